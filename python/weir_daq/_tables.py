@@ -30,4 +30,5 @@ DECISION = (
     "incomplete",
     "poison",
     "undecided",
+    "burst",
 )

@@ -28,6 +28,7 @@ class RunCheck {
  private:
   void check_account();
   void check_files();
+  void check_alert(const std::string& folder);
   void check_missing();
   void check_slice(const storage::SliceRecordView& slice);
   [[nodiscard]] std::vector<storage::RunFileReader> open_files();

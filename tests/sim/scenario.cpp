@@ -247,7 +247,8 @@ void write_farm(Scenario& scenario, const ManySources& many, Random& random) {
   draw_groups(scenario);
   const std::uint64_t killers = scenario.killers;
   yaml += "dcm: " + dcm_yaml(scenario, many, random) + "\n";
-  yaml += "filter: " + isolated(with_prefetch(filter_yaml(scenario, random), scenario), scenario, lease_ms) + "\n";
+  yaml += "filter: " + isolated(with_prefetch(filter_yaml(scenario, random), scenario), scenario, lease_ms) +
+          "\n";
   if (!scenario.groups.empty()) {  // whose filters are others
     scenario.killers = killers;
     scenario.prescale = 2;
@@ -258,6 +259,34 @@ void write_farm(Scenario& scenario, const ManySources& many, Random& random) {
           ", sync_interval_ms: " + number(random.skewed(1, 200)) +
           ", sync_bytes: " + number(random.skewed(1000, 1'000'000)) +
           (random.chance(500) ? ", file_bytes_max: " + number(random.skewed(20'000, 500'000)) : "") + "}\n";
+}
+
+// By a generator of its own, as filter_yaml(): one farm of three keeps data for alerts, in rings that hold
+// all of a run or a few slices.
+constexpr std::uint64_t kBurstTag = 0x62757273;
+
+bool has_burst_saver(const Scenario& scenario) {
+  return scenario.writers > 0 && Random(scenario.seed ^ kBurstTag).chance(333);
+}
+
+void add_burst_saver(Scenario& scenario) {
+  Random own(scenario.seed ^ kBurstTag ^ 1);
+  scenario.farm += "burst: {buffer_bytes: " + number(own.skewed(20'000, 4'000'000)) +
+                   ", save_bytes_per_s: " + number(own.skewed(100'000, 10'000'000)) +
+                   ", frozen_share: " + (own.chance(300) ? "0.3" : "0.9") + "}\n";
+}
+
+void add_bursts(Scenario& scenario) {
+  Random own(scenario.seed ^ kBurstTag ^ 2);
+  for (std::int64_t alerts = own.between(1, 6); alerts > 0; --alerts) {
+    Fault fault;
+    fault.kind = FaultKind::burst;
+    fault.who = "supervisor";
+    fault.at_ns = own.between(kFirstFault, scenario.faults_end_ns + kSecond / 2);
+    fault.amount = own.skewed(1, 4000);
+    fault.lasts_ns = own.skewed(0, 2000) * kMillisecond;
+    scenario.faults.push_back(fault);
+  }
 }
 
 class FaultDraw {
@@ -314,6 +343,7 @@ class FaultDraw {
       case FaultKind::drain:  // these do not happen to a farm: see add_commands()
       case FaultKind::pause:
       case FaultKind::partition:  // see add_partitions()
+      case FaultKind::burst:      // see add_bursts()
         break;
     }
     return fault;
@@ -459,8 +489,8 @@ void add_partitions(Scenario& scenario, Random& random) {
 
 const char* name(FaultKind kind) {
   constexpr const char* kNames[kScenarioKinds] = {
-      "break",     "silence",    "stall",    "kill",  "lose-machine", "refuse",   "slow-disk",
-      "full-disk", "disk-error", "jump-utc", "drain", "pause",        "partition"};
+      "break",     "silence",    "stall",    "kill",  "lose-machine", "refuse",    "slow-disk",
+      "full-disk", "disk-error", "jump-utc", "drain", "pause",        "partition", "burst"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -513,6 +543,8 @@ Scenario make_scenario(std::uint64_t seed, const ScenarioLimits& limits) {
   scenario.push = random.chance(150);
   Random shape = random.fork(1);
   write_farm(scenario, draw_many_sources(scenario), shape);
+  const bool burst_saver = has_burst_saver(scenario);
+  if (burst_saver) add_burst_saver(scenario);
 
   Random world = random.fork(2);
   scenario.world.delay_max = world.skewed(50 * kMicrosecond, 5 * kMillisecond);
@@ -536,6 +568,7 @@ Scenario make_scenario(std::uint64_t seed, const ScenarioLimits& limits) {
   }
   Random commands = random.fork(4);
   if (commands.chance(400)) add_commands(scenario, commands);
+  if (burst_saver) add_bursts(scenario);
   Random partitions = random.fork(5);
   if (partitions.chance(limits.partition_permille)) add_partitions(scenario, partitions);
   std::sort(scenario.faults.begin(), scenario.faults.end(),

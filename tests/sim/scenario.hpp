@@ -25,10 +25,11 @@ enum class FaultKind : std::uint8_t {
   jump_utc,           // of `who`, by `amount` ns
   drain,              // run control takes `who` out of the run, and adds it again after `lasts_ns`
   pause,              // run control pauses the run
-  partition           // nothing passes between `who` and `other`, either way
+  partition,          // nothing passes between `who` and `other`, either way
+  burst               // an alert, from `amount` ms before to `lasts_ns` after
 };
 constexpr std::size_t kFaultKinds = 10;     // those that happen to a farm
-constexpr std::size_t kScenarioKinds = 13;  // and what is done to it
+constexpr std::size_t kScenarioKinds = 14;  // and what is done to it
 [[nodiscard]] const char* name(FaultKind kind);
 
 struct Fault {

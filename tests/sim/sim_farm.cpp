@@ -107,6 +107,8 @@ void SimFarm::inflict(const Fault& fault) {
         who.boot_again([this] { return !is_ending(); });
       });
       return;
+    case FaultKind::burst:
+      return watcher_->alert(fault.amount, fault.lasts_ns / kMillisecond);
     case FaultKind::pause:
       watcher_->command(v1::Command::PAUSE);
       world_.timeline().at(until_ns, [this] { watcher_->command(v1::Command::CONTINUE); });

@@ -17,7 +17,8 @@ namespace {
 
 constexpr DurationNs kFlushMax = 2 * kSecond;  // as an executable gives its last words
 constexpr DurationNs kRestart = 500 * kMillisecond;
-const std::string kOut = "/sim";  // the farm's run.out: no real folder
+const std::string kOut = "/sim";           // the farm's run.out: no real folder
+constexpr std::uint32_t kAlertsRead = 16;  // a scenario has fewer
 
 // A filter has ended its process in this pass, and with it all that the pass said.
 bool filter_killed = false;
@@ -108,26 +109,45 @@ std::unique_ptr<filter_host::WorkerHost> SimProcess::make_workers(int slice_memo
 // What the machine kept is read from real files, as the executable does.
 void SimProcess::make_writer() {
   storage::EarlierLife earlier;
+  std::map<std::uint32_t, storage::EarlierLife> earlier_bursts;
   if (!image_.files().empty()) {
     write_files(scratch_);
-    auto read = storage::read_earlier_life(scratch_, setup_.run, name_);
-    if (!read) throw std::runtime_error("run.out: " + read.error().detail);
-    earlier = std::move(*read);
-    for (storage::EarlierLife::File& file : earlier.files)
-      file.path = kOut + "/" + std::filesystem::path(file.path).filename().string();
+    earlier = read_files({});
+    for (std::uint32_t alert = 1; alert <= kAlertsRead; ++alert) {
+      const std::string folder = writer::burst_folder_name(setup_.run, alert);
+      if (!std::filesystem::is_directory(scratch_ + "/" + folder)) continue;
+      storage::EarlierLife life = read_files(folder);
+      if (!life.files.empty()) earlier_bursts.emplace(alert, std::move(life));
+    }
     image_.settle();
   }
   disk_ = std::make_unique<simnet::SimDisk>(image_, world_.timeline(), random_.fork(life_), scenario_.disk,
                                             [this] { host_.wake(); });
-  node_ = writer::make_node(
-      setup_, {host_, host_, *disk_, [this](ports::DiskHandler& handler) { disk_->deliver(handler); },
-               [this] { return host_.stream_totals(); }, [](const std::string&, std::uint32_t) {},
-               std::move(earlier)});
+  node_ = writer::make_node(setup_, {host_,
+                                     host_,
+                                     *disk_,
+                                     [this](ports::DiskHandler& handler) { disk_->deliver(handler); },
+                                     [this] { return host_.stream_totals(); },
+                                     [](const std::string&, std::uint32_t) {},
+                                     std::move(earlier),
+                                     {},
+                                     {},
+                                     std::move(earlier_bursts)});
+}
+
+storage::EarlierLife SimProcess::read_files(const std::string& folder) const {
+  auto read = storage::read_earlier_life(scratch_ + "/" + folder, setup_.run, name_);
+  if (!read) throw std::runtime_error("run.out: " + read.error().detail);
+  const std::string at = folder.empty() ? kOut : kOut + "/" + folder;
+  for (storage::EarlierLife::File& file : read->files)
+    file.path = at + "/" + std::filesystem::path(file.path).filename().string();
+  return std::move(*read);
 }
 
 void SimProcess::write_files(const std::string& folder) const {
   for (const auto& [path, file] : image_.files()) {
-    const std::string name = std::filesystem::path(path).filename().string();
+    const std::string name = std::filesystem::path(path).lexically_relative(kOut).string();
+    std::filesystem::create_directories(std::filesystem::path(folder + "/" + name).parent_path());
     const std::string closed = name.ends_with(".part") ? name.substr(0, name.size() - 5) : name;
     std::filesystem::remove(folder + "/" + closed + ".part");
     std::filesystem::remove(folder + "/" + closed);

@@ -8,6 +8,7 @@
 #include <weir/node/setup.hpp>
 #include <weir/simnet/disk.hpp>
 #include <weir/simnet/world.hpp>
+#include <weir/storage/earlier_life.hpp>
 #include <weir/v1/farm.pb.h>
 
 #include <functional>
@@ -53,6 +54,7 @@ class SimProcess {
   [[nodiscard]] std::uint32_t deaths() const { return deaths_; }
   // Its files as a reader of this machine would find them.
   void write_files(const std::string& folder) const;
+  [[nodiscard]] storage::EarlierLife read_files(const std::string& folder) const;
 
  private:
   void follow(const std::function<bool()>& may);

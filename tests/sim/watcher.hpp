@@ -50,6 +50,14 @@ class Watcher final : private sessions::PeerHandler {
     wanted_.push_back(command);
     if (link_->ready()) send(command);
   }
+  // Sent once, if there is a connection now.
+  void alert(std::int64_t before_ms, std::int64_t after_ms) {
+    v1::Command command;
+    command.set_kind(v1::Command::BURST);
+    command.set_before_ms(before_ms);
+    command.set_after_ms(after_ms);
+    if (link_->ready()) send(command);
+  }
 
  private:
   void on_ready(sessions::Peer&) override {

@@ -18,7 +18,8 @@ using assembly::SliceState;
 
 constexpr DurationNs kLookEvery = 10 * kMillisecond;
 constexpr DurationNs kConnectPatience = 2 * kSecond;  // at the run's begin
-constexpr DurationNs kTraceFrom = kSecond;            // a run has started up by then
+constexpr DurationNs kTellBurstsEvery = 100 * kMillisecond;
+constexpr DurationNs kTraceFrom = kSecond;  // a run has started up by then
 
 DurationNs patience_ns(const v1::Farm& farm) {
   return std::min<DurationNs>(farm.dcm().grace_ms() * kMillisecond, kConnectPatience);
@@ -50,8 +51,12 @@ DcmNode::DcmNode(const node::Setup& setup, Environment environment)
       filter_(setup_, {environment_.plugin_path, environment_.wake, environment_.make_workers},
               environment_.clock, builder_, decisions_, *this, now_ns_),
       departures_(setup_, peer_counters_, builder_, pushing_.get(), samples_, *this, now_ns_),
+      burst_(setup_.farm.burst().buffer_bytes() > 0 ? std::make_unique<BurstSaver>(setup_, peer_counters_)
+                                                    : nullptr),
       readouts_(setup_, peer_counters_, environment_.clock, builder_, pushing_.get(), course_),
-      losses_(setup_.farm.source().loss_share_max()) {}
+      losses_(setup_.farm.source().loss_share_max()) {
+  departures_.keep_for(burst_.get());
+}
 
 void DcmNode::pass(TimeNs now_ns) {
   now_ns_ = now_ns;
@@ -74,6 +79,7 @@ void DcmNode::pass(TimeNs now_ns) {
   departures_.outlet().tick(environment_.network, now_ns);
   departures_.release_unreferenced();
   report_decisions();
+  if (burst_) save_bursts();
 }
 
 // ---- a slice's way
@@ -108,6 +114,13 @@ void DcmNode::hand_back_stranded() {
     ++handed_back_;
     decisions_.decide(*slice, assembly::Decision::fail("unreachable"), now_ns_);
   }
+}
+
+void DcmNode::save_bursts() {
+  burst_->tick(environment_.network, now_ns_);
+  if (!supervisor_.ready() || now_ns_ < tell_bursts_ns_) return;
+  tell_bursts_ns_ = now_ns_ + kTellBurstsEvery;
+  burst_->tell([this](const v1::Control& message) { supervisor_.send(message); });
 }
 
 void DcmNode::report_decisions() {
@@ -150,6 +163,11 @@ Expected<void, wire::WireError> DcmNode::take_verdict(const v1::ReachVerdict& ve
 }
 
 // ---- the supervisor
+
+void DcmNode::on_supervisor_ready() {
+  reach_.met(now_ns_);
+  if (burst_) burst_->forget_told();
+}
 
 void DcmNode::on_begin_run(const v1::BeginRun& begin) {
   if (course_.has_begun()) return;
@@ -199,6 +217,9 @@ Expected<void, wire::WireError> DcmNode::on_supervisor_message(const v1::Control
     case v1::Control::kFiltering:
       filter_.answered(message.filtering().serial());
       return {};
+    case v1::Control::kBurstAlert:
+      if (burst_) burst_->take(message.burst_alert());
+      return {};
     case v1::Control::kReachVerdict:
       return take_verdict(message.reach_verdict());
     default:
@@ -213,6 +234,8 @@ void DcmNode::take_directory(const v1::Directory& directory) {
     const auto index = NodeIndex(static_cast<std::uint16_t>(node.index()));
     if (!node.present() || at.port == 0) continue;
     if (node.role() == v1::ROLE_WRITER && node.index() < writers.writers()) writers.set_writer(index, at);
+    if (burst_ && node.role() == v1::ROLE_WRITER && node.index() < writers.writers())
+      burst_->set_writer(index, at);
     if (node.role() == v1::ROLE_READOUT && node.index() < readouts_.size()) readouts_.set_readout(index, at);
   }
 }
@@ -260,6 +283,10 @@ std::string DcmNode::broken_invariant() {
   if (!builder_.assembler.is_empty()) return {};
   if (builder_.pool.bytes_used() > 0) return "memory is in use and no slice is open";
   if (builder_.slices.accepted_bytes() > 0) return "bytes wait for a writer and no slice is open";
+  if (burst_) {
+    if (const std::string_view broken = burst_->ring().broken_invariant(); !broken.empty())
+      return std::string(broken);
+  }
   if (pushing_ && pushing_->unbound() > 0) return "slices wait for their assignment and no slice is open";
   return {};
 }

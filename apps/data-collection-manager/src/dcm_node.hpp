@@ -1,6 +1,7 @@
 #pragma once
 
 #include "builder.hpp"
+#include "burst_saver.hpp"
 #include "decisions.hpp"
 #include "departures.hpp"
 #include "filter_desk.hpp"
@@ -42,7 +43,7 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
 
  private:
   void on_begin_run(const v1::BeginRun& begin) override;
-  void on_supervisor_ready() override { reach_.met(now_ns_); }
+  void on_supervisor_ready() override;
   Expected<void, wire::WireError> on_supervisor_message(const v1::Control& message) override;
   void on_end_run() override;
   bool run_ended() const override;
@@ -62,6 +63,7 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   void hand_back_stranded();
   void filter_completed();
   void report_decisions();
+  void save_bursts();
   void abandon_all(bool stored_too);
   void close_run();
   [[nodiscard]] Workload workload() const;
@@ -81,12 +83,14 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   Intake intake_;
   FilterDesk filter_;
   Departures departures_;
+  const std::unique_ptr<BurstSaver> burst_;  // null without burst.buffer_bytes
   ReadoutLinks readouts_;
   SliceTimes times_;
   reports::LossWatch losses_;
   std::vector<assembly::BuiltSlice*> completed_;  // of this pass
   std::uint64_t handed_back_ = 0;                 // slices that wait for a readout which others reach
   TimeNs reach_looked_ns_ = 0;
+  TimeNs tell_bursts_ns_ = 0;
   std::string failure_;
   bool signalled_ = false;
 };

@@ -89,6 +89,7 @@ v1::Report DcmNode::make_report(bool final) {
   counters["slices.expired_empty"] = builder_.collector.expired_empty();
   add_fragments(report, builder_.assembler.counters());
   departures_.add_to(report, final);
+  if (burst_) burst_->add_to(report);
   filter_.add_to(report);
   samples_.add_to(report);
   if (pushing_) pushing_->add_to(report);

@@ -154,6 +154,7 @@ void Departures::give_up_all(bool stored_too) {
 
 void Departures::release(BuiltSlice& slice) {
   WEIR_ASSERT(!slice.memory.is_shared() && !slice.is_in_line());
+  if (burst_ != nullptr && slice.counts && slice.decision.failure.empty()) burst_->keep(slice);
   destroy_filter_state(slice);
   if (slice.pushed) pushing_->leaves(slice);
   if (slice.result != nullptr) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "builder.hpp"
+#include "burst_saver.hpp"
 #include "orders.hpp"
 #include "outlet.hpp"
 #include "push_intake.hpp"
@@ -33,6 +34,8 @@ class Departures final : private OutletEvents {
   void give_up_all(bool stored_too);
   void release(assembly::BuiltSlice& slice);
 
+  // From now on settled slices are given to it before their memory is.
+  void keep_for(BurstSaver* saver) { burst_ = saver; }
   [[nodiscard]] Outlet& outlet() { return outlet_; }
   // `final`: what is on its way to a writer will not be heard of.
   void add_to(v1::Report& report, bool final) const;
@@ -60,6 +63,7 @@ class Departures final : private OutletEvents {
   const TimeNs& now_ns_;
   Counts counts_;
   Outlet outlet_;
+  BurstSaver* burst_ = nullptr;
 };
 
 }  // namespace weir::dcm

@@ -68,7 +68,7 @@ Record make_record(const BuiltSlice& slice, StoreEpoch epoch, const RecordContex
   for (const weir_filter_fragment& fragment : slice.table) {
     const bool wanted =
         context.only.empty() || std::binary_search(context.only.begin(), context.only.end(), fragment.source);
-    const bool keep = wanted && (context.undecided || kept(slice, fragment.source));
+    const bool keep = wanted && (context.undecided || context.for_burst || kept(slice, fragment.source));
     storage::FragmentRecord record = line(fragment, keep, context.checksums);
     if (record.status == FragmentStatus::corrupt && record.kept) {
       record.stored_crc32c =
@@ -101,6 +101,10 @@ Record make_record(const BuiltSlice& slice, StoreEpoch epoch, const RecordContex
   if (slice.flawed > 0) head.flags |= storage::slice_flag::incomplete;
   if (unfiltered) head.flags |= storage::slice_flag::unfiltered;
   if (slice.decision.by == DecisionKind::poison) head.flags |= storage::slice_flag::poison;
+  if (context.for_burst && !slice.decision.accepted) {
+    head.stream_mask = 0;
+    head.decision = DecisionKind::burst;
+  }
   if (context.undecided) {
     head.stream_mask = 0;
     head.decision = DecisionKind::undecided;

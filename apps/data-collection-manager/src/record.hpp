@@ -18,6 +18,7 @@ struct RecordContext {
   NodeIndex collector;
   bool checksums = true;
   bool undecided = false;                 // the filter has not seen it
+  bool for_burst = false;                 // all raw data, whatever the filter keeps and decides
   std::span<const std::uint32_t> only{};  // sources whose bytes are wanted, sorted; empty: all
 };
 // Of an accepted slice.

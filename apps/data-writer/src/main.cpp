@@ -1,3 +1,4 @@
+#include <weir/burst/alert.hpp>
 #include <weir/node/main.hpp>
 #include <weir/node/run_claim.hpp>
 #include <weir/storage/file_disk.hpp>
@@ -6,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <filesystem>
+#include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -32,6 +35,20 @@ void hold_run(const weir::node::Setup& setup, bool has_earlier_files) {
                            " of this writer: take another run number, or another folder");
 }
 
+// Returns the alerts' slices that an earlier process of this writer stored.
+std::map<std::uint32_t, weir::storage::EarlierLife> earlier_bursts(const weir::node::Setup& setup) {
+  std::map<std::uint32_t, weir::storage::EarlierLife> found;
+  for (std::uint32_t alert = 1; alert <= weir::burst::kAlertsMax; ++alert) {
+    const std::string folder =
+        setup.farm.run().out() + "/" + weir::writer::burst_folder_name(setup.run, alert);
+    if (!std::filesystem::is_directory(folder)) continue;
+    auto earlier = weir::storage::read_earlier_life(folder, setup.run, setup.self.name);
+    if (!earlier) throw std::runtime_error("run.out: " + earlier.error().detail);
+    if (!earlier->files.empty()) found.emplace(alert, std::move(*earlier));
+  }
+  return found;
+}
+
 // The real disk beside the node that uses it.
 class WriterProcess final : public weir::node::Node {
  public:
@@ -44,13 +61,18 @@ class WriterProcess final : public weir::node::Node {
     if (!earlier) throw std::runtime_error("run.out: " + earlier.error().detail);
     hold_run(setup, !earlier->files.empty());
     node_ = weir::writer::make_node(
-        setup, {loop, loop, disk_, [this](weir::ports::DiskHandler& handler) { disk_.deliver(handler); },
-                weir::node::totals_from_now(loop),
-                [&commands, &settings = setup.farm.writer()](const std::string& path, std::uint32_t crc32c) {
-                  run_on_close(commands, settings, path, crc32c);
-                },
-                std::move(*earlier),
-                [&commands, before = commands.counts()] { return commands.counts() - before; }});
+        setup,
+        {loop, loop, disk_, [this](weir::ports::DiskHandler& handler) { disk_.deliver(handler); },
+         weir::node::totals_from_now(loop),
+         [&commands, &settings = setup.farm.writer()](const std::string& path, std::uint32_t crc32c) {
+           run_on_close(commands, settings, path, crc32c);
+         },
+         std::move(*earlier), [&commands, before = commands.counts()] { return commands.counts() - before; },
+         [](const std::string& path) {
+           const auto failure = weir::storage::make_folder(path);
+           return failure ? failure->detail : std::string();
+         },
+         earlier_bursts(setup)});
   }
   void pass(weir::TimeNs now_ns) override { node_->pass(now_ns); }
   bool finished() const override { return node_->finished(); }

@@ -41,4 +41,6 @@ std::string begin_of_run_record(const node::Setup& setup) {
   return "# farm file, every key\n" + config::to_yaml(*setup.whole_farm);
 }
 
+std::uint64_t burst_grant_bytes(const v1::Farm& farm) { return farm.writer().buffer_bytes() / 4; }
+
 }  // namespace weir::writer

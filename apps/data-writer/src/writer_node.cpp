@@ -54,6 +54,8 @@ WriterNode::WriterNode(const node::Setup& setup, Environment environment)
       identity_(setup.identity),
       store_(store_config(setup, environment_.earlier.next_sequence), environment_.disk, *this),
       grants_(setup.farm.writer().buffer_bytes(), kPeersMax, kAsksMax),
+      bursts_(setup_, environment_, static_cast<BurstEvents&>(*this)),
+      burst_grants_(burst_grant_bytes(setup.farm), kPeersMax, kAsksMax),
       listener_(identity_, *this, setup_.limits, peer_counters_, now_ns_),
       supervisor_(identity_, setup_.limits, peer_counters_, setup_.supervisor,
                   setup_.farm.network().reconnect_ms() * kMillisecond,
@@ -81,16 +83,24 @@ void WriterNode::recall() {
     store_.remember({file.path, file.sequence, file.bytes, file.live});
   }
   earlier_dead_ = environment_.earlier.dead;
+  for (const auto& [alert, earlier] : environment_.earlier_bursts) {
+    bursts_.recall(alert, earlier);
+    for (const storage::EarlierLife::File& file : earlier.files)
+      burst_files_.push_back(
+          {alert, {file.path, file.sequence, file.bytes, file.live, file.crc32c, file.closed}});
+  }
+  environment_.earlier_bursts.clear();
   environment_.earlier = {};
 }
 
 void WriterNode::pass(TimeNs now_ns) {
   now_ns_ = now_ns;
-  environment_.deliver_disk_events(store_);
+  environment_.deliver_disk_events(static_cast<ports::DiskHandler&>(*this));
   listener_.tick();
   if (takes_part_) supervisor_.tick(environment_.network, now_ns);
   store_.flush(now_ns);
   store_.tick(now_ns);
+  bursts_.pass(now_ns);
   disk_watch_.look(store_.bytes_queued() > 0, store_.counters().bytes_stored, now_ns);
   close_when_told();
   send_acknowledgements();
@@ -105,6 +115,10 @@ void WriterNode::pass(TimeNs now_ns) {
 void WriterNode::on_begin_run(const v1::BeginRun&) {}
 
 Expected<void, wire::WireError> WriterNode::on_supervisor_message(const v1::Control& message) {
+  if (message.has_burst_alert()) {
+    if (message.burst_alert().ended()) bursts_.end(message.burst_alert().number(), now_ns_);
+    return {};
+  }
   if (!message.has_settled()) return Unexpected<wire::WireError>(wire::WireError::not_expected);
   return take_settled(message.settled());
 }
@@ -175,6 +189,7 @@ void WriterNode::tell_throttle() {
 // its last file may list as live only what is.
 void WriterNode::on_end_run() {
   end_.tell(now_ns_);
+  bursts_.end_all(now_ns_);
   close_when_told();
 }
 
@@ -248,13 +263,17 @@ v1::Report WriterNode::make_report(bool final) {
   gauges["buffer_bytes_used"] = static_cast<double>(store_.bytes_queued());
   gauges["slices_in_flight"] = static_cast<double>(store_.unsettled());
   reports::add_sum(report, "live", store_.stored());
-  for (const storage::ClosedFile& file : files_) {
+  if (setup_.farm.burst().buffer_bytes() > 0) reports::add_sum(report, "burst_live", bursts_.stored());
+  const auto add_file = [&report](std::uint32_t alert, const storage::ClosedFile& file) {
     v1::Report::File& out = *report.add_files();
     out.set_path(file.path);
     out.set_bytes(file.bytes);
     out.set_slices(file.live.count);
     out.set_crc32c(file.crc32c);
-  }
+    out.set_burst(alert);
+  };
+  for (const storage::ClosedFile& file : files_) add_file(0, file);
+  for (const auto& [alert, file] : burst_files_) add_file(alert, file);
   node::add_network(report, environment_.stream_totals(), peer_counters_);
   node::add_process(report);
   report.set_state(state());
@@ -289,9 +308,10 @@ std::string WriterNode::check_hello(const sessions::PeerInfo& info) {
 
 void WriterNode::on_ready(sessions::Peer& peer) {
   const storage::PeerId id(++last_connection_);
-  if (!grants_.connect(id)) return peer.drop("too many DCMs");
+  if (!(peer.info().burst ? burst_grants_ : grants_).connect(id)) return peer.drop("too many DCMs");
   peer.tag = id.value;
   Connection& connection = connections_[peer.tag];
+  connection.burst = peer.info().burst;
   connection.peer = &peer;
   connection.id = id;
   spdlog::info("connected name={} peer={}", peer.info().name, peer.stream().peer());
@@ -304,8 +324,9 @@ void WriterNode::on_gone(sessions::Peer& peer, std::string_view why) {
     return;
   }
   spdlog::info("disconnected name={} reason=\"{}\"", peer.info().name, why);
-  if (found->second.record_bytes > 0) grants_.release(found->second.id, found->second.record_bytes);
-  grants_.disconnect(found->second.id);
+  storage::GrantBook& grants = grants_of(found->second);
+  if (found->second.record_bytes > 0) grants.release(found->second.id, found->second.record_bytes);
+  grants.disconnect(found->second.id);
   connections_.erase(found);
 }
 
@@ -313,7 +334,7 @@ void WriterNode::on_gone(sessions::Peer& peer, std::string_view why) {
 bool WriterNode::begin_record(Connection& connection, const wire::FrameHeader& header) {
   const wire::RecordPiece piece = wire::record_piece(header);
   const std::uint64_t bytes = piece.total == 0 ? header.length : piece.total;
-  if (piece.offset != 0 || !grants_.received(connection.id, bytes)) return false;
+  if (piece.offset != 0 || !grants_of(connection).received(connection.id, bytes)) return false;
   connection.record_bytes = bytes;
   connection.record_here = 0;
   connection.slice = header.slice;
@@ -356,8 +377,10 @@ void WriterNode::take_record(Connection& connection, const sessions::Peer& peer)
     ++no_memory_;
     refuse(connection, peer, storage::StoreResult::no_memory);
   } else {
-    const auto result =
-        store_.store(ConstBytes(record.get(), connection.record_bytes), record, connection.id.value, now_ns_);
+    const ConstBytes bytes(record.get(), connection.record_bytes);
+    const auto result = connection.burst
+                            ? bursts_.store(connection.alert, bytes, record, connection.id.value, now_ns_)
+                            : store_.store(bytes, record, connection.id.value, now_ns_);
     if (storage::is_refusal(result)) refuse(connection, peer, result);
   }
   connection.record_bytes = 0;
@@ -366,7 +389,7 @@ void WriterNode::take_record(Connection& connection, const sessions::Peer& peer)
 void WriterNode::refuse(Connection& connection, const sessions::Peer& peer, storage::StoreResult reason) {
   constexpr std::uint64_t kLoggedMax = 20;
   constexpr std::uint64_t kLoggedOneIn = 1000;
-  grants_.release(connection.id, connection.record_bytes);
+  grants_of(connection).release(connection.id, connection.record_bytes);
   connection.refused.push_back({connection.records, reason});
   if (++refused_ > kLoggedMax && refused_ % kLoggedOneIn != 0) return;
   spdlog::warn("record refused slice={} attempt={} from={} reason={} bytes={} refused={}",
@@ -375,10 +398,16 @@ void WriterNode::refuse(Connection& connection, const sessions::Peer& peer, stor
 }
 
 Expected<void, wire::WireError> WriterNode::on_control(sessions::Peer& peer, const v1::Control& message) {
+  Connection& connection = connection_of(peer);
+  if (message.has_burst_next() && connection.burst && connection.record_bytes == 0) {
+    connection.alert = message.burst_next().number();
+    return {};
+  }
   if (!message.has_space()) return Unexpected<wire::WireError>(wire::WireError::not_expected);
-  const storage::PeerId id = connection_of(peer).id;
-  if (!grants_.ask(id, message.space().wanted_total()) ||
-      !grants_.give_back(id, message.space().returned_total())) {
+  const storage::PeerId id = connection.id;
+  storage::GrantBook& grants = grants_of(connection);
+  if (!grants.ask(id, message.space().wanted_total()) ||
+      !grants.give_back(id, message.space().returned_total())) {
     return Unexpected<wire::WireError>(wire::WireError::bad_payload);
   }
   return {};
@@ -386,8 +415,13 @@ Expected<void, wire::WireError> WriterNode::on_control(sessions::Peer& peer, con
 
 void WriterNode::send_grants() {
   if (!blocked_.empty()) return;
+  send_new_grants(grants_);
+  send_new_grants(burst_grants_);
+}
+
+void WriterNode::send_new_grants(storage::GrantBook& book) {
   new_grants_.clear();
-  grants_.grant(new_grants_);
+  book.grant(new_grants_);
   for (const storage::Grant& grant : new_grants_) {
     v1::Control message;
     message.mutable_grant()->set_granted_total(grant.granted_total);
@@ -403,6 +437,15 @@ void WriterNode::send_acknowledgements() {
     wire::append_slice_entries(wire::FrameType::stored, connection.acknowledged, frames);
     connection.peer->stream().append(frames);
     connection.acknowledged.clear();
+  }
+  for (auto& [tag, connection] : connections_) {
+    for (const auto& [alert, slices] : connection.burst_stored) {
+      v1::Control message;
+      message.mutable_burst_stored()->set_number(alert);
+      for (const SliceId slice : slices) message.mutable_burst_stored()->add_slice(slice.value);
+      connection.peer->send(message);
+    }
+    connection.burst_stored.clear();
   }
   if (acknowledged_.empty() || !supervisor_.ready()) return;
   frames.clear();
@@ -439,6 +482,33 @@ void WriterNode::on_stored(std::span<const storage::StoredSlice> slices) {
     const auto found = connections_.find(stored.origin);
     if (found != connections_.end()) found->second.acknowledged.push_back(entry);
   }
+}
+
+void WriterNode::on_disk_event(const ports::DiskEvent& event) {
+  if (event.file.value >> BurstStores::kFileIdShift == 0) return store_.on_disk_event(event);
+  bursts_.on_disk_event(event);
+}
+
+void WriterNode::on_burst_stored(std::uint32_t alert, std::span<const storage::StoredSlice> slices) {
+  for (const storage::StoredSlice& stored : slices) {
+    burst_grants_.release(storage::PeerId(stored.origin), stored.bytes);
+    const auto found = connections_.find(stored.origin);
+    if (found != connections_.end()) found->second.burst_stored[alert].push_back(stored.slice);
+  }
+}
+
+void WriterNode::on_burst_file(std::uint32_t alert, const storage::ClosedFile& file) {
+  burst_files_.emplace_back(alert, file);
+  if (!file.sound) return;
+  spdlog::info("file closed path={} bytes={} slices={} crc32c={:08x}", file.path, file.bytes, file.live.count,
+               file.crc32c);
+  if (!setup_.farm.writer().on_close().empty()) environment_.on_close(file.path, file.crc32c);
+}
+
+// Triggers go on: the alert's slices wait in the rings.
+void WriterNode::on_burst_blocked(std::uint32_t alert, const std::string& detail) {
+  spdlog::error("burst alert blocked number={} reason=\"{}\"", alert, detail);
+  note_disturbance("burst " + std::to_string(alert) + ": " + detail);
 }
 
 void WriterNode::on_file_closed(const storage::ClosedFile& file) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "burst_stores.hpp"
 #include "run_end.hpp"
 #include <weir/node/refusal_log.hpp>
 #include <weir/node/supervisor_client.hpp>
@@ -22,7 +23,9 @@ namespace weir::writer {
 class WriterNode final : public node::Node,
                          private node::SupervisorEvents,
                          private sessions::PeerHandler,
-                         private storage::StoreHandler {
+                         private storage::StoreHandler,
+                         private ports::DiskHandler,
+                         private BurstEvents {
  public:
   WriterNode(const node::Setup& setup, Environment environment);
 
@@ -44,9 +47,12 @@ class WriterNode final : public node::Node,
     std::uint64_t record_here = 0;        // in the pieces that are complete
     SliceId slice;
     Attempt attempt;
-    std::uint64_t records = 0;                   // since the connection began
-    std::vector<wire::SliceEntry> acknowledged;  // since the last pass
-    std::vector<Refusal> refused;                // likewise
+    bool burst = false;                                          // for records of alerts
+    std::uint32_t alert = 0;                                     // of the next record
+    std::map<std::uint32_t, std::vector<SliceId>> burst_stored;  // since the last pass, by alert
+    std::uint64_t records = 0;                                   // since the connection began
+    std::vector<wire::SliceEntry> acknowledged;                  // since the last pass
+    std::vector<Refusal> refused;                                // likewise
   };
 
   void recall();
@@ -57,7 +63,7 @@ class WriterNode final : public node::Node,
   Expected<void, wire::WireError> take_settled(const v1::Settled& settled);
   void on_end_run() override;
   void close_when_told();
-  bool run_ended() const override { return end_.is_over(commands_run(), now_ns_); }
+  bool run_ended() const override { return end_.is_over(commands_run(), now_ns_) && bursts_.at_rest(); }
   [[nodiscard]] bool has_more_runs() const { return setup_.watcher != nullptr && !setup_.one_run; }
   [[nodiscard]] bool commands_run() const {
     return environment_.close_counts && environment_.close_counts().unfinished > 0;
@@ -92,6 +98,14 @@ class WriterNode final : public node::Node,
   void on_file_closed(const storage::ClosedFile& file) override;
   void on_lost(const storage::LostCopies& lost) override;
   void note_disturbance(const std::string& what);
+  void on_disk_event(const ports::DiskEvent& event) override;
+  void on_burst_stored(std::uint32_t alert, std::span<const storage::StoredSlice> slices) override;
+  void on_burst_file(std::uint32_t alert, const storage::ClosedFile& file) override;
+  void on_burst_blocked(std::uint32_t alert, const std::string& detail) override;
+  [[nodiscard]] storage::GrantBook& grants_of(const Connection& connection) {
+    return connection.burst ? burst_grants_ : grants_;
+  }
+  void send_new_grants(storage::GrantBook& book);
   void on_blocked(ports::DiskError error, const std::string& detail) override;
   void on_resumed() override;
   void on_failed(ports::DiskError error, const std::string& detail) override;
@@ -105,12 +119,15 @@ class WriterNode final : public node::Node,
   node::RefusalLog refusals_;
   storage::RunStore store_;
   storage::GrantBook grants_;
+  BurstStores bursts_;
+  storage::GrantBook burst_grants_;
   std::map<std::uint64_t, Connection> connections_;  // by tag: the grant book's peer id, the store's origin
   std::uint32_t last_connection_ = 0;
   sessions::Listener listener_;
   node::SupervisorClient supervisor_;
   std::vector<wire::SliceEntry> acknowledged_;  // to the supervisor, since the last pass
   std::vector<storage::ClosedFile> files_;
+  std::vector<std::pair<std::uint32_t, storage::ClosedFile>> burst_files_;  // with their alert
   std::uint64_t earlier_dead_ = 0;  // copies of earlier lives that are known to be dead
   std::vector<storage::Grant> new_grants_;
   std::uint64_t refused_ = 0;  // records

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace weir::run_control {
@@ -21,11 +22,12 @@ std::string Commands::carry_out(const v1::Request& request) {
   if (other == Request::add) return change_farm(request, false);
   if (other == Request::remove) return change_farm(request, true);
   if (other == Request::log_level) return log_level(request);
+  if (other == Request::burst) return burst(request);
   if (other == Request::kill) return send_signals(request, parts_);
   return "'" + request.command() +
          "' is not a command: there are init, configure, start, pause, continue, stop, reset, off, status, "
          "add, remove, "
-         "set, unset, log-level, tap, kill";
+         "set, unset, log-level, tap, kill, burst";
 }
 
 std::string Commands::transition(control::Command command, const v1::Request& request) {
@@ -153,6 +155,28 @@ std::string Commands::change_farm(const v1::Request& request, bool away) {
     command.add_nodes(name);
     parts_.book.note_operation(name + (away ? " removed" : " added"));
   }
+  parts_.orders.tell_supervisor(command);
+  return {};
+}
+
+std::string Commands::burst(const v1::Request& request) {
+  if (parts_.setup.configured().burst().buffer_bytes() == 0)
+    return "burst.buffer_bytes is 0: this farm keeps no data for alerts";
+  const control::State state = parts_.machine.state();
+  if (state != control::State::running && state != control::State::paused) return "no run is on";
+  constexpr double kWindowMax = 86400.0 * 10;
+  const auto is_good = [](double seconds) {
+    return std::isfinite(seconds) && std::abs(seconds) <= kWindowMax;
+  };
+  if (!is_good(request.before_s()) || !is_good(request.after_s()))
+    return "burst takes a window of at most ten days";
+  v1::Command command;
+  command.set_kind(v1::Command::BURST);
+  command.set_before_ms(std::llround(request.before_s() * 1e3));
+  command.set_after_ms(std::llround(request.after_s() * 1e3));
+  command.set_reason(request.reason());
+  if (command.before_ms() + command.after_ms() < 0) return "the window's end is before its begin";
+  parts_.book.note_operation("burst alert");
   parts_.orders.tell_supervisor(command);
   return {};
 }

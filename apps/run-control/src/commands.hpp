@@ -32,6 +32,7 @@ class Commands final : public RuleDeeds {
   // Why these may not be removed unasked; empty: others of their kind stay.
   [[nodiscard]] std::string last_of_its_kind(const std::vector<std::size_t>& away) const;
   [[nodiscard]] std::string change_farm(const v1::Request& request, bool away);
+  [[nodiscard]] std::string burst(const v1::Request& request);
   [[nodiscard]] std::string log_level(const v1::Request& request);
   // Members by their names. The error names the ones that are not in the farm.
   [[nodiscard]] Expected<std::vector<std::size_t>, std::string> named(const v1::Request& request) const;

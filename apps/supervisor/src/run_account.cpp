@@ -45,13 +45,15 @@ void add_groups(reports::Counters& counters, const assignment::SupervisorLedger&
 
 RunAccount::RunAccount(const node::Setup& setup, const Environment& environment,
                        const sessions::PeerCounters& counters, assignment::SupervisorMachine& machine,
-                       const Roster& roster, assignment::ThrottleTimes& throttle_times)
+                       const Roster& roster, assignment::ThrottleTimes& throttle_times,
+                       const BurstAlerts& bursts)
     : setup_(setup),
       environment_(environment),
       counters_(counters),
       machine_(machine),
       roster_(roster),
-      throttle_times_(throttle_times) {}
+      throttle_times_(throttle_times),
+      bursts_(bursts) {}
 
 void RunAccount::look(bool triggering, TimeNs now_ns) {
   throttle_times_.look(triggering ? machine_.throttled_by() : std::vector<assignment::HoldUp>(), now_ns);
@@ -99,6 +101,7 @@ v1::Report RunAccount::own_report(bool final, bool journal_waits, TimeNs now_ns)
   for (std::size_t i = 0; i < discarded.size(); ++i) discarded[i] = ledger.discarded[i].count;
   add_reasons<assignment::DiscardReason>(counters, "discarded.", discarded);
   add_groups(counters, ledger);
+  bursts_.add_to(report);
   counters["supervisor.assignments"] = ledger.assignments;
   counters["supervisor.unfiltered"] = ledger.unfiltered;
   counters["supervisor.reopened"] = ledger.reopened;
@@ -139,7 +142,14 @@ v1::RunSummary RunAccount::summary(const RunCourse& course, std::span<const std:
   for (assignment::DcmLedger& dcm : input.dcms) dcm.group = machine_.group_of(dcm.index);
   assignment::LedgerResult result =
       assignment::reconcile(machine_.ledger(), input.dcms, input.writers, input.readouts, machine_.faults());
-  const std::vector<std::string> disturbed = disturbances();
+  const bool undisturbed = machine_.faults().empty() && machine_.ledger().restarts == 0 &&
+                           machine_.ledger().reopened == 0 && machine_.ledger().reconfirmed == 0;
+  for (const assignment::Equation& equation : bursts_.equations(undisturbed)) {
+    result.balanced = result.balanced && equation.ok;
+    result.equations.push_back(equation);
+  }
+  std::vector<std::string> disturbed = disturbances();
+  for (const std::string& fault : bursts_.faults()) disturbed.push_back(fault);
   result.faults = result.faults || !disturbed.empty();
   v1::RunSummary summary;
   summary.set_run(setup_.run.value);
@@ -161,6 +171,7 @@ v1::RunSummary RunAccount::summary(const RunCourse& course, std::span<const std:
   for (const std::string& loss : assignment::describe_losses(machine_.ledger()))
     summary.add_faults_text(loss);
   for (const std::string& fault : disturbed) summary.add_faults_text(fault);
+  bursts_.add_to(summary);
   *summary.add_nodes() = own_report(true, journal_waits, now_ns);
   *summary.mutable_counters() = summary.nodes(0).counters();
   for (const v1::Report& report : roster_.buried()) *summary.add_nodes() = report;

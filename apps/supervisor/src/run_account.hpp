@@ -1,5 +1,6 @@
 #pragma once
 
+#include "burst_alerts.hpp"
 #include "roster.hpp"
 #include "run_course.hpp"
 #include <weir/assignment/supervisor_machine.hpp>
@@ -19,7 +20,7 @@ class RunAccount {
  public:
   RunAccount(const node::Setup& setup, const Environment& environment, const sessions::PeerCounters& counters,
              assignment::SupervisorMachine& machine, const Roster& roster,
-             assignment::ThrottleTimes& throttle_times);
+             assignment::ThrottleTimes& throttle_times, const BurstAlerts& bursts);
 
   // Once a pass while slices are on their way: notes which node holds triggers up, and logs the first id that
   // the memory of ids has no room for.
@@ -44,6 +45,7 @@ class RunAccount {
   assignment::SupervisorMachine& machine_;
   const Roster& roster_;
   assignment::ThrottleTimes& throttle_times_;
+  const BurstAlerts& bursts_;
   bool id_memory_full_ = false;  // logged
 };
 

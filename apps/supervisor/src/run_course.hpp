@@ -74,6 +74,8 @@ class RunCourse {
   [[nodiscard]] bool waits_for_reports(TimeNs now_ns) const {
     return now_ns < std::min(reporting_until_ns_, reports_limit_ns_);
   }
+  // The time that a stop has left is over.
+  [[nodiscard]] bool is_past_limit(TimeNs now_ns) const { return now_ns >= reports_limit_ns_; }
   [[nodiscard]] bool waits_for_absent(TimeNs now_ns) const { return now_ns < absent_until_ns_; }
 
   [[nodiscard]] const std::string& reason() const { return reason_; }

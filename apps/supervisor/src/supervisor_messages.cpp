@@ -85,6 +85,9 @@ Expected<void, wire::WireError> SupervisorNode::take_of_dcm(Member& dcm, const v
       machine_.filter_killed(dcm.index, *kills, actions_);
       return {};
     }
+    case v1::Control::kBurstAccount:
+      bursts_.told(dcm, message.burst_account());
+      return {};
     case v1::Control::kReach:
       return take_reach(dcm, message.reach());
     default:
@@ -146,6 +149,11 @@ void SupervisorNode::on_command(const v1::Command& command) {
     case v1::Command::STOP:
       return stop(command.reason().empty() ? "stopped" : command.reason(),
                   static_cast<DurationNs>(std::min(command.limit_ms(), kLimitMsMax)) * kMillisecond);
+    case v1::Command::BURST:
+      if (!course_.is(RunStage::running))
+        return spdlog::warn("command ignored kind=BURST reason=\"no run is on\"");
+      return bursts_.ask(command.before_ms(), command.after_ms(), command.reason(),
+                         environment_.clock.utc_ns());
     case v1::Command::PAUSE:
     case v1::Command::CONTINUE:
     case v1::Command::DRAIN:

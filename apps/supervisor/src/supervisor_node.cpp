@@ -34,7 +34,8 @@ SupervisorNode::SupervisorNode(const node::Setup& setup, Environment environment
       course_(now_ns_, gather_patience(setup_)),
       journal_(setup_, environment_, machine_, roster_, throttle_times_),
       dispatch_(setup_, environment_.clock, roster_, machine_),
-      account_(setup_, environment_, peer_counters_, machine_, roster_, throttle_times_),
+      bursts_(setup_, roster_),
+      account_(setup_, environment_, peer_counters_, machine_, roster_, throttle_times_, bursts_),
       listener_(setup_.identity, *this, setup_.limits, peer_counters_, now_ns_),
       trigger_listener_(setup_.identity, *this, setup_.limits, peer_counters_, now_ns_),
       told_stage_(course_.shown()) {
@@ -116,7 +117,10 @@ void SupervisorNode::go_on() {
              ? "the slice ids are used up: begin the next run with a lower trigger.first_slice"
              : "all triggers made");
   }
-  if (course_.is(RunStage::draining) && machine_.drained() && !journal_.waits()) end_run();
+  const bool drained = course_.is(RunStage::draining) && machine_.drained() && !journal_.waits();
+  const bool saved =
+      bursts_.look(environment_.clock.utc_ns(), now_ns_, drained, drained && course_.is_past_limit(now_ns_));
+  if (drained && saved) end_run();
 }
 
 void SupervisorNode::wait_for_reports() {
@@ -158,6 +162,7 @@ void SupervisorNode::tell_nodes() {
     dispatch_.tell_destinations();
     dispatch_.tell_absences();
   }
+  bursts_.note(actions_);
   dispatch_.carry_out(actions_, course_, journal_.entries().serial(), now_ns_);
 }
 
@@ -235,6 +240,7 @@ void SupervisorNode::join(Member& member) {
   switch (member.role) {
     case Role::dcm:
       machine_.dcm_joined(member.index, info.incarnation, info.credits, now_ns_, actions_);
+      if (course_.is_on()) bursts_.dcm_joined(member);
       break;
     case Role::readout:
       machine_.readout_joined(member.index, info.incarnation, now_ns_);
@@ -286,6 +292,7 @@ void SupervisorNode::leave(Member& member) {
   switch (member.role) {
     case Role::dcm:
       machine_.dcm_left(member.index, now_ns_, actions_, reported);
+      if (course_.is_on()) bursts_.dcm_left(member);
       break;
     case Role::readout:
       machine_.readout_left(member.index, now_ns_);

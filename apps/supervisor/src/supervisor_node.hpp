@@ -1,5 +1,6 @@
 #pragma once
 
+#include "burst_alerts.hpp"
 #include "dispatch.hpp"
 #include "roster.hpp"
 #include "run_account.hpp"
@@ -95,6 +96,7 @@ class SupervisorNode final : public node::Node, private sessions::PeerHandler {
   assignment::ThrottleTimes throttle_times_;
   RunJournal journal_;
   Dispatch dispatch_;
+  BurstAlerts bursts_;
   RunAccount account_;
   Watchers watchers_;
   TriggerAnswers answers_;

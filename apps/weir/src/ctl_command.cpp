@@ -317,6 +317,16 @@ void add_ctl(CLI::App& app, int& status) {
   remove->add_flag_callback(
       "--last", [options] { options->request.set_last(true); },
       "also the last DCM, writer or readout that takes part");
+  CLI::App* burst = add("burst", "Save the raw data around now as a burst alert");
+  burst->add_option_function<double>(
+      "--before", [options](double seconds) { options->request.set_before_s(seconds); },
+      "seconds before now; without both options: burst.before_s and burst.after_s");
+  burst->add_option_function<double>(
+      "--after", [options](double seconds) { options->request.set_after_s(seconds); },
+      "seconds after now; negative: the window ends before now");
+  burst->add_option_function<std::string>(
+      "--reason", [options](const std::string& reason) { options->request.set_reason(reason); },
+      "text for the run's record");
   add("set", "sets keys of the farm file for the next `configure`")
       ->add_option("sets", options->sets, "key=value")
       ->required();

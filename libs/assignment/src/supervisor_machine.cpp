@@ -333,8 +333,10 @@ void SupervisorMachine::settle(SliceEntry& entry, Outcome outcome, DiscardReason
   clock_.slice_settled();
   const NodeIndex writer = outcome == Outcome::stored ? entry.writer : kNoNode;
   const bool incomplete = outcome == Outcome::stored && entry.incomplete;
-  out.cleared.push_back(
-      {entry.slice, entry.order, entry.attempt, entry.epoch, writer, outcome, reason, incomplete});
+  const bool kept =
+      outcome == Outcome::rejected || (outcome == Outcome::stored && entry.state == SliceState::confirmed);
+  out.cleared.push_back({entry.slice, entry.order, entry.attempt, entry.epoch, writer, outcome, reason,
+                         incomplete, entry.info.time, kept ? entry.dcm : kNoNode});
   book_.settle(entry, outcome);
 }
 

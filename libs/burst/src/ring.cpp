@@ -1,4 +1,5 @@
 #include <weir/base/assert.hpp>
+#include <weir/base/planted.hpp>
 #include <weir/burst/ring.hpp>
 
 #include <algorithm>
@@ -45,7 +46,7 @@ std::optional<std::uint64_t> Ring::place(std::uint64_t bytes) {
     bool blocked = false;
     while (!blocked && head_ != entries_.end() && head_->offset < until) {
       const auto entry = head_++;
-      if (entry->wanted == 0) {
+      if (entry->wanted == 0 || planted(Planted::overwrite_frozen)) {
         overwrite(entry);
       } else if (!at_end) {
         cursor_ = entry->end();

@@ -143,6 +143,8 @@ void check_dcms(Validation& found, const FarmPlan& plan, const ExpectedSizes& si
 }
 
 void check_writers(Validation& found, const FarmPlan& plan, const ExpectedSizes& sizes) {
+  if (found.farm().burst().buffer_bytes() > 0 && plan.of_role(Role::writer).empty())
+    found.inconsistent("burst.buffer_bytes", "alerts need a writer, and the farm has none");
   for (const NodeFarms::Kind& writers : found.node_farms().kinds(plan, Role::writer)) {
     found.look_at(writers.shared, [&] {
       if (found.here().writer().buffer_bytes() >= sizes.slice) return;

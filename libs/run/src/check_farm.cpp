@@ -280,16 +280,17 @@ int check_farm(const FarmOptions& options, const std::string& lab_file, std::FIL
   if (!problems.empty()) fmt::print(err, "{}\n", config::to_text(problems));
   std::string text = fmt::format("farm {}\n\n", farm.farm()) + plan_table(*loaded);
   text += "\nexpected\n" + expectations(*loaded, size, rate) + network_text(farm, *network, slice);
-  text +=
-      "\nmemory bounds\n" +
-      memory_lines(*loaded, Role::readout, "readout",
-                   [](const v1::Farm& own) {
-                     const bool front_end = !node::source_plugin(own).empty();
-                     return own.readout().buffer_bytes() + (front_end ? own.source().early_bytes() : 0);
-                   }) +
-      memory_lines(*loaded, Role::dcm, "DCM", [](const v1::Farm& own) { return own.dcm().buffer_bytes(); }) +
-      memory_lines(*loaded, Role::writer, "writer",
-                   [](const v1::Farm& own) { return own.writer().buffer_bytes(); });
+  text += "\nmemory bounds\n" +
+          memory_lines(*loaded, Role::readout, "readout",
+                       [](const v1::Farm& own) {
+                         const bool front_end = !node::source_plugin(own).empty();
+                         return own.readout().buffer_bytes() + (front_end ? own.source().early_bytes() : 0);
+                       }) +
+          memory_lines(
+              *loaded, Role::dcm, "DCM",
+              [](const v1::Farm& own) { return own.dcm().buffer_bytes() + own.burst().buffer_bytes(); }) +
+          memory_lines(*loaded, Role::writer, "writer",
+                       [](const v1::Farm& own) { return own.writer().buffer_bytes(); });
   if (!source.empty()) text += "\nsource\n" + source;
   if (!filter.empty()) text += "\nfilter\n" + filter;
   std::fputs(text.c_str(), out);

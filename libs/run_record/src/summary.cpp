@@ -53,8 +53,10 @@ void take_totals(const v1::Report& supervisor, Summary& summary) {
   summary.dcms_lost = totals.dcms_lost;
 }
 
-void add_files(const v1::Report& report, std::vector<Summary::File>& files) {
+// The files of the run's accepted slices, or those of its alerts.
+void add_files(const v1::Report& report, bool of_alerts, std::vector<Summary::File>& files) {
   for (const v1::Report::File& file : report.files()) {
+    if ((file.burst() > 0) != of_alerts) continue;
     auto known =
         std::find_if(files.begin(), files.end(), [&](const auto& one) { return one.path == file.path(); });
     if (known == files.end()) known = files.emplace(files.end());
@@ -192,6 +194,12 @@ Summary summarize(const v1::RunSummary& account) {
     summary.ledger.push_back(
         {equation.name(), equation.left(), equation.right(), equation.good(), equation.note()});
   }
+  for (const v1::BurstAccount& burst : account.bursts()) {
+    summary.bursts.push_back({burst.alert().number(), burst.alert().from_ns(), burst.alert().until_ns(),
+                              burst.reason(), burst.asked().count(), burst.saved().count(),
+                              burst.too_old().count(), burst.no_room().count(), burst.refused().count(),
+                              burst.lost(), burst.not_kept().count()});
+  }
   summary.faults.assign(account.faults_text().begin(), account.faults_text().end());
   add_outcomes(account, summary);
 
@@ -202,7 +210,8 @@ Summary summarize(const v1::RunSummary& account) {
   std::set<PartKey> known_parts;
   for (const v1::Report& report : account.nodes()) {
     add_fragments(report, summary);
-    add_files(report, summary.files);
+    add_files(report, false, summary.files);
+    add_files(report, true, summary.burst_files);
     add_ran(report, known_parts, summary.ran);
     summary.retransmits += reports::counter_of(report, "net.retransmits");
     summary.bytes_stored += reports::counter_of(report, "writer.bytes_stored");

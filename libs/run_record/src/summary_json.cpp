@@ -94,9 +94,27 @@ json::array ledger_of(const Summary& summary) {
   return array;
 }
 
-json::array files_of(const Summary& summary) {
+json::array bursts_of(const Summary& summary) {
   json::array array;
-  for (const Summary::File& file : summary.files) {
+  for (const Summary::Burst& burst : summary.bursts) {
+    array.push_back({{"number", burst.number},
+                     {"from_ns", burst.from_ns},
+                     {"until_ns", burst.until_ns},
+                     {"reason", burst.reason},
+                     {"asked", burst.asked},
+                     {"saved", burst.saved},
+                     {"too_old", burst.too_old},
+                     {"no_room", burst.no_room},
+                     {"refused", burst.refused},
+                     {"lost", burst.lost},
+                     {"not_kept", burst.not_kept}});
+  }
+  return array;
+}
+
+json::array files_of(const std::vector<Summary::File>& files) {
+  json::array array;
+  for (const Summary::File& file : files) {
     array.push_back({{"path", file.path},
                      {"bytes", file.bytes},
                      {"slices", file.slices},
@@ -290,7 +308,11 @@ std::string to_json(const Summary& summary) {
   object.emplace("filter", object_of(summary.filter));
   object.emplace("filter_workers", object_of(summary.filter_workers));
   object.emplace("truth", truth_of(summary));
-  object.emplace("files", files_of(summary));
+  object.emplace("files", files_of(summary.files));
+  if (!summary.bursts.empty()) {
+    object.emplace("bursts", bursts_of(summary));
+    object.emplace("burst_files", files_of(summary.burst_files));
+  }
   object.emplace("processes", processes_of(summary));
   object.emplace("ran", ran_of(summary));
   object.emplace("lab", lab_of(summary));

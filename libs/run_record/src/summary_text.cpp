@@ -292,19 +292,38 @@ std::string indented(std::string_view text) {
   return out;
 }
 
-void add_files(const Summary& summary, Page& page) {
-  if (summary.files.empty()) return;
-  page.heading("Run files");
+void add_bursts(const Summary& summary, Page& page) {
+  if (summary.bursts.empty()) return;
+  page.heading("Burst alerts, in slices");
+  for (const Summary::Burst& burst : summary.bursts) {
+    std::string fates;
+    const auto add = [&fates](std::uint64_t count, std::string_view fate) {
+      if (count > 0) fates += fmt::format(", {} {}", grouped(count), fate);
+    };
+    add(burst.too_old, "too_old");
+    add(burst.no_room, "no_room");
+    add(burst.refused, "refused");
+    add(burst.lost, "lost");
+    add(burst.not_kept, "discarded before");
+    page.line(fmt::format("burst {}", burst.number), "{:.4g} s: {} asked, {} saved{}{}",
+              static_cast<double>(burst.until_ns - burst.from_ns) / 1e9, grouped(burst.asked),
+              grouped(burst.saved), fates, burst.reason.empty() ? "" : "  (" + burst.reason + ")");
+  }
+}
+
+void add_files(std::string_view heading, const std::vector<Summary::File>& files, Page& page) {
+  if (files.empty()) return;
+  page.heading(std::string(heading));
   std::size_t width = 0;
-  for (const Summary::File& file : summary.files) width = std::max(width, file.path.size());
-  const std::size_t shown = std::min(summary.files.size(), kFilesShown);
+  for (const Summary::File& file : files) width = std::max(width, file.path.size());
+  const std::size_t shown = std::min(files.size(), kFilesShown);
   for (std::size_t i = 0; i < shown; ++i) {
-    const Summary::File& file = summary.files[i];
+    const Summary::File& file = files[i];
     page.line(fmt::format("{:<{}}", file.path, width), "  {:>8}  {}  {}",
               bytes_text(static_cast<double>(file.bytes)), counted(file.slices, "slice"),
               file.closed() ? fmt::format("crc32c {:08x}", file.crc32c) : "not closed");
   }
-  if (shown < summary.files.size()) page.line("", "and {} more", summary.files.size() - shown);
+  if (shown < files.size()) page.line("", "and {} more", files.size() - shown);
 }
 
 }  // namespace
@@ -330,7 +349,9 @@ std::string to_text(const Summary& summary) {
     text += "\nFaults\n";
     for (const std::string& fault : summary.faults) text += "  " + fault + "\n";
   }
-  add_files(summary, page);
+  add_bursts(summary, page);
+  add_files("Run files", summary.files, page);
+  add_files("Burst files", summary.burst_files, page);
   return text + page.take();
 }
 

@@ -35,6 +35,7 @@ PeerInfo from_hello(const v1::Hello& hello) {
   info.listen = {one_line(hello.listen_host()), static_cast<std::uint16_t>(hello.listen_port())};
   info.credits = hello.credits();
   info.wants_timing = hello.wants_timing();
+  info.burst = hello.burst();
   info.last_pass = hello.last_pass();
   return info;
 }

@@ -131,6 +131,7 @@ void Peer::send_hello() {
   hello.set_listen_port(self_.listen.port);
   hello.set_credits(self_.credits);
   hello.set_wants_timing(self_.wants_timing);
+  hello.set_burst(self_.burst);
   hello.set_last_pass(self_.last_pass);
   if (limits_.authenticator) {
     const ports::Nonce nonce = limits_.authenticator->make_nonce();

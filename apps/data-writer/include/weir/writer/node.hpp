@@ -8,8 +8,11 @@
 #include <weir/storage/earlier_life.hpp>
 #include <weir/writer/close_commands.hpp>
 
+#include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
+#include <string>
 
 namespace weir::writer {
 
@@ -24,7 +27,13 @@ struct Environment {
   std::function<void(const std::string& path, std::uint32_t crc32c)> on_close;
   storage::EarlierLife earlier;                    // of this writer in this run
   std::function<CloseCounts()> close_counts = {};  // of writer.on_close in this run; may be empty
+  // Makes the folder of an alert, on disk when it returns; an error is a sentence. Empty: none are needed.
+  std::function<std::string(const std::string& path)> make_folder = {};
+  std::map<std::uint32_t, storage::EarlierLife> earlier_bursts = {};  // by alert
 };
+
+// "run-000007-burst-2": the folder of an alert in run.out.
+[[nodiscard]] std::string burst_folder_name(RunNumber run, std::uint32_t alert);
 
 // A writer: grants space, stores records in run files, acknowledges what is on disk. Throws
 // std::runtime_error with a sentence when its port is taken.

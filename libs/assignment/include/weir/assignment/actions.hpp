@@ -101,6 +101,8 @@ struct Cleared {
   Outcome outcome = Outcome::discarded;
   DiscardReason reason = DiscardReason::none;  // when discarded
   bool incomplete = false;                     // when stored
+  UtcNs time = 0;                              // of the trigger
+  NodeIndex kept_by = kNoNode;                 // the DCM that has its data now, if one has
 };
 
 // To no node, for the journal: an attempt has failed. The slice's kills must outlive the supervisor's

@@ -15,11 +15,12 @@ enum class DecisionKind : std::uint8_t {
   incomplete = 3,  // incomplete slices bypass the filter by configuration
   poison = 4,      // the slice killed or stalled its filter too often
   undecided = 5,   // a sample taken before the filter's decision; only in files written by a tap
+  burst = 6,       // rejected by the filter; only in files of an alert
 };
 
 [[nodiscard]] constexpr std::string_view name(DecisionKind kind) {
   constexpr std::string_view kNames[] = {"filter",     "prescale", "no_filter",
-                                         "incomplete", "poison",   "undecided"};
+                                         "incomplete", "poison",   "undecided", "burst"};
   const auto index = static_cast<std::size_t>(kind);
   return index < std::size(kNames) ? kNames[index] : "unknown";
 }

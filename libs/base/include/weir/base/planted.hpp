@@ -31,13 +31,15 @@ enum class Planted : std::uint8_t {
   lose_lent,             // slices that a dead filter worker had not begun are not filtered
   blame_unbegun,         // a filter worker's death is blamed on the slice behind the one in work
   keep_dead_state,       // a slice whose filter state died with its worker continues with its next step
+  overwrite_frozen,      // the burst ring overwrites slices that an alert has frozen
+  forget_burst,          // after a reconnect, records of alerts are not sent again to the writer
   lose_forward,          // some forwarded slices do not wait for a DCM of their group
   clear_forwarded,       // readouts drop the fragments of some slices when they are forwarded
   forget_forward,        // some forwards are not in the supervisor's journal
   forward_stale,         // the forward of an attempt that was taken back is accepted, too
   forget_forward_bytes,  // attempts after the first of a group are assigned without the forwarded bytes
 };
-constexpr std::size_t kPlanted = 27;
+constexpr std::size_t kPlanted = 29;
 
 [[nodiscard]] constexpr std::string_view name(Planted bug) {
   constexpr std::string_view kNames[kPlanted] = {"none",
@@ -62,6 +64,8 @@ constexpr std::size_t kPlanted = 27;
                                                  "lose-lent",
                                                  "blame-unbegun",
                                                  "keep-dead-state",
+                                                 "overwrite-frozen",
+                                                 "forget-burst",
                                                  "lose-forward",
                                                  "clear-forwarded",
                                                  "forget-forward",

@@ -58,6 +58,14 @@ constexpr Entry slices(std::string_view key, std::string_view name, std::string_
                        std::string_view help) {
   return {From::sum, key, Kind::counter, name, {}, 1, of, false, help};
 }
+constexpr Entry rare_slices(std::string_view key, std::string_view name, std::string_view of,
+                            std::string_view help) {
+  return {From::sum, key, Kind::counter, name, {}, 1, of, true, help};
+}
+constexpr Entry rare_level(std::string_view key, std::string_view name, std::string_view of,
+                           std::string_view help) {
+  return {From::gauge, key, Kind::gauge, name, {}, 1, of, true, help};
+}
 inline constexpr double kMicro = 1e-6;
 inline constexpr double kMilli = 1e-3;
 constexpr Entry latency(std::string_view key, std::string_view name, std::string_view help) {
@@ -73,6 +81,9 @@ inline constexpr std::string_view kFrontEnd = "readout, with front-ends";
 inline constexpr std::string_view kFaulty = "readout, with faults on purpose";
 inline constexpr std::string_view kDcm = "DCM";
 inline constexpr std::string_view kStepsDcm = "DCM, with filters of several steps";
+inline constexpr std::string_view kBurstSupervisor = "supervisor, with burst.buffer_bytes";
+inline constexpr std::string_view kBurstDcm = "DCM, with burst.buffer_bytes";
+inline constexpr std::string_view kBurstWriter = "writer, with burst.buffer_bytes";
 inline constexpr std::string_view kTapDcm = "DCM, once it was tapped";
 inline constexpr std::string_view kPushDcm = "DCM, in push running";
 inline constexpr std::string_view kWriter = "writer";
@@ -316,6 +327,33 @@ inline constexpr Entry kTable[] = {
           "Slices with fragments that had to be requested."),
     count("push.no_memory", "weir_push_no_memory_total", kPushDcm,
           "Pushed fragments dropped for lack of memory, to be requested."),
+    rare("burst.alerts", "weir_burst_alerts_total", kBurstSupervisor, "Alerts taken."),
+    rare("burst.alerts_refused", "weir_burst_alerts_refused_total", kBurstSupervisor,
+         "Alerts refused: too many at a time, or in the run."),
+    rare("burst.asked", "weir_burst_slices_asked_total", kBurstSupervisor,
+         "Slices of the alerts' windows, once for each alert."),
+    rare("burst.saved", "weir_burst_slices_acknowledged_total", kBurstSupervisor,
+         "Of them, those that DCMs report as on disk."),
+    counts("burst.not_saved.", "weir_burst_slices_not_saved_total", "reason", kBurstSupervisor,
+           "Of them, those that are not saved: too_old, no_room, refused, lost."),
+    rare("burst.kept", "weir_burst_kept_total", kBurstDcm, "Settled slices copied into the burst ring."),
+    rare("burst.overwritten", "weir_burst_overwritten_total", kBurstDcm,
+         "Slices of the burst ring that newer ones have overwritten."),
+    rare("burst.unplaced", "weir_burst_unplaced_total", kBurstDcm,
+         "Settled slices for which the burst ring had no room beside its frozen ones."),
+    rare("burst.bytes_saved", "weir_burst_saved_bytes_total", kBurstDcm,
+         "Bytes of records that alerts have on disk."),
+    rare("burst.sent_again", "weir_burst_sent_again_total", kBurstDcm,
+         "Records of alerts sent again after a lost connection."),
+    rare_slices("burst_saved", "weir_burst_slices_saved_total", kBurstDcm,
+                "Slices that alerts have on disk, once for each alert."),
+    rare_slices("burst_live", "weir_burst_slices_live_total", kBurstWriter,
+                "Slices of alerts on this writer's disk, once for each alert."),
+    rare_level("burst_bytes_used", "weir_burst_bytes_used", kBurstDcm, "Bytes of slices in the burst ring."),
+    rare_level("burst_bytes_frozen", "weir_burst_bytes_frozen", kBurstDcm,
+               "Of them, exempt from overwriting for alerts."),
+    rare_level("burst_slices_waiting", "weir_burst_slices_waiting", kBurstDcm,
+               "Slices that alerts ask for and that are not on disk yet."),
     rare("tap.samples", "weir_tap_samples_total", kTapDcm, "Samples of slices published."),
     rare("tap.bytes", "weir_tap_bytes_total", kTapDcm, "Their bytes."),
     counts("tap.dropped.", "weir_tap_dropped_total", "reason", kTapDcm,

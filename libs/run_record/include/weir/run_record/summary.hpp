@@ -192,8 +192,24 @@ struct Summary {
   std::vector<Equation> ledger;
   std::string ledger_text;
   std::vector<std::string> faults;
+  // An alert of the burst saver: slices by their fate.
+  struct Burst {
+    std::uint32_t number = 0;
+    std::int64_t from_ns = 0;
+    std::int64_t until_ns = 0;
+    std::string reason;
+    std::uint64_t asked = 0;
+    std::uint64_t saved = 0;
+    std::uint64_t too_old = 0;
+    std::uint64_t no_room = 0;
+    std::uint64_t refused = 0;
+    std::uint64_t lost = 0;
+    std::uint64_t not_kept = 0;
+  };
   std::vector<Operation> operations;
   std::vector<File> files;
+  std::vector<Burst> bursts;      // alerts, with what became of their slices
+  std::vector<File> burst_files;  // of the alerts
   std::vector<ProcessRecord> processes;
   std::vector<RanPart> ran;  // by process, in the order of the reports; each once
 

@@ -34,6 +34,7 @@ struct PeerInfo {
   std::vector<SourceId> sources;  // readout: of this process; not part of the hello
   std::uint32_t credits = 0;      // DCM
   bool wants_timing = false;      // DCM: requests timing from a readout
+  bool burst = false;             // DCM, to a writer: the connection carries records of alerts
   std::uint64_t last_pass = 0;    // to a supervisor: the last pass whose messages this process has received
 };
 

@@ -1,0 +1,89 @@
+#pragma once
+
+#include <weir/assembly/built_slice.hpp>
+#include <weir/burst/ring.hpp>
+#include <weir/node/refusal_log.hpp>
+#include <weir/node/setup.hpp>
+#include <weir/ports/network.hpp>
+#include <weir/sessions/connector.hpp>
+#include <weir/sessions/peer.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <vector>
+
+namespace weir::v1 {
+class BurstAlert;
+class Control;
+class Report;
+}  // namespace weir::v1
+
+namespace weir::dcm {
+
+// Keeps the records of settled slices in a ring of memory of its own, and sends the slices that an alert asks
+// for to the writers, over connections of its own, when nothing else waits for it: burst::Ring decides, this
+// class copies and sends. A record that was sent stays with its writer until the writer has answered, because
+// that writer recognises a record that comes again.
+class BurstSaver final : public sessions::PeerHandler {
+ public:
+  // Requires: burst.buffer_bytes > 0. Throws std::bad_alloc when there is no such memory.
+  BurstSaver(const node::Setup& setup, sessions::PeerCounters& counters);
+
+  void set_writer(NodeIndex index, const ports::Endpoint& at);
+  // Copies a slice that this DCM has settled. Requires: its fragments are still in memory.
+  void keep(const assembly::BuiltSlice& slice);
+  // The supervisor's word on an alert.
+  void take(const v1::BurstAlert& alert);
+  void tick(ports::Network& network, TimeNs now_ns);
+  // A new supervisor connection: every open alert's account is sent again.
+  void forget_told() { told_.clear(); }
+  // Calls send(const v1::Control&) for each account that has changed.
+  void tell(const std::function<void(const v1::Control&)>& send);
+  void add_to(v1::Report& report) const;
+  [[nodiscard]] const burst::Ring& ring() const { return ring_; }
+
+ private:
+  using Record = burst::Ring::Record;
+  struct Writer {
+    std::unique_ptr<sessions::Connector> link;
+    std::deque<Record> queue;              // asked for, or to be asked for, on this connection
+    std::map<std::uint64_t, Record> sent;  // by their place among the records of the connection
+    std::deque<Record> bound;              // sent over an earlier connection, unanswered
+    std::uint64_t records = 0;
+    std::uint64_t staged_bytes = 0;  // of `queue` and `sent`
+    std::uint64_t wanted_total = 0;
+    std::uint64_t granted_total = 0;
+    std::uint64_t sent_total = 0;
+    TimeNs pause_until_ns = 0;  // it had no room
+  };
+
+  void on_ready(sessions::Peer& peer) override;
+  void on_gone(sessions::Peer& peer, std::string_view why) override;
+  Expected<void, wire::WireError> on_control(sessions::Peer& peer, const v1::Control& message) override;
+
+  void stage(TimeNs now_ns);
+  static void want(Writer& to, const Record& record);
+  void send_granted(Writer& to);
+  void send_record(sessions::Peer& peer, const Record& record) const;
+  void take_refused(Writer& from, std::uint64_t number, bool again);
+  [[nodiscard]] v1::Control account_message(const burst::Alert& alert, const burst::Account& account) const;
+
+  const node::Setup& setup_;
+  sessions::PeerInfo self_;
+  sessions::PeerCounters& counters_;
+  node::RefusalLog refusals_;
+  DurationNs retry_ns_;
+  TimeNs now_ns_ = 0;
+  burst::Ring ring_;
+  std::shared_ptr<std::byte[]> region_;
+  std::vector<std::unique_ptr<Writer>> writers_;
+  std::map<std::uint32_t, std::uint64_t> told_;  // alert -> what its account was, as one number
+  std::uint64_t bytes_saved_ = 0;
+  std::uint64_t sent_again_ = 0;
+};
+
+}  // namespace weir::dcm

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <weir/base/hash.hpp>
+#include <weir/burst/alert.hpp>
+#include <weir/ports/disk.hpp>
+#include <weir/storage/run_store.hpp>
+#include <weir/writer/node.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace weir::writer {
+
+// Receives the progress of the alerts' files.
+class BurstEvents {
+ public:
+  virtual ~BurstEvents() = default;
+  virtual void on_burst_stored(std::uint32_t alert, std::span<const storage::StoredSlice> slices) = 0;
+  virtual void on_burst_file(std::uint32_t alert, const storage::ClosedFile& file) = 0;
+  virtual void on_burst_blocked(std::uint32_t alert, const std::string& detail) = 0;
+};
+
+// The run files of alerts: a store for each, in a folder of its own, so that a slice that is stored in the
+// run as well is not taken for a second copy. A store begins with the alert's first record.
+class BurstStores final : public ports::DiskHandler {
+ public:
+  // Tells the stores' files apart at the disk: the run's own files have lower ids.
+  static constexpr unsigned kFileIdShift = 20;
+
+  BurstStores(const node::Setup& setup, Environment& environment, BurstEvents& events);
+  ~BurstStores() override;
+
+  // Requires: called before anything else. The copies of an earlier process count.
+  void recall(std::uint32_t alert, const storage::EarlierLife& earlier);
+  [[nodiscard]] storage::StoreResult store(std::uint32_t alert, ConstBytes record,
+                                           const std::shared_ptr<const void>& owner, std::uint32_t origin,
+                                           TimeNs now);
+  void pass(TimeNs now);
+  // Closes the alert's file: nothing more belongs to it.
+  void end(std::uint32_t alert, TimeNs now);
+  void end_all(TimeNs now);
+  // Every file is closed, or the disk refuses to.
+  [[nodiscard]] bool at_rest() const;
+  // Live copies on disk, of all alerts.
+  [[nodiscard]] SliceSum stored() const;
+  void on_disk_event(const ports::DiskEvent& event) override;
+
+ private:
+  struct One;
+  [[nodiscard]] One& make(std::uint32_t alert, std::uint32_t first_sequence);
+
+  const node::Setup& setup_;
+  Environment& environment_;
+  BurstEvents& events_;
+  std::map<std::uint32_t, std::unique_ptr<One>> stores_;
+};
+
+}  // namespace weir::writer

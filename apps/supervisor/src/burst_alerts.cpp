@@ -1,0 +1,231 @@
+#include "burst_alerts.hpp"
+
+#include <weir/reports/numbers.hpp>
+
+#include <fmt/format.h>
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <optional>
+
+namespace weir::supervisor {
+namespace {
+
+constexpr DurationNs kLookEvery = 20 * kMillisecond;
+constexpr std::int64_t kWindowMsMax = 10LL * 24 * 3600 * 1000;
+
+SliceSum slices_of(const v1::SliceSum& sum) { return {sum.count(), sum.hash_sum()}; }
+
+void set(v1::SliceSum& out, const SliceSum& sum) {
+  out.set_count(sum.count);
+  out.set_hash_sum(sum.hash_sum);
+}
+
+void set(v1::BurstAlert& out, const burst::Alert& alert) {
+  out.set_number(alert.number);
+  out.set_from_ns(alert.from);
+  out.set_until_ns(alert.until);
+}
+
+}  // namespace
+
+BurstAlerts::BurstAlerts(const node::Setup& setup, Roster& roster) : setup_(setup), roster_(roster) {
+  const auto dcms = setup.plan.of_role(Role::dcm);
+  const bool is_on = setup.farm.burst().buffer_bytes() > 0;
+  if (is_on) book_ = std::make_unique<burst::AlertBook>(dcms.size());
+}
+
+void BurstAlerts::note(const assignment::Actions& actions) {
+  if (!book_) return;
+  for (const assignment::Announcement& one : actions.announce) book_->announced(one.info.time);
+  for (const assignment::Cleared& one : actions.cleared) {
+    const bool kept = one.kept_by != assignment::kNoNode;
+    book_->settled(one.slice, one.time, kept ? std::optional(one.kept_by) : std::nullopt);
+  }
+}
+
+void BurstAlerts::ask(std::int64_t before_ms, std::int64_t after_ms, const std::string& reason, UtcNs now) {
+  std::string error = "burst.buffer_bytes is 0: this farm keeps nothing for alerts";
+  std::optional<burst::Alert> alert;
+  if (book_) {
+    const v1::BurstSettings& burst = setup_.farm.burst();
+    if (before_ms == 0 && after_ms == 0) {
+      before_ms = static_cast<std::int64_t>(burst.before_s() * 1e3);
+      after_ms = static_cast<std::int64_t>(burst.after_s() * 1e3);
+    }
+    const UtcNs from = now - std::clamp(before_ms, -kWindowMsMax, kWindowMsMax) * kMillisecond;
+    const UtcNs until = now + std::clamp(after_ms, -kWindowMsMax, kWindowMsMax) * kMillisecond;
+    error.clear();
+    alert = book_->ask(from, until, reason, error);
+  }
+  if (!alert) {
+    ++refused_;
+    return spdlog::warn("burst alert refused reason=\"{}\" by=\"{}\"", error, reason);
+  }
+  spdlog::info("burst alert number={} before_ms={} after_ms={} asked={} by=\"{}\"", alert->number, before_ms,
+               after_ms, book_->alerts().at(alert->number).asked.count, reason);
+  progress_ns_ = 0;
+  send(*alert, false);
+}
+
+void BurstAlerts::send(const burst::Alert& alert, bool ended) const {
+  v1::Control message;
+  set(*message.mutable_burst_alert(), alert);
+  message.mutable_burst_alert()->set_ended(ended);
+  for (const Member& member : roster_.members()) {
+    const bool takes = member.role == Role::dcm || (ended && member.role == Role::writer);
+    if (takes && member.peer != nullptr && member.peer->ready()) member.peer->send(message);
+  }
+}
+
+void BurstAlerts::told(const Member& dcm, const v1::BurstAccount& account) {
+  if (!book_) return;
+  const v1::BurstAlert& alert = account.alert();
+  if (!book_->alerts().contains(alert.number()))
+    book_->adopt({alert.number(), alert.from_ns(), alert.until_ns()});
+  burst::Account told;
+  told.saved = slices_of(account.saved());
+  told.too_old = slices_of(account.too_old());
+  told.no_room = slices_of(account.no_room());
+  told.refused = slices_of(account.refused());
+  told.waiting = slices_of(account.waiting());
+  book_->told(dcm.index, alert.number(), told);
+}
+
+void BurstAlerts::dcm_joined(const Member& dcm) const {
+  if (!book_) return;
+  for (const burst::Alert& alert : book_->open_alerts()) {
+    v1::Control message;
+    set(*message.mutable_burst_alert(), alert);
+    dcm.peer->send(message);
+  }
+}
+
+void BurstAlerts::dcm_left(const Member& dcm) {
+  if (book_) book_->dcm_left(dcm.index);
+}
+
+SliceSum BurstAlerts::saved() const {
+  SliceSum sum;
+  for (const auto& [number, account] : book_->alerts()) sum += account.told.saved;
+  return sum;
+}
+
+bool BurstAlerts::look(UtcNs utc, TimeNs now, bool at_end, bool no_longer) {
+  if (!book_ || !book_->is_open()) return true;
+  if (now < next_look_ns_) return false;
+  next_look_ns_ = now + kLookEvery;
+  const std::uint64_t saved_now = saved().count;
+  if (progress_ns_ == 0 || !at_end || saved_now != saved_) progress_ns_ = now;
+  saved_ = saved_now;
+  const bool in_vain = at_end && now - progress_ns_ > kPatience;
+  for (const std::uint32_t number : book_->take_ended(utc, at_end, no_longer || in_vain)) {
+    const burst::AlertAccount& account = book_->alerts().at(number);
+    spdlog::info("burst alert saved number={} asked={} saved={} too_old={} no_room={} refused={} lost={}",
+                 number, account.asked.count, account.told.saved.count, account.told.too_old.count,
+                 account.told.no_room.count, account.told.refused.count, account.lost);
+    send(account.alert, true);
+  }
+  return !book_->is_open();
+}
+
+void BurstAlerts::add_to(v1::Report& report) const {
+  if (!book_) return;
+  reports::Counters counters(report);
+  counters["burst.alerts"] = book_->alerts().size();
+  counters["burst.alerts_refused"] = refused_;
+  std::uint64_t lost = 0;
+  burst::Account sum;
+  SliceSum asked;
+  for (const auto& [number, account] : book_->alerts()) {
+    asked += account.asked;
+    sum.too_old += account.told.too_old;
+    sum.no_room += account.told.no_room;
+    sum.refused += account.told.refused;
+    lost += account.lost;
+  }
+  counters["burst.asked"] = asked.count;
+  counters["burst.saved"] = saved().count;
+  counters.of("burst.not_saved.", "too_old") = sum.too_old.count;
+  counters.of("burst.not_saved.", "no_room") = sum.no_room.count;
+  counters.of("burst.not_saved.", "refused") = sum.refused.count;
+  counters.of("burst.not_saved.", "lost") = lost;
+}
+
+void BurstAlerts::add_to(v1::RunSummary& summary) const {
+  if (!book_) return;
+  for (const auto& [number, account] : book_->alerts()) {
+    v1::BurstAccount& out = *summary.add_bursts();
+    set(*out.mutable_alert(), account.alert);
+    out.mutable_alert()->set_ended(account.ended);
+    set(*out.mutable_asked(), account.asked);
+    set(*out.mutable_not_kept(), account.not_kept);
+    set(*out.mutable_saved(), account.told.saved);
+    set(*out.mutable_too_old(), account.told.too_old);
+    set(*out.mutable_no_room(), account.told.no_room);
+    set(*out.mutable_refused(), account.told.refused);
+    set(*out.mutable_waiting(), account.told.waiting);
+    out.set_lost(account.lost);
+    out.set_reason(account.reason);
+  }
+}
+
+std::vector<assignment::Equation> BurstAlerts::equations(bool undisturbed) const {
+  std::vector<assignment::Equation> equations;
+  if (!book_ || book_->alerts().empty()) return equations;
+  SliceSum asked;
+  SliceSum all;
+  std::uint64_t lost = 0;
+  for (const auto& [number, account] : book_->alerts()) {
+    asked += account.asked;
+    all += account.told.all();
+    lost += account.lost;
+  }
+  using Relation = assignment::Equation::Relation;
+  const bool exact = undisturbed && book_->is_exact();
+  assignment::Equation fates{"bursts: asked = saved + too_old + no_room + refused",
+                             {asked, true},
+                             {all, true},
+                             exact ? Relation::equal : Relation::at_most,
+                             false,
+                             lost == 0 ? "" : fmt::format("{} lost with their process", lost)};
+  fates.ok = exact ? asked == all : asked.count <= all.count + lost;
+  if (!exact && fates.note.empty()) fates.note = "a process was lost, or slices were built again";
+  equations.push_back(fates);
+  SliceSum live;
+  bool writers_final = true;
+  for (const Member& member : roster_.members()) {
+    if (member.role != Role::writer) continue;
+    writers_final = writers_final && member.has_report && member.report.final();
+    live += reports::sum_of(member.report, "burst_live");
+  }
+  const SliceSum saved_by_dcms = saved();
+  const bool same = exact && writers_final;
+  assignment::Equation disk{"bursts: saved = live on disk",
+                            {saved_by_dcms, true},
+                            {live, true},
+                            same ? Relation::equal : Relation::at_most,
+                            false,
+                            same ? "" : "a process was lost, or slices were built again"};
+  const std::uint64_t accounted = all.count + lost;
+  const std::uint64_t surplus = accounted - std::min(accounted, asked.count);  // in two rings
+  disk.ok = same ? saved_by_dcms == live : !writers_final || saved_by_dcms.count <= live.count + surplus;
+  equations.push_back(disk);
+  return equations;
+}
+
+std::vector<std::string> BurstAlerts::faults() const {
+  std::vector<std::string> texts;
+  if (!book_) return texts;
+  for (const auto& [number, account] : book_->alerts()) {
+    const std::uint64_t refused = account.told.refused.count;
+    if (account.lost + refused == 0) continue;
+    texts.push_back(
+        fmt::format("burst {}: {} of {} slice(s) not saved: {} lost with their process, {} that no "
+                    "writer took",
+                    number, account.lost + refused, account.asked.count, account.lost, refused));
+  }
+  return texts;
+}
+
+}  // namespace weir::supervisor

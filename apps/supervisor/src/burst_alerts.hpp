@@ -1,0 +1,59 @@
+#pragma once
+
+#include "roster.hpp"
+#include <weir/assignment/actions.hpp>
+#include <weir/assignment/ledger.hpp>
+#include <weir/burst/alert_book.hpp>
+#include <weir/node/setup.hpp>
+#include <weir/v1/control.pb.h>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace weir::supervisor {
+
+// The run's alerts: their windows, what DCMs report of them, and what every process is sent. The decisions
+// are burst::AlertBook's.
+class BurstAlerts {
+ public:
+  static constexpr DurationNs kPatience = 30 * kSecond;  // at the run's end, without a slice that is saved
+
+  BurstAlerts(const node::Setup& setup, Roster& roster);
+
+  [[nodiscard]] bool is_on() const { return book_ != nullptr; }
+  // Counts the slices that a pass announces and settles. Costs nothing without a burst saver.
+  void note(const assignment::Actions& actions);
+  // An alert. It waits while nodes of a restarted supervisor's run are on their way back. Zero for both: as
+  // configured.
+  void ask(std::int64_t before_ms, std::int64_t after_ms, const std::string& reason, UtcNs now);
+  void told(const Member& dcm, const v1::BurstAccount& account);
+  void dcm_joined(const Member& dcm) const;
+  void dcm_left(const Member& dcm);
+
+  // Ends alerts that are saved. True: nothing is left to be saved, or it is given up. `at_end`: all slices
+  // are settled. `no_longer`: the run's end waits no more.
+  bool look(UtcNs utc, TimeNs now, bool at_end, bool no_longer);
+
+  void add_to(v1::Report& report) const;
+  void add_to(v1::RunSummary& summary) const;
+  // Lines of the ledger: the alerts' slices and their fates. `undisturbed`: no process was lost, and no slice
+  // was built or stored again; otherwise two DCMs may have the same slice, and the lines are bounds.
+  [[nodiscard]] std::vector<assignment::Equation> equations(bool undisturbed) const;
+  [[nodiscard]] std::vector<std::string> faults() const;
+
+ private:
+  void send(const burst::Alert& alert, bool ended) const;
+  [[nodiscard]] SliceSum saved() const;
+
+  const node::Setup& setup_;
+  Roster& roster_;
+  std::unique_ptr<burst::AlertBook> book_;
+  TimeNs next_look_ns_ = 0;
+  std::uint64_t saved_ = 0;    // at the last look
+  TimeNs progress_ns_ = 0;     // when that grew
+  std::uint64_t refused_ = 0;  // alerts
+};
+
+}  // namespace weir::supervisor

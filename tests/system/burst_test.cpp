@@ -1,0 +1,182 @@
+// The burst saver: alerts of an operator, with real processes.
+#include "controlled_farm.hpp"
+#include "farm_run.hpp"
+#include "stored_run.hpp"
+#include "weir_catch.hpp"
+
+#include <boost/json.hpp>
+
+#include <algorithm>
+#include <set>
+
+using namespace weir::system_test;
+
+namespace {
+
+constexpr Seconds kPatience{90};
+
+const std::vector<std::string> kNodes = {"supervisor", "writer-0",  "dcm-0",
+                                         "dcm-1",      "readout-0", "readout-1"};
+
+// Nearly every slice is rejected, so that what an alert saves is nowhere else.
+std::string farm_with(const std::string& burst) {
+  return "farm: alerted\n"
+         "trigger: {mode: rate, rate_hz: 300}\n"
+         "source: {kind: dummy, size_bytes: 4000}\n"
+         "supervisor: {lease_ms: 60000}\n"
+         "readout: {count: 2, sources_per_readout: 2}\n"
+         "dcm: {count: 2, deadline_ms: 20000, grace_ms: 20000}\n"
+         "filter: {plugin: prescale, parameters: {n: 1000}}\n"
+         "writer: {count: 1}\n"
+         "burst: {" +
+         burst + "}\n";
+}
+
+std::uint64_t counter(const ControlledFarm& farm, const std::string& node, const char* name) {
+  const boost::json::value view = farm.status();
+  for (const boost::json::value& one : view.at("nodes").as_array()) {
+    if (one.at("name").as_string() != node) continue;
+    const boost::json::object& counters = one.at("report").at("counters").as_object();
+    const auto found = counters.find(name);
+    if (found == counters.end()) return 0;
+    const boost::json::value& count = found->value();
+    return count.is_string() ? std::stoull(std::string(count.as_string())) : count.to_number<std::uint64_t>();
+  }
+  return 0;
+}
+
+bool wait_for(const ControlledFarm& farm, const char* name, std::uint64_t least) {
+  return wait_until([&] { return counter(farm, "supervisor", name) >= least; }, kPatience);
+}
+
+std::string folder_of(const ControlledFarm& farm, int alert) {
+  return farm.out() + "/run-000001-burst-" + std::to_string(alert);
+}
+
+// All bytes are those of the source's formula. A writer that was killed leaves a file that is not closed.
+void check_data(const StoredRun& run, bool writer_killed = false) {
+  const std::string problems = run.problems();
+  const bool not_closed = problems.find(".part is not closed") != problems.npos &&
+                          std::count(problems.begin(), problems.end(), '\n') <= 1;
+  CHECK((problems.empty() || (writer_killed && not_closed)));
+  const DummyCheck data = check_dummy_data(run);
+  CHECK(data.wrong.empty());
+  CHECK(data.missing == 0);
+  CHECK(data.fragments == 4 * data.slices);
+}
+
+void check_account(const boost::json::value& burst) {
+  const auto count = [&](const char* key) { return burst.at(key).to_number<std::uint64_t>(); };
+  CHECK(count("asked") ==
+        count("saved") + count("too_old") + count("no_room") + count("refused") + count("lost"));
+}
+
+}  // namespace
+
+TEST_CASE(
+    "an alert stores every slice of its window, and overlapping alerts store both, though the run ends") {
+  const TemporaryFolder folder;
+  const ControlledFarm farm(folder, farm_with("buffer_bytes: 256MiB, save_bytes_per_s: 10MB"), kNodes);
+  farm.begin_run();
+  REQUIRE(wait_for(farm, "triggered", 600));
+  farm.must({"burst", "--before", "100", "--after", "100", "--reason", "first"});
+  farm.must({"burst", "--before", "1", "--after", "100"});
+  REQUIRE(wait_for(farm, "burst.alerts", 2));
+  const std::uint64_t before = counter(farm, "supervisor", "triggered");
+  REQUIRE(wait_for(farm, "triggered", before + 300));
+  farm.must({"stop"});
+
+  const Summary summary(farm.record(1));
+  INFO(summary.imbalance());
+  CHECK(summary.balanced());
+  CHECK(summary.count("vetoed") == 0);
+  const boost::json::array& bursts = summary.json().at("bursts").as_array();
+  REQUIRE(bursts.size() == 2);
+  for (const boost::json::value& burst : bursts) {
+    check_account(burst);
+    CHECK(burst.at("saved") == burst.at("asked"));
+  }
+  const StoredRun first(folder_of(farm, 1));
+  const StoredRun second(folder_of(farm, 2));
+  check_data(first);
+  check_data(second);
+  const std::set<std::uint64_t> all = first.ids();
+  CHECK(all.size() == summary.count("triggered"));
+  const std::set<std::uint64_t> late = second.ids();
+  CHECK(late.size() >= 300);
+  CHECK(std::includes(all.begin(), all.end(), late.begin(), late.end()));
+  CHECK(*late.rbegin() - *late.begin() + 1 == late.size());  // without a gap
+  // A slice keeps its outcome.
+  CHECK(summary.count("rejected") + summary.count("stored") == summary.count("triggered"));
+}
+
+TEST_CASE("a DCM that is killed while it saves loses its own part alone, and the account says so") {
+  const TemporaryFolder folder;
+  ControlledFarm farm(folder, farm_with("buffer_bytes: 256MiB, save_bytes_per_s: 1MB"), kNodes);
+  farm.begin_run();
+  REQUIRE(wait_for(farm, "triggered", 900));
+  farm.must({"burst", "--before", "100", "--after", "0"});
+  REQUIRE(wait_for(farm, "burst.saved", 50));
+  farm.kill_node("dcm-0");
+  farm.start_node("dcm-0");
+  REQUIRE(wait_for(farm, "burst.saved", 200));
+  farm.must({"stop"});
+
+  const Summary summary(farm.record(1));
+  INFO(summary.imbalance());
+  CHECK(summary.balanced());
+  const boost::json::value& burst = summary.json().at("bursts").at(0);
+  check_account(burst);
+  CHECK(burst.at("lost").to_number<std::uint64_t>() > 0);
+  const StoredRun saved(folder_of(farm, 1));
+  check_data(saved);
+  CHECK(saved.ids().size() >= burst.at("saved").to_number<std::uint64_t>());
+}
+
+TEST_CASE("a writer that is killed while it stores an alert loses nothing, and stores nothing twice") {
+  const TemporaryFolder folder;
+  ControlledFarm farm(folder, farm_with("buffer_bytes: 256MiB, save_bytes_per_s: 2MB"), kNodes);
+  farm.begin_run();
+  REQUIRE(wait_for(farm, "triggered", 900));
+  farm.must({"burst", "--before", "100", "--after", "0"});
+  REQUIRE(wait_for(farm, "burst.saved", 50));
+  farm.kill_node("writer-0");
+  farm.start_node("writer-0");
+  farm.must({"stop"});
+
+  const Summary summary(farm.record(1));
+  INFO(summary.imbalance());
+  CHECK(summary.balanced());
+  const boost::json::value& burst = summary.json().at("bursts").at(0);
+  check_account(burst);
+  CHECK(burst.at("saved") == burst.at("asked"));
+  const StoredRun saved(folder_of(farm, 1));
+  check_data(saved, true);
+  CHECK(saved.ids().size() == burst.at("asked").to_number<std::uint64_t>());
+}
+
+TEST_CASE(
+    "overwritten slices are too_old, slices beyond the limit no_room, and a farm without a saver refuses") {
+  const TemporaryFolder folder;
+  const ControlledFarm farm(folder, farm_with("buffer_bytes: 4MB, frozen_share: 0.3"), kNodes);
+  farm.begin_run();
+  REQUIRE(wait_for(farm, "triggered", 1200));
+  farm.must({"burst", "--before", "100", "--after", "0"});
+  REQUIRE(wait_for(farm, "burst.saved", 1));
+  farm.must({"stop"});
+  const Summary summary(farm.record(1));
+  INFO(summary.imbalance());
+  CHECK(summary.balanced());
+  const boost::json::value& burst = summary.json().at("bursts").at(0);
+  check_account(burst);
+  CHECK(burst.at("too_old").to_number<std::uint64_t>() > 0);
+  CHECK(burst.at("no_room").to_number<std::uint64_t>() > 0);
+  check_data(StoredRun(folder_of(farm, 1)));
+
+  const TemporaryFolder without;
+  const ControlledFarm plain(without, farm_with("buffer_bytes: 0"), kNodes);
+  plain.make_ready();
+  const CommandEnd refused = plain.ctl({"burst"});
+  CHECK(refused.status == 1);
+  CHECK(refused.err.find("burst.buffer_bytes is 0") != std::string::npos);
+}
