@@ -20,6 +20,8 @@ using assembly::SourceIndex;
 
 constexpr std::size_t kFirstShare = 4;  // of the pool: for the first slice, whose size is not known
 constexpr DurationNs kLookForOldest = kMillisecond;
+// TCP's timeout after a loss is two round trips or more; the segment that it sends again takes another one.
+constexpr DurationNs kGapRoundTrips = 6;
 
 // By the order of announcement, or by ids where the supervisor names no order, because there they ascend.
 bool is_older(const BuiltSlice& slice, const BuiltSlice& other) {
@@ -424,6 +426,7 @@ void Collector::learn_size(SourceIndex source, std::uint32_t readout, std::uint3
 
 void Collector::pass(TimeNs now_ns) {
   give_up_readouts(now_ns);
+  if (learns_) assembler_.set_gap(kGapRoundTrips * shaper_->base_ns());
   assembler_.expire(now_ns);
   cancel_expired();
   tell_progress(now_ns);

@@ -330,9 +330,10 @@ void Assembler::expire(TimeNs now_ns) {
   });
 }
 
-// Half a deadline without a byte ends it: a dead readout costs no more than that.
+// Half a deadline without a byte ends the slice, so that a dead readout costs no more than that.
 bool Assembler::extend_deadline(BuiltSlice& slice, TimeNs now_ns) {
-  const TimeNs later = std::min(slice.last_fragment_ns + settings_.deadline_ns / 2, slice.deadline_most_ns);
+  const DurationNs gap_ns = std::max(settings_.deadline_ns / 2, gap_ns_);
+  const TimeNs later = std::min(slice.last_fragment_ns + gap_ns, slice.deadline_most_ns);
   if (later <= now_ns) return false;
   slice.deadline_ns = later;
   return true;

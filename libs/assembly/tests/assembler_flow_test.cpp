@@ -136,6 +136,26 @@ TEST_CASE("a deadline is put off while bytes arrive, half a deadline after the l
   CHECK(empty.expired_empty);
 }
 
+TEST_CASE("a deadline is put off across gaps of the line's length, up to the same limit") {
+  AssemblySettings settings;
+  settings.deadline_ns = 1000;
+  settings.deadline_most_ns = 5000;
+  Fixture f(settings);
+  f.assembler.set_gap(1600);
+  BuiltSlice& slice = f.open_all(1, 0, 0);
+  for (const TimeNs now : {900, 2400, 3900}) {
+    Assembler::note_bytes(slice, now);
+    f.assembler.expire(now + 1500);
+    CHECK((slice.state() == SliceState::collecting) == (now < 3900));
+  }
+  BuiltSlice& silent = f.open_all(2, 0, 6000);
+  Assembler::note_bytes(silent, 6100);
+  f.assembler.expire(7699);
+  CHECK(silent.state() == SliceState::collecting);
+  f.assembler.expire(7700);
+  CHECK(silent.state() == SliceState::complete);
+}
+
 TEST_CASE("a slice is completed without what its deadline found missing, which is late from then on") {
   AssemblySettings settings;
   settings.deadline_ns = 1000;

@@ -156,6 +156,9 @@ class Assembler {
   // Gives up the outstanding fragments of slices past their deadline, of one slice.
   void expire(TimeNs now_ns);
   void give_up(BuiltSlice& slice, MissingReason reason, TimeNs now_ns);
+  // Bytes of a slice that still arrives may come this far apart (or half a deadline, if that is longer): on a long
+  // line TCP needs several round trips after a loss.
+  void set_gap(DurationNs gap_ns) { gap_ns_ = gap_ns; }
   // Bytes of the slice have arrived, or of a fragment of it.
   static void note_bytes(BuiltSlice& slice, TimeNs now_ns) { slice.last_fragment_ns = now_ns; }
   // This collector is not to build it any more, though another may: what is outstanding is neither received
@@ -252,6 +255,7 @@ class Assembler {
   FragmentCounters counters_;
   std::size_t slice_bytes_expected_ = 0;
   bool knows_sizes_ = false;
+  DurationNs gap_ns_ = 0;
   TimeNs earliest_deadline_ns_ = kNever;  // of the slices that collect, or before it
 };
 
