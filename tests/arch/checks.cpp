@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, 3> kLeftForLater = {
 
 constexpr std::array<std::string_view, 4> kSleeps = {"sleep_for", "sleep_until", "usleep", "nanosleep"};
 
-// By the beginning of what stands between the brackets.
+// Matched against the beginning of the name in the brackets.
 constexpr std::array<std::string_view, 16> kImpureIncludes = {
     "boost/asio",   "boost/beast", "zmq",   "spdlog",       "google/protobuf",    "prometheus/",
     "yaml-cpp/",    "thread",      "mutex", "shared_mutex", "condition_variable", "future",
@@ -42,7 +42,7 @@ constexpr std::array<std::string_view, 12> kImpureNames = {"sleep_for",
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
 
-// Whether `word` stands in the line by itself, not as part of a longer word.
+// True if `word` is in the line as a whole word.
 bool has_word(std::string_view line, std::string_view word) {
   for (auto at = line.find(word); at != std::string_view::npos; at = line.find(word, at + 1)) {
     const auto end = at + word.size();
@@ -194,7 +194,7 @@ Breaches check_declared_layers(const SourceTree& tree, const Layers& layers) {
 
 Breaches check_includes(const SourceTree& tree, const Layers& layers) {
   Breaches breaches;
-  std::map<std::string, std::pair<std::set<std::string>, std::string>> reachable_from;  // by folder
+  std::map<std::string, std::pair<std::set<std::string>, std::string>> reachable_from;  // indexed by folder
   for (const auto& library : layers.libraries) {
     auto& [names, who] = reachable_from[library.dir];
     std::set<std::string> reachable;
@@ -264,7 +264,7 @@ Breaches check_no_orphans(const SourceTree& tree) {
         named = named || has_word(line, relative);
       }
     }
-    // What every fuzz target shares is named where fuzz targets are declared.
+    // The sources that all fuzz targets share are named in the file that declares fuzz targets.
     const auto library = tree.find("cmake/WeirLibrary.cmake");
     named = named || (library != tree.end() && has_word(library->second, path));
     if (!named) breaches.push_back(path + ": no CMakeLists.txt names it, so it is never built");
@@ -367,7 +367,7 @@ Breaches check_report_numbers(const SourceTree& tree) {
   Breaches breaches;
   for (const auto& [path, text] : tree) {
     const bool product = path.starts_with("libs/") || path.starts_with("apps/");
-    // The exporter goes over all that there is, whatever it is called.
+    // The exporter visits every field, whatever its name.
     const bool may = path.starts_with("libs/reports/") || path.starts_with("libs/telemetry/");
     if (!product || may || path.find("/tests/") != std::string::npos || !path.ends_with("pp")) continue;
     std::size_t number = 0;

@@ -1,4 +1,4 @@
-// Each check finds the breach it is there for, and nothing in a tree that keeps the rules.
+// Each check finds its breach, and reports none in a tree that keeps the rules.
 #include "checks.hpp"
 
 #include "weir_catch.hpp"
@@ -169,7 +169,7 @@ TEST_CASE("a source that no list names is found") {
   CHECK(check_no_orphans(tree).empty());
 }
 
-TEST_CASE("a source whose name ends another one's is not taken for it") {
+TEST_CASE("a source whose name ends another one's is not confused with it") {
   auto tree = good_tree();
   tree["libs/wire/rc/w.cpp"] = "\n";
   require_one(check_no_orphans(tree), "libs/wire/rc/w.cpp", "never built");

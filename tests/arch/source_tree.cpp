@@ -25,14 +25,14 @@ std::vector<std::string> strings_of(const YAML::Node& list) {
   return strings;
 }
 
-// What of a C++ source a character belongs to.
+// Kind of text that a character of a C++ source belongs to.
 enum class Part { kCode, kLineComment, kBlockComment, kString, kCharacter, kRawString };
 
 bool is_word(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-// A scanner of C++ as far as comments and literals go.
+// Recognises comments and literals in C++.
 class Blanker {
  public:
   Blanker(std::string_view code, bool strings_too) : code_(code), out_(code), strings_too_(strings_too) {}
@@ -78,7 +78,7 @@ class Blanker {
       enter(Part::kRawString, open + 1 - at_);
     } else if (here("\"")) {
       enter(Part::kString, 1);
-    } else if (here("'") && (at_ == 0 || !is_word(code_[at_ - 1]))) {  // else it parts the digits of a number
+    } else if (here("'") && (at_ == 0 || !is_word(code_[at_ - 1]))) {  // otherwise it separates the digits of a number
       enter(Part::kCharacter, 1);
     } else {
       ++at_;
@@ -100,7 +100,7 @@ class Blanker {
     at_ += length;
   }
 
-  // The length of what ends the current part, if it stands here; else 0.
+  // Returns the length of the current part's terminator if it is here, otherwise 0.
   std::size_t end_length() const {
     switch (part_) {
       case Part::kLineComment:

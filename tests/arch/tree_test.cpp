@@ -54,7 +54,7 @@ TEST_CASE("the checks have read this tree and its layers") {
       std::ranges::any_of(layers().libraries, [](const Library& library) { return library.name == "base"; }));
 }
 
-TEST_CASE("every library stands above what it depends on") {
+TEST_CASE("every library is above its dependencies") {
   CHECK(listed(check_declared_layers(tree(), layers())) == "");
 }
 
@@ -70,9 +70,9 @@ TEST_CASE("nothing sleeps to synchronise") { CHECK(listed(check_no_sleep(tree())
 
 TEST_CASE("every source is built") { CHECK(listed(check_no_orphans(tree())) == ""); }
 
-TEST_CASE("every library says what it is") { CHECK(listed(check_readmes(tree(), layers())) == ""); }
+TEST_CASE("every library describes itself") { CHECK(listed(check_readmes(tree(), layers())) == ""); }
 
-TEST_CASE("every row of the fault table names a test that there is") {
+TEST_CASE("every row of the fault table names an existing test") {
   std::ifstream file(WEIR_SOURCE_DIR "/docs/reliability.md", std::ios::binary);
   const std::string text{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   constexpr std::string_view kMark = "_test: ";

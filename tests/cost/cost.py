@@ -34,21 +34,22 @@ POINTS = {
 }
 READOUTS = 4
 
-# So much more than the committed figure is a failure; so much less, and figures.json is to be written anew. What depends on
-# how passes fall together gets more than the instructions, and so do all where a disk's time is in it.
+# A figure that exceeds the committed one by this share is a failure; one that is lower by as much must be committed to
+# figures.json. Figures that depend on the timing of passes have wider limits than the instructions, and so do all
+# figures that include a disk's time.
 TOLERANCE = {"instructions": 0.02, "system_calls": 0.50, "allocations": 0.25, "copied_bytes": 0.05}
 STORED_TOLERANCE = 0.15
-# What the supervisor does for a pass is shared by the slices that come in it, and how many do depends on the machine: 4 %
-# between two quiet runs.
+# The slices of a pass share the supervisor's work for it, and their number depends on the machine: 4 % between two
+# quiet runs.
 SUPERVISOR_TOLERANCE = 0.08
-# Where few slices go in a second, what a role does for each is mostly to wake up, and how often depends on the disk and on the
-# machine's other work: twice as much was seen on a slower disk beside a compiler. More than four times as much is a failure.
+# At a few slices per second a role's work for each is mostly its wake-up, whose number depends on the disk and on the
+# machine's load: a slower disk beside a compiler doubled it. More than four times as much is a failure.
 PACED = {("64KiB-4x4-stored", role, what)
          for role in ("readout", "supervisor") for what in ("instructions", "system_calls", "allocations")} | {
     ("64KiB-4x4-stored", "writer", "system_calls")}
 PACED_TOLERANCE = 3
-TRIES = 3  # what is dearer has to be so each time: a busy machine can only add
-LEAST = {"instructions": 10, "system_calls": 0.05, "allocations": 0.05, "copied_bytes": 5}  # nothing below that
+TRIES = 3  # a real increase shows in every try: a busy machine can only add
+LEAST = {"instructions": 10, "system_calls": 0.05, "allocations": 0.05, "copied_bytes": 5}  # smaller figures are not compared
 
 FARM = """farm: cost
 run: {{restart: never}}
@@ -114,7 +115,7 @@ def counted_by_valgrind(out):
             if kind == "callgrind":
                 of["instructions"] += next(int(line.split()[1]) for line in file if line.startswith(("summary:", "totals:")))
             else:
-                # One that may block is told twice: when it begins, and when it is over.
+                # A call that may block is logged twice: when it begins, and when it ends.
                 of["system_calls"] += sum(1 for line in file if line.startswith("SYSCALL[") and "... [async] -->" not in line)
     return counts
 
@@ -161,10 +162,10 @@ def measure(build, point):
 
 
 def toolchain(build):
-    """What the counts depend on besides Weir: figures of one are no figures of another."""
+    """Conditions other than Weir that the counts depend on: figures of different ones are not comparable."""
     said = glob.glob(os.path.join(build, "CMakeFiles", "*", "CMakeCXXCompiler.cmake"))
     if len(said) != 1:
-        raise Failed("%s is no build folder of CMake's" % build)
+        raise Failed("%s is not a CMake build folder" % build)
     with open(said[0], encoding="utf-8") as file:
         compiler = dict(re.findall(r'set\(CMAKE_CXX_COMPILER_(ID|VERSION) "([^"]*)"\)', file.read()))
     text = subprocess.run(["ldd", "--version"], stdout=subprocess.PIPE, text=True, check=False).stdout

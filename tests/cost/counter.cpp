@@ -1,5 +1,5 @@
-// Preloaded into a process: counts what it allocates and copies through the C library, and leaves both in a
-// file when it ends. What a compiler writes out as moves is not seen.
+// Preloaded into a process: counts the bytes that it allocates and copies through the C library, and writes both to a
+// file when it ends. Misses copies that the compiler turns into moves.
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -18,8 +18,7 @@ void add(std::atomic<std::uint64_t>& counter, std::uint64_t count) {
   counter.fetch_add(count, std::memory_order_relaxed);
 }
 
-// Byte by byte as far as the language goes; the compiler must not see a memcpy in it, which would be this
-// one.
+// Copies byte by byte: if the compiler recognised a memcpy here, it would call this function.
 __attribute__((optimize("no-tree-loop-distribute-patterns"))) void move(void* to, const void* from,
                                                                         std::size_t size) {
   auto* out = static_cast<unsigned char*>(to);
@@ -48,7 +47,7 @@ struct AtEnd {
 
 }  // namespace
 
-// glibc's own, under the names that it has for those who stand in for malloc.
+// glibc's own functions, under the names that it provides for replacements of malloc.
 extern "C" {
 void* __libc_malloc(std::size_t size);
 void* __libc_calloc(std::size_t count, std::size_t size);

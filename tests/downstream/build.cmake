@@ -1,5 +1,5 @@
-# Installs each SDK of WEIR_BUILD into a prefix of its own below OUT, and builds the PROJECTS that need it against that,
-# from nothing.
+# Installs each SDK of WEIR_BUILD into a separate prefix below OUT, and builds the PROJECTS that need it against that
+# prefix from scratch.
 function(run)
   execute_process(COMMAND ${ARGV} RESULT_VARIABLE status)
   if(NOT status EQUAL 0)

@@ -68,7 +68,7 @@ TEST_CASE("a source in plain C from a project that knows no C++ serves a farm") 
   CHECK(found.wrong == 0);
 }
 
-TEST_CASE("a source with a thread of its own delivers what was announced to it") {
+TEST_CASE("a source with its own thread delivers the slices that were announced to it") {
   const TemporaryFolder folder;
   const FarmEnd end = run_with(folder, "on-demand");
   CHECK_BALANCED(end, 0);

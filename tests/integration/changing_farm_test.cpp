@@ -13,7 +13,7 @@ using system_test::check_dummy_data;
 using system_test::DummyCheck;
 using system_test::StoredRun;
 
-constexpr DurationNs kFlushed = 100 * kMillisecond;  // what a node said last has been read by then
+constexpr DurationNs kFlushed = 100 * kMillisecond;  // a node's last messages have been read by then
 
 // Everyone on one loop. Nodes that have ended are gone a little later, and can be started once more.
 class LiveFarm {
@@ -31,7 +31,7 @@ class LiveFarm {
   void start(const std::string& name) {
     others_[name] = {std::make_unique<Hosted>(farm_, name, supervisor_.listens_at(), loop_), 0};
   }
-  // As the supervisor tells it.
+  // The node's state as the supervisor reports it.
   [[nodiscard]] std::string state_of(const std::string& name) {
     for (const v1::Report& report : watcher_.status().nodes()) {
       if (report.name() == name) return report.state();
@@ -39,7 +39,7 @@ class LiveFarm {
     return "unknown";
   }
   [[nodiscard]] bool is_there(const std::string& name) const { return others_.contains(name); }
-  // Until it holds; false when that takes too long.
+  // Runs until the condition holds; returns false after the time limit.
   template <class Condition>
   bool run_until(Condition condition) {
     const TimeNs end = loop_.now_ns() + kPatience;
@@ -108,7 +108,7 @@ struct Parts {
   std::string wrong;
 };
 
-// Only sources of `readout` may be missing, and only for having been removed.
+// Checks that only sources of `readout` are missing, and only because it was removed.
 Parts parts_of(const StoredRun& run, std::uint32_t first_source, std::uint32_t last_source) {
   Parts parts;
   run.for_each_slice([&](const storage::SliceRecordView& slice) {

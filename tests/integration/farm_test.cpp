@@ -72,7 +72,7 @@ std::optional<v1::RunSummary> run_on_one_loop(const Farm& farm,
   return watcher.account();
 }
 
-// Runs a loop's node to its end, then what is left to be sent.
+// Runs a loop's node to its end, then sends the remaining messages.
 void run_to_end(transport::Loop& loop, node::Node& node, const std::function<void(TimeNs)>& besides = {}) {
   const TimeNs end = loop.now_ns() + kPatience;
   while (!node.finished() && loop.now_ns() < end) {
@@ -122,7 +122,7 @@ TEST_CASE("connections that break between nodes that live on cost no slice, and 
     ++broken;
     break_a_connection(random);
   });
-  CHECK(broken > kBreaks / 4);  // the run may be over before the last ones
+  CHECK(broken > kBreaks / 4);  // the run may be over before the last breaks
   REQUIRE(account.has_value());
   INFO(account->ledger_text());
   CHECK(account->balanced());

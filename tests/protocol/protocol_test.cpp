@@ -130,7 +130,7 @@ TEST_CASE("the search finds each planted mistake, and says by which steps") {
       {"acknowledges before it syncs", Planted::acknowledges_before_sync, &Scenario::writer_crashes, 1},
       {"forgets fates", Planted::forgets_fates, &Scenario::dcm_crashes, 2},
       {"does not repeat acknowledgements", Planted::says_nothing_again, &Scenario::writer_links_lost, 2},
-      {"does not say what it no longer has", Planted::keeps_silent, &Scenario::writer_links_lost, 1},
+      {"does not report a missing slice", Planted::keeps_silent, &Scenario::writer_links_lost, 1},
       {"does not send again", Planted::sends_once, &Scenario::data_links_lost, 1}};
   for (const Mistake& mistake : kMistakes) {
     Scenario scenario = one_slice();

@@ -76,7 +76,7 @@ class Search {
     }
     Stop stop{std::move(world), fingerprint, {}, 0};
     stop.world->moves(stop.moves);
-    // Faults come last, and time; without anything else there is nothing left to do.
+    // Faults and time sort last; with only those left, no work remains.
     const bool ends = std::all_of(stop.moves.begin(), stop.moves.end(),
                                   [](const Move& move) { return move.kind >= Move::Kind::dcm_crashes; });
     std::string unsettled;

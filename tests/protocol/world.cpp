@@ -1,4 +1,4 @@
-// The supervisor's side of a World, its faults, and what must hold.
+// The supervisor's side of a World, its faults, and the invariants.
 #include "world.hpp"
 
 #include <algorithm>
@@ -12,13 +12,13 @@ using namespace assignment;
 using Kind = Move::Kind;
 
 constexpr DurationNs kTick = 1;
-constexpr DurationNs kPatience = 2 * kTick;  // of a lease, and with a writer
+constexpr DurationNs kPatience = 2 * kTick;  // for a lease, and for a writer
 
 NodeIndex node(std::uint8_t index) { return NodeIndex(index); }
 std::uint8_t small(auto id) { return static_cast<std::uint8_t>(id.value); }
 std::uint8_t small_node(NodeIndex index) { return index == kNoNode ? kNobody : small(index); }
 
-// The live DCM with most credits free: a function of what it is shown, as a search wants it.
+// Chooses the live DCM with most free credits: a pure function of its input, which a search needs.
 class MostCredits final : public AssignmentPolicy {
  public:
   std::string_view name() const override { return "most credits"; }
@@ -259,7 +259,7 @@ void World::send_to_dcm(std::uint8_t dcm) {
   if (!answers.empty()) link.to_connector.send(std::move(answers));
 }
 
-// Readouts hear of a fate at once: the sooner they clear, the harder for an attempt that still needs them.
+// Readouts receive fates immediately: the sooner they clear, the harder for an attempt that still needs their data.
 void World::note_fates() {
   for (const Cleared& cleared : farm_.actions.cleared) {
     Fate& fate = farm_.fates[cleared.slice.value];
@@ -269,7 +269,7 @@ void World::note_fates() {
     fate.writer = small_node(cleared.writer);
     fate.copy = {small(cleared.slice), small(cleared.attempt), small(cleared.epoch)};
     if (cleared.outcome == Outcome::rejected && (fate.rejected_attempts >> fate.copy.attempt & 1) == 0) {
-      breaks("a slice was cleared as rejected that nobody rejected");
+      breaks("a slice was cleared as rejected without a rejection");
     }
     for (std::uint8_t i = 0; i < farm_.left.readouts; ++i) farm_.readouts[i][fate.copy.slice] = Held::cleared;
   }
@@ -359,7 +359,7 @@ void World::crash_readout(std::uint8_t readout) {
   farm_.dirty = true;
 }
 
-// What it did in a pass is in its journal before anybody hears of it.
+// The journal has the actions of a pass before any message is sent.
 void World::crash_supervisor(bool loses_sent) {
   const RunState journal = machine_->state(farm_.now);
   machine_ = std::make_unique<SupervisorMachine>(settings(farm_.left), from_outside(),

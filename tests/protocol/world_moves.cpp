@@ -1,4 +1,4 @@
-// What can happen next in a World.
+// The possible next steps of a World.
 #include "world.hpp"
 
 namespace weir::protocol_test {
@@ -51,7 +51,7 @@ void World::moves(std::vector<Move>& out) const {
   usual_moves(out);
   const bool stuck = out.empty() && machine_->in_flight() > 0;
   fault_moves(out);
-  // When all wait for it, time passes for nothing.
+  // When every node waits for time, a passing step is free.
   if (farm_.left.ticks > 0 || stuck) out.push_back({Kind::time_passes});
 }
 
@@ -88,7 +88,7 @@ void World::dcm_moves(std::uint8_t dcm, std::vector<Move>& out) const {
   for (std::uint8_t slice = 0; slice < farm_.left.slices; ++slice) {
     const Slot& slot = self.slots[slice];
     if (slot.phase == Slot::Phase::abandoned) out.push_back({Kind::filter_ends, dcm, slice});
-    // What is decided while there is no supervisor is thrown away when that is noticed.
+    // Decisions made without a supervisor are dropped when the DCM notices its loss.
     if (slot.phase != Slot::Phase::building || !link.connector) continue;
     if (slot.how == How::suspect && !slot.answered) {
       if (!slot.told) out.push_back({Kind::filter_begins, dcm, slice});
@@ -140,7 +140,7 @@ void World::fault_moves(std::vector<Move>& out) const {
       out.push_back({Kind::writer_link_breaks, writer, 1});
     }
   }
-  // Between two passes: what it has not taken in by then is as lost as what was on its way.
+  // Between two passes: unprocessed input is lost like messages in flight.
   if (left.supervisor_crashes > 0 && !farm_.dirty) {
     out.push_back({Kind::supervisor_crashes, 0});
     out.push_back({Kind::supervisor_crashes, 1});

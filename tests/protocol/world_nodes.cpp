@@ -1,4 +1,4 @@
-// What DCMs and writers do in a World: as apps/data-collection-manager and apps/data-writer.
+// Models of DCMs and writers in a World, after apps/data-collection-manager and apps/data-writer.
 #include "world.hpp"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ using assignment::Verdict;
 
 namespace {
 
-// What a DCM says of an attempt that it does not have, or gives up.
+// The report of a DCM on an attempt that it does not have or has given up.
 Row lost(std::uint8_t slice, std::uint8_t attempt) {
   Row row{Row::Kind::decide, slice, attempt};
   row.code = static_cast<std::uint8_t>(Verdict::failed);
@@ -46,7 +46,7 @@ void Pipe::append_state(std::vector<std::uint64_t>& out) const {
   }
 }
 
-// What was sent to an end that is gone is lost; what it had sent may still arrive.
+// Messages to a closed end are lost; messages that it had sent may still arrive.
 void Connection::lose_listener() {
   listener = false;
   to_listener.clear();
@@ -153,7 +153,7 @@ void World::acknowledgement_arrives(std::uint8_t dcm, std::uint8_t writer) {
   }
 }
 
-// It gives everything up; what the filter has in hand comes back when the filter is done.
+// The DCM gives up all its slices; a slice in the filter is dropped when the filter is done.
 void World::lose_supervisor(std::uint8_t dcm) {
   farm_.to_dcm[dcm].lose_connector();
   for (Slot& slot : farm_.dcms[dcm].slots) {
@@ -225,7 +225,7 @@ void World::fates_arrive(std::uint8_t writer) {
   if (farm_.left.planted != Planted::forgets_fates) farm_.writers[writer].store.take(rows, notices, writer);
 }
 
-// What it acknowledged over an earlier connection may not have arrived: it says it again.
+// Acknowledgements over an earlier connection may not have arrived: the writer repeats them.
 void World::join_writer(std::uint8_t writer) {
   Connection& link = farm_.to_writer[writer];
   const NodeIndex index(writer);

@@ -24,7 +24,7 @@ namespace {
 constexpr std::uint8_t kSelf = 0;
 constexpr RunNumber kRun{7};
 
-// What can happen to a writer's knowledge of one slice.
+// An event that changes a writer's state of one slice.
 struct Event {
   enum class Kind : std::uint8_t { record, sync, settled, notice, restart };
   Kind kind = Kind::sync;
@@ -65,7 +65,7 @@ std::string describe(const std::vector<Event>& events) {
   return text;
 }
 
-// A RunStore with what the writer's node does around it.
+// A RunStore with the logic of the writer's node around it.
 class RealWriter final : public storage::StoreHandler {
  public:
   RealWriter() { start({}); }
@@ -203,7 +203,7 @@ class RealWriter final : public storage::StoreHandler {
     start(earlier);
   }
 
-  // What was synced, and so many records more.
+  // Returns the synced bytes and so many further records.
   static std::vector<std::byte> kept(const std::string& path, const storage::MemoryDisk::File& file,
                                      std::size_t survivors) {
     auto reader = storage::RunFileReader::from_bytes(file.bytes, path).value();
@@ -249,7 +249,7 @@ std::optional<WriterModel::Result> take(WriterModel& model, const Event& event, 
   return std::nullopt;
 }
 
-// Plays the events to both; the number of the first after which they differ, or none.
+// Applies the events to both; returns the index of the first event after which they differ, or nullopt.
 std::optional<std::size_t> first_difference(const std::vector<Event>& events) {
   WriterModel model;
   RealWriter real;
@@ -273,7 +273,7 @@ std::vector<std::uint64_t> state_of(const WriterModel& model) {
 
 }  // namespace
 
-TEST_CASE("the search's writer does what the store does in each of its states") {
+TEST_CASE("the writer model agrees with the store in each of its states") {
   // Every state of the model by the shortest way to it, and from there every event.
   constexpr std::size_t kLongest = 7;
   const std::vector<Event> events = alphabet();

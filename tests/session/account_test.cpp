@@ -1,4 +1,4 @@
-// The account of a run that is over: kept until a watching client confirms that it has it.
+// Tests that a finished run's account is kept until a watching client confirms it.
 #include "impostor.hpp"
 #include "memory_farm.hpp"
 #include "weir_catch.hpp"

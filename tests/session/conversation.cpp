@@ -28,7 +28,7 @@ struct Shape {
   std::string filter = "accept-all";
 };
 
-// Beside somebody in a node's place there is another one that does as it should.
+// The impostor's role has a second, honest node.
 Shape shape_of(Part who, Random& random, bool at_random) {
   Shape shape;
   if (at_random) {
@@ -76,7 +76,7 @@ class Growth {
   std::uint64_t stored_ = farm_.bytes_stored();
 };
 
-// The supervisor's account is of what nodes tell it: beside one that lies it need not balance.
+// The supervisor's account sums up the nodes' reports: with one false report it need not balance.
 void demand_sound_nodes(MemoryFarm& farm, bool all_honest = true) {
   for (const config::NodePlan& node : farm.plan().nodes) {
     if (!farm.runs(node.name) || (!all_honest && node.role == Role::supervisor)) continue;
@@ -250,7 +250,7 @@ class FalseSupervisor {
       forget_closed();
     }
   }
-  // They live, take connections, and hold nothing once nobody leads them.
+  // Checks that the nodes live, accept connections, and hold no slices once no supervisor leads them.
   void demand_sound() {
     for (auto& peer : listener_.peers()) peer->leave();
     farm_.turn(50);

@@ -1,4 +1,4 @@
-// One DCM, and a supervisor that says exactly what the test says.
+// Tests of one DCM with a scripted supervisor.
 #include "memory_farm.hpp"
 #include "raw_peer.hpp"
 #include "weir_catch.hpp"
@@ -34,7 +34,7 @@ void greet(RawPeer& peer, v1::Role role, const char* name) {
   peer.send(wire::FrameType::hello, greeting);
 }
 
-// There is no readout: each fragment is missing after the grace time, and the slice accepted incomplete.
+// Without readouts each fragment is missing after the grace time, and the slice is accepted incomplete.
 class SupervisedDcm {
  public:
   SupervisedDcm() : farm_(kSettings), listener_(farm_.network(), 19'000) {
@@ -127,7 +127,7 @@ class SupervisedDcm {
 constexpr char kAccepted[] = "VERDICT_ACCEPT_INCOMPLETE";
 constexpr char kLost[] = "VERDICT_FAILED lost";
 
-// A writer behind the listener, and a slice that the DCM was told to store there.
+// Adds a writer behind the listener, and a slice that the DCM is to store there.
 RawPeer& with_slice_to_store(SupervisedDcm& dcm, RawListener& listener) {
   dcm.introduce_writer(19'500);
   REQUIRE(listener.peers().size() == 1);
@@ -139,7 +139,7 @@ RawPeer& with_slice_to_store(SupervisedDcm& dcm, RawListener& listener) {
   return writer;
 }
 
-// What the DCM last asked its writer for.
+// Returns the DCM's last space request to its writer.
 v1::Space last_space(RawPeer& writer) {
   v1::Space space;
   for (const RawPeer::Frame& frame : writer.take_frames()) {
@@ -250,8 +250,7 @@ TEST_CASE("a slice that is confirmed to a writer that the farm does not have is 
   CHECK(dcm.farm().node("dcm-0").broken_invariant() == "");
 }
 
-// Told to end, its slices are settled: what a writer says of them still counts, and what it never says is
-// counted as such.
+// A DCM that has its end order still counts its writer's confirmations, and counts unconfirmed slices as such.
 TEST_CASE("a DCM that was told to end and loses its supervisor accounts for what its writer has yet to say") {
   const bool says = GENERATE(true, false);
   CAPTURE(says);

@@ -1,5 +1,5 @@
-// A supervisor whose journal has no room: nobody hears of what would be gone with its process. Its nodes and
-// its trigger client say exactly what the test says.
+// Tests of a supervisor whose journal is full: it reports only facts that survive its process. Nodes and trigger client
+// are scripted.
 #include "memory_farm.hpp"
 #include "raw_peer.hpp"
 #include "weir_catch.hpp"
@@ -25,11 +25,11 @@ constexpr char kSettings[] =
     "dcm: {count: 1}\n"
     "writer: {count: 1}\n";
 
-constexpr int kLongerThanARetry = 1500;  // turns: what the journal waits between two attempts, and more
+constexpr int kLongerThanARetry = 1500;  // turns: longer than the journal waits between two attempts
 
 using Slices = std::vector<std::uint64_t>;
 
-// Somebody who speaks to the supervisor; what he was told so far.
+// A client of the supervisor, with the messages that it has received.
 struct Party {
   Party(MemoryFarm& farm, std::uint16_t port, v1::Role role, const char* name) : farm_(farm), port_(port) {
     hello_.set_version(wire::kVersion);
@@ -148,7 +148,7 @@ TEST_CASE("a trigger client is told that a slice is taken when the journal has i
     farm.turn(kLongerThanARetry);
     CHECK(farm.readout->announced == Slices{1, 2, 3, 4, 5});
   }
-  SECTION("the supervisor dies: nobody was promised what its successor does not know") {
+  SECTION("the supervisor dies: its successor knows every promise that was sent") {
     farm.farm.stop("supervisor");
     farm.turn(20);
     farm.farm.journal().full = false;
@@ -210,8 +210,7 @@ TEST_CASE("DCMs are told which slices a readout has no part in when the journal 
   CHECK(farm.dcm->absences == 1);
 }
 
-// The same process over a new connection, then its successor; with the same supervisor, and with a restarted
-// one.
+// The same process over a new connection, then its successor, with the same supervisor and with a restarted one.
 TEST_CASE("a process that was told to end is told so again when it comes back, and its next one takes part") {
   const bool another_supervisor = GENERATE(false, true);
   CAPTURE(another_supervisor);

@@ -1,5 +1,4 @@
-// Slice ids from outside that are sparse or descend, and journals that are not the last ones, with the real
-// nodes.
+// Tests of external slice ids that are sparse or descend, and of outdated journals, with the real nodes.
 #include "impostor.hpp"
 #include "memory_farm.hpp"
 #include "weir_catch.hpp"
@@ -19,7 +18,7 @@ using namespace weir::session_test;
 namespace {
 
 constexpr int kTurnsToEnd = 30'000;
-constexpr int kBackAgain = 1'500;  // turns: what a restarted supervisor waits for nodes, and more
+constexpr int kBackAgain = 1'500;  // turns: longer than a restarted supervisor waits for nodes
 
 const char* const kFarm =
     "trigger: {mode: network}\nsource: {kind: dummy, size_bytes: 1000}\n"
@@ -76,7 +75,7 @@ struct Run {
     farm.turn(20);
   }
   std::string offer(std::uint64_t slice) { return client->offer(slice); }
-  // With another process, which reads the journal.
+  // Replaces the supervisor by a new process, which reads the journal.
   void restart_supervisor() {
     farm.stop("supervisor");
     farm.turn(20);
@@ -223,7 +222,7 @@ TEST_CASE(
   CHECK(summary.reason().find("the journal is stale") != std::string::npos);
   CHECK(summary.faults());
   CHECK(counter(summary, "triggered") == 20);
-  CHECK(run.farm.bytes_stored() >= on_disk);  // what is stored stays
+  CHECK(run.farm.bytes_stored() >= on_disk);  // stored slices stay stored
 }
 
 TEST_CASE("without its journal a run does not begin again under nodes that have taken part in it") {

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint16_t kImpostorPort = 30'000;
 constexpr int kTurnsToEnd =
-    80'000;  // of 1 ms: the time to drain, and that of a writer that is away with copies
+    80'000;  // in ms: the time to drain, and the time for a lost writer with copies
 constexpr int kTurnsToStore = 3000;
 constexpr std::size_t kOthersMax = 6;
 
@@ -79,7 +79,7 @@ void Watcher::listen() {
     if (frame.header.type != wire::FrameType::control) continue;
     v1::Control message;
     demand(message.ParseFromArray(frame.payload.data(), static_cast<int>(frame.payload.size())),
-           "the supervisor said what is no message");
+           "the supervisor sent an invalid message");
     if (message.has_summary()) summary = message.summary();
     if (message.has_status()) status = message.status();
   }

@@ -1,4 +1,4 @@
-// weir-session: conversations of the real nodes with a peer that sends what it likes, from seeds. See
+// weir-session: runs conversations of the real nodes with a peer that sends arbitrary messages, from seeds. See
 // README.md.
 #include "search.hpp"
 
@@ -60,14 +60,14 @@ int run_one(const SearchOptions& options) {
 int main(int argc, char** argv) {
   try {
     CLI::App app(
-        "weir-session: an impostor sends what it likes to the nodes of a farm, a farm from each seed");
+        "weir-session: an impostor sends arbitrary messages to the nodes of a farm, one farm per seed");
     SearchOptions options;
     std::vector<std::string> roles;
     std::string seed;
     std::string range;
     bool log = false;
     app.add_option("--role", roles,
-                   "in whose place: stranger, dcm, readout, writer, supervisor, control; all")
+                   "the role to impersonate: stranger, dcm, readout, writer, supervisor, control; all")
         ->delimiter(',');
     app.add_option("--seed", seed, "one seed, in this process");
     app.add_option("--seeds", range, "A..B: all of them");

@@ -30,7 +30,7 @@ std::uint32_t rows(Random& random) {
   return random.one_in(30) ? 3000 : static_cast<std::uint32_t>(random.below(6));
 }
 
-// A column of the right length, mostly; left out or of another one now and then.
+// Fills a column, mostly with the right length; sometimes it is left out or has another length.
 template <class Field, class Make>
 void column(Random& random, std::uint32_t length, Field& field, Make make) {
   if (random.one_in(6)) return;
@@ -77,7 +77,7 @@ void fill(Random& random, const Surroundings& around, v1::Decide& out) {
   out.mutable_failures(0)->set_reason(text(random));
 }
 
-// What a supervisor answers to decisions, in most rows.
+// Confirms decisions as a supervisor does, in most rows.
 void confirm_decided(Random& random, const Surroundings& around, v1::Confirm& out) {
   for (std::uint64_t n = 1 + random.below(6); n > 0; --n) {
     const Surroundings::Decided& decided = around.decided[random.below(around.decided.size())];
@@ -206,7 +206,7 @@ void append_entries(Random& random, const Surroundings& around, wire::FrameType 
   wire::append_slice_entries(type, entries, out);
 }
 
-// Of a slice that may be asked for, with bytes that may be right.
+// Appends a fragment of a plausible slice, with plausible bytes.
 void append_fragment(Random& random, const Surroundings& around, wire::FrameType type,
                      std::vector<std::byte>& out) {
   const auto payload = random.bytes(random.below(400));
@@ -228,7 +228,7 @@ void append_fragment(Random& random, const Surroundings& around, wire::FrameType
   out.insert(out.end(), payload.begin(), payload.end());
 }
 
-// As append_fragment(), several at once; now and then one that says what cannot be.
+// Appends several fragments as append_fragment() does; sometimes one with contradictory fields.
 void append_block(Random& random, const Surroundings& around, std::vector<std::byte>& out) {
   wire::BlockWriter writer;
   std::vector<std::byte> payloads;

@@ -33,7 +33,7 @@ std::vector<RawPeer::Frame> RawPeer::take_frames() {
     const auto header =
         wire::decode_header(std::span(received_).subspan(at).first<wire::kHeaderBytes>(), kPayloadMax);
     if (!header)
-      throw std::runtime_error("a node said what is no frame: " + std::string(name(header.error())));
+      throw std::runtime_error("a node sent an invalid frame: " + std::string(name(header.error())));
     const std::size_t whole = wire::kHeaderBytes + header->length;
     if (received_.size() - at < whole) break;
     const auto from = received_.begin() + static_cast<std::ptrdiff_t>(at);

@@ -56,7 +56,7 @@ v1::Hello hello_of(v1::Role role, const std::string& name) {
   return hello;
 }
 
-// A whole run; its account.
+// Runs to the end and returns the account.
 v1::RunSummary run_to_end(MemoryFarm& farm) {
   for (const char* name : {"supervisor", "readout-0", "dcm-0", "writer-0"}) farm.start(name);
   RawPeer watcher;
@@ -103,7 +103,7 @@ struct Granted {
   void piece(std::uint32_t length, std::uint64_t total, std::uint64_t offset, std::uint64_t slice = 5) {
     send(wire::data_header(SliceId(slice), Attempt(0), length, {total, offset}), length);
   }
-  // What the writer refused since the last time.
+  // Returns the slices that the writer has refused since the last call.
   std::vector<v1::Refused::One> refused() {
     std::vector<v1::Refused::One> all;
     for (const RawPeer::Frame& frame : peer.take_frames()) {

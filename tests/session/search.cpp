@@ -18,13 +18,13 @@ namespace weir::session_test {
 namespace {
 
 constexpr std::uint32_t kJobsMax = 64;
-constexpr int kSecondsMax = 120;  // of the CPU, for a conversation; more is an endless loop
+constexpr int kSecondsMax = 120;  // CPU seconds per conversation; more means an endless loop
 
 using Clock = std::chrono::steady_clock;
 using Count = unsigned long long;
 
-// What the processes that lead conversations tell the one that waits for them. Turns go seed by seed, and
-// role by role.
+// Memory through which the processes that run conversations report to the parent. Turns go seed by seed, and role by
+// role.
 struct Shared {
   std::atomic<std::uint64_t> next{0};
   std::atomic<std::uint64_t> failures{0};

@@ -10,7 +10,7 @@ using namespace weir::session_test;
 
 namespace {
 
-constexpr std::size_t kGrowthMax = 64U << 20;  // of the process, beyond what is stored
+constexpr std::size_t kGrowthMax = 64U << 20;  // growth of the process, beyond the stored data
 
 struct Quiet {
   Quiet() { spdlog::set_level(spdlog::level::off); }
@@ -28,7 +28,7 @@ std::string with_nodes(int readouts, int dcms, int writers) {
          ", sync_interval_ms: 5}\n";
 }
 
-// One long conversation with one farm; search.cpp has many short ones.
+// Runs one long conversation with one farm; search.cpp runs many short ones.
 Outcome long_conversation(Part who, std::uint64_t seed = 0) {
   constexpr std::uint64_t kSequences = 1500;
   const Quiet quiet;
@@ -76,7 +76,7 @@ TEST_CASE("nodes survive a supervisor that sends arbitrary messages, and still a
     all.records += outcome.records;
     all.produced += outcome.produced;
   }
-  // They did listen. A run whose first slices are far ahead produces nothing.
+  // The nodes did process the messages. A run whose first slices are far ahead produces no fragments.
   CHECK(all.assigned > 3000);
   CHECK(all.records > 5);
   CHECK(all.produced > 0);

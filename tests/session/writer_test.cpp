@@ -1,4 +1,4 @@
-// One writer, and a supervisor that says exactly what the test says.
+// Tests of one writer with a scripted supervisor.
 #include "memory_farm.hpp"
 #include "raw_peer.hpp"
 #include "weir_catch.hpp"

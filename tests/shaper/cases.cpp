@@ -8,7 +8,7 @@
 namespace weir::shaper_model {
 namespace {
 
-constexpr double kBurst = 16'384;  // what the lab's ports let go at once
+constexpr double kBurst = 16'384;  // burst size of the lab's ports
 constexpr double kInFlight = 8e6;  // bytes
 
 LinkSpec link(double bits_per_s, double buffer_bytes) { return {{{0, bits_per_s}}, buffer_bytes, kBurst, 0}; }

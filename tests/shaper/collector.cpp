@@ -72,7 +72,7 @@ void Collector::refresh(std::uint32_t readout) {
   choice_.set(readout, {oldest, flow.owed, target > part.asked ? target - part.asked : 0});
 }
 
-// A whole fragment up to two pieces; of a larger one a piece; a rest up to a piece and a half.
+// Requests a fragment of up to two pieces whole, a larger one in pieces; the last piece may be half a piece longer.
 Collector::Cut Collector::cut(const Slice& slice, std::uint32_t readout) const {
   const Part& part = slice.parts[readout];
   const std::uint64_t most = shaper_->piece_bytes();
@@ -118,7 +118,7 @@ void Collector::send(std::uint32_t readout, const Cut& piece, TimeNs now_ns, std
   if (!part.begun) part.target = flow.expected.bytes();
   part.begun = true;
   asked.push_back({number, readout, part.asked, piece.length, part.total, piece.charge, now_ns, flow.owed});
-  // Of what is not known yet, no more is asked than the answer will tell.
+  // While the size is unknown, requests no more than the expected size: the answer reports the rest.
   part.asked = piece.upto > 0 ? piece.upto : part.asked + piece.length;
   flow.owed += piece.charge;
   ++part.owed_answers;
@@ -173,7 +173,7 @@ void Collector::answered(const Question& question, std::uint32_t answer, Duratio
   const bool here = std::exchange(part.known, true);
   if (!here) {
     part.target = part.total;
-    // An answer may be longer than what was expected of it.
+    // An answer may be longer than expected.
     part.asked = std::max(part.asked, std::min(question.offset + answer, part.total));
     set_wanted(question.slice, readout, part.asked < part.total);
   }

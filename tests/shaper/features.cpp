@@ -1,4 +1,4 @@
-// What a network may be without.
+// Optional features of a network, each of which a search may remove.
 #include "networks.hpp"
 
 #include <algorithm>

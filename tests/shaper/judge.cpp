@@ -5,7 +5,7 @@
 namespace weir::shaper_model {
 namespace {
 
-constexpr double kAsGood = 0.99;  // of the best goodput
+constexpr double kAsGood = 0.99;  // share of the best goodput
 
 }  // namespace
 

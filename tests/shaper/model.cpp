@@ -1,4 +1,4 @@
-// The hosts and what drives them; model_network.cpp has the way between them.
+// The hosts and their processes; model_network.cpp models the path between them.
 #include "model.hpp"
 
 #include <algorithm>
@@ -9,7 +9,7 @@ namespace weir::shaper_model {
 namespace {
 
 constexpr DurationNs kTick = 5 * kMillisecond;          // a node's loop turns
-constexpr DurationNs kShareEvery = 200 * kMillisecond;  // the supervisor says who shares a port
+constexpr DurationNs kShareEvery = 200 * kMillisecond;  // interval at which the supervisor announces the DCMs that share a port
 constexpr DurationNs kStartMin = 50 * kMillisecond;
 constexpr int kTraceLines = 100;
 constexpr std::size_t kAnswersInPass = 64;
@@ -18,7 +18,7 @@ constexpr DurationNs kForeignWay = 500 * kMicrosecond;
 constexpr double kForeignUplink = 1e9;
 constexpr std::uint64_t kEndless = 1ULL << 50U;
 
-// What a pass takes (MEASURED: 20 us for an exchange, 0.2 ns a byte), of readouts and of DCMs.
+// CPU time of a pass of readouts and DCMs (MEASURED: 20 us per exchange, 0.2 ns per byte).
 constexpr double kPassNs = 3000;
 constexpr double kSocketNs = 2000;
 constexpr double kByteNs = 0.2;

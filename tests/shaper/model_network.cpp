@@ -1,4 +1,4 @@
-// The way between readouts and DCMs, and what comes out of a run.
+// The path between readouts and DCMs, and the results of a run.
 #include "model.hpp"
 
 #include <algorithm>
@@ -93,7 +93,7 @@ void Model::acknowledge(std::uint32_t connection, const Acknowledgement& ack) {
              .stamp_ns = ack.echo_ns});
 }
 
-// Nothing is lost on the way back; where hosts both send and receive, it takes its room on their links.
+// Acknowledgements are never lost; where hosts both send and receive, they use capacity on the hosts' links.
 void Model::send_back(const Event& event) {
   const Connection& connection = connections_[event.index];
   TimeNs at = now_ns_;
@@ -131,7 +131,7 @@ void Model::foreign_packet(const Event& event) {
   constexpr std::uint32_t kWire = kSegmentBytes + kFrameOverhead;
   if (foreign.until_ns > 0 && now_ns_ >= foreign.until_ns) return;
   (void)ports_[foreign.port].enter(kWire, now_ns_);
-  // Not quite even, or it would fall into step with the rest.
+  // Slightly uneven: an exact interval would fall into step with other traffic.
   const double apart = kWire * 8e9 / foreign.udp_bits_per_s;
   queue_.push(now_ns_ + static_cast<DurationNs>(apart * losses_.uniform(0.5, 1.5)), event);
 }

@@ -1,4 +1,4 @@
-// What the model has to get right before anything is learnt from it.
+// Checks the model itself, before it is used to judge shapers.
 #include "cases.hpp"
 #include "judge.hpp"
 #include "networks.hpp"
@@ -50,13 +50,13 @@ TEST_CASE("a window of bytes set by hand fills the port and loses nothing") {
   CHECK(run.retransmissions == 0);
 }
 
-TEST_CASE("a window is worth what it holds in a round trip") {
+TEST_CASE("goodput is the window divided by the round trip") {
   const RunResult run = Model(case_named("wan-40ms"), {"byte-credits", 100'000}).run();
   CHECK(run.goodput > 0.08);  // 100 kB in 40 ms and a little, of 200 Mb/s
   CHECK(run.goodput < 0.107);
 }
 
-TEST_CASE("what is lost at random is sent once more, each about once") {
+TEST_CASE("each random loss is retransmitted about once") {
   Network network = lan(8, 65536, 200e6, 256e3, 16);
   network.ports[0].loss = 1e-3;
   const RunResult run = Model(network, {"byte-credits", 72'000}).run();
@@ -99,7 +99,7 @@ TEST_CASE("a port that lets a little go at once after a pause") {
   CHECK(link.enter(1'000, 10'000) == 11'000);
 }
 
-TEST_CASE("what the links allow is what the fullest of them allows") {
+TEST_CASE("the fullest link limits the total rate") {
   Network network = lan(4, 1'000, 100e6, 1e5, 4);
   const double port = 100e6 / 8 * kStreamBound;
   CHECK(best_bytes_per_s(network, 0) == Approx(port));

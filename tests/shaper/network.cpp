@@ -50,7 +50,7 @@ std::string describe(const ReadoutSpec& readout) {
          describe(readout.cpu);
 }
 
-// Alike but for their sizes: in one line.
+// Readouts that differ only in size share one line.
 std::string describe_readouts(const Network& network) {
   std::string text;
   for (std::size_t first = 0, next = 0; first < network.readouts.size(); first = next) {
@@ -69,11 +69,11 @@ std::string describe_readouts(const Network& network) {
 }
 
 // Payload bytes that a slice of this DCM brings over a link.
-using Load = std::vector<double>;  // by link
+using Load = std::vector<double>;  // indexed by link
 
 struct Links {
   std::vector<double> rates;  // payload bytes per second
-  std::vector<Load> loads;    // by DCM
+  std::vector<Load> loads;  // indexed by DCM
 };
 
 Links links_of(const Network& network, TimeNs at_ns) {

@@ -63,7 +63,7 @@ void draw_hosts(Random& random, Network& network) {
   for (DcmSpec& dcm : network.dcms) dcm.cpu = busy ? cpu : Cpu{};
 }
 
-// Round trips; the rate of what is far is such that not too much is under way.
+// Draws the round trips; distant hosts get a rate that bounds the bytes in flight.
 void draw_ways(Random& random, Network& network, double& rate) {
   const bool far = one_in(random, 4);
   const bool some_far = !far && one_in(random, 10);

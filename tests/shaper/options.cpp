@@ -62,7 +62,7 @@ int parse_options(int argc, char** argv, Options& options) {
       ->default_str(kShapers);
   app.add_flag("--describe", options.describe, "print the network, and run nothing");
   app.add_flag("--trace", options.run.trace, "print what the shapers do, a hundred times a run");
-  app.add_flag("!--no-host-times", options.run.host_times, "shapers are not told what the hosts took");
+  app.add_flag("!--no-host-times", options.run.host_times, "do not give shapers the hosts' processing times");
   app.add_option("--jobs", options.jobs, "processes side by side")->check(CLI::Range(1U, 64U));
   app.add_option("--seconds", options.seconds_max, "begin no seed after so long");
   app.add_option("--worst", options.worst, "so many of the worst seeds are printed");
@@ -82,7 +82,7 @@ int parse_options(int argc, char** argv, Options& options) {
   options.limits_given = app.count("--goodput-min") + app.count("--p99-max") > 0;
   for (const std::string& feature : options.without) {
     if (std::find(features().begin(), features().end(), feature) == features().end())
-      throw std::runtime_error("'" + feature + "' is no feature of a network");
+      throw std::runtime_error("'" + feature + "' is not a feature of a network");
   }
   if (!seed.empty()) options.first = options.last = parse_number(seed, "a seed");
   if (!range.empty()) parse_range(range, options);

@@ -21,7 +21,7 @@
 namespace weir::shaper_model {
 namespace {
 
-constexpr unsigned kSeedSecondsMax = 120;  // of the CPU; more is an endless loop
+constexpr unsigned kSeedSecondsMax = 120;  // CPU seconds; more means an endless loop
 constexpr std::uint64_t kSeedsMax = 10'000'000;
 constexpr double kAsBad = 0.7;  // shrinking without limits: so much of the harm remains
 
@@ -39,7 +39,7 @@ struct Found {
   Judgement judgement;
 };
 
-// What the processes that run seeds tell the one that waits for them.
+// Memory through which the processes that run seeds report to the parent.
 struct Shared {
   std::atomic<std::uint64_t> next{0};
   std::atomic<std::uint64_t> packets{0};
@@ -139,7 +139,7 @@ void print_worst(const Options& options, std::vector<Ranked>& all, bool by_goodp
 
 Limits limits_of(const Options& options, const Judgement& judgement) {
   if (options.limits_given) return options.limits;
-  if (judgement.goodput < kMuchLess)  // then slices wait, and p99 says nothing of its own
+  if (judgement.goodput < kMuchLess)  // then slices queue, and p99 carries no information
     return {1 - kAsBad * (1 - judgement.goodput), 1e300};
   return {0, 1 + kAsBad * (judgement.p99 - 1)};
 }
@@ -153,7 +153,7 @@ int run_one(const Options& options, const Network& network) {
   const Judgement judgement = judge(run_all(network, options.shapers, {options.run.host_times, false}));
   const Shrunk shrunk =
       shrink(network, options.shapers, {options.run.host_times, false}, limits_of(options, judgement));
-  std::printf("\ngoodput %.3f p99 %.2f; goodput %.3f p99 %.2f with what remains of the network:\n%s",
+  std::printf("\ngoodput %.3f p99 %.2f; goodput %.3f p99 %.2f with the reduced network:\n%s",
               judgement.goodput, judgement.p99, shrunk.judgement.goodput, shrunk.judgement.p99,
               describe(shrunk.network).c_str());
   print_runs(shrunk.network, options);

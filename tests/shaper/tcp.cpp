@@ -99,7 +99,7 @@ void TcpSender::delivered(std::uint32_t number, TimeNs now_ns) {
   if (segment.again) --again_;
   segment.lost = segment.again = false;
   if (segment.order < rack_order_) return;
-  // So soon after a retransmission it is the first one that came.
+  // An acknowledgement so soon after a retransmission is for the original.
   if (segment.ever_again && now_ns - segment.sent_ns < shortest_ns_) return;
   rack_sent_ns_ = segment.sent_ns;
   rack_order_ = segment.order;
@@ -153,7 +153,7 @@ void TcpSender::measure(DurationNs round_trip_ns, TimeNs now_ns) {
     look_for_slow_start_end(sample, now_ns);
 }
 
-// HyStart: slow start ends when acknowledgements come in a train as long as half a round trip, or late.
+// HyStart: slow start ends when acknowledgements arrive in a train of half a round trip, or late.
 void TcpSender::look_for_slow_start_end(DurationNs sample, TimeNs now_ns) {
   if (first_ >= round_end_) {
     round_began_ns_ = last_ack_ns_ = now_ns;
@@ -184,7 +184,7 @@ void TcpSender::end_probe(const Acknowledgement& ack, bool told_nothing) {
   probe_until_ = kNoSegment;
 }
 
-// RACK (RFC 8985): lost is what was sent before something that is there, and has had its time.
+// RACK (RFC 8985): a segment is lost if it was sent before one that has arrived and the reordering window has passed.
 void TcpSender::find_lost(TimeNs now_ns) {
   reorder_at_ns_ = 0;
   if (rack_order_ == 0 || (there_ == 0 && again_ == 0)) return;
@@ -194,7 +194,7 @@ void TcpSender::find_lost(TimeNs now_ns) {
     const Segment& segment = at(i);
     if (segment.there || (segment.lost && !segment.again)) continue;
     if (segment.order > rack_order_) {
-      if (!segment.ever_again) break;  // as all later ones
+      if (!segment.ever_again) break;  // later segments were not resent either
       continue;
     }
     if (segment.sent_ns + wait <= now_ns) {
@@ -254,7 +254,7 @@ void TcpSender::grow(std::uint32_t acked, TimeNs now_ns) {
   window_ = cubic_.grown(window_, acked, shortest_ns_, now_ns);
 }
 
-// What came was sent before anything was sent once more: nothing was lost (Eifel, RFC 4015).
+// The acknowledged segment was sent before the first retransmission: nothing was lost (Eifel, RFC 4015).
 void TcpSender::undo(const Acknowledgement& ack) {
   if (first_again_ns_ == 0 || ack.echo_ns >= first_again_ns_) return;
   for (std::uint32_t i = first_; i < next_; ++i) {
@@ -274,7 +274,7 @@ TimeNs TcpSender::timer_at_ns() const {
   return timeout_at_ns_ == 0 ? reorder_at_ns_ : std::min(reorder_at_ns_, timeout_at_ns_);
 }
 
-// A probe first, where nothing is known to be lost, then the timeout.
+// Arms a probe first if no loss is known, then the timeout.
 void TcpSender::arm(TimeNs now_ns) {
   timeout_at_ns_ = 0;
   if (out() == 0) return;
@@ -305,7 +305,7 @@ void TcpSender::probe(TimeNs now_ns) {
   probe_until_ = next_;
   probe_again_ = unsent_ == 0;
   if (probe_again_) {
-    // Beside the window's account: what it replaces may not be lost at all.
+    // Not counted in the window: the original may still arrive.
     Segment& last = at(next_ - 1);
     last.ever_again = true;
     last.sent_ns = now_ns;

@@ -1,4 +1,4 @@
-// The modelled TCP alone: what it sends when segments are lost.
+// Tests the modelled TCP alone: its retransmissions when segments are lost.
 #include "tcp.hpp"
 
 #include "weir_catch.hpp"
@@ -13,7 +13,7 @@ namespace {
 
 constexpr DurationNs kWay = kMillisecond;
 
-// A sender and a receiver with a way of a set time between them, which loses what it is told to.
+// A sender and a receiver with a fixed delay between them; the test chooses the losses.
 class Pair final : public Wire {
  public:
   explicit Pair(bool restart = true) : sender(0, 2 * kWay, restart, *this) {}
@@ -33,7 +33,7 @@ class Pair final : public Wire {
                                         [](const Flying& a, const Flying& b) { return a.at_ns < b.at_ns; });
     way_.insert(place, flying);
   }
-  // Until everything has come and is known to have, or nothing happens any more.
+  // Runs until all data is acknowledged, or no event is left.
   void run() {
     for (;;) {
       TimeNs next = sender.timer_at_ns() > 0 ? sender.timer_at_ns() : INT64_MAX;
@@ -65,7 +65,7 @@ class Pair final : public Wire {
     way_.pop_front();
     const auto outcome = receiver.segment(flying.segment, flying.length, flying.sent_ns);
     if (outcome.acknowledge) back_.emplace_back(now_ns + kWay, outcome.ack);
-    // In place of the delayed acknowledgement's timer.
+    // Replaces the delayed acknowledgement's timer.
     if (!outcome.acknowledge && way_.empty()) back_.emplace_back(now_ns + kWay, receiver.take_ack());
   }
   std::deque<Flying> way_;

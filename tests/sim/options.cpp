@@ -40,7 +40,7 @@ int parse_options(int argc, char** argv, Options& options) {
   app.add_flag("!--no-supervisor", options.limits.supervisor_dies, "the supervisor does not die");
   app.add_option(
       "--rates", options.rates,
-      "what the faults are: normal, hard (disks that fail, power loss and deaths of the supervisor, "
+      "kind of faults: normal, hard (disks that fail, power loss and deaths of the supervisor, "
       "often and at once), KIND=WEIGHT (how often a kind is drawn, against the others: 1); several "
       "with commas. A seed is another scenario with other rates");
   app.add_option("--progress", options.progress,

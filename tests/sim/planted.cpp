@@ -24,7 +24,7 @@ void plant(const std::string& bug) {
   for (std::size_t i = 0; i < kPlanted; ++i) {
     if (name(static_cast<Planted>(i)) == bug) return set_planted(static_cast<Planted>(i));
   }
-  throw std::runtime_error("there is no planted bug '" + bug + "'");
+  throw std::runtime_error("unknown planted bug '" + bug + "'");
 }
 
 int find_planted(const Options& options) {

@@ -48,8 +48,8 @@ bool RunCheck::a_readout_was_cut_off() const {
   });
 }
 
-// How often somebody could take a DCM for dead or stalled while its filter was at work on a suspect: then
-// that one is blamed, and no other.
+// Counts the times at which a DCM could be taken for dead or stalled while its filter was processing a suspect: then
+// exactly that slice is blamed.
 std::uint64_t RunCheck::dcms_disturbed() const {
   std::uint64_t often = 0;
   for (const Fault& fault : scenario_.faults) {
@@ -62,9 +62,9 @@ std::uint64_t RunCheck::dcms_disturbed() const {
   return often;
 }
 
-// For the whole run: nothing happened to the readouts but between them and other DCMs, nor to this one, and
-// it lived. A filter ends its DCM without a fault of the scenario: while those that reach a readout are dead,
-// one that a partition keeps from it may be the only DCM there is, and then none reaches it.
+// True if in the whole run no fault hit the readouts except between them and other DCMs, no fault hit this DCM, and it
+// lived. A filter can end its DCM without a fault of the scenario: while the DCMs that reach a readout are dead, one
+// that a partition separates from it may be the only live DCM, and then none reaches it.
 bool RunCheck::a_dcm_reached_all() const {
   const auto is = [](const std::string& name, const char* role) { return name.starts_with(role); };
   const auto& faults = scenario_.faults;
@@ -174,7 +174,7 @@ void RunCheck::check_alert(const std::string& folder) {
   }
 }
 
-// What is in a file that was not closed and is not sound was never acknowledged, or the sums show it.
+// Data in an unclosed, damaged file was never acknowledged, or the sums reveal it.
 std::vector<storage::RunFileReader> RunCheck::open_files() {
   std::vector<std::string> paths;
   for (const auto& entry : std::filesystem::directory_iterator(folder_)) {
@@ -230,17 +230,17 @@ void RunCheck::check_files() {
     fail("the supervisor counts " + std::to_string(counter("stored_incomplete")) +
          " as stored incomplete, the files hold " + std::to_string(incomplete_));
   check_missing();
-  // In workers a DCM finds out by itself.
+  // With workers a DCM identifies the slice itself.
   if (!scenario_.workers && counter("supervisor.unfiltered") < poison_)
     fail("the supervisor counts " + std::to_string(counter("supervisor.unfiltered")) +
          " assignments of poison, the files hold " + std::to_string(poison_) + " such slices");
-  // It may take a silence for a loss, for as long as an answer takes.
+  // It may take a silence for a loss, for up to the duration of an answer.
   const DurationNs slow_ns = 4 * scenario_.world.tail_max + 400 * kMillisecond;
   if (source_down_ > 0 && scenario_.grace_ns >= slow_ns && a_dcm_reached_all())
     fail(std::to_string(source_down_) +
          " fragment(s) marked source_down, which a DCM has reached all the time");
-  // Pushed fragments come before there is memory, and slices between two steps hold some. A DCM that releases
-  // slices by id keeps whole ones until lower ids are released: ids from outside may come in any order.
+  // Pushed fragments arrive before memory is reserved, and slices between two steps hold some. A DCM that releases
+  // slices by id keeps whole ones until lower ids are released: external ids may arrive in any order.
   const bool keeps_whole =
       scenario_.ids != IdOrder::of_the_farm && scenario_.farm.find("order: id") != std::string::npos;
   if (scenario_.many_sources && !scenario_.push && !scenario_.two_step && !keeps_whole && no_buffer_ > 0)

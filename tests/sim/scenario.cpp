@@ -40,7 +40,7 @@ std::string usual_filter_yaml(Scenario& scenario, Random& random) {
   }
 }
 
-// By a generator of its own: the rest of a scenario is the same with these and without.
+// Uses a separate generator: the rest of a scenario is the same with and without it.
 std::string filter_yaml(Scenario& scenario, Random& random) {
   const std::string usual = usual_filter_yaml(scenario, random);
   constexpr std::uint64_t kTag = 0x6b696c6c;
@@ -52,8 +52,8 @@ std::string filter_yaml(Scenario& scenario, Random& random) {
   return "{plugin: stumbles, parameters: {dies_every: " + std::to_string(scenario.killers) + "}}";
 }
 
-// By a generator of its own, as filter_yaml(): in three farms of ten filters run in workers. Two tries of a
-// slice fit into its lease.
+// Uses a separate generator, as filter_yaml(): three farms in ten run filters in workers. Two tries of a slice fit into
+// its lease.
 std::string isolated(const std::string& filter, Scenario& scenario, std::int64_t lease_ms) {
   constexpr std::uint64_t kTag = 0x776f726b;
   constexpr std::int64_t kShare = 6;
@@ -85,12 +85,12 @@ std::string with_prefetch(const std::string& filter, const Scenario& scenario) {
 struct ManySources {
   std::string source;
   std::int64_t fragment_max = 0;
-  std::int64_t slice_bytes = 0;  // in a DCM's memory
+  std::int64_t slice_bytes = 0;  // bytes of a slice in a DCM's memory
   std::int64_t dcm_bytes = 0;
 };
 
-// By a generator of its own, as filter_yaml(): in one farm of ten, faults on purpose at rates that hit no
-// fragment. Such a farm has to do as well as one without.
+// Uses a separate generator, as filter_yaml(): one farm in ten injects faults at rates that hit no fragment. Such a
+// farm has to do as well as one without.
 std::string harmless_faults(const Scenario& scenario) {
   constexpr std::uint64_t kTag = 0x6661756c;
   Random own(scenario.seed ^ kTag);
@@ -99,7 +99,7 @@ std::string harmless_faults(const Scenario& scenario) {
          "1e-12}]";
 }
 
-// By a generator of its own, as filter_yaml(): in one farm of twenty.
+// Uses a separate generator, as filter_yaml(): one farm in twenty.
 ManySources draw_many_sources(Scenario& scenario) {
   constexpr std::uint64_t kTag = 0x6d616e79;
   constexpr std::int64_t kPage = 16 * 1024;
@@ -149,7 +149,7 @@ std::string trigger_yaml(Scenario& scenario, Random& random) {
 
 const std::string kTriggersFromOutside = "{mode: network, listen: '127.0.0.1:7001'}";
 
-// By a generator of its own: the rest of a scenario is the same with these and without.
+// Uses a separate generator: the rest of a scenario is the same with and without it.
 bool ids_from_outside(Scenario& scenario) {
   constexpr std::uint64_t kTag = 0x69647366;
   Random own(scenario.seed ^ kTag);
@@ -404,7 +404,7 @@ class FaultDraw {
   Random& random_;
 };
 
-// What run control does, besides. Of each role the first alone is taken out, so that somebody is left.
+// Adds run control's commands. Only the first node of each role is removed, so that others remain.
 void add_commands(Scenario& scenario, Random& random) {
   const auto count = static_cast<std::size_t>(random.between(1, 3));
   for (std::size_t i = 0; i < count; ++i) {
@@ -452,7 +452,8 @@ void set_weight(std::string_view text, ScenarioLimits& limits) {
                            "': want normal, hard or KIND=WEIGHT (0 to 1000), KIND one of " + kinds);
 }
 
-// Any two nodes, or a DCM and all readouts; both ways, or one. What one of them sends to nobody is no fault.
+// Any two nodes, or a DCM and all readouts; in both directions or one. Nodes that exchange no messages are not
+// disturbed.
 void add_partitions(Scenario& scenario, Random& random) {
   std::vector<std::string> nodes{"supervisor"};
   const auto add = [&](const char* role, std::uint32_t count) {

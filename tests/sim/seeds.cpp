@@ -21,7 +21,7 @@
 namespace weir::sim {
 namespace {
 
-constexpr unsigned kSeedSecondsMax = 120;  // of the CPU; more is an endless loop
+constexpr unsigned kSeedSecondsMax = 120;  // CPU seconds; more means an endless loop
 constexpr std::uint32_t kJobsMax = 64;
 
 using Clock = std::chrono::steady_clock;
@@ -30,7 +30,7 @@ double seconds_since(Clock::time_point since) {
   return std::chrono::duration<double>(Clock::now() - since).count();
 }
 
-// What the processes that run seeds tell the one that waits for them.
+// Memory through which the processes that run seeds report to the parent.
 struct Shared {
   std::atomic<std::uint64_t> next{0};
   std::atomic<std::uint64_t> done{0};
@@ -41,7 +41,7 @@ struct Shared {
   std::atomic<std::uint64_t> steps{0};
   std::atomic<std::uint64_t> simulated_ms{0};
   std::atomic<std::uint64_t> at[kJobsMax];  // the seed that each works on
-  std::uint64_t earlier_done = 0;           // by runs that this one goes on from
+  std::uint64_t earlier_done = 0;  // done by the runs that this one continues
   std::uint64_t earlier_failed = 0;
   std::atomic<bool> writing{false};  // where it has got to
 };
@@ -179,7 +179,7 @@ void print_sum(const Options& options, const Shared& shared, double seconds) {
       static_cast<unsigned long long>(shared.steps.load()), seconds,
       static_cast<double>(done) / std::max(seconds, 1e-3));
   if (shared.earlier_done > 0)
-    std::printf("with what was run before: %llu seeds, %llu failed\n",
+    std::printf("including earlier runs: %llu seeds, %llu failed\n",
                 static_cast<unsigned long long>(shared.earlier_done + done),
                 static_cast<unsigned long long>(shared.earlier_failed + shared.failed.load()));
   const std::uint64_t next = first_not_done(shared);
@@ -202,7 +202,7 @@ Outcome run_scenario(const Scenario& scenario, bool trace) {
   }
 }
 
-// Each job in a process of its own: a seed that ends in a failed assertion costs itself alone.
+// Runs each job in a separate process: a failed assertion ends only its seed.
 int run_seeds(const Options& options) {
   Shared& shared = make_shared_memory();
   shared.next = options.first;

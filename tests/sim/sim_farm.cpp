@@ -16,7 +16,7 @@ namespace {
 constexpr DurationNs kLookEvery = 25 * kMillisecond;
 // After the last fault: reconnects, leases, reports and drain of a healthy farm are all well below.
 constexpr DurationNs kPatience = 600 * kSecond;
-constexpr DurationNs kAfterRun = 5 * kSecond;  // for the processes to end
+constexpr DurationNs kAfterRun = 5 * kSecond;  // time for the processes to end
 
 FarmFile read_farm(const Scenario& scenario) {
   auto file = config::read_farm(scenario.farm, "scenario");
@@ -116,7 +116,7 @@ void SimFarm::inflict(const Fault& fault) {
   }
 }
 
-// Who is started now would have no run to take part in.
+// A process started now would have no run to join.
 bool SimFarm::is_ending() const {
   return watcher_->account() || watcher_->state() == "reporting" || watcher_->state() == "done" ||
          watcher_->state() == "draining";
@@ -130,7 +130,7 @@ void SimFarm::look() {
   world_.timeline().after(kLookEvery, [this] { look(); });
 }
 
-// Who has the account of the run starts no supervisor again.
+// Run control restarts no supervisor once it has the account of the run.
 bool SimFarm::over() {
   if (!problem_.empty()) return true;
   const SimProcess& supervisor = *processes_.front();
@@ -174,7 +174,7 @@ void SimFarm::check_end(Outcome& outcome) {
   if (!watcher_->account()) return fail("the supervisor gave no account of the run");
   const v1::RunSummary& account = *watcher_->account();
   outcome.ledger = account.ledger_text();
-  // Only files that are there at the end count, as their machines have them.
+  // Only files that exist at the end count, as stored on their machines.
   std::error_code ignored;
   std::filesystem::remove_all(folder_.path(), ignored);
   std::filesystem::create_directories(folder_.path());

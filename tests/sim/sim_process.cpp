@@ -106,7 +106,7 @@ std::unique_ptr<filter_host::WorkerHost> SimProcess::make_workers(int slice_memo
       SimWorkers::Surroundings{world_, scenario_, plugin_path(), wake, take_death}, slice_memory, random);
 }
 
-// What the machine kept is read from real files, as the executable does.
+// Reads the machine's remaining data from real files, as the executable does.
 void SimProcess::make_writer() {
   storage::EarlierLife earlier;
   std::map<std::uint32_t, storage::EarlierLife> earlier_bursts;

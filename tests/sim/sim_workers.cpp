@@ -23,7 +23,7 @@ struct Died {};  // thrown out of a step
 
 constexpr DurationNs kKillTakes = kMillisecond;
 constexpr std::int64_t kStepsAtOnce = 8;
-// Of a thousand steps of a worker that is not fresh.
+// Per thousand steps of a worker that is not fresh.
 constexpr std::uint64_t kDies = 15;
 constexpr std::uint64_t kMemoryRunsOut = 30;
 constexpr std::uint64_t kHangs = 40;
@@ -79,7 +79,7 @@ class SimWorkers::Life : public std::enable_shared_from_this<Life> {
     new (memory_.bytes().data()) filter_host::LaneHeader;
   }
 
-  // In a moment; a few do not come up.
+  // Starts a worker after a short delay; a few never start.
   void boot(DurationNs start_timeout_ns) {
     const bool late = shared_->disturbed() && shared_->random.chance(50);
     const DurationNs takes =

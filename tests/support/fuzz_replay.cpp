@@ -1,6 +1,6 @@
-// Stands in for libFuzzer in builds without it: feeds LLVMFuzzerTestOneInput with every file of the corpus
-// and with mutations of each, the same ones on every machine. A crash, a sanitizer's report or an exception
-// is the failure; the input that led there is left in the working directory as fuzz_crash_input.
+// Replaces libFuzzer in builds without it: feeds LLVMFuzzerTestOneInput with every file of the corpus and with
+// mutations of each, the same ones on every machine. A crash, a sanitizer's report or an exception is the failure; its
+// input is left in the working directory as fuzz_crash_input.
 #include <algorithm>
 #include <csignal>
 #include <cstddef>
@@ -15,7 +15,7 @@
 #include <vector>
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
-// There when a sanitizer is linked in; it ends the process without a signal.
+// Present when a sanitizer is linked in, which ends the process without a signal.
 extern "C" __attribute__((weak)) void __sanitizer_set_death_callback(void (*callback)());
 
 namespace {
@@ -29,7 +29,7 @@ constexpr std::size_t kInputBytesMax = 1 << 16;
 // Never destroyed: a sanitizer may end the process after the static objects are gone.
 Bytes& current_input = *new Bytes;
 
-// Called when the process is about to die: only what is safe in a signal handler.
+// Called when the process is about to die: restricted to async-signal-safe calls.
 void keep_input() {
   const int file = open("fuzz_crash_input", O_CREAT | O_TRUNC | O_WRONLY, 0644);
   if (file >= 0 && write(file, current_input.data(), current_input.size()) >= 0) {

@@ -1,4 +1,4 @@
-// What a program with a skip ends with; support_skip looks at that.
+// Sample for support_skip, which checks the exit status of a program with a skip.
 #include "skip.hpp"
 #include "weir_catch.hpp"
 

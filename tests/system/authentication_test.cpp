@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <csignal>
 
-// A farm with a key, and those who have none.
+// Tests of farms with a key, against peers without one.
 namespace {
 
 using namespace weir;
@@ -70,7 +70,7 @@ TEST_CASE("without the farm's key no client gets in at any port, and the run is 
                Catch::ContainsSubstring("its farm key 'now' is not that of"));
     CHECK_THAT(client_at(run, listener, &unknown).receive_refusal(Seconds(10)),
                Catch::ContainsSubstring("uses farm key 'else'"));
-    // One who has the key, an older one, is let in; his words once more are worth nothing.
+    // A peer that authenticates with an older key is admitted; its recorded proof is rejected.
     WireClient let_in = client_at(run, listener, &before);
     const auto answer = let_in.receive(Seconds(10));
     REQUIRE(answer.has_value());
@@ -122,7 +122,7 @@ TEST_CASE("a stranger that connects a thousand times is counted each time and fi
   }
 }
 
-TEST_CASE("a farm over TLS stores what it stores without, and who does not speak it stays outside") {
+TEST_CASE("a farm over TLS stores the same data as without, and plaintext peers are rejected") {
   const TemporaryFolder folder;
   const Key key(folder);
   std::vector<std::string> settings = steady(key);

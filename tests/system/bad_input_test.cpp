@@ -39,7 +39,7 @@ TEST_CASE("an unknown key is named with file, line and the nearest valid key, an
   CHECK(!std::filesystem::exists(folder / "out"));
 }
 
-TEST_CASE("a command that there is not is named with those that there are") {
+TEST_CASE("an unknown command is rejected with a list of the known ones") {
   const TemporaryFolder folder;
   const CommandEnd end = run_command(folder, "weir", {"xyzzy"});
   CHECK(end.status == 2);
@@ -72,7 +72,7 @@ TEST_CASE("a farm file that is not there is named") {
   CHECK_THAT(end.err, Catch::ContainsSubstring("nowhere.yaml"));
 }
 
-TEST_CASE("a port that somebody else holds is named and the run ends") {
+TEST_CASE("a port already in use is named and the run ends") {
   const TemporaryFolder folder;
   const TakenPort taken;
   const std::string at = "127.0.0.1:" + std::to_string(taken.port());

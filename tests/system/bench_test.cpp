@@ -1,5 +1,4 @@
-// `weir bench incast`: one short point, measured and written down. Needs root; without it the test says
-// SKIPPED, and ctest shows it.
+// `weir bench incast` with one short point: measured and written to a file. Needs root; without it ctest shows SKIPPED.
 #include "needs_root.hpp"
 #include "process.hpp"
 #include "weir_catch.hpp"

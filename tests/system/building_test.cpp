@@ -7,7 +7,7 @@ namespace {
 using namespace weir;
 using namespace weir::system_test;
 
-constexpr std::uint64_t kSources = 16;  // of configs/event-building.yaml
+constexpr std::uint64_t kSources = 16;  // number of sources in configs/event-building.yaml
 
 struct Built {
   FarmEnd end;
@@ -15,7 +15,7 @@ struct Built {
   std::set<std::uint64_t> ids;
 };
 
-// A run of configs/event-building.yaml, read back and compared with what the sources made.
+// Runs configs/event-building.yaml, reads the files back and compares them with the sources' data.
 Built build(const TemporaryFolder& folder, std::uint64_t slices, const std::vector<std::string>& settings) {
   std::vector<std::string> arguments = sets(settings);
   arguments.insert(arguments.end(), {"--slices", std::to_string(slices)});
@@ -74,7 +74,7 @@ TEST_CASE("a farm that takes the shortest frames of data builds, as its own mess
                   5000);
 }
 
-TEST_CASE("slices of 208 MiB are stored in pieces, by a writer whose buffer is smaller than one of them") {
+TEST_CASE("slices of 208 MiB are stored in pieces by a writer with a smaller buffer") {
   const TemporaryFolder folder;
   check_all_there(
       build(folder, 2,
@@ -191,7 +191,7 @@ TEST_CASE("a masked readout is not started and the run balances") {
     CHECK(process.at("name") != "off");
 }
 
-TEST_CASE("a farm without a writer builds, and discards what is accepted as no_writer") {
+TEST_CASE("a farm without a writer builds, and discards accepted slices as no_writer") {
   const TemporaryFolder folder;
   const FarmEnd end =
       run_farm(folder, config_file("event-building.yaml"), {"--slices", "1000", "--set", "writer.count=0"});
@@ -207,11 +207,11 @@ TEST_CASE("two writers share a run and every slice is stored once") {
   CHECK(built.end.summary.files().size() == 2);
 }
 
-TEST_CASE("a DCM whose memory is small against the load stays within it and the run balances") {
+TEST_CASE("a DCM with little memory for its load stays within it and the run balances") {
   constexpr std::uint64_t kBuffer = 4U << 20;
   constexpr std::uint64_t kProgramMax = 96U << 20;  // everything but the buffer
   const TemporaryFolder folder;
-  // Up to 256 slices of 16 x 10 kB ask for 40 MB.
+  // Up to 256 slices of 16 x 10 kB need 40 MB.
   const Built built =
       build(folder, 2000,
             {"source.distribution=fixed", "source.size_bytes=10000",
@@ -231,7 +231,7 @@ TEST_CASE("a DCM whose memory is small against the load stays within it and the 
   CHECK(seen);
 }
 
-TEST_CASE("a readout whose buffer is small against the load slows the run and loses nothing") {
+TEST_CASE("a readout with a small buffer for its load slows the run and loses nothing") {
   const TemporaryFolder folder;
   const Built built = build(folder, 2000, {"readout.buffer_bytes=100000", "readout.buffer_slices=16"});
   check_all_there(built, 2000);

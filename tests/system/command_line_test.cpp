@@ -1,4 +1,4 @@
-// What the command line says of mistakes, and where it finds a farm.
+// Tests of the command line's error messages, and of how it finds a farm.
 #include "controlled_farm.hpp"
 #include "farm_run.hpp"
 #include "weir_catch.hpp"
@@ -50,7 +50,7 @@ std::int64_t pid_in_status(const ControlledFarm& farm, const std::string& name) 
 
 }  // namespace
 
-TEST_CASE("a word that is no command, and an option that is none, are named with what was meant") {
+TEST_CASE("an unknown command or option is rejected with a suggestion") {
   const TemporaryFolder folder;
   const struct {
     std::vector<std::string> words;
@@ -124,7 +124,7 @@ TEST_CASE("a process that is to die with its parent dies at once when that is go
   const std::string farm = config_file("event-building.yaml");
   for (const char* program : {"weir-writer", "weir-run-control"}) {
     std::vector<std::string> line{std::string(WEIR_BIN_DIR) + "/" + program, "--farm", farm,
-                                  "--die-with-parent", "1"};  // not this test's
+                                  "--die-with-parent", "1"};  // not started by this test
     if (std::string(program) == "weir-writer") line.insert(line.end(), {"--name", "writer-0"});
     Process process(line, folder / "out", folder / "err");
     CHECK(process.wait(Seconds(20)) == 128 + SIGTERM);
@@ -144,7 +144,7 @@ TEST_CASE("weir ctl finds the one farm of a user on this machine, and the one th
     const Environment other("WEIR_CONNECT", "127.0.0.1:1");
     CHECK(run_command(folder, "weir", {"ctl", "--timeout", "0.5", "status"}).status == 3);
   }
-  farm.kill_run_control();  // what it left behind is not believed
+  farm.kill_run_control();  // the note of the killed instance is ignored
   CHECK(run_command(folder, "weir", {"ctl", "status"}).status == 2);
   CHECK(std::filesystem::is_empty(folder.path() / "weir"));
 }

@@ -1,4 +1,4 @@
-// Farms whose processes live on under run control.
+// Farms whose processes keep running under run control.
 #include "controlled_farm.hpp"
 #include "farm_run.hpp"
 #include "weir_catch.hpp"
@@ -20,7 +20,7 @@ constexpr const char* kIdleFarm = "trigger: {mode: rate, rate_hz: 1}\nreadout: {
 constexpr const char* kBusyFarm =
     "trigger: {mode: rate, rate_hz: 500}\nreadout: {count: 2}\ndcm: {count: 2}\n";
 
-// How many times; a long test is asked for by the environment.
+// Returns the number of repetitions: the environment variable's value, or `usual`.
 int times(const char* variable, int usual) {
   const char* asked = std::getenv(variable);
   return asked == nullptr ? usual : std::atoi(asked);
@@ -30,7 +30,7 @@ std::int64_t count(const boost::json::value& record, const char* key) {
   return record.at(key).to_number<std::int64_t>();
 }
 
-// Nothing was lost, and nobody noticed anything.
+// Checks that the run lost nothing and reports no fault.
 void check_untouched(const boost::json::value& record) {
   CHECK(record.at("ledger_balanced").as_bool());
   CHECK(record.at("faults").as_array().empty());
@@ -51,7 +51,7 @@ TEST_CASE("runs follow each other without a restart, and leave nothing behind") 
     farm.must({"start"});
     farm.must({"stop"});
   };
-  for (int i = 0; i < 5; ++i) cycle();  // what is made once, is made
+  for (int i = 0; i < 5; ++i) cycle();  // first cycles, so that everything allocated once exists
   std::map<std::string, Holdings> before;
   for (const std::string& name : kNodes) before[name] = holdings_of(changing.node(name).pid());
   const Holdings control = holdings_of(changing.run_control().pid());
@@ -65,7 +65,7 @@ TEST_CASE("runs follow each other without a restart, and leave nothing behind") 
     CHECK(after.rss_kb < before[name].rss_kb + 8192);
   }
   const Holdings after = holdings_of(changing.run_control().pid());
-  CHECK(after.descriptors <= control.descriptors + 2);  // of the command that has just ended
+  CHECK(after.descriptors <= control.descriptors + 2);  // the connection of the command that has just ended
   CHECK(after.threads == control.threads);
   CHECK(after.rss_kb < control.rss_kb + 8192);
   std::ifstream history(farm.out() + "/runs.jsonl");
@@ -136,7 +136,7 @@ TEST_CASE("a process that dies in a run is led back into it, the supervisor too"
     REQUIRE(wait_until([&] { return farm.state_of(name) == "running"; }, Seconds(20)));
   }
   farm.kill_node("dcm-1");
-  farm.start_node("dcm-1");  // at once: run control sees that the pid is nobody's any more
+  farm.start_node("dcm-1");  // at once: run control sees that the pid no longer exists
   REQUIRE(wait_until([&] { return farm.state_of("dcm-1") == "running"; }, Seconds(20)));
   CHECK(farm.events().find("is here already") == std::string::npos);
   farm.must({"stop"});
@@ -145,7 +145,7 @@ TEST_CASE("a process that dies in a run is led back into it, the supervisor too"
   CHECK(count(record, "stored") > 0);
 }
 
-TEST_CASE("who was removed stays out when the supervisor dies and goes on with the run") {
+TEST_CASE("a removed node stays out when the supervisor dies and resumes the run") {
   const TemporaryFolder folder;
   ControlledFarm farm(folder,
                       "trigger: {mode: rate, rate_hz: 500}\n"
@@ -238,7 +238,7 @@ TEST_CASE("an operator pauses, continues and ends the run of a weir run") {
   CHECK(end.summary.count("vetoed.paused") > 0);
 }
 
-TEST_CASE("a weir run whose farm is reset ends, and says so") {
+TEST_CASE("a weir run whose farm is reset ends and reports it") {
   const TemporaryFolder folder;
   FarmRun run(folder, config_file("event-building.yaml"),
               sets({"trigger.mode=rate", "trigger.rate_hz=1000"}));

@@ -30,7 +30,7 @@ bool is_free(std::uint16_t port) {
   return free;
 }
 
-// Three in a row, below those that the kernel gives out.
+// Three consecutive ports, below the kernel's ephemeral range.
 std::uint16_t free_ports() {
   std::random_device device;
   for (int i = 0; i < 200; ++i) {

@@ -28,7 +28,7 @@ std::vector<std::string> three_seconds(const std::vector<std::string>& more = {}
   return arguments;
 }
 
-// Every triggered slice is stored once, and what is stored is what the sources made.
+// Checks that every triggered slice is stored once, with the bytes that the sources made.
 DummyCheck check_stored_once(const TemporaryFolder& folder, const FarmEnd& end) {
   CHECK(end.summary.count("triggered") == kSlices);
   CHECK(end.summary.count("stored") == kSlices);
@@ -190,7 +190,7 @@ TEST_CASE("a slice that kills its filter every time is stored unfiltered as pois
   StoredRun(folder / "out").for_each_slice([&](const storage::SliceRecordView& slice) {
     if (slice.head().decision == storage::DecisionKind::poison) poison.push_back(slice.head().slice.value);
   });
-  CHECK(poison == std::vector<std::uint64_t>{700});  // and none of those that were in the DCM with it
+  CHECK(poison == std::vector<std::uint64_t>{700});  // but none of the other slices in that DCM
   CHECK(exits(end.summary, "dcm-0", -9) + exits(end.summary, "dcm-1", -9) == 2);
 }
 
@@ -272,7 +272,7 @@ TEST_CASE("the death of the supervisor ends the run with that reason and leaves 
   CHECK(end.status == 1);
   CHECK_THAT(end.err, Catch::ContainsSubstring("supervisor ended with signal 9"));
   check_nothing_left(folder);
-  // What was stored by then is there.
+  // The slices stored by then are intact.
   CHECK(check_dummy_data(StoredRun(folder / "out")).wrong == "");
 }
 
@@ -440,7 +440,7 @@ TEST_CASE("a writer that stands still for a while holds the run up and loses not
 
 TEST_CASE("a second request to stop ends the run at once") {
   const TemporaryFolder folder;
-  // 100 slices a second are filtered; thousands wait.
+  // The filters manage 100 slices a second; thousands wait.
   FarmRun run(folder, farm(),
               sets({"readout.count=2", "filter.plugin=busy", "filter.parameters.microseconds=20000",
                     "writer.sync_interval_ms=10"}));
@@ -457,7 +457,7 @@ TEST_CASE("a second request to stop ends the run at once") {
 
 TEST_CASE("a readout that is silent for long is left aside, and the others' fragments go on") {
   const TemporaryFolder folder;
-  // Fragments that fill a window: what the silent one was asked for must not hold back the rest.
+  // Fragments that fill a window: requests to the silent readout must not hold back the others.
   FarmRun run(folder, farm(),
               three_seconds({"dcm.deadline_ms=200", "dcm.grace_ms=300", "source.size_bytes=20000",
                              "dcm.shaper=byte-credits", "dcm.window_bytes=1000000", "readout.count=4"}));

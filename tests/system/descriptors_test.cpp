@@ -1,4 +1,4 @@
-// What processes have open, and who else gets hold of it.
+// Tests of open descriptors, and of which processes inherit them.
 #include "controlled_farm.hpp"
 #include "weir_catch.hpp"
 
@@ -15,8 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Descriptors beyond the first three that somebody whom the process starts would inherit; not those that it
-// has inherited itself, from this test.
+// Descriptors beyond the first three that a child would inherit, except those that the process inherited from this
+// test.
 std::vector<std::string> inheritable(pid_t pid) {
   std::set<std::string> own;
   std::error_code gone;
@@ -48,7 +48,7 @@ const std::vector<std::string> kNodes = {"supervisor", "writer-0", "readout-0",
 
 }  // namespace
 
-TEST_CASE("nothing that a process of a run has open is inherited by whom it starts") {
+TEST_CASE("children of a run's processes inherit none of their descriptors") {
   const TemporaryFolder folder;
   // Everything that opens something: metrics, the page, a trigger's listener, front-ends, recorded tracks, a
   // journal.

@@ -130,7 +130,7 @@ TEST_CASE("a disk that stays full ends the run with that reason and the ledger a
   CHECK(end.summary.count("triggered") ==
         end.summary.count("stored") + end.summary.count("discarded.drain_timeout"));
   CHECK_THAT(end.out, Catch::ContainsSubstring("stays a .part") && Catch::ContainsSubstring("No space left"));
-  // What counts as stored is on the disk.
+  // Confirmed data is on the disk.
   const StoredRun stored(folder / "out");
   CHECK(check_dummy_data(stored).wrong == "");
   CHECK(stored.ids().size() >= end.summary.count("stored"));

@@ -1,4 +1,4 @@
-// Run files that somebody else cuts, removes or replaces while the run is on.
+// Tests of run files that are truncated, removed or replaced by another program during the run.
 #include "farm_run.hpp"
 #include "stored_run.hpp"
 #include "weir_catch.hpp"
@@ -37,7 +37,7 @@ std::string line_of_disk(const FarmEnd& end) {
   return at == out.npos ? "" : out.substr(at, out.find('\n', at) - at);
 }
 
-// What counts as live is what a reader finds, and the ledger says what is gone.
+// Checks that the live copies are exactly the ones a reader finds, and that the ledger names the lost ones.
 void check_lost(const FarmRun& run, const FarmEnd& end) {
   INFO(describe(end));
   CHECK(end.status == 1);

@@ -1,4 +1,5 @@
-// What is said of real farms in emergencies, in the same words by `weir ctl status`, the page and `weir top`.
+// Tests of the health messages of real farms in emergencies: `weir ctl status`, the page and `weir top` use the same
+// words.
 #include "controlled_farm.hpp"
 #include "small_disk.hpp"
 #include "weir_catch.hpp"
@@ -32,7 +33,7 @@ struct Farm {
              "writer: {count: 1, sync_interval_ms: 20}\n",
              kNodes, ", page: '127.0.0.1:0', out: " + (folder / "control")) {}
 
-  // The worst that is said of the farm: "error: no DCM: no slice is built: …"; "good" with nothing to say.
+  // Returns the farm's worst health message, as "error: no DCM: no slice is built: …", or "good".
   [[nodiscard]] std::string worst() const {
     const boost::json::value view = farm.status();
     const boost::json::object& one = view.at("health").at(0).as_object();
@@ -50,7 +51,7 @@ struct Farm {
   }
 
   TemporaryFolder folder;
-  std::unique_ptr<SmallDisk> small;  // run.out; null: any
+  std::unique_ptr<SmallDisk> small;  // run.out on a small disk; null: any disk
   ControlledFarm farm;
 };
 

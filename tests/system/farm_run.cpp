@@ -70,7 +70,7 @@ bool Summary::balanced() const {
 
 std::string Summary::imbalance() const {
   const json::value* ledger = find("ledger");
-  if (ledger == nullptr) return "there is no ledger\n";
+  if (ledger == nullptr) return "the summary has no ledger\n";
   std::string text;
   for (const json::value& line : ledger->as_array()) {
     if (!line.at("good").as_bool()) text += json::serialize(line) + "\n";

@@ -148,7 +148,7 @@ TEST_CASE("the command for closed files is given each file's name and checksum")
 
 TEST_CASE("a command for closed files that fails is counted for every file, named, and a fault of the run") {
   const TemporaryFolder folder;
-  // Only the last file's fails, after the run would be over; or each does.
+  // Either only the last file fails, when the run would be over, or each one fails.
   const bool last = GENERATE(true, false);
   CAPTURE(last);
   const std::string command = last ? "sleep 2; case \"$1\" in *-0000.weir) exit 7;; esac; :" : "false";

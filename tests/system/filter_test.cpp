@@ -15,7 +15,7 @@ using Catch::ContainsSubstring;
 using namespace weir;
 using namespace weir::system_test;
 
-// Stores `slices` slices of a small farm; returns the run's folder.
+// Stores `slices` slices of a small farm and returns the run's folder.
 std::string recorded(const TemporaryFolder& folder, const std::string& slices) {
   const FarmEnd end = run_farm(folder, config_file("event-building.yaml"), {"--slices", slices});
   CHECK_BALANCED(end, 0);

@@ -1,4 +1,4 @@
-// Farms whose readouts take datagrams, and `weir emit` as their front-ends.
+// Tests of farms whose readouts receive datagrams, with `weir emit` as their front-ends.
 #include "farm_run.hpp"
 #include "stored_run.hpp"
 #include "udp_socket.hpp"
@@ -104,7 +104,7 @@ TEST_CASE("packets that are lost on the way are fragments missing for a gap, and
   CHECK_BALANCED(end, 0);
   CHECK(end.summary.count("stored") == 1500);
   const std::uint64_t gaps = end.summary.count("fragments.missing.gap");
-  CHECK(gaps >= 30);  // of 18 000 packets every 500th
+  CHECK(gaps >= 30);  // every 500th of 18 000 packets
   CHECK(gaps <= 37);
   CHECK(end.summary.count_all("fragments.missing") == gaps);
   CHECK(end.summary.count("fragments.received") + gaps == 6000);
@@ -167,7 +167,7 @@ TEST_CASE("a readout that is killed takes its front-end's packets again when it 
   CHECK(end.summary.count("stored") == 2500);
   const std::uint64_t missing = end.summary.count_all("fragments.missing");
   CHECK(missing > 0);
-  CHECK(missing < 5000);  // of the 5000 of readout-0
+  CHECK(missing < 5000);  // readout-0 has 5000
   CHECK(end.summary.count("fragments.received") + missing == 10000);
   CHECK(check_dummy_data(StoredRun(farm.folder / "out")).wrong == "");
 }
@@ -193,7 +193,7 @@ TEST_CASE("front-ends that are killed and started again are read on, and named i
   CHECK(end.summary.count("source.unconfirmed") == (sessions ? 0 : 28));
   CHECK(end.summary.count_all("fragments.missing") <= (sessions ? 0 : 12));
   CHECK(end.summary.count("filter.verify_mismatch") == 0);
-  CHECK(faults_with(end, "restarted: 127.0.0.1:") >= 2);  // of each readout
+  CHECK(faults_with(end, "restarted: 127.0.0.1:") >= 2);  // for each readout
   CHECK(end.logs.find("restarted: 127.0.0.1:") != std::string::npos);
   const DummyCheck stored = check_dummy_data(StoredRun(farm.folder / "out"));
   CHECK(stored.wrong == "");
@@ -203,7 +203,7 @@ TEST_CASE("two front-ends with one source id are a fault with both addresses, an
   FrontEndFarm farm({"--slices", "500"}, {"filter.plugin=accept-all"});
   const std::string session = GENERATE("0", "5");
   CAPTURE(session);
-  // Plays all boards a second time, without a trigger of its own.
+  // Replays all boards a second time, without sending triggers.
   const auto second = farm.start_emit("second", {"--trigger", "none", "--rate", "250", "--session", session});
   CHECK(farm.emit({"--rate", "250", "--session", session == "0" ? "0" : "6"}).status == 0);
   const FarmEnd end = farm.run->finish();

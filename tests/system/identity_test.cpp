@@ -1,5 +1,5 @@
-// A record says what ran: the farm, the plugins and the recordings of a run, by checksum, against what its
-// processes report; and processes that would run anything else.
+// Tests that a record identifies the farm, the plugins and the recordings of a run by checksum, as its processes report
+// them, and that processes with other files are rejected.
 #include "controlled_farm.hpp"
 #include "farm_run.hpp"
 #include "weir_catch.hpp"
@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 const std::vector<std::string> kNodes = {"supervisor", "writer-0", "readout-0", "dcm-0", "dcm-1"};
 const fs::path kPlugins = WEIR_PLUGIN_DIR;
 
-// The file is another one at once: a process that has the old one mapped keeps it.
+// Replaces the file by a rename: a process that has mapped the old one keeps it.
 void put_plugin(const std::string& name, const std::string& at) {
   fs::copy_file(kPlugins / (name + ".so"), at + ".new", fs::copy_options::overwrite_existing);
   fs::rename(at + ".new", at);
@@ -43,7 +43,7 @@ std::string record_file(const std::string& out, std::uint32_t run, const std::st
   return fmt::format("{}/run-{:06}-{}.yaml", out, run, what);
 }
 
-// The farm's checksum, as the begin-of-run record has it.
+// Returns the farm's checksum from the begin-of-run record.
 std::string recorded_farm(const std::string& out, std::uint32_t run) {
   const std::string text = read_file(record_file(out, run, "begin"));
   const std::string mark = "farm_file: {bytes: ";
@@ -184,7 +184,7 @@ TEST_CASE("a readout that is started again takes no part if its recording has ot
 }
 
 TEST_CASE(
-    "an edited farm file does not keep a process out of the run that is on, nor change what it runs with") {
+    "editing the farm file neither keeps a process out of the current run nor changes the run's setti") {
   const TemporaryFolder folder;
   ControlledFarm farm(folder, busy_farm("accept-all"), kNodes);
   farm.begin_run();
@@ -241,7 +241,7 @@ TEST_CASE("keys set after configure are in no record, are shown as to come, and 
 
 namespace {
 
-// What the farm has to be configured with, from what operators did.
+// Model of the expected configuration after a sequence of operator commands.
 struct Model {
   using Keys = std::map<std::string, std::string>;
   std::string file_credits = "8";
@@ -397,7 +397,7 @@ TEST_CASE(
   REQUIRE(
       wait_until([&] { return pid_of("dcm-0") != before && state_of("dcm-0") == "running"; }, Seconds(60)));
   std::ofstream(file) << text;
-  // As after a crash of the machine: nothing was put in order.
+  // As after a crash of the machine: without any cleanup.
   REQUIRE(ctl({"stop"}).status == 0);
   first->send_signal(SIGKILL);
   (void)first->wait(Seconds(30));

@@ -1,5 +1,5 @@
-// Labs that are hard on their farms on purpose: busy, slow, paused, lossy, changing; and nothing of it stays.
-// Needs root; without it, each test says SKIPPED, and ctest shows it.
+// Tests of labs with disturbances: busy, slow, paused, lossy and changing hosts; all of it is undone at the end. Needs
+// root; without it ctest shows SKIPPED.
 #include "farm_run.hpp"
 #include "needs_root.hpp"
 #include "weir_catch.hpp"
@@ -22,7 +22,7 @@ using namespace weir::system_test;
 namespace fs = std::filesystem;
 namespace json = boost::json;
 
-// Eight readouts of 16 kB each and a DCM, a port of 50 Mb/s; nothing is stored.
+// Eight readouts of 16 kB each and a DCM behind a port of 50 Mb/s; nothing is stored.
 std::vector<std::string> incast(std::vector<std::string> more) {
   std::vector<std::string> arguments{"--lab", config_file("lab/star-8.yaml"),
                                      "--set", "source.size_bytes=16384",
@@ -40,7 +40,7 @@ const json::value& only(const FarmEnd& end, const char* list) {
   return entries.front();
 }
 
-// The processes that this one has forked, directly: what `/proc` says of parents.
+// Returns the direct children of a process, found by the parent field in `/proc`.
 std::vector<pid_t> children_of(pid_t parent) {
   std::vector<pid_t> children;
   std::error_code none;
@@ -62,7 +62,7 @@ std::vector<pid_t> spinners_of(pid_t parent) {
   return spinners;
 }
 
-// "T": stopped. The state stands behind the name, which is in brackets.
+// Returns the state letter, "T" for stopped; it follows the name, which is in brackets.
 char state_of(pid_t pid) {
   const std::string text = read_file("/proc/" + std::to_string(pid) + "/stat");
   const std::size_t bracket = text.rfind(')');
@@ -104,7 +104,7 @@ TEST_CASE("a host pauses as its lab says, and goes on when the run ends") {
   const json::value& host = only(end, "disturbed");
   CHECK(host.at("host").as_string() == "h0");
   const Seconds lasted = std::chrono::steady_clock::now() - begun;
-  // Two a second, until the end is known; each pause is as long as it is to be, or a bit longer.
+  // Two pauses a second until the end is seen; each lasts at least as long as set.
   CHECK(number(host, "pauses") >= 4);
   CHECK(number(host, "pauses") <= 2 * lasted.count() + 1);
   CHECK(number(host, "paused_s") >= 0.19 * (number(host, "pauses") - 1));
@@ -192,7 +192,7 @@ TEST_CASE("a port that changes carries no more than its new rate") {
   CHECK(changes[0].at("failure").as_string().empty());
   for (const json::value& port : end.summary.json().at("ports").as_array()) {
     if (port.at("name").as_string() != "switch>h8") continue;
-    // A second and the end at 50 Mb/s, two at 5; a wait of 0.5 s for the end is more than enough.
+    // One second plus the end at 50 Mb/s, two seconds at 5 Mb/s; the end is seen within 0.5 s.
     CHECK(number(port, "bytes") < (2.5 * 50e6 + 2 * 5e6) / 8);
     CHECK(number(port, "bytes") > 2 * 5e6 / 8);
     CHECK(number(port, "use") < 1.1);

@@ -48,7 +48,7 @@ void LabLines::drop(const std::string& device, const std::string& direction, con
     (void)command("tc qdisc add dev " + device + " clsact");
     cut_.push_back(device);
   }
-  // Classic BPF: of an IPv4 frame the source lies at byte 26, the destination at 30. 2 drops, -1 passes on.
+  // Classic BPF: the source of an IPv4 frame is at byte 26, the destination at byte 30. 2 drops, -1 passes.
   std::string program = "1,6 0 0 2,";
   if (!address.empty()) {
     const std::string at = direction == "ingress" ? "26" : "30";

@@ -1,4 +1,4 @@
-// Virtual networks: made, used, and gone. Needs root; without it, each test says SKIPPED, and ctest shows it.
+// Tests that virtual networks are created, used and removed. Needs root; without it ctest shows SKIPPED.
 #include "farm_run.hpp"
 #include "needs_root.hpp"
 #include "weir_catch.hpp"
@@ -29,9 +29,9 @@ namespace fs = std::filesystem;
 namespace json = boost::json;
 
 constexpr double kFrameBytes = 1538;    // a full one on the wire
-constexpr double kPayloadBytes = 1448;  // of it
+constexpr double kPayloadBytes = 1448;  // payload of one frame
 
-// A lab that stays goes with this, whatever became of the test.
+// Takes down a lab that was kept, however the test ends.
 struct TakenDown {
   const TemporaryFolder& folder;
   const std::string& lab;
@@ -54,7 +54,7 @@ void add_namespaces_of(const fs::path& process, std::set<std::string>& found) {
   for (const auto& file : fs::directory_iterator(process / "fd", none)) add(file.path());
 }
 
-// The network namespaces of a lab that a process holds: those that it has open.
+// Returns the lab's network namespaces that a process has open.
 std::set<std::string> namespaces_of(pid_t pid) {
   std::set<std::string> found;
   add_namespaces_of("/proc/" + std::to_string(pid), found);
@@ -64,7 +64,7 @@ std::set<std::string> namespaces_of(pid_t pid) {
   return found;
 }
 
-// Whether any process is in one of them or has it open.
+// Returns true if any process is in one of the namespaces or has it open.
 bool in_use(const std::set<std::string>& namespaces) {
   std::set<std::string> found;
   std::error_code none;
@@ -78,7 +78,7 @@ std::size_t named() {
   return none ? 0 : static_cast<std::size_t>(std::distance(fs::begin(names), fs::end(names)));
 }
 
-// Of this process' own network namespace.
+// Returns the interfaces of this process's network namespace.
 std::string interfaces() {
   std::istringstream lines(read_file("/proc/net/dev"));
   std::string names;
@@ -117,12 +117,11 @@ TEST_CASE("a farm in a star fills its DCM's port as far as theory lets it, and n
   CHECK(end.summary.text("lab.name") == "star-8");
   CHECK(end.summary.count("lab.hosts") == 9);
   const json::object& port = port_of(end, "switch>h8");
-  // The port counted at least what the payload takes on the wire, and not much more: headers,
-  // acknowledgements.
+  // The port's byte count is at least the payload's size on the wire, and little more: headers and acknowledgements.
   const double payload_on_wire = 250.0 * 8 * 16384 * kFrameBytes / kPayloadBytes;
   CHECK(number(port, "bytes") > payload_on_wire);
   CHECK(number(port, "bytes") < 1.05 * payload_on_wire);
-  // Nothing can be faster than theory; how near this machine comes depends on what else it does.
+  // Goodput cannot exceed theory; how close it comes depends on the machine's other load.
   CHECK(number(end.summary.json().as_object(), "goodput_share_of_theory") < 1.0);
   CHECK(number(end.summary.json().as_object(), "goodput_share_of_theory") > 0.5);
   CHECK(number(port, "use") <= 1.02);
@@ -201,7 +200,7 @@ TEST_CASE("a lab that stays is there by name, shows its ports, and goes") {
 TEST_CASE("between leaves and spines the data of each DCM take one spine") {
   NEEDS_ROOT();
   const TemporaryFolder folder;
-  // Readouts h0 to h3 at leaf1, DCMs on h4 and h5 at leaf2; only the first has anything to do.
+  // Readouts h0 to h3 are at leaf1, DCMs h4 and h5 at leaf2; only the first link carries traffic.
   const FarmEnd end =
       run_farm(folder, config_file("incast-8to1.yaml"),
                incast("leaf-spine-2x2.yaml", {"--slices", "100", "--set", "readout.count=4"}));
@@ -230,7 +229,7 @@ TEST_CASE("between racks data pass the uplinks, which limit them") {
   CHECK(end.summary.json().at("goodput_bytes_per_s").to_number<double>() < 20e6 / 8);
 }
 
-TEST_CASE("a long line delays by what it says, each way") {
+TEST_CASE("a long line adds its delay in each direction") {
   NEEDS_ROOT();
   if (!std::filesystem::exists("/dev/net/tun")) {
     std::puts("left out: a long line needs /dev/net/tun");
@@ -268,7 +267,7 @@ TEST_CASE("foreign traffic takes its rate between its times") {
 TEST_CASE("a static congestion window holds from the farm's first connection on") {
   NEEDS_ROOT();
   const TemporaryFolder folder;
-  // 2 segments of each readout are below the 20 kB of the port, whatever is asked for.
+  // 2 segments of each readout stay below the port's 20 kB, whatever the request size.
   const std::vector<std::string> settings{"--slices", "100",
                                           "--set",    "lab.port_rate=50mbit",
                                           "--set",    "lab.port_buffer=30k",
@@ -293,11 +292,11 @@ TEST_CASE("16 readouts that push directly overflow the ports that barrel shiftin
   CHECK_BALANCED(barrel, 0);
   CAPTURE(direct.summary.count("port_drops"), barrel.summary.count("port_drops"));
   CHECK(direct.summary.count("port_drops") > 1000);
-  // None on a machine with nothing else to do; a readout that is kept waiting misses its slot.
+  // An idle machine drops none; a readout that is delayed misses its slot.
   CHECK(10 * barrel.summary.count("port_drops") < direct.summary.count("port_drops"));
 }
 
-TEST_CASE("what is wrong with a lab is said before anything starts") {
+TEST_CASE("a faulty lab is reported before anything starts") {
   const TemporaryFolder folder;
   const std::string wrong = folder.write("wrong.yaml", "lab: x\nport_rat: 1gbit\n");
   const FarmEnd end = run_farm(folder, config_file("incast-8to1.yaml"), {"--lab", wrong});

@@ -1,4 +1,4 @@
-// A filter step that takes longer than anybody waits for it.
+// Tests of filter steps that run longer than every timeout.
 #include "controlled_farm.hpp"
 #include "weir_catch.hpp"
 
@@ -35,7 +35,7 @@ void begin_to_dwell(const ControlledFarm& farm, const std::string& dwell) {
 
 }  // namespace
 
-TEST_CASE("a DCM whose filter is still at work after a reset starts again, and the next run is whole") {
+TEST_CASE("a DCM whose filter is still busy after a reset restarts, and the next run is complete") {
   const TemporaryFolder folder;
   const std::string dwell = folder.write("dwell", "");
   ControlledFarm farm(folder, farm_text(dwell), kNodes);
@@ -55,7 +55,7 @@ TEST_CASE("a DCM whose filter is still at work after a reset starts again, and t
   CHECK(farm.record(2).at("ledger_balanced").as_bool());
 }
 
-TEST_CASE("a DCM whose filter is still at work ends with the status of its signal") {
+TEST_CASE("a DCM whose filter is still busy ends with the status of its signal") {
   const TemporaryFolder folder;
   const std::string dwell = folder.write("dwell", "");
   ControlledFarm farm(folder, farm_text(dwell), kNodes);

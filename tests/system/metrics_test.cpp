@@ -1,4 +1,4 @@
-// What real nodes export over HTTP, against docs/metrics.md, both ways.
+// Compares the metrics that real nodes export over HTTP with docs/metrics.md, in both directions.
 #include "farm_run.hpp"
 #include "weir_catch.hpp"
 #include <weir/http/client.hpp>
@@ -57,7 +57,7 @@ Kinds documented() {
   return kinds;
 }
 
-// Of a run that goes on until it is told to end: one of each role, when slices have been decided.
+// Scrapes one node of each role in an open-ended run, once slices have been decided.
 void scrape_farm(const TemporaryFolder& folder, const std::string& farm_file, Kinds& kinds) {
   FarmRun run(folder, farm_file,
               sets({"metrics.listen=127.0.0.1:0", "supervisor.status_interval_ms=50", "log.level=info"}));
@@ -81,8 +81,7 @@ constexpr const char* kSmall =
     "dcm: {count: 1, deadline_ms: 20000, grace_ms: 20000}\n"
     "writer: {count: 1}\n";
 
-// A metric that no farm here has a case of is reported by nodes all the same: its key stands in their
-// sources.
+// A metric that occurs in no farm here still has its key in the sources of the nodes.
 bool in_sources(std::string_view key) {
   const std::string quoted = "\"" + std::string(key);
   for (const auto& entry : std::filesystem::recursive_directory_iterator(WEIR_SOURCE_DIR "/apps")) {
@@ -152,7 +151,7 @@ TEST_CASE(
       folder.write("ports.yaml", std::string("farm: ports\ntrigger: {mode: rate, rate_hz: 200}\n"
                                              "filter: {plugin: accept-all}\n") +
                                      kSmall);
-  // Found by the system, then asked for by number: somebody may take it in between, so once more.
+  // The system finds a free port, which another process may take before the farm does; hence several attempts.
   for (int attempt = 0; attempt < 5; ++attempt) {
     const TemporaryFolder outer;
     const auto base = static_cast<unsigned>(20000 + (::getpid() * 7 + attempt * 101) % 9000);

@@ -74,7 +74,7 @@ std::size_t size_of(std::uint32_t source) {
 }
 
 struct Found {
-  std::map<std::uint32_t, std::uint64_t> fragments;  // by source, all bytes as they have to be
+  std::map<std::uint32_t, std::uint64_t> fragments;  // fragments with correct bytes, by source
   std::string wrong;
 };
 
@@ -116,7 +116,7 @@ Found look_at(const StoredRun& stored, const StoredRun& recording) {
 
 }  // namespace
 
-TEST_CASE("a farm of front-ends that differ builds what each of them sent, bit for bit") {
+TEST_CASE("a farm of different front-ends builds each fragment bit for bit") {
   const TemporaryFolder folder;
   const std::string recording = recording_in(folder);
   const std::string file = farm_file(folder, free_port_pair(), recording);
@@ -154,7 +154,7 @@ TEST_CASE("a farm of front-ends that differ builds what each of them sent, bit f
   CHECK_THAT(begin, Catch::ContainsSubstring("  - plugin: \"stamps\"\n    path: "));
 }
 
-TEST_CASE("faults on purpose show in the ledger under their names, and the account tells what was injected") {
+TEST_CASE("injected faults appear in the ledger by name, and the account counts them") {
   const TemporaryFolder folder;
   FarmRun run(
       folder, config_file("event-building.yaml"),
@@ -172,7 +172,7 @@ TEST_CASE("faults on purpose show in the ledger under their names, and the accou
   }
   CHECK(summary.count("fragments.missing.gap") == summary.count("injected.drop"));
   CHECK(summary.count("fragments.dropped.duplicate") == summary.count("injected.duplicate"));
-  // Of a machine that has other work, some come too late besides.
+  // On a busy machine some fragments are late as well.
   CHECK(summary.count("fragments.missing.deadline") >= summary.count("injected.silence"));
   CHECK(summary.count("fragments.truncated") > 0);
   CHECK(summary.count("fragments.corrupt") > 0);

@@ -1,6 +1,6 @@
-// What drives other event builders into the ground: a source that is far slower than the others, one that
-// dies with nothing in its queue, more data than the disk takes, sources too fast and filters too slow. Here
-// memory stays bounded, all is marked and counted, and the run goes on.
+// Tests of loads that stop other event builders: a source far slower than the others, one that dies with an empty
+// queue, more data than the disk takes, sources too fast for slow filters. Memory must stay bounded, losses must be
+// marked and counted, and the run must continue.
 #include "farm_run.hpp"
 #include "small_disk.hpp"
 #include "stored_run.hpp"
@@ -18,8 +18,8 @@ using namespace weir::system_test;
 using test::kMebi;
 using test::SmallDisk;
 
-// Beside the buffers that the farm file bounds: program, libraries, tables, connections. A process that has
-// nothing to do has 10 to 14 MiB.
+// Memory besides the buffers that the farm file bounds: program, libraries, tables, connections. An idle process has 10
+// to 14 MiB.
 constexpr std::uint64_t kProcessBytes = 32 * kMebi;
 
 struct Bounds {
@@ -39,7 +39,7 @@ std::vector<std::string> settings(const Bounds& bounds, const std::vector<std::s
   return sets(assignments);
 }
 
-// No process had more resident than its bound and what it has anyway, at any time.
+// Checks that no process's peak resident memory exceeded its bound plus its fixed share.
 void check_memory(const FarmEnd& end, const Bounds& bounds) {
   std::size_t seen = 0;
   for (const auto& process : end.summary.json().at("processes").as_array()) {
@@ -198,7 +198,7 @@ TEST_CASE("more data than the disk takes is held back with its reason, and store
 TEST_CASE("sources ten times too fast and a filter ten times too slow fill no memory, and all is counted") {
   const TemporaryFolder folder;
   const Bounds bounds{8 * kMebi, 24 * kMebi, 8 * kMebi};
-  // Two filters take 200 slices a second at most; 2000 come, of 64 KB: 128 MB/s.
+  // Two filters take at most 200 slices a second; 2000 arrive, of 64 KB: 128 MB/s.
   std::vector<std::string> arguments = settings(
       bounds, {"source.distribution=fixed", "source.size_bytes=4000", "trigger.mode=rate",
                "trigger.rate_hz=2000", "filter.plugin=busy", "filter.parameters.microseconds=10000"});

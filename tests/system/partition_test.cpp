@@ -1,5 +1,5 @@
-// Links that go down under real processes, in a virtual network, also at random (WEIR_SOAK_PARTITIONS, 5
-// cuts; WEIR_SOAK_SEED). Needs root; without it, each test says SKIPPED.
+// Tests of links that fail under real processes in a virtual network, also at random (WEIR_SOAK_PARTITIONS, 5 cuts;
+// WEIR_SOAK_SEED). Needs root; without it ctest shows SKIPPED.
 #include "lab_lines.hpp"
 #include "needs_root.hpp"
 #include "soak.hpp"
@@ -19,7 +19,8 @@ namespace {
 using namespace weir;
 using namespace weir::system_test;
 
-// Four readouts on h0 to h3, DCMs on h4 and h5; the writer is beside the network. As fast as there is room.
+// Four readouts on h0 to h3, DCMs on h4 and h5; the writer is outside the network. Slices are triggered as fast as the
+// farm has room.
 std::vector<std::string> as_fast_as_there_is_room() {
   return {"--lab", config_file("lab/star-8.yaml"), "--duration", "60", "--set", "dcm.credits=32"};
 }
@@ -40,7 +41,7 @@ FarmEnd run_with_a_cut(const TemporaryFolder& folder, const std::vector<std::str
   CHECK(run.wait_for_log("supervisor", "dcm 1 does not reach", Seconds(20)));
   std::this_thread::sleep_for(Seconds(4));
   lines.mend();
-  // TCP waits for as long as the line was dead, and a connection that is made anew for no longer than this.
+  // TCP waits for as long as the outage lasted, and a new connection for at most this long.
   CHECK(run.wait_for_log("supervisor", "dcm 1 is given slices again", Seconds(30)));
   std::this_thread::sleep_for(Seconds(1));
   run.process().send_signal(SIGINT);
@@ -81,7 +82,7 @@ constexpr const char* kLab =
 constexpr const char* kNodes[] = {"readout-0", "readout-1", "readout-2", "readout-3", "dcm-0",
                                   "dcm-1",     "dcm-2",     "writer-0",  "writer-1",  "supervisor"};
 
-// Two of the nodes, one way or both ways; or a host's data network. The supervisor has no host of its own.
+// Cuts the link between two nodes, in one or both directions, or a host's data network. The supervisor has no host.
 void cut_at_random(std::vector<std::unique_ptr<LabLines>>& lines, Random& random) {
   LabLines& one = *lines[random.below(lines.size() - 1)];
   const std::size_t directions = 1 + random.below(3);

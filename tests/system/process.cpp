@@ -57,7 +57,7 @@ TemporaryFolder::~TemporaryFolder() {
 std::string read_file(const fs::path& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
-  text << file.rdbuf();  // what can be read: of a process that ends meanwhile there is nothing, and no error
+  text << file.rdbuf();  // empty and without an error if the process has ended meanwhile
   return text.str();
 }
 

@@ -1,4 +1,4 @@
-// Push running: readouts send on their own, what does not come is asked for.
+// Tests of push running: readouts send unrequested; the DCM requests fragments that did not arrive.
 #include "farm_run.hpp"
 #include "stored_run.hpp"
 #include "weir_catch.hpp"
@@ -13,7 +13,7 @@ using namespace weir::system_test;
 constexpr std::uint64_t kSlices = 400;
 constexpr std::uint64_t kSources = 8;
 
-// Two seconds of slices of 5 ms; patient, so that a busy machine makes nothing missing.
+// Two seconds of slices of 5 ms, with long timeouts, so that a busy machine loses no fragments.
 std::string farm(const TemporaryFolder& folder) {
   return folder.write("push.yaml",
                       "farm: push\n"
@@ -126,7 +126,7 @@ TEST_CASE("fragments above the limit are stored cut, marked and counted under tr
 
 TEST_CASE("the middle of a burst is suppressed, and each suppressed fragment is counted") {
   const TemporaryFolder folder;
-  // One burst, as long as the run.
+  // One burst that lasts the whole run.
   const FarmEnd end = run_farm(folder, farm(folder),
                                arguments({"source.distribution=fixed", "source.size_bytes=4000",
                                           "readout.cut_off_bytes=3000", "trigger.slice_ms=10"}));

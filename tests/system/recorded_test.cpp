@@ -1,4 +1,4 @@
-// Who hears what a farm with keys says, and says it again.
+// Replays the recorded traffic of a farm with keys.
 #include "controlled_farm.hpp"
 #include "farm_run.hpp"
 #include "needs_root.hpp"
@@ -59,7 +59,7 @@ TEST_CASE("recorded messages between the farm's nodes are refused when they are 
   }
 }
 
-TEST_CASE("what was said on the bus is worth nothing when it is said again") {
+TEST_CASE("replayed messages of the bus are rejected") {
   NEEDS_ROOT();
   const OwnLoopback loopback;
   const TemporaryFolder folder;
@@ -75,7 +75,7 @@ TEST_CASE("what was said on the bus is worth nothing when it is said again") {
     return count == nullptr ? 0 : std::atoi(count->as_string().c_str());
   };
   const int before = refused();
-  for (const int above : {0, 1}) {  // where commands come, and what is published
+  for (const int above : {0, 1}) {  // the ports for commands and for published messages
     const auto port = static_cast<std::uint16_t>(farm.port() + above);
     const std::vector<std::byte> words = wire.said_to(port);
     INFO("port " << above);

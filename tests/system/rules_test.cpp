@@ -14,7 +14,7 @@ using Catch::Matchers::ContainsSubstring;
 
 using namespace weir::system_test;
 
-constexpr int kStartAgain = 75;  // what a process says to its manager
+constexpr int kStartAgain = 75;  // exit status that asks the process manager for a restart
 
 const std::vector<std::string> kNodes = {"supervisor", "readout-0", "dcm-0", "dcm-1", "writer-0"};
 
@@ -71,8 +71,7 @@ TEST_CASE(
   CHECK(std::filesystem::exists(farm.out() + "/run-000003-end.json"));
 }
 
-// A DCM that is started again in the run, and whose filter refuses each run until `mend`: it is in error
-// then.
+// A DCM that is restarted in the run, and whose filter refuses every run until `mend`: its state is error until then.
 struct BrokenDcm {
   explicit BrokenDcm(const std::string& rule)
       : farm(folder,

@@ -1,7 +1,6 @@
-// Processes of a farm are killed, or stand still, at random moments: while it runs (WEIR_SOAK_FAULTS, 16),
-// and while it drains (WEIR_SOAK_ENDINGS, 2); disks fill up and writers die on them (WEIR_SOAK_DISKS, 3);
-// filters crash, hang and lie (WEIR_SOAK_FILTERED, 1000 slices). WEIR_SOAK_SEED (1) and WEIR_SOAK_STILL_S (2)
-// are for all of them.
+// Kills or stops processes of a farm at random moments: while it runs (WEIR_SOAK_FAULTS, 16), and while it drains
+// (WEIR_SOAK_ENDINGS, 2); disks fill up and writers die on them (WEIR_SOAK_DISKS, 3); filters crash, hang and lie
+// (WEIR_SOAK_FILTERED, 1000 slices). WEIR_SOAK_SEED (1) and WEIR_SOAK_STILL_S (2) apply to all of them.
 #include "soak.hpp"
 
 #include "plugins/misbehaviour.hpp"
@@ -19,8 +18,8 @@ using test::SmallDisk;
 constexpr int kFaultsARun = 20;
 constexpr int kFillsARun = 5;
 
-// `fast`: as many slices as there is room for, stored without their raw data; otherwise 2000 a second with
-// all.
+// `fast`: as many slices as the farm has room for, stored without their raw data; otherwise 2000 a second with all
+// data.
 std::string farm_text(bool fast) {
   return std::string("farm: soak\n") +
          "run: {restart: on-failure, restarts_max: 100000, drain_timeout_s: 40}\n"
@@ -121,7 +120,7 @@ TEST_CASE("whichever process is killed or freezes at random, no slice is lost, d
   }
 }
 
-TEST_CASE("whoever is killed at random while the run drains, no slice is lost, doubled or wrong") {
+TEST_CASE("random kills while the run drains lose, double or corrupt no slice") {
   const int endings = from_environment("WEIR_SOAK_ENDINGS", 2);
   Random random = random_from_environment();
   int hurt = 0;
@@ -140,7 +139,7 @@ TEST_CASE("whoever is killed at random while the run drains, no slice is lost, d
       if (pid != 0 && ::kill(pid, SIGKILL) == 0) ++kills;
     }
     const FarmEnd end = run.finish(Seconds(180));
-    // A process that had said all it had to say is missed by nobody.
+    // The death of a process that had finished its work goes unnoticed.
     CHECK((end.status == 3 || end.status == 0));
     if (kills == 0) CHECK(end.status == 0);
     (void)check_all_stored(folder, end, run.out());
@@ -152,7 +151,7 @@ TEST_CASE("whoever is killed at random while the run drains, no slice is lost, d
   }
 }
 
-TEST_CASE("whoever is killed while disks fill up, no slice is lost, doubled or wrong") {
+TEST_CASE("random kills while disks fill up lose, double or corrupt no slice") {
   const int fills = from_environment("WEIR_SOAK_DISKS", 3);
   Random random = random_from_environment();
   for (int done = 0; done < fills;) {

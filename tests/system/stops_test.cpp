@@ -1,6 +1,5 @@
-// `weir ctl stop` and `weir ctl off` in an overloaded farm, or while processes fail: each ends within
-// its bound, the run has its entry and its end record, the exit status is that of the run, and the next run
-// begins.
+// Tests of `weir ctl stop` and `weir ctl off` in an overloaded farm, or while processes fail: each ends within its
+// bound, the run has its entry and its end record, the exit status is the run's, and the next run begins.
 #include "kept_farm.hpp"
 #include "small_disk.hpp"
 #include "weir_catch.hpp"
@@ -26,24 +25,24 @@ namespace json = boost::json;
 
 constexpr double kStopS = 23;   // control.stop_s
 constexpr double kOrderS = 4;   // control.order_s: stragglers are reset, twice
-constexpr double kSlackS = 20;  // for a machine that has other things to do
+constexpr double kSlackS = 20;  // for a busy machine
 constexpr double kBoundS = kStopS + 2 * kOrderS + kSlackS;
 
 constexpr int kFine = 0;
-constexpr int kBad = 1;       // no account, or one that does not balance
+constexpr int kBad = 1;  // status of a missing or unbalanced account
 constexpr int kCutShort = 4;  // slices in flight were discarded
 
 struct State {
   std::string name;
   std::vector<std::string> sets;
-  std::set<int> statuses;  // of the stop
+  std::set<int> statuses;  // allowed exit statuses of the stop
   std::function<void(const KeptFarm&, const TemporaryFolder&)> spoil = {};
   std::function<void(const KeptFarm&, const TemporaryFolder&)> mend = {};
-  std::size_t disk_mib = 0;  // of the output folder; 0: as large as the machine's
-  bool accounted = true;     // by the supervisor
+  std::size_t disk_mib = 0;  // size of the output folder; 0: the machine's disk
+  bool accounted = true;  // whether the supervisor wrote an account
 };
 
-// Why a case failed; empty: it did not.
+// Why a case failed; empty if it passed.
 using Complaint = std::string;
 
 std::function<void(const KeptFarm&, const TemporaryFolder&)> signals(const std::string& node, int signal) {
@@ -141,7 +140,7 @@ class Play {
     return of_run.empty() ? of_run : of_run + told_;
   }
 
-  // At once, in the same farm or, when that is off, in the next one at the same place.
+  // Starts the next run immediately, in the same farm or, when that is off, in a new one at the same place.
   Complaint next_run(KeptFarm& farm, const test::SmallDisk* disk) {
     if (state_.mend) state_.mend(farm, folder_);
     if (disk != nullptr) disk->make_room();

@@ -18,7 +18,7 @@ StoredRun::StoredRun(const std::string& folder) {
   std::sort(paths.begin(), paths.end());
   for (const std::string& path : paths) {
     auto file = storage::RunFileReader::open(path);
-    // Its writer was killed before the header was on disk: nothing in it was acknowledged.
+    // Its writer was killed before the header was on disk: no slice in it was acknowledged.
     const bool never_began = !file && file.error().error == storage::StorageError::truncated &&
                              path.ends_with(storage::kPartSuffix);
     if (never_began) continue;

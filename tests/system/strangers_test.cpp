@@ -16,7 +16,7 @@ using namespace weir::system_test;
 
 constexpr char kFarm[] = "event-building";
 
-// A farm that runs until it is told to stop, not so fast that its file grows large.
+// A farm that runs until it is stopped, slow enough to keep its file small.
 std::vector<std::string> steady(const std::vector<std::string>& more = {}) {
   std::vector<std::string> assignments{"trigger.mode=rate", "trigger.rate_hz=500",
                                        "supervisor.status_interval_ms=100", "readout.count=2"};
@@ -31,12 +31,12 @@ std::vector<std::byte> random_bytes(std::size_t size, std::uint64_t seed) {
   return bytes;
 }
 
-// What a stranger may say, one connection each.
+// Byte strings that a stranger may send, one connection each.
 std::vector<std::vector<std::byte>> garbage() {
   std::vector<std::vector<std::byte>> all;
   for (std::uint64_t seed = 1; seed <= 8; ++seed) all.push_back(random_bytes(32 * seed, seed));
   all.push_back(std::vector<std::byte>(64));
-  // A frame that ends in its header, one that ends in its payload, one that claims 4 GiB.
+  // Frames that end in the header, end in the payload, or claim 4 GiB.
   std::vector<std::byte> frame;
   wire::append_frame(wire::FrameType::hello, random_bytes(200, 99), frame);
   all.emplace_back(frame.begin(), frame.begin() + 16);
@@ -44,7 +44,7 @@ std::vector<std::vector<std::byte>> garbage() {
   std::vector<std::byte> huge = frame;
   store_le<std::uint32_t>(huge.data() + 4, UINT32_MAX);
   all.push_back(huge);
-  // A whole hello frame whose payload is no hello; a good frame that may not be the first.
+  // A complete hello frame with an invalid payload; a valid frame that may not come first.
   all.push_back(frame);
   std::vector<std::byte> request;
   wire::append_frame(wire::FrameType::request, random_bytes(64, 7), request);
@@ -52,7 +52,7 @@ std::vector<std::vector<std::byte>> garbage() {
   return all;
 }
 
-// What connections were given up for at this node, whatever the reason.
+// Returns the number of connections that this node dropped, for any reason.
 std::uint64_t refused(const v1::RunSummary& account, const std::string& node) {
   return counters_of(account, node, "peers.protocol_errors.") +
          counter_of(account, node, "peers.refused_hello") + counter_of(account, node, "peers.silent");
@@ -80,7 +80,7 @@ TEST_CASE("garbage and truncated frames at every port are counted and the run go
       (void)clients.back().send(bytes);
     }
     INFO(node);
-    // Those that ended in the middle of a frame are waited for, up to the time that a hello may take.
+    // Connections that end in mid-frame are closed after the hello timeout.
     for (const RawClient& client : clients) CHECK(client.closed_by_peer(Seconds(5)));
   }
   const std::uint64_t before = run.data_bytes();
@@ -147,7 +147,7 @@ TEST_CASE("a writer does not take data that it has granted no room for") {
 TEST_CASE(
     "a DCM that takes nothing is answered when it does, and until then costs the readout bounded memory") {
   constexpr std::uint64_t kFrames = 400;
-  constexpr std::uint64_t kSources = 4;  // of the readout
+  constexpr std::uint64_t kSources = 4;  // sources of the readout
   const TemporaryFolder folder;
   FarmRun run(folder, config_file("event-building.yaml"),
               steady({"readout.count=1", "trigger.first_slice=1000",
@@ -156,7 +156,7 @@ TEST_CASE(
   REQUIRE(run.wait_for_data(100'000));
   WireClient client(run.port_of("readout-0"), v1::ROLE_DCM, "dcm-0", kFarm);
   REQUIRE(client.receive(Seconds(10)).has_value());
-  // Of slices before the run's first: each answer says that there is nothing.
+  // Slices before the run's first: each answer reports an absent fragment.
   wire::RequestWriter request;
   for (std::size_t i = 0; i < wire::kBatchEntriesMax; ++i)
     request.add({SliceId(i % 10), Attempt(0), wire::kAllSources, 0, 0});
@@ -260,8 +260,7 @@ TEST_CASE("more silent clients than a port takes are turned away and the run goe
 
 namespace {
 
-// What a stranger can learn by listening: the hello of a node that is there, as the node's process said it,
-// and messages such as it sends.
+// The traffic that a stranger can capture: a present node's hello, as its process sent it, and messages of its kind.
 struct Recording {
   std::vector<std::byte> hello;
   std::vector<std::vector<std::byte>> messages;
@@ -347,7 +346,7 @@ std::vector<std::byte> nonsense(const Recording& recording, std::mt19937_64& ran
 
 TEST_CASE("a thousand connections with garbage, cut, repeated and disordered traffic change only counters") {
   constexpr std::size_t kConnections = 1000;
-  constexpr std::size_t kAtOnce = 20;  // of one port: less than it takes
+  constexpr std::size_t kAtOnce = 20;  // connections to one port, below its limit
   const TemporaryFolder folder;
   FarmRun run(folder, config_file("event-building.yaml"), steady({"network.hello_timeout_ms=500"}));
   FarmWatcher watcher(run.port_of("supervisor"), kFarm);

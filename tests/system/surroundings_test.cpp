@@ -67,7 +67,7 @@ std::size_t files_in(const fs::path& folder) {
   return static_cast<std::size_t>(std::distance(fs::recursive_directory_iterator(folder), {}));
 }
 
-// Moves a link as tools do: at once.
+// Replaces a link atomically, as tools do.
 void move_link(const std::string& link, const std::string& to) {
   fs::create_directory_symlink(to, link + ".new");
   fs::rename(link + ".new", link);
@@ -172,7 +172,7 @@ TEST_CASE("the files of a run have the mode that the umask leaves") {
 
 TEST_CASE("a low limit of file sizes gives a run more files") {
   const TemporaryFolder folder;
-  // 512 or 1024 bytes a block, as the shell has it; the records of the run fit.
+  // The shell's unit is 512 or 1024 bytes; the run's records fit.
   const CommandEnd end = shell(folder, "ulimit -f 1000; exec " + run_words(folder, two_seconds()));
   INFO(end.err);
   CHECK(end.status == 0);
@@ -281,7 +281,7 @@ TEST_CASE("a plugin's helper that holds its readout's sockets ends with it, and 
   CHECK_THAT(end.logs, !ContainsSubstring("is here already"));
   CHECK(StoredRun(folder / "out").ids().size() == kSlices);
   CHECK(end.summary.count("fragments.missing.not_produced") == 0);
-  // One helper of readout-1, or of the new readout-0, at most: none outlives the run.
+  // At most one helper, of readout-1 or of the new readout-0, was started; none outlives the run.
   const pid_t helper = std::stoi(read_file(pid_file));
   CHECK((::kill(helper, 0) != 0 ||
          read_file("/proc/" + std::to_string(helper) + "/stat").find(") Z ") != std::string::npos));

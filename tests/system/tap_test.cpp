@@ -1,4 +1,4 @@
-// A farm under run control, and what a tap gets of it.
+// Tests of the slices that a tap receives from a farm under run control.
 #include "controlled_farm.hpp"
 #include "farm_run.hpp"
 #include "process.hpp"
@@ -23,7 +23,7 @@ constexpr Seconds kPatience{90};
 const std::vector<std::string> kNodes = {"supervisor", "writer-0",  "dcm-0",
                                          "dcm-1",      "readout-0", "readout-1"};
 
-// With a run that is on.
+// A farm with a run in progress.
 class TappedFarm {
  public:
   explicit TappedFarm(const TemporaryFolder& folder, const std::string& more = {})
@@ -120,7 +120,7 @@ TEST_CASE("a tap that is stopped loses its own samples, and neither the run nor 
   const auto stopped = farm.tap("stopped", {"--json"});
   REQUIRE(wait_until([&] { return lines_in(stopped->out()) > 10; }, kPatience));
   stopped->send_signal(SIGSTOP);
-  // More than what waits at run control, in the stopped client's sockets and in its queue.
+  // More than fits run control's queue, the stopped client's sockets and its queue.
   const auto other = farm.tap("other", {"--json", "--count", "5000"});
   CHECK(other->wait(kPatience) == 0);
   stopped->send_signal(SIGCONT);
@@ -141,7 +141,7 @@ TEST_CASE("a tap that is stopped loses its own samples, and neither the run nor 
   CHECK(summary.count("stored") == summary.count("triggered"));
 }
 
-TEST_CASE("a tap of a stream that there is not is refused with the names of those that there are") {
+TEST_CASE("a tap of an unknown stream is refused with the names of the known ones") {
   const TemporaryFolder folder;
   const TappedFarm farm(folder);
   const auto tap = farm.tap("wrong", {"--stream", "cooked"});

@@ -58,7 +58,7 @@ TEST_CASE(
       for (const std::string& path : end.summary.files()) CHECK(path.find(name) != std::string::npos);
     }
     CHECK(numbers == std::set<std::uint64_t>{1, 2});
-    // On disk: each run's file has all of its slices, and none is told twice.
+    // On disk, each run's file has all of its slices, and none occurs twice.
     const StoredRun stored(shared / "out");
     CHECK(stored.problems() == "");
     std::set<std::pair<std::uint32_t, std::uint64_t>> slices;
@@ -83,7 +83,7 @@ TEST_CASE("a supervisor does not go on with the journal of another run of its nu
   CHECK_THAT(refused.err,
              Catch::ContainsSubstring("the journal is of another run 1 of farm 'event-building'") &&
                  Catch::ContainsSubstring("take another run number"));
-  CHECK(fs::exists(supervisor_of(other)));  // whose it is may still want it
+  CHECK(fs::exists(supervisor_of(other)));  // its farm may still need it
   run.process().send_signal(SIGINT);
   CHECK_BALANCED(run.finish(), 0);
 }

@@ -26,7 +26,7 @@ struct Stored {
   std::uint32_t type = 0;
   std::int64_t time = 0;
   std::int64_t duration = 0;
-  std::uint64_t fragments = 0;  // with bytes
+  std::uint64_t fragments = 0;  // fragments with bytes
 };
 
 std::map<std::uint64_t, Stored> stored_slices(const TemporaryFolder& folder) {
@@ -88,7 +88,7 @@ TEST_CASE("triggers at random times have the distances of a Poisson process") {
     shorter += last != 0 && slice.time - last < kMean ? 1 : 0;
     last = slice.time;
   }
-  // Of exponential distances 63 % are shorter than their mean; of equal ones none, or all.
+  // 63 % of exponential distances are shorter than their mean; of equal ones none or all are.
   CHECK(shorter > 1000);
   CHECK(shorter < 1500);
 }

@@ -49,7 +49,7 @@ TEST_CASE("weir up restarts a process that ends unasked, and ends when the farm 
   farm.must({"stop"});
   farm.must({"off"});
   CHECK(farm.process().wait(Seconds(60)) == 0);
-  // Only the one: those that run control ended were told to.
+  // Only one restart is logged: run control ended the other processes itself.
   const std::string out = farm.out();
   INFO(out);
   CHECK(out.find("starts again") == out.rfind("starts again"));
@@ -170,7 +170,7 @@ TEST_CASE("off returns when the farm has ended: the next one begins at the same 
     CHECK(farm.process().wait(Seconds(60)) == 0);
     CHECK_THAT(farm.out() + farm.process().err(), !Catch::ContainsSubstring("in use"));
   }
-  std::map<std::string, int> logs;  // by process
+  std::map<std::string, int> logs;  // number of lines by process
   for (const auto& entry : std::filesystem::directory_iterator(folder / "out/log")) {
     const std::string name = entry.path().filename().string();
     ++logs[name.substr(0, name.find('.'))];

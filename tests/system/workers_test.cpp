@@ -18,7 +18,7 @@ constexpr std::uint64_t kBad = 3;  // slices 1500, 3000, 4500
 struct Outcome {
   std::uint64_t poison = 0;
   std::uint64_t wrong = 0;    // poison that should not be, or the other way round
-  std::uint64_t unnamed = 0;  // poison whose record does not say why
+  std::uint64_t unnamed = 0;  // poison slices whose record lacks the reason
 };
 
 FarmEnd run_unruly(const TemporaryFolder& folder, const std::string& what, std::uint64_t every,
@@ -52,7 +52,7 @@ Outcome read_back(const TemporaryFolder& folder, std::uint64_t every, const std:
   return outcome;
 }
 
-// Every slice is stored, with the bytes that its sources made, and exactly the bad ones are poison.
+// Checks that every slice is stored with the bytes that its sources made, and that exactly the bad ones are poison.
 void check_costs_its_slices(const std::string& what, const std::string& word) {
   const TemporaryFolder folder;
   const FarmEnd end = run_unruly(folder, what, kEvery);

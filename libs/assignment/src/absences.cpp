@@ -11,7 +11,7 @@ void AbsenceTable::leave(NodeIndex readout, SliceOrder from) {
   WEIR_ASSERT(!is_out(readout));
   ++number_;
   Own& left = append({readout, from});
-  // In its place, which is the last, but for a table that was told.
+  // Keeps the list sorted: usually the place is the last, except after restoring a table.
   auto place = std::prev(left.end());
   for (; place != left.begin() && std::prev(place)->from > from; --place, ++steps_)
     std::iter_swap(place, std::prev(place));

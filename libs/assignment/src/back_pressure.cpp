@@ -22,7 +22,7 @@ void BackPressure::say(NodeRef node, bool on, double level, std::string_view rea
   entries_.push_back({node, on, bounded, std::string(reason)});
 }
 
-// None: there is no writer, or one that is not full at all.
+// Returns null if the farm has no writer, or if none of them is full at all.
 const BackPressure::Entry* BackPressure::emptiest_writer(const PartTable& parts,
                                                          const NodeTable& writers) const {
   const Entry* emptiest = nullptr;

@@ -44,7 +44,7 @@ DurationNs LearningPolicy::expected(NodeIndex dcm, std::uint32_t in_use, TimeNs 
     if (!is_forgotten(known.means[place], now)) return from(place);
   }
   if (in_use == 0) return 0;
-  // It is being tried: one slice tells enough.
+  // While a DCM is being tried one slice is enough.
   return known.means[0].known ? from(0) : kUnknown;
 }
 
@@ -62,7 +62,7 @@ std::optional<NodeIndex> LearningPolicy::choose(SliceId, std::span<const DcmView
     return std::uint64_t{dcms[one].in_use()} * dcms[other].credits;
   };
   std::optional<std::size_t> best;
-  for (std::size_t step = 1; step <= dcms.size(); ++step) {  // in turn among equals
+  for (std::size_t step = 1; step <= dcms.size(); ++step) {  // round robin among equals
     const std::size_t place = (last_ + step) % dcms.size();
     if (expected_[place] > enough) continue;
     if (!best || load(place, *best) < load(*best, place)) best = place;

@@ -10,7 +10,7 @@ TimeNs LeaseClock::lease_begin(const SliceEntry& entry, const DcmTable& dcms) {
 }
 
 TimeNs LeaseClock::lease_end(const SliceEntry& entry, const DcmTable& dcms) const {
-  // It is told when half of the time is over.
+  // The DCM sends the note when half of its lease is over.
   if (const auto noted = dcms.noted_at(entry.dcm, {entry.slice, entry.attempt}))
     return *noted + times_.lease_ns / 2;
   return lease_begin(entry, dcms) + times_.lease_ns + times_.data_ns;

@@ -120,7 +120,7 @@ class LeastLoadedPolicy final : public AssignmentPolicy {
     return load != other_load ? load < other_load : decided_[one] > decided_[other];
   }
 
-  std::vector<std::uint32_t> decided_;  // of late
+  std::vector<std::uint32_t> decided_;  // recent decisions
   std::uint32_t since_halved_ = 0;
   std::size_t last_ = 0;
 };

@@ -7,7 +7,7 @@
 namespace weir::assignment {
 namespace {
 
-// Those of `now` that are not in `before`.
+// Returns the nodes of `now` that are not in `before`.
 std::vector<NodeIndex> added(std::span<const NodeIndex> now, std::span<const NodeIndex> before) {
   std::vector<NodeIndex> nodes;
   std::copy_if(now.begin(), now.end(), std::back_inserter(nodes),
@@ -28,7 +28,7 @@ std::vector<ReachNews::News> ReachNews::take(NodeIndex dcm, const ReachBoard& re
   }
   if (!cut_off && told.cut_off) news.push_back({FaultKind::restored, told.handed_back, {}});
   told.cut_off = cut_off;
-  // A readout that is down is no single DCM's loss.
+  // A readout that is down does not count as a single DCM's loss.
   std::vector<NodeIndex> missing;
   for (const NodeIndex readout : reach.missing(dcm)) {
     if (!reach.is_down(readout)) missing.push_back(readout);

@@ -11,24 +11,24 @@ struct Words {
 };
 
 constexpr std::array<Words, kReasons> kWords = {{
-    {"NONE", "nothing holds it up"},
+    {"NONE", "no throttle is active"},
     {"READOUT_BUFFER_BYTES",
      "a readout's fragments fill readout.buffer_bytes: slices are settled more slowly than they are "
      "triggered"},
     {"READOUT_BUFFER_SLICES",
      "a readout holds nearly readout.buffer_slices slices: they are settled more slowly than they are "
      "triggered"},
-    {"READOUT_BACKLOG", "a readout makes or gets its fragments more slowly than slices are triggered"},
+    {"READOUT_BACKLOG", "a readout makes or receives its fragments more slowly than slices are triggered"},
     {"FILTER_TOO_SLOW",
      "slices wait for the filter: more dcm.processing_units or DCMs, or a faster algorithm"},
     {"DCM_BUFFER_FULL",
      "no memory to request more slices into: a larger dcm.buffer_bytes, or fewer dcm.credits"},
     {"WRITER_TOO_SLOW", "accepted slices wait for a writer and fill half of dcm.buffer_bytes"},
-    {"WRITER_BUFFER", "what a writer has taken and not on disk fills writer.buffer_bytes: its disk is slow"},
-    {"WRITER_DISK_FULL", "a writer's disk is full: make room, it goes on by itself"},
-    {"WRITER_DISK_NOT_WRITABLE", "a writer may not write to its folder any more"},
-    {"WRITER_DISK_ERROR", "a writer's disk gives errors; it tries again"},
-    {"WRITER_DISK_STALLS", "a writer waits for a disk that answers nothing"},
+    {"WRITER_BUFFER", "data not yet on disk fills writer.buffer_bytes: the writer's disk is slow"},
+    {"WRITER_DISK_FULL", "a writer's disk is full: free some space, the writer resumes by itself"},
+    {"WRITER_DISK_NOT_WRITABLE", "a writer has lost write access to its folder"},
+    {"WRITER_DISK_ERROR", "a writer's disk reports errors; the writer retries"},
+    {"WRITER_DISK_STALLS", "a writer's disk does not respond"},
     {"SLICES_PENDING", "slices wait for a DCM with a credit free: supervisor.pending_max"},
     {"RUN_PAUSED", "run control has paused the run"},
     {"SUPERVISOR_JOURNAL_FULL",

@@ -35,7 +35,7 @@ class Book {
     add({std::move(name), left, right, Relation::at_most, left.sum.count <= right.sum.count,
          std::move(note)});
   }
-  // Equal where all processes lived to tell, otherwise at most.
+  // Requires equality if all processes lived to report, otherwise an upper limit.
   void equal_unless(const std::string& reason, std::string name, const LedgerSide& left,
                     const LedgerSide& right) {
     if (reason.empty()) {
@@ -51,7 +51,7 @@ class Book {
   std::vector<Equation> equations_;
 };
 
-// Why a role's counts are a lower bound; empty when they are exact.
+// Returns the reason why a role's counts are a lower bound; empty if they are exact.
 template <class Ledgers>
 std::string lost_counts(Role role, const Ledgers& ledgers, std::span<const Fault> faults) {
   const auto left = std::count_if(faults.begin(), faults.end(), [role](const Fault& fault) {
@@ -94,7 +94,7 @@ struct Disk {
   std::string note;
 };
 
-// A writer that was lost for good cannot say what its disk holds. Of it counts what it had acknowledged.
+// The content of a lost writer's disk is unknown; its acknowledged slices are counted.
 Disk on_disk(const SupervisorLedger& supervisor, std::span<const WriterLedger> writers) {
   Disk disk;
   std::uint64_t compared = 0;
@@ -151,7 +151,7 @@ void slice_equations(Book& book, const SupervisorLedger& supervisor, std::span<c
   book.equal_unless(lost, "slices: discarded by DCMs, discarded", sum_of(total(dcms, &DcmLedger::discarded)),
                     sum_of(discarded_by_dcms(supervisor)));
 
-  // A copy can be acknowledged to its DCM and yet not count: then the DCMs' sum has it, and so has the disk.
+  // A copy can be acknowledged to its DCM and still be dead: then it is in the DCMs' sum and on the disk.
   std::string copies = lost.empty() ? lost_counts(Role::writer, writers, faults) : lost;
   const auto drained_late =
       supervisor.discarded[static_cast<std::size_t>(DiscardReason::drain_timeout)].count;
@@ -270,7 +270,7 @@ std::string describe(const Fault& fault) {
     return node + " stalled: " + slices + " slice(s) taken from it";
   }
   if (fault.kind > FaultKind::stalled) return describe_reach(fault, node);
-  if (fault.role == Role::readout) return node + " was lost: what it held is missing";
+  if (fault.role == Role::readout) return node + " was lost: its fragments are missing";
   if (fault.role == Role::writer) return node + " was lost: " + slices + " slice(s) stored anew";
   return node + " was lost: " + slices + " slice(s) given to others";
 }

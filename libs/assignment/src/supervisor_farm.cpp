@@ -1,4 +1,4 @@
-// Which nodes are given slices and copies: as run control wants it, and as far as nodes reach each other.
+// Decides which nodes receive slices and copies: by run control's commands and by the nodes' connectivity.
 #include <weir/assignment/supervisor_machine.hpp>
 #include <weir/base/assert.hpp>
 
@@ -46,7 +46,7 @@ void SupervisorMachine::was_told_to_end(NodeRef node, Actions& out) {
   out.leaving.push_back(node);
 }
 
-// Copies that do not count, of slices that are not settled: the writer has to hear that first.
+// Dead copies of unsettled slices: the writer has to receive their fate first.
 bool SupervisorMachine::may_have_copies(NodeIndex writer) {
   return confirmations_.given_up().any_of(writer, [this](SliceId slice) {
     const SliceEntry* entry = book_.find(slice);
@@ -119,8 +119,7 @@ void SupervisorMachine::follow_verdict(NodeIndex dcm, TimeNs now, Actions& out) 
   leave_writers(dcm, now, out);
 }
 
-// What is confirmed to a writer that this DCM has no way to is confirmed to another, as if it had not
-// answered.
+// Moves confirmations away from writers that this DCM cannot reach, as if these had not answered.
 void SupervisorMachine::leave_writers(NodeIndex dcm, TimeNs now, Actions& out) {
   const auto lost = reach_.writers_lost(dcm);
   for (const NodeIndex writer : reach_news_.take_writers_lost(dcm, reach_)) {

@@ -40,7 +40,7 @@ void SupervisorMachine::dcm_left(NodeIndex dcm, TimeNs now, Actions& out, bool r
     SliceEntry& entry = *book_.find(*slice);
     reopen(entry, blame_.of_death(entry, in_filter), out);
   }
-  // Also when all is settled: what it was told of that, by writers too, may have been lost with it.
+  // Even when all slices are settled: messages about them, also from writers, may be lost with it.
   if (clock_.started() && !in_peace)
     faults_.note({FaultKind::left, Role::dcm, dcm, incarnation, now, slices});
   groups_.look_again();
@@ -173,7 +173,7 @@ void SupervisorMachine::expire_leases(TimeNs now, Actions& out) {
   }
 }
 
-// To a writer that is not the one that did not answer, as long as there is one.
+// Prefers a writer other than the one that did not answer.
 void SupervisorMachine::confirm_elsewhere(SliceEntry& entry, TimeNs now, Actions& out) {
   confirmations_.give_up(entry);
   confirm_accept(entry, now, out, entry.writer);

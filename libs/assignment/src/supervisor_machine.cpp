@@ -8,7 +8,7 @@
 namespace weir::assignment {
 namespace {
 
-// A record that was damaged on its way is good the next time. One that a third is refused of will not be.
+// A record damaged in transit is good the next time; a record refused three times is damaged at its source.
 constexpr std::uint8_t kRefusalsMax = 3;
 
 DcmGroups::Policies one_policy(std::unique_ptr<AssignmentPolicy> policy) {
@@ -184,7 +184,7 @@ void SupervisorMachine::decide(NodeIndex dcm, const Decision& decision, TimeNs n
   }
   dcms_.give_back(dcm);
   dcms_.decided(dcm, now);
-  // What is handed back says nothing of how fast it is.
+  // A slice handed back gives no information about the DCM's speed.
   const bool handed_back =
       decision.verdict == Verdict::failed && decision.reason == DiscardReason::unreachable;
   if (!handed_back) groups_[entry->group].placement.decided(dcm, entry->before, now - entry->since, now);
@@ -215,8 +215,7 @@ void SupervisorMachine::decide(NodeIndex dcm, const Decision& decision, TimeNs n
   }
 }
 
-// What is accepted already is decided once more: the DCM asks for the answer again, or it no longer has the
-// slice.
+// Repeats the decision for an accepted slice: the DCM repeats its request, or no longer has the slice.
 void SupervisorMachine::decide_again(SliceEntry& entry, const Decision& decision, Actions& out) {
   if (decision.verdict == Verdict::failed) {
     out.answer(entry.dcm, entry.slice, entry.attempt, Answer::refused);
@@ -248,7 +247,7 @@ void SupervisorMachine::fail(SliceEntry& entry, const Decision& decision, Action
     reopen(entry, decision.reason == DiscardReason::filter_failed ? Blame::attempt : Blame::nobody, out);
     return;
   }
-  // Only what a DCM can know; the supervisor's own reasons are not for others to give.
+  // Only reasons that a DCM can observe; the others are the supervisor's own.
   const bool known =
       decision.reason >= DiscardReason::unspecified && decision.reason <= DiscardReason::deadline;
   settle(entry, Outcome::discarded, known ? decision.reason : DiscardReason::unspecified, out);

@@ -7,7 +7,7 @@
 namespace weir::assignment {
 namespace {
 
-constexpr DurationNs kDcmsReturn = 2 * kSecond;  // for those that the process before had
+constexpr DurationNs kDcmsReturn = 2 * kSecond;  // for the DCMs of the previous process
 
 }  // namespace
 
@@ -23,7 +23,7 @@ void SupervisorMachine::resume(const RunState& state, DurationNs already, const 
   reach_.wait_for_dcms(now.mono + kDcmsReturn);
   clock_.go_on(already, state.begun_utc, state.shape.paused, state.shape.paused_ns);
   parts_.restore(state.shape);
-  // What was offered in vain to a closed run was none of the source's.
+  // Offers to a closed run were not the source's.
   const std::uint64_t foreign = ledger_.vetoed[static_cast<std::size_t>(VetoReason::closed)];
   source_->resume(ledger_.offered - foreign, clock_.begun());
   if (settings_.slices_max > 0 && ledger_.triggered.count >= settings_.slices_max) clock_.end_triggers();

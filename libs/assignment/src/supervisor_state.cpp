@@ -1,4 +1,4 @@
-// What tests and searches see of the machine: all that decides what it does, and what always holds.
+// The machine's state for tests and searches: everything that determines its behaviour, and its invariants.
 #include <weir/assignment/supervisor_machine.hpp>
 
 #include <algorithm>
@@ -112,7 +112,7 @@ std::string_view SupervisorMachine::broken_invariant() {
     const DcmView& view = dcms_.views()[i];
     credits_free += view.credits_free;
     if (view.live && view.closed == takes_slices(dcm))
-      return "a DCM is held back, or not, against what it may";
+      return "a DCM's hold does not agree with its reach";
     if (dcms_.assigned(dcm) != assigned[i]) return "a DCM's count of leases does not match the slices";
     if (view.live &&
         view.credits != view.credits_free + dcms_.kept(dcm) + dcms_.assigned(dcm) + dcms_.revoked(dcm)) {

@@ -26,7 +26,7 @@ void SupervisorMachine::make_triggers(const Now& now, Actions& out) {
   for (std::uint32_t made = 0; made < kOffersPerTickMax && !clock_.triggers_done(); ++made) {
     if (waits_for_room_ && !has_room(ids_.next(), now.mono, out)) break;
     if (!source_->next(now, trigger)) break;
-    // It would offer nothing else from now on.
+    // The source would offer the same id from now on.
     if (admit(trigger, now.mono, out).reason == VetoReason::bad_id) clock_.end_triggers();
   }
   if (source_->exhausted()) clock_.end_triggers();
@@ -57,7 +57,7 @@ OfferResult SupervisorMachine::admit(const TriggerOffer& trigger, TimeNs now, Ac
     return {false, {}, reason};
   }
   SliceEntry* entry = book_.insert(slice, trigger.info, trigger.payload);
-  WEIR_ASSERT(entry != nullptr);  // whatever the book knows was given
+  WEIR_ASSERT(entry != nullptr);  // every id in the book was given
   entry->order = next_order();
   ids_.give(slice);
   ledger_.triggered.add(slice);

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kBlanks = " \t\r";
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // some editors begin UTF-8 text with it
-constexpr std::size_t kEchoMax = 40;                         // of a field that is quoted in an error
+constexpr std::size_t kEchoMax = 40;  // longest field that an error quotes
 
 std::string_view take_field(std::string_view& line) {
   const std::size_t begin = line.find_first_not_of(kBlanks);
@@ -47,7 +47,7 @@ std::optional<std::vector<std::byte>> parse_hex(std::string_view field) {
   return bytes;
 }
 
-// The trigger of a line that is neither empty nor a comment, or what is wrong with it.
+// Parses a line that is neither empty nor a comment. Errors: a description of the problem.
 Expected<FileTrigger, std::string> parse_line(std::string_view line) {
   FileTrigger trigger;
   const std::string_view slice = take_field(line);

@@ -36,7 +36,7 @@ class RateSource final : public TriggerSource {
   void resume(std::uint64_t offered, const Now& begun) override {
     const TimeNs now = std::exchange(start_, begun.mono);
     offered_ = offered;
-    // Not later than now, though the host's clock was set back between the processes.
+    // At the latest now, even if the host's clock was set back between the processes.
     start_ -= std::max<DurationNs>(0, due_at(offered_) - now);
   }
   bool next(const Now& now, TriggerOffer& offer) override {

@@ -62,7 +62,7 @@ TEST_CASE("a readout that leaves and returns before a slice is triggered was nev
   CHECK(table.number() == 2);
 }
 
-TEST_CASE("who is not out is not changed by a return") {
+TEST_CASE("the return of a node that is not out changes nothing") {
   AbsenceTable table;
   table.join(kFirst, SliceOrder(10));
   CHECK(table.number() == 0);
@@ -101,7 +101,7 @@ TEST_CASE("whether a readout has a part in a slice is looked up at the same cost
   }
 }
 
-TEST_CASE("for slices from the end of the last range on it is known at once that nobody is out") {
+TEST_CASE("no node is out for slices after the last range") {
   AbsenceTable table;
   CHECK_FALSE(table.may_cover(SliceOrder(0)));
   table.leave(kFirst, SliceOrder(10));
@@ -134,7 +134,7 @@ TEST_CASE("ranges of a readout that overlap, as told, cover what any of them cov
     CHECK(table.covers(kFirst, SliceOrder(slice)) ==
           ((slice >= 5 && slice < 8) || (slice >= 10 && slice < 40)));
   }
-  CHECK(table.ranges()[2] == AbsenceRange{kFirst, SliceOrder(15), SliceOrder(20)});  // as they were told
+  CHECK(table.ranges()[2] == AbsenceRange{kFirst, SliceOrder(15), SliceOrder(20)});  // as reported
   table.leave(kFirst, SliceOrder(30));
   CHECK(table.is_out(kFirst));
   CHECK(table.covers(kFirst, SliceOrder(1000)));

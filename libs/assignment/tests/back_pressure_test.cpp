@@ -14,7 +14,7 @@ constexpr NodeRef kWriter{Role::writer, NodeIndex(0)};
 constexpr NodeRef kOtherWriter{Role::writer, NodeIndex(1)};
 constexpr GateMarks kMarks{0.5, 1};
 
-// Two writers that are there, and everybody takes part.
+// Two connected writers; every node takes part.
 struct Setup {
   BackPressure pressure{kMarks};
   PartTable parts{1, 1, 2};
@@ -93,7 +93,7 @@ TEST_CASE("the fullest of readouts and DCMs and the emptiest writer lower the ra
   CHECK(setup.lost() == 0.5);
   CHECK(setup.pressure.slowed_by(0)->reason == "DCM_MEMORY");
   setup.say(kWriter, false, 0.9, "WRITER_BUFFER");
-  CHECK(setup.lost() == 0.5);  // the other writer has said nothing: it is empty
+  CHECK(setup.lost() == 0.5);  // the other writer has reported no level: it is empty
   setup.say(kOtherWriter, false, 0.875, "WRITER_BUFFER");
   CHECK(setup.lost() == 0.75);
   CHECK(setup.pressure.slowed_by(0)->node == kOtherWriter);
@@ -125,7 +125,7 @@ TEST_CASE("a level that is none, or beyond its bounds, is brought to them") {
   CHECK(state(setup, 0) == state(bounded, 0));
 }
 
-TEST_CASE("who says what, at which level, is in the state for searches, and in which order is not") {
+TEST_CASE("the state for searches has each node's message and level, but not their order") {
   Setup one;
   Setup other;
   one.say(kReadout, true, 1);
@@ -134,7 +134,7 @@ TEST_CASE("who says what, at which level, is in the state for searches, and in w
   other.say(kDcm, false, 0.5);
   other.say(kReadout, true, 1);
   CHECK(state(one, 0) == state(other, 0));
-  CHECK(state(one, 0) != state(one, 1));  // of the gate's period
+  CHECK(state(one, 0) != state(one, 1));  // within the gate's period
   CHECK(state(one, 0) == state(one, TriggerGate::kPeriodNs));
   other.say(kDcm, false, 0.25);
   CHECK(state(one, 0) != state(other, 0));

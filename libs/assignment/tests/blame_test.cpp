@@ -30,7 +30,7 @@ TEST_CASE("a DCM that died without a word of its filter makes suspects of all th
   CHECK(entry.suspect);
 }
 
-TEST_CASE("what was alone in the filter when its DCM died is to blame for two kills, and nobody else is") {
+TEST_CASE("only the slice that was alone in the filter when its DCM died is to blame, for two kills") {
   SliceEntry entry = assigned(7);
   CHECK(kRule.of_death(entry, alone(7)) == Blame::attempt);
   CHECK(kRule.try_again(entry, Blame::attempt));
@@ -45,7 +45,7 @@ TEST_CASE("what was alone in the filter when its DCM died is to blame for two ki
   CHECK(kRule.of_death(later, alone(7)) == Blame::nobody);  // that was an earlier attempt
 }
 
-TEST_CASE("what is decided, or held back as accepted, is never blamed") {
+TEST_CASE("a decided slice, or an accepted one held back, is never blamed") {
   SliceEntry entry = assigned(7);
   entry.state = GENERATE(SliceState::confirmed, SliceState::waiting_writer, SliceState::assigned);
   entry.held = entry.state == SliceState::assigned;
@@ -54,7 +54,7 @@ TEST_CASE("what is decided, or held back as accepted, is never blamed") {
   CHECK(entry.kills + entry.losses == 0);
 }
 
-TEST_CASE("a lease that ran out is a kill of what was in the filter for long, and of nothing else") {
+TEST_CASE("an expired lease counts as a kill only for a slice that was in the filter for long") {
   SliceEntry entry = assigned(7);
   CHECK(kRule.of_expiry(entry, false) == Blame::nobody);
   CHECK(entry.losses == 1);
@@ -87,7 +87,7 @@ TEST_CASE("a slice has no further attempt after so many kills, so many losses, o
   CHECK_FALSE(kRule.try_again(last, Blame::nobody));
 }
 
-TEST_CASE("counts stay at their most, and another attempt ends what was held back") {
+TEST_CASE("counts saturate, and another attempt ends the hold") {
   const BlameRule endless(UINT8_MAX, UINT8_MAX);
   SliceEntry entry = assigned(7);
   entry.held = true;

@@ -31,7 +31,7 @@ struct Setup {
     entry.attempt = entry.attempt.next();
     entry.writer = kNoNode;
   }
-  // Of the copy that was confirmed last.
+  // The copy confirmed last.
   [[nodiscard]] StoredAck last() const { return {kSlice, entry.copy_attempt, entry.epoch}; }
   [[nodiscard]] Copy judge(NodeIndex writer, const StoredAck& ack) const {
     return confirmations.judge(&entry, writer, ack);
@@ -62,14 +62,14 @@ TEST_CASE("without a writer an accepted slice waits for one, and costs no epoch"
   CHECK(setup.confirm() == Result::no_writer);
   CHECK(setup.entry.state == SliceState::waiting_writer);
   CHECK(setup.entry.confirmations == 0);
-  setup.confirmations.give_up(setup.entry);  // there is nothing to give up
+  setup.confirmations.give_up(setup.entry);  // no copy to give up
   CHECK(setup.confirmations.given_up().of(kOne).all == 0);
   setup.confirmations.writers().join(kOther, Incarnation(2));
   CHECK(setup.confirm() == Result::confirmed);
   CHECK(setup.entry.writer == kOther);
 }
 
-TEST_CASE("a slice whose epochs are used up is not confirmed again") {
+TEST_CASE("a slice without epochs left is not confirmed again") {
   Setup setup;
   setup.entry.confirmations = UINT16_MAX;
   CHECK(setup.confirm() == Result::exhausted);
@@ -126,7 +126,7 @@ TEST_CASE("of a slice that waits for a writer only this attempt's copy counts af
   CHECK(setup.judge(writer, first) == Copy::dead);
 }
 
-TEST_CASE("of a slice that nobody remembers a copy is live, unless it was given up") {
+TEST_CASE("a copy of a forgotten slice is live, unless it was given up") {
   Setup setup;
   REQUIRE(setup.confirm() == Result::confirmed);
   const NodeIndex writer = setup.entry.writer;

@@ -24,7 +24,7 @@ TEST_CASE("a change at the same slice takes the place of the one before under a 
   CHECK_FALSE(table.of(SliceId(8)));
 }
 
-TEST_CASE("old epochs are forgotten and their slices are pushed to nobody") {
+TEST_CASE("old epochs are forgotten and their slices have no destination") {
   DestinationTable table;
   for (std::uint64_t i = 0; i <= DestinationTable::kEpochsMax; ++i) table.change(SliceId(i), {NodeIndex(0)});
   CHECK(table.epochs().size() == DestinationTable::kEpochsMax);

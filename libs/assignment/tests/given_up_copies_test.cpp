@@ -30,7 +30,7 @@ TEST_CASE("each writer's copies are counted, and are orphans once their slice is
   copies.add(copy(7, kOther, 1));
   copies.add(copy(8, kOne, 0));
   copies.orphan(SliceId(7));
-  copies.orphan(SliceId(7));  // what is an orphan already is not one more
+  copies.orphan(SliceId(7));  // an orphan is not counted twice
   CHECK(copies.of(kOne).all == 2);
   CHECK(copies.of(kOne).orphans == 1);
   CHECK(copies.of(kOther).all == 1);
@@ -45,7 +45,7 @@ TEST_CASE("a copy that counts after all is one of those that do not no more, the
   CHECK(copies.of(kOne).all == 1);
   CHECK_FALSE(copies.has(SliceId(7), kOne, StoreEpoch(1)));
   CHECK(copies.has(SliceId(7), kOne, StoreEpoch(0)));
-  copies.take_back(SliceId(9), kOne, StoreEpoch(0));  // nobody gave that up
+  copies.take_back(SliceId(9), kOne, StoreEpoch(0));  // it was never given up
   CHECK(copies.of(kOne).all == 1);
 }
 
@@ -77,7 +77,7 @@ TEST_CASE("another process of the supervisor goes on with the copies as they wer
   CHECK(next.has(SliceId(8), kOther, StoreEpoch(2)));
 }
 
-TEST_CASE("a copy of a writer that the farm no longer has is remembered, and counted for nobody") {
+TEST_CASE("a copy of a writer that the farm no longer has is remembered, and counted for no node") {
   GivenUpCopies copies(1);
   copies.add(copy(7, kOther, 0));
   copies.orphan(SliceId(7));
@@ -85,7 +85,7 @@ TEST_CASE("a copy of a writer that the farm no longer has is remembered, and cou
   CHECK(copies.of(kOne).all == 0);
 }
 
-TEST_CASE("a writer's copies are looked through, and nobody else's") {
+TEST_CASE("only the writer's own copies are visited") {
   GivenUpCopies copies(2);
   copies.add(copy(7, kOne, 0));
   copies.add(copy(8, kOther, 0));

@@ -22,7 +22,7 @@ struct Setup {
     writers.join(kWriter, Incarnation(1));
     writers.join(kOtherWriter, Incarnation(1));
   }
-  // As a look asks it, alone.
+  // A look at a single entry.
   bool run_out(const SliceEntry& entry, TimeNs now) {
     clock.begin_look();
     return clock.run_out(entry, dcms, writers, now);
@@ -48,7 +48,7 @@ SliceEntry confirmed(std::uint16_t confirmations) {
 
 }  // namespace
 
-TEST_CASE("nothing runs out before the first deadline of what was assigned, confirmed or noted") {
+TEST_CASE("no lease ends before the first deadline of an assignment, confirmation or note") {
   LeaseClock clock(kTimes);
   CHECK(clock.next_look() == INT64_MAX);
   clock.assigned(kNow);
@@ -79,7 +79,7 @@ TEST_CASE("a slice in the filter for long runs out half a lease after that was s
   CHECK(setup.run_out(assigned(), kNow + 1000));
 }
 
-TEST_CASE("what is accepted and held back, pending or settled has no lease") {
+TEST_CASE("a held, pending or settled slice has no lease") {
   Setup setup;
   SliceEntry entry = assigned();
   entry.held = true;
@@ -105,7 +105,7 @@ TEST_CASE("each further confirmation of a slice is waited for twice as long, up 
   CHECK(setup.run_out(confirmed(2), kNow + 100));
 }
 
-TEST_CASE("a confirmation goes on waiting while there is no other writer, and is looked at again") {
+TEST_CASE("a confirmation keeps waiting while there is no other writer, and is checked again") {
   Setup setup;
   setup.writers.leave(kOtherWriter);
   CHECK_FALSE(setup.run_out(confirmed(1), kNow + 50));
@@ -122,7 +122,7 @@ TEST_CASE("without a limit for acknowledgements no confirmation runs out") {
   CHECK(setup.clock.next_look() == INT64_MAX);
 }
 
-TEST_CASE("in the state for searches what is past its time is as old as its time") {
+TEST_CASE("in the state for searches an expired lease is as old as its duration") {
   Setup setup;
   CHECK(setup.clock.age(assigned(), setup.dcms, kNow + 7) == 7);
   CHECK(setup.clock.age(assigned(), setup.dcms, kNow + 5000) == 1100);

@@ -60,14 +60,14 @@ std::string wrong(const LedgerResult& result) {
 
 }  // namespace
 
-TEST_CASE("a run in which everybody counted the same balances") {
+TEST_CASE("a run in which all counts agree balances") {
   const LedgerResult result = Run().result();
   CHECK(wrong(result) == "");
   CHECK(result.status() == LedgerStatus::balanced);
   CHECK(result.equations.size() == 11);
 }
 
-TEST_CASE("the ledger's line of the disk says what was compared, and what is gone") {
+TEST_CASE("the ledger's line for the disk states what was compared and what is lost") {
   Run run;
   const auto line = [&run] {
     const LedgerResult result = run.result();
@@ -172,7 +172,7 @@ TEST_CASE("a last report of a dead DCM may leave requests open, and a final one 
   CHECK(wrong(run.result()) == "fragments: dcm 0: received + missing + cancelled, requested");
 }
 
-TEST_CASE("what is on disk must match exactly, whatever died and came back") {
+TEST_CASE("the slices on disk must match exactly, whatever died and restarted") {
   Run run;
   run.faults.push_back({FaultKind::left, Role::dcm, NodeIndex(0), Incarnation(1), 0, 2});
   run.faults.push_back({FaultKind::left, Role::writer, NodeIndex(0), Incarnation(1), 0, 2});
@@ -181,7 +181,7 @@ TEST_CASE("what is on disk must match exactly, whatever died and came back") {
   CHECK_THAT(wrong(run.result()), Catch::ContainsSubstring("slices: stored = live on disk"));
 }
 
-TEST_CASE("of a writer that is lost for good counts what it had acknowledged, and the ledger says so") {
+TEST_CASE("for a writer lost for good the acknowledged slices count, and the ledger reports it") {
   Run run;
   run.supervisor.stored_by = {run.supervisor.stored};
   run.faults.push_back({FaultKind::left, Role::writer, NodeIndex(0), Incarnation(1), 0, 2});
@@ -212,7 +212,7 @@ TEST_CASE("copies that a lost writer may have explain acknowledgements beyond th
   run.writers[1].final = false;
   run.supervisor.stored_by = {run.supervisor.stored, {}};
   run.supervisor.restarts = 1;
-  run.dcms[0].stored.add(SliceId(2));  // by the lost writer, too
+  run.dcms[0].stored.add(SliceId(2));  // by the lost writer as well
   CHECK(wrong(run.result()) == "slices: acknowledged to DCMs, on disk");
   run.writers[1].given_up = 1;
   CHECK(wrong(run.result()) == "");

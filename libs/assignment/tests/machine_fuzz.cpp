@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
-// The input is a row of things that happen to a supervisor, 12 bytes each: what, who, a verdict or a flag, an
-// attempt, a slice, an epoch or a time. Whatever peers say, its invariants hold.
+// The input is a sequence of events at a supervisor, 12 bytes each: event, node, a verdict or a flag, an attempt, a
+// slice, an epoch or a time. The invariants must hold for any input from peers.
 namespace {
 
 using namespace weir;
@@ -85,7 +85,7 @@ class Player {
 
   void end() {
     machine_.request_stop(now_);
-    // The drain goes on for as long as something is settled: each slice once, some by leases that run out.
+    // The drain lasts while slices are settled: each once, some by expired leases.
     for (std::uint32_t i = 0; i < 2 * settings_.in_flight_max + 4; ++i) {
       now_ += settings_.drain_ns;
       machine_.tick({now_, 1}, actions_);

@@ -77,7 +77,7 @@ TEST_CASE("a process that was told to end is so again when it comes back, and it
   CHECK(table.of(node) == Part::in);
 }
 
-TEST_CASE("who is not there is out at once, and takes part again when it is added") {
+TEST_CASE("an absent node is out immediately, and takes part again when it is added") {
   PartTable table = small_table();
   CHECK(table.remove(kDcm, false, kNext, kNow));
   CHECK(table.of(kDcm) == Part::out);
@@ -120,7 +120,7 @@ TEST_CASE("a readout that is expected later is absent from the first slice on, a
   CHECK(table.absences().covers(kReadout.node, SliceOrder(0)));
 }
 
-TEST_CASE("those that drain are looked at from then on, until nobody does") {
+TEST_CASE("draining nodes are checked until none drains") {
   PartTable table = small_table();
   CHECK(table.remove(kDcm, true, kNext, kNow));
   CHECK(table.remove(kWriter, true, kNext, kNow + 5));
@@ -134,7 +134,7 @@ TEST_CASE("those that drain are looked at from then on, until nobody does") {
   CHECK(table.next_look() == INT64_MAX);
 }
 
-TEST_CASE("what a node has to finish is a readout's fragment, a DCM's slice, a writer's copy") {
+TEST_CASE("a node's unfinished work is a readout's fragment, a DCM's slice, a writer's copy") {
   PartTable table = small_table();
   CHECK(table.remove(kReadout, true, SliceOrder(10), kNow));
   SliceEntry entry;
@@ -152,7 +152,7 @@ TEST_CASE("what a node has to finish is a readout's fragment, a DCM's slice, a w
   CHECK_FALSE(table.has_work(kReadout, entry));
 }
 
-TEST_CASE("the table's number changes with what it tells, and not for what was so already") {
+TEST_CASE("the table's number changes with its contents only") {
   PartTable table = small_table();
   const auto changes = [&](auto change) {
     const std::uint32_t before = table.number();

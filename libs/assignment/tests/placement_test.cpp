@@ -9,7 +9,7 @@ namespace {
 constexpr NodeIndex kOne{0};
 constexpr NodeIndex kOther{1};
 
-// Two DCMs with a credit each; slices are pushed to them from slice 10 on, the even ones to the first.
+// Two DCMs with a credit each; slices from 10 on are pushed to them, the even ones to the first.
 struct Setup {
   DcmTable dcms{2};
   Placement placement;
@@ -49,7 +49,7 @@ TEST_CASE("later attempts, and slices without a destination, go by the policy") 
   CHECK_FALSE(setup.placement.is_full(SliceId(9), setup.dcms));
 }
 
-TEST_CASE("what was pushed to a DCM that is gone or held back goes by the policy, and is not full") {
+TEST_CASE("a slice pushed to a lost or held-back DCM is placed by the policy, and never full") {
   Setup setup;
   if (GENERATE(true, false)) {
     setup.dcms.leave(kOther);
@@ -60,15 +60,15 @@ TEST_CASE("what was pushed to a DCM that is gone or held back goes by the policy
   CHECK_FALSE(setup.placement.is_full(SliceId(11), setup.dcms));
 }
 
-TEST_CASE("a DCM that is held back is nobody's destination from the next epoch on") {
+TEST_CASE("a DCM that is held back is not a destination from the next epoch on") {
   Setup setup;
   setup.dcms.hold_back(kOther);
   setup.placement.renew(SliceId(20), setup.dcms);
   CHECK(setup.placement.destinations().of(SliceId(21)) == kOne);
-  CHECK(setup.placement.destinations().of(SliceId(11)) == kOther);  // readouts were told so
+  CHECK(setup.placement.destinations().of(SliceId(11)) == kOther);  // readouts had received this destination
 }
 
-TEST_CASE("where slices are not pushed there is no destination") {
+TEST_CASE("without push slices have no destination") {
   Setup setup(false);
   CHECK(setup.placement.destinations().epochs().empty());
   setup.dcms.take(kOther);

@@ -57,7 +57,7 @@ TEST_CASE("a schedule table gives each DCM its share, evenly spread") {
   CHECK(longest_wait <= 1);
 }
 
-TEST_CASE("a schedule table passes over who has no credit free, and refuses a weight of 0") {
+TEST_CASE("a schedule table skips DCMs without a free credit, and refuses a weight of 0") {
   const auto policy = make_policy({"schedule-table", {1, 1000}}).value();
   const std::vector<DcmView> dcms = {dcm(2, 1), dcm(2, 0)};
   for (std::uint64_t slice = 0; slice < 5; ++slice)
@@ -79,7 +79,7 @@ TEST_CASE("the least loaded DCM is the one with the smallest share of its credit
   CHECK(turns == std::map<std::uint16_t, int>{{0, 10}, {1, 10}, {2, 10}});
 }
 
-TEST_CASE("what is not known is tried, and then the one that decides first is chosen") {
+TEST_CASE("unknown DCMs are tried, and then the DCM with the earliest decision is chosen") {
   LearningPolicy policy;
   const std::vector<DcmView> idle(2, dcm(8, 8));
   const auto first = policy.choose(SliceId(0), idle, kNow);
@@ -100,7 +100,7 @@ TEST_CASE("a DCM that takes longer the more it has is given what another does so
   policy.decided(NodeIndex(1), 0, 15 * kMillisecond, kNow);
   CHECK(policy.choose(SliceId(0), std::vector<DcmView>{dcm(8, 8), dcm(8, 8)}, kNow) == NodeIndex(0));
   CHECK(policy.choose(SliceId(1), std::vector<DcmView>{dcm(8, 7), dcm(8, 8)}, kNow) == NodeIndex(1));
-  // Of more nothing is known: in proportion to 2 with 20 ms.
+  // Unmeasured above 2: scaled from 2 with 20 ms.
   CHECK(policy.expected(NodeIndex(0), 5, kNow) == 60 * kMillisecond);
 }
 
@@ -158,7 +158,7 @@ TEST_CASE("a new process is unknown") {
   policy.decided(NodeIndex(1), 0, kMillisecond, kNow);
   policy.joined(NodeIndex(0));
   CHECK(policy.expected(NodeIndex(0), 0, kNow) == 0);
-  CHECK(policy.expected(NodeIndex(0), 1, kNow) > kSecond);  // one slice tells enough
+  CHECK(policy.expected(NodeIndex(0), 1, kNow) > kSecond);  // one slice is enough
   CHECK(policy.choose(SliceId(0), std::vector<DcmView>(2, dcm(8, 8)), kNow) == NodeIndex(0));
 }
 

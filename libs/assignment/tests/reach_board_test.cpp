@@ -15,7 +15,7 @@ constexpr ReachSettings kSettings{400 * kMillisecond, 2 * kSecond, kSecond};
 
 NodeIndex node(std::uint16_t value) { return NodeIndex(value); }
 
-// Three readouts; each DCM says what it does not reach, since now.
+// Three readouts; each DCM reports the readouts that it cannot reach.
 class Board {
  public:
   explicit Board(std::size_t dcms) : board(dcms, 3, kSettings) {
@@ -78,7 +78,7 @@ TEST_CASE("a DCM that has lost readouts which another reaches is cut off, and ma
   CHECK_FALSE(farm.board.is_down(node(0)));
 }
 
-TEST_CASE("a readout that no DCM reaches for the grace time is down for all of them, and nobody is cut off") {
+TEST_CASE("a readout that no DCM reaches for the grace time is down for all, and no DCM is cut off") {
   Board farm(2);
   farm.says(0, {1});
   farm.pass_time(300 * kMillisecond);
@@ -94,7 +94,7 @@ TEST_CASE("a readout that no DCM reaches for the grace time is down for all of t
   CHECK_FALSE(farm.cut_off(1));
 }
 
-TEST_CASE("the only DCM goes on and marks after the grace time what it does not reach") {
+TEST_CASE("the only DCM continues and marks unreachable readouts after the grace time") {
   Board farm(1);
   farm.says(0, {0, 1, 2});
   farm.pass_time(kSettings.grace_ns - 1);
@@ -141,7 +141,7 @@ TEST_CASE("a cut-off DCM is let go when it has reached its readouts again for a 
   CHECK(farm.board.lacking(node(1)).empty());
 }
 
-TEST_CASE("losses shorter than the settling time cut nobody off, however many there are") {
+TEST_CASE("losses shorter than the settling time cut no DCM off, however many there are") {
   Board farm(2);
   for (int i = 0; i < 100; ++i) {
     farm.says(1, {0, 1, 2});
@@ -162,13 +162,13 @@ TEST_CASE("the best connected DCM that leaves, or is taken out, leaves the next 
     farm.judge();
     CHECK_FALSE(farm.cut_off(1));
     farm.pass_time(kSettings.grace_ns - 1);
-    CHECK(farm.missing(1).empty());  // it may be back at once
+    CHECK(farm.missing(1).empty());  // it may return at any moment
     farm.pass_time(1);
     CHECK(farm.missing(1) == Readouts{0});
   }
 }
 
-TEST_CASE("a readout that is back at one DCM is waited for by the others, and marked by nobody") {
+TEST_CASE("once one DCM reaches a readout again, the others wait for it and none marks it") {
   Board farm(2);
   farm.says(0, {0});
   farm.says(1, {0});
@@ -239,7 +239,7 @@ TEST_CASE("a readout's new process is waited for anew") {
   CHECK(farm.missing(0) == Readouts{0});
 }
 
-TEST_CASE("where nothing is lost nobody has anything to look at") {
+TEST_CASE("without losses no DCM has anything to check") {
   Board farm(2);
   farm.says(0, {1});
   farm.says(0, {});
@@ -252,7 +252,7 @@ TEST_CASE("after a restart nothing is missing before the DCMs of the process bef
   Board board(0);
   board.board = ReachBoard(2, 3, kSettings);
   board.board.wait_for_dcms(board.now + 10 * kSecond);
-  board.says(0, {1});  // the first to come back, and alone
+  board.says(0, {1});  // the first to reconnect, and the only one
   board.pass_time(9 * kSecond);
   CHECK(board.missing(0).empty());
   CHECK_FALSE(board.board.is_down(node(1)));
@@ -269,7 +269,7 @@ TEST_CASE("after a restart nothing is missing before the DCMs of the process bef
   }
 }
 
-TEST_CASE("a report costs no more than what it names and what was lost before, in any order") {
+TEST_CASE("a report costs no more than its own losses and the previous ones, in any order") {
   constexpr std::uint16_t kDcms = 128;
   constexpr std::uint16_t kReadouts = 4000;
   ReachBoard board(kDcms, kReadouts, kSettings);

@@ -13,7 +13,7 @@ constexpr NodeIndex kOther{1};
 
 using Nodes = std::vector<NodeIndex>;
 
-// Two DCMs and three readouts; what a DCM does not reach is believed at once, for time passes.
+// Two DCMs and three readouts. Time advances past the settling time, so that reports take effect immediately.
 struct Setup {
   ReachBoard board{2, 3, kSettings};
   ReachNews news{2, 3};
@@ -34,7 +34,7 @@ struct Setup {
 
 }  // namespace
 
-TEST_CASE("a DCM that is cut off is told of once, with what it lacks, and once that it is restored") {
+TEST_CASE("a DCM that is cut off is reported once with its losses, and once when it is restored") {
   Setup setup;
   CHECK_FALSE(setup.news.changed(kDcm, setup.board));
   setup.say(kDcm, {NodeIndex(0), NodeIndex(2)});
@@ -56,7 +56,7 @@ TEST_CASE("a DCM that is cut off is told of once, with what it lacks, and once t
   CHECK(setup.news.take(kOther, setup.board).empty());
 }
 
-TEST_CASE("what a DCM gave back the last time that it was cut off is not told again") {
+TEST_CASE("slices that a DCM gave back at an earlier cut are not reported again") {
   Setup setup;
   setup.say(kDcm, {NodeIndex(0)});
   (void)setup.news.take(kDcm, setup.board);
@@ -69,7 +69,7 @@ TEST_CASE("what a DCM gave back the last time that it was cut off is not told ag
   CHECK(setup.news.take(kDcm, setup.board).at(0).slices == 0);
 }
 
-TEST_CASE("what the best connected DCM marks missing is told when it becomes more, and not when it is less") {
+TEST_CASE("the readouts that the best connected DCM marks are reported when they increase, not when they decrease") {
   Setup setup;
   setup.say(kDcm, {NodeIndex(0)});
   setup.say(kOther, {NodeIndex(1)});
@@ -83,7 +83,7 @@ TEST_CASE("what the best connected DCM marks missing is told when it becomes mor
   for (const ReachNews::News& one : setup.news.take(kDcm, setup.board)) CHECK(one.kind != FaultKind::marked);
 }
 
-TEST_CASE("a readout that nobody reaches is told once as down, and is nobody's own loss") {
+TEST_CASE("a readout that no DCM reaches is reported once as down, and is no single DCM's loss") {
   Setup setup;
   setup.say(kDcm, {NodeIndex(1)});
   (void)setup.news.take(kDcm, setup.board);

@@ -74,7 +74,7 @@ TEST_CASE("a pause before the run begins counts from its begin on") {
   CHECK(clock.paused_ns(after(kSecond)) == kSecond);
 }
 
-TEST_CASE("a pause and its end change the number once each, and what is so already does not") {
+TEST_CASE("a pause and its end change the number once each, and repetitions do not") {
   RunClock clock = started_clock();
   const std::uint32_t before = clock.number();
   clock.proceed(after(1));
@@ -122,7 +122,7 @@ TEST_CASE("another process of the supervisor goes on with the run's times and pa
   CHECK(clock.triggers_until(after(2 * kSecond)) == after(kDuration - 4 * kSecond + 3 * kSecond));
 }
 
-TEST_CASE("phase, pause and what is left of the duration are in the state for searches") {
+TEST_CASE("phase, pause and the rest of the duration are in the state for searches") {
   const auto state = [](const RunClock& clock, TimeNs now) {
     std::vector<std::uint64_t> row;
     clock.append_state(now, row);
@@ -133,7 +133,7 @@ TEST_CASE("phase, pause and what is left of the duration are in the state for se
   CHECK(state(clock, after(1)) != first);
   clock.pause(after(1));
   const auto paused = state(clock, after(1));
-  CHECK(state(clock, after(5)) == paused);  // its time stands still
+  CHECK(state(clock, after(5)) == paused);  // its time does not advance
   clock.proceed(after(5));
   CHECK(state(clock, after(5)) != paused);
   clock.end_triggers();

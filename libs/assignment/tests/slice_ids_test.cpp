@@ -29,13 +29,13 @@ TEST_CASE("an id that a trigger names ends earlier than those that are counted")
   CHECK_FALSE(ids.used_up());
 }
 
-TEST_CASE("a run whose last id was given has used them up") {
+TEST_CASE("a run that has given its last id has none left") {
   SliceIds ids(kSliceIdMax, kMany);
   CHECK(ids.is_good(std::nullopt));
   ids.give(kSliceIdMax);
   CHECK(ids.used_up());
   CHECK_FALSE(ids.is_good(std::nullopt));
-  CHECK(ids.is_good(SliceId(3)));  // one that was left out
+  CHECK(ids.is_good(SliceId(3)));  // an id that was skipped
 }
 
 TEST_CASE("after a restart exactly the ids that were given are duplicates, below the next one too") {

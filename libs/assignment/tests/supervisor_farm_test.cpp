@@ -1,4 +1,4 @@
-// Pauses, and nodes that are taken out of the run and come back.
+// Tests of pauses, and of nodes that are removed from the run and added again.
 #include "model_farm.hpp"
 #include "weir_catch.hpp"
 
@@ -67,7 +67,7 @@ TEST_CASE("in a pause a source that waits for room is not asked, and nothing is 
   CHECK_FALSE(farm.pass().announce.empty());
 }
 
-TEST_CASE("in a pause a trigger from outside is told so, and what is in flight goes on") {
+TEST_CASE("an external trigger in a pause is answered so, and slices in flight continue") {
   Farm farm(small_farm(), mode("network"));
   farm.join_dcm(0, 2);
   REQUIRE(farm.offer(std::nullopt).taken);
@@ -131,7 +131,7 @@ TEST_CASE("a pause, removed nodes and a readout's absence outlive the supervisor
   CHECK(machine.dcms()[1].credits_free == 0);
 }
 
-TEST_CASE("a DCM that drains is given no slice, finishes what it has, and leaves without a fault") {
+TEST_CASE("a DCM that drains gets no slice, finishes the ones it has, and leaves without a fault") {
   Farm farm(looking_at_once(), mode("max"));
   farm.join_dcm(0, 1);
   farm.join_dcm(1, 1);
@@ -144,7 +144,7 @@ TEST_CASE("a DCM that drains is given no slice, finishes what it has, and leaves
   farm.advance(1);
   actions = farm.pass();
   CHECK_FALSE(assigned_to(actions, 0));
-  CHECK_FALSE(leaves(actions, dcm(0)));  // what it accepted is not on disk
+  CHECK_FALSE(leaves(actions, dcm(0)));  // its accepted slice is not on disk
   farm.store(0, 0, 0, 0);
   farm.advance(1);
   actions = farm.pass();
@@ -226,19 +226,19 @@ TEST_CASE("a DCM that was let go and is gone before its final report is a fault,
   farm.decide(0, 0, 0, Verdict::reject);
   farm.advance(1);
   REQUIRE(leaves(farm.pass(), dcm(0)));
-  // Nothing says that it has heard of its last slice.
+  // Nothing confirms that it has received the fate of its last slice.
   farm.machine.dcm_left(node(0), farm.now.mono, farm.actions);
   REQUIRE(farm.machine.faults().size() == 1);
   CHECK(farm.machine.faults()[0].kind == FaultKind::left);
   CHECK(farm.machine.part(dcm(0)) == Part::out);
-  // The same process, over a new connection; this time it ends as it should.
+  // The same process, over a new connection; this time it ends in order.
   farm.join_dcm(0, 1);
   farm.machine.remove(dcm(0), farm.now.mono);
   farm.advance(1);
   REQUIRE(leaves(farm.pass(), dcm(0)));
   farm.machine.dcm_left(node(0), farm.now.mono, farm.actions, true);
   CHECK(farm.machine.faults().size() == 1);
-  // One that idles has heard nothing that it could have missed.
+  // An idle DCM cannot have missed anything.
   farm.join_dcm(0, 1);
   farm.machine.dcm_left(node(0), farm.now.mono, farm.actions);
   CHECK(farm.machine.faults().size() == 1);
@@ -293,7 +293,7 @@ TEST_CASE(
   CHECK(farm.machine.broken_invariant() == "");
 }
 
-TEST_CASE("a readout that drains has a part in what was triggered, and in nothing after") {
+TEST_CASE("a readout that drains takes part in slices triggered before, and in none after") {
   Farm farm(looking_at_once(), mode("network"));
   farm.machine.readout_joined(node(0), Incarnation(1), farm.now.mono);
   farm.join_dcm(0, 4);
@@ -310,7 +310,7 @@ TEST_CASE("a readout that drains has a part in what was triggered, and in nothin
   CHECK(leaves(actions, readout(0)));  // slice 1 is not its business
   farm.machine.readout_left(node(0), farm.now.mono);
   CHECK(farm.machine.faults().empty());
-  // Added while nobody is there, it is away until it comes.
+  // Added while disconnected, it stays away until it connects.
   farm.machine.add(readout(0), farm.now.mono, farm.actions);
   REQUIRE(farm.offer(std::nullopt).slice == SliceId(2));
   CHECK(farm.machine.absences().covers(node(0), SliceOrder(2)));
@@ -334,7 +334,7 @@ TEST_CASE("a readout that is expected later has no part until it comes") {
   CHECK_FALSE(machine.absences().covers(node(1), SliceOrder(1)));
 }
 
-TEST_CASE("a writer that drains gets no confirmation, and leaves when what it has is acknowledged") {
+TEST_CASE("a writer that drains gets no confirmation, and leaves when its copies are acknowledged") {
   Farm farm(looking_at_once(), mode("max"));
   farm.join_dcm(0, 4);
   farm.join_writer(0);
@@ -373,7 +373,7 @@ TEST_CASE("when every writer drains accepts wait for the next one") {
   CHECK(actions.of(node(0)).confirm.front().writer == node(1));
 }
 
-TEST_CASE("a writer whose copy does not count hears of that before it goes") {
+TEST_CASE("a writer with a dead copy is notified before it leaves") {
   Farm farm(looking_at_once(), mode("max"));
   farm.join_dcm(0, 4);
   farm.join_writer(0);
@@ -414,7 +414,7 @@ TEST_CASE("a full writer is avoided, and triggers are held up only when none has
   CHECK(farm.offer(std::nullopt).taken);
 }
 
-TEST_CASE("who drains holds no trigger up") {
+TEST_CASE("a draining node does not hold up triggers") {
   Farm farm(small_farm(), mode("network"));
   farm.machine.readout_joined(node(0), Incarnation(1), farm.now.mono);
   farm.machine.throttle(Role::readout, node(0), true, "READOUT_BUFFER_BYTES");

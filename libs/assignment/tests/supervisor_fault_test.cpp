@@ -42,7 +42,7 @@ TEST_CASE("a dead DCM's undecided slices go to another as the next attempt, befo
   std::vector<Assignment> all = actions.dcms[1].assign;
   for (const Assignment& one : actions.dcms[2].assign) all.push_back(one);
   std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) { return a.slice < b.slice; });
-  REQUIRE(all.size() == 6);  // three new ones behind them
+  REQUIRE(all.size() == 6);  // three new ones after them
   for (std::uint16_t i = 0; i < 3; ++i) {
     const Assignment& again = all[i];
     CHECK(again.slice == SliceId(i));
@@ -269,7 +269,7 @@ TEST_CASE("a DCM reports an accepted slice that it no longer has, and the slice 
   CHECK(farm.machine.broken_invariant() == "");
 }
 
-TEST_CASE("a slice whose record its writer refuses is built again, and discarded at the third refusal") {
+TEST_CASE("a slice refused by its writer is built again, and discarded at the third refusal") {
   Farm farm = one_slice();
   farm.join_writer(0);
   for (std::uint16_t attempt = 0; attempt < 3; ++attempt) {
@@ -306,7 +306,7 @@ TEST_CASE("where every writer is slower than the limit, a slice is left to one o
   farm.join_writer(1);
   farm.decide(0, 0, 0, Verdict::accept);
   farm.pass();
-  // Each acknowledges what it was given 3 s later.
+  // Each writer acknowledges its slices 3 s later.
   std::uint16_t writer = 0;
   std::uint16_t epoch = 0;
   int confirmed = 1;
@@ -326,7 +326,7 @@ TEST_CASE("where every writer is slower than the limit, a slice is left to one o
   CHECK(confirmed == 3);
 }
 
-TEST_CASE("a readout or a writer that leaves after the run is drained is no fault") {
+TEST_CASE("a readout or a writer that leaves after the run has drained is not a fault") {
   Farm farm = one_slice();
   farm.machine.readout_joined(NodeIndex(0), Incarnation(1), farm.now.mono);
   farm.join_writer(0);

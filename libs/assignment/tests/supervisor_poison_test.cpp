@@ -32,7 +32,7 @@ const Confirmation& only_confirmation(const Actions& actions, std::uint16_t dcm)
   return actions.dcms[dcm].confirm[0];
 }
 
-// No entry of a DCM: nothing was assigned to it.
+// No entry for a DCM: nothing was assigned to it.
 std::vector<Assignment> assigned(const Actions& actions, std::size_t dcm) {
   return dcm < actions.dcms.size() ? actions.dcms[dcm].assign : std::vector<Assignment>();
 }
@@ -40,7 +40,7 @@ std::vector<Assignment> assigned(const Actions& actions, std::size_t dcm) {
 }  // namespace
 
 TEST_CASE(
-    "a slice that was never in a filter when its DCM died is no poison, and is discarded at the limit") {
+    "a slice that was never in a filter when its DCM died is not poison, and is discarded at the limit") {
   SupervisorSettings settings = small_farm();
   settings.attempts_max = 4;
   Farm farm = one_slice(settings);
@@ -85,7 +85,7 @@ TEST_CASE(
       const bool dies = std::any_of(assigned.begin(), assigned.end(), [](const Assignment& one) {
         return one.slice.value == kKiller && !one.unfiltered && !one.suspect;
       });
-      if (dies) {  // nobody knows what was in its filter
+      if (dies) {  // the content of its filter is unknown
         ++deaths;
         farm.machine.dcm_left(dcm, farm.now.mono, farm.actions);
         farm.join_dcm(dcm.value, 64);
@@ -121,7 +121,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "who dies with a suspect alone in its filter has that one to blame, and its other slices are no "
+    "a suspect alone in its DCM's filter is to blame for the DCM's death; the other slices are not "
     "suspects") {
   SupervisorSettings settings = small_farm();
   settings.slices_max = 4;
@@ -148,7 +148,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a suspect whose DCM dies before it is in the filter goes on as a suspect, without a count") {
+TEST_CASE("a suspect whose DCM dies before it is in the filter stays a suspect, without a count") {
   Farm farm = one_slice();
   for (int i = 0; i < 5; ++i) {
     farm.join_dcm(0, 4);
@@ -184,7 +184,7 @@ TEST_CASE(
   for (const Assignment& one : third.dcms[2].assign) CHECK(one.unfiltered == (one.slice == hangs.slice));
 }
 
-TEST_CASE("the oldest suspect goes first, whoever died last") {
+TEST_CASE("the oldest suspect goes first, whichever DCM died last") {
   SupervisorSettings settings = small_farm();
   settings.slices_max = settings.pending_max = 4;
   Farm farm(settings);
@@ -218,7 +218,7 @@ TEST_CASE("slices that wait behind a slow filter keep their lease for as long as
     CHECK(assigned(farm.pass(), 1).empty());
   }
   CHECK(farm.machine.ledger().leases_expired == 0);
-  // It stands still.
+  // The process is stopped.
   farm.advance(settings.lease_ns + settings.data_ns - 1);
   CHECK(assigned(farm.pass(), 1).empty());
   farm.advance(1);
@@ -300,7 +300,7 @@ TEST_CASE(
   farm.join_dcm(0, 2);
   REQUIRE(farm.pass().dcms[0].assign.size() == 2);  // both suspects
   farm.advance(kSecond);
-  CHECK(farm.pass().touched.empty());     // both leases are over, and there is nobody else
+  CHECK(farm.pass().touched.empty());  // both leases are over, and there is no other DCM
   farm.decide(0, 0, 1, Verdict::accept);  // too late
   const Actions late = farm.pass();
   CHECK(only_confirmation(late, 0).answer == Answer::refused);

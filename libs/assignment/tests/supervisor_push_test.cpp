@@ -43,7 +43,7 @@ TEST_CASE("in push running slice s is assigned to DCM s mod N together with its 
   CHECK(farm.machine.broken_invariant() == "");
 }
 
-TEST_CASE("a slice whose DCM has no credit free is vetoed, and the others go on") {
+TEST_CASE("a slice whose DCM has no free credit is vetoed, and the others continue") {
   Farm farm = push_farm();
   for (int pass = 0; pass < 6; ++pass) {
     (void)farm.pass();
@@ -70,7 +70,7 @@ TEST_CASE("when a DCM leaves, later slices have destinations without it and its 
   farm.machine.dcm_left(NodeIndex(1), farm.now.mono, farm.actions);
   CHECK(farm.machine.destinations().number() == before + 1);
   const Actions actions = farm.pass();
-  CHECK(farm.machine.destinations().of(SliceId(1)) == NodeIndex(1));  // what was announced stays as it was
+  CHECK(farm.machine.destinations().of(SliceId(1)) == NodeIndex(1));  // announced destinations do not change
   CHECK(farm.machine.destinations().of(SliceId(3)) == NodeIndex(2));
   CHECK(farm.machine.destinations().of(SliceId(4)) == NodeIndex(0));
   bool reopened = false;

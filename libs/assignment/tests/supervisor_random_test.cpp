@@ -21,9 +21,8 @@ class Dice {
   std::uint64_t state_;
 };
 
-// A farm whose nodes behave at random: they die, come back, stall, answer late, twice or never, and lose
-// messages that were under way when a connection ended; and run control pauses it, takes nodes out and back
-// in.
+// A farm whose nodes behave at random: they die, restart, stall, answer late, twice or never, and lose messages that
+// were in flight when a connection ended; and run control pauses the run, removes nodes and adds them again.
 class RandomFarm {
  public:
   static constexpr std::uint16_t kDcms = 3;
@@ -78,7 +77,7 @@ class RandomFarm {
   struct Writer {
     bool live = false;
     std::map<std::uint64_t, std::vector<Copy>> disk;
-    std::vector<StoredAck> unsent;  // on disk, the supervisor not told
+    std::vector<StoredAck> unsent;  // on disk, but not reported to the supervisor
   };
 
   SupervisorSettings settings() {
@@ -127,8 +126,8 @@ class RandomFarm {
       machine_->readout_joined(NodeIndex(i), Incarnation(1), now_.mono);
   }
 
-  // Its process dies and another goes on from what was written down, which is what anybody was told. DCMs
-  // drop what they have; writers say again what they have on disk and do not know to be settled.
+  // The supervisor's process dies and another resumes from the journal, which contains everything that was announced.
+  // DCMs drop their slices; writers repeat the copies on disk that they do not know to be settled.
   void restart() {
     machine_ = machine();
     actions_.clear();
@@ -151,7 +150,7 @@ class RandomFarm {
       }
       if (writer.live) join_writer(i);
     }
-    // Who was to go, and has not gone, is told once more.
+    // Nodes that were to leave and have not left are removed once more.
     for (const NodeRef node : told_.shape.removed) machine_->remove(node, now_.mono);
   }
 
@@ -168,7 +167,7 @@ class RandomFarm {
     check();
   }
 
-  // An id from outside: without a name, or dense, sparse, descending, or one that was offered before.
+  // Returns an id: none, or an external one that is dense, sparse, descending, or repeated.
   std::optional<SliceId> offered_id() {
     if (dice_.one_in(3)) return std::nullopt;
     if (!offered_.empty() && dice_.one_in(4)) return SliceId(offered_[dice_.below(offered_.size())]);
@@ -187,7 +186,7 @@ class RandomFarm {
     return SliceId(id);
   }
 
-  // Whatever was given before, in this process or an earlier one, is a duplicate, and nothing else is.
+  // Every id that was given before, in this process or an earlier one, is a duplicate, and no other is.
   void offer() {
     const std::optional<SliceId> id = offered_id();
     const bool given = id && (announced_.contains(id->value) || just_given_.contains(id->value));
@@ -224,7 +223,7 @@ class RandomFarm {
       --dcm.in_use;
       return true;
     });
-    if (faulty_ && dice_.one_in(10)) {  // of an attempt that never was
+    if (faulty_ && dice_.one_in(10)) {  // of an attempt that never existed
       decisions.push_back({SliceId(dice_.below(500)), Attempt(UINT16_MAX), Verdict::reject, {}, false});
     }
     if (!decisions.empty()) machine_->decisions(NodeIndex(index), decisions, now_.mono, actions_);
@@ -284,7 +283,7 @@ class RandomFarm {
     }
   }
 
-  // With its process, where that is gone.
+  // Restarts its process if that has ended.
   void add(NodeRef node) {
     machine_->add(node, now_.mono, actions_);
     if (node.role == Role::dcm && !dcms_[node.node.value].live) join_dcm(node.node.value);
@@ -294,7 +293,7 @@ class RandomFarm {
     if (machine_->part(node) != Part::in) fail("a node that was added takes no part");
   }
 
-  // It ends as it was told.
+  // The node ends as ordered.
   void end(NodeRef node) {
     if (node.role == Role::dcm) {
       if (!dcms_[node.node.value].sending.empty()) fail("a DCM was let go that has something to send");
@@ -339,8 +338,7 @@ class RandomFarm {
     }
   }
 
-  // Connections between a DCM and others are lost and come back, or it says for the first time that it has
-  // all.
+  // A DCM loses or regains connections to other nodes, or reports for the first time that it has all.
   void lose_some(std::uint16_t dcm) {
     std::vector<NodeIndex> lost[2];
     const std::uint16_t there[] = {kReadouts, static_cast<std::uint16_t>(with_writers_ ? kWriters : 0)};
@@ -413,7 +411,7 @@ class RandomFarm {
     return std::find(copies.begin(), copies.end(), Copy{row.attempt, row.epoch}) != copies.end();
   }
 
-  // What a writer is told of a copy that it has: the one that settled its slice lives, any other is dead.
+  // Checks a writer's notice about its copy: the copy that settled its slice is live, any other is dead.
   void check_notice(const CopyNotice& notice) {
     if (!on_disk(notice)) return;
     const auto fate = settled_.find(notice.slice.value);
@@ -487,7 +485,7 @@ class RandomFarm {
     bool goes_on = false;
     for (std::uint16_t i = 0; i < kDcms; ++i) {
       const DcmView& view = machine_->dcms()[i];
-      if (view.live != dcms_[i].live) fail("the supervisor is wrong about who is there");
+      if (view.live != dcms_[i].live) fail("the supervisor's list of connected nodes is wrong");
       const bool in = machine_->part({Role::dcm, NodeIndex(i)}) == Part::in;
       const bool cut_off = machine_->reach().is_cut_off(NodeIndex(i));
       if (view.live && in && !cut_off && view.credits_free + dcms_[i].in_use != view.credits)
@@ -518,7 +516,7 @@ class RandomFarm {
     for (int i = 0; i < 2000 && failure_.empty() && !machine_->drained(); ++i) step();
     if (!failure_.empty()) return failure_;
     if (!machine_->drained()) return "the farm does not drain";
-    for (int i = 0; i < 100 && failure_.empty(); ++i) step();  // what comes late changes nothing
+    for (int i = 0; i < 100 && failure_.empty(); ++i) step();  // late messages change nothing
     if (!failure_.empty()) return failure_;
     return compare();
   }
@@ -567,7 +565,7 @@ class RandomFarm {
   const TriggerSettings triggers_;
   const std::vector<std::string_view> policies_;
   std::unique_ptr<SupervisorMachine> machine_;
-  RunState told_;                  // as of the last time that anybody was told something
+  RunState told_;  // as of the last announcement
   std::set<std::uint64_t> again_;  // announced again after a restart
   const std::uint64_t order_of_ids_ = dice_.below(3);
   std::vector<std::uint64_t> offered_;  // ids from outside

@@ -26,7 +26,7 @@ TriggerSettings as_fast_as_there_is_room() {
   return triggers;
 }
 
-// Two DCMs of four credits each, two readouts and two writers; both DCMs have said that they reach all.
+// Two DCMs of four credits each, two readouts and two writers; both DCMs have reported full reach.
 struct ReachFarm : Farm {
   explicit ReachFarm(const SupervisorSettings& settings = ::settings(),
                      const TriggerSettings& triggers = as_fast_as_there_is_room())
@@ -66,7 +66,7 @@ bool contains(const std::vector<std::string>& texts, const std::string& text) {
 }  // namespace
 
 TEST_CASE(
-    "a DCM that is cut off is given no slices, and what it gives back goes to another, blaming nobody") {
+    "a DCM that is cut off gets no slices, and slices that it gives back go to another, without blame") {
   ReachFarm farm;
   const Actions begin = farm.pass();
   REQUIRE(farm.given_to(begin, 0) == 4);
@@ -145,7 +145,7 @@ TEST_CASE("a readout that no DCM reaches is named once, and no DCM is cut off") 
         std::vector<std::string>{"readout 1 is reached by no DCM: its fragments are missing"});
 }
 
-TEST_CASE("a readout whose process has died is named when it leaves, and not again when nobody reaches it") {
+TEST_CASE("a readout whose process has died is named when it leaves, and not again when no DCM reaches it") {
   ReachFarm farm;
   farm.pass();
   farm.machine.readout_left(node(1), farm.now.mono);
@@ -239,9 +239,9 @@ TEST_CASE("slices confirmed to a writer that their DCM does not reach go to anot
     CHECK(one.epoch == StoreEpoch(1));
     ++again;
   }
-  CHECK(again == 2);  // of four, in turn
+  CHECK(again == 2);  // of four, round robin
   CHECK(contains(farm.faults(), "dcm 0 does not reach writer 0: 2 slice(s) stored elsewhere"));
-  // Nothing more is confirmed to it there; the other DCM goes on with both.
+  // It gets no more confirmations for that writer; the other DCM continues with both.
   for (const Assignment& one : moved.dcms[0].assign) farm.decide(0, one.slice.value, 0, Verdict::accept);
   for (const Assignment& one : begin.dcms[1].assign) farm.decide(1, one.slice.value, 0, Verdict::accept);
   const Actions next = farm.pass();

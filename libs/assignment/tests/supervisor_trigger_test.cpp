@@ -26,7 +26,7 @@ TriggerSettings network() {
 
 TEST_CASE("mode max triggers as much as there is room for, and vetoes nothing") {
   Farm farm(small_farm());
-  CHECK(farm.pass().announce.size() == 4);  // nobody builds: only the pending list fills
+  CHECK(farm.pass().announce.size() == 4);  // no DCM builds: only the pending list fills
   CHECK(farm.pass().announce.empty());
   farm.join_dcm(0, 3);
   const Actions actions = farm.pass();
@@ -144,7 +144,7 @@ TEST_CASE("a trigger from outside that cannot be taken is answered with the reas
 
 namespace {
 
-// Settles every slice that waits, so that nothing but the memory of ids knows of it.
+// Settles every waiting slice, so that only the memory of ids has it.
 void reject_all(Farm& farm) {
   Actions actions = farm.pass();
   for (const Assignment& one : actions.of(node(0)).assign)
@@ -225,7 +225,7 @@ TEST_CASE("a trigger with the highest id there is leaves ids for those that come
   CHECK(farm.machine.broken_invariant() == "");
 }
 
-TEST_CASE("a run whose slice ids are used up is over, whoever offers its triggers, after one veto") {
+TEST_CASE("a run without slice ids left is over after one veto, whichever client offers its triggers") {
   SupervisorSettings settings = small_farm();
   settings.first_slice = kSliceIdMax;
   for (const bool from_outside : {false, true}) {

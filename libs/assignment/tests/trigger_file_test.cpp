@@ -23,7 +23,7 @@ TEST_CASE("a trigger file gives slice, time, type and payload, and comments coun
   CHECK((*triggers)[2].type == TriggerType(2));
 }
 
-TEST_CASE("a bad line of a trigger file is named with file, line and what is wrong") {
+TEST_CASE("a bad line of a trigger file is reported with file, line and problem") {
   const auto error = [](std::string_view text) {
     const auto triggers = parse_trigger_file(text, "run.trg");
     REQUIRE_FALSE(triggers);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr GateMarks kMarks{0.5, 0.9};
 
-// Of the moments of a second, 10 us apart.
+// Returns the open share of the moments of a second, 10 us apart.
 double open_share(const TriggerGate& gate, double level) {
   int open = 0;
   constexpr int kMoments = 100'000;

@@ -72,7 +72,7 @@ TEST_CASE("after a restart clock slices go on by the time that the run began wit
   const auto before = due(*first, {50 + kSecond, begun.utc + kSecond});
   REQUIRE(before.size() == 100);
 
-  // Another process, three seconds later, with a monotonic clock of its own.
+  // Another process, three seconds later, with a different monotonic clock.
   const Now later{9000, begun.utc + 4 * kSecond};
   const auto second = make_trigger_source(settings).value();
   second->start(later);
@@ -189,7 +189,7 @@ TEST_CASE("file triggers come as fast as possible, or at the distances of their 
   CHECK_FALSE(paced->waits_for_room());
   CHECK(due(*paced, {549, kUtc}).size() == 1);
   CHECK(paced->next_due({549, kUtc}) == 550);
-  CHECK(due(*paced, {550, kUtc}).size() == 2);  // a time before the first one is due at once
+  CHECK(due(*paced, {550, kUtc}).size() == 2);  // a time before the first one is due immediately
   CHECK(paced->exhausted());
 }
 

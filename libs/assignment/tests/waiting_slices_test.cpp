@@ -65,7 +65,7 @@ TEST_CASE("a slice that waits for its own DCM keeps its place, and those behind 
   CHECK(hand_out(waiting) == Ids{1, 3});
 }
 
-TEST_CASE("behind so many slices that wait for their own DCM nobody is looked at") {
+TEST_CASE("the search stops after so many slices that wait for their own DCM") {
   Ids ids;
   for (std::uint64_t id = 0; id <= WaitingSlices::kLookAhead; ++id) ids.push_back(id);
   WaitingSlices waiting = with(ids);
@@ -76,7 +76,7 @@ TEST_CASE("behind so many slices that wait for their own DCM nobody is looked at
   CHECK(hand_out(waiting).front() == 1);
 }
 
-TEST_CASE("who could not hand out all is stuck until something changes") {
+TEST_CASE("a list that could not hand out all slices is stuck until something changes") {
   WaitingSlices waiting = with({1, 2});
   CHECK(waiting.is_stuck());  // nobody is there
   waiting.look_again();
@@ -85,10 +85,10 @@ TEST_CASE("who could not hand out all is stuck until something changes") {
   waiting.put_back(SliceId(0), SliceOrder(0));
   CHECK_FALSE(waiting.is_stuck());
   CHECK(hand_out(waiting).size() == 2);
-  CHECK_FALSE(waiting.is_stuck());  // and a new slice is handed out at once
+  CHECK_FALSE(waiting.is_stuck());  // and a new slice is handed out immediately
 }
 
-TEST_CASE("what waits, in its order, is in the state for searches") {
+TEST_CASE("the waiting slices, in their order, are in the state for searches") {
   const auto state = [](const WaitingSlices& waiting) {
     std::vector<std::uint64_t> row;
     waiting.append_state(row);

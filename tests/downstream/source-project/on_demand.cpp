@@ -1,5 +1,5 @@
-// A front-end that is read out on demand: what is announced is fetched by a thread of its own, and delivered
-// when it is there. Odd slices of its first source have nothing.
+// A front-end that is read out on demand: a separate thread fetches each announced slice and delivers its fragments.
+// The first source has no data for odd slices.
 #include <weir/source.hpp>
 
 #include <condition_variable>

@@ -13,8 +13,7 @@
 
 namespace {
 
-// Parameters: `pid_file` gets the helper's process number; `leaves`: "true" for a helper in a session of its
-// own.
+// Parameters: `pid_file` receives the helper's process number; `leaves`: "true" for a helper in its own session.
 class Forks : public weir::SyncSource {
  public:
   explicit Forks(weir::SourceSetup& setup)

@@ -1,4 +1,4 @@
-// Accepts most slices, and does to its process what misbehaviour.hpp says for the others. Parameter: seed.
+// Accepts most slices and misbehaves for the others as misbehaviour.hpp defines. Parameter: seed.
 #include "misbehaviour.hpp"
 #include <weir/filter.hpp>
 

@@ -1,5 +1,4 @@
-// Accepts every slice, and reads a farm's name with messages of its own: a copy of Weir's, in another
-// Protobuf.
+// Accepts every slice, and reads a farm's name through its own copy of Weir's messages, in another Protobuf.
 #include <weir/filter.hpp>
 #include <weir/v1/farm.pb.h>
 
