@@ -255,7 +255,7 @@ TEST_CASE("a command out of place is refused with a reason, and a wrong setting 
   const ControlledFarm farm(folder, kIdleFarm, kNodes);
   const CommandEnd early = farm.ctl({"start"});
   CHECK(early.status == 1);
-  CHECK(early.err.find("the farm is idle, where start has no place: it takes init, reset, off") !=
+  CHECK(early.err.find("the farm is idle: start is not possible now; possible commands: init, reset, off") !=
         std::string::npos);
   farm.must({"init"});
   const CommandEnd wrong = farm.ctl({"configure", "--set", "dcm.creditz=3"});

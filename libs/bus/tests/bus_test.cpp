@@ -110,7 +110,7 @@ TEST_CASE("clients reconnect to a restarted hub, and send the messages of the me
   CHECK(next == last);
 }
 
-TEST_CASE("a hub whose publish port is taken binds another one, and clients receive its number") {
+TEST_CASE("a hub binds another publish port if its own is taken, and clients receive its number") {
   Middle first;
   HubSettings wanted;
   wanted.publish_port = first.hub.port();

@@ -169,7 +169,7 @@ TEST_CASE("a farm that listens beyond loopback needs a key, or security.mode=ope
   CHECK(
       errors("readout:\n  host: 10.0.0.1\n  count: 3\n") ==
       "farm.yaml: security.key_file: needed, as readout-0 listens at 10.0.0.1:0 and 2 more like it, outside "
-      "this machine: make keys with `weir keys new`, or say security.mode=open where nobody else is on the "
+      "this machine: make keys with `weir keys new`, or set security.mode=open on a private "
       "network");
   CHECK_THAT(errors("trigger: {mode: network, listen: '0.0.0.0:7000'}\n"),
              Catch::ContainsSubstring("as the supervisor's port for triggers listens at 0.0.0.0:7000"));

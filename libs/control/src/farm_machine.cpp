@@ -29,8 +29,8 @@ Expected<void, std::string> FarmMachine::command(Command command, RunNumber run,
   }
   const std::optional<State> to = after(state_, command);
   if (!to) {
-    return refusal("the farm is " + std::string(name(state_)) + ", where " + std::string(name(command)) +
-                   " has no place: it takes " + std::string(commands_in(state_)));
+    return refusal("the farm is " + std::string(name(state_)) + ": " + std::string(name(command)) +
+                   " is not possible now; possible commands: " + std::string(commands_in(state_)));
   }
   switch (command) {
     case Command::init:

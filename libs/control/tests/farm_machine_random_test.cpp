@@ -1,6 +1,6 @@
-// Farms whose processes die, return, ignore orders and end their runs at any time, under an operator who
-// types any command. Checks: a transition ends within its deadlines; every order is possible in its state; no
-// run begins before the previous one has its account or was explicitly given up; a farm left alone settles.
+// Farms with processes that die, return, ignore orders and end their runs at any time, under random commands.
+// Checks: a transition ends within its deadlines; every order is possible in its state; no run begins before
+// the previous one has its account or was explicitly given up; a farm left alone settles.
 #include "model_members.hpp"
 #include "weir_catch.hpp"
 

@@ -58,11 +58,12 @@ TEST_CASE("a farm goes from idle to running and back to ready, and its next run 
   CHECK(farm.illegal == 0);
 }
 
-TEST_CASE("a command that has no place is refused with those that have") {
+TEST_CASE("a command that is not possible is refused with the possible ones") {
   Farm farm;
   farm.to_ready();
   CHECK_FALSE(farm.command(Command::pause));
-  CHECK(farm.refused == "the farm is ready, where pause has no place: it takes configure, start, reset, off");
+  CHECK(farm.refused ==
+        "the farm is ready: pause is not possible now; possible commands: configure, start, reset, off");
   CHECK(farm.command(Command::start, 3));
   CHECK_FALSE(farm.command(Command::stop));
   CHECK(farm.refused == "start is under way: wait for it, or reset");

@@ -113,7 +113,7 @@ class Farm {
     }
     const auto to = after(one.state.state, order.command);
     illegal += to ? 0 : 1;
-    if (!to) return machine.answered(order.member, order.id, false, "has no place", one.state, now, out);
+    if (!to) return machine.answered(order.member, order.id, false, "not possible now", one.state, now, out);
     one.state.state = *to;
     if (one.ignores_pause && (order.command == Command::pause || order.command == Command::go_on))
       one.state.state = order.command == Command::pause ? State::running : State::paused;

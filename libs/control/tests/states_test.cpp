@@ -15,7 +15,7 @@ TEST_CASE("every state and command has a name that is found again") {
   CHECK_FALSE(command_of("begin"));
 }
 
-TEST_CASE("a state takes a command in one way only, and every other command has no place in it") {
+TEST_CASE("each command has one effect in a state, and all others are refused") {
   std::set<std::pair<State, Command>> seen;
   for (const Transition& one : transitions()) {
     CHECK(seen.insert({one.from, one.command}).second);

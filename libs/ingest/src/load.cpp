@@ -56,7 +56,7 @@ Expected<FolderIndex, Failure> read_index(const fs::path& folder, const ReplayLi
   return parse_folder_index(*text, path.string(), limits);
 }
 
-// Reads a slice's file, whose length has to agree with the index.
+// Reads a slice's file. Its length has to agree with the index.
 Expected<std::string, Failure> read_slice_file(const fs::path& folder, const FolderIndex::Slice& slice,
                                                std::uint64_t bytes_max) {
   auto content = read_file(folder / slice.file, bytes_max);

@@ -1,7 +1,7 @@
 #include <weir/base/assert.hpp>
 #include <weir/ingest/folder_index.hpp>
 
-// Any text is either an index whose fragments are inside their files, or an error.
+// Any text is either an index with all fragments inside their files, or an error.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   const auto index = weir::ingest::parse_folder_index(text, "index.json");

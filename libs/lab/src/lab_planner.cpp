@@ -237,7 +237,7 @@ class Planner {
     }
   }
 
-  // Assigns contiguous blocks of nodes whose sizes differ by one at most.
+  // Assigns contiguous blocks of nodes, of sizes that differ by one at most.
   void share_out(const std::vector<const config::NodePlan*>& nodes, const std::vector<std::size_t>& hosts) {
     if (!nodes.empty() && hosts.empty()) {
       return report("hosts", fmt::format("no host is left for '{}'", nodes.front()->name));

@@ -59,7 +59,7 @@ TEST_CASE("a host's own loss goes before the lab's; a random number decides at t
   CHECK(tc_lines(plan_of("host_count: 1\n"), kFirstHost).empty());
 }
 
-TEST_CASE("a host whose sending is limited loses frames, too") {
+TEST_CASE("a host with limited sending loses frames, too") {
   const LabPlan plan = plan_of("host_count: 1\nhost_rate: 50mbit\nloss: 0.5\n");
   CHECK_THAT(tc_lines(plan, kFirstHost), Catch::ContainsSubstring("root handle 1: tbf rate 50000000bit"));
   CHECK_THAT(tc_lines(plan, kFirstHost), Catch::ContainsSubstring("dev data clsact"));

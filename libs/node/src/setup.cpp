@@ -46,8 +46,8 @@ void check_exposure(const Setup& setup) {
   const std::string where = exposed_at(setup);
   if (where.empty() || setup.farm.security().mode() == v1::SecuritySettings::MODE_OPEN) return;
   throw std::runtime_error("security.key_file: needed, as " + setup.identity.name + " listens at " + where +
-                           ", which others than this machine may reach: make keys with `weir keys new`, or "
-                           "say security.mode=open where nobody else is on the network");
+                           ", which other machines can reach: make keys with `weir keys new`, or "
+                           "set security.mode=open on a private network");
 }
 
 }  // namespace

@@ -173,8 +173,8 @@ void Shell::carry_out(const v1::Order& order) {
   if (*command == control::Command::start && node_ && run_.value == order.run())
     return answer(order.id(), "");
   if (!control::after(state_, *command)) {
-    return answer(order.id(), name_ + " is " + std::string(control::name(state_)) + ", where " +
-                                  order.command() + " has no place");
+    return answer(order.id(), name_ + " is " + std::string(control::name(state_)) + ": " + order.command() +
+                                  " is not possible now");
   }
   if (*command == control::Command::start && !quits_.empty())
     return answer(order.id(), name_ + " ends: " + quits_);

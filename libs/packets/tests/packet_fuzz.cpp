@@ -6,7 +6,7 @@
 #include <vector>
 
 // The input is a sequence of datagrams, each behind its length in two bytes. A datagram that parses must
-// equal its own encoding. All datagrams go through a small reassembler, whose limits must hold.
+// equal its own encoding. All datagrams go through a small reassembler, and its limits must hold.
 namespace {
 
 using namespace weir;

@@ -145,7 +145,7 @@ TEST_CASE("a mark waits for missing packets, and passes without a gap when they 
   CHECK(bench.found.marks == std::vector<std::string>{"5:2"});
 }
 
-TEST_CASE("a mark whose packets stay missing passes with a gap, and incomplete fragments are lost") {
+TEST_CASE("a mark with packets that stay missing passes with a gap, and incomplete fragments are lost") {
   Bench bench;
   bench.send(1, 0, 4, "ab", 0);
   bench.send(2, 0, 2, "xy", 2, true);

@@ -84,7 +84,7 @@ function show() {
   document.querySelector('label[for=token]').textContent = token ? 'You are the operator.' : 'Operator’s token';
 }
 
-// Run control says whether it is the operator's token, before anybody is called the operator.
+// Run control checks the token before the page shows the operator's controls.
 async function tryToken(text) {
   if (!text) return;
   try {

@@ -120,7 +120,7 @@ function listen() {
   const events = new EventSource('/api/events');
   let lost = false;
   events.addEventListener('state', (event) => {
-    // What was missed while there was no connection is asked for.
+    // Requests the states missed while the connection was lost.
     if (lost) reload().catch(() => {});
     lost = false;
     showState(JSON.parse(event.data));

@@ -60,7 +60,7 @@ export function duration(seconds) {
 
 export const plural = (count, noun) => grouped(count) + ' ' + noun + (count === 1 ? '' : 's');
 
-// Each state has a colour, a shape and its word: nobody has to tell them by colour.
+// Each state has a colour, a shape and its word, so that colour is not needed to tell them apart.
 const SHAPES = {
   idle: 'M8 2a6 6 0 1 0 0 12a6 6 0 1 0 0-12zm0 2a4 4 0 1 1 0 8a4 4 0 1 1 0-8z',
   standby: 'M8 2a6 6 0 1 0 0 12a6 6 0 1 0 0-12zm0 2v8a4 4 0 1 1 0-8z',
@@ -78,7 +78,7 @@ const KINDS = {
 };
 export const kindOf = (state) => KINDS[state] ?? (state ? 'unknown' : 'unknown');
 
-// What a finding looks like; one of a farm that waits is its state's.
+// Returns the look of a finding; for a waiting farm it is that of its state.
 export function kindOfGravity(gravity, state = 'standby') {
   if (gravity === 'good') return 'running';
   if (gravity !== 'waiting') return gravity;
@@ -86,7 +86,7 @@ export function kindOfGravity(gravity, state = 'standby') {
   return kind === 'running' || kind === 'error' ? 'standby' : kind;
 }
 
-// Names in capitals break behind their underscores, and there alone.
+// Names in capitals break only after their underscores.
 export function setBreakable(element, text) {
   if (element.dataset.text === text) return;
   element.dataset.text = text;
@@ -94,7 +94,7 @@ export function setBreakable(element, text) {
   element.replaceChildren(...parts.flatMap((part, i) => (i === 0 ? [part] : [el('wbr'), part])));
 }
 
-// What a member looks like: running with a reason is not all well.
+// Returns the look of a member: running with a reason is a warning.
 export function memberKind(member) {
   const kind = kindOf(member.state);
   return kind === 'running' && member.reason ? 'warning' : kind;

@@ -262,12 +262,12 @@ TEST_CASE("without run control the header shows the lost connection and the age 
   browser.go(served.url());
   REQUIRE(browser.eventually(text_of("#link") + " === 'live'"));
   served.running.reset();
-  check_header(browser, nullptr, "no connection", "what stands here is of 22:13:34 UTC", "error");
+  check_header(browser, nullptr, "no connection", "the data are of 22:13:34 UTC", "error");
   CHECK_THAT(browser.value(text_of("#findings")), Catch::Matchers::ContainsSubstring("before: writer lost"));
   CHECK(browser.value("String(document.body.classList.contains('stale'))") == "true");
 }
 
-TEST_CASE("dead DCMs have no assignments, and an equation whose sides differ is not called ok") {
+TEST_CASE("dead DCMs have no assignments, and an equation with different sides is not called ok") {
   if (no_browser()) return;
   Served served(4, 3);
   Browser browser;

@@ -99,7 +99,7 @@ Expected<run_record::RecordPaths, std::string> prepare_folder(LoadedFarm& loaded
   return paths;
 }
 
-// Builds the account of a run whose supervisor gave none from its last status.
+// Builds the account of a run from its last status, if its supervisor gave none.
 v1::RunSummary account_of(const v1::FarmStatus& status, std::uint32_t run) {
   v1::RunSummary account;
   account.set_run(run);

@@ -59,7 +59,7 @@ TEST_CASE("a filter plugin that is not there is a problem of the farm file, at i
   CHECK_THAT(none.problems, ContainsSubstring("farm.yaml:3: filter.plugin: "));
 }
 
-TEST_CASE("a farm whose filter accepts its parameters is good") {
+TEST_CASE("a farm with a filter that accepts its parameters is good") {
   const Checked good = check_text("farm: small\nfilter: {plugin: prescale}\n");
   INFO(good.problems);
   CHECK(good.status == 0);

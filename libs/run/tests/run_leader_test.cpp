@@ -40,7 +40,7 @@ v1::Request asked(RunLeader& leader, TimeNs now) {
   return std::move(*request);
 }
 
-// Leads one step whose command is accepted and done at once.
+// Leads one step with a command that is accepted and done at once.
 void lead(RunLeader& leader, const std::string& command, const std::string& state, TimeNs now) {
   const v1::Request wish = asked(leader, now);
   REQUIRE(wish.command() == command);

@@ -40,7 +40,7 @@ std::string wrong_mode(int fd, const std::string& file, bool secret) {
   if (::fstat(fd, &about) != 0) return failed(file, "looked at");
   if (!S_ISREG(about.st_mode)) return file + ": is no file";
   if (about.st_uid != ::geteuid() && about.st_uid != 0)
-    return file + ": belongs to another user, who could change it: make it yours with chown";
+    return file + ": belongs to another user: change its owner with chown";
   // A service gets a secret that root owns through its group.
   const bool handed_out = about.st_uid == 0 && ::geteuid() != 0;
   const mode_t forbidden = handed_out ? kOthersAnything & ~kGroupRead : kOthersAnything;

@@ -103,7 +103,7 @@ TEST_CASE("a window of bytes set by hand fills the port, with every slice within
   CHECK(p99_over_serialisation(collector, 125e6) < 1.15);
 }
 
-TEST_CASE("two collectors behind one port share it, told of each other or not") {
+TEST_CASE("two DCMs behind one port share it, told of each other or not") {
   const bool told = GENERATE(true, false);
   CAPTURE(told);
   PortModel model({});

@@ -46,7 +46,7 @@ BarrelSettings random_settings(std::mt19937_64& random) {
 
 }  // namespace
 
-TEST_CASE("every byte is sent, cut, suppressed, left or waits, whatever connections and collectors do") {
+TEST_CASE("every byte is sent, cut, suppressed, left or waits, whatever connections and DCMs do") {
   const std::uint64_t seed = GENERATE(range(std::uint64_t{1}, std::uint64_t{61}));
   CAPTURE(seed);
   std::mt19937_64 random(seed);

@@ -21,7 +21,7 @@ BarrelSettings settings(std::uint32_t sources = 1, std::uint32_t collectors = 4)
   return settings;
 }
 
-// A readout whose connections take `bytes_per_ms` each.
+// A readout with connections that take `bytes_per_ms` each.
 struct Readout {
   explicit Readout(const BarrelSettings& settings)
       : barrel(settings), links(settings.collectors, {true, 0}) {}
@@ -76,7 +76,7 @@ TEST_CASE("readout i begins a slice i div k slots after its end") {
   }
 }
 
-TEST_CASE("of 16 readouts at most k send to one collector at a time where each fits its slot") {
+TEST_CASE("of 16 readouts at most k send to one DCM at a time if each slice fits its slot") {
   const std::uint32_t group = GENERATE(1U, 2U, 4U);
   constexpr std::uint32_t kReadouts = 16;
   // A cycle covers all delays.
@@ -101,7 +101,7 @@ TEST_CASE("of 16 readouts at most k send to one collector at a time where each f
   for (const auto& readout : readouts) CHECK(readout->barrel.counters().sent.fragments == 40);
 }
 
-TEST_CASE("under direct all slices go at once and to all collectors") {
+TEST_CASE("under direct all slices are sent at once and to all DCMs") {
   BarrelSettings own = settings();
   own.barrel = false;
   Readout model(own);
@@ -121,7 +121,7 @@ TEST_CASE("a slice that overruns its slot makes the next one wait under fall-beh
   CHECK(model.barrel.counters().behind == 1);
 }
 
-TEST_CASE("the rest of a slice goes behind the next slice for the same collector under requeue") {
+TEST_CASE("under requeue the rest of a slice is sent after the next slice for the same DCM") {
   Readout model(with(Overrun::requeue));
   model.add(0, {15'000});
   for (std::uint64_t slice = 1; slice < 6; ++slice) model.add(slice, {9'500});
@@ -177,7 +177,7 @@ TEST_CASE("in the middle of a burst a fragment is suppressed, and the word of it
   CHECK(model.barrel.counters().suppressed.bytes == 4 * 200);
 }
 
-TEST_CASE("a slice whose DCM is not connected is left to be requested, and delays no other") {
+TEST_CASE("a slice for a DCM without a connection is left to be requested, and delays no other") {
   Readout model(settings());
   model.links[0].up = false;
   model.add(0, {500});

@@ -31,7 +31,7 @@ struct Port {
     }
     return Advice::none;
   }
-  // A probe whose answers wait behind this many bytes.
+  // A probe with answers that wait behind this many bytes.
   void probe(double bytes) {
     foreign.begin_probe(now_ns);
     CHECK_FALSE(foreign.probes(now_ns - 1));

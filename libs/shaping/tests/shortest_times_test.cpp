@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::uint64_t kPiece = 17'000;
 
-// A readout whose uplink takes 40 ns a byte, 200 us away; `queue` bytes of others are before it, at 2 ns a
+// A readout 200 us away with an uplink of 40 ns a byte; `queue` bytes of others are before it, at 2 ns a
 // byte.
 DurationNs takes(std::uint64_t owed, std::uint64_t queue) {
   return 200 * kMicrosecond + static_cast<DurationNs>(40 * owed + 2 * queue);

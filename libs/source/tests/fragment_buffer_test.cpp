@@ -332,7 +332,7 @@ TEST_CASE("ids in any order work when they are said not to ascend", "[buffer]") 
   CHECK(f.sink.answers[0].reason == MissingReason::restarted);
 }
 
-TEST_CASE("slices whose ids collide in the index are all kept", "[buffer]") {
+TEST_CASE("slices with ids that collide in the index are all kept", "[buffer]") {
   Fixture f;
   constexpr std::uint64_t kStride = 1ULL << 40U;
   std::vector<Trigger> list;

@@ -1,5 +1,5 @@
-// Injected faults do not affect other fragments. In a buffer that is nearly always full, a fault kind whose
-// rate hits no fragment changes nothing, and delayed fragments count in the buffer's account.
+// Injected faults do not affect other fragments. In a buffer that is nearly always full, a fault kind with a
+// rate that hits no fragment changes nothing, and delayed fragments count in the buffer's account.
 #include "buffer_support.hpp"
 #include "weir_catch.hpp"
 #include <weir/source/injected_faults.hpp>

@@ -193,7 +193,7 @@ def read(data):
                 print(f'{one["line"]} {"sound" if one["sound"] else "fragments damaged"}')
                 for line in one['more']:
                     print(line)
-                # What a crash tore does not count.
+                # A torn record does not count.
                 if one['sound'] or state == 'damaged':
                     copies.append((one['id'], one['attempt'], one['epoch'], offset, False))
             elif kind in (BEGIN, END):

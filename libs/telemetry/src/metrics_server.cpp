@@ -61,7 +61,7 @@ std::string MetricsServer::Impl::text() const {
     own += fmt::format(",node=\"{}\",role=\"{}\",run=\"{}\"", escape_label(labels.node), labels.role,
                        labels.run);
     out += fmt::format(
-        "# HELP weir_report_age_seconds Time since the report that the numbers are of.\n"
+        "# HELP weir_report_age_seconds Time since the last report.\n"
         "# TYPE weir_report_age_seconds gauge\nweir_report_age_seconds{{{}}} {:.3f}\n",
         own, static_cast<double>(monotonic_now_ns() - taken_ns) / kSecond);
   }

@@ -161,10 +161,9 @@ std::string prometheus_text(const v1::Report& report, const MetricLabels& labels
   for (const auto& [key, value] : report.sums()) writer.add(From::sum, key, value.count());
   for (const v1::Histogram& histogram : report.histograms()) writer.add(histogram);
   const MetricLabels& l = labels;
-  writer.announce("weir_node_state", Kind::gauge, "1 for the state that the process says.").samples +=
-      fmt::format("weir_node_state{{farm=\"{}\",node=\"{}\",role=\"{}\",run=\"{}\",state=\"{}\"}} 1\n",
-                  escape_label(l.farm), escape_label(l.node), escape_label(l.role), l.run,
-                  known_state(report.state()));
+  writer.announce("weir_node_state", Kind::gauge, "1 for the process' state.").samples += fmt::format(
+      "weir_node_state{{farm=\"{}\",node=\"{}\",role=\"{}\",run=\"{}\",state=\"{}\"}} 1\n",
+      escape_label(l.farm), escape_label(l.node), escape_label(l.role), l.run, known_state(report.state()));
   return writer.text();
 }
 

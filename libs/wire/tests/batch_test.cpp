@@ -172,7 +172,7 @@ TEST_CASE("a request cut short anywhere is refused, and one with a byte more") {
   check_refused(longer);
 }
 
-TEST_CASE("a request whose counts contradict its length is refused") {
+TEST_CASE("a request with counts that contradict its length is refused") {
   for (const std::uint32_t sets : {0U, 1U, 3U, 1025U, UINT32_MAX}) {
     auto payload = good_request();
     store_le(payload.data(), sets);

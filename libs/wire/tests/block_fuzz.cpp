@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-// The input has two bytes with the number of rows, and a payload whose rows get a correct checksum. An
+// The input has two bytes with the number of rows, and a payload with rows that get a correct checksum. An
 // accepted block must equal its own encoding, except for the padding between the payloads.
 namespace {
 

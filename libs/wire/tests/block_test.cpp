@@ -122,7 +122,7 @@ TEST_CASE("a block takes fragments as long as there is room, and no long ones") 
   CHECK(writer.takes(kBlockFragmentMax));
 }
 
-TEST_CASE("a block whose rows were altered on the way is refused by their checksum") {
+TEST_CASE("a block with rows altered in transit is refused by their checksum") {
   const auto whole = frame_of(parts());
   for (std::size_t at = 0; at < 4 * kBlockRowBytes; ++at) {
     auto frame = whole;

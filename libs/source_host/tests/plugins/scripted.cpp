@@ -1,5 +1,5 @@
-// A source whose action for an announced slice is chosen by the slice's number, so that a test can script the
-// calls to the host.
+// A source that chooses its action for an announced slice by the slice's number, so that a test can script
+// the calls to the host.
 #include <weir/source.hpp>
 
 #include <array>

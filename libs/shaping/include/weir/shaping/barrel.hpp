@@ -157,7 +157,7 @@ class Barrel {
   std::unordered_map<SliceId, Parcel> parcels_;
   std::deque<SliceId> over_;             // oldest first
   std::deque<SliceId> waiting_;          // `barrel`: by due time
-  std::vector<std::deque<SliceId>> to_;  // `direct`: by collector
+  std::vector<std::deque<SliceId>> to_;  // `direct`: by DCM
   std::deque<SliceId> rests_;            // oldest first
   std::optional<SliceId> current_;
   bool current_is_rest_ = false;
