@@ -78,7 +78,8 @@ class Blanker {
       enter(Part::kRawString, open + 1 - at_);
     } else if (here("\"")) {
       enter(Part::kString, 1);
-    } else if (here("'") && (at_ == 0 || !is_word(code_[at_ - 1]))) {  // otherwise it separates the digits of a number
+    } else if (here("'") &&
+               (at_ == 0 || !is_word(code_[at_ - 1]))) {  // otherwise it separates the digits of a number
       enter(Part::kCharacter, 1);
     } else {
       ++at_;

@@ -1,5 +1,5 @@
-// Preloaded into a process: counts the bytes that it allocates and copies through the C library, and writes both to a
-// file when it ends. Misses copies that the compiler turns into moves.
+// Preloaded into a process: counts the bytes that it allocates and copies through the C library, and writes
+// both to a file when it ends. Misses copies that the compiler turns into moves.
 #include <atomic>
 #include <cstddef>
 #include <cstdint>

@@ -259,7 +259,8 @@ void World::send_to_dcm(std::uint8_t dcm) {
   if (!answers.empty()) link.to_connector.send(std::move(answers));
 }
 
-// Readouts receive fates immediately: the sooner they clear, the harder for an attempt that still needs their data.
+// Readouts receive fates immediately: the sooner they clear, the harder for an attempt that still needs their
+// data.
 void World::note_fates() {
   for (const Cleared& cleared : farm_.actions.cleared) {
     Fate& fate = farm_.fates[cleared.slice.value];

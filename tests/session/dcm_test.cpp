@@ -250,7 +250,8 @@ TEST_CASE("a slice that is confirmed to a writer that the farm does not have is 
   CHECK(dcm.farm().node("dcm-0").broken_invariant() == "");
 }
 
-// A DCM that has its end order still counts its writer's confirmations, and counts unconfirmed slices as such.
+// A DCM that has its end order still counts its writer's confirmations, and counts unconfirmed slices as
+// such.
 TEST_CASE("a DCM that was told to end and loses its supervisor accounts for what its writer has yet to say") {
   const bool says = GENERATE(true, false);
   CAPTURE(says);

@@ -1,5 +1,5 @@
-// Tests of a supervisor whose journal is full: it reports only facts that survive its process. Nodes and trigger client
-// are scripted.
+// Tests of a supervisor whose journal is full: it reports only facts that survive its process. Nodes and
+// trigger client are scripted.
 #include "memory_farm.hpp"
 #include "raw_peer.hpp"
 #include "weir_catch.hpp"
@@ -210,7 +210,8 @@ TEST_CASE("DCMs are told which slices a readout has no part in when the journal 
   CHECK(farm.dcm->absences == 1);
 }
 
-// The same process over a new connection, then its successor, with the same supervisor and with a restarted one.
+// The same process over a new connection, then its successor, with the same supervisor and with a restarted
+// one.
 TEST_CASE("a process that was told to end is told so again when it comes back, and its next one takes part") {
   const bool another_supervisor = GENERATE(false, true);
   CAPTURE(another_supervisor);

@@ -9,8 +9,7 @@ namespace weir::session_test {
 namespace {
 
 constexpr std::uint16_t kImpostorPort = 30'000;
-constexpr int kTurnsToEnd =
-    80'000;  // in ms: the time to drain, and the time for a lost writer with copies
+constexpr int kTurnsToEnd = 80'000;  // in ms: the time to drain, and the time for a lost writer with copies
 constexpr int kTurnsToStore = 3000;
 constexpr std::size_t kOthersMax = 6;
 

@@ -1,5 +1,5 @@
-// weir-session: runs conversations of the real nodes with a peer that sends arbitrary messages, from seeds. See
-// README.md.
+// weir-session: runs conversations of the real nodes with a peer that sends arbitrary messages, from seeds.
+// See README.md.
 #include "search.hpp"
 
 #include <CLI/CLI.hpp>

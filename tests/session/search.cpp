@@ -23,8 +23,8 @@ constexpr int kSecondsMax = 120;  // CPU seconds per conversation; more means an
 using Clock = std::chrono::steady_clock;
 using Count = unsigned long long;
 
-// Memory through which the processes that run conversations report to the parent. Turns go seed by seed, and role by
-// role.
+// Memory through which the processes that run conversations report to the parent. Turns go seed by seed, and
+// role by role.
 struct Shared {
   std::atomic<std::uint64_t> next{0};
   std::atomic<std::uint64_t> failures{0};

@@ -1,5 +1,5 @@
-// Tests the rates that `adaptive` reaches on named networks, none of which it was tuned for. The search's seeds cover
-// more.
+// Tests the rates that `adaptive` reaches on named networks, none of which it was tuned for. The search's
+// seeds cover more.
 #include "cases.hpp"
 #include "judge.hpp"
 #include "model.hpp"

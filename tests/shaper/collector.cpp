@@ -72,7 +72,8 @@ void Collector::refresh(std::uint32_t readout) {
   choice_.set(readout, {oldest, flow.owed, target > part.asked ? target - part.asked : 0});
 }
 
-// Requests a fragment of up to two pieces whole, a larger one in pieces; the last piece may be half a piece longer.
+// Requests a fragment of up to two pieces whole, a larger one in pieces; the last piece may be half a piece
+// longer.
 Collector::Cut Collector::cut(const Slice& slice, std::uint32_t readout) const {
   const Part& part = slice.parts[readout];
   const std::uint64_t most = shaper_->piece_bytes();

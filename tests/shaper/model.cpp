@@ -8,8 +8,9 @@
 namespace weir::shaper_model {
 namespace {
 
-constexpr DurationNs kTick = 5 * kMillisecond;          // a node's loop turns
-constexpr DurationNs kShareEvery = 200 * kMillisecond;  // interval at which the supervisor announces the DCMs that share a port
+constexpr DurationNs kTick = 5 * kMillisecond;  // a node's loop turns
+constexpr DurationNs kShareEvery =
+    200 * kMillisecond;  // interval at which the supervisor announces the DCMs that share a port
 constexpr DurationNs kStartMin = 50 * kMillisecond;
 constexpr int kTraceLines = 100;
 constexpr std::size_t kAnswersInPass = 64;

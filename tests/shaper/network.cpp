@@ -73,7 +73,7 @@ using Load = std::vector<double>;  // indexed by link
 
 struct Links {
   std::vector<double> rates;  // payload bytes per second
-  std::vector<Load> loads;  // indexed by DCM
+  std::vector<Load> loads;    // indexed by DCM
 };
 
 Links links_of(const Network& network, TimeNs at_ns) {

@@ -184,7 +184,8 @@ void TcpSender::end_probe(const Acknowledgement& ack, bool told_nothing) {
   probe_until_ = kNoSegment;
 }
 
-// RACK (RFC 8985): a segment is lost if it was sent before one that has arrived and the reordering window has passed.
+// RACK (RFC 8985): a segment is lost if it was sent before one that has arrived and the reordering window has
+// passed.
 void TcpSender::find_lost(TimeNs now_ns) {
   reorder_at_ns_ = 0;
   if (rack_order_ == 0 || (there_ == 0 && again_ == 0)) return;

@@ -48,8 +48,8 @@ bool RunCheck::a_readout_was_cut_off() const {
   });
 }
 
-// Counts the times at which a DCM could be taken for dead or stalled while its filter was processing a suspect: then
-// exactly that slice is blamed.
+// Counts the times at which a DCM could be taken for dead or stalled while its filter was processing a
+// suspect: then exactly that slice is blamed.
 std::uint64_t RunCheck::dcms_disturbed() const {
   std::uint64_t often = 0;
   for (const Fault& fault : scenario_.faults) {
@@ -62,9 +62,10 @@ std::uint64_t RunCheck::dcms_disturbed() const {
   return often;
 }
 
-// True if in the whole run no fault hit the readouts except between them and other DCMs, no fault hit this DCM, and it
-// lived. A filter can end its DCM without a fault of the scenario: while the DCMs that reach a readout are dead, one
-// that a partition separates from it may be the only live DCM, and then none reaches it.
+// True if in the whole run no fault hit the readouts except between them and other DCMs, no fault hit this
+// DCM, and it lived. A filter can end its DCM without a fault of the scenario: while the DCMs that reach a
+// readout are dead, one that a partition separates from it may be the only live DCM, and then none reaches
+// it.
 bool RunCheck::a_dcm_reached_all() const {
   const auto is = [](const std::string& name, const char* role) { return name.starts_with(role); };
   const auto& faults = scenario_.faults;
@@ -239,8 +240,9 @@ void RunCheck::check_files() {
   if (source_down_ > 0 && scenario_.grace_ns >= slow_ns && a_dcm_reached_all())
     fail(std::to_string(source_down_) +
          " fragment(s) marked source_down, which a DCM has reached all the time");
-  // Pushed fragments arrive before memory is reserved, and slices between two steps hold some. A DCM that releases
-  // slices by id keeps whole ones until lower ids are released: external ids may arrive in any order.
+  // Pushed fragments arrive before memory is reserved, and slices between two steps hold some. A DCM that
+  // releases slices by id keeps whole ones until lower ids are released: external ids may arrive in any
+  // order.
   const bool keeps_whole =
       scenario_.ids != IdOrder::of_the_farm && scenario_.farm.find("order: id") != std::string::npos;
   if (scenario_.many_sources && !scenario_.push && !scenario_.two_step && !keeps_whole && no_buffer_ > 0)

@@ -52,8 +52,8 @@ std::string filter_yaml(Scenario& scenario, Random& random) {
   return "{plugin: stumbles, parameters: {dies_every: " + std::to_string(scenario.killers) + "}}";
 }
 
-// Uses a separate generator, as filter_yaml(): three farms in ten run filters in workers. Two tries of a slice fit into
-// its lease.
+// Uses a separate generator, as filter_yaml(): three farms in ten run filters in workers. Two tries of a
+// slice fit into its lease.
 std::string isolated(const std::string& filter, Scenario& scenario, std::int64_t lease_ms) {
   constexpr std::uint64_t kTag = 0x776f726b;
   constexpr std::int64_t kShare = 6;
@@ -89,8 +89,8 @@ struct ManySources {
   std::int64_t dcm_bytes = 0;
 };
 
-// Uses a separate generator, as filter_yaml(): one farm in ten injects faults at rates that hit no fragment. Such a
-// farm has to do as well as one without.
+// Uses a separate generator, as filter_yaml(): one farm in ten injects faults at rates that hit no fragment.
+// Such a farm has to do as well as one without.
 std::string harmless_faults(const Scenario& scenario) {
   constexpr std::uint64_t kTag = 0x6661756c;
   Random own(scenario.seed ^ kTag);
@@ -452,8 +452,8 @@ void set_weight(std::string_view text, ScenarioLimits& limits) {
                            "': want normal, hard or KIND=WEIGHT (0 to 1000), KIND one of " + kinds);
 }
 
-// Any two nodes, or a DCM and all readouts; in both directions or one. Nodes that exchange no messages are not
-// disturbed.
+// Any two nodes, or a DCM and all readouts; in both directions or one. Nodes that exchange no messages are
+// not disturbed.
 void add_partitions(Scenario& scenario, Random& random) {
   std::vector<std::string> nodes{"supervisor"};
   const auto add = [&](const char* role, std::uint32_t count) {

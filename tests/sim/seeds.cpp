@@ -41,7 +41,7 @@ struct Shared {
   std::atomic<std::uint64_t> steps{0};
   std::atomic<std::uint64_t> simulated_ms{0};
   std::atomic<std::uint64_t> at[kJobsMax];  // the seed that each works on
-  std::uint64_t earlier_done = 0;  // done by the runs that this one continues
+  std::uint64_t earlier_done = 0;           // done by the runs that this one continues
   std::uint64_t earlier_failed = 0;
   std::atomic<bool> writing{false};  // where it has got to
 };

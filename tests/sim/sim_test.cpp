@@ -32,10 +32,10 @@ TEST_CASE("the same seed gives the same run, another seed another") {
   }
 }
 
-// Seeds of: readouts that had not received the run's begin (30, 1683); a pushed slice whose assignment was lost (444),
-// and one whose rest was never requested (301390); an account that no client took (11314); a writer's last message that
-// a DCM missed (401563). With external ids: a request of an overtaken attempt that was never answered (241); memory for
-// the oldest slice, given to each of several with descending ids (464).
+// Seeds of: readouts that had not received the run's begin (30, 1683); a pushed slice whose assignment was
+// lost (444), and one whose rest was never requested (301390); an account that no client took (11314); a
+// writer's last message that a DCM missed (401563). With external ids: a request of an overtaken attempt that
+// was never answered (241); memory for the oldest slice, given to each of several with descending ids (464).
 TEST_CASE("seeds that once found a bug find none") {
   for (const std::uint64_t seed : {30U, 241U, 444U, 464U, 1683U, 11314U, 301390U, 401563U}) {
     CAPTURE(seed);
@@ -43,10 +43,10 @@ TEST_CASE("seeds that once found a bug find none") {
   }
 }
 
-// With the default rates. A writer that was absent at the end had dead copies (90001764, 90008456, 90008773, 90028825);
-// copies that a full disk took when the run was over (90002651, 90025492); a DCM whose last messages counted twice
-// after the supervisor's restart (90021028); copies on a lost writer that the supervisor's restart gave up (90010480,
-// 90011127); unused grants that were never returned (90010127).
+// With the default rates. A writer that was absent at the end had dead copies (90001764, 90008456, 90008773,
+// 90028825); copies that a full disk took when the run was over (90002651, 90025492); a DCM whose last
+// messages counted twice after the supervisor's restart (90021028); copies on a lost writer that the
+// supervisor's restart gave up (90010480, 90011127); unused grants that were never returned (90010127).
 TEST_CASE("seeds in which copies, accounts or grants were left over leave none") {
   for (const std::uint64_t seed : {90001764U, 90002651U, 90008456U, 90008773U, 90010127U, 90010480U,
                                    90011127U, 90021028U, 90025492U, 90028825U}) {
@@ -55,14 +55,15 @@ TEST_CASE("seeds in which copies, accounts or grants were left over leave none")
   }
 }
 
-// The only DCM dies with 40 slices. They were reassigned one at a time, and newer slices beside them; these waited for
-// readouts that had no room before the older ones were built, and held the DCM's memory and window meanwhile.
+// The only DCM dies with 40 slices. They were reassigned one at a time, and newer slices beside them; these
+// waited for readouts that had no room before the older ones were built, and held the DCM's memory and window
+// meanwhile.
 TEST_CASE("after a DCM's death no newer slice has what an older one needs") {
   CHECK(run_scenario(make_scenario(830189827), false).problem == "");
 }
 
-// One of two DCMs receives its end order at 0.592 s, and its connection to the supervisor breaks: before it has
-// received the order, or a writer's last message, or while it gives its account (720156247). Or it dies.
+// One of two DCMs receives its end order at 0.592 s, and its connection to the supervisor breaks: before it
+// has received the order, or a writer's last message, or while it gives its account (720156247). Or it dies.
 TEST_CASE("a DCM that is let go may lose its connection or die at any moment, and the ledger balances") {
   const bool dies = GENERATE(false, true);
   CAPTURE(dies);
@@ -81,8 +82,8 @@ TEST_CASE("a DCM that is let go may lose its connection or die at any moment, an
   }
 }
 
-// Two DCMs die of their filter while a partition separates the third from the readout: no DCM reaches it, and its
-// fragments are missing.
+// Two DCMs die of their filter while a partition separates the third from the readout: no DCM reaches it, and
+// its fragments are missing.
 TEST_CASE("while the DCMs that reach a readout are dead of their filter it is reached by none") {
   const sim::Outcome outcome = run_scenario(make_scenario(720143106), false);
   CHECK(outcome.problem == "");
@@ -99,8 +100,8 @@ TEST_CASE("a lease that is short for the farm's lines sends no slice from DCM to
   CHECK(outcome.ended_ns < 60 * kSecond);
 }
 
-// A filter that ends its process, and readouts with small buffers. When the slices of the last death were served first,
-// readouts often had no room to make them before older ones were settled: the run took 64 s.
+// A filter that ends its process, and readouts with small buffers. When the slices of the last death were
+// served first, readouts often had no room to make them before older ones were settled: the run took 64 s.
 TEST_CASE("the oldest slice goes first after a death") {
   Scenario scenario = make_scenario(400033254);
   scenario.faults.clear();
@@ -110,8 +111,9 @@ TEST_CASE("the oldest slice goes first after a death") {
   CHECK(outcome.ended_ns < 40 * kSecond);
 }
 
-// A node drains and is added again 27 ms later; its supervisor dies in between. When the next supervisor did not know
-// which nodes had their end orders, such a process reconnected, took part, and ended: slices waited for it (860029159).
+// A node drains and is added again 27 ms later; its supervisor dies in between. When the next supervisor did
+// not know which nodes had their end orders, such a process reconnected, took part, and ended: slices waited
+// for it (860029159).
 TEST_CASE("a process that was told to end holds nothing up, whenever the supervisor dies") {
   const std::uint64_t seed = GENERATE(860029159U, 8U, 10U);
   Scenario scenario = make_scenario(seed);

@@ -8,8 +8,8 @@ namespace {
 constexpr DurationNs kRetry = 20 * kMillisecond;
 constexpr std::uint32_t kAgainPermille = 200;
 constexpr std::size_t kUnansweredMax = 50;
-// Sparse ids: the upper bits count spills, the lower ones events. They share no common factor, because filters of
-// scenarios decide by remainders.
+// Sparse ids: the upper bits count spills, the lower ones events. They share no common factor, because
+// filters of scenarios decide by remainders.
 constexpr std::uint64_t kSparse = 65'537;
 
 }  // namespace

@@ -1,6 +1,6 @@
-// Replaces libFuzzer in builds without it: feeds LLVMFuzzerTestOneInput with every file of the corpus and with
-// mutations of each, the same ones on every machine. A crash, a sanitizer's report or an exception is the failure; its
-// input is left in the working directory as fuzz_crash_input.
+// Replaces libFuzzer in builds without it: feeds LLVMFuzzerTestOneInput with every file of the corpus and
+// with mutations of each, the same ones on every machine. A crash, a sanitizer's report or an exception is
+// the failure; its input is left in the working directory as fuzz_crash_input.
 #include <algorithm>
 #include <csignal>
 #include <cstddef>

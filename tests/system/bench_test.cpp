@@ -1,4 +1,5 @@
-// `weir bench incast` with one short point: measured and written to a file. Needs root; without it ctest shows SKIPPED.
+// `weir bench incast` with one short point: measured and written to a file. Needs root; without it ctest
+// shows SKIPPED.
 #include "needs_root.hpp"
 #include "process.hpp"
 #include "weir_catch.hpp"

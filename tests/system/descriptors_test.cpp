@@ -15,8 +15,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Descriptors beyond the first three that a child would inherit, except those that the process inherited from this
-// test.
+// Descriptors beyond the first three that a child would inherit, except those that the process inherited from
+// this test.
 std::vector<std::string> inheritable(pid_t pid) {
   std::set<std::string> own;
   std::error_code gone;

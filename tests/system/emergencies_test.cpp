@@ -1,5 +1,5 @@
-// Tests of the health messages of real farms in emergencies: `weir ctl status`, the page and `weir top` use the same
-// words.
+// Tests of the health messages of real farms in emergencies: `weir ctl status`, the page and `weir top` use
+// the same words.
 #include "controlled_farm.hpp"
 #include "small_disk.hpp"
 #include "weir_catch.hpp"

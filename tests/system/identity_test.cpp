@@ -1,5 +1,5 @@
-// Tests that a record identifies the farm, the plugins and the recordings of a run by checksum, as its processes report
-// them, and that processes with other files are rejected.
+// Tests that a record identifies the farm, the plugins and the recordings of a run by checksum, as its
+// processes report them, and that processes with other files are rejected.
 #include "controlled_farm.hpp"
 #include "farm_run.hpp"
 #include "weir_catch.hpp"

@@ -1,5 +1,5 @@
-// Tests of labs with disturbances: busy, slow, paused, lossy and changing hosts; all of it is undone at the end. Needs
-// root; without it ctest shows SKIPPED.
+// Tests of labs with disturbances: busy, slow, paused, lossy and changing hosts; all of it is undone at the
+// end. Needs root; without it ctest shows SKIPPED.
 #include "farm_run.hpp"
 #include "needs_root.hpp"
 #include "weir_catch.hpp"

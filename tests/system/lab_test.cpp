@@ -117,7 +117,8 @@ TEST_CASE("a farm in a star fills its DCM's port as far as theory lets it, and n
   CHECK(end.summary.text("lab.name") == "star-8");
   CHECK(end.summary.count("lab.hosts") == 9);
   const json::object& port = port_of(end, "switch>h8");
-  // The port's byte count is at least the payload's size on the wire, and little more: headers and acknowledgements.
+  // The port's byte count is at least the payload's size on the wire, and little more: headers and
+  // acknowledgements.
   const double payload_on_wire = 250.0 * 8 * 16384 * kFrameBytes / kPayloadBytes;
   CHECK(number(port, "bytes") > payload_on_wire);
   CHECK(number(port, "bytes") < 1.05 * payload_on_wire);

@@ -151,7 +151,8 @@ TEST_CASE(
       folder.write("ports.yaml", std::string("farm: ports\ntrigger: {mode: rate, rate_hz: 200}\n"
                                              "filter: {plugin: accept-all}\n") +
                                      kSmall);
-  // The system finds a free port, which another process may take before the farm does; hence several attempts.
+  // The system finds a free port, which another process may take before the farm does; hence several
+  // attempts.
   for (int attempt = 0; attempt < 5; ++attempt) {
     const TemporaryFolder outer;
     const auto base = static_cast<unsigned>(20000 + (::getpid() * 7 + attempt * 101) % 9000);

@@ -1,6 +1,6 @@
-// Tests of loads that stop other event builders: a source far slower than the others, one that dies with an empty
-// queue, more data than the disk takes, sources too fast for slow filters. Memory must stay bounded, losses must be
-// marked and counted, and the run must continue.
+// Tests of loads that stop other event builders: a source far slower than the others, one that dies with an
+// empty queue, more data than the disk takes, sources too fast for slow filters. Memory must stay bounded,
+// losses must be marked and counted, and the run must continue.
 #include "farm_run.hpp"
 #include "small_disk.hpp"
 #include "stored_run.hpp"
@@ -18,8 +18,8 @@ using namespace weir::system_test;
 using test::kMebi;
 using test::SmallDisk;
 
-// Memory besides the buffers that the farm file bounds: program, libraries, tables, connections. An idle process has 10
-// to 14 MiB.
+// Memory besides the buffers that the farm file bounds: program, libraries, tables, connections. An idle
+// process has 10 to 14 MiB.
 constexpr std::uint64_t kProcessBytes = 32 * kMebi;
 
 struct Bounds {

@@ -1,5 +1,5 @@
-// Tests of links that fail under real processes in a virtual network, also at random (WEIR_SOAK_PARTITIONS, 5 cuts;
-// WEIR_SOAK_SEED). Needs root; without it ctest shows SKIPPED.
+// Tests of links that fail under real processes in a virtual network, also at random (WEIR_SOAK_PARTITIONS, 5
+// cuts; WEIR_SOAK_SEED). Needs root; without it ctest shows SKIPPED.
 #include "lab_lines.hpp"
 #include "needs_root.hpp"
 #include "soak.hpp"
@@ -19,8 +19,8 @@ namespace {
 using namespace weir;
 using namespace weir::system_test;
 
-// Four readouts on h0 to h3, DCMs on h4 and h5; the writer is outside the network. Slices are triggered as fast as the
-// farm has room.
+// Four readouts on h0 to h3, DCMs on h4 and h5; the writer is outside the network. Slices are triggered as
+// fast as the farm has room.
 std::vector<std::string> as_fast_as_there_is_room() {
   return {"--lab", config_file("lab/star-8.yaml"), "--duration", "60", "--set", "dcm.credits=32"};
 }
@@ -82,7 +82,8 @@ constexpr const char* kLab =
 constexpr const char* kNodes[] = {"readout-0", "readout-1", "readout-2", "readout-3", "dcm-0",
                                   "dcm-1",     "dcm-2",     "writer-0",  "writer-1",  "supervisor"};
 
-// Cuts the link between two nodes, in one or both directions, or a host's data network. The supervisor has no host.
+// Cuts the link between two nodes, in one or both directions, or a host's data network. The supervisor has no
+// host.
 void cut_at_random(std::vector<std::unique_ptr<LabLines>>& lines, Random& random) {
   LabLines& one = *lines[random.below(lines.size() - 1)];
   const std::size_t directions = 1 + random.below(3);

@@ -71,7 +71,8 @@ TEST_CASE(
   CHECK(std::filesystem::exists(farm.out() + "/run-000003-end.json"));
 }
 
-// A DCM that is restarted in the run, and whose filter refuses every run until `mend`: its state is error until then.
+// A DCM that is restarted in the run, and whose filter refuses every run until `mend`: its state is error
+// until then.
 struct BrokenDcm {
   explicit BrokenDcm(const std::string& rule)
       : farm(folder,

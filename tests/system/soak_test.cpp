@@ -1,6 +1,7 @@
-// Kills or stops processes of a farm at random moments: while it runs (WEIR_SOAK_FAULTS, 16), and while it drains
-// (WEIR_SOAK_ENDINGS, 2); disks fill up and writers die on them (WEIR_SOAK_DISKS, 3); filters crash, hang and lie
-// (WEIR_SOAK_FILTERED, 1000 slices). WEIR_SOAK_SEED (1) and WEIR_SOAK_STILL_S (2) apply to all of them.
+// Kills or stops processes of a farm at random moments: while it runs (WEIR_SOAK_FAULTS, 16), and while it
+// drains (WEIR_SOAK_ENDINGS, 2); disks fill up and writers die on them (WEIR_SOAK_DISKS, 3); filters crash,
+// hang and lie (WEIR_SOAK_FILTERED, 1000 slices). WEIR_SOAK_SEED (1) and WEIR_SOAK_STILL_S (2) apply to all
+// of them.
 #include "soak.hpp"
 
 #include "plugins/misbehaviour.hpp"
@@ -18,8 +19,8 @@ using test::SmallDisk;
 constexpr int kFaultsARun = 20;
 constexpr int kFillsARun = 5;
 
-// `fast`: as many slices as the farm has room for, stored without their raw data; otherwise 2000 a second with all
-// data.
+// `fast`: as many slices as the farm has room for, stored without their raw data; otherwise 2000 a second
+// with all data.
 std::string farm_text(bool fast) {
   return std::string("farm: soak\n") +
          "run: {restart: on-failure, restarts_max: 100000, drain_timeout_s: 40}\n"

@@ -1,5 +1,6 @@
-// Tests of `weir ctl stop` and `weir ctl off` in an overloaded farm, or while processes fail: each ends within its
-// bound, the run has its entry and its end record, the exit status is the run's, and the next run begins.
+// Tests of `weir ctl stop` and `weir ctl off` in an overloaded farm, or while processes fail: each ends
+// within its bound, the run has its entry and its end record, the exit status is the run's, and the next run
+// begins.
 #include "kept_farm.hpp"
 #include "small_disk.hpp"
 #include "weir_catch.hpp"
@@ -29,7 +30,7 @@ constexpr double kSlackS = 20;  // for a busy machine
 constexpr double kBoundS = kStopS + 2 * kOrderS + kSlackS;
 
 constexpr int kFine = 0;
-constexpr int kBad = 1;  // status of a missing or unbalanced account
+constexpr int kBad = 1;       // status of a missing or unbalanced account
 constexpr int kCutShort = 4;  // slices in flight were discarded
 
 struct State {
@@ -39,7 +40,7 @@ struct State {
   std::function<void(const KeptFarm&, const TemporaryFolder&)> spoil = {};
   std::function<void(const KeptFarm&, const TemporaryFolder&)> mend = {};
   std::size_t disk_mib = 0;  // size of the output folder; 0: the machine's disk
-  bool accounted = true;  // whether the supervisor wrote an account
+  bool accounted = true;     // whether the supervisor wrote an account
 };
 
 // Why a case failed; empty if it passed.

@@ -260,7 +260,8 @@ TEST_CASE("more silent clients than a port takes are turned away and the run goe
 
 namespace {
 
-// The traffic that a stranger can capture: a present node's hello, as its process sent it, and messages of its kind.
+// The traffic that a stranger can capture: a present node's hello, as its process sent it, and messages of
+// its kind.
 struct Recording {
   std::vector<std::byte> hello;
   std::vector<std::vector<std::byte>> messages;

@@ -52,7 +52,8 @@ Outcome read_back(const TemporaryFolder& folder, std::uint64_t every, const std:
   return outcome;
 }
 
-// Checks that every slice is stored with the bytes that its sources made, and that exactly the bad ones are poison.
+// Checks that every slice is stored with the bytes that its sources made, and that exactly the bad ones are
+// poison.
 void check_costs_its_slices(const std::string& what, const std::string& word) {
   const TemporaryFolder folder;
   const FarmEnd end = run_unruly(folder, what, kEvery);

@@ -5,8 +5,8 @@
 namespace weir::assignment {
 namespace {
 
-// True if the copy of the last confirmation arrived late and no other was confirmed since: its DCM died after sending
-// it, or its writer died and reconnected.
+// True if the copy of the last confirmation arrived late and no other was confirmed since: its DCM died after
+// sending it, or its writer died and reconnected.
 bool wants_copy(const SliceEntry& entry, NodeIndex writer, const StoredAck& ack) {
   if (entry.copy_writer != writer || entry.copy_attempt != ack.attempt || entry.epoch != ack.epoch)
     return false;

@@ -87,7 +87,8 @@ void ReachBoard::look_at_readouts(TimeNs now) {
   }
 }
 
-// A readout that only this DCM cannot reach is the DCM's loss; one that no DCM reaches is the readout's fault.
+// A readout that only this DCM cannot reach is the DCM's loss; one that no DCM reaches is the readout's
+// fault.
 void ReachBoard::believe(Dcm& dcm, TimeNs now) {
   for (Loss& loss : dcm.readouts) {
     const Readout& readout = readouts_[loss.node.value];

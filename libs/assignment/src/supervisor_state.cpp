@@ -111,8 +111,7 @@ std::string_view SupervisorMachine::broken_invariant() {
     const NodeIndex dcm(static_cast<std::uint16_t>(i));
     const DcmView& view = dcms_.views()[i];
     credits_free += view.credits_free;
-    if (view.live && view.closed == takes_slices(dcm))
-      return "a DCM's hold does not agree with its reach";
+    if (view.live && view.closed == takes_slices(dcm)) return "a DCM's hold does not agree with its reach";
     if (dcms_.assigned(dcm) != assigned[i]) return "a DCM's count of leases does not match the slices";
     if (view.live &&
         view.credits != view.credits_free + dcms_.kept(dcm) + dcms_.assigned(dcm) + dcms_.revoked(dcm)) {

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view kBlanks = " \t\r";
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // some editors begin UTF-8 text with it
-constexpr std::size_t kEchoMax = 40;  // longest field that an error quotes
+constexpr std::size_t kEchoMax = 40;                         // longest field that an error quotes
 
 std::string_view take_field(std::string_view& line) {
   const std::size_t begin = line.find_first_not_of(kBlanks);

@@ -7,8 +7,8 @@
 #include <optional>
 #include <vector>
 
-// The input is a sequence of events at a supervisor, 12 bytes each: event, node, a verdict or a flag, an attempt, a
-// slice, an epoch or a time. The invariants must hold for any input from peers.
+// The input is a sequence of events at a supervisor, 12 bytes each: event, node, a verdict or a flag, an
+// attempt, a slice, an epoch or a time. The invariants must hold for any input from peers.
 namespace {
 
 using namespace weir;

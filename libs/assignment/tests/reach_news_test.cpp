@@ -69,7 +69,9 @@ TEST_CASE("slices that a DCM gave back at an earlier cut are not reported again"
   CHECK(setup.news.take(kDcm, setup.board).at(0).slices == 0);
 }
 
-TEST_CASE("the readouts that the best connected DCM marks are reported when they increase, not when they decrease") {
+TEST_CASE(
+    "the readouts that the best connected DCM marks are reported when they increase, not when they "
+    "decrease") {
   Setup setup;
   setup.say(kDcm, {NodeIndex(0)});
   setup.say(kOther, {NodeIndex(1)});

@@ -300,7 +300,7 @@ TEST_CASE(
   farm.join_dcm(0, 2);
   REQUIRE(farm.pass().dcms[0].assign.size() == 2);  // both suspects
   farm.advance(kSecond);
-  CHECK(farm.pass().touched.empty());  // both leases are over, and there is no other DCM
+  CHECK(farm.pass().touched.empty());     // both leases are over, and there is no other DCM
   farm.decide(0, 0, 1, Verdict::accept);  // too late
   const Actions late = farm.pass();
   CHECK(only_confirmation(late, 0).answer == Answer::refused);

@@ -21,8 +21,9 @@ class Dice {
   std::uint64_t state_;
 };
 
-// A farm whose nodes behave at random: they die, restart, stall, answer late, twice or never, and lose messages that
-// were in flight when a connection ended; and run control pauses the run, removes nodes and adds them again.
+// A farm whose nodes behave at random: they die, restart, stall, answer late, twice or never, and lose
+// messages that were in flight when a connection ended; and run control pauses the run, removes nodes and
+// adds them again.
 class RandomFarm {
  public:
   static constexpr std::uint16_t kDcms = 3;
@@ -126,8 +127,8 @@ class RandomFarm {
       machine_->readout_joined(NodeIndex(i), Incarnation(1), now_.mono);
   }
 
-  // The supervisor's process dies and another resumes from the journal, which contains everything that was announced.
-  // DCMs drop their slices; writers repeat the copies on disk that they do not know to be settled.
+  // The supervisor's process dies and another resumes from the journal, which contains everything that was
+  // announced. DCMs drop their slices; writers repeat the copies on disk that they do not know to be settled.
   void restart() {
     machine_ = machine();
     actions_.clear();
@@ -565,7 +566,7 @@ class RandomFarm {
   const TriggerSettings triggers_;
   const std::vector<std::string_view> policies_;
   std::unique_ptr<SupervisorMachine> machine_;
-  RunState told_;  // as of the last announcement
+  RunState told_;                  // as of the last announcement
   std::set<std::uint64_t> again_;  // announced again after a restart
   const std::uint64_t order_of_ids_ = dice_.below(3);
   std::vector<std::uint64_t> offered_;  // ids from outside

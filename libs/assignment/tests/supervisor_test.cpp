@@ -106,8 +106,8 @@ TEST_CASE("in a farm without writers an accept is discarded for no_writer, and t
 TEST_CASE("a decision about an attempt that is not open is refused, counted, and changes nothing") {
   Farm farm = farm_with(1);
   farm.join_dcm(1, 4);
-  farm.decide(1, 0, 0, Verdict::reject);  // not its slice
-  farm.decide(0, 0, 1, Verdict::reject);  // not the attempt
+  farm.decide(1, 0, 0, Verdict::reject);   // not its slice
+  farm.decide(0, 0, 1, Verdict::reject);   // not the attempt
   farm.decide(0, 77, 0, Verdict::reject);  // nobody's slice
   const Actions actions = farm.pass();
   CHECK(actions.dcms[1].confirm[0].answer == Answer::refused);

@@ -1,5 +1,5 @@
-// A front-end that is read out on demand: a separate thread fetches each announced slice and delivers its fragments.
-// The first source has no data for odd slices.
+// A front-end that is read out on demand: a separate thread fetches each announced slice and delivers its
+// fragments. The first source has no data for odd slices.
 #include <weir/source.hpp>
 
 #include <condition_variable>

@@ -1,6 +1,6 @@
-// Accepts every slice. While a file exists at the path `while`, a step takes `seconds` (default 5) and keeps reading
-// the slice's bytes; it appends a line to the file when it begins. `made_s`: seconds that its constructor takes;
-// `made_signal`: a signal that ends the process in the constructor.
+// Accepts every slice. While a file exists at the path `while`, a step takes `seconds` (default 5) and keeps
+// reading the slice's bytes; it appends a line to the file when it begins. `made_s`: seconds that its
+// constructor takes; `made_signal`: a signal that ends the process in the constructor.
 #include <weir/filter.hpp>
 
 #include <chrono>

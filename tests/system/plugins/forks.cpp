@@ -13,7 +13,8 @@
 
 namespace {
 
-// Parameters: `pid_file` receives the helper's process number; `leaves`: "true" for a helper in its own session.
+// Parameters: `pid_file` receives the helper's process number; `leaves`: "true" for a helper in its own
+// session.
 class Forks : public weir::SyncSource {
  public:
   explicit Forks(weir::SourceSetup& setup)

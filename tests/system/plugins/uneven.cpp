@@ -1,7 +1,7 @@
-// A front-end in which the sources of one readout have far less data than the others. Every announced slice is
-// delivered immediately, but those sources have no fragment for most slices and do not report that.
-//   bytes         of a fragment (default 1000), each of them the sum of source and slice 
-//   slow_readout  the number of that readout (default 0) 
+// A front-end in which the sources of one readout have far less data than the others. Every announced slice
+// is delivered immediately, but those sources have no fragment for most slices and do not report that.
+//   bytes         of a fragment (default 1000), each of them the sum of source and slice
+//   slow_readout  the number of that readout (default 0)
 //   one_in        of so many slices its sources have a fragment (default 200)
 #include <weir/source.hpp>
 

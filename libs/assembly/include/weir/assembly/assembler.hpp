@@ -156,8 +156,8 @@ class Assembler {
   // Gives up the outstanding fragments of slices past their deadline, of one slice.
   void expire(TimeNs now_ns);
   void give_up(BuiltSlice& slice, MissingReason reason, TimeNs now_ns);
-  // Bytes of a slice that still arrives may come this far apart (or half a deadline, if that is longer): on a long
-  // line TCP needs several round trips after a loss.
+  // Bytes of a slice that still arrives may come this far apart (or half a deadline, if that is longer): on a
+  // long line TCP needs several round trips after a loss.
   void set_gap(DurationNs gap_ns) { gap_ns_ = gap_ns; }
   // Bytes of the slice have arrived, or of a fragment of it.
   static void note_bytes(BuiltSlice& slice, TimeNs now_ns) { slice.last_fragment_ns = now_ns; }

@@ -19,8 +19,8 @@ enum class DecisionKind : std::uint8_t {
 };
 
 [[nodiscard]] constexpr std::string_view name(DecisionKind kind) {
-  constexpr std::string_view kNames[] = {"filter",     "prescale", "no_filter",
-                                         "incomplete", "poison",   "undecided", "burst"};
+  constexpr std::string_view kNames[] = {"filter", "prescale",  "no_filter", "incomplete",
+                                         "poison", "undecided", "burst"};
   const auto index = static_cast<std::size_t>(kind);
   return index < std::size(kNames) ? kNames[index] : "unknown";
 }

@@ -40,7 +40,19 @@ struct Transition {
 [[nodiscard]] std::optional<Command> command_of(std::string_view name);
 
 // Other requests to run control and processes, which do not change the state.
-enum class Request : std::uint8_t { status, watch, tap, add, remove, set, log_level, kill, restart, unset, burst };
+enum class Request : std::uint8_t {
+  status,
+  watch,
+  tap,
+  add,
+  remove,
+  set,
+  log_level,
+  kill,
+  restart,
+  unset,
+  burst
+};
 constexpr std::size_t kRequests = 11;
 [[nodiscard]] std::string_view name(Request request);  // "status", …, "log-level"
 [[nodiscard]] std::optional<Request> request_of(std::string_view name);
