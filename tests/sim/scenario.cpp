@@ -208,7 +208,10 @@ std::string dcm_yaml(Scenario& scenario, const ManySources& many, Random& random
   yaml += ", window_bytes: " + number(random.skewed(2048, 200'000));
   yaml += ", window_fragments: " + number(random.skewed(4, 64));
   if (random.chance(400)) yaml += ", range_bytes: " + number(random.skewed(200, 4000));
-  yaml += std::string(", order: ") + kOrders[random.below(2)];
+  const std::size_t order = random.below(2);
+  // With `order: id` an id below one that was given is vetoed, which a client with ids of its own does not
+  // expect.
+  yaml += std::string(", order: ") + kOrders[scenario.ids == IdOrder::of_the_farm ? order : 0];
   yaml += ", fragment_bytes_max: " + number(std::max<std::int64_t>(8000, many.fragment_max));
   const std::int64_t buffer_bytes = 1 << random.between(19, 21);
   yaml += ", buffer_bytes: " + number(std::max(buffer_bytes, many.dcm_bytes));
