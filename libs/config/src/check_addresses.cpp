@@ -70,8 +70,7 @@ void check_exposure(Validation& found, const FarmPlan& plan) {
     found.inconsistent("security.key_file",
                        "needed, as " + first +
                            ", outside this machine: make keys with "
-                           "`weir keys new`, or say security.mode=open where nobody else is on "
-                           "the network");
+                           "`weir keys new`, or set security.mode=open on a private network");
   }
 }
 

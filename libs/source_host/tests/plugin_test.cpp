@@ -55,5 +55,5 @@ TEST_CASE("a filter in a source's place is refused by its symbol") {
   const auto plugin = SourcePlugin::load("accept-all", {WEIR_PLUGIN_DIR});
   if (!plugin && plugin.error().code == SourceErrorCode::not_found) return;  // not built
   REQUIRE_FALSE(plugin);
-  CHECK_THAT(plugin.error().text, ContainsSubstring("no source plugin"));
+  CHECK_THAT(plugin.error().text, ContainsSubstring("not a source plugin"));
 }
