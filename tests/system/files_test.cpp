@@ -102,7 +102,7 @@ TEST_CASE("verify finds a flipped byte and names its slice and source") {
   CHECK(report.at("sound") == false);
   REQUIRE(report.at("problems_total") == 1);
   const auto& problem = report.at("problems").at(0);
-  CHECK(problem.at("slice") == 137);
+  CHECK(problem.at("slice") == "137");
   CHECK(problem.at("source").to_number<std::uint32_t>() >= 5);
   CHECK(problem.at("source").to_number<std::uint32_t>() <= 16);
 }
