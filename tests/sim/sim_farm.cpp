@@ -102,6 +102,7 @@ void SimFarm::inflict(const Fault& fault) {
       return who.host().jump_utc(fault.amount);
     case FaultKind::drain:
       watcher_->command(v1::Command::DRAIN, fault.who);
+      who.boot_again(nullptr);
       world_.timeline().at(until_ns, [this, &who] {
         watcher_->command(v1::Command::ADD, who.name());
         who.boot_again([this] { return !is_ending(); });

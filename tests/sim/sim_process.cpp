@@ -54,7 +54,6 @@ void SimProcess::boot() {
   if (running() || ended_) return;
   ++life_;
   leaving_ = false;
-  again_ = nullptr;
   failure_.clear();
   setup_ = node::make_setup(farm_.farm, farm_.plan, name_, {"127.0.0.1", 7000});
   setup_.identity.incarnation = Incarnation(random_.next() | 1);
@@ -63,12 +62,12 @@ void SimProcess::boot() {
 }
 
 void SimProcess::boot_again(std::function<bool()> may) {
-  if (ended_well()) return follow(may);
   again_ = std::move(may);
+  if (ended_well()) follow();
 }
 
-void SimProcess::follow(const std::function<bool()>& may) {
-  if (!may()) return;
+void SimProcess::follow() {
+  if (!again_ || !again_()) return;
   ended_ = false;
   boot();
 }
@@ -183,7 +182,7 @@ void SimProcess::end_when_flushed() {
     disk_.reset();
     if (failure_.empty() || role_ == Role::supervisor) {
       ended_ = true;
-      if (again_) follow(std::exchange(again_, nullptr));
+      follow();
       return;
     }
     if (failure_.find(ports::name(ports::DiskError::no_space)) != failure_.npos)

@@ -37,7 +37,8 @@ class SimProcess {
   SimProcess& operator=(const SimProcess&) = delete;
 
   void boot();
-  // When it has ended well, as it was told, now or later; if it still may then.
+  // Starts the node's next process whenever one has ended as it was told, while may() is true, as `weir up`
+  // does. Null: no more.
   void boot_again(std::function<bool()> may);
   // Nothing when it is not running. `in_pass`: when it has just sent to some what it wanted to tell.
   void kill(simnet::Death death, DurationNs down_ns, bool in_pass = false);
@@ -57,7 +58,7 @@ class SimProcess {
   [[nodiscard]] storage::EarlierLife read_files(const std::string& folder) const;
 
  private:
-  void follow(const std::function<bool()>& may);
+  void follow();
   void make_node();
   [[nodiscard]] std::unique_ptr<filter_host::WorkerHost> make_workers(int slice_memory,
                                                                       const std::function<void()>& wake);
@@ -87,7 +88,7 @@ class SimProcess {
   std::uint32_t deaths_ = 0;
   bool leaving_ = false;
   bool ended_ = false;
-  std::function<bool()> again_;  // boot_again() waits for its end
+  std::function<bool()> again_;  // of boot_again()
   TimeNs flush_until_ns_ = 0;
   std::string failure_;
   std::string broken_;  // a rule that it did not keep when it ended

@@ -65,8 +65,9 @@ TEST_CASE("a DCM that is killed is started again and every slice is stored once"
   CHECK(check_stored_once(folder, end).fragments == kSlices * kSources);
   CHECK(exits(end.summary, "dcm-0", -9) == 1);
   CHECK(exits(end.summary, "dcm-0", 0) == 1);
-  CHECK_THAT(end.out, Catch::ContainsSubstring("dcm-0 ended with signal 9") &&
-                          Catch::ContainsSubstring("1 DCM lost: what was counted after the last report"));
+  CHECK_THAT(end.out,
+             Catch::ContainsSubstring("dcm-0 ended with signal 9") &&
+                 Catch::ContainsSubstring("1 DCM lost: these figures lack its counts after the last report"));
   CHECK(end.summary.count("fragments.dcms_lost") == 1);
 }
 

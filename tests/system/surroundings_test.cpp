@@ -189,8 +189,7 @@ TEST_CASE("a temporary folder that does not exist is not needed") {
   for (const char* words : {"ctl status", "tap --timeout 1", "top --once"}) {
     const CommandEnd end = shell(folder, prefix + weir_command() + " " + words);
     CAPTURE(words, end.err);
-    CHECK(end.status > 0);
-    CHECK(end.status < 128);
+    CHECK(end.status < 128);  // 0 if another farm runs on this machine
     CHECK_THAT(end.err, !ContainsSubstring("nonexistent"));
   }
 }

@@ -58,7 +58,7 @@ TEST_CASE("weir up restarts a process that ends unasked, and ends when the farm 
 
 TEST_CASE("weir up ends when the farm is off, although a process of it stands still") {
   const TemporaryFolder folder;
-  KeptFarm farm(folder, {"control.silence_ms=500", "control.order_s=1"});
+  KeptFarm farm(folder, {"control.heartbeat_ms=150", "control.silence_ms=500", "control.order_s=1"});
   for (const char* command : {"init", "configure", "reset"}) farm.must({command});
   const pid_t still = farm.pid_of("dcm-0");
   REQUIRE(still != 0);
