@@ -295,6 +295,8 @@ void Dispatch::send_begin(const Member& member, UtcNs begun_utc_ns) const {
     for (const assignment::Announcement& one : machine_.open_slices()) {
       if (one.order < member.first_order) begin.add_before(one.slice.value);
     }
+    // They are requested without ever being announced to this process.
+    for (const SliceId slice : machine_.settled_and_built()) begin.add_before(slice.value);
   }
   member.peer->send(message);
 }

@@ -76,6 +76,17 @@ std::vector<Announcement> SupervisorMachine::open_slices() {
   return open;
 }
 
+std::vector<SliceId> SupervisorMachine::settled_and_built() {
+  std::vector<SliceId> slices;
+  for (std::size_t dcm = 0; dcm < settings_.dcms; ++dcm) {
+    for (const Lease& lease : dcms_.revoked_leases(NodeIndex(static_cast<std::uint16_t>(dcm)))) {
+      const SliceEntry* entry = book_.find(lease.slice);
+      if (entry == nullptr || !entry->live()) slices.push_back(lease.slice);
+    }
+  }
+  return slices;
+}
+
 RunState SupervisorMachine::state(TimeNs now) {
   RunState state;
   state.shape = shape(now);

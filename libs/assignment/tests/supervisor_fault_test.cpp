@@ -110,9 +110,12 @@ TEST_CASE("the death of its DCM reopens a confirmed accept, and the copy under w
   CHECK(stored.copies.empty());
   CHECK(farm.machine.ledger().copies_taken == 1);
   CHECK(farm.machine.ledger().stored.count == 1);
+  CHECK(farm.machine.settled_and_built().size() == (assigned_again ? 1 : 0));
   if (!assigned_again) return;
+  CHECK(farm.machine.settled_and_built().front() == stored.cleared[0].slice);
   farm.decide(1, 0, 1, Verdict::accept);
   CHECK(only_confirmation(farm.pass(), 1).answer == Answer::refused);
+  CHECK(farm.machine.settled_and_built().empty());
   CHECK(farm.machine.dcms()[1].credits_free == 4);
 }
 

@@ -102,6 +102,8 @@ class SupervisorMachine {
   // These two cost a pass over the book.
   [[nodiscard]] RunState state(TimeNs now);
   [[nodiscard]] std::vector<Announcement> open_slices();  // unsettled, in the order of announcement
+  // Settled slices that a DCM may still build, because another copy was stored first.
+  [[nodiscard]] std::vector<SliceId> settled_and_built();
   // Ends triggers. Slices in flight go on while one of them is settled every settings.drain_ns, and until
   // `limit` is over at the latest; then the rest is discarded. A second call can only bring the limit
   // forward. Requires: start() before.
