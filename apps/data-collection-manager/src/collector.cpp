@@ -136,7 +136,7 @@ void Collector::start_slices(TimeNs now_ns) {
 }
 
 void Collector::start_oldest(TimeNs now_ns) {
-  // What leaves gives memory back.
+  // Slices that leave give their memory back.
   if (assembler_.collecting() == 0 || assembler_.leaving() > 0 || !assembler_.knows_sizes()) return;
   if (now_ns - oldest_looked_ns_ < kLookForOldest) return;
   oldest_looked_ns_ = now_ns;
@@ -183,7 +183,7 @@ void Collector::ask_for_rest(BuiltSlice& slice, std::span<const std::uint32_t> r
   }
 }
 
-// What is asked of readouts that are gone for good is missing at once.
+// Fragments of given-up readouts become missing without a request.
 void Collector::lose_given_up(BuiltSlice& slice, TimeNs now_ns) {
   if (!lost_.any_given_up()) return;
   std::vector<std::uint32_t> given_up;
@@ -285,7 +285,7 @@ void Collector::set_absences(assignment::AbsenceTable absences, TimeNs now_ns) {
   }
   steps_ += absences_.steps();
   absences_ = std::move(absences);
-  // What completes meanwhile changes its state, and not the order of the open slices.
+  // Marking may complete a slice: that changes its state, not the order of the open slices.
   std::vector<BuiltSlice*> open;
   slices_.for_each_open([&](BuiltSlice& slice) { open.push_back(&slice); });
   for (BuiltSlice* slice : open) {
@@ -300,8 +300,8 @@ void Collector::readout_up(std::uint32_t readout, TimeNs) {
   std::erase(down_, readout);
   touch(readout);
   if (planted(Planted::forget_request)) return;
-  // What it was asked for before the connection was lost is asked for again. The newest slice first: each
-  // then becomes the first of the readout's list, whatever is in the list.
+  // Repeats the requests of the lost connection. Each slice goes to the front of the readout's list, so the
+  // newest is added first.
   slices_.for_each_open_newest_first([&](BuiltSlice& slice) {
     ++steps_;
     Gathering& gathering = slice.gathering;
@@ -367,7 +367,7 @@ void Collector::tell_progress(TimeNs now_ns) {
 
 void Collector::answered(std::uint32_t readout, const assembly::Reception& reception,
                          const wire::FrameHeader& header) {
-  // Also what the assembler did not take may be an answer to what an open slice asked.
+  // A fragment that the assembler refused may still answer a request of an open slice.
   BuiltSlice* slice =
       reception.slice != nullptr ? reception.slice : slices_.find(header.slice, header.attempt);
   const assembly::FragmentSize size{reception.source, header.total};

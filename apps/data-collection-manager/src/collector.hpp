@@ -28,9 +28,8 @@ struct CollectorSettings {
       UINT64_MAX;  // asked for at a time, whatever the shaper likes; twice as much at most
 };
 
-// Decides which request goes to which readout when, and what becomes of slices whose readout is gone. Pure:
-// frames for the readouts are taken out with take_frames(), connections are told of by readout_up() and
-// readout_down().
+// Decides when which request goes to which readout, and how slices proceed without a lost readout. Pure: the
+// caller sends the frames of take_frames(), and reports connections by readout_up() and readout_down().
 class Collector {
  public:
   Collector(CollectorSettings settings, assembly::Assembler& assembler, assembly::SliceTable& slices,
@@ -41,11 +40,11 @@ class Collector {
 
   // A slice that was just opened, or that goes into its next step: it waits for memory.
   void collect(assembly::BuiltSlice& slice, std::shared_ptr<const assembly::Selection> selection);
-  // A slice whose fragments readouts send on their own.
+  // Adds a slice of push running: readouts send its fragments without a request.
   void expect_pushed(assembly::BuiltSlice& slice, TimeNs now_ns);
   // Marks what absent readouts owe: of a slice that fragments opened before its assignment came.
   void assignment_came(assembly::BuiltSlice& slice, TimeNs now_ns);
-  // What has not come of such a slice is asked for after all, of these readouts, and at once.
+  // Requests the missing fragments of a pushed slice from these readouts.
   void ask_for_rest(assembly::BuiltSlice& slice, std::span<const std::uint32_t> readouts);
   // Sources that the farm file names for the step after each step, in the order of steps.
   void prefetch_after_steps(std::vector<std::vector<SourceId>> sources);
@@ -73,12 +72,12 @@ class Collector {
   void readout_down(std::uint32_t readout);
   [[nodiscard]] bool is_up(std::uint32_t readout) const { return flows_[readout].up; }
 
-  // There is no connection to it, or nothing is heard over the one that there is.
+  // A readout is lost when it has no connection, or a silent one.
   void set_lost(std::uint32_t readout, bool lost) { lost_.set_lost(readout, lost); }
-  // What the farm makes of it: the fragments of lost readouts that are `missing` are given up at once, until
-  // they are not lost any more. `cut_off`: take_stranded().
+  // Sets the farm's verdict, by readout: fragments of lost readouts that are `missing` are given up
+  // immediately until the readout is back. `cut_off`: see take_stranded().
   void set_verdict(const std::vector<bool>& missing, bool cut_off) { lost_.set_verdict(missing, cut_off); }
-  // While it is cut off: slices that wait for a lost readout whose fragments are not missing.
+  // Returns, while this DCM is cut off, the slices that wait for a lost readout without such a verdict.
   [[nodiscard]] std::vector<assembly::BuiltSlice*> take_stranded();
   // It has sources.
   [[nodiscard]] bool serves(std::uint32_t readout) const { return flows_[readout].sources > 0; }
@@ -90,8 +89,8 @@ class Collector {
 
   // Bytes of a frame of this readout are here; `slice` is the one that they are received for, or empty.
   void arrived(std::uint32_t readout, assembly::BuiltSlice* slice, std::uint64_t bytes, TimeNs now_ns);
-  // A frame with a fragment, or a range of one, or the word that there is none, is here: after arrived() of
-  // its last bytes. `reception` as the assembler gave it for this frame.
+  // Takes a complete frame (a fragment, a range of one, or `missing`), after arrived() of its last bytes.
+  // `reception` is the assembler's for this frame.
   void answered(std::uint32_t readout, const assembly::Reception& reception, const wire::FrameHeader& header);
   // The same of a block, after the assembler has taken it.
   void answered(std::uint32_t readout, const assembly::BlockReception& reception,
