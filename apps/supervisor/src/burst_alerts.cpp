@@ -170,7 +170,7 @@ void BurstAlerts::add_to(v1::RunSummary& summary) const {
   }
 }
 
-std::vector<assignment::Equation> BurstAlerts::equations(bool undisturbed) const {
+std::vector<assignment::Equation> BurstAlerts::equations(bool undisturbed, std::uint64_t reopened) const {
   std::vector<assignment::Equation> equations;
   if (!book_ || book_->alerts().empty()) return equations;
   SliceSum asked;
@@ -209,7 +209,10 @@ std::vector<assignment::Equation> BurstAlerts::equations(bool undisturbed) const
                             same ? "" : "a process was lost, or slices were built again"};
   const std::uint64_t accounted = all.count + lost;
   const std::uint64_t surplus = accounted - std::min(accounted, asked.count);  // in two rings
-  disk.ok = same ? saved_by_dcms == live : !writers_final || saved_by_dcms.count <= live.count + surplus;
+  // A slice that is built again enters a ring again, and each alert may save it there once more; writers
+  // store it once.
+  const std::uint64_t again = std::max(surplus, reopened * book_->alerts().size());
+  disk.ok = same ? saved_by_dcms == live : !writers_final || saved_by_dcms.count <= live.count + again;
   equations.push_back(disk);
   return equations;
 }

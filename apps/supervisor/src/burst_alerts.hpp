@@ -40,7 +40,8 @@ class BurstAlerts {
   void add_to(v1::RunSummary& summary) const;
   // Lines of the ledger: the alerts' slices and their fates. `undisturbed`: no process was lost, and no slice
   // was built or stored again; otherwise two DCMs may have the same slice, and the lines are bounds.
-  [[nodiscard]] std::vector<assignment::Equation> equations(bool undisturbed) const;
+  // `reopened`: attempts that were followed by another.
+  [[nodiscard]] std::vector<assignment::Equation> equations(bool undisturbed, std::uint64_t reopened) const;
   [[nodiscard]] std::vector<std::string> faults() const;
 
  private:

@@ -144,7 +144,7 @@ v1::RunSummary RunAccount::summary(const RunCourse& course, std::span<const std:
       assignment::reconcile(machine_.ledger(), input.dcms, input.writers, input.readouts, machine_.faults());
   const bool undisturbed = machine_.faults().empty() && machine_.ledger().restarts == 0 &&
                            machine_.ledger().reopened == 0 && machine_.ledger().reconfirmed == 0;
-  for (const assignment::Equation& equation : bursts_.equations(undisturbed)) {
+  for (const assignment::Equation& equation : bursts_.equations(undisturbed, machine_.ledger().reopened)) {
     result.balanced = result.balanced && equation.ok;
     result.equations.push_back(equation);
   }
