@@ -186,10 +186,11 @@ TEST_CASE("a temporary folder that does not exist is not needed") {
   const CommandEnd run = shell(folder, prefix + run_words(folder, {"--slices", "50"}));
   INFO(run.err);
   CHECK(run.status == 0);
-  for (const char* words : {"ctl status", "tap --timeout 1", "top --once"}) {
+  // They may find another farm of this machine.
+  for (const char* words : {"ctl status", "tap --timeout 1 --duration 0.5", "top --once"}) {
     const CommandEnd end = shell(folder, prefix + weir_command() + " " + words);
     CAPTURE(words, end.err);
-    CHECK(end.status < 128);  // 0 if another farm runs on this machine
+    CHECK(end.status < 128);
     CHECK_THAT(end.err, !ContainsSubstring("nonexistent"));
   }
 }
