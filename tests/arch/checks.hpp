@@ -5,23 +5,24 @@
 #include <string>
 #include <vector>
 
-// The house rules that a compiler does not hold. Each check answers with one line per breach,
-// "path:line: what is wrong", and nothing when all is well.
+// The house rules that a compiler cannot check. Each check returns one line per breach, "path:line: the
+// problem"; none if the tree keeps the rule.
 namespace weir::arch {
 
 using Breaches = std::vector<std::string>;
 
-// Declared dependencies go down, or to an allowed neighbour; every folder of libs/ is declared.
+// Declared dependencies point down, or to an allowed neighbour; every folder of libs/ is declared.
 Breaches check_declared_layers(const SourceTree& tree, const Layers& layers);
 
-// A library includes its own headers and those of libraries it depends on, directly or not, and no file by a
-// path through another folder. A library's tests may use any library.
+// A library includes its own headers and those of its direct and indirect dependencies, and no file by a path
+// through another folder. A library's tests may use any library.
 Breaches check_includes(const SourceTree& tree, const Layers& layers);
 
-// Pure libraries, and their tests, know no network, thread, schema, log, wall clock, chance or environment.
+// Pure libraries, and their tests, use no network, thread, schema, log, wall clock, random numbers or
+// environment.
 Breaches check_pure_libraries(const SourceTree& tree, const Layers& layers);
 
-// Nothing in libs/, apps/ or plugins/ outside tests sleeps.
+// No code in libs/, apps/ or plugins/ outside tests sleeps.
 Breaches check_no_sleep(const SourceTree& tree);
 
 // Every .cpp of libs/, apps/, plugins/ and tests/ is named by a CMakeLists.txt of its folder or one above.
@@ -30,11 +31,11 @@ Breaches check_no_orphans(const SourceTree& tree);
 // Every library has a README.md.
 Breaches check_readmes(const SourceTree& tree, const Layers& layers);
 
-// Nothing is left for later in the text.
+// The text contains no mark that postpones work.
 Breaches check_nothing_left(const SourceTree& tree);
 
-// What skips a test says it with weir::skip_test(): a warning would count as passed, and words that ctest
-// looks for would hide the failures beside it.
+// Tests are skipped only with weir::skip_test(): a warning would count as passed, and words that ctest looks
+// for would hide other failures.
 Breaches check_skips(const SourceTree& tree);
 
 // Tests are built with Catch2 2 and 3: they take the matchers of strings that both have under one name
@@ -49,7 +50,7 @@ Breaches check_report_numbers(const SourceTree& tree);
 // paths of all pages, from the top of the tree; a citation may leave out leading folders.
 Breaches check_cited_pages(const SourceTree& tree, const std::vector<std::string>& pages);
 
-// Every header guards itself with #pragma once; a C header (.h) may use #ifndef.
+// Every header has #pragma once; a C header (.h) may use #ifndef.
 Breaches check_header_guards(const SourceTree& tree);
 
 }  // namespace weir::arch

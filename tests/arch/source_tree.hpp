@@ -24,15 +24,15 @@ struct Library {
 
 struct Layers {
   int pure_layer_max = 0;             // up to this layer a library is a pure machine
-  std::vector<std::string> sideways;  // "from>to": neighbours that may know each other
+  std::vector<std::string> sideways;  // "from>to": neighbours that may use each other
   std::vector<Library> libraries;
 };
 
-// Reads what weir_write_layers wrote; throws std::runtime_error when it is not that.
+// Parses the output of weir_write_layers. Throws std::runtime_error for other input.
 Layers parse_layers(const std::string& json);
 
-// Comments become blanks, and with `strings_too` the contents of string and character literals; lines keep
-// their numbers.
+// Replaces comments by blanks, and with `strings_too` also the contents of string and character literals.
+// Line numbers stay the same.
 std::string without_comments(std::string_view code, bool strings_too);
 
 std::vector<std::string_view> lines_of(std::string_view text);

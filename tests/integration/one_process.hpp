@@ -88,7 +88,7 @@ class Hosted {
   std::unique_ptr<node::Node> node_;
 };
 
-// Whoever watches a run and takes the supervisor's account of it.
+// Watches a run and receives the supervisor's account of it.
 class Watcher final : private sessions::PeerHandler {
  public:
   Watcher(const Farm& farm, const ports::Endpoint& supervisor) {

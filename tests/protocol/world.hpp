@@ -9,45 +9,45 @@
 #include <string>
 #include <vector>
 
-// A farm of the real SupervisorMachine and of models of what DCMs, writers and readouts do with leases,
-// confirmations and acknowledgements, as a value: it can be copied, compared by a fingerprint, and made to
-// take any of the steps that could come next.
+// A farm of the real SupervisorMachine and of models of DCMs, writers and readouts (leases, confirmations,
+// acknowledgements). It is a value: it can be copied, compared by a fingerprint, and can take any possible
+// next step.
 namespace weir::protocol_test {
 
-constexpr std::size_t kNodesMax = 2;  // of one role
+constexpr std::size_t kNodesMax = 2;  // maximum per role
 
-// A mistake that a node makes on purpose: a search that does not find it proves nothing.
+// A deliberate mistake of a node, which a search must find to prove that it works.
 enum class Planted : std::uint8_t {
   nothing,
   acknowledges_before_sync,  // a writer
   forgets_fates,             // a writer takes no notice of copies that do not count
-  says_nothing_again,        // a writer that connects anew does not repeat what it acknowledged
-  keeps_silent,              // a DCM that is told to store what it no longer has does not say so
-  sends_once                 // a DCM does not send again over a new connection what was not acknowledged
+  says_nothing_again,        // a reconnecting writer does not repeat its acknowledgements
+  keeps_silent,              // a DCM does not report that it no longer has the slice it is to store
+  sends_once                 // a DCM does not resend unacknowledged records over a new connection
 };
 
-// What a search looks through. Each fault may happen so often, at any moment.
+// The space that a search explores. The numbers limit each fault, which may happen at any moment.
 struct Scenario {
   std::uint8_t dcms = 2;
   std::uint8_t writers = 2;
   std::uint8_t readouts = 2;
   std::uint8_t slices = 2;
-  std::uint8_t credits = 2;         // of a DCM
+  std::uint8_t credits = 2;         // of each DCM
   std::uint8_t rejectable = 0b01;   // slices of which the filter may also reject
-  std::uint8_t dcm_crashes = 0;     // and comes back
-  std::uint8_t writer_crashes = 0;  // likewise, with what of the unsynced records any prefix holds
+  std::uint8_t dcm_crashes = 0;     // and restarts
+  std::uint8_t writer_crashes = 0;  // likewise; any prefix of the unsynced records survives
   std::uint8_t readout_crashes = 0;
   std::uint8_t links_lost = 0;         // supervisor - DCM
   std::uint8_t writer_links_lost = 0;  // supervisor - writer
   std::uint8_t data_links_lost = 0;    // DCM - writer
   std::uint8_t supervisor_crashes = 0;
   std::uint8_t hand_backs = 0;  // a DCM is cut off from a readout, and gives a slice back
-  std::uint8_t ticks = 0;       // of time, two of which end a lease and the patience with a writer
+  std::uint8_t ticks = 0;       // steps of time; two of them end a lease or the patience with a writer
   bool gathers = true;          // the supervisor may take several inputs before it acts
   Planted planted = Planted::nothing;
 };
 
-// One step. `a`, `b`, `c` say of whom and of what.
+// One step. `a`, `b`, `c` are its operands.
 struct Move {
   enum class Kind : std::uint8_t {
     supervisor_pass,
@@ -66,20 +66,20 @@ struct Move {
     dcm_joins,
     writer_joins,
     dcm_reaches_writer,  // DCM a, writer b
-    filter_begins,       // with a suspect, alone: DCM a tells it of slice b, and waits for the answer
+    filter_begins,       // a suspect, alone: DCM a reports slice b, and waits for the answer
     filter_decides,      // DCM a, slice b, verdict c
     hands_back,          // DCM a, slice b
-    filter_ends,         // with a slice that was taken from its DCM: DCM a, slice b
+    filter_ends,         // for a slice that was taken from its DCM: DCM a, slice b
     writer_syncs,
     dcm_starts,
     writer_starts,
     dcm_crashes,
-    writer_crashes,      // writer a; b records that were not synced survive
-    readout_crashes,     // and comes back empty
-    link_breaks,         // supervisor - DCM a; b: who notices first
+    writer_crashes,      // writer a; b unsynced records survive
+    readout_crashes,     // and restarts empty
+    link_breaks,         // supervisor - DCM a; b: the side that notices first
     writer_link_breaks,  // supervisor - writer a; likewise
     data_link_breaks,    // DCM a - writer b; c: likewise
-    supervisor_crashes,  // and goes on from its journal; a: whether what it had just sent is lost
+    supervisor_crashes,  // and resumes from its journal; a: whether its last messages are lost
     time_passes
   };
   Kind kind = Kind::supervisor_pass;
@@ -89,7 +89,7 @@ struct Move {
 };
 [[nodiscard]] std::string describe(const Move& move);
 
-// A row of a message; a message is the rows up to the one that is `last`.
+// A row of a message; a message is the rows up to one with `last` set.
 struct Row {
   enum class Kind : std::uint8_t { assign, confirm, decide, record, stored, settled, copy, filtering };
   Kind kind = Kind::assign;
@@ -115,8 +115,8 @@ class Pipe {
   std::vector<Row> rows_;
 };
 
-// A connection between one that listens and one that connects. When an end is lost, the other reads on what
-// was sent to it until it notices.
+// A connection from a connector to a listener. When one end is lost, the other reads the remaining messages
+// until it notices.
 struct Connection {
   bool listener = true;  // this end is up
   bool connector = true;
@@ -136,11 +136,11 @@ class World {
         farm_(other.farm_) {}
   World& operator=(const World&) = delete;
 
-  // What can happen now, faults included.
+  // Appends all possible next steps, faults included.
   void moves(std::vector<Move>& out) const;
   // Empty, or the promise that the step broke.
   [[nodiscard]] std::string take(const Move& move);
-  // When nothing but faults is left to happen: what is not as it should be.
+  // Requires: only faults are left. Returns a description of unsettled slices.
   [[nodiscard]] std::string unsettled() const;
   void append_state(std::vector<std::uint64_t>& out) const;
 
@@ -151,7 +151,7 @@ class World {
     Phase phase = Phase::none;
     std::uint8_t attempt = 0;
     How how = How::usual;
-    bool told = false;      // a suspect: the supervisor will know that it is alone in the filter
+    bool told = false;      // a suspect: the supervisor will be notified that it is alone in the filter
     bool answered = false;  // ... and does: it may go to the filter
     std::uint8_t epoch = 0;
     std::uint8_t writer = kNobody;
@@ -168,7 +168,7 @@ class World {
     WriterModel store;
   };
   enum class Held : std::uint8_t { nothing, fragment, lost, cleared };
-  // What became of a slice, as far as the supervisor has said.
+  // The fate of a slice as the supervisor has announced it.
   struct Fate {
     bool settled = false;
     assignment::Outcome outcome = assignment::Outcome::discarded;

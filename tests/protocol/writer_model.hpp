@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-// What a writer does with records and with what the supervisor tells it, small enough to be copied a million
-// times. writer_model_test.cpp holds it against storage::RunStore.
+// Models a writer's handling of records and of the supervisor's messages, small enough to be copied a million
+// times. writer_model_test.cpp compares it with storage::RunStore.
 namespace weir::protocol_test {
 
 constexpr std::size_t kSlicesMax = 2;
@@ -21,7 +21,7 @@ struct Copy {
   bool operator==(const Copy&) const = default;
 };
 
-// A copy that is on disk, to be told to who sent it.
+// A copy on disk, to be acknowledged to its sender.
 struct Ack {
   Copy copy;
   std::uint8_t origin = kNobody;
@@ -43,17 +43,16 @@ class WriterModel {
  public:
   enum class Result : std::uint8_t { accepted, duplicate, stale_epoch, epoch_conflict };
 
-  // Acknowledgements that are due at once are appended.
+  // Stores a copy and appends the acknowledgements that are due.
   Result store(const Copy& copy, std::uint8_t origin, std::vector<Ack>& acks);
   [[nodiscard]] bool has_unsynced() const;
   [[nodiscard]] std::size_t unsynced() const;
   void sync(std::vector<Ack>& acks);
   // One message of the supervisor: fates, and notices about single copies.
   void take(std::span<const SettledRow> rows, std::span<const Notice> notices, std::uint8_t own_index);
-  // The process dies, and with it what `survivors` does not count among the records that were not synced; it
-  // is started again.
+  // The process dies and is restarted; of the unsynced records only `survivors` are kept.
   void restart(std::size_t survivors);
-  // Nobody waits at the other end any more.
+  // Drops acknowledgements to an origin that has disconnected.
   void forget_origin(std::uint8_t origin);
 
   [[nodiscard]] const std::vector<Ack>& waiting() const { return waiting_; }
@@ -82,8 +81,8 @@ class WriterModel {
   void settle(std::uint8_t slice);
 
   std::array<Known, kSlicesMax> known_{};
-  std::vector<Record> file_;  // in the order they came
-  std::vector<Ack> waiting_;  // for the next sync
+  std::vector<Record> file_;  // in order of arrival
+  std::vector<Ack> waiting_;  // acknowledged at the next sync
 };
 
 }  // namespace weir::protocol_test

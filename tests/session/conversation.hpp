@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-// Conversations of the real nodes with a peer that sends what it likes, each from a seed.
+// Conversations of the real nodes with a peer that sends arbitrary messages; each is drawn from a seed.
 namespace weir::session_test {
 
 // Which peer that is.
@@ -21,13 +21,14 @@ struct Outcome {
   std::uint64_t triggered = 0;
   std::uint64_t refused = 0;  // hellos and frames, by the node that refused least of them
   std::uint64_t protocol_errors = 0;
-  std::uint64_t assigned = 0;    // by a supervisor that says what it likes, to the DCM
+  std::uint64_t assigned = 0;    // slices assigned to the DCM by an impostor supervisor
   std::uint64_t records = 0;     // that the writer then took
   std::uint64_t produced = 0;    // by a readout
-  std::size_t growth_bytes = 0;  // of the process meanwhile, beyond what is stored
+  std::size_t growth_bytes = 0;  // growth of the process's memory, beyond the stored data
 };
 
-// The seed's farm, and the seed's so many sequences; 0: as many as the seed says. The same on every machine.
+// Runs the seed's farm and `sequences` of the seed's sequences; 0: the number that the seed draws.
+// Deterministic on every machine.
 [[nodiscard]] Outcome converse(Part who, std::uint64_t seed, std::uint64_t sequences = 0);
 
 }  // namespace weir::session_test

@@ -10,11 +10,11 @@
 
 namespace weir::session_test {
 
-// What must hold, or the conversation has failed: throws this sentence.
+// Throws `otherwise` if the condition does not hold.
 void demand(bool holds, const std::string& otherwise);
 
 [[nodiscard]] Surroundings around(const MemoryFarm& farm, std::uint64_t newest_slice);
-// The messages that a node of one role sends to one of the other.
+// Returns the messages that a node of one role sends to a node of the other role.
 [[nodiscard]] std::span<const MessageKind> fitting(Role from, Role to);
 
 // Watches a farm as `weir run` does.
@@ -25,7 +25,7 @@ class Watcher {
   void stop_run() { command(v1::Command::STOP); }
   // It has the account.
   void confirm() { command(v1::Command::SHUTDOWN); }
-  // As the last status said; 0 where it said nothing. Of all counters that begin so.
+  // Returns the value from the last status, 0 if absent; counters() sums all counters with this prefix.
   [[nodiscard]] std::uint64_t counter(const std::string& node, const std::string& name) const;
   [[nodiscard]] std::uint64_t counters(const std::string& node, const std::string& prefix) const;
 
@@ -41,11 +41,11 @@ class Watcher {
 
 // Honest nodes are served meanwhile: slices are stored.
 void demand_progress(MemoryFarm& farm, Watcher& watcher);
-// The run ends, and what must hold whatever was sent does.
+// Ends the run and checks the invariants that hold for any input.
 void end_run(MemoryFarm& farm, Watcher& watcher);
 
-// In the place of a node: sends its hello and then what it likes, to every process that the node is connected
-// to.
+// Takes the place of a node: sends its hello and then arbitrary messages to every process that the node is
+// connected to.
 class Impostor {
  public:
   Impostor(MemoryFarm& farm, Role role, std::uint16_t index);

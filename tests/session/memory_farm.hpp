@@ -27,13 +27,14 @@ class ManualClock final : public ports::Clock {
 
 class MemoryFarm {
  public:
-  // `settings`: lines of a farm file. Nodes are started by name. A run of so many slices; 0: until it is
+  // `settings`: lines of a farm file. Nodes are started by name. `slices`: length of the run; 0: until it is
   // stopped.
   explicit MemoryFarm(const std::string& settings, std::uint64_t slices = 0);
 
   void start(const std::string& name);
   void stop(const std::string& name) { nodes_.erase(name); }
-  // Another process of this name, while the connections of the one before stay open: nothing passes them on.
+  // Starts another process of this name, while its predecessor's connections stay open without delivering
+  // anything.
   void start_beside(const std::string& name) {
     left_open_.push_back(std::move(nodes_.at(name)));
     start(name);
@@ -41,7 +42,7 @@ class MemoryFarm {
   // It does not pass any more, and keeps its connections.
   void halt(const std::string& name) { halted_.insert(name); }
   void go_on(const std::string& name) { halted_.erase(name); }
-  // So many turns of a millisecond each: time goes on, every node passes, everything is delivered.
+  // Runs so many turns of a millisecond: advances time, runs a pass of every node and delivers all messages.
   void turn(int times = 1);
   [[nodiscard]] node::Node& node(const std::string& name) { return *nodes_.at(name)->node; }
   [[nodiscard]] bool runs(const std::string& name) const { return nodes_.contains(name); }
@@ -52,7 +53,7 @@ class MemoryFarm {
   [[nodiscard]] const config::FarmPlan& plan() const { return plan_; }
   [[nodiscard]] const v1::Farm& file() const { return file_; }
   [[nodiscard]] TimeNs now() const { return clock_.now; }
-  // The supervisor's; it is there when the process starts again.
+  // The supervisor's journal; survives restarts of its process.
   [[nodiscard]] test::MemoryJournal& journal() { return journal_; }
   // A writer's.
   [[nodiscard]] storage::MemoryDisk& disk_of(const std::string& name) { return nodes_.at(name)->disk; }

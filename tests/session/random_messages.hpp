@@ -9,8 +9,7 @@
 #include <string>
 #include <vector>
 
-// What a peer may send to a node: mostly what one of its role sends, with numbers that are near the
-// truth, and now and then nonsense.
+// Random messages from a peer: mostly messages of its role with plausible numbers, and some nonsense.
 namespace weir::session_test {
 
 enum class MessageKind : std::uint8_t {
@@ -39,16 +38,16 @@ enum class MessageKind : std::uint8_t {
   hello,
   frame_of_anything,
   garbage,
-  command  // only where it fits: a client with the hello of control is obeyed
+  command  // sent only where it fits: a client with control's hello is obeyed
 };
 constexpr auto kMessageKinds = static_cast<std::size_t>(MessageKind::command);  // that any peer may send
 
-// What is known of the farm that is talked to.
+// Known facts about the farm under test.
 struct Surroundings {
   std::string farm;
   std::uint32_t run = 1;
   std::uint64_t newest_slice = 100;
-  std::vector<std::uint16_t> ports;  // of listeners
+  std::vector<std::uint16_t> ports;  // ports of listeners
   struct Decided {
     std::uint64_t slice = 0;
     std::uint32_t attempt = 0;
@@ -57,7 +56,7 @@ struct Surroundings {
 };
 
 [[nodiscard]] v1::Hello hello(Random& random, const Surroundings& around);
-// One message as bytes: one of the fitting ones mostly, any where there are none; damaged now and then.
+// Appends one message as bytes: usually a fitting one, any kind if none fits; damaged now and then.
 void append_message(Random& random, const Surroundings& around, std::span<const MessageKind> fitting,
                     std::vector<std::byte>& out);
 

@@ -11,7 +11,7 @@
 
 namespace weir::session_test {
 
-// One end of a connection that says what it likes, and takes apart what it hears.
+// One end of a connection that sends arbitrary bytes and parses the received ones.
 class RawPeer final : public ports::StreamHandler {
  public:
   struct Frame {

@@ -17,9 +17,8 @@ struct SearchOptions {
   std::uint64_t failures_max = 10;  // gives up then
 };
 
-// Every seed for every role, each job in a process of its own: a conversation that ends its process costs
-// itself alone, and its seed is printed. Prints failures and the sum for each role, and returns the exit
-// status: 0 when none failed.
+// Runs every seed for every role, each job in a separate process: a crash fails only that conversation, and
+// its seed is printed. Prints failures and the sum for each role. Returns the exit status: 0 if none failed.
 [[nodiscard]] int search(const SearchOptions& options);
 
 }  // namespace weir::session_test

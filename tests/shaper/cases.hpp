@@ -7,12 +7,12 @@
 
 namespace weir::shaper_model {
 
-// Networks with names, each with something of its own that is hard for a shaper.
+// Named networks, each difficult for a shaper in a different way.
 [[nodiscard]] std::vector<Network> cases();
-// Throws std::runtime_error for a name that is none of them.
+// Throws std::runtime_error for an unknown name.
 [[nodiscard]] Network case_named(std::string_view name);
 
-// What a host with compilers on all its cores is like.
+// The CPU of a host that compiles on all its cores.
 [[nodiscard]] Cpu busy_cpu();
 // A DCM's credit for slices: `bytes_max` of them, within bounds.
 [[nodiscard]] std::uint32_t credits_for(double slice_bytes);

@@ -12,7 +12,7 @@
 
 namespace weir::shaper_model {
 
-constexpr std::uint32_t kHeaderBytes = 32;  // of a frame
+constexpr std::uint32_t kHeaderBytes = 32;  // header bytes per frame
 
 // A request, as it is asked and on its way. Readouts are numbered from the DCM's first.
 struct Question {
@@ -20,14 +20,14 @@ struct Question {
   std::uint32_t readout = 0;
   std::uint32_t offset = 0;
   std::uint32_t length = 0;
-  std::uint32_t total = 0;  // what the readout has of the slice
+  std::uint32_t total = 0;  // size of the readout's fragment
   std::uint64_t charge = 0;
   TimeNs asked_ns = 0;
-  std::uint64_t owed = 0;  // by the readout before
+  std::uint64_t owed = 0;  // bytes owed by the previous readouts
 };
 
-// What one DCM asks for, as apps/data-collection-manager does it: the oldest slice goes ahead, within it the
-// readout that owes least; large fragments in pieces; sizes are expected as shaping::ExpectedSize does.
+// Requests one DCM's fragments as apps/data-collection-manager does: the oldest slice first, within it the
+// readout that owes least, large fragments in pieces; sizes are predicted as shaping::ExpectedSize does.
 class Collector {
  public:
   struct Done {
@@ -39,11 +39,11 @@ class Collector {
   Collector(const Network& network, std::uint32_t dcm, std::unique_ptr<shaping::Shaper> shaper);
 
   void trigger() { ++triggered_; }
-  // Of an answer to `question` so many bytes are here.
+  // Reports `bytes` received of the answer to `question`.
   void arrived(const Question& question, std::uint64_t bytes, TimeNs now_ns);
   // All of it. `answer` bytes of payload.
   void answered(const Question& question, std::uint32_t answer, DurationNs host_ns, TimeNs now_ns);
-  // After what has arrived: what is asked now goes to the end of `asked`.
+  // Plans the requests after an arrival and appends them to `asked`.
   void pass(TimeNs now_ns, std::vector<Question>& asked);
 
   [[nodiscard]] shaping::Shaper& shaper() { return *shaper_; }
@@ -55,8 +55,8 @@ class Collector {
 
  private:
   struct Part {
-    std::uint32_t total = 0;   // what there is
-    std::uint32_t target = 0;  // what is taken to be there
+    std::uint32_t total = 0;   // size of the fragment
+    std::uint32_t target = 0;  // expected size
     std::uint32_t asked = 0;   // up to here
     std::uint32_t have = 0;
     bool begun = false;
@@ -101,7 +101,7 @@ class Collector {
   std::deque<Slice> slices_;
   std::uint64_t first_slice_ = 0;
   std::uint32_t open_ = 0;
-  std::uint64_t triggered_ = 0;  // and not open yet
+  std::uint64_t triggered_ = 0;  // slices triggered but not open yet
   std::uint64_t wanting_ = 0;    // pairs of slice and readout
   std::vector<std::uint32_t> full_;
   std::vector<shaping::Response> responses_;

@@ -9,8 +9,8 @@ namespace weir::shaper_model {
 
 enum class EventKind : std::uint8_t {
   segment,          // a connection's segment is at its next hop
-  acknowledgement,  // of a connection, on its way back
-  requests,         // of a connection, on their way
+  acknowledgement,  // of a connection, on the return path
+  requests,         // of a connection, on the forward path
   sender_timer,
   delayed_ack,
   readout_pass,
@@ -35,7 +35,7 @@ struct Event {
   TimeNs stamp_ns = 0;
 };
 
-// What happens next. Events of one time come in the order in which they were pushed.
+// Orders the events by time. Events of the same time keep the order in which they were pushed.
 class EventQueue {
  public:
   void push(TimeNs at_ns, const Event& event) {

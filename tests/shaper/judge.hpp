@@ -6,10 +6,12 @@
 
 namespace weir::shaper_model {
 
-// How the first of several shapers does beside the others on a network; alone, its own figures.
+// Compares the first of several shapers with the others on a network; a single shaper is judged by its own
+// figures.
 struct Judgement {
-  double goodput = 1;  // of the best other one; alone, of what the links allow
-  double p99 = 1;  // of the least of those that come within 1 % of the best goodput; alone, serialisations
+  double goodput = 1;  // share of the others' best; for a single shaper, of the links' limit
+  double p99 = 1;      // relative to the least p99 among shapers within 1 % of the best goodput; for a single
+                       // shaper, in serialisations
   std::uint64_t packets = 0;
 };
 
@@ -17,7 +19,7 @@ struct Judgement {
 [[nodiscard]] std::vector<RunResult> run_all(const Network& network, const std::vector<ShaperSpec>& shapers,
                                              const RunSettings& settings);
 
-// What is bad: below the one, or above the other.
+// Limits of a good run: least goodput and highest p99.
 struct Limits {
   double goodput = 0;
   double p99 = 1e300;

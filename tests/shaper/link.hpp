@@ -20,7 +20,7 @@ class Link {
     }
   }
 
-  // When the packet has left; nothing: it found no room.
+  // Returns the time at which the packet has left; nullopt if the queue was full.
   [[nodiscard]] std::optional<TimeNs> enter(std::uint32_t wire_bytes, TimeNs now_ns) {
     const double work = work_at(now_ns);
     const double full = std::max(full_, work) + wire_bytes;
@@ -34,7 +34,7 @@ class Link {
     full_ = full;
     return std::max(now_ns, time_of(std::max(work, full - burst_)));
   }
-  // Small packets that nothing loses.
+  // Passes a small packet that is never dropped.
   [[nodiscard]] TimeNs pass(std::uint32_t wire_bytes, TimeNs now_ns) {
     const double work = work_at(now_ns);
     full_ = std::max(full_, work) + wire_bytes;
@@ -44,7 +44,7 @@ class Link {
   [[nodiscard]] double queued(TimeNs now_ns) const { return std::max(0.0, full_ - burst_ - work_at(now_ns)); }
 
  private:
-  // From here on the rate is this, and so many bytes might have gone before.
+  // From this time the rate applies, and so many bytes could have passed before.
   struct Piece {
     double from_ns;
     double work;

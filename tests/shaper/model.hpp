@@ -22,15 +22,15 @@ struct ShaperSpec {
 };
 
 struct RunSettings {
-  bool host_times = true;  // shapers are told what the hosts took
-  bool trace = false;      // print what the shapers do
+  bool host_times = true;  // shapers receive the hosts' processing times
+  bool trace = false;      // print the shapers' decisions
 };
 
-// Of a run. Rates and latencies are of its later part: what is after an eighth of it.
+// Results of a run. Rates and latencies cover its last seven eighths.
 struct RunResult {
-  double goodput = 0;        // share of what the links allow at best
+  double goodput = 0;        // share of the links' best rate
   double start_goodput = 0;  // of the first ten round trips, or 50 ms
-  double p50 = 0;            // of slices: first request to last byte, over the slice's serialisation
+  double p50 = 0;  // slice latency: first request to last byte, divided by the slice's serialisation time
   double p99 = 0;
   std::uint64_t slices = 0;
   std::uint64_t drops = 0;
@@ -52,7 +52,7 @@ class Model final : private Wire {
   struct Answer {
     Question question;
     std::uint32_t payload = 0;
-    std::uint64_t end = 0;  // in the stream
+    std::uint64_t end = 0;  // offset in the stream
     DurationNs host_ns = 0;
     TimeNs here_ns = 0;  // its last byte, in the DCM's kernel
   };
@@ -62,7 +62,7 @@ class Model final : private Wire {
   };
   struct Connection {
     std::uint32_t dcm = 0;
-    std::uint32_t readout = 0;  // of all
+    std::uint32_t readout = 0;  // number of readouts
     bool local = false;
     bool over_line = false;
     bool greedy = false;
@@ -75,7 +75,7 @@ class Model final : private Wire {
     bool delayed_ack = false;
     std::deque<Question> on_way{};
     std::deque<Answer> answers{};
-    std::size_t stamped = 0;  // answers whose last byte is here
+    std::size_t stamped = 0;  // answers with their last byte received
     std::uint64_t written = 0;
     std::uint64_t read = 0;
     std::uint64_t told_retransmissions = 0;

@@ -10,16 +10,16 @@ namespace weir::shaper_model {
 
 constexpr std::uint32_t kSegmentBytes = 1448;     // payload of a full frame, with TCP's timestamps
 constexpr std::uint32_t kFrameOverhead = 90;      // on the wire beside it
-constexpr std::uint32_t kUncountedOverhead = 24;  // of that, what Linux does not count in a queue
+constexpr std::uint32_t kUncountedOverhead = 24;  // part of the overhead that Linux does not count in a queue
 constexpr double kStreamBound = 1448.0 / 1538;
 
 // When a host's process runs. The kernel always does.
 struct Cpu {
   double wake_us = 5;     // a wake-up takes, mean
-  double late_share = 0;  // of wake-ups that wait for a core
-  double late_ms = 0;     // for so long, mean
-  double slice_ms = 0;  // runs so long at a stretch, then waits as long as a late one; 0: as long as it likes
-  double pause_ms = 0;  // does not run at all
+  double late_share = 0;  // share of wake-ups that wait for a core
+  double late_ms = 0;     // mean duration of that wait
+  double slice_ms = 0;    // longest uninterrupted run before a wait; 0: unlimited
+  double pause_ms = 0;    // does not run at all
   double pause_every_ms = 500;
   double request_us = 1;  // each request costs
 };
@@ -30,10 +30,10 @@ struct RateFrom {
 };
 
 struct LinkSpec {
-  std::vector<RateFrom> rates;  // in order; the first one from 0
+  std::vector<RateFrom> rates;  // in ascending order; the first begins at 0
   double buffer_bytes = 0;      // 0: never drops
-  double burst_bytes = 0;       // goes at once after a pause, as tbf does
-  double loss = 0;              // of packets, whatever the queue
+  double burst_bytes = 0;       // bytes that may leave without delay after a pause, as with tbf
+  double loss = 0;              // share of packets, regardless of the queue
 };
 
 enum class Spread : std::uint8_t { fixed, uniform, exponential };
@@ -42,7 +42,7 @@ struct ReadoutSpec {
   double uplink_bits_per_s = 1e9;
   DurationNs round_trip_ns = 60 * kMicrosecond;
   bool over_line = false;
-  double bytes = 65536;  // of a slice, mean
+  double bytes = 65536;  // mean bytes of a slice
   Spread spread = Spread::fixed;
   Cpu cpu;
 };
@@ -51,8 +51,8 @@ struct DcmSpec {
   std::uint32_t port = 0;
   std::uint32_t first_readout = 0;  // collects from these
   std::uint32_t readouts = 0;
-  std::uint32_t credits = 16;  // slices open at once
-  double slices_per_s = 0;     // offered; 0: as many as there is credit for
+  std::uint32_t credits = 16;  // number of slices open at a time
+  double slices_per_s = 0;     // offered rate; 0: limited only by credit
   Cpu cpu;
 };
 
@@ -64,8 +64,8 @@ struct Foreign {
   TimeNs until_ns = 0;
 };
 
-// What a run takes place in. `hosts_together`: readout i and the DCMs of port i are one host, whose uplink
-// carries the DCMs' requests and acknowledgements, too.
+// The network of a run. `hosts_together`: readout i and the DCMs of port i share a host, whose uplink also
+// carries the DCMs' requests and acknowledgements.
 struct Network {
   std::string name;
   std::uint64_t seed = 1;
@@ -73,13 +73,13 @@ struct Network {
   std::vector<ReadoutSpec> readouts;
   std::vector<DcmSpec> dcms;
   std::vector<LinkSpec> ports;
-  std::vector<LinkSpec> core;  // none or one
-  std::vector<LinkSpec> line;  // none or one
+  std::vector<LinkSpec> core;  // at most one
+  std::vector<LinkSpec> line;  // at most one
   std::vector<Foreign> foreign;
   bool hosts_together = false;
-  bool strangers = false;  // DCMs of different farms: nobody tells them of each other
+  bool strangers = false;  // DCMs of different farms: they receive no information about each other
   bool slow_start_after_idle = true;
-  double reordered = 0;  // of packets, overtaken behind the port
+  double reordered = 0;  // share of packets overtaken after the port
 };
 
 [[nodiscard]] std::string describe(const Network& network);
@@ -87,8 +87,8 @@ struct Network {
 // Rate of a link at a time, bits per second.
 [[nodiscard]] double rate_at(const LinkSpec& link, TimeNs at_ns);
 
-// What the network's links allow at best, payload bytes per second of all DCMs together: every link's rate is
-// divided among the DCMs so that the least served one gets most.
+// Returns the payload bytes per second of all DCMs that the links allow at best: every link's rate is divided
+// among the DCMs so that the least served DCM gets as much as possible.
 [[nodiscard]] double best_bytes_per_s(const Network& network, TimeNs at_ns);
 // On average from one time to another.
 [[nodiscard]] double best_bytes_per_s(const Network& network, TimeNs from_ns, TimeNs to_ns);

@@ -26,7 +26,7 @@ struct Options {
   RunSettings run;
 };
 
-// -1: go on; otherwise the exit status.
+// Returns -1 to continue, otherwise the exit status.
 [[nodiscard]] int parse_options(int argc, char** argv, Options& options);
 
 }  // namespace weir::shaper_model

@@ -30,7 +30,7 @@ class Process {
   [[nodiscard]] const Cpu& cpu() const { return cpu_; }
 
  private:
-  static constexpr double kLatest = 5;  // of the mean
+  static constexpr double kLatest = 5;  // relative to the mean
 
   double wait_ns() {
     return std::min(random_.exponential(cpu_.late_ms), kLatest * cpu_.late_ms) * kMillisecond;

@@ -9,14 +9,14 @@
 namespace weir::shaper_model {
 
 constexpr std::uint32_t kNoSegment = UINT32_MAX;
-constexpr double kWindowCut = 0.7;  // what remains of a window after a loss
+constexpr double kWindowCut = 0.7;  // the window's share that remains after a loss
 
-// What a receiver's kernel says. Nothing on the way back is lost, so that each segment is told of once.
+// An acknowledgement from a receiver's kernel. None is lost, so that each segment is reported once.
 struct Acknowledgement {
   std::uint32_t next = 0;             // all segments below are there
-  std::uint32_t beyond = kNoSegment;  // one that is there beyond a gap
-  bool duplicate = false;             // what came was there already
-  TimeNs echo_ns = 0;                 // when what it answers was sent
+  std::uint32_t beyond = kNoSegment;  // a segment received after a gap
+  bool duplicate = false;             // the segment had arrived before
+  TimeNs echo_ns = 0;                 // send time of the acknowledged segment
 };
 
 // Where a sender's segments go.
@@ -45,11 +45,11 @@ class Cubic {
   TimeNs begun_ns_ = 0;
 };
 
-// A connection's sending side as Linux has it by default: CUBIC with HyStart, SACK, RACK, tail loss probes,
-// proportional rate reduction, a timeout of 200 ms at least; no pacing, no segmentation by the card.
+// The sending side of a connection with Linux's defaults: CUBIC with HyStart, SACK, RACK, tail loss probes,
+// proportional rate reduction, a timeout of at least 200 ms; without pacing and segmentation offload.
 class TcpSender {
  public:
-  // `round_trip_ns`: what the connection's first exchange took.
+  // `round_trip_ns`: duration of the connection's first exchange.
   TcpSender(std::uint32_t connection, DurationNs round_trip_ns, bool slow_start_after_idle, Wire& wire)
       : connection_(connection),
         restart_(slow_start_after_idle),
@@ -62,8 +62,8 @@ class TcpSender {
   void write(std::uint64_t bytes, TimeNs now_ns);
   void acknowledged(const Acknowledgement& ack, TimeNs now_ns);
   void timer(TimeNs now_ns);
-  void stop() { unsent_ = 0; }               // writes nothing more
-  [[nodiscard]] TimeNs timer_at_ns() const;  // 0: none
+  void stop() { unsent_ = 0; }               // discards unsent data
+  [[nodiscard]] TimeNs timer_at_ns() const;  // 0: no timer
 
   [[nodiscard]] std::uint64_t retransmissions() const { return retransmissions_; }
   [[nodiscard]] std::uint64_t timeouts() const { return timeouts_; }
@@ -74,7 +74,7 @@ class TcpSender {
   enum class State : std::uint8_t { open, recovery, timed_out };
   struct Segment {
     TimeNs sent_ns = 0;
-    std::uint64_t order = 0;  // of all that was sent
+    std::uint64_t order = 0;  // position in the order of sending
     std::uint16_t length = 0;
     bool there = false;
     bool lost = false;
@@ -129,7 +129,7 @@ class TcpSender {
   TimeNs first_again_ns_ = 0;  // since the window was cut
   std::uint32_t reduced_delivered_ = 0;
   std::uint32_t reduced_sent_ = 0;
-  std::uint32_t most_out_ = 0;  // of late: whether the window is the limit
+  std::uint32_t most_out_ = 0;  // recent maximum in flight: shows whether the window is the limit
   std::uint32_t limited_until_ = 0;
   bool limited_ = false;
 
@@ -140,7 +140,7 @@ class TcpSender {
   TimeNs last_sent_ns_ = 0;
 
   std::uint64_t sent_ = 0;
-  TimeNs rack_sent_ns_ = 0;  // of what was sent last and is there
+  TimeNs rack_sent_ns_ = 0;  // send time of the latest segment known to have arrived
   std::uint64_t rack_order_ = 0;
   DurationNs rack_round_trip_ns_ = 0;
   TimeNs reorder_at_ns_ = 0;
@@ -160,7 +160,8 @@ class TcpSender {
   std::uint64_t timeouts_ = 0;
 };
 
-// The receiving side, in the kernel: acknowledges every second segment, at once what is out of order.
+// The receiving side, in the kernel: acknowledges every second segment, and out-of-order segments
+// immediately.
 class TcpReceiver {
  public:
   TcpReceiver() : waiting_(kRing) {}
@@ -181,7 +182,7 @@ class TcpReceiver {
 
  private:
   static constexpr std::size_t kRing = 64;
-  static constexpr std::uint32_t kQuick = 16;  // segments at first that are acknowledged at once
+  static constexpr std::uint32_t kQuick = 16;  // initial segments that are acknowledged immediately
 
   std::vector<std::uint16_t> waiting_;  // lengths, a ring from next_
   std::uint32_t next_ = 0;

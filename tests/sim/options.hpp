@@ -21,11 +21,11 @@ struct Options {
   std::string progress;  // a file: where a range has got to
   bool quiet = false;
   std::string planted;
-  std::vector<std::size_t> only;  // of the faults, by number; empty: all
+  std::vector<std::size_t> only;  // numbers of the faults to keep; empty: all
   bool no_faults = false;
 };
 
-// -1: go on; otherwise the exit status.
+// Returns -1 to continue, otherwise the exit status.
 [[nodiscard]] int parse_options(int argc, char** argv, Options& options);
 
 }  // namespace weir::sim

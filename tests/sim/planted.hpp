@@ -6,10 +6,10 @@
 
 namespace weir::sim {
 
-// Throws std::runtime_error when there is no such bug, or the build has none.
+// Throws std::runtime_error if the bug is unknown or the build has none.
 void plant(const std::string& bug);
-// Each planted bug in turn: how many seeds it takes to find it. Prints a table; the exit status is 0 when
-// each was found within the options' seeds.
+// Counts for each planted bug the seeds until it is found, and prints a table. Returns 0 if each was found
+// within the options' seeds.
 [[nodiscard]] int find_planted(const Options& options);
 
 }  // namespace weir::sim

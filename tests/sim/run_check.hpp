@@ -12,8 +12,8 @@
 
 namespace weir::sim {
 
-// What has to hold when a run is over: the supervisor's account against itself, against the files that the
-// writers left, and against what the filter had to decide.
+// Checks the invariants of a finished run: the supervisor's account against itself, against the writers'
+// files, and against the filter's expected decisions.
 class RunCheck {
  public:
   // `dcm_deaths`: of each DCM, those by its own filter included.
@@ -49,15 +49,15 @@ class RunCheck {
   std::string problem_;
   std::uint64_t triggered_ = 0;
   std::uint64_t stored_ = 0;
-  std::uint64_t incomplete_ = 0;  // of them
-  std::uint64_t poison_ = 0;      // of them
+  std::uint64_t incomplete_ = 0;  // of the stored slices
+  std::uint64_t poison_ = 0;      // of the stored slices
   std::uint64_t missing_ = 0;
-  std::uint64_t source_down_ = 0;  // of them
+  std::uint64_t source_down_ = 0;  // of the stored slices
   std::uint64_t no_buffer_ = 0;
-  std::uint64_t unexplained_ = 0;      // of them
-  std::string why_;                    // of the first of these
+  std::uint64_t unexplained_ = 0;      // of the incomplete slices
+  std::string why_;                    // the first unexplained one
   std::uint64_t innocent_poison_ = 0;  // stored unfiltered, and no filter dies of them
-  std::optional<UtcNs> clock_begin_;   // of slice 0, as the stored slices say
+  std::optional<UtcNs> clock_begin_;   // time of slice 0, from the stored slices
   source::DummyVerifier verifier_;
 };
 

@@ -15,20 +15,21 @@ namespace weir::sim {
 enum class FaultKind : std::uint8_t {
   break_connections,  // between `who` and `other`
   silence,            // from `who` to `other`
-  stall,              // `who` gets no pass
-  kill,               // its kernel lives; back after `lasts_ns`; `amount` 1: in the middle of its next pass
-  lose_machine,       // with its unsynced disk; otherwise as `kill`
-  refuse,             // nobody connects to `who`
-  slow_disk,          // an operation of `who` takes `amount` ns
-  full_disk,          // `who` has room for `amount` bytes more
-  disk_error,         // the next operation of `who` fails
-  jump_utc,           // of `who`, by `amount` ns
-  drain,              // run control takes `who` out of the run, and adds it again after `lasts_ns`
-  pause,              // run control pauses the run
-  partition,          // nothing passes between `who` and `other`, either way
-  burst               // an alert, from `amount` ms before to `lasts_ns` after
+  stall,              // `who` runs no pass
+  kill,  // the process dies, its kernel lives; restarts after `lasts_ns`; `amount` 1: dies in the middle of
+         // its next pass
+  lose_machine,  // including unsynced disk data; otherwise as `kill`
+  refuse,        // connections to `who` are refused
+  slow_disk,     // an operation of `who` takes `amount` ns
+  full_disk,     // the disk of `who` has room for `amount` bytes more
+  disk_error,    // the next operation of `who` fails
+  jump_utc,      // of `who`, by `amount` ns
+  drain,         // run control removes `who` from the run, and adds it again after `lasts_ns`
+  pause,         // run control pauses the run
+  partition,     // nothing passes between `who` and `other`, either way
+  burst          // an alert, from `amount` ms before to `lasts_ns` after
 };
-constexpr std::size_t kFaultKinds = 10;     // those that happen to a farm
+constexpr std::size_t kFaultKinds = 10;     // faults of a farm
 constexpr std::size_t kScenarioKinds = 14;  // and what is done to it
 [[nodiscard]] const char* name(FaultKind kind);
 
@@ -51,17 +52,16 @@ struct Scenario {
   std::string farm;  // YAML
   simnet::WorldSettings world;
   simnet::DiskSettings disk;
-  std::vector<Fault> faults;  // in order of time
-  TimeNs faults_end_ns = 0;   // nothing is wrong after that
+  std::vector<Fault> faults;  // sorted by time
+  TimeNs faults_end_ns = 0;   // no fault lasts beyond this time
   std::uint32_t readouts = 0;
   std::uint32_t sources = 0;  // of each readout
   std::uint32_t dcms = 0;
   std::uint32_t writers = 0;
   std::uint64_t slices = 0;
-  std::uint64_t prescale = 1;  // accepted: ids that this divides
-  std::uint64_t killers =
-      0;                 // each n-th slice ends its filter's process whenever it is filtered; 0: none does
-  bool workers = false;  // filters run in simulated worker processes
+  std::uint64_t prescale = 1;      // accepted: ids that this divides
+  std::uint64_t killers = 0;       // every n-th slice kills its filter's process at each attempt; 0: never
+  bool workers = false;            // filters run in simulated worker processes
   DurationNs worker_start_ns = 0;  // filter.workers.start_timeout_ms
   bool filter_errors = false;      // now and then
   bool patient = false;            // no deadline and no grace time ends within the run
@@ -72,21 +72,21 @@ struct Scenario {
   DurationNs grace_ns = 0;        // dcm.grace_ms
   bool two_step = false;          // some sources may not be asked for
   bool many_sources = false;      // with tiny fragments, or with fragments around a power of two
-  DurationNs clock_slice_ns = 0;  // with triggers by the clock: ids are a function of the time
+  DurationNs clock_slice_ns = 0;  // with clock triggers: ids are a function of the time
 };
 
 struct ScenarioLimits {
   std::uint32_t faults_max = 12;
   bool supervisor_dies = true;
-  std::uint32_t supervisor_permille = 200;  // of what befalls one process
+  std::uint32_t supervisor_permille = 200;  // share of the faults of a single process
   std::uint32_t together_permille = 0;      // faults that come within 100 ms of the one before
-  // Farms in which two nodes, or a DCM and all readouts, hear nothing of each other for a while. Drawn after
-  // all else, which stays as it is.
+  // Farms in which two nodes, or a DCM and all readouts, exchange no messages for a while. Drawn last, so
+  // that the rest of the scenario is unchanged.
   std::uint32_t partition_permille = 300;
   // How often a kind is drawn, against the others.
   std::array<std::uint32_t, kFaultKinds> weights = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
 };
-// Disks that fail, power that is lost and supervisors that die, often and at once.
+// Disk faults, power loss and deaths of the supervisor, frequent and concurrent.
 [[nodiscard]] ScenarioLimits hard_limits();
 // "normal", "hard", and KIND=WEIGHT, one after another, with commas. Throws std::runtime_error.
 void set_rates(std::string_view text, ScenarioLimits& limits);

@@ -5,9 +5,9 @@
 
 namespace weir::sim {
 
-// Runs one scenario in this process; what it throws is its problem.
+// Runs one scenario in this process. Does not catch its exceptions.
 [[nodiscard]] Outcome run_scenario(const Scenario& scenario, bool trace);
-// Runs what the options say, prints it, and returns the exit status: 0 when no seed failed.
+// Runs the seeds of the options and prints the results. Returns the exit status: 0 if no seed failed.
 [[nodiscard]] int run_seeds(const Options& options);
 
 }  // namespace weir::sim

@@ -6,9 +6,9 @@
 
 namespace weir::sim {
 
-// Runs it in a process of its own, for it may end in a failed assertion.
+// Runs it in a separate process, because a failed assertion may end it.
 [[nodiscard]] bool fails(const Scenario& scenario);
-// Faults whose absence lets the run fail all the same are left out, one by one, until none can be.
+// Removes faults one by one as long as the run still fails; returns the minimal scenario.
 [[nodiscard]] Scenario shrink(const Scenario& failing);
 // `rates`: with which it was drawn.
 void print_shrunk(const Scenario& failing, const std::string& rates);

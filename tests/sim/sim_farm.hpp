@@ -19,7 +19,7 @@ class Watcher;
 
 // How one run went.
 struct Outcome {
-  std::string problem;  // the first rule that was broken; empty: none
+  std::string problem;  // the first broken rule; empty: none
   std::uint64_t trace_hash = 0;
   std::uint64_t trace_events = 0;
   std::uint64_t steps = 0;
@@ -41,7 +41,7 @@ class SimFarm {
   SimFarm& operator=(const SimFarm&) = delete;
 
   [[nodiscard]] simnet::World& world() { return world_; }
-  // What happens to whom, for people; before run().
+  // Writes a readable trace of all events. Requires: called before run().
   void set_trace(simnet::Trace::Sink sink) { world_.trace().set_sink(std::move(sink)); }
   [[nodiscard]] Outcome run();
 
@@ -61,7 +61,7 @@ class SimFarm {
   simnet::World world_;
   std::vector<std::unique_ptr<SimProcess>> processes_;  // the supervisor first
   std::unique_ptr<Watcher> watcher_;
-  std::unique_ptr<TriggerClient> triggers_;  // from outside; empty: the farm makes them itself
+  std::unique_ptr<TriggerClient> triggers_;  // external triggers; null: the farm makes them itself
   std::string problem_;
   TimeNs ended_ns_ = 0;  // the run is over
 };

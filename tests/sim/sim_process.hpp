@@ -19,17 +19,17 @@
 
 namespace weir::sim {
 
-// What all processes of a farm share.
+// Data shared by all processes of a farm.
 struct FarmFile {
   v1::Farm farm;
   config::FarmPlan plan;
 };
 
-// A planned process on its host: boots, dies and comes back, as under a process manager. What it wrote stays
-// in its machine's disk image.
+// A planned process on its host: boots, dies and restarts, as under a process manager. Its data stays in its
+// machine's disk image.
 class SimProcess {
  public:
-  // All references outlive the process. `scratch`: a real folder for what real files are needed for.
+  // Requires: all references outlive the process. `scratch`: a real folder, for code that needs real files.
   SimProcess(simnet::World& world, const FarmFile& farm, const Scenario& scenario, const std::string& name,
              const std::string& scratch);
   ~SimProcess();
@@ -40,12 +40,12 @@ class SimProcess {
   // Starts the node's next process whenever one has ended as it was told, while may() is true, as `weir up`
   // does. Null: no more.
   void boot_again(std::function<bool()> may);
-  // Nothing when it is not running. `in_pass`: when it has just sent to some what it wanted to tell.
+  // Ignored if it is not running. `in_pass`: dies after it has sent part of its pending messages.
   void kill(simnet::Death death, DurationNs down_ns, bool in_pass = false);
   [[nodiscard]] bool running() const { return node_ != nullptr; }
   [[nodiscard]] bool ended_well() const { return ended_ && failure_.empty(); }
   [[nodiscard]] const std::string& failure() const { return failure_; }
-  // The first rule that its node does not keep, or did not; empty: all is well, or it does not run.
+  // Returns the first rule that its node has broken; empty if none, or if it does not run.
   [[nodiscard]] std::string broken_invariant();
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] simnet::Host& host() { return host_; }
@@ -75,12 +75,12 @@ class SimProcess {
   simnet::Host& host_;
   simnet::Random random_;
   simnet::DiskImage image_;
-  test::MemoryJournal journal_;  // the supervisor's; gone with its machine
+  test::MemoryJournal journal_;  // the supervisor's journal; lost with its machine
   struct Doom {
     simnet::Death death;
     DurationNs down_ns;
   };
-  std::optional<Doom> doom_;  // in its next pass
+  std::optional<Doom> doom_;  // due in its next pass
   node::Setup setup_;
   std::unique_ptr<simnet::SimDisk> disk_;
   std::unique_ptr<node::Node> node_;

@@ -14,8 +14,8 @@
 namespace weir::sim {
 
 // Filter workers of one DCM on the simulated clock: each runs the real worker's side of its lane. Until the
-// scenario's faults end, workers die between slices, run out of memory and hang, by the seed; a filter that
-// ends its process ends its worker at any time.
+// scenario's faults end, workers die between slices, run out of memory and hang, depending on the seed; a
+// filter that ends its process ends its worker at any time.
 class SimWorkers final : public filter_host::WorkerHost {
  public:
   struct Surroundings {

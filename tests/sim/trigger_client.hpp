@@ -16,8 +16,8 @@
 
 namespace weir::sim {
 
-// Offers triggers with ids of its own, from a host without faults: some ids again, and after a lost
-// connection the unanswered ones.
+// Offers triggers with external ids, from a host without faults: repeats some ids and, after a lost
+// connection, the unanswered ones.
 class TriggerClient final : private sessions::PeerHandler {
  public:
   // Calls `fail` with a sentence if an id is taken twice.
@@ -44,7 +44,7 @@ class TriggerClient final : private sessions::PeerHandler {
   TimeNs next_ns_ = 0;
   std::uint64_t made_ = 0;                // ids
   std::deque<std::uint64_t> unanswered_;  // over this connection, in the order of their offers
-  std::deque<std::uint64_t> again_;       // to be offered over the next one
+  std::deque<std::uint64_t> again_;       // to be offered over the next connection
   std::vector<std::uint64_t> taken_;
 };
 

@@ -13,7 +13,7 @@
 
 namespace weir::sim {
 
-// Whoever watches a run, from a host where nothing goes wrong, and takes the supervisor's account of it.
+// Watches a run from a host without faults, and receives the supervisor's account of it.
 class Watcher final : private sessions::PeerHandler {
  public:
   Watcher(simnet::World& world, const std::string& farm, const ports::Endpoint& supervisor)
@@ -34,10 +34,10 @@ class Watcher final : private sessions::PeerHandler {
   // It has met the supervisor, at any time.
   [[nodiscard]] bool met() const { return met_; }
   [[nodiscard]] const std::string& state() const { return state_; }
-  // What the nodes last said of themselves, a line each.
+  // The last status of each node, one line each.
   [[nodiscard]] const std::string& nodes() const { return nodes_; }
-  // What run control says: once there is a connection, and again over the next one, for it may not have
-  // arrived.
+  // Sends run control's command as soon as a connection exists, and repeats it over the next one, because it
+  // may not have arrived.
   void command(v1::Command::Kind kind, const std::string& node = {}) {
     v1::Command command;
     command.set_kind(kind);

@@ -5,9 +5,8 @@
 
 namespace weir::test {
 
-// The process ends by SIGPROF when it has used so many seconds of the CPU from now on; 0: no limit any more.
-// What never ends is found so, and a machine that is busy, or a process that was stopped for a while, is not
-// taken for it.
+// Ends the process by SIGPROF after so many further seconds of CPU time; 0 removes the limit. This finds
+// endless loops, and does not mistake a busy machine or a stopped process for one.
 inline void limit_cpu(unsigned seconds) {
   itimerval limit{};
   limit.it_value.tv_sec = seconds;

@@ -30,7 +30,7 @@ class MemoryJournal final : public supervisor::JournalStore {
 
   [[nodiscard]] bool is_there() const { return !bytes_.empty(); }
 
-  bool full = false;  // takes nothing
+  bool full = false;  // rejects every entry
 
  private:
   std::vector<std::byte> bytes_;

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-// A network inside one test: streams are queues, time is how often run() is called. Nothing is lost or
-// reordered; a test breaks, refuses or stalls what it wants to. Endpoints are told apart by their port.
+// A network inside one test: streams are queues, time is the number of calls of run(). It neither loses nor
+// reorders data; a test can break, refuse or stall connections. The port identifies an endpoint.
 namespace weir::test {
 
 class MemoryNetwork final : public ports::Network {
@@ -36,7 +36,7 @@ class MemoryNetwork final : public ports::Network {
     return std::make_unique<MemoryStream>(end);
   }
 
-  // Carries everything on until nothing moves any more. `cut` bytes at most in one receive.
+  // Delivers everything until no data is in transit. A receive gets at most `cut` bytes.
   void run(std::size_t cut = SIZE_MAX) {
     bool moved = true;
     while (moved) {
@@ -47,13 +47,13 @@ class MemoryNetwork final : public ports::Network {
     }
   }
 
-  // The cable is pulled: both sides of every stream hear of it.
+  // Breaks all streams; both ends of each are notified.
   void break_all() {
     const auto ends = ends_;
     for (const auto& end : ends) finish(*end, ports::CloseReason::reset);
   }
 
-  // What one side has sent since the last time, before the other gets it: whole frames, as they were made.
+  // Called with the whole frames that one side has sent since the last call, before the other side gets them.
   std::function<void(std::vector<std::byte>& sent)> on_the_way;
   bool refuse_connections = false;
   bool hold_connections = false;  // neither refused nor accepted
@@ -65,8 +65,9 @@ class MemoryNetwork final : public ports::Network {
     std::weak_ptr<End> far;
     std::vector<std::byte> out;
     std::deque<std::byte> in;
-    std::vector<std::byte> reserved;                  // filled by its owner until the next call
-    std::vector<std::shared_ptr<const void>> owners;  // of what is in `out`, let go of when it is sent
+    std::vector<std::byte> reserved;  // filled by its owner until the next call
+    std::vector<std::shared_ptr<const void>>
+        owners;  // owners of the buffers in `out`, released when it is sent
     std::string peer_name;
     ports::StreamCounters counters;
     bool paused = false;

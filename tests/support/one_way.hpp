@@ -8,8 +8,8 @@
 
 namespace weir::test {
 
-// Every transition leads on, to a later state; each of `states` is reached from `first`, and `last` is left
-// by none.
+// Checks that every transition leads to a later state, that each of `states` is reachable from `first`, and
+// that `last` is final.
 template <class State, std::size_t kCount>
 void check_one_way(const Transitions<State, kCount>& transitions, State first, State last,
                    std::size_t states) {

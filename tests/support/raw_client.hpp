@@ -12,7 +12,7 @@
 
 namespace weir::http::test {
 
-// One TCP connection that says what it is told and waits for what comes, a few seconds at most.
+// One TCP connection for a scripted client; reads wait a few seconds at most.
 class RawClient {
  public:
   explicit RawClient(const ports::Endpoint& at, int receive_buffer_bytes = 0, const std::string& from = {});
@@ -21,7 +21,8 @@ class RawClient {
   RawClient& operator=(const RawClient&) = delete;
 
   void send(const std::string& text) const;
-  // Until `mark` has come `times` times, or the connection ends; everything received since the last call.
+  // Waits until `mark` has arrived `times` times, or the connection ends; returns everything received since
+  // the last call.
   std::string until(const std::string& mark, int times = 1);
   // Until the connection ends.
   std::string rest() { return until({}); }

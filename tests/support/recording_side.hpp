@@ -8,7 +8,7 @@
 
 namespace weir::test {
 
-// One side of a connection: keeps who is there, and what comes from it.
+// One side of a connection: records the connected peer and its messages.
 class RecordingSide : public sessions::PeerHandler {
  public:
   struct Frame {
@@ -16,7 +16,7 @@ class RecordingSide : public sessions::PeerHandler {
     std::vector<std::byte> payload;
   };
 
-  sessions::Peer* peer = nullptr;  // the one that is there
+  sessions::Peer* peer = nullptr;  // the connected peer
   int connections = 0;
   std::vector<v1::Control> said;
   std::vector<Frame> frames;

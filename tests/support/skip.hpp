@@ -7,11 +7,11 @@
 namespace weir {
 
 constexpr int kSkippedStatus =
-    77;  // exit status of a test program that has left something out; ctest shows it so
+    77;  // exit status of a test program that has skipped a test, as ctest is configured
 
-// The test that calls it returns: what it needs is not here. The program's other tests run; when they pass,
-// it ends with kSkippedStatus, and when one fails, as it would have. So a skip neither counts as passed nor
-// hides a failure.
+// Reports a skip; the calling test then returns, because a requirement is missing. The program's other tests
+// run: if they pass it ends with kSkippedStatus, and if one fails, with the failure. So a skip neither counts
+// as passed nor hides a failure.
 inline void skip_test(const std::string& why) {
   std::printf("SKIPPED: %s\n", why.c_str());
   std::fflush(stdout);

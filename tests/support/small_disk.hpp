@@ -15,7 +15,7 @@ namespace weir::test {
 
 constexpr std::size_t kMebi = std::size_t{1} << 20;
 
-// A folder of limited size, which only the test and its children see; needs root.
+// A folder of limited size, visible only to the test and its children; needs root.
 class SmallDisk {
  public:
   SmallDisk(const std::string& path, std::size_t mebibytes) : path_(path) {
@@ -38,7 +38,7 @@ class SmallDisk {
     const std::string block(kMebi, 'x');
     for (std::size_t i = 0; i < mebibytes; ++i) file << block;
   }
-  // What is left, to the last byte.
+  // Uses up the free space to the last byte.
   void fill_up() const {
     std::ofstream file(path_ + "/filler", std::ios::binary | std::ios::app);
     const std::string block(4096, 'x');

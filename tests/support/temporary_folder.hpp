@@ -10,12 +10,12 @@
 
 namespace weir::test {
 
-// A scratch folder, with what tests do in it.
+// A scratch folder with helpers for tests.
 class TemporaryFolder : public ScratchFolder {
  public:
   using ScratchFolder::ScratchFolder;
 
-  // Where a sync costs nothing.
+  // Returns a folder in which a sync costs no time.
   static std::filesystem::path in_memory() {
     return ::access("/dev/shm", W_OK) == 0 ? "/dev/shm" : std::filesystem::temp_directory_path();
   }

@@ -9,7 +9,7 @@
 #include <catch2/generators/catch_generators_range.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
-// Version 3 moved these names; the tests write them as version 2 does.
+// Catch2 version 3 moved these names; the tests use version 2's.
 namespace Catch {
 using Matchers::ContainsSubstring;
 }
@@ -17,7 +17,7 @@ using Catch::Approx;
 #else
 #include <catch2/catch.hpp>
 namespace Catch::Matchers {
-// Version 3's name for what version 2 calls Contains, on strings.
+// Version 3's name for version 2's string matcher Contains.
 inline auto ContainsSubstring(const std::string& text,
                               CaseSensitive::Choice case_sensitivity = CaseSensitive::Yes) {
   return Contains(text, case_sensitivity);

@@ -12,8 +12,8 @@
 
 namespace weir::system_test {
 
-// A farm under run control: every process is a child of the test. `yaml` is the farm file without `control`
-// and run.out; `more` is what else stands in `control`, as ", keys: /there".
+// A farm under run control whose processes are all children of the test. `yaml` is the farm file without
+// `control` and run.out; `more` holds further keys of `control`, as ", keys: /path".
 class ControlledFarm {
  public:
   ControlledFarm(const TemporaryFolder& folder, const std::string& yaml,
@@ -28,20 +28,20 @@ class ControlledFarm {
 
   // `weir ctl` with these words.
   [[nodiscard]] CommandEnd ctl(const std::vector<std::string>& words) const;
-  // The same; throws when it does not end well, which fails the test.
+  // As ctl(), but throws on a nonzero status, which fails the test.
   void must(const std::vector<std::string>& words) const;
   [[nodiscard]] boost::json::value status() const;
   [[nodiscard]] std::string state() const;
   [[nodiscard]] std::string state_of(const std::string& node) const;
   // All events so far, a line each.
   [[nodiscard]] std::string events() const;
-  // init, configure; and start.
+  // Runs init and configure; begin_run() also runs start.
   void make_ready() const;
   void begin_run() const;
-  // `weir tap` under way; its output is in NAME.out, its complaints in NAME.err.
+  // Starts `weir tap`. Its output goes to NAME.out, its errors to NAME.err.
   [[nodiscard]] std::unique_ptr<Process> tap(const std::string& name,
                                              const std::vector<std::string>& arguments) const;
-  // Of a run that is over, as its end record says.
+  // Returns the end record of a finished run.
   [[nodiscard]] boost::json::value record(std::uint32_t run) const;
   [[nodiscard]] std::string logs() const;
   [[nodiscard]] const std::string& farm_file() const { return farm_file_; }
@@ -57,7 +57,7 @@ class ControlledFarm {
   int starts_ = 0;
 };
 
-// What a process holds.
+// Resources that a process holds.
 struct Holdings {
   std::size_t descriptors = 0;
   std::size_t threads = 0;

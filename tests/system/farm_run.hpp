@@ -21,8 +21,8 @@ class Summary {
   explicit Summary(boost::json::value value) : value_(std::move(value)) {}
 
   [[nodiscard]] const boost::json::value& json() const { return value_; }
-  // What stands at a path like "fragments.missing.deadline"; 0 where there is nothing, as reasons that did
-  // not occur are left out.
+  // Returns the count at a path like "fragments.missing.deadline"; 0 if absent, because reasons that did not
+  // occur are left out.
   [[nodiscard]] std::uint64_t count(std::string_view path) const;
   // The sum of an object of counts: count_all("vetoed").
   [[nodiscard]] std::uint64_t count_all(std::string_view path) const;
@@ -41,17 +41,17 @@ struct FarmEnd {
   int status = 0;
   std::string out;
   std::string err;
-  Summary summary;   // empty when there is none
+  Summary summary;   // empty if the run wrote none
   std::string logs;  // the last lines of each node, for messages of failed tests
 };
 
-// A `weir run` that is under way: one child of the test, which has children of its own.
+// A running `weir run`, started as a child of the test; its nodes are its children.
 class FarmRun {
  public:
-  // `arguments` as for `weir run FARM`; --out and --summary are added.
+  // Starts `weir run FARM` with `arguments`; adds --out and --summary.
   FarmRun(const TemporaryFolder& folder, const std::string& farm_file, std::vector<std::string> arguments,
           std::string out = {});
-  // While a REQUIRE that failed is on its way out: shows what the processes said, which nobody else will.
+  // Shows the processes' output when a REQUIRE has failed; it would be lost otherwise.
   ~FarmRun();
   FarmRun(const FarmRun&) = delete;
   FarmRun& operator=(const FarmRun&) = delete;
@@ -62,26 +62,26 @@ class FarmRun {
   [[nodiscard]] std::string log(const std::string& node) const;
   [[nodiscard]] bool wait_for_log(const std::string& node, const std::string& text,
                                   Seconds patience = Seconds(30)) const;
-  // The run has begun, and so much lies in its run files.
+  // Waits until the run has begun and its run files hold at least `bytes`.
   [[nodiscard]] bool wait_for_data(std::uint64_t bytes, Seconds patience = Seconds(30)) const;
   [[nodiscard]] std::uint64_t data_bytes() const;
-  // Where it listens, from its log; waits for it.
+  // Waits for the node's log line and returns its port.
   [[nodiscard]] std::uint16_t port_of(const std::string& node) const;
   // Where `weir run` says that triggers are taken.
   [[nodiscard]] std::uint16_t trigger_port() const;
   // HOST:PORT of its run control, as `weir run` says.
   [[nodiscard]] std::string control_at() const;
-  // Of a node, or `run-control`. 0 when there is no such process.
+  // Returns the pid of a node, or of `run-control`; 0 if the process does not exist.
   [[nodiscard]] pid_t pid_of(const std::string& node) const;
-  // To one that is being started as soon as it is there.
+  // Sends a signal; waits for the process if it is being started.
   bool send_signal(const std::string& node, int signal) const;
-  // Processes of this run that there are, `weir run` itself included.
+  // Number of running processes of this run, including `weir run` itself.
   [[nodiscard]] std::size_t processes() const;
-  // Waits for the end; fails the test when that does not come.
+  // Waits for the end of the run; fails the test if it does not end in time.
   [[nodiscard]] FarmEnd finish(Seconds patience = Seconds(90));
 
  private:
-  // What its processes have written so far.
+  // Returns the output of its processes so far.
   [[nodiscard]] FarmEnd so_far() const;
 
   const TemporaryFolder& folder_;
@@ -90,17 +90,17 @@ class FarmRun {
   std::unique_ptr<Process> process_;
 };
 
-[[nodiscard]] std::string config_file(const std::string& name);  // of configs/
+[[nodiscard]] std::string config_file(const std::string& name);  // path of a file in configs/
 [[nodiscard]] FarmEnd run_farm(const TemporaryFolder& folder, const std::string& farm_file,
                                std::vector<std::string> arguments);
 // "--set", "a=1", "--set", "b=2" from {"a=1", "b=2"}.
 [[nodiscard]] std::vector<std::string> sets(const std::vector<std::string>& assignments);
-// What a failed check should show.
+// Formats the end of a run for the message of a failed check.
 [[nodiscard]] std::string describe(const FarmEnd& end);
 
 }  // namespace weir::system_test
 
-// A run that ended with this status, and whose ledger balances.
+// Checks that a run ended with this status and that its ledger balances.
 #define CHECK_BALANCED(end, expected_status)  \
   do {                                        \
     INFO(describe(end));                      \

@@ -8,11 +8,11 @@
 
 namespace weir::system_test {
 
-// The lines of a node's host in a virtual network. What they drop, TCP hears nothing of. Each failure of a
-// command fails the test.
+// Controls the links of a node's host in a virtual network. TCP gets no error for packets that they drop. A
+// failed command fails the test.
 class LabLines {
  public:
-  // The node has to run; its host stays when it dies.
+  // Requires: the node is running. Its host remains if the node dies.
   LabLines(const TemporaryFolder& folder, const FarmRun& run, const std::string& node);
   ~LabLines();
   LabLines(const LabLines&) = delete;
@@ -20,7 +20,7 @@ class LabLines {
 
   // All frames of the data network that come ("ingress") or go ("egress").
   void cut(const std::string& direction) { drop("data", direction, ""); }
-  // Those that come from another host, or go there, on both networks.
+  // Cuts packets from or to another host, on both networks.
   void cut(const std::string& direction, const LabLines& other);
   void mend();
 
@@ -31,7 +31,7 @@ class LabLines {
   };
   // `address`: empty: all frames.
   void drop(const std::string& device, const std::string& direction, const std::string& address);
-  [[nodiscard]] std::string command(const std::string& words) const;  // what it says
+  [[nodiscard]] std::string command(const std::string& words) const;  // returns its output
 
   const TemporaryFolder& folder_;
   int space_;

@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// What tests of virtual networks need.
+// Skips a test that needs root for its virtual network.
 namespace weir::system_test {
 
 inline bool may_make_namespaces() {

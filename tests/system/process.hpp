@@ -10,12 +10,12 @@
 #include <sys/types.h>
 #include <vector>
 
-// What system tests are made of: processes, waits with an end, folders that go away.
+// Building blocks of system tests: processes, waits with a limit, temporary folders.
 namespace weir::system_test {
 
 using Seconds = std::chrono::duration<double>;
 
-// Asks every few milliseconds; false when it did not come true in time.
+// Polls the condition every few milliseconds; returns false when `patience` has passed.
 [[nodiscard]] bool wait_until(const std::function<bool()>& condition, Seconds patience);
 
 // Made for one test, removed with all it holds. Processes that name the folder on their command line do not
@@ -32,9 +32,9 @@ class TemporaryFolder : public test::TemporaryFolder {
 
 struct RunningProcess {
   pid_t pid = 0;
-  std::vector<std::string> arguments;  // with the program
+  std::vector<std::string> arguments;  // including the program
 };
-// All processes whose command line names `text`.
+// Returns all processes whose command line contains `text`.
 [[nodiscard]] std::vector<RunningProcess> processes_naming(const std::string& text);
 
 // A child of the test. Killed when the object, or the test, ends.
@@ -47,7 +47,7 @@ class Process {
   Process& operator=(const Process&) = delete;
 
   [[nodiscard]] pid_t pid() const { return pid_; }
-  // The exit status, or minus the signal; nothing while it runs after `patience`.
+  // Returns the exit status, or minus the signal; nullopt if it still runs after `patience`.
   [[nodiscard]] std::optional<int> wait(Seconds patience);
   void send_signal(int signal) const;
   [[nodiscard]] std::string out() const { return read_file(out_file_); }
@@ -65,7 +65,7 @@ struct CommandEnd {
   std::string out;
   std::string err;
 };
-// Runs one of the built executables to its end; fails the test when it takes too long.
+// Runs a built executable to its end; fails the test if it takes too long.
 [[nodiscard]] CommandEnd run_command(const TemporaryFolder& folder, const std::string& program,
                                      const std::vector<std::string>& arguments);
 

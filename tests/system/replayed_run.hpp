@@ -14,7 +14,7 @@ namespace weir::system_test {
 
 constexpr std::uint64_t kHitBytes = 6;
 
-// The recorded slices, read here and by nothing of Weir's: fragment by fragment, by source.
+// The recorded slices, parsed here independently of Weir's code: fragment by fragment, by source.
 struct Recording {
   std::vector<std::map<std::uint32_t, std::string>> slices;
 };
@@ -40,7 +40,7 @@ struct Comparison {
   std::uint64_t wrong = 0;
 };
 
-// Slice k of the run is recorded slice k mod n; a source that has nothing in it is marked missing.
+// Slice k of the run is recorded slice k mod n; a source without a fragment in it is marked missing.
 inline Comparison compare(const StoredRun& run, const Recording& recording) {
   Comparison comparison;
   run.for_each_slice([&](const storage::SliceRecordView& slice) {
@@ -62,9 +62,9 @@ inline Comparison compare(const StoredRun& run, const Recording& recording) {
   return comparison;
 }
 
-// Replays the recording in `folder` as a farm's run of so many slices, and compares what was stored with the
-// recording's files. `absent`: fragments that the recording lacks in one round over its slices, each of which
-// is a missing one.
+// Replays the recording in `folder` in a farm for `slices` slices, and compares the stored data with the
+// recording's files. `absent`: number of fragments that the recording lacks per pass over its slices; each of
+// them is marked missing.
 inline void run_and_compare(const std::string& folder, std::uint64_t slices, std::uint64_t absent = 0) {
   const Recording recording = read_recording(folder);
   const TemporaryFolder temporary;

@@ -8,8 +8,7 @@
 
 namespace weir::system_test {
 
-// A loopback that no other process of the machine uses: of the calling thread, and of what it starts, as long
-// as this object. Needs root.
+// A loopback network for the calling thread and its children, while this object exists. Needs root.
 class OwnLoopback {
  public:
   OwnLoopback();
@@ -21,7 +20,7 @@ class OwnLoopback {
   int before_;
 };
 
-// Hears what TCP carries over the thread's loopback, as a stranger on the wire does, until it is stopped or
+// Captures the TCP traffic of the thread's loopback, as a stranger on the wire can, until it is stopped or
 // has 64 MB. Needs root.
 class Sniffer {
  public:
@@ -31,15 +30,15 @@ class Sniffer {
   Sniffer& operator=(const Sniffer&) = delete;
 
   void stop();
-  // After stop(): what the client of the first connection to this port said from its begin on, as far as it
-  // was heard without a gap.
+  // Returns the bytes that the first client of this port sent, up to the first gap in the capture. Requires:
+  // stop() was called.
   [[nodiscard]] std::vector<std::byte> said_to(std::uint16_t port) const;
 
  private:
   struct Segment {
     std::uint16_t from = 0;
     std::uint16_t to = 0;
-    std::uint32_t sequence = 0;  // of its first byte
+    std::uint32_t sequence = 0;  // sequence number of its first byte
     bool begins = false;
     std::vector<std::byte> bytes;
   };

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-// What attacks at random on a farm of real processes have in common. How many, and from which seed, is in the
-// environment: docs/reliability.md has the names and figures.
+// Common parts of random attacks on farms of real processes. Environment variables set number and seed;
+// docs/reliability.md lists them with figures.
 namespace weir::system_test {
 
 [[nodiscard]] int from_environment(const char* name, int otherwise);
@@ -30,8 +30,8 @@ class Random {
   std::mt19937_64 engine_;  // the same on every platform
 };
 
-// The ledger balances, each slice that was triggered is stored, once, with the bytes that its sources made,
-// and every file is sound, if need be once it is recovered. What is missing of slices is in the answer.
+// Checks that the ledger balances, that each triggered slice is stored once with the bytes that its sources
+// made, and that every file is sound, after recovery if needed. Returns the missing fragments.
 DummyCheck check_all_stored(const TemporaryFolder& folder, const FarmEnd& end, const std::string& out);
 
 }  // namespace weir::system_test

@@ -10,19 +10,19 @@
 
 namespace weir::system_test {
 
-// The run files of one run, read back: of each slice the copy that counts.
+// The run files of one run, read back; contains the live copy of each slice.
 class StoredRun {
  public:
-  // All run files in `folder`; files that were not closed belong to them, those without a header do not.
+  // Opens all run files in `folder`, including unclosed ones, except files without a header.
   explicit StoredRun(const std::string& folder);
 
   [[nodiscard]] std::size_t file_count() const { return files_.size(); }
   [[nodiscard]] const std::vector<storage::RunFileReader>& files() const { return files_; }
-  // Ascending; throws when a slice has two copies that count.
+  // Returns the ids in ascending order. Throws if a slice has two live copies.
   [[nodiscard]] std::set<std::uint64_t> ids() const;
-  // In order of files and ids. Every checksum is checked; throws when one does not fit.
+  // Visits slices in order of files and ids, and verifies every checksum. Throws on a mismatch.
   void for_each_slice(const std::function<void(const storage::SliceRecordView&)>& visit) const;
-  // The sentences of a full verification, one a line; empty: all is well.
+  // Returns the messages of a full verification, one a line; empty if it found no problem.
   [[nodiscard]] std::string problems() const;
 
  private:
@@ -31,12 +31,12 @@ class StoredRun {
 
 struct DummyCheck {
   std::uint64_t slices = 0;
-  std::uint64_t fragments = 0;  // with bytes, all of them right
+  std::uint64_t fragments = 0;  // fragments with correct bytes
   std::uint64_t missing = 0;
   std::uint64_t not_requested = 0;
-  std::string wrong;  // the first fragment whose bytes are not those that its source made
+  std::string wrong;  // the first fragment with wrong bytes
 };
-// Compares every stored byte with what dummy sources make.
+// Compares every stored byte with the dummy sources' pattern.
 [[nodiscard]] DummyCheck check_dummy_data(const StoredRun& run);
 
 }  // namespace weir::system_test

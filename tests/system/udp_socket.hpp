@@ -18,7 +18,7 @@ class UdpSocket {
   UdpSocket(const UdpSocket&) = delete;
   UdpSocket& operator=(const UdpSocket&) = delete;
 
-  // 0: any; false when it is taken.
+  // Binds to a port, 0 for any. Returns false if it is taken.
   [[nodiscard]] bool bind(std::uint16_t port) const {
     const sockaddr_in at = loopback(port);
     return ::bind(socket_, reinterpret_cast<const sockaddr*>(&at), sizeof at) == 0;

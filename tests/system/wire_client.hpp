@@ -13,7 +13,7 @@
 
 namespace weir::system_test {
 
-// A listening socket at a free port of the loopback, to be in somebody's way.
+// Occupies a free port of the loopback.
 class TakenPort {
  public:
   TakenPort();
@@ -27,7 +27,7 @@ class TakenPort {
   std::uint16_t port_ = 0;
 };
 
-// A plain TCP connection to a port of the loopback: sends whatever the test likes, blocks with an end.
+// A plain TCP connection to a loopback port: sends any bytes; reads block for a limited time.
 class RawClient {
  public:
   explicit RawClient(std::uint16_t port);
@@ -38,9 +38,9 @@ class RawClient {
 
   // False when the other side has closed.
   bool send(ConstBytes bytes) const;
-  // At least one byte, or nothing: closed by the other side, or time is over.
+  // Returns at least one byte; none if the peer closed or the time is over.
   [[nodiscard]] std::vector<std::byte> receive(Seconds patience) const;
-  // Reads and forgets until the other side closes; false when it does not in time.
+  // Discards input until the peer closes. Returns false if that does not happen in time.
   [[nodiscard]] bool closed_by_peer(Seconds patience) const;
 
  private:
@@ -55,20 +55,20 @@ class WireClient {
     std::vector<std::byte> payload;
   };
 
-  // Says hello; `farm` and `run` are those of the farm that is spoken to. With an authenticator it waits for
-  // the other side's hello, too, and says its proof.
+  // Sends a hello for `farm` and `run`. With an authenticator, also waits for the peer's hello and sends a
+  // proof.
   WireClient(std::uint16_t port, v1::Role role, const std::string& name, const std::string& farm,
              std::uint32_t run = 1, std::uint32_t version = wire::kVersion,
              const ports::Authenticator* authenticator = nullptr);
 
   void send(const v1::Control& message) const;
   [[nodiscard]] std::optional<Frame> receive(Seconds patience);
-  // The next control message; other frames are passed over.
+  // Returns the next control message and skips other frames.
   [[nodiscard]] std::optional<v1::Control> receive_control(Seconds patience);
-  // The next refusal's reason; empty when none comes.
+  // Returns the reason of the next refusal; empty if none arrives.
   [[nodiscard]] std::string receive_refusal(Seconds patience);
   [[nodiscard]] const RawClient& raw() const { return raw_; }
-  // What it said until it was let in.
+  // The bytes that it sent until it was admitted.
   [[nodiscard]] const std::vector<std::byte>& said() const { return said_; }
 
  private:
@@ -77,19 +77,19 @@ class WireClient {
   std::vector<std::byte> received_;
 };
 
-// Watches a run through its supervisor: what every node counts is known here, and nowhere else outside.
+// Watches a run through its supervisor, the only process that knows every node's counters.
 class FarmWatcher {
  public:
   FarmWatcher(std::uint16_t supervisor_port, const std::string& farm,
               const ports::Authenticator* authenticator = nullptr);
-  // To be called when the run is over. Fails the test when the supervisor gave no account.
+  // Returns the run's account. Requires: the run is over. Fails the test if the supervisor sent none.
   [[nodiscard]] v1::RunSummary account();
   // Reads status messages until this counter of this node is so high.
   [[nodiscard]] bool wait_for_counter(const std::string& node, const std::string& counter,
                                       std::uint64_t at_least, Seconds patience);
   // ... until this node's state holds the text.
   [[nodiscard]] bool wait_for_state(const std::string& node, const std::string& text, Seconds patience);
-  // The next report of this node. Fails the test when none comes.
+  // Returns the node's next report. Fails the test if none arrives.
   [[nodiscard]] v1::Report report_of(const std::string& node, Seconds patience);
 
  private:
@@ -98,7 +98,7 @@ class FarmWatcher {
   WireClient client_;
 };
 
-// The counter of this node in a summary; 0 when it is not there.
+// Returns the node's counter in a summary; 0 if it is absent.
 [[nodiscard]] std::uint64_t counter_of(const v1::RunSummary& account, const std::string& node,
                                        const std::string& counter);
 // The sum of a node's counters that begin so.

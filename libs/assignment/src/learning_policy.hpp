@@ -8,23 +8,22 @@
 
 namespace weir::assignment {
 
-// Of each DCM the decision time is learned as a function of how many slices it had when it was given one:
-// that has in it how fast it is, on how many processing units, and what queues there. Nothing else is known
-// or told.
+// Learns each DCM's decision time as a function of the number of slices that it had when it received one:
+// this covers its speed, its number of processing units and the queue in front of them. The policy has no
+// other information.
 //
 // The estimator: for each DCM and class of occupancy (0, 1, 2, 3, 4-5, 6-7, 8-11, 12-15, ...: two to a
 // doubling from 2 on) an exponentially weighted mean of measured decision times, weight 1/8 for the new one,
-// as for a smoothed round-trip time (Jacobson, "Congestion avoidance and control", 1988, appendix A). A slice
-// is expected to take
-//     the mean of its class, and no less than a DCM that has slices has been silent.
-// Decision times vary, and a mean of eight of them by a sixth or so: expectations within kAlike of the least
-// are taken for equal, and the DCM with the smallest share of its credits in use has the slice. Of a class
-// that is not known the next lower one is taken that is, in proportion to the slices, as of a single
-// processing unit; whether there are more shows when it is tried, once that looks best. A mean is forgotten
-// when it was not measured anew for kForgetTimes its own length (no less than kForgetMin, no more than
-// kForgetMax or four times its length), and a DCM without slices of which nothing is known is expected to
-// take none: so one that was slow is tried again, with one slice, and is found when it has become fast
-// (optimism in the face of uncertainty, Lai and Robbins 1985). The first measurement after that counts whole.
+// as for a smoothed round-trip time (Jacobson, "Congestion avoidance and control", 1988, appendix A). The
+// expected time of a slice is the mean of its class, but at least the time for which a DCM with slices has
+// been silent. Decision times vary, and a mean of eight of them by about a sixth: expectations within kAlike
+// of the least count as equal, and the DCM with the smallest share of its credits in use gets the slice. A
+// class without a mean uses the next lower class that has one, scaled in proportion to the slices, as for a
+// single processing unit; further units are discovered when the class is tried, once it looks best. A mean
+// expires when it has not been measured for kForgetTimes its own length (at least kForgetMin, at most
+// kForgetMax or four times its length), and a DCM without slices and without means is expected to take no
+// time: so a slow DCM is tried again with one slice, which shows whether it has become fast (optimism in the
+// face of uncertainty, Lai and Robbins 1985). The first measurement after that counts in full.
 class LearningPolicy final : public AssignmentPolicy {
  public:
   static constexpr double kAlike = 1.25;
@@ -38,7 +37,7 @@ class LearningPolicy final : public AssignmentPolicy {
   void decided(NodeIndex dcm, std::uint32_t before, DurationNs took, TimeNs now) override;
   void joined(NodeIndex dcm) override;
 
-  // For tests, and for people: what a slice would take there now; 0: not known.
+  // For tests and diagnostics: returns the expected time of a slice there; 0 if unknown.
   [[nodiscard]] DurationNs expected(NodeIndex dcm, std::uint32_t in_use, TimeNs now) const;
 
  private:
@@ -51,7 +50,7 @@ class LearningPolicy final : public AssignmentPolicy {
   };
   struct Dcm {
     std::array<Mean, kClasses> means;
-    TimeNs heard_at = 0;  // its last decision, or when it was given a slice and had none
+    TimeNs heard_at = 0;  // its last decision, or when it received a slice and had none
   };
   [[nodiscard]] static std::size_t class_of(std::uint32_t in_use);
   [[nodiscard]] static std::uint32_t first_of(std::size_t place);  // the least occupancy of a class
@@ -59,7 +58,7 @@ class LearningPolicy final : public AssignmentPolicy {
   [[nodiscard]] Dcm& of(std::size_t place);
 
   std::vector<Dcm> dcms_;
-  std::vector<DurationNs> expected_;  // of the choice at hand
+  std::vector<DurationNs> expected_;  // for the current choice
   std::size_t last_ = 0;
 };
 

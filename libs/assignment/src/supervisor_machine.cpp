@@ -188,7 +188,7 @@ void SupervisorMachine::decide(NodeIndex dcm, const Decision& decision, TimeNs n
   const bool handed_back =
       decision.verdict == Verdict::failed && decision.reason == DiscardReason::unreachable;
   if (!handed_back) groups_[entry->group].placement.decided(dcm, entry->before, now - entry->since, now);
-  // Whatever it did to its DCM before, this time it did not.
+  // Whatever it did to its DCM before, this attempt was harmless.
   if (decision.verdict != Verdict::failed) entry->suspect = false;
   switch (decision.verdict) {
     case Verdict::held:

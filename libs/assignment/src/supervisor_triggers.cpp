@@ -91,7 +91,7 @@ bool SupervisorMachine::has_room(SliceId slice, TimeNs now, Actions& out) {
   DcmGroup& first = groups_.first();
   if (first.placement.is_full(slice, dcms_) || !has_forward_room(0)) return false;
   if (first.waiting.pending() < settings_.pending_max) return true;
-  // Nothing new can be assigned until credits come back: do not look again for every trigger that is due.
+  // No slice can be assigned until a credit is returned: skip the search for every trigger that is due.
   if (first.waiting.is_stuck()) return false;
   assign_pending(now, out);
   return first.waiting.pending() < settings_.pending_max;

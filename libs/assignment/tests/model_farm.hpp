@@ -9,8 +9,7 @@
 #include <string>
 #include <vector>
 
-// A farm that does what it is told, for tests of the supervisor: every reaction is a call, nothing happens by
-// itself.
+// A farm that follows the supervisor's actions, for tests: every reaction is a call of the test.
 namespace weir::assignment::test {
 
 inline NodeIndex node(std::uint16_t value) { return NodeIndex(value); }

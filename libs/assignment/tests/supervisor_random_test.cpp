@@ -494,7 +494,7 @@ class RandomFarm {
       waits = waits || (view.live && in && cut_off);
       goes_on = goes_on || (view.live && in && !cut_off);
     }
-    // What has happened since the last judgement is judged in the next tick.
+    // Events since the last judgement are judged in the next tick.
     if (waits && !goes_on && settings_.groups.empty() && machine_->next_wakeup(now_) != 0)
       fail("every DCM is cut off");
   }

@@ -2,18 +2,18 @@
 
 #include <cstdint>
 
-// What `misbehaves` does to which slice, for the plugin and for the test that looks at what became of it.
+// Maps slices to the misbehaviour of the plugin `misbehaves`; shared by the plugin and its test.
 namespace weir::system_test {
 
 enum class Misbehaviour : std::uint8_t {
   none,
   aborts,
-  writes_wildly,  // where there is no memory
-  exits_well,     // with status 0
-  dies_once,      // at the first attempt
-  hangs,          // for longer than the lease
+  writes_wildly,  // to an unmapped address
+  exits_well,     // exits with status 0
+  dies_once,      // at the first attempt only
+  hangs,          // longer than the lease
   throws,
-  lies,       // a verdict that there is not
+  lies,       // returns an undefined verdict
   overflows,  // more output than the farm allows
   asks_for_strangers,
   asks_for_ever
@@ -33,7 +33,7 @@ constexpr std::uint64_t kMisbehavesEvery = 80;
   return what == Misbehaviour::aborts || what == Misbehaviour::writes_wildly ||
          what == Misbehaviour::exits_well;
 }
-// What the filter is told off for, and its process survives.
+// True for misbehaviour that counts as an error of the filter but leaves its process running.
 [[nodiscard]] constexpr bool is_error(Misbehaviour what) { return what >= Misbehaviour::throws; }
 [[nodiscard]] constexpr bool kills_or_hangs(Misbehaviour what) {
   return kills_every_time(what) || what == Misbehaviour::hangs || what == Misbehaviour::dies_once;
