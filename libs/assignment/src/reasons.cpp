@@ -32,9 +32,7 @@ constexpr std::array<Words, kReasons> kWords = {{
     {"SLICES_PENDING", "slices wait for a DCM with a credit free: supervisor.pending_max"},
     {"RUN_PAUSED", "run control has paused the run"},
     {"SUPERVISOR_JOURNAL_FULL",
-     "there is no room for the supervisor's journal, and it tells nobody what it could not take up again: "
-     "make "
-     "room, it goes on by itself"},
+     "the disk of the supervisor's journal is full: free some space, the supervisor resumes by itself"},
     {"GROUP_FULL",
      "forwarded slices wait for a DCM of this group with a credit free: more DCMs or credits in it, or a "
      "faster filter"},

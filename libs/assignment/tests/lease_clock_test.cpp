@@ -105,7 +105,7 @@ TEST_CASE("each further confirmation of a slice is waited for twice as long, up 
   CHECK(setup.run_out(confirmed(2), kNow + 100));
 }
 
-TEST_CASE("a confirmation keeps waiting while there is no other writer, and is checked again") {
+TEST_CASE("a confirmation waits and is checked again if no other writer is available") {
   Setup setup;
   setup.writers.leave(kOtherWriter);
   CHECK_FALSE(setup.run_out(confirmed(1), kNow + 50));

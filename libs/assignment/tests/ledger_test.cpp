@@ -67,7 +67,7 @@ TEST_CASE("a run in which all counts agree balances") {
   CHECK(result.equations.size() == 11);
 }
 
-TEST_CASE("the ledger's line for the disk states what was compared and what is lost") {
+TEST_CASE("the ledger's line for the disk gives the number of files compared and of copies lost") {
   Run run;
   const auto line = [&run] {
     const LedgerResult result = run.result();

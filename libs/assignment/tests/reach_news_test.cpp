@@ -85,7 +85,7 @@ TEST_CASE(
   for (const ReachNews::News& one : setup.news.take(kDcm, setup.board)) CHECK(one.kind != FaultKind::marked);
 }
 
-TEST_CASE("a readout that no DCM reaches is reported once as down, and is no single DCM's loss") {
+TEST_CASE("a readout that no DCM reaches is reported once as down, and not as a single DCM's loss") {
   Setup setup;
   setup.say(kDcm, {NodeIndex(1)});
   (void)setup.news.take(kDcm, setup.board);

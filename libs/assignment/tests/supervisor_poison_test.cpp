@@ -148,7 +148,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a suspect whose DCM dies before it is in the filter stays a suspect, without a count") {
+TEST_CASE("a suspect stays a suspect, without a count, if its DCM dies before it reaches the filter") {
   Farm farm = one_slice();
   for (int i = 0; i < 5; ++i) {
     farm.join_dcm(0, 4);
@@ -291,7 +291,8 @@ TEST_CASE("an accept that is held back keeps its credit, and no lease runs out f
 }
 
 TEST_CASE(
-    "a DCM whose filter hangs on a suspect keeps no slice for more than a lease, and gets no credit for it") {
+    "a filter that hangs on a suspect holds each slice for one lease at most, and its DCM gets no credit "
+    "back") {
   SupervisorSettings settings = small_farm();
   settings.slices_max = 2;
   Farm farm(settings);

@@ -43,7 +43,7 @@ TEST_CASE("in push running slice s is assigned to DCM s mod N together with its 
   CHECK(farm.machine.broken_invariant() == "");
 }
 
-TEST_CASE("a slice whose DCM has no free credit is vetoed, and the others continue") {
+TEST_CASE("a slice is vetoed if its DCM has no free credit, and the others continue") {
   Farm farm = push_farm();
   for (int pass = 0; pass < 6; ++pass) {
     (void)farm.pass();

@@ -21,8 +21,8 @@ class Dice {
   std::uint64_t state_;
 };
 
-// A farm whose nodes behave at random: they die, restart, stall, answer late, twice or never, and lose
-// messages that were in flight when a connection ended; and run control pauses the run, removes nodes and
+// A farm with random behaviour: nodes die, restart, stall, answer late, twice or never, and lose messages
+// that were in flight when a connection ended; run control pauses the run, removes nodes and
 // adds them again.
 class RandomFarm {
  public:

@@ -145,7 +145,7 @@ TEST_CASE("a readout that no DCM reaches is named once, and no DCM is cut off") 
         std::vector<std::string>{"readout 1 is reached by no DCM: its fragments are missing"});
 }
 
-TEST_CASE("a readout whose process has died is named when it leaves, and not again when no DCM reaches it") {
+TEST_CASE("a dead readout is reported when it leaves, and not again when no DCM reaches it") {
   ReachFarm farm;
   farm.pass();
   farm.machine.readout_left(node(1), farm.now.mono);

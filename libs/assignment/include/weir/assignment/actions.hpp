@@ -11,38 +11,39 @@
 
 namespace weir::assignment {
 
-// --- what comes in, in batches
+// --- inputs, in batches
 
-// DCM -> supervisor. An accept is always stored as a record, also one that keeps no data and found no events.
+// DCM -> supervisor. An accept always stores a record, even if it keeps no data and has no output events.
 struct Decision {
   SliceId slice;
   Attempt attempt;
   Verdict verdict = Verdict::reject;
   DiscardReason reason = DiscardReason::none;  // when failed
   bool incomplete = false;                     // fragments were missing
-  GroupIndex group = {};                       // when forwarded: to that one
+  GroupIndex group = {};                       // when forwarded: the destination group
   ConstBytes bytes = {};                       // when forwarded: for that group's filter
 };
 
-// An attempt that a DCM has.
+// The lease of an attempt, held by a DCM.
 struct Lease {
   SliceId slice;
   Attempt attempt;
   bool operator==(const Lease&) const = default;
 };
 
-// A slice that ended a filter worker of its DCM.
+// A slice that killed a filter worker of its DCM.
 struct FilterKill {
   SliceId slice;
   Attempt attempt;
-  std::uint32_t number = 1;  // kills
+  std::uint32_t number = 1;  // number of kills
 };
 
-// DCM -> supervisor: what is in its filter and is worth a word; replaces what it said before.
+// DCM -> supervisor: slices in its filter that matter for blame; replaces the DCM's previous note.
 struct FilterNote {
-  std::vector<Lease> for_long;  // half a lease or more: a lease that runs out is held against these alone
-  // A suspect: there is nothing else in the filter, and will not be before the DCM has said something else
-  // and was answered. If the DCM dies, this one is to blame.
+  std::vector<Lease>
+      for_long;  // in the filter for half a lease or more: only these are blamed when their lease expires
+  // A suspect that is alone in the filter. The DCM starts no other slice until it has sent another note and
+  // the supervisor has answered it. If the DCM dies, this slice is to blame.
   std::optional<Lease> alone;
 };
 
@@ -53,14 +54,15 @@ struct StoredAck {
   StoreEpoch epoch;
 };
 
-// --- what goes out, in batches
+// --- outputs, in batches
 
-// To all readouts.
+// Sent to all readouts.
 struct Announcement {
   SliceId slice;
   SliceOrder order;
   TriggerInfo info;
-  std::uint32_t payload_offset = 0;  // in Actions::payload: the trigger's, which readouts are not told
+  std::uint32_t payload_offset =
+      0;  // in Actions::payload: the trigger's payload, which is not sent to readouts
   std::uint32_t payload_length = 0;
 };
 
@@ -72,12 +74,13 @@ struct Assignment {
   std::uint32_t payload_length = 0;
   Attempt attempt;
   bool unfiltered = false;  // poison: accept to the debug stream unseen
-  // It was with a DCM that died, and no other slice is to blame: goes through the filter alone, once
-  // the supervisor knows that it does.
+  // Its DCM died, and no other slice is known to blame: the slice runs alone in the filter, after the
+  // supervisor has been notified.
   bool suspect = false;
-  std::uint8_t kills = 0;              // earlier attempts that killed or stalled their filter
-  std::uint8_t losses = 0;             // earlier attempts whose DCM died or stalled without a slice to blame
-  std::uint32_t forwarded_offset = 0;  // in Actions::payload: what the group before passed on
+  std::uint8_t kills = 0;  // earlier attempts that killed or stalled their filter
+  std::uint8_t losses =
+      0;  // earlier attempts during which their DCM died or stalled without a slice to blame
+  std::uint32_t forwarded_offset = 0;  // in Actions::payload: bytes forwarded by the previous group
   std::uint32_t forwarded_length = 0;
 };
 
@@ -90,38 +93,37 @@ struct Confirmation {
   bool incomplete = false;  // when answer is store: as it was accepted
 };
 
-// To all readouts and all writers: the slice's fate is settled. A writer that has another copy of it than the
-// one named here, or any copy of one that is not stored, has a dead copy.
+// Sent to all readouts and all writers: the slice's fate is settled. Any other copy of the slice is dead, and
+// so is every copy of a slice that is not stored.
 struct Cleared {
   SliceId slice;
   SliceOrder order;
   Attempt attempt;
   StoreEpoch epoch;            // of the live copy, when stored
-  NodeIndex writer = kNoNode;  // that has it, when stored
+  NodeIndex writer = kNoNode;  // that stored it, when stored
   Outcome outcome = Outcome::discarded;
   DiscardReason reason = DiscardReason::none;  // when discarded
   bool incomplete = false;                     // when stored
   UtcNs time = 0;                              // of the trigger
-  NodeIndex kept_by = kNoNode;                 // the DCM that has its data now, if one has
+  NodeIndex kept_by = kNoNode;                 // the DCM that keeps its data for bursts, if any
 };
 
-// To no node, for the journal: an attempt has failed. The slice's kills must outlive the supervisor's
-// process.
+// For the journal only: an attempt has failed. The slice's kills must outlive the supervisor's process.
 struct Reopening {
   SliceId slice;
-  std::uint8_t kills = 0;   // as in SliceEntry, and so are the others
+  std::uint8_t kills = 0;   // this and the following: as in SliceEntry
   std::uint8_t losses = 0;  //
   bool suspect = false;
   std::uint8_t refusals = 0;
 };
 
-// To no node, for the journal: a filter worker died in this slice, as the DCM that has it reports.
+// For the journal only: the slice's DCM reports that a filter worker died in it.
 struct KillCount {
   SliceId slice;
-  std::uint8_t kills = 0;  // all of the slice so far
+  std::uint8_t kills = 0;  // total of the slice so far
 };
 
-// To no node, for the journal: the slice waits for a DCM of this group.
+// For the journal only: the slice waits for a DCM of this group.
 struct Forwarding {
   SliceId slice;
   Attempt attempt;  // the next one
@@ -130,14 +132,14 @@ struct Forwarding {
   std::uint32_t length = 0;
 };
 
-// To one writer, whose acknowledgement did not settle a slice: what became of that copy.
+// Sent to one writer after an acknowledgement that did not settle a slice: the fate of that copy.
 struct CopyNotice {
   NodeIndex writer;
   SliceId slice;
   Attempt attempt;
   StoreEpoch epoch;
   bool live = false;     // false: list it as dead
-  bool settled = false;  // the slice is: no more is said of it
+  bool settled = false;  // the slice is settled: no further message about it follows
 };
 
 struct DcmActions {
@@ -145,19 +147,19 @@ struct DcmActions {
   std::vector<Confirmation> confirm;
 };
 
-// What the machine wants done. Inputs append; the node carries everything out once per pass, in this order,
+// The machine's output. Inputs append to it; the node carries everything out once per pass, in this order,
 // and calls clear(). The vectors keep their memory.
 struct Actions {
   std::vector<Announcement> announce;
   std::vector<DcmActions> dcms;    // by index
-  std::vector<NodeIndex> touched;  // the DCMs that have something in `dcms`, each once
+  std::vector<NodeIndex> touched;  // the DCMs with entries in `dcms`, each once
   std::vector<Reopening> reopened;
-  std::vector<KillCount> killed;  // for the journal alone
+  std::vector<KillCount> killed;  // for the journal only
   std::vector<Forwarding> forwarded;
   std::vector<Cleared> cleared;
   std::vector<CopyNotice> copies;
-  std::vector<NodeRef> leaving;    // drained: to be told that they may end
-  std::vector<NodeIndex> judged;   // DCMs to be told what the farm makes of what they do not reach
+  std::vector<NodeRef> leaving;    // drained nodes, which are told that they may end
+  std::vector<NodeIndex> judged;   // DCMs that need the farm's verdict on their unreachable nodes
   std::vector<std::byte> payload;  // of announcements, assignments and forwards
 
   [[nodiscard]] DcmActions& of(NodeIndex dcm) {
@@ -166,7 +168,7 @@ struct Actions {
     if (actions.assign.empty() && actions.confirm.empty()) touched.push_back(dcm);
     return actions;
   }
-  // That needs no writer: refused or settled.
+  // Answers a decision without a writer: refused or settled.
   void answer(NodeIndex dcm, SliceId slice, Attempt attempt, Answer answer);
   template <class Row>
   [[nodiscard]] std::span<const std::byte> payload_of(const Row& row) const {
@@ -176,7 +178,7 @@ struct Actions {
     return announce.empty() && touched.empty() && reopened.empty() && killed.empty() && forwarded.empty() &&
            cleared.empty() && copies.empty() && leaving.empty() && judged.empty();
   }
-  // Forgets what was meant for one DCM.
+  // Drops all actions for one DCM.
   void drop(NodeIndex dcm);
   void clear();
 };

@@ -15,27 +15,27 @@
 
 namespace weir::assignment {
 
-// Something that holds triggers up at present.
+// A current cause of held-up triggers.
 struct HoldUp {
   std::string reason;
-  std::optional<NodeRef> node;           // none: the supervisor's own
-  double share = 1;                      // of the time in which triggers are not accepted
-  std::optional<GroupIndex> group = {};  // of DCMs, for which too many slices wait
+  std::optional<NodeRef> node;           // nullopt: the supervisor itself
+  double share = 1;                      // share of time in which triggers are not accepted
+  std::optional<GroupIndex> group = {};  // the group of DCMs with too many waiting slices
 };
 
-// How full the nodes' buffers are, and what that does to triggers. A node that can take nothing more holds
-// them up; below that the gate lowers their rate, by the fullest buffer. Only nodes that take part count. Of
-// writers the emptiest counts, and none holds triggers up while another has room.
-// `pending`: how full the list of slices is that wait for a DCM, 0 to 1. Pure; one thread.
+// Tracks the fill levels of the nodes' buffers and their effect on triggers. A node that can take no more
+// data holds triggers up; below that the gate lowers the trigger rate according to the fullest buffer. Only
+// nodes that take part count. For writers the emptiest counts, and a full writer holds triggers up only if no
+// other has room. `pending`: fill level of the list of slices that wait for a DCM, 0 to 1. Pure; one thread.
 class BackPressure {
  public:
   explicit BackPressure(GateMarks marks) : gate_(marks) {}
 
-  // What a node says of its fullest buffer (`level`: 0 to 1, whatever comes is brought to that), instead of
-  // what it said before. `on`: it can take nothing more.
+  // Records the fill level of a node's fullest buffer (`level`, clamped to 0..1) in place of its previous
+  // report. `on`: the node can take no more data.
   void say(NodeRef node, bool on, double level, std::string_view reason);
   void forget(NodeRef node) { say(node, false, 0, {}); }
-  // The level of now: after say(), and once in a pass, for nodes come and go.
+  // Recomputes the level. Call after say(), and once per pass, because nodes join and leave.
   void renew(const PartTable& parts, const NodeTable& writers);
 
   [[nodiscard]] bool stops(const PartTable& parts, const NodeTable& writers) const;
@@ -44,11 +44,11 @@ class BackPressure {
     return gate_.opens_at(level(pending), now);
   }
 
-  // The nodes that can take nothing more.
+  // Returns the nodes that can take no more data.
   [[nodiscard]] std::vector<HoldUp> stopped_by(const PartTable& parts, const NodeTable& writers) const;
-  // The fullest buffer, where it lowers the rate.
+  // Returns the fullest buffer if it lowers the rate.
   [[nodiscard]] std::optional<HoldUp> slowed_by(double pending) const;
-  // SupervisorMachine::append_state()
+  // For SupervisorMachine::append_state().
   void append_state(TimeNs now, std::vector<std::uint64_t>& out) const;
 
  private:
@@ -65,9 +65,9 @@ class BackPressure {
   [[nodiscard]] double level(double pending) const { return pending > level_ ? pending : level_; }
 
   TriggerGate gate_;
-  std::vector<Entry> entries_;  // one of each node that has anything to say
-  std::size_t on_ = 0;          // entries that are
-  double level_ = 0;            // of the fullest that counts
+  std::vector<Entry> entries_;  // one for each node with a report to keep
+  std::size_t on_ = 0;          // entries with `on` set
+  double level_ = 0;            // of the fullest buffer that counts
   std::optional<HoldUp> fullest_;
 };
 

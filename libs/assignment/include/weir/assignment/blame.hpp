@@ -7,30 +7,30 @@
 
 namespace weir::assignment {
 
-// Which slice is to blame for the end of an attempt that is followed by another.
+// The slice to blame for a failed attempt.
 enum class Blame : std::uint8_t {
   nobody,
-  suspect,  // this slice, or another of its DCM's
-  attempt   // this one: it killed or stalled its filter
+  suspect,  // this slice, or another one of its DCM
+  attempt   // this slice: it killed or stalled its filter
 };
 
-// Poison: what a slice's attempts did to their DCMs, and what follows for the next one. It keeps its counts
-// in the slice's entry. Pure.
+// The poison rule: counts the damage that a slice's attempts did to their DCMs, and decides how the next
+// attempt runs. The counts are in the slice's entry. Pure.
 class BlameRule {
  public:
-  // `filtered_max`: kills, then the slice is not filtered. `attempts_max`: kills or losses, then it is
-  // discarded.
+  // `filtered_max`: kills after which the slice is not filtered. `attempts_max`: kills or losses after which
+  // it is discarded.
   BlameRule(std::uint8_t filtered_max, std::uint8_t attempts_max);
 
-  // The DCM died that has the slice, and had said this of its filter last. Only a slice that was in a filter
-  // can be to blame; what is decided never is.
+  // The DCM of the slice died; `in_filter` is its last note. Only a slice that was in a filter can be to
+  // blame; a decided slice never is.
   [[nodiscard]] Blame of_death(SliceEntry& entry, const FilterNote& in_filter) const;
-  // Its lease ran out. One that waited for data, memory or its turn is not to blame.
+  // The slice's lease ran out. A slice that waited for data, memory or its turn is not to blame.
   [[nodiscard]] Blame of_expiry(SliceEntry& entry, bool in_filter_for_long) const;
-  // It ended filter workers of its DCM, which goes on with it.
+  // The slice killed filter workers of its DCM, which keeps the slice.
   void killed(SliceEntry& entry, std::uint32_t number) const;
-  // Returns false if the slice has no further attempt. Else whether the slice is a suspect in that one is in
-  // the entry.
+  // Returns false if the slice gets no further attempt. Otherwise sets in the entry whether it is a suspect
+  // in that attempt.
   [[nodiscard]] bool try_again(SliceEntry& entry, Blame blame) const;
   [[nodiscard]] bool unfiltered(const SliceEntry& entry) const { return entry.kills >= filtered_max_; }
 

@@ -11,15 +11,15 @@
 
 namespace weir::assignment {
 
-// What an acknowledged copy is.
+// The status of an acknowledged copy.
 enum class Copy : std::uint8_t {
-  live,       // of the last confirmation, and the slice is still confirmed: it is stored
-  late_live,  // of the last confirmation, which was given up, and no other was confirmed since: it is stored,
+  live,       // of the last confirmation, which is still in force: the slice is stored
+  late_live,  // of the last confirmation, which was given up without a further one: the slice is stored,
               // too
-  repeated,   // it counted already
-  dead,       // another one counts, or none
-  old_live,   // of a slice that is forgotten, and not known as given up: it is the one that counts
-  old_dead    // ... that was given up
+  repeated,   // counted before
+  dead,       // another copy counts, or none
+  old_live,   // of a forgotten slice, and not known as given up: it is the live copy
+  old_dead    // of a forgotten slice, and given up
 };
 
 // Accepted slices on their way to disk: each is confirmed to one writer at a time, under a higher epoch each
@@ -28,24 +28,24 @@ class Confirmations {
  public:
   enum class Result : std::uint8_t {
     confirmed,
-    no_writer,  // none is there: it waits for one
-    exhausted   // there is no further epoch
+    no_writer,  // no writer is available: the slice waits for one
+    exhausted   // epochs are used up
   };
 
   explicit Confirmations(std::size_t writers) : writers_(writers), given_up_(writers) {}
 
-  // Of a slice that is accepted; an earlier confirmation was given up. To the next writer in turn, not to
-  // `silent` or to one of `unreached` while there is another.
+  // Confirms an accepted slice. Requires: any earlier confirmation was given up. Chooses the next writer in
+  // turn, and avoids `silent` and `unreached` while another is available.
   [[nodiscard]] Result confirm(SliceEntry& entry, TimeNs now, NodeIndex silent,
                                std::span<const NodeIndex> unreached);
-  // A confirmation is taken back: its copy may be on disk, or get there, and does not count. Changes nothing
-  // for a slice that is not confirmed.
+  // Takes a confirmation back: its copy does not count, even if it is or will be on disk. No effect if the
+  // slice is not confirmed.
   void give_up(const SliceEntry& entry);
-  // `entry`: null when the slice is forgotten.
+  // `entry`: null if the slice is forgotten.
   [[nodiscard]] Copy judge(const SliceEntry* entry, NodeIndex writer, const StoredAck& ack) const;
-  // A copy that is late_live counts from here on.
+  // Makes a late_live copy the one that counts.
   void take(SliceEntry& entry, NodeIndex writer, const StoredAck& ack);
-  // The slice is over, and is not stored.
+  // Marks the copies of a slice that ended without being stored.
   void not_stored(const SliceEntry& entry) {
     if (entry.confirmations > 0) given_up_.orphan(entry.slice);
   }

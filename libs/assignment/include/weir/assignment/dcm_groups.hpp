@@ -21,7 +21,7 @@ struct GroupSettings {
   std::vector<GroupIndex> forwards_to;
 };
 
-// One group: the slices that wait for its DCMs, and which DCM builds each.
+// A group's waiting slices, and the policy that chooses their DCM.
 struct DcmGroup {
   GroupSettings settings;
   WaitingSlices waiting;
@@ -41,7 +41,7 @@ class DcmGroups {
             std::size_t in_flight_max, bool push);
 
   [[nodiscard]] std::size_t size() const { return groups_.size(); }
-  // The farm has several groups.
+  // True if the farm has several groups.
   [[nodiscard]] bool split() const { return split_; }
   [[nodiscard]] DcmGroup& first() { return groups_.front(); }
   [[nodiscard]] const DcmGroup& first() const { return groups_.front(); }
@@ -50,21 +50,21 @@ class DcmGroups {
   [[nodiscard]] GroupIndex of(NodeIndex dcm) const { return of_dcm_[dcm.value]; }
   [[nodiscard]] const std::vector<GroupIndex>& by_dcm() const { return of_dcm_; }
 
-  // Call when a credit or a DCM has come back: more slices may be handed out.
+  // Call when a credit is returned or a DCM joins: more slices may be assigned.
   void look_again() {
     for (DcmGroup& group : groups_) group.waiting.look_again();
   }
   void make_room(std::size_t capacity);
   void clear();
-  // Slices that wait for a DCM, in all groups.
+  // Returns the number of slices that wait for a DCM, in all groups.
   [[nodiscard]] std::size_t pending() const;
-  // Of the groups behind the first, the one for which most slices wait; the first when no slice does.
+  // Returns the group with most waiting slices, without the first group; the first one if no slice waits.
   [[nodiscard]] GroupIndex fullest() const;
-  // Whether a DCM of the group has a credit free.
+  // True if a DCM of the group has a free credit.
   [[nodiscard]] bool has_credit(const DcmGroup& group, const DcmTable& dcms) const {
     return split_ ? has_own_credit(group, dcms) : dcms.credits_free() > 0;
   }
-  // SupervisorMachine::append_state()
+  // For SupervisorMachine::append_state().
   void append_state(std::vector<std::uint64_t>& out) const;
 
  private:

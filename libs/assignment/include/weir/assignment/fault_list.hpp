@@ -8,7 +8,7 @@
 
 namespace weir::assignment {
 
-// What happened to nodes in this run, by name, as it happened: the first kFaultsMax.
+// Faults of nodes in this run, by name and in order: the first kFaultsMax.
 class FaultList {
  public:
   void note(Fault fault) {

@@ -10,32 +10,33 @@
 
 namespace weir::assignment {
 
-// Copies whose confirmation was taken back, for the whole run: a writer may have one on disk, or come back
-// with it, and it does not count. Pure; one thread.
+// Copies with a revoked confirmation, for the whole run: a writer may have such a copy on disk or
+// report it later, and it does not count. Pure; one thread.
 class GivenUpCopies {
  public:
-  // What is forgotten beyond this bound counts as live when a writer comes with it.
+  // Copies beyond this bound are forgotten; if their writer reports them later, they count as live.
   static constexpr std::size_t kRememberedMax = 1'000'000;
 
-  // Of one writer.
+  // Counts for one writer.
   struct Count {
-    std::uint64_t all = 0;  // those beyond the bound, too
+    std::uint64_t all = 0;  // including those beyond the bound
     std::uint64_t orphans =
-        0;  // of slices that were not stored after all: no copy with a higher epoch says so
+        0;  // of slices that ended without being stored: no copy with a higher epoch marks them as dead
   };
 
   explicit GivenUpCopies(std::size_t writers, std::size_t remembered_max = kRememberedMax)
       : counts_(writers), remembered_max_(remembered_max) {}
 
   void add(const GivenUpCopy& copy);
-  // The slice is settled, and not stored: its copies are orphans.
+  // The slice is settled without being stored: its copies are orphans.
   void orphan(SliceId slice);
-  // The copy counts after all. One that is not remembered stays counted.
+  // The copy counts after all. A copy that is not remembered stays counted.
   void take_back(SliceId slice, NodeIndex writer, StoreEpoch epoch);
 
   [[nodiscard]] bool has(SliceId slice, NodeIndex writer, StoreEpoch epoch) const;
   [[nodiscard]] const Count& of(NodeIndex writer) const { return counts_[writer.value]; }
-  // Whether a slice of which this writer may have a copy is wanted(SliceId). Costs a pass over all copies.
+  // True if this writer may have a copy of a slice for which wanted(SliceId) holds. Costs a pass over all
+  // copies.
   template <class Wanted>
   [[nodiscard]] bool any_of(NodeIndex writer, Wanted wanted) const {
     for (const auto& [slice, copy] : copies_) {
@@ -44,9 +45,9 @@ class GivenUpCopies {
     return false;
   }
 
-  // By slice.
+  // Appends the copies, sorted by slice.
   void append(std::vector<GivenUpCopy>& out) const;
-  // SupervisorMachine::append_state()
+  // For SupervisorMachine::append_state().
   void append_state(std::vector<std::uint64_t>& out) const;
 
  private:
@@ -58,7 +59,7 @@ class GivenUpCopies {
   using Copies = std::multimap<SliceId, Copy>;
 
   [[nodiscard]] Copies::const_iterator find(SliceId slice, NodeIndex writer, StoreEpoch epoch) const;
-  // Null of a writer that the farm does not have any more.
+  // Null if the farm no longer has the writer.
   [[nodiscard]] Count* count_of(NodeIndex writer) {
     return writer.value < counts_.size() ? &counts_[writer.value] : nullptr;
   }

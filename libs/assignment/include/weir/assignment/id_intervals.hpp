@@ -10,16 +10,16 @@
 
 namespace weir::assignment {
 
-// Slice ids from `first` to `last`, both included.
+// Slice ids from `first` to `last`, inclusive.
 struct IdInterval {
   SliceId first;
   SliceId last;
   bool operator==(const IdInterval&) const = default;
 };
 
-// An exact set of slice ids, kept as intervals: ids without gaps cost nothing, whatever their order; of
-// sparse ids each takes an interval (some 64 bytes). An id directly above the highest costs constant time,
-// any other the logarithm of the number of intervals. Pure; one thread.
+// An exact set of slice ids, stored as intervals: ids without gaps need no further memory in any order; with
+// sparse ids each takes an interval (about 64 bytes). Adding an id directly above the highest takes constant
+// time, any other the logarithm of the number of intervals. Pure; one thread.
 class IdIntervals {
  public:
   [[nodiscard]] bool contains(SliceId id) const;
@@ -45,12 +45,12 @@ class IdIntervals {
   [[nodiscard]] std::vector<IdInterval> intervals() const;
 
  private:
-  // The interval that begins at or below the id; null: the id is below all.
+  // Returns the interval that begins at or below the id; nullopt if the id is below all.
   [[nodiscard]] std::optional<IdInterval> at_or_below(SliceId id) const;
   void add_elsewhere(SliceId id);
 
   std::map<SliceId, SliceId> lower_;   // first -> last, of all but the highest interval
-  std::optional<IdInterval> highest_;  // apart from the others: most ids extend it
+  std::optional<IdInterval> highest_;  // separate from the others, because most ids extend it
 };
 
 }  // namespace weir::assignment

@@ -10,44 +10,44 @@
 namespace weir::assignment {
 
 struct LeaseTimes {
-  DurationNs lease_ns = 0;  // SupervisorSettings::lease_ns, and so on
+  DurationNs lease_ns = 0;  // as in SupervisorSettings, like the others
   DurationNs data_ns = 0;
   DurationNs writer_ack_ns = 0;  // 0: no limit
 };
 
-// When the leases of DCMs run out, and the confirmations to writers. It knows no slice: the machine asks
-// about each, when it is time to look. Pure; one thread.
+// Expiry of DCMs' leases and of confirmations to writers. It stores no slices: the machine checks each slice
+// when next_look() is due. Pure; one thread.
 class LeaseClock {
  public:
   explicit LeaseClock(LeaseTimes times) : times_(times) {}
 
-  // A lease begins now.
+  // A lease begins.
   void assigned(TimeNs now) { look_by(now + times_.lease_ns + times_.data_ns); }
-  // A slice was confirmed now, for the entry.confirmations-th time.
+  // A slice was confirmed, for the entry.confirmations-th time.
   void confirmed(const SliceEntry& entry, TimeNs now) {
     if (times_.writer_ack_ns > 0) look_by(now + patience(entry));
   }
-  // A DCM says of a slice now that it is in the filter for long: half of its lease is over.
+  // A DCM reports that the slice is in the filter for long: half of its lease is over.
   void noted(TimeNs now) { look_by(now + times_.lease_ns / 2); }
 
-  [[nodiscard]] TimeNs next_look() const { return next_look_; }  // nothing runs out before; INT64_MAX: ever
-  // A look begins; run_out() is asked of each unsettled slice.
+  [[nodiscard]] TimeNs next_look() const { return next_look_; }  // earliest possible expiry; INT64_MAX: none
+  // Starts a check; the caller then calls run_out() for each unsettled slice.
   void begin_look() { next_look_ = INT64_MAX; }
-  // It is assigned or confirmed, and its time is up. Of an assigned one the lease begins anew whenever its
-  // DCM decides on something: what it has not decided yet waits for its turn. A confirmed one goes on waiting
-  // while there is no other writer.
+  // True if the slice is assigned or confirmed, and its time is up. The lease of an assigned slice begins
+  // again with each decision of its DCM, because undecided slices wait for their turn. A confirmed slice
+  // keeps waiting while no other writer is available.
   [[nodiscard]] bool run_out(const SliceEntry& entry, const DcmTable& dcms, const NodeTable& writers,
                              TimeNs now);
 
-  // For SupervisorMachine::append_state(): how long a slice has waited for its DCM or writer, 0 when for
-  // neither. What is past its time is as old as its time.
+  // For SupervisorMachine::append_state(): how long a slice has waited for its DCM or writer, 0 if it waits
+  // for neither. Limited to its timeout.
   [[nodiscard]] DurationNs age(const SliceEntry& entry, const DcmTable& dcms, TimeNs now) const;
   void append_state(TimeNs now, std::vector<std::uint64_t>& out) const;
 
  private:
   static TimeNs lease_begin(const SliceEntry& entry, const DcmTable& dcms);
   [[nodiscard]] TimeNs lease_end(const SliceEntry& entry, const DcmTable& dcms) const;
-  // For an acknowledgement.
+  // Time until an acknowledgement is overdue.
   [[nodiscard]] DurationNs patience(const SliceEntry& entry) const;
   void look_by(TimeNs deadline) { next_look_ = deadline < next_look_ ? deadline : next_look_; }
 

@@ -14,10 +14,10 @@ namespace weir::assignment {
 
 // Counts of one group of DCMs, in a farm with several groups.
 struct GroupLedger {
-  SliceSum arrived;              // forwarded to it; not of the first group, which has the triggered ones
-  SliceSum assigned;             // of those: for the first time in this group
-  SliceSum settled_waiting;      // of those: settled before that
-  SliceSum stored;               // settled while the slice was the group's, and so are the others
+  SliceSum arrived;   // forwarded to the group; unused in the first group, where it is the triggered slices
+  SliceSum assigned;  // of `arrived`: assigned for the first time in this group
+  SliceSum settled_waiting;      // of `arrived`: settled before that
+  SliceSum stored;               // this and the following: settled while the slice belonged to the group
   SliceSum rejected;             //
   SliceSum discarded;            //
   SliceSum forwarded;            // onward
@@ -25,32 +25,33 @@ struct GroupLedger {
   std::string name;
 };
 
-// What the supervisor counted.
+// Counters of the supervisor.
 struct SupervisorLedger {
   std::uint64_t offered = 0;
   std::array<std::uint64_t, kVetoReasons> vetoed{};  // by VetoReason
   SliceSum triggered;
-  SliceSum stored;                  // all of them
-  std::vector<SliceSum> stored_by;  // the same, by the writer that acknowledged it
-  SliceSum stored_incomplete;       // those among them with missing fragments
+  SliceSum stored;                  // in total
+  std::vector<SliceSum> stored_by;  // `stored`, by the writer that acknowledged it
+  SliceSum stored_incomplete;       // of `stored`: with missing fragments
   SliceSum rejected;
   std::array<SliceSum, kDiscardReasons> discarded{};  // by DiscardReason
-  std::uint64_t open = 0;                             // not settled
+  std::uint64_t open = 0;                             // unsettled slices
 
   std::uint64_t assignments = 0;
-  std::uint64_t unfiltered = 0;  // assignments of slices held for poison
+  std::uint64_t unfiltered = 0;  // assignments that bypass the filter because of poison
   std::uint64_t reopened = 0;    // attempts that were followed by another
-  std::uint64_t suspected = 0;   // attempts that went through a filter alone, after a DCM's death
+  std::uint64_t suspected = 0;   // attempts that ran alone in a filter after a DCM's death
   std::uint64_t leases_expired = 0;
   std::uint64_t reconfirmed = 0;         // accepts confirmed once more, to another writer
-  std::uint64_t decisions_refused = 0;   // of an attempt that was not open any more
-  std::uint64_t decisions_repeated = 0;  // of an accept that was confirmed already
-  std::uint64_t copies_taken = 0;  // of an attempt that had been given up, when they were on disk after all
-  std::uint64_t acks_dead = 0;     // of copies that do not count
+  std::uint64_t decisions_refused = 0;   // for an attempt that is no longer open
+  std::uint64_t decisions_repeated = 0;  // for an accept that was already confirmed
+  std::uint64_t copies_taken =
+      0;                        // copies on disk of an attempt that had been given up, which count after all
+  std::uint64_t acks_dead = 0;  // for copies that do not count
   std::uint64_t acks_repeated = 0;
-  std::uint64_t acks_unknown = 0;     // of slices that are forgotten
-  std::uint64_t records_refused = 0;  // by writers: damaged, or not to be believed
-  std::uint64_t handed_back = 0;      // attempts that a DCM gave back which is cut off from a readout
+  std::uint64_t acks_unknown = 0;     // for forgotten slices
+  std::uint64_t records_refused = 0;  // refused by writers: damaged, or implausible
+  std::uint64_t handed_back = 0;      // attempts returned by a DCM that is cut off from a readout
   std::uint64_t strangers = 0;        // batches from nodes that had not joined
   std::uint64_t restarts = 0;         // of the supervisor itself, in this run
   std::vector<GroupLedger> groups;    // by GroupIndex; empty in a farm with one group
@@ -59,26 +60,25 @@ struct SupervisorLedger {
   [[nodiscard]] SliceSum discarded_total() const;
 };
 
-// What a process counted on its own, since it started. `final`: its last words after the end of the run;
-// otherwise the last report of a process that died, and a lower bound. One entry per process start
-// (incarnation).
+// Counters of one process since its start. `final`: its final report after the end of the run; otherwise the
+// last report of a dead process, which is a lower bound. One entry per process start (incarnation).
 struct DcmLedger {
   NodeIndex index;
   bool final = true;
   std::uint64_t assigned = 0;  // assignments received
-  SliceSum rejected;           // rejects that were confirmed
-  SliceSum stored;             // accepts that a writer has acknowledged
+  SliceSum rejected;           // confirmed rejects
+  SliceSum stored;             // accepts acknowledged by a writer
   SliceSum discarded;          // confirmed failures, and accepts that no writer stores
-  SliceSum forwarded = {};     // forwards that were confirmed
+  SliceSum forwarded = {};     // confirmed forwards
   GroupIndex group = {};
-  std::uint64_t unheard = 0;  // sent to a writer whose word had not come when the process ended
-  // Fragments. Every requested one ends as received, missing or cancelled; the others come on top (a corrupt
-  // one is received, too).
+  std::uint64_t unheard = 0;  // sent to a writer, and unacknowledged when the process ended
+  // Fragments. Every requested fragment ends as received, missing or cancelled; the other counters are in
+  // addition (a corrupt fragment is also received).
   std::uint64_t requested = 0;
   std::uint64_t received = 0;
   std::array<std::uint64_t, kMissingReasons> missing{};  // by MissingReason
   std::uint64_t cancelled = 0;
-  // Part of `requested`: ahead of the step that may need them.
+  // Part of `requested`: requested before the step that may need them.
   std::uint64_t prefetched = 0;
   std::uint64_t prefetch_used = 0;
   std::uint64_t prefetch_unused = 0;
@@ -88,16 +88,17 @@ struct DcmLedger {
   std::uint64_t corrupt = 0;
 };
 
-// From what is on disk. One entry per writer, whatever it died of.
+// Counted from the files on disk. One entry per writer, for all its processes.
 struct WriterLedger {
   NodeIndex index;
-  bool final = true;                 // false: lost for good; nothing else is known then
-  SliceSum live;                     // of every life of this writer in the run: its last process has them all
-  std::uint64_t dead = 0;            // copies that do not count
-  std::uint64_t files_compared = 0;  // with what the file system says at the end; 0: it did not come to that
-  std::uint64_t files_left = 0;      // of them, moved away by a person or a job that may
-  std::uint64_t lost = 0;            // live copies that were on disk, and are gone
-  std::uint64_t given_up = 0;        // of one that is lost: copies that it may have and that do not count
+  bool final = true;       // false: lost for good, and the other counters are unknown
+  SliceSum live;           // of all processes of this writer in the run: its last process counts them all
+  std::uint64_t dead = 0;  // copies that do not count
+  std::uint64_t files_compared =
+      0;  // with the file system's state at the end; 0: the comparison did not take place
+  std::uint64_t files_left = 0;  // of `files_compared`: moved away by a person or an authorised job
+  std::uint64_t lost = 0;        // live copies that were on disk and are missing now
+  std::uint64_t given_up = 0;    // for a lost writer: copies that it may have and that do not count
 };
 
 struct ReadoutLedger {
@@ -110,13 +111,13 @@ struct ReadoutLedger {
 };
 
 enum class FaultKind : std::uint8_t {
-  left,       // died, or its connection ended, while the run went on
-  stalled,    // its lease expired, or its acknowledgement did not come
-  cut_off,    // a DCM that does not reach `others`, which other DCMs do: it is given no slices
-  restored,   // it reaches them again
-  no_writer,  // a DCM that does not reach the writer `others`: its slices are stored by another
-  down,       // a readout that is there, and that no DCM reaches
-  marked      // a DCM that does not reach `others`, and builds without them, for no DCM is better connected
+  left,       // died, or its connection ended, during the run
+  stalled,    // its lease expired, or its acknowledgement is overdue
+  cut_off,    // a DCM that cannot reach `others`, which other DCMs can: it gets no slices
+  restored,   // reaches them again
+  no_writer,  // a DCM that cannot reach the writer `others`: another one stores its slices
+  down,       // a live readout that no DCM reaches
+  marked      // a DCM that cannot reach `others`, and builds without them, because no DCM is better connected
 };
 
 struct Fault {
@@ -125,19 +126,19 @@ struct Fault {
   NodeIndex node;
   Incarnation incarnation;
   TimeNs at = 0;
-  std::uint64_t slices = 0;            // that were taken from it, or that it gave back
+  std::uint64_t slices = 0;            // taken from it, or returned by it
   std::vector<NodeIndex> others = {};  // readouts or writers
 };
-constexpr std::size_t kFaultsMax = 10'000;  // kept by name; the counters go on
+constexpr std::size_t kFaultsMax = 10'000;  // kept by name; the counters include the rest
 
 [[nodiscard]] std::string describe(const Fault& fault);
-// Describes faults of data, not of processes: a sentence for each reason for which slices were lost, had to
-// be built again, or could not be triggered.
+// Describes faults of data, not of processes: a sentence for each reason for which slices were lost, rebuilt
+// or not triggered.
 [[nodiscard]] std::vector<std::string> describe_losses(const SupervisorLedger& ledger);
 
 struct LedgerSide {
   SliceSum sum;
-  bool hashed = false;  // the sum of ids' hashes is known as well
+  bool hashed = false;  // true if the sum of the ids' hashes is known
 };
 
 // One line of the ledger: left (relation) right.
@@ -152,8 +153,8 @@ struct Equation {
 };
 
 enum class LedgerStatus : std::uint8_t {
-  balanced = 0,              // every equation holds, and nothing happened
-  balanced_with_faults = 1,  // every equation holds as far as the dead left their counts
+  balanced = 0,              // every equation holds, without faults
+  balanced_with_faults = 1,  // every equation holds within the bounds left by lost processes
   unbalanced = 2
 };
 
@@ -167,33 +168,32 @@ struct LedgerResult {
   }
 };
 
-// Compares what the processes counted independently.
+// Compares the processes' independent counters.
 //   offered = triggered + vetoed                      supervisor
 //   triggered = stored + rejected + discarded         supervisor; ids as well
 //   0 = open                                          supervisor
-//   stored = live on disk                             writers; ids as well. Holds whatever died; of a writer
-//                                                     that is lost at the end counts what it acknowledged
-//   assignments, rejected, discarded = sum of DCMs    ids as well. Where a DCM died the sum may be less
-//   stored = sum of DCMs' acknowledged                ids as well. Where one died, or the drain timed out:
-//                                                     acknowledged <= live + dead copies on disk, and those
-//                                                     that a lost writer may have besides
+//   stored = live on disk                             writers; ids as well. Holds despite any loss; for a
+//                                                     writer lost at the end its acknowledgements count
+//   assignments, rejected, discarded = sum of DCMs    ids as well. At most, if a DCM died
+//   stored = sum of DCMs' acknowledged                ids as well. If a DCM died, or the drain timed out:
+//                                                     acknowledged <= live + dead copies on disk, plus
+//                                                     the possible copies of a lost writer
 //   prefetched = used + unused                        each DCM that prefetched
-//   requested = received + missing + cancelled        each DCM. A last report of a dead one: at least that
+//   requested = received + missing + cancelled        each DCM. The last report of a dead one: at least that
 //   produced = cleared + dropped + held               each readout
 // In a farm with several groups of DCMs, for each of them, ids as well:
 //   arrived = stored + rejected + discarded + forwarded       the first group: triggered = ...
 //   arrived = assigned for the first time + settled waiting   not the first group
-//   forwarded = sum of its DCMs                               where a DCM died the sum may be less
-// A discard that the supervisor decided itself (drain_timeout, attempts_exhausted, supervisor_restart) is no
-// DCM's.
+//   forwarded = sum of its DCMs                               at most, if a DCM died
+// Discards that the supervisor itself decided (drain_timeout, attempts_exhausted, supervisor_restart) are not
+// compared with the DCMs' counters.
 [[nodiscard]] LedgerResult reconcile(const SupervisorLedger& supervisor, std::span<const DcmLedger> dcms,
                                      std::span<const WriterLedger> writers,
                                      std::span<const ReadoutLedger> readouts, std::span<const Fault> faults);
 
-// The equations as a table for people, one line each, columns aligned; the last line says whether it
-// balances.
+// Formats the equations as a table, one line each, columns aligned; the last line gives the result.
 [[nodiscard]] std::string format_ledger(const LedgerResult& result);
-// `name = value` lines of what became of the triggers: only what is not zero.
+// Formats the outcomes of triggers as `name = value` lines, without zeros.
 [[nodiscard]] std::string format_outcomes(const SupervisorLedger& supervisor);
 
 }  // namespace weir::assignment

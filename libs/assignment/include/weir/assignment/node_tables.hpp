@@ -11,11 +11,11 @@
 
 namespace weir::assignment {
 
-// The nodes that are there, and the credits of the DCMs. For each live DCM:
+// The live nodes, and the credits of the DCMs. For each live DCM:
 //   credits = free + assigned and undecided + revoked and undecided
-// and while it is held back, what would be free is kept apart.
-// A credit whose lease was taken back is still in use, for the DCM still has the slice in a slot: it returns
-// with the late decision, or when the DCM leaves. So a stalled DCM is given nothing more to stall on.
+// While a DCM is held back, its free credits are kept apart. A credit with a revoked lease is still in
+// use, because the DCM still has the slice in a slot: it returns with the late decision, or when the DCM
+// leaves. So a stalled DCM gets no further slices.
 class DcmTable {
  public:
   explicit DcmTable(std::size_t places) : views_(places), states_(places) {}
@@ -24,19 +24,19 @@ class DcmTable {
   void leave(NodeIndex dcm);
   void take(NodeIndex dcm);
   void give_back(NodeIndex dcm);
-  // A DCM that is held back has no credit free, whatever comes back to it, until it is let go.
+  // Withholds all free and returned credits of the DCM until let_go().
   void hold_back(NodeIndex dcm);
   void let_go(NodeIndex dcm);
   void revoke(NodeIndex dcm, SliceId slice, Attempt attempt);
-  // The late decision of a revoked lease; false when there was none.
+  // Returns the credit of a revoked lease after its late decision. Returns false if no such lease exists.
   bool redeem(NodeIndex dcm, SliceId slice, Attempt attempt);
 
-  // It got something done: as long as it does, what waits there for its turn waits for good reason.
+  // Records progress of the DCM: while it decides, its other slices wait for their turn, which is legitimate.
   void decided(NodeIndex dcm, TimeNs now) { states_[dcm.value].decided_at = now; }
   [[nodiscard]] TimeNs decided_at(NodeIndex dcm) const { return states_[dcm.value].decided_at; }
-  // What it last said of its filter. No more than its credits are kept.
+  // Stores the DCM's latest note, limited to as many slices as it has credits.
   void note_filter(NodeIndex dcm, const FilterNote& note, TimeNs now);
-  // Since when it says that the slice is in its filter for long; none: it does not.
+  // Returns when the DCM first reported the slice as long in its filter; nullopt if it does not.
   [[nodiscard]] std::optional<TimeNs> noted_at(NodeIndex dcm, const Lease& lease) const;
   [[nodiscard]] const FilterNote& in_filter(NodeIndex dcm) const { return states_[dcm.value].in_filter; }
 
@@ -46,7 +46,7 @@ class DcmTable {
   [[nodiscard]] std::size_t revoked(NodeIndex dcm) const { return states_[dcm.value].revoked.size(); }
   [[nodiscard]] std::uint32_t kept(NodeIndex dcm) const { return states_[dcm.value].kept; }
   [[nodiscard]] Incarnation incarnation(NodeIndex dcm) const { return states_[dcm.value].incarnation; }
-  [[nodiscard]] std::uint64_t credits_free() const { return credits_free_; }  // of all together
+  [[nodiscard]] std::uint64_t credits_free() const { return credits_free_; }  // of all DCMs
 
   [[nodiscard]] std::span<const Lease> revoked_leases(NodeIndex dcm) const {
     return states_[dcm.value].revoked;
@@ -57,11 +57,11 @@ class DcmTable {
     Incarnation incarnation;
     std::uint32_t assigned = 0;
     bool held_back = false;
-    std::uint32_t kept = 0;         // credits, while it is held back
+    std::uint32_t kept = 0;         // free credits while it is held back
     std::vector<Lease> revoked;     // at most `credits`
     FilterNote in_filter;           // for_long by slice and attempt
     std::vector<TimeNs> noted_at;   // of in_filter.for_long
-    TimeNs decided_at = INT64_MIN;  // last; never
+    TimeNs decided_at = INT64_MIN;  // the last decision; the initial value: never
   };
 
   void came_back(NodeIndex dcm);
@@ -85,19 +85,19 @@ class NodeTable {
   }
   [[nodiscard]] Incarnation incarnation(NodeIndex node) const { return nodes_[node.value].incarnation; }
   [[nodiscard]] std::size_t places() const { return nodes_.size(); }
-  // Chosen no more / again.
+  // Excludes a node from the choice, or admits it again.
   void close(NodeIndex node, bool closed) { nodes_[node.value].closed = closed; }
-  // Chosen only where there is no other.
+  // A full node is chosen only if no other is available.
   void set_full(NodeIndex node, bool full) { nodes_[node.value].full = full; }
-  // There is another one to be chosen.
+  // True if another node can be chosen.
   [[nodiscard]] bool has_other(NodeIndex node) const;
-  [[nodiscard]] bool has_room() const;  // one to be chosen that is not full
-  // The one that next() chose last.
+  [[nodiscard]] bool has_room() const;  // a node that is not full can be chosen
+  // The node that next() chose last.
   [[nodiscard]] std::size_t last() const { return last_; }
-  // The next live node in turn; kNoNode when none is to be chosen. `unreached` and `silent` are taken where
-  // there is no other.
+  // Returns the next live node in turn, or kNoNode. `unreached` and `silent` are chosen only if no other is
+  // available.
   [[nodiscard]] NodeIndex next(NodeIndex silent = kNoNode, std::span<const NodeIndex> unreached = {});
-  // ... that is none of these.
+  // As above, and the other node is not in `unreached`.
   [[nodiscard]] bool has_other(NodeIndex node, std::span<const NodeIndex> unreached) const;
 
  private:

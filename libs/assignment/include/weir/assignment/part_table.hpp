@@ -13,43 +13,44 @@
 
 namespace weir::assignment {
 
-// Which nodes take part in the run, as run control wants it, and which slices each readout has a part in.
-// Whether a node is there is another matter: the caller says that (`live`). Pure; one thread.
+// The nodes' participation in the run, as ordered by run control, and each readout's absences. Whether a node
+// is connected is a separate matter, passed as `live`. Pure; one thread.
 class PartTable {
  public:
   PartTable(std::size_t readouts, std::size_t dcms, std::size_t writers);
 
-  // Before the run: its slices are without this readout until it joins.
+  // Before the run: the readout is absent until it joins.
   void expect_later(NodeIndex readout);
-  // As another process of the supervisor left it. Nodes that the farm does not have are passed over.
+  // Restores the state of an earlier supervisor process. Ignores nodes that the farm does not have.
   void restore(const FarmShape& shape);
 
-  // Takes a node out, a readout from slice `next` on. One that is live drains, and is looked at from `now`
-  // on. True: it took part until now.
+  // Removes a node from the run, a readout from slice `next` on. A live node drains, and is checked from
+  // `now` on. Returns true if it took part until now.
   [[nodiscard]] bool remove(NodeRef node, bool live, SliceOrder next, TimeNs now);
-  // True: it takes part again from here on, a live readout from slice `next` on. One that was told to end
-  // does not: its next process will.
+  // Returns a node to the run, a live readout from slice `next` on. Returns true if it takes part from now
+  // on. A process that was told to end does not take part; its successor does.
   [[nodiscard]] bool add(NodeRef node, bool live, SliceOrder next);
-  // A process of a readout is there, with slice `next` to come.
+  // A process of a readout joined; `next` is the next slice.
   void readout_joined(NodeIndex readout, SliceOrder next);
-  // Its process is gone. True: in peace, for it was to go, or it had nothing. One that takes part, or still
-  // had to finish, is a loss.
+  // The node's process has left. Returns true if that is not a loss: it was leaving, or had no work. A node
+  // that takes part, or still had work, is a loss.
   [[nodiscard]] bool left(NodeRef node);
 
-  // Those that drain, to be looked at; the next look is `look_ns` later.
+  // Returns the draining nodes to check; the next check is `look_ns` later.
   [[nodiscard]] std::vector<NodeRef> look(TimeNs now, DurationNs look_ns);
   [[nodiscard]] TimeNs next_look() const { return next_look_; }  // INT64_MAX: no node drains
-  // A node that drains has this slice to finish.
+  // True if a draining node still has to finish this slice.
   [[nodiscard]] bool has_work(NodeRef node, const SliceEntry& entry) const;
-  // It drained and has nothing left: it is told to end.
+  // The node has drained: it may end.
   void let_go(NodeRef node);
-  // A process of it that was told to end comes back, for its connection broke.
+  // A process that was told to end has reconnected.
   void was_told_to_end(NodeRef node);
 
   [[nodiscard]] Part of(NodeRef node) const { return parts_[place_of(node.role)][node.node.value]; }
   [[nodiscard]] bool takes_part(Role role, NodeIndex node) const { return of({role, node}) == Part::in; }
   [[nodiscard]] const AbsenceTable& absences() const { return absences_; }
-  [[nodiscard]] std::vector<NodeRef> removed() const;  // those that take no part, and will not by themselves
+  [[nodiscard]] std::vector<NodeRef> removed()
+      const;  // nodes that do not take part, and will not without a command
   // Visits each (NodeRef, Part).
   template <class Visit>
   void for_each(Visit visit) const {
@@ -59,9 +60,9 @@ class PartTable {
         visit(NodeRef{role, NodeIndex(static_cast<std::uint16_t>(i))}, parts[i]);
     }
   }
-  // Changes with removed() and absences().
+  // Version of removed() and absences().
   [[nodiscard]] std::uint32_t number() const { return number_ + absences_.number(); }
-  // SupervisorMachine::append_state()
+  // For SupervisorMachine::append_state().
   void append_state(TimeNs now, std::vector<std::uint64_t>& out) const;
 
  private:
@@ -69,7 +70,7 @@ class PartTable {
   [[nodiscard]] static Part after(Part part, Event event);
   [[nodiscard]] Part& part_of(NodeRef node) { return parts_[place_of(node.role)][node.node.value]; }
 
-  std::array<std::vector<Part>, std::size(kNodeRoles)> parts_;  // by place_of() the role
+  std::array<std::vector<Part>, std::size(kNodeRoles)> parts_;  // the role's index is place_of()
   AbsenceTable absences_;
   std::uint32_t number_ = 0;
   TimeNs next_look_ = INT64_MAX;

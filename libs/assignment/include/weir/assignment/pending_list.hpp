@@ -34,8 +34,7 @@ class PendingList {
     ring_[head_] = slice;
     ++size_;
   }
-  // In front of all that were announced later, of those that the list begins with. Looks at those before its
-  // place.
+  // Inserts the slice before the later ones among the slices at the front. Costs a walk up to its place.
   void insert(const Slice& slice) {
     push_front(slice);
     for (std::size_t i = 1; i < size_ && at(i).order < slice.order; ++i)
@@ -48,7 +47,7 @@ class PendingList {
     --size_;
     return slice;
   }
-  // Looks through the whole list: for what happens after a fault.
+  // Costs a walk over the whole list; used after faults.
   void erase(SliceId slice) {
     std::size_t kept = 0;
     for (std::size_t i = 0; i < size_; ++i) {
@@ -60,7 +59,7 @@ class PendingList {
   void clear() { size_ = 0; }
   [[nodiscard]] std::size_t capacity() const { return ring_.size(); }
   [[nodiscard]] std::size_t size() const { return size_; }
-  // The i-th from the front.
+  // The i-th slice from the front.
   [[nodiscard]] const Slice& at(std::size_t i) const { return ring_[(head_ + i) & mask()]; }
   [[nodiscard]] bool empty() const { return size_ == 0; }
 

@@ -14,19 +14,19 @@
 
 namespace weir::assignment {
 
-// Which DCM builds a slice: as the policy chooses, and in push running the slice's destination, for its first
-// attempt. A DCM that is not there, or is held back, is no slice's destination. Pure; one thread.
+// Chooses the DCM for a slice: by the policy, or in push runs the slice's destination for its first attempt.
+// Absent and held-back DCMs are not destinations. Pure; one thread.
 class Placement {
  public:
-  // Of the `count` DCMs from `first` on; all of them with push, or without a count. The policy sees these
-  // alone.
+  // Covers the `count` DCMs from `first` on; all of them with push, or without a count. The policy sees only
+  // these.
   Placement(std::unique_ptr<AssignmentPolicy> policy, bool push, NodeIndex first = {},
             std::size_t count = std::dynamic_extent)
       : policy_(std::move(policy)), first_(first.value), count_(count), push_(push) {}
 
-  // The DCMs have changed: an epoch begins with slice `next`, where slices are pushed.
+  // The set of DCMs has changed: in push runs an epoch begins with slice `next`.
   void renew(SliceId next, const DcmTable& dcms);
-  // None: the slice waits. Asked when a credit is free.
+  // Returns nullopt if the slice has to wait. Call when a credit is free.
   [[nodiscard]] std::optional<NodeIndex> choose(const SliceEntry& entry, const DcmTable& dcms, TimeNs now) {
     const DcmView* pushed_to = push_ && entry.attempt.value == 0 ? destination(entry.slice, dcms) : nullptr;
     if (pushed_to == nullptr) {
@@ -35,7 +35,8 @@ class Placement {
     }
     return pushed_to->credits_free > 0 ? destinations_.of(entry.slice) : std::nullopt;
   }
-  // Its destination has no credit free: it is not to be triggered, for its data would come all the same.
+  // True if the slice's destination has no free credit: the slice must not be triggered, because its data
+  // would be pushed anyway.
   [[nodiscard]] bool is_full(SliceId slice, const DcmTable& dcms) const {
     const DcmView* pushed_to = push_ ? destination(slice, dcms) : nullptr;
     return pushed_to != nullptr && pushed_to->credits_free == 0;
@@ -46,20 +47,20 @@ class Placement {
     policy_->decided(in_group(dcm), before, took, now);
   }
   void joined(NodeIndex dcm) { policy_->joined(in_group(dcm)); }
-  // Empty where slices are not pushed.
+  // Empty in pull runs.
   [[nodiscard]] const DestinationTable& destinations() const { return destinations_; }
-  // SupervisorMachine::append_state(). Of a policy it knows nothing.
+  // For SupervisorMachine::append_state(). Does not include the policy's state.
   void append_state(std::vector<std::uint64_t>& out) const;
 
  private:
-  // Where a slice is pushed, as far as that DCM is given slices.
+  // Returns the slice's destination if that DCM accepts slices, otherwise null.
   [[nodiscard]] const DcmView* destination(SliceId slice, const DcmTable& dcms) const;
 
   [[nodiscard]] NodeIndex in_group(NodeIndex dcm) const {
     return NodeIndex(static_cast<std::uint16_t>(dcm.value - first_));
   }
 
-  std::shared_ptr<AssignmentPolicy> policy_;  // shared with twins alone
+  std::shared_ptr<AssignmentPolicy> policy_;  // shared only with twins
   DestinationTable destinations_;
   std::size_t first_;
   std::size_t count_;

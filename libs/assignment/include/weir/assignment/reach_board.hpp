@@ -11,45 +11,43 @@
 namespace weir::assignment {
 
 struct ReachSettings {
-  // Two DCMs that lose the same readout notice it at different moments: what one alone has said for less than
-  // this is not believed yet.
+  // Two DCMs that lose the same readout notice it at different times: a loss that only one has reported is
+  // not believed before this time.
   DurationNs settle_ns = 400 * kMillisecond;
-  DurationNs grace_ns = 2 * kSecond;  // a loss that is over before costs no fragment and moves no slice
-  DurationNs return_ns = kSecond;     // what is back counts as back when it has been so for as long
+  DurationNs grace_ns = 2 * kSecond;  // a loss that ends earlier costs no fragment and moves no slice
+  DurationNs return_ns = kSecond;     // a node counts as reachable again after this time without a loss
 };
 
-// The farm's judgement of which nodes reach each other, from what each DCM says of itself. Pure; one thread.
-// - A readout that no DCM reaches for grace_ns is down: its fragments are missing (`source_down`). That goes
-//   for a farm with one DCM, too, and where the one that did reach it is gone.
-// - A DCM that lacks more of the readouts that any DCM reaches than the best connected one of its group does
-// is
-//   cut off: it takes no slices, and gives back what it cannot build. So one DCM at least of each group goes
-//   on.
-// - Where the best connected lack something too (one reaches the first readout, another the second), they go
-//   on, and mark what they lack once it has been lost for grace_ns.
-// - A DCM that has not reached a writer for grace_ns is confirmed to another.
-// Only DCMs that take part and have said anything count. Work is done when a DCM says something new, or a
-// time is up; it costs a pass over the readouts, the DCMs and what is lost.
+// Judges which nodes of the farm can reach each other, from the DCMs' reports. Pure; one thread.
+// - A readout that no DCM reaches for grace_ns is down: its fragments are missing (`source_down`). This
+//   includes farms with one DCM, and a readout after its only connected DCM has left.
+// - A DCM is cut off if it lacks more of the reachable readouts than the best connected DCM of its group: it
+//   gets no slices, and returns those that it cannot build. So at least one DCM of each group continues.
+// - If the best connected DCMs also lack readouts (one the first, another the second), they continue, and
+//   mark their missing readouts after grace_ns.
+// - A DCM that has not reached a writer for grace_ns is assigned another writer.
+// Only DCMs that take part and have reported count. Work is done after a new report or an expiry; it costs a
+// pass over the readouts, the DCMs and the losses.
 class ReachBoard {
  public:
-  // `groups`: the group of each DCM. A DCM is compared with its own group only. Empty: one group of all.
+  // `groups`: the group of each DCM. A DCM is only compared with its own group. Empty: one group of all.
   ReachBoard(std::size_t dcms, std::size_t readouts, const ReachSettings& settings,
              std::vector<GroupIndex> groups = {})
       : settings_(settings), dcms_(dcms), readouts_(readouts), groups_(std::move(groups)) {
     groups_.resize(dcms);
   }
 
-  // Another process of the supervisor knew more DCMs than have come back yet: until then nothing is missing
-  // because no DCM reaches it.
+  // An earlier supervisor process had more DCMs than have rejoined: until `until` no readout counts as
+  // unreachable by all DCMs.
   void wait_for_dcms(TimeNs until) { waits_until_ = until; }
-  // A new process, or none: nothing is known of it.
+  // The DCM has a new process, or none: forgets its reports.
   void forget(NodeIndex dcm);
-  // It is given slices, as far as run control is concerned.
+  // Sets whether run control lets the DCM take slices.
   void set_part(NodeIndex dcm, bool takes_part);
-  // All that this DCM does not reach, instead of what it said before. Each node once.
+  // Records all nodes that this DCM cannot reach, in place of its previous report. Each node at most once.
   void report(NodeIndex dcm, std::span<const NodeIndex> readouts, std::span<const NodeIndex> writers,
               TimeNs now);
-  // A new process, which all have to connect to first.
+  // A new process of a readout, to which all DCMs have to connect first.
   void readout_joined(NodeIndex readout, TimeNs now) {
     begin_anew(&Dcm::readouts, readout, now);
     readouts_[readout.value].changed = now;
@@ -60,35 +58,34 @@ class ReachBoard {
   [[nodiscard]] TimeNs next_ns() const { return dirty_ ? 0 : next_ns_; }
   void judge(TimeNs now);
 
-  // As last judged:
-  // DCMs of which something below has changed by that judgement.
+  // DCMs for which the last judgement changed one of the values below.
   [[nodiscard]] std::span<const NodeIndex> changed() const { return changed_; }
   [[nodiscard]] bool is_cut_off(NodeIndex dcm) const { return dcms_[dcm.value].cut_off; }
-  // Readouts whose fragments this DCM marks missing without waiting for its deadline, ascending.
+  // Readouts that this DCM marks missing without waiting for its deadline, ascending.
   [[nodiscard]] std::span<const NodeIndex> missing(NodeIndex dcm) const { return dcms_[dcm.value].missing; }
-  // Readouts that it does not reach and others do, ascending.
+  // Readouts that it cannot reach and others can, ascending.
   [[nodiscard]] std::span<const NodeIndex> lacking(NodeIndex dcm) const { return dcms_[dcm.value].lacking; }
-  // Writers that it does not reach.
+  // Writers that it cannot reach.
   [[nodiscard]] std::span<const NodeIndex> writers_lost(NodeIndex dcm) const {
     return dcms_[dcm.value].writers_lost;
   }
-  // No DCM reaches it, for grace_ns.
+  // True if no DCM has reached it for grace_ns.
   [[nodiscard]] bool is_down(NodeIndex readout) const { return readouts_[readout.value].down; }
-  // Returns the turns of the loops over nodes and losses.
+  // Number of loop iterations over nodes and losses: the cost so far.
   [[nodiscard]] std::uint64_t steps() const { return steps_; }
 
  private:
   struct Loss {
     NodeIndex node;
-    TimeNs told = 0;   // when it first said so, or that it is over
-    bool lost = true;  // false: is over, and is not yet believed to be
+    TimeNs told = 0;   // when the loss, or its end, was first reported
+    bool lost = true;  // false: reported as over, and not yet believed
     bool believed = false;
   };
   struct Dcm {
     bool known = false;
     bool takes_part = true;
     bool cut_off = false;
-    TimeNs let_go = 0;           // when it was cut off no more
+    TimeNs let_go = 0;           // when it stopped being cut off
     std::vector<Loss> readouts;  // sorted by node
     std::vector<Loss> writers;
     std::vector<NodeIndex> missing;
@@ -97,9 +94,9 @@ class ReachBoard {
     [[nodiscard]] bool counts() const { return known && takes_part; }
   };
   struct Readout {
-    bool reached = true;  // by some DCM that counts
+    bool reached = true;  // by a DCM that counts
     bool down = false;
-    TimeNs changed = 0;  // when `reached` did
+    TimeNs changed = 0;  // when `reached` changed
     std::size_t losses = 0;
   };
 
@@ -109,7 +106,7 @@ class ReachBoard {
   void believe(Dcm& dcm, TimeNs now);
   void believe_writers(Dcm& dcm, TimeNs now);
   [[nodiscard]] std::vector<NodeIndex> marked(const Dcm& dcm, bool cut_off, TimeNs now);
-  // Whether that moment has come; if not, there is a look at it then.
+  // True if the moment has passed; otherwise schedules a check at that moment.
   [[nodiscard]] bool has_come(TimeNs moment, TimeNs now);
 
   ReachSettings settings_;
@@ -120,7 +117,7 @@ class ReachBoard {
   TimeNs next_ns_ = INT64_MAX;
   TimeNs waits_until_ = INT64_MIN;
   bool dirty_ = false;
-  std::vector<NodeIndex> said_;  // of one report, sorted
+  std::vector<NodeIndex> said_;  // scratch: one report, sorted
   std::vector<Loss> merged_;
   std::uint64_t steps_ = 0;
 };

@@ -9,28 +9,29 @@
 
 namespace weir::assignment {
 
-// What was last told of the reach board's judgements: so each loss is told once, and once more when it comes
-// back and is lost again. Pure; one thread.
+// Remembers which of the reach board's judgements were reported, so that each loss is reported once, and
+// again when it recurs. Pure; one thread.
 class ReachNews {
  public:
   struct News {
     FaultKind kind = FaultKind::cut_off;  // cut_off, restored, marked
-    std::uint64_t slices = 0;             // that it gave back while it was cut off, when it is restored
+    std::uint64_t slices = 0;             // returned while it was cut off; set with `restored`
     std::vector<NodeIndex> readouts;
   };
 
   ReachNews(std::size_t dcms, std::size_t readouts) : told_(dcms), down_(readouts) {}
 
-  // A new process of the DCM, or none: nothing was told of it.
+  // The DCM has a new process, or none: forgets its state.
   void forget(NodeIndex dcm) { told_[dcm.value] = {}; }
-  // It gave back a slice that it cannot build.
+  // The DCM returned a slice that it cannot build.
   void handed_back(NodeIndex dcm) { ++told_[dcm.value].handed_back; }
 
-  // It was cut off, or is so no more, since take() was asked last.
+  // True if the DCM became cut off, or stopped being so, since the last take().
   [[nodiscard]] bool changed(NodeIndex dcm, const ReachBoard& reach) const {
     return told_[dcm.value].cut_off != reach.is_cut_off(dcm);
   }
-  // What is new of a DCM, of its writers, and of readouts that no DCM reaches. It is told then.
+  // Returns the unreported news of a DCM, of its writers, and of readouts that no DCM reaches, and marks it
+  // as reported.
   [[nodiscard]] std::vector<News> take(NodeIndex dcm, const ReachBoard& reach);
   [[nodiscard]] std::vector<NodeIndex> take_writers_lost(NodeIndex dcm, const ReachBoard& reach);
   [[nodiscard]] std::vector<NodeIndex> take_readouts_down(const ReachBoard& reach);

@@ -6,9 +6,9 @@
 
 namespace weir::assignment {
 
-// Why a node takes less, or nothing, for a while: what stands in Throttle.reason, in Report.state
-// (weir/base/held_up.hpp) and behind `throttled_ms.` in the account. The words are for machines, and never
-// change their meaning; sentence() is for people.
+// The reason why a node accepts less data, or none, for a while; used in Throttle.reason, in Report.state
+// (weir/base/held_up.hpp) and after `throttled_ms.` in the account. Names are for machines and never change
+// their meaning; sentence() is for people.
 enum class Reason : std::uint8_t {
   none,
   readout_buffer_bytes,
@@ -31,9 +31,9 @@ constexpr std::size_t kReasons = 16;
 
 // "READOUT_BUFFER_BYTES"
 [[nodiscard]] std::string_view name(Reason reason);
-// What it means and what helps, without a full stop.
+// Returns the meaning and the remedy, without a full stop.
 [[nodiscard]] std::string_view sentence(Reason reason);
-// The same, of a name; empty: there is no such reason (in this version).
+// Returns the sentence of a name; empty if this version has no such reason.
 [[nodiscard]] std::string_view sentence_of(std::string_view name);
 
 }  // namespace weir::assignment

@@ -13,28 +13,29 @@ namespace weir::assignment {
 enum class RunPhase : std::uint8_t {
   waiting,     // for start()
   triggering,  // slices begin
-  finishing,   // no trigger will come any more; the run goes on until it is stopped
-  stopping     // likewise, and what is in flight has so long to be settled
+  finishing,   // no further triggers; the run continues until it is stopped
+  stopping     // likewise, and slices in flight have a limited time to be settled
 };
 
-// The phases of a run and its times: when it began, how long it was paused, whether it has triggered for long
-// enough, and until when it drains. Pure; one thread.
+// The phases and times of a run: its begin, its pauses, the end of its triggers, and its drain. Pure; one
+// thread.
 class RunClock {
  public:
-  // `duration_ns`: of triggering, 0: no limit. `drain_ns`: without a slice settled, after stop().
+  // `duration_ns`: time of triggering, 0: no limit. `drain_ns`: longest time without a settled slice after
+  // stop().
   RunClock(DurationNs duration_ns, DurationNs drain_ns) : duration_ns_(duration_ns), drain_ns_(drain_ns) {}
 
   void start(const Now& now);
-  // After start(): another process began the run at `begun_utc`, `already` ago, and left its pauses like
-  // this.
+  // Call after start(): restores a run that another process began at `begun_utc`, `already` ago, with these
+  // pauses.
   void go_on(DurationNs already, UtcNs begun_utc, bool paused, DurationNs paused_ns);
-  // No trigger while it is paused; that time does not count for the duration. A run that stops is not paused,
-  // and what is so already changes nothing.
+  // No triggers are made while the run is paused; pauses do not count for the duration. A stopping run cannot
+  // be paused. Repeated calls have no effect.
   void pause(TimeNs now);
   void proceed(TimeNs now);
-  void end_triggers();  // changes nothing when they have ended
-  // Ends a pause, and triggers. The drain ends `limit` from now at the latest, whatever is settled; in a run
-  // that stops already a limit can only bring its end forward. Requires: start() before (an assert).
+  void end_triggers();  // no effect if they have ended
+  // Ends a pause, and the triggers. The drain ends after `limit` at the latest; in a stopping run a further
+  // call can only shorten it. Requires: start() was called.
   void stop(TimeNs now, DurationNs limit = kNoLimit);
   static constexpr DurationNs kNoLimit = INT64_MAX;
   void slice_settled() { progressed_ = true; }
@@ -44,20 +45,20 @@ class RunClock {
   [[nodiscard]] bool stopping() const { return phase_ == RunPhase::stopping; }
   [[nodiscard]] bool triggers_done() const { return phase_ >= RunPhase::finishing; }
   [[nodiscard]] bool paused() const { return paused_; }
-  [[nodiscard]] DurationNs paused_ns(TimeNs now) const;  // altogether, since start()
+  [[nodiscard]] DurationNs paused_ns(TimeNs now) const;  // total since start()
   [[nodiscard]] Now begun() const {
     return {started_at_, begun_utc_};
-  }  // of the run, whatever process began it
+  }  // of the run, including earlier processes
   [[nodiscard]] bool triggered_long_enough(TimeNs now) const;
-  // When it will have; INT64_MAX: never, or not before it proceeds.
+  // Returns when triggers end; INT64_MAX: never, or not while the run is paused.
   [[nodiscard]] TimeNs triggers_until(TimeNs now) const;
-  // True if the run stops, and nothing was settled for so long or the limit of stop() is over. Requires: one
-  // call a pass.
+  // True if the run is stopping, and no slice was settled for too long or the limit of stop() is over.
+  // Requires: one call per pass.
   [[nodiscard]] bool drained_too_long(TimeNs now);
   [[nodiscard]] TimeNs drains_until() const { return std::min(drain_deadline_, drain_limit_); }
-  // Changes with each pause, and its end.
+  // Version of the pause state.
   [[nodiscard]] std::uint32_t number() const { return number_; }
-  // SupervisorMachine::append_state()
+  // For SupervisorMachine::append_state().
   void append_state(TimeNs now, std::vector<std::uint64_t>& out) const;
 
  private:
@@ -70,7 +71,7 @@ class RunClock {
   UtcNs begun_utc_ = 0;
   bool paused_ = false;
   TimeNs paused_since_ = 0;
-  DurationNs paused_before_ = 0;  // in pauses that are over
+  DurationNs paused_before_ = 0;  // finished pauses
   std::uint32_t number_ = 0;
   TimeNs drain_deadline_ = 0;
   TimeNs drain_limit_ = INT64_MAX;

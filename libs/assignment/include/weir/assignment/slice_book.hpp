@@ -15,12 +15,12 @@
 namespace weir::assignment {
 
 enum class SliceState : std::uint8_t {
-  empty,           // no slice was ever here
+  empty,           // never used
   pending,         // waits for a DCM
   assigned,        // a DCM has the lease of `attempt`
-  waiting_writer,  // accepted, not confirmed: no writer is there
+  waiting_writer,  // accepted, not confirmed: no writer is available
   confirmed,       // accepted and confirmed to `writer` under `epoch`, not on disk yet
-  settled          // over; kept for a while to recognise what comes late
+  settled          // ended; remembered for a while to recognise late messages
 };
 
 struct SliceEntry {
@@ -28,63 +28,64 @@ struct SliceEntry {
   SliceOrder order;
   TriggerInfo info;
   TimeNs since = 0;  // of the lease, or of the confirmation
-  Attempt attempt;   // the one that is open, or the last one
-  StoreEpoch epoch;  // of the last confirmation; means something when `confirmations` > 0
+  Attempt attempt;   // the open attempt, or the last one
+  StoreEpoch epoch;  // of the last confirmation; valid if `confirmations` > 0
   NodeIndex dcm = kNoNode;
   NodeIndex writer = kNoNode;
-  Attempt copy_attempt;  // of the last confirmation, as is the writer of the copy
+  Attempt copy_attempt;  // of the last confirmation, like the writer of the copy
   NodeIndex copy_writer = kNoNode;
-  bool copy_incomplete = false;     // as its accepting decision said
-  std::uint16_t before = 0;         // other slices that the DCM had when it was given this one
+  bool copy_incomplete = false;     // from its accepting decision
+  std::uint16_t before = 0;         // other slices that the DCM had when it received this one
   std::uint16_t confirmations = 0;  // accepts that were confirmed, over all attempts
   SliceState state = SliceState::empty;
   Outcome outcome = Outcome::discarded;  // when settled
   std::uint8_t kills = 0;                // attempts that killed or stalled their filter
-  std::uint8_t losses = 0;               // attempts whose DCM died or stalled without a slice to blame
-  bool suspect = false;                  // goes through a filter alone
-  bool held = false;                     // accepted by its DCM, whose decision is to follow
-  std::uint8_t refusals = 0;             // records of it that writers refused
-  bool incomplete = false;               // as the last accepting decision said
+  std::uint8_t losses = 0;    // attempts during which their DCM died or stalled without a slice to blame
+  bool suspect = false;       // goes through a filter alone
+  bool held = false;          // accepted by its DCM, which sends the decision later
+  std::uint8_t refusals = 0;  // records refused by writers
+  bool incomplete = false;    // from the last accepting decision
   bool has_payload = false;
-  GroupIndex group;  // of the DCMs that it is for
+  GroupIndex group;  // the group that builds it
   bool has_forwarded = false;
-  bool arrived = false;  // was forwarded, and has not been assigned in its group yet
+  bool arrived = false;  // forwarded, and not yet assigned in its group
 
   [[nodiscard]] bool live() const { return state != SliceState::empty && state != SliceState::settled; }
 };
 
-// Every unsettled slice of the run, and the last settled ones. A slice lives at its id modulo the size of a
-// ring, which costs next to nothing where ids ascend; where another unsettled slice is in its place, in a
-// map. A settled slice stays known until a later id takes its place. No allocation in steady state, but for
-// payloads and for ids that do not ascend. One thread; pointers are valid until the next insert or settle.
+// Every unsettled slice of the run, and the last settled ones. A slice is stored at its id modulo the size of
+// a ring, which costs almost nothing for ascending ids; if another unsettled slice occupies the place, it is
+// stored in a map. A settled slice is remembered until a later id takes its place. No allocation in steady
+// state, except for payloads and non-ascending ids. One thread; pointers are valid until the next insert or
+// settle.
 class SliceBook {
  public:
-  // `remembered`: over how many consecutive ids a settled slice stays known, at least.
+  // `remembered`: minimum number of consecutive ids over which a settled slice is remembered.
   SliceBook(std::size_t in_flight_max, std::size_t remembered);
 
-  // A new pending entry; null when the id is unsettled or remembered.
+  // Adds a pending entry; returns null if the id is unsettled or remembered.
   [[nodiscard]] SliceEntry* insert(SliceId slice, const TriggerInfo& info, ConstBytes payload);
-  // Unsettled or remembered; null when unknown.
+  // Returns an unsettled or remembered slice, otherwise null.
   [[nodiscard]] SliceEntry* find(SliceId slice) {
     SliceEntry& entry = ring_[slice.value & mask_];
     if (entry.slice == slice && entry.state != SliceState::empty) return &entry;
     return overflow_.empty() ? nullptr : find_overflow(slice);
   }
-  // Ends an unsettled slice's life. `entry` is invalid afterwards.
+  // Settles an unsettled slice. Invalidates `entry`.
   void settle(SliceEntry& entry, Outcome outcome);
 
-  // Empty when the slice came without.
+  // Returns the trigger's payload; empty if it has none.
   [[nodiscard]] ConstBytes payload(const SliceEntry& entry) const;
-  // Keeps the bytes that the slice is forwarded with, in place of earlier ones.
+  // Stores the bytes with which the slice is forwarded, in place of earlier ones.
   void set_forwarded(SliceEntry& entry, ConstBytes bytes);
-  // Empty when nothing was forwarded.
+  // Returns the forwarded bytes; empty if there are none.
   [[nodiscard]] ConstBytes forwarded(const SliceEntry& entry) const;
   [[nodiscard]] std::size_t live() const { return live_; }
   [[nodiscard]] std::size_t payload_bytes() const { return payload_bytes_; }
 
-  // Calls visit(SliceEntry&) for each unsettled slice, in no order worth relying on; visit neither inserts
+  // Calls visit(SliceEntry&) for each unsettled slice, in unspecified order. Requires: visit neither inserts
   // nor settles. Costs a pass over the ids from the lowest unsettled one to the highest, or over the whole
-  // ring where they are further apart.
+  // ring if they are further apart.
   template <class Visit>
   void for_each_live(Visit visit) {
     if (live_ == 0) return;
@@ -107,8 +108,8 @@ class SliceBook {
     lowest_ = lowest.value_or(highest_);
     for (auto& [slice, entry] : overflow_) visit(entry);
   }
-  // Lists the unsettled slices that are wanted(entry), in the order of announcement: the caller may settle
-  // and insert, and the order does not depend on where the book keeps them. Costs as for_each_live(), and the
+  // Lists the unsettled slices for which wanted(entry) holds, in the order of announcement: the caller may
+  // settle and insert, and the order does not depend on the book's layout. Costs as for_each_live(), plus the
   // sort.
   template <class Wanted>
   void collect(std::vector<SliceId>& slices, Wanted wanted) {
@@ -120,7 +121,7 @@ class SliceBook {
     slices.clear();
     for (const auto& [order, slice] : in_order) slices.push_back(slice);
   }
-  // Likewise visit(const SliceEntry&) for each that is unsettled or remembered.
+  // Calls visit(const SliceEntry&) for each unsettled or remembered slice.
   template <class Visit>
   void for_each_known(Visit visit) const {
     for (const SliceEntry& entry : ring_) {
@@ -138,7 +139,7 @@ class SliceBook {
   boost::unordered_flat_map<SliceId, std::vector<std::byte>, std::hash<SliceId>> payloads_;
   boost::unordered_flat_map<SliceId, std::vector<std::byte>, std::hash<SliceId>> forwarded_;
   std::size_t live_ = 0;
-  std::uint64_t lowest_ = 0;  // no unsettled id of the ring is below, none above `highest_`
+  std::uint64_t lowest_ = 0;  // bounds of the unsettled ids in the ring; the other is `highest_`
   std::uint64_t highest_ = 0;
   std::size_t payload_bytes_ = 0;
 };

@@ -11,28 +11,28 @@
 
 namespace weir::assignment {
 
-// The ids of a run's slices: which one is next, and which were given. It forgets none. Pure; one thread.
+// The slice ids of a run: the next one, and the exact set of those given. Pure; one thread.
 class SliceIds {
  public:
-  // Beyond `intervals_max` intervals, an id that needs another one is vetoed.
+  // `intervals_max`: an id that needs a further interval is vetoed.
   SliceIds(SliceId first, std::size_t intervals_max) : next_(first), intervals_max_(intervals_max) {}
 
-  // Earlier processes of the supervisor gave these ids, and named `next` as the next one.
+  // Restores the ids given by earlier supervisor processes; `next` is the next id.
   void resume(const std::vector<IdInterval>& given, SliceId next) {
     for (const IdInterval& interval : given) given_.add(interval);
     next_ = std::max(next_, next);
     if (!given_.empty()) next_ = std::max(next_, given_.highest().next());
   }
 
-  // For a trigger without an id; above all that were given.
+  // The id of the next trigger without one; above all given ids.
   [[nodiscard]] SliceId next() const { return next_; }
   [[nodiscard]] bool used_up() const { return next_ > kSliceIdMax; }
-  // False: the id does not exist, or, for a trigger without one, no next id does.
+  // Returns false if the id is out of range or, for a trigger without one, ids are used up.
   [[nodiscard]] bool is_good(const std::optional<SliceId>& named) const {
     return named ? *named <= kSliceIdNamedMax : !used_up();
   }
-  // Why this id cannot be given: duplicate_id if it was given, however long ago; id_memory_full if it needs
-  // another interval and none is left.
+  // Returns the reason why this id cannot be given: duplicate_id if it was given, however long ago;
+  // id_memory_full if it needs another interval and none is left.
   [[nodiscard]] VetoReason veto(SliceId slice) const {
     const bool is_next =
         !given_.empty() && slice.value == given_.highest().value + 1;  // ids end far below 2^64
@@ -42,7 +42,7 @@ class SliceIds {
     return fits ? VetoReason::none : VetoReason::id_memory_full;
   }
 
-  // This slice is triggered. Named ones need not ascend. Requires: veto(slice) is none.
+  // Marks the id as given. Ids named by triggers need not ascend. Requires: veto(slice) is none.
   void give(SliceId slice) {
     WEIR_ASSERT(slice <= kSliceIdMax);
     given_.add(slice);

@@ -12,24 +12,24 @@
 
 namespace weir::assignment {
 
-// By whatever it was; and by reason: where several hold triggers up, the sum over the reasons is more.
+// Lost livetime in total and by reason: if several reasons coincide, the sum over the reasons is larger.
 struct LostTimes {
   DurationNs all = 0;
   std::map<std::string, DurationNs, std::less<>> by_reason;
   bool operator==(const LostTimes&) const = default;
 };
 
-// How much livetime was lost, and by what: for people, at the end of a run. Pure.
+// Accumulates lost livetime and its reasons for the summary. Pure.
 class ThrottleTimes {
  public:
-  // Reasons come from other processes: beyond so many they count as "other".
+  // Reasons come from other processes: beyond this number they count as "other".
   static constexpr std::size_t kReasonsMax = 32;
   static constexpr std::string_view kOther = "other";
 
-  // What holds triggers up now. The time since the last look counts for each reason once, however many nodes
-  // have it, and by the share of it that was lost.
+  // Adds the time since the last call to each current reason once, regardless of the number of nodes with it,
+  // and weighted by the lost share.
   void look(std::span<const HoldUp> held_up, TimeNs now);
-  // What an earlier process had counted in this run: it goes on from there.
+  // Restores the times of an earlier process in this run.
   void resume(const LostTimes& before) { lost_ = before; }
   [[nodiscard]] const LostTimes& lost() const { return lost_; }
 

@@ -14,18 +14,19 @@ class WaitingSlices {
  public:
   explicit WaitingSlices(std::size_t capacity) : pending_(capacity) { passed_over_.reserve(kLookAhead); }
 
-  // Of none that wait: room for as many, at least.
+  // Makes room for at least `capacity` slices. Requires: no slice waits.
   void make_room(std::size_t capacity);
-  // A slice waits that did not: behind all others.
+  // Appends a slice.
   void add(SliceId slice, SliceOrder order) { pending_.push_back({slice, order}); }
-  // A reopened one: the oldest first, for readouts have it, whatever else they have no room for.
+  // Inserts a reopened slice, ordered by age: the readouts hold the oldest, regardless of their room for
+  // others.
   void put_back(SliceId slice, SliceOrder order);
-  // It waits no more: looks through the whole list.
+  // Removes a slice. Costs a walk over the whole list.
   void erase(SliceId slice) { pending_.erase(slice); }
   void clear() { pending_.clear(); }
 
-  // Calls give(SliceId) for one after the other, while more(); true: that slice was given to a DCM, and waits
-  // no more. The others keep their places, and those behind them are looked at, up to kLookAhead: a policy
+  // Calls give(SliceId) for one slice after the other, while more(); true: that slice was assigned and is
+  // removed. The others keep their places, and the slices behind them are tried, up to kLookAhead: a policy
   // may leave slices waiting for their own DCM.
   template <class More, class Give>
   void hand_out(More more, Give give) {
@@ -39,18 +40,18 @@ class WaitingSlices {
   }
   static constexpr std::size_t kLookAhead = 256;
 
-  // A credit came back, a DCM came or goes on: hand_out() might give more than it did last time.
+  // A credit was returned, or a DCM joined or resumed: hand_out() may assign more than last time.
   void look_again() { stuck_ = false; }
   [[nodiscard]] bool is_stuck() const { return stuck_; }
 
   [[nodiscard]] std::size_t pending() const { return pending_.size(); }
-  // SupervisorMachine::append_state()
+  // For SupervisorMachine::append_state().
   void append_state(std::vector<std::uint64_t>& out) const;
 
  private:
   PendingList pending_;
   std::vector<PendingList::Slice> passed_over_;
-  bool stuck_ = true;  // no DCM can be given more
+  bool stuck_ = true;  // no further slice can be assigned
 };
 
 }  // namespace weir::assignment
