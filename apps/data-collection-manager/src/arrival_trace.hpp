@@ -10,13 +10,13 @@
 
 namespace weir::dcm {
 
-// When the bytes of some slices arrived, for people to plot: dcm.trace_slices. Costs a comparison where it is
-// off. What does not fit kArrivalsMax is counted and left out.
+// Records when the bytes of some slices arrived, for plots: dcm.trace_slices. Costs a comparison if it is
+// off. Arrivals beyond kArrivalsMax are counted and dropped.
 class ArrivalTrace {
  public:
   static constexpr std::size_t kArrivalsMax = std::size_t{1} << 20;
 
-  // Notes the first `slices` whose first request is not before `from_ns`.
+  // Records the first `slices` slices with a first request at or after `from_ns`.
   void start(std::size_t slices, TimeNs from_ns);
   [[nodiscard]] bool on() const { return slices_max_ > 0; }
   // `bytes` of frames, headers included.

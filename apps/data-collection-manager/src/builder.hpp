@@ -14,8 +14,8 @@
 
 namespace weir::dcm {
 
-// What slices are built with: their memory, their table, assembler and collector. The parts of a DCM share
-// it; it outlives them. Connections that receive into its memory are gone before it is.
+// The parts with which slices are built: memory, table, assembler and collector. The parts of a DCM share it.
+// Requires: it outlives them; connections that receive into its memory end before it.
 struct Builder {
   Builder(const std::string& name, std::size_t memory_bytes, assembly::AssemblySettings assembly,
           std::vector<assembly::SourceInfo> sources, CollectorSettings collecting,

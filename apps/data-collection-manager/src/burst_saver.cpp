@@ -19,7 +19,7 @@ namespace weir::dcm {
 namespace {
 
 constexpr std::uint64_t kBurstPieceBytes = 1U << 20;
-constexpr std::uint64_t kStagedMax = 8U << 20;  // for one writer; one larger record goes alone
+constexpr std::uint64_t kStagedMax = 8U << 20;  // per writer; a larger record is sent alone
 
 burst::RingSettings ring_settings(const v1::Farm& farm, std::size_t writers) {
   const v1::BurstSettings& burst = farm.burst();
@@ -100,7 +100,7 @@ void BurstSaver::tick(ports::Network& network, TimeNs now_ns) {
   }
 }
 
-// To the writer with the fewest bytes on the way, as far as there is one that is ready.
+// Chooses the ready writer with the fewest bytes in transit.
 void BurstSaver::stage(TimeNs now_ns) {
   for (;;) {
     Writer* least = nullptr;
@@ -233,7 +233,7 @@ v1::Control BurstSaver::account_message(const burst::Alert& alert, const burst::
 
 void BurstSaver::tell(const std::function<void(const v1::Control&)>& send) {
   ring_.for_each_open([&](const burst::Alert& alert, const burst::Account& account) {
-    // Every fate only grows: one number tells whether anything has changed.
+    // Every count only grows, so one number shows whether any has changed.
     const std::uint64_t now = account.all().count * 2 - account.waiting.count + 1;
     std::uint64_t& told = told_[alert.number];
     if (told == now) return;

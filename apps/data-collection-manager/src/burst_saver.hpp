@@ -24,10 +24,10 @@ class Report;
 
 namespace weir::dcm {
 
-// Keeps the records of settled slices in a ring of memory of its own, and sends the slices that an alert asks
-// for to the writers, over connections of its own, when nothing else waits for it: burst::Ring decides, this
-// class copies and sends. A record that was sent stays with its writer until the writer has answered, because
-// that writer recognises a record that comes again.
+// Keeps the records of settled slices in a separate ring of memory, and sends the slices of an alert to the
+// writers over separate connections, when no other data waits: burst::Ring decides, this class copies and
+// sends. A sent record stays with its writer until the writer has answered, because that writer recognises a
+// repeated record.
 class BurstSaver final : public sessions::PeerHandler {
  public:
   // Requires: burst.buffer_bytes > 0. Throws std::bad_alloc when there is no such memory.
@@ -51,7 +51,7 @@ class BurstSaver final : public sessions::PeerHandler {
   struct Writer {
     std::unique_ptr<sessions::Connector> link;
     std::deque<Record> queue;              // asked for, or to be asked for, on this connection
-    std::map<std::uint64_t, Record> sent;  // by their place among the records of the connection
+    std::map<std::uint64_t, Record> sent;  // by their place among the connection's records
     std::deque<Record> bound;              // sent over an earlier connection, unanswered
     std::uint64_t records = 0;
     std::uint64_t staged_bytes = 0;  // of `queue` and `sent`
@@ -81,7 +81,7 @@ class BurstSaver final : public sessions::PeerHandler {
   burst::Ring ring_;
   std::shared_ptr<std::byte[]> region_;
   std::vector<std::unique_ptr<Writer>> writers_;
-  std::map<std::uint32_t, std::uint64_t> told_;  // alert -> what its account was, as one number
+  std::map<std::uint32_t, std::uint64_t> told_;  // alert -> its last reported account, as one number
   std::uint64_t bytes_saved_ = 0;
   std::uint64_t sent_again_ = 0;
 };

@@ -18,12 +18,12 @@ using assembly::Selection;
 using assembly::SliceState;
 using assembly::SourceIndex;
 
-constexpr std::size_t kFirstShare = 4;  // of the pool: for the first slice, whose size is not known
+constexpr std::size_t kFirstShare = 4;  // share of the pool for the first slice, before its size is known
 constexpr DurationNs kLookForOldest = kMillisecond;
-// TCP's timeout after a loss is two round trips or more; the segment that it sends again takes another one.
+// TCP's timeout after a loss is at least two round trips; the retransmission takes another one.
 constexpr DurationNs kGapRoundTrips = 6;
 
-// By the order of announcement, or by ids where the supervisor names no order, because there they ascend.
+// By order of announcement, or by id if the supervisor gives no order, because ids ascend then.
 bool is_older(const BuiltSlice& slice, const BuiltSlice& other) {
   if (slice.assignment.order != other.assignment.order)
     return slice.assignment.order < other.assignment.order;
@@ -117,7 +117,8 @@ bool Collector::make_room(BuiltSlice& slice) {
   // If no other slice gives memory back, the slice starts with the memory that is left.
   const bool alone = assembler_.collecting() + assembler_.leaving() == 0;
   if (!assembler_.knows_sizes()) {
-    // One slice goes ahead to tell how large they are, in a large block: fragments leave little of it unused.
+    // The first slice runs alone to learn the sizes, in a large block, of which fragments leave little
+    // unused.
     if (alone) (void)slice.memory.reserve(pool_, std::bit_floor(pool_.bytes_total()) / kFirstShare);
     return alone;
   }
@@ -152,7 +153,7 @@ void Collector::start_oldest(TimeNs now_ns) {
 void Collector::expect_pushed(BuiltSlice& slice, TimeNs now_ns) {
   lost_.note_work();
   assembler_.want_all(slice);
-  // Whatever range of a fragment is here, the rest is under way.
+  // Whatever range of a fragment has arrived, the rest is on its way.
   for (assembly::FragmentProgress& progress : slice.progress) progress.asked = UINT32_MAX;
   if (find_absent(slice.assignment.order)) mark_absent(slice, now_ns);
   lose_given_up(slice, now_ns);
@@ -168,7 +169,7 @@ void Collector::ask_for_rest(BuiltSlice& slice, std::span<const std::uint32_t> r
   if (!gathering.has_begun()) gathering.begin(settings_.readouts, everything_, slice.id().value);
   std::vector<bool> asked(settings_.readouts);
   for (const std::uint32_t readout : readouts) {
-    // Else asked before, or missing already.
+    // Otherwise requested before, or already missing.
     asked[readout] = !gathering.parts[readout].again && !lost_.is_given_up(readout);
     gathering.parts[readout].again = gathering.parts[readout].again || asked[readout];
   }
@@ -355,7 +356,8 @@ void Collector::arrived(std::uint32_t readout, BuiltSlice* slice, std::uint64_t 
   progress_of(flow, readout).bytes += back;
 }
 
-// A shaper needs the sum of many small fragments, and not each: nothing is requested before this pass does.
+// A shaper needs the sum of many small fragments, not each one, and no request is sent before this pass calls
+// it.
 void Collector::tell_progress(TimeNs now_ns) {
   for (const std::uint32_t readout : progressed_) {
     const Progress progress = std::exchange(flows_[readout].progress, {});

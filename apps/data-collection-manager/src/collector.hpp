@@ -23,9 +23,9 @@ struct CollectorSettings {
   std::uint32_t readouts = 0;
   shaping::ReadoutOrder order = shaping::ReadoutOrder::least_loaded;
   std::uint32_t first_readout = 0;  // this DCM's own place among the readouts (rotation)
-  std::size_t memory_bytes = 0;     // of the pool
+  std::size_t memory_bytes = 0;     // size of the pool
   std::uint64_t piece_bytes_max =
-      UINT64_MAX;  // asked for at a time, whatever the shaper likes; twice as much at most
+      UINT64_MAX;  // most that is requested at a time, whatever the shaper allows; at most twice as much
 };
 
 // Decides when which request goes to which readout, and how slices proceed without a lost readout. Pure: the
@@ -42,13 +42,13 @@ class Collector {
   void collect(assembly::BuiltSlice& slice, std::shared_ptr<const assembly::Selection> selection);
   // Adds a slice of push running: readouts send its fragments without a request.
   void expect_pushed(assembly::BuiltSlice& slice, TimeNs now_ns);
-  // Marks what absent readouts owe: of a slice that fragments opened before its assignment came.
+  // Marks the fragments of absent readouts in a slice that was opened by fragments before its assignment.
   void assignment_came(assembly::BuiltSlice& slice, TimeNs now_ns);
   // Requests the missing fragments of a pushed slice from these readouts.
   void ask_for_rest(assembly::BuiltSlice& slice, std::span<const std::uint32_t> readouts);
   // Sources that the farm file names for the step after each step, in the order of steps.
   void prefetch_after_steps(std::vector<std::vector<SourceId>> sources);
-  // A step of the slice is complete: requests the sources that the next one is expected to need, as far as
+  // Call when a step of the slice is complete: requests the sources that the next step will probably need, if
   // window and memory have room to spare.
   void fetch_ahead(assembly::BuiltSlice& slice, TimeNs now_ns) {
     if (slice.gathering.hint != nullptr || slice.step < after_steps_.size()) begin_ahead(slice, now_ns);
@@ -84,32 +84,33 @@ class Collector {
 
   // One pass: deadlines, lost readouts, requests.
   void pass(TimeNs now_ns);
-  // When the next pass has something to do although nothing arrives; shaping::kNever: then never.
+  // Returns when a pass is needed even if nothing arrives; shaping::kNever: never.
   [[nodiscard]] TimeNs wake_at_ns() const { return shaper_->next_ns(); }
 
-  // Bytes of a frame of this readout are here; `slice` is the one that they are received for, or empty.
+  // Records received bytes of a frame of this readout; `slice` is the slice that they belong to, or null.
   void arrived(std::uint32_t readout, assembly::BuiltSlice* slice, std::uint64_t bytes, TimeNs now_ns);
-  // Takes a complete frame (a fragment, a range of one, or `missing`), after arrived() of its last bytes.
-  // `reception` is the assembler's for this frame.
+  // Handles a complete frame (a fragment, a range of one, or `missing`), after arrived() for its last bytes.
+  // `reception` is the assembler's result for this frame.
   void answered(std::uint32_t readout, const assembly::Reception& reception, const wire::FrameHeader& header);
   // The same of a block, after the assembler has taken it.
   void answered(std::uint32_t readout, const assembly::BlockReception& reception,
                 const wire::FrameHeader& header);
-  // What the readout says of the request that it answered last, and when that came to this host.
+  // Handles a readout's timing of the request that it answered last; `arrived_ns`: its arrival at this host.
   void timed(std::uint32_t readout, const wire::Timing& timing, TimeNs arrived_ns);
   // It is not known after all when that came.
   void forget_timing(std::uint32_t readout);
-  // Readouts that there are frames for; the caller that takes them clears the list.
+  // Readouts with frames to send; the caller that sends them clears the list.
   [[nodiscard]] std::vector<std::uint32_t>& to_send() { return to_send_; }
   // Request and cancel frames for this readout, in order, appended.
   void take_frames(std::uint32_t readout, std::vector<std::byte>& out);
-  // Turns of all loops over readouts, slices and lost sources, and of the choice's: what collecting has cost.
+  // Iterations of all loops over readouts, slices and lost sources, and of the choice: the cost of collecting
+  // so far.
   [[nodiscard]] std::uint64_t steps() const {
     return steps_ + wants_.steps() + ahead_wants_.steps() + choice_.steps() + absences_.steps() +
            assembler_.steps();
   }
   [[nodiscard]] shaping::Shaper& shaper() { return *shaper_; }
-  // Requests that went although the shaper's window was full, because nothing came of what it was full of.
+  // Requests sent although the shaper's window was full, because its outstanding requests made no progress.
   [[nodiscard]] std::uint64_t overdrawn() const { return overdrawn_; }
   // Returns how many slices passed their deadline without a byte while all readouts were connected.
   [[nodiscard]] std::uint64_t expired_empty() const { return expired_empty_; }
@@ -122,37 +123,37 @@ class Collector {
     std::uint64_t bytes = 0;
     std::uint64_t owed = 0;
     TimeNs arrived_ns = 0;
-    DurationNs held_ns = 0;  // by the readout
+    DurationNs held_ns = 0;  // at the readout
   };
-  // What a readout has sent, which the shaper is told once in a pass.
+  // Bytes received from a readout; the shaper is informed once per pass.
   struct Progress {
-    std::uint64_t bytes = 0;      // of what it was asked for
+    std::uint64_t bytes = 0;      // requested bytes
     std::uint32_t fragments = 0;  // answered
     std::uint64_t rest = 0;       // bytes that will not come any more, of those
-    bool told = true;             // else in progressed_
+    bool told = true;             // false: listed in progressed_
   };
   struct Flow {
     wire::RequestWriter requests;
     std::vector<std::byte> frames;
     std::size_t sources = 0;
     bool up = false;
-    bool full = false;       // in this pass: the shaper lets nothing more go to it
-    bool touched = false;    // in touched_
-    bool sends = false;      // in to_send_
+    bool full = false;       // in this pass: the shaper allows no further request to it
+    bool touched = false;    // listed in touched_
+    bool sends = false;      // listed in to_send_
     Progress progress;       // since the last pass
     std::uint64_t owed = 0;  // bytes
     Questions questions;     // where the shaper learns
-    // Of slices that have left: what they were still owed, which comes late or not at all.
+    // Outstanding fragments of slices that have left: they arrive late or never.
     std::uint64_t late_fragments = 0;
     std::uint64_t late_bytes = 0;
     // Bytes that all its sources together are expected to send of a slice.
     std::uint64_t expected = 0;
-    std::size_t unknown = 0;  // sources of which nothing was seen yet
+    std::size_t unknown = 0;  // sources without any fragment so far
   };
   // One request as it is put together.
   struct Piece {
     std::uint32_t fragments = 0;
-    std::uint64_t bytes = 0;  // expected, headers included; 0: not known
+    std::uint64_t bytes = 0;  // expected bytes with headers; 0: unknown
     std::uint32_t offset = 0;
     std::uint32_t length = 0;
     bool all = false;    // every source of the readout, without a list
@@ -170,8 +171,8 @@ class Collector {
   // Reserves memory for the slice's next step. False: it has to wait.
   [[nodiscard]] bool make_room(assembly::BuiltSlice& slice);
   void start_slices(TimeNs now_ns);
-  // The memory that may be planned with may be all with newer slices, and these wait for readouts that have
-  // no room before the oldest is built: one that is older than all of them goes ahead.
+  // All plannable memory may belong to newer slices that wait for readouts without room before the oldest
+  // slice is built: a slice older than all of them is started first.
   void start_oldest(TimeNs now_ns);
   void start(assembly::BuiltSlice& slice, TimeNs now_ns);
   void begin_ahead(assembly::BuiltSlice& slice, TimeNs now_ns);
@@ -188,10 +189,10 @@ class Collector {
   }
   void lose_given_up(assembly::BuiltSlice& slice, TimeNs now_ns);
   void issue(TimeNs now_ns);
-  // Its deadline runs although nothing could be requested: of those before `order`, which a readout that is
-  // down holds up.
+  // Starts the deadlines of slices before `order` that a lost readout holds up, although no request could be
+  // sent.
   void start_deadlines(std::uint64_t order, TimeNs now_ns);
-  // What decides about this readout's turn may have changed; looked at when requests are next made.
+  // Marks a change that may affect this readout's turn; the next round of requests checks it.
   void touch(std::uint32_t readout) {
     if (!flows_[readout].touched) touch_first(readout);
   }
@@ -212,7 +213,7 @@ class Collector {
   void tell_progress(TimeNs now_ns);
   void refresh(std::uint32_t readout);
   [[nodiscard]] std::uint64_t bytes_left(const assembly::Gathering& gathering, std::uint32_t readout) const;
-  // The next request to this readout; empty when nothing is wanted of it any more.
+  // Returns the next request to this readout; nullopt if no further one is needed.
   [[nodiscard]] std::optional<Piece> next_piece(assembly::BuiltSlice& slice, std::uint32_t readout);
   [[nodiscard]] std::optional<Piece> next_sources(assembly::BuiltSlice& slice, std::uint32_t readout);
   [[nodiscard]] Piece rest_of(SourceId source, assembly::SourceIndex index,
@@ -246,13 +247,13 @@ class Collector {
   assignment::AbsenceTable absences_;
   std::vector<bool> absent_;                     // by readout
   std::vector<std::uint32_t> absent_readouts_;   // the same, as a list
-  std::vector<shaping::ExpectedSize> expected_;  // of each source's fragment
+  std::vector<shaping::ExpectedSize> expected_;  // for each source's fragment
   Wants wants_;
-  Wants ahead_wants_;  // served when nothing of wants_ can be
+  Wants ahead_wants_;  // served if no request of wants_ is possible
   std::vector<std::shared_ptr<const assembly::Selection>> after_steps_;
-  std::vector<assembly::SourceIndex> ahead_sources_;  // of the slice at hand
+  std::vector<assembly::SourceIndex> ahead_sources_;  // scratch: for the current slice
   bool ahead_begun_ = false;
-  shaping::ReadoutChoice choice_;          // of those that are up, not full, and wanted
+  shaping::ReadoutChoice choice_;          // among readouts that are up, not full, and wanted
   std::vector<std::uint32_t> progressed_;  // readouts
   std::vector<std::uint32_t> touched_;     // refreshed before the next choice
   std::vector<std::uint32_t> full_;        // of this pass

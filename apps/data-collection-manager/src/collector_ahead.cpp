@@ -17,7 +17,7 @@ void Collector::prefetch_after_steps(std::vector<std::vector<SourceId>> sources)
   for (const std::vector<SourceId>& after : sources) after_steps_.push_back(select(after));
 }
 
-// The memory of a prefetch is never what slices wait for: it takes nothing beyond the planned part.
+// A prefetch never takes memory that slices wait for: it uses only the planned part.
 bool Collector::has_room_ahead(BuiltSlice& slice, const Selection& selection) {
   const std::size_t more = bytes_expected(slice, selection);
   if (more <= slice.memory.room()) return true;

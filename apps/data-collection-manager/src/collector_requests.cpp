@@ -1,6 +1,6 @@
-// Which request goes next: oldest slice first, within it the readout that the order chooses, cut into pieces
-// as the shaper likes them. A request costs the same whatever else is wanted, but for the logarithm of the
-// number of readouts.
+// Choice of the next request: oldest slice first, within it the readout that the order chooses, cut into
+// pieces for the shaper. The cost of a request is independent of other requests, except for the logarithm of
+// the number of readouts.
 #include "collector.hpp"
 
 #include <algorithm>
@@ -13,11 +13,11 @@ using assembly::FragmentProgress;
 using assembly::Gathering;
 using assembly::SliceState;
 
-// What a fragment is cut into: as far as this many pieces it goes whole, for a short rest costs more than a
-// long piece.
+// A fragment of up to this many pieces is requested whole, because a short rest costs more than a long piece.
 constexpr std::uint64_t kWholePieces = 2;
-// A window that is full of requests for what readouts do not have yet, because their buffers are full of what
-// waits for the window, would stay full for ever.
+// After this long without progress a request may exceed a full window. Otherwise a deadlock is possible: a
+// window full of requests for slices that readouts cannot make yet, because their buffers are full of slices
+// that wait for the window.
 constexpr DurationNs kStandstill = 500 * kMillisecond;
 
 // Puts requests ahead behind all requests that steps wait for, in the order of a readout's turns.
@@ -28,7 +28,7 @@ bool is_awaited(FragmentProgress::State state) {
   return state == requested || state == receiving || state == ahead || state == receiving_ahead;
 }
 
-// For later steps, and for fragments that are requested again.
+// Selects fragments of later steps, and fragments that are requested again.
 bool is_to_be_requested(const FragmentProgress& progress, bool ahead) {
   const auto state = ahead ? FragmentProgress::State::ahead : FragmentProgress::State::requested;
   return progress.state == state && progress.have == 0 && !progress.sent_ahead;
@@ -41,8 +41,8 @@ std::uint32_t payload_of(std::uint64_t frame_bytes) {
   return static_cast<std::uint32_t>(std::min<std::uint64_t>(payload, UINT32_MAX));
 }
 
-// What comes of so many fragments of fragment_wire_bytes() together: with a block's header on top, but for
-// one that comes in a frame of its own.
+// Returns the bytes of an answer with this many fragments: with a block's header in addition, unless a single
+// fragment has its own frame.
 std::uint64_t answer_bytes(std::uint32_t fragments, std::uint64_t bytes) {
   const bool is_long = bytes > wire::kBlockRowBytes + wire::kBlockFragmentMax;  // counted with its header
   if (fragments == 1) return is_long ? bytes : bytes - wire::kBlockRowBytes + wire::kHeaderBytes;
@@ -77,7 +77,7 @@ void Collector::issue(TimeNs now_ns) {
   }
   touched_.clear();
   bool stands_still = shaper_->outstanding() > 0 && now_ns - moved_ns_ >= kStandstill &&
-                      shaper_->next_ns() == shaping::kNever;  // not of one that time refills
+                      shaper_->next_ns() == shaping::kNever;  // time does not refill it
   while (const auto chosen = choice_.best()) {
     ++steps_;
     const std::uint32_t readout = *chosen;
@@ -211,8 +211,8 @@ std::optional<Collector::Piece> Collector::next_sources(BuiltSlice& slice, std::
   return piece;
 }
 
-// The next range of a fragment whose length is taken to be that of the last one. When it is longer, the
-// assembler asks for what is missing.
+// Returns the next range of a fragment, assuming the length of the source's last one. If the fragment is
+// longer, the assembler requests the rest.
 Collector::Piece Collector::rest_of(SourceId source, assembly::SourceIndex index, const Gathering::Part& part,
                                     std::uint64_t most) {
   const std::uint32_t expected = expected_[index].bytes();
@@ -259,8 +259,8 @@ void Collector::send(BuiltSlice& slice, std::uint32_t readout, const Piece& piec
   if (!more) wants_of(slice).remove(slice, readout);
 }
 
-// A fragment that is asked for in ranges before it is known how long it is will be asked for up to here. What
-// is expected may have changed since the range before.
+// A fragment requested in ranges before its length is known is requested up to this offset. The expectation
+// may have changed since the previous range.
 void Collector::note_asked(BuiltSlice& slice, const Piece& piece) {
   if (piece.offset == 0 && piece.end_offset == 0) return;
   const assembly::SourceIndex source = *assembler_.index_of(asked_sources_.front());

@@ -17,7 +17,7 @@ using assembly::BuiltSlice;
 using assembly::SliceState;
 
 constexpr DurationNs kLookEvery = 10 * kMillisecond;
-constexpr DurationNs kConnectPatience = 2 * kSecond;  // at the run's begin
+constexpr DurationNs kConnectPatience = 2 * kSecond;  // at the beginning of the run
 constexpr DurationNs kTellBurstsEvery = 100 * kMillisecond;
 constexpr DurationNs kTraceFrom = kSecond;  // a run has started up by then
 
@@ -102,13 +102,13 @@ void DcmNode::to_filter(BuiltSlice& slice) {
   times_.complete(slice);
   if (slice.step == 0) samples_.complete(slice, now_ns_);
   filter_.take(slice);
-  // Not of one that is decided without the filter.
+  // Slices decided without the filter are excluded.
   if (slice.state() == SliceState::queued) builder_.collector.fetch_ahead(slice, now_ns_);
 }
 
 void DcmNode::hand_back_stranded() {
   for (BuiltSlice* slice : builder_.collector.take_stranded()) {
-    // One that is not assigned cannot be given back.
+    // An unassigned slice cannot be returned.
     if (slice->awaits_assignment) continue;
     builder_.collector.forget(*slice);
     ++handed_back_;
@@ -250,15 +250,15 @@ Expected<void, wire::WireError> DcmNode::take_absences(const v1::Absences& messa
 void DcmNode::on_supervisor_gone() {
   reach_.lost();
   builder_.collector.set_verdict(std::vector<bool>(readouts_.size()), false);
-  // It gives all of this DCM's slices to others, as soon as it notices. A DCM that was told to end has only
-  // settled ones, and waits on for what writers say of them.
+  // The supervisor reassigns all slices of this DCM when it notices the loss. A DCM that was told to end has
+  // only settled slices, and keeps waiting for its writers' acknowledgements.
   abandon_all(!course_.is_ending());
 }
 
 // ---- the end
 
-// Every slice is settled. What is open still was discarded when the drain had no more time; of what is stored
-// the writer's word may be on its way.
+// Every slice is settled. Slices that are still open were discarded at the end of the drain; acknowledgements
+// of stored ones may be in transit.
 void DcmNode::on_end_run() {
   course_.end(now_ns_);
   abandon_all(false);

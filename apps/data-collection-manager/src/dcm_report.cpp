@@ -1,4 +1,4 @@
-// What the DCM reports to the supervisor, at the status interval and at the end.
+// The DCM's reports to the supervisor, at the status interval and at the end.
 #include "dcm_node.hpp"
 #include <weir/node/report.hpp>
 

@@ -9,9 +9,9 @@
 
 namespace weir::dcm {
 
-// The decisions on slices, and what the supervisor is told of them, a batch at a time. While accepted slices
-// that wait for their writers hold too much of the memory further accepts are held back, and with them the
-// credits: back-pressure to the supervisor. Pure.
+// Collects the decisions on slices and batches them for the supervisor. While accepted slices that wait for
+// their writers hold too much of the memory, further accepts are held back together with their credits:
+// back-pressure to the supervisor. Pure.
 class Decisions {
  public:
   // Its share of the memory.
@@ -19,17 +19,18 @@ class Decisions {
 
   explicit Decisions(Builder& builder) : builder_(builder) {}
 
-  // What has no record that could be stored fails instead. The filter's state goes.
+  // Decides a slice; it fails instead if its record could not be stored. Destroys the filter's state of the
+  // slice.
   void decide(assembly::BuiltSlice& slice, const assembly::Decision& decision, TimeNs now_ns);
-  // There is something that the supervisor may have to be told.
+  // True if decisions wait to be reported.
   [[nodiscard]] bool wait() const;
-  // What it is to be told now, appended; these slices are `reported` or `held_back` then.
+  // Appends the decisions that may be reported now, and moves their slices to `reported` or `held_back`.
   void report(v1::Decide& batch);
-  // That something was not built, and why; of slices that are not known here any more, too.
+  // Reports that a slice was not built, with the reason; the slice may be unknown here.
   static void add_failure(v1::Decide& batch, SliceId slice, Attempt attempt, std::string_view why);
 
   [[nodiscard]] std::uint64_t accepted() const { return accepted_; }
-  // From the assignment, us.
+  // from the assignment, us
   [[nodiscard]] const metrics::Histogram& latency() const { return latency_; }
 
  private:
@@ -41,7 +42,7 @@ class Decisions {
   metrics::Histogram latency_;
 };
 
-// What the filter keeps between the steps of a slice is not needed any more.
+// Destroys the state that the filter keeps between the steps of a slice.
 void destroy_filter_state(assembly::BuiltSlice& slice);
 
 }  // namespace weir::dcm

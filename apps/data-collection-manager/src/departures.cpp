@@ -33,13 +33,14 @@ Departures::Departures(const node::Setup& setup, sessions::PeerCounters& counter
               static_cast<OutletEvents&>(*this)) {}
 
 void Departures::confirm(std::span<const ConfirmedSlice> rows) {
-  release_unreferenced();  // of these nothing is known any more
+  release_unreferenced();  // no acknowledgement of these is expected
   v1::Control answer;
   v1::Decide& forgotten = *answer.mutable_decide();
   for (const ConfirmedSlice& row : rows) {
     BuiltSlice* slice = builder_.slices.find(row.slice, row.attempt);
     if (slice != nullptr && slice->state() == SliceState::given_up) slice = nullptr;
-    // A writer acknowledged it here and died before it told the supervisor: it has to be built anew.
+    // Its writer acknowledged it to this DCM and died before it reported to the supervisor: the slice has to
+    // be rebuilt.
     if (slice == nullptr && row.code == v1::CONFIRMATION_STORE) {
       Decisions::add_failure(forgotten, row.slice, row.attempt, "lost");
       continue;
@@ -102,7 +103,7 @@ void Departures::on_stored(BuiltSlice& slice) {
   builder_.slices.change(slice, SliceState::stored);
 }
 
-// What it was built of may be sound all the same: the supervisor has it built again, as often as makes sense.
+// The fragments may be sound nevertheless: the supervisor has the slice rebuilt a limited number of times.
 void Departures::on_refused(BuiltSlice& slice, storage::StoreResult reason) {
   spdlog::debug("record refused by its writer slice={} attempt={} reason={}", slice.id().value,
                 slice.attempt().value, storage::name(reason));
@@ -113,7 +114,7 @@ void Departures::on_refused(BuiltSlice& slice, storage::StoreResult reason) {
   way_.tell_supervisor(message);
 }
 
-// A connection may refer to the memory of what was on its way to a writer.
+// A connection may refer to the memory of a slice on its way to a writer.
 void Departures::give_up(BuiltSlice& slice) {
   if (slice.state() != SliceState::storing && slice.state() != SliceState::stored) return release(slice);
   Outlet::drop(slice);

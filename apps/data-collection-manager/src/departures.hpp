@@ -15,29 +15,29 @@
 
 namespace weir::dcm {
 
-// How slices leave: confirmed, shipped, stored, given up, released. Counts what became of them, for the
-// ledger.
+// The end of slices: confirmed, shipped, stored, given up, released. Counts the outcomes for the ledger.
 class Departures final : private OutletEvents {
  public:
   // `pushing`: null in pull running.
   Departures(const node::Setup& setup, sessions::PeerCounters& counters, Builder& builder,
              PushIntake* pushing, SliceSamples& samples, SliceWay& way, const TimeNs& now_ns);
 
-  // The supervisor's word. What it confirms to be stored and is not here any more is answered as lost.
+  // Handles the supervisor's confirmations. A slice that is to be stored and is no longer here is answered as
+  // lost.
   void confirm(std::span<const ConfirmedSlice> rows);
   // It is not wanted here any more.
   void give_up(assembly::BuiltSlice& slice);
-  // Each pass looks; connections do not call back, for they may let go of memory in the middle of anything.
+  // Call once per pass; connections make no callbacks, because they may release memory at any point.
   void release_unreferenced();
-  // Of every slice: no supervisor wants it from here any more. `stored_too`: nor what is on its way to a
-  // writer.
+  // Gives up every slice: no supervisor expects them from this DCM. `stored_too`: including slices on their
+  // way to a writer.
   void give_up_all(bool stored_too);
   void release(assembly::BuiltSlice& slice);
 
-  // From now on settled slices are given to it before their memory is.
+  // From now on `saver` receives settled slices before their memory is released.
   void keep_for(BurstSaver* saver) { burst_ = saver; }
   [[nodiscard]] Outlet& outlet() { return outlet_; }
-  // `final`: what is on its way to a writer will not be heard of.
+  // `final`: no acknowledgement is expected for slices on their way to a writer.
   void add_to(v1::Report& report, bool final) const;
 
  private:

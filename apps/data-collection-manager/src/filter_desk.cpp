@@ -22,7 +22,7 @@ using assembly::BuiltSlice;
 using assembly::Decision;
 using assembly::SliceState;
 
-constexpr int kIsolationShare = 4;  // of a lease: for the units to come to rest, and for a suspect alone
+constexpr int kIsolationShare = 4;  // share of a lease for the units to become idle, and for a suspect alone
 constexpr std::uint32_t kLaneSlots = 256;  // slices that a worker has ahead at most
 
 filter_host::FilterConfig filter_config(const node::Setup& setup) {
@@ -116,7 +116,7 @@ void FilterDesk::run_in_workers(const FilterSurroundings& around) {
 }
 
 FilterDesk::~FilterDesk() {
-  // In this process no step may read a slice any more; workers keep the states, and are told.
+  // In this process no step may read a slice any more; workers keep the states, and are notified.
   if (isolated_) builder_.slices.for_each_open(destroy_filter_state);
   units_.reset();
   builder_.slices.for_each_open(destroy_filter_state);
@@ -347,15 +347,14 @@ void FilterDesk::tell_filtering() {
   way_.tell_supervisor(message);
 }
 
-// A lease that runs out is held against what has been with the filter for half of it, and against nothing
-// else.
+// An expired lease is blamed only on slices that have been in the filter for half of it.
 void FilterDesk::tell_long_in_filter() {
   running_.clear();
   units_->running(running_);
   std::vector<std::pair<SliceId, Attempt>> found;
   const TimeNs before = clock_.now_ns() - setup_.farm.supervisor().lease_ms() * kMillisecond / 2;
   for (const filter_host::OldestJob& job : running_) {
-    // What is not `filtering` any more is here by now, and the unit about to take its next job.
+    // Slices no longer in `filtering` have been returned, and the unit is about to take its next job.
     const BuiltSlice& slice = builder_.slices.in_slot(job.token);
     if (job.start_ns <= before && slice.state() == SliceState::filtering)
       found.emplace_back(slice.id(), slice.attempt());

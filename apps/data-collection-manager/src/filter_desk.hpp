@@ -24,27 +24,28 @@ namespace weir::dcm {
 // Where filters run, and where their plugins are.
 struct FilterSurroundings {
   std::vector<std::string> plugin_path;  // searched after the farm file's
-  std::function<void()> wake;            // as ProcessingUnitsOptions has it
-  // As Environment has it.
+  std::function<void()> wake;            // as in ProcessingUnitsOptions
+  // As in Environment.
   std::function<std::unique_ptr<filter_host::WorkerHost>(int slice_memory)> make_workers = {};
 };
 
-// Slices and their filter: hands complete ones to the filter's units and acts on their results. With a filter
-// in this process suspects go alone, and the supervisor is told which slice is to blame should the filter
-// take the process with it; kills of filter workers are reported to it.
+// Passes complete slices to the filter's units and handles their results. With a filter in this process
+// suspects run alone, and the supervisor is notified which slice is to blame if the process dies; kills of
+// filter workers are reported to it.
 class FilterDesk {
  public:
   // Throws std::runtime_error with a sentence when the plugin cannot be had.
   FilterDesk(const node::Setup& setup, const FilterSurroundings& around, const ports::Clock& clock,
              Builder& builder, Decisions& decisions, SliceWay& way, const TimeNs& now_ns);
-  // Waits for steps, which read slices. What the filter keeps of open slices goes before the plugin does.
+  // Waits for running steps, which read slices. Destroys the filter's states of open slices before the
+  // plugin.
   ~FilterDesk();
   FilterDesk(const FilterDesk&) = delete;
   FilterDesk& operator=(const FilterDesk&) = delete;
 
   // Why the filter does not begin it.
   [[nodiscard]] Expected<void, std::string> begin_run(RunNumber run, UtcNs start_utc_ns);
-  // Nothing is with the units.
+  // Requires: the units have no jobs.
   void end_run() { units_->end_run(); }
   [[nodiscard]] std::optional<std::vector<SourceId>> first_sources();
 
@@ -57,7 +58,8 @@ class FilterDesk {
   void take_results();
   // Looks for steps that take too long.
   void watch();
-  // The supervisor has heard what was told under this serial; it is gone, with all that it was told.
+  // The supervisor has received the note with this serial. forget_told(): the supervisor is gone, and so are
+  // its notes.
   void answered(std::uint64_t serial) { isolation_.answered(serial); }
   void forget_told();
 
@@ -65,14 +67,14 @@ class FilterDesk {
   [[nodiscard]] std::size_t in_flight() const { return units_->in_flight(); }
   // As FilterUnits::stop().
   [[nodiscard]] bool stop(DurationNs patience_ns) { return units_->stop(patience_ns); }
-  // Why no filter runs any more; empty: it does.
+  // Returns why the filter has stopped; empty if it runs.
   [[nodiscard]] std::string failure() const { return units_->failure(); }
   void add_to(v1::Report& report) const;
-  // Pids, restarts and the last end of its workers; empty: it has none.
+  // Pids, restarts and the last failure of its workers; empty without workers.
   [[nodiscard]] std::string workers_note() const { return units_->figures().note; }
 
  private:
-  // The units know a slice by its place in the table.
+  // The units identify a slice by its place in the table.
   [[nodiscard]] static filter_host::Job job_of(assembly::BuiltSlice& slice) {
     return {&slice.view, slice.slot, slice.assignment.kills};
   }
@@ -111,8 +113,8 @@ class FilterDesk {
   v1::Control killed_;  // the message, of this pass
   Isolation isolation_;
   StepBoard steps_board_;
-  std::vector<std::pair<SliceId, Attempt>> long_in_filter_;  // the supervisor knows
-  std::optional<std::pair<SliceId, Attempt>> stalled_;       // the last one that was seen
+  std::vector<std::pair<SliceId, Attempt>> long_in_filter_;  // reported to the supervisor
+  std::optional<std::pair<SliceId, Attempt>> stalled_;       // the last one seen
   std::uint64_t errors_ = 0;
   std::uint64_t stalls_ = 0;  // steps that took longer than their deadline
   std::uint64_t steps_ = 0;

@@ -35,7 +35,7 @@ void Intake::open_assigned(TimeNs now_ns) {
       pushing_->drop_unbound(next->id());
     }
     if (builder_.slices.is_open(next->id())) {
-      // An earlier attempt of it is still with the filter, or on its way to a writer. The lease goes on.
+      // An earlier attempt is still in the filter, or on its way to a writer. The lease continues.
       block(*next);
     } else {
       open(*next, now_ns);
@@ -43,7 +43,7 @@ void Intake::open_assigned(TimeNs now_ns) {
   }
 }
 
-// Of two attempts that wait the later one counts. The other's credit comes back with its decision alone.
+// Of two waiting attempts the later one counts. The earlier one's credit returns only with its decision.
 void Intake::block(BuiltSlice& slice) {
   BuiltSlice* const earlier = builder_.slices.find_in(
       SliceState::blocked, [&](const BuiltSlice& one) { return one.id() == slice.id(); });

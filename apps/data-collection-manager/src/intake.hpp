@@ -15,15 +15,15 @@
 
 namespace weir::dcm {
 
-// Slices that are assigned are opened, as far as there is room, in the order in which they were assigned, and
-// of each the sources that its first step asks for. Pure.
+// Opens assigned slices in order of assignment, if memory has room, and requests the sources of their first
+// step. Pure.
 class Intake {
  public:
   // `pushing`: null in pull running.
   Intake(const v1::Farm& farm, Builder& builder, PushIntake* pushing, SliceWay& way);
 
   void assign(std::vector<assembly::Assignment> assigned);
-  // Sources that the first step asks for where a trigger's type has none of its own; not called: all.
+  // Sets the first step's sources for trigger types without their own; if not called: all sources.
   void ask_first_for(std::span<const SourceId> sources) { first_ = builder_.collector.select(sources); }
   // True if some slices begin with fewer than all sources.
   [[nodiscard]] bool first_step_is_part() const { return first_ != nullptr || !of_type_.empty(); }

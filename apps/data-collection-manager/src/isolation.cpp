@@ -29,7 +29,7 @@ Isolation::Step Isolation::step(TimeNs now_ns, std::size_t with_units, assembly:
       return step(now_ns, with_units, waiting);
     case Phase::draining:
       if (with_units > 0 && patient) return {};
-      WEIR_ASSERT(waiting != nullptr);  // else clear() was called
+      WEIR_ASSERT(waiting != nullptr);  // otherwise clear() was called
       current_ = waiting;
       alone_ = with_units == 0;
       returned_ = false;

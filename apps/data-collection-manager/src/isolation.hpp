@@ -8,41 +8,41 @@
 
 namespace weir::dcm {
 
-// When a suspect goes to the processing units: alone, and only once the supervisor knows that it does. So
-// when the filter takes the process with it, from its first instruction on, one slice is to blame and no
-// other. Pure.
+// Decides when a suspect goes to the processing units: alone, and only after the supervisor has been
+// notified. So if the filter kills the process, even with its first instruction, exactly one slice is to
+// blame. Pure.
 //
 //   open ──► draining ──► telling ──► alone ──► lifting ──► open
-//            no other     the super-  the job   the super-
-//            job is with  visor is    is with   visor is
-//            the units    told        them      told
+//            until no     until the   until the until the
+//            other job    supervisor  job is    supervisor
+//            runs         knows       done      knows
 //
-// Ordinary jobs go in `open` alone. Where the units do not come to rest in time (one of them hangs), the
-// suspect goes all the same, and is told to be one of several; where it hangs itself, the others go on.
+// Ordinary jobs run only in `open`. If the units do not become idle in time (one of them hangs), the suspect
+// runs anyway and is reported as one of several; if the suspect itself hangs, the other jobs continue.
 class Isolation {
  public:
   explicit Isolation(DurationNs patience_ns) : patience_ns_(patience_ns) {}
 
   // The units have done with a slice.
   void returned(const assembly::BuiltSlice& slice);
-  // The supervisor has heard what was told under this serial.
+  // The supervisor has received the note with this serial.
   void answered(std::uint64_t serial) { answered_ = serial == told_ ? serial : answered_; }
-  // No slice waits any more, and nothing is to be told: there is no supervisor.
+  // Resets: no supervisor is connected, so no slice waits and no note is due.
   void clear();
 
   struct Step {
     bool tell = false;                    // the supervisor, under serial()
-    assembly::BuiltSlice* job = nullptr;  // to the units
+    assembly::BuiltSlice* job = nullptr;  // for the units
   };
-  // The next step, if its time has come; to be asked until there is none. `with_units`: jobs that they have.
-  // `waiting`: the first suspect that waits; null: none.
+  // Returns the next step, if it is due; call until it returns none. `with_units`: number of running jobs.
+  // `waiting`: the first suspect that waits, or null.
   [[nodiscard]] Step step(TimeNs now_ns, std::size_t with_units, assembly::BuiltSlice* waiting);
 
   [[nodiscard]] bool is_open() const { return phase_ == Phase::open; }
-  // To be told: what is with the units, or about to be; nothing: no suspect.
+  // The suspect to report: with the units, or about to be; null: none.
   [[nodiscard]] const assembly::BuiltSlice* suspect() const { return current_; }
   [[nodiscard]] bool alone() const { return current_ != nullptr && alone_; }
-  // What is told next is told under a new one, as is whatever else the supervisor has to know.
+  // Returns a new serial for the next note, and for anything else that the supervisor has to receive.
   [[nodiscard]] std::uint64_t next_serial() { return ++told_; }
 
  private:

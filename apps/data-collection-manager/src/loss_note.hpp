@@ -8,9 +8,9 @@
 
 namespace weir::dcm {
 
-// When a lost connection is logged, and as what. At a run's end the other side may be done before this
-// process hears of the end. That is no loss, so logging waits until this process must have heard. Pure, but
-// for log_if_due().
+// Decides when, and as which event, a lost connection is logged. At the end of a run the peer may finish
+// before this process receives the end. That is not a loss, so logging waits until this process must have
+// received it. Pure, except for log_if_due().
 class LossNote {
  public:
   enum class Due : std::uint8_t { nothing, end_of_run, loss };
@@ -20,8 +20,8 @@ class LossNote {
     since_ns_ = now_ns;
     pending_ = true;
   }
-  // At least every few ms. `back`: it is connected again, so a loss that is not logged yet is due now. Each
-  // loss is due once.
+  // Call at least every few ms. `back`: it has reconnected, so an unlogged loss is due now. Each loss is due
+  // once.
   [[nodiscard]] Due look(bool ending, bool back, TimeNs now_ns) {
     if (!pending_ || (!ending && !back && now_ns - since_ns_ < kEndIsHeard)) return Due::nothing;
     pending_ = false;

@@ -8,14 +8,14 @@
 
 namespace weir::dcm {
 
-// Which readouts this DCM has no way to, and what the farm makes of it: those that are missing for all are
-// given up, until they are not lost any more; those that others reach are waited for, and a DCM that is cut
-// off gives back what waits. Pure.
+// The readouts that this DCM cannot reach, and the farm's verdict on them: readouts that are down for all
+// DCMs are given up until they are no longer lost; readouts that other DCMs reach are waited for, and a DCM
+// that is cut off returns its waiting slices. Pure.
 class LostReadouts {
  public:
   explicit LostReadouts(std::uint32_t readouts) : readouts_(readouts) {}
 
-  // There is no connection to it, or nothing is heard over the one that there is.
+  // `lost`: the readout is not connected, or silent.
   void set_lost(std::uint32_t readout, bool lost);
   void set_verdict(const std::vector<bool>& missing, bool cut_off);
   // Its connection is up: it is not given up any more.
@@ -33,7 +33,7 @@ class LostReadouts {
   [[nodiscard]] bool is_to_be_given_up(std::uint32_t readout) const {
     return readouts_[readout].lost && readouts_[readout].missing && !readouts_[readout].given_up;
   }
-  // What is to come of it may come yet.
+  // True if its fragments may still arrive.
   [[nodiscard]] bool is_waited_for(std::uint32_t readout) const {
     return readouts_[readout].lost && !readouts_[readout].given_up;
   }
@@ -45,7 +45,7 @@ class LostReadouts {
 
  private:
   struct Readout {
-    bool lost = false;     // not up, or silent
+    bool lost = false;     // not connected, or silent
     bool missing = false;  // when it is lost
     bool given_up = false;
   };

@@ -20,7 +20,7 @@ weir::config::Problems try_filter(const weir::v1::Farm& farm, const weir::config
 
 int main(int argc, char** argv) {
   return weir::node::run_node_main(
-      argc, argv, weir::Role::dcm, "weir-dcm: builds slices, filters them, sends on what is accepted",
+      argc, argv, weir::Role::dcm, "weir-dcm: builds slices, filters them, ships accepted ones to writers",
       [](const weir::node::Setup& setup, weir::transport::Loop& loop) {
         const auto make_workers = [&loop](int slice_memory) {
           return std::make_unique<weir::filter_host::SpawnedWorkers>(

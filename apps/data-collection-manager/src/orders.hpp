@@ -9,7 +9,7 @@
 
 namespace weir::dcm {
 
-// One row of what the supervisor confirms.
+// One row of the supervisor's confirmations.
 struct ConfirmedSlice {
   SliceId slice;
   Attempt attempt;
@@ -18,13 +18,13 @@ struct ConfirmedSlice {
   NodeIndex writer;
 };
 
-// What a frame's handler answers to contents that are not what was agreed.
+// The error of a frame handler for unexpected contents.
 [[nodiscard]] inline Unexpected<wire::WireError> bad_payload() {
   return Unexpected<wire::WireError>(wire::WireError::bad_payload);
 }
 
-// The supervisor's columns as rows; bad_payload where columns differ in length. What a row says may still be
-// nonsense.
+// Converts the supervisor's columns to rows. Errors: bad_payload if columns differ in length. The values are
+// not checked.
 [[nodiscard]] Expected<std::vector<assembly::Assignment>, wire::WireError> assignments_of(
     const v1::Assign& assign);
 [[nodiscard]] Expected<std::vector<ConfirmedSlice>, wire::WireError> confirmations_of(

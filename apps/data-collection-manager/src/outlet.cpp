@@ -15,7 +15,7 @@ namespace {
 using assembly::BuiltSlice;
 using assembly::SliceState;
 
-// Small records share an ask: a writer grants an ask as a whole.
+// Small records share a request for space, which a writer grants as a whole.
 constexpr std::uint64_t kAskBytes = 1U << 20;
 // A longer record goes in pieces, so that its length has no limit that a frame's has.
 constexpr std::uint64_t kPieceBytes = 4U << 20;
@@ -98,8 +98,8 @@ void Outlet::send_granted(Writer& to) {
     to.queue.pop_front();
     send_record(to.link->peer(), slice);
   }
-  // The next record's own ask is not granted yet: what is left was granted for records that are not sent any
-  // more, and others wait for it.
+  // The next record's own space is not granted yet: the remaining grant belongs to dropped records, and other
+  // DCMs wait for it.
   to.returned_total += to.granted_total - to.sent_total;
   to.sent_total = to.granted_total;
 }

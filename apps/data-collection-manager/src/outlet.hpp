@@ -24,7 +24,7 @@ class Refused;
 
 namespace weir::dcm {
 
-// What a DCM hears of its shipments.
+// Notifications to a DCM about its shipments.
 class OutletEvents {
  public:
   virtual ~OutletEvents() = default;
@@ -34,10 +34,10 @@ class OutletEvents {
   virtual void on_refused(assembly::BuiltSlice& slice, storage::StoreResult reason) = 0;
 };
 
-// The DCM's connections to the writers: asks for space, sends records as it is granted, keeps each until the
-// writer has it on disk. After a loss everything unacknowledged is sent again; the writer knows what it has.
-// What it has no room for is offered again after a while. A record longer than a piece goes in pieces.
-// Its shipments are those of the slices that are `storing`.
+// The DCM's connections to the writers: requests space, sends records as granted, and keeps each until the
+// writer has stored it. After a loss all unacknowledged records are sent again; the writer recognises its
+// own. A record that a writer has no room for is offered again later. A record longer than a piece is sent in
+// pieces. The shipments belong to slices in the state `storing`.
 class Outlet final : public sessions::PeerHandler {
  public:
   Outlet(const sessions::PeerInfo& self, const sessions::PeerLimits& limits, sessions::PeerCounters& counters,
@@ -45,14 +45,14 @@ class Outlet final : public sessions::PeerHandler {
          OutletEvents& events);
 
   void set_writer(NodeIndex index, const ports::Endpoint& at);
-  // The slice's shipment is made; instead of an earlier one.
+  // Queues the slice's shipment, in place of an earlier one.
   void ship(assembly::BuiltSlice& slice);
-  // It is not sent any more, if it was not; its state is the caller's to change.
+  // Removes an unsent shipment from its queue; the caller changes the slice's state.
   static void drop(assembly::BuiltSlice& slice) { slice.leave_line(); }
-  // Those of the farm; every NodeIndex above is below.
+  // Number of the farm's writers; every NodeIndex passed above is below.
   [[nodiscard]] std::size_t writers() const { return writers_.size(); }
   void tick(ports::Network& network, TimeNs now_ns);
-  // Asks silent writers whether they are there. `lost` is called for each that is not reached.
+  // Probes silent writers. Calls `lost` for each unreachable one.
   void look(TimeNs now_ns, bool ending, const std::function<void(std::uint32_t writer)>& lost);
   // Records, by storage::StoreResult, whether they are offered again or not.
   [[nodiscard]] const std::array<std::uint64_t, storage::kStoreResults>& refused() const { return refused_; }
@@ -65,7 +65,7 @@ class Outlet final : public sessions::PeerHandler {
     std::unique_ptr<sessions::Connector> link;
     std::uint64_t sent = 0;           // records, on this connection
     Line later;                       // the writer had no room for them
-    Line queue;                       // not sent on this connection
+    Line queue;                       // not sent on this connection yet
     std::vector<std::uint64_t> asks;  // totals to be asked for, each a record or a few
     std::uint64_t wanted_total = 0;   // these since the connection began, in bytes
     std::uint64_t granted_total = 0;

@@ -6,17 +6,16 @@
 
 namespace weir::dcm {
 
-// Whether anything is heard over a connection. A dead line breaks no connection for a long time, so a peer
-// that has been silent for a while is asked, and answers even when it has nothing else to say. Pure; one
-// thread.
+// Detects dead connections. A dead line breaks a TCP connection only after a long time, so a peer that has
+// been silent for a while is probed, and answers even if it has nothing else to send. Pure; one thread.
 class Pulse {
  public:
   explicit Pulse(DurationNs silence_ns) : silence_ns_(silence_ns) {}
 
-  // At least every few ms: whether there is a connection, and the bytes that have come over it since it was
-  // made. True: the other side is to be asked whether it is there.
+  // Call at least every few ms with the state of the connection and the bytes received over it. Returns true
+  // if the peer is to be probed.
   [[nodiscard]] bool look(bool connected, std::uint64_t bytes, TimeNs now_ns);
-  // There is no connection, or nothing was heard for silence_ns.
+  // True without a connection, or after silence_ns without data.
   [[nodiscard]] bool is_lost() const { return lost_; }
   [[nodiscard]] TimeNs lost_since_ns() const { return lost_since_ns_; }  // when it is
 

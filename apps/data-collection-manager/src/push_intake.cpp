@@ -13,7 +13,7 @@ namespace {
 using assembly::BuiltSlice;
 using assembly::SliceState;
 
-// Of the pool; the rest is for what is asked for.
+// Share of the pool for pushed data; the rest is for requested data.
 constexpr std::size_t kPushedNumerator = 7;
 constexpr std::size_t kPushedDenominator = 8;
 
@@ -43,7 +43,7 @@ bool PushIntake::takes(std::uint32_t readout, const wire::FrameHeader& header, b
   if (slice == nullptr || !slice->pushed) return true;
   window_.arrived(readout, header.slice);
   if (slice->first_request_ns == 0) slice->first_request_ns = now_ns;
-  // What is asked for has to go somewhere; what comes on its own can be asked for later.
+  // Requested data needs a place; unrequested data can be requested later.
   const std::size_t most = builder_.pool.bytes_total() / kPushedDenominator * kPushedNumerator;
   const bool asked = slice->gathering.has_begun();
   if (asked || header.status == FragmentStatus::missing || header.offset > 0 ||
@@ -78,7 +78,7 @@ void PushIntake::open(BuiltSlice& slice, bool bound, TimeNs now_ns) {
   builder_.collector.expect_pushed(slice, now_ns);
 }
 
-// Counted from the trigger's time; as long as that is not known, from now on.
+// Counted from the trigger's time, or from now while that is unknown.
 void PushIntake::set_due(BuiltSlice& slice, TimeNs now_ns) const {
   const bool unbound = slice.awaits_assignment;
   const DurationNs slice_ns = unbound ? slice_ns_ : slice.assignment.duration;

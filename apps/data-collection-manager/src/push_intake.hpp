@@ -13,8 +13,8 @@
 
 namespace weir::dcm {
 
-// Push running at a DCM: slices that readouts send on their own. A fragment opens its slice, whose assignment
-// comes later (`unbound` until then); what has not come when its time is over is asked for. Pure.
+// Push running at a DCM: slices that readouts send unrequested. A fragment opens its slice, and the
+// assignment follows (`unbound` until then); overdue fragments are requested. Pure.
 class PushIntake {
  public:
   PushIntake(const v1::Farm& farm, NodeIndex self, std::uint32_t readouts, const ports::Clock& clock,
@@ -35,16 +35,15 @@ class PushIntake {
                            TimeNs now_ns);
   // A slice that was assigned before any fragment of it came, and was just opened.
   void open_assigned(assembly::BuiltSlice& slice, TimeNs now_ns) { open(slice, true, now_ns); }
-  // The slice that a fragment has opened and that this is the assignment of; null: there is none. Its
-  // assignment is moved to it, and `assigned` is spare. Where it was complete already it has gone to the
-  // filter.
+  // Returns the slice that a fragment has opened and that this assignment belongs to, or null. The assignment
+  // moves to it, and `assigned` is spare. If it was already complete it has gone to the filter.
   [[nodiscard]] assembly::BuiltSlice* bind(assembly::BuiltSlice& assigned, TimeNs now_ns);
   // A later attempt of it has come: the first one's assignment was lost, and will not.
   void drop_unbound(SliceId slice);
   // Once a pass.
   void ask_for_overdue(TimeNs now_ns);
 
-  // A pushed slice is complete; or it is about to be released.
+  // complete(): a pushed slice is complete. leaves(): it is about to be released.
   void complete(const assembly::BuiltSlice& slice) { window_.left(slice.id()); }
   void leaves(const assembly::BuiltSlice& slice);
   void readout_lost(std::uint32_t readout) { window_.readout_lost(readout); }
@@ -69,7 +68,7 @@ class PushIntake {
   std::uint32_t unbound_max_;
   assignment::DestinationTable destinations_;
   assembly::PushWindow window_;
-  std::vector<std::uint32_t> asked_;  // readouts, of one slice
+  std::vector<std::uint32_t> asked_;  // scratch: readouts of one slice
   std::uint32_t unbound_ = 0;         // slices that wait for their assignment
   std::uint64_t opened_early_ = 0;    // slices opened by a fragment
   std::uint64_t never_assigned_ = 0;  // of these

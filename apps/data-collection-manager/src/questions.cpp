@@ -17,9 +17,9 @@ void Questions::ask(const Question& question) {
   waiting_.push_back(question);
 }
 
-// Answers come in the order of the requests, but for those that wait for a slice that is not there yet.
+// Answers arrive in the order of the requests, except for slices that the readout does not have yet.
 void Questions::answer(const Answer& answer) {
-  // An answer without bytes does not tell where they would have been.
+  // An answer without bytes does not identify its range.
   const auto is_meant = [&answer](const Question& question) {
     return question.slice == answer.slice && (answer.length == 0 || question.offset == answer.offset);
   };
@@ -31,7 +31,8 @@ void Questions::answer(const Answer& answer) {
     const bool oldest = is_meant(waiting_.front());  // nearly always
     const auto found = oldest ? waiting_.begin() : std::find_if(waiting_.begin(), end, is_meant);
     if (found == end) {
-      // Too many that are not answered, or whose slices are gone: so that they do not hide the others.
+      // Too many unanswered requests, some of departed slices: drop the oldest, so that they do not hide the
+      // others.
       if (searched == kSearched) waiting_.pop_front();
       return;
     }

@@ -39,8 +39,9 @@ Expected<std::vector<bool>, wire::WireError> ReachTeller::judged(const v1::Reach
   }
   if (verdict.cut_off() != cut_off_) {
     spdlog::log(verdict.cut_off() ? spdlog::level::warn : spdlog::level::info,
-                verdict.cut_off() ? "cut off from readouts that others reach: gives back what it cannot build"
-                                  : "reaches what others reach again");
+                verdict.cut_off()
+                    ? "cut off from readouts that other DCMs reach: returns slices that it cannot build"
+                    : "reaches all readouts again that other DCMs reach");
   }
   cut_off_ = verdict.cut_off();
   return missing;

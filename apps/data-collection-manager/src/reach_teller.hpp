@@ -10,25 +10,26 @@
 
 namespace weir::dcm {
 
-// What the supervisor was told of the nodes that this DCM reaches, and what the farm makes of it. Pure.
+// Remembers the last report to the supervisor about unreachable nodes, and the farm's verdict. Pure.
 class ReachTeller {
  public:
-  // `patience_ns`: at the begin what is not reached may be connecting.
+  // `patience_ns`: initial time in which unreached nodes may still be connecting.
   explicit ReachTeller(DurationNs patience_ns) : patience_ns_(patience_ns) {}
 
-  // There is a supervisor that knows nothing of this process.
+  // A supervisor without knowledge of this process has connected.
   void met(TimeNs now_ns);
   void run_begun(TimeNs now_ns) { since_ns_ = now_ns; }
   // Its next process judges anew.
   void lost() { cut_off_ = false; }
 
-  // Whether it is to be told; then it has been.
+  // Returns true if `reach` differs from the last report, and remembers it as reported.
   [[nodiscard]] bool is_news(const v1::Reach& reach, TimeNs now_ns);
 
-  // The readouts whose fragments are missing, as a mark for each of so many; an error where it names others.
+  // Returns a mark for each of `readouts` that is missing for the farm. Errors: bad_payload if the verdict
+  // names others.
   [[nodiscard]] Expected<std::vector<bool>, wire::WireError> judged(const v1::ReachVerdict& verdict,
                                                                     std::size_t readouts);
-  // Others reach what this DCM does not: it gives back what it cannot build.
+  // True if other DCMs reach readouts that this one cannot: it returns slices that it cannot build.
   [[nodiscard]] bool is_cut_off() const { return cut_off_; }
 
  private:

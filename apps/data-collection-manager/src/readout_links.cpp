@@ -12,7 +12,7 @@
 namespace weir::dcm {
 namespace {
 
-// What concerns every readout is not looked at in every pass: at full rate a pass is of a few fragments.
+// Work for every readout is not done in every pass: at full rate a pass handles only a few fragments.
 constexpr DurationNs kTickEvery = kMillisecond;
 
 }  // namespace
@@ -88,7 +88,7 @@ void ReadoutLinks::send_requests() {
   });
 }
 
-// What has come of a frame that is not whole yet leaves the window, too.
+// The received part of an incomplete frame leaves the window, too.
 void ReadoutLinks::tell_partial_frames() {
   std::erase_if(receiving_, [&](std::uint32_t index) {
     Readout& readout = readouts_[index];
@@ -142,7 +142,7 @@ void ReadoutLinks::on_gone(sessions::Peer& peer, std::string_view why) {
 
 wire::Placement ReadoutLinks::on_header(sessions::Peer& peer, const wire::FrameHeader& header) {
   Readout& readout = readouts_[peer.tag];
-  // What came with a timing came after it, and so did the time that the kernel notes of both.
+  // Data that arrived with a timing followed it, and the kernel's time stamp covers both.
   if (readout.timed_utc_ns != 0 && readout.timed_utc_ns == peer.stream().arrived_utc_ns())
     collector_.forget_timing(static_cast<std::uint32_t>(peer.tag));
   readout.timed_utc_ns = 0;
@@ -213,7 +213,7 @@ void ReadoutLinks::take_timing(sessions::Peer& peer, const wire::FrameHeader& he
   if (waited >= 0 && waited < kSecond) collector_.timed(index, timing, now_ns - waited);
   const std::uint32_t fresh = timing.retransmitted - static_cast<std::uint32_t>(readout.retransmitted);
   readout.retransmitted = timing.retransmitted;
-  // What was lost in a long time is no sign of what is lost now.
+  // Retransmissions of a long period say nothing about the present.
   if (fresh > 0 && now_ns - readout.timing_ns < kSecond)
     collector_.shaper().retransmitted(index, fresh, now_ns);
   readout.timing_ns = now_ns;

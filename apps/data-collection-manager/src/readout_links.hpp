@@ -26,28 +26,28 @@ class ReadoutLinks final : public sessions::PeerHandler {
   ReadoutLinks(const node::Setup& setup, sessions::PeerCounters& counters, const ports::Clock& clock,
                Builder& builder, PushIntake* pushing, const RunCourse& course);
 
-  // Where the farm's readout of this index is; none has so high a one: ignored.
+  // Sets the address of the readout with this index; ignored if the farm does not have it.
   void set_readout(NodeIndex index, const ports::Endpoint& at);
   [[nodiscard]] std::size_t size() const { return readouts_.size(); }
 
-  // Once a pass, and before all else: the connections, and what time it is until the next one.
+  // Call first in each pass: handles the connections, and sets the time for the pass.
   void tick(ports::Network& network, TimeNs now_ns);
-  // ... what has come of frames that are not whole yet.
+  // Reports the received part of incomplete frames.
   void tell_partial_frames();
-  // ... the collector's requests.
+  // Sends the collector's requests.
   void send_requests();
 
-  // Every few ms. Asks silent ones whether they are there, and names those that are lost.
+  // Call every few ms. Probes silent readouts, and marks those that do not answer as lost.
   void look();
-  // Of those that have sources.
+  // Adds the lost readouts that have sources.
   void add_lost_to(v1::Reach& reach) const;
-  // Those that break no connection, and hold all that they were asked for: a process that is stopped, a host
-  // that is gone.
+  // Drops connections to silent readouts that hold all outstanding requests without breaking: a stopped
+  // process, a vanished host.
   void drop_silent(DurationNs patience_ns);
 
   void start_trace(std::size_t slices, TimeNs from_ns) { trace_.start(slices, from_ns); }
   [[nodiscard]] const ArrivalTrace& trace() const { return trace_; }
-  // Of fragments, whole or in part.
+  // Bytes of fragments, complete or partial.
   [[nodiscard]] std::uint64_t arrived_bytes() const { return arrived_bytes_; }
 
  private:
@@ -56,13 +56,13 @@ class ReadoutLinks final : public sessions::PeerHandler {
     std::unique_ptr<sessions::Connector> link;
     assembly::Reception reception;  // the frame that is being received
     wire::FrameHeader block;        // ... when that is a block, which is not received into the slice
-    bool in_frame = false;          // of fragments; its payload is not all here
+    bool in_frame = false;          // receiving a fragment's payload
     bool in_block = false;
-    bool listed = false;              // in receiving_
-    std::uint64_t told_bytes = 0;     // of that frame, those that the collector knows of
-    UtcNs timed_utc_ns = 0;           // when what came with the last timing did; 0: not known
+    bool listed = false;              // listed in receiving_
+    std::uint64_t told_bytes = 0;     // bytes of that frame reported to the collector
+    UtcNs timed_utc_ns = 0;           // arrival of the last timing; 0: unknown
     TimeNs timing_ns = 0;             // when it last said how it is
-    std::uint64_t retransmitted = 0;  // of this connection, as its readout said last
+    std::uint64_t retransmitted = 0;  // on this connection, as last reported by its readout
     std::vector<std::byte> frames;
     Pulse pulse;
     LossNote loss;
@@ -81,7 +81,7 @@ class ReadoutLinks final : public sessions::PeerHandler {
   Expected<void, wire::WireError> take_block(std::uint32_t index, const wire::FrameHeader& header,
                                              ConstBytes payload);
   void take_timing(sessions::Peer& peer, const wire::FrameHeader& header);
-  // Of the frame that is being received; empty: of none that is open.
+  // Returns the slice of the frame that is being received; null if it is not open.
   [[nodiscard]] assembly::BuiltSlice* slice_of(const Readout& readout) const {
     return readout.in_block ? assembler_.slice_of(readout.block) : readout.reception.slice;
   }
@@ -89,7 +89,7 @@ class ReadoutLinks final : public sessions::PeerHandler {
                std::uint64_t other_bytes = 0);
 
   const node::Setup& setup_;
-  sessions::PeerInfo self_;  // what they are told of this DCM
+  sessions::PeerInfo self_;  // this DCM's description in hellos
   sessions::PeerCounters& counters_;
   const ports::Clock& clock_;
   assembly::Assembler& assembler_;

@@ -130,7 +130,8 @@ bool fits_a_record(const BuiltSlice& slice) {
   if (slice.decision.by == DecisionKind::poison && slice.result != nullptr)
     meta += slice.result->error.size();
   const bool small = meta <= std::numeric_limits<std::uint32_t>::max();
-  if (small && meta + slice.payload_bytes <= wire::kRecordBytesMax) return true;  // whatever is kept of it
+  if (small && meta + slice.payload_bytes <= wire::kRecordBytesMax)
+    return true;  // whatever part of it is kept
   std::uint64_t bytes = meta;
   for (const weir_filter_fragment& fragment : slice.table) {
     if (kept(slice, fragment.source)) bytes += fragment.length;

@@ -18,14 +18,14 @@ struct RecordContext {
   NodeIndex collector;
   bool checksums = true;
   bool undecided = false;                 // the filter has not seen it
-  bool for_burst = false;                 // all raw data, whatever the filter keeps and decides
-  std::span<const std::uint32_t> only{};  // sources whose bytes are wanted, sorted; empty: all
+  bool for_burst = false;                 // all raw data, whatever the filter decided to keep
+  std::span<const std::uint32_t> only{};  // wanted sources, sorted; empty: all
 };
-// Of an accepted slice.
+// Returns the streams of an accepted slice.
 [[nodiscard]] std::uint64_t streams_of(const assembly::BuiltSlice& slice);
 [[nodiscard]] Record make_record(const assembly::BuiltSlice& slice, StoreEpoch epoch,
                                  const RecordContext& context);
-// A record has a longest length, and so has what is in it besides the fragments' bytes.
+// True if the record is within its length limit, and so is its part without payloads.
 [[nodiscard]] bool fits_a_record(const assembly::BuiltSlice& slice);
 
 }  // namespace weir::dcm

@@ -12,13 +12,13 @@ namespace weir::dcm {
 enum class RunPhase : std::uint8_t {
   ready,       // no run has begun
   running,     //
-  told_early,  // told to end, and no run had begun
-  ending,      // told to end: waits for what is under way
-  over,        // the filter knows that the run is over
+  told_early,  // told to end before a run had begun
+  ending,      // told to end: waits for pending work
+  over,        // the filter has been told that the run is over
 };
 constexpr std::size_t kRunPhases = 5;
 
-// Every transition that there is.
+// Every allowed transition.
 inline constexpr Transitions kRunTransitions({
     Transition<RunPhase>{RunPhase::ready, RunPhase::running},
     {RunPhase::ready, RunPhase::told_early},
@@ -27,8 +27,8 @@ inline constexpr Transitions kRunTransitions({
     {RunPhase::ending, RunPhase::over},
 });
 
-// Where a DCM is in its run, and how long it waits at the end of it: every slice is settled then, but a
-// writer's word of what is stored may be on its way, and the filter may hang. Pure.
+// The phases of a DCM in a run, and its patience at the end: every slice is settled then, but a writer's
+// acknowledgement may be in transit, and the filter may hang. Pure.
 class RunCourse {
  public:
   static constexpr DurationNs kEndPatience = 2 * kSecond;
@@ -41,10 +41,10 @@ class RunCourse {
   [[nodiscard]] RunPhase phase() const { return phase_; }
   // A run has begun here, whether it is over or not.
   [[nodiscard]] bool has_begun() const { return phase_ != RunPhase::ready && phase_ != RunPhase::told_early; }
-  // Told to end.
+  // The supervisor has ended the run.
   [[nodiscard]] bool is_ending() const { return phase_ >= RunPhase::told_early; }
   [[nodiscard]] bool is_running() const { return phase_ == RunPhase::running; }
-  // Everything there is to say can be said. `at_rest`: nothing is under way.
+  // True if the final report may be sent. `at_rest`: no work is pending.
   [[nodiscard]] bool may_report_finally(bool at_rest, TimeNs now_ns) const {
     return is_ending() && (at_rest || now_ns >= end_deadline_ns_);
   }

@@ -52,7 +52,7 @@ shaping::ReadoutOrder readout_order(const v1::DcmSettings& dcm) {
   return shaping::ReadoutOrder::least_loaded;
 }
 
-// Of a step whose bytes still arrive; the supervisor waits for a lease beyond the first.
+// For steps with data in transit; the supervisor waits for a lease beyond the first.
 constexpr DurationNs kDeadlinesMax = 5;
 
 std::size_t readouts_of(const node::Setup& setup) { return setup.plan.of_role(Role::readout).size(); }
@@ -64,7 +64,7 @@ assembly::AssemblySettings assembly_settings(const v1::Farm& farm) {
   assembly::AssemblySettings settings;
   settings.slices_max = dcm.slices_max();
   settings.fragment_bytes_max = static_cast<std::uint32_t>(dcm.fragment_bytes_max());
-  // What is asked for in one piece has to come in one frame.
+  // A range requested in one piece has to fit into one frame.
   const std::uint64_t frame_max = farm.network().frame_bytes_max();
   std::uint64_t range_bytes = dcm.range_bytes();
   if (range_bytes > frame_max || (range_bytes == 0 && dcm.fragment_bytes_max() > frame_max))

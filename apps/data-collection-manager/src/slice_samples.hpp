@@ -15,8 +15,8 @@ class TapWish;
 
 namespace weir::dcm {
 
-// Samples of slices for clients that asked for them over the bus: as records, made when a slice is complete
-// and when it is confirmed. Without a sink there are none.
+// Samples of slices for clients of the bus: records made when a slice is complete and when it is confirmed.
+// Makes none without a sink.
 class SliceSamples {
  public:
   SliceSamples(const node::Setup& setup, tap::SamplerSettings settings);
@@ -25,7 +25,7 @@ class SliceSamples {
   void expire(TimeNs now_ns) {
     if (!sampler_.is_empty()) sampler_.expire(now_ns);
   }
-  // As complete as it gets; its filter has not seen it.
+  // The slice is complete, or past its deadline, and unfiltered.
   void complete(const assembly::BuiltSlice& slice, TimeNs now_ns) {
     if (!sampler_.is_empty()) sample_raw(slice, now_ns);
   }

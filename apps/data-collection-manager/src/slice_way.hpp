@@ -11,18 +11,18 @@ struct FilterResult;
 
 namespace weir::dcm {
 
-// Where a slice goes from one part of the DCM to another, and what the parts say to the supervisor. The node
-// implements it; in tests a recorder does.
+// Routes slices between the parts of the DCM, and messages to the supervisor. The node implements it; tests
+// use a recorder.
 class SliceWay {
  public:
   virtual ~SliceWay() = default;
   // It is as complete as it gets, `queued`, and assigned: it has its turn with the filter.
   virtual void to_filter(assembly::BuiltSlice& slice) = 0;
-  // Nothing of it is needed any more, and nothing refers to it.
+  // Releases a slice. Requires: it is settled, and no part refers to it.
   virtual void release(assembly::BuiltSlice& slice) = 0;
   // A filter's result that is not needed any more.
   virtual void give_back(filter_host::FilterResult& result) = 0;
-  // False: there is no connection to the supervisor, which has all slices of this DCM built anew.
+  // Returns false without a connection to the supervisor, which then has all slices of this DCM rebuilt.
   virtual bool tell_supervisor(const v1::Control& message) = 0;
 };
 

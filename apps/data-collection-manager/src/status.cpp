@@ -7,7 +7,7 @@ namespace {
 
 using assignment::Reason;
 
-// Most credits are with the filter; nearly all of the memory is in use.
+// Most credits are in the filter; nearly all of the memory is in use.
 constexpr std::size_t kMost = 3;
 constexpr std::size_t kMostParts = 4;
 constexpr std::size_t kFull = 7;

@@ -31,7 +31,7 @@ void StepBoard::note_result(BuiltSlice& slice, const filter_host::FilterResult& 
   step.process_ns += result.wall_ns;
   step.cpu_ns += result.cpu_ns;
   if (result.verdict == filter_host::Verdict::reject) ++step.rejected;
-  slice.step_begun_ns = now_ns;  // of the next one
+  slice.step_begun_ns = now_ns;  // of the next step
 }
 
 void StepBoard::add_to(v1::Report& report) const {

@@ -9,8 +9,8 @@
 
 namespace weir::dcm {
 
-// Counts slices, bytes and times of each step of a sequential selection, in a farm where the filter does not
-// get all sources at once. Pure.
+// Counts slices, bytes and times of each step of a sequential selection, in farms with a filter that does not
+// receive all sources at the start. Pure.
 class StepBoard {
  public:
   // Steps beyond are counted with the last one.

@@ -28,7 +28,7 @@ void Wants::add(BuiltSlice& slice, std::uint32_t readout) {
   part.older = older;
   (newer == nullptr ? list.newest : part_of(*newer, readout).older) = &slice;
   (older == nullptr ? list.oldest : part_of(*older, readout).newer) = &slice;
-  // What follows a new one is new, too, or it is looked at once more.
+  // The slices behind a new one are new, too, or are visited once more.
   if (list.next == newer) list.next = &slice;
 }
 

@@ -7,22 +7,23 @@
 
 namespace weir::dcm {
 
-// Which slices want something of which readout: for each readout a list, the oldest first. Whatever is
-// changed or looked at costs the same, however many slices and readouts there are.
+// For each readout, the list of slices that want data from it, oldest first. Changes and lookups take
+// constant time, whatever the number of slices and readouts.
 class Wants {
  public:
   explicit Wants(std::uint32_t readouts) : lists_(readouts) {}
 
-  // Does nothing where it is wanted already. What comes back is among the oldest.
+  // No effect if the slice is already listed. A slice that is added again is among the oldest.
   void add(assembly::BuiltSlice& slice, std::uint32_t readout);
   void remove(assembly::BuiltSlice& slice, std::uint32_t readout);
   void remove_all_of(std::uint32_t readout);
   [[nodiscard]] assembly::BuiltSlice* oldest(std::uint32_t readout) const { return lists_[readout].oldest; }
   [[nodiscard]] bool empty() const { return size_ == 0; }
-  // Returns the slices that add() has passed by, and those that remove_all_of() has removed.
+  // Number of slices that add() passed over and remove_all_of() removed: the cost so far.
   [[nodiscard]] std::uint64_t steps() const { return steps_; }
 
-  // Those that joined the readout's list since the last call, or since look_again(), and are before `order`.
+  // Visits slices that joined the readout's list since the last call, or since look_again(), and are before
+  // `order`.
   template <class Visit>
   void look_at_new(std::uint32_t readout, std::uint64_t order, Visit visit) {
     assembly::BuiltSlice*& next = lists_[readout].next;

@@ -12,7 +12,7 @@
 #include <vector>
 
 // What a part of the DCM needs: a builder of slices of two readouts with one source each, a clock that a test
-// moves, and somebody in the node's place who takes notes.
+// moves, and a recorder in the node's place.
 namespace weir::dcm {
 
 struct HandClock final : ports::Clock {

@@ -1,4 +1,4 @@
-// What a collector makes of blocks: which of its requests they answer.
+// The collector and block frames: which requests they answer.
 #include "../src/collector.hpp"
 #include "weir_catch.hpp"
 
@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint32_t kBytes = 150;
 constexpr std::uint64_t kPiece = 100;  // two fragments do not fit into two of these
 
-// Grants everything in small pieces, and counts what it is told of how long answers took.
+// Grants everything in small pieces, and records the reported answer times.
 class Learner final : public shaping::Shaper {
  public:
   struct Told {
@@ -131,7 +131,7 @@ struct TwoSources {
   Learner::Told told;
   std::unique_ptr<Collector> collector;
   assembly::BuiltSlice* slice = nullptr;
-  std::vector<wire::RequestEntry> asked;  // by ask()
+  std::vector<wire::RequestEntry> asked;  // filled by ask()
   std::size_t frame_bytes = 0;
 
   static assembly::AssemblySettings without_checksums() {
@@ -152,7 +152,7 @@ TEST_CASE("a block that answers two requests for one slice answers both, however
     CHECK(dcm.told.responses == id);
     dcm.leave();
   }
-  // Of each block the part that belongs to the request that was answered last.
+  // From each block, the part that belongs to the last answered request.
   CHECK(dcm.told.bytes == 40 * dcm.frame_bytes / 2);
 }
 

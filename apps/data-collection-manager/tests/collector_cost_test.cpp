@@ -1,4 +1,4 @@
-// What collecting costs by fragment, in farms of any size.
+// The cost of collecting per fragment, in farms of any size.
 #include "collector_farm.hpp"
 #include "weir_catch.hpp"
 
@@ -9,8 +9,8 @@ namespace {
 
 struct Case {
   const char* shaper;
-  std::uint64_t window;  // fragments; 0: one for each readout
-  std::size_t answers;   // in a pass
+  std::uint64_t window;  // fragments; 0: one per readout
+  std::size_t answers;   // per pass
 };
 
 double steps_per_fragment(const Case& what, std::uint32_t readouts, std::size_t in_flight,
@@ -30,7 +30,7 @@ double steps_per_fragment(const Case& what, std::uint32_t readouts, std::size_t 
   return static_cast<double>(farm.collector().steps() - before) / static_cast<double>(slices * readouts);
 }
 
-// Grants everything, and counts what it is told.
+// Grants everything, and counts its notifications.
 class TellTale final : public shaping::Shaper {
  public:
   struct Told {
@@ -104,7 +104,7 @@ TEST_CASE("a fragment costs the collector no more where readouts were out, and w
   }
 }
 
-TEST_CASE("what is pushed costs no walk over lost readouts where none is given up") {
+TEST_CASE("pushed fragments cost no walk over lost readouts if none is given up") {
   CollectorFarm farm("none", shaping::ReadoutOrder::least_loaded, 256, 1, 8);
   for (const bool lost : {false, true}) {
     farm.collector().set_lost(7, lost);
@@ -118,7 +118,7 @@ TEST_CASE("what is pushed costs no walk over lost readouts where none is given u
 TEST_CASE("losing and regaining all readouts costs a few steps for each fragment that is outstanding") {
   struct Size {
     std::uint32_t readouts;
-    std::uint32_t sources;  // of each
+    std::uint32_t sources;  // of each readout
     std::size_t slices;
   };
   for (const Size size : {Size{64, 1, 16}, {256, 8, 16}, {64, 32, 64}, {32, 8, 256}}) {
@@ -167,7 +167,7 @@ TEST_CASE("looking for slices that wait for lost readouts costs no walk over the
   CHECK(collector.steps() - before <= 16 * (kSources + 2));
 }
 
-TEST_CASE("a shaper is told once in a pass what a readout has sent, however many fragments that are") {
+TEST_CASE("a shaper is notified once per pass of a readout's bytes, however many fragments they hold") {
   constexpr std::uint32_t kReadouts = 4;
   TellTale::Told told;
   CollectorFarm farm(std::make_unique<TellTale>(told), shaping::ReadoutOrder::least_loaded, kReadouts, 256);

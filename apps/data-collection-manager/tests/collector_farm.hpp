@@ -55,7 +55,7 @@ class CollectorFarm {
     take_requests();
     return whole.size();
   }
-  // Opens a slice whose fragments come without being asked for.
+  // Opens a slice with pushed fragments.
   void expect_pushed() {
     assembly::BuiltSlice& slice = opened();
     assembler_.expect(slice, now_ns_ + kSecond);

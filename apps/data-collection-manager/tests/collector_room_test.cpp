@@ -24,7 +24,7 @@ struct Shape {
   std::uint32_t most = 0;
   std::size_t memory = 0;
   std::size_t credits = 64;
-  bool two_steps = false;  // a slice asks for a few sources, and one in thirty then for the others
+  bool two_steps = false;  // a slice requests a few sources, and one slice in thirty then the others
 
   [[nodiscard]] std::uint32_t sources() const { return readouts * per_readout; }
   [[nodiscard]] std::uint32_t bytes(SliceId slice, SourceId source) const {
@@ -33,8 +33,8 @@ struct Shape {
   }
 };
 
-// A collector whose readouts answer in blocks and in fragment frames, and whose slices stay for a while after
-// they are complete.
+// A collector with readouts that answer in blocks and in fragment frames, and slices that stay for a while
+// after completion.
 class Farm {
  public:
   Farm(const Shape& shape, std::uint64_t seed)

@@ -1,4 +1,4 @@
-// What the supervisor is told of decisions, and what its columns say.
+// Reports of decisions to the supervisor, and the parsing of its columns.
 #include "../src/decisions.hpp"
 
 #include "../src/intake.hpp"
@@ -63,7 +63,7 @@ TEST_CASE("decisions go in a batch, each once, in the order in which they were m
 
 TEST_CASE("accepts are held back while accepted slices hold half of the memory, and are told once") {
   Deciding dcm;
-  constexpr std::uint32_t kBytes = Building::kMemory / 16;  // of which a slice has two
+  constexpr std::uint32_t kBytes = Building::kMemory / 16;  // each slice has two
   dcm.notes.release(dcm.complete(100, kBytes));  // the first one takes more, as its size is not known
   BuiltSlice& first = dcm.accept(1, kBytes);
   for (const std::uint64_t id : {2U, 3U, 4U}) dcm.accept(id, kBytes);
@@ -78,7 +78,7 @@ TEST_CASE("accepts are held back while accepted slices hold half of the memory, 
   CHECK(held.state() == SliceState::held_back);
   CHECK(dcm.decisions.wait());
   CHECK(dcm.report().slice_size() == 0);
-  // Rejects go on.
+  // Rejects are still reported.
   dcm.decisions.decide(dcm.complete(8), Decision::reject(), dcm.now());
   CHECK(dcm.report().verdict()[0] == v1::VERDICT_REJECT);
   dcm.notes.release(first);
@@ -100,7 +100,7 @@ TEST_CASE("a slice that was given back while its fragments are outstanding is wi
   CHECK(dcm.builder.assembler.counters().cancelled == 2);
 }
 
-TEST_CASE("columns of unequal length are no assignment, and those that are left out are zero") {
+TEST_CASE("columns of unequal length are refused, and omitted ones are zero") {
   v1::Assign assign;
   for (const std::uint64_t id : {4U, 5U}) assign.add_slice(id);
   assign.set_duration_ns(77);

@@ -1,4 +1,4 @@
-// How slices get their decision from the filter, and how they leave; who is given samples on the way.
+// Decisions of the filter, the end of slices, and samples on the way.
 #include "../src/departures.hpp"
 
 #include "../src/filter_desk.hpp"
@@ -150,7 +150,7 @@ TEST_CASE("memory that a connection refers to is released when it lets go, and n
   CHECK(dcm.builder.pool.bytes_used() == 0);
 }
 
-TEST_CASE("what is settled is counted as rejected or discarded, and what came too late as refused") {
+TEST_CASE("settled slices are counted as rejected or discarded, and late decisions as refused") {
   Leaving dcm;
   dcm.reported(1, Decision::reject());
   dcm.accepted(2);
@@ -165,12 +165,12 @@ TEST_CASE("what is settled is counted as rejected or discarded, and what came to
   CHECK(dcm.slices().open_count() == 0);
 }
 
-TEST_CASE("a confirmation to store what is not here, or at a writer that is not, is answered as lost") {
+TEST_CASE("a confirmation to store an unknown slice, or at an unknown writer, is answered as lost") {
   Leaving dcm;
   dcm.accepted(5);
   dcm.confirm(5, v1::CONFIRMATION_STORE, 3);
   dcm.confirm(77, v1::CONFIRMATION_STORE);
-  dcm.confirm(78, v1::CONFIRMATION_SETTLED);  // of what is not here nobody needs to know
+  dcm.confirm(78, v1::CONFIRMATION_SETTLED);  // an unknown slice needs no answer
   REQUIRE(dcm.notes.told.size() == 2);
   for (const v1::Control& told : dcm.notes.told) {
     REQUIRE(told.decide().slice_size() == 1);
@@ -181,7 +181,7 @@ TEST_CASE("a confirmation to store what is not here, or at a writer that is not,
   CHECK(dcm.find(5) == nullptr);
 }
 
-TEST_CASE("a confirmation of what was not reported from here changes nothing") {
+TEST_CASE("a confirmation of an unreported slice changes nothing") {
   Leaving dcm;
   BuiltSlice& slice = dcm.complete(5);
   dcm.confirm(5, v1::CONFIRMATION_STORE);
@@ -190,7 +190,7 @@ TEST_CASE("a confirmation of what was not reported from here changes nothing") {
   CHECK(dcm.notes.told.empty());
 }
 
-TEST_CASE("at a run's end what waits for its writer's word stays, and without a supervisor nothing does") {
+TEST_CASE("at a run's end slices that wait for a writer stay, and without a supervisor none do") {
   Leaving dcm;
   BuiltSlice& storing = dcm.accepted(1);
   dcm.confirm(1, v1::CONFIRMATION_STORE);
@@ -208,7 +208,7 @@ TEST_CASE("at a run's end what waits for its writer's word stays, and without a 
   CHECK(filtering.state() == SliceState::abandoned);
 }
 
-TEST_CASE("who asked for samples gets the slices that come by, and nobody else does") {
+TEST_CASE("only clients that asked for samples get the slices that pass") {
   Leaving dcm;
   BuiltSlice& first = dcm.complete(5);
   dcm.samples->complete(first, dcm.now());
@@ -245,7 +245,7 @@ TEST_CASE("a slice that its filter accepts is decided, with the result until it 
   dcm.desk->give_back(*std::exchange(slice.result, nullptr));
 }
 
-TEST_CASE("a slice whose filter fails is rejected or accepted unfiltered, as the farm file says") {
+TEST_CASE("a slice with a failed filter is rejected or accepted unfiltered, as the farm file sets") {
   Filtering dcm("throw");
   CHECK_FALSE(dcm.run(5).decision.accepted);
   dcm.setup.farm.mutable_filter()->set_on_error(v1::FilterSettings::ON_ERROR_ACCEPT);

@@ -11,8 +11,7 @@
 #include <utility>
 #include <vector>
 
-// The process at the other end of a DCM's connection, in memory: keeps what it is told, says what a test
-// wants.
+// The peer of a DCM's connection, in memory: records received messages, and sends those of the test.
 namespace weir::dcm {
 
 using test::process;

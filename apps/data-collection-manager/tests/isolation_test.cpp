@@ -18,7 +18,7 @@ struct Suspects {
   std::vector<assembly::BuiltSlice*> waiting;
 
   explicit Suspects(int count) : waiting{&first, &second} { waiting.resize(static_cast<std::size_t>(count)); }
-  // One step; what goes to the units waits no more.
+  // Runs one step; a suspect that goes to the units no longer waits.
   Isolation::Step step(Isolation& isolation, TimeNs now_ns, std::size_t with_units) {
     const Isolation::Step step =
         isolation.step(now_ns, with_units, waiting.empty() ? nullptr : waiting.front());
@@ -43,7 +43,7 @@ TEST_CASE(
   CHECK(isolation.suspect() == &suspects.first);
   CHECK(isolation.alone());
   const std::uint64_t told = isolation.next_serial();
-  CHECK(nothing(suspects.step(isolation, 1000, 0)));  // for as long as it takes
+  CHECK(nothing(suspects.step(isolation, 1000, 0)));  // without a time limit
   isolation.answered(told - 1);
   CHECK(nothing(suspects.step(isolation, 1000, 0)));
   isolation.answered(told);

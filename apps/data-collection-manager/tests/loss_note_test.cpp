@@ -17,7 +17,7 @@ TEST_CASE("a loss is logged once, after the time in which a run's end is heard")
   CHECK(note.look(false, false, 3 * kSecond) == Due::nothing);
 }
 
-TEST_CASE("who ends first at a run's end is not lost") {
+TEST_CASE("a peer that ends first at a run's end is not lost") {
   LossNote note;
   note.lost("writer lost", kSecond);
   CHECK(note.look(false, false, kSecond + kMillisecond) == Due::nothing);
@@ -25,7 +25,7 @@ TEST_CASE("who ends first at a run's end is not lost") {
   CHECK(note.look(true, false, 2 * kSecond) == Due::nothing);
 }
 
-TEST_CASE("who is back at once was lost all the same") {
+TEST_CASE("a peer that reconnects immediately was lost nevertheless") {
   LossNote note;
   note.lost("writer lost", kSecond);
   CHECK(note.look(false, true, kSecond + kMillisecond) == Due::loss);

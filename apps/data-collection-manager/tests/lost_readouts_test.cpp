@@ -27,7 +27,7 @@ TEST_CASE("a lost readout is waited for until the farm says that it is missing")
   CHECK_FALSE(lost.is_waited_for(1));
 }
 
-TEST_CASE("what is given up comes back with its connection, with what is heard, or with another verdict") {
+TEST_CASE("a readout that was given up returns with its connection, with data, or with another verdict") {
   LostReadouts lost(kReadouts);
   lost.set_lost(2, true);
   lost.set_verdict({true, true, true}, false);

@@ -38,14 +38,14 @@ struct Shipping : OutletEvents {
   }
   void pass(DurationNs after = kMillisecond) {
     now += after;
-    for (int turn = 0; turn < 4; ++turn) {  // hello, and answers to what was said
+    for (int turn = 0; turn < 4; ++turn) {  // hello, and answers to messages
       outlet.tick(network, now);
       network.run();
       writer.tick();
       other.tick();
     }
   }
-  // A slice whose record of this length is confirmed.
+  // A slice with a confirmed record of this length.
   BuiltSlice& make(std::uint64_t id, std::uint64_t bytes = kBytes, std::uint16_t to = 0) {
     assembly::Assignment assignment;
     assignment.slice = SliceId(id);
@@ -85,7 +85,7 @@ struct Shipping : OutletEvents {
     one.set_again(again);
     from.say(message);
   }
-  // Of the last ask.
+  // Returns the last request for space.
   static v1::Space asked(const FarSide& by) {
     v1::Space last;
     for (const v1::Control& message : by.said) {
@@ -127,7 +127,7 @@ TEST_CASE("a record is asked for, sent when its writer has granted the space, an
   Shipping::grant(farm.writer, kBytes - 1);
   farm.pass();
   CHECK(Shipping::received(farm.writer).empty());
-  Shipping::grant(farm.writer, 2 * kBytes - 1);  // what was granted and is of no use was given back
+  Shipping::grant(farm.writer, 2 * kBytes - 1);  // the unusable grant was returned
   farm.pass();
   CHECK(Shipping::received(farm.writer) == Ids{5});
   CHECK(farm.stored.empty());
@@ -136,7 +136,7 @@ TEST_CASE("a record is asked for, sent when its writer has granted the space, an
   CHECK(farm.stored == Ids{5});
 }
 
-TEST_CASE("what was granted for a record that is not sent any more is given back, to be granted to others") {
+TEST_CASE("a grant for a record that is no longer sent is returned for other DCMs") {
   Shipping farm;
   BuiltSlice& slice = farm.make(5);
   farm.pass();
@@ -163,7 +163,8 @@ TEST_CASE("after a loss all that is not acknowledged is asked for and sent again
   farm.pass(2 * kRetry);
   farm.pass(2 * kRetry);
   REQUIRE(farm.writer.connections == 2);
-  Shipping::refuse(farm.writer, 1, storage::StoreResult::malformed, false);  // nothing was sent over this one
+  Shipping::refuse(farm.writer, 1, storage::StoreResult::malformed,
+                   false);  // nothing was sent over this connection
   farm.pass();
   CHECK(farm.refused.empty());
   CHECK(Shipping::asked(farm.writer).wanted_total() == 2 * kBytes);
@@ -220,7 +221,7 @@ TEST_CASE("a record that its writer never takes is the DCM's to give up, by its 
   farm.pass();
   Shipping::grant(farm.writer, 2 * kBytes);
   farm.pass();
-  Shipping::refuse(farm.writer, 3, storage::StoreResult::malformed, false);  // none was the third
+  Shipping::refuse(farm.writer, 3, storage::StoreResult::malformed, false);  // no third record was sent
   Shipping::refuse(farm.writer, 2, storage::StoreResult::dead_list_full, false);
   farm.pass();
   REQUIRE(farm.refused.size() == 1);
@@ -261,7 +262,7 @@ TEST_CASE("a writer that says nothing any more is asked, and not reached when no
   };
   look();
   CHECK(lost.empty());
-  for (int i = 0; i < 100; ++i) look();  // nothing is carried over the network meanwhile
+  for (int i = 0; i < 100; ++i) look();  // the network carries nothing meanwhile
   CHECK(lost == std::vector<std::uint32_t>{0, 1});
   farm.pass();  // the answers
   look();

@@ -1,4 +1,4 @@
-// Which requests a readout's answers answer, and what of that a shaper is told.
+// Which requests a readout's answers answer, and which of them are reported to a shaper.
 #include "../src/questions.hpp"
 
 #include "weir_catch.hpp"
@@ -37,7 +37,7 @@ TEST_CASE("a request is answered with the last of its fragments, and told once")
   CHECK(questions.empty());
 }
 
-TEST_CASE("a range is answered by its own bytes, and by the word that there are none") {
+TEST_CASE("a range is answered by its own bytes, or by the report that none exist") {
   Questions questions;
   questions.ask(question(5, 1, 0));
   questions.ask(question(5, 1, 1000));
@@ -95,7 +95,7 @@ TEST_CASE(
   CHECK(questions.empty());
 }
 
-TEST_CASE("what comes of a slice that has left answers nothing") {
+TEST_CASE("data of a departed slice answers no request") {
   Questions questions;
   questions.ask(question(5, 1));
   questions.ask(question(6, 1));

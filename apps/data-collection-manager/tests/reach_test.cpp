@@ -1,4 +1,4 @@
-// Whom a DCM reaches, and what becomes of slices whose readout it does not.
+// Unreachable readouts of a DCM, and the fate of slices that need them.
 #include "../src/collector.hpp"
 #include "../src/pulse.hpp"
 #include "weir_catch.hpp"
@@ -16,7 +16,7 @@ using assembly::BuiltSlice;
 constexpr DurationNs kSilence = 300 * kMillisecond;
 constexpr DurationNs kLook = 10 * kMillisecond;
 
-// Looks for so long; how often it was to ask.
+// Checks for this long; returns the number of probes.
 int look_on(Pulse& pulse, TimeNs& now, DurationNs for_ns, std::uint64_t bytes, DurationNs every = kLook) {
   int asked = 0;
   for (const TimeNs end = now + for_ns; now < end;) {
@@ -26,7 +26,7 @@ int look_on(Pulse& pulse, TimeNs& now, DurationNs for_ns, std::uint64_t bytes, D
   return asked;
 }
 
-// Two readouts of one source each; both are up.
+// Two readouts with one source each; both are up.
 struct Two {
   Two() : memory(1U << 20), pool(memory), assembler({}, {{SourceId(1), 0}, {SourceId(2), 1}}, pool, slices) {
     CollectorSettings settings;
@@ -46,7 +46,7 @@ struct Two {
     return slice;
   }
   void pass(DurationNs after = kMillisecond) { collector->pass(now += after); }
-  // Both of a slice's fragments are asked for; that of readout 0 is here.
+  // Both of a slice's fragments are requested; the fragment of readout 0 has arrived.
   void answer_first(const BuiltSlice& slice) {
     wire::FrameHeader header;
     header.type = wire::FrameType::fragment;
@@ -75,7 +75,7 @@ struct Two {
 
 }  // namespace
 
-TEST_CASE("who is silent is asked twice, and is lost when no answer comes") {
+TEST_CASE("a silent peer is probed twice, and is lost if it does not answer") {
   Pulse pulse(kSilence);
   TimeNs now = kSecond;
   CHECK(look_on(pulse, now, kSilence - 2 * kLook, 7) == 2);
@@ -87,7 +87,7 @@ TEST_CASE("who is silent is asked twice, and is lost when no answer comes") {
   CHECK_FALSE(pulse.is_lost());
 }
 
-TEST_CASE("who says a byte now and then is slow, and not lost") {
+TEST_CASE("a peer that sends a byte now and then is slow, not lost") {
   Pulse pulse(kSilence);
   TimeNs now = kSecond;
   for (std::uint64_t bytes = 1; bytes < 100; ++bytes) {
@@ -96,7 +96,7 @@ TEST_CASE("who says a byte now and then is slow, and not lost") {
   }
 }
 
-TEST_CASE("a process that was stopped takes its own silence for nobody else's") {
+TEST_CASE("a process that was stopped does not take its own silence for its peer's") {
   Pulse pulse(kSilence);
   TimeNs now = kSecond;
   look_on(pulse, now, kSilence / 2, 7);
@@ -105,7 +105,7 @@ TEST_CASE("a process that was stopped takes its own silence for nobody else's") 
   CHECK_FALSE(pulse.is_lost());
 }
 
-TEST_CASE("without a connection somebody is lost at once, and with a new one no more") {
+TEST_CASE("a peer is lost immediately without a connection, and found again with a new one") {
   Pulse pulse(kSilence);
   CHECK_FALSE(pulse.look(true, 7, kSecond));
   CHECK_FALSE(pulse.look(false, 0, 2 * kSecond));
@@ -150,7 +150,7 @@ TEST_CASE("the fragments of a lost readout are missing when the farm says so, un
   CHECK(third.outstanding == 2);
 }
 
-TEST_CASE("what is missing for the farm is not missing for a DCM that reaches it") {
+TEST_CASE("a readout missing for the farm is not missing for a DCM that reaches it") {
   Two farm;
   BuiltSlice& slice = farm.open(1);
   farm.collector->set_verdict({true, true}, false);
@@ -160,7 +160,7 @@ TEST_CASE("what is missing for the farm is not missing for a DCM that reaches it
 }
 
 TEST_CASE(
-    "a DCM that is cut off gives back what waits for the lost readout, begun or not, and nothing else") {
+    "a DCM that is cut off returns slices that wait for the lost readout, begun or not, and no others") {
   Two farm;
   BuiltSlice& waits = farm.open(1);
   farm.pass();

@@ -1,4 +1,4 @@
-// What comes from readouts: asked for over their connections, or sent on their own.
+// Data from readouts: requested over their connections, or pushed.
 #include "../src/readout_links.hpp"
 
 #include "../src/push_intake.hpp"
@@ -120,7 +120,7 @@ struct Linked : Building {
 
 }  // namespace
 
-TEST_CASE("a readout is asked over its connection, and what it answers is received into the slice") {
+TEST_CASE("requests go over a readout's connection, and its answers are received into the slice") {
   Linked dcm;
   BuiltSlice& slice = dcm.ask(5);
   REQUIRE(dcm.readout.frames.size() == 1);
@@ -164,14 +164,14 @@ TEST_CASE("a block is received whole, and its fragments go into the slice") {
   CHECK(dcm.builder.assembler.counters().received == 0);
   dcm.readout.say({frame.begin() + 700, frame.end()});
   dcm.pass();
-  CHECK(dcm.links->arrived_bytes() == 1000);  // without rows, and what is nobody's
+  CHECK(dcm.links->arrived_bytes() == 1000);  // without rows, and of no slice
   CHECK(dcm.builder.assembler.counters().received == 1);
-  CHECK(dcm.builder.assembler.counters().unknown == 1);  // the second row is of nobody's source
+  CHECK(dcm.builder.assembler.counters().unknown == 1);  // the second row has an unknown source
   CHECK(slice.payload_bytes == 1000);
   CHECK(slice.gathering.parts[0].owed_fragments == 0);
 }
 
-TEST_CASE("a block whose slice has left while it came is late, and its bytes are no other slice's") {
+TEST_CASE("a block of a slice that left during its arrival is late, and its bytes reach no other slice") {
   Linked dcm;
   BuiltSlice& slice = dcm.ask(5);
   const auto frame = Linked::block(5, 1000);
@@ -205,7 +205,7 @@ TEST_CASE("a block that is not as its checksum says ends the connection, and the
   CHECK(dcm.builder.assembler.counters().received == 1);
 }
 
-TEST_CASE("what nobody asked for is read past, and its bytes are nobody's") {
+TEST_CASE("unrequested data is skipped, and reaches no slice") {
   Linked dcm;
   dcm.send(Building::fragment(77, 0), 64);
   dcm.pass();
@@ -213,9 +213,9 @@ TEST_CASE("what nobody asked for is read past, and its bytes are nobody's") {
   CHECK(dcm.readout.peer != nullptr);
 }
 
-TEST_CASE("a readout whose connection breaks is lost until it is there again") {
+TEST_CASE("a readout with a broken connection is lost until it reconnects") {
   Linked dcm;
-  CHECK(dcm.lost() == std::vector<std::uint32_t>{1});  // nobody knows where it is
+  CHECK(dcm.lost() == std::vector<std::uint32_t>{1});  // its address is unknown
   CHECK(dcm.collector().is_up(0));
   dcm.network.break_all();
   dcm.network.refuse_connections = true;
@@ -228,11 +228,11 @@ TEST_CASE("a readout whose connection breaks is lost until it is there again") {
   CHECK(dcm.lost() == std::vector<std::uint32_t>{1});
 }
 
-TEST_CASE("a readout that is no readout is refused") {
+TEST_CASE("a peer that is not a readout is refused") {
   Linked dcm;
   FarSide writer(dcm.network, process(Role::writer, 1), dcm.clock.now);
   dcm.links->set_readout(NodeIndex(1), writer.at);
-  dcm.links->set_readout(NodeIndex(7), writer.at);  // the farm has none of this index
+  dcm.links->set_readout(NodeIndex(7), writer.at);  // the farm has no readout of this index
   dcm.pass();
   writer.tick();
   CHECK_FALSE(dcm.collector().is_up(1));
@@ -280,7 +280,7 @@ TEST_CASE("as many slices wait for their assignment as there are credits, and on
   CHECK(dcm.comes(7));
 }
 
-TEST_CASE("what has not come of a pushed slice in its time is asked for") {
+TEST_CASE("fragments of a pushed slice that are overdue are requested") {
   Pushed dcm;
   BuiltSlice& slice = dcm.open(5);
   slice.assignment.time = dcm.clock.utc_ns();
@@ -295,7 +295,7 @@ TEST_CASE("what has not come of a pushed slice in its time is asked for") {
   CHECK(dcm.collector().to_send() == std::vector<std::uint32_t>{1});
 }
 
-TEST_CASE("a slice whose assignment does not come in its time, or whose next attempt comes, is released") {
+TEST_CASE("a slice is released if its assignment is overdue, or its next attempt arrives") {
   Pushed dcm;
   REQUIRE(dcm.comes(5));
   REQUIRE(dcm.comes(7));
@@ -307,7 +307,7 @@ TEST_CASE("a slice whose assignment does not come in its time, or whose next att
   CHECK(dcm.counter("never_assigned") == 2);
 }
 
-TEST_CASE("pushed fragments leave an eighth of the memory to what is asked for") {
+TEST_CASE("pushed fragments leave an eighth of the memory to requested ones") {
   Pushed dcm;
   constexpr std::uint32_t kQuarter = Building::kMemory / 4;
   for (const std::uint64_t id : {1U, 3U, 5U}) REQUIRE(dcm.comes(id, 0, kQuarter));

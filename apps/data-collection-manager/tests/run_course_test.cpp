@@ -1,4 +1,4 @@
-// Where a DCM is in its run, what it says of that, and whom it tells that it does not reach.
+// The phases of a DCM's run, its status, and its reports of unreachable nodes.
 #include "../src/run_course.hpp"
 
 #include "../src/reach_teller.hpp"
@@ -40,7 +40,7 @@ TEST_CASE(
   CHECK_FALSE(kRunTransitions.allow(RunPhase::running, RunPhase::running));
 }
 
-TEST_CASE("a DCM that is told to end waits for what is under way, and not for ever") {
+TEST_CASE("a DCM that is told to end waits for pending work, but not forever") {
   RunCourse course;
   CHECK_FALSE(course.has_begun());
   course.begin();
@@ -80,7 +80,7 @@ TEST_CASE("a status names what keeps the credits, the writer before the filter a
   CHECK(what_holds_up(load) == Reason::dcm_buffer_full);
   load.with_filter = 30;
   CHECK(what_holds_up(load) == Reason::filter_too_slow);
-  load.units = 30;  // each has one, and none waits
+  load.units = 30;  // each unit has one, and none waits
   CHECK(what_holds_up(load) == Reason::dcm_buffer_full);
   load.held_back = 1;
   CHECK(what_holds_up(load) == Reason::writer_too_slow);
@@ -99,7 +99,7 @@ TEST_CASE("a status is that of the run's phase, and of what holds it up while it
   CHECK(status_of(course, load, "dcm-3") == "ending");
 }
 
-TEST_CASE("the supervisor is told whom a DCM does not reach when that changes, and not again") {
+TEST_CASE("the supervisor is informed of unreachable nodes when they change, and not again") {
   ReachTeller teller(kPatience);
   teller.met(kSecond);
   CHECK(teller.is_news(lost({}), kSecond));
@@ -118,7 +118,7 @@ TEST_CASE("at the begin a readout that is not reached may be connecting; a write
   CHECK(teller.is_news(lost({1}), 2 * kSecond + kPatience));
   teller.met(60 * kSecond);
   CHECK(teller.is_news(lost({}, {0}), 60 * kSecond));
-  CHECK(teller.is_news(lost({1}, {0}), 60 * kSecond));  // it knows of this process by now
+  CHECK(teller.is_news(lost({1}, {0}), 60 * kSecond));  // the supervisor has received the report
 }
 
 TEST_CASE("another supervisor is told anew, and judges anew") {

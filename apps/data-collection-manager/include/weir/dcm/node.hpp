@@ -16,20 +16,21 @@ class WorkerHost;
 
 namespace weir::dcm {
 
-// What the node needs of the outside. `wake` may be called from any thread and brings about a pass soon.
+// The node's environment. `wake` may be called from any thread; a pass follows soon.
 struct Environment {
   ports::Network& network;
   ports::Clock& clock;
   std::function<void()> wake;
   std::function<ports::StreamCounters()> stream_totals;
   std::vector<std::string> plugin_path;  // where the installation's plugins are, searched last
-  // For filter.isolation 'worker': where workers come from that map the memory behind this descriptor. May be
-  // empty where that is not used.
+  // For filter.isolation 'worker': makes the host of workers that map the memory behind this descriptor. May
+  // be empty otherwise.
   std::function<std::unique_ptr<filter_host::WorkerHost>(int slice_memory)> make_workers = {};
 };
 
-// A data collection manager: requests under a shaper, assembles, filters, ships what is accepted and
-// confirmed. Throws std::runtime_error with a sentence when the plugin or the memory cannot be had.
+// Makes a data collection manager: requests under a shaper, assembles, filters, ships accepted and confirmed
+// slices. Errors: std::runtime_error with a message if the plugin cannot be loaded or the memory cannot be
+// allocated.
 [[nodiscard]] std::unique_ptr<node::Node> make_node(const node::Setup& setup, Environment environment);
 
 }  // namespace weir::dcm
