@@ -209,8 +209,7 @@ std::vector<assignment::Equation> BurstAlerts::equations(bool undisturbed, std::
                             same ? "" : "a process was lost, or slices were built again"};
   const std::uint64_t accounted = all.count + lost;
   const std::uint64_t surplus = accounted - std::min(accounted, asked.count);  // in two rings
-  // A slice that is built again enters a ring again, and each alert may save it there once more; writers
-  // store it once.
+  // A rebuilt slice enters a ring again, and each alert may save it there once more; writers store it once.
   const std::uint64_t again = std::max(surplus, reopened * book_->alerts().size());
   disk.ok = same ? saved_by_dcms == live : !writers_final || saved_by_dcms.count <= live.count + again;
   equations.push_back(disk);

@@ -14,16 +14,16 @@
 
 namespace weir::supervisor {
 
-// The run's alerts: their windows, what DCMs report of them, and what every process is sent. The decisions
-// are burst::AlertBook's.
+// The alerts of the run: their windows, the DCMs' reports about them, and the messages to every process.
+// burst::AlertBook decides.
 class BurstAlerts {
  public:
-  static constexpr DurationNs kPatience = 30 * kSecond;  // at the run's end, without a slice that is saved
+  static constexpr DurationNs kPatience = 30 * kSecond;  // at the end of the run, without a saved slice
 
   BurstAlerts(const node::Setup& setup, Roster& roster);
 
   [[nodiscard]] bool is_on() const { return book_ != nullptr; }
-  // Counts the slices that a pass announces and settles. Costs nothing without a burst saver.
+  // Counts the slices that a pass announces and settles. No cost without a burst saver.
   void note(const assignment::Actions& actions);
   // An alert. It waits while nodes of a restarted supervisor's run are on their way back. Zero for both: as
   // configured.
@@ -32,15 +32,15 @@ class BurstAlerts {
   void dcm_joined(const Member& dcm) const;
   void dcm_left(const Member& dcm);
 
-  // Ends alerts that are saved. True: nothing is left to be saved, or it is given up. `at_end`: all slices
-  // are settled. `no_longer`: the run's end waits no more.
+  // Ends saved alerts. Returns true if no slice is left to save, or saving was given up. `at_end`: all slices
+  // are settled. `no_longer`: the end of the run waits no longer.
   bool look(UtcNs utc, TimeNs now, bool at_end, bool no_longer);
 
   void add_to(v1::Report& report) const;
   void add_to(v1::RunSummary& summary) const;
-  // Lines of the ledger: the alerts' slices and their fates. `undisturbed`: no process was lost, and no slice
-  // was built or stored again; otherwise two DCMs may have the same slice, and the lines are bounds.
-  // `reopened`: attempts that were followed by another.
+  // Returns the ledger's equations for the alerts' slices and their fates. `undisturbed`: no process was
+  // lost, and no slice was rebuilt or stored again; otherwise two DCMs may have the same slice, and the
+  // equations are bounds. `reopened`: failed attempts followed by another.
   [[nodiscard]] std::vector<assignment::Equation> equations(bool undisturbed, std::uint64_t reopened) const;
   [[nodiscard]] std::vector<std::string> faults() const;
 
@@ -52,7 +52,7 @@ class BurstAlerts {
   Roster& roster_;
   std::unique_ptr<burst::AlertBook> book_;
   TimeNs next_look_ns_ = 0;
-  std::uint64_t saved_ = 0;    // at the last look
+  std::uint64_t saved_ = 0;    // at the last call of look()
   TimeNs progress_ns_ = 0;     // when that grew
   std::uint64_t refused_ = 0;  // alerts
 };

@@ -16,7 +16,7 @@ namespace {
 
 bool is_there(const Member& member) { return member.peer != nullptr; }
 bool is_to_be_welcomed(const Member& member) { return is_there(member) && member.welcome != Welcome::none; }
-// One that is to have all open slices has those of this pass with them.
+// A readout that is to receive all open slices gets this pass's slices with them.
 bool takes_announcements(const Member& member) {
   return member.role == Role::readout && is_there(member) && member.welcome != Welcome::open_slices;
 }
@@ -39,16 +39,16 @@ Dispatch::Dispatch(const node::Setup& setup, const ports::Clock& clock, Roster& 
       ids_ascend_(node::ids_ascend(setup.farm)),
       silence_max_(silence_of(setup.farm)) {}
 
-// Not where something is sent: a node that goes means new actions, amid those that are carried out.
+// Separate from sending: dropping a node causes new actions, in the middle of the current ones.
 void Dispatch::drop_nodes_that_do_not_read() {
   for (const Member& member : roster_.members()) {
     if (is_there(member) && member.peer->unsent_bytes() > unsent_max_)
-      member.peer->drop("does not read what it is sent");
+      member.peer->drop("does not read the supervisor's messages");
   }
 }
 
 void Dispatch::drop_nodes_that_say_nothing(TimeNs now_ns) {
-  constexpr int kOwnShare = 4;  // of that time: what goes by between two looks is this process' own
+  constexpr int kOwnShare = 4;  // share of it; longer gaps between two calls are this process's own stalls
   if (now_ns - looked_for_silent_ns_ > silence_max_ / kOwnShare) listens_since_ns_ = now_ns;
   looked_for_silent_ns_ = now_ns;
   for (const Member& member : roster_.members()) {
@@ -143,7 +143,7 @@ void Dispatch::send_announcements(const assignment::Actions& actions) {
   }
 }
 
-// To a readout whose connection was lost: what it may not have heard of, and what it need not keep.
+// For a reconnected readout: slices that it may have missed, and slices that it need not keep.
 void Dispatch::send_open_slices(const Member& member) const {
   sessions::Peer& peer = *member.peer;
   const std::vector<assignment::Announcement> open =
@@ -204,7 +204,7 @@ void Dispatch::send_cleared(const assignment::Actions& actions) {
   }
 }
 
-// It has nothing left: its final report is taken as at the end of a run.
+// The node has no work left: its final report is handled as at the end of a run.
 void Dispatch::let_go(assignment::NodeRef node) {
   const Member* found = roster_.find(node.role, node.node);
   if (found == nullptr || found->peer == nullptr) return;
@@ -221,7 +221,7 @@ void Dispatch::directory_to_all() {
   send_to(Role::dcm, directory(roster_));
 }
 
-// The window belongs to the port. A DCM that is alone at its port is not told.
+// The window belongs to the port. A DCM alone at its port gets no message.
 void Dispatch::tell_ports() {
   if (!std::exchange(ports_changed_, false)) return;
   const auto shares = roster_.port_shares();
@@ -283,7 +283,7 @@ void Dispatch::bring_up_to_date(Member& member) const {
   if (missed_some && member.role == Role::readout) send_open_slices(member);
 }
 
-// A process that has not got it over an earlier connection missed nothing by that.
+// A process that did not receive the message over an earlier connection has missed nothing.
 void Dispatch::send_begin(const Member& member, UtcNs begun_utc_ns) const {
   v1::Control message;
   v1::BeginRun& begin = *message.mutable_begin_run();

@@ -13,8 +13,8 @@
 
 namespace weir::supervisor {
 
-// What each node is sent: the machine's actions, and what each node has to know of the farm. Knows what the
-// nodes that are there were told.
+// Sends the machine's actions to the nodes, and the changes of the farm that they need. Remembers which of
+// them each node has received.
 class Dispatch {
  public:
   static constexpr std::size_t kUnsentMax = 256U << 20;  // bytes that wait for one node
@@ -25,20 +25,20 @@ class Dispatch {
   // Drops the nodes for which more than `unsent_max` bytes wait: they do not read. Called now and then,
   // before a pass sends anything. Costs a walk over the members.
   void drop_nodes_that_do_not_read();
-  // Likewise those that say nothing though a report is due from each every status interval: such a process
-  // stands still, and what it has would wait for it. Time in which this process stood still itself is not
-  // held against anybody.
+  // Also drops nodes that send nothing although a report is due each status interval: such a process is
+  // stalled, and its slices would wait for it. Time in which this process was stalled itself does not count.
   void drop_nodes_that_say_nothing(TimeNs now_ns);
-  // Longer than a lease that gets nothing done, and than ten reports take.
+  // Longer than a lease without progress, and than ten report intervals.
   [[nodiscard]] DurationNs silence_max() const { return silence_max_; }
-  // Nodes have come or gone, or their part has changed, or what is known of a port.
+  // Nodes have joined or left, or their participation has changed; ports_changed(): new information about a
+  // port.
   void directory_changed() { directory_changed_ = true; }
   void ports_changed() { ports_changed_ = true; }
   // Once a pass: to DCMs, where something has changed.
   void tell_directory();
   void tell_ports();
-  // ... before any slice that they are for: which DCMs readouts push to, and which readouts have no part in
-  // which slices. Who is yet to be welcomed has them with that.
+  // Sends the DCMs that readouts push to, and the readouts' absences, before any slice that they apply to. A
+  // node without its welcome receives them with it.
   void tell_destinations();
   void tell_absences();
 
@@ -51,7 +51,7 @@ class Dispatch {
     member.welcome = welcome;
     newcomers_ = true;
   }
-  // To a member that is there, all at once: nothing is under way any more.
+  // Sends a connected member the complete state. Requires: no action for it is pending.
   void welcome(Member& member, UtcNs begun_utc_ns) const;
   void send_begin(const Member& member, UtcNs begun_utc_ns) const;
   static void send_end(sessions::Peer& peer);
@@ -104,8 +104,8 @@ class Dispatch {
   bool ports_changed_ = false;
   std::uint32_t destinations_told_ = 0;  // number of their epoch
   std::uint32_t absences_told_ = 0;      // number of the table
-  std::size_t faults_logged_ = 0;        // of the machine's
-  // What goes out again and again, put together in the same memory.
+  std::size_t faults_logged_ = 0;        // of the machine's faults
+  // Messages that are assembled repeatedly, in the same memory.
   v1::Control announcement_;
   v1::Control assignment_;
   v1::Control confirmation_;

@@ -94,7 +94,7 @@ void put_shape(const assignment::FarmShape& shape, UtcNs utc_ns, v1::JournalFarm
 }
 
 void put_given(const std::vector<assignment::IdInterval>& given, v1::JournalState& out) {
-  std::uint64_t end = 0;  // of the interval before
+  std::uint64_t end = 0;  // of the previous interval
   for (const assignment::IdInterval& interval : given) {
     out.add_given_gap(interval.first.value - end);
     out.add_given_length(interval.last.value - interval.first.value + 1);

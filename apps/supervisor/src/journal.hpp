@@ -25,39 +25,38 @@ struct Joined {
   SliceOrder first_order;         // slices that were announced before it took part
 };
 
-// A run, as far as it was written down.
+// A run as recorded in its journal.
 struct JournalledRun {
   RunNumber run;
   std::string farm;
   UtcNs begun_utc = 0;
   assignment::RunState state;
-  std::map<std::pair<int, std::uint32_t>, Joined> joined;  // by role and index; the last process
+  std::map<std::pair<int, std::uint32_t>, Joined> joined;  // the last process, by role and index
   std::vector<v1::Report> reports;                         // last words
   std::string stop;                                        // the run drains, why
   bool reporting = false;
   std::vector<std::string> faults;
   UtcNs shaped_utc = 0;     // when state.shape was so
-  std::uint64_t claim = 0;  // whose run of this number it is
+  std::uint64_t claim = 0;  // identifies the run among those of this number
   assignment::LostTimes lost_times = {};
-  std::uint64_t serial = 0;  // of the last pass in it
+  std::uint64_t serial = 0;  // of its last pass
 };
 
-// The entries of a journal, from its begin up to the first that is not whole. Nothing when there is no run in
-// it.
+// Parses the entries of a journal up to the first incomplete one. Returns nullopt if it contains no run.
 [[nodiscard]] std::optional<JournalledRun> read_journal(ConstBytes bytes);
 
-// Writes a run down as it goes. Where there is no room it waits: what is there stays, and holds all that
-// nodes were told, and they are told no more; the next state that can be written goes on. When
-// something cannot be written the journal is abandoned, for a run must not be resumed from half of it; it
-// begins again with the next state that can be written. Without a store it does nothing.
+// Records a run while it lasts. Without room it waits: the journal keeps everything that nodes have received,
+// no further messages leave, and the next state that fits continues it. After any other error the journal is
+// abandoned, because a run must not be resumed from a part of it; it begins again with the next state that
+// can be written. No effect without a store.
 class Journal {
  public:
   explicit Journal(JournalStore* store) : store_(store) {}
 
-  // Replaces what is there: at the run's begin, and when the journal has grown (see is_long()). Before the
-  // first time nothing is written.
+  // Replaces the journal: at the beginning of the run, and when it has become long (see is_long()). Nothing
+  // is written before the first call.
   void write_state(const JournalledRun& run);
-  // Numbers the pass and writes it, before any node is told of it. A pass without actions or triggers has no
+  // Numbers the pass and writes it, before it is sent to any node. A pass without actions or triggers gets no
   // number.
   void write_pass(const assignment::Actions& actions, const assignment::SupervisorLedger& ledger);
   void write_join(Role role, NodeIndex index, const Joined& joined);
@@ -74,18 +73,19 @@ class Journal {
   [[nodiscard]] std::uint64_t serial() const { return serial_; }
   void resume(std::uint64_t serial) { serial_ = serial; }
 
-  // Long enough to be replaced by a state; not while there is none, or no room: that is tried again at
-  // leisure. Entries are as long as several states before, so that states cost a pass next to nothing.
+  // True if the journal should be replaced by a state; false while it is lost or waits for room, which is
+  // retried separately. Entries are several times as long as states, so that states cost a pass almost
+  // nothing.
   [[nodiscard]] bool is_long() const {
     return bytes_ > std::max(kLong, kStatesLong * state_bytes_) && !lost_ && !waits_;
   }
-  // There is none at present.
+  // True if the run has no journal at present.
   [[nodiscard]] bool lost() const { return lost_; }
-  // There is no room: no node may be told anything that is not written.
+  // True if the disk is full: messages that depend on unwritten entries must not leave.
   [[nodiscard]] bool waits() const { return waits_; }
   // The run ends, and does not wait any longer.
   void give_up_waiting();
-  // Why it waits or was lost; once for each.
+  // Returns why it waits or was lost; once for each.
   [[nodiscard]] std::string take_failure() { return std::exchange(failure_, {}); }
 
  private:

@@ -13,8 +13,8 @@ namespace {
 
 constexpr mode_t kMode = 0666;
 constexpr std::size_t kReadAtOnce = 1U << 20U;
-// Reserved for the journal on the disk that it shares with the data: a full disk stops the writers first, and
-// the run's account goes on. Enough for some ten thousand slices in flight.
+// Space reserved for the journal on a disk shared with data: if the disk fills up, writers stop first, and
+// the run's account continues. Enough for about ten thousand slices in flight.
 constexpr off_t kAhead = 1 << 20;
 
 class JournalFile final : public JournalStore {
@@ -28,7 +28,7 @@ class JournalFile final : public JournalStore {
     std::vector<std::byte> bytes;
     if (::access(broken().c_str(), F_OK) == 0) {
       return Unexpected<std::string>("the run's journal " + broken() +
-                                     " has a gap, so nobody can go on with this run: begin a new one");
+                                     " has a gap, so this run cannot be resumed: begin a new one");
     }
     const int file = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
     if (file < 0) {
@@ -106,8 +106,8 @@ class JournalFile final : public JournalStore {
     }
     return true;
   }
-  // Behind the end of the file, whose size stays. Where the file system cannot do it, or has no room, the
-  // next attempt is half of it further on; append() reports errors.
+  // Reserves space beyond the end of the file without changing its size. If the file system cannot do that or
+  // is full, the next attempt follows half of it later; append() reports errors.
   void reserve() {
     const off_t end = ::lseek(file_, 0, SEEK_END);
     (void)::fallocate(file_, FALLOC_FL_KEEP_SIZE, end, kAhead);

@@ -5,13 +5,13 @@
 #include <array>
 #include <cstddef>
 
-// What reading and writing a journal have in common.
+// Definitions shared by reading and writing a journal.
 namespace weir::supervisor {
 
 // Each entry: its length and its CRC32C, 32 bits each, little-endian, and the bytes.
 constexpr std::size_t kJournalHead = 8;
 
-// In the order of JournalCounts.count: a new one goes to the end.
+// In the order of JournalCounts.count: append new ones.
 constexpr std::array kJournalCounts = {
     &assignment::SupervisorLedger::offered,           &assignment::SupervisorLedger::assignments,
     &assignment::SupervisorLedger::unfiltered,        &assignment::SupervisorLedger::reopened,

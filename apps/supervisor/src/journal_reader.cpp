@@ -93,7 +93,7 @@ class Reader {
  private:
   struct Open {
     OpenSlice slice;
-    bool confirmed = false;  // and not taken back
+    bool confirmed = false;  // and not given up
   };
   using CopyKey = std::tuple<SliceId, NodeIndex, StoreEpoch>;
 
@@ -250,7 +250,7 @@ class Reader {
       open.slice.order = SliceOrder(run_.state.ledger.triggered.count);
       open.slice.info = {at_or_zero(pass.time_ns(), i), pass.duration_ns(),
                          TriggerType(at_or_zero(pass.type(), i))};
-      open.slice.assigned = true;  // perhaps it was: the next attempt is one that no DCM has in any case
+      open.slice.assigned = true;  // perhaps it was assigned: the next attempt has a number that no DCM has
       run_.state.ledger.triggered.add(slice);
       run_.state.next_slice = std::max(run_.state.next_slice, slice.next());
     }

@@ -44,9 +44,10 @@ void claim(const weir::node::Setup& setup, weir::supervisor::Environment& enviro
   const auto journal = environment.journal != nullptr ? environment.journal->read()
                                                       : weir::Expected<std::vector<std::byte>, std::string>();
   if (journal && journal->empty()) {
-    throw std::runtime_error(fmt::format(
-        "run.out: '{}' holds run {} already, which is over or somebody else's: set run.number to another",
-        out, setup.run.value));
+    throw std::runtime_error(
+        fmt::format("run.out: '{}' already holds run {}, which is over or belongs to another farm: set "
+                    "run.number to another number",
+                    out, setup.run.value));
   }
 }
 

@@ -18,7 +18,7 @@ namespace weir::supervisor {
     const v1::Filtering& filtering);
 [[nodiscard]] Expected<std::vector<assignment::FilterKill>, wire::WireError> filter_kills_of(
     const v1::FilterKills& message);
-// Indices of nodes that are not reached, ascending, each once; there are so many places.
+// Returns the indices of unreachable nodes, ascending and unique; `places` is the number of places.
 [[nodiscard]] Expected<std::vector<NodeIndex>, wire::WireError> lost_of(
     const google::protobuf::RepeatedField<std::uint32_t>& lost, std::size_t places);
 

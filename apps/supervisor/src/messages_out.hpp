@@ -12,26 +12,26 @@
 
 namespace weir::supervisor {
 
-// What the machine wants said, as messages; columns that would be all zero are left out. Pure.
+// Converts the machine's actions to messages; columns of zeros are omitted. Pure.
 
-// Rows of one message, and triggers' payloads: bounds what a receiver has to take in one piece.
+// Maximum rows and payload bytes of one message: bounds the memory of a receiver.
 constexpr int kRowsMax = 16384;
 constexpr std::size_t kPayloadBytesMax = 1U << 20;
 
 using SendMessage = std::function<void(const v1::Control&)>;
 
-// `out` is the message that is put together; used again it has the memory of its columns.
-// `again`: to a readout that may know of them. `utc_ns`: push running, what time it is.
+// Appends announcements to `out`, which reuses the memory of its columns. `again`: for a readout that may
+// have received them. `utc_ns`: the present time, in push runs.
 void each_announcement(std::span<const assignment::Announcement> announcements, bool again,
                        std::optional<UtcNs> utc_ns, v1::Control& out, const SendMessage& send);
-// Sends one DCM's assignments with their payloads of `actions`; `with_order`: ids may descend, or readouts
+// Sends one DCM's assignments with their payloads from `actions`; `with_order`: ids may descend, or readouts
 // were absent.
 void each_assignment(std::span<const assignment::Assignment> assignments, const assignment::Actions& actions,
                      bool with_order, v1::Control& out, const SendMessage& send);
 void put_confirmations(std::span<const assignment::Confirmation> rows, v1::Confirm& out);
-// To readouts.
+// For readouts.
 void put_cleared(std::span<const assignment::Cleared> rows, v1::ClearSlices& out);
-// To writers; each is told of its own copies besides.
+// For writers, which also receive put_copies() about their own copies.
 void put_settled(std::span<const assignment::Cleared> rows, v1::Settled& out);
 void put_copies(std::span<const assignment::CopyNotice> copies, NodeIndex writer, v1::Settled& out);
 [[nodiscard]] v1::Control destinations(const assignment::DestinationTable& table);

@@ -13,7 +13,7 @@ constexpr double kUnknownUs = std::numeric_limits<double>::infinity();
 
 double or_unknown(double base_us) { return base_us > 0 ? base_us : kUnknownUs; }
 
-// The shortest time that this DCM knows of its port.
+// Returns the shortest round trip that this DCM has measured at its port.
 double base_us_of(const Member& dcm) {
   const auto base_us = reports::gauge_of(dcm.report, "shaper.base_us");
   return !dcm.has_report || !base_us ? kUnknownUs : or_unknown(*base_us);
@@ -144,7 +144,7 @@ bool Roster::take_report(Member& member, const v1::Report& report) {
   member.has_report = true;
   const double after = base_us_of(member);
   if (member.role != Role::dcm || before == after || member.share_sent.members <= 1) return false;
-  // Times above the shortest one decide nothing.
+  // Values above the shortest have no effect.
   return std::min(before, after) <= or_unknown(member.share_sent.base_us);
 }
 
@@ -199,7 +199,7 @@ void Roster::recall(const v1::Report& report) {
   Member* member =
       find(static_cast<Role>(report.role()), NodeIndex(static_cast<std::uint16_t>(report.index())));
   const bool last = member != nullptr && member->incarnation.value == report.incarnation();
-  // The same process has told more since.
+  // The same process has reported again.
   std::erase_if(buried_, [&](const v1::Report& other) {
     return other.name() == report.name() && other.incarnation() == report.incarnation();
   });
@@ -238,8 +238,8 @@ bool Roster::is_one_away() const {
   });
 }
 
-// A writer that is started again reports what its disk holds of all its lives: its earlier reports do not
-// count. One that was lost for good stands with its index alone.
+// A restarted writer reports the contents of its disk for all its processes, so its earlier reports do not
+// count. A writer lost for good is represented by its index alone.
 void add_writer(LedgerInput& input, const Member& member) {
   if (member.has_report && member.report.final()) {
     input.writers.push_back(writer_ledger(member.report));

@@ -15,27 +15,27 @@
 
 namespace weir::supervisor {
 
-// What a DCM is told of its port.
+// A DCM's share of its port, as sent to it.
 struct PortShare {
   std::uint32_t members = 0;
   double base_us = 0;
   bool operator==(const PortShare&) const = default;
 };
 
-// What a node that has come to a run has yet to be told of it.
+// Messages that a node which joins a run has still to receive.
 enum class Welcome : std::uint8_t {
   none,
   begin,       // a process that is new to the run: that it has begun
-  open_slices  // one whose connection broke: besides, what it may not have heard of
+  open_slices  // a reconnected readout: also messages that it may have missed
 };
 
-// One planned node, and what is known of it.
+// One planned node and its state.
 struct Member {
   Role role = Role::unknown;
   NodeIndex index;
   std::string name;
   std::string port;                // a DCM's
-  PortShare share_sent;            // to the process that is there
+  PortShare share_sent;            // sent to the present process
   sessions::Peer* peer = nullptr;  // empty: not there
   Incarnation incarnation;         // of the last process
   std::uint64_t first_slice = 0;   // lowest id that this process can have, where ids ascend
@@ -45,7 +45,7 @@ struct Member {
   bool has_report = false;
   bool was_there = false;
   bool told_to_end = false;  // the last process, in this run: its next one takes part
-  bool absent = false;       // not waited for, until it comes
+  bool absent = false;       // not waited for before it joins
   TimeNs heard_ns = 0;       // when it last sent a message
   Welcome welcome = Welcome::none;
 };
@@ -58,32 +58,32 @@ class Roster {
   [[nodiscard]] const Member* find(Role role, NodeIndex index) const;
   [[nodiscard]] Member* find(const sessions::Peer& peer);
   [[nodiscard]] Member* find(const std::string& name);
-  // This connection is its process' from now on; the roster knows it by its tag.
+  // Makes this the connection of the member's process; its tag identifies the member.
   void connected(Member& member, sessions::Peer& peer);
-  // A process that another one follows, or that is gone before its final report: its last report is kept
-  // apart. That of a writer with a final one is forgotten: the next process has all that it had.
+  // Keeps the last report of a process that was replaced, or left before its final report. A writer's final
+  // report is dropped: its next process counts all of it again.
   void bury(Member& member);
-  // The process was not gone: its last report, which the coming ones go on from, is taken out again.
+  // Drops the kept report of a process that was not gone: its further reports include it.
   void unbury(const Member& member);
   // Last words that an earlier process of the supervisor took.
   void recall(const v1::Report& report);
 
   // Its last report is this one. True: the share of its port may be another one by it.
   [[nodiscard]] bool take_report(Member& member, const v1::Report& report);
-  // Of each port that DCMs receive through, by those that are there and what they reported last. Costs a walk
-  // over the members.
+  // Returns the shares of each port through which DCMs receive, from the present DCMs and their last reports.
+  // Costs a walk over the members.
   [[nodiscard]] std::map<std::string_view, PortShare> port_shares() const;
 
   [[nodiscard]] bool complete() const;       // all that the run waits for are there
   [[nodiscard]] std::string absent() const;  // names, for people
   [[nodiscard]] bool all_final() const;      // all nodes that are there have given their final reports
-  [[nodiscard]] bool is_one_away() const;    // one that was there is not, and has not given it
+  [[nodiscard]] bool is_one_away() const;    // a node has disconnected without it
   [[nodiscard]] std::vector<Member>& members() { return members_; }
   [[nodiscard]] const std::vector<Member>& members() const { return members_; }
   [[nodiscard]] const std::vector<v1::Report>& buried() const { return buried_; }
-  // Of the last reports of all, dead processes included.
+  // Sums the last reports of all processes, including dead ones.
   [[nodiscard]] reports::FragmentTotals totals() const;
-  // Members that were looked at to find one, or to sum up ports: what that has cost.
+  // Members visited to find one, or to sum up ports: the cost so far.
   [[nodiscard]] std::uint64_t steps() const { return steps_; }
 
  private:
@@ -95,16 +95,16 @@ class Roster {
   static constexpr std::size_t kRoles = static_cast<std::size_t>(Role::trigger) + 1;
 
   std::vector<Member> members_;
-  std::array<std::vector<std::uint32_t>, kRoles> places_;  // in members_, by role and index
+  std::array<std::vector<std::uint32_t>, kRoles> places_;  // indices into members_, by role and index
   std::map<std::string, std::uint32_t> by_name_;           // likewise
   mutable std::uint64_t steps_ = 0;
-  std::vector<v1::Report> buried_;  // bounded: further ones count in the totals alone
+  std::vector<v1::Report> buried_;  // bounded: further reports count only in the totals
   reports::FragmentTotals buried_totals_;
-  reports::FragmentTotals beyond_totals_;  // of those that buried_ has no room for
+  reports::FragmentTotals beyond_totals_;  // of reports beyond buried_
 };
 
-// What the processes counted, as the ledger takes it. Reports of dead processes are lower bounds; those of
-// dead writers are left out.
+// Converts the processes' counters for the ledger. Reports of dead processes are lower bounds; those of dead
+// writers are omitted.
 struct LedgerInput {
   std::vector<assignment::DcmLedger> dcms;
   std::vector<assignment::WriterLedger> writers;

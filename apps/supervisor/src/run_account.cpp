@@ -181,8 +181,7 @@ v1::RunSummary RunAccount::summary(const RunCourse& course, std::span<const std:
   return summary;
 }
 
-// What others have done to run files, the faults that nodes report of themselves, one a line, and slices that
-// DCMs gave up empty.
+// Returns changes to run files by others, the nodes' faults, one a line, and slices that DCMs gave up empty.
 std::vector<std::string> RunAccount::disturbances() const {
   std::vector<std::string> texts;
   const auto add = [&texts](const v1::Report& report) {
@@ -224,7 +223,8 @@ std::string RunAccount::throttle_state(bool journal_waits) const {
                        member == nullptr ? setup_.self.name : member->name);
 }
 
-// For people, at the end: the latest ones, of very many. Numbers count slices in the order of announcement.
+// Describes the absences for display at the end: the latest ones, if there are many. Numbers count slices in
+// the order of announcement.
 std::string RunAccount::absences_text() const {
   constexpr std::size_t kToldMax = 20;
   const auto ranges = machine_.absences().ranges();

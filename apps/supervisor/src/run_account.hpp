@@ -14,8 +14,8 @@
 
 namespace weir::supervisor {
 
-// The run in numbers, while it goes on and at its end: status, the supervisor's own report, the summary with
-// the ledger.
+// The numbers of a run, during it and at its end: status, the supervisor's own report, the summary with the
+// ledger.
 class RunAccount {
  public:
   RunAccount(const node::Setup& setup, const Environment& environment, const sessions::PeerCounters& counters,

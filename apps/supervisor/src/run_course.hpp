@@ -12,22 +12,22 @@
 namespace weir::supervisor {
 
 constexpr DurationNs kReportPatience = 30 * kSecond;  // for the final reports
-constexpr DurationNs kAbsentPatience = kSecond;       // for nodes that are between two connections then
+constexpr DurationNs kAbsentPatience = kSecond;       // for nodes that are reconnecting at that time
 
 enum class RunStage : std::uint8_t {
-  gathering,  // not all nodes of the plan have come
+  gathering,  // waits for all nodes of the plan
   running,    //
-  draining,   // no more triggers; what is in flight is waited for
-  reporting,  // all nodes are told to end; their final reports are waited for
+  draining,   // triggers have ended; slices in flight are completed
+  reporting,  // all nodes are told to end; waits for their final reports
   accounted,  // the run's account is there, for the watching clients to take
   done,       // the process ends
 };
 constexpr std::size_t kRunStages = 6;
 
-// Every transition that there is.
+// Every allowed transition.
 inline constexpr Transitions kRunTransitions({
     Transition<RunStage>{RunStage::gathering, RunStage::running},
-    {RunStage::gathering, RunStage::reporting},  // a run that goes on with another process
+    {RunStage::gathering, RunStage::reporting},  // a run resumed by another process
     {RunStage::gathering, RunStage::done},       // it cannot begin
     {RunStage::running, RunStage::draining},
     {RunStage::draining, RunStage::reporting},
@@ -43,19 +43,19 @@ class RunCourse {
   RunCourse(TimeNs now_ns, DurationNs gather_ns) : gather_until_ns_(now_ns + gather_ns) {}
 
   void begin(TimeNs now_ns, UtcNs utc_ns);
-  // Of a run that another process began so long ago: it is running, or reporting when `reason` says why it
-  // ends.
+  // Resumes a run that another process began `already` ago: as running, or as reporting if `reason` gives the
+  // cause of its end.
   void resume(TimeNs now_ns, UtcNs begun_utc_ns, DurationNs already);
   void resume_reporting(TimeNs now_ns, UtcNs begun_utc_ns, DurationNs already, const std::string& reason);
   void drain(const std::string& reason);
   void report(TimeNs now_ns);
-  // A node has told that its end takes longer.
+  // A node has requested more time to end.
   void wait_longer_for_reports(TimeNs now_ns) { reporting_until_ns_ = now_ns + kReportPatience; }
-  // Final reports are awaited until then at the latest. A later time than before changes nothing.
+  // Limits the wait for final reports. Later limits than the present one have no effect.
   void limit_reports(TimeNs until_ns) { reports_limit_ns_ = std::min(reports_limit_ns_, until_ns); }
   void account() { enter(RunStage::accounted); }
   void end() { enter(RunStage::done); }
-  // Ends at once, and the process with status 1.
+  // Ends immediately; the process exits with status 1.
   void fail(const std::string& why);
   // The run is over, and was not a good one.
   void note_failure(const std::string& why) { failure_ = why; }
@@ -64,10 +64,10 @@ class RunCourse {
   [[nodiscard]] bool is(RunStage stage) const { return stage_ == stage; }
   // Slices are on their way.
   [[nodiscard]] bool is_on() const { return is(RunStage::running) || is(RunStage::draining); }
-  // All nodes are told to end.
+  // True if all nodes have been told to end.
   [[nodiscard]] bool is_ending() const { return is(RunStage::reporting) || is(RunStage::accounted); }
   [[nodiscard]] bool has_begun() const { return stage_ != RunStage::gathering; }
-  // As people are told: "gathering", … The account is part of reporting.
+  // The stage's name for display: "gathering", … The account is shown as reporting.
   [[nodiscard]] std::string_view shown() const;
 
   [[nodiscard]] bool gathers_no_longer(TimeNs now_ns) const { return now_ns >= gather_until_ns_; }
@@ -83,10 +83,10 @@ class RunCourse {
   [[nodiscard]] TimeNs begun_ns() const { return begun_ns_; }  // 0: not yet
   [[nodiscard]] UtcNs begun_utc_ns() const { return begun_utc_ns_; }
 
-  // From the first trigger to the last slice that was settled.
+  // Record the first trigger and the last settled slice.
   void triggered(TimeNs now_ns) { first_trigger_ns_ = first_trigger_ns_ == 0 ? now_ns : first_trigger_ns_; }
   void settled(TimeNs now_ns) { last_settled_ns_ = now_ns; }
-  // Nothing was triggered: 0.
+  // Returns the time between them; 0 if nothing was triggered.
   [[nodiscard]] DurationNs duration_ns() const;
   [[nodiscard]] bool has_triggered() const { return first_trigger_ns_ > 0; }
 

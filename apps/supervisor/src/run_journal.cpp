@@ -34,15 +34,15 @@ std::optional<JournalledRun> RunJournal::read() const {
                              run->farm + "', not of this one");
   }
   if (run->claim != environment_.claim) {
-    throw std::runtime_error("the journal is of another run " + std::to_string(run->run.value) +
-                             " of farm '" + run->farm +
-                             "', begun by somebody else: take another run number, or another run.out");
+    throw std::runtime_error(
+        "the journal is of another run " + std::to_string(run->run.value) + " of farm '" + run->farm +
+        "', begun by another run control or program: choose another run number, or another run.out");
   }
   require_nodes(*run);
   return run;
 }
 
-// Of a writer that the farm does not have any more nobody could say what its disk holds.
+// The contents of a removed writer's disk could not be reported by any node.
 void RunJournal::require_nodes(const JournalledRun& run) const {
   const auto require = [this, &run](Role role, std::uint32_t index) {
     const auto& members = roster_.members();

@@ -16,35 +16,35 @@
 
 namespace weir::supervisor {
 
-// A run's journal over the run: what an earlier process left, the state when the journal is long or was lost,
-// and what was found wrong on the way, which outlives the process with it.
+// The journal of a run: an earlier process's state, new states if the journal is long or was lost, and faults
+// found meanwhile, which the journal preserves.
 class RunJournal {
  public:
   RunJournal(const node::Setup& setup, const Environment& environment, assignment::SupervisorMachine& machine,
              const Roster& roster, const assignment::ThrottleTimes& throttle_times);
 
-  // What an earlier process of this run left. Throws std::runtime_error, a sentence, when it is another
-  // run's, or has nodes that the farm file has not.
+  // Returns the state left by an earlier process of this run. Errors: std::runtime_error with a message if it
+  // belongs to another run, or has nodes that the farm file does not have.
   [[nodiscard]] std::optional<JournalledRun> read() const;
-  // The machine goes on from there.
+  // The machine has resumed from this state.
   void resumed(const JournalledRun& run);
 
   // The single entries.
   [[nodiscard]] Journal& entries() { return journal_; }
   void note_fault(const std::string& fault);
-  // Which process this member's is, or that it was told to end.
+  // Records a member's process, or that it was told to end.
   void write_join(const Member& member) { journal_.write_join(member.role, member.index, joined(member)); }
-  // What the machine has found wrong since: once a pass, before anybody is told of what it did.
+  // Records the machine's new faults. Call once per pass, before its messages leave.
   void note_machine_faults();
   // All of them in their order, an earlier process' before.
   [[nodiscard]] const std::vector<std::string>& faults() const { return faults_; }
   // The farm's shape, where it has changed.
   void write_shape(TimeNs now_ns);
-  // Where more livetime was lost; what has been lost within the last kLostTimesEvery may not be written yet.
+  // Records lost livetime if it has grown; the last kLostTimesEvery may be unwritten.
   void write_lost_times(TimeNs now_ns);
   void write_state(const RunCourse& course, TimeNs now_ns);
-  // Once a pass. True: it waited for room, and does no more: what no node was told is in the state that was
-  // written, or the run ends.
+  // Call once per pass. Returns true if a wait for room has ended: the messages held back are in the written
+  // state, or the run ends.
   [[nodiscard]] bool keep(const RunCourse& course, TimeNs now_ns);
   [[nodiscard]] bool waits() const { return journal_.waits(); }
 

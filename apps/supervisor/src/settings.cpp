@@ -107,7 +107,7 @@ assignment::SupervisorSettings machine_settings(const node::Setup& setup) {
   settings.pending_max = supervisor.pending_max();
   settings.lease_ns = supervisor.lease_ms() * kMillisecond;
   settings.data_ns = setup.farm.dcm().deadline_ms() * kMillisecond;
-  // Where there is another writer, one that does not acknowledge for as long loses the slice to it.
+  // If another writer is available, a writer that does not acknowledge for this long loses the slice to it.
   settings.writer_ack_ns = settings.lease_ns;
   settings.drain_ns = static_cast<DurationNs>(setup.farm.run().drain_timeout_s() * 1e9);
   settings.filtered_attempts_max = static_cast<std::uint8_t>(supervisor.attempts_max());

@@ -1,4 +1,4 @@
-// What nodes, watchers and run control say to the supervisor.
+// Messages from nodes, watchers and run control to the supervisor.
 #include "messages_in.hpp"
 #include "supervisor_node.hpp"
 #include <weir/assignment/reasons.hpp>
@@ -175,7 +175,7 @@ void SupervisorNode::expect_absent() {
 }
 
 void SupervisorNode::change_farm(const v1::Command& command) {
-  // Once the run drains there is nothing left to hand out differently.
+  // Once the run drains, assignments no longer change.
   if (!course_.is(RunStage::gathering) && !course_.is(RunStage::running)) {
     return spdlog::warn("command ignored kind={} reason=\"the run ends\"",
                         v1::Command::Kind_Name(command.kind()));

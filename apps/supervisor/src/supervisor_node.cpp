@@ -124,8 +124,8 @@ void SupervisorNode::go_on() {
 }
 
 void SupervisorNode::wait_for_reports() {
-  carry_out();  // what became of copies that writers acknowledge only now
-  // A node that is away for a moment may be back to hear that the run is over.
+  carry_out();  // the fate of copies that writers acknowledge only now
+  // A briefly disconnected node may reconnect and receive the end of the run.
   const bool orphans = std::any_of(roster_.members().begin(), roster_.members().end(),
                                    [this](const Member& member) { return may_leave_orphans(member); });
   const bool away = roster_.is_one_away() && (course_.waits_for_absent(now_ns_) || orphans);
@@ -147,8 +147,8 @@ void SupervisorNode::carry_out() {
   if (!journal_.waits()) tell_nodes();
 }
 
-// These processes are told to end. The next process of the supervisor has to know it: only their successors
-// take part in the run.
+// These processes are told to end. The next supervisor process must know this: only their successors take
+// part in the run.
 void SupervisorNode::note_leaving() {
   for (const assignment::NodeRef node : actions_.leaving) {
     Member& member = *roster_.find(node.role, node.node);
@@ -156,7 +156,7 @@ void SupervisorNode::note_leaving() {
   }
 }
 
-// What the journal has; who came meanwhile is welcomed with it.
+// Sends messages once the journal contains their cause; newcomers are welcomed afterwards.
 void SupervisorNode::tell_nodes() {
   if (course_.is_on()) {
     dispatch_.tell_destinations();
@@ -189,7 +189,7 @@ std::string SupervisorNode::check_hello(const sessions::PeerInfo& info) {
   const DurationNs lately =
       std::min<DurationNs>(kSpeaksWithin, 2 * setup_.farm.supervisor().status_interval_ms() * kMillisecond);
   const bool speaks = member->peer != nullptr && now_ns_ - member->heard_ns < lately;
-  // Its connection broke, or another process takes the place of one that has died.
+  // Its connection broke, or another process replaces a dead one.
   if (member->peer != nullptr && !speaks) return {};
   if (member->peer != nullptr && member->peer->ready()) {
     return "'" + info.name + "' is here already, from " + member->peer->stream().peer() +
@@ -201,7 +201,7 @@ std::string SupervisorNode::check_hello(const sessions::PeerInfo& info) {
 void SupervisorNode::on_ready(sessions::Peer& peer) {
   if (peer.info().role == Role::control) {
     watchers_.add(peer);
-    next_status_ns_ = now_ns_;  // it wants to know where the run is
+    next_status_ns_ = now_ns_;  // the client needs the run's present stage
     return;
   }
   Member* member = roster_.find(peer.info().role, peer.info().index);
@@ -218,7 +218,7 @@ void SupervisorNode::join(Member& member) {
   const bool same_process = member.was_there && member.incarnation == info.incarnation;
   // Passes that it has received since are this process' own.
   const bool met = same_process && std::exchange(member.was_met, true);
-  // Its counters go on from where they were.
+  // Its counters continue from their values.
   if (same_process) roster_.unbury(member);
   if (!same_process) {
     roster_.bury(member);
@@ -254,7 +254,7 @@ void SupervisorNode::join(Member& member) {
   // It was draining when its connection broke.
   if (same_process && machine_.part(node) == assignment::Part::out) machine_.remove(node, now_ns_);
   dispatch_.came(member, same_process ? Welcome::open_slices : Welcome::begin);
-  if (!course_.is_ending()) return;  // in the pass, when the journal has what it is told
+  if (!course_.is_ending()) return;  // in the pass, once the journal contains its messages
   dispatch_.welcome(member, course_.begun_utc_ns());
   Dispatch::send_end(peer);
 }
@@ -359,7 +359,7 @@ void SupervisorNode::finish() {
                         " slice(s) that were not stored may be on its disk");
   }
   if (journal_.entries().lost())
-    journal_.note_fault("the run's journal could not be written: nobody could have gone on with it");
+    journal_.note_fault("the run's journal could not be written: the run could not have been resumed");
   v1::Control message;
   v1::RunSummary& summary = *message.mutable_summary();
   summary = account_.summary(course_, journal_.faults(), journal_.waits(), now_ns_);
@@ -369,15 +369,15 @@ void SupervisorNode::finish() {
                course_.reason());
   if (!summary.balanced()) course_.note_failure("the ledger does not balance");
   course_.account();
-  // Run control has its account already; but the program that started a farm for one run may not have come to
-  // it yet.
+  // Run control already has its account; but the program that started a farm for one run may not have read it
+  // yet.
   const bool awaited = setup_.one_run || (watchers_.was_one() && setup_.watcher == nullptr);
   watchers_.give_account(std::move(message), awaited, now_ns_);
 }
 
 void SupervisorNode::send_status() {
-  // A change of stage is told at once: a client must not take a process that dies in the run for one that
-  // never came.
+  // A change of stage is reported immediately: a client must be able to distinguish a process that dies
+  // during the run from one that never joined.
   if (watchers_.is_empty() && setup_.reports == nullptr) return;
   if (now_ns_ < next_status_ns_ && course_.shown() == told_stage_) return;
   told_stage_ = course_.shown();

@@ -22,8 +22,8 @@
 
 namespace weir::supervisor {
 
-// Gives the machine what nodes say and do, has its actions written down and carried out, and leads the run
-// from one stage to the next.
+// The supervisor's node: passes messages to the machine, has its actions recorded and carried out, and leads
+// the run through its stages.
 class SupervisorNode final : public node::Node, private sessions::PeerHandler {
  public:
   SupervisorNode(const node::Setup& setup, Environment environment);
@@ -65,7 +65,7 @@ class SupervisorNode final : public node::Node, private sessions::PeerHandler {
   void gather();
   void begin_run();
   void go_on();
-  // `limit_ns`: until the account is due; 0: while slices are settled.
+  // `limit_ns`: longest time until the account; 0: unlimited while slices are settled.
   void stop(const std::string& reason, DurationNs limit_ns = 0);
   void limit_stop(DurationNs limit_ns);
   void end_run();
@@ -105,10 +105,10 @@ class SupervisorNode final : public node::Node, private sessions::PeerHandler {
   std::vector<assignment::Decision> decisions_;
   std::vector<assignment::StoredAck> acknowledged_;
   TimeNs next_status_ns_ = 0;
-  std::uint64_t resumed_pass_ = 0;      // the last one in the journal that this process found; 0: none
-  TimeNs wait_for_nodes_until_ns_ = 0;  // after a restart; 0: no more
+  std::uint64_t resumed_pass_ = 0;      // the last pass found in the journal; 0: none
+  TimeNs wait_for_nodes_until_ns_ = 0;  // after a restart; 0: no wait
   bool stale_ = false;                  // nodes have received later passes than the journal has
-  std::string_view told_stage_;         // with the last status
+  std::string_view told_stage_;         // sent with the last status
 };
 
 }  // namespace weir::supervisor

@@ -25,7 +25,7 @@ void SupervisorNode::take_last_pass(const Member& member, std::uint64_t last_pas
                 ": the slices in between are not in this account");
 }
 
-// Sends the nodes nothing but the end: a slice that is open in this journal may be stored.
+// Sends the nodes only the end of the run: a slice that is open in this journal may be stored.
 void SupervisorNode::end_stale_run(const std::string& why) {
   spdlog::error("run ends reason=\"{}\"", why);
   stale_ = true;

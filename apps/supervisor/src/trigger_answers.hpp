@@ -9,9 +9,9 @@
 
 namespace weir::supervisor {
 
-// What trigger clients are to be answered, until the journal has the pass in which that was decided: a slice
-// that a client was told is taken outlives this process. A client's answers stay in their order. Bounded by
-// its node, which reads from no client that has too much here.
+// Holds answers to trigger clients until the journal contains their pass, so that an accepted slice outlives
+// this process. Keeps the order of a client's answers. Bounded by its node, which stops reading from a client
+// with too many of them.
 class TriggerAnswers {
  public:
   void add(sessions::Peer& client, v1::Control answer);

@@ -1,4 +1,4 @@
-// The run's stages, and what nodes' messages say to the machine.
+// The stages of a run, and the conversion of nodes' messages for the machine.
 #include "../src/messages_in.hpp"
 #include "../src/run_course.hpp"
 #include "one_way.hpp"
@@ -18,7 +18,7 @@ TEST_CASE(
   test::check_one_way(kRunTransitions, RunStage::gathering, RunStage::done, kRunStages);
   CHECK_FALSE(kRunTransitions.allow(RunStage::running, RunStage::running));
   CHECK_FALSE(
-      kRunTransitions.allow(RunStage::running, RunStage::reporting));  // what is in flight is waited for
+      kRunTransitions.allow(RunStage::running, RunStage::reporting));  // slices in flight are completed
   CHECK_FALSE(kRunTransitions.allow(RunStage::running, RunStage::done));
   CHECK_FALSE(kRunTransitions.allow(RunStage::draining, RunStage::done));
 }
@@ -45,7 +45,7 @@ TEST_CASE("a run gathers, runs, drains, reports and has its account, and waits f
   CHECK(course.shown() == "reporting");
   course.account();
   CHECK(course.is_ending());
-  CHECK(course.shown() == "reporting");  // as those who watch have always been told
+  CHECK(course.shown() == "reporting");  // the name that watchers have always received
   course.end();
   CHECK(course.is(RunStage::done));
   CHECK(course.failure().empty());
@@ -146,14 +146,14 @@ TEST_CASE("a verdict byte that no version defines refuses the message, and rejec
   }
 }
 
-TEST_CASE("whom a DCM does not reach is named once, in order, and nobody whom the farm has not") {
+TEST_CASE("unreachable nodes are listed once, in order, without nodes that the farm does not have") {
   v1::Reach reach;
   for (const std::uint32_t index : {2U, 0U, 2U}) reach.add_readouts(index);
   CHECK(lost_of(reach.readouts(), 3).value() == std::vector<NodeIndex>{NodeIndex(0), NodeIndex(2)});
   CHECK_FALSE(lost_of(reach.readouts(), 2).has_value());
 }
 
-TEST_CASE("what is with a filter for long has an attempt each, and a suspect may be alone") {
+TEST_CASE("slices long in a filter have an attempt each, and a suspect may be alone") {
   v1::Filtering filtering;
   filtering.add_slice(5);
   CHECK_FALSE(filter_note_of(filtering).has_value());

@@ -1,4 +1,4 @@
-// Which node is sent what: the machine's actions as messages, over connections in memory; watching clients.
+// Messages to each node: the machine's actions over connections in memory; watching clients.
 #include "../src/dispatch.hpp"
 
 #include "../src/run_journal.hpp"
@@ -28,7 +28,7 @@ using test::process;
 
 constexpr std::uint16_t kSizes[] = {4, 16, 64, 256};
 
-// A node, or a watching client: keeps what it is told.
+// A node, or a watching client: records received messages.
 struct Far final : sessions::PeerHandler {
   Far(sessions::PeerInfo self, const ports::Endpoint& to)
       : info(std::move(self)), link(info, *this, limits, counters, to, kSecond) {}
@@ -45,7 +45,7 @@ struct Far final : sessions::PeerHandler {
   sessions::Connector link;
 };
 
-// Two DCMs, two readouts and two writers, or more of each; those that a test lets come are there.
+// Two DCMs, two readouts and two writers, or more of each; a test chooses which of them join.
 struct Farm : sessions::PeerHandler {
   explicit Farm(std::uint16_t each = 2, v1::TriggerSettings::Mode mode = v1::TriggerSettings::MODE_MAX) {
     setup.run = RunNumber(7);
@@ -127,7 +127,7 @@ v1::Control some_status() {
 
 }  // namespace
 
-TEST_CASE("announcements go in messages of so many rows, and what is zero is left out") {
+TEST_CASE("announcements are split into messages of limited rows, and columns of zeros are omitted") {
   std::vector<assignment::Announcement> many(kRowsMax + 1, announced(5));
   std::vector<int> rows;
   v1::Control out;
@@ -179,7 +179,7 @@ TEST_CASE("a confirmation names a writer where the slice is to be stored, and no
   CHECK(confirm.code()[1] == v1::CONFIRMATION_SETTLED);
   CHECK(confirm.writer(1) == 0);
   CHECK(confirm.code()[2] == v1::CONFIRMATION_REFUSED);
-  CHECK(confirm.attempt_size() == 3);  // of all, where one is not zero
+  CHECK(confirm.attempt_size() == 3);  // of all rows, if one is not zero
   rows.erase(rows.begin());
   put_confirmations(rows, confirm);
   CHECK(confirm.slice_size() == 2);
@@ -237,7 +237,7 @@ TEST_CASE(
   farm.pass();
   REQUIRE(first.heard.size() == 1);
   const v1::Directory& directory = first.heard.front().directory();
-  REQUIRE(directory.nodes_size() == 4);  // DCMs have nothing to do with each other
+  REQUIRE(directory.nodes_size() == 4);  // DCMs do not communicate with each other
   CHECK_FALSE(directory.nodes(2).present());
   CHECK(directory.nodes(3).present());
   Far& second = farm.come(Role::dcm, 1);
@@ -250,7 +250,7 @@ TEST_CASE(
   CHECK(first.heard.size() == 2);
 }
 
-TEST_CASE("what the DCMs of a port share is found out in one walk over the farm, however many they are") {
+TEST_CASE("the shares of a port are computed in one walk over the farm, for any number of DCMs") {
   for (const std::uint16_t each : kSizes) {
     CAPTURE(each);
     Farm farm(each);
@@ -266,7 +266,7 @@ TEST_CASE("what the DCMs of a port share is found out in one walk over the farm,
   }
 }
 
-TEST_CASE("who comes to a run is told its begin, and a readout that was there what is still open") {
+TEST_CASE("a node that joins a run receives its begin, and a reconnected readout the open slices") {
   Farm farm;
   Far& readout = farm.come(Role::readout, 0);
   Far& dcm = farm.come(Role::dcm, 0);
@@ -316,7 +316,7 @@ TEST_CASE("a readout that joins late gets the open slices from before as missed,
   CHECK(readout.heard[1].pass() == farm.passes);
 }
 
-TEST_CASE("who comes is told of this pass' slices once: after the run's begin, or with the open ones") {
+TEST_CASE("a newcomer receives this pass's slices once: after the run's begin, or with the open ones") {
   Farm farm;
   Far& fresh = farm.come(Role::readout, 0);
   Far& back = farm.come(Role::readout, 1);
@@ -397,7 +397,7 @@ TEST_CASE("reports that are seldom make no node silent") {
   CHECK(dispatch.silence_max() == 600 * kSecond);
 }
 
-TEST_CASE("a node that is let go is told to end, and nobody else is") {
+TEST_CASE("only the node that is let go is told to end") {
   Farm farm;
   Far& first = farm.come(Role::dcm, 0);
   Far& second = farm.come(Role::dcm, 1);
@@ -409,7 +409,7 @@ TEST_CASE("a node that is let go is told to end, and nobody else is") {
   CHECK(second.heard.front().end_run().shutdown());
 }
 
-TEST_CASE("who watches has the account, who comes later too, and it is waited for until somebody says so") {
+TEST_CASE("watchers receive the account, late ones too, and it is awaited until one acknowledges it") {
   Farm farm;
   Far& first = farm.come(Role::control, 0);
   CHECK(farm.watchers.was_one());
@@ -430,9 +430,9 @@ TEST_CASE("who watches has the account, who comes later too, and it is waited fo
   CHECK(farm.watchers.wait_no_longer(farm.clock.now));
 }
 
-TEST_CASE("an account that nobody waits for is given up at once, one that somebody may come for is not") {
+TEST_CASE("an account without expected clients is given up immediately, otherwise it is awaited") {
   Watchers nobody;
-  nobody.account_taken(kSecond);  // there is none yet
+  nobody.account_taken(kSecond);  // no account exists yet
   CHECK_FALSE(nobody.have_account());
   nobody.give_account({}, false, kSecond);
   CHECK_FALSE(nobody.account_awaited());

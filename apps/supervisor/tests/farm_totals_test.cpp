@@ -65,7 +65,7 @@ TEST_CASE("the farm's totals keep the last reports of dead processes, marked as 
   CHECK(missing == 2100);
 }
 
-TEST_CASE("a process whose connection broke counts once in the farm's totals") {
+TEST_CASE("a process counts once in the farm's totals after its connection broke") {
   Roster roster = farm();
   report(roster, "dcm-0", 100, 7);
   Member& member = *roster.find("dcm-0");

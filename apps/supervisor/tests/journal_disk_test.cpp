@@ -1,4 +1,4 @@
-// The journal on a disk of its own; needs root.
+// The journal on a separate disk; needs root.
 #include "small_disk.hpp"
 #include "temporary_folder.hpp"
 #include "weir_catch.hpp"
@@ -16,11 +16,11 @@ TEST_CASE("a journal has room on a disk that others have filled") {
   REQUIRE(file->replace(entry));
   // The place is not part of the file.
   CHECK(make_journal_file(path)->read().value() == entry);
-  for (int i = 0; i < 1000; ++i) REQUIRE(file->append(entry));  // what it has ahead moves on with it
+  for (int i = 0; i < 1000; ++i) REQUIRE(file->append(entry));  // the reserved space grows with it
   disk.fill_up();
   for (int i = 0; i < 500; ++i) REQUIRE(file->append(entry));
   CHECK_FALSE(file->no_room());
-  // Without end it has not.
+  // The disk is not unlimited.
   Expected<void, std::string> result;
   for (int i = 0; result && i < 2000; ++i) result = file->append(entry);
   CHECK_FALSE(result);

@@ -77,7 +77,7 @@ SupervisorMachine make_machine(bool split = false) {
   return {settings(split), make_trigger_source(triggers).value(), std::move(policies)};
 }
 
-// A supervisor whose inputs are drawn from a seed, written down pass by pass.
+// A supervisor with inputs drawn from a seed, recorded pass by pass.
 class WrittenRun {
  public:
   explicit WrittenRun(std::uint64_t seed)
@@ -255,7 +255,7 @@ void check_same(const RunState& read, const RunState& real) {
     CHECK(a.group == b.group);
     CHECK(a.arrived == b.arrived);
     CHECK(a.forwarded == b.forwarded);
-    // One that waits has the number of the attempt that comes.
+    // A waiting slice has the number of its next attempt.
     CHECK(a.attempt.value <= b.attempt.value);
     CHECK(a.attempt.value + 1 >= b.attempt.value);
     // Known when it happens, and not when the next attempt is handed out.
@@ -343,7 +343,7 @@ TEST_CASE("the journal has every number of the ledger: in a state all of them, i
   journal.write_state({});
   journal.write_pass({}, full);
   SupervisorLedger counts = read_journal(store.bytes)->state.ledger;
-  // Sums follow from what is settled.
+  // Sums follow from the settled slices.
   counts.triggered = full.triggered;
   counts.stored = full.stored;
   counts.stored_by = full.stored_by;
@@ -354,7 +354,7 @@ TEST_CASE("the journal has every number of the ledger: in a state all of them, i
   CHECK(values_of(counts) == values_of(full));
 }
 
-TEST_CASE("a journal of an earlier version, without what was added, is read, and that is zero") {
+TEST_CASE("a journal of an earlier version is read, with zeros for new counters") {
   v1::JournalEntry entry;
   entry.mutable_state()->set_run(3);
   v1::JournalState::Open& open = *entry.mutable_state()->add_open();
@@ -386,7 +386,7 @@ TEST_CASE("a journal of an earlier version, without what was added, is read, and
   CHECK(read->lost_times == LostTimes{});
 }
 
-TEST_CASE("what the journal says of a run is what its supervisor knew, whatever happened") {
+TEST_CASE("a journal always yields the state that its supervisor had") {
   constexpr std::uint64_t kSeeds = 200;
   constexpr int kSteps = 300;
   std::uint64_t given_up = 0;
@@ -466,7 +466,7 @@ TEST_CASE("passes are numbered over the whole run, and the journal ends with the
   journal.write_state(run);
   SupervisorLedger ledger;
   Actions actions;
-  journal.write_pass(actions, ledger);  // nothing happened
+  journal.write_pass(actions, ledger);  // an empty pass
   CHECK(journal.serial() == 40);
   for (std::uint64_t pass = 41; pass < 45; ++pass) {
     ++ledger.offered;
@@ -649,7 +649,7 @@ TEST_CASE("a journal that waited for room and is lost for another reason says th
 
 TEST_CASE("a long journal without room is not written anew at every pass") {
   MemoryStore store;
-  store.room_may_come = GENERATE(true, false);  // else it is lost
+  store.room_may_come = GENERATE(true, false);  // otherwise the journal is lost
   Journal journal(&store);
   journal.write_state({RunNumber(1), "f", 5, {}, {}, {}, "", false, {}});
   const std::string page(8U << 20U, 'x');
@@ -688,7 +688,7 @@ TEST_CASE("a journal's file is replaced as a whole, appended to, and cannot be r
   CHECK(!supervisor::make_journal_file("no/such/folder/j")->replace(bytes_of("x")));
 }
 
-TEST_CASE("a journal knows a pause and who was removed, as they were last") {
+TEST_CASE("a journal contains the latest pause and removed nodes") {
   MemoryStore store;
   Journal journal(&store);
   SupervisorMachine machine = make_machine();

@@ -1,4 +1,4 @@
-// Who of the plan is there, and whom the run waits for.
+// Which nodes of the plan are connected, and which of them the run waits for.
 #include "../src/roster.hpp"
 #include "deaf_peer.hpp"
 #include "weir_catch.hpp"
@@ -24,7 +24,7 @@ struct Farm {
     if (base_us > 0) (*report.mutable_gauges())["shaper.base_us"] = base_us;
     return roster.take_report(member(name), report);
   }
-  // As who sends it to all of them does.
+  // As the sender of shares does.
   void tell_shares() {
     for (Member& member : roster.members()) {
       if (member.role == Role::dcm && member.peer != nullptr)
@@ -41,7 +41,7 @@ struct Farm {
 
 }  // namespace
 
-TEST_CASE("a member is found by what it is, by its name and by its connection") {
+TEST_CASE("a member is found by role and index, by name and by connection") {
   Farm farm;
   farm.join("dcm-1", farm.first);
   CHECK(farm.roster.find(Role::dcm, NodeIndex(1)) == &farm.member("dcm-1"));
@@ -70,7 +70,7 @@ TEST_CASE("a run begins when all of the plan are there, but for those that it do
   CHECK(farm.roster.absent().empty());
 }
 
-TEST_CASE("a run is over when everyone who is there has said its last, and nobody is away who has not") {
+TEST_CASE("a run is over when every connected node has sent its final report, and no other is missing") {
   Farm farm;
   CHECK(farm.roster.all_final());
   CHECK_FALSE(farm.roster.is_one_away());

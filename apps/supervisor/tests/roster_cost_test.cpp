@@ -1,4 +1,4 @@
-// What finding a member costs, in farms of any size.
+// The cost of finding a member, in farms of any size.
 #include "../src/roster.hpp"
 #include "deaf_peer.hpp"
 #include "weir_catch.hpp"
@@ -20,7 +20,7 @@ struct BigFarm {
     }
     for (Member& member : roster.members()) roster.connected(member, wires.emplace_back().peer);
   }
-  // To find each member once, in each of the ways.
+  // Finds each member once, in each of the ways.
   std::uint64_t steps_to_find_all() {
     const std::uint64_t before = roster.steps();
     std::size_t at = 0;

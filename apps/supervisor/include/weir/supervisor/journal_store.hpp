@@ -9,27 +9,27 @@
 
 namespace weir::supervisor {
 
-// Where a run's journal is kept: bytes that outlive the supervisor's process. One thread; errors are
-// sentences.
+// Storage of a run's journal: bytes that outlive the supervisor's process. One thread; errors are messages.
 class JournalStore {
  public:
   virtual ~JournalStore() = default;
-  // All that an earlier process left; empty when there is nothing; an error when it was abandoned. Called
-  // once, before the others.
+  // Returns the bytes left by an earlier process; empty if there are none. Errors: the journal was abandoned.
+  // Requires: called once, before the other functions.
   [[nodiscard]] virtual Expected<std::vector<std::byte>, std::string> read() = 0;
-  // Is there when it returns, whatever becomes of this process. On an error nothing of it is.
+  // Appends durably: the bytes survive this process. After an error none of them remain.
   [[nodiscard]] virtual Expected<void, std::string> append(ConstBytes bytes) = 0;
-  // Instead of everything; a reader finds the old or the new.
+  // Replaces the whole journal; a reader finds the old or the new one.
   [[nodiscard]] virtual Expected<void, std::string> replace(ConstBytes bytes) = 0;
-  // The last error was that there is no room.
+  // True if the last error was a lack of room.
   [[nodiscard]] virtual bool no_room() const { return false; }
-  // The run is over: nothing is left.
+  // Removes the journal at the end of the run.
   virtual void remove() = 0;
-  // It has a gap from here on, and no process may go on with the run from it, until it is replaced.
+  // Marks the journal as incomplete: no process may resume the run from it until it is replaced.
   virtual void abandon() = 0;
 };
 
-// A file. What was appended survives the process, not a power cut of its host: nothing is synced.
+// Makes a journal in a file. Appended bytes survive the process, but not a power failure of its host: the
+// file is not synced.
 [[nodiscard]] std::unique_ptr<JournalStore> make_journal_file(const std::string& path);
 
 }  // namespace weir::supervisor

@@ -12,25 +12,26 @@
 
 namespace weir::supervisor {
 
-// What the node needs of the outside.
+// The node's environment.
 struct Environment {
   ports::Network& network;
   ports::Clock& clock;
-  // Told once, when the supervisor listens: where nodes reach it, and where triggers are taken (port 0:
-  // nowhere).
+  // Called once, when the supervisor listens, with the addresses for nodes and for triggers (port 0: triggers
+  // are not accepted).
   std::function<void(const ports::Endpoint& nodes, const ports::Endpoint& triggers)> listening;
   std::function<ports::StreamCounters()> stream_totals;
   // Without, the run ends with this process. Outlives the node.
   JournalStore* journal = nullptr;
-  // Whose run it is: a journal with another claim is another run's.
+  // Identifies the run: a journal with another claim belongs to another run.
   std::uint64_t claim = 0;
-  // Called when the run is about to begin; may be none. Why it must not, a sentence; empty: it may.
+  // Called when the run is about to begin; may be empty. Returns the reason why it must not begin; empty if
+  // it may.
   std::function<std::string()> begin = {};
 };
 
-// The supervisor: begins the run when every node of the plan is there, makes triggers, hands out slices,
-// takes decisions, clears, drains, and reconciles the ledger. When the journal has a run of this number that
-// is not over, it goes on with that one. Throws std::runtime_error with a sentence.
+// Makes the supervisor: begins the run when every node of the plan has joined, makes triggers, assigns
+// slices, takes decisions, clears, drains, and reconciles the ledger. If the journal contains an unfinished
+// run of this number, it resumes that run. Errors: std::runtime_error with a message.
 [[nodiscard]] std::unique_ptr<node::Node> make_node(const node::Setup& setup, Environment environment);
 
 }  // namespace weir::supervisor
