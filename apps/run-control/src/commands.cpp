@@ -55,7 +55,7 @@ std::string Commands::configure(const v1::Request& request) {
 // The run's parts, as the processes report that are to take part in it. The error is a sentence.
 Expected<v1::RunIdentity, std::string> Commands::identity() const {
   v1::RunIdentity all;
-  std::vector<std::string> owners;  // by part: the process that has reported it first
+  std::vector<std::string> owners;  // by part: the process that first reported it
   for (std::size_t i = 0; i < parts_.members.size(); ++i) {
     const control::Member& member = parts_.machine.members()[i];
     const bool takes_part = member.live && !member.inactive && !member.excluded;
@@ -117,7 +117,7 @@ Expected<std::vector<std::size_t>, std::string> Commands::named(const v1::Reques
   return members;
 }
 
-// A run goes on without any DCM, and does nothing.
+// A run without any DCM continues without progress.
 std::string Commands::last_of_its_kind(const std::vector<std::size_t>& away) const {
   const auto& all = parts_.machine.members();
   for (const std::size_t member : away) {

@@ -10,12 +10,12 @@
 
 namespace weir::run_control {
 
-// Carries out what operators and rules ask for. Errors are sentences; empty: it is under way, or done.
+// Carries out requests of operators and rules. Errors are messages; empty: in progress, or done.
 class Commands final : public RuleDeeds {
  public:
   explicit Commands(Parts& parts) : parts_(parts) {}
 
-  // An operator's request but for those that only look.
+  // An operator's request, except for mere queries.
   [[nodiscard]] std::string carry_out(const v1::Request& request);
 
   [[nodiscard]] std::string transition(control::Command command, const v1::Request& request) override;
@@ -29,12 +29,12 @@ class Commands final : public RuleDeeds {
   [[nodiscard]] std::string configure(const v1::Request& request);
   [[nodiscard]] Expected<v1::RunIdentity, std::string> identity() const;
   [[nodiscard]] std::string start(const v1::Request& request);
-  // Why these may not be removed unasked; empty: others of their kind stay.
+  // Returns why these may not be removed without confirmation; empty if others of their kind remain.
   [[nodiscard]] std::string last_of_its_kind(const std::vector<std::size_t>& away) const;
   [[nodiscard]] std::string change_farm(const v1::Request& request, bool away);
   [[nodiscard]] std::string burst(const v1::Request& request);
   [[nodiscard]] std::string log_level(const v1::Request& request);
-  // Members by their names. The error names the ones that are not in the farm.
+  // Finds members by name. The error lists names that are not in the farm.
   [[nodiscard]] Expected<std::vector<std::size_t>, std::string> named(const v1::Request& request) const;
 
   Parts& parts_;

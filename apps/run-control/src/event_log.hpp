@@ -11,13 +11,12 @@
 
 namespace weir::run_control {
 
-// What happened to the farm: the last events, to be looked at, and each at once for the log and for
-// listeners.
+// The farm's last events; each is also passed on to the log and to listeners.
 class EventLog {
  public:
   static constexpr std::size_t kKept = 500;
-  static constexpr std::size_t kBytesMax = 2000;       // of a text: strangers' words are in some
-  static constexpr std::uint64_t kRefusalsTold = 100;  // further ones are counted
+  static constexpr std::size_t kBytesMax = 2000;       // per text, because some contain words of strangers
+  static constexpr std::uint64_t kRefusalsTold = 100;  // further ones are only counted
 
   using Listener = std::function<void(const v1::FarmView::Line&)>;
   explicit EventLog(Listener listener) : listener_(std::move(listener)) {}

@@ -18,10 +18,9 @@ inline constexpr std::string_view kBySet = "set";
 inline constexpr std::string_view kByConfigure = "configure";
 inline constexpr std::string_view kByStart = "start";
 
-// The farm's settings: its file, the keys of run control's command line, and those that operators have set.
-// `set` and `unset` change what the next `configure` gives the processes; until then configured() is what
-// they have, and what a run's records say. Errors are sentences, or problems one a line; nothing has changed
-// then.
+// The farm's settings: its file, the keys of run control's command line, and keys set by operators. `set` and
+// `unset` change the settings for the next `configure`; until then configured() is in force, and in the
+// records of runs. Errors are messages, or problems one a line; the settings are then unchanged.
 class FarmSetup {
  public:
   using Sets = std::vector<std::string>;  // key=value
@@ -31,50 +30,50 @@ class FarmSetup {
     bool operator==(const Override&) const = default;
   };
   using Overrides = std::vector<Override>;
-  // What a `configure` would give the processes.
+  // The settings for a `configure`.
   struct Configuration {
     v1::Farm farm;
     config::FarmPlan plan;
     Overrides overrides;
   };
-  // What outlives the process.
+  // The state that outlives the process.
   struct Remembered {
     Overrides wanted;
     Overrides configured;
     Sets run_sets;
     std::string digest;     // of the configured farm
-    std::string farm_yaml;  // the configured farm; empty: not known
+    std::string farm_yaml;  // the configured farm; empty: unknown
   };
 
   // `fallback`: a farm file to begin with if the one at `path` cannot be used or has other processes, as
-  // after an edit while the farm is on; empty: none. Throws std::runtime_error with every problem, one a
+  // after an edit while the farm is on; empty: none. Errors: std::runtime_error with every problem, one a
   // line.
   FarmSetup(std::string path, Sets command_line, const std::string& fallback = {});
 
-  // Returns why the fallback is in use; empty: it is not.
+  // Returns why the fallback is in use; empty if it is not.
   [[nodiscard]] const std::string& file_problem() const { return file_problem_; }
 
   // Sets these keys for the next `configure`.
   [[nodiscard]] std::string set(const Sets& wanted, std::string_view origin = kBySet);
-  // Takes these keys back, for the next `configure`; `all`: every one that operators have set.
+  // Removes these keys from the next `configure`; `all`: every key set by operators.
   [[nodiscard]] std::string unset(const Sets& keys, bool all);
   // Returns the farm file as it is now, with all that is set and these keys besides.
   [[nodiscard]] Expected<Configuration, std::string> prepare(const Sets& more) const;
   // The processes are given this one.
   void configure(Configuration configuration);
-  // Forgets what operators have set: the farm goes off.
+  // Forgets the operators' keys: the farm goes off.
   void forget() { wanted_.clear(); }
-  // Checks what `start` may say of its run without a new `configure`.
+  // Checks the keys that `start` may set for its run without a new `configure`.
   [[nodiscard]] std::string check_run_sets(const Sets& wanted) const;
   void start(Sets run_sets) { run_sets_ = std::move(run_sets); }
-  // Takes what an earlier process knew. True: the processes have this configuration. False: they need another
-  // `configure`. `problem` is filled in where keys do not fit the file any more; they are left out.
+  // Restores an earlier process's state. Returns true if the processes have this configuration, false if they
+  // need another `configure`. `problem` lists keys that no longer fit the file; they are dropped.
   [[nodiscard]] bool recall(const Remembered& before, std::string& problem);
   [[nodiscard]] Remembered remembered() const;
 
   // The farm at this process' start, with the command line's keys: the settings of run control itself.
   [[nodiscard]] const v1::Farm& file() const { return file_; }
-  // What the processes are configured with.
+  // The configuration of the processes.
   [[nodiscard]] const v1::Farm& configured() const { return configured_.farm; }
   [[nodiscard]] const config::FarmPlan& plan() const { return configured_.plan; }
   [[nodiscard]] const std::string& digest() const { return digest_; }  // of configured()
@@ -83,8 +82,8 @@ class FarmSetup {
   [[nodiscard]] const Sets& run_sets() const { return run_sets_; }
   // configured() with the run's number and the keys of `start`.
   [[nodiscard]] v1::Farm of_run(RunNumber run) const;
-  // Every key that differs from the file because someone set it, for people; `run_is_on`: those of `start`
-  // too.
+  // Returns every key set by a person that differs from the file, for display; `run_is_on`: includes those of
+  // `start`.
   [[nodiscard]] std::vector<v1::FarmView::Override> shown(bool run_is_on) const;
 
  private:

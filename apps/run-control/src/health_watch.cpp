@@ -20,7 +20,7 @@ void take_hold_up(std::string_view said, control::HealthView::Process& out) {
   out.cause = held.cause.empty() ? out.name : std::string(held.cause);
 }
 
-// Fragments that an operator took out of the run are no loss.
+// Fragments removed from the run by an operator are not a loss.
 bool is_loss(const std::string& reason) { return reason != "removed"; }
 
 control::RunProgress::Counts counts_of(const v1::Report& report, RunNumber run) {
@@ -91,7 +91,7 @@ void HealthWatch::look(const control::FarmMachine& machine, const Members& membe
     const control::Member& member = machine.members()[i];
     if (member.plan.role != Role::supervisor) continue;
     if (machine.state() == control::State::running && member.live && member.told.in_run()) {
-      // A report that is not renewed says nothing of progress, nor of its absence.
+      // An unchanged report shows neither progress nor its absence.
       const v1::Report& report = members[i].report;
       if (report.now_ns() != looked_at_ns_) {
         progress_.take(counts_of(report, machine.run()), now);

@@ -12,20 +12,20 @@
 
 namespace weir::run_control {
 
-// The limits of findings: those of the rules that are about the same, the first of each kind.
+// Limits of the findings, from the first rule of each kind.
 [[nodiscard]] control::FlowLimits flow_limits(const std::vector<control::Rule>& rules);
 
-// How the farm is: what the page, `weir ctl status` and `weir top` say first.
+// The farm's health, as shown first by the page, `weir ctl status` and `weir top`.
 class HealthWatch {
  public:
-  // Whether this process is the farm's first run control, or goes on from what an earlier one knew.
+  // Whether this process is the farm's first run control, or resumes an earlier one's state.
   enum class Begin : std::uint8_t { anew, recalled };
   HealthWatch(Begin begin, DurationNs heartbeat, const control::FlowLimits& limits, TimeNs now)
       : begin_(begin), heartbeat_ns_(heartbeat), limits_(limits), begin_ns_(now) {}
 
   // Each turn: whether the run gets on, of the supervisor's reports.
   void look(const control::FarmMachine& machine, const Members& members, TimeNs now);
-  // Of the run that is on; nothing: no triggers are expected now.
+  // Flow of the present run; nullopt: no triggers are expected now.
   [[nodiscard]] std::optional<control::RulesView::Flow> flow() const;
   [[nodiscard]] std::vector<control::Finding> findings(const control::FarmMachine& machine,
                                                        const Members& members,

@@ -57,7 +57,7 @@ History::History(std::string path, std::size_t kept_max) : path_(std::move(path)
     if (google::protobuf::util::JsonStringToMessage(line, &run).ok()) {
       keep(run);
     } else {
-      ++unreadable_;  // of a write that was cut
+      ++unreadable_;  // from an incomplete write
     }
   }
 }

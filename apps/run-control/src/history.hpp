@@ -15,7 +15,7 @@ inline constexpr char kGood[] = "good";              // the ledger balances
 inline constexpr char kFaults[] = "faults";          // it balances, with faults survived
 inline constexpr char kUnbalanced[] = "unbalanced";  // it does not balance
 inline constexpr char kNeverBegan[] = "never_began";
-inline constexpr char kNoAccount[] = "no_account";  // its supervisor gave none
+inline constexpr char kNoAccount[] = "no_account";  // its supervisor sent none
 }  // namespace outcome
 
 [[nodiscard]] v1::FarmView::Run run_of(const v1::RunSummary& summary);
@@ -28,8 +28,8 @@ class History {
  public:
   // Lines that cannot be read are passed over, counted.
   History(std::string path, std::size_t kept_max);
-  // The error is a sentence; empty: the file has it. In memory it is in any case. After a line that was cut
-  // it begins one of its own.
+  // Returns an error message, or an empty string if the file has the line. Memory has it in either case.
+  // After an incomplete line it begins a new one.
   [[nodiscard]] std::string add(const v1::FarmView::Run& run);
   [[nodiscard]] const std::deque<v1::FarmView::Run>& runs() const { return runs_; }  // newest first
   [[nodiscard]] std::size_t unreadable() const { return unreadable_; }

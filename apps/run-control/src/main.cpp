@@ -24,7 +24,7 @@ constexpr int kLastTurns = 5;
 std::atomic<int> signalled = 0;
 void on_signal(int signal) { signalled = signal; }
 
-// From this machine.
+// Address as seen from this machine.
 std::string reached_at(const weir::bus::Hub& hub) {
   const std::string& host = hub.settings().host;
   const bool any = host == "0.0.0.0" || host == "::";
@@ -32,27 +32,27 @@ std::string reached_at(const weir::bus::Hub& hub) {
 }
 
 int run(weir::run_control::RunControlSettings settings) {
-  // For the program that started the farm's processes: those that end from now on were told to.
+  // For the program that started the farm's processes: from now on they were told to end.
   settings.going_off = [] {
     std::printf("off\n");
     std::fflush(stdout);
   };
   weir::run_control::RunControl control(std::move(settings));
-  // For the program that started this process and has to know the ports.
+  // For the program that started this process and needs the ports.
   std::printf("run-control %u publish %u subscribe %u\n", control.hub().port(), control.hub().publish_port(),
               control.hub().subscribe_port());
   std::printf("page %s\n", control.page().empty() ? "none" : control.page().c_str());
   std::fflush(stdout);
   const weir::launch::FarmNote note({control.view().farm(), reached_at(control.hub())});
   while (signalled == 0 && !control.finished()) control.turn(kTurn);
-  // The client that said `off` hears that it is done.
+  // Lets the client of `off` receive the result.
   for (int i = 0; i < kLastTurns && signalled == 0; ++i) control.turn(kTurn);
-  // The farm does not need it: a run that is on goes on.
+  // The farm does not need it: a present run continues.
   spdlog::info("ends {}", signalled != 0 ? "signalled" : "off");
   return 0;
 }
 
-// As the farm's processes log. Without a good farm file there is nothing to log: run() says why.
+// Log format of the farm's processes. Without a good farm file nothing is logged: run() reports the reason.
 weir::telemetry::LogFormat log_format(const weir::run_control::RunControlSettings& settings) {
   auto read = weir::config::load_farm(settings.farm_file);
   if (!read) return weir::telemetry::LogFormat::text;
@@ -76,7 +76,7 @@ int main(int argc, char** argv) {
   app.add_option("--page", settings.page, "HOST:PORT of the farm's page, instead of control.page")
       ->take_last();
   app.add_flag("--one-run", settings.one_run,
-               "the farm's processes end with their run, and whoever started them keeps its records");
+               "the farm's processes end with their run; the program that started them keeps its records");
   app.add_flag("--begin-with-file", settings.begins_with_file,
                "forget keys that operators set in an earlier session, unless its run is still on");
   app.add_option("--fallback", settings.fallback,

@@ -13,17 +13,17 @@
 
 namespace weir::run_control {
 
-// A process of the farm: where it is, and what it has told. What it is to do, the machine knows.
+// A process of the farm: its address and its reports. Its orders are the machine's matter.
 struct Process {
-  std::string client;  // of the bus; empty: never there
+  std::string client;  // client of the bus; empty: never joined
   std::string host;
   std::uint32_t pid = 0;
   std::string pid_space;  // node::pid_space(), of which the pid is
   std::string metrics;
   std::string software;
   v1::Report report;         // its last one
-  v1::RunIdentity identity;  // what a run of its configuration has of it
-  // Where it writes (MemberState.out), and in which run; kept for the process that takes its place.
+  v1::RunIdentity identity;  // its part in the identity of a run with its configuration
+  // Its folder (MemberState.out), and the run; kept for the next process in its place.
   std::string out;
   RunNumber out_run;
 };
@@ -39,28 +39,28 @@ class Members {
   // Another connection, or another process, takes the place.
   void joined(std::size_t member, const bus::Sender& from, const v1::Join& join);
   void left(const std::string& client) { by_client_.erase(client); }
-  // Empty: of none that has joined, or that left since.
+  // Returns nullopt for clients that never joined or have left.
   [[nodiscard]] std::optional<std::size_t> of(const std::string& client) const;
   void reported(std::size_t member, v1::Report report) { processes_[member].report = std::move(report); }
-  // What the process would load, or has loaded. Lists of files that are left out stay as they were.
+  // Records the parts that the process would load, or has loaded. Omitted lists of files stay unchanged.
   void is_made_of(std::size_t member, const v1::RunIdentity& identity);
   void writes_to(std::size_t member, const v1::MemberState& state);
-  // A run begins: what was told before is of another.
+  // A run begins: reports so far belong to the previous one.
   void forget_reports();
-  // Where this run's supervisor listens, as it says itself; others reach it through its host's address.
+  // Records the supervisor's own address for this run; others reach it through its host's address.
   void supervisor_listens(RunNumber run, const std::string& endpoint, const std::string& address);
 
   [[nodiscard]] std::size_t size() const { return processes_.size(); }
   [[nodiscard]] const Process& operator[](std::size_t member) const { return processes_[member]; }
-  // Of the process, or the one before it; empty: none began this run.
+  // Folder of the process or its predecessor; empty: none began this run.
   [[nodiscard]] std::string out(std::size_t member, RunNumber run) const;
-  // host:port; empty: this run's has not said.
+  // host:port; empty: not reported in this run.
   [[nodiscard]] std::string supervisor(RunNumber run) const { return run == run_ ? supervisor_ : ""; }
 
  private:
   std::vector<Process> processes_;
   std::map<std::string, std::size_t> by_client_;
-  RunNumber run_;  // of which this is the supervisor:
+  RunNumber run_;  // the run of supervisor_
   std::string supervisor_;
 };
 

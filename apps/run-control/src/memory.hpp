@@ -10,28 +10,28 @@
 
 namespace weir::run_control {
 
-// What run control writes down: text, replaced as a whole. The error is a sentence.
+// Writes the state, replacing the file as a whole. Errors are messages.
 [[nodiscard]] std::string write_memory(const std::string& path, const v1::ControlMemory& memory);
-// An empty one where there is no file yet.
+// Returns an empty state if the file does not exist.
 [[nodiscard]] Expected<v1::ControlMemory, std::string> read_memory(const std::string& path);
 
-// What outlives this process, for its successor.
+// The state that outlives this process, for its successor.
 class Memory {
  public:
   enum class Extent : std::uint8_t {
-    state,  // what this class is given
-    farm,   // and the farm that the processes are configured with, in a file beside it
+    state,  // the state passed to keep()
+    farm,   // also the configured farm, in a file beside it
   };
-  // With no path nothing outlives it. Throws std::runtime_error: what is there cannot be read.
+  // Without a path nothing is kept. Errors: std::runtime_error if an existing file cannot be read.
   explicit Memory(std::string path, Extent extent = Extent::state);
 
-  // Of the process before; null: there was none.
+  // State of the previous process; null: none.
   [[nodiscard]] const v1::ControlMemory* before() const { return before_ ? &*before_ : nullptr; }
-  // Writes what is not on disk yet. The error is a sentence, said once.
+  // Writes the state if it has changed. Returns an error message, once per failure.
   [[nodiscard]] std::string keep(const v1::ControlMemory& memory);
-  // Writes the farm when its digest is another than before; call before keep().
+  // Writes the farm if its digest has changed; call before keep().
   [[nodiscard]] std::string keep_farm(const std::string& digest, const v1::Farm& farm);
-  // The farm of the process before, YAML; empty: none was kept.
+  // Farm of the previous process, YAML; empty: none was kept.
   [[nodiscard]] std::string farm() const;
 
  private:

@@ -16,7 +16,7 @@
 namespace weir::run_control {
 namespace {
 
-// On a thread of its own, which is in that namespace from here on. -1: errno says why.
+// Runs on a separate thread, which stays in that namespace. Returns -1 with errno on errors.
 int listen_here(const std::string& network, const std::string& host, std::uint16_t port) {
   const int space = ::open(network.c_str(), O_RDONLY | O_CLOEXEC);
   if (space < 0) return -1;

@@ -12,25 +12,24 @@
 
 namespace weir::run_control {
 
-// What processes are told: the machine's orders with all that goes with them, and others, whose end is not
-// waited for.
+// Sends orders to processes: the machine's, with all their parameters, and others without an awaited answer.
 class Orders {
  public:
   using Send = std::function<void(const std::string& client, const v1::BusMessage& message)>;
-  // Of these, all of which outlive it.
+  // Requires: all arguments outlive it.
   Orders(const control::FarmMachine& machine, const Members& members, const FarmSetup& setup,
          const RunBook& book, Send send)
       : machine_(machine), members_(members), setup_(setup), book_(book), send_(std::move(send)) {}
 
   void send(const control::Order& order) const;
-  // An order that is none of the machine's.
+  // Sends an order outside the machine's.
   void tell(std::size_t member, v1::Order order);
-  // The node of the supervisor that is in a run; without one nothing.
+  // Sends a command to the supervisor of the present run; no effect without one.
   void tell_supervisor(const v1::Command& command);
   // The members that were taken out of the farm: a supervisor that was started again in its run would take
   // all back.
   void tell_who_is_out();
-  // Whether an answer is to a tell().
+  // True if an answer belongs to a tell().
   [[nodiscard]] static bool is_tell(std::uint64_t id) { return id >= kFirst; }
 
  private:

@@ -10,8 +10,8 @@
 
 namespace weir::run_control {
 
-// What commands, rules and reception work on, for operators, by themselves and for processes: each part keeps
-// its own state, and `actions` gathers what the machine wants done about it, until the turn's end.
+// The parts on which commands, rules and reception operate: each part keeps its own state, and `actions`
+// collects the machine's actions until the end of the turn.
 struct Parts {
   FarmSetup& setup;
   EventLog& log;

@@ -9,7 +9,7 @@ namespace {
 
 control::MemberState state_of(const v1::MemberState& told) {
   control::MemberState state;
-  // One of a later version: nothing can be asked of it.
+  // A state of a later version: requests are impossible.
   state.state = control::state_of(told.state()).value_or(control::State::error);
   state.run = RunNumber(told.run());
   state.epoch = told.epoch();
@@ -48,12 +48,12 @@ void Reception::refuse(const bus::Sender& from, const std::string& why) {
   send_(from.id, welcome);
 }
 
-// By another process, which lives as far as is known.
+// True if another process, presumably alive, has the place.
 bool Reception::is_held(std::size_t member, const bus::Sender& from, const v1::Join& join) const {
   const control::Member& known = parts_.machine.members()[member];
   const Process& process = parts_.members[member];
   if (!known.live || known.incarnation.value == join.incarnation() || process.client == from.id) return false;
-  // Its last word may be from just before it died; then it is silent soon.
+  // Its last message may be from just before its death; then silence follows soon.
   const bool fresh =
       parts_.now_ns - known.heard_ns < 2 * parts_.setup.file().control().heartbeat_ms() * kMillisecond;
   return fresh && !is_dead(process);
@@ -121,7 +121,7 @@ void Reception::answer(std::size_t member, const bus::Sender& from, const v1::An
   if (leads_run && begins) parts_.orders.tell_who_is_out();
 }
 
-// In a run that is on a process says what it would load, and refuses to load anything else than the run has.
+// During a run a process reports the files that it would load, and refuses to load others than the run has.
 void Reception::note_part_in_run(std::size_t member, const v1::Answer& answer) {
   const control::Remembered farm = parts_.machine.remembered();
   const auto& order = parts_.machine.members()[member].order;
@@ -146,7 +146,7 @@ void Reception::run_over(const bus::Sender& from, const v1::RunOver& over) {
   for (std::size_t i = 0; i < parts_.members.size(); ++i) send_home(i);
 }
 
-// A farm of one run: a process that came too late for it.
+// In a farm of one run: dismisses a process that joins too late.
 void Reception::send_home(std::size_t index) {
   if (parts_.book.keeper() != RunBook::Keeper::starter) return;
   const control::Member& member = parts_.machine.members()[index];

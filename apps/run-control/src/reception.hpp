@@ -10,10 +10,10 @@
 
 namespace weir::run_control {
 
-// Takes what processes say of themselves: they join, are there, answer, end their run and leave.
+// Handles the processes' messages: join, heartbeat, answer, end of run, leave.
 class Reception {
  public:
-  // Where a process that joins sends what it publishes, and where others read it.
+  // Ports to which a joining process publishes, and from which others subscribe.
   struct Ports {
     std::uint16_t publish = 0;
     std::uint16_t subscribe = 0;
@@ -21,7 +21,7 @@ class Reception {
   Reception(Parts& parts, Ports ports, Orders::Send send)
       : parts_(parts), ports_(ports), send_(std::move(send)) {}
 
-  // `from` has a key that lets it be a process; what is no process' word is passed over.
+  // `from` has a key that permits processes; messages that processes do not send are ignored.
   void take(const bus::Sender& from, const v1::BusMessage& message);
   void refuse(const bus::Sender& from, const std::string& why);
 

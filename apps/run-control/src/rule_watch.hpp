@@ -12,7 +12,7 @@
 
 namespace weir::run_control {
 
-// What rules may do. Errors are sentences; empty: it is under way.
+// Actions of rules. Errors are messages; empty: in progress.
 class RuleDeeds {
  public:
   virtual ~RuleDeeds() = default;
@@ -27,7 +27,7 @@ class RuleDeeds {
                                             UtcNs begin_utc, UtcNs now_utc,
                                             std::optional<control::RulesView::Flow> flow);
 
-// The rules in force: what is done without being asked, also once the run that a rule has ended is over.
+// The rules in force, and their pending actions, even after the end of a run that a rule has ended.
 class RuleWatch {
  public:
   static constexpr DurationNs kInterval = kSecond;
@@ -42,7 +42,7 @@ class RuleWatch {
   // A rule has ended a run to start the next, and that is over: starts it, with the keys of the one before.
   [[nodiscard]] bool wants_next() const { return !next_by_.empty(); }
   void start_next(control::State state, const std::vector<std::string>& run_sets);
-  // A command from outside takes the place of what a rule was to do next.
+  // A command from outside replaces a rule's next action.
   void commanded() { next_by_.clear(); }
   // The rule that ended the run and starts the next one; empty: none.
   [[nodiscard]] const std::string& next_by() const { return next_by_; }

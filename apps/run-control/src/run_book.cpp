@@ -135,7 +135,7 @@ std::vector<control::Event> RunBook::end(const v1::RunOver& over, const std::str
     return {{control::Level::error, fmt::format("run {} has no account: {}", over.run(), over.failure())}};
   }
   if (over.has_summary()) return record(*last_, farm);
-  // A supervisor that fails before the run's begin has nothing to account for.
+  // A supervisor that fails before the run's begin has no account to give.
   last_.reset();
   const bool never_began = !over.failure().empty();
   return lose({RunNumber(over.run()), !never_began,

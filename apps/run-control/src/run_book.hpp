@@ -19,7 +19,7 @@
 
 namespace weir::run_control {
 
-// The runs: whose number is whose, the records of begin and end, the history. Errors are sentences.
+// The runs: ownership of numbers, records of begin and end, history. Errors are messages.
 class RunBook {
  public:
   static constexpr std::size_t kRunsKept = 200;
@@ -28,10 +28,10 @@ class RunBook {
     starter,  // the program that started the farm gave its one run a number, and writes its records
   };
 
-  // Throws std::runtime_error: there is no folder `out` and none can be made.
+  // Errors: std::runtime_error if the folder `out` does not exist and cannot be made.
   RunBook(const std::string& out, Keeper keeper);
 
-  // A number for a run after `last`: the one wanted, or with 0 the next one that is free.
+  // Returns a number for a run after `last`: the one wanted, or with 0 the next free one.
   [[nodiscard]] Expected<RunNumber, std::string> claim(RunNumber wanted, RunNumber last,
                                                        const v1::Farm& farm);
   // That run is not to be after all.
@@ -41,22 +41,22 @@ class RunBook {
   // The run is on from now, and is made of these parts.
   [[nodiscard]] std::string begin(RunNumber run, const v1::Farm& of_run, const config::FarmPlan& plan,
                                   v1::RunIdentity identity);
-  // A process has joined the run that is on: parts that the run did not have yet are its own from now, and in
-  // its record. What differs stays as it was: the process refuses to begin.
+  // A process has joined the present run: adds its parts to the run's identity and record. Differing parts
+  // are not replaced: that process refuses to begin.
   [[nodiscard]] std::string learn(const v1::RunIdentity& more, RunNumber run, const v1::Farm& of_run,
                                   const config::FarmPlan& plan);
   // Notes for the run that is on that a process could not take part, and why.
   void note_fault(const std::string& fault);
-  // Goes on with what an earlier process knew of its last run.
+  // Restores an earlier process's knowledge of its last run.
   void recall(RunNumber run, UtcNs begin_utc);
 
-  // Told again, perhaps because run control was started again.
+  // True if the end was already reported, perhaps before a restart of run control.
   [[nodiscard]] bool knows(const v1::RunOver& over) const;
   // Returns the events to log.
   [[nodiscard]] std::vector<control::Event> end(const v1::RunOver& over, const std::string& farm);
-  // Closes a run whose supervisor gave no account: its entry and its end record have the last counts
-  // that processes reported. An account that arrives later replaces both. Returns the events to log; none if
-  // the run has its entry already.
+  // Closes a run without an account from its supervisor: its entry and its end record have the last counters
+  // reported by processes. A later account replaces both. Returns the events to log; none if the run already
+  // has an entry.
   [[nodiscard]] std::vector<control::Event> lose(const control::LostRun& lost,
                                                  const std::vector<v1::Report>& reports,
                                                  const std::string& farm);
@@ -68,16 +68,16 @@ class RunBook {
   [[nodiscard]] std::optional<RunNumber> open() const { return open_; }
 
   [[nodiscard]] Keeper keeper() const { return keeper_; }
-  // The last run's parts, and what kept processes out of it.
+  // The last run's parts, and the faults that kept processes out of it.
   [[nodiscard]] const v1::RunIdentity& identity() const { return identity_; }
   [[nodiscard]] const std::vector<std::string>& faults() const { return faults_; }
   void recall(const v1::RunIdentity& identity, std::vector<std::string> faults);
-  [[nodiscard]] UtcNs begin_utc() const { return begin_utc_; }  // of the run that is on or was; 0: none was
+  [[nodiscard]] UtcNs begin_utc() const { return begin_utc_; }      // of the present or last run; 0: none
   [[nodiscard]] bool is_over() const { return last_.has_value(); }  // a run was, in this process' time
-  // The last account; null: none, in this process' time.
+  // The last account; null: none since this process started.
   [[nodiscard]] const v1::RunSummary* account() const;
   [[nodiscard]] const std::deque<v1::FarmView::Run>& runs() const { return history_.runs(); }  // newest first
-  // How this run ended; where the starter keeps the records, once its account has come.
+  // How this run ended; if the starter keeps the records, once its account has arrived.
   [[nodiscard]] std::optional<control::HealthView::LastRun> last_run(RunNumber run) const;
 
  private:

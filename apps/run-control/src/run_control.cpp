@@ -103,7 +103,7 @@ ConstBytes bytes_of(const std::string& text) {
 
 }  // namespace
 
-// Puts the parts together: which of them is told what, in which order.
+// Connects the parts: calls and their order.
 class RunControl::Core final : private bus::HubHandler {
  public:
   explicit Core(RunControlSettings settings);
@@ -230,7 +230,8 @@ bool RunControl::Core::recall_settings(const v1::ControlMemory& before) {
   if (begins_with_file_ && !before.run_open()) return before.farm_digest() == setup_.digest();
   std::string problem;
   const bool same = setup_.recall(settings_of(before, memory_.farm()), problem);
-  if (!problem.empty()) log_.error("what was set before does not fit the farm file any more: " + problem);
+  if (!problem.empty())
+    log_.error("settings of an earlier session do not fit the farm file any more: " + problem);
   if (!same && before.run_open())
     log_.error(
         "the farm file was changed, and the farm of the run that is on cannot be read: a process that is "
@@ -266,16 +267,16 @@ v1::ControlMemory RunControl::Core::memory() const {
   return memory;
 }
 
-// A firewall lets through what the farm file names.
+// Warns if a port differs from the farm file's, which a firewall may be configured for.
 void RunControl::Core::tell_ports() {
   const auto tell = [this](const char* what, std::uint16_t port, std::uint16_t is) {
     if (port == 0 || port == is) return;
     log_.note(control::Level::warning,
-              fmt::format("port {} is taken: {} port {} instead, which a firewall has to let through", port,
+              fmt::format("port {} is taken: {} port {} instead; a firewall has to let it through", port,
                           what, is));
   };
-  tell("what is published goes to", hub_.settings().publish_port, hub_.publish_port());
-  tell("who listens comes to", hub_.settings().subscribe_port, hub_.subscribe_port());
+  tell("publications go to", hub_.settings().publish_port, hub_.publish_port());
+  tell("subscribers connect to", hub_.settings().subscribe_port, hub_.subscribe_port());
 }
 
 void RunControl::Core::turn(DurationNs wait) {
@@ -299,8 +300,8 @@ void RunControl::Core::turn(DurationNs wait) {
   show_page();
 }
 
-// Also at once when the farm is over: the process may end before the next second, and the page keeps its last
-// word.
+// Also immediately when the farm is off: the process may end before the next second, and the page keeps its
+// last state.
 void RunControl::Core::show_page() {
   if (!web_) return;
   const v1::RunSummary* account = book_.account();
@@ -324,7 +325,7 @@ void RunControl::Core::log_run() {
 }
 
 void RunControl::Core::carry_out_actions() {
-  // Answers may come from inside; what the machine wants then is in the next turn's.
+  // Answers may be sent inside; resulting actions belong to the next turn.
   const control::Actions taken = std::exchange(parts_.actions, {});
   for (const control::Event& event : taken.events) log_.note(event.level, event.text);
   if (taken.lost) lose_run(*taken.lost);

@@ -11,8 +11,8 @@
 // The farm file's `control` as the parts of run control take it.
 namespace weir::run_control {
 
-// The plan's processes but for masked ones. Throws std::runtime_error when the farm file gives a duty to
-// a process that it does not have. With `one_run` none is transient: all are waited for.
+// The plan's processes, except masked ones. Errors: std::runtime_error if the farm file gives a duty to an
+// unknown process. With `one_run` none is transient: all are waited for.
 [[nodiscard]] std::vector<control::MemberPlan> members_of(const config::FarmPlan& plan,
                                                           const v1::ControlSettings& settings, bool one_run);
 // Each process of the plan adds 100 ms to control.start_s: hundreds of them take longer to connect.

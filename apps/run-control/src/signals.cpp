@@ -21,7 +21,7 @@ constexpr std::pair<std::string_view, int> kSignals[] = {
     {"KILL", SIGKILL}, {"TERM", SIGTERM}, {"INT", SIGINT},  {"STOP", SIGSTOP},
     {"CONT", SIGCONT}, {"ABRT", SIGABRT}, {"SEGV", SIGSEGV}};
 
-// A process, whatever becomes of its number.
+// A process, identified independently of its reusable number.
 class Handle {
  public:
   explicit Handle(std::uint32_t pid) : fd_(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))) {}

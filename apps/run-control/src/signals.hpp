@@ -7,7 +7,7 @@
 
 namespace weir::run_control {
 
-// Signals processes on this host for an operator: all of those named, or none. The error is a sentence.
+// Signals processes on this host for an operator: all those named, or none. Errors are messages.
 [[nodiscard]] std::string send_signals(const v1::Request& request, Parts& parts);
 
 }  // namespace weir::run_control

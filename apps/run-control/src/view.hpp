@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-// What is told of the farm, as messages.
+// Views of the farm as messages.
 namespace weir::run_control {
 
 [[nodiscard]] v1::FarmView::Node view_of(const control::Member& member, const Process& process, TimeNs now);

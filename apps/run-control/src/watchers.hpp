@@ -11,7 +11,7 @@
 
 namespace weir::run_control {
 
-// Clients that want to be told of every change, for as long as they ask again in time. Pure.
+// Clients that receive every change while they renew their request in time. Pure.
 class Watchers {
  public:
   static constexpr std::size_t kMost = 16;
@@ -19,10 +19,10 @@ class Watchers {
 
   struct Watcher {
     std::string client;
-    std::uint64_t id = 0;  // of his last request: each view has it
+    std::uint64_t id = 0;  // of its last request: included in each view
     TimeNs until_ns = 0;
   };
-  // Of the farm, what is told at once when it changes.
+  // State that is sent immediately when it changes.
   struct Seen {
     control::State state = control::State::idle;
     std::optional<control::Command> under_way;
@@ -33,13 +33,13 @@ class Watchers {
   // False: there are as many as there may be.
   [[nodiscard]] bool add(const std::string& client, std::uint64_t id, TimeNs now);
   void supervisor_reported() { told_ = false; }
-  // A run's end; told again it is no news.
+  // Handles a run's end; a repeated end is not news.
   void take(const v1::BusMessage& run_over);
   // Once for each change, each report and each run's end.
   [[nodiscard]] Due due(const Seen& now);
-  // Those that have asked lately.
+  // Returns the clients with a recent request.
   [[nodiscard]] const std::vector<Watcher>& present(TimeNs now);
-  // The last one; null: none, in this process' time.
+  // The last one; null: none since this process started.
   [[nodiscard]] const v1::BusMessage* run_over() const { return run_over_ ? &*run_over_ : nullptr; }
 
  private:

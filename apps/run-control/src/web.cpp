@@ -19,12 +19,12 @@
 namespace weir::run_control {
 namespace {
 
-constexpr std::size_t kTokenBytesMin = 16;  // of one that a person wrote
+constexpr std::size_t kTokenBytesMin = 16;  // for a token written by a person
 
 }  // namespace
 
 std::string page_token(const std::string& file) {
-  // Of another member of the group that shares the folder.
+  // The file belongs to another member of the group that shares the folder.
   if (::access(file.c_str(), R_OK) != 0 && errno == EACCES) ::unlink(file.c_str());
   if (!std::filesystem::exists(file)) {
     std::string token;

@@ -31,8 +31,8 @@ class Web {
   std::optional<page::Page> page_;  // its thread ends first
 };
 
-// A fresh token in a file that only its owner may read, or the one that is there, of 16 characters at
-// least. Throws a sentence.
+// Returns a new token in a file that only its owner may read, or the existing one, at least 16 characters.
+// Errors: an exception with a message.
 [[nodiscard]] std::string page_token(const std::string& file);
 
 }  // namespace weir::run_control

@@ -13,17 +13,17 @@
 
 namespace weir::run_control {
 
-// What operators want at the page, handed from its thread to run control's. A wish that was given up is never
-// carried out: whoever was told that it failed may make it again.
+// Queue of operators' requests from the web page's thread to run control's. An abandoned request is never
+// carried out, so the operator may repeat it.
 class Wishes {
  public:
   explicit Wishes(std::chrono::milliseconds patience) : patience_(patience) {}
 
-  // The page's thread: waits for the answer, an error; empty: it is taken. Beyond kWishesMax, and those that
-  // nobody looks at in `patience`, are refused. One that is being carried out by then is waited for once
-  // more.
+  // Page's thread: waits for the answer, an error message; empty: accepted. Refused beyond kWishesMax waiting
+  // requests, and after `patience` without an answer. A request that is then being carried out is waited for
+  // once more.
   [[nodiscard]] std::string ask(v1::Request request);
-  // Run control's thread, each turn: `carry_out` answers those that wait.
+  // Run control's thread, each turn: answers waiting requests with `carry_out`.
   void answer(const std::function<std::string(const v1::Request&)>& carry_out);
 
   static constexpr std::size_t kWishesMax = 16;

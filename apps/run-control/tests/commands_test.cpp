@@ -25,7 +25,7 @@ struct Desk {
 
 }  // namespace
 
-TEST_CASE("a command that is none is answered with those that there are") {
+TEST_CASE("an unknown command is answered with the known ones") {
   Desk desk;
   CHECK_THAT(desk.ask(request("go")), ContainsSubstring("'go' is not a command"));
   CHECK_THAT(desk.ask(request("remove", {"dcm-9"})), ContainsSubstring("no process 'dcm-9'"));
@@ -87,7 +87,7 @@ TEST_CASE("a configure that has no place now leaves the settings as they were") 
   CHECK(desk.farm.setup.shown(false).empty());
 }
 
-TEST_CASE("unset takes keys or all of them, and off forgets what was set") {
+TEST_CASE("unset takes keys or all of them, and off forgets set keys") {
   Desk desk;
   CHECK_THAT(desk.ask(request("unset")), ContainsSubstring("--all"));
   v1::Request set = request("set");
@@ -102,7 +102,7 @@ TEST_CASE("unset takes keys or all of them, and off forgets what was set") {
   CHECK(desk.farm.setup.shown(false).empty());
 }
 
-TEST_CASE("a log level goes to those who are named, or to all who are there") {
+TEST_CASE("a log level goes to the named processes, or to all present ones") {
   Desk desk;
   v1::Request level = request("log-level", {"dcm-0"});
   level.set_level("debug");
@@ -114,7 +114,7 @@ TEST_CASE("a log level goes to those who are named, or to all who are there") {
   CHECK(desk.farm.sent.size() == 1 + desk.farm.members.size());
 }
 
-TEST_CASE("a word that is no log level, or would silence the log, goes to nobody") {
+TEST_CASE("an unknown log level, or one that would silence the log, is sent to no process") {
   Desk desk;
   for (const char* word : {"loud", "off", "critical", "INFO", ""}) {
     INFO(word);
@@ -135,7 +135,7 @@ TEST_CASE("a restart is for processes that are there, and not for the supervisor
   CHECK_THAT(desk.commands.restart(desk.farm.member("dcm-0"), "a rule"), ContainsSubstring("not there"));
 }
 
-TEST_CASE("a signal is for a process of this host that is still that one, and of those that there are") {
+TEST_CASE("a signal goes only to a process of this host that still has its number") {
   Desk desk;
   v1::Request kill = request("kill", {"dcm-0"});
   CHECK_THAT(desk.ask(kill), ContainsSubstring("not there"));

@@ -34,7 +34,7 @@ std::string configure(FarmSetup& setup, const FarmSetup::Sets& sets = {}) {
   return {};
 }
 
-// "dcm.credits=4 by set" for each that is shown, with what is to come.
+// Returns "dcm.credits=4 by set" for each displayed key, with pending values.
 std::vector<std::string> shown(const FarmSetup& setup, bool run_is_on = false) {
   std::vector<std::string> lines;
   for (const auto& one : setup.shown(run_is_on)) {
@@ -118,7 +118,7 @@ TEST_CASE("unset names the keys that are set when it is given another") {
   CHECK(shown(setup).size() == 2);
 }
 
-TEST_CASE("who gets an error has changed nothing") {
+TEST_CASE("an error leaves the settings unchanged") {
   const File file("farm: f\n");
   FarmSetup setup(file.path, {});
   REQUIRE(setup.set({"dcm.credits=4"}).empty());
@@ -161,7 +161,7 @@ TEST_CASE("start says of its run how long it is, and nothing else") {
   CHECK(setup.configured().run().slices() != 12);
 }
 
-TEST_CASE("a successor has what the processes are configured with, and what the next configure gives them") {
+TEST_CASE("a successor has the processes' configuration, and the settings for the next one") {
   const File file("farm: f\n");
   FarmSetup first(file.path, {});
   REQUIRE(configure(first, {"dcm.credits=4"}).empty());

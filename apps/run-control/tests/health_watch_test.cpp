@@ -53,7 +53,7 @@ struct Running {
 
 }  // namespace
 
-TEST_CASE("a run whose supervisor reports slices in flight and none settled stands still") {
+TEST_CASE("a run is stalled if its supervisor reports slices in flight and none settled") {
   Running run;
   for (int i = 0; i < 60; ++i) {
     run.report(i + 1, 10 + static_cast<std::uint64_t>(i));
@@ -67,7 +67,7 @@ TEST_CASE("a run whose supervisor reports slices in flight and none settled stan
   CHECK(run.findings()[0].gravity != control::Gravity::good);
 }
 
-TEST_CASE("what a process says holds it up is told with its reason and its cause") {
+TEST_CASE("a process's reported hold-up is shown with its reason and its cause") {
   Running run;
   v1::Report report;
   report.set_state("blocked: WRITER_DISK_FULL writer-0 for 3 s");

@@ -17,7 +17,7 @@ bus::Sender sender(const std::string& id, const std::string& address = {}) {
 
 }  // namespace
 
-TEST_CASE("a place has one process: who joins takes it over, and the one before is nobody") {
+TEST_CASE("a place has one process: a new one replaces its predecessor") {
   Members members(2);
   CHECK_FALSE(members.of("a"));
   v1::Join join;
@@ -34,7 +34,7 @@ TEST_CASE("a place has one process: who joins takes it over, and the one before 
   CHECK(members[1].client == "b");  // it was there once
 }
 
-TEST_CASE("who listens everywhere is reached at the address that the word came from") {
+TEST_CASE("a process that listens on all addresses is reached at the address that it sent from") {
   Members members(1);
   v1::Join join;
   join.set_metrics("0.0.0.0:9100");

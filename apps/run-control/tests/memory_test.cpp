@@ -72,7 +72,7 @@ TEST_CASE("a file that was cut anywhere is refused with a sentence, and nothing 
   std::filesystem::remove(path);
 }
 
-TEST_CASE("what is remembered is for the process after, and the first has nothing before it") {
+TEST_CASE("saved state is for the next process, and the first finds none") {
   const std::string path = fresh_file("weir-memory");
   v1::ControlMemory memory;
   memory.set_goal("ready");
@@ -86,7 +86,7 @@ TEST_CASE("what is remembered is for the process after, and the first has nothin
   CHECK(second.before()->goal() == "ready");
   std::filesystem::remove(path);
   CHECK(second.keep(memory).empty());
-  CHECK_FALSE(std::filesystem::exists(path));  // nothing has changed
+  CHECK_FALSE(std::filesystem::exists(path));  // no change
   memory.set_goal("running");
   CHECK(second.keep(memory).empty());
   CHECK(std::filesystem::exists(path));

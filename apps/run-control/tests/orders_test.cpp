@@ -36,7 +36,7 @@ TEST_CASE("a start says where the run's supervisor is, and to itself where it wa
   CHECK(farm.sent.back().second.order().listen().empty());
 }
 
-TEST_CASE("a configure carries the whole farm as it is configured, and not what is set for the next one") {
+TEST_CASE("a configure carries the whole configured farm, without settings for the next one") {
   test::SmallFarm farm;
   farm.join_all();
   auto configuration = farm.setup.prepare({"dcm.credits=4"});
@@ -51,7 +51,7 @@ TEST_CASE("a configure carries the whole farm as it is configured, and not what 
   CHECK(sent.sets(0) == "dcm.credits=4");
 }
 
-TEST_CASE("a start carries what the run is made of") {
+TEST_CASE("a start carries the identity of the run") {
   test::SmallFarm farm;
   farm.join_all();
   v1::RunIdentity identity;
@@ -63,7 +63,7 @@ TEST_CASE("a start carries what the run is made of") {
   CHECK(farm.sent.back().second.order().identity().parts(0).kind() == "filter plugin");
 }
 
-TEST_CASE("what nobody waits for has an id of its own kind, each another") {
+TEST_CASE("orders without awaited answers have ids of their own kind, each different") {
   test::SmallFarm farm;
   farm.join_all();
   farm.orders.tell(0, {});
@@ -74,7 +74,7 @@ TEST_CASE("what nobody waits for has an id of its own kind, each another") {
   CHECK_FALSE(Orders::is_tell(3));
 }
 
-TEST_CASE("a supervisor in its run is told who is out, and one without a run nothing") {
+TEST_CASE("a supervisor is informed of removed nodes during its run, and not without one") {
   test::SmallFarm farm;
   farm.join_all();
   REQUIRE(farm.machine.exclude(farm.member("dcm-0"), true, kSecond, farm.parts.actions));

@@ -77,8 +77,7 @@ TEST_CASE("a supervisor that is in a run says with its join where the others rea
   CHECK(desk.farm.members.supervisor(RunNumber(4)) == "127.0.0.1:7100");
 }
 
-TEST_CASE(
-    "in a farm of one run, a command that failed is a process that leaves, and who comes late goes home") {
+TEST_CASE("in a farm of one run, a failed command makes its process leave, and a late process is dismissed") {
   Desk desk(RunBook::Keeper::starter);
   (void)desk.answer_to("a", join("dcm-0", 1));
   v1::BusMessage failed;

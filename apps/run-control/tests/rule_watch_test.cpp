@@ -64,7 +64,7 @@ TEST_CASE("rules are looked at once a second, and not at all where there are non
   CHECK_FALSE(RuleWatch({}, watched.log, watched.deeds).is_due(kSecond));
 }
 
-TEST_CASE("a rule that fires says so and does what it says, to whom it is about") {
+TEST_CASE("a rule that fires reports it and acts on the processes concerned") {
   Watched warned(control::Act::warn);
   warned.rules.look(gone(), kSecond);
   CHECK(warned.deeds.done.empty());
@@ -76,7 +76,7 @@ TEST_CASE("a rule that fires says so and does what it says, to whom it is about"
   CHECK(restarted.deeds.done == std::vector<std::string>{"restart 1"});
 }
 
-TEST_CASE("what a rule cannot do is an error that names it") {
+TEST_CASE("an action that a rule cannot do is an error that names it") {
   Watched watched(control::Act::stop);
   watched.deeds.error = "no run is on";
   watched.rules.look(gone(), kSecond);

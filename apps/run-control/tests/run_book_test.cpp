@@ -41,7 +41,7 @@ TEST_CASE("a run has a number of its own, the next one or the one that is wanted
   CHECK_FALSE(farm.book.claim(RunNumber(0), RunNumber(4'294'967'295), file));
 }
 
-TEST_CASE("whoever starts a farm for one run gives it a number, and keeps its records") {
+TEST_CASE("the starter of a farm for one run gives it a number, and keeps its records") {
   test::SmallFarm farm(RunBook::Keeper::starter);
   const v1::Farm& file = farm.setup.configured();
   CHECK(farm.book.claim(RunNumber(3), RunNumber(0), file) == RunNumber(3));
@@ -75,7 +75,7 @@ TEST_CASE("a run's records are written at its begin and its end, and its end cou
   CHECK(RunBook(farm.folder.path(), RunBook::Keeper::self).knows(over(3)));
 }
 
-TEST_CASE("what is known of the last run is what its account says, or that there is none") {
+TEST_CASE("the result of the last run is that of its account, or unknown") {
   test::SmallFarm farm;
   CHECK_FALSE(farm.book.last_run(RunNumber(0)));
   CHECK_FALSE(farm.book.last_run(RunNumber(2))->accounted);

@@ -47,7 +47,7 @@ v1::BusMessage join() {
   return message;
 }
 
-// A supervisor's process that tells its run's end, until that is taken.
+// A supervisor process that reports its run's end until it is acknowledged.
 void tell(const std::string& farm_file, int times) {
   RunControl control({farm_file, {}, "127.0.0.1:0", {}});
   bus::Client supervisor({"127.0.0.1", control.hub().port(), {}}, {});

@@ -12,7 +12,7 @@
 
 namespace weir::run_control::test {
 
-// A farm of a supervisor, a writer, a readout and a DCM, and what is said to its processes.
+// A farm of a supervisor, a writer, a readout and a DCM, and the messages to its processes.
 struct SmallFarm {
   static std::string write(const std::filesystem::path& folder, const std::string& more) {
     std::string file = folder / "farm.yaml";
@@ -60,7 +60,7 @@ struct SmallFarm {
   RunBook book;
   control::FarmMachine machine;
   Members members;
-  std::vector<std::pair<std::string, v1::BusMessage>> sent;  // by the bus' client
+  std::vector<std::pair<std::string, v1::BusMessage>> sent;  // by client of the bus
   Orders orders{machine, members, setup, book, outbox()};
   Parts parts{setup, log, book, machine, members, orders, {}, kSecond};
 };

@@ -5,7 +5,7 @@
 using namespace weir;
 using namespace weir::run_control;
 
-TEST_CASE("who watches is told as long as he asks again, with the number of his last request") {
+TEST_CASE("a watcher receives views while it renews its request, with the number of its last request") {
   Watchers watchers;
   REQUIRE(watchers.add("a", 1, 0));
   REQUIRE(watchers.add("b", 7, 0));

@@ -19,25 +19,26 @@ struct RunControlSettings {
   std::vector<std::string> sets;  // key=value, before those of `configure`
   std::string listen;             // host:port; empty: control.listen
   std::string page;               // host:port; empty: control.page
-  // The farm makes one run, led and recorded by the program that started this process and the others, which
-  // end with it: nothing is written down, but for the token of a page that is asked for here, and `memory`.
+  // The farm makes one run, led and recorded by the program that started this process and the others; all end
+  // with that run. Only the token of a page requested here and `memory` are written.
   bool one_run = false;
-  // Called when `off` was asked for, before any process is told to end; may be none.
+  // Called when `off` was requested, before any process is told to end; may be empty.
   std::function<void()> going_off = {};
-  // Another network of this machine that it listens in, too, at the same ports, and without keys: one that is
-  // reached from nowhere else (a lab). The path of its namespace, and an address there; empty: none.
+  // Another network of this machine in which it also listens, at the same ports and without keys; for
+  // networks without outside access (a lab). The path of its namespace, and an address in it; empty: none.
   std::string network = {};
   std::string network_host = {};
   // Begins with the farm file as it is: keys that operators set in an earlier session are forgotten, unless a
   // run of that session is still on.
   bool begins_with_file = false;
-  // File for what outlives this process; empty: run-control.state in control.out, or with `one_run` nothing.
+  // File for the state that outlives this process; empty: run-control.state in control.out, or none with
+  // `one_run`.
   std::string memory = {};
   // Farm file to begin with if `farm_file` cannot be used or has other processes; empty: none.
   std::string fallback = {};
 };
 
-// Run control of one farm: the bus' hub, the farm's machine, what it remembers, the records of its runs. One
+// Run control of one farm: the bus' hub, the farm's machine, its saved state, the records of its runs. One
 // thread.
 class RunControl {
  public:
@@ -46,15 +47,15 @@ class RunControl {
   explicit RunControl(RunControlSettings settings);
   ~RunControl();
 
-  // Waits at most so long for a message, and does what is due.
+  // Waits up to `wait` for a message, and does due work.
   void turn(DurationNs wait);
-  // An operator's wish; the answer says whether it is taken, not what comes of it: see view().
+  // Carries out an operator's request. The reply says whether it was accepted; view() shows its result.
   [[nodiscard]] v1::Reply request(const v1::Request& request);
   [[nodiscard]] v1::FarmView view();
   // After `off`: all processes are gone.
   [[nodiscard]] bool finished() const;
   [[nodiscard]] const bus::Hub& hub() const;
-  // Of the farm's web page; empty: there is none.
+  // URL of the farm's web page; empty: it has none.
   [[nodiscard]] std::string page() const;
 
  private:
