@@ -1,10 +1,9 @@
-// Works for a set time and then decides by chance: stands in for an algorithm when the farm itself
-// is measured.
+// Works for a set time and then decides at random: replaces an algorithm when the farm itself is measured.
 //   microseconds   of CPU time per slice (default 1000)
-//   asleep         microseconds per slice without CPU time, beside those (default 0): so more processes than
-//                  cores can work. One that wakes up late is as much faster with the next slice, by a slice's
-//                  time at most
-//   reject         share of the slices that are rejected, 0 to 1 (default 0)
+//   asleep         additional microseconds per slice without CPU time (default 0): allows more processes than
+//                  cores. An instance that wakes up late shortens the next slice accordingly, by one
+//                  slice's time at most
+//   reject         share of rejected slices, 0 to 1 (default 0)
 //   keep           all (default): accepted slices with raw data; none: without
 #include <weir/filter.hpp>
 
@@ -38,7 +37,7 @@ class Busy : public weir::Filter {
 
  private:
   void work(std::uint64_t value) {
-    constexpr int kStepsPerLook = 2000;  // a microsecond or two; a look at the CPU clock is a system call
+    constexpr int kStepsPerLook = 2000;  // one or two microseconds; reading the CPU clock is a system call
     const std::uint64_t end = cpu_time_ns() + static_cast<std::uint64_t>(work_ns_);
     do {
       for (int i = 0; i < kStepsPerLook; ++i) value = value * 6364136223846793005U + 1442695040888963407U;

@@ -12,8 +12,8 @@ constexpr double kNsPerS = 1e9;
 constexpr std::uint64_t kNoHit = UINT64_MAX;
 constexpr std::uint64_t kTimeMax = UINT32_MAX;  // ns from the slice's start
 
-// Level-1 coincidences looked at together; the work for one of them grows with the square. A window of a
-// detector of 900 modules holds one or two, a bright track some ten.
+// Level-1 coincidences examined together; the cost per coincidence grows with the square. A window of a
+// detector of 900 modules holds one or two, a bright track about ten.
 constexpr std::size_t kCandidatesMax = 256;
 
 double reach(const Geometry& geometry, std::size_t a, std::size_t b, double extra_ns) {
@@ -145,11 +145,11 @@ void ClusterFinder::find_level1(std::uint32_t floor_index) {
   sort_floor(floor);
   const std::vector<PackedHit>& hits = floor.hits;
   const double window = settings_.pair_window_ns;
-  // A chain goes on while a hit is followed within the window by another; it counts when it holds two hits of
-  // different modules within the window of each other.
+  // A chain continues while another hit follows within the window; it counts if it holds two hits of
+  // different modules within the window.
   for (std::size_t begin = 0; begin < hits.size();) {
     PackedHit last = hits[begin];
-    PackedHit last_of_another = kNoHit;  // the latest hit of another module than that of `last`
+    PackedHit last_of_another = kNoHit;  // the latest hit of another module than `last`
     bool pair = false;
     std::size_t end = begin + 1;
     while (end < hits.size() && time_of(hits[end]) - time_of(last) <= window) {
@@ -175,7 +175,7 @@ bool ClusterFinder::connected(const Level1& a, const Level1& b) const {
   return dt <= double{reach_ns_[a.floor * floors_.size() + b.floor]};
 }
 
-// The seed and what follows within reach of it.
+// Collects the seed and the following coincidences within reach of it.
 void ClusterFinder::collect_candidates(std::size_t seed) {
   candidates_.assign(1, seed);
   for (std::size_t i = seed + 1; i < level1_.size(); ++i) {
@@ -185,9 +185,9 @@ void ClusterFinder::collect_candidates(std::size_t seed) {
   }
 }
 
-// Drops, one after another, the candidate that is connected with the fewest others until all that are left
-// are connected with each other. The largest such set is a hard problem; this finds a track among noise, for
-// what belongs to the track has the most partners. The seed is connected with all and stays.
+// Removes the candidate with the fewest connections until all remaining ones are connected with each other.
+// Finding the largest such set is a hard problem; this finds a track among noise, because hits of the track
+// have the most partners. The seed is connected with all and stays.
 void ClusterFinder::reduce_to_clique() {
   partners_.assign(candidates_.size(), 0);
   for (std::size_t i = 0; i < candidates_.size(); ++i) {

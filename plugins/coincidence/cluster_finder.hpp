@@ -27,7 +27,7 @@ struct FinderSettings {
 
 struct FoundHit {
   std::uint32_t source = 0;
-  std::uint32_t time_ns = 0;  // from the slice's start
+  std::uint32_t time_ns = 0;  // from the beginning of the slice
   std::uint8_t channel = 0;
   std::uint8_t tot_ns = 0;
 };
@@ -49,10 +49,11 @@ class ClusterFinder {
 
   // A new slice.
   void clear();
-  // All hits of one source, in the format of weir/source/hit.hpp. False when the bytes end in something else;
-  // the hits before that count. Sources that the geometry does not know are passed over.
+  // Adds all hits of one source, in the format of weir/source/hit.hpp. Returns false if the last bytes are
+  // not a hit; the hits before are kept. Ignores sources outside the geometry.
   [[nodiscard]] bool add(std::uint32_t source, weir::ConstBytes fragment);
-  // The clusters of what was added, in the order of their first level-1 coincidence. Valid until clear().
+  // Returns the clusters of the added hits, in the order of their first level-1 coincidence. Valid until
+  // clear().
   [[nodiscard]] std::span<const Cluster> find();
   [[nodiscard]] std::span<const FoundHit> hits() const { return found_hits_; }
 
@@ -65,7 +66,7 @@ class ClusterFinder {
   // by time.
   using PackedHit = std::uint64_t;
   struct Floor {
-    std::vector<PackedHit> hits;      // runs of one source after another, each sorted
+    std::vector<PackedHit> hits;      // sorted runs, one per source
     std::vector<std::size_t> starts;  // of the runs
     std::vector<std::uint32_t> sources;
   };

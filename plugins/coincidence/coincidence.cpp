@@ -1,4 +1,4 @@
-// The filter `coincidence`: README.md says what it does, which parameters it takes and what it writes.
+// The filter `coincidence`: README.md describes its algorithm, parameters and output.
 #include "cluster_finder.hpp"
 #include <weir/filter.hpp>
 #include <weir/source/detector.hpp>
@@ -13,7 +13,7 @@ using coincidence::ClusterFinder;
 using coincidence::FoundHit;
 
 constexpr std::uint16_t kEventVersion = 1;
-constexpr unsigned kIndexBits = 16;  // of an event's id: which cluster of its slice
+constexpr unsigned kIndexBits = 16;  // of an event's id: the cluster's number in its slice
 
 coincidence::Geometry read_detector(weir::FilterSetup& setup) {
   weir::source::HitsSettings settings;

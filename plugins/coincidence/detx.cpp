@@ -15,8 +15,7 @@ using weir::source::Vector3;
 
 constexpr std::size_t kChannelsMax = 128;  // a hit has 7 bits for its channel
 constexpr std::uint32_t kVersionMax = 5;
-constexpr std::uint32_t kFirstWithPlace =
-    4;  // whose modules have a position, a rotation and a time of their own
+constexpr std::uint32_t kFirstWithPlace = 4;  // with a position, rotation and time for each module
 
 // Reads the file line by line, without comments and empty lines.
 class Lines {
@@ -118,7 +117,7 @@ Geometry read_detx(std::istream& in, const std::string& name) {
       sum = sum + at;
       times.push_back(time);
     }
-    if (module.channels == 0) continue;  // at the foot of a string: it has no hits
+    if (module.channels == 0) continue;  // at the foot of a string: without hits
     if (header.version < kFirstWithPlace) module.at = sum * (1.0 / static_cast<double>(module.channels));
     geometry.sources.push_back({module.id, static_cast<std::uint32_t>(geometry.floors.size()), first,
                                 static_cast<std::uint32_t>(module.channels)});

@@ -15,11 +15,11 @@ struct SourcePlace {
   std::uint32_t source = 0;
   std::uint32_t floor = 0;        // index into Geometry::floors
   std::uint32_t first_delay = 0;  // of channel 0, in Geometry::delays_ns
-  std::uint32_t channels = 0;     // with a delay; 0: not known, and no delay
+  std::uint32_t channels = 0;     // with a delay; 0: unknown, and no delay
 };
 
-// What the trigger knows of the detector: which sources are on one floor, and where the floors are. Sources
-// whose hits have several channels (photomultipliers) count each channel as a module of its own.
+// The trigger's description of the detector: the sources of each floor, and the floors' positions. Sources
+// with hits of several channels (photomultipliers) count each channel as a separate module.
 struct Geometry {
   std::vector<weir::source::Vector3> floors;  // m, the mean of the floor's sources
   std::vector<SourcePlace> sources;           // sorted by source

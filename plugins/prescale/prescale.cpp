@@ -1,7 +1,7 @@
-// Accepts one of n slices and rejects the others. A slice's fate depends on its id alone, so every attempt at
-// it and every processing unit decides alike.
+// Accepts one of n slices and rejects the others. A slice's fate depends on its id alone, so every attempt
+// and every processing unit decides alike.
 //   n      one in this many (default 10)
-//   how    every (default): ids that n divides; random: each id with a chance of 1 / n
+//   how    every (default): ids that n divides; random: each id with a probability of 1 / n
 //   keep   all (default): with raw data; none: without
 #include <weir/filter.hpp>
 

@@ -1,5 +1,5 @@
 // Emulates a trigger menu: a sequence of steps, each of which requests some sources, of a group of the farm
-// or drawn at random, copies their data, works for a set time and may reject; slices that survive are built
+// or drawn at random, copies their data, works for a set time and may reject; surviving slices are built
 // whole. README.md has the parameters.
 #include <weir/filter.hpp>
 
@@ -42,8 +42,7 @@ std::uint64_t spend(const Cost& cost, std::uint64_t value) {
   return value;
 }
 
-// The sources that the step under way has requested, and those that the next one is going to request, where
-// they are drawn ahead.
+// The sources requested by the current step, and those of the next step if they are drawn ahead.
 struct Progress {
   std::vector<std::uint32_t> drawn;
   std::vector<std::uint32_t> next;
@@ -60,7 +59,7 @@ std::vector<std::string> words_of(const std::string& text) {
   return words;
 }
 
-// One number for each step; the last one is that of all further steps.
+// One number for each step; the last one applies to all further steps.
 std::vector<double> numbers_of(weir::FilterSetup& setup, const char* name, double max) {
   std::vector<double> numbers;
   for (const std::string& word : words_of(setup.parameter(name, std::string("0")))) {
@@ -109,7 +108,7 @@ class Sequential : public weir::Filter {
     }
   }
 
-  // Where the first step's sources are drawn for each slice nothing is requested before.
+  // If the first step's sources are drawn for each slice, no source is requested before.
   [[nodiscard]] std::optional<std::vector<std::uint32_t>> first_sources() const override {
     return first_is_fixed() ? groups_.front() : std::vector<std::uint32_t>{};
   }
@@ -162,7 +161,7 @@ class Sequential : public weir::Filter {
     progress.drawn = groups_.front();
     entered_.front().add();
     if (ahead_ && steps_ > 1) {
-      // The farm file may prefetch the next step's group; its sources are drawn now all the same.
+      // The farm file may prefetch the next step's group, so its sources are drawn now.
       progress.next = draw(slice, 1, progress.drawn);
     }
   }
@@ -183,7 +182,7 @@ class Sequential : public weir::Filter {
     return need(progress.drawn);
   }
 
-  // Draws the sources of a step among those that were not requested and are not in `taken`.
+  // Draws the sources of a step from those that were not requested and are not in `taken`.
   std::vector<std::uint32_t> draw(const weir::Slice& slice, std::uint32_t step,
                                   const std::vector<std::uint32_t>& taken) {
     candidates_.clear();
@@ -214,7 +213,7 @@ class Sequential : public weir::Filter {
     bytes_[step].add(gathered_.size());
   }
 
-  // With the sources of the last step, as a trigger passes on its region of interest.
+  // Forwards with the sources of the last step, as a trigger passes on its region of interest.
   weir::Decision forward_selected(const weir::Slice& slice) {
     selected_.clear();
     for (const std::uint32_t source : slice.remembered<Progress>()->drawn) {
@@ -233,7 +232,7 @@ class Sequential : public weir::Filter {
                        [](const weir::Fragment fragment) { return fragment.requested(); });
   }
 
-  std::vector<std::vector<std::uint32_t>> groups_;  // by step; empty: sources are drawn among all
+  std::vector<std::vector<std::uint32_t>> groups_;  // by step; empty: sources are drawn from all
   std::uint32_t steps_;
   std::uint32_t per_step_;
   bool of_step_;

@@ -1,13 +1,13 @@
-// Looks at a few sources, and asks for all the others only when these hold enough: sequential selection.
+// Examines a few sources, and requests all others only if these hold enough data: sequential selection.
 //   first           sources of the first step, as 1,2,8-11 (default: the first source of the run)
-//   minimum_bytes   that they must hold together to go on (default 1)
-//   keep            all (default): accepted slices with raw data; first: that of the first step; none
+//   minimum_bytes   total size that they must have (default 1)
+//   keep            all (default): accepted slices with raw data; first: only the first step's; none
 // The filter result of an accepted slice: bytes of the first step u64, bytes of all u64, little-endian.
 #include <weir/filter.hpp>
 
 namespace {
 
-// What step 0 found, carried to step 1.
+// The result of step 0, carried to step 1.
 struct Seen {
   std::uint64_t first_bytes = 0;
 };

@@ -102,7 +102,7 @@ int Socket::receive_buffer() const {
   int granted = 0;
   socklen_t size = sizeof granted;
   ::getsockopt(socket_, SOL_SOCKET, SO_RCVBUF, &granted, &size);
-  return granted / 2;  // the kernel doubles what it is asked for, for its own book-keeping
+  return granted / 2;  // the kernel doubles the requested size, for its own bookkeeping
 }
 
 std::span<const Socket::Datagram> Socket::receive() {
@@ -143,7 +143,7 @@ void Socket::look_at_drops() {
   }
 }
 
-// A datagram tells the counter as it was when it came: an older value than the last is no step.
+// A datagram carries the counter's value at its arrival: a value older than the last is ignored.
 void Socket::note_drops(std::uint32_t counter) {
   const auto step = static_cast<std::int32_t>(counter - drops_seen_);
   if (step <= 0) return;

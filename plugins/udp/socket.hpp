@@ -11,14 +11,14 @@
 
 namespace udp {
 
-// One that datagrams may come from.
+// A permitted sender of datagrams.
 struct Sender {
   sa_family_t family = AF_UNSPEC;
   in6_addr address{};  // an IPv4 address in the first four bytes
   bool operator==(const Sender& other) const;
 };
 [[nodiscard]] Sender sender_of(const sockaddr_storage& address);
-// "10.0.0.1, fe80::1"; throws std::invalid_argument with a sentence.
+// Parses "10.0.0.1, fe80::1". Errors: std::invalid_argument with a message.
 [[nodiscard]] std::vector<Sender> parse_senders(std::string_view text);
 
 // A bound datagram socket that receives many datagrams with one call. Does not block.
@@ -34,7 +34,7 @@ class Socket {
 
   [[nodiscard]] int descriptor() const { return socket_; }
   [[nodiscard]] std::uint16_t port() const;
-  [[nodiscard]] int receive_buffer() const;  // what the kernel granted
+  [[nodiscard]] int receive_buffer() const;  // the size that the kernel granted
 
   struct Datagram {
     std::span<const std::byte> bytes;  // until the next receive()
@@ -42,9 +42,9 @@ class Socket {
     std::uint16_t port = 0;
     bool cut = false;  // it was larger than any datagram may be
   };
-  // Up to kBatch datagrams; none: there are no more.
+  // Returns up to kBatch datagrams; empty: none is waiting.
   [[nodiscard]] std::span<const Datagram> receive();
-  // Datagrams that the kernel had no room for, since the socket was opened, as far as is known: exact after
+  // Datagrams dropped by the kernel since the socket was opened, as far as known: exact after
   // look_at_drops().
   [[nodiscard]] std::uint64_t kernel_drops() const { return kernel_drops_; }
   void look_at_drops();

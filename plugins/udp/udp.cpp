@@ -282,7 +282,7 @@ class Udp : public weir::AsyncSource, private weir::packets::ReassemblySink {
   std::uint32_t wanted_buffer_;
   udp::Socket socket_;
   std::vector<weir::SourceId> ids_;
-  std::optional<weir::packets::Reassembler> reassembler_;  // in a run
+  std::optional<weir::packets::Reassembler> reassembler_;  // of a run
   std::array<Follower, kNames.size()> followers_;
   std::array<Follower, weir::packets::kPacketErrors> malformed_;
   std::uint64_t strangers_ = 0;

@@ -1,10 +1,10 @@
-// Checks every byte that `dummy` sources sent, and accepts every slice: into the default stream when all is
-// well, into `debug`, with a line in the log, when a byte or a length is wrong.
+// Checks every byte from `dummy` sources, and accepts every slice: into the default stream if all bytes and
+// lengths are right, otherwise into `debug`, with a line in the log.
 //   keep           all (default): with raw data; none: without (a slice with a mismatch always keeps all)
 //   distribution   unchecked (default): any length is good; fixed, uniform, exponential or log_normal: the
 //                  source's lengths, which are then set with size_bytes, size_bytes_min, size_bytes_max,
-//                  sigma and seed as there
-// Counters: verify_fragments, verify_bytes, verify_absent (no bytes, whatever the reason), verify_mismatch
+//                  sigma and seed as in the farm file
+// Counters: verify_fragments, verify_bytes, verify_absent (no bytes, for any reason), verify_mismatch
 // (fragments with a wrong byte), verify_wrong_length.
 #include <weir/filter.hpp>
 #include <weir/source/dummy_content.hpp>
@@ -31,7 +31,7 @@ class Verify : public weir::Filter {
     bool good = true;
     for (const weir::Fragment fragment : slice) {
       if (!fragment.requested()) continue;
-      // An empty fragment is there; one that is missing or suppressed is not.
+      // An empty fragment is present; a missing or suppressed one is not.
       const bool there = fragment.ok() || fragment.status() == WEIR_FRAGMENT_TRUNCATED ||
                          fragment.status() == WEIR_FRAGMENT_CORRUPT;
       if (there) {

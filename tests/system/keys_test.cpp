@@ -48,7 +48,7 @@ TEST_CASE("a farm key is changed in three steps, each refused out of order") {
   REQUIRE(keys(folder, {"add", made, "--name", "new"}).status == 0);
   CHECK(keys(folder, {"add", made, "--name", "new"}).status == 1);
   CHECK_THAT(keys(folder, {"drop", made, "old"}).err, Catch::ContainsSubstring("is the one that is used"));
-  CHECK_THAT(keys(folder, {"use", made, "none"}).err, Catch::ContainsSubstring("there is no key 'none'"));
+  CHECK_THAT(keys(folder, {"use", made, "none"}).err, Catch::ContainsSubstring("key 'none' does not exist"));
   REQUIRE(keys(folder, {"use", made, "new"}).status == 0);
   const std::string text = read_file(made + "/farm.key");
   CHECK(text.find("key new ") < text.find("key old "));

@@ -21,7 +21,7 @@ double max_ms(const AssignmentResult& result) {
   return static_cast<double>(result.latency_us.max()) / kUsPerMs;
 }
 
-// Of the slices, to the destinations of one processor.
+// Share of the slices sent to destinations with one processor.
 double share_of_slow(const AssignmentResult& result) {
   double share = 0;
   for (std::size_t i = 0; i < result.shares.size(); ++i) {

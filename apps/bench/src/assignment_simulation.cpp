@@ -1,4 +1,4 @@
-// Triggers, queues and processors on simulated time; the supervisor's own machine decides which DCM gets a
+// Triggers, queues and processors in simulated time; the real supervisor's machine chooses the DCM of each
 // slice.
 #include <weir/assignment/supervisor_machine.hpp>
 #include <weir/base/hash.hpp>

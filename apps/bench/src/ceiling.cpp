@@ -30,7 +30,7 @@ constexpr std::size_t kFragmentsPerCall = 512;
 constexpr std::size_t kBytesPerCall = 4U << 20;
 constexpr std::size_t kSpillSmall = 256 * 1024;
 constexpr std::size_t kSpillLarge = 16 * 1024;
-// A readout sends what came from its detector, not the same bytes out of the cache again and again.
+// A readout sends data from its detector, not the same cached bytes repeatedly.
 constexpr std::size_t kPayloadsMax = 64;
 constexpr std::size_t kPayloadBytesMax = 16U << 20;
 constexpr double kWarmUpSeconds = 0.5;
@@ -42,9 +42,9 @@ struct Request {
   std::uint64_t count = 0;
 };
 
-// Written by each process at its end, read by the parent; in memory that they share.
+// Written by each process at its end and read by the parent, in shared memory.
 struct Account {
-  std::uint64_t fragments = 0;  // collectors
+  std::uint64_t fragments = 0;  // of DCMs
   std::uint64_t system_calls = 0;
   double cpu_s = 0;
   double seconds = 0;
@@ -144,7 +144,7 @@ class Answers {
   [[nodiscard]] bool empty() const { return pending_bytes_ == 0; }
 
   enum class Sent : std::uint8_t { all, some, failed };
-  // One system call. `some`: of what was offered; an event comes when there is room again.
+  // One system call. `some`: a part was sent; an event follows when there is room.
   Sent send(int fd) { return size_ <= kFlatMax ? send_flat(fd) : send_pieces(fd); }
 
  private:
@@ -258,7 +258,7 @@ void run_readout(const CeilingSettings& settings, int listener, Account& account
   }
 }
 
-// ---- collector
+// ---- DCM
 
 // The fragments of one readout, in order, each into the memory of its slice.
 class Arrivals {
@@ -386,8 +386,8 @@ void run_collector(const CeilingSettings& settings, const std::vector<sockaddr_i
 int listen_on_loopback(sockaddr_in& at) {
   const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (fd < 0) return -1;
-  set_options(
-      fd);  // accepted sockets inherit them: one that began with BBR stays paced under any other algorithm
+  set_options(fd);  // accepted sockets inherit them: a socket that began with BBR stays paced under any other
+                    // algorithm
   at = {};
   at.sin_family = AF_INET;
   at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);

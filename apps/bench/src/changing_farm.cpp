@@ -50,7 +50,7 @@ std::string farm_text(const ChangingFarmOptions& options, const std::string& fol
       folder, options.dcms, options.filter_ms * kUsPerMs);
 }
 
-// Throws std::runtime_error with a sentence when the farm does not do what it is told.
+// Errors: std::runtime_error with a message if the farm does not follow a command.
 class ChangingFarm {
  public:
   ChangingFarm(const ChangingFarmOptions& options, std::string folder)
@@ -269,7 +269,8 @@ int run_changing_farm(const ChangingFarmOptions& options, std::FILE* out, std::F
   bool good = result.balanced;
   for (const Phase& phase : result.phases) {
     good = good && phase.good();
-    fmt::print(err, "{:5.1f} s  {:<16} {} DCMs: {:.1f} slices/s, {:+.1f} % of what is expected, after {} s\n",
+    fmt::print(err,
+               "{:5.1f} s  {:<16} {} DCMs: {:.1f} slices/s, {:+.1f} % from the expected rate, after {} s\n",
                phase.change.at_s, phase.change.what, phase.change.dcms, phase.rate_hz,
                100 * phase.deviation(), phase.followed_s ? fmt::format("{:.1f}", *phase.followed_s) : "-");
   }

@@ -1,4 +1,4 @@
-// The rate beside what the DCMs that are there should make: phases, a line, a table.
+// The measured rate beside the expected one of the present DCMs: phases, a line, a table.
 #include "units.hpp"
 #include <weir/bench/changing_farm.hpp>
 #include <weir/run_record/json.hpp>
@@ -107,11 +107,11 @@ std::string table_of(const ChangingFarmResult& result, const ChangingFarmOptions
   std::string text = fmt::format("# {}\n\n", options.name);
   if (!options.command.empty()) text += fmt::format("```sh\n{}\n```\n", options.command);
   text += fmt::format(
-      "On {}; {} DCMs whose filter takes {:g} ms a slice asleep, so {:.0f} slices/s together at most. "
+      "On {}; {} DCMs with a filter that sleeps {:g} ms per slice, so at most {:.0f} slices/s together. "
       "Expected is the "
-      "first row's rate, in the share of DCMs that are there. The account: {} slices stored, {} discarded, "
-      "the ledger "
-      "{}.\n\n| at, s | change | DCMs | expected, slices/s | rate, slices/s | deviation, % | followed after, "
+      "first row's rate times the share of present DCMs. The account: {} slices stored, {} discarded, the "
+      "ledger {}.\n\n| at, s | change | DCMs | expected, slices/s | rate, slices/s | deviation, % | followed "
+      "after, "
       "s |\n"
       "| --- | --- | --- | --- | --- | --- | --- |\n",
       machine, options.dcms, options.filter_ms, 1000 * options.dcms / options.filter_ms, result.stored_slices,

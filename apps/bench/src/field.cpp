@@ -27,7 +27,7 @@ Expected<NetworkRun, std::string> measure(const FieldPoint& point, const FieldOp
   return measure_farm(run);
 }
 
-// The points of one case and load, in turn. False: a signal came.
+// Measures the points of one case and load in turn. Returns false if a signal arrived.
 bool measure_group(std::vector<FieldResult>& group, const FieldOptions& options, const std::string& folder,
                    std::FILE* err, bool& failed) {
   for (std::uint32_t round = 0; round < options.rounds; ++round) {

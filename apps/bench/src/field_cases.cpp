@@ -62,7 +62,7 @@ const std::array kCases{
     FieldCase{"lan-24", "24 readouts to one DCM", 24, 1, k64, kStar},
     FieldCase{"gigabit-8", "8 readouts to one DCM at 1 Gb/s", 8, 1, k64,
               "port_rate: 1gbit\nport_buffer: 100k\n"},
-    FieldCase{"start-mixed", "24 readouts, mixed sizes: what the first second drops", 24, 1, kMixed, kStar},
+    FieldCase{"start-mixed", "24 readouts, mixed sizes: drops of the first second", 24, 1, kMixed, kStar},
     FieldCase{"buffer-30k", "ports with 30 kB", 8, 1, k64, "port_rate: 200mbit\nport_buffer: 30k\n"},
     FieldCase{"buffer-1m", "ports with 1 MB", 8, 1, k64, "port_rate: 200mbit\nport_buffer: 1m\n"},
     FieldCase{"all-to-all", "six hosts with a readout and two DCMs each, 50 Mb/s each way", 6, 12, k64,

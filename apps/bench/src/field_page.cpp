@@ -22,7 +22,7 @@ double median_of(const FieldResult& result, const Value& value) {
   return values.empty() ? 0 : median(std::move(values));
 }
 
-// In the order in which they first come.
+// In the order of their first occurrence.
 template <class Key>
 std::vector<std::string> words_of(const std::vector<FieldResult>& results, const Key& key) {
   std::vector<std::string> words;
@@ -34,13 +34,13 @@ std::vector<std::string> words_of(const std::vector<FieldResult>& results, const
 }
 
 constexpr const char* kPageHead =
-    "Farms in the networks that there are, under the shapers of the DCMs: `quiet`, nothing else runs; "
+    "Farms in realistic networks, under the DCMs' shapers: `quiet`, nothing else runs; "
     "`busy`, "
     "with a spinner\non each core ([lab](../lab.md)). Goodput, latency and retransmissions are those after "
     "the "
     "first second; goodput is against\nwhat the narrowest place of the network lets through, latency is the "
     "99th percentile of first request to last fragment over\nthe time that a slice takes through the DCM's "
-    "port. Drops are of all ports. CPU is what the farm's processes took.\n";
+    "port. Drops are of all ports. CPU is the time of the farm's processes.\n";
 
 std::string latency_text(const FieldFigures& figures) {
   return figures.p99_over_serialisation > 0 ? fmt::format("{:.2f}", figures.p99_over_serialisation)

@@ -109,7 +109,7 @@ class Slices {
   std::vector<weir_filter_slice> views_;
 };
 
-// Keeps `in_flight` slices on their way until `count` are through; the median time of one slice.
+// Keeps `in_flight` slices in progress until `count` are done; returns the median time of one slice.
 double pump(FilterUnits& units, Waiter& waiter, const Slices& slices, std::uint64_t count,
             std::uint32_t in_flight) {
   std::vector<filter_host::Job> jobs;

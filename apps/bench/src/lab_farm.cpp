@@ -15,8 +15,8 @@
 namespace weir::bench {
 namespace {
 
-// Seconds that all cores together have worked since the machine started (proc(5): user, nice, system, idle,
-// iowait, irq, softirq; what a hypervisor took is not counted).
+// Seconds of work of all cores since the machine started (proc(5): user, nice, system, idle, iowait, irq,
+// softirq; time taken by a hypervisor is excluded).
 double machine_cpu_s() {
   std::ifstream stat("/proc/stat");
   std::string word;
@@ -31,8 +31,8 @@ double machine_cpu_s() {
   return (user + nice + system + irq + softirq) / static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 
-// `weir run`, in a thread of its own: the one that runs a farm in a lab stays in the lab's network. The error
-// is what it said.
+// Runs `weir run` in a separate thread, because a thread that runs a farm in a lab stays in the lab's
+// network. The error is its output.
 Expected<run_record::Summary, std::string> run_in_lab(const run::RunOptions& options) {
   char* said = nullptr;
   std::size_t said_bytes = 0;

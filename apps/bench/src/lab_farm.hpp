@@ -8,8 +8,8 @@
 
 namespace weir::bench {
 
-// One run of a farm in a lab, in a thread of its own. What is in the run's folder before goes. The error is a
-// sentence; it begins with "SIG" when a signal ended the run.
+// Runs a farm once in a lab, in a separate thread. Removes earlier contents of the run's folder. Errors are
+// messages, which begin with "SIG" if a signal ended the run.
 [[nodiscard]] Expected<NetworkRun, std::string> measure_farm(const run::RunOptions& options);
 
 }  // namespace weir::bench

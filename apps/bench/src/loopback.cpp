@@ -36,7 +36,7 @@ Expected<Round, std::string> measure_round(const LoopbackPoint& point, const Loo
   std::vector<Competitor> competitors{Competitor::farm, Competitor::ceiling};
   if (options.tls) competitors.push_back(Competitor::tls);
   if (!options.yardstick.empty()) competitors.push_back(Competitor::yardstick);
-  // What comes first in a round is not always the same: it would bear what the last round left behind.
+  // The order changes with each round: the first one suffers from the after-effects of the previous round.
   for (std::size_t turn = 0; turn < competitors.size(); ++turn) {
     switch (competitors[(number + turn) % competitors.size()]) {
       case Competitor::farm: {

@@ -20,7 +20,7 @@ namespace {
 constexpr std::uint32_t kCreditsMin = 2;
 
 std::string farm_text(const LoopbackPoint& point, double seconds, const std::string& folder) {
-  // As many fragments in flight as the ruler has, whose slices have one of each readout.
+  // As many fragments in flight as in the reference, which has slices with one fragment of each readout.
   const std::uint32_t credits =
       std::max(kCreditsMin, slices_in_flight_for(point.fragment_bytes) / point.sources);
   const std::uint64_t slice_bytes =

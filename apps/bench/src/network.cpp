@@ -27,7 +27,7 @@ std::string read(const std::string& path) {
   return text.str();
 }
 
-// What theory says of a point, and whether its farm and lab are good.
+// The theoretical rate of a point; an error if its farm or lab is invalid.
 Expected<double, std::string> theory_of_point(const NetworkPoint& point, const std::string& farm_path,
                                               const std::string& lab_path) {
   const auto farm = config::load_farm(farm_path);
@@ -95,7 +95,7 @@ int run_network(const NetworkOptions& options, std::FILE* out, std::FILE* err) {
   for (const NetworkPoint& point : expand(options)) {
     auto measured = measure_rounds(point, options, folder.path().string());
     if (!measured) {
-      // A sweep takes long: what fails costs its point, a signal those that would follow.
+      // A sweep takes long: an error skips its point, a signal the remaining ones.
       failed = true;
       fmt::print(err, "weir bench: {}: {}\n", describe(point), measured.error());
       if (measured.error().starts_with("SIG")) break;

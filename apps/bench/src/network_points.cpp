@@ -20,7 +20,7 @@ namespace {
 
 namespace json = boost::json;
 
-// The windows that a shaper has; one point without any where it has none.
+// One point for each window of the shaper; one point if it has none.
 std::vector<NetworkPoint> with_windows(NetworkPoint point, const NetworkOptions& options) {
   std::vector<NetworkPoint> points;
   if (point.shaper == "fragment-credits") {
@@ -52,14 +52,14 @@ json::object part_of(const NetworkPart& part) {
           {"port_drops", four_digits(part.port_drops)}};
 }
 
-// A DCM's part of what its port can carry.
+// A DCM's share of its port's capacity.
 double pace_of(const NetworkPoint& point, const NetworkOptions& options) {
   const shaping::EthernetLink port{static_cast<double>(config::parse_rate(options.rate).value_or(0))};
   const double members = point.pattern == Pattern::incast ? 1 : options.dcms_per_host;
   return options.pace / members * shaping::stream_goodput(port, 1, 0);
 }
 
-// [ms, slices that took longer in %], down to none: a step is told where the share has fallen by a fifth.
+// [ms, share of slices that took longer in %], down to none: a new step for each decrease by a fifth.
 json::array took_longer(const metrics::Histogram& latency_us) {
   constexpr double kStep = 0.8;
   const metrics::EncodedHistogram latency = latency_us.encode();
@@ -113,7 +113,7 @@ std::vector<Arrival> slow_slice(const std::string& csv) {
   return *slow;
 }
 
-// [ms since the slice's first request, kB so far]; of very many some.
+// [ms since the slice's first request, kB so far]; a selection if there are many.
 json::array arrivals_of(const std::string& csv) {
   constexpr std::size_t kPointsMax = 500;
   const std::vector<Arrival> arrivals = slow_slice(csv);

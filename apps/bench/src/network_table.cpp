@@ -28,7 +28,7 @@ std::string segments_text(const NetworkPoint& point) {
   return point.window_segments > 0 ? fmt::format("congestion window fixed at {}", point.window_segments) : "";
 }
 
-// Of a point, in words; empty: it has none.
+// A setting of a point, in words; empty: not applicable.
 using Setting = std::string (*)(const NetworkPoint&);
 constexpr std::array<Setting, 8> kSettings = {
     [](const NetworkPoint& point) { return point.shaper; },
@@ -47,7 +47,7 @@ bool differs(Setting setting, const std::vector<NetworkResult>& results) {
   });
 }
 
-// What tells a point from the others: "byte-credits, 36 kB, bbr".
+// Returns the settings that distinguish the point from the others: "byte-credits, 36 kB, bbr".
 std::string label_of(const NetworkPoint& point, const std::vector<NetworkResult>& results) {
   std::string text;
   for (const Setting setting : kSettings) {

@@ -1,4 +1,4 @@
-// What a bench leaves in a folder.
+// Output files of a benchmark.
 #include "output.hpp"
 
 #include <fmt/format.h>

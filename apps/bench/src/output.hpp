@@ -8,14 +8,14 @@ namespace weir::bench {
 // "2 cores, Linux 6.1.0": where something was measured.
 [[nodiscard]] std::string machine();
 
-// The file is `text` then; false: it could not be written.
+// Writes `text` to the file; returns false on errors.
 [[nodiscard]] bool write(const std::string& path, const std::string& text);
 
 // False, and a sentence to `err`: the folder is not there and cannot be made.
 [[nodiscard]] bool make_folder(const std::string& folder, std::FILE* err);
 
-// NAME.jsonl and NAME.md, into the folder; python/weir_daq/plots.py makes pictures of the former. 0, or 1 and
-// a sentence to `err`.
+// Writes NAME.jsonl and NAME.md into the folder; python/weir_daq/plots.py draws the former. Returns 0, or 1
+// with a message to `err`.
 int write_output(const std::string& folder, const std::string& name, const std::string& lines,
                  const std::string& table, std::FILE* err);
 

@@ -237,7 +237,7 @@ Occupancy occupancy_of(const std::vector<TimeAbove>& lifetimes, double rate_hz, 
   Occupancy occupancy;
   occupancy.packed = packed;
   std::uint64_t held = 0;
-  std::uint64_t expired = 0;  // not yet told to the source
+  std::uint64_t expired = 0;  // not yet sent to the source
   double sum = 0;
   // Half of the events fill the buffer, the other half is counted.
   for (std::uint32_t event = 0; event < 2 * kDraws; ++event) {

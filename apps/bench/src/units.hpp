@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-// What the points and pages of several benchmarks need.
+// Shared by the points and pages of several benchmarks.
 namespace weir::bench {
 
 inline constexpr double kPercent = 100;
@@ -15,9 +15,9 @@ inline constexpr double kBytesPerKb = 1000;
 // Buffers of a farm's processes that hold no benchmark up.
 inline constexpr std::uint64_t kBufferBytesMin = 64U << 20;
 
-// To four digits.
+// Rounds to four digits.
 [[nodiscard]] inline double four_digits(double value) { return std::stod(fmt::format("{:.4g}", value)); }
-// To hundredths, without a zero below zero.
+// Rounds to hundredths, without negative zero.
 [[nodiscard]] inline double hundredths(double value) { return std::round(value * kPercent) / kPercent + 0.0; }
 
 }  // namespace weir::bench

@@ -41,7 +41,7 @@ TEST_CASE(
 }
 
 TEST_CASE("learning leaves a server that becomes slow, and comes back to it when it is fast again") {
-  // In the third to fifth of ten parts of the time measured, which begins at 10 s; a part is 3 s.
+  // In the third to fifth tenth of the measured time, which begins at 10 s; a tenth is 3 s.
   const Slowdown slow{10, 16 * kSecond, 25 * kSecond, 20};
   const AssignmentResult quiet = run("learning");
   const AssignmentResult changing = run("learning", {slow});
@@ -49,7 +49,7 @@ TEST_CASE("learning leaves a server that becomes slow, and comes back to it when
   CHECK(changing.tenths_ms[3] < 2 * quiet.tenths_ms[3]);
   CHECK(told.tenths_ms[3] > 1.8 * quiet.tenths_ms[3]);
   CHECK(changing.tenths_ms[9] < 1.1 * quiet.tenths_ms[9]);
-  // Of the time that it was fast, the server has the share that it has otherwise.
+  // While it was fast, the server has its usual share.
   CHECK(changing.shares[10] > 0.5 * quiet.shares[10]);
   CHECK(changing.shares[10] < 0.85 * quiet.shares[10]);
 }

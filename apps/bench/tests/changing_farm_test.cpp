@@ -8,7 +8,7 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-// Ten reports a second; from the change at 5 s on the old rate goes on for `late_s`.
+// Ten reports a second; from the change at 5 s the old rate continues for `late_s`.
 std::vector<StoredUntil> two_rates(double first_hz, double second_hz, double late_s) {
   std::vector<StoredUntil> stored;
   double count = 0;

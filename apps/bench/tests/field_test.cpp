@@ -67,7 +67,7 @@ FieldResult result_of(const char* name, bool busy, double share) {
   return result;
 }
 
-TEST_CASE("figures are medians, against what the narrowest place lets through") {
+TEST_CASE("figures are medians, relative to the rate of the narrowest place") {
   const FieldFigures lan = figures_of(result_of("lan-8", false, 0.5));
   CHECK(lan.share_of_theory == 0.5);
   CHECK(lan.p99_over_serialisation == 3);

@@ -54,7 +54,7 @@ TEST_CASE("the ceiling moves every byte that it counts, small and large") {
   CHECK(result->cpu_us_per_fragment > 0);
 }
 
-TEST_CASE("another ruler that cannot be run is named with what it said") {
+TEST_CASE("a reference program that cannot be run is named with its output") {
   const auto result = measure_yardstick("/bin/echo", {4, 1, 1, 64, true}, 0.1);
   REQUIRE_FALSE(result);
   CHECK_THAT(result.error(), Catch::ContainsSubstring("--collectors 1"));

@@ -76,7 +76,7 @@ TEST_CASE("figures are medians over the rounds, each on its own; latencies are o
   CHECK(run.latency_us.count() == 3);
 }
 
-TEST_CASE("a line says what was set, and latencies over the time that a slice alone takes") {
+TEST_CASE("a line has the settings, and latencies relative to the time of a single slice") {
   NetworkOptions options;
   NetworkResult result{expand(options).front(), {NetworkRun()}};
   result.runs[0].serialisation_us = 22'000;

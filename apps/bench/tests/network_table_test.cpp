@@ -32,7 +32,7 @@ TEST_CASE("a line says how many slices took longer, down to none, in steps of a 
   const NetworkOptions options;
   auto results = results_of(options);
   CHECK(line_of(results[0], options).at("took_longer") == json::parse("[[20, 100], [20.48, 1], [221.2, 0]]"));
-  results[0].runs[0].latency_us.record(20'600, 10);  // too small a step to be told
+  results[0].runs[0].latency_us.record(20'600, 10);  // too small a step to be reported
   results[0].runs[0].latency_us.record(20'000, 900);
   CHECK(line_of(results[0], options).at("took_longer").as_array().size() == 4);
   results[0].runs[0].latency_us = {};

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-// What a part of the DCM needs: a builder of slices of two readouts with one source each, a clock that a test
-// moves, and a recorder in the node's place.
+// The surroundings of a part of the DCM: a builder of slices of two readouts with one source each, a clock
+// that a test moves, and a recorder in the node's place.
 namespace weir::dcm {
 
 struct HandClock final : ports::Clock {

@@ -24,11 +24,11 @@ class BurstEvents {
   virtual void on_burst_blocked(std::uint32_t alert, const std::string& detail) = 0;
 };
 
-// The run files of alerts: a store for each, in a folder of its own, so that a slice that is stored in the
-// run as well is not taken for a second copy. A store begins with the alert's first record.
+// The run files of alerts: a store for each, in a separate folder, so that a slice that the run also stores
+// is not mistaken for a second copy. A store begins with the alert's first record.
 class BurstStores final : public ports::DiskHandler {
  public:
-  // Tells the stores' files apart at the disk: the run's own files have lower ids.
+  // Distinguishes the stores' files at the disk: the run's own files have lower ids.
   static constexpr unsigned kFileIdShift = 20;
 
   BurstStores(const node::Setup& setup, Environment& environment, BurstEvents& events);
@@ -40,7 +40,7 @@ class BurstStores final : public ports::DiskHandler {
                                            const std::shared_ptr<const void>& owner, std::uint32_t origin,
                                            TimeNs now);
   void pass(TimeNs now);
-  // Closes the alert's file: nothing more belongs to it.
+  // Closes the alert's file: no further records belong to it.
   void end(std::uint32_t alert, TimeNs now);
   void end_all(TimeNs now);
   // Every file is closed, or the disk refuses to.

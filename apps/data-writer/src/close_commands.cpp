@@ -21,18 +21,18 @@ extern char** environ;
 namespace weir::writer {
 namespace {
 
-constexpr std::string_view kOwnerVariable = "WEIR_CHILD=";  // libs/launch ends what has it
+constexpr std::string_view kOwnerVariable = "WEIR_CHILD=";  // libs/launch ends processes with this variable
 
 constexpr auto kLook = std::chrono::milliseconds(100);  // while children run
-constexpr int kTimedOut = 124;                          // of `timeout`
-constexpr int kKilled = 137;                            // of `timeout`: SIGTERM was not enough
-constexpr int kNotFound = 127;                          // of a shell
+constexpr int kTimedOut = 124;                          // exit status of `timeout`
+constexpr int kKilled = 137;                            // exit status of `timeout` if SIGTERM was not enough
+constexpr int kNotFound = 127;                          // exit status of a shell
 constexpr const char* kGrace = "--kill-after=5";        // s from SIGTERM to SIGKILL
 
 std::string script_of(const std::string& command) { return command + " \"$@\""; }
 
-// How a child begins: with the default signal handlers, in a session of its own, without its launcher's mark,
-// and with no descriptor but the first three.
+// The start of a child: default signal handlers, a separate session, without its launcher's mark, only the
+// first three descriptors.
 class Beginning {
  public:
   enum class Output : std::uint8_t { inherited, none };
@@ -81,7 +81,7 @@ class Beginning {
   std::vector<char*> environment_;
 };
 
-// Exit status; 127: it could not be started.
+// Returns the exit status; 127: it could not be started.
 int status_of(const std::vector<std::string>& line) {
   pid_t pid = 0;
   if (Beginning(Beginning::Output::none).start(line, pid) != 0) return kNotFound;
@@ -91,7 +91,8 @@ int status_of(const std::vector<std::string>& line) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : kNotFound;
 }
 
-// The program that a command begins with; empty: it begins with something else, as an assignment or a quote.
+// Returns the program at the beginning of a command; empty if it begins with an assignment, a quote or the
+// like.
 std::string program_of(const std::string& command) {
   const auto is_plain = [](unsigned char c) {
     return std::isalnum(c) != 0 ||
@@ -233,7 +234,8 @@ void CloseCommands::run() {
   }
 }
 
-// All files of one command and limit, as words of one shell. (They differ where runs were configured anew.)
+// Passes all files of one command and limit as arguments to one shell. (They differ if runs were
+// reconfigured.)
 void CloseCommands::hand_over() {
   constexpr const char* kEach =
       "script=$1; limit=$2; shift 2\n"

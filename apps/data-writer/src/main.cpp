@@ -21,7 +21,7 @@ void run_on_close(weir::writer::CloseCommands& commands, const weir::v1::WriterS
                settings.on_close_max());
 }
 
-// A writer does not write beside the data of another run of this number. (For a process that is not told the
+// A writer must not write beside the data of another run of this number. (If a process does not know the
 // run's id, its supervisor refuses that.)
 void hold_run(const weir::node::Setup& setup, bool has_earlier_files) {
   if (setup.claim == 0) return;

@@ -10,9 +10,9 @@ namespace weir::writer {
 
 enum class EndPhase : std::uint8_t {
   open,      // takes records
-  told,      // told to end: what became of copies that it has may still be said
+  told,      // told to end: the fate of its copies may still be reported
   closing,   // the files are being closed
-  closed,    // they are; commands for closed files (writer.on_close) may still run
+  closed,    // files are closed; commands for them (writer.on_close) may still run
   given_up,  // they could not be: the disk stays full, and the last one stays a .part
 };
 constexpr std::size_t kEndPhases = 5;
@@ -28,15 +28,15 @@ inline constexpr Transitions kEndTransitions({
 // How a writer comes to its run's end, and how long it waits on the way. Pure.
 class RunEnd {
  public:
-  static constexpr DurationNs kPatience = 20 * kSecond;  // for the word on copies that are not settled
+  static constexpr DurationNs kPatience = 20 * kSecond;  // for reports on unsettled copies
 
   void tell(TimeNs now_ns);
-  // The files are to be closed now. `unsettled`: there are copies whose fate it has not heard.
+  // True if the files are to be closed now. `unsettled`: the fate of some copies is unknown.
   [[nodiscard]] bool may_close(bool unsettled, TimeNs now_ns) const {
     return phase_ == EndPhase::told && (!unsettled || now_ns >= deadline_ns_);
   }
   void close(TimeNs now_ns, DurationNs patience_ns);
-  // Closing takes longer than there is patience for. `blocked`: the disk takes nothing.
+  // True if closing has exceeded its patience. `blocked`: the disk accepts no data.
   [[nodiscard]] bool is_in_vain(bool blocked, TimeNs now_ns) const {
     return phase_ == EndPhase::closing && blocked && now_ns >= close_until_ns_;
   }

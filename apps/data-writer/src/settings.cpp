@@ -29,7 +29,7 @@ storage::RunStoreConfig store_config(const node::Setup& setup, std::uint32_t fir
   config.file_duration_max = or_no_limit(static_cast<DurationNs>(writer.file_seconds_max() * 1e9));
   config.sync_bytes = writer.sync_bytes();
   config.sync_interval = writer.sync_interval_ms() * kMillisecond;
-  // What is granted fits: the store's own bound is for records that were never granted.
+  // Granted records fit: the store's own bound is for records without a grant.
   config.queue_bytes_max = 2 * writer.buffer_bytes();
   config.check_fragments = setup.farm.run().checksums();
   config.files_leave = !writer.on_close().empty();

@@ -14,7 +14,8 @@ namespace weir::writer {
 // Requires: `setup` is of make_setup().
 [[nodiscard]] std::string begin_of_run_record(const node::Setup& setup);
 
-// Bytes of alerts' records that may be under way to this writer: a quarter of what its slices have.
+// Returns the bytes of alerts' records that may be in transit to this writer: a quarter of the share for
+// slices.
 [[nodiscard]] std::uint64_t burst_grant_bytes(const v1::Farm& farm);
 
 }  // namespace weir::writer

@@ -136,7 +136,7 @@ Expected<void, wire::WireError> WriterNode::take_settled(const v1::Settled& sett
     over.push_back(slice);
     const bool stored = node::at_or_zero(settled.outcome(), row) == v1::OUTCOME_STORED;
     if (stored && node::at_or_zero(settled.writer(), row) == setup_.self.index.value) continue;
-    // No copy of it counts here: what there is, is dead.
+    // No copy of it counts here: all copies are dead.
     const Attempt attempt(static_cast<std::uint16_t>(node::at_or_zero(settled.attempt(), row)));
     const StoreEpoch epoch(stored ? static_cast<std::uint16_t>(node::at_or_zero(settled.epoch(), row))
                                   : kEveryEpoch);
@@ -156,8 +156,8 @@ Expected<void, wire::WireError> WriterNode::take_settled(const v1::Settled& sett
   return {};
 }
 
-// What was acknowledged over an earlier connection may not have arrived: it is said again, for every slice
-// that is not known to be settled. The supervisor answers with what became of each copy.
+// Acknowledgements on an earlier connection may be lost: repeats them for every slice that is not known to be
+// settled. The supervisor answers with the fate of each copy.
 void WriterNode::on_supervisor_ready() {
   throttle_.forget();
   acknowledged_.clear();
@@ -178,7 +178,7 @@ assignment::Reason WriterNode::reason() const {
 
 void WriterNode::tell_throttle() {
   if (!supervisor_.ready()) return;
-  // Not what is granted: a DCM may never send that.
+  // Without granted bytes: a DCM may never send those.
   const double level =
       static_cast<double>(store_.bytes_queued()) / static_cast<double>(grants_.bound_bytes());
   const auto message = throttle_.look(!blocked_.empty(), reason(), std::min(level, 1.0));
@@ -186,7 +186,7 @@ void WriterNode::tell_throttle() {
 }
 
 // A writer that reconnects during shutdown must first learn which of its copies are dead: its last report and
-// its last file may list as live only what is.
+// its last file must list only live ones as live.
 void WriterNode::on_end_run() {
   end_.tell(now_ns_);
   bursts_.end_all(now_ns_);
@@ -206,7 +206,7 @@ void WriterNode::close_when_told() {
   store_.close(now_ns_, bytes_of(record));
 }
 
-// A run that is over ends also where the disk stays full: what was acknowledged is in the .part.
+// A run also ends if the disk stays full: acknowledged records are in the .part file.
 void WriterNode::give_up_closing() {
   if (!end_.is_in_vain(store_.blocked(), now_ns_)) return;
   end_.give_up();
@@ -280,7 +280,7 @@ v1::Report WriterNode::make_report(bool final) {
   return report;
 }
 
-// Commands that still run are a fault at the end of the last run: nothing can tell then how they end.
+// Commands still running at the end of the last run are a fault: their results cannot be reported.
 void WriterNode::add_close_notes(CloseCounts commands, bool final, v1::Report& report) const {
   if (!final && end_.phase() == EndPhase::closed && commands.unfinished > 0)
     (*report.mutable_notes())[std::string(node::kWaitsNote)] = state();
@@ -330,7 +330,7 @@ void WriterNode::on_gone(sessions::Peer& peer, std::string_view why) {
   connections_.erase(found);
 }
 
-// A record is charged as a whole, with its first piece: what has begun can always be ended.
+// The first piece charges the whole record, so that a record that has begun can always be completed.
 bool WriterNode::begin_record(Connection& connection, const wire::FrameHeader& header) {
   const wire::RecordPiece piece = wire::record_piece(header);
   const std::uint64_t bytes = piece.total == 0 ? header.length : piece.total;
@@ -505,7 +505,7 @@ void WriterNode::on_burst_file(std::uint32_t alert, const storage::ClosedFile& f
   if (!setup_.farm.writer().on_close().empty()) environment_.on_close(file.path, file.crc32c);
 }
 
-// Triggers go on: the alert's slices wait in the rings.
+// Triggers continue: the alert's slices wait in the rings.
 void WriterNode::on_burst_blocked(std::uint32_t alert, const std::string& detail) {
   spdlog::error("burst alert blocked number={} reason=\"{}\"", alert, detail);
   note_disturbance("burst " + std::to_string(alert) + ": " + detail);
@@ -529,7 +529,7 @@ void WriterNode::on_lost(const storage::LostCopies& lost) {
   note_disturbance(what);
 }
 
-// For the end of the run; of many the first ones.
+// For the end of the run; only the first ones.
 void WriterNode::note_disturbance(const std::string& what) {
   if (++disturbances_ > kDisturbancesTold) return;
   disturbances_text_ += (disturbances_text_.empty() ? "" : "; ") + what;

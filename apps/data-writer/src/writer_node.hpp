@@ -36,18 +36,18 @@ class WriterNode final : public node::Node,
 
  private:
   struct Refusal {
-    std::uint64_t record = 0;  // its place among those of the connection
+    std::uint64_t record = 0;  // its place among the connection's records
     storage::StoreResult reason = storage::StoreResult::malformed;
   };
   struct Connection {
     sessions::Peer* peer = nullptr;
     storage::PeerId id;
-    std::shared_ptr<std::byte[]> record;  // the one that is being received, unless there is no memory for it
+    std::shared_ptr<std::byte[]> record;  // the record being received, unless memory is short
     std::uint64_t record_bytes = 0;       // its length; 0: none is being received
-    std::uint64_t record_here = 0;        // in the pieces that are complete
+    std::uint64_t record_here = 0;        // bytes of complete pieces
     SliceId slice;
     Attempt attempt;
-    bool burst = false;                                          // for records of alerts
+    bool burst = false;                                          // a connection for records of alerts
     std::uint32_t alert = 0;                                     // of the next record
     std::map<std::uint32_t, std::vector<SliceId>> burst_stored;  // since the last pass, by alert
     std::uint64_t records = 0;                                   // since the connection began
@@ -121,11 +121,12 @@ class WriterNode final : public node::Node,
   storage::GrantBook grants_;
   BurstStores bursts_;
   storage::GrantBook burst_grants_;
-  std::map<std::uint64_t, Connection> connections_;  // by tag: the grant book's peer id, the store's origin
+  std::map<std::uint64_t, Connection>
+      connections_;  // by tag, which is the grant book's peer id and the store's origin
   std::uint32_t last_connection_ = 0;
   sessions::Listener listener_;
   node::SupervisorClient supervisor_;
-  std::vector<wire::SliceEntry> acknowledged_;  // to the supervisor, since the last pass
+  std::vector<wire::SliceEntry> acknowledged_;  // for the supervisor, since the last pass
   std::vector<storage::ClosedFile> files_;
   std::vector<std::pair<std::uint32_t, storage::ClosedFile>> burst_files_;  // with their alert
   std::uint64_t earlier_dead_ = 0;  // copies of earlier lives that are known to be dead
@@ -135,13 +136,13 @@ class WriterNode final : public node::Node,
   std::string blocked_;  // why, while the disk refuses
   std::string blocked_detail_;
   storage::DiskWatch disk_watch_;
-  std::size_t disturbances_ = 0;   // of run files, by others
+  std::size_t disturbances_ = 0;   // changes to run files by others
   std::string disturbances_text_;  // the first of them
   std::string unclosed_;           // why a file stays a .part
   node::ThrottleTeller throttle_;
   std::string failure_;
-  // The supervisor shall not learn of a writer that cannot store, but of one that waits for room. What it has
-  // learnt of has to end there, whatever becomes of the disk.
+  // The supervisor must not learn of a writer that cannot store, only of one that waits for room. A run that
+  // it knows has to end there, whatever happens to the disk.
   bool takes_part_ = false;
   RunEnd end_;
   bool signalled_ = false;

@@ -103,7 +103,7 @@ TEST_CASE("a run file's record expands to the plan of every farm file of the pro
   CHECK(count >= 4);
 }
 
-TEST_CASE("a run file's record has what the farm file included, and includes nothing itself") {
+TEST_CASE("a run file's record contains the farm file's includes inline") {
   const fs::path folder = fs::temp_directory_path() / "weir-begin-of-run-test";
   fs::remove_all(folder);
   fs::create_directory(folder);

@@ -45,7 +45,7 @@ TEST_CASE("a command for a closed file holds nothing that is open in the writer"
     const auto lines = lines_of(list);
     return !lines.empty() && lines.back() == "done";
   }));
-  // ls has one of its own, for the folder.
+  // ls itself has one, for the folder.
   CHECK(lines_of(list) == std::vector<std::string>{"0", "1", "2", "3", "done"});
   ::close(kept);
 }
@@ -130,7 +130,7 @@ TEST_CASE("a command that can never run is refused with its reason") {
   }
 }
 
-TEST_CASE("what waits for its turn when the writer ends is done after it, each file once") {
+TEST_CASE("commands that wait when the writer ends run after it, once per file") {
   const TemporaryFolder folder;
   const std::string list = folder / "list";
   {

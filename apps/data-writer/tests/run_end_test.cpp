@@ -49,7 +49,7 @@ TEST_CASE("closing is given up where the disk takes nothing for too long, once, 
   CHECK_FALSE(end.is_in_vain(true, kStart + kDrain));
 }
 
-TEST_CASE("a writer whose files are closed waits for their commands, and no longer than they may take") {
+TEST_CASE("a writer with closed files waits for their commands, within their limit") {
   constexpr DurationNs kCommands = 3600 * kSecond;
   RunEnd end;
   end.tell(kStart);

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kBurst = 16;  // packets in one call
 constexpr DurationNs kIdle = 5 * kMillisecond;
-constexpr DurationNs kFirstAgain = 20 * kMillisecond;  // to a supervisor whose run has not begun
+constexpr DurationNs kFirstAgain = 20 * kMillisecond;  // to a supervisor before its run has begun
 constexpr DurationNs kHeldUp = 200 * kMicrosecond;     // until the kernel is asked again
 constexpr DurationNs kMarkPause = 10 * kMillisecond;
 constexpr int kLastMarks = 3;
@@ -72,7 +72,7 @@ class Emitter {
         kIdle);
   }
   void summarize(std::FILE* out) const;
-  // Nothing was played, for this reason.
+  // Returns why no data was sent.
   [[nodiscard]] std::string failure() const {
     if (player_) return {};
     return "no run took a trigger at " + ports::to_text(*plan_.trigger) +
@@ -100,7 +100,7 @@ class Emitter {
     }
   }
 
-  // The first slice is offered until the run takes it, or vetoes it; its packets follow.
+  // The first slice is offered until the run accepts or vetoes it; its packets follow.
   void wait_for_run(TimeNs now) {
     if (!trigger_) return begin(plan_.player.run, now);
     if (trigger_->refused()) {
@@ -157,7 +157,7 @@ class Emitter {
     while (batch_.size() < kBurst && player_->next(now, packet)) batch_.push_back(packet);
   }
 
-  // Sends the batch; false: a part of it is left.
+  // Sends the batch; returns false if a part is left.
   bool flush() {
     const std::size_t sent = sender_.send(batch_);
     for (std::size_t i = 0; i < sent; ++i) {
@@ -175,7 +175,7 @@ class Emitter {
     next_mark_ = now;
   }
 
-  // The last packets may be those that are lost: the end is told more than once.
+  // The last packets may be lost, so the end is sent several times.
   void mark(TimeNs now) {
     if (now < next_mark_) return;
     if (batch_.empty()) {
@@ -197,7 +197,7 @@ class Emitter {
   std::optional<TriggerClient> trigger_;
   std::optional<Player> player_;
   State state_ = State::waiting;
-  std::vector<Outgoing> batch_;  // not with the kernel yet
+  std::vector<Outgoing> batch_;  // not passed to the kernel yet
   std::vector<source::Trigger> ended_;
   bool signalled_ = false;
   bool first_asked_ = false;
@@ -237,7 +237,7 @@ int emit(const EmitOptions& options, std::FILE* out, std::FILE* err) {
   EmitPlan plan;
   try {
     plan = make_plan(options);
-    // Content that cannot be had is told before anyone waits for a run.
+    // Errors in the content are reported before waiting for a run.
     for (const Target& target : plan.targets) (void)ingest::make_sources(target.content, target.sources);
   } catch (const std::exception& error) {
     fmt::print(err, "weir emit: {}\n", error.what());

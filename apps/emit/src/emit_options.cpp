@@ -58,7 +58,7 @@ std::string parameter(const v1::Farm& farm, const std::string& name, const std::
 
 bool is_wildcard(const std::string& host) { return host == "0.0.0.0" || host == "::"; }
 
-// What is sent where a farm file, or the readout's part of it, says this.
+// The content that a farm file, or the readout's part of it, describes.
 ingest::SourceSettings content_of(const EmitOptions& options, const v1::Farm& farm) {
   ingest::SourceSettings content = readout::source_settings(farm);
   content.checksums = false;  // of packets, not of fragments: the readout computes those

@@ -17,15 +17,15 @@ namespace weir::emit {
 struct Target {
   ports::Endpoint at;  // where one readout takes datagrams
   std::vector<SourceId> sources;
-  ingest::SourceSettings content;  // of what they send
+  ingest::SourceSettings content;  // content of their packets
 };
 
-// What the options and the farm file come to.
+// The result of the options and the farm file.
 struct EmitPlan {
   std::string farm;
   std::vector<Target> targets;
   std::optional<ports::Endpoint> trigger;
-  std::shared_ptr<const ports::Authenticator> authenticator;  // of the farm's key, where it has one
+  std::shared_ptr<const ports::Authenticator> authenticator;  // with the farm's key, if it has one
   transport::SocketPolicy sockets;                            // of the connection for triggers
   PlayerSettings player;
 };

@@ -14,7 +14,7 @@ namespace weir::emit {
 
 struct PlayerSettings {
   RunNumber run;
-  std::uint32_t session = 0;  // of this life of the front-ends; 0: packets do not say
+  std::uint32_t session = 0;  // of this start of the front-ends; 0: not in the packets
   SliceId first;
   std::uint64_t slices = 0;         // 0: no end
   double rate_hz = 100;             // 0: as fast as it is asked
@@ -29,36 +29,36 @@ struct Outgoing {
   ConstBytes payload;
   std::shared_ptr<const void> owner;  // of the payload
   std::uint32_t target = 0;
-  bool withheld = false;         // counts as sent and is not, to see what is made of it
+  bool withheld = false;         // counted as sent but dropped, to test its handling
   std::optional<SliceId> ended;  // the last packet of this slice
 };
 
 struct PlayerCounters {
   std::uint64_t slices = 0;  // begun
   std::uint64_t fragments = 0;
-  std::uint64_t absent = 0;  // sources that had nothing for a slice
+  std::uint64_t absent = 0;  // sources without data for a slice
   std::uint64_t bytes = 0;   // payload
   std::uint64_t packets = 0;
   std::uint64_t withheld = 0;
 };
 
-// Plays front-ends: the packets of slice after slice, those of a slice spread evenly over its time. A
-// source's last packet of a slice closes it. One thread; no clock.
+// Plays front-ends: the packets of slice after slice, spread evenly over each slice's time. A source's last
+// packet of a slice closes it. One thread; no clock.
 class Player {
  public:
   struct Played {
     std::unique_ptr<source::Source> source;
     std::uint32_t target = 0;
   };
-  // In the order in which they send. The sources' run has begun.
+  // `sources`: in the order of sending. Requires: the sources' run has begun.
   Player(const PlayerSettings& settings, std::vector<Played> sources);
 
   void start(TimeNs now, UtcNs utc);
-  // The next packet, when it is due; false: none is, or there are no more.
+  // Returns the next packet if it is due; false: none is, or there are no more.
   [[nodiscard]] bool next(TimeNs now, Outgoing& packet);
-  // When the next one is.
+  // Returns the time of the next packet.
   [[nodiscard]] TimeNs next_due() const;
-  // All slices have been played.
+  // True if all slices have been played.
   [[nodiscard]] bool done() const {
     return settings_.slices > 0 && played_ >= settings_.slices && cursor_ == packets_;
   }
@@ -75,10 +75,10 @@ class Player {
   PlayerSettings settings_;
   std::vector<Played> sources_;
   std::vector<std::uint32_t> sequences_;
-  std::vector<source::Fragment> fragments_;  // of the slice that is being sent
+  std::vector<source::Fragment> fragments_;  // of the current slice
   std::uint64_t played_ = 0;                 // slices begun
   std::uint64_t packets_ = 0;                // of this slice
-  std::uint64_t cursor_ = 0;                 // of them, sent
+  std::uint64_t cursor_ = 0;                 // of these, sent
   std::uint32_t column_ = 0;
   std::uint32_t offset_ = 0;
   TimeNs start_ = 0;

@@ -34,7 +34,7 @@ class TriggerClient final : private sessions::PeerHandler {
   [[nodiscard]] const std::map<std::string, std::uint64_t>& vetoed() const { return vetoed_; }
   // It will not do with this farm file, or these keys.
   [[nodiscard]] bool refused() const { return refused_; }
-  // Why the connection is not there; empty while it is.
+  // Returns why the connection is down; empty while it is up.
   [[nodiscard]] const std::string& trouble() const { return trouble_; }
 
  private:

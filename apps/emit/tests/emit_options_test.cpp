@@ -36,7 +36,7 @@ TEST_CASE("a list of sources is numbers and ranges, sorted, each once") {
   CHECK_THROWS(parse_sources("a"));
 }
 
-TEST_CASE("a farm file tells which readout takes which sources where, and who takes triggers") {
+TEST_CASE("a farm file gives the readout and address of each source, and the address for triggers") {
   EmitOptions options;
   options.farm_file = farm_file(
       "farm: emitted\n"
@@ -58,7 +58,7 @@ TEST_CASE("a farm file tells which readout takes which sources where, and who ta
   CHECK_FALSE(make_plan(options).trigger);
 }
 
-TEST_CASE("what is missing to emit is said") {
+TEST_CASE("a missing setting for emit is an error that names it") {
   EmitOptions options;
   CHECK_THAT(complaint(options), ContainsSubstring("Name a farm file"));
   options.to = {"127.0.0.1:9"};
@@ -76,7 +76,7 @@ TEST_CASE("each emitter has a session number of its own, unless one is given") {
   options.sources = {"1"};
   const std::uint32_t one = make_plan(options).player.session;
   CHECK(one != 0);
-  CHECK(one != make_plan(options).player.session);  // but for one in 2^32
+  CHECK(one != make_plan(options).player.session);  // except once in 2^32
   options.session = 0;
   CHECK(make_plan(options).player.session == 0);
 }

@@ -60,7 +60,7 @@ TEST_CASE("the packets of a slice are spread evenly over its time") {
   }
 }
 
-TEST_CASE("who comes late gets what is due, one after another, and no more") {
+TEST_CASE("a late player sends due packets one after another, and no more") {
   PlayerSettings settings;
   settings.rate_hz = 1000;
   Player player = make_player(settings);
@@ -71,7 +71,7 @@ TEST_CASE("who comes late gets what is due, one after another, and no more") {
   CHECK(player.next_due() > kStart + 2 * kMillisecond);
 }
 
-TEST_CASE("what a player sends becomes the same fragments again, and the end of each slice is told") {
+TEST_CASE("a player's packets become the same fragments again, and the end of each slice is marked") {
   PlayerSettings settings;
   settings.rate_hz = 0;
   settings.slices = 5;

@@ -86,7 +86,7 @@ void Answers::flush() {
   payloads_.clear();
 }
 
-// A block of one row would be longer than the frame that says the same.
+// A block of one row would be longer than the equivalent frame.
 void Answers::send_only(ports::Stream& stream) {
   const wire::BlockRow& row = block_.row(0);
   wire::FrameHeader header = wire::missing_fragment(request_.slice, request_.attempt, row.source, row.reason);
@@ -99,7 +99,7 @@ void Answers::send_only(ports::Stream& stream) {
 }
 
 void Answers::send_block(ports::Stream& stream) {
-  // What follows each other and is short is written as one piece.
+  // Adjacent short parts are written as one piece.
   std::size_t room_bytes = block_.head_bytes();
   Bytes room;
   const auto room_from = [&](std::size_t first) {

@@ -13,19 +13,20 @@
 
 namespace weir::readout {
 
-// Puts fragments on the way to the DCMs that asked for them. Those of one slice that follow each other for
-// one DCM go as one block; what is long, or a range, goes in a frame of its own. What was added leaves with
-// flush(), or with the next fragment that does not fit. Order is kept. One thread.
+// Sends fragments to the DCMs that requested them. Consecutive fragments of one slice for one DCM form a
+// block; long fragments and ranges get separate frames. Added fragments leave with flush(), or with the next
+// one that does not fit. Keeps the order. One thread.
 class Answers {
  public:
-  // `connections` by tag, empty where one is gone: what is for it is dropped. Both outlive this.
+  // `connections`: by tag, null if closed: fragments for it are dropped. Requires: both arguments outlive
+  // this.
   Answers(const std::vector<sessions::Peer*>& connections, Timings& timings)
       : connections_(connections), timings_(timings) {}
 
   // The fragment's owner is kept until it has left. A fragment that was the only one of its request leaves at
   // once.
   void add(const source::RequestedFragment& request, const source::Fragment& fragment);
-  // At once, in a frame of its own.
+  // Sends immediately, in a separate frame.
   void send(const source::RequestedFragment& request, const source::Fragment& fragment);
   // Before anything else goes to these connections, and at the end of a pass.
   void flush();

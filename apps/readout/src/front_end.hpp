@@ -17,8 +17,8 @@
 
 namespace weir::readout {
 
-// A source plugin in a readout: called when its descriptor is readable, when it woke the readout, and every
-// kPollInterval besides; what it delivers goes into the fragment buffer. One thread.
+// A source plugin in a readout: called when its descriptor is readable, when it woke the readout, and also
+// every kPollInterval; delivered fragments go into the fragment buffer. One thread.
 class FrontEnd final : private source_host::Arrivals {
  public:
   // Null when the farm's sources are not a plugin's. Throws std::runtime_error with a sentence.
@@ -35,7 +35,8 @@ class FrontEnd final : private source_host::Arrivals {
   void announced(std::span<const source::Trigger> triggers) { instance_->announced(triggers); }
   void pass(TimeNs now_ns);
   void end_run() { instance_->end_run(); }
-  // `source.NAME` for each of the plugin's counters; note `source`: its name and version; its part of `ran`.
+  // Adds `source.NAME` for each of the plugin's counters; note `source`: its name and version; its part of
+  // `ran`.
   void add_to(v1::Report& report) const;
   // Returns the faults of front-ends that the plugin reported in this run: the first kFaultsMax, then how
   // many more.

@@ -70,7 +70,7 @@ std::optional<std::uint32_t> PushSender::place_of(SourceId source) const {
   return static_cast<std::uint32_t>(at - sources_.begin());
 }
 
-// An announcement takes its time, so each difference is too large by that; the least of many is nearly right.
+// An announcement takes time, so each difference is too large by that; the least of many is almost right.
 void PushSender::compare_clocks(UtcNs theirs, UtcNs own, TimeNs now_ns) {
   const DurationNs ahead = own - theirs;
   least_ahead_ns_ = std::min(ahead, least_ahead_ns_.value_or(ahead));
@@ -177,7 +177,7 @@ void PushSender::add_to(v1::Report& report) const {
     counters.of("push.not_pushed.", shaping::name(static_cast<shaping::NotPushed>(i))) =
         counted.not_pushed[i].fragments;
   }
-  // The probes were no answers to anyone.
+  // The probes are not counted as answers.
   const auto take_out = [](std::uint64_t& counter, std::uint64_t count) {
     counter -= std::min(counter, count);
   };

@@ -15,11 +15,11 @@
 
 namespace weir::readout {
 
-// A readout's part of push running: learns of slices as their fragments are there, and says what is sent to
-// whom and when. What is sent comes out of the fragment buffer, as if it had been asked for. One thread.
+// A readout's part of push running: gets slices when their fragments are available, and decides the
+// destination and time of each. Sends from the fragment buffer, as for requests. One thread.
 class PushSender {
  public:
-  // In the place of a connection: a request to the buffer whose answer tells that the fragment is there.
+  // Used in place of a connection: a request to the buffer with an answer when the fragment is available.
   static constexpr std::uint32_t kProbe = UINT32_MAX;
 
   // Null in pull running.
@@ -38,18 +38,18 @@ class PushSender {
   // The answer to a probe.
   void is_there(SliceId slice, SourceId source, const source::Fragment& fragment);
   void asked_for(SliceId slice, SourceId source);
-  void not_wanted(SliceId slice);  // by its destination, any more
+  void not_wanted(SliceId slice);  // by its destination, any longer
   void settled(SliceId slice);
   void end_run();
 
-  // By DCM; to be brought up to date before next().
+  // By DCM; update before next().
   [[nodiscard]] std::vector<shaping::PushLink>& links() { return links_; }
   [[nodiscard]] std::optional<shaping::PushPiece> next(TimeNs now_ns) { return barrel_.next(now_ns, links_); }
   [[nodiscard]] TimeNs wake_at_ns() const { return barrel_.wake_at_ns(); }
   [[nodiscard]] SourceId source(std::uint32_t place) const { return sources_[place]; }
 
-  // The fragment as all receivers see it: one that was cut, suppressed or dropped is so for all of them. What
-  // it refers to is `fragment`'s.
+  // Returns the fragment as all receivers see it: if it was cut, suppressed or dropped, it is so for all of
+  // them. Refers to the data of `fragment`.
   [[nodiscard]] source::Fragment shown(SliceId slice, SourceId source,
                                        const source::Fragment& fragment) const;
 

@@ -17,7 +17,7 @@ namespace {
 
 // Work per pass on slices to be made, so that requests are not kept waiting by a burst of announcements.
 constexpr std::size_t kSlicesPerPass = 1024;
-// Connections of one DCM: the one it has, and lost ones that this side has not noticed yet.
+// Connections of one DCM: the present one, and lost ones that this side has not noticed yet.
 constexpr std::ptrdiff_t kConnectionsOfDcmMax = 4;
 // Shares of a buffer's limit.
 constexpr double kStopAt = 0.95;
@@ -27,7 +27,7 @@ source::BufferLimits limits(const v1::Farm& farm) {
   source::BufferLimits limits;
   limits.bytes_max = farm.readout().buffer_bytes();
   limits.slices_max = farm.readout().buffer_slices();
-  // The supervisor lowers the rate before: this is for what it could not.
+  // The supervisor lowers the rate earlier: these marks are for triggers that it could not hold up.
   limits.throttle_high = kStopAt;
   limits.throttle_low = kGoOnBelow;
   limits.parked_max = farm.readout().parked_max();
@@ -87,7 +87,7 @@ void ReadoutNode::note_peaks() {
   slices_peak_ = std::max(slices_peak_, buffer.slices_held);
 }
 
-// What is due, each piece out of the buffer as if it had been asked for.
+// Pushes due fragments, each taken from the buffer as if it were requested.
 void ReadoutNode::push() {
   if (!push_ || !run_begun_ || ended_) return;
   auto& links = push_->links();
@@ -108,7 +108,7 @@ void ReadoutNode::push() {
   }
 }
 
-// The buffer tells of each fragment when it is there: at once, or when it was made or has arrived.
+// Registers for the buffer's notification of each fragment: immediate, or once it was made or has arrived.
 void ReadoutNode::expect_to_push(UtcNs supervisor_utc) {
   const UtcNs utc = environment_.clock.utc_ns();
   const TimeNs now = environment_.clock.now_ns();
@@ -163,7 +163,7 @@ void ReadoutNode::on_begin_run(const v1::BeginRun& begin) {
   buffer_.begin_run(RunNumber(begin.run()));
   losses_.begin_run();
   injector_.begin_run(now_ns_);
-  buffer_.tick(now_ns_, *this);  // from when on it waits for what is announced
+  buffer_.tick(now_ns_, *this);  // the beginning of its wait for announced slices
   // Slices from before this process took part: their data are nowhere.
   if (begin.first_slice() > 0) buffer_.advance_watermark(SliceId(begin.first_slice() - 1), *this);
   for (const std::uint64_t slice : begin.before()) buffer_.miss(SliceId(slice), *this);
@@ -198,7 +198,7 @@ void ReadoutNode::clear() {
   for (const SliceId slice : cleared_) push_->settled(slice);
 }
 
-// What the supervisor had settled last it may not have said, or the connection took it along.
+// The supervisor's last clears may not have been sent, or were lost with the connection.
 void ReadoutNode::clear_all_but(const v1::OpenSlices& open) {
   std::vector<SliceId> kept;
   for (const std::uint64_t slice : open.slice()) kept.emplace_back(slice);
@@ -368,7 +368,7 @@ void ReadoutNode::on_gone(sessions::Peer& peer, std::string_view why) {
   }
   spdlog::info("disconnected name={} reason=\"{}\"", peer.info().name, why);
   connections_[peer.tag] = nullptr;
-  answers_.flush();  // what is for this one goes nowhere: another may have its tag soon
+  answers_.flush();  // drops frames for this connection, because another may soon get its tag
   waiting_.erase(peer.tag);
   timings_.forget(peer.tag);
   std::replace(dcms_.begin(), dcms_.end(), &peer, static_cast<sessions::Peer*>(nullptr));

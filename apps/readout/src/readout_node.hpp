@@ -64,7 +64,7 @@ class ReadoutNode final : public node::Node,
   Expected<void, wire::WireError> on_frame(sessions::Peer& peer, const wire::FrameHeader& header,
                                            ConstBytes payload) override;
   Expected<void, wire::WireError> on_control(sessions::Peer& peer, const v1::Control& message) override;
-  // Frames of requests and cancels that wait until their DCM has taken what it asked for before.
+  // Frames of requests and cancels that wait until their DCM has read earlier answers.
   struct Waiting {
     struct Frame {
       wire::FrameType type = wire::FrameType::request;
@@ -73,10 +73,11 @@ class ReadoutNode final : public node::Node,
     std::deque<Frame> frames;
     std::size_t entries_done = 0;  // of the first
   };
-  // Entries from `from` on, until too much waits to be sent or so much has been served; where it ended.
+  // Serves entries from `from` on, until too many bytes are unsent or enough was served; returns where it
+  // ended.
   std::size_t serve(sessions::Peer& peer, const wire::RequestView& view, std::size_t from,
                     std::size_t& served);
-  // How many fragments it asks for.
+  // Returns the number of requested fragments.
   std::size_t serve(sessions::Peer& peer, const wire::RequestView& view, const wire::RequestEntry& entry);
   void cancel(const sessions::Peer& peer, const std::vector<wire::SliceEntry>& entries);
   void serve_waiting(sessions::Peer& peer, Waiting& waiting);
@@ -101,18 +102,18 @@ class ReadoutNode final : public node::Node,
   std::unique_ptr<PushSender> push_;  // null in pull running
   TruthRecorder truth_;
   Timings timings_;
-  std::vector<std::size_t> served_;           // by tag: fragments, in this pass
-  bool behind_ = false;                       // there is more to serve that waits for nothing but its turn
-  std::vector<sessions::Peer*> connections_;  // by tag; empty where one is gone
+  std::vector<std::size_t> served_;           // by tag: fragments in this pass
+  bool behind_ = false;                       // requests are waiting only for their turn
+  std::vector<sessions::Peer*> connections_;  // by tag; null if closed
   Answers answers_{connections_, timings_};
-  std::vector<sessions::Peer*> dcms_;  // by index; empty where one is gone
+  std::vector<sessions::Peer*> dcms_;  // by index; null if not connected
   std::vector<SourceId> all_sources_;
   sessions::Listener listener_;
   node::SupervisorClient supervisor_;
   std::deque<source::Trigger>
-      backlog_;  // announced, not yet taken by the buffer; bounded by what is in flight
+      backlog_;  // announced, not yet taken by the buffer; bounded by slices in flight
   std::vector<source::Trigger> triggers_;
-  std::vector<source::Trigger> fresh_;  // of the announcement at hand
+  std::vector<source::Trigger> fresh_;  // scratch: of the current announcement
   std::vector<SliceId> cleared_;
   node::ThrottleTeller throttle_;
   std::unordered_map<std::uint64_t, Waiting> waiting_;  // by tag

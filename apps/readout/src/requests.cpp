@@ -4,12 +4,12 @@
 namespace weir::readout {
 namespace {
 
-// A DCM that does not take what it asked for is neither answered nor read from until it has.
+// A DCM that does not read its answers is neither answered nor read from until it has.
 constexpr std::size_t kUnsentHigh = 64U << 20;
 constexpr std::size_t kUnsentLow = 16U << 20;
-// Fragments that one DCM is answered in a pass; then it is the others' turn. Some ten milliseconds.
+// Fragments served to one DCM per pass before the others' turn: about ten milliseconds.
 constexpr std::size_t kServedMax = 32'768;
-// Ids in a set of sources beyond those that there are.
+// Ids in a set of sources beyond the existing ones.
 constexpr std::size_t kStrayIdsMax = 16;
 
 }  // namespace
@@ -55,12 +55,12 @@ Expected<void, wire::WireError> ReadoutNode::on_frame(sessions::Peer& peer, cons
     const auto view = wire::RequestView::parse(payload);
     if (!view) return Unexpected<wire::WireError>(view.error());
     for (std::size_t set = 0; set < view->set_count(); ++set) {
-      // Without this a frame of some 100 kB could request so many fragments that the answers fill any memory.
+      // Otherwise a frame of about 100 kB could request so many fragments that the answers fill any memory.
       if (view->source_count(static_cast<std::uint16_t>(set)) > setup_.self.sources.size() + kStrayIdsMax)
         return Unexpected<wire::WireError>(wire::WireError::bad_payload);
     }
     if (!behind) {
-      answers_.flush();  // what was added before is no answer to this
+      answers_.flush();  // earlier answers precede this one
       timings_.begin(peer);
       done = serve(peer, *view, 0, served_[peer.tag]);
       answers_.flush();

@@ -34,7 +34,7 @@ ingest::SourceKind kind(v1::SourceSettings::Kind value) {
   }
 }
 
-// Of all sources, or of some that have others.
+// `from`: sizes of all sources, or those of a group with its own.
 template <class Sizes>
 source::DummySettings dummy_settings(const Sizes& from, std::uint64_t seed) {
   source::DummySettings to;
@@ -72,7 +72,7 @@ source::HitsSettings hits_settings(const v1::Farm& farm) {
   return to;
 }
 
-// Of several entries for a source the last one; none: it has no faults.
+// Returns the last of several entries for a source; null: no faults.
 const v1::SourceFaultsSettings* faults_of(const v1::SourceSettings& settings, SourceId source) {
   const v1::SourceFaultsSettings* found = nullptr;
   for (const v1::SourceFaultsSettings& one : settings.faults()) {

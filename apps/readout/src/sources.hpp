@@ -13,15 +13,15 @@
 
 namespace weir::readout {
 
-// The sources of this readout as the farm file describes them, masked ones left out; those with faults on
-// purpose are the injector's. `read` receives the part of a recording that was read. Throws
-// std::runtime_error, also for a recording that is not the run's.
+// Makes the sources of this readout from the farm file, without masked ones; faults on purpose are the
+// injector's. `read` receives the part of a recording that was read. Errors: std::runtime_error, also if a
+// recording differs from the run's.
 [[nodiscard]] std::vector<std::unique_ptr<source::Source>> make_sources(const node::Setup& setup,
                                                                         source::FaultInjector& injector,
                                                                         v1::RunIdentity& read);
 
-// The true tracks of source kind `hits`, one JSON object per line. The first readout of that kind writes
-// them, for every slice that is announced to it; the others compute the same tracks and say nothing.
+// Records the true tracks of source kind `hits`, one JSON object per line. Only the first readout of that
+// kind writes them, for every announced slice; the others compute the same tracks without writing.
 class TruthRecorder {
  public:
   explicit TruthRecorder(const node::Setup& setup);

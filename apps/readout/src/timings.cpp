@@ -9,7 +9,8 @@
 namespace weir::readout {
 namespace {
 
-constexpr DurationNs kLookEvery = 20 * kMillisecond;  // at a connection's retransmissions: a system call
+constexpr DurationNs kLookEvery =
+    20 * kMillisecond;  // for reading a connection's retransmissions: a system call
 
 }  // namespace
 

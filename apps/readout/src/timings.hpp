@@ -11,9 +11,9 @@
 
 namespace weir::readout {
 
-// Tells DCMs how long this host kept a request: from its arrival in the kernel until the answer is handed to
-// the stream. At most one request per connection and pass is reported, the last one that was answered at
-// once: the kernel's note is of the last bytes received. One thread.
+// Reports to DCMs how long this host kept a request: from its arrival in the kernel until the answer is
+// handed to the stream. At most one request per connection and pass is reported, the last one that was
+// answered immediately: the kernel's time stamp belongs to the last bytes received. One thread.
 class Timings {
  public:
   explicit Timings(const ports::Clock& clock) : clock_(clock) {}
@@ -24,8 +24,8 @@ class Timings {
   void end();
   // Any answer is being sent, on any connection.
   void answered(std::uint64_t connection, SliceId slice, std::uint32_t offset);
-  // At the end of a pass: appends a timing frame to each connection that has one. `find(tag)` gives the peer,
-  // or null.
+  // Appends a timing frame to each connection that has one. Call at the end of a pass. `find(tag)` returns
+  // the peer, or null.
   template <class Find>
   void tell(Find find) {
     for (const Sample& sample : samples_) {
@@ -58,7 +58,7 @@ class Timings {
   [[nodiscard]] std::uint32_t retransmitted(const sessions::Peer& peer);
 
   const ports::Clock& clock_;
-  std::vector<Sample> samples_;  // of this pass, one for each connection
+  std::vector<Sample> samples_;  // of this pass, one per connection
   Sample serving_;
   bool is_serving_ = false;
   std::unordered_map<std::uint64_t, Retransmitted> retransmitted_;  // by connection

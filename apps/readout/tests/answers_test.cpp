@@ -1,4 +1,4 @@
-// What a readout's fragments look like on their way to a DCM.
+// A readout's fragments in frames and blocks for a DCM.
 #include "../src/answers.hpp"
 
 #include "memory_network.hpp"
@@ -46,7 +46,7 @@ struct Served {
     asked.slot = 4;
     return asked;
   }
-  // Of bytes that stay.
+  // Makes a fragment with bytes that outlive it.
   source::Fragment fragment(std::size_t size) {
     contents.emplace_back(size, static_cast<std::byte>(contents.size() + 1));
     source::Fragment made;
@@ -135,7 +135,7 @@ TEST_CASE("one fragment alone leaves as a fragment frame") {
   CHECK(wire::missing_reason(frames[1].header) == MissingReason::gap);
 }
 
-TEST_CASE("what was asked for alone leaves at once, behind what was added before") {
+TEST_CASE("a fragment requested alone leaves immediately, behind earlier ones") {
   Served readout;
   readout.answers.add(Served::request(9, 1), readout.fragment(5));
   readout.answers.add(Served::request(9, 2), readout.fragment(5));
@@ -162,7 +162,7 @@ TEST_CASE("another slice, attempt or DCM begins another block, and order is kept
     readout.answers.add(second, readout.fragment(10));
   }
   readout.answers.flush();
-  const auto frames = readout.sent();  // what is for a connection that is gone is dropped
+  const auto frames = readout.sent();  // fragments for a closed connection are dropped
   REQUIRE(frames.size() == 3);
   CHECK(frames[0].header.slice == SliceId(8));
   CHECK(frames[1].header.slice == SliceId(9));
@@ -170,7 +170,7 @@ TEST_CASE("another slice, attempt or DCM begins another block, and order is kept
   for (const auto& frame : frames) CHECK(block_of(frame).size() == 2);
 }
 
-TEST_CASE("what is long, or asked for in part, goes in a frame of its own between the blocks") {
+TEST_CASE("long fragments and ranges get separate frames between the blocks") {
   Served readout;
   auto range = Served::request(9, 2);
   range.offset = 4;

@@ -1,4 +1,5 @@
-// A readout's part of push running: what it sends on its own to whom, and what everybody is shown of it.
+// A readout's part of push running: the fragments that it sends unrequested, their destinations, and their
+// common view.
 #include "../src/push_sender.hpp"
 
 #include "weir_catch.hpp"
@@ -97,7 +98,7 @@ TEST_CASE("a slice is sent to the DCM that it is for when all of its fragments a
   const auto pieces = readout.sent();
   REQUIRE(pieces.size() == 2);
   CHECK(pieces[0].collector == 1);
-  CHECK(readout.sender->source(pieces[0].source) == kLower);  // by id, as the farm file may not have them
+  CHECK(readout.sender->source(pieces[0].source) == kLower);  // by id, unlike in the farm file
   CHECK(pieces[0].length == 200);
   CHECK(readout.sender->source(pieces[1].source) == kUpper);
   CHECK(pieces[1].length == 100);
@@ -115,19 +116,19 @@ TEST_CASE("the word that a fragment is missing is sent as one without bytes") {
   CHECK(pieces[0].collector == 0);
 }
 
-TEST_CASE("a slice that nobody is to have is counted, and not sent") {
+TEST_CASE("a slice without destination is counted, and not sent") {
   Pushing readout;
   v1::Destinations nobody;
   v1::Destinations::Epoch& epoch = *nobody.add_epochs();
   epoch.set_number(2);
-  epoch.add_dcm(7);  // the farm has none of this index
+  epoch.add_dcm(7);  // the farm has no DCM of this index
   REQUIRE(readout.sender->take_destinations(nobody));
   readout.make(3);
   CHECK(readout.sent().empty());
   CHECK(readout.counter("push.slices_no_destination") == 1);
 }
 
-TEST_CASE("what is asked for, not wanted or settled is not pushed") {
+TEST_CASE("requested, unwanted and settled slices are not pushed") {
   Pushing readout;
   for (const std::uint64_t id : {1U, 2U, 3U}) readout.make(id);
   readout.sender->asked_for(SliceId(1), kLower);
@@ -152,7 +153,7 @@ TEST_CASE("at a run's end nothing is left to be sent, and nothing is waited for"
   CHECK(readout.sent().empty());
 }
 
-TEST_CASE("everybody is shown a long fragment as it was sent: cut, with its own checksum") {
+TEST_CASE("all receivers see a long fragment as it was sent: cut, with its own checksum") {
   Pushing readout;
   readout.make(1, kLong);
   const source::Fragment shown = readout.sender->shown(SliceId(1), kLower, readout.fragment(kLong));
@@ -162,7 +163,7 @@ TEST_CASE("everybody is shown a long fragment as it was sent: cut, with its own 
   CHECK(readout.sender->shown(SliceId(9), kLower, readout.fragment(kLong)).bytes.size() == kLong);
 }
 
-TEST_CASE("where long fragments are dropped everybody is shown that they are missing") {
+TEST_CASE("if long fragments are dropped all receivers see them as missing") {
   Pushing readout(v1::ReadoutSettings::ON_OVERRUN_DROP);
   readout.make(1, kLong);
   const source::Fragment shown = readout.sender->shown(SliceId(1), kUpper, readout.fragment(kLong));

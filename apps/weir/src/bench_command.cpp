@@ -18,7 +18,7 @@ namespace weir::commands {
 namespace {
 
 constexpr const char* kBenchFooter =
-    "\nOne JSON line per point: what the farm reached, what a bare exchange of the same bytes reaches on "
+    "\nOne JSON line per point: the farm's rate, the rate of a bare exchange of the same bytes on "
     "this\n"
     "machine (\"ceiling\": no supervisor, no filter, no decision, no checksum), and the median of their "
     "ratios.\n"
@@ -52,7 +52,7 @@ void add_loopback(CLI::App& bench, int& status) {
   command->callback([options, &status] { status = bench::run_loopback(*options, stdout, stderr); });
 }
 
-// What was typed, for the table of a sweep: a command in it makes the same again.
+// The command as typed, for the table of a sweep: it repeats the sweep.
 std::string typed_command() {
   std::ifstream file("/proc/self/cmdline");
   std::string text;
@@ -67,7 +67,7 @@ std::string typed_command() {
 constexpr const char* kNetworkFooter =
     "\nEvery combination of the lists is a point: a farm in a virtual network of its own (docs/lab.md), for "
     "--seconds,\n"
-    "--rounds times. One JSON line per point: what was set, goodput and its share of theory, latency, "
+    "--rounds times. One JSON line per point: settings, goodput and its share of theory, latency, "
     "retransmissions and\n"
     "drops, of the whole run and after its first second, and the CPU time that was used. With --out a "
     "table and\n"
@@ -100,7 +100,8 @@ void add_sweep(CLI::App& command, bench::NetworkOptions& options) {
   command.add_option("--rounds", options.rounds, "how often each point is measured")
       ->check(CLI::Range(1, 100));
   command
-      .add_option("--trace", options.trace, "slices of each run whose arrivals are noted, for a plot of one")
+      .add_option("--trace", options.trace,
+                  "slices of each run with recorded arrivals, for a plot of one of them")
       ->check(CLI::Range(1, 1000));
   command.add_option("--out", options.out, "folder for the table and the lines")->type_name("DIR");
   command.add_option("--name", options.name, "what their names begin with")->type_name("NAME");
@@ -130,7 +131,7 @@ void add_network(CLI::App& bench, int& status, bench::Pattern pattern, const cha
 constexpr const char* kAssignmentFooter =
     "\nThe supervisor's own policies on simulated destinations and time (RCNP emulation: 5 slow and 6 fast "
     "destinations):\n"
-    "one JSON line per policy and load, with mean, percentiles and who got which share of the slices. With "
+    "one JSON line per policy and load, with mean, percentiles and each destination's share of slices. With "
     "--out a table\n"
     "and these lines are written. docs/benchmarks.md explains the fields, and how to draw them.";
 
@@ -226,7 +227,7 @@ constexpr const char* kFieldFooter =
 void add_field(CLI::App& bench, int& status) {
   auto options = std::make_shared<bench::FieldOptions>();
   CLI::App* command = bench.add_subcommand(
-      "field", "Shapers in the networks that there are: long lines, slow hosts, busy machines");
+      "field", "Measure shapers in realistic networks: long lines, slow hosts, busy machines");
   command->footer(kFieldFooter);
   const auto list = [&](const char* name, auto& values, const char* what) {
     return command->add_option(name, values, what)->delimiter(',')->type_name("A,B");
@@ -300,7 +301,7 @@ void add_bench(CLI::App& app, int& status) {
   add_network(*command, status, bench::Pattern::incast, "incast",
               "Many readouts to one DCM through one port, in a virtual network");
   add_network(*command, status, bench::Pattern::all_to_all, "all-to-all",
-              "Hosts with a readout and DCMs each, everybody to everybody, in a virtual network");
+              "Measure hosts with a readout and DCMs each, all to all, in a virtual network");
 }
 
 }  // namespace weir::commands

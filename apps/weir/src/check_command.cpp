@@ -22,8 +22,7 @@ void add_check(CLI::App& app, int& status) {
       ->type_name("FILE");
   auto node = std::make_shared<std::string>();
   command
-      ->add_option("--explain", *node,
-                   "show what this node goes by: each key, its value, and where it was given")
+      ->add_option("--explain", *node, "show the node's settings: each key, its value, and where it was set")
       ->type_name("NODE");
   command->callback([options, lab_file, node, &status] {
     status = node->empty() ? run::check_farm(*options, *lab_file, stdout, stderr)

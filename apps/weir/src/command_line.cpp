@@ -119,7 +119,7 @@ std::string missing_command(const CLI::App& root, const std::vector<std::string>
 
 namespace {
 
-// The command that the words name, as far as they do.
+// The command named by the words, as far as it is complete.
 std::string command_of(const CLI::App& root) {
   std::string name = root.get_name().empty() ? "weir" : root.get_name();
   for (const CLI::App* app = &root; !app->get_subcommands().empty();) {

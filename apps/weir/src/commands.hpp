@@ -2,9 +2,9 @@
 
 #include <CLI/App.hpp>
 
-// What follows `weir` on the command line: one function per subcommand, each in a file of its own. It adds
-// the subcommand, whose callback leaves the exit status in `status`, which lives as long as the app. main.cpp
-// has the table.
+// The subcommands of `weir`: one function per subcommand, each in a separate file. It adds the subcommand
+// with a callback that sets the exit status in `status`, which lives as long as the app. main.cpp has the
+// table.
 namespace weir::commands {
 
 // Exit statuses of more than one of them.

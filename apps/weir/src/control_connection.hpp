@@ -31,7 +31,7 @@ class ControlClient {
 
   // Throws std::runtime_error when no answer comes in time.
   [[nodiscard]] v1::Reply ask(v1::Request request);
-  // A moment, until the next request; nothing comes without one.
+  // Waits a moment before the next request; no messages arrive without one.
   void pause();
   [[nodiscard]] v1::FarmView status();
   [[nodiscard]] const std::string& host() const { return at_.host; }

@@ -122,7 +122,7 @@ void print_json(const google::protobuf::Message& message) {
   fmt::print("{}\n", text);
 }
 
-// Prints the events since then; returns the time of the last event.
+// Prints the events since `since`; returns the time of the last event.
 UtcNs tell_events(const v1::FarmView& view, const CtlOptions& options, UtcNs since) {
   for (const auto& line : view.events()) {
     if (line.utc_ns() <= since) continue;
@@ -132,7 +132,8 @@ UtcNs tell_events(const v1::FarmView& view, const CtlOptions& options, UtcNs sin
   return since;
 }
 
-// Waits for the end of a transition, and tells what is new meanwhile. True: the farm is where it was to be.
+// Waits for the end of a transition, and prints new events meanwhile. Returns true if the farm reached its
+// target state.
 bool follow(ControlClient& ctl, const CtlOptions& options, UtcNs since, v1::FarmView& view) {
   for (;;) {
     view = ctl.status();
@@ -190,7 +191,7 @@ int follow_off(ControlClient& ctl, const CtlOptions& options, UtcNs since, v1::F
   const bool run_is_on = view.state() == name(State::running) || view.state() == name(State::paused);
   int status = 0;
   if (run_is_on) {
-    // The account may come a moment after the stop, while the processes are told to end.
+    // The account may follow shortly after the stop, while the processes are told to end.
     bool is_open = true;
     while (is_open && !nothing_listens(ctl.host(), ctl.port())) {
       ctl.pause();
@@ -228,7 +229,7 @@ int carry_out(const CtlOptions& options) {
   }
   int status = 0;
   const bool starts = request.command() == name(Command::start);
-  // There is no process left that could tell of the end of such a farm.
+  // No process is left to report the end of such a farm.
   const bool last = view.one_run() && request.command() == name(Command::stop);
   if (last && !options.json) fmt::print(stderr, "the farm ends with this run: `weir run` has its summary\n");
   if (is_transition(request.command()) && !options.no_wait && !last) {
@@ -239,7 +240,7 @@ int carry_out(const CtlOptions& options) {
         fmt::print(stderr, "weir ctl: the farm is in error: {}\n", view.reason());
     }
     const bool is_on = view.state() == name(State::running) || view.state() == name(State::paused);
-    // One that did not begin, or is over already, has its entry.
+    // A run that failed to begin, or is already over, has its entry.
     if (request.command() == name(Command::stop) || (starts && !is_on)) {
       wait_for_entry(ctl, view);
       status = std::max(status, status_of_run(view.run(), view));
@@ -335,7 +336,7 @@ void add_ctl(CLI::App& app, int& status) {
   unset->add_flag_callback(
       "--all", [options] { options->request.set_all(true); }, "every key that was set");
   CLI::App* kill =
-      add("kill", "sends a signal to processes on run control's host, to see what the farm makes of it");
+      add("kill", "Send a signal to processes on run control's host, to test the farm's reaction");
   kill->add_option("nodes", options->nodes, "names")->required();
   kill->add_option_function<std::string>(
           "--signal", [options](const std::string& text) { options->request.set_signal(text); },

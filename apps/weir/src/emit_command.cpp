@@ -9,7 +9,8 @@ namespace weir::commands {
 namespace {
 
 constexpr const char* kEmitFooter =
-    "\nA farm whose readouts take datagrams (source.kind: udp), and its front-ends, in two terminals:\n"
+    "\nA farm with readouts that receive datagrams (source.kind: udp), and its front-ends, in two "
+    "terminals:\n"
     "  weir run configs/udp.yaml\n"
     "  weir emit configs/udp.yaml --rate 1000\n"
     "With trigger.mode: network in the farm file each slice is offered as a trigger once it is sent, and the "

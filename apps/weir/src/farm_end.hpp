@@ -11,9 +11,9 @@ namespace weir::commands {
 // True if connections to this address are refused.
 [[nodiscard]] bool nothing_listens(const std::string& host, std::uint16_t port);
 
-// Waits until nothing listens at run control's address any more, and until the farm's processes on this
-// machine have ended. Returns those left after `patience_s`, as "dcm-0 (pid 4711)"; empty: all have ended.
-// Processes of other machines are not looked for.
+// Waits until run control's address is free, and until the farm's processes on this machine have ended.
+// Returns those left after `patience_s`, as "dcm-0 (pid 4711)"; empty: all have ended. Does not check
+// processes of other machines.
 [[nodiscard]] std::vector<std::string> wait_for_farm_end(const std::string& host, std::uint16_t port,
                                                          const v1::FarmView& view, double patience_s);
 

@@ -26,7 +26,7 @@ CLI::App* add_verb(CLI::App& app, const std::shared_ptr<FileCommand>& options, i
   return command;
 }
 
-// What `weir_daq` does: everything behind the verb is Python's, `--help` too.
+// Verbs of `weir_daq`: all arguments after the verb are passed on to Python, including `--help`.
 void add_python_verb(CLI::App& app, int& status, const char* name, const char* description) {
   CLI::App* command = app.add_subcommand(name, description);
   command->set_help_flag();
@@ -48,14 +48,14 @@ void add_file(CLI::App& app, int& status) {
   auto options = std::make_shared<FileCommand>();
   CLI::App* file = app.add_subcommand("file", "Look into run files, verify and recover them");
   file->require_subcommand(1);
-  CLI::App* info = add_verb(*file, options, status, FileVerb::info, "info", "What a file holds, in a screen");
+  CLI::App* info =
+      add_verb(*file, options, status, FileVerb::info, "info", "Show a summary of a file on one screen");
   CLI::App* ls = add_verb(*file, options, status, FileVerb::ls, "ls", "A line for each slice");
   CLI::App* dump = add_verb(*file, options, status, FileVerb::dump, "dump", "One slice in full");
   CLI::App* verify = add_verb(*file, options, status, FileVerb::verify, "verify",
                               "Check every checksum, and the index against the records");
-  CLI::App* recover =
-      add_verb(*file, options, status, FileVerb::recover, "recover",
-               "Make a closed file of what is whole in one that is damaged or was not closed");
+  CLI::App* recover = add_verb(*file, options, status, FileVerb::recover, "recover",
+                               "Make a closed file from the intact part of a damaged or unclosed one");
   recover->add_option("--out", options->out, "the new file; without it the name loses its .part")
       ->type_name("FILE");
   for (CLI::App* command : {info, ls, verify, recover})

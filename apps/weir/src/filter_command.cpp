@@ -32,7 +32,7 @@ constexpr const char* kTryFooter =
     "another\n"
     "decision; 2 the plugin or the recording cannot be used. docs/writing-a-filter.md explains the output.";
 
-// The path that g++ has for AddressSanitizer's library; empty without g++ or the library.
+// Returns g++'s path of AddressSanitizer's library; empty without g++ or the library.
 std::string asan_library() {
   std::string path;
   if (std::FILE* pipe = ::popen("g++ -print-file-name=libasan.so 2>/dev/null", "r"); pipe != nullptr) {
@@ -81,7 +81,7 @@ struct TryWords {
   bool asan = false;
 };
 
-// "minimum=5000"; false: no name or no '='.
+// "minimum=5000"; returns false without a name or '='.
 bool add_parameter(const std::string& word, filter_try::TryCommand& command) {
   const std::size_t sign = word.find('=');
   if (sign == 0 || sign == std::string::npos) {

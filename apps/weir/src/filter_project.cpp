@@ -85,7 +85,7 @@ add_executable(algorithm_test algorithm_test.cpp)
 target_compile_features(algorithm_test PRIVATE cxx_std_20)
 add_test(NAME algorithm COMMAND algorithm_test)
 
-# The plugin in a small farm on this machine, then tried on what the farm stored.
+# Runs the plugin in a small farm on this machine, then tries it on the stored slices.
 find_program(WEIR weir)
 if(WEIR)
   add_test(NAME farm COMMAND ${WEIR} run "${CMAKE_CURRENT_SOURCE_DIR}/farm.yaml" --out farm-run

@@ -28,13 +28,11 @@ constexpr mode_t kFolderMode = 0700;
 constexpr BusRole kClientRoles[] = {BusRole::node, BusRole::observer, BusRole::operator_};
 
 constexpr const char* kKeysFooter =
-    "\nA farm's processes prove to each other with farm.key that they belong to it; the farm file names it "
-    "as\n"
-    "security.key_file. The .curve files are for the bus of run control. docs/security.md says who gets "
-    "which.\n"
-    "\nTo change the farm's key while farms run: `add` a key and hand the file out; when every process has "
-    "been\n"
-    "started anew, `use` it and hand the file out; after that `drop` the old one.";
+    "\nThe farm's processes authenticate each other with farm.key; the farm file names it as\n"
+    "security.key_file. The .curve files are for the bus of run control. docs/security.md lists the "
+    "processes that need each file.\n"
+    "\nTo change the farm's key while farms run: `add` a key and distribute the file; when every process\n"
+    "has been restarted, `use` it and distribute the file; after that `drop` the old one.";
 
 struct Options {
   std::string folder;
@@ -52,7 +50,7 @@ std::string today() { return fmt::format("{:%Y-%m-%d}", fmt::gmtime(std::time(nu
 
 void check_name(const std::string& name) {
   if (security::good_key_name(name)) return;
-  fail(fmt::format("'{}' is no name of a key: up to {} letters, digits, '.', '_' and '-'", name,
+  fail(fmt::format("'{}' is not a valid key name: use up to {} letters, digits, '.', '_' and '-'", name,
                    security::kKeyNameMax));
 }
 
@@ -73,7 +71,8 @@ void store(const Options& options, const security::FarmKeys& keys) {
 auto find_key(security::FarmKeys& keys, const std::string& name) {
   const auto found =
       std::find_if(keys.keys.begin(), keys.keys.end(), [&](const auto& key) { return key.name == name; });
-  if (found == keys.keys.end()) fail(fmt::format("there is no key '{}': `weir keys show` lists them", name));
+  if (found == keys.keys.end())
+    fail(fmt::format("key '{}' does not exist: `weir keys show` lists the keys", name));
   return found;
 }
 
@@ -128,10 +127,10 @@ void add_key(const Options& options) {
   check_name(name);
   if (keys.find(name) != nullptr) fail(fmt::format("there is a key '{}' already: give another name", name));
   if (keys.keys.size() == security::kFarmKeysMax)
-    fail(fmt::format("there are {} keys already: drop one that nobody uses any more", keys.keys.size()));
+    fail(fmt::format("the file already has {} keys: drop one that is no longer used", keys.keys.size()));
   keys.keys.push_back(security::make_farm_key(name));
   store(options, keys);
-  fmt::print("key {} is accepted by whoever has the new {}\n", name, security::kFarmKeyFile);
+  fmt::print("key {} is accepted by every process with the new {}\n", name, security::kFarmKeyFile);
 }
 
 void use_key(const Options& options) {
@@ -139,7 +138,7 @@ void use_key(const Options& options) {
   const auto found = find_key(keys, options.name);
   std::rotate(keys.keys.begin(), found, found + 1);
   store(options, keys);
-  fmt::print("key {} is used by whoever has the new {}\n", options.name, security::kFarmKeyFile);
+  fmt::print("key {} is used by every process with the new {}\n", options.name, security::kFarmKeyFile);
 }
 
 void drop_key(const Options& options) {
@@ -149,7 +148,7 @@ void drop_key(const Options& options) {
     fail(fmt::format("key '{}' is the one that is used: `weir keys use` another one first", options.name));
   keys.keys.erase(found);
   store(options, keys);
-  fmt::print("key {} is refused by whoever has the new {}\n", options.name, security::kFarmKeyFile);
+  fmt::print("key {} is refused by every process with the new {}\n", options.name, security::kFarmKeyFile);
 }
 
 void add_client(const Options& options) {

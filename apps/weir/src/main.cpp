@@ -24,18 +24,18 @@ constexpr weir::commands::AddCommand kCommands[] = {
 
 constexpr const char* kDescription =
     "Weir builds events: it collects what many detector readouts hold into whole slices,\n"
-    "runs a trigger algorithm on them, and stores what that accepts.\n";
+    "runs a trigger algorithm on them, and stores the accepted ones.\n";
 
 constexpr const char* kFooter =
     "\nA first run, of an emulated detector on this machine:\n"
     "  weir check configs/demo.yaml       is the farm file good, and what will it need?\n"
     "  weir run configs/demo.yaml         Ctrl-C ends it early\n"
-    "  weir file ls run/demo/*.weir       what was stored\n"
+    "  weir file ls run/demo/*.weir       list the stored slices\n"
     "\nOther slices, other settings, without touching the file:\n"
     "  weir run configs/event-building.yaml --slices 10000 --set dcm.count=3\n"
     "\ndocs/configuration.md lists every key of a farm file.";
 
-// What follows `weir`. `weir help run` is `weir run --help`, `weir --version` is `weir version`.
+// The arguments after `weir`. `weir help run` means `weir run --help`, `weir --version` means `weir version`.
 std::vector<std::string> words_of(int argc, char** argv) {
   std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   if (!words.empty() && words.front() == "--version") words.front() = "version";
@@ -51,7 +51,7 @@ int run_command(int argc, char** argv) {
   app.require_subcommand(1);
   for (const auto add : kCommands) add(app, status);
   weir::commands::refuse_negative(app);
-  app.footer(kFooter);  // not earlier: the commands would have it, too
+  app.footer(kFooter);  // not earlier: the commands would inherit it
   weir::commands::name_installed_files(app);
   std::vector<std::string> words = words_of(argc, argv);
   if (const std::string sentence = weir::commands::missing_command(app, words); !sentence.empty()) {

@@ -23,7 +23,7 @@ namespace {
 
 constexpr int kNothing = 1;  // no sample came, or something ended it
 constexpr DurationNs kTakeWait = 200 * kMillisecond;
-constexpr DurationNs kSilence = 15 * kSecond;  // of run control, before people are told
+constexpr DurationNs kSilence = 15 * kSecond;  // of run control before it is reported
 
 volatile std::sig_atomic_t g_signalled = 0;
 
@@ -76,7 +76,7 @@ std::string note_of(const TapOptions& options) {
                      options.streams.front(), options.every, sources);
 }
 
-// Tells once that there is nothing to be had, and why.
+// Reports once why no samples arrive.
 void tell_silence(const tap_client::TapClient& tap, bool& told) {
   const bool away = tap.unanswered_ns() > kSilence;
   const bool silent = tap.dcms() == 0 || away;
@@ -145,13 +145,12 @@ void add_tap(CLI::App& app, int& status) {
   auto options = std::make_shared<TapOptions>();
   CLI::App* tap = app.add_subcommand("tap", "samples slices of a farm under run control while it runs");
   add_connection_options(*tap, options->connection);
-  tap->add_option(
-         "--stream", options->streams,
-         "raw: as the filter sees them first; accepted; default, debug: what was accepted into these")
+  tap->add_option("--stream", options->streams,
+                  "raw: before the filter; accepted; default, debug: slices accepted into these")
       ->delimiter(',');
   tap->add_option("--every", options->every, "one in so many slices of the stream, at each DCM")
       ->check(CLI::Range(1U, UINT32_MAX));
-  tap->add_option("--source", options->sources, "whose fragments are wanted; without: all")->delimiter(',');
+  tap->add_option("--source", options->sources, "sources to show; default: all")->delimiter(',');
   tap->add_option("--count", options->count, "ends after so many samples");
   tap->add_option("--duration", options->duration_s, "ends after so many seconds")
       ->check(CLI::Range(0.0, 31536000.0));

@@ -27,7 +27,7 @@
 namespace weir::commands {
 namespace {
 
-constexpr double kTimeout_s = 5;  // of run control's answer
+constexpr double kTimeout_s = 5;  // for run control's answer
 constexpr int kLooksForRates = 5;
 
 constexpr const char* kTopFooter =
@@ -53,7 +53,7 @@ struct TopOptions {
   bool targets = false;
 };
 
-// Where a farm file says that its processes serve their metrics; a sentence when it does not.
+// Finds the addresses of the processes' metrics in a farm file; returns a message if it has none.
 std::string metrics_of_farm(const TopOptions& options, std::vector<std::string>& urls) {
   const std::string& farm_file = options.connection.farm_file;
   auto file = config::load_farm(farm_file);
@@ -74,7 +74,7 @@ std::string metrics_of_farm(const TopOptions& options, std::vector<std::string>&
   return {};
 }
 
-// What Prometheus' file_sd_configs reads.
+// Prints the format of Prometheus' file_sd_configs.
 void print_targets(const std::vector<std::string>& urls) {
   constexpr std::string_view kScheme = "http://";
   constexpr std::string_view kPath = "/metrics";
@@ -86,14 +86,14 @@ void print_targets(const std::vector<std::string>& urls) {
   std::printf("]}]\n");
 }
 
-// Whether run control can be asked; if not, the processes' metrics are all there is.
+// True if run control is available; otherwise only the processes' metrics are.
 bool has_run_control(const ConnectionOptions& connection) {
   if (connection.farm_file.empty() || !connection.connect.empty()) return true;
   const auto file = config::load_farm(connection.farm_file);
   return file && !file->farm.control().listen().empty();
 }
 
-// Asks run control or the places, and makes a frame of what they say.
+// Polls run control or the metrics' addresses, and makes a frame of the answers.
 class Looker {
  public:
   explicit Looker(std::vector<std::string> places) : places_(std::move(places)) {}
@@ -101,7 +101,7 @@ class Looker {
   explicit Looker(const ConnectionOptions& connection)
       : control_(std::make_unique<ControlClient>(connection, kTimeout_s)) {}
 
-  // A frame, or a sentence why there is none.
+  // Returns a frame, or a message why there is none.
   Expected<farm_view::TopFrame, std::string> look() {
     if (control_) return look_at_control();
     std::vector<farm_view::TopRow> rows;
@@ -128,7 +128,7 @@ class Looker {
     frame.reasons = std::move(silent);
     return frame;
   }
-  // Of a page rates are there at once; else they are made here, from one report to the next.
+  // A page has rates from the beginning; otherwise rates need a second report.
   [[nodiscard]] bool needs_more(const farm_view::TopFrame& frame, int looks) const {
     if (control_ == nullptr) return looks < 2 && places_.front().ends_with("/metrics");
     const auto runs = [](const farm_view::TopRow& row) {
@@ -180,7 +180,7 @@ class Keys {
   Keys(const Keys&) = delete;
   Keys& operator=(const Keys&) = delete;
 
-  // The next key, or 0 when none came in time.
+  // Returns the next key, or 0 if none was pressed in time.
   [[nodiscard]] char wait(double seconds) const {
     constexpr double kMsPerS = 1000;
     pollfd one{STDIN_FILENO, POLLIN, 0};

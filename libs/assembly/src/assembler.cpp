@@ -26,7 +26,7 @@ bool is_ahead(const FragmentProgress& progress) {
          progress.state == FragmentProgress::State::receiving_ahead;
 }
 
-// What it would have taken to hold all of it.
+// Memory for all fragments of the slice.
 std::size_t bytes_wanted(const BuiltSlice& slice) { return slice.memory.placed() + slice.refused_bytes; }
 
 }  // namespace
@@ -94,7 +94,7 @@ std::uint32_t Assembler::want(BuiltSlice& slice, std::span<const SourceIndex> so
   return wanted(slice, fresh);
 }
 
-// Of a slice with fragments that are ahead, or were.
+// For a slice with fragments that are or were ahead.
 std::uint32_t Assembler::want_one(BuiltSlice& slice, SourceIndex source) {
   FragmentProgress& progress = slice.progress[source];
   switch (progress.state) {
@@ -214,7 +214,7 @@ std::uint32_t Assembler::wanted(BuiltSlice& slice, std::uint32_t fresh) {
   slice.outstanding += fresh;
   counters_.requested += fresh;
   if (slice.outstanding == 0) {
-    completed(slice);  // nothing to wait for
+    completed(slice);  // no fragment is awaited
   } else if (begins) {
     slices_.change(slice, SliceState::collecting);
   }
@@ -321,7 +321,7 @@ void Assembler::expire(TimeNs now_ns) {
       return;
     }
     expired_.push_back(&slice);
-    // The readouts are told to forget its requests, those ahead among them.
+    // The readouts receive cancels for its requests, including those ahead.
     for (SourceIndex i = 0; i < slice.progress.size() && slice.ahead > 0; ++i) {
       if (is_ahead(slice.progress[i])) cancel_ahead(slice, i);
     }
@@ -380,7 +380,7 @@ std::size_t Assembler::leaving() const {
   const std::size_t left =
       slices_.open_count() - collecting() - slices_.in(SliceState::waiting_for_memory).size();
   if (settings_.order == ReleaseOrder::as_completed) return left;
-  // In order of ids the others wait for a slice that may itself wait for memory.
+  // With release by id the others wait for a slice that may itself wait for memory.
   const bool next = std::any_of(complete.begin(), complete.end(), [this](const BuiltSlice& slice) {
     return slice.step > 0 || slice.id() == *unreleased_.begin();
   });

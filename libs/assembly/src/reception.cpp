@@ -1,4 +1,4 @@
-// What comes in: frames with a fragment or a range of one, and blocks of whole fragments.
+// Received frames: fragments, ranges of fragments, and blocks of whole fragments.
 #include <weir/assembly/assembler.hpp>
 #include <weir/base/crc32c.hpp>
 #include <weir/base/planted.hpp>
@@ -26,9 +26,9 @@ void put(weir_filter_fragment& entry, const wire::BlockRow& whole, FragmentStatu
 
 }  // namespace
 
-// A readout answers in the order in which it was asked, which is that of opening: its next fragment is of the
-// same slice or of the one behind. What that one takes from memory for this readout is asked for ahead: with
-// thousands of slices in flight nothing of it is in the cache.
+// A readout answers in the order of requests, which is the order of opening: its next fragment belongs to the
+// same slice or to the one behind. Prefetches that slice's data for this readout: with thousands of slices in
+// flight it is not in the cache.
 BuiltSlice* Assembler::find_next(SourceIndex source, SliceId id, Attempt attempt) {
   const auto wanted = [&](const BuiltSlice& slice) { return slice.id() == id && slice.attempt() == attempt; };
   BuiltSlice* slice = places_[sources_[source].readout];
@@ -103,10 +103,10 @@ Reception Assembler::place(BuiltSlice& slice, SourceIndex source, const wire::Fr
   weir_filter_fragment& entry = ahead ? slice.early[source] : slice.table[source];
   if (header.status != FragmentStatus::missing) {
     if (header.total > settings_.fragment_bytes_max) return refuse(slice, source, MissingReason::too_large);
-    // Memory is there for the total that was named first, whatever is asked for again; and a peer that sends
-    // nothing of something would be asked for ever.
+    // Memory was allocated for the first total, whatever is requested again; and a peer that sends nothing
+    // for something would be asked forever.
     const bool same_total = progress.target == nullptr || header.total == entry.total;
-    // What was pushed and what was asked for may overlap: the bytes are the same.
+    // Pushed and requested ranges may overlap: their bytes are the same.
     const std::uint32_t end = header.offset + header.length;
     const bool advances = end > progress.have || header.total == 0;
     if (header.offset > progress.have || !same_total || !advances) {
@@ -276,7 +276,7 @@ BlockReception Assembler::take(const wire::FrameHeader& header, const wire::Bloc
   return {slice, taken_};
 }
 
-// All of them are wanted; the payloads lie in `memory`.
+// Requires: all of them are wanted; the payloads are in `memory`.
 void Assembler::take_rows(BuiltSlice& slice, const wire::BlockView& block, std::byte* memory, TimeNs now_ns) {
   std::uint32_t good = 0;  // that are there and as they were sent: nearly all
   std::uint64_t bytes = 0;
@@ -287,7 +287,7 @@ void Assembler::take_rows(BuiltSlice& slice, const wire::BlockView& block, std::
     FragmentProgress& progress = slice.progress[source];
     std::byte* const data = row.length == 0 ? nullptr : next;
     next += wire::block_bytes(row.length);
-    if (progress.state != State::requested || progress.target != nullptr) {  // it stands twice in the block
+    if (progress.state != State::requested || progress.target != nullptr) {  // it is in the block twice
       ++counters_.duplicate;
       continue;
     }

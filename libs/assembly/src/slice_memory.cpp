@@ -6,7 +6,7 @@
 namespace weir::assembly {
 namespace {
 
-// Fragments a little above half a block would double the memory of a slice, each in a block of its own.
+// Fragments slightly above half a block, each in a separate block, would double the memory of a slice.
 constexpr std::size_t kGrowth = 8;
 
 }  // namespace

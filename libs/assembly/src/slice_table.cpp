@@ -8,14 +8,14 @@ namespace {
 
 using enum SliceState;
 
-// What must hold of a slice that comes to this state.
+// Asserts the conditions of a state for a slice that reaches it.
 void assert_ready_for(const BuiltSlice& slice, SliceState to) {
   switch (to) {
     case collecting:
       WEIR_ASSERT(slice.outstanding > 0);
       return;
     case waiting_for_memory:
-      WEIR_ASSERT(slice.OrderHook::is_linked());  // from assigned and blocked: by open()
+      WEIR_ASSERT(slice.OrderHook::is_linked());  // reached from assigned and blocked by open()
       [[fallthrough]];
     case complete:
     case queued:
@@ -38,7 +38,7 @@ void assert_ready_for(const BuiltSlice& slice, SliceState to) {
       WEIR_ASSERT(!slice.is_in_line());
       return;
     case released:
-      WEIR_ASSERT(!slice.OrderHook::is_linked());  // by close()
+      WEIR_ASSERT(!slice.OrderHook::is_linked());  // reached by close()
       WEIR_ASSERT(slice.outstanding == 0 && slice.result == nullptr && slice.filter_state.data == nullptr);
       WEIR_ASSERT(slice.ahead == 0);
       WEIR_ASSERT(!slice.is_in_line() && !slice.memory.is_shared() && !slice.gathering.has_begun());
@@ -67,7 +67,7 @@ BuiltSlice& SliceTable::assign(Assignment assignment) {
     all_.push_back(std::make_unique<BuiltSlice>(all_.size()));
     spares.push_back(*all_.back());
   }
-  BuiltSlice& slice = spares.back();  // the last one that was used: its memory is in the cache
+  BuiltSlice& slice = spares.back();  // the last one used: its memory is in the cache
   slice.assignment = std::move(assignment);
   slice.step = slice.flawed = 0;
   slice.is_timed = slice.counts = slice.expired_empty = false;
@@ -137,13 +137,14 @@ std::string SliceTable::broken_invariant() const {
       ++listed;
       if (slice.state() != static_cast<SliceState>(i)) return "a slice is in the list of another state";
       const bool found = find(slice.id(), slice.attempt()) == &slice;
-      if (found != assembly::is_open(slice.state())) return "what is open is not what is known by its id";
+      if (found != assembly::is_open(slice.state()))
+        return "the open slices and the slices known by id differ";
       open += found ? 1 : 0;
       bytes += slice.decision.accepted && is_reported(slice.state()) ? slice.memory.bytes() : 0;
     }
   }
   if (listed != all_.size()) return "a slice is in no state's list";
-  if (open != by_id_.size() || open != order_.size()) return "what is open is not what is in order";
+  if (open != by_id_.size() || open != order_.size()) return "the open slices and the ordered slices differ";
   if (bytes != accepted_bytes_) return "bytes that wait for a writer do not add up";
   return {};
 }

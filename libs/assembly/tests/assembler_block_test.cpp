@@ -1,4 +1,4 @@
-// Fragments that come together: one block for the fragments of one slice that one readout has.
+// Blocks: the fragments of one slice from one readout, in one frame.
 #include "assembly_fixture.hpp"
 #include "weir_catch.hpp"
 
@@ -64,8 +64,7 @@ TEST_CASE(
   CHECK(slice.flawed == 3);
 }
 
-TEST_CASE(
-    "of a block, a fragment whose checksum does not match is asked for again, and the others are taken") {
+TEST_CASE("a block's fragment with a wrong checksum is requested again, and the others are accepted") {
   Fixture f({}, four_sources());
   BuiltSlice& slice = f.open_all(7);
   auto bad = f.whole_row(SliceId(7), 1, 40);
@@ -116,7 +115,7 @@ TEST_CASE("a block finds its slice whatever slot it names") {
 }
 
 TEST_CASE(
-    "what is in a block and not this readout's, here already, or there twice, is counted and the rest "
+    "a block's row that is not the readout's, already received or repeated is counted, and the rest "
     "taken") {
   Fixture f({}, four_sources());
   BuiltSlice& slice = f.open_all(7);
@@ -130,7 +129,7 @@ TEST_CASE(
   CHECK(f.counters().unknown == 2);
   CHECK(f.counters().received == 2);
   CHECK(slice.outstanding == 2);
-  // Nothing is here before it: the block's memory is one piece, and the second row is seen all the same.
+  // No fragment arrived before: the block's memory is one piece, and the second row is noticed nevertheless.
   const auto other = f.whole_row(SliceId(7), 2, 30);
   f.deliver_block(slice, {other, other}, 0);
   CHECK(f.counters().duplicate == 3);

@@ -72,7 +72,7 @@ TEST_CASE("in id order a later step leaves as it is completed") {
   CHECK(f.completed_ids() == Ids{1});
 }
 
-TEST_CASE("a filter that needs more gets what it has not asked for yet, and keeps what it has") {
+TEST_CASE("a filter that needs more gets fragments not requested before, and keeps its others") {
   AssemblySettings settings;
   settings.deadline_ns = 1000;
   Fixture f(settings);
@@ -181,7 +181,7 @@ TEST_CASE("a slice is completed without what its deadline found missing, which i
   CHECK(f.completed_ids() == Ids{2});
   f.assembler.release(old);
   f.assembler.release(young);
-  CHECK(f.assembler.take_expired().empty());  // released: nobody's business any more
+  CHECK(f.assembler.take_expired().empty());  // released: ignored
 }
 
 TEST_CASE("a lost readout costs its own fragments, in every slice that waits for them") {

@@ -30,7 +30,7 @@ std::vector<SourceInfo> many_sources() {
   return sources;
 }
 
-// What a readout has been asked for and will send.
+// A request that a readout is going to answer.
 struct Answer {
   SliceId slice;
   Attempt attempt;
@@ -47,7 +47,7 @@ struct Connection {
   std::vector<std::byte> payload;
 };
 
-// A collector with its readouts, filters and supervisor, all at random. Counts each frame and looks at each
+// A DCM's assembler with readouts, filters and supervisor, all at random. Counts each frame and checks each
 // slice.
 class RandomFarm {
  public:
@@ -129,7 +129,7 @@ class RandomFarm {
  private:
   std::uint32_t any_readout() { return static_cast<std::uint32_t>(random_.below(kReadouts)); }
 
-  // What the source made of this slice: always the same.
+  // Size of a source's fragment of this slice: always the same.
   static std::size_t size_of(SliceId slice, SourceIndex source) {
     const std::uint64_t word = mix64(slice.value * kSources + source);
     return word % 40 == 0 ? kFragmentMax + 1 : word % 600;
@@ -171,7 +171,7 @@ class RandomFarm {
     return progress.state == requested || progress.state == receiving || progress.state == done;
   }
 
-  // Of a slice that the filter is about to get: some sources are requested for its next step.
+  // For a slice that the filter is about to get: requests some sources for its next step.
   void prefetch(BuiltSlice& slice) {
     std::vector<SourceIndex> sources;
     for (SourceIndex i = 0; i < kSources; ++i) {
@@ -180,7 +180,7 @@ class RandomFarm {
     CHECK(f_.assembler.want_ahead(slice, sources) == sources.size());
     wanted_ += sources.size();
     for (const SourceIndex source : sources) {
-      if (random_.one_in(4)) continue;  // not before the step has ended
+      if (random_.one_in(4)) continue;  // not before the end of the step
       slice.progress[source].sent_ahead = true;
       ask(slice, source, 0, settings_.range_bytes);
     }
@@ -250,7 +250,7 @@ class RandomFarm {
     }
   }
 
-  // As many of the answers as are of one slice, and whole. A block takes no others.
+  // Puts consecutive whole answers of one slice into a block. A block holds no others.
   void receive_block(Connection& connection, std::uint32_t readout) {
     const Answer first = connection.answers.front();
     std::vector<Fixture::Row> rows;
@@ -278,7 +278,7 @@ class RandomFarm {
 
   void abandon(Connection& connection) {
     connection.receiving = false;
-    // A frame that is thrown away was counted when it began; of one that is given back nothing is known.
+    // A dropped frame was counted when it began; a returned slice is forgotten.
     if (connection.reception.slice == nullptr) ++frames_;
     f_.assembler.abandon(connection.reception);
   }
@@ -362,7 +362,7 @@ class RandomFarm {
     BuiltSlice* slice = filtering_[at];
     filtering_.erase(filtering_.begin() + static_cast<std::ptrdiff_t>(at));
     check_table(*slice);
-    // Untouched while the filter had it, whatever arrived ahead.
+    // Unchanged while the filter had it, regardless of fragments ahead.
     CHECK(std::memcmp(seen_[slice].data(), slice->table.data(), kSources * sizeof(weir_filter_fragment)) ==
           0);
     if (random_.one_in(3)) {

@@ -234,7 +234,7 @@ TEST_CASE("what its source calls truncated, suppressed or corrupt is received un
     const auto bytes = content(SliceId(5), source.id, 20);
     auto header = whole_header(SliceId(5), Attempt(0), source.id, bytes);
     header.status = said[i];
-    if (said[i] == FragmentStatus::corrupt) header.crc ^= 1U;  // of what it was before it was damaged
+    if (said[i] == FragmentStatus::corrupt) header.crc ^= 1U;  // of the bytes before they were damaged
     CHECK(f.deliver(header, bytes, source.readout));
     CHECK(status(slice, i) == said[i]);
   }
@@ -289,7 +289,7 @@ TEST_CASE("a range that does not go on where the last one ended is unknown and c
   CHECK(holds_content(slice, 0));
 }
 
-TEST_CASE("ranges that overlap, as what was pushed and what was asked for may, make one fragment") {
+TEST_CASE("overlapping ranges, as from pushes and requests, make one fragment") {
   AssemblySettings settings;
   settings.range_bytes = 100;
   Fixture f(settings);

@@ -9,8 +9,7 @@
 #include <cstring>
 #include <vector>
 
-// What the tests of the assembler share: a pool over plain memory, and frames of contents that anyone can
-// work out.
+// Shared by the tests of the assembler: a pool over plain memory, and frames with predictable contents.
 namespace weir::assembly {
 
 inline std::vector<std::byte> content(SliceId slice, SourceId source, std::size_t size) {
@@ -23,7 +22,7 @@ inline std::vector<std::byte> content(SliceId slice, SourceId source, std::size_
   return bytes;
 }
 
-// The frame that carries bytes [offset, offset + length) of a fragment; length 0: to the end.
+// Returns the frame with bytes [offset, offset + length) of a fragment; length 0: to the end.
 inline wire::FrameHeader range_header(SliceId slice, Attempt attempt, SourceId source, ConstBytes whole,
                                       std::uint32_t offset, std::uint32_t length) {
   const auto total = static_cast<std::uint32_t>(whole.size());
@@ -78,7 +77,7 @@ class Fixture {
     const Reception reception = assembler.begin(header, readout);
     if (reception.slice != nullptr && header.length > 0) {
       std::memcpy(reception.target, payload.data(), header.length);
-      // As a large payload comes: in parts, those of every other slice; or unannounced.
+      // As large payloads arrive: in parts, for every other slice; or unannounced.
       if (header.slice.value % 2 == 0) {
         const ConstBytes whole(reception.target, header.length);
         assembler.part(reception, whole.first(header.length / 3));
@@ -140,7 +139,7 @@ class Fixture {
                          now_ns);
   }
 
-  // Of a slice that was handed out: its filter needs more.
+  // For a completed slice with a filter that needs more.
   void next_step(BuiltSlice& slice) {
     slices.change(slice, SliceState::filtering);
     assembler.next_step(slice);

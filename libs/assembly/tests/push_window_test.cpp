@@ -15,7 +15,7 @@ TEST_CASE("the oldest slice is pushed out once when there are more than may be a
   CHECK(window.active() == 2);
 }
 
-TEST_CASE("what is missing when the time has come is asked for, of a slice that was pushed out too") {
+TEST_CASE("missing fragments are requested when they are due, even of a slice that was pushed out") {
   PushWindow window(1, 1);
   window.opened(SliceId(1), 50);
   window.opened(SliceId(2), 60);
@@ -39,7 +39,7 @@ TEST_CASE("a fragment of a slice that has left, or of an older one, opens nothin
   CHECK(window.may_open(SliceId(8)));
 }
 
-TEST_CASE("a readout has passed by what is older than the newest of its present connection") {
+TEST_CASE("a readout has skipped slices older than the newest on its present connection") {
   PushWindow window(2, 2);
   CHECK_FALSE(window.passed_by(0, SliceId(1)));
   window.arrived(0, SliceId(5));
@@ -78,7 +78,7 @@ TEST_CASE("a slice that is due, or pushed out, costs the same however many are o
   }
 }
 
-TEST_CASE("of slices whose time has come the lowest is the first, in whatever order their times were") {
+TEST_CASE("of the due slices the lowest id is first, whatever the order of their times") {
   PushWindow window(10, 1);
   window.opened(SliceId(5), 10);
   window.opened(SliceId(3), 30);

@@ -18,7 +18,7 @@ std::vector<SliceState> all_states() {
   return states;
 }
 
-// Where transitions lead from `from`, none of them through `without`.
+// Returns the states reachable from `from` without passing through `without`.
 std::set<SliceState> reached(SliceState from, const std::set<SliceState>& without = {}) {
   std::set<SliceState> found;
   std::vector<SliceState> next{from};
@@ -35,7 +35,7 @@ std::set<SliceState> reached(SliceState from, const std::set<SliceState>& withou
 
 }  // namespace
 
-TEST_CASE("the table has each transition once, and what it does not have may not happen") {
+TEST_CASE("the table has each transition once, and refuses all others") {
   std::set<std::pair<SliceState, SliceState>> seen;
   for (const auto& one : kSliceTransitions) {
     CHECK(seen.insert({one.from, one.to}).second);
@@ -74,12 +74,12 @@ TEST_CASE("an open slice leaves by being released, and no other way leads to whe
   CHECK(reached(released, {spare}).empty());
 }
 
-TEST_CASE("what the processing units have is released only when they have given it back") {
+TEST_CASE("slices in the processing units are released only after they return") {
   CHECK_FALSE(kSliceTransitions.allow(filtering, released));
   for (const SliceState to : all_states()) CHECK(kSliceTransitions.allow(abandoned, to) == (to == released));
 }
 
-TEST_CASE("only what is reported is stored, and nothing is decided once it was reported") {
+TEST_CASE("only reported slices are stored, and none is decided after its report") {
   CHECK_FALSE(reached(assigned, {reported, spare}).contains(storing));
   const std::set<SliceState> after = reached(reported, {spare});
   for (const SliceState state : after) {
@@ -88,7 +88,7 @@ TEST_CASE("only what is reported is stored, and nothing is decided once it was r
   }
 }
 
-TEST_CASE("what a writer may be sent waits for its connections before it is released") {
+TEST_CASE("a slice sent to a writer waits for its connections before its release") {
   // A connection may refer to its memory: whether one does is looked at in `stored` and `given_up`.
   CHECK_FALSE(kSliceTransitions.allow(storing, released));
   CHECK(kSliceTransitions.allow(stored, released));

@@ -25,7 +25,7 @@ Assignment assignment(std::uint64_t id, std::uint16_t attempt = 0) {
   return made;
 }
 
-// Brings a slice to a state, and makes it what that state wants.
+// Brings a slice to a state, and fulfils the conditions of that state.
 class Walker {
  public:
   Walker() : memory_(kPoolBytes), pool_(memory_) {}
@@ -186,8 +186,7 @@ TEST_CASE("whatever way slices go, each is in one list, and everything adds up")
   CHECK(seen.size() == kSliceStates);
 }
 
-TEST_CASE(
-    "what the table of transitions does not have ends the process, and so does a slice that is not ready") {
+TEST_CASE("a transition outside the table ends the process, and so does a slice that is not ready") {
   Walker walker;
   SliceTable& table = walker.table;
   BuiltSlice& reported_one = walker.reported_slice(1, true);
@@ -199,7 +198,7 @@ TEST_CASE(
   CHECK(ends_the_process([&] { table.change(open_one, waiting_for_memory); }));  // not by open()
   walker.go(open_one, waiting_for_memory);
   CHECK(ends_the_process([&] { table.change(open_one, released); }));    // not by close()
-  CHECK(ends_the_process([&] { table.change(open_one, collecting); }));  // nothing is outstanding
+  CHECK(ends_the_process([&] { table.change(open_one, collecting); }));  // no fragment is outstanding
   CHECK_FALSE(ends_the_process([&] { walker.go(open_one, collecting); }));
 }
 
@@ -214,7 +213,7 @@ TEST_CASE("memory that a connection refers to is not released") {
   CHECK(ends_the_process([&] { walker.go(slice, released); }));
 }
 
-TEST_CASE("memory is shared for as long as one who refers to it is left, and again with the next slice") {
+TEST_CASE("memory is shared while a reference to it exists, and again with the next slice") {
   Walker walker;
   for (int i = 0; i < 2; ++i) {
     BuiltSlice& slice = walker.reported_slice(1, true);

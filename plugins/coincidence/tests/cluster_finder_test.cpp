@@ -47,7 +47,7 @@ TEST_CASE("two modules of one floor within 20 ns are a level-1 coincidence, furt
 }
 
 TEST_CASE(
-    "two hits of the same module are no coincidence, even with another module's hit at the end of the "
+    "two hits of the same module are not a coincidence, even with another module's hit at the end of the "
     "chain") {
   ClusterFinder finder = sector(2);
   add(finder, 1, {1000, 1010});
@@ -84,7 +84,7 @@ TEST_CASE(
   CHECK(finder.hits().back().tot_ns == 10);
 }
 
-TEST_CASE("pairs that light cannot connect are no cluster") {
+TEST_CASE("pairs that light cannot connect are not a cluster") {
   ClusterFinder finder = sector(2);
   add_pair(finder, 0, 10000);
   add_pair(finder, 1, 10090);  // 67 + 20 ns are allowed

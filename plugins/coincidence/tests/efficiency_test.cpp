@@ -72,7 +72,7 @@ class Bench {
     return result_;
   }
 
-  // Of the filter alone, since the start.
+  // CPU time of the filter alone, since the start.
   [[nodiscard]] double cpu_ms() const { return 1e3 * static_cast<double>(cpu_) / CLOCKS_PER_SEC; }
   [[nodiscard]] const source::Detector& detector() const { return group_.detector(); }
 
@@ -84,7 +84,8 @@ class Bench {
   std::clock_t cpu_ = 0;
 };
 
-// The hits of one true track, and on how many floors they make a level-1 coincidence by themselves.
+// The hits of one true track, and the number of floors on which they make a level-1 coincidence by
+// themselves.
 struct TruthHits {
   std::map<std::uint32_t, double> time_by_source;
   std::uint32_t floors = 0;
@@ -110,7 +111,7 @@ TruthHits truth_hits(const source::Detector& detector, std::uint64_t slice, std:
   return truth;
 }
 
-// The track is found when most hits of one event are its own.
+// The track is found if most hits of one event belong to it.
 bool is_found(const TruthHits& truth, const FilterResult& result) {
   for (const OutputEvent& event : result.events) {
     const std::byte* at = result.event_bytes.data() + event.offset;
@@ -132,7 +133,7 @@ bool is_found(const TruthHits& truth, const FilterResult& result) {
 struct Efficiency {
   std::uint64_t tracks = 0;
   std::uint64_t with_light = 0;  // on at least `minimum` floors
-  std::uint64_t found = 0;       // of these
+  std::uint64_t found = 0;       // of the tracks
   double ms_per_slice = 0;
   [[nodiscard]] double share() const { return static_cast<double>(found) / static_cast<double>(with_light); }
 };
@@ -179,7 +180,7 @@ TEST_CASE("tracks with enough level-1 floors on the sector line are kept, nine o
   HitsSettings settings;
   settings.track_rate_hz = 100;
   Bench bench(settings, {});
-  constexpr std::uint32_t kMinimum = 3;  // what the plugin chooses for this detector
+  constexpr std::uint32_t kMinimum = 3;  // the plugin's choice for this detector
   const Efficiency measured = measure(bench, 1000, kMinimum);
   WARN("15 modules: " << measured.tracks << " tracks, " << measured.with_light << " of them with " << kMinimum
                       << " level-1 floors, " << measured.found << " of these found: " << measured.share());

@@ -168,7 +168,7 @@ TEST_CASE("garbage changes nothing but counters") {
   CHECK(bench.count("other_run") == 1);
 }
 
-TEST_CASE("who is not among the senders is a stranger") {
+TEST_CASE("an address outside the senders is a stranger") {
   Bench bench("from", "10.1.2.3, ::1");
   bench.send(part(1, 0, 10), 10);
   bench.poll(kSecond);
@@ -180,7 +180,7 @@ TEST_CASE("who is not among the senders is a stranger") {
   CHECK(open.received.fragments.size() == 1);
 }
 
-TEST_CASE("what the kernel has no room for is counted, though nothing comes after it") {
+TEST_CASE("datagrams dropped by the kernel are counted, even if none follows") {
   Bench bench("receive_buffer", "20000");
   for (std::uint32_t i = 0; i < 2000; ++i) bench.send(part(i, i, 1000), 1000);
   for (int i = 1; i < 10; ++i) bench.poll(i * kSecond);

@@ -1,7 +1,7 @@
 // Filters in C++20 over the C ABI of weir_filter.h. Derive from weir::Filter, decide in process(), and name
-// the class in WEIR_FILTER_PLUGIN. What a filter throws becomes that slice's `filter_error` (or stops the
-// farm from starting, when thrown by a constructor or begin_run); nothing is thrown into the host. Header
-// only: a plugin links nothing of Weir's.
+// the class in WEIR_FILTER_PLUGIN. An exception from a filter makes its slice a `filter_error` (or stops the
+// farm from starting, if a constructor or begin_run throws); exceptions never reach the host. Header only: a
+// plugin links no library of Weir.
 #pragma once
 
 #include <weir/filter_base.hpp>

@@ -1,5 +1,5 @@
-// What a filter is made of in C++: the views it reads, the decision it returns, its base class. Part of
-// weir/filter.hpp.
+// The parts of a filter in C++: the views that it reads, the decision that it returns, its base class. Part
+// of weir/filter.hpp.
 #pragma once
 
 #include <weir/filter_setup.hpp>
@@ -24,7 +24,7 @@
 namespace weir {
 inline namespace filter_v1 {
 
-// An unsigned little-endian number at a byte offset; throws std::out_of_range behind the end.
+// Reads an unsigned little-endian number at a byte offset. Errors: std::out_of_range beyond the end.
 template <class T>
 [[nodiscard]] T read_le(std::span<const std::byte> bytes, std::size_t offset) {
   static_assert(std::is_unsigned_v<T>);
@@ -59,7 +59,7 @@ class ByteWriter {
   std::vector<std::byte> bytes_;
 };
 
-// What one source has for the slice. A view; false when the slice has no such source (Slice::find).
+// One source's fragment of the slice. A view; false if the slice has no such source (Slice::find).
 class Fragment {
  public:
   explicit Fragment(const weir_filter_fragment* raw) : raw_(raw) {}
@@ -114,7 +114,8 @@ class Slice {
   [[nodiscard]] std::span<const std::byte> trigger_payload() const {
     return {static_cast<const std::byte*>(raw_->trigger_payload), raw_->trigger_payload_size};
   }
-  // The bytes that the filter of an earlier group of DCMs passed to forward(); empty in the first group.
+  // Returns the bytes that the filter of an earlier group of DCMs passed to forward(); empty in the first
+  // group.
   [[nodiscard]] std::span<const std::byte> forwarded() const {
     constexpr std::size_t kKnown = offsetof(weir_filter_slice, forwarded_size) + sizeof(raw_->forwarded_size);
     if (raw_->struct_size < kKnown || raw_->forwarded == nullptr) return {};
@@ -133,7 +134,7 @@ class Slice {
     return sum;
   }
 
-  // Remembers a T for this slice's next steps, in place of what was remembered before.
+  // Stores a T for this slice's next steps, in place of an earlier one.
   template <class T, class... Args>
   T& remember(Args&&... args) const {
     auto fresh = std::make_unique<T>(std::forward<Args>(args)...);
@@ -142,7 +143,7 @@ class Slice {
     raw_->state->data = fresh.get();
     return *fresh.release();
   }
-  // What remember<T>() made at an earlier step, or null.
+  // Returns the object that remember<T>() made at an earlier step, or null.
   template <class T>
   [[nodiscard]] T* remembered() const {
     return static_cast<T*>(raw_->state->data);
@@ -154,7 +155,7 @@ class Slice {
   const weir_filter_slice* raw_;
 };
 
-// What process() returns; made by Filter::accept() and its siblings. Setters return *this, to be chained.
+// The result of process(); made by Filter::accept() and its siblings. Setters return *this, to be chained.
 struct Decision {
   std::uint8_t verdict = WEIR_FILTER_UNDECIDED;
   std::uint8_t keep = WEIR_KEEP_ALL;
@@ -178,7 +179,7 @@ struct Decision {
     sources = std::move(which);
     return *this;
   }
-  // Accepted as one of `n`; `counter` says which of them, counted from 1.
+  // Marks the slice as accepted as one of `n`; `counter` is its number, from 1.
   Decision& prescaled(std::uint32_t n, std::uint64_t counter) {
     prescale = n;
     prescale_counter = counter;
@@ -216,7 +217,7 @@ class SourceGroup {
   SourceGroup() = default;
   SourceGroup(const weir_filter_host* host, std::uint32_t handle) : host_(host), handle_(handle) {}
   [[nodiscard]] std::uint32_t handle() const { return handle_; }
-  // Ascending; masked sources are left out.
+  // Returns the run's sources, ascending, without masked ones.
   [[nodiscard]] std::vector<std::uint32_t> sources() const {
     if (host_ == nullptr) return {};
     std::vector<std::uint32_t> sources(host_->group_sources(host_, handle_, nullptr, 0));
@@ -229,7 +230,7 @@ class SourceGroup {
   std::uint32_t handle_ = WEIR_NO_GROUP;
 };
 
-// The base of every filter. One instance per processing unit; its functions never run at the same time.
+// The base of every filter. One instance per processing unit; its functions never run concurrently.
 class Filter {
  public:
   explicit Filter(FilterSetup& setup) : host_(setup.host()) {}
@@ -240,7 +241,7 @@ class Filter {
   virtual Decision process(const Slice& slice) = 0;
   virtual void begin_run(const weir_filter_run& /*run*/) {}
   virtual void end_run() {}
-  // The sources that step 0 wants; nothing: what the farm file says, all if it says nothing.
+  // Returns the sources of step 0; nullopt: those of the farm file, which defaults to all.
   [[nodiscard]] virtual std::optional<std::vector<std::uint32_t>> first_sources() const {
     return std::nullopt;
   }
@@ -277,7 +278,8 @@ class Filter {
     return decision;
   }
 
-  // Inside process() only: a DCM of that group goes on with the slice, and its filter finds the bytes.
+  // Forwards the slice to a DCM of that group; its filter receives the bytes. Requires: called inside
+  // process().
   [[nodiscard]] Decision forward(const std::string& group, std::span<const std::byte> bytes = {}) const {
     constexpr std::size_t kKnown = offsetof(weir_filter_host, forward) + sizeof(host_->forward);
     if (host_->struct_size < kKnown) throw std::invalid_argument("this Weir forwards no slices: update it");
@@ -290,7 +292,8 @@ class Filter {
   void log(std::int32_t level, const std::string& text) const { host_->log(host_, level, text.c_str()); }
   [[nodiscard]] Counter counter(const char* name) const { return {host_, host_->counter(host_, name)}; }
   [[nodiscard]] Histogram histogram(const char* name) const { return {host_, host_->histogram(host_, name)}; }
-  // The farm's source group of this name; throws when the farm has none. In the constructor.
+  // Returns the farm's source group of this name. Errors: throws if the farm has none. Requires: called in
+  // the constructor.
   [[nodiscard]] SourceGroup group(const std::string& name) const {
     if (!knows_groups(host_))
       throw std::invalid_argument("this Weir has no source groups: update it, or name sources by number");
@@ -298,7 +301,7 @@ class Filter {
     if (handle == WEIR_NO_GROUP) throw std::invalid_argument("it needs source group '" + name + "'");
     return {host_, handle};
   }
-  // The stream's bit; throws when the farm has no stream of this name.
+  // Returns the stream's bit. Errors: throws if the farm has no stream of this name.
   [[nodiscard]] std::uint64_t stream(const std::string& name) const {
     const std::uint64_t bit = host_->stream(host_, name.c_str());
     if (bit == 0)

@@ -1,4 +1,4 @@
-// What a filter's constructor reads: its parameters. Part of weir/filter.hpp.
+// Parameters of a filter, read in its constructor. Part of weir/filter.hpp.
 #pragma once
 
 #include <weir/plugin_parameters.hpp>

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-// `weir bench assignment`: what the supervisor's policies make of destinations of different speed, as a
-// simulation of events on the real supervisor's machine and its policies.
+// `weir bench assignment`: the supervisor's policies with destinations of different speed, in an event
+// simulation on the real supervisor's machine and policies.
 namespace weir::bench {
 
 // The case of the RCNP paper ("ATLAS sequential option emulation"): 5 workstations and 6 servers, each
@@ -37,11 +37,11 @@ struct Slowdown {
 
 struct AssignmentCase {
   std::vector<Destination> destinations;
-  DurationNs fixed_ns = 4'000 * kMicrosecond;   // of one processor, for every slice,
-  DurationNs random_ns = 7'400 * kMicrosecond;  // and exponentially distributed on top, on average
+  DurationNs fixed_ns = 4'000 * kMicrosecond;   // per slice on one processor,
+  DurationNs random_ns = 7'400 * kMicrosecond;  // plus an exponentially distributed part with this mean
   std::uint32_t credits = 17;                   // of each destination
   std::string policy = "credits";
-  double load = 0.5;  // of what all processors together can do
+  double load = 0.5;  // share of the capacity of all processors
   std::uint64_t seed = 1;
   DurationNs warm_up_ns = 10 * kSecond;  // queues of credits that are nearly stable fill slowly: not measured
   DurationNs seconds_ns = 100 * kSecond;
@@ -57,8 +57,8 @@ struct AssignmentResult {
   std::uint64_t vetoed = 0;
   metrics::Histogram latency_us;  // trigger to decision
   double mean_ms = 0;
-  std::vector<double> shares;  // of the slices, by destination
-  // The mean in each tenth of the measured time, ms: what a slowdown does.
+  std::vector<double> shares;  // share of slices, by destination
+  // Mean in each tenth of the measured time, ms: shows the effect of a slowdown.
   std::vector<double> tenths_ms;
 };
 // Pure: a function of the case. The failure is a sentence (an unknown policy).
@@ -70,7 +70,7 @@ struct AssignmentOptions {
   double seconds = 100;  // simulated, for each point
   std::uint32_t credits = 17;
   std::uint64_t seed = 1;
-  std::string out;  // folder; empty: nothing is written
+  std::string out;  // folder; empty: no output
   std::string name = "assignment";
   std::string command;
 };

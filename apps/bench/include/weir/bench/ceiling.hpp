@@ -8,14 +8,14 @@
 
 namespace weir::bench {
 
-// What an event builder with nothing in it reaches on this machine: processes that exchange requests and
-// fragments over TCP loopback by epoll, sendmsg and readv, into each slice's own memory. No supervisor, no
-// filter, no decision, no checksum. The ruler that Weir is measured against.
+// The rate of a minimal event builder on this machine: processes that exchange requests and fragments over
+// TCP loopback by epoll, sendmsg and readv, into each slice's own memory. Without supervisor, filter,
+// decisions and checksums. The reference for Weir's rate.
 struct CeilingSettings {
   unsigned readouts = 4;
   unsigned collectors = 1;
   std::uint32_t fragment_bytes = 1024;
-  unsigned slices_in_flight = 0;  // per collector; 0: what was found best for the size
+  unsigned slices_in_flight = 0;  // per DCM; 0: the best value for the size
   double seconds = 2;
 };
 
@@ -28,7 +28,7 @@ struct CeilingResult {
 
 [[nodiscard]] Expected<CeilingResult, std::string> measure_ceiling(const CeilingSettings& settings);
 
-// Slices in flight per collector that fill loopback at this fragment size.
+// Slices in flight per DCM that fill loopback at this fragment size.
 [[nodiscard]] unsigned slices_in_flight_for(std::uint32_t fragment_bytes);
 
 }  // namespace weir::bench

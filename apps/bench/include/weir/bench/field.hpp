@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-// Shapers in the networks that there are, not only in those that suit them: `weir bench field`.
+// Shapers in realistic networks, including unfavourable ones: `weir bench field`.
 namespace weir::bench {
 
 // A port that gets another rate in the middle of a run.
@@ -19,7 +19,7 @@ struct FieldChange {
   const char* rate = "";
 };
 
-// A farm and its network. Keys of the farm file and of the lab file as they stand there.
+// A farm and its network. Keys are written as in the farm file and the lab file.
 struct FieldCase {
   const char* name = "";
   const char* title = "";
@@ -28,7 +28,7 @@ struct FieldCase {
   const char* source = "size_bytes: 65536";
   const char* lab = "";
   std::uint32_t credits = 16;
-  double bound = 1;  // what the network between the ports leaves of their theory
+  double bound = 1;  // share of the ports' theory that the network between them allows
   std::vector<FieldChange> changes = {};
 };
 [[nodiscard]] std::span<const FieldCase> field_cases();
@@ -36,7 +36,7 @@ struct FieldCase {
 struct FieldOptions {
   std::vector<std::string> cases;  // names; empty: all
   std::vector<std::string> shapers{"adaptive", "none", "byte-credits"};
-  std::vector<std::uint64_t> window_bytes{32'000, 72'000, 144'000, 1'000'000};  // of byte-credits
+  std::vector<std::uint64_t> window_bytes{32'000, 72'000, 144'000, 1'000'000};  // for byte-credits
   std::vector<std::string> loads{"quiet", "busy"};  // busy: a spinner for each core
   double seconds = 8;
   std::uint32_t rounds = 1;
@@ -49,7 +49,7 @@ struct FieldPoint {
   const FieldCase* what = nullptr;
   bool busy = false;
   std::string shaper;
-  std::uint64_t window_bytes = 0;  // 0: the shaper has none
+  std::uint64_t window_bytes = 0;  // 0: the shaper has no window
 };
 
 // A point with all its rounds.
@@ -60,17 +60,17 @@ struct FieldResult {
 
 // Medians over the rounds, each on its own.
 struct FieldFigures {
-  double share_of_theory = 0;         // after the first second, of what the network between lets through
+  double share_of_theory = 0;         // after the first second, relative to the rate that the network allows
   double p99_over_serialisation = 0;  // 0: no slice was built after the first second
   double drops = 0;
   double drops_after_1s = 0;
   double retransmits_per_s = 0;
   double cpu_s_per_s = 0;          // of the farm
-  double machine_cpu_s_per_s = 0;  // with spinners
+  double machine_cpu_s_per_s = 0;  // including spinners
 };
 [[nodiscard]] FieldFigures figures_of(const FieldResult& result);
 
-// Case by case, quiet before busy; the points of one are measured in turn, round after round.
+// Case by case, quiet before busy; the points of a group are measured in turn, round after round.
 [[nodiscard]] std::vector<std::vector<FieldPoint>> expand(const FieldOptions& options);
 [[nodiscard]] std::string shaper_text(const FieldPoint& point);  // "byte-credits 72 kB"
 [[nodiscard]] std::string describe(const FieldPoint& point);
@@ -80,8 +80,8 @@ struct FieldFigures {
 [[nodiscard]] std::string page_of(const std::vector<FieldResult>& results, const FieldOptions& options,
                                   const std::string& machine);
 
-// The whole benchmark: a JSON line per point into `out`, a sentence per point into `err`, and what `out` of
-// the options asks for. A point that fails is left out. Returns the exit status: 0, or 1 when one failed.
+// Runs the whole benchmark: a JSON line per point to `out`, a sentence per point to `err`, and the output
+// requested in the options. A failed point is skipped. Returns the exit status: 0, or 1 if one failed.
 [[nodiscard]] int run_field(const FieldOptions& options, std::FILE* out, std::FILE* err);
 
 }  // namespace weir::bench

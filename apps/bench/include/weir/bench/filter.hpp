@@ -16,7 +16,7 @@ struct FilterOptions {
   std::string worker_program;
   std::uint32_t slice_bytes = 16384;
   std::uint32_t sources = 16;
-  std::uint64_t slices = 500'000;  // of a measurement
+  std::uint64_t slices = 500'000;  // per measurement
   std::uint32_t in_flight = 256;
   std::uint32_t rounds = 3;
 };
@@ -25,11 +25,11 @@ struct FilterOptions {
 struct FilterFigures {
   double slices_per_s = 0;
   double cpu_ns = 0;      // per slice, with options.in_flight slices on their way
-  double latency_ns = 0;  // of a slice alone, median
+  double latency_ns = 0;  // of a single slice, median
 };
 
-// Measures in turn, round after round; a line of JSON for each, and one for the median difference. 0, or 1
-// and a sentence to `err`.
+// Measures in turn, round after round; writes a line of JSON for each, and one for the median difference.
+// Returns 0, or 1 with a message to `err`.
 int run_filter(const FilterOptions& options, std::FILE* out, std::FILE* err);
 
 }  // namespace weir::bench

@@ -10,7 +10,7 @@
 
 namespace weir::bench {
 
-// What was reached, by a farm or by a ruler.
+// A measured rate, of a farm or of a reference.
 struct Rate {
   double fragments_per_s = 0;
   double goodput_bytes_per_s = 0;
@@ -18,7 +18,7 @@ struct Rate {
   double system_calls_per_fragment = 0;
 };
 
-// One point of the benchmark: a whole farm on loopback, dummy data, accept-all, nothing stored.
+// One point of the benchmark: a whole farm on loopback, dummy data, accept-all, without storage.
 struct LoopbackPoint {
   std::uint32_t readouts = 4;
   std::uint32_t sources = 4;  // of each readout
@@ -35,20 +35,20 @@ struct LoopbackOptions {
   std::uint32_t sources = 4;
   std::uint32_t rounds = 3;
   double seconds = 1.5;   // of each measurement
-  std::string yardstick;  // another ruler's program, run in turn as well; empty: none
+  std::string yardstick;  // a further reference program, run in turn with the others; empty: none
   bool tls = false;       // the same farm over TLS, too
 };
 
-// One farm run, in `folder`, which exists; with `tls` over TLS, with a key of its own.
+// Runs one farm. Requires: `folder` exists. With `tls`: over TLS, with a new key.
 [[nodiscard]] Expected<Rate, std::string> measure_farm(const LoopbackPoint& point, double seconds,
                                                        const std::string& folder, bool tls = false);
-// A program that takes --readouts, --collectors, --size, --seconds and prints one JSON line with
-// fragments_per_s.
+// Runs a reference program that takes --readouts, --collectors, --size, --seconds and prints one JSON line
+// with fragments_per_s.
 [[nodiscard]] Expected<Rate, std::string> measure_yardstick(const std::string& program,
                                                             const LoopbackPoint& point, double seconds);
 
-// The farm and the ceiling in turn, round after round; the ratios are of one round each, so that what else
-// the machine does meets both. The line has the medians.
+// Measures the farm and the ceiling in turn, round after round; ratios are computed within a round, so that
+// other load on the machine affects both. The line has the medians.
 struct Round {
   Rate farm;
   Rate ceiling;

@@ -13,39 +13,39 @@ namespace weir::bench {
 
 enum class Pattern : std::uint8_t {
   incast,     // many readouts, each on a host, to one DCM
-  all_to_all  // hosts with a readout and some DCMs each, everybody to everybody, limited both ways
+  all_to_all  // hosts with a readout and some DCMs each, all to all, limited in both directions
 };
 
-// What is varied: every combination of the lists is a point.
+// The varied parameters: every combination of the lists is a point.
 struct NetworkOptions {
   Pattern pattern = Pattern::incast;
   std::vector<std::string> shapers{"byte-credits"};
-  std::vector<std::uint64_t> window_bytes{72'000};  // of byte-credits and diatcp, of each DCM
-  std::vector<std::uint32_t> window_fragments{4};   // of fragment-credits, of each DCM
+  std::vector<std::uint64_t> window_bytes{72'000};  // for byte-credits and diatcp, of each DCM
+  std::vector<std::uint32_t> window_fragments{4};   // for fragment-credits, of each DCM
   std::vector<std::uint32_t> window_segments{0};    // static congestion windows; 0: the kernel's own
   std::vector<std::string> congestion{"cubic"};
   std::vector<std::uint32_t> fragment_bytes{65'536};
   std::vector<std::uint32_t> fragments{1};  // of a slice, at each readout
   std::vector<std::uint32_t> readouts{8};
-  std::vector<double> loads{0};  // slices are triggered at so much of theory; 0: as fast as they go
+  std::vector<double> loads{0};  // trigger rate relative to theory; 0: as fast as possible
 
   std::uint32_t dcms_per_host = 2;  // all-to-all
   std::uint32_t credits = 16;       // slices that a DCM works on at a time
-  double pace = 0.95;               // of paced: share of the port's theory
+  double pace = 0.95;               // for paced: share of the port's theory
   std::string rate = "200mbit";
   std::string buffer = "100k";
   double seconds = 5;
   std::uint32_t rounds = 1;
-  std::uint32_t trace = 0;  // slices of each point whose arrivals are recorded; one of them is told
+  std::uint32_t trace = 0;  // slices of each point with recorded arrivals; one of them is reported
   std::string out;          // folder for the table and the lines; empty: none
-  std::string name;         // their first word; empty: the bench's
+  std::string name;         // prefix of their names; empty: the bench's
   std::string command;      // as it was typed, for the table
 };
 
 struct NetworkPoint {
   Pattern pattern = Pattern::incast;
   std::string shaper;
-  std::uint64_t window_bytes = 0;      // 0: the shaper has none in bytes
+  std::uint64_t window_bytes = 0;      // 0: the shaper has no window in bytes
   std::uint32_t window_fragments = 0;  // 0: none in fragments
   std::uint32_t window_segments = 0;
   std::string congestion;
@@ -79,13 +79,13 @@ struct NetworkRun {
   double dcm_share_max = 0;
   double machine_drops = 0;
   double cpu_s_per_s = 0;          // of the farm's processes
-  double machine_cpu_s_per_s = 0;  // of everything on this machine: as many as cores is all there is
+  double machine_cpu_s_per_s = 0;  // of all processes on this machine: limited by its cores
   metrics::Histogram latency_us;   // after 1 s
   std::string arrivals;            // the trace of dcm-0, CSV
 };
 
-// A point with all its rounds. Figures are medians over the rounds, each on its own; the histogram is that of
-// all rounds, the trace that of the last.
+// A point with all its rounds. Each figure is the median over the rounds; the histogram is the sum over all
+// rounds, the trace that of the last.
 struct NetworkResult {
   NetworkPoint point;
   std::vector<NetworkRun> runs;
@@ -103,7 +103,7 @@ struct NetworkResult {
 [[nodiscard]] std::string table_of(const std::vector<NetworkResult>& results, const NetworkOptions& options,
                                    const std::string& machine);
 
-// One farm run in a lab of its own, with files in `folder`, which exists. The error is a sentence.
+// Runs one farm in a separate lab. Requires: `folder` exists. Errors are messages.
 [[nodiscard]] Expected<NetworkRun, std::string> measure(const NetworkPoint& point,
                                                         const NetworkOptions& options,
                                                         const std::string& folder);
@@ -112,8 +112,8 @@ struct NetworkResult {
                                                                   const NetworkOptions& options,
                                                                   const std::string& folder);
 
-// The whole benchmark: a JSON line per point into `out`, a sentence per point into `err`, and what `out` of
-// the options asks for. A point that fails is left out. Returns the exit status: 0, or 1 when one failed.
+// Runs the whole benchmark: a JSON line per point to `out`, a sentence per point to `err`, and the output
+// requested in the options. A failed point is skipped. Returns the exit status: 0, or 1 if one failed.
 [[nodiscard]] int run_network(const NetworkOptions& options, std::FILE* out, std::FILE* err);
 
 }  // namespace weir::bench

@@ -24,16 +24,16 @@ struct RcnpPoint {
   std::uint32_t readouts = 11;
   std::uint32_t dcms = 11;
   std::uint32_t sources_per_readout = 1;
-  std::uint32_t steps = 0;  // 0: all sources at once
+  std::uint32_t steps = 0;  // 0: all sources at the beginning
   std::uint32_t sources_per_step = 4;
   double microseconds = 100;  // CPU time of a step
-  bool half_load = false;     // at half of the rate that the same farm reaches; else as fast as it goes
+  bool half_load = false;     // at half of the farm's maximum rate; otherwise as fast as possible
 };
 
 struct RcnpFigure {
   std::string id;     // "5", "steps", "table1"
   std::string title;  // as in the paper
-  std::string x;      // meaning of RcnpPoint::x; empty: points are named by their labels
+  std::string x;      // meaning of RcnpPoint::x; empty: points have labels
   std::vector<RcnpPoint> points;
   std::string paper;    // the paper's values, a sentence
   std::string differs;  // the reason why ours differ, a sentence
@@ -43,7 +43,7 @@ struct RcnpFigure {
 struct RcnpResult {
   RcnpPoint point;
   double rate_hz = 0;
-  double mean_ms = 0;  // of T_dec: assignment to decision
+  double mean_ms = 0;  // T_dec: assignment to decision
   double sigma_ms = 0;
   double p99_ms = 0;
   double max_ms = 0;
@@ -63,7 +63,7 @@ struct Line {
 };
 [[nodiscard]] Line line_through(const std::vector<double>& x, const std::vector<double>& y);
 
-// Draws times from a distribution, the same ones for the same seed.
+// Draws times from a distribution, reproducibly for a seed.
 class TimeDraw {
  public:
   TimeDraw(std::vector<TimeAbove> above, std::uint64_t seed);
@@ -80,8 +80,8 @@ class TimeDraw {
 [[nodiscard]] double mean_us_of(const std::vector<TimeAbove>& above);
 [[nodiscard]] double percentile_us_of(const std::vector<TimeAbove>& above, double percent);
 
-// A source's buffer with events at `rate_hz` and drawn lifetimes; N decisions are packed before they
-// reach the source (figure 7b).
+// A source's buffer with events at `rate_hz` and drawn lifetimes; N decisions are packed before they reach
+// the source (figure 7b).
 struct Occupancy {
   std::uint32_t packed = 1;
   double mean_slices = 0;
@@ -93,8 +93,8 @@ struct Occupancy {
 struct RcnpOptions {
   std::string figure = "steps";
   double seconds = 5;  // of each run
-  std::string out;     // folder for the table and the lines; empty: nothing is written
-  std::string name;    // their first word; empty: rcnp-FIGURE
+  std::string out;     // folder for the table and the lines; empty: no output
+  std::string name;    // prefix of their names; empty: rcnp-FIGURE
   std::string command;
 };
 

@@ -15,23 +15,23 @@ namespace weir::writer {
 struct CloseCounts {
   std::uint64_t started = 0;
   std::uint64_t failed = 0;          // ended with another status than 0, or could not be started
-  std::uint64_t ended_by_limit = 0;  // took longer than they may; not among the failed
+  std::uint64_t ended_by_limit = 0;  // exceeded their time limit; not included in `failed`
   std::uint64_t dropped = 0;         // never started: too many waited
   std::uint64_t unfinished = 0;      // running, or waiting for their turn
-  std::string last_failure;          // "status 1: FILE"; of the last one that failed, was ended or dropped
+  std::string last_failure;  // "status 1: FILE"; of the last command that failed, was ended or dropped
 
   [[nodiscard]] std::uint64_t bad() const { return failed + ended_by_limit + dropped; }
 };
 // Returns the counts since `right`.
 [[nodiscard]] CloseCounts operator-(const CloseCounts& left, const CloseCounts& right);
-// Describes commands that did not end well; empty: all did.
+// Describes the commands that failed, were ended or dropped; empty if none.
 [[nodiscard]] std::string describe(const CloseCounts& counts);
 
 // Why `command` cannot be run on any file, as a sentence: the shell cannot read it, or finds no such program.
 // Empty: neither.
 [[nodiscard]] std::string unusable(const std::string& command);
 
-// What is to be done with a closed file: `sh -c 'COMMAND "$@"'` with its path and CRC32C.
+// A command to run on a closed file: `sh -c 'COMMAND "$@"'` with its path and CRC32C.
 struct CloseCommand {
   std::string command;
   std::string path;
@@ -39,15 +39,16 @@ struct CloseCommand {
   std::uint32_t seconds_max = 1;
 };
 
-// Runs commands beside this process: a limited number at once, each for a limited time (coreutils' `timeout`
-// ends it). They inherit standard output and error, and nothing else that is open here, and are in sessions
-// of their own, so that they outlive this process. A thread of its own starts them and sees their ends.
+// Runs commands beside this process: a limited number at a time, each for a limited time (coreutils'
+// `timeout` ends it). They inherit only standard output and error, and run in separate sessions, so that they
+// outlive this process. A separate thread starts them and waits for them.
 class CloseCommands {
  public:
   static constexpr std::size_t kWaitingMax = 10'000;
 
   CloseCommands();
-  // What runs goes on, and ends at its limit. What waits is done by one process, file after file.
+  // Running commands continue, and end at their limit. Waiting ones are passed to a process that runs them
+  // one after the other.
   ~CloseCommands();
   CloseCommands(const CloseCommands&) = delete;
   CloseCommands& operator=(const CloseCommands&) = delete;

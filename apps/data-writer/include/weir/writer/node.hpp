@@ -16,7 +16,7 @@
 
 namespace weir::writer {
 
-// What the node needs of the outside.
+// The node's environment.
 struct Environment {
   ports::Network& network;
   ports::Clock& clock;
@@ -25,9 +25,10 @@ struct Environment {
   std::function<ports::StreamCounters()> stream_totals;
   // Runs writer.on_close for a closed file without waiting for it.
   std::function<void(const std::string& path, std::uint32_t crc32c)> on_close;
-  storage::EarlierLife earlier;                    // of this writer in this run
-  std::function<CloseCounts()> close_counts = {};  // of writer.on_close in this run; may be empty
-  // Makes the folder of an alert, on disk when it returns; an error is a sentence. Empty: none are needed.
+  storage::EarlierLife earlier;                    // files of earlier processes of this writer in this run
+  std::function<CloseCounts()> close_counts = {};  // counts of writer.on_close in this run; may be empty
+  // Makes the folder of an alert, durably. Returns an error message or an empty string. May be empty if no
+  // folders are needed.
   std::function<std::string(const std::string& path)> make_folder = {};
   std::map<std::uint32_t, storage::EarlierLife> earlier_bursts = {};  // by alert
 };
@@ -35,8 +36,8 @@ struct Environment {
 // "run-000007-burst-2": the folder of an alert in run.out.
 [[nodiscard]] std::string burst_folder_name(RunNumber run, std::uint32_t alert);
 
-// A writer: grants space, stores records in run files, acknowledges what is on disk. Throws
-// std::runtime_error with a sentence when its port is taken.
+// Makes a writer: grants space, stores records in run files, acknowledges stored records. Errors:
+// std::runtime_error with a message if its port is taken.
 [[nodiscard]] std::unique_ptr<node::Node> make_node(const node::Setup& setup, Environment environment);
 
 }  // namespace weir::writer

@@ -13,16 +13,16 @@ struct EmitOptions {
   std::vector<std::string> sets;     // key=value, over the farm file
   std::vector<std::string> to;       // HOST:PORT of readouts, instead of the farm file's
   std::vector<std::string> sources;  // "1-4,7", one entry per `to`
-  std::string trigger;               // HOST:PORT, "none", or empty: as the farm file says
+  std::string trigger;               // HOST:PORT, "none", or empty: as in the farm file
   std::string from = "dummy";        // dummy, hits, or a path of recorded data
-  double rate_hz = 100;              // slices; 0: as fast as they go
+  double rate_hz = 100;              // slices; 0: as fast as possible
   std::uint64_t slices = 0;          // 0: until the run is over, or a signal
   std::uint64_t first_slice = 0;
   std::uint64_t run = 0;                 // 0: as the supervisor or the farm file says
-  std::optional<std::uint32_t> session;  // of this life of the front-ends; without: another one each time
+  std::optional<std::uint32_t> session;  // of this start of the front-ends; nullopt: a new one each time
   std::uint64_t size_bytes = 0;          // 0: as the farm file says
-  std::uint32_t packet_bytes = 1472;     // a datagram: what an Ethernet frame of 1500 bytes carries
-  std::uint64_t drop_every = 0;  // n: every n-th packet is not sent, to see what is made of it; 0: none
+  std::uint32_t packet_bytes = 1472;     // per datagram: the payload of an Ethernet frame of 1500 bytes
+  std::uint64_t drop_every = 0;          // n: every n-th packet is dropped, to test its handling; 0: none
 };
 
 // `weir emit`: plays the front-ends of a farm. Returns the exit status: 0 done, 1 failed, 2 a wrong command

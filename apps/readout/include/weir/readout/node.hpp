@@ -13,12 +13,12 @@
 
 namespace weir::readout {
 
-// What the node needs of the outside.
+// The node's environment.
 struct Environment {
   ports::Network& network;
   ports::Clock& clock;
   std::function<ports::StreamCounters()> stream_totals;
-  // For source plugins; without, those that wait on a descriptor are polled.
+  // For source plugins; if null, plugins that wait on a descriptor are polled.
   ports::Readiness* readiness = nullptr;
   std::function<void()> wake = nullptr;       // any thread: a pass soon
   std::vector<std::string> plugin_path = {};  // where the installation's plugins are, searched last

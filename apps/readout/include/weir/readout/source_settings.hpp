@@ -5,8 +5,8 @@
 
 namespace weir::readout {
 
-// What the farm file says of its sources, as far as they are built in; a front-end's counts as dummy, for its
-// sizes are what an emulator of it sends.
+// Returns the farm file's settings of built-in sources; a front-end counts as dummy, because the farm file
+// has the sizes that its emulator sends.
 [[nodiscard]] ingest::SourceSettings source_settings(const v1::Farm& farm);
 
 }  // namespace weir::readout

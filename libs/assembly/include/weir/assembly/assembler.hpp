@@ -17,21 +17,22 @@
 
 namespace weir::assembly {
 
-// In which order slices leave the assembler for the filter (their first step; later steps go as completed).
+// Order in which slices leave the assembler for the filter (only for their first step; later steps leave as
+// completed).
 enum class ReleaseOrder : std::uint8_t {
   as_completed,
-  by_id,  // a slice waits for all smaller ones that are open (ANTARES: van Rantwijk 2002, section 5.3.3)
+  by_id,  // a slice waits for all open ones with smaller ids (ANTARES: van Rantwijk 2002, section 5.3.3)
 };
 
 struct AssemblySettings {
-  std::size_t slices_max = 1024;  // open at once, those waiting for their confirmation included
+  std::size_t slices_max = 1024;  // open at a time, including those that wait for their confirmation
   std::uint32_t fragment_bytes_max = 16U << 20;
-  std::uint32_t range_bytes = 0;     // ask for at most so much at a time; 0: whole fragments
+  std::uint32_t range_bytes = 0;     // longest range of one request; 0: whole fragments
   DurationNs deadline_ns = kSecond;  // per step, from its first request
   // A step that still receives bytes at its deadline is given more time, up to this after its first request:
   // a long line brings the first slices slowly, and large slices take their bytes over the rate.
   DurationNs deadline_most_ns = 0;
-  // Of the first steps, in their order, instead of deadline_ns; never put off. 0: deadline_ns.
+  // Deadlines of the first steps, in order, instead of deadline_ns; never extended. 0: deadline_ns.
   std::vector<DurationNs> step_deadlines_ns = {};
   ReleaseOrder order = ReleaseOrder::as_completed;
   bool checksums = true;
@@ -39,8 +40,8 @@ struct AssemblySettings {
 
 enum class OpenError : std::uint8_t { full, duplicate };
 
-// What became of the fragments of one collector: requested = received + missing (all reasons) + cancelled,
-// once all slices have left. Late, duplicate and unknown ones come on top.
+// Outcomes of one DCM's fragments: requested = received + missing (all reasons) + cancelled, once all slices
+// have left. Late, duplicate and unknown fragments are counted in addition.
 struct FragmentCounters {
   std::uint64_t requested = 0;
   std::uint64_t received = 0;  // ok, truncated, suppressed and corrupt
@@ -51,14 +52,14 @@ struct FragmentCounters {
   std::uint64_t late = 0;       // the (slice, attempt) is not open any more, or has given the fragment up
   std::uint64_t duplicate = 0;  // is here already
   std::uint64_t unknown = 0;    // never asked for, or not this peer's to send
-  std::uint64_t bytes = 0;      // payload of what was received
-  std::uint64_t cancelled = 0;  // of slices that were withdrawn, or ahead and not needed
+  std::uint64_t bytes = 0;      // payload of received fragments
+  std::uint64_t cancelled = 0;  // of withdrawn slices, or ahead and not needed
   // prefetched = prefetch_used + prefetch_unused once all slices have left.
   std::uint64_t prefetched = 0;             // part of `requested`: ahead of the step that may need them
-  std::uint64_t prefetch_used = 0;          // of these, named by a step
+  std::uint64_t prefetch_used = 0;          // of `prefetched`, later named by a step
   std::uint64_t prefetch_unused = 0;        // cancelled, or arrived in vain
   std::uint64_t prefetch_bytes = 0;         // part of `bytes`: arrived before a step named them
-  std::uint64_t prefetch_wasted_bytes = 0;  // of these, and of what came after its cancel: in vain
+  std::uint64_t prefetch_wasted_bytes = 0;  // of `prefetched`, and bytes that arrived after a cancel: in vain
   std::array<std::uint64_t, kMissingReasons> missing{};
   // Part of `missing`: in attempts that did not count in the end, so that no stored slice lacks them.
   std::array<std::uint64_t, kMissingReasons> overtaken{};
@@ -80,52 +81,52 @@ struct RangeWanted {
   std::uint32_t length = 0;
 };
 
-// Where a fragment frame's payload goes. `slice` is empty for those that are counted and thrown away.
+// Destination of a fragment frame's payload. `slice` is null if it is counted and dropped.
 struct Reception {
   BuiltSlice* slice = nullptr;
   SourceIndex source = 0;
   std::byte* target = nullptr;
 };
 
-// A fragment's length, as its source has it.
+// Length of a fragment at its source.
 struct FragmentSize {
   SourceIndex source = 0;
   std::uint32_t bytes = 0;
 };
 
-// What a block brought.
+// Result of a block.
 struct BlockReception {
-  BuiltSlice* slice = nullptr;          // empty: it is not open (any more)
-  std::span<const FragmentSize> taken;  // those that have bytes, or could have; until the next call of take()
+  BuiltSlice* slice = nullptr;  // empty: it is not open (any more)
+  std::span<const FragmentSize>
+      taken;  // those that have bytes, or may have some; valid until the next call of take()
 };
 
-// Fragments -> slices. Pure: no socket, thread or clock. A slice is open from open() to release(); a frame
-// for it is first announced by begin() and then by finish() or abandon(), in turn for each connection; a
-// block comes at once, by take(). Slices that are as complete as they get are handed out by take_completed().
-// One thread.
+// Builds slices from fragments. Pure: no socket, thread or clock. A slice is open from open() to release();
+// begin() announces a frame for it, followed by finish() or abandon(), in turn for each connection; take()
+// handles a whole block. take_completed() returns slices that are complete, or as complete as possible. One
+// thread.
 class Assembler {
  public:
   // `sources` sorted by id. `pool` and `slices` outlive the assembler.
   Assembler(AssemblySettings settings, std::vector<SourceInfo> sources, BufferPool& pool, SliceTable& slices);
-  // Open slices give their memory back, but for what is shared. No reception is under way any more.
+  // Releases the memory of open slices, except shared memory. Requires: no reception is in progress.
   ~Assembler();
   Assembler(const Assembler&) = delete;
   Assembler& operator=(const Assembler&) = delete;
 
-  // A slice that is assigned; it is found under its id from now on.
+  // Opens an assigned slice; find() returns it from now on.
   [[nodiscard]] Expected<void, OpenError> open(BuiltSlice& slice, TimeNs now_ns);
-  // Marks sources as asked for in this step; those already asked for are left alone. Returns how many are
-  // new.
+  // Marks sources as wanted in this step; ignores those already marked. Returns the number of new ones.
   std::uint32_t want(BuiltSlice& slice, std::span<const SourceIndex> sources);
   std::uint32_t want_all(BuiltSlice& slice);
   // Marks sources as requested ahead of a later step: of a slice that has been completed and not decided.
   // Sources that were asked for are left alone. Returns how many are new.
   std::uint32_t want_ahead(BuiltSlice& slice, std::span<const SourceIndex> sources);
-  // Cancels unsent requests ahead; false: none was unsent.
+  // Cancels unsent requests ahead; returns false if there were none.
   bool cancel_unsent(BuiltSlice& slice);
   // Cancels fragments ahead of these readouts.
   void cancel_ahead_of(BuiltSlice& slice, std::span<const std::uint32_t> readouts);
-  // No further step comes: cancels fragments ahead, and counts those that have arrived in vain.
+  // No step follows: cancels fragments ahead, and counts arrived ones as in vain.
   void end_ahead(BuiltSlice& slice);
   // The step's requests go out now: its deadline runs from here.
   void requested(BuiltSlice& slice, TimeNs now_ns);
@@ -139,11 +140,10 @@ class Assembler {
   // A part of a large payload, while it is in the cache: its checksum goes along.
   void part(const Reception& reception, ConstBytes bytes);
   void abandon(const Reception& reception);
-  // A block that is here whole. Each of its rows is taken or counted as a fragment's frame of its own would
-  // be.
+  // Handles a completely received block: each row like a separate fragment frame.
   BlockReception take(const wire::FrameHeader& header, const wire::BlockView& block, std::uint32_t readout,
                       TimeNs now_ns);
-  // The open slice that a block is of; empty: none.
+  // Returns the open slice of a block, or null.
   [[nodiscard]] BuiltSlice* slice_of(const wire::FrameHeader& block) const {
     return slices_.find(block.slice, block.attempt, wire::block_head(block).slot);
   }
@@ -153,7 +153,7 @@ class Assembler {
   void readouts_lost(std::span<const std::uint32_t> readouts, MissingReason reason, TimeNs now_ns);
   void readouts_lost(BuiltSlice& slice, std::span<const std::uint32_t> readouts, MissingReason reason,
                      TimeNs now_ns);
-  // Gives up the outstanding fragments of slices past their deadline, of one slice.
+  // Gives up outstanding fragments: of all slices past their deadline; of one slice.
   void expire(TimeNs now_ns);
   void give_up(BuiltSlice& slice, MissingReason reason, TimeNs now_ns);
   // Bytes of a slice that still arrives may come this far apart (or half a deadline, if that is longer): on a
@@ -161,28 +161,28 @@ class Assembler {
   void set_gap(DurationNs gap_ns) { gap_ns_ = gap_ns; }
   // Bytes of the slice have arrived, or of a fragment of it.
   static void note_bytes(BuiltSlice& slice, TimeNs now_ns) { slice.last_fragment_ns = now_ns; }
-  // This collector is not to build it any more, though another may: what is outstanding is neither received
-  // nor missing, but cancelled. The slice is not handed out: it is `decided`. The filter's state must be
-  // gone.
+  // This DCM must not build the slice any longer, though another may: outstanding fragments are neither
+  // received nor missing, but cancelled. The slice becomes `decided` without take_completed(). Requires: the
+  // filter's state is gone.
   void withdraw(BuiltSlice& slice);
-  // Those that wait for no more fragments, since the last call.
+  // Returns slices that stopped waiting for fragments since the last call.
   [[nodiscard]] std::vector<BuiltSlice*> take_expired();
 
-  // In release order. They are `queued` then.
+  // Appends complete slices in release order, as `queued`.
   void take_completed(std::vector<BuiltSlice*>& out);
   [[nodiscard]] std::vector<RangeWanted>& ranges_wanted() { return ranges_wanted_; }
 
   // Back to waiting for memory, for another step: want() and requested() follow.
   void next_step(BuiltSlice& slice);
-  // The slice has left: memory and identity are free, and the object is for another slice. Nothing that was
-  // made of it may be left: the filter's state and result, what is gathered for it, its shipment.
+  // Ends a slice: its memory and identity are free, and the object can be reused. Requires: no part of it is
+  // in use (filter's state and result, gathering, shipment).
   void release(BuiltSlice& slice);
 
-  // Slices with fragments outstanding; slices that are further, and give their memory back without another
-  // slice's memory.
+  // Number of slices with outstanding fragments; leaving(): slices in later states, which release their
+  // memory without needing other memory.
   [[nodiscard]] std::size_t collecting() const { return slices_.in(SliceState::collecting).size(); }
   [[nodiscard]] std::size_t leaving() const;
-  // No slice is open, and none is left that a fragment is still being received into.
+  // True if no slice is open, and none is receiving a fragment.
   [[nodiscard]] bool is_empty() const {
     return slices_.open_count() == 0 && slices_.in(SliceState::released).empty();
   }
@@ -197,7 +197,7 @@ class Assembler {
   // Returns the turns of the loops over sources of lost readouts.
   [[nodiscard]] std::uint64_t steps() const { return steps_; }
   [[nodiscard]] const FragmentCounters& counters() const { return counters_; }
-  // Memory that a slice as large as the recent ones takes: SliceMemory::placed_bytes() of its fragments.
+  // Returns the memory of a slice as large as the recent ones: SliceMemory::placed_bytes() of its fragments.
   [[nodiscard]] std::size_t slice_bytes_expected() const { return slice_bytes_expected_; }
   // Some slice was as complete as it gets: slice_bytes_expected() means something.
   [[nodiscard]] bool knows_sizes() const { return knows_sizes_; }
@@ -209,8 +209,8 @@ class Assembler {
   Reception refuse(BuiltSlice& slice, SourceIndex source, MissingReason reason);
   // All its bytes are at their target.
   void complete_fragment(BuiltSlice& slice, SourceIndex source, const wire::BlockRow& whole, TimeNs now_ns);
-  // Sources of a block's rows into row_sources_. True: the slice wants each of them, and has nothing of it
-  // yet.
+  // Stores the sources of a block's rows in row_sources_. Returns true if the slice wants each of them, and
+  // has received none.
   bool look_at_rows(const BuiltSlice* slice, const wire::BlockView& block, std::uint32_t readout);
   void take_rows(BuiltSlice& slice, const wire::BlockView& block, std::byte* memory, TimeNs now_ns);
   void take_row_alone(const wire::FrameHeader& block, const wire::BlockRow& row, ConstBytes payload,
@@ -243,11 +243,11 @@ class Assembler {
   std::vector<weir_filter_fragment> blank_table_;
   BufferPool& pool_;
   SliceTable& slices_;
-  std::set<SliceId> unreleased_;     // ReleaseOrder::by_id: not yet handed out
-  std::vector<BuiltSlice*> places_;  // by readout: the slice that its last fragment was of, or the next one
-  std::vector<SourceIndex> by_readout_;   // all sources, those of a readout together
-  std::vector<std::uint32_t> first_of_;   // by readout, and one more: where its sources begin in by_readout_
-  std::vector<SourceIndex> row_sources_;  // of the block at hand; kNoSource: not this readout's
+  std::set<SliceId> unreleased_;          // ReleaseOrder::by_id: not yet handed out
+  std::vector<BuiltSlice*> places_;       // by readout: the slice of its last fragment, or the next one
+  std::vector<SourceIndex> by_readout_;   // all sources, grouped by readout
+  std::vector<std::uint32_t> first_of_;   // by readout, and one more: begin of its sources in by_readout_
+  std::vector<SourceIndex> row_sources_;  // scratch: of the current block; kNoSource: not this readout's
   std::vector<FragmentSize> taken_;       // of the last block
   std::uint64_t steps_ = 0;
   std::vector<BuiltSlice*> expired_;
@@ -256,7 +256,7 @@ class Assembler {
   std::size_t slice_bytes_expected_ = 0;
   bool knows_sizes_ = false;
   DurationNs gap_ns_ = 0;
-  TimeNs earliest_deadline_ns_ = kNever;  // of the slices that collect, or before it
+  TimeNs earliest_deadline_ns_ = kNever;  // of the slices that collect, or wait to
 };
 
 }  // namespace weir::assembly

@@ -32,11 +32,12 @@ struct Assignment {
   UtcNs time = 0;
   DurationNs duration = 0;
   TriggerType type;
-  bool unfiltered = false;            // poison: accept to the debug stream unseen
-  bool suspect = false;               // of a DCM's death: goes through the filter alone
-  std::uint8_t kills = 0;             // of filters, in earlier attempts
-  std::uint16_t forwarded_bytes = 0;  // the last of `payload`: what the filter of an earlier group passed on
-  std::vector<std::byte> payload;     // the trigger's, then what was forwarded
+  bool unfiltered = false;  // poison: accept to the debug stream unseen
+  bool suspect = false;     // of its DCM's death: runs alone in the filter
+  std::uint8_t kills = 0;   // kills of filters by earlier attempts
+  std::uint16_t forwarded_bytes =
+      0;                           // the end of `payload`: bytes forwarded by the filter of an earlier group
+  std::vector<std::byte> payload;  // the trigger's payload, then forwarded bytes
 
   [[nodiscard]] ConstBytes trigger_payload() const {
     return ConstBytes(payload).first(payload.size() - forwarded_bytes);
@@ -44,7 +45,7 @@ struct Assignment {
   [[nodiscard]] ConstBytes forwarded() const { return ConstBytes(payload).last(forwarded_bytes); }
 };
 
-// As weir_filter_fragment::status has it.
+// As in weir_filter_fragment::status.
 [[nodiscard]] constexpr std::uint8_t abi_status(FragmentStatus status) {
   return static_cast<std::uint8_t>(status);
 }
@@ -60,7 +61,7 @@ struct FragmentProgress {
     ahead,
     receiving_ahead,
     here_ahead,
-    cancelled,           // was ahead; a step that needs it requests it anew
+    cancelled,           // was ahead; a step that needs it requests it again
     receiving_cancelled  // likewise, and a connection is still writing it
   };
   State state = State::idle;
@@ -69,9 +70,9 @@ struct FragmentProgress {
   std::byte* target = nullptr;
   std::uint32_t have = 0;    // bytes from the front
   std::uint32_t asked = 0;   // bytes from the front that are requested, or about to be
-  std::uint32_t summed = 0;  // of these, bytes that `crc` is over
+  std::uint32_t summed = 0;  // of the received bytes, those covered by `crc`
   std::uint32_t crc = 0;
-  bool overlapped = false;  // some bytes came twice: `crc` is over nothing that helps
+  bool overlapped = false;  // some bytes arrived twice: `crc` is useless
 
   void start_again() {
     have = asked = summed = crc = 0;
@@ -79,12 +80,12 @@ struct FragmentProgress {
   }
 };
 
-// What was decided about a slice.
+// The decision about a slice.
 struct Decision {
   bool accepted = false;
-  std::string_view failure;  // why it was not built after all; empty: it was
+  std::string_view failure;  // why it was not built; empty: it was
   DecisionKind by = DecisionKind::filter;
-  bool forwarded = false;  // to BuiltSlice::result's group, with its bytes
+  bool forwarded = false;  // to the group in BuiltSlice::result, with its bytes
 
   static Decision accept(DecisionKind by) { return {true, {}, by, false}; }
   static Decision reject() { return {}; }
@@ -99,7 +100,7 @@ struct Shipment {
   std::vector<std::byte> meta;
   std::vector<ConstBytes> payloads;
   std::uint64_t bytes = 0;   // of the record
-  std::uint64_t number = 0;  // its place among the records that were sent over the connection; 0: not sent
+  std::uint64_t number = 0;  // its place among the records sent over the connection; 0: not sent
   TimeNs due_ns = 0;         // the writer had no room for it: when it is offered again
 };
 
@@ -112,11 +113,10 @@ using WriterHook =
     boost::intrusive::list_base_hook<boost::intrusive::tag<AtWriter>,
                                      boost::intrusive::link_mode<boost::intrusive::auto_unlink>>;
 
-// One slice of one attempt in one collector, from its assignment until nothing of it is left: the same object
-// while it is opened, collected, filtered and shipped. SliceTable owns it and says in which state it is; it
-// stays where it is.
+// One attempt of one slice in a DCM, from its assignment to its end: the same object while it is opened,
+// collected, filtered and shipped. SliceTable owns it, keeps its state, and never moves it.
 struct BuiltSlice : StateHook, OrderHook, WriterHook {
-  // What every fragment touches lies in the first bytes of the object, from the assignment to `gathering`.
+  // Data used for every fragment is in the first bytes of the object, from the assignment to `gathering`.
   static constexpr std::size_t kHotBytes = 320;
 
   explicit BuiltSlice(std::uint64_t slot_) : slot(slot_) {}
@@ -124,7 +124,7 @@ struct BuiltSlice : StateHook, OrderHook, WriterHook {
   [[nodiscard]] SliceId id() const { return assignment.slice; }
   [[nodiscard]] Attempt attempt() const { return assignment.attempt; }
   [[nodiscard]] SliceState state() const { return state_; }
-  // In a list of the part that ships it.
+  // True if it is in a list of the part that ships it.
   [[nodiscard]] bool is_in_line() const { return WriterHook::is_linked(); }
   void leave_line() { WriterHook::unlink(); }
 
@@ -139,27 +139,27 @@ struct BuiltSlice : StateHook, OrderHook, WriterHook {
   std::uint32_t outstanding = 0;  // fragments requested and not done
   std::uint32_t receiving = 0;    // fragments that a connection is writing into
   std::uint32_t flawed = 0;       // fragments missing, truncated or corrupt
-  bool counts = false;            // the supervisor has settled this attempt, or a writer has it on disk
+  bool counts = false;            // the supervisor has settled this attempt, or a writer has stored it
   std::vector<weir_filter_fragment> table;
   std::vector<FragmentProgress> progress;
   SliceMemory memory;
-  std::size_t payload_bytes = 0;  // of all fragments that are here
+  std::size_t payload_bytes = 0;  // of all received fragments
   TimeNs last_fragment_ns = 0;    // when bytes of it arrived last
   Gathering gathering;
 
   std::uint32_t ahead = 0;  // fragments requested ahead and not here
-  // Table entries of fragments that are or were ahead, by source; empty: none has been. The filter may read
+  // Table entries of fragments that are or were ahead, by source; empty if none were. The filter may read
   // `table` while these arrive.
   std::vector<weir_filter_fragment> early;
   // Where steps are counted:
-  TimeNs step_begun_ns = 0;       // of a step after the first: when it was requested
+  TimeNs step_begun_ns = 0;       // of a step after the first: time of its request
   std::size_t step_bytes = 0;     // payload_bytes of the step before
   std::size_t refused_bytes = 0;  // placed_bytes() of fragments that found no memory
   TimeNs assigned_ns = 0;
   TimeNs first_request_ns = 0;
   bool is_timed = false;  // counted in the latencies
   TimeNs deadline_ns = 0;
-  TimeNs deadline_most_ns = 0;  // as far as it is put off while bytes arrive
+  TimeNs deadline_most_ns = 0;  // limit of the deadline's extension while bytes arrive
   bool expired_empty = false;   // its deadline passed before any byte arrived
 
   // Push running: readouts send it on their own.
@@ -170,7 +170,7 @@ struct BuiltSlice : StateHook, OrderHook, WriterHook {
   weir_filter_slice view{};
   weir_filter_state filter_state{};  // the filter's, between steps
   filter_host::FilterResult* result =
-      nullptr;  // of the step that accepted or forwarded it; the processing units' own
+      nullptr;  // of the step that accepted or forwarded it; owned by the processing units
   Decision decision;
   Shipment shipment;
 

@@ -13,32 +13,32 @@ struct BuiltSlice;
 // A source's place in the run's table of sources, sorted by id. A slice's own tables have the same order.
 using SourceIndex = std::uint32_t;
 
-// A set of sources, cut by readout; made once and shared by the slices that ask for it.
+// A set of sources, grouped by readout; made once and shared by the slices that request it.
 struct Selection {
   bool all = false;
   std::vector<SourceIndex> sources;
   std::vector<std::vector<SourceId>> by_readout;
 };
 
-// What one slice still wants of the readouts, and what they owe it: a part of BuiltSlice.
+// The outstanding requests of one slice to the readouts: a part of BuiltSlice.
 struct Gathering {
   static constexpr std::uint32_t kNone = UINT32_MAX;
 
   // One readout's part in it.
   struct Part {
-    std::uint32_t next = 0;    // of the selection's sources of this readout, the first that was not asked for
-    std::uint32_t offset = 0;  // of that source's fragment, the first byte that was not asked for
-    bool again = false;        // some were asked for before: those that are here are left out
+    std::uint32_t next = 0;    // first unrequested source of the selection at this readout
+    std::uint32_t offset = 0;  // first unrequested byte of that source's fragment
+    bool again = false;        // some sources were requested before: arrived fragments are skipped
     bool wanted = false;       // something is to be asked for: the slice is in the readout's list of wants
     std::uint32_t owed_fragments = 0;
     std::uint64_t owed_bytes = 0;       // charged to the shaper and not given back
     std::uint32_t first_range = kNone;  // rests of fragments, asked for first of all: of Gathering::ranges
     std::uint32_t last_range = kNone;
-    std::uint64_t range_bytes = 0;  // of them
+    std::uint64_t range_bytes = 0;  // of the ranges
     BuiltSlice* older = nullptr;    // in that list
     BuiltSlice* newer = nullptr;
   };
-  // Bytes of one fragment.
+  // A range of bytes of one fragment.
   struct Range {
     SourceIndex source = 0;
     std::uint32_t offset = 0;
@@ -49,8 +49,7 @@ struct Gathering {
   // Something of it is, or was, to be asked for.
   [[nodiscard]] bool has_begun() const { return selection != nullptr; }
   void begin(std::uint32_t readouts, std::shared_ptr<const Selection> asked, std::uint64_t place);
-  // Returns the ranges that are still to be requested, as far as `wanted` is true of their sources: begin()
-  // drops them.
+  // Returns the unrequested ranges of sources for which `wanted` is true: begin() drops them.
   template <class Wanted>
   [[nodiscard]] std::vector<Range> ranges_to_keep(Wanted wanted) const {
     std::vector<Range> kept;
@@ -70,8 +69,8 @@ struct Gathering {
 
   std::vector<Part> parts;                     // by readout
   std::shared_ptr<const Selection> selection;  // of this step
-  std::shared_ptr<const Selection> next;       // of the step that is to begin, when there is memory
-  std::shared_ptr<const Selection> hint;       // what the filter expects to need after that
+  std::shared_ptr<const Selection> next;       // of the next step, which begins when memory is available
+  std::shared_ptr<const Selection> hint;       // of the sources that the filter expects to need next
   bool ahead = false;                          // `selection` is requested ahead
   std::size_t next_bytes = 0;                  // memory that this step is expected to take
   std::uint64_t order = 0;                     // the oldest first: the slice's id

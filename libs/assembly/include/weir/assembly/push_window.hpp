@@ -14,26 +14,26 @@
 
 namespace weir::assembly {
 
-// The list of active slices in push running, where fragments arrive without a request (van Rantwijk 2002,
-// section 5.3.3). There the oldest slice is given up when the list is full; here its missing fragments are
+// The list of active slices in push running, where fragments arrive unrequested (van Rantwijk 2002, section
+// 5.3.3). In that paper the oldest slice is given up when the list is full; here its missing fragments are
 // requested. Pure; one thread.
 class PushWindow {
  public:
   PushWindow(std::uint32_t active_max, std::uint32_t readouts)
       : active_max_(active_max), newest_of_(readouts) {}
 
-  // What is to be asked for of a slice that has left the window.
+  // The fragments to request for a slice that has left the window.
   struct Due {
     SliceId slice;
-    bool all = false;  // false: only what its readouts have passed by
+    bool all = false;  // false: only those that its readouts have skipped
   };
 
-  // Waits for it from now on. From `ask_ns` on whatever is missing is asked for.
+  // Begins to wait for the slice. At `ask_ns` all missing fragments become due.
   void opened(SliceId slice, TimeNs ask_ns);
-  // Complete, or over.
+  // The slice is complete, or over.
   void left(SliceId slice);
   // A pushed fragment of this readout has begun to arrive. A connection keeps the order, and a readout sends
-  // in order of slices: older ones that are not here will not come.
+  // slices in order: missing fragments of older slices will not arrive.
   void arrived(std::uint32_t readout, SliceId slice);
   void readout_lost(std::uint32_t readout) { newest_of_[readout].reset(); }
 
@@ -42,19 +42,20 @@ class PushWindow {
   [[nodiscard]] bool passed_by(std::uint32_t readout, SliceId slice) const {
     return newest_of_[readout] && *newest_of_[readout] > slice;
   }
-  // One at a time, until there is none: first those whose time has come, then the oldest where there are more
-  // than active_max. Each slice comes at most once as pushed out, and once as `all`. Looks at no others.
+  // Returns one due slice at a time, nullopt if none is left: first overdue ones, then the oldest if more
+  // than active_max are active. Each slice is returned at most once as pushed out, and once as `all`. Visits
+  // no others.
   [[nodiscard]] std::optional<Due> next_due(TimeNs now_ns);
   [[nodiscard]] std::size_t active() const { return active_.size(); }
 
-  // Slices that were looked at: what the window has cost.
+  // Number of slices visited: the cost so far.
   [[nodiscard]] std::uint64_t steps() const { return steps_; }
 
  private:
   std::uint32_t active_max_;
-  boost::unordered_flat_map<SliceId, TimeNs, std::hash<SliceId>> open_;  // from when on it is asked for
-  std::set<SliceId> active_;                                             // of these, not pushed out
-  std::set<std::pair<TimeNs, SliceId>> waiting_;                         // of these, whose time has not come
+  boost::unordered_flat_map<SliceId, TimeNs, std::hash<SliceId>> open_;  // time at which it is due
+  std::set<SliceId> active_;                                             // of the open ones, not pushed out
+  std::set<std::pair<TimeNs, SliceId>> waiting_;                         // of the open ones, not due yet
   std::set<SliceId> due_;                                                // ... and has
   std::uint64_t steps_ = 0;
   std::optional<SliceId> newest_left_;

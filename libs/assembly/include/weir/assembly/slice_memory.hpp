@@ -8,29 +8,28 @@
 
 namespace weir::assembly {
 
-// Memory of one slice: blocks of the pool, filled from the front, given back together.
+// Memory of one slice: blocks of the pool, filled from the front and released together.
 class SliceMemory {
  public:
-  // Returns what a fragment of `size` bytes takes of a block: fragments are aligned to 8 bytes.
+  // Returns the space of a fragment of `size` bytes in a block: fragments are aligned to 8 bytes.
   [[nodiscard]] static constexpr std::size_t placed_bytes(std::size_t size) { return (size + 7) / 8 * 8; }
 
-  // Charges one block to the pool if fewer than `size` bytes are left. False: the pool has no such block, and
-  // nothing has changed. What was left of an earlier block stays unused.
+  // Charges one block to the pool if fewer than `size` bytes are left. Returns false if the pool has no such
+  // block; then nothing has changed. The rest of an earlier block stays unused.
   [[nodiscard]] bool reserve(BufferPool& pool, std::size_t size);
-  // `size` bytes, aligned to 8, or nothing when the pool has no block. A first block is made `hint` bytes
-  // large, a later one an eighth of the memory so far, if the pool has it: else half as large, and so on.
+  // Returns `size` bytes, aligned to 8, or null if the pool has no block. The first block has `hint` bytes, a
+  // later one an eighth of the memory so far if the pool has it, otherwise half of that, and so on.
   [[nodiscard]] std::byte* allocate(BufferPool& pool, std::size_t size, std::size_t hint);
   // Whether allocate() finds room for `size` bytes without leaving the rest of a begun block unused.
   [[nodiscard]] bool fits(std::size_t size) const { return blocks_.empty() || size <= room_; }
-  // Not while it is shared.
+  // Requires: it is not shared.
   void release(BufferPool& pool);
   [[nodiscard]] std::size_t bytes() const { return bytes_; }    // charged to the pool
   [[nodiscard]] std::size_t placed() const { return placed_; }  // placed_bytes() of all that was allocated
   [[nodiscard]] std::size_t room() const { return room_; }      // left in the last block
 
-  // A part that refers to the bytes for as long as it likes, as a connection's queue does, keeps a copy of
-  // this meanwhile. Nothing happens when the last copy goes: the memory is released by a part that looks
-  // first.
+  // Returns a token for parts that refer to the bytes for an unknown time, such as a connection's queue. The
+  // last token triggers no action: the owner checks is_shared() before it releases the memory.
   [[nodiscard]] std::shared_ptr<const void> share();
   [[nodiscard]] bool is_shared() const { return shared_.use_count() > 1; }
 

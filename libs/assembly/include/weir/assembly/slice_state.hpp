@@ -6,35 +6,35 @@
 #include <cstdint>
 #include <string_view>
 
-// The states of a slice in a collector, as one table: from its assignment to the moment when nothing of it is
-// left. A slice is in one state at a time, and SliceTable alone changes it.
+// The states of a slice in a DCM, as one table: from its assignment to its end. A slice is in one state at a
+// time, which only SliceTable changes.
 namespace weir::assembly {
 
 enum class SliceState : std::uint8_t {
   spare,     // no slice: the object waits for its next one
-  assigned,  // waits for room among the open ones
+  assigned,  // waits for room among the open slices
   blocked,   // assigned, while an earlier attempt of it is open here
   // Open, which is: known under its id, with a table of fragments.
   waiting_for_memory,  // its fragments are asked for when there is memory for them
   collecting,          // fragments are outstanding
-  complete,            // as complete as it gets; for its turn in id order
-  queued,              // handed out; waits for the processing units
-  unassigned,          // pushed and complete; the supervisor has not assigned it yet
-  suspect,             // complete; waits to be alone with the processing units
-  filtering,           // with the processing units
+  complete,            // complete or past its deadline; waits for its turn in id order
+  queued,              // returned by take_completed(); waits for the processing units
+  unassigned,          // pushed and complete; not assigned yet
+  suspect,             // complete; waits to be alone in the processing units
+  filtering,           // in the processing units
   abandoned,           // likewise, and its result is not wanted
-  decided,             // the supervisor is to be told
-  held_back,           // accepted; the decision waits until writers have taken some
+  decided,             // to be reported to the supervisor
+  held_back,           // accepted; the decision waits for progress of the writers
   reported,            // waits for the confirmation
   storing,             // confirmed, on its way to a writer
   stored,              // on disk; a connection may refer to its memory
   given_up,            // not wanted; a connection may refer to its memory
-  // Not open any more.
+  // Closed states.
   released,  // a fragment is still being received into its memory
 };
 constexpr std::size_t kSliceStates = 18;
 
-// Every transition that there is.
+// Every allowed transition.
 inline constexpr Transitions kSliceTransitions({
     Transition<SliceState>{SliceState::spare, SliceState::assigned},
     {SliceState::assigned, SliceState::blocked},
@@ -43,7 +43,7 @@ inline constexpr Transitions kSliceTransitions({
     {SliceState::blocked, SliceState::waiting_for_memory},
     {SliceState::blocked, SliceState::spare},  // a later attempt waits, or the supervisor is gone
     {SliceState::waiting_for_memory, SliceState::collecting},
-    {SliceState::waiting_for_memory, SliceState::complete},  // nothing of it is asked for
+    {SliceState::waiting_for_memory, SliceState::complete},  // no fragments are requested
     {SliceState::waiting_for_memory, SliceState::decided},   // given back
     {SliceState::waiting_for_memory, SliceState::released},
     {SliceState::collecting, SliceState::complete},
@@ -62,7 +62,7 @@ inline constexpr Transitions kSliceTransitions({
     {SliceState::suspect, SliceState::released},
     {SliceState::filtering, SliceState::waiting_for_memory},  // the filter needs more
     {SliceState::filtering, SliceState::decided},
-    {SliceState::filtering, SliceState::queued},  // what the filter remembered of it is gone: from step 0
+    {SliceState::filtering, SliceState::queued},  // the filter's state of it is lost: from step 0
     {SliceState::filtering, SliceState::abandoned},
     {SliceState::abandoned, SliceState::released},
     {SliceState::decided, SliceState::held_back},

@@ -15,10 +15,10 @@
 
 namespace weir::assembly {
 
-// All slices of a collector: a list for each state, the open ones under their id and in the order of opening.
-// It alone changes a slice's state. Each change is one that the table of transitions has, and leaves
-// the slice as its new state wants it; else the process ends (WEIR_ASSERT). Slices' objects are used again,
-// and never given back: there are as many as there were slices at one time. One thread.
+// All slices of a DCM: a list for each state, and the open ones by id and in the order of opening. The table
+// alone changes a slice's state. It ends the process (WEIR_ASSERT) on a transition outside kSliceTransitions,
+// and if the slice does not fulfil the conditions of its new state. Objects are reused and never freed: their
+// number is the maximum of slices at a time. One thread.
 class SliceTable {
  public:
   using List = boost::intrusive::list<BuiltSlice, boost::intrusive::base_hook<StateHook>>;
@@ -31,14 +31,14 @@ class SliceTable {
 
   // A slice that is assigned, and not open yet.
   BuiltSlice& assign(Assignment assignment);
-  // To waiting_for_memory. False: another attempt of it is open.
+  // Moves a slice to waiting_for_memory. Returns false if another attempt of it is open.
   [[nodiscard]] bool open(BuiltSlice& slice);
-  // To released: it is not open any more.
+  // Moves a slice to released: it is no longer open.
   void close(BuiltSlice& slice);
-  // To any other state. It is the last one in that state's list then.
+  // Moves a slice to any other state, as the last one of that state's list.
   void change(BuiltSlice& slice, SliceState to);
 
-  // In the order in which they came to it.
+  // The slices of a state, in the order in which they reached it.
   [[nodiscard]] const List& in(SliceState state) const { return lists_[static_cast<std::size_t>(state)]; }
   [[nodiscard]] BuiltSlice* first_in(SliceState state) {
     List& list = list_of(state);
@@ -51,7 +51,7 @@ class SliceTable {
     std::size_t left = list.size();
     for (auto at = list.begin(); left > 0; --left) visit(*at++);
   }
-  // The first one that `wanted` is true of; null: none.
+  // Returns the first slice of the state for which `wanted` is true, or null.
   template <class Wanted>
   [[nodiscard]] BuiltSlice* find_in(SliceState state, Wanted wanted) {
     for (BuiltSlice& slice : list_of(state)) {
@@ -60,13 +60,13 @@ class SliceTable {
     return nullptr;
   }
 
-  // Of those that are open.
+  // Returns an open slice, or null.
   [[nodiscard]] BuiltSlice* find(SliceId slice, Attempt attempt) const;
-  // The same, for who has been told the slot; one that is not right costs a look into the table.
+  // As above, for callers that know the slot; a wrong one costs a lookup in the table.
   [[nodiscard]] BuiltSlice* find(SliceId slice, Attempt attempt, std::uint64_t slot) const;
-  [[nodiscard]] bool is_open(SliceId slice) const { return by_id_.contains(slice); }  // whatever attempt
+  [[nodiscard]] bool is_open(SliceId slice) const { return by_id_.contains(slice); }  // for any attempt
   [[nodiscard]] std::size_t open_count() const { return by_id_.size(); }
-  // In the order of opening: what a farm does shall not depend on how a table of hashes is made.
+  // Visits in the order of opening: a farm's behaviour must not depend on the layout of a hash table.
   template <class Visit>
   void for_each_open(Visit visit) {
     for (BuiltSlice& slice : order_) visit(slice);
@@ -75,7 +75,7 @@ class SliceTable {
   void for_each_open_newest_first(Visit visit) {
     for (auto at = order_.rbegin(); at != order_.rend(); ++at) visit(*at);
   }
-  // The one that was opened next; null: none.
+  // Returns the slice opened next, or null.
   [[nodiscard]] BuiltSlice* opened_after(BuiltSlice& slice) {
     const auto next = std::next(order_.iterator_to(slice));
     return next == order_.end() ? nullptr : &*next;
