@@ -104,5 +104,14 @@ TEST_CASE("a run leaves records of its beginning and its end beside the data, an
   CHECK(again.summary.count("stored") == 100);
   // Data of two runs never share a name.
   CHECK(again.summary.count("run") == 2);
+  std::istringstream history(read_file(folder / "out/runs.jsonl"));
+  std::vector<std::string> runs;
+  for (std::string line; std::getline(history, line);) {
+    const auto run = boost::json::parse(line);
+    CHECK(run.at("outcome") == "good");
+    CHECK(run.at("stored") == "100");
+    runs.push_back(boost::json::serialize(run.at("run")));
+  }
+  CHECK(runs == std::vector<std::string>{"1", "2"});
   CHECK(StoredRun(folder / "out").file_count() == 2);
 }

@@ -143,6 +143,20 @@ TEST_CASE(
   }
 }
 
+TEST_CASE("a second session in the same folder is a new one, and the page of neither speaks of a restart") {
+  const TemporaryFolder folder;
+  KeptFarm farm(folder);
+  for (const char* command : {"init", "configure", "start", "stop", "off"}) farm.must({command});
+  REQUIRE(farm.process().wait(Seconds(60)) == 0);
+  farm.start();
+  for (const char* command : {"init", "configure", "start"}) farm.must({command});
+  const CommandEnd status = farm.ctl({"status"});
+  CHECK_THAT(status.out, Catch::ContainsSubstring("running  run 2"));
+  CHECK_THAT(status.out, !Catch::ContainsSubstring("run control restarted"));
+  for (const char* command : {"stop", "off"}) farm.must({command});
+  CHECK(farm.process().wait(Seconds(60)) == 0);
+}
+
 TEST_CASE("a farm's logs have one form, whoever writes into them") {
   const TemporaryFolder folder;
   KeptFarm farm(folder, {"log.format=json"});

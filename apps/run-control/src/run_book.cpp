@@ -18,6 +18,11 @@
 #include <utility>
 
 namespace weir::run_control {
+
+namespace outcome = run_record::outcome;
+using run_record::is_accounted;
+using run_record::run_of;
+
 namespace {
 
 constexpr std::size_t kFaultsMax = 100;
@@ -131,7 +136,10 @@ std::vector<control::Event> RunBook::end(const v1::RunOver& over, const std::str
     if (!faults_.empty()) last_->mutable_summary()->set_faults(true);
   }
   if (keeper_ == Keeper::starter) {
-    if (over.has_summary()) return {};
+    if (over.has_summary()) {
+      history_.keep(run_of(over.summary()));
+      return {};
+    }
     return {{control::Level::error, fmt::format("run {} has no account: {}", over.run(), over.failure())}};
   }
   if (over.has_summary()) return record(*last_, farm);

@@ -1,12 +1,12 @@
 #pragma once
 
-#include "history.hpp"
 #include <weir/base/expected.hpp>
 #include <weir/base/ids.hpp>
 #include <weir/base/time.hpp>
 #include <weir/config/plan.hpp>
 #include <weir/control/farm_machine.hpp>
 #include <weir/control/health.hpp>
+#include <weir/run_record/run_history.hpp>
 #include <weir/run_record/summary.hpp>
 #include <weir/v1/bus.pb.h>
 #include <weir/v1/farm.pb.h>
@@ -90,7 +90,7 @@ class RunBook {
 
   std::string out_;
   Keeper keeper_;
-  History history_;
+  run_record::RunHistory history_;
   std::uint64_t claim_ = 0;  // the last one
   v1::RunIdentity identity_;
   std::vector<std::string> faults_;

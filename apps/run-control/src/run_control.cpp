@@ -122,6 +122,7 @@ class RunControl::Core final : private bus::HubHandler {
   [[nodiscard]] v1::BusMessage watched(std::uint64_t id) const;
   void on_published(std::string_view tag, ConstBytes payload) override;
   void tell_ports();
+  [[nodiscard]] bool begins_anew() const;
   void recall(const v1::ControlMemory& before);
   [[nodiscard]] bool recall_settings(const v1::ControlMemory& before);
   [[nodiscard]] v1::ControlMemory memory() const;
@@ -189,7 +190,7 @@ RunControl::Core::Core(RunControlSettings settings)
                  [this](const std::string& to, const v1::BusMessage& message) { hub_.send(to, message); }),
       commands_(parts_),
       rules_(rules_of(setup_), log_, commands_),
-      health_(memory_.before() != nullptr ? HealthWatch::Begin::recalled : HealthWatch::Begin::anew,
+      health_(begins_anew() ? HealthWatch::Begin::anew : HealthWatch::Begin::recalled,
               setup_.file().control().heartbeat_ms() * kMillisecond, flow_limits(rules_.rules()),
               parts_.now_ns),
       taps_(parts_, hub_.subscribe_port(),
@@ -211,6 +212,13 @@ void RunControl::Core::open_page(const RunControlSettings& settings) {
   if (page.empty()) return;
   web_.emplace(node::parse_endpoint(page), page_token(out_of(settings, setup_.file()) + "/page-token"),
                std::vector<std::string>(control.page_names().begin(), control.page_names().end()));
+}
+
+// False: this process takes over the farm of one that died. `weir up` starts a new session, unless a run is
+// open.
+bool RunControl::Core::begins_anew() const {
+  const v1::ControlMemory* before = memory_.before();
+  return before == nullptr || (begins_with_file_ && !before->run_open());
 }
 
 void RunControl::Core::recall(const v1::ControlMemory& before) {

@@ -134,7 +134,7 @@ void FarmMachine::joined(std::size_t member, Incarnation incarnation, const Memb
     one.again = false;
   }
   if (!one.live)
-    out.events.push_back({Level::info, one.plan.name + " is there, " + std::string(name(state.state))});
+    out.events.push_back({Level::info, one.plan.name + " has joined: " + std::string(name(state.state))});
   one.incarnation = incarnation;
   one.live = true;
   one.inactive = false;

@@ -89,7 +89,8 @@ Farm farm_of(const v1::FarmView& view, const v1::RunSummary* last) {
     farm.overrides.push_back({one.key(), one.value(), one.origin(), one.in_force(), one.unset()});
   farm.over = view.over();
   for (const auto& node : view.nodes()) farm.members.push_back(page_member(view, node));
-  if (last != nullptr && view.run_begin_utc_ns() == 0 && last->run() == view.run()) show_account(*last, farm);
+  const bool ended = view.over() || view.run_begin_utc_ns() == 0;
+  if (last != nullptr && ended && last->run() == view.run()) show_account(*last, farm);
   if (last != nullptr) farm.ledger = ledger_lines(*last);
   for (int i = view.runs_size(); i-- > 0;) farm.runs.push_back(page_run(view.runs(i)));
   return farm;

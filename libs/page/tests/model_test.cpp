@@ -2,6 +2,8 @@
 
 #include "made_up_farm.hpp"
 #include "weir_catch.hpp"
+#include <weir/page/view.hpp>
+#include <weir/v1/bus.pb.h>
 #include <weir/v1/control.pb.h>
 
 #include <boost/json.hpp>
@@ -38,6 +40,31 @@ json::value member(const Model& model, const char* key) {
 }
 
 }  // namespace
+
+TEST_CASE("the page of a farm that is over shows the counts of the last run's account") {
+  v1::FarmView view;
+  view.set_run(7);
+  view.set_run_begin_utc_ns(1);  // `weir run`: the farm ends with its run
+  v1::FarmView::Node& node = *view.add_nodes();
+  node.set_name("supervisor");
+  node.set_live(true);
+  v1::Report& report = *node.mutable_report();
+  report.set_name("supervisor");
+  report.set_role(v1::ROLE_SUPERVISOR);
+  (*report.mutable_counters())["farm.fragments.requested"] = 11'940;
+  v1::RunSummary account;
+  account.set_run(7);
+  *account.add_nodes() = report;
+  (*account.mutable_nodes(0)->mutable_counters())["farm.fragments.requested"] = 12'000;
+  const auto requested = [&] {
+    Model model({});
+    model.update(page::farm_of(view, &account));
+    return state_of(model).at("counts").at("fragments_requested").to_number<int>();
+  };
+  CHECK(requested() == 11'940);
+  view.set_over(true);
+  CHECK(requested() == 12'000);
+}
 
 TEST_CASE("the counts of a dead process stay in the farm's totals") {
   v1::Report supervisor;

@@ -11,6 +11,7 @@
 #include <weir/run/lab_run.hpp>
 #include <weir/run_record/records.hpp>
 #include <weir/run_record/run_data.hpp>
+#include <weir/run_record/run_history.hpp>
 #include <weir/run_record/summary.hpp>
 
 #include <fmt/format.h>
@@ -134,6 +135,29 @@ run_record::Summary summary_of(const FarmRunResult& result, const v1::Farm& farm
   summary.failure = summary.exit_status == kExitFailed ? explain(end) : "";
   if (summary.reason.empty()) summary.reason = summary.failure;
   return summary;
+}
+
+// Adds the run's line to runs.jsonl, for the page and for who looks for failed runs. Returns false after an
+// error.
+bool add_to_history(const FarmRunResult& result, const run_record::Summary& summary, const LoadedFarm& loaded,
+                    const RunBegin& begun, std::FILE* err) {
+  const std::uint32_t number = loaded.farm.run().number();
+  v1::FarmView::Run line =
+      run_record::run_of(result.account ? *result.account : account_of(result.last_status, number));
+  line.set_run(number);
+  line.set_reason(summary.reason);
+  line.set_failure(summary.failure);
+  if (line.begin_utc_ns() == 0) line.set_begin_utc_ns(begun.utc);
+  if (!result.account) {
+    line.set_outcome(result.last_status.run_ns() > 0 ? run_record::outcome::kNoAccount
+                                                     : run_record::outcome::kNeverBegan);
+  } else if (line.balanced() && !summary.faults.empty()) {
+    line.set_faults(true);
+    line.set_outcome(run_record::outcome::kFaults);
+  }
+  const std::string failed = run_record::append_run(loaded.farm.run().out() + "/runs.jsonl", line);
+  if (!failed.empty()) fmt::print(err, "weir run: {}\n", failed);
+  return failed.empty();
 }
 
 // Adds the state of the data on disk to the summary.
@@ -289,7 +313,8 @@ int run_loaded(LoadedFarm& loaded, const RunOptions& options, std::FILE* out, st
   if (!options.quiet && result.account) print_end(summary, *paths, out);
   if (told != nullptr) *told = summary;
   const bool recorded = write_summary(summary, paths->end, err);
-  const bool written = write_summary(summary, options.summary_file, err) && recorded;
+  const bool listed = add_to_history(result, summary, loaded, begin, err);
+  const bool written = write_summary(summary, options.summary_file, err) && recorded && listed;
   if (summary.exit_status == kExitFailed) return fail(err, summary.failure + "\n  logs: " + paths->log);
   if (summary.exit_status == kExitSurvived) tell_survived(end_of(result), summary, options.quiet, err);
   return written ? summary.exit_status : kExitFailed;

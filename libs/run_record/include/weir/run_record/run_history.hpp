@@ -7,9 +7,9 @@
 #include <deque>
 #include <string>
 
-namespace weir::run_control {
+namespace weir::run_record {
 
-// How a run ended, as FarmView.Run.outcome names it.
+// Values of FarmView.Run.outcome.
 namespace outcome {
 inline constexpr char kGood[] = "good";              // the ledger balances
 inline constexpr char kFaults[] = "faults";          // it balances, with faults survived
@@ -22,22 +22,25 @@ inline constexpr char kNoAccount[] = "no_account";  // its supervisor sent none
 // True if the run's supervisor gave an account.
 [[nodiscard]] bool is_accounted(const v1::FarmView::Run& run);
 
-// The farm's runs: a line of JSON each in a file that only grows; the last ones in memory. A later line of a
-// run replaces an earlier one.
-class History {
+// Appends the run's line of JSON to the file at `path`, on a line of its own even if the last line was cut.
+// Returns an error for people; empty: the file has the line.
+[[nodiscard]] std::string append_run(const std::string& path, const v1::FarmView::Run& run);
+
+// The runs of a farm: a line of JSON each in a file that only grows, the last ones also in memory. A later
+// line of a run replaces an earlier one.
+class RunHistory {
  public:
-  // Lines that cannot be read are passed over, counted.
-  History(std::string path, std::size_t kept_max);
-  // Returns an error message, or an empty string if the file has the line. Memory has it in either case.
-  // After an incomplete line it begins a new one.
+  // Skips and counts lines that cannot be read.
+  RunHistory(std::string path, std::size_t kept_max);
+  // Keeps the run in memory and appends it to the file. Returns as append_run().
   [[nodiscard]] std::string add(const v1::FarmView::Run& run);
+  // Keeps the run in memory only: another process writes its line.
+  void keep(const v1::FarmView::Run& run);
   [[nodiscard]] const std::deque<v1::FarmView::Run>& runs() const { return runs_; }  // newest first
   [[nodiscard]] std::size_t unreadable() const { return unreadable_; }
   [[nodiscard]] std::uint32_t highest() const { return highest_; }  // run number; 0: none
 
  private:
-  void keep(const v1::FarmView::Run& run);
-
   std::string path_;
   std::size_t kept_max_;
   std::deque<v1::FarmView::Run> runs_;
@@ -45,4 +48,4 @@ class History {
   std::uint32_t highest_ = 0;
 };
 
-}  // namespace weir::run_control
+}  // namespace weir::run_record

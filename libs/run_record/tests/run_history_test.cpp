@@ -1,20 +1,19 @@
-#include "../src/history.hpp"
-
 #include "weir_catch.hpp"
+#include <weir/run_record/run_history.hpp>
 
 #include <filesystem>
 #include <fstream>
 #include <unistd.h>
 
 using namespace weir;
-using namespace weir::run_control;
+using namespace weir::run_record;
 
 TEST_CASE("the history outlives its process, keeps the newest, and passes over a line that was cut") {
   const std::string path =
       std::filesystem::temp_directory_path() / ("weir-history-" + std::to_string(::getpid()));
   std::filesystem::remove(path);
   {
-    History history(path, 2);
+    RunHistory history(path, 2);
     CHECK(history.runs().empty());
     for (std::uint32_t run = 1; run <= 3; ++run) {
       v1::FarmView::Run one;
@@ -26,7 +25,7 @@ TEST_CASE("the history outlives its process, keeps the newest, and passes over a
     CHECK(history.runs().size() == 2);
   }
   std::ofstream(path, std::ios::app) << R"({"run": 4, "sto)";
-  const History history(path, 2);
+  const RunHistory history(path, 2);
   REQUIRE(history.runs().size() == 2);
   CHECK(history.runs()[0].run() == 3);
   CHECK(history.runs()[1].run() == 2);
@@ -42,7 +41,7 @@ TEST_CASE("a line that was cut takes no other run's line with it") {
       std::filesystem::temp_directory_path() / ("weir-history-cut-" + std::to_string(::getpid()));
   std::ofstream(path) << "{\"run\": 1}\n\n{\"run\": 2, \"sto";
   {
-    History history(path, 9);
+    RunHistory history(path, 9);
     CHECK(history.unreadable() == 1);
     for (std::uint32_t run = 3; run <= 4; ++run) {
       v1::FarmView::Run one;
@@ -50,7 +49,7 @@ TEST_CASE("a line that was cut takes no other run's line with it") {
       CHECK(history.add(one).empty());
     }
   }
-  const History history(path, 9);
+  const RunHistory history(path, 9);
   REQUIRE(history.runs().size() == 3);
   CHECK(history.runs()[0].run() == 4);
   CHECK(history.runs()[1].run() == 3);
@@ -60,7 +59,7 @@ TEST_CASE("a line that was cut takes no other run's line with it") {
 }
 
 TEST_CASE("a history that cannot be written says so, and why") {
-  History history("/no/such/folder/runs.jsonl", 9);
+  RunHistory history("/no/such/folder/runs.jsonl", 9);
   CHECK(history.add({}) == "cannot write '/no/such/folder/runs.jsonl': No such file or directory");
   CHECK(history.runs().size() == 1);
 }
@@ -78,4 +77,15 @@ TEST_CASE("a run's line has what its account says") {
   CHECK(run.triggered() == 10);
   CHECK(run.stored() == 4);
   CHECK(run.discarded() == 3);
+}
+
+TEST_CASE("a run that another process writes down is in memory only") {
+  const std::string path =
+      std::filesystem::temp_directory_path() / ("weir-history-kept-" + std::to_string(::getpid()));
+  RunHistory history(path, 9);
+  v1::FarmView::Run one;
+  one.set_run(6);
+  history.keep(one);
+  CHECK(history.runs().size() == 1);
+  CHECK_FALSE(std::filesystem::exists(path));
 }

@@ -1,6 +1,5 @@
-#include "history.hpp"
-
 #include <weir/reports/numbers.hpp>
+#include <weir/run_record/run_history.hpp>
 
 #include <google/protobuf/util/json_util.h>
 
@@ -12,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-namespace weir::run_control {
+namespace weir::run_record {
 namespace {
 
 bool ends_in_line(int file) {
@@ -49,7 +48,7 @@ bool is_accounted(const v1::FarmView::Run& run) {
   return run.outcome() != outcome::kNeverBegan && run.outcome() != outcome::kNoAccount;
 }
 
-History::History(std::string path, std::size_t kept_max) : path_(std::move(path)), kept_max_(kept_max) {
+RunHistory::RunHistory(std::string path, std::size_t kept_max) : path_(std::move(path)), kept_max_(kept_max) {
   std::ifstream file(path_);
   for (std::string line; std::getline(file, line);) {
     if (line.empty()) continue;  // a write was cut after its first byte
@@ -62,7 +61,7 @@ History::History(std::string path, std::size_t kept_max) : path_(std::move(path)
   }
 }
 
-void History::keep(const v1::FarmView::Run& run) {
+void RunHistory::keep(const v1::FarmView::Run& run) {
   highest_ = std::max(highest_, run.run());
   const auto known =
       std::find_if(runs_.begin(), runs_.end(), [&](const auto& one) { return one.run() == run.run(); });
@@ -74,16 +73,20 @@ void History::keep(const v1::FarmView::Run& run) {
   if (runs_.size() > kept_max_) runs_.pop_back();
 }
 
-std::string History::add(const v1::FarmView::Run& run) {
+std::string RunHistory::add(const v1::FarmView::Run& run) {
   keep(run);
+  return append_run(path_, run);
+}
+
+std::string append_run(const std::string& path, const v1::FarmView::Run& run) {
   std::string line;
   google::protobuf::util::JsonPrintOptions options;
   options.preserve_proto_field_names = true;
   options.always_print_primitive_fields = true;
   if (!google::protobuf::util::MessageToJsonString(run, &line, options).ok())
     return "a run's line cannot be made";
-  const auto failed = [this](int why) { return "cannot write '" + path_ + "': " + std::strerror(why); };
-  const int file = ::open(path_.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
+  const auto failed = [&](int why) { return "cannot write '" + path + "': " + std::strerror(why); };
+  const int file = ::open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
   if (file < 0) return failed(errno);
   if (!ends_in_line(file)) line.insert(line.begin(), '\n');
   line += '\n';
@@ -93,4 +96,4 @@ std::string History::add(const v1::FarmView::Run& run) {
   return written == static_cast<ssize_t>(line.size()) ? std::string() : failed(why);
 }
 
-}  // namespace weir::run_control
+}  // namespace weir::run_record
