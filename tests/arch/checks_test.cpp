@@ -204,7 +204,7 @@ TEST_CASE("a citation of a nonexistent page is found, and leading folders may be
   require_one(check_cited_pages(tree, pages), "libs/wire/README.md:3", "REFERENCE.md");
 }
 
-TEST_CASE("a test that skips by a warning, and one that ctest is to find by its words, are found") {
+TEST_CASE("tests that skip by a warning, or by words for ctest, are found") {
   auto tree = good_tree();
   tree["libs/wire/tests/frame_test.cpp"] += "void f() { weir::skip_test(\"nothing is here\"); }\n";
   CHECK(check_skips(tree).empty());
@@ -223,7 +223,7 @@ TEST_CASE("a matcher that one version of Catch2 alone has is found") {
   require_one(check_matchers(tree), "libs/wire/tests/frame_test.cpp:", "ContainsSubstring");
 }
 
-TEST_CASE("a number of a report that goes by a text of its own is found") {
+TEST_CASE("a number of a report with its own text as key is found") {
   auto tree = good_tree();
   tree["libs/reports/src/numbers.cpp"] = "void f() { report.gauges(); }\n";
   tree["libs/wire/tests/frame_test.cpp"] += "void f() { report.gauges(); }\n";

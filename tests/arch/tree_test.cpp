@@ -62,11 +62,11 @@ TEST_CASE("every include is of a library that is depended on") {
   CHECK(listed(check_includes(tree(), layers())) == "");
 }
 
-TEST_CASE("the pure libraries know no network, thread, schema, log or clock") {
+TEST_CASE("the pure libraries use no network, thread, schema, log or clock") {
   CHECK(listed(check_pure_libraries(tree(), layers())) == "");
 }
 
-TEST_CASE("nothing sleeps to synchronise") { CHECK(listed(check_no_sleep(tree())) == ""); }
+TEST_CASE("no code sleeps to synchronise") { CHECK(listed(check_no_sleep(tree())) == ""); }
 
 TEST_CASE("every source is built") { CHECK(listed(check_no_orphans(tree())) == ""); }
 
@@ -96,18 +96,16 @@ TEST_CASE("every row of the fault table names an existing test") {
   CHECK(rows >= kRowsMin);
 }
 
-TEST_CASE("no test skips by a warning or by words that ctest looks for") {
-  CHECK(listed(check_skips(tree())) == "");
-}
-TEST_CASE("tests take matchers that both versions of Catch2 have") {
+TEST_CASE("no test skips by a warning or by words for ctest") { CHECK(listed(check_skips(tree())) == ""); }
+TEST_CASE("tests use only matchers of both versions of Catch2") {
   CHECK(listed(check_matchers(tree())) == "");
 }
 
-TEST_CASE("reports' numbers go by the keys of the one table") {
+TEST_CASE("reports' numbers use the keys of the one table") {
   CHECK(listed(check_report_numbers(tree())) == "");
 }
 
-TEST_CASE("nothing is left for later in the text") { CHECK(listed(check_nothing_left(tree())) == ""); }
+TEST_CASE("no work is left for later in the text") { CHECK(listed(check_nothing_left(tree())) == ""); }
 
 TEST_CASE("every page that is cited exists") {
   SourceTree citing = read_tree(WEIR_SOURCE_DIR, {"docs", "deploy", "python"});

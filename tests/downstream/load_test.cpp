@@ -43,7 +43,7 @@ TEST_CASE("a plugin in C++ that was built outside, against the installed kit, de
   CHECK(decide(*big_slices, 1, 999).verdict == Verdict::reject);
 }
 
-TEST_CASE("a plugin in plain C, from a project that knows no C++, decides and writes an event") {
+TEST_CASE("a plugin in plain C, from a project without C++, decides and writes an event") {
   FilterMetrics metrics;
   const auto even_slices = instance_of("even-slices", metrics);
   CHECK(decide(*even_slices, 7, 0).verdict == Verdict::reject);
@@ -55,7 +55,7 @@ TEST_CASE("a plugin in plain C, from a project that knows no C++, decides and wr
   CHECK(result.event_bytes.size() == sizeof "even");
 }
 
-TEST_CASE("a plugin of another ABI is refused by name, with what to do") {
+TEST_CASE("a plugin of another ABI is refused by name, with the remedy") {
   const auto plugin = FilterPlugin::load("from-tomorrow", {WEIR_DOWNSTREAM_PLUGINS});
   REQUIRE_FALSE(plugin);
   CHECK(plugin.error().code == FilterErrorCode::wrong_abi);

@@ -57,7 +57,7 @@ TEST_CASE("a source of ten lines that was built outside serves a farm") {
   CHECK(found.wrong == 0);
 }
 
-TEST_CASE("a source in plain C from a project that knows no C++ serves a farm") {
+TEST_CASE("a source in plain C from a project without C++ serves a farm") {
   const TemporaryFolder folder;
   const FarmEnd end = run_with(folder, "slice-number");
   CHECK_BALANCED(end, 0);
@@ -83,7 +83,7 @@ TEST_CASE("a source with its own thread delivers the slices that were announced 
   CHECK(found.wrong == 0);
 }
 
-TEST_CASE("a source of another ABI ends the run with both versions and what to do") {
+TEST_CASE("a source of another ABI ends the run with both versions and the remedy") {
   const TemporaryFolder folder;
   const FarmEnd end = run_with(folder, "source-from-tomorrow");
   CHECK(end.status == 1);

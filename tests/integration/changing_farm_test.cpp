@@ -151,7 +151,7 @@ void check_account(const v1::RunSummary& account, std::uint64_t slices) {
 
 }  // namespace
 
-TEST_CASE("a DCM, a readout and a writer leave a run and come back, and it costs no slice and no balance") {
+TEST_CASE("a DCM, a readout and a writer leave a run and rejoin it, without losing a slice or the balance") {
   const std::string mode = GENERATE("pull", "push");
   CAPTURE(mode);
   constexpr std::uint64_t kSlices = 1200;
@@ -187,7 +187,7 @@ TEST_CASE("a DCM, a readout and a writer leave a run and come back, and it costs
   CHECK(check.fragments + parts.removed == kSlices * 6);
 }
 
-TEST_CASE("nodes that are absent when the run begins take part from when they come") {
+TEST_CASE("nodes that are absent when the run begins take part from when they join") {
   constexpr std::uint64_t kSlices = 600;
   const std::vector<std::string> absent = {"dcm-0", "readout-1", "writer-1"};
   const TemporaryFolder folder;

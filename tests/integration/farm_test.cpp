@@ -98,7 +98,7 @@ TEST_CASE("a whole farm on one thread stores 1000 slices and its ledger balances
   check_run(run_on_one_loop(farm), folder, 6);
 }
 
-TEST_CASE("connections that break between nodes that live on cost no slice, and none is stored twice") {
+TEST_CASE("connections that break between live nodes cost no slice, and none is stored twice") {
   const std::uint64_t seed = GENERATE(1U, 2U, 3U, 4U);
   CAPTURE(seed);
   const TemporaryFolder folder;
@@ -135,8 +135,7 @@ TEST_CASE("connections that break between nodes that live on cost no slice, and 
   CHECK(check.slices == 1000);
 }
 
-TEST_CASE(
-    "connections that break in push running cost no slice, and no fragment that a readout was told to make") {
+TEST_CASE("connections that break in push runs cost no slice, and no announced fragment") {
   const std::uint64_t seed = GENERATE(1U, 2U, 3U);
   CAPTURE(seed);
   const TemporaryFolder folder;

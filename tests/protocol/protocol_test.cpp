@@ -119,7 +119,7 @@ TEST_CASE("a slice that is handed back at any moment, and a fault, is settled on
   search_all(single_faults(scenario), kStatesMax);
 }
 
-TEST_CASE("the search finds each planted mistake, and says by which steps") {
+TEST_CASE("the search finds each planted mistake, and prints its steps") {
   struct Mistake {
     const char* name;
     Planted planted;

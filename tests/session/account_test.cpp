@@ -34,8 +34,7 @@ std::uint64_t stored(const Watcher& watcher) { return watcher.summary.counters()
 
 }  // namespace
 
-TEST_CASE(
-    "a supervisor that is started again gives the account of a run that no watching client has confirmed") {
+TEST_CASE("a restarted supervisor sends the account of a run that no watching client has confirmed") {
   spdlog::set_level(spdlog::level::off);
   MemoryFarm farm(kFarm, kSlices);
   for (const char* name : {"supervisor", "readout-0", "dcm-0", "writer-0"}) farm.start(name);
@@ -57,9 +56,7 @@ TEST_CASE(
   CHECK_FALSE(farm.journal().is_there());
 }
 
-TEST_CASE(
-    "what happened to nodes, and the livetime that was lost, are in the account through a supervisor's "
-    "death") {
+TEST_CASE("faults and lost livetime are in the account after a supervisor's death") {
   spdlog::set_level(spdlog::level::off);
   MemoryFarm farm(kFarm);
   for (const char* name : {"supervisor", "readout-0", "dcm-0", "writer-0"}) farm.start(name);
@@ -96,7 +93,7 @@ TEST_CASE(
   CHECK(counters.at("lost_livetime_ms") >= 2'390);
 }
 
-TEST_CASE("a process takes the place of one that is silent, though the connections of that are still open") {
+TEST_CASE("a process replaces a silent one, even if the connections of that are still open") {
   spdlog::set_level(spdlog::level::off);
   const std::string name = GENERATE("readout-0", "dcm-0", "writer-0");
   CAPTURE(name);

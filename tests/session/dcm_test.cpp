@@ -155,7 +155,7 @@ v1::Space last_space(RawPeer& writer) {
 
 }  // namespace
 
-TEST_CASE("a DCM that is given a third attempt while the first is open gives the second one back") {
+TEST_CASE("a DCM that gets a third attempt while the first is open returns the second one") {
   SupervisedDcm dcm;
   for (const std::uint32_t attempt : {0U, 1U, 2U}) dcm.assign(5, attempt);
   CHECK(dcm.decision(5, 1) == kLost);
@@ -188,7 +188,7 @@ TEST_CASE(
   CHECK(dcm.farm().node("dcm-0").broken_invariant() == "");
 }
 
-TEST_CASE("whatever one message says of a slice in a row, it is released once") {
+TEST_CASE("a slice is released once, whatever one message contains about it") {
   SupervisedDcm dcm;
   const v1::Confirmation codes[] = {v1::CONFIRMATION_STORE, v1::CONFIRMATION_SETTLED,
                                     v1::CONFIRMATION_REFUSED};
@@ -232,7 +232,7 @@ TEST_CASE("a DCM returns the grant of a slice that is taken from it") {
   CHECK(next.returned_total() == asked.wanted_total());
 }
 
-TEST_CASE("a slice that is confirmed to a writer that the farm does not have is given back, and built anew") {
+TEST_CASE("a slice that is confirmed to an unknown writer is returned, and rebuilt") {
   SupervisedDcm dcm;
   dcm.assign(5, 0);
   REQUIRE(dcm.decision(5, 0) == kAccepted);
@@ -252,7 +252,7 @@ TEST_CASE("a slice that is confirmed to a writer that the farm does not have is 
 
 // A DCM that has its end order still counts its writer's confirmations, and counts unconfirmed slices as
 // such.
-TEST_CASE("a DCM that was told to end and loses its supervisor accounts for what its writer has yet to say") {
+TEST_CASE("a DCM that was told to end and loses its supervisor accounts for its writer's missing answers") {
   const bool says = GENERATE(true, false);
   CAPTURE(says);
   SupervisedDcm dcm;

@@ -123,7 +123,7 @@ struct Farm {
 
 }  // namespace
 
-TEST_CASE("a trigger client is told that a slice is taken when the journal has it, and not before") {
+TEST_CASE("a trigger client is told that a slice is accepted when the journal contains it, and not before") {
   Farm farm;
   farm.offer({1, 2});
   CHECK(farm.client->taken == Slices{1, 2});
@@ -161,7 +161,8 @@ TEST_CASE("a trigger client is told that a slice is taken when the journal has i
   }
 }
 
-TEST_CASE("a readout that comes back while the journal has no room is told of open slices when it has them") {
+TEST_CASE(
+    "a readout that reconnects while the journal has no room receives the open slices when it has them") {
   Farm farm;
   farm.offer({1, 2});
   farm.farm.journal().full = true;
@@ -180,7 +181,7 @@ TEST_CASE("a readout that comes back while the journal has no room is told of op
   CHECK(farm.other->announced == Slices{1, 2, 3, 4});
 }
 
-TEST_CASE("a readout that comes back is told once of a slice that is triggered at that moment") {
+TEST_CASE("a readout that reconnects receives a slice that is triggered at that moment once") {
   Farm farm;
   farm.offer({1, 2});
   farm.readout->peer->leave();
@@ -194,7 +195,7 @@ TEST_CASE("a readout that comes back is told once of a slice that is triggered a
   CHECK(farm.readout->announced == Slices{1, 2, 1, 2, 3});
 }
 
-TEST_CASE("DCMs are told which slices a readout has no part in when the journal has it") {
+TEST_CASE("DCMs receive a readout's absences when the journal contains them") {
   Farm farm;
   Party watcher(farm.farm, farm.farm.port_of("supervisor"), v1::ROLE_CONTROL, "watcher");
   farm.farm.journal().full = true;
@@ -212,7 +213,7 @@ TEST_CASE("DCMs are told which slices a readout has no part in when the journal 
 
 // The same process over a new connection, then its successor, with the same supervisor and with a restarted
 // one.
-TEST_CASE("a process that was told to end is told so again when it comes back, and its next one takes part") {
+TEST_CASE("a process that was told to end is told again when it reconnects, and its successor takes part") {
   const bool another_supervisor = GENERATE(false, true);
   CAPTURE(another_supervisor);
   Farm farm;
@@ -243,7 +244,7 @@ TEST_CASE("a process that was told to end is told so again when it comes back, a
   CHECK(farm.readout->announced == Slices{2});
 }
 
-TEST_CASE("an order to end that waits for room in the journal is not given to the process' successor") {
+TEST_CASE("an order to end that waits for room in the journal is not sent to the process's successor") {
   Farm farm;
   farm.farm.journal().full = true;
   farm.command(v1::Command::DRAIN, "readout-0");

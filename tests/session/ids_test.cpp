@@ -122,7 +122,7 @@ std::vector<std::uint64_t> ids_of(const std::string& order, std::uint64_t count)
 
 }  // namespace
 
-TEST_CASE("a readout that comes back has a part in every slice triggered from then on, whatever its id") {
+TEST_CASE("a readout that reconnects takes part in every slice triggered from then on, whatever its id") {
   const std::string order = GENERATE("descending", "sparse", "sparse and descending");
   CAPTURE(order);
   Run run;
@@ -169,7 +169,7 @@ TEST_CASE("a readout that was taken out is missing in the slices triggered meanw
   CHECK(counter(summary, "stored_incomplete") == 0);
 }
 
-TEST_CASE("a restarted supervisor takes ids below those that were given, and none of those") {
+TEST_CASE("a restarted supervisor accepts ids below the given ones, and none of those") {
   const std::string order = GENERATE("descending", "sparse", "sparse and descending");
   CAPTURE(order);
   Run run;
@@ -188,7 +188,8 @@ TEST_CASE("a restarted supervisor takes ids below those that were given, and non
 }
 
 TEST_CASE(
-    "a journal that ends before passes that nodes have received is not resumed, and the account says so") {
+    "a journal that ends before passes that nodes have received is not resumed, with the reason in the "
+    "account") {
   Run run;
   for (std::uint64_t id = 0; id < 20; ++id) REQUIRE(run.offer(id) == "taken");
   const bool is_stale = GENERATE(true, false);  // or it is the last one, on another machine
@@ -225,7 +226,7 @@ TEST_CASE(
   CHECK(run.farm.bytes_stored() >= on_disk);  // stored slices stay stored
 }
 
-TEST_CASE("without its journal a run does not begin again under nodes that have taken part in it") {
+TEST_CASE("without its journal a run does not begin again with nodes that have taken part in it") {
   Run run;
   for (std::uint64_t id = 0; id < 5; ++id) REQUIRE(run.offer(id) == "taken");
   run.farm.stop("supervisor");

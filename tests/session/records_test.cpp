@@ -125,7 +125,7 @@ struct Granted {
 
 }  // namespace
 
-TEST_CASE("a record that is longer than a frame goes in pieces, and is stored as one that is not") {
+TEST_CASE("a record that is longer than a frame is sent in pieces, and stored like any other") {
   const Quiet quiet;
   std::uint64_t whole_bytes = 0;
   for (const char* frame_bytes_max : {"64KiB", "16000", "8192", "8000"}) {
@@ -152,7 +152,7 @@ TEST_CASE("a record that is longer than a frame goes in pieces, and is stored as
   }
 }
 
-TEST_CASE("of records of which one in five is damaged on its way every slice is stored all the same") {
+TEST_CASE("every slice is stored although one in five records is damaged in transit") {
   const Quiet quiet;
   MemoryFarm farm(farm_of(), kSlices);
   std::set<std::uint64_t> damaged;
@@ -193,7 +193,7 @@ TEST_CASE(
   CHECK(summary.faults());
 }
 
-TEST_CASE("a writer says which record it refuses and why, and grants the room again") {
+TEST_CASE("a writer reports which record it refuses and why, and grants the room again") {
   const Quiet quiet;
   MemoryFarm farm(farm_of());
   farm.start("writer-0");

@@ -139,7 +139,7 @@ TEST_CASE(
   CHECK(watcher.summary.balanced());
 }
 
-TEST_CASE("a readout refuses a frame that asks for more sources than there are") {
+TEST_CASE("a readout refuses a frame that requests more sources than exist") {
   const Quiet quiet;
   MemoryFarm farm(with_nodes(1, 1, 1));
   farm.start("readout-0");

@@ -22,7 +22,8 @@ constexpr char kSettings[] =
 
 }  // namespace
 
-TEST_CASE("a writer that is told to end before its first file has room reports and ends when there is some") {
+TEST_CASE(
+    "a writer that is told to end before its first file has room reports, and ends when there is some") {
   spdlog::set_level(spdlog::level::off);
   MemoryFarm farm(kSettings);
   RawListener listener(farm.network(), 19'000);

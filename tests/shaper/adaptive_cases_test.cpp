@@ -18,7 +18,7 @@ TEST_CASE("adaptive fills a quiet port without a loss, and slices hardly wait") 
   }
 }
 
-TEST_CASE("adaptive takes no busy, pausing or slow host for a full queue") {
+TEST_CASE("adaptive does not mistake a busy, pausing or slow host for a full queue") {
   const RunResult busy = Model(case_named("busy-13"), {"adaptive", 0}).run();
   CHECK(busy.goodput > 0.95);
   CHECK(busy.p99 < 4);

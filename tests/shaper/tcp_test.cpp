@@ -84,7 +84,7 @@ TEST_CASE("all bytes arrive, each segment sent once when none is lost") {
   CHECK(std::all_of(pair.sent.begin(), pair.sent.end(), [](int times) { return times == 1; }));
 }
 
-TEST_CASE("a lost segment is sent once more, and nothing else") {
+TEST_CASE("a lost segment is sent once more, and no other") {
   const std::uint32_t lost = GENERATE(0U, 1U, 5U, 40U, 400U);
   CAPTURE(lost);
   Pair pair;
@@ -155,7 +155,7 @@ TEST_CASE("a segment that is overtaken by many is sent once more, no other, and 
   CHECK(pair.sender.window() >= before);
 }
 
-TEST_CASE("with many losses everything arrives all the same") {
+TEST_CASE("with many losses everything still arrives") {
   const std::uint32_t modulus = GENERATE(2U, 3U, 7U, 50U);
   CAPTURE(modulus);
   Pair pair;

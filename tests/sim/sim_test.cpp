@@ -7,7 +7,7 @@ using sim::make_scenario;
 using sim::run_scenario;
 using sim::Scenario;
 
-TEST_CASE("a farm without faults stores what its filter accepts, and nothing is missing") {
+TEST_CASE("a farm without faults stores every accepted slice, completely") {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     CAPTURE(seed);
     Scenario scenario = make_scenario(seed);
@@ -84,7 +84,7 @@ TEST_CASE("a DCM that is let go may lose its connection or die at any moment, an
 
 // Two DCMs die of their filter while a partition separates the third from the readout: no DCM reaches it, and
 // its fragments are missing.
-TEST_CASE("while the DCMs that reach a readout are dead of their filter it is reached by none") {
+TEST_CASE("while the DCMs that reach a readout are dead of their filter no DCM reaches it") {
   const sim::Outcome outcome = run_scenario(make_scenario(720143106), false);
   CHECK(outcome.problem == "");
   CHECK(outcome.deaths > 2);

@@ -161,7 +161,7 @@ TEST_CASE("a process that would be reached from other machines does not start wi
   CHECK_THAT(check.err, Catch::ContainsSubstring("writer-0 listens at 10.0.0.7:0"));
 }
 
-TEST_CASE("a key file that is not good stops the run before it begins, with what to do") {
+TEST_CASE("an invalid key file stops the run before it begins, with the remedy") {
   const TemporaryFolder folder;
   const Key key(folder);
   std::filesystem::permissions(key.file, std::filesystem::perms::others_read,

@@ -100,7 +100,7 @@ TEST_CASE("a plugin of another ABI is refused by name with both versions") {
   CHECK_THAT(end.err, Catch::ContainsSubstring("ABI") && Catch::ContainsSubstring("2"));
 }
 
-TEST_CASE("a parameter that the plugin does not know is named") {
+TEST_CASE("a parameter unknown to the plugin is named") {
   const TemporaryFolder folder;
   const FarmEnd end =
       run_farm(folder, event_building(), {"--slices", "10", "--set", "filter.parameters.colour=red"});
@@ -138,7 +138,7 @@ TEST_CASE("slices over which the plugin throws are stored in the debug stream, u
   CHECK(check_dummy_data(stored).wrong == "");
 }
 
-TEST_CASE("slices over which the plugin throws are rejected where the farm file says so") {
+TEST_CASE("slices over which the plugin throws are rejected if the farm file says so") {
   const TemporaryFolder folder;
   std::vector<std::string> arguments =
       sets({"filter.plugin=" + plugin("stumbles"), "filter.parameters.every=10", "filter.on_error=reject"});

@@ -57,7 +57,7 @@ TEST_CASE("every shaper builds complete slices") {
       2000);
 }
 
-TEST_CASE("fragments asked for in ranges arrive whole") {
+TEST_CASE("fragments requested in ranges arrive whole") {
   const TemporaryFolder folder;
   const Built built =
       build(folder, 1000, {"dcm.range_bytes=1000", "source.distribution=fixed", "source.size_bytes=5000"});
@@ -65,7 +65,9 @@ TEST_CASE("fragments asked for in ranges arrive whole") {
   CHECK(built.end.summary.count("bytes_in") == 1000 * kSources * 5000);
 }
 
-TEST_CASE("a farm that takes the shortest frames of data builds, as its own messages do not depend on that") {
+TEST_CASE(
+    "a farm that accepts only the shortest data frames builds, because its own messages do not depend on "
+    "that") {
   const TemporaryFolder folder;
   check_all_there(build(folder, 5000,
                         {"network.frame_bytes_max=4KiB", "source.size_bytes=2000", "dcm.deadline_ms=20000",
@@ -120,7 +122,7 @@ TEST_CASE("a run without checksums stores the same bytes, marked as unchecked") 
   CHECK(checksummed == 0);
 }
 
-TEST_CASE("a filter of two steps is sent a few sources first and the others when it asks") {
+TEST_CASE("a filter of two steps receives a few sources first and the others on request") {
   const TemporaryFolder folder;
   // Exponential sizes of mean 1000: a source holds at least 1000 bytes in about 37 % of the slices.
   const Built built = build(folder, 3000, {"filter.plugin=two-step", "filter.parameters.minimum_bytes=1000"});
@@ -159,7 +161,7 @@ TEST_CASE("sources of the first step are those of the farm file, the others are 
   CHECK(built.check.not_requested == 500 * (kSources - 3));
 }
 
-TEST_CASE("a masked source is not asked for and the run balances") {
+TEST_CASE("a masked source is not requested and the run balances") {
   const TemporaryFolder folder;
   const Built built = build(folder, 500, {"readout.masked=[3,7]"});
   check_all_there(built, 500, kSources - 2);

@@ -110,7 +110,7 @@ TEST_CASE(
   CHECK(summary.count("rejected") + summary.count("stored") == summary.count("triggered"));
 }
 
-TEST_CASE("a DCM that is killed while it saves loses its own part alone, and the account says so") {
+TEST_CASE("a DCM that is killed while it saves loses only its own part, as the account shows") {
   const TemporaryFolder folder;
   ControlledFarm farm(folder, farm_with("buffer_bytes: 256MiB, save_bytes_per_s: 1MB"), kNodes);
   farm.begin_run();

@@ -94,7 +94,7 @@ TEST_CASE("the help of an installed program names files that were installed") {
   CHECK_THAT(run_command(folder, "weir", {"--help"}).out, Catch::ContainsSubstring(" configs/demo.yaml"));
 }
 
-TEST_CASE("a wrong --out or --connect of weir tap is a wrong command line, not a run control that is away") {
+TEST_CASE("a wrong --out or --connect of weir tap is a wrong command line, not an absent run control") {
   const TemporaryFolder folder;
   const std::string there = folder.write("there.weir", "something\n");
   CHECK(run_command(folder, "weir", {"tap", "--connect", "127.0.0.1:1", "--out", there}).status == 2);
@@ -110,7 +110,7 @@ TEST_CASE("a pipe is refused as a farm file and as a run file, at once") {
   CHECK(run_command(folder, "weir", {"file", "info", pipe}).status == 2);
 }
 
-TEST_CASE("too few open files are named, with how many are needed") {
+TEST_CASE("too few open files are reported, with the number needed") {
   const TemporaryFolder folder;
   const std::string command = "ulimit -n 20; exec '" + std::string(WEIR_BIN_DIR) + "/weir' run '" +
                               config_file("event-building.yaml") + "' --out '" + (folder / "out") + "'";
@@ -119,7 +119,7 @@ TEST_CASE("too few open files are named, with how many are needed") {
   CHECK_THAT(process.err(), Catch::ContainsSubstring("may have 20 files open"));
 }
 
-TEST_CASE("a process that is to die with its parent dies at once when that is gone already") {
+TEST_CASE("a process that is to die with its parent dies immediately if that is already gone") {
   const TemporaryFolder folder;
   const std::string farm = config_file("event-building.yaml");
   for (const char* program : {"weir-writer", "weir-run-control"}) {
@@ -171,7 +171,7 @@ TEST_CASE("weir ctl kill signals the processes that are named, and their pids ar
   farm.must({"stop"});
 }
 
-TEST_CASE("a normal stop warns of nothing, and run control's lines name their run") {
+TEST_CASE("a normal stop causes no warning, and run control's lines name their run") {
   const TemporaryFolder folder;
   ControlledFarm farm(folder, kFarm, kNodes);
   farm.begin_run();
@@ -181,7 +181,7 @@ TEST_CASE("a normal stop warns of nothing, and run control's lines name their ru
   CHECK_THAT(farm.run_control().err(), Catch::ContainsSubstring("run=1 run 1 is over"));
 }
 
-TEST_CASE("weir run waits for processes that are slow to start as long as run control does") {
+TEST_CASE("weir run waits for slowly starting processes as long as run control does") {
   const TemporaryFolder folder;
   FarmRun run(folder, config_file("event-building.yaml"),
               sets({"run.slices=200", "readout.count=2", "trigger.mode=rate", "trigger.rate_hz=50"}));

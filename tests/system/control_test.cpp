@@ -76,7 +76,7 @@ TEST_CASE("runs follow each other without a restart, and leave nothing behind") 
   CHECK(runs == cycles + 5);
 }
 
-TEST_CASE("behind the last run number nothing begins, and the operator is told what to do") {
+TEST_CASE("after the last run number no run begins, and the operator gets the remedy") {
   const TemporaryFolder folder;
   const ControlledFarm farm(folder, kBusyFarm, kNodes);
   farm.make_ready();
@@ -106,7 +106,7 @@ TEST_CASE("run control logs in the format of the farm file, as the processes do"
   }
 }
 
-TEST_CASE("killing run control in a run, and bringing it back, touches not one slice") {
+TEST_CASE("killing run control in a run, and restarting it, affects no slice") {
   const TemporaryFolder folder;
   ControlledFarm farm(folder, kBusyFarm, kNodes);
   farm.make_ready();
@@ -165,7 +165,7 @@ TEST_CASE("a removed node stays out when the supervisor dies and resumes the run
   CHECK(farm.record(1).at("ledger_balanced").as_bool());
 }
 
-TEST_CASE("processes leave a run and come back to it, as often as one likes") {
+TEST_CASE("processes leave a run and rejoin it, any number of times") {
   const TemporaryFolder folder;
   ControlledFarm farm(folder, kBusyFarm, kNodes);
   farm.make_ready();
@@ -191,7 +191,7 @@ TEST_CASE("processes leave a run and come back to it, as often as one likes") {
   CHECK(record.at("discarded").as_object().empty());
 }
 
-TEST_CASE("a farm begins without a process that is not there, and takes it in when it comes") {
+TEST_CASE("a farm begins without an absent process, and includes it when it joins") {
   const TemporaryFolder folder;
   ControlledFarm farm(folder, kBusyFarm, {"supervisor", "writer-0", "readout-0", "readout-1", "dcm-0"},
                       ", init_s: 2, transient: [dcm-1]");

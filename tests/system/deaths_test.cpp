@@ -71,7 +71,7 @@ TEST_CASE("a DCM that is killed is started again and every slice is stored once"
   CHECK(end.summary.count("fragments.dcms_lost") == 1);
 }
 
-TEST_CASE("a DCM that ends with status 0 in the middle of a run is started again like one that is killed") {
+TEST_CASE("a DCM that ends with status 0 in the middle of a run is restarted like one that is killed") {
   const TemporaryFolder folder;
   FarmRun run(folder, farm(),
               three_seconds({std::string("filter.plugin=") + WEIR_SYSTEM_PLUGIN_DIR + "/stumbles.so",
@@ -95,7 +95,7 @@ TEST_CASE("a DCM that ends by SIGTERM in the middle of a run is restarted") {
   CHECK(exits(end.summary, "dcm-0", 0) == 1);
 }
 
-TEST_CASE("the other DCM goes on alone where nothing is started again") {
+TEST_CASE("the other DCM continues alone if no process is restarted") {
   const TemporaryFolder folder;
   FarmRun run(folder, farm(), three_seconds({"run.restart=never"}));
   REQUIRE(run.wait_for_data(500'000));
@@ -120,7 +120,7 @@ TEST_CASE("the death of the last DCM ends the run with that reason") {
   check_nothing_left(folder);
 }
 
-TEST_CASE("a supervisor that is killed twice is started again and goes on with the run") {
+TEST_CASE("a supervisor that is killed twice is restarted and resumes the run") {
   const TemporaryFolder folder;
   FarmRun run(folder, farm(), three_seconds());
   REQUIRE(run.wait_for_data(300'000));
@@ -137,7 +137,7 @@ TEST_CASE("a supervisor that is killed twice is started again and goes on with t
 }
 
 TEST_CASE(
-    "a supervisor that is killed while it collects final reports comes back, and the run has its account") {
+    "a supervisor that is killed while it collects final reports is restarted, and the run has its account") {
   const TemporaryFolder folder;
   FarmRun run(folder, farm(), three_seconds());
   REQUIRE(run.wait_for_data(500'000));
@@ -158,7 +158,7 @@ TEST_CASE(
   CHECK(exits(end.summary, "supervisor", 0) == 1);
 }
 
-TEST_CASE("a supervisor, a DCM and the writer that are killed at once all come back to the same run") {
+TEST_CASE("a supervisor, a DCM and the writer that are killed together all return to the same run") {
   const TemporaryFolder folder;
   FarmRun run(folder, farm(), three_seconds());
   REQUIRE(run.wait_for_data(500'000));
@@ -231,7 +231,7 @@ TEST_CASE("a killed readout costs its own fragments, each marked missing") {
   CHECK(last_missing < kSlices - 1);
 }
 
-TEST_CASE("the sources of a readout that stays away are missing at once after the grace time") {
+TEST_CASE("the sources of a readout that stays away are missing immediately after the grace time") {
   const TemporaryFolder folder;
   FarmRun run(folder, farm(), three_seconds({"run.restart=never", "dcm.grace_ms=300"}));
   REQUIRE(run.wait_for_data(500'000));
@@ -253,7 +253,7 @@ TEST_CASE("a writer that is killed is started again and every slice is stored on
   CHECK(check_stored_once(folder, end).fragments == kSlices * kSources);
 }
 
-TEST_CASE("the other writer takes over from one that has died") {
+TEST_CASE("the other writer takes over from a dead one") {
   const TemporaryFolder folder;
   FarmRun run(folder, farm(), three_seconds({"writer.count=2", "run.restart=never"}));
   REQUIRE(run.wait_for_data(2'000'000));
@@ -337,7 +337,7 @@ TEST_CASE("a run with a frozen run control ends on request") {
   check_nothing_left(folder);
 }
 
-TEST_CASE("nothing is left when weir run itself is killed") {
+TEST_CASE("no process is left when weir run itself is killed") {
   const TemporaryFolder folder;
   FarmRun run(folder, farm(), three_seconds());
   REQUIRE(run.wait_for_data(500'000));
@@ -348,8 +348,7 @@ TEST_CASE("nothing is left when weir run itself is killed") {
   CHECK(check_dummy_data(StoredRun(folder / "out")).wrong == "");
 }
 
-TEST_CASE(
-    "fragments of a readout that stands still beyond the deadline are missing, and late when they come") {
+TEST_CASE("fragments of a readout that freezes beyond the deadline are missing, and late when they arrive") {
   const TemporaryFolder folder;
   FarmRun run(folder, farm(), three_seconds({"dcm.deadline_ms=200"}));
   REQUIRE(run.wait_for_data(500'000));
@@ -368,7 +367,7 @@ TEST_CASE(
   CHECK(end.summary.count("fragments.late") > 0);
 }
 
-TEST_CASE("incomplete slices bypass the filter where the farm file says so") {
+TEST_CASE("incomplete slices bypass the filter if the farm file says so") {
   const TemporaryFolder folder;
   FarmRun run(folder, farm(),
               three_seconds({"run.restart=never", "dcm.grace_ms=100", "dcm.incomplete=debug"}));
@@ -390,7 +389,7 @@ TEST_CASE("incomplete slices bypass the filter where the farm file says so") {
   CHECK(wrong == 0);
 }
 
-TEST_CASE("the slices of a DCM that stands still beyond its lease go to another and are stored once") {
+TEST_CASE("the slices of a DCM that freezes beyond its lease go to another and are stored once") {
   const TemporaryFolder folder;
   FarmRun run(
       folder, farm(),
@@ -425,7 +424,7 @@ TEST_CASE("a process that freezes for good holds up no run: others take over its
   check_nothing_left(folder);
 }
 
-TEST_CASE("a writer that stands still for a while holds the run up and loses nothing") {
+TEST_CASE("a writer that freezes for a while holds the run up and loses nothing") {
   const TemporaryFolder folder;
   FarmRun run(folder, farm(), three_seconds());
   REQUIRE(run.wait_for_data(500'000));
@@ -439,7 +438,7 @@ TEST_CASE("a writer that stands still for a while holds the run up and loses not
   CHECK(check_stored_once(folder, end).fragments == kSlices * kSources);
 }
 
-TEST_CASE("a second request to stop ends the run at once") {
+TEST_CASE("a second request to stop ends the run immediately") {
   const TemporaryFolder folder;
   // The filters manage 100 slices a second; thousands wait.
   FarmRun run(folder, farm(),
@@ -456,7 +455,7 @@ TEST_CASE("a second request to stop ends the run at once") {
   check_nothing_left(folder);
 }
 
-TEST_CASE("a readout that is silent for long is left aside, and the others' fragments go on") {
+TEST_CASE("a readout that is silent for long is left aside, and the others' fragments still arrive") {
   const TemporaryFolder folder;
   // Fragments that fill a window: requests to the silent readout must not hold back the others.
   FarmRun run(folder, farm(),

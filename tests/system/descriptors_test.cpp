@@ -68,7 +68,7 @@ TEST_CASE("children of a run's processes inherit none of their descriptors") {
   farm.must({"stop"});
 }
 
-TEST_CASE("a writer that dies is replaced at once, also while a command for a closed file runs") {
+TEST_CASE("a writer that dies is replaced immediately, even while a command for a closed file runs") {
   const TemporaryFolder folder;
   const std::string mark = folder / "began";
   ControlledFarm farm(folder,

@@ -79,7 +79,7 @@ TEST_CASE("a writer that dies on a full disk waits for room when it is back, and
   CHECK(check_dummy_data(stored).wrong == "");
 }
 
-TEST_CASE("a supervisor that is started again and has no room for its journal waits, and goes on") {
+TEST_CASE("a restarted supervisor without room for its journal waits, and continues") {
   const TemporaryFolder folder;
   const SmallDisk disk(folder / "out", 40);
   if (!disk.mounted()) return;

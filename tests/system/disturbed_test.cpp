@@ -86,7 +86,7 @@ TEST_CASE("an open run file that is removed in the run gets its name again, with
   CHECK_THAT(ended.out, Catch::ContainsSubstring("removed by another process"));
 }
 
-TEST_CASE("what takes the place of an open run file is moved aside, and nothing is lost") {
+TEST_CASE("a file in place of an open run file is moved aside, and nothing is lost") {
   const TemporaryFolder folder;
   FarmRun run = begin(folder);
   REQUIRE(run.wait_for_data(2 * kMebi));
@@ -111,7 +111,7 @@ TEST_CASE("closed run files that are cut, removed or replaced in the run unbalan
                             Catch::ContainsSubstring(run_file(run, 1, "") + ": it is gone"));
 }
 
-TEST_CASE("closed run files that a command is told of may leave, and the ledger says so") {
+TEST_CASE("closed run files passed to a command may leave, with a note in the ledger") {
   const TemporaryFolder folder;
   // The command gets the file and its checksum.
   FarmRun run = begin(folder, {"writer.file_bytes_max=1000000", "writer.on_close=rm -f"});

@@ -57,7 +57,7 @@ struct Farm {
 
 }  // namespace
 
-TEST_CASE("dead DCMs are the worst there is, in the same words everywhere, and over when they are back") {
+TEST_CASE("dead DCMs are the worst finding, in the same words everywhere, and over when they return") {
   Farm one;
   one.farm.begin_run();
   REQUIRE(one.says("good: running: "));
@@ -83,7 +83,7 @@ TEST_CASE("dead DCMs are the worst there is, in the same words everywhere, and o
   CHECK(one.says("warning: run 1 had faults: "));
 }
 
-TEST_CASE("a process that is stopped is silent, then lost, and run control that was killed says that") {
+TEST_CASE("a stopped process is silent, then lost, and a restarted run control reports the same") {
   Farm one;
   one.farm.begin_run();
   one.farm.node("readout-1").send_signal(SIGSTOP);

@@ -107,7 +107,7 @@ TEST_CASE("verify finds a flipped byte and names its slice and source") {
   CHECK(problem.at("source").to_number<std::uint32_t>() <= 16);
 }
 
-TEST_CASE("a file that is none of Weir's is refused with a sentence") {
+TEST_CASE("a file of another format is refused with an error") {
   const TemporaryFolder folder;
   const std::string file = folder.write("other.weir", "something else\n");
   for (const char* verb : {"info", "ls", "verify"}) {

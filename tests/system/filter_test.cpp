@@ -78,7 +78,7 @@ TEST_CASE("a filter that fails or crashes on a slice is named with the slice") {
              ContainsSubstring("the filter crashed in slice " + std::to_string(aborts) + " (abort)"));
 }
 
-TEST_CASE("what cannot be tried is refused with a sentence") {
+TEST_CASE("an impossible trial is refused with an error") {
   const TemporaryFolder folder;
   const std::string run = recorded(folder, "5");
   const auto refused = [&](std::vector<std::string> words) {

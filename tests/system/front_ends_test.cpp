@@ -66,7 +66,7 @@ std::size_t faults_with(const FarmEnd& end, const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("what front-ends send at a moderate rate is built with nothing missing and every byte right") {
+TEST_CASE("data of front-ends at a moderate rate is built with nothing missing and every byte right") {
   FrontEndFarm farm({"--slices", "1500"});
   const CommandEnd emitted = farm.emit({"--rate", "500"});
   CHECK(emitted.status == 0);
@@ -85,7 +85,7 @@ TEST_CASE("what front-ends send at a moderate rate is built with nothing missing
   CHECK(stored.wrong == "");
 }
 
-TEST_CASE("front-ends that the supervisor refuses are told why, at once") {
+TEST_CASE("front-ends that the supervisor refuses get the reason immediately") {
   FrontEndFarm farm({"--slices", "100"});
   const CommandEnd refused = run_command(farm.folder, "weir",
                                          {"emit", "--to", "127.0.0.1:9", "--sources", "1-4", "--trigger",
@@ -96,7 +96,7 @@ TEST_CASE("front-ends that the supervisor refuses are told why, at once") {
   CHECK(farm.run->finish().status == 0);
 }
 
-TEST_CASE("packets that are lost on the way are fragments missing for a gap, and all else is right") {
+TEST_CASE("packets lost in transit are fragments missing for a gap, and all else is right") {
   FrontEndFarm farm({"--slices", "1500"});
   const CommandEnd emitted = farm.emit({"--rate", "500", "--drop-every", "500"});
   CHECK(emitted.status == 0);
@@ -150,7 +150,7 @@ TEST_CASE("garbage at the front-ends' ports changes nothing but counters") {
         kGarbage);
 }
 
-TEST_CASE("a readout that is killed takes its front-end's packets again when it is back") {
+TEST_CASE("a killed readout receives its front-end's packets again when it has restarted") {
   FrontEndFarm farm({"--slices", "2500"}, {"dcm.grace_ms=300", "source.wait_ms=500"});
   std::optional<Process> emitter;
   const std::string port = std::to_string(farm.port);
@@ -250,7 +250,7 @@ TEST_CASE("hits of an emulated detector are built as front-ends send them") {
   CHECK(end.summary.count("bytes_in") > 300 * 4 * 3000);  // 700 hits of 6 bytes in 10 ms
 }
 
-TEST_CASE("a source plugin that is not there ends the run with the one that may be meant") {
+TEST_CASE("an unknown source plugin ends the run with the nearest name") {
   const TemporaryFolder folder;
   const FarmEnd absent = run_farm(
       folder, config_file("udp.yaml"),

@@ -98,7 +98,7 @@ std::string reason_of(const ControlledFarm& farm, const std::string& node) {
 }  // namespace
 
 TEST_CASE(
-    "a DCM that is started again with another filter on disk takes no part, and the run goes on with one "
+    "a DCM that is restarted with another filter on disk takes no part, and the run continues with one "
     "filter") {
   const TemporaryFolder folder;
   const std::string filter = folder / "filter.so";
@@ -132,7 +132,7 @@ TEST_CASE(
   CHECK(boost::json::parse(read_file(farm.out() + "/runs.jsonl")).at("faults").as_bool());
 }
 
-TEST_CASE("weir run ends with status 3 when a process that came back would have run another filter") {
+TEST_CASE("weir run ends with status 3 if a restarted process would have run another filter") {
   const TemporaryFolder folder;
   const std::string filter = folder / "filter.so";
   put_plugin("accept-all", filter);
@@ -152,7 +152,7 @@ TEST_CASE("weir run ends with status 3 when a process that came back would have 
                 {"supervisor", "writer-0", "readout-0", "readout-1", "dcm-1"});
 }
 
-TEST_CASE("a readout that is started again takes no part if its recording has other bytes than the run's") {
+TEST_CASE("a readout that is restarted takes no part if its recording has other bytes than the run's") {
   const TemporaryFolder folder;
   const std::string data = folder / "data.bin";
   std::ofstream(data) << "abcdefabcdefABCDEFABCDEF";
@@ -213,7 +213,7 @@ TEST_CASE(
   CHECK_THAT(read_file(record_file(farm.out(), 2, "farm")), ContainsSubstring("credits: 3"));
 }
 
-TEST_CASE("keys set after configure are in no record, are shown as to come, and can be taken back") {
+TEST_CASE("keys set after configure are in no record, are shown as pending, and can be unset") {
   const TemporaryFolder folder;
   ControlledFarm farm(folder, busy_farm("accept-all"), kNodes);
   farm.make_ready();
@@ -322,7 +322,8 @@ class RandomOperator {
 }  // namespace
 
 TEST_CASE(
-    "each of twenty runs' records equals what its processes ran with, whatever operators change in between") {
+    "each of twenty runs' records equals the settings of its processes, whatever operators change in "
+    "between") {
   const char* asked = std::getenv("WEIR_SEED");
   const std::uint64_t seed = asked == nullptr ? 1 : std::strtoull(asked, nullptr, 10);
   INFO("WEIR_SEED=" << seed);

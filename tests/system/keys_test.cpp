@@ -56,7 +56,7 @@ TEST_CASE("a farm key is changed in three steps, each refused out of order") {
   CHECK(read_file(made + "/farm.key").find("key old ") == std::string::npos);
 }
 
-TEST_CASE("one more client of the bus has keys of its own and a line in the list") {
+TEST_CASE("a further client of the bus has its own keys and a line in the list") {
   const TemporaryFolder folder;
   const std::string made = folder / "keys";
   REQUIRE(keys(folder, {"new", made}).status == 0);
@@ -67,7 +67,7 @@ TEST_CASE("one more client of the bus has keys of its own and a line in the list
   CHECK(keys(folder, {"client", made, "a/b"}).status == 1);
 }
 
-TEST_CASE("keys that others can read are refused with what to do") {
+TEST_CASE("keys that others can read are refused with the remedy") {
   const TemporaryFolder folder;
   const std::string made = folder / "keys";
   REQUIRE(keys(folder, {"new", made}).status == 0);

@@ -89,7 +89,7 @@ std::size_t groups_of(pid_t pid) {
 
 }  // namespace
 
-TEST_CASE("a host pauses as its lab says, and goes on when the run ends") {
+TEST_CASE("a host pauses as its lab sets, and continues when the run ends") {
   NEEDS_ROOT();
   const TemporaryFolder folder;
   FarmRun run(folder, config_file("incast-8to1.yaml"),
@@ -112,7 +112,7 @@ TEST_CASE("a host pauses as its lab says, and goes on when the run ends") {
   CHECK(end.summary.count("latency_us.max") >= 150'000);
 }
 
-TEST_CASE("a run that is told to stop while a host stands still ends well") {
+TEST_CASE("a run that is told to stop while a host pauses ends well") {
   NEEDS_ROOT();
   const TemporaryFolder folder;
   FarmRun run(folder, config_file("incast-8to1.yaml"),

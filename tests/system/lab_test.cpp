@@ -105,7 +105,7 @@ double number(const json::object& object, const char* key) { return object.at(ke
 
 }  // namespace
 
-TEST_CASE("a farm in a star fills its DCM's port as far as theory lets it, and nothing remains") {
+TEST_CASE("a farm in a star fills its DCM's port up to theory, and leaves nothing behind") {
   NEEDS_ROOT();
   const std::string interfaces_before = interfaces();
   const std::size_t named_before = named();
@@ -132,7 +132,7 @@ TEST_CASE("a farm in a star fills its DCM's port as far as theory lets it, and n
   CHECK(processes_naming(folder.path().string()).empty());
 }
 
-TEST_CASE("drops at a port are counted, and are what TCP sends again") {
+TEST_CASE("drops at a port are counted, and equal TCP's retransmissions") {
   NEEDS_ROOT();
   const TemporaryFolder folder;
   const FarmEnd end =
@@ -178,7 +178,7 @@ TEST_CASE("nothing remains of a lab when weir run is killed, nor after Ctrl-C") 
   }
 }
 
-TEST_CASE("a lab that stays is there by name, shows its ports, and goes") {
+TEST_CASE("a permanent lab is found by name, shows its ports, and can be removed") {
   NEEDS_ROOT();
   const TemporaryFolder folder;
   const std::string name = "test" + std::to_string(::getpid());
@@ -313,7 +313,7 @@ TEST_CASE("a faulty lab is reported before anything starts") {
   CHECK_THAT(none.err, Catch::ContainsSubstring("--set lab.port_rate=1gbit: no lab is given"));
 }
 
-TEST_CASE("without the rights for it a lab is refused with one sentence") {
+TEST_CASE("without the necessary rights a lab is refused with one sentence") {
   const TemporaryFolder folder;
   const std::string words = folder / "refused";
   const std::string program = std::string(WEIR_BIN_DIR) + "/weir";

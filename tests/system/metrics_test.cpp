@@ -170,8 +170,7 @@ TEST_CASE(
   FAIL("no four ports in a row are free");
 }
 
-TEST_CASE(
-    "weir top shows a process from its metrics, once when it is asked to, and says when there is none") {
+TEST_CASE("weir top shows a process from its metrics, once on request, and reports if it does not exist") {
   const TemporaryFolder folder;
   FarmRun run(folder,
               folder.write("top.yaml", std::string("farm: top\ntrigger: {mode: rate, rate_hz: 200}\n"
@@ -192,7 +191,7 @@ TEST_CASE(
   CHECK(run_command(folder, "weir", {"top", "--once", "--targets"}).status == 2);
 }
 
-TEST_CASE("weir top shows all processes of a run with their rates, from where weir run says that it can") {
+TEST_CASE("weir top shows all processes of a run with their rates, at the address that weir run prints") {
   const TemporaryFolder folder;
   FarmRun run(folder,
               folder.write("top.yaml", std::string("farm: top\ntrigger: {mode: rate, rate_hz: 200}\n"

@@ -104,8 +104,7 @@ TEST_CASE("a source with 200 times less data than the others is marked missing, 
 }
 
 TEST_CASE(
-    "a readout that dies with nothing in its queue is marked missing, and the run goes on with or without "
-    "it") {
+    "a readout that dies with an empty queue is marked missing, and the run continues with or without it") {
   const bool comes_back = GENERATE(false, true);
   CAPTURE(comes_back);
   const TemporaryFolder folder;
@@ -163,7 +162,7 @@ TEST_CASE(
   CHECK(check_dummy_data(StoredRun(folder / "out")).wrong == "");
 }
 
-TEST_CASE("more data than the disk takes is held back with its reason, and stored when there is room") {
+TEST_CASE("more data than the disk can take is held back with its reason, and stored when there is room") {
   const TemporaryFolder folder;
   const SmallDisk disk(folder / "out", 160);
   if (!disk.mounted()) return;
@@ -254,7 +253,7 @@ TEST_CASE("a writer with a stalling disk at full speed fills no memory, and cont
   CHECK(check_dummy_data(StoredRun(folder / "out")).wrong == "");
 }
 
-TEST_CASE("faults that hit nothing leave a farm with tight buffers as it is") {
+TEST_CASE("faults without targets leave a farm with tight buffers as it is") {
   const TemporaryFolder folder;
   constexpr std::uint64_t kSlices = 2000;
   std::vector<std::string> arguments =

@@ -143,7 +143,7 @@ TEST_CASE("a DCM that loses its link to the readouts gives its slices to the oth
   check_that_others_built_all(end);
 }
 
-TEST_CASE("a DCM to which nothing comes through any more is cut off, and none of its slices is incomplete") {
+TEST_CASE("a DCM that receives no data any more is cut off, and none of its slices is incomplete") {
   NEEDS_ROOT();
   const TemporaryFolder folder;
   const FarmEnd end = run_with_a_cut(folder, {"ingress"});

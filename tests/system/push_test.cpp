@@ -65,7 +65,7 @@ TEST_CASE("fragments longer than a piece are pushed whole") {
   check_all_there(folder, end, 0);
 }
 
-TEST_CASE("slices that were pushed to a DCM that was killed are asked for by another and stored once") {
+TEST_CASE("slices that were pushed to a killed DCM are requested by another and stored once") {
   const auto restart = GENERATE("on-failure", "never");
   CAPTURE(restart);
   const TemporaryFolder folder;

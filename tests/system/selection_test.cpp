@@ -39,7 +39,7 @@ std::string one_step(const std::string& more) {
 
 }  // namespace
 
-TEST_CASE("a selection that rejects nine of ten at its first step moves what its bytes say") {
+TEST_CASE("a selection that rejects nine of ten at its first step moves as many bytes as it reports") {
   const TemporaryFolder folder;
   const FarmEnd end = select(folder, one_step(""));
   CHECK_BALANCED(end, 0);

@@ -186,7 +186,7 @@ TEST_CASE("random kills while disks fill up lose, double or corrupt no slice") {
   }
 }
 
-TEST_CASE("whatever a filter does to its process, slices that it does nothing to are filtered and stored") {
+TEST_CASE("other slices are filtered and stored, whatever a filter does to its process") {
   const int slices = from_environment("WEIR_SOAK_FILTERED", 1000);
   const int seed = from_environment("WEIR_SOAK_SEED", 1);
   const TemporaryFolder folder;

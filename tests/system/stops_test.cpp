@@ -271,7 +271,7 @@ TEST_CASE("a run under overload ends in time after SIGINT with an account, and d
   CHECK(end.summary.count("discarded.drain_timeout") > 0);
 }
 
-TEST_CASE("a run with a frozen supervisor ends in time after SIGINT, and says that it has no account") {
+TEST_CASE("a run with a frozen supervisor ends in time after SIGINT, and reports that it has no account") {
   const TemporaryFolder folder;
   FarmRun run(folder, config_file("event-building.yaml"), of_a_run({}));
   REQUIRE(run.wait_for_data(1000));

@@ -65,7 +65,7 @@ FarmEnd stop(FarmRun& run) {
 
 }  // namespace
 
-TEST_CASE("garbage and truncated frames at every port are counted and the run goes on") {
+TEST_CASE("garbage and truncated frames at every port are counted and the run continues") {
   const TemporaryFolder folder;
   FarmRun run(folder, config_file("event-building.yaml"), steady({"network.hello_timeout_ms=500"}));
   FarmWatcher watcher(run.port_of("supervisor"), kFarm);
@@ -145,7 +145,7 @@ TEST_CASE("a writer does not take data that it has granted no room for") {
 }
 
 TEST_CASE(
-    "a DCM that takes nothing is answered when it does, and until then costs the readout bounded memory") {
+    "a DCM that stops reading is answered when it resumes, and until then costs the readout bounded memory") {
   constexpr std::uint64_t kFrames = 400;
   constexpr std::uint64_t kSources = 4;  // sources of the readout
   const TemporaryFolder folder;
@@ -217,7 +217,7 @@ TEST_CASE("a peer of another version, farm or run is refused with a sentence tha
   CHECK(counter_of(watcher.account(), "supervisor", "peers.refused_hello") == 5);
 }
 
-TEST_CASE("a client that says nothing is dropped when the time for its hello is over, and counted") {
+TEST_CASE("a silent client is dropped when the time for its hello is over, and counted") {
   const TemporaryFolder folder;
   FarmRun run(folder, config_file("event-building.yaml"), steady({"network.hello_timeout_ms=300"}));
   FarmWatcher watcher(run.port_of("supervisor"), kFarm);
@@ -235,7 +235,7 @@ TEST_CASE("a client that says nothing is dropped when the time for its hello is 
   }
 }
 
-TEST_CASE("more silent clients than a port takes are turned away and the run goes on") {
+TEST_CASE("silent clients beyond a port's limit are turned away and the run continues") {
   constexpr std::size_t kClients = 400;  // a port takes 256
   const TemporaryFolder folder;
   FarmRun run(folder, config_file("event-building.yaml"), steady({"network.hello_timeout_ms=1000"}));

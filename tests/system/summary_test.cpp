@@ -79,7 +79,7 @@ TEST_CASE("the demo farm finds tracks and its summary has every key of the right
   CHECK(events == end.summary.count("output_events"));
 }
 
-TEST_CASE("a person is told how the run went and where its file is") {
+TEST_CASE("the printed summary has the run's result and the path of its file") {
   const TemporaryFolder folder;
   const FarmEnd end = run_farm(folder, config_file("event-building.yaml"), {"--slices", "200"});
   CHECK_BALANCED(end, 0);

@@ -97,7 +97,7 @@ TEST_CASE("a run stays in the folder that its link named at the beginning, resta
   CHECK(files_in(folder / "second") == 0);
 }
 
-TEST_CASE("a file is recovered beside the original although the link to its folder is what names it") {
+TEST_CASE("a file is recovered beside the original even if it was named through a link to its folder") {
   const TemporaryFolder folder;
   fs::create_directory(folder / "first");
   fs::create_directory_symlink(folder / "first", folder / "current");
@@ -113,7 +113,7 @@ TEST_CASE("a file is recovered beside the original although the link to its fold
   CHECK(fs::exists(folder / "first/run-000001-writer-0-0000.weir"));
 }
 
-TEST_CASE("an output folder that records cannot name is refused with a sentence, and nothing is made") {
+TEST_CASE("an output folder that records cannot name is refused with an error, and nothing is made") {
   const TemporaryFolder folder;
   const std::string name = "caf\xe9";
   const std::string path = folder / name;
@@ -247,7 +247,7 @@ TEST_CASE("output that cannot be written fails every command, with a sentence") 
   check_stored(folder / "again", 20);
 }
 
-TEST_CASE("a reader of a run's output that goes away does not fail it, and closed descriptors get no data") {
+TEST_CASE("a reader of a run's output that disappears does not fail it, and closed descriptors get no data") {
   const TemporaryFolder folder;
   const CommandEnd gone = shell(folder, "{ " + run_words(folder, two_seconds()) + "; echo $? > " +
                                             quoted(folder / "status") + "; } | head -n 1");
@@ -262,7 +262,7 @@ TEST_CASE("a reader of a run's output that goes away does not fail it, and close
 
 // ---- helpers of plugins
 
-TEST_CASE("a plugin's helper that holds its readout's sockets ends with it, and the readout comes back") {
+TEST_CASE("a plugin's helper that holds its readout's sockets ends with it, and the readout is restarted") {
   const TemporaryFolder folder;
   const bool leaves = GENERATE(false, true);
   CAPTURE(leaves);
@@ -300,7 +300,7 @@ TEST_CASE("a plugin with a copy of Weir's messages and another Protobuf is check
 }
 #endif
 
-TEST_CASE("a page on an address of IPv6 is named so that a browser takes it") {
+TEST_CASE("the page's URL with an IPv6 address is valid in a browser") {
   const TemporaryFolder folder;
   std::vector<std::string> arguments = two_seconds();
   arguments.insert(arguments.end(), {"--page", "[::1]:0"});
@@ -312,7 +312,7 @@ TEST_CASE("a page on an address of IPv6 is named so that a browser takes it") {
   CHECK_THAT(end.out, ContainsSubstring("page http://[::1]:"));
 }
 
-TEST_CASE("a run in which all goes well warns of nothing") {
+TEST_CASE("a run without problems causes no warning") {
   const TemporaryFolder folder;
   const FarmEnd end = run_farm(folder, farm(), two_seconds());
   CHECK_BALANCED(end, 0);

@@ -39,8 +39,7 @@ CommandEnd supervisor_alone(const TemporaryFolder& folder, const std::string& ou
 
 }  // namespace
 
-TEST_CASE(
-    "two runs that are started together in one folder take two numbers, and each stores its own slices") {
+TEST_CASE("two runs started together in one folder get two numbers, and each stores its own slices") {
   for (int round = 0; round < 3; ++round) {
     const TemporaryFolder shared;
     const TemporaryFolder folders[2];
@@ -71,7 +70,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a supervisor does not go on with the journal of another run of its number, and says so") {
+TEST_CASE("a supervisor does not resume the journal of another run of its number, and reports it") {
   const TemporaryFolder folder;
   FarmRun run(folder, farm(), short_run({"trigger.rate_hz=100"}));
   REQUIRE(run.wait_for_data(20'000));

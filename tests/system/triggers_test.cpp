@@ -63,7 +63,7 @@ v1::TriggerAnswer offer(WireClient& client, const v1::TriggerOffer& triggers) {
 
 }  // namespace
 
-TEST_CASE("triggers at a fixed rate come at that rate") {
+TEST_CASE("triggers at a fixed rate have that rate") {
   const TemporaryFolder folder;
   const FarmEnd end = run_triggers(folder, "{mode: rate, rate_hz: 1000}", {"--slices", "1000"});
   CHECK_BALANCED(end, 0);
@@ -140,7 +140,7 @@ TEST_CASE("a bad line in a trigger file is named and no run begins") {
   CHECK_THAT(end.err, Catch::ContainsSubstring("triggers.txt:2") && Catch::ContainsSubstring("soon"));
 }
 
-TEST_CASE("triggers from outside are answered, and their type and payload stand in the file") {
+TEST_CASE("external triggers are answered, and their type and payload are in the file") {
   const TemporaryFolder folder;
   const std::string farm = folder.write(
       "farm.yaml",

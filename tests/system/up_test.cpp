@@ -56,7 +56,7 @@ TEST_CASE("weir up restarts a process that ends unasked, and ends when the farm 
   CHECK(processes_naming(folder.path().string()).empty());
 }
 
-TEST_CASE("weir up ends when the farm is off, although a process of it stands still") {
+TEST_CASE("weir up ends when the farm is off, even if one of its processes is frozen") {
   const TemporaryFolder folder;
   KeptFarm farm(folder, {"control.heartbeat_ms=150", "control.silence_ms=500", "control.order_s=1"});
   for (const char* command : {"init", "configure", "reset"}) farm.must({command});
@@ -105,7 +105,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "run control that dies beside a broken farm file comes back, and leads its farm and run as before") {
+    "run control that dies beside a broken farm file is restarted, and leads its farm and run as before") {
   const TemporaryFolder folder;
   const std::string file = folder / "farm.yaml";
   std::filesystem::copy_file(config_file("event-building.yaml"), file);
@@ -157,7 +157,7 @@ TEST_CASE("a second session in the same folder is a new one, and the page of nei
   CHECK(farm.process().wait(Seconds(60)) == 0);
 }
 
-TEST_CASE("a farm's logs have one form, whoever writes into them") {
+TEST_CASE("all processes of a farm log in one format") {
   const TemporaryFolder folder;
   KeptFarm farm(folder, {"log.format=json"});
   for (const char* command : {"init", "configure", "start", "stop", "off"}) farm.must({command});
@@ -174,7 +174,8 @@ TEST_CASE("a farm's logs have one form, whoever writes into them") {
   CHECK(lines > 20);
 }
 
-TEST_CASE("off returns when the farm has ended: the next one begins at the same place, and keeps the logs") {
+TEST_CASE(
+    "off returns when the farm has ended: the next one begins at the same address, and keeps the logs") {
   const TemporaryFolder folder;
   const std::uint16_t port = free_port();
   KeptFarm farm(folder, {"control.listen=127.0.0.1:" + std::to_string(port)});

@@ -102,7 +102,7 @@ TEST_CASE("a filter that takes all memory in a worker costs its slices") {
 TEST_CASE("a filter that writes into slice memory costs its slices, and no byte changes") {
   check_costs_its_slices("wild", "signal 11");
 }
-TEST_CASE("a filter that writes over what its worker shares with the DCM costs its slices") {
+TEST_CASE("a filter that overwrites memory shared between its worker and the DCM costs its slices") {
   check_costs_its_slices("scribble", "impossible values");
 }
 TEST_CASE("a filter that forks costs nothing") { check_costs_nothing(GENERATE("fork", "twice"), kEvery); }

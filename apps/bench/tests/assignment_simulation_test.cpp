@@ -34,13 +34,13 @@ TEST_CASE("at half load credits alone leave slow destinations full, and a schedu
 }
 
 TEST_CASE(
-    "at half load least-loaded and learning are no slower than the schedule table, and are told no speeds") {
+    "at half load least-loaded and learning are as fast as the schedule table, without configured speeds") {
   const double table = run("schedule-table").mean_ms;
   CHECK(run("least-loaded").mean_ms <= table);
   CHECK(run("learning").mean_ms <= table);
 }
 
-TEST_CASE("learning leaves a server that becomes slow, and comes back to it when it is fast again") {
+TEST_CASE("learning avoids a server that becomes slow, and uses it again when it is fast") {
   // In the third to fifth tenth of the measured time, which begins at 10 s; a tenth is 3 s.
   const Slowdown slow{10, 16 * kSecond, 25 * kSecond, 20};
   const AssignmentResult quiet = run("learning");
@@ -54,7 +54,7 @@ TEST_CASE("learning leaves a server that becomes slow, and comes back to it when
   CHECK(changing.shares[10] < 0.85 * quiet.shares[10]);
 }
 
-TEST_CASE("the same seed gives the same figures, and an unknown policy a sentence") {
+TEST_CASE("the same seed gives the same figures, and an unknown policy an error") {
   CHECK(to_json_line(run("learning")) == to_json_line(run("learning")));
   AssignmentCase one = rcnp_case();
   one.policy = "guess";

@@ -32,7 +32,7 @@ TEST_CASE(
   CHECK(rate_between({}, 0, 1) == 0);
 }
 
-TEST_CASE("a phase is judged by the share of DCMs that are there, from when the rate has followed") {
+TEST_CASE("a phase is judged by the share of present DCMs, once the rate has followed") {
   const auto phases = phases_of(two_rates(400, 300, 0.6), kChanges);
   REQUIRE(phases.size() == 2);
   CHECK(phases[0].rate_hz == Approx(400).epsilon(0.01));
@@ -53,7 +53,7 @@ TEST_CASE("a rate that does not follow is never good") {
   CHECK_FALSE(below[1].good());
 }
 
-TEST_CASE("every DCM that leaves comes back, and half of them stay") {
+TEST_CASE("every DCM that leaves rejoins, and half of them stay") {
   const auto steps = changing_farm_steps(3);
   REQUIRE(steps.size() == 4);
   CHECK(steps[0].kind == FarmStep::Kind::remove);

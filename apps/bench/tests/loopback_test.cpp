@@ -7,7 +7,7 @@
 using namespace weir;
 using namespace weir::bench;
 
-TEST_CASE("the median is that of the values, not of their order") {
+TEST_CASE("the median does not depend on the order of the values") {
   CHECK(median({}) == 0);
   CHECK(median({3}) == 3);
   CHECK(median({9, 1, 2}) == 2);

@@ -28,7 +28,7 @@ json::object line_of(const NetworkResult& result, const NetworkOptions& options)
   return json::parse(to_json_line(result, options)).as_object();
 }
 
-TEST_CASE("a line says how many slices took longer, down to none, in steps of a fifth") {
+TEST_CASE("a line gives the number of slices that took longer, down to none, in steps of a fifth") {
   const NetworkOptions options;
   auto results = results_of(options);
   CHECK(line_of(results[0], options).at("took_longer") == json::parse("[[20, 100], [20.48, 1], [221.2, 0]]"));
@@ -39,7 +39,7 @@ TEST_CASE("a line says how many slices took longer, down to none, in steps of a 
   CHECK(line_of(results[0], options).at("took_longer").as_array().empty());
 }
 
-TEST_CASE("a line has the arrivals of a slow slice, where they were recorded") {
+TEST_CASE("a line has the arrivals of a slow slice, if they were recorded") {
   const NetworkOptions options;
   auto results = results_of(options);
   CHECK_FALSE(line_of(results[0], options).contains("arrivals"));
@@ -67,7 +67,7 @@ TEST_CASE("the table has a line per point and the command that made it") {
   CHECK_THAT(table, ContainsSubstring("| 72 kB | 50.1 |"));
 }
 
-TEST_CASE("points are told apart by what differs among them") {
+TEST_CASE("points are labelled by the settings that differ among them") {
   NetworkOptions options;
   options.window_bytes = {36'000, 72'000};
   options.congestion = {"cubic", "bbr"};

@@ -89,7 +89,7 @@ TEST_CASE("a fragment costs the collector the same however many slices are in fl
   }
 }
 
-TEST_CASE("a fragment costs the collector no more where readouts were out, and where half of them are") {
+TEST_CASE("a fragment costs the collector no more after absences of readouts, and during them") {
   const Case& what = kCases[0];
   const double without = steps_per_fragment(what, 4, 8);
   for (const std::uint16_t readouts : kReadouts) {
@@ -182,7 +182,7 @@ TEST_CASE("a shaper is notified once per pass of a readout's bytes, however many
   CHECK(told.fragments > 90'000);
 }
 
-TEST_CASE("a window that is full of what does not come is overdrawn now and then, and otherwise not") {
+TEST_CASE("a full window is overdrawn now and then if its data does not arrive, and not otherwise") {
   for (const char* shaper : {"byte-credits", "fragment-credits", "diatcp"}) {
     CAPTURE(shaper);
     CollectorFarm farm(shaper, shaping::ReadoutOrder::least_loaded, 4, 2, 1000);

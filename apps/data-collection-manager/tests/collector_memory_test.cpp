@@ -41,7 +41,7 @@ TEST_CASE("a slice that is older than all that collect begins with the memory th
   CHECK_FALSE(newer.gathering.has_begun());
 }
 
-TEST_CASE("but not while a slice that is complete has yet to give its memory back") {
+TEST_CASE("but not while a complete slice has yet to release its memory") {
   Short dcm;
   BuiltSlice& older = dcm.collect(5);
   std::vector<BuiltSlice*> done;
@@ -57,7 +57,7 @@ TEST_CASE("but not while a slice that is complete has yet to give its memory bac
   CHECK(older.gathering.has_begun());  // no other slice gives memory back
 }
 
-TEST_CASE("and waits where none is left") {
+TEST_CASE("and waits if none is left") {
   Short dcm;
   while (dcm.builder.pool.allocate(BufferPool::kBlockMin)) {
   }
@@ -66,7 +66,7 @@ TEST_CASE("and waits where none is left") {
   CHECK_FALSE(older.gathering.has_begun());
 }
 
-TEST_CASE("an older slice is asked for before newer ones, whenever it comes") {
+TEST_CASE("an older slice is requested before newer ones, whenever it arrives") {
   Short dcm;
   BuiltSlice& older = dcm.collect(5);
   dcm.pass();

@@ -61,7 +61,7 @@ TEST_CASE("decisions go in a batch, each once, in the order in which they were m
   CHECK(dcm.report().slice_size() == 0);
 }
 
-TEST_CASE("accepts are held back while accepted slices hold half of the memory, and are told once") {
+TEST_CASE("accepts are held back while accepted slices hold half of the memory, and are reported once") {
   Deciding dcm;
   constexpr std::uint32_t kBytes = Building::kMemory / 16;  // each slice has two
   dcm.notes.release(dcm.complete(100, kBytes));  // the first one takes more, as its size is not known
@@ -168,7 +168,7 @@ TEST_CASE("forwarded bytes are behind the payload of the slice's trigger") {
   CHECK_FALSE(assignments_of(assign).has_value());  // twice
 }
 
-TEST_CASE("a confirmation's columns are rows, and no row where they differ in length") {
+TEST_CASE("a confirmation's columns become rows, unless their lengths differ") {
   v1::Confirm confirm;
   confirm.add_slice(4);
   confirm.add_attempt(1);

@@ -102,7 +102,7 @@ struct Filtering : Building {
 
 }  // namespace
 
-TEST_CASE("a confirmed forward counts as forwarded, and nothing of the slice stays") {
+TEST_CASE("a confirmed forward counts as forwarded, and the slice is released") {
   Leaving dcm;
   filter_host::FilterResult result;
   BuiltSlice& slice = dcm.complete(5);
@@ -134,7 +134,7 @@ TEST_CASE("an accepted slice is shipped when that is confirmed, and its memory i
   CHECK(dcm.find(5) == &slice);
 }
 
-TEST_CASE("memory that a connection refers to is released when it lets go, and not before") {
+TEST_CASE("memory that a connection refers to is released when the connection drops it, and not before") {
   Leaving dcm;
   BuiltSlice& slice = dcm.accepted(5);
   dcm.confirm(5, v1::CONFIRMATION_STORE);
@@ -270,7 +270,7 @@ TEST_CASE("a slice that is held for poison is accepted, and its filter never see
   CHECK(report.counters().at("dcm.steps") == 0);
 }
 
-TEST_CASE("an abandoned slice is released when its filter has done with it") {
+TEST_CASE("an abandoned slice is released when its filter returns it") {
   Filtering dcm("reject");
   BuiltSlice& slice = dcm.complete(5);
   dcm.desk->take(slice);
@@ -282,7 +282,7 @@ TEST_CASE("an abandoned slice is released when its filter has done with it") {
   CHECK(dcm.notes.released == std::vector<std::uint64_t>{5});
 }
 
-TEST_CASE("a suspect waits until the supervisor knows that it is alone with the filter") {
+TEST_CASE("a suspect waits until the supervisor has been notified that it is alone in the filter") {
   Filtering dcm("reject");
   BuiltSlice& suspect = dcm.run(5, true);
   CHECK(suspect.state() == SliceState::suspect);

@@ -29,8 +29,7 @@ struct Suspects {
 
 }  // namespace
 
-TEST_CASE(
-    "a suspect goes to the filter when nothing else is there and the supervisor has answered, not before") {
+TEST_CASE("a suspect goes to the filter when no other job runs and the supervisor has answered, not before") {
   Isolation isolation(kPatience);
   CHECK(isolation.is_open());
   Suspects suspects(2);
@@ -66,7 +65,7 @@ TEST_CASE(
   CHECK(isolation.suspect() == &suspects.second);
 }
 
-TEST_CASE("ordinary jobs go on after a suspect when the supervisor knows that it is out of the filter") {
+TEST_CASE("ordinary jobs resume after a suspect when the supervisor has learned that it left the filter") {
   Isolation isolation(kPatience);
   Suspects suspects(1);
   REQUIRE(suspects.step(isolation, 0, 0).tell);
@@ -79,7 +78,7 @@ TEST_CASE("ordinary jobs go on after a suspect when the supervisor knows that it
   CHECK(isolation.is_open());
 }
 
-TEST_CASE("where a unit hangs a suspect goes after a while, and is not told to be alone") {
+TEST_CASE("if a unit hangs, a suspect runs after a while, and is not reported as alone") {
   Isolation isolation(kPatience);
   Suspects suspects(1);
   CHECK_FALSE(suspects.step(isolation, 0, 1).tell);
@@ -88,7 +87,7 @@ TEST_CASE("where a unit hangs a suspect goes after a while, and is not told to b
   CHECK_FALSE(isolation.alone());
 }
 
-TEST_CASE("a suspect that hangs in the filter holds the other slices up for a while only") {
+TEST_CASE("a suspect that hangs in the filter delays the other slices only for a while") {
   Isolation isolation(kPatience);
   Suspects suspects(1);
   REQUIRE(suspects.step(isolation, 0, 0).tell);
@@ -101,7 +100,7 @@ TEST_CASE("a suspect that hangs in the filter holds the other slices up for a wh
   CHECK(isolation.is_open());
 }
 
-TEST_CASE("without a supervisor no suspect waits, and ordinary jobs go on") {
+TEST_CASE("without a supervisor no suspect waits, and ordinary jobs continue") {
   Isolation isolation(kPatience);
   Suspects suspects(2);
   REQUIRE(suspects.step(isolation, 0, 0).tell);

@@ -6,7 +6,7 @@ namespace weir::dcm {
 
 using Due = LossNote::Due;
 
-TEST_CASE("a loss is logged once, after the time in which a run's end is heard") {
+TEST_CASE("a loss is logged once, after the time in which the end of a run arrives") {
   LossNote note;
   CHECK(note.look(false, false, 0) == Due::nothing);
   CHECK(note.look(true, true, 0) == Due::nothing);

@@ -10,7 +10,7 @@ constexpr std::uint32_t kReadouts = 3;
 
 }  // namespace
 
-TEST_CASE("a lost readout is waited for until the farm says that it is missing") {
+TEST_CASE("a lost readout is waited for until the farm declares it missing") {
   LostReadouts lost(kReadouts);
   CHECK_FALSE(lost.is_waited_for(1));
   lost.set_lost(1, true);

@@ -118,7 +118,8 @@ using Ids = std::vector<std::uint64_t>;
 
 }  // namespace
 
-TEST_CASE("a record is asked for, sent when its writer has granted the space, and kept until it is on disk") {
+TEST_CASE(
+    "space for a record is requested, and the record is sent when granted, and kept until it is on disk") {
   Shipping farm;
   BuiltSlice& slice = farm.make(5);
   farm.pass();
@@ -148,7 +149,7 @@ TEST_CASE("a grant for a record that is no longer sent is returned for other DCM
   CHECK(Shipping::asked(farm.writer).returned_total() == kBytes);
 }
 
-TEST_CASE("after a loss all that is not acknowledged is asked for and sent again, in the order of slices") {
+TEST_CASE("after a loss all unacknowledged records are sent again, in the order of slices") {
   Shipping farm;
   for (const std::uint64_t id : {9U, 5U, 7U}) farm.make(id);
   farm.pass();
@@ -173,7 +174,8 @@ TEST_CASE("after a loss all that is not acknowledged is asked for and sent again
   CHECK(Shipping::received(farm.writer) == Ids{7, 9});
 }
 
-TEST_CASE("a slice that is confirmed for another writer goes there alone, and the first one's word is void") {
+TEST_CASE(
+    "a slice that is confirmed for another writer goes only there, and the first one's answer is ignored") {
   Shipping farm;
   BuiltSlice& slice = farm.make(5);
   farm.pass();
@@ -214,7 +216,7 @@ TEST_CASE("a record for which its writer has no room is offered again after a wh
   CHECK(farm.outlet.refused()[static_cast<std::size_t>(storage::StoreResult::queue_full)] == 1);
 }
 
-TEST_CASE("a record that its writer never takes is the DCM's to give up, by its place on the connection") {
+TEST_CASE("a record that its writer never takes can be given up, by its place on the connection") {
   Shipping farm;
   farm.make(5);
   farm.make(6);
@@ -242,7 +244,7 @@ TEST_CASE("a record longer than a piece goes in pieces that add up") {
   CHECK(bytes == kLong);
 }
 
-TEST_CASE("small records share an ask, and a large one has its own") {
+TEST_CASE("small records share a request for space, and a large one has its own") {
   Shipping farm;
   for (std::uint64_t id = 1; id <= 10; ++id) farm.make(id);
   farm.make(11, 2U << 20);
@@ -252,7 +254,7 @@ TEST_CASE("small records share an ask, and a large one has its own") {
   CHECK(Shipping::asked(farm.writer).wanted_total() == 10 * kBytes + (2U << 20));
 }
 
-TEST_CASE("a writer that says nothing any more is asked, and not reached when no answer comes") {
+TEST_CASE("a silent writer is probed, and unreachable if it does not answer") {
   Shipping farm;
   std::vector<std::uint32_t> lost;
   const auto look = [&] {

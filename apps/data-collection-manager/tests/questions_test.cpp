@@ -20,7 +20,7 @@ Questions::Answer answer(std::uint64_t slice, std::uint32_t fragments, std::uint
 
 }  // namespace
 
-TEST_CASE("a request is answered with the last of its fragments, and told once") {
+TEST_CASE("a request is answered with the last of its fragments, and reported once") {
   Questions questions;
   questions.ask(question(5, 3));
   questions.answer(answer(5, 2, 200));
@@ -47,7 +47,7 @@ TEST_CASE("a range is answered by its own bytes, or by the report that none exis
   CHECK(questions.take_answered(SliceId(5), 0).has_value());
 }
 
-TEST_CASE("one block answers all the requests that its fragments were asked for with, and shares its bytes") {
+TEST_CASE("one block answers all requests for its fragments, and shares its bytes among them") {
   Questions questions;
   questions.ask(question(5, 33));
   questions.ask(question(5, 31));
@@ -64,7 +64,7 @@ TEST_CASE("one block answers all the requests that its fragments were asked for 
   CHECK(questions.empty());
 }
 
-TEST_CASE("more fragments than were asked for answer no other slice's request") {
+TEST_CASE("surplus fragments answer no other slice's request") {
   Questions questions;
   questions.ask(question(5, 1));
   questions.ask(question(6, 1));
@@ -76,8 +76,7 @@ TEST_CASE("more fragments than were asked for answer no other slice's request") 
   CHECK(questions.empty());
 }
 
-TEST_CASE(
-    "requests that are never answered do not hide the others for ever, and are not kept without limit") {
+TEST_CASE("unanswered requests do not hide the others forever, and their number is limited") {
   Questions questions;
   for (std::uint64_t slice = 1; slice <= 40; ++slice) questions.ask(question(slice, 1));
   questions.ask(question(99, 1));

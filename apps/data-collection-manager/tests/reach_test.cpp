@@ -129,7 +129,7 @@ TEST_CASE("without a verdict a slice waits for a lost readout, and for no longer
   CHECK(farm.missing(MissingReason::deadline) == 2);
 }
 
-TEST_CASE("the fragments of a lost readout are missing when the farm says so, until it is back") {
+TEST_CASE("the fragments of a lost readout are missing when the farm says so, until it reconnects") {
   Two farm;
   BuiltSlice& first = farm.open(1);
   farm.pass();

@@ -190,7 +190,7 @@ TEST_CASE("a block of a slice that left during its arrival is late, and its byte
   CHECK(next.gathering.parts[0].owed_fragments == 1);
 }
 
-TEST_CASE("a block that is not as its checksum says ends the connection, and the next one begins anew") {
+TEST_CASE("a block with a wrong checksum ends the connection, and the next one starts afresh") {
   Linked dcm;
   dcm.ask(5);
   auto frame = Linked::block(5, 1000);

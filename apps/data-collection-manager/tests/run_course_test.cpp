@@ -58,7 +58,7 @@ TEST_CASE("a DCM that is told to end waits for pending work, but not forever") {
   CHECK(course.is_ending());
 }
 
-TEST_CASE("a DCM that is told to end before its run has begun has nothing to close, until the begin comes") {
+TEST_CASE("a DCM that is told to end before its run has begun has no run to close, until it begins") {
   RunCourse course;
   course.end(kSecond);
   CHECK(course.phase() == RunPhase::told_early);
@@ -68,7 +68,9 @@ TEST_CASE("a DCM that is told to end before its run has begun has nothing to clo
   CHECK(course.phase() == RunPhase::ending);
 }
 
-TEST_CASE("a status names what keeps the credits, the writer before the filter and that before the memory") {
+TEST_CASE(
+    "a status names the cause of withheld credits: the writer before the filter, the filter before the "
+    "memory") {
   Workload load = some_load();
   CHECK(what_holds_up(load) == Reason::none);
   load.bytes_used = 700;
@@ -86,7 +88,7 @@ TEST_CASE("a status names what keeps the credits, the writer before the filter a
   CHECK(what_holds_up(load) == Reason::writer_too_slow);
 }
 
-TEST_CASE("a status is that of the run's phase, and of what holds it up while it runs") {
+TEST_CASE("a status is that of the run's phase, and during the run its hold-up") {
   RunCourse course;
   Workload load = some_load();
   load.held_back = 1;
@@ -110,7 +112,7 @@ TEST_CASE("the supervisor is informed of unreachable nodes when they change, and
   CHECK(teller.is_news(lost({2}, {0}), 3 * kSecond));
 }
 
-TEST_CASE("at the begin a readout that is not reached may be connecting; a writer is told at once") {
+TEST_CASE("at the beginning an unreached readout may be connecting; a lost writer is reported immediately") {
   ReachTeller teller(kPatience);
   teller.met(kSecond);
   teller.run_begun(2 * kSecond);
@@ -121,7 +123,7 @@ TEST_CASE("at the begin a readout that is not reached may be connecting; a write
   CHECK(teller.is_news(lost({1}, {0}), 60 * kSecond));  // the supervisor has received the report
 }
 
-TEST_CASE("another supervisor is told anew, and judges anew") {
+TEST_CASE("a new supervisor receives all reports again, and judges afresh") {
   ReachTeller teller(kPatience);
   teller.met(0);
   REQUIRE(teller.is_news(lost({}, {0}), 0));
@@ -138,7 +140,7 @@ TEST_CASE("another supervisor is told anew, and judges anew") {
   CHECK(teller.is_news(lost({}, {0}), kSecond));
 }
 
-TEST_CASE("a verdict that names a readout which the farm has not changes nothing") {
+TEST_CASE("a verdict that names an unknown readout changes nothing") {
   ReachTeller teller(kPatience);
   v1::ReachVerdict verdict;
   verdict.set_cut_off(true);

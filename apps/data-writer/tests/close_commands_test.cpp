@@ -34,7 +34,7 @@ bool wait_until(const std::function<bool()>& condition) {
 
 }  // namespace
 
-TEST_CASE("a command for a closed file holds nothing that is open in the writer") {
+TEST_CASE("a command for a closed file inherits no open file of the writer") {
   const TemporaryFolder folder;
   const std::string list = folder / "list";
   const int kept = ::open("/dev/null", O_RDONLY);  // as a library may leave one
@@ -50,7 +50,7 @@ TEST_CASE("a command for a closed file holds nothing that is open in the writer"
   ::close(kept);
 }
 
-TEST_CASE("no more commands run at once than may, and each file has its turn") {
+TEST_CASE("no more commands run at a time than allowed, and each file has its turn") {
   const TemporaryFolder folder;
   const std::string list = folder / "list";
   CloseCommands commands;
@@ -68,7 +68,7 @@ TEST_CASE("no more commands run at once than may, and each file has its turn") {
   CHECK(commands.counts().started == 5);
 }
 
-TEST_CASE("a command that takes too long is ended with all that it started, and counted") {
+TEST_CASE("a command over its time limit is ended with all processes that it started, and counted") {
   const TemporaryFolder folder;
   const std::string pid_file = folder / "pid";
   CloseCommands commands;

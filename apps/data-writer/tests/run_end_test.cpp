@@ -10,7 +10,7 @@ constexpr DurationNs kDrain = 30 * kSecond;
 
 }  // namespace
 
-TEST_CASE("a writer's end goes one way only, one phase after the other") {
+TEST_CASE("a writer's end passes through its phases in one order only") {
   const auto follows = [](EndPhase from, EndPhase to) {
     if (from == EndPhase::closing) return to == EndPhase::closed || to == EndPhase::given_up;
     return from < EndPhase::closing && static_cast<std::size_t>(to) == static_cast<std::size_t>(from) + 1;
@@ -24,7 +24,7 @@ TEST_CASE("a writer's end goes one way only, one phase after the other") {
   }
 }
 
-TEST_CASE("a writer that is told to end waits for the word on its copies, and not for ever") {
+TEST_CASE("a writer that is told to end waits for reports on its copies, but not forever") {
   RunEnd end;
   CHECK_FALSE(end.may_close(false, kStart));
   end.tell(kStart);
@@ -35,7 +35,7 @@ TEST_CASE("a writer that is told to end waits for the word on its copies, and no
   CHECK_FALSE(end.may_close(false, kStart + kDrain));  // once
 }
 
-TEST_CASE("closing is given up where the disk takes nothing for too long, once, and nowhere else") {
+TEST_CASE("closing is given up once if the disk blocks for too long, and only then") {
   RunEnd end;
   CHECK_FALSE(end.is_in_vain(true, 2 * kStart));
   end.tell(kStart);

@@ -4,7 +4,7 @@
 
 namespace weir::writer {
 
-TEST_CASE("a run file's limits are the farm file's, and 0 is none") {
+TEST_CASE("a run file's limits are the farm file's, and 0 means unlimited") {
   node::Setup setup;
   const storage::RunStoreConfig by_default = store_config(setup, 3);
   CHECK(by_default.first_sequence == 3);

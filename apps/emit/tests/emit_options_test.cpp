@@ -70,7 +70,7 @@ TEST_CASE("a missing setting for emit is an error that names it") {
   CHECK_THAT(complaint(options), ContainsSubstring("say --trigger"));
 }
 
-TEST_CASE("each emitter has a session number of its own, unless one is given") {
+TEST_CASE("each emitter has a different session number, unless one is given") {
   EmitOptions options;
   options.to = {"127.0.0.1:9000"};
   options.sources = {"1"};

@@ -196,7 +196,7 @@ TEST_CASE("long fragments and ranges get separate frames between the blocks") {
   CHECK(frames[4].header.length == 16385);
 }
 
-TEST_CASE("more than a block holds goes in several") {
+TEST_CASE("more fragments than a block holds are sent in several") {
   Served readout;
   for (std::uint32_t source = 0; source < 9; ++source)
     readout.answers.add(Served::request(9, source), readout.fragment(16000));

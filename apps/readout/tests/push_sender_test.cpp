@@ -83,12 +83,12 @@ struct Pushing {
 
 }  // namespace
 
-TEST_CASE("in pull running a readout sends nothing on its own") {
+TEST_CASE("in pull runs a readout sends no unrequested data") {
   node::Setup setup;
   CHECK(PushSender::make(setup) == nullptr);
 }
 
-TEST_CASE("a slice is sent to the DCM that it is for when all of its fragments are there, and not before") {
+TEST_CASE("a slice is sent to its DCM when all of its fragments are available, and not before") {
   Pushing readout;
   readout.sender->expect(SliceId(3), kNow);
   readout.sender->is_there(SliceId(3), kUpper, readout.fragment(100));
@@ -105,7 +105,7 @@ TEST_CASE("a slice is sent to the DCM that it is for when all of its fragments a
   CHECK(readout.counter("push.fragments") == 2);
 }
 
-TEST_CASE("the word that a fragment is missing is sent as one without bytes") {
+TEST_CASE("a missing fragment is sent as one without bytes") {
   Pushing readout;
   readout.sender->expect(SliceId(2), kNow);
   readout.sender->is_there(SliceId(2), kLower, Pushing::missing());
@@ -143,7 +143,7 @@ TEST_CASE("requested, unwanted and settled slices are not pushed") {
   CHECK(readout.counter("push.not_pushed.cleared") == 2);
 }
 
-TEST_CASE("at a run's end nothing is left to be sent, and nothing is waited for") {
+TEST_CASE("at a run's end no fragment is left to send or to wait for") {
   Pushing readout;
   readout.make(1);
   readout.sender->expect(SliceId(3), kNow);
@@ -180,7 +180,7 @@ TEST_CASE("the buffer's answers to probes are not counted as answers to anyone")
   CHECK(readout.counter("readout.missing." + reason, 5) == 4);
 }
 
-TEST_CASE("clocks are compared by the least difference of a second, and are off where that is too much") {
+TEST_CASE("clocks are compared by the least difference of a second, and a large one is reported") {
   Pushing readout;
   const auto ahead = [&](DurationNs by, TimeNs now) {
     readout.sender->compare_clocks(kSecond, kSecond + by, now);

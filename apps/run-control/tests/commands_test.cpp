@@ -33,7 +33,7 @@ TEST_CASE("an unknown command is answered with the known ones") {
   CHECK_THAT(desk.ask(request("set")), ContainsSubstring("key=value"));
 }
 
-TEST_CASE("of processes of which one cannot leave the farm, or come back, none does") {
+TEST_CASE("if one of several processes cannot leave or rejoin the farm, none does") {
   Desk desk;
   desk.farm.parts.actions.clear();
   CHECK_THAT(desk.ask(request("remove", {"dcm-0", "supervisor"})), ContainsSubstring("supervisor"));
@@ -49,7 +49,7 @@ TEST_CASE("of processes of which one cannot leave the farm, or come back, none d
   CHECK(desk.farm.machine.remembered().excluded.empty());
 }
 
-TEST_CASE("a start that has no place now gives its number back") {
+TEST_CASE("a start that is impossible now returns its number") {
   Desk desk;
   CHECK_FALSE(desk.ask(request("start")).empty());
   CHECK(desk.farm.book.claim_of(RunNumber(1)) == 0);
@@ -125,7 +125,7 @@ TEST_CASE("an unknown log level, or one that would silence the log, is sent to n
   CHECK(desk.farm.sent.empty());
 }
 
-TEST_CASE("a restart is for processes that are there, and not for the supervisor") {
+TEST_CASE("a restart is for present processes, except the supervisor") {
   Desk desk;
   CHECK_THAT(desk.commands.restart(desk.farm.member("supervisor"), "a rule"),
              ContainsSubstring("supervisor"));
@@ -144,7 +144,7 @@ TEST_CASE("a signal goes only to a process of this host that still has its numbe
   CHECK_THAT(desk.ask(request("kill")), ContainsSubstring("names of processes"));
 }
 
-TEST_CASE("the last process of its kind is not removed without being asked for in so many words") {
+TEST_CASE("the last process of its kind is removed only on explicit request") {
   Desk desk;
   v1::Request remove = request("remove", {"dcm-0"});
   CHECK_THAT(desk.ask(remove),

@@ -7,7 +7,7 @@
 using namespace weir;
 using namespace weir::run_control;
 
-TEST_CASE("the last events are kept, cleaned and cut, and each is told at once") {
+TEST_CASE("the last events are kept, cleaned and truncated, and each is passed on immediately") {
   std::size_t told = 0;
   EventLog log([&](const v1::FarmView::Line&) { ++told; });
   for (std::size_t i = 0; i < EventLog::kKept + 5; ++i) log.note(control::Level::info, std::to_string(i));
@@ -21,7 +21,7 @@ TEST_CASE("the last events are kept, cleaned and cut, and each is told at once")
   CHECK(log.lines().back().text().find('\x1b') == std::string::npos);
 }
 
-TEST_CASE("refusals are told a hundred times, then counted") {
+TEST_CASE("refusals are reported a hundred times, then counted") {
   std::size_t told = 0;
   EventLog log([&](const v1::FarmView::Line&) { ++told; });
   for (std::uint64_t i = 0; i < EventLog::kRefusalsTold + 50; ++i) log.refused("10.0.0.1", "a stranger");

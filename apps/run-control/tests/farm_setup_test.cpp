@@ -48,7 +48,7 @@ using Lines = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("keys that are set are given to the processes by configure, and by nothing before it") {
+TEST_CASE("set keys reach the processes by configure, and not before") {
   const File file("farm: f\ndcm: {credits: 2}\n");
   FarmSetup setup(file.path, {"dcm.credits=3"});
   CHECK(setup.file().dcm().credits() == 3);
@@ -64,7 +64,7 @@ TEST_CASE("keys that are set are given to the processes by configure, and by not
   CHECK(setup.configured_sets() == FarmSetup::Sets{"dcm.credits=5", "run.slices=7"});
 }
 
-TEST_CASE("a configure that was prepared and not carried out has changed nothing") {
+TEST_CASE("a prepared configure that is not carried out changes nothing") {
   const File file("farm: f\n");
   FarmSetup setup(file.path, {});
   const std::string digest = setup.digest();
@@ -92,7 +92,7 @@ TEST_CASE("every key that someone set is shown with its origin, and whether the 
                               "filter.parameters.minimum=5 by configure, unset"});
 }
 
-TEST_CASE("unset takes a key back with the next configure, and the file's value counts again") {
+TEST_CASE("unset takes effect with the next configure, and the file's value counts again") {
   const File file("farm: f\ndcm: {credits: 2}\n");
   FarmSetup setup(file.path, {});
   REQUIRE(configure(setup, {"dcm.credits=4", "run.slices=7"}).empty());
@@ -108,7 +108,7 @@ TEST_CASE("unset takes a key back with the next configure, and the file's value 
   CHECK(shown(setup).empty());
 }
 
-TEST_CASE("unset names the keys that are set when it is given another") {
+TEST_CASE("unset lists the set keys if it is given another") {
   const File file("farm: f\n");
   FarmSetup setup(file.path, {"run.slices=8"});
   CHECK_THAT(setup.unset({"dcm.credits"}, false), ContainsSubstring("dcm.credits is not set: no key is"));
@@ -149,7 +149,7 @@ TEST_CASE("configure reads the file again, and refuses one with other processes"
   CHECK(setup.digest() == good);
 }
 
-TEST_CASE("start says of its run how long it is, and nothing else") {
+TEST_CASE("start sets only the length of its run") {
   const File file("farm: f\n");
   FarmSetup setup(file.path, {});
   CHECK_THAT(setup.check_run_sets({"dcm.credits=4"}), ContainsSubstring("configure"));
@@ -196,7 +196,7 @@ TEST_CASE("a successor has the farm of the processes although the file was edite
   CHECK_FALSE(damaged.recall(kept, problem));
 }
 
-TEST_CASE("beside a broken farm file, or one of other processes, the farm is that of the fallback") {
+TEST_CASE("beside a broken farm file, or one with other processes, the fallback is used") {
   const File file("farm: f\ndcm: {credits: 2}\n");
   FarmSetup before(file.path, {});
   REQUIRE(before.set({"dcm.credits=5"}).empty());

@@ -45,7 +45,7 @@ TEST_CASE("a process that listens on all addresses is reached at the address tha
   CHECK(members[0].metrics == "10.0.0.9:9100");
 }
 
-TEST_CASE("where a supervisor listens holds for its run alone") {
+TEST_CASE("a supervisor's address is valid for its run alone") {
   Members members(1);
   CHECK(members.supervisor(RunNumber(0)).empty());
   members.supervisor_listens(RunNumber(4), "[::]:7000", "10.0.0.7");

@@ -21,7 +21,7 @@ std::string fresh_file(const std::string& name) {
 
 }  // namespace
 
-TEST_CASE("what run control writes down is read again, and nothing is there before") {
+TEST_CASE("saved state is read again, and does not exist before") {
   const std::string path = fresh_file("weir-memory");
   const auto before = read_memory(path);
   REQUIRE(before);
@@ -38,7 +38,7 @@ TEST_CASE("what run control writes down is read again, and nothing is there befo
   std::filesystem::remove(path);
 }
 
-TEST_CASE("what cannot be read is named, and what cannot be written too") {
+TEST_CASE("unreadable and unwritable files are errors that name them") {
   const std::string path = fresh_file("weir-memory");
   std::ofstream(path) << "goal: running and more\n";
   const auto read = read_memory(path);
@@ -48,7 +48,7 @@ TEST_CASE("what cannot be read is named, and what cannot be written too") {
   std::filesystem::remove(path);
 }
 
-TEST_CASE("a file that was cut anywhere is refused with a sentence, and nothing else is printed") {
+TEST_CASE("a truncated file is refused with an error, and no other output") {
   const std::string path = fresh_file("weir-memory");
   v1::ControlMemory memory;
   memory.set_goal("running");
@@ -93,7 +93,7 @@ TEST_CASE("saved state is for the next process, and the first finds none") {
   std::filesystem::remove(path);
 }
 
-TEST_CASE("a failure to write is said once, and a memory without a place writes nothing") {
+TEST_CASE("a failure to write is reported once, and without a path nothing is written") {
   v1::ControlMemory memory;
   memory.set_goal("ready");
   Memory lost("/nowhere/at/all");

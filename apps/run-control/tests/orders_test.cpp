@@ -17,7 +17,8 @@ control::Order start(std::size_t member, std::uint32_t run) {
 
 }  // namespace
 
-TEST_CASE("a start says where the run's supervisor is, and to itself where it was in this run") {
+TEST_CASE(
+    "a start has the address of the run's supervisor, and its previous address for the supervisor itself") {
   test::SmallFarm farm;
   farm.join_all();
   const std::size_t supervisor = farm.member("supervisor");

@@ -32,7 +32,7 @@ struct Desk {
 
 }  // namespace
 
-TEST_CASE("a process of the farm is welcome and told the ports, a stranger is refused") {
+TEST_CASE("a process of the farm is accepted and receives the ports, a stranger is refused") {
   Desk desk;
   const v1::Welcome& welcome = desk.answer_to("a", join("dcm-0", 1)).welcome();
   CHECK(welcome.refused().empty());
@@ -44,7 +44,7 @@ TEST_CASE("a process of the farm is welcome and told the ports, a stranger is re
   CHECK(desk.farm.log.refusals() == 2);
 }
 
-TEST_CASE("a place is held by the process that was heard of lately, and free once it is silent") {
+TEST_CASE("a place belongs to a process with recent messages, and is free once it is silent") {
   Desk desk;
   (void)desk.answer_to("a", join("dcm-0", 1));
   CHECK_THAT(desk.answer_to("b", join("dcm-0", 2)).welcome().refused(), ContainsSubstring("here already"));
@@ -53,7 +53,7 @@ TEST_CASE("a place is held by the process that was heard of lately, and free onc
   CHECK(desk.answer_to("b", join("dcm-0", 2)).welcome().refused().empty());
 }
 
-TEST_CASE("a word of a process that is not known is answered with: join again") {
+TEST_CASE("a message from an unknown process is answered with: join again") {
   Desk desk;
   v1::BusMessage heartbeat;
   heartbeat.mutable_heartbeat()->set_incarnation(1);
@@ -66,7 +66,7 @@ TEST_CASE("a word of a process that is not known is answered with: join again") 
   CHECK(desk.answer_to("a", heartbeat).welcome().join_again());
 }
 
-TEST_CASE("a supervisor that is in a run says with its join where the others reach it") {
+TEST_CASE("a supervisor in a run reports its address when it joins") {
   Desk desk;
   v1::BusMessage leads = join("supervisor", 1);
   v1::MemberState& state = *leads.mutable_join()->mutable_state();

@@ -55,7 +55,7 @@ struct Watched {
 
 }  // namespace
 
-TEST_CASE("rules are looked at once a second, and not at all where there are none") {
+TEST_CASE("rules are checked once a second, and not at all if there are none") {
   Watched watched(control::Act::warn);
   CHECK(watched.rules.is_due(kSecond));
   watched.rules.look(gone(), kSecond);
@@ -84,7 +84,7 @@ TEST_CASE("an action that a rule cannot do is an error that names it") {
   CHECK(watched.log.lines().back().level() == "error");
 }
 
-TEST_CASE("a rule that ends a run for the next starts that, with the keys of the one before") {
+TEST_CASE("a rule that ends a run for the next one starts it with the same keys") {
   Watched watched(control::Act::start_next);
   CHECK_FALSE(watched.rules.wants_next());
   watched.rules.look(gone(), kSecond);

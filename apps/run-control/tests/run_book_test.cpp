@@ -26,7 +26,7 @@ v1::RunOver over(std::uint32_t run) {
 
 }  // namespace
 
-TEST_CASE("a run has a number of its own, the next one or the one that is wanted") {
+TEST_CASE("a run has a unique number, the next one or the requested one") {
   test::SmallFarm farm;
   const v1::Farm& file = farm.setup.configured();
   CHECK(farm.book.claim(RunNumber(0), RunNumber(4), file) == RunNumber(5));
@@ -95,7 +95,7 @@ TEST_CASE("the result of the last run is that of its account, or unknown") {
   CHECK(farm.book.account() == nullptr);
 }
 
-TEST_CASE("a process that could take no part in a run is one of the run's faults, each once") {
+TEST_CASE("a process that could take no part in a run is listed once in the run's faults") {
   test::SmallFarm farm;
   CHECK(farm.book.begin(RunNumber(3), farm.setup.of_run(RunNumber(3)), farm.setup.plan(), {}).empty());
   farm.book.note_fault("dcm-0 took no part: another filter");
@@ -111,7 +111,7 @@ TEST_CASE("a process that could take no part in a run is one of the run's faults
   CHECK(farm.book.faults().empty());
 }
 
-TEST_CASE("a part that a late process brings is in the run's record, and one that differs is not") {
+TEST_CASE("a late process's new part is added to the run's record, and a differing one is not") {
   test::SmallFarm farm;
   const v1::Farm of_run = farm.setup.of_run(RunNumber(3));
   v1::RunIdentity filter;
@@ -206,7 +206,7 @@ TEST_CASE("changes of the farm during a run are in its record") {
   CHECK_THAT(text, !ContainsSubstring("before any run"));
 }
 
-TEST_CASE("run control that is started again knows of a run that has no entry yet") {
+TEST_CASE("a restarted run control remembers a run without an entry") {
   test::SmallFarm farm;
   (void)farm.book.end(over(3), "small");
   farm.book.recall(RunNumber(3), 3);

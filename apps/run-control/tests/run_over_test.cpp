@@ -70,7 +70,7 @@ std::size_t lines_of(const std::filesystem::path& path) {
 
 }  // namespace
 
-TEST_CASE("a run's end that is told again, also to run control that was started again, is one run") {
+TEST_CASE("a repeated end of a run, also after a restart of run control, counts once") {
   const Folder folder;
   const std::string farm = farm_in(folder);
   tell(farm, 2);

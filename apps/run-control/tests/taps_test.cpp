@@ -18,7 +18,7 @@ v1::TapWish wish(const std::string& id = "0123456789abcdef") {
 
 }  // namespace
 
-TEST_CASE("a wish goes to the DCMs that are in the run, and its answer says where samples are read") {
+TEST_CASE("a tap request goes to the DCMs in the run, and its answer names the address of the samples") {
   test::SmallFarm farm;
   farm.join_all();
   Taps taps(farm.parts, 71, farm.outbox());
@@ -36,7 +36,7 @@ TEST_CASE("a wish goes to the DCMs that are in the run, and its answer says wher
   CHECK(farm.sent.back().second.tap().lease_ms() == place.lease_ms());
 }
 
-TEST_CASE("a wish that says nothing good is refused with what to do, and so is one too many") {
+TEST_CASE("an invalid tap request is refused with a remedy, and so is one too many") {
   test::SmallFarm farm(RunBook::Keeper::self, "tap: {taps_max: 1}\n");
   Taps taps(farm.parts, 71, farm.outbox());
   v1::TapPlace place;

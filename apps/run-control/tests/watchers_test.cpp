@@ -16,7 +16,7 @@ TEST_CASE("a watcher receives views while it renews its request, with the number
   CHECK(watchers.present(Watchers::kLease)[0].client == "a");
 }
 
-TEST_CASE("no more may watch than there is room for, until one has gone") {
+TEST_CASE("the number of watchers is limited, until one leaves") {
   Watchers watchers;
   for (std::size_t i = 0; i < Watchers::kMost; ++i) REQUIRE(watchers.add(std::to_string(i), 1, 0));
   CHECK_FALSE(watchers.add("one more", 1, 0));
@@ -24,7 +24,7 @@ TEST_CASE("no more may watch than there is room for, until one has gone") {
   CHECK(watchers.add("one more", 1, Watchers::kLease));
 }
 
-TEST_CASE("every change, every report of the supervisor and every run's end is told, and each once") {
+TEST_CASE("every change, every report of the supervisor and every run's end is sent once") {
   using Due = Watchers::Due;
   Watchers watchers;
   Watchers::Seen seen;

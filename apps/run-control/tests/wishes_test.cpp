@@ -21,7 +21,7 @@ v1::Request wish_of(const std::string& command) {
 
 }  // namespace
 
-TEST_CASE("a wish that was given up is not carried out later") {
+TEST_CASE("an abandoned request is not carried out later") {
   Wishes wishes(std::chrono::milliseconds(1));
   CHECK_THAT(wishes.ask(wish_of("start")), ContainsSubstring("does not answer"));
   std::vector<std::string> done;
@@ -47,7 +47,7 @@ TEST_CASE("a wish that is being carried out when patience ends is waited for") {
   CHECK(asked.get() == "the farm is idle");
 }
 
-TEST_CASE("a wish is answered with what became of it") {
+TEST_CASE("a request is answered with its result") {
   Wishes wishes(std::chrono::minutes(1));
   for (const std::string error : {"", "no run is on"}) {
     auto asked = std::async(std::launch::async, [&] { return wishes.ask(wish_of("stop")); });

@@ -23,7 +23,7 @@ TEST_CASE(
   CHECK_FALSE(kRunTransitions.allow(RunStage::draining, RunStage::done));
 }
 
-TEST_CASE("a run gathers, runs, drains, reports and has its account, and waits for each so long") {
+TEST_CASE("a run gathers, runs, drains, reports and has its account, each with a time limit") {
   RunCourse course(kStart, kGather);
   CHECK_FALSE(course.has_begun());
   CHECK_FALSE(course.gathers_no_longer(kStart + kGather - 1));
@@ -63,7 +63,7 @@ TEST_CASE("final reports are awaited until the account is due, and a limit only 
   CHECK_FALSE(course.waits_for_reports(kStart + 10 * kSecond));
 }
 
-TEST_CASE("a run that cannot begin is done, and says why") {
+TEST_CASE("a run that cannot begin is done, with the reason") {
   RunCourse course(kStart, kGather);
   course.fail("no connection from dcm-0");
   CHECK(course.is(RunStage::done));
@@ -71,7 +71,7 @@ TEST_CASE("a run that cannot begin is done, and says why") {
   CHECK(course.shown() == "done");
 }
 
-TEST_CASE("a run that goes on with another process has begun when it began, and ends if it was ending") {
+TEST_CASE("a run that another process resumes began when it first began, and ends if it was ending") {
   RunCourse running(kStart, kGather);
   running.resume(kStart, 7, 10 * kSecond);
   CHECK(running.is(RunStage::running));
@@ -100,7 +100,7 @@ TEST_CASE("a run lasts from its first trigger to the last slice that was settled
   CHECK(course.duration_ns() == 5 * kSecond);
 }
 
-TEST_CASE("decisions are rows, with the reason of those that failed, and none where columns do not fit") {
+TEST_CASE("decisions are converted to rows with their reasons, unless the columns do not match") {
   v1::Decide decide;
   std::vector<assignment::Decision> rows(9);
   for (const std::uint64_t id : {4U, 5U, 6U, 7U}) decide.add_slice(id);

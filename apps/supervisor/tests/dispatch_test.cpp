@@ -146,7 +146,7 @@ TEST_CASE("announcements are split into messages of limited rows, and columns of
   });
 }
 
-TEST_CASE("assignments take no more payload into one message than a receiver takes in one piece") {
+TEST_CASE("a message of assignments has no more payload than a receiver accepts in one piece") {
   assignment::Actions actions;
   actions.payload.resize(kPayloadBytesMax / 2);
   assignment::Assignment one;
@@ -167,7 +167,7 @@ TEST_CASE("assignments take no more payload into one message than a receiver tak
   each_assignment({}, actions, false, out, [](const v1::Control&) { FAIL("nothing is to be sent"); });
 }
 
-TEST_CASE("a confirmation names a writer where the slice is to be stored, and nowhere else") {
+TEST_CASE("a confirmation names a writer only if the slice is to be stored") {
   std::vector<assignment::Confirmation> rows(3);
   rows[0] = {SliceId(4), Attempt(1), StoreEpoch(2), NodeIndex(1), assignment::Answer::store};
   rows[1] = {SliceId(5), Attempt(0), StoreEpoch(0), assignment::kNoNode, assignment::Answer::settled};
@@ -222,9 +222,7 @@ TEST_CASE("each node is sent its own part: readouts announcements and clears, DC
   CHECK(readout.heard.size() == 2);
 }
 
-TEST_CASE(
-    "DCMs are told where everyone is when that has changed, and shares of a port that they do not have "
-    "alone") {
+TEST_CASE("DCMs receive changed addresses, and their shares of ports that others use too") {
   Farm farm;
   Far& first = farm.come(Role::dcm, 0);
   farm.come(Role::writer, 1);
@@ -288,7 +286,7 @@ TEST_CASE("a node that joins a run receives its begin, and a reconnected readout
   CHECK(dcm.heard.size() == 1);
 }
 
-TEST_CASE("a readout that joins late gets the open slices from before as missed, whatever their ids") {
+TEST_CASE("a readout that joins late receives the earlier open slices as missed, whatever their ids") {
   Farm farm(2, v1::TriggerSettings::MODE_NETWORK);
   Far& readout = farm.come(Role::readout, 0);
   farm.machine->start({farm.clock.now, farm.clock.now});
@@ -334,7 +332,7 @@ TEST_CASE("a newcomer receives this pass's slices once: after the run's begin, o
   CHECK(back.heard.size() == 3);
 }
 
-TEST_CASE("whatever its role, a node with too much unread is disconnected, and no other is") {
+TEST_CASE("a node of any role with too much unread data is disconnected, and no other is") {
   const Role role = GENERATE(Role::readout, Role::dcm, Role::writer);
   constexpr std::size_t kMax = 1000;
   Farm farm;
@@ -351,7 +349,7 @@ TEST_CASE("whatever its role, a node with too much unread is disconnected, and n
   CHECK(farm.roster.find(role, NodeIndex(0))->peer != nullptr);
 }
 
-TEST_CASE("whatever its role, a node that says nothing while reports are due is dropped, and no other is") {
+TEST_CASE("a node of any role that sends nothing while reports are due is dropped, and no other is") {
   const Role role = GENERATE(Role::readout, Role::dcm, Role::writer);
   Farm farm(3);
   const DurationNs most = farm.dispatch->silence_max();
@@ -475,8 +473,7 @@ TEST_CASE("a journal is read by a process of the same run, farm and claim, and b
   CHECK_THROWS_WITH(journal.read(), Catch::ContainsSubstring("not of this one"));
 }
 
-TEST_CASE(
-    "what happened to nodes, and the livetime that was lost, outlive the supervisor's process, each once") {
+TEST_CASE("faults and lost livetime outlive the supervisor's process, and count once") {
   Farm farm;
   test::MemoryJournal store;
   Environment environment{farm.network, farm.clock, {}, {}, &store};
@@ -525,7 +522,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a journal with nodes that the farm file has no more is refused with a sentence that names one") {
+TEST_CASE("a journal with nodes that the farm file no longer has is refused with an error that names one") {
   Farm farm;
   test::MemoryJournal store;
   Environment environment{farm.network, farm.clock, {}, {}, &store};

@@ -76,7 +76,7 @@ TEST_CASE("a process counts once in the farm's totals after its connection broke
   CHECK(roster.totals().dcms_lost == 0);
 }
 
-TEST_CASE("a DCM that was taken out of the run has said all that it counted") {
+TEST_CASE("a removed DCM's counters are final") {
   Roster roster = farm();
   report(roster, "dcm-0", 100, 7, true);
   start_anew(roster, "dcm-0");
@@ -84,7 +84,7 @@ TEST_CASE("a DCM that was taken out of the run has said all that it counted") {
   CHECK(roster.totals().dcms_lost == 0);
 }
 
-TEST_CASE("what an earlier process of the supervisor took counts in the farm's totals") {
+TEST_CASE("counters taken by an earlier supervisor process are in the farm's totals") {
   Roster before = farm();
   report(before, "dcm-0", 100, 7);
   start_anew(before, "dcm-0");
@@ -95,7 +95,7 @@ TEST_CASE("what an earlier process of the supervisor took counts in the farm's t
   CHECK(roster.totals().dcms_lost == 1);
 }
 
-TEST_CASE("deaths beyond those that are remembered one by one count in the farm's totals") {
+TEST_CASE("deaths beyond the remembered ones still count in the farm's totals") {
   constexpr std::uint64_t kDeaths = 10'050;
   Roster roster = farm();
   for (std::uint64_t i = 0; i < kDeaths; ++i) {

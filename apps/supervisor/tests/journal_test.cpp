@@ -420,7 +420,7 @@ TEST_CASE("a journal always yields the state that its supervisor had") {
   CHECK(forwarded > 4 * kSeeds);
 }
 
-TEST_CASE("a pass costs the journal the same however many intervals the ids given have") {
+TEST_CASE("a pass costs the journal the same for any number of intervals of ids") {
   const auto bytes_of_pass = [](std::uint64_t intervals) {
     MemoryStore store;
     Journal journal(&store);
@@ -442,7 +442,7 @@ TEST_CASE("a pass costs the journal the same however many intervals the ids give
   CHECK(bytes_of_pass(1) == bytes_of_pass(100'000));
 }
 
-TEST_CASE("a state that is long by its intervals is written anew only when the entries are longer still") {
+TEST_CASE("a state made long by its intervals is rewritten only when the entries are longer still") {
   MemoryStore store;
   Journal journal(&store);
   JournalledRun run;
@@ -457,7 +457,7 @@ TEST_CASE("a state that is long by its intervals is written anew only when the e
   CHECK(store.bytes.size() - state >= 4 * state);
 }
 
-TEST_CASE("passes are numbered over the whole run, and the journal ends with the number of its last one") {
+TEST_CASE("passes are numbered over the whole run, and the journal ends with the last number") {
   MemoryStore store;
   Journal journal(&store);
   JournalledRun run;
@@ -476,7 +476,7 @@ TEST_CASE("passes are numbered over the whole run, and the journal ends with the
   }
 }
 
-TEST_CASE("a supervisor that goes on from the journal has the same run, with nothing handed out twice") {
+TEST_CASE("a supervisor that resumes from the journal has the same run, and assigns no slice twice") {
   WrittenRun run(98);
   for (int i = 0; i < 400; ++i) run.step();
   const auto read = read_journal(run.store.bytes);
@@ -550,7 +550,8 @@ TEST_CASE("a flipped bit ends the journal before the entry that has it") {
   }
 }
 
-TEST_CASE("joins, last words, the stop and faults are read back, and stand in the state that replaces them") {
+TEST_CASE(
+    "joins, final reports, the stop and faults are read back, and are in the state that replaces them") {
   MemoryStore store;
   Journal journal(&store);
   journal.write_join(Role::dcm, NodeIndex(1), {9, 0, false, {}});
@@ -579,7 +580,7 @@ TEST_CASE("joins, last words, the stop and faults are read back, and stand in th
   }
 }
 
-TEST_CASE("a journal that cannot be written is abandoned with its reason, and goes on when there is room") {
+TEST_CASE("a journal that cannot be written is abandoned with its reason, and resumes when there is room") {
   MemoryStore store;
   Journal journal(&store);
   journal.write_state({RunNumber(1), "f", 5, {}, {}, {}, "", false, {}});
@@ -598,7 +599,7 @@ TEST_CASE("a journal that cannot be written is abandoned with its reason, and go
   CHECK(read_journal(store.bytes)->stop == "b");
 }
 
-TEST_CASE("a journal without room waits with all that was told, and goes on when there is some") {
+TEST_CASE("a journal without room keeps everything that was sent, and resumes when there is some") {
   MemoryStore store;
   store.room_may_come = true;
   Journal journal(&store);
@@ -629,7 +630,7 @@ TEST_CASE("a journal without room waits with all that was told, and goes on when
   }
 }
 
-TEST_CASE("a journal that waited for room and is lost for another reason says that reason, once") {
+TEST_CASE("a waiting journal that is lost for another reason reports that reason, once") {
   MemoryStore store;
   Journal journal(&store);
   journal.write_state({RunNumber(1), "f", 5, {}, {}, {}, "", false, {}});
@@ -647,7 +648,7 @@ TEST_CASE("a journal that waited for room and is lost for another reason says th
   CHECK(journal.take_failure() == "");
 }
 
-TEST_CASE("a long journal without room is not written anew at every pass") {
+TEST_CASE("a long journal without room is not rewritten at every pass") {
   MemoryStore store;
   store.room_may_come = GENERATE(true, false);  // otherwise the journal is lost
   Journal journal(&store);

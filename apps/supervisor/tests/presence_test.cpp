@@ -56,7 +56,7 @@ TEST_CASE("a member is found by role and index, by name and by connection") {
   CHECK(farm.roster.find(static_cast<Role>(200), NodeIndex(0)) == nullptr);
 }
 
-TEST_CASE("a run begins when all of the plan are there, but for those that it does not wait for") {
+TEST_CASE("a run begins when all expected nodes of the plan have joined") {
   Farm farm;
   farm.join("dcm-0", farm.first);
   farm.join("dcm-2", farm.second);
@@ -87,7 +87,8 @@ TEST_CASE("a run is over when every connected node has sent its final report, an
 }
 
 TEST_CASE(
-    "DCMs of one port share it, as far as they are there, by the shortest time that one of them knows") {
+    "DCMs of one port share it among the present ones, by the shortest round trip that any of them "
+    "measured") {
   Farm farm;
   farm.join("dcm-0", farm.first);
   farm.report("dcm-0", 120);
@@ -101,7 +102,7 @@ TEST_CASE(
   CHECK(farm.roster.port_shares().at("east") == PortShare{2, 120});
 }
 
-TEST_CASE("a report that leaves the share of its port as it was told says so") {
+TEST_CASE("a report that leaves the share of its port unchanged returns true") {
   Farm farm;
   farm.join("dcm-0", farm.first);
   farm.join("dcm-1", farm.second);
@@ -122,7 +123,7 @@ TEST_CASE("a report that leaves the share of its port as it was told says so") {
   CHECK(farm.roster.port_shares().at("east") == PortShare{2, 120});
 }
 
-TEST_CASE("a writer that was lost for good stands in the ledger with its index alone") {
+TEST_CASE("a writer that was lost for good is in the ledger with its index alone") {
   Farm farm;
   CHECK(ledger_input(farm.roster).writers.empty());
   farm.join("writer-0", farm.first);

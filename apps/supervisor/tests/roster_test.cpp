@@ -28,7 +28,7 @@ Roster roster_of(std::uint64_t incarnation) {
 
 }  // namespace
 
-TEST_CASE("of one process the last report that was written down counts, and no earlier one besides") {
+TEST_CASE("for each process only the last recorded report counts") {
   for (const bool same_process_was_last : {true, false}) {
     CAPTURE(same_process_was_last);
     Roster roster = roster_of(same_process_was_last ? 5 : 6);

@@ -138,7 +138,7 @@ TEST_CASE(
   CHECK(holds_content(slice, 2));
 }
 
-TEST_CASE("a block takes up a fragment of which a part is here") {
+TEST_CASE("a block completes a fragment of which a part has arrived") {
   Fixture f({}, four_sources());
   BuiltSlice& slice = f.open_all(7);
   const auto bytes = content(SliceId(7), SourceId(10), 100);
@@ -150,7 +150,7 @@ TEST_CASE("a block takes up a fragment of which a part is here") {
   CHECK(slice.outstanding == 2);
 }
 
-TEST_CASE("a block that finds no memory gives up those of its fragments that have no room, and counts them") {
+TEST_CASE("a block that finds no memory gives up its fragments without room, and counts them") {
   AssemblySettings settings;
   settings.fragment_bytes_max = 5000;
   Fixture f(settings, four_sources(), BufferPool::kBlockMin);

@@ -156,7 +156,7 @@ TEST_CASE("a deadline is put off across gaps of the line's length, up to the sam
   CHECK(silent.state() == SliceState::complete);
 }
 
-TEST_CASE("a slice is completed without what its deadline found missing, which is late from then on") {
+TEST_CASE("a slice is completed without fragments missing at its deadline, which are late afterwards") {
   AssemblySettings settings;
   settings.deadline_ns = 1000;
   Fixture f(settings);
@@ -202,7 +202,7 @@ TEST_CASE("a lost readout costs its own fragments, in every slice that waits for
   CHECK(f.missing(MissingReason::source_down) == 6);
 }
 
-TEST_CASE("a fragment that is given up while it is received stays missing, and its bytes do no harm") {
+TEST_CASE("a fragment that is given up during its reception stays missing, and its bytes do no harm") {
   Fixture f;
   BuiltSlice& slice = f.open_all(1);
   const auto bytes = content(SliceId(1), SourceId(10), 500);

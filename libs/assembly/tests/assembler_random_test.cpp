@@ -412,7 +412,8 @@ class RandomFarm {
 
 }  // namespace
 
-TEST_CASE("whatever happens, every fragment asked for is received or missing, and all memory comes back") {
+TEST_CASE(
+    "every requested fragment is received or missing, and all memory is released, under random events") {
   const auto seed = static_cast<std::uint64_t>(GENERATE(range(1, 25)));
   AssemblySettings settings;
   settings.slices_max = 24;

@@ -13,8 +13,7 @@ MissingReason reason(const BuiltSlice& slice, SourceIndex source) {
 
 }  // namespace
 
-TEST_CASE(
-    "a slice is complete when its last fragment is here, and holds each fragment's bytes aligned to 8") {
+TEST_CASE("a slice is complete when its last fragment has arrived, with each fragment aligned to 8") {
   Fixture f;
   BuiltSlice& slice = f.open_all(7, 0, 100);
   CHECK(f.deliver_ok(slice, 0, 13, 110));
@@ -45,7 +44,7 @@ TEST_CASE(
   CHECK(f.slices.find(SliceId(7), Attempt(0)) == nullptr);
 }
 
-TEST_CASE("a slice of which nothing is wanted is complete at once") {
+TEST_CASE("a slice without wanted fragments is complete immediately") {
   Fixture f;
   BuiltSlice& slice = f.open(1);
   CHECK(f.assembler.want(slice, {}) == 0);
@@ -75,7 +74,7 @@ TEST_CASE("no more than slices_max are open, and an id is open once") {
   CHECK(f.assembler.open(again, 0).has_value());
 }
 
-TEST_CASE("a fragment of an attempt that is not open is late, and thrown away") {
+TEST_CASE("a fragment of an attempt that is not open is late, and dropped") {
   Fixture f;
   BuiltSlice& slice = f.open_all(5, 1);
   const auto bytes = content(SliceId(5), SourceId(10), 50);
@@ -115,7 +114,7 @@ TEST_CASE("a fragment that was not requested, of no source, or from another's re
   CHECK(f.completed_ids() == std::vector<std::uint64_t>{5});
 }
 
-TEST_CASE("a readout's reason for a missing fragment stands in the slice and in the counters") {
+TEST_CASE("a readout's reason for a missing fragment is in the slice and in the counters") {
   Fixture f;
   BuiltSlice& slice = f.open_all(5);
   CHECK(f.deliver_missing(slice, 0, MissingReason::restarted));
@@ -212,7 +211,7 @@ TEST_CASE("a fragment with a wrong checksum is requested once more, and then kep
   CHECK(f.assembler.ranges_wanted().empty());
 }
 
-TEST_CASE("without checksums a fragment is taken as it comes") {
+TEST_CASE("without checksums a fragment is accepted as received") {
   AssemblySettings settings;
   settings.checksums = false;
   Fixture f(settings);
@@ -224,7 +223,7 @@ TEST_CASE("without checksums a fragment is taken as it comes") {
   CHECK(status(slice, 0) == FragmentStatus::ok);
 }
 
-TEST_CASE("what its source calls truncated, suppressed or corrupt is received under that name") {
+TEST_CASE("fragments that their source marks as truncated, suppressed or corrupt keep that status") {
   Fixture f;
   BuiltSlice& slice = f.open_all(5);
   const FragmentStatus said[] = {FragmentStatus::truncated, FragmentStatus::suppressed,
@@ -246,7 +245,7 @@ TEST_CASE("what its source calls truncated, suppressed or corrupt is received un
   CHECK(slice.flawed == 2);
 }
 
-TEST_CASE("a fragment longer than a range is asked for range by range, and is one piece in the end") {
+TEST_CASE("a fragment longer than a range is requested range by range, and is contiguous in the end") {
   AssemblySettings settings;
   settings.range_bytes = 100;
   Fixture f(settings);
@@ -269,7 +268,7 @@ TEST_CASE("a fragment longer than a range is asked for range by range, and is on
   CHECK(holds_content(slice, 0));
 }
 
-TEST_CASE("a range that does not go on where the last one ended is unknown and changes nothing") {
+TEST_CASE("a range that does not continue the previous one is unknown and changes nothing") {
   AssemblySettings settings;
   settings.range_bytes = 100;
   Fixture f(settings);
@@ -308,9 +307,7 @@ TEST_CASE("overlapping ranges, as from pushes and requests, make one fragment") 
   CHECK(f.counters().duplicate == 1);
 }
 
-TEST_CASE(
-    "a fragment that names a larger total when it is asked for again is unknown, and nothing is "
-    "overwritten") {
+TEST_CASE("a fragment with a larger total in the second request is unknown, and nothing is overwritten") {
   Fixture f;
   BuiltSlice& slice = f.open_all(5);
   const auto small = content(SliceId(5), SourceId(10), 16);
@@ -333,7 +330,7 @@ TEST_CASE(
   CHECK(holds_content(slice, 0));
 }
 
-TEST_CASE("an empty range of a fragment that is not empty is unknown: it would be asked for without end") {
+TEST_CASE("an empty range of a non-empty fragment is unknown: it would be requested forever") {
   Fixture f;
   f.open_all(5);
   const auto bytes = content(SliceId(5), SourceId(10), 50);
@@ -345,7 +342,8 @@ TEST_CASE("an empty range of a fragment that is not empty is unknown: it would b
   CHECK(f.pool.bytes_used() == 0);
 }
 
-TEST_CASE("slices expect as much memory as recent ones took, and an assembler that goes gives all back") {
+TEST_CASE(
+    "slices expect as much memory as recent ones needed, and a destroyed assembler releases everything") {
   Fixture f;
   BuiltSlice& first = f.open_all(1);
   for (SourceIndex i = 0; i < 3; ++i) CHECK(f.deliver_ok(first, i, 6000));

@@ -34,7 +34,8 @@ struct AtFirstStep {
 
 }  // namespace
 
-TEST_CASE("a prefetched fragment is hidden from the filter until a step needs it, and then here at once") {
+TEST_CASE(
+    "a prefetched fragment is hidden from the filter until a step needs it, and then available immediately") {
   AtFirstStep at;
   CHECK(at.f.deliver_ok(at.slice, kSecond, 50));
   CHECK(is_hidden(at.slice, kSecond));
@@ -48,7 +49,7 @@ TEST_CASE("a prefetched fragment is hidden from the filter until a step needs it
   CHECK(at.f.counters().requested == 2);
 }
 
-TEST_CASE("a step waits for a prefetched fragment that is under way, and does not request it again") {
+TEST_CASE("a step waits for a prefetched fragment in transit, and does not request it again") {
   AtFirstStep at;
   at.need(kSecond);
   CHECK(at.slice.state() == SliceState::collecting);
@@ -79,8 +80,7 @@ TEST_CASE("a prefetched fragment that arrives after the reject is late and waste
   CHECK(at.f.counters().prefetch_wasted_bytes == 50);
 }
 
-TEST_CASE(
-    "a source that was prefetched at a readout that is lost is requested anew by the step that needs it") {
+TEST_CASE("a source prefetched from a readout that is lost is requested again by the step that needs it") {
   AtFirstStep at;
   at.f.assembler.readouts_lost(std::array{0U}, MissingReason::source_down, 0);
   CHECK(is_hidden(at.slice, kSecond));

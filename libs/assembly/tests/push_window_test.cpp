@@ -51,7 +51,7 @@ TEST_CASE("a readout has skipped slices older than the newest on its present con
   CHECK_FALSE(window.passed_by(0, SliceId(4)));
 }
 
-TEST_CASE("a pass in which nothing is due looks at no slice, however many are open") {
+TEST_CASE("a pass without due slices visits none, however many are open") {
   for (const std::uint64_t slices : {4U, 16U, 64U, 256U}) {
     CAPTURE(slices);
     PushWindow window(1000, 1);

@@ -49,14 +49,14 @@ TEST_CASE("the table has each transition once, and refuses all others") {
   }
 }
 
-TEST_CASE("every state of a slice has a name of its own") {
+TEST_CASE("every state of a slice has a unique name") {
   std::set<std::string_view> names;
   for (const SliceState state : all_states()) CHECK(names.insert(name(state)).second);
   CHECK(name(waiting_for_memory) == "waiting_for_memory");
   CHECK(name(released) == "released");
 }
 
-TEST_CASE("a slice begins with its assignment, ends as a spare one, and gets to and out of every state") {
+TEST_CASE("a slice begins with its assignment, ends as a spare, and enters and leaves every state") {
   for (const SliceState to : all_states()) CHECK(kSliceTransitions.allow(spare, to) == (to == assigned));
   CHECK(reached(spare).size() == kSliceStates);
   for (const SliceState from : all_states()) {
@@ -65,7 +65,7 @@ TEST_CASE("a slice begins with its assignment, ends as a spare one, and gets to 
   }
 }
 
-TEST_CASE("an open slice leaves by being released, and no other way leads to where it is not open") {
+TEST_CASE("an open slice closes only by its release") {
   for (const auto& one : kSliceTransitions) {
     CAPTURE(name(one.from), name(one.to));
     if (is_open(one.from) && !is_open(one.to)) CHECK(one.to == released);

@@ -85,7 +85,7 @@ bool ends_the_process(Action action) {
 
 }  // namespace
 
-TEST_CASE("a slice is in the list of its state, the last one that came to it at the end") {
+TEST_CASE("a slice is in the list of its state, the latest at the end") {
   Walker walker;
   SliceTable& table = walker.table;
   BuiltSlice& first = table.assign(assignment(1));
@@ -102,7 +102,7 @@ TEST_CASE("a slice is in the list of its state, the last one that came to it at 
   CHECK(table.broken_invariant() == "");
 }
 
-TEST_CASE("a slice is found under its id and attempt while it is open, and one attempt of it is") {
+TEST_CASE("a slice is found by id and attempt while it is open, with one attempt at a time") {
   Walker walker;
   SliceTable& table = walker.table;
   BuiltSlice& first = table.assign(assignment(7, 0));
@@ -121,7 +121,7 @@ TEST_CASE("a slice is found under its id and attempt while it is open, and one a
   CHECK(table.broken_invariant() == "");
 }
 
-TEST_CASE("a slice's object is used again, at the same place, and remembers nothing of its last slice") {
+TEST_CASE("a slice's object is reused at the same place, without traces of its last slice") {
   Walker walker;
   BuiltSlice& slice = walker.reported_slice(1, true);
   slice.step = 3;
@@ -159,7 +159,7 @@ TEST_CASE(
   CHECK(table.accepted_bytes() == 0);
 }
 
-TEST_CASE("whatever way slices go, each is in one list, and everything adds up") {
+TEST_CASE("every slice is in one list, and all counts agree, under random changes") {
   Walker walker;
   SliceTable& table = walker.table;
   std::vector<BuiltSlice*> slices;

@@ -54,7 +54,7 @@ TEST_CASE("a readout has no part in the slices from its leave to its return, oth
   CHECK_FALSE(table.covers(kFirst, SliceOrder(20)));
 }
 
-TEST_CASE("a readout that leaves and returns before a slice is triggered was never away") {
+TEST_CASE("a readout that leaves and returns before a slice is triggered was never absent") {
   AbsenceTable table;
   table.leave(kFirst, SliceOrder(10));
   table.join(kFirst, SliceOrder(10));
@@ -62,13 +62,13 @@ TEST_CASE("a readout that leaves and returns before a slice is triggered was nev
   CHECK(table.number() == 2);
 }
 
-TEST_CASE("the return of a node that is not out changes nothing") {
+TEST_CASE("the return of a present node changes nothing") {
   AbsenceTable table;
   table.join(kFirst, SliceOrder(10));
   CHECK(table.number() == 0);
 }
 
-TEST_CASE("a table that is told is taken whole, and refused with an empty range") {
+TEST_CASE("a received table is accepted whole, and refused with an empty range") {
   AbsenceTable table;
   CHECK(table.replace({{kFirst, SliceOrder(1), SliceOrder(5)}, {kSecond, SliceOrder(3)}}));
   CHECK(table.covers(kFirst, SliceOrder(4)));
@@ -117,13 +117,13 @@ TEST_CASE("no node is out for slices after the last range") {
   CHECK_FALSE(table.may_cover(SliceOrder(3)));
 }
 
-TEST_CASE("a readout that was out very often is looked up at one step for the slices of now") {
+TEST_CASE("a frequently absent readout costs one step for present slices") {
   const Moves often(1, 1000);
   CHECK(often.steps_per_look(often.next()) <= 1);
   CHECK(often.steps_per_look(SliceOrder(0)) <= 12);  // the logarithm
 }
 
-TEST_CASE("ranges of a readout that overlap, as told, cover what any of them covers") {
+TEST_CASE("overlapping ranges of a readout, as received, cover their union") {
   AbsenceTable table;
   REQUIRE(table.replace({{kFirst, SliceOrder(10), SliceOrder(40)},
                          {kSecond, SliceOrder(0), SliceOrder(3)},

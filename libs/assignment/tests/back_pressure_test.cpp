@@ -49,7 +49,7 @@ std::vector<std::uint64_t> state(const Setup& setup, TimeNs now) {
 
 }  // namespace
 
-TEST_CASE("a node that can take nothing more stops triggers until it says so, or is forgotten") {
+TEST_CASE("a node that can take no more data stops triggers until it reports otherwise, or is forgotten") {
   Setup setup;
   CHECK_FALSE(setup.stops());
   setup.say(kReadout, true, 1, "READOUT_BUFFER_BYTES");
@@ -99,7 +99,7 @@ TEST_CASE("the fullest of readouts and DCMs and the emptiest writer lower the ra
   CHECK(setup.pressure.slowed_by(0)->node == kOtherWriter);
 }
 
-TEST_CASE("slices that wait for a DCM lower the rate where they are more than any buffer's level") {
+TEST_CASE("slices that wait for a DCM lower the rate if they exceed any buffer's level") {
   Setup setup;
   setup.say(kReadout, false, 0.625, "READOUT_BUFFER_BYTES");
   CHECK(setup.pressure.slowed_by(0.625)->reason == "READOUT_BUFFER_BYTES");
@@ -113,7 +113,7 @@ TEST_CASE("slices that wait for a DCM lower the rate where they are more than an
   CHECK(setup.pressure.opens_at(1, 1) == TriggerGate::kPeriodNs);
 }
 
-TEST_CASE("a level that is none, or beyond its bounds, is brought to them") {
+TEST_CASE("an invalid level is clamped to its bounds") {
   Setup setup;
   const double level =
       GENERATE(std::numeric_limits<double>::quiet_NaN(), -3.0, 7.0, std::numeric_limits<double>::infinity());

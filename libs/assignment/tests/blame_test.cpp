@@ -21,7 +21,7 @@ FilterNote alone(std::uint64_t slice) { return {{}, Lease{SliceId(slice), Attemp
 
 }  // namespace
 
-TEST_CASE("a DCM that died without a word of its filter makes suspects of all that it had not decided") {
+TEST_CASE("a DCM that died without a note makes suspects of all its undecided slices") {
   SliceEntry entry = assigned(7);
   CHECK(kRule.of_death(entry, {}) == Blame::suspect);
   CHECK(entry.losses == 1);
@@ -62,7 +62,7 @@ TEST_CASE("an expired lease counts as a kill only for a slice that was in the fi
   CHECK(entry.losses == 1);
 }
 
-TEST_CASE("a suspect stays one until its kills are as many as are filtered") {
+TEST_CASE("a suspect stays one until its kills reach the limit") {
   SliceEntry entry = assigned(7);
   CHECK(kRule.try_again(entry, Blame::suspect));
   CHECK(kRule.try_again(entry, Blame::nobody));
@@ -75,7 +75,7 @@ TEST_CASE("a suspect stays one until its kills are as many as are filtered") {
   CHECK(kRule.unfiltered(entry));
 }
 
-TEST_CASE("a slice has no further attempt after so many kills, so many losses, or with no number left") {
+TEST_CASE("a slice has no further attempt after too many kills or losses, or when numbers are used up") {
   SliceEntry killed = assigned(7);
   for (int i = 1; i < kAttemptsMax; ++i) CHECK(kRule.try_again(killed, Blame::attempt));
   CHECK_FALSE(kRule.try_again(killed, Blame::attempt));

@@ -93,8 +93,7 @@ TEST_CASE("only the copy of the last confirmation is live, and after it is store
   CHECK(setup.judge(writer, setup.last()) == Copy::dead);
 }
 
-TEST_CASE(
-    "a copy that was given up counts after all while no other was confirmed, and is dead from then on") {
+TEST_CASE("a copy that was given up counts after all while no other was confirmed, and is dead afterwards") {
   Setup setup;
   REQUIRE(setup.confirm() == Result::confirmed);
   const NodeIndex writer = setup.entry.writer;

@@ -15,7 +15,7 @@ TEST_CASE("slice s goes to DCM s mod N of the epoch that it falls into") {
   CHECK(table.of(SliceId(11)) == NodeIndex(2));
 }
 
-TEST_CASE("a change at the same slice takes the place of the one before under a new number") {
+TEST_CASE("a change at the same slice replaces the previous one under a new number") {
   DestinationTable table;
   table.change(SliceId(7), {NodeIndex(0)});
   table.change(SliceId(7), {});

@@ -15,7 +15,7 @@ GivenUpCopy copy(std::uint64_t slice, NodeIndex writer, std::uint16_t epoch) {
 
 }  // namespace
 
-TEST_CASE("a copy that was given up is known by its slice, its writer and its epoch") {
+TEST_CASE("a copy that was given up is identified by its slice, its writer and its epoch") {
   GivenUpCopies copies(2);
   copies.add(copy(7, kOne, 3));
   CHECK(copies.has(SliceId(7), kOne, StoreEpoch(3)));
@@ -37,7 +37,7 @@ TEST_CASE("each writer's copies are counted, and are orphans once their slice is
   CHECK(copies.of(kOther).orphans == 1);
 }
 
-TEST_CASE("a copy that counts after all is one of those that do not no more, the slice's others still are") {
+TEST_CASE("a copy that counts after all is no longer given up, the slice's others still are") {
   GivenUpCopies copies(2);
   copies.add(copy(7, kOne, 0));
   copies.add(copy(7, kOne, 1));
@@ -59,7 +59,7 @@ TEST_CASE("beyond the bound copies are counted and not remembered") {
   CHECK(copies.of(kOne).all == 5);
 }
 
-TEST_CASE("another process of the supervisor goes on with the copies as they were, by slice") {
+TEST_CASE("another supervisor process resumes with the copies as they were, by slice") {
   GivenUpCopies copies(2);
   copies.add(copy(8, kOther, 2));
   copies.add(copy(7, kOne, 0));
@@ -94,7 +94,7 @@ TEST_CASE("only the writer's own copies are visited") {
   CHECK_FALSE(copies.any_of(kOne, is_eight));
 }
 
-TEST_CASE("equal copies are equal states, in whatever order they were given up") {
+TEST_CASE("equal copies are equal states, whatever the order in which they were given up") {
   GivenUpCopies one(2);
   GivenUpCopies other(2);
   one.add(copy(7, kOne, 0));

@@ -61,7 +61,7 @@ TEST_CASE("no lease ends before the first deadline of an assignment, confirmatio
   CHECK(clock.next_look() == kNow + 50);
 }
 
-TEST_CASE("a lease runs out when its DCM has decided on nothing for its time and the data's") {
+TEST_CASE("a lease runs out when its DCM has made no decision for its time and the data's") {
   Setup setup;
   CHECK_FALSE(setup.run_out(assigned(), kNow + 1099));
   CHECK(setup.clock.next_look() == kNow + 1100);
@@ -71,7 +71,7 @@ TEST_CASE("a lease runs out when its DCM has decided on nothing for its time and
   CHECK(setup.clock.next_look() == kNow + 1700);
 }
 
-TEST_CASE("a slice in the filter for long runs out half a lease after that was said, whatever is decided") {
+TEST_CASE("a slice long in the filter runs out half a lease after the note, whatever is decided") {
   Setup setup;
   setup.dcms.note_filter(kDcm, {{{SliceId(7), Attempt(0)}}, std::nullopt}, kNow + 500);
   setup.dcms.decided(kDcm, kNow + 999);

@@ -118,7 +118,7 @@ TEST_CASE("a slice that one side counted and the other did not unbalances exactl
   CHECK(run.result().status() == LedgerStatus::unbalanced);
 }
 
-TEST_CASE("as many slices as there should be, but not the same ones, do not balance") {
+TEST_CASE("the right number of slices with wrong ids does not balance") {
   Run run;
   run.writers[0].live.remove(SliceId(3));
   run.writers[0].live.add(SliceId(8));
@@ -127,7 +127,7 @@ TEST_CASE("as many slices as there should be, but not the same ones, do not bala
   CHECK_THAT(format_ledger(result), Catch::ContainsSubstring("WRONG  (as many, but not the same slices)"));
 }
 
-TEST_CASE("where a DCM died its equations become bounds, and the run balances with faults") {
+TEST_CASE("if a DCM died its equations become bounds, and the run balances with faults") {
   Run run;
   run.faults.push_back({FaultKind::left, Role::dcm, NodeIndex(0), Incarnation(1), 0, 2});
   run.dcms.erase(run.dcms.begin());
@@ -137,7 +137,7 @@ TEST_CASE("where a DCM died its equations become bounds, and the run balances wi
   CHECK(wrong(run.result()) == "slices: rejected by DCMs, rejected");
 }
 
-TEST_CASE("slices that were lost are a fault of the run, those that the farm file does not want are none") {
+TEST_CASE("lost slices are a fault of the run, slices that the farm file does not want are not") {
   const auto [reason, fault] = GENERATE(table<DiscardReason, bool>({{DiscardReason::too_large, true},
                                                                     {DiscardReason::writer_refused, true},
                                                                     {DiscardReason::drain_timeout, true},
@@ -152,7 +152,7 @@ TEST_CASE("slices that were lost are a fault of the run, those that the farm fil
   CHECK(reconcile(ledger, {}, {}, {}, {}).faults == fault);
 }
 
-TEST_CASE("records that writers refused are a fault, whatever became of their slices") {
+TEST_CASE("records that writers refused are a fault, whatever happened to their slices") {
   Run run;
   CHECK(run.result().status() == LedgerStatus::balanced);
   run.supervisor.records_refused = 2;
@@ -219,7 +219,7 @@ TEST_CASE("copies that a lost writer may have explain acknowledgements beyond th
   CHECK_THAT(format_ledger(run.result()), Catch::ContainsSubstring("up to 1 copies that do not count"));
 }
 
-TEST_CASE("acknowledgements that a DCM did not hear before it ended make its equation a bound") {
+TEST_CASE("acknowledgements that a DCM missed before it ended make its equation a bound") {
   Run run;
   run.dcms[0].stored.remove(SliceId(2));
   CHECK(wrong(run.result()) == "slices: acknowledged to DCMs, stored");
@@ -247,7 +247,7 @@ TEST_CASE("the ledger is printed as an aligned table with its verdict") {
         "1\n");
 }
 
-TEST_CASE("every reason has a name of its own, and is found by it") {
+TEST_CASE("every reason has a unique name, and is found by it") {
   for (std::size_t i = 1; i < kDiscardReasons; ++i) {
     const auto reason = static_cast<DiscardReason>(i);
     CHECK(discard_reason(name(reason)) == reason);

@@ -34,7 +34,7 @@ PartTable table_with(NodeRef node, Part part) {
 
 }  // namespace
 
-TEST_CASE("each part of a node is followed by the one that its table says") {
+TEST_CASE("each participation of a node changes as its table allows") {
   constexpr Part kAll[] = {Part::in, Part::draining, Part::leaving, Part::returning, Part::out};
   const NodeRef node = GENERATE(kReadout, kDcm, kWriter);
   struct Row {
@@ -63,7 +63,9 @@ TEST_CASE("each part of a node is followed by the one that its table says") {
   }
 }
 
-TEST_CASE("a process that was told to end is so again when it comes back, and its next one if it was added") {
+TEST_CASE(
+    "a process that was told to end is told again when it reconnects, and its successor takes part if it was "
+    "added") {
   const NodeRef node = GENERATE(kReadout, kDcm, kWriter);
   PartTable table = table_with(node, Part::leaving);
   (void)table.left(node);
@@ -88,7 +90,7 @@ TEST_CASE("an absent node is out immediately, and takes part again when it is ad
   CHECK(table.takes_part(Role::dcm, kDcm.node));
 }
 
-TEST_CASE("a readout has no part in slices from its removal on, until it is there and added") {
+TEST_CASE("a readout is absent from slices from its removal on, until it is present and added") {
   PartTable table = small_table();
   CHECK(table.remove(kReadout, true, SliceOrder(10), kNow));
   CHECK_FALSE(table.absences().covers(kReadout.node, SliceOrder(9)));
@@ -102,7 +104,7 @@ TEST_CASE("a readout has no part in slices from its removal on, until it is ther
   CHECK_FALSE(table.absences().covers(kReadout.node, SliceOrder(20)));
 }
 
-TEST_CASE("a readout that is added while no process of it is there has a part from when one joins") {
+TEST_CASE("a readout that is added without a process is present from when one joins") {
   PartTable table = small_table();
   CHECK(table.remove(kReadout, false, SliceOrder(10), kNow));
   CHECK(table.add(kReadout, false, SliceOrder(12)));
@@ -111,7 +113,7 @@ TEST_CASE("a readout that is added while no process of it is there has a part fr
   CHECK_FALSE(table.absences().covers(kReadout.node, SliceOrder(21)));
 }
 
-TEST_CASE("a readout that is expected later is absent from the first slice on, and takes part") {
+TEST_CASE("a readout that is expected later is absent from the first slice on") {
   PartTable table = small_table();
   table.expect_later(kReadout.node);
   table.expect_later(kReadout.node);
@@ -168,7 +170,7 @@ TEST_CASE("the table's number changes with its contents only") {
   CHECK(changes([&] { (void)table.remove(kReadout, true, kNext, kNow); }));
 }
 
-TEST_CASE("another process of the supervisor goes on with the table, without nodes that the farm lost") {
+TEST_CASE("another supervisor process resumes with the table, without nodes that the farm lost") {
   FarmShape shape;
   shape.removed = {kDcm, {Role::dcm, NodeIndex(7)}};
   shape.absences = {{kReadout.node, SliceOrder(3)}};

@@ -76,7 +76,7 @@ TEST_CASE("without push slices have no destination") {
   CHECK_FALSE(setup.placement.is_full(SliceId(11), setup.dcms));
 }
 
-TEST_CASE("where slices are pushed is in the state for searches") {
+TEST_CASE("destinations of pushed slices are in the state for searches") {
   const auto state = [](const Setup& setup) {
     std::vector<std::uint64_t> row;
     setup.placement.append_state(row);

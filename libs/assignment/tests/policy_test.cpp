@@ -19,7 +19,7 @@ const DcmView kClosed{true, 2, 0, true};
 
 }  // namespace
 
-TEST_CASE("credits goes round the DCMs that have a credit free") {
+TEST_CASE("credits is round robin over the DCMs with a free credit") {
   const auto policy = make_policy("credits").value();
   const std::vector<DcmView> dcms = {dcm(2, 2), dcm(2, 0), kGone, dcm(2, 1)};
   CHECK(policy->choose(SliceId(0), dcms, kNow) == NodeIndex(0));
@@ -28,7 +28,7 @@ TEST_CASE("credits goes round the DCMs that have a credit free") {
   CHECK_FALSE(policy->choose(SliceId(3), std::vector<DcmView>{dcm(1, 0)}, kNow));
 }
 
-TEST_CASE("static gives slice s to DCM s mod N, waits for its credit, and passes over those that are away") {
+TEST_CASE("static gives slice s to DCM s mod N, waits for its credit, and skips absent DCMs") {
   const auto policy = make_policy("static").value();
   const std::vector<DcmView> dcms = {dcm(2, 2), dcm(2, 0), kGone, kClosed};
   CHECK(policy->choose(SliceId(40), dcms, kNow) == NodeIndex(0));
@@ -93,7 +93,7 @@ TEST_CASE("unknown DCMs are tried, and then the DCM with the earliest decision i
     CHECK(policy.choose(SliceId(slice), idle, kNow) == NodeIndex(1));
 }
 
-TEST_CASE("a DCM that takes longer the more it has is given what another does sooner") {
+TEST_CASE("a DCM that slows down with more slices gets those that another finishes sooner") {
   LearningPolicy policy;
   policy.decided(NodeIndex(0), 0, 10 * kMillisecond, kNow);
   policy.decided(NodeIndex(0), 1, 20 * kMillisecond, kNow);

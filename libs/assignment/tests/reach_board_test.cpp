@@ -108,7 +108,8 @@ TEST_CASE("the only DCM continues and marks unreachable readouts after the grace
 }
 
 TEST_CASE(
-    "where every DCM has lost something else the best connected go on and mark, and the others are cut off") {
+    "if every DCM has lost a different readout the best connected continue and mark, and the others are cut "
+    "off") {
   Board farm(3);
   farm.says(0, {0});
   farm.says(1, {1});
@@ -123,7 +124,7 @@ TEST_CASE(
   CHECK(farm.missing(2).empty());
 }
 
-TEST_CASE("a cut-off DCM is let go when it has reached its readouts again for a while") {
+TEST_CASE("a cut-off DCM is released when it has reached its readouts again for a while") {
   Board farm(2);
   farm.says(1, {0});
   farm.pass_time(kSecond);
@@ -152,7 +153,7 @@ TEST_CASE("losses shorter than the settling time cut no DCM off, however many th
   }
 }
 
-TEST_CASE("the best connected DCM that leaves, or is taken out, leaves the next best to go on at once") {
+TEST_CASE("if the best connected DCM leaves or is removed, the next best continues immediately") {
   for (const bool taken_out : {false, true}) {
     Board farm(2);
     farm.says(1, {0});
@@ -182,7 +183,7 @@ TEST_CASE("once one DCM reaches a readout again, the others wait for it and none
   CHECK(farm.cut_off(1));
 }
 
-TEST_CASE("a process that has said nothing yet neither reaches a readout for the farm nor is cut off") {
+TEST_CASE("a process without a report neither reaches a readout for the farm nor is cut off") {
   Board farm(2);
   farm.says(0, {0});
   farm.says(1, {0});
@@ -196,8 +197,8 @@ TEST_CASE("a process that has said nothing yet neither reaches a readout for the
 }
 
 TEST_CASE(
-    "a writer that a DCM has not reached for the grace time is told, and no more when it has been back for a "
-    "while") {
+    "a writer that a DCM has not reached for the grace time is reported, and no longer once it has been back "
+    "for a while") {
   Board farm(2);
   farm.says(1, {}, {0});
   farm.pass_time(kSettings.grace_ns - 1);
@@ -225,7 +226,7 @@ TEST_CASE("a writer's new process has the grace time to be connected to") {
   CHECK(farm.board.writers_lost(node(0)).size() == 1);
 }
 
-TEST_CASE("a readout's new process is waited for anew") {
+TEST_CASE("a readout's new process has a new grace time") {
   Board farm(2);
   farm.says(0, {0});
   farm.says(1, {0});
@@ -248,7 +249,7 @@ TEST_CASE("without losses no DCM has anything to check") {
   CHECK(farm.board.changed().empty());
 }
 
-TEST_CASE("after a restart nothing is missing before the DCMs of the process before can have come back") {
+TEST_CASE("after a restart nothing is missing before the earlier DCMs can have reconnected") {
   Board board(0);
   board.board = ReachBoard(2, 3, kSettings);
   board.board.wait_for_dcms(board.now + 10 * kSecond);

@@ -101,7 +101,7 @@ TEST_CASE("a readout that no DCM reaches is reported once as down, and not as a 
   CHECK(setup.news.take_readouts_down(setup.board) == Nodes{NodeIndex(1)});
 }
 
-TEST_CASE("a writer that a DCM lost is told once, and again when it was back meanwhile") {
+TEST_CASE("a writer that a DCM lost is reported once, and again if it was back meanwhile") {
   Setup setup;
   setup.say(kDcm, {}, {NodeIndex(1)});
   CHECK(setup.news.take_writers_lost(kDcm, setup.board) == Nodes{NodeIndex(1)});
@@ -113,7 +113,7 @@ TEST_CASE("a writer that a DCM lost is told once, and again when it was back mea
   CHECK(setup.news.take_writers_lost(kDcm, setup.board) == Nodes{NodeIndex(1)});
 }
 
-TEST_CASE("of a new process of a DCM nothing was told") {
+TEST_CASE("nothing counts as reported for a new process of a DCM") {
   Setup setup;
   setup.say(kDcm, {NodeIndex(0)}, {NodeIndex(1)});
   (void)setup.news.take(kDcm, setup.board);
@@ -123,7 +123,7 @@ TEST_CASE("of a new process of a DCM nothing was told") {
   CHECK(setup.news.take_writers_lost(kDcm, setup.board).size() == 1);
 }
 
-TEST_CASE("faults are kept as they happened, and no more than so many") {
+TEST_CASE("faults are kept in order, up to a limit") {
   FaultList faults;
   for (std::size_t i = 0; i < kFaultsMax + 5; ++i)
     faults.note({FaultKind::left, Role::dcm, kDcm, Incarnation(i), 0, 0});

@@ -39,7 +39,7 @@ TEST_CASE("a run waits, triggers, finishes and stops, and each phase is entered 
   CHECK(clock.drains_until() == after(kSecond) + kDrain);
 }
 
-TEST_CASE("a run that is stopped makes no more triggers, whatever it had to make") {
+TEST_CASE("a stopped run makes no more triggers, whatever was due") {
   RunClock clock = started_clock();
   clock.stop(after(kSecond));
   CHECK(clock.triggers_done());
@@ -65,7 +65,7 @@ TEST_CASE("a run without a duration never triggered for long enough") {
   CHECK_FALSE(clock.triggered_long_enough(after(1000 * kSecond)));
 }
 
-TEST_CASE("a pause before the run begins counts from its begin on") {
+TEST_CASE("a pause before the run begins counts from its beginning") {
   RunClock clock(kDuration, kDrain);
   clock.pause(0);
   CHECK(clock.paused_ns(kBegin.mono) == 0);
@@ -97,7 +97,7 @@ TEST_CASE("a stop ends a pause, and a run that stops is not paused again") {
   CHECK(clock.paused_ns(after(5 * kSecond)) == 2 * kSecond);
 }
 
-TEST_CASE("a run that stops drains for as long as a slice is settled in each drain time") {
+TEST_CASE("a stopping run drains while a slice is settled within each drain time") {
   RunClock clock = started_clock();
   CHECK_FALSE(clock.drained_too_long(after(1000 * kSecond)));  // it does not stop
   const TimeNs stop = after(1000 * kSecond);
@@ -110,7 +110,7 @@ TEST_CASE("a run that stops drains for as long as a slice is settled in each dra
   CHECK(clock.drained_too_long(stop + 2 * kDrain));
 }
 
-TEST_CASE("another process of the supervisor goes on with the run's times and pauses") {
+TEST_CASE("another supervisor process resumes with the run's times and pauses") {
   RunClock clock = started_clock();
   const UtcNs begun = kBegin.utc - 4 * kSecond;
   clock.go_on(4 * kSecond, begun, true, kSecond);
@@ -146,7 +146,7 @@ TEST_CASE("phase, pause and the rest of the duration are in the state for search
   CHECK(state(endless, after(0)) != triggers);
 }
 
-TEST_CASE("a drain ends at its limit, whatever is settled, and a later stop can only bring that forward") {
+TEST_CASE("a drain ends at its limit, whatever is settled, and a later stop can only shorten it") {
   RunClock clock = started_clock();
   clock.stop(after(kSecond), 10 * kSecond);
   for (int second = 2; second < 11; ++second) {

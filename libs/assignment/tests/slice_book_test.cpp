@@ -7,7 +7,7 @@
 using namespace weir;
 using namespace weir::assignment;
 
-TEST_CASE("a settled slice stays known until a later id takes its place") {
+TEST_CASE("a settled slice is remembered until a later id takes its place") {
   SliceBook book(4, 8);
   SliceEntry* entry = book.insert(SliceId(3), {}, {});
   REQUIRE(entry != nullptr);

@@ -10,7 +10,7 @@ constexpr std::size_t kMany = 1000;
 
 }  // namespace
 
-TEST_CASE("the next id is above all that were given, also where a trigger named one") {
+TEST_CASE("the next id is above all given ids, even if a trigger named one") {
   SliceIds ids(SliceId(5), kMany);
   CHECK(ids.next() == SliceId(5));
   ids.give(SliceId(5));
@@ -20,7 +20,7 @@ TEST_CASE("the next id is above all that were given, also where a trigger named 
   CHECK(ids.next() == SliceId(21));
 }
 
-TEST_CASE("an id that a trigger names ends earlier than those that are counted") {
+TEST_CASE("the highest id that a trigger may name is below the highest counted one") {
   SliceIds ids(SliceId(0), kMany);
   CHECK(ids.is_good(kSliceIdNamedMax));
   CHECK_FALSE(ids.is_good(kSliceIdNamedMax.next()));
@@ -29,7 +29,7 @@ TEST_CASE("an id that a trigger names ends earlier than those that are counted")
   CHECK_FALSE(ids.used_up());
 }
 
-TEST_CASE("a run that has given its last id has none left") {
+TEST_CASE("a run that has given its last id has no further one") {
   SliceIds ids(kSliceIdMax, kMany);
   CHECK(ids.is_good(std::nullopt));
   ids.give(kSliceIdMax);
@@ -38,7 +38,7 @@ TEST_CASE("a run that has given its last id has none left") {
   CHECK(ids.is_good(SliceId(3)));  // an id that was skipped
 }
 
-TEST_CASE("after a restart exactly the ids that were given are duplicates, below the next one too") {
+TEST_CASE("after a restart exactly the given ids are duplicates, even below the next one") {
   SliceIds ids(SliceId(0), kMany);
   for (const std::uint64_t id : {3, 4, 9, 7}) ids.give(SliceId(id));
   SliceIds next(SliceId(0), kMany);
@@ -53,7 +53,7 @@ TEST_CASE("after a restart exactly the ids that were given are duplicates, below
   CHECK(farther.next() == SliceId(500));
 }
 
-TEST_CASE("with no interval left, ids beside those that were given are taken, and no other") {
+TEST_CASE("without a free interval, ids adjacent to given ones are accepted, and no others") {
   SliceIds ids(SliceId(0), 2);
   ids.give(SliceId(10));
   ids.give(SliceId(20));

@@ -36,7 +36,7 @@ bool assigned_to(Actions& actions, std::uint16_t dcm) { return !actions.of(node(
 
 }  // namespace
 
-TEST_CASE("in a pause a trigger source that goes by the time offers in vain, and the run goes on after it") {
+TEST_CASE("in a pause a timed trigger source offers in vain, and the run continues afterwards") {
   const std::string name = GENERATE("rate", "poisson", "clock");
   CAPTURE(name);
   Farm farm(small_farm(), mode(name));
@@ -55,7 +55,7 @@ TEST_CASE("in a pause a trigger source that goes by the time offers in vain, and
   CHECK(farm.machine.broken_invariant() == "");
 }
 
-TEST_CASE("in a pause a source that waits for room is not asked, and nothing is offered") {
+TEST_CASE("in a pause a source that waits for room is not asked, and offers no triggers") {
   Farm farm(small_farm(), mode("max"));
   farm.join_dcm(0, 2);
   farm.machine.pause(farm.now.mono);
@@ -131,7 +131,7 @@ TEST_CASE("a pause, removed nodes and a readout's absence outlive the supervisor
   CHECK(machine.dcms()[1].credits_free == 0);
 }
 
-TEST_CASE("a DCM that drains gets no slice, finishes the ones it has, and leaves without a fault") {
+TEST_CASE("a DCM that drains gets no slice, finishes its present ones, and leaves without a fault") {
   Farm farm(looking_at_once(), mode("max"));
   farm.join_dcm(0, 1);
   farm.join_dcm(1, 1);
@@ -157,7 +157,7 @@ TEST_CASE("a DCM that drains gets no slice, finishes the ones it has, and leaves
   CHECK(farm.machine.broken_invariant() == "");
 }
 
-TEST_CASE("a DCM that was removed idles when it comes back, until it is added") {
+TEST_CASE("a DCM that was removed idles when it rejoins, until it is added") {
   Farm farm(looking_at_once(), mode("max"));
   farm.machine.remove(dcm(0), farm.now.mono);
   CHECK(farm.machine.part(dcm(0)) == Part::out);
@@ -170,7 +170,7 @@ TEST_CASE("a DCM that was removed idles when it comes back, until it is added") 
   CHECK(farm.machine.broken_invariant() == "");
 }
 
-TEST_CASE("a DCM that is added while it still drains goes on with all its credits") {
+TEST_CASE("a DCM that is added while it still drains continues with all its credits") {
   Farm farm(looking_at_once(), mode("max"));
   farm.join_dcm(0, 2);
   farm.pass();
@@ -217,7 +217,7 @@ TEST_CASE("a DCM that dies while it drains is a fault, and its slices go to othe
   CHECK(actions.of(node(1)).assign.front().attempt == Attempt(1));
 }
 
-TEST_CASE("a DCM that was let go and is gone before its final report is a fault, and is let go again") {
+TEST_CASE("a DCM that was let go and leaves before its final report is a fault, and is let go again") {
   Farm farm(looking_at_once(), mode("max"));
   farm.join_dcm(0, 1);
   farm.join_dcm(1, 1);
@@ -246,7 +246,7 @@ TEST_CASE("a DCM that was let go and is gone before its final report is a fault,
 }
 
 TEST_CASE(
-    "a process that was told to end and comes back takes no part, and its next one does if it was added") {
+    "a process that was told to end and reconnects takes no part, and its successor does if it was added") {
   const NodeRef who = GENERATE(readout(0), dcm(0), writer(0));
   const bool added = GENERATE(false, true);
   CAPTURE(name(who.role), added);
@@ -293,7 +293,7 @@ TEST_CASE(
   CHECK(farm.machine.broken_invariant() == "");
 }
 
-TEST_CASE("a readout that drains takes part in slices triggered before, and in none after") {
+TEST_CASE("a readout that drains is part of slices triggered before, and of none after") {
   Farm farm(looking_at_once(), mode("network"));
   farm.machine.readout_joined(node(0), Incarnation(1), farm.now.mono);
   farm.join_dcm(0, 4);
@@ -320,7 +320,7 @@ TEST_CASE("a readout that drains takes part in slices triggered before, and in n
   CHECK(farm.machine.broken_invariant() == "");
 }
 
-TEST_CASE("a readout that is expected later has no part until it comes") {
+TEST_CASE("a readout that is expected later is absent until it joins") {
   SupervisorMachine machine(small_farm(), make_trigger_source(mode("network")).value(),
                             make_policy("credits").value());
   machine.expect_later(readout(1));

@@ -55,9 +55,7 @@ TEST_CASE("a dead DCM's undecided slices go to another as the next attempt, befo
   CHECK(farm.machine.broken_invariant() == "");
 }
 
-TEST_CASE(
-    "an expired lease is given to another, the stalled DCM's decision is refused, its credit comes back "
-    "then") {
+TEST_CASE("an expired lease goes to another DCM, the late decision is refused, and then its credit returns") {
   Farm farm = one_slice();
   farm.join_dcm(1, 4);
   CHECK(farm.machine.next_wakeup(farm.now) == farm.now.mono + kSecond);
@@ -90,7 +88,7 @@ TEST_CASE("a filter that fails costs an attempt, not the slice") {
   CHECK(farm.machine.dcms()[0].credits_free == 3);
 }
 
-TEST_CASE("the death of its DCM reopens a confirmed accept, and the copy under way still counts") {
+TEST_CASE("the death of its DCM reopens a confirmed accept, and the copy in transit still counts") {
   Farm farm = one_slice();
   farm.join_writer(0);
   farm.decide(0, 0, 0, Verdict::accept);
@@ -119,7 +117,7 @@ TEST_CASE("the death of its DCM reopens a confirmed accept, and the copy under w
   CHECK(farm.machine.dcms()[1].credits_free == 4);
 }
 
-TEST_CASE("once the reopened attempt is confirmed, the copy that was on its way is dead") {
+TEST_CASE("once the reopened attempt is confirmed, the copy in transit is dead") {
   Farm farm = one_slice();
   farm.join_writer(0);
   farm.decide(0, 0, 0, Verdict::accept);
@@ -143,8 +141,7 @@ TEST_CASE("once the reopened attempt is confirmed, the copy that was on its way 
   CHECK(farm.machine.ledger().acks_dead == 1);
 }
 
-TEST_CASE(
-    "a writer is told of a dead copy whether its slice is settled, and so that nothing more will be said") {
+TEST_CASE("a writer is notified of a dead copy, and whether its slice is settled") {
   SupervisorSettings settings = small_farm();
   settings.slices_max = 1;
   settings.remembered_slices = 1;
@@ -191,7 +188,7 @@ TEST_CASE("whatever the reopened attempt decides counts, also a reject after an 
   CHECK(actions.cleared[0].writer == kNoNode);
 }
 
-TEST_CASE("nothing meant for a dead DCM is sent to the one that takes its place") {
+TEST_CASE("no action for a dead DCM is sent to its successor") {
   Farm farm = one_slice();
   farm.decide(0, 0, 0, Verdict::reject);
   farm.machine.dcm_left(NodeIndex(0), farm.now.mono, farm.actions);
@@ -199,7 +196,9 @@ TEST_CASE("nothing meant for a dead DCM is sent to the one that takes its place"
   CHECK(farm.pass().touched.empty());
 }
 
-TEST_CASE("a dead writer's slices are confirmed to another under a higher epoch, and its late word is dead") {
+TEST_CASE(
+    "a dead writer's slices are confirmed to another under a higher epoch, and its late acknowledgement is "
+    "dead") {
   Farm farm = one_slice();
   farm.join_writer(0);
   farm.join_writer(1);
@@ -241,7 +240,7 @@ TEST_CASE("while no writer lives accepted slices wait, and the next writer gets 
   CHECK(only_confirmation(actions, 0).epoch == StoreEpoch(0));
 }
 
-TEST_CASE("a writer that does not acknowledge in time loses the slice to another one, if there is one") {
+TEST_CASE("a writer that does not acknowledge in time loses the slice to another one, if available") {
   SupervisorSettings settings = small_farm();
   settings.writer_ack_ns = kSecond;
   Farm farm = one_slice(settings);
@@ -301,7 +300,7 @@ TEST_CASE("a slice refused by its writer is built again, and discarded at the th
   CHECK(farm.machine.broken_invariant() == "");
 }
 
-TEST_CASE("where every writer is slower than the limit, a slice is left to one of them longer and longer") {
+TEST_CASE("if every writer is slower than the limit, a slice is left to one of them longer and longer") {
   SupervisorSettings settings = small_farm();
   settings.writer_ack_ns = kSecond;
   Farm farm = one_slice(settings);
@@ -341,7 +340,8 @@ TEST_CASE("a readout or a writer that leaves after the run has drained is not a 
 }
 
 TEST_CASE(
-    "a DCM that leaves after the run is drained is a fault, for it may not have heard the last answers") {
+    "a DCM that leaves after the run is drained is a fault, because it may not have received the last "
+    "answers") {
   Farm farm = one_slice();
   farm.decide(0, 0, 0, Verdict::reject);
   farm.machine.request_stop(farm.now.mono);

@@ -136,7 +136,7 @@ TEST_CASE("a forward of an attempt that is not open is refused") {
   CHECK(group(split, 0).forwarded.count == 0);
 }
 
-TEST_CASE("a forward that the farm does not allow discards its slice, and says so") {
+TEST_CASE("a forward that the farm does not allow discards its slice with the reason") {
   Farm split = farm();
   for (std::uint64_t slice = 1; slice <= 3; ++slice) REQUIRE(split.offer(SliceId(slice)).taken);
   (void)split.pass();

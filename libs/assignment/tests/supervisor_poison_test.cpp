@@ -60,7 +60,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "of 64 slices with a DCM that died the one that kills again alone is poison, and the others are "
+    "of 64 slices with a DCM that died, the one that kills again alone is poison, and the others are "
     "filtered") {
   constexpr std::uint64_t kKiller = 17;
   SupervisorSettings settings = small_farm();
@@ -158,8 +158,7 @@ TEST_CASE("a suspect stays a suspect, without a count, if its DCM dies before it
   }
 }
 
-TEST_CASE(
-    "a lease that runs out is held against a slice that its DCM said to be in the filter, and no other") {
+TEST_CASE("an expired lease is blamed on a slice that its DCM reported as in the filter, and on no other") {
   SupervisorSettings settings = small_farm();
   settings.slices_max = 3;
   Farm farm(settings);
@@ -203,7 +202,7 @@ TEST_CASE("the oldest suspect goes first, whichever DCM died last") {
   }
 }
 
-TEST_CASE("slices that wait behind a slow filter keep their lease for as long as their DCM decides") {
+TEST_CASE("slices that wait behind a slow filter keep their lease while their DCM decides") {
   SupervisorSettings settings = small_farm();
   settings.slices_max = settings.pending_max = 8;
   settings.data_ns = kSecond / 10;
@@ -226,7 +225,7 @@ TEST_CASE("slices that wait behind a slow filter keep their lease for as long as
   CHECK(farm.machine.ledger().leases_expired == 4);
 }
 
-TEST_CASE("what stays in a filter is lost to its DCM after a lease, though others come through") {
+TEST_CASE("a slice that stays in a filter is taken from its DCM after a lease, even if others pass") {
   SupervisorSettings settings = small_farm();
   settings.slices_max = settings.pending_max = settings.in_flight_max = 20;
   Farm farm(settings);
@@ -254,7 +253,7 @@ TEST_CASE("what stays in a filter is lost to its DCM after a lease, though other
   CHECK(lost.front().kills == 1);
 }
 
-TEST_CASE("a DCM that holds the same accept back again and again gets nothing done") {
+TEST_CASE("a DCM that repeatedly holds the same accept back makes no progress") {
   SupervisorSettings settings = small_farm();
   settings.slices_max = settings.pending_max = 2;
   Farm farm(settings);

@@ -583,7 +583,7 @@ class RandomFarm {
 
 }  // namespace
 
-TEST_CASE("whatever dies, stalls or comes late, slices and credits are conserved and everything drains") {
+TEST_CASE("slices and credits are conserved and everything drains, under random deaths, stalls and delays") {
   constexpr std::uint64_t kSeeds = 3000;
   constexpr int kSteps = 150;
   std::uint64_t forwards = 0;

@@ -65,8 +65,7 @@ bool contains(const std::vector<std::string>& texts, const std::string& text) {
 
 }  // namespace
 
-TEST_CASE(
-    "a DCM that is cut off gets no slices, and slices that it gives back go to another, without blame") {
+TEST_CASE("a DCM that is cut off gets no slices, and slices that it returns go to another, without blame") {
   ReachFarm farm;
   const Actions begin = farm.pass();
   REQUIRE(farm.given_to(begin, 0) == 4);
@@ -112,7 +111,7 @@ TEST_CASE("a slice that is handed back any number of times is neither poison nor
   CHECK(farm.machine.ledger().discarded_total().count == 0);
 }
 
-TEST_CASE("a DCM that reaches its readouts again is given slices, with all its credits, and that is told") {
+TEST_CASE("a DCM that reaches its readouts again gets slices with all its credits, and is reported") {
   ReachFarm farm;
   farm.pass();
   farm.says(1, {0});
@@ -172,7 +171,7 @@ TEST_CASE("if each DCM has lost another readout both continue, and the missing r
   CHECK(farm.faults().size() == 2);
 }
 
-TEST_CASE("the best connected DCM that dies leaves the one that was cut off to go on") {
+TEST_CASE("if the best connected DCM dies, the one that was cut off continues") {
   ReachFarm farm;
   const Actions begin = farm.pass();
   farm.says(1, {0});
@@ -187,7 +186,7 @@ TEST_CASE("the best connected DCM that dies leaves the one that was cut off to g
   CHECK(farm.machine.broken_invariant().empty());
 }
 
-TEST_CASE("run control takes a cut-off DCM out and adds it again, and no credit is lost") {
+TEST_CASE("run control removes a cut-off DCM and adds it again, and no credit is lost") {
   ReachFarm farm;
   farm.pass();
   farm.says(1, {0});
@@ -206,8 +205,7 @@ TEST_CASE("run control takes a cut-off DCM out and adds it again, and no credit 
   CHECK(farm.machine.broken_invariant().empty());
 }
 
-TEST_CASE(
-    "in push running a DCM that is cut off leaves the table of destinations, and comes back in another") {
+TEST_CASE("in push runs a DCM that is cut off leaves the table of destinations, and returns in a later one") {
   SupervisorSettings push = settings();
   push.push = true;
   ReachFarm farm(push);
@@ -251,7 +249,7 @@ TEST_CASE("slices confirmed to a writer that their DCM does not reach go to anot
   CHECK(farm.machine.broken_invariant().empty());
 }
 
-TEST_CASE("where there is one writer what its DCM cannot send waits for it") {
+TEST_CASE("with a single writer a DCM's unsendable slices wait for it") {
   SupervisorSettings one_writer = settings();
   one_writer.writers = 1;
   Farm farm(one_writer, as_fast_as_there_is_room());

@@ -34,7 +34,7 @@ RunState stored_the_second_time() {
 }  // namespace
 
 TEST_CASE(
-    "after a restart a copy that was given up is still dead, and any other of a forgotten slice lives") {
+    "after a restart a copy that was given up is still dead, and other copies of forgotten slices are live") {
   const RunState state = stored_the_second_time();
   REQUIRE(state.open.empty());
   REQUIRE(state.given_up.size() == 1);
@@ -59,8 +59,7 @@ TEST_CASE(
   CHECK(actions.copies[1].live);
 }
 
-TEST_CASE(
-    "a supervisor that is started again goes on with the clock: no id is a duplicate, none is shifted") {
+TEST_CASE("a restarted supervisor continues with the clock: no id is a duplicate, none is shifted") {
   TriggerSettings triggers;
   triggers.mode = "clock";
   triggers.slice_ns = kMillisecond;
@@ -106,7 +105,8 @@ TEST_CASE(
   CHECK(static_cast<UtcNs>(ledger.offered) == (last - announced.front().info.time) / triggers.slice_ns + 1);
 }
 
-TEST_CASE("after a restart a trigger file goes on where it was, though a stranger offered triggers in vain") {
+TEST_CASE(
+    "after a restart a trigger file continues from its place, even if a stranger offered triggers in vain") {
   TriggerSettings triggers;
   triggers.mode = "file";
   for (std::uint64_t i = 0; i < 10; ++i) triggers.file.push_back({SliceId(i), 1, {}, {}});
@@ -126,8 +126,7 @@ TEST_CASE("after a restart a trigger file goes on where it was, though a strange
   CHECK(actions.announce.front().slice == SliceId(before));
 }
 
-TEST_CASE(
-    "which copies a writer may have that do not count is known until it comes with them, restarts included") {
+TEST_CASE("possible dead copies of a writer are remembered until it reports them, across restarts") {
   Farm farm = one_slice_farm();
   farm.join_dcm(0, 4);
   farm.join_writer(0);
@@ -151,7 +150,7 @@ TEST_CASE(
   CHECK(machine.copies_given_up(node(0)).all == 0);
 }
 
-TEST_CASE("a copy that was given up is an orphan when its slice is rejected after all, restarts included") {
+TEST_CASE("a copy that was given up is an orphan when its slice is rejected after all, across restarts") {
   Farm farm = one_slice_farm();
   farm.join_dcm(0, 4);
   farm.join_writer(0);
@@ -202,7 +201,7 @@ TEST_CASE("a copy of a slice's last possible attempt is an orphan when its DCM l
 }
 
 TEST_CASE(
-    "a copy counts as incomplete when its own attempt was, whatever was accepted since, restarts included") {
+    "a copy counts as incomplete if its own attempt was, whatever was accepted since, across restarts") {
   const bool incomplete = GENERATE(true, false);
   Farm farm = one_slice_farm();
   farm.join_dcm(0, 4);
@@ -237,7 +236,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "more slices than may be in flight go on after a restart, and none is triggered until there is room") {
+    "more slices than may be in flight continue after a restart, and none is triggered until there is room") {
   const bool suspects = GENERATE(false, true);
   Farm before(small_farm());
   before.join_dcm(0, 100);

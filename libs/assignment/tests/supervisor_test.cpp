@@ -52,7 +52,7 @@ TEST_CASE("an accept is confirmed to a writer, and cleared only when that writer
   CHECK(farm.machine.ledger().stored == farm.machine.ledger().triggered);
 }
 
-TEST_CASE("a credit comes back with the decision, not with the disk") {
+TEST_CASE("a credit returns with the decision, not with the storage") {
   SupervisorSettings settings = small_farm();
   Farm farm(settings);
   farm.join_dcm(0, 1);
@@ -140,8 +140,7 @@ TEST_CASE("batches from a node that has not joined are counted and have no effec
   CHECK(farm.machine.in_flight() == 1);
 }
 
-TEST_CASE(
-    "an acknowledgement that comes again is answered live, and so is one of a slice that is forgotten") {
+TEST_CASE("a repeated acknowledgement is answered as live, and so is one of a forgotten slice") {
   Farm farm = farm_with(1);
   farm.decide(0, 0, 0, Verdict::accept);
   farm.store(0, 0, 0, 0);

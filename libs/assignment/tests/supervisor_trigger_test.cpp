@@ -24,7 +24,7 @@ TriggerSettings network() {
 
 }  // namespace
 
-TEST_CASE("mode max triggers as much as there is room for, and vetoes nothing") {
+TEST_CASE("mode max triggers as much as there is room for, and vetoes none") {
   Farm farm(small_farm());
   CHECK(farm.pass().announce.size() == 4);  // no DCM builds: only the pending list fills
   CHECK(farm.pass().announce.empty());
@@ -41,7 +41,7 @@ TEST_CASE("mode max triggers as much as there is room for, and vetoes nothing") 
   CHECK(farm.machine.broken_invariant() == "");
 }
 
-TEST_CASE("mode max fills all credits in one pass, also when more are free than may be pending") {
+TEST_CASE("mode max fills all credits in one pass, even if more are free than may be pending") {
   SupervisorSettings settings = small_farm();
   settings.in_flight_max = 1000;
   Farm farm(settings);
@@ -96,8 +96,7 @@ TEST_CASE("a throttled node stops the triggers, with a reason, until it lets go 
   CHECK(farm.machine.ledger().strangers == 1);
 }
 
-TEST_CASE(
-    "a trigger from outside is taken under its own id or the next one, and travels with type and payload") {
+TEST_CASE("an external trigger is accepted with its own id or the next one, with its type and payload") {
   Farm farm(small_farm(), network());
   farm.join_dcm(0, 10);
   const std::byte payload[2] = {std::byte{0xab}, std::byte{0xcd}};
@@ -155,7 +154,7 @@ void reject_all(Farm& farm) {
 
 }  // namespace
 
-TEST_CASE("an id is given once in a run, however long ago that was and whatever the order of ids") {
+TEST_CASE("an id is given once in a run, however long ago and in whatever order") {
   Farm farm(small_farm(), network());
   farm.join_dcm(0, 10);
   std::vector<std::uint64_t> ids;
@@ -184,7 +183,7 @@ TEST_CASE("an id is given once in a run, however long ago that was and whatever 
   CHECK(next.broken_invariant() == "");
 }
 
-TEST_CASE("an id that needs more intervals than there may be is vetoed, a fault, and none is forgotten") {
+TEST_CASE("an id beyond the interval limit is vetoed, a fault, and none is forgotten") {
   SupervisorSettings settings = small_farm();
   settings.id_intervals_max = 3;
   Farm farm(settings, network());
@@ -204,7 +203,7 @@ TEST_CASE("an id that needs more intervals than there may be is vetoed, a fault,
   CHECK(farm.machine.broken_invariant() == "");
 }
 
-TEST_CASE("where slices are pushed or released by their id, one below those that were given is vetoed") {
+TEST_CASE("if slices are pushed or released by id, an id below an earlier one is vetoed") {
   SupervisorSettings settings = small_farm();
   const bool push = GENERATE(true, false);
   settings.push = push;
@@ -217,7 +216,7 @@ TEST_CASE("where slices are pushed or released by their id, one below those that
   CHECK(farm.offer(SliceId(90)).taken);
 }
 
-TEST_CASE("a trigger with the highest id there is leaves ids for those that come without one") {
+TEST_CASE("a trigger with the highest nameable id leaves ids for triggers without one") {
   Farm farm(small_farm(), network());
   CHECK(farm.offer(kSliceIdNamedMax).taken);
   CHECK(farm.offer(std::nullopt).slice == kSliceIdNamedMax.next());
@@ -225,7 +224,7 @@ TEST_CASE("a trigger with the highest id there is leaves ids for those that come
   CHECK(farm.machine.broken_invariant() == "");
 }
 
-TEST_CASE("a run without slice ids left is over after one veto, whichever client offers its triggers") {
+TEST_CASE("a run without slice ids left ends after one veto, whichever client offers its triggers") {
   SupervisorSettings settings = small_farm();
   settings.first_slice = kSliceIdMax;
   for (const bool from_outside : {false, true}) {

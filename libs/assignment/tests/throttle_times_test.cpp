@@ -29,7 +29,7 @@ TEST_CASE("the time that triggers are held up is counted by reason, once for sev
   CHECK(times.lost().all == 3 * kSecond);
 }
 
-TEST_CASE("where a share of the time is lost, that counts") {
+TEST_CASE("a lost share of time counts with its share") {
   ThrottleTimes times;
   const std::vector<HoldUp> some{by("READOUT_BUFFER_BYTES", 0.25), by("READOUT_BUFFER_BYTES", 0.125)};
   times.look(some, kSecond);
@@ -48,7 +48,7 @@ TEST_CASE("more reasons than there is room for count as other") {
   CHECK(times.lost().by_reason.at("other") == 2 * kSecond);
 }
 
-TEST_CASE("lost time is counted on from what an earlier process had, and the time between the two is not") {
+TEST_CASE("lost time continues from an earlier process's, without the time in between") {
   ThrottleTimes times;
   const std::vector<HoldUp> disk{by("WRITER_DISK_FULL")};
   times.resume({3 * kSecond, {{"WRITER_DISK_FULL", 3 * kSecond}, {"RUN_PAUSED", kSecond}}});

@@ -4,7 +4,7 @@
 using namespace weir;
 using namespace weir::assignment;
 
-TEST_CASE("a trigger file gives slice, time, type and payload, and comments count for nothing") {
+TEST_CASE("a trigger file gives slice, time, type and payload, and comments are ignored") {
   const auto triggers = parse_trigger_file(
       "# a run\n"
       "0 1700000000000000000\n"
@@ -74,7 +74,7 @@ TEST_CASE("a byte order mark at the beginning of a trigger file is passed over, 
   CHECK(later.error().message == "run.trg:2: the slice number '???4' is not a whole number from 0 on");
 }
 
-TEST_CASE("an empty trigger file holds no triggers") {
+TEST_CASE("an empty trigger file has no triggers") {
   const auto triggers = parse_trigger_file("\n# nothing\n", "x");
   REQUIRE(triggers);
   CHECK(triggers->empty());

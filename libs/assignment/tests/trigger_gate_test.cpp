@@ -36,7 +36,7 @@ TEST_CASE("between the watermarks the share of the time in which triggers are ac
     CHECK(open_share(gate, level) == Approx(gate.share(level)).margin(0.01));
 }
 
-TEST_CASE("without watermarks the gate is always open, and with one of them it shuts at once") {
+TEST_CASE("without watermarks the gate is always open, and with one of them it shuts immediately") {
   CHECK(open_share(TriggerGate(GateMarks{}), 1) == 1);
   CHECK(open_share(TriggerGate({0.8, 0.8}), 0.79) == 1);
   CHECK(open_share(TriggerGate({0.8, 0.8}), 0.8) == 0);
@@ -59,7 +59,7 @@ TEST_CASE("a gate says when it opens") {
   CHECK(gate.opens_at(0.7, shut) == TriggerGate::kPeriodNs);
 }
 
-TEST_CASE("the fuller a readout is, the fewer triggers are accepted, and the account says why") {
+TEST_CASE("the fuller a readout is, the fewer triggers are accepted, with the reason in the account") {
   SupervisorSettings settings = small_farm();
   settings.in_flight_max = 100'000;
   settings.pending_max = 100'000;
@@ -116,7 +116,7 @@ TEST_CASE("slices that wait for a DCM shut the gate, too, and one writer with ro
   CHECK(farm.offer(std::nullopt).reason == VetoReason::throttled);
 }
 
-TEST_CASE("every reason has a word for machines of its own, and a sentence for people") {
+TEST_CASE("every reason has a unique word for machines, and a sentence for people") {
   std::set<std::string_view> names;
   for (std::size_t i = 0; i < kReasons; ++i) {
     names.insert(name(static_cast<Reason>(i)));

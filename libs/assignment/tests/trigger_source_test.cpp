@@ -62,7 +62,7 @@ TEST_CASE("after a stall a source gives up, in one count, what fell due more tha
   CHECK(offers.front().slice == SliceId(5900));
 }
 
-TEST_CASE("after a restart clock slices go on by the time that the run began with, and no id is another's") {
+TEST_CASE("after a restart clock slices follow the time at which the run began, and no id is repeated") {
   TriggerSettings settings = mode("clock");
   settings.slice_ns = 10 * kMillisecond;
   settings.first_slice = SliceId(7);
@@ -170,7 +170,7 @@ TEST_CASE("clock slices begin at whole periods of UTC, and their ids count the p
   CHECK(due(*source, {0, kUtc - kSecond}).empty());  // a clock that was set back repeats no slice
 }
 
-TEST_CASE("file triggers come as fast as possible, or at the distances of their times") {
+TEST_CASE("file triggers are offered as fast as possible, or at the intervals of their times") {
   TriggerSettings settings = mode("file");
   settings.file = parse_trigger_file("3 1000 1 aa\n4 1500\n9 900\n", "x").value();
   const auto fast = make_trigger_source(settings).value();

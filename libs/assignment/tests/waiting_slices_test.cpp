@@ -34,7 +34,7 @@ Ids hand_out(WaitingSlices& waiting, std::size_t most = kCapacity) {
 
 }  // namespace
 
-TEST_CASE("slices are handed out in the order of their triggers, those that were reopened first") {
+TEST_CASE("slices are handed out in the order of their triggers, reopened ones first") {
   WaitingSlices waiting = with({10, 11, 12});
   waiting.put_back(SliceId(7), SliceOrder(7));
   waiting.put_back(SliceId(5), SliceOrder(5));
@@ -44,7 +44,7 @@ TEST_CASE("slices are handed out in the order of their triggers, those that were
   CHECK(waiting.pending() == 0);
 }
 
-TEST_CASE("reopened slices go by the order of their triggers, also where their ids descend") {
+TEST_CASE("reopened slices keep the order of their triggers, even if their ids descend") {
   WaitingSlices waiting(kCapacity);
   waiting.add(SliceId(6), SliceOrder(4));
   waiting.put_back(SliceId(8), SliceOrder(2));
@@ -65,7 +65,7 @@ TEST_CASE("a slice that waits for its own DCM keeps its place, and those behind 
   CHECK(hand_out(waiting) == Ids{1, 3});
 }
 
-TEST_CASE("the search stops after so many slices that wait for their own DCM") {
+TEST_CASE("the search stops after a number of slices that wait for their own DCM") {
   Ids ids;
   for (std::uint64_t id = 0; id <= WaitingSlices::kLookAhead; ++id) ids.push_back(id);
   WaitingSlices waiting = with(ids);

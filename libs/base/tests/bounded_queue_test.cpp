@@ -32,7 +32,7 @@ TEST_CASE("a bounded queue returns items in the order in which they were pushed"
   CHECK(queue.capacity() == capacity);
 }
 
-TEST_CASE("a full queue refuses without moving from the value; one with room moves it") {
+TEST_CASE("a full queue refuses a value without moving it; one with room moves it") {
   int moves = 0;
   struct Counted {
     int* moves = nullptr;
@@ -52,7 +52,7 @@ TEST_CASE("a full queue refuses without moving from the value; one with room mov
   CHECK(moves == 1);
 }
 
-TEST_CASE("a queue takes values that can only be moved") {
+TEST_CASE("a queue accepts move-only values") {
   BoundedQueue<std::unique_ptr<int>> queue(3);
   for (int i = 0; i < 3; ++i) CHECK(queue.try_push(std::make_unique<int>(i)));
   for (int i = 0; i < 3; ++i) CHECK(*queue.pop() == i);

@@ -116,7 +116,7 @@ TEST_CASE("a buffer pool agrees with a simple model through random allocations a
   CHECK(pool.bytes_used() == total);
 }
 
-TEST_CASE("an exhausted pool gives nothing, and gives again after a release") {
+TEST_CASE("an exhausted pool fails, and succeeds again after a release") {
   BufferPool pool(pretended_memory(4 * kBlock));
   std::vector<BufferBlock> blocks;
   while (const auto block = pool.allocate(1)) blocks.push_back(*block);
@@ -131,7 +131,7 @@ TEST_CASE("an exhausted pool gives nothing, and gives again after a release") {
   CHECK(again->offset == blocks[2].offset);
 }
 
-TEST_CASE("a pool refuses nothing at all and more than all") {
+TEST_CASE("a pool refuses zero bytes and more than its size") {
   BufferPool pool(pretended_memory(8 * kBlock));
   CHECK_FALSE(pool.allocate(0).has_value());
   CHECK_FALSE(pool.allocate(8 * kBlock + 1).has_value());
@@ -146,12 +146,12 @@ TEST_CASE("a request that rounds up to more than the largest block is refused") 
   CHECK(pool.allocate(2 * kBlock).has_value());
 }
 
-TEST_CASE("memory that is not a multiple of the smallest block is used up to the last whole one") {
+TEST_CASE("memory that is not a multiple of the smallest block is used up to the last whole block") {
   BufferPool pool(pretended_memory(3 * kBlock + kBlock - 1));
   CHECK(pool.bytes_total() == 3 * kBlock);
 }
 
-TEST_CASE("a pool of a power of two is one block, and splits down to the smallest") {
+TEST_CASE("a pool with a power of two is one block, and splits down to the smallest") {
   constexpr std::size_t kTotal = std::size_t{1} << 28;
   BufferPool pool(pretended_memory(kTotal));
   const auto all = pool.allocate(kTotal);
@@ -182,7 +182,7 @@ TEST_CASE("a block's address is its offset in the region, and a second mapping o
   CHECK(seen == std::byte{0x42});
 }
 
-TEST_CASE("a memory region that the system cannot give is refused with its name and what to do") {
+TEST_CASE("a memory region that the system cannot provide is refused with its name and the remedy") {
   using Catch::Matchers::ContainsSubstring;
   REQUIRE_THROWS_WITH(
       MemoryRegion("too-large", std::size_t{1} << 62),

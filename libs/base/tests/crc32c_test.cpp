@@ -50,7 +50,7 @@ TEST_CASE("CRC32C gives the values of RFC 3720, B.4") {
   CHECK(crc32c(read_command) == 0xd9963a56);
 }
 
-TEST_CASE("CRC32C gives the check value of the digits, and zero for nothing") {
+TEST_CASE("CRC32C gives the check value of the digits, and zero for no data") {
   CHECK(crc32c(bytes_of("123456789")) == 0xe3069283);
   CHECK(crc32c({}) == 0);
 }
@@ -65,7 +65,7 @@ TEST_CASE("CRC32C agrees with its polynomial at every length and alignment") {
   }
 }
 
-TEST_CASE("CRC32C goes on from any cut") {
+TEST_CASE("CRC32C continues from any cut") {
   const auto bytes = counting(1000);
   const std::uint32_t whole = crc32c(bytes);
   for (std::size_t cut = 0; cut <= bytes.size(); ++cut) {

@@ -69,7 +69,7 @@ TEST_CASE("ids hash and compare by value") {
   CHECK(Attempt(0xffff).next() == Attempt(0));
 }
 
-TEST_CASE("little-endian fields lie in memory with the lowest byte first, at any alignment") {
+TEST_CASE("little-endian fields have the lowest byte first in memory, at any alignment") {
   std::array<std::byte, 12> bytes{};
   store_le(bytes.data() + 3, std::uint32_t{0x01020304});
   CHECK(bytes[3] == std::byte{0x04});
@@ -80,7 +80,7 @@ TEST_CASE("little-endian fields lie in memory with the lowest byte first, at any
   CHECK(load_le<std::uint16_t>(bytes.data() + 7) == 0x0102);
 }
 
-TEST_CASE("every fragment status and missing reason has a name of its own") {
+TEST_CASE("every fragment status and missing reason has a unique name") {
   std::set<std::string_view> names;
   for (std::uint8_t i = 0; i <= 5; ++i) names.insert(name(static_cast<FragmentStatus>(i)));
   CHECK(names.size() == 6);

@@ -3,7 +3,7 @@
 
 using namespace weir;
 
-TEST_CASE("what holds a process up is read as it was said") {
+TEST_CASE("a process's hold-up is read as it was written") {
   const Hold hold = GENERATE(Hold::throttled, Hold::blocked);
   const std::string cause = GENERATE("", "writer-1");
   const std::string state = held_up_state(hold, "WRITER_DISK_FULL", cause);
@@ -22,7 +22,7 @@ TEST_CASE("the cause of a hold-up does not include its duration") {
   CHECK(held.told == "WRITER_DISK_STALLS writer-0 for 3 s");
 }
 
-TEST_CASE("a state of another form says of nothing that it holds the process up") {
+TEST_CASE("a state of another form contains no hold-up") {
   for (const char* state : {"", "running", "blocked", "blocked:", "dead: signal 9 (Killed)", "none: nothing",
                             "cut off from readouts that others reach"}) {
     CAPTURE(state);

@@ -41,7 +41,7 @@ TEST_CASE("a sealed region keeps its size and takes no write()") {
   CHECK(region.bytes()[0] == std::byte{0});
 }
 
-TEST_CASE("a region above the limit of file sizes is there, and cannot be shared") {
+TEST_CASE("a region above the limit of file sizes works, but cannot be shared") {
   // In a child process, because the limit can only be lowered.
   const pid_t child = ::fork();
   if (child == 0) {

@@ -22,7 +22,7 @@ TEST_CASE("line ends, escape sequences, controls and invalid UTF-8 are spelled o
   CHECK(clean_text("\u2028 \u202e \ufeff", 100) == "\\u2028 \\u202e \\ufeff");
 }
 
-TEST_CASE("whatever the bytes, cleaned text is UTF-8 on one line within its length, and stays so") {
+TEST_CASE("cleaned text of any bytes is UTF-8 on one line within its length, and stays so") {
   std::uint32_t random = 1;
   for (int round = 0; round < 2000; ++round) {
     std::string text;
@@ -40,7 +40,7 @@ TEST_CASE("whatever the bytes, cleaned text is UTF-8 on one line within its leng
   }
 }
 
-TEST_CASE("text that is too long is cut between characters, and says how much is not there") {
+TEST_CASE("text that is too long is cut between characters, with the length of the rest") {
   CHECK(clean_text("aµµ", 4) == "aµ");
   CHECK(clean_text("a\n", 2) == "a");
   const std::string cut = clean_text(std::string(50'000'000, 'x'), 100);

@@ -133,7 +133,7 @@ class Run {
 
 }  // namespace
 
-TEST_CASE("whatever comes when, each asked slice has one fate, and supervisor and ring count the same") {
+TEST_CASE("each requested slice has one fate, and supervisor and ring agree, under random events") {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     INFO("seed " << seed);
     Run(seed).go();

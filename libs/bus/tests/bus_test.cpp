@@ -136,7 +136,7 @@ TEST_CASE("a client without a hub keeps its newest messages, and counts those it
   CHECK(client.counters().dropped_published == 1);
 }
 
-TEST_CASE("what may leave soon leaves with what must leave now, in its order, and by itself in time") {
+TEST_CASE("deferred messages leave with the next immediate one, in order, and by themselves in time") {
   Middle middle;
   Subscriber everything(listening(middle.hub));
   everything.subscribe("");

@@ -94,7 +94,7 @@ TEST_CASE("an unknown key is named with its line and the nearest key") {
   CHECK(first_kind("dcm:\n  credit: 8\n") == ProblemKind::unknown_key);
 }
 
-TEST_CASE("a key given twice is named with both lines") {
+TEST_CASE("a key given twice is reported with both lines") {
   CHECK(problems_of("dcm:\n  credits: 8\n  count: 1\n  credits: 9\n") ==
         "farm.yaml:4: dcm.credits: given twice, first on line 2");
   CHECK(problems_of("filter:\n  parameters:\n    a: 8\n    a: 9\n") ==
@@ -200,7 +200,7 @@ TEST_CASE("all problems of a file are reported, in order") {
         "farm.yaml:5: log.level: 'loud' is not one of trace, debug, info, warning, error");
 }
 
-TEST_CASE("a file of nothing but mistakes is reported up to a limit") {
+TEST_CASE("a file with many mistakes is reported up to a limit") {
   std::string text;
   for (int i = 0; i < 1000; ++i) text += "key" + std::to_string(i) + ": 1\n";
   const auto file = config::read_farm(text, "farm.yaml");
@@ -234,7 +234,7 @@ TEST_CASE("a file that cannot be read is named") {
   CHECK(config::to_text(folder.error()) == "/: is a folder, not a farm file");
 }
 
-TEST_CASE("a file is read from disk and remembers where each key was given") {
+TEST_CASE("a file is read from disk and remembers the line of each key") {
   const auto path = std::filesystem::temp_directory_path() / "weir-config-farm-file-test.yaml";
   std::ofstream(path) << "farm: a\ndcm:\n  credits: 8\n";
   const auto file = config::load_farm(path);

@@ -100,7 +100,7 @@ TEST_CASE("nodes of one entry are numbered, and sources go on from entry to entr
   CHECK(farm.plan.sources.size() == 12);
 }
 
-TEST_CASE("a node has what its entry gives, else its profile, else what all have") {
+TEST_CASE("a node's key comes from its entry, else its profile, else the shared settings") {
   const Laid farm = laid(kTestBeam);
   CHECK(farm.farm_of("telescope-01").source().size_bytes() == 200);
   CHECK(farm.farm_of("telescope-01").readout().buffer_bytes() == 64U << 20U);
@@ -120,7 +120,7 @@ TEST_CASE("a node has what its entry gives, else its profile, else what all have
   CHECK(problems_of(kTestBeam) == "");
 }
 
-TEST_CASE("a list that a node gives stands for the common one, keys of parameters beside the common ones") {
+TEST_CASE("a list in a node's entry replaces the shared one, its parameters extend the shared ones") {
   const Laid farm = laid(
       "source: {search_path: [a, b], parameters: {x: 1, y: 2}}\n"
       "readout: {nodes: [{name: own, source: {search_path: [c], parameters: {y: 3}}}, {name: other}]}\n");
@@ -142,7 +142,7 @@ TEST_CASE("a farm of nodes that differ is written out and reads back the same") 
   CHECK(config::to_yaml(again->farm) == written);
 }
 
-TEST_CASE("a key that is the same for all, or is none, is refused in a node's entry") {
+TEST_CASE("a key that cannot differ between nodes, or is unknown, is refused in a node's entry") {
   CHECK(problems_of("dcm:\n  nodes:\n    - {name: a, deadline_ms: 5}\n") ==
         "farm.yaml:3: dcm.nodes[0].deadline_ms: is the same for all: set 'dcm.deadline_ms'");
   CHECK(problems_of("readout:\n  nodes: {name: a, count: 2, nodes: []}\n") ==
@@ -220,7 +220,7 @@ TEST_CASE("some sources have other sizes than the rest") {
         std::string::npos);
 }
 
-TEST_CASE("a node's settings are explained, each with the place where it was given") {
+TEST_CASE("a node's settings are explained, each with its origin") {
   Laid farm = laid(kTestBeam);
   REQUIRE(config::apply_override(farm.file.farm, "source.wait_ms=77", &farm.file.locations).empty());
   const auto keys = config::explain(farm.file.farm, farm.node("device"), farm.file.locations);
@@ -267,7 +267,7 @@ TEST_CASE("sizes and faults of unknown sources, and an address for no writer, ar
         "farm.yaml:2: writer.listen: has no effect beside writer.nodes: give each entry its listen");
 }
 
-TEST_CASE("a farm of 300 readouts is a screen long, and laid out at once") {
+TEST_CASE("a farm of 300 readouts fits on a screen, and is planned immediately") {
   const Laid farm = laid(
       "readout:\n  nodes: {name: 'rp-{i:03}', count: 300, sources_per_readout: 2}\n"
       "dcm:\n  nodes: {name: 'dcm-{i}', count: 30}\nsupervisor: {in_flight_max: 8192}\n");

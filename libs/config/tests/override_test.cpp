@@ -39,7 +39,7 @@ TEST_CASE("a text is taken as it was typed") {
   CHECK(with("run.out=null").run().out() == "null");
 }
 
-TEST_CASE("a value that is not UTF-8 is refused, and sets nothing") {
+TEST_CASE("an override that is not UTF-8 is refused, and sets nothing") {
   v1::Farm farm;
   const config::Problems problems = config::apply_override(farm, "run.out=caf\xe9");
   CHECK(config::to_text(problems) == "--set run.out: not UTF-8 text");
@@ -70,7 +70,7 @@ TEST_CASE("a plugin's parameter is set one by one") {
   CHECK(with("filter.parameters={a: b}", farm).filter().parameters().size() == 1);
 }
 
-TEST_CASE("a refused override says why and changes nothing") {
+TEST_CASE("a refused override gives the reason and changes nothing") {
   CHECK(refusal("dcm.credits=0") == "--set dcm.credits: 0 is below 1");
   CHECK(refusal("dcm.credit=8") == "--set dcm.credit: unknown key; did you mean 'dcm.credits'?");
   CHECK(refusal("credits=8") == "--set credits: unknown key; did you mean 'dcm.credits'?");

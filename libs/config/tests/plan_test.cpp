@@ -55,7 +55,7 @@ TEST_CASE("a farm of counts gets generated names and consecutive sources") {
   CHECK(plan.sources.size() == 6);
 }
 
-TEST_CASE("a detector's modules are shared out in blocks that differ by one at most") {
+TEST_CASE("a detector's modules are divided into blocks that differ by one at most") {
   const auto plan = plan_of(
       "source: {kind: hits}\nhits: {strings: 1, floors_per_string: 2, modules_per_floor: 4}\nreadout: "
       "{count: 3}\n");

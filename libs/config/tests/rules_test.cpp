@@ -64,7 +64,7 @@ TEST_CASE("a rule's mistakes are named with file and line") {
         "farm.yaml:5: control.rules[1].name: there is a rule 'a' already");
 }
 
-TEST_CASE("a condition that has nothing for its action is refused") {
+TEST_CASE("a condition without a target for its action is refused") {
   CHECK(errors("    - {name: a, when: run_seconds}\n") ==
         "farm.yaml:4: control.rules[0].value: needed by this condition, above 0");
   CHECK(errors("    - {name: a, when: livetime_below, value: 90}\n") ==

@@ -54,7 +54,7 @@ TEST_CASE("a first slice that leaves no ids for the others is refused with the h
   CHECK(errors("trigger: {first_slice: 4611686014132420607}\n").empty());
 }
 
-TEST_CASE("a trigger file may descend, but where slices are pushed or sources are told by marks") {
+TEST_CASE("a trigger file may descend, unless slices are pushed or sources report by marks") {
   const test::TemporaryFolder folder;
   const std::string path = folder / "triggers";
   const auto with = [&](const char* rest) {
@@ -76,7 +76,7 @@ TEST_CASE("a trigger file may descend, but where slices are pushed or sources ar
   CHECK(with("source: {kind: udp}\n").empty());
 }
 
-TEST_CASE("a trigger type is listed once and names sources that are there") {
+TEST_CASE("a trigger type is listed once and names existing sources") {
   CHECK(errors("trigger:\n  types:\n    - {type: 1, name: a}\n    - {type: 1, name: b}\n") ==
         "farm.yaml:4: trigger.types[1].type: type 1 is listed twice");
   CHECK(errors("trigger:\n  types:\n    - {type: 1, name: a, sources: [1, 2]}\n") ==
@@ -120,7 +120,7 @@ TEST_CASE("sizes of dummy fragments agree with each other and with the DCM's lim
         "farm.yaml:4: dcm.fragment_bytes_max: 1KiB is below the largest fragment, 2KiB");
 }
 
-TEST_CASE("limits that cannot hold together are errors") {
+TEST_CASE("inconsistent limits are errors") {
   CHECK(errors("dcm:\n  slices_max: 8\n") == "farm.yaml:2: dcm.slices_max: 8 is below dcm.credits, 64");
   CHECK(errors("network:\n  frame_bytes_max: 4KiB\n") == "");
   CHECK(errors("dcm:\n  buffer_bytes: 8MiB\n") ==
@@ -144,7 +144,7 @@ TEST_CASE("limits that cannot hold together are errors") {
         "farm.yaml:3: trigger.slice_ms: 5000 is above 4294, the longest slice of source.kind 'hits'");
 }
 
-TEST_CASE("a row of ports that would pass 65535 is refused with where to begin") {
+TEST_CASE("a row of ports beyond 65535 is refused with a valid beginning") {
   // One supervisor, one writer, two DCMs and two readouts.
   const std::string farm = "readout: {count: 2}\ndcm: {count: 2}\nwriter: {count: 1}\n";
   CHECK(
@@ -211,7 +211,7 @@ TEST_CASE("limits that waste something are warnings") {
                                "32KiB, and dcm.credits allows for 64"));
 }
 
-TEST_CASE("of two times the one that has to be below the other is refused at or above it") {
+TEST_CASE("of two inconsistent times the larger one is refused at its line") {
   CHECK(
       errors("control:\n  heartbeat_ms: 5000\n") ==
       "farm.yaml:2: control.heartbeat_ms: 5000 is not below control.silence_ms, 5000: run control would take "
@@ -245,7 +245,7 @@ TEST_CASE("a writer syncs within the time in which it has to acknowledge") {
   CHECK(warnings("writer: {sync_interval_ms: 1000}\nrun: {drain_timeout_s: 0}\n") == "");
 }
 
-TEST_CASE("an empty text where something is needed is an error") {
+TEST_CASE("an empty text for a required key is an error") {
   CHECK(errors("run:\n  out: ''\n") == "farm.yaml:2: run.out: needs a directory");
   CHECK(errors("filter:\n  plugin: ''\n") ==
         "farm.yaml:2: filter.plugin: needs a plugin; 'accept-all' keeps everything");
@@ -284,7 +284,7 @@ TEST_CASE("push running needs to know its slots, its limit, and delays for a cut
   CHECK(errors("readout: {on_overrun: drop, slot_ms: 1}\n").empty());  // pull mode
 }
 
-TEST_CASE("more delays than DCMs, and more slices under way than may be, are warnings") {
+TEST_CASE("more delays than DCMs, and more slices in transit than allowed, are warnings") {
   const std::string farm =
       "run: {mode: push}\ntrigger: {mode: clock}\nreadout:\n  count: 16\n  barrel_group: ";
   CHECK(warnings(farm + "2\ndcm: {count: 8}\n").empty());

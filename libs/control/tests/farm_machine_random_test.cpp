@@ -140,7 +140,7 @@ class RandomFarm {
 
 }  // namespace
 
-TEST_CASE("whatever happens to its processes, a farm's transitions end, and left alone it runs again") {
+TEST_CASE("a farm's transitions end under random events, and left alone it runs again") {
   for (std::uint64_t seed = 1; seed <= 300; ++seed) {
     INFO("seed " << seed);
     RandomFarm farm(seed);

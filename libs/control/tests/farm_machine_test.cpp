@@ -145,7 +145,7 @@ TEST_CASE("a process that was started again in a run is led back into it") {
   CHECK(farm.machine.state() == State::running);
 }
 
-TEST_CASE("the supervisor may die while the run is being stopped: it goes on with it and ends it") {
+TEST_CASE("the supervisor may die while the run is being stopped: it resumes the run and ends it") {
   Farm farm;
   farm.to_running(4);
   farm.processes[kSupervisor].deaf = true;
@@ -162,7 +162,7 @@ TEST_CASE("the supervisor may die while the run is being stopped: it goes on wit
   CHECK(farm.machine.state() == State::ready);
 }
 
-TEST_CASE("a supervisor that stays away ends in error after its time, and reset leads out of it") {
+TEST_CASE("a supervisor that stays absent ends in error after its time, and reset recovers") {
   Farm farm;
   farm.to_running();
   farm.kill(kSupervisor);
@@ -176,7 +176,7 @@ TEST_CASE("a supervisor that stays away ends in error after its time, and reset 
   CHECK(farm.state_of(kReadout0) == State::idle);
 }
 
-TEST_CASE("another essential process that stays away stops the run") {
+TEST_CASE("another essential process that stays absent stops the run") {
   auto plan = control::test::small_plan();
   plan[kReadout0].duty = Duty::essential;
   Farm farm(plan);
@@ -211,7 +211,7 @@ TEST_CASE("a run that ends on its own leads the farm back to ready") {
   CHECK(farm.machine.state() == State::ready);
 }
 
-TEST_CASE("a member taken out is not started, and one taken in again joins the run that is on") {
+TEST_CASE("a removed member is not started, and an added one joins the present run") {
   Farm farm;
   farm.to_ready();
   CHECK(farm.machine.exclude(kDcm0, true, farm.now, farm.out).has_value());
@@ -272,7 +272,7 @@ TEST_CASE("run control that was started again while the run was being stopped wa
 }
 
 TEST_CASE(
-    "a supervisor that was away when the run was to stop, and run control too, stops it when it is back") {
+    "a supervisor that was absent, like run control, when the run was to stop stops it when it returns") {
   Farm farm;
   farm.to_running(9);
   farm.kill(kSupervisor);
@@ -305,7 +305,7 @@ TEST_CASE("pause and continue wait for a supervisor that is being started again"
   CHECK(farm.illegal == 0);
 }
 
-TEST_CASE("a pause that comes to nothing leaves the run as it is, and says why") {
+TEST_CASE("a failed pause leaves the run as it is, with the reason") {
   Farm farm;
   farm.to_running(4);
   SECTION("the supervisor stays away") {
@@ -338,7 +338,7 @@ TEST_CASE("a pause that comes to nothing leaves the run as it is, and says why")
   CHECK(farm.runs_over == 1);
 }
 
-TEST_CASE("a process that is slow to come back does not hold up a pause") {
+TEST_CASE("a process that returns slowly does not hold up a pause") {
   Farm farm;
   farm.to_running(4);
   farm.kill(kReadout0);
@@ -351,7 +351,7 @@ TEST_CASE("a process that is slow to come back does not hold up a pause") {
   CHECK(farm.now - before < kSecond);
 }
 
-TEST_CASE("a supervisor that is refused its way back into the run has the time of one that is away") {
+TEST_CASE("a supervisor that is refused to re-enter its run has the time of an absent one") {
   Farm farm;
   farm.to_running(4);
   farm.kill(kSupervisor);
@@ -375,7 +375,7 @@ TEST_CASE("a supervisor that is refused its way back into the run has the time o
   }
 }
 
-TEST_CASE("a supervisor that does not answer on its way back into the run does not leave it without an end") {
+TEST_CASE("a supervisor that does not answer while it re-enters its run does not leave it without an end") {
   Farm farm;
   farm.to_running(4);
   farm.kill(kSupervisor);
@@ -386,7 +386,7 @@ TEST_CASE("a supervisor that does not answer on its way back into the run does n
   CHECK(farm.machine.reason() == "supervisor-0 is essential and does not follow");
 }
 
-TEST_CASE("a transient process is never waited for, and led along when it is there") {
+TEST_CASE("a transient process is never waited for, and follows the farm when it is present") {
   Farm farm;
   farm.start_all();
   farm.kill(kDcm1);
@@ -398,7 +398,7 @@ TEST_CASE("a transient process is never waited for, and led along when it is the
   CHECK(farm.state_of(kDcm1) == State::standby);
 }
 
-TEST_CASE("a process in error holds nothing up, and reset leads it on") {
+TEST_CASE("a process in error holds nothing up, and reset recovers it") {
   Farm farm;
   farm.to_running();
   farm.processes[kDcm0].state.state = State::error;
@@ -437,7 +437,7 @@ TEST_CASE("off in a run stops the run first, and then ends every process") {
   CHECK(farm.illegal == 0);
 }
 
-TEST_CASE("an order to stop says until when the account is due, less with each time it is given again") {
+TEST_CASE("an order to stop has the time until the account is due, less with each repetition") {
   Farm farm;
   farm.to_running(3);
   farm.orders.clear();
@@ -455,7 +455,7 @@ TEST_CASE("an order to stop says until when the account is due, less with each t
   CHECK(farm.orders.back().limit_ns < Deadlines{}.stop_ns - 9 * kSecond);
 }
 
-TEST_CASE("a run that is given up is lost in so many words, once") {
+TEST_CASE("an abandoned run is reported as lost, once") {
   Farm farm;
   SECTION("by a reset") {
     farm.to_running(3);

@@ -267,7 +267,7 @@ std::string all_of(const std::vector<Finding>& findings) {
 
 }  // namespace
 
-TEST_CASE("in each emergency the worst is said first, with its reason") {
+TEST_CASE("in each emergency the worst finding is first, with its reason") {
   for (Case& one : emergencies()) {
     INFO(one.what);
     const Finding calm = health_of(one.view).front();
@@ -282,7 +282,7 @@ TEST_CASE("in each emergency the worst is said first, with its reason") {
   }
 }
 
-TEST_CASE("a farm of which there is nothing to say says where it is") {
+TEST_CASE("a farm without findings shows its state") {
   CHECK(health_of(running()) == std::vector<Finding>{{Gravity::good, "running", ""}});
   CHECK(health_of(in_state(State::ready)) ==
         std::vector<Finding>{{Gravity::waiting, "ready", "run 5 ended: stopped; its ledger balances"}});
@@ -308,7 +308,7 @@ TEST_CASE("removed, ended and stopping processes are not reported as missing") {
   CHECK(health_of(view).front().word == "DCM lost");
 }
 
-TEST_CASE("a farm that gathers waits, and the run before is told until the next begins") {
+TEST_CASE("a gathering farm is waiting, and the previous run is shown until the next begins") {
   HealthView view = in_state(State::idle);
   view.last.reset();
   for (Process& one : view.processes) one.live = one.known = false;
@@ -322,7 +322,7 @@ TEST_CASE("a farm that gathers waits, and the run before is told until the next 
   CHECK(health_of(next).front().word == "start is under way");
 }
 
-TEST_CASE("one cause that many name is told once, a paused run is not throttled") {
+TEST_CASE("one cause named by many is shown once, and a paused run is not throttled") {
   HealthView view = running();
   hold(view, "writer-0", Hold::blocked, "WRITER_DISK_FULL", "writer-0");
   hold(view, "supervisor", Hold::throttled, "WRITER_DISK_FULL", "writer-0");
@@ -357,7 +357,7 @@ TEST_CASE("a cause outranks its consequences, also when these are grave") {
   CHECK_THAT(health_of(view)[0].reason, ContainsSubstring("WRITER_DISK_STALLS"));
 }
 
-TEST_CASE("nothing is wrong with a farm that was to end, and how its last run ended stays to be read") {
+TEST_CASE("an orderly end is good, and the last run's result stays visible") {
   HealthView view = in_state(State::running);
   for (Process& one : view.processes) one.live = false;
   view.over = true;
@@ -381,7 +381,7 @@ TEST_CASE("nothing is wrong with a farm that was to end, and how its last run en
   CHECK(told[0].word == "run 5 ended badly");
 }
 
-TEST_CASE("a run that drains by itself says so, and is not called quiet") {
+TEST_CASE("a run that drains by itself is shown as draining, not as quiet") {
   HealthView view = running();
   view.draining = true;
   view.in_flight = 30;

@@ -41,7 +41,7 @@ Rule rule_of(Condition when, Act act) {
   return rule;
 }
 
-TEST_CASE("a run that is old enough fires once, and the next run anew") {
+TEST_CASE("an old run fires once, and the next run fires again") {
   Rule rule = rule_of(Condition::run_seconds, Act::start_next);
   rule.value = 3;
   rule.again_ns = kSecond;

@@ -26,7 +26,7 @@ struct Reports {
 
 }  // namespace
 
-TEST_CASE("triggers that stay away are noticed after three seconds, and no longer when they return") {
+TEST_CASE("missing triggers are noticed after three seconds, and forgotten when they return") {
   Reports reports;
   const FlowLimits limits;
   CHECK_FALSE(reports.flow.is_silent(limits));
@@ -63,7 +63,7 @@ TEST_CASE("rare triggers are missed after twenty of their mean intervals") {
   CHECK_FALSE(reports.flow.is_silent(limits));
 }
 
-TEST_CASE("reports that stay away say nothing of triggers") {
+TEST_CASE("missing reports show nothing about triggers") {
   Reports reports;
   reports.seconds(30, 100);
   reports.now += 100 * kSecond;
@@ -85,7 +85,7 @@ TEST_CASE("a rate far below its own mean is noticed, and a slow farm as such is 
   CHECK_FALSE(reports.flow.is_slow({}));
 }
 
-TEST_CASE("the mean is not known before there is a history, and another run begins anew") {
+TEST_CASE("the mean is unknown without a history, and another run begins one") {
   Reports reports;
   reports.seconds(15, 100);
   CHECK_FALSE(reports.flow.mean_rate());

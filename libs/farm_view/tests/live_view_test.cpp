@@ -65,7 +65,7 @@ TEST_CASE("a status that repeats a report keeps its rates") {
   CHECK(rates.take(status_at(2, 150, 5000), 2 * kSecondNs).rows.at(0).slices_per_s == 50);
 }
 
-TEST_CASE("the counters of a restarted process begin anew without a wild rate") {
+TEST_CASE("the counters of a restarted process begin at zero without a wild rate") {
   LiveRates rates;
   (void)rates.take(status_at(1, 100, 5000), kSecondNs);
   v1::FarmStatus later = status_at(2, 10, 100);
@@ -73,7 +73,7 @@ TEST_CASE("the counters of a restarted process begin anew without a wild rate") 
   CHECK(rates.take(later, 2 * kSecondNs).rows.at(0).slices_per_s == 0);
 }
 
-TEST_CASE("the run's line says what became of the slices") {
+TEST_CASE("the run's line has the outcomes of the slices") {
   LiveRates rates;
   const auto lines = format_live(rates.take(status_at(61, 99, 0), 0), 200, 10);
   CHECK(lines.at(0) ==

@@ -33,7 +33,7 @@ constexpr const char* kState = R"({"farm": "lab", "state": "running", "run": 12,
 
 }  // namespace
 
-TEST_CASE("the page's state becomes a frame, with rates as the page says them") {
+TEST_CASE("the page's state becomes a frame, with the page's rates") {
   const auto frame = TopRates::of_state(kState);
   REQUIRE(frame.has_value());
   CHECK(frame->title == "farm lab: running, run 12: 10 triggered, 1 stored, 9 rejected, 0 discarded");
@@ -55,7 +55,7 @@ TEST_CASE("a document that is not a farm's state is rejected") {
   CHECK(TopRates::of_state(R"({"members": [5, {}, {"name": 7, "in_flight": "x"}]})").has_value());
 }
 
-TEST_CASE("metrics give rates, percentiles and processor time from one look to the next") {
+TEST_CASE("metrics give rates, percentiles and processor time between two frames") {
   TopRates rates;
   const auto first = rates.of_metrics(dcm_metrics(100, 1000, 1, 1000, 0), 10 * kSecond);
   REQUIRE(first.has_value());

@@ -37,7 +37,7 @@ TEST_CASE("without threads jobs run inside drain, in the order in which they wer
   units->recycle(results);
 }
 
-TEST_CASE("jobs beyond the limit are not taken, and room comes with draining") {
+TEST_CASE("jobs beyond the limit are not accepted, and draining makes room") {
   ProcessingUnitsOptions options;
   options.jobs_max = 3;
   const auto units = inline_units({}, options);
@@ -50,7 +50,7 @@ TEST_CASE("jobs beyond the limit are not taken, and room comes with draining") {
   CHECK(units->submit(jobs) == 3);
 }
 
-TEST_CASE("results that were given back are used again") {
+TEST_CASE("returned results are reused") {
   const auto units = inline_units({});
   TestSlice slice;
   const Job job{&slice.view(), 0};
@@ -77,7 +77,7 @@ TEST_CASE("without threads a submit to an empty queue wakes the caller's loop") 
   CHECK(units->submit({}) == 0);
 }
 
-TEST_CASE("units that cannot be made say why") {
+TEST_CASE("units that cannot be made report why") {
   auto units =
       ProcessingUnits::create(load("scripted", WEIR_TEST_PLUGIN_DIR), config_of({{"number", "x"}}), {});
   REQUIRE_FALSE(units);

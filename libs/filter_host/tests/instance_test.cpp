@@ -84,7 +84,7 @@ TEST_CASE("a stream, a prescale and the sources to keep come out as the filter n
   CHECK(result.prescale_counter == 2);
 }
 
-TEST_CASE("output events keep their ids and bytes, and a result is free of the one before") {
+TEST_CASE("output events keep their ids and bytes, and a result contains nothing of the previous one") {
   Host host(Parameters{{"do", "events"}, {"number", "3"}});
   TestSlice slice(1000);
   const FilterResult& result = host.process(slice);
@@ -97,7 +97,7 @@ TEST_CASE("output events keep their ids and bytes, and a result is free of the o
   CHECK(host.process(slice).events.size() == 3);
 }
 
-TEST_CASE("what a filter throws is a filter_error with its text") {
+TEST_CASE("a filter's exception is a filter_error with its text") {
   Host host(Parameters{{"do", "throw"}});
   CHECK(host.process().verdict == Verdict::error);
   CHECK(host.result.error == "filter 'scripted': hit 7 has no time");
@@ -119,7 +119,7 @@ TEST_CASE("a plugin that throws through the C border is caught there") {
   CHECK_THAT(Host(Parameters{{"any", "thing"}}, "rude").error, ContainsSubstring("rude from the start"));
 }
 
-TEST_CASE("decisions that cannot be carried out are filter errors that say why") {
+TEST_CASE("decisions that cannot be carried out are filter errors with a reason") {
   const std::pair<const char*, const char*> cases[] = {
       {"undecided", "left the slice undecided"},
       {"wrong_stream", "a stream that the farm does not have"},
@@ -135,7 +135,7 @@ TEST_CASE("decisions that cannot be carried out are filter errors that say why")
   }
 }
 
-TEST_CASE("a filter that needs more names what was not asked for, and finds its state in the next step") {
+TEST_CASE("a filter that needs more names unrequested sources, and finds its state in the next step") {
   Host host(Parameters{{"do", "need_more"}});
   REQUIRE(host.instance->begin_run({.run = RunNumber(1), .start_time = 0, .sources = {10, 20, 30, 40}}));
   CHECK(host.instance->first_sources() == std::vector<std::uint32_t>{10});
@@ -203,7 +203,7 @@ TEST_CASE("log lines beyond the limit of a run are counted instead of written") 
   CHECK(host.lines.size() == 3);
 }
 
-TEST_CASE("whatever a filter says comes out as one clean line of bounded length") {
+TEST_CASE("any text of a filter becomes one clean line of bounded length") {
   const std::string clean = "one\\nlevel=error \\x1b[2J \\xff";
   Host host(Parameters{}, "nasty");
   REQUIRE(host.instance);
@@ -237,7 +237,7 @@ TEST_CASE("a run that a filter refuses does not start, and one it cannot end is 
   CHECK(ending.lines == std::vector<std::string>{"3 cannot say goodbye"});
 }
 
-TEST_CASE("a filter sees the bytes of the fragments that are there") {
+TEST_CASE("a filter sees the bytes of the received fragments") {
   Host host(Parameters{{"do", "bytes"}});
   const std::vector<std::byte> bytes(100);
   TestSlice slice;

@@ -47,7 +47,7 @@ std::uint64_t accepted_of(Own& own, std::uint64_t slices) {
 
 }  // namespace
 
-TEST_CASE("accept-all accepts, with raw data unless told otherwise") {
+TEST_CASE("accept-all accepts, with raw data unless configured otherwise") {
   TestSlice slice;
   Own all("accept-all", Parameters{});
   CHECK(all.process(slice).verdict == Verdict::accept);
@@ -80,7 +80,7 @@ TEST_CASE("busy works for its time and rejects its share, the same slices in eve
   CHECK(std::clock() - before >= CLOCKS_PER_SEC / 100);
 }
 
-TEST_CASE("two-step asks for all when the first sources hold enough") {
+TEST_CASE("two-step requests all sources if the first ones hold enough") {
   const std::vector<std::byte> bytes(100);
   Own own("two-step", Parameters{{"first", "1-2"}, {"minimum_bytes", "150"}, {"keep", "first"}});
   REQUIRE(own.instance->begin_run({.run = RunNumber(1), .start_time = 0, .sources = {1, 2, 3}}));
@@ -100,7 +100,7 @@ TEST_CASE("two-step asks for all when the first sources hold enough") {
   CHECK(own.process(all_there).verdict == Verdict::accept);
 }
 
-TEST_CASE("two-step carries what it saw to the second step, to whichever instance") {
+TEST_CASE("two-step carries its result to the second step, in any instance") {
   const std::vector<std::byte> bytes(100);
   const Parameters parameters{{"minimum_bytes", "50"}};
   Own own("two-step", parameters);

@@ -20,7 +20,7 @@ FilterError refused(const std::string& name, const std::vector<std::string>& fol
 
 }  // namespace
 
-TEST_CASE("a plugin is found by its name and tells who it is") {
+TEST_CASE("a plugin is found by its name and describes itself") {
   const auto plugin = FilterPlugin::load("scripted", {"/nowhere", WEIR_TEST_PLUGIN_DIR});
   REQUIRE(plugin);
   CHECK((*plugin)->name() == "scripted");
@@ -29,7 +29,7 @@ TEST_CASE("a plugin is found by its name and tells who it is") {
   CHECK_THAT((*plugin)->path(), ContainsSubstring("/scripted.so"));
 }
 
-TEST_CASE("what a plugin calls itself is clean text") {
+TEST_CASE("a plugin's own description is clean text") {
   const auto plugin = FilterPlugin::load("nasty", kFolder);
   REQUIRE(plugin);
   CHECK((*plugin)->name() == "one\\nlevel=error \\x1b[2J \\xff");
@@ -50,7 +50,7 @@ TEST_CASE("a plugin without the optional functions is loaded") {
   CHECK(FilterPlugin::load("minimal", kFolder));
 }
 
-TEST_CASE("a name that is not there is refused with the plugins that are, and the one that may be meant") {
+TEST_CASE("an unknown name is refused with the known plugins, and the nearest one") {
   const FilterError error = refused("scriptd");
   CHECK(error.code == FilterErrorCode::not_found);
   CHECK_THAT(error.text, ContainsSubstring("'scriptd'") && ContainsSubstring(WEIR_TEST_PLUGIN_DIR) &&

@@ -68,7 +68,7 @@ ProcessingUnitsOptions with_units(std::size_t units, std::size_t jobs_max = 256)
 
 }  // namespace
 
-TEST_CASE("every job comes back once, with its token, however many units there are") {
+TEST_CASE("every job returns once, with its token, for any number of units") {
   for (const std::size_t count : {1U, 2U, 4U}) {
     Loop loop({}, with_units(count));
     constexpr std::uint64_t kJobs = 20'000;
@@ -118,7 +118,7 @@ TEST_CASE("a unit that is at work shows since when and with which job") {
   CHECK_FALSE(loop.units->oldest_start_ns());
 }
 
-TEST_CASE("the wake callback comes on the edge from nothing to something to drain") {
+TEST_CASE("the wake callback fires on the edge from no result to some") {
   Loop loop({}, with_units(1));
   TestSlice slice;
   const std::vector<Job> jobs(200, Job{&slice.view(), 0});
@@ -142,7 +142,7 @@ TEST_CASE("CPU time is measured when asked for") {
   });
 }
 
-TEST_CASE("a filter that throws costs its slices and nothing else") {
+TEST_CASE("a filter that throws costs only its slices") {
   Loop loop(Parameters{{"do", "throw"}}, with_units(2));
   TestSlice slice;
   const std::vector<Job> jobs(100, Job{&slice.view(), 0});
@@ -167,7 +167,7 @@ TEST_CASE("runs begin and end on all units") {
   CHECK_FALSE(refusing.units->begin_run({}));
 }
 
-TEST_CASE("jobs that wait are dropped when the units end, and the one that runs is waited for") {
+TEST_CASE("waiting jobs are dropped when the units end, and running ones are waited for") {
   TestSlice slice;
   Loop loop(Parameters{{"do", "sleep"}, {"number", "30"}}, with_units(1));
   const std::vector<Job> jobs(50, Job{&slice.view(), 0});

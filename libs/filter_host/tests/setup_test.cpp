@@ -81,7 +81,7 @@ TEST_CASE("a list of sources has numbers and ranges, sorted and each once") {
   CHECK_THAT(message([&] { return setup->sources("huge"); }), ContainsSubstring("not a range of sources"));
 }
 
-TEST_CASE("a parameter that nothing asked for is refused with the known ones") {
+TEST_CASE("an unused parameter is refused with the known ones") {
   Setup setup(std::vector<weir_filter_parameter>{{"minimun", "5"}});
   (void)setup->parameter("minimum", 1);
   (void)setup->parameter("keep", true);

@@ -5,7 +5,7 @@
 
 using weir::filter_host::StreamTable;
 
-TEST_CASE("default is bit 0, debug is bit 63 and the farm's streams lie between") {
+TEST_CASE("default is bit 0, debug is bit 63 and the farm's streams are between") {
   const StreamTable streams({"muons", "debug", "grb"});
   CHECK(streams.bit("default") == 1);
   CHECK(streams.bit("debug") == std::uint64_t{1} << 63U);

@@ -204,7 +204,7 @@ void check_kills(const char* what, const char* word, std::uint64_t memory_bytes 
 
 }  // namespace
 
-TEST_CASE("filter workers: slices come back as a filter in the process decides") {
+TEST_CASE("filter workers: slices return as a filter in the process decides") {
   SmallDcm dcm(Parameters{{"what", "none"}});
   REQUIRE(dcm.refusal.empty());
   CHECK(dcm.units->plugin().name == "unruly");
@@ -221,10 +221,10 @@ TEST_CASE("filter workers: a segmentation fault costs the slice that caused it, 
 }
 TEST_CASE("filter workers: abort() costs its slice") { check_kills("abort", "Aborted"); }
 TEST_CASE("filter workers: exit(0) costs its slice") { check_kills("exit", "exit status 0"); }
-TEST_CASE("filter workers: a filter that sleeps for ever costs its slice") {
+TEST_CASE("filter workers: a filter that sleeps forever costs its slice") {
   check_kills("hang", "took longer than 400 ms");
 }
-TEST_CASE("filter workers: a filter that computes for ever costs its slice") {
+TEST_CASE("filter workers: a filter that computes forever costs its slice") {
   check_kills("spin", "unruly.so");
 }
 TEST_CASE("filter workers: a filter that takes all memory costs its slice") {
@@ -271,7 +271,7 @@ TEST_CASE("filter workers: a filter that forks costs nothing, and its children e
   }
 }
 
-TEST_CASE("filter workers: a plugin that refuses its parameters is refused with its own words") {
+TEST_CASE("filter workers: a plugin that refuses its parameters is refused with its own message") {
   const SmallDcm dcm(Parameters{{"what", "none"}, {"evry", "3"}});
   CHECK_THAT(dcm.refusal, Catch::ContainsSubstring("evry"));
   const SmallDcm other(Parameters{}, "nonexistent");

@@ -62,7 +62,7 @@ TEST_CASE("an answer is taken with its status, with or without a length") {
   CHECK(got->body == "to the end");
 }
 
-TEST_CASE("an answer that ends early, or is none, is malformed") {
+TEST_CASE("an incomplete or invalid answer is malformed") {
   for (const char* text : {"", "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nshort", "SSH-2.0-x\r\n\r\n",
                            "HTTP/1.1 \r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n"}) {
     const Says server(text);
@@ -73,7 +73,7 @@ TEST_CASE("an answer that ends early, or is none, is malformed") {
   }
 }
 
-TEST_CASE("a server that says nothing, or too much, is given up") {
+TEST_CASE("a silent or verbose server is given up") {
   {
     const Says silent("", true);
     ClientLimits limits;

@@ -17,7 +17,7 @@ Verdict judged(const HostRule& rule, const std::string& host, const std::string&
 
 }  // namespace
 
-TEST_CASE("loopback names, the address that was asked and names of the farm file are good, with any port") {
+TEST_CASE("loopback names, the requested address and names of the farm file are good, with any port") {
   const HostRule rule({"Farm.example.org", "fd00:0::1"});
   for (const char* host :
        {"localhost", "LOCALHOST:7790", "127.0.0.1:7790", "127.1.2.3", "[::1]:80", "weir.localhost",
@@ -29,7 +29,7 @@ TEST_CASE("loopback names, the address that was asked and names of the farm file
   CHECK(judged(rule, "") == Verdict::good);  // not a browser
 }
 
-TEST_CASE("any other name is foreign, for it may have been led here") {
+TEST_CASE("any other name is foreign, because it may have been redirected here") {
   const HostRule rule({"farm.example.org"});
   for (const char* host :
        {"evil.example", "farm.example.org.evil.example", "127.0.0.1.evil.example", "10.9.0.2", "xlocalhost",
@@ -39,7 +39,7 @@ TEST_CASE("any other name is foreign, for it may have been led here") {
   }
 }
 
-TEST_CASE("a page of another site, or of none, may not ask") {
+TEST_CASE("a page of another site, or of none, may not send requests") {
   const HostRule rule({"farm.example.org"});
   CHECK(judged(rule, "10.9.0.1:7790", "http://10.9.0.1:7790") == Verdict::good);
   CHECK(judged(rule, "localhost:8080", "http://localhost:8080") == Verdict::good);

@@ -39,7 +39,7 @@ TEST_CASE("every client of a stream receives its greeting, then the stream's eve
   CHECK(server->counters().events_sent == 200);
 }
 
-TEST_CASE("a client that is too slow is dropped and counted, and the others go on") {
+TEST_CASE("a client that is too slow is dropped and counted, and the others continue") {
   Limits limits;
   limits.event_queue_bytes_max = 200'000;
   const auto server = stream_server(limits);
@@ -58,7 +58,7 @@ TEST_CASE("a client that is too slow is dropped and counted, and the others go o
   CHECK(server->counters().event_clients == 1);
 }
 
-TEST_CASE("there is a limit of clients, and a place is free again when one leaves") {
+TEST_CASE("the number of clients is limited, and a place is free again when one leaves") {
   Limits limits;
   limits.event_clients_max = 1;
   const auto server = stream_server(limits);
@@ -99,7 +99,7 @@ TEST_CASE("an address that holds all streams makes room for another address") {
   CHECK(server->counters().made_room == 1);
 }
 
-TEST_CASE("a quiet stream says that it lives") {
+TEST_CASE("a quiet stream sends signs of life") {
   Limits limits;
   limits.event_idle_ns = 50 * kMillisecond;
   const auto server = stream_server(limits);

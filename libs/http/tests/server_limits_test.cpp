@@ -60,7 +60,7 @@ TEST_CASE("headers and bodies beyond their limits are refused with their status"
   CHECK_THAT(fits.rest(), ContainsSubstring("taken"));
 }
 
-TEST_CASE("a request that does not get to its end is given up, and counted") {
+TEST_CASE("an incomplete request is given up, and counted") {
   Limits limits;
   limits.request_timeout_ns = 200 * kMillisecond;
   const auto server = server_with(limits);
@@ -134,7 +134,9 @@ TEST_CASE("idle connections, and clients that read no response, make room as wel
   CHECK(server->counters().made_room == 5);
 }
 
-TEST_CASE("where all connections are streams one is told so, and there is room again when one leaves") {
+TEST_CASE(
+    "if all connections are streams, one is closed with the reason, and there is room again when one "
+    "leaves") {
   Limits limits;
   limits.connections_max = 2;
   Server server(ports::Endpoint{"127.0.0.1", 0}, limits);

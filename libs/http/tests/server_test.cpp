@@ -47,7 +47,7 @@ TEST_CASE("a handler sees the request, and the client its response") {
   CHECK(posted->body == "POST /echo from 127.0.0.1 [{\"x\": 1}]");
 }
 
-TEST_CASE("requests follow each other on one connection, also when they come at once") {
+TEST_CASE("requests follow each other on one connection, even if they arrive together") {
   const auto server = echo_server();
   RawClient client(server->endpoint());
   client.send("GET /echo HTTP/1.1\r\nHost: x\r\nX-Mark: 1\r\n\r\n");
@@ -63,7 +63,7 @@ TEST_CASE("requests follow each other on one connection, also when they come at 
   CHECK(server->counters().accepted == 1);
 }
 
-TEST_CASE("HEAD gives the headers alone") {
+TEST_CASE("HEAD returns only the headers") {
   const auto server = echo_server();
   RawClient client(server->endpoint());
   client.send("HEAD /echo HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
@@ -103,7 +103,7 @@ TEST_CASE("garbage is rejected and counted, and affects no other client") {
   CHECK_THAT(other.rest(), ContainsSubstring("200 OK"));
 }
 
-TEST_CASE("whatever bytes come, the server goes on") {
+TEST_CASE("the server survives arbitrary bytes") {
   const auto server = echo_server();
   std::mt19937_64 random(7);
   const std::string good = "POST /echo?a=%41 HTTP/1.1\r\nHost: x\r\nContent-Length: 4\r\n\r\nabcd";
@@ -121,7 +121,7 @@ TEST_CASE("whatever bytes come, the server goes on") {
   CHECK(got->status == 200);
 }
 
-TEST_CASE("a port that is taken is said, with where") {
+TEST_CASE("a port in use is reported with its address") {
   const auto server = echo_server();
   CHECK_THROWS_WITH(Server(server->endpoint()),
                     ContainsSubstring("127.0.0.1:" + std::to_string(server->endpoint().port)));

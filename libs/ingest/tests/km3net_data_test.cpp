@@ -6,7 +6,7 @@
 using namespace weir;
 using namespace weir::ingest;
 
-TEST_CASE("recorded KM3NeT slices are replayed bit for bit, and every hit lies in its slice",
+TEST_CASE("recorded KM3NeT slices are replayed bit for bit, and every hit is in its slice",
           "[replay][data]") {
   const std::string folder = km3net_recording();
   if (!std::filesystem::exists(folder + "/index.json")) {

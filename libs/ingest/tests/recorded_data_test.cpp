@@ -6,7 +6,7 @@
 using namespace weir;
 using namespace weir::ingest;
 
-TEST_CASE("a recording of the emulated detector is replayed bit for bit, and every hit lies in its slice",
+TEST_CASE("a recording of the emulated detector is replayed bit for bit, and every hit is in its slice",
           "[replay][data]") {
   const test::TemporaryFolder folder;
   write_recording(folder / "recording");

@@ -121,7 +121,7 @@ TEST_CASE("a slice without the source, and one behind the end, are missing as no
   CHECK(at(eight, 2).reason == MissingReason::not_produced);
 }
 
-TEST_CASE("a folder that does not hold what its index says is refused by file name", "[replay]") {
+TEST_CASE("a folder that differs from its index is refused by file name", "[replay]") {
   const TemporaryFolder folder;
   write_good(folder);
   const auto failure = [&] {

@@ -34,7 +34,7 @@ TEST_CASE("a host's sending is limited at the host, and its TCP makes no longer 
   CHECK_THAT(lines(free, kFirstHost, Tool::ip), !Catch::ContainsSubstring("gso_max_segs"));
 }
 
-TEST_CASE("switches and hosts know each other from the start: nothing is asked for or flooded") {
+TEST_CASE("switches and hosts have static tables: nothing is resolved or flooded") {
   const LabPlan plan = plan_of("host_count: 2\n");
   const std::string links = lines(plan, kSwitches, Tool::ip);
   CHECK_THAT(links,
@@ -48,7 +48,7 @@ TEST_CASE("switches and hosts know each other from the start: nothing is asked f
       Catch::ContainsSubstring("neigh add 10.77.1.2 lladdr 02:77:00:00:00:02 dev data nud permanent\n"));
 }
 
-TEST_CASE("a static congestion window stands in the hosts' route") {
+TEST_CASE("a static congestion window is in the hosts' route") {
   const LabPlan plan = plan_of("host_count: 2\nwindow_segments: 4\n");
   CHECK_THAT(
       lines(plan, kFirstHost, Tool::ip),

@@ -13,7 +13,7 @@ std::string tc_lines(const LabPlan& plan, Space space) {
   return {};
 }
 
-TEST_CASE("without a word of it nothing is busy, slow, paused, lost or changed") {
+TEST_CASE("by default no host is busy, slow or paused, and nothing is lost or changed") {
   const LabPlan plan = plan_of("host_count: 2\n");
   CHECK(plan.cpu_load == 0);
   CHECK(plan.changes.empty());

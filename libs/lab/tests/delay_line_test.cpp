@@ -26,7 +26,7 @@ TEST_CASE("a frame arrives after the time to send it and the delay") {
   CHECK(way.arrived(11 * kMillisecond)->size() == kFrame);
 }
 
-TEST_CASE("frames arrive in order and at the line's rate, however they came") {
+TEST_CASE("frames arrive in order and at the line's rate, however they were sent") {
   DelayLine way(line(8'000'000, 100'000, 0));
   for (int i = 0; i < 10; ++i) REQUIRE(way.offer(5 * kMillisecond, frame(kFrame, i)));
   for (int i = 0; i < 10; ++i) {

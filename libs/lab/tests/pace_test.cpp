@@ -13,7 +13,7 @@ TEST_CASE("a paced flow may send what its rate has given it since its start") {
   CHECK(pace.room(kSecond + 2 * kMillisecond, 2000) == 0);
 }
 
-TEST_CASE("a flow that was held up does not make good for all of it at once") {
+TEST_CASE("a flow that was held up does not catch up at once") {
   const Pace pace(8'000'000, 0, 0);
   CHECK(pace.room(kSecond, 0) == 10'000 + 65'536);
 }

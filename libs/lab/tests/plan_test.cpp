@@ -5,7 +5,7 @@ namespace {
 
 constexpr const char* kIncast = "readout: {count: 8}\ndcm: {count: 1}\nwriter: {count: 1}\n";
 
-TEST_CASE("in a star each readout and each DCM has a host of its own, and a limited port to it") {
+TEST_CASE("in a star each readout and each DCM has its own host, and a limited port to it") {
   const LabPlan plan = plan_of("host_count: 9\nport_rate: 1gbit\nport_buffer: 100k\n", kIncast);
   REQUIRE(plan.hosts.size() == 9);
   CHECK(plan.hosts[0].nodes == std::vector<std::string>{"readout-0"});
@@ -30,7 +30,7 @@ TEST_CASE("nodes listen on the data network, supervisor and writers on the contr
   CHECK(plan.places.size() == 11);
 }
 
-TEST_CASE("hosts are as many as the farm needs when the lab does not say") {
+TEST_CASE("the farm determines the number of hosts if the lab does not") {
   CHECK(plan_of("lab: x\n", kIncast).hosts.size() == 9);
   CHECK(plan_of("placement: together\n", "readout: {count: 6}\ndcm: {count: 4}\n").hosts.size() == 6);
   CHECK(problems_of("lab: x\n") ==
@@ -54,14 +54,14 @@ TEST_CASE("placed together, host i has readout i and its share of the DCMs") {
   CHECK(uplink->device == "data");
 }
 
-TEST_CASE("a farm that does not fit is refused with what to do") {
+TEST_CASE("a farm that does not fit is refused with the remedy") {
   CHECK(problems_of("lab: x\nhost_count: 4\n", kIncast) ==
         "lab.yaml:2: lab.host_count: 8 readouts and 1 DCMs do not fit on 4 hosts, one on each: set "
         "lab.host_count, "
         "lab.placement=together, or name the nodes of each host");
 }
 
-TEST_CASE("nodes that a host names are there and nowhere else") {
+TEST_CASE("nodes named by a host are there and nowhere else") {
   const LabPlan plan = plan_of("hosts:\n  - {name: a, nodes: [readout-0, dcm-0, writer-0]}\n  - {name: b}\n",
                                "readout: {count: 2}\ndcm: {count: 1}\n");
   CHECK(plan.hosts[0].nodes == std::vector<std::string>{"readout-0", "dcm-0", "writer-0"});
@@ -123,7 +123,7 @@ TEST_CASE("racks share hosts out in blocks and have limited uplinks to a core") 
   CHECK(plan.forwards.size() == plan.switches.size() * plan.hosts.size());
 }
 
-TEST_CASE("a host may say which rack it is in") {
+TEST_CASE("a host may name its rack") {
   const LabPlan plan =
       plan_of("topology: racks\nracks: {count: 2}\nhosts: [{name: a, attached: 2}, {name: b}]\n");
   CHECK(plan.hosts[0].attached == 1);

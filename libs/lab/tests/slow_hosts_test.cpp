@@ -6,7 +6,7 @@
 namespace weir::lab {
 namespace {
 
-TEST_CASE("a host stands still at the begin of every period but the first") {
+TEST_CASE("a host pauses at the beginning of every period but the first") {
   const Rhythm rhythm{500 * kMillisecond, 80 * kMillisecond};
   CHECK_FALSE(rhythm.still(0));
   CHECK_FALSE(rhythm.still(499 * kMillisecond));
@@ -19,7 +19,7 @@ TEST_CASE("a host stands still at the begin of every period but the first") {
   CHECK(rhythm.until_change_ns(600 * kMillisecond) == 400 * kMillisecond);
 }
 
-TEST_CASE("no rhythm, no pause; a long one is looked at every second") {
+TEST_CASE("without a rhythm no pause; a long one is checked every second") {
   CHECK_FALSE(Rhythm{}.still(kSecond));
   CHECK(Rhythm{}.until_change_ns(0) == kSecond);
   CHECK(Rhythm{60 * kSecond, kSecond}.until_change_ns(0) == kSecond);

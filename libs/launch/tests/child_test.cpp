@@ -73,7 +73,7 @@ TEST_CASE("standard error goes to the log, which a restart continues") {
   CHECK(read(folder / "log") == "one\ntwo\nthree\n");
 }
 
-TEST_CASE("standard output comes back when it is asked for") {
+TEST_CASE("standard output is returned on request") {
   const TemporaryFolder folder;
   ChildSettings settings = shell("echo here", folder);
   settings.read_output = true;
@@ -104,7 +104,7 @@ TEST_CASE("a log that cannot be written is an error, and nothing is started") {
   CHECK(child.error() == "cannot write '/nonexistent/log': No such file or directory");
 }
 
-TEST_CASE("a process has a group of its own and no files of its parent's") {
+TEST_CASE("a process has its own group and no files of its parent's") {
   const TemporaryFolder folder;
   const TemporaryFolder secret;
   std::ofstream open(secret / "open");
@@ -182,7 +182,7 @@ TEST_CASE("a new log takes the place of another user's, which is not written to"
   CHECK(read(folder / "log") == "new\n");
 }
 
-TEST_CASE("a process that is let go of is killed") {
+TEST_CASE("a released process is killed") {
   const TemporaryFolder folder;
   pid_t pid = 0;
   {

@@ -4,7 +4,7 @@
 namespace weir::launch {
 namespace {
 
-TEST_CASE("where run control listens is known once it has said all of it") {
+TEST_CASE("run control's address is known once it has reported all of it") {
   CHECK_FALSE(control_place("", "127.0.0.1:0").has_value());
   CHECK_FALSE(control_place("run-control 4711 publish 1 subscribe 2\n", "127.0.0.1:0").has_value());
   CHECK_FALSE(control_place("run-control 4711 publish 1 subscribe 2\npage http://127.0.0.1:80", "127.0.0.1:0")
@@ -20,7 +20,7 @@ TEST_CASE("where run control listens is known once it has said all of it") {
   CHECK(without->page.empty());
 }
 
-TEST_CASE("run control says that it ends the farm in a line of its own") {
+TEST_CASE("run control reports in its own line that it ends the farm") {
   const std::string begun = "run-control 4711 publish 1 subscribe 2\npage http://127.0.0.1:8081/off\n";
   CHECK_FALSE(control_says_off(begun));
   CHECK(control_says_off(begun + "off\n"));

@@ -26,7 +26,7 @@ FarmKeeper keeper_of_four() {
   return keeper;
 }
 
-TEST_CASE("a kept process that ends without having been told to is started again after its wait") {
+TEST_CASE("a kept process that ends unasked is restarted after its wait") {
   FarmKeeper keeper = keeper_of_four();
   CHECK(keeper.ended(kDcm, true, kNow) == Verdict::starts_again);
   CHECK(keeper.turn(kNow).start.empty());
@@ -39,7 +39,7 @@ TEST_CASE("a kept process that ends without having been told to is started again
   CHECK_FALSE(keeper.everyone_over());
 }
 
-TEST_CASE("a process that waits for its next start when the farm is off is not started any more") {
+TEST_CASE("a process that waits for its restart when the farm is off is not restarted") {
   FarmKeeper keeper = keeper_of_four();
   CHECK(keeper.ended(kDcm, false, kNow) == Verdict::starts_again);
   keeper.off();
@@ -72,7 +72,7 @@ TEST_CASE("a process that still lives when run control has ended the farm is tol
   CHECK(keeper.everyone_over());
 }
 
-TEST_CASE("run control that dies while it ends the farm comes back for that, alone") {
+TEST_CASE("run control that dies while it ends the farm is restarted for that, alone") {
   FarmKeeper keeper = keeper_of_four();
   keeper.off();
   CHECK(keeper.ended(kDcm, true, kNow) == Verdict::over);
@@ -108,7 +108,7 @@ TEST_CASE("a second signal kills at once") {
   CHECK(keeper.turn(kNow + kSecond).kill);
 }
 
-TEST_CASE("a farm that is told to end has as long to drain as its file says, and a minute at least") {
+TEST_CASE("a farm that is told to end may drain for as long as its file allows, and at least a minute") {
   v1::Farm farm;
   farm.mutable_run()->set_drain_timeout_s(10);
   farm.mutable_control()->set_stop_s(5);

@@ -95,7 +95,7 @@ TEST_CASE("a farm's processes start in order, end in their own way, and are judg
   CHECK_FALSE(nodes.is_any_there());
 }
 
-TEST_CASE("a process is started again after a while, as often as it may be, and then stays away") {
+TEST_CASE("a process is restarted after a while, a limited number of times, and then stays away") {
   Farm farm;
   FarmNodes nodes = farm.make();
   REQUIRE(nodes.start("127.0.0.1:70").empty());

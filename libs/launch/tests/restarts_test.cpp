@@ -35,7 +35,7 @@ TEST_CASE("an address in use is tried again while restarts are on, and uses none
   CHECK_FALSE(Restarts(settings).after_refusal(kNow));
 }
 
-TEST_CASE("restarts that were used come back with time, one after another, and never more than there were") {
+TEST_CASE("used restarts return with time, one after another, up to their number") {
   RestartSettings settings;
   settings.restarts_max = 3;
   settings.refill_ns = 60 * kSecond;

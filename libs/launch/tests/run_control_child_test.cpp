@@ -56,7 +56,7 @@ ProcessEnd end_of(RunControlChild& control) {
 
 }  // namespace
 
-TEST_CASE("run control that dies is started again after a while, where it was, and too many times not") {
+TEST_CASE("run control that dies is restarted after a while at its address, a limited number of times") {
   const Place place;
   RunControlChild control({place.settings, place.memory, ""}, [] {});
   CHECK(control.state() == State::absent);
@@ -84,7 +84,7 @@ TEST_CASE("run control that dies is started again after a while, where it was, a
   CHECK(place.log().find("--one-run --memory " + place.memory) != std::string::npos);
 }
 
-TEST_CASE("what run control of one run remembers is of this run alone") {
+TEST_CASE("the saved state of one-run control is for that run alone") {
   const Place place;
   const auto remember = [&] { std::ofstream(place.memory) << "what was remembered"; };
   remember();
@@ -96,7 +96,7 @@ TEST_CASE("what run control of one run remembers is of this run alone") {
   CHECK_FALSE(std::filesystem::exists(place.memory));
 }
 
-TEST_CASE("run control in another network is asked at its address in this one, at its port") {
+TEST_CASE("run control in another network is reached at its address in this one, at its port") {
   const Place place;
   RunControlChild control({place.settings, place.memory, "", "10.78.255.254"}, [] {});
   REQUIRE(control.start().empty());

@@ -20,7 +20,7 @@ TEST_CASE("docs/metrics.md is rendered from the table") {
   }
 }
 
-TEST_CASE("each metric has a name of its own, and one that Prometheus' manual would give it") {
+TEST_CASE("each metric has a unique name, as Prometheus' manual recommends") {
   std::set<std::string_view> names;
   for (const Entry& entry : kTable) {
     INFO(entry.name);

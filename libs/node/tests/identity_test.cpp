@@ -126,7 +126,7 @@ TEST_CASE("plugins of one name from other search paths are other parts") {
   CHECK(all.parts_size() == 2);
 }
 
-TEST_CASE("a list of files that a heartbeat leaves out stays known while the checksum is the same") {
+TEST_CASE("a list of files omitted from a heartbeat stays known while the checksum is the same") {
   v1::RunIdentity before = identity_of(part_of("recording", "/data", 7));
   before.mutable_parts(0)->add_files()->set_name("index.json");
   v1::RunIdentity same = without_files(before);
@@ -138,7 +138,7 @@ TEST_CASE("a list of files that a heartbeat leaves out stays known while the che
   CHECK(other.parts(0).files_size() == 0);
 }
 
-TEST_CASE("under run control a process' own keys say where things are on its host, and nothing else") {
+TEST_CASE("under run control a process' own keys give paths on its host, and nothing else") {
   const Folder folder;
   folder.write("farm.yaml", "dcm: {credits: 1}\n");
   CommandLine line;

@@ -58,7 +58,7 @@ TEST_CASE("an empty or missing log leaves no closed file") {
   CHECK(files_of(folder).size() == 1);
 }
 
-TEST_CASE("a log that has grown too long is begun anew, and no line is lost") {
+TEST_CASE("a log that has grown too long is replaced, and no line is lost") {
   const test::TemporaryFolder folder;
   const std::string path = folder.path() / "dcm-0.log";
   const pid_t pid = ::fork();  // a child, because its standard error is replaced

@@ -20,7 +20,7 @@ constexpr RunNumber kRun(7);
 constexpr std::uint64_t kMine = 0x0123456789abcdefULL;
 constexpr std::uint64_t kOthers = 0xfedcba9876543210ULL;
 
-TEST_CASE("of processes that claim a run at once one gets it, and the others the next numbers, one each") {
+TEST_CASE("of processes that claim a run at the same time one gets it, and the others the next numbers") {
   constexpr int kProcesses = 24;
   for (int round = 0; round < 20; ++round) {
     const TemporaryFolder folder;

@@ -33,7 +33,7 @@ std::vector<std::byte> unchecked() {
 
 }  // namespace
 
-TEST_CASE("a packet comes back from its bytes") {
+TEST_CASE("a packet is read back from its bytes") {
   Packet packet = part();
   packet.truncated = packet.closes = true;
   const auto bytes = datagram(packet, "payload");

@@ -133,7 +133,7 @@ TEST_CASE("a mark passes its slices at once when nothing is missing") {
   CHECK(bench.found.fragments.size() == 1);
 }
 
-TEST_CASE("a mark waits for missing packets, and passes without a gap when they come") {
+TEST_CASE("a mark waits for missing packets, and passes without a gap when they arrive") {
   Bench bench;
   bench.send(1, 0, 4, "ab", 0);
   bench.send(2, 0, 2, "xy", 2, true);
@@ -256,7 +256,7 @@ TEST_CASE(
   CHECK(bench.found.marks.back().substr(0, 4) == "5:60");
 }
 
-TEST_CASE("a front-end that restarts with a session number loses nothing of its new life") {
+TEST_CASE("a front-end that restarts with a session number loses none of its new data") {
   Bench bench;
   bench.session = 7;
   for (std::uint32_t i = 0; i < 10; ++i) bench.send(i, 0, 2, "ab", i, true);

@@ -118,7 +118,7 @@ TEST_CASE("restarts that follow each other are each taken, at old and new addres
   }
 }
 
-TEST_CASE("delayed packets of an earlier life begin nothing, however many") {
+TEST_CASE("delayed packets of an earlier life begin no new one, however many") {
   const std::uint32_t with_sessions = GENERATE(0U, 1U);
   Bench bench;
   FrontEnd first{address(1), with_sessions * 7};
@@ -163,7 +163,7 @@ TEST_CASE("repeated packets of the life that is read begin nothing") {
   CHECK(bench.restarts == 0);
 }
 
-TEST_CASE("two front-ends with one id: one is read, and the other is known within a few packets") {
+TEST_CASE("two front-ends with one id: one is read, and the other is noticed within a few packets") {
   const std::uint32_t ahead = GENERATE(0U, 3U, 500U, 5'000U, 2'000'000U);
   const int burst = GENERATE(1, 3, 12);
   const std::uint32_t with_sessions = GENERATE(0U, 1U);

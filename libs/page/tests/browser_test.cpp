@@ -123,7 +123,7 @@ TEST_CASE("the page follows the farm without being asked, and searches its log")
   CHECK(browser.errors().empty());
 }
 
-TEST_CASE("an operator commands the farm by keyboard alone, and stopping is asked twice") {
+TEST_CASE("an operator commands the farm by keyboard alone, and stopping needs a confirmation") {
   if (no_browser()) return;
   Served served(2, 2);
   Browser browser;
@@ -241,7 +241,7 @@ void check_header(Browser& browser, Served* live, const char* word, const std::s
 
 }  // namespace
 
-TEST_CASE("in an emergency the header says the worst and why, at two sizes, light and dark") {
+TEST_CASE("in an emergency the header shows the worst finding and its reason, at two sizes, light and dark") {
   if (no_browser()) return;
   for (const Emergency& emergency : kEmergencies) {
     INFO(emergency.what);
@@ -282,7 +282,7 @@ TEST_CASE("dead DCMs have no assignments, and an equation with different sides i
   CHECK(browser.value(count("#equations [data-kind=running]")) == "3");
 }
 
-TEST_CASE("names in capitals break behind an underscore alone, and no word stands on the plots' labels") {
+TEST_CASE("names in capitals break only after an underscore, and no text overlaps the plots' labels") {
   if (no_browser()) return;
   Served served(8, 3);
   Browser browser;
@@ -319,7 +319,7 @@ TEST_CASE("names in capitals break behind an underscore alone, and no word stand
   }
 }
 
-TEST_CASE("arrows walk a group of processes, Enter shows one, Escape goes back to it") {
+TEST_CASE("arrows walk a group of processes, Enter shows one, Escape returns to it") {
   if (no_browser()) return;
   Served served(4, 2);
   Browser browser;

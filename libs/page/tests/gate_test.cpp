@@ -23,7 +23,7 @@ TEST_CASE("without a configured token no request is accepted, not even one with 
   CHECK(!same_secret("", ""));
 }
 
-TEST_CASE("too many wrong tokens shut wrong ones of that address out, and never the right one") {
+TEST_CASE("too many wrong tokens shut out wrong ones of that address, and never the right one") {
   Gate gate("secret", 3);
   const TimeNs begin = 1000 * kSecond;
   for (int i = 0; i < 3; ++i) CHECK(gate.ask("Bearer x", "bad", begin + i) == Answer::unauthorised);

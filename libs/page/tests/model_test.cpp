@@ -88,7 +88,7 @@ TEST_CASE("the counts of a dead process stay in the farm's totals") {
   CHECK(counts.at("dcms_lost") == 1);
 }
 
-TEST_CASE("the state has the counts of each group of DCMs, and none for a farm without groups") {
+TEST_CASE("the state has the counts of each group of DCMs, except in a farm without groups") {
   v1::Report supervisor;
   supervisor.set_name("supervisor");
   supervisor.set_role(v1::ROLE_SUPERVISOR);

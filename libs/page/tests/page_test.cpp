@@ -92,7 +92,7 @@ TEST_CASE("a client with the token can send commands, and receives run control's
   CHECK(served.page.counters().commands_malformed == 1);
 }
 
-TEST_CASE("without the token nothing is commanded, and guessing is shut out") {
+TEST_CASE("without the token no command is carried out, and guessing is shut out") {
   Served served;
   CHECK(served.command(R"({"command": "stop"})", "").status == 401);
   for (int i = 0; i < 4; ++i) CHECK(served.command(R"({"command": "stop"})", "guess").status == 401);
@@ -111,7 +111,7 @@ TEST_CASE("a client with the token can send commands, however many wrong tokens 
 }
 
 TEST_CASE(
-    "pages of other sites and names that were led here are refused, with the token too; metrics are not") {
+    "requests from other sites and redirected names are refused, even with the token; metrics are not") {
   Served served;
   const auto ask = [&](const std::string& method, const std::string& path, const std::string& headers) {
     const std::string body = method == "POST" ? R"({"command": "pause"})" : "";

@@ -5,7 +5,7 @@ using namespace weir;
 using namespace weir::reports;
 using Stage = LossWatch::Stage;
 
-TEST_CASE("a source that loses more than its share is told once, and named with its reasons at the end") {
+TEST_CASE("a source that loses more than its share is reported once, and named with its reasons at the end") {
   LossWatch watch(0.05);
   watch.add(SourceId(1), Stage::packets, 1000, 50, "stale");
   CHECK(watch.take_news().empty());  // exactly the share is still allowed

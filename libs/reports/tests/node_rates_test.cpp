@@ -37,7 +37,7 @@ TEST_CASE("rates are those from one report to the next, by the node's clock") {
   CHECK(rates.built_us().count() == 200);
 }
 
-TEST_CASE("a report that is not renewed keeps its rates for three intervals, a short one for a second") {
+TEST_CASE("an unrenewed report keeps its rates for three intervals, a short one for a second") {
   NodeRates rates;
   rates.take(dcm_at(1, 100), 0);
   rates.take(dcm_at(3, 300), 2 * kSecond);

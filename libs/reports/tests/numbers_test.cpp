@@ -64,8 +64,7 @@ TEST_CASE("each kind of key takes the table's of its kind") {
   static_assert(metrics::find(metrics::Entry::From::gauge, "vetoed.paused") == nullptr);
 }
 
-TEST_CASE(
-    "fragments of all DCMs and readouts add up, and come out of the supervisor's report as they went in") {
+TEST_CASE("fragments of all DCMs and readouts add up, and the supervisor's report preserves them") {
   v1::Report dcm;
   dcm.set_role(v1::ROLE_DCM);
   Counters of_dcm(dcm);

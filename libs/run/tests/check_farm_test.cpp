@@ -65,7 +65,8 @@ TEST_CASE("a farm with a filter that accepts its parameters is good") {
   CHECK(good.status == 0);
 }
 
-TEST_CASE("loopback addresses in a farm of several hosts are warned of, with the processes and what to set") {
+TEST_CASE(
+    "loopback addresses in a farm of several hosts cause a warning, with the processes and the remedy") {
   const std::string filter = "filter: {plugin: prescale}\nsecurity: {mode: open}\n";
   const Checked several =
       check_text("farm: two-hosts\nsupervisor: {listen: '10.9.0.1:7720'}\nreadout: {count: 2}\n" + filter);

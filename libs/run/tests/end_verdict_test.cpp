@@ -23,7 +23,7 @@ TEST_CASE("a process that ends during a run is missing, whatever its status") {
   CHECK(verdict_of(well) == EndVerdict::start_again);
 }
 
-TEST_CASE("a process that ended because it was told to is not missing, in whichever order that is heard") {
+TEST_CASE("a process that ended on request is not missing, in either order of the messages") {
   EndFacts facts = ended_well();
   REQUIRE(verdict_of(facts) == EndVerdict::look);  // its end arrives first
   SECTION("the run is over") { facts.run_over = true; }
@@ -33,7 +33,7 @@ TEST_CASE("a process that ended because it was told to is not missing, in whiche
   CHECK(verdict_of(facts) == EndVerdict::told);
 }
 
-TEST_CASE("a process that dies when every slice is settled is not needed any more") {
+TEST_CASE("a process that dies when every slice is settled is no longer needed") {
   EndFacts facts = died();
   facts.run_over = true;
   CHECK(verdict_of(facts) == EndVerdict::stays_away);
@@ -50,7 +50,7 @@ TEST_CASE("without run control no process is led into the run, and one that ends
   CHECK(verdict_of(facts) == EndVerdict::stays_away);
 }
 
-TEST_CASE("a supervisor that dies before its account is here comes back, in the drain's last part too") {
+TEST_CASE("a supervisor that dies before its account has arrived is restarted, even late in the drain") {
   EndFacts facts = died();
   facts.supervisor = true;
   CHECK(verdict_of(facts) == EndVerdict::start_again);

@@ -5,8 +5,7 @@ using namespace weir;
 using namespace weir::run;
 using Push = Ending::Push;
 
-TEST_CASE(
-    "processes of a run that is over may end by themselves for a while, then they are told, then killed") {
+TEST_CASE("processes of a finished run may end by themselves for a while, then they are told, then killed") {
   Ending ending;
   CHECK(ending.due(kSecond) == Push::none);
   ending.settle(kSecond);

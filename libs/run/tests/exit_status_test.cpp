@@ -11,7 +11,7 @@ RunEnd good_end() {
   return end;
 }
 
-TEST_CASE("a run with a balanced ledger and good exit statuses has status 0, and nothing to explain") {
+TEST_CASE("a run with a balanced ledger and good exit statuses has status 0, and no explanation") {
   CHECK(exit_status(good_end()) == 0);
   CHECK(explain(good_end()).empty());
 }
@@ -30,7 +30,7 @@ TEST_CASE("a process that did not end well makes status 3 of a good run") {
   CHECK(explain(end) == "the ledger balances, but a process did not end well");
 }
 
-TEST_CASE("a ledger that does not balance makes status 1, whatever else there is") {
+TEST_CASE("a ledger that does not balance causes status 1, regardless of other results") {
   RunEnd end = good_end();
   end.balanced = false;
   end.faults = GENERATE(false, true);
@@ -43,7 +43,7 @@ TEST_CASE("a run without the supervisor's account has status 1") {
   CHECK(explain(RunEnd{}) == "the supervisor gave no account of the run");
 }
 
-TEST_CASE("a run that was given up has status 1 and says why, though its ledger balances") {
+TEST_CASE("an abandoned run has status 1 with the reason, even if its ledger balances") {
   RunEnd end = good_end();
   end.failure = "no writer is left";
   CHECK(exit_status(end) == 1);

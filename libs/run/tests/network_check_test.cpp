@@ -27,7 +27,7 @@ TEST_CASE("a window above the port's capacity causes a warning with a suitable o
       "packets will be lost; set 72000");
 }
 
-TEST_CASE("a window that a port holds is not warned of") {
+TEST_CASE("a window that a port holds causes no warning") {
   CHECK(
       warnings(std::string(kPort) + "dcm: {shaper: byte-credits, window_bytes: 72000}\nreadout: {count: 8}\n")
           .empty());
@@ -75,7 +75,7 @@ TEST_CASE("DCMs that share a port share its capacity") {
       "12kB under way + 100k of buffer: packets will be lost; set 36000");
 }
 
-TEST_CASE("no shaper is warned of where the slices in work do not fit the port") {
+TEST_CASE("no shaper causes a warning if the slices in progress do not fit the port") {
   CHECK(warnings(std::string(kPort) + "dcm: {shaper: none, credits: 16}\nreadout: {count: 8}\n")
             .starts_with(
                 "farm.yaml:2: dcm.shaper: without one 16 slices of 524 kB may be under way, above the"));

@@ -57,7 +57,7 @@ void lead_into_run(RunLeader& leader, TimeNs now) {
   REQUIRE(leader.failure().empty());
 }
 
-TEST_CASE("a farm is led by init, configure and start, each when the one before is done") {
+TEST_CASE("a farm is led by init, configure and start, each after the previous one") {
   RunLeader leader(RunNumber(12));
   const v1::Request init = asked(leader, kNow);
   CHECK(init.command() == "init");
@@ -107,7 +107,7 @@ TEST_CASE("a process that does not follow is named, with the last error about it
   CHECK(leader.failure() == "init was not followed by dcm-0: dcm-0: no memory");
 }
 
-TEST_CASE("run control that does not answer is a failure on the way, and silent once the run is on") {
+TEST_CASE("run control that does not answer is a failure before the run, and ignored once it is on") {
   RunLeader silent(RunNumber(1));
   (void)asked(silent, kNow);
   (void)silent.next(kNow + 60 * kSecond);
@@ -124,7 +124,7 @@ TEST_CASE("run control that does not answer is a failure on the way, and silent 
   CHECK(leader.failure().empty());  // the run is on
 }
 
-TEST_CASE("a stop is asked for as long as the farm is seen in its run, and not once it is on its way") {
+TEST_CASE("a stop is repeated while the farm is in its run, and not once it is in progress") {
   RunLeader leader(RunNumber(1));
   lead_into_run(leader, kNow);
   leader.stop("no DCM is left");
@@ -145,7 +145,7 @@ TEST_CASE("a stop is asked for as long as the farm is seen in its run, and not o
   CHECK_FALSE(leader.next(kNow + 6 * kSecond).has_value());
 }
 
-TEST_CASE("run control that was started again is asked again, and for a stop that it knows nothing of") {
+TEST_CASE("a restarted run control is asked again, also for a stop that it does not know") {
   RunLeader leader(RunNumber(1));
   lead_into_run(leader, kNow);
   leader.stop("SIGINT");

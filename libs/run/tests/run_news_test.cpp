@@ -18,7 +18,7 @@ v1::FarmView status(const std::string& state, TimeNs at, DurationNs run = 0) {
 
 }  // namespace
 
-TEST_CASE("a run gathers, runs, drains and is over, and goes back from none of them") {
+TEST_CASE("a run gathers, runs, drains and is over, and never goes back") {
   RunNews news;
   CHECK(news.phase() == RunNews::Phase::gathering);
   CHECK(news.take(status("gathering", 1)));

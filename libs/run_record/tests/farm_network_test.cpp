@@ -65,7 +65,7 @@ TEST_CASE("data that a DCM reads on its own host pass neither port nor link") {
   CHECK(all_to_all(50 * kMbit, 25 * kMbit).bits_per_s() == Approx(6 * 25 * kMbit * 6 / 5));
 }
 
-TEST_CASE("a network that is not limited, or not known, has no bound") {
+TEST_CASE("a network without limits, or unknown, has no bound") {
   CHECK(all_to_all(0, 0).bits_per_s() == 0);
   const Farm farm = farm_of("readout: {count: 8}\n");
   const Theory theory = theory_of(network_of(farm.farm, farm.plan), {1e6, 8});
@@ -74,7 +74,7 @@ TEST_CASE("a network that is not limited, or not known, has no bound") {
   CHECK(theory.dcms_per_port == 0);
 }
 
-TEST_CASE("masked sources and masked readouts hold no data") {
+TEST_CASE("masked sources and masked readouts have no data") {
   const Farm farm =
       farm_of("network: {port_rate: 1gbit}\nreadout: {count: 4, masked: [1]}\ndcm: {count: 1}\n");
   const FarmNetwork network = network_of(farm.farm, farm.plan);

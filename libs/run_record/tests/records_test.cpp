@@ -10,7 +10,7 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-TEST_CASE("the records of a run stand beside its data, under its number") {
+TEST_CASE("the records of a run are beside its data, under its number") {
   const RecordPaths paths = record_paths("out", RunNumber(42));
   CHECK(paths.begin == "out/run-000042-begin.yaml");
   CHECK(paths.farm == "out/run-000042-farm.yaml");
@@ -27,7 +27,7 @@ TEST_CASE("a run number that has files already is passed over") {
   CHECK(free_run_number(RunNumber(1), {"run-1", "running-000001-x", "run-x", "log"}) == RunNumber(1));
 }
 
-TEST_CASE("behind the last run number there is none, and the error says what to do") {
+TEST_CASE("after the last run number no other follows, and the error gives the remedy") {
   const RunNumber last(4294967295);
   CHECK(free_run_number(last, {}) == last);
   CHECK(free_run_number(last, {"run-4294967295-begin.yaml"}) == std::nullopt);

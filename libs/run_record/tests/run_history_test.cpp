@@ -36,7 +36,7 @@ TEST_CASE("the history outlives its process, keeps the newest, and passes over a
   std::filesystem::remove(path);
 }
 
-TEST_CASE("a line that was cut takes no other run's line with it") {
+TEST_CASE("an incomplete line does not damage another run's line") {
   const std::string path =
       std::filesystem::temp_directory_path() / ("weir-history-cut-" + std::to_string(::getpid()));
   std::ofstream(path) << "{\"run\": 1}\n\n{\"run\": 2, \"sto";
@@ -58,13 +58,13 @@ TEST_CASE("a line that was cut takes no other run's line with it") {
   std::filesystem::remove(path);
 }
 
-TEST_CASE("a history that cannot be written says so, and why") {
+TEST_CASE("a history that cannot be written reports the reason") {
   RunHistory history("/no/such/folder/runs.jsonl", 9);
   CHECK(history.add({}) == "cannot write '/no/such/folder/runs.jsonl': No such file or directory");
   CHECK(history.runs().size() == 1);
 }
 
-TEST_CASE("a run's line has what its account says") {
+TEST_CASE("a run's line has the values of its account") {
   v1::RunSummary summary;
   summary.set_run(5);
   summary.set_balanced(true);

@@ -97,7 +97,7 @@ TEST_CASE("outcomes of triggers and slices are taken from the supervisor, reason
   CHECK(summary.discarded == Counts{{"no_buffer", 2}});
 }
 
-TEST_CASE("where a DCM was lost, the summary says that its fragments are at least so many") {
+TEST_CASE("if a DCM was lost, the summary gives its fragments as a lower bound") {
   v1::RunSummary account = hand_made();
   CHECK(summarize(account).dcms_lost == 0);
   CHECK(to_text(summarize(account)).find("at least") == std::string::npos);
@@ -145,7 +145,7 @@ TEST_CASE("latencies of all DCMs are merged before percentiles are taken") {
   CHECK(summary.build_latency_us.count == 0);
 }
 
-TEST_CASE("a file that two reports of one writer name is listed once, as the later one says") {
+TEST_CASE("a file named by two reports of one writer is listed once, as in the later one") {
   v1::RunSummary account = hand_made();
   v1::Report& again = *account.add_nodes();
   again.set_role(v1::ROLE_WRITER);
@@ -240,7 +240,7 @@ TEST_CASE("text that would break JSON is escaped") {
   CHECK(json::parse(to_json(summary)).at("reason").as_string() == "a \"b\"\n");
 }
 
-TEST_CASE("the printed summary says what became of the slices, ledger and faults included") {
+TEST_CASE("the printed summary has the outcomes of the slices, ledger and faults included") {
   Summary summary = summarize(hand_made());
   summary.farm = "test";
   const std::string text = to_text(summary);

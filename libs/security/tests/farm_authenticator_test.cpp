@@ -20,7 +20,7 @@ struct Both {
 
 }  // namespace
 
-TEST_CASE("a proof is good for its side and its hellos, and for nothing else") {
+TEST_CASE("a proof is valid for its side and its hellos only") {
   const FarmAuthenticator farm({{make_farm_key("k")}});
   const Both said;
   const ConnectionSide side = GENERATE(ConnectionSide::connecting, ConnectionSide::listening);
@@ -43,7 +43,7 @@ TEST_CASE("a proof is good for its side and its hellos, and for nothing else") {
   }
 }
 
-TEST_CASE("a farm in the middle of a change of keys stays one farm") {
+TEST_CASE("a farm during a change of keys stays one farm") {
   const FarmKey old = make_farm_key("old");
   const FarmKey fresh = make_farm_key("fresh");
   const FarmAuthenticator before({{old}});

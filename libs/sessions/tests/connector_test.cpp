@@ -2,7 +2,7 @@
 
 namespace weir::sessions {
 
-TEST_CASE("a connection that never stands is given up after the timeout, and tried again") {
+TEST_CASE("a connection that is never established is given up after the timeout, and tried again") {
   Farm farm;
   farm.network.hold_connections = true;
   farm.pass();
@@ -15,7 +15,7 @@ TEST_CASE("a connection that never stands is given up after the timeout, and tri
   CHECK(farm.connector.ready());
 }
 
-TEST_CASE("a connector connects again after a loss, once per retry time, and says since when it is down") {
+TEST_CASE("a connector reconnects after a loss, once per retry time, and reports since when it is down") {
   Farm farm;
   farm.network.refuse_connections = true;
   farm.pass();
@@ -44,7 +44,7 @@ TEST_CASE("a connector connects again after a loss, once per retry time, and say
   CHECK(farm.at_listener.ready == 2);
 }
 
-TEST_CASE("a connector that is sent elsewhere goes there at once") {
+TEST_CASE("a connector with a new address connects there immediately") {
   Farm farm;
   farm.pass();
   REQUIRE(farm.connector.ready());
@@ -65,7 +65,7 @@ TEST_CASE("a connector that is sent elsewhere goes there at once") {
   CHECK(farm.connector.to() == *at);
 }
 
-TEST_CASE("a connector that is stopped makes no more attempts, and one without an address none at all") {
+TEST_CASE("a stopped connector makes no more attempts, and one without an address none") {
   Farm farm;
   Connector nowhere(farm.connector_info, farm.at_connector, farm.limits, farm.connector_counters, {},
                     kMillisecond);

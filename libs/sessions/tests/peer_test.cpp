@@ -7,7 +7,7 @@ namespace weir::sessions {
 
 using Catch::Matchers::ContainsSubstring;
 
-TEST_CASE("both sides know of each other after the hellos, whatever pieces they come in") {
+TEST_CASE("both sides identify each other after the hellos, however the bytes are cut") {
   const std::size_t cut = GENERATE(std::size_t{1}, std::size_t{33}, SIZE_MAX);
   Farm farm;
   farm.connector.tag = 99;
@@ -171,7 +171,7 @@ TEST_CASE("a peer is dropped rather than sent part of a message that is too long
   CHECK(farm.at_connector.last_words == "its message is longer than a control message may be");
 }
 
-TEST_CASE("a message may follow the hello at once") {
+TEST_CASE("a message may follow the hello immediately") {
   Farm farm;
   farm.at_listener.at_ready = [](Peer& peer) { peer.send(some_message()); };
   farm.at_connector.at_ready = [](Peer& peer) { peer.send(some_message()); };
@@ -366,7 +366,8 @@ TEST_CASE("garbage closes the sender's connection, is counted, and affects no ot
 }
 
 TEST_CASE(
-    "a listener takes connections_max connections, counts those beyond, and has room again when one goes") {
+    "a listener accepts connections_max connections, counts those beyond, and has room again when one "
+    "closes") {
   PeerLimits limits;
   limits.connections_max = 2;
   Farm farm(readout(), dcm(), limits);
@@ -414,7 +415,7 @@ TEST_CASE("if a listener is full, the connection without a hello that has waited
   CHECK(farm.listener.peers().size() == 3);
 }
 
-TEST_CASE("a peer that is lost in the middle of a placed payload has it given back") {
+TEST_CASE("the buffer of a partly placed payload is returned when its peer is lost") {
   Farm farm;
   farm.pass();
   wire::FrameHeader header;
@@ -452,7 +453,7 @@ TEST_CASE("a peer may be dropped from inside any of its calls") {
   CHECK(farm.listener_counters.protocol_errors.empty());
 }
 
-TEST_CASE("a peer that is asked whether it is there says so, and its node hears nothing of it") {
+TEST_CASE("a probed peer answers, and its node is not notified") {
   Farm farm;
   farm.pass();
   farm.pass();
@@ -466,7 +467,7 @@ TEST_CASE("a peer that is asked whether it is there says so, and its node hears 
   CHECK(farm.at_connector.controls == 0);
 }
 
-TEST_CASE("a listener on a port in use says so") {
+TEST_CASE("a listener on a port in use reports it") {
   Farm farm;
   PeerCounters counters;
   Listener second(farm.listener_info, farm.at_listener, farm.limits, counters, farm.now);

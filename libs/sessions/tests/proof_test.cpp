@@ -243,8 +243,7 @@ TEST_CASE("a listener answers a challenge only after the peer's own proof") {
   CHECK(guest->heard.empty());
 }
 
-TEST_CASE(
-    "before its proof a stranger may say nothing else, nothing long, and has no more time than before") {
+TEST_CASE("before its proof a stranger may send nothing else, nothing long, and only within the time limit") {
   const auto key = keyed(security::make_farm_key("k"));
   KeyedFarm keys(key, key);
   Farm& farm = keys.farm;
@@ -296,7 +295,7 @@ TEST_CASE("a proof or nonce of a wrong length is refused and counted") {
   CHECK(farm.listener_counters.refused_auth == 1);
 }
 
-TEST_CASE("the node is asked about a peer only when that has proved itself") {
+TEST_CASE("the node is consulted about a peer only after its proof") {
   const auto key = keyed(security::make_farm_key("k"));
   KeyedFarm keys(key, keyed(security::make_farm_key("k")));
   Farm& farm = keys.farm;

@@ -47,7 +47,7 @@ double p99_over_serialisation(PortModel::Collector& collector, double bytes_per_
 
 }  // namespace
 
-TEST_CASE("the adaptive window fills a port that it knows nothing of, and loses nothing") {
+TEST_CASE("the adaptive window fills an unknown port, and loses nothing") {
   const double rate = GENERATE(12.5e6, 25e6, 125e6);
   const double buffer = GENERATE(100e3, 1e6);
   const std::uint32_t readouts = GENERATE(8U, 24U);
@@ -84,7 +84,7 @@ TEST_CASE("a small buffer costs a loss at most while the window is sought") {
   CHECK(meter.losses() <= 2);
 }
 
-TEST_CASE("without a window everything arrives at once, and the model's port loses it") {
+TEST_CASE("without a window all data arrives together, and the model's port drops it") {
   PortModel model({});
   auto& collector = model.add(make("none", 8), 8, 64U << 10U);
   Meter meter{collector, 125e6};
@@ -103,7 +103,7 @@ TEST_CASE("a window of bytes set by hand fills the port, with every slice within
   CHECK(p99_over_serialisation(collector, 125e6) < 1.15);
 }
 
-TEST_CASE("two DCMs behind one port share it, told of each other or not") {
+TEST_CASE("two DCMs behind one port share it, with or without information about each other") {
   const bool told = GENERATE(true, false);
   CAPTURE(told);
   PortModel model({});
@@ -157,7 +157,7 @@ TEST_CASE("a port that becomes slower, and faster again, is followed") {
   CHECK(meter.losses() == 0);
 }
 
-TEST_CASE("at low load slices take hardly longer than their serialisation") {
+TEST_CASE("at low load slices take little longer than their serialisation") {
   PortModel model({});
   auto& collector = model.add(make("adaptive", 8), 8, 64U << 10U);
   collector.slices_per_s = 0.3 * 125e6 / (8 * 65536 * kWire);
@@ -169,7 +169,7 @@ TEST_CASE("at low load slices take hardly longer than their serialisation") {
   CHECK(collector.lost == 0);
 }
 
-TEST_CASE("a readout that is asked seldom does not stall: the window stays as it is") {
+TEST_CASE("a rarely requested readout does not stall: the window stays as it is") {
   PortModel model({});
   auto& collector = model.add(make("adaptive", 8), 8, 64U << 10U);
   collector.slices_per_s = 5;
@@ -179,7 +179,7 @@ TEST_CASE("a readout that is asked seldom does not stall: the window stays as it
   CHECK(collector.shaper->window() >= window);
 }
 
-TEST_CASE("where a line takes a large window the pieces are larger, but each readout has several under way") {
+TEST_CASE("if a line needs a large window the pieces are larger, but each readout has several in transit") {
   const std::uint32_t readouts = GENERATE(2U, 32U);
   CAPTURE(readouts);
   PortModel::Settings settings;

@@ -156,7 +156,7 @@ TEST_CASE("a fragment above the limit is cut under truncate and left out under d
   CHECK(dropped.sent[1] == 3000);
 }
 
-TEST_CASE("in the middle of a burst a fragment is suppressed, and the word of it is sent") {
+TEST_CASE("in the middle of a burst a fragment is suppressed, and reported as such") {
   BarrelSettings own = settings();
   own.cut_off_bytes = 100;
   own.cut_off_slices = 4;
@@ -188,7 +188,7 @@ TEST_CASE("a slice for a DCM without a connection is left to be requested, and d
   CHECK(model.begun[1] == kSlot);
 }
 
-TEST_CASE("a connection that takes nothing is passed over, and gets its rest when it takes again") {
+TEST_CASE("a blocked connection is skipped, and gets its rest when it accepts data again") {
   Readout model(settings());
   model.add(0, {9000});
   model.add(1, {500});

@@ -33,7 +33,7 @@ TEST_CASE("a burst that is no longer than its begin and its end is sent whole") 
   CHECK(suppressed(2, 1).empty());
 }
 
-TEST_CASE("the bursts of two sources do not know of each other") {
+TEST_CASE("the bursts of two sources are independent of each other") {
   BurstCutOff cut_off(0, 1, 2);
   CHECK_FALSE(cut_off.saw(0, SliceId(1), 9));
   CHECK_FALSE(cut_off.saw(1, SliceId(2), 9));

@@ -64,7 +64,7 @@ TEST_CASE("a full port, and one of unknown rate, have no foreign traffic") {
   CHECK(nothing_known.epoch(0.001, kWindow, kSecond) == Advice::none);
 }
 
-TEST_CASE("where little comes and nothing is lost a probe tells whether the port has become slower") {
+TEST_CASE("if little data arrives without a loss, a probe shows whether the port has become slower") {
   Port port;
   const TimeNs begun_ns = port.now_ns;
   CHECK(port.until_advice(0.3) == Advice::probe);
@@ -75,7 +75,7 @@ TEST_CASE("where little comes and nothing is lost a probe tells whether the port
   CHECK(port.now_ns - begun_ns <= kSecond + 2 * kEpoch);
 }
 
-TEST_CASE("a flow that fills the buffer is met though nothing more is lost") {
+TEST_CASE("a flow that fills the buffer is met even if no more is lost") {
   Port port;
   REQUIRE(port.until_advice(0.2) == Advice::probe);
   port.probe(200e3);
@@ -97,7 +97,7 @@ TEST_CASE("after losses a probe tells whether other traffic fills the buffer") {
   CHECK(other.until_advice(0.2) == Advice::push);
 }
 
-TEST_CASE("foreign traffic is pushed for as long as that gains rate, up to half of the port") {
+TEST_CASE("foreign traffic is pushed while that gains rate, up to half of the port") {
   Port port;
   port.push_foreign();
   REQUIRE(port.until_advice(0.3) == Advice::push);
@@ -119,7 +119,7 @@ TEST_CASE("foreign traffic is pushed for as long as that gains rate, up to half 
   CHECK(port.now_ns - since_ns >= 2 * kSecond);
 }
 
-TEST_CASE("foreign traffic that goes leaves the window as it was before") {
+TEST_CASE("foreign traffic that ends leaves the window as it was before") {
   Port port;
   port.push_foreign();
   CHECK(port.epoch(0.55) == Advice::hold);

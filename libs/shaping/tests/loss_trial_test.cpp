@@ -36,7 +36,7 @@ TEST_CASE("a loss was worth its window where clearly less comes with a smaller o
   CHECK_FALSE(trial.worth());
 }
 
-TEST_CASE("a trial of a loss takes as long as answers need to tell") {
+TEST_CASE("a trial of a loss takes as long as answers need to show a result") {
   LossTrial trial;
   trial.begin(kWindow, kRate, kFrom);
   CHECK(epochs_until_decided(trial, 1, 16 * kEpoch) == 16);

@@ -92,13 +92,13 @@ class Farm {
 
 }  // namespace
 
-TEST_CASE("in order, the first readout of the farm is asked first") {
+TEST_CASE("in order, the first readout of the farm is requested first") {
   ReadoutChoice choice(ReadoutOrder::in_order, 2, 4);
   for (const std::uint32_t readout : {3U, 1U, 2U}) choice.set(readout, {0, 9 - readout, readout});
   CHECK(choice.best() == 1U);
 }
 
-TEST_CASE("rotated, every DCM begins with a readout of its own") {
+TEST_CASE("rotated, every DCM begins with a different readout") {
   for (std::uint32_t first = 0; first < 4; ++first) {
     ReadoutChoice choice(ReadoutOrder::rotated, first, 4);
     for (std::uint32_t readout = 0; readout < 4; ++readout) choice.set(readout, {});
@@ -111,7 +111,7 @@ TEST_CASE("rotated, every DCM begins with a readout of its own") {
 }
 
 TEST_CASE(
-    "least loaded, the readout that owes least is asked, then the one with most left, then as rotated") {
+    "least loaded, the readout that owes least is chosen, then the one with most left, then as rotated") {
   ReadoutChoice choice(ReadoutOrder::least_loaded, 1, 2);
   choice.set(0, {0, 10, 0});
   choice.set(1, {0, 5, 0});
@@ -130,7 +130,7 @@ TEST_CASE("the oldest slice goes ahead, whatever its readouts owe") {
   CHECK(choice.best() == 1U);
 }
 
-TEST_CASE("a readout that may not be asked is passed over, and none is none") {
+TEST_CASE("an ineligible readout is skipped, and without an eligible one the choice is empty") {
   ReadoutChoice choice(ReadoutOrder::least_loaded, 0, 2);
   CHECK_FALSE(choice.best().has_value());
   choice.set(0, {});

@@ -42,7 +42,7 @@ TEST_CASE("a shaper that does not exist is an error") {
   CHECK(made.error() == ShapingError::unknown_name);
 }
 
-TEST_CASE("without a shaper everything goes at once") {
+TEST_CASE("without a shaper all requests leave immediately") {
   auto none = shaper("none");
   for (int i = 0; i < 1000; ++i) CHECK(goes(*none, {0, 100, 1U << 20}));
   CHECK(none->outstanding() == 0);
@@ -61,7 +61,7 @@ TEST_CASE("fragment credits are taken by requests and given back one by one") {
   CHECK(goes(*window, {2, 1, 0}));
 }
 
-TEST_CASE("byte credits come back as bytes arrive, not only with the last one of a fragment") {
+TEST_CASE("byte credits return as bytes arrive, not only with the last one of a fragment") {
   auto window = shaper("byte-credits", 0, 1000);
   CHECK(goes(*window, {0, 1, 900}));
   CHECK_FALSE(goes(*window, {1, 1, 500}));
@@ -73,7 +73,7 @@ TEST_CASE("byte credits come back as bytes arrive, not only with the last one of
   CHECK(window->outstanding() == 500);
 }
 
-TEST_CASE("a fragment smaller than expected gives back the rest with its answer") {
+TEST_CASE("a fragment smaller than expected returns the rest with its answer") {
   auto window = shaper("byte-credits", 0, 1000);
   CHECK(goes(*window, {0, 2, 800}));
   window->arrived(0, 100, 1);
@@ -83,7 +83,7 @@ TEST_CASE("a fragment smaller than expected gives back the rest with its answer"
   CHECK(window->outstanding() == 0);
 }
 
-TEST_CASE("one slow readout holds half of the window at most, and the others go on") {
+TEST_CASE("one slow readout holds half of the window at most, and the others continue") {
   auto window = shaper("byte-credits", 0, 1000);
   CHECK(goes(*window, {0, 1, 500}));
   CHECK(window->try_take({0, 1, 100}, 0) == Credit::readout_full);
@@ -103,7 +103,7 @@ TEST_CASE("a divided window gives every sending readout an equal part") {
   CHECK(goes(*window, {0, 1, 400}, 1));  // alone again: the whole window
 }
 
-TEST_CASE("pieces of a window fill whole segments, and a fixed range has the last word") {
+TEST_CASE("pieces of a window fill whole segments, and a fixed range has priority") {
   auto window = shaper("byte-credits", 0, 72U << 10U);
   CHECK(window->piece_bytes() % 1448 == 0);
   CHECK(window->piece_bytes() * 4 <= 72U << 10U);
@@ -154,7 +154,7 @@ TEST_CASE("demands of unknown size do not fill more than the window either") {
   CHECK(window->outstanding() == 0);
 }
 
-TEST_CASE("a demand larger than the window goes alone, so that nothing waits for ever") {
+TEST_CASE("a demand larger than the window is sent alone, so that nothing waits forever") {
   const std::string name = GENERATE("fragment-credits", "byte-credits", "diatcp");
   auto window = shaper(name, 8, 1000);
   CHECK(goes(*window, {0, 1, 100}));
@@ -177,7 +177,7 @@ TEST_CASE("requests that bypass the window are counted in it") {
   CHECK(goes(*window, {2, 1, 0}, 4));
 }
 
-TEST_CASE("a lost readout's credits come back at once, and its late answers give none") {
+TEST_CASE("a lost readout's credits return immediately, and its late answers return none") {
   const std::string name = GENERATE("fragment-credits", "byte-credits", "adaptive", "diatcp");
   auto window = shaper(name, 8, 1000);
   CHECK(goes(*window, {0, 4, 400}));
@@ -192,7 +192,7 @@ TEST_CASE("a lost readout's credits come back at once, and its late answers give
   CHECK(window->outstanding() == 0);
 }
 
-TEST_CASE("credits are conserved: the window is kept whatever comes, and all answers empty it") {
+TEST_CASE("credits are conserved: the window is kept under random answers, and all answers empty it") {
   const auto seed = static_cast<std::uint64_t>(GENERATE(range(1, 9)));
   const bool bytes = seed % 2 == 0;
   CAPTURE(seed);

@@ -16,7 +16,7 @@ DurationNs takes(std::uint64_t owed, std::uint64_t queue) {
 
 }  // namespace
 
-TEST_CASE("the time of a readout's own uplink is told apart from the queues of others") {
+TEST_CASE("the time of a readout's own uplink is distinguished from the queues of others") {
   ShortestTimes times;
   CHECK(times.ns() == 0);
   times.note(takes(kPiece, 90'000), kPiece);
@@ -49,7 +49,7 @@ TEST_CASE(
   CHECK(times.longer_ns(kPiece + 100) == Approx(40.0 * kPiece).epsilon(0.01));
 }
 
-TEST_CASE("one pair alone tells nothing: its readout may have paused") {
+TEST_CASE("a single pair shows nothing: its readout may have paused") {
   ShortestTimes times;
   times.note(takes(kPiece, 0), kPiece);
   times.note_of_pair(takes(2 * kPiece, 0) + 10 * kMillisecond, 2 * kPiece);

@@ -12,7 +12,7 @@ StartUp::Seen on_line(double rate, bool far = false) { return {rate, true, far, 
 
 }  // namespace
 
-TEST_CASE("a window grows while the rate does, and is one step back when a queue stands") {
+TEST_CASE("a window grows while the rate does, and is reduced by a step when a queue forms") {
   StartUp start;
   for (const double rate : {0.1, 0.12, 0.14}) {
     const StartUp::Step step = start.epoch(at_port(rate, false));

@@ -23,7 +23,7 @@ TEST_CASE("the thesis' formula gives the load of its own example") {
   CHECK(thesis_goodput(1e9, 1, 0) < 125e6 / 80);
 }
 
-TEST_CASE("the safe window lies between the bandwidth-delay product and that plus the buffer") {
+TEST_CASE("the safe window is between the bandwidth-delay product and that plus the buffer") {
   EthernetLink link;
   link.bits_per_s = 1e9;
   const SafeWindow window = safe_window(link, 100 * kMicrosecond, 100e3);

@@ -17,7 +17,7 @@ void pause(Ways& ways, TimeNs until_ns) {
 
 }  // namespace
 
-TEST_CASE("a silence before a loss is told, once") {
+TEST_CASE("a silence before a loss is reported once") {
   Ways ways(2);
   pause(ways, kSecond);
   ways.arrived(0, 1000, kSecond + kMillisecond);
@@ -27,7 +27,7 @@ TEST_CASE("a silence before a loss is told, once") {
   CHECK(ways.take_gap(1, kSecond + 30 * kMillisecond) == 0);
 }
 
-TEST_CASE("a silence that still lasts is told") {
+TEST_CASE("a silence that still lasts is reported") {
   Ways ways(1);
   ways.owes(0, kOwed, kSecond);
   CHECK(ways.take_gap(0, kSecond + kPause) == kPause);

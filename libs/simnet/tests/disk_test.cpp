@@ -84,7 +84,7 @@ TEST_CASE("a process that is killed inside an append leaves earlier appends and 
   CHECK(torn);
 }
 
-TEST_CASE("a full disk takes what fits, fails until truncated, and goes on when there is room") {
+TEST_CASE("a full disk accepts a part, fails until truncated, and continues when there is room") {
   Fixture fixture;
   fixture.disk->create(FileId(1), "f", 1);
   fixture.append("1234");

@@ -141,7 +141,7 @@ TEST_CASE("connecting fails with a reason if no process listens or a host refuse
   CHECK(refused.closed == CloseReason::refused);
 }
 
-TEST_CASE("a connection that breaks is heard of on both sides, at different times in most cases") {
+TEST_CASE("a broken connection is noticed on both sides, usually at different times") {
   int apart = 0;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     Fixture fixture(seed);
@@ -171,7 +171,7 @@ TEST_CASE("silence of one direction delays it and leaves the other alone") {
   CHECK(!fixture.here.closed);
 }
 
-TEST_CASE("between two that are parted nothing passes, and it comes when they are not parted any more") {
+TEST_CASE("between two parted hosts nothing passes until they are connected again") {
   Fixture fixture;
   fixture.run(kSecond);
   fixture.world.partition(fixture.right, fixture.left, fixture.world.now_ns() + 10 * kSecond);
@@ -207,7 +207,7 @@ TEST_CASE("a killed process calls no handler, and its peer receives a prefix and
   CHECK(whole < 40);
 }
 
-TEST_CASE("data written to a process that is gone cause a reset") {
+TEST_CASE("data written to a dead process cause a reset") {
   Fixture fixture;
   fixture.run(kSecond);
   fixture.there.stream->close();

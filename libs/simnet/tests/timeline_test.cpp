@@ -9,7 +9,7 @@ using simnet::Random;
 using simnet::Timeline;
 using simnet::Trace;
 
-TEST_CASE("events happen in order of time, and of being asked for") {
+TEST_CASE("events happen in order of time, then of their request") {
   Timeline timeline;
   std::vector<int> seen;
   timeline.at(20, [&] { seen.push_back(3); });

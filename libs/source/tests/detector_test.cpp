@@ -27,7 +27,7 @@ TEST_CASE("source ids run along modules, floors and strings, and back", "[detect
   CHECK_FALSE(detector.contains(SourceId(136)));
 }
 
-TEST_CASE("strings keep their distance and floors stand above one another", "[detector]") {
+TEST_CASE("strings keep their distance and floors are above one another", "[detector]") {
   HitsSettings settings;
   settings.strings = 19;
   settings.floors_per_string = 2;
@@ -50,7 +50,7 @@ TEST_CASE("strings keep their distance and floors stand above one another", "[de
   CHECK(detector.radius_m() == Approx(std::hypot(120, 7.25)));
 }
 
-TEST_CASE("the modules of a floor stand around their string", "[detector]") {
+TEST_CASE("the modules of a floor are around their string", "[detector]") {
   const Detector detector(HitsSettings{});
   const Vector3 a = detector.position(detector.source({0, 2, 0}));
   const Vector3 b = detector.position(detector.source({0, 2, 1}));

@@ -53,7 +53,7 @@ TEST_CASE("a request for a fragment that has not arrived waits, and is answered 
   CHECK(balanced(bench.buffer->counters()));
 }
 
-TEST_CASE("a fragment that came before its announcement is there when the slice is announced") {
+TEST_CASE("a fragment that arrived before its announcement is available when the slice is announced") {
   Bench bench;
   CHECK(bench.deliver(1, 5) == Delivery::taken);
   CHECK(bench.buffer->counters().held == 1);
@@ -117,7 +117,7 @@ TEST_CASE("a slice that a source has passed before its announcement is missing f
                                MissingReason::not_produced});
 }
 
-TEST_CASE("a part that its source knows to be lost is missing at once, for its reason") {
+TEST_CASE("a part that its source reports as lost is missing immediately, with its reason") {
   Bench bench;
   Fragment lost;
   lost.status = FragmentStatus::missing;
@@ -208,7 +208,7 @@ TEST_CASE("the end of the run drops early fragments and releases their memory") 
   CHECK(balanced(bench.buffer->counters()));
 }
 
-TEST_CASE("deliveries for an unknown source, or for one that is made here, are rejected") {
+TEST_CASE("deliveries for an unknown source, or for one made here, are rejected") {
   Bench bench;
   CHECK(bench.deliver(99, 1) == Delivery::unknown_source);
   CHECK(bench.deliver(3, 1) == Delivery::unknown_source);

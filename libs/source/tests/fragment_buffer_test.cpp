@@ -59,7 +59,7 @@ TEST_CASE("a fragment is served until it is cleared, to any attempt, and then is
   CHECK(balanced(f.counters()));
 }
 
-TEST_CASE("a request that comes early is parked and answered when the slice is made", "[buffer]") {
+TEST_CASE("an early request is parked and answered when the slice is made", "[buffer]") {
   Fixture f;
   f.buffer->request(ask(5, 1), f.sink);
   f.buffer->request(ask(5, 3), f.sink);
@@ -155,7 +155,7 @@ TEST_CASE("a request for a slice that is settled is answered, and not parked, wh
   CHECK(f.counters().clears_unknown == 1);
 }
 
-TEST_CASE("a source that is not there is answered at once", "[buffer]") {
+TEST_CASE("an unknown source is answered immediately", "[buffer]") {
   Fixture f;
   f.make(1, 1);
   CHECK(f.reason_for(1, 9) == MissingReason::unknown_source);
@@ -230,7 +230,7 @@ TEST_CASE("a slice cleared while it waits to be made is not made", "[buffer]") {
   CHECK(balanced(f.counters()));
 }
 
-TEST_CASE("repeated announcements and clears do nothing but count", "[buffer]") {
+TEST_CASE("repeated announcements and clears are only counted", "[buffer]") {
   Fixture f;
   f.make(1, 2);
   CHECK(f.buffer->announce(triggers(1, 2), f.sink) == 2);
@@ -244,7 +244,7 @@ TEST_CASE("repeated announcements and clears do nothing but count", "[buffer]") 
   CHECK(f.counters().produced == 6);
 }
 
-TEST_CASE("a full buffer makes nothing more until something is cleared", "[buffer]") {
+TEST_CASE("a full buffer makes no more fragments until some are cleared", "[buffer]") {
   BufferLimits limits;
   limits.slices_max = 2;
   Fixture f(limits);
@@ -258,8 +258,7 @@ TEST_CASE("a full buffer makes nothing more until something is cleared", "[buffe
   CHECK(f.sink.answers.size() == 1);
 }
 
-TEST_CASE("the bound in bytes holds, and what does not fit after all is dropped with its reason",
-          "[buffer]") {
+TEST_CASE("the bound in bytes holds, and fragments beyond it are dropped with the reason", "[buffer]") {
   BufferLimits limits;
   limits.bytes_max = 100;
   Fixture f(limits, 30);
@@ -317,7 +316,7 @@ TEST_CASE("the throttle goes on at the high mark and off below the low one", "[b
   CHECK(f.buffer->throttle() == Throttle::none);
 }
 
-TEST_CASE("ids in any order work when they are said not to ascend", "[buffer]") {
+TEST_CASE("ids in any order work if they are declared not to ascend", "[buffer]") {
   BufferLimits limits;
   limits.ids_ascend = false;
   Fixture f(limits);
@@ -348,8 +347,7 @@ TEST_CASE("slices with ids that collide in the index are all kept", "[buffer]") 
   }
 }
 
-TEST_CASE("a source that has nothing is answered with its own reason and not counted as produced",
-          "[buffer]") {
+TEST_CASE("a source without data is answered with its own reason and not counted as produced", "[buffer]") {
   Fixture f;
   f.sources[1]->absent_digit = 3;
   f.make(3, 1);
@@ -359,7 +357,7 @@ TEST_CASE("a source that has nothing is answered with its own reason and not cou
   CHECK(f.counters().cleared == 2);
 }
 
-TEST_CASE("a clear lets go of what owns the bytes, the end of a run too", "[buffer]") {
+TEST_CASE("a clear releases the owner of the bytes, and so does the end of a run", "[buffer]") {
   Fixture f;
   f.sources[1]->owned = true;
   f.make(1, 2);

@@ -163,7 +163,7 @@ TEST_CASE("a fault costs the fragments that it was done to, and no others") {
   }
 }
 
-TEST_CASE("fragments that come late lie within the buffer's bytes, however late they are") {
+TEST_CASE("late fragments stay within the buffer's bytes, however late they are") {
   for (const DurationNs delay : {5 * kMillisecond, 25 * kMillisecond, 60 * kSecond}) {
     FaultRates late = of(&FaultRates::delay, 1);
     late.delay_ns = delay;

@@ -6,7 +6,7 @@
 using namespace weir;
 using namespace weir::source;
 
-TEST_CASE("a hit comes back as it was encoded, little-endian", "[hit]") {
+TEST_CASE("a hit is decoded as it was encoded, little-endian", "[hit]") {
   std::vector<std::byte> bytes(kHitBytes);
   encode_hit({30, 0x01020304, 27, {}}, bytes.data());
   CHECK(bytes[0] == std::byte{30});

@@ -32,7 +32,7 @@ HitsSettings tracks_only() {
 
 }  // namespace
 
-TEST_CASE("background hits come at the rate set, ascending, on the module's channel", "[hits]") {
+TEST_CASE("background hits have the configured rate, ascending, on the module's channel", "[hits]") {
   HitsGroup group(HitsSettings{}, true);
   std::size_t count = 0;
   for (std::uint64_t slice = 0; slice < 50; ++slice) {
@@ -67,7 +67,7 @@ TEST_CASE("the share of hits with a waveform is as set, and both lengths occur",
   CHECK(static_cast<double>(longer) / static_cast<double>(with) == Approx(0.5).epsilon(0.1));
 }
 
-TEST_CASE("a slice asked for twice gives the same bytes, another run or seed others", "[hits]") {
+TEST_CASE("a slice requested twice gives the same bytes, another run or seed others", "[hits]") {
   HitsSettings settings;
   settings.waveform_fraction = 0.01;
   settings.track_rate_hz = 100;

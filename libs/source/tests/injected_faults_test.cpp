@@ -194,7 +194,7 @@ TEST_CASE("the number of delayed fragments is bounded: further ones arrive at on
   faulty.check_ledger();
 }
 
-TEST_CASE("a reordered fragment comes behind the next one, or after a while where there is none") {
+TEST_CASE("a reordered fragment follows the next one, or leaves after a while if there is none") {
   FaultRates all;
   all.reorder = 1;
   Faulty faulty(all);

@@ -75,7 +75,7 @@ struct Bench {
 
 }  // namespace
 
-TEST_CASE("whatever a source says comes out as one clean line") {
+TEST_CASE("any text of a source becomes one clean line") {
   const std::string clean = "one\\nlevel=error \\x1b[2J \\xff";
   Bench bench("nasty");
   REQUIRE(bench.instance);
@@ -98,7 +98,7 @@ TEST_CASE("delivered fragments come with their bytes and a checksum that the hos
   CHECK(bench.count("answer_0") == 2);
 }
 
-TEST_CASE("what cannot be a fragment is refused, given back and counted") {
+TEST_CASE("an invalid fragment is refused, returned and counted") {
   Bench bench("scripted");
   REQUIRE(bench.instance->begin_run(RunNumber(1), SliceId(0)));
   bench.announce(2);  // not one of its sources
@@ -148,7 +148,7 @@ TEST_CASE("a source's exceptions are logged, and excess log lines are counted") 
   CHECK(bench.count("log_dropped") == 7);
 }
 
-TEST_CASE("nothing is delivered or polled outside of a run") {
+TEST_CASE("no fragment is delivered or polled outside of a run") {
   Bench bench("scripted");
   bench.announce(1);
   bench.instance->poll(1);
@@ -174,7 +174,7 @@ TEST_CASE("a fragment keeps its plugin loaded until it has left") {
   last = {};  // runs the library's code
 }
 
-TEST_CASE("a plugin that refuses its parameters or the run says why") {
+TEST_CASE("a plugin that refuses its parameters or the run gives the reason") {
   CHECK_THAT(Bench("scripted", {{"refuse", "true"}}).error, ContainsSubstring("'scripted': no crate found"));
   CHECK_THAT(Bench("scripted", {{"colour", "red"}}).error,
              ContainsSubstring("unknown parameter 'colour': this source knows"));

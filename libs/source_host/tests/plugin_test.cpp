@@ -35,7 +35,7 @@ TEST_CASE("a source plugin with create, poll and destroy alone is loaded") {
   CHECK(SourcePlugin::load("minimal", kFolder));
 }
 
-TEST_CASE("a source plugin of another ABI is refused with both versions and what to do") {
+TEST_CASE("a source plugin of another ABI is refused with both versions and the remedy") {
   const SourceError error = refused("wrong-abi");
   CHECK(error.code == SourceErrorCode::wrong_abi);
   CHECK_THAT(error.text, ContainsSubstring("wrong-abi.so") && ContainsSubstring("source ABI 2") &&

@@ -48,9 +48,7 @@ std::string part_of(const TemporaryFolder& folder) { return folder / "run-000007
 
 }  // namespace
 
-TEST_CASE(
-    "a writer that was killed finds every slice that it had acknowledged, stores none twice, and counts "
-    "all") {
+TEST_CASE("a writer that was killed finds every acknowledged slice, stores none twice, and counts all") {
   const TemporaryFolder folder;
   live_and_die(folder);
   std::ofstream(part_of(folder), std::ios::app | std::ios::binary) << "half a reco";
@@ -165,7 +163,7 @@ TEST_CASE("of a file that was recovered beside itself the original is read") {
   CHECK(life->files[1].path == name + ".part");
 }
 
-TEST_CASE("an unclosed file without a header holds nothing; one with records, or a closed one, is an error") {
+TEST_CASE("an unclosed file without a header is empty; one with records, or a closed one, is an error") {
   const TemporaryFolder folder;
   std::ofstream(folder / "run-000007-writer-0-0000.weir.part") << "WE";
   const auto life = read_earlier_life(folder.path(), RunNumber(7), "writer-0");

@@ -124,7 +124,7 @@ TEST_CASE("verify names slice and source of a flipped bit") {
   CHECK_THAT(run(command).out, ContainsSubstring("\"slice\":\"3\",\"source\":2"));
 }
 
-TEST_CASE("a file that is not closed is read and said to be so") {
+TEST_CASE("an unclosed file is read and reported as such") {
   OneFile file;
   file.bytes.resize(file.bytes.size() - 24);
   file.save();
@@ -133,7 +133,8 @@ TEST_CASE("a file that is not closed is read and said to be so") {
   CHECK(run(file.command(FileVerb::verify)).status == kFileCommandFaults);
 }
 
-TEST_CASE("verify tells a sound file that was not closed from a damaged one, and how to recover it") {
+TEST_CASE(
+    "verify distinguishes a sound unclosed file from a damaged one, and names the command to recover it") {
   OneFile file;
   const auto reader = RunFileReader::from_bytes(file.bytes, "f");
   const IndexEntry& last = reader->entries().back();
@@ -218,7 +219,7 @@ TEST_CASE("recover makes a closed file beside the original, reports its cuts, an
   }
 }
 
-TEST_CASE("what cannot be done is said, and the other files are shown") {
+TEST_CASE("an impossible request is reported, and the other files are shown") {
   const OneFile file;
   FileCommand command = file.command(FileVerb::info);
   command.paths.insert(command.paths.begin(), file.folder / "none.weir");

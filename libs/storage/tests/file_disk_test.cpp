@@ -204,7 +204,7 @@ TEST_CASE("a file has the mode that the umask leaves") {
   CHECK((status.st_mode & ALLPERMS) == (S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP | S_IROTH));
 }
 
-TEST_CASE("a device that takes nothing and says nothing counts as full") {
+TEST_CASE("a device that accepts no data without an error counts as full") {
   struct TakesNothing : ForwardedCalls {
     ssize_t pwritev(int, const iovec*, int, off_t) override { return 0; }
   };

@@ -20,7 +20,7 @@ FileHeader some_header() {
 
 }  // namespace
 
-TEST_CASE("a file header comes back as it was, aligned") {
+TEST_CASE("a file header is read back as written, aligned") {
   FileHeader header = some_header();
   Buffer bytes;
   encode_file_header(header, bytes);
@@ -84,7 +84,7 @@ TEST_CASE("a record that claims to be longer than any file is cut, not followed"
   }
 }
 
-TEST_CASE("an index comes back sorted by slice and store epoch") {
+TEST_CASE("an index is read back sorted by slice and store epoch") {
   std::vector<IndexEntry> entries = {
       {SliceId(9), 800, 64, 1, 5, Attempt(0), StoreEpoch(1), 0, false},
       {SliceId(2), 400, 64, 3, 6, Attempt(1), StoreEpoch(2), 1, false},
@@ -104,7 +104,7 @@ TEST_CASE("an index comes back sorted by slice and store epoch") {
   CHECK(parse_index(ConstBytes(body).first(7), 10'000).error() == StorageError::truncated);
 }
 
-TEST_CASE("a dead list and an opaque record come back as they were") {
+TEST_CASE("a dead list and an opaque record are read back as written") {
   const std::vector<DeadCopy> copies = {{SliceId(4), Attempt(1), StoreEpoch(1), 0}, {SliceId(5), {}, {}, 9}};
   CHECK(parse_dead_list(encode_dead_list(copies)).value() == copies);
   const Buffer content = text("{}");
@@ -113,7 +113,7 @@ TEST_CASE("a dead list and an opaque record come back as they were") {
   CHECK(parse_opaque(ConstBytes(body).first(4)).error() == StorageError::truncated);
 }
 
-TEST_CASE("a run file's name says run, writer and number, and is read back") {
+TEST_CASE("a run file's name contains run, writer and number, and is read back") {
   CHECK(run_file_name(RunNumber(1), "writer-0", 12) == "run-000001-writer-0-0012.weir");
   CHECK(run_file_sequence("run-000001-writer-0-0012.weir", RunNumber(1), "writer-0") == 12U);
   CHECK(run_file_sequence("run-000001-writer-0-0012.weir.part", RunNumber(1), "writer-0") == 12U);

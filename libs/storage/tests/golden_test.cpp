@@ -73,7 +73,7 @@ TEST_CASE("the committed file of version 1 is read, is sound, and encodes to the
   }
 }
 
-TEST_CASE("write the golden file anew", "[.regenerate]") {
+TEST_CASE("write the golden file again", "[.regenerate]") {
   const Buffer bytes = golden_file();
   std::ofstream out(kGolden, std::ios::binary | std::ios::trunc);
   out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));

@@ -22,7 +22,7 @@ std::uint64_t granted(GrantBook& book, PeerId peer) {
 
 }  // namespace
 
-TEST_CASE("an ask that fits is granted, once") {
+TEST_CASE("a request that fits is granted, once") {
   GrantBook book(1000, 4, 16);
   REQUIRE(book.connect(kA));
   REQUIRE(book.ask(kA, 300));
@@ -62,7 +62,7 @@ TEST_CASE("a record larger than the bound is granted when it is alone") {
   CHECK(book.counters().oversize == 1);
 }
 
-TEST_CASE("one peer that asks for much leaves room for another") {
+TEST_CASE("one peer with large requests leaves room for another") {
   GrantBook book(1000, 4, 100);
   REQUIRE(book.connect(kA));
   REQUIRE(book.connect(kB));
@@ -74,7 +74,7 @@ TEST_CASE("one peer that asks for much leaves room for another") {
   CHECK(granted(book, kB) == 50);
 }
 
-TEST_CASE("peers that all want more than there is get the same") {
+TEST_CASE("peers that all request more than available get the same") {
   GrantBook book(10'000, 8, 1000);
   for (std::uint32_t p = 1; p <= 4; ++p) {
     REQUIRE(book.connect(PeerId(p)));
@@ -105,7 +105,7 @@ TEST_CASE("a peer that disconnects frees its unsent bytes; sent ones stay charge
   CHECK(book.waiting_bytes() == 0);
 }
 
-TEST_CASE("grants that a peer returns unused are given to others") {
+TEST_CASE("unused grants that a peer returns are given to others") {
   GrantBook book(1000, 4, 16);
   REQUIRE(book.connect(kA));
   REQUIRE(book.connect(kB));
@@ -140,7 +140,7 @@ TEST_CASE("a peer that sends more than granted, or counts backwards, is found ou
   CHECK(book.counters().violations == 2);
 }
 
-TEST_CASE("more asks than are remembered are refused, and cost the earlier ones nothing") {
+TEST_CASE("requests beyond the limit are refused, and do not affect earlier ones") {
   GrantBook book(100, 1, 2);
   REQUIRE(book.connect(kA));
   REQUIRE(book.ask(kA, 60));
@@ -183,7 +183,7 @@ TEST_CASE("without requests no peer is visited") {
 
 TEST_CASE(
     "for any behaviour of the peers, the charge stays within the bound or one oversize request, and none "
-    "waits for ever") {
+    "waits forever") {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     CAPTURE(seed);
     std::mt19937_64 random(seed);

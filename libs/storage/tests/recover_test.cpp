@@ -127,7 +127,7 @@ TEST_CASE("a closed file is recovered to the same bytes") {
   CHECK(bytes_of(recovery) == whole);
 }
 
-TEST_CASE("a tail of zeros or of garbage is cut, and said to be that") {
+TEST_CASE("a tail of zeros or of garbage is cut, and reported as such") {
   const Buffer whole = whole_file();
   const auto reference = RunFileReader::from_bytes(whole, "whole.weir");
   std::mt19937_64 random(1);
@@ -202,7 +202,7 @@ TEST_CASE("damage in the middle costs the records it is in, named, and those beh
   CHECK(recovery.report.cuts[1].source == fragment.record.source);
 }
 
-TEST_CASE("of a copy that stands in a file twice one is live when it is recovered") {
+TEST_CASE("of a copy that is in a file twice one is live when it is recovered") {
   Fixture fixture;
   fixture.start();
   (void)fixture.put({.slice = 1});
@@ -250,7 +250,7 @@ TEST_CASE("an empty file of a writer gives an empty run file; a stranger's is re
   CHECK(plan_recovery(newer, kPart).error().error == StorageError::bad_version);
 }
 
-TEST_CASE("every flipped byte of a file of every kind is found, and named where it lies in a slice") {
+TEST_CASE("every flipped byte of a file of every kind is found, and reported with its place in a slice") {
   const Buffer good = whole_file();
   const auto reference = RunFileReader::from_bytes(good, "whole.weir");
   const bool closed = GENERATE(true, false);

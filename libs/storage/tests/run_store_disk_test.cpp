@@ -42,7 +42,7 @@ TEST_CASE("an output folder that refuses the first file fails the run at once") 
   CHECK(fixture.put({}) == StoreResult::not_open);
 }
 
-TEST_CASE("a store that starts on a full disk waits for room, says so, and is ready then") {
+TEST_CASE("a store that starts on a full disk reports it, waits for room, and is ready then") {
   Fixture fixture;
   fixture.disk.capacity = GENERATE(0, 20, 100);  // no header, part of it; part of the first record
   fixture.start();
@@ -75,7 +75,7 @@ TEST_CASE("a store that starts on a full disk waits for room, says so, and is re
   }
 }
 
-TEST_CASE("a full disk blocks, acknowledges nothing more, and goes on when there is room") {
+TEST_CASE("a full disk blocks, acknowledges no more, and continues when there is room") {
   Fixture fixture;
   fixture.start();
   for (std::uint64_t i = 1; i <= 5; ++i) (void)fixture.put({.slice = i, .fragment_bytes = 1000});
@@ -233,7 +233,7 @@ TEST_CASE("with a crash after any operation, every acknowledged slice is in the 
   }
 }
 
-TEST_CASE("what speaks of a file's records is given to the disk only when those are on it") {
+TEST_CASE("references to a file's records are written only when those are on disk") {
   const auto run = [](Fixture& fixture, const std::function<void()>& after_each_step) {
     fixture.start();
     (void)fixture.put({.slice = 1, .fragment_bytes = 1100});
@@ -256,7 +256,7 @@ TEST_CASE("what speaks of a file's records is given to the disk only when those 
   CHECK(fixture.seen.finished == 1);
 }
 
-TEST_CASE("after one error at any operation all is acknowledged, also when nothing more comes") {
+TEST_CASE("after one error at any operation all records are acknowledged, even if no more arrive") {
   RunStoreConfig config = small_config();
   config.file_records_max = 2;
   constexpr std::uint64_t kStartOperations = 3;
@@ -325,7 +325,7 @@ TEST_CASE("while a disk stalls for 30 s the queue stays within its bound, and is
   check_whole_run(fixture, slice);
 }
 
-TEST_CASE("a disk that has something to do and does nothing for a second stalls, until it does something") {
+TEST_CASE("a disk with pending work that does nothing for a second is stalled, until it continues") {
   DiskWatch watch;
   watch.look(false, 100, 10 * kSecond);
   watch.look(false, 100, 20 * kSecond);

@@ -99,7 +99,7 @@ TEST_CASE("nothing is acknowledged before the sync interval has passed, everythi
   CHECK(fixture.disk.syncs() == 2);  // one for the beginning of the run
 }
 
-TEST_CASE("enough bytes are synced at once") {
+TEST_CASE("enough bytes are synced immediately") {
   RunStoreConfig config = small_config();
   config.sync_bytes = 3000;
   Fixture fixture(config);
@@ -184,7 +184,7 @@ TEST_CASE("a file is closed when it is old, but not while it is empty") {
   CHECK(fixture.read(kNext).header().created == 1'700'000'030 * kSecond);
 }
 
-TEST_CASE("a record larger than a file's limit has a file of its own") {
+TEST_CASE("a record larger than a file's limit has its own file") {
   RunStoreConfig config = small_config();
   config.file_bytes_max = 1000;
   Fixture fixture(config);
@@ -219,7 +219,7 @@ TEST_CASE("a slice that comes twice is stored once and acknowledged twice") {
   CHECK(fixture.store.counters().results[static_cast<std::size_t>(StoreResult::duplicate)] == 1);
 }
 
-TEST_CASE("a duplicate of a slice in a file that is closed already is acknowledged at once") {
+TEST_CASE("a duplicate of a slice in a closed file is acknowledged immediately") {
   RunStoreConfig config = small_config();
   config.file_records_max = 1;
   Fixture fixture(config);
@@ -256,7 +256,7 @@ TEST_CASE("a higher store epoch is stored and the older copy is dead, a lower on
   CHECK(fixture.store.counters().dead_copies == 1);
 }
 
-TEST_CASE("a copy that dies after its file was closed stands in the last file's dead list") {
+TEST_CASE("a copy that dies after its file was closed is in the last file's dead list") {
   RunStoreConfig config = small_config();
   config.file_records_max = 1;
   Fixture fixture(config);
@@ -296,7 +296,7 @@ TEST_CASE("a settled slice is forgotten, and the memory of slices is bounded") {
   CHECK(fixture.store.stored().count == 4);
 }
 
-TEST_CASE("only so many settled slices are recognised") {
+TEST_CASE("the number of remembered settled slices is limited") {
   RunStoreConfig config = small_config();
   config.settled_max = 2;
   Fixture fixture(config);
@@ -336,7 +336,7 @@ TEST_CASE("a dead copy of a finished slice is forgotten, unless another copy sti
   CHECK(fixture.store.counters().dead_copies == 10);
 }
 
-TEST_CASE("a restarted writer knows what an earlier life has stored") {
+TEST_CASE("a restarted writer recognises the slices that its predecessor stored") {
   Fixture fixture;
   fixture.store.remember(SliceId(5), Attempt(1), StoreEpoch(2), 0);
   fixture.store.remember(SliceId(6), Attempt(0), StoreEpoch(0), 0);

@@ -60,7 +60,7 @@ struct Rich {
 
 }  // namespace
 
-TEST_CASE("a slice record comes back with everything that was put in") {
+TEST_CASE("a slice record is read back with all its contents") {
   const Rich rich;
   const Buffer bytes = rich.bytes();
   REQUIRE(bytes.size() == slice_record_length(rich.record));

@@ -5,7 +5,7 @@
 using namespace weir;
 using namespace weir::tap;
 
-TEST_CASE("there are no more taps than may be, and one that was not renewed makes room") {
+TEST_CASE("the number of taps is limited, and one that was not renewed makes room") {
   Leases leases(2);
   CHECK(leases.renew("a", 5 * kSecond, 0));
   CHECK(leases.renew("b", 5 * kSecond, kSecond));

@@ -49,7 +49,7 @@ TEST_CASE("one in so many slices is sampled, the first one among them") {
   CHECK(due == std::vector<std::size_t>{1, 0, 0, 1, 0, 0, 1});
 }
 
-TEST_CASE("a wish that is said again counts on, and may ask for another share") {
+TEST_CASE("a repeated request continues counting, and may change the share") {
   Sampler one = sampler();
   REQUIRE(one.renew(wish("raw", 2), kLease, 0));
   CHECK(raw(one) == 1);
@@ -72,7 +72,7 @@ TEST_CASE("a stream's tap sees the slices of that stream alone") {
   CHECK(accepted(one, 0) == 0);
 }
 
-TEST_CASE("a tap ends when its wish is not said again in time") {
+TEST_CASE("a tap ends when its request is not renewed in time") {
   Sampler one = sampler();
   REQUIRE(one.renew(wish("raw", 1), kLease, 0));
   one.expire(kLease - 1);
@@ -85,7 +85,7 @@ TEST_CASE("a tap ends when its wish is not said again in time") {
   CHECK(raw(one) == 0);
 }
 
-TEST_CASE("a client's word ends its own tap alone") {
+TEST_CASE("a client's message ends its own tap alone") {
   Sampler one = sampler();
   REQUIRE(one.renew(wish("raw", 1, "a"), kLease, 0));
   REQUIRE(one.renew(wish("raw", 1, "b"), kLease, 0));
@@ -96,7 +96,7 @@ TEST_CASE("a client's word ends its own tap alone") {
   CHECK(one.is_empty());
 }
 
-TEST_CASE("a tap beyond the limit is refused and counted, and those that are there go on") {
+TEST_CASE("a tap beyond the limit is refused and counted, and the present ones continue") {
   Sampler one = sampler();
   for (const char* tag : {"a", "b", "c", "d"}) REQUIRE(one.renew(wish("raw", 1, tag), kLease, 0));
   CHECK_FALSE(one.renew(wish("raw", 1, "e"), kLease, 0));
@@ -125,7 +125,7 @@ TEST_CASE("samples beyond the rate are dropped and counted, and the rate holds o
   CHECK(one.counts().dropped_rate == kSlices - taken);
 }
 
-TEST_CASE("a sample larger than a second's rate goes, and is paid before the next one") {
+TEST_CASE("a sample larger than a second's rate is sent, and paid for before the next one") {
   Sampler one = sampler(100);
   REQUIRE(one.renew(wish("raw", 1), 3600 * kSecond, 0));
   CHECK(sample(one, 1000, 0));
@@ -159,7 +159,7 @@ TEST_CASE("samples that are too large, or that the bus refuses, are counted and 
   CHECK(due[0]->head.seen == 1);
 }
 
-TEST_CASE("a tap that comes again has another numbering") {
+TEST_CASE("a returning tap has another numbering") {
   Sampler one = sampler();
   std::vector<Tap*> due;
   REQUIRE(one.renew(wish("raw", 1), kLease, 0));

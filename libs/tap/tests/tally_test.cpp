@@ -16,7 +16,7 @@ TEST_CASE("a gap in a tag's sequence counts as lost samples") {
   CHECK(tally.seen() == 200);
 }
 
-TEST_CASE("a numbering that begins anew counts from its own beginning") {
+TEST_CASE("a restarted numbering counts from its own beginning") {
   Tally tally;
   tally.add("a", {1, 10, 4, 100});
   tally.add("a", {9, 2, 1, 3});
@@ -25,7 +25,7 @@ TEST_CASE("a numbering that begins anew counts from its own beginning") {
   CHECK(tally.seen() == 103);
 }
 
-TEST_CASE("a sequence number that comes twice or goes back loses nothing") {
+TEST_CASE("a sequence number that is repeated or goes back loses nothing") {
   Tally tally;
   tally.add("a", {1, 10, 0, 100});
   tally.add("a", {1, 10, 0, 100});

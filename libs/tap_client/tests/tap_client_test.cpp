@@ -125,7 +125,7 @@ TEST_CASE("a client receives the slices published for it, and counts the gaps be
   CHECK(tap.tally().lost() == 3);
 }
 
-TEST_CASE("a client says again in time that it is there, and that it goes") {
+TEST_CASE("a client renews its request in time, and reports when it leaves") {
   Farm farm;
   {
     TapClient tap(settings_of(farm));

@@ -61,7 +61,7 @@ std::string bad_message() {
 
 }  // namespace
 
-TEST_CASE("what Protocol Buffers prints goes through the log, a few lines, and says how many were left out") {
+TEST_CASE("messages of Protocol Buffers go through the log, a few lines, with the number of omitted ones") {
   for (const auto format : {telemetry::LogFormat::json, telemetry::LogFormat::text}) {
     const std::string bad = bad_message();
     const auto lines = written_by([&] {
@@ -109,7 +109,7 @@ TEST_CASE("a message that holds anything is one line in either format, cut where
 }
 
 TEST_CASE(
-    "a log is never silenced: the levels are five, and every other word is refused and changes nothing") {
+    "a log is never silenced: it has five levels, and every other word is refused and changes nothing") {
   const auto lines = written_by([] {
     set_up(telemetry::LogFormat::text);
     for (const char* level : {"trace", "debug", "info", "warning", "error"})

@@ -64,7 +64,7 @@ TEST_CASE("every number of the table survives being exported and read") {
   CHECK(built.max() == 100);  // the upper bound of 90 us
 }
 
-TEST_CASE("a report's age comes with it, and odd lines are passed over") {
+TEST_CASE("a report's age comes with it, and odd lines are ignored") {
   const std::string node = "weir_node_state{node=\"w\",role=\"writer\",state=\"running\"} 1\n";
   const auto read =
       read_prometheus(node + "weir_report_age_seconds{} 1.5\nweir_writer_records_total 1e300\n" +

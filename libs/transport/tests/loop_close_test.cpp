@@ -2,7 +2,7 @@
 
 namespace weir::transport {
 
-TEST_CASE("last words before a close arrive, and only the other side hears of the end") {
+TEST_CASE("the last bytes before a close arrive, and only the peer is notified of the end") {
   Pair pair;
   pair.client.say("that was ");
   pair.client.say("all");
@@ -13,7 +13,7 @@ TEST_CASE("last words before a close arrive, and only the other side hears of th
   CHECK(pair.client.closed == 0);
 }
 
-TEST_CASE("a stream that is destroyed says its last words as well") {
+TEST_CASE("a destroyed stream also sends its last bytes") {
   Pair pair;
   pair.client.say("bye");
   pair.client.stream.reset();
@@ -21,7 +21,7 @@ TEST_CASE("a stream that is destroyed says its last words as well") {
   CHECK(pair.far().text == "bye");
 }
 
-TEST_CASE("a handler that rejects received bytes is told of a protocol error, once") {
+TEST_CASE("a handler that rejects received bytes is notified of a protocol error, once") {
   Pair pair;
   pair.far().good = false;
   pair.client.say("garbage");

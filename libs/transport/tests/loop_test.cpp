@@ -2,7 +2,7 @@
 
 namespace weir::transport {
 
-TEST_CASE("many megabytes come back from an echo as they were sent, received where they belong") {
+TEST_CASE("many megabytes return from an echo as they were sent, received at their place") {
   constexpr std::size_t kSize = 48U << 20;
   constexpr std::size_t kEchoUnsentMax = 4U << 20;
   const auto sent = std::make_shared<const std::vector<std::byte>>(noise(kSize));
@@ -42,7 +42,7 @@ TEST_CASE("bytes appended in one pass leave in one system call") {
   CHECK(pair.client.stream->counters().send_calls == before + 1);
 }
 
-TEST_CASE("a stream that is asked to tells when the last bytes came, however late they are taken") {
+TEST_CASE("a stream reports on request when its last bytes arrived, however late they are read") {
   Pair pair;
   const auto utc_ns = [] {
     timespec now{};
@@ -213,7 +213,7 @@ TEST_CASE("a loop is woken and stopped from another thread, and sees earlier wri
   CHECK_FALSE(went_backwards);
 }
 
-TEST_CASE("an idle loop calls its pass no more often than it was asked to") {
+TEST_CASE("an idle loop calls its pass no more often than configured") {
   Loop loop{SocketPolicy{}};
   const TimeNs begin = loop.now_ns();
   for (int i = 0; i < 3; ++i) loop.run_once([](TimeNs) {}, 20 * kMillisecond);

@@ -102,7 +102,7 @@ TEST_CASE("an outbox gives the bytes that went in, in their order, however they 
   for (const auto& owner : owners) CHECK(owner.expired());
 }
 
-TEST_CASE("an owner is let go when its last byte has left") {
+TEST_CASE("an owner is released when its last byte has left") {
   Outbox outbox;
   const auto owner = shared(1000);
   outbox.append_reference(*owner, owner);
@@ -147,7 +147,7 @@ TEST_CASE("a large piece costs two entries with its header, and is not copied") 
   CHECK(list[1].iov_base == owner->data());
 }
 
-TEST_CASE("bytes without an owner are referred to all the same") {
+TEST_CASE("bytes without an owner are referred to as well") {
   static const std::vector<std::byte> forever(2000, std::byte{1});
   Outbox outbox;
   outbox.append_reference(forever, nullptr);
@@ -158,7 +158,7 @@ TEST_CASE("bytes without an owner are referred to all the same") {
   CHECK(outbox.empty());
 }
 
-TEST_CASE("nothing at all adds no entry") {
+TEST_CASE("empty data adds no entry") {
   Outbox outbox;
   outbox.append({});
   outbox.append_reference({}, nullptr);

@@ -59,7 +59,7 @@ struct Eavesdropper {
 
 }  // namespace
 
-TEST_CASE("many megabytes in pieces of all sizes come back over TLS as they were sent") {
+TEST_CASE("many megabytes in pieces of all sizes return over TLS as they were sent") {
   constexpr std::size_t kSize = 16U << 20;
   constexpr std::size_t kEchoUnsentMax = 1U << 20;
   const auto sent = std::make_shared<const std::vector<std::byte>>(noise(kSize));
@@ -117,7 +117,7 @@ TEST_CASE("altered data end the connection and are not received") {
   CHECK(ends.server.first().text == "first");
 }
 
-TEST_CASE("without the same key no connection comes about, and both sides know") {
+TEST_CASE("without the same key no connection is established, and both sides are notified") {
   std::vector<TlsKey> listening{key("k", 1)};
   std::vector<TlsKey> connecting{key("k", 1)};
   SECTION("another secret of the same name") { connecting = {key("k", 2)}; }
@@ -147,7 +147,7 @@ TEST_CASE("keys are changed one side after the other") {
   REQUIRE(ends.until([&] { return !ends.server.parties.empty() && ends.server.first().received == 5; }));
 }
 
-TEST_CASE("an orderly end over TLS is one, and last words arrive") {
+TEST_CASE("an orderly end over TLS is reported as one, and the last bytes arrive") {
   Ends ends({key("k", 1)}, {key("k", 1)});
   ends.connect();
   REQUIRE(ends.until([&] { return ends.client.connected; }));

@@ -28,7 +28,7 @@ void turn(transport::Loop& loop) {
 
 }  // namespace
 
-TEST_CASE("a watch tells once for each time it is armed, for as long as there is something to read") {
+TEST_CASE("a watch fires once for each time it is armed, while there is data to read") {
   transport::Loop loop({});
   const Pipe pipe;
   int told = 0;
@@ -54,7 +54,7 @@ TEST_CASE("a watch tells once for each time it is armed, for as long as there is
   CHECK(told == 3);
 }
 
-TEST_CASE("a watch that is destroyed tells nothing and leaves the descriptor open") {
+TEST_CASE("a destroyed watch does not fire and leaves the descriptor open") {
   transport::Loop loop({});
   const Pipe pipe;
   int told = 0;

@@ -67,7 +67,7 @@ void check_entries_refused(const std::vector<std::byte>& payload) {
 
 }  // namespace
 
-TEST_CASE("a request comes back with its sets and entries") {
+TEST_CASE("a request is read back with its sets and entries") {
   RequestWriter writer;
   CHECK(writer.empty());
   const auto first = writer.add_set(sources({5, 6, 7}));
@@ -113,7 +113,7 @@ TEST_CASE("equal consecutive source sets are sent once, others are not") {
   CHECK(set_of(*view, none).empty());
 }
 
-TEST_CASE("a writer begins the next frame empty, behind the one before") {
+TEST_CASE("a writer begins the next frame empty, after the previous one") {
   RequestWriter writer;
   std::vector<std::byte> out;
   for (std::uint32_t i = 0; i < 3; ++i) {
@@ -225,7 +225,7 @@ TEST_CASE("a request entry brings the slot that its sender gave the slice") {
   CHECK(view->entry(0).slot == 0xfffffffe);
 }
 
-TEST_CASE("slice entries come back as they were sent, in as many frames as they need") {
+TEST_CASE("slice entries are read back as they were sent, in as many frames as they need") {
   const std::size_t count =
       GENERATE(as<std::size_t>{}, 1, 2, kBatchEntriesMax, kBatchEntriesMax + 1, 3 * kBatchEntriesMax);
   const auto type = GENERATE(FrameType::cancel, FrameType::stored);

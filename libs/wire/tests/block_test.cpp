@@ -131,7 +131,7 @@ TEST_CASE("a block with rows altered in transit is refused by their checksum") {
   }
 }
 
-TEST_CASE("a block that says what cannot be is refused") {
+TEST_CASE("a block with impossible contents is refused") {
   const auto whole = frame_of(parts());
   constexpr std::size_t kLength = 4;
   constexpr std::size_t kCrc = 8;
@@ -151,7 +151,7 @@ TEST_CASE("a block that says what cannot be is refused") {
   CHECK(error_of(altered(whole, 3, 15, 1)) == WireError::bad_payload);
 }
 
-TEST_CASE("a block's header says nothing else, and no more rows than fit") {
+TEST_CASE("a block's header has no other fields, and no more rows than fit") {
   const auto frame = frame_of(parts());
   const auto refusal = [&](const std::function<void(FrameHeader&)>& change) {
     FrameHeader header = header_of(frame);

@@ -220,7 +220,7 @@ TEST_CASE("garbage after good frames costs none of them") {
   check_same(sink.frames, good);
 }
 
-TEST_CASE("a payload beyond the limit is refused before the sink hears of it") {
+TEST_CASE("a payload beyond the limit is refused before the sink is called") {
   Stream stream;
   stream.add(Kind::place, 1001);
   FrameParser parser(1000);
@@ -246,7 +246,7 @@ TEST_CASE("a limit that is raised between two frames of one receive holds from t
   check_same(sink.frames, stream.expected);
 }
 
-TEST_CASE("a peer that goes away in a placed payload gives its target back once") {
+TEST_CASE("a peer that disconnects during a placed payload returns its buffer once") {
   for (const std::uint32_t length : {1U, 511U, 20'000U, 300'000U}) {
     for (const std::uint32_t missing : {1U, length}) {
       CAPTURE(length, missing);
@@ -268,7 +268,7 @@ TEST_CASE("a peer that goes away in a placed payload gives its target back once"
   }
 }
 
-TEST_CASE("a peer that goes away elsewhere gives nothing back") {
+TEST_CASE("a peer that disconnects elsewhere returns no buffer") {
   Stream stream;
   stream.add(Kind::place, 100);
   stream.add(Kind::whole, 100);
@@ -286,7 +286,7 @@ TEST_CASE("a peer that goes away elsewhere gives nothing back") {
   }
 }
 
-TEST_CASE("a sink that gives up on the peer from inside its own calls hears no more") {
+TEST_CASE("a sink that drops the peer inside its own call is not called again") {
   const Kind kind = GENERATE(Kind::whole, Kind::place, Kind::discard);
   const bool in_header = GENERATE(true, false);
   const std::size_t cut = GENERATE(as<std::size_t>{}, 1, 500, 100'000);

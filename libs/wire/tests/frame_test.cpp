@@ -48,7 +48,7 @@ void check_refused(const FrameHeader& header, WireError error) {
 
 }  // namespace
 
-TEST_CASE("a header of every type comes back as it was sent") {
+TEST_CASE("a header of every type is read back as it was sent") {
   for (std::uint8_t type = 1; type <= 8; ++type) {
     FrameHeader header = empty_of(static_cast<FrameType>(type));
     header.length = 1000;
@@ -65,7 +65,7 @@ TEST_CASE("a header of every type comes back as it was sent") {
   }
 }
 
-TEST_CASE("a fragment's header of every status comes back as it was sent") {
+TEST_CASE("a fragment's header of every status is read back as it was sent") {
   for (const auto status :
        {FragmentStatus::ok, FragmentStatus::truncated, FragmentStatus::corrupt, FragmentStatus::suppressed}) {
     FrameHeader header = fragment();
@@ -89,7 +89,7 @@ TEST_CASE("a missing fragment's header carries its reason") {
   }
 }
 
-TEST_CASE("a timing has its four numbers and nothing else") {
+TEST_CASE("a timing has only its four numbers") {
   const Timing said{SliceId(0x0102030405060708), 1U << 31, 4'000'000'000, 7};
   const FrameHeader header = timing_header(said);
   const auto decoded = through_the_wire(header);
@@ -221,7 +221,7 @@ TEST_CASE("a field that a type does not use must be zero") {
   }
 }
 
-TEST_CASE("a piece of a record says where it lies in 64 bits, and one that lies outside is refused") {
+TEST_CASE("a piece of a record has a 64-bit offset, and one outside the record is refused") {
   constexpr std::uint64_t kLong = (std::uint64_t{5} << 32) + 7;
   const FrameHeader good = data_header(SliceId(9), Attempt(2), 1000, {kLong, kLong - 1000});
   const auto decoded = through_the_wire(good);
@@ -242,7 +242,7 @@ TEST_CASE("a piece of a record says where it lies in 64 bits, and one that lies 
   refused(kPayloadMax + 1, {kLong, 0}, WireError::too_long);
 }
 
-TEST_CASE("a frame of a long control message says where it lies, and one that lies outside is refused") {
+TEST_CASE("a frame of a long control message has an offset, and one outside the message is refused") {
   FrameHeader header = empty_of(FrameType::control);
   header.length = 1000;
   header.offset = kControlFrameMax;
@@ -293,7 +293,7 @@ TEST_CASE("a payload's header holds its length and checksum, and finds an altere
   CHECK_FALSE(payload_checksum_good(header, payload));
 }
 
-TEST_CASE("every frame type and error has a name of its own") {
+TEST_CASE("every frame type and error has a unique name") {
   std::set<std::string_view> names;
   for (std::uint8_t type = 1; type <= 10; ++type) names.insert(name(static_cast<FrameType>(type)));
   CHECK(names.size() == 10);

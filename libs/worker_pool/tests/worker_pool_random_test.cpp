@@ -218,7 +218,7 @@ class Model {
   std::vector<Token> later_;
 };
 
-TEST_CASE("worker pool: whatever workers do, every slice ends once and only killers are poison") {
+TEST_CASE("worker pool: every slice ends once and only killers are poison, whatever workers do") {
   for (std::uint64_t seed = 1; seed <= 2000; ++seed) {
     INFO("seed " << seed);
     Model model(seed);

@@ -160,7 +160,8 @@ TEST_CASE("worker pool: kills of earlier attempts count") {
   CHECK(bench.poison == std::vector<Token>{7});
 }
 
-TEST_CASE("worker pool: published results stand, and slices that were not begun go elsewhere without blame") {
+TEST_CASE(
+    "worker pool: published results are kept, and slices that were not begun go elsewhere without blame") {
   Bench bench(1);
   bench.submit(0);
   bench.pass();
@@ -243,7 +244,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "worker pool: a slice over its time is ended softly, then hard, and a DCM that stood still blames "
+    "worker pool: a slice over its time is ended softly, then hard, and a DCM that was stalled itself blames "
     "nothing") {
   Bench bench(1);
   bench.submit(1);
@@ -331,7 +332,7 @@ TEST_CASE(
   CHECK(bench.reported == 1);
 }
 
-TEST_CASE("worker pool: state that is not needed any more is dropped in its worker") {
+TEST_CASE("worker pool: state that is no longer needed is dropped in its worker") {
   Bench bench(1);
   bench.submit(1);
   bench.pass();
@@ -344,7 +345,7 @@ TEST_CASE("worker pool: state that is not needed any more is dropped in its work
   CHECK(bench.restarted.empty());
 }
 
-TEST_CASE("worker pool: workers that do not start are tried again more and more slowly, and then given up") {
+TEST_CASE("worker pool: workers that do not start are retried more and more slowly, and then given up") {
   WorkerPool pool(Bench::settings(1, 0, 8));
   Actions out;
   TimeNs now = kStart;

@@ -111,7 +111,7 @@ TEST_CASE("two pairs of one floor count as one floor") {
   CHECK(finder.find().empty());
 }
 
-TEST_CASE("a fragment that ends in the middle of a hit is told, and its whole hits count") {
+TEST_CASE("a fragment that ends in the middle of a hit is reported, and its whole hits count") {
   ClusterFinder finder = sector(2);
   std::vector<std::byte> bytes = fragment({1000, 2000});
   bytes.pop_back();
@@ -119,7 +119,7 @@ TEST_CASE("a fragment that ends in the middle of a hit is told, and its whole hi
   CHECK(finder.hit_count() == 1);
 }
 
-TEST_CASE("hits that are out of order are found all the same") {
+TEST_CASE("hits that are out of order are found as well") {
   ClusterFinder finder = sector(2);
   add(finder, 1, {5000, 1000});
   add(finder, 2, {1003});

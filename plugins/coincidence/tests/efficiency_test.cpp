@@ -188,7 +188,7 @@ TEST_CASE("tracks with enough level-1 floors on the sector line are kept, nine o
   CHECK(measured.share() >= 0.9);
 }
 
-TEST_CASE("an event lists its cluster's hits as they stand in the raw data") {
+TEST_CASE("an event lists its cluster's hits as in the raw data") {
   HitsSettings settings;
   settings.track_rate_hz = 300;
   Bench bench(settings, {{"keep", "raw"}});

@@ -189,7 +189,7 @@ TEST_CASE("datagrams dropped by the kernel are counted, even if none follows") {
   CHECK(bench.received.fragments.size() == bench.count("fragments"));
 }
 
-TEST_CASE("a port that is taken, a host that is none and a bad parameter are refused with what to do") {
+TEST_CASE("a port in use, an invalid host and a bad parameter are refused with the remedy") {
   Bench bench;
   sockaddr_in at{};
   socklen_t size = sizeof at;
@@ -212,7 +212,7 @@ TEST_CASE("a port that is taken, a host that is none and a bad parameter are ref
   CHECK_THAT(error("prot", "1"), ContainsSubstring("unknown parameter 'prot'"));
 }
 
-TEST_CASE("a front-end that is started again is told with both addresses, and its data are taken") {
+TEST_CASE("a restarted front-end is reported with both addresses, and its data are accepted") {
   const std::uint32_t with_sessions = GENERATE(0U, 1U);
   CAPTURE(with_sessions);
   Bench bench;
@@ -236,7 +236,7 @@ TEST_CASE("a front-end that is started again is told with both addresses, and it
   CHECK(bench.received.losses["3 unconfirmed"] == (with_sessions != 0 ? 0 : 7));
 }
 
-TEST_CASE("two front-ends with one source id are told with both addresses, and one of them is read") {
+TEST_CASE("two front-ends with one source id are reported with both addresses, and one of them is read") {
   Bench bench;
   bench.change_address();
   for (std::uint32_t i = 0; i < 100; ++i) {
