@@ -86,6 +86,16 @@ FilterMetrics::Cells& FilterMetrics::add_instance() {
   return *cells_.back();
 }
 
+Expected<std::uint32_t, std::string> FilterMetrics::book(const histograms::Booking& booking) {
+  const std::lock_guard lock(mutex_);
+  return layout_.book(booking);
+}
+
+histograms::Layout FilterMetrics::layout() const {
+  const std::lock_guard lock(mutex_);
+  return layout_;
+}
+
 std::uint32_t FilterMetrics::index_of(std::vector<std::string>& names, std::size_t limit,
                                       const std::string& name) {
   const std::lock_guard lock(mutex_);

@@ -45,6 +45,7 @@ void FilterResult::clear() {
   need_all = false;
   clear_and_trim(need_sources);
   clear_and_trim(prefetch_sources);
+  if (!fills.empty()) clear_and_trim(fills);
   error.clear();
   wall_ns = 0;
   cpu_ns = 0;
@@ -104,6 +105,46 @@ struct FilterInstance::Services {
   }
   static void record(const weir_filter_host* host, std::uint32_t histogram, double value) noexcept {
     self(host).metrics_.record(histogram, value);
+  }
+  static histograms::Booking booking_of(const weir_filter_booking& from) {
+    histograms::Booking booking;
+    booking.name = from.name == nullptr ? "" : from.name;
+    booking.kind = static_cast<histograms::Kind>(from.kind);
+    booking.x = {from.x.bins, from.x.low, from.x.high};
+    if (booking.has_y()) booking.y = {from.y.bins, from.y.low, from.y.high};
+    return booking;
+  }
+  static std::uint32_t book_histogram(const weir_filter_host* host,
+                                      const weir_filter_booking* booking) noexcept {
+    FilterInstance& instance = self(host);
+    try {
+      const bool known = booking != nullptr && booking->struct_size >= sizeof *booking &&
+                         booking->kind >= WEIR_HISTOGRAM_1D && booking->kind <= WEIR_HISTOGRAM_PROFILE;
+      std::string fault = "it booked a histogram of a kind that this Weir does not have";
+      if (!instance.creating_) {
+        instance.metrics_.count(FilterMetrics::kMetricRefused, 1);
+        return WEIR_NO_METRIC;
+      }
+      if (known) {
+        auto booked = instance.shared_metrics_.book(booking_of(*booking));
+        if (booked) return *booked;
+        fault = std::move(booked.error());
+      }
+      if (instance.booking_fault_.empty()) instance.booking_fault_ = std::move(fault);
+    } catch (...) {
+      if (instance.creating_) instance.booking_fault_ = "no memory for its histograms";
+    }
+    return WEIR_NO_METRIC;
+  }
+  static void fill(const weir_filter_host* host, std::uint32_t histogram, double x, double y,
+                   double weight) noexcept {
+    FilterInstance& instance = self(host);
+    if (instance.result_ == nullptr || histogram >= instance.layout_.all().size()) return;
+    try {
+      instance.fills_.fill(instance.layout_.all()[histogram], x, y, weight);
+    } catch (...) {
+      instance.limit_reached_ = "memory";
+    }
   }
   static std::uint64_t random(const weir_filter_host* host) noexcept {
     FilterInstance& instance = self(host);
@@ -227,7 +268,10 @@ struct FilterInstance::Services {
 
 FilterInstance::FilterInstance(std::shared_ptr<const FilterPlugin> plugin, FilterConfig config,
                                FilterMetrics& metrics)
-    : plugin_(std::move(plugin)), config_(std::move(config)), metrics_(metrics.add_instance()) {
+    : plugin_(std::move(plugin)),
+      config_(std::move(config)),
+      shared_metrics_(metrics),
+      metrics_(metrics.add_instance()) {
   host_.struct_size = sizeof host_;
   host_.abi_version = WEIR_FILTER_ABI_VERSION;
   host_.context = this;
@@ -248,6 +292,8 @@ FilterInstance::FilterInstance(std::shared_ptr<const FilterPlugin> plugin, Filte
   host_.need_group = &Services::need_group;
   host_.prefetch_sources = &Services::prefetch_sources;
   host_.prefetch_group = &Services::prefetch_group;
+  host_.book_histogram = &Services::book_histogram;
+  host_.fill = &Services::fill;
 }
 
 Expected<std::unique_ptr<FilterInstance>, FilterError> FilterInstance::create(
@@ -267,8 +313,14 @@ Expected<void, FilterError> FilterInstance::call_create() {
   parameters.stride = sizeof(weir_filter_parameter);
   parameters.table = table.data();
   char error[kErrorTextSize] = "";
+  creating_ = true;
   guarded(error,
           [&] { instance_ = plugin_->functions().create(&parameters, &host_, error, kErrorTextSize); });
+  creating_ = false;
+  layout_ = shared_metrics_.layout();
+  if (!booking_fault_.empty())
+    return Unexpected<FilterError>(
+        {FilterErrorCode::create_failed, "filter '" + plugin_->name() + "': " + booking_fault_});
   if (instance_ != nullptr) return {};
   std::string text = "filter '" + plugin_->name() + "': " + text_of(error);
   if (!unknown_group_.empty())
@@ -336,6 +388,14 @@ void FilterInstance::process(const weir_filter_slice& slice, FilterResult& resul
   });
   slice_ = nullptr;
   result_ = nullptr;
+  decide(status, error, decision, slice, result);
+  if (fills_.empty()) return;
+  if (result.verdict == Verdict::error) return fills_.clear();
+  fills_.take(result.fills);
+}
+
+void FilterInstance::decide(std::int32_t status, char* error, const weir_filter_decision& decision,
+                            const weir_filter_slice& slice, FilterResult& result) {
   if (status != 0) {
     fail(result, text_of(error));
   } else if (!misuse_.empty()) {

@@ -2,6 +2,7 @@
 #include <weir/filter_host/lane.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
 
@@ -57,6 +58,7 @@ bool ascends(const std::vector<std::uint32_t>& sources) {
 bool within_limits(const LaneResult& result, const LaneLayout& layout, const FilterLimits& limits) {
   if (result.keep_count > LaneLayout::kListMax || result.need_count > LaneLayout::kListMax) return false;
   if (result.prefetch_count > LaneLayout::kListMax) return false;
+  if (result.fill_count > histograms::kCellsMax) return false;
   if (result.event_count > limits.events_max || result.event_bytes > limits.event_bytes_max) return false;
   if (result.filter_result_bytes > limits.filter_result_bytes_max) return false;
   if (result.error_bytes > LaneLayout::kErrorMax) return false;
@@ -75,6 +77,12 @@ bool within_limits(const LaneResult& result, const LaneLayout& layout, const Fil
       return false;
   }
   return result.bytes() <= room;
+}
+
+bool fills_make_sense(const std::vector<histograms::Addition>& fills, std::uint32_t cells) {
+  return std::all_of(fills.begin(), fills.end(), [cells](const histograms::Addition& one) {
+    return one.cell < cells && std::isfinite(one.amount);
+  });
 }
 
 bool accept_makes_sense(const FilterResult& result, std::uint32_t keep, std::uint64_t streams) {
@@ -109,6 +117,7 @@ bool need_makes_sense(const FilterResult& result, const weir_filter_slice& slice
 
 std::uint64_t LaneResult::bytes() const {
   return std::uint64_t{sizeof(std::uint32_t)} * (std::uint64_t{keep_count} + need_count + prefetch_count) +
+         sizeof(histograms::Addition) * std::uint64_t{fill_count} +
          sizeof(OutputEvent) * std::uint64_t{event_count} + event_bytes + filter_result_bytes + error_bytes;
 }
 
@@ -121,7 +130,8 @@ LaneLayout::LaneLayout(std::uint32_t slots_, std::uint32_t rows_max_, const Filt
   spills = round_up(results + kResultBytes * slots, kPage);
   payloads = spills + kSpillBytes * slots;
   large = round_up(payloads + std::size_t{kHeadMax} * slots, kPage);
-  large_bytes = round_up(2 * sizeof(std::uint32_t) * std::size_t{kListMax} +
+  large_bytes = round_up(sizeof(histograms::Addition) * histograms::kCellsMax +
+                             2 * sizeof(std::uint32_t) * std::size_t{kListMax} +
                              sizeof(OutputEvent) * std::size_t{limits.events_max} + limits.event_bytes_max +
                              limits.filter_result_bytes_max + kErrorMax,
                          kPage);
@@ -186,13 +196,15 @@ void write_forget(const LaneView& lane, std::uint64_t n, std::uint64_t token) {
 }
 
 bool read_result(const LaneView& lane, std::uint64_t n, std::uint64_t token, const weir_filter_slice& slice,
-                 const FilterLimits& limits, std::uint64_t streams, FilterResult& out, TakenResult& taken) {
+                 const FilterLimits& limits, std::uint64_t streams, FilterResult& out, TakenResult& taken,
+                 std::uint32_t histogram_cells) {
   const LaneResult in = lane.result(n);  // a copy: the worker may write while it is checked
   out.clear();
   out.token = token;
   if (in.token != token || in.verdict > static_cast<std::uint32_t>(Verdict::forward)) return false;
   if (!within_limits(in, lane.layout(), limits)) return false;
   Reader reader(lane.place(n, in.place));
+  if (in.fill_count > 0) reader.take(out.fills, in.fill_count);
   reader.take(out.keep_sources, in.keep_count);
   reader.take(out.need_sources, in.need_count);
   reader.take(out.prefetch_sources, in.prefetch_count);
@@ -211,6 +223,7 @@ bool read_result(const LaneView& lane, std::uint64_t n, std::uint64_t token, con
   out.wall_ns = in.wall_ns;
   out.cpu_ns = in.cpu_ns;
   taken.holds_state = in.holds_state != 0;
+  if (!fills_make_sense(out.fills, histogram_cells)) return false;
   if (out.verdict == Verdict::accept) return accept_makes_sense(out, in.keep, streams);
   if (out.verdict == Verdict::forward) return out.filter_result.size() <= WEIR_FORWARD_BYTES_MAX;
   return out.verdict != Verdict::need_more || need_makes_sense(out, slice);
@@ -244,8 +257,9 @@ weir_filter_slice read_description(const LaneView& lane, std::uint64_t n, ConstB
 std::uint64_t result_bytes(const FilterResult& result) {
   return sizeof(std::uint32_t) *
              (result.keep_sources.size() + result.need_sources.size() + result.prefetch_sources.size()) +
-         sizeof(OutputEvent) * result.events.size() + result.event_bytes.size() +
-         result.filter_result.size() + std::min<std::size_t>(result.error.size(), LaneLayout::kErrorMax);
+         sizeof(histograms::Addition) * result.fills.size() + sizeof(OutputEvent) * result.events.size() +
+         result.event_bytes.size() + result.filter_result.size() +
+         std::min<std::size_t>(result.error.size(), LaneLayout::kErrorMax);
 }
 
 void write_result(const LaneView& lane, std::uint64_t n, const FilterResult& result, bool holds_state,
@@ -264,6 +278,7 @@ void write_result(const LaneView& lane, std::uint64_t n, const FilterResult& res
   out.keep_count = static_cast<std::uint32_t>(result.keep_sources.size());
   out.need_count = static_cast<std::uint32_t>(result.need_sources.size());
   out.prefetch_count = static_cast<std::uint32_t>(result.prefetch_sources.size());
+  out.fill_count = static_cast<std::uint32_t>(result.fills.size());
   out.event_count = static_cast<std::uint32_t>(result.events.size());
   out.event_bytes = result.event_bytes.size();
   out.filter_result_bytes = static_cast<std::uint32_t>(result.filter_result.size());
@@ -272,6 +287,7 @@ void write_result(const LaneView& lane, std::uint64_t n, const FilterResult& res
   out.wall_ns = result.wall_ns;
   out.cpu_ns = result.cpu_ns;
   Writer writer(lane.place(n, place));
+  writer.put(result.fills);
   writer.put(result.keep_sources);
   writer.put(result.need_sources);
   writer.put(result.prefetch_sources);

@@ -316,6 +316,8 @@ DurationNs ProcessingUnits::cpu_ns() const {
   return sum;
 }
 
+histograms::Layout ProcessingUnits::histograms() const { return shared_->metrics.layout(); }
+
 FilterMetricsSnapshot ProcessingUnits::metrics() const { return shared_->metrics.snapshot(); }
 
 }  // namespace weir::filter_host

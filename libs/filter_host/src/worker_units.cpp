@@ -155,16 +155,7 @@ void WorkerUnits::take_message(worker_pool::Seat index, const v1::WorkerMessage&
   Seat& seat = seats_[index];
   switch (message.body_case()) {
     case v1::WorkerMessage::kReady:
-      if (!plugin_.path.empty() && message.ready().crc32c() != plugin_.file_crc32c) {
-        seat.refusal = "the plugin's file has changed since the run began";
-        seat.process->kill(true);
-        return;
-      }
-      plugin_ = {clean_text(message.ready().name(), kPluginNameMax),
-                 clean_text(message.ready().version(), kPluginNameMax), message.ready().path(),
-                 message.ready().crc32c()};
-      seat.created = true;
-      if (in_run_) send_begin_run(seat);
+      take_ready(index, message.ready());
       return;
     case v1::WorkerMessage::kRefused:
       seat.refusal = clean_text(message.refused().text(), kPluginTextMax);
@@ -188,6 +179,50 @@ void WorkerUnits::take_message(worker_pool::Seat index, const v1::WorkerMessage&
       return;
     default:
       return;
+  }
+}
+
+void WorkerUnits::take_ready(worker_pool::Seat index, const v1::WorkerMessage::Ready& ready) {
+  Seat& seat = seats_[index];
+  if (!plugin_.path.empty() && ready.crc32c() != plugin_.file_crc32c) {
+    seat.refusal = "the plugin's file has changed since the run began";
+  } else {
+    seat.refusal = take_bookings(seat, ready);
+  }
+  if (!seat.refusal.empty()) return seat.process->kill(true);
+  plugin_ = {clean_text(ready.name(), kPluginNameMax), clean_text(ready.version(), kPluginNameMax),
+             ready.path(), ready.crc32c()};
+  seat.created = true;
+  if (in_run_) send_begin_run(seat);
+}
+
+std::string WorkerUnits::take_bookings(Seat& seat, const v1::WorkerMessage::Ready& ready) {
+  const auto axis = [](const v1::WorkerMessage::Axis& from) {
+    return histograms::Axis{from.bins(), from.low(), from.high()};
+  };
+  bool same = true;
+  for (const v1::WorkerMessage::Booking& from : ready.histograms()) {
+    if (from.kind() < WEIR_HISTOGRAM_1D || from.kind() > WEIR_HISTOGRAM_PROFILE)
+      return "a worker booked a histogram of an unknown kind: DCM and filter worker are of different "
+             "versions";
+    const histograms::Booking booking{from.name(), static_cast<histograms::Kind>(from.kind()), axis(from.x()),
+                                      axis(from.y())};
+    const auto own = seat.booked.book(booking);
+    if (!own) return own.error();
+    const auto shared = booked_.book(booking);
+    if (!shared) return shared.error();
+    seat.places.push_back(booked_.all()[*shared].first);
+    same = same && booked_.all()[*shared].first == seat.booked.all()[*own].first;
+  }
+  if (same) seat.places.clear();
+  return {};
+}
+
+void WorkerUnits::translate(const Seat& seat, std::vector<histograms::Addition>& fills) {
+  if (seat.places.empty()) return;
+  for (histograms::Addition& one : fills) {
+    const std::uint32_t owner = seat.booked.owner_of(one.cell);
+    one.cell += seat.places[owner] - seat.booked.all()[owner].first;
   }
 }
 
@@ -297,12 +332,13 @@ void WorkerUnits::take_lane(worker_pool::Seat index) {
     FilterResult& result = new_result(token);
     TakenResult taken;
     if (!read_result(lane, seat.taken, token, *jobs_[token].slice, config_.limits, config_.streams.mask(),
-                     result, taken) ||
+                     result, taken, seat.booked.cells()) ||
         !may_forward(result)) {
       free_.push_back(&result);
       pool_.corrupt(index, actions_);
       break;
     }
+    translate(seat, result.fills);
     const bool more = result.verdict == Verdict::need_more;
     (void)pool_.returned(index, more, taken.holds_state, result.wall_ns);
     ++seat.taken;

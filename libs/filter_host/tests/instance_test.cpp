@@ -1,5 +1,6 @@
 #include "test_slice.hpp"
 #include <weir/filter_host/instance.hpp>
+#include <weir/histograms/contents.hpp>
 
 #include <string>
 #include <vector>
@@ -299,4 +300,63 @@ TEST_CASE("a forward to a group that the farm does not allow, with too much, or 
   CHECK_THAT(error_of("forward_unknown"), ContainsSubstring("group 'third'"));
   CHECK_THAT(error_of("forward_long"), ContainsSubstring("4097 bytes"));
   CHECK_THAT(error_of("forward_nowhere"), ContainsSubstring("names no group"));
+}
+
+TEST_CASE("the entries of booked histograms come with the slice's result, each cell once") {
+  Host host(Parameters{{"do", "book"}});
+  REQUIRE(host.error.empty());
+  const histograms::Layout layout = host.metrics.layout();
+  REQUIRE(layout.all().size() == 3);
+  CHECK(histograms::binning_text(layout.find("modulo")->booking) == "10 bins from 0 to 10");
+  CHECK(histograms::binning_text(layout.find("map")->booking) == "2 bins from 0 to 2 by 5 bins from 0 to 5");
+  CHECK(histograms::binning_text(layout.find("mean")->booking) == "a profile of 2 bins from 0 to 2");
+  histograms::Contents contents(layout);
+  for (std::uint64_t id = 0; id < 100; ++id) {
+    TestSlice slice(id);
+    const FilterResult& result = host.process(slice);
+    CHECK(result.verdict == Verdict::accept);
+    contents.add(result.fills);
+  }
+  for (std::uint32_t bin = 1; bin <= 10; ++bin) CHECK(contents.view(0).content(bin) == 10);
+  CHECK(contents.view(1).entries() == 100);
+  CHECK(contents.view(1).content(2, 4) == 20);  // 2 for each of the ten odd ids that are 3 mod 5
+  CHECK(contents.view(2).mean_y(1) == 49);
+  CHECK(contents.view(2).mean_y(2) == 50);
+}
+
+TEST_CASE("a rejected slice keeps its histogram entries, and a failed one has none") {
+  Host host(Parameters{{"do", "book_reject_odd"}});
+  TestSlice odd(3);
+  CHECK(host.process(odd).verdict == Verdict::reject);
+  CHECK_FALSE(host.result.fills.empty());
+  Host failing(Parameters{{"do", "book_throw_odd"}});
+  CHECK(failing.process(odd).verdict == Verdict::error);
+  CHECK(failing.result.fills.empty());
+  TestSlice even(4);
+  CHECK(failing.process(even).verdict == Verdict::accept);
+  histograms::Contents contents(failing.metrics.layout());
+  contents.add(failing.result.fills);
+  CHECK(contents.view(0).entries() == 1);  // nothing of the failed step is left
+}
+
+TEST_CASE("different binnings under one name refuse the filter with both") {
+  CHECK_THAT(
+      Host(Parameters{{"do", "book_twice"}}).error,
+      ContainsSubstring("histogram 'modulo' is booked with different binnings: 10 bins from 0 to 10, and "
+                        "10 bins from 0 to 20"));
+  CHECK_THAT(Host(Parameters{{"do", "book_much"}}).error,
+             ContainsSubstring("histogram 'much' needs 1004008 cells"));
+  FilterMetrics shared;
+  const FilterConfig config = config_of({{"do", "book_differ"}});
+  REQUIRE(FilterInstance::create(load("scripted", WEIR_TEST_PLUGIN_DIR), config, shared));
+  const auto second = FilterInstance::create(load("scripted", WEIR_TEST_PLUGIN_DIR), config, shared);
+  REQUIRE_FALSE(second);
+  CHECK_THAT(second.error().text, ContainsSubstring("10 bins from 0 to 10, and 11 bins from 0 to 10"));
+}
+
+TEST_CASE("a histogram is booked in create() only, and filled in process() only") {
+  Host host(Parameters{{"do", "book_late"}});
+  (void)host.process();
+  CHECK(host.metrics.layout().find("late") == nullptr);
+  CHECK(host.count("filter_metric_refused") == 1);
 }

@@ -2,6 +2,7 @@
 #include <weir/filter_host/lane.hpp>
 
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <new>
 #include <string>
@@ -69,4 +70,31 @@ TEST_CASE("a lane carries a forward: group and bytes") {
   result.filter_result.resize(WEIR_FORWARD_BYTES_MAX + 1);
   write_result(one.lane, 0, result, true, one.lane.place_for(result_bytes(result)));
   CHECK_FALSE(read_result(one.lane, 0, 7, empty_slice(), {}, 1, read, taken));
+}
+
+TEST_CASE("a lane carries histogram entries, and refuses ones of cells that the worker has not booked") {
+  OneLane one;
+  FilterResult result;
+  result.token = 7;
+  result.verdict = Verdict::reject;
+  result.fills = {{0, 0, 1}, {9, 0, 2.5}};
+  const auto carried = [&](std::uint32_t cells) {
+    write_result(one.lane, 0, result, false, one.lane.place_for(result_bytes(result)));
+    FilterResult read;
+    TakenResult taken;
+    if (!read_result(one.lane, 0, 7, empty_slice(), {}, 1, read, taken, cells)) return false;
+    REQUIRE(read.fills.size() == result.fills.size());
+    CHECK(read.fills.back().amount == result.fills.back().amount);
+    return true;
+  };
+  CHECK(carried(10));
+  CHECK_FALSE(carried(9));
+  CHECK_FALSE(carried(0));
+  result.fills.back().amount = std::numeric_limits<double>::quiet_NaN();
+  CHECK_FALSE(carried(10));
+  // One per cell is as many as there can be.
+  result.fills.assign(histograms::kCellsMax, {3, 0, 1});
+  CHECK(carried(10));
+  result.fills.push_back({3, 0, 1});
+  CHECK_FALSE(carried(10));
 }

@@ -3,6 +3,7 @@
 #include <weir/base/memory_region.hpp>
 #include <weir/filter_host/spawned_workers.hpp>
 #include <weir/filter_host/worker_units.hpp>
+#include <weir/histograms/contents.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -58,6 +59,7 @@ class SmallDcm {
       return;
     }
     units = std::move(*made);
+    histograms.set_layout(units->histograms());
     RunInfo run;
     run.run = RunNumber(7);
     for (std::uint32_t source = 0; source < kSources; ++source) run.sources.push_back(source);
@@ -90,6 +92,7 @@ class SmallDcm {
   SpawnedWorkers host_;
   std::unique_ptr<WorkerUnits> units;
   std::string refusal;
+  histograms::Contents histograms;
   std::uint64_t finished = 0;
   std::uint64_t changed_bytes = 0;
   std::uint64_t restarts = 0;
@@ -139,6 +142,7 @@ class SmallDcm {
         continue;
       }
       CHECK(verdicts.emplace(id, result->verdict).second);
+      histograms.add(result->fills);
       if (!result->error.empty()) errors[id] = result->error;
       for (std::uint32_t source = 0; source < kSources; ++source) {
         for (const std::byte byte : bytes_of(place, source))
@@ -195,6 +199,10 @@ void check_kills(const char* what, const char* word, std::uint64_t memory_bytes 
     CHECK_THAT(dcm.errors[id], Catch::ContainsSubstring(word));
   }
   CHECK(dcm.kills.size() == multiples(500, kCount).size());
+  // Each step that ended counts once, and a killed one not at all.
+  CHECK(dcm.histograms.view(0).entries() == static_cast<double>(dcm.with(Verdict::accept).size()));
+  CHECK(dcm.histograms.view(0).content(1) == static_cast<double>(kCount / 100 - dcm.kills.size()));
+  CHECK(dcm.histograms.view(0).content(2) == static_cast<double>(kCount / 100));
   const FilterMetricsSnapshot metrics = dcm.units->metrics();
   CHECK(dcm.units->figures().poisoned == dcm.kills.size());
   if (std::string(what) == "scribble") return;  // what its lanes said is lost with them
@@ -244,6 +252,7 @@ TEST_CASE("filter workers: output beyond the limits and exceptions are errors, n
     CHECK(dcm.with(Verdict::error) == multiples(100, 1000));
     CHECK(dcm.with(Verdict::accept).size() == 1000 - multiples(100, 1000).size());
     CHECK(dcm.kills.empty());
+    CHECK(dcm.histograms.view(0).entries() == 1000 - static_cast<double>(multiples(100, 1000).size()));
     CHECK(dcm.units->metrics().counters.at("misdeeds") == multiples(100, 1000).size());
   }
 }

@@ -3,6 +3,8 @@
 #include <weir/base/figures.hpp>
 #include <weir/base/text.hpp>
 #include <weir/filter_host/streams.hpp>
+#include <weir/histograms/document.hpp>
+#include <weir/histograms/drawing.hpp>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
@@ -163,6 +165,18 @@ void add_lines(std::string& text, const Items& items, std::uint32_t lines_max, L
     text += fmt::format("  and {} more ('--lines 0' shows all)\n", items.size() - written);
 }
 
+void add_histograms(std::string& text, const histograms::Contents& contents) {
+  for (std::uint32_t i = 0; i < contents.layout().all().size(); ++i)
+    text += "\n" + histograms::draw(contents.view(i));
+}
+
+json::array booked_json(const histograms::Contents& contents) {
+  json::array list;
+  for (std::uint32_t i = 0; i < contents.layout().all().size(); ++i)
+    list.push_back(json::parse(histograms::to_json(contents.view(i), contents.cells(i))));
+  return list;
+}
+
 json::object histogram_json(const filter_host::HistogramSnapshot& of) {
   return {{"entries", of.count}, {"sum", of.sum},           {"min", of.min},
           {"max", of.max},       {"p50", of.quantile(0.5)}, {"p99", of.quantile(0.99)}};
@@ -235,6 +249,7 @@ std::string trial_text(const filter_host::FilterPlugin& plugin, const TrialResul
   add_time(text, result, options);
   add_memory(text, result, options);
   add_metrics(text, result.metrics);
+  add_histograms(text, result.histograms);
   std::vector<SliceOutcome> errors;
   std::ranges::copy_if(result.slices, std::back_inserter(errors),
                        [](const SliceOutcome& slice) { return slice.verdict == Verdict::error; });
@@ -304,6 +319,7 @@ std::string trial_json(const filter_host::FilterPlugin& plugin, const TrialResul
                                                                     {"end", result.memory.end}}},
                                       {"counters", std::move(counters)},
                                       {"histograms", std::move(histograms)},
+                                      {"booked_histograms", booked_json(result.histograms)},
                                       {"inconsistent", std::move(inconsistent)}});
 }
 

@@ -69,6 +69,7 @@ SliceOutcome SliceRunner::process(const ingest::RecordedSlice& slice) {
   filter_host::SliceState state;
   view_.state = state.raw();
   process_ns_ = 0;
+  fills_.clear();
   const ProcessingMark mark(slice.slice);
   for (;; ++view_.step) {
     const bool flawed = std::ranges::any_of(table_, is_flawed);
@@ -76,6 +77,8 @@ SliceOutcome SliceRunner::process(const ingest::RecordedSlice& slice) {
     const TimeNs start = monotonic_now_ns();
     instance_.process(view_, result_);
     process_ns_ += monotonic_now_ns() - start;
+    if (result_.verdict == filter_host::Verdict::error) fills_.clear();
+    fills_.insert(fills_.end(), result_.fills.begin(), result_.fills.end());
     if (result_.verdict != filter_host::Verdict::need_more) return outcome_of(slice);
     request_more();  // the instance refuses a request for nothing new, so this ends
   }

@@ -46,11 +46,12 @@ class Work {
 // One thread's share: outcomes go to their slices' places, which no other thread touches.
 void run_share(FilterInstance& instance, const ingest::RecordedRun& run, const TrialOptions& options,
                Work& work, std::size_t first, std::vector<SliceOutcome>& outcomes,
-               std::vector<SliceId>& inconsistent) {
+               std::vector<SliceId>& inconsistent, histograms::Contents& histograms) {
   SliceRunner runner(instance, run, options.first_sources);
   for (std::size_t slice = 0; work.take(slice);) {
     SliceOutcome& outcome = outcomes[slice - first];
     outcome = runner.process(run.slices[slice]);
+    histograms.add(runner.fills());
     bool consistent = true;
     for (std::uint32_t i = 1; i < options.repeat; ++i)
       consistent = runner.process(run.slices[slice]).same_decision(outcome) && consistent;
@@ -127,8 +128,10 @@ Expected<TrialResult, std::string> run_trial(const std::shared_ptr<const filter_
   const TimeNs start = monotonic_now_ns();
   Work work(range->first, range->count);
   std::vector<std::vector<SliceId>> inconsistent(jobs);
+  std::vector<histograms::Contents> histograms(jobs, histograms::Contents(metrics.layout()));
   const auto share = [&](std::size_t job) {
-    run_share(instances[job], run, options, work, range->first, result.slices, inconsistent[job]);
+    run_share(instances[job], run, options, work, range->first, result.slices, inconsistent[job],
+              histograms[job]);
   };
   {
     std::vector<std::jthread> threads;
@@ -142,6 +145,8 @@ Expected<TrialResult, std::string> run_trial(const std::shared_ptr<const filter_
     result.inconsistent.insert(result.inconsistent.end(), slices.begin(), slices.end());
   std::ranges::sort(result.inconsistent);
   result.metrics = metrics.snapshot();
+  result.histograms = std::move(histograms.front());
+  for (std::size_t job = 1; job < jobs; ++job) result.histograms.add(histograms[job]);
   return result;
 }
 

@@ -120,3 +120,21 @@ TEST_CASE("counters and histograms of all instances are added up, and ids beyond
   CHECK_THAT(trial_json(*plugin("scripted", WEIR_TEST_PLUGIN_DIR), result),
              ContainsSubstring("\"accepted\":12"));
 }
+
+TEST_CASE("booked histograms have each slice once, whatever the threads and repetitions") {
+  const auto run = recording(100, 1);
+  TrialOptions options = parameters({{"do", "book_throw_odd"}});
+  options.jobs = 3;
+  options.repeat = 2;
+  const TrialResult result = tried("scripted", run, options, WEIR_TEST_PLUGIN_DIR);
+  const histograms::Contents& contents = result.histograms;
+  REQUIRE(contents.layout().all().size() == 3);
+  CHECK(contents.view(0).entries() == 50);
+  CHECK(contents.view(0).content(1) == 10);  // 0, 10, …
+  CHECK(contents.view(0).content(2) == 0);   // the filter fails on odd slices
+  const auto tried_plugin = plugin("scripted", WEIR_TEST_PLUGIN_DIR);
+  CHECK_THAT(trial_text(*tried_plugin, result, options, 0),
+             ContainsSubstring("modulo: 50 entries, mean 4, sigma 2.82843; 10 bins from 0 to 10\n"));
+  CHECK_THAT(trial_json(*tried_plugin, result),
+             ContainsSubstring(R"({"name":"modulo","kind":"1d","x":{"bins":10,"low":0,"high":10})"));
+}

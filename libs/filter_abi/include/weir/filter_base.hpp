@@ -211,6 +211,43 @@ class Histogram {
   std::uint32_t handle_ = WEIR_NO_METRIC;
 };
 
+// Bins of equal width over [low, high).
+struct Axis {
+  std::uint32_t bins = 0;
+  double low = 0;
+  double high = 0;
+};
+
+// A histogram of the run. Made by Filter::book_histogram() in the constructor, filled inside process().
+class Histogram1D {
+ public:
+  Histogram1D() = default;
+  Histogram1D(const weir_filter_host* host, std::uint32_t handle) : host_(host), handle_(handle) {}
+  void fill(double x, double weight = 1) const {
+    if (host_ != nullptr) host_->fill(host_, handle_, x, 0, weight);
+  }
+
+ private:
+  const weir_filter_host* host_ = nullptr;
+  std::uint32_t handle_ = WEIR_NO_METRIC;
+};
+
+// A histogram over two axes, or a profile: the mean of y in bins of x. Made by Filter::book_histogram() and
+// Filter::book_profile().
+class Histogram2D {
+ public:
+  Histogram2D() = default;
+  Histogram2D(const weir_filter_host* host, std::uint32_t handle) : host_(host), handle_(handle) {}
+  void fill(double x, double y, double weight = 1) const {
+    if (host_ != nullptr) host_->fill(host_, handle_, x, y, weight);
+  }
+
+ private:
+  const weir_filter_host* host_ = nullptr;
+  std::uint32_t handle_ = WEIR_NO_METRIC;
+};
+using Profile = Histogram2D;
+
 // A group of the farm's sources. Made by Filter::group().
 class SourceGroup {
  public:
@@ -292,6 +329,19 @@ class Filter {
   void log(std::int32_t level, const std::string& text) const { host_->log(host_, level, text.c_str()); }
   [[nodiscard]] Counter counter(const char* name) const { return {host_, host_->counter(host_, name)}; }
   [[nodiscard]] Histogram histogram(const char* name) const { return {host_, host_->histogram(host_, name)}; }
+  // Books a histogram of the run, in the constructor. Instances and processes add up under one name. The run
+  // is refused if the name has another binning elsewhere.
+  [[nodiscard]] Histogram1D book_histogram(const char* name, std::uint32_t bins, double low,
+                                           double high) const {
+    return {host_, book(WEIR_HISTOGRAM_1D, name, {bins, low, high}, {})};
+  }
+  [[nodiscard]] Histogram2D book_histogram(const char* name, const Axis& x, const Axis& y) const {
+    return {host_, book(WEIR_HISTOGRAM_2D, name, x, y)};
+  }
+  // Books the mean and deviation of y in bins of x.
+  [[nodiscard]] Profile book_profile(const char* name, std::uint32_t bins, double low, double high) const {
+    return {host_, book(WEIR_HISTOGRAM_PROFILE, name, {bins, low, high}, {})};
+  }
   // Returns the farm's source group of this name. Errors: throws if the farm has none. Requires: called in
   // the constructor.
   [[nodiscard]] SourceGroup group(const std::string& name) const {
@@ -329,6 +379,13 @@ class Filter {
   [[nodiscard]] const weir_filter_host* host() const { return host_; }
 
  private:
+  [[nodiscard]] std::uint32_t book(std::uint32_t kind, const char* name, const Axis& x, const Axis& y) const {
+    if (host_->struct_size < offsetof(weir_filter_host, fill) + sizeof(host_->fill))
+      throw std::invalid_argument("this Weir has no binned histograms: update it, or use histogram()");
+    const weir_filter_booking booking{
+        sizeof booking, kind, name, {x.bins, 0, x.low, x.high}, {y.bins, 0, y.low, y.high}};
+    return host_->book_histogram(host_, &booking);
+  }
   // Whether the host is of a release that has source groups and prefetch hints.
   static bool knows_groups(const weir_filter_host* host) {
     return host->struct_size >= offsetof(weir_filter_host, prefetch_group) + sizeof(host->prefetch_group);

@@ -190,6 +190,28 @@ enum { WEIR_LOG_DEBUG = 0, WEIR_LOG_INFO = 1, WEIR_LOG_WARNING = 2, WEIR_LOG_ERR
 /* A source group that the farm does not have; a request for it fails the slice (`filter_error`). */
 #define WEIR_NO_GROUP UINT32_MAX
 
+/* Bins of equal width over [low, high), low < high. */
+typedef struct weir_filter_axis {
+  uint32_t bins; /* 1 or more */
+  uint32_t reserved;
+  double low;
+  double high;
+} weir_filter_axis;
+
+enum {
+  WEIR_HISTOGRAM_1D = 1,
+  WEIR_HISTOGRAM_2D = 2,
+  WEIR_HISTOGRAM_PROFILE = 3 /* mean and deviation of y in bins of x */
+};
+
+typedef struct weir_filter_booking {
+  uint32_t struct_size;
+  uint32_t kind;    /* WEIR_HISTOGRAM_... */
+  const char* name; /* printable ASCII without quotes, up to 60 bytes */
+  weir_filter_axis x;
+  weir_filter_axis y; /* of WEIR_HISTOGRAM_2D; otherwise ignored */
+} weir_filter_booking;
+
 /* Services, valid from create to the end of destroy, for this instance only and never during a call of
  * another instance. The first argument is always the struct itself. Functions marked (process) are valid only
  * inside process. Those that return int32_t return 0, or another value if a limit of the host is reached: the
@@ -245,6 +267,16 @@ struct weir_filter_host {
   int32_t (*prefetch_sources)(const weir_filter_host* host, const uint32_t* sources, uint32_t count);
   /* (process) As prefetch_sources(), with all sources of the group. */
   int32_t (*prefetch_group)(const weir_filter_host* host, uint32_t group);
+
+  /* Books a histogram of the run and returns its number. In create only. All instances of a farm's filter add
+   * up under one name. A repeated booking returns the same number. After a booking beyond the limits (64
+   * histograms, 65,536 cells in all), or with another binning than an earlier one of this name, create fails
+   * regardless of its result: the run is refused with a sentence. */
+  uint32_t (*book_histogram)(const weir_filter_host* host, const weir_filter_booking* booking);
+  /* (process) Adds one entry. It counts when the slice's attempt is settled: stored, rejected, or forwarded.
+   * Entries of an abandoned slice, or of one with a filter error, do not count. A value that is not a number,
+   * or a weight that is not finite, counts as unusable. `y` is ignored by WEIR_HISTOGRAM_1D. */
+  void (*fill)(const weir_filter_host* host, uint32_t histogram, double x, double y, double weight);
 };
 
 /* ---- Plugins ---- */

@@ -23,6 +23,7 @@ class Scripted : public weir::Filter {
         ids_(histogram("ids")) {
     if (what_ == "throw_in_create") throw std::runtime_error("cannot open the oracle");
     if (what_ == "unknown_stream") (void)stream("gold");
+    if (what_.starts_with("book")) book();
     if (what_ == "many_counters") {
       for (int i = 0; i < 300; ++i) counter(("c" + std::to_string(i)).c_str()).add();
     }
@@ -43,6 +44,10 @@ class Scripted : public weir::Filter {
   weir::Decision process(const weir::Slice& slice) override {
     processed_.add();
     ids_.record(static_cast<double>(slice.id()));
+    if (what_.starts_with("book")) fill(slice);
+    if (what_ == "book_throw_odd" && slice.id() % 2 == 1) throw std::runtime_error("an odd slice");
+    if (what_ == "book_reject_odd" && slice.id() % 2 == 1) return reject();
+    if (what_ == "book_late") (void)book_histogram("late", 1, 0, 1);
     if (what_ == "throw") throw std::runtime_error("hit 7 has no time");
     if (what_ == "throw_int") throw 7;
     if (what_ == "undecided") return {};
@@ -75,6 +80,26 @@ class Scripted : public weir::Filter {
   }
 
  private:
+  void book() {
+    // "book_differ": each instance has a binning of its own.
+    static std::atomic<std::uint32_t> instances{0};
+    const std::uint32_t bins = what_ == "book_differ" ? 10 + instances.fetch_add(1) : 10;
+    modulo_ = book_histogram("modulo", bins, 0, 10);
+    if (what_ == "book_twice") (void)book_histogram("modulo", 10, 0, 20);
+    if (what_ == "book_much") (void)book_histogram("much", {1000, 0, 1}, {1000, 0, 1});
+    map_ = book_histogram("map", weir::Axis{2, 0, 2}, weir::Axis{5, 0, 5});
+    mean_ = book_profile("mean", 2, 0, 2);
+  }
+  void fill(const weir::Slice& slice) const {
+    const auto id = static_cast<double>(slice.id());
+    modulo_.fill(static_cast<double>(slice.id() % 10));
+    map_.fill(static_cast<double>(slice.id() % 2), static_cast<double>(slice.id() % 5), 2);
+    mean_.fill(static_cast<double>(slice.id() % 2), id);
+  }
+
+  weir::Histogram1D modulo_;
+  weir::Histogram2D map_;
+  weir::Profile mean_;
   bool accepts_ = false;  // of the last slice, for "alternate"
   // Bytes that arrive with the slice are its result; a slice without any goes on with its id.
   weir::Decision forward_on(const weir::Slice& slice) {

@@ -28,10 +28,12 @@ class Unruly : public weir::Filter {
         every_(setup.parameter("every", std::uint64_t{1000}, std::uint64_t{1}, std::uint64_t{1} << 40U)),
         offset_(setup.parameter("offset", std::uint64_t{0})),
         processed_(counter("processed")),
-        misdeeds_(counter("misdeeds")) {}
+        misdeeds_(counter("misdeeds")),
+        ids_(book_histogram("ids", 100, 0, 100)) {}
 
   weir::Decision process(const weir::Slice& slice) override {
     processed_.add();
+    ids_.fill(static_cast<double>(slice.id() % 100));
     if (what_ == "leak") leak();
     if (slice.id() % every_ == offset_ % every_ && slice.id() > 0) misbehave(slice);
     return accept();
@@ -87,6 +89,7 @@ class Unruly : public weir::Filter {
   std::uint64_t offset_;
   weir::Counter processed_;
   weir::Counter misdeeds_;
+  weir::Histogram1D ids_;
   volatile int* nowhere_ = reinterpret_cast<volatile int*>(8);
   volatile std::uint64_t spun_ = 0;
   std::vector<char*> leaked_;

@@ -1,5 +1,8 @@
 #pragma once
 
+#include <weir/base/expected.hpp>
+#include <weir/histograms/layout.hpp>
+
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -78,6 +81,10 @@ class FilterMetrics {
   // Cells for one more instance; they live as long as this.
   [[nodiscard]] Cells& add_instance();
   [[nodiscard]] FilterMetricsSnapshot snapshot() const;
+  // Books a binned histogram for all instances. Errors: a sentence.
+  [[nodiscard]] Expected<std::uint32_t, std::string> book(const histograms::Booking& booking);
+  // Returns the bookings, by handle.
+  [[nodiscard]] histograms::Layout layout() const;
   // Calls visit(name, sum over the instances) for each counter, in the order in which they were named.
   template <class Visit>
   void for_each_counter(Visit visit) const {
@@ -93,7 +100,8 @@ class FilterMetrics {
   [[nodiscard]] std::uint32_t index_of(std::vector<std::string>& names, std::size_t limit,
                                        const std::string& name);
 
-  mutable std::mutex mutex_;  // guards the names and the list of cells
+  mutable std::mutex mutex_;  // guards the names, the bookings and the list of cells
+  histograms::Layout layout_;
   std::vector<std::string> counter_names_;
   std::vector<std::string> histogram_names_;
   std::vector<std::unique_ptr<Cells>> cells_;

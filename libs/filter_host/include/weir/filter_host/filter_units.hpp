@@ -65,6 +65,8 @@ class FilterUnits {
   // Appends the job of each unit that is at work.
   virtual void running(std::vector<OldestJob>& out) const = 0;
   [[nodiscard]] virtual FilterMetricsSnapshot metrics() const = 0;
+  // Returns the booked histograms; FilterResult::fills names their cells. It may grow when a worker starts.
+  [[nodiscard]] virtual histograms::Layout histograms() const = 0;
   // From now on FilterResult::cpu_ns is filled, for two system calls a job. Needs in_flight() == 0.
   virtual void measure_cpu() {}
   // Returns the CPU time of the filter's threads or processes; 0 where jobs run on the caller's thread.

@@ -81,6 +81,8 @@ class FilterInstance {
 
   FilterInstance(std::shared_ptr<const FilterPlugin> plugin, FilterConfig config, FilterMetrics& metrics);
   [[nodiscard]] Expected<void, FilterError> call_create();
+  void decide(std::int32_t status, char* error, const weir_filter_decision& decision,
+              const weir_filter_slice& slice, FilterResult& result);
   void take_decision(const weir_filter_decision& decision, const weir_filter_slice& slice,
                      FilterResult& result);
   void take_accept(const weir_filter_decision& decision, FilterResult& result);
@@ -93,6 +95,7 @@ class FilterInstance {
 
   std::shared_ptr<const FilterPlugin> plugin_;
   FilterConfig config_;
+  FilterMetrics& shared_metrics_;
   FilterMetrics::Cells& metrics_;
   weir_filter_host host_{};
   void* instance_ = nullptr;
@@ -103,6 +106,10 @@ class FilterInstance {
   const weir_filter_slice* slice_ = nullptr;
   FilterResult* result_ = nullptr;
   std::string unknown_group_;  // the first that create() asked for
+  bool creating_ = false;
+  std::string booking_fault_;  // the first of create()
+  histograms::Layout layout_;  // as shared by all instances, after create()
+  histograms::Fills fills_;    // of this step
   std::string_view limit_reached_;
   bool forwarded_ = false;
   std::string_view misuse_;  // of a host service; empty: none

@@ -2,6 +2,7 @@
 
 #include <weir/base/ids.hpp>
 #include <weir/base/time.hpp>
+#include <weir/histograms/layout.hpp>
 #include <weir/weir_filter.h>
 
 #include <cstddef>
@@ -59,6 +60,8 @@ struct FilterResult {
   std::vector<std::uint32_t> need_sources;  // sorted, each once
   // A hint: sources of the slice that were not asked for and that a later step may need; none with need_all.
   std::vector<std::uint32_t> prefetch_sources;  // sorted, each once, none of need_sources
+  // accept, reject, forward, need_more: entries of booked histograms; each cell once
+  std::vector<histograms::Addition> fills;
   // error, poison:
   std::string error;
 

@@ -32,7 +32,7 @@ struct LaneCounter {
 
 struct LaneHeader {
   static constexpr std::uint64_t kMagic = 0x314e41'4c524957;  // "WIRLAN1" in memory
-  static constexpr std::uint32_t kVersion = 2;
+  static constexpr std::uint32_t kVersion = 3;
   static constexpr std::size_t kCacheLine = 64;
   static constexpr std::size_t kCounters = FilterMetrics::kCountersMax;
 
@@ -76,8 +76,8 @@ struct LaneDescription {
 
 enum class LanePlace : std::uint32_t { slot = 0, spill = 1, large = 2 };
 
-// Bytes follow in `place`: kept sources, needed sources, sources to prefetch, events, their bytes, filter
-// result, error.
+// Bytes follow in `place`: histogram entries, kept sources, needed sources, sources to prefetch, events,
+// their bytes, filter result, error.
 struct LaneResult {
   std::uint64_t token = 0;
   std::uint32_t verdict = 0;
@@ -96,6 +96,8 @@ struct LaneResult {
   std::uint32_t error_bytes = 0;
   std::uint32_t forward_group = 0;
   std::uint32_t prefetch_count = 0;
+  std::uint32_t fill_count = 0;
+  std::uint32_t reserved = 0;
   std::int64_t wall_ns = 0;
   std::int64_t cpu_ns = 0;
 
@@ -170,10 +172,12 @@ void write_forget(const LaneView& lane, std::uint64_t n, std::uint64_t token);
 struct TakenResult {
   bool holds_state = false;
 };
-// Copies a result and checks the copy: it may be anything. False: impossible.
+// Copies a result and checks the copy: it may be anything. `histogram_cells`: cells that the worker has
+// booked. False: impossible.
 [[nodiscard]] bool read_result(const LaneView& lane, std::uint64_t n, std::uint64_t token,
                                const weir_filter_slice& slice, const FilterLimits& limits,
-                               std::uint64_t streams, FilterResult& out, TakenResult& taken);
+                               std::uint64_t streams, FilterResult& out, TakenResult& taken,
+                               std::uint32_t histogram_cells = 0);
 
 // ---- the worker's side
 

@@ -54,6 +54,7 @@ class ProcessingUnits final : public FilterUnits {
   void running(std::vector<OldestJob>& out) const override;
   // Any thread.
   [[nodiscard]] FilterMetricsSnapshot metrics() const override;
+  [[nodiscard]] histograms::Layout histograms() const override;
   void measure_cpu() override;
   [[nodiscard]] DurationNs cpu_ns() const override;
 

@@ -58,6 +58,7 @@ class WorkerUnits final : public FilterUnits {
   [[nodiscard]] std::optional<OldestJob> oldest() const override;
   void running(std::vector<OldestJob>& out) const override;
   [[nodiscard]] FilterMetricsSnapshot metrics() const override;
+  [[nodiscard]] histograms::Layout histograms() const override { return booked_; }
   [[nodiscard]] bool stop(DurationNs patience_ns) override;
   [[nodiscard]] bool is_isolated() const override { return true; }
   void take_kills(std::vector<SliceKills>& out) override;
@@ -77,6 +78,9 @@ class WorkerUnits final : public FilterUnits {
     bool created = false;       // Ready has come
     bool begun = false;         // of the run
     bool lane_touched = false;  // slices were lent in this pass
+    histograms::Layout booked;  // its own bookings
+    // By histogram of `booked`: its first cell in this object's layout; empty where all places agree.
+    std::vector<std::uint32_t> places;
   };
 
   WorkerUnits(FilterConfig config, const WorkerUnitsOptions& options, WorkerHost& host);
@@ -87,6 +91,10 @@ class WorkerUnits final : public FilterUnits {
   void send_begin_run(Seat& seat);
   void take_messages(worker_pool::Seat index);
   void take_message(worker_pool::Seat index, const v1::WorkerMessage& message);
+  void take_ready(worker_pool::Seat index, const v1::WorkerMessage::Ready& ready);
+  // Returns why the worker's bookings cannot be those of this farm; empty: they can.
+  [[nodiscard]] std::string take_bookings(Seat& seat, const v1::WorkerMessage::Ready& ready);
+  static void translate(const Seat& seat, std::vector<histograms::Addition>& fills);
   void take_lane(worker_pool::Seat index);
   void take_ends();
   void keep_counters(const LaneView& lane);
@@ -112,6 +120,7 @@ class WorkerUnits final : public FilterUnits {
   WorkerPlugin plugin_;
   std::optional<std::vector<std::uint32_t>> first_sources_;
   std::vector<Seat> seats_;
+  histograms::Layout booked_;
   std::vector<Job> jobs_;  // by token
   std::vector<FilterResult*> finished_;
   std::vector<SliceKills> kills_;

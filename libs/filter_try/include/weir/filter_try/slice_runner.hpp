@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace weir::filter_try {
@@ -20,6 +21,8 @@ class SliceRunner {
               std::optional<std::vector<std::uint32_t>> first_sources = std::nullopt);
 
   [[nodiscard]] SliceOutcome process(const ingest::RecordedSlice& slice);
+  // Returns the histogram entries of the last slice, of all its steps; none if its filter failed.
+  [[nodiscard]] std::span<const histograms::Addition> fills() const { return fills_; }
 
  private:
   void show(const ingest::RecordedSlice& slice);
@@ -34,6 +37,7 @@ class SliceRunner {
   std::vector<weir_filter_fragment> table_;     // the same rows, as the filter sees them
   weir_filter_slice view_{};
   filter_host::FilterResult result_;
+  std::vector<histograms::Addition> fills_;
   std::uint64_t requested_bytes_ = 0;
   DurationNs process_ns_ = 0;
 };

@@ -7,6 +7,7 @@
 #include <weir/filter_host/instance.hpp>
 #include <weir/filter_host/job.hpp>
 #include <weir/filter_host/plugin.hpp>
+#include <weir/histograms/contents.hpp>
 #include <weir/ingest/recorded_run.hpp>
 
 #include <cstdint>
@@ -58,6 +59,7 @@ struct TrialResult {
   std::vector<SliceOutcome> slices;   // in the run's order
   std::vector<SliceId> inconsistent;  // slices that got another decision when they were repeated
   filter_host::FilterMetricsSnapshot metrics;
+  histograms::Contents histograms;  // each slice once, however often it is repeated
   MemoryUse memory;
   DurationNs wall_ns = 0;
 };
