@@ -49,7 +49,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       static_cast<std::byte*>(::operator new (layout.bytes, std::align_val_t{alignof(LaneHeader)}));
   const LaneView lane({memory, layout.bytes}, layout);
   new (memory) LaneHeader;
-  std::memcpy(&lane.result(0), data, std::min(size, sizeof(LaneResult)));
+  if (size > 0) std::memcpy(&lane.result(0), data, std::min(size, sizeof(LaneResult)));
   for (const LanePlace place : {LanePlace::slot, LanePlace::spill, LanePlace::large}) {
     const Bytes to = lane.place(0, place);
     if (size > sizeof(LaneResult))

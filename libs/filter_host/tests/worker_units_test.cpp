@@ -1,4 +1,5 @@
 // The real weir-filter-worker under filters that misbehave.
+#include "skip.hpp"
 #include "test_slice.hpp"
 #include <weir/base/memory_region.hpp>
 #include <weir/filter_host/spawned_workers.hpp>
@@ -26,6 +27,12 @@ namespace {
 
 constexpr std::size_t kFragmentBytes = 256;
 constexpr std::uint32_t kSources = 4;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool kSanitized = true;
+#else
+constexpr bool kSanitized = false;
+#endif
+constexpr char kNoMemoryLimit[] = "under a sanitizer a process cannot have a memory limit";
 
 // A machine that is busy takes its time for everything else.
 bool hangs(const Parameters& parameters) {
@@ -236,6 +243,7 @@ TEST_CASE("filter workers: a filter that computes forever costs its slice") {
   check_kills("spin", "unruly.so");
 }
 TEST_CASE("filter workers: a filter that takes all memory costs its slice") {
+  if (kSanitized) return skip_test(kNoMemoryLimit);
   check_kills("memory", "out of memory", std::uint64_t{64} << 20);
 }
 TEST_CASE("filter workers: a write into slice memory ends the worker and changes nothing") {
@@ -258,6 +266,7 @@ TEST_CASE("filter workers: output beyond the limits and exceptions are errors, n
 }
 
 TEST_CASE("filter workers: a leak costs restarts and no slice") {
+  if (kSanitized) return skip_test(kNoMemoryLimit);
   SmallDcm dcm(Parameters{{"what", "leak"}}, "unruly", std::uint64_t{128} << 20);
   dcm.run(1000);
   CHECK(dcm.with(Verdict::accept).size() == 1000);
