@@ -197,6 +197,14 @@ std::string groups_yaml(const Scenario& scenario) {
   return "nodes: [" + nodes + "], groups: [" + groups + "]";
 }
 
+// Half of the farms with short deadlines: requests may fill a strict quota while no readout can answer, which
+// ends with the deadline.
+std::string strict_yaml(const Scenario& scenario) {
+  constexpr std::uint64_t kTag = 0x7374'7269'6374;
+  Random own(scenario.seed ^ kTag);
+  return !scenario.patient && own.chance(500) ? ", window_strict: true" : "";
+}
+
 std::string dcm_yaml(Scenario& scenario, const ManySources& many, Random& random) {
   constexpr const char* kShapers[] = {"none", "byte-credits", "fragment-credits", "diatcp", "adaptive"};
   constexpr const char* kOrders[] = {"completed", "id"};
@@ -206,7 +214,7 @@ std::string dcm_yaml(Scenario& scenario, const ManySources& many, Random& random
   yaml += ", credits: " + number(credits);
   yaml += std::string(", shaper: ") + kShapers[random.below(std::size(kShapers))];
   yaml += ", window_bytes: " + number(random.skewed(2048, 200'000));
-  yaml += ", window_fragments: " + number(random.skewed(4, 64));
+  yaml += ", window_fragments: " + number(random.skewed(4, 64)) + strict_yaml(scenario);
   if (random.chance(400)) yaml += ", range_bytes: " + number(random.skewed(200, 4000));
   const std::size_t order = random.below(2);
   // With `order: id` an id below one that was given is vetoed, which a client with ids of its own does not

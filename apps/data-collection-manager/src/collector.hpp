@@ -242,6 +242,7 @@ class Collector {
   BufferPool& pool_;
   std::unique_ptr<shaping::Shaper> shaper_;
   const bool learns_;  // the shaper does
+  const bool strict_;  // no request exceeds the shaper's window
   std::shared_ptr<const assembly::Selection> everything_;
   std::vector<Flow> flows_;
   assignment::AbsenceTable absences_;

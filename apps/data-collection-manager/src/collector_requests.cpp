@@ -76,7 +76,7 @@ void Collector::issue(TimeNs now_ns) {
     refresh(readout);
   }
   touched_.clear();
-  bool stands_still = shaper_->outstanding() > 0 && now_ns - moved_ns_ >= kStandstill &&
+  bool stands_still = !strict_ && shaper_->outstanding() > 0 && now_ns - moved_ns_ >= kStandstill &&
                       shaper_->next_ns() == shaping::kNever;  // time does not refill it
   while (const auto chosen = choice_.best()) {
     ++steps_;
@@ -159,12 +159,15 @@ std::optional<Collector::Piece> Collector::next_sources(BuiltSlice& slice, std::
   Gathering::Part& part = gathering.parts[readout];
   const Flow& flow = flows_[readout];
   const std::uint64_t most = std::min(shaper_->piece_bytes(), settings_.piece_bytes_max);
+  const std::size_t fragments_max =
+      strict_ ? std::min<std::size_t>(wire::kSetSourcesMax, shaper_->fragments_max()) : wire::kSetSourcesMax;
   Piece piece;
   piece.length = settings_.assembly.range_bytes;
   const auto count = static_cast<std::uint32_t>(sources.size());
   const std::uint64_t whole = flow.unknown == 0 ? answer_bytes(count, flow.expected) : 0;
   const bool untouched = gathering.selection->all && part.next == 0 && part.offset == 0 && !part.again;
-  if (untouched && (most == 0 || (flow.unknown == 0 && whole <= whole_up_to(most)))) {
+  const bool in_window = !strict_ || count <= fragments_max;
+  if (untouched && in_window && (most == 0 || (flow.unknown == 0 && whole <= whole_up_to(most)))) {
     piece.all = true;
     piece.fragments = count;
     piece.bytes = whole;
@@ -187,7 +190,7 @@ std::optional<Collector::Piece> Collector::next_sources(BuiltSlice& slice, std::
     const auto together =
         answer_bytes(piece.fragments + 1, piece.bytes + std::max<std::uint64_t>(size, wire::kBlockRowBytes));
     if (most > 0 && piece.fragments > 0 && together > whole_up_to(most)) break;
-    if (asked_sources_.size() == wire::kSetSourcesMax) break;
+    if (asked_sources_.size() == fragments_max) break;
     asked_sources_.push_back(sources[at]);
     all_known = all_known && known;
     ++piece.fragments;

@@ -280,6 +280,8 @@ void DcmNode::on_signal(std::string_view signal_name) {
 
 std::string DcmNode::broken_invariant() {
   if (std::string broken = builder_.slices.broken_invariant(); !broken.empty()) return broken;
+  const shaping::Shaper& shaper = builder_.collector.shaper();
+  if (shaper.strict() && shaper.outstanding() > shaper.window()) return "requests exceed a strict quota";
   if (!builder_.assembler.is_empty()) return {};
   if (builder_.pool.bytes_used() > 0) return "memory is in use and no slice is open";
   if (builder_.slices.accepted_bytes() > 0) return "bytes wait for a writer and no slice is open";

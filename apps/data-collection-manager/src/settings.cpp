@@ -33,6 +33,7 @@ shaping::ShaperSettings shaper_settings(const v1::DcmSettings& dcm, std::size_t 
   settings.only_dcm = dcms == 1;
   settings.window_bytes = dcm.window_bytes();
   settings.window_fragments = dcm.window_fragments();
+  settings.window_strict = dcm.window_strict();
   settings.range_bytes = dcm.range_bytes();
   settings.bytes_per_s = dcm.pace_bytes_per_s();
   settings.burst_bytes = dcm.pace_burst_bytes();

@@ -78,6 +78,7 @@ void check_dcm(Validation& found, const ExpectedSizes& sizes) {
   }
   check_unused(found, "dcm.window_bytes", dcm.has_window_bytes(), "byte-credits");
   check_unused(found, "dcm.window_fragments", dcm.has_window_fragments(), "fragment-credits");
+  check_unused(found, "dcm.window_strict", dcm.has_window_strict(), "fragment-credits");
   check_unused(found, "dcm.pace_bytes_per_s", dcm.has_pace_bytes_per_s(), "paced");
   check_dcm_memory(found, dcm, sizes);
 }

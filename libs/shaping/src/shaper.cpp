@@ -21,10 +21,12 @@ class Unlimited final : public Shaper {
 // A shaper with one quota of fragments for all readouts together.
 class FragmentWindow final : public Shaper {
  public:
-  FragmentWindow(std::uint64_t window, std::uint32_t readouts) : accounts_(readouts), window_(window) {}
+  explicit FragmentWindow(const ShaperSettings& settings)
+      : accounts_(settings.readouts), window_(settings.window_fragments), strict_(settings.window_strict) {}
 
   Credit try_take(const Demand& demand, TimeNs now_ns) override {
-    if (accounts_.taken() > 0 && accounts_.taken() + demand.fragments > window_) return Credit::full;
+    const bool alone = !strict_ && accounts_.taken() == 0;
+    if (!alone && accounts_.taken() + demand.fragments > window_) return Credit::full;
     take(demand, now_ns);
     return Credit::granted;
   }
@@ -37,12 +39,19 @@ class FragmentWindow final : public Shaper {
     accounts_.answered(readout, fragments);
   }
   void readout_lost(std::uint32_t readout) override { accounts_.lost(readout); }
+  bool strict() const override { return strict_; }
+  std::uint32_t fragments_max() const override {
+    if (!strict_) return UINT32_MAX;
+    const std::uint64_t left = window_ - std::min(window_, accounts_.taken());
+    return static_cast<std::uint32_t>(std::max<std::uint64_t>(1, left));
+  }
   std::uint64_t outstanding() const override { return accounts_.taken(); }
   std::uint64_t window() const override { return window_; }
 
  private:
   Accounts accounts_;
   std::uint64_t window_;
+  bool strict_;
 };
 
 class DividedWindow final : public ByteWindow {
@@ -61,8 +70,7 @@ class DividedWindow final : public ByteWindow {
 Expected<std::unique_ptr<Shaper>, ShapingError> make_shaper(std::string_view name,
                                                             const ShaperSettings& settings) {
   if (name == "none") return std::make_unique<Unlimited>();
-  if (name == "fragment-credits")
-    return std::make_unique<FragmentWindow>(settings.window_fragments, settings.readouts);
+  if (name == "fragment-credits") return std::make_unique<FragmentWindow>(settings);
   if (name == "byte-credits")
     return std::make_unique<ByteWindow>(settings.window_bytes, settings.range_bytes, settings.readouts);
   if (name == "diatcp")

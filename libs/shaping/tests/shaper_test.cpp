@@ -166,6 +166,25 @@ TEST_CASE("a demand larger than the window is sent alone, so that nothing waits 
   CHECK(window->outstanding() == 0);
 }
 
+TEST_CASE("a strict quota grants no demand beyond it, and says how many fragments are left") {
+  ShaperSettings settings;
+  settings.readouts = kReadouts;
+  settings.window_fragments = 8;
+  settings.window_strict = true;
+  auto window = *make_shaper("fragment-credits", settings);
+  CHECK(window->strict());
+  CHECK(window->fragments_max() == 8);
+  CHECK(window->try_take({0, 9, 0}, 0) == Credit::full);
+  CHECK(goes(*window, {0, 5, 0}));
+  CHECK(window->fragments_max() == 3);
+  CHECK(goes(*window, {1, 3, 0}));
+  CHECK(window->fragments_max() == 1);
+  CHECK_FALSE(goes(*window, {2, 1, 0}));
+  window->answered(0, 2, 0, 1);
+  CHECK(window->fragments_max() == 2);
+  CHECK_FALSE(shaper("fragment-credits")->strict());
+}
+
 TEST_CASE("requests that bypass the window are counted in it") {
   auto window = shaper("fragment-credits", 4);
   CHECK(goes(*window, {0, 4, 0}));

@@ -52,7 +52,7 @@ class Shaper {
  public:
   virtual ~Shaper() = default;
   // A demand larger than the whole window is granted if nothing else is outstanding, so that it cannot wait
-  // for ever.
+  // for ever. A strict shaper refuses it.
   [[nodiscard]] virtual Credit try_take(const Demand& demand, TimeNs now_ns) = 0;
   // Takes credit regardless of the window: for requests repeated after a lost connection or a bad checksum.
   virtual void take(const Demand& demand, TimeNs now_ns) = 0;
@@ -67,6 +67,10 @@ class Shaper {
 
   // Returns the size of pieces in which large fragments are requested; 0: whole.
   [[nodiscard]] virtual std::uint64_t piece_bytes() const { return 0; }
+  // Returns whether no request may exceed the window. The caller then requests fragments_max() at a time.
+  [[nodiscard]] virtual bool strict() const { return false; }
+  // Returns the most fragments that a demand may have now; at least 1.
+  [[nodiscard]] virtual std::uint32_t fragments_max() const { return UINT32_MAX; }
   // Returns when a refused demand may be retried without further arrivals; kNever: only arrivals matter.
   [[nodiscard]] virtual TimeNs next_ns() const { return kNever; }
   // Returns whether response() and end_of_pass() are needed.
@@ -93,6 +97,7 @@ struct ShaperSettings {
   std::uint32_t readouts = 0;
   bool only_dcm = true;  // of the farm; `adaptive`: no other DCM fills a line's buffer
   std::uint32_t window_fragments = 256;
+  bool window_strict = false;  // `fragment-credits`: never more than window_fragments
   std::uint64_t window_bytes = 4U << 20;
   std::uint64_t range_bytes = 0;       // overrides piece_bytes(); 0: the shaper's own
   std::uint64_t bytes_per_s = 0;       // `paced`; at least 1
@@ -105,7 +110,9 @@ enum class ShapingError : std::uint8_t { unknown_name };
 // `none`: no limit.
 //
 // `fragment-credits`: at most window_fragments outstanding fragments; one is taken with the request and
-// returned by its answer (Jereczek 2017, chapter 4: the ATLAS data collection managers' quota).
+// returned by its answer (Jereczek 2017, chapter 4: the ATLAS data collection managers' quota). With
+// window_strict a request has as many fragments as credits are left, as in the thesis; without, one readout's
+// fragments are requested together if nothing is outstanding.
 //
 // `byte-credits`: at most window_bytes outstanding, returned as they arrive: fragments differ in size, a
 // switch buffer does not. One readout holds half of the window at most.
