@@ -7,7 +7,8 @@ find_package(Boost 1.81 REQUIRED)  # headers only; gives Boost::headers
 # Linked into the executables where that is possible: a plugin may bring Protobuf and a copy of Weir's messages, and
 # a library that both share aborts when it sees the same messages twice.
 find_library(WEIR_PROTOBUF_STATIC NAMES libprotobuf.a)
-mark_as_advanced(WEIR_PROTOBUF_STATIC)
+find_library(WEIR_PROTOBUF_SHARED NAMES libprotobuf.so)
+mark_as_advanced(WEIR_PROTOBUF_STATIC WEIR_PROTOBUF_SHARED)
 if(WEIR_PROTOBUF_STATIC)
   set(Protobuf_USE_STATIC_LIBS ON)
   if(NOT "${Protobuf_LIBRARY_RELEASE}" MATCHES "\\.a$")

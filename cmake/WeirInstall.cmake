@@ -12,7 +12,9 @@ get_property(plugins GLOBAL PROPERTY WEIR_PLUGIN_TARGETS)
 add_custom_target(runtime DEPENDS ${apps} ${plugins} COMMENT "Everything a farm needs to run")
 
 if(apps)
-  install(TARGETS ${apps} RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT Runtime)
+  install(TARGETS ${apps}
+          RUNTIME DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT Runtime
+          LIBRARY DESTINATION lib/weir COMPONENT Runtime)
 endif()
 if(plugins)
   install(TARGETS ${plugins} LIBRARY DESTINATION "${WEIR_INSTALL_PLUGINS}" COMPONENT Runtime)

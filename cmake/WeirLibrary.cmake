@@ -67,6 +67,30 @@ function(weir_add_app)
   set_property(GLOBAL APPEND PROPERTY WEIR_APP_TARGETS ${arg_NAME})
 endfunction()
 
+# weir_add_python_library(NAME weir-filter-host SOURCES ... [DEPENDS ...] [LINKS ...])
+#   A shared library <build>/lib/weir/NAME.so that a Python module loads with ctypes. It exports what its sources mark.
+function(weir_add_python_library)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME" "SOURCES;DEPENDS;LINKS")
+  weir_require_arguments(weir_add_python_library NAME SOURCES)
+  add_library(${arg_NAME} MODULE ${arg_SOURCES})
+  weir_compile_options(${arg_NAME})
+  weir_unity(${arg_NAME})
+  target_link_options(${arg_NAME} PRIVATE ${WEIR_HARDENED_LINK} -Wl,--exclude-libs,ALL)
+  if(WEIR_PROTOBUF_SHARED)  # before the static one, which is not built for shared libraries
+    target_link_libraries(${arg_NAME} PRIVATE "-Wl,--push-state,--no-as-needed,${WEIR_PROTOBUF_SHARED},--pop-state")
+  endif()
+  weir_link_libraries(${arg_NAME} "${arg_DEPENDS}" "${arg_LINKS}")
+  cmake_path(GET CMAKE_RUNTIME_OUTPUT_DIRECTORY PARENT_PATH prefix)
+  set_target_properties(${arg_NAME} PROPERTIES
+    PREFIX ""
+    LIBRARY_OUTPUT_DIRECTORY "${prefix}/lib/weir"
+    C_VISIBILITY_PRESET hidden
+    CXX_VISIBILITY_PRESET hidden
+    VISIBILITY_INLINES_HIDDEN ON)
+  weir_register_library(${arg_NAME} ${WEIR_LAYER_TOP} "${arg_DEPENDS}" "")
+  set_property(GLOBAL APPEND PROPERTY WEIR_APP_TARGETS ${arg_NAME})
+endfunction()
+
 # weir_add_plugin(NAME two-step [KIND filter] SOURCES ... [DEPENDS ...] [LINKS ...])
 #   A plugin <build>/plugins/two-step.so: a filter, or with KIND source a source. It sees filter_abi or source_abi, and
 #   exports what that header marks.

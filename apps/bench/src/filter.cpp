@@ -163,7 +163,7 @@ FilterFigures measure(const FilterOptions& options, bool worker) {
   std::unique_ptr<FilterUnits> units;
   const DurationNs children_before = cpu_ns(RUSAGE_CHILDREN);
   if (worker) {
-    host = std::make_unique<filter_host::SpawnedWorkers>(options.worker_program, slices.region().descriptor(),
+    host = std::make_unique<filter_host::SpawnedWorkers>(options.worker_command, slices.region().descriptor(),
                                                          &waiter);
     filter_host::WorkerUnitsOptions made;
     made.pool.workers = 1;

@@ -2,6 +2,8 @@
 
 #include "settings.hpp"
 #include <weir/base/assert.hpp>
+#include <weir/base/text.hpp>
+#include <weir/config/filter_settings.hpp>
 #include <weir/config/source_groups.hpp>
 #include <weir/filter_host/processing_units.hpp>
 #include <weir/filter_host/worker_units.hpp>
@@ -40,6 +42,12 @@ filter_host::FilterConfig filter_config(const node::Setup& setup) {
   return config;
 }
 
+// From a worker, so it may be anything.
+std::string first_line(const std::string& text) {
+  constexpr std::size_t kBytesMax = 1000;
+  return clean_quoted(text.substr(0, text.find('\n')), kBytesMax);
+}
+
 std::vector<std::string> search_path(const v1::FilterSettings& filter, const FilterSurroundings& around) {
   std::vector<std::string> path(filter.search_path().begin(), filter.search_path().end());
   path.insert(path.end(), around.plugin_path.begin(), around.plugin_path.end());
@@ -56,7 +64,7 @@ FilterDesk::FilterDesk(const node::Setup& setup, const FilterSurroundings& aroun
       decisions_(decisions),
       way_(way),
       now_ns_(now_ns),
-      isolated_(setup.farm.filter().isolation() == v1::FilterSettings::ISOLATION_WORKER),
+      isolated_(config::runs_in_workers(setup.farm.filter())),
       isolation_(setup.farm.supervisor().lease_ms() * kMillisecond / kIsolationShare) {
   if (isolated_) {
     run_in_workers(around);
@@ -252,16 +260,18 @@ void FilterDesk::act_on(BuiltSlice& slice, filter_host::FilterResult& result) {
 }
 
 void FilterDesk::failed(BuiltSlice& slice, filter_host::FilterResult& result) {
-  if (++errors_ == 1) spdlog::error("filter error slice={} reason=\"{}\"", slice.id().value, result.error);
-  give_back(result);
-  if (setup_.farm.filter().on_error() == v1::FilterSettings::ON_ERROR_REJECT)
+  if (++errors_ == 1)
+    spdlog::error("filter error slice={} reason=\"{}\"", slice.id().value, first_line(result.error));
+  if (setup_.farm.filter().on_error() == v1::FilterSettings::ON_ERROR_REJECT) {
+    give_back(result);
     return decisions_.decide(slice, Decision::reject(), now_ns_);
+  }
+  slice.result = &result;  // its record has the reason
   decisions_.decide(slice, Decision::accept(DecisionKind::no_filter), now_ns_);
 }
 
 void FilterDesk::poison(BuiltSlice& slice, filter_host::FilterResult& result) {
-  spdlog::error("slice is poison slice={} reason=\"{}\"", slice.id().value,
-                result.error.substr(0, result.error.find('\n')));
+  spdlog::error("slice is poison slice={} reason=\"{}\"", slice.id().value, first_line(result.error));
   slice.result = &result;  // its record says why
   decisions_.decide(slice, Decision::accept(DecisionKind::poison), now_ns_);
 }

@@ -1,12 +1,23 @@
+#include <weir/base/plugin_file.hpp>
 #include <weir/dcm/node.hpp>
 #include <weir/filter_host/spawned_workers.hpp>
 #include <weir/node/main.hpp>
 #include <weir/node/paths.hpp>
 #include <weir/plugin_trial/plugin_trial.hpp>
+#include <weir/python_host/interpreter.hpp>
 
 #include <memory>
+#include <stdexcept>
 
 namespace {
+
+std::vector<std::string> worker_command(const weir::v1::FilterSettings& filter) {
+  const std::string programs = weir::node::program_folder();
+  if (!weir::is_python_plugin(filter.plugin())) return {programs + "/weir-filter-worker"};
+  const auto python = weir::python_host::find_interpreter(filter.python());
+  if (!python) throw std::runtime_error("filter.plugin: " + python.error());
+  return weir::python_host::filter_host_command(*python, "worker", {});
+}
 
 weir::config::Problems try_filter(const weir::v1::Farm& farm, const weir::config::FarmPlan& plan,
                                   const weir::config::NodePlan&, const weir::config::Locations& locations) {
@@ -22,9 +33,9 @@ int main(int argc, char** argv) {
   return weir::node::run_node_main(
       argc, argv, weir::Role::dcm, "weir-dcm: builds slices, filters them, ships accepted ones to writers",
       [](const weir::node::Setup& setup, weir::transport::Loop& loop) {
-        const auto make_workers = [&loop](int slice_memory) {
-          return std::make_unique<weir::filter_host::SpawnedWorkers>(
-              weir::node::program_folder() + "/weir-filter-worker", slice_memory, &loop);
+        const auto make_workers = [&loop, filter = setup.farm.filter()](int slice_memory) {
+          return std::make_unique<weir::filter_host::SpawnedWorkers>(worker_command(filter), slice_memory,
+                                                                     &loop);
         };
         return weir::dcm::make_node(setup, {loop,
                                             loop,

@@ -22,6 +22,12 @@ const filter_host::FilterResult* result_of(const BuiltSlice& slice) {
   return slice.decision.by == DecisionKind::filter ? slice.result : nullptr;
 }
 
+// Its filter failed: the record holds the reason in place of a filter result.
+bool has_reason(const BuiltSlice& slice) {
+  const DecisionKind by = slice.decision.by;
+  return (by == DecisionKind::poison || by == DecisionKind::no_filter) && slice.result != nullptr;
+}
+
 bool kept(const BuiltSlice& slice, std::uint32_t source) {
   const filter_host::FilterResult* result = result_of(slice);
   if (result == nullptr) return true;
@@ -111,7 +117,7 @@ Record make_record(const BuiltSlice& slice, StoreEpoch epoch, const RecordContex
   }
   record.trigger_payload = slice.assignment.trigger_payload();
   if (result != nullptr) record.filter_result = result->filter_result;
-  if (slice.decision.by == DecisionKind::poison && slice.result != nullptr && !context.undecided)
+  if (has_reason(slice) && !context.undecided)
     record.filter_result = ConstBytes(std::as_bytes(std::span(slice.result->error)));
   record.events = events;
   record.fragments = fragments;
@@ -127,8 +133,7 @@ bool fits_a_record(const BuiltSlice& slice) {
     meta += result->event_bytes.size() + result->filter_result.size() +
             kTableLineBytesMax * result->events.size();
   }
-  if (slice.decision.by == DecisionKind::poison && slice.result != nullptr)
-    meta += slice.result->error.size();
+  if (has_reason(slice)) meta += slice.result->error.size();
   const bool small = meta <= std::numeric_limits<std::uint32_t>::max();
   if (small && meta + slice.payload_bytes <= wire::kRecordBytesMax)
     return true;  // whatever part of it is kept

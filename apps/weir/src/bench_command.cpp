@@ -282,7 +282,7 @@ void add_filter_bench(CLI::App& bench, int& status) {
                                        equals == text.npos ? std::string() : text.substr(equals + 1));
     }
     options->search_path = {node::plugin_folder()};
-    options->worker_program = node::program_folder() + "/weir-filter-worker";
+    options->worker_command = {node::program_folder() + "/weir-filter-worker"};
     status = bench::run_filter(*options, stdout, stderr);
   });
 }

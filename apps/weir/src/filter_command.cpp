@@ -1,11 +1,14 @@
 #include "commands.hpp"
 #include "filter_project.hpp"
+#include <weir/base/plugin_file.hpp>
 #include <weir/config/farm_file.hpp>
 #include <weir/config/plan.hpp>
 #include <weir/config/source_groups.hpp>
 #include <weir/filter_try/command.hpp>
+#include <weir/filter_try/command_json.hpp>
 #include <weir/node/paths.hpp>
 #include <weir/node/recordings.hpp>
+#include <weir/python_host/interpreter.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -77,6 +80,7 @@ struct TryWords {
   filter_try::TryCommand command;
   std::vector<std::string> sets;
   std::string farm_file;
+  std::string python;
   std::uint64_t slice = 0;
   bool asan = false;
 };
@@ -121,6 +125,24 @@ std::string take_farm(const std::string& path, const std::string& plugin, filter
   return {};
 }
 
+// Becomes the interpreter of a filter in Python. Returns only when that fails.
+int try_in_python(const filter_try::TryCommand& command, const std::string& interpreter) {
+  const auto python = python_host::find_interpreter(interpreter);
+  if (!python) {
+    std::cerr << "weir filter try: " << python.error() << "\n";
+    return kUsage;
+  }
+  std::vector<std::string> words =
+      python_host::filter_host_command(*python, "try", {filter_try::to_json(command)});
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  std::cout.flush();
+  ::execv(arguments.front(), arguments.data());
+  std::cerr << "weir filter try: " << words.front() << ": " << std::strerror(errno) << "\n";
+  return kUsage;
+}
+
 int try_filter(TryWords& words, bool has_slice) {
   if (words.asan) return restart_with_asan();
   filter_try::TryCommand& command = words.command;
@@ -132,6 +154,8 @@ int try_filter(TryWords& words, bool has_slice) {
   }
   if (has_slice) command.trial.slice = SliceId(words.slice);
   command.search_path.push_back(node::plugin_folder());
+  if (is_python_plugin(command.plugin) || is_python_plugin(command.against))
+    return try_in_python(command, words.python);
   return filter_try::run_try_command(command, std::cout, std::cerr);
 }
 
@@ -164,6 +188,9 @@ void add_try(CLI::App& filter, int& status) {
   command->add_option("--search-path", settings.search_path, "a folder of plugins")->type_name("FOLDER");
   command->add_option("--lines", settings.lines_max, "errors and disagreements to list (default 20; 0: all)")
       ->type_name("N");
+  command
+      ->add_option("--python", words->python, "interpreter of a filter in Python (default: as filter.python)")
+      ->type_name("PROGRAM");
   command->add_flag("--list", settings.list, "a line for each slice");
   command->add_flag("--json", settings.json, "JSON lines instead of text");
   command->add_flag("--asan", words->asan,

@@ -1,5 +1,6 @@
 #include "field_value.hpp"
 #include "validation.hpp"
+#include <weir/config/filter_settings.hpp>
 
 #include <string>
 
@@ -9,7 +10,7 @@ namespace {
 // A slice that ends its worker is tried once more in another one.
 void check_worker_lease(Validation& found) {
   const v1::FilterSettings& filter = found.here().filter();
-  if (filter.isolation() != v1::FilterSettings::ISOLATION_WORKER) return;
+  if (!runs_in_workers(filter)) return;
   const std::uint64_t two_tries =
       2 * (std::uint64_t{filter.timeout_ms()} + filter.workers().start_timeout_ms());
   const std::uint64_t lease_ms = found.farm().supervisor().lease_ms();

@@ -17,6 +17,20 @@ using plugin_loader::kPluginTextMax;
 using plugin_loader::text_of;
 
 constexpr std::size_t kKeepCapacityMax = std::size_t{1} << 20;
+// A traceback has several lines; a lane carries as much (LaneLayout::kErrorMax).
+constexpr std::uint32_t kStepErrorSize = 4000;
+
+// As text_of(), but line feeds stay.
+std::string lines_of(char* error) {
+  error[kStepErrorSize - 1] = 0;
+  std::string text;
+  for (std::string_view rest = error; !rest.empty();) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    text += (text.empty() ? "" : "\n") + clean_text(line, kPluginTextMax);
+    rest.remove_prefix(std::min(rest.size(), line.size() + 1));
+  }
+  return text.empty() ? "it gave no reason" : text;
+}
 
 void sort_unique(std::vector<std::uint32_t>& sources) {
   std::sort(sources.begin(), sources.end());
@@ -380,11 +394,11 @@ void FilterInstance::process(const weir_filter_slice& slice, FilterResult& resul
   decision.struct_size = sizeof decision;
   decision.streams = WEIR_STREAM_DEFAULT;
   decision.prescale = 1;
-  char error[kErrorTextSize];
+  char error[kStepErrorSize];
   error[0] = 0;
   std::int32_t status = 1;
   guarded(error, [&] {
-    status = plugin_->functions().process(instance_, &slice, &decision, error, kErrorTextSize);
+    status = plugin_->functions().process(instance_, &slice, &decision, error, kStepErrorSize);
   });
   slice_ = nullptr;
   result_ = nullptr;
@@ -397,7 +411,7 @@ void FilterInstance::process(const weir_filter_slice& slice, FilterResult& resul
 void FilterInstance::decide(std::int32_t status, char* error, const weir_filter_decision& decision,
                             const weir_filter_slice& slice, FilterResult& result) {
   if (status != 0) {
-    fail(result, text_of(error));
+    fail(result, lines_of(error));
   } else if (!misuse_.empty()) {
     fail(result, misuse_);
   } else if (!limit_reached_.empty()) {

@@ -32,11 +32,42 @@ bool LaneWorker::begin() {
   LaneHeader& header = lane_.header();
   const std::uint64_t n = header.begun.load(std::memory_order_relaxed);
   if (n != header.done.load(std::memory_order_relaxed)) return true;  // waits for the large area
-  if (n == header.submitted.load(std::memory_order_acquire)) return false;
+  const std::uint64_t submitted = header.submitted.load(std::memory_order_acquire);
+  if (n == submitted) return false;
   started_ns_ = now_();
   header.begun_ns.store(started_ns_, std::memory_order_relaxed);
-  header.begun.store(n + 1, std::memory_order_release);
+  if (begin_batch_) {
+    begin_batch(n, submitted);
+  } else {
+    header.begun.store(n + 1, std::memory_order_release);
+  }
   return true;
+}
+
+// All steps up to the first forget.
+void LaneWorker::begin_batch(std::uint64_t first, std::uint64_t end) {
+  batch_.clear();
+  batch_states_.clear();
+  batch_first_ = first;
+  std::uint64_t n = first;
+  for (; n != end && lane_.description(n).kind == LaneKind::step; ++n) {
+    batch_.push_back(read_description(lane_, n, slice_memory_));
+    batch_states_.push_back(take_state(lane_.description(n).token, batch_.back().step));
+  }
+  for (std::size_t i = 0; i < batch_.size(); ++i) batch_[i].state = batch_states_[i].raw();
+  lane_.header().begun.store(std::max(n, first + 1), std::memory_order_release);
+  if (batch_.empty()) return;
+  begin_batch_(batch_);
+  batch_share_ns_ = (now_() - started_ns_) / static_cast<DurationNs>(batch_.size());
+}
+
+SliceState LaneWorker::take_state(std::uint64_t token, std::uint32_t step) {
+  SliceState state;
+  if (const auto found = states_.find(token); found != states_.end()) {
+    if (step > 0) state = std::move(found->second);
+    states_.erase(found);
+  }
+  return state;
 }
 
 LaneWorker::Step LaneWorker::finish() {
@@ -50,15 +81,13 @@ LaneWorker::Step LaneWorker::finish() {
     return Step::done;
   }
   if (!has_result_) {
-    weir_filter_slice slice = read_description(lane_, n, slice_memory_);
-    if (slice.step == 0) states_.erase(token);
-    SliceState state;
-    if (const auto found = states_.find(token); found != states_.end()) {
-      state = std::move(found->second);
-      states_.erase(found);
-    }
+    const std::uint64_t in_batch = n - batch_first_;
+    const bool batched = in_batch < batch_.size();
+    weir_filter_slice slice = batched ? batch_[in_batch] : read_description(lane_, n, slice_memory_);
+    SliceState state = batched ? std::move(batch_states_[in_batch]) : take_state(token, slice.step);
     slice.state = state.raw();
     result_.token = token;
+    if (batched) started_ns_ = now_() - batch_share_ns_;
     const DurationNs cpu_before = cpu_clock_ ? cpu_clock_() : 0;
     instance_.process(slice, result_);
     const DurationNs cpu_ns = cpu_clock_ ? cpu_clock_() - cpu_before : 0;

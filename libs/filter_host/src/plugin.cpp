@@ -1,10 +1,12 @@
 #include <weir/base/fragment_status.hpp>
+#include <weir/base/plugin_file.hpp>
 #include <weir/base/text.hpp>
 #include <weir/filter_host/plugin.hpp>
 #include <weir/plugin_loader/guarded.hpp>
 
 #include <array>
 #include <cstddef>
+#include <filesystem>
 #include <utility>
 
 namespace weir::filter_host {
@@ -61,15 +63,69 @@ std::optional<plugin_loader::LoadError> check(const weir_filter_plugin* plugin, 
   return plugin_loader::check_struct(kKind, path, &claim, kPluginSizeMin, required);
 }
 
+std::string find_python_plugin(const std::string& name_or_path, const std::vector<std::string>& search_path) {
+  namespace fs = std::filesystem;
+  std::error_code none;
+  if (fs::is_regular_file(name_or_path, none)) return fs::absolute(name_or_path, none).string();
+  if (name_or_path.find('/') != name_or_path.npos) return {};
+  for (const std::string& folder : search_path) {
+    const fs::path path = fs::path(folder) / name_or_path;
+    if (fs::is_regular_file(path, none)) return fs::absolute(path, none).string();
+  }
+  return {};
+}
+
+FilterPlugin::PythonLoader& python_loader() {
+  static FilterPlugin::PythonLoader loader;
+  return loader;
+}
+
 }  // namespace
 
-Expected<std::shared_ptr<const FilterPlugin>, FilterError> FilterPlugin::load(
+void FilterPlugin::load_python_with(PythonLoader loader) { python_loader() = std::move(loader); }
+
+Expected<std::shared_ptr<FilterPlugin>, FilterError> FilterPlugin::load_library(
     const std::string& name_or_path, const std::vector<std::string>& search_path) {
   auto library = plugin_loader::PluginLibrary::load(kKind, name_or_path, search_path);
   if (!library) return Unexpected<FilterError>(from(std::move(library.error())));
-  const std::shared_ptr<FilterPlugin> plugin(new FilterPlugin);
+  std::shared_ptr<FilterPlugin> plugin(new FilterPlugin);
   plugin->library_ = *library;
   plugin->functions_ = reinterpret_cast<weir_filter_entry_point>((*library)->entry_point())();
+  plugin->path_ = (*library)->path();
+  plugin->file_crc32c_ = (*library)->file_crc32c();
+  return plugin;
+}
+
+Expected<std::shared_ptr<FilterPlugin>, FilterError> FilterPlugin::load_python(
+    const std::string& name_or_path, const std::vector<std::string>& search_path) {
+  const std::string path = find_python_plugin(name_or_path, search_path);
+  if (path.empty()) {
+    return Unexpected<FilterError>(
+        {FilterErrorCode::not_found, "filter '" + name_or_path +
+                                         "' does not exist: give the path of the Python file, or add its "
+                                         "folder to filter.search_path"});
+  }
+  if (!python_loader()) {
+    return Unexpected<FilterError>({FilterErrorCode::not_loadable,
+                                    "filter '" + path + "' is Python, and this process has no interpreter"});
+  }
+  auto loaded = python_loader()(path);
+  if (!loaded)
+    return Unexpected<FilterError>(
+        {FilterErrorCode::not_loadable, "filter '" + path + "': " + loaded.error()});
+  std::shared_ptr<FilterPlugin> plugin(new FilterPlugin);
+  plugin->functions_ = loaded->functions;
+  plugin->path_ = std::move(loaded->path);
+  plugin->file_crc32c_ = loaded->file_crc32c;
+  return plugin;
+}
+
+Expected<std::shared_ptr<const FilterPlugin>, FilterError> FilterPlugin::load(
+    const std::string& name_or_path, const std::vector<std::string>& search_path) {
+  auto loaded = is_python_plugin(name_or_path) ? load_python(name_or_path, search_path)
+                                               : load_library(name_or_path, search_path);
+  if (!loaded) return Unexpected<FilterError>(std::move(loaded.error()));
+  const std::shared_ptr<FilterPlugin> plugin = std::move(*loaded);
   if (auto error = check(plugin->functions_, plugin->path())) {
     return Unexpected<FilterError>(from(std::move(*error)));
   }

@@ -91,11 +91,12 @@ class Beginning {
   Beginning& operator=(const Beginning&) = delete;
 
   void pass_on(int from, int to) { ::posix_spawn_file_actions_adddup2(&actions_, from, to); }
-  [[nodiscard]] int start(const std::string& program, pid_t& pid) {
+  [[nodiscard]] int start(std::vector<std::string> command, pid_t& pid) {
     ::posix_spawn_file_actions_addclosefrom_np(&actions_, kCrashDescriptor + 1);
-    std::string name = program;
-    char* argv[] = {name.data(), nullptr};
-    return ::posix_spawn(&pid, program.c_str(), &actions_, &attributes_, argv, environ);
+    std::vector<char*> argv;
+    for (std::string& word : command) argv.push_back(word.data());
+    argv.push_back(nullptr);
+    return ::posix_spawn(&pid, argv.front(), &actions_, &attributes_, argv.data(), environ);
   }
 
  private:
@@ -131,7 +132,7 @@ ProcessEnd describe(const siginfo_t& info, bool killed_here, const std::string& 
 }  // namespace
 
 struct SpawnedWorkers::Shared {
-  std::string program;
+  std::vector<std::string> command;
   Descriptor slice_memory;
   Descriptor results;
   struct Watched {
@@ -181,8 +182,8 @@ class SpawnedWorker final : public WorkerProcess {
     beginning.pass_on(work_.get(), kWorkDescriptor);
     beginning.pass_on(shared_->results.get(), kResultsDescriptor);
     beginning.pass_on(note_.descriptor(), kCrashDescriptor);
-    if (const int error = beginning.start(shared_->program, pid_); error != 0)
-      return "cannot start a filter worker: " + shared_->program + ": " + std::strerror(error);
+    if (const int error = beginning.start(shared_->command, pid_); error != 0)
+      return "cannot start a filter worker: " + shared_->command.front() + ": " + std::strerror(error);
     pidfd_ = Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
     if (!pidfd_.good()) {
       const std::string why = system_error("pidfd_open");
@@ -236,9 +237,10 @@ class SpawnedWorker final : public WorkerProcess {
 
 }  // namespace
 
-SpawnedWorkers::SpawnedWorkers(std::string program, int slice_memory, ports::Readiness* readiness)
+SpawnedWorkers::SpawnedWorkers(std::vector<std::string> command, int slice_memory,
+                               ports::Readiness* readiness)
     : shared_(std::make_shared<Shared>()) {
-  shared_->program = std::move(program);
+  shared_->command = std::move(command);
   shared_->slice_memory = Descriptor(::fcntl(slice_memory, F_DUPFD_CLOEXEC, kFirstPrivate));
   shared_->results = make_eventfd();
   if (!shared_->results.good() || !shared_->slice_memory.good())

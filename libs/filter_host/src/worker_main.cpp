@@ -4,6 +4,7 @@
 #include <weir/filter_host/plugin.hpp>
 #include <weir/filter_host/worker_descriptors.hpp>
 #include <weir/filter_host/worker_main.hpp>
+#include <weir/filter_host/worker_setup.hpp>
 
 #include <execinfo.h>
 
@@ -60,10 +61,7 @@ extern "C" void weir_worker_crashed(int signal) {
   ::raise(signal);
 }
 
-void out_of_memory() {
-  if (!in_child.load(std::memory_order_relaxed)) note("an allocation failed\n");
-  ::_exit(kExitOutOfMemory);
-}
+void out_of_memory() { end_out_of_memory("an allocation failed\n"); }
 
 void catch_crashes() {
   static std::array<std::byte, 64 * 1024> stack;
@@ -88,6 +86,22 @@ void depend_on_parent() {
   ::pthread_atfork(nullptr, nullptr, [] { in_child.store(true, std::memory_order_relaxed); });
 }
 
+// Replaces the pages around these bytes by a private copy of them, at the same addresses.
+bool make_private(ConstBytes bytes) {
+  constexpr std::uintptr_t kSlicePage = 4096;
+  const auto begin = reinterpret_cast<std::uintptr_t>(bytes.data()) / kSlicePage * kSlicePage;
+  const auto end = (reinterpret_cast<std::uintptr_t>(bytes.data()) + bytes.size() + kSlicePage - 1) /
+                   kSlicePage * kSlicePage;
+  const std::size_t size = end - begin;
+  if (size == 0) return true;
+  void* copy = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (copy == MAP_FAILED) return false;
+  void* place = reinterpret_cast<void*>(begin);  // NOLINT(performance-no-int-to-ptr): a page's address
+  std::memcpy(copy, place, size);
+  return ::mprotect(copy, size, PROT_READ) == 0 &&
+         ::mremap(copy, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, place) != MAP_FAILED;
+}
+
 std::size_t size_of(int descriptor) {
   struct stat status {};
   return ::fstat(descriptor, &status) == 0 ? static_cast<std::size_t>(status.st_size) : 0;
@@ -110,12 +124,15 @@ void put_booking(const histograms::Booking& from, v1::WorkerMessage::Booking& to
 
 class Worker {
  public:
+  explicit Worker(WorkerHooks hooks) : hooks_(std::move(hooks)) {}
   int run();
+  void keep_bytes(const weir_filter_slice& slice);
 
  private:
   void take(const v1::WorkerMessage& message);
   void set_up(const v1::WorkerMessage::Setup& setup);
   [[nodiscard]] std::string map(const v1::WorkerMessage::Setup& setup);
+  [[nodiscard]] std::string map_slices(std::size_t bytes);
   void begin_run(const v1::WorkerMessage::BeginRun& begin);
   void refuse(const std::string& text);
   void work();
@@ -123,6 +140,7 @@ class Worker {
   void sleep();
   void log(int level, std::string_view line);
 
+  WorkerHooks hooks_;
   ControlChannel control_{kControlDescriptor};
   FilterConfig config_;
   FilterMetrics metrics_;
@@ -165,11 +183,27 @@ std::string Worker::map(const v1::WorkerMessage::Setup& setup) {
     return "its lane is of another version: DCM and filter worker are of different versions";
   const std::size_t bytes = static_cast<std::size_t>(setup.slice_memory_bytes());
   if (bytes > size_of(kSliceMemoryDescriptor)) return "slice memory is smaller than its settings say";
-  if (bytes == 0) return {};
+  return bytes == 0 ? std::string() : map_slices(bytes);
+}
+
+std::string Worker::map_slices(std::size_t bytes) {
   void* slices = ::mmap(nullptr, bytes, PROT_READ, MAP_SHARED, kSliceMemoryDescriptor, 0);
   if (slices == MAP_FAILED) return std::string("cannot map slice memory: ") + std::strerror(errno);
   slice_memory_ = {static_cast<const std::byte*>(slices), bytes};
   return {};
+}
+
+// The old mapping stays, with private pages where the filter still looks.
+void Worker::keep_bytes(const weir_filter_slice& slice) {
+  for (std::uint32_t i = 0; i < slice.fragment_count; ++i) {
+    const weir_filter_fragment* fragment = weir_filter_fragment_at(&slice, i);
+    if (fragment->data == nullptr) continue;
+    if (!make_private({static_cast<const std::byte*>(fragment->data), fragment->length}))
+      end_out_of_memory("no memory for slices that the filter refers to after process()\n");
+  }
+  if (!map_slices(slice_memory_.size()).empty())
+    end_out_of_memory("no address space for slices that the filter refers to after process()\n");
+  if (lane_worker_) lane_worker_->move_to(slice_memory_);
 }
 
 void Worker::set_up(const v1::WorkerMessage::Setup& setup) {
@@ -178,18 +212,8 @@ void Worker::set_up(const v1::WorkerMessage::Setup& setup) {
     if (::setrlimit(RLIMIT_DATA, &limit) != 0)
       return refuse(std::string("cannot limit its memory: ") + std::strerror(errno));
   }
-  for (const auto& parameter : setup.parameters())
-    config_.parameters.emplace_back(parameter.name(), parameter.value());
-  config_.streams = StreamTable({setup.streams().begin(), setup.streams().end()});
-  for (const auto& group : setup.forward_groups())
-    config_.forward_groups.emplace_back(group.name(), group.number());
+  config_ = config_of(setup);
   measures_cpu_ = setup.measure_cpu();
-  for (const auto& group : setup.groups())
-    config_.groups.push_back({group.name(), {group.sources().begin(), group.sources().end()}});
-  config_.limits.event_bytes_max = setup.event_bytes_max();
-  config_.limits.events_max = setup.events_max();
-  config_.limits.filter_result_bytes_max = setup.filter_result_bytes_max();
-  config_.limits.log_lines_max = setup.log_lines_max();
   config_.log = [this](int level, std::string_view line) { log(level, line); };
   if (std::string why = map(setup); !why.empty()) return refuse(why);
   auto plugin = FilterPlugin::load(setup.plugin(), {setup.search_path().begin(), setup.search_path().end()});
@@ -200,6 +224,12 @@ void Worker::set_up(const v1::WorkerMessage::Setup& setup) {
   lane_worker_.emplace(lane_, slice_memory_, *instance_, metrics_, &monotonic_now_ns, [] {
     if (in_child.load(std::memory_order_relaxed)) ::_exit(0);
   });
+  if (hooks_.has_batches && hooks_.has_batches()) {
+    lane_worker_->work_in_batches([this](std::span<const weir_filter_slice> slices) {
+      hooks_.begin_batch(slices);
+      if (in_child.load(std::memory_order_relaxed)) ::_exit(0);
+    });
+  }
   v1::WorkerMessage message;
   v1::WorkerMessage::Ready& ready = *message.mutable_ready();
   ready.set_name((*plugin)->name());
@@ -306,14 +336,41 @@ int Worker::run() {
 
 }  // namespace
 
+namespace {
+Worker* the_worker = nullptr;
+}
+
+bool is_worker() { return size_of(kLaneDescriptor) > 0; }
+
+void prepare_worker() {
+  depend_on_parent();
+  catch_crashes();
+}
+
+int run_worker(WorkerHooks hooks) {
+  Worker worker(std::move(hooks));
+  the_worker = &worker;
+  const int status = worker.run();
+  the_worker = nullptr;
+  return status;
+}
+
+void keep_slice_bytes(const weir_filter_slice& slice) {
+  if (the_worker != nullptr) the_worker->keep_bytes(slice);
+}
+
+void end_out_of_memory(const char* text) {
+  if (!in_child.load(std::memory_order_relaxed)) note(text);
+  ::_exit(kExitOutOfMemory);
+}
+
 int run_worker_main() {
-  if (size_of(kLaneDescriptor) == 0) {
+  if (!is_worker()) {
     std::fputs("weir-filter-worker is started by weir-dcm (filter.isolation: worker), not by hand\n", stderr);
     return 2;
   }
-  depend_on_parent();
-  catch_crashes();
-  return Worker().run();
+  prepare_worker();
+  return run_worker({});
 }
 
 }  // namespace weir::filter_host

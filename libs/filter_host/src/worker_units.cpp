@@ -1,5 +1,6 @@
 #include <weir/base/assert.hpp>
 #include <weir/base/text.hpp>
+#include <weir/filter_host/worker_setup.hpp>
 #include <weir/filter_host/worker_units.hpp>
 #include <weir/plugin_loader/guarded.hpp>
 
@@ -30,27 +31,7 @@ Expected<std::unique_ptr<WorkerUnits>, FilterError> WorkerUnits::create(
     const WorkerUnitsOptions& options, WorkerHost& host) {
   std::unique_ptr<WorkerUnits> units(new WorkerUnits(config, options, host));
   v1::WorkerMessage::Setup& setup = *units->setup_.mutable_setup();
-  setup.set_plugin(plugin);
-  for (const std::string& folder : search_path) setup.add_search_path(folder);
-  for (const auto& [name, value] : config.parameters) {
-    v1::WorkerMessage::Parameter& parameter = *setup.add_parameters();
-    parameter.set_name(name);
-    parameter.set_value(value);
-  }
-  for (const auto& [name, number] : config.forward_groups) {
-    v1::WorkerMessage::ForwardGroup& group = *setup.add_forward_groups();
-    group.set_name(name);
-    group.set_number(number);
-  }
-  for (const SourceGroup& group : config.groups) {
-    v1::WorkerMessage::SourceGroup& sent = *setup.add_groups();
-    sent.set_name(group.name);
-    sent.mutable_sources()->Assign(group.sources.begin(), group.sources.end());
-  }
-  setup.set_event_bytes_max(config.limits.event_bytes_max);
-  setup.set_events_max(config.limits.events_max);
-  setup.set_filter_result_bytes_max(config.limits.filter_result_bytes_max);
-  setup.set_log_lines_max(config.limits.log_lines_max);
+  setup = setup_of(plugin, search_path, config);
   setup.set_slots(options.pool.lane_slots);
   setup.set_rows_max(options.rows_max);
   setup.set_slice_memory_bytes(options.slice_memory.size());

@@ -46,7 +46,7 @@ class SmallDcm {
   explicit SmallDcm(Parameters parameters, const std::string& plugin = "unruly",
                     std::uint64_t memory_bytes = 0, std::size_t slices = 512)
       : region_("weir-test", slices * kSources * kFragmentBytes),
-        host_(WEIR_FILTER_WORKER, region_.descriptor()) {
+        host_({WEIR_FILTER_WORKER}, region_.descriptor()) {
     region_.seal();
     for (std::size_t i = 0; i < slices; ++i) free_.push_back(i);
     slices_.resize(slices);
@@ -298,7 +298,7 @@ TEST_CASE("filter workers: a plugin that refuses its parameters is refused with 
 
 TEST_CASE("filter workers: a program that is not there is named") {
   const MemoryRegion region("weir-test", 4096);
-  SpawnedWorkers host("/nowhere/weir-filter-worker", region.descriptor());
+  SpawnedWorkers host({"/nowhere/weir-filter-worker"}, region.descriptor());
   const LaneLayout layout(4, 4, FilterLimits{});
   auto started = host.start(layout);
   REQUIRE_FALSE(started);

@@ -24,6 +24,7 @@ using filter_host::Keep;
 using filter_host::Verdict;
 
 constexpr std::size_t kErrorTextMax = 300;
+constexpr std::size_t kTracebackMax = 4000;
 constexpr double kNanosecondsPerMicrosecond = 1000;
 
 std::string_view name(Verdict verdict) {
@@ -107,6 +108,11 @@ Times times_of(const TrialResult& result) {
   return {mean, std::sqrt(square / count), at(0.5), at(0.9), at(0.99), times.back()};
 }
 
+// Without the traceback, which JSON has.
+std::string first_line(const std::string& error) {
+  return clean_text(error.substr(0, error.find('\n')), kErrorTextMax);
+}
+
 double share(std::uint64_t part, std::uint64_t whole) {
   return whole == 0 ? 0 : static_cast<double>(part) / static_cast<double>(whole) * kPercent;
 }
@@ -188,7 +194,7 @@ json::object slice_object(const SliceOutcome& outcome) {
                       {"steps", outcome.steps},
                       {"requested_bytes", outcome.requested_bytes},
                       {"process_ns", outcome.process_ns}};
-  if (outcome.verdict == Verdict::error) object["error"] = clean_text(outcome.error, kErrorTextMax);
+  if (outcome.verdict == Verdict::error) object["error"] = clean_text(outcome.error, kTracebackMax);
   if (outcome.verdict != Verdict::accept) return object;
   object["streams"] = filter_host::StreamTable().names(outcome.streams);
   object["keep"] = name(outcome.keep);
@@ -211,7 +217,7 @@ std::vector<Disagreement> disagreements(const TrialResult& first, const TrialRes
 
 std::string slice_text(const SliceOutcome& outcome) {
   std::string text = fmt::format("slice {}  {}", outcome.slice.value, name(outcome.verdict));
-  if (outcome.verdict == Verdict::error) text += ": " + clean_text(outcome.error, kErrorTextMax);
+  if (outcome.verdict == Verdict::error) text += ": " + first_line(outcome.error);
   if (outcome.verdict == Verdict::accept) {
     text += fmt::format(" to {}", filter_host::StreamTable().names(outcome.streams));
     if (outcome.keep != Keep::all) text += fmt::format(", keep {}", name(outcome.keep));

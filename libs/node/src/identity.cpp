@@ -1,4 +1,5 @@
 #include <weir/base/crc32c.hpp>
+#include <weir/base/plugin_file.hpp>
 #include <weir/config/farm_file.hpp>
 #include <weir/config/node_farm.hpp>
 #include <weir/ingest/fingerprint.hpp>
@@ -170,12 +171,17 @@ std::string source_plugin(const v1::Farm& farm) {
 
 std::string locate_plugin(const std::string& name_or_path, const std::vector<std::string>& folders) {
   std::error_code none;
-  if (name_or_path.find('/') != name_or_path.npos || name_or_path.ends_with(".so")) {
+  const bool python = is_python_plugin(name_or_path);
+  const bool is_path = name_or_path.find('/') != name_or_path.npos;
+  if ((is_path || python) && fs::is_regular_file(name_or_path, none))
+    return fs::absolute(name_or_path, none).string();
+  if (is_path) return {};
+  if (name_or_path.ends_with(".so")) {
     return fs::is_regular_file(name_or_path, none) ? fs::absolute(name_or_path, none).string()
                                                    : std::string();
   }
   for (const std::string& folder : folders) {
-    const fs::path path = fs::path(folder) / (name_or_path + ".so");
+    const fs::path path = fs::path(folder) / (python ? name_or_path : name_or_path + ".so");
     if (fs::is_regular_file(path, none)) return fs::absolute(path, none).string();
   }
   return {};

@@ -1,11 +1,15 @@
+#include <weir/base/plugin_file.hpp>
 #include <weir/config/node_farm.hpp>
 #include <weir/config/source_groups.hpp>
 #include <weir/filter_host/instance.hpp>
+#include <weir/filter_host/worker_setup.hpp>
 #include <weir/plugin_trial/plugin_trial.hpp>
+#include <weir/python_host/interpreter.hpp>
 #include <weir/source_host/instance.hpp>
 #include <weir/source_host/plugin.hpp>
 
 #include <fmt/format.h>
+#include <google/protobuf/util/json_util.h>
 
 #include <algorithm>
 #include <memory>
@@ -56,22 +60,53 @@ class NoArrivals final : public source_host::Arrivals {
 
 namespace {
 
+struct FilterTrial {
+  std::string description;
+  std::string error;  // empty: the filter exists
+  bool is_loaded = true;
+};
+
+FilterTrial try_here(const std::string& name, const std::vector<std::string>& folders,
+                     filter_host::FilterConfig config) {
+  const auto plugin = filter_host::FilterPlugin::load(name, folders);
+  if (!plugin) return {{}, plugin.error().text, false};
+  filter_host::FilterMetrics metrics;
+  const auto made = filter_host::FilterInstance::create(*plugin, std::move(config), metrics);
+  return {described(**plugin), made ? std::string() : made.error().text};
+}
+
+// In a process of the interpreter.
+FilterTrial try_python(const v1::FilterSettings& settings, const std::vector<std::string>& folders,
+                       const filter_host::FilterConfig& config) {
+  const auto python = python_host::find_interpreter(settings.python());
+  if (!python) return {{}, python.error(), false};
+  std::string json;
+  const v1::WorkerMessage::Setup setup = filter_host::setup_of(settings.plugin(), folders, config);
+  if (const auto status = google::protobuf::util::MessageToJsonString(setup, &json); !status.ok())
+    return {{}, status.ToString(), false};
+  const auto answer = python_host::check_filter(*python, json);
+  if (answer.status == 0) return {answer.text, {}};
+  return {{}, answer.text, answer.status == python_host::kRefusesParameters};
+}
+
 std::optional<config::Problem> try_filter_of(const TriedFarm& tried, const config::NodeFarm& dcms,
                                              std::string& description) {
   const v1::FilterSettings& settings = dcms.farm.filter();
-  const auto plugin = filter_host::FilterPlugin::load(settings.plugin(), folders_of(settings, tried));
-  if (!plugin) return problem(tried, dcms.key_of("filter.plugin"), plugin.error().text);
-  if (description.find(described(**plugin)) == std::string::npos) description += described(**plugin);
   filter_host::FilterConfig config;
   config.parameters.assign(settings.parameters().begin(), settings.parameters().end());
   const auto groups = config::source_groups(tried.farm, tried.plan, tried.locations);
   if (!groups) return groups.error().front();
   config.groups = filter_host::filter_groups(*groups);
-  filter_host::FilterMetrics metrics;
-  const auto made = filter_host::FilterInstance::create(*plugin, std::move(config), metrics);
-  if (made) return std::nullopt;
-  const std::string& why = made.error().text;
-  return problem(tried, key_at_fault(dcms.key_of("filter.parameters"), settings.parameters(), why), why);
+  const std::vector<std::string> folders = folders_of(settings, tried);
+  const FilterTrial trial = is_python_plugin(settings.plugin())
+                                ? try_python(settings, folders, config)
+                                : try_here(settings.plugin(), folders, std::move(config));
+  if (description.find(trial.description) == std::string::npos) description += trial.description;
+  if (trial.error.empty()) return std::nullopt;
+  const std::string key =
+      trial.is_loaded ? key_at_fault(dcms.key_of("filter.parameters"), settings.parameters(), trial.error)
+                      : dcms.key_of("filter.plugin");
+  return problem(tried, key, trial.error);
 }
 
 }  // namespace

@@ -91,7 +91,8 @@ bool dump_view(const SliceRecordView& view, const FileCommand& command, std::ost
   bool found = !command.event;
   if (!command.event) {
     dump_part("trigger payload", view.trigger_payload(), command, out);
-    if (view.head().decision == DecisionKind::poison) {
+    const DecisionKind by = view.head().decision;
+    if (by == DecisionKind::poison || by == DecisionKind::no_filter) {
       dump_reason(view.filter_result(), out);
     } else {
       dump_part("filter result", view.filter_result(), command, out);

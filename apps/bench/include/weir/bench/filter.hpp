@@ -13,7 +13,7 @@ struct FilterOptions {
   std::string plugin = "accept-all";
   std::vector<std::pair<std::string, std::string>> parameters;
   std::vector<std::string> search_path;
-  std::string worker_program;
+  std::vector<std::string> worker_command;
   std::uint32_t slice_bytes = 16384;
   std::uint32_t sources = 16;
   std::uint64_t slices = 500'000;  // per measurement

@@ -6,18 +6,32 @@
 #include <weir/weir_filter.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace weir::filter_host {
 
+// A filter in another language: functions that its interpreter provides, which stay valid until the process
+// ends.
+struct ForeignPlugin {
+  const weir_filter_plugin* functions = nullptr;
+  std::string path;
+  std::uint32_t file_crc32c = 0;  // of the bytes that were compiled
+};
+
 // A loaded plugin library, checked against ABI 1. Unloaded when the last owner goes; instances and slice
 // states hold code of it and must be gone by then. Immutable, any thread.
 class FilterPlugin {
  public:
+  // Loads the file at a path that exists. An error is a sentence.
+  using PythonLoader = std::function<Expected<ForeignPlugin, std::string>(const std::string& path)>;
+  // From now on load() hands files that end in .py to `loader`. Requires: called once, before any load().
+  static void load_python_with(PythonLoader loader);
+
   // `name_or_path` is a path when it has a slash or ends in .so; otherwise NAME.so is looked for in the
-  // folders of `search_path`, in order.
+  // folders of `search_path`, in order. A file that ends in .py needs a process with an interpreter.
   [[nodiscard]] static Expected<std::shared_ptr<const FilterPlugin>, FilterError> load(
       const std::string& name_or_path, const std::vector<std::string>& search_path);
   // Names that load() would find, sorted. Says nothing of whether they are plugins.
@@ -29,17 +43,21 @@ class FilterPlugin {
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const std::string& version() const { return version_; }
   [[nodiscard]] const std::string& description() const { return description_; }
-  [[nodiscard]] const std::string& path() const { return library_->path(); }
-  [[nodiscard]] std::uint32_t file_crc32c() const {
-    return library_->file_crc32c();
-  }  // of the library's bytes
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] std::uint32_t file_crc32c() const { return file_crc32c_; }  // of the file's bytes
   [[nodiscard]] const weir_filter_plugin& functions() const { return *functions_; }
 
  private:
   FilterPlugin() = default;
+  [[nodiscard]] static Expected<std::shared_ptr<FilterPlugin>, FilterError> load_library(
+      const std::string& name_or_path, const std::vector<std::string>& search_path);
+  [[nodiscard]] static Expected<std::shared_ptr<FilterPlugin>, FilterError> load_python(
+      const std::string& name_or_path, const std::vector<std::string>& search_path);
 
-  std::shared_ptr<const plugin_loader::PluginLibrary> library_;
+  std::shared_ptr<const plugin_loader::PluginLibrary> library_;  // null: in another language
   const weir_filter_plugin* functions_ = nullptr;
+  std::string path_;
+  std::uint32_t file_crc32c_ = 0;
   std::string name_;
   std::string version_;
   std::string description_;

@@ -5,16 +5,18 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace weir::filter_host {
 
-// Workers as processes of this machine: posix_spawn of weir-filter-worker.
+// Workers as processes of this machine, started by posix_spawn.
 class SpawnedWorkers final : public WorkerHost {
  public:
+  // `command`: the program's path and its arguments: weir-filter-worker, or a Python that hosts filters.
   // `slice_memory`: a sealed memfd, which is the caller's. A worker that has published results while its lane
   // says that the DCM is asleep wakes the loop of `readiness`; without one the caller looks by itself. Throws
   // std::runtime_error when the system gives no eventfd.
-  SpawnedWorkers(std::string program, int slice_memory, ports::Readiness* readiness = nullptr);
+  SpawnedWorkers(std::vector<std::string> command, int slice_memory, ports::Readiness* readiness = nullptr);
   ~SpawnedWorkers() override;
   SpawnedWorkers(const SpawnedWorkers&) = delete;
   SpawnedWorkers& operator=(const SpawnedWorkers&) = delete;

@@ -1,0 +1,86 @@
+#include "library.hpp"
+
+#include <weir/base/crc32c.hpp>
+#include <weir/filter_host/plugin.hpp>
+#include <weir/filter_host/worker_main.hpp>
+#include <weir/filter_try/command.hpp>
+#include <weir/filter_try/command_json.hpp>
+
+#include <array>
+#include <exception>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <string>
+
+namespace {
+
+using namespace weir;
+
+constexpr std::uint32_t kErrorSize = 4096;
+constexpr int kFailed = 2;
+
+weir_python_has_batches has_batches = nullptr;
+weir_python_begin_batch begin_batch = nullptr;
+
+Expected<filter_host::ForeignPlugin, std::string> load_with(weir_python_load load, const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  if (!file) return Unexpected<std::string>("cannot be read");
+  std::array<char, kErrorSize> error{};
+  filter_host::ForeignPlugin plugin;
+  plugin.functions = load(path.c_str(), bytes.data(), bytes.size(), error.data(), kErrorSize);
+  error.back() = 0;
+  if (plugin.functions == nullptr) return Unexpected<std::string>(error.data());
+  plugin.path = path;
+  plugin.file_crc32c = crc32c(std::as_bytes(std::span(bytes)));
+  return plugin;
+}
+
+}  // namespace
+
+void weir_filter_host_set_up(weir_python_load load, weir_python_has_batches has,
+                             weir_python_begin_batch begin) {
+  has_batches = has;
+  begin_batch = begin;
+  filter_host::FilterPlugin::load_python_with(
+      [load](const std::string& path) { return load_with(load, path); });
+}
+
+std::int32_t weir_filter_host_is_worker(void) { return filter_host::is_worker() ? 1 : 0; }
+
+void weir_filter_host_prepare(void) { filter_host::prepare_worker(); }
+
+std::int32_t weir_filter_host_work(void) {
+  try {
+    filter_host::WorkerHooks hooks;
+    hooks.has_batches = [] { return has_batches() != 0; };
+    hooks.begin_batch = [](std::span<const weir_filter_slice> slices) {
+      begin_batch(slices.data(), slices.size());
+    };
+    return filter_host::run_worker(std::move(hooks));
+  } catch (const std::exception& problem) {
+    std::cerr << "filter worker failed reason=\"" << problem.what() << "\"\n";
+    return kFailed;
+  }
+}
+
+void weir_filter_host_keep(const weir_filter_slice* slice) { filter_host::keep_slice_bytes(*slice); }
+
+void weir_filter_host_out_of_memory(const char* note) { filter_host::end_out_of_memory(note); }
+
+std::int32_t weir_filter_host_try(const char* command) {
+  try {
+    const auto settings = filter_try::parse_command(command);
+    if (!settings) {
+      std::cerr << "weir filter try: " << settings.error() << "\n";
+      return kFailed;
+    }
+    const int status = filter_try::run_try_command(*settings, std::cout, std::cerr);
+    std::cout.flush();
+    return status;
+  } catch (const std::exception& problem) {
+    std::cerr << "weir filter try: " << problem.what() << "\n";
+    return kFailed;
+  }
+}

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <weir/base/expected.hpp>
+
+#include <string>
+#include <vector>
+
+namespace weir::python_host {
+
+// An interpreter that can import NumPy and weir_daq, and where this installation has its parts.
+struct Interpreter {
+  std::string program;  // a path, or a name to be searched for on the path
+  std::string folder;   // of weir_daq
+  std::string library;  // weir-filter-host.so
+};
+
+// Returns the folder that has bin/ and lib/ of this installation or build.
+[[nodiscard]] std::string installation();
+
+// Returns the first usable interpreter: `chosen`, if not empty, and no other; else $WEIR_PYTHON, python3 on
+// the path, /usr/bin/python3. Starts a child for each one that it tries, and waits for it.
+// Errors: a sentence with the missing part and the command that installs it.
+[[nodiscard]] Expected<Interpreter, std::string> find_interpreter(const std::string& chosen,
+                                                                  const std::string& prefix = installation());
+
+// The words of a command line that runs `python -m weir_daq.filter_host VERB LIBRARY ARGUMENTS...`. An
+// interpreter's own PYTHONPATH comes before this installation's weir_daq. BLAS gets one thread, unless the
+// environment names another number.
+[[nodiscard]] std::vector<std::string> filter_host_command(const Interpreter& python, const std::string& verb,
+                                                           const std::vector<std::string>& arguments);
+
+constexpr int kRefusesParameters = 2;
+struct CheckResult {
+  int status = 0;    // 0: the filter can be made; kRefusesParameters; else it cannot be loaded
+  std::string text;  // its description, or a sentence
+};
+// Makes an instance of a filter in a child process. `setup`: a v1::WorkerMessage::Setup in JSON.
+[[nodiscard]] CheckResult check_filter(const Interpreter& python, const std::string& setup);
+
+struct ChildOutput {
+  int status = 0;    // exit status; 128 and more: 128 + signal
+  std::string text;  // of stdout and stderr
+};
+// Runs a command and waits for its end. An error is a sentence.
+[[nodiscard]] Expected<ChildOutput, std::string> run_child(std::vector<std::string> command);
+
+}  // namespace weir::python_host

@@ -1,0 +1,132 @@
+#include <weir/python_host/interpreter.hpp>
+
+#include <spawn.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <filesystem>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern char** environ;
+
+namespace weir::python_host {
+namespace {
+
+constexpr int kSignalled = 128;
+constexpr char kCheckMark = '\x1e';  // begins the result in the output of filter_host.py
+constexpr const char* kAdvice =
+    "install NumPy (apt install python3-numpy, or pip install numpy), or name an interpreter that has it in "
+    "filter.python";
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+std::string last_line(std::string text) {
+  while (text.ends_with('\n')) text.pop_back();
+  return text.substr(text.rfind('\n') + 1);
+}
+
+// The environment goes through env(1): the caller's own stays as it is.
+std::vector<std::string> with_environment(const Interpreter& python) {
+  const std::string given = environment("PYTHONPATH");
+  std::vector<std::string> words{
+      "/usr/bin/env", "PYTHONPATH=" + (given.empty() ? python.folder : given + ":" + python.folder)};
+  for (const char* threads : {"OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"}) {
+    if (environment(threads).empty()) words.push_back(std::string(threads) + "=1");
+  }
+  words.push_back(python.program);
+  return words;
+}
+
+// Empty: it can. Else the reason.
+std::string cannot_host(const Interpreter& python) {
+  std::vector<std::string> words = with_environment(python);
+  words.insert(words.end(), {"-c", "import numpy, weir_daq.filters"});
+  const auto child = run_child(words);
+  if (!child) return child.error();
+  if (child->status == 0) return {};
+  return child->text.empty() ? "exit status " + std::to_string(child->status) : last_line(child->text);
+}
+
+}  // namespace
+
+Expected<ChildOutput, std::string> run_child(std::vector<std::string> command) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0)
+    return Unexpected<std::string>(std::string("pipe: ") + std::strerror(errno));
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  ::posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  ::posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
+  std::vector<char*> argv;
+  for (std::string& word : command) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  pid_t child = 0;
+  const int error = ::posix_spawn(&child, argv.front(), &actions, nullptr, argv.data(), environ);
+  ::posix_spawn_file_actions_destroy(&actions);
+  ::close(ends[1]);
+  ChildOutput out;
+  std::array<char, 4096> piece{};
+  for (ssize_t got = 1; error == 0 && got != 0;) {
+    got = ::read(ends[0], piece.data(), piece.size());
+    if (got < 0 && errno != EINTR) break;
+    if (got > 0) out.text.append(piece.data(), static_cast<std::size_t>(got));
+  }
+  ::close(ends[0]);
+  if (error != 0) return Unexpected<std::string>(command.front() + ": " + std::strerror(error));
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0) {
+    if (errno != EINTR) return Unexpected<std::string>(std::string("waitpid: ") + std::strerror(errno));
+  }
+  out.status = WIFEXITED(status) ? WEXITSTATUS(status) : kSignalled + WTERMSIG(status);
+  return out;
+}
+
+std::string installation() {
+  std::error_code error;
+  const auto program = std::filesystem::read_symlink("/proc/self/exe", error);
+  return error ? std::string(".") : program.parent_path().parent_path().string();
+}
+
+Expected<Interpreter, std::string> find_interpreter(const std::string& chosen, const std::string& prefix) {
+  const std::string folder = prefix + "/lib/weir/python";
+  std::vector<std::string> programs{"python3", "/usr/bin/python3"};
+  if (const std::string named = environment("WEIR_PYTHON"); !named.empty()) programs = {named};
+  if (!chosen.empty()) programs = {chosen};
+  std::string tried;
+  for (const std::string& program : programs) {
+    Interpreter python{program, folder, prefix + "/lib/weir/weir-filter-host.so"};
+    const std::string why = cannot_host(python);
+    if (why.empty()) return python;
+    tried += (tried.empty() ? "" : "; ") + program + ": " + why;
+  }
+  return Unexpected<std::string>("no Python for a filter in Python (" + tried + "): " + kAdvice);
+}
+
+std::vector<std::string> filter_host_command(const Interpreter& python, const std::string& verb,
+                                             const std::vector<std::string>& arguments) {
+  std::vector<std::string> words = with_environment(python);
+  words.insert(words.end(), {"-m", "weir_daq.filter_host", verb, python.library});
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  return words;
+}
+
+CheckResult check_filter(const Interpreter& python, const std::string& setup) {
+  const auto child = run_child(filter_host_command(python, "check", {setup}));
+  if (!child) return {1, child.error()};
+  const std::size_t mark = child->text.rfind(kCheckMark);
+  if (mark != std::string::npos) return {child->status, child->text.substr(mark + 1)};
+  return {1, python.program + " ended with " +
+                 (child->status > kSignalled ? "signal " + std::to_string(child->status - kSignalled)
+                                             : "status " + std::to_string(child->status)) +
+                 " while it loaded the filter: " + last_line(child->text)};
+}
+
+}  // namespace weir::python_host

@@ -1,0 +1,42 @@
+#include "weir_catch.hpp"
+#include <weir/python_host/interpreter.hpp>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+using namespace weir::python_host;
+using Catch::Matchers::ContainsSubstring;
+
+TEST_CASE("an interpreter that is not there is named, with what to install") {
+  const auto found = find_interpreter("/nowhere/python3", "/nowhere");
+  REQUIRE_FALSE(found);
+  CHECK_THAT(found.error(), ContainsSubstring("/nowhere/python3"));
+  CHECK_THAT(found.error(), ContainsSubstring("apt install python3-numpy"));
+  CHECK_THAT(found.error(), ContainsSubstring("filter.python"));
+}
+
+TEST_CASE("an interpreter without the package is refused with Python's own words") {
+  const auto found = find_interpreter("python3", "/nowhere");
+  REQUIRE_FALSE(found);
+  CHECK_THAT(found.error(), ContainsSubstring("python3: "));
+}
+
+TEST_CASE("a child's output and exit status come back") {
+  const auto child = run_child({"/bin/sh", "-c", "echo out; echo err >&2; exit 3"});
+  REQUIRE(child);
+  CHECK(child->status == 3);
+  CHECK(child->text == "out\nerr\n");
+  CHECK(run_child({"/bin/sh", "-c", "kill -9 $$"})->status == 128 + 9);
+  CHECK_FALSE(run_child({"/nowhere/program"}));
+}
+
+TEST_CASE("a command line has the verb, the library and the arguments in order") {
+  const std::vector<std::string> words = filter_host_command(
+      {"python3", "/p/lib/weir/python", "/p/lib/weir/weir-filter-host.so"}, "worker", {"one", "two"});
+  const auto at = std::find(words.begin(), words.end(), "python3");
+  CHECK(std::vector<std::string>(at, words.end()) ==
+        std::vector<std::string>{"python3", "-m", "weir_daq.filter_host", "worker",
+                                 "/p/lib/weir/weir-filter-host.so", "one", "two"});
+  CHECK(words.front() == "/usr/bin/env");
+}

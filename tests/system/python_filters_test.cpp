@@ -1,0 +1,187 @@
+// Filters in Python: one that decides, and some that misbehave and cost the slices that they misbehave over.
+#include "farm_run.hpp"
+#include "python_here.hpp"
+#include "stored_run.hpp"
+#include "weir_catch.hpp"
+
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace weir;
+using namespace weir::system_test;
+using Catch::ContainsSubstring;
+
+constexpr std::uint64_t kSlices = 3000;
+constexpr std::uint64_t kEvery = 900;
+constexpr std::uint64_t kBad = 3;  // slices 900, 1800, 2700
+
+std::string python_plugin(const char* name) { return std::string(WEIR_TEST_SOURCE_DIR) + "/plugins/" + name; }
+
+FarmEnd run_filter(const TemporaryFolder& folder, const std::string& plugin,
+                   const std::vector<std::string>& more) {
+  std::vector<std::string> assignments{"filter.plugin=" + plugin, "supervisor.lease_ms=120000",
+                                       "filter.timeout_ms=20000", "filter.workers.start_timeout_ms=20000"};
+  assignments.insert(assignments.end(), more.begin(), more.end());
+  std::vector<std::string> arguments = sets(assignments);
+  arguments.insert(arguments.end(), {"--slices", std::to_string(kSlices)});
+  return FarmRun(folder, config_file("event-building.yaml"), arguments).finish(Seconds(240));
+}
+
+FarmEnd run_unruly(const TemporaryFolder& folder, const std::string& what,
+                   const std::vector<std::string>& more = {}) {
+  std::vector<std::string> assignments{"filter.parameters.what=" + what,
+                                       "filter.parameters.every=" + std::to_string(kEvery)};
+  assignments.insert(assignments.end(), more.begin(), more.end());
+  return run_filter(folder, python_plugin("unruly.py"), assignments);
+}
+
+std::string text_of(ConstBytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+
+// Checks that every slice is stored with the bytes that its sources made, and that exactly the bad ones have
+// `decision` and `words` in their record.
+void check_stored(const TemporaryFolder& folder, const FarmEnd& end, storage::DecisionKind decision,
+                  const std::vector<std::string>& words) {
+  CHECK_BALANCED(end, 0);
+  CHECK(end.summary.count("stored") == kSlices);
+  std::uint64_t found = 0;
+  StoredRun(folder / "out").for_each_slice([&](const storage::SliceRecordView& slice) {
+    const std::uint64_t id = slice.head().slice.value;
+    const bool bad = id > 0 && id % kEvery == 0;
+    if ((slice.head().decision == decision) != bad) FAIL_CHECK("slice " << id << " has the wrong decision");
+    if (slice.head().decision != decision) return;
+    ++found;
+    for (const std::string& word : words) CHECK_THAT(text_of(slice.filter_result()), ContainsSubstring(word));
+  });
+  CHECK(found == kBad);
+  CHECK(check_dummy_data(StoredRun(folder / "out")).wrong == "");
+  for (const auto& process : end.summary.json().at("processes").as_array())
+    CHECK(process.at("exit_status").as_int64() == 0);  // each DCM lived
+}
+
+void check_poison(const std::string& what, const std::vector<std::string>& words,
+                  const std::vector<std::string>& more = {}) {
+  if (!has_python()) return;
+  const TemporaryFolder folder;
+  const FarmEnd end = run_unruly(folder, what, more);
+  check_stored(folder, end, storage::DecisionKind::poison, words);
+  CHECK_THAT(end.logs, ContainsSubstring("slice is poison"));
+  CHECK(end.summary.count("filter_workers.slices_poisoned") == kBad);
+}
+
+void check_error(const std::string& what, const std::vector<std::string>& words,
+                 const std::vector<std::string>& more = {}) {
+  if (!has_python()) return;
+  const TemporaryFolder folder;
+  const FarmEnd end = run_unruly(folder, what, more);
+  check_stored(folder, end, storage::DecisionKind::no_filter, words);
+  CHECK(end.summary.count("filter_workers.slices_poisoned") == 0);
+}
+
+}  // namespace
+
+TEST_CASE("a filter in Python decides, reads every byte, and adds a result and events") {
+  if (!has_python()) return;
+  const TemporaryFolder folder;
+  const FarmEnd end = run_filter(folder, python_plugin("sums.py"), {"filter.parameters.multiple=4"});
+  CHECK_BALANCED(end, 0);
+  CHECK(end.summary.count("stored") == kSlices / 4);
+  CHECK(end.summary.count("rejected") == kSlices - kSlices / 4);
+  StoredRun(folder / "out").for_each_slice([&](const storage::SliceRecordView& slice) {
+    CHECK(slice.head().slice.value % 4 == 0);
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < slice.fragment_count(); ++i)
+      for (const std::byte byte : slice.fragment(i).bytes) sum += std::to_integer<std::uint64_t>(byte);
+    std::uint64_t said = 0;
+    REQUIRE(slice.filter_result().size() == sizeof said);
+    std::memcpy(&said, slice.filter_result().data(), sizeof said);
+    CHECK(said == sum);
+  });
+}
+TEST_CASE("a filter in Python that crashes costs its slices, and their records name its line") {
+  check_poison("crash", {"signal 11", "unruly.py", "in _misbehave"});
+}
+TEST_CASE("a filter in Python that aborts costs its slices") {
+  check_poison("abort", {"signal 6", "in _misbehave"});
+}
+TEST_CASE("a filter in Python that calls exit(0) costs its slices") {
+  check_poison("exit", {"exit status 0", "sys.exit(0)"});
+}
+TEST_CASE("a filter in Python that calls os._exit(0) costs its slices") {
+  check_poison("_exit", {"exit status 0"});
+}
+TEST_CASE("a filter in Python that hangs costs its slices") {
+  check_poison("hang", {"took longer than 800 ms", "in _misbehave"}, {"filter.timeout_ms=800"});
+}
+TEST_CASE("a filter in Python that loops costs its slices") {
+  check_poison("spin", {"took longer than 800 ms", "in _misbehave"}, {"filter.timeout_ms=800"});
+}
+TEST_CASE("a filter in Python that takes all memory costs its slices") {
+  check_poison("memory", {"out of memory", "MemoryError"}, {"filter.workers.memory_bytes=160MiB"});
+}
+TEST_CASE("a filter in Python that writes into slice memory costs its slices, and no byte changes") {
+  check_poison("wild", {"signal 11"});
+}
+TEST_CASE("an exception in Python is an error of its slice, with the traceback in the record") {
+  check_error("throw", {"RuntimeError: slice ", "unruly.py:", "Traceback", "in _misbehave"});
+}
+TEST_CASE("views of a slice cannot be written") { check_error("write", {"read-only"}); }
+TEST_CASE("a filter in Python that returns no decision is told what to return") {
+  check_error("nothing", {"returned None", "accept()"});
+}
+TEST_CASE("output of a filter in Python beyond the limits is an error of its slice") {
+  check_error("overflow", {"more output events than the farm allows"});
+}
+TEST_CASE("a kept view is an error of its slice, and its bytes stay as they are") {
+  check_error("keep", {"copy it"});
+}
+TEST_CASE("a batch that fails is repeated slice by slice") {
+  check_error("throw", {"RuntimeError: slice "}, {"filter.parameters.batches=true"});
+}
+TEST_CASE("a batch that crashes is repeated slice by slice, and costs the slice that crashes alone") {
+  check_poison("crash", {"signal 11"}, {"filter.parameters.batches=true"});
+}
+TEST_CASE("a kept view in a batch is an error of its slice") {
+  check_error("keep", {"copy it"}, {"filter.parameters.batches=true"});
+}
+TEST_CASE("a filter in Python that forks costs nothing") {
+  if (!has_python()) return;
+  const TemporaryFolder folder;
+  const FarmEnd end = run_unruly(folder, "fork");
+  CHECK_BALANCED(end, 0);
+  CHECK(end.summary.count("stored") == kSlices);
+  CHECK(end.summary.count("filter_workers.slices_poisoned") == 0);
+  CHECK(check_dummy_data(StoredRun(folder / "out")).wrong == "");
+}
+TEST_CASE("weir check refuses a filter in Python that cannot be used, with the key and a sentence") {
+  if (!has_python()) return;
+  const TemporaryFolder folder;
+  const auto check = [&](const std::string& source, const std::vector<std::string>& more) {
+    (void)folder.write("mine.py", source);
+    std::vector<std::string> words{"check", config_file("event-building.yaml")};
+    std::vector<std::string> assignments{"filter.plugin=" + (folder / "mine.py")};
+    assignments.insert(assignments.end(), more.begin(), more.end());
+    for (const std::string& word : sets(assignments)) words.push_back(word);
+    return run_command(folder, "weir", words);
+  };
+  const std::string good =
+      "from weir_daq.filters import accept\nclass Filter:\n  def process(self, slice): return accept()\n";
+  CHECK(check(good, {}).status == 0);
+  const auto refused = [&](const std::string& source, const std::vector<std::string>& more,
+                           const std::vector<std::string>& words) {
+    const auto end = check(source, more);
+    CHECK(end.status == 2);
+    for (const std::string& word : words) CHECK_THAT(end.err, ContainsSubstring(word));
+  };
+  refused("import nonexistent\n", {}, {"filter.plugin", "mine.py:1", "No module named 'nonexistent'"});
+  refused("x = (\n", {}, {"filter.plugin", "SyntaxError", "mine.py:1"});
+  refused("class Sieve: pass\n", {}, {"filter.plugin", "no class Filter"});
+  refused("class Filter: pass\n", {}, {"filter.plugin", "process(self, slice)"});
+  refused("import os\nos._exit(3)\n", {}, {"filter.plugin", "status 3"});
+  refused(good, {"filter.parameters.minimun=5"}, {"filter.parameters.minimun", "takes none"});
+  refused(good, {"filter.python=/nowhere/python3"}, {"/nowhere/python3", "apt install python3-numpy"});
+}
