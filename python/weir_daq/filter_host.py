@@ -19,7 +19,21 @@ import traceback
 import types
 from typing import Any, Callable, NoReturn
 
-from .filters import SLICE_BYTES, Decision, Memory, ParameterError, RunInfo, Services, Setup, Slice, are_referred_to
+import numpy as np
+
+from .filters import (
+    SLICE_BYTES,
+    Axis,
+    Decision,
+    Memory,
+    ParameterError,
+    RunInfo,
+    Services,
+    Setup,
+    Slice,
+    Values,
+    are_referred_to,
+)
 
 _CRASH_DESCRIPTOR = 8  # libs/filter_host/include/weir/filter_host/worker_descriptors.hpp
 _ABI = 1
@@ -59,6 +73,8 @@ class _Host(ctypes.Structure):
         ("need_group", _function(_I32, _POINTER, _U32)),
         ("prefetch_sources", _function(_I32, _POINTER, _POINTER, _U32)),
         ("prefetch_group", _function(_I32, _POINTER, _U32)),
+        ("book_histogram", _function(_U32, _POINTER, _POINTER)),
+        ("fill", _function(None, _POINTER, _U32, _DOUBLE, _DOUBLE, _DOUBLE)),
     )
 
 
@@ -89,6 +105,7 @@ _DECISION = struct.Struct("<BBBxQIxxxxQ")  # from weir_filter_decision.verdict o
 _STATE = struct.Struct("<QQ")
 _PARAMETERS = struct.Struct("<IIIIQ")
 _RUN = struct.Struct("<IIqIIQ")
+_BOOKING = struct.Struct("<IIQIxxxxddIxxxxdd")  # weir_filter_booking
 
 # All memory of the process: a view of any bytes is a slice of it.
 _memory = memoryview((ctypes.c_ubyte * (1 << 47)).from_address(0)).cast("B")
@@ -165,6 +182,7 @@ class _Services(Services):
     def __init__(self, address: int) -> None:
         self.address = address
         self.host = _Host.from_address(address)
+        self.deciding_batch = False
 
     def log(self, level: int, text: str) -> None:
         for line in text.splitlines() or [""]:
@@ -185,6 +203,32 @@ class _Services(Services):
         sources = (_U32 * size)()
         self.host.group_sources(self.address, handle, ctypes.cast(sources, _POINTER), size)
         return handle, list(sources)
+
+    def book(self, kind: int, name: str, x: Axis, y: Axis) -> Callable[[Values, Values, Values, Slice | None], None]:
+        text = ctypes.create_string_buffer(name.encode())
+        booking = ctypes.create_string_buffer(
+            _BOOKING.pack(_BOOKING.size, kind, ctypes.addressof(text), x[0], x[1], x[2], y[0], y[1], y[2])
+        )
+        handle = self.host.book_histogram(self.address, ctypes.addressof(booking))
+
+        def fill(x: Values, y: Values, weight: Values, slice_: Slice | None) -> None:
+            if not self.deciding_batch:
+                self.fill(handle, x, y, weight)
+            elif slice_ is None:
+                raise ValueError("in process_many(), name the slice: fill(..., slice=one)")
+            else:
+                slice_._fills.append((handle, x, y, weight))
+
+        return fill
+
+    def fill(self, handle: int, x: Values, y: Values, weight: Values) -> None:
+        if isinstance(x, (int, float)) and isinstance(y, (int, float)) and isinstance(weight, (int, float)):
+            self.host.fill(self.address, handle, x, y, weight)
+            return
+        arrays = [np.ascontiguousarray(one, np.float64) for one in np.broadcast_arrays(x, y, weight)]
+        _library.weir_filter_host_fill(
+            _POINTER(self.address), _U32(handle), *(_POINTER(one.ctypes.data) for one in arrays), _U64(arrays[0].size)
+        )
 
 
 class _LogHandler(logging.Handler):
@@ -222,6 +266,7 @@ class _Instance:
         slices = [Slice(_readable, first + i * SLICE_BYTES, self.memory) for i in range(count)]
         if count == 1:
             return
+        self.services.deciding_batch = True
         try:
             decisions = list(self.many(slices))
             if len(decisions) == count:
@@ -232,6 +277,8 @@ class _Instance:
             _exit(error, self.file)
         except BaseException as error:
             traceback.clear_frames(error.__traceback__)
+        finally:
+            self.services.deciding_batch = False
 
     def process(self, address: int, decision: int) -> str | None:
         """Decides; returns the reason if the filter fails."""
@@ -271,6 +318,9 @@ class _Instance:
         if not isinstance(answer, Decision):
             name = "process()" if self.many is None else "process_many()"
             raise TypeError(f"{name} returned {answer!r}: return accept(), reject(), need(), need_all() or forward()")
+        for entry in slice_._fills:
+            self.services.fill(*entry)
+        slice_._fills = []
         refused = 0
         for event, data in answer.events:
             data = bytes(data)

@@ -17,7 +17,7 @@ from __future__ import annotations
 import struct
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any, Callable, Generic, TypeVar, Union
+from typing import Any, Callable, Generic, Tuple, TypeVar, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +27,8 @@ from .parameters import ParameterError, Parameters
 from .record import HIT, decode_hits
 
 __all__ = [
-    "HITS", "TABLE", "Counter", "Decision", "Fragment", "ParameterError", "RunInfo", "Setup", "Slice", "SourceGroup",
+    "HITS", "TABLE", "Axis", "Counter", "Decision", "Fragment", "Histogram", "Histogram2D", "ParameterError", "RunInfo",
+    "Setup", "Slice", "SourceGroup",
     "accept", "forward", "need", "need_all", "reject",
 ]  # fmt: skip
 
@@ -55,7 +56,6 @@ _ROW = struct.Struct("<IBBHQIIII")
 _SLICE = struct.Struct("<IIQIIqqIIQIIIIQQQII")
 SLICE_BYTES = _SLICE.size  # of the ABI's weir_filter_slice
 _INCOMPLETE = 1
-_OK, _MISSING, _NOT_REQUESTED = 0, 1, 5
 _MASK = (1 << 64) - 1
 _REJECT, _ACCEPT, _NEED_MORE, _FORWARD = 1, 2, 3, 4
 _KEEP_ALL, _KEEP_LISTED, _KEEP_NONE = 0, 1, 2
@@ -87,6 +87,18 @@ class Decision:
         self.events: Iterable[tuple[int, Bytes]] = ()
         self.result: Bytes | None = None
         self.payload: tuple[str, Bytes] | None = None  # of forward()
+
+    @property
+    def accepted(self) -> bool:
+        return self.verdict == _ACCEPT
+
+    @property
+    def rejected(self) -> bool:
+        return self.verdict == _REJECT
+
+    @property
+    def needs_more(self) -> bool:
+        return self.verdict == _NEED_MORE
 
 
 class SourceGroup:
@@ -187,6 +199,32 @@ class Counter:
         self._add(amount)
 
 
+Values = Union[float, npt.ArrayLike]
+Axis = Tuple[int, float, float]  # bins of equal width over [low, high)
+
+
+class Histogram:
+    """A histogram of the run. Made by Setup.book_histogram() with one axis."""
+
+    def __init__(self, fill: Callable[[Values, Values, Values, Slice | None], None]) -> None:
+        self._fill = fill
+
+    def fill(self, x: Values, weight: Values = 1.0, slice: Slice | None = None) -> None:
+        """Adds an entry, or one for each item of an array. `slice` is needed in process_many() alone."""
+        self._fill(x, 0.0, weight, slice)
+
+
+class Histogram2D:
+    """A histogram over two axes, or a profile: the mean of y in bins of x."""
+
+    def __init__(self, fill: Callable[[Values, Values, Values, Slice | None], None]) -> None:
+        self._fill = fill
+
+    def fill(self, x: Values, y: Values, weight: Values = 1.0, slice: Slice | None = None) -> None:
+        """As Histogram.fill()."""
+        self._fill(x, y, weight, slice)
+
+
 class RunInfo:
     """A run that begins."""
 
@@ -211,7 +249,12 @@ class Services:
     def group(self, name: str) -> tuple[int, list[int]] | None:
         raise NotImplementedError
 
+    def book(self, kind: int, name: str, x: Axis, y: Axis) -> Callable[[Values, Values, Values, Slice | None], None]:
+        raise NotImplementedError
 
+
+_ONE, _TWO, _PROFILE = 1, 2, 3
+_NO_AXIS = (0, 0.0, 0.0)
 _LEVELS = {"debug": 0, "info": 1, "warning": 2, "error": 3}
 
 
@@ -220,28 +263,40 @@ class Setup(Parameters):
 
     def __init__(self, values: dict[str, str], services: Services) -> None:
         super().__init__(values)
-        self._services = services
+        self.services = services
 
     def counter(self, name: str) -> Counter:
-        return Counter(self._services.counter(name))
+        return Counter(self.services.counter(name))
+
+    def book_histogram(self, name: str, bins: int, low: float, high: float) -> Histogram:
+        """Books a histogram of the run. Instances and processes add up under one name."""
+        return Histogram(self.services.book(_ONE, name, (bins, low, high), _NO_AXIS))
+
+    def book_histogram_2d(self, name: str, x: Axis, y: Axis) -> Histogram2D:
+        """Books a histogram over two axes, (bins, low, high) each."""
+        return Histogram2D(self.services.book(_TWO, name, x, y))
+
+    def book_profile(self, name: str, bins: int, low: float, high: float) -> Histogram2D:
+        """Books the mean and deviation of y in bins of x."""
+        return Histogram2D(self.services.book(_PROFILE, name, (bins, low, high), _NO_AXIS))
 
     def stream(self, name: str) -> int:
         """Returns the stream's bit. Raises ValueError if the farm has no such stream."""
-        bit = self._services.stream(name)
+        bit = self.services.stream(name)
         if bit == 0:
             raise ValueError(f"the farm has no stream '{name}': add it to its list of streams")
         return bit
 
     def group(self, name: str) -> SourceGroup:
         """Returns the farm's source group of this name. Raises ValueError if the farm has no such group."""
-        found = self._services.group(name)
+        found = self.services.group(name)
         if found is None:
             raise ValueError(f"it needs source group '{name}'")
         return SourceGroup(name, *found)
 
     def log(self, text: str, level: str = "info") -> None:
         """Writes a line into the farm's log; the module logging does the same."""
-        self._services.log(_LEVELS[level], text)
+        self.services.log(_LEVELS[level], text)
 
 
 T = TypeVar("T")
@@ -334,7 +389,7 @@ class Fragment:
 class Slice:
     """A slice at one step. Views of its bytes are valid until process() returns."""
 
-    __slots__ = ("_address", "_flags", "_forwarded", "_fragments", "_memory", "_raw", "_remembers", "_rows", "_seed",
+    __slots__ = ("_address", "_fills", "_flags", "_forwarded", "_fragments", "_memory", "_raw", "_remembers", "_rows", "_seed",
                  "_state", "_table", "_touched", "_trigger", "attempt", "duration_ns", "id", "run", "step", "time_ns",
                  "trigger_type")  # fmt: skip
 
@@ -353,6 +408,7 @@ class Slice:
         self._touched: list[Fragment] = []
         self._seed: int | None = None
         self._remembers: Any = None
+        self._fills: list[tuple[Any, ...]] = []  # of process_many()
 
     def __repr__(self) -> str:
         return f"Slice(id={self.id}, run={self.run}, step={self.step}, fragments={self._table[1]})"

@@ -67,6 +67,11 @@ std::int32_t weir_filter_host_work(void) {
 
 void weir_filter_host_keep(const weir_filter_slice* slice) { filter_host::keep_slice_bytes(*slice); }
 
+void weir_filter_host_fill(const weir_filter_host* host, std::uint32_t histogram, const double* x,
+                           const double* y, const double* weight, std::uint64_t count) {
+  for (std::uint64_t i = 0; i < count; ++i) host->fill(host, histogram, x[i], y[i], weight[i]);
+}
+
 void weir_filter_host_out_of_memory(const char* note) { filter_host::end_out_of_memory(note); }
 
 std::int32_t weir_filter_host_try(const char* command) {

@@ -27,6 +27,10 @@ WEIR_FILTER_EXPORT void weir_filter_host_prepare(void);
 WEIR_FILTER_EXPORT std::int32_t weir_filter_host_work(void);
 // From process(): the filter still refers to bytes of this slice.
 WEIR_FILTER_EXPORT void weir_filter_host_keep(const weir_filter_slice* slice);
+// From process(): calls host->fill() for each of `count` entries.
+WEIR_FILTER_EXPORT void weir_filter_host_fill(const weir_filter_host* host, std::uint32_t histogram,
+                                              const double* x, const double* y, const double* weight,
+                                              std::uint64_t count);
 // Ends the process as one that is out of memory.
 WEIR_FILTER_EXPORT void weir_filter_host_out_of_memory(const char* note);
 // Makes an instance of the filter for a v1::WorkerMessage::Setup in JSON. `text` receives its description, or

@@ -207,8 +207,11 @@ void add_new(CLI::App& filter, int& status) {
   command->add_option("NAME", *name, "name of the filter: lower-case letters, digits and '-'")->required();
   command->add_option("--folder", *folder, "where to create it (default: a new folder NAME)")
       ->type_name("FOLDER");
-  command->callback([name, folder, &status] {
-    status = create_filter_project(*name, folder->empty() ? *name : *folder, std::cout, std::cerr);
+  auto in_python = std::make_shared<bool>(false);
+  command->add_flag("--python", *in_python, "a filter in Python instead of C++");
+  command->callback([name, folder, in_python, &status] {
+    status =
+        create_filter_project(*name, folder->empty() ? *name : *folder, *in_python, std::cout, std::cerr);
   });
 }
 

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <ostream>
+#include <span>
 #include <string_view>
 #include <system_error>
 
@@ -19,7 +20,7 @@ struct Template {
   std::string_view text;
 };
 
-constexpr Template kFiles[] = {
+constexpr Template kCppFiles[] = {
     {"algorithm.hpp", R"(// The algorithm, without Weir: easy to test.
 #pragma once
 
@@ -148,6 +149,112 @@ weir filter try build/@name@.so run --set minimum=4500 # another threshold on th
 )"},
 };
 
+constexpr Template kPythonFiles[] = {
+    {"@file@.py", R"("""A filter for Weir."""
+
+import numpy as np
+from weir_daq.filters import accept, reject
+
+__version__ = "0.1"
+
+
+def changes(data):
+    """Bytes that differ from their predecessor: data that change carry information."""
+    return int(np.count_nonzero(data[1:] != data[:-1]))
+
+
+class Filter:
+    """accepts slices with at least `minimum` changing bytes"""
+
+    def __init__(self, setup):
+        self.minimum = setup.parameter("minimum", 1000)
+        self.changes = setup.counter("changes")
+
+    def process(self, slice):
+        found = sum(changes(fragment.data) for fragment in slice if not fragment.missing)
+        self.changes.add(found)
+        return accept() if found >= self.minimum else reject()
+)"},
+    {"test_@file@.py", R"("""Run with python3 -m unittest."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+from @file@ import Filter
+from weir_daq.filter_testing import make_setup, make_slice
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+class FilterTest(unittest.TestCase):
+    def test_it_counts_the_bytes_that_change(self):
+        decide = Filter(make_setup(minimum=2)).process
+        self.assertTrue(decide(make_slice({1: b"\1\1\2\1"})).accepted)
+        self.assertTrue(decide(make_slice({1: b"\1\1\2\2", 2: None})).rejected)
+
+    @unittest.skipUnless(shutil.which("weir"), "weir is not on the path")
+    def test_it_decides_in_a_farm_and_decides_alike_twice(self):
+        with tempfile.TemporaryDirectory() as folder:
+            out = os.path.join(folder, "run")
+            subprocess.run(["weir", "run", "farm.yaml", "--out", out], cwd=HERE, check=True, capture_output=True)
+            subprocess.run(["weir", "filter", "try", "./@file@.py", out, "--repeat", "2"], cwd=HERE, check=True)
+
+
+if __name__ == "__main__":
+    unittest.main()
+)"},
+    {"farm.yaml", R"(# A farm on this machine that tries the filter: `weir run farm.yaml`.
+farm: @name@
+
+run:
+  out: run
+  slices: 1000
+
+trigger:
+  mode: rate
+  rate_hz: 1000
+
+source:
+  kind: dummy
+  distribution: exponential
+  size_bytes: 1000
+
+readout:
+  count: 2
+  sources_per_readout: 4
+
+dcm:
+  count: 1
+
+filter:
+  plugin: ./@file@.py
+  parameters:
+    minimum: 7000
+
+writer:
+  count: 1
+)"},
+    {".gitlab-ci.yml", R"(# Needs a runner with the Weir packages and python3-numpy.
+test:
+  script:
+    - python3 -m unittest
+)"},
+    {"README.md", R"(# @name@
+
+A filter for Weir in Python.
+
+```sh
+python3 -m unittest                                   # with PYTHONPATH=PREFIX/lib/weir/python when Weir is not installed system-wide
+weir run farm.yaml --out run                          # a farm on this machine
+weir filter try ./@file@.py run --set minimum=4500    # another threshold on the stored slices, without a farm
+```
+`@file@.py` is the filter, `test_@file@.py` its test.
+)"},
+};
+
 bool is_filter_name(std::string_view name) {
   return !name.empty() && name.front() >= 'a' && name.front() <= 'z' &&
          std::ranges::all_of(name, [](char letter) {
@@ -181,8 +288,8 @@ std::string filled(std::string_view text, const std::string& name) {
 
 }  // namespace
 
-int create_filter_project(const std::string& name, const std::string& folder, std::ostream& out,
-                          std::ostream& err) {
+int create_filter_project(const std::string& name, const std::string& folder, bool in_python,
+                          std::ostream& out, std::ostream& err) {
   namespace fs = std::filesystem;
   if (!is_filter_name(name)) {
     err << "weir filter new: '" << name
@@ -196,7 +303,9 @@ int create_filter_project(const std::string& name, const std::string& folder, st
     return kUsage;
   }
   fs::create_directories(folder, error);
-  for (const Template& file : kFiles) {
+  const std::span<const Template> files =
+      in_python ? std::span<const Template>(kPythonFiles) : std::span<const Template>(kCppFiles);
+  for (const Template& file : files) {
     const fs::path path = fs::path(folder) / filled(file.path, name);
     std::ofstream stream(path, std::ios::binary);
     stream << filled(file.text, name);
@@ -206,8 +315,9 @@ int create_filter_project(const std::string& name, const std::string& folder, st
       return 1;
     }
   }
-  out << "Created " << folder << ". Next:\n  cd " << folder
-      << "\n  cmake -B build && cmake --build build && ctest --test-dir build\n"
+  out << "Created " << folder << ". Next:\n  cd " << folder << "\n  "
+      << (in_python ? "python3 -m unittest" : "cmake -B build && cmake --build build && ctest --test-dir build")
+      << "\n"
       << "README.md there has the rest.\n";
   return 0;
 }

@@ -237,8 +237,7 @@ void Worker::set_up(const v1::WorkerMessage::Setup& setup) {
   ready.set_path((*plugin)->path());
   ready.set_crc32c((*plugin)->file_crc32c());
   const histograms::Layout booked = metrics_.layout();
-  for (const histograms::Booked& one : booked.all())
-    put_booking(one.booking, *ready.add_histograms());
+  for (const histograms::Booked& one : booked.all()) put_booking(one.booking, *ready.add_histograms());
   control_.send(message);
 }
 
