@@ -13,6 +13,12 @@ namespace {
 constexpr int kLineQueueFrames =
     10000;  // queue between the kernel and the relay; the relay has the buffer with a limit
 
+constexpr std::uint32_t kEthernetHeaderBytes = 14;
+// Classes of htb at a port with rings.
+constexpr std::size_t kPortClass = 1;
+constexpr std::size_t kOtherClass = 2;
+constexpr std::size_t kFirstRingClass = 16;
+
 class Lines {
  public:
   template <class... Arguments>
@@ -91,10 +97,40 @@ std::string loss(const Host& host) {
   return lines.take();
 }
 
+// A queue for each ring and one for other traffic, below the port's rate: classes of htb in turn, a frame at
+// a time, with a limit in frames (the daqrings of Jereczek 2017, section 5.4.1.3).
+void add_rings(const LabPlan& plan, const Port& port, Lines& lines) {
+  const std::uint64_t part = std::max<std::uint64_t>(1, port.rate_bits_per_s / (port.rings.size() + 1));
+  const std::uint64_t ring_rate =
+      plan.ring_bits_per_s == 0 ? port.rate_bits_per_s : std::min(plan.ring_bits_per_s, port.rate_bits_per_s);
+  const auto add_class = [&](const char* parent, std::size_t id, std::uint64_t rate, std::uint64_t ceil) {
+    lines.add(
+        "class add dev {} parent {} classid 1:{:x} htb rate {}bit ceil {}bit burst {} cburst {} quantum {} "
+        "overhead {} mpu {}",
+        port.device, parent, id, rate, ceil, plan.burst_bytes, plan.burst_bytes,
+        plan.mtu + kEthernetHeaderBytes, kOverheadBytes, kShortestBytes);
+  };
+  lines.add("qdisc add dev {} root handle 1: htb default {:x}", port.device, kOtherClass);
+  add_class("1:", kPortClass, port.rate_bits_per_s, port.rate_bits_per_s);
+  add_class("1:1", kOtherClass, part, port.rate_bits_per_s);
+  lines.add("qdisc add dev {} parent 1:{:x} bfifo limit {}", port.device, kOtherClass, port.buffer_bytes);
+  for (std::size_t i = 0; i < port.rings.size(); ++i) {
+    const std::size_t id = kFirstRingClass + i;
+    add_class("1:1", id, std::min(part, ring_rate), ring_rate);
+    lines.add("qdisc add dev {} parent 1:{:x} pfifo limit {}", port.device, id, plan.ring_packets);
+    lines.add("filter add dev {} parent 1: protocol ip prio 1 u32 match ip dst {}/32 flowid 1:{:x}",
+              port.device, plan.hosts[port.rings[i]].address, id);
+  }
+}
+
 std::string port_limits(const LabPlan& plan, Space space) {
   Lines lines;
   for (const Port& port : plan.ports) {
     if (port.space != space) continue;
+    if (!port.rings.empty()) {
+      add_rings(plan, port, lines);
+      continue;
+    }
     lines.add("qdisc add dev {} root handle 1: tbf rate {}bit burst {} limit {} overhead {} mpu {}",
               port.device, port.rate_bits_per_s, plan.burst_bytes, port.buffer_bytes, kOverheadBytes,
               kShortestBytes);

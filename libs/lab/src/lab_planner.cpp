@@ -332,6 +332,8 @@ class Planner {
       } else if (!settings.port_buffer().empty() && change.buffer_bytes < lab_.mtu() + kOverheadBytes) {
         report(key + "port_buffer", "is shorter than a frame");
       }
+      if (!plan_.ports[*port].rings.empty())
+        report("port_queue", fmt::format("is per-dcm, and changes[{}] is of such a port: not supported", i));
       plan_.changes.push_back(change);
     }
     std::stable_sort(plan_.changes.begin(), plan_.changes.end(),

@@ -16,7 +16,7 @@ std::vector<Port> LabPlan::counted_ports() const {
   for (const std::size_t from : {0, 1}) {
     counted.push_back({switches[from] + ">" + switches[1 - from], kSwitches,
                        from == 0 ? line->from_device : line->to_device, line->rate_bits_per_s,
-                       line->buffer_bytes, false});
+                       line->buffer_bytes, false, {}});
   }
   return counted;
 }

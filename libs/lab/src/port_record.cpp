@@ -9,7 +9,6 @@ namespace weir::lab {
 namespace {
 
 constexpr double kBegunUse = 0.01;  // connection set-up stays far below this
-constexpr DurationNs kSettling = kSecond;
 
 double use_of(std::uint64_t bytes, double seconds, double rate_bits_per_s) {
   if (seconds <= 0 || rate_bits_per_s == 0) return 0;
@@ -47,7 +46,7 @@ void PortRecord::take(TimeNs now_ns, const std::vector<PortCount>& counts) {
     const bool dropped = count.drops > history.last.drops;
     if (!history.begin_ns && (use_now_[i] > kBegunUse || dropped)) history.begin_ns = *last_ns_;
     if (history.begin_ns) {
-      if (now_ns - *history.begin_ns <= kSettling) history.drops_at_1s = count.drops;
+      if (now_ns - *history.begin_ns <= settling_ns_) history.drops_at_1s = count.drops;
       if (dropped) history.last_drop_ns = now_ns;
     }
     if (now_ns - history.second_from_ns >= kSecond) {

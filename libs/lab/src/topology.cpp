@@ -33,17 +33,19 @@ class Builder {
   void add_port(std::string name, Space space, std::string device, const std::string& rate,
                 const std::string& buffer, bool to_host) {
     if (const std::uint64_t bits = rate_of(rate); bits != 0) {
-      plan_.ports.push_back({std::move(name), space, std::move(device), bits, buffer_of(buffer), to_host});
+      plan_.ports.push_back(
+          {std::move(name), space, std::move(device), bits, buffer_of(buffer), to_host, {}});
     }
   }
 
   // Adds both directions of a cable.
-  void add_link(std::size_t from, std::size_t to, const std::string& rate, const std::string& buffer) {
+  void add_link(std::size_t from, std::size_t to, const std::string& rate, const std::string& buffer,
+                const std::string& buffer_back) {
     const std::string& a = plan_.switches[from];
     const std::string& b = plan_.switches[to];
     plan_.links.push_back({from, to, device(from, to), device(to, from)});
     add_port(a + ">" + b, kSwitches, device(from, to), rate, buffer, false);
-    add_port(b + ">" + a, kSwitches, device(to, from), rate, buffer, false);
+    add_port(b + ">" + a, kSwitches, device(to, from), rate, buffer_back, false);
   }
 
   [[nodiscard]] std::string device(std::size_t at, std::size_t towards) const {
@@ -71,7 +73,8 @@ class Builder {
   void add_racks(const v1::Lab& lab) {
     const std::size_t core = plan_.switches.size() - 1;
     for (std::size_t rack = 0; rack < core; ++rack) {
-      add_link(rack, core, lab.racks().uplink_rate(), lab.racks().uplink_buffer());
+      add_link(rack, core, lab.racks().uplink_rate(), lab.racks().uplink_buffer(),
+               or_else(lab.racks().core_buffer(), lab.racks().uplink_buffer()));
     }
     for (std::size_t i = 0; i < plan_.hosts.size(); ++i) {
       for (std::size_t rack = 0; rack < core; ++rack) {
@@ -86,7 +89,8 @@ class Builder {
     const std::size_t spines = lab.leaf_spine().spines();
     for (std::size_t leaf = 0; leaf < leaves; ++leaf) {
       for (std::size_t spine = 0; spine < spines; ++spine) {
-        add_link(leaf, leaves + spine, lab.leaf_spine().link_rate(), lab.leaf_spine().link_buffer());
+        add_link(leaf, leaves + spine, lab.leaf_spine().link_rate(), lab.leaf_spine().link_buffer(),
+                 lab.leaf_spine().link_buffer());
       }
     }
     choose_spines(spines);
@@ -98,6 +102,20 @@ class Builder {
       for (std::size_t spine = 0; spine < spines; ++spine) forward(i, device(leaves + spine, host.attached));
     }
     steer(leaves);
+  }
+
+  // Gives each host with DCMs a ring at every switch port on the way to it.
+  void add_rings(const v1::Lab& lab) {
+    if (lab.port_queue() != v1::Lab::PORT_QUEUE_PER_DCM) return;
+    plan_.ring_packets = lab.ring_packets();
+    plan_.ring_bits_per_s = rate_of(lab.ring_rate());
+    for (Port& port : plan_.ports) {
+      if (port.space != kSwitches) continue;
+      for (const Forward& forward : plan_.forwards) {
+        if (forward.device == port.device && plan_.hosts[forward.host].has_dcm)
+          port.rings.push_back(forward.host);
+      }
+    }
   }
 
   void add_line(const v1::Lab& lab) {
@@ -161,28 +179,29 @@ void add_topology(const v1::Lab& lab, const std::vector<const v1::HostSettings*>
       plan.topology = "star";
       plan.switches = {"switch"};
       builder.add_hosts(lab, listed);
-      return;
+      break;
     case v1::Lab::TOPOLOGY_RACKS:
       plan.topology = "racks";
       add_switches(plan, "rack", lab.racks().count());
       plan.switches.emplace_back("core");
       builder.add_hosts(lab, listed);
       builder.add_racks(lab);
-      return;
+      break;
     case v1::Lab::TOPOLOGY_LEAF_SPINE:
       plan.topology = "leaf-spine";
       add_switches(plan, "leaf", lab.leaf_spine().leaves());
       add_switches(plan, "spine", lab.leaf_spine().spines());
       builder.add_hosts(lab, listed);
       builder.add_leaf_spine(lab);
-      return;
+      break;
     case v1::Lab::TOPOLOGY_WAN:
       plan.topology = "wan";
       add_switches(plan, "site", 2);
       builder.add_hosts(lab, listed);
       builder.add_line(lab);
-      return;
+      break;
   }
+  builder.add_rings(lab);
 }
 
 }  // namespace weir::lab

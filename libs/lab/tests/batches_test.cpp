@@ -23,6 +23,41 @@ TEST_CASE("a port counts Ethernet's whole frame") {
         "qdisc add dev a root handle 1: tbf rate 200000000bit burst 16384 limit 102400 overhead 24 mpu 84\n");
 }
 
+TEST_CASE("a port with rings has a class of frames for each host with DCMs, and one for other traffic") {
+  const LabPlan plan = plan_of(
+      "topology: racks\nport_rate: unlimited\nburst: 4k\nport_queue: per-dcm\nring_packets: 32\nring_rate: "
+      "40mbit\nracks: {count: 2, uplink_rate: 90mbit, uplink_buffer: 100k}\n"
+      "hosts: [{name: r, nodes: [readout-0], attached: 1}, {name: a, nodes: [dcm-0], attached: 2}, "
+      "{name: b, nodes: [dcm-1], attached: 2}]\n",
+      "dcm: {count: 2}\n");
+  const std::string tc = lines(plan, kSwitches, Tool::tc);
+  CHECK_THAT(
+      tc,
+      Catch::ContainsSubstring(
+          "qdisc add dev core.rack2 root handle 1: htb default 2\n"
+          "class add dev core.rack2 parent 1: classid 1:1 htb rate 90000000bit ceil 90000000bit burst 4096 "
+          "cburst 4096 quantum 1514 overhead 24 mpu 84\n"
+          "class add dev core.rack2 parent 1:1 classid 1:2 htb rate 30000000bit ceil 90000000bit burst 4096 "
+          "cburst 4096 quantum 1514 overhead 24 mpu 84\n"
+          "qdisc add dev core.rack2 parent 1:2 bfifo limit 102400\n"
+          "class add dev core.rack2 parent 1:1 classid 1:10 htb rate 30000000bit ceil 40000000bit burst 4096 "
+          "cburst 4096 quantum 1514 overhead 24 mpu 84\n"
+          "qdisc add dev core.rack2 parent 1:10 pfifo limit 32\n"
+          "filter add dev core.rack2 parent 1: protocol ip prio 1 u32 match ip dst 10.77.1.2/32 flowid "
+          "1:10\n"));
+  CHECK_THAT(tc, Catch::ContainsSubstring("match ip dst 10.77.1.3/32 flowid 1:11\n"));
+  // No DCM receives through these.
+  CHECK_THAT(tc, Catch::ContainsSubstring("qdisc add dev core.rack1 root handle 1: tbf"));
+  CHECK_THAT(tc, Catch::ContainsSubstring("qdisc add dev rack2.core root handle 1: tbf"));
+}
+
+TEST_CASE("the core's end of an uplink may have another buffer") {
+  const LabPlan plan =
+      plan_of("topology: racks\nhost_count: 2\nracks: {count: 2, uplink_buffer: 200k, core_buffer: 30k}\n");
+  CHECK(find_port(plan, "rack1>core")->buffer_bytes == 200 * 1024);
+  CHECK(find_port(plan, "core>rack1")->buffer_bytes == 30 * 1024);
+}
+
 TEST_CASE("a host's sending is limited at the host, and its TCP makes no longer packets than frames") {
   const LabPlan plan = plan_of("hosts: [{name: a}]\nhost_rate: 50mbit\nport_rate: unlimited\n");
   CHECK(lines(plan, kSwitches, Tool::tc).empty());

@@ -56,7 +56,7 @@ TEST_CASE("a port that carried nothing has no drops and no use") {
 }
 
 TEST_CASE("a port that changes is measured by its rate at the time, and over the run by the mean") {
-  PortRecord record({Port{"switch>a", kSwitches, "a", 8'000'000, 100'000, true}});
+  PortRecord record({Port{"switch>a", kSwitches, "a", 8'000'000, 100'000, true, {}}});
   PortCount count;
   record.take(0, {count});
   count.bytes = 1'000'000;

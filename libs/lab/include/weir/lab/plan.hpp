@@ -37,6 +37,8 @@ struct Port {
   std::uint64_t rate_bits_per_s = 0;
   std::uint64_t buffer_bytes = 0;
   bool to_host = false;  // from a switch to a host
+  // Hosts with DCMs that receive through it, each with a ring of its own. Empty: one queue for all frames.
+  std::vector<std::size_t> rings;
 };
 
 // Pauses of a host's nodes: `for_ns` long, every `every_ns`, the first after `every_ns`. 0: never.
@@ -127,6 +129,8 @@ struct LabPlan {
   std::vector<Host> hosts;
   std::vector<Link> links;
   std::vector<Port> ports;  // the limited ones
+  std::uint32_t ring_packets = 0;
+  std::uint64_t ring_bits_per_s = 0;  // at which a ring is emptied at most; 0: as the port
   std::vector<Forward> forwards;
   std::vector<Steer> steers;
   std::optional<Line> line;

@@ -29,6 +29,8 @@ class PortRecord {
  public:
   explicit PortRecord(std::vector<Port> ports);
 
+  // Another time than 1 s for drops_after_1s. Requires: called before the first reading.
+  void set_settling(DurationNs settling_ns) { settling_ns_ = settling_ns; }
   // Takes a reading. Requires: times ascend, about every kSampleInterval.
   void take(TimeNs now_ns, const std::vector<PortCount>& counts);
   // The port has another rate from now on.
@@ -52,6 +54,7 @@ class PortRecord {
     double busiest_use = 0;
   };
 
+  DurationNs settling_ns_ = kSecond;
   std::vector<Port> ports_;
   std::vector<std::uint64_t> rates_;  // current rates
   std::vector<History> histories_;
