@@ -22,6 +22,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <iterator>
 #include <map>
@@ -157,12 +158,21 @@ std::string network_text(const v1::Farm& farm, const run_record::FarmNetwork& ne
   text += fmt::format("\n  all DCMs together get {}/s at most; a slice alone takes {}\n",
                       bytes_text(theory.goodput_bytes_per_s),
                       microseconds_text(static_cast<std::uint64_t>(theory.serialisation_us)));
-  if (safe->most > 0) {
-    text += fmt::format("  a port holds from {} to {} under way: dcm.window_bytes of {} is good\n",
-                        bytes_text(safe->least), bytes_text(safe->most),
-                        proposed_window_bytes(*safe, theory.dcms_per_port));
+  if (safe->most <= 0) return text;
+  text +=
+      fmt::format("  a port holds from {} to {} under way", bytes_text(safe->least), bytes_text(safe->most));
+  std::uint64_t window = proposed_window_bytes(*safe, theory.dcms_per_port);
+  std::string tightest;
+  for (const run_record::FarmLink& link : network.links) {
+    const LinkLoad load = load_of(farm, network, link);
+    if (load.safe.most <= 0) continue;
+    const auto proposed = proposed_window_bytes(load.safe, static_cast<std::uint32_t>(std::ceil(load.dcms)));
+    if (proposed >= window) continue;
+    window = proposed;
+    tightest =
+        fmt::format(", and {} up to {} for {:.4g} DCMs", link.name, bytes_text(load.safe.most), load.dcms);
   }
-  return text;
+  return text + fmt::format("{}: dcm.window_bytes of {} is good\n", tightest, window);
 }
 
 // Returns the lab's network if a lab is given, else the farm file's.

@@ -33,7 +33,9 @@ class NetworkCheck {
       safe_ = *safe;
       members_ = std::max(1U, network_.port()->dcms);
       check_shaper();
+      check_static_window();
     }
+    for (const run_record::FarmLink& link : network_.links) check_link(link);
     return std::move(problems_);
   }
 
@@ -138,6 +140,67 @@ class NetworkCheck {
                      bytes_text(pace), of_all_dcms(), bytes_text(can), std::floor(kBelow * can / members_)));
   }
 
+  // Returns the most bytes that one DCM lets be in flight, headers included; 0: unknown, or its shaper tunes
+  // itself. Static congestion windows limit it as well.
+  [[nodiscard]] double in_flight_of_dcm() const {
+    using Dcm = v1::DcmSettings;
+    const Dcm& dcm = farm_.dcm();
+    double bytes = 0;
+    if (dcm.shaper() == Dcm::SHAPER_BYTE_CREDITS || dcm.shaper() == Dcm::SHAPER_DIATCP)
+      bytes = static_cast<double>(dcm.window_bytes());
+    if (dcm.shaper() == Dcm::SHAPER_FRAGMENT_CREDITS && traffic_.slice.fragments > 0)
+      bytes = dcm.window_fragments() * (traffic_.slice.bytes / traffic_.slice.fragments + wire::kHeaderBytes);
+    if (dcm.shaper() == Dcm::SHAPER_NONE) bytes = traffic_.slice.bytes * dcm.credits();
+    const double windows = static_windows_of_dcm();
+    return windows > 0 && bytes > 0 ? std::min(bytes, windows) : bytes;
+  }
+  [[nodiscard]] double static_windows_of_dcm() const {
+    const double segment =
+        network_.mtu - shaping::kIpTcpBytes - (network_.timestamps ? shaping::kTimestampBytes : 0);
+    return static_cast<double>(network_.window_segments) * network_.readouts * segment;
+  }
+
+  [[nodiscard]] const char* window_key() const {
+    using Dcm = v1::DcmSettings;
+    switch (farm_.dcm().shaper()) {
+      case Dcm::SHAPER_FRAGMENT_CREDITS:
+        return "dcm.window_fragments";
+      case Dcm::SHAPER_NONE:
+        return "dcm.shaper";
+      default:
+        return "dcm.window_bytes";
+    }
+  }
+
+  // The sum of all windows through a line between switches (Jereczek 2017, eq. 4.2 and 4.3).
+  void check_link(const run_record::FarmLink& link) {
+    const auto [dcms, safe] = load_of(farm_, network_, link);
+    if (safe.most <= 0) return;
+    const double each = in_flight_of_dcm();
+    if (each <= 0 || each * dcms <= safe.most) return;
+    warn(window_key(),
+         fmt::format("{} of each of {:.4g} DCMs may be in flight through {}, above its {} under way + {} of "
+                     "buffer: packets will be lost there; set byte-credits and dcm.window_bytes to {}",
+                     kb(each), dcms, link.name, kb(safe.least),
+                     config::print_buffer(static_cast<std::uint64_t>(link.buffer_bytes)),
+                     proposed_window_bytes(safe, static_cast<std::uint32_t>(std::ceil(dcms)))));
+  }
+
+  // Static congestion windows of all connections to the port (eq. 4.5).
+  void check_static_window() {
+    const double all = static_windows_of_dcm() * members_;
+    const double in_flight = in_flight_of_dcm();
+    if (all <= 0 || safe_.most <= 0 || all <= safe_.most) return;
+    // A shaper that keeps less in flight is the limit, and is checked by itself.
+    if (in_flight > 0 && in_flight * members_ <= safe_.most) return;
+    const double segments = network_.window_segments * safe_.most / all;
+    warn("lab.window_segments",
+         fmt::format("{} segments from each of {} readouts{} are {}, above {}: packets will be lost; set {}",
+                     network_.window_segments, network_.readouts, of_all_dcms(), kb(all), what_port_holds(),
+                     segments >= 1 ? fmt::format("{:.0f}", std::floor(segments))
+                                   : std::string("a shaper: one segment is too much")));
+  }
+
   const v1::Farm& farm_;
   const config::Locations& locations_;
   const run_record::FarmNetwork& network_;
@@ -158,6 +221,18 @@ std::optional<shaping::SafeWindow> safe_window_of(const v1::Farm& farm,
       shaping::safe_window(network.link(port->port_bits_per_s), round_trip, port->buffer_bytes);
   if (port->buffer_bytes <= 0) safe.most = 0;
   return safe;
+}
+
+LinkLoad load_of(const v1::Farm& farm, const run_record::FarmNetwork& network,
+                 const run_record::FarmLink& link) {
+  LinkLoad load;
+  for (std::size_t h = 0; h < network.hosts.size(); ++h)
+    load.dcms += network.hosts[h].dcms * link.data_parts[h];
+  if (link.bits_per_s <= 0) return load;
+  load.safe = shaping::safe_window(network.link(link.bits_per_s),
+                                   farm.network().round_trip_us() * kMicrosecond, link.buffer_bytes);
+  if (link.buffer_bytes <= 0) load.safe.most = 0;
+  return load;
 }
 
 std::uint64_t proposed_window_bytes(const shaping::SafeWindow& safe, std::uint32_t members) {

@@ -75,6 +75,41 @@ TEST_CASE("DCMs that share a port share its capacity") {
       "12kB under way + 100k of buffer: packets will be lost; set 36000");
 }
 
+TEST_CASE("the windows of all DCMs behind a line between switches are checked against it") {
+  const auto farm =
+      config::read_farm("dcm: {count: 3, shaper: byte-credits, window_bytes: 65000}\n", "farm.yaml");
+  REQUIRE(farm.has_value());
+  run_record::FarmNetwork network;
+  network.readouts = 6;
+  network.hosts = {
+      {2e8, 0, 102'400, 0, 1}, {2e8, 0, 102'400, 1, 0}, {2e8, 0, 102'400, 1, 0}, {2e8, 0, 102'400, 1, 0}};
+  network.links = {{"rack1>core", 2e8, 102'400, {0, 1, 1, 1}}};
+  CHECK(
+      config::to_text(check_network(farm->farm, farm->locations, network, {{6 * 65'536, 6}, 0})) ==
+      "farm.yaml:1: dcm.window_bytes: 65kB of each of 3 DCMs may be in flight through rack1>core, above its "
+      "2.4kB under way + 100k of buffer: packets will be lost there; set byte-credits and "
+      "dcm.window_bytes to 21000");
+  network.links.front().data_parts = {0, 0, 0.5, 0.5};
+  CHECK(check_network(farm->farm, farm->locations, network, {{6 * 65'536, 6}, 0}).empty());
+}
+
+TEST_CASE("static congestion windows of all readouts are checked against the port") {
+  const auto farm = config::read_farm("dcm: {count: 1, shaper: none}\n", "farm.yaml");
+  REQUIRE(farm.has_value());
+  run_record::FarmNetwork network;
+  network.readouts = 24;
+  network.hosts = {{0, 0, 0, 0, 1}, {1e9, 0, 102'400, 1, 0}};
+  const auto text = [&](std::uint32_t segments) {
+    network.window_segments = segments;
+    return config::to_text(check_network(farm->farm, farm->locations, network, {{24 * 65'536, 24}, 0}));
+  };
+  CHECK_THAT(text(4),
+             Catch::ContainsSubstring("lab.window_segments: 4 segments from each of 24 readouts are 139kB, "
+                                      "above the port's capacity, 12kB under way + 100k of buffer: packets "
+                                      "will be lost; set 3"));
+  CHECK_THAT(text(3), !Catch::ContainsSubstring("window_segments"));
+}
+
 TEST_CASE("no shaper causes a warning if the slices in progress do not fit the port") {
   CHECK(warnings(std::string(kPort) + "dcm: {shaper: none, credits: 16}\nreadout: {count: 8}\n")
             .starts_with(

@@ -1,45 +1,46 @@
+#include "lab_paths.hpp"
+#include "packing.hpp"
 #include <weir/config/rate.hpp>
 #include <weir/run_record/farm_network.hpp>
 #include <weir/wire/block.hpp>
 #include <weir/wire/frame.hpp>
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <string_view>
 
 namespace weir::run_record {
 namespace {
 
-constexpr double kUnlimited = std::numeric_limits<double>::infinity();
-constexpr double kBeyond = 1e18;  // bits per second: above any network's rate
-constexpr int kBisections = 60;
+constexpr double kBeyond = 1e15;  // bits per second: above any network's rate
 
-double limit(double bits_per_s) { return bits_per_s > 0 ? bits_per_s : kUnlimited; }
+// Hosts that are alike: their DCMs receive equal parts of the best total.
+struct HostClass {
+  FarmHost host;
+  std::vector<double> link_parts;  // by link
+  double count = 0;
+};
 
-// Returns how much data the DCMs of a host can receive, through its port and from readouts on the same host.
-double intake(const FarmHost& host) {
-  if (host.dcms == 0) return 0;
-  return host.data_share < 1 ? limit(host.port_bits_per_s) / (1 - host.data_share) : kUnlimited;
+bool alike(const HostClass& a, const HostClass& b) {
+  return a.host.port_bits_per_s == b.host.port_bits_per_s &&
+         a.host.link_bits_per_s == b.host.link_bits_per_s && (a.host.dcms > 0) == (b.host.dcms > 0) &&
+         a.host.data_share == b.host.data_share && a.link_parts == b.link_parts;
 }
 
-// Returns the total at which the host's link is full, not counting the data of its own DCMs.
-double outlet(const FarmHost& host) {
-  return host.data_share > 0 ? limit(host.link_bits_per_s) / host.data_share : kUnlimited;
-}
-
-// Returns whether the DCMs of all hosts together can take `total` without overloading a port or link. The
-// DCMs of a host have to take the data that its link cannot send away, up to their own limit.
-bool possible(const std::vector<FarmHost>& hosts, double total) {
-  double needed = 0;
-  double room = 0;
-  for (const FarmHost& host : hosts) {
-    const double own = std::max(0.0, total - outlet(host));
-    if (own > intake(host)) return false;
-    needed += own;
-    room += intake(host);
+std::vector<HostClass> classes_of(const FarmNetwork& network) {
+  std::vector<HostClass> classes;
+  for (std::size_t h = 0; h < network.hosts.size(); ++h) {
+    HostClass one{network.hosts[h], {}, 1};
+    for (const FarmLink& link : network.links) one.link_parts.push_back(link.data_parts[h]);
+    const auto known = std::find_if(classes.begin(), classes.end(),
+                                    [&](const HostClass& other) { return alike(one, other); });
+    if (known != classes.end()) {
+      known->count += 1;
+    } else {
+      classes.push_back(std::move(one));
+    }
   }
-  return needed <= total && total <= room;
+  return classes;
 }
 
 // Returns each node's share of all sources that are read, by name.
@@ -57,18 +58,36 @@ std::map<std::string_view, double> data_shares(const config::FarmPlan& plan) {
 
 }  // namespace
 
+// A linear program: a column for the rate into the DCMs of each class, and a row for each limit.
 double FarmNetwork::bits_per_s() const {
-  double high = 1;
-  while (possible(hosts, high)) {
-    high *= 2;
-    if (high > kBeyond) return 0;
+  std::vector<HostClass> classes = classes_of(*this);
+  const auto receivers = std::stable_partition(classes.begin(), classes.end(),
+                                               [](const HostClass& one) { return one.host.dcms > 0; });
+  const auto columns = static_cast<std::size_t>(receivers - classes.begin());
+  if (columns == 0) return 0;
+  std::vector<std::vector<double>> rows;
+  std::vector<double> limits;
+  const auto add_row = [&](double limit, auto coefficient) {
+    if (limit <= 0) return;
+    std::vector<double> row;
+    for (std::size_t c = 0; c < columns; ++c) row.push_back(coefficient(c));
+    if (*std::max_element(row.begin(), row.end()) <= 0) return;
+    rows.push_back(std::move(row));
+    limits.push_back(limit);
+  };
+  for (std::size_t own = 0; own < classes.size(); ++own) {
+    const FarmHost& host = classes[own].host;
+    const double alone = 1 / classes[own].count;
+    add_row(host.port_bits_per_s,
+            [&](std::size_t c) { return c == own ? alone * (1 - host.data_share) : 0.0; });
+    add_row(host.link_bits_per_s,
+            [&](std::size_t c) { return host.data_share * (c == own ? 1 - alone : 1); });
   }
-  double low = 0;
-  for (int i = 0; i < kBisections; ++i) {
-    const double middle = (low + high) / 2;
-    (possible(hosts, middle) ? low : high) = middle;
-  }
-  return low;
+  for (std::size_t link = 0; link < links.size(); ++link)
+    add_row(links[link].bits_per_s, [&](std::size_t c) { return classes[c].link_parts[link]; });
+  add_row(kBeyond, [](std::size_t) { return 1.0; });  // the sum is bounded without limits, too
+  const double most = largest_sum(rows, limits);
+  return most < kBeyond / 2 ? most : 0;
 }
 
 const FarmHost* FarmNetwork::port() const {
@@ -95,6 +114,41 @@ FarmNetwork network_of(const v1::Farm& farm, const config::FarmPlan& plan) {
   for (const auto& [port, dcms] : ports) network.hosts.push_back({rate, rate, buffer, dcms, 0});
   return network;
 }
+
+namespace {
+
+// Adds the limited links between switches, with the part of each host's data that passes them.
+void add_links(const lab::LabPlan& lab, double from_s, double to_s, FarmNetwork& network) {
+  std::map<std::string, std::size_t> index;  // of FarmNetwork::links, by device
+  const auto add = [&](const lab::Port& port, double bits_per_s) {
+    index[port.device] = network.links.size();
+    network.links.push_back({port.name, bits_per_s, static_cast<double>(port.buffer_bytes),
+                             std::vector<double>(network.hosts.size(), 0)});
+  };
+  const std::vector<lab::Port> ports = lab.counted_ports();
+  for (std::size_t p = 0; p < ports.size(); ++p) {
+    const bool line = p >= lab.ports.size();
+    if (line || (ports[p].space == lab::kSwitches && !ports[p].to_host))
+      add(ports[p], line ? static_cast<double>(ports[p].rate_bits_per_s) : lab.mean_rate(p, from_s, to_s));
+  }
+  if (index.empty()) return;
+  const LabPaths paths(lab);
+  for (std::size_t to = 0; to < network.hosts.size(); ++to) {
+    if (network.hosts[to].dcms == 0) continue;
+    for (std::size_t from = 0; from < network.hosts.size(); ++from) {
+      if (network.hosts[from].data_share <= 0 || from == to) continue;
+      for (const std::string& device : paths.between(from, to)) {
+        const auto link = index.find(device);
+        if (link != index.end()) network.links[link->second].data_parts[to] += network.hosts[from].data_share;
+      }
+    }
+  }
+  std::erase_if(network.links, [](const FarmLink& link) {
+    return std::all_of(link.data_parts.begin(), link.data_parts.end(), [](double part) { return part <= 0; });
+  });
+}
+
+}  // namespace
 
 FarmNetwork network_of(const lab::LabPlan& lab, const config::FarmPlan& plan, double from_s, double to_s) {
   FarmNetwork network;
@@ -124,6 +178,8 @@ FarmNetwork network_of(const lab::LabPlan& lab, const config::FarmPlan& plan, do
       if (node != plan.nodes.end() && node->role == Role::dcm) ++here.dcms;
     }
   }
+  network.window_segments = lab.window_segments;
+  add_links(lab, from_s, to_s, network);
   return network;
 }
 

@@ -103,6 +103,36 @@ TEST_CASE("a lab's hosts have their ports, links, DCMs and data, and its sysctls
   CHECK_FALSE(network.timestamps);
 }
 
+TEST_CASE("a line between switches limits the DCMs behind it") {
+  const Farm farm = farm_of("readout: {count: 2}\ndcm: {count: 3}\n");
+  const auto network = [&](const std::string& hosts) {
+    const auto file = config::read_lab(
+        "topology: racks\nport_rate: 200mbit\nracks: {count: 2, uplink_rate: 150mbit, uplink_buffer: 80k}\n" +
+            hosts,
+        "lab.yaml");
+    REQUIRE(file.has_value());
+    const auto lab = lab::plan_lab(*file, &farm.plan);
+    REQUIRE(lab.has_value());
+    return network_of(*lab, farm.plan);
+  };
+  // Both readouts behind the line: 150, and not three ports of 200.
+  const FarmNetwork apart = network(
+      "hosts: [{name: r0, nodes: [readout-0], attached: 1}, {name: r1, nodes: [readout-1], attached: 1}, "
+      "{name: a, nodes: [dcm-0], attached: 2}, {name: b, nodes: [dcm-1], attached: 2}, "
+      "{name: c, nodes: [dcm-2], attached: 2}]\n");
+  CHECK(apart.bits_per_s() == Approx(150 * kMbit));
+  REQUIRE(apart.links.size() == 2);
+  CHECK(apart.links[0].name == "rack1>core");
+  CHECK(apart.links[0].buffer_bytes == 80 * 1024);
+  CHECK(apart.links[0].data_parts == std::vector<double>{0, 0, 1, 1, 1});
+  // With one readout beside the DCMs the line carries a half.
+  const FarmNetwork mixed = network(
+      "hosts: [{name: r0, nodes: [readout-0], attached: 1}, {name: r1, nodes: [readout-1], attached: 2}, "
+      "{name: a, nodes: [dcm-0], attached: 2}, {name: b, nodes: [dcm-1], attached: 2}, "
+      "{name: c, nodes: [dcm-2], attached: 2}]\n");
+  CHECK(mixed.bits_per_s() == Approx(300 * kMbit));
+}
+
 TEST_CASE("a lab's port that changes has its mean rate over a part of the run") {
   const Farm farm = farm_of("readout: {count: 2}\ndcm: {count: 1}\n");
   const auto file = config::read_lab(

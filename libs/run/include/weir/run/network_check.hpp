@@ -21,6 +21,14 @@ struct ExpectedTraffic {
 // network.round_trip_us. `most` is 0 if the buffer is unknown. Returns nothing if the port's rate is unknown.
 [[nodiscard]] std::optional<shaping::SafeWindow> safe_window_of(const v1::Farm& farm,
                                                                 const run_record::FarmNetwork& network);
+// DCMs behind a line between switches, each counted by the part of its data that passes, and the bounds for
+// their bytes in flight. `most` is 0 if the line's rate or buffer is unknown.
+struct LinkLoad {
+  double dcms = 0;
+  shaping::SafeWindow safe;
+};
+[[nodiscard]] LinkLoad load_of(const v1::Farm& farm, const run_record::FarmNetwork& network,
+                               const run_record::FarmLink& link);
 // Returns a window for each DCM with room for data that windows do not count (frames' headers,
 // retransmissions), in whole kB.
 [[nodiscard]] std::uint64_t proposed_window_bytes(const shaping::SafeWindow& safe, std::uint32_t members);

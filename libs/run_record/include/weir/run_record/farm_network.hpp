@@ -6,10 +6,11 @@
 #include <weir/v1/farm.pb.h>
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
-// A farm's network, in the terms of libs/shaping/theory.hpp: rates and buffers at the hosts. Links between
-// switches are not considered. Pure.
+// A farm's network, in the terms of libs/shaping/theory.hpp: rates and buffers at the hosts, and of the links
+// between switches. Pure.
 namespace weir::run_record {
 
 struct FarmHost {
@@ -20,15 +21,25 @@ struct FarmHost {
   double data_share = 0;  // of each slice, by the number of sources: share of its readouts
 };
 
+// One direction of a link between switches.
+struct FarmLink {
+  std::string name;  // "rack1>core"
+  double bits_per_s = 0;
+  double buffer_bytes = 0;
+  std::vector<double> data_parts;  // by host: the part of its DCMs' data that passes the link
+};
+
 struct FarmNetwork {
   std::vector<FarmHost> hosts;
+  std::vector<FarmLink> links;        // the limited ones that carry data
+  std::uint32_t window_segments = 0;  // static congestion window of each connection; 0: none
   std::uint32_t mtu = 1500;
   bool timestamps = true;
   std::uint32_t readouts = 0;  // that are read
 
-  // Returns the highest rate at which all DCMs together can receive, on the wire: min(links of the readouts,
-  // ports of the DCMs), if every slice needs its part from every readout. Data that a DCM reads on its own
-  // host pass neither. 0: unlimited or unknown.
+  // Returns the highest rate at which all DCMs together can receive, on the wire, without overloading a
+  // readout's link, a link between switches or a DCM's port, if every slice needs its part from every
+  // readout. Data that a DCM reads on its own host pass none of them. 0: unlimited or unknown.
   [[nodiscard]] double bits_per_s() const;
   // Returns the slowest port of a DCM; null: none is limited.
   [[nodiscard]] const FarmHost* port() const;
