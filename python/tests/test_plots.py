@@ -21,6 +21,23 @@ def point(**changes):
     return line
 
 
+class ExperimentTest(unittest.TestCase):
+    def test_a_paper_figure_has_goodput_latency_and_distributions_for_each_cure_and_tcp(self):
+        def line(tcp, x):
+            return {"bench": "experiment", "paper": "thesis", "figure": "4.5", "title": "Quota", "scale": 0.1,
+                    "x_label": "quota", "x_paper": x, "cure": "traffic shaping", "tcp": tcp, "share_of_theory": 0.5,
+                    "mean_ms": 21.0, "p99_ms": 30.0, "histogram_ms": [[20, 3], [25, 1]]}
+
+        lines = [line(tcp, x) for tcp in ("old", "new") for x in (10, 960)]
+        goodput, latency, distribution = plots.figures_of("thesis-4.5", lines)
+        self.assertEqual([curve[0] for curve in goodput.curves], ["traffic shaping, old TCP", "traffic shaping, new TCP"])
+        self.assertEqual(goodput.curves[0][1:3], ([10, 960], [50.0, 50.0]))
+        self.assertEqual(len(latency.curves), 4)
+        self.assertEqual(distribution.curves[0][1:3], ([21, 26], [75.0, 100.0]))
+        lines = [dict(one, x_label="") for one in lines]
+        self.assertEqual([figure.name for figure in plots.figures_of("thesis-4.8", lines)], ["thesis-4.8-distribution"])
+
+
 class AxisTest(unittest.TestCase):
     def test_the_axis_is_the_first_setting_that_was_varied_and_the_labels_are_what_else_was(self):
         lines = [point(window_bytes=window, congestion_control=control)

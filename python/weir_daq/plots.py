@@ -308,7 +308,48 @@ def rcnp_figures(name, lines):
     return [figure]
 
 
+def experiment_figures(name, lines):
+    """Goodput and latency over the varied quantity, and the latency's distributions, of a paper's figure."""
+    title = "%s, figure %s: %s" % (lines[0]["paper"], lines[0]["figure"], lines[0]["title"])
+    about = "scale %g" % lines[0]["scale"]
+    curves = {}
+    for line in lines:
+        curves.setdefault("%s, %s TCP" % (line["cure"], line["tcp"]), []).append(line)
+    figures = []
+    if lines[0]["x_label"]:
+        axis = lines[0]["x_label"] + " (the paper's)"
+        goodput = Figure(name + "-goodput", title, about, axis, "goodput, % of theory")
+        latency = Figure(name + "-latency", title, about, axis, "latency, ms (mean, and p99 dashed)")
+        for number, (label, points) in enumerate(curves.items()):
+            style = {"marker": ".", "color": "C%d" % (number % 10)}
+            xs = [line["x_paper"] for line in points]
+            goodput.curves.append((label, xs, [100 * line["share_of_theory"] for line in points], style))
+            latency.curves.append((label, xs, [line["mean_ms"] for line in points], style))
+            latency.curves.append(("", xs, [line["p99_ms"] for line in points], {**style, "linestyle": "--"}))
+        xs = [line["x_paper"] for line in lines]
+        for figure in (goodput, latency):
+            figure.log_x = min(xs) > 0 and max(xs) / min(xs) > LOG_FROM
+        goodput.y_limits = (0, None)
+        latency.log_y = True
+        figures = [goodput, latency]
+    distribution = Figure(name + "-distribution", title, about, "latency, ms", "slices with at most this latency, %")
+    for line in lines if len(lines) <= CURVES_MAX else [points[-1] for points in curves.values()]:
+        total = sum(count for _, count in line["histogram_ms"])
+        if not total:
+            continue
+        seen, ys = 0, []
+        for _, count in line["histogram_ms"]:
+            seen += count
+            ys.append(100 * seen / total)
+        label = "%s, %s TCP" % (line["cure"], line["tcp"])
+        label += ", %g" % line["x_paper"] if line["x_label"] else ""
+        distribution.curves.append((label, [ms + 1 for ms, _ in line["histogram_ms"]], ys, {"steps": True}))
+    distribution.log_x = True
+    return figures + [distribution]
+
+
 KINDS = {
+    "experiment": experiment_figures,
     "rcnp": rcnp_figures,
     "incast": network_figures,
     "all-to-all": network_figures,

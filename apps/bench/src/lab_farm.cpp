@@ -31,25 +31,6 @@ double machine_cpu_s() {
   return (user + nice + system + irq + softirq) / static_cast<double>(::sysconf(_SC_CLK_TCK));
 }
 
-// Runs `weir run` in a separate thread, because a thread that runs a farm in a lab stays in the lab's
-// network. The error is its output.
-Expected<run_record::Summary, std::string> run_in_lab(const run::RunOptions& options) {
-  char* said = nullptr;
-  std::size_t said_bytes = 0;
-  std::FILE* err = ::open_memstream(&said, &said_bytes);
-  if (err == nullptr) return Unexpected<std::string>("no memory");
-  run_record::Summary summary;
-  int status = 1;
-  std::thread([&] { status = run::run_farm(options, err, err, &summary); }).join();
-  std::fclose(err);
-  const std::string text(said, said_bytes);
-  std::free(said);
-  if (status != 0 && summary.reason.empty()) return Unexpected<std::string>(text);
-  if (!summary.failure.empty()) return Unexpected<std::string>(summary.failure);
-  if (summary.reason.starts_with("SIG")) return Unexpected<std::string>(summary.reason);
-  return summary;
-}
-
 NetworkPart part(const run_record::Percentiles& latency, double seconds, std::uint64_t retransmits) {
   NetworkPart part;
   part.p50_us = static_cast<double>(latency.p50);
@@ -90,16 +71,38 @@ Expected<NetworkRun, std::string> figures_of_run(const run_record::Summary& summ
 
 }  // namespace
 
-Expected<NetworkRun, std::string> measure_farm(const run::RunOptions& options) {
+Expected<run_record::Summary, std::string> summary_of_lab_run(const run::RunOptions& options) {
   std::error_code ignored;
   std::filesystem::remove_all(options.out, ignored);
-  const double cpu_before_s = machine_cpu_s();
-  const double before_s = monotonic_now_s();
-  const auto summary = run_in_lab(options);
+  char* said = nullptr;
+  std::size_t said_bytes = 0;
+  std::FILE* err = ::open_memstream(&said, &said_bytes);
+  if (err == nullptr) return Unexpected<std::string>("no memory");
+  run_record::Summary summary;
+  int status = 1;
+  std::thread([&] { status = run::run_farm(options, err, err, &summary); }).join();
+  std::fclose(err);
+  const std::string text(said, said_bytes);
+  std::free(said);
+  if (status != 0 && summary.reason.empty()) return Unexpected<std::string>(text);
+  if (!summary.failure.empty()) return Unexpected<std::string>(summary.failure);
+  if (summary.reason.starts_with("SIG")) return Unexpected<std::string>(summary.reason);
+  return summary;
+}
+
+MachineLoad::MachineLoad() : cpu_before_s_(machine_cpu_s()), before_s_(monotonic_now_s()) {}
+
+double MachineLoad::cpu_s_per_s() const {
+  return (machine_cpu_s() - cpu_before_s_) / (monotonic_now_s() - before_s_);
+}
+
+Expected<NetworkRun, std::string> measure_farm(const run::RunOptions& options) {
+  const MachineLoad load;
+  const auto summary = summary_of_lab_run(options);
   if (!summary) return Unexpected<std::string>(summary.error());
   auto figures = figures_of_run(*summary);
   if (!figures) return figures;
-  figures->machine_cpu_s_per_s = (machine_cpu_s() - cpu_before_s) / (monotonic_now_s() - before_s);
+  figures->machine_cpu_s_per_s = load.cpu_s_per_s();
   return figures;
 }
 

@@ -1,6 +1,7 @@
 #include "commands.hpp"
 #include <weir/bench/assignment.hpp>
 #include <weir/bench/changing_farm.hpp>
+#include <weir/bench/experiment.hpp>
 #include <weir/bench/field.hpp>
 #include <weir/bench/filter.hpp>
 #include <weir/bench/loopback.hpp>
@@ -213,6 +214,41 @@ void add_rcnp(CLI::App& bench, int& status) {
   });
 }
 
+constexpr const char* kExperimentFooter =
+    "\nA figure is a list of runs, each of a whole farm in a virtual network of its own (docs/lab.md). One "
+    "JSON "
+    "line per\n"
+    "run, and a table with the paper's statements and whether they hold here. docs/benchmarks/README.md has "
+    "a "
+    "row for\n"
+    "each figure. Needs root. The first line says how long it takes.";
+
+void add_experiments(CLI::App& bench, int& status, const char* name, const char* what,
+                     const std::vector<bench::Experiment>& experiments) {
+  auto options = std::make_shared<bench::ExperimentOptions>();
+  options->bench = name;
+  CLI::App* command = bench.add_subcommand(name, what);
+  command->footer(kExperimentFooter);
+  std::vector<std::string> figures;
+  for (const bench::Experiment& experiment : experiments) figures.push_back(experiment.id);
+  command->add_option("--figure", options->figure, "figure")->required()->check(CLI::IsMember(figures));
+  command->add_option("--tcp", options->tcp, "hosts' TCP: the paper's (old), the kernel's (new) or both")
+      ->check(CLI::IsMember({"old", "new", "both"}));
+  command->add_option("--scale", options->scale, "factor for the paper's sizes (default: the figure's)")
+      ->check(CLI::Range(0.001, 10.0));
+  command->add_option("--settle", options->settle_s, "settling time in seconds (default: the figure's)")
+      ->check(CLI::Range(0.5, 3600.0));
+  command->add_option("--measure", options->measure_s, "measuring time in seconds (default: the figure's)")
+      ->check(CLI::Range(1.0, 3600.0));
+  command->add_option("--json", options->json, "file for the lines, instead of standard output")
+      ->type_name("FILE");
+  command->add_option("--out", options->out, "folder for the table and the lines")->type_name("DIR");
+  command->callback([options, &status, &experiments] {
+    options->command = typed_command();
+    status = bench::run_experiment(experiments, *options, stdout, stderr);
+  });
+}
+
 constexpr const char* kFieldFooter =
     "\nEach case is a farm in a virtual network of its own (docs/lab.md): mixed sizes, long lines, a slow or "
     "a "
@@ -297,6 +333,8 @@ void add_bench(CLI::App& app, int& status) {
   add_filter_bench(*command, status);
   add_changing_farm(*command, status);
   add_rcnp(*command, status);
+  add_experiments(*command, status, "thesis", "Measure a figure of Jereczek's thesis in a virtual network",
+                  bench::thesis_experiments());
   add_field(*command, status);
   add_network(*command, status, bench::Pattern::incast, "incast",
               "Many readouts to one DCM through one port, in a virtual network");

@@ -76,6 +76,7 @@ FarmRun::FarmRun(const v1::Farm& farm, const config::FarmPlan& plan, FarmRunSett
       control_({control_settings(settings), memory_file(farm), farm.control().keys(), settings.control_host},
                [this] { loop_.wake(); }),
       leader_(RunNumber(farm.run().number())),
+      news_(settings.settling_ns),
       stop_bound_(stop_bound(farm)) {}
 
 FarmRunResult FarmRun::run() {

@@ -212,6 +212,10 @@ void tell_survived(const RunEnd& end, const run_record::Summary& summary, bool q
   for (const std::string& fault : summary.faults) fmt::print(err, "  {}\n", fault);
 }
 
+DurationNs settling_of(const RunOptions& options) {
+  return static_cast<DurationNs>(options.settle_s * static_cast<double>(kSecond));
+}
+
 // Makes the virtual network that the options request, if any; afterwards this thread is inside it.
 Expected<std::optional<LabRun>, LabError> make_lab(const LoadedFarm& loaded, const RunOptions& options) {
   if (options.lab_file.empty()) return std::optional<LabRun>();
@@ -221,6 +225,7 @@ Expected<std::optional<LabRun>, LabError> make_lab(const LoadedFarm& loaded, con
   if (!plan) return Unexpected<LabError>({config::to_text(plan.error()), true});
   auto lab = LabRun::make(*file, *plan, loaded.farm.network().congestion_control());
   if (!lab) return Unexpected<LabError>(lab.error());
+  lab->set_settling(settling_of(options));
   return std::optional<LabRun>(std::move(*lab));
 }
 
@@ -283,6 +288,7 @@ int run_loaded(LoadedFarm& loaded, const RunOptions& options, std::FILE* out, st
       return fail(err, fmt::format("cannot write '{}': {}", paths->lab, std::strerror(errno)));
   }
   FarmRunSettings settings{node::program_folder(), paths->farm, paths->log, options.log_level, options.page};
+  settings.settling_ns = settling_of(options);
   FarmRunView view{[&](const farm_view::LiveFrame& frame) { screen.show(frame); }, say};
   view.made_of = [&](const v1::RunIdentity& identity) {
     // The record has the identity that the processes loaded, not the one found here before the run.

@@ -42,7 +42,7 @@ std::uint64_t difference(const v1::Report& first, const v1::Report& last, metric
 
 void SteadyPart::take(const v1::FarmStatus& status, TimeNs now_ns) {
   if (status.state() != "running") return;
-  if (!from_ns_) from_ns_ = now_ns - status.run_ns() + kStartUp;
+  if (!from_ns_) from_ns_ = now_ns - status.run_ns() + settling_ns_;
   for (const v1::Report& report : status.nodes()) {
     if (report.now_ns() < *from_ns_) continue;
     const auto [life, fresh] = lives_.try_emplace({report.name(), report.incarnation()});

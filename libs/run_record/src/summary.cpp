@@ -5,6 +5,7 @@
 #include <weir/run_record/summary.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <tuple>
 
@@ -160,8 +161,19 @@ const std::vector<std::string>& fragment_outcomes() {
 }
 
 Percentiles percentiles_of(const metrics::Histogram& histogram) {
-  return {histogram.count(),        histogram.percentile(50),   histogram.percentile(90),
-          histogram.percentile(99), histogram.percentile(99.9), histogram.max()};
+  Percentiles all{histogram.count(),        histogram.percentile(50),   histogram.percentile(90),
+                  histogram.percentile(99), histogram.percentile(99.9), histogram.max()};
+  if (all.count == 0) return all;
+  all.mean = histogram.mean();
+  double squares = 0;
+  for (const auto& bucket : histogram.encode().buckets) {
+    const double middle = (static_cast<double>(metrics::Histogram::bucket_first(bucket.index)) +
+                           static_cast<double>(metrics::Histogram::bucket_last(bucket.index))) /
+                          2;
+    squares += (middle - all.mean) * (middle - all.mean) * static_cast<double>(bucket.count);
+  }
+  all.sigma = std::sqrt(squares / static_cast<double>(all.count));
+  return all;
 }
 
 std::uint64_t total_of(const Counts& counts) {

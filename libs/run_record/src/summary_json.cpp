@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace weir::run_record {
 namespace {
@@ -19,8 +20,14 @@ json::object object_of(const Counts& counts) {
 }
 
 json::object object_of(const Percentiles& percentiles) {
-  return {{"p50", percentiles.p50},   {"p90", percentiles.p90}, {"p99", percentiles.p99},
-          {"p999", percentiles.p999}, {"max", percentiles.max}, {"count", percentiles.count}};
+  return {{"p50", percentiles.p50},
+          {"p90", percentiles.p90},
+          {"p99", percentiles.p99},
+          {"p999", percentiles.p999},
+          {"max", percentiles.max},
+          {"mean", std::llround(percentiles.mean)},
+          {"sigma", std::llround(percentiles.sigma)},
+          {"count", percentiles.count}};
 }
 
 json::object fragments_of(const Summary& summary) {

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <utility>
 
 namespace weir::run_record {
@@ -80,20 +79,15 @@ DecisionTimes decision_times_of(const metrics::Histogram& histogram) {
   DecisionTimes times;
   if (histogram.count() == 0) return times;
   const auto count = static_cast<double>(histogram.count());
-  times.mean_us = histogram.mean();
-  double squares = 0;
+  const Percentiles percentiles = percentiles_of(histogram);
+  times.mean_us = percentiles.mean;
+  times.sigma_us = percentiles.sigma;
   std::uint64_t below = 0;
   for (const auto& bucket : histogram.encode().buckets) {
-    const double middle = (static_cast<double>(metrics::Histogram::bucket_first(bucket.index)) +
-                           static_cast<double>(metrics::Histogram::bucket_last(bucket.index))) /
-                          2;
-    const double distance = middle - times.mean_us;
-    squares += distance * distance * static_cast<double>(bucket.count);
     below += bucket.count;
     times.above.push_back({std::min(metrics::Histogram::bucket_last(bucket.index), histogram.max()),
                            static_cast<double>(histogram.count() - below) / count});
   }
-  times.sigma_us = std::sqrt(squares / count);
   return times;
 }
 

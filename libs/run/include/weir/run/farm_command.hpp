@@ -26,6 +26,7 @@ struct RunOptions {
   std::string summary_file;  // in addition to the end-of-run record; may be empty
   std::string page;          // host:port of the farm's page; empty: no page
   bool quiet = false;        // no live view, no summary: problems only
+  double settle_s = 1;       // Summary::after_1s and the ports' drops after 1 s leave this out
   std::string lab_file;      // the farm runs in a virtual network; empty: on this machine as it is
 };
 

@@ -32,7 +32,8 @@ struct FarmRunSettings {
   // Address at which this process and the nodes reach run control, if not through loopback: in this process'
   // network, which is not run control's.
   std::string control_host = {};
-  int control_network = -1;  // ChildSettings::network of run control
+  int control_network = -1;                       // ChildSettings::network of run control
+  DurationNs settling_ns = run_record::kStartUp;  // not part of FarmRunResult::steady
 };
 
 struct FarmRunResult {

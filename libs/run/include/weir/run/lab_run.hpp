@@ -47,6 +47,8 @@ class LabRun {
   [[nodiscard]] int outside() const { return network_.outside(); }
   // Returns where the farm's nodes run.
   [[nodiscard]] std::map<std::string, launch::NodePlace> places() const;
+  // The start that the ports' drops after 1 s leave out.
+  void set_settling(DurationNs settling_ns) { record_.set_settling(settling_ns); }
   // To be called often: reads the ports' counters when it is time.
   void pass(TimeNs now_ns);
   // A node's process has started or restarted.

@@ -20,6 +20,9 @@ class RunNews {
     over  // every slice is settled: the supervisor tells the others to end, or has done so
   };
 
+  // `settling_ns`: the steady part begins so long after the run's begin.
+  explicit RunNews(DurationNs settling_ns = run_record::kStartUp) : steady_(settling_ns) {}
+
   // Returns true if the view has a new status.
   bool take(const v1::FarmView& view);
   // A message without an account is ignored: the supervisor's process ends and has the reason.

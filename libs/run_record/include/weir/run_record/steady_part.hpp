@@ -24,12 +24,15 @@ struct SteadyFigures {
   double dcm_share_max = 0;
 };
 
-// A run between its first second and its end, from its nodes' normal reports. For each process it takes the
-// difference between the first report made 1 s or more after the run's begin and the last one that the
+constexpr DurationNs kStartUp = kSecond;
+
+// A run between its first second (or another settling time) and its end, from its nodes' normal reports. For
+// each process it takes the difference between the first report made after that time and the last one that the
 // supervisor had while triggers continued, over the time between the two by the node's own clock. For a DCM
 // that was absent for more than two report intervals, it takes the longest time of any DCM. Pure.
 class SteadyPart {
  public:
+  explicit SteadyPart(DurationNs settling_ns = kStartUp) : settling_ns_(settling_ns) {}
   // Takes every status. `now_ns`: when it arrived, on the clock shared by this machine's nodes.
   void take(const v1::FarmStatus& status, TimeNs now_ns);
   // Returns nothing if a DCM has not reported twice: the run was too short for supervisor.status_interval_ms.
@@ -41,10 +44,9 @@ class SteadyPart {
     v1::Report last;
     std::uint64_t intervals = 0;  // between different reports
   };
+  DurationNs settling_ns_;
   std::optional<TimeNs> from_ns_;
   std::map<std::pair<std::string, std::uint64_t>, Life> lives_;  // by name and incarnation
 };
-
-constexpr DurationNs kStartUp = kSecond;
 
 }  // namespace weir::run_record

@@ -27,6 +27,8 @@ struct Percentiles {
   std::uint64_t p99 = 0;
   std::uint64_t p999 = 0;
   std::uint64_t max = 0;
+  double mean = 0;
+  double sigma = 0;  // standard deviation, from the middles of the histogram's buckets
 };
 
 // One step of the filter, over all DCMs.

@@ -1,0 +1,195 @@
+#pragma once
+
+#include <weir/base/expected.hpp>
+
+#include <cstdint>
+#include <cstdio>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+// Experiments of the papers as data: a network with its traffic, cures, the quantity that varies, and the
+// paper's values. `weir bench thesis`, `weir bench antares` and `weir bench mixed` run them with whole farms
+// in virtual networks. A new figure is an entry of a table.
+namespace weir::bench {
+
+enum class Tcp : std::uint8_t {
+  old_tcp,  // without SACK, RACK and tail-loss probes, as in the thesis
+  new_tcp   // the kernel's own
+};
+[[nodiscard]] const char* name_of(Tcp tcp);
+
+enum class Layout : std::uint8_t {
+  one_switch,    // readouts and DCMs, each with a host of its own, at one switch (figure 5.9)
+  one_dcm,       // readouts in racks, a core switch, one DCM in a rack of its own (Jereczek 2017, figure 4.1)
+  all_to_all,    // each host has a readout and DCMs (figure 4.12)
+  behind_uplink  // readouts at one switch, DCMs at another, an uplink between them (figure 4.14)
+};
+
+enum class Vary : std::uint8_t { nothing, quota, readouts, core_buffer, load, segments, ring };
+
+// Network and traffic. Of a paper, or scaled down for this machine.
+struct ExperimentSetting {
+  Layout layout = Layout::one_dcm;
+  double readouts = 200;
+  std::uint32_t readouts_per_rack = 10;
+  std::uint32_t sources = 12;  // fragments of a readout in a slice
+  std::uint32_t fragment_bytes = 1000;
+  std::uint32_t dcms = 1;   // with all_to_all: of each host
+  std::uint32_t units = 1;  // slices that a DCM builds at a time
+  double port_mbit = 1000;  // through which a DCM, or a host with DCMs, receives
+  double host_mbit = 1000;  // at which a readout's host sends
+  double uplink_mbit = 10'000;
+  double port_kb = 600;
+  double core_kb = 10'000;  // of the ports between switches
+  double rate_hz = 50;      // of triggers; 0: as fast as slices are built
+  double load = 0;          // above 0: triggers at this share of theory
+};
+
+// Which numbers of a setting, of quotas and windows are multiplied by the scale.
+struct Scaling {
+  bool rates = true;
+  bool buffers = true;  // and quotas and windows
+  bool readouts = true;
+  double rings = 0;  // another factor for the packets of rings; 0: as buffers
+};
+
+// A way to avoid the collapse; plain TCP if nothing is set.
+struct Cure {
+  std::string label;
+  std::string shaper = "none";
+  double quota = 0;            // of fragment-credits, strict
+  double window_kb = 0;        // of byte-credits and diatcp
+  std::uint32_t segments = 0;  // static congestion window
+  double ring_packets = 0;     // above 0: a ring for each DCM at the ports
+  double ring_mbit = 0;        // its rate; 0: the port's
+};
+
+// Measured quantities of a point.
+enum class Quantity : std::uint8_t {
+  share,      // goodput, of theory
+  sustained,  // slices built, of those offered
+  mean_ms,    // latency: first request to last fragment
+  min_ms,
+  p99_ms,
+  slow,  // share of slices that took 200 ms or longer
+  drops
+};
+[[nodiscard]] const char* name_of(Quantity quantity);
+
+// A statement of the paper that a measurement confirms or not. It holds for all matching points.
+struct Expectation {
+  std::string cure = {};  // empty: all
+  Tcp tcp = Tcp::old_tcp;
+  double x_from = -std::numeric_limits<double>::infinity();  // in the paper's unit
+  double x_to = std::numeric_limits<double>::infinity();
+  Quantity quantity = Quantity::share;
+  double least = -std::numeric_limits<double>::infinity();
+  double most = std::numeric_limits<double>::infinity();
+  std::string paper = {};  // a clause
+};
+
+struct ExperimentTimes {
+  double settle_s = 2;
+  double measure_s = 6;
+};
+
+struct Experiment {
+  std::string id;  // "4.5"
+  std::string title;
+  ExperimentSetting setting;  // the paper's
+  Scaling scaling;
+  double scale = 0.1;
+  ExperimentTimes times;
+  Vary vary = Vary::nothing;
+  std::vector<double> x = {0};  // the paper's values
+  std::vector<Cure> cures = {{"TCP"}};
+  std::vector<Expectation> expectations;
+  std::string differs;  // why ours differ: a sentence
+};
+
+// One run of an experiment.
+struct ExperimentPoint {
+  Cure cure;
+  Tcp tcp = Tcp::old_tcp;
+  double x = 0;               // the paper's
+  ExperimentSetting setting;  // scaled, with x applied
+};
+[[nodiscard]] std::vector<ExperimentPoint> expand(const Experiment& experiment, const std::vector<Tcp>& tcps,
+                                                  double scale);
+[[nodiscard]] std::string label_of(const ExperimentPoint& point);
+// Returns the label of x with its unit, in the paper's and in our numbers.
+[[nodiscard]] const char* name_of(Vary vary);
+
+[[nodiscard]] std::string farm_text(const ExperimentPoint& point, const ExperimentTimes& times,
+                                    double rate_hz);
+[[nodiscard]] std::string lab_text(const ExperimentPoint& point);
+
+// Results of a run after its settling time.
+struct ExperimentFigures {
+  double offered_hz = 0;  // 0: as fast as slices are built
+  double sustained_hz = 0;
+  double goodput_bytes_per_s = 0;
+  double theory_bytes_per_s = 0;         // the thesis' formula
+  double stream_theory_bytes_per_s = 0;  // the stream bound
+  double serialisation_ms = 0;
+  double mean_ms = 0;
+  double sigma_ms = 0;
+  double min_ms = 0;
+  double p50_ms = 0;
+  double p99_ms = 0;
+  double max_ms = 0;
+  double slow = 0;
+  double drops = 0;
+  std::string drops_at;  // the port with the most
+  double retransmits_per_s = 0;
+  double cpu = 0;  // seconds of CPU per second, of the whole machine
+  std::vector<std::pair<std::uint32_t, std::uint64_t>> histogram;  // ms, slices; bins of 1 ms
+
+  [[nodiscard]] double of(Quantity quantity) const;
+};
+struct ExperimentResult {
+  ExperimentPoint point;
+  ExperimentFigures figures;
+};
+
+struct Verdict {
+  const Expectation* expectation = nullptr;
+  bool measured = false;  // a point matches
+  bool met = false;
+  double least = 0;  // of the matching points
+  double most = 0;
+};
+[[nodiscard]] std::vector<Verdict> verdicts_of(const Experiment& experiment,
+                                               const std::vector<ExperimentResult>& results);
+
+struct ExperimentOptions {
+  std::string bench;  // "thesis"
+  std::string figure;
+  std::string tcp = "both";  // "old", "new", "both"
+  double scale = 0;          // 0: the figure's own
+  double settle_s = 0;       // 0: the figure's own
+  double measure_s = 0;      // likewise
+  std::string json;          // file for the lines; empty: standard output
+  std::string out;           // folder for the table and the lines; empty: none
+  std::string command;
+};
+
+// Returns the scale and the times that the options or else the figure give.
+[[nodiscard]] double scale_of(const Experiment& experiment, const ExperimentOptions& options);
+[[nodiscard]] ExperimentTimes times_of(const Experiment& experiment, const ExperimentOptions& options);
+
+[[nodiscard]] std::string experiment_line(const Experiment& experiment, const ExperimentResult& result,
+                                          const ExperimentOptions& options);
+[[nodiscard]] std::string experiment_table(const Experiment& experiment,
+                                           const std::vector<ExperimentResult>& results,
+                                           const ExperimentOptions& options, const std::string& machine);
+
+[[nodiscard]] const std::vector<Experiment>& thesis_experiments();
+
+// 0: every run of the figure was measured. 1: some failed. 2: no such figure.
+[[nodiscard]] int run_experiment(const std::vector<Experiment>& experiments, const ExperimentOptions& options,
+                                 std::FILE* out, std::FILE* err);
+
+}  // namespace weir::bench

@@ -1,0 +1,186 @@
+// Runs of an experiment, one after the other, each in a virtual network of its own.
+#include "lab_farm.hpp"
+#include "output.hpp"
+#include "units.hpp"
+#include <weir/base/scratch_folder.hpp>
+#include <weir/base/time.hpp>
+#include <weir/bench/experiment.hpp>
+#include <weir/config/farm_file.hpp>
+#include <weir/config/lab_file.hpp>
+#include <weir/config/plan.hpp>
+#include <weir/lab/plan.hpp>
+#include <weir/run_record/farm_network.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace weir::bench {
+namespace {
+
+constexpr double kStartAndEndS = 5;  // of a run's processes, roughly
+constexpr double kSecondsPerMinute = 60;
+constexpr std::uint64_t kSlowUs = 200'000;  // TCP's shortest retransmission timeout
+
+struct Files {
+  std::string farm;
+  std::string lab;
+};
+
+// Returns theory's goodput for the point, or the reason why its farm or lab is wrong.
+Expected<run_record::Theory, std::string> theory_of_point(const ExperimentPoint& point, const Files& files) {
+  const auto farm = config::load_farm(files.farm);
+  if (!farm) return Unexpected<std::string>(config::to_text(farm.error()));
+  const auto plan = config::expand(farm->farm, farm->locations);
+  if (!plan) return Unexpected<std::string>(config::to_text(plan.error()));
+  const auto lab_file = config::load_lab(files.lab);
+  if (!lab_file) return Unexpected<std::string>(config::to_text(lab_file.error()));
+  const auto lab = lab::plan_lab(*lab_file, &*plan);
+  if (!lab) return Unexpected<std::string>(config::to_text(lab.error()));
+  const double fragments = point.setting.readouts * point.setting.sources;
+  return run_record::theory_of(run_record::network_of(*lab, *plan),
+                               {fragments * point.setting.fragment_bytes, fragments});
+}
+
+void take_latency(const metrics::Histogram& latency, ExperimentFigures& figures) {
+  std::map<std::uint32_t, std::uint64_t> bins;
+  std::uint64_t slow = 0;
+  for (const auto& bucket : latency.encode().buckets) {
+    const std::uint64_t first = metrics::Histogram::bucket_first(bucket.index);
+    const std::uint64_t middle = (first + metrics::Histogram::bucket_last(bucket.index)) / 2;
+    bins[static_cast<std::uint32_t>(middle / static_cast<std::uint64_t>(kUsPerMs))] += bucket.count;
+    if (middle >= kSlowUs) slow += bucket.count;
+  }
+  figures.histogram.assign(bins.begin(), bins.end());
+  if (latency.count() > 0) figures.slow = static_cast<double>(slow) / static_cast<double>(latency.count());
+  const run_record::Percentiles percentiles = run_record::percentiles_of(latency);
+  figures.mean_ms = percentiles.mean / kUsPerMs;
+  figures.sigma_ms = percentiles.sigma / kUsPerMs;
+  figures.min_ms = static_cast<double>(latency.min()) / kUsPerMs;
+  figures.p50_ms = static_cast<double>(percentiles.p50) / kUsPerMs;
+  figures.p99_ms = static_cast<double>(percentiles.p99) / kUsPerMs;
+  figures.max_ms = static_cast<double>(percentiles.max) / kUsPerMs;
+}
+
+ExperimentFigures figures_of(const run_record::Summary& summary, double offered_hz) {
+  ExperimentFigures figures;
+  const run_record::SteadySummary& after = *summary.after_1s;
+  figures.offered_hz = offered_hz;
+  figures.sustained_hz = after.slices_per_s;
+  figures.goodput_bytes_per_s = after.goodput_bytes_per_s;
+  figures.theory_bytes_per_s = summary.theory.thesis_goodput_bytes_per_s;
+  figures.stream_theory_bytes_per_s = summary.theory.goodput_bytes_per_s;
+  figures.serialisation_ms = summary.theory.serialisation_us / kUsPerMs;
+  take_latency(after.latency, figures);
+  std::uint64_t most = 0;
+  for (const lab::PortReport& port : summary.ports) {
+    figures.drops += static_cast<double>(port.drops_after_1s);
+    if (port.drops_after_1s <= most) continue;
+    most = port.drops_after_1s;
+    figures.drops_at = port.name;
+  }
+  if (after.seconds > 0) figures.retransmits_per_s = static_cast<double>(after.retransmits) / after.seconds;
+  return figures;
+}
+
+Expected<ExperimentFigures, std::string> measure(const ExperimentPoint& point, const ExperimentTimes& times,
+                                                 const std::string& folder) {
+  const Files files{folder + "/farm.yaml", folder + "/lab.yaml"};
+  double rate_hz = point.setting.rate_hz;
+  const auto write_files = [&] {
+    return write(files.farm, farm_text(point, times, rate_hz)) && write(files.lab, lab_text(point));
+  };
+  if (!write_files()) return Unexpected<std::string>("cannot write into " + folder);
+  const auto theory = theory_of_point(point, files);
+  if (!theory) return Unexpected<std::string>(theory.error());
+  if (point.setting.load > 0) {
+    const double slice_bytes = point.setting.readouts * point.setting.sources * point.setting.fragment_bytes;
+    rate_hz = point.setting.load * theory->thesis_goodput_bytes_per_s / slice_bytes;
+    if (!write_files()) return Unexpected<std::string>("cannot write into " + folder);
+  }
+  run::RunOptions run;
+  run.farm.farm_file = files.farm;
+  run.lab_file = files.lab;
+  run.out = folder + "/out";
+  run.log_level = "error";
+  run.quiet = true;
+  run.settle_s = times.settle_s;
+  const MachineLoad load;
+  const auto summary = summary_of_lab_run(run);
+  if (!summary) return Unexpected<std::string>(summary.error());
+  if (!summary->after_1s) return Unexpected<std::string>("no process reported after the settling time");
+  ExperimentFigures figures = figures_of(*summary, rate_hz);
+  figures.cpu = load.cpu_s_per_s();
+  return figures;
+}
+
+std::vector<Tcp> tcps_of(const std::string& name) {
+  if (name == "old") return {Tcp::old_tcp};
+  if (name == "new") return {Tcp::new_tcp};
+  return {Tcp::old_tcp, Tcp::new_tcp};
+}
+
+void tell(const ExperimentPoint& point, const ExperimentFigures& figures, std::FILE* err) {
+  fmt::print(err,
+             "{} at {:g}: {:.1f} of {:.1f} slices/s, {:.1f} % of theory, latency mean {:.1f} ms sigma {:.1f} "
+             "p99 {:.1f}, {:.0f} drops{}\n",
+             label_of(point), point.x, figures.sustained_hz, figures.offered_hz,
+             kPercent * figures.of(Quantity::share), figures.mean_ms, figures.sigma_ms, figures.p99_ms,
+             figures.drops, figures.drops_at.empty() ? "" : ", most at " + figures.drops_at);
+}
+
+int write_results(const Experiment& experiment, const std::vector<ExperimentResult>& results,
+                  const ExperimentOptions& options, std::FILE* err) {
+  std::string lines;
+  for (const ExperimentResult& result : results) lines += experiment_line(experiment, result, options) + "\n";
+  if (!options.json.empty() && !write(options.json, lines)) {
+    fmt::print(err, "weir bench: cannot write '{}'\n", options.json);
+    return 1;
+  }
+  const std::string table = experiment_table(experiment, results, options, machine());
+  fmt::print(err, "\n{}", table);
+  if (options.out.empty()) return 0;
+  return write_output(options.out, options.bench + "-" + experiment.id, lines, table, err);
+}
+
+}  // namespace
+
+int run_experiment(const std::vector<Experiment>& experiments, const ExperimentOptions& options,
+                   std::FILE* out, std::FILE* err) {
+  const auto experiment = std::ranges::find(experiments, options.figure, &Experiment::id);
+  if (experiment == experiments.end()) {
+    fmt::print(err, "weir bench {}: unknown figure '{}'\n", options.bench, options.figure);
+    return 2;
+  }
+  if (!options.out.empty() && !make_folder(options.out, err)) return 1;
+  const double scale = scale_of(*experiment, options);
+  const ExperimentTimes times = times_of(*experiment, options);
+  const auto points = expand(*experiment, tcps_of(options.tcp), scale);
+  const double seconds = times.settle_s + times.measure_s + kStartAndEndS;
+  fmt::print(err, "{}: {} runs at scale {:g}, about {:.0f} min\n", experiment->title, points.size(), scale,
+             std::ceil(seconds * static_cast<double>(points.size()) / kSecondsPerMinute));
+  const ScratchFolder folder;
+  std::vector<ExperimentResult> results;
+  bool failed = false;
+  for (const ExperimentPoint& point : points) {
+    auto figures = measure(point, times, folder.path().string());
+    if (!figures) {
+      // A failed run costs its point; a signal ends the command.
+      failed = true;
+      fmt::print(err, "weir bench {}: {} at {:g}: {}\n", options.bench, label_of(point), point.x,
+                 figures.error());
+      if (figures.error().starts_with("SIG")) break;
+      continue;
+    }
+    tell(point, *figures, err);
+    const ExperimentResult& result = results.emplace_back(ExperimentResult{point, std::move(*figures)});
+    if (!options.json.empty()) continue;
+    fmt::print(out, "{}\n", experiment_line(*experiment, result, options));
+    std::fflush(out);
+  }
+  const int written = results.empty() ? 1 : write_results(*experiment, results, options, err);
+  return failed ? 1 : written;
+}
+
+}  // namespace weir::bench

@@ -1,0 +1,201 @@
+// The farm and the lab of an experiment's run. Pure.
+#include "units.hpp"
+#include <weir/bench/experiment.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <iterator>
+
+namespace weir::bench {
+namespace {
+
+constexpr double kBitPerMbit = 1e6;
+constexpr double kEndS = 0.5;                  // of the run after the measurement: the last reports
+constexpr std::uint32_t kDeadlineMs = 20'000;  // above several timeouts of TCP
+constexpr const char* kOldTcp =
+    "sysctls: {ipv4.tcp_sack: 0, ipv4.tcp_recovery: 0, ipv4.tcp_early_retrans: 0}\n";
+
+std::uint32_t whole(double value) { return static_cast<std::uint32_t>(std::max(1.0, std::round(value))); }
+
+std::uint32_t dcms_of(const ExperimentSetting& setting) {
+  return setting.layout == Layout::all_to_all ? whole(setting.readouts) * setting.dcms : setting.dcms;
+}
+
+std::string rate_text(double mbit) { return fmt::format("{:.0f}bit", mbit * kBitPerMbit); }
+std::string buffer_text(double kb) { return fmt::format("{}", whole(kb * kBytesPerKb)); }
+
+std::string shaper_text(const Cure& cure) {
+  std::string text = "shaper: " + cure.shaper;
+  if (cure.quota > 0) text += fmt::format(", window_fragments: {}, window_strict: true", whole(cure.quota));
+  if (cure.window_kb > 0)
+    text += fmt::format(", window_bytes: {}", std::max(1024U, whole(cure.window_kb * kBytesPerKb)));
+  return text;
+}
+
+void apply(Vary vary, double x, ExperimentSetting& setting, Cure& cure) {
+  switch (vary) {
+    case Vary::nothing:
+      return;
+    case Vary::quota:
+      cure.quota = x;
+      return;
+    case Vary::readouts:
+      setting.readouts = x;
+      return;
+    case Vary::core_buffer:
+      setting.core_kb = x;
+      return;
+    case Vary::load:
+      setting.load = x;
+      return;
+    case Vary::segments:
+      cure.segments = whole(x);
+      return;
+    case Vary::ring:
+      cure.ring_packets = x;
+      return;
+  }
+}
+
+void scale_by(double scale, const Scaling& scaling, ExperimentSetting& setting, Cure& cure) {
+  const auto by = [&](bool scaled, auto... values) {
+    if (scaled) ((*values *= scale), ...);
+  };
+  by(scaling.rates, &setting.port_mbit, &setting.host_mbit, &setting.uplink_mbit, &cure.ring_mbit);
+  by(scaling.buffers, &setting.port_kb, &setting.core_kb, &cure.quota, &cure.window_kb);
+  if (scaling.rings > 0) {
+    cure.ring_packets *= scaling.rings;
+  } else {
+    by(scaling.buffers, &cure.ring_packets);
+  }
+  by(scaling.readouts, &setting.readouts);
+  setting.readouts = whole(setting.readouts);
+}
+
+// Racks with readouts, from 1; the last one has the DCMs.
+std::string racked_hosts(const ExperimentSetting& setting, std::uint32_t racks) {
+  const std::uint32_t readouts = whole(setting.readouts);
+  std::string text = "hosts:\n";
+  for (std::uint32_t i = 0; i < readouts; ++i) {
+    fmt::format_to(std::back_inserter(text),
+                   "  - {{name: r{}, nodes: [readout-{}], attached: {}, port_rate: {}, host_rate: {}}}\n", i,
+                   i, 1 + i * racks / readouts, rate_text(setting.host_mbit), rate_text(setting.host_mbit));
+  }
+  for (std::uint32_t i = 0; i < setting.dcms; ++i) {
+    fmt::format_to(std::back_inserter(text), "  - {{name: d{}, nodes: [dcm-{}], attached: {}}}\n", i, i,
+                   racks + 1);
+  }
+  return text;
+}
+
+std::string topology_text(const ExperimentSetting& setting) {
+  const std::uint32_t readouts = whole(setting.readouts);
+  if (setting.layout == Layout::all_to_all) {
+    return fmt::format("topology: star\nplacement: together\nhost_count: {}\nhost_rate: {}\n", readouts,
+                       rate_text(setting.host_mbit));
+  }
+  if (setting.layout == Layout::one_switch)
+    return fmt::format("topology: star\nplacement: separate\nhost_rate: {}\n", rate_text(setting.host_mbit));
+  const bool racked = setting.layout == Layout::one_dcm;
+  const std::uint32_t racks =
+      racked ? (readouts + setting.readouts_per_rack - 1) / setting.readouts_per_rack : 1;
+  return fmt::format(
+             "topology: racks\nracks: {{count: {}, uplink_rate: {}, uplink_buffer: {}}}\nhost_rate: {}\n",
+             racks + 1, rate_text(setting.uplink_mbit), buffer_text(setting.core_kb),
+             rate_text(setting.port_mbit)) +
+         racked_hosts(setting, racks);
+}
+
+}  // namespace
+
+const char* name_of(Tcp tcp) { return tcp == Tcp::old_tcp ? "old" : "new"; }
+
+const char* name_of(Vary vary) {
+  switch (vary) {
+    case Vary::nothing:
+      return "";
+    case Vary::quota:
+      return "quota of a DCM, fragments";
+    case Vary::readouts:
+      return "readouts";
+    case Vary::core_buffer:
+      return "buffer of the core's ports, kB";
+    case Vary::load:
+      return "offered, share of theory";
+    case Vary::segments:
+      return "congestion window, segments";
+    case Vary::ring:
+      return "ring of a DCM, packets";
+  }
+  return "";
+}
+
+std::vector<ExperimentPoint> expand(const Experiment& experiment, const std::vector<Tcp>& tcps,
+                                    double scale) {
+  std::vector<ExperimentPoint> points;
+  for (const Tcp tcp : tcps) {
+    for (const Cure& cure : experiment.cures) {
+      for (const double x : experiment.x) {
+        ExperimentPoint point{cure, tcp, x, experiment.setting};
+        apply(experiment.vary, x, point.setting, point.cure);
+        scale_by(scale, experiment.scaling, point.setting, point.cure);
+        points.push_back(std::move(point));
+      }
+    }
+  }
+  return points;
+}
+
+std::string label_of(const ExperimentPoint& point) {
+  return fmt::format("{}, {} TCP", point.cure.label, name_of(point.tcp));
+}
+
+std::string farm_text(const ExperimentPoint& point, const ExperimentTimes& times, double rate_hz) {
+  const ExperimentSetting& setting = point.setting;
+  const std::uint32_t readouts = whole(setting.readouts);
+  const std::uint32_t dcms = dcms_of(setting);
+  // Credits limit the slices that are built. Settled slices leave later, in batches, and hold up no credit.
+  const std::uint32_t building = dcms * setting.units;
+  const std::uint32_t in_flight = 4 * building + 16;
+  const std::uint64_t readout_bytes = std::uint64_t{setting.sources} * setting.fragment_bytes;
+  const std::uint64_t dcm_bytes =
+      std::max(kBufferBytesMin, 4 * setting.units * std::bit_ceil(readouts * readout_bytes));
+  const std::string trigger = rate_hz > 0
+                                  ? fmt::format("{{mode: rate, rate_hz: {:.6g}, first_slice: 1}}", rate_hz)
+                                  : std::string("{mode: max, first_slice: 1}");
+  return fmt::format(
+      "farm: experiment\n"
+      "run: {{duration_s: {}, restart: never}}\n"
+      "network: {{congestion_control: cubic}}\n"
+      "trigger: {}\n"
+      "supervisor: {{in_flight_max: {}, pending_max: {}, status_interval_ms: 100, lease_ms: {}}}\n"
+      "source: {{kind: dummy, distribution: fixed, size_bytes: {}, size_bytes_max: {}}}\n"
+      "readout: {{count: {}, sources_per_readout: {}, buffer_bytes: {}}}\n"
+      "dcm: {{count: {}, credits: {}, slices_max: {}, buffer_bytes: {}, deadline_ms: {}, {}}}\n"
+      "filter: {{plugin: prescale, parameters: {{n: 4294967295}}}}\n"  // all are rejected
+      "writer: {{count: 0}}\n",
+      times.settle_s + times.measure_s + kEndS, trigger, in_flight, std::max(4U, building), 3 * kDeadlineMs,
+      setting.fragment_bytes, setting.fragment_bytes, readouts, setting.sources,
+      std::max(kBufferBytesMin, 8 * in_flight * readout_bytes), dcms, setting.units, 4 * setting.units,
+      dcm_bytes, kDeadlineMs, shaper_text(point.cure));
+}
+
+std::string lab_text(const ExperimentPoint& point) {
+  const ExperimentSetting& setting = point.setting;
+  const Cure& cure = point.cure;
+  std::string text = fmt::format("lab: experiment\nport_rate: {}\nport_buffer: {}\nburst: 4k\n",
+                                 rate_text(setting.port_mbit), buffer_text(setting.port_kb));
+  text += topology_text(setting);
+  if (cure.segments > 0) text += fmt::format("window_segments: {}\n", cure.segments);
+  if (cure.ring_packets > 0) {
+    text += fmt::format("port_queue: per-dcm\nring_packets: {}\n", whole(cure.ring_packets));
+    if (cure.ring_mbit > 0) text += fmt::format("ring_rate: {}\n", rate_text(cure.ring_mbit));
+  }
+  if (point.tcp == Tcp::old_tcp) text += kOldTcp;
+  return text;
+}
+
+}  // namespace weir::bench

@@ -1,0 +1,98 @@
+#include "weir_catch.hpp"
+#include <weir/bench/experiment.hpp>
+#include <weir/config/farm_file.hpp>
+#include <weir/config/lab_file.hpp>
+#include <weir/config/plan.hpp>
+#include <weir/lab/plan.hpp>
+
+#include <algorithm>
+
+namespace weir::bench {
+namespace {
+
+using Catch::ContainsSubstring;
+
+const Experiment& thesis(const std::string& id) {
+  const auto& all = thesis_experiments();
+  const auto found = std::ranges::find(all, id, &Experiment::id);
+  REQUIRE(found != all.end());
+  return *found;
+}
+
+ExperimentResult result_of(ExperimentPoint point, double share, double drops) {
+  ExperimentResult result{std::move(point), {}};
+  result.figures.theory_bytes_per_s = 1e7;
+  result.figures.goodput_bytes_per_s = share * 1e7;
+  result.figures.drops = drops;
+  return result;
+}
+
+}  // namespace
+
+TEST_CASE("every run of every figure has a farm and a lab that fit each other") {
+  for (const Experiment& experiment : thesis_experiments()) {
+    CAPTURE(experiment.id);
+    const auto points = expand(experiment, {Tcp::old_tcp, Tcp::new_tcp}, experiment.scale);
+    CHECK(points.size() == 2 * experiment.x.size() * experiment.cures.size());
+    for (const ExperimentPoint& point : points) {
+      CAPTURE(label_of(point), point.x);
+      const auto farm = config::read_farm(farm_text(point, experiment.times, 10), "farm.yaml");
+      REQUIRE(farm.has_value());
+      const auto plan = config::expand(farm->farm, farm->locations);
+      REQUIRE(plan.has_value());
+      const auto lab_file = config::read_lab(lab_text(point), "lab.yaml");
+      REQUIRE(lab_file.has_value());
+      const auto lab = lab::plan_lab(*lab_file, &*plan);
+      REQUIRE(lab.has_value());
+      CHECK(std::ranges::any_of(lab->hosts, &lab::Host::has_dcm));
+    }
+  }
+}
+
+TEST_CASE("one scale multiplies rates, buffers, quotas and readouts, so that times stay") {
+  const Experiment& figure = thesis("4.5");
+  const auto points = expand(figure, {Tcp::new_tcp}, 0.1);
+  const auto point = std::ranges::find(points, 400, &ExperimentPoint::x);
+  REQUIRE(point != points.end());
+  CHECK(point->setting.readouts == 20);
+  CHECK(point->cure.quota == 40);
+  const std::string farm = farm_text(*point, {2, 6}, 50);
+  CHECK_THAT(farm,
+             ContainsSubstring("rate_hz: 50") && ContainsSubstring("count: 20, sources_per_readout: 12") &&
+                 ContainsSubstring("shaper: fragment-credits, window_fragments: 40, window_strict: true") &&
+                 ContainsSubstring("duration_s: 8.5"));
+  const std::string lab = lab_text(*point);
+  CHECK_THAT(lab, ContainsSubstring("port_rate: 100000000bit\nport_buffer: 60000\n") &&
+                      ContainsSubstring("racks: {count: 3, uplink_rate: 1000000000bit"));
+  CHECK_THAT(lab, !ContainsSubstring("tcp_sack"));
+}
+
+TEST_CASE("the papers' TCP has neither SACK nor RACK nor tail-loss probes") {
+  const auto points = expand(thesis("4.13"), {Tcp::old_tcp}, 0.01);
+  CHECK_THAT(
+      lab_text(points.front()),
+      ContainsSubstring("sysctls: {ipv4.tcp_sack: 0, ipv4.tcp_recovery: 0, ipv4.tcp_early_retrans: 0}\n"));
+}
+
+TEST_CASE("a statement of the paper holds if all matching runs meet it, and is not judged without a run") {
+  const Experiment& figure = thesis("4.13");
+  const auto points = expand(figure, {Tcp::old_tcp}, 0.01);
+  std::vector<ExperimentResult> results;
+  CHECK_FALSE(verdicts_of(figure, results).front().measured);
+  for (const ExperimentPoint& point : points)
+    results.push_back(result_of(point, point.cure.label == "TCP Cubic" ? 0.2 : 0.8, 0));
+  for (const Verdict& verdict : verdicts_of(figure, results)) CHECK(verdict.met);
+  // Below full load the statement about plain TCP says nothing.
+  results.front().figures.goodput_bytes_per_s = 9e6;
+  CHECK(verdicts_of(figure, results).front().met);
+  for (ExperimentResult& result : results) result.figures.goodput_bytes_per_s = 5e6;
+  for (const Verdict& verdict : verdicts_of(figure, results)) CHECK_FALSE(verdict.met);
+  ExperimentOptions options;
+  options.bench = "thesis";
+  const std::string table = experiment_table(figure, results, options, "this machine");
+  CHECK_THAT(table,
+             ContainsSubstring("NOT met: TCP Cubic, old TCP: plain TCP reaches less than 20 % of theory. "
+                               "Criterion: goodput, of theory at most 25 %; measured 50 %"));
+}
+
+}  // namespace weir::bench
