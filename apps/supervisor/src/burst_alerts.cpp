@@ -92,8 +92,9 @@ void BurstAlerts::told(const Member& dcm, const v1::BurstAccount& account) {
   book_->told(dcm.index, alert.number(), told);
 }
 
-void BurstAlerts::dcm_joined(const Member& dcm) const {
+void BurstAlerts::dcm_joined(const Member& dcm, bool same_process) {
   if (!book_) return;
+  book_->dcm_joined(dcm.index, same_process);
   for (const burst::Alert& alert : book_->open_alerts()) {
     v1::Control message;
     set(*message.mutable_burst_alert(), alert);

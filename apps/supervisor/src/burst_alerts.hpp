@@ -29,7 +29,7 @@ class BurstAlerts {
   // configured.
   void ask(std::int64_t before_ms, std::int64_t after_ms, const std::string& reason, UtcNs now);
   void told(const Member& dcm, const v1::BurstAccount& account);
-  void dcm_joined(const Member& dcm) const;
+  void dcm_joined(const Member& dcm, bool same_process);
   void dcm_left(const Member& dcm);
 
   // Ends saved alerts. Returns true if no slice is left to save, or saving was given up. `at_end`: all slices

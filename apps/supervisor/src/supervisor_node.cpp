@@ -240,7 +240,7 @@ void SupervisorNode::join(Member& member) {
   switch (member.role) {
     case Role::dcm:
       machine_.dcm_joined(member.index, info.incarnation, info.credits, now_ns_, actions_);
-      if (course_.is_on()) bursts_.dcm_joined(member);
+      if (course_.is_on()) bursts_.dcm_joined(member, same_process);
       break;
     case Role::readout:
       machine_.readout_joined(member.index, info.incarnation, now_ns_);

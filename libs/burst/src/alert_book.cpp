@@ -100,9 +100,19 @@ void AlertBook::told(NodeIndex dcm, std::uint32_t alert, const Account& account)
 
 void AlertBook::dcm_left(NodeIndex dcm) {
   if (dcm.value >= dcms_) return;
+  away_[dcm.value] = true;
+  if (!kept_[dcm.value].empty()) exact_ = false;
+}
+
+void AlertBook::dcm_joined(NodeIndex dcm, bool same_process) {
+  if (dcm.value >= dcms_) return;
+  if (!same_process) bury(dcm);
+  away_[dcm.value] = false;
+}
+
+// Its ring is gone with it.
+void AlertBook::bury(NodeIndex dcm) {
   Times& times = kept_[dcm.value];
-  if (times.empty()) return;
-  exact_ = false;
   for (const auto& [quantum, sum] : times) lost_[quantum] += sum;
   times.clear();
   bound(lost_);
@@ -118,9 +128,12 @@ void AlertBook::dcm_left(NodeIndex dcm) {
 void AlertBook::add_up(std::uint32_t number) {
   AlertAccount& account = accounts_.at(number);
   account.told = {};
-  for (const Part& part : parts_.at(number)) {
-    add(account.told, part.told);
-    add(account.told, part.earlier);
+  const std::vector<Part>& parts = parts_.at(number);
+  for (std::size_t dcm = 0; dcm < dcms_; ++dcm) {
+    Account told = parts[dcm].told;
+    if (away_[dcm]) told.waiting = {};
+    add(account.told, told);
+    add(account.told, parts[dcm].earlier);
   }
 }
 
@@ -136,9 +149,11 @@ std::vector<std::uint32_t> AlertBook::take_ended(UtcNs now, bool at_end, bool no
   for (auto& [number, parts] : parts_) {
     const Alert& alert = accounts_.at(number).alert;
     const bool whole = at_end || (now >= alert.until && unsettled(alert) == 0);
-    const bool done = std::all_of(parts.begin(), parts.end(), [](const Part& part) {
-      return part.told.waiting.count == 0 && part.told.all().count >= part.asked.count;
-    });
+    bool done = true;
+    for (std::size_t dcm = 0; dcm < dcms_ && done; ++dcm) {
+      const Part& part = parts[dcm];
+      done = away_[dcm] || (part.told.waiting.count == 0 && part.told.all().count >= part.asked.count);
+    }
     if ((whole && done) || no_longer) ended.push_back(number);
   }
   for (const std::uint32_t number : ended) {

@@ -68,6 +68,28 @@ TEST_CASE("slices of a dead DCM are lost for later alerts, and its saved ones co
   CHECK_FALSE(book.is_exact());
 }
 
+TEST_CASE("what a DCM saved counts once, whether its connection or its process was lost") {
+  const bool same_process = GENERATE(true, false);
+  AlertBook book(1);
+  for (std::uint64_t i = 1; i <= 4; ++i) settle(book, i, NodeIndex(0));
+  ask(book, 1, 5);
+  SliceSum sum;
+  for (std::uint64_t i = 1; i <= 3; ++i) sum.add(SliceId(i));
+  book.told(NodeIndex(0), 1, saved(sum));
+  book.dcm_left(NodeIndex(0));
+  book.dcm_joined(NodeIndex(0), same_process);
+  book.announced(5 * kQuantum);
+  if (same_process) CHECK(book.take_ended(10 * kQuantum, true, false).empty());  // slice 4 is not saved yet
+  if (!same_process) sum = {};
+  sum.add(SliceId(same_process ? 4 : 5));
+  book.settled(SliceId(5), 5 * kQuantum, NodeIndex(0));
+  if (same_process) sum.add(SliceId(5));
+  book.told(NodeIndex(0), 1, saved(sum));
+  CHECK(book.take_ended(10 * kQuantum, false, false).size() == 1);
+  CHECK(book.alerts().at(1).told.saved.count == (same_process ? 5 : 4));
+  CHECK(book.alerts().at(1).lost == (same_process ? 0 : 1));
+}
+
 TEST_CASE("more alerts than can be saved at a time are no_room") {
   AlertBook book(1);
   for (std::size_t i = 0; i < kOpenAlertsMax; ++i) ask(book, 1, 2);

@@ -39,8 +39,10 @@ class AlertBook {
   // An alert that an earlier process of the supervisor opened: only its number and window are known.
   void adopt(const Alert& alert);
   void told(NodeIndex dcm, std::uint32_t alert, const Account& account);
-  // Its ring is gone with it.
+  // No alert waits for this DCM until it is back.
   void dcm_left(NodeIndex dcm);
+  // `same_process`: only its connection was lost, and it still has its ring and its accounts.
+  void dcm_joined(NodeIndex dcm, bool same_process);
 
   // Alerts that end now: every slice of the window is settled, and every DCM has saved its part. `at_end`: no
   // slice comes any more. `no_longer`: unsaved slices are given up.
@@ -63,10 +65,12 @@ class AlertBook {
   void bound(Times& times);
   [[nodiscard]] std::uint64_t unsettled(const Alert& alert) const;
   void add_up(std::uint32_t number);
+  void bury(NodeIndex dcm);
 
   std::size_t dcms_;
   std::map<std::int64_t, std::uint64_t> unsettled_;  // by quantum
   std::vector<Times> kept_ = std::vector<Times>(dcms_);
+  std::vector<bool> away_ = std::vector<bool>(dcms_);
   Times not_kept_;
   Times lost_;                      // with their DCM
   std::int64_t floor_ = INT64_MIN;  // quanta below are not counted any more
