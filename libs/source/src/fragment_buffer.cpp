@@ -179,7 +179,8 @@ void FragmentBuffer::clear_one(SliceId slice, AnswerSink& sink) {
   const std::uint32_t at = index_.find(slice);
   if (at == SliceIndex::kNone) {
     if (is_over(slice)) {
-      missed_.erase(slice.value);
+      // A DCM that has not heard of its end may yet request it.
+      if (missed_.erase(slice.value) > 0) (void)settled_.add(slice, MissingReason::restarted);
       ++counters_.clears_unknown;
       return;
     }
