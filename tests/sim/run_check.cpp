@@ -240,12 +240,8 @@ void RunCheck::check_files() {
   if (source_down_ > 0 && scenario_.grace_ns >= slow_ns && a_dcm_reached_all())
     fail(std::to_string(source_down_) +
          " fragment(s) marked source_down, which a DCM has reached all the time");
-  // Pushed fragments arrive before memory is reserved, and slices between two steps hold some. A DCM that
-  // releases slices by id keeps whole ones until lower ids are released: external ids may arrive in any
-  // order.
-  const bool keeps_whole =
-      scenario_.ids != IdOrder::of_the_farm && scenario_.farm.find("order: id") != std::string::npos;
-  if (scenario_.many_sources && !scenario_.push && !scenario_.two_step && !keeps_whole && no_buffer_ > 0)
+  // Pushed fragments arrive before memory is reserved.
+  if (!scenario_.push && no_buffer_ > 0)
     fail(std::to_string(no_buffer_) + " fragment(s) found no memory in a DCM");
   if (scenario_.patient && !scenario_.push && !a_readout_died() && unexplained_ > 0)
     fail(std::to_string(unexplained_) + " fragment(s) missing, and no readout died; " + why_);

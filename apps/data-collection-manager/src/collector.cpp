@@ -20,6 +20,7 @@ using assembly::SourceIndex;
 
 constexpr std::size_t kFirstShare = 4;  // share of the pool for the first slice, before its size is known
 constexpr DurationNs kLookForOldest = kMillisecond;
+constexpr DurationNs kGiveWay = 500 * kMillisecond;
 // TCP's timeout after a loss is at least two round trips; the retransmission takes another one.
 constexpr DurationNs kGapRoundTrips = 6;
 
@@ -116,18 +117,22 @@ std::size_t Collector::bytes_to_reserve(const BuiltSlice& slice) const {
 
 bool Collector::make_room(BuiltSlice& slice) {
   // If no other slice gives memory back, the slice starts with the memory that is left.
-  const bool alone = assembler_.collecting() + assembler_.leaving() == 0;
+  const bool alone =
+      assembler_.collecting() + assembler_.leaving() == 0 && slices_.in(SliceState::released).empty();
   if (!assembler_.knows_sizes()) {
     // The first slice runs alone to learn the sizes, in a large block, of which fragments leave little
     // unused.
-    if (alone) (void)slice.memory.reserve(pool_, std::bit_floor(pool_.bytes_total()) / kFirstShare);
-    return alone;
+    if (assembler_.collecting() > 0) return false;
+    return slice.memory.reserve(pool_, std::bit_floor(pool_.bytes_total()) / kFirstShare) || alone;
   }
   const std::size_t more = bytes_to_reserve(slice);
   if (more <= slice.memory.room()) return true;
   const std::size_t planned = pool_.bytes_used() + BufferPool::block_bytes(more);
   if (!alone && planned > config::dcm_buffer_planned(settings_.memory_bytes)) return false;
-  return slice.memory.reserve(pool_, more) || alone;
+  if (slice.memory.reserve(pool_, more)) return true;
+  if (!alone || slices_.in(SliceState::complete).empty()) return alone;
+  assembler_.let_overtake();
+  return false;
 }
 
 void Collector::start_slices(TimeNs now_ns) {
@@ -148,7 +153,14 @@ void Collector::start_oldest(TimeNs now_ns) {
   });
   const auto is_before = [&](const BuiltSlice& slice) { return is_older(slice, *oldest); };
   if (slices_.find_in(SliceState::collecting, is_before) != nullptr) return;
-  if (oldest->memory.reserve(pool_, bytes_to_reserve(*oldest))) start(*oldest, now_ns);
+  if (oldest->memory.reserve(pool_, bytes_to_reserve(*oldest))) return start(*oldest, now_ns);
+  if (now_ns - moved_ns_ < kGiveWay) return;
+  // Readouts make newer slices when the oldest is cleared, and these have its memory.
+  BuiltSlice* newest = nullptr;
+  slices_.for_each_in(SliceState::collecting, [&](BuiltSlice& slice) {
+    if (newest == nullptr || is_older(*newest, slice)) newest = &slice;
+  });
+  if (!newest->pushed) assembler_.crowd_out(*newest);
 }
 
 void Collector::expect_pushed(BuiltSlice& slice, TimeNs now_ns) {

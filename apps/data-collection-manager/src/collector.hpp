@@ -172,7 +172,8 @@ class Collector {
   [[nodiscard]] bool make_room(assembly::BuiltSlice& slice);
   void start_slices(TimeNs now_ns);
   // All plannable memory may belong to newer slices that wait for readouts without room before the oldest
-  // slice is built: a slice older than all of them is started first.
+  // slice is built: a slice older than all of them is started first. If no memory is left for it and no byte
+  // arrives, the newest gives way.
   void start_oldest(TimeNs now_ns);
   void start(assembly::BuiltSlice& slice, TimeNs now_ns);
   void begin_ahead(assembly::BuiltSlice& slice, TimeNs now_ns);

@@ -71,7 +71,8 @@ void DcmNode::pass(TimeNs now_ns) {
   readouts_.tell_partial_frames();
   if (pushing_) pushing_->ask_for_overdue(now_ns);
   if (course_.has_begun()) builder_.collector.pass(now_ns);
-  if (reach_.is_cut_off()) hand_back_stranded();
+  if (reach_.is_cut_off()) hand_back(builder_.collector.take_stranded(), "unreachable");
+  hand_back(builder_.assembler.take_crowded_out(), "crowded_out");
   filter_completed();
   builder_.collector.issue_ahead(now_ns);
   filter_.submit();
@@ -106,13 +107,13 @@ void DcmNode::to_filter(BuiltSlice& slice) {
   if (slice.state() == SliceState::queued) builder_.collector.fetch_ahead(slice, now_ns_);
 }
 
-void DcmNode::hand_back_stranded() {
-  for (BuiltSlice* slice : builder_.collector.take_stranded()) {
+void DcmNode::hand_back(const std::vector<BuiltSlice*>& slices, std::string_view reason) {
+  for (BuiltSlice* slice : slices) {
     // An unassigned slice cannot be returned.
     if (slice->awaits_assignment) continue;
     builder_.collector.forget(*slice);
     ++handed_back_;
-    decisions_.decide(*slice, assembly::Decision::fail("unreachable"), now_ns_);
+    decisions_.decide(*slice, assembly::Decision::fail(reason), now_ns_);
   }
 }
 

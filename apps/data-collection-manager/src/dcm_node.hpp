@@ -60,7 +60,7 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   Expected<void, wire::WireError> take_verdict(const v1::ReachVerdict& verdict);
   Expected<void, wire::WireError> take_absences(const v1::Absences& absences);
   void look_at_reach();
-  void hand_back_stranded();
+  void hand_back(const std::vector<assembly::BuiltSlice*>& slices, std::string_view reason);
   void filter_completed();
   void report_decisions();
   void save_bursts();
@@ -88,7 +88,7 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   SliceTimes times_;
   reports::LossWatch losses_;
   std::vector<assembly::BuiltSlice*> completed_;  // of this pass
-  std::uint64_t handed_back_ = 0;                 // slices that wait for a readout which others reach
+  std::uint64_t handed_back_ = 0;                 // slices that another attempt can build
   TimeNs reach_looked_ns_ = 0;
   TimeNs tell_bursts_ns_ = 0;
   std::string failure_;

@@ -66,6 +66,25 @@ TEST_CASE("and waits if none is left") {
   CHECK_FALSE(older.gathering.has_begun());
 }
 
+TEST_CASE("the newest slice gives way to an older one when no byte arrives") {
+  Short dcm;
+  while (dcm.builder.pool.allocate(BufferPool::kBlockMin)) {
+  }
+  (void)dcm.collect(5);
+  dcm.pass();
+  CHECK(dcm.builder.assembler.take_crowded_out().empty());
+  dcm.now() += 400 * kMillisecond;
+  dcm.answer(10, 0);
+  dcm.pass();
+  CHECK(dcm.builder.assembler.take_crowded_out().empty());
+  dcm.now() += 499 * kMillisecond;
+  dcm.pass();
+  const auto crowded_out = dcm.builder.assembler.take_crowded_out();
+  REQUIRE(crowded_out == std::vector<BuiltSlice*>{dcm.find(10)});
+  dcm.pass();
+  CHECK(dcm.builder.assembler.take_crowded_out().empty());
+}
+
 TEST_CASE("an older slice is requested before newer ones, whenever it arrives") {
   Short dcm;
   BuiltSlice& older = dcm.collect(5);

@@ -25,11 +25,19 @@ struct Shape {
   std::size_t memory = 0;
   std::size_t credits = 64;
   bool two_steps = false;  // a slice requests a few sources, and one slice in thirty then the others
+  bool by_id = false;
+  // Readouts lack every fragment of the first slices, or of one slice in this many.
+  std::uint64_t lacking_first = 0;
+  std::uint64_t lacking_every = 0;
 
   [[nodiscard]] std::uint32_t sources() const { return readouts * per_readout; }
   [[nodiscard]] std::uint32_t bytes(SliceId slice, SourceId source) const {
     const std::uint64_t dice = mix64(slice.value << 20 ^ source.value);
     return least + static_cast<std::uint32_t>(dice % (most - least + 1));
+  }
+  [[nodiscard]] bool lacks(SliceId slice, std::uint64_t readout) const {
+    if (slice.value <= lacking_first) return readout > 0 || slice.value % 2 == 0;
+    return lacking_every > 0 && mix64(slice.value << 8 ^ readout) % lacking_every == 0;
   }
 };
 
@@ -68,12 +76,14 @@ class Farm {
     return assembler_.counters().missing[static_cast<std::size_t>(MissingReason::no_buffer)];
   }
   [[nodiscard]] std::size_t together() const { return together_; }
+  [[nodiscard]] std::size_t handed_back() const { return handed_back_; }
 
  private:
   static assembly::AssemblySettings without_checksums(const Shape& shape) {
     assembly::AssemblySettings settings;
     settings.checksums = false;
     settings.slices_max = shape.credits;
+    if (shape.by_id) settings.order = assembly::ReleaseOrder::by_id;
     return settings;
   }
   static std::vector<assembly::SourceInfo> sources(const Shape& shape) {
@@ -88,6 +98,7 @@ class Farm {
     while (slices_.open_count() < shape_.credits) open();
     const std::uint64_t answers = random_() % (2 * shape_.readouts) + 1;
     for (std::uint64_t n = 0; n < answers; ++n) answer(random_() % shape_.readouts);
+    for (BuiltSlice* slice : assembler_.take_crowded_out()) hand_back(*slice);
     collector_->pass(now_ns_);
     together_ = std::max(together_, assembler_.collecting());
     take_requests();
@@ -105,12 +116,24 @@ class Farm {
     }
     for (std::uint64_t n = random_() % 3; n > 0 && !storing_.empty(); --n) release();
   }
+  // The supervisor assigns returned slices again, after some newer ones.
   void open() {
     assembly::Assignment assignment;
-    assignment.slice = SliceId(next_++);
+    const bool again = !returned_.empty() && random_() % 4 == 0;
+    assignment.slice = again ? returned_.front() : SliceId(next_++);
+    assignment.attempt = Attempt(static_cast<std::uint16_t>(again ? ++attempts_ : 0));
+    if (again) returned_.pop_front();
     BuiltSlice& slice = slices_.assign(std::move(assignment));
     REQUIRE(assembler_.open(slice, now_ns_).has_value());
     collector_->collect(slice, shape_.two_steps ? few_ : collector_->everything());
+  }
+  void hand_back(BuiltSlice& slice) {
+    REQUIRE(++handed_back_ < 200 * (left_ + 10));
+    slice.decision = assembly::Decision::fail("crowded_out");
+    collector_->forget(slice);
+    assembler_.withdraw(slice);
+    returned_.push_back(slice.id());
+    assembler_.release(slice);
   }
   void release() {
     BuiltSlice& slice = *storing_.front();
@@ -153,8 +176,9 @@ class Farm {
     if (asked_[readout].empty()) return;
     const Asked asked = std::move(asked_[readout].front());
     asked_[readout].pop_front();
+    const bool missing = shape_.lacks(asked.entry.slice, readout);
     for (const SourceId source : asked.sources) {
-      const std::uint32_t bytes = shape_.bytes(asked.entry.slice, source);
+      const std::uint32_t bytes = missing ? 0 : shape_.bytes(asked.entry.slice, source);
       if (bytes > wire::kBlockFragmentMax) {
         send_fragment(static_cast<std::uint32_t>(readout), asked.entry, source, bytes);
         continue;
@@ -163,6 +187,10 @@ class Farm {
       wire::BlockRow row;
       row.source = source;
       row.length = bytes;
+      if (missing) {
+        row.status = FragmentStatus::missing;
+        row.reason = MissingReason::restarted;
+      }
       block_.add(row);
     }
     send_block(static_cast<std::uint32_t>(readout), asked.entry);
@@ -212,6 +240,9 @@ class Farm {
   std::uint64_t next_ = 1;
   std::vector<std::deque<Asked>> asked_;  // by readout
   std::deque<BuiltSlice*> storing_;
+  std::deque<SliceId> returned_;
+  std::size_t handed_back_ = 0;
+  std::uint16_t attempts_ = 0;
   wire::BlockWriter block_;
   std::size_t left_ = 0;
   std::size_t together_ = 0;
@@ -227,8 +258,7 @@ std::size_t some_memory(const Shape& shape, std::mt19937_64& random) {
   config::ExpectedSizes sizes;
   sizes.placed = slice_bytes(shape);
   const std::uint64_t least = std::max<std::uint64_t>(config::dcm_buffer_min(sizes), 64 * 1024);
-  const std::uint64_t few = shape.two_steps ? 4 * least : least;  // slices between two steps hold memory
-  const std::uint64_t most = random() % 3 == 0 ? few : few + random() % (20 * least);
+  const std::uint64_t most = random() % 3 == 0 ? least : least + random() % (20 * least);
   return (most + BufferPool::kBlockMin - 1) / BufferPool::kBlockMin * BufferPool::kBlockMin;
 }
 
@@ -244,6 +274,9 @@ Shape random_shape(std::mt19937_64& random, bool tiny) {
   shape.most = shape.least + spread;
   shape.credits = 1 + random() % 64;
   shape.two_steps = random() % 4 == 0;
+  shape.by_id = random() % 4 == 0;
+  if (random() % 3 == 0) shape.lacking_first = random() % 20;
+  if (random() % 4 == 0) shape.lacking_every = 2 + random() % 20;
   shape.memory = some_memory(shape, random);
   return shape;
 }
@@ -256,7 +289,7 @@ TEST_CASE("no fragment of a random farm is lost for lack of memory") {
     const bool tiny = seed % 3 != 0;
     const Shape shape = random_shape(random, tiny);
     CAPTURE(seed, shape.readouts, shape.per_readout, shape.least, shape.most, shape.memory, shape.credits,
-            shape.two_steps);
+            shape.two_steps, shape.by_id, shape.lacking_first, shape.lacking_every);
     Farm farm(shape, seed);
     farm.run(tiny ? 100 : 40);
     REQUIRE(farm.lost() == 0);

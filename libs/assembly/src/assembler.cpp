@@ -26,8 +26,32 @@ bool is_ahead(const FragmentProgress& progress) {
          progress.state == FragmentProgress::State::receiving_ahead;
 }
 
-// Memory for all fragments of the slice.
-std::size_t bytes_wanted(const BuiltSlice& slice) { return slice.memory.placed() + slice.refused_bytes; }
+struct WholeSize {
+  std::size_t bytes = 0;
+  bool known = true;
+};
+
+// Estimates the memory that all requested fragments would take: those that are absent count as the mean of
+// the others. Not known if all are absent.
+WholeSize size_of_whole(const BuiltSlice& slice) {
+  const std::size_t bytes = slice.memory.placed() + slice.refused_bytes;
+  if (slice.flawed == 0 && slice.outstanding == 0) return {bytes, true};
+  std::size_t here = 0;
+  std::size_t absent = 0;
+  for (std::size_t i = 0; i < slice.progress.size(); ++i) {
+    const bool missing = slice.table[i].status == abi_status(FragmentStatus::missing);
+    const bool counted = missing && slice.table[i].missing_reason ==
+                                        static_cast<std::uint8_t>(MissingReason::no_buffer);  // as refused
+    const bool done = slice.progress[i].state == FragmentProgress::State::done;
+    if (is_outstanding(slice.progress[i]) || (done && missing && !counted)) {
+      ++absent;
+    } else if (done) {
+      ++here;
+    }
+  }
+  if (here == 0) return {0, absent == 0};
+  return {bytes + bytes / here * absent, true};
+}
 
 }  // namespace
 
@@ -281,6 +305,7 @@ void Assembler::give_up(BuiltSlice& slice, MissingReason reason, TimeNs now_ns) 
 }
 
 void Assembler::withdraw(BuiltSlice& slice) {
+  if (slice.crowded_out) learn_size(slice);
   if (slice.outstanding > 0 || slice.ahead > 0) expired_.push_back(&slice);
   end_ahead(slice);
   for (SourceIndex i = 0; i < slice.progress.size(); ++i) {
@@ -343,8 +368,21 @@ std::vector<BuiltSlice*> Assembler::take_expired() { return std::exchange(expire
 
 void Assembler::completed(BuiltSlice& slice) {
   slices_.change(slice, SliceState::complete);
-  slice_bytes_expected_ = std::max(slice_bytes_expected_, bytes_wanted(slice));
+  learn_size(slice);
+  if (slice.memory.placed() == 0 && slice.receiving == 0) slice.memory.release(pool_);
+}
+
+void Assembler::learn_size(const BuiltSlice& slice) {
+  const WholeSize whole = size_of_whole(slice);
+  if (!whole.known) return;
+  slice_bytes_expected_ = std::max(slice_bytes_expected_, whole.bytes);
   knows_sizes_ = true;
+}
+
+std::vector<BuiltSlice*> Assembler::take_crowded_out() {
+  std::vector<BuiltSlice*> slices = std::exchange(crowded_out_, {});
+  std::erase_if(slices, [](const BuiltSlice* slice) { return slice->state() != SliceState::collecting; });
+  return slices;
 }
 
 void Assembler::take_completed(std::vector<BuiltSlice*>& out) {
@@ -358,10 +396,15 @@ void Assembler::hand_out_by_id(std::vector<BuiltSlice*>& out) {
   slices_.for_each_in(SliceState::complete, [&](BuiltSlice& slice) { sorted.push_back(&slice); });
   std::sort(sorted.begin(), sorted.end(), [](auto* a, auto* b) { return a->id() < b->id(); });
   for (BuiltSlice* slice : sorted) {
-    if (slice->step == 0 && *unreleased_.begin() != slice->id()) continue;
-    if (slice->step == 0) unreleased_.erase(unreleased_.begin());
+    if (waits_for_smaller(*slice)) continue;
+    if (slice->step == 0) unreleased_.erase(slice->id());
     hand_out(*slice, out);
   }
+}
+
+void Assembler::let_overtake() {
+  if (settings_.order != ReleaseOrder::by_id) return;
+  for (const BuiltSlice& slice : slices_.in(SliceState::complete)) unreleased_.erase(slice.id());
 }
 
 void Assembler::hand_out(BuiltSlice& slice, std::vector<BuiltSlice*>& out) {
@@ -381,9 +424,8 @@ std::size_t Assembler::leaving() const {
       slices_.open_count() - collecting() - slices_.in(SliceState::waiting_for_memory).size();
   if (settings_.order == ReleaseOrder::as_completed) return left;
   // With release by id the others wait for a slice that may itself wait for memory.
-  const bool next = std::any_of(complete.begin(), complete.end(), [this](const BuiltSlice& slice) {
-    return slice.step > 0 || slice.id() == *unreleased_.begin();
-  });
+  const bool next = std::any_of(complete.begin(), complete.end(),
+                                [this](const BuiltSlice& slice) { return !waits_for_smaller(slice); });
   return next ? left : left - complete.size();
 }
 
@@ -399,13 +441,16 @@ void Assembler::release(BuiltSlice& slice) {
   end_ahead(slice);
   slice.early.clear();
   std::erase(expired_, &slice);
+  if (slice.crowded_out) std::erase(crowded_out_, &slice);
   for (RangeWanted& wanted : ranges_wanted_) {
     if (wanted.slice == &slice) wanted.slice = nullptr;
   }
   if (settings_.order == ReleaseOrder::by_id) unreleased_.erase(slice.id());
-  slice_bytes_expected_ = std::max(slice_bytes_expected_, bytes_wanted(slice));
-  // Follows downward slowly: one large slice is not remembered for ever.
-  slice_bytes_expected_ -= (slice_bytes_expected_ - bytes_wanted(slice)) / 64;
+  // Follows downward slowly: one large slice is not remembered for ever. A part of a slice says nothing here.
+  const std::size_t bytes = slice.memory.placed() + slice.refused_bytes;
+  slice_bytes_expected_ = std::max(slice_bytes_expected_, bytes);
+  if (slice.flawed == 0 && slice.decision.failure.empty())
+    slice_bytes_expected_ -= (slice_bytes_expected_ - bytes) / 64;
   for (BuiltSlice*& place : places_) {
     if (place == &slice) place = slices_.opened_after(slice);
   }

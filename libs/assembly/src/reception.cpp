@@ -117,8 +117,7 @@ Reception Assembler::place(BuiltSlice& slice, SourceIndex source, const wire::Fr
     if (progress.target == nullptr && header.total > 0) {
       progress.target = slice.memory.allocate(pool_, header.total, slice_bytes_expected_);
       if (progress.target == nullptr) {
-        slice.refused_bytes += SliceMemory::placed_bytes(header.total);
-        return refuse(slice, source, MissingReason::no_buffer);
+        return find_no_memory(slice, source, header);
       }
     }
     entry.total = header.total;
@@ -126,6 +125,20 @@ Reception Assembler::place(BuiltSlice& slice, SourceIndex source, const wire::Fr
   progress.state = ahead ? State::receiving_ahead : State::receiving;
   ++slice.receiving;
   return {&slice, source, progress.target == nullptr ? nullptr : progress.target + header.offset};
+}
+
+// A fragment that found no memory is lost only if its slice has all memory that is in use: otherwise another
+// slice gives memory back, and the slice is built then.
+Reception Assembler::find_no_memory(BuiltSlice& slice, SourceIndex source, const wire::FrameHeader& header) {
+  const bool ahead = slice.progress[source].state == State::ahead;
+  const bool alone = pool_.bytes_used() == slice.memory.bytes();
+  if (alone || ahead || slice.pushed) {
+    slice.refused_bytes += SliceMemory::placed_bytes(header.total);
+    return refuse(slice, source, MissingReason::no_buffer);
+  }
+  ++counters_.late;
+  crowd_out(slice);
+  return {};
 }
 
 Reception Assembler::refuse(BuiltSlice& slice, SourceIndex source, MissingReason reason) {

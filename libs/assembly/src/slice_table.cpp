@@ -74,7 +74,7 @@ BuiltSlice& SliceTable::assign(Assignment assignment) {
   slice.assigned_ns = slice.first_request_ns = slice.last_fragment_ns = slice.deadline_ns =
       slice.deadline_most_ns = 0;
   slice.payload_bytes = slice.refused_bytes = 0;
-  slice.pushed = slice.awaits_assignment = false;
+  slice.pushed = slice.awaits_assignment = slice.crowded_out = false;
   slice.due_ns = 0;
   slice.decision = {};
   change(slice, assigned);

@@ -55,6 +55,23 @@ TEST_CASE("in id order a slice waits for the smaller ones that are open, and eac
   CHECK(f.completed_ids().empty());
 }
 
+TEST_CASE("in id order complete slices may overtake one that waits for their memory") {
+  AssemblySettings settings;
+  settings.order = ReleaseOrder::by_id;
+  Fixture f(settings);
+  BuiltSlice& a = f.open_all(1);
+  BuiltSlice& b = f.open_all(2);
+  complete(f, b);
+  CHECK(f.assembler.leaving() == 0);
+  f.assembler.let_overtake();
+  CHECK(f.assembler.leaving() == 1);
+  BuiltSlice& c = f.open_all(3);
+  complete(f, c);
+  CHECK(f.completed_ids() == Ids{2});  // 3 waits for 1 as before
+  complete(f, a);
+  CHECK(f.completed_ids() == Ids{1, 3});
+}
+
 TEST_CASE("in id order a later step leaves as it is completed") {
   AssemblySettings settings;
   settings.order = ReleaseOrder::by_id;

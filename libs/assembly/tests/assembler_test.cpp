@@ -174,6 +174,39 @@ TEST_CASE("a fragment that the pool has no room for is missing as no_buffer, and
   CHECK(f.pool.bytes_used() == 0);
 }
 
+TEST_CASE("a fragment is not lost to other slices' memory: its slice is built again") {
+  Fixture f({}, Fixture::three_sources(), 2 * BufferPool::kBlockMin);
+  BuiltSlice& other = f.open_all(5);
+  CHECK(f.deliver_ok(other, 0, 4096));
+  BuiltSlice& slice = f.open_all(6);
+  CHECK(f.deliver_ok(slice, 0, 4000));
+  CHECK_FALSE(f.deliver_ok(slice, 1, 4000));
+  CHECK_FALSE(f.deliver_ok(slice, 2, 4000));
+  CHECK(f.missing_all() == 0);
+  CHECK(f.assembler.take_crowded_out() == std::vector<BuiltSlice*>{&slice});
+  CHECK(f.assembler.take_crowded_out().empty());
+  f.assembler.withdraw(slice);
+  CHECK(f.counters().cancelled == 2);
+  CHECK(f.assembler.slice_bytes_expected() == 12'000);  // its other fragments count like the first
+  slice.decision = Decision::fail("crowded_out");
+  f.assembler.release(slice);
+  CHECK(f.assembler.slice_bytes_expected() == 12'000);
+}
+
+TEST_CASE("a slice without any fragment says nothing about the size of slices") {
+  Fixture f;
+  BuiltSlice& slice = f.open_all(5);
+  for (SourceIndex source = 0; source < 3; ++source) f.deliver_missing(slice, source, MissingReason::restarted);
+  CHECK(f.completed_ids() == std::vector<std::uint64_t>{5});
+  CHECK_FALSE(f.assembler.knows_sizes());
+  f.assembler.release(slice);
+  BuiltSlice& part = f.open_all(6);
+  CHECK(f.deliver_ok(part, 0, 80));
+  for (SourceIndex source = 1; source < 3; ++source) f.deliver_missing(part, source, MissingReason::restarted);
+  CHECK(f.assembler.knows_sizes());
+  CHECK(f.assembler.slice_bytes_expected() == 240);
+}
+
 TEST_CASE("a fragment with a wrong checksum is requested once more, and then kept as corrupt") {
   Fixture f;
   BuiltSlice& slice = f.open_all(5);

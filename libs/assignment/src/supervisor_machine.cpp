@@ -185,8 +185,7 @@ void SupervisorMachine::decide(NodeIndex dcm, const Decision& decision, TimeNs n
   dcms_.give_back(dcm);
   dcms_.decided(dcm, now);
   // A slice handed back gives no information about the DCM's speed.
-  const bool handed_back =
-      decision.verdict == Verdict::failed && decision.reason == DiscardReason::unreachable;
+  const bool handed_back = decision.verdict == Verdict::failed && is_handed_back(decision.reason);
   if (!handed_back) groups_[entry->group].placement.decided(dcm, entry->before, now - entry->since, now);
   // Whatever it did to its DCM before, this attempt was harmless.
   if (decision.verdict != Verdict::failed) entry->suspect = false;
@@ -235,12 +234,12 @@ void SupervisorMachine::decide_again(SliceEntry& entry, const Decision& decision
 
 void SupervisorMachine::fail(SliceEntry& entry, const Decision& decision, Actions& out) {
   const NodeIndex dcm = entry.dcm;
-  const bool handed_back = decision.reason == DiscardReason::unreachable;
+  const bool handed_back = is_handed_back(decision.reason);
   const bool another_try = handed_back || decision.reason == DiscardReason::filter_failed ||
                            decision.reason == DiscardReason::lost;
   if (handed_back) {
     ++ledger_.handed_back;
-    reach_news_.handed_back(dcm);
+    if (decision.reason == DiscardReason::unreachable) reach_news_.handed_back(dcm);
   }
   out.answer(dcm, entry.slice, entry.attempt, another_try ? Answer::refused : Answer::settled);
   if (another_try) {

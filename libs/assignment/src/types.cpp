@@ -6,9 +6,10 @@ namespace weir::assignment {
 namespace {
 
 constexpr std::array<std::string_view, kDiscardReasons> kDiscardNames = {
-    "none",           "unspecified", "no_buffer", "overflow",      "too_large",          "deadline",
-    "filter_failed",  "lost",        "no_writer", "drain_timeout", "attempts_exhausted", "supervisor_restart",
-    "writer_refused", "unreachable"};
+    "none",           "unspecified",   "no_buffer",          "overflow",
+    "too_large",      "deadline",      "filter_failed",      "lost",
+    "no_writer",      "drain_timeout", "attempts_exhausted", "supervisor_restart",
+    "writer_refused", "unreachable",   "crowded_out"};
 
 constexpr std::array<std::string_view, kVetoReasons> kVetoNames = {
     "none",     "busy_pending", "in_flight", "throttled", "duplicate_id",   "bad_id",       "too_large",

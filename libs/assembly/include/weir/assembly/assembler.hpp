@@ -13,6 +13,7 @@
 #include <memory>
 #include <set>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace weir::assembly {
@@ -170,6 +171,15 @@ class Assembler {
 
   // Appends complete slices in release order, as `queued`.
   void take_completed(std::vector<BuiltSlice*>& out);
+  // Hands out complete slices that wait for a smaller id, because that one waits for their memory.
+  void let_overtake();
+  // Other slices need the memory of this one, or have what it needs: take_crowded_out() returns it.
+  void crowd_out(BuiltSlice& slice) {
+    if (!std::exchange(slice.crowded_out, true)) crowded_out_.push_back(&slice);
+  }
+  // Returns the slices that collect and lack memory which other slices hold, since the last call. Their
+  // fragments would be lost: they are to be withdrawn, and built later.
+  [[nodiscard]] std::vector<BuiltSlice*> take_crowded_out();
   [[nodiscard]] std::vector<RangeWanted>& ranges_wanted() { return ranges_wanted_; }
 
   // Back to waiting for memory, for another step: want() and requested() follow.
@@ -199,13 +209,14 @@ class Assembler {
   [[nodiscard]] const FragmentCounters& counters() const { return counters_; }
   // Returns the memory of a slice as large as the recent ones: SliceMemory::placed_bytes() of its fragments.
   [[nodiscard]] std::size_t slice_bytes_expected() const { return slice_bytes_expected_; }
-  // Some slice was as complete as it gets: slice_bytes_expected() means something.
+  // A slice has arrived, or a part from which its size follows: slice_bytes_expected() means something.
   [[nodiscard]] bool knows_sizes() const { return knows_sizes_; }
 
  private:
   using State = FragmentProgress::State;
 
   Reception place(BuiltSlice& slice, SourceIndex source, const wire::FrameHeader& header);
+  Reception find_no_memory(BuiltSlice& slice, SourceIndex source, const wire::FrameHeader& header);
   Reception refuse(BuiltSlice& slice, SourceIndex source, MissingReason reason);
   // All its bytes are at their target.
   void complete_fragment(BuiltSlice& slice, SourceIndex source, const wire::BlockRow& whole, TimeNs now_ns);
@@ -231,6 +242,10 @@ class Assembler {
   void lose(BuiltSlice& slice, SourceIndex source, MissingReason reason, TimeNs now_ns);
   void fragment_done(BuiltSlice& slice, SourceIndex source, TimeNs now_ns);
   void completed(BuiltSlice& slice);
+  void learn_size(const BuiltSlice& slice);
+  [[nodiscard]] bool waits_for_smaller(const BuiltSlice& slice) const {
+    return slice.step == 0 && unreleased_.contains(slice.id()) && *unreleased_.begin() != slice.id();
+  }
   void count_overtaken(const BuiltSlice& slice);
   void free_memory(BuiltSlice& slice);
 
@@ -243,7 +258,7 @@ class Assembler {
   std::vector<weir_filter_fragment> blank_table_;
   BufferPool& pool_;
   SliceTable& slices_;
-  std::set<SliceId> unreleased_;          // ReleaseOrder::by_id: not yet handed out
+  std::set<SliceId> unreleased_;          // ReleaseOrder::by_id: neither handed out nor overtaken
   std::vector<BuiltSlice*> places_;       // by readout: the slice of its last fragment, or the next one
   std::vector<SourceIndex> by_readout_;   // all sources, grouped by readout
   std::vector<std::uint32_t> first_of_;   // by readout, and one more: begin of its sources in by_readout_
@@ -251,6 +266,7 @@ class Assembler {
   std::vector<FragmentSize> taken_;       // of the last block
   std::uint64_t steps_ = 0;
   std::vector<BuiltSlice*> expired_;
+  std::vector<BuiltSlice*> crowded_out_;
   std::vector<RangeWanted> ranges_wanted_;
   FragmentCounters counters_;
   std::size_t slice_bytes_expected_ = 0;

@@ -155,6 +155,7 @@ struct BuiltSlice : StateHook, OrderHook, WriterHook {
   TimeNs step_begun_ns = 0;       // of a step after the first: time of its request
   std::size_t step_bytes = 0;     // payload_bytes of the step before
   std::size_t refused_bytes = 0;  // placed_bytes() of fragments that found no memory
+  bool crowded_out = false;       // other slices hold the memory that a fragment needed
   TimeNs assigned_ns = 0;
   TimeNs first_request_ns = 0;
   bool is_timed = false;  // counted in the latencies

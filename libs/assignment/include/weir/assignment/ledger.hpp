@@ -51,10 +51,10 @@ struct SupervisorLedger {
   std::uint64_t acks_repeated = 0;
   std::uint64_t acks_unknown = 0;     // for forgotten slices
   std::uint64_t records_refused = 0;  // refused by writers: damaged, or implausible
-  std::uint64_t handed_back = 0;      // attempts returned by a DCM that is cut off from a readout
-  std::uint64_t strangers = 0;        // batches from nodes that had not joined
-  std::uint64_t restarts = 0;         // of the supervisor itself, in this run
-  std::vector<GroupLedger> groups;    // by GroupIndex; empty in a farm with one group
+  std::uint64_t handed_back = 0;    // attempts that a DCM returned: cut off from a readout, or out of memory
+  std::uint64_t strangers = 0;      // batches from nodes that had not joined
+  std::uint64_t restarts = 0;       // of the supervisor itself, in this run
+  std::vector<GroupLedger> groups;  // by GroupIndex; empty in a farm with one group
 
   [[nodiscard]] std::uint64_t vetoed_total() const;
   [[nodiscard]] SliceSum discarded_total() const;

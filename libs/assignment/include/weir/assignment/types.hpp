@@ -60,9 +60,15 @@ enum class DiscardReason : std::uint8_t {
   attempts_exhausted = 10,  // its DCMs died or stalled too often
   supervisor_restart = 11,  // its fate was unknown after a restart of the supervisor
   writer_refused = 12,      // no writer accepted its record, even after rebuilding
-  unreachable = 13          // the DCM is cut off from a readout that others reach: never final, likewise
+  unreachable = 13,         // the DCM is cut off from a readout that others reach: never final, likewise
+  crowded_out = 14          // other slices hold the DCM's memory: never final, likewise
 };
-constexpr std::size_t kDiscardReasons = 14;
+constexpr std::size_t kDiscardReasons = 15;
+
+// A DCM returned the attempt because of its own state, not the slice's.
+[[nodiscard]] constexpr bool is_handed_back(DiscardReason reason) {
+  return reason == DiscardReason::unreachable || reason == DiscardReason::crowded_out;
+}
 
 // Why an offered trigger did not become a slice.
 enum class VetoReason : std::uint8_t {
