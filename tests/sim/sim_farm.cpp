@@ -105,7 +105,9 @@ void SimFarm::inflict(const Fault& fault) {
       who.boot_again(nullptr);
       world_.timeline().at(until_ns, [this, &who] {
         watcher_->command(v1::Command::ADD, who.name());
-        who.boot_again([this] { return !is_ending(); });
+        const bool returns = who.name().starts_with("dcm");
+        who.boot_again(
+            [this, returns] { return !is_ending() || (returns && watcher_->state() == "draining"); });
       });
       return;
     case FaultKind::burst:

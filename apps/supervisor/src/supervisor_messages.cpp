@@ -175,8 +175,9 @@ void SupervisorNode::expect_absent() {
 }
 
 void SupervisorNode::change_farm(const v1::Command& command) {
-  // Once the run drains, assignments no longer change.
-  if (!course_.is(RunStage::gathering) && !course_.is(RunStage::running)) {
+  // While the run drains, a DCM may return: slices may wait for the only one of their group.
+  const bool returns = course_.is(RunStage::draining) && command.kind() == v1::Command::ADD;
+  if (!course_.is(RunStage::gathering) && !course_.is(RunStage::running) && !returns) {
     return spdlog::warn("command ignored kind={} reason=\"the run ends\"",
                         v1::Command::Kind_Name(command.kind()));
   }
@@ -190,6 +191,10 @@ void SupervisorNode::change_farm(const v1::Command& command) {
     Member* member = roster_.find(name);
     if (member == nullptr) {
       spdlog::warn("command ignored node={} reason=\"not in the plan of this farm\"", name);
+      continue;
+    }
+    if (returns && member->role != Role::dcm) {
+      spdlog::warn("command ignored node={} reason=\"the run ends\"", name);
       continue;
     }
     spdlog::info("{} name={} reason=\"{}\"", drain ? "drains" : "added", name, command.reason());
