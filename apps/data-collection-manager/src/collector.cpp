@@ -136,10 +136,22 @@ bool Collector::make_room(BuiltSlice& slice) {
 }
 
 void Collector::start_slices(TimeNs now_ns) {
-  while (BuiltSlice* slice = slices_.first_in(SliceState::waiting_for_memory)) {
+  const auto next = [this] {
+    return oldest_first_ ? oldest_waiting() : slices_.first_in(SliceState::waiting_for_memory);
+  };
+  while (BuiltSlice* slice = next()) {
     if (!make_room(*slice)) return start_oldest(now_ns);
+    oldest_first_ = false;
     start(*slice, now_ns);
   }
+}
+
+BuiltSlice* Collector::oldest_waiting() {
+  BuiltSlice* oldest = nullptr;
+  slices_.for_each_in(SliceState::waiting_for_memory, [&](BuiltSlice& slice) {
+    if (oldest == nullptr || is_older(slice, *oldest)) oldest = &slice;
+  });
+  return oldest;
 }
 
 void Collector::start_oldest(TimeNs now_ns) {
@@ -147,10 +159,7 @@ void Collector::start_oldest(TimeNs now_ns) {
   if (assembler_.collecting() == 0 || assembler_.leaving() > 0 || !assembler_.knows_sizes()) return;
   if (now_ns - oldest_looked_ns_ < kLookForOldest) return;
   oldest_looked_ns_ = now_ns;
-  BuiltSlice* oldest = nullptr;
-  slices_.for_each_in(SliceState::waiting_for_memory, [&](BuiltSlice& slice) {
-    if (oldest == nullptr || is_older(slice, *oldest)) oldest = &slice;
-  });
+  BuiltSlice* const oldest = oldest_waiting();
   const auto is_before = [&](const BuiltSlice& slice) { return is_older(slice, *oldest); };
   if (slices_.find_in(SliceState::collecting, is_before) != nullptr) return;
   if (oldest->memory.reserve(pool_, bytes_to_reserve(*oldest))) return start(*oldest, now_ns);
@@ -160,7 +169,9 @@ void Collector::start_oldest(TimeNs now_ns) {
   slices_.for_each_in(SliceState::collecting, [&](BuiltSlice& slice) {
     if (newest == nullptr || is_older(*newest, slice)) newest = &slice;
   });
-  if (!newest->pushed) assembler_.crowd_out(*newest);
+  if (newest->pushed) return;
+  assembler_.crowd_out(*newest);
+  oldest_first_ = true;
 }
 
 void Collector::expect_pushed(BuiltSlice& slice, TimeNs now_ns) {

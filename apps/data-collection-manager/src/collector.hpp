@@ -175,6 +175,7 @@ class Collector {
   // slice is built: a slice older than all of them is started first. If no memory is left for it and no byte
   // arrives, the newest gives way.
   void start_oldest(TimeNs now_ns);
+  [[nodiscard]] assembly::BuiltSlice* oldest_waiting();
   void start(assembly::BuiltSlice& slice, TimeNs now_ns);
   void begin_ahead(assembly::BuiltSlice& slice, TimeNs now_ns);
   void cancel_ahead(assembly::BuiltSlice& slice);
@@ -262,6 +263,7 @@ class Collector {
   std::vector<std::uint32_t> down_;        // readouts that are not up
   std::vector<std::uint32_t> to_send_;
   TimeNs oldest_looked_ns_ = 0;
+  bool oldest_first_ = false;  // a slice has given way to the oldest that waits for memory
   std::uint64_t steps_ = 0;
   std::vector<SourceId> asked_sources_;
   std::vector<Reply> replies_;  // of this pass, for a shaper that learns

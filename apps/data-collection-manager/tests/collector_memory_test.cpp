@@ -70,7 +70,8 @@ TEST_CASE("the newest slice gives way to an older one when no byte arrives") {
   Short dcm;
   while (dcm.builder.pool.allocate(BufferPool::kBlockMin)) {
   }
-  (void)dcm.collect(5);
+  const BuiltSlice& newer = dcm.collect(6);
+  const BuiltSlice& oldest = dcm.collect(5);
   dcm.pass();
   CHECK(dcm.builder.assembler.take_crowded_out().empty());
   dcm.now() += 400 * kMillisecond;
@@ -83,6 +84,12 @@ TEST_CASE("the newest slice gives way to an older one when no byte arrives") {
   REQUIRE(crowded_out == std::vector<BuiltSlice*>{dcm.find(10)});
   dcm.pass();
   CHECK(dcm.builder.assembler.take_crowded_out().empty());
+  dcm.collector().forget(*crowded_out.front());
+  dcm.builder.assembler.withdraw(*crowded_out.front());
+  dcm.builder.assembler.release(*crowded_out.front());
+  dcm.pass();
+  CHECK(oldest.gathering.has_begun());
+  CHECK_FALSE(newer.gathering.has_begun());
 }
 
 TEST_CASE("an older slice is requested before newer ones, whenever it arrives") {

@@ -68,7 +68,7 @@ TEST_CASE("slices of a dead DCM are lost for later alerts, and its saved ones co
   CHECK_FALSE(book.is_exact());
 }
 
-TEST_CASE("what a DCM saved counts once, whether its connection or its process was lost") {
+TEST_CASE("saved slices of a DCM count once after the loss of its connection or its process") {
   const bool same_process = GENERATE(true, false);
   AlertBook book(1);
   for (std::uint64_t i = 1; i <= 4; ++i) settle(book, i, NodeIndex(0));

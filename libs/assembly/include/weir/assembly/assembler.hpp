@@ -173,7 +173,7 @@ class Assembler {
   void take_completed(std::vector<BuiltSlice*>& out);
   // Hands out complete slices that wait for a smaller id, because that one waits for their memory.
   void let_overtake();
-  // Other slices need the memory of this one, or have what it needs: take_crowded_out() returns it.
+  // Marks a slice for take_crowded_out(): other slices need its memory, or hold the memory that it needs.
   void crowd_out(BuiltSlice& slice) {
     if (!std::exchange(slice.crowded_out, true)) crowded_out_.push_back(&slice);
   }
