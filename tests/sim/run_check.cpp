@@ -221,7 +221,7 @@ void RunCheck::check_files() {
   if (scenario_.workers && scenario_.killers > 0 && dcms_disturbed() == 0 &&
       std::any_of(dcm_deaths_.begin(), dcm_deaths_.end(), [](std::uint32_t deaths) { return deaths > 0; }))
     fail("a filter in a worker ended its DCM");
-  if (innocent_poison_ > dcms_disturbed())
+  if (innocent_poison_ > dcms_disturbed() && !(scenario_.strict_blame && dcms_disturbed() > 0))
     fail(std::to_string(innocent_poison_) + " slice(s) are poison that no filter dies of");
   for (const v1::RunSummary::Equation& equation : account_.equations()) {
     if (equation.name() == kOnDisk && equation.left() != text_of(live))
@@ -254,7 +254,8 @@ void RunCheck::check_slice(const storage::SliceRecordView& slice) {
     fail("slice " + std::to_string(id) + " is stored, which the filter rejects");
   const bool poison = slice.head().decision == storage::DecisionKind::poison;
   const bool killer = is_killer(id);
-  if (!scenario_.groups.empty() && slice.head().decision == storage::DecisionKind::no_filter)
+  const bool must_not_fail = !scenario_.groups.empty() || scenario_.remembers;
+  if (must_not_fail && slice.head().decision == storage::DecisionKind::no_filter)
     fail("slice " + std::to_string(id) + " met a filter that failed");
   if (killer && !poison) fail("slice " + std::to_string(id) + " ends whoever filters it, and was filtered");
   poison_ += poison ? 1 : 0;

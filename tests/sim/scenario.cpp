@@ -52,12 +52,36 @@ std::string filter_yaml(Scenario& scenario, Random& random) {
   return "{plugin: stumbles, parameters: {dies_every: " + std::to_string(scenario.killers) + "}}";
 }
 
+constexpr std::uint64_t kWorkersTag = 0x776f726b;
+
+// Uses a separate generator, as filter_yaml(): half of the filters of two steps in workers check their
+// state at the second step.
+std::string remembering(const std::string& filter, Scenario& scenario) {
+  constexpr std::uint64_t kTag = 0x72656d65;
+  Random own(scenario.seed ^ kTag);
+  if (!scenario.two_step || !own.chance(500) || !Random(scenario.seed ^ kWorkersTag).chance(300))
+    return filter;
+  scenario.remembers = true;
+  return "{plugin: stumbles, parameters: {two_steps: true}}";
+}
+
+// Uses a separate generator, as filter_yaml(): in half of the farms with filters that end their worker, the
+// first death makes a slice poison, so that no death may be blamed on another slice. Workers are slow there,
+// and have slices ahead.
+void draw_strict_blame(Scenario& scenario) {
+  constexpr std::uint64_t kTag = 0x626c616d;
+  Random own(scenario.seed ^ kTag);
+  scenario.strict_blame = scenario.workers && scenario.killers > 0 && own.chance(500);
+  if (!scenario.strict_blame) return;
+  const std::string key = "lease_ms: ";
+  scenario.farm.insert(scenario.farm.find(key), "attempts_max: 1, ");
+}
+
 // Uses a separate generator, as filter_yaml(): three farms in ten run filters in workers. Two tries of a
 // slice fit into its lease.
 std::string isolated(const std::string& filter, Scenario& scenario, std::int64_t lease_ms) {
-  constexpr std::uint64_t kTag = 0x776f726b;
   constexpr std::int64_t kShare = 6;
-  Random own(scenario.seed ^ kTag);
+  Random own(scenario.seed ^ kWorkersTag);
   scenario.workers = own.chance(300);
   if (!scenario.workers) return filter;
   const std::int64_t part_ms = lease_ms / kShare;
@@ -258,13 +282,14 @@ void write_farm(Scenario& scenario, const ManySources& many, Random& random) {
   draw_groups(scenario);
   const std::uint64_t killers = scenario.killers;
   yaml += "dcm: " + dcm_yaml(scenario, many, random) + "\n";
-  yaml += "filter: " + isolated(with_prefetch(filter_yaml(scenario, random), scenario), scenario, lease_ms) +
-          "\n";
+  const std::string filter = remembering(filter_yaml(scenario, random), scenario);
+  yaml += "filter: " + isolated(with_prefetch(filter, scenario), scenario, lease_ms) + "\n";
   if (!scenario.groups.empty()) {  // whose filters are others
     scenario.killers = killers;
     scenario.prescale = 2;
-    scenario.two_step = scenario.filter_errors = false;
+    scenario.two_step = scenario.filter_errors = scenario.remembers = false;
   }
+  draw_strict_blame(scenario);
   yaml += "writer: {count: " + number(scenario.writers) +
           ", buffer_bytes: " + number(1 << random.between(18, 21)) +
           ", sync_interval_ms: " + number(random.skewed(1, 200)) +

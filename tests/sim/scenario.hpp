@@ -71,6 +71,8 @@ struct Scenario {
   IdOrder ids = IdOrder::of_the_farm;
   DurationNs grace_ns = 0;        // dcm.grace_ms
   bool two_step = false;          // some sources may not be asked for
+  bool remembers = false;         // the filter fails a slice that lost what its first step remembered
+  bool strict_blame = false;      // one death of a worker makes the slice in it poison
   bool many_sources = false;      // with tiny fragments, or with fragments around a power of two
   DurationNs clock_slice_ns = 0;  // with clock triggers: ids are a function of the time
 };

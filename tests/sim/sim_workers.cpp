@@ -197,7 +197,10 @@ class SimWorkers::Life : public std::enable_shared_from_this<Life> {
 
   void schedule() {
     if (std::exchange(scheduled_, true)) return;
-    after(shared_->random.skewed(10 * kMicrosecond, 2 * kMillisecond), [this] {
+    const DurationNs most = shared_->around.scenario.strict_blame
+                                ? shared_->around.scenario.worker_start_ns / 4
+                                : 2 * kMillisecond;
+    after(shared_->random.skewed(10 * kMicrosecond, std::max<DurationNs>(most, kMillisecond)), [this] {
       scheduled_ = false;
       work();
     });
@@ -231,6 +234,11 @@ class SimWorkers::Life : public std::enable_shared_from_this<Life> {
     }
     if (worker_->begin()) {
       const filter_host::LaneDescription& description = lane_.description(lane_.header().done.load());
+      // There a slice is blamed once only.
+      if (shared_->around.scenario.strict_blame) {
+        (void)worker_->finish();
+        return true;
+      }
       if (fate < kMemoryRunsOut) {
         die({EndKind::memory, "out of memory"});
         return false;

@@ -7,6 +7,8 @@
 //   to      a group of DCMs: of four slices it accepts one, rejects one and forwards two there, with bytes
 //   that
 //           depend on the id; without `to`, a slice that comes with bytes of another is an error
+//   two_steps  true: requests one source first and all others then; a second step without the state of the
+//           first one is an error (default: false)
 //   refuses_while  a path: no run can begin while such a file is there (default: none)
 // In a simulation the process that dies is a simulated one.
 #include <weir/filter.hpp>
@@ -18,6 +20,7 @@
 #include <dlfcn.h>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -37,9 +40,16 @@ class Stumbles : public weir::Filter {
         ends_once_(setup.parameter("ends_once", std::string())),
         dies_every_(setup.parameter("dies_every", std::uint64_t{0})),
         refuses_while_(setup.parameter("refuses_while", std::string())),
-        to_(setup.parameter("to", std::string())) {}
+        to_(setup.parameter("to", std::string())),
+        two_steps_(setup.parameter("two_steps", false)) {}
 
-  void begin_run(const weir_filter_run&) override {
+  [[nodiscard]] std::optional<std::vector<std::uint32_t>> first_sources() const override {
+    if (!two_steps_) return std::nullopt;
+    return std::vector<std::uint32_t>{first_};
+  }
+
+  void begin_run(const weir_filter_run& run) override {
+    if (run.source_count > 0) first_ = run.sources[0];
     if (!refuses_while_.empty() && std::filesystem::exists(refuses_while_))
       throw std::runtime_error(refuses_while_ + " is there");
   }
@@ -52,6 +62,17 @@ class Stumbles : public weir::Filter {
     if (slice.id() == dies_at_ || (dies_every_ != 0 && slice.id() % dies_every_ == 0)) die();
     if (every_ != 0 && slice.id() % every_ == 0) {
       throw std::runtime_error("stumbles over slice " + std::to_string(slice.id()));
+    }
+    const bool has_all =
+        std::all_of(slice.begin(), slice.end(), [](const weir::Fragment& one) { return one.requested(); });
+    if (two_steps_ && slice.step() == 0 && !has_all) {
+      (void)slice.remember<std::uint64_t>(slice.id());
+      return need_all();
+    }
+    if (two_steps_ && slice.step() > 0) {
+      const std::uint64_t* remembered = slice.remembered<std::uint64_t>();
+      if (remembered == nullptr || *remembered != slice.id())
+        throw std::runtime_error("slice " + std::to_string(slice.id()) + " forgot its first step");
     }
     return to_.empty() ? receive(slice) : select(slice);
   }
@@ -95,6 +116,8 @@ class Stumbles : public weir::Filter {
   std::uint64_t dies_every_;
   std::string refuses_while_;
   std::string to_;
+  bool two_steps_;
+  std::uint32_t first_ = 0;
 };
 
 }  // namespace
