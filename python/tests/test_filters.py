@@ -10,6 +10,7 @@ from support import ROOT, Folder, main, require
 
 require("numpy")
 import numpy as np
+
 from weir_daq.filter_testing import make_setup, make_slice
 from weir_daq.filters import ParameterError, accept, are_referred_to, need
 
@@ -52,7 +53,9 @@ class ParametersTest(unittest.TestCase):
         self.assertEqual(
             self.refusal(lambda s: s.choice("m", ["a", "b"]), m="c"), "parameter 'm': 'c' is not one of: a, b"
         )
-        self.assertEqual(self.refusal(lambda s: s.sources("m"), m="5-1"), "parameter 'm': '5-1' is not a range of sources")
+        self.assertEqual(
+            self.refusal(lambda s: s.sources("m"), m="5-1"), "parameter 'm': '5-1' is not a range of sources"
+        )
         self.assertEqual(
             self.refusal(lambda s: s.parameter("minimum", 1), minimun=5),
             "unknown parameter 'minimun': this filter knows minimum",
@@ -186,7 +189,8 @@ class TryTest(Folder):
     def test_random_numbers_are_those_of_cpp(self):
         self.run_of()
         self.write("mine.py", RANDOM)
-        out = self.weir("filter", "try", "./mine.py", ".", "--against", "prescale", "--set", "n=3", "--set", "how=random")
+        settings = ("--set", "n=3", "--set", "how=random")
+        out = self.weir("filter", "try", "./mine.py", ".", "--against", "prescale", *settings)
         self.assertIn("agree on every slice", out)
 
     def test_steps_histograms_and_output(self):

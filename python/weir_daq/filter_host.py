@@ -247,7 +247,7 @@ class _Instance:
     """A filter object, and its decisions in the form of the ABI."""
 
     def __init__(self, kind: type, setup: Setup, services: _Services, file: str) -> None:
-        wants_setup = kind.__init__ is not object.__init__
+        wants_setup = getattr(kind, "__init__", None) is not object.__init__
         self.filter = kind(setup) if wants_setup else kind()
         setup.refuse_unknown()
         self.services = services
@@ -332,10 +332,10 @@ class _Instance:
             if host.set_result(at, data, len(data)):
                 raise ValueError(f"a filter result of {len(data)} bytes is more than the farm allows")
         if answer.payload is not None:
-            group, payload = answer.payload
+            name, payload = answer.payload
             payload = bytes(payload)
-            if host.forward(at, group.encode(), payload, len(payload)):
-                raise ValueError(f"it cannot forward {len(payload)} bytes to group '{group}'")
+            if host.forward(at, name.encode(), payload, len(payload)):
+                raise ValueError(f"it cannot forward {len(payload)} bytes to group '{name}'")
         if answer.sources:
             add = host.keep_sources if answer.keep else host.need_sources
             add(at, *_numbers(answer.sources))
@@ -468,14 +468,13 @@ class _Loaded:
             return _ALL_SOURCES
         if sources:
             taken = wish[:capacity]
-            (_U32 * len(taken)).from_address(sources)[:] = taken
+            ctypes.memmove(sources, (_U32 * len(taken))(*taken), 4 * len(taken))
         return len(wish)
 
 
 _loaded: list[_Loaded] = []
 
 
-@_LOAD
 def _load(path: bytes, source: int, length: int, error: int, size: int) -> int | None:
     file = os.path.abspath(os.fsdecode(path))
     try:
@@ -493,12 +492,10 @@ def _only() -> _Instance:
     return next(iter(_loaded[0].instances.values()))
 
 
-@_HAS_BATCHES
 def _has_batches() -> int:
     return int(_only().many is not None)
 
 
-@_BEGIN_BATCH
 def _begin_batch(slices: int, count: int) -> None:
     _only().begin_batch(slices, count)
 
@@ -534,9 +531,10 @@ def main(words: list[str]) -> NoReturn:
     verb, library, *settings = words
     _library = ctypes.CDLL(library)
     _library.weir_filter_host_out_of_memory.restype = None
-    _library.weir_filter_host_set_up(_load, _has_batches, _begin_batch)
+    callbacks = (_LOAD(_load), _HAS_BATCHES(_has_batches), _BEGIN_BATCH(_begin_batch))  # used until the end
+    _library.weir_filter_host_set_up(*callbacks)
     linecache.clearcache()
-    status = {"worker": _work, "check": lambda: _check(settings[0]), "try": lambda: _try(settings[0])}[verb]()
+    status = _work() if verb == "worker" else _check(settings[0]) if verb == "check" else _try(settings[0])
     sys.stdout.flush()
     sys.stderr.flush()
     # Threads that the filter has left running must not hold the process.

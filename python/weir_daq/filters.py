@@ -17,7 +17,7 @@ from __future__ import annotations
 import struct
 import sys
 from collections.abc import Iterable, Sequence
-from typing import Any, Callable, Generic, Tuple, TypeVar, Union
+from typing import Any, Callable, Generic, TypeVar, Union
 
 import numpy as np
 import numpy.typing as npt
@@ -200,7 +200,7 @@ class Counter:
 
 
 Values = Union[float, npt.ArrayLike]
-Axis = Tuple[int, float, float]  # bins of equal width over [low, high)
+Axis = tuple[int, float, float]  # bins of equal width over [low, high)
 
 
 class Histogram:
@@ -383,15 +383,15 @@ class Fragment:
 
     def hits(self) -> Array:
         """Returns the hits as an array of weir_daq.HIT, for data in the format of the `hits` source."""
-        return decode_hits(memoryview(self.data)) if self.length else np.empty(0, HIT)
+        return decode_hits(self.data.data) if self.length else np.empty(0, HIT)
 
 
 class Slice:
     """A slice at one step. Views of its bytes are valid until process() returns."""
 
-    __slots__ = ("_address", "_fills", "_flags", "_forwarded", "_fragments", "_memory", "_raw", "_remembers", "_rows", "_seed",
-                 "_state", "_table", "_touched", "_trigger", "attempt", "duration_ns", "id", "run", "step", "time_ns",
-                 "trigger_type")  # fmt: skip
+    __slots__ = ("_address", "_fills", "_flags", "_forwarded", "_fragments", "_memory", "_raw", "_remembers", "_rows",
+                 "_seed", "_state", "_table", "_touched", "_trigger", "attempt", "duration_ns", "id", "run", "step",
+                 "time_ns", "trigger_type")  # fmt: skip
 
     def __init__(self, raw: memoryview, address: int, memory: Memory[Any]) -> None:
         (_, self.run, self.id, self.attempt, self.step, self.time_ns, self.duration_ns, self.trigger_type,
@@ -414,7 +414,7 @@ class Slice:
         return f"Slice(id={self.id}, run={self.run}, step={self.step}, fragments={self._table[1]})"
 
     def __len__(self) -> int:
-        return self._table[1]
+        return int(self._table[1])
 
     @property
     def complete(self) -> bool:

@@ -105,5 +105,5 @@ class Parameters:
             if name not in self._known:
                 known = ", ".join(self._known)
                 raise ParameterError(
-                    f"unknown parameter '{name}': " + (f"this filter knows {known}" if known else "this filter takes none")
+                    f"unknown parameter '{name}': this filter {'knows ' + known if known else 'takes none'}"
                 )

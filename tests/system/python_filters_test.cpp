@@ -1,12 +1,12 @@
 // Filters in Python: one that decides, and some that misbehave and cost the slices that they misbehave over.
 #include "farm_run.hpp"
 #include "python_here.hpp"
+#include "recorded_folder.hpp"
 #include "stored_run.hpp"
 #include "weir_catch.hpp"
 
-#include <cstdlib>
 #include <cstring>
-#include <fstream>
+#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -156,6 +156,49 @@ TEST_CASE("a filter in Python that forks costs nothing") {
   CHECK(end.summary.count("stored") == kSlices);
   CHECK(end.summary.count("filter_workers.slices_poisoned") == 0);
   CHECK(check_dummy_data(StoredRun(folder / "out")).wrong == "");
+}
+TEST_CASE("filters in Python and in C++ work in one farm") {
+  if (!has_python()) return;
+  const TemporaryFolder folder;
+  const bool python_last = GENERATE(false, true);
+  const std::string last = python_last ? python_plugin("receives.py") : "accept-all, isolation: worker";
+  const std::string file = folder.write(
+      "mixed.yaml",
+      "farm: mixed\ntrigger: {mode: max}\nreadout: {count: 2, sources_per_readout: 4}\n"
+      "supervisor: {lease_ms: 120000}\nfilter: {timeout_ms: 20000, workers: {start_timeout_ms: 20000}}\n"
+      "dcm:\n  nodes:\n    - {name: selection, group: selection}\n    - {name: building, group: building}\n"
+      "  groups:\n    - name: selection\n      forward: [building]\n      filter: {plugin: " +
+          python_plugin("forwards.py") + "}\n    - name: building\n      filter: {plugin: " + last + "}\n");
+  const FarmEnd end = run_farm(folder, file, {"--slices", "1000"});
+  CHECK_BALANCED(end, 0);
+  CHECK(end.summary.count("stored") == 500);
+  CHECK(end.summary.count("rejected") == 500);
+  CHECK(check_dummy_data(StoredRun(folder / "out")).wrong == "");
+  StoredRun(folder / "out").for_each_slice([&](const storage::SliceRecordView& slice) {
+    CHECK(slice.head().decision == storage::DecisionKind::filter);
+    CHECK(slice.filter_result().size() == (python_last ? 8 : 0));
+  });
+}
+TEST_CASE("the same filter in Python and in C++ decides alike, slice by slice") {
+  if (!has_python()) return;
+  const TemporaryFolder folder;
+  const FarmEnd end =
+      run_farm(folder, config_file("demo.yaml"),
+               {"--slices", "400", "--set", "filter.plugin=accept-all", "--set", "hits.track_rate_hz=50"});
+  CHECK_BALANCED(end, 0);
+  const auto compare = [&](const std::string& recording, const std::string& minimum) {
+    const CommandEnd tried =
+        run_command(folder, "weir",
+                    {"filter", "try", "multiplicity.py", recording, "--against", "multiplicity", "--set",
+                     "minimum=" + minimum, "--set", "window_ns=300"});
+    INFO(tried.out << tried.err);
+    CHECK(tried.status == 0);
+    CHECK_THAT(tried.out,
+               ContainsSubstring("agree on every slice") && !ContainsSubstring("accepted           0 "));
+    CHECK_THAT(tried.out, !ContainsSubstring("rejected           0 "));
+  };
+  compare(folder / "out", "12");
+  if (std::filesystem::exists(km3net_recording() + "/index.json")) compare(km3net_recording(), "30");
 }
 TEST_CASE("weir check refuses a filter in Python that cannot be used, with the key and a sentence") {
   if (!has_python()) return;
