@@ -55,7 +55,11 @@ class Coincidence : public weir::Filter {
         level1_(counter("coincidence_level1")),
         clusters_(counter("coincidence_clusters")),
         malformed_(counter("coincidence_malformed_fragments")),
-        cluster_floors_(histogram("coincidence_cluster_floors")) {}
+        cluster_floors_(histogram("coincidence_cluster_floors")),
+        hits_per_slice_(book_histogram("hits per slice", 100, 0, 20'000)),
+        floors_per_cluster_(book_histogram("floors per cluster", 40, 0, 40)),
+        cluster_shape_(
+            book_histogram("floors and hits of clusters", weir::Axis{40, 0, 40}, weir::Axis{50, 0, 250})) {}
 
   weir::Decision process(const weir::Slice& slice) override {
     finder_.clear();
@@ -64,6 +68,7 @@ class Coincidence : public weir::Filter {
     }
     const std::span<const Cluster> clusters = finder_.find();
     hits_.add(finder_.hit_count());
+    hits_per_slice_.fill(static_cast<double>(finder_.hit_count()));
     level1_.add(finder_.level1_count());
     if (clusters.empty()) return reject();
 
@@ -83,6 +88,8 @@ class Coincidence : public weir::Filter {
     }
     add_event(slice.id() << kIndexBits | index, event_.bytes());
     cluster_floors_.record(cluster.floors);
+    floors_per_cluster_.fill(cluster.floors);
+    cluster_shape_.fill(cluster.floors, cluster.hit_count);
   }
 
   bool keep_raw_;
@@ -92,6 +99,9 @@ class Coincidence : public weir::Filter {
   weir::Counter clusters_;
   weir::Counter malformed_;
   weir::Histogram cluster_floors_;
+  weir::Histogram1D hits_per_slice_;
+  weir::Histogram1D floors_per_cluster_;
+  weir::Histogram2D cluster_shape_;
   weir::ByteWriter event_;
 };
 

@@ -7,6 +7,8 @@
 
 namespace {
 
+constexpr double kSizeMax = 64 * 1024;
+
 // The result of step 0, carried to step 1.
 struct Seen {
   std::uint64_t first_bytes = 0;
@@ -21,7 +23,8 @@ class TwoStep : public weir::Filter {
         minimum_bytes_(setup.parameter("minimum_bytes", std::uint64_t{1})),
         keep_(setup.choice("keep", {"all", "first", "none"})),
         went_on_(counter("two_step_went_on")),
-        first_bytes_(histogram("two_step_first_bytes")) {}
+        first_bytes_(histogram("two_step_first_bytes")),
+        sizes_(book_histogram("bytes of the first step", 64, 0, kSizeMax)) {}
 
   void begin_run(const weir_filter_run& run) override {
     if (!first_given_ && run.source_count > 0) first_ = {run.sources[0]};
@@ -46,6 +49,7 @@ class TwoStep : public weir::Filter {
     // Step 0 may come with other fragments than wished for: a trigger type can have its own list of sources.
     if (!all_asked) return need(first_);
     first_bytes_.record(static_cast<double>(bytes));
+    sizes_.fill(static_cast<double>(bytes));
     if (bytes < minimum_bytes_) return reject();
     went_on_.add();
     const Seen& seen = slice.remember<Seen>(Seen{bytes});
@@ -68,6 +72,7 @@ class TwoStep : public weir::Filter {
   std::size_t keep_;
   weir::Counter went_on_;
   weir::Histogram first_bytes_;
+  weir::Histogram1D sizes_;
   weir::ByteWriter result_;
 };
 

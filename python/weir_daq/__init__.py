@@ -16,6 +16,7 @@ from .errors import (
     WeirError,
 )
 from .files import RunFile, read_run_file
+from .histograms import Histogram, Histograms, read_histograms
 from .record import HIT, TABLE, Fragment, Slice, crc32c, decode_hits, parse_slice
 from .run import Run, RunWarning, Slices
 
@@ -35,6 +36,8 @@ __all__ = [
     "Farm",
     "FormatError",
     "Fragment",
+    "Histogram",
+    "Histograms",
     "MissingPackageError",
     "NoRunError",
     "NoSliceError",
@@ -50,6 +53,7 @@ __all__ = [
     "crc32c",
     "decode_hits",
     "parse_slice",
+    "read_histograms",
     "read_run_file",
 ]
 

@@ -12,6 +12,7 @@ _PACKAGES = {
     "awkward": ("awkward", ""),
     "crc32c": ("crc32c", "python3-crc32c"),
     "google.protobuf": ("protobuf", "python3-protobuf"),
+    "hist": ("hist", ""),
     "h5py": ("h5py", "python3-h5py"),
     "matplotlib": ("matplotlib", "python3-matplotlib"),
     "pyarrow": ("pyarrow", ""),

@@ -15,6 +15,7 @@ import numpy as np
 from ._tables import DECISION
 from .errors import FormatError, NoRunError, NoSliceError, WeirError
 from .files import RECORD_HEAD, RunFile
+from .histograms import Histograms, read_histograms
 from .record import STREAM_DEBUG, STREAM_DEFAULT, Array, Slice
 
 FILE_NAME = re.compile(r"run-(\d{6,})-(.+)-(\d{4,})\.weir(\.part)?")
@@ -244,6 +245,16 @@ class Run(Slices):
         except ValueError as error:
             raise FormatError(f"{self.folder}: the summary of run {self.number} is not JSON: {error}") from None
         return found
+
+    @cached_property
+    def histograms(self) -> Histograms:
+        """The histograms that the filter booked, by name; none if the run has no `run-NNNNNN-histograms.json`."""
+        path = os.path.join(self.folder, f"run-{self.number:06d}-histograms.json")
+        if os.path.exists(path):
+            return read_histograms(path)
+        empty = Histograms()
+        empty.incomplete = []
+        return empty
 
 
 def _files_of(folder: str, run: int | None) -> tuple[int, list[str]]:

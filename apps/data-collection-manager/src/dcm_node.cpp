@@ -49,8 +49,8 @@ DcmNode::DcmNode(const node::Setup& setup, Environment environment)
       decisions_(builder_),
       intake_(setup_.farm, builder_, pushing_.get(), *this),
       filter_(setup_, {environment_.plugin_path, environment_.wake, environment_.make_workers},
-              environment_.clock, builder_, decisions_, *this, now_ns_),
-      departures_(setup_, peer_counters_, builder_, pushing_.get(), samples_, *this, now_ns_),
+              environment_.clock, builder_, decisions_, histograms_, *this, now_ns_),
+      departures_(setup_, peer_counters_, builder_, pushing_.get(), samples_, histograms_, *this, now_ns_),
       burst_(setup_.farm.burst().buffer_bytes() > 0 ? std::make_unique<BurstSaver>(setup_, peer_counters_)
                                                     : nullptr),
       readouts_(setup_, peer_counters_, environment_.clock, builder_, pushing_.get(), course_),
@@ -167,6 +167,7 @@ Expected<void, wire::WireError> DcmNode::take_verdict(const v1::ReachVerdict& ve
 
 void DcmNode::on_supervisor_ready() {
   reach_.met(now_ns_);
+  histograms_.report_all();
   if (burst_) burst_->forget_told();
 }
 
@@ -285,6 +286,7 @@ std::string DcmNode::broken_invariant() {
   if (shaper.strict() && shaper.outstanding() > shaper.window()) return "requests exceed a strict quota";
   if (!builder_.assembler.is_empty()) return {};
   if (builder_.pool.bytes_used() > 0) return "memory is in use and no slice is open";
+  if (histograms_.held() > 0) return "histogram entries are held and no slice is open";
   if (builder_.slices.accepted_bytes() > 0) return "bytes wait for a writer and no slice is open";
   if (burst_) {
     if (const std::string_view broken = burst_->ring().broken_invariant(); !broken.empty())

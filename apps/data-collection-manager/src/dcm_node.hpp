@@ -5,6 +5,7 @@
 #include "decisions.hpp"
 #include "departures.hpp"
 #include "filter_desk.hpp"
+#include "histogram_stage.hpp"
 #include "intake.hpp"
 #include "push_intake.hpp"
 #include "reach_teller.hpp"
@@ -81,6 +82,7 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   Decisions decisions_;
   v1::Control decided_;  // the last message of them: its columns keep their memory
   Intake intake_;
+  HistogramStage histograms_;
   FilterDesk filter_;
   Departures departures_;
   const std::unique_ptr<BurstSaver> burst_;  // null without burst.buffer_bytes

@@ -91,6 +91,7 @@ v1::Report DcmNode::make_report(bool final) {
   departures_.add_to(report, final);
   if (burst_) burst_->add_to(report);
   filter_.add_to(report);
+  histograms_.add_to(report, final);
   samples_.add_to(report);
   if (pushing_) pushing_->add_to(report);
   add_losses(report);

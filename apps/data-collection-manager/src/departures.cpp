@@ -21,11 +21,13 @@ using assembly::BuiltSlice;
 using assembly::SliceState;
 
 Departures::Departures(const node::Setup& setup, sessions::PeerCounters& counters, Builder& builder,
-                       PushIntake* pushing, SliceSamples& samples, SliceWay& way, const TimeNs& now_ns)
+                       PushIntake* pushing, SliceSamples& samples, HistogramStage& histograms, SliceWay& way,
+                       const TimeNs& now_ns)
     : setup_(setup),
       builder_(builder),
       pushing_(pushing),
       samples_(samples),
+      histograms_(histograms),
       way_(way),
       now_ns_(now_ns),
       outlet_(setup.identity, setup.limits, counters, setup.farm.network().reconnect_ms() * kMillisecond,
@@ -75,6 +77,7 @@ void Departures::confirm_one(BuiltSlice& slice, const ConfirmedSlice& row) {
       } else {
         counts_.rejected.add(slice.id());
       }
+      if (slice.decision.failure.empty()) histograms_.settle(slice);
       return give_up(slice);
     default:
       ++counts_.refused;
@@ -99,6 +102,7 @@ void Departures::ship(BuiltSlice& slice, StoreEpoch epoch, NodeIndex writer) {
 
 void Departures::on_stored(BuiltSlice& slice) {
   counts_.stored.add(slice.id());
+  histograms_.settle(slice);
   slice.counts = true;
   builder_.slices.change(slice, SliceState::stored);
 }
@@ -157,6 +161,7 @@ void Departures::release(BuiltSlice& slice) {
   WEIR_ASSERT(!slice.memory.is_shared() && !slice.is_in_line());
   if (burst_ != nullptr && slice.counts && slice.decision.failure.empty()) burst_->keep(slice);
   destroy_filter_state(slice);
+  histograms_.drop(slice);
   if (slice.pushed) pushing_->leaves(slice);
   if (slice.result != nullptr) {
     if (assembly::is_reported(slice.state()) && !slice.decision.forwarded)

@@ -2,6 +2,7 @@
 
 #include "builder.hpp"
 #include "burst_saver.hpp"
+#include "histogram_stage.hpp"
 #include "orders.hpp"
 #include "outlet.hpp"
 #include "push_intake.hpp"
@@ -20,7 +21,8 @@ class Departures final : private OutletEvents {
  public:
   // `pushing`: null in pull running.
   Departures(const node::Setup& setup, sessions::PeerCounters& counters, Builder& builder,
-             PushIntake* pushing, SliceSamples& samples, SliceWay& way, const TimeNs& now_ns);
+             PushIntake* pushing, SliceSamples& samples, HistogramStage& histograms, SliceWay& way,
+             const TimeNs& now_ns);
 
   // Handles the supervisor's confirmations. A slice that is to be stored and is no longer here is answered as
   // lost.
@@ -59,6 +61,7 @@ class Departures final : private OutletEvents {
   Builder& builder_;
   PushIntake* pushing_;
   SliceSamples& samples_;
+  HistogramStage& histograms_;
   SliceWay& way_;
   const TimeNs& now_ns_;
   Counts counts_;

@@ -57,11 +57,13 @@ std::vector<std::string> search_path(const v1::FilterSettings& filter, const Fil
 }  // namespace
 
 FilterDesk::FilterDesk(const node::Setup& setup, const FilterSurroundings& around, const ports::Clock& clock,
-                       Builder& builder, Decisions& decisions, SliceWay& way, const TimeNs& now_ns)
+                       Builder& builder, Decisions& decisions, HistogramStage& histograms, SliceWay& way,
+                       const TimeNs& now_ns)
     : setup_(setup),
       clock_(clock),
       builder_(builder),
       decisions_(decisions),
+      histograms_(histograms),
       way_(way),
       now_ns_(now_ns),
       isolated_(config::runs_in_workers(setup.farm.filter())),
@@ -71,6 +73,7 @@ FilterDesk::FilterDesk(const node::Setup& setup, const FilterSurroundings& aroun
   } else {
     run_in_process(around);
   }
+  histograms_.book([this] { return units_->histograms(); });
 }
 
 void FilterDesk::run_in_process(const FilterSurroundings& around) {
@@ -237,6 +240,7 @@ void FilterDesk::take_results() {
 void FilterDesk::act_on(BuiltSlice& slice, filter_host::FilterResult& result) {
   using filter_host::Verdict;
   steps_board_.finished(slice, result, now_ns_);
+  histograms_.take(slice, result);
   switch (result.verdict) {
     case Verdict::reject:
       give_back(result);
@@ -260,6 +264,7 @@ void FilterDesk::act_on(BuiltSlice& slice, filter_host::FilterResult& result) {
 }
 
 void FilterDesk::failed(BuiltSlice& slice, filter_host::FilterResult& result) {
+  histograms_.drop(slice);
   if (++errors_ == 1)
     spdlog::error("filter error slice={} reason=\"{}\"", slice.id().value, first_line(result.error));
   if (setup_.farm.filter().on_error() == v1::FilterSettings::ON_ERROR_REJECT) {
@@ -271,6 +276,7 @@ void FilterDesk::failed(BuiltSlice& slice, filter_host::FilterResult& result) {
 }
 
 void FilterDesk::poison(BuiltSlice& slice, filter_host::FilterResult& result) {
+  histograms_.drop(slice);
   spdlog::error("slice is poison slice={} reason=\"{}\"", slice.id().value, first_line(result.error));
   slice.result = &result;  // its record says why
   decisions_.decide(slice, Decision::accept(DecisionKind::poison), now_ns_);
@@ -278,6 +284,7 @@ void FilterDesk::poison(BuiltSlice& slice, filter_host::FilterResult& result) {
 
 // The worker with the filter's state of it has ended.
 void FilterDesk::restart(BuiltSlice& slice, filter_host::FilterResult& result) {
+  histograms_.drop(slice);
   give_back(result);
   slice.filter_state = {};
   slice.step = 0;

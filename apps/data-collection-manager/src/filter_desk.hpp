@@ -2,6 +2,7 @@
 
 #include "builder.hpp"
 #include "decisions.hpp"
+#include "histogram_stage.hpp"
 #include "isolation.hpp"
 #include "slice_way.hpp"
 #include "step_board.hpp"
@@ -36,7 +37,8 @@ class FilterDesk {
  public:
   // Throws std::runtime_error with a sentence when the plugin cannot be had.
   FilterDesk(const node::Setup& setup, const FilterSurroundings& around, const ports::Clock& clock,
-             Builder& builder, Decisions& decisions, SliceWay& way, const TimeNs& now_ns);
+             Builder& builder, Decisions& decisions, HistogramStage& histograms, SliceWay& way,
+             const TimeNs& now_ns);
   // Waits for running steps, which read slices. Destroys the filter's states of open slices before the
   // plugin.
   ~FilterDesk();
@@ -97,6 +99,7 @@ class FilterDesk {
   const ports::Clock& clock_;
   Builder& builder_;
   Decisions& decisions_;
+  HistogramStage& histograms_;
   SliceWay& way_;
   const TimeNs& now_ns_;
   const bool isolated_;  // the filter is in workers

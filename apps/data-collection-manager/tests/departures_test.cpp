@@ -37,7 +37,7 @@ struct Leaving : Building {
     settings.bytes_per_s = settings.sample_bytes_max = 1U << 20;
     settings.taps_max = 4;
     samples.emplace(setup, settings);
-    departures.emplace(setup, counters, builder, nullptr, *samples, notes, clock.now);
+    departures.emplace(setup, counters, builder, nullptr, *samples, histograms, notes, clock.now);
   }
   BuiltSlice& reported(std::uint64_t id, const Decision& decision) {
     BuiltSlice& slice = complete(id);
@@ -66,6 +66,7 @@ struct Leaving : Building {
   sessions::PeerCounters counters;
   Decisions decisions{builder};
   std::optional<SliceSamples> samples;
+  HistogramStage histograms;
   std::optional<Departures> departures;
 };
 
@@ -79,8 +80,8 @@ struct Filtering : Building {
     filter.set_plugin("scripted");
     (*filter.mutable_parameters())["do"] = does;
     filter.set_on_error(v1::FilterSettings::ON_ERROR_REJECT);
-    desk.emplace(setup, FilterSurroundings{{WEIR_TEST_PLUGIN_DIR}, nullptr}, clock, builder, decisions, notes,
-                 clock.now);
+    desk.emplace(setup, FilterSurroundings{{WEIR_TEST_PLUGIN_DIR}, nullptr}, clock, builder, decisions,
+                 histograms, notes, clock.now);
     REQUIRE(desk->begin_run(RunNumber(7), 0).has_value());
   }
   BuiltSlice& run(std::uint64_t id, bool suspect = false) {
@@ -97,6 +98,7 @@ struct Filtering : Building {
 
   node::Setup setup;
   Decisions decisions{builder};
+  HistogramStage histograms;
   std::optional<FilterDesk> desk;
 };
 
@@ -116,6 +118,80 @@ TEST_CASE("a confirmed forward counts as forwarded, and the slice is released") 
   CHECK(Leaving::count(report, "rejected") == 0);
   CHECK(Leaving::count(report, "discarded") == 0);
   CHECK(dcm.find(5) == nullptr);
+}
+
+TEST_CASE("histogram entries count once their slice is rejected, stored or forwarded, and in no other case") {
+  Leaving dcm;
+  histograms::Layout layout;
+  REQUIRE(layout.book({"ids", histograms::Kind::one_dimension, {10, 0, 10}}));
+  dcm.histograms.book([&] { return layout; });
+  const auto decided = [&](std::uint64_t id, const Decision& decision) -> BuiltSlice& {
+    BuiltSlice& slice = dcm.reported(id, decision);
+    filter_host::FilterResult result;
+    result.fills = {{histograms::kEntries, 0, 1}, {histograms::kHeadCells + 1, 0, 1}};
+    dcm.histograms.take(slice, result);
+    CHECK(result.fills.empty());
+    return slice;
+  };
+  const auto entries = [&] { return dcm.histograms.contents().view(0).entries(); };
+  decided(1, Decision::reject());
+  CHECK(entries() == 0);
+  dcm.confirm(1, v1::CONFIRMATION_SETTLED);
+  CHECK(entries() == 1);
+  decided(2, Decision::accept(DecisionKind::filter));
+  dcm.confirm(2, v1::CONFIRMATION_STORE);
+  CHECK(entries() == 1);  // no writer has it on disk
+  decided(3, Decision::reject());
+  dcm.departures->give_up(*dcm.find(3));
+  decided(4, Decision::fail("too_large"));
+  dcm.confirm(4, v1::CONFIRMATION_SETTLED);
+  CHECK(entries() == 1);
+  decided(5, Decision::accept(DecisionKind::filter));  // a farm without writers
+  dcm.confirm(5, v1::CONFIRMATION_SETTLED);
+  CHECK(entries() == 2);
+  dcm.departures->give_up_all(true);
+  dcm.departures->release_unreferenced();
+  CHECK(entries() == 2);
+  CHECK(dcm.histograms.held() == 0);
+}
+
+TEST_CASE("histogram entries beyond the limit are dropped with their slice's, and counted") {
+  Leaving dcm;
+  histograms::Layout layout;
+  REQUIRE(layout.book({"ids", histograms::Kind::one_dimension, {10, 0, 10}}));
+  dcm.histograms.book([&] { return layout; });
+  dcm.histograms.limit(3);
+  for (const std::uint64_t id : {1U, 2U}) {
+    BuiltSlice& slice = dcm.reported(id, Decision::reject());
+    filter_host::FilterResult result;
+    result.fills = {{histograms::kEntries, 0, 1}, {histograms::kHeadCells + 1, 0, 1}};
+    dcm.histograms.take(slice, result);
+  }
+  for (const std::uint64_t id : {1U, 2U}) dcm.confirm(id, v1::CONFIRMATION_SETTLED);
+  CHECK(dcm.histograms.contents().view(0).entries() == 1);
+  v1::Report report;
+  dcm.histograms.add_to(report, false);
+  CHECK(report.counters().at("dcm.fills_dropped") == 1);
+  CHECK(report.filter_histograms_size() == 1);
+}
+
+TEST_CASE("the steps of a slice add up, and a slice that begins again begins with no entries") {
+  Leaving dcm;
+  histograms::Layout layout;
+  REQUIRE(layout.book({"ids", histograms::Kind::one_dimension, {10, 0, 10}}));
+  dcm.histograms.book([&] { return layout; });
+  BuiltSlice& slice = dcm.reported(1, Decision::reject());
+  const auto step = [&] {
+    filter_host::FilterResult result;
+    result.fills = {{histograms::kEntries, 0, 1}};
+    dcm.histograms.take(slice, result);
+  };
+  step();
+  dcm.histograms.drop(slice);
+  step();
+  step();
+  dcm.confirm(1, v1::CONFIRMATION_SETTLED);
+  CHECK(dcm.histograms.contents().view(0).entries() == 2);
 }
 
 TEST_CASE("an accepted slice is shipped when that is confirmed, and its memory is free when it is on disk") {
@@ -255,6 +331,16 @@ TEST_CASE("a slice with a failed filter is rejected or accepted unfiltered, as t
   v1::Report report;
   dcm.desk->add_to(report);
   CHECK(report.counters().at("dcm.filter_errors") == 2);
+}
+
+TEST_CASE("the histogram entries of a slice wait with it, and those of a failed slice do not") {
+  Filtering dcm("book_throw_odd");
+  dcm.run(4);
+  CHECK(dcm.histograms.held() > 0);
+  CHECK(dcm.histograms.contents().view(0).entries() == 0);
+  const std::size_t held = dcm.histograms.held();
+  dcm.run(5);
+  CHECK(dcm.histograms.held() == held);
 }
 
 TEST_CASE("a slice that is held for poison is accepted, and its filter never sees it") {

@@ -204,6 +204,10 @@ std::vector<control::Event> RunBook::keep(const v1::RunSummary& account, v1::Far
   summary.failure = failure;
   summary.operations.assign(operations_.begin(), operations_.end());
   const run_record::RecordPaths paths = run_record::record_paths(out_, RunNumber(account.run()));
+  if (!run_record::write_histograms(paths, account)) {
+    events.push_back({control::Level::error,
+                      fmt::format("cannot write '{}': {}", paths.histograms, std::strerror(errno))});
+  }
   if (!run_record::write_file(paths.end, run_record::to_json(summary))) {
     const std::string why = fmt::format("cannot write '{}': {}", paths.end, std::strerror(errno));
     events.push_back({control::Level::error, why});

@@ -211,7 +211,8 @@ void RunControl::Core::open_page(const RunControlSettings& settings) {
   const std::string& page = settings.page.empty() && !settings.one_run ? control.page() : settings.page;
   if (page.empty()) return;
   web_.emplace(node::parse_endpoint(page), page_token(out_of(settings, setup_.file()) + "/page-token"),
-               std::vector<std::string>(control.page_names().begin(), control.page_names().end()));
+               std::vector<std::string>(control.page_names().begin(), control.page_names().end()),
+               out_of(settings, setup_.file()));
 }
 
 // False: this process takes over the farm of one that died. `weir up` starts a new session, unless a run is
@@ -387,6 +388,9 @@ void RunControl::Core::on_published(std::string_view tag, ConstBytes payload) {
   if (tag.starts_with("report.")) {
     v1::Report report;
     if (!parse(report)) return;
+    if (web_ && machine_.members()[*member].plan.role == Role::supervisor)
+      web_->take_histograms(machine_.remembered().run.value, report.filter_histograms());
+    report.clear_filter_histograms();
     members_.reported(*member, std::move(report));
     if (machine_.members()[*member].plan.role == Role::supervisor) watchers_.supervisor_reported();
   } else if (tag.starts_with("log.") && web_) {

@@ -1,6 +1,7 @@
 #include "web.hpp"
 
 #include <weir/page/view.hpp>
+#include <weir/run_record/records.hpp>
 #include <weir/security/keys.hpp>
 
 #include <fmt/format.h>
@@ -12,6 +13,7 @@
 #include <climits>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <sstream>
 #include <stdexcept>
 #include <unistd.h>
@@ -47,13 +49,17 @@ std::string page_token(const std::string& file) {
   return token;
 }
 
-Web::Web(const ports::Endpoint& listen, std::string token, std::vector<std::string> names) {
+Web::Web(const ports::Endpoint& listen, std::string token, std::vector<std::string> names, std::string out) {
   page::PageSettings settings;
   settings.listen = listen;
   settings.token = std::move(token);
   settings.names = std::move(names);
   std::array<char, HOST_NAME_MAX + 1> host{};
   if (::gethostname(host.data(), HOST_NAME_MAX) == 0) settings.names.emplace_back(host.data());
+  settings.recorded_histograms = [folder = std::move(out)](std::uint32_t run) {
+    std::ifstream file(run_record::record_paths(folder, RunNumber(run)).histograms, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
   page_.emplace(settings, [this](const page::Command& command) { return ask(command); });
 }
 
@@ -87,7 +93,16 @@ void Web::answer(const std::function<std::string(const v1::Request&)>& carry_out
 }
 
 void Web::show(const v1::FarmView& view, const v1::RunSummary* last) {
-  page_->update(page::farm_of(view, last));
+  // The last reports before a run's end lack its last slices.
+  if (last != nullptr && last->run() == view.run() && last->run() != account_taken_) {
+    account_taken_ = last->run();
+    histograms_.take(last->run(), last->histograms());
+  }
+  if (histograms_.version() != histograms_shown_) page_->show_histograms(histograms_.document());
+  histograms_shown_ = histograms_.version();
+  page::Farm farm = page::farm_of(view, last);
+  farm.histograms = histograms_shown_;
+  page_->update(farm);
 }
 
 void Web::log(const std::string& process, const v1::FarmView::Line& line) {

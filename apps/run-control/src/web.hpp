@@ -2,6 +2,7 @@
 
 #include "wishes.hpp"
 #include <weir/page/page.hpp>
+#include <weir/reports/filter_histograms.hpp>
 #include <weir/v1/bus.pb.h>
 
 #include <chrono>
@@ -16,17 +17,25 @@ namespace weir::run_control {
 class Web {
  public:
   // `names`: page::PageSettings::names, besides this machine's. Throws std::runtime_error.
-  Web(const ports::Endpoint& listen, std::string token, std::vector<std::string> names);
+  // `out`: the folder of the runs' records.
+  Web(const ports::Endpoint& listen, std::string token, std::vector<std::string> names, std::string out);
 
   // Each turn: `carry_out` answers a wish with an error, empty when it is taken.
   void answer(const std::function<std::string(const v1::Request&)>& carry_out);
   void show(const v1::FarmView& view, const v1::RunSummary* last);
+  // Takes a run's histograms: as its supervisor reports them, or from its account.
+  void take_histograms(std::uint32_t run, const reports::FilterHistogramList& list) {
+    histograms_.take(run, list);
+  }
   void log(const std::string& process, const v1::FarmView::Line& line);
   [[nodiscard]] const ports::Endpoint& endpoint() const { return page_->endpoint(); }
 
  private:
   page::CommandAnswer ask(const page::Command& command);
 
+  reports::RunHistograms histograms_;
+  std::uint64_t histograms_shown_ = 0;  // version
+  std::uint32_t account_taken_ = 0;     // run
   Wishes wishes_{std::chrono::seconds(5)};
   std::optional<page::Page> page_;  // its thread ends first
 };

@@ -97,7 +97,26 @@ Expected<void, wire::WireError> SupervisorNode::take_of_dcm(Member& dcm, const v
 
 void SupervisorNode::take_report(Member& member, const v1::Report& report) {
   if (roster_.take_report(member, report)) dispatch_.ports_changed();
-  if (member.report.final()) journal_.entries().write_report(member.report);
+  if (report.filter_histograms_size() > 0) take_histograms(member);
+  if (member.report.final()) write_report(member);
+}
+
+// Contents of another binning cannot be added up: the run has to end.
+void SupervisorNode::take_histograms(Member& dcm) {
+  const std::string fault = histograms_.take(dcm.name, dcm.incarnation, dcm.report);
+  dcm.report.clear_filter_histograms();
+  if (fault.empty() || histogram_fault_ == fault) return;
+  histogram_fault_ = fault;
+  spdlog::error("histograms do not add up reason=\"{}\"", fault);
+  if (!course_.is(RunStage::gathering)) journal_.note_fault(fault);
+  stop(fault);
+}
+
+void SupervisorNode::write_report(const Member& member) {
+  if (member.role != Role::dcm) return journal_.entries().write_report(member.report);
+  v1::Report whole = member.report;
+  histograms_.add_totals(member.name, member.incarnation, whole);
+  journal_.entries().write_report(whole);
 }
 
 Expected<void, wire::WireError> SupervisorNode::take_filtering(Member& dcm, const v1::Filtering& filtering) {

@@ -219,7 +219,10 @@ void SupervisorNode::join(Member& member) {
   // Passes that it has received since are this process' own.
   const bool met = same_process && std::exchange(member.was_met, true);
   // Its counters continue from their values.
-  if (same_process) roster_.unbury(member);
+  if (same_process) {
+    roster_.unbury(member);
+    histograms_.returned(member.name, member.incarnation);
+  }
   if (!same_process) {
     roster_.bury(member);
     const bool first = course_.is(RunStage::gathering);
@@ -285,8 +288,9 @@ void SupervisorNode::leave(Member& member) {
   std::erase(actions_.leaving, assignment::NodeRef{member.role, member.index});
   const bool reported = member.has_report && member.report.final();
   if (!reported) {
-    if (member.has_report) journal_.entries().write_report(member.report);
+    if (member.has_report) write_report(member);
     roster_.bury(member);
+    if (member.role == Role::dcm && course_.has_begun()) histograms_.lost(member.name, member.incarnation);
   }
   if (course_.is_ending()) journal_.note_fault(member.name + " left before its final report");
   switch (member.role) {
@@ -350,6 +354,7 @@ void SupervisorNode::finish() {
   for (const Member& member : roster_.members()) {
     if (member.peer != nullptr && !(member.has_report && member.report.final())) {
       journal_.note_fault(member.name + " gave no final report in time");
+      if (member.role == Role::dcm) histograms_.lost(member.name, member.incarnation);
     }
   }
   for (const Member& member : roster_.members()) {
@@ -363,6 +368,7 @@ void SupervisorNode::finish() {
   v1::Control message;
   v1::RunSummary& summary = *message.mutable_summary();
   summary = account_.summary(course_, journal_.faults(), journal_.waits(), now_ns_);
+  histograms_.add_all(summary);
   if (setup_.watcher != nullptr) setup_.watcher->on_summary(summary);
   spdlog::info("run ends balanced={} triggered={} seconds={:.3f} reason=\"{}\"", summary.balanced(),
                machine_.ledger().triggered.count, static_cast<double>(summary.duration_ns()) / kSecond,
@@ -385,7 +391,9 @@ void SupervisorNode::send_status() {
   v1::Control message;
   v1::FarmStatus& status = *message.mutable_status();
   status = account_.status(course_, journal_.waits(), now_ns_);
-  if (setup_.reports != nullptr) setup_.reports->take(status.nodes(status.nodes_size() - 1));  // its own
+  v1::Report& own = *status.mutable_nodes(status.nodes_size() - 1);
+  histograms_.add_changed(own);
+  if (setup_.reports != nullptr) setup_.reports->take(own);
   watchers_.say(message);
 }
 

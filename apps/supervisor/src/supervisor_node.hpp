@@ -2,6 +2,7 @@
 
 #include "burst_alerts.hpp"
 #include "dispatch.hpp"
+#include "histogram_board.hpp"
 #include "roster.hpp"
 #include "run_account.hpp"
 #include "run_course.hpp"
@@ -54,6 +55,9 @@ class SupervisorNode final : public node::Node, private sessions::PeerHandler {
   Expected<void, wire::WireError> take_filtering(Member& dcm, const v1::Filtering& filtering);
   Expected<void, wire::WireError> take_reach(Member& dcm, const v1::Reach& reach);
   void take_report(Member& member, const v1::Report& report);
+  void take_histograms(Member& dcm);
+  void write_report(const Member& member);
+  void recall(const v1::Report& report);
   void take_triggers(sessions::Peer& peer, const v1::TriggerOffer& offer);
 
   void join(Member& member);
@@ -97,6 +101,8 @@ class SupervisorNode final : public node::Node, private sessions::PeerHandler {
   RunJournal journal_;
   Dispatch dispatch_;
   BurstAlerts bursts_;
+  HistogramBoard histograms_;
+  std::string histogram_fault_;  // the last one; empty: none
   RunAccount account_;
   Watchers watchers_;
   TriggerAnswers answers_;

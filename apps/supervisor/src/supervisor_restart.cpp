@@ -69,12 +69,23 @@ void SupervisorNode::resume_run() {
     member->first_order = joined.first_order;
     member->told_to_end = joined.told_to_end;
   }
-  for (const v1::Report& report : run.reports) roster_.recall(report);
+  for (const v1::Report& report : run.reports) recall(report);
   if (run.reporting || !run.stop.empty()) machine_.request_stop(now_ns_);
   if (!run.reporting && !run.stop.empty()) course_.drain(run.stop);
   spdlog::warn("run goes on run={} triggered={} open={} next_slice={}", run.run.value,
                run.state.ledger.triggered.count, run.state.open.size(), dispatch_.next_slice());
   journal_.write_state(course_, now_ns_);
+}
+
+void SupervisorNode::recall(const v1::Report& report) {
+  v1::Report rest = report;
+  rest.clear_filter_histograms();
+  roster_.recall(rest);
+  if (report.role() != v1::ROLE_DCM) return;
+  const Incarnation process(report.incarnation());
+  if (const std::string fault = histograms_.take(report.name(), process, report); !fault.empty())
+    spdlog::warn("journal has a damaged histogram reason=\"{}\"", fault);
+  if (!report.final()) histograms_.lost(report.name(), process);
 }
 
 // Holds assignments and triggers back until the nodes have reported the last passes that they received: an

@@ -1,5 +1,6 @@
 #include "commands.hpp"
 #include "python_command.hpp"
+#include <weir/run_record/histograms_command.hpp>
 #include <weir/storage/file_command.hpp>
 
 #include <CLI/CLI.hpp>
@@ -24,6 +25,18 @@ CLI::App* add_verb(CLI::App& app, const std::shared_ptr<FileCommand>& options, i
     status = storage::run_file_command(*options, std::cout, std::cerr);
   });
   return command;
+}
+
+void add_histograms(CLI::App& app, int& status) {
+  auto options = std::make_shared<run_record::HistogramsCommand>();
+  CLI::App* command = app.add_subcommand("histograms", "Draw the histograms of a run's filter");
+  command->add_option("RUN", options->run, "a folder (its last run), a run file, or run-…-histograms.json")
+      ->required();
+  command->add_option("--name", options->name, "this histogram only")->type_name("NAME");
+  CLI::Option* json = command->add_flag("--json", options->json, "a JSON object a line");
+  command->add_flag("--csv", options->csv, "a table for each histogram")->excludes(json);
+  command->callback(
+      [options, &status] { status = run_record::run_histograms_command(*options, std::cout, std::cerr); });
 }
 
 // Verbs of `weir_daq`: all arguments after the verb are passed on to Python, including `--help`.
@@ -68,6 +81,7 @@ void add_file(CLI::App& app, int& status) {
   dump->add_option("--source", options->source, "this fragment only")->type_name("ID");
   dump->add_option("--event", options->event, "this output event only")->type_name("ID");
   dump->add_flag("--raw", options->raw, "the bytes of --source or --event as they are, nothing else");
+  add_histograms(*file, status);
   add_python_verb(*file, status, "convert", "Convert a run to HDF5, Parquet, ROOT or NumPy");
   add_python_verb(*file, status, "skim", "Write selected slices of a run into a new run file");
   add_python_verb(*file, status, "merge", "Write all slices of a run into a new run file");

@@ -2,6 +2,7 @@
 #include <weir/filter_host/lane.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <new>
@@ -66,7 +67,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const StreamTable streams({"muons"});
   FilterResult result;
   TakenResult taken;
-  if (read_result(lane, 0, kToken, slice, limits, streams.mask(), result, taken))
-    check(result, limits, streams.mask());
+  constexpr std::uint32_t kCells = 100;
+  if (!read_result(lane, 0, kToken, slice, limits, streams.mask(), result, taken, kCells)) return 0;
+  check(result, limits, streams.mask());
+  for (const histograms::Addition& one : result.fills)
+    WEIR_ASSERT(one.cell < kCells && std::isfinite(one.amount));
   return 0;
 }

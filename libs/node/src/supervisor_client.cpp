@@ -40,7 +40,10 @@ void SupervisorClient::report(bool final) {
   v1::Control message;
   *message.mutable_report() = events_.make_report(final);
   send(message);
-  if (reports_ != nullptr) reports_->take(message.report());
+  if (reports_ == nullptr) return;
+  // Run control receives the sums of all DCMs from the supervisor.
+  message.mutable_report()->clear_filter_histograms();
+  reports_->take(message.report());
 }
 
 void SupervisorClient::on_ready(sessions::Peer& peer) {

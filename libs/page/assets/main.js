@@ -4,6 +4,7 @@ import { addPoint, setHistory } from './plots.js';
 import { addLog, loadLogs, setProcesses, showLedger, showMembers, showRuns } from './tables.js';
 import { badge, byteRate, duration, el, grouped, kindOfGravity, micros, rate, setText } from './text.js';
 import { showControl } from './control.js';
+import { setReferences, showHistograms } from './histograms.js';
 import { showFlow } from './farm.js';
 import { unheard } from './health.js';
 
@@ -45,12 +46,16 @@ function showState(state) {
   showFlow(state);
   showMembers(state.members);
   showLedger(state);
+  showHistograms(state);
   setProcesses(state.members.map((member) => member.name));
   addPoint(state.point);
   showLink();
   if (runs !== state.runs) {
     runs = state.runs;
-    get('/api/runs').then(showRuns, () => {});
+    get('/api/runs').then((answer) => {
+      showRuns(answer);
+      setReferences(answer.runs);
+    }, () => {});
   }
 }
 

@@ -99,6 +99,18 @@ json::array steps_json(const Farm& farm) {
   return out;
 }
 
+// The counters of the filter, over the DCMs that have reported.
+json::object filter_counters_json(const Farm& farm) {
+  std::map<std::string, std::uint64_t> sums;
+  for (const Member& member : farm.members) {
+    if (member.report == nullptr || member.report->role() != v1::ROLE_DCM) continue;
+    for (const auto& [name, count] : reports::by_reason(*member.report, "filter.")) sums[name] += count;
+  }
+  json::object out;
+  for (const auto& [name, count] : sums) out[text(name)] = count;
+  return out;
+}
+
 json::value gauge(const v1::Report& report, metrics::GaugeKey key) {
   const auto value = reports::gauge_of(report, key);
   return value ? json::value(*value) : json::value(nullptr);
@@ -290,6 +302,8 @@ std::string Model::state_json(bool can_command) const {
   out["throttled_ms"] = reasons(supervisor, "throttled_ms.");
   out["groups"] = groups_json(supervisor);
   out["steps"] = steps_json(farm_);
+  out["filter_counters"] = filter_counters_json(farm_);
+  out["histograms"] = farm_.histograms;
   json::array members;
   for (const Member& member : farm_.members) {
     members.push_back(member_json(member, rates_.at(member.name)));

@@ -19,6 +19,7 @@ constexpr const char* kEvents = "/api/events";
 constexpr const char* kMetrics = "/metrics";
 constexpr const char* kJson = "application/json; charset=utf-8";
 constexpr std::size_t kLogLinesMax = 1000;  // per response
+constexpr const char* kNoHistograms = "\"incomplete\": [], \"histograms\": []}\n";
 
 std::vector<std::string> names_of(const PageSettings& settings) {
   std::vector<std::string> names = settings.names;
@@ -82,6 +83,10 @@ class Page::Impl {
       const std::lock_guard lock(mutex_);
       return json_response(model_.runs_json());
     });
+    server_.route("GET", "/api/histograms",
+                  [this, recorded = settings.recorded_histograms](const http::Request& request) {
+                    return histograms(parameter(request, "run"), recorded);
+                  });
     server_.route("GET", "/api/logs", [this](const http::Request& request) { return find_logs(request); });
     server_.route("POST", "/api/command", [this](const http::Request& request) { return command(request); });
     server_.route("POST", "/api/operator", [this](const http::Request& request) {
@@ -102,6 +107,11 @@ class Page::Impl {
     server_.publish(kEvents, "state", text);
   }
 
+  void show_histograms(std::string document) {
+    const std::lock_guard lock(mutex_);
+    histograms_ = std::move(document);
+  }
+
   void log(const LogLine& line) {
     std::string text;
     {
@@ -120,6 +130,21 @@ class Page::Impl {
   [[nodiscard]] const http::Server& server() const { return server_; }
 
  private:
+  http::Response histograms(const std::string& run,
+                            const std::function<std::string(std::uint32_t)>& recorded) const {
+    if (run.empty()) {
+      const std::lock_guard lock(mutex_);
+      return json_response(histograms_);
+    }
+    std::uint32_t number = 0;
+    const auto parsed = std::from_chars(run.data(), run.data() + run.size(), number);
+    if (parsed.ec != std::errc() || parsed.ptr != run.data() + run.size())
+      return json_response(answer_json({false, "'" + run + "' is not a run number"}), 400);
+    std::string document = recorded ? recorded(number) : std::string();
+    return json_response(document.empty() ? "{\"run\": " + std::to_string(number) + ", " + kNoHistograms
+                                          : std::move(document));
+  }
+
   [[nodiscard]] std::string state() const {
     const std::lock_guard lock(mutex_);
     return model_.state_json(gate_.has_token());
@@ -139,6 +164,7 @@ class Page::Impl {
   mutable std::mutex mutex_;
   LogRing logs_;
   Model model_;
+  std::string histograms_ = std::string("{\"run\": 0, ") + kNoHistograms;
   PageCounters counters_;
   Gate gate_;  // used by the page's thread only, except for has_token()
   http::HostRule rule_;
@@ -257,6 +283,7 @@ Page::Page(const PageSettings& settings, CommandHandler commands)
 Page::~Page() = default;
 const ports::Endpoint& Page::endpoint() const { return impl_->server().endpoint(); }
 void Page::update(const Farm& farm) { impl_->update(farm); }
+void Page::show_histograms(std::string document) { impl_->show_histograms(std::move(document)); }
 void Page::log(const LogLine& line) { impl_->log(line); }
 PageCounters Page::counters() const { return impl_->counters(); }
 

@@ -31,6 +31,9 @@ struct Served {
   static PageSettings settings() {
     PageSettings settings;
     settings.token = "sesame";
+    settings.recorded_histograms = [](std::uint32_t run) {
+      return run == 2 ? std::string() : test::MadeUpFarm::histograms(run, 50);
+    };
     return settings;
   }
   void step() {
@@ -38,6 +41,13 @@ struct Served {
     farm.step();
     page.update(farm.farm());
     for (const LogLine& line : farm.logged()) page.log(line);
+  }
+  void show_histograms() {
+    const std::lock_guard lock(mutex);
+    page.show_histograms(test::MadeUpFarm::histograms(farm.farm().run, 100));
+    Farm shown = farm.farm();
+    shown.histograms = 1;
+    page.update(shown);
   }
   [[nodiscard]] control::State state() {
     const std::lock_guard lock(mutex);
@@ -280,6 +290,35 @@ TEST_CASE("dead DCMs have no assignments, and an equation with different sides i
   CHECK(browser.eventually(text_of(".wire.control .label") + " === '0/s slices assigned'"));
   CHECK(browser.value(text_of("#equations")).find("may differ") != std::string::npos);
   CHECK(browser.value(count("#equations [data-kind=running]")) == "3");
+}
+
+TEST_CASE("the page plots the filter's histograms, lists its counters, and shows the ratio to a past run") {
+  if (no_browser()) return;
+  Served served(4, 2);
+  served.show_histograms();
+  Browser browser;
+  browser.size(420, 900, true);
+  browser.go(served.url());
+  REQUIRE(browser.eventually(count("#histogram-grid figure") + " === 3"));
+  CHECK(browser.value(text_of("#histogram-grid h3")) == "hits per slice");
+  CHECK(browser.value(text_of("#histogram-grid .note")).find("entries · mean") != std::string::npos);
+  CHECK(browser.eventually(count("#histogram-grid .bins") + " === 2"));  // and a map
+  CHECK(browser.value("String(" + count("#histogram-grid rect.cell") + " > 50)") == "true");
+  CHECK(browser.value(text_of("#filter-counters")).find("clusters") != std::string::npos);
+  const std::string linear =
+      browser.value("document.querySelector('#histogram-grid .bins').getAttribute('d')");
+  const auto choose = [&](const std::string& id, const std::string& value) {
+    (void)browser.value("(() => { const one = document.getElementById('" + id + "'); one.value = '" + value +
+                        "'; one.dispatchEvent(new Event('change')); return one.value; })()");
+  };
+  choose("histogram-scale", "log");
+  CHECK(browser.value("document.querySelector('#histogram-grid .bins').getAttribute('d')") != linear);
+  REQUIRE(browser.eventually("document.getElementById('histogram-reference').options.length > 1"));
+  choose("histogram-reference",
+         browser.value("document.getElementById('histogram-reference').options[1].value"));
+  CHECK(browser.eventually(count("#histogram-grid .line.s2") + " === 2"));
+  CHECK(browser.value("String(document.documentElement.scrollWidth <= 420)") == "true");
+  CHECK(browser.errors().empty());
 }
 
 TEST_CASE("names in capitals break only after an underscore, and no text overlaps the plots' labels") {

@@ -1,7 +1,10 @@
 #include "made_up_farm.hpp"
 
+#include <weir/base/hash.hpp>
 #include <weir/base/held_up.hpp>
 #include <weir/base/role.hpp>
+#include <weir/histograms/contents.hpp>
+#include <weir/reports/filter_histograms.hpp>
 #include <weir/v1/control.pb.h>
 
 #include <algorithm>
@@ -220,6 +223,33 @@ void MadeUpFarm::count(std::size_t index) {
   }
 }
 
+std::string MadeUpFarm::histograms(std::uint32_t run, unsigned seconds) {
+  using weir::histograms::Kind;
+  weir::histograms::Layout layout;
+  const auto book = [&](const weir::histograms::Booking& booking) { return layout.book(booking).value(); };
+  const auto hits = book({"hits per slice", Kind::one_dimension, {60, 0, 300}});
+  const auto gain = book({"gain of each channel", Kind::profile, {31, 0, 31}});
+  const auto map = book({"floors and hits of clusters", Kind::two_dimensions, {40, 0, 40}, {50, 0, 250}});
+  weir::histograms::Contents contents(layout);
+  weir::histograms::Fills fills;
+  std::uint64_t draw = run;
+  const auto uniform = [&draw] { return static_cast<double>(mix64(++draw) >> 11U) * 0x1.0p-53; };
+  for (unsigned i = 0; i < seconds * 40; ++i) {
+    const double sum = uniform() + uniform() + uniform() + uniform();
+    fills.fill(layout.all()[hits], 20 + 55 * sum + (i % 50 == 0 ? 200 * uniform() : 0), 0, 1);
+    fills.fill(layout.all()[gain], 31 * uniform(), 1 + 0.2 * sum, 1);
+    const double floors = 4 + 9 * sum * uniform();
+    fills.fill(layout.all()[map], floors, floors * (3 + 2 * uniform()), 1);
+  }
+  std::vector<weir::histograms::Addition> additions;
+  fills.take(additions);
+  contents.add(additions);
+  reports::FilterHistogramList list;
+  for (std::uint32_t n = 0; n < layout.all().size(); ++n)
+    reports::put(layout.all()[n].booking, contents.cells(n), *list.Add());
+  return reports::histograms_document(run, list);
+}
+
 void MadeUpFarm::make_report(std::size_t index) {
   Member& member = farm_.members[index];
   const Counts& counts = counts_[index];
@@ -246,6 +276,7 @@ void MadeUpFarm::make_report(std::size_t index) {
     counters["net.bytes_sent"] = whole(counts.bytes);
   } else if (member.role == "dcm") {
     counters["dcm.assigned"] = whole(counts.slices);
+    counters["filter.clusters"] = whole(counts.slices * 0.3);
     counters["fragments.bytes"] = whole(counts.bytes);
     counters["fragments.requested"] = whole(counts.slices * 30);
     counters["fragments.received"] = whole(counts.slices * 30) - whole(counts.lost);

@@ -29,6 +29,10 @@ class MadeUpFarm {
 
   static constexpr UtcNs kBeginUtcNs = 1'700'000'000 * kSecond;
 
+  // Histograms of a filter, as run control hands them to the page; `seconds` of data.
+  [[nodiscard]] static std::string histograms(std::uint32_t run, unsigned seconds);
+  [[nodiscard]] unsigned seconds() const { return static_cast<unsigned>(seconds_); }
+
  private:
   struct Counts {
     double slices = 0;

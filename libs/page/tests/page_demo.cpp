@@ -24,6 +24,7 @@ int main(int argc, char** argv) {
   PageSettings settings;
   settings.listen.port = static_cast<std::uint16_t>(number(1, 8080));
   settings.token = "made-up";
+  settings.recorded_histograms = [](std::uint32_t run) { return test::MadeUpFarm::histograms(run, 120); };
   Page page(settings, [&](const Command& command) {
     const std::lock_guard lock(mutex);
     return farm.command(command);
@@ -31,7 +32,10 @@ int main(int argc, char** argv) {
   const auto step = [&] {
     const std::lock_guard lock(mutex);
     farm.step();
-    page.update(farm.farm());
+    page.show_histograms(test::MadeUpFarm::histograms(farm.farm().run, farm.seconds()));
+    Farm shown = farm.farm();
+    shown.histograms = farm.seconds();
+    page.update(shown);
     for (const LogLine& line : farm.logged()) page.log(line);
   };
   constexpr int kPast = 240;  // seconds of history in the plots

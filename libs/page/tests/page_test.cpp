@@ -53,7 +53,7 @@ TEST_CASE("the page and all that it names are served") {
   CHECK(page.status == 200);
   CHECK_THAT(page.body, ContainsSubstring("<!doctype html>"));
   for (const char* file : {"/page.css", "/icon.svg", "/main.js", "/farm.js", "/plots.js", "/tables.js",
-                           "/control.js", "/health.js", "/text.js"}) {
+                           "/control.js", "/histograms.js", "/health.js", "/text.js"}) {
     INFO(file);
     CHECK(served.get(file).status == 200);
   }
@@ -77,6 +77,18 @@ TEST_CASE("state, history, runs and logs are JSON") {
   CHECK(served.get("/api/logs?level=loud").status == 400);
   CHECK(served.get("/api/logs?lines=many").status == 400);
   CHECK_THAT(served.get("/metrics").body, ContainsSubstring("weir_page_requests_total"));
+}
+
+TEST_CASE("histograms are those of this run, or of a recorded one") {
+  Served served;
+  CHECK(json::parse(served.get("/api/histograms").body).at("histograms").as_array().empty());
+  served.page.show_histograms(test::MadeUpFarm::histograms(5, 10));
+  CHECK(json::parse(served.get("/api/histograms").body).at("run").as_int64() == 5);
+  CHECK(json::parse(served.get("/api/histograms").body).at("histograms").as_array().size() == 3);
+  const json::value other = json::parse(served.get("/api/histograms?run=3").body);
+  CHECK(other.at("run").as_int64() == 3);
+  CHECK(other.at("histograms").as_array().empty());  // no record of it
+  CHECK(served.get("/api/histograms?run=../3").status == 400);
 }
 
 TEST_CASE("a client with the token can send commands, and receives run control's refusals") {

@@ -189,6 +189,7 @@ void print_end(const run_record::Summary& summary, const run_record::RecordPaths
   std::string text = run_record::to_text(summary);
   text +=
       fmt::format("\nRecords\n  {}\n  {}\n  {}\n  {}/*.log\n", paths.begin, paths.farm, paths.end, paths.log);
+  if (std::filesystem::exists(paths.histograms)) text += fmt::format("  {}\n", paths.histograms);
   text += suggestions(summary);
   std::fputs(text.c_str(), out);
   std::fflush(out);
@@ -197,6 +198,13 @@ void print_end(const run_record::Summary& summary, const run_record::RecordPaths
 bool write_summary(const run_record::Summary& summary, const std::string& path, std::FILE* err) {
   if (path.empty() || run_record::write_file(path, run_record::to_json(summary))) return true;
   fmt::print(err, "weir run: cannot write the summary to '{}': {}\n", path, std::strerror(errno));
+  return false;
+}
+
+bool write_histograms(const FarmRunResult& result, const run_record::RecordPaths& paths, std::FILE* err) {
+  if (!result.account || run_record::write_histograms(paths, *result.account)) return true;
+  fmt::print(err, "weir run: cannot write the histograms to '{}': {}\n", paths.histograms,
+             std::strerror(errno));
   return false;
 }
 
@@ -318,7 +326,7 @@ int run_loaded(LoadedFarm& loaded, const RunOptions& options, std::FILE* out, st
   look_at_data(loaded, summary);
   if (!options.quiet && result.account) print_end(summary, *paths, out);
   if (told != nullptr) *told = summary;
-  const bool recorded = write_summary(summary, paths->end, err);
+  const bool recorded = write_summary(summary, paths->end, err) && write_histograms(result, *paths, err);
   const bool listed = add_to_history(result, summary, loaded, begin, err);
   const bool written = write_summary(summary, options.summary_file, err) && recorded && listed;
   if (summary.exit_status == kExitFailed) return fail(err, summary.failure + "\n  logs: " + paths->log);

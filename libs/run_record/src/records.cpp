@@ -2,6 +2,7 @@
 #include <weir/config/farm_file.hpp>
 #include <weir/node/identity.hpp>
 #include <weir/node/run_claim.hpp>
+#include <weir/reports/filter_histograms.hpp>
 #include <weir/run_record/records.hpp>
 #include <weir/run_record/version.hpp>
 #include <weir/storage/format.hpp>
@@ -121,7 +122,8 @@ bool write_directly(const std::string& path, const std::string& text) {
 
 RecordPaths record_paths(const std::string& out, RunNumber run) {
   const std::string base = stem(out, run);
-  return {base + "-begin.yaml", base + "-farm.yaml", base + "-lab.yaml", base + "-end.json", out + "/log"};
+  return {base + "-begin.yaml", base + "-farm.yaml",       base + "-lab.yaml",
+          base + "-end.json",   base + "-histograms.json", out + "/log"};
 }
 
 std::optional<RunNumber> free_run_number(RunNumber from, const std::vector<std::string>& file_names) {
@@ -187,6 +189,11 @@ bool write_begin_records(const RecordPaths& paths, const std::string& comment, c
                          const config::FarmPlan& plan, UtcNs begin_utc, const v1::RunIdentity& identity) {
   return write_file(paths.farm, "# " + comment + "\n" + config::to_yaml(farm)) &&
          write_file(paths.begin, begin_record(farm, plan, begin_utc, identity));
+}
+
+bool write_histograms(const RecordPaths& paths, const v1::RunSummary& account) {
+  return account.histograms_size() == 0 ||
+         write_file(paths.histograms, reports::histograms_document(account.run(), account.histograms()));
 }
 
 bool write_file(const std::string& path, const std::string& text) {

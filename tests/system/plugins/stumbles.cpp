@@ -10,6 +10,7 @@
 //   two_steps  true: requests one source first and all others then; a second step without the state of the
 //           first one is an error (default: false)
 //   refuses_while  a path: no run can begin while such a file is there (default: none)
+// Fills histogram `last digit` once per slice.
 // In a simulation the process that dies is a simulated one.
 #include <weir/filter.hpp>
 
@@ -41,7 +42,8 @@ class Stumbles : public weir::Filter {
         dies_every_(setup.parameter("dies_every", std::uint64_t{0})),
         refuses_while_(setup.parameter("refuses_while", std::string())),
         to_(setup.parameter("to", std::string())),
-        two_steps_(setup.parameter("two_steps", false)) {}
+        two_steps_(setup.parameter("two_steps", false)),
+        last_digits_(book_histogram("last digit", 10, 0, 10)) {}
 
   [[nodiscard]] std::optional<std::vector<std::uint32_t>> first_sources() const override {
     if (!two_steps_) return std::nullopt;
@@ -59,6 +61,7 @@ class Stumbles : public weir::Filter {
       std::ofstream(ends_once_).put('\n');
       std::_Exit(0);
     }
+    if (slice.step() == 0) last_digits_.fill(static_cast<double>(slice.id() % 10));
     if (slice.id() == dies_at_ || (dies_every_ != 0 && slice.id() % dies_every_ == 0)) die();
     if (every_ != 0 && slice.id() % every_ == 0) {
       throw std::runtime_error("stumbles over slice " + std::to_string(slice.id()));
@@ -118,6 +121,7 @@ class Stumbles : public weir::Filter {
   std::string to_;
   bool two_steps_;
   std::uint32_t first_ = 0;
+  weir::Histogram1D last_digits_;
 };
 
 }  // namespace

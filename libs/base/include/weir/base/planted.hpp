@@ -38,8 +38,9 @@ enum class Planted : std::uint8_t {
   forget_forward,        // some forwards are not in the supervisor's journal
   forward_stale,         // the forward of an attempt that was taken back is accepted, too
   forget_forward_bytes,  // attempts after the first of a group are assigned without the forwarded bytes
+  count_dead_fills,      // histogram entries count when a step ends, whatever becomes of the slice
 };
-constexpr std::size_t kPlanted = 29;
+constexpr std::size_t kPlanted = 30;
 
 [[nodiscard]] constexpr std::string_view name(Planted bug) {
   constexpr std::string_view kNames[kPlanted] = {"none",
@@ -70,7 +71,8 @@ constexpr std::size_t kPlanted = 29;
                                                  "clear-forwarded",
                                                  "forget-forward",
                                                  "forward-stale",
-                                                 "forget-forward-bytes"};
+                                                 "forget-forward-bytes",
+                                                 "count-dead-fills"};
   return kNames[static_cast<std::size_t>(bug)];
 }
 

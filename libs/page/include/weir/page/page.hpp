@@ -22,6 +22,9 @@ struct PageSettings {
   std::size_t runs_max = 200;             // number of past runs shown
   // Wrong tokens of one address per minute; beyond, wrong ones get 429 for the rest of the minute.
   unsigned refused_per_minute_max = 10;
+  // Returns the histograms of a past run as JSON, for the ratio to it; empty: not recorded. Called on the
+  // page's thread. May be empty.
+  std::function<std::string(std::uint32_t run)> recorded_histograms;
   http::Limits limits;
 };
 
@@ -53,6 +56,8 @@ class Page {
   [[nodiscard]] const ports::Endpoint& endpoint() const;
   // Takes the state of each second; rates are computed from one to the next. Thread-safe.
   void update(const Farm& farm);
+  // Takes the current histograms as JSON (reports::RunHistograms::document()). Thread-safe.
+  void show_histograms(std::string document);
   // Thread-safe.
   void log(const LogLine& line);
   [[nodiscard]] PageCounters counters() const;

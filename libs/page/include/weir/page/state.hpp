@@ -82,6 +82,7 @@ struct Farm {
   std::vector<Override> overrides;            //
   std::vector<Member> members;                // in the plan's order
   std::vector<LedgerLine> ledger;             // of the last run that ended; may be empty
+  std::uint64_t histograms = 0;               // grows whenever Page::show_histograms() has new contents
   std::vector<RunEntry> runs;                 // the latest last
 };
 

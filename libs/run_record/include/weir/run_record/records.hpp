@@ -16,11 +16,12 @@
 namespace weir::run_record {
 
 struct RecordPaths {
-  std::string begin;  // run-000001-begin.yaml: versions, plugin, nodes and sources, configuration
-  std::string farm;   // run-000001-farm.yaml: every key; input for `weir run`
-  std::string lab;    // run-000001-lab.yaml: every key of the lab, if any
-  std::string end;    // run-000001-end.json: the summary
-  std::string log;    // folder: a file per node
+  std::string begin;       // run-000001-begin.yaml: versions, plugin, nodes and sources, configuration
+  std::string farm;        // run-000001-farm.yaml: every key; input for `weir run`
+  std::string lab;         // run-000001-lab.yaml: every key of the lab, if any
+  std::string end;         // run-000001-end.json: the summary
+  std::string histograms;  // run-000001-histograms.json, if a filter booked any
+  std::string log;         // folder: a file per node
 };
 [[nodiscard]] RecordPaths record_paths(const std::string& out, RunNumber run);
 
@@ -46,6 +47,9 @@ struct RecordPaths {
 [[nodiscard]] bool write_begin_records(const RecordPaths& paths, const std::string& comment,
                                        const v1::Farm& farm, const config::FarmPlan& plan, UtcNs begin_utc,
                                        const v1::RunIdentity& identity);
+
+// Writes the run's histograms beside its other records. An account without histograms writes nothing and is a success.
+[[nodiscard]] bool write_histograms(const RecordPaths& paths, const v1::RunSummary& account);
 
 // Writes the text completely or not at all: an earlier file is kept until the new one is complete. (A path
 // other than a regular file, such as a terminal, is written directly.) Returns false if it could not be
