@@ -2,6 +2,7 @@
 
 #include <weir/filter_host/lane_worker.hpp>
 #include <weir/filter_host/plugin.hpp>
+#include <weir/filter_host/worker_bookings.hpp>
 
 #include <algorithm>
 #include <deque>
@@ -177,6 +178,7 @@ class SimWorkers::Life : public std::enable_shared_from_this<Life> {
     message.mutable_ready()->set_version((*plugin)->version());
     message.mutable_ready()->set_path((*plugin)->path());
     message.mutable_ready()->set_crc32c((*plugin)->file_crc32c());
+    filter_host::put_bookings(metrics_.layout(), *message.mutable_ready());
     answer(message);
   }
   void begin_run(const v1::WorkerMessage::BeginRun& begin) {

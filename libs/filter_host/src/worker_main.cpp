@@ -2,6 +2,7 @@
 #include <weir/filter_host/control_channel.hpp>
 #include <weir/filter_host/lane_worker.hpp>
 #include <weir/filter_host/plugin.hpp>
+#include <weir/filter_host/worker_bookings.hpp>
 #include <weir/filter_host/worker_descriptors.hpp>
 #include <weir/filter_host/worker_main.hpp>
 #include <weir/filter_host/worker_setup.hpp>
@@ -108,19 +109,6 @@ std::size_t size_of(int descriptor) {
 }
 
 // ---- the worker
-
-void put_axis(const histograms::Axis& from, v1::WorkerMessage::Axis& to) {
-  to.set_bins(from.bins);
-  to.set_low(from.low);
-  to.set_high(from.high);
-}
-
-void put_booking(const histograms::Booking& from, v1::WorkerMessage::Booking& to) {
-  to.set_name(from.name);
-  to.set_kind(static_cast<std::uint32_t>(from.kind));
-  put_axis(from.x, *to.mutable_x());
-  if (from.has_y()) put_axis(from.y, *to.mutable_y());
-}
 
 class Worker {
  public:
@@ -236,8 +224,7 @@ void Worker::set_up(const v1::WorkerMessage::Setup& setup) {
   ready.set_version((*plugin)->version());
   ready.set_path((*plugin)->path());
   ready.set_crc32c((*plugin)->file_crc32c());
-  const histograms::Layout booked = metrics_.layout();
-  for (const histograms::Booked& one : booked.all()) put_booking(one.booking, *ready.add_histograms());
+  put_bookings(metrics_.layout(), ready);
   control_.send(message);
 }
 
