@@ -70,9 +70,11 @@ void DcmNode::pass(TimeNs now_ns) {
   look_at_reach();
   readouts_.tell_partial_frames();
   if (pushing_) pushing_->ask_for_overdue(now_ns);
-  if (course_.has_begun()) builder_.collector.pass(now_ns);
+  // Before the collector's pass, which cancels their requests: the supervisor's answer may release them before
+  // the next one.
   if (reach_.is_cut_off()) hand_back(builder_.collector.take_stranded(), "unreachable");
   hand_back(builder_.assembler.take_crowded_out(), "crowded_out");
+  if (course_.has_begun()) builder_.collector.pass(now_ns);
   filter_completed();
   builder_.collector.issue_ahead(now_ns);
   filter_.submit();

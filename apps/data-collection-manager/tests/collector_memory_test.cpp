@@ -86,6 +86,15 @@ TEST_CASE("the newest slice gives way to an older one when no byte arrives") {
   CHECK(dcm.builder.assembler.take_crowded_out().empty());
   dcm.collector().forget(*crowded_out.front());
   dcm.builder.assembler.withdraw(*crowded_out.front());
+  std::vector<std::byte> frames;
+  dcm.collector().take_frames(1, frames);
+  frames.clear();
+  dcm.pass();  // readouts answer cancelled requests, which frees the window
+  dcm.collector().take_frames(1, frames);
+  REQUIRE(frames.size() >= wire::kHeaderBytes);
+  const auto header = wire::decode_header(ConstBytes(frames).first<wire::kHeaderBytes>(), UINT32_MAX);
+  REQUIRE(header.has_value());
+  CHECK(header->type == wire::FrameType::cancel);
   dcm.builder.assembler.release(*crowded_out.front());
   dcm.pass();
   CHECK(oldest.gathering.has_begun());
