@@ -282,5 +282,5 @@ TEST_CASE("a full memory of ids is logged when it begins, once, and is a fault o
   CHECK(summary.balanced());
   CHECK(summary.faults());
   REQUIRE(summary.faults_text_size() == 1);
-  CHECK_THAT(summary.faults_text(0), Catch::ContainsSubstring("2 trigger(s) vetoed: id_memory_full"));
+  CHECK_THAT(summary.faults_text(0), Catch::ContainsSubstring("2 triggers vetoed: id_memory_full"));
 }

@@ -80,7 +80,7 @@ TEST_CASE("a DCM that ends with status 0 in the middle of a run is restarted lik
   CHECK_BALANCED(end, 3);
   check_stored_once(folder, end);
   CHECK(exits(end.summary, "dcm-0", 0) == 2);
-  CHECK_THAT(end.out, Catch::ContainsSubstring("dcm-0 ended with status 0: starts again (1 of 3)"));
+  CHECK_THAT(end.out, Catch::ContainsSubstring("dcm-0 ended with status 0: restarting (1 of 3)"));
 }
 
 TEST_CASE("a DCM that ends by SIGTERM in the middle of a run is restarted") {
@@ -148,7 +148,7 @@ TEST_CASE(
   REQUIRE(::kill(readout, SIGSTOP) == 0);
   REQUIRE(wait_until([&] { return run.pid_of("writer-0") == 0; }, Seconds(30)));
   REQUIRE(run.send_signal("supervisor", SIGKILL));
-  REQUIRE(wait_until([&] { return run.log("supervisor").find("run goes on") != std::string::npos; },
+  REQUIRE(wait_until([&] { return run.log("supervisor").find("run resumed") != std::string::npos; },
                      Seconds(20)));
   REQUIRE(run.send_signal("readout-1", SIGCONT));
   const FarmEnd end = run.finish();
@@ -305,7 +305,7 @@ TEST_CASE(
   REQUIRE(wait_until([&] { return run.process().out().find("the run continues") != std::string::npos; },
                      Seconds(20)));
   REQUIRE(run.send_signal("dcm-0", SIGKILL));
-  REQUIRE(wait_until([&] { return run.process().out().find("starts again (1 of") != std::string::npos; },
+  REQUIRE(wait_until([&] { return run.process().out().find("restarting (1 of") != std::string::npos; },
                      Seconds(20)));
   REQUIRE(wait_until([&] { return run.pid_of("dcm-0") != 0; }, Seconds(20)));
   REQUIRE(run.wait_for_data(1'000'000));

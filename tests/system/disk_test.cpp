@@ -95,7 +95,7 @@ TEST_CASE("a restarted supervisor without room for its journal waits, and contin
     REQUIRE(run.send_signal("supervisor", SIGKILL));
     const auto is_back = [&] { return run.pid_of("supervisor") != 0 && run.pid_of("supervisor") != killed; };
     REQUIRE(wait_until(is_back, Seconds(20)));
-    REQUIRE(run.wait_for_log("supervisor", "journal waits"));
+    REQUIRE(run.wait_for_log("supervisor", "journal waiting"));
     std::this_thread::sleep_for(std::chrono::seconds(2));
     CHECK(run.pid_of("supervisor") != 0);
   }

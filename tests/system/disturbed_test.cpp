@@ -43,12 +43,12 @@ void check_lost(const FarmRun& run, const FarmEnd& end) {
   CHECK(end.status == 1);
   CHECK_FALSE(end.summary.balanced());
   CHECK_THAT(end.summary.imbalance(), Catch::ContainsSubstring("slices: stored = live on disk"));
-  CHECK_THAT(end.out, Catch::ContainsSubstring("that were on disk are gone"));
+  CHECK_THAT(end.out, Catch::ContainsSubstring("vanished from disk"));
   const StoredRun stored(run.out());
   const std::uint64_t there = stored.ids().size();
   CHECK(there < end.summary.count("stored"));
   CHECK_THAT(line_of_disk(end), Catch::ContainsSubstring(std::to_string(end.summary.count("stored") - there) +
-                                                         " of writer 0 were on disk and are gone"));
+                                                         " of writer 0 vanished from disk"));
   CHECK(check_dummy_data(stored).wrong == "");
 }
 

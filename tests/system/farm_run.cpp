@@ -124,7 +124,7 @@ bool FarmRun::wait_for_data(std::uint64_t bytes, Seconds patience) const {
 
 std::uint16_t FarmRun::port_of(const std::string& node) const {
   std::uint16_t port = 0;
-  (void)wait_until([&] { return (port = port_after(log(node), "listens at=")) != 0; }, kStartPatience);
+  (void)wait_until([&] { return (port = port_after(log(node), "listening at=")) != 0; }, kStartPatience);
   if (port == 0) throw std::runtime_error(node + " does not listen: " + log(node) + process_->err());
   return port;
 }

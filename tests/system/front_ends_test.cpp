@@ -29,13 +29,13 @@ struct FrontEndFarm {
   // `weir emit` for this farm, to its end.
   CommandEnd emit(std::vector<std::string> arguments) {
     // Packets sent before the readouts listen are lost without a trace.
-    for (const char* readout : {"readout-0", "readout-1"}) REQUIRE(run->wait_for_log(readout, "run begins"));
+    for (const char* readout : {"readout-0", "readout-1"}) REQUIRE(run->wait_for_log(readout, "run began"));
     return run_command(folder, "weir", emit_line(arguments));
   }
   // Beside the test.
   [[nodiscard]] std::unique_ptr<Process> start_emit(const std::string& name,
                                                     const std::vector<std::string>& arguments) {
-    for (const char* readout : {"readout-0", "readout-1"}) REQUIRE(run->wait_for_log(readout, "run begins"));
+    for (const char* readout : {"readout-0", "readout-1"}) REQUIRE(run->wait_for_log(readout, "run began"));
     std::vector<std::string> line = emit_line(arguments);
     line.insert(line.begin(), WEIR_BIN_DIR "/weir");
     return std::make_unique<Process>(line, folder / (name + ".out"), folder / (name + ".err"));
@@ -134,7 +134,7 @@ TEST_CASE("garbage at the front-ends' ports changes nothing but counters") {
   std::mt19937_64 random(7);
   const UdpSocket stranger;
   constexpr int kGarbage = 500;
-  REQUIRE(farm.run->wait_for_log("supervisor", "run begins"));
+  REQUIRE(farm.run->wait_for_log("supervisor", "run began"));
   for (int i = 0; i < kGarbage; ++i) {
     std::vector<std::byte> bytes(random() % 1500);
     for (std::byte& byte : bytes) byte = static_cast<std::byte>(random());

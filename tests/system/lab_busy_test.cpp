@@ -96,7 +96,7 @@ TEST_CASE("a host pauses as its lab sets, and continues when the run ends") {
               incast({"--duration", "3", "--set", "lab.host_count=9", "--set",
                       "lab.hosts=[{name: h0, pause: {every_ms: 500, for_ms: 200}}]"}));
   const auto begun = std::chrono::steady_clock::now();
-  REQUIRE(run.wait_for_log("supervisor", "run begins"));
+  REQUIRE(run.wait_for_log("supervisor", "run began"));
   CHECK(wait_until([&] { return stopped_children(run.process().pid()) == 1; }, Seconds(10)));
   CHECK(wait_until([&] { return stopped_children(run.process().pid()) == 0; }, Seconds(10)));
   const FarmEnd end = run.finish();
@@ -118,7 +118,7 @@ TEST_CASE("a run that is told to stop while a host pauses ends well") {
   FarmRun run(folder, config_file("incast-8to1.yaml"),
               incast({"--duration", "60", "--set", "lab.host_count=9", "--set",
                       "lab.hosts=[{name: h0, pause: {every_ms: 500, for_ms: 490}}]"}));
-  REQUIRE(run.wait_for_log("supervisor", "run begins"));
+  REQUIRE(run.wait_for_log("supervisor", "run began"));
   REQUIRE(wait_until([&] { return stopped_children(run.process().pid()) == 1; }, Seconds(5)));
   run.process().send_signal(SIGINT);
   CHECK_BALANCED(run.finish(), 0);
@@ -130,7 +130,7 @@ TEST_CASE("spinners are bound to cores, and gone after the run and when weir run
     const TemporaryFolder folder;
     FarmRun run(folder, config_file("incast-8to1.yaml"),
                 incast({"--duration", "60", "--set", "lab.cpu_load=2"}));
-    REQUIRE(run.wait_for_log("supervisor", "run begins"));
+    REQUIRE(run.wait_for_log("supervisor", "run began"));
     const std::vector<pid_t> spinners = spinners_of(run.process().pid());
     CHECK(spinners.size() == 2);
     for (const pid_t pid : spinners) {
@@ -158,7 +158,7 @@ TEST_CASE("a host with a share of a core is held back, and no control group stay
     FarmRun run(folder, config_file("incast-8to1.yaml"),
                 incast({"--duration", signal == 0 ? "3" : "60", "--set", "lab.host_count=9", "--set",
                         "lab.port_rate=unlimited", "--set", "lab.hosts=[{name: h0, cpu_share: 0.02}]"}));
-    REQUIRE(run.wait_for_log("supervisor", "run begins"));
+    REQUIRE(run.wait_for_log("supervisor", "run began"));
     const pid_t pid = run.process().pid();
     if (signal == 0) {
       const FarmEnd end = run.finish();

@@ -166,7 +166,7 @@ TEST_CASE("nothing remains of a lab when weir run is killed, nor after Ctrl-C") 
   for (const int signal : {SIGKILL, SIGINT}) {
     const TemporaryFolder folder;
     FarmRun run(folder, config_file("incast-8to1.yaml"), incast("star-8.yaml", {"--duration", "60"}));
-    REQUIRE(run.wait_for_log("supervisor", "run begins"));
+    REQUIRE(run.wait_for_log("supervisor", "run began"));
     CHECK(run.processes() == 12);
     const auto lab = namespaces_of(run.process().pid());
     CHECK(lab.size() == 11);  // nine hosts, the switches, the control network

@@ -119,7 +119,7 @@ TEST_CASE(
   const Bounds bounds{8 * kMebi, 24 * kMebi, 16 * kMebi};
   FarmRun run(folder, farm, settings(bounds, {comes_back ? "run.restart=on-failure" : "run.restart=never"}));
   FarmWatcher watcher(run.port_of("supervisor"), "triggers");
-  REQUIRE(run.wait_for_log("supervisor", "run begins"));
+  REQUIRE(run.wait_for_log("supervisor", "run began"));
   WireClient client(run.trigger_port(), v1::ROLE_TRIGGER, "beam", "triggers");
   constexpr int kEach = 50;
   const auto offer = [&] {

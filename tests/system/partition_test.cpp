@@ -42,7 +42,7 @@ FarmEnd run_with_a_cut(const TemporaryFolder& folder, const std::vector<std::str
   std::this_thread::sleep_for(Seconds(4));
   lines.mend();
   // TCP waits for as long as the outage lasted, and a new connection for at most this long.
-  CHECK(run.wait_for_log("supervisor", "dcm 1 is given slices again", Seconds(30)));
+  CHECK(run.wait_for_log("supervisor", "dcm 1 gets slices again", Seconds(30)));
   std::this_thread::sleep_for(Seconds(1));
   run.process().send_signal(SIGINT);
   return run.finish();
@@ -55,7 +55,7 @@ void check_that_others_built_all(const FarmEnd& end) {
   CHECK(end.summary.count_all("fragments.missing") == 0);
   CHECK(end.summary.count_all("discarded") == 0);
   CHECK(names_fault(end, "dcm 1 does not reach readout 0, readout 1, readout 2, readout 3"));
-  CHECK(names_fault(end, "slice(s) were given to others meanwhile"));
+  CHECK(names_fault(end, "built by others meanwhile"));
 }
 
 constexpr int kCutsARun = 12;

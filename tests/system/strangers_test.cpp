@@ -187,7 +187,7 @@ TEST_CASE("a peer of another version, farm or run is refused with a sentence tha
   FarmRun run(folder, config_file("event-building.yaml"), steady());
   const std::uint16_t port = run.port_of("supervisor");
   FarmWatcher watcher(port, kFarm);
-  REQUIRE(run.wait_for_log("supervisor", "run begins"));
+  REQUIRE(run.wait_for_log("supervisor", "run began"));
   {
     WireClient client(port, v1::ROLE_CONTROL, "old", kFarm, 1, 77);
     CHECK_THAT(client.receive_refusal(Seconds(10)),

@@ -276,8 +276,8 @@ TEST_CASE("a plugin's helper that holds its readout's sockets ends with it, and 
   REQUIRE(run.send_signal("readout-0", SIGKILL));
   const FarmEnd end = run.finish();
   CHECK_BALANCED(end, 3);
-  CHECK_THAT(end.out, ContainsSubstring("readout-0 ended with signal 9 (Killed): starts again (1 of 3)"));
-  CHECK_THAT(end.out, !ContainsSubstring("starts again (2 of 3)"));
+  CHECK_THAT(end.out, ContainsSubstring("readout-0 ended with signal 9 (Killed): restarting (1 of 3)"));
+  CHECK_THAT(end.out, !ContainsSubstring("restarting (2 of 3)"));
   CHECK_THAT(end.logs, !ContainsSubstring("is here already"));
   CHECK(StoredRun(folder / "out").ids().size() == kSlices);
   CHECK(end.summary.count("fragments.missing.not_produced") == 0);

@@ -146,7 +146,7 @@ TEST_CASE("external triggers are answered, and their type and payload are in the
       "farm.yaml",
       std::string(kFarm) + "trigger: {mode: network, types: [{type: 5, name: pair, sources: [1, 4]}]}\n");
   FarmRun run(folder, farm, {});
-  REQUIRE(run.wait_for_log("supervisor", "run begins"));
+  REQUIRE(run.wait_for_log("supervisor", "run began"));
   WireClient client(run.trigger_port(), v1::ROLE_TRIGGER, "beam", "triggers");
 
   v1::TriggerOffer offers;
@@ -192,7 +192,7 @@ TEST_CASE("triggers beyond the farm's capacity are answered busy and counted") {
       folder, farm,
       sets({"dcm.credits=1", "supervisor.pending_max=4", "supervisor.throttle_low=0.99",
             "supervisor.throttle_high=1", "filter.plugin=busy", "filter.parameters.microseconds=20000"}));
-  REQUIRE(run.wait_for_log("supervisor", "run begins"));
+  REQUIRE(run.wait_for_log("supervisor", "run began"));
   WireClient client(run.trigger_port(), v1::ROLE_TRIGGER, "beam", "triggers");
   v1::TriggerOffer offers;
   for (int i = 0; i < 100; ++i) offers.add_triggers();

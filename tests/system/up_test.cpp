@@ -45,14 +45,14 @@ TEST_CASE("weir up restarts a process that ends unasked, and ends when the farm 
   REQUIRE(::kill(before, SIGTERM) == 0);
 
   CHECK(wait_until([&] { return farm.pid_of("dcm-0") != before && farm.pid_of("dcm-0") != 0; }, Seconds(60)));
-  CHECK_THAT(farm.out(), Catch::ContainsSubstring("dcm-0 ended with status 143: starts again"));
+  CHECK_THAT(farm.out(), Catch::ContainsSubstring("dcm-0 ended with status 143: restarting"));
   farm.must({"stop"});
   farm.must({"off"});
   CHECK(farm.process().wait(Seconds(60)) == 0);
   // Only one restart is logged: run control ended the other processes itself.
   const std::string out = farm.out();
   INFO(out);
-  CHECK(out.find("starts again") == out.rfind("starts again"));
+  CHECK(out.find("restarting") == out.rfind("restarting"));
   CHECK(processes_naming(folder.path().string()).empty());
 }
 
@@ -65,7 +65,7 @@ TEST_CASE("weir up ends when the farm is off, even if one of its processes is fr
   REQUIRE(::kill(still, SIGSTOP) == 0);
   farm.must({"off", "--no-wait"});
   CHECK(farm.process().wait(Seconds(60)) == 0);
-  CHECK_THAT(farm.out(), !Catch::ContainsSubstring("starts again"));
+  CHECK_THAT(farm.out(), !Catch::ContainsSubstring("restarting"));
   CHECK(processes_naming(folder.path().string()).empty());
 }
 

@@ -66,7 +66,7 @@ void check_costs_its_slices(const std::string& what, const std::string& word) {
   CHECK(check_dummy_data(StoredRun(folder / "out")).wrong == "");
   for (const auto& process : end.summary.json().at("processes").as_array())
     CHECK(process.at("exit_status").as_int64() == 0);  // each DCM lived
-  CHECK_THAT(end.logs, Catch::ContainsSubstring("slice is poison"));
+  CHECK_THAT(end.logs, Catch::ContainsSubstring("poison slice="));
   CHECK(end.summary.count("filter_workers.slices_poisoned") == kBad);
   CHECK(end.summary.count("filter_workers.slices_retried") >= kBad);
   CHECK(end.summary.count("filter_workers.restarts") >= kBad);

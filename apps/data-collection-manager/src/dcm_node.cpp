@@ -278,7 +278,7 @@ bool DcmNode::run_ended() const {
 }
 
 void DcmNode::on_signal(std::string_view signal_name) {
-  spdlog::warn("ends on signal={}", signal_name);
+  spdlog::warn("ending signal={}", signal_name);
   signalled_ = true;
 }
 

@@ -277,7 +277,7 @@ void FilterDesk::failed(BuiltSlice& slice, filter_host::FilterResult& result) {
 
 void FilterDesk::poison(BuiltSlice& slice, filter_host::FilterResult& result) {
   histograms_.drop(slice);
-  spdlog::error("slice is poison slice={} reason=\"{}\"", slice.id().value, first_line(result.error));
+  spdlog::error("poison slice={} reason=\"{}\"", slice.id().value, first_line(result.error));
   slice.result = &result;  // its record says why
   decisions_.decide(slice, Decision::accept(DecisionKind::poison), now_ns_);
 }
@@ -340,7 +340,7 @@ void FilterDesk::watch() {
   if (!assembly::is_with_filter(slice.state()) || stalled_ == named) return;
   stalled_ = named;
   ++stalls_;
-  spdlog::warn("filter stalls slice={}", slice.id().value);
+  spdlog::warn("filter stalled slice={}", slice.id().value);
 }
 
 void FilterDesk::forget_told() {

@@ -1,6 +1,7 @@
 #include "burst_stores.hpp"
 
 #include "settings.hpp"
+#include <weir/base/figures.hpp>
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
@@ -30,8 +31,8 @@ struct BurstStores::One final : storage::StoreHandler {
   }
   void on_file_closed(const storage::ClosedFile& file) override { events.on_burst_file(alert, file); }
   void on_lost(const storage::LostCopies& lost) override {
-    events.on_burst_blocked(alert, lost.path + ": " + lost.why + ": " + std::to_string(lost.count) +
-                                       " slice(s) that were on disk are gone");
+    events.on_burst_blocked(
+        alert, lost.path + ": " + lost.why + ": " + counted(lost.count, "slice") + " vanished from disk");
   }
   void on_blocked(ports::DiskError, const std::string& detail) override {
     events.on_burst_blocked(alert, detail);

@@ -164,7 +164,7 @@ void CloseCommands::add(CloseCommand command, std::size_t at_once_max) {
     if (waiting_.size() >= kWaitingMax) {
       note_failure("never started", command);
       if (counts_.dropped++ == 0)
-        spdlog::error("on_close is not run: {} files wait for it already file={}", kWaitingMax, command.path);
+        spdlog::error("on_close skipped waiting_files={} file={}", kWaitingMax, command.path);
       return;
     }
     waiting_.push_back(std::move(command));
@@ -192,8 +192,8 @@ void CloseCommands::start_some() {
     if (const int error = Beginning().start(line_of(child.what), child.pid); error != 0) {
       ++counts_.failed;
       note_failure("cannot be started", child.what);
-      spdlog::error("on_close cannot be started: coreutils' timeout, errno={} command=\"{}\" file={}", error,
-                    child.what.command, child.what.path);
+      spdlog::error("on_close not started reason=\"coreutils' timeout\" errno={} command=\"{}\" file={}",
+                    error, child.what.command, child.what.path);
       continue;
     }
     running_.push_back(std::move(child));
@@ -209,8 +209,8 @@ void CloseCommands::see_ends() {
     if (late && (end == kTimedOut || end == kKilled)) {
       ++counts_.ended_by_limit;
       note_failure("took longer than " + std::to_string(child.what.seconds_max) + " s", child.what);
-      spdlog::error("on_close took longer than writer.on_close_s={} and was ended command=\"{}\" file={}",
-                    child.what.seconds_max, child.what.command, child.what.path);
+      spdlog::error("on_close timed out on_close_s={} command=\"{}\" file={}", child.what.seconds_max,
+                    child.what.command, child.what.path);
     } else if (end != 0) {
       ++counts_.failed;
       note_failure("status " + std::to_string(end), child.what);
@@ -255,10 +255,9 @@ void CloseCommands::hand_over() {
     pid_t pid = 0;
     const std::size_t files = (line.size() - 6) / 2;
     if (const int error = Beginning().start(line, pid); error != 0) {
-      spdlog::error("on_close cannot be started errno={} command=\"{}\" files={}", error, first.command,
-                    files);
+      spdlog::error("on_close not started errno={} command=\"{}\" files={}", error, first.command, files);
     } else {
-      spdlog::info("on_close goes on after this process pid={} files={}", pid, files);
+      spdlog::info("on_close continues after this process pid={} files={}", pid, files);
     }
   }
 }

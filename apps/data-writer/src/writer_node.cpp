@@ -1,6 +1,7 @@
 #include "writer_node.hpp"
 
 #include "settings.hpp"
+#include <weir/base/figures.hpp>
 #include <weir/base/held_up.hpp>
 #include <weir/base/planted.hpp>
 #include <weir/node/address_in_use.hpp>
@@ -66,7 +67,7 @@ WriterNode::WriterNode(const node::Setup& setup, Environment environment)
   identity_.listen = *at;
   recall();
   store_.start(now_ns_, environment_.clock.utc_ns(), bytes_of(begin_of_run_record(setup_)));
-  spdlog::info("listens at={} out={}", ports::to_text(*at), setup_.farm.run().out());
+  spdlog::info("listening at={} out={}", ports::to_text(*at), setup_.farm.run().out());
 }
 
 // An earlier life's copies are this one's: they count, and they are not stored again.
@@ -77,7 +78,7 @@ void WriterNode::recall() {
     store_.remember(copy->slice, copy->attempt, copy->epoch, copy->sequence);
   }
   for (const storage::EarlierLife::File& file : environment_.earlier.files) {
-    spdlog::warn("file of an earlier life path={} bytes={} slices={} closed={} note=\"{}\"", file.path,
+    spdlog::warn("file of an earlier process path={} bytes={} slices={} closed={} note=\"{}\"", file.path,
                  file.bytes, file.live.count, file.closed, file.note);
     files_.push_back({file.path, file.sequence, file.bytes, file.live, file.crc32c, file.closed});
     store_.remember({file.path, file.sequence, file.bytes, file.live});
@@ -197,7 +198,7 @@ void WriterNode::close_when_told() {
   if (end_.phase() != EndPhase::told) return;
   const bool all_noted = store_.mark_unsynced_dead();
   if (!end_.may_close(store_.has_unsettled_copies(), now_ns_)) return;
-  if (!all_noted) spdlog::error("copies that do not count are not marked: there are too many");
+  if (!all_noted) spdlog::error("dead-copy list full, some copies left unmarked");
   const std::string record = "run: " + std::to_string(setup_.run.value) + "\nwriter: " + setup_.self.name +
                              "\nslices: " + std::to_string(store_.stored().count) +
                              "\nslices_hash: " + std::to_string(store_.stored().hash_sum) +
@@ -221,7 +222,7 @@ std::string WriterNode::failure() const {
 bool WriterNode::finished() const { return signalled_ || !failure_.empty() || supervisor_.finished(); }
 
 void WriterNode::on_signal(std::string_view signal_name) {
-  spdlog::warn("ends on signal={}", signal_name);
+  spdlog::warn("ending signal={}", signal_name);
   signalled_ = true;
 }
 
@@ -291,8 +292,7 @@ void WriterNode::add_close_notes(CloseCounts commands, bool final, v1::Report& r
 
 std::string WriterNode::state() const {
   if (end_.phase() == EndPhase::closed && commands_run())
-    return "waits for writer.on_close of " + std::to_string(environment_.close_counts().unfinished) +
-           " file(s)";
+    return "waits for writer.on_close of " + counted(environment_.close_counts().unfinished, "file");
   const bool stalls = blocked_.empty() && disk_watch_.stalled() > 0;
   if (blocked_.empty() && !stalls) return "running";
   const std::string state = held_up_state(Hold::blocked, assignment::name(reason()), identity_.name);
@@ -523,8 +523,8 @@ void WriterNode::on_file_closed(const storage::ClosedFile& file) {
 }
 
 void WriterNode::on_lost(const storage::LostCopies& lost) {
-  const std::string what = lost.path + ": " + lost.why + ": " + std::to_string(lost.count) +
-                           " slice(s) that were on disk are gone" + names_of(lost.slices);
+  const std::string what = lost.path + ": " + lost.why + ": " + counted(lost.count, "slice") +
+                           " vanished from disk" + names_of(lost.slices);
   spdlog::error("{}", what);
   note_disturbance(what);
 }

@@ -62,7 +62,7 @@ ReadoutNode::ReadoutNode(const node::Setup& setup, Environment environment)
   auto at = listener_.open(environment_.network, setup_.listen);
   if (!at) node::throw_listen_failure(at.error());
   identity_.listen = *at;
-  spdlog::info("listens at={} sources={}", ports::to_text(*at), identity_.sources.size());
+  spdlog::info("listening at={} sources={}", ports::to_text(*at), identity_.sources.size());
 }
 
 void ReadoutNode::pass(TimeNs now_ns) {
@@ -168,7 +168,7 @@ void ReadoutNode::on_begin_run(const v1::BeginRun& begin) {
   if (begin.first_slice() > 0) buffer_.advance_watermark(SliceId(begin.first_slice() - 1), *this);
   for (const std::uint64_t slice : begin.before()) buffer_.miss(SliceId(slice), *this);
   if (front_end_) failure_ = front_end_->begin_run(RunNumber(begin.run()), SliceId(begin.first_slice()));
-  spdlog::info("run begins first_slice={} missed={}", begin.first_slice(), begin.before_size());
+  spdlog::info("run began first_slice={} missed={}", begin.first_slice(), begin.before_size());
 }
 
 Expected<void, wire::WireError> ReadoutNode::on_supervisor_message(const v1::Control& message) {
@@ -252,7 +252,7 @@ void ReadoutNode::on_end_run() {
 bool ReadoutNode::finished() const { return signalled_ || !failure_.empty() || supervisor_.finished(); }
 
 void ReadoutNode::on_signal(std::string_view signal_name) {
-  spdlog::warn("ends on signal={}", signal_name);
+  spdlog::warn("ending signal={}", signal_name);
   signalled_ = true;
 }
 

@@ -48,7 +48,7 @@ int run(weir::run_control::RunControlSettings settings) {
   // Lets the client of `off` receive the result.
   for (int i = 0; i < kLastTurns && signalled == 0; ++i) control.turn(kTurn);
   // The farm does not need it: a present run continues.
-  spdlog::info("ends {}", signalled != 0 ? "signalled" : "off");
+  spdlog::info("process ended reason={}", signalled != 0 ? "signal" : "off");
   return 0;
 }
 
@@ -71,12 +71,13 @@ int main(int argc, char** argv) {
   pid_t parent = ::getppid();
   CLI::App app("weir-run-control: leads a farm's processes from run to run");
   app.add_option("--farm", settings.farm_file, "farm file")->required();
-  app.add_option("--set", settings.sets, "key=value: overrides a key of the farm file");
-  app.add_option("--listen", settings.listen, "HOST:PORT of the bus, instead of control.listen")->take_last();
-  app.add_option("--page", settings.page, "HOST:PORT of the farm's page, instead of control.page")
+  app.add_option("--set", settings.sets, "key of the farm file with its value: key=value");
+  app.add_option("--listen", settings.listen, "address of the bus (HOST:PORT), instead of control.listen")
+      ->take_last();
+  app.add_option("--page", settings.page, "address of the farm's page (HOST:PORT), instead of control.page")
       ->take_last();
   app.add_flag("--one-run", settings.one_run,
-               "the farm's processes end with their run; the program that started them keeps its records");
+               "end the farm's processes with their run; the program that started them keeps its records");
   app.add_flag("--begin-with-file", settings.begins_with_file,
                "forget keys that operators set in an earlier session, unless its run is still on");
   app.add_option("--fallback", settings.fallback,

@@ -224,8 +224,8 @@ std::vector<std::string> BurstAlerts::faults() const {
     const std::uint64_t refused = account.told.refused.count;
     if (account.lost + refused == 0) continue;
     texts.push_back(
-        fmt::format("burst {}: {} of {} slice(s) not saved: {} lost with their process, {} that no "
-                    "writer took",
+        fmt::format("burst {}: {} of {} slices not saved: {} lost with their process, {} refused by "
+                    "writers",
                     number, account.lost + refused, account.asked.count, account.lost, refused));
   }
   return texts;

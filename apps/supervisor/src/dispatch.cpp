@@ -208,7 +208,7 @@ void Dispatch::send_cleared(const assignment::Actions& actions) {
 void Dispatch::let_go(assignment::NodeRef node) {
   const Member* found = roster_.find(node.role, node.node);
   if (found == nullptr || found->peer == nullptr) return;
-  spdlog::info("let go name={}", found->name);
+  spdlog::info("told to end name={}", found->name);
   send_end(*found->peer);
 }
 

@@ -1,6 +1,7 @@
 #include "run_account.hpp"
 
 #include <weir/assignment/reasons.hpp>
+#include <weir/base/figures.hpp>
 #include <weir/base/held_up.hpp>
 #include <weir/node/fault_notes.hpp>
 #include <weir/node/report.hpp>
@@ -194,9 +195,9 @@ std::vector<std::string> RunAccount::disturbances() const {
     const std::uint64_t empty = reports::counter_of(report, "slices.expired_empty");
     if (empty == 0) return;
     texts.push_back(
-        fmt::format("{}: {} slice(s) passed their deadline without a byte though all readouts were "
-                    "connected: a larger dcm.deadline_ms, or another dcm.shaper",
-                    report.name(), empty));
+        fmt::format("{}: {} passed the deadline without a byte although all readouts were connected: "
+                    "increase dcm.deadline_ms, or choose another dcm.shaper",
+                    report.name(), counted(empty, "slice")));
   };
   for (const v1::Report& report : roster_.buried()) add(report);
   for (const Member& member : roster_.members()) {

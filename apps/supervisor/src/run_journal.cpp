@@ -1,5 +1,7 @@
 #include "run_journal.hpp"
 
+#include <weir/base/figures.hpp>
+
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -62,8 +64,7 @@ void RunJournal::require_nodes(const JournalledRun& run) const {
 
 void RunJournal::resumed(const JournalledRun& run) {
   faults_ = run.faults;
-  note_fault("the supervisor was restarted: " + std::to_string(run.state.open.size()) +
-             " slice(s) given out anew");
+  note_fault("the supervisor was restarted: " + counted(run.state.open.size(), "slice") + " assigned again");
   journal_.resume(run.serial);
   shape_written_ = machine_.shape_number();
   lost_written_ = run.lost_times.all;
@@ -110,10 +111,10 @@ bool RunJournal::keep(const RunCourse& course, TimeNs now_ns) {
   if (!course.is(RunStage::running) && !course.is(RunStage::gathering)) journal_.give_up_waiting();
   const bool again = is_without() && now_ns >= retry_ns_;
   if (journal_.is_long() || again) write_state(course, now_ns);
-  if (again && !is_without()) spdlog::info("journal goes on");
+  if (again && !is_without()) spdlog::info("journal resumed");
   if (is_without() && now_ns >= retry_ns_) retry_ns_ = now_ns + kRetry;
   const std::string why = journal_.take_failure();
-  if (!why.empty()) spdlog::error("journal {} reason=\"{}\"", journal_.waits() ? "waits" : "lost", why);
+  if (!why.empty()) spdlog::error("journal {} reason=\"{}\"", journal_.waits() ? "waiting" : "lost", why);
   return waited && !journal_.waits();
 }
 

@@ -169,8 +169,7 @@ void SupervisorNode::on_command(const v1::Command& command) {
       return stop(command.reason().empty() ? "stopped" : command.reason(),
                   static_cast<DurationNs>(std::min(command.limit_ms(), kLimitMsMax)) * kMillisecond);
     case v1::Command::BURST:
-      if (!course_.is(RunStage::running))
-        return spdlog::warn("command ignored kind=BURST reason=\"no run is on\"");
+      if (!course_.is(RunStage::running)) return spdlog::warn("command ignored kind=BURST reason=\"no run\"");
       return bursts_.ask(command.before_ms(), command.after_ms(), command.reason(),
                          environment_.clock.utc_ns());
     case v1::Command::PAUSE:
@@ -197,13 +196,13 @@ void SupervisorNode::change_farm(const v1::Command& command) {
   // While the run drains, a DCM may return: slices may wait for the only one of their group.
   const bool returns = course_.is(RunStage::draining) && command.kind() == v1::Command::ADD;
   if (!course_.is(RunStage::gathering) && !course_.is(RunStage::running) && !returns) {
-    return spdlog::warn("command ignored kind={} reason=\"the run ends\"",
+    return spdlog::warn("command ignored kind={} reason=\"run ending\"",
                         v1::Command::Kind_Name(command.kind()));
   }
   if (command.kind() == v1::Command::PAUSE || command.kind() == v1::Command::CONTINUE) {
     const bool pause = command.kind() == v1::Command::PAUSE;
     pause ? machine_.pause(now_ns_) : machine_.proceed(now_ns_);
-    return spdlog::info("run {} reason=\"{}\"", pause ? "pauses" : "goes on", command.reason());
+    return spdlog::info("run {} reason=\"{}\"", pause ? "paused" : "continued", command.reason());
   }
   const bool drain = command.kind() == v1::Command::DRAIN;
   for (const std::string& name : command.nodes()) {
@@ -213,10 +212,10 @@ void SupervisorNode::change_farm(const v1::Command& command) {
       continue;
     }
     if (returns && member->role != Role::dcm) {
-      spdlog::warn("command ignored node={} reason=\"the run ends\"", name);
+      spdlog::warn("command ignored node={} reason=\"run ending\"", name);
       continue;
     }
-    spdlog::info("{} name={} reason=\"{}\"", drain ? "drains" : "added", name, command.reason());
+    spdlog::info("{} name={} reason=\"{}\"", drain ? "draining" : "added", name, command.reason());
     drain ? machine_.remove(assignment::NodeRef{member->role, member->index}, now_ns_)
           : machine_.add(assignment::NodeRef{member->role, member->index}, now_ns_, actions_);
     dispatch_.directory_changed();

@@ -1,6 +1,7 @@
 #include "supervisor_node.hpp"
 
 #include "settings.hpp"
+#include <weir/base/figures.hpp>
 #include <weir/node/address_in_use.hpp>
 #include <weir/node/fault_notes.hpp>
 #include <weir/node/report.hpp>
@@ -54,7 +55,7 @@ SupervisorNode::SupervisorNode(const node::Setup& setup, Environment environment
     if (!opened) throw std::runtime_error("trigger.listen: " + opened.error());
     triggers = *opened;
   }
-  spdlog::info("listens at={} nodes={}{}", ports::to_text(*at), roster_.members().size(),
+  spdlog::info("listening at={} nodes={}{}", ports::to_text(*at), roster_.members().size(),
                triggers.port == 0 ? "" : " triggers=" + ports::to_text(triggers));
   environment_.listening(*at, triggers);
 }
@@ -312,7 +313,7 @@ void SupervisorNode::leave(Member& member) {
 void SupervisorNode::begin_run() {
   if (const std::string why = environment_.begin ? environment_.begin() : std::string(); !why.empty())
     return course_.fail(why);
-  spdlog::info("run begins");
+  spdlog::info("run began");
   const assignment::Now begin = now();
   course_.begin(begin.mono, begin.utc);
   dispatch_.begin(setup_.farm.trigger().first_slice(), SliceOrder());
@@ -327,7 +328,7 @@ void SupervisorNode::begin_run() {
 void SupervisorNode::stop(const std::string& reason, DurationNs limit_ns) {
   if (course_.is(RunStage::gathering)) return course_.fail("stopped before the run began: " + reason);
   if (course_.is(RunStage::running)) {
-    spdlog::info("run drains reason=\"{}\"", reason);
+    spdlog::info("run draining reason=\"{}\"", reason);
     journal_.entries().write_stop(reason);
     course_.drain(reason);
     machine_.request_stop(now_ns_);
@@ -359,9 +360,9 @@ void SupervisorNode::finish() {
   }
   for (const Member& member : roster_.members()) {
     if (!may_leave_orphans(member)) continue;
-    journal_.note_fault(member.name + " did not come back: " +
-                        std::to_string(machine_.copies_given_up(member.index).orphans) +
-                        " slice(s) that were not stored may be on its disk");
+    journal_.note_fault(member.name + " did not reconnect: its disk may contain " +
+                        counted(machine_.copies_given_up(member.index).orphans, "slice") +
+                        " that ended without being stored");
   }
   if (journal_.entries().lost())
     journal_.note_fault("the run's journal could not be written: the run could not have been resumed");
@@ -370,7 +371,7 @@ void SupervisorNode::finish() {
   summary = account_.summary(course_, journal_.faults(), journal_.waits(), now_ns_);
   histograms_.add_all(summary);
   if (setup_.watcher != nullptr) setup_.watcher->on_summary(summary);
-  spdlog::info("run ends balanced={} triggered={} seconds={:.3f} reason=\"{}\"", summary.balanced(),
+  spdlog::info("run ended balanced={} triggered={} seconds={:.3f} reason=\"{}\"", summary.balanced(),
                machine_.ledger().triggered.count, static_cast<double>(summary.duration_ns()) / kSecond,
                course_.reason());
   if (!summary.balanced()) course_.note_failure("the ledger does not balance");

@@ -27,7 +27,7 @@ void SupervisorNode::take_last_pass(const Member& member, std::uint64_t last_pas
 
 // Sends the nodes only the end of the run: a slice that is open in this journal may be stored.
 void SupervisorNode::end_stale_run(const std::string& why) {
-  spdlog::error("run ends reason=\"{}\"", why);
+  spdlog::error("run failed reason=\"{}\"", why);
   stale_ = true;
   wait_for_nodes_until_ns_ = 0;
   journal_.note_fault(why);
@@ -72,7 +72,7 @@ void SupervisorNode::resume_run() {
   for (const v1::Report& report : run.reports) recall(report);
   if (run.reporting || !run.stop.empty()) machine_.request_stop(now_ns_);
   if (!run.reporting && !run.stop.empty()) course_.drain(run.stop);
-  spdlog::warn("run goes on run={} triggered={} open={} next_slice={}", run.run.value,
+  spdlog::warn("run resumed run={} triggered={} open={} next_slice={}", run.run.value,
                run.state.ledger.triggered.count, run.state.open.size(), dispatch_.next_slice());
   journal_.write_state(course_, now_ns_);
 }

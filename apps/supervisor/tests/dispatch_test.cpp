@@ -486,7 +486,7 @@ TEST_CASE("faults and lost livetime outlive the supervisor's process, and count 
     machine.dcm_joined(NodeIndex(dcm), Incarnation(1), 4, 5, actions);
     machine.dcm_left(NodeIndex(dcm), 6, actions);
   };
-  const std::string lost = " was lost: 0 slice(s) given to others";
+  const std::string lost = " was lost: 0 slices given to others";
   lose_dcm(*farm.machine, 0);
   first.note_machine_faults();
   first.write_state(farm.course, farm.clock.now);

@@ -19,16 +19,15 @@ namespace weir::commands {
 namespace {
 
 constexpr const char* kBenchFooter =
-    "\nOne JSON line per point: the farm's rate, the rate of a bare exchange of the same bytes on "
-    "this\n"
-    "machine (\"ceiling\": no supervisor, no filter, no decision, no checksum), and the median of their "
-    "ratios.\n"
+    "\nOne JSON line per point: the farm's rate, the rate of a bare exchange of the same bytes on this "
+    "machine\n"
+    "(\"ceiling\": without supervisor, filter, decisions and checksums), and the median of their ratios.\n"
     "Farm and ceiling run in turn, round after round. docs/benchmarks.md explains the fields.";
 
 void add_loopback(CLI::App& bench, int& status) {
   auto options = std::make_shared<bench::LoopbackOptions>();
-  CLI::App* command =
-      bench.add_subcommand("loopback", "A whole farm on 127.0.0.1, nothing stored, against its ceiling");
+  CLI::App* command = bench.add_subcommand(
+      "loopback", "Compare a whole farm on 127.0.0.1, without storage, with a bare exchange");
   command->footer(kBenchFooter);
   command->add_option("--sizes", options->fragment_bytes, "fragment sizes in bytes")
       ->delimiter(',')
@@ -39,16 +38,15 @@ void add_loopback(CLI::App& bench, int& status) {
       ->check(CLI::IsMember({"on", "off"}));
   command->add_option("--readouts", options->readouts, "number of readouts")->check(CLI::Range(1, 32));
   command
-      ->add_option("--sources", options->sources, "sources of each readout: fragments that it has of a slice")
+      ->add_option("--sources", options->sources, "sources of each readout, with a fragment per slice each")
       ->check(CLI::Range(1, 1024));
-  command->add_option("--rounds", options->rounds, "how often each point is measured")
-      ->check(CLI::Range(1, 1000));
-  command->add_option("--seconds", options->seconds, "length of a measurement")
+  command->add_option("--rounds", options->rounds, "measurements of each point")->check(CLI::Range(1, 1000));
+  command->add_option("--seconds", options->seconds, "seconds per measurement")
       ->check(CLI::Range(0.1, 3600.0));
-  command->add_flag("--tls", options->tls, "measure the same farm over TLS, too, and compare");
+  command->add_flag("--tls", options->tls, "also measure the farm over TLS, and compare");
   command
       ->add_option("--yardstick", options->yardstick,
-                   "another ruler to run in turn, and compare the ceiling with")
+                   "reference program to measure in turn, for comparison with the ceiling")
       ->type_name("PROGRAM");
   command->callback([options, &status] { status = bench::run_loopback(*options, stdout, stderr); });
 }
@@ -66,13 +64,12 @@ std::string typed_command() {
 }
 
 constexpr const char* kNetworkFooter =
-    "\nEvery combination of the lists is a point: a farm in a virtual network of its own (docs/lab.md), for "
-    "--seconds,\n"
-    "--rounds times. One JSON line per point: settings, goodput and its share of theory, latency, "
-    "retransmissions and\n"
-    "drops, of the whole run and after its first second, and the CPU time that was used. With --out a "
-    "table and\n"
-    "these lines are written. docs/benchmarks.md explains the fields, and how to draw them. Needs root.";
+    "\nEvery combination of the lists is a point: a farm in its own virtual network (docs/lab.md), measured\n"
+    "--rounds times for --seconds. One JSON line per point: settings, goodput and its share of theory, "
+    "latency,\n"
+    "retransmissions and drops, of the whole run and after its first second, and the CPU time. --out also "
+    "writes\n"
+    "a table. docs/benchmarks.md explains the fields, and how to draw them. Needs root.";
 
 void add_sweep(CLI::App& command, bench::NetworkOptions& options) {
   const auto list = [&](const char* name, auto& values, const char* what) {
@@ -86,26 +83,23 @@ void add_sweep(CLI::App& command, bench::NetworkOptions& options) {
        "static congestion windows in segments; 0: the congestion control's own");
   list("--congestion", options.congestion, "TCP congestion controls");
   list("--sizes", options.fragment_bytes, "fragment sizes in bytes");
-  list("--fragments", options.fragments, "fragments that each readout has of a slice")
-      ->check(CLI::Range(1, 1024));
+  list("--fragments", options.fragments, "fragments per slice at each readout")->check(CLI::Range(1, 1024));
   list("--readouts", options.readouts, "numbers of readouts")->check(CLI::Range(1, 200));
   list("--loads", options.loads,
-       "slices are triggered at so much of theory, as 0.9; 0: as fast as they are built");
+       "trigger rates as a share of theory, such as 0.9; 0: as fast as slices are built");
   command.add_option("--rate", options.rate, "rate of the ports")->type_name("RATE");
   command.add_option("--buffer", options.buffer, "buffer of the ports")->type_name("SIZE");
-  command.add_option("--credits", options.credits, "slices that a DCM works on at a time")
-      ->check(CLI::Range(1, 1000));
-  command.add_option("--pace", options.pace, "rate of the shaper paced, as a share of theory")
+  command.add_option("--credits", options.credits, "slices in progress at a DCM")->check(CLI::Range(1, 1000));
+  command.add_option("--pace", options.pace, "rate of the shaper `paced`, as a share of theory")
       ->check(CLI::Range(0.01, 2.0));
-  command.add_option("--seconds", options.seconds, "length of a run")->check(CLI::Range(2.0, 3600.0));
-  command.add_option("--rounds", options.rounds, "how often each point is measured")
-      ->check(CLI::Range(1, 100));
+  command.add_option("--seconds", options.seconds, "seconds per run")->check(CLI::Range(2.0, 3600.0));
+  command.add_option("--rounds", options.rounds, "measurements of each point")->check(CLI::Range(1, 100));
   command
       .add_option("--trace", options.trace,
                   "slices of each run with recorded arrivals, for a plot of one of them")
       ->check(CLI::Range(1, 1000));
   command.add_option("--out", options.out, "folder for the table and the lines")->type_name("DIR");
-  command.add_option("--name", options.name, "what their names begin with")->type_name("NAME");
+  command.add_option("--name", options.name, "prefix of their names")->type_name("NAME");
 }
 
 void add_network(CLI::App& bench, int& status, bench::Pattern pattern, const char* name, const char* what) {
@@ -119,7 +113,8 @@ void add_network(CLI::App& bench, int& status, bench::Pattern pattern, const cha
     options->rate = "50mbit";
     options->window_bytes = {36'000};
     options->credits = 8;
-    command->add_option("--dcms-per-host", options->dcms_per_host, "DCMs on each host, beside a readout")
+    command
+        ->add_option("--dcms-per-host", options->dcms_per_host, "DCMs on each host, in addition to a readout")
         ->check(CLI::Range(1, 64));
   }
   add_sweep(*command, *options);
@@ -130,31 +125,31 @@ void add_network(CLI::App& bench, int& status, bench::Pattern pattern, const cha
 }
 
 constexpr const char* kAssignmentFooter =
-    "\nThe supervisor's own policies on simulated destinations and time (RCNP emulation: 5 slow and 6 fast "
-    "destinations):\n"
-    "one JSON line per policy and load, with mean, percentiles and each destination's share of slices. With "
-    "--out a table\n"
-    "and these lines are written. docs/benchmarks.md explains the fields, and how to draw them.";
+    "\nRuns the supervisor's policies with simulated destinations and time (RCNP emulation: 5 slow and 6 "
+    "fast\n"
+    "destinations). One JSON line per policy and load: mean, percentiles and each destination's share of "
+    "slices.\n"
+    "--out also writes a table. docs/benchmarks.md explains the fields, and how to draw them.";
 
 void add_assignment(CLI::App& bench, int& status) {
   auto options = std::make_shared<bench::AssignmentOptions>();
-  CLI::App* command = bench.add_subcommand(
-      "assignment", "Which destination is given a slice: the policies' decision latency, simulated");
+  CLI::App* command =
+      bench.add_subcommand("assignment", "Simulate the decision latency of the assignment policies");
   command->footer(kAssignmentFooter);
   command->add_option("--policies", options->policies, "values of supervisor.policy")
       ->delimiter(',')
       ->type_name("A,B");
-  command->add_option("--loads", options->loads, "offered load, as a share of what all processors can do")
+  command->add_option("--loads", options->loads, "offered loads, as shares of the processors' total capacity")
       ->delimiter(',')
       ->type_name("A,B")
       ->check(CLI::Range(0.01, 1.5));
-  command->add_option("--seconds", options->seconds, "simulated length of a point")
+  command->add_option("--seconds", options->seconds, "simulated seconds per point")
       ->check(CLI::Range(1.0, 100000.0));
   command->add_option("--credits", options->credits, "credits of each destination")
       ->check(CLI::Range(1, 65535));
-  command->add_option("--seed", options->seed, "of the triggers' times");
+  command->add_option("--seed", options->seed, "seed of the trigger times");
   command->add_option("--out", options->out, "folder for the table and the lines")->type_name("DIR");
-  command->add_option("--name", options->name, "what their names begin with")->type_name("NAME");
+  command->add_option("--name", options->name, "prefix of their names")->type_name("NAME");
   command->callback([options, &status] {
     options->command = typed_command();
     status = bench::run_assignment(*options, stdout, stderr);
@@ -162,28 +157,24 @@ void add_assignment(CLI::App& bench, int& status) {
 }
 
 constexpr const char* kChangingFooter =
-    "\nProcesses on this machine under run control. DCMs are removed one after the other and added again, "
-    "one is "
-    "killed\n"
-    "and started again; the rate of stored slices has to be in the share of DCMs that are there, within 5 %. "
-    "One JSON "
-    "line;\n"
-    "with --out a table and that line are written. docs/benchmarks.md explains "
-    "the "
-    "fields.";
+    "\nRuns a farm on this machine under run control. DCMs are removed one after the other and added again, "
+    "one is\n"
+    "killed and restarted; the rate of stored slices must follow the number of present DCMs within 5 %. One "
+    "JSON\n"
+    "line; --out also writes a table. docs/benchmarks.md explains the fields.";
 
 void add_changing_farm(CLI::App& bench, int& status) {
   auto options = std::make_shared<bench::ChangingFarmOptions>();
   CLI::App* command =
-      bench.add_subcommand("changing-farm", "DCMs leave a run and come back: does the rate follow");
+      bench.add_subcommand("changing-farm", "Measure the rate while DCMs leave a run and rejoin it");
   command->footer(kChangingFooter);
   command->add_option("--dcms", options->dcms, "number of DCMs")->check(CLI::Range(2, 64));
-  command->add_option("--filter-ms", options->filter_ms, "time that a filter takes for a slice, asleep")
+  command->add_option("--filter-ms", options->filter_ms, "milliseconds that the filter sleeps per slice")
       ->check(CLI::Range(1.0, 1000.0));
-  command->add_option("--step", options->step_s, "seconds from one change to the next")
+  command->add_option("--step", options->step_s, "seconds between two changes")
       ->check(CLI::Range(2.0, 3600.0));
   command->add_option("--out", options->out, "folder for the table and the line")->type_name("DIR");
-  command->add_option("--name", options->name, "what their names begin with")->type_name("NAME");
+  command->add_option("--name", options->name, "prefix of their names")->type_name("NAME");
   command->callback([options, &status] {
     options->command = typed_command();
     status = bench::run_changing_farm(*options, stdout, stderr);
@@ -191,10 +182,11 @@ void add_changing_farm(CLI::App& bench, int& status) {
 }
 
 constexpr const char* kRcnpFooter =
-    "\nFarms of a figure of the RCNP emulation (sequential selection), one after the other on this machine. "
-    "One JSON "
-    "line\n"
-    "per farm, and a table with the paper's values beside ours. docs/benchmarks.md lists the figures.";
+    "\nRuns the farms of a figure of the RCNP emulation (sequential selection) one after the other on this "
+    "machine.\n"
+    "One JSON line per farm, and a table with the paper's values beside the measured ones. "
+    "docs/benchmarks.md\n"
+    "lists the figures.";
 
 void add_rcnp(CLI::App& bench, int& status) {
   auto options = std::make_shared<bench::RcnpOptions>();
@@ -204,9 +196,9 @@ void add_rcnp(CLI::App& bench, int& status) {
   std::vector<std::string> names;
   for (const bench::RcnpFigure& figure : bench::rcnp_figures()) names.push_back(figure.id);
   command->add_option("--figure", options->figure, "figure")->required()->check(CLI::IsMember(names));
-  command->add_option("--seconds", options->seconds, "length of each run")->check(CLI::Range(1.0, 3600.0));
+  command->add_option("--seconds", options->seconds, "seconds per run")->check(CLI::Range(1.0, 3600.0));
   command->add_option("--out", options->out, "folder for the table and the lines")->type_name("DIR");
-  command->add_option("--name", options->name, "first word of their names (default rcnp-FIGURE)")
+  command->add_option("--name", options->name, "prefix of their names (default rcnp-FIGURE)")
       ->type_name("NAME");
   command->callback([options, &status] {
     options->command = typed_command();
@@ -250,15 +242,13 @@ void add_experiments(CLI::App& bench, int& status, const char* name, const char*
 }
 
 constexpr const char* kFieldFooter =
-    "\nEach case is a farm in a virtual network of its own (docs/lab.md): mixed sizes, long lines, a slow or "
-    "a "
+    "\nEach case is a farm in its own virtual network (docs/lab.md): mixed sizes, long lines, a slow or a "
     "pausing\n"
-    "readout, a port that changes, a bottleneck in the core and more; quiet, and with a spinner on each "
-    "core. One "
-    "JSON line\n"
-    "per case, load and shaper. With --out a page and these lines are written.\n"
-    "docs/benchmarks.md explains the fields, and how to draw them. Needs root; all of it takes three "
-    "quarters of an hour a round.";
+    "readout, a changing port, a bottleneck in the core and more; quiet, and with a spinner on each core. "
+    "One JSON\n"
+    "line per case, load and shaper. --out also writes a page. docs/benchmarks.md explains the fields, and "
+    "how to\n"
+    "draw them. Needs root; a round of all cases takes three quarters of an hour.";
 
 void add_field(CLI::App& bench, int& status) {
   auto options = std::make_shared<bench::FieldOptions>();
@@ -270,17 +260,17 @@ void add_field(CLI::App& bench, int& status) {
   };
   std::vector<std::string> names;
   for (const bench::FieldCase& one : bench::field_cases()) names.emplace_back(one.name);
-  list("--cases", options->cases, "names of cases; all without it")->check(CLI::IsMember(names));
+  list("--cases", options->cases, "names of cases (default: all)")->check(CLI::IsMember(names));
   list("--shapers", options->shapers, "shapers of the DCMs")
       ->check(CLI::IsMember({"none", "byte-credits", "adaptive"}));
   list("--windows", options->window_bytes, "windows of byte-credits, of each DCM, in bytes")
       ->check(CLI::PositiveNumber);
   list("--loads", options->loads, "quiet, busy or both")->check(CLI::IsMember({"quiet", "busy"}));
-  command->add_option("--seconds", options->seconds, "length of a run")->check(CLI::Range(3.0, 3600.0));
-  command->add_option("--rounds", options->rounds, "how often each point is measured, in turn")
+  command->add_option("--seconds", options->seconds, "seconds per run")->check(CLI::Range(3.0, 3600.0));
+  command->add_option("--rounds", options->rounds, "measurements of each point, in turn")
       ->check(CLI::Range(1, 100));
   command->add_option("--out", options->out, "folder for the page and the lines")->type_name("DIR");
-  command->add_option("--name", options->name, "what their names begin with")->type_name("NAME");
+  command->add_option("--name", options->name, "prefix of their names")->type_name("NAME");
   command->callback([options, &status] {
     options->command = typed_command();
     status = bench::run_field(*options, stdout, stderr);
@@ -288,19 +278,19 @@ void add_field(CLI::App& bench, int& status) {
 }
 
 constexpr const char* kFilterFooter =
-    "\nThe same plugin runs in a thread and in a worker, in turn. A line of JSON for each: slices per "
-    "second, CPU "
-    "time of all\n"
-    "processes per slice with --in-flight slices on their way (a worker's start-up included), and the median "
-    "time of "
-    "a slice\n"
-    "alone. The last line is the median difference. docs/benchmarks.md explains the fields.";
+    "\nRuns the same plugin in a thread and in a worker, in turn. A line of JSON for each: slices per "
+    "second, CPU\n"
+    "time of all processes per slice with --in-flight slices in progress (including a worker's start-up), "
+    "and the\n"
+    "median time of a single slice. The last line has the median difference. docs/benchmarks.md explains "
+    "the\n"
+    "fields.";
 
 void add_filter_bench(CLI::App& bench, int& status) {
   auto options = std::make_shared<bench::FilterOptions>();
   auto parameters = std::make_shared<std::vector<std::string>>();
   CLI::App* command =
-      bench.add_subcommand("filter", "Compare a filter in the process and in a worker process");
+      bench.add_subcommand("filter", "Compare a filter in the DCM's process and in a worker process");
   command->footer(kFilterFooter);
   command->add_option("--plugin", options->plugin, "name or path of the plugin");
   command->add_option("--set", *parameters, "parameter of the plugin")->type_name("NAME=VALUE");
@@ -308,9 +298,8 @@ void add_filter_bench(CLI::App& bench, int& status) {
   command->add_option("--sources", options->sources, "fragments of a slice")->check(CLI::Range(1, 65536));
   command->add_option("--slices", options->slices, "slices of a measurement")
       ->check(CLI::Range(1000UL, 1000000000UL));
-  command->add_option("--in-flight", options->in_flight, "slices on their way")->check(CLI::Range(1, 4096));
-  command->add_option("--rounds", options->rounds, "how often each way is measured")
-      ->check(CLI::Range(1, 1000));
+  command->add_option("--in-flight", options->in_flight, "slices in progress")->check(CLI::Range(1, 4096));
+  command->add_option("--rounds", options->rounds, "measurements of each way")->check(CLI::Range(1, 1000));
   command->callback([options, parameters, &status] {
     for (const std::string& text : *parameters) {
       const std::size_t equals = text.find('=');
@@ -326,7 +315,7 @@ void add_filter_bench(CLI::App& bench, int& status) {
 }  // namespace
 
 void add_bench(CLI::App& app, int& status) {
-  CLI::App* command = app.add_subcommand("bench", "Measure this machine and this build");
+  CLI::App* command = app.add_subcommand("bench", "Measure the performance of this machine and build");
   command->require_subcommand(1);
   add_loopback(*command, status);
   add_assignment(*command, status);
@@ -337,7 +326,7 @@ void add_bench(CLI::App& app, int& status) {
                   bench::thesis_experiments());
   add_field(*command, status);
   add_network(*command, status, bench::Pattern::incast, "incast",
-              "Many readouts to one DCM through one port, in a virtual network");
+              "Measure many readouts with one DCM behind one port, in a virtual network");
   add_network(*command, status, bench::Pattern::all_to_all, "all-to-all",
               "Measure hosts with a readout and DCMs each, all to all, in a virtual network");
 }

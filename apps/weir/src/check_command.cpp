@@ -15,14 +15,13 @@ void add_check(CLI::App& app, int& status) {
   command->add_option("FARM", options->farm_file, "farm file (YAML)")->required();
   command
       ->add_option("--set", options->sets,
-                   "set a key of the farm file, or of the lab file with lab. in front; may be given again")
+                   "key of the farm file with its value, or of the lab file with the prefix lab.; repeatable")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
-  command->add_option("--lab", *lab_file, "judge by the rates and buffers of this lab file")
+  command->add_option("--lab", *lab_file, "lab file with the rates and buffers to check against")
       ->type_name("FILE");
   auto node = std::make_shared<std::string>();
-  command
-      ->add_option("--explain", *node, "show the node's settings: each key, its value, and where it was set")
+  command->add_option("--explain", *node, "node: show its settings, with each key, its value and its origin")
       ->type_name("NODE");
   command->callback([options, lab_file, node, &status] {
     status = node->empty() ? run::check_farm(*options, *lab_file, stdout, stderr)

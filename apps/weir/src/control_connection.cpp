@@ -37,12 +37,12 @@ std::string only_farm_here() {
 }  // namespace
 
 void add_connection_options(CLI::App& command, ConnectionOptions& options) {
-  command.add_option("--farm", options.farm_file, "farm file: where run control listens, and which keys");
+  command.add_option("--farm", options.farm_file, "farm file: address of run control, and keys");
   command.add_option("--connect", options.connect,
-                     "HOST:PORT of run control, instead of control.listen;\nwithout both: WEIR_CONNECT, or "
-                     "the one farm of yours on this machine");
+                     "HOST:PORT of run control, instead of control.listen\n(default without both: "
+                     "WEIR_CONNECT, or your only farm on this machine)");
   command.add_option("--keys", options.keys, "folder of the bus' keys, instead of control.keys");
-  command.add_option("--as", options.role, "operator, or observer")
+  command.add_option("--as", options.role, "role on the bus: operator or observer")
       ->check(CLI::IsMember({"operator", "observer"}));
 }
 

@@ -271,14 +271,14 @@ int run_ctl(const CtlOptions& options) {
 
 void add_ctl(CLI::App& app, int& status) {
   auto options = std::make_shared<CtlOptions>();
-  CLI::App* ctl = app.add_subcommand("ctl", "commands a farm through its run control");
+  CLI::App* ctl = app.add_subcommand("ctl", "Command a farm through its run control");
   ctl->require_subcommand(1);
   add_connection_options(*ctl, options->connection);
-  ctl->add_option("--timeout", options->timeout_s, "seconds to wait for an answer")
+  ctl->add_option("--timeout", options->timeout_s, "seconds to wait for an answer (default 5)")
       ->take_last()
       ->check(CLI::Range(0.1, 3600.0));
-  ctl->add_flag("--json", options->json, "answers as JSON, for scripts");
-  ctl->add_flag("--no-wait", options->no_wait, "do not wait for the end of a transition");
+  ctl->add_flag("--json", options->json, "print answers as JSON, for scripts");
+  ctl->add_flag("--no-wait", options->no_wait, "return without waiting for the end of a transition");
   const auto add = [&](const char* name, const char* what) {
     CLI::App* command = ctl->add_subcommand(name, what);
     command->fallthrough();
@@ -288,67 +288,69 @@ void add_ctl(CLI::App& app, int& status) {
     });
     return command;
   };
-  add("status", "where the farm and its processes are");
-  add("init", "the processes read the farm file");
-  add("configure", "the processes take the farm file's settings, and those set here")
-      ->add_option("--set", options->sets, "key=value");
-  CLI::App* start = add("start", "begins a run");
+  add("status", "Show the state of the farm and its processes");
+  add("init", "Load the farm file in every process");
+  add("configure", "Apply the settings of the farm file, and those given here, to every process")
+      ->add_option("--set", options->sets, "key of the farm file with its new value: key=value");
+  CLI::App* start = add("start", "Start a run");
   start->add_option_function<std::uint32_t>(
       "run", [options](std::uint32_t run) { options->request.set_run(run); },
-      "its number; without: the next one");
+      "run number (default: the next one)");
   start->add_option_function<std::uint64_t>(
       "--slices",
       [options](std::uint64_t count) { options->sets.push_back(fmt::format("run.slices={}", count)); },
-      "ends the run after so many triggered slices");
+      "number of triggered slices after which the run ends");
   start->add_option_function<double>(
       "--duration",
       [options](double seconds) { options->sets.push_back(fmt::format("run.duration_s={}", seconds)); },
-      "ends the run after so many seconds");
-  add("pause", "no triggers until `continue`");
-  add("continue", "triggers again");
-  add("stop", "drains and ends the run")
+      "seconds after which the run ends");
+  add("pause", "Pause triggers until `continue`");
+  add("continue", "Resume triggers after `pause`");
+  add("stop", "Drain and end the run")
       ->add_option_function<std::string>(
           "--reason", [options](const std::string& reason) { options->request.set_reason(reason); },
-          "stands in the run's record");
-  add("reset", "back to idle, from everywhere; a run that is on is lost");
-  add("off", "ends every process");
-  add("add", "takes processes into the farm again")->add_option("nodes", options->nodes, "names")->required();
-  CLI::App* remove = add("remove", "lets processes finish their slices, and gives them no new ones");
-  remove->add_option("nodes", options->nodes, "names")->required();
+          "reason for the run's record");
+  add("reset", "Return the farm to idle from any state; a current run is lost");
+  add("off", "End every process of the farm");
+  add("add", "Return removed processes to the farm")
+      ->add_option("nodes", options->nodes, "names of processes")
+      ->required();
+  CLI::App* remove = add("remove", "Remove processes from the farm once they have finished their slices");
+  remove->add_option("nodes", options->nodes, "names of processes")->required();
   remove->add_flag_callback(
       "--last", [options] { options->request.set_last(true); },
-      "also the last DCM, writer or readout that takes part");
-  CLI::App* burst = add("burst", "Save the raw data around now as a burst alert");
+      "allow removing the last DCM, writer or readout");
+  CLI::App* burst = add("burst", "Save the raw data around the present time as a burst alert");
   burst->add_option_function<double>(
       "--before", [options](double seconds) { options->request.set_before_s(seconds); },
-      "seconds before now; without both options: burst.before_s and burst.after_s");
+      "seconds before now (default for both options: burst.before_s and burst.after_s)");
   burst->add_option_function<double>(
       "--after", [options](double seconds) { options->request.set_after_s(seconds); },
       "seconds after now; negative: the window ends before now");
   burst->add_option_function<std::string>(
       "--reason", [options](const std::string& reason) { options->request.set_reason(reason); },
       "text for the run's record");
-  add("set", "sets keys of the farm file for the next `configure`")
-      ->add_option("sets", options->sets, "key=value")
+  add("set", "Set keys of the farm file for the next `configure`")
+      ->add_option("sets", options->sets, "key of the farm file with its new value: key=value")
       ->required();
-  CLI::App* unset = add("unset", "takes back keys that were set, for the next `configure`");
-  unset->add_option("keys", options->sets, "keys, as in dcm.credits");
+  CLI::App* unset = add("unset", "Remove keys set earlier, for the next `configure`");
+  unset->add_option("keys", options->sets, "keys, such as dcm.credits");
   unset->add_flag_callback(
-      "--all", [options] { options->request.set_all(true); }, "every key that was set");
+      "--all", [options] { options->request.set_all(true); }, "remove every key that was set");
   CLI::App* kill =
       add("kill", "Send a signal to processes on run control's host, to test the farm's reaction");
-  kill->add_option("nodes", options->nodes, "names")->required();
+  kill->add_option("nodes", options->nodes, "names of processes")->required();
   kill->add_option_function<std::string>(
           "--signal", [options](const std::string& text) { options->request.set_signal(text); },
-          "KILL (without this option), TERM, INT, STOP, CONT, ABRT or SEGV")
+          "KILL (default), TERM, INT, STOP, CONT, ABRT or SEGV")
       ->type_name("NAME");
-  CLI::App* level = add("log-level", "of processes that are named, or of all");
+  CLI::App* level = add("log-level", "Set the log level of the named processes, or of all");
   level
       ->add_option_function<std::string>(
           "level", [options](const std::string& text) { options->request.set_level(text); },
           "trace, debug, info, warning or error")
       ->required();
-  level->add_option("nodes", options->nodes, "names");
+  level->add_option("nodes", options->nodes, "names of processes");
 }
 
 }  // namespace weir::commands

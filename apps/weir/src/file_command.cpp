@@ -59,28 +59,27 @@ void add_python_verb(CLI::App& app, int& status, const char* name, const char* d
 
 void add_file(CLI::App& app, int& status) {
   auto options = std::make_shared<FileCommand>();
-  CLI::App* file = app.add_subcommand("file", "Look into run files, verify and recover them");
+  CLI::App* file = app.add_subcommand("file", "Inspect, verify, recover and convert run files");
   file->require_subcommand(1);
   CLI::App* info =
       add_verb(*file, options, status, FileVerb::info, "info", "Show a summary of a file on one screen");
-  CLI::App* ls = add_verb(*file, options, status, FileVerb::ls, "ls", "A line for each slice");
-  CLI::App* dump = add_verb(*file, options, status, FileVerb::dump, "dump", "One slice in full");
+  CLI::App* ls = add_verb(*file, options, status, FileVerb::ls, "ls", "Print a line for each slice");
+  CLI::App* dump = add_verb(*file, options, status, FileVerb::dump, "dump", "Print one slice in full");
   CLI::App* verify = add_verb(*file, options, status, FileVerb::verify, "verify",
                               "Check every checksum, and the index against the records");
   CLI::App* recover = add_verb(*file, options, status, FileVerb::recover, "recover",
                                "Make a closed file from the intact part of a damaged or unclosed one");
-  recover->add_option("--out", options->out, "the new file; without it the name loses its .part")
-      ->type_name("FILE");
+  recover->add_option("--out", options->out, "new file (default: the name without .part)")->type_name("FILE");
   for (CLI::App* command : {info, ls, verify, recover})
-    command->add_flag("--json", options->json, "a JSON object a line");
+    command->add_flag("--json", options->json, "print a JSON object per line");
   for (CLI::App* command : {ls, dump})
-    command->add_flag("--all", options->all, "dead copies too, and every byte");
-  ls->add_option("--lines", options->lines_max, "so many slices of a file; 0: all")->type_name("N");
-  ls->add_option("--slice", options->slice, "this slice only")->type_name("ID");
-  dump->add_option("--slice", options->slice, "which one")->type_name("ID")->required();
-  dump->add_option("--source", options->source, "this fragment only")->type_name("ID");
-  dump->add_option("--event", options->event, "this output event only")->type_name("ID");
-  dump->add_flag("--raw", options->raw, "the bytes of --source or --event as they are, nothing else");
+    command->add_flag("--all", options->all, "include dead copies and every byte");
+  ls->add_option("--lines", options->lines_max, "slices to print per file; 0: all")->type_name("N");
+  ls->add_option("--slice", options->slice, "only this slice")->type_name("ID");
+  dump->add_option("--slice", options->slice, "id of the slice")->type_name("ID")->required();
+  dump->add_option("--source", options->source, "only this fragment")->type_name("ID");
+  dump->add_option("--event", options->event, "only this output event")->type_name("ID");
+  dump->add_flag("--raw", options->raw, "write only the raw bytes of --source or --event");
   add_histograms(*file, status);
   add_python_verb(*file, status, "convert", "Convert a run to HDF5, Parquet, ROOT or NumPy");
   add_python_verb(*file, status, "skim", "Write selected slices of a run into a new run file");

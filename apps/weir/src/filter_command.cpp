@@ -167,15 +167,18 @@ void add_try(CLI::App& filter, int& status) {
       ->required();
   command->add_option("RECORDING", settings.recording, "a run file, the folder of a run, or a replay folder")
       ->required();
-  command->add_option("--set", words->sets, "a filter parameter")->type_name("NAME=VALUE")->take_all();
+  command->add_option("--set", words->sets, "parameter of the filter; repeatable")
+      ->type_name("NAME=VALUE")
+      ->take_all();
   command
       ->add_option("--farm", words->farm_file,
                    "farm file: take its source groups, first step and filter parameters")
       ->type_name("FILE");
-  command->add_option("--jobs", settings.trial.jobs, "threads, an instance of the filter each (default 1)")
+  command
+      ->add_option("--jobs", settings.trial.jobs, "threads, each with an instance of the filter (default 1)")
       ->type_name("N")
       ->check(CLI::Range(1, 256));
-  CLI::Option* slice = command->add_option("--slice", words->slice, "this slice only")->type_name("ID");
+  CLI::Option* slice = command->add_option("--slice", words->slice, "only this slice")->type_name("ID");
   command
       ->add_option("--against", settings.against,
                    "a second plugin: list the slices on which the two disagree")
@@ -185,16 +188,17 @@ void add_try(CLI::App& filter, int& status) {
                    "process each slice N times and compare the decisions (default 1)")
       ->type_name("N")
       ->check(CLI::Range(1, 1000));
-  command->add_option("--search-path", settings.search_path, "a folder of plugins")->type_name("FOLDER");
+  command->add_option("--search-path", settings.search_path, "folder of plugins; repeatable")
+      ->type_name("FOLDER");
   command->add_option("--lines", settings.lines_max, "errors and disagreements to list (default 20; 0: all)")
       ->type_name("N");
   command
       ->add_option("--python", words->python, "interpreter of a filter in Python (default: as filter.python)")
       ->type_name("PROGRAM");
-  command->add_flag("--list", settings.list, "a line for each slice");
-  command->add_flag("--json", settings.json, "JSON lines instead of text");
+  command->add_flag("--list", settings.list, "print a line for each slice");
+  command->add_flag("--json", settings.json, "print JSON lines instead of text");
   command->add_flag("--asan", words->asan,
-                    "under AddressSanitizer; build the plugin with -fsanitize=address");
+                    "run under AddressSanitizer; build the plugin with -fsanitize=address");
   command->footer(kTryFooter);
   command->callback([words, slice, &status] { status = try_filter(*words, slice->count() > 0); });
 }

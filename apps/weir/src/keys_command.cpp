@@ -115,7 +115,7 @@ void make_new(const Options& options) {
   for (const NewFile& file : files) {
     std::error_code none;
     if (std::filesystem::exists(std::filesystem::symlink_status(file.path, none)))
-      fail(file.path + ": exists already, and keys are never overwritten: name another folder");
+      fail(file.path + ": already exists, and keys are never overwritten: choose another folder");
   }
   for (const NewFile& file : files) must(security::write_new_file(file.path, file.text, file.secret));
   for (const NewFile& file : files) fmt::print("{}\n", file.path);
@@ -125,7 +125,7 @@ void add_key(const Options& options) {
   security::FarmKeys keys = farm_keys(options);
   const std::string name = options.name.empty() ? today() : options.name;
   check_name(name);
-  if (keys.find(name) != nullptr) fail(fmt::format("there is a key '{}' already: give another name", name));
+  if (keys.find(name) != nullptr) fail(fmt::format("key '{}' already exists: choose another name", name));
   if (keys.keys.size() == security::kFarmKeysMax)
     fail(fmt::format("the file already has {} keys: drop one that is no longer used", keys.keys.size()));
   keys.keys.push_back(security::make_farm_key(name));
@@ -145,7 +145,7 @@ void drop_key(const Options& options) {
   security::FarmKeys keys = farm_keys(options);
   const auto found = find_key(keys, options.name);
   if (found == keys.keys.begin())
-    fail(fmt::format("key '{}' is the one that is used: `weir keys use` another one first", options.name));
+    fail(fmt::format("key '{}' is in use: `weir keys use` another one first", options.name));
   keys.keys.erase(found);
   store(options, keys);
   fmt::print("key {} is refused by every process with the new {}\n", options.name, security::kFarmKeyFile);
@@ -160,9 +160,9 @@ void add_client(const Options& options) {
   if (!clients) fail(clients.error());
   for (const security::AllowedClient& client : *clients) {
     if (client.name == options.name)
-      fail(fmt::format("there is a client '{}' already: give another name", options.name));
+      fail(fmt::format("client '{}' already exists: choose another name", options.name));
   }
-  if (clients->size() == security::kClientsMax) fail(list + ": holds as many clients as can be");
+  if (clients->size() == security::kClientsMax) fail(list + ": holds the maximum number of clients");
   const auto* role = std::find_if(std::begin(kClientRoles), std::end(kClientRoles),
                                   [&](BusRole each) { return security::name(each) == options.role; });
   const security::CurveKeys keys = security::make_curve_keys(*role, control->server_public);
@@ -192,23 +192,25 @@ CLI::App* add_action(CLI::App& keys, int& status, const char* name, const char* 
 }  // namespace
 
 void add_keys(CLI::App& app, int& status) {
-  CLI::App* keys = app.add_subcommand("keys", "Make the keys of a farm, and change them");
+  CLI::App* keys = app.add_subcommand("keys", "Create and change the keys of a farm");
   keys->footer(kKeysFooter);
   keys->require_subcommand(1);
   const auto options = std::make_shared<Options>();
   CLI::App* one =
-      add_action(*keys, status, "new", "Make a folder with all keys of a farm", options, make_new);
-  one->add_option("--name", options->name, "of the farm key, instead of the date");
+      add_action(*keys, status, "new", "Create a folder with all keys of a farm", options, make_new);
+  one->add_option("--name", options->name, "name of the farm key (default: the date)");
   add_action(*keys, status, "show", "List keys and clients, without secrets", options, show);
-  one = add_action(*keys, status, "add", "Another farm key, accepted and not yet used", options, add_key);
-  one->add_option("--name", options->name, "of the farm key, instead of the date");
-  one = add_action(*keys, status, "use", "From now on this farm key is used", options, use_key);
-  one->add_option("NAME", options->name, "of the farm key")->required();
-  one = add_action(*keys, status, "drop", "Take out a farm key: it is refused", options, drop_key);
-  one->add_option("NAME", options->name, "of the farm key")->required();
-  one = add_action(*keys, status, "client", "Keys of one more client of the bus", options, add_client);
-  one->add_option("NAME", options->name, "of the client, and of its file")->required();
-  one->add_option("--role", options->role, "what it may do")
+  one =
+      add_action(*keys, status, "add", "Add a farm key that is accepted, but not used yet", options, add_key);
+  one->add_option("--name", options->name, "name of the farm key (default: the date)");
+  one = add_action(*keys, status, "use", "Use this farm key from now on", options, use_key);
+  one->add_option("NAME", options->name, "name of the farm key")->required();
+  one = add_action(*keys, status, "drop", "Remove a farm key; it is refused from now on", options, drop_key);
+  one->add_option("NAME", options->name, "name of the farm key")->required();
+  one = add_action(*keys, status, "client", "Create the keys of a further client of the bus", options,
+                   add_client);
+  one->add_option("NAME", options->name, "name of the client and of its file")->required();
+  one->add_option("--role", options->role, "role of the client (default operator)")
       ->check(CLI::IsMember({"node", "observer", "operator"}))
       ->capture_default_str();
 }

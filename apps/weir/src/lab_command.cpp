@@ -23,15 +23,18 @@ void add_action(CLI::App& lab, int& status, const char* name, const char* what, 
 }  // namespace
 
 void add_lab(CLI::App& app, int& status) {
-  CLI::App* command = app.add_subcommand("lab", "Virtual networks of hosts on this machine (needs root)");
+  CLI::App* command =
+      app.add_subcommand("lab", "Manage virtual networks of hosts on this machine (needs root)");
   command->footer(
-      "\nA farm runs in a lab of its own with: weir run FARM --lab FILE. These three are for looking "
-      "around:\n"
-      "hosts are network namespaces weir.LAB.HOST, for `ip netns exec`. docs/lab.md says more.");
+      "\nweir run FARM --lab FILE runs a farm in a lab and removes the lab afterwards. These three commands "
+      "keep "
+      "a\n"
+      "lab for inspection: hosts are network namespaces weir.LAB.HOST, for `ip netns exec`. docs/lab.md has "
+      "more.");
   command->require_subcommand(1);
-  add_action(*command, status, "up", "Make the network of a lab file and leave it there", run::lab_up);
-  add_action(*command, status, "down", "Remove it", run::lab_down);
-  add_action(*command, status, "status", "Its hosts, and what its ports have sent and dropped",
+  add_action(*command, status, "up", "Create the network of a lab file", run::lab_up);
+  add_action(*command, status, "down", "Remove the network", run::lab_down);
+  add_action(*command, status, "status", "Show the hosts, and the bytes that each port has sent and dropped",
              run::lab_status);
 }
 

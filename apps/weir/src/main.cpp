@@ -23,15 +23,15 @@ constexpr weir::commands::AddCommand kCommands[] = {
 };
 
 constexpr const char* kDescription =
-    "Weir builds events: it collects what many detector readouts hold into whole slices,\n"
+    "Weir builds events: it collects the fragments of many detector readouts into whole slices,\n"
     "runs a trigger algorithm on them, and stores the accepted ones.\n";
 
 constexpr const char* kFooter =
-    "\nA first run, of an emulated detector on this machine:\n"
-    "  weir check configs/demo.yaml       is the farm file good, and what will it need?\n"
-    "  weir run configs/demo.yaml         Ctrl-C ends it early\n"
+    "\nA first run with an emulated detector on this machine:\n"
+    "  weir check configs/demo.yaml       check the farm file and its needs\n"
+    "  weir run configs/demo.yaml         run the farm; Ctrl-C ends it early\n"
     "  weir file ls run/demo/*.weir       list the stored slices\n"
-    "\nOther slices, other settings, without touching the file:\n"
+    "\nOther settings without changing the file:\n"
     "  weir run configs/event-building.yaml --slices 10000 --set dcm.count=3\n"
     "\ndocs/configuration.md lists every key of a farm file.";
 

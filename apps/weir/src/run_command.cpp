@@ -9,14 +9,15 @@ namespace weir::commands {
 namespace {
 
 constexpr const char* kRunFooter =
-    "\nCtrl-C ends the run: slices in flight are finished, the summary is printed. Ctrl-C again kills.\n"
+    "\nCtrl-C ends the run: slices in flight are completed, and the summary is printed. A second Ctrl-C "
+    "kills it.\n"
     "\nExit status:\n"
     "  0  the ledger balances and every process ended well\n"
     "  3  the ledger balances, with faults survived (the summary names them)\n"
     "  2  a wrong command line, farm or lab file, or no rights for a lab\n"
     "  1  anything else; the reason is printed\n"
     "\nThe folder of --out gets run-NNNNNN-WRITER-NNNN.weir (data), run-NNNNNN-begin.yaml, -farm.yaml and\n"
-    "-end.json (records) and log/. A run number that is taken there is counted up.";
+    "-end.json (records) and log/. If the folder already has the run number, the next free one is used.";
 
 }  // namespace
 
@@ -25,29 +26,31 @@ void add_run(CLI::App& app, int& status) {
   CLI::App* command = app.add_subcommand("run", "Run a whole farm on this machine");
   command->footer(kRunFooter);
   command->add_option("FARM", options->farm.farm_file, "farm file (YAML)")->required();
-  command->add_option("--slices", options->slices, "end the run after so many slices")->type_name("N");
-  command->add_option("--duration", options->duration_s, "end the run after so many seconds")->type_name("S");
+  command->add_option("--slices", options->slices, "number of slices after which the run ends")
+      ->type_name("N");
+  command->add_option("--duration", options->duration_s, "seconds after which the run ends")->type_name("S");
   command
       ->add_option("--set", options->farm.sets,
-                   "set a key of the farm file, or of the lab file with lab. in front; may be given again")
+                   "key of the farm file with its value, or of the lab file with the prefix lab.; repeatable")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
   command
       ->add_option("--lab", options->lab_file,
-                   "run in a virtual network that this lab file describes (docs/lab.md); needs root")
+                   "lab file: run in the virtual network that it describes (docs/lab.md); needs root")
       ->type_name("FILE");
   command->add_option("--out", options->out, "folder for data, records and logs, instead of run.out")
       ->type_name("DIR");
-  command->add_option("--log-level", options->log_level, "of the processes' logs, instead of log.level")
+  command->add_option("--log-level", options->log_level, "log level of the processes, instead of log.level")
       ->check(CLI::IsMember({"trace", "debug", "info", "warning", "error"}))
       ->type_name("LEVEL");
   command
       ->add_option("--summary", options->summary_file,
-                   "write the summary there too, as JSON (docs/summary.md)")
+                   "further file for the summary, as JSON (docs/summary.md)")
       ->type_name("FILE");
-  command->add_option("--page", options->page, "serve the farm's page there while the run lasts; port 0: any")
+  command
+      ->add_option("--page", options->page, "address of the farm's page during the run; port 0: any free one")
       ->type_name("HOST:PORT");
-  command->add_flag("--quiet", options->quiet, "print problems only");
+  command->add_flag("--quiet", options->quiet, "print only problems");
   command->callback([options, &status] { status = run::run_farm(*options, stdout, stderr); });
 }
 

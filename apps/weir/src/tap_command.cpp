@@ -143,22 +143,22 @@ int run_tap(const TapOptions& options) {
 
 void add_tap(CLI::App& app, int& status) {
   auto options = std::make_shared<TapOptions>();
-  CLI::App* tap = app.add_subcommand("tap", "samples slices of a farm under run control while it runs");
+  CLI::App* tap = app.add_subcommand("tap", "Print samples of the slices of a running farm");
   add_connection_options(*tap, options->connection);
   tap->add_option("--stream", options->streams,
-                  "raw: before the filter; accepted; default, debug: slices accepted into these")
+                  "raw (before the filter), accepted, default or debug (default: raw)")
       ->delimiter(',');
-  tap->add_option("--every", options->every, "one in so many slices of the stream, at each DCM")
+  tap->add_option("--every", options->every, "one sample per so many slices of the stream, at each DCM")
       ->check(CLI::Range(1U, UINT32_MAX));
   tap->add_option("--source", options->sources, "sources to show; default: all")->delimiter(',');
-  tap->add_option("--count", options->count, "ends after so many samples");
-  tap->add_option("--duration", options->duration_s, "ends after so many seconds")
+  tap->add_option("--count", options->count, "number of samples after which to end");
+  tap->add_option("--duration", options->duration_s, "seconds after which to end")
       ->check(CLI::Range(0.0, 31536000.0));
   tap->add_option("--out", options->out,
-                  "a run file of the samples, for `weir file`; instead of a line each");
+                  "run file for the samples, readable by `weir file`, instead of a line each");
   tap->add_option("--timeout", options->timeout_s, "seconds to wait for run control's answer")
       ->check(CLI::Range(0.1, 3600.0));
-  tap->add_flag("--json", options->json, "lines of JSON; the last one is the account");
+  tap->add_flag("--json", options->json, "print lines of JSON; the last one is the account");
   tap->callback([options, &status] {
     if (options->streams.empty()) options->streams = {"raw"};
     status = run_tap(*options);

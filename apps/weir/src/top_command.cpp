@@ -31,17 +31,17 @@ constexpr double kTimeout_s = 5;  // for run control's answer
 constexpr int kLooksForRates = 5;
 
 constexpr const char* kTopFooter =
-    "\nFrom run control, as weir ctl and weir tap: by --connect, --farm, WEIR_CONNECT, or the one farm of "
-    "yours\n"
-    "on this machine:\n"
+    "\nFrom run control, found like weir ctl and weir tap do, by --connect, --farm, WEIR_CONNECT, or as "
+    "your\n"
+    "only farm on this machine:\n"
     "  weir top\n"
-    "From its page, where no more than that is reached:\n"
+    "From run control's page, if only that is reachable:\n"
     "  weir top 127.0.0.1:8080\n"
     "Without run control, from the processes' own metrics (metrics.listen in the farm file):\n"
     "  weir top --farm my-farm.yaml\n"
     "  weir top http://daq-1:9800/metrics http://daq-2:9802/metrics\n"
     "Keys: q ends; p, n, a, s, d, 9, l, c sort by plan, name, state, slices, data, p99, lost, CPU.\n"
-    "Piped, each look is printed; --once prints one.";
+    "Piped output prints each frame; --once prints one.";
 
 struct TopOptions {
   std::vector<std::string> places;
@@ -274,7 +274,7 @@ int top(const TopOptions& options) {
 
 void add_top(CLI::App& app, int& status) {
   auto options = std::make_shared<TopOptions>();
-  CLI::App* command = app.add_subcommand("top", "Look at the processes of a farm that runs");
+  CLI::App* command = app.add_subcommand("top", "Show the processes of a running farm");
   command->footer(kTopFooter);
   command->add_option("WHERE", options->places,
                       "HOST:PORT of run control's page, or URLs ending in /metrics");
@@ -287,12 +287,12 @@ void add_top(CLI::App& app, int& status) {
           },
           "KEY"))
       ->capture_default_str();
-  command->add_option("--interval", options->interval_s, "seconds between two looks")
+  command->add_option("--interval", options->interval_s, "seconds between two frames")
       ->check(CLI::Range(0.1, 3600.0))
       ->capture_default_str();
   command->add_flag("--targets", options->targets,
-                    "with --farm: print where its metrics are, for Prometheus' file_sd_configs");
-  command->add_flag("--once", options->once, "print once and end");
+                    "with --farm: print the addresses of its metrics, for Prometheus' file_sd_configs");
+  command->add_flag("--once", options->once, "print one frame and end");
   command->callback([options, &status] { status = top(*options); });
 }
 

@@ -10,20 +10,19 @@ namespace weir::commands {
 void add_up(CLI::App& app, int& status) {
   auto options = std::make_shared<run::UpOptions>();
   CLI::App* command =
-      app.add_subcommand("up", "Start a farm and its run control on this machine, for run after run");
+      app.add_subcommand("up", "Start a farm and its run control on this machine, for any number of runs");
   command->footer(
       "\nThe processes wait for an operator: weir ctl init, configure, start, …, or the page's buttons.\n"
-      "`weir ctl off`, or Ctrl-C, ends them. One that dies is started again.");
+      "`weir ctl off`, or Ctrl-C, ends them. A process that dies is restarted.");
   command->add_option("FARM", options->farm.farm_file, "farm file (YAML)")->required();
-  command->add_option("--set", options->farm.sets, "set a key of the farm file; may be given again")
+  command->add_option("--set", options->farm.sets, "key of the farm file with its value; repeatable")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
-  command
-      ->add_option("--listen", options->listen, "where run control takes commands, instead of control.listen")
+  command->add_option("--listen", options->listen, "address of run control, instead of control.listen")
       ->type_name("HOST:PORT");
-  command->add_option("--page", options->page, "where it serves the farm's page, instead of control.page")
+  command->add_option("--page", options->page, "address of the farm's page, instead of control.page")
       ->type_name("HOST:PORT");
-  command->add_option("--log-level", options->log_level, "of the processes' logs, instead of log.level")
+  command->add_option("--log-level", options->log_level, "log level of the processes, instead of log.level")
       ->check(CLI::IsMember({"trace", "debug", "info", "warning", "error"}))
       ->type_name("LEVEL");
   command->callback([options, &status] { status = run::farm_up(*options, stdout, stderr); });

@@ -12,8 +12,10 @@
 namespace weir::commands {
 
 void add_version(CLI::App& app, int& status) {
-  app.set_version_flag("--version", std::string("weir ") + run_record::kVersion, "version of this program");
-  app.add_subcommand("version", "Versions of this program, its protocol, file format and filter ABI")
+  app.set_version_flag("--version", std::string("weir ") + run_record::kVersion,
+                       "print the version of this program");
+  app.add_subcommand("version",
+                     "Print the versions of this program, its protocol, file format and filter ABI")
       ->callback([&status] {
         std::printf("weir %s\nprotocol %u\nfile format %u\nfilter ABI %u\n", run_record::kVersion,
                     static_cast<unsigned>(wire::kVersion), static_cast<unsigned>(storage::kFormatVersion),

@@ -1,4 +1,5 @@
 #include <weir/assignment/ledger.hpp>
+#include <weir/base/figures.hpp>
 
 #include <algorithm>
 #include <numeric>
@@ -60,8 +61,9 @@ std::string lost_counts(Role role, const Ledgers& ledgers, std::span<const Fault
   const auto not_final =
       std::count_if(ledgers.begin(), ledgers.end(), [](const auto& ledger) { return !ledger.final; });
   if (left == 0 && not_final == 0) return {};
-  std::string note = "a " + std::string(name(role)) + " was lost " + std::to_string(left) + " time(s)";
-  if (not_final > 0) note += ", " + std::to_string(not_final) + " last report(s) may be old";
+  std::string note = counted(static_cast<std::uint64_t>(left), name(role)) + " lost";
+  if (not_final > 0)
+    note += ", " + counted(static_cast<std::uint64_t>(not_final), "last report") + " may be outdated";
   return note;
 }
 
@@ -104,7 +106,7 @@ Disk on_disk(const SupervisorLedger& supervisor, std::span<const WriterLedger> w
     left += writer.files_left;
     if (writer.lost > 0) {
       disk.note += std::to_string(writer.lost) + " of writer " + std::to_string(writer.index.value) +
-                   " were on disk and are gone; ";
+                   " vanished from disk; ";
     }
     disk.dead += writer.dead;
     const std::size_t index = writer.index.value;
@@ -117,15 +119,14 @@ Disk on_disk(const SupervisorLedger& supervisor, std::span<const WriterLedger> w
     disk.live += acknowledged;
     disk.given_up += writer.given_up;
     disk.note += "writer " + std::to_string(index) + " was lost: its " + std::to_string(acknowledged.count) +
-                 " as it acknowledged them";
+                 " acknowledged slices count";
     if (writer.given_up > 0)
       disk.note += ", and up to " + std::to_string(writer.given_up) + " copies that do not count";
     disk.note += "; ";
   }
-  if (compared > 0)
-    disk.note += "size, name and index of " + std::to_string(compared) + " file(s) read back; ";
+  if (compared > 0) disk.note += "size, name and index of " + counted(compared, "file") + " read back; ";
   if (left > 0) disk.note += std::to_string(left) + " of them moved away after on_close; ";
-  if (disk.dead > 0) disk.note += "besides " + std::to_string(disk.dead) + " dead copies; ";
+  if (disk.dead > 0) disk.note += "and " + std::to_string(disk.dead) + " dead copies; ";
   if (!disk.note.empty()) disk.note.resize(disk.note.size() - 2);
   return disk;
 }
@@ -139,8 +140,7 @@ void slice_equations(Book& book, const SupervisorLedger& supervisor, std::span<c
 
   std::string lost = lost_counts(Role::dcm, dcms, faults);
   if (supervisor.restarts > 0) {
-    lost += (lost.empty() ? "" : ", ") + std::string("the supervisor was restarted ") +
-            std::to_string(supervisor.restarts) + " time(s)";
+    lost += (lost.empty() ? "" : ", ") + counted(supervisor.restarts, "restart") + " of the supervisor";
   }
   std::uint64_t assigned = 0;
   for (const DcmLedger& dcm : dcms) assigned += dcm.assigned;
@@ -157,10 +157,9 @@ void slice_equations(Book& book, const SupervisorLedger& supervisor, std::span<c
       supervisor.discarded[static_cast<std::size_t>(DiscardReason::drain_timeout)].count;
   std::uint64_t unheard = 0;
   for (const DcmLedger& dcm : dcms) unheard += dcm.unheard;
-  if (copies.empty() && unheard > 0)
-    copies = std::to_string(unheard) + " acknowledgement(s) did not reach a DCM";
-  if (copies.empty() && dead > 0) copies = "there are dead copies";
-  if (copies.empty() && drained_late > 0) copies = "the time to drain was over";
+  if (copies.empty() && unheard > 0) copies = counted(unheard, "acknowledgement") + " did not reach a DCM";
+  if (copies.empty() && dead > 0) copies = "dead copies exist";
+  if (copies.empty() && drained_late > 0) copies = "the drain timed out";
   const SliceSum acknowledged = total(dcms, &DcmLedger::stored);
   if (copies.empty()) {
     book.equal("slices: acknowledged to DCMs, stored", sum_of(acknowledged), sum_of(supervisor.stored));
@@ -188,7 +187,7 @@ void group_equations(Book& book, const SupervisorLedger& supervisor, std::span<c
       SliceSum waited = group.assigned;
       waited += group.settled_waiting;
       book.equal(of + "arrived = assigned + settled while waiting", sum_of(group.arrived), sum_of(waited),
-                 std::to_string(group.reassigned) + " reassignment(s) besides");
+                 "and " + counted(group.reassigned, "reassignment"));
     }
     SliceSum by_dcms;
     for (const DcmLedger& dcm : dcms) {
@@ -244,15 +243,15 @@ std::string list_of(std::string_view role, std::span<const NodeIndex> nodes) {
 }
 
 std::string describe_reach(const Fault& fault, const std::string& node) {
-  const std::string slices = std::to_string(fault.slices);
+  const std::string slices = counted(fault.slices, "slice");
   switch (fault.kind) {
     case FaultKind::cut_off:
       return node + " does not reach " + list_of("readout", fault.others) + ": its slices go to others";
     case FaultKind::restored:
-      return node + " is given slices again: " + slices + " slice(s) were given to others meanwhile";
+      return node + " gets slices again: " + slices + " built by others meanwhile";
     case FaultKind::no_writer:
       return node + " does not reach " + list_of("writer", fault.others) + ": " + slices +
-             " slice(s) stored elsewhere";
+             " stored elsewhere";
     case FaultKind::marked:
       return node + " does not reach " + list_of("readout", fault.others) +
              ", and no DCM reaches more: their fragments are missing in its slices";
@@ -265,14 +264,14 @@ std::string describe_reach(const Fault& fault, const std::string& node) {
 
 std::string describe(const Fault& fault) {
   const std::string node = std::string(name(fault.role)) + " " + std::to_string(fault.node.value);
-  const std::string slices = std::to_string(fault.slices);
+  const std::string slices = counted(fault.slices, "slice");
   if (fault.kind == FaultKind::stalled) {
-    return node + " stalled: " + slices + " slice(s) taken from it";
+    return node + " stalled: " + slices + " taken from it";
   }
   if (fault.kind > FaultKind::stalled) return describe_reach(fault, node);
   if (fault.role == Role::readout) return node + " was lost: its fragments are missing";
-  if (fault.role == Role::writer) return node + " was lost: " + slices + " slice(s) stored anew";
-  return node + " was lost: " + slices + " slice(s) given to others";
+  if (fault.role == Role::writer) return node + " was lost: " + slices + " stored again by others";
+  return node + " was lost: " + slices + " given to others";
 }
 
 std::vector<std::string> describe_losses(const SupervisorLedger& ledger) {
@@ -280,17 +279,17 @@ std::vector<std::string> describe_losses(const SupervisorLedger& ledger) {
   for (std::size_t i = 0; i < kDiscardReasons; ++i) {
     const auto reason = static_cast<DiscardReason>(i);
     if (!is_loss(reason) || ledger.discarded[i].count == 0) continue;
-    losses.push_back(std::to_string(ledger.discarded[i].count) +
-                     " slice(s) discarded: " + std::string(name(reason)));
+    losses.push_back(counted(ledger.discarded[i].count, "slice") +
+                     " discarded: " + std::string(name(reason)));
   }
   if (const std::uint64_t full = ledger.vetoed[static_cast<std::size_t>(VetoReason::id_memory_full)];
       full > 0)
-    losses.push_back(std::to_string(full) +
-                     " trigger(s) vetoed: id_memory_full, more gaps between slice ids than "
+    losses.push_back(counted(full, "trigger") +
+                     " vetoed: id_memory_full, more gaps between slice ids than "
                      "supervisor.id_intervals_max");
   if (ledger.records_refused > 0) {
-    losses.push_back(std::to_string(ledger.records_refused) +
-                     " record(s) refused by writers: their slices were built again or discarded");
+    losses.push_back(counted(ledger.records_refused, "record") +
+                     " refused by writers: the slices were rebuilt or discarded");
   }
   return losses;
 }

@@ -78,13 +78,13 @@ TEST_CASE("the ledger's line for the disk gives the number of files compared and
   };
   run.writers[0].files_compared = 7;
   CHECK(line().ok);
-  CHECK(line().note == "size, name and index of 7 file(s) read back");
+  CHECK(line().note == "size, name and index of 7 files read back");
   run.writers[0].files_left = 2;
   CHECK_THAT(line().note, Catch::ContainsSubstring("2 of them moved away after on_close"));
   run.writers[0].live.remove(SliceId(3));
   run.writers[0].lost = 1;
   CHECK_FALSE(line().ok);
-  CHECK_THAT(line().note, Catch::ContainsSubstring("1 of writer 0 were on disk and are gone"));
+  CHECK_THAT(line().note, Catch::ContainsSubstring("1 of writer 0 vanished from disk"));
 }
 
 TEST_CASE("a slice that one side counted and the other did not unbalances exactly that equation") {
@@ -148,7 +148,7 @@ TEST_CASE("lost slices are a fault of the run, slices that the farm file does no
   ledger.discarded[static_cast<std::size_t>(reason)].add(SliceId(4));
   const auto losses = describe_losses(ledger);
   CHECK(losses.size() == (fault ? 1 : 0));
-  if (fault) CHECK(losses[0] == "1 slice(s) discarded: " + std::string(name(reason)));
+  if (fault) CHECK(losses[0] == "1 slice discarded: " + std::string(name(reason)));
   CHECK(reconcile(ledger, {}, {}, {}, {}).faults == fault);
 }
 
@@ -157,9 +157,8 @@ TEST_CASE("records that writers refused are a fault, whatever happened to their 
   CHECK(run.result().status() == LedgerStatus::balanced);
   run.supervisor.records_refused = 2;
   CHECK(run.result().status() == LedgerStatus::balanced_with_faults);
-  CHECK(
-      describe_losses(run.supervisor) ==
-      std::vector<std::string>{"2 record(s) refused by writers: their slices were built again or discarded"});
+  CHECK(describe_losses(run.supervisor) ==
+        std::vector<std::string>{"2 records refused by writers: the slices were rebuilt or discarded"});
 }
 
 TEST_CASE("a last report of a dead DCM may leave requests open, and a final one may not") {
@@ -191,7 +190,7 @@ TEST_CASE("for a writer lost for good the acknowledged slices count, and the led
   CHECK(wrong(result) == "");
   CHECK(result.status() == LedgerStatus::balanced_with_faults);
   CHECK_THAT(format_ledger(result),
-             Catch::ContainsSubstring("writer 0 was lost: its 5 as it acknowledged them"));
+             Catch::ContainsSubstring("writer 0 was lost: its 5 acknowledged slices count"));
   run.supervisor.stored_by[0].remove(SliceId(1));
   CHECK_THAT(wrong(run.result()), Catch::ContainsSubstring("slices: stored = live on disk"));
 }

@@ -127,7 +127,7 @@ TEST_CASE("a DCM that reaches its readouts again gets slices with all its credit
   CHECK(done.judged == std::vector{node(1)});
   CHECK(farm.given_to(done, 1) == 1);
   CHECK(farm.machine.in_flight() >= slices);
-  CHECK(contains(farm.faults(), "dcm 1 is given slices again: 1 slice(s) were given to others meanwhile"));
+  CHECK(contains(farm.faults(), "dcm 1 gets slices again: 1 slice built by others meanwhile"));
   CHECK(farm.machine.broken_invariant().empty());
 }
 
@@ -238,7 +238,7 @@ TEST_CASE("slices confirmed to a writer that their DCM does not reach go to anot
     ++again;
   }
   CHECK(again == 2);  // of four, round robin
-  CHECK(contains(farm.faults(), "dcm 0 does not reach writer 0: 2 slice(s) stored elsewhere"));
+  CHECK(contains(farm.faults(), "dcm 0 does not reach writer 0: 2 slices stored elsewhere"));
   // It gets no more confirmations for that writer; the other DCM continues with both.
   for (const Assignment& one : moved.dcms[0].assign) farm.decide(0, one.slice.value, 0, Verdict::accept);
   for (const Assignment& one : begin.dcms[1].assign) farm.decide(1, one.slice.value, 0, Verdict::accept);

@@ -117,7 +117,7 @@ Expected<void, std::string> FarmMachine::readmit(std::size_t member, TimeNs now,
   if (member == supervisor_) return refusal(one.plan.name + " is the supervisor: reset the farm");
   if (!one.live || one.told.state != State::error) return refusal(one.plan.name + " is not in error");
   if (one.order) return refusal(one.plan.name + " is carrying out another order");
-  out.events.push_back({Level::info, one.plan.name + " is reset"});
+  out.events.push_back({Level::info, one.plan.name + " was reset"});
   give(member, Command::reset, now, out);
   return {};
 }
@@ -160,7 +160,7 @@ void FarmMachine::answered(std::size_t member, std::uint64_t order, bool good, c
   const bool awaited = one.order && one.order->id == order;
   const bool of_pause = awaited && one.order->command == under_way_ && is_pausing();
   if (awaited) one.order.reset();
-  if (!awaited && one.inactive) out.events.push_back({Level::info, one.plan.name + " answers after all"});
+  if (!awaited && one.inactive) out.events.push_back({Level::info, one.plan.name + " answers again"});
   one.inactive = false;
   take_state(one, state, out);
   if (of_pause && !arrived(one)) {

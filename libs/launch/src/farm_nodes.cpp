@@ -109,7 +109,7 @@ bool FarmNodes::start_again(Node& node, TimeNs now) {
   node.life = at ? Life::waits : Life::away;
   if (!at) return false;
   node.at_ns = *at;
-  node.state += ", starts again";
+  node.state += ", restarting";
   return true;
 }
 

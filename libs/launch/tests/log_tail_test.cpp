@@ -9,10 +9,10 @@ namespace weir::launch {
 namespace {
 
 TEST_CASE("a process' reason is that of its last error line") {
-  CHECK(
-      last_error("2026-01-01T00:00:00.000Z level=error process=w run=1 ends reason=\"old\"\n"
-                 "2026-01-01T00:00:01.000Z level=error process=w run=1 ends reason=\"disk \"/d\" is full\"\n"
-                 "2026-01-01T00:00:02.000Z level=info process=w run=1 ends\n") == "disk \"/d\" is full");
+  CHECK(last_error("2026-01-01T00:00:00.000Z level=error process=w run=1 process failed reason=\"old\"\n"
+                   "2026-01-01T00:00:01.000Z level=error process=w run=1 process failed reason=\"disk \"/d\" "
+                   "is full\"\n"
+                   "2026-01-01T00:00:02.000Z level=info process=w run=1 ends\n") == "disk \"/d\" is full");
 }
 
 TEST_CASE("an error line without a reason counts with its message") {
@@ -21,10 +21,12 @@ TEST_CASE("an error line without a reason counts with its message") {
 }
 
 TEST_CASE("the error of a JSON log is found like that of a text log") {
-  CHECK(last_error(R"({"time":"t","level":"info","process":"w","run":1,"message":"listens"})"
-                   "\n"
-                   R"({"time":"t","level":"error","process":"w","run":1,"message":"ends reason=\"no port\""})"
-                   "\n") == "no port");
+  CHECK(
+      last_error(
+          R"({"time":"t","level":"info","process":"w","run":1,"message":"listens"})"
+          "\n"
+          R"({"time":"t","level":"error","process":"w","run":1,"message":"process failed reason=\"no port\""})"
+          "\n") == "no port");
 }
 
 TEST_CASE("without an error line the last line that is not of the log counts") {

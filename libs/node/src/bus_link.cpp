@@ -90,7 +90,7 @@ void BusLink::on_welcome(const v1::Welcome& welcome) {
     return;
   }
   if (!welcome.refused().empty()) {
-    if (refused_ != welcome.refused()) spdlog::error("run control refuses reason=\"{}\"", welcome.refused());
+    if (refused_ != welcome.refused()) spdlog::error("run control refused reason=\"{}\"", welcome.refused());
     refused_ = welcome.refused();
     return;
   }

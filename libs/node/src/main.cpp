@@ -30,7 +30,8 @@ constexpr int kEndedFromInside = 70;  // exit status (EX_SOFTWARE)
 std::atomic<bool> in_order = true;
 void refuse_exit() {
   if (in_order) return;
-  constexpr std::string_view kWhy = "ends reason=\"exit() was called from inside, perhaps by a plugin\"\n";
+  constexpr std::string_view kWhy =
+      "process failed reason=\"exit() was called inside the process, perhaps by a plugin\"\n";
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kWhy.data(), kWhy.size());
   ::_exit(kEndedFromInside);
 }
@@ -80,10 +81,10 @@ int run(const Setup& setup, Role role, const MakeNode& make) {
   while (loop.unsent_bytes() > 0 && loop.now_ns() < flush_until) loop.run_once([](TimeNs) {}, kMillisecond);
   int status = status_of_signal(role, signalled);
   if (const std::string why = node->failure(); !why.empty()) {
-    spdlog::error("ends reason=\"{}\"", why);
+    spdlog::error("process failed reason=\"{}\"", why);
     status = 1;
   } else {
-    spdlog::info("ends");
+    spdlog::info("process ended");
   }
   if (!node->let_go()) end_at_once(status);
   return status;
@@ -145,23 +146,24 @@ int run_node_main(int argc, char** argv, Role role, const char* description, con
   pid_t parent = ::getppid();
   CLI::App app(description);
   app.add_option("--farm", line.farm_file, "farm file")->required();
-  app.add_option("--name", line.name, "which node of the farm this process is")->required();
-  app.add_option("--set", line.sets, "key=value: overrides a key of the farm file");
+  app.add_option("--name", line.name, "name of this node in the farm file")->required();
+  app.add_option("--set", line.sets, "key of the farm file with its value: key=value");
   app.add_option("--supervisor", line.supervisor,
-                 "HOST:PORT of the supervisor, instead of supervisor.listen");
-  app.add_option("--listen", line.listen, "HOST:PORT that this node listens on, instead of the farm file's");
-  app.add_option("--log-level", line.log_level, "trace, debug, info, warning or error, instead of log.level")
+                 "address of the supervisor (HOST:PORT), instead of supervisor.listen");
+  app.add_option("--listen", line.listen, "address of this node (HOST:PORT), instead of the farm file's");
+  app.add_option("--log-level", line.log_level,
+                 "log level, instead of log.level: trace, debug, info, warning or error")
       ->check(CLI::IsMember({"trace", "debug", "info", "warning", "error"}));
-  app.add_option("--control", line.control, "HOST:PORT of run control, instead of control.listen");
-  app.add_flag("--alone", line.alone, "one run without run control, whatever the farm file says");
-  app.add_flag("--one-run", line.one_run, "under run control, and ends with its run");
+  app.add_option("--control", line.control, "address of run control (HOST:PORT), instead of control.listen");
+  app.add_flag("--alone", line.alone, "make one run without run control, regardless of the farm file");
+  app.add_flag("--one-run", line.one_run, "make one run under run control, and end with it");
   bool tries = false;
   // Used by the shell process; hidden from the help.
   if (try_plugins) app.add_flag("--try-plugins", tries)->group("");
-  const CLI::Option* dies = app.add_option("--die-with-parent", parent,
-                                           "end when the process that started this one is gone: its PID")
-                                ->expected(0, 1)
-                                ->type_name("[PID]");
+  const CLI::Option* dies =
+      app.add_option("--die-with-parent", parent, "PID of the starting process: end when it is gone")
+          ->expected(0, 1)
+          ->type_name("[PID]");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
@@ -196,10 +198,10 @@ int run_node_main(int argc, char** argv, Role role, const char* description, con
     resolve_out(setup, {});
     return run(setup, role, make);
   } catch (const AddressInUse& error) {
-    spdlog::error("ends reason=\"{}\"", error.what());
+    spdlog::error("process failed reason=\"{}\"", error.what());
     return kAddressInUse;
   } catch (const std::exception& error) {
-    spdlog::error("ends reason=\"{}\"", error.what());
+    spdlog::error("process failed reason=\"{}\"", error.what());
     return 1;
   }
 }

@@ -72,7 +72,7 @@ int Shell::run() {
         node_ ? kRunWait : kIdleWait);
     turn(loop_.now_ns());
   }
-  spdlog::info("ends reason=\"{}\"", quits_);
+  spdlog::info("process ended reason=\"{}\"", quits_);
   bus_.leave(quits_);
   return exit_status_;
 }
@@ -160,7 +160,7 @@ void Shell::carry_out(const v1::Order& order) {
                                   : "'" + order.reason() + "' is not a log level");
   }
   if (order.command() == name(control::Request::restart)) {
-    spdlog::warn("starts again reason=\"{}\"", order.reason());
+    spdlog::warn("process restarting reason=\"{}\"", order.reason());
     answer(order.id(), "");
     exit_status_ = kStartAgain;
     quits_ = "restart";
@@ -372,7 +372,7 @@ void Shell::node_finished() {
     set_state(control::State::ready);
   } else {
     // Returns to the state of a fresh process: run control leads it back while the run continues.
-    spdlog::error("node ends reason=\"{}\"", failure);
+    spdlog::error("node failed reason=\"{}\"", failure);
     run_ = RunNumber();
     epoch_ = 0;
     set_state(++failures_ < kFailuresMax ? control::State::idle : control::State::error);
@@ -408,7 +408,7 @@ void Shell::end_with_run(const std::string& failure) {
   quits_ = failure.empty() ? "run over" : failure;
   if (failure.empty()) return;
   if (exit_status_ == 0) exit_status_ = 1;
-  spdlog::error("ends reason=\"{}\"", failure);
+  spdlog::error("process failed reason=\"{}\"", failure);
 }
 
 void Shell::flush() {
@@ -430,7 +430,7 @@ void Shell::leave_node_behind() {
   if (!quits_.empty() || line_.one_run) return;
   quits_ = "a filter step does not end";
   exit_status_ = kStartAgain;
-  spdlog::error("starts again reason=\"{}\"", quits_);
+  spdlog::error("process restarting reason=\"{}\"", quits_);
 }
 
 void Shell::on_summary(const v1::RunSummary& summary) { summary_ = summary; }

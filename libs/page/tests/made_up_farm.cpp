@@ -138,7 +138,7 @@ void MadeUpFarm::mishaps() {
   if (seconds_ % 30 == 12) {
     dcm.state = "dead";
     dcm.reason = "signal 9 (Killed); started again in 5 s";
-    say(LogLevel::error, dcm.name, "ends reason=\"signal 9 (Killed)\"");
+    say(LogLevel::error, dcm.name, "process failed reason=\"signal 9 (Killed)\"");
     say(LogLevel::warning, "supervisor", "lost name=" + dcm.name + " slices_given_to_others=17");
   } else if (seconds_ % 30 == 17) {
     dcm.state = "running";

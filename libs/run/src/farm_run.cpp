@@ -260,8 +260,8 @@ void FarmRun::judge_end(launch::FarmNodes::Node& node) {
   if (verdict == EndVerdict::stays_away) return view_.say(what + (facts.run_over ? "" : ": stays away"));
   if (nodes_.start_again(node, now_ns_)) {
     if (!again)
-      view_.say(fmt::format("{}: starts again ({} of {})", what, node.restarts.count(),
-                            farm_.run().restarts_max()));
+      view_.say(
+          fmt::format("{}: restarting ({} of {})", what, node.restarts.count(), farm_.run().restarts_max()));
   } else if (facts.supervisor) {
     give_up(what);
   } else {

@@ -172,7 +172,7 @@ void FarmUp::ended(std::size_t process, const launch::ProcessEnd& end, TimeNs no
   const launch::FarmKeeper::Verdict verdict = keeper_.ended(process, end.well(), now_ns);
   if (verdict == launch::FarmKeeper::Verdict::over) return;
   say(fmt::format("{} ended with {}{}", kept_[process].name, launch::describe(end),
-                  verdict == launch::FarmKeeper::Verdict::starts_again ? ": starts again" : ""));
+                  verdict == launch::FarmKeeper::Verdict::starts_again ? ": restarting" : ""));
 }
 
 void FarmUp::listen_to_control() {
