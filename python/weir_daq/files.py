@@ -97,7 +97,7 @@ class RunFile:
 
     @property
     def ended(self) -> bool:
-        """True if a writer closed the file, whatever became of its bytes since."""
+        """True if a writer closed the file, regardless of later damage."""
         return bytes(self.data[-8:]) == END_MAGIC
 
     @cached_property

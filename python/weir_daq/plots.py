@@ -283,7 +283,7 @@ def changing_farm_figures(name, lines):
     figure.x_limits = (0, phases[-1]["until_s"])
     figure.y_limits = (0, None)
     figure.marks = [(phase["at_s"], phase["change"]) for phase in phases]
-    figure.curves.append(("DCMs that are there", [at for phase in phases for at in (phase["at_s"], phase["until_s"])],
+    figure.curves.append(("present DCMs", [at for phase in phases for at in (phase["at_s"], phase["until_s"])],
                           [phase["expected_hz"] for phase in phases for _ in range(2)], {"color": "C1"}))
     rate = line["rate_hz"]
     figure.curves.append(("rate", [line["rate_every_s"] * (i + 1) for i in range(len(rate))], rate,

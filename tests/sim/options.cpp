@@ -44,7 +44,7 @@ int parse_options(int argc, char** argv, Options& options) {
       "often and at once), KIND=WEIGHT (how often a kind is drawn, against the others: 1); several "
       "with commas. A seed is another scenario with other rates");
   app.add_option("--progress", options.progress,
-                 "FILE that says how far --seeds has got: with the same file it goes on from there");
+                 "FILE for the progress of --seeds: a further call with it resumes there");
   app.add_flag("--quiet", options.quiet, "print failures and the sum only");
   app.add_option("--only", options.only, "of the seed's faults only these, by number")->delimiter(',');
   app.add_flag("--no-faults", options.no_faults, "none of the seed's faults");

@@ -37,7 +37,7 @@ class SimProcess {
   SimProcess& operator=(const SimProcess&) = delete;
 
   void boot();
-  // Starts the node's next process whenever one has ended as it was told, while may() is true, as `weir up`
+  // Starts the node's next process whenever one has ended on request, while may() is true, as `weir up`
   // does. Null: no more.
   void boot_again(std::function<bool()> may);
   // Ignored if it is not running. `in_pass`: dies after it has sent part of its pending messages.

@@ -415,7 +415,7 @@ TEST_CASE("a process that freezes for good holds up no run: others take over its
   const pid_t process = run.pid_of(name);
   REQUIRE(process != 0);
   REQUIRE(::kill(process, SIGSTOP) == 0);
-  REQUIRE(run.wait_for_log("supervisor", "left name=" + name + " reason=\"has said nothing for 1 s\""));
+  REQUIRE(run.wait_for_log("supervisor", "left name=" + name + " reason=\"silent for 1 s\""));
   const FarmEnd end = run.finish();
   CHECK_BALANCED(end, 3);
   CHECK(end.summary.count("stored") == kSlices);

@@ -66,7 +66,7 @@ void set_options(int fd) {
   ::setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "cubic", 5);
 }
 
-// Memory that is there from the start: a process that was forked pays for its first touch otherwise. Goes
+// Allocates memory in advance: otherwise a forked process pays for its first touch. Goes
 // with the process.
 std::byte* map_memory(std::size_t bytes) {
   constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE;

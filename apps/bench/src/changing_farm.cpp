@@ -104,7 +104,7 @@ class ChangingFarm {
     children_[name] = std::move(*started);
   }
 
-  // It says on standard output where it listens.
+  // It prints its address on standard output.
   void start_run_control() {
     launch::ChildSettings child;
     child.program = node::program_folder() + "/weir-run-control";

@@ -75,7 +75,7 @@ const std::array kCases{
     FieldCase{"wan-40-loss", "the same, 40 ms, a frame of 10 000 lost", 4, 1, k64, kLine40Loss, 16, 0.2},
     FieldCase{"near-and-far", "four readouts near the DCM, four 40 ms away", 8, 1, k64, kNearAndFar},
     FieldCase{"slow-readout", "one readout's host 20 times slower than the port", 8, 1, k64, kSlow},
-    FieldCase{"pausing-readout", "one readout stands still for 80 ms twice a second", 8, 1, k64, kPausing},
+    FieldCase{"pausing-readout", "one readout pauses for 80 ms twice a second", 8, 1, k64, kPausing},
     FieldCase{"changing-port",
               "the port from 150 to 40 Mb/s and back",
               8,

@@ -11,7 +11,7 @@ namespace weir::bench {
 // Writes `text` to the file; returns false on errors.
 [[nodiscard]] bool write(const std::string& path, const std::string& text);
 
-// False, and a sentence to `err`: the folder is not there and cannot be made.
+// Returns false, with a message to `err`, if the folder does not exist and cannot be made.
 [[nodiscard]] bool make_folder(const std::string& folder, std::FILE* err);
 
 // Writes NAME.jsonl and NAME.md into the folder; python/weir_daq/plots.py draws the former. Returns 0, or 1

@@ -84,7 +84,7 @@ std::vector<RcnpFigure> make_figures() {
        "Weir measures threads: the filter's CPU time holds algorithm and copy, transport holds the other "
        "rows"},
       {"7",
-       "Decision latency of 16 steps at half load, and the buffers that it asks of sources at 100 kHz",
+       "Decision latency of 16 steps at half load, and the buffers that sources need at 100 kHz",
        "",
        {at_half_load(stepping(16, 11), "16 steps, half load")},
        "mean 52 ms at 15 ms of CPU, several 100 ms at most; at most about 6 MB of buffer",

@@ -36,7 +36,7 @@ class BurstSaver final : public sessions::PeerHandler {
   void set_writer(NodeIndex index, const ports::Endpoint& at);
   // Copies a slice that this DCM has settled. Requires: its fragments are still in memory.
   void keep(const assembly::BuiltSlice& slice);
-  // The supervisor's word on an alert.
+  // Handles the supervisor's message about an alert.
   void take(const v1::BurstAlert& alert);
   void tick(ports::Network& network, TimeNs now_ns);
   // A new supervisor connection: every open alert's account is sent again.

@@ -158,7 +158,7 @@ class Collector {
     std::uint32_t length = 0;
     bool all = false;    // every source of the readout, without a list
     bool range = false;  // the rest of a fragment
-    // How far the readout is asked with this: the next source of the selection, and the next byte of its
+    // The progress of requests after this one: the next source of the selection, and the next byte of its
     // fragment.
     std::uint32_t end = 0;
     std::uint32_t end_offset = 0;

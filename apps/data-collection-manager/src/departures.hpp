@@ -27,7 +27,7 @@ class Departures final : private OutletEvents {
   // Handles the supervisor's confirmations. A slice that is to be stored and is no longer here is answered as
   // lost.
   void confirm(std::span<const ConfirmedSlice> rows);
-  // It is not wanted here any more.
+  // Gives up the slice: this DCM must not deliver it.
   void give_up(assembly::BuiltSlice& slice);
   // Call once per pass; connections make no callbacks, because they may release memory at any point.
   void release_unreferenced();

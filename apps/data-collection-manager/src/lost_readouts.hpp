@@ -18,7 +18,7 @@ class LostReadouts {
   // `lost`: the readout is not connected, or silent.
   void set_lost(std::uint32_t readout, bool lost);
   void set_verdict(const std::vector<bool>& missing, bool cut_off);
-  // Its connection is up: it is not given up any more.
+  // Its connection is up: it is no longer given up.
   void connected(std::uint32_t readout) { readouts_[readout].given_up = false; }
   // It takes part in the run again: it is judged anew.
   void forget_verdict(std::uint32_t readout) {

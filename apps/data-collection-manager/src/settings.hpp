@@ -11,7 +11,7 @@
 
 namespace weir::dcm {
 
-// The farm file's words as the machines'.
+// Converts the farm file's words to the machines' types.
 [[nodiscard]] assembly::AssemblySettings assembly_settings(const v1::Farm& farm);
 // Settings of the collector, except the memory's size.
 [[nodiscard]] CollectorSettings collector_settings(const node::Setup& setup);

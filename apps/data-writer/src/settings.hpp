@@ -8,7 +8,7 @@
 
 namespace weir::writer {
 
-// The farm file's words as the store's.
+// Converts the farm file's words to the store's types.
 [[nodiscard]] storage::RunStoreConfig store_config(const node::Setup& setup, std::uint32_t first_sequence);
 // Returns the begin-of-run record that each run file contains: the whole farm as YAML, with every key.
 // Requires: `setup` is of make_setup().

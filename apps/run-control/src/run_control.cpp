@@ -231,7 +231,7 @@ void RunControl::Core::recall(const v1::ControlMemory& before) {
   if (!recall_settings(before)) ++farm.epoch;  // the processes are given the farm as it is now
   machine_.recall(farm, parts_.now_ns);
   log_.note(control::Level::info,
-            fmt::format("run control goes on: the farm was {}, run {}", before.goal(), before.run()));
+            fmt::format("run control resumed: the farm was {}, run {}", before.goal(), before.run()));
 }
 
 // True: the processes have the configuration that this run control has.

@@ -48,7 +48,7 @@ std::vector<std::string> words_of(std::uint32_t pid) {
   return words;
 }
 
-// A number that a process said once may be another one's by now, and a process may say any.
+// A reported process number may have been reused, and a process may report any number.
 bool is_node(std::uint32_t pid, const std::string& name) {
   const std::vector<std::string> words = words_of(pid);
   if (words.empty() || words[0].substr(words[0].rfind('/') + 1).rfind("weir-", 0) != 0) return false;
@@ -78,7 +78,7 @@ std::string send_signals(const v1::Request& request, Parts& parts) {
                          process.host);
     }
     Handle handle(process.pid);
-    if (!handle.is_open() || !is_node(process.pid, name)) return name + " is not there any more";
+    if (!handle.is_open() || !is_node(process.pid, name)) return name + " no longer exists";
     targets.emplace_back(*member, std::move(handle));
   }
   for (const auto& [member, handle] : targets) {

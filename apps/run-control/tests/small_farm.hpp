@@ -29,7 +29,7 @@ struct SmallFarm {
         members(machine.members().size()) {}
 
   [[nodiscard]] std::size_t member(const std::string& name) const { return machine.find(name).value(); }
-  // The process with this name is there.
+  // Joins the process with this name.
   void join(const std::string& name, const std::string& state = "idle", const std::string& address = {}) {
     v1::Join join;
     join.set_name(name);

@@ -54,7 +54,7 @@ void Dispatch::drop_nodes_that_say_nothing(TimeNs now_ns) {
   for (const Member& member : roster_.members()) {
     if (!is_there(member) || (member.has_report && member.report.final())) continue;
     const DurationNs silent = now_ns - std::max(member.heard_ns, listens_since_ns_);
-    if (silent > silence_max_) member.peer->drop(fmt::format("has said nothing for {} s", silent / kSecond));
+    if (silent > silence_max_) member.peer->drop(fmt::format("silent for {} s", silent / kSecond));
   }
 }
 

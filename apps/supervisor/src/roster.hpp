@@ -50,7 +50,7 @@ struct Member {
   Welcome welcome = Welcome::none;
 };
 
-// The nodes of the plan: which of them are there, and the last reports of all, dead processes included.
+// The nodes of the plan: their connections, and the last reports of all, including dead processes.
 class Roster {
  public:
   void plan(Role role, NodeIndex index, const std::string& name, const std::string& port);
@@ -76,7 +76,7 @@ class Roster {
 
   [[nodiscard]] bool complete() const;       // all that the run waits for are there
   [[nodiscard]] std::string absent() const;  // names, for people
-  [[nodiscard]] bool all_final() const;      // all nodes that are there have given their final reports
+  [[nodiscard]] bool all_final() const;      // all connected nodes have sent their final reports
   [[nodiscard]] bool is_one_away() const;    // a node has disconnected without it
   [[nodiscard]] std::vector<Member>& members() { return members_; }
   [[nodiscard]] const std::vector<Member>& members() const { return members_; }

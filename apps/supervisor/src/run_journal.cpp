@@ -53,8 +53,8 @@ void RunJournal::require_nodes(const JournalledRun& run) const {
       return;
     throw std::runtime_error("the journal of run " + std::to_string(run.run.value) + " has " +
                              std::string(name(role)) + " " + std::to_string(index) +
-                             " in it, and the farm file has not: go on with the farm file that the run was "
-                             "begun with, and take nodes out by `drain`");
+                             ", which the farm file lacks: resume with the farm file that the run was "
+                             "begun with, and remove nodes with `weir ctl remove`");
   };
   for (const auto& [node, joined] : run.joined) require(static_cast<Role>(node.first), node.second);
   for (const assignment::NodeRef& node : run.state.shape.removed) require(node.role, node.node.value);

@@ -9,7 +9,7 @@
 
 namespace weir::supervisor {
 
-// The farm file's words as the machine's. These throw std::runtime_error with a sentence.
+// Converts the farm file's words to the machine's types. These throw std::runtime_error with a sentence.
 [[nodiscard]] assignment::SupervisorSettings machine_settings(const node::Setup& setup);
 // Returns how long a run waits for its processes to connect; grows with the farm.
 [[nodiscard]] DurationNs gather_patience(const node::Setup& setup);

@@ -535,8 +535,7 @@ TEST_CASE("a journal with nodes that the farm file no longer has is refused with
   CHECK(journal.read());
   std::erase_if(farm.roster.members(),
                 [](const Member& member) { return member.role == Role::writer && member.index.value == 1; });
-  CHECK_THROWS_WITH(journal.read(),
-                    Catch::ContainsSubstring("has writer 1 in it, and the farm file has not"));
+  CHECK_THROWS_WITH(journal.read(), Catch::ContainsSubstring("has writer 1, which the farm file lacks"));
 }
 
 }  // namespace weir::supervisor

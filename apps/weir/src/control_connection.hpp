@@ -10,7 +10,7 @@
 
 namespace weir::commands {
 
-// Where run control is, and with which key it is asked: the options that `weir ctl` and `weir tap` share.
+// Address and keys of run control: the options that `weir ctl`, `weir top` and `weir tap` share.
 struct ConnectionOptions {
   std::string farm_file;
   std::string connect;

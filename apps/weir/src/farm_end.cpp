@@ -34,7 +34,7 @@ bool is_refused(const addrinfo& at) {
   return error == ECONNREFUSED;
 }
 
-// A zombie, of which the parent has not asked the status yet, counts as ended. So does another
+// A zombie that its parent has not waited for counts as ended. So does another
 // program that has the number by now.
 bool is_alive(std::uint32_t pid) {
   std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");

@@ -14,7 +14,7 @@ bool is_outstanding(const FragmentProgress& progress) {
          progress.state == FragmentProgress::State::receiving;
 }
 
-// 1: it was not asked for before.
+// 1: it was not requested before.
 std::uint32_t ask_for(FragmentProgress& progress) {
   if (progress.state != FragmentProgress::State::idle) return 0;
   progress.state = FragmentProgress::State::requested;

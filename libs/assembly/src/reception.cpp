@@ -55,7 +55,7 @@ void Assembler::expect_next(BuiltSlice& slice, SourceIndex source) {
 }
 
 Reception Assembler::begin(const wire::FrameHeader& header, std::uint32_t readout) {
-  // A range past the end: it was asked for before the fragment's length was known.
+  // A range past the end, requested before the fragment's length was known.
   if (header.length == 0 && header.offset > 0 && header.offset == header.total) return {};
   const auto source = index_of(header.source);
   if (!source || sources_[*source].readout != readout) {
@@ -103,8 +103,8 @@ Reception Assembler::place(BuiltSlice& slice, SourceIndex source, const wire::Fr
   weir_filter_fragment& entry = ahead ? slice.early[source] : slice.table[source];
   if (header.status != FragmentStatus::missing) {
     if (header.total > settings_.fragment_bytes_max) return refuse(slice, source, MissingReason::too_large);
-    // Memory was allocated for the first total, whatever is requested again; and a peer that sends nothing
-    // for something would be asked forever.
+    // Memory was allocated for the first total, whatever is requested again; and a peer that never sends a
+    // fragment would be asked forever.
     const bool same_total = progress.target == nullptr || header.total == entry.total;
     // Pushed and requested ranges may overlap: their bytes are the same.
     const std::uint32_t end = header.offset + header.length;
@@ -291,7 +291,7 @@ BlockReception Assembler::take(const wire::FrameHeader& header, const wire::Bloc
 
 // Requires: all of them are wanted; the payloads are in `memory`.
 void Assembler::take_rows(BuiltSlice& slice, const wire::BlockView& block, std::byte* memory, TimeNs now_ns) {
-  std::uint32_t good = 0;  // that are there and as they were sent: nearly all
+  std::uint32_t good = 0;  // present and intact: nearly all
   std::uint64_t bytes = 0;
   std::byte* next = memory;
   for (std::size_t i = 0; i < block.size(); ++i) {

@@ -171,7 +171,7 @@ class Fixture {
   Assembler assembler;
 };
 
-// Exactly the bytes of content(), where the table says they are.
+// True if the table refers to exactly the bytes of content().
 inline bool holds_content(const BuiltSlice& slice, SourceIndex source) {
   const weir_filter_fragment& entry = slice.table[source];
   const auto expected = content(slice.id(), SourceId(entry.source), entry.total);

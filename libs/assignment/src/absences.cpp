@@ -88,7 +88,7 @@ bool AbsenceTable::covers(NodeIndex readout, SliceOrder order) const {
   if (readout.value >= of_.size() || of_[readout.value].empty()) return false;
   const Own& own = of_[readout.value];
   ++steps_;
-  // As it mostly is: slices of now are asked for.
+  // The usual case: present slices are looked up.
   if (own.back().from <= order) return order < own.back().reach;
   const auto after =
       std::upper_bound(own.begin(), own.end(), order,

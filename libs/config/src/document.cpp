@@ -34,10 +34,10 @@ This page is rendered from `proto/weir/v1/farm.proto`, its last part from `lab.p
 constexpr const char* kLabIntroduction = R"(
 ## The lab file
 
-A virtual network for `weir lab` and `weir run FARM --lab FILE`; [lab.md](lab.md) says how to use it. It is read as a
+A virtual network for `weir lab` and `weir run FARM --lab FILE`; [lab.md](lab.md) explains its use. It is read as a
 farm file is. On the command line its keys have `lab.` in front, as in `--set lab.port_rate=200mbit`.
 
-Rates and buffers are written as for `tc`, which is told them: `1gbit`, `200mbit` and `2.5gbit` are bits per second in
+Rates and buffers are written as for `tc`, which receives them: `1gbit`, `200mbit` and `2.5gbit` are bits per second in
 steps of 1000; `100k` and `4m` are bytes in steps of 1024, so `100k` is 102 400 bytes. (Elsewhere in this page a `k` is
 1000.) A rate `unlimited` is none.
 )";

@@ -109,7 +109,7 @@ void WorkerUnits::end_run() {
       seat.begun = false;
     }
   }
-  // One that ends now, or does not answer, has nothing to lose but its last words.
+  // A worker that ends now, or does not answer, loses only its last messages.
   (void)wait_for("end the run", options_.pool.start_timeout_ns,
                  [](const Seat& seat) { return !seat.begun || seat.process->end().has_value(); });
 }

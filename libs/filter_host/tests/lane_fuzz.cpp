@@ -8,8 +8,8 @@
 #include <new>
 #include <vector>
 
-// The input is written into the lane as a worker would: a result, and the bytes behind it. Whatever that is,
-// a result that the DCM takes keeps what job.hpp says of it, and every limit.
+// The input is written into the lane as a worker would: a result, and the bytes behind it. In every case an
+// accepted result fulfils job.hpp's contract and all limits.
 namespace {
 
 using namespace weir;

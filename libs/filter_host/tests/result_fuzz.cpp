@@ -8,7 +8,7 @@
 #include <vector>
 
 // The input is what a plugin does to its host inside process(), as tests/plugins/puppet.cpp reads it.
-// Whatever that is, the result keeps what job.hpp says of it, and every limit.
+// In every case the result fulfils job.hpp's contract and all limits.
 namespace {
 
 using namespace weir;
@@ -82,7 +82,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const auto wish = instance->first_sources();
   WEIR_ASSERT(wish.has_value() && ascends(*wish));
 
-  // Every second source was asked for.
+  // Every second source was requested.
   std::vector<weir_filter_fragment> table(kSources);
   for (std::uint32_t i = 0; i < kSources; ++i) {
     table[i].source = i;

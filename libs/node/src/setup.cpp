@@ -90,7 +90,7 @@ void resolve_out(Setup& setup, const std::string& before) {
   std::error_code error;
   if (writes && !before.empty() && !std::filesystem::is_directory(before, error)) {
     throw std::runtime_error("run.out: the folder '" + before +
-                             "', in which this run was begun, is not there any more: move it back");
+                             "', in which this run was begun, no longer exists: move it back");
   }
   const Expected<std::string, std::string> resolved = before.empty() ? resolved_folder(run.out()) : before;
   if (!resolved) throw std::runtime_error("run.out: " + resolved.error());

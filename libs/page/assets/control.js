@@ -111,7 +111,7 @@ $('token-form').addEventListener('submit', (event) => {
 });
 tryToken(sessionStorage.getItem(KEY) ?? '');
 
-// "stop is under way" stands until it is not.
+// "stop is under way" stays until the stop has ended.
 function followCommand(state) {
   if (!underWay) return;
   underWay.states += 1;

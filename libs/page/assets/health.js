@@ -1,9 +1,9 @@
 // The lost connection, which only the page can find; all other findings come from run control.
 import { clock, duration } from './text.js';
 
-// `last`: the last state, or null; `heard`: when it came (ms, 0: never); the findings, the worst first.
+// `last`: the last state, or null; `heard`: time of its arrival (ms, 0: never); the findings, worst first.
 export function unheard(last, heard, now) {
-  // Run control has said that it ends: its last word holds.
+  // Run control has reported its end: its last state is valid.
   if (last?.over) return last.health;
   const since = heard ? ` for ${duration((now - heard) / 1000)}` : '';
   const then = last ? `; the data are of ${clock(last.now)} UTC` : '';

@@ -128,7 +128,7 @@ class Plot {
       if (this.points[i].run === this.points[i - 1].run) continue;
       const at = x(this.points[i].t);
       marks.push(svg('path', { d: `M${at} ${MARGIN.top}V${HEIGHT - MARGIN.bottom}`, class: 'run-mark' }));
-      // The word stands left of its line, but never over the axis' labels nor over the word before.
+      // The label is left of its line, but never over the axis' labels or the previous label.
       const text = 'run ' + this.points[i].run + ' ▸';
       const wide = text.length * TICK_CHARACTER;
       if (at - 4 - wide < left) continue;

@@ -127,7 +127,7 @@ class Slice {
   [[nodiscard]] Iterator begin() const { return {raw_, 0}; }
   [[nodiscard]] Iterator end() const { return {raw_, raw_->fragment_count}; }
   [[nodiscard]] Fragment find(std::uint32_t source) const { return Fragment(weir_filter_find(raw_, source)); }
-  // Bytes of all fragments that are there.
+  // Returns the bytes of all received fragments.
   [[nodiscard]] std::uint64_t bytes() const {
     std::uint64_t sum = 0;
     for (const Fragment fragment : *this) sum += fragment.bytes().size();

@@ -20,14 +20,14 @@ struct StoredUntil {
 struct FarmChange {
   double at_s = 0;  // on the same clock
   std::string what;
-  std::uint32_t dcms = 0;  // that are there from now on
+  std::uint32_t dcms = 0;  // present from now on
 };
 
 // The time between two changes.
 struct Phase {
   FarmChange change;
   double until_s = 0;
-  double expected_hz = 0;  // the whole farm's rate, in the share of DCMs that are there
+  double expected_hz = 0;  // the whole farm's rate times the share of present DCMs
   // Time from the change to the first two consecutive windows with rates within the band around the expected
   // rate; nullopt: none.
   std::optional<double> followed_s;

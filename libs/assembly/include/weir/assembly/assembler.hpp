@@ -121,7 +121,7 @@ class Assembler {
   std::uint32_t want(BuiltSlice& slice, std::span<const SourceIndex> sources);
   std::uint32_t want_all(BuiltSlice& slice);
   // Marks sources as requested ahead of a later step: of a slice that has been completed and not decided.
-  // Sources that were asked for are left alone. Returns how many are new.
+  // Ignores sources requested before. Returns how many are new.
   std::uint32_t want_ahead(BuiltSlice& slice, std::span<const SourceIndex> sources);
   // Cancels unsent requests ahead; returns false if there were none.
   bool cancel_unsent(BuiltSlice& slice);
@@ -131,7 +131,7 @@ class Assembler {
   void end_ahead(BuiltSlice& slice);
   // The step's requests go out now: its deadline runs from here.
   void requested(BuiltSlice& slice, TimeNs now_ns);
-  // The step's fragments come without being asked for, until then.
+  // The step's fragments arrive unrequested until `deadline`.
   void expect(BuiltSlice& slice, TimeNs deadline_ns);
 
   [[nodiscard]] Reception begin(const wire::FrameHeader& header, std::uint32_t readout);

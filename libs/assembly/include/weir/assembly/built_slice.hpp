@@ -93,7 +93,7 @@ struct Decision {
   static Decision forward() { return {false, {}, DecisionKind::filter, true}; }
 };
 
-// Its record on the way to a writer. The payloads lie in the slice's memory.
+// Its record on the way to a writer. The payloads are in the slice's memory.
 struct Shipment {
   StoreEpoch epoch;
   NodeIndex writer;

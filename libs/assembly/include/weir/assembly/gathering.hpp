@@ -46,7 +46,7 @@ struct Gathering {
     std::uint32_t next = kNone;  // of the same readout
   };
 
-  // Something of it is, or was, to be asked for.
+  // True if requests for it are, or were, pending.
   [[nodiscard]] bool has_begun() const { return selection != nullptr; }
   void begin(std::uint32_t readouts, std::shared_ptr<const Selection> asked, std::uint64_t place);
   // Returns the unrequested ranges of sources for which `wanted` is true: begin() drops them.
@@ -64,7 +64,7 @@ struct Gathering {
   void clear_ranges();
   void add_range(std::uint32_t readout, const Range& range);
   void drop_first_range(std::uint32_t readout);
-  // The first so many bytes of it are asked for.
+  // The first bytes of it, up to this number, are requested.
   void take_from_first_range(std::uint32_t readout, std::uint32_t bytes);
 
   std::vector<Part> parts;                     // by readout

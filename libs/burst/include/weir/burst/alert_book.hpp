@@ -45,7 +45,7 @@ class AlertBook {
   void dcm_joined(NodeIndex dcm, bool same_process);
 
   // Alerts that end now: every slice of the window is settled, and every DCM has saved its part. `at_end`: no
-  // slice comes any more. `no_longer`: unsaved slices are given up.
+  // further slice will come. `no_longer`: unsaved slices are given up.
   [[nodiscard]] std::vector<std::uint32_t> take_ended(UtcNs now, bool at_end, bool no_longer);
   [[nodiscard]] bool is_open() const;
   [[nodiscard]] const std::map<std::uint32_t, AlertAccount>& alerts() const { return accounts_; }

@@ -49,7 +49,7 @@ class Ring {
   // No further slice belongs to the alert. Waiting slices are given up, and count as `refused`.
   void close(std::uint32_t alert);
 
-  // The next record to be sent, alerts in turn, as far as rate and bytes in flight allow. It is in flight
+  // The next record to be sent, alerts in turn, if rate and bytes in flight allow it. It is in flight
   // until one of the three calls below.
   [[nodiscard]] std::optional<Record> next(TimeNs now);
   void saved(std::uint32_t alert, SliceId slice);

@@ -80,7 +80,7 @@ class FilterUnits {
   // Appends the kills since the last call. Right after drain(): the slices are still there.
   virtual void take_kills(std::vector<SliceKills>& /*out*/) {}
   [[nodiscard]] virtual WorkerFigures figures() const { return {}; }
-  // Why no filter runs any more; empty: it does.
+  // Returns why the filter has stopped; empty if it runs.
   [[nodiscard]] virtual std::string failure() const { return {}; }
 
   [[nodiscard]] std::optional<TimeNs> oldest_start_ns() const {

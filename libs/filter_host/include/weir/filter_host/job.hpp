@@ -55,7 +55,7 @@ struct FilterResult {
   std::vector<std::byte> filter_result;
   // forward: the number of the group of DCMs; filter_result has the bytes
   std::uint32_t forward_group = 0;
-  // need_more: sources of the slice that were not asked for; none when need_all
+  // need_more: sources of the slice not requested before; none when need_all
   bool need_all = false;
   std::vector<std::uint32_t> need_sources;  // sorted, each once
   // A hint: sources of the slice that were not asked for and that a later step may need; none with need_all.

@@ -164,7 +164,7 @@ class LaneView {
 
 // ---- the DCM's side
 
-// Writes a step of a slice. Its fragments' bytes lie in `slice_memory`.
+// Writes a step of a slice. Its fragments' bytes are in `slice_memory`.
 void write_description(const LaneView& lane, std::uint64_t n, std::uint64_t token,
                        const weir_filter_slice& slice, ConstBytes slice_memory);
 void write_forget(const LaneView& lane, std::uint64_t n, std::uint64_t token);

@@ -35,7 +35,7 @@ class ProcessingUnits final : public FilterUnits {
   [[nodiscard]] static Expected<std::unique_ptr<ProcessingUnits>, FilterError> create(
       const std::shared_ptr<const FilterPlugin>& plugin, const FilterConfig& config,
       ProcessingUnitsOptions options);
-  // Ends as stop() does, and waits for as long as a job takes.
+  // Ends as stop() does, and waits for running jobs.
   ~ProcessingUnits() override;
   ProcessingUnits(const ProcessingUnits&) = delete;
   ProcessingUnits& operator=(const ProcessingUnits&) = delete;

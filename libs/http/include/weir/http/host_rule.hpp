@@ -15,8 +15,8 @@ class HostRule {
  public:
   enum class Verdict : std::uint8_t { good, foreign_host, foreign_origin };
 
-  // `names` (hosts without ports, in any case) are accepted besides loopback names and the address that the
-  // request reached. Their pages may use any port, as behind a proxy.
+  // `names` (hosts without ports, in any case) are accepted in addition to loopback names and the address
+  // that the request reached. Their pages may use any port, as behind a proxy.
   explicit HostRule(std::vector<std::string> names);
   [[nodiscard]] Verdict judge(const Request& request) const;
 

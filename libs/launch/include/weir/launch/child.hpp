@@ -34,7 +34,7 @@ struct ChildSettings {
   int network = -1;          // descriptor of its network namespace; -1: the caller's
 };
 
-// A child process in a process group of its own (the terminal's Ctrl-C does not reach it), without standard
+// A child process in a separate process group (the terminal's Ctrl-C does not reach it), without standard
 // input or any other open file, killed by the kernel when this process ends. When it has ended, its
 // descendants are killed, also those in other groups and sessions. Requires: the thread that starts it lives
 // as long as the child.
