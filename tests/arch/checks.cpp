@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 #include <filesystem>
+#include <map>
 #include <set>
 #include <string_view>
 
@@ -49,6 +50,19 @@ bool has_word(std::string_view line, std::string_view word) {
     if ((at == 0 || !is_word(line[at - 1])) && (end == line.size() || !is_word(line[end]))) return true;
   }
   return false;
+}
+
+// Returns the name of a type that a line at namespace scope defines; empty if it defines none.
+std::string defined_type(std::string_view line) {
+  for (const std::string_view key : {"enum class ", "enum ", "class ", "struct ", "union "}) {
+    if (!line.starts_with(key)) continue;
+    const std::string_view rest = line.substr(key.size());
+    const auto end = std::find_if_not(rest.begin(), rest.end(), is_word);
+    const std::size_t brace = line.find('{');
+    if (brace == line.npos || line.find(';') < brace) return {};
+    return std::string(rest.begin(), end);
+  }
+  return {};
 }
 
 bool is_under(std::string_view path, std::string_view folder) {
@@ -278,6 +292,32 @@ Breaches check_readmes(const SourceTree& tree, const Layers& layers) {
     if (is_under(library.dir, "libs") && !tree.contains(library.dir + "/README.md")) {
       breaches.push_back(library.dir + ": has no README.md");
     }
+  }
+  return breaches;
+}
+
+Breaches check_type_names(const SourceTree& tree, const std::vector<std::string>& known) {
+  std::map<std::string, std::map<std::string, std::string>> types;  // name -> folder -> header
+  for (const auto& [path, text] : tree) {
+    if (!is_under(path, "libs") || !is_header(path) || is_test(path) || path.find("_abi/") != path.npos)
+      continue;
+    const std::string folder = path.substr(0, path.find('/', path.find('/') + 1));
+    const std::string code = without_comments(text, true);
+    for (const std::string_view line : lines_of(code)) {
+      if (const std::string name = defined_type(line); !name.empty()) types[name].emplace(folder, path);
+    }
+  }
+  Breaches breaches;
+  for (const auto& [name, headers] : types) {
+    const bool is_known = std::find(known.begin(), known.end(), name) != known.end();
+    if (headers.size() > 1 && !is_known)
+      breaches.push_back(headers.rbegin()->second + ": defines '" + name + "', and so does " +
+                         headers.begin()->second + ": give one of them a better name");
+  }
+  for (const std::string& name : known) {
+    const auto found = types.find(name);
+    if (found == types.end() || found->second.size() < 2)
+      breaches.push_back("'" + name + "' is no longer shared: take it out of the list of known names");
   }
   return breaches;
 }

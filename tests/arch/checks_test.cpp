@@ -232,6 +232,17 @@ TEST_CASE("a number of a report with its own text as key is found") {
   require_one(check_report_numbers(tree), "libs/wire/src/frame.cpp:", "weir/reports/numbers.hpp");
 }
 
+TEST_CASE("a type name that two libraries define is found, and a known one that no longer is shared") {
+  auto tree = good_tree();
+  tree["libs/base/include/weir/base/a.hpp"] += "struct Frame;\nstruct Reader {\n  struct Row {};\n};\n";
+  tree["libs/wire/include/weir/wire/w.hpp"] += "class Frame final : Reader {};\nenum class Row { a };\n";
+  CHECK(check_type_names(tree, {}).empty());
+  tree["libs/transport/include/weir/transport/t.hpp"] += "// struct Reader {\nclass Frame {\n};\n";
+  require_one(check_type_names(tree, {}), "libs/wire/include/weir/wire/w.hpp", "'Frame'");
+  CHECK(check_type_names(tree, {"Frame"}).empty());
+  require_one(check_type_names(tree, {"Frame", "Reader"}), "'Reader'", "no longer shared");
+}
+
 TEST_CASE("a header without a guard is found, and a C header may use the old one") {
   auto tree = good_tree();
   tree["libs/base/include/weir/c.h"] = "/* C */\n#ifndef WEIR_C_H\n#define WEIR_C_H\n#endif\n";

@@ -25,6 +25,13 @@ const Layers& layers() {
   return kLayers;
 }
 
+// Types of one name in several libraries; the list may only become shorter.
+const std::vector<std::string> kSharedTypeNames = {
+    "Actions",     "Assignment", "Command",    "Connection", "Counters", "Decision",   "Descriptor",
+    "Failure",     "Host",       "Listener",   "Member",     "Network",  "NodePlace",  "OutputEvent",
+    "Placement",   "Problem",    "ProcessEnd", "Request",    "Response", "SliceEntry", "SliceState",
+    "SourceGroup", "Stream",     "Transition", "Verdict"};
+
 // Literals that follow each other are one.
 std::string joined(const std::string& code) {
   std::string out;
@@ -116,6 +123,10 @@ TEST_CASE("every page that is cited exists") {
   for (const auto& [path, text] : citing)
     if (path.ends_with(".md")) pages.push_back(path);
   CHECK(listed(check_cited_pages(citing, pages)) == "");
+}
+
+TEST_CASE("no two libraries define a type of the same name") {
+  CHECK(listed(check_type_names(tree(), kSharedTypeNames)) == "");
 }
 
 TEST_CASE("every header can be included twice") { CHECK(listed(check_header_guards(tree())) == ""); }

@@ -90,8 +90,8 @@ void Collector::forget(BuiltSlice& slice) {
     const Gathering::Part& part = gathering.parts[readout];
     flows_[readout].late_fragments += part.owed_fragments;
     flows_[readout].late_bytes += part.owed_bytes;
-    if (part.owed_fragments == 0 || flows_[readout].questions.empty()) continue;
-    flows_[readout].questions.forget(slice.id());
+    if (part.owed_fragments == 0 || flows_[readout].pending.empty()) continue;
+    flows_[readout].pending.forget(slice.id());
   }
   want_nothing(slice);
   gathering.end();
@@ -351,7 +351,7 @@ void Collector::readout_down(std::uint32_t readout) {
   wants_.look_again(readout);
   ahead_wants_.remove_all_of(readout);
   touch(readout);
-  flow.questions.clear();
+  flow.pending.clear();
   forget_timing(readout);
   flow.owed = flow.late_fragments = flow.late_bytes = 0;
   flow.frames.clear();
@@ -407,7 +407,7 @@ void Collector::answered(std::uint32_t readout, const assembly::BlockReception& 
               reception.taken);
 }
 
-void Collector::take_answer(std::uint32_t readout, BuiltSlice* slice, const Questions::Answer& answer,
+void Collector::take_answer(std::uint32_t readout, BuiltSlice* slice, const PendingRequests::Answer& answer,
                             std::span<const assembly::FragmentSize> sizes) {
   Flow& flow = flows_[readout];
   Gathering::Part* part =
@@ -423,12 +423,12 @@ void Collector::take_answer(std::uint32_t readout, BuiltSlice* slice, const Ques
     if (!expected_[size.source].is_always(size.bytes)) learn_size(size.source, readout, size.bytes);
   }
   part->owed_fragments -= owed;
-  if (learns_) flow.questions.answer(answer);
+  if (learns_) flow.pending.answer(answer);
   note_answer(flow, readout, owed, part->owed_fragments == 0 ? std::exchange(part->owed_bytes, 0) : 0);
 }
 
 void Collector::timed(std::uint32_t readout, const wire::Timing& timing, TimeNs arrived_ns) {
-  const auto answered = flows_[readout].questions.take_answered(timing.slice, timing.offset);
+  const auto answered = flows_[readout].pending.take_answered(timing.slice, timing.offset);
   if (!answered) return;
   replies_.push_back({readout, answered->asked_ns, answered->bytes, answered->owed + answered->bytes,
                       arrived_ns, timing.held_us * kMicrosecond});

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "lost_readouts.hpp"
-#include "questions.hpp"
+#include "pending_requests.hpp"
 #include "wants.hpp"
 #include <weir/assembly/assembler.hpp>
 #include <weir/assignment/absences.hpp>
@@ -137,12 +137,12 @@ class Collector {
     std::vector<std::byte> frames;
     std::size_t sources = 0;
     bool up = false;
-    bool full = false;       // in this pass: the shaper allows no further request to it
-    bool touched = false;    // listed in touched_
-    bool sends = false;      // listed in to_send_
-    Progress progress;       // since the last pass
-    std::uint64_t owed = 0;  // bytes
-    Questions questions;     // where the shaper learns
+    bool full = false;        // in this pass: the shaper allows no further request to it
+    bool touched = false;     // listed in touched_
+    bool sends = false;       // listed in to_send_
+    Progress progress;        // since the last pass
+    std::uint64_t owed = 0;   // bytes
+    PendingRequests pending;  // where the shaper learns
     // Outstanding fragments of slices that have left: they arrive late or never.
     std::uint64_t late_fragments = 0;
     std::uint64_t late_bytes = 0;
@@ -210,7 +210,7 @@ class Collector {
     progress.rest += rest;
     flow.owed -= std::min(flow.owed, rest);
   }
-  void take_answer(std::uint32_t readout, assembly::BuiltSlice* slice, const Questions::Answer& answer,
+  void take_answer(std::uint32_t readout, assembly::BuiltSlice* slice, const PendingRequests::Answer& answer,
                    std::span<const assembly::FragmentSize> sizes);
   void tell_progress(TimeNs now_ns);
   void refresh(std::uint32_t readout);

@@ -252,7 +252,7 @@ void Collector::send(BuiltSlice& slice, std::uint32_t readout, const Piece& piec
     part.next = piece.end;
     part.offset = piece.end_offset;
   }
-  if (learns_) flow.questions.ask({slice.id(), piece.offset, piece.fragments, now_ns, flow.owed, 0});
+  if (learns_) flow.pending.ask({slice.id(), piece.offset, piece.fragments, now_ns, flow.owed, 0});
   moved_ns_ = now_ns;
   flow.owed += piece.bytes;
   part.owed_fragments += piece.fragments;

@@ -8,9 +8,9 @@
 #include "histogram_stage.hpp"
 #include "intake.hpp"
 #include "push_intake.hpp"
-#include "reach_teller.hpp"
+#include "reach_reporter.hpp"
 #include "readout_links.hpp"
-#include "run_course.hpp"
+#include "run_phases.hpp"
 #include "slice_samples.hpp"
 #include "slice_times.hpp"
 #include "status.hpp"
@@ -36,7 +36,7 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   }
   void on_signal(std::string_view signal_name) override;
   void on_tap(const v1::TapWish& wish) override { samples_.wish(wish, environment_.clock.now_ns()); }
-  [[nodiscard]] bool let_go() override { return filter_.stop(RunCourse::kEndPatience); }
+  [[nodiscard]] bool let_go() override { return filter_.stop(RunPhases::kEndPatience); }
   [[nodiscard]] std::string failure() const override {
     return failure_.empty() ? filter_.failure() : failure_;
   }
@@ -76,8 +76,8 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   node::SupervisorClient supervisor_;
   Builder builder_;
   const std::unique_ptr<PushIntake> pushing_;  // null in pull running
-  RunCourse course_;
-  ReachTeller reach_;
+  RunPhases course_;
+  ReachReporter reach_;
   SliceSamples samples_;
   Decisions decisions_;
   v1::Control decided_;  // the last message of them: its columns keep their memory

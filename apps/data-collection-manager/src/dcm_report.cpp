@@ -59,7 +59,7 @@ void write_trace(const node::Setup& setup, const ArrivalTrace& trace) {
 }  // namespace
 
 void DcmNode::close_run() {
-  if (course_.phase() != RunPhase::ending || filter_.in_flight() > 0) return;
+  if (course_.phase() != DcmPhase::ending || filter_.in_flight() > 0) return;
   filter_.end_run();
   course_.close();
   if (readouts_.trace().on()) write_trace(setup_, readouts_.trace());

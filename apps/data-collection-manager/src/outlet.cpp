@@ -84,8 +84,8 @@ void Outlet::look(TimeNs now_ns, bool ending, const std::function<void(std::uint
     log_if_due(to.loss, ending, false, now_ns);
     const bool ready = to.link->ready();
     const std::uint64_t bytes = ready ? to.link->peer().stream().counters().bytes_received : 0;
-    if (to.pulse.look(ready, bytes, now_ns)) to.link->peer().ask_if_alive();
-    if (to.pulse.is_lost()) lost(static_cast<std::uint32_t>(i));
+    if (to.probe.look(ready, bytes, now_ns)) to.link->peer().ask_if_alive();
+    if (to.probe.is_lost()) lost(static_cast<std::uint32_t>(i));
   }
 }
 

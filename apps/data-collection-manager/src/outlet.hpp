@@ -1,7 +1,7 @@
 #pragma once
 
+#include "liveness_probe.hpp"
 #include "loss_note.hpp"
-#include "pulse.hpp"
 #include <weir/assembly/slice_table.hpp>
 #include <weir/base/ids.hpp>
 #include <weir/node/refusal_log.hpp>
@@ -61,7 +61,7 @@ class Outlet final : public sessions::PeerHandler {
   using Line = boost::intrusive::list<assembly::BuiltSlice, boost::intrusive::base_hook<assembly::WriterHook>,
                                       boost::intrusive::constant_time_size<false>>;
   struct Writer {
-    explicit Writer(DurationNs silence_ns) : pulse(silence_ns) {}
+    explicit Writer(DurationNs silence_ns) : probe(silence_ns) {}
     std::unique_ptr<sessions::Connector> link;
     std::uint64_t sent = 0;           // records, on this connection
     Line later;                       // the writer had no room for them
@@ -72,7 +72,7 @@ class Outlet final : public sessions::PeerHandler {
     std::uint64_t sent_total = 0;      // or given back
     std::uint64_t returned_total = 0;  // granted for records that were dropped before they were sent
     std::uint64_t told_returned = 0;
-    Pulse pulse;
+    LivenessProbe probe;
     LossNote loss;
   };
 

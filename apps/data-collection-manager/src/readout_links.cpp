@@ -19,7 +19,7 @@ constexpr DurationNs kTickEvery = kMillisecond;
 
 ReadoutLinks::ReadoutLinks(const node::Setup& setup, sessions::PeerCounters& counters,
                            const ports::Clock& clock, Builder& builder, PushIntake* pushing,
-                           const RunCourse& course)
+                           const RunPhases& course)
     : setup_(setup),
       self_(setup.identity),
       counters_(counters),
@@ -49,22 +49,22 @@ void ReadoutLinks::look() {
     Readout& readout = readouts_[i];
     const bool ready = readout.link && readout.link->ready();
     const std::uint64_t bytes = ready ? readout.link->peer().stream().counters().bytes_received : 0;
-    if (readout.pulse.look(ready, bytes, now_ns_)) readout.link->peer().ask_if_alive();
+    if (readout.probe.look(ready, bytes, now_ns_)) readout.link->peer().ask_if_alive();
     log_if_due(readout.loss, course_.is_ending(), false, now_ns_);
-    collector_.set_lost(i, readout.pulse.is_lost());
+    collector_.set_lost(i, readout.probe.is_lost());
   }
 }
 
 void ReadoutLinks::add_lost_to(v1::Reach& reach) const {
   for (std::uint32_t i = 0; i < readouts_.size(); ++i) {
-    if (readouts_[i].pulse.is_lost() && collector_.serves(i)) reach.add_readouts(i);
+    if (readouts_[i].probe.is_lost() && collector_.serves(i)) reach.add_readouts(i);
   }
 }
 
 void ReadoutLinks::drop_silent(DurationNs patience_ns) {
   for (Readout& readout : readouts_) {
-    if (!readout.pulse.is_lost() || !readout.link || !readout.link->ready()) continue;
-    if (now_ns_ - readout.pulse.lost_since_ns() > patience_ns) readout.link->peer().drop("silent");
+    if (!readout.probe.is_lost() || !readout.link || !readout.link->ready()) continue;
+    if (now_ns_ - readout.probe.lost_since_ns() > patience_ns) readout.link->peer().drop("silent");
   }
 }
 

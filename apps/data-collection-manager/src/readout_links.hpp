@@ -2,10 +2,10 @@
 
 #include "arrival_trace.hpp"
 #include "builder.hpp"
+#include "liveness_probe.hpp"
 #include "loss_note.hpp"
-#include "pulse.hpp"
 #include "push_intake.hpp"
-#include "run_course.hpp"
+#include "run_phases.hpp"
 #include <weir/node/refusal_log.hpp>
 #include <weir/node/setup.hpp>
 #include <weir/ports/clock.hpp>
@@ -24,7 +24,7 @@ class ReadoutLinks final : public sessions::PeerHandler {
  public:
   // `pushing`: null in pull running.
   ReadoutLinks(const node::Setup& setup, sessions::PeerCounters& counters, const ports::Clock& clock,
-               Builder& builder, PushIntake* pushing, const RunCourse& course);
+               Builder& builder, PushIntake* pushing, const RunPhases& course);
 
   // Sets the address of the readout with this index; ignored if the farm does not have it.
   void set_readout(NodeIndex index, const ports::Endpoint& at);
@@ -52,7 +52,7 @@ class ReadoutLinks final : public sessions::PeerHandler {
 
  private:
   struct Readout {
-    explicit Readout(DurationNs silence_ns) : pulse(silence_ns) {}
+    explicit Readout(DurationNs silence_ns) : probe(silence_ns) {}
     std::unique_ptr<sessions::Connector> link;
     assembly::Reception reception;  // the frame that is being received
     wire::FrameHeader block;        // ... when that is a block, which is not received into the slice
@@ -64,7 +64,7 @@ class ReadoutLinks final : public sessions::PeerHandler {
     TimeNs timing_ns = 0;             // when it last said how it is
     std::uint64_t retransmitted = 0;  // on this connection, as last reported by its readout
     std::vector<std::byte> frames;
-    Pulse pulse;
+    LivenessProbe probe;
     LossNote loss;
   };
 
@@ -95,7 +95,7 @@ class ReadoutLinks final : public sessions::PeerHandler {
   assembly::Assembler& assembler_;
   Collector& collector_;
   PushIntake* pushing_;
-  const RunCourse& course_;
+  const RunPhases& course_;
   TimeNs now_ns_ = 0;
   node::RefusalLog refusals_;
   std::vector<Readout> readouts_;

@@ -16,7 +16,7 @@ SliceSamples::SliceSamples(const node::Setup& setup, tap::SamplerSettings settin
 void SliceSamples::wish(const v1::TapWish& wish, TimeNs now_ns) {
   if (setup_.samples == nullptr) return;
   for (const std::string& name : wish.streams()) {
-    tap::Wish one;
+    tap::SampleRequest one;
     one.stream = tap::find_stream(name);
     one.tag = tap::tag_prefix(name, wish.id()) + setup_.self.name;
     one.every = wish.every();
@@ -47,7 +47,7 @@ void SliceSamples::sample(const assembly::BuiltSlice& slice, StoreEpoch epoch, b
   RecordContext context{setup_.run, setup_.self.index, setup_.farm.run().checksums(), undecided, {}};
   for (tap::Tap* tap : due_) {
     if (!sampler_.may_make(*tap, now_ns)) continue;
-    context.only = tap->wish.sources;
+    context.only = tap->request.sources;
     const Record record = make_record(slice, epoch, context);
     const std::uint64_t bytes = tap::kSampleHeadLength + record.bytes;
     if (!sampler_.may_send(*tap, bytes)) continue;
@@ -57,7 +57,7 @@ void SliceSamples::sample(const assembly::BuiltSlice& slice, StoreEpoch epoch, b
     sample_.insert(sample_.end(), record.meta.begin(), record.meta.end());
     for (const ConstBytes payload : record.payloads)
       sample_.insert(sample_.end(), payload.begin(), payload.end());
-    sampler_.sent(*tap, bytes, setup_.samples->publish(tap->wish.tag, sample_));
+    sampler_.sent(*tap, bytes, setup_.samples->publish(tap->request.tag, sample_));
   }
 }
 

@@ -23,7 +23,7 @@ Reason what_holds_up(const Workload& load) {
   return Reason::none;
 }
 
-std::string status_of(const RunCourse& course, const Workload& load, const std::string& name) {
+std::string status_of(const RunPhases& course, const Workload& load, const std::string& name) {
   if (course.is_ending()) return "ending";
   if (!course.has_begun()) return "ready";
   const Reason reason = what_holds_up(load);

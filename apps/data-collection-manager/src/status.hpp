@@ -1,6 +1,6 @@
 #pragma once
 
-#include "run_course.hpp"
+#include "run_phases.hpp"
 #include <weir/assignment/reasons.hpp>
 
 #include <cstddef>
@@ -21,6 +21,6 @@ struct Workload {
 // Returns the reason why credits are withheld; Reason::none: they are not.
 [[nodiscard]] assignment::Reason what_holds_up(const Workload& load);
 // Returns a status for display: "ready", "running", "blocked: …", "ending".
-[[nodiscard]] std::string status_of(const RunCourse& course, const Workload& load, const std::string& name);
+[[nodiscard]] std::string status_of(const RunPhases& course, const Workload& load, const std::string& name);
 
 }  // namespace weir::dcm

@@ -1,6 +1,6 @@
 // Unreachable readouts of a DCM, and the fate of slices that need them.
 #include "../src/collector.hpp"
-#include "../src/pulse.hpp"
+#include "../src/liveness_probe.hpp"
 #include "weir_catch.hpp"
 #include <weir/shaping/shaper.hpp>
 
@@ -17,11 +17,12 @@ constexpr DurationNs kSilence = 300 * kMillisecond;
 constexpr DurationNs kLook = 10 * kMillisecond;
 
 // Checks for this long; returns the number of probes.
-int look_on(Pulse& pulse, TimeNs& now, DurationNs for_ns, std::uint64_t bytes, DurationNs every = kLook) {
+int look_on(LivenessProbe& probe, TimeNs& now, DurationNs for_ns, std::uint64_t bytes,
+            DurationNs every = kLook) {
   int asked = 0;
   for (const TimeNs end = now + for_ns; now < end;) {
     now += every;
-    asked += pulse.look(true, bytes, now) ? 1 : 0;
+    asked += probe.look(true, bytes, now) ? 1 : 0;
   }
   return asked;
 }
@@ -76,45 +77,45 @@ struct Two {
 }  // namespace
 
 TEST_CASE("a silent peer is probed twice, and is lost if it does not answer") {
-  Pulse pulse(kSilence);
+  LivenessProbe probe(kSilence);
   TimeNs now = kSecond;
-  CHECK(look_on(pulse, now, kSilence - 2 * kLook, 7) == 2);
-  CHECK_FALSE(pulse.is_lost());
-  CHECK(look_on(pulse, now, 5 * kLook, 7) == 0);
-  CHECK(pulse.is_lost());
-  CHECK(look_on(pulse, now, 10 * kSecond, 7) == 0);
-  CHECK(look_on(pulse, now, kLook, 8) == 0);
-  CHECK_FALSE(pulse.is_lost());
+  CHECK(look_on(probe, now, kSilence - 2 * kLook, 7) == 2);
+  CHECK_FALSE(probe.is_lost());
+  CHECK(look_on(probe, now, 5 * kLook, 7) == 0);
+  CHECK(probe.is_lost());
+  CHECK(look_on(probe, now, 10 * kSecond, 7) == 0);
+  CHECK(look_on(probe, now, kLook, 8) == 0);
+  CHECK_FALSE(probe.is_lost());
 }
 
 TEST_CASE("a peer that sends a byte now and then is slow, not lost") {
-  Pulse pulse(kSilence);
+  LivenessProbe probe(kSilence);
   TimeNs now = kSecond;
   for (std::uint64_t bytes = 1; bytes < 100; ++bytes) {
-    look_on(pulse, now, kSilence - 2 * kLook, bytes);
-    CHECK_FALSE(pulse.is_lost());
+    look_on(probe, now, kSilence - 2 * kLook, bytes);
+    CHECK_FALSE(probe.is_lost());
   }
 }
 
 TEST_CASE("a process that was stopped does not take its own silence for its peer's") {
-  Pulse pulse(kSilence);
+  LivenessProbe probe(kSilence);
   TimeNs now = kSecond;
-  look_on(pulse, now, kSilence / 2, 7);
+  look_on(probe, now, kSilence / 2, 7);
   now += 60 * kSecond;
-  (void)pulse.look(true, 7, now);
-  CHECK_FALSE(pulse.is_lost());
+  (void)probe.look(true, 7, now);
+  CHECK_FALSE(probe.is_lost());
 }
 
 TEST_CASE("a peer is lost immediately without a connection, and found again with a new one") {
-  Pulse pulse(kSilence);
-  CHECK_FALSE(pulse.look(true, 7, kSecond));
-  CHECK_FALSE(pulse.look(false, 0, 2 * kSecond));
-  CHECK(pulse.is_lost());
-  CHECK(pulse.lost_since_ns() == 2 * kSecond);
-  (void)pulse.look(false, 0, 3 * kSecond);
-  CHECK(pulse.lost_since_ns() == 2 * kSecond);
-  (void)pulse.look(true, 7, 4 * kSecond);
-  CHECK_FALSE(pulse.is_lost());
+  LivenessProbe probe(kSilence);
+  CHECK_FALSE(probe.look(true, 7, kSecond));
+  CHECK_FALSE(probe.look(false, 0, 2 * kSecond));
+  CHECK(probe.is_lost());
+  CHECK(probe.lost_since_ns() == 2 * kSecond);
+  (void)probe.look(false, 0, 3 * kSecond);
+  CHECK(probe.lost_since_ns() == 2 * kSecond);
+  (void)probe.look(true, 7, 4 * kSecond);
+  CHECK_FALSE(probe.is_lost());
 }
 
 TEST_CASE("without a verdict a slice waits for a lost readout, and for no longer than its deadline") {

@@ -114,7 +114,7 @@ struct Linked : Building {
   test::MemoryNetwork network;
   sessions::PeerCounters counters;
   FarSide readout{network, process(Role::readout, 0), clock.now};
-  RunCourse course;
+  RunPhases course;
   std::optional<ReadoutLinks> links;
 };
 

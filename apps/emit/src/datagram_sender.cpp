@@ -45,12 +45,12 @@ DatagramSender::DatagramSender(std::span<const ports::Endpoint> targets) {
 
 DatagramSender::~DatagramSender() { ::close(socket_); }
 
-std::size_t DatagramSender::send(std::span<const Outgoing> packets) {
+std::size_t DatagramSender::send(std::span<const OutgoingPacket> packets) {
   headers_.clear();
   which_.clear();
   pieces_.resize(2 * packets.size());
   for (std::size_t i = 0; i < packets.size(); ++i) {
-    const Outgoing& packet = packets[i];
+    const OutgoingPacket& packet = packets[i];
     if (packet.withheld) continue;
     pieces_[2 * i] = {const_cast<std::byte*>(packet.header.data()), packet.header.size()};
     pieces_[2 * i + 1] = {const_cast<std::byte*>(packet.payload.data()), packet.payload.size()};

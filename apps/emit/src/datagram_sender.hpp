@@ -21,7 +21,7 @@ class DatagramSender {
 
   // How many of them, from the first on, are with the kernel: fewer than given when it has no room now. Those
   // that are withheld count, and are not sent.
-  [[nodiscard]] std::size_t send(std::span<const Outgoing> packets);
+  [[nodiscard]] std::size_t send(std::span<const OutgoingPacket> packets);
   [[nodiscard]] std::uint64_t held_up() const { return held_up_; }  // number of times without room
 
  private:

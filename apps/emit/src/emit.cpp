@@ -153,7 +153,7 @@ class Emitter {
   }
 
   void fill(TimeNs now) {
-    Outgoing packet;
+    OutgoingPacket packet;
     while (batch_.size() < kBurst && player_->next(now, packet)) batch_.push_back(packet);
   }
 
@@ -197,7 +197,7 @@ class Emitter {
   std::optional<TriggerClient> trigger_;
   std::optional<Player> player_;
   State state_ = State::waiting;
-  std::vector<Outgoing> batch_;  // not passed to the kernel yet
+  std::vector<OutgoingPacket> batch_;  // not passed to the kernel yet
   std::vector<source::Trigger> ended_;
   bool signalled_ = false;
   bool first_asked_ = false;

@@ -57,7 +57,7 @@ void Player::begin_slice() {
   ++counters_.slices;
 }
 
-bool Player::next(TimeNs now, Outgoing& out) {
+bool Player::next(TimeNs now, OutgoingPacket& out) {
   if (done() || next_due() > now) return false;
   if (cursor_ == packets_) begin_slice();
   const source::Fragment& fragment = fragments_[column_];
@@ -86,7 +86,7 @@ bool Player::next(TimeNs now, Outgoing& out) {
   return true;
 }
 
-void Player::encode(packets::Packet packet, std::uint32_t column, Outgoing& out) {
+void Player::encode(packets::Packet packet, std::uint32_t column, OutgoingPacket& out) {
   packet.run = settings_.run;
   packet.session = settings_.session;
   packet.source = sources_[column].source->id();
@@ -100,8 +100,8 @@ void Player::encode(packets::Packet packet, std::uint32_t column, Outgoing& out)
   if (out.withheld) ++counters_.withheld;
 }
 
-std::vector<Outgoing> Player::last_marks() {
-  std::vector<Outgoing> marks(sources_.size());
+std::vector<OutgoingPacket> Player::last_marks() {
+  std::vector<OutgoingPacket> marks(sources_.size());
   for (std::uint32_t column = 0; column < sources_.size(); ++column) {
     packets::Packet packet;
     packet.type = packets::PacketType::mark;

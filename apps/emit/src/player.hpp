@@ -24,7 +24,7 @@ struct PlayerSettings {
 };
 
 // One packet to be sent.
-struct Outgoing {
+struct OutgoingPacket {
   std::array<std::byte, packets::kHeaderBytes> header;
   ConstBytes payload;
   std::shared_ptr<const void> owner;  // of the payload
@@ -55,7 +55,7 @@ class Player {
 
   void start(TimeNs now, UtcNs utc);
   // Returns the next packet if it is due; false: none is, or there are no more.
-  [[nodiscard]] bool next(TimeNs now, Outgoing& packet);
+  [[nodiscard]] bool next(TimeNs now, OutgoingPacket& packet);
   // Returns the time of the next packet.
   [[nodiscard]] TimeNs next_due() const;
   // True if all slices have been played.
@@ -64,13 +64,13 @@ class Player {
   }
   // One more mark for each source, for the end: the last slice is closed. Not to be called before a slice is
   // played.
-  [[nodiscard]] std::vector<Outgoing> last_marks();
+  [[nodiscard]] std::vector<OutgoingPacket> last_marks();
   [[nodiscard]] source::Trigger trigger_of(SliceId slice) const;
   [[nodiscard]] const PlayerCounters& counters() const { return counters_; }
 
  private:
   void begin_slice();
-  void encode(packets::Packet packet, std::uint32_t column, Outgoing& out);
+  void encode(packets::Packet packet, std::uint32_t column, OutgoingPacket& out);
 
   PlayerSettings settings_;
   std::vector<Played> sources_;

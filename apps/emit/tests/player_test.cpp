@@ -36,7 +36,7 @@ struct Heard : packets::ReassemblySink {
   void second_sender(SourceId, const packets::Origin&, const packets::Origin&) override { FAIL(); }
 };
 
-std::vector<std::byte> datagram(const Outgoing& packet) {
+std::vector<std::byte> datagram(const OutgoingPacket& packet) {
   std::vector<std::byte> bytes(packet.header.begin(), packet.header.end());
   bytes.insert(bytes.end(), packet.payload.begin(), packet.payload.end());
   return bytes;
@@ -49,7 +49,7 @@ TEST_CASE("the packets of a slice are spread evenly over its time") {
   settings.rate_hz = 1000;
   settings.slices = 2;
   Player player = make_player(settings);
-  Outgoing packet;
+  OutgoingPacket packet;
   std::vector<TimeNs> times;
   for (TimeNs now = kStart; !player.done(); now += 1000) {
     if (player.next(now, packet)) times.push_back(now - kStart);
@@ -64,7 +64,7 @@ TEST_CASE("a late player sends due packets one after another, and no more") {
   PlayerSettings settings;
   settings.rate_hz = 1000;
   Player player = make_player(settings);
-  Outgoing packet;
+  OutgoingPacket packet;
   int count = 0;
   while (player.next(kStart + 2 * kMillisecond, packet)) ++count;
   CHECK(count == 13);  // two slices, and the first packet of the third
@@ -96,7 +96,7 @@ TEST_CASE("a player's packets become the same fragments again, and the end of ea
   } found;
   const std::vector<SourceId> ids{SourceId(7), SourceId(8)};
   packets::Reassembler reassembler(RunNumber(5), ids, {});
-  Outgoing packet;
+  OutgoingPacket packet;
   std::vector<std::uint64_t> ended;
   while (player.next(kStart, packet)) {
     CHECK(datagram(packet).size() <= settings.packet_bytes);
@@ -117,8 +117,8 @@ TEST_CASE("all packets of a player carry its session number") {
   settings.slices = 2;
   settings.session = 77;
   Player player = make_player(settings);
-  Outgoing packet;
-  const auto session_of = [](const Outgoing& sent) {
+  OutgoingPacket packet;
+  const auto session_of = [](const OutgoingPacket& sent) {
     const auto bytes = datagram(sent);
     const auto parsed = packets::parse(bytes);
     REQUIRE(parsed);
@@ -127,7 +127,7 @@ TEST_CASE("all packets of a player carry its session number") {
   int sent = 0;
   for (; player.next(kStart, packet); ++sent) CHECK(session_of(packet) == 77);
   CHECK(sent == 12);
-  for (const Outgoing& mark : player.last_marks()) CHECK(session_of(mark) == 77);
+  for (const OutgoingPacket& mark : player.last_marks()) CHECK(session_of(mark) == 77);
 }
 
 TEST_CASE("packets that are withheld are missed by their sequence, and the last marks tell") {
@@ -146,12 +146,12 @@ TEST_CASE("packets that are withheld are missed by their sequence, and the last 
   } found;
   const std::vector<SourceId> ids{SourceId(8)};
   packets::Reassembler reassembler(RunNumber(5), ids, {});
-  Outgoing packet;
+  OutgoingPacket packet;
   while (player.next(kStart, packet)) {
     if (!packet.withheld) reassembler.take(datagram(packet), {}, kStart, found);
   }
   CHECK(found.wholes == 2);
-  for (const Outgoing& mark : player.last_marks()) reassembler.take(datagram(mark), {}, kStart, found);
+  for (const OutgoingPacket& mark : player.last_marks()) reassembler.take(datagram(mark), {}, kStart, found);
   reassembler.tick(kStart + kSecond, found);
   CHECK(found.losses == 2);
   CHECK(found.last == 3);

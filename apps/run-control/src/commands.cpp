@@ -38,7 +38,7 @@ std::string Commands::transition(control::Command command, const v1::Request& re
   if (!done) return done.error();
   if (command == control::Command::off) parts_.setup.forget();
   if (command == control::Command::pause) parts_.book.note_operation("paused");
-  if (command == control::Command::go_on) parts_.book.note_operation("continued");
+  if (command == control::Command::continue_run) parts_.book.note_operation("continued");
   return {};
 }
 
@@ -58,7 +58,7 @@ Expected<v1::RunIdentity, std::string> Commands::identity() const {
   std::vector<std::string> owners;  // by part: the process that first reported it
   for (std::size_t i = 0; i < parts_.members.size(); ++i) {
     const control::Member& member = parts_.machine.members()[i];
-    const bool takes_part = member.live && !member.inactive && !member.excluded;
+    const bool takes_part = member.live && !member.inactive && !member.removed;
     if (!takes_part || member.told.epoch != parts_.machine.epoch()) continue;
     if (const auto conflict = node::merge(parts_.members[i].identity, all)) {
       const v1::RunIdentity::Part& known = all.parts(conflict->known);
@@ -125,9 +125,9 @@ std::string Commands::last_of_its_kind(const std::vector<std::size_t>& away) con
     bool others = false;
     for (std::size_t i = 0; i < all.size(); ++i) {
       const bool goes = std::find(away.begin(), away.end(), i) != away.end();
-      others = others || (all[i].plan.role == role && all[i].live && !all[i].excluded && !goes);
+      others = others || (all[i].plan.role == role && all[i].live && !all[i].removed && !goes);
     }
-    if (others || all[member].excluded) continue;
+    if (others || all[member].removed) continue;
     const std::string& process = all[member].plan.name;
     return "without " + process + " no slice gets through: no other " +
            (role == Role::dcm ? "DCM" : std::string(name(role))) + " takes part; to remove " + process +
@@ -149,7 +149,7 @@ std::string Commands::change_farm(const v1::Request& request, bool away) {
   v1::Command command;
   command.set_kind(away ? v1::Command::DRAIN : v1::Command::ADD);
   for (const std::size_t member : *members) {
-    const auto done = parts_.machine.exclude(member, away, parts_.now_ns, parts_.actions);
+    const auto done = parts_.machine.set_removed(member, away, parts_.now_ns, parts_.actions);
     WEIR_ASSERT(done.has_value());
     const std::string& name = parts_.machine.members()[member].plan.name;
     command.add_nodes(name);

@@ -11,7 +11,7 @@
 namespace weir::run_control {
 
 // Carries out requests of operators and rules. Errors are messages; empty: in progress, or done.
-class Commands final : public RuleDeeds {
+class Commands final : public RuleActions {
  public:
   explicit Commands(Parts& parts) : parts_(parts) {}
 

@@ -53,7 +53,7 @@ control::HealthView::Process process_of(const control::Member& member, const Pro
   one.essential = member.plan.duty == control::Duty::essential;
   one.live = member.live;
   one.known = !process.client.empty();
-  one.excluded = member.excluded;
+  one.removed = member.removed;
   one.inactive = member.inactive;
   one.state = member.told.state;
   one.over = member.told.ended && member.told.run == run;
@@ -125,7 +125,7 @@ std::vector<control::Finding> HealthWatch::findings(const control::FarmMachine& 
     seen.processes.push_back(process_of(machine.members()[i], members[i], machine.run(), now));
   // A process that ends with the one run is not missed.
   for (control::HealthView::Process& one : seen.processes)
-    one.excluded = one.excluded || (machine.is_ending() && !one.live);
+    one.removed = one.removed || (machine.is_ending() && !one.live);
   seen.unsettled_ns = progress_.unsettled_ns(now);
   seen.in_flight = progress_.in_flight();
   seen.lost = progress_.lost_lately();

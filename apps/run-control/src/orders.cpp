@@ -56,7 +56,7 @@ void Orders::tell_who_is_out() {
   v1::Command command;
   command.set_kind(v1::Command::DRAIN);
   for (const control::Member& member : machine_.members()) {
-    if (member.excluded && member.live) command.add_nodes(member.plan.name);
+    if (member.removed && member.live) command.add_nodes(member.plan.name);
   }
   if (command.nodes_size() > 0) tell_supervisor(command);
 }

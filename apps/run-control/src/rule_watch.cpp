@@ -30,7 +30,7 @@ control::RulesView rules_view(const control::FarmMachine& machine, const Members
     const control::Member& member = machine.members()[i];
     const v1::Report& report = members[i].report;
     control::RulesView::Process one{member.plan.name, member.plan.role,  member.live,
-                                    member.excluded,  member.told.state, {}};
+                                    member.removed,   member.told.state, {}};
     if (member.told.in_run() && member.told.run == seen.run) {
       one.said = report.state();
       if (report.role() == v1::ROLE_SUPERVISOR) {
@@ -63,13 +63,13 @@ std::string RuleWatch::act(const control::Rule& rule, const control::Firing& fir
     case control::Act::warn:
       return {};
     case control::Act::stop:
-      return deeds_.transition(control::Command::stop, request);
+      return actions_.transition(control::Command::stop, request);
     case control::Act::pause:
-      return deeds_.transition(control::Command::pause, request);
-    case control::Act::go_on:
-      return deeds_.transition(control::Command::go_on, request);
+      return actions_.transition(control::Command::pause, request);
+    case control::Act::continue_run:
+      return actions_.transition(control::Command::continue_run, request);
     case control::Act::start_next: {
-      std::string error = deeds_.transition(control::Command::stop, request);
+      std::string error = actions_.transition(control::Command::stop, request);
       if (error.empty()) next_by_ = rule.name;
       return error;
     }
@@ -80,7 +80,7 @@ std::string RuleWatch::act(const control::Rule& rule, const control::Firing& fir
   std::string errors;
   for (const std::size_t member : firing.processes) {
     const std::string error =
-        rule.act == control::Act::reset ? deeds_.readmit(member) : deeds_.restart(member, firing.why);
+        rule.act == control::Act::reset ? actions_.readmit(member) : actions_.restart(member, firing.why);
     if (!error.empty()) errors += (errors.empty() ? "" : "; ") + error;
   }
   return errors;
@@ -91,10 +91,10 @@ void RuleWatch::start_next(control::State state, const std::vector<std::string>&
   v1::Request request;
   for (const std::string& one : run_sets) request.add_sets(one);
   const std::string error = state == control::State::ready
-                                ? deeds_.transition(control::Command::start, request)
+                                ? actions_.transition(control::Command::start, request)
                                 : fmt::format("the farm is {}", control::name(state));
   if (error.empty())
-    return log_.note(control::Level::info, fmt::format("rule {}: run {} starts", by, deeds_.run().value));
+    return log_.note(control::Level::info, fmt::format("rule {}: run {} starts", by, actions_.run().value));
   log_.error(fmt::format("rule {} cannot start the next run: {}", by, error));
 }
 

@@ -13,9 +13,9 @@
 namespace weir::run_control {
 
 // Actions of rules. Errors are messages; empty: in progress.
-class RuleDeeds {
+class RuleActions {
  public:
-  virtual ~RuleDeeds() = default;
+  virtual ~RuleActions() = default;
   [[nodiscard]] virtual std::string transition(control::Command command, const v1::Request& request) = 0;
   [[nodiscard]] virtual std::string readmit(std::size_t member) = 0;
   [[nodiscard]] virtual std::string restart(std::size_t member, const std::string& why) = 0;
@@ -32,8 +32,8 @@ class RuleWatch {
  public:
   static constexpr DurationNs kInterval = kSecond;
 
-  RuleWatch(std::vector<control::Rule> rules, EventLog& log, RuleDeeds& deeds)
-      : rules_(std::move(rules)), log_(log), deeds_(deeds) {}
+  RuleWatch(std::vector<control::Rule> rules, EventLog& log, RuleActions& deeds)
+      : rules_(std::move(rules)), log_(log), actions_(deeds) {}
 
   // Whether look() is due.
   [[nodiscard]] bool is_due(TimeNs now) const { return !rules_.rules().empty() && now >= next_look_ns_; }
@@ -54,7 +54,7 @@ class RuleWatch {
 
   control::Rules rules_;
   EventLog& log_;
-  RuleDeeds& deeds_;
+  RuleActions& actions_;
   std::string next_by_;
   TimeNs next_look_ns_ = 0;
 };

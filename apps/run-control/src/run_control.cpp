@@ -4,7 +4,7 @@
 #include "memory.hpp"
 #include "network_socket.hpp"
 #include "parts.hpp"
-#include "reception.hpp"
+#include "process_messages.hpp"
 #include "rule_watch.hpp"
 #include "settings.hpp"
 #include "taps.hpp"
@@ -77,7 +77,7 @@ control::Remembered remembered(const v1::ControlMemory& memory) {
   kept.run = RunNumber(memory.run());
   kept.epoch = memory.epoch();
   kept.run_open = memory.run_open();
-  kept.excluded.assign(memory.excluded().begin(), memory.excluded().end());
+  kept.removed.assign(memory.excluded().begin(), memory.excluded().end());
   return kept;
 }
 
@@ -147,12 +147,12 @@ class RunControl::Core final : private bus::HubHandler {
   Members members_;
   Orders orders_;
   Parts parts_;
-  Reception reception_;
+  ProcessMessages reception_;
   Commands commands_;
   RuleWatch rules_;
   HealthWatch health_;
   Taps taps_;
-  Watchers watchers_;
+  FarmWatchers watchers_;
   std::function<void()> going_off_;
   std::optional<TimeNs> account_until_ns_;
   TimeNs next_show_ns_ = 0;
@@ -256,7 +256,7 @@ v1::ControlMemory RunControl::Core::memory() const {
   memory.set_run(now.run.value);
   memory.set_epoch(now.epoch);
   memory.set_run_open(now.run_open);
-  for (const std::string& one : now.excluded) memory.add_excluded(one);
+  for (const std::string& one : now.removed) memory.add_excluded(one);
   const FarmSetup::Remembered settings = setup_.remembered();
   for (const FarmSetup::Override& one : settings.wanted) {
     memory.add_sets(one.assignment);
@@ -412,11 +412,11 @@ void RunControl::Core::watch(const bus::Sender& from, const v1::Request& request
 }
 
 void RunControl::Core::tell_watchers() {
-  const Watchers::Due due = watchers_.due({machine_.state(), machine_.under_way()});
-  if (due == Watchers::Due::nothing) return;
-  for (const Watchers::Watcher& one : watchers_.present(parts_.now_ns)) {
+  const FarmWatchers::Due due = watchers_.due({machine_.state(), machine_.under_way()});
+  if (due == FarmWatchers::Due::nothing) return;
+  for (const FarmWatchers::Watcher& one : watchers_.present(parts_.now_ns)) {
     hub_.send(one.client, watched(one.id));
-    if (due == Watchers::Due::run_over) hub_.send(one.client, *watchers_.run_over());
+    if (due == FarmWatchers::Due::run_over) hub_.send(one.client, *watchers_.run_over());
   }
 }
 

@@ -11,7 +11,7 @@ v1::FarmView::Node view_of(const control::Member& member, const Process& process
   node.set_duty(std::string(control::name(member.plan.duty)));
   node.set_live(member.live);
   node.set_inactive(member.inactive);
-  node.set_excluded(member.excluded);
+  node.set_excluded(member.removed);
   v1::MemberState& state = *node.mutable_state();
   state.set_state(std::string(control::name(member.told.state)));
   state.set_run(member.told.run.value);

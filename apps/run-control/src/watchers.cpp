@@ -5,7 +5,7 @@
 
 namespace weir::run_control {
 
-bool Watchers::add(const std::string& client, std::uint64_t id, TimeNs now) {
+bool FarmWatchers::add(const std::string& client, std::uint64_t id, TimeNs now) {
   (void)present(now);
   auto one = std::find_if(watchers_.begin(), watchers_.end(),
                           [&](const Watcher& watcher) { return watcher.client == client; });
@@ -18,20 +18,20 @@ bool Watchers::add(const std::string& client, std::uint64_t id, TimeNs now) {
   return true;
 }
 
-void Watchers::take(const v1::BusMessage& run_over) {
+void FarmWatchers::take(const v1::BusMessage& run_over) {
   if (run_over_ && run_over_->run_over().run() == run_over.run_over().run()) return;
   run_over_ = run_over;
   run_over_told_ = false;
 }
 
-Watchers::Due Watchers::due(const Seen& now) {
+FarmWatchers::Due FarmWatchers::due(const Seen& now) {
   const bool changed = std::exchange(seen_, now) != now;
   const bool reported = !std::exchange(told_, true);
   if (!std::exchange(run_over_told_, true)) return Due::run_over;
   return changed || reported ? Due::view : Due::nothing;
 }
 
-const std::vector<Watchers::Watcher>& Watchers::present(TimeNs now) {
+const std::vector<FarmWatchers::Watcher>& FarmWatchers::present(TimeNs now) {
   std::erase_if(watchers_, [&](const Watcher& one) { return now >= one.until_ns; });
   return watchers_;
 }

@@ -12,7 +12,7 @@
 namespace weir::run_control {
 
 // Clients that receive every change while they renew their request in time. Pure.
-class Watchers {
+class FarmWatchers {
  public:
   static constexpr std::size_t kMost = 16;
   static constexpr DurationNs kLease = 10 * kSecond;

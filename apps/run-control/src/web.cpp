@@ -84,12 +84,12 @@ page::CommandAnswer Web::ask(const page::Command& command) {
       }
     }
   }
-  const std::string error = wishes_.ask(std::move(wish));
+  const std::string error = commands_.ask(std::move(wish));
   return {error.empty(), error.empty() ? std::string(control::name(command.kind)) + " is under way" : error};
 }
 
 void Web::answer(const std::function<std::string(const v1::Request&)>& carry_out) {
-  wishes_.answer(carry_out);
+  commands_.answer(carry_out);
 }
 
 void Web::show(const v1::FarmView& view, const v1::RunSummary* last) {

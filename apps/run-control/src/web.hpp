@@ -1,6 +1,6 @@
 #pragma once
 
-#include "wishes.hpp"
+#include "command_queue.hpp"
 #include <weir/page/page.hpp>
 #include <weir/reports/filter_histograms.hpp>
 #include <weir/v1/bus.pb.h>
@@ -36,7 +36,7 @@ class Web {
   reports::RunHistograms histograms_;
   std::uint64_t histograms_shown_ = 0;  // version
   std::uint32_t account_taken_ = 0;     // run
-  Wishes wishes_{std::chrono::seconds(5)};
+  CommandQueue commands_{std::chrono::seconds(5)};
   std::optional<page::Page> page_;  // its thread ends first
 };
 

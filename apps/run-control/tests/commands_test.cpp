@@ -37,16 +37,16 @@ TEST_CASE("if one of several processes cannot leave or rejoin the farm, none doe
   Desk desk;
   desk.farm.parts.actions.clear();
   CHECK_THAT(desk.ask(request("remove", {"dcm-0", "supervisor"})), ContainsSubstring("supervisor"));
-  CHECK(desk.farm.machine.remembered().excluded.empty());
+  CHECK(desk.farm.machine.remembered().removed.empty());
   CHECK(desk.farm.parts.actions.events.empty());
   v1::Request remove = request("remove", {"dcm-0", "readout-0"});
   remove.set_last(true);
   CHECK(desk.ask(remove).empty());
-  CHECK(desk.farm.machine.remembered().excluded.size() == 2);
+  CHECK(desk.farm.machine.remembered().removed.size() == 2);
   CHECK_THAT(desk.ask(request("add", {"dcm-0", "supervisor"})), ContainsSubstring("supervisor"));
-  CHECK(desk.farm.machine.remembered().excluded.size() == 2);
+  CHECK(desk.farm.machine.remembered().removed.size() == 2);
   CHECK(desk.ask(request("add", {"dcm-0", "readout-0"})).empty());
-  CHECK(desk.farm.machine.remembered().excluded.empty());
+  CHECK(desk.farm.machine.remembered().removed.empty());
 }
 
 TEST_CASE("a start that is impossible now returns its number") {

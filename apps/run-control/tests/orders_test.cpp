@@ -78,7 +78,7 @@ TEST_CASE("orders without awaited answers have ids of their own kind, each diffe
 TEST_CASE("a supervisor is informed of removed nodes during its run, and not without one") {
   test::SmallFarm farm;
   farm.join_all();
-  REQUIRE(farm.machine.exclude(farm.member("dcm-0"), true, kSecond, farm.parts.actions));
+  REQUIRE(farm.machine.set_removed(farm.member("dcm-0"), true, kSecond, farm.parts.actions));
   farm.orders.tell_who_is_out();
   CHECK(farm.sent.empty());
   farm.runs("supervisor", 1);

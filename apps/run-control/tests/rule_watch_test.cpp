@@ -8,7 +8,7 @@ using Catch::ContainsSubstring;
 
 namespace {
 
-struct Deeds final : RuleDeeds {
+struct Deeds final : RuleActions {
   std::string transition(control::Command command, const v1::Request& request) override {
     done.push_back(std::string(control::name(command)));
     sets.assign(request.sets().begin(), request.sets().end());

@@ -84,7 +84,7 @@ std::optional<UtcNs> Dispatch::push_utc_ns() const {
   return clock_.utc_ns();
 }
 
-void Dispatch::carry_out(assignment::Actions& actions, RunCourse& course, std::uint64_t pass, TimeNs now_ns) {
+void Dispatch::carry_out(assignment::Actions& actions, RunStages& course, std::uint64_t pass, TimeNs now_ns) {
   for (v1::Control* message : {&announcement_, &assignment_, &confirmation_, &clear_, &settled_})
     message->set_pass(pass);
   const bool newcomers = std::exchange(newcomers_, false);
@@ -227,7 +227,7 @@ void Dispatch::tell_ports() {
   const auto shares = roster_.port_shares();
   for (Member& member : roster_.members()) {
     if (member.role != Role::dcm || member.peer == nullptr) continue;
-    const PortShare share = shares.at(member.port);
+    const DcmPortShare share = shares.at(member.port);
     if (share == member.share_sent || (share.members == 1 && member.share_sent.members <= 1)) continue;
     member.share_sent = share;
     v1::Control message;

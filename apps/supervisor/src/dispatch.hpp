@@ -2,7 +2,7 @@
 
 #include "messages_out.hpp"
 #include "roster.hpp"
-#include "run_course.hpp"
+#include "run_stages.hpp"
 #include <weir/assignment/supervisor_machine.hpp>
 #include <weir/node/setup.hpp>
 #include <weir/ports/clock.hpp>
@@ -44,7 +44,7 @@ class Dispatch {
 
   // Welcomes new members, carries the actions out, and clears them. Notes announced slices and the time of
   // the last settled one in `course`. Requires: the journal has the actions. `pass`: number of the last pass.
-  void carry_out(assignment::Actions& actions, RunCourse& course, std::uint64_t pass, TimeNs now_ns);
+  void carry_out(assignment::Actions& actions, RunStages& course, std::uint64_t pass, TimeNs now_ns);
 
   // It has come in a run: carry_out() welcomes it.
   void came(Member& member, Welcome welcome) {

@@ -148,12 +148,12 @@ bool Roster::take_report(Member& member, const v1::Report& report) {
   return std::min(before, after) <= or_unknown(member.share_sent.base_us);
 }
 
-std::map<std::string_view, PortShare> Roster::port_shares() const {
-  std::map<std::string_view, PortShare> shares;
+std::map<std::string_view, DcmPortShare> Roster::port_shares() const {
+  std::map<std::string_view, DcmPortShare> shares;
   for (const Member& member : members_) {
     ++steps_;
     if (member.role != Role::dcm || member.peer == nullptr) continue;
-    PortShare& share = shares[member.port];
+    DcmPortShare& share = shares[member.port];
     ++share.members;
     const double base_us = std::min(base_us_of(member), or_unknown(share.base_us));
     share.base_us = base_us == kUnknownUs ? 0 : base_us;

@@ -16,10 +16,10 @@
 namespace weir::supervisor {
 
 // A DCM's share of its port, as sent to it.
-struct PortShare {
+struct DcmPortShare {
   std::uint32_t members = 0;
   double base_us = 0;
-  bool operator==(const PortShare&) const = default;
+  bool operator==(const DcmPortShare&) const = default;
 };
 
 // Messages that a node which joins a run has still to receive.
@@ -35,7 +35,7 @@ struct Member {
   NodeIndex index;
   std::string name;
   std::string port;                // a DCM's
-  PortShare share_sent;            // sent to the present process
+  DcmPortShare share_sent;         // sent to the present process
   sessions::Peer* peer = nullptr;  // empty: not there
   Incarnation incarnation;         // of the last process
   std::uint64_t first_slice = 0;   // lowest id that this process can have, where ids ascend
@@ -72,7 +72,7 @@ class Roster {
   [[nodiscard]] bool take_report(Member& member, const v1::Report& report);
   // Returns the shares of each port through which DCMs receive, from the present DCMs and their last reports.
   // Costs a walk over the members.
-  [[nodiscard]] std::map<std::string_view, PortShare> port_shares() const;
+  [[nodiscard]] std::map<std::string_view, DcmPortShare> port_shares() const;
 
   [[nodiscard]] bool complete() const;       // all that the run waits for are there
   [[nodiscard]] std::string absent() const;  // names, for people

@@ -70,7 +70,7 @@ void RunAccount::look_at_id_memory() {
       setup_.farm.supervisor().id_intervals_max());
 }
 
-v1::FarmStatus RunAccount::status(const RunCourse& course, bool journal_waits, TimeNs now_ns) {
+v1::FarmStatus RunAccount::status(const RunStages& course, bool journal_waits, TimeNs now_ns) {
   v1::FarmStatus status;
   const bool paused = course.is(RunStage::running) && machine_.paused();
   status.set_state(paused ? "paused" : std::string(course.shown()));
@@ -134,7 +134,7 @@ v1::Report RunAccount::own_report(bool final, bool journal_waits, TimeNs now_ns)
   return report;
 }
 
-v1::RunSummary RunAccount::summary(const RunCourse& course, std::span<const std::string> faults,
+v1::RunSummary RunAccount::summary(const RunStages& course, std::span<const std::string> faults,
                                    bool journal_waits, TimeNs now_ns) {
   LedgerInput input = ledger_input(roster_);
   for (assignment::WriterLedger& writer : input.writers) {

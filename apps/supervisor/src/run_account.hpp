@@ -2,7 +2,7 @@
 
 #include "burst_alerts.hpp"
 #include "roster.hpp"
-#include "run_course.hpp"
+#include "run_stages.hpp"
 #include <weir/assignment/supervisor_machine.hpp>
 #include <weir/assignment/throttle_times.hpp>
 #include <weir/node/setup.hpp>
@@ -26,9 +26,9 @@ class RunAccount {
   // the memory of ids has no room for.
   void look(bool triggering, TimeNs now_ns);
   // `journal_waits`: triggers wait for room for it.
-  [[nodiscard]] v1::FarmStatus status(const RunCourse& course, bool journal_waits, TimeNs now_ns);
+  [[nodiscard]] v1::FarmStatus status(const RunStages& course, bool journal_waits, TimeNs now_ns);
   // `faults`: all that happened to nodes, and to the run.
-  [[nodiscard]] v1::RunSummary summary(const RunCourse& course, std::span<const std::string> faults,
+  [[nodiscard]] v1::RunSummary summary(const RunStages& course, std::span<const std::string> faults,
                                        bool journal_waits, TimeNs now_ns);
 
  private:

@@ -70,7 +70,7 @@ void RunJournal::resumed(const JournalledRun& run) {
   lost_written_ = run.lost_times.all;
 }
 
-void RunJournal::write_state(const RunCourse& course, TimeNs now_ns) {
+void RunJournal::write_state(const RunStages& course, TimeNs now_ns) {
   JournalledRun run;
   run.run = setup_.run;
   run.farm = setup_.farm.farm();
@@ -105,7 +105,7 @@ void RunJournal::write_lost_times(TimeNs now_ns) {
   journal_.write_lost_times(throttle_times_.lost());
 }
 
-bool RunJournal::keep(const RunCourse& course, TimeNs now_ns) {
+bool RunJournal::keep(const RunStages& course, TimeNs now_ns) {
   const bool waited = journal_.waits();
   // A run that ends does not wait for room.
   if (!course.is(RunStage::running) && !course.is(RunStage::gathering)) journal_.give_up_waiting();

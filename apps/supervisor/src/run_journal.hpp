@@ -2,7 +2,7 @@
 
 #include "journal.hpp"
 #include "roster.hpp"
-#include "run_course.hpp"
+#include "run_stages.hpp"
 #include <weir/assignment/supervisor_machine.hpp>
 #include <weir/assignment/throttle_times.hpp>
 #include <weir/node/setup.hpp>
@@ -42,10 +42,10 @@ class RunJournal {
   void write_shape(TimeNs now_ns);
   // Records lost livetime if it has grown; the last kLostTimesEvery may be unwritten.
   void write_lost_times(TimeNs now_ns);
-  void write_state(const RunCourse& course, TimeNs now_ns);
+  void write_state(const RunStages& course, TimeNs now_ns);
   // Call once per pass. Returns true if a wait for room has ended: the messages held back are in the written
   // state, or the run ends.
-  [[nodiscard]] bool keep(const RunCourse& course, TimeNs now_ns);
+  [[nodiscard]] bool keep(const RunStages& course, TimeNs now_ns);
   [[nodiscard]] bool waits() const { return journal_.waits(); }
 
  private:

@@ -201,7 +201,7 @@ void SupervisorNode::change_farm(const v1::Command& command) {
   }
   if (command.kind() == v1::Command::PAUSE || command.kind() == v1::Command::CONTINUE) {
     const bool pause = command.kind() == v1::Command::PAUSE;
-    pause ? machine_.pause(now_ns_) : machine_.proceed(now_ns_);
+    pause ? machine_.pause(now_ns_) : machine_.continue_run(now_ns_);
     return spdlog::info("run {} reason=\"{}\"", pause ? "paused" : "continued", command.reason());
   }
   const bool drain = command.kind() == v1::Command::DRAIN;

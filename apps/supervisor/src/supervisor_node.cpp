@@ -83,7 +83,7 @@ void SupervisorNode::pass(TimeNs now_ns) {
   dispatch_.tell_directory();
   dispatch_.tell_ports();
   if (course_.is(RunStage::gathering)) gather();
-  if (course_.is_on()) go_on();
+  if (course_.is_on()) advance_run();
   // Until a client has the account the next process of this run gives it again.
   if (watchers_.have_account()) {
     if (watchers_.wait_no_longer(now_ns_)) {
@@ -105,7 +105,7 @@ void SupervisorNode::gather() {
     course_.fail("the run cannot begin: no connection from " + roster_.absent());
 }
 
-void SupervisorNode::go_on() {
+void SupervisorNode::advance_run() {
   const bool waits = waits_for_nodes();
   if (!waits) machine_.tick(now(), actions_);
   account_.look(course_.is(RunStage::running), now_ns_);

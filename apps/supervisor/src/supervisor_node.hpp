@@ -5,8 +5,8 @@
 #include "histogram_board.hpp"
 #include "roster.hpp"
 #include "run_account.hpp"
-#include "run_course.hpp"
 #include "run_journal.hpp"
+#include "run_stages.hpp"
 #include "trigger_answers.hpp"
 #include "watchers.hpp"
 #include <weir/assignment/supervisor_machine.hpp>
@@ -68,7 +68,7 @@ class SupervisorNode final : public node::Node, private sessions::PeerHandler {
   void resume_run();
   void gather();
   void begin_run();
-  void go_on();
+  void advance_run();
   // `limit_ns`: longest time until the account; 0: unlimited while slices are settled.
   void stop(const std::string& reason, DurationNs limit_ns = 0);
   void limit_stop(DurationNs limit_ns);
@@ -96,7 +96,7 @@ class SupervisorNode final : public node::Node, private sessions::PeerHandler {
   Roster roster_;
   assignment::SupervisorMachine machine_;
   assignment::Actions actions_;
-  RunCourse course_;
+  RunStages course_;
   assignment::ThrottleTimes throttle_times_;
   RunJournal journal_;
   Dispatch dispatch_;
@@ -104,7 +104,7 @@ class SupervisorNode final : public node::Node, private sessions::PeerHandler {
   HistogramBoard histograms_;
   std::string histogram_fault_;  // the last one; empty: none
   RunAccount account_;
-  Watchers watchers_;
+  RunWatchers watchers_;
   TriggerAnswers answers_;
   sessions::Listener listener_;
   sessions::Listener trigger_listener_;

@@ -11,19 +11,19 @@ constexpr std::size_t kUnsentMax = 4U << 20;  // bytes that wait for one of them
 
 }  // namespace
 
-void Watchers::add(sessions::Peer& peer) {
+void RunWatchers::add(sessions::Peer& peer) {
   peers_.push_back(&peer);
   watched_ = true;
   if (account_) peer.send(*account_);
 }
 
-void Watchers::say(const v1::Control& message) const {
+void RunWatchers::say(const v1::Control& message) const {
   for (sessions::Peer* peer : peers_) {
     if (peer->unsent_bytes() < kUnsentMax) peer->send(message);
   }
 }
 
-void Watchers::give_account(v1::Control account, bool awaited, TimeNs now_ns) {
+void RunWatchers::give_account(v1::Control account, bool awaited, TimeNs now_ns) {
   WEIR_ASSERT(!account_);
   account_ = std::move(account);
   for (sessions::Peer* peer : peers_) peer->send(*account_);
@@ -32,7 +32,7 @@ void Watchers::give_account(v1::Control account, bool awaited, TimeNs now_ns) {
   until_ns_ = awaited_ ? now_ns + patience : now_ns;
 }
 
-void Watchers::account_taken(TimeNs now_ns) {
+void RunWatchers::account_taken(TimeNs now_ns) {
   if (!account_) return;
   awaited_ = false;
   until_ns_ = now_ns;

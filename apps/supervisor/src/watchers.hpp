@@ -10,7 +10,7 @@ namespace weir::supervisor {
 
 // The clients that watch the run; each acknowledges the account. If its connection breaks, this process dies
 // or exceeds its patience, the next process sends the account again.
-class Watchers {
+class RunWatchers {
  public:
   static constexpr DurationNs kWatcherPatience = 10 * kSecond;  // while a client cannot connect
   static constexpr DurationNs kThere = kSecond;                 // ... for a connected client

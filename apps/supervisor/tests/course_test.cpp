@@ -1,6 +1,6 @@
 // The stages of a run, and the conversion of nodes' messages for the machine.
 #include "../src/messages_in.hpp"
-#include "../src/run_course.hpp"
+#include "../src/run_stages.hpp"
 #include "one_way.hpp"
 #include "weir_catch.hpp"
 #include <weir/node/columns.hpp>
@@ -24,7 +24,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a run gathers, runs, drains, reports and has its account, each with a time limit") {
-  RunCourse course(kStart, kGather);
+  RunStages course(kStart, kGather);
   CHECK_FALSE(course.has_begun());
   CHECK_FALSE(course.gathers_no_longer(kStart + kGather - 1));
   CHECK(course.gathers_no_longer(kStart + kGather));
@@ -52,7 +52,7 @@ TEST_CASE("a run gathers, runs, drains, reports and has its account, each with a
 }
 
 TEST_CASE("final reports are awaited until the account is due, and a limit only shortens that") {
-  RunCourse course(kStart, 5 * kSecond);
+  RunStages course(kStart, 5 * kSecond);
   CHECK(course.gathers_no_longer(kStart + 5 * kSecond));
   course.begin(kStart, 0);
   course.drain("stopped");
@@ -64,7 +64,7 @@ TEST_CASE("final reports are awaited until the account is due, and a limit only 
 }
 
 TEST_CASE("a run that cannot begin is done, with the reason") {
-  RunCourse course(kStart, kGather);
+  RunStages course(kStart, kGather);
   course.fail("no connection from dcm-0");
   CHECK(course.is(RunStage::done));
   CHECK(course.failure() == "no connection from dcm-0");
@@ -72,14 +72,14 @@ TEST_CASE("a run that cannot begin is done, with the reason") {
 }
 
 TEST_CASE("a run that another process resumes began when it first began, and ends if it was ending") {
-  RunCourse running(kStart, kGather);
+  RunStages running(kStart, kGather);
   running.resume(kStart, 7, 10 * kSecond);
   CHECK(running.is(RunStage::running));
   CHECK(running.begun_ns() == kStart - 10 * kSecond);
   CHECK(running.begun_utc_ns() == 7);
   CHECK(running.duration_ns() == 10 * kSecond);
   running.drain("stopped");
-  RunCourse ending(kStart, kGather);
+  RunStages ending(kStart, kGather);
   ending.resume_reporting(kStart, 7, 10 * kSecond, "stopped");
   CHECK(ending.is(RunStage::reporting));
   CHECK(ending.reason() == "stopped");
@@ -88,7 +88,7 @@ TEST_CASE("a run that another process resumes began when it first began, and end
 }
 
 TEST_CASE("a run lasts from its first trigger to the last slice that was settled") {
-  RunCourse course(kStart, kGather);
+  RunStages course(kStart, kGather);
   course.begin(kStart, 0);
   CHECK_FALSE(course.has_triggered());
   course.settled(kStart + kSecond);

@@ -101,8 +101,8 @@ struct Farm : sessions::PeerHandler {
   Roster roster;
   std::optional<assignment::SupervisorMachine> machine;
   std::optional<Dispatch> dispatch;
-  Watchers watchers;
-  RunCourse course{0, kSecond};
+  RunWatchers watchers;
+  RunStages course{0, kSecond};
   assignment::Actions actions;
   std::uint64_t passes = 0;
   sessions::PeerInfo self = process(Role::supervisor, 0);
@@ -416,7 +416,7 @@ TEST_CASE("watchers receive the account, late ones too, and it is awaited until 
   account.mutable_summary()->set_run(7);
   farm.watchers.give_account(account, false, farm.clock.now);
   CHECK(farm.watchers.account_awaited());
-  CHECK_FALSE(farm.watchers.wait_no_longer(farm.clock.now + Watchers::kThere - 1));
+  CHECK_FALSE(farm.watchers.wait_no_longer(farm.clock.now + RunWatchers::kThere - 1));
   Far& second = farm.come(Role::control, 1);
   farm.pass();
   REQUIRE(first.heard.size() == 2);
@@ -429,17 +429,17 @@ TEST_CASE("watchers receive the account, late ones too, and it is awaited until 
 }
 
 TEST_CASE("an account without expected clients is given up immediately, otherwise it is awaited") {
-  Watchers nobody;
+  RunWatchers nobody;
   nobody.account_taken(kSecond);  // no account exists yet
   CHECK_FALSE(nobody.have_account());
   nobody.give_account({}, false, kSecond);
   CHECK_FALSE(nobody.account_awaited());
   CHECK(nobody.wait_no_longer(kSecond));
-  Watchers somebody;
+  RunWatchers somebody;
   somebody.give_account({}, true, kSecond);
   CHECK(somebody.account_awaited());
-  CHECK_FALSE(somebody.wait_no_longer(kSecond + Watchers::kWatcherPatience - 1));
-  CHECK(somebody.wait_no_longer(kSecond + Watchers::kWatcherPatience));
+  CHECK_FALSE(somebody.wait_no_longer(kSecond + RunWatchers::kWatcherPatience - 1));
+  CHECK(somebody.wait_no_longer(kSecond + RunWatchers::kWatcherPatience));
 }
 
 TEST_CASE("a journal is read by a process of the same run, farm and claim, and by no other") {

@@ -700,7 +700,7 @@ TEST_CASE("a journal contains the latest pause and removed nodes") {
   machine.pause(now.mono);
   journal.write_shape(machine.shape(now.mono), 1000);
   machine.remove({Role::dcm, NodeIndex(1)}, now.mono);
-  machine.proceed(now.mono + 500);
+  machine.continue_run(now.mono + 500);
   journal.write_shape(machine.shape(now.mono + 500), 1500);
   const auto read = read_journal(store.bytes);
   REQUIRE(read.has_value());

@@ -94,12 +94,12 @@ TEST_CASE(
   farm.report("dcm-0", 120);
   farm.report("dcm-1", 10);  // its last words
   farm.join("dcm-2", farm.second);
-  CHECK(farm.roster.port_shares().at("east") == PortShare{1, 120});
+  CHECK(farm.roster.port_shares().at("east") == DcmPortShare{1, 120});
   farm.join("dcm-1", farm.third);
-  CHECK(farm.roster.port_shares().at("east") == PortShare{2, 10});
-  CHECK(farm.roster.port_shares().at("west") == PortShare{1, 0});
+  CHECK(farm.roster.port_shares().at("east") == DcmPortShare{2, 10});
+  CHECK(farm.roster.port_shares().at("west") == DcmPortShare{1, 0});
   farm.report("dcm-1", 150);
-  CHECK(farm.roster.port_shares().at("east") == PortShare{2, 120});
+  CHECK(farm.roster.port_shares().at("east") == DcmPortShare{2, 120});
 }
 
 TEST_CASE("a report that leaves the share of its port unchanged returns true") {
@@ -116,11 +116,11 @@ TEST_CASE("a report that leaves the share of its port unchanged returns true") {
   CHECK_FALSE(farm.report("dcm-1", 140));
   CHECK_FALSE(farm.report("dcm-2", 10));  // is alone
   CHECK_FALSE(farm.report("writer-0", 10));
-  CHECK(farm.roster.port_shares().at("east") == PortShare{2, 120});
+  CHECK(farm.roster.port_shares().at("east") == DcmPortShare{2, 120});
   CHECK(farm.report("dcm-1", 110));
   farm.tell_shares();
   CHECK(farm.report("dcm-1", 130));  // was the shortest
-  CHECK(farm.roster.port_shares().at("east") == PortShare{2, 120});
+  CHECK(farm.roster.port_shares().at("east") == DcmPortShare{2, 120});
 }
 
 TEST_CASE("a writer that was lost for good is in the ledger with its index alone") {

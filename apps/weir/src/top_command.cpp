@@ -94,11 +94,11 @@ bool has_run_control(const ConnectionOptions& connection) {
 }
 
 // Polls run control or the metrics' addresses, and makes a frame of the answers.
-class Looker {
+class FrameSource {
  public:
-  explicit Looker(std::vector<std::string> places) : places_(std::move(places)) {}
+  explicit FrameSource(std::vector<std::string> places) : places_(std::move(places)) {}
   // Throws std::invalid_argument, a sentence.
-  explicit Looker(const ConnectionOptions& connection)
+  explicit FrameSource(const ConnectionOptions& connection)
       : control_(std::make_unique<ControlClient>(connection, kTimeout_s)) {}
 
   // Returns a frame, or a message why there is none.
@@ -220,9 +220,9 @@ std::vector<std::string> lines_of(const farm_view::TopFrame& frame, farm_view::T
   return farm_view::format_top(frame, sort, size.ws_col, size.ws_row - 1U);
 }
 
-std::unique_ptr<Looker> looker_for(const TopOptions& options, std::vector<std::string> places) {
-  if (places.empty()) return std::make_unique<Looker>(options.connection);
-  return std::make_unique<Looker>(std::move(places));
+std::unique_ptr<FrameSource> looker_for(const TopOptions& options, std::vector<std::string> places) {
+  if (places.empty()) return std::make_unique<FrameSource>(options.connection);
+  return std::make_unique<FrameSource>(std::move(places));
 }
 
 int top(const TopOptions& options) {
@@ -240,7 +240,7 @@ int top(const TopOptions& options) {
     print_targets(places);
     return 0;
   }
-  std::unique_ptr<Looker> looker;
+  std::unique_ptr<FrameSource> looker;
   try {
     looker = looker_for(options, std::move(places));
   } catch (const std::invalid_argument& error) {

@@ -28,7 +28,7 @@ void RunClock::start(const Now& now) {
   begun_utc_ = now.utc;
 }
 
-void RunClock::go_on(DurationNs already, UtcNs begun_utc, bool paused, DurationNs paused_ns) {
+void RunClock::resume(DurationNs already, UtcNs begun_utc, bool paused, DurationNs paused_ns) {
   WEIR_ASSERT(phase_ == RunPhase::triggering);
   started_at_ -= already;
   begun_utc_ = begun_utc;
@@ -43,7 +43,7 @@ void RunClock::pause(TimeNs now) {
   ++number_;
 }
 
-void RunClock::proceed(TimeNs now) {
+void RunClock::continue_run(TimeNs now) {
   if (!paused_) return;
   paused_before_ = paused_ns(now);
   paused_ = false;
@@ -57,7 +57,7 @@ void RunClock::end_triggers() {
 void RunClock::stop(TimeNs now, DurationNs limit) {
   if (limit != kNoLimit) drain_limit_ = std::min(drain_limit_, now + limit);
   if (stopping()) return;
-  proceed(now);
+  continue_run(now);
   enter(RunPhase::stopping);
   drain_deadline_ = now + drain_ns_;
 }

@@ -95,7 +95,7 @@ void SupervisorMachine::judge_reach(TimeNs now, Actions& out) {
   if (reach_.changed().empty()) return;
   for (const NodeIndex readout : reach_news_.take_readouts_down(reach_)) {
     // A process that is gone was named when it left.
-    if (goes_on() && readouts_.live(readout))
+    if (in_progress() && readouts_.live(readout))
       faults_.note({FaultKind::down, Role::readout, readout, readouts_.incarnation(readout), now, 0});
   }
 }
@@ -112,7 +112,7 @@ void SupervisorMachine::follow_verdict(NodeIndex dcm, TimeNs now, Actions& out) 
     groups_.look_again();
   }
   for (ReachNews::News& news : reach_news_.take(dcm, reach_)) {
-    if (goes_on())
+    if (in_progress())
       faults_.note(
           {news.kind, Role::dcm, dcm, dcms_.incarnation(dcm), now, news.slices, std::move(news.readouts)});
   }
@@ -135,7 +135,7 @@ void SupervisorMachine::leave_writers(NodeIndex dcm, TimeNs now, Actions& out) {
         confirm_elsewhere(*book_.find(slice), now, out);
       }
     }
-    if (goes_on())
+    if (in_progress())
       faults_.note({FaultKind::no_writer, Role::dcm, dcm, dcms_.incarnation(dcm), now, moved, {writer}});
   }
 }

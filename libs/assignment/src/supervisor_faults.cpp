@@ -59,7 +59,7 @@ void SupervisorMachine::readout_left(NodeIndex readout, TimeNs now) {
   readouts_.leave(readout);
   pressure_.forget({Role::readout, readout});
   const bool in_peace = parts_.left({Role::readout, readout});
-  if (goes_on() && !in_peace) {
+  if (in_progress() && !in_peace) {
     faults_.note({FaultKind::left, Role::readout, readout, readouts_.incarnation(readout), now, 0});
   }
 }
@@ -75,7 +75,7 @@ void SupervisorMachine::writer_joined(NodeIndex writer, Incarnation incarnation,
 
 void SupervisorMachine::writer_left(NodeIndex writer, TimeNs now, Actions& out) {
   if (!writers().live(writer)) return;
-  const bool run_goes_on = goes_on();
+  const bool run_in_progress = in_progress();
   const bool in_peace = parts_.left({Role::writer, writer});
   writers().leave(writer);
   pressure_.forget({Role::writer, writer});
@@ -88,7 +88,7 @@ void SupervisorMachine::writer_left(NodeIndex writer, TimeNs now, Actions& out) 
     confirmations_.give_up(*book_.find(slice));
     confirm_accept(*book_.find(slice), now, out);
   }
-  if (run_goes_on && !in_peace)
+  if (run_in_progress && !in_peace)
     faults_.note({FaultKind::left, Role::writer, writer, writers().incarnation(writer), now, slices});
 }
 

@@ -21,7 +21,7 @@ void SupervisorMachine::resume(const RunState& state, DurationNs already, const 
   ids_.resume(state.given, state.next_slice);
   start(now);
   reach_.wait_for_dcms(now.mono + kDcmsReturn);
-  clock_.go_on(already, state.begun_utc, state.shape.paused, state.shape.paused_ns);
+  clock_.resume(already, state.begun_utc, state.shape.paused, state.shape.paused_ns);
   parts_.restore(state.shape);
   // Offers to a closed run were not the source's.
   const std::uint64_t foreign = ledger_.vetoed[static_cast<std::size_t>(VetoReason::closed)];

@@ -51,7 +51,7 @@ TEST_CASE("a run triggers for its duration, without its pauses") {
   clock.pause(after(2 * kSecond));
   CHECK(clock.triggers_until(after(3 * kSecond)) == INT64_MAX);
   CHECK_FALSE(clock.triggered_long_enough(after(kDuration)));
-  clock.proceed(after(7 * kSecond));
+  clock.continue_run(after(7 * kSecond));
   CHECK(clock.paused_ns(after(kDuration)) == 5 * kSecond);
   CHECK(clock.triggers_until(after(kDuration)) == after(kDuration + 5 * kSecond));
   CHECK_FALSE(clock.triggered_long_enough(after(kDuration + 5 * kSecond) - 1));
@@ -77,13 +77,13 @@ TEST_CASE("a pause before the run begins counts from its beginning") {
 TEST_CASE("a pause and its end change the number once each, and repetitions do not") {
   RunClock clock = started_clock();
   const std::uint32_t before = clock.number();
-  clock.proceed(after(1));
+  clock.continue_run(after(1));
   CHECK(clock.number() == before);
   clock.pause(after(2));
   clock.pause(after(3));
   CHECK(clock.number() == before + 1);
   CHECK(clock.paused_ns(after(4)) == 2);  // since the first
-  clock.proceed(after(5));
+  clock.continue_run(after(5));
   CHECK(clock.number() == before + 2);
 }
 
@@ -113,12 +113,12 @@ TEST_CASE("a stopping run drains while a slice is settled within each drain time
 TEST_CASE("another supervisor process resumes with the run's times and pauses") {
   RunClock clock = started_clock();
   const UtcNs begun = kBegin.utc - 4 * kSecond;
-  clock.go_on(4 * kSecond, begun, true, kSecond);
+  clock.resume(4 * kSecond, begun, true, kSecond);
   CHECK(clock.begun().mono == kBegin.mono - 4 * kSecond);
   CHECK(clock.begun().utc == begun);
   CHECK(clock.paused());
   CHECK(clock.paused_ns(after(2 * kSecond)) == 3 * kSecond);
-  clock.proceed(after(2 * kSecond));
+  clock.continue_run(after(2 * kSecond));
   CHECK(clock.triggers_until(after(2 * kSecond)) == after(kDuration - 4 * kSecond + 3 * kSecond));
 }
 
@@ -134,7 +134,7 @@ TEST_CASE("phase, pause and the rest of the duration are in the state for search
   clock.pause(after(1));
   const auto paused = state(clock, after(1));
   CHECK(state(clock, after(5)) == paused);  // its time does not advance
-  clock.proceed(after(5));
+  clock.continue_run(after(5));
   CHECK(state(clock, after(5)) != paused);
   clock.end_triggers();
   CHECK(state(clock, after(5)) == state(clock, after(6)));  // its time does not count any more

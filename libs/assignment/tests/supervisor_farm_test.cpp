@@ -46,7 +46,7 @@ TEST_CASE("in a pause a timed trigger source offers in vain, and the run continu
   CHECK(farm.pass().announce.empty());
   CHECK(farm.vetoed(VetoReason::paused) > 0);
   CHECK(farm.machine.ledger().offered == farm.vetoed(VetoReason::paused));
-  farm.machine.proceed(farm.now.mono);
+  farm.machine.continue_run(farm.now.mono);
   const std::uint64_t before = farm.machine.ledger().offered;
   farm.advance(15 * kMillisecond);
   CHECK_FALSE(farm.pass().announce.empty());
@@ -63,7 +63,7 @@ TEST_CASE("in a pause a source that waits for room is not asked, and offers no t
   CHECK(farm.pass().announce.empty());
   CHECK(farm.machine.ledger().offered == 0);
   CHECK_FALSE(farm.machine.next_wakeup(farm.now).has_value());
-  farm.machine.proceed(farm.now.mono);
+  farm.machine.continue_run(farm.now.mono);
   CHECK_FALSE(farm.pass().announce.empty());
 }
 
@@ -89,7 +89,7 @@ TEST_CASE("a pause does not count for the length of a run, and a stop ends it") 
   farm.advance(5 * kSecond);
   farm.pass();
   CHECK_FALSE(farm.machine.triggers_done());
-  farm.machine.proceed(farm.now.mono);
+  farm.machine.continue_run(farm.now.mono);
   farm.advance(999 * kMillisecond);
   farm.pass();
   CHECK_FALSE(farm.machine.triggers_done());

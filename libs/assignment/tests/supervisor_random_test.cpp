@@ -270,7 +270,7 @@ class RandomFarm {
 
   void change_farm() {
     if (dice_.one_in(4)) {
-      dice_.one_in(2) ? machine_->pause(now_.mono) : machine_->proceed(now_.mono);
+      dice_.one_in(2) ? machine_->pause(now_.mono) : machine_->continue_run(now_.mono);
       return;
     }
     constexpr std::uint16_t kPlaces[] = {kReadouts, kDcms, kWriters};

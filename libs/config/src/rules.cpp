@@ -37,7 +37,7 @@ control::Act act_of(v1::RuleSettings::Action action) {
     case v1::RuleSettings::ACTION_PAUSE:
       return control::Act::pause;
     case v1::RuleSettings::ACTION_CONTINUE:
-      return control::Act::go_on;
+      return control::Act::continue_run;
     case v1::RuleSettings::ACTION_START_NEXT:
       return control::Act::start_next;
     case v1::RuleSettings::ACTION_RESTART:

@@ -58,7 +58,7 @@ Expected<void, std::string> FarmMachine::command(Command command, RunNumber run,
       begin(command, State::ready, deadlines_.stop_ns, now);
       break;
     case Command::pause:
-    case Command::go_on:
+    case Command::continue_run:
       begin(command, State::running, deadlines_.order_ns, now);
       break;
     case Command::reset:
@@ -97,10 +97,10 @@ Expected<void, std::string> FarmMachine::can_exclude(std::size_t member, bool on
   return {};
 }
 
-Expected<void, std::string> FarmMachine::exclude(std::size_t member, bool on, TimeNs now, Actions& out) {
+Expected<void, std::string> FarmMachine::set_removed(std::size_t member, bool on, TimeNs now, Actions& out) {
   if (auto possible = can_exclude(member, on); !possible) return possible;
   Member& one = members_[member];
-  one.excluded = on;
+  one.removed = on;
   if (!on) {
     one.inactive = false;
     one.again = true;
@@ -195,7 +195,7 @@ void FarmMachine::left(std::size_t member, TimeNs now, Actions& out, bool awaite
 
 // Counts a member that was in the run as lost: how it ended is unknown.
 void FarmMachine::count_loss(Member& member, TimeNs now) {
-  if (goal_ != State::running || member.excluded || !member.told.in_run() || is_ending()) return;
+  if (goal_ != State::running || member.removed || !member.told.in_run() || is_ending()) return;
   ++member.losses;
   member.lost_ns = now;
 }
@@ -311,7 +311,7 @@ void FarmMachine::watch_transition(TimeNs now, Actions& out) {
     switch (*under_way_) {
       case Command::pause:
         return end_transition(State::paused, out);
-      case Command::go_on:
+      case Command::continue_run:
         return end_transition(State::running, out);
       default:
         end_transition(goal_, out);

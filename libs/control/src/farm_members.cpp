@@ -11,7 +11,7 @@ std::string_view name(Duty duty) {
 }
 
 bool FarmMachine::waited_for(const Member& member) const {
-  if (member.excluded || member.plan.duty == Duty::transient) return false;
+  if (member.removed || member.plan.duty == Duty::transient) return false;
   if (is_pausing()) return &member == &supervisor();
   if (off_) return member.live;
   if (member.plan.duty == Duty::essential) return true;
@@ -38,7 +38,7 @@ bool FarmMachine::arrived(const Member& member) const {
       const bool in_run = told.run == run_ && told.in_run();
       if (member.plan.role != Role::supervisor) return in_run;
       if (under_way_ == Command::pause) return in_run && told.state == State::paused;
-      if (under_way_ == Command::go_on) return in_run && told.state == State::running;
+      if (under_way_ == Command::continue_run) return in_run && told.state == State::running;
       return in_run && told.begun;
     }
     default:
@@ -56,7 +56,7 @@ std::optional<Command> FarmMachine::step_in_run(const MemberState& told) const {
   if (under_way_ == Command::stop) return Command::stop;
   if (!told.begun) return std::nullopt;
   if (under_way_ == Command::pause && told.state == State::running) return Command::pause;
-  if (under_way_ == Command::go_on && told.state == State::paused) return Command::go_on;
+  if (under_way_ == Command::continue_run && told.state == State::paused) return Command::continue_run;
   return std::nullopt;
 }
 
@@ -110,7 +110,7 @@ void FarmMachine::give(std::size_t index, Command command, TimeNs now, Actions& 
   if (command == Command::start) {
     member.again = false;
     for (const Member& other : members_) {
-      if (!other.live || other.excluded || other.inactive) order.absent.push_back(other.plan.name);
+      if (!other.live || other.removed || other.inactive) order.absent.push_back(other.plan.name);
     }
   }
   DurationNs limit = deadlines_.order_ns;
@@ -129,7 +129,7 @@ void FarmMachine::steer(TimeNs now, Actions& out) {
   for (std::size_t i = 0; i < members_.size(); ++i) {
     Member& member = members_[i];
     if (!member.live || member.inactive || member.order) continue;
-    if (member.excluded && !off_ && goal_ != State::idle) continue;
+    if (member.removed && !off_ && goal_ != State::idle) continue;
     if (const auto step = next_step(member)) give(i, *step, now, out);
   }
 }
@@ -167,7 +167,7 @@ bool FarmMachine::all_gone() const {
 Remembered FarmMachine::remembered() const {
   Remembered kept{goal_, run_, epoch_, run_open_, {}};
   for (const Member& member : members_) {
-    if (member.excluded) kept.excluded.push_back(member.plan.name);
+    if (member.removed) kept.removed.push_back(member.plan.name);
   }
   return kept;
 }
@@ -177,8 +177,8 @@ void FarmMachine::recall(const Remembered& remembered, TimeNs now) {
   run_ = remembered.run;
   epoch_ = remembered.epoch;
   run_open_ = remembered.run_open;
-  for (const std::string& one : remembered.excluded) {
-    if (const auto member = find(one)) members_[*member].excluded = true;
+  for (const std::string& one : remembered.removed) {
+    if (const auto member = find(one)) members_[*member].removed = true;
   }
   goal_ = remembered.goal;
   state_ = goal_;

@@ -64,7 +64,7 @@ template <typename Wanted>
 Picked pick(const HealthView& view, const Wanted& wanted) {
   Picked picked;
   for (const Process& one : view.processes) {
-    if (!one.excluded && wanted(one)) picked.push_back(&one);
+    if (!one.removed && wanted(one)) picked.push_back(&one);
   }
   return picked;
 }

@@ -102,7 +102,7 @@ std::optional<Rules::Holding> Rules::processes_hold(const Rule& rule, const Rule
   std::string names;
   for (std::size_t i = 0; i < view.processes.size(); ++i) {
     const RulesView::Process& process = view.processes[i];
-    if (process.excluded) continue;
+    if (process.removed) continue;
     bool concerned = is_of(process, rule.of);
     if (rule.when == Condition::process_gone) {
       concerned = concerned && !process.live;

@@ -22,7 +22,7 @@ constexpr std::array kTransitions = {
     Transition{State::running, Command::stop, State::ready},
     Transition{State::running, Command::reset, State::idle},
     Transition{State::running, Command::off, State::idle},
-    Transition{State::paused, Command::go_on, State::running},
+    Transition{State::paused, Command::continue_run, State::running},
     Transition{State::paused, Command::stop, State::ready},
     Transition{State::paused, Command::reset, State::idle},
     Transition{State::paused, Command::off, State::idle},

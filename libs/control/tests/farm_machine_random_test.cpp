@@ -26,7 +26,7 @@ class RandomFarm {
         if (farm_.command(command, ++run)) note(command);
       }
       if (chance(40)) {
-        (void)farm_.machine.exclude(random_() % farm_.processes.size(), chance(2), farm_.now, farm_.out);
+        (void)farm_.machine.set_removed(random_() % farm_.processes.size(), chance(2), farm_.now, farm_.out);
       }
       if (chance(50)) restart_run_control();
       if (chance(60)) farm_.end_run();
@@ -40,7 +40,7 @@ class RandomFarm {
       farm_.processes[i].deaf = false;
       farm_.processes[i].refuses.clear();
       if (!farm_.processes[i].alive) farm_.start_process(i);
-      (void)farm_.machine.exclude(i, false, farm_.now, farm_.out);
+      (void)farm_.machine.set_removed(i, false, farm_.now, farm_.out);
     }
     REQUIRE(farm_.command(Command::reset));
     settle();

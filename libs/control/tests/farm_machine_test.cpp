@@ -45,7 +45,7 @@ TEST_CASE("a farm goes from idle to running and back to ready, and its next run 
   CHECK(farm.command(Command::pause));
   farm.settle();
   CHECK(farm.machine.state() == State::paused);
-  CHECK(farm.command(Command::go_on));
+  CHECK(farm.command(Command::continue_run));
   farm.settle();
   CHECK(farm.machine.state() == State::running);
   CHECK(farm.command(Command::stop));
@@ -214,24 +214,24 @@ TEST_CASE("a run that ends on its own leads the farm back to ready") {
 TEST_CASE("a removed member is not started, and an added one joins the present run") {
   Farm farm;
   farm.to_ready();
-  CHECK(farm.machine.exclude(kDcm0, true, farm.now, farm.out).has_value());
+  CHECK(farm.machine.set_removed(kDcm0, true, farm.now, farm.out).has_value());
   farm.command(Command::start, 1);
   farm.settle();
   CHECK(farm.machine.state() == State::running);
   CHECK(farm.state_of(kDcm0) == State::ready);
-  CHECK(farm.machine.exclude(kDcm0, false, farm.now, farm.out).has_value());
+  CHECK(farm.machine.set_removed(kDcm0, false, farm.now, farm.out).has_value());
   for (int i = 0; i < 3; ++i) farm.pass();
   CHECK(farm.state_of(kDcm0) == State::running);
   // Removed during the run: its part ends, and it is not started again by itself.
-  CHECK(farm.machine.exclude(kDcm0, true, farm.now, farm.out).has_value());
+  CHECK(farm.machine.set_removed(kDcm0, true, farm.now, farm.out).has_value());
   farm.processes[kDcm0].state.state = State::ready;
   farm.processes[kDcm0].state.ended = true;
   for (int i = 0; i < 3; ++i) farm.pass();
   CHECK(farm.state_of(kDcm0) == State::ready);
-  CHECK(farm.machine.exclude(kDcm0, false, farm.now, farm.out).has_value());
+  CHECK(farm.machine.set_removed(kDcm0, false, farm.now, farm.out).has_value());
   for (int i = 0; i < 3; ++i) farm.pass();
   CHECK(farm.state_of(kDcm0) == State::running);
-  CHECK_FALSE(farm.machine.exclude(kSupervisor, true, farm.now, farm.out).has_value());
+  CHECK_FALSE(farm.machine.set_removed(kSupervisor, true, farm.now, farm.out).has_value());
 }
 
 TEST_CASE("a restarted run control finds the run unchanged, and gives no orders") {
@@ -299,7 +299,7 @@ TEST_CASE("pause and continue wait for a supervisor that is being started again"
   farm.kill(kSupervisor);
   farm.start_process(kSupervisor);
   farm.processes[kSupervisor].state.state = State::idle;
-  REQUIRE(farm.command(Command::go_on));
+  REQUIRE(farm.command(Command::continue_run));
   farm.settle();
   CHECK(farm.machine.state() == State::running);
   CHECK(farm.illegal == 0);

@@ -294,7 +294,7 @@ TEST_CASE("a farm without findings shows its state") {
 TEST_CASE("removed, ended and stopping processes are not reported as missing") {
   HealthView view = running();
   lose(view, "dcm-1");
-  of(view, "dcm-1").excluded = true;
+  of(view, "dcm-1").removed = true;
   of(view, "writer-1").state = State::ready;
   of(view, "writer-1").over = true;
   CHECK(health_of(view).front().gravity == Gravity::good);

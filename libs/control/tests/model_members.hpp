@@ -115,7 +115,7 @@ class Farm {
     illegal += to ? 0 : 1;
     if (!to) return machine.answered(order.member, order.id, false, "not possible now", one.state, now, out);
     one.state.state = *to;
-    if (one.ignores_pause && (order.command == Command::pause || order.command == Command::go_on))
+    if (one.ignores_pause && (order.command == Command::pause || order.command == Command::continue_run))
       one.state.state = order.command == Command::pause ? State::running : State::paused;
     switch (order.command) {
       case Command::configure:

@@ -115,7 +115,7 @@ TEST_CASE("all processes of a kind are named, and removed ones are ignored") {
   CHECK(firings[0].why == "rule one: dcm-0, dcm-1 away");
   World removed({rule});
   removed.view.processes[2].live = false;
-  removed.view.processes[2].excluded = true;
+  removed.view.processes[2].removed = true;
   CHECK(removed.fired_in(3) == 0);
   World idle({rule});
   idle.view.processes[2].live = false;

@@ -206,7 +206,7 @@ std::string Shell::transition(control::Command command, const v1::Order& order) 
       tell(v1::Command::PAUSE, order.reason());
       follow_node();
       break;
-    case control::Command::go_on:
+    case control::Command::continue_run:
       tell(v1::Command::CONTINUE, order.reason());
       follow_node();
       break;

@@ -13,7 +13,7 @@ TEST_CASE("a command has its kind and its parameters as texts") {
   CHECK(parsed.command.peer == "10.0.0.1");
   CHECK(parsed.command.parameters ==
         std::map<std::string, std::string>{{"run", "5"}, {"note", "first"}, {"dry", "true"}});
-  CHECK(parse_command(R"({"command": "continue"})", "").command.kind == control::Command::go_on);
+  CHECK(parse_command(R"({"command": "continue"})", "").command.kind == control::Command::continue_run);
 }
 
 TEST_CASE("a malformed command is refused with a reason") {

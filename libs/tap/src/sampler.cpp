@@ -6,10 +6,10 @@
 
 namespace weir::tap {
 
-bool Sampler::renew(Wish wish, DurationNs lease, TimeNs now) {
+bool Sampler::renew(SampleRequest request, DurationNs lease, TimeNs now) {
   expire(now);
-  auto place =
-      std::find_if(taps_.begin(), taps_.end(), [&](const auto& one) { return one->wish.tag == wish.tag; });
+  auto place = std::find_if(taps_.begin(), taps_.end(),
+                            [&](const auto& one) { return one->request.tag == request.tag; });
   if (place == taps_.end()) {
     if (taps_.size() >= settings_.taps_max || settings_.bytes_per_s == 0) {
       ++counts_.refused;
@@ -18,14 +18,14 @@ bool Sampler::renew(Wish wish, DurationNs lease, TimeNs now) {
     place = taps_.insert(place, std::make_unique<Tap>());
     (*place)->head.numbering = mix64(seed_ + ++numberings_);
   }
-  wish.every = std::max(1U, wish.every);
-  (*place)->wish = std::move(wish);
+  request.every = std::max(1U, request.every);
+  (*place)->request = std::move(request);
   (*place)->until_ns = now + lease;
   return true;
 }
 
 void Sampler::end(const std::string& tag) {
-  std::erase_if(taps_, [&](const auto& one) { return one->wish.tag == tag; });
+  std::erase_if(taps_, [&](const auto& one) { return one->request.tag == tag; });
 }
 
 void Sampler::expire(TimeNs now) {
@@ -33,18 +33,18 @@ void Sampler::expire(TimeNs now) {
 }
 
 void Sampler::pass_by(Tap& tap, std::vector<Tap*>& out) const {
-  if (tap.head.seen++ % tap.wish.every == 0) out.push_back(&tap);
+  if (tap.head.seen++ % tap.request.every == 0) out.push_back(&tap);
 }
 
 void Sampler::due_raw(std::vector<Tap*>& out) {
   for (const auto& tap : taps_) {
-    if (tap->wish.stream->raw) pass_by(*tap, out);
+    if (tap->request.stream->raw) pass_by(*tap, out);
   }
 }
 
 void Sampler::due_accepted(std::uint64_t streams, std::vector<Tap*>& out) {
   for (const auto& tap : taps_) {
-    if (!tap->wish.stream->raw && (tap->wish.stream->accepted & streams) != 0) pass_by(*tap, out);
+    if (!tap->request.stream->raw && (tap->request.stream->accepted & streams) != 0) pass_by(*tap, out);
   }
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr DurationNs kLease = 5 * kSecond;
 
-Wish wish(const char* stream, std::uint32_t every, const char* tag = "t") {
+SampleRequest request(const char* stream, std::uint32_t every, const char* tag = "t") {
   return {find_stream(stream), tag, every, {}};
 }
 
@@ -43,7 +43,7 @@ bool sample(Sampler& of, std::uint64_t bytes, TimeNs now) {
 
 TEST_CASE("one in so many slices is sampled, the first one among them") {
   Sampler one = sampler();
-  REQUIRE(one.renew(wish("raw", 3), kLease, 0));
+  REQUIRE(one.renew(request("raw", 3), kLease, 0));
   std::vector<std::size_t> due;
   for (int i = 0; i < 7; ++i) due.push_back(raw(one));
   CHECK(due == std::vector<std::size_t>{1, 0, 0, 1, 0, 0, 1});
@@ -51,20 +51,20 @@ TEST_CASE("one in so many slices is sampled, the first one among them") {
 
 TEST_CASE("a repeated request continues counting, and may change the share") {
   Sampler one = sampler();
-  REQUIRE(one.renew(wish("raw", 2), kLease, 0));
+  REQUIRE(one.renew(request("raw", 2), kLease, 0));
   CHECK(raw(one) == 1);
-  REQUIRE(one.renew(wish("raw", 2), kLease, kSecond));
+  REQUIRE(one.renew(request("raw", 2), kLease, kSecond));
   CHECK(raw(one) == 0);
-  REQUIRE(one.renew(wish("raw", 0), kLease, kSecond));  // 0 means every slice
+  REQUIRE(one.renew(request("raw", 0), kLease, kSecond));  // 0 means every slice
   CHECK(raw(one) == 1);
   CHECK(raw(one) == 1);
 }
 
 TEST_CASE("a stream's tap sees the slices of that stream alone") {
   Sampler one = sampler();
-  REQUIRE(one.renew(wish("raw", 1, "r"), kLease, 0));
-  REQUIRE(one.renew(wish("accepted", 1, "a"), kLease, 0));
-  REQUIRE(one.renew(wish("debug", 1, "d"), kLease, 0));
+  REQUIRE(one.renew(request("raw", 1, "r"), kLease, 0));
+  REQUIRE(one.renew(request("accepted", 1, "a"), kLease, 0));
+  REQUIRE(one.renew(request("debug", 1, "d"), kLease, 0));
   CHECK(raw(one) == 1);
   CHECK(accepted(one, WEIR_STREAM_DEFAULT) == 1);
   CHECK(accepted(one, WEIR_STREAM_DEBUG) == 2);
@@ -74,10 +74,10 @@ TEST_CASE("a stream's tap sees the slices of that stream alone") {
 
 TEST_CASE("a tap ends when its request is not renewed in time") {
   Sampler one = sampler();
-  REQUIRE(one.renew(wish("raw", 1), kLease, 0));
+  REQUIRE(one.renew(request("raw", 1), kLease, 0));
   one.expire(kLease - 1);
   CHECK(raw(one) == 1);
-  REQUIRE(one.renew(wish("raw", 1), kLease, kSecond));
+  REQUIRE(one.renew(request("raw", 1), kLease, kSecond));
   one.expire(kLease);
   CHECK(raw(one) == 1);
   one.expire(kLease + kSecond);
@@ -87,8 +87,8 @@ TEST_CASE("a tap ends when its request is not renewed in time") {
 
 TEST_CASE("a client's message ends its own tap alone") {
   Sampler one = sampler();
-  REQUIRE(one.renew(wish("raw", 1, "a"), kLease, 0));
-  REQUIRE(one.renew(wish("raw", 1, "b"), kLease, 0));
+  REQUIRE(one.renew(request("raw", 1, "a"), kLease, 0));
+  REQUIRE(one.renew(request("raw", 1, "b"), kLease, 0));
   one.end("a");
   CHECK(raw(one) == 1);
   one.end("a");
@@ -98,23 +98,23 @@ TEST_CASE("a client's message ends its own tap alone") {
 
 TEST_CASE("a tap beyond the limit is refused and counted, and the present ones continue") {
   Sampler one = sampler();
-  for (const char* tag : {"a", "b", "c", "d"}) REQUIRE(one.renew(wish("raw", 1, tag), kLease, 0));
-  CHECK_FALSE(one.renew(wish("raw", 1, "e"), kLease, 0));
+  for (const char* tag : {"a", "b", "c", "d"}) REQUIRE(one.renew(request("raw", 1, tag), kLease, 0));
+  CHECK_FALSE(one.renew(request("raw", 1, "e"), kLease, 0));
   CHECK(one.counts().refused == 1);
-  CHECK(one.renew(wish("raw", 1, "a"), kLease, 0));
+  CHECK(one.renew(request("raw", 1, "a"), kLease, 0));
   CHECK(raw(one) == 4);
-  CHECK(one.renew(wish("raw", 1, "e"), kLease, kLease));  // the leases of the others are over
+  CHECK(one.renew(request("raw", 1, "e"), kLease, kLease));  // the leases of the others are over
 }
 
 TEST_CASE("without a rate no taps are possible") {
   Sampler none({0, 1000, 4}, 1);
-  CHECK_FALSE(none.renew(wish("raw", 1), kLease, 0));
+  CHECK_FALSE(none.renew(request("raw", 1), kLease, 0));
   CHECK(none.is_empty());
 }
 
 TEST_CASE("samples beyond the rate are dropped and counted, and the rate holds over time") {
   Sampler one = sampler(10'000);
-  REQUIRE(one.renew(wish("raw", 1), 3600 * kSecond, 0));
+  REQUIRE(one.renew(request("raw", 1), 3600 * kSecond, 0));
   std::uint64_t taken = 0;
   constexpr int kSlices = 10'000;  // 100 bytes each, one a millisecond: ten times the rate
   for (int i = 0; i < kSlices; ++i) taken += sample(one, 100, i * kMillisecond) ? 1 : 0;
@@ -127,7 +127,7 @@ TEST_CASE("samples beyond the rate are dropped and counted, and the rate holds o
 
 TEST_CASE("a sample larger than a second's rate is sent, and paid for before the next one") {
   Sampler one = sampler(100);
-  REQUIRE(one.renew(wish("raw", 1), 3600 * kSecond, 0));
+  REQUIRE(one.renew(request("raw", 1), 3600 * kSecond, 0));
   CHECK(sample(one, 1000, 0));
   CHECK_FALSE(sample(one, 1, 8 * kSecond));
   for (int second = 9; second < 17; ++second) (void)sample(one, 1000, second * kSecond);
@@ -136,7 +136,7 @@ TEST_CASE("a sample larger than a second's rate is sent, and paid for before the
 
 TEST_CASE("after a long wait the reserve is at most one second's rate") {
   Sampler one = sampler(1000);
-  REQUIRE(one.renew(wish("raw", 1), 3600 * kSecond, 0));
+  REQUIRE(one.renew(request("raw", 1), 3600 * kSecond, 0));
   (void)sample(one, 1, 0);
   std::uint64_t taken = 0;
   for (int i = 0; i < 100; ++i) taken += sample(one, 100, 1000 * kSecond) ? 1 : 0;
@@ -145,7 +145,7 @@ TEST_CASE("after a long wait the reserve is at most one second's rate") {
 
 TEST_CASE("samples that are too large, or that the bus refuses, are counted and get no number") {
   Sampler one = sampler();
-  REQUIRE(one.renew(wish("raw", 1), kLease, 0));
+  REQUIRE(one.renew(request("raw", 1), kLease, 0));
   std::vector<Tap*> due;
   one.due_raw(due);
   CHECK_FALSE(one.may_send(*due[0], 1001));
@@ -162,10 +162,10 @@ TEST_CASE("samples that are too large, or that the bus refuses, are counted and 
 TEST_CASE("a returning tap has another numbering") {
   Sampler one = sampler();
   std::vector<Tap*> due;
-  REQUIRE(one.renew(wish("raw", 1), kLease, 0));
+  REQUIRE(one.renew(request("raw", 1), kLease, 0));
   one.due_raw(due);
   const std::uint64_t numbering = due[0]->head.numbering;
-  REQUIRE(one.renew(wish("raw", 1), kLease, kLease));
+  REQUIRE(one.renew(request("raw", 1), kLease, kLease));
   due.clear();
   one.due_raw(due);
   CHECK(due[0]->head.numbering != numbering);

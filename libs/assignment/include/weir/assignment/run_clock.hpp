@@ -28,11 +28,11 @@ class RunClock {
   void start(const Now& now);
   // Call after start(): restores a run that another process began at `begun_utc`, `already` ago, with these
   // pauses.
-  void go_on(DurationNs already, UtcNs begun_utc, bool paused, DurationNs paused_ns);
+  void resume(DurationNs already, UtcNs begun_utc, bool paused, DurationNs paused_ns);
   // No triggers are made while the run is paused; pauses do not count for the duration. A stopping run cannot
   // be paused. Repeated calls have no effect.
   void pause(TimeNs now);
-  void proceed(TimeNs now);
+  void continue_run(TimeNs now);
   void end_triggers();  // no effect if they have ended
   // Ends a pause, and the triggers. The drain ends after `limit` at the latest; in a stopping run a further
   // call can only shorten it. Requires: start() was called.

@@ -150,7 +150,7 @@ class SupervisorMachine {
   // true, and the first kind shows the triggers missed in a pause. Pauses do not count for
   // settings.duration_ns. A stop ends a pause.
   void pause(TimeNs now) { clock_.pause(now); }
-  void proceed(TimeNs now) { clock_.proceed(now); }
+  void continue_run(TimeNs now) { clock_.continue_run(now); }
   [[nodiscard]] bool paused() const { return clock_.paused(); }
   [[nodiscard]] DurationNs paused_ns(TimeNs now) const { return clock_.paused_ns(now); }
 
@@ -268,7 +268,7 @@ class SupervisorMachine {
   [[nodiscard]] NodeTable& writers() { return confirmations_.writers(); }
   [[nodiscard]] const NodeTable& writers() const { return confirmations_.writers(); }
   [[nodiscard]] bool is_live(NodeRef node) const;
-  [[nodiscard]] bool goes_on() const { return clock_.started() && !drained(); }  // the run is in progress
+  [[nodiscard]] bool in_progress() const { return clock_.started() && !drained(); }  // the run is in progress
   [[nodiscard]] bool throttled() const { return pressure_.stops(parts_, writers()) || is_group_full(); }
   [[nodiscard]] bool is_group_full() const { return groups_.split() && group_level() >= 1; }
   // Fill level of the fullest group that slices are forwarded to, 1: full.

@@ -94,7 +94,7 @@ struct Member {
   bool live = false;
   bool inactive = false;  // refused an order, or missed its deadline; not waited for until it rejoins,
                           // answers after all, or a new command is given
-  bool excluded = false;  // removed by an operator
+  bool removed = false;   // removed by an operator
   Incarnation incarnation;
   MemberState told;
   TimeNs heard_ns = 0;
@@ -112,7 +112,7 @@ struct Remembered {
   RunNumber run;
   std::uint64_t epoch = 0;
   bool run_open = false;  // the run was started, and its supervisor has not reported its end
-  std::vector<std::string> excluded;
+  std::vector<std::string> removed;
   bool operator==(const Remembered&) const = default;
 };
 
@@ -131,8 +131,9 @@ class FarmMachine {
                                                     TimeNs now, Actions& out);
   // Removes a member from the farm, or adds it again. During a run the caller has to inform the supervisor
   // too.
-  [[nodiscard]] Expected<void, std::string> exclude(std::size_t member, bool on, TimeNs now, Actions& out);
-  // Checks whether exclude() is possible, with the same error. The other members' state does not matter.
+  [[nodiscard]] Expected<void, std::string> set_removed(std::size_t member, bool on, TimeNs now,
+                                                        Actions& out);
+  // Checks whether set_removed() is possible, with the same error. The other members' state does not matter.
   [[nodiscard]] Expected<void, std::string> can_exclude(std::size_t member, bool on) const;
   // Leads a member out of `error`: it is reset, and then led to the farm's state. Refused for a member that
   // is not in error, and for the supervisor, because its errors are the farm's.
@@ -185,7 +186,7 @@ class FarmMachine {
   [[nodiscard]] bool run_has_supervisor() const;
   // True while `pause` or `continue` is in progress, which only the supervisor carries out.
   [[nodiscard]] bool is_pausing() const {
-    return under_way_ == Command::pause || under_way_ == Command::go_on;
+    return under_way_ == Command::pause || under_way_ == Command::continue_run;
   }
   void count_loss(Member& member, TimeNs now);
   void take_state(Member& member, const MemberState& state, Actions& out);

@@ -56,7 +56,7 @@ struct HealthView {
     bool essential = false;
     bool live = false;
     bool known = false;  // it has reported to this run control
-    bool excluded = false;
+    bool removed = false;
     bool inactive = false;
     State state = State::idle;
     bool over = false;         // its part of the run has ended

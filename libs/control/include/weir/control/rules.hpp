@@ -22,7 +22,7 @@ enum class Condition : std::uint8_t {
   no_triggers_s,
   reason
 };
-enum class Act : std::uint8_t { warn, stop, pause, go_on, start_next, restart, reset };
+enum class Act : std::uint8_t { warn, stop, pause, continue_run, start_next, restart, reset };
 
 struct Rule {
   std::string name;
@@ -59,7 +59,7 @@ struct RulesView {
     std::string name;
     Role role = Role::dcm;
     bool live = false;
-    bool excluded = false;
+    bool removed = false;
     State state = State::idle;
     std::string said;  // Report.state: "blocked: WRITER_DISK_FULL writer-0"
   };

@@ -19,7 +19,7 @@ enum class State : std::uint8_t {
 };
 constexpr std::size_t kStates = 6;
 
-enum class Command : std::uint8_t { init, configure, start, pause, go_on, stop, reset, off };
+enum class Command : std::uint8_t { init, configure, start, pause, continue_run, stop, reset, off };
 constexpr std::size_t kCommands = 8;
 
 struct Transition {
@@ -33,7 +33,7 @@ struct Transition {
 // Returns nothing if the command is not possible in that state.
 [[nodiscard]] std::optional<State> after(State from, Command command);
 
-// Returns "idle", …; "init", …, "continue" for go_on.
+// Returns "idle", …; "init", …, "continue" for continue_run.
 [[nodiscard]] std::string_view name(State state);
 [[nodiscard]] std::string_view name(Command command);
 [[nodiscard]] std::optional<State> state_of(std::string_view name);

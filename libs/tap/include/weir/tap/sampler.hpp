@@ -18,7 +18,7 @@ struct SamplerSettings {
   std::size_t taps_max = 0;
 };
 
-struct Wish {
+struct SampleRequest {
   const Stream* stream = nullptr;
   std::string tag;                     // under which its samples are published
   std::uint32_t every = 1;             // at least 1
@@ -26,7 +26,7 @@ struct Wish {
 };
 
 struct Tap {
-  Wish wish;
+  SampleRequest request;
   TimeNs until_ns = 0;
   SampleHead head;  // of the next sample
 };
@@ -48,7 +48,7 @@ class Sampler {
   Sampler(SamplerSettings settings, std::uint64_t seed) : settings_(settings), seed_(seed) {}
 
   // A tap lasts until `lease` after its last request. Returns false if it is refused, which is counted.
-  bool renew(Wish wish, DurationNs lease, TimeNs now);
+  bool renew(SampleRequest request, DurationNs lease, TimeNs now);
   void end(const std::string& tag);
   void expire(TimeNs now);
   [[nodiscard]] bool is_empty() const { return taps_.empty(); }

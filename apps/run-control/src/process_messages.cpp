@@ -1,4 +1,4 @@
-#include "reception.hpp"
+#include "process_messages.hpp"
 
 #include <fmt/format.h>
 
@@ -22,7 +22,7 @@ control::MemberState state_of(const v1::MemberState& told) {
 
 }  // namespace
 
-void Reception::take(const bus::Sender& from, const v1::BusMessage& message) {
+void ProcessMessages::take(const bus::Sender& from, const v1::BusMessage& message) {
   if (message.has_join()) return join(from, message.join());
   const auto member = parts_.members.of(from.id);
   if (!member) {
@@ -41,7 +41,7 @@ void Reception::take(const bus::Sender& from, const v1::BusMessage& message) {
   }
 }
 
-void Reception::refuse(const bus::Sender& from, const std::string& why) {
+void ProcessMessages::refuse(const bus::Sender& from, const std::string& why) {
   parts_.log.refused(from.address, why);
   v1::BusMessage welcome;
   welcome.mutable_welcome()->set_refused(why);
@@ -49,7 +49,7 @@ void Reception::refuse(const bus::Sender& from, const std::string& why) {
 }
 
 // True if another process, presumably alive, has the place.
-bool Reception::is_held(std::size_t member, const bus::Sender& from, const v1::Join& join) const {
+bool ProcessMessages::is_held(std::size_t member, const bus::Sender& from, const v1::Join& join) const {
   const control::Member& known = parts_.machine.members()[member];
   const Process& process = parts_.members[member];
   if (!known.live || known.incarnation.value == join.incarnation() || process.client == from.id) return false;
@@ -59,7 +59,7 @@ bool Reception::is_held(std::size_t member, const bus::Sender& from, const v1::J
   return fresh && !is_dead(process);
 }
 
-void Reception::join(const bus::Sender& from, const v1::Join& join) {
+void ProcessMessages::join(const bus::Sender& from, const v1::Join& join) {
   const std::string& farm = parts_.setup.configured().farm();
   const auto member = parts_.machine.find(join.name());
   if (join.farm() != farm || !member) {
@@ -87,20 +87,20 @@ void Reception::join(const bus::Sender& from, const v1::Join& join) {
   if (parts_.book.is_over()) send_home(*member);
 }
 
-bool Reception::note_supervisor(const v1::MemberState& state, const bus::Sender& from) {
+bool ProcessMessages::note_supervisor(const v1::MemberState& state, const bus::Sender& from) {
   if (state.supervisor().empty()) return false;
   parts_.members.supervisor_listens(RunNumber(state.run()), state.supervisor(), from.address);
   return true;
 }
 
-void Reception::heartbeat(std::size_t member, const v1::Heartbeat& heartbeat) {
+void ProcessMessages::heartbeat(std::size_t member, const v1::Heartbeat& heartbeat) {
   if (parts_.machine.members()[member].incarnation.value != heartbeat.incarnation()) return;
   parts_.members.is_made_of(member, heartbeat.state().identity());
   parts_.members.writes_to(member, heartbeat.state());
   parts_.machine.heard(member, state_of(heartbeat.state()), parts_.now_ns, parts_.actions);
 }
 
-void Reception::answer(std::size_t member, const bus::Sender& from, const v1::Answer& answer) {
+void ProcessMessages::answer(std::size_t member, const bus::Sender& from, const v1::Answer& answer) {
   const auto note_failure = [&] {
     if (!answer.good()) parts_.log.error(parts_.machine.members()[member].plan.name + ": " + answer.error());
   };
@@ -122,7 +122,7 @@ void Reception::answer(std::size_t member, const bus::Sender& from, const v1::An
 }
 
 // During a run a process reports the files that it would load, and refuses to load others than the run has.
-void Reception::note_part_in_run(std::size_t member, const v1::Answer& answer) {
+void ProcessMessages::note_part_in_run(std::size_t member, const v1::Answer& answer) {
   const control::Remembered farm = parts_.machine.remembered();
   const auto& order = parts_.machine.members()[member].order;
   if (!farm.run_open || !order || order->id != answer.id()) return;
@@ -135,7 +135,7 @@ void Reception::note_part_in_run(std::size_t member, const v1::Answer& answer) {
   }
 }
 
-void Reception::run_over(const bus::Sender& from, const v1::RunOver& over) {
+void ProcessMessages::run_over(const bus::Sender& from, const v1::RunOver& over) {
   v1::BusMessage taken;
   taken.mutable_run_taken()->set_run(over.run());
   send_(from.id, taken);
@@ -147,7 +147,7 @@ void Reception::run_over(const bus::Sender& from, const v1::RunOver& over) {
 }
 
 // In a farm of one run: dismisses a process that joins too late.
-void Reception::send_home(std::size_t index) {
+void ProcessMessages::send_home(std::size_t index) {
   if (parts_.book.keeper() != RunBook::Keeper::starter) return;
   const control::Member& member = parts_.machine.members()[index];
   if (!member.live || member.told.in_run() || member.plan.role == Role::supervisor) return;

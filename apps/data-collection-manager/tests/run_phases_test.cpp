@@ -1,7 +1,7 @@
 // The phases of a DCM's run, its status, and its reports of unreachable nodes.
-#include "../src/run_course.hpp"
+#include "../src/run_phases.hpp"
 
-#include "../src/reach_teller.hpp"
+#include "../src/reach_reporter.hpp"
 #include "../src/status.hpp"
 #include "one_way.hpp"
 #include "weir_catch.hpp"
@@ -34,14 +34,14 @@ Workload some_load() {
 
 TEST_CASE(
     "a run's phases follow each other in the table's order alone, each is reached, and the last is over") {
-  test::check_one_way(kRunTransitions, RunPhase::ready, RunPhase::over, kRunPhases);
-  CHECK_FALSE(kRunTransitions.allow(RunPhase::ready, RunPhase::over));
-  CHECK_FALSE(kRunTransitions.allow(RunPhase::running, RunPhase::over));
-  CHECK_FALSE(kRunTransitions.allow(RunPhase::running, RunPhase::running));
+  test::check_one_way(kRunTransitions, DcmPhase::ready, DcmPhase::over, kRunPhases);
+  CHECK_FALSE(kRunTransitions.allow(DcmPhase::ready, DcmPhase::over));
+  CHECK_FALSE(kRunTransitions.allow(DcmPhase::running, DcmPhase::over));
+  CHECK_FALSE(kRunTransitions.allow(DcmPhase::running, DcmPhase::running));
 }
 
 TEST_CASE("a DCM that is told to end waits for pending work, but not forever") {
-  RunCourse course;
+  RunPhases course;
   CHECK_FALSE(course.has_begun());
   course.begin();
   CHECK(course.is_running());
@@ -50,22 +50,22 @@ TEST_CASE("a DCM that is told to end waits for pending work, but not forever") {
   CHECK(course.has_begun());
   CHECK(course.is_ending());
   CHECK_FALSE(course.is_running());
-  CHECK_FALSE(course.may_report_finally(false, 10 * kSecond + RunCourse::kEndPatience - 1));
+  CHECK_FALSE(course.may_report_finally(false, 10 * kSecond + RunPhases::kEndPatience - 1));
   CHECK(course.may_report_finally(true, 10 * kSecond));
-  CHECK(course.may_report_finally(false, 10 * kSecond + RunCourse::kEndPatience));
+  CHECK(course.may_report_finally(false, 10 * kSecond + RunPhases::kEndPatience));
   course.close();
-  CHECK(course.phase() == RunPhase::over);
+  CHECK(course.phase() == DcmPhase::over);
   CHECK(course.is_ending());
 }
 
 TEST_CASE("a DCM that is told to end before its run has begun has no run to close, until it begins") {
-  RunCourse course;
+  RunPhases course;
   course.end(kSecond);
-  CHECK(course.phase() == RunPhase::told_early);
+  CHECK(course.phase() == DcmPhase::told_early);
   CHECK_FALSE(course.has_begun());
   CHECK(course.may_report_finally(true, kSecond));
   course.begin();
-  CHECK(course.phase() == RunPhase::ending);
+  CHECK(course.phase() == DcmPhase::ending);
 }
 
 TEST_CASE(
@@ -89,7 +89,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a status is that of the run's phase, and during the run its hold-up") {
-  RunCourse course;
+  RunPhases course;
   Workload load = some_load();
   load.held_back = 1;
   CHECK(status_of(course, load, "dcm-3") == "ready");
@@ -102,7 +102,7 @@ TEST_CASE("a status is that of the run's phase, and during the run its hold-up")
 }
 
 TEST_CASE("the supervisor is informed of unreachable nodes when they change, and not again") {
-  ReachTeller teller(kPatience);
+  ReachReporter teller(kPatience);
   teller.met(kSecond);
   CHECK(teller.is_news(lost({}), kSecond));
   CHECK_FALSE(teller.is_news(lost({}), 2 * kSecond));
@@ -113,7 +113,7 @@ TEST_CASE("the supervisor is informed of unreachable nodes when they change, and
 }
 
 TEST_CASE("at the beginning an unreached readout may be connecting; a lost writer is reported immediately") {
-  ReachTeller teller(kPatience);
+  ReachReporter teller(kPatience);
   teller.met(kSecond);
   teller.run_begun(2 * kSecond);
   CHECK_FALSE(teller.is_news(lost({1}), 2 * kSecond + kPatience - 1));
@@ -124,7 +124,7 @@ TEST_CASE("at the beginning an unreached readout may be connecting; a lost write
 }
 
 TEST_CASE("a new supervisor receives all reports again, and judges afresh") {
-  ReachTeller teller(kPatience);
+  ReachReporter teller(kPatience);
   teller.met(0);
   REQUIRE(teller.is_news(lost({}, {0}), 0));
   v1::ReachVerdict verdict;
@@ -141,7 +141,7 @@ TEST_CASE("a new supervisor receives all reports again, and judges afresh") {
 }
 
 TEST_CASE("a verdict that names an unknown readout changes nothing") {
-  ReachTeller teller(kPatience);
+  ReachReporter teller(kPatience);
   v1::ReachVerdict verdict;
   verdict.set_cut_off(true);
   verdict.add_missing(3);

@@ -1,4 +1,4 @@
-#include "../src/wishes.hpp"
+#include "../src/command_queue.hpp"
 
 #include "weir_catch.hpp"
 
@@ -22,7 +22,7 @@ v1::Request wish_of(const std::string& command) {
 }  // namespace
 
 TEST_CASE("an abandoned request is not carried out later") {
-  Wishes wishes(std::chrono::milliseconds(1));
+  CommandQueue wishes(std::chrono::milliseconds(1));
   CHECK_THAT(wishes.ask(wish_of("start")), ContainsSubstring("does not answer"));
   std::vector<std::string> done;
   wishes.answer([&](const v1::Request& request) {
@@ -34,7 +34,7 @@ TEST_CASE("an abandoned request is not carried out later") {
 
 TEST_CASE("a wish that is being carried out when patience ends is waited for") {
   const std::chrono::milliseconds patience(1000);
-  Wishes wishes(patience);
+  CommandQueue wishes(patience);
   auto asked = std::async(std::launch::async, [&] { return wishes.ask(wish_of("start")); });
   bool taken = false;
   while (!taken && asked.wait_for(std::chrono::milliseconds(1)) == std::future_status::timeout) {
@@ -48,7 +48,7 @@ TEST_CASE("a wish that is being carried out when patience ends is waited for") {
 }
 
 TEST_CASE("a request is answered with its result") {
-  Wishes wishes(std::chrono::minutes(1));
+  CommandQueue wishes(std::chrono::minutes(1));
   for (const std::string error : {"", "no run is on"}) {
     auto asked = std::async(std::launch::async, [&] { return wishes.ask(wish_of("stop")); });
     std::string command;

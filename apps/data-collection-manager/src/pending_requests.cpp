@@ -1,4 +1,4 @@
-#include "questions.hpp"
+#include "pending_requests.hpp"
 
 #include <weir/wire/frame.hpp>
 
@@ -12,13 +12,13 @@ constexpr std::ptrdiff_t kSearched = 16;
 
 }  // namespace
 
-void Questions::ask(const Question& question) {
+void PendingRequests::ask(const Question& question) {
   if (waiting_.size() >= kMax) waiting_.pop_front();
   waiting_.push_back(question);
 }
 
 // Answers arrive in the order of the requests, except for slices that the readout does not have yet.
-void Questions::answer(const Answer& answer) {
+void PendingRequests::answer(const Answer& answer) {
   // An answer without bytes does not identify its range.
   const auto is_meant = [&answer](const Question& question) {
     return question.slice == answer.slice && (answer.length == 0 || question.offset == answer.offset);
@@ -52,16 +52,16 @@ void Questions::answer(const Answer& answer) {
   }
 }
 
-std::optional<Questions::Question> Questions::take_answered(SliceId slice, std::uint32_t offset) {
+std::optional<PendingRequests::Question> PendingRequests::take_answered(SliceId slice, std::uint32_t offset) {
   if (!answered_ || answered_->slice != slice || answered_->offset != offset) return std::nullopt;
   return std::exchange(answered_, std::nullopt);
 }
 
-void Questions::forget(SliceId slice) {
+void PendingRequests::forget(SliceId slice) {
   std::erase_if(waiting_, [slice](const Question& question) { return question.slice == slice; });
 }
 
-void Questions::clear() {
+void PendingRequests::clear() {
   waiting_.clear();
   answered_.reset();
 }

@@ -1,4 +1,4 @@
-#include "pulse.hpp"
+#include "liveness_probe.hpp"
 
 #include <algorithm>
 
@@ -11,7 +11,7 @@ constexpr DurationNs kAsks = 3;  // the answer of the last one has a third of th
 
 }  // namespace
 
-bool Pulse::look(bool connected, std::uint64_t bytes, TimeNs now_ns) {
+bool LivenessProbe::look(bool connected, std::uint64_t bytes, TimeNs now_ns) {
   const DurationNs looked_for = looked_ns_ == 0 ? 0 : std::min(now_ns - looked_ns_, kLongestLook);
   looked_ns_ = now_ns;
   const bool fresh = connected && !connected_;

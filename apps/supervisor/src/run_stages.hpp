@@ -37,10 +37,10 @@ inline constexpr Transitions kRunTransitions({
 });
 
 // Where the run is, why it ends, and until when nodes are waited for. Pure.
-class RunCourse {
+class RunStages {
  public:
   // Waits `gather_ns` for all nodes of the plan to connect.
-  RunCourse(TimeNs now_ns, DurationNs gather_ns) : gather_until_ns_(now_ns + gather_ns) {}
+  RunStages(TimeNs now_ns, DurationNs gather_ns) : gather_until_ns_(now_ns + gather_ns) {}
 
   void begin(TimeNs now_ns, UtcNs utc_ns);
   // Resumes a run that another process began `already` ago: as running, or as reporting if `reason` gives the

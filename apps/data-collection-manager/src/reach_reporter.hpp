@@ -11,10 +11,10 @@
 namespace weir::dcm {
 
 // Remembers the last report to the supervisor about unreachable nodes, and the farm's verdict. Pure.
-class ReachTeller {
+class ReachReporter {
  public:
   // `patience_ns`: initial time in which unreached nodes may still be connecting.
-  explicit ReachTeller(DurationNs patience_ns) : patience_ns_(patience_ns) {}
+  explicit ReachReporter(DurationNs patience_ns) : patience_ns_(patience_ns) {}
 
   // A supervisor without knowledge of this process has connected.
   void met(TimeNs now_ns);

@@ -1,4 +1,4 @@
-#include "../src/reception.hpp"
+#include "../src/process_messages.hpp"
 
 #include "small_farm.hpp"
 #include "weir_catch.hpp"
@@ -27,7 +27,7 @@ struct Desk {
     return farm.sent.back().second;
   }
   test::SmallFarm farm;
-  Reception reception{farm.parts, {70, 71}, farm.outbox()};
+  ProcessMessages reception{farm.parts, {70, 71}, farm.outbox()};
 };
 
 }  // namespace

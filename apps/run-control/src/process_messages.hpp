@@ -11,14 +11,14 @@
 namespace weir::run_control {
 
 // Handles the processes' messages: join, heartbeat, answer, end of run, leave.
-class Reception {
+class ProcessMessages {
  public:
   // Ports to which a joining process publishes, and from which others subscribe.
   struct Ports {
     std::uint16_t publish = 0;
     std::uint16_t subscribe = 0;
   };
-  Reception(Parts& parts, Ports ports, Orders::Send send)
+  ProcessMessages(Parts& parts, Ports ports, Orders::Send send)
       : parts_(parts), ports_(ports), send_(std::move(send)) {}
 
   // `from` has a key that permits processes; messages that processes do not send are ignored.

@@ -12,7 +12,7 @@ namespace weir::dcm {
 
 // The unanswered requests to one readout, for a shaper that learns from answer times. At most kMax: the
 // oldest are forgotten. Pure; one thread.
-class Questions {
+class PendingRequests {
  public:
   static constexpr std::size_t kMax = 4096;
 

@@ -1,16 +1,16 @@
-#include "run_course.hpp"
+#include "run_phases.hpp"
 
 #include <weir/base/assert.hpp>
 
 namespace weir::dcm {
 
-void RunCourse::enter(RunPhase to) {
+void RunPhases::enter(DcmPhase to) {
   WEIR_ASSERT(kRunTransitions.allow(phase_, to));
   phase_ = to;
 }
 
-void RunCourse::end(TimeNs now_ns) {
-  enter(phase_ == RunPhase::ready ? RunPhase::told_early : RunPhase::ending);
+void RunPhases::end(TimeNs now_ns) {
+  enter(phase_ == DcmPhase::ready ? DcmPhase::told_early : DcmPhase::ending);
   end_deadline_ns_ = now_ns + kEndPatience;
 }
 

@@ -1,4 +1,4 @@
-#include "reach_teller.hpp"
+#include "reach_reporter.hpp"
 
 #include "orders.hpp"
 
@@ -16,12 +16,12 @@ bool same(const google::protobuf::RepeatedField<std::uint32_t>& said,
 
 }  // namespace
 
-void ReachTeller::met(TimeNs now_ns) {
+void ReachReporter::met(TimeNs now_ns) {
   since_ns_ = now_ns;
   has_told_ = false;
 }
 
-bool ReachTeller::is_news(const v1::Reach& reach, TimeNs now_ns) {
+bool ReachReporter::is_news(const v1::Reach& reach, TimeNs now_ns) {
   if (!has_told_ && reach.readouts_size() > 0 && now_ns - since_ns_ < patience_ns_) return false;
   if (has_told_ && same(reach.readouts(), told_.readouts()) && same(reach.writers(), told_.writers()))
     return false;
@@ -30,8 +30,8 @@ bool ReachTeller::is_news(const v1::Reach& reach, TimeNs now_ns) {
   return true;
 }
 
-Expected<std::vector<bool>, wire::WireError> ReachTeller::judged(const v1::ReachVerdict& verdict,
-                                                                 std::size_t readouts) {
+Expected<std::vector<bool>, wire::WireError> ReachReporter::judged(const v1::ReachVerdict& verdict,
+                                                                   std::size_t readouts) {
   std::vector<bool> missing(readouts);
   for (const std::uint32_t readout : verdict.missing()) {
     if (readout >= missing.size()) return bad_payload();

@@ -1,4 +1,4 @@
-#include "run_course.hpp"
+#include "run_stages.hpp"
 
 #include <weir/base/assert.hpp>
 
@@ -7,24 +7,24 @@
 
 namespace weir::supervisor {
 
-void RunCourse::enter(RunStage to) {
+void RunStages::enter(RunStage to) {
   WEIR_ASSERT(kRunTransitions.allow(stage_, to));
   stage_ = to;
 }
 
-void RunCourse::begin(TimeNs now_ns, UtcNs utc_ns) {
+void RunStages::begin(TimeNs now_ns, UtcNs utc_ns) {
   enter(RunStage::running);
   begun_ns_ = now_ns;
   begun_utc_ns_ = utc_ns;
 }
 
-void RunCourse::resume(TimeNs now_ns, UtcNs begun_utc_ns, DurationNs already) {
+void RunStages::resume(TimeNs now_ns, UtcNs begun_utc_ns, DurationNs already) {
   begin(now_ns - already, begun_utc_ns);
   first_trigger_ns_ = begun_ns_;
   last_settled_ns_ = now_ns;
 }
 
-void RunCourse::resume_reporting(TimeNs now_ns, UtcNs begun_utc_ns, DurationNs already,
+void RunStages::resume_reporting(TimeNs now_ns, UtcNs begun_utc_ns, DurationNs already,
                                  const std::string& reason) {
   report(now_ns);
   begun_ns_ = first_trigger_ns_ = now_ns - already;
@@ -33,30 +33,30 @@ void RunCourse::resume_reporting(TimeNs now_ns, UtcNs begun_utc_ns, DurationNs a
   reason_ = reason;
 }
 
-void RunCourse::drain(const std::string& reason) {
+void RunStages::drain(const std::string& reason) {
   enter(RunStage::draining);
   reason_ = reason;
 }
 
-void RunCourse::report(TimeNs now_ns) {
+void RunStages::report(TimeNs now_ns) {
   enter(RunStage::reporting);
   reporting_until_ns_ = now_ns + kReportPatience;
   absent_until_ns_ = now_ns + kAbsentPatience;
 }
 
-void RunCourse::fail(const std::string& why) {
+void RunStages::fail(const std::string& why) {
   WEIR_ASSERT(!why.empty());
   enter(RunStage::done);
   failure_ = why;
 }
 
-std::string_view RunCourse::shown() const {
+std::string_view RunStages::shown() const {
   constexpr std::array<std::string_view, kRunStages> kShown = {"gathering", "running",   "draining",
                                                                "reporting", "reporting", "done"};
   return kShown[static_cast<std::size_t>(stage_)];
 }
 
-DurationNs RunCourse::duration_ns() const {
+DurationNs RunStages::duration_ns() const {
   return has_triggered() ? std::max<DurationNs>(0, last_settled_ns_ - first_trigger_ns_) : 0;
 }
 

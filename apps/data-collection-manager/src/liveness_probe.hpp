@@ -8,9 +8,9 @@ namespace weir::dcm {
 
 // Detects dead connections. A dead line breaks a TCP connection only after a long time, so a peer that has
 // been silent for a while is probed, and answers even if it has nothing else to send. Pure; one thread.
-class Pulse {
+class LivenessProbe {
  public:
-  explicit Pulse(DurationNs silence_ns) : silence_ns_(silence_ns) {}
+  explicit LivenessProbe(DurationNs silence_ns) : silence_ns_(silence_ns) {}
 
   // Call at least every few ms with the state of the connection and the bytes received over it. Returns true
   // if the peer is to be probed.

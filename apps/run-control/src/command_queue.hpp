@@ -15,30 +15,30 @@ namespace weir::run_control {
 
 // Queue of operators' requests from the web page's thread to run control's. An abandoned request is never
 // carried out, so the operator may repeat it.
-class Wishes {
+class CommandQueue {
  public:
-  explicit Wishes(std::chrono::milliseconds patience) : patience_(patience) {}
+  explicit CommandQueue(std::chrono::milliseconds patience) : patience_(patience) {}
 
-  // Page's thread: waits for the answer, an error message; empty: accepted. Refused beyond kWishesMax waiting
-  // requests, and after `patience` without an answer. A request that is then being carried out is waited for
-  // once more.
+  // Page's thread: waits for the answer, an error message; empty: accepted. Refused beyond kWaitingMax
+  // waiting requests, and after `patience` without an answer. A request that is then being carried out is
+  // waited for once more.
   [[nodiscard]] std::string ask(v1::Request request);
   // Run control's thread, each turn: answers waiting requests with `carry_out`.
   void answer(const std::function<std::string(const v1::Request&)>& carry_out);
 
-  static constexpr std::size_t kWishesMax = 16;
+  static constexpr std::size_t kWaitingMax = 16;
 
  private:
-  struct Wish {
+  struct Waiting {
     v1::Request request;
     std::promise<std::string> answer;
   };
-  [[nodiscard]] std::shared_ptr<Wish> next();
-  [[nodiscard]] bool give_up(const std::shared_ptr<Wish>& wish);  // false: it is being carried out
+  [[nodiscard]] std::shared_ptr<Waiting> next();
+  [[nodiscard]] bool give_up(const std::shared_ptr<Waiting>& waiting);  // false: it is being carried out
 
   std::chrono::milliseconds patience_;
   std::mutex mutex_;
-  std::deque<std::shared_ptr<Wish>> waiting_;
+  std::deque<std::shared_ptr<Waiting>> waiting_;
 };
 
 }  // namespace weir::run_control

@@ -1,0 +1,45 @@
+#include "command_queue.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace weir::run_control {
+
+std::string CommandQueue::ask(v1::Request request) {
+  const auto waiting = std::make_shared<Waiting>();
+  waiting->request = std::move(request);
+  std::future<std::string> answer = waiting->answer.get_future();
+  {
+    const std::lock_guard lock(mutex_);
+    if (waiting_.size() >= kWaitingMax) return "too many commands wait: try again";
+    waiting_.push_back(waiting);
+  }
+  if (answer.wait_for(patience_) == std::future_status::ready) return answer.get();
+  if (give_up(waiting)) return "run control does not answer: look at its log";
+  if (answer.wait_for(patience_) == std::future_status::ready) return answer.get();
+  return "run control has taken the command, and does not say how it ends: look at its log";
+}
+
+bool CommandQueue::give_up(const std::shared_ptr<Waiting>& waiting) {
+  const std::lock_guard lock(mutex_);
+  return std::erase(waiting_, waiting) > 0;
+}
+
+std::shared_ptr<CommandQueue::Waiting> CommandQueue::next() {
+  const std::lock_guard lock(mutex_);
+  if (waiting_.empty()) return nullptr;
+  std::shared_ptr<Waiting> waiting = std::move(waiting_.front());
+  waiting_.pop_front();
+  return waiting;
+}
+
+// One by one: those behind a slow one may be given up meanwhile. No more than wait at a time: it ends.
+void CommandQueue::answer(const std::function<std::string(const v1::Request&)>& carry_out) {
+  for (std::size_t i = 0; i < kWaitingMax; ++i) {
+    const std::shared_ptr<Waiting> waiting = next();
+    if (!waiting) return;
+    waiting->answer.set_value(carry_out(waiting->request));
+  }
+}
+
+}  // namespace weir::run_control
