@@ -5,7 +5,7 @@ set(WEIR_LAYER_0 base plugin_abi filter_abi source_abi)
 set(WEIR_LAYER_1 wire metrics histograms packets)
 set(WEIR_LAYER_2 source shaping assembly assignment burst control ports tap worker_pool)
 set(WEIR_LAYER_3 clock json proto security bus sessions reports transport http ingest plugin_loader filter_host python_host source_host storage config telemetry simnet)
-set(WEIR_LAYER_4 filter_try page lab node plugin_trial farm_view launch run_record readout_node dcm_node supervisor_node writer_node)
+set(WEIR_LAYER_4 capture filter_try page lab node plugin_trial farm_view launch run_record readout_node dcm_node supervisor_node writer_node)
 set(WEIR_LAYER_5 run run_control bench emit tap_client)
 set(WEIR_LAYER_MAX 5)
 set(WEIR_LAYER_TOP 6)  # executables and plugins: nothing depends on them

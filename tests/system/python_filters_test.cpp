@@ -69,7 +69,7 @@ void check_poison(const std::string& what, const std::vector<std::string>& words
   const TemporaryFolder folder;
   const FarmEnd end = run_unruly(folder, what, more);
   check_stored(folder, end, storage::DecisionKind::poison, words);
-  CHECK_THAT(end.logs, ContainsSubstring("slice is poison"));
+  CHECK_THAT(end.logs, ContainsSubstring("poison slice="));
   CHECK(end.summary.count("filter_workers.slices_poisoned") == kBad);
 }
 

@@ -26,5 +26,6 @@ void add_tap(CLI::App& app, int& status);
 void add_top(CLI::App& app, int& status);
 void add_up(CLI::App& app, int& status);
 void add_version(CLI::App& app, int& status);
+void add_wire(CLI::App& app, int& status);
 
 }  // namespace weir::commands
