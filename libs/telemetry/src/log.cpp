@@ -1,3 +1,4 @@
+#include "assertion_log.hpp"
 #include "library_log.hpp"
 #include <weir/base/text.hpp>
 #include <weir/telemetry/log.hpp>
@@ -115,6 +116,7 @@ void set_up_logging(const LogSettings& settings) {
   logger->flush_on(spdlog::level::info);
   spdlog::set_default_logger(std::move(logger));
   take_over_library_logs();
+  log_broken_invariants();
 }
 
 void on_log_line(LogListener listener) { listener_sink()->listen(std::move(listener)); }

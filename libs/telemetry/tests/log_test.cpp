@@ -1,6 +1,7 @@
 // Tests the lines on standard error, redirected to a file.
 #include "temporary_folder.hpp"
 #include "weir_catch.hpp"
+#include <weir/base/assert.hpp>
 #include <weir/base/text.hpp>
 #include <weir/telemetry/log.hpp>
 #include <weir/v1/control.pb.h>
@@ -8,12 +9,14 @@
 #include <boost/json.hpp>
 #include <spdlog/spdlog.h>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <vector>
 
@@ -140,4 +143,26 @@ TEST_CASE("a line listener receives clean lines, and may cause a library to log"
   });
   CHECK(heard == std::vector<std::string>{"a\\nb"});
   CHECK(lines.size() == 1);
+}
+
+TEST_CASE("a broken invariant is the last log line of its process, with run, place and callers") {
+  int status = 0;
+  const auto lines = written_by([&] {
+    const pid_t child = ::fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+      std::signal(SIGABRT, SIG_DFL);
+      set_up(telemetry::LogFormat::text);
+      WEIR_ASSERT(std::string("\"a\"").empty());
+      ::_exit(0);
+    }
+    REQUIRE(::waitpid(child, &status, 0) == child);
+  });
+  CHECK(WIFSIGNALED(status));
+  CHECK(WTERMSIG(status) == SIGABRT);
+  REQUIRE(lines.size() == 1);
+  CHECK_THAT(lines[0],
+             ContainsSubstring(" level=critical process=dcm-0 run=7 broken invariant expression=\""));
+  CHECK_THAT(lines[0], ContainsSubstring(" at=libs/telemetry/tests/log_test.cpp:"));
+  CHECK_THAT(lines[0], ContainsSubstring(" backtrace=\"telemetry_log_test+0x"));
 }
