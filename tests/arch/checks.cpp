@@ -296,6 +296,23 @@ Breaches check_readmes(const SourceTree& tree, const Layers& layers) {
   return breaches;
 }
 
+Breaches check_header_users(const SourceTree& tree) {
+  constexpr std::string_view kFolder = "/include/";
+  std::set<std::string> included;
+  for (const auto& [path, text] : tree) {
+    if (!is_cpp(path) || is_test(path)) continue;
+    for (const Include& include : includes_of(text)) included.insert(include.target);
+  }
+  Breaches breaches;
+  for (const auto& [path, text] : tree) {
+    const auto folder = path.find(kFolder);
+    if (!is_product(path) || !is_header(path) || folder == path.npos) continue;
+    if (!included.contains(path.substr(folder + kFolder.size())))
+      breaches.push_back(path + ": is included by tests only: move it to tests/support");
+  }
+  return breaches;
+}
+
 Breaches check_type_names(const SourceTree& tree, const std::vector<std::string>& known) {
   std::map<std::string, std::map<std::string, std::string>> types;  // name -> folder -> header
   for (const auto& [path, text] : tree) {

@@ -50,6 +50,9 @@ Breaches check_report_numbers(const SourceTree& tree);
 // paths of all pages, from the top of the tree; a citation may leave out leading folders.
 Breaches check_cited_pages(const SourceTree& tree, const std::vector<std::string>& pages);
 
+// Every public header is included by code outside of tests: a header for tests belongs under tests/.
+Breaches check_header_users(const SourceTree& tree);
+
 // A type has one name in all libraries: no two of them define types of the same name in their headers.
 // Nested types, those of tests and those of the plugin ABIs do not count. `known` lists names that are still
 // shared; a name in it that no longer is must be removed.

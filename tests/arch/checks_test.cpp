@@ -232,6 +232,15 @@ TEST_CASE("a number of a report with its own text as key is found") {
   require_one(check_report_numbers(tree), "libs/wire/src/frame.cpp:", "weir/reports/numbers.hpp");
 }
 
+TEST_CASE("a public header that only tests include is found") {
+  auto tree = good_tree();
+  tree["libs/transport/src/t.cpp"] += "#include <weir/transport/t.hpp>\n";
+  CHECK(check_header_users(tree).empty());
+  tree["libs/wire/include/weir/wire/fake.hpp"] = "#pragma once\n";
+  tree["libs/wire/tests/frame_test.cpp"] = "#include <weir/wire/fake.hpp>\n";
+  require_one(check_header_users(tree), "libs/wire/include/weir/wire/fake.hpp", "tests/support");
+}
+
 TEST_CASE("a type name that two libraries define is found, and a known one that no longer is shared") {
   auto tree = good_tree();
   tree["libs/base/include/weir/base/a.hpp"] += "struct Frame;\nstruct Reader {\n  struct Row {};\n};\n";

@@ -125,6 +125,8 @@ TEST_CASE("every page that is cited exists") {
   CHECK(listed(check_cited_pages(citing, pages)) == "");
 }
 
+TEST_CASE("every public header is used outside of tests") { CHECK(listed(check_header_users(tree())) == ""); }
+
 TEST_CASE("no two libraries define a type of the same name") {
   CHECK(listed(check_type_names(tree(), kSharedTypeNames)) == "");
 }

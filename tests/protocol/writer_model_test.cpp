@@ -1,8 +1,8 @@
 // The search's model of a writer is held against the store that writers have.
 #include "writer_model.hpp"
 
+#include "memory_disk.hpp"
 #include "weir_catch.hpp"
-#include <weir/storage/memory_disk.hpp>
 #include <weir/storage/run_file_reader.hpp>
 #include <weir/storage/run_store.hpp>
 #include <weir/storage/verify.hpp>
@@ -135,7 +135,7 @@ class RealWriter final : public storage::StoreHandler {
     config.run = kRun;
     config.first_sequence = life_;
     config.sync_interval = kSecond;
-    disk_ = std::make_unique<storage::MemoryDisk>();
+    disk_ = std::make_unique<test::MemoryDisk>();
     store_ = std::make_unique<RunStore>(config, *disk_, *this);
     for (const auto& [copy, sequence] : earlier) {
       store_->remember(SliceId(copy.slice), Attempt(copy.attempt), StoreEpoch(copy.epoch), sequence);
@@ -204,7 +204,7 @@ class RealWriter final : public storage::StoreHandler {
   }
 
   // Returns the synced bytes and so many further records.
-  static std::vector<std::byte> kept(const std::string& path, const storage::MemoryDisk::File& file,
+  static std::vector<std::byte> kept(const std::string& path, const test::MemoryDisk::File& file,
                                      std::size_t survivors) {
     auto reader = storage::RunFileReader::from_bytes(file.bytes, path).value();
     std::size_t end = file.synced;
@@ -221,7 +221,7 @@ class RealWriter final : public storage::StoreHandler {
   std::uint32_t life_ = 0;
   std::vector<std::vector<std::byte>> lives_;
   std::vector<Ack> acks_;
-  std::unique_ptr<storage::MemoryDisk> disk_;
+  std::unique_ptr<test::MemoryDisk> disk_;
   std::unique_ptr<RunStore> store_;
 };
 

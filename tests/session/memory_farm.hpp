@@ -1,12 +1,12 @@
 #pragma once
 
+#include "memory_disk.hpp"
 #include "memory_journal.hpp"
 #include "memory_network.hpp"
 #include <weir/config/farm_file.hpp>
 #include <weir/node/node.hpp>
 #include <weir/node/setup.hpp>
 #include <weir/ports/clock.hpp>
-#include <weir/storage/memory_disk.hpp>
 #include <weir/v1/control.pb.h>
 
 #include <map>
@@ -56,14 +56,14 @@ class MemoryFarm {
   // The supervisor's journal; survives restarts of its process.
   [[nodiscard]] test::MemoryJournal& journal() { return journal_; }
   // A writer's.
-  [[nodiscard]] storage::MemoryDisk& disk_of(const std::string& name) { return nodes_.at(name)->disk; }
+  [[nodiscard]] test::MemoryDisk& disk_of(const std::string& name) { return nodes_.at(name)->disk; }
   // On all disks.
   [[nodiscard]] std::uint64_t bytes_stored() const;
 
  private:
   struct Hosted {
     node::Setup setup;
-    storage::MemoryDisk disk;
+    test::MemoryDisk disk;
     std::unique_ptr<node::Node> node;
   };
 

@@ -1,8 +1,8 @@
 #pragma once
 
+#include "memory_disk.hpp"
 #include <weir/base/crc32c.hpp>
 #include <weir/base/hash.hpp>
-#include <weir/storage/memory_disk.hpp>
 #include <weir/storage/run_file_reader.hpp>
 #include <weir/storage/run_store.hpp>
 #include <weir/storage/slice_record.hpp>
@@ -143,7 +143,7 @@ struct Fixture {
     return std::move(RunFileReader::from_bytes(file.bytes, name).value());
   }
 
-  MemoryDisk disk;
+  weir::test::MemoryDisk disk;
   Recorder seen;
   RunStore store;
   TimeNs now = 5 * kSecond;

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace weir::storage {
+namespace weir::test {
 
 // ports::Disk in memory, for tests: operations are carried out step by step, and each can be made to fail.
 class MemoryDisk final : public ports::Disk {
@@ -245,4 +245,4 @@ class MemoryDisk final : public ports::Disk {
   std::uint64_t syncs_ = 0;
 };
 
-}  // namespace weir::storage
+}  // namespace weir::test
