@@ -62,6 +62,7 @@ std::uint64_t RunCheck::dcms_disturbed() const {
   return often;
 }
 
+// A remote group may be cut off as a whole: then its slices wait. Of the others:
 // True if in the whole run no fault hit the readouts except between them and other DCMs, no fault hit this
 // DCM, and it lived. A filter can end its DCM without a fault of the scenario: while the DCMs that reach a
 // readout are dead, one that a partition separates from it may be the only live DCM, and then none reaches
@@ -74,6 +75,7 @@ bool RunCheck::a_dcm_reached_all() const {
     return !touched || is(fault.who, "dcm") || is(fault.other, "dcm");
   });
   std::vector<bool> reached(std::max<std::size_t>(1, scenario_.groups.size()));
+  if (scenario_.remote) reached.back() = true;
   for (std::size_t i = 0; readouts_well && i < dcm_deaths_.size(); ++i) {
     const std::string dcm = "dcm-" + std::to_string(i);
     if (dcm_deaths_[i] == 0 && std::none_of(faults.begin(), faults.end(), [&](const Fault& fault) {

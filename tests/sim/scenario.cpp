@@ -196,6 +196,12 @@ void draw_groups(Scenario& scenario) {
   }
   scenario.killers = own.chance(150) ? static_cast<std::uint64_t>(own.between(10, 150)) : 0;
   scenario.killer_group = own.below(scenario.groups.size());
+  scenario.remote = own.chance(500);
+  if (scenario.remote) scenario.remote_lease_ms = own.skewed(100, 8000);
+}
+
+std::string remote_keys(const Scenario& scenario) {
+  return scenario.remote ? ", remote: true, lease_ms: " + std::to_string(scenario.remote_lease_ms) : "";
 }
 
 // Slices go from each group to the next one: all groups but the last select and forward, the last decides.
@@ -216,7 +222,7 @@ std::string groups_yaml(const Scenario& scenario) {
     if (!last) filter += std::string(filter.empty() ? "" : ", ") + "to: " + next;
     groups += std::string(group == 0 ? "" : ", ") + "{name: " + name +
               ", filter: {plugin: stumbles, parameters: {" + filter + "}}" +
-              (last ? "}" : ", forward: [" + next + "]}");
+              (last ? remote_keys(scenario) : ", forward: [" + next + "]") + "}";
   }
   return "nodes: [" + nodes + "], groups: [" + groups + "]";
 }
@@ -522,6 +528,34 @@ void add_partitions(Scenario& scenario, Random& random) {
   }
 }
 
+// The line of a remote group is cut: none of its DCMs reaches a node outside, or no readout.
+void cut_line(Scenario& scenario) {
+  constexpr std::uint64_t kTag = 0x6c696e65;
+  Random own(scenario.seed ^ kTag);
+  if (!scenario.remote || !own.chance(700)) return;
+  std::vector<std::string> home;
+  for (std::uint32_t i = 0; i < scenario.readouts; ++i) home.push_back("readout-" + std::to_string(i));
+  if (own.chance(600)) {
+    home.emplace_back("supervisor");
+    for (std::uint32_t i = 0; i < scenario.writers; ++i) home.push_back("writer-" + std::to_string(i));
+  }
+  for (std::int64_t cuts = own.between(1, 3); cuts > 0; --cuts) {
+    Fault fault;
+    fault.kind = FaultKind::partition;
+    fault.at_ns = own.between(kFirstFault, scenario.faults_end_ns);
+    fault.lasts_ns = own.skewed(100 * kMillisecond, 8 * kSecond);
+    for (std::uint32_t dcm = scenario.dcms - scenario.groups.back(); dcm < scenario.dcms; ++dcm) {
+      fault.who = "dcm-" + std::to_string(dcm);
+      for (const std::string& other : home) {
+        fault.other = other;
+        scenario.faults.push_back(fault);
+        std::swap(scenario.faults.back().who, scenario.faults.back().other);
+        scenario.faults.push_back(fault);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 const char* name(FaultKind kind) {
@@ -608,6 +642,7 @@ Scenario make_scenario(std::uint64_t seed, const ScenarioLimits& limits) {
   if (burst_saver) add_bursts(scenario);
   Random partitions = random.fork(5);
   if (partitions.chance(limits.partition_permille)) add_partitions(scenario, partitions);
+  cut_line(scenario);
   std::sort(scenario.faults.begin(), scenario.faults.end(),
             [](const Fault& left, const Fault& right) { return left.at_ns < right.at_ns; });
   for (const Fault& fault : scenario.faults)

@@ -67,7 +67,9 @@ struct Scenario {
   bool patient = false;            // no deadline and no grace time ends within the run
   bool push = false;
   std::vector<std::uint32_t> groups;  // DCMs of each group, in a split farm; else empty
-  std::size_t killer_group = 0;       // whose filter the killers end
+  bool remote = false;                // the last group is
+  std::int64_t remote_lease_ms = 0;
+  std::size_t killer_group = 0;  // whose filter the killers end
   IdOrder ids = IdOrder::of_the_farm;
   DurationNs grace_ns = 0;        // dcm.grace_ms
   bool two_step = false;          // some sources may not be asked for

@@ -23,6 +23,7 @@ constexpr DurationNs kLookForOldest = kMillisecond;
 constexpr DurationNs kGiveWay = 500 * kMillisecond;
 // TCP's timeout after a loss is at least two round trips; the retransmission takes another one.
 constexpr DurationNs kGapRoundTrips = 6;
+constexpr DurationNs kOutageMax = 30 * kSecond;  // TCP gives up a connection that is dead for longer
 
 // By order of announcement, or by id if the supervisor gives no order, because ids ascend then.
 bool is_older(const BuiltSlice& slice, const BuiltSlice& other) {
@@ -48,7 +49,8 @@ Collector::Collector(CollectorSettings settings, assembly::Assembler& assembler,
       ahead_wants_(settings.readouts),
       choice_(settings.order, settings.first_readout, settings.readouts),
       down_(settings.readouts),
-      lost_(settings.readouts) {
+      lost_(settings.readouts),
+      heard_(settings.readouts) {
   std::iota(down_.begin(), down_.end(), 0U);
   auto all = std::make_shared<Selection>();
   all->all = true;
@@ -453,7 +455,7 @@ void Collector::learn_size(SourceIndex source, std::uint32_t readout, std::uint3
 void Collector::pass(TimeNs now_ns) {
   give_up_readouts(now_ns);
   if (learns_) assembler_.set_gap(kGapRoundTrips * shaper_->base_ns());
-  assembler_.expire(now_ns);
+  assembler_.expire(settings_.silence_ns > 0 ? line_up_until(now_ns) : now_ns);
   cancel_expired();
   tell_progress(now_ns);
   for (const Reply& reply : replies_) {
@@ -470,6 +472,23 @@ void Collector::pass(TimeNs now_ns) {
   if (!learns_) return;
   shaper_->set_slice_bytes(assembler_.slice_bytes_expected());
   shaper_->end_of_pass(!wants_.empty(), now_ns);
+}
+
+// Returns the latest time at which all readouts were heard: deadlines up to then are due, later ones wait for
+// the line. After an outage no step ends for as long as it lasted, because TCP may wait that long before it
+// repeats a request; then the steps begin their time anew.
+TimeNs Collector::line_up_until(TimeNs now_ns) {
+  TimeNs until = now_ns;
+  for (std::uint32_t readout = 0; readout < settings_.readouts; ++readout) {
+    if (!lost_.is_given_up(readout) && serves(readout)) until = std::min(until, heard_[readout]);
+  }
+  const TimeNs before = std::exchange(line_up_until_, until);
+  const bool heard_before = before > 0;
+  if (heard_before && until - before > settings_.silence_ns)
+    recovers_until_ = std::max(recovers_until_, now_ns + std::min(until - before, kOutageMax));
+  if (now_ns < recovers_until_) return 0;
+  if (std::exchange(recovers_until_, 0) > 0) assembler_.put_off_deadlines(now_ns);
+  return until;
 }
 
 void Collector::give_up_readouts(TimeNs now_ns) {

@@ -24,6 +24,9 @@ struct CollectorSettings {
   shaping::ReadoutOrder order = shaping::ReadoutOrder::least_loaded;
   std::uint32_t first_readout = 0;  // this DCM's own place among the readouts (rotation)
   std::size_t memory_bytes = 0;     // size of the pool
+  // Nonzero for a DCM of a remote group: no step ends while the line may be down, and a longer silence was an
+  // outage.
+  DurationNs silence_ns = 0;
   std::uint64_t piece_bytes_max =
       UINT64_MAX;  // most that is requested at a time, whatever the shaper allows; at most twice as much
 };
@@ -74,6 +77,8 @@ class Collector {
 
   // A readout is lost when it has no connection, or a silent one.
   void set_lost(std::uint32_t readout, bool lost) { lost_.set_lost(readout, lost); }
+  // The last time at which data arrived from it.
+  void set_heard(std::uint32_t readout, TimeNs heard_ns) { heard_[readout] = heard_ns; }
   // Sets the farm's verdict, by readout: fragments of lost readouts that are `missing` are given up
   // immediately until the readout is back. `cut_off`: see take_stranded().
   void set_verdict(const std::vector<bool>& missing, bool cut_off) { lost_.set_verdict(missing, cut_off); }
@@ -227,6 +232,7 @@ class Collector {
   void sends_to(std::uint32_t readout);
   void queue_ranges();
   void learn_size(assembly::SourceIndex source, std::uint32_t readout, std::uint32_t bytes);
+  [[nodiscard]] TimeNs line_up_until(TimeNs now_ns);
   void give_up_readouts(TimeNs now_ns);
   [[nodiscard]] bool waits_for_lost(const assembly::BuiltSlice& slice);
   [[nodiscard]] bool wants_lost(const assembly::BuiltSlice& slice);
@@ -271,6 +277,9 @@ class Collector {
   std::uint64_t overdrawn_ = 0;
   std::uint64_t expired_empty_ = 0;
   LostReadouts lost_;
+  std::vector<TimeNs> heard_;  // by readout; CollectorSettings::silence_ns
+  TimeNs line_up_until_ = 0;
+  TimeNs recovers_until_ = 0;  // after an outage
 };
 
 }  // namespace weir::dcm

@@ -23,6 +23,7 @@ bool LivenessProbe::look(bool connected, std::uint64_t bytes, TimeNs now_ns) {
   }
   if (fresh || bytes != bytes_) {
     bytes_ = bytes;
+    heard_ns_ = now_ns;
     silent_ns_ = 0;
     asked_ = 0;
     lost_ = false;

@@ -17,6 +17,8 @@ class LivenessProbe {
   [[nodiscard]] bool look(bool connected, std::uint64_t bytes, TimeNs now_ns);
   // True without a connection, or after silence_ns without data.
   [[nodiscard]] bool is_lost() const { return lost_; }
+  // Time of the last look that found new data, or a new connection; 0: none yet.
+  [[nodiscard]] TimeNs heard_ns() const { return heard_ns_; }
   [[nodiscard]] TimeNs lost_since_ns() const { return lost_since_ns_; }  // when it is
 
  private:
@@ -24,6 +26,7 @@ class LivenessProbe {
   std::uint64_t bytes_ = 0;
   TimeNs looked_ns_ = 0;
   TimeNs lost_since_ns_ = 0;
+  TimeNs heard_ns_ = 0;
   DurationNs silent_ns_ = 0;
   std::uint32_t asked_ = 0;  // in this silence
   bool connected_ = false;

@@ -52,6 +52,7 @@ void ReadoutLinks::look() {
     if (readout.probe.look(ready, bytes, now_ns_)) readout.link->peer().ask_if_alive();
     log_if_due(readout.loss, course_.is_ending(), false, now_ns_);
     collector_.set_lost(i, readout.probe.is_lost());
+    collector_.set_heard(i, readout.probe.heard_ns());
   }
 }
 

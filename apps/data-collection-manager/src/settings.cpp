@@ -2,6 +2,7 @@
 
 #include <weir/base/assert.hpp>
 #include <weir/config/source_groups.hpp>
+#include <weir/node/reach.hpp>
 
 #include <algorithm>
 #include <set>
@@ -91,6 +92,7 @@ CollectorSettings collector_settings(const node::Setup& setup) {
   settings.readouts = static_cast<std::uint32_t>(readouts);
   const std::uint64_t frame_max = setup.farm.network().frame_bytes_max();
   if (setup.farm.dcm().fragment_bytes_max() > frame_max) settings.piece_bytes_max = frame_max / 2;
+  if (setup.self.remote) settings.silence_ns = node::silence_ns(setup.farm);
   settings.order = readout_order(setup.farm.dcm());
   settings.first_readout = static_cast<std::uint32_t>(setup.self.index.value * readouts / dcms);
   return settings;

@@ -4,6 +4,7 @@
 #include "weir_catch.hpp"
 #include <weir/shaping/shaper.hpp>
 
+#include <array>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -29,9 +30,11 @@ int look_on(LivenessProbe& probe, TimeNs& now, DurationNs for_ns, std::uint64_t 
 
 // Two readouts with one source each; both are up.
 struct Two {
-  Two() : memory(1U << 20), pool(memory), assembler({}, {{SourceId(1), 0}, {SourceId(2), 1}}, pool, slices) {
+  explicit Two(bool remote = false)
+      : memory(1U << 20), pool(memory), assembler({}, {{SourceId(1), 0}, {SourceId(2), 1}}, pool, slices) {
     CollectorSettings settings;
     settings.readouts = 2;
+    if (remote) settings.silence_ns = kSilence;
     settings.memory_bytes = pool.bytes_total();
     shaping::ShaperSettings shaping;
     shaping.readouts = 2;
@@ -46,7 +49,13 @@ struct Two {
     collector->collect(slice, collector->everything());
     return slice;
   }
-  void pass(DurationNs after = kMillisecond) { collector->pass(now += after); }
+  void pass(DurationNs after = kMillisecond) {
+    now += after;
+    for (const std::uint32_t readout : {0U, 1U}) {
+      if (!silent[readout]) collector->set_heard(readout, now);
+    }
+    collector->pass(now);
+  }
   // Both of a slice's fragments are requested; the fragment of readout 0 has arrived.
   void answer_first(const BuiltSlice& slice) {
     wire::FrameHeader header;
@@ -58,15 +67,20 @@ struct Two {
     collector->answered(0, reception, header);
     (void)assembler.finish(reception, header, now);
   }
+  void pass_time(DurationNs time) {
+    for (const TimeNs until = now + time; now < until;) pass(10 * kMillisecond);
+  }
   void lose(std::uint32_t readout) {
     collector->readout_down(readout);
     collector->set_lost(readout, true);
+    silent[readout] = true;
   }
   [[nodiscard]] std::uint64_t missing(MissingReason reason) const {
     return assembler.counters().missing[static_cast<std::size_t>(reason)];
   }
 
   TimeNs now = kSecond;
+  std::array<bool, 2> silent{};
   std::vector<std::byte> memory;
   BufferPool pool;
   assembly::SliceTable slices;
@@ -128,6 +142,51 @@ TEST_CASE("without a verdict a slice waits for a lost readout, and for no longer
   CHECK(farm.collector->take_stranded().empty());
   farm.pass(kSecond);
   CHECK(farm.missing(MissingReason::deadline) == 2);
+}
+
+TEST_CASE(
+    "a remote DCM ends no step in an outage and for as long after it, and then each has its time anew") {
+  const bool lost = GENERATE(true, false);
+  Two farm(true);
+  farm.pass();
+  farm.open(1);
+  farm.pass();
+  if (lost) farm.lose(1);
+  farm.silent[1] = true;
+  farm.pass_time(5 * kSecond);
+  CHECK(farm.missing(MissingReason::deadline) == 0);
+  if (lost) farm.collector->readout_up(1, farm.now);
+  farm.collector->set_lost(1, false);
+  farm.silent[1] = false;
+  farm.pass_time(5 * kSecond + kSecond / 2);
+  CHECK(farm.missing(MissingReason::deadline) == 0);
+  farm.pass_time(kSecond);
+  CHECK(farm.missing(MissingReason::deadline) == 2);
+}
+
+TEST_CASE("a deadline of a remote DCM ends when the readouts were heard after it") {
+  Two farm(true);
+  farm.pass();
+  farm.open(1);
+  farm.pass_time(kSecond - 100 * kMillisecond);
+  farm.silent[0] = farm.silent[1] = true;
+  farm.pass_time(kSilence / 2);
+  CHECK(farm.missing(MissingReason::deadline) == 0);
+  farm.silent[0] = farm.silent[1] = false;
+  farm.pass();
+  CHECK(farm.missing(MissingReason::deadline) == 2);
+}
+
+TEST_CASE("a slice of a remote DCM does not wait for a readout that the farm has given up") {
+  Two farm(true);
+  farm.open(1);
+  farm.pass();
+  farm.lose(1);
+  farm.collector->set_verdict({false, true}, false);
+  farm.pass();
+  CHECK(farm.missing(MissingReason::source_down) == 1);
+  farm.pass_time(2 * kSecond);
+  CHECK(farm.missing(MissingReason::deadline) == 1);
 }
 
 TEST_CASE("the fragments of a lost readout are missing when the farm says so, until it reconnects") {

@@ -21,13 +21,19 @@ bool takes_announcements(const Member& member) {
   return member.role == Role::readout && is_there(member) && member.welcome != Welcome::open_slices;
 }
 
-DurationNs silence_of(const v1::Farm& farm) {
+DurationNs silence_of(const v1::Farm& farm, DurationNs lease_ms) {
   constexpr DurationNs kReports = 10;
-  const DurationNs lease_ms = DurationNs{farm.supervisor().lease_ms()} + farm.dcm().deadline_ms();
-  return std::max(lease_ms, kReports * farm.supervisor().status_interval_ms()) * kMillisecond;
+  return std::max(lease_ms + farm.dcm().deadline_ms(), kReports * farm.supervisor().status_interval_ms()) *
+         kMillisecond;
 }
 
 }  // namespace
+
+DurationNs silence_of_group(const v1::Farm& farm, const config::NodePlan& node) {
+  if (node.role != Role::dcm || node.group >= farm.dcm().groups_size()) return 0;
+  const DurationNs lease_ms = farm.dcm().groups(node.group).lease_ms();
+  return lease_ms == 0 ? 0 : silence_of(farm, lease_ms);
+}
 
 Dispatch::Dispatch(const node::Setup& setup, const ports::Clock& clock, Roster& roster,
                    assignment::SupervisorMachine& machine, std::size_t unsent_max)
@@ -37,7 +43,7 @@ Dispatch::Dispatch(const node::Setup& setup, const ports::Clock& clock, Roster& 
       machine_(machine),
       unsent_max_(unsent_max),
       ids_ascend_(node::ids_ascend(setup.farm)),
-      silence_max_(silence_of(setup.farm)) {}
+      silence_max_(silence_of(setup.farm, setup.farm.supervisor().lease_ms())) {}
 
 // Separate from sending: dropping a node causes new actions, in the middle of the current ones.
 void Dispatch::drop_nodes_that_do_not_read() {
@@ -54,7 +60,8 @@ void Dispatch::drop_nodes_that_say_nothing(TimeNs now_ns) {
   for (const Member& member : roster_.members()) {
     if (!is_there(member) || (member.has_report && member.report.final())) continue;
     const DurationNs silent = now_ns - std::max(member.heard_ns, listens_since_ns_);
-    if (silent > silence_max_) member.peer->drop(fmt::format("silent for {} s", silent / kSecond));
+    const DurationNs silence_max = member.silence_max > 0 ? member.silence_max : silence_max_;
+    if (silent > silence_max) member.peer->drop(fmt::format("silent for {} s", silent / kSecond));
   }
 }
 
@@ -218,7 +225,11 @@ void Dispatch::tell_directory() {
 
 void Dispatch::directory_to_all() {
   directory_changed_ = false;
-  send_to(Role::dcm, directory(roster_));
+  const sessions::ControlFrames near = sessions::frames_of(directory(roster_, false));
+  const sessions::ControlFrames far = sessions::frames_of(directory(roster_, true));
+  for (Member& member : roster_.members()) {
+    if (member.role == Role::dcm && is_there(member)) member.peer->send(member.remote ? far : near);
+  }
 }
 
 // The window belongs to the port. A DCM alone at its port gets no message.

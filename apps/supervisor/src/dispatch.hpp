@@ -13,6 +13,10 @@
 
 namespace weir::supervisor {
 
+// Returns the silence after which a DCM of a group with a lease of its own is disconnected; 0 for other
+// nodes.
+[[nodiscard]] DurationNs silence_of_group(const v1::Farm& farm, const config::NodePlan& node);
+
 // Sends the machine's actions to the nodes, and the changes of the farm that they need. Remembers which of
 // them each node has received.
 class Dispatch {

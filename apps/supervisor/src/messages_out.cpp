@@ -2,6 +2,7 @@
 
 #include <weir/base/planted.hpp>
 #include <weir/node/columns.hpp>
+#include <weir/node/setup.hpp>
 
 #include <span>
 
@@ -139,7 +140,7 @@ v1::Control destinations(const assignment::DestinationTable& table) {
   return message;
 }
 
-v1::Control directory(const Roster& roster) {
+v1::Control directory(const Roster& roster, bool remote) {
   v1::Control message;
   for (const Member& member : roster.members()) {
     if (member.role == Role::dcm) continue;
@@ -150,9 +151,10 @@ v1::Control directory(const Roster& roster) {
     node.set_present(member.peer != nullptr);
     node.set_incarnation(member.incarnation.value);
     if (member.peer == nullptr) continue;
-    const sessions::PeerInfo& info = member.peer->info();
-    node.set_host(info.listen.host);
-    node.set_port(info.listen.port);
+    const ports::Endpoint at = remote && !member.announce.empty() ? node::parse_endpoint(member.announce)
+                                                                  : member.peer->info().listen;
+    node.set_host(at.host);
+    node.set_port(at.port);
   }
   return message;
 }

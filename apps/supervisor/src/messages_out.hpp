@@ -35,7 +35,8 @@ void put_cleared(std::span<const assignment::Cleared> rows, v1::ClearSlices& out
 void put_settled(std::span<const assignment::Cleared> rows, v1::Settled& out);
 void put_copies(std::span<const assignment::CopyNotice> copies, NodeIndex writer, v1::Settled& out);
 [[nodiscard]] v1::Control destinations(const assignment::DestinationTable& table);
-// Where DCMs find readouts and writers.
-[[nodiscard]] v1::Control directory(const Roster& roster);
+// Where DCMs find readouts and writers. `remote`: for DCMs of remote groups, which connect to announced
+// addresses.
+[[nodiscard]] v1::Control directory(const Roster& roster, bool remote);
 
 }  // namespace weir::supervisor

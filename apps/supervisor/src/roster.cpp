@@ -85,7 +85,7 @@ void add(LedgerInput& input, const v1::Report& report) {
 
 }  // namespace
 
-void Roster::plan(Role role, NodeIndex index, const std::string& name, const std::string& port) {
+Member& Roster::plan(Role role, NodeIndex index, const std::string& name, const std::string& port) {
   const auto place = static_cast<std::uint32_t>(members_.size());
   Member& member = members_.emplace_back();
   member.role = role;
@@ -96,6 +96,7 @@ void Roster::plan(Role role, NodeIndex index, const std::string& name, const std
   if (places.size() <= index.value) places.resize(index.value + std::size_t{1}, kNoPlace);
   if (places[index.value] == kNoPlace) places[index.value] = place;
   by_name_.try_emplace(name, place);
+  return member;
 }
 
 std::uint32_t Roster::place_of(Role role, NodeIndex index) const {

@@ -35,6 +35,9 @@ struct Member {
   NodeIndex index;
   std::string name;
   std::string port;                // a DCM's
+  std::string announce;            // its address for DCMs of remote groups; empty: the one it listens at
+  bool remote = false;             // a DCM of a remote group
+  DurationNs silence_max = 0;      // a longer silence ends its connection; 0: Dispatch::silence_max()
   DcmPortShare share_sent;         // sent to the present process
   sessions::Peer* peer = nullptr;  // empty: not there
   Incarnation incarnation;         // of the last process
@@ -53,7 +56,7 @@ struct Member {
 // The nodes of the plan: their connections, and the last reports of all, including dead processes.
 class Roster {
  public:
-  void plan(Role role, NodeIndex index, const std::string& name, const std::string& port);
+  Member& plan(Role role, NodeIndex index, const std::string& name, const std::string& port);
   [[nodiscard]] Member* find(Role role, NodeIndex index);
   [[nodiscard]] const Member* find(Role role, NodeIndex index) const;
   [[nodiscard]] Member* find(const sessions::Peer& peer);

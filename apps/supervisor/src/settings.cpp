@@ -60,6 +60,9 @@ std::vector<assignment::GroupSettings> groups_of(const node::Setup& setup) {
   for (const v1::DcmGroupSettings& each : from) {
     assignment::GroupSettings& group = groups.emplace_back();
     group.name = each.name();
+    group.remote = each.remote();
+    group.lease_ns = each.lease_ms() * kMillisecond;
+    group.pending_max = each.pending_max();
     for (std::size_t i = 0; i < static_cast<std::size_t>(from.size()); ++i) {
       const std::string& name = from[static_cast<int>(i)].name();
       if (std::find(each.forward().begin(), each.forward().end(), name) != each.forward().end())

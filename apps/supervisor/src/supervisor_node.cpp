@@ -42,7 +42,10 @@ SupervisorNode::SupervisorNode(const node::Setup& setup, Environment environment
       told_stage_(course_.shown()) {
   for (const config::NodePlan& node : setup_.plan.nodes) {
     if (node.masked || node.role == Role::supervisor) continue;
-    roster_.plan(node.role, node.index, node.name, node.port);
+    Member& member = roster_.plan(node.role, node.index, node.name, node.port);
+    member.announce = node.announce;
+    member.remote = node.remote;
+    member.silence_max = silence_of_group(setup_.farm, node);
   }
   expect_absent();
   resume_run();

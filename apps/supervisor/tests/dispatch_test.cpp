@@ -388,6 +388,29 @@ TEST_CASE("a node of any role that sends nothing while reports are due is droppe
   CHECK(done.peer != nullptr);
 }
 
+TEST_CASE("a DCM of a remote group is sent announced addresses, and may be silent for its group's lease") {
+  Farm farm;
+  farm.roster.find(Role::writer, NodeIndex(0))->announce = "gate:7001";
+  farm.roster.find(Role::dcm, NodeIndex(1))->remote = true;
+  Far& near = farm.come(Role::dcm, 0);
+  Far& far = farm.come(Role::dcm, 1);
+  farm.come(Role::writer, 0);
+  farm.dispatch->directory_to_all();
+  farm.pass();
+  const auto writer = [](const Far& dcm) { return dcm.heard.back().directory().nodes(2); };
+  CHECK(writer(near).host() != "gate");
+  CHECK(writer(far).host() == "gate");
+  CHECK(writer(far).port() == 7001);
+
+  farm.setup.farm.mutable_dcm()->add_groups()->set_name("near");
+  farm.setup.farm.mutable_dcm()->add_groups()->set_lease_ms(60'000);
+  config::NodePlan plan;
+  plan.role = Role::dcm;
+  CHECK(silence_of_group(farm.setup.farm, plan) == 0);
+  plan.group = 1;
+  CHECK(silence_of_group(farm.setup.farm, plan) == 61 * kSecond);
+}
+
 TEST_CASE("reports that are seldom make no node silent") {
   Farm farm;
   farm.setup.farm.mutable_supervisor()->set_status_interval_ms(60'000);

@@ -355,6 +355,16 @@ void Assembler::expire(TimeNs now_ns) {
   });
 }
 
+void Assembler::put_off_deadlines(TimeNs now_ns) {
+  earliest_deadline_ns_ = kNever;
+  slices_.for_each_open([&](BuiltSlice& slice) {
+    if (slice.state() != SliceState::collecting || slice.deadline_ns == 0) return;
+    slice.deadline_ns = std::max(slice.deadline_ns, now_ns + settings_.deadline_ns);
+    slice.deadline_most_ns = std::max(slice.deadline_most_ns, slice.deadline_ns);
+    earliest_deadline_ns_ = std::min(earliest_deadline_ns_, slice.deadline_ns);
+  });
+}
+
 // Half a deadline without a byte ends the slice, so that a dead readout costs no more than that.
 bool Assembler::extend_deadline(BuiltSlice& slice, TimeNs now_ns) {
   const DurationNs gap_ns = std::max(settings_.deadline_ns / 2, gap_ns_);

@@ -28,6 +28,18 @@ DcmGroups::DcmGroups(const std::vector<GroupSettings>& settings, Policies polici
   WEIR_ASSERT(next == dcms);
 }
 
+std::vector<DurationNs> DcmGroups::leases() const {
+  std::vector<DurationNs> leases;
+  for (const DcmGroup& group : groups_) leases.push_back(group.settings.lease_ns);
+  return leases;
+}
+
+std::vector<bool> DcmGroups::remote() const {
+  std::vector<bool> remote;
+  for (const DcmGroup& group : groups_) remote.push_back(group.settings.remote);
+  return remote;
+}
+
 void DcmGroups::make_room(std::size_t capacity) {
   for (DcmGroup& group : groups_) group.waiting.make_room(capacity);
 }
@@ -42,15 +54,22 @@ std::size_t DcmGroups::pending() const {
   return pending;
 }
 
-GroupIndex DcmGroups::fullest() const {
-  std::size_t fullest = 0;
-  std::size_t most = 0;
+double DcmGroups::level(GroupIndex group, std::size_t pending_max) const {
+  const DcmGroup& one = groups_[group.value];
+  const std::size_t limit = one.settings.pending_max > 0 ? one.settings.pending_max : pending_max;
+  return static_cast<double>(one.waiting.pending()) / static_cast<double>(limit);
+}
+
+GroupIndex DcmGroups::fullest(std::size_t pending_max) const {
+  GroupIndex fullest{0};
+  double most = 0;
   for (std::size_t i = 1; i < groups_.size(); ++i) {
-    if (groups_[i].waiting.pending() <= most) continue;
-    most = groups_[i].waiting.pending();
-    fullest = i;
+    const GroupIndex group(static_cast<std::uint8_t>(i));
+    if (groups_[i].waiting.pending() == 0 || level(group, pending_max) <= most) continue;
+    most = level(group, pending_max);
+    fullest = group;
   }
-  return GroupIndex(static_cast<std::uint8_t>(fullest));
+  return fullest;
 }
 
 bool DcmGroups::has_own_credit(const DcmGroup& group, const DcmTable& dcms) {

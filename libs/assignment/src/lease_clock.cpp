@@ -12,8 +12,8 @@ TimeNs LeaseClock::lease_begin(const SliceEntry& entry, const DcmTable& dcms) {
 TimeNs LeaseClock::lease_end(const SliceEntry& entry, const DcmTable& dcms) const {
   // The DCM sends the note when half of its lease is over.
   if (const auto noted = dcms.noted_at(entry.dcm, {entry.slice, entry.attempt}))
-    return *noted + times_.lease_ns / 2;
-  return lease_begin(entry, dcms) + times_.lease_ns + times_.data_ns;
+    return *noted + lease_ns(entry.group) / 2;
+  return lease_begin(entry, dcms) + lease_ns(entry.group) + times_.data_ns;
 }
 
 // Twice as long each time: where every writer is slower, one of them is waited for in the end.
@@ -39,7 +39,7 @@ bool LeaseClock::run_out(const SliceEntry& entry, const DcmTable& dcms, const No
 
 DurationNs LeaseClock::age(const SliceEntry& entry, const DcmTable& dcms, TimeNs now) const {
   if (entry.state == SliceState::assigned)
-    return std::min(now - lease_begin(entry, dcms), times_.lease_ns + times_.data_ns);
+    return std::min(now - lease_begin(entry, dcms), lease_ns(entry.group) + times_.data_ns);
   if (entry.state == SliceState::confirmed) return std::min(now - entry.since, patience(entry));
   return 0;
 }

@@ -1,4 +1,5 @@
 #include <weir/assignment/reach_board.hpp>
+#include <weir/base/planted.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -152,7 +153,8 @@ void ReachBoard::judge(TimeNs now) {
   }
   for (std::size_t i = 0; i < dcms_.size(); ++i) {
     Dcm& dcm = dcms_[i];
-    const std::size_t of_group = best[groups_[i].value];
+    const bool remote = remote_[groups_[i].value] && !planted(Planted::build_cut_off);
+    const std::size_t of_group = remote ? 0 : best[groups_[i].value];
     const bool cut_off = dcm.known && of_group != kNobody && lacks[i] > of_group;
     if (dcm.cut_off && !cut_off) dcm.let_go = now;
     std::vector<NodeIndex> missing = marked(dcm, cut_off, now);

@@ -103,7 +103,7 @@ void SupervisorMachine::filtering(NodeIndex dcm, const FilterNote& note, TimeNs 
     return;
   }
   dcms_.note_filter(dcm, note, now);
-  if (!note.for_long.empty()) leases_.noted(now);
+  if (!note.for_long.empty()) leases_.noted(groups_.of(dcm), now);
 }
 
 void SupervisorMachine::filter_killed(NodeIndex dcm, std::span<const FilterKill> kills, Actions& out) {

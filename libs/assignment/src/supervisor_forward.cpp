@@ -60,10 +60,8 @@ void SupervisorMachine::note_settled(const SliceEntry& entry, Outcome outcome) {
 
 double SupervisorMachine::group_level() const {
   if (!groups_.split()) return 0;
-  const std::size_t pending = groups_[groups_.fullest()].waiting.pending();
-  return groups_.fullest() == GroupIndex(0)
-             ? 0
-             : static_cast<double>(pending) / static_cast<double>(settings_.pending_max);
+  const GroupIndex fullest = groups_.fullest(settings_.pending_max);
+  return fullest == GroupIndex(0) ? 0 : groups_.level(fullest, settings_.pending_max);
 }
 
 }  // namespace weir::assignment

@@ -34,13 +34,13 @@ SupervisorMachine::SupervisorMachine(const SupervisorSettings& settings,
       groups_(settings.groups, std::move(policies), settings.dcms, settings.in_flight_max, settings.push),
       readouts_(settings.readouts),
       confirmations_(settings.writers),
-      reach_(settings.dcms, settings.readouts, settings.reach, groups_.by_dcm()),
+      reach_(settings.dcms, settings.readouts, settings.reach, groups_.by_dcm(), groups_.remote()),
       reach_news_(settings.dcms, settings.readouts),
       pressure_(settings.gate),
       parts_(settings.readouts, settings.dcms, settings.writers),
       clock_(settings.duration_ns, settings.drain_ns),
       blame_(settings.filtered_attempts_max, settings.attempts_max),
-      leases_({settings.lease_ns, settings.data_ns, settings.writer_ack_ns}),
+      leases_({settings.lease_ns, settings.data_ns, settings.writer_ack_ns, groups_.leases()}),
       ids_(settings.first_slice, settings.id_intervals_max) {
   WEIR_ASSERT(settings.in_flight_max > 0 && settings.pending_max > 0 && settings.lease_ns > 0);
   WEIR_ASSERT(!settings.push || !groups_.split());
@@ -111,7 +111,7 @@ void SupervisorMachine::assign(SliceEntry& entry, NodeIndex dcm, TimeNs now, Act
   entry.state = SliceState::assigned;
   entry.dcm = dcm;
   entry.since = now;
-  leases_.assigned(now);
+  leases_.assigned(entry.group, now);
 
   Assignment assignment;
   assignment.slice = entry.slice;

@@ -58,7 +58,8 @@ void SupervisorMachine::append_state(TimeNs now, std::vector<std::uint64_t>& out
     const FilterNote& in_filter = dcms_.in_filter(dcm);
     append(out, {in_filter.alone ? 1 + number(*in_filter.alone) : 0, in_filter.for_long.size()});
     for (const Lease& lease : in_filter.for_long) {
-      const DurationNs age = std::min(now - *dcms_.noted_at(dcm, lease), settings_.lease_ns / 2);
+      const DurationNs age =
+          std::min(now - *dcms_.noted_at(dcm, lease), leases_.lease_ns(groups_.of(dcm)) / 2);
       append(out, {number(lease), static_cast<std::uint64_t>(age)});
     }
   }

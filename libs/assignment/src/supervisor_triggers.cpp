@@ -119,7 +119,8 @@ std::vector<HoldUp> SupervisorMachine::throttled_by() const {
   if (clock_.paused()) held_up.push_back({std::string(name(Reason::run_paused)), std::nullopt, 1});
   const std::vector<HoldUp> stopped = pressure_.stopped_by(parts_, writers());
   held_up.insert(held_up.end(), stopped.begin(), stopped.end());
-  const HoldUp full{std::string(name(Reason::group_full)), std::nullopt, 1, groups_.fullest()};
+  const HoldUp full{std::string(name(Reason::group_full)), std::nullopt, 1,
+                    groups_.fullest(settings_.pending_max)};
   if (is_group_full()) held_up.push_back(full);
   if (!held_up.empty()) return held_up;
   auto slowed = pressure_.slowed_by(pending_level());

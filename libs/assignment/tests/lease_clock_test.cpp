@@ -9,7 +9,8 @@ namespace {
 constexpr NodeIndex kDcm{0};
 constexpr NodeIndex kWriter{0};
 constexpr NodeIndex kOtherWriter{1};
-constexpr LeaseTimes kTimes{1000, 100, 50};
+const LeaseTimes kTimes{1000, 100, 50};
+constexpr GroupIndex kFirst{0};
 constexpr TimeNs kNow = 10'000;
 
 struct Setup {
@@ -51,14 +52,33 @@ SliceEntry confirmed(std::uint16_t confirmations) {
 TEST_CASE("no lease ends before the first deadline of an assignment, confirmation or note") {
   LeaseClock clock(kTimes);
   CHECK(clock.next_look() == INT64_MAX);
-  clock.assigned(kNow);
+  clock.assigned(kFirst, kNow);
   CHECK(clock.next_look() == kNow + 1100);
-  clock.noted(kNow);
+  clock.noted(kFirst, kNow);
   CHECK(clock.next_look() == kNow + 500);
   clock.confirmed(confirmed(1), kNow);
   CHECK(clock.next_look() == kNow + 50);
-  clock.assigned(kNow + 1);
+  clock.assigned(kFirst, kNow + 1);
   CHECK(clock.next_look() == kNow + 50);
+}
+
+TEST_CASE("a group's own lease replaces the farm's for its slices, notes and first look") {
+  constexpr GroupIndex kRemote{1};
+  LeaseTimes times = kTimes;
+  times.of_group = {0, 5000};
+  Setup setup;
+  setup.clock = LeaseClock(times);
+  setup.clock.assigned(kRemote, kNow);
+  CHECK(setup.clock.next_look() == kNow + 5100);
+  setup.clock.noted(kRemote, kNow);
+  CHECK(setup.clock.next_look() == kNow + 2500);
+  setup.clock.assigned(kFirst, kNow);
+  CHECK(setup.clock.next_look() == kNow + 1100);
+  SliceEntry entry = assigned();
+  CHECK(setup.run_out(entry, kNow + 1100));
+  entry.group = kRemote;
+  CHECK_FALSE(setup.run_out(entry, kNow + 5099));
+  CHECK(setup.run_out(entry, kNow + 5100));
 }
 
 TEST_CASE("a lease runs out when its DCM has made no decision for its time and the data's") {
@@ -136,7 +156,7 @@ TEST_CASE("in the state for searches an expired lease is as old as its duration"
     return row;
   };
   CHECK(state(kNow) == state(kNow + 1));
-  setup.clock.assigned(kNow);
+  setup.clock.assigned(kFirst, kNow);
   CHECK(state(kNow) != state(kNow + 1));
   CHECK(state(kNow + 1100) == state(kNow + 1200));
 }

@@ -108,6 +108,36 @@ TEST_CASE("the only DCM continues and marks unreachable readouts after the grace
 }
 
 TEST_CASE(
+    "all DCMs of a remote group may be cut off, and mark nothing while another group reaches the readouts") {
+  const bool remote = GENERATE(true, false);
+  Board farm(3);
+  farm.board = ReachBoard(3, 3, kSettings, {GroupIndex(0), GroupIndex(1), GroupIndex(1)}, {false, remote});
+  for (std::uint16_t dcm = 0; dcm < 3; ++dcm) farm.says(dcm, {});
+  farm.says(1, {0, 1, 2});
+  farm.says(2, {0, 1, 2});
+  farm.pass_time(60 * kSecond);
+  CHECK(farm.cut_off(1) == remote);
+  CHECK(farm.cut_off(2) == remote);
+  CHECK(farm.missing(1).empty() == remote);
+  CHECK(farm.missing(2).empty() == remote);
+  farm.says(1, {});
+  farm.says(2, {});
+  farm.pass_time(2 * kSecond);
+  CHECK_FALSE(farm.cut_off(1));
+  CHECK_FALSE(farm.cut_off(2));
+}
+
+TEST_CASE("what no DCM of any group reaches is missing for a remote group as well") {
+  Board farm(2);
+  farm.board = ReachBoard(2, 3, kSettings, {GroupIndex(0), GroupIndex(1)}, {false, true});
+  farm.says(0, {1});
+  farm.says(1, {1});
+  farm.pass_time(kSettings.grace_ns);
+  CHECK(farm.missing(1) == Readouts{1});
+  CHECK_FALSE(farm.cut_off(1));
+}
+
+TEST_CASE(
     "if every DCM has lost a different readout the best connected continue and mark, and the others are cut "
     "off") {
   Board farm(3);

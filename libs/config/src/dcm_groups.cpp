@@ -76,6 +76,10 @@ class GroupCheck {
                                       [&](const auto& node) { return node.group() == name_of(group); });
     if (!has_dcms && !dcm_.nodes().empty())
       inconsistent_(key_of(group), "group " + in_quotes(name_of(group)) + " has no DCM in dcm.nodes");
+    constexpr std::uint32_t kLeaseMinMs = 10;
+    if (dcm_.groups(group).lease_ms() > 0 && dcm_.groups(group).lease_ms() < kLeaseMinMs)
+      inconsistent_(key_of(group) + ".lease_ms",
+                    "is below 10: a DCM would lose slices while it works on them");
     for (int i = 0; i < dcm_.groups(group).forward_size(); ++i) {
       const std::string& to = dcm_.groups(group).forward(i);
       if (!find(to)) inconsistent_(list_entry(key_of(group) + ".forward", i), unknown(to));

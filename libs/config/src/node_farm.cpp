@@ -48,8 +48,12 @@ void lay(const v1::WriterSettings& from, const std::string& at, NodeFarm& to) {
 void lay_group(const v1::DcmSettings& dcm, int entry, NodeFarm& to) {
   if (entry < 0 || entry >= dcm.nodes_size()) return;
   for (int i = 0; i < dcm.groups_size(); ++i) {
-    if (dcm.groups(i).name() == dcm.nodes(entry).group())
-      lay(dcm.groups(i).own(), list_entry("dcm.groups", i), to);
+    const v1::DcmGroupSettings& group = dcm.groups(i);
+    if (group.name() != dcm.nodes(entry).group()) continue;
+    lay(group.own(), list_entry("dcm.groups", i), to);
+    if (group.lease_ms() == 0) continue;
+    to.farm.mutable_supervisor()->set_lease_ms(group.lease_ms());
+    to.own["supervisor.lease_ms"] = list_entry("dcm.groups", i) + ".lease_ms";
   }
 }
 

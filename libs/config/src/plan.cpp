@@ -27,7 +27,9 @@ class Planner {
       : farm_(farm), locations_(locations), replay_(replay), node_farms_(farm) {}
 
   Expected<FarmPlan, Problems> plan() {
-    add({"supervisor", Role::supervisor, NodeIndex(0), farm_.supervisor().listen(), {}, false}, "supervisor");
+    NodePlan supervisor{"supervisor", Role::supervisor, NodeIndex(0), farm_.supervisor().listen(), {}, false};
+    supervisor.announce = announced("supervisor", farm_.supervisor().announce(), supervisor.listen, 1);
+    add(std::move(supervisor), "supervisor");
     add_writers();
     add_dcms();
     add_readouts();
@@ -106,6 +108,28 @@ class Planner {
     return listen;
   }
 
+  // Returns the address for DCMs of remote groups. A gateway forwards it to a port that does not change.
+  std::string announced(const std::string& key, const std::string& announce, const std::string& listen,
+                        std::uint32_t nodes) {
+    if (announce.empty()) return {};
+    const bool any_remote = std::any_of(farm_.dcm().groups().begin(), farm_.dcm().groups().end(),
+                                        [](const auto& group) { return group.remote(); });
+    if (nodes > 1) {
+      report(ProblemKind::inconsistent, key + ".announce",
+             "one address for " + std::to_string(nodes) + " nodes: leave it out, or list them one by one");
+    } else if (announce.ends_with(":0")) {
+      report(ProblemKind::inconsistent, key + ".announce",
+             "has no port: DCMs would not know where to connect");
+    } else if (listen.ends_with(":0")) {
+      report(ProblemKind::inconsistent, key + ".announce",
+             "needs " + key + ".listen with a port, to which the gateway forwards");
+    } else if (!any_remote) {
+      report(ProblemKind::inconsistent, key + ".announce",
+             "is for DCMs of remote groups: set `remote: true` in one of dcm.groups, or leave it out");
+    }
+    return announce;
+  }
+
   void add_writers() {
     const v1::WriterSettings& writer = farm_.writer();
     if (writer.nodes().empty() && !writer.listen().empty() && writer.count() > 1) {
@@ -124,9 +148,15 @@ class Planner {
       const std::string listen = group.entry == kNoEntry
                                      ? (writer.listen().empty() ? any_port(host) : writer.listen())
                                      : listen_at(group, writer.nodes(group.entry).listen(), host);
+      const std::string announce =
+          group.entry == kNoEntry
+              ? std::string()
+              : announced(group.key, writer.nodes(group.entry).announce(), listen, group.count);
       for (std::uint32_t i = 0; i < group.count; ++i) {
-        add({numbered(group.name, i), Role::writer, index(made++), listen, {}, false, {}, {}, 0, group.entry},
-            group.name_key());
+        NodePlan node{numbered(group.name, i), Role::writer, index(made++), listen, {}, false};
+        node.entry = group.entry;
+        node.announce = announce;
+        add(std::move(node), group.name_key());
       }
     }
   }
@@ -145,17 +175,11 @@ class Planner {
       const std::string& named = group.entry == kNoEntry ? std::string() : dcm.nodes(group.entry).port();
       for (std::uint32_t i = 0; i < group.count; ++i, ++made) {
         const std::string port = named.empty() ? port_of(made) : named;
-        add({numbered(group.name, i),
-             Role::dcm,
-             index(made),
-             {},
-             {},
-             false,
-             port,
-             {},
-             group_of(group),
-             group.entry},
-            group.name_key());
+        NodePlan node{numbered(group.name, i), Role::dcm, index(made), {}, {}, false, port};
+        node.group = group_of(group);
+        node.entry = group.entry;
+        node.remote = node.group < dcm.groups_size() && dcm.groups(node.group).remote();
+        add(std::move(node), group.name_key());
       }
     }
   }
@@ -172,6 +196,8 @@ class Planner {
       const auto* node = group.entry == kNoEntry ? nullptr : &readout.nodes(group.entry);
       const std::string listen =
           listen_at(group, node == nullptr ? std::string() : node->listen(), own.farm.readout().host());
+      const std::string announce =
+          node == nullptr ? std::string() : announced(group.key, node->announce(), listen, group.count);
       const std::vector<SourceId> sources = sources_of(group, own);
       if (sources.size() < group.count) {
         // If no sources were found, the reason is reported already.
@@ -188,17 +214,12 @@ class Planner {
         const auto end = next + static_cast<std::ptrdiff_t>(share);
         const std::string name = numbered(group.name, static_cast<std::uint32_t>(i));
         claim(name, {next, end}, group);
-        add({name,
-             Role::readout,
-             index(made++),
-             listen,
-             {next, end},
-             node != nullptr && node->masked(),
-             {},
-             own.farm.source().kind(),
-             0,
-             group.entry},
-            group.name_key());
+        NodePlan made_node{name,   Role::readout, index(made++),
+                           listen, {next, end},   node != nullptr && node->masked()};
+        made_node.source_kind = own.farm.source().kind();
+        made_node.entry = group.entry;
+        made_node.announce = announce;
+        add(std::move(made_node), group.name_key());
         next = end;
       }
       plan_.sources.insert(plan_.sources.end(), sources.begin(), sources.end());

@@ -306,3 +306,20 @@ TEST_CASE("a DCM has its group's settings, below those of its profile and its en
   CHECK(building.filter().first_sources().empty());
   CHECK(building.filter().on_error() == v1::FilterSettings::ON_ERROR_REJECT);
 }
+
+TEST_CASE(
+    "a remote group has a lease and announced addresses, and an announcement needs a port to forward to") {
+  const std::string groups =
+      "dcm:\n  nodes: [{name: near, group: near}, {name: far, group: far}]\n"
+      "  groups: [{name: near, forward: [far]}, {name: far, remote: true, lease_ms: 45000}]\n";
+  const Laid farm = laid("supervisor: {listen: '127.0.0.1:7000', announce: 'gate:7000'}\n" + groups);
+  CHECK(farm.node("far").remote);
+  CHECK_FALSE(farm.node("near").remote);
+  CHECK(farm.node("supervisor").announce == "gate:7000");
+  CHECK(farm.farm_of("far").supervisor().lease_ms() == 45'000);
+  CHECK(farm.farm_of("near").supervisor().lease_ms() == 10'000);
+  CHECK_THAT(problems_of("supervisor: {announce: 'gate:7000'}\n" + groups),
+             Catch::ContainsSubstring("supervisor.announce: needs supervisor.listen with a port"));
+  CHECK_THAT(problems_of("supervisor: {listen: '127.0.0.1:7000', announce: 'gate:7000'}\n"),
+             Catch::ContainsSubstring("supervisor.announce: is for DCMs of remote groups"));
+}

@@ -167,6 +167,11 @@ Setup make_setup(const v1::Farm& farm, const config::FarmPlan& plan, const std::
   return setup;
 }
 
+ports::Endpoint supervisor_for(const Setup& setup, const std::string& listen) {
+  const std::string& announce = setup.farm.supervisor().announce();
+  return parse_endpoint(setup.self.remote && !announce.empty() ? announce : listen);
+}
+
 namespace {
 
 // Returns the setup of the node that the command line names.
@@ -176,6 +181,7 @@ Setup own_setup(const CommandLine& line, const v1::Farm& farm, const config::Loc
   if (!plan) fail(plan.error());
   const std::string supervisor = line.supervisor.empty() ? farm.supervisor().listen() : line.supervisor;
   Setup setup = make_setup(farm, *plan, line.name, parse_endpoint(supervisor));
+  if (line.supervisor.empty()) setup.supervisor = supervisor_for(setup, supervisor);
   if (!line.listen.empty()) {
     (role == Role::supervisor ? setup.supervisor : setup.listen) = parse_endpoint(line.listen);
   }

@@ -326,7 +326,7 @@ std::string Shell::start(const v1::Order& order) {
     setup_->whole_farm = std::make_shared<const v1::Farm>(std::move(whole));
     resolve_out(*setup_, order.out());
     if (role_ != Role::supervisor) {
-      setup_->supervisor = parse_endpoint(order.supervisor());
+      setup_->supervisor = supervisor_for(*setup_, order.supervisor());
     } else if (!order.listen().empty()) {
       setup_->supervisor = parse_endpoint(order.listen());
     }

@@ -157,6 +157,8 @@ class Assembler {
   // Gives up outstanding fragments: of all slices past their deadline; of one slice.
   void expire(TimeNs now_ns);
   void give_up(BuiltSlice& slice, MissingReason reason, TimeNs now_ns);
+  // Puts off the deadlines of steps under way: none is earlier than a whole deadline from now.
+  void put_off_deadlines(TimeNs now_ns);
   // Bytes of a slice that still arrives may come this far apart (or half a deadline, if that is longer): on a
   // long line TCP needs several round trips after a loss.
   void set_gap(DurationNs gap_ns) { gap_ns_ = gap_ns; }

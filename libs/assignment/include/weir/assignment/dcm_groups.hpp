@@ -4,6 +4,7 @@
 #include <weir/assignment/placement.hpp>
 #include <weir/assignment/types.hpp>
 #include <weir/assignment/waiting_slices.hpp>
+#include <weir/base/time.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -19,6 +20,9 @@ struct GroupSettings {
   NodeIndex first;
   std::uint16_t count = 0;
   std::vector<GroupIndex> forwards_to;
+  bool remote = false;      // its slices wait while all its DCMs are cut off from readouts that others reach
+  DurationNs lease_ns = 0;  // 0: SupervisorSettings::lease_ns
+  std::uint32_t pending_max = 0;  // slices that may wait, if forwarded; 0: SupervisorSettings::pending_max
 };
 
 // A group's waiting slices, and the policy that chooses their DCM.
@@ -49,6 +53,9 @@ class DcmGroups {
   [[nodiscard]] const DcmGroup& operator[](GroupIndex group) const { return groups_[group.value]; }
   [[nodiscard]] GroupIndex of(NodeIndex dcm) const { return of_dcm_[dcm.value]; }
   [[nodiscard]] const std::vector<GroupIndex>& by_dcm() const { return of_dcm_; }
+  // By group: GroupSettings::lease_ns and remote.
+  [[nodiscard]] std::vector<DurationNs> leases() const;
+  [[nodiscard]] std::vector<bool> remote() const;
 
   // Call when a credit is returned or a DCM joins: more slices may be assigned.
   void look_again() {
@@ -58,8 +65,11 @@ class DcmGroups {
   void clear();
   // Returns the number of slices that wait for a DCM, in all groups.
   [[nodiscard]] std::size_t pending() const;
-  // Returns the group with most waiting slices, without the first group; the first one if no slice waits.
-  [[nodiscard]] GroupIndex fullest() const;
+  // Returns the group with the fullest list of waiting slices, without the first group; the first one if no
+  // slice waits. `pending_max`: for groups without a limit of their own.
+  [[nodiscard]] GroupIndex fullest(std::size_t pending_max) const;
+  // Returns the share of a group's limit that is waiting: 1 if it is full.
+  [[nodiscard]] double level(GroupIndex group, std::size_t pending_max) const;
   // True if a DCM of the group has a free credit.
   [[nodiscard]] bool has_credit(const DcmGroup& group, const DcmTable& dcms) const {
     return split_ ? has_own_credit(group, dcms) : dcms.credits_free() > 0;

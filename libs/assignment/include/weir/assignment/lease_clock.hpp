@@ -5,6 +5,7 @@
 #include <weir/base/time.hpp>
 
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace weir::assignment {
@@ -13,22 +14,28 @@ struct LeaseTimes {
   DurationNs lease_ns = 0;  // as in SupervisorSettings, like the others
   DurationNs data_ns = 0;
   DurationNs writer_ack_ns = 0;  // 0: no limit
+  std::vector<DurationNs> of_group =
+      {};  // leases of groups of DCMs, by index, instead of lease_ns; 0: lease_ns
 };
 
 // Expiry of DCMs' leases and of confirmations to writers. It stores no slices: the machine checks each slice
 // when next_look() is due. Pure; one thread.
 class LeaseClock {
  public:
-  explicit LeaseClock(LeaseTimes times) : times_(times) {}
+  explicit LeaseClock(LeaseTimes times) : times_(std::move(times)) {}
 
-  // A lease begins.
-  void assigned(TimeNs now) { look_by(now + times_.lease_ns + times_.data_ns); }
+  [[nodiscard]] DurationNs lease_ns(GroupIndex group) const {
+    const bool own = group.value < times_.of_group.size() && times_.of_group[group.value] > 0;
+    return own ? times_.of_group[group.value] : times_.lease_ns;
+  }
+  // A lease of a DCM of this group begins.
+  void assigned(GroupIndex group, TimeNs now) { look_by(now + lease_ns(group) + times_.data_ns); }
   // A slice was confirmed, for the entry.confirmations-th time.
   void confirmed(const SliceEntry& entry, TimeNs now) {
     if (times_.writer_ack_ns > 0) look_by(now + patience(entry));
   }
   // A DCM reports that the slice is in the filter for long: half of its lease is over.
-  void noted(TimeNs now) { look_by(now + times_.lease_ns / 2); }
+  void noted(GroupIndex group, TimeNs now) { look_by(now + lease_ns(group) / 2); }
 
   [[nodiscard]] TimeNs next_look() const { return next_look_; }  // earliest possible expiry; INT64_MAX: none
   // Starts a check; the caller then calls run_out() for each unsettled slice.

@@ -23,6 +23,7 @@ struct ReachSettings {
 //   includes farms with one DCM, and a readout after its only connected DCM has left.
 // - A DCM is cut off if it lacks more of the reachable readouts than the best connected DCM of its group: it
 //   gets no slices, and returns those that it cannot build. So at least one DCM of each group continues.
+//   All DCMs of a remote group may be cut off: its slices wait for the line.
 // - If the best connected DCMs also lack readouts (one the first, another the second), they continue, and
 //   mark their missing readouts after grace_ns.
 // - A DCM that has not reached a writer for grace_ns is assigned another writer.
@@ -31,10 +32,16 @@ struct ReachSettings {
 class ReachBoard {
  public:
   // `groups`: the group of each DCM. A DCM is only compared with its own group. Empty: one group of all.
+  // `remote`: by group, whether it is remote.
   ReachBoard(std::size_t dcms, std::size_t readouts, const ReachSettings& settings,
-             std::vector<GroupIndex> groups = {})
-      : settings_(settings), dcms_(dcms), readouts_(readouts), groups_(std::move(groups)) {
+             std::vector<GroupIndex> groups = {}, std::vector<bool> remote = {})
+      : settings_(settings),
+        dcms_(dcms),
+        readouts_(readouts),
+        groups_(std::move(groups)),
+        remote_(std::move(remote)) {
     groups_.resize(dcms);
+    remote_.resize(kGroupsMax);
   }
 
   // An earlier supervisor process had more DCMs than have rejoined: until `until` no readout counts as
@@ -113,6 +120,7 @@ class ReachBoard {
   std::vector<Dcm> dcms_;
   std::vector<Readout> readouts_;
   std::vector<GroupIndex> groups_;
+  std::vector<bool> remote_;  // by group
   std::vector<NodeIndex> changed_;
   TimeNs next_ns_ = INT64_MAX;
   TimeNs waits_until_ = INT64_MIN;

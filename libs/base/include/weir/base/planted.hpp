@@ -39,8 +39,9 @@ enum class Planted : std::uint8_t {
   forward_stale,         // the forward of an attempt that was taken back is accepted, too
   forget_forward_bytes,  // attempts after the first of a group are assigned without the forwarded bytes
   count_dead_fills,      // histogram entries count when a step ends, whatever becomes of the slice
+  build_cut_off,         // a remote group whose line is down builds slices without what it does not reach
 };
-constexpr std::size_t kPlanted = 30;
+constexpr std::size_t kPlanted = 31;
 
 [[nodiscard]] constexpr std::string_view name(Planted bug) {
   constexpr std::string_view kNames[kPlanted] = {"none",
@@ -72,7 +73,8 @@ constexpr std::size_t kPlanted = 30;
                                                  "forget-forward",
                                                  "forward-stale",
                                                  "forget-forward-bytes",
-                                                 "count-dead-fills"};
+                                                 "count-dead-fills",
+                                                 "build-cut-off"};
   return kNames[static_cast<std::size_t>(bug)];
 }
 

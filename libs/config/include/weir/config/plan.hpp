@@ -40,8 +40,10 @@ struct NodePlan {
   std::string port =
       {};  // of a DCM: the network port through which it receives, shared with others of the same name
   v1::SourceSettings::Kind source_kind = v1::SourceSettings::KIND_DUMMY;  // of a readout
-  std::uint8_t group = 0;  // of a DCM: its place in dcm.groups; 0 in a farm without groups
-  int entry = kNoEntry;    // index in its role's `nodes` (node_farm.hpp)
+  std::uint8_t group = 0;     // of a DCM: its place in dcm.groups; 0 in a farm without groups
+  int entry = kNoEntry;       // index in its role's `nodes` (node_farm.hpp)
+  std::string announce = {};  // host:port for DCMs of remote groups; empty: where it listens
+  bool remote = false;        // of a DCM: its group is remote
 };
 
 struct FarmPlan {

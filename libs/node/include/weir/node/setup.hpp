@@ -96,5 +96,8 @@ struct Setup {
 [[nodiscard]] std::optional<security::CurveKeys> bus_keys(const v1::Farm& farm);
 // Parses "host:port"; throws if the text has another form.
 [[nodiscard]] ports::Endpoint parse_endpoint(const std::string& text);
+// Returns the supervisor's address for this node, given the one at which it listens: a DCM of a remote group
+// connects to supervisor.announce, if that is set.
+[[nodiscard]] ports::Endpoint supervisor_for(const Setup& setup, const std::string& listen);
 
 }  // namespace weir::node
