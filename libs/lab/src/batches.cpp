@@ -196,6 +196,16 @@ std::string change_line(const LabPlan& plan, const PortChange& change) {
   return lines.take();
 }
 
+std::string far_control_lines(const LabPlan& plan, bool down) {
+  constexpr int kDisabled = 0;
+  constexpr int kForwarding = 3;
+  Lines lines;
+  for (const Host& host : plan.hosts) {
+    if (host.attached == 1) lines.add("link set dev {} state {}", host.name, down ? kDisabled : kForwarding);
+  }
+  return lines.take();
+}
+
 std::vector<Batch> set_up_batches(const LabPlan& plan, const std::vector<std::string>& paths) {
   std::vector<Batch> batches;
   const auto add = [&](Space space, Tool tool, std::string lines) {

@@ -88,6 +88,20 @@ std::vector<PortChange> Disturbance::pass(const LabPlan& plan, const Network& ne
   return made;
 }
 
+std::optional<bool> Disturbance::line_change(const LabPlan& plan) {
+  if (!began_ns_ || plan.outages.empty()) return std::nullopt;
+  const DurationNs elapsed = monotonic_now_ns() - *began_ns_;
+  const bool down = plan.line_is_down(elapsed);
+  if (down == line_down_) return std::nullopt;
+  line_down_ = down;
+  if (down) {
+    outages_.push_back({seconds(elapsed), 0, {}});
+  } else {
+    outages_.back().for_s = seconds(elapsed) - outages_.back().at_s;
+  }
+  return down;
+}
+
 void Disturbance::ends() {
   over_ = true;
   pauses_.stop();

@@ -55,6 +55,7 @@ class Planner {
       check_names();
       foreign();
       if (problems_.empty()) changes();
+      outages();
     }
     if (!problems_.empty()) return Unexpected<Problems>(std::move(problems_));
     return std::move(plan_);
@@ -339,6 +340,15 @@ class Planner {
     std::stable_sort(plan_.changes.begin(), plan_.changes.end(),
                      [](const PortChange& a, const PortChange& b) { return a.at_ns < b.at_ns; });
     fill_changes();
+  }
+
+  void outages() {
+    if (lab_.wan().outages_size() > 0 && lab_.topology() != v1::Lab::TOPOLOGY_WAN)
+      report("wan.outages", "needs the topology wan: no other has a long line");
+    for (const v1::OutageSettings& outage : lab_.wan().outages())
+      plan_.outages.push_back({ns(outage.at_s()), ns(outage.for_s())});
+    std::sort(plan_.outages.begin(), plan_.outages.end(),
+              [](const Outage& a, const Outage& b) { return a.at_ns < b.at_ns; });
   }
 
   // Values that a change does not give keep their previous setting.

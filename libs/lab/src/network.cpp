@@ -92,6 +92,10 @@ Expected<void, std::string> Network::change(const LabPlan& plan, const PortChang
   return run_tool(Tool::tc, change_line(plan, change), space(plan.ports[change.port].space));
 }
 
+Expected<void, std::string> Network::set_line_down(const LabPlan& plan, bool down) const {
+  return run_tool(Tool::bridge, far_control_lines(plan, down), space(kControl));
+}
+
 Expected<Network, NetworkError> Network::make(const LabPlan& plan) {
   using Failed = Unexpected<NetworkError>;
   if (auto missing = missing_tools()) return Failed({std::move(*missing), true});

@@ -37,6 +37,12 @@ double LabPlan::mean_rate(std::size_t port, double from_s, double to_s) const {
   return (bits + (to_s - since_s) * rate) / (to_s - from_s);
 }
 
+bool LabPlan::line_is_down(std::int64_t at_ns) const {
+  return std::any_of(outages.begin(), outages.end(), [at_ns](const Outage& outage) {
+    return at_ns >= outage.at_ns && at_ns < outage.at_ns + outage.for_ns;
+  });
+}
+
 std::string control_address() { return "10.78.255.254"; }
 
 }  // namespace weir::lab

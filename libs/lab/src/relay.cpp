@@ -90,6 +90,8 @@ class Relay::Loop {
     }
   }
 
+  void set_down(bool down) { down_.store(down, std::memory_order_relaxed); }
+
   [[nodiscard]] std::array<PortCount, 2> counts() const {
     std::array<PortCount, 2> counts;
     for (std::size_t i = 0; i < counts.size(); ++i) {
@@ -108,7 +110,7 @@ class Relay::Loop {
     std::atomic<std::uint64_t> bytes{0};
     std::atomic<std::uint64_t> packets{0};
     std::atomic<std::uint64_t> drops{0};
-    std::uint64_t refused = 0;  // refused by the device at the far end
+    std::uint64_t refused = 0;  // by the device at the far end, or while the line was down
   };
 
   // Moves frames from device `from` to the other one. Returns false if a device is gone.
@@ -118,6 +120,10 @@ class Relay::Loop {
       const ssize_t size = ::read(taps_[from].get(), frame_.data(), frame_.size());
       if (size < 0 && (errno == EAGAIN || errno == EINTR)) break;
       if (size <= 0) return false;
+      if (down_.load(std::memory_order_relaxed)) {
+        ++way.refused;
+        continue;
+      }
       way.queue.offer(monotonic_now_ns(), ConstBytes(frame_.data(), static_cast<std::size_t>(size)));
     }
     for (int i = 0; i < 2 * kFramesPerTurn; ++i) {
@@ -148,6 +154,7 @@ class Relay::Loop {
   Descriptor devices_;
   std::array<Descriptor, 2> taps_;
   std::array<Way, 2> ways_;
+  std::atomic<bool> down_{false};
   std::array<std::byte, kFrameBytesMax> frame_{};
   std::thread thread_;
 };
@@ -175,6 +182,7 @@ Expected<Relay, std::string> Relay::open(const LabPlan& plan, const Network& net
 
 void Relay::start() { loop_->start(); }
 void Relay::run() { loop_->run(); }
+void Relay::set_down(bool down) { loop_->set_down(down); }
 std::array<PortCount, 2> Relay::counts() const { return loop_->counts(); }
 
 }  // namespace weir::lab

@@ -1,4 +1,6 @@
 #include "lab_text.hpp"
+#include <weir/base/time.hpp>
+#include <weir/lab/batches.hpp>
 
 namespace weir::lab {
 namespace {
@@ -146,6 +148,23 @@ TEST_CASE("between leaves and spines the data of a DCM's host go over one spine,
   REQUIRE(steered != plan.steers.end());
   CHECK(steered->device == "leaf2.spine1");
   CHECK(plan.steers.size() == 8);
+}
+
+TEST_CASE("the line of a wan is down in its outages, and a network without a line has none") {
+  const LabPlan plan =
+      plan_of("topology: wan\nhost_count: 2\nwan: {outages: [{at_s: 5, for_s: 2}, {at_s: 1, for_s: 0.5}]}\n");
+  const auto is_down = [&](double at_s) {
+    return plan.line_is_down(static_cast<std::int64_t>(at_s * static_cast<double>(kSecond)));
+  };
+  CHECK_FALSE(is_down(0.9));
+  CHECK(is_down(1));
+  CHECK_FALSE(is_down(1.5));
+  CHECK(is_down(6.9));
+  CHECK_FALSE(is_down(7));
+  CHECK(far_control_lines(plan, true) == "link set dev h1 state 0\n");
+  CHECK(far_control_lines(plan, false) == "link set dev h1 state 3\n");
+  CHECK(problems_of("topology: star\nhost_count: 2\nwan: {outages: [{at_s: 5}]}\n")
+            .find("wan.outages: needs the topology wan") != std::string::npos);
 }
 
 TEST_CASE("a wan has two sites, the last hosts far away") {

@@ -91,8 +91,14 @@ const std::vector<lab::PortCount>& LabRun::read() {
   return counts_;
 }
 
+void LabRun::set_line_down(bool down) {
+  relay_->set_down(down);
+  if (const auto done = network_.set_line_down(plan_, down); !done) disturbance_.line_failed(done.error());
+}
+
 void LabRun::pass(TimeNs now_ns) {
   now_ns_ = now_ns;
+  if (const auto down = disturbance_.line_change(plan_)) set_line_down(*down);
   const auto changes = disturbance_.pass(plan_, network_);
   // Frames sent at the old rate are counted before the new rate applies.
   if (!changes.empty()) record_.take(now_ns, read());
@@ -138,6 +144,7 @@ void LabRun::account(run_record::Summary& summary) {
   lab.cpu_load_s = disturbance_.stop_load();
   summary.disturbed = disturbance_.hosts(plan_, counters_.lost());
   summary.changes = disturbance_.changes();
+  summary.outages = disturbance_.outages();
 }
 
 }  // namespace weir::run

@@ -242,6 +242,13 @@ json::array changes_of(const Summary& summary) {
   return array;
 }
 
+json::array outages_of(const Summary& summary) {
+  json::array array;
+  for (const lab::AppliedOutage& outage : summary.outages)
+    array.push_back({{"at_s", outage.at_s}, {"for_s", outage.for_s}, {"failure", outage.failure}});
+  return array;
+}
+
 json::array groups_of(const Summary& summary) {
   json::array array;
   for (const GroupSummary& group : summary.groups) {
@@ -329,6 +336,7 @@ std::string to_json(const Summary& summary) {
   object.emplace("foreign", foreign_of(summary));
   object.emplace("disturbed", disturbed_of(summary));
   object.emplace("changes", changes_of(summary));
+  object.emplace("outages", outages_of(summary));
   return pretty(object);
 }
 

@@ -246,6 +246,10 @@ void add_disturbance(const Summary& summary, Page& page) {
               bytes_text(static_cast<double>(change.buffer_bytes)), change.at_s,
               change.failure.empty() ? "" : ", failed: ", change.failure);
   }
+  for (const lab::AppliedOutage& outage : summary.outages) {
+    page.line("line", "down from {:.2f} s for {:.2f} s{}{}", outage.at_s, outage.for_s,
+              outage.failure.empty() ? "" : ", failed: ", outage.failure);
+  }
 }
 
 void add_lab(const Summary& summary, Page& page) {

@@ -84,6 +84,7 @@ TEST_CASE("docs/summary.md has every key of the summary, and no other") {
   summary.foreign.emplace_back();
   summary.disturbed.emplace_back();
   summary.changes.emplace_back();
+  summary.outages.emplace_back();
   summary.truth.emplace().bins.emplace_back();
   Names keys;
   add_keys(json::parse(to_json(summary)), "", keys);

@@ -24,4 +24,8 @@ struct Batch {
 // Returns the line for `tc` that changes a port, to be run in the port's namespace. Pure.
 [[nodiscard]] std::string change_line(const LabPlan& plan, const PortChange& change);
 
+// Returns the lines for `bridge`, in the control network, that cut the hosts at the far end of the line off
+// from it or connect them again. Pure.
+[[nodiscard]] std::string far_control_lines(const LabPlan& plan, bool down);
+
 }  // namespace weir::lab

@@ -36,6 +36,13 @@ struct AppliedChange {
   std::string failure;  // why it failed; empty: it did not
 };
 
+// A time in which the long line was down.
+struct AppliedOutage {
+  double at_s = 0;
+  double for_s = 0;
+  std::string failure;  // why it failed; empty: it did not
+};
+
 // Disturbances of a run in a lab, apart from its network: spinners, pauses, slow hosts, changes of ports.
 // They end with this object and with this process, and leave no process stopped or running.
 class Disturbance {
@@ -51,6 +58,10 @@ class Disturbance {
   void begun(DurationNs ago_ns);
   // To be called often: makes the changes that are due, and returns them.
   [[nodiscard]] std::vector<PortChange> pass(const LabPlan& plan, const Network& network);
+  // To be called often. Returns whether the long line goes down (true) or comes back (false) now.
+  [[nodiscard]] std::optional<bool> line_change(const LabPlan& plan);
+  void line_failed(const std::string& why) { outages_.back().failure = why; }
+  [[nodiscard]] const std::vector<AppliedOutage>& outages() const { return outages_; }
   // The run drains: no more pauses.
   void ends();
   // Ends the spinners, and returns the CPU time that they used.
@@ -73,6 +84,8 @@ class Disturbance {
   bool over_ = false;
   std::size_t next_ = 0;  // of the plan's changes
   std::vector<AppliedChange> applied_;
+  bool line_down_ = false;
+  std::vector<AppliedOutage> outages_;
 };
 
 }  // namespace weir::lab

@@ -42,6 +42,8 @@ class Network {
   [[nodiscard]] bool in_order() const;
   // Sets a port's rate and buffer, and keeps its queue. Takes some ms.
   [[nodiscard]] Expected<void, std::string> change(const LabPlan& plan, const PortChange& change) const;
+  // Cuts the far hosts off from the control network, or connects them again. Takes some ms.
+  [[nodiscard]] Expected<void, std::string> set_line_down(const LabPlan& plan, bool down) const;
   // Moves the calling thread into the namespace for good.
   [[nodiscard]] Expected<void, std::string> enter(Space space) const;
 

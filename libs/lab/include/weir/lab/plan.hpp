@@ -95,6 +95,12 @@ struct Line {
   std::int64_t delay_ns = 0;
 };
 
+// A time of the run in which the long line drops every frame.
+struct Outage {
+  std::int64_t at_ns = 0;
+  std::int64_t for_ns = 0;
+};
+
 struct Foreign {
   std::size_t from = 0;
   std::size_t to = 0;
@@ -137,6 +143,7 @@ struct LabPlan {
   std::vector<Foreign> foreign;
   std::uint32_t cpu_load = 0;               // processes that only compute
   std::vector<PortChange> changes;          // sorted by time
+  std::vector<Outage> outages;              // likewise, of the line
   std::map<std::string, NodePlace> places;  // of every node that is not masked; empty without a farm
 
   // Returns `ports`, followed by the two directions of the line, if any.
@@ -147,6 +154,8 @@ struct LabPlan {
   // Returns the port's mean rate between two times of the run, with its changes; for an empty interval, its
   // rate at the beginning.
   [[nodiscard]] double mean_rate(std::size_t port, double from_s, double to_s) const;
+  // Returns whether the line is down at this time of the run.
+  [[nodiscard]] bool line_is_down(std::int64_t at_ns) const;
 };
 
 // The supervisor's address, at which `weir run` reaches it.

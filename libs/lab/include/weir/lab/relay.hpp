@@ -25,6 +25,8 @@ class Relay {
   void start();
   // Runs in the calling thread until a device is removed.
   void run();
+  // While the line is down, frames that reach it are dropped and counted. Thread-safe.
+  void set_down(bool down);
   // Returns the counts towards the second switch, and back. Thread-safe.
   [[nodiscard]] std::array<PortCount, 2> counts() const;
 

@@ -65,6 +65,7 @@ class LabRun {
  private:
   LabRun(lab::LabPlan plan, lab::Disturbance disturbance, lab::Network network, lab::Counters counters);
   [[nodiscard]] const std::vector<lab::PortCount>& read();
+  void set_line_down(bool down);
   // Returns the mean rates of the plan's ports over the run.
   [[nodiscard]] std::vector<double> mean_rates(double seconds) const;
 

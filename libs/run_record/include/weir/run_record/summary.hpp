@@ -222,6 +222,7 @@ struct Summary {
   std::vector<lab::ForeignReport> foreign;
   std::vector<lab::DisturbedHost> disturbed;
   std::vector<lab::AppliedChange> changes;
+  std::vector<lab::AppliedOutage> outages;  // of the long line
 };
 
 // Returns the keys of Summary::fragments.
