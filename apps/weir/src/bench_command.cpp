@@ -7,6 +7,7 @@
 #include <weir/bench/loopback.hpp>
 #include <weir/bench/network.hpp>
 #include <weir/bench/rcnp.hpp>
+#include <weir/bench/remote.hpp>
 #include <weir/node/paths.hpp>
 
 #include <CLI/CLI.hpp>
@@ -241,6 +242,33 @@ void add_experiments(CLI::App& bench, int& status, const char* name, const char*
   });
 }
 
+constexpr const char* kRemoteFooter =
+    "\nA local group of DCMs beside a remote one behind a long thin line, in a virtual network: the remote "
+    "group "
+    "idle,\n"
+    "busy, and with its line cut, in turn. One JSON line per run, and a table with medians. Needs root.";
+
+void add_remote(CLI::App& bench, int& status) {
+  auto options = std::make_shared<bench::RemoteOptions>();
+  auto figure = std::make_shared<std::string>("8");
+  CLI::App* command = bench.add_subcommand("remote", "Measure a remote farm beside a local one");
+  command->footer(kRemoteFooter);
+  command->add_option("--figure", *figure, "figure of the paper on remote farms")
+      ->check(CLI::IsMember({"8"}));
+  command->add_option("--rounds", options->rounds, "number of alternations")->check(CLI::Range(1, 1000));
+  command->add_option("--seconds", options->seconds, "length of each run")->check(CLI::Range(6.0, 3600.0));
+  command->add_option("--rate", options->line_mbit, "rate of the line in Mb/s")
+      ->check(CLI::Range(1.0, 10000.0));
+  command->add_option("--delay", options->delay_ms, "delay of the line in each direction, in ms")
+      ->check(CLI::Range(0.0, 1000.0));
+  command->add_option("--out", options->out, "folder for the table and the lines")->type_name("DIR");
+  command->add_option("--name", options->name, "first word of their names")->type_name("NAME");
+  command->callback([options, figure, &status] {
+    options->command = typed_command();
+    status = bench::run_remote(*options, stdout, stderr);
+  });
+}
+
 constexpr const char* kFieldFooter =
     "\nEach case is a farm in its own virtual network (docs/lab.md): mixed sizes, long lines, a slow or a "
     "pausing\n"
@@ -324,6 +352,7 @@ void add_bench(CLI::App& app, int& status) {
   add_rcnp(*command, status);
   add_experiments(*command, status, "thesis", "Measure a figure of Jereczek's thesis in a virtual network",
                   bench::thesis_experiments());
+  add_remote(*command, status);
   add_field(*command, status);
   add_network(*command, status, bench::Pattern::incast, "incast",
               "Measure many readouts with one DCM behind one port, in a virtual network");

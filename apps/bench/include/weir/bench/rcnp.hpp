@@ -17,6 +17,13 @@ struct TimeAbove {
   double share = 0;
 };
 
+// Where survivors of the steps are built whole and processed once more.
+enum class RcnpBuilding : std::uint8_t {
+  nowhere,
+  same_farm,   // in the DCM that selects
+  other_group  // in as many DCMs of a second group, to which they are forwarded
+};
+
 // One farm of a figure.
 struct RcnpPoint {
   std::string label;
@@ -28,6 +35,9 @@ struct RcnpPoint {
   std::uint32_t sources_per_step = 4;
   double microseconds = 100;  // CPU time of a step
   bool half_load = false;     // at half of the farm's maximum rate; otherwise as fast as possible
+  bool rate_of_last = false;  // at the rate of the previous point
+  double reject = 0;          // by each step
+  RcnpBuilding building = RcnpBuilding::nowhere;
 };
 
 struct RcnpFigure {
@@ -43,13 +53,14 @@ struct RcnpFigure {
 struct RcnpResult {
   RcnpPoint point;
   double rate_hz = 0;
-  double mean_ms = 0;  // T_dec: assignment to decision
+  double mean_ms = 0;  // T_dec: assignment to decision; with groups, of the first one
   double sigma_ms = 0;
   double p99_ms = 0;
   double max_ms = 0;
   double filter_ms = 0;     // CPU time of a slice: in the filter
   double transport_ms = 0;  // requesting, receiving, assembling
   double algorithm_ms = 0;  // set: steps x RcnpPoint::microseconds
+  double selection_ms = 0;  // mean T_dec without building whole slices and their last processing
   std::vector<TimeAbove> above;
 
   [[nodiscard]] double cpu_ms() const { return filter_ms + transport_ms; }  // the paper's T_dst
