@@ -3,10 +3,12 @@
 #include "farm_run.hpp"
 #include "stored_run.hpp"
 #include "weir_catch.hpp"
+#include <weir/http/client.hpp>
 
 #include <boost/json.hpp>
 
 #include <algorithm>
+#include <fstream>
 #include <set>
 
 using namespace weir::system_test;
@@ -179,4 +181,33 @@ TEST_CASE(
   const CommandEnd refused = plain.ctl({"burst"});
   CHECK(refused.status == 1);
   CHECK(refused.err.find("burst.buffer_bytes is 0") != std::string::npos);
+}
+
+TEST_CASE("an alert by HTTP needs the operator's token, and is saved and shown like one from a terminal") {
+  const TemporaryFolder folder;
+  ControlledFarm farm(folder, farm_with("buffer_bytes: 64MiB"), kNodes, ", page: '127.0.0.1:0'");
+  const std::string said = farm.run_control().out();
+  const std::size_t at = said.find("http://");
+  REQUIRE(at != said.npos);
+  const std::string url = said.substr(at, said.find('/', at + 7) - at) + "/api/burst";
+  std::string token;
+  std::ifstream(farm.out() + "/page-token") >> token;
+  const std::string alert = R"({"before_s": 100, "after_s": 0, "reason": "GCN 1234"})";
+
+  CHECK(weir::http::post(url, alert, token).value().status == 409);  // no run
+  farm.begin_run();
+  REQUIRE(wait_for(farm, "triggered", 300));
+  CHECK(weir::http::post(url, alert, "not-the-token").value().status == 401);
+  CHECK(weir::http::post(url, "{\"before\": 1}", token).value().status == 400);
+  CHECK(weir::http::post(url, alert, token).value().status == 202);
+  REQUIRE(wait_for(farm, "burst.saved", 200));
+  CHECK(farm.ctl({"status"}).out.find("bursts: 1 alert, ") != std::string::npos);
+  farm.must({"stop"});
+
+  const Summary summary(farm.record(1));
+  INFO(summary.imbalance());
+  CHECK(summary.balanced());
+  const boost::json::value& burst = summary.json().at("bursts").at(0);
+  CHECK(burst.at("reason").as_string() == "GCN 1234");
+  CHECK(burst.at("saved") == burst.at("asked"));
 }

@@ -63,7 +63,21 @@ Web::Web(const ports::Endpoint& listen, std::string token, std::vector<std::stri
   page_.emplace(settings, [this](const page::Command& command) { return ask(command); });
 }
 
+page::CommandAnswer Web::alert(const page::Command& command) {
+  v1::Request wish;
+  wish.set_command(std::string(control::name(control::Request::burst)));
+  wish.set_reason("from " + command.peer);
+  for (const auto& [key, value] : command.parameters) {
+    if (key == "before_s") wish.set_before_s(std::stod(value));
+    if (key == "after_s") wish.set_after_s(std::stod(value));
+    if (key == "reason") wish.set_reason(value);
+  }
+  const std::string error = commands_.ask(std::move(wish));
+  return {error.empty(), error.empty() ? "the alert is given" : error};
+}
+
 page::CommandAnswer Web::ask(const page::Command& command) {
+  if (command.burst) return alert(command);
   v1::Request wish;
   wish.set_command(std::string(control::name(command.kind)));
   for (const auto& [key, value] : command.parameters) {

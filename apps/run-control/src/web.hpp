@@ -32,6 +32,7 @@ class Web {
 
  private:
   page::CommandAnswer ask(const page::Command& command);
+  page::CommandAnswer alert(const page::Command& command);
 
   reports::RunHistograms histograms_;
   std::uint64_t histograms_shown_ = 0;  // version

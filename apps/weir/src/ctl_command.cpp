@@ -1,6 +1,7 @@
 #include "commands.hpp"
 #include "control_connection.hpp"
 #include "farm_end.hpp"
+#include <weir/base/figures.hpp>
 #include <weir/base/held_up.hpp>
 #include <weir/base/role.hpp>
 #include <weir/base/time.hpp>
@@ -84,6 +85,10 @@ void print_run(const v1::FarmView& view) {
         view.run(), time, reports::counter_of(report, "triggered"), reports::counter_of(report, "stored"),
         reports::counter_of(report, "rejected"), reports::total_of(report, "discarded."),
         reports::total_of(report, "vetoed."), reports::gauge_of(report, "slices_in_flight").value_or(0));
+    if (const std::uint64_t alerts = reports::counter_of(report, "burst.alerts"); alerts > 0)
+      fmt::print("  bursts: {}, {} of {} slices saved, {} not\n", counted(alerts, "alert"),
+                 reports::counter_of(report, "burst.saved"), reports::counter_of(report, "burst.asked"),
+                 reports::total_of(report, "burst.not_saved."));
   }
 }
 

@@ -102,6 +102,11 @@ export function showLedger(state) {
     el('tr', {}, el('th', { scope: 'row' }, 'Step ' + step.step), el('td', { className: 'number' }, grouped(step.slices)),
       el('td', { className: 'why' }, grouped(step.rejected) + ' rejected, ' + grouped(step.bytes) + ' bytes, waiting ' + mean(step, 'wait_us') +
         ', processing ' + mean(step, 'process_us') + ', CPU ' + mean(step, 'cpu_us')))));
+  if (state.bursts)
+    $('counts').append(el('tr', {}, el('th', { scope: 'row' }, 'Saved for ' + plural(state.bursts.alerts, 'alert')),
+      el('td', { className: 'number' }, grouped(state.bursts.saved)),
+      el('td', { className: 'why' }, 'of ' + grouped(state.bursts.asked) + ' slices' +
+        Object.entries(state.bursts.not_saved).filter(([, count]) => count > 0).map(([reason, count]) => ', ' + grouped(count) + ' ' + reason).join(''))));
   if (!$('counts').children.length) $('counts').append(el('tr', {}, el('td', {}, 'No report of a supervisor yet.')));
   const lines = state.ledger.map((line) => {
     const mark = el('span', { className: 'badge small' });

@@ -49,6 +49,27 @@ ParsedCommand parse_command(const std::string& body, const std::string& peer) {
   return parsed;
 }
 
+ParsedCommand parse_alert(const std::string& body, const std::string& peer) {
+  boost::system::error_code bad;
+  const json::value value = json::parse(body.empty() ? "{}" : body, bad);
+  const json::object* object = bad ? nullptr : value.if_object();
+  if (object == nullptr)
+    return {{}, "the body is not a JSON object: send {\"before_s\": 10, \"after_s\": 5, \"reason\": \"GRB\"}"};
+  ParsedCommand parsed;
+  parsed.command.burst = true;
+  parsed.command.peer = peer;
+  for (const auto& member : *object) {
+    const bool time = member.key() == "before_s" || member.key() == "after_s";
+    if (!time && member.key() != "reason")
+      return {{},
+              "\"" + clean_text(member.key(), 100) + "\" is unknown; the keys are before_s, after_s and reason"};
+    if (time ? !member.value().is_number() : !member.value().is_string())
+      return {{}, "before_s and after_s are numbers of seconds, reason is a text"};
+    parsed.command.parameters[std::string(member.key())] = as_text(member.value());
+  }
+  return parsed;
+}
+
 std::string answer_json(const CommandAnswer& answer) {
   return json::serialize(
       json::object{{"taken", answer.taken}, {"message", clean_text(answer.message, kAnswerBytesMax)}});

@@ -13,6 +13,8 @@ struct ParsedCommand {
 // Parses {"command": "start", "parameters": {"run": 5}}. Parameters are texts, numbers or booleans, and
 // become texts.
 [[nodiscard]] ParsedCommand parse_command(const std::string& body, const std::string& peer);
+// Parses {"before_s": 10, "after_s": 5, "reason": "GRB"}; an empty body is an alert without a window of its own.
+[[nodiscard]] ParsedCommand parse_alert(const std::string& body, const std::string& peer);
 // Returns {"taken": …, "message": …}.
 [[nodiscard]] std::string answer_json(const CommandAnswer& answer);
 

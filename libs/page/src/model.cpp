@@ -67,6 +67,17 @@ json::object groups_json(const v1::Report* report) {
   return out;
 }
 
+// {"alerts": 2, "asked": 900, "saved": 850, "not_saved": {"too_old": 50}}, once an alert was given.
+json::value bursts_json(const v1::Report* report) {
+  if (report == nullptr) return nullptr;
+  const std::uint64_t alerts = reports::counter_of(*report, "burst.alerts");
+  if (alerts == 0) return nullptr;
+  return json::object{{"alerts", alerts},
+                      {"asked", reports::counter_of(*report, "burst.asked")},
+                      {"saved", reports::counter_of(*report, "burst.saved")},
+                      {"not_saved", reasons(report, "burst.not_saved.")}};
+}
+
 // [{"slices": 20, "rejected": 18, …}, …] by step, over the DCMs that have reported; empty where the filter
 // gets all sources at once. Times are sums, in us.
 json::array steps_json(const Farm& farm) {
@@ -304,6 +315,7 @@ std::string Model::state_json(bool can_command) const {
   out["steps"] = steps_json(farm_);
   out["filter_counters"] = filter_counters_json(farm_);
   out["histograms"] = farm_.histograms;
+  out["bursts"] = bursts_json(supervisor);
   json::array members;
   for (const Member& member : farm_.members) {
     members.push_back(member_json(member, rates_.at(member.name)));

@@ -89,6 +89,7 @@ class Page::Impl {
                   });
     server_.route("GET", "/api/logs", [this](const http::Request& request) { return find_logs(request); });
     server_.route("POST", "/api/command", [this](const http::Request& request) { return command(request); });
+    server_.route("POST", "/api/burst", [this](const http::Request& request) { return burst(request); });
     server_.route("POST", "/api/operator", [this](const http::Request& request) {
       return refusal(request).value_or(json_response(answer_json({true, "this is the operator's token"})));
     });
@@ -158,6 +159,8 @@ class Page::Impl {
   // Returns nothing if the token is right.
   std::optional<http::Response> refusal(const http::Request& request);
   http::Response command(const http::Request& request);
+  http::Response burst(const http::Request& request);
+  http::Response carry_out(const ParsedCommand& parsed);
   http::Response own_metrics() const;
 
   CommandHandler commands_;
@@ -234,7 +237,15 @@ std::optional<http::Response> Page::Impl::refusal(const http::Request& request) 
 
 http::Response Page::Impl::command(const http::Request& request) {
   if (auto refused = refusal(request)) return std::move(*refused);
-  const ParsedCommand parsed = parse_command(request.body, request.peer);
+  return carry_out(parse_command(request.body, request.peer));
+}
+
+http::Response Page::Impl::burst(const http::Request& request) {
+  if (auto refused = refusal(request)) return std::move(*refused);
+  return carry_out(parse_alert(request.body, request.peer));
+}
+
+http::Response Page::Impl::carry_out(const ParsedCommand& parsed) {
   if (!parsed.error.empty()) {
     count(&PageCounters::commands_malformed);
     return json_response(answer_json({false, parsed.error}), 400);

@@ -32,3 +32,21 @@ TEST_CASE("an answer is JSON whatever it says") {
   CHECK(answer_json({true, "run 5 is under way"}) == R"({"taken":true,"message":"run 5 is under way"})");
   CHECK(answer_json({false, "no \"go\"\xff"}) == R"({"taken":false,"message":"no \"go\"\\xff"})");
 }
+
+TEST_CASE("an alert has a window in seconds and a reason, or nothing") {
+  const auto parsed = parse_alert(R"({"before_s": 10, "after_s": -2.5, "reason": "GRB"})", "10.0.0.1");
+  REQUIRE(parsed.error == "");
+  CHECK(parsed.command.burst);
+  CHECK(parsed.command.parameters.at("reason") == "GRB");
+  CHECK(std::stod(parsed.command.parameters.at("before_s")) == 10);
+  CHECK(std::stod(parsed.command.parameters.at("after_s")) == -2.5);
+  CHECK(parse_alert("", "").command.burst);
+  CHECK(parse_alert("", "").error == "");
+}
+
+TEST_CASE("a malformed alert is refused with a reason") {
+  for (const char* body : {"GRB", "[]", R"({"before": 1})", R"({"before_s": "10"})", R"({"reason": 5})"}) {
+    INFO(body);
+    CHECK(parse_alert(body, "").error != "");
+  }
+}

@@ -98,10 +98,11 @@ struct LogLine {
 };
 
 struct Command {
-  control::Command kind = control::Command::init;  // never `off`
-  std::map<std::string, std::string>
-      parameters;    // start: run, slices, duration_s; configure: set (key=value lines)
-  std::string peer;  // of the client
+  control::Command kind = control::Command::init;  // never `off`; unused for an alert
+  // start: run, slices, duration_s; configure: set (key=value lines); an alert: before_s, after_s, reason
+  std::map<std::string, std::string> parameters;
+  std::string peer;    // of the client
+  bool burst = false;  // an alert for the burst saver (POST /api/burst)
 };
 
 struct CommandAnswer {
