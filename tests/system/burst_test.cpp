@@ -1,6 +1,8 @@
-// The burst saver: alerts of an operator, with real processes.
+// The burst saver: alerts of an operator, with real processes, also with deaths at random (WEIR_SOAK_BURSTS,
+// 4 kills; WEIR_SOAK_SEED).
 #include "controlled_farm.hpp"
 #include "farm_run.hpp"
+#include "soak.hpp"
 #include "stored_run.hpp"
 #include "weir_catch.hpp"
 #include <weir/http/client.hpp>
@@ -155,6 +157,44 @@ TEST_CASE("a writer that is killed while it stores an alert loses nothing, and s
   const StoredRun saved(folder_of(farm, 1));
   check_data(saved, true);
   CHECK(saved.ids().size() == burst.at("asked").to_number<std::uint64_t>());
+}
+
+TEST_CASE("kill -9 at random moments of saving leaves whole files, and an account that adds up") {
+  const int kills = from_environment("WEIR_SOAK_BURSTS", 4);
+  Random random(from_environment("WEIR_SOAK_SEED", 1));
+  const std::vector<std::string> mortal = {"writer-0", "dcm-0", "dcm-1"};
+  for (int done = 0; done < kills;) {
+    const TemporaryFolder folder;
+    ControlledFarm farm(folder, farm_with("buffer_bytes: 256MiB, save_bytes_per_s: 3MB"), kNodes);
+    farm.begin_run();
+    REQUIRE(wait_for(farm, "triggered", 900));
+    farm.must({"burst", "--before", "100", "--after", "100"});
+    farm.must({"burst", "--before", "2", "--after", "100"});
+    REQUIRE(wait_for(farm, "burst.saved", 1));
+    for (int i = 0; i < 2 && done < kills; ++i, ++done) {
+      (void)wait_until([] { return false; }, random.between(0.01, 1.5));
+      const std::string& node = random.one_of(mortal);
+      farm.kill_node(node);
+      farm.start_node(node);
+    }
+    const std::uint64_t saved_before = counter(farm, "supervisor", "burst.saved");
+    REQUIRE(wait_for(farm, "burst.saved", saved_before + 100));
+    farm.must({"stop"});
+
+    const Summary summary(farm.record(1));
+    INFO(summary.imbalance());
+    CHECK(summary.balanced());
+    for (int alert = 1; alert <= 2; ++alert) {
+      const boost::json::value& burst = summary.json().at("bursts").at(static_cast<std::size_t>(alert - 1));
+      check_account(burst);
+      const StoredRun saved(folder_of(farm, alert));
+      const DummyCheck data = check_dummy_data(saved);
+      CHECK(data.wrong.empty());
+      CHECK(data.missing == 0);
+      CHECK(saved.ids().size() == data.slices);  // none twice
+      CHECK(saved.ids().size() >= burst.at("saved").to_number<std::uint64_t>());
+    }
+  }
 }
 
 TEST_CASE(
