@@ -138,8 +138,11 @@ TEST_CASE("rates change how often a kind of fault is drawn, and nothing without 
   std::size_t deaths = 0;
   std::size_t supervisors = 0;
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
-    for (const sim::Fault& fault : make_scenario(seed, limits).faults) {
-      if (fault.kind == sim::FaultKind::burst) continue;  // an alert, which no rate applies to
+    const sim::Scenario scenario = make_scenario(seed, limits);
+    for (const sim::Fault& fault : scenario.faults) {
+      // No rate applies to alerts and to the line of a remote group.
+      if (fault.kind == sim::FaultKind::burst) continue;
+      if (scenario.remote && fault.kind == sim::FaultKind::partition) continue;
       const bool death = fault.kind == sim::FaultKind::kill || fault.kind == sim::FaultKind::lose_machine;
       const bool no_writer = fault.kind == sim::FaultKind::stall;  // instead of a full disk
       const bool command = fault.kind == sim::FaultKind::drain || fault.kind == sim::FaultKind::pause;

@@ -163,7 +163,7 @@ TEST_CASE("weir ctl kill signals the processes that are named, and their pids ar
   CHECK(farm.node("readout-0").wait(Seconds(10)) == 128 + SIGTERM);
   farm.must({"kill", "dcm-0"});
   CHECK(farm.node("dcm-0").wait(Seconds(10)) == -SIGKILL);
-  CHECK_THAT(farm.ctl({"kill", "dcm-0"}).err, Catch::ContainsSubstring("not there any more"));
+  CHECK_THAT(farm.ctl({"kill", "dcm-0"}).err, Catch::ContainsSubstring("no longer exists"));
   CHECK_THAT(farm.events(), Catch::ContainsSubstring("got SIGKILL from an operator"));
   farm.start_node("dcm-0");
   farm.start_node("readout-0");

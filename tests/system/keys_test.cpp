@@ -30,7 +30,7 @@ TEST_CASE("new keys are secrets of their owner, and are not written over") {
   const std::string before = read_file(made + "/farm.key");
   const CommandEnd again = keys(folder, {"new", made});
   CHECK(again.status == 1);
-  CHECK_THAT(again.err, Catch::ContainsSubstring("exists already"));
+  CHECK_THAT(again.err, Catch::ContainsSubstring("already exists"));
   CHECK(read_file(made + "/farm.key") == before);
 
   const CommandEnd shown = keys(folder, {"show", made});
@@ -47,7 +47,7 @@ TEST_CASE("a farm key is changed in three steps, each refused out of order") {
   REQUIRE(keys(folder, {"new", made, "--name", "old"}).status == 0);
   REQUIRE(keys(folder, {"add", made, "--name", "new"}).status == 0);
   CHECK(keys(folder, {"add", made, "--name", "new"}).status == 1);
-  CHECK_THAT(keys(folder, {"drop", made, "old"}).err, Catch::ContainsSubstring("is the one that is used"));
+  CHECK_THAT(keys(folder, {"drop", made, "old"}).err, Catch::ContainsSubstring("is in use"));
   CHECK_THAT(keys(folder, {"use", made, "none"}).err, Catch::ContainsSubstring("key 'none' does not exist"));
   REQUIRE(keys(folder, {"use", made, "new"}).status == 0);
   const std::string text = read_file(made + "/farm.key");

@@ -81,7 +81,7 @@ TEST_CASE("a supervisor does not resume the journal of another run of its number
   CHECK(refused.status == 1);
   CHECK_THAT(refused.err,
              Catch::ContainsSubstring("the journal is of another run 1 of farm 'event-building'") &&
-                 Catch::ContainsSubstring("take another run number"));
+                 Catch::ContainsSubstring("choose another run number"));
   CHECK(fs::exists(supervisor_of(other)));  // its farm may still need it
   run.process().send_signal(SIGINT);
   CHECK_BALANCED(run.finish(), 0);
@@ -93,6 +93,6 @@ TEST_CASE("a run number that is over is not begun a second time without run cont
   CHECK_BALANCED(end, 0);
   const CommandEnd refused = supervisor_alone(folder, folder / "out");
   CHECK(refused.status == 1);
-  CHECK_THAT(refused.err, Catch::ContainsSubstring("holds run 1 already") &&
+  CHECK_THAT(refused.err, Catch::ContainsSubstring("already holds run 1") &&
                               Catch::ContainsSubstring("set run.number to another"));
 }

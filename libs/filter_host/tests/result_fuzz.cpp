@@ -1,5 +1,6 @@
 #include <weir/base/assert.hpp>
 #include <weir/filter_host/instance.hpp>
+#include <weir/filter_host/lane.hpp>
 
 #include <algorithm>
 #include <bit>
@@ -65,7 +66,7 @@ void check(const FilterResult& result, const FilterConfig& config) {
       WEIR_ASSERT(false);  // an instance decides neither
       return;
     case Verdict::error:
-      WEIR_ASSERT(!result.error.empty() && result.error.size() < 1000);
+      WEIR_ASSERT(!result.error.empty() && result.error.size() <= LaneLayout::kErrorMax);
       return;
   }
   WEIR_ASSERT(false);

@@ -258,7 +258,7 @@ inline constexpr Entry kTable[] = {
           "Slices that ended their filter worker as often as a slice may, and were accepted unfiltered."),
     count("dcm.retried", "weir_dcm_retried_total", kDcm,
           "Slices that were given to another filter worker because theirs had ended."),
-    count("dcm.fills_dropped", "weir_dcm_histogram_fills_dropped_total", kDcm,
+    rare("dcm.fills_dropped", "weir_dcm_histogram_fills_dropped_total", kDcm,
           "Steps of slices with histogram entries that were dropped: too many slices waited to be settled."),
     count("dcm.steps", "weir_dcm_steps_total", kDcm, "Filter steps."),
     count("dcm.output_events", "weir_dcm_output_events_total", kDcm, "Events that the filter put out."),
