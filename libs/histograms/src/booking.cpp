@@ -41,8 +41,10 @@ std::uint32_t Axis::cell_of(double value) const {
   if (value < low) return 0;
   if (value >= high) return bins + 1;
   const double place = (value - low) / (high - low) * static_cast<double>(bins);
-  // Rounding can lift a value just below `high` to the bin behind the last one.
-  return std::min(static_cast<std::uint32_t>(place), bins - 1) + 1;
+  const std::uint32_t bin = std::min(static_cast<std::uint32_t>(place), bins - 1);
+  // `place` is rounded: a value at an edge must be in the bin that begins there.
+  if (value < edge(bin)) return bin;
+  return bin + 1 < bins && value >= edge(bin + 1) ? bin + 2 : bin + 1;
 }
 
 std::string binning_text(const Booking& booking) {

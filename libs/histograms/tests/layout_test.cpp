@@ -41,6 +41,18 @@ TEST_CASE(
   CHECK(tenths.cell_of(std::nextafter(1.0, 0.0)) == 10);
 }
 
+TEST_CASE("the lower edge of every bin is in that bin, and the number before it in the bin before") {
+  for (const Axis& axis :
+       {Axis{100, 0, 100}, Axis{360, -180, 180}, Axis{97, 0.1, 12.7}, Axis{65'000, -1, 1e9}}) {
+    std::uint32_t wrong = 0;
+    for (std::uint32_t bin = 0; bin < axis.bins; ++bin) {
+      wrong += axis.cell_of(axis.edge(bin)) == bin + 1 ? 0 : 1;
+      wrong += axis.cell_of(std::nextafter(axis.edge(bin), -kInfinite)) == bin ? 0 : 1;
+    }
+    CHECK(wrong == 0);
+  }
+}
+
 TEST_CASE("every fill is an entry, and one that is not a number is unusable instead of in a bin") {
   Layout layout;
   const auto one = layout.book({"charge", Kind::one_dimension, {4, 0, 4}});
