@@ -1,6 +1,7 @@
 #include "run_check.hpp"
 
 #include <weir/base/hash.hpp>
+#include <weir/histograms/layout.hpp>
 #include <weir/storage/verify.hpp>
 
 #include <algorithm>
@@ -109,6 +110,7 @@ void RunCheck::run() {
   } catch (const std::exception& error) {
     fail(std::string("files: ") + error.what());
   }
+  check_histograms();
 }
 
 void RunCheck::check_account() {
@@ -135,6 +137,36 @@ void RunCheck::check_account() {
   }
   if (counter("stored") + counter("rejected") + discarded != triggered_)
     fail("stored + rejected + discarded is not triggered");
+}
+
+// The filters fill one histogram, once per slice. Its entries are those of the slices that DCMs have settled.
+// A DCM that died may have reported its last slices and not their entries; then the histogram names it.
+void RunCheck::check_histograms() {
+  if (account_.histograms_size() == 0) return;
+  std::uint64_t settled = 0;
+  for (const v1::Report& report : account_.nodes()) {
+    for (const auto& [name, sum] : report.sums()) {
+      const bool decided = name == "rejected" || name == "stored" || name == "forwarded" ||
+                           (name == "discarded" && scenario_.writers == 0);
+      if (report.role() == v1::ROLE_DCM && decided) settled += sum.count();
+    }
+  }
+  const v1::FilterHistogram& histogram = account_.histograms(0);
+  double total = 0;  // under- and overflow included
+  for (int i = histograms::kHeadCells; i < histogram.cells_size(); ++i) total += histogram.cells(i);
+  const double entries = histogram.cells(histograms::kEntries);
+  if (total != entries)
+    fail("a histogram has " + std::to_string(entries) + " entries, its cells " + std::to_string(total));
+  // Slices that their filter did not decide have no entry.
+  const bool all_filtered = scenario_.killers == 0 && !scenario_.filter_errors && poison_ == 0 &&
+                            counter("supervisor.unfiltered") == 0 &&
+                            scenario_.farm.find("incomplete: debug") == std::string::npos &&
+                            (scenario_.writers > 0 || counter("discarded.attempts_exhausted") == 0);
+  const auto expected = static_cast<double>(settled);
+  const bool complete = histogram.incomplete_size() == 0;
+  if (entries > expected || (all_filtered && complete && entries != expected))
+    fail("a histogram that is filled once per slice has " + std::to_string(entries) +
+         " entries, and DCMs settled " + std::to_string(settled) + " slice(s)");
 }
 
 // Compares the account's number with the files. A DCM or writer that was disturbed may have stored an attempt

@@ -27,6 +27,7 @@ class RunCheck {
 
  private:
   void check_account();
+  void check_histograms();
   void check_files();
   void check_alert(const std::string& folder);
   void check_missing();

@@ -3,6 +3,8 @@
 #include "weir_catch.hpp"
 #include "wire_client.hpp"
 
+#include <boost/json.hpp>
+
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
@@ -69,6 +71,26 @@ TEST_CASE("a DCM that is killed is started again and every slice is stored once"
              Catch::ContainsSubstring("dcm-0 ended with signal 9") &&
                  Catch::ContainsSubstring("1 DCM lost: these figures lack its counts after the last report"));
   CHECK(end.summary.count("fragments.dcms_lost") == 1);
+}
+
+TEST_CASE("histograms lack at most a killed DCM's entries since its last report, and name it") {
+  const TemporaryFolder folder;
+  FarmRun run(folder, farm(),
+              three_seconds({std::string("filter.plugin=") + WEIR_SYSTEM_PLUGIN_DIR + "/stumbles.so"}));
+  REQUIRE(run.wait_for_data(500'000));
+  REQUIRE(run.send_signal("dcm-0", SIGKILL));
+  const FarmEnd end = run.finish();
+  CHECK_BALANCED(end, 3);
+  const boost::json::value document =
+      boost::json::parse(read_file(folder / "out/run-000001-histograms.json"));
+  CHECK(document.at("incomplete") == boost::json::value(boost::json::array{"dcm-0"}));
+  const boost::json::value& histogram = document.at("histograms").at(0);
+  const auto entries = histogram.at("entries").to_number<std::uint64_t>();
+  CHECK(entries <= kSlices);
+  CHECK(entries > kSlices / 2);
+  std::uint64_t in_bins = 0;
+  for (const auto& bin : histogram.at("contents").as_array()) in_bins += bin.to_number<std::uint64_t>();
+  CHECK(in_bins == entries);
 }
 
 TEST_CASE("a DCM that ends with status 0 in the middle of a run is restarted like one that is killed") {

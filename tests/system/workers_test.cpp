@@ -3,6 +3,8 @@
 #include "stored_run.hpp"
 #include "weir_catch.hpp"
 
+#include <boost/json.hpp>
+
 #include <string>
 #include <vector>
 
@@ -52,6 +54,30 @@ Outcome read_back(const TemporaryFolder& folder, std::uint64_t every, const std:
   return outcome;
 }
 
+boost::json::value histograms_of(const TemporaryFolder& folder, const std::string& name) {
+  const boost::json::value document =
+      boost::json::parse(read_file(folder / "out/run-000001-histograms.json"));
+  CHECK(document.at("incomplete").as_array().empty());
+  for (const boost::json::value& one : document.at("histograms").as_array()) {
+    if (one.at("name").as_string() == name) return one;
+  }
+  FAIL("no histogram " + name);
+  return {};
+}
+
+// Every slice is filtered and settled once, except those that ended their worker twice. Bin n has the slices
+// with n as their last two digits.
+void check_histogram(const TemporaryFolder& folder) {
+  const boost::json::value ids = histograms_of(folder, "ids");
+  CHECK(ids.at("entries").to_number<double>() == static_cast<double>(kSlices - kBad));
+  const boost::json::array& contents = ids.at("contents").as_array();
+  REQUIRE(contents.size() == 102);
+  for (std::size_t i = 0; i < 100; ++i) {
+    const std::uint64_t bad = i == 0 ? kBad : 0;
+    CHECK(contents[i + 1].to_number<double>() == static_cast<double>(kSlices / 100 - bad));
+  }
+}
+
 // Checks that every slice is stored with the bytes that its sources made, and that exactly the bad ones are
 // poison.
 void check_costs_its_slices(const std::string& what, const std::string& word) {
@@ -63,6 +89,7 @@ void check_costs_its_slices(const std::string& what, const std::string& word) {
   CHECK(outcome.poison == kBad);
   CHECK(outcome.wrong == 0);
   CHECK(outcome.unnamed == 0);
+  check_histogram(folder);
   CHECK(check_dummy_data(StoredRun(folder / "out")).wrong == "");
   for (const auto& process : end.summary.json().at("processes").as_array())
     CHECK(process.at("exit_status").as_int64() == 0);  // each DCM lived

@@ -9,22 +9,30 @@ namespace weir::supervisor {
 
 std::string HistogramBoard::take(const std::string& dcm, Incarnation process, const v1::Report& report) {
   for (const v1::FilterHistogram& one : report.filter_histograms()) {
-    if (std::string fault = take_one(dcm, process, one); !fault.empty()) return fault;
+    const auto histogram = of(dcm, one);
+    if (!histogram) return histogram.error();
+    Totals& last = (*histogram)->last[dcm];
+    if (last.process != process) {
+      for (std::size_t i = 0; i < last.cells.size(); ++i) (*histogram)->earlier[i] += last.cells[i];
+      last.process = process;
+    }
+    last.cells.assign(one.cells().begin(), one.cells().end());
+    (*histogram)->changed = true;
   }
   return {};
 }
 
-std::string HistogramBoard::take_one(const std::string& dcm, Incarnation process,
-                                     const v1::FilterHistogram& from) {
+Expected<HistogramBoard::Histogram*, std::string> HistogramBoard::of(const std::string& dcm,
+                                                                     const v1::FilterHistogram& from) {
   const auto booking = reports::booking_of(from);
-  if (!booking) return dcm + ": " + booking.error();
+  if (!booking) return Unexpected<std::string>(dcm + ": " + booking.error());
   auto found = by_name_.find(booking->name);
   if (found == by_name_.end()) {
     const std::size_t cells = histograms::cells_of(*booking);
     if (cells > kCellsMax - cells_)
-      return dcm + ": histogram '" + booking->name +
-             "' is one too many: the filters of this farm book more than " + std::to_string(kCellsMax) +
-             " cells";
+      return Unexpected<std::string>(dcm + ": histogram '" + booking->name +
+                                     "' is one too many: the filters of this farm book more than " +
+                                     std::to_string(kCellsMax) + " cells");
     cells_ += cells;
     found = by_name_.try_emplace(booking->name).first;
     found->second.booking = *booking;
@@ -33,15 +41,28 @@ std::string HistogramBoard::take_one(const std::string& dcm, Incarnation process
   }
   Histogram& histogram = found->second;
   if (histogram.booking != *booking)
-    return histograms::conflict_text(histogram.booking, *booking) + " (" + histogram.first + " and " + dcm +
-           ")";
-  Totals& last = histogram.last[dcm];
-  if (last.process != process) {
-    for (std::size_t i = 0; i < last.cells.size(); ++i) histogram.earlier[i] += last.cells[i];
-    last.process = process;
+    return Unexpected<std::string>(histograms::conflict_text(histogram.booking, *booking) + " (" +
+                                   histogram.first + " and " + dcm + ")");
+  return &histogram;
+}
+
+std::vector<v1::FilterHistogram> HistogramBoard::earlier() const {
+  std::vector<v1::FilterHistogram> all;
+  for (const auto& [name, histogram] : by_name_) {
+    reports::put(histogram.booking, histogram.earlier, all.emplace_back());
+    for (const std::string& dcm : losers()) all.back().add_incomplete(dcm);
   }
-  last.cells.assign(from.cells().begin(), from.cells().end());
-  histogram.changed = true;
+  return all;
+}
+
+std::string HistogramBoard::recall(std::span<const v1::FilterHistogram> earlier) {
+  for (const v1::FilterHistogram& one : earlier) {
+    for (const std::string& dcm : one.incomplete()) losses_[dcm].earlier = true;
+    const auto histogram = of("the journal", one);
+    if (!histogram) return histogram.error();
+    for (std::size_t i = 0; i < (*histogram)->earlier.size(); ++i)
+      (*histogram)->earlier[i] += one.cells(static_cast<int>(i));
+  }
   return {};
 }
 

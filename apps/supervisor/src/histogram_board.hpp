@@ -1,5 +1,6 @@
 #pragma once
 
+#include <weir/base/expected.hpp>
 #include <weir/base/ids.hpp>
 #include <weir/histograms/booking.hpp>
 #include <weir/v1/control.pb.h>
@@ -7,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -25,6 +27,11 @@ class HistogramBoard {
   void returned(const std::string& dcm, Incarnation process);
   // Adds the totals of a process to its report, for the journal.
   void add_totals(const std::string& dcm, Incarnation process, v1::Report& report) const;
+  // Returns the totals that add_totals() gives for no process, of processes with a successor; `incomplete`
+  // names the DCMs with lost processes. For the journal.
+  [[nodiscard]] std::vector<v1::FilterHistogram> earlier() const;
+  // Takes them back after a restart, before all reports. Returns as take().
+  [[nodiscard]] std::string recall(std::span<const v1::FilterHistogram> earlier);
 
   // Adds changed histograms in turn, as reports::HistogramReporter does.
   void add_changed(v1::Report& report);
@@ -46,8 +53,7 @@ class HistogramBoard {
     bool changed = true;
   };
 
-  [[nodiscard]] std::string take_one(const std::string& dcm, Incarnation process,
-                                     const v1::FilterHistogram& from);
+  [[nodiscard]] Expected<Histogram*, std::string> of(const std::string& dcm, const v1::FilterHistogram& from);
   void put(const Histogram& histogram, v1::FilterHistogram& out) const;
 
   std::map<std::string, Histogram> by_name_;

@@ -153,6 +153,7 @@ void Journal::write_state(const JournalledRun& run) {
     put_join(static_cast<v1::Role>(node.first), node.second, joined, *state.add_joined());
   }
   for (const v1::Report& report : run.reports) *state.add_reports() = report;
+  for (const v1::FilterHistogram& one : run.histograms) *state.add_histograms() = one;
   state.set_stop(run.stop);
   state.set_reporting(run.reporting);
   for (const std::string& fault : run.faults) state.add_faults(fault);

@@ -39,7 +39,8 @@ struct JournalledRun {
   UtcNs shaped_utc = 0;     // when state.shape was so
   std::uint64_t claim = 0;  // identifies the run among those of this number
   assignment::LostTimes lost_times = {};
-  std::uint64_t serial = 0;  // of its last pass
+  std::uint64_t serial = 0;                          // of its last pass
+  std::vector<v1::FilterHistogram> histograms = {};  // HistogramBoard::earlier()
 };
 
 // Parses the entries of a journal up to the first incomplete one. Returns nullopt if it contains no run.

@@ -133,6 +133,7 @@ class Reader {
     }
     for (const v1::JournalJoin& join : state.joined()) take_join(join);
     run_.reports.assign(state.reports().begin(), state.reports().end());
+    run_.histograms.assign(state.histograms().begin(), state.histograms().end());
     run_.stop = state.stop();
     run_.reporting = state.reporting();
     run_.faults.assign(state.faults().begin(), state.faults().end());

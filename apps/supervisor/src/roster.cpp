@@ -169,9 +169,13 @@ void Roster::bury(Member& member) {
   member.report.Clear();
 }
 
-void Roster::unbury(const Member& member) {
-  std::erase_if(buried_, [&](const v1::Report& report) {
-    return report.name() == member.name && report.incarnation() == member.incarnation.value;
+void Roster::unbury(Member& member) {
+  std::erase_if(buried_, [&](v1::Report& report) {
+    if (report.name() != member.name || report.incarnation() != member.incarnation.value) return false;
+    // It is the last one if the process dies before the next.
+    member.report = std::move(report);
+    member.has_report = true;
+    return true;
   });
   count_buried();
 }

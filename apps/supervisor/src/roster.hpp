@@ -67,7 +67,7 @@ class Roster {
   // report is dropped: its next process counts all of it again.
   void bury(Member& member);
   // Drops the kept report of a process that was not gone: its further reports include it.
-  void unbury(const Member& member);
+  void unbury(Member& member);
   // Last words that an earlier process of the supervisor took.
   void recall(const v1::Report& report);
 

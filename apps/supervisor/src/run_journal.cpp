@@ -17,11 +17,12 @@ constexpr DurationNs kRetry = kSecond;
 
 RunJournal::RunJournal(const node::Setup& setup, const Environment& environment,
                        assignment::SupervisorMachine& machine, const Roster& roster,
-                       const assignment::ThrottleTimes& throttle_times)
+                       const HistogramBoard& histograms, const assignment::ThrottleTimes& throttle_times)
     : setup_(setup),
       environment_(environment),
       machine_(machine),
       roster_(roster),
+      histograms_(histograms),
       throttle_times_(throttle_times),
       journal_(environment.journal) {}
 
@@ -84,6 +85,11 @@ void RunJournal::write_state(const RunStages& course, TimeNs now_ns) {
     if (member.has_report && member.report.final()) run.reports.push_back(member.report);
   }
   run.reports.insert(run.reports.end(), roster_.buried().begin(), roster_.buried().end());
+  for (v1::Report& report : run.reports) {
+    if (report.role() == v1::ROLE_DCM)
+      histograms_.add_totals(report.name(), Incarnation(report.incarnation()), report);
+  }
+  run.histograms = histograms_.earlier();
   run.stop = course.is(RunStage::draining) || course.is_ending() ? course.reason() : "";
   run.reporting = course.is_ending();
   run.faults = faults_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "histogram_board.hpp"
 #include "journal.hpp"
 #include "roster.hpp"
 #include "run_stages.hpp"
@@ -21,7 +22,8 @@ namespace weir::supervisor {
 class RunJournal {
  public:
   RunJournal(const node::Setup& setup, const Environment& environment, assignment::SupervisorMachine& machine,
-             const Roster& roster, const assignment::ThrottleTimes& throttle_times);
+             const Roster& roster, const HistogramBoard& histograms,
+             const assignment::ThrottleTimes& throttle_times);
 
   // Returns the state left by an earlier process of this run. Errors: std::runtime_error with a message if it
   // belongs to another run, or has nodes that the farm file does not have.
@@ -62,6 +64,7 @@ class RunJournal {
   const Environment& environment_;
   assignment::SupervisorMachine& machine_;
   const Roster& roster_;
+  const HistogramBoard& histograms_;
   const assignment::ThrottleTimes& throttle_times_;
   Journal journal_;
   std::vector<std::string> faults_;

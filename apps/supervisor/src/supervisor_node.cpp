@@ -23,6 +23,8 @@ constexpr DurationNs kSpeaksWithin = 2 * kSecond;
 
 constexpr std::size_t kClientUnsentMax = 1U << 20;
 
+bool reported_finally(const Member& member) { return member.has_report && member.report.final(); }
+
 bool takes_part(Role role) { return role == Role::readout || role == Role::dcm || role == Role::writer; }
 
 }  // namespace
@@ -33,7 +35,7 @@ SupervisorNode::SupervisorNode(const node::Setup& setup, Environment environment
       now_ns_(environment_.clock.now_ns()),
       machine_(machine_settings(setup_), make_triggers(setup_), make_policies(setup_)),
       course_(now_ns_, gather_patience(setup_)),
-      journal_(setup_, environment_, machine_, roster_, throttle_times_),
+      journal_(setup_, environment_, machine_, roster_, histograms_, throttle_times_),
       dispatch_(setup_, environment_.clock, roster_, machine_),
       bursts_(setup_, roster_),
       account_(setup_, environment_, peer_counters_, machine_, roster_, throttle_times_, bursts_),
@@ -215,6 +217,10 @@ void SupervisorNode::on_ready(sessions::Peer& peer) {
   join(*member);
 }
 
+void SupervisorNode::lose_entries(const Member& member) {
+  if (member.role == Role::dcm && course_.has_begun()) histograms_.lost(member.name, member.incarnation);
+}
+
 void SupervisorNode::join(Member& member) {
   sessions::Peer& peer = *member.peer;
   const sessions::PeerInfo& info = peer.info();
@@ -228,6 +234,8 @@ void SupervisorNode::join(Member& member) {
     histograms_.returned(member.name, member.incarnation);
   }
   if (!same_process) {
+    // It died, perhaps before this supervisor started.
+    if (member.was_there && !reported_finally(member)) lose_entries(member);
     roster_.bury(member);
     const bool first = course_.is(RunStage::gathering);
     member.first_slice = first ? setup_.farm.trigger().first_slice() : dispatch_.next_slice();
@@ -290,11 +298,11 @@ void SupervisorNode::leave(Member& member) {
   dispatch_.directory_changed();
   // An order to end that has not been sent yet was meant for this process, not for its successor.
   std::erase(actions_.leaving, assignment::NodeRef{member.role, member.index});
-  const bool reported = member.has_report && member.report.final();
+  const bool reported = reported_finally(member);
   if (!reported) {
     if (member.has_report) write_report(member);
     roster_.bury(member);
-    if (member.role == Role::dcm && course_.has_begun()) histograms_.lost(member.name, member.incarnation);
+    lose_entries(member);
   }
   if (course_.is_ending()) journal_.note_fault(member.name + " left before its final report");
   switch (member.role) {
@@ -356,10 +364,9 @@ void SupervisorNode::end_run() {
 
 void SupervisorNode::finish() {
   for (const Member& member : roster_.members()) {
-    if (member.peer != nullptr && !(member.has_report && member.report.final())) {
-      journal_.note_fault(member.name + " gave no final report in time");
-      if (member.role == Role::dcm) histograms_.lost(member.name, member.incarnation);
-    }
+    if (reported_finally(member)) continue;
+    if (member.peer != nullptr) journal_.note_fault(member.name + " gave no final report in time");
+    if (member.was_there) lose_entries(member);
   }
   for (const Member& member : roster_.members()) {
     if (!may_leave_orphans(member)) continue;

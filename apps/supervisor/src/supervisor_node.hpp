@@ -62,6 +62,8 @@ class SupervisorNode final : public node::Node, private sessions::PeerHandler {
 
   void join(Member& member);
   void leave(Member& member);
+  // Marks the histograms as incomplete: this process, if a DCM, ended without a final report.
+  void lose_entries(const Member& member);
   void expect_absent();
   void change_farm(const v1::Command& command);
 

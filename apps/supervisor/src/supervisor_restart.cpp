@@ -69,6 +69,8 @@ void SupervisorNode::resume_run() {
     member->first_order = joined.first_order;
     member->told_to_end = joined.told_to_end;
   }
+  if (const std::string fault = histograms_.recall(run.histograms); !fault.empty())
+    spdlog::warn("journal has a damaged histogram reason=\"{}\"", fault);
   for (const v1::Report& report : run.reports) recall(report);
   if (run.reporting || !run.stop.empty()) machine_.request_stop(now_ns_);
   if (!run.reporting && !run.stop.empty()) course_.drain(run.stop);

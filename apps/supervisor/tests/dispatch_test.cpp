@@ -471,7 +471,8 @@ TEST_CASE("a journal is read by a process of the same run, farm and claim, and b
   Environment environment{farm.network, farm.clock, {}, {}, &store};
   environment.claim = 3;
   const assignment::ThrottleTimes lost_times;
-  RunJournal journal(farm.setup, environment, *farm.machine, farm.roster, lost_times);
+  const HistogramBoard histograms;
+  RunJournal journal(farm.setup, environment, *farm.machine, farm.roster, histograms, lost_times);
   CHECK_FALSE(journal.read());
   farm.course.begin(farm.clock.now, 9);
   farm.machine->start({farm.clock.now, 9});
@@ -501,7 +502,8 @@ TEST_CASE("faults and lost livetime outlive the supervisor's process, and count 
   test::MemoryJournal store;
   Environment environment{farm.network, farm.clock, {}, {}, &store};
   assignment::ThrottleTimes lost_times;
-  RunJournal first(farm.setup, environment, *farm.machine, farm.roster, lost_times);
+  const HistogramBoard histograms;
+  RunJournal first(farm.setup, environment, *farm.machine, farm.roster, histograms, lost_times);
   farm.course.begin(farm.clock.now, 9);
   farm.machine->start({farm.clock.now, 9});
   const auto lose_dcm = [](assignment::SupervisorMachine& machine, std::uint16_t dcm) {
@@ -527,7 +529,7 @@ TEST_CASE("faults and lost livetime outlive the supervisor's process, and count 
   assignment::SupervisorMachine machine(machine_settings(farm.setup), make_triggers(farm.setup),
                                         make_policies(farm.setup));
   machine.start({farm.clock.now, 9});
-  RunJournal second(farm.setup, environment, machine, farm.roster, lost_times);
+  RunJournal second(farm.setup, environment, machine, farm.roster, histograms, lost_times);
   second.resumed(*found);
   lose_dcm(machine, 0);
   second.note_machine_faults();
@@ -550,7 +552,8 @@ TEST_CASE("a journal with nodes that the farm file no longer has is refused with
   test::MemoryJournal store;
   Environment environment{farm.network, farm.clock, {}, {}, &store};
   const assignment::ThrottleTimes lost_times;
-  RunJournal journal(farm.setup, environment, *farm.machine, farm.roster, lost_times);
+  const HistogramBoard histograms;
+  RunJournal journal(farm.setup, environment, *farm.machine, farm.roster, histograms, lost_times);
   farm.course.begin(farm.clock.now, 9);
   farm.machine->start({farm.clock.now, 9});
   farm.roster.find(Role::writer, NodeIndex(1))->was_there = true;

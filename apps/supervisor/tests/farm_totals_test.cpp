@@ -76,6 +76,19 @@ TEST_CASE("a process counts once in the farm's totals after its connection broke
   CHECK(roster.totals().dcms_lost == 0);
 }
 
+TEST_CASE(
+    "a process that reconnects and dies before its next report keeps its last one in the farm's totals") {
+  Roster roster = farm();
+  report(roster, "dcm-0", 100, 7);
+  Member& member = *roster.find("dcm-0");
+  roster.bury(member);
+  roster.unbury(member);
+  CHECK(roster.totals().missing.at("source_down") == 7);
+  roster.bury(member);
+  CHECK(roster.totals().missing.at("source_down") == 7);
+  CHECK(roster.totals().dcms_lost == 1);
+}
+
 TEST_CASE("a removed DCM's counters are final") {
   Roster roster = farm();
   report(roster, "dcm-0", 100, 7, true);

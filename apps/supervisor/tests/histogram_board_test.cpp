@@ -116,3 +116,23 @@ TEST_CASE("a process' totals survive the supervisor in its journal") {
   CHECK(next.take("dcm-1", Incarnation(5), reported(1)).empty());
   CHECK(entries(next) == 11);
 }
+
+TEST_CASE(
+    "the totals of processes before the last ones, and the names of lost ones, survive the supervisor "
+    "twice") {
+  HistogramBoard board;
+  CHECK(board.take("dcm-0", Incarnation(1), reported(10)).empty());
+  board.lost("dcm-0", Incarnation(1));
+  CHECK(board.take("dcm-0", Incarnation(2), reported(100)).empty());
+  for (int restart = 0; restart < 2; ++restart) {
+    const std::vector<v1::FilterHistogram> earlier = board.earlier();
+    v1::Report last;
+    board.add_totals("dcm-0", Incarnation(2), last);
+    HistogramBoard next;
+    CHECK(next.recall(earlier).empty());
+    CHECK(next.take("dcm-0", Incarnation(2), last).empty());
+    CHECK(entries(next) == 110);
+    CHECK(next.incomplete() == "dcm-0");
+    board = next;
+  }
+}
