@@ -23,7 +23,7 @@ left out has its default; paths are relative to the directory that `weir` is sta
 file's folder).
 
 Keys marked *per node* hold for all nodes of their role, and an entry of `nodes`, or the entry's profile, may give its
-own; a readout's entry may so for keys of `source` and `replay`. `weir check FARM --explain NODE` shows what a node has, and from where.
+own; a readout's entry may so for keys of `source` and `replay`. `weir check FARM --explain NODE` shows a node's settings and where each comes from.
 
 A size takes bytes, or a unit: `64k` and `64kB` are 64 000 bytes, `64KiB` is 65 536; likewise `M`, `G`, `T`. Times
 are plain numbers with their unit in the key's name. YAML's aliases and tags are not used.

@@ -33,7 +33,7 @@ static_assert(WEIR_MISSING_GAP == static_cast<int>(MissingReason::gap));
 static_assert(WEIR_MISSING_REMOVED == static_cast<int>(MissingReason::removed));
 static_assert(WEIR_MISSING_REMOVED + 1 == kMissingReasons, "add the new reason to weir_filter.h");
 
-// What the first release of ABI 1 had; later fields are optional and their presence is read from struct_size.
+// The fields of the first release of ABI 1; later fields are optional and their presence is read from struct_size.
 constexpr std::uint32_t kPluginSizeMin = offsetof(weir_filter_plugin, first_sources) + sizeof(void*);
 
 const plugin_loader::PluginKind kKind{

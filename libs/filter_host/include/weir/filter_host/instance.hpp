@@ -18,8 +18,8 @@
 
 namespace weir::filter_host {
 
-// What one step of one slice may produce, and one run may log. Beyond the first three the slice is a
-// filter_error; lines beyond the last are counted as `filter_log_dropped`.
+// Limits of the output of one step, and of the lines that one run may log. Beyond the first three the slice
+// is a filter_error; lines beyond the last are counted as `filter_log_dropped`.
 struct FilterLimits {
   std::uint64_t event_bytes_max = std::uint64_t{16} << 20;
   std::uint32_t events_max = 65536;
@@ -56,8 +56,8 @@ struct FilterConfig {
   std::function<void(int level, std::string_view line)> log;
 };
 
-// One instance of a plugin, and the host services it sees. Calls must not overlap. What the plugin throws
-// against the rules is caught here and is an error like any other.
+// One instance of a plugin, and the host services it sees. Calls must not overlap. The ABI forbids
+// exceptions; one that the plugin throws all the same is caught and becomes an error.
 class FilterInstance {
  public:
   // `metrics` outlives the instance.
@@ -80,6 +80,7 @@ class FilterInstance {
   struct Services;  // the C functions of weir_filter_host
 
   FilterInstance(std::shared_ptr<const FilterPlugin> plugin, FilterConfig config, FilterMetrics& metrics);
+  void offer_services();  // fills host_
   [[nodiscard]] Expected<void, FilterError> call_create();
   void decide(std::int32_t status, char* error, const weir_filter_decision& decision,
               const weir_filter_slice& slice, FilterResult& result);

@@ -40,7 +40,7 @@ struct OutputEvent {
   std::uint32_t size = 0;
 };
 
-// What a filter made of one job. Which fields mean something depends on the verdict.
+// The result of a filter for one job. Which fields mean something depends on the verdict.
 struct FilterResult {
   std::uint64_t token = 0;
   Verdict verdict = Verdict::error;
@@ -86,7 +86,7 @@ struct RunInfo {
   return slice;
 }
 
-// Owns what a filter remembers of one slice between steps. Give raw() to the view; it must not move while a
+// Owns a filter's state of one slice between steps. Give raw() to the view; it must not move while a
 // job of the slice is under way. Must be gone before the plugin is.
 class SliceState {
  public:
