@@ -16,9 +16,42 @@ namespace weir::commands {
 namespace {
 
 struct Template {
-  std::string_view path;  // @name@, @file@ and @Class@ are replaced here and in the text
+  std::string_view path;  // @name@, @file@, @Class@ and @plugin@ are replaced here and in the text
   std::string_view text;
 };
+
+constexpr std::string_view kFarmFile =
+    R"(# A farm on this machine that tries the filter: `weir run farm.yaml`.
+farm: @name@
+
+run:
+  out: run
+  slices: 1000
+
+trigger:
+  mode: rate
+  rate_hz: 1000
+
+source:
+  kind: dummy
+  distribution: exponential
+  size_bytes: 1000
+
+readout:
+  count: 2
+  sources_per_readout: 4
+
+dcm:
+  count: 1
+
+filter:
+  plugin: @plugin@
+  parameters:
+    minimum: 7000
+
+writer:
+  count: 1
+)";
 
 constexpr Template kCppFiles[] = {
     {"algorithm.hpp", R"(// The algorithm, without Weir: easy to test.
@@ -41,19 +74,21 @@ inline std::size_t changes(std::span<const std::byte> bytes) {
 class @Class@ : public weir::Filter {
  public:
   explicit @Class@(weir::FilterSetup& setup)
-      : Filter(setup), minimum_(setup.parameter("minimum", 1000U)), changes_(histogram("changes")) {}
+      : Filter(setup),
+        minimum_(setup.parameter("minimum", 1000U)),
+        changes_(book_histogram("changes", 50, 0, 20000)) {}
 
   weir::Decision process(const weir::Slice& slice) override {
     std::size_t found = 0;
     for (const weir::Fragment fragment : slice)
       if (!fragment.missing()) found += changes(fragment.bytes());
-    changes_.record(static_cast<double>(found));
+    changes_.fill(static_cast<double>(found));
     return found >= minimum_ ? accept() : reject();
   }
 
  private:
   unsigned minimum_;
-  weir::Histogram changes_;
+  weir::Histogram1D changes_;
 };
 WEIR_FILTER_PLUGIN(@Class@, "@name@", "0.1", "accepts slices with at least `minimum` changing bytes")
 )"},
@@ -96,37 +131,7 @@ if(WEIR)
   set_tests_properties(try PROPERTIES FIXTURES_REQUIRED recording TIMEOUT 120)
 endif()
 )"},
-    {"farm.yaml", R"(# A farm on this machine that tries the filter: `weir run farm.yaml`.
-farm: @name@
-
-run:
-  out: run
-  slices: 1000
-
-trigger:
-  mode: rate
-  rate_hz: 1000
-
-source:
-  kind: dummy
-  distribution: exponential
-  size_bytes: 1000
-
-readout:
-  count: 2
-  sources_per_readout: 4
-
-dcm:
-  count: 1
-
-filter:
-  plugin: ./build/@name@.so
-  parameters:
-    minimum: 7000
-
-writer:
-  count: 1
-)"},
+    {"farm.yaml", kFarmFile},
     {".gitlab-ci.yml", R"(# Needs a runner with g++, CMake and the Weir packages.
 test:
   script:
@@ -206,37 +211,7 @@ class FilterTest(unittest.TestCase):
 if __name__ == "__main__":
     unittest.main()
 )"},
-    {"farm.yaml", R"(# A farm on this machine that tries the filter: `weir run farm.yaml`.
-farm: @name@
-
-run:
-  out: run
-  slices: 1000
-
-trigger:
-  mode: rate
-  rate_hz: 1000
-
-source:
-  kind: dummy
-  distribution: exponential
-  size_bytes: 1000
-
-readout:
-  count: 2
-  sources_per_readout: 4
-
-dcm:
-  count: 1
-
-filter:
-  plugin: ./@file@.py
-  parameters:
-    minimum: 7000
-
-writer:
-  count: 1
-)"},
+    {"farm.yaml", kFarmFile},
     {".gitlab-ci.yml", R"(# Needs a runner with the Weir packages and python3-numpy.
 test:
   script:
@@ -274,13 +249,16 @@ std::string class_name(std::string_view name) {
   return text;
 }
 
-std::string filled(std::string_view text, const std::string& name) {
+std::string filled(std::string_view text, const std::string& name, bool in_python) {
   std::string file = name;
   std::ranges::replace(file, '-', '_');
-  const std::array<std::pair<std::string_view, std::string>, 3> kMarks{
-      {{"@name@", name}, {"@file@", file}, {"@Class@", class_name(name)}}};
+  const std::array<std::pair<std::string_view, std::string>, 4> marks{
+      {{"@name@", name},
+       {"@file@", file},
+       {"@Class@", class_name(name)},
+       {"@plugin@", in_python ? "./" + file + ".py" : "./build/" + name + ".so"}}};
   std::string out(text);
-  for (const auto& [mark, value] : kMarks)
+  for (const auto& [mark, value] : marks)
     for (std::size_t at = out.find(mark); at != out.npos; at = out.find(mark, at + value.size()))
       out.replace(at, mark.size(), value);
   return out;
@@ -306,9 +284,9 @@ int create_filter_project(const std::string& name, const std::string& folder, bo
   const std::span<const Template> files =
       in_python ? std::span<const Template>(kPythonFiles) : std::span<const Template>(kCppFiles);
   for (const Template& file : files) {
-    const fs::path path = fs::path(folder) / filled(file.path, name);
+    const fs::path path = fs::path(folder) / filled(file.path, name, in_python);
     std::ofstream stream(path, std::ios::binary);
-    stream << filled(file.text, name);
+    stream << filled(file.text, name, in_python);
     stream.close();
     if (!stream) {
       err << "weir filter new: cannot write " << path.string() << "\n";
@@ -316,7 +294,8 @@ int create_filter_project(const std::string& name, const std::string& folder, bo
     }
   }
   out << "Created " << folder << ". Next:\n  cd " << folder << "\n  "
-      << (in_python ? "python3 -m unittest" : "cmake -B build && cmake --build build && ctest --test-dir build")
+      << (in_python ? "python3 -m unittest"
+                    : "cmake -B build && cmake --build build && ctest --test-dir build")
       << "\n"
       << "README.md there has the rest.\n";
   return 0;
