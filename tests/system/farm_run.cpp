@@ -44,6 +44,13 @@ const json::value* Summary::find(std::string_view path) const {
   return value;
 }
 
+Summary Summary::group(std::string_view name) const {
+  for (const boost::json::value& one : value_.at("groups").as_array()) {
+    if (one.at("name").as_string() == name) return Summary(one);
+  }
+  throw std::runtime_error("no group " + std::string(name));
+}
+
 std::uint64_t Summary::count(std::string_view path) const {
   const json::value* value = find(path);
   if (value == nullptr || !value->is_number()) return 0;

@@ -24,6 +24,8 @@ class Summary {
   // Returns the count at a path like "fragments.missing.deadline"; 0 if absent, because reasons that did not
   // occur are left out.
   [[nodiscard]] std::uint64_t count(std::string_view path) const;
+  // Returns the counts of a group of DCMs. Throws std::runtime_error without one.
+  [[nodiscard]] Summary group(std::string_view name) const;
   // The sum of an object of counts: count_all("vetoed").
   [[nodiscard]] std::uint64_t count_all(std::string_view path) const;
   [[nodiscard]] std::string text(std::string_view path) const;

@@ -18,17 +18,6 @@ using namespace weir::system_test;
 
 constexpr std::uint64_t kSlices = 1200;
 
-const boost::json::object& group(const FarmEnd& end, const std::string& name) {
-  for (const auto& one : end.summary.json().at("groups").as_array()) {
-    if (one.at("name").as_string() == name) return one.as_object();
-  }
-  throw std::runtime_error("no group " + name);
-}
-
-std::uint64_t number(const boost::json::object& of, const char* key) {
-  return of.at(key).to_number<std::uint64_t>();
-}
-
 // The remote group of configs/remote-farm.yaml with this lease.
 std::string farm_with_lease(const TemporaryFolder& folder, const std::string& lease_ms) {
   std::ifstream file(config_file("remote-farm.yaml"));
@@ -56,13 +45,13 @@ void check_nothing_lost(const TemporaryFolder& folder, const FarmEnd& end) {
   CHECK(end.summary.count_all("discarded") == 0);
   CHECK(end.summary.count("stored_incomplete") == 0);
   CHECK(end.summary.count_all("fragments.missing") == 0);
-  const auto& remote = group(end, "remote");
-  CHECK(number(remote, "arrived") == number(group(end, "local"), "forwarded"));
-  CHECK(number(remote, "stored") == number(remote, "arrived"));
+  const Summary remote = end.summary.group("remote");
+  CHECK(remote.count("arrived") == end.summary.group("local").count("forwarded"));
+  CHECK(remote.count("stored") == remote.count("arrived"));
   const StoredRun stored(folder / "out");
   const DummyCheck check = check_dummy_data(stored);
   CHECK(check.wrong == "");
-  CHECK(check.fragments == number(remote, "stored") * 16);
+  CHECK(check.fragments == remote.count("stored") * 16);
 }
 
 }  // namespace
@@ -81,7 +70,7 @@ TEST_CASE("a line that fails for longer than the lease delays the remote slices 
   const TemporaryFolder folder;
   const FarmEnd end = run_with_outages(folder, "1000", "[{at_s: 1, for_s: 8}]");
   check_nothing_lost(folder, end);
-  CHECK(number(group(end, "remote"), "reassigned") > 0);
+  CHECK(end.summary.group("remote").count("reassigned") > 0);
 }
 
 TEST_CASE("a remote DCM connects to the addresses that gateways announce, a local one past them") {
@@ -107,7 +96,7 @@ TEST_CASE("a remote DCM connects to the addresses that gateways announce, a loca
   FarmRun run(folder, file, {"--slices", "500"});
   const FarmEnd end = run.finish();
   CHECK_BALANCED(end, 0);
-  CHECK(number(group(end, "far"), "stored") > 100);
+  CHECK(end.summary.group("far").count("stored") > 100);
   CHECK(run.log("far").find("peer=127.0.0.1:" + readout.outside()) != std::string::npos);
   CHECK(run.log("near").find("peer=127.0.0.1:" + readout.inside()) != std::string::npos);
   CHECK(readout.connections() == 1);

@@ -14,17 +14,6 @@ namespace {
 using namespace weir;
 using namespace weir::system_test;
 
-const boost::json::object& group(const FarmEnd& end, const std::string& name) {
-  for (const auto& one : end.summary.json().at("groups").as_array()) {
-    if (one.at("name").as_string() == name) return one.as_object();
-  }
-  throw std::runtime_error("no group " + name);
-}
-
-std::uint64_t number(const boost::json::object& of, const char* key) {
-  return of.at(key).to_number<std::uint64_t>();
-}
-
 // Of four slices the first group accepts one, rejects one and forwards two, of which the second accepts one.
 std::string half_forwarded(const TemporaryFolder& folder, const std::string& isolation) {
   const std::string plugin = std::string(WEIR_SYSTEM_PLUGIN_DIR) + "/stumbles.so";
@@ -58,9 +47,9 @@ void check_half_forwarded(const TemporaryFolder& folder, const FarmEnd& end, std
   const DummyCheck check = check_dummy_data(run);
   CHECK(check.wrong == "");
   CHECK(check.fragments == slices / 2 * 8);
-  CHECK(number(group(end, "selection"), "forwarded") == slices / 2);
-  CHECK(number(group(end, "building"), "arrived") == slices / 2);
-  CHECK(number(group(end, "building"), "stored") == slices / 4);
+  CHECK(end.summary.group("selection").count("forwarded") == slices / 2);
+  CHECK(end.summary.group("building").count("arrived") == slices / 2);
+  CHECK(end.summary.group("building").count("stored") == slices / 4);
 }
 
 }  // namespace
@@ -72,21 +61,21 @@ TEST_CASE("the split farm of configs stores forwarded slices whole") {
   FarmRun run(folder, config_file("rcnp-split-farm.yaml"), arguments);
   const FarmEnd end = run.finish();
   CHECK_BALANCED(end, 0);
-  const auto& selection = group(end, "selection");
-  const auto& building = group(end, "event-filter");
-  CHECK(number(selection, "arrived") == 800);
-  CHECK(number(selection, "forwarded") > 0);
-  CHECK(number(selection, "rejected") + number(selection, "forwarded") == 800);
-  CHECK(number(building, "arrived") == number(selection, "forwarded"));
-  CHECK(number(building, "stored") == number(building, "arrived"));
+  const Summary selection = end.summary.group("selection");
+  const Summary building = end.summary.group("event-filter");
+  CHECK(selection.count("arrived") == 800);
+  CHECK(selection.count("forwarded") > 0);
+  CHECK(selection.count("rejected") + selection.count("forwarded") == 800);
+  CHECK(building.count("arrived") == selection.count("forwarded"));
+  CHECK(building.count("stored") == building.count("arrived"));
   // 10 ms of CPU time, which no decision of the selection waits for.
-  CHECK(building.at("decision_latency_us").at("p50").to_number<std::uint64_t>() >= 10'000);
-  CHECK(selection.at("decision_latency_us").at("count").to_number<std::uint64_t>() == 800);
+  CHECK(building.count("decision_latency_us.p50") >= 10'000);
+  CHECK(selection.count("decision_latency_us.count") == 800);
   CHECK(end.summary.count("readout_slices_peak") > 0);
   const StoredRun stored(folder / "out");
   const DummyCheck check = check_dummy_data(stored);
   CHECK(check.wrong == "");
-  CHECK(check.fragments == number(building, "stored") * 44);
+  CHECK(check.fragments == building.count("stored") * 44);
 }
 
 TEST_CASE("a split farm with filters in workers forwards the same slices with the same bytes") {

@@ -205,7 +205,7 @@ Experiment all_to_all_figure() {
   figure.vary = Vary::load;
   figure.x = {0.15, 0.5, 1.02};
   figure.cures = {plain(),
-                  {.label = "byte-credits", .shaper = "byte-credits", .window_kb = 6},
+                  {.label = "byte-credits", .shaper = "byte-credits", .window_kb = 7},
                   {.label = "adaptive", .shaper = "adaptive"}};
   figure.expectations = {{.cure = "TCP Cubic",
                           .x_from = 1,
