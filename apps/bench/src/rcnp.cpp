@@ -90,12 +90,12 @@ Expected<run_record::Summary, std::string> run_once(const RcnpPoint& point, doub
   return summary;
 }
 
-// Of the first group, which T_dec is about in a split farm.
+// T_dec of a split farm is that of its first group.
 void take_first_group(const run_record::Summary& summary, RcnpResult& result) {
   const run_record::GroupSummary& first = summary.groups.front();
   result.rate_hz = static_cast<double>(first.arrived) / summary.duration_s;
   result.mean_ms = result.selection_ms = first.decision_latency_us_mean / kUsPerMs;
-  result.sigma_ms = 0;  // known of both groups together
+  result.sigma_ms = first.decision_latency_us.sigma / kUsPerMs;
   result.p99_ms = static_cast<double>(first.decision_latency_us.p99) / kUsPerMs;
   result.max_ms = static_cast<double>(first.decision_latency_us.max) / kUsPerMs;
   result.above.clear();
