@@ -26,6 +26,8 @@ find_package(cppzmq CONFIG REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(ISAL REQUIRED IMPORTED_TARGET libisal)
 
+find_package(hwy CONFIG QUIET)  # optional: vector instructions for the plugin `coincidence`
+
 if(BUILD_TESTING)
   find_package(Catch2 CONFIG REQUIRED)
 endif()

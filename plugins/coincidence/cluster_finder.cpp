@@ -9,7 +9,6 @@ namespace coincidence {
 namespace {
 
 constexpr double kNsPerS = 1e9;
-constexpr std::uint64_t kNoHit = UINT64_MAX;
 constexpr std::uint64_t kTimeMax = UINT32_MAX;  // ns from the slice's start
 
 // Level-1 coincidences examined together; the cost per coincidence grows with the square. A window of a
@@ -28,20 +27,7 @@ double level1_rate(std::size_t modules, const FinderSettings& settings) {
   return pairs * 2 * settings.pair_window_ns * single * single;
 }
 
-// std::merge of [begin, middle) and [middle, end) without a branch on the values: which run is next is a coin
-// toss, and mispredicted every other time.
-void merge_sorted(const std::uint64_t* begin, const std::uint64_t* middle, const std::uint64_t* end,
-                  std::uint64_t* to) {
-  const std::uint64_t* a = begin;
-  const std::uint64_t* b = middle;
-  while (a != middle && b != end) {
-    const bool take_b = *b < *a;
-    *to++ = take_b ? *b : *a;
-    a += take_b ? 0 : 1;
-    b += take_b ? 1 : 0;
-  }
-  std::copy(b, end, std::copy(a, middle, to));
-}
+RunScan scan_for(Search search) { return search == Search::vector ? vector_scan() : scalar_scan(); }
 
 }  // namespace
 
@@ -70,7 +56,11 @@ std::uint32_t choose_minimum(const Geometry& geometry, const FinderSettings& set
 }
 
 ClusterFinder::ClusterFinder(Geometry geometry, const FinderSettings& settings)
-    : geometry_(std::move(geometry)), settings_(settings), floors_(geometry_.floors.size()) {
+    : geometry_(std::move(geometry)),
+      settings_(settings),
+      floors_(geometry_.floors.size()),
+      merge_search_(settings.pair_window_ns),
+      bucket_search_(settings.pair_window_ns, scan_for(settings.search)) {
   if (settings_.minimum == 0) settings_.minimum = choose_minimum(geometry_, settings_);
   const std::size_t count = geometry_.floors.size();
   reach_ns_.resize(count * count);
@@ -89,85 +79,80 @@ ClusterFinder::ClusterFinder(Geometry geometry, const FinderSettings& settings)
 }
 
 void ClusterFinder::clear() {
-  for (Floor& floor : floors_) {
-    floor.hits.clear();
-    floor.starts.clear();
-  }
+  for (Floor& floor : floors_) floor.inputs.clear();
+  next_source_ = 0;
   hit_count_ = 0;
-  level1_hits_.clear();
-  level1_.clear();
+  malformed_count_ = 0;
+  level1_.found.clear();
+  level1_.hits.clear();
   found_hits_.clear();
   clusters_.clear();
 }
 
-bool ClusterFinder::add(std::uint32_t source, weir::ConstBytes fragment) {
-  const auto place = std::lower_bound(geometry_.sources.begin(), geometry_.sources.end(), source,
-                                      [](const SourcePlace& p, std::uint32_t s) { return p.source < s; });
-  if (place == geometry_.sources.end() || place->source != source) return true;
-  Floor& floor = floors_[place->floor];
-  const std::uint64_t on_floor = place_on_floor_[static_cast<std::size_t>(place - geometry_.sources.begin())];
-  const std::size_t start = floor.hits.size();
-  floor.starts.push_back(start);
-  weir::source::HitReader reader(fragment);
-  const std::uint32_t* const delays = geometry_.delays_ns.data() + place->first_delay;
+void ClusterFinder::add(std::uint32_t source, weir::ConstBytes fragment) {
+  const std::vector<SourcePlace>& places = geometry_.sources;
+  if (next_source_ >= places.size() || places[next_source_].source != source) {  // not in ascending order
+    const auto found = std::lower_bound(places.begin(), places.end(), source,
+                                        [](const SourcePlace& p, std::uint32_t s) { return p.source < s; });
+    next_source_ = static_cast<std::size_t>(found - places.begin());
+    if (found == places.end() || found->source != source) return;
+  }
+  const SourcePlace& place = places[next_source_];
+  floors_[place.floor].inputs.push_back(
+      {.fragment = fragment, .source = &place, .place = place_on_floor_[next_source_]});
+  ++next_source_;
+}
+
+// Searches the fragments as they are; those with waveforms, delays or in another order are rewritten first.
+void ClusterFinder::find_level1(std::uint32_t floor_index) {
+  const Floor& floor = floors_[floor_index];
+  runs_.resize(floor.inputs.size());
+  if (rewritten_.size() < runs_.size()) rewritten_.resize(runs_.size());
+  for (std::size_t i = 0; i < runs_.size(); ++i) {
+    const Input& input = floor.inputs[i];
+    const std::size_t bytes = input.fragment.size();
+    if (input.source->channels > 0 || bytes % weir::source::kHitBytes != 0 ||
+        settings_.search == Search::reference) {
+      rewrite(input, i);
+    } else {
+      runs_[i] = {.bytes = input.fragment.data(),
+                  .count = static_cast<std::uint32_t>(bytes / weir::source::kHitBytes),
+                  .place = input.place};
+    }
+  }
+  bool found = false;
+  while (settings_.search != Search::reference && !found) {
+    found = bucket_search_.find(runs_, floor_index, level1_);
+    if (found || bucket_search_.bad_run() == runs_.size()) break;
+    rewrite(floor.inputs[bucket_search_.bad_run()], bucket_search_.bad_run());
+  }
+  if (!found) merge_search_.find(runs_, floor_index, level1_);
+  for (const HitRun& run : runs_) hit_count_ += run.count;
+}
+
+// Makes run `index` the hits of `input` with their channels' delays, without waveforms, in order.
+void ClusterFinder::rewrite(const Input& input, std::size_t index) {
+  const SourcePlace& source = *input.source;
+  const std::uint32_t* const delays = geometry_.delays_ns.data() + source.first_delay;
+  weir::source::HitReader reader(input.fragment);
+  packed_.clear();
   while (const auto hit = reader.next()) {
     std::uint64_t time = hit->time_ns;
-    if (hit->channel < place->channels) time = std::min(time + delays[hit->channel], kTimeMax);
-    floor.hits.push_back(time << 32U | on_floor << 16U | std::uint64_t{hit->channel} << 8U | hit->tot_ns);
+    if (hit->channel < source.channels) time = std::min(time + delays[hit->channel], kTimeMax);
+    packed_.push_back(time << 32U | std::uint64_t{hit->channel} << 8U | hit->tot_ns);
   }
-  hit_count_ += floor.hits.size() - start;
-  const auto run = floor.hits.begin() + static_cast<std::ptrdiff_t>(start);
-  if (!std::is_sorted(run, floor.hits.end())) std::sort(run, floor.hits.end());
-  return !reader.malformed();
-}
-
-// Merges the runs two by two.
-void ClusterFinder::sort_floor(Floor& floor) {
-  while (floor.starts.size() > 1) {
-    scratch_.resize(floor.hits.size());
-    std::vector<std::size_t>& starts = floor.starts;
-    std::size_t kept = 0;
-    for (std::size_t i = 0; i < starts.size(); i += 2) {
-      const std::size_t begin = starts[i];
-      const std::size_t middle = i + 1 < starts.size() ? starts[i + 1] : floor.hits.size();
-      const std::size_t end = i + 2 < starts.size() ? starts[i + 2] : floor.hits.size();
-      const PackedHit* hits = floor.hits.data();
-      merge_sorted(hits + begin, hits + middle, hits + end, scratch_.data() + begin);
-      starts[kept++] = begin;
-    }
-    starts.resize(kept);
-    floor.hits.swap(scratch_);
+  malformed_count_ += reader.malformed() ? 1 : 0;
+  if (!std::is_sorted(packed_.begin(), packed_.end())) std::sort(packed_.begin(), packed_.end());
+  std::vector<std::byte>& bytes = rewritten_[index];
+  bytes.resize(packed_.size() * weir::source::kHitBytes);
+  std::byte* to = bytes.data();
+  for (const PackedHit hit : packed_) {
+    weir::source::encode_hit(
+        {static_cast<std::uint8_t>(hit >> 8U), time_of(hit), static_cast<std::uint8_t>(hit), {}}, to);
+    to += weir::source::kHitBytes;
   }
-}
-
-void ClusterFinder::find_level1(std::uint32_t floor_index) {
-  Floor& floor = floors_[floor_index];
-  sort_floor(floor);
-  const std::vector<PackedHit>& hits = floor.hits;
-  const double window = settings_.pair_window_ns;
-  // A chain continues while another hit follows within the window; it counts if it holds two hits of
-  // different modules within the window.
-  for (std::size_t begin = 0; begin < hits.size();) {
-    PackedHit last = hits[begin];
-    PackedHit last_of_another = kNoHit;  // the latest hit of another module than `last`
-    bool pair = false;
-    std::size_t end = begin + 1;
-    while (end < hits.size() && time_of(hits[end]) - time_of(last) <= window) {
-      if (module_of(hits[end]) != module_of(last)) last_of_another = last;
-      last = hits[end++];
-      pair = pair || (last_of_another != kNoHit && time_of(last) - time_of(last_of_another) <= window);
-    }
-    if (pair) append_level1(floor_index, std::span(hits).subspan(begin, end - begin));
-    begin = end;
-  }
-}
-
-void ClusterFinder::append_level1(std::uint32_t floor_index, std::span<const PackedHit> hits) {
-  level1_.push_back({.time_ns = time_of(hits.front()),
-                     .floor = floor_index,
-                     .first_hit = static_cast<std::uint32_t>(level1_hits_.size()),
-                     .hit_count = static_cast<std::uint32_t>(hits.size())});
-  level1_hits_.insert(level1_hits_.end(), hits.begin(), hits.end());
+  runs_[index] = {
+      .bytes = bytes.data(), .count = static_cast<std::uint32_t>(packed_.size()), .place = input.place};
 }
 
 bool ClusterFinder::connected(const Level1& a, const Level1& b) const {
@@ -178,10 +163,11 @@ bool ClusterFinder::connected(const Level1& a, const Level1& b) const {
 // Collects the seed and the following coincidences within reach of it.
 void ClusterFinder::collect_candidates(std::size_t seed) {
   candidates_.assign(1, seed);
-  for (std::size_t i = seed + 1; i < level1_.size(); ++i) {
-    if (level1_[i].time_ns - level1_[seed].time_ns > reach_max_ns_ || candidates_.size() == kCandidatesMax)
+  for (std::size_t i = seed + 1; i < level1_.found.size(); ++i) {
+    if (level1_.found[i].time_ns - level1_.found[seed].time_ns > reach_max_ns_ ||
+        candidates_.size() == kCandidatesMax)
       break;
-    if (!level1_[i].used && connected(level1_[seed], level1_[i])) candidates_.push_back(i);
+    if (!level1_.found[i].used && connected(level1_.found[seed], level1_.found[i])) candidates_.push_back(i);
   }
 }
 
@@ -192,7 +178,7 @@ void ClusterFinder::reduce_to_clique() {
   partners_.assign(candidates_.size(), 0);
   for (std::size_t i = 0; i < candidates_.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
-      if (!connected(level1_[candidates_[i]], level1_[candidates_[j]])) continue;
+      if (!connected(level1_.found[candidates_[i]], level1_.found[candidates_[j]])) continue;
       ++partners_[i];
       ++partners_[j];
     }
@@ -202,7 +188,8 @@ void ClusterFinder::reduce_to_clique() {
     if (*fewest + 1 == candidates_.size()) return;
     const auto out = candidates_.begin() + (fewest - partners_.begin());
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
-      if (candidates_[i] != *out && connected(level1_[candidates_[i]], level1_[*out])) --partners_[i];
+      if (candidates_[i] != *out && connected(level1_.found[candidates_[i]], level1_.found[*out]))
+        --partners_[i];
     }
     candidates_.erase(out);
     partners_.erase(fewest);
@@ -212,19 +199,19 @@ void ClusterFinder::reduce_to_clique() {
 std::uint32_t ClusterFinder::count_floors() {
   std::uint32_t floors = 0;
   for (const std::size_t index : candidates_) {
-    if (floors_seen_[level1_[index].floor]++ == 0) ++floors;
+    if (floors_seen_[level1_.found[index].floor]++ == 0) ++floors;
   }
-  for (const std::size_t index : candidates_) floors_seen_[level1_[index].floor] = 0;
+  for (const std::size_t index : candidates_) floors_seen_[level1_.found[index].floor] = 0;
   return floors;
 }
 
 void ClusterFinder::append_cluster(std::uint32_t floors) {
   Cluster cluster{.floors = floors, .first_hit = static_cast<std::uint32_t>(found_hits_.size())};
   for (const std::size_t index : candidates_) {
-    Level1& level1 = level1_[index];
+    Level1& level1 = level1_.found[index];
     level1.used = true;
     for (std::uint32_t i = 0; i < level1.hit_count; ++i) {
-      const PackedHit hit = level1_hits_[level1.first_hit + i];
+      const PackedHit hit = level1_.hits[level1.first_hit + i];
       found_hits_.push_back({.source = floors_[level1.floor].sources[hit >> 16U & 0xffffU],
                              .time_ns = time_of(hit),
                              .channel = static_cast<std::uint8_t>(hit >> 8U),
@@ -239,13 +226,23 @@ void ClusterFinder::append_cluster(std::uint32_t floors) {
   clusters_.push_back(cluster);
 }
 
+// Sorts the coincidences, which are in the order of their floors, by time, then floor.
+void ClusterFinder::sort_level1() {
+  order_.clear();
+  for (std::size_t i = 0; i < level1_.found.size(); ++i) {
+    order_.push_back(std::uint64_t{level1_.found[i].time_ns} << 32U | i);
+  }
+  std::sort(order_.begin(), order_.end());
+  sorted_.clear();
+  for (const std::uint64_t key : order_) sorted_.push_back(level1_.found[key & UINT32_MAX]);
+  level1_.found.swap(sorted_);
+}
+
 std::span<const Cluster> ClusterFinder::find() {
   for (std::uint32_t floor = 0; floor < floors_.size(); ++floor) find_level1(floor);
-  std::sort(level1_.begin(), level1_.end(), [](const Level1& a, const Level1& b) {
-    return a.time_ns != b.time_ns ? a.time_ns < b.time_ns : a.floor < b.floor;
-  });
-  for (std::size_t seed = 0; seed < level1_.size(); ++seed) {
-    if (level1_[seed].used) continue;
+  sort_level1();
+  for (std::size_t seed = 0; seed < level1_.found.size(); ++seed) {
+    if (level1_.found[seed].used) continue;
     collect_candidates(seed);
     if (candidates_.size() < settings_.minimum) continue;
     reduce_to_clique();

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "geometry.hpp"
+#include "level1_search.hpp"
 #include <weir/base/bytes.hpp>
 
 #include <cstdint>
@@ -8,6 +9,13 @@
 #include <vector>
 
 namespace coincidence {
+
+// How level-1 coincidences are found. All three find the same.
+enum class Search {
+  vector,     // BucketSearch with the vector instructions of the CPU
+  scalar,     // BucketSearch without
+  reference,  // MergeSearch
+};
 
 struct FinderSettings {
   double pair_window_ns = 20;   // between two hits of a level-1 coincidence
@@ -17,6 +25,7 @@ struct FinderSettings {
   double background_hz = 70e3;              // single hits per module
   double accidentals_per_slice_max = 5e-3;  // clusters that background alone may make
   double slice_ns = 10e6;
+  Search search = Search::vector;
 };
 
 // The least number of floors at which background alone makes fewer clusters than the settings allow, at
@@ -49,41 +58,34 @@ class ClusterFinder {
 
   // A new slice.
   void clear();
-  // Adds all hits of one source, in the format of weir/source/hit.hpp. Returns false if the last bytes are
-  // not a hit; the hits before are kept. Ignores sources outside the geometry.
-  [[nodiscard]] bool add(std::uint32_t source, weir::ConstBytes fragment);
+  // Adds all hits of one source, in the format of weir/source/hit.hpp. Ignores sources outside the geometry.
+  // Requires: the bytes stay valid until find() returns.
+  void add(std::uint32_t source, weir::ConstBytes fragment);
   // Returns the clusters of the added hits, in the order of their first level-1 coincidence. Valid until
   // clear().
   [[nodiscard]] std::span<const Cluster> find();
   [[nodiscard]] std::span<const FoundHit> hits() const { return found_hits_; }
 
   [[nodiscard]] std::uint32_t minimum() const { return settings_.minimum; }
-  [[nodiscard]] std::uint64_t hit_count() const { return hit_count_; }         // of the slice, all sources
-  [[nodiscard]] std::uint64_t level1_count() const { return level1_.size(); }  // after find()
+  // Of the slice, after find():
+  [[nodiscard]] std::uint64_t hit_count() const { return hit_count_; }  // all sources
+  [[nodiscard]] std::uint64_t level1_count() const { return level1_.found.size(); }
+  [[nodiscard]] std::uint64_t malformed_count() const { return malformed_count_; }  // damaged fragments
 
  private:
-  // time_ns << 32 | index of the hit's source on its floor << 16 | channel << 8 | time over threshold: sorts
-  // by time.
-  using PackedHit = std::uint64_t;
+  struct Input {
+    weir::ConstBytes fragment;
+    const SourcePlace* source = nullptr;
+    std::uint32_t place = 0;  // on the floor
+  };
   struct Floor {
-    std::vector<PackedHit> hits;      // sorted runs, one per source
-    std::vector<std::size_t> starts;  // of the runs
+    std::vector<Input> inputs;
     std::vector<std::uint32_t> sources;
   };
-  // Hits of one floor, each within the pair window of the next.
-  struct Level1 {
-    std::uint32_t time_ns = 0;  // of the first hit
-    std::uint32_t floor = 0;
-    std::uint32_t first_hit = 0;  // in level1_hits_
-    std::uint32_t hit_count = 0;
-    bool used = false;
-  };
 
-  static std::uint32_t time_of(PackedHit hit) { return static_cast<std::uint32_t>(hit >> 32U); }
-  static std::uint32_t module_of(PackedHit hit) { return static_cast<std::uint32_t>(hit) >> 8U; }
-  void sort_floor(Floor& floor);
   void find_level1(std::uint32_t floor_index);
-  void append_level1(std::uint32_t floor_index, std::span<const PackedHit> hits);
+  void rewrite(const Input& input, std::size_t index);
+  void sort_level1();
   [[nodiscard]] bool connected(const Level1& a, const Level1& b) const;
   void collect_candidates(std::size_t seed);
   void reduce_to_clique();
@@ -97,10 +99,17 @@ class ClusterFinder {
 
   std::vector<Floor> floors_;
   std::vector<std::uint32_t> place_on_floor_;  // of geometry_.sources[i], index into Floor::sources
-  std::vector<PackedHit> scratch_;
+  MergeSearch merge_search_;
+  BucketSearch bucket_search_;
+  std::vector<HitRun> runs_;                       // of the floor under search
+  std::vector<std::vector<std::byte>> rewritten_;  // the hits of runs_[i], if not those of its fragment
+  std::vector<PackedHit> packed_;
   std::uint64_t hit_count_ = 0;
-  std::vector<PackedHit> level1_hits_;
-  std::vector<Level1> level1_;
+  std::uint64_t malformed_count_ = 0;
+  std::size_t next_source_ = 0;  // in geometry_.sources, after the last added
+  Level1List level1_;
+  std::vector<std::uint64_t> order_;
+  std::vector<Level1> sorted_;
   std::vector<std::size_t> candidates_;
   std::vector<std::uint32_t> partners_;
   std::vector<std::uint32_t> floors_seen_;

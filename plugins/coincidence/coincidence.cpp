@@ -42,6 +42,8 @@ coincidence::FinderSettings read_finder(weir::FilterSetup& setup) {
   settings.extra_window_ns = setup.parameter("extra_window_ns", settings.extra_window_ns, 0.0, kLongestNs);
   settings.minimum = setup.parameter("minimum", settings.minimum);
   settings.background_hz = setup.parameter("background_hz", settings.background_hz, 0.0, 1e9);
+  settings.search =
+      static_cast<coincidence::Search>(setup.choice("search", {"vector", "scalar", "reference"}));
   return settings;
 }
 
@@ -64,9 +66,10 @@ class Coincidence : public weir::Filter {
   weir::Decision process(const weir::Slice& slice) override {
     finder_.clear();
     for (const weir::Fragment fragment : slice) {
-      if (!finder_.add(fragment.source(), fragment.bytes())) malformed_.add();
+      finder_.add(fragment.source(), fragment.bytes());
     }
     const std::span<const Cluster> clusters = finder_.find();
+    malformed_.add(finder_.malformed_count());
     hits_.add(finder_.hit_count());
     hits_per_slice_.fill(static_cast<double>(finder_.hit_count()));
     level1_.add(finder_.level1_count());

@@ -3,6 +3,8 @@
 #include "weir_catch.hpp"
 #include <weir/source/hit.hpp>
 
+#include <deque>
+#include <utility>
 #include <vector>
 
 using coincidence::ClusterFinder;
@@ -11,11 +13,24 @@ using weir::source::Hit;
 
 namespace {
 
+// Keeps the fragments that the finder reads.
+class Finder : public ClusterFinder {
+ public:
+  using ClusterFinder::ClusterFinder;
+
+  void keep(std::uint32_t source, std::vector<std::byte> bytes) {
+    add(source, fragments_.emplace_back(std::move(bytes)));
+  }
+
+ private:
+  std::deque<std::vector<std::byte>> fragments_;
+};
+
 // A string of five floors, 14.5 m (67 ns of light) apart, three modules each: sources 1 to 15.
-ClusterFinder sector(std::uint32_t minimum) {
+Finder sector(std::uint32_t minimum) {
   FinderSettings settings;
   settings.minimum = minimum;
-  return ClusterFinder(coincidence::geometry_of(weir::source::Detector({})), settings);
+  return Finder(coincidence::geometry_of(weir::source::Detector({})), settings);
 }
 
 std::vector<std::byte> fragment(const std::vector<std::uint32_t>& times, std::uint8_t tot = 10) {
@@ -26,12 +41,12 @@ std::vector<std::byte> fragment(const std::vector<std::uint32_t>& times, std::ui
   return bytes;
 }
 
-void add(ClusterFinder& finder, std::uint32_t source, const std::vector<std::uint32_t>& times) {
-  REQUIRE(finder.add(source, fragment(times)));
+void add(Finder& finder, std::uint32_t source, const std::vector<std::uint32_t>& times) {
+  finder.keep(source, fragment(times));
 }
 
 // A pair on modules 0 and 1 of the floor.
-void add_pair(ClusterFinder& finder, std::uint32_t floor, std::uint32_t time) {
+void add_pair(Finder& finder, std::uint32_t floor, std::uint32_t time) {
   add(finder, 1 + floor * 3, {time});
   add(finder, 2 + floor * 3, {time + 5});
 }
@@ -39,7 +54,7 @@ void add_pair(ClusterFinder& finder, std::uint32_t floor, std::uint32_t time) {
 }  // namespace
 
 TEST_CASE("two modules of one floor within 20 ns are a level-1 coincidence, further apart they are none") {
-  ClusterFinder finder = sector(2);
+  Finder finder = sector(2);
   add(finder, 1, {1000, 5000});
   add(finder, 2, {1020, 5021});
   CHECK(finder.find().empty());
@@ -49,7 +64,7 @@ TEST_CASE("two modules of one floor within 20 ns are a level-1 coincidence, furt
 TEST_CASE(
     "two hits of the same module are not a coincidence, even with another module's hit at the end of the "
     "chain") {
-  ClusterFinder finder = sector(2);
+  Finder finder = sector(2);
   add(finder, 1, {1000, 1010});
   (void)finder.find();
   CHECK(finder.level1_count() == 0);
@@ -61,7 +76,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a pair is found through a third hit of one of the two modules between them") {
-  ClusterFinder finder = sector(2);
+  Finder finder = sector(2);
   add(finder, 1, {1000});
   add(finder, 2, {995, 1008});
   (void)finder.find();
@@ -70,7 +85,7 @@ TEST_CASE("a pair is found through a third hit of one of the two modules between
 
 TEST_CASE(
     "pairs of three floors that light can connect are one cluster with all their hits in order of time") {
-  ClusterFinder finder = sector(3);
+  Finder finder = sector(3);
   add_pair(finder, 0, 10000);
   add_pair(finder, 1, 10060);
   add_pair(finder, 2, 10120);
@@ -85,7 +100,7 @@ TEST_CASE(
 }
 
 TEST_CASE("pairs that light cannot connect are not a cluster") {
-  ClusterFinder finder = sector(2);
+  Finder finder = sector(2);
   add_pair(finder, 0, 10000);
   add_pair(finder, 1, 10090);  // 67 + 20 ns are allowed
   CHECK(finder.find().empty());
@@ -93,7 +108,7 @@ TEST_CASE("pairs that light cannot connect are not a cluster") {
 }
 
 TEST_CASE("an unconnected pair within the window of a track does not hide it") {
-  ClusterFinder finder = sector(3);
+  Finder finder = sector(3);
   add_pair(finder, 4, 9990);  // connected with the first, not with the others
   add_pair(finder, 0, 10000);
   add_pair(finder, 1, 10060);
@@ -105,22 +120,24 @@ TEST_CASE("an unconnected pair within the window of a track does not hide it") {
 }
 
 TEST_CASE("two pairs of one floor count as one floor") {
-  ClusterFinder finder = sector(2);
+  Finder finder = sector(2);
   add(finder, 1, {1000, 1030});
   add(finder, 2, {1001, 1031});
   CHECK(finder.find().empty());
 }
 
 TEST_CASE("a fragment that ends in the middle of a hit is reported, and its whole hits count") {
-  ClusterFinder finder = sector(2);
+  Finder finder = sector(2);
   std::vector<std::byte> bytes = fragment({1000, 2000});
   bytes.pop_back();
-  CHECK_FALSE(finder.add(1, bytes));
+  finder.keep(1, bytes);
+  (void)finder.find();
+  CHECK(finder.malformed_count() == 1);
   CHECK(finder.hit_count() == 1);
 }
 
 TEST_CASE("hits that are out of order are found as well") {
-  ClusterFinder finder = sector(2);
+  Finder finder = sector(2);
   add(finder, 1, {5000, 1000});
   add(finder, 2, {1003});
   (void)finder.find();
@@ -128,7 +145,7 @@ TEST_CASE("hits that are out of order are found as well") {
 }
 
 TEST_CASE("a fragment of a million hits at one moment takes linear time") {
-  ClusterFinder finder = sector(2);
+  Finder finder = sector(2);
   add(finder, 1, std::vector<std::uint32_t>(1'000'000, 77));
   CHECK(finder.find().empty());
 }
