@@ -15,6 +15,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 namespace weir::bench {
 namespace {
@@ -43,6 +44,14 @@ Expected<run_record::Theory, std::string> theory_of_point(const ExperimentPoint&
                                {fragments * point.setting.fragment_bytes, fragments});
 }
 
+void take_percentiles(const run_record::Percentiles& percentiles, ExperimentFigures& figures) {
+  figures.mean_ms = percentiles.mean / kUsPerMs;
+  figures.sigma_ms = percentiles.sigma / kUsPerMs;
+  figures.p50_ms = static_cast<double>(percentiles.p50) / kUsPerMs;
+  figures.p99_ms = static_cast<double>(percentiles.p99) / kUsPerMs;
+  figures.max_ms = static_cast<double>(percentiles.max) / kUsPerMs;
+}
+
 void take_latency(const metrics::Histogram& latency, ExperimentFigures& figures) {
   std::map<std::uint32_t, std::uint64_t> bins;
   std::uint64_t slow = 0;
@@ -54,16 +63,12 @@ void take_latency(const metrics::Histogram& latency, ExperimentFigures& figures)
   }
   figures.histogram.assign(bins.begin(), bins.end());
   if (latency.count() > 0) figures.slow = static_cast<double>(slow) / static_cast<double>(latency.count());
-  const run_record::Percentiles percentiles = run_record::percentiles_of(latency);
-  figures.mean_ms = percentiles.mean / kUsPerMs;
-  figures.sigma_ms = percentiles.sigma / kUsPerMs;
+  take_percentiles(run_record::percentiles_of(latency), figures);
   figures.min_ms = static_cast<double>(latency.min()) / kUsPerMs;
-  figures.p50_ms = static_cast<double>(percentiles.p50) / kUsPerMs;
-  figures.p99_ms = static_cast<double>(percentiles.p99) / kUsPerMs;
-  figures.max_ms = static_cast<double>(percentiles.max) / kUsPerMs;
 }
 
-ExperimentFigures figures_of(const run_record::Summary& summary, double offered_hz) {
+// `push`: latencies leave out the readouts' slots, as ANTARES' delays do.
+ExperimentFigures figures_of(const run_record::Summary& summary, double offered_hz, bool push) {
   ExperimentFigures figures;
   const run_record::SteadySummary& after = *summary.after_1s;
   figures.offered_hz = offered_hz;
@@ -72,7 +77,11 @@ ExperimentFigures figures_of(const run_record::Summary& summary, double offered_
   figures.theory_bytes_per_s = summary.theory.thesis_goodput_bytes_per_s;
   figures.stream_theory_bytes_per_s = summary.theory.goodput_bytes_per_s;
   figures.serialisation_ms = summary.theory.serialisation_us / kUsPerMs;
-  take_latency(after.latency, figures);
+  if (push) {
+    take_percentiles(after.build_latency_us, figures);
+  } else {
+    take_latency(after.latency, figures);
+  }
   std::uint64_t most = 0;
   for (const lab::PortReport& port : summary.ports) {
     figures.drops += static_cast<double>(port.drops_after_1s);
@@ -110,15 +119,50 @@ Expected<ExperimentFigures, std::string> measure(const ExperimentPoint& point, c
   const auto summary = summary_of_lab_run(run);
   if (!summary) return Unexpected<std::string>(summary.error());
   if (!summary->after_1s) return Unexpected<std::string>("no process reported after the settling time");
-  ExperimentFigures figures = figures_of(*summary, rate_hz);
+  ExperimentFigures figures = figures_of(*summary, rate_hz, point.setting.push);
   figures.cpu = load.cpu_s_per_s();
   return figures;
+}
+
+// Returns the figures of the largest load without losses; those of the least load that was tried if all had
+// some.
+Expected<ExperimentResult, std::string> measure_loss_free(ExperimentPoint point, const ExperimentTimes& times,
+                                                          const std::string& folder) {
+  LossFreeSearch search;
+  std::optional<ExperimentResult> best;
+  while (!search.done()) {
+    point.setting.load = search.load();
+    auto figures = measure(point, times, folder);
+    if (!figures) return Unexpected<std::string>(figures.error());
+    const bool loss_free = figures->drops == 0 && figures->retransmits_per_s == 0;
+    search.measured(loss_free);
+    const bool better = !best || loss_free || best->figures.drops > 0;
+    if (better) best = ExperimentResult{point, std::move(*figures)};
+  }
+  return std::move(*best);
+}
+
+Expected<ExperimentResult, std::string> measure_point(const ExperimentPoint& point,
+                                                      const ExperimentTimes& times,
+                                                      const ExperimentOptions& options,
+                                                      const std::string& folder) {
+  if (options.loss_free) return measure_loss_free(point, times, folder);
+  auto figures = measure(point, times, folder);
+  if (!figures) return Unexpected<std::string>(figures.error());
+  return ExperimentResult{point, std::move(*figures)};
 }
 
 std::vector<Tcp> tcps_of(const std::string& name) {
   if (name == "old") return {Tcp::old_tcp};
   if (name == "new") return {Tcp::new_tcp};
   return {Tcp::old_tcp, Tcp::new_tcp};
+}
+
+// With loss_free the load is searched for, and does not vary.
+std::vector<ExperimentPoint> points_of(Experiment experiment, const ExperimentOptions& options,
+                                       double scale) {
+  if (options.loss_free && experiment.vary == Vary::load) experiment.x = {1};
+  return expand(experiment, tcps_of(options.tcp), scale);
 }
 
 void tell(const ExperimentPoint& point, const ExperimentFigures& figures, std::FILE* err) {
@@ -156,25 +200,31 @@ int run_experiment(const std::vector<Experiment>& experiments, const ExperimentO
   if (!options.out.empty() && !make_folder(options.out, err)) return 1;
   const double scale = scale_of(*experiment, options);
   const ExperimentTimes times = times_of(*experiment, options);
-  const auto points = expand(*experiment, tcps_of(options.tcp), scale);
+  if (options.loss_free && experiment->setting.push) {
+    fmt::print(err, "weir bench {}: --loss-free needs triggers at a rate, and figure {} pushes\n",
+               options.bench, experiment->id);
+    return 2;
+  }
+  const auto points = points_of(*experiment, options, scale);
+  const auto runs = points.size() * (options.loss_free ? LossFreeSearch::kSteps : 1);
   const double seconds = times.settle_s + times.measure_s + kStartAndEndS;
-  fmt::print(err, "{}: {} runs at scale {:g}, about {:.0f} min\n", experiment->title, points.size(), scale,
-             std::ceil(seconds * static_cast<double>(points.size()) / kSecondsPerMinute));
+  fmt::print(err, "{}: {} runs at scale {:g}, about {:.0f} min\n", experiment->title, runs, scale,
+             std::ceil(seconds * static_cast<double>(runs) / kSecondsPerMinute));
   const ScratchFolder folder;
   std::vector<ExperimentResult> results;
   bool failed = false;
   for (const ExperimentPoint& point : points) {
-    auto figures = measure(point, times, folder.path().string());
-    if (!figures) {
+    auto measured = measure_point(point, times, options, folder.path().string());
+    if (!measured) {
       // A failed run costs its point; a signal ends the command.
       failed = true;
       fmt::print(err, "weir bench {}: {} at {:g}: {}\n", options.bench, label_of(point), point.x,
-                 figures.error());
-      if (figures.error().starts_with("SIG")) break;
+                 measured.error());
+      if (measured.error().starts_with("SIG")) break;
       continue;
     }
-    tell(point, *figures, err);
-    const ExperimentResult& result = results.emplace_back(ExperimentResult{point, std::move(*figures)});
+    const ExperimentResult& result = results.emplace_back(std::move(*measured));
+    tell(result.point, result.figures, err);
     if (!options.json.empty()) continue;
     fmt::print(out, "{}\n", experiment_line(*experiment, result, options));
     std::fflush(out);

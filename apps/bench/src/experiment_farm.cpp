@@ -14,6 +14,7 @@ namespace {
 
 constexpr double kBitPerMbit = 1e6;
 constexpr double kEndS = 0.5;                  // of the run after the measurement: the last reports
+constexpr std::uint32_t kPushedSlices = 512;   // that a push farm holds
 constexpr std::uint32_t kDeadlineMs = 20'000;  // above several timeouts of TCP
 constexpr const char* kOldTcp =
     "sysctls: {ipv4.tcp_sack: 0, ipv4.tcp_recovery: 0, ipv4.tcp_early_retrans: 0}\n";
@@ -57,6 +58,9 @@ void apply(Vary vary, double x, ExperimentSetting& setting, Cure& cure) {
     case Vary::ring:
       cure.ring_packets = x;
       return;
+    case Vary::fragment:
+      setting.fragment_bytes = whole(x);
+      return;
   }
 }
 
@@ -72,6 +76,7 @@ void scale_by(double scale, const Scaling& scaling, ExperimentSetting& setting, 
     by(scaling.buffers, &cure.ring_packets);
   }
   by(scaling.readouts, &setting.readouts);
+  by(scaling.triggers, &setting.rate_hz);
   setting.readouts = whole(setting.readouts);
 }
 
@@ -129,6 +134,8 @@ const char* name_of(Vary vary) {
       return "congestion window, segments";
     case Vary::ring:
       return "ring of a DCM, packets";
+    case Vary::fragment:
+      return "fragment, bytes";
   }
   return "";
 }
@@ -159,28 +166,36 @@ std::string farm_text(const ExperimentPoint& point, const ExperimentTimes& times
   const std::uint32_t dcms = dcms_of(setting);
   // Credits limit the slices that are built. Settled slices leave later, in batches, and hold up no credit.
   const std::uint32_t building = dcms * setting.units;
-  const std::uint32_t in_flight = 4 * building + 16;
+  const std::uint32_t in_flight = setting.push ? kPushedSlices : 4 * building + 16;
   const std::uint64_t readout_bytes = std::uint64_t{setting.sources} * setting.fragment_bytes;
   const std::uint64_t dcm_bytes =
       std::max(kBufferBytesMin, 4 * setting.units * std::bit_ceil(readouts * readout_bytes));
-  const std::string trigger = rate_hz > 0
-                                  ? fmt::format("{{mode: rate, rate_hz: {:.6g}, first_slice: 1}}", rate_hz)
-                                  : std::string("{mode: max, first_slice: 1}");
+  std::string trigger = "{mode: max, first_slice: 1}";
+  if (rate_hz > 0) trigger = fmt::format("{{mode: rate, rate_hz: {:.6g}, first_slice: 1}}", rate_hz);
+  std::string push;
+  if (setting.push) {
+    constexpr double kMsPerS = 1000;
+    trigger = fmt::format("{{mode: clock, slice_ms: {:.6g}, first_slice: 1}}", kMsPerS / rate_hz);
+    push = fmt::format(", buffer_slices: {}, shaper: {}, barrel_group: {}", 2 * kPushedSlices,
+                       point.cure.group > 0 ? "barrel" : "direct", std::max(1U, point.cure.group));
+  }
   return fmt::format(
       "farm: experiment\n"
-      "run: {{duration_s: {}, restart: never}}\n"
+      "run: {{mode: {}, duration_s: {}, restart: never}}\n"
       "network: {{congestion_control: cubic}}\n"
       "trigger: {}\n"
       "supervisor: {{in_flight_max: {}, pending_max: {}, status_interval_ms: 100, lease_ms: {}}}\n"
       "source: {{kind: dummy, distribution: fixed, size_bytes: {}, size_bytes_max: {}}}\n"
-      "readout: {{count: {}, sources_per_readout: {}, buffer_bytes: {}}}\n"
-      "dcm: {{count: {}, credits: {}, slices_max: {}, buffer_bytes: {}, deadline_ms: {}, {}}}\n"
+      "readout: {{count: {}, sources_per_readout: {}, buffer_bytes: {}{}}}\n"
+      "dcm: {{count: {}, credits: {}, slices_max: {}, buffer_bytes: {}, deadline_ms: {}, {}{}}}\n"
       "filter: {{plugin: prescale, parameters: {{n: 4294967295}}}}\n"  // all are rejected
       "writer: {{count: 0}}\n",
-      times.settle_s + times.measure_s + kEndS, trigger, in_flight, std::max(4U, building), 3 * kDeadlineMs,
-      setting.fragment_bytes, setting.fragment_bytes, readouts, setting.sources,
-      std::max(kBufferBytesMin, 8 * in_flight * readout_bytes), dcms, setting.units, 4 * setting.units,
-      dcm_bytes, kDeadlineMs, shaper_text(point.cure));
+      setting.push ? "push" : "pull", times.settle_s + times.measure_s + kEndS, trigger, in_flight,
+      std::max(4U, building), 3 * kDeadlineMs, setting.fragment_bytes, setting.fragment_bytes, readouts,
+      setting.sources, std::max(kBufferBytesMin, 8 * in_flight * readout_bytes), push, dcms, setting.units,
+      4 * setting.units, dcm_bytes, kDeadlineMs, shaper_text(point.cure),
+      setting.push ? fmt::format(", push_wait_ms: {}, push_active_slices: {}", kDeadlineMs, kPushedSlices)
+                   : "");
 }
 
 std::string lab_text(const ExperimentPoint& point) {

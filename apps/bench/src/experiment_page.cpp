@@ -22,6 +22,8 @@ double our_x(const ExperimentPoint& point, Vary vary) {
       return point.setting.readouts;
     case Vary::core_buffer:
       return point.setting.core_kb;
+    case Vary::fragment:
+      return point.setting.fragment_bytes;
     case Vary::ring:
       return std::max(1.0, std::round(point.cure.ring_packets));
     default:
@@ -71,6 +73,7 @@ std::string scale_text(const Experiment& experiment, double scale) {
   add(experiment.scaling.rates, "link rates");
   add(experiment.scaling.buffers, "buffers, quotas and windows");
   add(experiment.scaling.readouts, "number of readouts");
+  add(experiment.scaling.triggers, "rate of slices, so that times are longer by its inverse");
   return fmt::format("Scale {:g} of: {}.", scale, scaled);
 }
 
@@ -114,6 +117,12 @@ double ExperimentFigures::of(Quantity quantity) const {
       return drops;
   }
   return 0;
+}
+
+void LossFreeSearch::measured(bool loss_free) {
+  (loss_free ? low_ : high_) = next_;
+  next_ = (low_ + high_) / 2;
+  ++steps_;
 }
 
 double scale_of(const Experiment& experiment, const ExperimentOptions& options) {
@@ -164,6 +173,7 @@ std::string experiment_line(const Experiment& experiment, const ExperimentResult
                    {"scale", scale_of(experiment, options)},
                    {"settle_s", times.settle_s},
                    {"measure_s", times.measure_s},
+                   {"loss_free", options.loss_free},
                    {"readouts", point.setting.readouts},
                    {"offered_hz", four_digits(figures.offered_hz)},
                    {"sustained_hz", four_digits(figures.sustained_hz)},
@@ -218,7 +228,13 @@ std::string experiment_table(const Experiment& experiment, const std::vector<Exp
   }
   text += fmt::format("\nA slice alone takes {:.1f} ms through its port.\n\n",
                       results.empty() ? 0 : results.front().figures.serialisation_ms);
-  for (const Verdict& verdict : verdicts_of(experiment, results)) text += verdict_line(verdict);
+  if (options.loss_free) {
+    text +=
+        "Each row is the run with the largest load without a drop or a retransmission (G_mlf), by "
+        "bisection.\n";
+  } else {
+    for (const Verdict& verdict : verdicts_of(experiment, results)) text += verdict_line(verdict);
+  }
   text += fmt::format("\nDifferences: {}\n", experiment.differs);
   return text;
 }

@@ -30,7 +30,9 @@ ExperimentResult result_of(ExperimentPoint point, double share, double drops) {
 }  // namespace
 
 TEST_CASE("every run of every figure has a farm and a lab that fit each other") {
-  for (const Experiment& experiment : thesis_experiments()) {
+  std::vector<Experiment> all = thesis_experiments();
+  all.insert(all.end(), antares_experiments().begin(), antares_experiments().end());
+  for (const Experiment& experiment : all) {
     CAPTURE(experiment.id);
     const auto points = expand(experiment, {Tcp::old_tcp, Tcp::new_tcp}, experiment.scale);
     CHECK(points.size() == 2 * experiment.x.size() * experiment.cures.size());
@@ -72,6 +74,22 @@ TEST_CASE("the papers' TCP has neither SACK nor RACK nor tail-loss probes") {
   CHECK_THAT(
       lab_text(points.front()),
       ContainsSubstring("sysctls: {ipv4.tcp_sack: 0, ipv4.tcp_recovery: 0, ipv4.tcp_early_retrans: 0}\n"));
+}
+
+TEST_CASE("the largest loss-free load is bisected to a few per cent") {
+  LossFreeSearch search;
+  int runs = 0;
+  for (; !search.done(); ++runs) search.measured(search.load() <= 0.7);
+  CHECK(runs == LossFreeSearch::kSteps);
+  CHECK(search.best() <= 0.7);
+  CHECK(search.best() > 0.66);
+  LossFreeSearch always;
+  always.measured(true);
+  CHECK(always.done());  // the highest load has no losses
+  CHECK(always.best() == 1.02);
+  LossFreeSearch never;
+  while (!never.done()) never.measured(false);
+  CHECK(never.best() == 0);
 }
 
 TEST_CASE("a statement of the paper holds if all matching runs meet it, and is not judged without a run") {

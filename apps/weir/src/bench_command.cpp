@@ -233,6 +233,8 @@ void add_experiments(CLI::App& bench, int& status, const char* name, const char*
       ->check(CLI::Range(0.5, 3600.0));
   command->add_option("--measure", options->measure_s, "measuring time in seconds (default: the figure's)")
       ->check(CLI::Range(1.0, 3600.0));
+  command->add_flag("--loss-free", options->loss_free,
+                    "largest load without losses (G_mlf), by bisection, instead of the figure's loads");
   command->add_option("--json", options->json, "file for the lines, instead of standard output")
       ->type_name("FILE");
   command->add_option("--out", options->out, "folder for the table and the lines")->type_name("DIR");
@@ -353,6 +355,9 @@ void add_bench(CLI::App& app, int& status) {
   add_experiments(*command, status, "thesis", "Measure a figure of Jereczek's thesis in a virtual network",
                   bench::thesis_experiments());
   add_remote(*command, status);
+  add_experiments(*command, status, "antares",
+                  "Measure rows of table 4.2 of the ANTARES thesis: pushed slices",
+                  bench::antares_experiments());
   add_field(*command, status);
   add_network(*command, status, bench::Pattern::incast, "incast",
               "Measure many readouts with one DCM behind one port, in a virtual network");

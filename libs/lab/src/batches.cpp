@@ -175,8 +175,8 @@ std::string host_side(const LabPlan& plan, std::size_t i) {
   lines.add("addr add {}/{} dev data", host.address, kPrefixBits);
   lines.add("link set data up");
   if (plan.window_segments > 0) {
-    lines.add("route replace 10.77.0.0/{} dev data scope link src {} cwnd lock {}", kPrefixBits, host.address,
-              plan.window_segments);
+    lines.add("route replace 10.77.0.0/{} dev data scope link src {} cwnd lock {} initcwnd {}", kPrefixBits,
+              host.address, plan.window_segments, plan.window_segments);
   }
   for (std::size_t other = 0; other < plan.hosts.size(); ++other) {
     if (other == i) continue;

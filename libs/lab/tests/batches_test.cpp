@@ -85,9 +85,9 @@ TEST_CASE("switches and hosts have static tables: nothing is resolved or flooded
 
 TEST_CASE("a static congestion window is in the hosts' route") {
   const LabPlan plan = plan_of("host_count: 2\nwindow_segments: 4\n");
-  CHECK_THAT(
-      lines(plan, kFirstHost, Tool::ip),
-      Catch::ContainsSubstring("route replace 10.77.0.0/16 dev data scope link src 10.77.1.1 cwnd lock 4\n"));
+  CHECK_THAT(lines(plan, kFirstHost, Tool::ip),
+             Catch::ContainsSubstring(
+                 "route replace 10.77.0.0/16 dev data scope link src 10.77.1.1 cwnd lock 4 initcwnd 4\n"));
 }
 
 }  // namespace

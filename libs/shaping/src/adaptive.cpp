@@ -15,6 +15,7 @@ constexpr double kEnoughInSlice = 12;
 constexpr double kEnoughMin = 14 * kSegment;
 constexpr double kEnoughMax = 32 * kSegment;
 constexpr double kFloor = 6 * kSegment;
+constexpr double kFloorShared = 4 * kSegment;  // of each DCM, if several share a port
 constexpr double kWindowMax = 64.0 * (1U << 20U);
 
 constexpr DurationNs kStartEpoch = 2 * kMillisecond;
@@ -99,7 +100,8 @@ std::uint64_t Adaptive::piece_bytes() const {
 }
 
 void Adaptive::move_to(double window) {
-  const double least = std::max(kFloor, std::min(enough_ / share_.members, ceiling_));
+  const double floor = share_.members > 1 ? kFloorShared : kFloor;
+  const double least = std::max(floor, std::min(enough_ / share_.members, ceiling_));
   target_ = std::clamp(window, least, std::max(least, ceiling_));
   if (phase_ != Phase::drain) set_window(static_cast<std::uint64_t>(target_));
 }
@@ -114,7 +116,9 @@ void Adaptive::retransmitted(std::uint32_t readout, std::uint64_t segments, Time
   }
   const DurationNs within_ns = std::max(kLookEvery, 2 * shortest_.ns());
   const double came = rate_ * static_cast<double>(within_ns) / kSegment;
-  if (!losses_.note(static_cast<double>(segments), came, within_ns, now_ns)) return;
+  const bool many = losses_.note(static_cast<double>(segments), came, within_ns, now_ns);
+  const bool stalls = timeout && losses_.stalled_again(now_ns);
+  if (!many && !stalls) return;
   if (!timeout) begin_trial(now_ns);
   lost(now_ns);
 }

@@ -27,7 +27,7 @@ enum class Layout : std::uint8_t {
   behind_uplink  // readouts at one switch, DCMs at another, an uplink between them (figure 4.14)
 };
 
-enum class Vary : std::uint8_t { nothing, quota, readouts, core_buffer, load, segments, ring };
+enum class Vary : std::uint8_t { nothing, quota, readouts, core_buffer, load, segments, ring, fragment };
 
 // Network and traffic. Of a paper, or scaled down for this machine.
 struct ExperimentSetting {
@@ -44,6 +44,7 @@ struct ExperimentSetting {
   double port_kb = 600;
   double core_kb = 10'000;  // of the ports between switches
   double rate_hz = 50;      // of triggers; 0: as fast as slices are built
+  bool push = false;        // readouts send by themselves, a time slice for each trigger of a clock
   double load = 0;          // above 0: triggers at this share of theory
 };
 
@@ -52,7 +53,8 @@ struct Scaling {
   bool rates = true;
   bool buffers = true;  // and quotas and windows
   bool readouts = true;
-  double rings = 0;  // another factor for the packets of rings; 0: as buffers
+  bool triggers = false;  // the rate of triggers as well: all times become longer
+  double rings = 0;       // another factor for the packets of rings; 0: as buffers
 };
 
 // A way to avoid the collapse; plain TCP if nothing is set.
@@ -62,6 +64,7 @@ struct Cure {
   double quota = 0;            // of fragment-credits, strict
   double window_kb = 0;        // of byte-credits and diatcp
   std::uint32_t segments = 0;  // static congestion window
+  std::uint32_t group = 0;     // of pushing readouts: at most so many send to one DCM at a time; 0: all
   double ring_packets = 0;     // above 0: a ring for each DCM at the ports
   double ring_mbit = 0;        // its rate; 0: the port's
 };
@@ -168,12 +171,31 @@ struct ExperimentOptions {
   std::string bench;  // "thesis"
   std::string figure;
   std::string tcp = "both";  // "old", "new", "both"
+  bool loss_free = false;    // find the largest loss-free goodput (G_mlf) by bisection of the load
   double scale = 0;          // 0: the figure's own
   double settle_s = 0;       // 0: the figure's own
   double measure_s = 0;      // likewise
   std::string json;          // file for the lines; empty: standard output
   std::string out;           // folder for the table and the lines; empty: none
   std::string command;
+};
+
+// Bisects the load for the largest one without losses. Pure: the caller measures.
+class LossFreeSearch {
+ public:
+  explicit LossFreeSearch(double most = 1.02) : high_(most), next_(most) {}
+  // Returns the load to measure next. Requires: not done().
+  [[nodiscard]] double load() const { return next_; }
+  void measured(bool loss_free);
+  [[nodiscard]] bool done() const { return steps_ >= kSteps || low_ == high_; }
+  [[nodiscard]] double best() const { return low_; }  // 0: every load had losses
+  static constexpr int kSteps = 6;                    // the last two loads are 3 % of theory apart
+
+ private:
+  double low_ = 0;
+  double high_;
+  double next_;
+  int steps_ = 0;
 };
 
 // Returns the scale and the times that the options or else the figure give.
@@ -187,6 +209,7 @@ struct ExperimentOptions {
                                            const ExperimentOptions& options, const std::string& machine);
 
 [[nodiscard]] const std::vector<Experiment>& thesis_experiments();
+[[nodiscard]] const std::vector<Experiment>& antares_experiments();
 
 // 0: every run of the figure was measured. 1: some failed. 2: no such figure.
 [[nodiscard]] int run_experiment(const std::vector<Experiment>& experiments, const ExperimentOptions& options,

@@ -1,0 +1,101 @@
+// Table 4.2 of van Rantwijk's thesis (ANTARES, 2002) as data.
+#include <weir/bench/experiment.hpp>
+
+#include <string>
+
+namespace weir::bench {
+namespace {
+
+// LCMs of 50 Mb/s push 30,000 bytes each 10 ms to PCs of 500 Mb/s, through queues of 100 packets. The
+// switches between them are never full in the paper, so one stands for all.
+Experiment table(const char* id, const char* title, double lcms, std::uint32_t pcs) {
+  Experiment figure;
+  figure.id = id;
+  figure.title = title;
+  ExperimentSetting& setting = figure.setting;
+  setting.layout = Layout::one_switch;
+  setting.push = true;
+  setting.readouts = lcms;
+  setting.dcms = pcs;
+  setting.units = 64;
+  setting.sources = 1;
+  setting.fragment_bytes = 30'000;
+  setting.host_mbit = 50;
+  setting.port_mbit = 500;
+  setting.port_kb = 150;
+  setting.rate_hz = 100;
+  figure.scaling.buffers = figure.scaling.readouts = false;
+  figure.scaling.triggers = true;
+  figure.times = {4, 12};
+  figure.differs =
+      "The cable's delay of 300 us and its bit errors are missing. At a tenth of the speed delays are ten "
+      "times "
+      "the paper's. The paper calls its TCP not quantitatively reliable.";
+  return figure;
+}
+
+Cure delayed(std::uint32_t k) {
+  Cure cure;
+  cure.label = "delayed, k = " + std::to_string(k);
+  cure.group = k;
+  return cure;
+}
+Cure direct() {
+  Cure cure;
+  cure.label = "direct";
+  return cure;
+}
+
+Experiment sector() {
+  Experiment figure = table("table-4.2-sector", "Delays on the sector line: 5 LCMs, 2 PCs", 5, 2);
+  figure.cures = {direct(), delayed(8)};
+  figure.expectations = {
+      {.quantity = Quantity::mean_ms, .most = 100, .paper = "5 ms on average, direct or delayed"},
+      {.quantity = Quantity::drops, .most = 0, .paper = "and nothing is retransmitted"}};
+  return figure;
+}
+
+Experiment two_strings() {
+  Experiment figure = table("table-4.2", "Delays with two strings: 60 LCMs, 20 PCs", 60, 20);
+  figure.cures = {direct(), delayed(8)};
+  figure.expectations = {
+      {.cure = "direct", .quantity = Quantity::drops, .least = 1, .paper = "1.2 % are retransmitted"},
+      {.cure = "direct",
+       .quantity = Quantity::p99_ms,
+       .least = 200,
+       .paper = "with delays up to 0.924 s at 99 % (average 0.248 s)"},
+      {.cure = "delayed, k = 8",
+       .quantity = Quantity::mean_ms,
+       .most = 100,
+       .paper = "5 ms on average with k = 8"},
+      {.cure = "delayed, k = 8",
+       .quantity = Quantity::drops,
+       .most = 0,
+       .paper = "nothing is retransmitted"}};
+  return figure;
+}
+
+Experiment sizes() {
+  Experiment figure = table("table-4.2-sizes", "Larger fragments with k = 8: 60 LCMs, 20 PCs", 60, 20);
+  figure.vary = Vary::fragment;
+  figure.x = {30'000, 50'000, 60'000, 65'000};
+  figure.cures = {delayed(8)};
+  figure.expectations = {{.x_to = 60'000,
+                          .quantity = Quantity::mean_ms,
+                          .most = 300,
+                          .paper = "9 and 15 ms on average with 50 and 60 kB"},
+                         {.x_from = 65'000,
+                          .quantity = Quantity::mean_ms,
+                          .least = 300,
+                          .paper = "65 kB exceed the LCM's link: 2.55 s on average"}};
+  return figure;
+}
+
+}  // namespace
+
+const std::vector<Experiment>& antares_experiments() {
+  static const std::vector<Experiment> figures = {sector(), two_strings(), sizes()};
+  return figures;
+}
+
+}  // namespace weir::bench
