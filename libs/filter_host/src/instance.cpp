@@ -113,7 +113,7 @@ std::string FilterInstance::group_names() const {
 FilterInstance::~FilterInstance() {
   char error[kErrorTextSize] = "";
   if (instance_ == nullptr || guarded(error, [&] { plugin_->functions().destroy(instance_); })) return;
-  Services::log(&host_, WEIR_LOG_ERROR, error);
+  host_.log(&host_, WEIR_LOG_ERROR, error);
 }
 
 Expected<void, FilterError> FilterInstance::begin_run(const RunInfo& run) {
@@ -139,7 +139,7 @@ void FilterInstance::end_run() {
   char error[kErrorTextSize] = "";
   if (plugin_->functions().end_run == nullptr) return;
   if (!guarded(error, [&] { plugin_->functions().end_run(instance_); })) {
-    Services::log(&host_, WEIR_LOG_ERROR, error);
+    host_.log(&host_, WEIR_LOG_ERROR, error);
   }
 }
 
