@@ -25,12 +25,12 @@ std::uint16_t port_of(const sockaddr_storage& address) {
 
 }  // namespace
 
-bool Sender::operator==(const Sender& other) const {
+bool SenderAddress::operator==(const SenderAddress& other) const {
   return family == other.family && std::memcmp(&address, &other.address, sizeof address) == 0;
 }
 
-Sender sender_of(const sockaddr_storage& address) {
-  Sender sender;
+SenderAddress sender_of(const sockaddr_storage& address) {
+  SenderAddress sender;
   sender.family = address.ss_family;
   if (address.ss_family == AF_INET) {
     std::memcpy(&sender.address, &reinterpret_cast<const sockaddr_in&>(address).sin_addr, sizeof(in_addr));
@@ -40,15 +40,15 @@ Sender sender_of(const sockaddr_storage& address) {
   return sender;
 }
 
-std::vector<Sender> parse_senders(std::string_view text) {
-  std::vector<Sender> senders;
+std::vector<SenderAddress> parse_senders(std::string_view text) {
+  std::vector<SenderAddress> senders;
   while (!text.empty()) {
     const std::size_t comma = text.find(',');
     std::string one(text.substr(0, comma));
     text = comma == std::string_view::npos ? std::string_view{} : text.substr(comma + 1);
     one.erase(0, one.find_first_not_of(' '));
     one.erase(one.find_last_not_of(' ') + 1);
-    Sender sender;
+    SenderAddress sender;
     sender.family = one.find(':') == std::string::npos ? AF_INET : AF_INET6;
     if (::inet_pton(sender.family, one.c_str(), &sender.address) != 1) {
       throw std::invalid_argument("parameter 'from': '" + one + "' is not an IP address");

@@ -12,14 +12,14 @@
 namespace udp {
 
 // A permitted sender of datagrams.
-struct Sender {
+struct SenderAddress {
   sa_family_t family = AF_UNSPEC;
   in6_addr address{};  // an IPv4 address in the first four bytes
-  bool operator==(const Sender& other) const;
+  bool operator==(const SenderAddress& other) const;
 };
-[[nodiscard]] Sender sender_of(const sockaddr_storage& address);
+[[nodiscard]] SenderAddress sender_of(const sockaddr_storage& address);
 // Parses "10.0.0.1, fe80::1". Errors: std::invalid_argument with a message.
-[[nodiscard]] std::vector<Sender> parse_senders(std::string_view text);
+[[nodiscard]] std::vector<SenderAddress> parse_senders(std::string_view text);
 
 // A bound datagram socket that receives many datagrams with one call. Does not block.
 class Socket {
@@ -38,7 +38,7 @@ class Socket {
 
   struct Datagram {
     std::span<const std::byte> bytes;  // until the next receive()
-    Sender from;
+    SenderAddress from;
     std::uint16_t port = 0;
     bool cut = false;  // it was larger than any datagram may be
   };

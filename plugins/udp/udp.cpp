@@ -278,7 +278,7 @@ class Udp : public weir::AsyncSource, private weir::packets::ReassemblySink {
   };
 
   ReassemblyLimits limits_;
-  std::vector<udp::Sender> from_;
+  std::vector<udp::SenderAddress> from_;
   std::uint32_t wanted_buffer_;
   udp::Socket socket_;
   std::vector<weir::SourceId> ids_;

@@ -313,11 +313,10 @@ Breaches check_header_users(const SourceTree& tree) {
   return breaches;
 }
 
-Breaches check_type_names(const SourceTree& tree, const std::vector<std::string>& known) {
+Breaches check_type_names(const SourceTree& tree) {
   std::map<std::string, std::map<std::string, std::string>> types;  // name -> folder -> header
   for (const auto& [path, text] : tree) {
-    if (!is_under(path, "libs") || !is_header(path) || is_test(path) || path.find("_abi/") != path.npos)
-      continue;
+    if (!is_product(path) || !is_header(path) || is_test(path)) continue;
     const std::string folder = path.substr(0, path.find('/', path.find('/') + 1));
     const std::string code = without_comments(text, true);
     for (const std::string_view line : lines_of(code)) {
@@ -326,15 +325,9 @@ Breaches check_type_names(const SourceTree& tree, const std::vector<std::string>
   }
   Breaches breaches;
   for (const auto& [name, headers] : types) {
-    const bool is_known = std::find(known.begin(), known.end(), name) != known.end();
-    if (headers.size() > 1 && !is_known)
+    if (headers.size() > 1)
       breaches.push_back(headers.rbegin()->second + ": defines '" + name + "', and so does " +
                          headers.begin()->second + ": give one of them a better name");
-  }
-  for (const std::string& name : known) {
-    const auto found = types.find(name);
-    if (found == types.end() || found->second.size() < 2)
-      breaches.push_back("'" + name + "' is no longer shared: take it out of the list of known names");
   }
   return breaches;
 }

@@ -53,10 +53,9 @@ Breaches check_cited_pages(const SourceTree& tree, const std::vector<std::string
 // Every public header is included by code outside of tests: a header for tests belongs under tests/.
 Breaches check_header_users(const SourceTree& tree);
 
-// A type has one name in all libraries: no two of them define types of the same name in their headers.
-// Nested types, those of tests and those of the plugin ABIs do not count. `known` lists names that are still
-// shared; a name in it that no longer is must be removed.
-Breaches check_type_names(const SourceTree& tree, const std::vector<std::string>& known);
+// No two libraries or programs define types of the same name in their headers. Nested types and those of
+// tests do not count.
+Breaches check_type_names(const SourceTree& tree);
 
 // Every header has #pragma once; a C header (.h) may use #ifndef.
 Breaches check_header_guards(const SourceTree& tree);

@@ -23,7 +23,7 @@ FilterResult decide(FilterInstance& instance, std::uint64_t id, std::uint32_t by
   weir_filter_fragment fragment{};
   fragment.data = data.data();
   fragment.length = fragment.total = bytes;
-  SliceState state;
+  KeptState state;
   weir_filter_slice slice = empty_slice();
   slice.slice = id;
   slice.fragments = &fragment;
@@ -39,16 +39,16 @@ FilterResult decide(FilterInstance& instance, std::uint64_t id, std::uint32_t by
 TEST_CASE("a plugin in C++ that was built outside, against the installed kit, decides") {
   FilterMetrics metrics;
   const auto big_slices = instance_of("big-slices", metrics);
-  CHECK(decide(*big_slices, 1, 1000).verdict == Verdict::accept);
-  CHECK(decide(*big_slices, 1, 999).verdict == Verdict::reject);
+  CHECK(decide(*big_slices, 1, 1000).verdict == StepVerdict::accept);
+  CHECK(decide(*big_slices, 1, 999).verdict == StepVerdict::reject);
 }
 
 TEST_CASE("a plugin in plain C, from a project without C++, decides and writes an event") {
   FilterMetrics metrics;
   const auto even_slices = instance_of("even-slices", metrics);
-  CHECK(decide(*even_slices, 7, 0).verdict == Verdict::reject);
+  CHECK(decide(*even_slices, 7, 0).verdict == StepVerdict::reject);
   const FilterResult result = decide(*even_slices, 8, 0);
-  CHECK(result.verdict == Verdict::accept);
+  CHECK(result.verdict == StepVerdict::accept);
   CHECK(result.keep == Keep::none);
   REQUIRE(result.events.size() == 1);
   CHECK(result.events[0].id == 8);

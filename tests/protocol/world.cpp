@@ -289,7 +289,7 @@ void World::send_fates() {
 }
 
 void World::decision_arrives(std::uint8_t dcm) {
-  std::vector<Decision> batch;
+  std::vector<AttemptDecision> batch;
   for (const Row& row : farm_.to_dcm[dcm].to_listener.receive()) {
     if (row.kind == Row::Kind::filtering) return filtering_arrives(dcm, row);
     const auto verdict = static_cast<Verdict>(row.code);

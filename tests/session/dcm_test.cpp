@@ -265,7 +265,7 @@ TEST_CASE("a DCM that was told to end and loses its supervisor accounts for its 
   dcm.end_run();
   dcm.supervisor().leave();
   dcm.farm().turn(3);
-  const wire::SliceEntry stored{SliceId(5), Attempt(0), StoreEpoch(0)};
+  const wire::CopyId stored{SliceId(5), Attempt(0), StoreEpoch(0)};
   std::vector<std::byte> frame;
   wire::append_slice_entries(wire::FrameType::stored, std::span(&stored, 1), frame);
   if (says) writer.send(frame);

@@ -198,7 +198,7 @@ void append_request(Random& random, const Surroundings& around, std::vector<std:
 
 void append_entries(Random& random, const Surroundings& around, wire::FrameType type,
                     std::vector<std::byte>& out) {
-  std::vector<wire::SliceEntry> entries;
+  std::vector<wire::CopyId> entries;
   for (std::uint32_t n = rows(random); n > 0; --n) {
     entries.push_back({SliceId(slice(random, around)), Attempt(static_cast<std::uint16_t>(small(random, 3))),
                        StoreEpoch(static_cast<std::uint16_t>(small(random, 3)))});

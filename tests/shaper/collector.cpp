@@ -191,7 +191,7 @@ void Collector::pass(TimeNs now_ns, std::vector<Question>& asked) {
     slices_.pop_front();
     ++first_slice_;
   }
-  for (const shaping::Response& response : responses_) shaper_->response(response, now_ns);
+  for (const shaping::MeasuredAnswer& response : responses_) shaper_->response(response, now_ns);
   responses_.clear();
   open_slices_now(now_ns);
   issue(now_ns, asked);

@@ -104,7 +104,7 @@ class Collector {
   std::uint64_t triggered_ = 0;  // slices triggered but not open yet
   std::uint64_t wanting_ = 0;    // pairs of slice and readout
   std::vector<std::uint32_t> full_;
-  std::vector<shaping::Response> responses_;
+  std::vector<shaping::MeasuredAnswer> responses_;
   std::uint64_t slice_bytes_ = 0;
   std::vector<Done> done_;
   std::uint64_t payload_ = 0;

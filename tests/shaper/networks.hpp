@@ -7,8 +7,8 @@
 
 namespace weir::shaper_model {
 
-// Makes a network from a seed. Most are local, a quarter has long distances; busy hosts, losses, strangers
-// and the like each occur in one of a few.
+// Makes a network from a seed. Three quarters are local, the others span long distances; a few have busy
+// hosts, losses, foreign traffic or other features.
 [[nodiscard]] Network make_network(std::uint64_t seed);
 
 // Names of the features that can be removed from a network: `busy`, `loss`, ...

@@ -235,7 +235,7 @@ std::vector<storage::RunFileReader> RunCheck::open_files() {
     files.push_back(std::move(*file));
   }
   storage::resolve_copies(files);
-  for (const storage::Problem& problem : storage::verify_copies(files)) fail("files: " + problem.text);
+  for (const storage::FileProblem& problem : storage::verify_copies(files)) fail("files: " + problem.text);
   return files;
 }
 

@@ -66,8 +66,8 @@ std::string remembering(const std::string& filter, Scenario& scenario) {
 }
 
 // Uses a separate generator, as filter_yaml(): in half of the farms with filters that end their worker, the
-// first death makes a slice poison, so that no death may be blamed on another slice. Workers are slow there,
-// and have slices ahead.
+// first death makes a slice poison, so that no death may be blamed on another slice. Their workers are slow,
+// so that slices queue behind the one that is processed.
 void draw_strict_blame(Scenario& scenario) {
   constexpr std::uint64_t kTag = 0x626c616d;
   Random own(scenario.seed ^ kTag);

@@ -18,7 +18,7 @@ namespace {
 
 using filter_host::LaneWorker;
 using worker_pool::EndKind;
-using worker_pool::ProcessEnd;
+using worker_pool::WorkerEnd;
 
 struct Died {};  // thrown out of a step
 
@@ -113,7 +113,7 @@ class SimWorkers::Life : public std::enable_shared_from_this<Life> {
     killed_ = true;
     after(kKillTakes, [this] { die({EndKind::signal, "signal"}); });
   }
-  [[nodiscard]] const std::optional<ProcessEnd>& end() const { return end_; }
+  [[nodiscard]] const std::optional<WorkerEnd>& end() const { return end_; }
   [[nodiscard]] const filter_host::LaneView& lane() const { return lane_; }
   [[nodiscard]] std::int64_t pid() const { return pid_; }
 
@@ -123,7 +123,7 @@ class SimWorkers::Life : public std::enable_shared_from_this<Life> {
       if (const auto self = weak.lock(); self && !self->end_) what();
     });
   }
-  void die(ProcessEnd end) {
+  void die(WorkerEnd end) {
     if (end_) return;
     end_ = std::move(end);
     shared_->around.wake();
@@ -264,7 +264,7 @@ class SimWorkers::Life : public std::enable_shared_from_this<Life> {
   std::optional<LaneWorker> worker_;
   std::deque<v1::WorkerMessage> inbox_;
   std::deque<v1::WorkerMessage> outbox_;
-  std::optional<ProcessEnd> end_;
+  std::optional<WorkerEnd> end_;
   bool booted_ = false;
   bool scheduled_ = false;
   bool killed_ = false;
@@ -281,7 +281,7 @@ class SimWorker final : public filter_host::WorkerProcess {
   bool receive(v1::WorkerMessage& message) override { return life_->receive(message); }
   void wake() override { life_->wake(); }
   void kill(bool hard) override { life_->kill(hard); }
-  std::optional<ProcessEnd> end() override { return life_->end(); }
+  std::optional<WorkerEnd> end() override { return life_->end(); }
   std::int64_t pid() const override { return life_->pid(); }
 
  private:

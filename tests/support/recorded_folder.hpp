@@ -39,7 +39,7 @@ inline void write_recording(const std::string& folder) {
     std::uint64_t bytes = 0;
     for (std::uint32_t i = 0; i < kRecordedSources; ++i) {
       if (slice == 1 && i == 7) continue;
-      const source::Fragment made =
+      const source::SourceFragment made =
           detector.produce(SourceId(settings.first_source.value + i), RunNumber(9),
                            {SliceId(slice), UtcNs(slice) * kRecordedWindow, kRecordedWindow, TriggerType()});
       fragments += std::string(fragments.empty() ? "" : ",") +

@@ -29,8 +29,8 @@ class RecordingSide : public sessions::PeerHandler {
   void on_gone(sessions::Peer& gone, std::string_view) override {
     if (peer == &gone) peer = nullptr;
   }
-  wire::Placement on_header(sessions::Peer&, const wire::FrameHeader&) override {
-    return {wire::Placement::Kind::whole, nullptr};
+  wire::PayloadPlace on_header(sessions::Peer&, const wire::FrameHeader&) override {
+    return {wire::PayloadPlace::Kind::whole, nullptr};
   }
   Expected<void, wire::WireError> on_frame(sessions::Peer&, const wire::FrameHeader& header,
                                            ConstBytes payload) override {

@@ -98,7 +98,7 @@ TEST_CASE("a stopped process is silent, then lost, and a restarted run control r
   one.farm.must({"stop"});
 }
 
-TEST_CASE("a full disk blocks the farm, and a reset gives a run without a supervisor up") {
+TEST_CASE("a full disk blocks the farm, and a reset abandons a run without a supervisor") {
   Farm one(8);
   if (!one.small->mounted()) return;
   one.farm.begin_run();

@@ -60,9 +60,9 @@ std::string StoredRun::problems() const {
   std::string text;
   for (const storage::RunFileReader& file : files_) {
     if (!file.closed()) text += file.path() + " is not closed\n";
-    for (const storage::Problem& problem : storage::verify(file).problems) text += problem.text + "\n";
+    for (const storage::FileProblem& problem : storage::verify(file).problems) text += problem.text + "\n";
   }
-  for (const storage::Problem& problem : storage::verify_copies(files_)) text += problem.text + "\n";
+  for (const storage::FileProblem& problem : storage::verify_copies(files_)) text += problem.text + "\n";
   return text;
 }
 

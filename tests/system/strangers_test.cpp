@@ -289,7 +289,7 @@ Recording recording_of(const v1::Report& dcm) {
   recording.hello = framed(wire::FrameType::hello, hello);
   v1::Control decide;
   wire::RequestWriter request;
-  std::vector<wire::SliceEntry> entries;
+  std::vector<wire::CopyId> entries;
   for (std::uint64_t slice = 0; slice < 50; ++slice) {
     decide.mutable_decide()->add_slice(slice);
     decide.mutable_decide()->mutable_verdict()->push_back(v1::VERDICT_REJECT);

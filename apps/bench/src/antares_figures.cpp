@@ -13,7 +13,7 @@ Experiment table(const char* id, const char* title, double lcms, std::uint32_t p
   figure.id = id;
   figure.title = title;
   ExperimentSetting& setting = figure.setting;
-  setting.layout = Layout::one_switch;
+  setting.layout = NetworkLayout::one_switch;
   setting.push = true;
   setting.readouts = lcms;
   setting.dcms = pcs;

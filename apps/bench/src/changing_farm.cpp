@@ -187,7 +187,7 @@ class ChangingFarm {
   void turn() {
     (void)client_->wait(kLook);
     for (auto& [name, child] : children_) (void)child.poll();
-    view_ = std::move(*ask(name(control::Request::status)).mutable_view());
+    view_ = std::move(*ask(name(control::RequestKind::status)).mutable_view());
     for (const auto& node : view_.nodes()) {
       if (node.role() == name(Role::supervisor) && view_.state() == name(State::running)) take(node.report());
     }
@@ -209,11 +209,11 @@ class ChangingFarm {
     switch (step.kind) {
       case FarmStep::Kind::remove:
         change("remove " + step.dcm, --there);
-        (void)ask(name(control::Request::remove), step.dcm);
+        (void)ask(name(control::RequestKind::remove), step.dcm);
         break;
       case FarmStep::Kind::add:
         change("add " + step.dcm, ++there);
-        (void)ask(name(control::Request::add), step.dcm);
+        (void)ask(name(control::RequestKind::add), step.dcm);
         break;
       case FarmStep::Kind::kill:
         change("kill -9 " + step.dcm, --there);

@@ -52,12 +52,12 @@ void take_percentiles(const run_record::Percentiles& percentiles, ExperimentFigu
   figures.max_ms = static_cast<double>(percentiles.max) / kUsPerMs;
 }
 
-void take_latency(const metrics::Histogram& latency, ExperimentFigures& figures) {
+void take_latency(const metrics::ValueHistogram& latency, ExperimentFigures& figures) {
   std::map<std::uint32_t, std::uint64_t> bins;
   std::uint64_t slow = 0;
   for (const auto& bucket : latency.encode().buckets) {
-    const std::uint64_t first = metrics::Histogram::bucket_first(bucket.index);
-    const std::uint64_t middle = (first + metrics::Histogram::bucket_last(bucket.index)) / 2;
+    const std::uint64_t first = metrics::ValueHistogram::bucket_first(bucket.index);
+    const std::uint64_t middle = (first + metrics::ValueHistogram::bucket_last(bucket.index)) / 2;
     bins[static_cast<std::uint32_t>(middle / static_cast<std::uint64_t>(kUsPerMs))] += bucket.count;
     if (middle >= kSlowUs) slow += bucket.count;
   }

@@ -22,7 +22,7 @@ constexpr const char* kOldTcp =
 std::uint32_t whole(double value) { return static_cast<std::uint32_t>(std::max(1.0, std::round(value))); }
 
 std::uint32_t dcms_of(const ExperimentSetting& setting) {
-  return setting.layout == Layout::all_to_all ? whole(setting.readouts) * setting.dcms : setting.dcms;
+  return setting.layout == NetworkLayout::all_to_all ? whole(setting.readouts) * setting.dcms : setting.dcms;
 }
 
 std::string rate_text(double mbit) { return fmt::format("{:.0f}bit", mbit * kBitPerMbit); }
@@ -98,13 +98,13 @@ std::string racked_hosts(const ExperimentSetting& setting, std::uint32_t racks) 
 
 std::string topology_text(const ExperimentSetting& setting) {
   const std::uint32_t readouts = whole(setting.readouts);
-  if (setting.layout == Layout::all_to_all) {
+  if (setting.layout == NetworkLayout::all_to_all) {
     return fmt::format("topology: star\nplacement: together\nhost_count: {}\nhost_rate: {}\n", readouts,
                        rate_text(setting.host_mbit));
   }
-  if (setting.layout == Layout::one_switch)
+  if (setting.layout == NetworkLayout::one_switch)
     return fmt::format("topology: star\nplacement: separate\nhost_rate: {}\n", rate_text(setting.host_mbit));
-  const bool racked = setting.layout == Layout::one_dcm;
+  const bool racked = setting.layout == NetworkLayout::one_dcm;
   const std::uint32_t racks =
       racked ? (readouts + setting.readouts_per_rack - 1) / setting.readouts_per_rack : 1;
   return fmt::format(

@@ -47,7 +47,7 @@ std::string value_text(Quantity quantity, double value) {
   return fmt::format("{:.1f} ms", value);
 }
 
-std::string verdict_line(const Verdict& verdict) {
+std::string verdict_line(const ExpectationVerdict& verdict) {
   const Expectation& expectation = *verdict.expectation;
   const std::string about =
       fmt::format("{}{}{} TCP: {}", expectation.cure, expectation.cure.empty() ? "" : ", ",
@@ -136,10 +136,11 @@ ExperimentTimes times_of(const Experiment& experiment, const ExperimentOptions& 
   return times;
 }
 
-std::vector<Verdict> verdicts_of(const Experiment& experiment, const std::vector<ExperimentResult>& results) {
-  std::vector<Verdict> verdicts;
+std::vector<ExpectationVerdict> verdicts_of(const Experiment& experiment,
+                                            const std::vector<ExperimentResult>& results) {
+  std::vector<ExpectationVerdict> verdicts;
   for (const Expectation& expectation : experiment.expectations) {
-    Verdict& verdict = verdicts.emplace_back();
+    ExpectationVerdict& verdict = verdicts.emplace_back();
     verdict.expectation = &expectation;
     for (const ExperimentResult& result : results) {
       if (!matches(expectation, result)) continue;
@@ -233,7 +234,7 @@ std::string experiment_table(const Experiment& experiment, const std::vector<Exp
         "Each row is the run with the largest load without a drop or a retransmission (G_mlf), by "
         "bisection.\n";
   } else {
-    for (const Verdict& verdict : verdicts_of(experiment, results)) text += verdict_line(verdict);
+    for (const ExpectationVerdict& verdict : verdicts_of(experiment, results)) text += verdict_line(verdict);
   }
   text += fmt::format("\nDifferences: {}\n", experiment.differs);
   return text;

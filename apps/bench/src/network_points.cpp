@@ -60,7 +60,7 @@ double pace_of(const NetworkPoint& point, const NetworkOptions& options) {
 }
 
 // [ms, share of slices that took longer in %], down to none: a new step for each decrease by a fifth.
-json::array took_longer(const metrics::Histogram& latency_us) {
+json::array took_longer(const metrics::ValueHistogram& latency_us) {
   constexpr double kStep = 0.8;
   const metrics::EncodedHistogram latency = latency_us.encode();
   json::array steps;
@@ -78,7 +78,7 @@ json::array took_longer(const metrics::Histogram& latency_us) {
     const double share = kPercent * longer / count;
     if (share > kStep * told) continue;
     told = share;
-    add(static_cast<double>(metrics::Histogram::bucket_last(bucket.index)), share);
+    add(static_cast<double>(metrics::ValueHistogram::bucket_last(bucket.index)), share);
   }
   return steps;
 }

@@ -135,7 +135,7 @@ std::string above_text(const RcnpResult& result) {
                      result.max_ms, result.filter_ms, result.transport_ms);
 }
 
-Line line_of(const std::vector<RcnpResult>& results) {
+FittedLine line_of(const std::vector<RcnpResult>& results) {
   std::vector<double> x;
   std::vector<double> y;
   for (const RcnpResult& result : results) {
@@ -148,7 +148,7 @@ Line line_of(const std::vector<RcnpResult>& results) {
 // Sentences below the table.
 std::string findings(const RcnpFigure& figure, const std::vector<RcnpResult>& results) {
   if (!figure.x.empty()) {
-    const Line line = line_of(results);
+    const FittedLine line = line_of(results);
     return fmt::format("CPU time of a slice: {:.3f} ms + {:.1f} us for each of the {}, R^2 = {:.4f}.\n",
                        line.intercept, line.slope * kUsPerMs, figure.x, line.r_squared);
   }
@@ -196,7 +196,7 @@ const std::vector<RcnpFigure>& rcnp_figures() {
   return figures;
 }
 
-Line line_through(const std::vector<double>& x, const std::vector<double>& y) {
+FittedLine line_through(const std::vector<double>& x, const std::vector<double>& y) {
   const auto n = static_cast<double>(x.size());
   double sum_x = 0;
   double sum_y = 0;
@@ -212,7 +212,7 @@ Line line_through(const std::vector<double>& x, const std::vector<double>& y) {
     xy += (x[i] - sum_x / n) * (y[i] - sum_y / n);
     yy += (y[i] - sum_y / n) * (y[i] - sum_y / n);
   }
-  Line line;
+  FittedLine line;
   line.slope = xy / xx;
   line.intercept = (sum_y - line.slope * sum_x) / n;
   line.r_squared = yy > 0 ? xy * xy / (xx * yy) : 1;

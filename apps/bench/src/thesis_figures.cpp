@@ -27,7 +27,7 @@ ExperimentSetting congested_core() {
 // Six hosts with four DCMs each instead of twelve with twelve.
 ExperimentSetting all_to_all() {
   ExperimentSetting setting;
-  setting.layout = Layout::all_to_all;
+  setting.layout = NetworkLayout::all_to_all;
   setting.readouts = 6;
   setting.dcms = 4;
   setting.sources = 1;
@@ -40,7 +40,7 @@ ExperimentSetting all_to_all() {
 
 ExperimentSetting behind_uplink() {
   ExperimentSetting setting;
-  setting.layout = Layout::behind_uplink;
+  setting.layout = NetworkLayout::behind_uplink;
   setting.readouts = 12;
   setting.sources = 24;
   setting.dcms = 30;
@@ -328,7 +328,7 @@ Experiment large_burst_figure() {
   Experiment figure;
   figure.id = "5.10";
   figure.title = "Ring size for a burst of 9,790 segments: 110 readouts of 128 KiB, one DCM at 0.78 Gb/s";
-  figure.setting.layout = Layout::one_switch;
+  figure.setting.layout = NetworkLayout::one_switch;
   figure.setting.readouts = 110;
   figure.setting.sources = 1;
   figure.setting.fragment_bytes = 128 * 1024;

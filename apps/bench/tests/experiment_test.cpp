@@ -46,7 +46,7 @@ TEST_CASE("every run of every figure has a farm and a lab that fit each other") 
       REQUIRE(lab_file.has_value());
       const auto lab = lab::plan_lab(*lab_file, &*plan);
       REQUIRE(lab.has_value());
-      CHECK(std::ranges::any_of(lab->hosts, &lab::Host::has_dcm));
+      CHECK(std::ranges::any_of(lab->hosts, &lab::LabHost::has_dcm));
     }
   }
 }
@@ -99,12 +99,12 @@ TEST_CASE("a statement of the paper holds if all matching runs meet it, and is n
   CHECK_FALSE(verdicts_of(figure, results).front().measured);
   for (const ExperimentPoint& point : points)
     results.push_back(result_of(point, point.cure.label == "TCP Cubic" ? 0.2 : 0.8, 0));
-  for (const Verdict& verdict : verdicts_of(figure, results)) CHECK(verdict.met);
+  for (const ExpectationVerdict& verdict : verdicts_of(figure, results)) CHECK(verdict.met);
   // Below full load the statement about plain TCP says nothing.
   results.front().figures.goodput_bytes_per_s = 9e6;
   CHECK(verdicts_of(figure, results).front().met);
   for (ExperimentResult& result : results) result.figures.goodput_bytes_per_s = 5e6;
-  for (const Verdict& verdict : verdicts_of(figure, results)) CHECK_FALSE(verdict.met);
+  for (const ExpectationVerdict& verdict : verdicts_of(figure, results)) CHECK_FALSE(verdict.met);
   ExperimentOptions options;
   options.bench = "thesis";
   const std::string table = experiment_table(figure, results, options, "this machine");

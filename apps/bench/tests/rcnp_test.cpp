@@ -5,7 +5,7 @@ using namespace weir::bench;
 using Catch::Matchers::WithinAbs;
 
 TEST_CASE("a line through points on a line has R^2 of 1, and less with one point beside it") {
-  const Line line = line_through({1, 2, 4, 8}, {3, 5, 9, 17});
+  const FittedLine line = line_through({1, 2, 4, 8}, {3, 5, 9, 17});
   CHECK_THAT(line.slope, WithinAbs(2, 1e-9));
   CHECK_THAT(line.intercept, WithinAbs(1, 1e-9));
   CHECK_THAT(line.r_squared, WithinAbs(1, 1e-9));

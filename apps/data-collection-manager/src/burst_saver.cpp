@@ -243,7 +243,7 @@ void BurstSaver::tell(const std::function<void(const v1::Control&)>& send) {
 }
 
 void BurstSaver::add_to(v1::Report& report) const {
-  reports::Counters counters(report);
+  reports::ReportCounters counters(report);
   counters["burst.kept"] = ring_.kept();
   counters["burst.overwritten"] = ring_.overwritten();
   counters["burst.unplaced"] = ring_.unplaced();

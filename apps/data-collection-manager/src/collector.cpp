@@ -12,10 +12,10 @@
 namespace weir::dcm {
 namespace {
 
+using assembly::BuildState;
 using assembly::BuiltSlice;
 using assembly::Gathering;
 using assembly::Selection;
-using assembly::SliceState;
 using assembly::SourceIndex;
 
 constexpr std::size_t kFirstShare = 4;  // share of the pool for the first slice, before its size is known
@@ -78,7 +78,7 @@ std::shared_ptr<const Selection> Collector::select(std::span<const SourceId> sou
 }
 
 void Collector::collect(BuiltSlice& slice, std::shared_ptr<const Selection> selection) {
-  WEIR_ASSERT(slice.state() == SliceState::waiting_for_memory && selection != nullptr);
+  WEIR_ASSERT(slice.state() == BuildState::waiting_for_memory && selection != nullptr);
   lost_.note_work();
   slice.gathering.next_bytes = bytes_expected(slice, *selection);
   slice.gathering.next = std::move(selection);
@@ -120,7 +120,7 @@ std::size_t Collector::bytes_to_reserve(const BuiltSlice& slice) const {
 bool Collector::make_room(BuiltSlice& slice) {
   // If no other slice gives memory back, the slice starts with the memory that is left.
   const bool alone =
-      assembler_.collecting() + assembler_.leaving() == 0 && slices_.in(SliceState::released).empty();
+      assembler_.collecting() + assembler_.leaving() == 0 && slices_.in(BuildState::released).empty();
   if (!assembler_.knows_sizes()) {
     // The first slice runs alone to learn the sizes, in a large block, of which fragments leave little
     // unused.
@@ -132,14 +132,14 @@ bool Collector::make_room(BuiltSlice& slice) {
   const std::size_t planned = pool_.bytes_used() + BufferPool::block_bytes(more);
   if (!alone && planned > config::dcm_buffer_planned(settings_.memory_bytes)) return false;
   if (slice.memory.reserve(pool_, more)) return true;
-  if (!alone || slices_.in(SliceState::complete).empty()) return alone;
+  if (!alone || slices_.in(BuildState::complete).empty()) return alone;
   assembler_.let_overtake();
   return false;
 }
 
 void Collector::start_slices(TimeNs now_ns) {
   const auto next = [this] {
-    return oldest_first_ ? oldest_waiting() : slices_.first_in(SliceState::waiting_for_memory);
+    return oldest_first_ ? oldest_waiting() : slices_.first_in(BuildState::waiting_for_memory);
   };
   while (BuiltSlice* slice = next()) {
     if (!make_room(*slice)) return start_oldest(now_ns);
@@ -150,7 +150,7 @@ void Collector::start_slices(TimeNs now_ns) {
 
 BuiltSlice* Collector::oldest_waiting() {
   BuiltSlice* oldest = nullptr;
-  slices_.for_each_in(SliceState::waiting_for_memory, [&](BuiltSlice& slice) {
+  slices_.for_each_in(BuildState::waiting_for_memory, [&](BuiltSlice& slice) {
     if (oldest == nullptr || is_older(slice, *oldest)) oldest = &slice;
   });
   return oldest;
@@ -163,12 +163,12 @@ void Collector::start_oldest(TimeNs now_ns) {
   oldest_looked_ns_ = now_ns;
   BuiltSlice* const oldest = oldest_waiting();
   const auto is_before = [&](const BuiltSlice& slice) { return is_older(slice, *oldest); };
-  if (slices_.find_in(SliceState::collecting, is_before) != nullptr) return;
+  if (slices_.find_in(BuildState::collecting, is_before) != nullptr) return;
   if (oldest->memory.reserve(pool_, bytes_to_reserve(*oldest))) return start(*oldest, now_ns);
   if (now_ns - moved_ns_ < kGiveWay) return;
   // Readouts make newer slices when the oldest is cleared, and these have its memory.
   BuiltSlice* newest = nullptr;
-  slices_.for_each_in(SliceState::collecting, [&](BuiltSlice& slice) {
+  slices_.for_each_in(BuildState::collecting, [&](BuiltSlice& slice) {
     if (newest == nullptr || is_older(*newest, slice)) newest = &slice;
   });
   if (newest->pushed) return;
@@ -190,7 +190,7 @@ void Collector::assignment_came(BuiltSlice& slice, TimeNs now_ns) {
 }
 
 void Collector::ask_for_rest(BuiltSlice& slice, std::span<const std::uint32_t> readouts) {
-  if (slice.state() != SliceState::collecting) return;
+  if (slice.state() != BuildState::collecting) return;
   Gathering& gathering = slice.gathering;
   if (!gathering.has_begun()) gathering.begin(settings_.readouts, everything_, slice.id().value);
   std::vector<bool> asked(settings_.readouts);
@@ -232,7 +232,7 @@ void Collector::start(BuiltSlice& slice, TimeNs now_ns) {
     assembler_.cancel_unsent(slice);
     if (gathering.has_begun()) under_way = parts_under_way(slice);
   }
-  if (slice.state() != SliceState::collecting) return gathering.next.reset();
+  if (slice.state() != BuildState::collecting) return gathering.next.reset();
   gathering.begin(settings_.readouts, std::move(gathering.next), slice.id().value);
   if (has_early) assembler_.requested(slice, now_ns);
   for (const Gathering::Range& range : under_way) {
@@ -332,7 +332,7 @@ void Collector::readout_up(std::uint32_t readout, TimeNs) {
   slices_.for_each_open_newest_first([&](BuiltSlice& slice) {
     ++steps_;
     Gathering& gathering = slice.gathering;
-    if (!gathering.has_begun() || slice.state() != SliceState::collecting) return;
+    if (!gathering.has_begun() || slice.state() != BuildState::collecting) return;
     if (gathering.selection->by_readout[readout].empty()) return;
     for (const SourceIndex source : assembler_.sources_of(readout)) {
       ++steps_;
@@ -533,16 +533,16 @@ std::vector<BuiltSlice*> Collector::take_stranded() {
   std::vector<BuiltSlice*> stranded;
   if (!lost_.take_look()) return stranded;
   slices_.for_each_open([&](BuiltSlice& slice) {
-    if (slice.state() == SliceState::collecting && waits_for_lost(slice)) stranded.push_back(&slice);
+    if (slice.state() == BuildState::collecting && waits_for_lost(slice)) stranded.push_back(&slice);
   });
-  slices_.for_each_in(SliceState::waiting_for_memory, [&](BuiltSlice& slice) {
+  slices_.for_each_in(BuildState::waiting_for_memory, [&](BuiltSlice& slice) {
     if (wants_lost(slice)) stranded.push_back(&slice);
   });
   return stranded;
 }
 
 void Collector::cancel_expired() {
-  std::vector<wire::SliceEntry> entries;
+  std::vector<wire::CopyId> entries;
   for (BuiltSlice* slice : assembler_.take_expired()) {
     entries.push_back({slice->id(), slice->attempt(), {}});
     if (slice->expired_empty && lost_.all().empty()) ++expired_empty_;

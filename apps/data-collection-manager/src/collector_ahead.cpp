@@ -93,7 +93,7 @@ void Collector::cancel_ahead(BuiltSlice& slice) {
       assembler_.cancel_unsent(slice);
       return slice.ahead == 0;
     }();
-    const wire::SliceEntry entry{slice.id(), slice.attempt(), {}};
+    const wire::CopyId entry{slice.id(), slice.attempt(), {}};
     for (std::uint32_t readout = 0; readout < settings_.readouts && !unsent_only; ++readout) {
       Flow& flow = flows_[readout];
       if (!flow.up || slice.gathering.parts[readout].owed_fragments == 0) continue;

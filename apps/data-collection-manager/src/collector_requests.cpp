@@ -8,10 +8,10 @@
 namespace weir::dcm {
 namespace {
 
+using assembly::BuildState;
 using assembly::BuiltSlice;
 using assembly::FragmentProgress;
 using assembly::Gathering;
-using assembly::SliceState;
 
 // A fragment of up to this many pieces is requested whole, because a short rest costs more than a long piece.
 constexpr std::uint64_t kWholePieces = 2;
@@ -82,7 +82,7 @@ void Collector::issue(TimeNs now_ns) {
     ++steps_;
     const std::uint32_t readout = *chosen;
     BuiltSlice& slice = *oldest_want(readout);
-    const bool collects = slice.state() == SliceState::collecting || slice.gathering.ahead;
+    const bool collects = slice.state() == BuildState::collecting || slice.gathering.ahead;
     const auto piece = collects ? next_piece(slice, readout) : std::nullopt;
     if (!piece) {
       wants_of(slice).remove(slice, readout);
@@ -114,7 +114,7 @@ void Collector::start_deadlines(std::uint64_t order, TimeNs now_ns) {
   for (const std::uint32_t readout : down_) {
     wants_.look_at_new(readout, order, [&](BuiltSlice& slice) {
       ++steps_;
-      if (slice.state() == SliceState::collecting) assembler_.requested(slice, now_ns);
+      if (slice.state() == BuildState::collecting) assembler_.requested(slice, now_ns);
     });
   }
 }

@@ -13,8 +13,8 @@
 namespace weir::dcm {
 namespace {
 
+using assembly::BuildState;
 using assembly::BuiltSlice;
-using assembly::SliceState;
 
 constexpr DurationNs kLookEvery = 10 * kMillisecond;
 constexpr DurationNs kConnectPatience = 2 * kSecond;  // at the beginning of the run
@@ -34,7 +34,7 @@ std::unique_ptr<PushIntake> make_pushing(const node::Setup& setup, const ports::
 
 }  // namespace
 
-DcmNode::DcmNode(const node::Setup& setup, Environment environment)
+DcmNode::DcmNode(const node::Setup& setup, DcmEnvironment environment)
     : setup_(setup),
       environment_(std::move(environment)),
       supervisor_(setup_.identity, setup_.limits, peer_counters_, setup_.supervisor,
@@ -70,8 +70,8 @@ void DcmNode::pass(TimeNs now_ns) {
   look_at_reach();
   readouts_.tell_partial_frames();
   if (pushing_) pushing_->ask_for_overdue(now_ns);
-  // Before the collector's pass, which cancels their requests: the supervisor's answer may release them before
-  // the next one.
+  // Before the collector's pass, which cancels their requests: the supervisor's answer may release them
+  // before the next one.
   if (reach_.is_cut_off()) hand_back(builder_.collector.take_stranded(), "unreachable");
   hand_back(builder_.assembler.take_crowded_out(), "crowded_out");
   if (course_.has_begun()) builder_.collector.pass(now_ns);
@@ -93,7 +93,7 @@ void DcmNode::filter_completed() {
   for (BuiltSlice* slice : completed_) {
     // Stays in the window: its assignment may never come.
     if (slice->awaits_assignment) {
-      builder_.slices.change(*slice, SliceState::unassigned);
+      builder_.slices.change(*slice, BuildState::unassigned);
     } else {
       to_filter(*slice);
     }
@@ -106,7 +106,7 @@ void DcmNode::to_filter(BuiltSlice& slice) {
   if (slice.step == 0) samples_.complete(slice, now_ns_);
   filter_.take(slice);
   // Slices decided without the filter are excluded.
-  if (slice.state() == SliceState::queued) builder_.collector.fetch_ahead(slice, now_ns_);
+  if (slice.state() == BuildState::queued) builder_.collector.fetch_ahead(slice, now_ns_);
 }
 
 void DcmNode::hand_back(const std::vector<BuiltSlice*>& slices, std::string_view reason) {
@@ -115,7 +115,7 @@ void DcmNode::hand_back(const std::vector<BuiltSlice*>& slices, std::string_view
     if (slice->awaits_assignment) continue;
     builder_.collector.forget(*slice);
     ++handed_back_;
-    decisions_.decide(*slice, assembly::Decision::fail(reason), now_ns_);
+    decisions_.decide(*slice, assembly::SliceDecision::fail(reason), now_ns_);
   }
 }
 
@@ -298,7 +298,7 @@ std::string DcmNode::broken_invariant() {
   return {};
 }
 
-std::unique_ptr<node::Node> make_node(const node::Setup& setup, Environment environment) {
+std::unique_ptr<node::Node> make_node(const node::Setup& setup, DcmEnvironment environment) {
   return std::make_unique<DcmNode>(setup, std::move(environment));
 }
 

@@ -27,7 +27,7 @@ namespace weir::dcm {
 // Leads a slice from one part to the next, and gives the supervisor's messages to the part that they are for.
 class DcmNode final : public node::Node, private node::SupervisorEvents, private SliceWay {
  public:
-  DcmNode(const node::Setup& setup, Environment environment);
+  DcmNode(const node::Setup& setup, DcmEnvironment environment);
 
   void pass(TimeNs now_ns) override;
   [[nodiscard]] TimeNs wake_at_ns() const override { return builder_.collector.wake_at_ns(); }
@@ -70,7 +70,7 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   [[nodiscard]] Workload workload() const;
 
   const node::Setup& setup_;
-  Environment environment_;
+  DcmEnvironment environment_;
   TimeNs now_ns_ = 0;
   sessions::PeerCounters peer_counters_;
   node::SupervisorClient supervisor_;

@@ -10,10 +10,10 @@
 namespace weir::dcm {
 namespace {
 
-using assembly::SliceState;
+using assembly::BuildState;
 
 void add_fragments(v1::Report& report, const assembly::FragmentCounters& fragments) {
-  reports::Counters counters(report);
+  reports::ReportCounters counters(report);
   counters["fragments.cancelled"] = fragments.cancelled;
   counters["fragments.requested"] = fragments.requested;
   counters["fragments.received"] = fragments.received;
@@ -67,9 +67,9 @@ void DcmNode::close_run() {
 
 Workload DcmNode::workload() const {
   Workload load;
-  load.held_back = builder_.slices.in(SliceState::held_back).size();
-  load.with_filter = builder_.slices.in(SliceState::queued).size() +
-                     builder_.slices.in(SliceState::suspect).size() + filter_.in_flight();
+  load.held_back = builder_.slices.in(BuildState::held_back).size();
+  load.with_filter = builder_.slices.in(BuildState::queued).size() +
+                     builder_.slices.in(BuildState::suspect).size() + filter_.in_flight();
   load.units = setup_.farm.dcm().processing_units();
   load.credits = setup_.identity.credits;
   load.bytes_used = builder_.pool.bytes_used();
@@ -80,7 +80,7 @@ Workload DcmNode::workload() const {
 v1::Report DcmNode::make_report(bool final) {
   if (final) close_run();
   v1::Report report = node::begin_report(setup_, now_ns_, final);
-  reports::Counters counters(report);
+  reports::ReportCounters counters(report);
   counters["dcm.assigned"] = intake_.assigned();
   counters["dcm.accepted"] = decisions_.accepted();
   counters["dcm.handed_back"] = handed_back_;

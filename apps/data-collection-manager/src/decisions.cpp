@@ -10,33 +10,33 @@
 
 namespace weir::dcm {
 
+using assembly::BuildState;
 using assembly::BuiltSlice;
-using assembly::Decision;
-using assembly::SliceState;
+using assembly::SliceDecision;
 
-void Decisions::decide(BuiltSlice& slice, const Decision& decision, TimeNs now_ns) {
+void Decisions::decide(BuiltSlice& slice, const SliceDecision& decision, TimeNs now_ns) {
   destroy_filter_state(slice);
   builder_.collector.end_ahead(slice);
   slice.decision = decision;
-  if (decision.accepted && !fits_a_record(slice)) slice.decision = Decision::fail("too_large");
+  if (decision.accepted && !fits_a_record(slice)) slice.decision = SliceDecision::fail("too_large");
   WEIR_ASSERT(slice.decision.failure.empty() || !slice.decision.accepted);
-  if (slice.state() == SliceState::waiting_for_memory || slice.state() == SliceState::collecting) {
+  if (slice.state() == BuildState::waiting_for_memory || slice.state() == BuildState::collecting) {
     builder_.assembler.withdraw(slice);
   } else {
-    builder_.slices.change(slice, SliceState::decided);
+    builder_.slices.change(slice, BuildState::decided);
   }
   latency_.record(microseconds(now_ns - slice.assigned_ns));
 }
 
 bool Decisions::wait() const {
-  return !builder_.slices.in(SliceState::decided).empty() ||
-         !builder_.slices.in(SliceState::held_back).empty();
+  return !builder_.slices.in(BuildState::decided).empty() ||
+         !builder_.slices.in(BuildState::held_back).empty();
 }
 
 void Decisions::report(v1::Decide& batch) {
   const auto one = [&](BuiltSlice& slice) { report_one(slice, batch); };
-  builder_.slices.for_each_in(SliceState::held_back, one);
-  builder_.slices.for_each_in(SliceState::decided, one);
+  builder_.slices.for_each_in(BuildState::held_back, one);
+  builder_.slices.for_each_in(BuildState::decided, one);
 }
 
 void Decisions::report_one(BuiltSlice& slice, v1::Decide& batch) {
@@ -45,7 +45,7 @@ void Decisions::report_one(BuiltSlice& slice, v1::Decide& batch) {
   v1::Verdict verdict = flawed ? v1::VERDICT_REJECT_INCOMPLETE : v1::VERDICT_REJECT;
   if (accepted) verdict = flawed ? v1::VERDICT_ACCEPT_INCOMPLETE : v1::VERDICT_ACCEPT;
   if (accepted && builder_.slices.accepted_bytes() > builder_.pool.bytes_total() / kAcceptedShare) {
-    if (slice.state() == SliceState::held_back) return;
+    if (slice.state() == BuildState::held_back) return;
     // Its lease would run out, and it is over with the filter.
     verdict = v1::VERDICT_HELD;
   }
@@ -58,9 +58,9 @@ void Decisions::report_one(BuiltSlice& slice, v1::Decide& batch) {
     batch.add_attempt(slice.attempt().value);
     node::add(*batch.mutable_verdict(), verdict);
   }
-  if (verdict == v1::VERDICT_HELD) return builder_.slices.change(slice, SliceState::held_back);
+  if (verdict == v1::VERDICT_HELD) return builder_.slices.change(slice, BuildState::held_back);
   accepted_ += accepted ? 1 : 0;
-  builder_.slices.change(slice, SliceState::reported);
+  builder_.slices.change(slice, BuildState::reported);
 }
 
 void Decisions::add_failure(v1::Decide& batch, SliceId slice, Attempt attempt, std::string_view why) {

@@ -21,7 +21,7 @@ class Decisions {
 
   // Decides a slice; it fails instead if its record could not be stored. Destroys the filter's state of the
   // slice.
-  void decide(assembly::BuiltSlice& slice, const assembly::Decision& decision, TimeNs now_ns);
+  void decide(assembly::BuiltSlice& slice, const assembly::SliceDecision& decision, TimeNs now_ns);
   // True if decisions wait to be reported.
   [[nodiscard]] bool wait() const;
   // Appends the decisions that may be reported now, and moves their slices to `reported` or `held_back`.
@@ -31,7 +31,7 @@ class Decisions {
 
   [[nodiscard]] std::uint64_t accepted() const { return accepted_; }
   // from the assignment, us
-  [[nodiscard]] const metrics::Histogram& latency() const { return latency_; }
+  [[nodiscard]] const metrics::ValueHistogram& latency() const { return latency_; }
 
  private:
   static void add_forward(v1::Decide& batch, const assembly::BuiltSlice& slice);
@@ -39,7 +39,7 @@ class Decisions {
 
   Builder& builder_;
   std::uint64_t accepted_ = 0;
-  metrics::Histogram latency_;
+  metrics::ValueHistogram latency_;
 };
 
 // Destroys the state that the filter keeps between the steps of a slice.

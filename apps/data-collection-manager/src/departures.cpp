@@ -17,8 +17,8 @@
 
 namespace weir::dcm {
 
+using assembly::BuildState;
 using assembly::BuiltSlice;
-using assembly::SliceState;
 
 Departures::Departures(const node::Setup& setup, sessions::PeerCounters& counters, Builder& builder,
                        PushIntake* pushing, SliceSamples& samples, HistogramStage& histograms, SliceWay& way,
@@ -40,7 +40,7 @@ void Departures::confirm(std::span<const ConfirmedSlice> rows) {
   v1::Decide& forgotten = *answer.mutable_decide();
   for (const ConfirmedSlice& row : rows) {
     BuiltSlice* slice = builder_.slices.find(row.slice, row.attempt);
-    if (slice != nullptr && slice->state() == SliceState::given_up) slice = nullptr;
+    if (slice != nullptr && slice->state() == BuildState::given_up) slice = nullptr;
     // Its writer acknowledged it to this DCM and died before it reported to the supervisor: the slice has to
     // be rebuilt.
     if (slice == nullptr && row.code == v1::CONFIRMATION_STORE) {
@@ -86,7 +86,7 @@ void Departures::confirm_one(BuiltSlice& slice, const ConfirmedSlice& row) {
 }
 
 void Departures::ship(BuiltSlice& slice, StoreEpoch epoch, NodeIndex writer) {
-  if (slice.state() == SliceState::reported) samples_.accepted(slice, epoch, now_ns_);
+  if (slice.state() == BuildState::reported) samples_.accepted(slice, epoch, now_ns_);
   Record record = make_record(slice, epoch, {setup_.run, setup_.self.index, setup_.farm.run().checksums()});
   assembly::Shipment& shipment = slice.shipment;
   shipment.epoch = epoch;
@@ -95,7 +95,7 @@ void Departures::ship(BuiltSlice& slice, StoreEpoch epoch, NodeIndex writer) {
   shipment.payloads = std::move(record.payloads);
   shipment.bytes = record.bytes;
   shipment.number = 0;
-  builder_.slices.change(slice, SliceState::storing);
+  builder_.slices.change(slice, BuildState::storing);
   if (planted(Planted::release_early)) slice.memory.release(builder_.pool);
   outlet_.ship(slice);
 }
@@ -104,7 +104,7 @@ void Departures::on_stored(BuiltSlice& slice) {
   counts_.stored.add(slice.id());
   histograms_.settle(slice);
   slice.counts = true;
-  builder_.slices.change(slice, SliceState::stored);
+  builder_.slices.change(slice, BuildState::stored);
 }
 
 // The fragments may be sound nevertheless: the supervisor has the slice rebuilt a limited number of times.
@@ -120,35 +120,35 @@ void Departures::on_refused(BuiltSlice& slice, storage::StoreResult reason) {
 
 // A connection may refer to the memory of a slice on its way to a writer.
 void Departures::give_up(BuiltSlice& slice) {
-  if (slice.state() != SliceState::storing && slice.state() != SliceState::stored) return release(slice);
+  if (slice.state() != BuildState::storing && slice.state() != BuildState::stored) return release(slice);
   Outlet::drop(slice);
-  builder_.slices.change(slice, SliceState::given_up);
+  builder_.slices.change(slice, BuildState::given_up);
 }
 
 void Departures::release_unreferenced() {
   const auto release_if = [this](BuiltSlice& slice) {
     if (!slice.memory.is_shared()) release(slice);
   };
-  builder_.slices.for_each_in(SliceState::stored, release_if);
-  builder_.slices.for_each_in(SliceState::given_up, release_if);
+  builder_.slices.for_each_in(BuildState::stored, release_if);
+  builder_.slices.for_each_in(BuildState::given_up, release_if);
 }
 
 void Departures::give_up_all(bool stored_too) {
-  const auto forget = [this](BuiltSlice& slice) { builder_.slices.change(slice, SliceState::spare); };
-  builder_.slices.for_each_in(SliceState::assigned, forget);
-  builder_.slices.for_each_in(SliceState::blocked, forget);
+  const auto forget = [this](BuiltSlice& slice) { builder_.slices.change(slice, BuildState::spare); };
+  builder_.slices.for_each_in(BuildState::assigned, forget);
+  builder_.slices.for_each_in(BuildState::blocked, forget);
   std::vector<BuiltSlice*> open;
   builder_.slices.for_each_open([&](BuiltSlice& slice) { open.push_back(&slice); });
   for (BuiltSlice* slice : open) {
     switch (slice->state()) {
-      case SliceState::filtering:  // released when its processing unit has done with it
-        builder_.slices.change(*slice, SliceState::abandoned);
+      case BuildState::filtering:  // released when its processing unit has done with it
+        builder_.slices.change(*slice, BuildState::abandoned);
         break;
-      case SliceState::abandoned:
-      case SliceState::given_up:
+      case BuildState::abandoned:
+      case BuildState::given_up:
         break;
-      case SliceState::storing:
-      case SliceState::stored:
+      case BuildState::storing:
+      case BuildState::stored:
         if (stored_too) give_up(*slice);
         break;
       default:
@@ -173,7 +173,7 @@ void Departures::release(BuiltSlice& slice) {
 }
 
 void Departures::add_to(v1::Report& report, bool final) const {
-  reports::Counters counters(report);
+  reports::ReportCounters counters(report);
   counters["dcm.output_events"] = counts_.output_events;
   counters["dcm.refused"] = counts_.refused;
   for (std::size_t i = 0; i < storage::kStoreResults; ++i) {
@@ -181,10 +181,10 @@ void Departures::add_to(v1::Report& report, bool final) const {
     if (outlet_.refused()[i] > 0) counters.of("dcm.records_refused.", reason) = outlet_.refused()[i];
   }
   const std::size_t unheard =
-      builder_.slices.in(SliceState::storing).size() + builder_.slices.in(SliceState::given_up).size();
+      builder_.slices.in(BuildState::storing).size() + builder_.slices.in(BuildState::given_up).size();
   if (final && unheard > 0) counters["dcm.unheard"] = unheard;
   reports::Gauges gauges(report);
-  gauges["shipments_waiting"] = static_cast<double>(builder_.slices.in(SliceState::storing).size());
+  gauges["shipments_waiting"] = static_cast<double>(builder_.slices.in(BuildState::storing).size());
   reports::add_sum(report, "rejected", counts_.rejected);
   reports::add_sum(report, "stored", counts_.stored);
   reports::add_sum(report, "discarded", counts_.discarded);

@@ -20,9 +20,9 @@
 namespace weir::dcm {
 namespace {
 
+using assembly::BuildState;
 using assembly::BuiltSlice;
-using assembly::Decision;
-using assembly::SliceState;
+using assembly::SliceDecision;
 
 constexpr int kIsolationShare = 4;  // share of a lease for the units to become idle, and for a suspect alone
 constexpr std::uint32_t kLaneSlots = 256;  // slices that a worker has ahead at most
@@ -156,16 +156,16 @@ void FilterDesk::count_steps() {
 }
 
 void FilterDesk::take(BuiltSlice& slice) {
-  WEIR_ASSERT(slice.state() == SliceState::queued && !slice.awaits_assignment);
+  WEIR_ASSERT(slice.state() == BuildState::queued && !slice.awaits_assignment);
   if (slice.assignment.unfiltered)
-    return decisions_.decide(slice, Decision::accept(DecisionKind::poison), now_ns_);
+    return decisions_.decide(slice, SliceDecision::accept(DecisionKind::poison), now_ns_);
   if (slice.flawed > 0 && setup_.farm.dcm().incomplete() == v1::DcmSettings::INCOMPLETE_DEBUG)
-    return decisions_.decide(slice, Decision::accept(DecisionKind::incomplete), now_ns_);
+    return decisions_.decide(slice, SliceDecision::accept(DecisionKind::incomplete), now_ns_);
   if (isolated_ && slice.assignment.trigger_payload().size() > filter_host::LaneLayout::kPayloadMax)
-    return decisions_.decide(slice, Decision::fail("too_large"), now_ns_);
+    return decisions_.decide(slice, SliceDecision::fail("too_large"), now_ns_);
   make_view(slice);
   steps_board_.arrived(slice, now_ns_);
-  if (slice.assignment.suspect && !isolated_) builder_.slices.change(slice, SliceState::suspect);
+  if (slice.assignment.suspect && !isolated_) builder_.slices.change(slice, BuildState::suspect);
 }
 
 void FilterDesk::make_view(BuiltSlice& slice) const {
@@ -197,25 +197,25 @@ void FilterDesk::submit() {
 
 void FilterDesk::hand_over() {
   jobs_.clear();
-  builder_.slices.for_each_in(SliceState::queued,
+  builder_.slices.for_each_in(BuildState::queued,
                               [this](BuiltSlice& slice) { jobs_.push_back(job_of(slice)); });
   if (jobs_.empty()) return;
   const std::size_t taken = units_->submit(jobs_);
   for (std::size_t i = 0; i < taken; ++i)
-    builder_.slices.change(builder_.slices.in_slot(jobs_[i].token), SliceState::filtering);
+    builder_.slices.change(builder_.slices.in_slot(jobs_[i].token), BuildState::filtering);
   steps_ += taken;
 }
 
 void FilterDesk::isolate() {
   while (true) {
     const Isolation::Step step =
-        isolation_.step(now_ns_, units_->in_flight(), builder_.slices.first_in(SliceState::suspect));
+        isolation_.step(now_ns_, units_->in_flight(), builder_.slices.first_in(BuildState::suspect));
     if (step.tell) tell_filtering();
     if (!step.job) return;
-    builder_.slices.change(*step.job, SliceState::queued);
+    builder_.slices.change(*step.job, BuildState::queued);
     const filter_host::Job job[] = {job_of(*step.job)};
     if (units_->submit(job) == 0) continue;  // goes with the others
-    builder_.slices.change(*step.job, SliceState::filtering);
+    builder_.slices.change(*step.job, BuildState::filtering);
     ++steps_;
   }
 }
@@ -228,7 +228,7 @@ void FilterDesk::take_results() {
     BuiltSlice& slice = builder_.slices.in_slot(result->token);
     WEIR_ASSERT(assembly::is_with_filter(slice.state()));
     isolation_.returned(slice);
-    if (slice.state() == SliceState::filtering) {
+    if (slice.state() == BuildState::filtering) {
       act_on(slice, *result);
       continue;
     }
@@ -238,26 +238,26 @@ void FilterDesk::take_results() {
 }
 
 void FilterDesk::act_on(BuiltSlice& slice, filter_host::FilterResult& result) {
-  using filter_host::Verdict;
+  using filter_host::StepVerdict;
   steps_board_.finished(slice, result, now_ns_);
   histograms_.take(slice, result);
   switch (result.verdict) {
-    case Verdict::reject:
+    case StepVerdict::reject:
       give_back(result);
-      return decisions_.decide(slice, Decision::reject(), now_ns_);
-    case Verdict::accept:
+      return decisions_.decide(slice, SliceDecision::reject(), now_ns_);
+    case StepVerdict::accept:
       slice.result = &result;
-      return decisions_.decide(slice, Decision::accept(DecisionKind::filter), now_ns_);
-    case Verdict::need_more:
+      return decisions_.decide(slice, SliceDecision::accept(DecisionKind::filter), now_ns_);
+    case StepVerdict::need_more:
       return need_more(slice, result);
-    case Verdict::forward:
+    case StepVerdict::forward:
       slice.result = &result;
-      return decisions_.decide(slice, Decision::forward(), now_ns_);
-    case Verdict::restart:
+      return decisions_.decide(slice, SliceDecision::forward(), now_ns_);
+    case StepVerdict::restart:
       return restart(slice, result);
-    case Verdict::poison:
+    case StepVerdict::poison:
       return poison(slice, result);
-    case Verdict::error:
+    case StepVerdict::error:
       break;
   }
   failed(slice, result);
@@ -269,17 +269,17 @@ void FilterDesk::failed(BuiltSlice& slice, filter_host::FilterResult& result) {
     spdlog::error("filter error slice={} reason=\"{}\"", slice.id().value, first_line(result.error));
   if (setup_.farm.filter().on_error() == v1::FilterSettings::ON_ERROR_REJECT) {
     give_back(result);
-    return decisions_.decide(slice, Decision::reject(), now_ns_);
+    return decisions_.decide(slice, SliceDecision::reject(), now_ns_);
   }
   slice.result = &result;  // its record has the reason
-  decisions_.decide(slice, Decision::accept(DecisionKind::no_filter), now_ns_);
+  decisions_.decide(slice, SliceDecision::accept(DecisionKind::no_filter), now_ns_);
 }
 
 void FilterDesk::poison(BuiltSlice& slice, filter_host::FilterResult& result) {
   histograms_.drop(slice);
   spdlog::error("poison slice={} reason=\"{}\"", slice.id().value, first_line(result.error));
   slice.result = &result;  // its record says why
-  decisions_.decide(slice, Decision::accept(DecisionKind::poison), now_ns_);
+  decisions_.decide(slice, SliceDecision::accept(DecisionKind::poison), now_ns_);
 }
 
 // The worker with the filter's state of it has ended.
@@ -289,7 +289,7 @@ void FilterDesk::restart(BuiltSlice& slice, filter_host::FilterResult& result) {
   slice.filter_state = {};
   slice.step = 0;
   make_view(slice);
-  builder_.slices.change(slice, SliceState::queued);
+  builder_.slices.change(slice, BuildState::queued);
 }
 
 void FilterDesk::report_kills() {
@@ -373,7 +373,7 @@ void FilterDesk::tell_long_in_filter() {
   for (const filter_host::OldestJob& job : running_) {
     // Slices no longer in `filtering` have been returned, and the unit is about to take its next job.
     const BuiltSlice& slice = builder_.slices.in_slot(job.token);
-    if (job.start_ns <= before && slice.state() == SliceState::filtering)
+    if (job.start_ns <= before && slice.state() == BuildState::filtering)
       found.emplace_back(slice.id(), slice.attempt());
   }
   if (found == long_in_filter_) return;
@@ -382,7 +382,7 @@ void FilterDesk::tell_long_in_filter() {
 }
 
 void FilterDesk::add_to(v1::Report& report) const {
-  reports::Counters counters(report);
+  reports::ReportCounters counters(report);
   counters["dcm.filter_errors"] = errors_;
   counters["dcm.filter_stalled"] = stalls_;
   counters["dcm.steps"] = steps_;
@@ -403,7 +403,7 @@ void FilterDesk::add_to(v1::Report& report) const {
 
 void FilterDesk::add_workers_to(v1::Report& report) const {
   const filter_host::WorkerFigures figures = units_->figures();
-  reports::Counters counters(report);
+  reports::ReportCounters counters(report);
   counters["dcm.worker_restarts"] = figures.restarts;
   counters["dcm.worker_unkillable"] = figures.unkillable;
   counters["dcm.poisoned"] = figures.poisoned;

@@ -77,7 +77,7 @@ void HistogramStage::add(const Additions& fills) {
 void HistogramStage::add_to(v1::Report& report, bool final) {
   if (contents_.layout().empty()) return;
   if (dropped_slices_ > 0) {
-    reports::Counters counters(report);
+    reports::ReportCounters counters(report);
     counters["dcm.fills_dropped"] = dropped_slices_;
   }
   reporter_.add_to(report, contents_, final);

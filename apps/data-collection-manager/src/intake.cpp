@@ -7,8 +7,8 @@
 
 namespace weir::dcm {
 
+using assembly::BuildState;
 using assembly::BuiltSlice;
-using assembly::SliceState;
 
 Intake::Intake(const v1::Farm& farm, Builder& builder, PushIntake* pushing, SliceWay& way)
     : builder_(builder), pushing_(pushing), way_(way) {
@@ -19,16 +19,16 @@ Intake::Intake(const v1::Farm& farm, Builder& builder, PushIntake* pushing, Slic
   }
 }
 
-void Intake::assign(std::vector<assembly::Assignment> assigned) {
+void Intake::assign(std::vector<assembly::AssignedSlice> assigned) {
   assigned_ += assigned.size();
-  for (assembly::Assignment& one : assigned) builder_.slices.assign(std::move(one));
+  for (assembly::AssignedSlice& one : assigned) builder_.slices.assign(std::move(one));
 }
 
 void Intake::open_assigned(TimeNs now_ns) {
-  builder_.slices.for_each_in(SliceState::blocked, [&](BuiltSlice& slice) {
+  builder_.slices.for_each_in(BuildState::blocked, [&](BuiltSlice& slice) {
     if (!builder_.assembler.full() && !builder_.slices.is_open(slice.id())) open(slice, now_ns);
   });
-  while (BuiltSlice* next = builder_.slices.first_in(SliceState::assigned)) {
+  while (BuiltSlice* next = builder_.slices.first_in(BuildState::assigned)) {
     if (builder_.assembler.full()) return;
     if (pushing_ != nullptr) {
       if (pushing_->bind(*next, now_ns) != nullptr) continue;
@@ -46,12 +46,12 @@ void Intake::open_assigned(TimeNs now_ns) {
 // Of two waiting attempts the later one counts. The earlier one's credit returns only with its decision.
 void Intake::block(BuiltSlice& slice) {
   BuiltSlice* const earlier = builder_.slices.find_in(
-      SliceState::blocked, [&](const BuiltSlice& one) { return one.id() == slice.id(); });
-  builder_.slices.change(slice, SliceState::blocked);
+      BuildState::blocked, [&](const BuiltSlice& one) { return one.id() == slice.id(); });
+  builder_.slices.change(slice, BuildState::blocked);
   if (earlier == nullptr) return;
   v1::Control message;
   Decisions::add_failure(*message.mutable_decide(), earlier->id(), earlier->attempt(), "lost");
-  builder_.slices.change(*earlier, SliceState::spare);
+  builder_.slices.change(*earlier, BuildState::spare);
   way_.tell_supervisor(message);
 }
 
@@ -72,8 +72,8 @@ std::shared_ptr<const assembly::Selection> Intake::first_of(const BuiltSlice& sl
 }
 
 std::size_t Intake::in_flight() const {
-  return builder_.slices.open_count() + builder_.slices.in(SliceState::assigned).size() +
-         builder_.slices.in(SliceState::blocked).size();
+  return builder_.slices.open_count() + builder_.slices.in(BuildState::assigned).size() +
+         builder_.slices.in(BuildState::blocked).size();
 }
 
 }  // namespace weir::dcm

@@ -22,7 +22,7 @@ class Intake {
   // `pushing`: null in pull running.
   Intake(const v1::Farm& farm, Builder& builder, PushIntake* pushing, SliceWay& way);
 
-  void assign(std::vector<assembly::Assignment> assigned);
+  void assign(std::vector<assembly::AssignedSlice> assigned);
   // Sets the first step's sources for trigger types without their own; if not called: all sources.
   void ask_first_for(std::span<const SourceId> sources) { first_ = builder_.collector.select(sources); }
   // True if some slices begin with fewer than all sources.

@@ -6,15 +6,15 @@ namespace weir::dcm {
 
 using node::at_or_zero;
 using node::fits;
-Expected<std::vector<assembly::Assignment>, wire::WireError> assignments_of(const v1::Assign& assign) {
+Expected<std::vector<assembly::AssignedSlice>, wire::WireError> assignments_of(const v1::Assign& assign) {
   const int rows = assign.slice_size();
   if (!fits(assign.attempt(), rows) || !fits(assign.time_ns(), rows) || !fits(assign.type(), rows) ||
       !fits(assign.order(), rows)) {
     return bad_payload();
   }
-  std::vector<assembly::Assignment> assigned(static_cast<std::size_t>(rows));
+  std::vector<assembly::AssignedSlice> assigned(static_cast<std::size_t>(rows));
   for (int i = 0; i < rows; ++i) {
-    assembly::Assignment& one = assigned[static_cast<std::size_t>(i)];
+    assembly::AssignedSlice& one = assigned[static_cast<std::size_t>(i)];
     one.slice = SliceId(assign.slice(i));
     one.order = SliceOrder(at_or_zero(assign.order(), i));
     one.attempt = Attempt(static_cast<std::uint16_t>(at_or_zero(assign.attempt(), i)));
@@ -39,7 +39,7 @@ Expected<std::vector<assembly::Assignment>, wire::WireError> assignments_of(cons
   }
   for (const v1::Assign::Forwarded& forwarded : assign.forwarded()) {
     if (forwarded.index() >= static_cast<std::uint32_t>(rows)) continue;
-    assembly::Assignment& one = assigned[forwarded.index()];
+    assembly::AssignedSlice& one = assigned[forwarded.index()];
     const std::string& bytes = forwarded.bytes();
     if (bytes.size() > WEIR_FORWARD_BYTES_MAX || one.forwarded_bytes > 0) return bad_payload();
     const auto* begin = reinterpret_cast<const std::byte*>(bytes.data());

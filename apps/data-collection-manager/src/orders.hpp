@@ -25,7 +25,7 @@ struct ConfirmedSlice {
 
 // Converts the supervisor's columns to rows. Errors: bad_payload if columns differ in length. The values are
 // not checked.
-[[nodiscard]] Expected<std::vector<assembly::Assignment>, wire::WireError> assignments_of(
+[[nodiscard]] Expected<std::vector<assembly::AssignedSlice>, wire::WireError> assignments_of(
     const v1::Assign& assign);
 [[nodiscard]] Expected<std::vector<ConfirmedSlice>, wire::WireError> confirmations_of(
     const v1::Confirm& confirm);

@@ -12,8 +12,8 @@
 namespace weir::dcm {
 namespace {
 
+using assembly::BuildState;
 using assembly::BuiltSlice;
-using assembly::SliceState;
 
 // Small records share a request for space, which a writer grants as a whole.
 constexpr std::uint64_t kAskBytes = 1U << 20;
@@ -171,7 +171,7 @@ void Outlet::requeue(Writer& to, std::size_t index) {
   to.later.clear();
   to.wanted_total = to.granted_total = to.sent_total = to.returned_total = to.told_returned = to.sent = 0;
   if (planted(Planted::forget_shipment)) return;
-  slices_.for_each_in(SliceState::storing, [&](BuiltSlice& slice) {
+  slices_.for_each_in(BuildState::storing, [&](BuiltSlice& slice) {
     if (slice.shipment.writer.value != index) return;
     slice.shipment.number = 0;
     to.queue.push_back(slice);
@@ -188,9 +188,9 @@ void Outlet::on_gone(sessions::Peer& peer, std::string_view why) {
   if (!peer.was_ready() && peer.was_refused()) refusals_.note(peer, why, now_ns_);
 }
 
-wire::Placement Outlet::on_header(sessions::Peer&, const wire::FrameHeader& header) {
+wire::PayloadPlace Outlet::on_header(sessions::Peer&, const wire::FrameHeader& header) {
   if (header.type != wire::FrameType::stored) return {};
-  return {wire::Placement::Kind::whole, nullptr};
+  return {wire::PayloadPlace::Kind::whole, nullptr};
 }
 
 Expected<void, wire::WireError> Outlet::on_frame(sessions::Peer&, const wire::FrameHeader& header,
@@ -199,9 +199,9 @@ Expected<void, wire::WireError> Outlet::on_frame(sessions::Peer&, const wire::Fr
     return Unexpected<wire::WireError>(wire::WireError::bad_checksum);
   const auto entries = wire::parse_slice_entries(payload);
   if (!entries) return Unexpected<wire::WireError>(entries.error());
-  for (const wire::SliceEntry& entry : *entries) {
+  for (const wire::CopyId& entry : *entries) {
     BuiltSlice* slice = slices_.find(entry.slice, entry.attempt);
-    if (slice == nullptr || slice->state() != SliceState::storing || slice->shipment.epoch != entry.epoch)
+    if (slice == nullptr || slice->state() != BuildState::storing || slice->shipment.epoch != entry.epoch)
       continue;  // an earlier copy
     drop(*slice);
     events_.on_stored(*slice);
@@ -223,7 +223,7 @@ Expected<void, wire::WireError> Outlet::on_control(sessions::Peer& peer, const v
 // Looks through all shipments: refusals are rare, and a table of numbers would cost every record.
 void Outlet::take_refusal(Writer& from, std::size_t index, const v1::Refused& refused) {
   for (const v1::Refused::One& one : refused.records()) {
-    BuiltSlice* slice = slices_.find_in(SliceState::storing, [&](const BuiltSlice& sent) {
+    BuiltSlice* slice = slices_.find_in(BuildState::storing, [&](const BuiltSlice& sent) {
       return sent.shipment.writer.value == index && sent.shipment.number != 0 &&
              sent.shipment.number == one.record();
     });

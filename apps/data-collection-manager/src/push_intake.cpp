@@ -10,8 +10,8 @@
 namespace weir::dcm {
 namespace {
 
+using assembly::BuildState;
 using assembly::BuiltSlice;
-using assembly::SliceState;
 
 // Share of the pool for pushed data; the rest is for requested data.
 constexpr std::size_t kPushedNumerator = 7;
@@ -55,7 +55,7 @@ bool PushIntake::takes(std::uint32_t readout, const wire::FrameHeader& header, b
 }
 
 BuiltSlice& PushIntake::open_early(SliceId id, TimeNs now_ns) {
-  assembly::Assignment early;
+  assembly::AssignedSlice early;
   early.slice = id;
   early.order = assembly::kOrderUnknown;
   BuiltSlice& slice = builder_.slices.assign(std::move(early));
@@ -90,15 +90,15 @@ BuiltSlice* PushIntake::bind(BuiltSlice& assigned, TimeNs now_ns) {
   BuiltSlice* slice = builder_.slices.find(assigned.id(), assigned.attempt());
   if (slice == nullptr || !slice->awaits_assignment) return nullptr;
   slice->assignment = std::move(assigned.assignment);
-  builder_.slices.change(assigned, SliceState::spare);
+  builder_.slices.change(assigned, BuildState::spare);
   slice->assigned_ns = now_ns;
   slice->awaits_assignment = false;
   WEIR_ASSERT(unbound_ > 0);
   --unbound_;
   set_due(*slice, now_ns);
   builder_.collector.assignment_came(*slice, now_ns);
-  if (slice->state() != SliceState::unassigned) return slice;
-  builder_.slices.change(*slice, SliceState::queued);
+  if (slice->state() != BuildState::unassigned) return slice;
+  builder_.slices.change(*slice, BuildState::queued);
   way_.to_filter(*slice);
   return slice;
 }
@@ -121,7 +121,7 @@ void PushIntake::ask_for_overdue(TimeNs now_ns) {
       way_.release(*slice);
       continue;
     }
-    if (slice->state() != SliceState::collecting) continue;
+    if (slice->state() != BuildState::collecting) continue;
     asked_.resize(readouts_);
     std::iota(asked_.begin(), asked_.end(), 0U);
     if (due->all) {
@@ -141,7 +141,7 @@ void PushIntake::leaves(const BuiltSlice& slice) {
 }
 
 void PushIntake::add_to(v1::Report& report) const {
-  reports::Counters counters(report);
+  reports::ReportCounters counters(report);
   counters["push.opened_early"] = opened_early_;
   counters["push.never_assigned"] = never_assigned_;
   counters["push.pushed_out"] = pushed_out_;

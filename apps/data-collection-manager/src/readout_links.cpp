@@ -141,13 +141,13 @@ void ReadoutLinks::on_gone(sessions::Peer& peer, std::string_view why) {
   if (pushing_ != nullptr) pushing_->readout_lost(static_cast<std::uint32_t>(peer.tag));
 }
 
-wire::Placement ReadoutLinks::on_header(sessions::Peer& peer, const wire::FrameHeader& header) {
+wire::PayloadPlace ReadoutLinks::on_header(sessions::Peer& peer, const wire::FrameHeader& header) {
   Readout& readout = readouts_[peer.tag];
   // Data that arrived with a timing followed it, and the kernel's time stamp covers both.
   if (readout.timed_utc_ns != 0 && readout.timed_utc_ns == peer.stream().arrived_utc_ns())
     collector_.forget_timing(static_cast<std::uint32_t>(peer.tag));
   readout.timed_utc_ns = 0;
-  if (header.type == wire::FrameType::timing) return {wire::Placement::Kind::discard, nullptr};
+  if (header.type == wire::FrameType::timing) return {wire::PayloadPlace::Kind::discard, nullptr};
   readout.in_block = header.type == wire::FrameType::block;
   if (header.type != wire::FrameType::fragment && !readout.in_block) return {};
   readout.reception = {};
@@ -155,14 +155,14 @@ wire::Placement ReadoutLinks::on_header(sessions::Peer& peer, const wire::FrameH
   if (!std::exchange(readout.listed, true)) receiving_.push_back(static_cast<std::uint32_t>(peer.tag));
   if (readout.in_block) {
     readout.block = header;
-    return {wire::Placement::Kind::whole, nullptr};
+    return {wire::PayloadPlace::Kind::whole, nullptr};
   }
   if (pushing_ != nullptr &&
       !pushing_->takes(static_cast<std::uint32_t>(peer.tag), header, course_.is_running(), now_ns_))
-    return {wire::Placement::Kind::discard, nullptr};
+    return {wire::PayloadPlace::Kind::discard, nullptr};
   readout.reception = assembler_.begin(header, static_cast<std::uint32_t>(peer.tag));
-  if (readout.reception.slice == nullptr) return {wire::Placement::Kind::discard, nullptr};
-  return {wire::Placement::Kind::place, readout.reception.target};
+  if (readout.reception.slice == nullptr) return {wire::PayloadPlace::Kind::discard, nullptr};
+  return {wire::PayloadPlace::Kind::place, readout.reception.target};
 }
 
 Expected<void, wire::WireError> ReadoutLinks::on_frame(sessions::Peer& peer, const wire::FrameHeader& header,

@@ -71,7 +71,7 @@ class ReadoutLinks final : public sessions::PeerHandler {
   std::string check_hello(const sessions::PeerInfo& info) override;
   void on_ready(sessions::Peer& peer) override;
   void on_gone(sessions::Peer& peer, std::string_view why) override;
-  wire::Placement on_header(sessions::Peer& peer, const wire::FrameHeader& header) override;
+  wire::PayloadPlace on_header(sessions::Peer& peer, const wire::FrameHeader& header) override;
   Expected<void, wire::WireError> on_frame(sessions::Peer& peer, const wire::FrameHeader& header,
                                            ConstBytes payload) override;
   Expected<void, wire::WireError> on_control(sessions::Peer& peer, const v1::Control& message) override;

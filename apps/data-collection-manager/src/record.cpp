@@ -87,7 +87,7 @@ Record make_record(const BuiltSlice& slice, StoreEpoch epoch, const RecordContex
   }
   std::vector<storage::OutputEvent> events;
   if (result != nullptr) {
-    for (const filter_host::OutputEvent& event : result->events) {
+    for (const filter_host::EventSpan& event : result->events) {
       events.push_back({event.id, ConstBytes(result->event_bytes).subspan(event.offset, event.size)});
     }
   }

@@ -63,7 +63,7 @@ void SliceSamples::sample(const assembly::BuiltSlice& slice, StoreEpoch epoch, b
 
 void SliceSamples::add_to(v1::Report& report) const {
   const tap::SamplerCounts& counts = sampler_.counts();
-  reports::Counters counters(report);
+  reports::ReportCounters counters(report);
   const auto add = [&](metrics::CounterKey key, std::uint64_t count) {
     if (count > 0) counters[key] = count;
   };

@@ -13,8 +13,8 @@ namespace weir::dcm {
 
 // Times to the last fragment of the first step that requests anything, in us.
 struct SliceTimes {
-  metrics::Histogram latency;        // first request sent, or first fragment begun, to last fragment
-  metrics::Histogram build_latency;  // assignment, or last slot, to last fragment
+  metrics::ValueHistogram latency;        // first request sent, or first fragment begun, to last fragment
+  metrics::ValueHistogram build_latency;  // assignment, or last slot, to last fragment
 
   // Call for each completed step; counts a slice once.
   void complete(assembly::BuiltSlice& slice) {

@@ -30,12 +30,12 @@ void StepBoard::note_result(BuiltSlice& slice, const filter_host::FilterResult& 
   Step& step = step_of(slice);
   step.process_ns += result.wall_ns;
   step.cpu_ns += result.cpu_ns;
-  if (result.verdict == filter_host::Verdict::reject) ++step.rejected;
+  if (result.verdict == filter_host::StepVerdict::reject) ++step.rejected;
   slice.step_begun_ns = now_ns;  // of the next step
 }
 
 void StepBoard::add_to(v1::Report& report) const {
-  reports::Counters counters(report);
+  reports::ReportCounters counters(report);
   for (std::size_t i = 0; i < steps_.size(); ++i) {
     const Step& step = steps_[i];
     const std::string number = std::to_string(i);

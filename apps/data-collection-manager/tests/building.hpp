@@ -57,8 +57,8 @@ struct Building {
   [[nodiscard]] assembly::BuiltSlice* find(std::uint64_t id, std::uint16_t attempt = 0) {
     return builder.slices.find(SliceId(id), Attempt(attempt));
   }
-  static assembly::Assignment assignment(std::uint64_t id, std::uint16_t attempt = 0) {
-    assembly::Assignment made;
+  static assembly::AssignedSlice assignment(std::uint64_t id, std::uint16_t attempt = 0) {
+    assembly::AssignedSlice made;
     made.slice = SliceId(id);
     made.attempt = Attempt(attempt);
     return made;

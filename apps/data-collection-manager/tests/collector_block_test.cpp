@@ -28,7 +28,7 @@ class Learner final : public shaping::Shaper {
   void readout_lost(std::uint32_t) override {}
   [[nodiscard]] std::uint64_t piece_bytes() const override { return kPiece; }
   [[nodiscard]] bool learns() const override { return true; }
-  void response(const shaping::Response& response, TimeNs) override {
+  void response(const shaping::MeasuredAnswer& response, TimeNs) override {
     ++told_.responses;
     told_.bytes += response.bytes;
   }
@@ -82,7 +82,7 @@ struct TwoSources {
   }
   // Opens the slice, and gives how many entries the readout is asked with.
   std::size_t ask(std::uint64_t id) {
-    assembly::Assignment assignment;
+    assembly::AssignedSlice assignment;
     assignment.slice = SliceId(id);
     slice = &slices.assign(std::move(assignment));
     REQUIRE(assembler.open(*slice, now).has_value());

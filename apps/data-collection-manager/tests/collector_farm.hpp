@@ -90,7 +90,7 @@ class CollectorFarm {
     return made;
   }
   assembly::BuiltSlice& opened() {
-    assembly::Assignment assignment;
+    assembly::AssignedSlice assignment;
     assignment.slice = SliceId(next_slice_++);
     assembly::BuiltSlice& slice = slices_.assign(std::move(assignment));
     WEIR_ASSERT(assembler_.open(slice, now_ns_).has_value());

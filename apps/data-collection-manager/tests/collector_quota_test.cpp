@@ -46,7 +46,7 @@ class QuotaFarm {
     for (std::uint32_t readout = 0; readout < kReadouts; ++readout) collector_->readout_up(readout, now_);
   }
   void open(std::uint64_t id) {
-    assembly::Assignment assignment;
+    assembly::AssignedSlice assignment;
     assignment.slice = SliceId(id);
     assembly::BuiltSlice& slice = slices_.assign(std::move(assignment));
     REQUIRE(assembler_.open(slice, now_).has_value());

@@ -107,7 +107,7 @@ class Farm {
     for (BuiltSlice* slice : whole) {
       const bool wants_more = shape_.two_steps && slice->step == 0 && slice->id().value % 30 == 29;
       if (wants_more) {
-        slices_.change(*slice, assembly::SliceState::filtering);
+        slices_.change(*slice, assembly::BuildState::filtering);
         assembler_.next_step(*slice);
         collector_->collect(*slice, collector_->everything());
       } else {
@@ -118,7 +118,7 @@ class Farm {
   }
   // The supervisor assigns returned slices again, after some newer ones.
   void open() {
-    assembly::Assignment assignment;
+    assembly::AssignedSlice assignment;
     const bool again = !returned_.empty() && random_() % 4 == 0;
     assignment.slice = again ? returned_.front() : SliceId(next_++);
     assignment.attempt = Attempt(static_cast<std::uint16_t>(again ? ++attempts_ : 0));
@@ -129,7 +129,7 @@ class Farm {
   }
   void hand_back(BuiltSlice& slice) {
     REQUIRE(++handed_back_ < 200 * (left_ + 10));
-    slice.decision = assembly::Decision::fail("crowded_out");
+    slice.decision = assembly::SliceDecision::fail("crowded_out");
     collector_->forget(slice);
     assembler_.withdraw(slice);
     returned_.push_back(slice.id());

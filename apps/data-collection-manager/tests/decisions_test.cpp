@@ -10,9 +10,9 @@
 namespace weir::dcm {
 namespace {
 
+using assembly::BuildState;
 using assembly::BuiltSlice;
-using assembly::Decision;
-using assembly::SliceState;
+using assembly::SliceDecision;
 
 struct Deciding : Building {
   Decisions decisions{builder};
@@ -24,7 +24,7 @@ struct Deciding : Building {
   }
   BuiltSlice& accept(std::uint64_t id, std::uint32_t bytes) {
     BuiltSlice& slice = complete(id, bytes);
-    decisions.decide(slice, Decision::accept(DecisionKind::poison), now());
+    decisions.decide(slice, SliceDecision::accept(DecisionKind::poison), now());
     return slice;
   }
 };
@@ -36,12 +36,12 @@ TEST_CASE("decisions go in a batch, each once, in the order in which they were m
   CHECK_FALSE(dcm.decisions.wait());
   BuiltSlice& accepted = dcm.accept(5, 64);
   BuiltSlice& rejected = dcm.complete(4);
-  dcm.decisions.decide(rejected, Decision::reject(), dcm.now());
+  dcm.decisions.decide(rejected, SliceDecision::reject(), dcm.now());
   BuiltSlice& failed = dcm.complete(9);
-  dcm.decisions.decide(failed, Decision::fail("unreachable"), dcm.now());
+  dcm.decisions.decide(failed, SliceDecision::fail("unreachable"), dcm.now());
   BuiltSlice& incomplete = dcm.complete(7);
   incomplete.flawed = 1;
-  dcm.decisions.decide(incomplete, Decision::reject(), dcm.now());
+  dcm.decisions.decide(incomplete, SliceDecision::reject(), dcm.now());
   CHECK(dcm.decisions.wait());
   const v1::Decide batch = dcm.report();
   REQUIRE(batch.slice_size() == 4);
@@ -55,7 +55,7 @@ TEST_CASE("decisions go in a batch, each once, in the order in which they were m
   CHECK(batch.failures(0).index() == 2);
   CHECK(batch.failures(0).reason() == "unreachable");
   for (const BuiltSlice* slice : {&accepted, &rejected, &failed, &incomplete})
-    CHECK(slice->state() == SliceState::reported);
+    CHECK(slice->state() == BuildState::reported);
   CHECK(dcm.decisions.accepted() == 1);
   CHECK_FALSE(dcm.decisions.wait());
   CHECK(dcm.report().slice_size() == 0);
@@ -75,11 +75,11 @@ TEST_CASE("accepts are held back while accepted slices hold half of the memory, 
   const v1::Decide batch = dcm.report();
   REQUIRE(batch.slice_size() == 1);
   CHECK(batch.verdict()[0] == v1::VERDICT_HELD);
-  CHECK(held.state() == SliceState::held_back);
+  CHECK(held.state() == BuildState::held_back);
   CHECK(dcm.decisions.wait());
   CHECK(dcm.report().slice_size() == 0);
   // Rejects are still reported.
-  dcm.decisions.decide(dcm.complete(8), Decision::reject(), dcm.now());
+  dcm.decisions.decide(dcm.complete(8), SliceDecision::reject(), dcm.now());
   CHECK(dcm.report().verdict()[0] == v1::VERDICT_REJECT);
   dcm.notes.release(first);
   const v1::Decide later = dcm.report();
@@ -93,10 +93,10 @@ TEST_CASE("a slice that was given back while its fragments are outstanding is wi
   BuiltSlice& slice = dcm.open(6);
   dcm.collector().collect(slice, dcm.collector().everything());
   dcm.collector().pass(dcm.now());
-  REQUIRE(slice.state() == SliceState::collecting);
+  REQUIRE(slice.state() == BuildState::collecting);
   dcm.collector().forget(slice);
-  dcm.decisions.decide(slice, Decision::fail("unreachable"), dcm.now());
-  CHECK(slice.state() == SliceState::decided);
+  dcm.decisions.decide(slice, SliceDecision::fail("unreachable"), dcm.now());
+  CHECK(slice.state() == BuildState::decided);
   CHECK(dcm.builder.assembler.counters().cancelled == 2);
 }
 
@@ -128,11 +128,11 @@ TEST_CASE("a forward is reported with its group and bytes, and its confirmation 
   Deciding dcm;
   BuiltSlice& slice = dcm.complete(5);
   filter_host::FilterResult result;
-  result.verdict = filter_host::Verdict::forward;
+  result.verdict = filter_host::StepVerdict::forward;
   result.forward_group = 2;
   result.filter_result.assign(3, std::byte('x'));
   slice.result = &result;
-  dcm.decisions.decide(slice, Decision::forward(), dcm.now());
+  dcm.decisions.decide(slice, SliceDecision::forward(), dcm.now());
   const v1::Decide batch = dcm.report();
   REQUIRE(batch.slice_size() == 1);
   CHECK(batch.verdict()[0] == v1::VERDICT_FORWARD);

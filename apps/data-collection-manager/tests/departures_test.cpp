@@ -12,9 +12,9 @@
 namespace weir::dcm {
 namespace {
 
+using assembly::BuildState;
 using assembly::BuiltSlice;
-using assembly::Decision;
-using assembly::SliceState;
+using assembly::SliceDecision;
 
 struct Bus final : node::SampleSink {
   bool publish(std::string_view tag, ConstBytes sample) override {
@@ -39,14 +39,14 @@ struct Leaving : Building {
     samples.emplace(setup, settings);
     departures.emplace(setup, counters, builder, nullptr, *samples, histograms, notes, clock.now);
   }
-  BuiltSlice& reported(std::uint64_t id, const Decision& decision) {
+  BuiltSlice& reported(std::uint64_t id, const SliceDecision& decision) {
     BuiltSlice& slice = complete(id);
     decisions.decide(slice, decision, now());
     v1::Decide batch;
     decisions.report(batch);
     return slice;
   }
-  BuiltSlice& accepted(std::uint64_t id) { return reported(id, Decision::accept(DecisionKind::poison)); }
+  BuiltSlice& accepted(std::uint64_t id) { return reported(id, SliceDecision::accept(DecisionKind::poison)); }
   void confirm(std::uint64_t id, v1::Confirmation code, std::uint16_t writer = 0) {
     const ConfirmedSlice row{SliceId(id), Attempt(0), code, StoreEpoch(1), NodeIndex(writer)};
     departures->confirm({&row, 1});
@@ -109,7 +109,7 @@ TEST_CASE("a confirmed forward counts as forwarded, and the slice is released") 
   filter_host::FilterResult result;
   BuiltSlice& slice = dcm.complete(5);
   slice.result = &result;
-  dcm.decisions.decide(slice, Decision::forward(), dcm.now());
+  dcm.decisions.decide(slice, SliceDecision::forward(), dcm.now());
   v1::Decide batch;
   dcm.decisions.report(batch);
   dcm.confirm(5, v1::CONFIRMATION_SETTLED);
@@ -125,7 +125,7 @@ TEST_CASE("histogram entries count once their slice is rejected, stored or forwa
   histograms::Layout layout;
   REQUIRE(layout.book({"ids", histograms::Kind::one_dimension, {10, 0, 10}}));
   dcm.histograms.book([&] { return layout; });
-  const auto decided = [&](std::uint64_t id, const Decision& decision) -> BuiltSlice& {
+  const auto decided = [&](std::uint64_t id, const SliceDecision& decision) -> BuiltSlice& {
     BuiltSlice& slice = dcm.reported(id, decision);
     filter_host::FilterResult result;
     result.fills = {{histograms::kEntries, 0, 1}, {histograms::kHeadCells + 1, 0, 1}};
@@ -134,19 +134,19 @@ TEST_CASE("histogram entries count once their slice is rejected, stored or forwa
     return slice;
   };
   const auto entries = [&] { return dcm.histograms.contents().view(0).entries(); };
-  decided(1, Decision::reject());
+  decided(1, SliceDecision::reject());
   CHECK(entries() == 0);
   dcm.confirm(1, v1::CONFIRMATION_SETTLED);
   CHECK(entries() == 1);
-  decided(2, Decision::accept(DecisionKind::filter));
+  decided(2, SliceDecision::accept(DecisionKind::filter));
   dcm.confirm(2, v1::CONFIRMATION_STORE);
   CHECK(entries() == 1);  // no writer has it on disk
-  decided(3, Decision::reject());
+  decided(3, SliceDecision::reject());
   dcm.departures->give_up(*dcm.find(3));
-  decided(4, Decision::fail("too_large"));
+  decided(4, SliceDecision::fail("too_large"));
   dcm.confirm(4, v1::CONFIRMATION_SETTLED);
   CHECK(entries() == 1);
-  decided(5, Decision::accept(DecisionKind::filter));  // a farm without writers
+  decided(5, SliceDecision::accept(DecisionKind::filter));  // a farm without writers
   dcm.confirm(5, v1::CONFIRMATION_SETTLED);
   CHECK(entries() == 2);
   dcm.departures->give_up_all(true);
@@ -162,7 +162,7 @@ TEST_CASE("histogram entries beyond the limit are dropped with their slice's, an
   dcm.histograms.book([&] { return layout; });
   dcm.histograms.limit(3);
   for (const std::uint64_t id : {1U, 2U}) {
-    BuiltSlice& slice = dcm.reported(id, Decision::reject());
+    BuiltSlice& slice = dcm.reported(id, SliceDecision::reject());
     filter_host::FilterResult result;
     result.fills = {{histograms::kEntries, 0, 1}, {histograms::kHeadCells + 1, 0, 1}};
     dcm.histograms.take(slice, result);
@@ -180,7 +180,7 @@ TEST_CASE("the steps of a slice add up, and a slice that begins again begins wit
   histograms::Layout layout;
   REQUIRE(layout.book({"ids", histograms::Kind::one_dimension, {10, 0, 10}}));
   dcm.histograms.book([&] { return layout; });
-  BuiltSlice& slice = dcm.reported(1, Decision::reject());
+  BuiltSlice& slice = dcm.reported(1, SliceDecision::reject());
   const auto step = [&] {
     filter_host::FilterResult result;
     result.fills = {{histograms::kEntries, 0, 1}};
@@ -198,14 +198,14 @@ TEST_CASE("an accepted slice is shipped when that is confirmed, and its memory i
   Leaving dcm;
   BuiltSlice& slice = dcm.accepted(5);
   dcm.confirm(5, v1::CONFIRMATION_STORE);
-  CHECK(slice.state() == SliceState::storing);
+  CHECK(slice.state() == BuildState::storing);
   CHECK(slice.shipment.bytes > 128);
   CHECK(slice.shipment.epoch == StoreEpoch(1));
   CHECK(slice.is_in_line());
   CHECK(dcm.report(true).counters().at("dcm.unheard") == 1);
   Outlet::drop(slice);
   const auto queue = slice.memory.share();  // a connection's
-  dcm.slices().change(slice, SliceState::stored);
+  dcm.slices().change(slice, BuildState::stored);
   dcm.departures->release_unreferenced();
   CHECK(dcm.find(5) == &slice);
 }
@@ -216,7 +216,7 @@ TEST_CASE("memory that a connection refers to is released when the connection dr
   dcm.confirm(5, v1::CONFIRMATION_STORE);
   auto queue = slice.memory.share();
   dcm.departures->give_up(slice);
-  CHECK(slice.state() == SliceState::given_up);
+  CHECK(slice.state() == BuildState::given_up);
   CHECK_FALSE(slice.is_in_line());
   dcm.departures->release_unreferenced();
   CHECK(dcm.builder.pool.bytes_used() > 0);
@@ -228,9 +228,9 @@ TEST_CASE("memory that a connection refers to is released when the connection dr
 
 TEST_CASE("settled slices are counted as rejected or discarded, and late decisions as refused") {
   Leaving dcm;
-  dcm.reported(1, Decision::reject());
+  dcm.reported(1, SliceDecision::reject());
   dcm.accepted(2);
-  dcm.reported(3, Decision::fail("lost"));
+  dcm.reported(3, SliceDecision::fail("lost"));
   dcm.accepted(4);
   for (const std::uint64_t id : {1U, 2U, 3U}) dcm.confirm(id, v1::CONFIRMATION_SETTLED);
   dcm.confirm(4, v1::CONFIRMATION_REFUSED);
@@ -262,7 +262,7 @@ TEST_CASE("a confirmation of an unreported slice changes nothing") {
   BuiltSlice& slice = dcm.complete(5);
   dcm.confirm(5, v1::CONFIRMATION_STORE);
   dcm.confirm(5, v1::CONFIRMATION_SETTLED);
-  CHECK(slice.state() == SliceState::queued);
+  CHECK(slice.state() == BuildState::queued);
   CHECK(dcm.notes.told.empty());
 }
 
@@ -273,15 +273,15 @@ TEST_CASE("at a run's end slices that wait for a writer stay, and without a supe
   dcm.accepted(2);
   dcm.slices().assign(Building::assignment(3));
   BuiltSlice& filtering = dcm.complete(4);
-  dcm.slices().change(filtering, SliceState::filtering);
+  dcm.slices().change(filtering, BuildState::filtering);
   dcm.departures->give_up_all(false);
-  CHECK(storing.state() == SliceState::storing);
-  CHECK(filtering.state() == SliceState::abandoned);
+  CHECK(storing.state() == BuildState::storing);
+  CHECK(filtering.state() == BuildState::abandoned);
   CHECK(dcm.find(2) == nullptr);
-  CHECK(dcm.slices().in(SliceState::assigned).empty());
+  CHECK(dcm.slices().in(BuildState::assigned).empty());
   dcm.departures->give_up_all(true);
-  CHECK(storing.state() == SliceState::given_up);
-  CHECK(filtering.state() == SliceState::abandoned);
+  CHECK(storing.state() == BuildState::given_up);
+  CHECK(filtering.state() == BuildState::abandoned);
 }
 
 TEST_CASE("only clients that asked for samples get the slices that pass") {
@@ -313,7 +313,7 @@ TEST_CASE("only clients that asked for samples get the slices that pass") {
 TEST_CASE("a slice that its filter accepts is decided, with the result until it leaves") {
   Filtering dcm("accept");
   BuiltSlice& slice = dcm.run(5);
-  CHECK(slice.state() == SliceState::decided);
+  CHECK(slice.state() == BuildState::decided);
   CHECK(slice.decision.accepted);
   REQUIRE(slice.result != nullptr);
   CHECK(slice.view.slice == 5);
@@ -348,7 +348,7 @@ TEST_CASE("a slice that is held for poison is accepted, and its filter never see
   BuiltSlice& slice = dcm.complete(5);
   slice.assignment.unfiltered = true;
   dcm.desk->take(slice);
-  CHECK(slice.state() == SliceState::decided);
+  CHECK(slice.state() == BuildState::decided);
   CHECK(slice.decision.by == DecisionKind::poison);
   dcm.turn();
   v1::Report report;
@@ -361,8 +361,8 @@ TEST_CASE("an abandoned slice is released when its filter returns it") {
   BuiltSlice& slice = dcm.complete(5);
   dcm.desk->take(slice);
   dcm.desk->submit();
-  REQUIRE(slice.state() == SliceState::filtering);
-  dcm.slices().change(slice, SliceState::abandoned);
+  REQUIRE(slice.state() == BuildState::filtering);
+  dcm.slices().change(slice, BuildState::abandoned);
   CHECK(dcm.notes.released.empty());
   dcm.desk->take_results();
   CHECK(dcm.notes.released == std::vector<std::uint64_t>{5});
@@ -371,22 +371,22 @@ TEST_CASE("an abandoned slice is released when its filter returns it") {
 TEST_CASE("a suspect waits until the supervisor has been notified that it is alone in the filter") {
   Filtering dcm("reject");
   BuiltSlice& suspect = dcm.run(5, true);
-  CHECK(suspect.state() == SliceState::suspect);
+  CHECK(suspect.state() == BuildState::suspect);
   REQUIRE(dcm.notes.told.size() == 1);
   const v1::Filtering told = dcm.notes.told.front().filtering();
   CHECK(told.alone() == 5);
   const BuiltSlice& other = dcm.run(6);
-  CHECK(other.state() == SliceState::queued);
+  CHECK(other.state() == BuildState::queued);
   dcm.desk->answered(told.serial());
   dcm.turn();
-  CHECK(suspect.state() == SliceState::decided);
-  CHECK(other.state() == SliceState::queued);
+  CHECK(suspect.state() == BuildState::decided);
+  CHECK(other.state() == BuildState::queued);
   dcm.turn();
   REQUIRE(dcm.notes.told.size() == 2);
   CHECK_FALSE(dcm.notes.told.back().filtering().has_alone());
   dcm.desk->answered(dcm.notes.told.back().filtering().serial());
   dcm.turn();
-  CHECK(other.state() == SliceState::decided);
+  CHECK(other.state() == BuildState::decided);
 }
 
 }  // namespace weir::dcm

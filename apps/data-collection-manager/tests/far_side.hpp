@@ -40,7 +40,7 @@ class FarSide final : public test::RecordingSide {
   sessions::PeerInfo self_;
   sessions::PeerLimits limits_;
   sessions::PeerCounters counters_;
-  sessions::Listener listener_;
+  sessions::SessionListener listener_;
 };
 
 }  // namespace weir::dcm

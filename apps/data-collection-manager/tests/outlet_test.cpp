@@ -9,8 +9,8 @@
 namespace weir::dcm {
 namespace {
 
+using assembly::BuildState;
 using assembly::BuiltSlice;
-using assembly::SliceState;
 
 constexpr DurationNs kRetry = 100 * kMillisecond;
 constexpr DurationNs kSilence = 300 * kMillisecond;
@@ -29,12 +29,12 @@ struct Shipping : OutletEvents {
   }
   void on_stored(BuiltSlice& slice) override {
     stored.push_back(slice.id().value);
-    slices.change(slice, SliceState::stored);
+    slices.change(slice, BuildState::stored);
   }
   void on_refused(BuiltSlice& slice, storage::StoreResult reason) override {
     refused.emplace_back(slice.id().value, reason);
     Outlet::drop(slice);
-    slices.change(slice, SliceState::given_up);
+    slices.change(slice, BuildState::given_up);
   }
   void pass(DurationNs after = kMillisecond) {
     now += after;
@@ -47,15 +47,15 @@ struct Shipping : OutletEvents {
   }
   // A slice with a confirmed record of this length.
   BuiltSlice& make(std::uint64_t id, std::uint64_t bytes = kBytes, std::uint16_t to = 0) {
-    assembly::Assignment assignment;
+    assembly::AssignedSlice assignment;
     assignment.slice = SliceId(id);
     BuiltSlice& slice = slices.assign(std::move(assignment));
     REQUIRE(slices.open(slice));
-    slice.decision = assembly::Decision::accept(DecisionKind::filter);
-    slices.change(slice, SliceState::decided);
-    slices.change(slice, SliceState::reported);
+    slice.decision = assembly::SliceDecision::accept(DecisionKind::filter);
+    slices.change(slice, BuildState::decided);
+    slices.change(slice, BuildState::reported);
     address(slice, 1, to, bytes);
-    slices.change(slice, SliceState::storing);
+    slices.change(slice, BuildState::storing);
     outlet.ship(slice);
     return slice;
   }
@@ -72,7 +72,7 @@ struct Shipping : OutletEvents {
     from.say(message);
   }
   static void acknowledge(FarSide& from, const BuiltSlice& slice, std::uint16_t epoch) {
-    const wire::SliceEntry entry{slice.id(), slice.attempt(), StoreEpoch(epoch)};
+    const wire::CopyId entry{slice.id(), slice.attempt(), StoreEpoch(epoch)};
     std::vector<std::byte> frame;
     wire::append_slice_entries(wire::FrameType::stored, {&entry, 1}, frame);
     from.say(frame);
@@ -142,7 +142,7 @@ TEST_CASE("a grant for a record that is no longer sent is returned for other DCM
   BuiltSlice& slice = farm.make(5);
   farm.pass();
   Outlet::drop(slice);
-  farm.slices.change(slice, SliceState::given_up);
+  farm.slices.change(slice, BuildState::given_up);
   Shipping::grant(farm.writer, kBytes);
   farm.pass();
   CHECK(Shipping::received(farm.writer).empty());
@@ -180,7 +180,7 @@ TEST_CASE(
   BuiltSlice& slice = farm.make(5);
   farm.pass();
   Shipping::address(slice, 2, 1, kBytes);
-  farm.slices.change(slice, SliceState::storing);
+  farm.slices.change(slice, BuildState::storing);
   farm.outlet.ship(slice);
   Shipping::grant(farm.writer, kBytes);
   farm.pass();

@@ -42,7 +42,7 @@ struct Two {
     for (const std::uint32_t readout : {0U, 1U}) collector->readout_up(readout, now);
   }
   BuiltSlice& open(std::uint64_t id) {
-    assembly::Assignment assignment;
+    assembly::AssignedSlice assignment;
     assignment.slice = SliceId(id);
     BuiltSlice& slice = slices.assign(std::move(assignment));
     REQUIRE(assembler.open(slice, now).has_value());

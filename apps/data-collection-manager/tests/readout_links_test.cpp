@@ -8,8 +8,8 @@
 namespace weir::dcm {
 namespace {
 
+using assembly::BuildState;
 using assembly::BuiltSlice;
-using assembly::SliceState;
 
 constexpr DurationNs kReconnect = 100 * kMillisecond;
 
@@ -251,7 +251,7 @@ TEST_CASE("a pushed fragment opens its slice, which waits for its assignment") {
   CHECK_FALSE(dcm.comes(7, 0, 64, false));  // the run ends
   BuiltSlice& assigned = dcm.slices().assign(Building::assignment(5));
   CHECK(dcm.push.bind(assigned, dcm.now()) == &slice);
-  CHECK(assigned.state() == SliceState::spare);
+  CHECK(assigned.state() == BuildState::spare);
   CHECK_FALSE(slice.awaits_assignment);
   CHECK(dcm.push.unbound() == 0);
   CHECK(dcm.notes.filtered.empty());  // not complete yet
@@ -265,7 +265,7 @@ TEST_CASE("a pushed slice that is complete goes to the filter with its assignmen
   std::vector<BuiltSlice*> done;
   dcm.builder.assembler.take_completed(done);
   REQUIRE(done.size() == 1);
-  dcm.slices().change(slice, SliceState::unassigned);
+  dcm.slices().change(slice, BuildState::unassigned);
   CHECK(dcm.push.bind(dcm.slices().assign(Building::assignment(5)), dcm.now()) == &slice);
   CHECK(dcm.notes.filtered == std::vector<BuiltSlice*>{&slice});
 }

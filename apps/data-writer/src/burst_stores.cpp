@@ -53,7 +53,7 @@ struct BurstStores::One final : storage::StoreHandler {
   storage::RunStore store;
 };
 
-BurstStores::BurstStores(const node::Setup& setup, Environment& environment, BurstEvents& events)
+BurstStores::BurstStores(const node::Setup& setup, WriterEnvironment& environment, BurstEvents& events)
     : setup_(setup), environment_(environment), events_(events) {}
 
 BurstStores::~BurstStores() = default;

@@ -31,7 +31,7 @@ class BurstStores final : public ports::DiskHandler {
   // Distinguishes the stores' files at the disk: the run's own files have lower ids.
   static constexpr unsigned kFileIdShift = 20;
 
-  BurstStores(const node::Setup& setup, Environment& environment, BurstEvents& events);
+  BurstStores(const node::Setup& setup, WriterEnvironment& environment, BurstEvents& events);
   ~BurstStores() override;
 
   // Requires: called before anything else. The copies of an earlier process count.
@@ -54,7 +54,7 @@ class BurstStores final : public ports::DiskHandler {
   [[nodiscard]] One& make(std::uint32_t alert, std::uint32_t first_sequence);
 
   const node::Setup& setup_;
-  Environment& environment_;
+  WriterEnvironment& environment_;
   BurstEvents& events_;
   std::map<std::uint32_t, std::unique_ptr<One>> stores_;
 };

@@ -4,26 +4,26 @@
 
 namespace weir::writer {
 
-void RunEnd::enter(EndPhase to) {
+void WriterRunEnd::enter(EndPhase to) {
   WEIR_ASSERT(kEndTransitions.allow(phase_, to));
   phase_ = to;
 }
 
-void RunEnd::tell(TimeNs now_ns) {
+void WriterRunEnd::tell(TimeNs now_ns) {
   enter(EndPhase::told);
   deadline_ns_ = now_ns + kPatience;
 }
 
-void RunEnd::close(TimeNs now_ns, DurationNs patience_ns) {
+void WriterRunEnd::close(TimeNs now_ns, DurationNs patience_ns) {
   enter(EndPhase::closing);
   close_until_ns_ = now_ns + patience_ns;
 }
 
-void RunEnd::closed(TimeNs now_ns, DurationNs patience_ns) {
+void WriterRunEnd::closed(TimeNs now_ns, DurationNs patience_ns) {
   enter(EndPhase::closed);
   commands_until_ns_ = now_ns + patience_ns;
 }
 
-void RunEnd::give_up() { enter(EndPhase::given_up); }
+void WriterRunEnd::give_up() { enter(EndPhase::given_up); }
 
 }  // namespace weir::writer

@@ -26,7 +26,7 @@ inline constexpr Transitions kEndTransitions({
 });
 
 // How a writer comes to its run's end, and how long it waits on the way. Pure.
-class RunEnd {
+class WriterRunEnd {
  public:
   static constexpr DurationNs kPatience = 20 * kSecond;  // for reports on unsettled copies
 

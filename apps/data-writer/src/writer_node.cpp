@@ -49,7 +49,7 @@ std::vector<std::byte> bytes_of(const std::string& text) {
 
 }  // namespace
 
-WriterNode::WriterNode(const node::Setup& setup, Environment environment)
+WriterNode::WriterNode(const node::Setup& setup, WriterEnvironment environment)
     : setup_(setup),
       environment_(std::move(environment)),
       identity_(setup.identity),
@@ -228,7 +228,7 @@ void WriterNode::on_signal(std::string_view signal_name) {
 
 v1::Report WriterNode::make_report(bool final) {
   v1::Report report = node::begin_report(setup_, now_ns_, final);
-  reports::Counters counters(report);
+  reports::ReportCounters counters(report);
   const storage::StoreCounters store = store_.counters();
   const storage::GrantCounters& grants = grants_.counters();
   counters["writer.records"] = store.records;
@@ -347,7 +347,7 @@ bool WriterNode::begin_record(Connection& connection, const wire::FrameHeader& h
   return true;
 }
 
-wire::Placement WriterNode::on_header(sessions::Peer& peer, const wire::FrameHeader& header) {
+wire::PayloadPlace WriterNode::on_header(sessions::Peer& peer, const wire::FrameHeader& header) {
   if (header.type != wire::FrameType::data || header.length == 0) return {};
   Connection& connection = connection_of(peer);
   if (connection.record_bytes == 0) {
@@ -358,8 +358,8 @@ wire::Placement WriterNode::on_header(sessions::Peer& peer, const wire::FrameHea
                       header.attempt == connection.attempt;
     if (!fits) return {};
   }
-  if (!connection.record) return {wire::Placement::Kind::discard, nullptr};
-  return {wire::Placement::Kind::place, connection.record.get() + connection.record_here};
+  if (!connection.record) return {wire::PayloadPlace::Kind::discard, nullptr};
+  return {wire::PayloadPlace::Kind::place, connection.record.get() + connection.record_here};
 }
 
 Expected<void, wire::WireError> WriterNode::on_frame(sessions::Peer& peer, const wire::FrameHeader& header,
@@ -475,7 +475,7 @@ void WriterNode::on_ready() { takes_part_ = true; }
 
 void WriterNode::on_stored(std::span<const storage::StoredSlice> slices) {
   for (const storage::StoredSlice& stored : slices) {
-    const wire::SliceEntry entry{stored.slice, stored.attempt, stored.epoch};
+    const wire::CopyId entry{stored.slice, stored.attempt, stored.epoch};
     const bool dropped = planted(Planted::drop_acknowledgement) && stored.slice.value % 16 == 5;
     if (!dropped) acknowledged_.push_back(entry);
     grants_.release(storage::PeerId(stored.origin), stored.bytes);
@@ -555,7 +555,7 @@ void WriterNode::on_finished() {
   end_.closed(now_ns_, has_more_runs() ? kCommandsPatience : setup_.farm.writer().on_close_s() * kSecond);
 }
 
-std::unique_ptr<node::Node> make_node(const node::Setup& setup, Environment environment) {
+std::unique_ptr<node::Node> make_node(const node::Setup& setup, WriterEnvironment environment) {
   return std::make_unique<WriterNode>(setup, std::move(environment));
 }
 

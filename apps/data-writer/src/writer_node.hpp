@@ -27,7 +27,7 @@ class WriterNode final : public node::Node,
                          private ports::DiskHandler,
                          private BurstEvents {
  public:
-  WriterNode(const node::Setup& setup, Environment environment);
+  WriterNode(const node::Setup& setup, WriterEnvironment environment);
 
   void pass(TimeNs now_ns) override;
   [[nodiscard]] bool finished() const override;
@@ -51,7 +51,7 @@ class WriterNode final : public node::Node,
     std::uint32_t alert = 0;                                     // of the next record
     std::map<std::uint32_t, std::vector<SliceId>> burst_stored;  // since the last pass, by alert
     std::uint64_t records = 0;                                   // since the connection began
-    std::vector<wire::SliceEntry> acknowledged;                  // since the last pass
+    std::vector<wire::CopyId> acknowledged;                      // since the last pass
     std::vector<Refusal> refused;                                // likewise
   };
 
@@ -80,7 +80,7 @@ class WriterNode final : public node::Node,
   std::string check_hello(const sessions::PeerInfo& info) override;
   void on_ready(sessions::Peer& peer) override;
   void on_gone(sessions::Peer& peer, std::string_view why) override;
-  wire::Placement on_header(sessions::Peer& peer, const wire::FrameHeader& header) override;
+  wire::PayloadPlace on_header(sessions::Peer& peer, const wire::FrameHeader& header) override;
   Expected<void, wire::WireError> on_frame(sessions::Peer& peer, const wire::FrameHeader& header,
                                            ConstBytes payload) override;
   Expected<void, wire::WireError> on_control(sessions::Peer& peer, const v1::Control& message) override;
@@ -112,7 +112,7 @@ class WriterNode final : public node::Node,
   void on_finished() override;
 
   const node::Setup& setup_;
-  Environment environment_;
+  WriterEnvironment environment_;
   TimeNs now_ns_ = 0;
   sessions::PeerInfo identity_;  // with the real port
   sessions::PeerCounters peer_counters_;
@@ -124,9 +124,9 @@ class WriterNode final : public node::Node,
   std::map<std::uint64_t, Connection>
       connections_;  // by tag, which is the grant book's peer id and the store's origin
   std::uint32_t last_connection_ = 0;
-  sessions::Listener listener_;
+  sessions::SessionListener listener_;
   node::SupervisorClient supervisor_;
-  std::vector<wire::SliceEntry> acknowledged_;  // for the supervisor, since the last pass
+  std::vector<wire::CopyId> acknowledged_;  // for the supervisor, since the last pass
   std::vector<storage::ClosedFile> files_;
   std::vector<std::pair<std::uint32_t, storage::ClosedFile>> burst_files_;  // with their alert
   std::uint64_t earlier_dead_ = 0;  // copies of earlier lives that are known to be dead
@@ -144,7 +144,7 @@ class WriterNode final : public node::Node,
   // The supervisor must not learn of a writer that cannot store, only of one that waits for room. A run that
   // it knows has to end there, whatever happens to the disk.
   bool takes_part_ = false;
-  RunEnd end_;
+  WriterRunEnd end_;
   bool signalled_ = false;
 };
 

@@ -25,18 +25,18 @@ TEST_CASE("a writer's end passes through its phases in one order only") {
 }
 
 TEST_CASE("a writer that is told to end waits for reports on its copies, but not forever") {
-  RunEnd end;
+  WriterRunEnd end;
   CHECK_FALSE(end.may_close(false, kStart));
   end.tell(kStart);
   CHECK(end.may_close(false, kStart));
-  CHECK_FALSE(end.may_close(true, kStart + RunEnd::kPatience - 1));
-  CHECK(end.may_close(true, kStart + RunEnd::kPatience));
+  CHECK_FALSE(end.may_close(true, kStart + WriterRunEnd::kPatience - 1));
+  CHECK(end.may_close(true, kStart + WriterRunEnd::kPatience));
   end.close(kStart, kDrain);
   CHECK_FALSE(end.may_close(false, kStart + kDrain));  // once
 }
 
 TEST_CASE("closing is given up once if the disk blocks for too long, and only then") {
-  RunEnd end;
+  WriterRunEnd end;
   CHECK_FALSE(end.is_in_vain(true, 2 * kStart));
   end.tell(kStart);
   CHECK_FALSE(end.is_in_vain(true, 2 * kStart));
@@ -51,7 +51,7 @@ TEST_CASE("closing is given up once if the disk blocks for too long, and only th
 
 TEST_CASE("a writer with closed files waits for their commands, within their limit") {
   constexpr DurationNs kCommands = 3600 * kSecond;
-  RunEnd end;
+  WriterRunEnd end;
   end.tell(kStart);
   end.close(kStart, kDrain);
   CHECK_FALSE(end.is_over(false, kStart + kDrain));

@@ -7,7 +7,7 @@
 namespace weir::emit {
 namespace {
 
-std::uint64_t packets_of(const source::Fragment& fragment, std::size_t payload_max) {
+std::uint64_t packets_of(const source::SourceFragment& fragment, std::size_t payload_max) {
   return std::max<std::uint64_t>(1, (fragment.bytes.size() + payload_max - 1) / payload_max);
 }
 
@@ -60,7 +60,7 @@ void Player::begin_slice() {
 bool Player::next(TimeNs now, OutgoingPacket& out) {
   if (done() || next_due() > now) return false;
   if (cursor_ == packets_) begin_slice();
-  const source::Fragment& fragment = fragments_[column_];
+  const source::SourceFragment& fragment = fragments_[column_];
   const std::size_t payload_max = settings_.packet_bytes - packets::kHeaderBytes;
   packets::Packet packet;
   packet.slice = SliceId(settings_.first.value + played_ - 1);

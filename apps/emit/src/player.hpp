@@ -47,7 +47,7 @@ struct PlayerCounters {
 class Player {
  public:
   struct Played {
-    std::unique_ptr<source::Source> source;
+    std::unique_ptr<source::FragmentSource> source;
     std::uint32_t target = 0;
   };
   // `sources`: in the order of sending. Requires: the sources' run has begun.
@@ -75,10 +75,10 @@ class Player {
   PlayerSettings settings_;
   std::vector<Played> sources_;
   std::vector<std::uint32_t> sequences_;
-  std::vector<source::Fragment> fragments_;  // of the current slice
-  std::uint64_t played_ = 0;                 // slices begun
-  std::uint64_t packets_ = 0;                // of this slice
-  std::uint64_t cursor_ = 0;                 // of these, sent
+  std::vector<source::SourceFragment> fragments_;  // of the current slice
+  std::uint64_t played_ = 0;                       // slices begun
+  std::uint64_t packets_ = 0;                      // of this slice
+  std::uint64_t cursor_ = 0;                       // of these, sent
   std::uint32_t column_ = 0;
   std::uint32_t offset_ = 0;
   TimeNs start_ = 0;

@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kInlineMax = 512;
 
 // The part of the fragment that was asked for.
-ConstBytes asked_bytes(const source::RequestedFragment& request, const source::Fragment& fragment) {
+ConstBytes asked_bytes(const source::RequestedFragment& request, const source::SourceFragment& fragment) {
   const ConstBytes bytes =
       fragment.bytes.subspan(std::min<std::size_t>(request.offset, fragment.bytes.size()));
   return request.length != 0 && request.length < bytes.size() ? bytes.first(request.length) : bytes;
@@ -29,7 +29,7 @@ void append_frame(ports::Stream& stream, const wire::FrameHeader& header, ConstB
 
 }  // namespace
 
-void Answers::add(const source::RequestedFragment& request, const source::Fragment& fragment) {
+void Answers::add(const source::RequestedFragment& request, const source::SourceFragment& fragment) {
   const bool missing = fragment.status == FragmentStatus::missing;
   const std::size_t size = missing ? 0 : fragment.bytes.size();
   const bool whole = request.offset == 0 && (request.length == 0 || size <= request.length);
@@ -48,7 +48,7 @@ void Answers::add(const source::RequestedFragment& request, const source::Fragme
   }
 }
 
-void Answers::send(const source::RequestedFragment& request, const source::Fragment& fragment) {
+void Answers::send(const source::RequestedFragment& request, const source::SourceFragment& fragment) {
   sessions::Peer* peer = connections_[request.connection];
   if (peer == nullptr) return;
   timings_.answered(request.connection, request.slice, request.offset);

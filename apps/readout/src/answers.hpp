@@ -25,9 +25,9 @@ class Answers {
 
   // The fragment's owner is kept until it has left. A fragment that was the only one of its request leaves at
   // once.
-  void add(const source::RequestedFragment& request, const source::Fragment& fragment);
+  void add(const source::RequestedFragment& request, const source::SourceFragment& fragment);
   // Sends immediately, in a separate frame.
-  void send(const source::RequestedFragment& request, const source::Fragment& fragment);
+  void send(const source::RequestedFragment& request, const source::SourceFragment& fragment);
   // Before anything else goes to these connections, and at the end of a pass.
   void flush();
 

@@ -44,7 +44,7 @@ source_host::InstanceConfig config_of(const node::Setup& setup) {
 
 }  // namespace
 
-std::unique_ptr<FrontEnd> FrontEnd::make(const node::Setup& setup, const Environment& environment) {
+std::unique_ptr<FrontEnd> FrontEnd::make(const node::Setup& setup, const ReadoutEnvironment& environment) {
   const v1::SourceSettings& settings = setup.farm.source();
   const bool udp = settings.kind() == v1::SourceSettings::KIND_UDP;
   if (!udp && settings.kind() != v1::SourceSettings::KIND_PLUGIN) return nullptr;
@@ -79,7 +79,7 @@ FrontEnd::~FrontEnd() {
   if (instance_) instance_->detach();
 }
 
-std::vector<std::unique_ptr<source::Source>> FrontEnd::sources() const {
+std::vector<std::unique_ptr<source::FragmentSource>> FrontEnd::sources() const {
   return source_host::make_sources(instance_, ids_);
 }
 
@@ -110,13 +110,13 @@ void FrontEnd::pass(TimeNs now_ns) {
 }
 
 void FrontEnd::add_to(v1::Report& report) const {
-  reports::Counters counters(report);
+  reports::ReportCounters counters(report);
   for (const auto& [name, value] : instance_->counters()) counters.of("source.", name) = value;
   *report.mutable_ran()->add_parts() = plugin_part_;
   (*report.mutable_notes())["source"] = instance_->plugin().name() + " " + instance_->plugin().version();
 }
 
-source::Delivery FrontEnd::on_fragment(SourceId source, SliceId slice, source::Fragment fragment) {
+source::Delivery FrontEnd::on_fragment(SourceId source, SliceId slice, source::SourceFragment fragment) {
   return buffer_->deliver(source, slice, std::move(fragment), *sink_);
 }
 

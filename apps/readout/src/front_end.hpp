@@ -23,10 +23,10 @@ class FrontEnd final : private source_host::Arrivals {
  public:
   // Null when the farm's sources are not a plugin's. Throws std::runtime_error with a sentence.
   [[nodiscard]] static std::unique_ptr<FrontEnd> make(const node::Setup& setup,
-                                                      const Environment& environment);
+                                                      const ReadoutEnvironment& environment);
   ~FrontEnd() override;
 
-  [[nodiscard]] std::vector<std::unique_ptr<source::Source>> sources() const;
+  [[nodiscard]] std::vector<std::unique_ptr<source::FragmentSource>> sources() const;
   // Sets the buffer to deliver to and the counter of losses. Requires: called before begin_run().
   void attach(source::FragmentBuffer& buffer, source::AnswerSink& sink, reports::LossWatch& losses);
 
@@ -45,7 +45,7 @@ class FrontEnd final : private source_host::Arrivals {
 
  private:
   FrontEnd() = default;
-  source::Delivery on_fragment(SourceId source, SliceId slice, source::Fragment fragment) override;
+  source::Delivery on_fragment(SourceId source, SliceId slice, source::SourceFragment fragment) override;
   void on_watermark(SourceId source, SliceId slice, MissingReason reason) override;
   void on_losses(std::optional<SourceId> source, std::uint64_t reached, std::uint64_t lost,
                  std::string_view reason) override;

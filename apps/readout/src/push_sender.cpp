@@ -95,7 +95,7 @@ void PushSender::expect(SliceId slice, TimeNs ready_ns) {
   coming.missing = sources_.size();
 }
 
-void PushSender::is_there(SliceId slice, SourceId source, const source::Fragment& fragment) {
+void PushSender::is_there(SliceId slice, SourceId source, const source::SourceFragment& fragment) {
   const bool missing = fragment.status == FragmentStatus::missing;
   if (missing) {
     ++probes_missing_[static_cast<std::size_t>(fragment.reason)];
@@ -135,10 +135,11 @@ void PushSender::end_run() {
   barrel_.forget_all();
 }
 
-source::Fragment PushSender::shown(SliceId slice, SourceId source, const source::Fragment& fragment) const {
+source::SourceFragment PushSender::shown(SliceId slice, SourceId source,
+                                         const source::SourceFragment& fragment) const {
   const auto place = place_of(source);
   const PushVerdict verdict = place ? barrel_.verdict(slice, *place) : PushVerdict::whole;
-  source::Fragment shown;
+  source::SourceFragment shown;
   switch (verdict) {
     case PushVerdict::whole:
       return fragment;
@@ -161,7 +162,7 @@ source::Fragment PushSender::shown(SliceId slice, SourceId source, const source:
 }
 
 void PushSender::add_to(v1::Report& report) const {
-  reports::Counters counters(report);
+  reports::ReportCounters counters(report);
   const shaping::BarrelCounters& counted = barrel_.counters();
   counters["push.fragments"] = counted.sent.fragments;
   counters["push.bytes"] = counted.sent.bytes;

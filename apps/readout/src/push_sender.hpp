@@ -36,7 +36,7 @@ class PushSender {
   // Asked of the buffer by the caller: one probe for each source. `ready_ns`: the end of the slice.
   void expect(SliceId slice, TimeNs ready_ns);
   // The answer to a probe.
-  void is_there(SliceId slice, SourceId source, const source::Fragment& fragment);
+  void is_there(SliceId slice, SourceId source, const source::SourceFragment& fragment);
   void asked_for(SliceId slice, SourceId source);
   void not_wanted(SliceId slice);  // by its destination, any longer
   void settled(SliceId slice);
@@ -50,8 +50,8 @@ class PushSender {
 
   // Returns the fragment as all receivers see it: if it was cut, suppressed or dropped, it is so for all of
   // them. Refers to the data of `fragment`.
-  [[nodiscard]] source::Fragment shown(SliceId slice, SourceId source,
-                                       const source::Fragment& fragment) const;
+  [[nodiscard]] source::SourceFragment shown(SliceId slice, SourceId source,
+                                             const source::SourceFragment& fragment) const;
 
   void add_to(v1::Report& report) const;
 

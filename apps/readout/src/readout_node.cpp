@@ -41,7 +41,7 @@ source::BufferLimits limits(const v1::Farm& farm) {
 
 }  // namespace
 
-ReadoutNode::ReadoutNode(const node::Setup& setup, Environment environment)
+ReadoutNode::ReadoutNode(const node::Setup& setup, ReadoutEnvironment environment)
     : setup_(setup),
       environment_(std::move(environment)),
       identity_(setup.identity),
@@ -259,7 +259,7 @@ void ReadoutNode::on_signal(std::string_view signal_name) {
 v1::Report ReadoutNode::make_report(bool final) {
   v1::Report report = node::begin_report(setup_, now_ns_, final);
   report.mutable_ran()->MergeFrom(recording_);
-  reports::Counters counters(report);
+  reports::ReportCounters counters(report);
   const source::BufferCounters& buffer = buffer_.counters();
   counters["fragments.produced"] = buffer.produced;
   counters["fragments.cleared"] = buffer.cleared;
@@ -375,23 +375,23 @@ void ReadoutNode::on_gone(sessions::Peer& peer, std::string_view why) {
   buffer_.forget(static_cast<std::uint32_t>(peer.tag));
 }
 
-wire::Placement ReadoutNode::on_header(sessions::Peer&, const wire::FrameHeader& header) {
+wire::PayloadPlace ReadoutNode::on_header(sessions::Peer&, const wire::FrameHeader& header) {
   if (header.type != wire::FrameType::request && header.type != wire::FrameType::cancel) return {};
-  return {wire::Placement::Kind::whole, nullptr};
+  return {wire::PayloadPlace::Kind::whole, nullptr};
 }
 
 Expected<void, wire::WireError> ReadoutNode::on_control(sessions::Peer&, const v1::Control&) {
   return Unexpected<wire::WireError>(wire::WireError::not_expected);
 }
 
-void ReadoutNode::answer(const source::RequestedFragment& request, const source::Fragment& fragment) {
+void ReadoutNode::answer(const source::RequestedFragment& request, const source::SourceFragment& fragment) {
   if (!push_) return answers_.add(request, fragment);
   if (request.connection == PushSender::kProbe)
     return push_->is_there(request.slice, request.source, fragment);
   answers_.send(request, push_->shown(request.slice, request.source, fragment));
 }
 
-std::unique_ptr<node::Node> make_node(const node::Setup& setup, Environment environment) {
+std::unique_ptr<node::Node> make_node(const node::Setup& setup, ReadoutEnvironment environment) {
   return std::make_unique<ReadoutNode>(setup, std::move(environment));
 }
 

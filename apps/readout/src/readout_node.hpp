@@ -28,7 +28,7 @@ class ReadoutNode final : public node::Node,
                           private sessions::PeerHandler,
                           private source::AnswerSink {
  public:
-  ReadoutNode(const node::Setup& setup, Environment environment);
+  ReadoutNode(const node::Setup& setup, ReadoutEnvironment environment);
 
   void pass(TimeNs now_ns) override;
   [[nodiscard]] TimeNs wake_at_ns() const override {
@@ -60,7 +60,7 @@ class ReadoutNode final : public node::Node,
   std::string check_hello(const sessions::PeerInfo& info) override;
   void on_ready(sessions::Peer& peer) override;
   void on_gone(sessions::Peer& peer, std::string_view why) override;
-  wire::Placement on_header(sessions::Peer& peer, const wire::FrameHeader& header) override;
+  wire::PayloadPlace on_header(sessions::Peer& peer, const wire::FrameHeader& header) override;
   Expected<void, wire::WireError> on_frame(sessions::Peer& peer, const wire::FrameHeader& header,
                                            ConstBytes payload) override;
   Expected<void, wire::WireError> on_control(sessions::Peer& peer, const v1::Control& message) override;
@@ -79,7 +79,7 @@ class ReadoutNode final : public node::Node,
                     std::size_t& served);
   // Returns the number of requested fragments.
   std::size_t serve(sessions::Peer& peer, const wire::RequestView& view, const wire::RequestEntry& entry);
-  void cancel(const sessions::Peer& peer, const std::vector<wire::SliceEntry>& entries);
+  void cancel(const sessions::Peer& peer, const std::vector<wire::CopyId>& entries);
   void serve_waiting(sessions::Peer& peer, Waiting& waiting);
   void hold_back_slow_peers();
   void expect_to_push(UtcNs supervisor_utc);
@@ -87,10 +87,10 @@ class ReadoutNode final : public node::Node,
   void note_peaks();
 
   // Buffer
-  void answer(const source::RequestedFragment& request, const source::Fragment& fragment) override;
+  void answer(const source::RequestedFragment& request, const source::SourceFragment& fragment) override;
 
   const node::Setup& setup_;
-  Environment environment_;
+  ReadoutEnvironment environment_;
   TimeNs now_ns_ = 0;
   sessions::PeerInfo identity_;  // with the real port
   sessions::PeerCounters peer_counters_;
@@ -108,7 +108,7 @@ class ReadoutNode final : public node::Node,
   Answers answers_{connections_, timings_};
   std::vector<sessions::Peer*> dcms_;  // by index; null if not connected
   std::vector<SourceId> all_sources_;
-  sessions::Listener listener_;
+  sessions::SessionListener listener_;
   node::SupervisorClient supervisor_;
   std::deque<source::Trigger>
       backlog_;  // announced, not yet taken by the buffer; bounded by slices in flight

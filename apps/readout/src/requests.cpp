@@ -91,8 +91,8 @@ void ReadoutNode::serve_waiting(sessions::Peer& peer, Waiting& waiting) {
   }
 }
 
-void ReadoutNode::cancel(const sessions::Peer& peer, const std::vector<wire::SliceEntry>& entries) {
-  for (const wire::SliceEntry& entry : entries) {
+void ReadoutNode::cancel(const sessions::Peer& peer, const std::vector<wire::CopyId>& entries) {
+  for (const wire::CopyId& entry : entries) {
     if (push_) push_->not_wanted(entry.slice);
     buffer_.cancel(static_cast<std::uint32_t>(peer.tag), entry.slice, entry.attempt, *this);
   }

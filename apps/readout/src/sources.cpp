@@ -122,9 +122,9 @@ ingest::SourceSettings source_settings(const v1::Farm& farm) {
   return settings;
 }
 
-std::vector<std::unique_ptr<source::Source>> make_sources(const node::Setup& setup,
-                                                          source::FaultInjector& injector,
-                                                          v1::RunIdentity& read) {
+std::vector<std::unique_ptr<source::FragmentSource>> make_sources(const node::Setup& setup,
+                                                                  source::FaultInjector& injector,
+                                                                  v1::RunIdentity& read) {
   std::vector<ingest::RecordedFile> files;
   auto sources = ingest::make_sources(source_settings(setup.farm), setup.identity.sources, &files);
   if (!files.empty()) {

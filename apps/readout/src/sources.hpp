@@ -16,9 +16,8 @@ namespace weir::readout {
 // Makes the sources of this readout from the farm file, without masked ones; faults on purpose are the
 // injector's. `read` receives the part of a recording that was read. Errors: std::runtime_error, also if a
 // recording differs from the run's.
-[[nodiscard]] std::vector<std::unique_ptr<source::Source>> make_sources(const node::Setup& setup,
-                                                                        source::FaultInjector& injector,
-                                                                        v1::RunIdentity& read);
+[[nodiscard]] std::vector<std::unique_ptr<source::FragmentSource>> make_sources(
+    const node::Setup& setup, source::FaultInjector& injector, v1::RunIdentity& read);
 
 // Records the true tracks of source kind `hits`, one JSON object per line. Only the first readout of that
 // kind writes them, for every announced slice; the others compute the same tracks without writing.

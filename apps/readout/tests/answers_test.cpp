@@ -47,15 +47,15 @@ struct Served {
     return asked;
   }
   // Makes a fragment with bytes that outlive it.
-  source::Fragment fragment(std::size_t size) {
+  source::SourceFragment fragment(std::size_t size) {
     contents.emplace_back(size, static_cast<std::byte>(contents.size() + 1));
-    source::Fragment made;
+    source::SourceFragment made;
     made.bytes = contents.back();
     made.crc32c = crc32c(made.bytes);
     return made;
   }
-  static source::Fragment missing(MissingReason reason) {
-    source::Fragment made;
+  static source::SourceFragment missing(MissingReason reason) {
+    source::SourceFragment made;
     made.status = FragmentStatus::missing;
     made.reason = reason;
     return made;
@@ -73,7 +73,7 @@ struct Served {
   sessions::PeerCounters counters;
   test::RecordingSide near;
   test::RecordingSide far;
-  sessions::Listener listener{self, near, limits, counters, now};
+  sessions::SessionListener listener{self, near, limits, counters, now};
   std::optional<sessions::Connector> dcm;
   std::deque<std::vector<std::byte>> contents;
   std::vector<sessions::Peer*> connections;
@@ -214,7 +214,7 @@ TEST_CASE("more fragments than a block holds are sent in several") {
 TEST_CASE("a fragment's owner is kept until the block has left, and no longer") {
   Served readout;
   auto owner = std::make_shared<std::vector<std::byte>>(1000, std::byte{9});
-  source::Fragment fragment;
+  source::SourceFragment fragment;
   fragment.bytes = *owner;
   fragment.owner = owner;
   readout.answers.add(Served::request(9, 1), fragment);

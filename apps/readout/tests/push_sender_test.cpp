@@ -48,13 +48,13 @@ struct Pushing {
     REQUIRE(sender->take_destinations(table));
     for (shaping::PushLink& link : sender->links()) link.up = true;
   }
-  source::Fragment fragment(std::uint32_t length) {
-    source::Fragment made;
+  source::SourceFragment fragment(std::uint32_t length) {
+    source::SourceFragment made;
     made.bytes = ConstBytes(bytes).first(length);
     return made;
   }
-  static source::Fragment missing() {
-    source::Fragment made;
+  static source::SourceFragment missing() {
+    source::SourceFragment made;
     made.status = FragmentStatus::missing;
     made.reason = MissingReason::restarted;
     return made;
@@ -156,7 +156,7 @@ TEST_CASE("at a run's end no fragment is left to send or to wait for") {
 TEST_CASE("all receivers see a long fragment as it was sent: cut, with its own checksum") {
   Pushing readout;
   readout.make(1, kLong);
-  const source::Fragment shown = readout.sender->shown(SliceId(1), kLower, readout.fragment(kLong));
+  const source::SourceFragment shown = readout.sender->shown(SliceId(1), kLower, readout.fragment(kLong));
   CHECK(shown.status == FragmentStatus::truncated);
   CHECK(shown.bytes.size() == kCut);
   CHECK(shown.crc32c == crc32c(ConstBytes(readout.bytes).first(kCut)));
@@ -166,7 +166,7 @@ TEST_CASE("all receivers see a long fragment as it was sent: cut, with its own c
 TEST_CASE("if long fragments are dropped all receivers see them as missing") {
   Pushing readout(v1::ReadoutSettings::ON_OVERRUN_DROP);
   readout.make(1, kLong);
-  const source::Fragment shown = readout.sender->shown(SliceId(1), kUpper, readout.fragment(kLong));
+  const source::SourceFragment shown = readout.sender->shown(SliceId(1), kUpper, readout.fragment(kLong));
   CHECK(shown.status == FragmentStatus::missing);
   CHECK(shown.reason == MissingReason::dropped);
 }

@@ -15,15 +15,15 @@ namespace weir::run_control {
 
 std::string Commands::carry_out(const v1::Request& request) {
   if (const auto command = control::command_of(request.command())) return transition(*command, request);
-  using control::Request;
+  using control::RequestKind;
   const auto other = control::request_of(request.command());
-  if (other == Request::set) return set(request);
-  if (other == Request::unset) return unset(request);
-  if (other == Request::add) return change_farm(request, false);
-  if (other == Request::remove) return change_farm(request, true);
-  if (other == Request::log_level) return log_level(request);
-  if (other == Request::burst) return burst(request);
-  if (other == Request::kill) return send_signals(request, parts_);
+  if (other == RequestKind::set) return set(request);
+  if (other == RequestKind::unset) return unset(request);
+  if (other == RequestKind::add) return change_farm(request, false);
+  if (other == RequestKind::remove) return change_farm(request, true);
+  if (other == RequestKind::log_level) return log_level(request);
+  if (other == RequestKind::burst) return burst(request);
+  if (other == RequestKind::kill) return send_signals(request, parts_);
   return "'" + request.command() +
          "' is not a command: there are init, configure, start, pause, continue, stop, reset, off, status, "
          "add, remove, "
@@ -191,7 +191,7 @@ std::string Commands::log_level(const v1::Request& request) {
   }
   for (const std::size_t member : *members) {
     v1::Order order;
-    order.set_command(std::string(name(control::Request::log_level)));
+    order.set_command(std::string(name(control::RequestKind::log_level)));
     order.set_reason(request.level());
     if (parts_.machine.members()[member].live) parts_.orders.tell(member, std::move(order));
   }
@@ -209,7 +209,7 @@ std::string Commands::restart(std::size_t index, const std::string& why) {
     return member.plan.name + " is the supervisor: its run would wait for it";
   if (!member.live) return member.plan.name + " is not there";
   v1::Order restart;
-  restart.set_command(std::string(name(control::Request::restart)));
+  restart.set_command(std::string(name(control::RequestKind::restart)));
   restart.set_reason(why);
   parts_.orders.tell(index, std::move(restart));
   return {};

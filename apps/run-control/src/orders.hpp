@@ -22,7 +22,7 @@ class Orders {
       : machine_(machine), members_(members), setup_(setup), book_(book), send_(std::move(send)) {}
 
   void send(const control::Order& order) const;
-  // Sends an order outside the machine's.
+  // Sends an order that the farm machine did not give.
   void tell(std::size_t member, v1::Order order);
   // Sends a command to the supervisor of the present run; no effect without one.
   void tell_supervisor(const v1::Command& command);

@@ -19,7 +19,7 @@ struct Parts {
   control::FarmMachine& machine;
   Members& members;
   Orders& orders;
-  control::Actions actions = {};
+  control::FarmActions actions = {};
   TimeNs now_ns = 0;
 };
 

@@ -335,7 +335,7 @@ void RunControl::Core::log_run() {
 
 void RunControl::Core::carry_out_actions() {
   // Answers may be sent inside; resulting actions belong to the next turn.
-  const control::Actions taken = std::exchange(parts_.actions, {});
+  const control::FarmActions taken = std::exchange(parts_.actions, {});
   for (const control::Event& event : taken.events) log_.note(event.level, event.text);
   if (taken.lost) lose_run(*taken.lost);
   if (machine_.going_off() && going_off_) std::exchange(going_off_, nullptr)();
@@ -364,7 +364,7 @@ void RunControl::Core::look_for_account() {
 
 void RunControl::Core::on_message(const bus::Sender& from, const v1::BusMessage& message) {
   parts_.now_ns = monotonic_now();
-  if (message.has_request() && message.request().command() == name(control::Request::watch)) {
+  if (message.has_request() && message.request().command() == name(control::RequestKind::watch)) {
     watch(from, message.request());
   } else if (message.has_request()) {
     v1::BusMessage answer;
@@ -433,9 +433,9 @@ v1::BusMessage RunControl::Core::watched(std::uint64_t id) const {
 v1::Reply RunControl::Core::request(const v1::Request& request, security::BusRole role) {
   v1::Reply reply;
   reply.set_id(request.id());
-  if (request.command() == name(control::Request::status)) {
+  if (request.command() == name(control::RequestKind::status)) {
     *reply.mutable_view() = view();
-  } else if (request.command() == name(control::Request::tap)) {
+  } else if (request.command() == name(control::RequestKind::tap)) {
     reply.set_error(taps_.take(request.tap(), *reply.mutable_tap()));
   } else if (role == security::BusRole::operator_) {
     reply.set_error(carry_out(request));

@@ -60,12 +60,12 @@ Web::Web(const ports::Endpoint& listen, std::string token, std::vector<std::stri
     std::ifstream file(run_record::record_paths(folder, RunNumber(run)).histograms, std::ios::binary);
     return std::string(std::istreambuf_iterator<char>(file), {});
   };
-  page_.emplace(settings, [this](const page::Command& command) { return ask(command); });
+  page_.emplace(settings, [this](const page::RequestedCommand& command) { return ask(command); });
 }
 
-page::CommandAnswer Web::alert(const page::Command& command) {
+page::CommandAnswer Web::alert(const page::RequestedCommand& command) {
   v1::Request wish;
-  wish.set_command(std::string(control::name(control::Request::burst)));
+  wish.set_command(std::string(control::name(control::RequestKind::burst)));
   wish.set_reason("from " + command.peer);
   for (const auto& [key, value] : command.parameters) {
     if (key == "before_s") wish.set_before_s(std::stod(value));
@@ -76,7 +76,7 @@ page::CommandAnswer Web::alert(const page::Command& command) {
   return {error.empty(), error.empty() ? "the alert is given" : error};
 }
 
-page::CommandAnswer Web::ask(const page::Command& command) {
+page::CommandAnswer Web::ask(const page::RequestedCommand& command) {
   if (command.burst) return alert(command);
   v1::Request wish;
   wish.set_command(std::string(control::name(command.kind)));

@@ -31,8 +31,8 @@ class Web {
   [[nodiscard]] const ports::Endpoint& endpoint() const { return page_->endpoint(); }
 
  private:
-  page::CommandAnswer ask(const page::Command& command);
-  page::CommandAnswer alert(const page::Command& command);
+  page::CommandAnswer ask(const page::RequestedCommand& command);
+  page::CommandAnswer alert(const page::RequestedCommand& command);
 
   reports::RunHistograms histograms_;
   std::uint64_t histograms_shown_ = 0;  // version

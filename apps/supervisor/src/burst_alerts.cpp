@@ -72,13 +72,13 @@ void BurstAlerts::send(const burst::Alert& alert, bool ended) const {
   v1::Control message;
   set(*message.mutable_burst_alert(), alert);
   message.mutable_burst_alert()->set_ended(ended);
-  for (const Member& member : roster_.members()) {
+  for (const RosterMember& member : roster_.members()) {
     const bool takes = member.role == Role::dcm || (ended && member.role == Role::writer);
     if (takes && member.peer != nullptr && member.peer->ready()) member.peer->send(message);
   }
 }
 
-void BurstAlerts::told(const Member& dcm, const v1::BurstAccount& account) {
+void BurstAlerts::told(const RosterMember& dcm, const v1::BurstAccount& account) {
   if (!book_) return;
   const v1::BurstAlert& alert = account.alert();
   if (!book_->alerts().contains(alert.number()))
@@ -92,7 +92,7 @@ void BurstAlerts::told(const Member& dcm, const v1::BurstAccount& account) {
   book_->told(dcm.index, alert.number(), told);
 }
 
-void BurstAlerts::dcm_joined(const Member& dcm, bool same_process) {
+void BurstAlerts::dcm_joined(const RosterMember& dcm, bool same_process) {
   if (!book_) return;
   book_->dcm_joined(dcm.index, same_process);
   for (const burst::Alert& alert : book_->open_alerts()) {
@@ -102,7 +102,7 @@ void BurstAlerts::dcm_joined(const Member& dcm, bool same_process) {
   }
 }
 
-void BurstAlerts::dcm_left(const Member& dcm) {
+void BurstAlerts::dcm_left(const RosterMember& dcm) {
   if (book_) book_->dcm_left(dcm.index);
 }
 
@@ -132,7 +132,7 @@ bool BurstAlerts::look(UtcNs utc, TimeNs now, bool at_end, bool no_longer) {
 
 void BurstAlerts::add_to(v1::Report& report) const {
   if (!book_) return;
-  reports::Counters counters(report);
+  reports::ReportCounters counters(report);
   counters["burst.alerts"] = book_->alerts().size();
   counters["burst.alerts_refused"] = refused_;
   std::uint64_t lost = 0;
@@ -195,7 +195,7 @@ std::vector<assignment::Equation> BurstAlerts::equations(bool undisturbed, std::
   equations.push_back(fates);
   SliceSum live;
   bool writers_final = true;
-  for (const Member& member : roster_.members()) {
+  for (const RosterMember& member : roster_.members()) {
     if (member.role != Role::writer) continue;
     writers_final = writers_final && member.has_report && member.report.final();
     live += reports::sum_of(member.report, "burst_live");

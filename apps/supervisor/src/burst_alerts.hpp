@@ -28,9 +28,9 @@ class BurstAlerts {
   // An alert. It waits while nodes of a restarted supervisor's run are on their way back. Zero for both: as
   // configured.
   void ask(std::int64_t before_ms, std::int64_t after_ms, const std::string& reason, UtcNs now);
-  void told(const Member& dcm, const v1::BurstAccount& account);
-  void dcm_joined(const Member& dcm, bool same_process);
-  void dcm_left(const Member& dcm);
+  void told(const RosterMember& dcm, const v1::BurstAccount& account);
+  void dcm_joined(const RosterMember& dcm, bool same_process);
+  void dcm_left(const RosterMember& dcm);
 
   // Ends saved alerts. Returns true if no slice is left to save, or saving was given up. `at_end`: all slices
   // are settled. `no_longer`: the end of the run waits no longer.

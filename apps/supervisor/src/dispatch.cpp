@@ -14,10 +14,12 @@
 namespace weir::supervisor {
 namespace {
 
-bool is_there(const Member& member) { return member.peer != nullptr; }
-bool is_to_be_welcomed(const Member& member) { return is_there(member) && member.welcome != Welcome::none; }
+bool is_there(const RosterMember& member) { return member.peer != nullptr; }
+bool is_to_be_welcomed(const RosterMember& member) {
+  return is_there(member) && member.welcome != Welcome::none;
+}
 // A readout that is to receive all open slices gets this pass's slices with them.
-bool takes_announcements(const Member& member) {
+bool takes_announcements(const RosterMember& member) {
   return member.role == Role::readout && is_there(member) && member.welcome != Welcome::open_slices;
 }
 
@@ -47,7 +49,7 @@ Dispatch::Dispatch(const node::Setup& setup, const ports::Clock& clock, Roster& 
 
 // Separate from sending: dropping a node causes new actions, in the middle of the current ones.
 void Dispatch::drop_nodes_that_do_not_read() {
-  for (const Member& member : roster_.members()) {
+  for (const RosterMember& member : roster_.members()) {
     if (is_there(member) && member.peer->unsent_bytes() > unsent_max_)
       member.peer->drop("does not read the supervisor's messages");
   }
@@ -57,7 +59,7 @@ void Dispatch::drop_nodes_that_say_nothing(TimeNs now_ns) {
   constexpr int kOwnShare = 4;  // share of it; longer gaps between two calls are this process's own stalls
   if (now_ns - looked_for_silent_ns_ > silence_max_ / kOwnShare) listens_since_ns_ = now_ns;
   looked_for_silent_ns_ = now_ns;
-  for (const Member& member : roster_.members()) {
+  for (const RosterMember& member : roster_.members()) {
     if (!is_there(member) || (member.has_report && member.report.final())) continue;
     const DurationNs silent = now_ns - std::max(member.heard_ns, listens_since_ns_);
     const DurationNs silence_max = member.silence_max > 0 ? member.silence_max : silence_max_;
@@ -67,7 +69,7 @@ void Dispatch::drop_nodes_that_say_nothing(TimeNs now_ns) {
 
 void Dispatch::send_to(Role role, const v1::Control& message) {
   const sessions::ControlFrames frames = sessions::frames_of(message);
-  for (Member& member : roster_.members()) {
+  for (RosterMember& member : roster_.members()) {
     if (member.role == role && is_there(member)) member.peer->send(frames);
   }
 }
@@ -79,7 +81,7 @@ bool Dispatch::for_all(std::span<const Row> rows) const {
 }
 
 template <class Row>
-std::vector<Row> Dispatch::own_part(const Member& readout, std::span<const Row> rows) const {
+std::vector<Row> Dispatch::own_part(const RosterMember& readout, std::span<const Row> rows) const {
   std::vector<Row> own;
   std::copy_if(rows.begin(), rows.end(), std::back_inserter(own),
                [&](const Row& row) { return !machine_.absences().covers(readout.index, row.order); });
@@ -95,7 +97,7 @@ void Dispatch::carry_out(assignment::Actions& actions, RunStages& course, std::u
   for (v1::Control* message : {&announcement_, &assignment_, &confirmation_, &clear_, &settled_})
     message->set_pass(pass);
   const bool newcomers = std::exchange(newcomers_, false);
-  for (const Member& member : roster_.members()) {
+  for (const RosterMember& member : roster_.members()) {
     if (!newcomers) break;
     if (is_to_be_welcomed(member)) greet(member, course.begun_utc_ns());
   }
@@ -103,14 +105,14 @@ void Dispatch::carry_out(assignment::Actions& actions, RunStages& course, std::u
     course.triggered(now_ns);
     send_announcements(actions);
   }
-  for (Member& member : roster_.members()) {
+  for (RosterMember& member : roster_.members()) {
     if (!newcomers) break;
     if (is_to_be_welcomed(member)) bring_up_to_date(member);
   }
   if (actions.empty()) return;
   if (!actions.judged.empty()) send_verdicts(actions);
   for (const NodeIndex index : actions.touched) {
-    Member* member = roster_.find(Role::dcm, index);
+    RosterMember* member = roster_.find(Role::dcm, index);
     if (member == nullptr || member->peer == nullptr) continue;
     const assignment::DcmActions& own = actions.of(index);
     const bool with_order = !ids_ascend_ || machine_.absences().number() > 0;
@@ -137,13 +139,13 @@ void Dispatch::send_announcements(const assignment::Actions& actions) {
     each_announcement(actions.announce, false, push_utc_ns(), announcement_,
                       [this](const v1::Control& message) {
                         const sessions::ControlFrames frames = sessions::frames_of(message);
-                        for (Member& member : roster_.members()) {
+                        for (RosterMember& member : roster_.members()) {
                           if (takes_announcements(member)) member.peer->send(frames);
                         }
                       });
     return;
   }
-  for (Member& member : roster_.members()) {
+  for (RosterMember& member : roster_.members()) {
     if (!takes_announcements(member)) continue;
     each_announcement(own_part<assignment::Announcement>(member, actions.announce), false, push_utc_ns(),
                       announcement_, [&member](const v1::Control& message) { member.peer->send(message); });
@@ -151,7 +153,7 @@ void Dispatch::send_announcements(const assignment::Actions& actions) {
 }
 
 // For a reconnected readout: slices that it may have missed, and slices that it need not keep.
-void Dispatch::send_open_slices(const Member& member) const {
+void Dispatch::send_open_slices(const RosterMember& member) const {
   sessions::Peer& peer = *member.peer;
   const std::vector<assignment::Announcement> open =
       own_part<assignment::Announcement>(member, machine_.open_slices());
@@ -165,7 +167,7 @@ void Dispatch::send_open_slices(const Member& member) const {
 
 void Dispatch::send_verdicts(const assignment::Actions& actions) {
   for (const NodeIndex dcm : actions.judged) {
-    Member* member = roster_.find(Role::dcm, dcm);
+    RosterMember* member = roster_.find(Role::dcm, dcm);
     if (member == nullptr || member->peer == nullptr) continue;
     v1::Control message;
     v1::ReachVerdict& verdict = *message.mutable_reach_verdict();
@@ -192,7 +194,7 @@ void Dispatch::send_clear(const assignment::Actions& actions) {
     if (clear.slice_size() > 0) send_to(Role::readout, clear_);
     return;
   }
-  for (Member& member : roster_.members()) {
+  for (RosterMember& member : roster_.members()) {
     if (member.role != Role::readout || !is_there(member)) continue;
     put_cleared(own_part<assignment::Cleared>(member, actions.cleared), clear);
     if (clear.slice_size() > 0) member.peer->send(clear_);
@@ -203,7 +205,7 @@ void Dispatch::send_cleared(const assignment::Actions& actions) {
   send_clear(actions);
   v1::Settled& settled = *settled_.mutable_settled();
   bool made = false;
-  for (Member& member : roster_.members()) {
+  for (RosterMember& member : roster_.members()) {
     if (member.role != Role::writer || !is_there(member)) continue;
     if (!std::exchange(made, true)) put_settled(actions.cleared, settled);
     put_copies(actions.copies, member.index, settled);
@@ -213,7 +215,7 @@ void Dispatch::send_cleared(const assignment::Actions& actions) {
 
 // The node has no work left: its final report is handled as at the end of a run.
 void Dispatch::let_go(assignment::NodeRef node) {
-  const Member* found = roster_.find(node.role, node.node);
+  const RosterMember* found = roster_.find(node.role, node.node);
   if (found == nullptr || found->peer == nullptr) return;
   spdlog::info("told to end name={}", found->name);
   send_end(*found->peer);
@@ -227,7 +229,7 @@ void Dispatch::directory_to_all() {
   directory_changed_ = false;
   const sessions::ControlFrames near = sessions::frames_of(directory(roster_, false));
   const sessions::ControlFrames far = sessions::frames_of(directory(roster_, true));
-  for (Member& member : roster_.members()) {
+  for (RosterMember& member : roster_.members()) {
     if (member.role == Role::dcm && is_there(member)) member.peer->send(member.remote ? far : near);
   }
 }
@@ -236,7 +238,7 @@ void Dispatch::directory_to_all() {
 void Dispatch::tell_ports() {
   if (!std::exchange(ports_changed_, false)) return;
   const auto shares = roster_.port_shares();
-  for (Member& member : roster_.members()) {
+  for (RosterMember& member : roster_.members()) {
     if (member.role != Role::dcm || member.peer == nullptr) continue;
     const DcmPortShare share = shares.at(member.port);
     if (share == member.share_sent || (share.members == 1 && member.share_sent.members <= 1)) continue;
@@ -251,7 +253,7 @@ void Dispatch::tell_ports() {
 void Dispatch::tell_destinations() {
   const std::uint32_t number = machine_.destinations().number();
   if (std::exchange(destinations_told_, number) == number) return;
-  for (Member& member : roster_.members()) {
+  for (RosterMember& member : roster_.members()) {
     const bool told = member.role != Role::writer && is_there(member) && !is_to_be_welcomed(member);
     if (told) send_destinations(*member.peer);
   }
@@ -260,7 +262,7 @@ void Dispatch::tell_destinations() {
 void Dispatch::tell_absences() {
   const std::uint32_t number = machine_.absences().number();
   if (std::exchange(absences_told_, number) == number) return;
-  for (Member& member : roster_.members()) {
+  for (RosterMember& member : roster_.members()) {
     const bool told = member.role == Role::dcm && is_there(member) && !is_to_be_welcomed(member);
     if (told) send_absences(*member.peer);
   }
@@ -278,24 +280,24 @@ void Dispatch::send_absences(sessions::Peer& peer) const {
   peer.send(message);
 }
 
-void Dispatch::welcome(Member& member, UtcNs begun_utc_ns) const {
+void Dispatch::welcome(RosterMember& member, UtcNs begun_utc_ns) const {
   greet(member, begun_utc_ns);
   bring_up_to_date(member);
 }
 
-void Dispatch::greet(const Member& member, UtcNs begun_utc_ns) const {
+void Dispatch::greet(const RosterMember& member, UtcNs begun_utc_ns) const {
   send_begin(member, begun_utc_ns);
   if (member.role != Role::writer) send_destinations(*member.peer);
   if (member.role == Role::dcm) send_absences(*member.peer);
 }
 
-void Dispatch::bring_up_to_date(Member& member) const {
+void Dispatch::bring_up_to_date(RosterMember& member) const {
   const bool missed_some = std::exchange(member.welcome, Welcome::none) == Welcome::open_slices;
   if (missed_some && member.role == Role::readout) send_open_slices(member);
 }
 
 // A process that did not receive the message over an earlier connection has missed nothing.
-void Dispatch::send_begin(const Member& member, UtcNs begun_utc_ns) const {
+void Dispatch::send_begin(const RosterMember& member, UtcNs begun_utc_ns) const {
   v1::Control message;
   v1::BeginRun& begin = *message.mutable_begin_run();
   begin.set_run(setup_.run.value);

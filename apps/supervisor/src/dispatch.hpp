@@ -51,13 +51,13 @@ class Dispatch {
   void carry_out(assignment::Actions& actions, RunStages& course, std::uint64_t pass, TimeNs now_ns);
 
   // It has come in a run: carry_out() welcomes it.
-  void came(Member& member, Welcome welcome) {
+  void came(RosterMember& member, Welcome welcome) {
     member.welcome = welcome;
     newcomers_ = true;
   }
   // Sends a connected member the complete state. Requires: no action for it is pending.
-  void welcome(Member& member, UtcNs begun_utc_ns) const;
-  void send_begin(const Member& member, UtcNs begun_utc_ns) const;
+  void welcome(RosterMember& member, UtcNs begun_utc_ns) const;
+  void send_begin(const RosterMember& member, UtcNs begun_utc_ns) const;
   static void send_end(sessions::Peer& peer);
   void directory_to_all();
 
@@ -74,9 +74,9 @@ class Dispatch {
  private:
   void send_to(Role role, const v1::Control& message);
   void send_announcements(const assignment::Actions& actions);
-  void greet(const Member& member, UtcNs begun_utc_ns) const;
-  void bring_up_to_date(Member& member) const;
-  void send_open_slices(const Member& member) const;
+  void greet(const RosterMember& member, UtcNs begun_utc_ns) const;
+  void bring_up_to_date(RosterMember& member) const;
+  void send_open_slices(const RosterMember& member) const;
   void send_verdicts(const assignment::Actions& actions);
   void send_cleared(const assignment::Actions& actions);
   void send_clear(const assignment::Actions& actions);
@@ -89,7 +89,7 @@ class Dispatch {
   [[nodiscard]] bool for_all(std::span<const Row> rows) const;
   // The rows that are about slices which this readout has a part in.
   template <class Row>
-  [[nodiscard]] std::vector<Row> own_part(const Member& readout, std::span<const Row> rows) const;
+  [[nodiscard]] std::vector<Row> own_part(const RosterMember& readout, std::span<const Row> rows) const;
   [[nodiscard]] std::optional<UtcNs> push_utc_ns() const;
 
   const node::Setup& setup_;

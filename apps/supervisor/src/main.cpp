@@ -24,7 +24,7 @@ std::string journal_path(const weir::node::Setup& setup) {
 
 // Where the run has not been claimed for its processes this one claims it, when it begins: a process that was
 // killed before is started again without one.
-void claim(const weir::node::Setup& setup, weir::supervisor::Environment& environment) {
+void claim(const weir::node::Setup& setup, weir::supervisor::SupervisorEnvironment& environment) {
   const std::string& out = setup.farm.run().out();
   const auto hold = [&setup, &out](std::uint64_t id) {
     const auto held = weir::node::hold_claim(out, setup.run, setup.farm.farm(), id);
@@ -79,8 +79,8 @@ int main(int argc, char** argv) {
         std::filesystem::create_directories(setup.farm.run().out(), none);
         if (setup.farm.supervisor().journal())
           journal = weir::supervisor::make_journal_file(journal_path(setup));
-        weir::supervisor::Environment environment{loop, loop, listening, weir::node::totals_from_now(loop),
-                                                  journal.get()};
+        weir::supervisor::SupervisorEnvironment environment{loop, loop, listening,
+                                                            weir::node::totals_from_now(loop), journal.get()};
         claim(setup, environment);
         return weir::supervisor::make_node(setup, std::move(environment));
       });

@@ -14,7 +14,7 @@ Unexpected<wire::WireError> bad_payload() {
 }
 
 // False: not one of v1::Verdict, and no guess is safe: a wrong one would throw the slice away.
-bool put_verdict(std::uint32_t verdict, assignment::Decision& out) {
+bool put_verdict(std::uint32_t verdict, assignment::AttemptDecision& out) {
   switch (verdict) {
     case v1::VERDICT_REJECT_INCOMPLETE:
       out.incomplete = true;
@@ -49,7 +49,7 @@ bool has_forward(const v1::Decide& decide) {
 }
 
 // Each forwarded slice needs its group.
-bool put_forwards(const v1::Decide& decide, std::vector<assignment::Decision>& out) {
+bool put_forwards(const v1::Decide& decide, std::vector<assignment::AttemptDecision>& out) {
   std::vector<bool> known(out.size());
   for (const v1::Decide::Forward& forward : decide.forwards()) {
     const std::size_t row = forward.index();
@@ -68,13 +68,13 @@ bool put_forwards(const v1::Decide& decide, std::vector<assignment::Decision>& o
 }  // namespace
 
 Expected<void, wire::WireError> take_decisions(const v1::Decide& decide,
-                                               std::vector<assignment::Decision>& out) {
+                                               std::vector<assignment::AttemptDecision>& out) {
   const int rows = decide.slice_size();
   const int attempts = decide.attempt_size();
   if (std::ssize(decide.verdict()) != rows || (attempts != 0 && attempts != rows)) return bad_payload();
   out.clear();
   for (int i = 0; i < rows; ++i) {
-    assignment::Decision decision;
+    assignment::AttemptDecision decision;
     decision.slice = SliceId(decide.slice(i));
     if (!put_verdict(node::at_or_zero(decide.verdict(), i), decision)) return bad_payload();
     if (attempts != 0) decision.attempt = Attempt(static_cast<std::uint16_t>(decide.attempt(i)));

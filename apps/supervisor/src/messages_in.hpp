@@ -13,7 +13,7 @@ namespace weir::supervisor {
 // Converts messages of nodes to the machine's inputs. Errors: bad_payload where columns differ in length, an
 // index is out of range, or a verdict is unknown.
 [[nodiscard]] Expected<void, wire::WireError> take_decisions(const v1::Decide& decide,
-                                                             std::vector<assignment::Decision>& out);
+                                                             std::vector<assignment::AttemptDecision>& out);
 [[nodiscard]] Expected<assignment::FilterNote, wire::WireError> filter_note_of(
     const v1::Filtering& filtering);
 [[nodiscard]] Expected<std::vector<assignment::FilterKill>, wire::WireError> filter_kills_of(

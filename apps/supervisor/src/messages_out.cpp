@@ -142,7 +142,7 @@ v1::Control destinations(const assignment::DestinationTable& table) {
 
 v1::Control directory(const Roster& roster, bool remote) {
   v1::Control message;
-  for (const Member& member : roster.members()) {
+  for (const RosterMember& member : roster.members()) {
     if (member.role == Role::dcm) continue;
     v1::Directory::Node& node = *message.mutable_directory()->add_nodes();
     node.set_role(static_cast<v1::Role>(member.role));

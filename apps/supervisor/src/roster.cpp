@@ -14,7 +14,7 @@ constexpr double kUnknownUs = std::numeric_limits<double>::infinity();
 double or_unknown(double base_us) { return base_us > 0 ? base_us : kUnknownUs; }
 
 // Returns the shortest round trip that this DCM has measured at its port.
-double base_us_of(const Member& dcm) {
+double base_us_of(const RosterMember& dcm) {
   const auto base_us = reports::gauge_of(dcm.report, "shaper.base_us");
   return !dcm.has_report || !base_us ? kUnknownUs : or_unknown(*base_us);
 }
@@ -85,9 +85,9 @@ void add(LedgerInput& input, const v1::Report& report) {
 
 }  // namespace
 
-Member& Roster::plan(Role role, NodeIndex index, const std::string& name, const std::string& port) {
+RosterMember& Roster::plan(Role role, NodeIndex index, const std::string& name, const std::string& port) {
   const auto place = static_cast<std::uint32_t>(members_.size());
-  Member& member = members_.emplace_back();
+  RosterMember& member = members_.emplace_back();
   member.role = role;
   member.index = index;
   member.name = name;
@@ -106,36 +106,36 @@ std::uint32_t Roster::place_of(Role role, NodeIndex index) const {
   return places_[number][index.value];
 }
 
-Member* Roster::find(Role role, NodeIndex index) {
+RosterMember* Roster::find(Role role, NodeIndex index) {
   const std::uint32_t place = place_of(role, index);
   return place == kNoPlace ? nullptr : &members_[place];
 }
 
-const Member* Roster::find(Role role, NodeIndex index) const {
+const RosterMember* Roster::find(Role role, NodeIndex index) const {
   const std::uint32_t place = place_of(role, index);
   return place == kNoPlace ? nullptr : &members_[place];
 }
 
-Member* Roster::find(const sessions::Peer& peer) {
+RosterMember* Roster::find(const sessions::Peer& peer) {
   if (peer.tag >= members_.size()) return nullptr;
   ++steps_;
-  Member& member = members_[peer.tag];
+  RosterMember& member = members_[peer.tag];
   return member.peer == &peer ? &member : nullptr;
 }
 
-Member* Roster::find(const std::string& name) {
+RosterMember* Roster::find(const std::string& name) {
   const auto found = by_name_.find(name);
   if (found == by_name_.end()) return nullptr;
   ++steps_;
   return &members_[found->second];
 }
 
-void Roster::connected(Member& member, sessions::Peer& peer) {
+void Roster::connected(RosterMember& member, sessions::Peer& peer) {
   peer.tag = static_cast<std::uint64_t>(&member - members_.data());
   member.peer = &peer;
 }
 
-bool Roster::take_report(Member& member, const v1::Report& report) {
+bool Roster::take_report(RosterMember& member, const v1::Report& report) {
   const double before = base_us_of(member);
   member.report = report;
   member.report.set_name(member.name);  // the name is known from the hello
@@ -151,7 +151,7 @@ bool Roster::take_report(Member& member, const v1::Report& report) {
 
 std::map<std::string_view, DcmPortShare> Roster::port_shares() const {
   std::map<std::string_view, DcmPortShare> shares;
-  for (const Member& member : members_) {
+  for (const RosterMember& member : members_) {
     ++steps_;
     if (member.role != Role::dcm || member.peer == nullptr) continue;
     DcmPortShare& share = shares[member.port];
@@ -162,14 +162,14 @@ std::map<std::string_view, DcmPortShare> Roster::port_shares() const {
   return shares;
 }
 
-void Roster::bury(Member& member) {
+void Roster::bury(RosterMember& member) {
   const bool counts = !member.report.final() || member.role != Role::writer;
   if (member.has_report && counts) keep(member.report);
   member.has_report = false;
   member.report.Clear();
 }
 
-void Roster::unbury(Member& member) {
+void Roster::unbury(RosterMember& member) {
   std::erase_if(buried_, [&](v1::Report& report) {
     if (report.name() != member.name || report.incarnation() != member.incarnation.value) return false;
     // It is the last one if the process dies before the next.
@@ -194,14 +194,14 @@ void Roster::count_buried() {
 reports::FragmentTotals Roster::totals() const {
   reports::FragmentTotals totals = buried_totals_;
   totals.add(beyond_totals_);
-  for (const Member& member : members_) {
+  for (const RosterMember& member : members_) {
     if (member.has_report) totals.add(member.report, false);
   }
   return totals;
 }
 
 void Roster::recall(const v1::Report& report) {
-  Member* member =
+  RosterMember* member =
       find(static_cast<Role>(report.role()), NodeIndex(static_cast<std::uint16_t>(report.index())));
   const bool last = member != nullptr && member->incarnation.value == report.incarnation();
   // The same process has reported again.
@@ -220,32 +220,32 @@ void Roster::recall(const v1::Report& report) {
 
 bool Roster::complete() const {
   return std::all_of(members_.begin(), members_.end(),
-                     [](const Member& member) { return member.peer != nullptr || member.absent; });
+                     [](const RosterMember& member) { return member.peer != nullptr || member.absent; });
 }
 
 std::string Roster::absent() const {
   std::string names;
-  for (const Member& member : members_) {
+  for (const RosterMember& member : members_) {
     if (member.peer == nullptr && !member.absent) names += (names.empty() ? "" : ", ") + member.name;
   }
   return names;
 }
 
 bool Roster::all_final() const {
-  return std::all_of(members_.begin(), members_.end(), [](const Member& member) {
+  return std::all_of(members_.begin(), members_.end(), [](const RosterMember& member) {
     return member.peer == nullptr || (member.has_report && member.report.final());
   });
 }
 
 bool Roster::is_one_away() const {
-  return std::any_of(members_.begin(), members_.end(), [](const Member& member) {
+  return std::any_of(members_.begin(), members_.end(), [](const RosterMember& member) {
     return member.was_there && member.peer == nullptr && !(member.has_report && member.report.final());
   });
 }
 
 // A restarted writer reports the contents of its disk for all its processes, so its earlier reports do not
 // count. A writer lost for good is represented by its index alone.
-void add_writer(LedgerInput& input, const Member& member) {
+void add_writer(LedgerInput& input, const RosterMember& member) {
   if (member.has_report && member.report.final()) {
     input.writers.push_back(writer_ledger(member.report));
   } else if (member.was_there) {
@@ -259,7 +259,7 @@ void add_writer(LedgerInput& input, const Member& member) {
 LedgerInput ledger_input(const Roster& roster) {
   LedgerInput input;
   for (const v1::Report& report : roster.buried()) add(input, report);
-  for (const Member& member : roster.members()) {
+  for (const RosterMember& member : roster.members()) {
     if (member.role == Role::writer) {
       add_writer(input, member);
     } else if (member.has_report) {

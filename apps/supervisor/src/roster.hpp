@@ -30,7 +30,7 @@ enum class Welcome : std::uint8_t {
 };
 
 // One planned node and its state.
-struct Member {
+struct RosterMember {
   Role role = Role::unknown;
   NodeIndex index;
   std::string name;
@@ -56,23 +56,23 @@ struct Member {
 // The nodes of the plan: their connections, and the last reports of all, including dead processes.
 class Roster {
  public:
-  Member& plan(Role role, NodeIndex index, const std::string& name, const std::string& port);
-  [[nodiscard]] Member* find(Role role, NodeIndex index);
-  [[nodiscard]] const Member* find(Role role, NodeIndex index) const;
-  [[nodiscard]] Member* find(const sessions::Peer& peer);
-  [[nodiscard]] Member* find(const std::string& name);
+  RosterMember& plan(Role role, NodeIndex index, const std::string& name, const std::string& port);
+  [[nodiscard]] RosterMember* find(Role role, NodeIndex index);
+  [[nodiscard]] const RosterMember* find(Role role, NodeIndex index) const;
+  [[nodiscard]] RosterMember* find(const sessions::Peer& peer);
+  [[nodiscard]] RosterMember* find(const std::string& name);
   // Makes this the connection of the member's process; its tag identifies the member.
-  void connected(Member& member, sessions::Peer& peer);
+  void connected(RosterMember& member, sessions::Peer& peer);
   // Keeps the last report of a process that was replaced, or left before its final report. A writer's final
   // report is dropped: its next process counts all of it again.
-  void bury(Member& member);
+  void bury(RosterMember& member);
   // Drops the kept report of a process that was not gone: its further reports include it.
-  void unbury(Member& member);
+  void unbury(RosterMember& member);
   // Last words that an earlier process of the supervisor took.
   void recall(const v1::Report& report);
 
   // Its last report is this one. True: the share of its port may be another one by it.
-  [[nodiscard]] bool take_report(Member& member, const v1::Report& report);
+  [[nodiscard]] bool take_report(RosterMember& member, const v1::Report& report);
   // Returns the shares of each port through which DCMs receive, from the present DCMs and their last reports.
   // Costs a walk over the members.
   [[nodiscard]] std::map<std::string_view, DcmPortShare> port_shares() const;
@@ -81,8 +81,8 @@ class Roster {
   [[nodiscard]] std::string absent() const;  // names, for people
   [[nodiscard]] bool all_final() const;      // all connected nodes have sent their final reports
   [[nodiscard]] bool is_one_away() const;    // a node has disconnected without it
-  [[nodiscard]] std::vector<Member>& members() { return members_; }
-  [[nodiscard]] const std::vector<Member>& members() const { return members_; }
+  [[nodiscard]] std::vector<RosterMember>& members() { return members_; }
+  [[nodiscard]] const std::vector<RosterMember>& members() const { return members_; }
   [[nodiscard]] const std::vector<v1::Report>& buried() const { return buried_; }
   // Sums the last reports of all processes, including dead ones.
   [[nodiscard]] reports::FragmentTotals totals() const;
@@ -97,7 +97,7 @@ class Roster {
   static constexpr std::uint32_t kNoPlace = UINT32_MAX;
   static constexpr std::size_t kRoles = static_cast<std::size_t>(Role::trigger) + 1;
 
-  std::vector<Member> members_;
+  std::vector<RosterMember> members_;
   std::array<std::vector<std::uint32_t>, kRoles> places_;  // indices into members_, by role and index
   std::map<std::string, std::uint32_t> by_name_;           // likewise
   mutable std::uint64_t steps_ = 0;

@@ -23,14 +23,14 @@ std::string text_of(const assignment::LedgerSide& side) {
 }
 
 template <class Reason, std::size_t N>
-void add_reasons(reports::Counters& counters, metrics::FamilyKey family,
+void add_reasons(reports::ReportCounters& counters, metrics::FamilyKey family,
                  const std::array<std::uint64_t, N>& counts) {
   for (std::size_t i = 1; i < N; ++i) {
     if (counts[i] > 0) counters.of(family, assignment::name(static_cast<Reason>(i))) = counts[i];
   }
 }
 
-void add_groups(reports::Counters& counters, const assignment::SupervisorLedger& ledger) {
+void add_groups(reports::ReportCounters& counters, const assignment::SupervisorLedger& ledger) {
   for (std::size_t i = 0; i < ledger.groups.size(); ++i) {
     const assignment::GroupLedger& group = ledger.groups[i];
     counters.of("groups.arrived.", group.name) = i == 0 ? ledger.triggered.count : group.arrived.count;
@@ -44,7 +44,7 @@ void add_groups(reports::Counters& counters, const assignment::SupervisorLedger&
 
 }  // namespace
 
-RunAccount::RunAccount(const node::Setup& setup, const Environment& environment,
+RunAccount::RunAccount(const node::Setup& setup, const SupervisorEnvironment& environment,
                        const sessions::PeerCounters& counters, assignment::SupervisorMachine& machine,
                        const Roster& roster, assignment::ThrottleTimes& throttle_times,
                        const BurstAlerts& bursts)
@@ -75,7 +75,7 @@ v1::FarmStatus RunAccount::status(const RunStages& course, bool journal_waits, T
   const bool paused = course.is(RunStage::running) && machine_.paused();
   status.set_state(paused ? "paused" : std::string(course.shown()));
   status.set_run_ns(course.begun_ns() == 0 ? 0 : now_ns - course.begun_ns());
-  for (const Member& member : roster_.members()) {
+  for (const RosterMember& member : roster_.members()) {
     if (!member.has_report) continue;
     v1::Report& report = *status.add_nodes();
     report = member.report;
@@ -90,7 +90,7 @@ v1::FarmStatus RunAccount::status(const RunStages& course, bool journal_waits, T
 
 v1::Report RunAccount::own_report(bool final, bool journal_waits, TimeNs now_ns) {
   v1::Report report = node::begin_report(setup_, now_ns, final);
-  reports::Counters counters(report);
+  reports::ReportCounters counters(report);
   const assignment::SupervisorLedger& ledger = machine_.ledger();
   counters["offered"] = ledger.offered;
   counters["triggered"] = ledger.triggered.count;
@@ -176,7 +176,7 @@ v1::RunSummary RunAccount::summary(const RunStages& course, std::span<const std:
   *summary.add_nodes() = own_report(true, journal_waits, now_ns);
   *summary.mutable_counters() = summary.nodes(0).counters();
   for (const v1::Report& report : roster_.buried()) *summary.add_nodes() = report;
-  for (const Member& member : roster_.members()) {
+  for (const RosterMember& member : roster_.members()) {
     if (member.has_report) *summary.add_nodes() = member.report;
   }
   return summary;
@@ -200,7 +200,7 @@ std::vector<std::string> RunAccount::disturbances() const {
                     report.name(), counted(empty, "slice")));
   };
   for (const v1::Report& report : roster_.buried()) add(report);
-  for (const Member& member : roster_.members()) {
+  for (const RosterMember& member : roster_.members()) {
     if (member.has_report) add(member.report);
   }
   return texts;
@@ -219,7 +219,7 @@ std::string RunAccount::throttle_state(bool journal_waits) const {
     const std::string& group = machine_.ledger().groups.at(held_up.front().group->value).name;
     return held_up_state(Hold::throttled, held_up.front().reason, group);
   }
-  const Member* member = node ? roster_.find(node->role, node->node) : nullptr;
+  const RosterMember* member = node ? roster_.find(node->role, node->node) : nullptr;
   return held_up_state(Hold::throttled, held_up.front().reason,
                        member == nullptr ? setup_.self.name : member->name);
 }
@@ -233,7 +233,7 @@ std::string RunAccount::absences_text() const {
   std::string text = first > 0 ? "(" + std::to_string(first) + " earlier) " : "";
   for (std::size_t i = first; i < ranges.size(); ++i) {
     const assignment::AbsenceRange& range = ranges[i];
-    const Member* member = roster_.find(Role::readout, range.readout);
+    const RosterMember* member = roster_.find(Role::readout, range.readout);
     if (member == nullptr) continue;
     text += (i == first ? "" : "; ") + member->name + " from slice no. " + std::to_string(range.from.value);
     if (range.until != assignment::AbsenceRange::kOpen)
@@ -243,7 +243,7 @@ std::string RunAccount::absences_text() const {
 }
 
 // As run control wants it, where that is not simply to take part.
-std::string RunAccount::state_of(const Member& member) const {
+std::string RunAccount::state_of(const RosterMember& member) const {
   switch (machine_.part({member.role, member.index})) {
     case assignment::Part::in:
       if (member.role == Role::dcm && member.peer != nullptr && machine_.reach().is_cut_off(member.index))

@@ -18,9 +18,9 @@ namespace weir::supervisor {
 // ledger.
 class RunAccount {
  public:
-  RunAccount(const node::Setup& setup, const Environment& environment, const sessions::PeerCounters& counters,
-             assignment::SupervisorMachine& machine, const Roster& roster,
-             assignment::ThrottleTimes& throttle_times, const BurstAlerts& bursts);
+  RunAccount(const node::Setup& setup, const SupervisorEnvironment& environment,
+             const sessions::PeerCounters& counters, assignment::SupervisorMachine& machine,
+             const Roster& roster, assignment::ThrottleTimes& throttle_times, const BurstAlerts& bursts);
 
   // Once a pass while slices are on their way: notes which node holds triggers up, and logs the first id that
   // the memory of ids has no room for.
@@ -33,14 +33,14 @@ class RunAccount {
 
  private:
   [[nodiscard]] v1::Report own_report(bool final, bool journal_waits, TimeNs now_ns);
-  [[nodiscard]] std::string state_of(const Member& member) const;
+  [[nodiscard]] std::string state_of(const RosterMember& member) const;
   [[nodiscard]] std::string absences_text() const;
   [[nodiscard]] std::string throttle_state(bool journal_waits) const;
   [[nodiscard]] std::vector<std::string> disturbances() const;
   void look_at_id_memory();
 
   const node::Setup& setup_;
-  const Environment& environment_;
+  const SupervisorEnvironment& environment_;
   const sessions::PeerCounters& counters_;
   assignment::SupervisorMachine& machine_;
   const Roster& roster_;

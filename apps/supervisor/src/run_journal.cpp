@@ -15,7 +15,7 @@ constexpr DurationNs kRetry = kSecond;
 
 }  // namespace
 
-RunJournal::RunJournal(const node::Setup& setup, const Environment& environment,
+RunJournal::RunJournal(const node::Setup& setup, const SupervisorEnvironment& environment,
                        assignment::SupervisorMachine& machine, const Roster& roster,
                        const HistogramBoard& histograms, const assignment::ThrottleTimes& throttle_times)
     : setup_(setup),
@@ -49,8 +49,9 @@ std::optional<JournalledRun> RunJournal::read() const {
 void RunJournal::require_nodes(const JournalledRun& run) const {
   const auto require = [this, &run](Role role, std::uint32_t index) {
     const auto& members = roster_.members();
-    if (std::any_of(members.begin(), members.end(),
-                    [&](const Member& member) { return member.role == role && member.index.value == index; }))
+    if (std::any_of(members.begin(), members.end(), [&](const RosterMember& member) {
+          return member.role == role && member.index.value == index;
+        }))
       return;
     throw std::runtime_error("the journal of run " + std::to_string(run.run.value) + " has " +
                              std::string(name(role)) + " " + std::to_string(index) +
@@ -79,7 +80,7 @@ void RunJournal::write_state(const RunStages& course, TimeNs now_ns) {
   run.begun_utc = course.begun_utc_ns();
   run.state = machine_.state(now_ns);
   run.shaped_utc = environment_.clock.utc_ns();
-  for (const Member& member : roster_.members()) {
+  for (const RosterMember& member : roster_.members()) {
     if (!member.was_there) continue;
     run.joined[{static_cast<int>(member.role), member.index.value}] = joined(member);
     if (member.has_report && member.report.final()) run.reports.push_back(member.report);

@@ -21,8 +21,8 @@ namespace weir::supervisor {
 // found meanwhile, which the journal preserves.
 class RunJournal {
  public:
-  RunJournal(const node::Setup& setup, const Environment& environment, assignment::SupervisorMachine& machine,
-             const Roster& roster, const HistogramBoard& histograms,
+  RunJournal(const node::Setup& setup, const SupervisorEnvironment& environment,
+             assignment::SupervisorMachine& machine, const Roster& roster, const HistogramBoard& histograms,
              const assignment::ThrottleTimes& throttle_times);
 
   // Returns the state left by an earlier process of this run. Errors: std::runtime_error with a message if it
@@ -35,7 +35,9 @@ class RunJournal {
   [[nodiscard]] Journal& entries() { return journal_; }
   void note_fault(const std::string& fault);
   // Records a member's process, or that it was told to end.
-  void write_join(const Member& member) { journal_.write_join(member.role, member.index, joined(member)); }
+  void write_join(const RosterMember& member) {
+    journal_.write_join(member.role, member.index, joined(member));
+  }
   // Records the machine's new faults. Call once per pass, before its messages leave.
   void note_machine_faults();
   // All of them in their order, an earlier process' before.
@@ -51,7 +53,7 @@ class RunJournal {
   [[nodiscard]] bool waits() const { return journal_.waits(); }
 
  private:
-  [[nodiscard]] static Joined joined(const Member& member) {
+  [[nodiscard]] static Joined joined(const RosterMember& member) {
     return {member.incarnation.value, member.first_slice, member.told_to_end, member.first_order};
   }
 
@@ -61,7 +63,7 @@ class RunJournal {
   [[nodiscard]] bool is_without() const { return journal_.lost() || journal_.waits(); }
 
   const node::Setup& setup_;
-  const Environment& environment_;
+  const SupervisorEnvironment& environment_;
   assignment::SupervisorMachine& machine_;
   const Roster& roster_;
   const HistogramBoard& histograms_;

@@ -21,9 +21,9 @@ Unexpected<wire::WireError> not_expected() {
 
 }  // namespace
 
-wire::Placement SupervisorNode::on_header(sessions::Peer& peer, const wire::FrameHeader& header) {
+wire::PayloadPlace SupervisorNode::on_header(sessions::Peer& peer, const wire::FrameHeader& header) {
   const bool good = header.type == wire::FrameType::stored && peer.info().role == Role::writer;
-  return good ? wire::Placement{wire::Placement::Kind::whole, nullptr} : wire::Placement{};
+  return good ? wire::PayloadPlace{wire::PayloadPlace::Kind::whole, nullptr} : wire::PayloadPlace{};
 }
 
 Expected<void, wire::WireError> SupervisorNode::on_frame(sessions::Peer& peer,
@@ -34,7 +34,7 @@ Expected<void, wire::WireError> SupervisorNode::on_frame(sessions::Peer& peer,
   const auto entries = wire::parse_slice_entries(payload);
   if (!entries) return Unexpected<wire::WireError>(entries.error());
   acknowledged_.clear();
-  for (const wire::SliceEntry& entry : *entries)
+  for (const wire::CopyId& entry : *entries)
     acknowledged_.push_back({entry.slice, entry.attempt, entry.epoch});
   machine_.stored(peer.info().index, acknowledged_, actions_);
   return {};
@@ -50,13 +50,13 @@ Expected<void, wire::WireError> SupervisorNode::on_control(sessions::Peer& peer,
     take_triggers(peer, message.trigger());
     return {};
   }
-  Member* member = roster_.find(peer);
+  RosterMember* member = roster_.find(peer);
   if (member == nullptr) return not_expected();
   member->heard_ns = now_ns_;
   return take(*member, message);
 }
 
-Expected<void, wire::WireError> SupervisorNode::take(Member& member, const v1::Control& message) {
+Expected<void, wire::WireError> SupervisorNode::take(RosterMember& member, const v1::Control& message) {
   switch (message.body_case()) {
     case v1::Control::kReport:
       take_report(member, message.report());
@@ -70,7 +70,7 @@ Expected<void, wire::WireError> SupervisorNode::take(Member& member, const v1::C
   }
 }
 
-Expected<void, wire::WireError> SupervisorNode::take_of_dcm(Member& dcm, const v1::Control& message) {
+Expected<void, wire::WireError> SupervisorNode::take_of_dcm(RosterMember& dcm, const v1::Control& message) {
   switch (message.body_case()) {
     case v1::Control::kDecide: {
       const auto taken = take_decisions(message.decide(), decisions_);
@@ -95,14 +95,14 @@ Expected<void, wire::WireError> SupervisorNode::take_of_dcm(Member& dcm, const v
   }
 }
 
-void SupervisorNode::take_report(Member& member, const v1::Report& report) {
+void SupervisorNode::take_report(RosterMember& member, const v1::Report& report) {
   if (roster_.take_report(member, report)) dispatch_.ports_changed();
   if (report.filter_histograms_size() > 0) take_histograms(member);
   if (member.report.final()) write_report(member);
 }
 
 // Contents of another binning cannot be added up: the run has to end.
-void SupervisorNode::take_histograms(Member& dcm) {
+void SupervisorNode::take_histograms(RosterMember& dcm) {
   const std::string fault = histograms_.take(dcm.name, dcm.incarnation, dcm.report);
   dcm.report.clear_filter_histograms();
   if (fault.empty() || histogram_fault_ == fault) return;
@@ -112,14 +112,15 @@ void SupervisorNode::take_histograms(Member& dcm) {
   stop(fault);
 }
 
-void SupervisorNode::write_report(const Member& member) {
+void SupervisorNode::write_report(const RosterMember& member) {
   if (member.role != Role::dcm) return journal_.entries().write_report(member.report);
   v1::Report whole = member.report;
   histograms_.add_totals(member.name, member.incarnation, whole);
   journal_.entries().write_report(whole);
 }
 
-Expected<void, wire::WireError> SupervisorNode::take_filtering(Member& dcm, const v1::Filtering& filtering) {
+Expected<void, wire::WireError> SupervisorNode::take_filtering(RosterMember& dcm,
+                                                               const v1::Filtering& filtering) {
   const auto note = filter_note_of(filtering);
   if (!note) return Unexpected<wire::WireError>(note.error());
   machine_.filtering(dcm.index, *note, now_ns_);
@@ -129,7 +130,7 @@ Expected<void, wire::WireError> SupervisorNode::take_filtering(Member& dcm, cons
   return {};
 }
 
-Expected<void, wire::WireError> SupervisorNode::take_reach(Member& dcm, const v1::Reach& reach) {
+Expected<void, wire::WireError> SupervisorNode::take_reach(RosterMember& dcm, const v1::Reach& reach) {
   const auto readouts = lost_of(reach.readouts(), setup_.plan.of_role(Role::readout).size());
   if (!readouts) return Unexpected<wire::WireError>(readouts.error());
   const auto writers = lost_of(reach.writers(), setup_.plan.of_role(Role::writer).size());
@@ -184,7 +185,7 @@ void SupervisorNode::on_command(const v1::Command& command) {
 
 void SupervisorNode::expect_absent() {
   for (const std::string& name : setup_.absent) {
-    Member* member = roster_.find(name);
+    RosterMember* member = roster_.find(name);
     if (member == nullptr)
       throw std::runtime_error("the farm has no node '" + name + "' that could be absent");
     member->absent = true;
@@ -206,7 +207,7 @@ void SupervisorNode::change_farm(const v1::Command& command) {
   }
   const bool drain = command.kind() == v1::Command::DRAIN;
   for (const std::string& name : command.nodes()) {
-    Member* member = roster_.find(name);
+    RosterMember* member = roster_.find(name);
     if (member == nullptr) {
       spdlog::warn("command ignored node={} reason=\"not in the plan of this farm\"", name);
       continue;

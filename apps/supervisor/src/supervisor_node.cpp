@@ -23,13 +23,13 @@ constexpr DurationNs kSpeaksWithin = 2 * kSecond;
 
 constexpr std::size_t kClientUnsentMax = 1U << 20;
 
-bool reported_finally(const Member& member) { return member.has_report && member.report.final(); }
+bool reported_finally(const RosterMember& member) { return member.has_report && member.report.final(); }
 
 bool takes_part(Role role) { return role == Role::readout || role == Role::dcm || role == Role::writer; }
 
 }  // namespace
 
-SupervisorNode::SupervisorNode(const node::Setup& setup, Environment environment)
+SupervisorNode::SupervisorNode(const node::Setup& setup, SupervisorEnvironment environment)
     : setup_(setup),
       environment_(std::move(environment)),
       now_ns_(environment_.clock.now_ns()),
@@ -44,7 +44,7 @@ SupervisorNode::SupervisorNode(const node::Setup& setup, Environment environment
       told_stage_(course_.shown()) {
   for (const config::NodePlan& node : setup_.plan.nodes) {
     if (node.masked || node.role == Role::supervisor) continue;
-    Member& member = roster_.plan(node.role, node.index, node.name, node.port);
+    RosterMember& member = roster_.plan(node.role, node.index, node.name, node.port);
     member.announce = node.announce;
     member.remote = node.remote;
     member.silence_max = silence_of_group(setup_.farm, node);
@@ -133,10 +133,10 @@ void SupervisorNode::wait_for_reports() {
   carry_out();  // the fate of copies that writers acknowledge only now
   // A briefly disconnected node may reconnect and receive the end of the run.
   const bool orphans = std::any_of(roster_.members().begin(), roster_.members().end(),
-                                   [this](const Member& member) { return may_leave_orphans(member); });
+                                   [this](const RosterMember& member) { return may_leave_orphans(member); });
   const bool away = roster_.is_one_away() && (course_.waits_for_absent(now_ns_) || orphans);
   const bool all_told = roster_.all_final() && !away;
-  const auto takes_longer = [](const Member& member) {
+  const auto takes_longer = [](const RosterMember& member) {
     return member.peer != nullptr && !member.report.final() &&
            member.report.notes().contains(std::string(node::kWaitsNote));
   };
@@ -157,7 +157,7 @@ void SupervisorNode::carry_out() {
 // part in the run.
 void SupervisorNode::note_leaving() {
   for (const assignment::NodeRef node : actions_.leaving) {
-    Member& member = *roster_.find(node.role, node.node);
+    RosterMember& member = *roster_.find(node.role, node.node);
     if (!std::exchange(member.told_to_end, true)) journal_.write_join(member);
   }
 }
@@ -174,7 +174,7 @@ void SupervisorNode::tell_nodes() {
 
 // A writer that is away and may have copies of slices that were not stored: no other process can mark them
 // as dead.
-bool SupervisorNode::may_leave_orphans(const Member& member) const {
+bool SupervisorNode::may_leave_orphans(const RosterMember& member) const {
   const bool away = member.was_there && member.peer == nullptr;
   const bool told = member.has_report && member.report.final();
   return member.role == Role::writer && away && !told && machine_.copies_given_up(member.index).orphans > 0;
@@ -187,7 +187,7 @@ std::string SupervisorNode::check_hello(const sessions::PeerInfo& info) {
     if (info.role == Role::control || info.role == Role::trigger) return {};
     return "'" + info.name + "' is a " + std::string(name(info.role)) + ", which a supervisor does not take";
   }
-  Member* member = roster_.find(info.role, info.index);
+  RosterMember* member = roster_.find(info.role, info.index);
   if (member == nullptr || member->name != info.name) {
     return "'" + info.name + "' is not in the plan of farm '" + setup_.farm.farm() +
            "': start all processes with the same farm file";
@@ -210,18 +210,18 @@ void SupervisorNode::on_ready(sessions::Peer& peer) {
     next_status_ns_ = now_ns_;  // the client needs the run's present stage
     return;
   }
-  Member* member = roster_.find(peer.info().role, peer.info().index);
+  RosterMember* member = roster_.find(peer.info().role, peer.info().index);
   if (member == nullptr) return;  // a trigger client
   if (member->peer != nullptr) member->peer->drop("connected again");
   roster_.connected(*member, peer);
   join(*member);
 }
 
-void SupervisorNode::lose_entries(const Member& member) {
+void SupervisorNode::lose_entries(const RosterMember& member) {
   if (member.role == Role::dcm && course_.has_begun()) histograms_.lost(member.name, member.incarnation);
 }
 
-void SupervisorNode::join(Member& member) {
+void SupervisorNode::join(RosterMember& member) {
   sessions::Peer& peer = *member.peer;
   const sessions::PeerInfo& info = peer.info();
   spdlog::info("joined name={} peer={}", member.name, peer.stream().peer());
@@ -277,7 +277,7 @@ void SupervisorNode::join(Member& member) {
 void SupervisorNode::on_gone(sessions::Peer& peer, std::string_view why) {
   watchers_.remove(peer);
   answers_.forget(peer);
-  Member* member = roster_.find(peer);
+  RosterMember* member = roster_.find(peer);
   if (member == nullptr) {
     if (!peer.was_ready()) refusals_.note(peer, why, now_ns_);
     return;
@@ -294,7 +294,7 @@ void SupervisorNode::on_gone(sessions::Peer& peer, std::string_view why) {
   leave(*member);
 }
 
-void SupervisorNode::leave(Member& member) {
+void SupervisorNode::leave(RosterMember& member) {
   dispatch_.directory_changed();
   // An order to end that has not been sent yet was meant for this process, not for its successor.
   std::erase(actions_.leaving, assignment::NodeRef{member.role, member.index});
@@ -331,7 +331,7 @@ void SupervisorNode::begin_run() {
   machine_.start(begin);
   journal_.write_state(course_, now_ns_);
   dispatch_.directory_to_all();
-  for (const Member& member : roster_.members()) {
+  for (const RosterMember& member : roster_.members()) {
     if (member.peer != nullptr) dispatch_.send_begin(member, course_.begun_utc_ns());
   }
 }
@@ -357,18 +357,18 @@ void SupervisorNode::limit_stop(DurationNs limit_ns) {
 void SupervisorNode::end_run() {
   journal_.entries().write_reporting();
   course_.report(now_ns_);
-  for (Member& member : roster_.members()) {
+  for (RosterMember& member : roster_.members()) {
     if (member.peer != nullptr) Dispatch::send_end(*member.peer);
   }
 }
 
 void SupervisorNode::finish() {
-  for (const Member& member : roster_.members()) {
+  for (const RosterMember& member : roster_.members()) {
     if (reported_finally(member)) continue;
     if (member.peer != nullptr) journal_.note_fault(member.name + " gave no final report in time");
     if (member.was_there) lose_entries(member);
   }
-  for (const Member& member : roster_.members()) {
+  for (const RosterMember& member : roster_.members()) {
     if (!may_leave_orphans(member)) continue;
     journal_.note_fault(member.name + " did not reconnect: its disk may contain " +
                         counted(machine_.copies_given_up(member.index).orphans, "slice") +
@@ -410,7 +410,7 @@ void SupervisorNode::send_status() {
 
 // Reading pauses for a client that does not read its answers.
 void SupervisorNode::hold_back_slow_clients() {
-  for (const sessions::Listener* listener : {&listener_, &trigger_listener_}) {
+  for (const sessions::SessionListener* listener : {&listener_, &trigger_listener_}) {
     for (const auto& peer : listener->peers()) {
       if (!peer->ready() || takes_part(peer->info().role)) continue;
       peer->stream().pause_receiving(peer->unsent_bytes() + answers_.bytes_for(*peer) > kClientUnsentMax);
@@ -418,7 +418,7 @@ void SupervisorNode::hold_back_slow_clients() {
   }
 }
 
-std::unique_ptr<node::Node> make_node(const node::Setup& setup, Environment environment) {
+std::unique_ptr<node::Node> make_node(const node::Setup& setup, SupervisorEnvironment environment) {
   return std::make_unique<SupervisorNode>(setup, std::move(environment));
 }
 

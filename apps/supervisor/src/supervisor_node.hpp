@@ -27,7 +27,7 @@ namespace weir::supervisor {
 // the run through its stages.
 class SupervisorNode final : public node::Node, private sessions::PeerHandler {
  public:
-  SupervisorNode(const node::Setup& setup, Environment environment);
+  SupervisorNode(const node::Setup& setup, SupervisorEnvironment environment);
 
   void pass(TimeNs now_ns) override;
   [[nodiscard]] TimeNs wake_at_ns() const override;
@@ -46,24 +46,24 @@ class SupervisorNode final : public node::Node, private sessions::PeerHandler {
   std::string check_hello(const sessions::PeerInfo& info) override;
   void on_ready(sessions::Peer& peer) override;
   void on_gone(sessions::Peer& peer, std::string_view why) override;
-  wire::Placement on_header(sessions::Peer& peer, const wire::FrameHeader& header) override;
+  wire::PayloadPlace on_header(sessions::Peer& peer, const wire::FrameHeader& header) override;
   Expected<void, wire::WireError> on_frame(sessions::Peer& peer, const wire::FrameHeader& header,
                                            ConstBytes payload) override;
   Expected<void, wire::WireError> on_control(sessions::Peer& peer, const v1::Control& message) override;
-  Expected<void, wire::WireError> take(Member& member, const v1::Control& message);
-  Expected<void, wire::WireError> take_of_dcm(Member& dcm, const v1::Control& message);
-  Expected<void, wire::WireError> take_filtering(Member& dcm, const v1::Filtering& filtering);
-  Expected<void, wire::WireError> take_reach(Member& dcm, const v1::Reach& reach);
-  void take_report(Member& member, const v1::Report& report);
-  void take_histograms(Member& dcm);
-  void write_report(const Member& member);
+  Expected<void, wire::WireError> take(RosterMember& member, const v1::Control& message);
+  Expected<void, wire::WireError> take_of_dcm(RosterMember& dcm, const v1::Control& message);
+  Expected<void, wire::WireError> take_filtering(RosterMember& dcm, const v1::Filtering& filtering);
+  Expected<void, wire::WireError> take_reach(RosterMember& dcm, const v1::Reach& reach);
+  void take_report(RosterMember& member, const v1::Report& report);
+  void take_histograms(RosterMember& dcm);
+  void write_report(const RosterMember& member);
   void recall(const v1::Report& report);
   void take_triggers(sessions::Peer& peer, const v1::TriggerOffer& offer);
 
-  void join(Member& member);
-  void leave(Member& member);
+  void join(RosterMember& member);
+  void leave(RosterMember& member);
   // Marks the histograms as incomplete: this process, if a DCM, ended without a final report.
-  void lose_entries(const Member& member);
+  void lose_entries(const RosterMember& member);
   void expect_absent();
   void change_farm(const v1::Command& command);
 
@@ -77,9 +77,9 @@ class SupervisorNode final : public node::Node, private sessions::PeerHandler {
   void end_run();
   void wait_for_reports();
   void finish();
-  [[nodiscard]] bool may_leave_orphans(const Member& member) const;
+  [[nodiscard]] bool may_leave_orphans(const RosterMember& member) const;
 
-  void take_last_pass(const Member& member, std::uint64_t last_pass);
+  void take_last_pass(const RosterMember& member, std::uint64_t last_pass);
   void end_stale_run(const std::string& why);
   [[nodiscard]] bool waits_for_nodes();
   void carry_out();
@@ -90,7 +90,7 @@ class SupervisorNode final : public node::Node, private sessions::PeerHandler {
   [[nodiscard]] assignment::Now now() const { return {now_ns_, environment_.clock.utc_ns()}; }
 
   const node::Setup& setup_;
-  Environment environment_;
+  SupervisorEnvironment environment_;
   TimeNs look_for_unread_ns_ = 0;
   TimeNs now_ns_;
   sessions::PeerCounters peer_counters_;
@@ -108,9 +108,9 @@ class SupervisorNode final : public node::Node, private sessions::PeerHandler {
   RunAccount account_;
   RunWatchers watchers_;
   TriggerAnswers answers_;
-  sessions::Listener listener_;
-  sessions::Listener trigger_listener_;
-  std::vector<assignment::Decision> decisions_;
+  sessions::SessionListener listener_;
+  sessions::SessionListener trigger_listener_;
+  std::vector<assignment::AttemptDecision> decisions_;
   std::vector<assignment::StoredAck> acknowledged_;
   TimeNs next_status_ns_ = 0;
   std::uint64_t resumed_pass_ = 0;      // the last pass found in the journal; 0: none

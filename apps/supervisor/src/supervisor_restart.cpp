@@ -14,7 +14,7 @@ constexpr DurationNs kReconnects = 3;
 
 }  // namespace
 
-void SupervisorNode::take_last_pass(const Member& member, std::uint64_t last_pass) {
+void SupervisorNode::take_last_pass(const RosterMember& member, std::uint64_t last_pass) {
   if (last_pass <= resumed_pass_ || stale_ || course_.is(RunStage::done)) return;
   const std::string seen = member.name + " has received pass " + std::to_string(last_pass) + " of run " +
                            std::to_string(setup_.run.value);
@@ -60,7 +60,7 @@ void SupervisorNode::resume_run() {
   throttle_times_.resume(run.lost_times);
   journal_.resumed(run);
   for (const auto& [node, joined] : run.joined) {
-    Member* member =
+    RosterMember* member =
         roster_.find(static_cast<Role>(node.first), NodeIndex(static_cast<std::uint16_t>(node.second)));
     if (member == nullptr) continue;
     member->was_there = true;

@@ -102,7 +102,7 @@ TEST_CASE("a run lasts from its first trigger to the last slice that was settled
 
 TEST_CASE("decisions are converted to rows with their reasons, unless the columns do not match") {
   v1::Decide decide;
-  std::vector<assignment::Decision> rows(9);
+  std::vector<assignment::AttemptDecision> rows(9);
   for (const std::uint64_t id : {4U, 5U, 6U, 7U}) decide.add_slice(id);
   for (const v1::Verdict verdict : {v1::VERDICT_ACCEPT_INCOMPLETE, v1::VERDICT_FAILED, v1::VERDICT_HELD})
     node::add(*decide.mutable_verdict(), verdict);
@@ -133,7 +133,7 @@ TEST_CASE("a verdict byte that no version defines refuses the message, and rejec
     decide.add_slice(5);
     node::add(*decide.mutable_verdict(), v1::VERDICT_ACCEPT);
     node::add(*decide.mutable_verdict(), verdict);
-    std::vector<assignment::Decision> rows;
+    std::vector<assignment::AttemptDecision> rows;
     if (verdict == v1::VERDICT_FORWARD) {
       CHECK_FALSE(take_decisions(decide, rows).has_value());  // where to?
       v1::Decide::Forward& forward = *decide.add_forwards();

@@ -85,13 +85,13 @@ struct Farm : sessions::PeerHandler {
   }
   void on_ready(sessions::Peer& peer) override {
     if (peer.info().role == Role::control) return watchers.add(peer);
-    Member& member = *roster.find(peer.info().role, peer.info().index);
+    RosterMember& member = *roster.find(peer.info().role, peer.info().index);
     roster.connected(member, peer);
     member.was_there = true;
   }
   void on_gone(sessions::Peer& peer, std::string_view) override {
     watchers.remove(peer);
-    if (Member* member = roster.find(peer); member != nullptr) member->peer = nullptr;
+    if (RosterMember* member = roster.find(peer); member != nullptr) member->peer = nullptr;
   }
   Expected<void, wire::WireError> on_control(sessions::Peer&, const v1::Control&) override { return {}; }
 
@@ -108,7 +108,7 @@ struct Farm : sessions::PeerHandler {
   sessions::PeerInfo self = process(Role::supervisor, 0);
   sessions::PeerLimits limits;
   sessions::PeerCounters counters;
-  sessions::Listener listener{self, *this, limits, counters, clock.now};
+  sessions::SessionListener listener{self, *this, limits, counters, clock.now};
   ports::Endpoint at;
   std::deque<Far> all;
 };
@@ -254,7 +254,7 @@ TEST_CASE("the shares of a port are computed in one walk over the farm, for any 
     Farm farm(each);
     farm.come(Role::dcm, 0);
     sessions::Peer& peer = *farm.roster.find(Role::dcm, NodeIndex(0))->peer;
-    for (Member& member : farm.roster.members()) {
+    for (RosterMember& member : farm.roster.members()) {
       if (member.role == Role::dcm) member.peer = &peer;
     }
     const std::uint64_t before = farm.roster.steps();
@@ -268,10 +268,10 @@ TEST_CASE("a node that joins a run receives its begin, and a reconnected readout
   Farm farm;
   Far& readout = farm.come(Role::readout, 0);
   Far& dcm = farm.come(Role::dcm, 0);
-  Member& member = *farm.roster.find(Role::readout, NodeIndex(0));
+  RosterMember& member = *farm.roster.find(Role::readout, NodeIndex(0));
   member.first_slice = 77;
   farm.course.begin(farm.clock.now, 9);
-  for (Member& each : farm.roster.members()) farm.dispatch->came(each, Welcome::open_slices);
+  for (RosterMember& each : farm.roster.members()) farm.dispatch->came(each, Welcome::open_slices);
   farm.dispatch->tell_destinations();
   farm.dispatch->tell_absences();
   farm.pass();
@@ -298,7 +298,7 @@ TEST_CASE("a readout that joins late receives the earlier open slices as missed,
   offer(5000);
   offer(7);
   farm.carry_out();
-  Member& member = *farm.roster.find(Role::readout, NodeIndex(0));
+  RosterMember& member = *farm.roster.find(Role::readout, NodeIndex(0));
   member.first_order = farm.dispatch->announced();
   readout.heard.clear();
   farm.dispatch->came(member, Welcome::begin);
@@ -339,7 +339,7 @@ TEST_CASE("a node of any role with too much unread data is disconnected, and no 
   Dispatch dispatch(farm.setup, farm.clock, farm.roster, *farm.machine, kMax);
   farm.come(role, 0);
   farm.come(role, 1);
-  Member& slow = *farm.roster.find(role, NodeIndex(1));
+  RosterMember& slow = *farm.roster.find(role, NodeIndex(1));
   slow.peer->stream().append(std::vector<std::byte>(kMax));
   dispatch.drop_nodes_that_do_not_read();
   CHECK(slow.peer != nullptr);
@@ -363,9 +363,9 @@ TEST_CASE("a node of any role that sends nothing while reports are due is droppe
     farm.come(role, i);
     farm.roster.find(role, NodeIndex(i))->heard_ns = farm.clock.now;
   }
-  Member& speaks = *farm.roster.find(role, NodeIndex(0));
-  Member& silent = *farm.roster.find(role, NodeIndex(1));
-  Member& done = *farm.roster.find(role, NodeIndex(2));
+  RosterMember& speaks = *farm.roster.find(role, NodeIndex(0));
+  RosterMember& silent = *farm.roster.find(role, NodeIndex(1));
+  RosterMember& done = *farm.roster.find(role, NodeIndex(2));
   done.has_report = true;
   done.report.set_final(true);
   listen(most);
@@ -468,7 +468,7 @@ TEST_CASE("an account without expected clients is given up immediately, otherwis
 TEST_CASE("a journal is read by a process of the same run, farm and claim, and by no other") {
   Farm farm;
   test::MemoryJournal store;
-  Environment environment{farm.network, farm.clock, {}, {}, &store};
+  SupervisorEnvironment environment{farm.network, farm.clock, {}, {}, &store};
   environment.claim = 3;
   const assignment::ThrottleTimes lost_times;
   const HistogramBoard histograms;
@@ -500,7 +500,7 @@ TEST_CASE("a journal is read by a process of the same run, farm and claim, and b
 TEST_CASE("faults and lost livetime outlive the supervisor's process, and count once") {
   Farm farm;
   test::MemoryJournal store;
-  Environment environment{farm.network, farm.clock, {}, {}, &store};
+  SupervisorEnvironment environment{farm.network, farm.clock, {}, {}, &store};
   assignment::ThrottleTimes lost_times;
   const HistogramBoard histograms;
   RunJournal first(farm.setup, environment, *farm.machine, farm.roster, histograms, lost_times);
@@ -550,7 +550,7 @@ TEST_CASE("faults and lost livetime outlive the supervisor's process, and count 
 TEST_CASE("a journal with nodes that the farm file no longer has is refused with an error that names one") {
   Farm farm;
   test::MemoryJournal store;
-  Environment environment{farm.network, farm.clock, {}, {}, &store};
+  SupervisorEnvironment environment{farm.network, farm.clock, {}, {}, &store};
   const assignment::ThrottleTimes lost_times;
   const HistogramBoard histograms;
   RunJournal journal(farm.setup, environment, *farm.machine, farm.roster, histograms, lost_times);
@@ -559,8 +559,9 @@ TEST_CASE("a journal with nodes that the farm file no longer has is refused with
   farm.roster.find(Role::writer, NodeIndex(1))->was_there = true;
   journal.write_state(farm.course, farm.clock.now);
   CHECK(journal.read());
-  std::erase_if(farm.roster.members(),
-                [](const Member& member) { return member.role == Role::writer && member.index.value == 1; });
+  std::erase_if(farm.roster.members(), [](const RosterMember& member) {
+    return member.role == Role::writer && member.index.value == 1;
+  });
   CHECK_THROWS_WITH(journal.read(), Catch::ContainsSubstring("has writer 1, which the farm file lacks"));
 }
 

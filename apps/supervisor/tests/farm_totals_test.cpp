@@ -12,7 +12,7 @@ Roster farm() {
   roster.plan(Role::dcm, NodeIndex(0), "dcm-0", "");
   roster.plan(Role::dcm, NodeIndex(1), "dcm-1", "");
   roster.plan(Role::readout, NodeIndex(0), "readout-0", "");
-  for (Member& member : roster.members()) {
+  for (RosterMember& member : roster.members()) {
     member.was_there = true;
     member.incarnation = Incarnation(1);
   }
@@ -21,7 +21,7 @@ Roster farm() {
 
 void report(Roster& roster, const std::string& name, std::uint64_t requested, std::uint64_t missing,
             bool final = false) {
-  Member& member = *roster.find(name);
+  RosterMember& member = *roster.find(name);
   v1::Report& last = member.report;
   last.Clear();
   last.set_name(name);
@@ -37,7 +37,7 @@ void report(Roster& roster, const std::string& name, std::uint64_t requested, st
 }
 
 void start_anew(Roster& roster, const std::string& name) {
-  Member& member = *roster.find(name);
+  RosterMember& member = *roster.find(name);
   roster.bury(member);
   member.incarnation = member.incarnation.next();
 }
@@ -68,7 +68,7 @@ TEST_CASE("the farm's totals keep the last reports of dead processes, marked as 
 TEST_CASE("a process counts once in the farm's totals after its connection broke") {
   Roster roster = farm();
   report(roster, "dcm-0", 100, 7);
-  Member& member = *roster.find("dcm-0");
+  RosterMember& member = *roster.find("dcm-0");
   roster.bury(member);
   roster.unbury(member);
   report(roster, "dcm-0", 120, 8);
@@ -80,7 +80,7 @@ TEST_CASE(
     "a process that reconnects and dies before its next report keeps its last one in the farm's totals") {
   Roster roster = farm();
   report(roster, "dcm-0", 100, 7);
-  Member& member = *roster.find("dcm-0");
+  RosterMember& member = *roster.find("dcm-0");
   roster.bury(member);
   roster.unbury(member);
   CHECK(roster.totals().missing.at("source_down") == 7);
@@ -102,7 +102,7 @@ TEST_CASE("counters taken by an earlier supervisor process are in the farm's tot
   report(before, "dcm-0", 100, 7);
   start_anew(before, "dcm-0");
   Roster roster = farm();
-  for (Member& member : roster.members()) member.incarnation = Incarnation(2);
+  for (RosterMember& member : roster.members()) member.incarnation = Incarnation(2);
   for (int twice = 0; twice < 2; ++twice) roster.recall(before.buried().front());
   CHECK(roster.totals().missing.at("source_down") == 7);
   CHECK(roster.totals().dcms_lost == 1);

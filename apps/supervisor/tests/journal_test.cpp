@@ -152,8 +152,8 @@ class WrittenRun {
   void decide() {
     if (with_dcm_.empty()) return;
     const auto [dcm, assignment] = with_dcm_[below(with_dcm_.size())];
-    Decision decision{assignment.slice, assignment.attempt, Verdict::accept, DiscardReason::none,
-                      below(3) == 0};
+    AttemptDecision decision{assignment.slice, assignment.attempt, Verdict::accept, DiscardReason::none,
+                             below(3) == 0};
     const std::uint64_t choice = below(8);
     if (choice == 0) decision.verdict = Verdict::reject;
     if (choice == 1) {
@@ -275,10 +275,10 @@ void check_same(const RunState& read, const RunState& real) {
 std::vector<std::uint64_t*> numbers_of(SupervisorLedger& ledger) {
   std::vector<std::uint64_t*> numbers;
   const auto add = [&numbers](auto& member) {
-    using Member = std::decay_t<decltype(member)>;
-    if constexpr (std::is_same_v<Member, std::uint64_t>) {
+    using RosterMember = std::decay_t<decltype(member)>;
+    if constexpr (std::is_same_v<RosterMember, std::uint64_t>) {
       numbers.push_back(&member);
-    } else if constexpr (std::is_same_v<Member, SliceSum>) {
+    } else if constexpr (std::is_same_v<RosterMember, SliceSum>) {
       numbers.insert(numbers.end(), {&member.count, &member.hash_sum});
     } else {
       for (auto& one : member) {
@@ -497,7 +497,7 @@ TEST_CASE("a supervisor that resumes from the journal has the same run, and assi
     more = !now.empty();
     assigned.insert(assigned.end(), now.begin(), now.end());
     for (const Assignment& one : now) {
-      const Decision decision{one.slice, one.attempt, Verdict::reject, DiscardReason::none, false};
+      const AttemptDecision decision{one.slice, one.attempt, Verdict::reject, DiscardReason::none, false};
       if (one.suspect) next.decisions(NodeIndex(0), {&decision, 1}, 5001, actions);
     }
   }

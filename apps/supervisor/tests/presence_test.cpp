@@ -13,7 +13,7 @@ struct Farm {
     roster.plan(Role::dcm, NodeIndex(2), "dcm-2", "west");
     roster.plan(Role::writer, NodeIndex(0), "writer-0", "");
   }
-  Member& member(const std::string& name) { return *roster.find(name); }
+  RosterMember& member(const std::string& name) { return *roster.find(name); }
   void join(const std::string& name, test::DeafPeer& by) {
     roster.connected(member(name), by.peer);
     member(name).was_there = true;
@@ -26,7 +26,7 @@ struct Farm {
   }
   // As the sender of shares does.
   void tell_shares() {
-    for (Member& member : roster.members()) {
+    for (RosterMember& member : roster.members()) {
       if (member.role == Role::dcm && member.peer != nullptr)
         member.share_sent = roster.port_shares().at(member.port);
     }

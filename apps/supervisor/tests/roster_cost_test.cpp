@@ -18,13 +18,13 @@ struct BigFarm {
       for (std::uint16_t i = 0; i < each; ++i)
         roster.plan(role, NodeIndex(i), std::string(name(role)) + "-" + std::to_string(i), "east");
     }
-    for (Member& member : roster.members()) roster.connected(member, wires.emplace_back().peer);
+    for (RosterMember& member : roster.members()) roster.connected(member, wires.emplace_back().peer);
   }
   // Finds each member once, in each of the ways.
   std::uint64_t steps_to_find_all() {
     const std::uint64_t before = roster.steps();
     std::size_t at = 0;
-    for (Member& member : roster.members()) {
+    for (RosterMember& member : roster.members()) {
       REQUIRE(roster.find(member.role, member.index) == &member);
       REQUIRE(roster.find(wires[at++].peer) == &member);
       REQUIRE(roster.find(member.name) == &member);

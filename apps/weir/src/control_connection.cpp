@@ -95,7 +95,7 @@ void ControlClient::pause() { (void)client_.wait(kAnswerWait); }
 
 v1::FarmView ControlClient::status() {
   v1::Request request;
-  request.set_command(std::string(name(control::Request::status)));
+  request.set_command(std::string(name(control::RequestKind::status)));
   return ask(request).view();
 }
 

@@ -218,7 +218,7 @@ int follow_off(ControlClient& ctl, const CtlOptions& options, UtcNs since, v1::F
 int carry_out(const CtlOptions& options) {
   ControlClient ctl(options.connection, options.timeout_s);
   v1::FarmView view = ctl.status();
-  if (options.request.command() == name(control::Request::status)) {
+  if (options.request.command() == name(control::RequestKind::status)) {
     options.json ? print_json(view) : print_view(view);
     return 0;
   }

@@ -86,7 +86,7 @@ Assembler::~Assembler() {
     if (!slice.memory.is_shared()) slice.memory.release(pool_);
   };
   slices_.for_each_open(give_back);
-  slices_.for_each_in(SliceState::released, give_back);
+  slices_.for_each_in(BuildState::released, give_back);
 }
 
 std::optional<SourceIndex> Assembler::index_of(SourceId source) const {
@@ -161,7 +161,7 @@ void Assembler::show(BuiltSlice& slice, SourceIndex source) {
 }
 
 std::uint32_t Assembler::want_ahead(BuiltSlice& slice, std::span<const SourceIndex> sources) {
-  WEIR_ASSERT(slice.state() == SliceState::queued);
+  WEIR_ASSERT(slice.state() == BuildState::queued);
   std::uint32_t fresh = 0;
   for (const SourceIndex source : sources) {
     FragmentProgress& progress = slice.progress[source];
@@ -233,14 +233,14 @@ void Assembler::miss_ahead(BuiltSlice& slice, SourceIndex source, MissingReason 
 }
 
 std::uint32_t Assembler::wanted(BuiltSlice& slice, std::uint32_t fresh) {
-  const bool begins = slice.state() == SliceState::waiting_for_memory;
-  WEIR_ASSERT(begins || slice.state() == SliceState::collecting);
+  const bool begins = slice.state() == BuildState::waiting_for_memory;
+  WEIR_ASSERT(begins || slice.state() == BuildState::collecting);
   slice.outstanding += fresh;
   counters_.requested += fresh;
   if (slice.outstanding == 0) {
     completed(slice);  // no fragment is awaited
   } else if (begins) {
-    slices_.change(slice, SliceState::collecting);
+    slices_.change(slice, BuildState::collecting);
   }
   return fresh;
 }
@@ -299,7 +299,7 @@ void Assembler::lose(BuiltSlice& slice, SourceIndex source, MissingReason reason
 }
 
 void Assembler::give_up(BuiltSlice& slice, MissingReason reason, TimeNs now_ns) {
-  if (slice.state() != SliceState::collecting) return;
+  if (slice.state() != BuildState::collecting) return;
   for (SourceIndex i = 0; i < slice.progress.size() && slice.outstanding > 0; ++i)
     lose(slice, i, reason, now_ns);
 }
@@ -315,7 +315,7 @@ void Assembler::withdraw(BuiltSlice& slice) {
     ++counters_.cancelled;
   }
   slice.outstanding = 0;
-  slices_.change(slice, SliceState::decided);
+  slices_.change(slice, BuildState::decided);
   if (settings_.order == ReleaseOrder::by_id) unreleased_.erase(slice.id());
 }
 
@@ -327,7 +327,7 @@ void Assembler::readouts_lost(std::span<const std::uint32_t> readouts, MissingRe
 void Assembler::readouts_lost(BuiltSlice& slice, std::span<const std::uint32_t> readouts,
                               MissingReason reason, TimeNs now_ns) {
   if (slice.ahead > 0) cancel_ahead_of(slice, readouts);
-  if (slice.state() != SliceState::collecting) return;
+  if (slice.state() != BuildState::collecting) return;
   for (const std::uint32_t readout : readouts) {
     for (const SourceIndex source : sources_of(readout)) {
       if (slice.outstanding == 0) return;
@@ -340,7 +340,7 @@ void Assembler::expire(TimeNs now_ns) {
   if (now_ns < earliest_deadline_ns_) return;
   earliest_deadline_ns_ = kNever;
   slices_.for_each_open([&](BuiltSlice& slice) {
-    if (slice.state() != SliceState::collecting || slice.deadline_ns == 0) return;
+    if (slice.state() != BuildState::collecting || slice.deadline_ns == 0) return;
     if (now_ns < slice.deadline_ns || extend_deadline(slice, now_ns)) {
       earliest_deadline_ns_ = std::min(earliest_deadline_ns_, slice.deadline_ns);
       return;
@@ -358,7 +358,7 @@ void Assembler::expire(TimeNs now_ns) {
 void Assembler::put_off_deadlines(TimeNs now_ns) {
   earliest_deadline_ns_ = kNever;
   slices_.for_each_open([&](BuiltSlice& slice) {
-    if (slice.state() != SliceState::collecting || slice.deadline_ns == 0) return;
+    if (slice.state() != BuildState::collecting || slice.deadline_ns == 0) return;
     slice.deadline_ns = std::max(slice.deadline_ns, now_ns + settings_.deadline_ns);
     slice.deadline_most_ns = std::max(slice.deadline_most_ns, slice.deadline_ns);
     earliest_deadline_ns_ = std::min(earliest_deadline_ns_, slice.deadline_ns);
@@ -377,7 +377,7 @@ bool Assembler::extend_deadline(BuiltSlice& slice, TimeNs now_ns) {
 std::vector<BuiltSlice*> Assembler::take_expired() { return std::exchange(expired_, {}); }
 
 void Assembler::completed(BuiltSlice& slice) {
-  slices_.change(slice, SliceState::complete);
+  slices_.change(slice, BuildState::complete);
   learn_size(slice);
   if (slice.memory.placed() == 0 && slice.receiving == 0) slice.memory.release(pool_);
 }
@@ -391,19 +391,19 @@ void Assembler::learn_size(const BuiltSlice& slice) {
 
 std::vector<BuiltSlice*> Assembler::take_crowded_out() {
   std::vector<BuiltSlice*> slices = std::exchange(crowded_out_, {});
-  std::erase_if(slices, [](const BuiltSlice* slice) { return slice->state() != SliceState::collecting; });
+  std::erase_if(slices, [](const BuiltSlice* slice) { return slice->state() != BuildState::collecting; });
   return slices;
 }
 
 void Assembler::take_completed(std::vector<BuiltSlice*>& out) {
-  if (slices_.in(SliceState::complete).empty()) return;
+  if (slices_.in(BuildState::complete).empty()) return;
   if (settings_.order == ReleaseOrder::by_id) return hand_out_by_id(out);
-  while (BuiltSlice* slice = slices_.first_in(SliceState::complete)) hand_out(*slice, out);
+  while (BuiltSlice* slice = slices_.first_in(BuildState::complete)) hand_out(*slice, out);
 }
 
 void Assembler::hand_out_by_id(std::vector<BuiltSlice*>& out) {
   std::vector<BuiltSlice*> sorted;
-  slices_.for_each_in(SliceState::complete, [&](BuiltSlice& slice) { sorted.push_back(&slice); });
+  slices_.for_each_in(BuildState::complete, [&](BuiltSlice& slice) { sorted.push_back(&slice); });
   std::sort(sorted.begin(), sorted.end(), [](auto* a, auto* b) { return a->id() < b->id(); });
   for (BuiltSlice* slice : sorted) {
     if (waits_for_smaller(*slice)) continue;
@@ -414,24 +414,24 @@ void Assembler::hand_out_by_id(std::vector<BuiltSlice*>& out) {
 
 void Assembler::let_overtake() {
   if (settings_.order != ReleaseOrder::by_id) return;
-  for (const BuiltSlice& slice : slices_.in(SliceState::complete)) unreleased_.erase(slice.id());
+  for (const BuiltSlice& slice : slices_.in(BuildState::complete)) unreleased_.erase(slice.id());
 }
 
 void Assembler::hand_out(BuiltSlice& slice, std::vector<BuiltSlice*>& out) {
-  slices_.change(slice, SliceState::queued);
+  slices_.change(slice, BuildState::queued);
   out.push_back(&slice);
 }
 
 void Assembler::next_step(BuiltSlice& slice) {
   ++slice.step;
   slice.deadline_ns = 0;
-  slices_.change(slice, SliceState::waiting_for_memory);
+  slices_.change(slice, BuildState::waiting_for_memory);
 }
 
 std::size_t Assembler::leaving() const {
-  const auto& complete = slices_.in(SliceState::complete);
+  const auto& complete = slices_.in(BuildState::complete);
   const std::size_t left =
-      slices_.open_count() - collecting() - slices_.in(SliceState::waiting_for_memory).size();
+      slices_.open_count() - collecting() - slices_.in(BuildState::waiting_for_memory).size();
   if (settings_.order == ReleaseOrder::as_completed) return left;
   // With release by id the others wait for a slice that may itself wait for memory.
   const bool next = std::any_of(complete.begin(), complete.end(),
@@ -477,7 +477,7 @@ void Assembler::count_overtaken(const BuiltSlice& slice) {
 
 void Assembler::free_memory(BuiltSlice& slice) {
   if (!planted(Planted::never_release) || slice.id().value % 8 != 3) slice.memory.release(pool_);
-  slices_.change(slice, SliceState::spare);
+  slices_.change(slice, BuildState::spare);
 }
 
 }  // namespace weir::assembly

@@ -159,7 +159,7 @@ bool Assembler::finish(const Reception& reception, const wire::FrameHeader& head
   BuiltSlice& slice = *reception.slice;
   FragmentProgress& progress = slice.progress[reception.source];
   --slice.receiving;
-  const bool released = slice.state() == SliceState::released;
+  const bool released = slice.state() == BuildState::released;
   const bool was_ahead = progress.state == State::receiving_cancelled;
   if (released || was_ahead || progress.state == State::done) {  // given up meanwhile
     ++counters_.late;
@@ -374,7 +374,7 @@ void Assembler::abandon(const Reception& reception) {
     progress = FragmentProgress{};
     progress.state = State::cancelled;
   }
-  if (slice.state() == SliceState::released && slice.receiving == 0) free_memory(slice);
+  if (slice.state() == BuildState::released && slice.receiving == 0) free_memory(slice);
 }
 
 }  // namespace weir::assembly

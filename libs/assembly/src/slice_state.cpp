@@ -14,6 +14,6 @@ constexpr std::array<std::string_view, kSliceStates> kNames = {
 
 }  // namespace
 
-std::string_view name(SliceState state) { return kNames[static_cast<std::size_t>(state)]; }
+std::string_view name(BuildState state) { return kNames[static_cast<std::size_t>(state)]; }
 
 }  // namespace weir::assembly

@@ -6,10 +6,10 @@
 namespace weir::assembly {
 namespace {
 
-using enum SliceState;
+using enum BuildState;
 
 // Asserts the conditions of a state for a slice that reaches it.
-void assert_ready_for(const BuiltSlice& slice, SliceState to) {
+void assert_ready_for(const BuiltSlice& slice, BuildState to) {
   switch (to) {
     case collecting:
       WEIR_ASSERT(slice.outstanding > 0);
@@ -61,7 +61,7 @@ SliceTable::~SliceTable() {
   order_.clear();
 }
 
-BuiltSlice& SliceTable::assign(Assignment assignment) {
+BuiltSlice& SliceTable::assign(AssignedSlice assignment) {
   List& spares = list_of(spare);
   if (spares.empty()) {
     all_.push_back(std::make_unique<BuiltSlice>(all_.size()));
@@ -96,8 +96,8 @@ void SliceTable::close(BuiltSlice& slice) {
   change(slice, released);
 }
 
-void SliceTable::change(BuiltSlice& slice, SliceState to) {
-  const SliceState from = slice.state_;
+void SliceTable::change(BuiltSlice& slice, BuildState to) {
+  const BuildState from = slice.state_;
   WEIR_ASSERT(kSliceTransitions.allow(from, to));
   assert_ready_for(slice, to);
   List& old = list_of(from);
@@ -135,7 +135,7 @@ std::string SliceTable::broken_invariant() const {
   for (std::size_t i = 0; i < kSliceStates; ++i) {
     for (const BuiltSlice& slice : lists_[i]) {
       ++listed;
-      if (slice.state() != static_cast<SliceState>(i)) return "a slice is in the list of another state";
+      if (slice.state() != static_cast<BuildState>(i)) return "a slice is in the list of another state";
       const bool found = find(slice.id(), slice.attempt()) == &slice;
       if (found != assembly::is_open(slice.state()))
         return "the open slices and the slices known by id differ";

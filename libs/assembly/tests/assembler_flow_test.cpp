@@ -35,7 +35,7 @@ TEST_CASE("in id order a slice waits for the smaller ones that are open, and eac
   BuiltSlice& b = f.open_all(2);
   complete(f, c);
   CHECK(f.completed_ids().empty());
-  CHECK(c.state() == SliceState::complete);
+  CHECK(c.state() == BuildState::complete);
   complete(f, a);
   CHECK(f.completed_ids() == Ids{1});
 
@@ -103,7 +103,7 @@ TEST_CASE("a filter that needs more gets fragments not requested before, and kee
 
   f.next_step(slice);
   CHECK(slice.step == 1);
-  CHECK(slice.state() == SliceState::waiting_for_memory);
+  CHECK(slice.state() == BuildState::waiting_for_memory);
   CHECK(f.assembler.want_all(slice) == 2);
   f.assembler.requested(slice, 5000);
   CHECK(slice.first_request_ns == 10);
@@ -111,7 +111,7 @@ TEST_CASE("a filter that needs more gets fragments not requested before, and kee
   CHECK_FALSE(f.deliver_ok(slice, 1, 40));
   f.deliver_ok(slice, 0, 40);
   f.assembler.expire(5999);
-  CHECK(slice.state() == SliceState::collecting);
+  CHECK(slice.state() == BuildState::collecting);
   f.deliver_ok(slice, 2, 40);
   CHECK(f.completed_ids() == Ids{4});
   CHECK(slice.table[1].data == data);
@@ -138,18 +138,18 @@ TEST_CASE("a deadline is put off while bytes arrive, half a deadline after the l
   for (; now < 3000; now += 300) {
     Assembler::note_bytes(slice, now);
     f.assembler.expire(now);
-    CHECK(slice.state() == SliceState::collecting);
-    CHECK((silent.state() == SliceState::collecting) == (now < 1000));
+    CHECK(slice.state() == BuildState::collecting);
+    CHECK((silent.state() == BuildState::collecting) == (now < 1000));
   }
   f.assembler.expire(2999);
-  CHECK(slice.state() == SliceState::collecting);
+  CHECK(slice.state() == BuildState::collecting);
   f.assembler.expire(3000);
-  CHECK(slice.state() == SliceState::complete);
+  CHECK(slice.state() == BuildState::complete);
   CHECK_FALSE(slice.expired_empty);
   CHECK_FALSE(silent.expired_empty);
   BuiltSlice& empty = f.open_all(3, 0, 5000);
   f.assembler.expire(6000);
-  CHECK(empty.state() == SliceState::complete);
+  CHECK(empty.state() == BuildState::complete);
   CHECK(empty.expired_empty);
 }
 
@@ -163,14 +163,14 @@ TEST_CASE("a deadline is put off across gaps of the line's length, up to the sam
   for (const TimeNs now : {900, 2400, 3900}) {
     Assembler::note_bytes(slice, now);
     f.assembler.expire(now + 1500);
-    CHECK((slice.state() == SliceState::collecting) == (now < 3900));
+    CHECK((slice.state() == BuildState::collecting) == (now < 3900));
   }
   BuiltSlice& silent = f.open_all(2, 0, 6000);
   Assembler::note_bytes(silent, 6100);
   f.assembler.expire(7699);
-  CHECK(silent.state() == SliceState::collecting);
+  CHECK(silent.state() == BuildState::collecting);
   f.assembler.expire(7700);
-  CHECK(silent.state() == SliceState::complete);
+  CHECK(silent.state() == BuildState::complete);
 }
 
 TEST_CASE("a slice is completed without fragments missing at its deadline, which are late afterwards") {
@@ -193,7 +193,7 @@ TEST_CASE("a slice is completed without fragments missing at its deadline, which
   CHECK(f.counters().late == 1);
 
   f.assembler.expire(1499);
-  CHECK(young.state() == SliceState::collecting);
+  CHECK(young.state() == BuildState::collecting);
   f.assembler.expire(1500);
   CHECK(f.completed_ids() == Ids{2});
   f.assembler.release(old);

@@ -161,7 +161,7 @@ class RandomFarm {
     CHECK(asked == fresh);
     wanted_ += asked;
     f_.assembler.cancel_unsent(slice);
-    if (slice.state() != SliceState::collecting) return;
+    if (slice.state() != BuildState::collecting) return;
     if (!random_.one_in(10)) f_.assembler.requested(slice, now_);
     for (const SourceIndex source : unsent) ask(slice, source, 0, settings_.range_bytes);
   }
@@ -316,7 +316,7 @@ class RandomFarm {
       CHECK(now_ >= slice->deadline_ns);
     }
     for (const auto& [id, slice] : open_) {
-      if (slice->state() == SliceState::collecting && slice->deadline_ns != 0)
+      if (slice->state() == BuildState::collecting && slice->deadline_ns != 0)
         CHECK(now_ < slice->deadline_ns);
     }
   }
@@ -328,7 +328,7 @@ class RandomFarm {
         if (settings_.order == ReleaseOrder::by_id) CHECK(slice->id().value == *not_handed_out_.begin());
         CHECK(not_handed_out_.erase(slice->id().value) == 1);
       }
-      CHECK(slice->state() == SliceState::queued);
+      CHECK(slice->state() == BuildState::queued);
       CHECK(slice->outstanding == 0);
       check_table(*slice);
       seen_[slice] = slice->table;
@@ -369,7 +369,7 @@ class RandomFarm {
       f_.next_step(*slice);
       want(*slice);
     } else if (random_.one_in(2)) {
-      f_.slices.change(*slice, SliceState::decided);
+      f_.slices.change(*slice, BuildState::decided);
     } else {
       release(slice);
     }

@@ -24,7 +24,7 @@ TEST_CASE("a slice is complete when its last fragment has arrived, with each fra
   const auto done = f.completed();
   REQUIRE(done.size() == 1);
   CHECK(done[0] == &slice);
-  CHECK(slice.state() == SliceState::queued);
+  CHECK(slice.state() == BuildState::queued);
   CHECK(slice.flawed == 0);
   CHECK(slice.payload_bytes == 113);
   CHECK(slice.first_request_ns == 100);
@@ -57,14 +57,14 @@ TEST_CASE("no more than slices_max are open, and an id is open once") {
   settings.slices_max = 2;
   Fixture f(settings);
   BuiltSlice& first = f.open(1);
-  Assignment second;
+  AssignedSlice second;
   second.slice = SliceId(1);
   second.attempt = Attempt(1);
   BuiltSlice& again = f.slices.assign(std::move(second));
   CHECK(f.assembler.open(again, 0).error() == OpenError::duplicate);
   f.open(2);
   CHECK(f.assembler.full());
-  Assignment other;
+  AssignedSlice other;
   other.slice = SliceId(3);
   BuiltSlice& third = f.slices.assign(std::move(other));
   CHECK(f.assembler.open(third, 0).error() == OpenError::full);
@@ -188,7 +188,7 @@ TEST_CASE("a fragment is not lost to other slices' memory: its slice is built ag
   f.assembler.withdraw(slice);
   CHECK(f.counters().cancelled == 2);
   CHECK(f.assembler.slice_bytes_expected() == 12'000);  // its other fragments count like the first
-  slice.decision = Decision::fail("crowded_out");
+  slice.decision = SliceDecision::fail("crowded_out");
   f.assembler.release(slice);
   CHECK(f.assembler.slice_bytes_expected() == 12'000);
 }
@@ -196,13 +196,15 @@ TEST_CASE("a fragment is not lost to other slices' memory: its slice is built ag
 TEST_CASE("a slice without any fragment says nothing about the size of slices") {
   Fixture f;
   BuiltSlice& slice = f.open_all(5);
-  for (SourceIndex source = 0; source < 3; ++source) f.deliver_missing(slice, source, MissingReason::restarted);
+  for (SourceIndex source = 0; source < 3; ++source)
+    f.deliver_missing(slice, source, MissingReason::restarted);
   CHECK(f.completed_ids() == std::vector<std::uint64_t>{5});
   CHECK_FALSE(f.assembler.knows_sizes());
   f.assembler.release(slice);
   BuiltSlice& part = f.open_all(6);
   CHECK(f.deliver_ok(part, 0, 80));
-  for (SourceIndex source = 1; source < 3; ++source) f.deliver_missing(part, source, MissingReason::restarted);
+  for (SourceIndex source = 1; source < 3; ++source)
+    f.deliver_missing(part, source, MissingReason::restarted);
   CHECK(f.assembler.knows_sizes());
   CHECK(f.assembler.slice_bytes_expected() == 240);
 }

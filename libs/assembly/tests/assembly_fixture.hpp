@@ -57,7 +57,7 @@ class Fixture {
   }
 
   BuiltSlice& open(std::uint64_t id, std::uint16_t attempt = 0, TimeNs now_ns = 0) {
-    Assignment assignment;
+    AssignedSlice assignment;
     assignment.slice = SliceId(id);
     assignment.attempt = Attempt(attempt);
     BuiltSlice& slice = slices.assign(std::move(assignment));
@@ -141,7 +141,7 @@ class Fixture {
 
   // For a completed slice with a filter that needs more.
   void next_step(BuiltSlice& slice) {
-    slices.change(slice, SliceState::filtering);
+    slices.change(slice, BuildState::filtering);
     assembler.next_step(slice);
   }
 

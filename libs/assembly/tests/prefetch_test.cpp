@@ -22,7 +22,7 @@ struct AtFirstStep {
     CHECK(f.completed() == std::vector{&slice});
     CHECK(f.assembler.want_ahead(slice, std::array{kSecond}) == 1);
     slice.progress[kSecond].sent_ahead = true;
-    f.slices.change(slice, SliceState::filtering);
+    f.slices.change(slice, BuildState::filtering);
   }
   void need(SourceIndex source) {
     f.assembler.next_step(slice);
@@ -52,7 +52,7 @@ TEST_CASE(
 TEST_CASE("a step waits for a prefetched fragment in transit, and does not request it again") {
   AtFirstStep at;
   at.need(kSecond);
-  CHECK(at.slice.state() == SliceState::collecting);
+  CHECK(at.slice.state() == BuildState::collecting);
   CHECK(at.f.counters().requested == 2);
   CHECK(at.f.deliver_ok(at.slice, kSecond, 50));
   CHECK(at.f.completed() == std::vector{&at.slice});
@@ -63,7 +63,7 @@ TEST_CASE("a reject cancels fragments ahead, and counts those that had arrived a
   AtFirstStep at;
   at.f.deliver_ok(at.slice, kSecond, 50);
   at.f.assembler.end_ahead(at.slice);
-  at.f.slices.change(at.slice, SliceState::decided);
+  at.f.slices.change(at.slice, BuildState::decided);
   CHECK(at.f.counters().prefetch_wasted_bytes == 50);
   CHECK(at.f.counters().prefetch_unused == 1);
   at.f.assembler.release(at.slice);
@@ -73,7 +73,7 @@ TEST_CASE("a reject cancels fragments ahead, and counts those that had arrived a
 TEST_CASE("a prefetched fragment that arrives after the reject is late and wasted") {
   AtFirstStep at;
   at.f.assembler.end_ahead(at.slice);
-  at.f.slices.change(at.slice, SliceState::decided);
+  at.f.slices.change(at.slice, BuildState::decided);
   CHECK_FALSE(at.f.deliver_ok(at.slice, kSecond, 50));
   CHECK(at.f.counters().late == 1);
   CHECK(at.f.counters().cancelled == 1);

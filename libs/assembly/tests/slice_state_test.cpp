@@ -8,24 +8,24 @@
 #include <vector>
 
 using namespace weir::assembly;
-using enum SliceState;
+using enum BuildState;
 
 namespace {
 
-std::vector<SliceState> all_states() {
-  std::vector<SliceState> states;
-  for (std::size_t i = 0; i < kSliceStates; ++i) states.push_back(static_cast<SliceState>(i));
+std::vector<BuildState> all_states() {
+  std::vector<BuildState> states;
+  for (std::size_t i = 0; i < kSliceStates; ++i) states.push_back(static_cast<BuildState>(i));
   return states;
 }
 
 // Returns the states reachable from `from` without passing through `without`.
-std::set<SliceState> reached(SliceState from, const std::set<SliceState>& without = {}) {
-  std::set<SliceState> found;
-  std::vector<SliceState> next{from};
+std::set<BuildState> reached(BuildState from, const std::set<BuildState>& without = {}) {
+  std::set<BuildState> found;
+  std::vector<BuildState> next{from};
   while (!next.empty()) {
-    const SliceState here = next.back();
+    const BuildState here = next.back();
     next.pop_back();
-    for (const SliceState to : all_states()) {
+    for (const BuildState to : all_states()) {
       if (kSliceTransitions.allow(here, to) && !without.contains(to) && found.insert(to).second)
         next.push_back(to);
     }
@@ -36,13 +36,13 @@ std::set<SliceState> reached(SliceState from, const std::set<SliceState>& withou
 }  // namespace
 
 TEST_CASE("the table has each transition once, and refuses all others") {
-  std::set<std::pair<SliceState, SliceState>> seen;
+  std::set<std::pair<BuildState, BuildState>> seen;
   for (const auto& one : kSliceTransitions) {
     CHECK(seen.insert({one.from, one.to}).second);
     CHECK(kSliceTransitions.allow(one.from, one.to));
   }
-  for (const SliceState from : all_states()) {
-    for (const SliceState to : all_states()) {
+  for (const BuildState from : all_states()) {
+    for (const BuildState to : all_states()) {
       CAPTURE(name(from), name(to));
       CHECK(kSliceTransitions.allow(from, to) == seen.contains({from, to}));
     }
@@ -51,15 +51,15 @@ TEST_CASE("the table has each transition once, and refuses all others") {
 
 TEST_CASE("every state of a slice has a unique name") {
   std::set<std::string_view> names;
-  for (const SliceState state : all_states()) CHECK(names.insert(name(state)).second);
+  for (const BuildState state : all_states()) CHECK(names.insert(name(state)).second);
   CHECK(name(waiting_for_memory) == "waiting_for_memory");
   CHECK(name(released) == "released");
 }
 
 TEST_CASE("a slice begins with its assignment, ends as a spare, and enters and leaves every state") {
-  for (const SliceState to : all_states()) CHECK(kSliceTransitions.allow(spare, to) == (to == assigned));
+  for (const BuildState to : all_states()) CHECK(kSliceTransitions.allow(spare, to) == (to == assigned));
   CHECK(reached(spare).size() == kSliceStates);
-  for (const SliceState from : all_states()) {
+  for (const BuildState from : all_states()) {
     CAPTURE(name(from));
     CHECK(reached(from).contains(spare));
   }
@@ -76,13 +76,13 @@ TEST_CASE("an open slice closes only by its release") {
 
 TEST_CASE("slices in the processing units are released only after they return") {
   CHECK_FALSE(kSliceTransitions.allow(filtering, released));
-  for (const SliceState to : all_states()) CHECK(kSliceTransitions.allow(abandoned, to) == (to == released));
+  for (const BuildState to : all_states()) CHECK(kSliceTransitions.allow(abandoned, to) == (to == released));
 }
 
 TEST_CASE("only reported slices are stored, and none is decided after its report") {
   CHECK_FALSE(reached(assigned, {reported, spare}).contains(storing));
-  const std::set<SliceState> after = reached(reported, {spare});
-  for (const SliceState state : after) {
+  const std::set<BuildState> after = reached(reported, {spare});
+  for (const BuildState state : after) {
     CAPTURE(name(state));
     CHECK((is_reported(state) || state == released));
   }
@@ -93,5 +93,5 @@ TEST_CASE("a slice sent to a writer waits for its connections before its release
   CHECK_FALSE(kSliceTransitions.allow(storing, released));
   CHECK(kSliceTransitions.allow(stored, released));
   CHECK(kSliceTransitions.allow(given_up, released));
-  for (const SliceState to : all_states()) CHECK(kSliceTransitions.allow(given_up, to) == (to == released));
+  for (const BuildState to : all_states()) CHECK(kSliceTransitions.allow(given_up, to) == (to == released));
 }

@@ -14,12 +14,12 @@
 namespace weir::assembly {
 namespace {
 
-using enum SliceState;
+using enum BuildState;
 
 constexpr std::size_t kPoolBytes = 1U << 20;
 
-Assignment assignment(std::uint64_t id, std::uint16_t attempt = 0) {
-  Assignment made;
+AssignedSlice assignment(std::uint64_t id, std::uint16_t attempt = 0) {
+  AssignedSlice made;
   made.slice = SliceId(id);
   made.attempt = Attempt(attempt);
   return made;
@@ -30,7 +30,7 @@ class Walker {
  public:
   Walker() : memory_(kPoolBytes), pool_(memory_) {}
 
-  void go(BuiltSlice& slice, SliceState to) {
+  void go(BuiltSlice& slice, BuildState to) {
     if (to == waiting_for_memory && !is_open(slice.state())) {
       REQUIRE(table.open(slice));
       return;
@@ -48,8 +48,8 @@ class Walker {
       table.change(slice, to);
     }
   }
-  void go(BuiltSlice& slice, std::initializer_list<SliceState> way) {
-    for (const SliceState to : way) go(slice, to);
+  void go(BuiltSlice& slice, std::initializer_list<BuildState> way) {
+    for (const BuildState to : way) go(slice, to);
   }
   BuiltSlice& reported_slice(std::uint64_t id, bool accepted) {
     BuiltSlice& slice = table.assign(assignment(id));
@@ -149,7 +149,7 @@ TEST_CASE(
   BuiltSlice& accepted = walker.reported_slice(2, true);
   const std::uint64_t bytes = accepted.memory.bytes();
   REQUIRE(bytes > 0);
-  for (const SliceState state : {storing, storing, stored, storing, given_up}) {
+  for (const BuildState state : {storing, storing, stored, storing, given_up}) {
     walker.go(accepted, state);
     CHECK(table.accepted_bytes() == bytes);
   }
@@ -163,18 +163,18 @@ TEST_CASE("every slice is in one list, and all counts agree, under random change
   Walker walker;
   SliceTable& table = walker.table;
   std::vector<BuiltSlice*> slices;
-  std::map<SliceState, int> seen;
+  std::map<BuildState, int> seen;
   std::uint64_t random = GENERATE(range(1, 9));
   const auto below = [&](std::size_t limit) { return (random = mix64(random)) % limit; };
   for (std::uint64_t i = 0; i < 20; ++i) slices.push_back(&table.assign(assignment(i)));
   std::uint64_t next_id = 100;
   for (int i = 0; i < 5000; ++i) {
     BuiltSlice& slice = *slices[below(slices.size())];
-    std::vector<SliceState> ways;
+    std::vector<BuildState> ways;
     for (const auto& one : kSliceTransitions) {
       if (one.from == slice.state()) ways.push_back(one.to);
     }
-    const SliceState to = ways[below(ways.size())];
+    const BuildState to = ways[below(ways.size())];
     ++seen[to];
     if (to == assigned) {
       table.assign(assignment(next_id++));  // the last spare one, perhaps another

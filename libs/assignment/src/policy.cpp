@@ -131,26 +131,26 @@ std::vector<std::string_view> policy_names() {
   return {"credits", "static", "schedule-table", "least-loaded", "learning"};
 }
 
-Expected<std::unique_ptr<AssignmentPolicy>, Failure> make_policy(const PolicySettings& settings) {
+Expected<std::unique_ptr<AssignmentPolicy>, AssignmentFailure> make_policy(const PolicySettings& settings) {
   if (settings.name == "credits") return std::make_unique<CreditsPolicy>();
   if (settings.name == "static") return std::make_unique<StaticPolicy>();
   if (settings.name == "least-loaded") return std::make_unique<LeastLoadedPolicy>();
   if (settings.name == "learning") return std::make_unique<LearningPolicy>();
   if (settings.name == "schedule-table") {
     if (std::find(settings.weights.begin(), settings.weights.end(), 0U) != settings.weights.end()) {
-      return Unexpected<Failure>(Failure{AssignmentError::bad_setting,
-                                         "assignment: a weight of the schedule table is 0; the least is 1"});
+      return Unexpected<AssignmentFailure>(AssignmentFailure{
+          AssignmentError::bad_setting, "assignment: a weight of the schedule table is 0; the least is 1"});
     }
     return std::make_unique<SchedulePolicy>(settings.weights);
   }
   std::string known;
   for (const std::string_view each : policy_names()) known += (known.empty() ? "" : ", ") + std::string(each);
-  return Unexpected<Failure>(
-      Failure{AssignmentError::unknown_name,
-              "assignment: unknown policy '" + settings.name + "'; there are " + known});
+  return Unexpected<AssignmentFailure>(
+      AssignmentFailure{AssignmentError::unknown_name,
+                        "assignment: unknown policy '" + settings.name + "'; there are " + known});
 }
 
-Expected<std::unique_ptr<AssignmentPolicy>, Failure> make_policy(std::string_view policy_name) {
+Expected<std::unique_ptr<AssignmentPolicy>, AssignmentFailure> make_policy(std::string_view policy_name) {
   return make_policy(PolicySettings{std::string(policy_name), {}});
 }
 

@@ -8,7 +8,7 @@ namespace weir::assignment {
 
 // Kills count per group, because each has a filter of its own. A copy of an earlier attempt that is still on
 // its way to a disk is dead from now on.
-void SupervisorMachine::forward(SliceEntry& entry, const Decision& decision, Actions& out) {
+void SupervisorMachine::forward(SliceEntry& entry, const AttemptDecision& decision, Actions& out) {
   out.answer(entry.dcm, entry.slice, entry.attempt, Answer::settled);
   const bool allowed = groups_[entry.group].may_forward_to(decision.group) &&
                        decision.bytes.size() <= settings_.forward_bytes_max;

@@ -141,16 +141,17 @@ void SupervisorMachine::assign(SliceEntry& entry, NodeIndex dcm, TimeNs now, Act
   out.of(dcm).assign.push_back(assignment);
 }
 
-void SupervisorMachine::decisions(NodeIndex dcm, std::span<const Decision> batch, TimeNs now, Actions& out) {
+void SupervisorMachine::decisions(NodeIndex dcm, std::span<const AttemptDecision> batch, TimeNs now,
+                                  Actions& out) {
   if (!dcms_.live(dcm)) {
     ++ledger_.strangers;
     return;
   }
-  for (const Decision& decision : batch) decide(dcm, decision, now, out);
+  for (const AttemptDecision& decision : batch) decide(dcm, decision, now, out);
   groups_.look_again();
 }
 
-void SupervisorMachine::decide(NodeIndex dcm, const Decision& decision, TimeNs now, Actions& out) {
+void SupervisorMachine::decide(NodeIndex dcm, const AttemptDecision& decision, TimeNs now, Actions& out) {
   SliceEntry* entry = book_.find(decision.slice);
   const bool own =
       entry != nullptr && entry->live() && entry->dcm == dcm && entry->attempt == decision.attempt;
@@ -215,7 +216,7 @@ void SupervisorMachine::decide(NodeIndex dcm, const Decision& decision, TimeNs n
 }
 
 // Repeats the decision for an accepted slice: the DCM repeats its request, or no longer has the slice.
-void SupervisorMachine::decide_again(SliceEntry& entry, const Decision& decision, Actions& out) {
+void SupervisorMachine::decide_again(SliceEntry& entry, const AttemptDecision& decision, Actions& out) {
   if (decision.verdict == Verdict::failed) {
     out.answer(entry.dcm, entry.slice, entry.attempt, Answer::refused);
     if (decision.reason == DiscardReason::writer_refused) {
@@ -232,7 +233,7 @@ void SupervisorMachine::decide_again(SliceEntry& entry, const Decision& decision
       {entry.slice, entry.attempt, entry.epoch, entry.writer, Answer::store, entry.copy_incomplete});
 }
 
-void SupervisorMachine::fail(SliceEntry& entry, const Decision& decision, Actions& out) {
+void SupervisorMachine::fail(SliceEntry& entry, const AttemptDecision& decision, Actions& out) {
   const NodeIndex dcm = entry.dcm;
   const bool handed_back = is_handed_back(decision.reason);
   const bool another_try = handed_back || decision.reason == DiscardReason::filter_failed ||

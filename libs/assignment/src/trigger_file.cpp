@@ -88,13 +88,14 @@ Expected<FileTrigger, std::string> parse_line(std::string_view line) {
 
 }  // namespace
 
-Expected<std::vector<FileTrigger>, Failure> parse_trigger_file(std::string_view text, std::string_view path) {
+Expected<std::vector<FileTrigger>, AssignmentFailure> parse_trigger_file(std::string_view text,
+                                                                         std::string_view path) {
   std::vector<FileTrigger> triggers;
   IdIntervals given;
   std::size_t line_number = 0;
   const auto failure = [&](const std::string& what) {
-    return Unexpected<Failure>(Failure{AssignmentError::bad_line,
-                                       std::string(path) + ":" + std::to_string(line_number) + ": " + what});
+    return Unexpected<AssignmentFailure>(AssignmentFailure{
+        AssignmentError::bad_line, std::string(path) + ":" + std::to_string(line_number) + ": " + what});
   };
   if (text.substr(0, kByteOrderMark.size()) == kByteOrderMark) text.remove_prefix(kByteOrderMark.size());
   while (!text.empty()) {

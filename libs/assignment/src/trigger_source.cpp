@@ -215,8 +215,8 @@ class NetworkSource final : public TriggerSource {
   bool open() const override { return true; }
 };
 
-Unexpected<Failure> bad_setting(std::string message) {
-  return Unexpected<Failure>(Failure{AssignmentError::bad_setting, std::move(message)});
+Unexpected<AssignmentFailure> bad_setting(std::string message) {
+  return Unexpected<AssignmentFailure>(AssignmentFailure{AssignmentError::bad_setting, std::move(message)});
 }
 
 }  // namespace
@@ -225,7 +225,7 @@ std::vector<std::string_view> trigger_modes() {
   return {"max", "rate", "poisson", "clock", "file", "network"};
 }
 
-Expected<std::unique_ptr<TriggerSource>, Failure> make_trigger_source(TriggerSettings settings) {
+Expected<std::unique_ptr<TriggerSource>, AssignmentFailure> make_trigger_source(TriggerSettings settings) {
   const std::string& mode = settings.mode;
   if (settings.slice_ns < 0) return bad_setting("trigger: the length of a slice is not negative");
   if (mode == "max") return std::make_unique<MaxSource>(settings);
@@ -249,8 +249,8 @@ Expected<std::unique_ptr<TriggerSource>, Failure> make_trigger_source(TriggerSet
   std::string known;
   for (const std::string_view each : trigger_modes())
     known += (known.empty() ? "" : ", ") + std::string(each);
-  return Unexpected<Failure>(
-      Failure{AssignmentError::unknown_name, "trigger: unknown mode '" + mode + "'; there are " + known});
+  return Unexpected<AssignmentFailure>(AssignmentFailure{
+      AssignmentError::unknown_name, "trigger: unknown mode '" + mode + "'; there are " + known});
 }
 
 }  // namespace weir::assignment

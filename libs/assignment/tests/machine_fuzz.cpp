@@ -102,8 +102,8 @@ class Player {
       const auto slice = (step.choice & 1) != 0 ? std::optional(step.slice) : std::nullopt;
       (void)machine_.offer({slice, {}, payload}, {now_, 1}, actions_);
     } else if (kind < 4) {
-      const Decision decision{step.slice, attempt, static_cast<Verdict>(step.choice % 3),
-                              static_cast<DiscardReason>(step.number % 256), (step.choice & 8) != 0};
+      const AttemptDecision decision{step.slice, attempt, static_cast<Verdict>(step.choice % 3),
+                                     static_cast<DiscardReason>(step.number % 256), (step.choice & 8) != 0};
       machine_.decisions(step.who, {&decision, 1}, now_, actions_);
     } else if (settings_.writers > 0) {
       const StoredAck ack{step.slice, attempt, StoreEpoch(step.number)};

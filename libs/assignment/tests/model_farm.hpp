@@ -47,12 +47,13 @@ class Farm {
   }
   void decide(std::uint16_t dcm, std::uint64_t slice, std::uint16_t attempt, Verdict verdict,
               DiscardReason reason = DiscardReason::none, bool incomplete = false) {
-    const Decision decision{SliceId(slice), Attempt(attempt), verdict, reason, incomplete, {}, {}};
+    const AttemptDecision decision{SliceId(slice), Attempt(attempt), verdict, reason, incomplete, {}, {}};
     machine.decisions(node(dcm), {&decision, 1}, now.mono, actions);
   }
   void forward(std::uint16_t dcm, std::uint64_t slice, std::uint16_t attempt, std::uint8_t group,
                std::string_view bytes = {}) {
-    Decision decision{SliceId(slice), Attempt(attempt), Verdict::forward, {}, false, GroupIndex(group), {}};
+    AttemptDecision decision{
+        SliceId(slice), Attempt(attempt), Verdict::forward, {}, false, GroupIndex(group), {}};
     decision.bytes = {reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()};
     machine.decisions(node(dcm), {&decision, 1}, now.mono, actions);
   }

@@ -200,12 +200,12 @@ class RandomFarm {
   void work_dcm(std::uint16_t index) {
     Dcm& dcm = dcms_[index];
     if (!dcm.live) return;
-    std::vector<Decision> decisions;
+    std::vector<AttemptDecision> decisions;
     std::erase_if(dcm.jobs, [&](const Job& job) {
       if (job.stuck || dice_.one_in(2)) return false;
       const std::uint64_t choice = dice_.below(10);
-      Decision decision{job.assignment.slice, job.assignment.attempt, Verdict::accept, DiscardReason::none,
-                        false};
+      AttemptDecision decision{job.assignment.slice, job.assignment.attempt, Verdict::accept,
+                               DiscardReason::none, false};
       decision.incomplete = dice_.one_in(5);
       check_forwarded(job.assignment);
       if (!job.assignment.unfiltered && choice < 4) decision.verdict = Verdict::reject;
@@ -235,7 +235,8 @@ class RandomFarm {
     std::erase_if(dcm.sending, [&](const Sending& sending) {
       Writer& writer = writers_[sending.writer.value];
       if (faulty_ && dice_.one_in(40)) {  // no longer has it
-        const Decision gone{sending.slice, sending.attempt, Verdict::failed, DiscardReason::lost, false};
+        const AttemptDecision gone{sending.slice, sending.attempt, Verdict::failed, DiscardReason::lost,
+                                   false};
         machine_->decisions(NodeIndex(index), {&gone, 1}, now_.mono, actions_);
         return true;
       }
@@ -423,7 +424,7 @@ class RandomFarm {
   }
 
   // Of every second slice that a DCM would accept, where its group has another behind it.
-  void forward(std::uint16_t index, Decision& decision) {
+  void forward(std::uint16_t index, AttemptDecision& decision) {
     const std::uint8_t group = group_of(index);
     if (settings_.groups.empty() || settings_.groups[group].forwards_to.empty() || dice_.one_in(2)) return;
     const auto& to = settings_.groups[group].forwards_to;

@@ -188,7 +188,7 @@ TEST_CASE("a copy of a slice's last possible attempt is an orphan when its DCM l
   machine.writer_joined(node(0), Incarnation(1), now.mono, actions);
   machine.tick(now, actions);
   REQUIRE(actions.of(node(0)).assign.size() == 1);
-  const Decision accept{SliceId(0), Attempt(UINT16_MAX), Verdict::accept, DiscardReason::none, false};
+  const AttemptDecision accept{SliceId(0), Attempt(UINT16_MAX), Verdict::accept, DiscardReason::none, false};
   machine.decisions(node(0), {&accept, 1}, now.mono, actions);
   machine.dcm_left(node(0), now.mono, actions);
   CHECK(machine.in_flight() == 0);
@@ -265,7 +265,7 @@ TEST_CASE(
     made += actions.announce.size();
     const std::vector<Assignment> assigned = actions.of(node(1)).assign;
     for (const Assignment& one : assigned) {
-      const Decision reject{one.slice, one.attempt, Verdict::reject, DiscardReason::none, false};
+      const AttemptDecision reject{one.slice, one.attempt, Verdict::reject, DiscardReason::none, false};
       machine.decisions(node(1), {&reject, 1}, before.now.mono, actions);
     }
   }

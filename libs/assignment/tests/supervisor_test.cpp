@@ -75,7 +75,7 @@ TEST_CASE("accepted slices go to the writers in turn") {
 
 TEST_CASE("an incomplete accept is counted as stored and as incomplete") {
   Farm farm = farm_with(1);
-  const Decision decision{SliceId(0), Attempt(0), Verdict::accept, DiscardReason::none, true};
+  const AttemptDecision decision{SliceId(0), Attempt(0), Verdict::accept, DiscardReason::none, true};
   farm.machine.decisions(NodeIndex(0), {&decision, 1}, farm.now.mono, farm.actions);
   farm.store(0, 0, 0, 0);
   CHECK(farm.machine.ledger().stored.count == 1);

@@ -74,9 +74,9 @@ class CaptureDecoder::Direction final : public TcpSink, public wire::FrameSink {
     restart();
   }
 
-  wire::Placement on_header(const wire::FrameHeader& header) override {
+  wire::PayloadPlace on_header(const wire::FrameHeader& header) override {
     const bool bulk = header.type == wire::FrameType::fragment || header.type == wire::FrameType::data;
-    return {bulk ? wire::Placement::Kind::discard : wire::Placement::Kind::whole, nullptr};
+    return {bulk ? wire::PayloadPlace::Kind::discard : wire::PayloadPlace::Kind::whole, nullptr};
   }
   Expected<void, wire::WireError> on_frame(const wire::FrameHeader& header, ConstBytes payload) override {
     has_frames_ = true;

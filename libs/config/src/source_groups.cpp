@@ -58,7 +58,7 @@ class GroupReader {
     groups_.push_back({settings.name(), {found_.begin(), found_.end()}});
   }
 
-  Expected<std::vector<SourceGroup>, Problems> take() {
+  Expected<std::vector<SourceGroupPlan>, Problems> take() {
     if (!problems_.empty()) return Unexpected<Problems>(std::move(problems_));
     return std::move(groups_);
   }
@@ -110,7 +110,7 @@ class GroupReader {
   std::set<SourceId> known_;
   std::vector<std::string> readouts_;
   std::vector<std::string> names_;
-  std::vector<SourceGroup> groups_;
+  std::vector<SourceGroupPlan> groups_;
   std::set<SourceId> found_;  // of the group at hand
   std::string path_;
   Problems problems_;
@@ -118,8 +118,8 @@ class GroupReader {
 
 }  // namespace
 
-Expected<std::vector<SourceGroup>, Problems> source_groups(const v1::Farm& farm, const FarmPlan& plan,
-                                                           const Locations& locations) {
+Expected<std::vector<SourceGroupPlan>, Problems> source_groups(const v1::Farm& farm, const FarmPlan& plan,
+                                                               const Locations& locations) {
   GroupReader reader(plan, locations);
   for (int i = 0; i < farm.source().groups_size(); ++i)
     reader.read(farm.source().groups(i), list_entry("source.groups", i));
@@ -146,12 +146,12 @@ Problems check_group_names(const v1::Farm& farm, const Locations& locations) {
   return problems;
 }
 
-std::vector<SourceId> sources_of(const std::vector<SourceGroup>& groups, const std::string& name) {
-  const auto found = std::ranges::find(groups, name, &SourceGroup::name);
+std::vector<SourceId> sources_of(const std::vector<SourceGroupPlan>& groups, const std::string& name) {
+  const auto found = std::ranges::find(groups, name, &SourceGroupPlan::name);
   return found == groups.end() ? std::vector<SourceId>{} : found->sources;
 }
 
-std::vector<SourceId> first_sources(const v1::Farm& farm, const std::vector<SourceGroup>& groups) {
+std::vector<SourceId> first_sources(const v1::Farm& farm, const std::vector<SourceGroupPlan>& groups) {
   const v1::FilterSettings& filter = farm.filter();
   std::set<SourceId> sources(filter.first_sources().begin(), filter.first_sources().end());
   for (const std::string& name : filter.first_groups()) {

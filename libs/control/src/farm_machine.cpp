@@ -23,7 +23,7 @@ FarmMachine::FarmMachine(std::vector<MemberPlan> plan, const Deadlines& deadline
 // ---- commands of an operator
 
 Expected<void, std::string> FarmMachine::command(Command command, RunNumber run, const std::string& reason,
-                                                 TimeNs now, Actions& out) {
+                                                 TimeNs now, FarmActions& out) {
   if (under_way_ && command != Command::reset) {
     return refusal(std::string(name(*under_way_)) + " is under way: wait for it, or reset");
   }
@@ -97,7 +97,8 @@ Expected<void, std::string> FarmMachine::can_exclude(std::size_t member, bool on
   return {};
 }
 
-Expected<void, std::string> FarmMachine::set_removed(std::size_t member, bool on, TimeNs now, Actions& out) {
+Expected<void, std::string> FarmMachine::set_removed(std::size_t member, bool on, TimeNs now,
+                                                     FarmActions& out) {
   if (auto possible = can_exclude(member, on); !possible) return possible;
   Member& one = members_[member];
   one.removed = on;
@@ -111,7 +112,7 @@ Expected<void, std::string> FarmMachine::set_removed(std::size_t member, bool on
   return {};
 }
 
-Expected<void, std::string> FarmMachine::readmit(std::size_t member, TimeNs now, Actions& out) {
+Expected<void, std::string> FarmMachine::readmit(std::size_t member, TimeNs now, FarmActions& out) {
   WEIR_ASSERT(member < members_.size());
   Member& one = members_[member];
   if (member == supervisor_) return refusal(one.plan.name + " is the supervisor: reset the farm");
@@ -125,7 +126,7 @@ Expected<void, std::string> FarmMachine::readmit(std::size_t member, TimeNs now,
 // ---- messages of members
 
 void FarmMachine::joined(std::size_t member, Incarnation incarnation, const MemberState& state, TimeNs now,
-                         Actions& out) {
+                         FarmActions& out) {
   WEIR_ASSERT(member < members_.size());
   Member& one = members_[member];
   if (one.incarnation != incarnation) {
@@ -143,7 +144,7 @@ void FarmMachine::joined(std::size_t member, Incarnation incarnation, const Memb
   steer(now, out);
 }
 
-void FarmMachine::heard(std::size_t member, const MemberState& state, TimeNs now, Actions& out) {
+void FarmMachine::heard(std::size_t member, const MemberState& state, TimeNs now, FarmActions& out) {
   WEIR_ASSERT(member < members_.size());
   Member& one = members_[member];
   if (!one.live) return joined(member, one.incarnation, state, now, out);
@@ -152,7 +153,7 @@ void FarmMachine::heard(std::size_t member, const MemberState& state, TimeNs now
 }
 
 void FarmMachine::answered(std::size_t member, std::uint64_t order, bool good, const std::string& error,
-                           const MemberState& state, TimeNs now, Actions& out, bool wrong_settings) {
+                           const MemberState& state, TimeNs now, FarmActions& out, bool wrong_settings) {
   WEIR_ASSERT(member < members_.size());
   Member& one = members_[member];
   one.heard_ns = now;
@@ -179,7 +180,7 @@ void FarmMachine::answered(std::size_t member, std::uint64_t order, bool good, c
   steer(now, out);
 }
 
-void FarmMachine::left(std::size_t member, TimeNs now, Actions& out, bool awaited) {
+void FarmMachine::left(std::size_t member, TimeNs now, FarmActions& out, bool awaited) {
   WEIR_ASSERT(member < members_.size());
   Member& one = members_[member];
   if (!one.live) return;
@@ -200,7 +201,7 @@ void FarmMachine::count_loss(Member& member, TimeNs now) {
   member.lost_ns = now;
 }
 
-void FarmMachine::take_state(Member& member, const MemberState& state, Actions& out) {
+void FarmMachine::take_state(Member& member, const MemberState& state, FarmActions& out) {
   if (state.state == State::error && member.told.state != State::error) {
     out.events.push_back({Level::error, member.plan.name + ": " + state.reason});
   }
@@ -209,7 +210,7 @@ void FarmMachine::take_state(Member& member, const MemberState& state, Actions& 
 
 // ---- time
 
-void FarmMachine::tick(TimeNs now, Actions& out) {
+void FarmMachine::tick(TimeNs now, FarmActions& out) {
   watch_silence(now, out);
   watch_orders(now, out);
   close_run(now, out);
@@ -218,7 +219,7 @@ void FarmMachine::tick(TimeNs now, Actions& out) {
   watch_transition(now, out);
 }
 
-void FarmMachine::watch_silence(TimeNs now, Actions& out) {
+void FarmMachine::watch_silence(TimeNs now, FarmActions& out) {
   for (Member& member : members_) {
     if (!member.live || now - member.heard_ns < deadlines_.silence_ns) continue;
     if (is_ending()) {
@@ -234,7 +235,7 @@ void FarmMachine::watch_silence(TimeNs now, Actions& out) {
   }
 }
 
-void FarmMachine::watch_orders(TimeNs now, Actions& out) {
+void FarmMachine::watch_orders(TimeNs now, FarmActions& out) {
   for (Member& member : members_) {
     if (!member.order || now < member.order_until_ns) continue;
     out.events.push_back({Level::warning, member.plan.name + " does not answer to " +
@@ -250,7 +251,7 @@ void FarmMachine::set_inactive(Member& member, TimeNs now) {
 }
 
 // Watches a run for errors, pauses and lost members, which no operator has requested.
-void FarmMachine::watch_run(TimeNs now, Actions& out) {
+void FarmMachine::watch_run(TimeNs now, FarmActions& out) {
   if (goal_ != State::running) return;
   const Member& leader = supervisor();
   if (leader.live && leader.told.state == State::error)
@@ -276,7 +277,7 @@ void FarmMachine::watch_run(TimeNs now, Actions& out) {
 }
 
 // Closes the run when the supervisor has ended it, on request or on its own.
-void FarmMachine::close_run(TimeNs now, Actions& out) {
+void FarmMachine::close_run(TimeNs now, FarmActions& out) {
   const Member& leader = supervisor();
   if (!run_open_ || !leader.live || leader.told.run != run_ || !leader.told.ended) return;
   run_open_ = false;
@@ -302,7 +303,7 @@ void FarmMachine::begin(Command command, State goal, DurationNs limit, TimeNs no
   }
 }
 
-void FarmMachine::watch_transition(TimeNs now, Actions& out) {
+void FarmMachine::watch_transition(TimeNs now, FarmActions& out) {
   if (!under_way_) return;
   const bool done = std::all_of(members_.begin(), members_.end(), [this](const Member& member) {
     return !waited_for(member) || arrived(member);
@@ -322,13 +323,13 @@ void FarmMachine::watch_transition(TimeNs now, Actions& out) {
   if (now >= until_ns_) transition_late(now, out);
 }
 
-void FarmMachine::lose_run(const std::string& why, Actions& out) {
+void FarmMachine::lose_run(const std::string& why, FarmActions& out) {
   if (!run_open_) return;
   run_open_ = false;
   out.lost = LostRun{run_, state_ == State::running || state_ == State::paused, why};
 }
 
-void FarmMachine::transition_late(TimeNs now, Actions& out) {
+void FarmMachine::transition_late(TimeNs now, FarmActions& out) {
   const Command command = *under_way_;
   const std::string late = names_of_late(false);
   const std::string blocking = names_of_late(true);
@@ -363,7 +364,7 @@ void FarmMachine::transition_late(TimeNs now, Actions& out) {
 }
 
 // The farm is not ready with these settings: `configure` has to be given again, with others.
-void FarmMachine::refuse_configure(const std::string& why, Actions& out) {
+void FarmMachine::refuse_configure(const std::string& why, FarmActions& out) {
   out.events.push_back({Level::error, "configure is refused: " + why});
   state_ = goal_ = State::standby;
   under_way_.reset();
@@ -371,19 +372,19 @@ void FarmMachine::refuse_configure(const std::string& why, Actions& out) {
 }
 
 // Gives up a `pause` or `continue`: the run stays in its state.
-void FarmMachine::give_up_pause(const std::string& why, Actions& out) {
+void FarmMachine::give_up_pause(const std::string& why, FarmActions& out) {
   out.events.push_back({Level::error, std::string(name(*under_way_)) + " failed: " + why});
   under_way_.reset();
 }
 
-void FarmMachine::end_transition(State state, Actions& out) {
+void FarmMachine::end_transition(State state, FarmActions& out) {
   out.events.push_back({Level::info, "the farm is " + std::string(name(state))});
   state_ = state;
   under_way_.reset();
   if (state != State::error) reason_.clear();
 }
 
-void FarmMachine::fail(const std::string& reason, Actions& out) {
+void FarmMachine::fail(const std::string& reason, FarmActions& out) {
   if (state_ == State::error && !under_way_) return;
   out.events.push_back({Level::error, "the farm is in error: " + reason});
   lose_run(reason, out);

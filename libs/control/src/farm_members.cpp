@@ -98,7 +98,7 @@ std::optional<Command> FarmMachine::next_step(const Member& member) const {
   return is_supervisor || run_has_supervisor() ? std::optional(Command::start) : std::nullopt;
 }
 
-void FarmMachine::give(std::size_t index, Command command, TimeNs now, Actions& out) {
+void FarmMachine::give(std::size_t index, Command command, TimeNs now, FarmActions& out) {
   Member& member = members_[index];
   Order order;
   order.member = index;
@@ -125,7 +125,7 @@ void FarmMachine::give(std::size_t index, Command command, TimeNs now, Actions& 
   out.orders.push_back(std::move(order));
 }
 
-void FarmMachine::steer(TimeNs now, Actions& out) {
+void FarmMachine::steer(TimeNs now, FarmActions& out) {
   for (std::size_t i = 0; i < members_.size(); ++i) {
     Member& member = members_[i];
     if (!member.live || member.inactive || member.order) continue;

@@ -8,26 +8,26 @@ namespace weir::control {
 namespace {
 
 constexpr std::array kTransitions = {
-    Transition{State::idle, Command::init, State::standby},
-    Transition{State::idle, Command::reset, State::idle},
-    Transition{State::idle, Command::off, State::idle},
-    Transition{State::standby, Command::configure, State::ready},
-    Transition{State::standby, Command::reset, State::idle},
-    Transition{State::standby, Command::off, State::idle},
-    Transition{State::ready, Command::configure, State::ready},
-    Transition{State::ready, Command::start, State::running},
-    Transition{State::ready, Command::reset, State::idle},
-    Transition{State::ready, Command::off, State::idle},
-    Transition{State::running, Command::pause, State::paused},
-    Transition{State::running, Command::stop, State::ready},
-    Transition{State::running, Command::reset, State::idle},
-    Transition{State::running, Command::off, State::idle},
-    Transition{State::paused, Command::continue_run, State::running},
-    Transition{State::paused, Command::stop, State::ready},
-    Transition{State::paused, Command::reset, State::idle},
-    Transition{State::paused, Command::off, State::idle},
-    Transition{State::error, Command::reset, State::idle},
-    Transition{State::error, Command::off, State::idle},
+    StateTransition{State::idle, Command::init, State::standby},
+    StateTransition{State::idle, Command::reset, State::idle},
+    StateTransition{State::idle, Command::off, State::idle},
+    StateTransition{State::standby, Command::configure, State::ready},
+    StateTransition{State::standby, Command::reset, State::idle},
+    StateTransition{State::standby, Command::off, State::idle},
+    StateTransition{State::ready, Command::configure, State::ready},
+    StateTransition{State::ready, Command::start, State::running},
+    StateTransition{State::ready, Command::reset, State::idle},
+    StateTransition{State::ready, Command::off, State::idle},
+    StateTransition{State::running, Command::pause, State::paused},
+    StateTransition{State::running, Command::stop, State::ready},
+    StateTransition{State::running, Command::reset, State::idle},
+    StateTransition{State::running, Command::off, State::idle},
+    StateTransition{State::paused, Command::continue_run, State::running},
+    StateTransition{State::paused, Command::stop, State::ready},
+    StateTransition{State::paused, Command::reset, State::idle},
+    StateTransition{State::paused, Command::off, State::idle},
+    StateTransition{State::error, Command::reset, State::idle},
+    StateTransition{State::error, Command::off, State::idle},
 };
 
 constexpr std::array<std::string_view, kStates> kStateNames = {"idle",    "standby", "ready",
@@ -46,10 +46,10 @@ std::optional<Enum> find(const std::array<std::string_view, N>& names, std::stri
 
 }  // namespace
 
-std::span<const Transition> transitions() { return kTransitions; }
+std::span<const StateTransition> transitions() { return kTransitions; }
 
 std::optional<State> after(State from, Command command) {
-  const auto found = std::find_if(kTransitions.begin(), kTransitions.end(), [&](const Transition& one) {
+  const auto found = std::find_if(kTransitions.begin(), kTransitions.end(), [&](const StateTransition& one) {
     return one.from == from && one.command == command;
   });
   if (found == kTransitions.end()) return std::nullopt;
@@ -58,15 +58,17 @@ std::optional<State> after(State from, Command command) {
 
 std::string_view name(State state) { return kStateNames[static_cast<std::size_t>(state)]; }
 std::string_view name(Command command) { return kCommandNames[static_cast<std::size_t>(command)]; }
-std::string_view name(Request request) { return kRequestNames[static_cast<std::size_t>(request)]; }
+std::string_view name(RequestKind request) { return kRequestNames[static_cast<std::size_t>(request)]; }
 std::optional<State> state_of(std::string_view name) { return find<State>(kStateNames, name); }
 std::optional<Command> command_of(std::string_view name) { return find<Command>(kCommandNames, name); }
-std::optional<Request> request_of(std::string_view name) { return find<Request>(kRequestNames, name); }
+std::optional<RequestKind> request_of(std::string_view name) {
+  return find<RequestKind>(kRequestNames, name);
+}
 
 std::string_view commands_in(State state) {
   static const std::array<std::string, kStates> lists = [] {
     std::array<std::string, kStates> made;
-    for (const Transition& one : kTransitions) {
+    for (const StateTransition& one : kTransitions) {
       std::string& list = made[static_cast<std::size_t>(one.from)];
       list += (list.empty() ? "" : ", ") + std::string(name(one.command));
     }

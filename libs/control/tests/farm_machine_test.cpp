@@ -474,7 +474,7 @@ TEST_CASE("an abandoned run is reported as lost, once") {
     farm.processes[kSupervisor].refuses = "the journal is of another run";
     farm.command(Command::start, 3);
     farm.machine.tick(farm.now, farm.out);
-    const Actions taken = std::exchange(farm.out, {});
+    const FarmActions taken = std::exchange(farm.out, {});
     for (const Order& order : taken.orders) farm.carry_out(order);
     REQUIRE(farm.out.lost);
     CHECK_FALSE(farm.out.lost->begun);
@@ -503,7 +503,7 @@ TEST_CASE("a wrong setting is refused by configure as a whole, with the process'
   farm.settle();
   farm.command(Command::configure);
   farm.machine.tick(farm.now, farm.out);
-  const Actions taken = std::exchange(farm.out, {});
+  const FarmActions taken = std::exchange(farm.out, {});
   for (const Order& order : taken.orders) {
     const bool wrong = order.member == kDcm0;
     MemberState state = farm.processes[order.member].state;

@@ -57,7 +57,7 @@ class Farm {
       if (processes[i].alive) machine.heard(i, processes[i].state, now, out);
     }
     machine.tick(now, out);
-    Actions taken = std::move(out);
+    FarmActions taken = std::move(out);
     out = {};
     for (Event& event : taken.events) events.push_back(event.text);
     runs_over += taken.run_over ? 1 : 0;
@@ -141,7 +141,7 @@ class Farm {
 
   TimeNs now = kSecond;
   FarmMachine machine;
-  Actions out;
+  FarmActions out;
   std::vector<Process> processes;
   std::vector<Order> orders;
   std::vector<std::string> events;

@@ -17,7 +17,7 @@ TEST_CASE("every state and command has a name that is found again") {
 
 TEST_CASE("each command has one effect in a state, and all others are refused") {
   std::set<std::pair<State, Command>> seen;
-  for (const Transition& one : transitions()) {
+  for (const StateTransition& one : transitions()) {
     CHECK(seen.insert({one.from, one.command}).second);
     CHECK(after(one.from, one.command) == one.to);
   }

@@ -213,7 +213,7 @@ Expected<TopRow, std::string> TopRates::of_metrics(const std::string& text, Time
   row.slices_per_s = seen.rates.slices_per_s();
   if (report.role() != v1::ROLE_SUPERVISOR) row.bytes_per_s = seen.rates.bytes_per_s();
   row.cpu_percent = kPercent * seen.rates.cores();
-  if (const metrics::Histogram& built_us = seen.rates.built_us(); built_us.count() > 0)
+  if (const metrics::ValueHistogram& built_us = seen.rates.built_us(); built_us.count() > 0)
     row.p99_us = static_cast<double>(built_us.percentile(99));
   return row;
 }

@@ -184,7 +184,7 @@ struct FilterInstance::Services {
 
   static std::uint32_t group(const weir_filter_host* host, const char* name) noexcept {
     FilterInstance& instance = self(host);
-    const std::vector<SourceGroup>& groups = instance.config_.groups;
+    const std::vector<NamedSources>& groups = instance.config_.groups;
     if (name == nullptr) return WEIR_NO_GROUP;
     for (std::size_t i = 0; i < groups.size(); ++i) {
       if (groups[i].name == name) return static_cast<std::uint32_t>(i);
@@ -196,13 +196,13 @@ struct FilterInstance::Services {
     }
     return WEIR_NO_GROUP;
   }
-  static const SourceGroup* find(const weir_filter_host* host, std::uint32_t group) {
-    const std::vector<SourceGroup>& groups = self(host).config_.groups;
+  static const NamedSources* find(const weir_filter_host* host, std::uint32_t group) {
+    const std::vector<NamedSources>& groups = self(host).config_.groups;
     return group < groups.size() ? &groups[group] : nullptr;
   }
   static std::uint32_t group_sources(const weir_filter_host* host, std::uint32_t group,
                                      std::uint32_t* sources, std::uint32_t capacity) noexcept {
-    const SourceGroup* const found = find(host, group);
+    const NamedSources* const found = find(host, group);
     if (found == nullptr) return 0;
     const std::size_t count = std::min<std::size_t>(found->sources.size(), sources == nullptr ? 0 : capacity);
     std::copy_n(found->sources.begin(), count, sources);
@@ -210,7 +210,7 @@ struct FilterInstance::Services {
   }
   static std::int32_t add_group(const weir_filter_host* host, std::vector<std::uint32_t> FilterResult::*list,
                                 std::uint32_t group) noexcept {
-    const SourceGroup* const found = find(host, group);
+    const NamedSources* const found = find(host, group);
     if (found != nullptr)
       return add_sources(host, list, found->sources.data(),
                          static_cast<std::uint32_t>(found->sources.size()));

@@ -42,7 +42,7 @@ void clear_and_trim(std::vector<T>& items) {
 }  // namespace
 
 void FilterResult::clear() {
-  verdict = Verdict::error;
+  verdict = StepVerdict::error;
   keep = Keep::all;
   streams = 0;
   prescale = 1;
@@ -105,7 +105,7 @@ Expected<void, FilterError> FilterInstance::call_create() {
 std::string FilterInstance::group_names() const {
   if (config_.groups.empty()) return "it has none";
   std::string names = "its groups are ";
-  for (const SourceGroup& group : config_.groups)
+  for (const NamedSources& group : config_.groups)
     names += (&group == config_.groups.data() ? "" : ", ") + group.name;
   return names;
 }
@@ -164,7 +164,7 @@ void FilterInstance::process(const weir_filter_slice& slice, FilterResult& resul
   result_ = nullptr;
   decide(status, error, decision, slice, result);
   if (fills_.empty()) return;
-  if (result.verdict == Verdict::error) return fills_.clear();
+  if (result.verdict == StepVerdict::error) return fills_.clear();
   fills_.take(result.fills);
 }
 
@@ -186,7 +186,7 @@ void FilterInstance::take_decision(const weir_filter_decision& decision, const w
   switch (decision.verdict) {
     case WEIR_FILTER_REJECT:
       result.clear();
-      result.verdict = Verdict::reject;
+      result.verdict = StepVerdict::reject;
       return;
     case WEIR_FILTER_ACCEPT:
       return take_accept(decision, result);
@@ -209,7 +209,7 @@ void FilterInstance::take_accept(const weir_filter_decision& decision, FilterRes
   if (decision.keep > WEIR_KEEP_NONE) {
     return fail(result, "keep " + std::to_string(decision.keep) + " is none of ABI 1");
   }
-  result.verdict = Verdict::accept;
+  result.verdict = StepVerdict::accept;
   result.keep = static_cast<Keep>(decision.keep);
   result.streams = decision.streams;
   result.prescale = std::max(decision.prescale, std::uint32_t{1});
@@ -230,7 +230,7 @@ void FilterInstance::take_forward(FilterResult& result) {
   result.clear();
   result.filter_result = std::move(bytes);
   result.forward_group = group;
-  result.verdict = Verdict::forward;
+  result.verdict = StepVerdict::forward;
 }
 
 void FilterInstance::take_need_more(const weir_filter_decision& decision, const weir_filter_slice& slice,
@@ -261,7 +261,7 @@ void FilterInstance::take_need_more(const weir_filter_decision& decision, const 
   }
   // Without this a filter that always needs more would keep a slice for ever.
   if (!news) return fail(result, "it needs more, but of no source that was not asked for already");
-  result.verdict = Verdict::need_more;
+  result.verdict = StepVerdict::need_more;
 }
 
 void FilterInstance::fail(FilterResult& result, std::string_view why) {

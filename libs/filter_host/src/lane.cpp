@@ -88,7 +88,7 @@ bool fills_make_sense(const std::vector<histograms::Addition>& fills, std::uint3
 bool accept_makes_sense(const FilterResult& result, std::uint32_t keep, std::uint64_t streams) {
   if (keep > WEIR_KEEP_NONE || result.streams == 0 || (result.streams & ~streams) != 0) return false;
   if (result.prescale == 0 || !ascends(result.keep_sources)) return false;
-  return std::all_of(result.events.begin(), result.events.end(), [&](const OutputEvent& event) {
+  return std::all_of(result.events.begin(), result.events.end(), [&](const EventSpan& event) {
     return std::uint64_t{event.offset} + event.size <= result.event_bytes.size();
   });
 }
@@ -118,7 +118,7 @@ bool need_makes_sense(const FilterResult& result, const weir_filter_slice& slice
 std::uint64_t LaneResult::bytes() const {
   return std::uint64_t{sizeof(std::uint32_t)} * (std::uint64_t{keep_count} + need_count + prefetch_count) +
          sizeof(histograms::Addition) * std::uint64_t{fill_count} +
-         sizeof(OutputEvent) * std::uint64_t{event_count} + event_bytes + filter_result_bytes + error_bytes;
+         sizeof(EventSpan) * std::uint64_t{event_count} + event_bytes + filter_result_bytes + error_bytes;
 }
 
 LaneLayout::LaneLayout(std::uint32_t slots_, std::uint32_t rows_max_, const FilterLimits& limits)
@@ -132,7 +132,7 @@ LaneLayout::LaneLayout(std::uint32_t slots_, std::uint32_t rows_max_, const Filt
   large = round_up(payloads + std::size_t{kHeadMax} * slots, kPage);
   large_bytes = round_up(sizeof(histograms::Addition) * histograms::kCellsMax +
                              2 * sizeof(std::uint32_t) * std::size_t{kListMax} +
-                             sizeof(OutputEvent) * std::size_t{limits.events_max} + limits.event_bytes_max +
+                             sizeof(EventSpan) * std::size_t{limits.events_max} + limits.event_bytes_max +
                              limits.filter_result_bytes_max + kErrorMax,
                          kPage);
   bytes = large + large_bytes;
@@ -201,7 +201,7 @@ bool read_result(const LaneView& lane, std::uint64_t n, std::uint64_t token, con
   const LaneResult in = lane.result(n);  // a copy: the worker may write while it is checked
   out.clear();
   out.token = token;
-  if (in.token != token || in.verdict > static_cast<std::uint32_t>(Verdict::forward)) return false;
+  if (in.token != token || in.verdict > static_cast<std::uint32_t>(StepVerdict::forward)) return false;
   if (!within_limits(in, lane.layout(), limits)) return false;
   Reader reader(lane.place(n, in.place));
   if (in.fill_count > 0) reader.take(out.fills, in.fill_count);
@@ -213,7 +213,7 @@ bool read_result(const LaneView& lane, std::uint64_t n, std::uint64_t token, con
   reader.take(out.filter_result, in.filter_result_bytes);
   out.error.resize(in.error_bytes);
   reader.take(out.error.data(), in.error_bytes);
-  out.verdict = static_cast<Verdict>(in.verdict);
+  out.verdict = static_cast<StepVerdict>(in.verdict);
   out.keep = static_cast<Keep>(in.keep);
   out.streams = in.streams;
   out.prescale = in.prescale;
@@ -224,9 +224,9 @@ bool read_result(const LaneView& lane, std::uint64_t n, std::uint64_t token, con
   out.cpu_ns = in.cpu_ns;
   taken.holds_state = in.holds_state != 0;
   if (!fills_make_sense(out.fills, histogram_cells)) return false;
-  if (out.verdict == Verdict::accept) return accept_makes_sense(out, in.keep, streams);
-  if (out.verdict == Verdict::forward) return out.filter_result.size() <= WEIR_FORWARD_BYTES_MAX;
-  return out.verdict != Verdict::need_more || need_makes_sense(out, slice);
+  if (out.verdict == StepVerdict::accept) return accept_makes_sense(out, in.keep, streams);
+  if (out.verdict == StepVerdict::forward) return out.filter_result.size() <= WEIR_FORWARD_BYTES_MAX;
+  return out.verdict != StepVerdict::need_more || need_makes_sense(out, slice);
 }
 
 weir_filter_slice read_description(const LaneView& lane, std::uint64_t n, ConstBytes slice_memory) {
@@ -257,7 +257,7 @@ weir_filter_slice read_description(const LaneView& lane, std::uint64_t n, ConstB
 std::uint64_t result_bytes(const FilterResult& result) {
   return sizeof(std::uint32_t) *
              (result.keep_sources.size() + result.need_sources.size() + result.prefetch_sources.size()) +
-         sizeof(histograms::Addition) * result.fills.size() + sizeof(OutputEvent) * result.events.size() +
+         sizeof(histograms::Addition) * result.fills.size() + sizeof(EventSpan) * result.events.size() +
          result.event_bytes.size() + result.filter_result.size() +
          std::min<std::size_t>(result.error.size(), LaneLayout::kErrorMax);
 }

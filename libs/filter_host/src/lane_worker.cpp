@@ -61,8 +61,8 @@ void LaneWorker::begin_batch(std::uint64_t first, std::uint64_t end) {
   batch_share_ns_ = (now_() - started_ns_) / static_cast<DurationNs>(batch_.size());
 }
 
-SliceState LaneWorker::take_state(std::uint64_t token, std::uint32_t step) {
-  SliceState state;
+KeptState LaneWorker::take_state(std::uint64_t token, std::uint32_t step) {
+  KeptState state;
   if (const auto found = states_.find(token); found != states_.end()) {
     if (step > 0) state = std::move(found->second);
     states_.erase(found);
@@ -84,7 +84,7 @@ LaneWorker::Step LaneWorker::finish() {
     const std::uint64_t in_batch = n - batch_first_;
     const bool batched = in_batch < batch_.size();
     weir_filter_slice slice = batched ? batch_[in_batch] : read_description(lane_, n, slice_memory_);
-    SliceState state = batched ? std::move(batch_states_[in_batch]) : take_state(token, slice.step);
+    KeptState state = batched ? std::move(batch_states_[in_batch]) : take_state(token, slice.step);
     slice.state = state.raw();
     result_.token = token;
     if (batched) started_ns_ = now_() - batch_share_ns_;
@@ -94,7 +94,7 @@ LaneWorker::Step LaneWorker::finish() {
     if (after_process_) after_process_();
     result_.wall_ns = now_() - started_ns_;
     result_.cpu_ns = cpu_ns;
-    holds_state_ = result_.verdict == Verdict::need_more && state.raw()->data != nullptr;
+    holds_state_ = result_.verdict == StepVerdict::need_more && state.raw()->data != nullptr;
     if (holds_state_) states_[token] = std::move(state);
     has_result_ = true;
     publish_counters();

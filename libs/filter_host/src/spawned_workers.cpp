@@ -1,4 +1,4 @@
-#include "descriptor.hpp"
+#include "lifted_descriptor.hpp"
 #include <weir/clock/clock.hpp>
 #include <weir/filter_host/control_channel.hpp>
 #include <weir/filter_host/spawned_workers.hpp>
@@ -29,7 +29,7 @@ namespace weir::filter_host {
 namespace {
 
 using worker_pool::EndKind;
-using worker_pool::ProcessEnd;
+using worker_pool::WorkerEnd;
 
 constexpr DurationNs kLookEvery = kMillisecond;
 
@@ -37,7 +37,7 @@ std::string system_error(const char* call) {
   return std::string("cannot start a filter worker: ") + call + ": " + std::strerror(errno);
 }
 
-Descriptor make_eventfd() { return Descriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)).lifted(); }
+OwnedDescriptor make_eventfd() { return lifted(OwnedDescriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))); }
 
 void raise_event(int descriptor) {
   const std::uint64_t one = 1;
@@ -51,8 +51,8 @@ class SharedFile {
     if (memory_ != MAP_FAILED) ::munmap(memory_, bytes_);
   }
   [[nodiscard]] bool open(const char* name, std::size_t bytes) {
-    file_ = Descriptor(::memfd_create(name, MFD_CLOEXEC)).lifted();
-    if (!file_.good() || ::ftruncate(file_.get(), static_cast<off_t>(bytes)) != 0) return false;
+    file_ = lifted(OwnedDescriptor(::memfd_create(name, MFD_CLOEXEC)));
+    if (!file_.is_open() || ::ftruncate(file_.get(), static_cast<off_t>(bytes)) != 0) return false;
     bytes_ = bytes;
     memory_ = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file_.get(), 0);
     return memory_ != MAP_FAILED;
@@ -61,7 +61,7 @@ class SharedFile {
   [[nodiscard]] Bytes bytes() const { return {static_cast<std::byte*>(memory_), bytes_}; }
 
  private:
-  Descriptor file_;
+  OwnedDescriptor file_;
   void* memory_ = MAP_FAILED;
   std::size_t bytes_ = 0;
 };
@@ -114,8 +114,8 @@ std::string crash_note(ConstBytes note) {
   return out;
 }
 
-ProcessEnd describe(const siginfo_t& info, bool killed_here, const std::string& note) {
-  ProcessEnd end;
+WorkerEnd describe(const siginfo_t& info, bool killed_here, const std::string& note) {
+  WorkerEnd end;
   if (info.si_code == CLD_EXITED) {
     end.kind = info.si_status == kExitOutOfMemory ? EndKind::memory : EndKind::exit;
     end.text = info.si_status == kExitOutOfMemory ? "out of memory"
@@ -133,8 +133,8 @@ ProcessEnd describe(const siginfo_t& info, bool killed_here, const std::string& 
 
 struct SpawnedWorkers::Shared {
   std::vector<std::string> command;
-  Descriptor slice_memory;
-  Descriptor results;
+  OwnedDescriptor slice_memory;
+  OwnedDescriptor results;
   struct Watched {
     int pidfd;
     int control;
@@ -166,10 +166,10 @@ class SpawnedWorker final : public WorkerProcess {
   [[nodiscard]] std::string start(const LaneLayout& layout) {
     int pair[2];
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) return system_error("socketpair");
-    control_ = Descriptor(pair[0]).lifted();
-    const Descriptor other = Descriptor(pair[1]).lifted();
+    control_ = lifted(OwnedDescriptor(pair[0]));
+    const OwnedDescriptor other = lifted(OwnedDescriptor(pair[1]));
     work_ = make_eventfd();
-    if (!control_.good() || !other.good() || !work_.good()) return system_error("descriptors");
+    if (!control_.is_open() || !other.is_open() || !work_.is_open()) return system_error("descriptors");
     if (!lane_file_.open("weir-lane", layout.bytes) || !note_.open("weir-crash-note", kCrashNoteMax))
       return system_error("memfd_create");
     new (lane_file_.bytes().data()) LaneHeader;
@@ -184,8 +184,8 @@ class SpawnedWorker final : public WorkerProcess {
     beginning.pass_on(note_.descriptor(), kCrashDescriptor);
     if (const int error = beginning.start(shared_->command, pid_); error != 0)
       return "cannot start a filter worker: " + shared_->command.front() + ": " + std::strerror(error);
-    pidfd_ = Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
-    if (!pidfd_.good()) {
+    pidfd_ = OwnedDescriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
+    if (!pidfd_.is_open()) {
       const std::string why = system_error("pidfd_open");
       ::kill(pid_, SIGKILL);
       ::waitpid(pid_, nullptr, 0);
@@ -203,7 +203,7 @@ class SpawnedWorker final : public WorkerProcess {
     killed_hard_ = killed_hard_ || hard;
     if (!end_) ::syscall(SYS_pidfd_send_signal, pidfd_.get(), hard ? SIGKILL : SIGQUIT, nullptr, 0);
   }
-  std::optional<ProcessEnd> end() override {
+  std::optional<WorkerEnd> end() override {
     if (end_) return end_;
     siginfo_t info{};
     constexpr auto kPidfd = static_cast<idtype_t>(3);  // P_PIDFD
@@ -223,16 +223,16 @@ class SpawnedWorker final : public WorkerProcess {
 
  private:
   std::shared_ptr<SpawnedWorkers::Shared> shared_;
-  Descriptor control_;
-  Descriptor work_;
-  Descriptor pidfd_;
+  OwnedDescriptor control_;
+  OwnedDescriptor work_;
+  OwnedDescriptor pidfd_;
   SharedFile lane_file_;
   SharedFile note_;
   LaneView lane_;
   std::optional<ControlChannel> channel_;
   pid_t pid_ = 0;
   bool killed_hard_ = false;
-  std::optional<ProcessEnd> end_;
+  std::optional<WorkerEnd> end_;
 };
 
 }  // namespace
@@ -241,9 +241,9 @@ SpawnedWorkers::SpawnedWorkers(std::vector<std::string> command, int slice_memor
                                ports::Readiness* readiness)
     : shared_(std::make_shared<Shared>()) {
   shared_->command = std::move(command);
-  shared_->slice_memory = Descriptor(::fcntl(slice_memory, F_DUPFD_CLOEXEC, kFirstPrivate));
+  shared_->slice_memory = OwnedDescriptor(::fcntl(slice_memory, F_DUPFD_CLOEXEC, kFirstPrivate));
   shared_->results = make_eventfd();
-  if (!shared_->results.good() || !shared_->slice_memory.good())
+  if (!shared_->results.is_open() || !shared_->slice_memory.is_open())
     throw std::runtime_error(system_error("eventfd"));
   if (readiness == nullptr) return;
   watch_ = readiness->watch(shared_->results.get(), [this] {

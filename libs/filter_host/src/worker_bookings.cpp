@@ -3,7 +3,7 @@
 namespace weir::filter_host {
 namespace {
 
-void put_axis(const histograms::Axis& from, v1::WorkerMessage::Axis& to) {
+void put_axis(const histograms::BinnedAxis& from, v1::WorkerMessage::Axis& to) {
   to.set_bins(from.bins);
   to.set_low(from.low);
   to.set_high(from.high);

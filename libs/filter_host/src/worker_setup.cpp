@@ -17,7 +17,7 @@ v1::WorkerMessage::Setup setup_of(const std::string& plugin, const std::vector<s
     group.set_name(name);
     group.set_number(number);
   }
-  for (const SourceGroup& group : config.groups) {
+  for (const NamedSources& group : config.groups) {
     v1::WorkerMessage::SourceGroup& sent = *setup.add_groups();
     sent.set_name(group.name);
     sent.mutable_sources()->Assign(group.sources.begin(), group.sources.end());

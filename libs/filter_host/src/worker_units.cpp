@@ -179,7 +179,7 @@ void WorkerUnits::take_ready(worker_pool::Seat index, const v1::WorkerMessage::R
 
 std::string WorkerUnits::take_bookings(Seat& seat, const v1::WorkerMessage::Ready& ready) {
   const auto axis = [](const v1::WorkerMessage::Axis& from) {
-    return histograms::Axis{from.bins(), from.low(), from.high()};
+    return histograms::BinnedAxis{from.bins(), from.low(), from.high()};
   };
   bool same = true;
   for (const v1::WorkerMessage::Booking& from : ready.histograms()) {
@@ -243,7 +243,7 @@ void WorkerUnits::flush() {
   act();
 }
 
-void WorkerUnits::lend(const worker_pool::Actions::Lend& lend) {
+void WorkerUnits::lend(const worker_pool::PoolActions::Lend& lend) {
   Seat& seat = seats_[lend.seat];
   if (lend.kind == worker_pool::LendKind::forget) {
     write_forget(seat.process->lane(), seat.submitted, lend.token);
@@ -275,13 +275,13 @@ void WorkerUnits::act() {
   for (const auto& one : actions_.kills) kills_.push_back({one.token, one.number});
   for (const auto& one : actions_.poison) {
     FilterResult& result = new_result(one.token);
-    result.verdict = Verdict::poison;
+    result.verdict = StepVerdict::poison;
     result.error = one.text;
     hand_over(result);
   }
   for (const worker_pool::Token token : actions_.restarted) {
     FilterResult& result = new_result(token);
-    result.verdict = Verdict::restart;
+    result.verdict = StepVerdict::restart;
     hand_over(result);
   }
   for (const auto& one : actions_.kill) {
@@ -289,7 +289,7 @@ void WorkerUnits::act() {
   }
   unkillable_ += actions_.unkillable.size();
   if (actions_.failed) failure_ = "filter workers do not start: " + pool_.last_end();
-  const std::vector<worker_pool::Actions::Start> starts = std::move(actions_.start);
+  const std::vector<worker_pool::PoolActions::Start> starts = std::move(actions_.start);
   actions_.clear();
   for (const auto& one : starts) start(one.seat);
 }
@@ -320,7 +320,7 @@ void WorkerUnits::take_lane(worker_pool::Seat index) {
       break;
     }
     translate(seat, result.fills);
-    const bool more = result.verdict == Verdict::need_more;
+    const bool more = result.verdict == StepVerdict::need_more;
     (void)pool_.returned(index, more, taken.holds_state, result.wall_ns);
     ++seat.taken;
     if (more) remember(token);
@@ -348,7 +348,7 @@ void WorkerUnits::drain(std::vector<FilterResult*>& out) {
 
 bool WorkerUnits::may_forward(const FilterResult& result) const {
   const auto& groups = config_.forward_groups;
-  return result.verdict != Verdict::forward ||
+  return result.verdict != StepVerdict::forward ||
          std::any_of(groups.begin(), groups.end(),
                      [&](const auto& group) { return group.second == result.forward_group; });
 }

@@ -57,7 +57,7 @@ class Host {
 TEST_CASE("an accept without more goes to the default stream with all raw data") {
   Host host(Parameters{});
   const FilterResult& result = host.process();
-  CHECK(result.verdict == Verdict::accept);
+  CHECK(result.verdict == StepVerdict::accept);
   CHECK(result.token == 99);
   CHECK(result.streams == WEIR_STREAM_DEFAULT);
   CHECK(result.keep == Keep::all);
@@ -69,7 +69,7 @@ TEST_CASE("an accept without more goes to the default stream with all raw data")
 TEST_CASE("a plugin of only the required functions runs") {
   Host host(Parameters{}, "minimal");
   REQUIRE(host.instance->begin_run({}));
-  CHECK(host.process().verdict == Verdict::accept);
+  CHECK(host.process().verdict == StepVerdict::accept);
   CHECK_FALSE(host.instance->first_sources());
   host.instance->end_run();
 }
@@ -77,7 +77,7 @@ TEST_CASE("a plugin of only the required functions runs") {
 TEST_CASE("a stream, a prescale and the sources to keep come out as the filter named them") {
   Host host(Parameters{{"do", "muons"}});
   const FilterResult& result = host.process();
-  CHECK(result.verdict == Verdict::accept);
+  CHECK(result.verdict == StepVerdict::accept);
   CHECK(result.streams == 2);
   CHECK(result.keep == Keep::listed);
   CHECK(result.keep_sources == std::vector<std::uint32_t>{10, 30});
@@ -100,16 +100,16 @@ TEST_CASE("output events keep their ids and bytes, and a result contains nothing
 
 TEST_CASE("a filter's exception is a filter_error with its text") {
   Host host(Parameters{{"do", "throw"}});
-  CHECK(host.process().verdict == Verdict::error);
+  CHECK(host.process().verdict == StepVerdict::error);
   CHECK(host.result.error == "filter 'scripted': hit 7 has no time");
   CHECK(host.count("filter_error") == 1);
   Host other(Parameters{{"do", "throw_int"}});
-  CHECK(other.process().verdict == Verdict::error);
+  CHECK(other.process().verdict == StepVerdict::error);
 }
 
 TEST_CASE("a plugin that throws through the C border is caught there") {
   Host host(Parameters{}, "rude");
-  CHECK(host.process().verdict == Verdict::error);
+  CHECK(host.process().verdict == StepVerdict::error);
   CHECK(host.result.error == "filter 'rude': rude");
   RunInfo run;
   run.run = RunNumber(13);
@@ -131,7 +131,7 @@ TEST_CASE("decisions that cannot be carried out are filter errors with a reason"
     Host host(Parameters{{"do", what}});
     TestSlice slice;
     slice.add(10, WEIR_FRAGMENT_OK);
-    CHECK(host.process(slice).verdict == Verdict::error);
+    CHECK(host.process(slice).verdict == StepVerdict::error);
     CHECK_THAT(host.result.error, ContainsSubstring(why));
   }
 }
@@ -145,12 +145,12 @@ TEST_CASE("a filter that needs more names unrequested sources, and finds its sta
     slice.add(10, WEIR_FRAGMENT_OK);
     for (const std::uint32_t source : {20U, 30U, 40U}) slice.add(source, WEIR_FRAGMENT_NOT_REQUESTED);
     const FilterResult& first = host.process(slice);
-    CHECK(first.verdict == Verdict::need_more);
+    CHECK(first.verdict == StepVerdict::need_more);
     CHECK_FALSE(first.need_all);
     CHECK(first.need_sources == std::vector<std::uint32_t>{20, 30});
     slice.set_status(1, WEIR_FRAGMENT_MISSING);
     slice.view().step = 1;
-    CHECK(host.process(slice).verdict == Verdict::accept);
+    CHECK(host.process(slice).verdict == StepVerdict::accept);
     CHECK(host.count("state_gone") == 0);
   }
   CHECK(host.count("state_gone") == 1);
@@ -177,7 +177,7 @@ TEST_CASE("more output events than the farm allows are a filter error, also when
   FilterLimits limits;
   limits.event_bytes_max = 50'000;
   Host flood(Parameters{{"do", "flood"}}, "scripted", limits);
-  CHECK(flood.process().verdict == Verdict::error);
+  CHECK(flood.process().verdict == StepVerdict::error);
   CHECK_THAT(flood.result.error, ContainsSubstring("limit of its output events"));
   CHECK(flood.result.event_bytes.empty());
   limits.events_max = 2;
@@ -189,7 +189,7 @@ TEST_CASE("a filter result larger than the farm allows is a filter error") {
   FilterLimits limits;
   limits.filter_result_bytes_max = 15;
   Host host(Parameters{{"do", "random"}}, "scripted", limits);
-  CHECK(host.process().verdict == Verdict::error);
+  CHECK(host.process().verdict == StepVerdict::error);
 }
 
 TEST_CASE("log lines beyond the limit of a run are counted instead of written") {
@@ -265,10 +265,10 @@ TEST_CASE("fragments are found by their source, with gaps in the numbers and wit
 TEST_CASE("the state of a slice that moves is destroyed once") {
   int destroyed = 0;
   {
-    SliceState state;
+    KeptState state;
     *state.raw() = {&destroyed, [](void* data) { ++*static_cast<int*>(data); }};
-    SliceState moved = std::move(state);
-    SliceState assigned;
+    KeptState moved = std::move(state);
+    KeptState assigned;
     assigned = std::move(moved);
     CHECK(destroyed == 0);
   }
@@ -279,7 +279,7 @@ TEST_CASE("a slice is forwarded to a group with bytes, which that group's filter
   Host host(Parameters{{"do", "forward"}});
   TestSlice slice(0x0102);
   const FilterResult& result = host.process(slice);
-  CHECK(result.verdict == Verdict::forward);
+  CHECK(result.verdict == StepVerdict::forward);
   CHECK(result.forward_group == 4);
   REQUIRE(result.filter_result.size() == 8);
   CHECK(result.filter_result[0] == std::byte(2));
@@ -287,14 +287,14 @@ TEST_CASE("a slice is forwarded to a group with bytes, which that group's filter
   TestSlice next(0x0102);
   next.view().forwarded = bytes.data();
   next.view().forwarded_size = 8;
-  CHECK(host.process(next).verdict == Verdict::accept);
+  CHECK(host.process(next).verdict == StepVerdict::accept);
   CHECK(host.result.filter_result == bytes);
 }
 
 TEST_CASE("a forward to a group that the farm does not allow, with too much, or to none is a filter error") {
   const auto error_of = [](const std::string& what) {
     Host host(Parameters{{"do", what}});
-    CHECK(host.process().verdict == Verdict::error);
+    CHECK(host.process().verdict == StepVerdict::error);
     return host.result.error;
   };
   CHECK_THAT(error_of("forward_unknown"), ContainsSubstring("group 'third'"));
@@ -314,7 +314,7 @@ TEST_CASE("the entries of booked histograms come with the slice's result, each c
   for (std::uint64_t id = 0; id < 100; ++id) {
     TestSlice slice(id);
     const FilterResult& result = host.process(slice);
-    CHECK(result.verdict == Verdict::accept);
+    CHECK(result.verdict == StepVerdict::accept);
     contents.add(result.fills);
   }
   for (std::uint32_t bin = 1; bin <= 10; ++bin) CHECK(contents.view(0).content(bin) == 10);
@@ -327,13 +327,13 @@ TEST_CASE("the entries of booked histograms come with the slice's result, each c
 TEST_CASE("a rejected slice keeps its histogram entries, and a failed one has none") {
   Host host(Parameters{{"do", "book_reject_odd"}});
   TestSlice odd(3);
-  CHECK(host.process(odd).verdict == Verdict::reject);
+  CHECK(host.process(odd).verdict == StepVerdict::reject);
   CHECK_FALSE(host.result.fills.empty());
   Host failing(Parameters{{"do", "book_throw_odd"}});
-  CHECK(failing.process(odd).verdict == Verdict::error);
+  CHECK(failing.process(odd).verdict == StepVerdict::error);
   CHECK(failing.result.fills.empty());
   TestSlice even(4);
-  CHECK(failing.process(even).verdict == Verdict::accept);
+  CHECK(failing.process(even).verdict == StepVerdict::accept);
   histograms::Contents contents(failing.metrics.layout());
   contents.add(failing.result.fills);
   CHECK(contents.view(0).entries() == 1);  // nothing of the failed step is left

@@ -23,19 +23,20 @@ bool ascends(const std::vector<std::uint32_t>& sources) {
 }
 
 void check(const FilterResult& result, const FilterLimits& limits, std::uint64_t streams) {
-  WEIR_ASSERT(result.token == kToken && result.verdict <= Verdict::forward);
+  WEIR_ASSERT(result.token == kToken && result.verdict <= StepVerdict::forward);
   WEIR_ASSERT(result.events.size() <= limits.events_max &&
               result.event_bytes.size() <= limits.event_bytes_max);
   WEIR_ASSERT(result.filter_result.size() <= limits.filter_result_bytes_max);
   WEIR_ASSERT(result.error.size() <= LaneLayout::kErrorMax);
-  if (result.verdict == Verdict::forward) WEIR_ASSERT(result.filter_result.size() <= WEIR_FORWARD_BYTES_MAX);
-  if (result.verdict == Verdict::accept) {
+  if (result.verdict == StepVerdict::forward)
+    WEIR_ASSERT(result.filter_result.size() <= WEIR_FORWARD_BYTES_MAX);
+  if (result.verdict == StepVerdict::accept) {
     WEIR_ASSERT(result.streams != 0 && (result.streams & ~streams) == 0 && result.prescale >= 1);
     WEIR_ASSERT(result.keep <= Keep::none && ascends(result.keep_sources));
-    for (const OutputEvent& event : result.events)
+    for (const EventSpan& event : result.events)
       WEIR_ASSERT(std::uint64_t{event.offset} + event.size <= result.event_bytes.size());
   }
-  if (result.verdict == Verdict::need_more && !result.need_all) {
+  if (result.verdict == StepVerdict::need_more && !result.need_all) {
     WEIR_ASSERT(!result.need_sources.empty() && ascends(result.need_sources));
     for (const std::uint32_t source : result.need_sources) WEIR_ASSERT(source < kSources && source % 2 == 1);
   }

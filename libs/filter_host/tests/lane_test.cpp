@@ -57,14 +57,14 @@ TEST_CASE("a lane carries a forward: group and bytes") {
   OneLane one;
   FilterResult result;
   result.token = 7;
-  result.verdict = Verdict::forward;
+  result.verdict = StepVerdict::forward;
   result.forward_group = 3;
   result.filter_result.assign(100, std::byte(9));
   write_result(one.lane, 0, result, true, one.lane.place_for(result_bytes(result)));
   FilterResult read;
   TakenResult taken;
   REQUIRE(read_result(one.lane, 0, 7, empty_slice(), {}, 1, read, taken));
-  CHECK(read.verdict == Verdict::forward);
+  CHECK(read.verdict == StepVerdict::forward);
   CHECK(read.forward_group == 3);
   CHECK(read.filter_result == result.filter_result);
   result.filter_result.resize(WEIR_FORWARD_BYTES_MAX + 1);
@@ -76,7 +76,7 @@ TEST_CASE("a lane carries histogram entries, and refuses ones of cells that the 
   OneLane one;
   FilterResult result;
   result.token = 7;
-  result.verdict = Verdict::reject;
+  result.verdict = StepVerdict::reject;
   result.fills = {{0, 0, 1}, {9, 0, 2.5}};
   const auto carried = [&](std::uint32_t cells) {
     write_result(one.lane, 0, result, false, one.lane.place_for(result_bytes(result)));

@@ -40,7 +40,7 @@ std::uint64_t accepted_of(Own& own, std::uint64_t slices) {
   std::uint64_t accepted = 0;
   for (std::uint64_t id = 1; id <= slices; ++id) {
     TestSlice slice(id);
-    accepted += own.process(slice).verdict == Verdict::accept ? 1 : 0;
+    accepted += own.process(slice).verdict == StepVerdict::accept ? 1 : 0;
   }
   return accepted;
 }
@@ -50,7 +50,7 @@ std::uint64_t accepted_of(Own& own, std::uint64_t slices) {
 TEST_CASE("accept-all accepts, with raw data unless configured otherwise") {
   TestSlice slice;
   Own all("accept-all", Parameters{});
-  CHECK(all.process(slice).verdict == Verdict::accept);
+  CHECK(all.process(slice).verdict == StepVerdict::accept);
   CHECK(all.result.keep == Keep::all);
   Own none("accept-all", Parameters{{"keep", "none"}});
   CHECK(none.process(slice).keep == Keep::none);
@@ -89,7 +89,7 @@ TEST_CASE("two-step requests all sources if the first ones hold enough") {
   poor.add(1, WEIR_FRAGMENT_OK, bytes);
   poor.add(2, WEIR_FRAGMENT_MISSING);
   poor.add(3, WEIR_FRAGMENT_NOT_REQUESTED);
-  CHECK(own.process(poor).verdict == Verdict::reject);
+  CHECK(own.process(poor).verdict == StepVerdict::reject);
 
   TestSlice unasked;
   for (const std::uint32_t source : {1U, 2U, 3U}) unasked.add(source, WEIR_FRAGMENT_NOT_REQUESTED);
@@ -97,7 +97,7 @@ TEST_CASE("two-step requests all sources if the first ones hold enough") {
 
   TestSlice all_there;
   for (const std::uint32_t source : {1U, 2U, 3U}) all_there.add(source, WEIR_FRAGMENT_OK, bytes);
-  CHECK(own.process(all_there).verdict == Verdict::accept);
+  CHECK(own.process(all_there).verdict == StepVerdict::accept);
 }
 
 TEST_CASE("two-step carries its result to the second step, in any instance") {
@@ -111,14 +111,14 @@ TEST_CASE("two-step carries its result to the second step, in any instance") {
   TestSlice before;
   before.add(4, WEIR_FRAGMENT_OK, bytes);
   before.add(5, WEIR_FRAGMENT_NOT_REQUESTED);
-  CHECK(own.process(before).verdict == Verdict::need_more);
+  CHECK(own.process(before).verdict == StepVerdict::need_more);
   CHECK(own.result.need_all);
   TestSlice after;
   after.add(4, WEIR_FRAGMENT_OK, bytes);
   after.add(5, WEIR_FRAGMENT_OK, ConstBytes(bytes).first(30));
   after.state() = std::move(before.state());
   after.view().step = 1;
-  CHECK(other.process(after).verdict == Verdict::accept);
+  CHECK(other.process(after).verdict == StepVerdict::accept);
   REQUIRE(other.result.filter_result.size() == 16);
   CHECK(load_le<std::uint64_t>(other.result.filter_result.data()) == 100);
   CHECK(load_le<std::uint64_t>(other.result.filter_result.data() + 8) == 130);
@@ -138,7 +138,7 @@ TEST_CASE("verify passes what dummy sources made, and finds a single wrong byte"
   CHECK(own.result.keep == Keep::none);
   bytes[4321] ^= std::byte{1};
   CHECK(own.process(slice).streams == WEIR_STREAM_DEBUG);
-  CHECK(own.result.verdict == Verdict::accept);
+  CHECK(own.result.verdict == StepVerdict::accept);
   CHECK(own.result.keep == Keep::all);
   CHECK(own.count("verify_mismatch") == 1);
   CHECK(own.count("verify_fragments") == 2);

@@ -78,7 +78,7 @@ TEST_CASE("every job returns once, with its token, for any number of units") {
     const auto see = [&](const FilterResult& result) {
       REQUIRE_FALSE(seen[result.token]);
       seen[result.token] = true;
-      accepted += result.verdict == Verdict::accept ? 1 : 0;
+      accepted += result.verdict == StepVerdict::accept ? 1 : 0;
     };
     for (std::uint64_t next = 0; next < kJobs;) {
       std::vector<Job> jobs;
@@ -100,7 +100,7 @@ TEST_CASE("two jobs run at the same time on two units, though one unit could tak
   const std::vector<Job> jobs(2, Job{&slice.view(), 5});
   for (int round = 0; round < 20; ++round) {
     REQUIRE(loop.units->submit(jobs) == 2);
-    loop.finish([](const FilterResult& result) { CHECK(result.verdict == Verdict::accept); });
+    loop.finish([](const FilterResult& result) { CHECK(result.verdict == StepVerdict::accept); });
   }
 }
 
@@ -148,7 +148,8 @@ TEST_CASE("a filter that throws costs only its slices") {
   const std::vector<Job> jobs(100, Job{&slice.view(), 0});
   REQUIRE(loop.units->submit(jobs) == 100);
   std::size_t errors = 0;
-  loop.finish([&errors](const FilterResult& result) { errors += result.verdict == Verdict::error ? 1 : 0; });
+  loop.finish(
+      [&errors](const FilterResult& result) { errors += result.verdict == StepVerdict::error ? 1 : 0; });
   CHECK(errors == 100);
   CHECK(loop.units->metrics().counters["filter_error"] == 100);
 }
@@ -160,7 +161,7 @@ TEST_CASE("runs begin and end on all units") {
     TestSlice slice;
     const std::vector<Job> jobs(10, Job{&slice.view(), 0});
     REQUIRE(loop.units->submit(jobs) == 10);
-    loop.finish([](const FilterResult& result) { CHECK(result.verdict == Verdict::accept); });
+    loop.finish([](const FilterResult& result) { CHECK(result.verdict == StepVerdict::accept); });
     loop.units->end_run();
   }
   Loop refusing(Parameters{{"do", "throw_in_begin_run"}}, with_units(2));

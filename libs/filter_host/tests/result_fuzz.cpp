@@ -38,7 +38,7 @@ void check_accept(const FilterResult& result, const FilterConfig& config) {
   WEIR_ASSERT(result.event_bytes.size() <= config.limits.event_bytes_max);
   WEIR_ASSERT(result.filter_result.size() <= config.limits.filter_result_bytes_max);
   std::size_t used = 0;
-  for (const OutputEvent& event : result.events) {
+  for (const EventSpan& event : result.events) {
     WEIR_ASSERT(event.offset == used);
     used += event.size;
   }
@@ -47,25 +47,25 @@ void check_accept(const FilterResult& result, const FilterConfig& config) {
 
 void check(const FilterResult& result, const FilterConfig& config) {
   switch (result.verdict) {
-    case Verdict::accept:
+    case StepVerdict::accept:
       return check_accept(result, config);
-    case Verdict::reject:
+    case StepVerdict::reject:
       WEIR_ASSERT(result.events.empty() && result.event_bytes.empty());
       return;
-    case Verdict::need_more:
+    case StepVerdict::need_more:
       WEIR_ASSERT(result.need_all || !result.need_sources.empty());
       WEIR_ASSERT(ascends(result.need_sources));
       for (const std::uint32_t source : result.need_sources)
         WEIR_ASSERT(source % 2 == 1 && source < kSources);
       return;
-    case Verdict::forward:
+    case StepVerdict::forward:
       WEIR_ASSERT(result.filter_result.size() <= WEIR_FORWARD_BYTES_MAX);
       return;
-    case Verdict::poison:
-    case Verdict::restart:
+    case StepVerdict::poison:
+    case StepVerdict::restart:
       WEIR_ASSERT(false);  // an instance decides neither
       return;
-    case Verdict::error:
+    case StepVerdict::error:
       WEIR_ASSERT(!result.error.empty() && result.error.size() <= LaneLayout::kErrorMax);
       return;
   }

@@ -37,12 +37,12 @@ class TestSlice {
     view_.state = state_.raw();
     return view_;
   }
-  SliceState& state() { return state_; }
+  KeptState& state() { return state_; }
 
  private:
   weir_filter_slice view_ = empty_slice();
   std::vector<weir_filter_fragment> table_;
-  SliceState state_;
+  KeptState state_;
 };
 
 inline std::shared_ptr<const FilterPlugin> load(const std::string& name, const std::string& folder) {

@@ -103,11 +103,11 @@ class SmallDcm {
   std::uint64_t finished = 0;
   std::uint64_t changed_bytes = 0;
   std::uint64_t restarts = 0;
-  std::map<std::uint64_t, Verdict> verdicts;
+  std::map<std::uint64_t, StepVerdict> verdicts;
   std::map<std::uint64_t, std::string> errors;
   std::map<std::uint64_t, std::uint32_t> kills;
 
-  [[nodiscard]] std::set<std::uint64_t> with(Verdict verdict) const {
+  [[nodiscard]] std::set<std::uint64_t> with(StepVerdict verdict) const {
     std::set<std::uint64_t> ids;
     for (const auto& [id, its] : verdicts) {
       if (its == verdict) ids.insert(id);
@@ -138,11 +138,11 @@ class SmallDcm {
     for (FilterResult* result : results) {
       const std::size_t place = result->token;
       const std::uint64_t id = slices_[place]->view().slice;
-      if (result->verdict == Verdict::restart || result->verdict == Verdict::need_more) {
-        restarts += result->verdict == Verdict::restart ? 1 : 0;
+      if (result->verdict == StepVerdict::restart || result->verdict == StepVerdict::need_more) {
+        restarts += result->verdict == StepVerdict::restart ? 1 : 0;
         weir_filter_slice& view = slices_[place]->view();
-        view.step = result->verdict == Verdict::restart ? 0 : view.step + 1;
-        if (result->verdict == Verdict::need_more) {
+        view.step = result->verdict == StepVerdict::restart ? 0 : view.step + 1;
+        if (result->verdict == StepVerdict::need_more) {
           for (std::uint32_t i = 0; i < kSources; ++i) slices_[place]->set_status(i, WEIR_FRAGMENT_OK);
         }
         waiting_.push_back({&view, place});
@@ -197,8 +197,8 @@ void check_kills(const char* what, const char* word, std::uint64_t memory_bytes 
   SmallDcm dcm(Parameters{{"what", what}, {"every", "500"}}, "unruly", memory_bytes);
   REQUIRE(dcm.refusal.empty());
   dcm.run(kCount);
-  CHECK(dcm.with(Verdict::poison) == multiples(500, kCount));
-  CHECK(dcm.with(Verdict::accept).size() == kCount - multiples(500, kCount).size());
+  CHECK(dcm.with(StepVerdict::poison) == multiples(500, kCount));
+  CHECK(dcm.with(StepVerdict::accept).size() == kCount - multiples(500, kCount).size());
   CHECK(dcm.changed_bytes == 0);
   for (const auto& [id, number] : dcm.kills) {
     INFO("slice " << id);
@@ -207,13 +207,14 @@ void check_kills(const char* what, const char* word, std::uint64_t memory_bytes 
   }
   CHECK(dcm.kills.size() == multiples(500, kCount).size());
   // Each step that ended counts once, and a killed one not at all.
-  CHECK(dcm.histograms.view(0).entries() == static_cast<double>(dcm.with(Verdict::accept).size()));
+  CHECK(dcm.histograms.view(0).entries() == static_cast<double>(dcm.with(StepVerdict::accept).size()));
   CHECK(dcm.histograms.view(0).content(1) == static_cast<double>(kCount / 100 - dcm.kills.size()));
   CHECK(dcm.histograms.view(0).content(2) == static_cast<double>(kCount / 100));
   const FilterMetricsSnapshot metrics = dcm.units->metrics();
   CHECK(dcm.units->figures().poisoned == dcm.kills.size());
   if (std::string(what) == "scribble") return;  // what its lanes said is lost with them
-  CHECK(metrics.counters.at("processed") == dcm.with(Verdict::accept).size());  // killed steps count nothing
+  CHECK(metrics.counters.at("processed") ==
+        dcm.with(StepVerdict::accept).size());  // killed steps count nothing
   CHECK(metrics.counters.at("misdeeds") == 0);
 }
 
@@ -224,7 +225,7 @@ TEST_CASE("filter workers: slices return as a filter in the process decides") {
   REQUIRE(dcm.refusal.empty());
   CHECK(dcm.units->plugin().name == "unruly");
   dcm.run(20000);
-  CHECK(dcm.with(Verdict::accept).size() == 20000);
+  CHECK(dcm.with(StepVerdict::accept).size() == 20000);
   CHECK(dcm.units->metrics().counters.at("processed") == 20000);
   CHECK(dcm.units->figures().restarts == 0);
   dcm.units->end_run();
@@ -257,8 +258,8 @@ TEST_CASE("filter workers: output beyond the limits and exceptions are errors, n
   for (const char* what : {"overflow", "throw"}) {
     SmallDcm dcm(Parameters{{"what", what}, {"every", "100"}});
     dcm.run(1000);
-    CHECK(dcm.with(Verdict::error) == multiples(100, 1000));
-    CHECK(dcm.with(Verdict::accept).size() == 1000 - multiples(100, 1000).size());
+    CHECK(dcm.with(StepVerdict::error) == multiples(100, 1000));
+    CHECK(dcm.with(StepVerdict::accept).size() == 1000 - multiples(100, 1000).size());
     CHECK(dcm.kills.empty());
     CHECK(dcm.histograms.view(0).entries() == 1000 - static_cast<double>(multiples(100, 1000).size()));
     CHECK(dcm.units->metrics().counters.at("misdeeds") == multiples(100, 1000).size());
@@ -269,7 +270,7 @@ TEST_CASE("filter workers: a leak costs restarts and no slice") {
   if (kSanitized) return skip_test(kNoMemoryLimit);
   SmallDcm dcm(Parameters{{"what", "leak"}}, "unruly", std::uint64_t{128} << 20);
   dcm.run(1000);
-  CHECK(dcm.with(Verdict::accept).size() == 1000);
+  CHECK(dcm.with(StepVerdict::accept).size() == 1000);
   CHECK(dcm.kills.empty());
   CHECK(dcm.units->figures().restarts > 3);
 }
@@ -278,7 +279,7 @@ TEST_CASE("filter workers: a filter that forks costs nothing, and its children e
   for (const char* what : {"fork", "twice"}) {
     SmallDcm dcm(Parameters{{"what", what}, {"every", "200"}});
     dcm.run(2000);
-    CHECK(dcm.with(Verdict::accept).size() == 2000);
+    CHECK(dcm.with(StepVerdict::accept).size() == 2000);
     CHECK(dcm.kills.empty());
     CHECK(dcm.units->figures().restarts == 0);
     CHECK(dcm.changed_bytes == 0);

@@ -35,7 +35,7 @@ void write(const Tried& tried, const TryCommand& command, std::ostream& out) {
 bool has_findings(const TrialResult& result) {
   if (!result.inconsistent.empty()) return true;
   for (const SliceOutcome& slice : result.slices)
-    if (slice.verdict == filter_host::Verdict::error) return true;
+    if (slice.verdict == filter_host::StepVerdict::error) return true;
   return false;
 }
 

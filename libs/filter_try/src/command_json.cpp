@@ -13,7 +13,7 @@ json::object to_object(const TrialOptions& options) {
   json::array parameters;
   for (const auto& [name, value] : options.parameters) parameters.push_back(json::array{name, value});
   json::array groups;
-  for (const filter_host::SourceGroup& group : options.groups)
+  for (const filter_host::NamedSources& group : options.groups)
     groups.push_back(json::object{{"name", group.name}, {"sources", json::value_from(group.sources)}});
   json::object object{{"parameters", std::move(parameters)},
                       {"groups", std::move(groups)},

@@ -21,25 +21,25 @@ namespace {
 
 namespace json = boost::json;
 using filter_host::Keep;
-using filter_host::Verdict;
+using filter_host::StepVerdict;
 
 constexpr std::size_t kErrorTextMax = 300;
 constexpr std::size_t kTracebackMax = 4000;
 constexpr double kNanosecondsPerMicrosecond = 1000;
 
-std::string_view name(Verdict verdict) {
+std::string_view name(StepVerdict verdict) {
   switch (verdict) {
-    case Verdict::accept:
+    case StepVerdict::accept:
       return "accept";
-    case Verdict::reject:
+    case StepVerdict::reject:
       return "reject";
-    case Verdict::need_more:
+    case StepVerdict::need_more:
       return "need_more";
-    case Verdict::forward:
+    case StepVerdict::forward:
       return "forward";
-    case Verdict::error:
-    case Verdict::poison:   // of worker processes, which a trial has not
-    case Verdict::restart:  // likewise
+    case StepVerdict::error:
+    case StepVerdict::poison:   // of worker processes, which a trial has not
+    case StepVerdict::restart:  // likewise
       break;
   }
   return "error";
@@ -67,10 +67,10 @@ Totals totals_of(const TrialResult& result) {
   Totals totals;
   totals.slices = result.slices.size();
   for (const SliceOutcome& slice : result.slices) {
-    totals.accepted += slice.verdict == Verdict::accept ? 1 : 0;
-    totals.rejected += slice.verdict == Verdict::reject ? 1 : 0;
-    totals.forwarded += slice.verdict == Verdict::forward ? 1 : 0;
-    totals.errors += slice.verdict == Verdict::error ? 1 : 0;
+    totals.accepted += slice.verdict == StepVerdict::accept ? 1 : 0;
+    totals.rejected += slice.verdict == StepVerdict::reject ? 1 : 0;
+    totals.forwarded += slice.verdict == StepVerdict::forward ? 1 : 0;
+    totals.errors += slice.verdict == StepVerdict::error ? 1 : 0;
     totals.steps += slice.steps;
     totals.events += slice.events;
     totals.event_bytes += slice.event_bytes;
@@ -194,8 +194,8 @@ json::object slice_object(const SliceOutcome& outcome) {
                       {"steps", outcome.steps},
                       {"requested_bytes", outcome.requested_bytes},
                       {"process_ns", outcome.process_ns}};
-  if (outcome.verdict == Verdict::error) object["error"] = clean_text(outcome.error, kTracebackMax);
-  if (outcome.verdict != Verdict::accept) return object;
+  if (outcome.verdict == StepVerdict::error) object["error"] = clean_text(outcome.error, kTracebackMax);
+  if (outcome.verdict != StepVerdict::accept) return object;
   object["streams"] = filter_host::StreamTable().names(outcome.streams);
   object["keep"] = name(outcome.keep);
   object["events"] = outcome.events;
@@ -217,8 +217,8 @@ std::vector<Disagreement> disagreements(const TrialResult& first, const TrialRes
 
 std::string slice_text(const SliceOutcome& outcome) {
   std::string text = fmt::format("slice {}  {}", outcome.slice.value, name(outcome.verdict));
-  if (outcome.verdict == Verdict::error) text += ": " + first_line(outcome.error);
-  if (outcome.verdict == Verdict::accept) {
+  if (outcome.verdict == StepVerdict::error) text += ": " + first_line(outcome.error);
+  if (outcome.verdict == StepVerdict::accept) {
     text += fmt::format(" to {}", filter_host::StreamTable().names(outcome.streams));
     if (outcome.keep != Keep::all) text += fmt::format(", keep {}", name(outcome.keep));
     if (outcome.events > 0)
@@ -258,7 +258,7 @@ std::string trial_text(const filter_host::FilterPlugin& plugin, const TrialResul
   add_histograms(text, result.histograms);
   std::vector<SliceOutcome> errors;
   std::ranges::copy_if(result.slices, std::back_inserter(errors),
-                       [](const SliceOutcome& slice) { return slice.verdict == Verdict::error; });
+                       [](const SliceOutcome& slice) { return slice.verdict == StepVerdict::error; });
   add_lines(text, errors, lines_max, [](const SliceOutcome& slice) { return "  " + slice_text(slice); });
   if (options.repeat > 1) {
     text += result.inconsistent.empty()

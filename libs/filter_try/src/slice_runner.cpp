@@ -40,7 +40,7 @@ std::uint64_t digest_of(const filter_host::FilterResult& result) {
   const ConstBytes bytes(result.event_bytes);
   std::uint64_t digest = mix64(result.prescale);
   const auto add = [&digest](std::uint64_t value) { digest = mix64(digest ^ value); };
-  for (const filter_host::OutputEvent& event : result.events) {
+  for (const filter_host::EventSpan& event : result.events) {
     add(event.id);
     add(event.size);
     add(crc32c(bytes.subspan(event.offset, event.size)));
@@ -66,7 +66,7 @@ SliceRunner::SliceRunner(filter_host::FilterInstance& instance, const ingest::Re
 
 SliceOutcome SliceRunner::process(const ingest::RecordedSlice& slice) {
   show(slice);
-  filter_host::SliceState state;
+  filter_host::KeptState state;
   view_.state = state.raw();
   process_ns_ = 0;
   fills_.clear();
@@ -77,9 +77,9 @@ SliceOutcome SliceRunner::process(const ingest::RecordedSlice& slice) {
     const TimeNs start = monotonic_now_ns();
     instance_.process(view_, result_);
     process_ns_ += monotonic_now_ns() - start;
-    if (result_.verdict == filter_host::Verdict::error) fills_.clear();
+    if (result_.verdict == filter_host::StepVerdict::error) fills_.clear();
     fills_.insert(fills_.end(), result_.fills.begin(), result_.fills.end());
-    if (result_.verdict != filter_host::Verdict::need_more) return outcome_of(slice);
+    if (result_.verdict != filter_host::StepVerdict::need_more) return outcome_of(slice);
     request_more();  // the instance refuses a request for nothing new, so this ends
   }
 }
@@ -132,7 +132,7 @@ SliceOutcome SliceRunner::outcome_of(const ingest::RecordedSlice& slice) const {
   for (const weir_filter_fragment& row : recorded_) outcome.recorded_bytes += row.length;
   outcome.process_ns = process_ns_;
   outcome.error = result_.error;
-  if (result_.verdict != filter_host::Verdict::accept) return outcome;
+  if (result_.verdict != filter_host::StepVerdict::accept) return outcome;
   outcome.keep = result_.keep;
   outcome.streams = result_.streams;
   outcome.events = static_cast<std::uint32_t>(result_.events.size());

@@ -8,7 +8,7 @@ using Catch::ContainsSubstring;
 using namespace weir;
 using namespace weir::filter_try;
 using namespace weir::filter_try::test;
-using filter_host::Verdict;
+using filter_host::StepVerdict;
 
 namespace {
 
@@ -31,7 +31,7 @@ TEST_CASE("sequential requests its sources step by step, and survivors whole") {
   const TrialResult selected = sequence(run, {{"steps", "3"}, {"sources_per_step", "1"}, {"build", "none"}});
   CHECK(selected.metrics.counters.at("step_3_slices") == 50);
   for (const SliceOutcome& slice : selected.slices) {
-    CHECK(slice.verdict == Verdict::accept);
+    CHECK(slice.verdict == StepVerdict::accept);
     CHECK(slice.steps == 4);  // the first call requests, the last one accepts
     CHECK(slice.requested_bytes <= slice.recorded_bytes);
   }
@@ -47,7 +47,7 @@ TEST_CASE("a reject at the first step moves the bytes of that step alone") {
   const TrialResult result = sequence(run, {{"steps", "2"}, {"sources_per_step", "2"}, {"reject", "1"}});
   std::uint64_t requested = 0;
   for (const SliceOutcome& slice : result.slices) {
-    CHECK(slice.verdict == Verdict::reject);
+    CHECK(slice.verdict == StepVerdict::reject);
     requested += slice.requested_bytes;
   }
   CHECK(result.metrics.counters.at("step_1_rejected") == 200);
@@ -65,7 +65,7 @@ TEST_CASE("each step rejects its share, the same slices in every instance") {
   for (std::size_t i = 0; i < alone.slices.size(); ++i) {
     CHECK(alone.slices[i].same_decision(shared.slices[i]));
     CHECK(alone.slices[i].requested_bytes == shared.slices[i].requested_bytes);
-    accepted += alone.slices[i].verdict == Verdict::accept ? 1 : 0;
+    accepted += alone.slices[i].verdict == StepVerdict::accept ? 1 : 0;
   }
   CHECK(accepted > 190);
   CHECK(accepted < 310);
@@ -93,8 +93,8 @@ TEST_CASE("steps over source groups request their groups, and each step rejects 
   CHECK(counters.at("step_2_rejected") == 0);
   for (const SliceOutcome& slice : result->slices) {
     // Source i has slice * (i + 1) bytes; a reject moves those of the first two.
-    if (slice.verdict == Verdict::reject) CHECK(slice.requested_bytes == slice.slice.value * 3);
-    if (slice.verdict == Verdict::accept) CHECK(slice.requested_bytes == slice.recorded_bytes);
+    if (slice.verdict == StepVerdict::reject) CHECK(slice.requested_bytes == slice.slice.value * 3);
+    if (slice.verdict == StepVerdict::accept) CHECK(slice.requested_bytes == slice.recorded_bytes);
   }
 }
 
@@ -123,6 +123,6 @@ TEST_CASE("an unknown source group keeps a filter from starting, and the farm's 
 TEST_CASE("a menu that needs more sources than a slice has is an error that says so") {
   const auto run = recording(3, 2);
   const TrialResult result = sequence(run, {{"steps", "3"}, {"sources_per_step", "1"}});
-  CHECK(result.slices.front().verdict == Verdict::error);
+  CHECK(result.slices.front().verdict == StepVerdict::error);
   CHECK_THAT(result.slices.front().error, ContainsSubstring("step 3 has no source left"));
 }

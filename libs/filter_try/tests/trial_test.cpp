@@ -8,7 +8,7 @@ using Catch::ContainsSubstring;
 using namespace weir;
 using namespace weir::filter_try;
 using namespace weir::filter_try::test;
-using filter_host::Verdict;
+using filter_host::StepVerdict;
 
 namespace {
 
@@ -33,7 +33,7 @@ TEST_CASE("each recorded slice gets the filter's decision, in order") {
   REQUIRE(result.slices.size() == 20);
   for (std::uint64_t s = 0; s < 20; ++s) {
     CHECK(result.slices[s].slice == SliceId(s));
-    CHECK(result.slices[s].verdict == (s % 5 == 0 ? Verdict::accept : Verdict::reject));
+    CHECK(result.slices[s].verdict == (s % 5 == 0 ? StepVerdict::accept : StepVerdict::reject));
   }
 }
 
@@ -54,7 +54,7 @@ TEST_CASE("one slice alone is tried, and an unrecorded one is an error that name
   options.slice = SliceId(15);
   const TrialResult result = tried("prescale", run, options);
   REQUIRE(result.slices.size() == 1);
-  CHECK(result.slices.front().verdict == Verdict::accept);
+  CHECK(result.slices.front().verdict == StepVerdict::accept);
   options.slice = SliceId(99);
   const auto absent = run_trial(plugin("prescale", WEIR_OWN_PLUGIN_DIR), run, options);
   REQUIRE(!absent);
@@ -72,7 +72,7 @@ TEST_CASE("errors of the filter are kept with their slice and listed") {
   const auto run = recording(30, 1);
   const TrialOptions options = parameters({{"do", "throw"}});
   const TrialResult result = tried("scripted", run, options, WEIR_TEST_PLUGIN_DIR);
-  CHECK(result.slices.front().verdict == Verdict::error);
+  CHECK(result.slices.front().verdict == StepVerdict::error);
   const std::string text = trial_text(*plugin("scripted", WEIR_TEST_PLUGIN_DIR), result, options, 2);
   CHECK_THAT(text, ContainsSubstring("slice 0  error: filter 'scripted': hit 7 has no time") &&
                        ContainsSubstring("and 28 more"));
@@ -100,7 +100,7 @@ TEST_CASE("two versions are compared slice by slice") {
   const auto different = disagreements(first, second);
   REQUIRE(different.size() == 4);  // 0 and 10 have other prescales, 5 and 15 other verdicts
   CHECK(different[0].first.slice == SliceId(0));
-  CHECK(different[1].second.verdict == Verdict::reject);
+  CHECK(different[1].second.verdict == StepVerdict::reject);
   const std::string text = disagreements_text(different, 0);
   CHECK_THAT(text, ContainsSubstring("disagree on 4 slices") &&
                        ContainsSubstring("slice 5: accept, then reject") &&

@@ -13,12 +13,12 @@ std::string number_text(double value) {
   return text;
 }
 
-std::string axis_text(const Axis& axis) {
+std::string axis_text(const BinnedAxis& axis) {
   return std::to_string(axis.bins) + (axis.bins == 1 ? " bin" : " bins") + " from " + number_text(axis.low) +
          " to " + number_text(axis.high);
 }
 
-std::string axis_fault(const Axis& axis, const char* which) {
+std::string axis_fault(const BinnedAxis& axis, const char* which) {
   if (axis.bins == 0 || axis.bins > kCellsMax)
     return std::string("its ") + which + " axis has " + std::to_string(axis.bins) + " bins; use 1 to " +
            std::to_string(kCellsMax) + " in all";
@@ -37,7 +37,7 @@ bool is_name(const std::string& name) {
 
 }  // namespace
 
-std::uint32_t Axis::cell_of(double value) const {
+std::uint32_t BinnedAxis::cell_of(double value) const {
   if (value < low) return 0;
   if (value >= high) return bins + 1;
   const double place = (value - low) / (high - low) * static_cast<double>(bins);

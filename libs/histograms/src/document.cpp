@@ -10,7 +10,7 @@ std::string number(double value) {
   return {text, std::to_chars(text, text + sizeof text, value).ptr};
 }
 
-std::string axis_json(const Axis& axis) {
+std::string axis_json(const BinnedAxis& axis) {
   return "{\"bins\": " + std::to_string(axis.bins) + ", \"low\": " + number(axis.low) +
          ", \"high\": " + number(axis.high) + "}";
 }
@@ -21,7 +21,7 @@ std::string list_json(std::span<const double> values) {
   return text + "]";
 }
 
-std::string edges_csv(const Axis& axis, std::uint32_t cell) {
+std::string edges_csv(const BinnedAxis& axis, std::uint32_t cell) {
   const std::string low = cell == 0 ? "-inf" : number(axis.edge(cell - 1));
   return low + "," + (cell > axis.bins ? "inf" : number(axis.edge(cell))) + ",";
 }

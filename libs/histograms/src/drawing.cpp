@@ -53,7 +53,7 @@ double value_of(const View& view, const Group& group) {
 }
 
 std::string bars(const View& view, const DrawingSize& size) {
-  const Axis& axis = view.booking().x;
+  const BinnedAxis& axis = view.booking().x;
   const std::vector<Group> groups = groups_of(axis.bins, size.rows);
   double highest = 0;
   for (const Group& group : groups) highest = std::max(highest, value_of(view, group));

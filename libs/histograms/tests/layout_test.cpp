@@ -28,7 +28,7 @@ View view_of(const Layout& layout, std::uint32_t index, const std::vector<double
 
 TEST_CASE(
     "a value is counted in the bin that has its lower edge, and outside the axis as under- or overflow") {
-  const Axis axis{10, 0, 5};
+  const BinnedAxis axis{10, 0, 5};
   CHECK(axis.cell_of(0) == 1);
   CHECK(axis.cell_of(0.5) == 2);
   CHECK(axis.cell_of(4.999) == 10);
@@ -37,13 +37,13 @@ TEST_CASE(
   CHECK(axis.cell_of(-1e-300) == 0);
   CHECK(axis.cell_of(kInfinite) == 11);
   CHECK(axis.cell_of(-kInfinite) == 0);
-  const Axis tenths{10, 0, 1};
+  const BinnedAxis tenths{10, 0, 1};
   CHECK(tenths.cell_of(std::nextafter(1.0, 0.0)) == 10);
 }
 
 TEST_CASE("the lower edge of every bin is in that bin, and the number before it in the bin before") {
-  for (const Axis& axis :
-       {Axis{100, 0, 100}, Axis{360, -180, 180}, Axis{97, 0.1, 12.7}, Axis{65'000, -1, 1e9}}) {
+  for (const BinnedAxis& axis : {BinnedAxis{100, 0, 100}, BinnedAxis{360, -180, 180},
+                                 BinnedAxis{97, 0.1, 12.7}, BinnedAxis{65'000, -1, 1e9}}) {
     std::uint32_t wrong = 0;
     for (std::uint32_t bin = 0; bin < axis.bins; ++bin) {
       wrong += axis.cell_of(axis.edge(bin)) == bin + 1 ? 0 : 1;

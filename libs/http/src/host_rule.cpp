@@ -29,7 +29,7 @@ bool is_loopback(const std::string& host) {
   return host == "localhost" || host.ends_with(".localhost") || host == "::1";
 }
 
-std::string header(const Request& request, const char* name) {
+std::string header(const HttpRequest& request, const char* name) {
   const auto found = request.headers.find(name);
   return found == request.headers.end() ? std::string() : found->second;
 }
@@ -59,7 +59,7 @@ bool HostRule::is_named(const std::string& host) const {
   return std::find(names_.begin(), names_.end(), host) != names_.end();
 }
 
-HostRule::Verdict HostRule::judge(const Request& request) const {
+HostRule::Verdict HostRule::judge(const HttpRequest& request) const {
   const bool says_host = request.headers.contains("host");
   const std::string authority = lower(header(request, "host"));
   const std::string host = host_of(authority);

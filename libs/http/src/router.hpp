@@ -8,7 +8,7 @@
 
 namespace weir::http {
 
-using Greeting = std::function<std::string(const Request&)>;
+using Greeting = std::function<std::string(const HttpRequest&)>;
 
 // Finds the handler of a request. Not thread-safe.
 class Router {

@@ -85,7 +85,7 @@ void Server::Impl::make_room() {
 void Server::Impl::close(Crowd::Id id) {
   const std::shared_ptr<Session> session = sessions_.at(id);
   session->close();
-  count([](Counters& counters) { ++counters.made_room; });
+  count([](ServerCounters& counters) { ++counters.made_room; });
 }
 
 void Server::Impl::enter(tcp::socket socket) {
@@ -95,13 +95,13 @@ void Server::Impl::enter(tcp::socket socket) {
   const tcp::endpoint local = socket.local_endpoint(unknown);
   if (sessions_.size() >= limits_.connections_max) make_room();
   const bool taken = sessions_.size() < limits_.connections_max;
-  if (!taken) count([](Counters& counters) { ++counters.refused_full; });
+  if (!taken) count([](ServerCounters& counters) { ++counters.refused_full; });
   if (!taken && sessions_.size() >= limits_.connections_max + kRefusalsMax) return;
   const std::string from = text_of(peer.address());
   const Crowd::Id id = crowd_.enter(from);
   auto session = std::make_shared<Session>(*this, std::move(socket), id, from, text_of(local.address()));
   sessions_.emplace(id, session);
-  count([taken](Counters& counters) {
+  count([taken](ServerCounters& counters) {
     ++counters.connections;
     counters.accepted += taken ? 1 : 0;
   });
@@ -130,7 +130,7 @@ void Server::Impl::publish(const std::string& path, std::string_view name, std::
   const std::size_t size = piece->size();
   if (published_bytes_.fetch_add(size) + size > 2 * limits_.event_queue_bytes_max) {
     published_bytes_.fetch_sub(size);
-    return count([](Counters& counters) { ++counters.events_dropped; });
+    return count([](ServerCounters& counters) { ++counters.events_dropped; });
   }
   asio::post(context_, [this, path, piece, size] {
     published_bytes_.fetch_sub(size);
@@ -138,7 +138,7 @@ void Server::Impl::publish(const std::string& path, std::string_view name, std::
   });
 }
 
-Counters Server::Impl::counters() const {
+ServerCounters Server::Impl::counters() const {
   const std::lock_guard lock(counting_);
   return counters_;
 }
@@ -149,7 +149,7 @@ Server::~Server() = default;
 void Server::route(std::string method, std::string path, Handler handler) {
   impl_->router_.add(std::move(method), path, std::move(handler));
 }
-void Server::stream(std::string path, std::function<std::string(const Request&)> greeting) {
+void Server::stream(std::string path, std::function<std::string(const HttpRequest&)> greeting) {
   impl_->router_.add_stream(path, std::move(greeting));
 }
 void Server::start() { impl_->start(); }
@@ -158,6 +158,6 @@ void Server::publish(const std::string& path, std::string_view name, std::string
   impl_->publish(path, name, data);
 }
 void Server::admit(Admission admission) { impl_->admit(std::move(admission)); }
-Counters Server::counters() const { return impl_->counters(); }
+ServerCounters Server::counters() const { return impl_->counters(); }
 
 }  // namespace weir::http

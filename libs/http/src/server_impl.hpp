@@ -41,7 +41,7 @@ class Server::Impl {
 
   void start();
   void publish(const std::string& path, std::string_view name, std::string_view data);
-  [[nodiscard]] Counters counters() const;
+  [[nodiscard]] ServerCounters counters() const;
   template <class Change>
   void count(Change change) {
     const std::lock_guard lock(counting_);
@@ -71,7 +71,7 @@ class Server::Impl {
 
  private:
   mutable std::mutex counting_;
-  Counters counters_;
+  ServerCounters counters_;
   std::atomic<std::size_t> published_bytes_ = 0;  // not yet taken by the thread
 };
 
@@ -95,12 +95,12 @@ class Server::Impl::Session : public std::enable_shared_from_this<Session> {
   void on_request(error_code error);
   void on_bad_request(error_code error);
   void dispatch();
-  Request take_request(bhttp::request<bhttp::string_body> message) const;
-  Response respond(const Request& request);
-  void answer(Response response, unsigned version, bool keep_alive, bool head);
+  HttpRequest take_request(bhttp::request<bhttp::string_body> message) const;
+  HttpResponse respond(const HttpRequest& request);
+  void answer(HttpResponse response, unsigned version, bool keep_alive, bool head);
   void linger();
   void drain();
-  void begin_stream(const std::string& path, const Greeting& greeting, const Request& request);
+  void begin_stream(const std::string& path, const Greeting& greeting, const HttpRequest& request);
   void watch_listener();
   void send_queued();
 

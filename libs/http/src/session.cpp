@@ -12,7 +12,7 @@ constexpr auto kLinger = std::chrono::seconds(2);
 constexpr std::size_t kLingerBytesMax = 4U << 20;
 constexpr std::size_t kPiecesPerWrite = 64;
 
-Response plain(unsigned status, std::string text) {
+HttpResponse plain(unsigned status, std::string text) {
   return {status, "text/plain; charset=utf-8", std::move(text) + "\n", {}};
 }
 
@@ -51,26 +51,26 @@ void Server::Impl::Session::on_request(error_code error) {
 
 void Server::Impl::Session::on_bad_request(error_code error) {
   if (error == bhttp::error::header_limit || error == bhttp::error::buffer_overflow) {
-    server_.count([](Counters& counters) { ++counters.too_large; });
+    server_.count([](ServerCounters& counters) { ++counters.too_large; });
     return answer(plain(431, "the request's headers are too long"), 11, false, false);
   }
   if (error == bhttp::error::body_limit) {
-    server_.count([](Counters& counters) { ++counters.too_large; });
+    server_.count([](ServerCounters& counters) { ++counters.too_large; });
     return answer(plain(413, "the request's body is too long"), 11, false, false);
   }
   if (error == beast::error::timeout) {  // Beast has closed the socket
-    server_.count([](Counters& counters) { ++counters.timeouts; });
+    server_.count([](ServerCounters& counters) { ++counters.timeouts; });
     return close();
   }
   const bool ours = error.category() == make_error_code(bhttp::error::bad_method).category();
   if (!ours || error == bhttp::error::end_of_stream) return close();
-  server_.count([](Counters& counters) { ++counters.malformed; });
+  server_.count([](ServerCounters& counters) { ++counters.malformed; });
   if (error == bhttp::error::partial_message) return close();
   answer(plain(400, "not an HTTP request: " + error.message()), 11, false, false);
 }
 
-Request Server::Impl::Session::take_request(bhttp::request<bhttp::string_body> message) const {
-  Request request;
+HttpRequest Server::Impl::Session::take_request(bhttp::request<bhttp::string_body> message) const {
+  HttpRequest request;
   const std::string target(message.target());
   request.method = std::string(message.method_string());
   request.path = decode_path(target);
@@ -94,11 +94,11 @@ void Server::Impl::Session::dispatch() {
   auto message = parser_->release();
   const unsigned version = message.version();
   const bool keep_alive = message.keep_alive();
-  const Request request = take_request(std::move(message));
+  const HttpRequest request = take_request(std::move(message));
   const bool head = request.method == "HEAD";
   if (server_.admission_) {
     if (auto refusal = server_.admission_(request)) {
-      server_.count([](Counters& counters) { ++counters.not_admitted; });
+      server_.count([](ServerCounters& counters) { ++counters.not_admitted; });
       return answer(std::move(*refusal), version, keep_alive, head);
     }
   }
@@ -108,28 +108,28 @@ void Server::Impl::Session::dispatch() {
   answer(respond(request), version, keep_alive, head);
 }
 
-Response Server::Impl::Session::respond(const Request& request) {
+HttpResponse Server::Impl::Session::respond(const HttpRequest& request) {
   const Router::Place* place = server_.router_.find(request.path);
   if (place == nullptr) {
-    server_.count([](Counters& counters) { ++counters.not_found; });
+    server_.count([](ServerCounters& counters) { ++counters.not_found; });
     return plain(404, "nothing found at this address");
   }
   const Handler* handler = Router::handler(*place, request.method);
   if (handler == nullptr) {
     const std::string allowed = Router::allowed(*place);
-    Response response = plain(405, "here one can " + allowed);
+    HttpResponse response = plain(405, "here one can " + allowed);
     response.headers.emplace_back("Allow", allowed);
     return response;
   }
   try {
     return (*handler)(request);
   } catch (const std::exception& error) {
-    server_.count([](Counters& counters) { ++counters.handler_failures; });
+    server_.count([](ServerCounters& counters) { ++counters.handler_failures; });
     return plain(500, std::string("this failed: ") + error.what());
   }
 }
 
-void Server::Impl::Session::answer(Response response, unsigned version, bool keep_alive, bool head) {
+void Server::Impl::Session::answer(HttpResponse response, unsigned version, bool keep_alive, bool head) {
   response_ = {};
   response_.version(version);
   response_.result(response.status);
@@ -142,9 +142,10 @@ void Server::Impl::Session::answer(Response response, unsigned version, bool kee
   if (!head) response_.body() = std::move(response.body);
   stream_.expires_after(nanoseconds(server_.limits_.send_timeout_ns));
   bhttp::async_write(stream_, response_, [self = shared_from_this()](error_code error, std::size_t) {
-    if (error == beast::error::timeout) self->server_.count([](Counters& counters) { ++counters.timeouts; });
+    if (error == beast::error::timeout)
+      self->server_.count([](ServerCounters& counters) { ++counters.timeouts; });
     if (error) return self->close();
-    self->server_.count([](Counters& counters) { ++counters.requests; });
+    self->server_.count([](ServerCounters& counters) { ++counters.requests; });
     if (self->response_.need_eof() || !self->response_.keep_alive()) return self->linger();
     self->await_request();
   });
@@ -169,26 +170,26 @@ void Server::Impl::Session::drain() {
 }
 
 void Server::Impl::Session::begin_stream(const std::string& path, const Greeting& greeting,
-                                         const Request& request) {
+                                         const HttpRequest& request) {
   if (server_.listeners_.size() >= server_.limits_.event_clients_max) {
     // An address with many streams loses one of its own, before another address loses its first.
     if (const auto greedy = server_.crowd_.listener_makes_room(peer_)) server_.close(*greedy);
   }
   if (server_.listeners_.size() >= server_.limits_.event_clients_max) {
-    server_.count([](Counters& counters) { ++counters.event_clients_refused; });
+    server_.count([](ServerCounters& counters) { ++counters.event_clients_refused; });
     return answer(plain(503, "too many clients of event streams; try again later"), 11, false, false);
   }
   std::string first;
   try {
     if (greeting) first = greeting(request);
   } catch (const std::exception& error) {
-    server_.count([](Counters& counters) { ++counters.handler_failures; });
+    server_.count([](ServerCounters& counters) { ++counters.handler_failures; });
     return answer(plain(500, std::string("this failed: ") + error.what()), 11, false, false);
   }
   server_.crowd_.turn_to(id_, Doing::listening);
   server_.listeners_.emplace(this, path);
   listening_ = true;
-  server_.count([](Counters& counters) { ++counters.event_clients, ++counters.requests; });
+  server_.count([](ServerCounters& counters) { ++counters.event_clients, ++counters.requests; });
   stream_.expires_never();
   watch_listener();
   auto head = std::make_shared<std::string>(
@@ -209,11 +210,11 @@ void Server::Impl::Session::watch_listener() {
 void Server::Impl::Session::push(const Piece& piece) {
   if (queued_bytes_ + piece->size() > server_.limits_.event_queue_bytes_max) {
     close();
-    return server_.count([](Counters& counters) { ++counters.event_clients_dropped; });
+    return server_.count([](ServerCounters& counters) { ++counters.event_clients_dropped; });
   }
   queue_.push_back(piece);
   queued_bytes_ += piece->size();
-  server_.count([](Counters& counters) { ++counters.events_sent; });
+  server_.count([](ServerCounters& counters) { ++counters.events_sent; });
   send_queued();
 }
 
@@ -227,7 +228,7 @@ void Server::Impl::Session::send_queued() {
   asio::async_write(stream_, buffers, [self = shared_from_this()](error_code error, std::size_t) {
     self->writing_ = false;
     if (error == beast::error::timeout)
-      self->server_.count([](Counters& counters) { ++counters.event_clients_dropped; });
+      self->server_.count([](ServerCounters& counters) { ++counters.event_clients_dropped; });
     if (error) return self->close();
     for (std::size_t i = 0; i < self->pieces_sent_; ++i) {
       self->queued_bytes_ -= std::min(self->queued_bytes_, self->queue_.front()->size());
@@ -240,12 +241,12 @@ void Server::Impl::Session::send_queued() {
 void Server::Impl::Session::close() {
   if (std::exchange(listening_, false)) {
     server_.listeners_.erase(this);
-    server_.count([](Counters& counters) { --counters.event_clients; });
+    server_.count([](ServerCounters& counters) { --counters.event_clients; });
   }
   const auto self = shared_from_this();
   server_.crowd_.leave(id_);
   const bool mine = server_.sessions_.erase(id_) > 0;
-  if (mine) server_.count([](Counters& counters) { --counters.connections; });
+  if (mine) server_.count([](ServerCounters& counters) { --counters.connections; });
   stream_.close();
 }
 

@@ -8,7 +8,7 @@ namespace {
 
 Verdict judged(const HostRule& rule, const std::string& host, const std::string& origin = {},
                const std::string& local = "10.9.0.1") {
-  Request request;
+  HttpRequest request;
   request.local = local;
   if (!host.empty()) request.headers["host"] = host;
   if (!origin.empty()) request.headers["origin"] = origin;

@@ -7,7 +7,7 @@ using namespace weir::http;
 namespace {
 
 Handler says(const std::string& text) {
-  return [text](const Request&) { return Response{200, "text/plain", text, {}}; };
+  return [text](const HttpRequest&) { return HttpResponse{200, "text/plain", text, {}}; };
 }
 
 std::string answer(const Router& router, const std::string& method, const std::string& path) {

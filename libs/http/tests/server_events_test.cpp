@@ -13,7 +13,7 @@ constexpr const char* kAsk = "GET /events HTTP/1.1\r\nHost: x\r\n\r\n";
 
 std::unique_ptr<Server> stream_server(const Limits& limits = {}) {
   auto server = std::make_unique<Server>(ports::Endpoint{"127.0.0.1", 0}, limits);
-  server->stream("/events", [](const Request&) { return event_text("hello", "now"); });
+  server->stream("/events", [](const HttpRequest&) { return event_text("hello", "now"); });
   server->stream("/other");
   server->start();
   return server;

@@ -16,11 +16,11 @@ namespace {
 
 std::unique_ptr<Server> server_with(const Limits& limits) {
   auto server = std::make_unique<Server>(ports::Endpoint{"127.0.0.1", 0}, limits);
-  server->route("GET", "/", [](const Request&) { return Response{200, "text/plain", "here", {}}; });
-  server->route("POST", "/", [](const Request&) { return Response{200, "text/plain", "taken", {}}; });
-  server->route("GET", "/large", [](const Request&) {
+  server->route("GET", "/", [](const HttpRequest&) { return HttpResponse{200, "text/plain", "here", {}}; });
+  server->route("POST", "/", [](const HttpRequest&) { return HttpResponse{200, "text/plain", "taken", {}}; });
+  server->route("GET", "/large", [](const HttpRequest&) {
     constexpr std::size_t kLarge = 64U << 20;
-    return Response{200, "text/plain", std::string(kLarge, 'x'), {}};
+    return HttpResponse{200, "text/plain", std::string(kLarge, 'x'), {}};
   });
   server->start();
   return server;
@@ -140,8 +140,8 @@ TEST_CASE(
   Limits limits;
   limits.connections_max = 2;
   Server server(ports::Endpoint{"127.0.0.1", 0}, limits);
-  server.stream("/events", [](const Request&) { return event_text("hello", "now"); });
-  server.route("GET", "/", [](const Request&) { return Response{200, "text/plain", "here", {}}; });
+  server.stream("/events", [](const HttpRequest&) { return event_text("hello", "now"); });
+  server.route("GET", "/", [](const HttpRequest&) { return HttpResponse{200, "text/plain", "here", {}}; });
   server.start();
   const std::string listen = "GET /events HTTP/1.1\r\n\r\n";
   RawClient first(server.endpoint());

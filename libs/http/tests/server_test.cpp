@@ -16,16 +16,17 @@ namespace {
 // Responds with the request that it received.
 std::unique_ptr<Server> echo_server(const Limits& limits = {}) {
   auto server = std::make_unique<Server>(ports::Endpoint{"127.0.0.1", 0}, limits);
-  const auto echo = [](const Request& request) {
+  const auto echo = [](const HttpRequest& request) {
     std::string text = request.method + " " + request.path + " from " + request.peer;
     for (const auto& [key, value] : request.query) text += " " + key + "=" + value;
     if (const auto agent = request.headers.find("x-mark"); agent != request.headers.end())
       text += " mark " + agent->second;
-    return Response{200, "text/plain", text + " [" + request.body + "]", {{"X-Own", "yes"}}};
+    return HttpResponse{200, "text/plain", text + " [" + request.body + "]", {{"X-Own", "yes"}}};
   };
   server->route("GET", "/echo", echo);
   server->route("POST", "/echo", echo);
-  server->route("GET", "/broken", [](const Request&) -> Response { throw std::runtime_error("no idea"); });
+  server->route("GET", "/broken",
+                [](const HttpRequest&) -> HttpResponse { throw std::runtime_error("no idea"); });
   server->start();
   return server;
 }

@@ -148,10 +148,10 @@ std::string place_in(std::string_view text, std::size_t offset) {
 
 }  // namespace
 
-Expected<FolderIndex, Failure> parse_folder_index(const std::string& text, std::string_view path,
-                                                  const ReplayLimits& limits) {
+Expected<FolderIndex, IngestFailure> parse_folder_index(const std::string& text, std::string_view path,
+                                                        const ReplayLimits& limits) {
   const auto failed = [&](IngestError error, const std::string& what) {
-    return Unexpected<Failure>({error, std::string(path) + ": " + what});
+    return Unexpected<IngestFailure>({error, std::string(path) + ": " + what});
   };
   if (text.size() > limits.index_bytes_max) {
     return failed(IngestError::too_large, std::to_string(text.size()) + " bytes, the limit is " +

@@ -19,12 +19,12 @@ namespace fs = std::filesystem;
 constexpr const char* kIndexName = "index.json";
 constexpr const char* kRunFileSuffix = ".weir";
 
-Unexpected<Failure> failed(IngestError error, const fs::path& path, const std::string& what) {
-  return Unexpected<Failure>({error, path.string() + ": " + what});
+Unexpected<IngestFailure> failed(IngestError error, const fs::path& path, const std::string& what) {
+  return Unexpected<IngestFailure>({error, path.string() + ": " + what});
 }
 
 // Reads the whole file, which may have at most `bytes_max` bytes.
-Expected<std::string, Failure> read_file(const fs::path& path, std::uint64_t bytes_max) {
+Expected<std::string, IngestFailure> read_file(const fs::path& path, std::uint64_t bytes_max) {
   std::error_code error;
   const std::uint64_t size = fs::file_size(path, error);
   if (error) {
@@ -47,18 +47,18 @@ Expected<std::string, Failure> read_file(const fs::path& path, std::uint64_t byt
 std::uint32_t crc32c_of(const std::string& content) { return crc32c(std::as_bytes(std::span(content))); }
 
 // Fills `file` if it is given.
-Expected<FolderIndex, Failure> read_index(const fs::path& folder, const ReplayLimits& limits,
-                                          RecordedFile* file = nullptr) {
+Expected<FolderIndex, IngestFailure> read_index(const fs::path& folder, const ReplayLimits& limits,
+                                                RecordedFile* file = nullptr) {
   const fs::path path = folder / kIndexName;
   const auto text = read_file(path, limits.index_bytes_max);
-  if (!text) return Unexpected<Failure>(text.error());
+  if (!text) return Unexpected<IngestFailure>(text.error());
   if (file != nullptr) *file = recorded_file(path, crc32c_of(*text));
   return parse_folder_index(*text, path.string(), limits);
 }
 
 // Reads a slice's file. Its length has to agree with the index.
-Expected<std::string, Failure> read_slice_file(const fs::path& folder, const FolderIndex::Slice& slice,
-                                               std::uint64_t bytes_max) {
+Expected<std::string, IngestFailure> read_slice_file(const fs::path& folder, const FolderIndex::Slice& slice,
+                                                     std::uint64_t bytes_max) {
   auto content = read_file(folder / slice.file, bytes_max);
   if (content && content->size() != slice.bytes) {
     return failed(IngestError::malformed, folder / slice.file,
@@ -77,7 +77,7 @@ void sort_files(std::vector<RecordedFile>& files) {
 }
 
 // Returns the run files at a path, or an empty list for a folder with an index.
-Expected<std::vector<std::string>, Failure> run_files_at(const std::string& path) {
+Expected<std::vector<std::string>, IngestFailure> run_files_at(const std::string& path) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (status.type() == fs::file_type::not_found) {
@@ -120,30 +120,30 @@ void note_sizes(const std::vector<Slice>& slices, LengthOf length_of, RecordedCo
 
 }  // namespace
 
-Expected<RecordedContents, Failure> look_into(const std::string& path, const ReplayLimits& limits) {
+Expected<RecordedContents, IngestFailure> look_into(const std::string& path, const ReplayLimits& limits) {
   const auto files = run_files_at(path);
-  if (!files) return Unexpected<Failure>(files.error());
+  if (!files) return Unexpected<IngestFailure>(files.error());
   RecordedContents contents;
   if (files->empty()) {
     const auto index = read_index(path, limits);
-    if (!index) return Unexpected<Failure>(index.error());
+    if (!index) return Unexpected<IngestFailure>(index.error());
     note_sizes(
         index->slices, [](const FolderIndex::Fragment& fragment) { return fragment.length; }, contents);
   } else {
     const auto run = load_run_files(*files, limits);
-    if (!run) return Unexpected<Failure>(run.error());
+    if (!run) return Unexpected<IngestFailure>(run.error());
     note_sizes((*run)->slices, [](const RecordedFragment& fragment) { return fragment.bytes.size(); },
                contents);
   }
   return contents;
 }
 
-Expected<std::shared_ptr<const RecordedRun>, Failure> load_folder(const std::string& path,
-                                                                  const ReplayLimits& limits) {
+Expected<std::shared_ptr<const RecordedRun>, IngestFailure> load_folder(const std::string& path,
+                                                                        const ReplayLimits& limits) {
   const fs::path folder(path);
   auto run = std::make_shared<RecordedRun>();
   const auto index = read_index(folder, limits, &run->files.emplace_back());
-  if (!index) return Unexpected<Failure>(index.error());
+  if (!index) return Unexpected<IngestFailure>(index.error());
 
   const auto files = std::make_shared<std::vector<std::string>>();
   files->reserve(
@@ -152,7 +152,7 @@ Expected<std::shared_ptr<const RecordedRun>, Failure> load_folder(const std::str
   for (std::size_t n = 0; n < index->slices.size(); ++n) {
     const FolderIndex::Slice& slice = index->slices[n];
     auto content = read_slice_file(folder, slice, bytes_left);
-    if (!content) return Unexpected<Failure>(content.error());
+    if (!content) return Unexpected<IngestFailure>(content.error());
     bytes_left -= content->size();
     run->files.push_back(recorded_file(folder / slice.file, crc32c_of(*content)));
     files->push_back(std::move(*content));
@@ -173,31 +173,31 @@ Expected<std::shared_ptr<const RecordedRun>, Failure> load_folder(const std::str
   return run;
 }
 
-Expected<std::vector<RecordedFile>, Failure> fingerprint(const std::string& path,
-                                                         const ReplayLimits& limits) {
+Expected<std::vector<RecordedFile>, IngestFailure> fingerprint(const std::string& path,
+                                                               const ReplayLimits& limits) {
   const auto run_files = run_files_at(path);
-  if (!run_files) return Unexpected<Failure>(run_files.error());
+  if (!run_files) return Unexpected<IngestFailure>(run_files.error());
   if (!run_files->empty()) {
     const auto run = load_run_files(*run_files, limits);
-    if (!run) return Unexpected<Failure>(run.error());
+    if (!run) return Unexpected<IngestFailure>(run.error());
     return (*run)->files;
   }
   std::vector<RecordedFile> files(1);
   const auto index = read_index(path, limits, &files.front());
-  if (!index) return Unexpected<Failure>(index.error());
+  if (!index) return Unexpected<IngestFailure>(index.error());
   for (const FolderIndex::Slice& slice : index->slices) {
     const auto content = read_slice_file(path, slice, limits.bytes_max);
-    if (!content) return Unexpected<Failure>(content.error());
+    if (!content) return Unexpected<IngestFailure>(content.error());
     files.push_back(recorded_file(fs::path(path) / slice.file, crc32c_of(*content)));
   }
   sort_files(files);
   return files;
 }
 
-Expected<std::shared_ptr<const RecordedRun>, Failure> load_recorded_run(const std::string& path,
-                                                                        const ReplayLimits& limits) {
+Expected<std::shared_ptr<const RecordedRun>, IngestFailure> load_recorded_run(const std::string& path,
+                                                                              const ReplayLimits& limits) {
   const auto files = run_files_at(path);
-  if (!files) return Unexpected<Failure>(files.error());
+  if (!files) return Unexpected<IngestFailure>(files.error());
   return files->empty() ? load_folder(path, limits) : load_run_files(*files, limits);
 }
 

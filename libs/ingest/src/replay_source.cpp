@@ -30,8 +30,8 @@ ReplaySource::ReplaySource(SourceId id, std::shared_ptr<const RecordedRun> run, 
   }
 }
 
-source::Fragment ReplaySource::produce(const source::Trigger& trigger) {
-  source::Fragment fragment;
+source::SourceFragment ReplaySource::produce(const source::Trigger& trigger) {
+  source::SourceFragment fragment;
   if (!loop_ && trigger.slice.value >= fragments_.size()) {
     fragment.status = FragmentStatus::missing;
     fragment.reason = MissingReason::not_produced;

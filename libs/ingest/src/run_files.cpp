@@ -13,8 +13,8 @@ namespace {
 
 using storage::RunFileReader;
 
-Unexpected<Failure> failed(IngestError error, const std::string& path, const std::string& what) {
-  return Unexpected<Failure>({error, path + ": " + what});
+Unexpected<IngestFailure> failed(IngestError error, const std::string& path, const std::string& what) {
+  return Unexpected<IngestFailure>({error, path + ": " + what});
 }
 
 RecordedFragment recorded(const storage::FragmentView& view) {
@@ -49,8 +49,8 @@ std::uint32_t extend(std::uint32_t crc, const RecordedSlice& slice) {
   return crc;
 }
 
-Expected<void, Failure> append_slices(const RunFileReader& file, const ReplayLimits& limits,
-                                      std::size_t& fragments, RecordedRun& run) {
+Expected<void, IngestFailure> append_slices(const RunFileReader& file, const ReplayLimits& limits,
+                                            std::size_t& fragments, RecordedRun& run) {
   std::uint32_t crc = 0;
   for (const storage::IndexEntry& entry : file.entries()) {
     if (entry.dead) continue;
@@ -88,18 +88,18 @@ Expected<void, Failure> append_slices(const RunFileReader& file, const ReplayLim
 
 }  // namespace
 
-Expected<std::shared_ptr<const RecordedRun>, Failure> load_run_files(const std::vector<std::string>& paths,
-                                                                     const ReplayLimits& limits) {
+Expected<std::shared_ptr<const RecordedRun>, IngestFailure> load_run_files(
+    const std::vector<std::string>& paths, const ReplayLimits& limits) {
   const auto files = std::make_shared<std::vector<RunFileReader>>();
   for (const std::string& path : paths) {
     auto file = RunFileReader::open(path);
     if (!file) {
       const bool absent = file.error().error == storage::StorageError::not_found;
       const bool refused = file.error().error == storage::StorageError::io;
-      return Unexpected<Failure>({absent    ? IngestError::not_found
-                                  : refused ? IngestError::io
-                                            : IngestError::malformed,
-                                  file.error().detail});
+      return Unexpected<IngestFailure>({absent    ? IngestError::not_found
+                                        : refused ? IngestError::io
+                                                  : IngestError::malformed,
+                                        file.error().detail});
     }
     if (file->header().run != (files->empty() ? *file : files->front()).header().run) {
       return failed(IngestError::malformed, path,
@@ -114,7 +114,7 @@ Expected<std::shared_ptr<const RecordedRun>, Failure> load_run_files(const std::
   std::size_t fragments = 0;
   for (const RunFileReader& file : *files) {
     if (auto done = append_slices(file, limits, fragments, *run); !done)
-      return Unexpected<Failure>(done.error());
+      return Unexpected<IngestFailure>(done.error());
   }
   if (run->slices.empty()) {
     return failed(IngestError::not_found, paths.empty() ? "replay" : paths.front(), "no slice to replay");

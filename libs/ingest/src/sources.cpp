@@ -10,7 +10,7 @@
 namespace weir::ingest {
 namespace {
 
-using SourceList = std::vector<std::unique_ptr<source::Source>>;
+using SourceList = std::vector<std::unique_ptr<source::FragmentSource>>;
 
 [[noreturn]] void not_there(SourceId source, const std::string& where) {
   throw std::runtime_error("source " + std::to_string(source.value) + " is not in " + where);

@@ -23,11 +23,11 @@ void write_good(const TemporaryFolder& folder) {
   folder.write("b.bin", "dddddd");
 }
 
-source::Fragment at(ReplaySource& source, std::uint64_t slice) {
+source::SourceFragment at(ReplaySource& source, std::uint64_t slice) {
   return source.produce({SliceId(slice), 0, 0, TriggerType()});
 }
 
-std::string text_of(const source::Fragment& fragment) {
+std::string text_of(const source::SourceFragment& fragment) {
   return {reinterpret_cast<const char*>(fragment.bytes.data()), fragment.bytes.size()};
 }
 

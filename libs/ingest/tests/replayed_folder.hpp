@@ -49,7 +49,7 @@ inline Replayed replay_folder(const std::string& folder, DurationNs window) {
     std::size_t bytes = 0;
     for (const SourceId id : (*run)->sources) {
       ReplaySource source(id, *run, true, true);
-      const source::Fragment fragment = source.produce({SliceId(first_id + n), 0, 0, TriggerType()});
+      const source::SourceFragment fragment = source.produce({SliceId(first_id + n), 0, 0, TriggerType()});
       if (fragment.status == FragmentStatus::missing) {
         ++replayed.missing;
         continue;

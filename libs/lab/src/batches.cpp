@@ -40,7 +40,7 @@ std::string switch_links(const LabPlan& plan, const std::vector<std::string>& pa
     lines.add("link set {} up", name);
   }
   for (std::size_t i = 0; i < plan.hosts.size(); ++i) {
-    const Host& host = plan.hosts[i];
+    const LabHost& host = plan.hosts[i];
     lines.add("link add {} mtu {} type veth peer name data mtu {} address {} netns {}", host.name, plan.mtu,
               plan.mtu, host.mac, paths[kFirstHost + i]);
     lines.add("link set {} master {} up", host.name, plan.switches[host.attached]);
@@ -68,7 +68,7 @@ std::string forwarding(const LabPlan& plan) {
   const auto quiet = [&](const std::string& device) {
     lines.add("link set dev {} learning off flood off mcast_flood off bcast_flood off", device);
   };
-  for (const Host& host : plan.hosts) quiet(host.name);
+  for (const LabHost& host : plan.hosts) quiet(host.name);
   for (const Link& link : plan.links) {
     quiet(link.from_device);
     quiet(link.to_device);
@@ -85,7 +85,7 @@ std::string forwarding(const LabPlan& plan) {
 
 // Drops incoming frames with classic BPF, if a random number is below a bound. The queueing discipline counts
 // the drops.
-std::string loss(const Host& host) {
+std::string loss(const LabHost& host) {
   if (host.loss <= 0) return {};
   constexpr double kNumbers = 4294967296.0;
   constexpr std::uint32_t kRandom = 0xFFFFF038;  // SKF_AD_OFF + SKF_AD_RANDOM
@@ -165,7 +165,7 @@ std::string control_links(const LabPlan& plan, const std::vector<std::string>& p
 }
 
 std::string host_side(const LabPlan& plan, std::size_t i) {
-  const Host& host = plan.hosts[i];
+  const LabHost& host = plan.hosts[i];
   Lines lines;
   lines.add("link set lo up");
   lines.add("addr add {}/{} dev control", host.control_address, kPrefixBits);
@@ -200,7 +200,7 @@ std::string far_control_lines(const LabPlan& plan, bool down) {
   constexpr int kDisabled = 0;
   constexpr int kForwarding = 3;
   Lines lines;
-  for (const Host& host : plan.hosts) {
+  for (const LabHost& host : plan.hosts) {
     if (host.attached == 1) lines.add("link set dev {} state {}", host.name, down ? kDisabled : kForwarding);
   }
   return lines.take();

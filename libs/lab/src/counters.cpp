@@ -18,8 +18,8 @@
 
 namespace weir::lab {
 
-struct Counters::Reader {
-  Descriptor socket;
+struct PortCounters::Reader {
+  OwnedDescriptor socket;
   std::map<int, std::size_t> ports;  // by device index
   std::optional<std::size_t> host;   // host that loses frames, in this namespace
 
@@ -35,9 +35,9 @@ struct Request {
   tcmsg message;
 };
 
-Descriptor netlink_socket() {
-  Descriptor socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
-  if (!socket.open())
+OwnedDescriptor netlink_socket() {
+  OwnedDescriptor socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
+  if (!socket.is_open())
     throw std::runtime_error(std::string("cannot open a netlink socket: ") + std::strerror(errno));
   // The kernel answers within the call; the timeout is for a kernel that does not.
   const timeval patience{1, 0};
@@ -97,13 +97,13 @@ std::uint64_t machine_drops() {
   return drops;
 }
 
-Counters::Counters() = default;
-Counters::~Counters() = default;
-Counters::Counters(Counters&& other) noexcept = default;
-Counters& Counters::operator=(Counters&& other) noexcept = default;
+PortCounters::PortCounters() = default;
+PortCounters::~PortCounters() = default;
+PortCounters::PortCounters(PortCounters&& other) noexcept = default;
+PortCounters& PortCounters::operator=(PortCounters&& other) noexcept = default;
 
-Expected<Counters, std::string> Counters::open(const LabPlan& plan, const Network& network) {
-  Counters counters;
+Expected<PortCounters, std::string> PortCounters::open(const LabPlan& plan, const LabNetwork& network) {
+  PortCounters counters;
   counters.counts_.resize(plan.ports.size());
   counters.lost_.resize(plan.hosts.size());
   try {
@@ -125,7 +125,7 @@ Expected<Counters, std::string> Counters::open(const LabPlan& plan, const Networ
   return counters;
 }
 
-const std::vector<PortCount>& Counters::read() {
+const std::vector<PortCount>& PortCounters::read() {
   alignas(nlmsghdr) std::array<char, kReplyBytes> reply{};
   for (const auto& reader : readers_) {
     Request request{};

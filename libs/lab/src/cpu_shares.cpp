@@ -1,4 +1,4 @@
-#include "descriptor.hpp"
+#include <weir/base/owned_descriptor.hpp>
 #include <weir/lab/cpu_shares.hpp>
 
 #include <fmt/format.h>
@@ -61,8 +61,8 @@ std::string text_of(const std::string& path) {
 }
 
 void write(const std::string& path, const std::string& text) {
-  const Descriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  if (file.open() && ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()))
+  const OwnedDescriptor file(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (file.is_open() && ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()))
     return;
   throw std::runtime_error(path + ": " + std::strerror(errno));
 }
@@ -152,7 +152,7 @@ class CpuShares::Groups {
   Groups(const Groups&) = delete;
   Groups& operator=(const Groups&) = delete;
 
-  void add(const Host& host) {
+  void add(const LabHost& host) {
     const std::string folder = fmt::format("{}/weir-{}-{}", where_.folder, ::getpid(), host.name);
     if (::mkdir(folder.c_str(), kFolderMode) != 0)
       throw std::runtime_error(folder + ": " + std::strerror(errno));
@@ -171,8 +171,8 @@ class CpuShares::Groups {
   void remove_at_the_end() {
     std::array<int, 2> ends{-1, -1};
     if (::pipe2(ends.data(), O_CLOEXEC) != 0) throw std::runtime_error(std::strerror(errno));
-    const Descriptor far(ends[0]);
-    pipe_ = Descriptor(ends[1]);
+    const OwnedDescriptor far(ends[0]);
+    pipe_ = OwnedDescriptor(ends[1]);
     std::vector<GroupFiles> groups;
     for (const auto& [host, folder] : folders_) groups.push_back({folder, folder + "/cgroup.procs"});
     const pid_t pid = ::fork();
@@ -189,7 +189,7 @@ class CpuShares::Groups {
  private:
   CpuGroups where_;
   std::map<std::string, std::string> folders_;  // by host name
-  Descriptor pipe_;
+  OwnedDescriptor pipe_;
   pid_t remover_ = -1;
 };
 
@@ -204,7 +204,7 @@ Expected<CpuShares, std::string> CpuShares::open(const LabPlan& plan) {
   auto groups = std::make_unique<Groups>(*where);
   try {
     if (where->unified) write(where->folder + "/cgroup.subtree_control", "+cpu");
-    for (const Host& host : plan.hosts) {
+    for (const LabHost& host : plan.hosts) {
       if (host.cpu_share > 0) groups->add(host);
     }
     groups->remove_at_the_end();

@@ -20,8 +20,8 @@ const PauseReport* report_of(const std::vector<PauseReport>& reports, const std:
 
 Expected<Disturbance, std::string> Disturbance::open(const LabPlan& plan) {
   Disturbance made;
-  const bool shares =
-      std::any_of(plan.hosts.begin(), plan.hosts.end(), [](const Host& host) { return host.cpu_share > 0; });
+  const bool shares = std::any_of(plan.hosts.begin(), plan.hosts.end(),
+                                  [](const LabHost& host) { return host.cpu_share > 0; });
   if (shares) {
     auto groups = CpuShares::open(plan);
     if (groups) {
@@ -30,7 +30,7 @@ Expected<Disturbance, std::string> Disturbance::open(const LabPlan& plan) {
       made.no_groups_ = groups.error();
     }
   }
-  for (const Host& host : plan.hosts) {
+  for (const LabHost& host : plan.hosts) {
     for (const std::string& node : host.nodes) made.hosts_[node] = host.name;
     const Rhythm share = made.shares_ ? Rhythm{} : rhythm_of_share(host.cpu_share);
     if (host.pause.every_ns > 0 || share.every_ns > 0)
@@ -69,7 +69,7 @@ void Disturbance::begun(DurationNs ago_ns) {
   pauses_.start(ago_ns);
 }
 
-std::vector<PortChange> Disturbance::pass(const LabPlan& plan, const Network& network) {
+std::vector<PortChange> Disturbance::pass(const LabPlan& plan, const LabNetwork& network) {
   std::vector<PortChange> made;
   while (began_ns_ && next_ < plan.changes.size()) {
     const PortChange& change = plan.changes[next_];
@@ -112,7 +112,7 @@ std::vector<DisturbedHost> Disturbance::hosts(const LabPlan& plan,
   const auto pauses = pauses_.reports();
   std::vector<DisturbedHost> hosts;
   for (std::size_t i = 0; i < plan.hosts.size(); ++i) {
-    const Host& host = plan.hosts[i];
+    const LabHost& host = plan.hosts[i];
     if (host.pause.every_ns == 0 && host.cpu_share <= 0 && host.loss <= 0) continue;
     DisturbedHost& told = hosts.emplace_back();
     told.name = host.name;

@@ -18,10 +18,11 @@ namespace {
 class Steering {
  public:
   bool one_cpu(const std::string& device) {
-    const Descriptor file(
+    const OwnedDescriptor file(
         ::open(fmt::format("/sys/class/net/{}/queues/rx-0/rps_cpus", device).c_str(), O_WRONLY | O_CLOEXEC));
     const std::string mask = cpu_mask(next_++ % cpus_);
-    return file.open() && ::write(file.get(), mask.data(), mask.size()) == static_cast<ssize_t>(mask.size());
+    return file.is_open() &&
+           ::write(file.get(), mask.data(), mask.size()) == static_cast<ssize_t>(mask.size());
   }
 
  private:
@@ -44,7 +45,7 @@ bool see_own_sys() {
 
 }  // namespace
 
-bool keep_frame_order(const LabPlan& plan, const std::vector<Descriptor>& spaces) {
+bool keep_frame_order(const LabPlan& plan, const std::vector<OwnedDescriptor>& spaces) {
   Steering steering;
   bool kept = true;
   for (std::size_t i = 0; kept && i < plan.hosts.size(); ++i) {

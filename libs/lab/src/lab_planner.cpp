@@ -115,7 +115,7 @@ class Planner {
     for (std::size_t i = 0; i < count; ++i) {
       const v1::HostSettings* own = i < listed ? &lab_.hosts(static_cast<int>(i)) : nullptr;
       listed_.push_back(own);
-      Host host;
+      LabHost host;
       host.name = own != nullptr ? own->name() : fmt::format("h{}", i);
       const std::string key = own != nullptr ? fmt::format("hosts[{}].name", i) : "host_count";
       if (!names.insert(host.name).second) report(key, fmt::format("there are two hosts '{}'", host.name));
@@ -136,7 +136,7 @@ class Planner {
     return problems_.empty();
   }
 
-  void slow_down(const v1::HostSettings& own, const std::string& key, Host& host) {
+  void slow_down(const v1::HostSettings& own, const std::string& key, LabHost& host) {
     host.cpu_share = own.cpu_share();
     if (host.cpu_share > 0 && host.cpu_share < kCpuShareMin)
       report(key + "cpu_share", fmt::format("is below {}: nothing would get done", kCpuShareMin));
@@ -249,7 +249,7 @@ class Planner {
   }
 
   void put(const config::NodePlan& node, std::size_t i) {
-    Host& host = plan_.hosts[i];
+    LabHost& host = plan_.hosts[i];
     host.nodes.push_back(node.name);
     host.has_dcm = host.has_dcm || node.role == Role::dcm;
     plan_.places[node.name] = {kFirstHost + i, host.address, host.congestion_control};
@@ -263,7 +263,7 @@ class Planner {
     taken.insert({"switches", "control", "lo", "data"});
     for (const Link& link : plan_.links) taken.insert({link.from_device, link.to_device});
     if (plan_.line) taken.insert({plan_.line->from_device, plan_.line->to_device});
-    for (const Host& host : plan_.hosts) {
+    for (const LabHost& host : plan_.hosts) {
       if (taken.contains(host.name))
         report("hosts", fmt::format("'{}' cannot be a host's name: the lab uses it", host.name));
     }
@@ -272,7 +272,7 @@ class Planner {
   void foreign() {
     const auto host = [&](const std::string& key, const std::string& name) {
       const auto found = std::find_if(plan_.hosts.begin(), plan_.hosts.end(),
-                                      [&](const Host& one) { return one.name == name; });
+                                      [&](const LabHost& one) { return one.name == name; });
       if (found == plan_.hosts.end()) report(key, fmt::format("unknown host '{}'", name));
       return static_cast<std::size_t>(found - plan_.hosts.begin());
     };
@@ -302,7 +302,7 @@ class Planner {
       if (by_host ? port.to_host && port.device == change.host() : port.name == change.link()) return i;
     }
     const bool host = std::any_of(plan_.hosts.begin(), plan_.hosts.end(),
-                                  [&](const Host& one) { return one.name == change.host(); });
+                                  [&](const LabHost& one) { return one.name == change.host(); });
     const auto counted = plan_.counted_ports();
     const bool line = std::any_of(counted.begin(), counted.end(),
                                   [&](const Port& one) { return one.name == change.link(); });

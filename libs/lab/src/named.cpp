@@ -1,5 +1,5 @@
-#include "descriptor.hpp"
 #include "tools.hpp"
+#include <weir/base/owned_descriptor.hpp>
 #include <weir/lab/named.hpp>
 
 #include <fmt/format.h>
@@ -46,15 +46,15 @@ std::vector<std::string> names_present(const std::string& lab) {
   return names;
 }
 
-Expected<void, NetworkError> give_names(const LabPlan& plan, const Network& network) {
+Expected<void, NetworkError> give_names(const LabPlan& plan, const LabNetwork& network) {
   std::error_code error;
   fs::create_directories(kFolder, error);
   const std::vector<std::string> paths = named_paths(plan);
   for (Space space = 0; space < plan.spaces(); ++space) {
     const std::string& path = paths[space];
     const std::string from = fmt::format("/proc/self/fd/{}", network.space(space));
-    const Descriptor place(::open(path.c_str(), O_RDONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0));
-    const bool named = place.open() && ::mount(from.c_str(), path.c_str(), "none", MS_BIND, nullptr) == 0;
+    const OwnedDescriptor place(::open(path.c_str(), O_RDONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0));
+    const bool named = place.is_open() && ::mount(from.c_str(), path.c_str(), "none", MS_BIND, nullptr) == 0;
     if (named) continue;
     auto why = failed("cannot make", path);
     (void)remove_names(plan.name);
@@ -64,8 +64,8 @@ Expected<void, NetworkError> give_names(const LabPlan& plan, const Network& netw
 }
 
 void remove_line(const LabPlan& plan) {
-  const Descriptor switches(::open(named_paths(plan)[kSwitches].c_str(), O_RDONLY | O_CLOEXEC));
-  if (!switches.open() || !plan.line) return;
+  const OwnedDescriptor switches(::open(named_paths(plan)[kSwitches].c_str(), O_RDONLY | O_CLOEXEC));
+  if (!switches.is_open() || !plan.line) return;
   // Errors are ignored: a device may be gone already.
   for (const std::string& device : {plan.line->from_device, plan.line->to_device}) {
     (void)run_tool(Tool::ip, fmt::format("link del {}\n", device), switches.get());

@@ -18,9 +18,9 @@
 
 namespace weir::lab {
 
-struct Network::Spaces {
-  Descriptor outside{::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC)};
-  std::vector<Descriptor> files;
+struct LabNetwork::Spaces {
+  OwnedDescriptor outside{::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC)};
+  std::vector<OwnedDescriptor> files;
   bool in_order = true;
 };
 
@@ -46,7 +46,7 @@ void prepare_space(const LabPlan& plan, Space space) {
   }
   if (space < kFirstHost) return;
   for (const auto& [name, value] : plan.sysctls) set(name, value, "host " + where);
-  const Host& host = plan.hosts[space - kFirstHost];
+  const LabHost& host = plan.hosts[space - kFirstHost];
   if (!host.congestion_control.empty()) {
     if (write_sysctl("ipv4/tcp_congestion_control", host.congestion_control)) return;
     std::ifstream known("/proc/sys/net/ipv4/tcp_available_congestion_control");
@@ -57,9 +57,9 @@ void prepare_space(const LabPlan& plan, Space space) {
   }
 }
 
-void set_offloads(const LabPlan& plan, const std::vector<Descriptor>& spaces) {
+void set_offloads(const LabPlan& plan, const std::vector<OwnedDescriptor>& spaces) {
   in_space(spaces[kSwitches].get(), [&] {
-    for (const Host& host : plan.hosts) set_offloads(host.name, host.offloads);
+    for (const LabHost& host : plan.hosts) set_offloads(host.name, host.offloads);
     for (const Link& link : plan.links) {
       set_offloads(link.from_device, Offloads::checksum);
       set_offloads(link.to_device, Offloads::checksum);
@@ -72,31 +72,31 @@ void set_offloads(const LabPlan& plan, const std::vector<Descriptor>& spaces) {
 
 }  // namespace
 
-Network::Network() = default;
-Network::~Network() = default;
-Network::Network(Network&& other) noexcept = default;
-Network& Network::operator=(Network&& other) noexcept = default;
+LabNetwork::LabNetwork() = default;
+LabNetwork::~LabNetwork() = default;
+LabNetwork::LabNetwork(LabNetwork&& other) noexcept = default;
+LabNetwork& LabNetwork::operator=(LabNetwork&& other) noexcept = default;
 
-int Network::space(Space space) const { return spaces_->files[space].get(); }
+int LabNetwork::space(Space space) const { return spaces_->files[space].get(); }
 
-int Network::outside() const { return spaces_->outside.get(); }
+int LabNetwork::outside() const { return spaces_->outside.get(); }
 
-bool Network::in_order() const { return spaces_->in_order; }
+bool LabNetwork::in_order() const { return spaces_->in_order; }
 
-Expected<void, std::string> Network::enter(Space to) const {
+Expected<void, std::string> LabNetwork::enter(Space to) const {
   if (::setns(space(to), CLONE_NEWNET) == 0) return {};
   return Unexpected<std::string>(std::string("cannot enter a network namespace: ") + std::strerror(errno));
 }
 
-Expected<void, std::string> Network::change(const LabPlan& plan, const PortChange& change) const {
+Expected<void, std::string> LabNetwork::change(const LabPlan& plan, const PortChange& change) const {
   return run_tool(Tool::tc, change_line(plan, change), space(plan.ports[change.port].space));
 }
 
-Expected<void, std::string> Network::set_line_down(const LabPlan& plan, bool down) const {
+Expected<void, std::string> LabNetwork::set_line_down(const LabPlan& plan, bool down) const {
   return run_tool(Tool::bridge, far_control_lines(plan, down), space(kControl));
 }
 
-Expected<Network, NetworkError> Network::make(const LabPlan& plan) {
+Expected<LabNetwork, NetworkError> LabNetwork::make(const LabPlan& plan) {
   using Failed = Unexpected<NetworkError>;
   if (auto missing = missing_tools()) return Failed({std::move(*missing), true});
   if (plan.line && ::access(kTun, R_OK | W_OK) != 0)
@@ -104,9 +104,9 @@ Expected<Network, NetworkError> Network::make(const LabPlan& plan) {
         {fmt::format("a long line needs {}: {} (as root: modprobe tun; a container has to be given it)", kTun,
                      std::strerror(errno)),
          true});
-  Network network;
+  LabNetwork network;
   network.spaces_ = std::make_unique<Spaces>();
-  std::vector<Descriptor>& files = network.spaces_->files;
+  std::vector<OwnedDescriptor>& files = network.spaces_->files;
   try {
     std::vector<std::string> paths;
     for (Space space = 0; space < plan.spaces(); ++space) {
@@ -129,12 +129,13 @@ Expected<Network, NetworkError> Network::make(const LabPlan& plan) {
   return network;
 }
 
-Expected<Network, NetworkError> Network::open(const LabPlan& plan, const std::vector<std::string>& paths) {
-  Network network;
+Expected<LabNetwork, NetworkError> LabNetwork::open(const LabPlan& plan,
+                                                    const std::vector<std::string>& paths) {
+  LabNetwork network;
   network.spaces_ = std::make_unique<Spaces>();
   for (Space space = 0; space < plan.spaces(); ++space) {
     network.spaces_->files.emplace_back(::open(paths[space].c_str(), O_RDONLY | O_CLOEXEC));
-    if (!network.spaces_->files.back().open()) {
+    if (!network.spaces_->files.back().is_open()) {
       return Unexpected<NetworkError>(
           {fmt::format("'{}': {}", plan.space_name(space), std::strerror(errno)), true});
     }

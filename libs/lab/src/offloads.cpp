@@ -1,6 +1,6 @@
 #include "offloads.hpp"
 
-#include "descriptor.hpp"
+#include <weir/base/owned_descriptor.hpp>
 
 #include <cerrno>
 #include <cstring>
@@ -14,7 +14,7 @@
 namespace weir::lab {
 
 void set_offloads(const std::string& device, Offloads offloads) {
-  const Descriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
+  const OwnedDescriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
   const auto set = [&](std::uint32_t command, bool on) {
     ethtool_value value{command, on ? 1U : 0U};
     ifreq request{};

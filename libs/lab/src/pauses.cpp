@@ -1,4 +1,4 @@
-#include "descriptor.hpp"
+#include <weir/base/owned_descriptor.hpp>
 #include <weir/clock/clock.hpp>
 #include <weir/lab/pauses.hpp>
 
@@ -19,9 +19,11 @@ namespace {
 constexpr DurationNs kSharePeriod = 20 * kMillisecond;
 
 // Direct system calls, because glibc 2.36's header declares its functions for C only.
-Descriptor open_process(pid_t pid) { return Descriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0))); }
+OwnedDescriptor open_process(pid_t pid) {
+  return OwnedDescriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+}
 
-bool send_signal(const Descriptor& process, int signal) {
+bool send_signal(const OwnedDescriptor& process, int signal) {
   return ::syscall(SYS_pidfd_send_signal, process.get(), signal, nullptr, 0) == 0;
 }
 
@@ -53,7 +55,7 @@ class Pauses::Keeper {
   Keeper& operator=(const Keeper&) = delete;
 
   void add_host(const std::string& name, const Rhythm& pause, const Rhythm& share) {
-    Host& host = hosts_.emplace_back();
+    LabHost& host = hosts_.emplace_back();
     host.name = name;
     host.pause.rhythm = pause;
     host.share.rhythm = share;
@@ -61,10 +63,10 @@ class Pauses::Keeper {
 
   void add_process(const std::string& name, pid_t pid) {
     const std::lock_guard lock(mutex_);
-    for (Host& host : hosts_) {
+    for (LabHost& host : hosts_) {
       if (host.name != name) continue;
-      Descriptor process = open_process(pid);
-      if (!process.open()) return;
+      OwnedDescriptor process = open_process(pid);
+      if (!process.is_open()) return;
       if (host.still) send_signal(process, SIGSTOP);
       host.processes.push_back(std::move(process));
     }
@@ -85,7 +87,7 @@ class Pauses::Keeper {
   [[nodiscard]] std::vector<PauseReport> reports() {
     const std::lock_guard lock(mutex_);
     std::vector<PauseReport> reports;
-    for (const Host& host : hosts_)
+    for (const LabHost& host : hosts_)
       reports.push_back({host.name, host.pause.times, host.pause.seconds, host.share.seconds});
     return reports;
   }
@@ -109,11 +111,11 @@ class Pauses::Keeper {
       }
     }
   };
-  struct Host {
+  struct LabHost {
     std::string name;
     Part pause;
     Part share;
-    std::vector<Descriptor> processes;
+    std::vector<OwnedDescriptor> processes;
     bool still = false;
   };
 
@@ -126,14 +128,14 @@ class Pauses::Keeper {
       ::ppoll(&file, 1, &timeout, nullptr);
     }
     const std::lock_guard lock(mutex_);
-    for (Host& host : hosts_) set(host, false, false);
+    for (LabHost& host : hosts_) set(host, false, false);
   }
 
   // Returns the time until the next turn.
   DurationNs turn(DurationNs elapsed_ns) {
     const std::lock_guard lock(mutex_);
     DurationNs wait = kSecond;
-    for (Host& host : hosts_) {
+    for (LabHost& host : hosts_) {
       set(host, host.pause.rhythm.still(elapsed_ns), host.share.rhythm.still(elapsed_ns));
       wait = std::min({wait, host.pause.rhythm.until_change_ns(elapsed_ns),
                        host.share.rhythm.until_change_ns(elapsed_ns)});
@@ -141,11 +143,11 @@ class Pauses::Keeper {
     return wait;
   }
 
-  static void set(Host& host, bool pause, bool share) {
+  static void set(LabHost& host, bool pause, bool share) {
     if (host.still != (pause || share)) {
       host.still = pause || share;
       // Forgets processes that have ended.
-      std::erase_if(host.processes, [&](const Descriptor& process) {
+      std::erase_if(host.processes, [&](const OwnedDescriptor& process) {
         return !send_signal(process, host.still ? SIGSTOP : SIGCONT);
       });
     }
@@ -153,9 +155,9 @@ class Pauses::Keeper {
     host.share.set(share);
   }
 
-  Descriptor wake_;
+  OwnedDescriptor wake_;
   std::mutex mutex_;  // guards the hosts' processes and the reports
-  std::vector<Host> hosts_;
+  std::vector<LabHost> hosts_;
   TimeNs began_ns_ = 0;
   std::thread thread_;
 };

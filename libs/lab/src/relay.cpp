@@ -44,12 +44,12 @@ std::uint64_t dropped_at(int devices, const std::string& device) {
   return value;
 }
 
-Descriptor open_tap(const std::string& device) {
-  Descriptor tap(::open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC));
+OwnedDescriptor open_tap(const std::string& device) {
+  OwnedDescriptor tap(::open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC));
   ifreq request{};
   request.ifr_flags = IFF_TAP | IFF_NO_PI;
   device.copy(static_cast<char*>(request.ifr_name), IFNAMSIZ - 1);
-  if (!tap.open() || ::ioctl(tap.get(), TUNSETIFF, &request) != 0) {
+  if (!tap.is_open() || ::ioctl(tap.get(), TUNSETIFF, &request) != 0) {
     throw std::runtime_error(fmt::format("the line's end '{}': {}", device, std::strerror(errno)));
   }
   return tap;
@@ -59,7 +59,7 @@ Descriptor open_tap(const std::string& device) {
 
 class Relay::Loop {
  public:
-  Loop(const Line& line, Descriptor from, Descriptor to, Descriptor devices)
+  Loop(const LongLine& line, OwnedDescriptor from, OwnedDescriptor to, OwnedDescriptor devices)
       : line_(line),
         stop_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
         devices_(std::move(devices)),
@@ -105,7 +105,7 @@ class Relay::Loop {
 
  private:
   struct Way {
-    explicit Way(const Line& line) : queue(line) {}
+    explicit Way(const LongLine& line) : queue(line) {}
     DelayLine queue;
     std::atomic<std::uint64_t> bytes{0};
     std::atomic<std::uint64_t> packets{0};
@@ -149,10 +149,10 @@ class Relay::Loop {
     return {wait / kSecond, wait % kSecond};
   }
 
-  Line line_;
-  Descriptor stop_;
-  Descriptor devices_;
-  std::array<Descriptor, 2> taps_;
+  LongLine line_;
+  OwnedDescriptor stop_;
+  OwnedDescriptor devices_;
+  std::array<OwnedDescriptor, 2> taps_;
   std::array<Way, 2> ways_;
   std::atomic<bool> down_{false};
   std::array<std::byte, kFrameBytesMax> frame_{};
@@ -164,15 +164,15 @@ Relay::~Relay() = default;
 Relay::Relay(Relay&& other) noexcept = default;
 Relay& Relay::operator=(Relay&& other) noexcept = default;
 
-Expected<Relay, std::string> Relay::open(const LabPlan& plan, const Network& network) {
+Expected<Relay, std::string> Relay::open(const LabPlan& plan, const LabNetwork& network) {
   try {
-    Descriptor from;
-    Descriptor to;
-    Descriptor devices;
+    OwnedDescriptor from;
+    OwnedDescriptor to;
+    OwnedDescriptor devices;
     in_space(network.space(kSwitches), [&] {
       from = open_tap(plan.line->from_device);
       to = open_tap(plan.line->to_device);
-      devices = Descriptor(::open("/proc/thread-self/net/dev", O_RDONLY | O_CLOEXEC));
+      devices = OwnedDescriptor(::open("/proc/thread-self/net/dev", O_RDONLY | O_CLOEXEC));
     });
     return Relay(std::make_unique<Loop>(*plan.line, std::move(from), std::move(to), std::move(devices)));
   } catch (const std::exception& error) {

@@ -15,7 +15,7 @@
 namespace weir::lab {
 namespace {
 
-sockaddr_in address_of(const Host& host, std::uint16_t port) {
+sockaddr_in address_of(const LabHost& host, std::uint16_t port) {
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_port = htons(port);
@@ -23,14 +23,14 @@ sockaddr_in address_of(const Host& host, std::uint16_t port) {
   return address;
 }
 
-[[noreturn]] void fail(const std::string& what, const Host& host) {
+[[noreturn]] void fail(const std::string& what, const LabHost& host) {
   throw std::runtime_error(fmt::format("host {}: {}: {}", host.name, what, std::strerror(errno)));
 }
 
 // Set before listen or connect: a socket that began with BBR stays paced under any other algorithm.
-Descriptor tcp_socket(const Host& host, const std::string& congestion_control) {
-  Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (!socket.open()) fail("cannot open a socket", host);
+OwnedDescriptor tcp_socket(const LabHost& host, const std::string& congestion_control) {
+  OwnedDescriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!socket.is_open()) fail("cannot open a socket", host);
   if (!congestion_control.empty() &&
       ::setsockopt(socket.get(), IPPROTO_TCP, TCP_CONGESTION, congestion_control.data(),
                    static_cast<socklen_t>(congestion_control.size())) != 0) {
@@ -39,9 +39,9 @@ Descriptor tcp_socket(const Host& host, const std::string& congestion_control) {
   return socket;
 }
 
-Descriptor connect_to(const LabPlan& plan, std::size_t from, std::size_t to, std::uint16_t port,
-                      const std::string& congestion_control) {
-  Descriptor socket = tcp_socket(plan.hosts[from], congestion_control);
+OwnedDescriptor connect_to(const LabPlan& plan, std::size_t from, std::size_t to, std::uint16_t port,
+                           const std::string& congestion_control) {
+  OwnedDescriptor socket = tcp_socket(plan.hosts[from], congestion_control);
   const timeval patience{10, 0};
   ::setsockopt(socket.get(), SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
   const sockaddr_in address = address_of(plan.hosts[to], port);
@@ -51,19 +51,19 @@ Descriptor connect_to(const LabPlan& plan, std::size_t from, std::size_t to, std
   return socket;
 }
 
-Descriptor accept_from(const Descriptor& listener, const Host& host) {
-  Descriptor socket(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
-  if (!socket.open()) fail("cannot accept a connection", host);
+OwnedDescriptor accept_from(const OwnedDescriptor& listener, const LabHost& host) {
+  OwnedDescriptor socket(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
+  if (!socket.is_open()) fail("cannot accept a connection", host);
   return socket;
 }
 
 }  // namespace
 
-ListeningSocket listen_on(const LabPlan& plan, const Network& network, std::size_t host,
+ListeningSocket listen_on(const LabPlan& plan, const LabNetwork& network, std::size_t host,
                           const std::string& congestion_control) {
   ListeningSocket result;
   in_space(network.space(kFirstHost + host), [&] {
-    Descriptor socket = tcp_socket(plan.hosts[host], congestion_control);
+    OwnedDescriptor socket = tcp_socket(plan.hosts[host], congestion_control);
     sockaddr_in address = address_of(plan.hosts[host], 0);
     socklen_t size = sizeof address;
     const bool listens = ::bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), size) == 0 &&
@@ -75,21 +75,21 @@ ListeningSocket listen_on(const LabPlan& plan, const Network& network, std::size
   return result;
 }
 
-Connection connect_hosts(const LabPlan& plan, const Network& network, std::size_t from, std::size_t to,
-                         const std::string& congestion_control) {
+HostConnection connect_hosts(const LabPlan& plan, const LabNetwork& network, std::size_t from, std::size_t to,
+                             const std::string& congestion_control) {
   const ListeningSocket listener = listen_on(plan, network, to, congestion_control);
-  Connection connection;
+  HostConnection connection;
   in_space(network.space(kFirstHost + from),
            [&] { connection.from = connect_to(plan, from, to, listener.port, congestion_control); });
   connection.to = accept_from(listener.socket, plan.hosts[to]);
   return connection;
 }
 
-void meet_once(const LabPlan& plan, const Network& network) {
+void meet_once(const LabPlan& plan, const LabNetwork& network) {
   for (std::size_t to = 1; to < plan.hosts.size(); ++to) {
     const ListeningSocket listener = listen_on(plan, network, to, {});
     for (std::size_t from = 0; from < to; ++from) {
-      Connection connection;
+      HostConnection connection;
       in_space(network.space(kFirstHost + from),
                [&] { connection.from = connect_to(plan, from, to, listener.port, {}); });
       connection.to = accept_from(listener.socket, plan.hosts[to]);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "descriptor.hpp"
+#include <weir/base/owned_descriptor.hpp>
 #include <weir/lab/network.hpp>
 #include <weir/lab/plan.hpp>
 
@@ -10,25 +10,25 @@
 namespace weir::lab {
 
 // A TCP connection between two hosts of a lab, over the data network.
-struct Connection {
-  Descriptor from;
-  Descriptor to;
+struct HostConnection {
+  OwnedDescriptor from;
+  OwnedDescriptor to;
 };
 
 struct ListeningSocket {
-  Descriptor socket;
+  OwnedDescriptor socket;
   std::uint16_t port = 0;
 };
 
 // Throws std::runtime_error.
-[[nodiscard]] ListeningSocket listen_on(const LabPlan& plan, const Network& network, std::size_t host,
+[[nodiscard]] ListeningSocket listen_on(const LabPlan& plan, const LabNetwork& network, std::size_t host,
                                         const std::string& congestion_control);
 // Throws std::runtime_error.
-[[nodiscard]] Connection connect_hosts(const LabPlan& plan, const Network& network, std::size_t from,
-                                       std::size_t to, const std::string& congestion_control);
+[[nodiscard]] HostConnection connect_hosts(const LabPlan& plan, const LabNetwork& network, std::size_t from,
+                                           std::size_t to, const std::string& congestion_control);
 
 // Connects each host to each other once and closes: a route's static congestion window applies from the
 // second connection on, when the kernel has an entry for the other host. Throws std::runtime_error.
-void meet_once(const LabPlan& plan, const Network& network);
+void meet_once(const LabPlan& plan, const LabNetwork& network);
 
 }  // namespace weir::lab

@@ -35,15 +35,15 @@ void in_space(int space, const std::function<void()>& work) {
   });
 }
 
-Descriptor make_space(const std::function<void()>& first) {
-  Descriptor space;
+OwnedDescriptor make_space(const std::function<void()>& first) {
+  OwnedDescriptor space;
   in_thread([&] {
     if (::unshare(CLONE_NEWNET) != 0) {
       if (errno == EPERM) throw NotPermitted();
       throw std::runtime_error(std::string("cannot make a network namespace: ") + std::strerror(errno));
     }
-    space = Descriptor(::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC));
-    if (!space.open())
+    space = OwnedDescriptor(::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC));
+    if (!space.is_open())
       throw std::runtime_error(std::string("/proc/thread-self/ns/net: ") + std::strerror(errno));
     first();
   });
@@ -51,9 +51,9 @@ Descriptor make_space(const std::function<void()>& first) {
 }
 
 Expected<void, std::string> write_sysctl(const std::string& name, const std::string& value) {
-  const Descriptor file(::open(("/proc/sys/net/" + name).c_str(), O_WRONLY | O_CLOEXEC));
+  const OwnedDescriptor file(::open(("/proc/sys/net/" + name).c_str(), O_WRONLY | O_CLOEXEC));
   const bool written =
-      file.open() && ::write(file.get(), value.data(), value.size()) == static_cast<ssize_t>(value.size());
+      file.is_open() && ::write(file.get(), value.data(), value.size()) == static_cast<ssize_t>(value.size());
   if (!written) return Unexpected<std::string>(std::strerror(errno));
   return {};
 }

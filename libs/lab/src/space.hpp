@@ -1,7 +1,7 @@
 #pragma once
 
-#include "descriptor.hpp"
 #include <weir/base/expected.hpp>
+#include <weir/base/owned_descriptor.hpp>
 
 #include <functional>
 #include <string>
@@ -16,7 +16,7 @@ void in_space(int space, const std::function<void()>& work);
 // Makes a new network namespace without a name, which exists while a descriptor, a process or a socket is in
 // it. `first` runs inside it. Throws std::runtime_error, or NotPermitted if this user lacks the rights.
 struct NotPermitted {};
-[[nodiscard]] Descriptor make_space(const std::function<void()>& first);
+[[nodiscard]] OwnedDescriptor make_space(const std::function<void()>& first);
 
 // Writes a setting below /proc/sys/net/ of the calling thread's namespace. The error is errno's text.
 [[nodiscard]] Expected<void, std::string> write_sysctl(const std::string& name, const std::string& value);

@@ -1,6 +1,6 @@
 #include "tools.hpp"
 
-#include "descriptor.hpp"
+#include <weir/base/owned_descriptor.hpp>
 
 #include <fmt/format.h>
 
@@ -79,9 +79,9 @@ std::optional<std::string> missing_tools() {
 
 Expected<void, std::string> run_tool(Tool tool, const std::string& lines, int space) {
   const std::string path = path_of(tool);
-  const Descriptor input(::memfd_create("weir-lab-lines", MFD_CLOEXEC));
-  const Descriptor words(::memfd_create("weir-lab-words", MFD_CLOEXEC));
-  const bool ready = input.open() && words.open() &&
+  const OwnedDescriptor input(::memfd_create("weir-lab-lines", MFD_CLOEXEC));
+  const OwnedDescriptor words(::memfd_create("weir-lab-words", MFD_CLOEXEC));
+  const bool ready = input.is_open() && words.is_open() &&
                      ::write(input.get(), lines.data(), lines.size()) == static_cast<ssize_t>(lines.size()) &&
                      ::lseek(input.get(), 0, SEEK_SET) == 0;
   const pid_t pid = ready ? ::fork() : -1;

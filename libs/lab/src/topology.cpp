@@ -58,7 +58,7 @@ class Builder {
     static const v1::HostSettings kNothing;
     for (std::size_t i = 0; i < plan_.hosts.size(); ++i) {
       const v1::HostSettings& own = listed[i] != nullptr ? *listed[i] : kNothing;
-      Host& host = plan_.hosts[i];
+      LabHost& host = plan_.hosts[i];
       const std::string& edge = plan_.switches[host.attached];
       add_port(edge + ">" + host.name, kSwitches, host.name, or_else(own.port_rate(), lab.port_rate()),
                or_else(own.port_buffer(), lab.port_buffer()), true);
@@ -95,7 +95,7 @@ class Builder {
     }
     choose_spines(spines);
     for (std::size_t i = 0; i < plan_.hosts.size(); ++i) {
-      const Host& host = plan_.hosts[i];
+      const LabHost& host = plan_.hosts[i];
       for (std::size_t leaf = 0; leaf < leaves; ++leaf) {
         if (leaf != host.attached) forward(i, device(leaf, leaves + host.spine));
       }
@@ -120,8 +120,8 @@ class Builder {
 
   void add_line(const v1::Lab& lab) {
     const v1::WanSettings& wan = lab.wan();
-    plan_.line = Line{device(0, 1), device(1, 0), rate_of(wan.rate()), buffer_of(wan.buffer()),
-                      static_cast<std::int64_t>(wan.delay_ms() * static_cast<double>(kMillisecond))};
+    plan_.line = LongLine{device(0, 1), device(1, 0), rate_of(wan.rate()), buffer_of(wan.buffer()),
+                          static_cast<std::int64_t>(wan.delay_ms() * static_cast<double>(kMillisecond))};
     for (std::size_t i = 0; i < plan_.hosts.size(); ++i) {
       forward(i, device(1 - plan_.hosts[i].attached, plan_.hosts[i].attached));
     }
@@ -132,17 +132,17 @@ class Builder {
   void choose_spines(std::size_t spines) {
     std::size_t next = 0;
     std::size_t other = 0;
-    for (Host& host : plan_.hosts) host.spine = (host.has_dcm ? next++ : other++) % spines;
+    for (LabHost& host : plan_.hosts) host.spine = (host.has_dcm ? next++ : other++) % spines;
   }
 
   // Traffic from a host with DCMs to one without (requests, acknowledgements) uses the spine over which the
   // responses come.
   void steer(std::size_t leaves) {
     for (std::size_t from = 0; from < plan_.hosts.size(); ++from) {
-      const Host& dcm = plan_.hosts[from];
+      const LabHost& dcm = plan_.hosts[from];
       if (!dcm.has_dcm) continue;
       for (std::size_t to = 0; to < plan_.hosts.size(); ++to) {
-        const Host& other = plan_.hosts[to];
+        const LabHost& other = plan_.hosts[to];
         if (other.has_dcm || other.attached == dcm.attached || other.spine == dcm.spine) continue;
         plan_.steers.push_back({from, to, device(dcm.attached, leaves + dcm.spine)});
       }

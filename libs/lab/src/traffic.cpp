@@ -21,7 +21,7 @@ constexpr std::size_t kChunkBytes = 65536;
 constexpr DurationNs kTurn = kMillisecond;            // interval at which a paced flow sends
 constexpr DurationNs kBehindMax = 10 * kMillisecond;  // how much a delayed flow may catch up at once
 
-void make_nonblocking(const Descriptor& socket) {
+void make_nonblocking(const OwnedDescriptor& socket) {
   ::fcntl(socket.get(), F_SETFL, ::fcntl(socket.get(), F_GETFL) | O_NONBLOCK);
 }
 
@@ -53,7 +53,7 @@ class Traffic::Flows {
   Flows(const Flows&) = delete;
   Flows& operator=(const Flows&) = delete;
 
-  void add(const LabPlan& plan, const Foreign& foreign, Connection connection) {
+  void add(const LabPlan& plan, const Foreign& foreign, HostConnection connection) {
     make_nonblocking(connection.from);
     make_nonblocking(connection.to);
     flows_.push_back({plan.hosts[foreign.from].name, plan.hosts[foreign.to].name, foreign.rate_bits_per_s,
@@ -84,7 +84,7 @@ class Traffic::Flows {
     std::string to;
     std::uint64_t rate = 0;
     Pace pace;
-    Connection connection;
+    HostConnection connection;
     std::uint64_t sent = 0;
     std::uint64_t received = 0;
     bool closed = false;
@@ -143,7 +143,7 @@ class Traffic::Flows {
     }
   }
 
-  Descriptor stop_;
+  OwnedDescriptor stop_;
   std::vector<char> zeros_;
   std::vector<Flow> flows_;
   TimeNs began_ns_ = 0;
@@ -156,7 +156,7 @@ Traffic::~Traffic() = default;
 Traffic::Traffic(Traffic&& other) noexcept = default;
 Traffic& Traffic::operator=(Traffic&& other) noexcept = default;
 
-Expected<Traffic, std::string> Traffic::open(const LabPlan& plan, const Network& network,
+Expected<Traffic, std::string> Traffic::open(const LabPlan& plan, const LabNetwork& network,
                                              const std::string& congestion_control) {
   auto flows = std::make_unique<Flows>();
   try {

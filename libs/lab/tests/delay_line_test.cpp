@@ -7,7 +7,7 @@ namespace {
 // 976 bytes plus 24 on the wire take a millisecond at 8 Mbit/s.
 constexpr std::size_t kFrame = 976;
 
-Line line(std::uint64_t rate, std::uint64_t buffer, DurationNs delay) {
+LongLine line(std::uint64_t rate, std::uint64_t buffer, DurationNs delay) {
   return {"a", "b", rate, buffer, delay};
 }
 
@@ -65,7 +65,7 @@ TEST_CASE("the number of frames in flight is bounded") {
   CHECK(way.offer(0, frame(1U << 20)));
 }
 
-TEST_CASE("short frames take the time of Ethernet's shortest") {
+TEST_CASE("a short frame takes as long as Ethernet's shortest frame") {
   DelayLine way(line(8'000'000, 1000, 0));
   REQUIRE(way.offer(0, frame(42)));
   CHECK(way.due_ns() == 84 * kMicrosecond);

@@ -21,7 +21,7 @@ std::string_view name(MetricsError error) {
   return "unknown";
 }
 
-std::uint64_t Histogram::percentile(double percent) const {
+std::uint64_t ValueHistogram::percentile(double percent) const {
   if (count_ == 0) return 0;
   const double share = std::clamp(percent, 0.0, 100.0) / 100.0;
   const auto wanted = static_cast<std::uint64_t>(std::ceil(share * static_cast<double>(count_)));
@@ -34,11 +34,11 @@ std::uint64_t Histogram::percentile(double percent) const {
   return max_;
 }
 
-double Histogram::mean() const {
+double ValueHistogram::mean() const {
   return count_ == 0 ? 0.0 : static_cast<double>(sum_) / static_cast<double>(count_);
 }
 
-void Histogram::merge(const Histogram& other) {
+void ValueHistogram::merge(const ValueHistogram& other) {
   for (std::uint32_t bucket = 0; bucket < kBuckets; ++bucket) counts_[bucket] += other.counts_[bucket];
   count_ += other.count_;
   sum_ += other.sum_;
@@ -46,8 +46,8 @@ void Histogram::merge(const Histogram& other) {
   max_ = std::max(max_, other.max_);
 }
 
-Histogram Histogram::since(const Histogram& earlier) const {
-  Histogram difference;
+ValueHistogram ValueHistogram::since(const ValueHistogram& earlier) const {
+  ValueHistogram difference;
   for (std::uint32_t bucket = 0; bucket < kBuckets; ++bucket) {
     const std::uint64_t before = std::min(earlier.counts_[bucket], counts_[bucket]);
     const std::uint64_t count = counts_[bucket] - before;
@@ -61,9 +61,9 @@ Histogram Histogram::since(const Histogram& earlier) const {
   return difference;
 }
 
-void Histogram::reset() { *this = Histogram(); }
+void ValueHistogram::reset() { *this = ValueHistogram(); }
 
-EncodedHistogram Histogram::encode() const {
+EncodedHistogram ValueHistogram::encode() const {
   EncodedHistogram encoded;
   encoded.min = min();
   encoded.max = max_;
@@ -74,8 +74,8 @@ EncodedHistogram Histogram::encode() const {
   return encoded;
 }
 
-Expected<Histogram, MetricsError> Histogram::decode(const EncodedHistogram& encoded) {
-  Histogram histogram;
+Expected<ValueHistogram, MetricsError> ValueHistogram::decode(const EncodedHistogram& encoded) {
+  ValueHistogram histogram;
   std::uint32_t next = 0;
   for (const auto& bucket : encoded.buckets) {
     if (bucket.index >= kBuckets) return Unexpected<MetricsError>(MetricsError::bucket_out_of_range);

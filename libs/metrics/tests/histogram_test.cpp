@@ -8,22 +8,22 @@
 
 using weir::mix64;
 using weir::metrics::EncodedHistogram;
-using weir::metrics::Histogram;
 using weir::metrics::MetricsError;
+using weir::metrics::ValueHistogram;
 
 TEST_CASE("every bucket begins where the one before it ends, up to the largest 64-bit value") {
-  REQUIRE(Histogram::bucket_first(0) == 0);
-  for (std::uint32_t bucket = 0; bucket + 1 < Histogram::kBuckets; ++bucket) {
-    REQUIRE(Histogram::bucket_last(bucket) + 1 == Histogram::bucket_first(bucket + 1));
-    REQUIRE(Histogram::bucket_of(Histogram::bucket_first(bucket)) == bucket);
-    REQUIRE(Histogram::bucket_of(Histogram::bucket_last(bucket)) == bucket);
+  REQUIRE(ValueHistogram::bucket_first(0) == 0);
+  for (std::uint32_t bucket = 0; bucket + 1 < ValueHistogram::kBuckets; ++bucket) {
+    REQUIRE(ValueHistogram::bucket_last(bucket) + 1 == ValueHistogram::bucket_first(bucket + 1));
+    REQUIRE(ValueHistogram::bucket_of(ValueHistogram::bucket_first(bucket)) == bucket);
+    REQUIRE(ValueHistogram::bucket_of(ValueHistogram::bucket_last(bucket)) == bucket);
   }
-  REQUIRE(Histogram::bucket_last(Histogram::kBuckets - 1) == UINT64_MAX);
-  REQUIRE(Histogram::bucket_of(UINT64_MAX) == Histogram::kBuckets - 1);
+  REQUIRE(ValueHistogram::bucket_last(ValueHistogram::kBuckets - 1) == UINT64_MAX);
+  REQUIRE(ValueHistogram::bucket_of(UINT64_MAX) == ValueHistogram::kBuckets - 1);
 }
 
 TEST_CASE("a histogram's percentiles are within 1/32 above the exact ones") {
-  Histogram histogram;
+  ValueHistogram histogram;
   std::vector<std::uint64_t> values;
   for (std::uint64_t i = 0; i < 20'000; ++i) {
     const std::uint64_t value = mix64(i) >> (mix64(i + 1'000'000) % 60);
@@ -45,7 +45,7 @@ TEST_CASE("a histogram's percentiles are within 1/32 above the exact ones") {
 }
 
 TEST_CASE("values below 64 are kept exactly") {
-  Histogram histogram;
+  ValueHistogram histogram;
   for (std::uint64_t value = 0; value < 64; ++value) histogram.record(value);
   for (std::uint64_t value = 0; value < 64; ++value) {
     CHECK(histogram.percentile(100.0 * (static_cast<double>(value) + 0.5) / 64.0) == value);
@@ -53,7 +53,7 @@ TEST_CASE("values below 64 are kept exactly") {
 }
 
 TEST_CASE("an empty histogram answers zero to every question") {
-  const Histogram histogram;
+  const ValueHistogram histogram;
   CHECK(histogram.percentile(99) == 0);
   CHECK(histogram.min() == 0);
   CHECK(histogram.max() == 0);
@@ -62,9 +62,9 @@ TEST_CASE("an empty histogram answers zero to every question") {
 }
 
 TEST_CASE("two merged histograms equal one that saw everything") {
-  Histogram both;
-  Histogram first;
-  Histogram second;
+  ValueHistogram both;
+  ValueHistogram first;
+  ValueHistogram second;
   for (std::uint64_t i = 0; i < 1000; ++i) {
     const std::uint64_t value = mix64(i) % 1'000'000;
     both.record(value);
@@ -72,34 +72,34 @@ TEST_CASE("two merged histograms equal one that saw everything") {
   }
   first.merge(second);
   CHECK(first == both);
-  first.merge(Histogram());
+  first.merge(ValueHistogram());
   CHECK(first == both);
 }
 
 TEST_CASE("a histogram survives encoding unchanged, and only filled buckets travel") {
-  Histogram histogram;
+  ValueHistogram histogram;
   histogram.record(7);
   histogram.record(1'000'000, 5);
   histogram.record(UINT64_MAX / 8);
   const EncodedHistogram encoded = histogram.encode();
   CHECK(encoded.buckets.size() == 3);
-  const auto decoded = Histogram::decode(encoded);
+  const auto decoded = ValueHistogram::decode(encoded);
   REQUIRE(decoded);
   CHECK(*decoded == histogram);
-  const auto empty = Histogram::decode(Histogram().encode());
+  const auto empty = ValueHistogram::decode(ValueHistogram().encode());
   REQUIRE(empty);
-  CHECK(*empty == Histogram());
+  CHECK(*empty == ValueHistogram());
 }
 
 TEST_CASE("an encoded histogram that contradicts itself is refused by name") {
-  Histogram histogram;
+  ValueHistogram histogram;
   histogram.record(100);
   histogram.record(5000);
   const EncodedHistogram good = histogram.encode();
 
-  const auto refused = [](const EncodedHistogram& bad) { return Histogram::decode(bad).error(); };
+  const auto refused = [](const EncodedHistogram& bad) { return ValueHistogram::decode(bad).error(); };
   EncodedHistogram bad = good;
-  bad.buckets[1].index = Histogram::kBuckets;
+  bad.buckets[1].index = ValueHistogram::kBuckets;
   CHECK(refused(bad) == MetricsError::bucket_out_of_range);
   bad = good;
   std::swap(bad.buckets[0], bad.buckets[1]);
@@ -123,18 +123,18 @@ TEST_CASE("an encoded histogram that contradicts itself is refused by name") {
 
 TEST_CASE(
     "the difference to an earlier histogram has the samples between, with extremes to a bucket's precision") {
-  Histogram histogram;
+  ValueHistogram histogram;
   histogram.record(3);
   histogram.record(1000, 5);
-  const Histogram earlier = histogram;
-  CHECK(histogram.since(earlier) == Histogram());
+  const ValueHistogram earlier = histogram;
+  CHECK(histogram.since(earlier) == ValueHistogram());
   histogram.record(200, 2);
   histogram.record(1001);
-  const Histogram difference = histogram.since(earlier);
+  const ValueHistogram difference = histogram.since(earlier);
   CHECK(difference.count() == 3);
   CHECK(difference.sum() == 1401);
   CHECK(difference.min() == 200);
   CHECK(difference.max() == 1001);
   CHECK(difference.percentile(50) == 203);
-  CHECK(histogram.since(Histogram()).count() == histogram.count());
+  CHECK(histogram.since(ValueHistogram()).count() == histogram.count());
 }

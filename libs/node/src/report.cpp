@@ -20,7 +20,7 @@ v1::Report begin_report(const Setup& setup, TimeNs now_ns, bool final) {
 
 void add_network(v1::Report& report, const ports::StreamCounters& streams,
                  const sessions::PeerCounters& peers) {
-  reports::Counters counters(report);
+  reports::ReportCounters counters(report);
   counters["net.bytes_received"] = streams.bytes_received;
   counters["net.bytes_sent"] = streams.bytes_sent;
   counters["net.receive_calls"] = streams.receive_calls;

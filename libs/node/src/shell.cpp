@@ -154,12 +154,12 @@ void Shell::carry_out(const v1::Order& order) {
     if (node_) node_->on_command(order.tell());
     return answer(order.id(), node_ ? "" : "no run is on");
   }
-  if (order.command() == name(control::Request::log_level)) {
+  if (order.command() == name(control::RequestKind::log_level)) {
     return answer(order.id(), telemetry::set_log_level(order.reason())
                                   ? ""
                                   : "'" + order.reason() + "' is not a log level");
   }
-  if (order.command() == name(control::Request::restart)) {
+  if (order.command() == name(control::RequestKind::restart)) {
     spdlog::warn("process restarting reason=\"{}\"", order.reason());
     answer(order.id(), "");
     exit_status_ = kStartAgain;
@@ -442,7 +442,7 @@ void Shell::take(const v1::Report& report) {
                                                                 {"published", bus.dropped_published},
                                                                 {"received", bus.dropped_received}};
   for (const auto& [what, count] : dropped) {
-    if (count > 0) reports::Counters(counted).of("bus.dropped.", what) = count;
+    if (count > 0) reports::ReportCounters(counted).of("bus.dropped.", what) = count;
   }
   const bool none = counted.counters().empty();
   if (!none) counted.MergeFrom(report);

@@ -59,7 +59,7 @@ void SupervisorClient::on_gone(sessions::Peer& peer, std::string_view why) {
   events_.on_supervisor_gone();
 }
 
-wire::Placement SupervisorClient::on_header(sessions::Peer&, const wire::FrameHeader&) { return {}; }
+wire::PayloadPlace SupervisorClient::on_header(sessions::Peer&, const wire::FrameHeader&) { return {}; }
 
 Expected<void, wire::WireError> SupervisorClient::on_frame(sessions::Peer&, const wire::FrameHeader&,
                                                            ConstBytes) {

@@ -44,7 +44,7 @@ struct Met {
   test::RecordingSide side;
   NoEvents events;
   TimeNs now = kSecond;
-  sessions::Listener listener{there, side, limits, counters, now};
+  sessions::SessionListener listener{there, side, limits, counters, now};
   bool connected = false;
   std::string error;
 };

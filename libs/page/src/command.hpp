@@ -7,13 +7,14 @@
 namespace weir::page {
 
 struct ParsedCommand {
-  Command command;
+  RequestedCommand command;
   std::string error;  // empty: the command is valid
 };
 // Parses {"command": "start", "parameters": {"run": 5}}. Parameters are texts, numbers or booleans, and
 // become texts.
 [[nodiscard]] ParsedCommand parse_command(const std::string& body, const std::string& peer);
-// Parses {"before_s": 10, "after_s": 5, "reason": "GRB"}; an empty body is an alert without a window of its own.
+// Parses {"before_s": 10, "after_s": 5, "reason": "GRB"}; an empty body is an alert without a window of its
+// own.
 [[nodiscard]] ParsedCommand parse_alert(const std::string& body, const std::string& peer);
 // Returns {"taken": …, "message": …}.
 [[nodiscard]] std::string answer_json(const CommandAnswer& answer);

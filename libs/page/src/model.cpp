@@ -30,7 +30,7 @@ double rounded(double value) {
 }
 
 // The last rates of a process that is not in a run are no longer valid.
-bool has_rates(const Member& member) {
+bool has_rates(const MemberView& member) {
   for (const char* out : {"dead", "idle", "standby", "ready"}) {
     if (member.state == out) return false;
   }
@@ -89,7 +89,7 @@ json::array steps_json(const Farm& farm) {
       if (error == std::errc{} && end == label.data() + label.size()) steps[step][key] += count;
     }
   };
-  for (const Member& member : farm.members) {
+  for (const MemberView& member : farm.members) {
     if (member.report == nullptr || member.report->role() != v1::ROLE_DCM) continue;
     add(*member.report, "slices", "steps.slices.");
     add(*member.report, "rejected", "steps.rejected.");
@@ -113,7 +113,7 @@ json::array steps_json(const Farm& farm) {
 // The counters of the filter, over the DCMs that have reported.
 json::object filter_counters_json(const Farm& farm) {
   std::map<std::string, std::uint64_t> sums;
-  for (const Member& member : farm.members) {
+  for (const MemberView& member : farm.members) {
     if (member.report == nullptr || member.report->role() != v1::ROLE_DCM) continue;
     for (const auto& [name, count] : reports::by_reason(*member.report, "filter.")) sums[name] += count;
   }
@@ -127,7 +127,7 @@ json::value gauge(const v1::Report& report, metrics::GaugeKey key) {
   return value ? json::value(*value) : json::value(nullptr);
 }
 
-json::object member_json(const Member& member, const reports::NodeRates& rates) {
+json::object member_json(const MemberView& member, const reports::NodeRates& rates) {
   json::object out;
   out["name"] = text(member.name);
   out["role"] = text(member.role);
@@ -160,7 +160,7 @@ json::object member_json(const Member& member, const reports::NodeRates& rates) 
 }
 
 const v1::Report* supervisor_report(const Farm& farm) {
-  for (const Member& member : farm.members) {
+  for (const MemberView& member : farm.members) {
     if (member.report && member.report->role() == v1::ROLE_SUPERVISOR) return member.report.get();
   }
   return nullptr;
@@ -219,7 +219,7 @@ struct ModelJson {
 void Model::update(const Farm& farm) {
   farm_ = farm;
   std::set<std::string> there;
-  for (const Member& member : farm_.members) {
+  for (const MemberView& member : farm_.members) {
     there.insert(member.name);
     reports::NodeRates& rates = rates_[member.name];
     if (has_rates(member)) {
@@ -237,10 +237,10 @@ Model::Point Model::make_point() const {
   Point point;
   point.utc_ns = farm_.now_utc_ns;
   point.run = farm_.run;
-  metrics::Histogram built_us;
+  metrics::ValueHistogram built_us;
   std::size_t measured = 0;    // DCMs with a rate
   std::size_t unmeasured = 0;  // DCMs that are too new for a rate
-  for (const Member& member : farm_.members) {
+  for (const MemberView& member : farm_.members) {
     const reports::NodeRates& rates = rates_.at(member.name);
     if (!has_rates(member)) continue;
     if (!rates.measured()) {
@@ -317,7 +317,7 @@ std::string Model::state_json(bool can_command) const {
   out["histograms"] = farm_.histograms;
   out["bursts"] = bursts_json(supervisor);
   json::array members;
-  for (const Member& member : farm_.members) {
+  for (const MemberView& member : farm_.members) {
     members.push_back(member_json(member, rates_.at(member.name)));
   }
   out["members"] = std::move(members);

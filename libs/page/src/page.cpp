@@ -27,7 +27,7 @@ std::vector<std::string> names_of(const PageSettings& settings) {
   return names;
 }
 
-http::Response json_response(std::string body, unsigned status = 200) {
+http::HttpResponse json_response(std::string body, unsigned status = 200) {
   return {status, kJson, std::move(body), {}};
 }
 
@@ -39,8 +39,8 @@ std::string content_type(std::string_view name) {
 }
 
 // The page loads nothing from other sites, cannot be shown in a frame, and runs no inline script.
-http::Response asset_response(const Asset& asset) {
-  http::Response response{200, content_type(asset.name), std::string(asset.bytes), {}};
+http::HttpResponse asset_response(const Asset& asset) {
+  http::HttpResponse response{200, content_type(asset.name), std::string(asset.bytes), {}};
   response.headers.emplace_back("Content-Security-Policy",
                                 "default-src 'self'; frame-ancestors 'none'; "
                                 "base-uri 'none'; form-action 'none'");
@@ -48,12 +48,12 @@ http::Response asset_response(const Asset& asset) {
   return response;
 }
 
-std::string header(const http::Request& request, const char* name) {
+std::string header(const http::HttpRequest& request, const char* name) {
   const auto found = request.headers.find(name);
   return found == request.headers.end() ? std::string() : found->second;
 }
 
-std::string parameter(const http::Request& request, const char* name) {
+std::string parameter(const http::HttpRequest& request, const char* name) {
   const auto found = request.query.find(name);
   return found == request.query.end() ? std::string() : found->second;
 }
@@ -69,32 +69,34 @@ class Page::Impl {
         gate_(settings.token, settings.refused_per_minute_max),
         rule_(names_of(settings)),
         server_(settings.listen, settings.limits) {
-    server_.admit([this](const http::Request& request) { return admit(request); });
+    server_.admit([this](const http::HttpRequest& request) { return admit(request); });
     for (const Asset& asset : assets()) {
       server_.route("GET", asset.name == "page.html" ? "/" : "/" + std::string(asset.name),
-                    [&asset](const http::Request&) { return asset_response(asset); });
+                    [&asset](const http::HttpRequest&) { return asset_response(asset); });
     }
-    server_.route("GET", "/api/state", [this](const http::Request&) { return json_response(state()); });
-    server_.route("GET", "/api/history", [this](const http::Request&) {
+    server_.route("GET", "/api/state", [this](const http::HttpRequest&) { return json_response(state()); });
+    server_.route("GET", "/api/history", [this](const http::HttpRequest&) {
       const std::lock_guard lock(mutex_);
       return json_response(model_.history_json());
     });
-    server_.route("GET", "/api/runs", [this](const http::Request&) {
+    server_.route("GET", "/api/runs", [this](const http::HttpRequest&) {
       const std::lock_guard lock(mutex_);
       return json_response(model_.runs_json());
     });
     server_.route("GET", "/api/histograms",
-                  [this, recorded = settings.recorded_histograms](const http::Request& request) {
+                  [this, recorded = settings.recorded_histograms](const http::HttpRequest& request) {
                     return histograms(parameter(request, "run"), recorded);
                   });
-    server_.route("GET", "/api/logs", [this](const http::Request& request) { return find_logs(request); });
-    server_.route("POST", "/api/command", [this](const http::Request& request) { return command(request); });
-    server_.route("POST", "/api/burst", [this](const http::Request& request) { return burst(request); });
-    server_.route("POST", "/api/operator", [this](const http::Request& request) {
+    server_.route("GET", "/api/logs",
+                  [this](const http::HttpRequest& request) { return find_logs(request); });
+    server_.route("POST", "/api/command",
+                  [this](const http::HttpRequest& request) { return command(request); });
+    server_.route("POST", "/api/burst", [this](const http::HttpRequest& request) { return burst(request); });
+    server_.route("POST", "/api/operator", [this](const http::HttpRequest& request) {
       return refusal(request).value_or(json_response(answer_json({true, "this is the operator's token"})));
     });
-    server_.route("GET", kMetrics, [this](const http::Request&) { return own_metrics(); });
-    server_.stream(kEvents, [this](const http::Request&) { return http::event_text("state", state()); });
+    server_.route("GET", kMetrics, [this](const http::HttpRequest&) { return own_metrics(); });
+    server_.stream(kEvents, [this](const http::HttpRequest&) { return http::event_text("state", state()); });
     server_.start();
   }
 
@@ -131,8 +133,8 @@ class Page::Impl {
   [[nodiscard]] const http::Server& server() const { return server_; }
 
  private:
-  http::Response histograms(const std::string& run,
-                            const std::function<std::string(std::uint32_t)>& recorded) const {
+  http::HttpResponse histograms(const std::string& run,
+                                const std::function<std::string(std::uint32_t)>& recorded) const {
     if (run.empty()) {
       const std::lock_guard lock(mutex_);
       return json_response(histograms_);
@@ -154,14 +156,14 @@ class Page::Impl {
     const std::lock_guard lock(mutex_);
     ++(counters_.*which);
   }
-  std::optional<http::Response> admit(const http::Request& request);
-  http::Response find_logs(const http::Request& request);
+  std::optional<http::HttpResponse> admit(const http::HttpRequest& request);
+  http::HttpResponse find_logs(const http::HttpRequest& request);
   // Returns nothing if the token is right.
-  std::optional<http::Response> refusal(const http::Request& request);
-  http::Response command(const http::Request& request);
-  http::Response burst(const http::Request& request);
-  http::Response carry_out(const ParsedCommand& parsed);
-  http::Response own_metrics() const;
+  std::optional<http::HttpResponse> refusal(const http::HttpRequest& request);
+  http::HttpResponse command(const http::HttpRequest& request);
+  http::HttpResponse burst(const http::HttpRequest& request);
+  http::HttpResponse carry_out(const ParsedCommand& parsed);
+  http::HttpResponse own_metrics() const;
 
   CommandHandler commands_;
   mutable std::mutex mutex_;
@@ -175,7 +177,7 @@ class Page::Impl {
 };
 
 // Metrics contain only numbers, so any client may read them under any host name.
-std::optional<http::Response> Page::Impl::admit(const http::Request& request) {
+std::optional<http::HttpResponse> Page::Impl::admit(const http::HttpRequest& request) {
   if (request.path == kMetrics) return std::nullopt;
   constexpr unsigned kForbidden = 403;
   constexpr unsigned kMisdirected = 421;
@@ -192,7 +194,7 @@ std::optional<http::Response> Page::Impl::admit(const http::Request& request) {
       by_host ? kMisdirected : kForbidden);
 }
 
-http::Response Page::Impl::find_logs(const http::Request& request) {
+http::HttpResponse Page::Impl::find_logs(const http::HttpRequest& request) {
   LogRing::Query query;
   query.text = parameter(request, "q");
   query.process = parameter(request, "process");
@@ -212,7 +214,7 @@ http::Response Page::Impl::find_logs(const http::Request& request) {
   return json_response(logs_json(logs_, query));
 }
 
-std::optional<http::Response> Page::Impl::refusal(const http::Request& request) {
+std::optional<http::HttpResponse> Page::Impl::refusal(const http::HttpRequest& request) {
   const auto refuse = [](unsigned status, const std::string& why) {
     return json_response(answer_json({false, why}), status);
   };
@@ -225,7 +227,7 @@ std::optional<http::Response> Page::Impl::refusal(const http::Request& request) 
       return refuse(429, "too many wrong tokens from this address: wait a minute");
     case Gate::Answer::unauthorised: {
       count(&PageCounters::commands_unauthorised);
-      http::Response response = refuse(401, "this takes the operator's token");
+      http::HttpResponse response = refuse(401, "this takes the operator's token");
       response.headers.emplace_back("WWW-Authenticate", "Bearer");
       return response;
     }
@@ -235,17 +237,17 @@ std::optional<http::Response> Page::Impl::refusal(const http::Request& request) 
   return std::nullopt;
 }
 
-http::Response Page::Impl::command(const http::Request& request) {
+http::HttpResponse Page::Impl::command(const http::HttpRequest& request) {
   if (auto refused = refusal(request)) return std::move(*refused);
   return carry_out(parse_command(request.body, request.peer));
 }
 
-http::Response Page::Impl::burst(const http::Request& request) {
+http::HttpResponse Page::Impl::burst(const http::HttpRequest& request) {
   if (auto refused = refusal(request)) return std::move(*refused);
   return carry_out(parse_alert(request.body, request.peer));
 }
 
-http::Response Page::Impl::carry_out(const ParsedCommand& parsed) {
+http::HttpResponse Page::Impl::carry_out(const ParsedCommand& parsed) {
   if (!parsed.error.empty()) {
     count(&PageCounters::commands_malformed);
     return json_response(answer_json({false, parsed.error}), 400);
@@ -255,9 +257,9 @@ http::Response Page::Impl::carry_out(const ParsedCommand& parsed) {
   return json_response(answer_json(answer), answer.taken ? 202 : 409);
 }
 
-http::Response Page::Impl::own_metrics() const {
+http::HttpResponse Page::Impl::own_metrics() const {
   const PageCounters page = counters();
-  const http::Counters server = server_.counters();
+  const http::ServerCounters server = server_.counters();
   std::string text;
   const auto add = [&](const char* name, const char* kind, const char* help, std::uint64_t value) {
     text += std::string("# HELP ") + name + " " + help + "\n# TYPE " + name + " " + kind + "\n" + name + " " +

@@ -16,7 +16,7 @@ std::vector<control::Command> commands_of(const v1::FarmView& view, control::Sta
   if (view.over()) return {};
   if (!view.under_way().empty()) return {control::Command::reset};
   std::vector<control::Command> commands;
-  for (const control::Transition& one : control::transitions()) {
+  for (const control::StateTransition& one : control::transitions()) {
     if (one.from == state && one.command != control::Command::off) commands.push_back(one.command);
   }
   return commands;
@@ -27,8 +27,8 @@ bool has_ended(const v1::FarmView& view, const v1::FarmView::Node& node) {
   return view.over() && (view.one_run() || !node.live());
 }
 
-Member page_member(const v1::FarmView& view, const v1::FarmView::Node& node) {
-  Member member;
+MemberView page_member(const v1::FarmView& view, const v1::FarmView::Node& node) {
+  MemberView member;
   member.name = node.name();
   member.role = node.role();
   member.host = node.host();
@@ -62,7 +62,7 @@ std::vector<control::Finding> health_of(const v1::FarmView& view) {
 void show_account(const v1::RunSummary& account, Farm& farm) {
   for (const v1::Report& report : account.nodes()) {
     const auto member = std::find_if(farm.members.begin(), farm.members.end(),
-                                     [&](const Member& one) { return one.name == report.name(); });
+                                     [&](const MemberView& one) { return one.name == report.name(); });
     if (member != farm.members.end()) member->report = std::make_shared<const v1::Report>(report);
   }
 }

@@ -19,7 +19,7 @@ struct Served {
   Served(unsigned readouts, unsigned dcms)
       : farm(readouts, dcms, 2),
         running(std::in_place, settings(),
-                [this](const Command& command) {
+                [this](const RequestedCommand& command) {
                   const std::lock_guard lock(mutex);
                   return farm.command(command);
                 }),

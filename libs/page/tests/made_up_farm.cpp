@@ -50,7 +50,7 @@ MadeUpFarm::MadeUpFarm(unsigned readouts, unsigned dcms, unsigned writers, std::
 }
 
 void MadeUpFarm::add_member(const std::string& name, const std::string& role, const std::string& host) {
-  Member member;
+  MemberView member;
   member.name = name;
   member.role = role;
   member.host = host;
@@ -75,7 +75,7 @@ void MadeUpFarm::begin_run() {
   farm_.run_begin_utc_ns = farm_.now_utc_ns;
   farm_.state = control::State::running;
   for (Counts& counts : counts_) counts = {};
-  for (Member& member : farm_.members) member.state = "running", member.reason.clear();
+  for (MemberView& member : farm_.members) member.state = "running", member.reason.clear();
   set_commands();
 }
 
@@ -87,19 +87,19 @@ void MadeUpFarm::end_run(const std::string& reason) {
                         reason, "", "", 0});
   farm_.state = control::State::ready;
   farm_.run_begin_utc_ns = 0;
-  for (Member& member : farm_.members) member.state = "ready", member.reason.clear();
+  for (MemberView& member : farm_.members) member.state = "ready", member.reason.clear();
   set_commands();
 }
 
 void MadeUpFarm::set_commands() {
   farm_.commands.clear();
-  for (const control::Transition& transition : control::transitions()) {
+  for (const control::StateTransition& transition : control::transitions()) {
     if (transition.from == farm_.state && transition.command != control::Command::off)
       farm_.commands.push_back(transition.command);
   }
 }
 
-CommandAnswer MadeUpFarm::command(const Command& command) {
+CommandAnswer MadeUpFarm::command(const RequestedCommand& command) {
   const std::string wanted(control::name(command.kind));
   const auto to = control::after(farm_.state, command.kind);
   if (!to) {
@@ -112,7 +112,7 @@ CommandAnswer MadeUpFarm::command(const Command& command) {
     end_run("stopped by the operator");
   } else {
     farm_.state = *to;
-    for (Member& member : farm_.members) member.state = control::name(*to);
+    for (MemberView& member : farm_.members) member.state = control::name(*to);
     set_commands();
   }
   return {true, wanted + " is under way"};
@@ -123,7 +123,7 @@ void MadeUpFarm::step() {
   ++seconds_;
   farm_.now_utc_ns += kSecond;
   for (std::size_t i = 0; i < farm_.members.size(); ++i) {
-    Member& member = farm_.members[i];
+    MemberView& member = farm_.members[i];
     member.heartbeat_age_s = 0.1 + 0.8 * static_cast<double>(random_() % 100) / 100;
     if (farm_.state == control::State::running && member.state != "dead") count(i);
     if (member.state != "dead") make_report(i);
@@ -134,7 +134,7 @@ void MadeUpFarm::step() {
 
 void MadeUpFarm::mishaps() {
   // A writer dies and returns now and then; a readout is throttled for a while.
-  Member& dcm = farm_.members[farm_.members.size() - 2];
+  MemberView& dcm = farm_.members[farm_.members.size() - 2];
   if (seconds_ % 30 == 12) {
     dcm.state = "dead";
     dcm.reason = "signal 9 (Killed); started again in 5 s";
@@ -146,7 +146,7 @@ void MadeUpFarm::mishaps() {
     say(LogLevel::info, dcm.name, "joins incarnation=2");
   }
   if (dcm.state == "dead") dcm.heartbeat_age_s = static_cast<double>(seconds_ % 30) - 12;
-  Member& readout = farm_.members[1];
+  MemberView& readout = farm_.members[1];
   const bool full = seconds_ % 20 > 14;
   readout.state = full ? "throttled" : "running";
   readout.reason = full ? "READOUT_BUFFER_BYTES " + readout.name : "";
@@ -158,10 +158,10 @@ void MadeUpFarm::mishaps() {
 
 void MadeUpFarm::strike(const std::string& role, const std::string& state, const std::string& reason) {
   if (!struck_) {
-    for (Member& member : farm_.members) member.state = "running", member.reason.clear();
+    for (MemberView& member : farm_.members) member.state = "running", member.reason.clear();
   }
   struck_ = true;
-  for (Member& member : farm_.members) {
+  for (MemberView& member : farm_.members) {
     if (member.role != role) continue;
     member.state = state;
     member.reason = reason;
@@ -179,7 +179,7 @@ void MadeUpFarm::judge() {
   control::HealthView view;
   view.state = farm_.state;
   view.run = RunNumber(farm_.run);
-  for (const Member& member : farm_.members) {
+  for (const MemberView& member : farm_.members) {
     control::HealthView::Process one;
     one.name = member.name;
     one.role = role_of(member.role);
@@ -204,7 +204,7 @@ void MadeUpFarm::judge() {
 }
 
 void MadeUpFarm::count(std::size_t index) {
-  const Member& member = farm_.members[index];
+  const MemberView& member = farm_.members[index];
   Counts& counts = counts_[index];
   const double wave = 1 + 0.3 * std::sin(static_cast<double>(seconds_) / 15);
   const double slices = around(kSlicesPerS * wave);
@@ -251,7 +251,7 @@ std::string MadeUpFarm::histograms(std::uint32_t run, unsigned seconds) {
 }
 
 void MadeUpFarm::make_report(std::size_t index) {
-  Member& member = farm_.members[index];
+  MemberView& member = farm_.members[index];
   const Counts& counts = counts_[index];
   auto report = std::make_shared<v1::Report>();
   report->set_name(member.name);

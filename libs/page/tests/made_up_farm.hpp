@@ -18,7 +18,7 @@ class MadeUpFarm {
   // Advances by one second.
   void step();
   // Responds like run control: commands that are not possible are refused.
-  CommandAnswer command(const Command& command);
+  CommandAnswer command(const RequestedCommand& command);
   [[nodiscard]] const Farm& farm() const { return farm_; }
   // Sets the state of these members; all others are well, and no more events occur by themselves.
   void strike(const std::string& role, const std::string& state, const std::string& reason);
@@ -38,7 +38,7 @@ class MadeUpFarm {
     double slices = 0;
     double bytes = 0;
     double lost = 0;
-    metrics::Histogram built_us;
+    metrics::ValueHistogram built_us;
   };
   void add_member(const std::string& name, const std::string& role, const std::string& host);
   void begin_run();

@@ -185,7 +185,7 @@ TEST_CASE("percentiles are of the slices built since the report before, of all D
   Model model({});
   const auto with = [](std::int64_t second, std::uint64_t fast, std::uint64_t slow) {
     v1::Report report = dcm_report(second, fast + slow, 0);
-    metrics::Histogram built;
+    metrics::ValueHistogram built;
     built.record(10, fast);
     built.record(60, slow);
     v1::Histogram& out = *report.add_histograms();

@@ -25,7 +25,7 @@ int main(int argc, char** argv) {
   settings.listen.port = static_cast<std::uint16_t>(number(1, 8080));
   settings.token = "made-up";
   settings.recorded_histograms = [](std::uint32_t run) { return test::MadeUpFarm::histograms(run, 120); };
-  Page page(settings, [&](const Command& command) {
+  Page page(settings, [&](const RequestedCommand& command) {
     const std::lock_guard lock(mutex);
     return farm.command(command);
   });

@@ -15,7 +15,8 @@ namespace {
 
 struct Served {
   explicit Served(const std::string& token = "sesame")
-      : page(settings_with(token), [this](const Command& command) { return farm.command(command); }) {
+      : page(settings_with(token),
+             [this](const RequestedCommand& command) { return farm.command(command); }) {
     step();
     step();
   }

@@ -52,7 +52,7 @@ std::string described(const Plugin& plugin) {
 
 class NoArrivals final : public source_host::Arrivals {
  public:
-  source::Delivery on_fragment(SourceId, SliceId, source::Fragment) override { return {}; }
+  source::Delivery on_fragment(SourceId, SliceId, source::SourceFragment) override { return {}; }
   void on_watermark(SourceId, SliceId, MissingReason) override {}
 };
 

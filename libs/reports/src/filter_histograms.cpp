@@ -6,13 +6,13 @@
 namespace weir::reports {
 namespace {
 
-void put_axis(const histograms::Axis& from, v1::FilterHistogram::Axis& to) {
+void put_axis(const histograms::BinnedAxis& from, v1::FilterHistogram::Axis& to) {
   to.set_bins(from.bins);
   to.set_low(from.low);
   to.set_high(from.high);
 }
 
-histograms::Axis axis_of(const v1::FilterHistogram::Axis& from) {
+histograms::BinnedAxis axis_of(const v1::FilterHistogram::Axis& from) {
   return {from.bins(), from.low(), from.high()};
 }
 

@@ -33,7 +33,7 @@ void FragmentTotals::add(const FragmentTotals& other) {
 }
 
 void add_totals(v1::Report& report, const FragmentTotals& totals) {
-  Counters counters(report);
+  ReportCounters counters(report);
   counters["farm.fragments.requested"] = totals.requested;
   counters["farm.fragments.received"] = totals.received;
   for (const auto& [reason, count] : totals.missing) counters.of("farm.fragments.missing.", reason) = count;

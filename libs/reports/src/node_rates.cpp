@@ -44,7 +44,7 @@ void NodeRates::take(const v1::Report& report, TimeNs seen_ns) {
     return;
   }
   const NodeTotals totals = node_totals(report);
-  const metrics::Histogram built_us = histogram_of(report, "build_latency_us");
+  const metrics::ValueHistogram built_us = histogram_of(report, "build_latency_us");
   // A new run counts from zero in a process that continues.
   const bool goes_on = same && report.now_ns() > now_ns_ && totals.slices >= totals_.slices &&
                        totals.bytes >= totals_.bytes && built_us.count() >= built_us_total_.count();
@@ -62,7 +62,7 @@ void NodeRates::take(const v1::Report& report, TimeNs seen_ns) {
   built_us_total_ = built_us;
 }
 
-void NodeRates::measure(const NodeTotals& totals, const metrics::Histogram& built_us, TimeNs now_ns) {
+void NodeRates::measure(const NodeTotals& totals, const metrics::ValueHistogram& built_us, TimeNs now_ns) {
   measured_ = true;
   passed_ns_ = now_ns - now_ns_;
   slices_ = totals.slices - totals_.slices;

@@ -2,7 +2,7 @@
 
 namespace weir::reports {
 
-std::uint64_t& Counters::of(metrics::FamilyKey family, std::string_view reason) {
+std::uint64_t& ReportCounters::of(metrics::FamilyKey family, std::string_view reason) {
   std::string key(family.text());
   key.append(reason);
   return map_[key];
@@ -16,7 +16,7 @@ void add_sum(v1::Report& report, metrics::SumKey key, const SliceSum& sum) {
 
 namespace {
 
-void add_named(v1::Report& report, std::string_view name, const metrics::Histogram& histogram) {
+void add_named(v1::Report& report, std::string_view name, const metrics::ValueHistogram& histogram) {
   if (histogram.count() == 0) return;
   const metrics::EncodedHistogram encoded = histogram.encode();
   v1::Histogram& out = *report.add_histograms();
@@ -32,11 +32,12 @@ void add_named(v1::Report& report, std::string_view name, const metrics::Histogr
 
 }  // namespace
 
-void add_histogram(v1::Report& report, metrics::HistogramKey key, const metrics::Histogram& histogram) {
+void add_histogram(v1::Report& report, metrics::HistogramKey key, const metrics::ValueHistogram& histogram) {
   add_named(report, key.text(), histogram);
 }
 
-void add_histogram(v1::Report& report, const metrics::Entry& entry, const metrics::Histogram& histogram) {
+void add_histogram(v1::Report& report, const metrics::Entry& entry,
+                   const metrics::ValueHistogram& histogram) {
   add_named(report, entry.key, histogram);
 }
 
@@ -92,15 +93,15 @@ SliceSum sum_of(const v1::Report& report, metrics::SumKey key) {
   return {found->second.count(), found->second.hash_sum()};
 }
 
-metrics::Histogram histogram_of(const v1::Report& report, metrics::HistogramKey key) {
+metrics::ValueHistogram histogram_of(const v1::Report& report, metrics::HistogramKey key) {
   for (const v1::Histogram& in : report.histograms()) {
     if (in.name() != key.text() || in.bucket_size() != in.count_size()) continue;
     metrics::EncodedHistogram encoded{{}, in.min(), in.max(), in.sum()};
     for (int i = 0; i < in.bucket_size(); ++i) {
-      if (in.bucket(i) >= metrics::Histogram::kBuckets) return {};
+      if (in.bucket(i) >= metrics::ValueHistogram::kBuckets) return {};
       encoded.buckets.push_back({static_cast<std::uint32_t>(in.bucket(i)), in.count(i)});
     }
-    if (auto decoded = metrics::Histogram::decode(encoded)) return *decoded;
+    if (auto decoded = metrics::ValueHistogram::decode(encoded)) return *decoded;
   }
   return {};
 }

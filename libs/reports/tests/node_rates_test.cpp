@@ -12,12 +12,12 @@ v1::Report dcm_at(std::int64_t second, std::uint64_t slices, double cpu_s = 0) {
   report.set_role(v1::ROLE_DCM);
   report.set_incarnation(5);
   report.set_now_ns(100 * kSecond + second * kSecond);
-  Counters counters(report);
+  ReportCounters counters(report);
   counters["dcm.assigned"] = slices;
   counters["fragments.bytes"] = 1000 * slices;
   Gauges gauges(report);
   gauges["process.cpu_s"] = cpu_s;
-  metrics::Histogram built_us;
+  metrics::ValueHistogram built_us;
   built_us.record(50, slices);
   add_histogram(report, "build_latency_us", built_us);
   return report;
@@ -87,9 +87,9 @@ TEST_CASE("a process that was started again, and a new run, count from nought wi
 
 TEST_CASE("the losses of a role are in one number") {
   v1::Report report = dcm_at(1, 1);
-  Counters(report).of("fragments.missing.", "deadline") = 2;
-  Counters(report).of("fragments.missing.", "source_down") = 1;
-  Counters(report).of("fragments.dropped.", "run_ended") = 7;
+  ReportCounters(report).of("fragments.missing.", "deadline") = 2;
+  ReportCounters(report).of("fragments.missing.", "source_down") = 1;
+  ReportCounters(report).of("fragments.dropped.", "run_ended") = 7;
   CHECK(node_totals(report).lost == 3);
   report.set_role(v1::ROLE_READOUT);
   CHECK(node_totals(report).lost == 7);

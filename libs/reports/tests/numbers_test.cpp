@@ -9,7 +9,7 @@ using namespace weir::reports;
 
 TEST_CASE("a number is read by the key that wrote it, and an unwritten one is zero") {
   v1::Report report;
-  Counters counters(report);
+  ReportCounters counters(report);
   counters["fragments.held"] = 7;
   counters.of("vetoed.", "paused") = 3;
   counters.of("vetoed.", "throttled") = 0;
@@ -17,7 +17,7 @@ TEST_CASE("a number is read by the key that wrote it, and an unwritten one is ze
   Gauges gauges(report);
   gauges["shaper.base_us"] = 1.5;
   add_sum(report, "live", {2, 99});
-  metrics::Histogram latency;
+  metrics::ValueHistogram latency;
   latency.record(100, 5);
   add_histogram(report, "latency_us", latency);
   add_histogram(report, "build_latency_us", {});
@@ -67,16 +67,16 @@ TEST_CASE("each kind of key takes the table's of its kind") {
 TEST_CASE("fragments of all DCMs and readouts add up, and the supervisor's report preserves them") {
   v1::Report dcm;
   dcm.set_role(v1::ROLE_DCM);
-  Counters of_dcm(dcm);
+  ReportCounters of_dcm(dcm);
   of_dcm["fragments.requested"] = 10;
   of_dcm["fragments.received"] = 8;
   of_dcm.of("fragments.missing.", "deadline") = 2;
   v1::Report readout;
   readout.set_role(v1::ROLE_READOUT);
-  Counters(readout).of("fragments.dropped.", "run_ended") = 4;
+  ReportCounters(readout).of("fragments.dropped.", "run_ended") = 4;
   v1::Report writer;
   writer.set_role(v1::ROLE_WRITER);
-  Counters of_writer(writer);
+  ReportCounters of_writer(writer);
   of_writer["fragments.requested"] = 1000;
 
   FragmentTotals totals;

@@ -33,7 +33,7 @@ int refuse(std::FILE* err, const lab::NetworkError& error) {
 }
 
 // Starts the process for the long line of a lab that stays up. It ends when the line's devices are removed.
-Expected<void, std::string> leave_relay(const lab::LabPlan& plan, const lab::Network& network) {
+Expected<void, std::string> leave_relay(const lab::LabPlan& plan, const lab::LabNetwork& network) {
   auto relay = lab::Relay::open(plan, network);
   if (!relay) return Unexpected<std::string>(relay.error());
   const pid_t pid = ::fork();
@@ -49,8 +49,8 @@ Expected<void, std::string> leave_relay(const lab::LabPlan& plan, const lab::Net
 
 void print_hosts(const lab::LabPlan& plan, std::FILE* out) {
   std::size_t width = 0;
-  for (const lab::Host& host : plan.hosts) width = std::max(width, host.name.size());
-  for (const lab::Host& host : plan.hosts) {
+  for (const lab::LabHost& host : plan.hosts) width = std::max(width, host.name.size());
+  for (const lab::LabHost& host : plan.hosts) {
     fmt::print(out, "  {:<{}}  {:<13}  control {:<13}  at {}\n", host.name, width, host.address,
                host.control_address, plan.switches[host.attached]);
   }
@@ -66,7 +66,7 @@ int lab_up(const LabOptions& options, std::FILE* out, std::FILE* err) {
         err, fmt::format("lab {} is up already: `weir lab down {}` ends it", plan->name, options.lab_file),
         kExitFailed);
   }
-  const auto network = lab::Network::make(*plan);
+  const auto network = lab::LabNetwork::make(*plan);
   if (!network) return refuse(err, network.error());
   if (const auto named = lab::give_names(*plan, *network); !named) return refuse(err, named.error());
   if (plan->line) {
@@ -99,9 +99,9 @@ int lab_status(const LabOptions& options, std::FILE* out, std::FILE* err) {
     fmt::print(out, "lab {} is not up\n", plan->name);
     return kExitFailed;
   }
-  const auto network = lab::Network::open(*plan, lab::named_paths(*plan));
+  const auto network = lab::LabNetwork::open(*plan, lab::named_paths(*plan));
   if (!network) return refuse(err, network.error());
-  auto counters = lab::Counters::open(*plan, *network);
+  auto counters = lab::PortCounters::open(*plan, *network);
   if (!counters) return refuse(err, counters.error(), kExitFailed);
   fmt::print(out, "lab {} is up: {}, {} hosts\n", plan->name, plan->topology, plan->hosts.size());
   print_hosts(*plan, out);

@@ -22,7 +22,8 @@ Expected<config::LabFile, std::string> load_lab(const std::string& path,
   return std::move(*file);
 }
 
-LabRun::LabRun(lab::LabPlan plan, lab::Disturbance disturbance, lab::Network network, lab::Counters counters)
+LabRun::LabRun(lab::LabPlan plan, lab::Disturbance disturbance, lab::LabNetwork network,
+               lab::PortCounters counters)
     : plan_(std::move(plan)),
       disturbance_(std::move(disturbance)),
       network_(std::move(network)),
@@ -35,9 +36,9 @@ Expected<LabRun, LabError> LabRun::make(const config::LabFile& file, const lab::
   const auto failed = [&](const std::string& why, bool usage) {
     return Unexpected<LabError>({fmt::format("lab {}: {}", plan.name, why), usage});
   };
-  auto network = lab::Network::make(plan);
+  auto network = lab::LabNetwork::make(plan);
   if (!network) return failed(network.error().what, network.error().usage);
-  auto counters = lab::Counters::open(plan, *network);
+  auto counters = lab::PortCounters::open(plan, *network);
   if (!counters) return failed(counters.error(), false);
   auto disturbance = lab::Disturbance::open(plan);
   if (!disturbance) return failed(disturbance.error(), false);

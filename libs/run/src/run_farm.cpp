@@ -240,7 +240,7 @@ Expected<std::optional<LabRun>, LabError> make_lab(const LoadedFarm& loaded, con
 // DCMs on one host share its port.
 void name_ports(const lab::LabPlan& lab, LoadedFarm& loaded) {
   std::map<std::string, std::string> hosts;  // host by node
-  for (const lab::Host& host : lab.hosts) {
+  for (const lab::LabHost& host : lab.hosts) {
     for (const std::string& node : host.nodes) hosts[node] = host.name;
   }
   v1::DcmSettings& dcm = *loaded.farm.mutable_dcm();

@@ -58,7 +58,7 @@ std::optional<v1::Request> RunLeader::next(TimeNs now) {
     asked_ = Ask::watch;
     next_watch_ns_ = now + kWatch;
     watch_id_ = request.id();
-    request.set_command(std::string(name(control::Request::watch)));
+    request.set_command(std::string(name(control::RequestKind::watch)));
   }
   asked_ns_ = now;
   last_id_ = request.id();

@@ -159,7 +159,7 @@ FarmNetwork network_of(const lab::LabPlan& lab, const config::FarmPlan& plan, do
   const auto shares = data_shares(plan);
   network.readouts = static_cast<std::uint32_t>(shares.size());
   for (std::size_t i = 0; i < lab.hosts.size(); ++i) {
-    const lab::Host& host = lab.hosts[i];
+    const lab::LabHost& host = lab.hosts[i];
     FarmHost& here = network.hosts.emplace_back();
     for (std::size_t p = 0; p < lab.ports.size(); ++p) {
       const lab::Port& port = lab.ports[p];

@@ -29,7 +29,7 @@ struct Record {
   std::vector<std::string> incomplete;
 };
 
-histograms::Axis axis_of(const json::value& from) {
+histograms::BinnedAxis axis_of(const json::value& from) {
   return {from.at("bins").to_number<std::uint32_t>(), from.at("low").to_number<double>(),
           from.at("high").to_number<double>()};
 }

@@ -63,7 +63,7 @@ std::optional<SteadyFigures> SteadyPart::figures() const {
       return reports::histogram_of(last, latency).since(reports::histogram_of(first, latency));
     };
     figures.latency_us.merge(since("latency_us"));
-    const metrics::Histogram build_latency = since("build_latency_us");
+    const metrics::ValueHistogram build_latency = since("build_latency_us");
     figures.build_latency_us.merge(build_latency);
     DcmTotals& totals = dcms[key.first];
     totals.first_ns = std::min(totals.first_ns, first.now_ns());

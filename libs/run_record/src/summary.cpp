@@ -127,7 +127,7 @@ void add_groups(const v1::RunSummary& account, Summary& summary) {
     return found == counts.end() ? 0 : found->second;
   };
   for (const auto& [name, count] : arrived) {
-    metrics::Histogram latency;
+    metrics::ValueHistogram latency;
     for (const v1::Report& report : account.nodes()) {
       const auto group = report.notes().find("group");
       if (report.role() == v1::ROLE_DCM && group != report.notes().end() && group->second == name)
@@ -160,15 +160,15 @@ const std::vector<std::string>& fragment_outcomes() {
   return names;
 }
 
-Percentiles percentiles_of(const metrics::Histogram& histogram) {
+Percentiles percentiles_of(const metrics::ValueHistogram& histogram) {
   Percentiles all{histogram.count(),        histogram.percentile(50),   histogram.percentile(90),
                   histogram.percentile(99), histogram.percentile(99.9), histogram.max()};
   if (all.count == 0) return all;
   all.mean = histogram.mean();
   double squares = 0;
   for (const auto& bucket : histogram.encode().buckets) {
-    const double middle = (static_cast<double>(metrics::Histogram::bucket_first(bucket.index)) +
-                           static_cast<double>(metrics::Histogram::bucket_last(bucket.index))) /
+    const double middle = (static_cast<double>(metrics::ValueHistogram::bucket_first(bucket.index)) +
+                           static_cast<double>(metrics::ValueHistogram::bucket_last(bucket.index))) /
                           2;
     squares += (middle - all.mean) * (middle - all.mean) * static_cast<double>(bucket.count);
   }
@@ -215,9 +215,9 @@ Summary summarize(const v1::RunSummary& account) {
   summary.faults.assign(account.faults_text().begin(), account.faults_text().end());
   add_outcomes(account, summary);
 
-  metrics::Histogram latency;
-  metrics::Histogram build_latency;
-  metrics::Histogram decision_latency;
+  metrics::ValueHistogram latency;
+  metrics::ValueHistogram build_latency;
+  metrics::ValueHistogram decision_latency;
   for (const std::string& outcome : fragment_outcomes()) summary.fragments[outcome] = 0;
   std::set<PartKey> known_parts;
   for (const v1::Report& report : account.nodes()) {

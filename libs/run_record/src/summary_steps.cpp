@@ -75,7 +75,7 @@ void finish_steps(Summary& summary) {
   }
 }
 
-DecisionTimes decision_times_of(const metrics::Histogram& histogram) {
+DecisionTimes decision_times_of(const metrics::ValueHistogram& histogram) {
   DecisionTimes times;
   if (histogram.count() == 0) return times;
   const auto count = static_cast<double>(histogram.count());
@@ -85,7 +85,7 @@ DecisionTimes decision_times_of(const metrics::Histogram& histogram) {
   std::uint64_t below = 0;
   for (const auto& bucket : histogram.encode().buckets) {
     below += bucket.count;
-    times.above.push_back({std::min(metrics::Histogram::bucket_last(bucket.index), histogram.max()),
+    times.above.push_back({std::min(metrics::ValueHistogram::bucket_last(bucket.index), histogram.max()),
                            static_cast<double>(histogram.count() - below) / count});
   }
   return times;

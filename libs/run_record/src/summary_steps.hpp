@@ -8,6 +8,6 @@ namespace weir::run_record {
 void add_steps(const v1::Report& dcm, Summary& summary);
 // After all DCMs: means of steps.
 void finish_steps(Summary& summary);
-[[nodiscard]] DecisionTimes decision_times_of(const metrics::Histogram& histogram);
+[[nodiscard]] DecisionTimes decision_times_of(const metrics::ValueHistogram& histogram);
 
 }  // namespace weir::run_record

@@ -10,7 +10,7 @@ namespace {
 constexpr TimeNs kBegin = 5 * kSecond;
 
 void add_dcm(v1::FarmStatus& status, const std::string& name, double at_s, std::uint64_t bytes,
-             const metrics::Histogram& latency, std::uint64_t incarnation = 1) {
+             const metrics::ValueHistogram& latency, std::uint64_t incarnation = 1) {
   v1::Report& report = *status.add_nodes();
   report.set_name(name);
   report.set_role(v1::ROLE_DCM);
@@ -33,7 +33,7 @@ void take(SteadyPart& steady, const v1::FarmStatus& status) { steady.take(status
 
 TEST_CASE("the steady part begins with the first report made a second after the run's begin") {
   SteadyPart steady;
-  metrics::Histogram latency;
+  metrics::ValueHistogram latency;
   latency.record(100'000, 7);
   v1::FarmStatus status = status_at(0.1);
   add_dcm(status, "dcm-0", -0.3, 0, {});

@@ -13,7 +13,7 @@ using Catch::Matchers::ContainsSubstring;
 namespace json = boost::json;
 
 void add_latency(v1::Report& report, std::uint64_t microseconds, std::uint64_t times) {
-  metrics::Histogram histogram;
+  metrics::ValueHistogram histogram;
   histogram.record(microseconds, times);
   reports::add_histogram(report, "latency_us", histogram);
 }

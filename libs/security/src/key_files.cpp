@@ -1,3 +1,4 @@
+#include <weir/base/owned_descriptor.hpp>
 #include <weir/security/keys.hpp>
 
 #include <cerrno>
@@ -16,20 +17,6 @@ constexpr mode_t kOthersAnything = 0077;
 constexpr mode_t kGroupRead = 0040;
 constexpr mode_t kOthersWrite = 0022;
 
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  [[nodiscard]] int get() const { return fd_; }
-
- private:
-  int fd_;
-};
-
 std::string failed(const std::string& file, const char* what) {
   return file + ": cannot be " + what + ": " + std::strerror(errno);
 }
@@ -38,23 +25,23 @@ std::string failed(const std::string& file, const char* what) {
 std::string wrong_mode(int fd, const std::string& file, bool secret) {
   struct stat about {};
   if (::fstat(fd, &about) != 0) return failed(file, "looked at");
-  if (!S_ISREG(about.st_mode)) return file + ": is no file";
+  if (!S_ISREG(about.st_mode)) return file + ": is not a regular file";
   if (about.st_uid != ::geteuid() && about.st_uid != 0)
     return file + ": belongs to another user: change its owner with chown";
   // A service gets a secret that root owns through its group.
   const bool handed_out = about.st_uid == 0 && ::geteuid() != 0;
   const mode_t forbidden = handed_out ? kOthersAnything & ~kGroupRead : kOthersAnything;
   if (secret && (about.st_mode & forbidden) != 0) {
-    return file + ": holds a secret, and other users can read or write it: if none has,  " + "`chmod 600 " +
+    return file + ": holds a secret, and other users can read or write it: if none has, " + "`chmod 600 " +
            file + "`; else make new keys with `weir keys`";
   }
   if ((about.st_mode & kOthersWrite) != 0)
-    return file + ": others than its owner can write it: `chmod 644 " + file + "`";
+    return file + ": users other than its owner can write to it: `chmod 644 " + file + "`";
   return {};
 }
 
 Expected<std::string, std::string> read_file(const std::string& file, bool secret) {
-  const Descriptor fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const OwnedDescriptor fd(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   if (fd.get() < 0) return Unexpected<std::string>(failed(file, "read"));
   if (std::string why = wrong_mode(fd.get(), file, secret); !why.empty())
     return Unexpected<std::string>(std::move(why));
@@ -102,7 +89,7 @@ Expected<std::vector<AllowedClient>, std::string> read_clients(const std::string
 }
 
 std::string write_new_file(const std::string& file, const std::string& text, bool secret) {
-  const Descriptor fd(
+  const OwnedDescriptor fd(
       ::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, secret ? kSecretMode : kPublicMode));
   if (fd.get() < 0 && errno == EEXIST)
     return file + ": exists already, and keys are never overwritten: name another folder";

@@ -67,7 +67,7 @@ TEST_CASE("a path that is missing, too large or not a file is named") {
   const TemporaryFolder folder;
   CHECK_THAT(read_farm_keys(folder / "none").error(),
              ContainsSubstring("none") && ContainsSubstring("No such file"));
-  CHECK_THAT(read_farm_keys(folder.path()).error(), ContainsSubstring("is no file"));
+  CHECK_THAT(read_farm_keys(folder.path()).error(), ContainsSubstring("is not a regular file"));
   const std::string large = folder / "large";
   REQUIRE(write_new_file(large, std::string(kKeyFileBytesMax + 1, '#'), true) == "");
   CHECK_THAT(read_farm_keys(large).error(), ContainsSubstring("is larger than"));

@@ -5,18 +5,19 @@
 
 namespace weir::sessions {
 
-Listener::Listener(const PeerInfo& self, PeerHandler& handler, const PeerLimits& limits,
-                   PeerCounters& counters, const TimeNs& now_ns)
+SessionListener::SessionListener(const PeerInfo& self, PeerHandler& handler, const PeerLimits& limits,
+                                 PeerCounters& counters, const TimeNs& now_ns)
     : self_(self), handler_(handler), limits_(limits), counters_(counters), now_ns_(now_ns) {}
 
-Expected<ports::Endpoint, std::string> Listener::open(ports::Network& network, const ports::Endpoint& at) {
+Expected<ports::Endpoint, std::string> SessionListener::open(ports::Network& network,
+                                                             const ports::Endpoint& at) {
   auto socket = network.listen(at, *this);
   if (!socket) return Unexpected<std::string>(socket.error());
   socket_ = std::move(*socket);
   return socket_->endpoint();
 }
 
-ports::StreamHandler* Listener::on_accept(std::unique_ptr<ports::Stream> stream) {
+ports::StreamHandler* SessionListener::on_accept(std::unique_ptr<ports::Stream> stream) {
   if (peers_.size() >= limits_.connections_max) {
     ++counters_.refused_full;
     // A node of the farm completes its hello long before the timeout, so connections that only wait cannot
@@ -32,7 +33,7 @@ ports::StreamHandler* Listener::on_accept(std::unique_ptr<ports::Stream> stream)
   return peers_.back().get();
 }
 
-void Listener::tick() {
+void SessionListener::tick() {
   for (const auto& peer : peers_) peer->tick(now_ns_);
   std::erase_if(peers_, [](const auto& peer) { return peer->gone(); });
 }

@@ -236,8 +236,8 @@ void Peer::tick(TimeNs now_ns) {
   drop(state_ == State::waiting ? "no hello in time" : "no proof in time");
 }
 
-wire::Placement Peer::on_header(const wire::FrameHeader& header) {
-  using Kind = wire::Placement::Kind;
+wire::PayloadPlace Peer::on_header(const wire::FrameHeader& header) {
+  using Kind = wire::PayloadPlace::Kind;
   switch (header.type) {
     case wire::FrameType::hello:
       if (state_ == State::proving) {
@@ -251,7 +251,7 @@ wire::Placement Peer::on_header(const wire::FrameHeader& header) {
     default:
       break;
   }
-  return state_ == State::ready ? handler_.on_header(*this, header) : wire::Placement{};
+  return state_ == State::ready ? handler_.on_header(*this, header) : wire::PayloadPlace{};
 }
 
 Expected<void, wire::WireError> Peer::on_frame(const wire::FrameHeader& header, ConstBytes payload) {

@@ -50,7 +50,7 @@ TEST_CASE("a connector with a new address connects there immediately") {
   REQUIRE(farm.connector.ready());
   Side other;
   PeerCounters counters;
-  Listener moved(farm.listener_info, other, farm.limits, counters, farm.now);
+  SessionListener moved(farm.listener_info, other, farm.limits, counters, farm.now);
   const auto at = moved.open(farm.network, {"memory", 0});
   REQUIRE(at.has_value());
   farm.connector.redirect(farm.endpoint);

@@ -52,10 +52,10 @@ struct Side : PeerHandler {
     last_words = why;
     CHECK(peer.gone());
   }
-  wire::Placement on_header(Peer&, const wire::FrameHeader& header) override {
+  wire::PayloadPlace on_header(Peer&, const wire::FrameHeader& header) override {
     if (header.type != wire::FrameType::data) return {};
     room.resize(header.length);
-    return {wire::Placement::Kind::place, room.data()};
+    return {wire::PayloadPlace::Kind::place, room.data()};
   }
   Expected<void, wire::WireError> on_frame(Peer&, const wire::FrameHeader&, ConstBytes) override {
     ++frames;
@@ -113,7 +113,7 @@ struct Farm {
   Side at_connector;
   PeerCounters listener_counters;
   PeerCounters connector_counters;
-  Listener listener{listener_info, at_listener, limits, listener_counters, now};
+  SessionListener listener{listener_info, at_listener, limits, listener_counters, now};
   Connector connector{connector_info,     at_connector, connector_limits,
                       connector_counters, {},           100 * kMillisecond};
   ports::Endpoint endpoint;

@@ -40,10 +40,10 @@ struct Room final : PeerHandler {
     WEIR_ASSERT(peer.gone());
     look_at(why);
   }
-  wire::Placement on_header(Peer& peer, const wire::FrameHeader& header) override {
+  wire::PayloadPlace on_header(Peer& peer, const wire::FrameHeader& header) override {
     WEIR_ASSERT(peer.ready());
-    if (header.type == wire::FrameType::fragment) return {wire::Placement::Kind::discard, nullptr};
-    if (header.type == wire::FrameType::stored) return {wire::Placement::Kind::whole, nullptr};
+    if (header.type == wire::FrameType::fragment) return {wire::PayloadPlace::Kind::discard, nullptr};
+    if (header.type == wire::FrameType::stored) return {wire::PayloadPlace::Kind::whole, nullptr};
     return {};
   }
   Expected<void, wire::WireError> on_frame(Peer& peer, const wire::FrameHeader& header,
@@ -133,7 +133,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   PeerCounters counters;
   TimeNs now = kSecond;
   Room room;
-  Listener listener(info, room, limits, counters, now);
+  SessionListener listener(info, room, limits, counters, now);
   const auto at = listener.open(network, {"memory", 0});
   Somebody somebody;
   somebody.stream = network.connect(*at, somebody);

@@ -470,7 +470,7 @@ TEST_CASE("a probed peer answers, and its node is not notified") {
 TEST_CASE("a listener on a port in use reports it") {
   Farm farm;
   PeerCounters counters;
-  Listener second(farm.listener_info, farm.at_listener, farm.limits, counters, farm.now);
+  SessionListener second(farm.listener_info, farm.at_listener, farm.limits, counters, farm.now);
   const auto opened = second.open(farm.network, farm.endpoint);
   REQUIRE_FALSE(opened.has_value());
   CHECK_THAT(opened.error(), ContainsSubstring("in use"));

@@ -219,7 +219,7 @@ void Adaptive::readout_lost(std::uint32_t readout) {
 }
 
 // Uses only the network's part of the time: a busy host is not a queue.
-void Adaptive::response(const Response& response, TimeNs now_ns) {
+void Adaptive::response(const MeasuredAnswer& response, TimeNs now_ns) {
   const DurationNs time_ns = std::max<DurationNs>(1, response.time_ns - response.host_ns);
   if (foreign_.probes(now_ns - response.time_ns)) foreign_.note_answer(waited_behind(response, time_ns));
   if (phase_ == Phase::drain && drains_.pairs() && ways_.on_line(response.readout) == 0) {
@@ -241,7 +241,7 @@ void Adaptive::response(const Response& response, TimeNs now_ns) {
 // Returns the time of this answer without other queues: the shortest response, and the time that the
 // readout's own uplink needs for the bytes before it. A port that sends a small burst at once after a pause
 // shows times in a drain that it cannot sustain, so the answer's bytes at the full rate are the lower limit.
-DurationNs Adaptive::own_ns(const Response& response) const {
+DurationNs Adaptive::own_ns(const MeasuredAnswer& response) const {
   const double base_ns = static_cast<double>(base());
   const double port = full_rate_ * share_.members;
   if (far()) {
@@ -465,7 +465,7 @@ void Adaptive::begin_probe(TimeNs now_ns) {
 }
 
 // Returns the bytes in the port before this answer that this DCM had not requested.
-double Adaptive::waited_behind(const Response& response, DurationNs time_ns) const {
+double Adaptive::waited_behind(const MeasuredAnswer& response, DurationNs time_ns) const {
   const double waited_ns =
       static_cast<double>(time_ns - shortest_.ns()) - static_cast<double>(response.bytes) / rate_;
   return std::max(0.0, waited_ns * full_rate_);

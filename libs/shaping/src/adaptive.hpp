@@ -30,7 +30,7 @@ class Adaptive final : public ByteWindow {
   void readout_lost(std::uint32_t readout) override;
   std::uint64_t piece_bytes() const override;
   bool learns() const override { return true; }
-  void response(const Response& response, TimeNs now_ns) override;
+  void response(const MeasuredAnswer& response, TimeNs now_ns) override;
   void end_of_pass(bool wanting, TimeNs now_ns) override;
   void retransmitted(std::uint32_t readout, std::uint64_t segments, TimeNs now_ns) override;
   void set_slice_bytes(std::uint64_t bytes) override;
@@ -48,7 +48,7 @@ class Adaptive final : public ByteWindow {
   void grow_line();
   [[nodiscard]] std::uint64_t share_of_one() const override;
   void steady(double rate, DurationNs fast, TimeNs now_ns);
-  [[nodiscard]] DurationNs own_ns(const Response& response) const;
+  [[nodiscard]] DurationNs own_ns(const MeasuredAnswer& response) const;
   [[nodiscard]] double standing(double rate, DurationNs waited_ns) const;
   void grow();
   [[nodiscard]] double wanted_by_hosts() const;
@@ -60,7 +60,7 @@ class Adaptive final : public ByteWindow {
   void follow(ForeignTraffic::Advice advice, TimeNs now_ns);
   void become_slower(TimeNs now_ns);
   void begin_probe(TimeNs now_ns);
-  [[nodiscard]] double waited_behind(const Response& response, DurationNs time_ns) const;
+  [[nodiscard]] double waited_behind(const MeasuredAnswer& response, DurationNs time_ns) const;
   void note_rate(double rate);
   void begin_trial(TimeNs now_ns);
   void try_smaller(TimeNs now_ns);

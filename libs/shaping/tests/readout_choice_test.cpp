@@ -142,7 +142,7 @@ TEST_CASE("an ineligible readout is skipped, and without an eligible one the cho
   CHECK_FALSE(choice.best().has_value());
 }
 
-TEST_CASE("in random states the choice is the one that looking at all candidates makes") {
+TEST_CASE("in random states the choice equals that of a search through all candidates") {
   for (const auto order : {ReadoutOrder::in_order, ReadoutOrder::rotated, ReadoutOrder::least_loaded}) {
     for (std::uint32_t readouts = 1; readouts < 12; ++readouts) {
       Farm farm(order, readouts / 3, readouts);

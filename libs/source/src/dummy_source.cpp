@@ -27,9 +27,9 @@ void DummyGroup::begin_run(RunNumber run) {
   content_ = std::make_unique<const DummyContent>(run, sizes_.size_max());
 }
 
-Fragment DummyGroup::produce(SourceId source, SliceId slice) const {
+SourceFragment DummyGroup::produce(SourceId source, SliceId slice) const {
   WEIR_ASSERT(content_ != nullptr);
-  Fragment fragment;
+  SourceFragment fragment;
   fragment.bytes = content_->fragment(source, slice, sizes_(source, slice));
   if (checksums_) fragment.crc32c = crc32c(fragment.bytes);
   return fragment;

@@ -17,9 +17,9 @@ constexpr std::size_t index_of(DropReason reason) { return static_cast<std::size
 
 }  // namespace
 
-Delivery FragmentBuffer::deliver(SourceId source, SliceId slice, Fragment fragment, AnswerSink& sink) {
+Delivery FragmentBuffer::deliver(SourceId source, SliceId slice, SourceFragment fragment, AnswerSink& sink) {
   const std::uint32_t column = column_of(source);
-  if (column == kNone || timing_[column] == Source::Timing::at_once) return Delivery::unknown_source;
+  if (column == kNone || timing_[column] == FragmentSource::Timing::at_once) return Delivery::unknown_source;
   if (fragment.status == FragmentStatus::missing) {
     if (fragment.reason == MissingReason::none) fragment.reason = MissingReason::not_produced;
   } else {
@@ -41,7 +41,7 @@ Delivery FragmentBuffer::deliver(SourceId source, SliceId slice, Fragment fragme
   return keep_early(slice, column, std::move(fragment));
 }
 
-Delivery FragmentBuffer::drop(std::uint32_t column, const Fragment& fragment, DropReason reason,
+Delivery FragmentBuffer::drop(std::uint32_t column, const SourceFragment& fragment, DropReason reason,
                               Delivery outcome) {
   if (fragment.status == FragmentStatus::missing) return outcome;
   --counters_.held;
@@ -52,8 +52,8 @@ Delivery FragmentBuffer::drop(std::uint32_t column, const Fragment& fragment, Dr
   return outcome;
 }
 
-Delivery FragmentBuffer::fill(Entry& entry, std::uint32_t column, Fragment fragment, AnswerSink& sink) {
-  Fragment& place = rows_[entry.row][column];
+Delivery FragmentBuffer::fill(Entry& entry, std::uint32_t column, SourceFragment fragment, AnswerSink& sink) {
+  SourceFragment& place = rows_[entry.row][column];
   if (!is_pending(place)) {
     const bool given_up = place.status == FragmentStatus::missing;
     return given_up ? drop(column, fragment, DropReason::late, Delivery::late)
@@ -71,7 +71,7 @@ Delivery FragmentBuffer::fill(Entry& entry, std::uint32_t column, Fragment fragm
 
 // Counts the fragment at its place in a held slice, or records the reason of its absence.
 void FragmentBuffer::put_arrived(Entry& entry, std::uint32_t column, bool pushed_out) {
-  Fragment& place = rows_[entry.row][column];
+  SourceFragment& place = rows_[entry.row][column];
   if (is_pending(place)) {
     const MissingReason passed = passed_[column].reason_of(entry.trigger.slice);
     if (pushed_out) {
@@ -105,7 +105,7 @@ void FragmentBuffer::put_arrived(Entry& entry, std::uint32_t column, bool pushed
 // size of one that a front-end will send is unknown: at most the free bytes are reserved.
 void FragmentBuffer::reserve(Entry& entry, std::uint32_t column, std::uint64_t bytes) {
   const std::uint64_t reserved = std::min({bytes, bytes_free(), std::uint64_t{UINT32_MAX}});
-  if (reserved < bytes && timing_[column] == Source::Timing::either) {
+  if (reserved < bytes && timing_[column] == FragmentSource::Timing::either) {
     rows_[entry.row][column] = missing_fragment(MissingReason::dropped);
     return sources_[column]->given_up(entry.trigger.slice);
   }
@@ -141,7 +141,7 @@ void FragmentBuffer::give_up_pending(Entry& entry, std::uint32_t column, Missing
 }
 
 void FragmentBuffer::answer_arrived(Entry& entry, AnswerSink& sink) {
-  const Fragment* row = rows_[entry.row].get();
+  const SourceFragment* row = rows_[entry.row].get();
   const auto give = [&](const RequestedFragment& request) {
     answer(request, row[column_of(request.source)], sink);
   };
@@ -157,14 +157,14 @@ void FragmentBuffer::answer_arrived(Entry& entry, AnswerSink& sink) {
   counters_.parked = parked_.size();
 }
 
-Delivery FragmentBuffer::keep_early(SliceId slice, std::uint32_t column, Fragment fragment) {
+Delivery FragmentBuffer::keep_early(SliceId slice, std::uint32_t column, SourceFragment fragment) {
   EarlySlices::Slice* early = early_slices_.find(slice);
   if (early == nullptr) {
     while (early_slices_.size() >= limits_.early_slices_max) push_out_oldest();
     early = &early_slices_.add(slice, take_row());
     ++counters_.slices_early;
   }
-  Fragment& place = rows_[early->row][column];
+  SourceFragment& place = rows_[early->row][column];
   if (!is_pending(place)) {
     const bool given_up = place.status == FragmentStatus::missing;
     return given_up ? drop(column, fragment, DropReason::late, Delivery::late)
@@ -229,7 +229,7 @@ bool FragmentBuffer::awaits(const Awaited& awaited) const {
 
 void FragmentBuffer::source_passed(SourceId source, SliceId slice, MissingReason reason, AnswerSink& sink) {
   const std::uint32_t column = column_of(source);
-  if (column == kNone || timing_[column] == Source::Timing::at_once) return;
+  if (column == kNone || timing_[column] == FragmentSource::Timing::at_once) return;
   PassedSlices& passed = passed_[column];
   const std::optional<SliceId> before = passed.upto();
   if (before && slice <= *before) return;
@@ -264,7 +264,7 @@ void FragmentBuffer::tick(TimeNs now, AnswerSink& sink) {
     if (!waits) continue;
     Entry& entry = entries_[awaited.entry];
     counters_.not_arrived += entry.pending;
-    const Fragment* row = rows_[entry.row].get();
+    const SourceFragment* row = rows_[entry.row].get();
     for (std::uint32_t column = 0; entry.pending > 0 && column < sources_.size(); ++column) {
       if (is_pending(row[column])) give_up_pending(entry, column, MissingReason::deadline);
     }

@@ -24,7 +24,8 @@ std::uint32_t take_free(std::vector<std::uint32_t>& free, std::vector<T>& all) {
 
 }  // namespace
 
-FragmentBuffer::FragmentBuffer(std::vector<std::unique_ptr<Source>> sources, const BufferLimits& limits)
+FragmentBuffer::FragmentBuffer(std::vector<std::unique_ptr<FragmentSource>> sources,
+                               const BufferLimits& limits)
     : limits_(limits),
       sources_(std::move(sources)),
       index_(limits.slices_max + limits.announced_max),
@@ -46,7 +47,7 @@ FragmentBuffer::FragmentBuffer(std::vector<std::unique_ptr<Source>> sources, con
     }
     ids_.push_back(source->id());
     timing_.push_back(source->timing());
-    any_arrives_ = any_arrives_ || source->timing() != Source::Timing::at_once;
+    any_arrives_ = any_arrives_ || source->timing() != FragmentSource::Timing::at_once;
   }
   drops_.resize(sources_.size());
   if (any_arrives_) expected_.resize(sources_.size());
@@ -235,10 +236,10 @@ std::uint32_t FragmentBuffer::new_entry(const Trigger& trigger) {
 std::uint32_t FragmentBuffer::take_row() {
   const std::uint32_t at = take_free(free_rows_, rows_);
   Row& row = rows_[at];
-  if (!row) row = std::make_unique<Fragment[]>(sources_.size());
+  if (!row) row = std::make_unique<SourceFragment[]>(sources_.size());
   if (!any_arrives_) return at;
   for (std::uint32_t column = 0; column < sources_.size(); ++column) {
-    if (timing_[column] != Source::Timing::at_once) row[column] = pending_fragment(0);
+    if (timing_[column] != FragmentSource::Timing::at_once) row[column] = pending_fragment(0);
   }
   return at;
 }
@@ -254,7 +255,7 @@ void FragmentBuffer::make(std::uint32_t at) {
   }
   const bool pushed_out = pushed_out_.find(slice).has_value();
   for (std::uint32_t column = 0; column < sources_.size(); ++column) {
-    if (timing_[column] == Source::Timing::later) {
+    if (timing_[column] == FragmentSource::Timing::later) {
       put_arrived(entry, column, pushed_out);
     } else {
       put_made(entry, column, make_fragment(column, entry.trigger));
@@ -269,11 +270,11 @@ void FragmentBuffer::make(std::uint32_t at) {
       std::max(entry.bytes + entry.reserved, slice_bytes_estimate_ - slice_bytes_estimate_ / kEstimateMemory);
 }
 
-void FragmentBuffer::put_made(Entry& entry, std::uint32_t column, Fragment fragment) {
-  Fragment& place = rows_[entry.row][column];
+void FragmentBuffer::put_made(Entry& entry, std::uint32_t column, SourceFragment fragment) {
+  SourceFragment& place = rows_[entry.row][column];
   place = std::move(fragment);
   if (place.status == FragmentStatus::missing) {
-    if (is_pending(place) && timing_[column] == Source::Timing::either)
+    if (is_pending(place) && timing_[column] == FragmentSource::Timing::either)
       reserve(entry, column, expected_bytes(place));
     return;
   }
@@ -284,8 +285,8 @@ void FragmentBuffer::put_made(Entry& entry, std::uint32_t column, Fragment fragm
   if (place.owner) entry.owners = true;
 }
 
-Fragment FragmentBuffer::make_fragment(std::uint32_t column, const Trigger& trigger) {
-  Fragment fragment = sources_[column]->produce(trigger);
+SourceFragment FragmentBuffer::make_fragment(std::uint32_t column, const Trigger& trigger) {
+  SourceFragment fragment = sources_[column]->produce(trigger);
   if (fragment.status == FragmentStatus::missing) return fragment;
   const std::uint64_t size = fragment.bytes.size();
   ++counters_.produced;
@@ -308,7 +309,7 @@ bool FragmentBuffer::has_room() const {
 
 SourceDrops FragmentBuffer::drops_of(std::size_t column) const {
   SourceDrops drops = drops_[column];
-  if (timing_[column] != Source::Timing::later) drops.reached = counters_.made;
+  if (timing_[column] != FragmentSource::Timing::later) drops.reached = counters_.made;
   return drops;
 }
 

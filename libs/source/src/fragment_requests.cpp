@@ -13,7 +13,7 @@ void FragmentBuffer::request(const RequestedFragment& request, AnswerSink& sink)
   if (at != SliceIndex::kNone) {
     Entry& entry = entries_[at];
     if (entry.state == State::held) {
-      const Fragment& fragment = rows_[entry.row][column];
+      const SourceFragment& fragment = rows_[entry.row][column];
       return is_pending(fragment) ? park(entry.parked, request, sink) : answer(request, fragment, sink);
     }
     return park(entry.parked, request, sink);
@@ -53,7 +53,8 @@ void FragmentBuffer::cancel(std::uint32_t connection, SliceId slice, Attempt att
   counters_.parked = parked_.size();
 }
 
-void FragmentBuffer::answer(const RequestedFragment& request, const Fragment& fragment, AnswerSink& sink) {
+void FragmentBuffer::answer(const RequestedFragment& request, const SourceFragment& fragment,
+                            AnswerSink& sink) {
   if (fragment.status == FragmentStatus::missing) {
     ++counters_.missing[static_cast<std::size_t>(fragment.reason)];
   } else {

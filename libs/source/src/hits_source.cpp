@@ -110,12 +110,12 @@ HitsGroup::HitsGroup(const HitsSettings& settings, bool checksums)
       }()),
       checksums_(checksums) {}
 
-Fragment HitsGroup::produce(SourceId source, RunNumber run, const Trigger& trigger) {
+SourceFragment HitsGroup::produce(SourceId source, RunNumber run, const Trigger& trigger) {
   find_light(source, run, trigger);
   const bool whole = append_hits(source, run, trigger);
   const auto memory = std::make_shared_for_overwrite<std::byte[]>(bytes_.size());
   if (!bytes_.empty()) std::memcpy(memory.get(), bytes_.data(), bytes_.size());
-  Fragment fragment;
+  SourceFragment fragment;
   if (!whole) fragment.status = FragmentStatus::truncated;
   fragment.bytes = ConstBytes(memory.get(), bytes_.size());
   fragment.owner = memory;

@@ -16,14 +16,14 @@ namespace {
 constexpr DurationNs kReorderPatience = 100 * kMillisecond;
 constexpr double kHashes = 18446744073709551616.0;  // 2^64
 
-void cut(Fragment& fragment) {
+void cut(SourceFragment& fragment) {
   fragment.bytes = fragment.bytes.first(fragment.bytes.size() / 2);
   if (fragment.crc32c != 0) fragment.crc32c = crc32c(fragment.bytes);
   fragment.status = FragmentStatus::truncated;
 }
 
 // Flips the bit in a copy, because the bytes may be shared with other fragments.
-void flip_bit(Fragment& fragment, std::uint64_t which) {
+void flip_bit(SourceFragment& fragment, std::uint64_t which) {
   auto copy = std::make_shared<std::vector<std::byte>>(fragment.bytes.begin(), fragment.bytes.end());
   (*copy)[which % copy->size()] ^= std::byte{1};
   fragment.bytes = *copy;
@@ -32,26 +32,30 @@ void flip_bit(Fragment& fragment, std::uint64_t which) {
 
 }  // namespace
 
-class FaultInjector::Wrapped final : public Source {
+class FaultInjector::Wrapped final : public FragmentSource {
  public:
-  Wrapped(FaultInjector& injector, std::unique_ptr<Source> source, const FaultRates& rates)
+  Wrapped(FaultInjector& injector, std::unique_ptr<FragmentSource> source, const FaultRates& rates)
       : injector_(injector), source_(std::move(source)), rates_(rates) {}
 
   [[nodiscard]] SourceId id() const override { return source_->id(); }
   void begin_run(RunNumber run) override { source_->begin_run(run); }
-  [[nodiscard]] Fragment produce(const Trigger& trigger) override { return injector_.make(*this, trigger); }
+  [[nodiscard]] SourceFragment produce(const Trigger& trigger) override {
+    return injector_.make(*this, trigger);
+  }
   [[nodiscard]] Timing timing() const override { return Timing::either; }
   void given_up(SliceId slice) override { held_.erase(slice.value); }
 
   [[nodiscard]] const FaultRates& rates() const { return rates_; }
-  [[nodiscard]] Fragment produce_sound(const Trigger& trigger) { return source_->produce(trigger); }
+  [[nodiscard]] SourceFragment produce_sound(const Trigger& trigger) { return source_->produce(trigger); }
   // Holds a fragment until it is delivered or given up.
-  void hold(SliceId slice, Fragment fragment) { held_.insert_or_assign(slice.value, std::move(fragment)); }
+  void hold(SliceId slice, SourceFragment fragment) {
+    held_.insert_or_assign(slice.value, std::move(fragment));
+  }
   // Returns an empty fragment if the buffer has given it up: its arrival still counts.
-  [[nodiscard]] Fragment take_held(SliceId slice) {
+  [[nodiscard]] SourceFragment take_held(SliceId slice) {
     const auto at = held_.find(slice.value);
     if (at == held_.end()) return {};
-    Fragment fragment = std::move(at->second);
+    SourceFragment fragment = std::move(at->second);
     held_.erase(at);
     return fragment;
   }
@@ -64,12 +68,13 @@ class FaultInjector::Wrapped final : public Source {
 
  private:
   FaultInjector& injector_;
-  std::unique_ptr<Source> source_;
+  std::unique_ptr<FragmentSource> source_;
   FaultRates rates_;
-  boost::unordered_flat_map<std::uint64_t, Fragment> held_;
+  boost::unordered_flat_map<std::uint64_t, SourceFragment> held_;
 };
 
-std::unique_ptr<Source> FaultInjector::wrap(std::unique_ptr<Source> source, const FaultRates& rates) {
+std::unique_ptr<FragmentSource> FaultInjector::wrap(std::unique_ptr<FragmentSource> source,
+                                                    const FaultRates& rates) {
   has_sources_ = true;
   return std::make_unique<Wrapped>(*this, std::move(source), rates);
 }
@@ -104,7 +109,7 @@ void FaultInjector::pass(TimeNs now, FragmentBuffer& buffer, AnswerSink& sink) {
   });
 }
 
-Fragment FaultInjector::make(Wrapped& source, const Trigger& trigger) {
+SourceFragment FaultInjector::make(Wrapped& source, const Trigger& trigger) {
   const FaultRates& rates = source.rates();
   const SliceId slice = trigger.slice;
   const auto is = [&](InjectedFault fault, double rate) { return draw(fault, rate, source.id(), slice); };
@@ -112,7 +117,7 @@ Fragment FaultInjector::make(Wrapped& source, const Trigger& trigger) {
     ++counts_[static_cast<std::size_t>(InjectedFault::silence)];
     return pending_fragment(0);
   }
-  Fragment fragment = source.produce_sound(trigger);
+  SourceFragment fragment = source.produce_sound(trigger);
   if (is(InjectedFault::drop, rates.drop)) return missing_fragment(MissingReason::gap);
   if (!fragment.bytes.empty()) {
     if (is(InjectedFault::truncate, rates.truncate)) cut(fragment);
@@ -121,7 +126,7 @@ Fragment FaultInjector::make(Wrapped& source, const Trigger& trigger) {
   return schedule(source, slice, std::move(fragment));
 }
 
-Fragment FaultInjector::schedule(Wrapped& source, SliceId slice, Fragment fragment) {
+SourceFragment FaultInjector::schedule(Wrapped& source, SliceId slice, SourceFragment fragment) {
   const FaultRates& rates = source.rates();
   Late one{now_, &source, slice, draw(InjectedFault::duplicate, rates.duplicate, source.id(), slice)};
   const auto hold = [&] {

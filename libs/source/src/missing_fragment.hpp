@@ -4,8 +4,8 @@
 
 namespace weir::source {
 
-inline Fragment missing_fragment(MissingReason reason) {
-  Fragment fragment;
+inline SourceFragment missing_fragment(MissingReason reason) {
+  SourceFragment fragment;
   fragment.status = FragmentStatus::missing;
   fragment.reason = reason;
   return fragment;

@@ -8,14 +8,14 @@
 // A source of fragments that contain their slice's id, and a sink that records its calls.
 namespace weir::source::test {
 
-class CountingSource final : public Source {
+class CountingSource final : public FragmentSource {
  public:
   explicit CountingSource(std::uint32_t id, std::size_t size = 16) : id_(id), bytes_(size) {}
   [[nodiscard]] SourceId id() const override { return id_; }
   void begin_run(RunNumber run) override { run_ = run; }
-  [[nodiscard]] Fragment produce(const Trigger& trigger) override {
+  [[nodiscard]] SourceFragment produce(const Trigger& trigger) override {
     ++asked;
-    Fragment fragment;
+    SourceFragment fragment;
     if (trigger.slice.value % 10 == absent_digit) {
       fragment.status = FragmentStatus::missing;
       fragment.reason = MissingReason::not_produced;
@@ -39,12 +39,12 @@ class CountingSource final : public Source {
 };
 
 // A source of fragments that arrive through deliver().
-class ArrivingSource final : public Source {
+class ArrivingSource final : public FragmentSource {
  public:
   explicit ArrivingSource(std::uint32_t id) : id_(id) {}
   [[nodiscard]] SourceId id() const override { return id_; }
   void begin_run(RunNumber) override {}
-  [[nodiscard]] Fragment produce(const Trigger&) override { return {}; }
+  [[nodiscard]] SourceFragment produce(const Trigger&) override { return {}; }
   [[nodiscard]] Timing timing() const override { return Timing::later; }
 
  private:
@@ -52,8 +52,8 @@ class ArrivingSource final : public Source {
 };
 
 // Makes a fragment with memory of its own that contains its slice's id.
-inline Fragment arriving(std::uint64_t slice, std::size_t size = 16) {
-  Fragment fragment;
+inline SourceFragment arriving(std::uint64_t slice, std::size_t size = 16) {
+  SourceFragment fragment;
   const auto bytes = std::make_shared<std::vector<std::byte>>(size);
   fragment.bytes = *bytes;
   fragment.owner = bytes;
@@ -70,7 +70,7 @@ struct Answer {
 
 class AnswerList final : public AnswerSink {
  public:
-  void answer(const RequestedFragment& request, const Fragment& fragment) override {
+  void answer(const RequestedFragment& request, const SourceFragment& fragment) override {
     answers.push_back({request, fragment.status, fragment.reason, fragment.crc32c});
   }
   [[nodiscard]] std::vector<Answer> take() { return std::exchange(answers, {}); }

@@ -38,7 +38,7 @@ TEST_CASE("a dummy fragment verifies at the far end, in size and in every byte",
   DummyVerifier verifier;
   const DummySizes sizes(settings);
   for (std::uint64_t slice = 0; slice < 200; ++slice) {
-    const Fragment fragment = source.produce(trigger(slice));
+    const SourceFragment fragment = source.produce(trigger(slice));
     CHECK(fragment.bytes.size() == sizes(SourceId(7), SliceId(slice)));
     CHECK(verifier.verify(RunNumber(12), SourceId(7), SliceId(slice), fragment.bytes));
     CHECK(fragment.crc32c == crc32c(fragment.bytes));
@@ -136,7 +136,7 @@ TEST_CASE("settings that cannot be met are refused with the key's name", "[dummy
 TEST_CASE("fragments of the run before stay valid when the next run begins", "[dummy]") {
   DummyGroup group({}, false);
   group.begin_run(RunNumber(1));
-  const Fragment fragment = group.produce(SourceId(1), SliceId(5));
+  const SourceFragment fragment = group.produce(SourceId(1), SliceId(5));
   group.begin_run(RunNumber(2));
   DummyVerifier verifier;
   CHECK(verifier.verify(RunNumber(1), SourceId(1), SliceId(5), fragment.bytes));

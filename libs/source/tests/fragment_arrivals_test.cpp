@@ -13,7 +13,7 @@ std::size_t at(DropReason reason) { return static_cast<std::size_t>(reason); }
 // Sources 1 and 2 deliver fragments later; source 3 is made at once.
 struct Bench {
   explicit Bench(BufferLimits limits = {}) {
-    std::vector<std::unique_ptr<Source>> sources;
+    std::vector<std::unique_ptr<FragmentSource>> sources;
     sources.push_back(std::make_unique<ArrivingSource>(1));
     sources.push_back(std::make_unique<ArrivingSource>(2));
     sources.push_back(std::make_unique<CountingSource>(3));
@@ -119,7 +119,7 @@ TEST_CASE("a slice that a source has passed before its announcement is missing f
 
 TEST_CASE("a part that its source reports as lost is missing immediately, with its reason") {
   Bench bench;
-  Fragment lost;
+  SourceFragment lost;
   lost.status = FragmentStatus::missing;
   lost.reason = MissingReason::gap;
   CHECK(bench.buffer->deliver(SourceId(1), SliceId(2), lost, bench.sink) == Delivery::taken);
@@ -199,7 +199,7 @@ TEST_CASE(
 
 TEST_CASE("the end of the run drops early fragments and releases their memory") {
   Bench bench;
-  Fragment fragment = arriving(9);
+  SourceFragment fragment = arriving(9);
   const std::weak_ptr<const void> memory = fragment.owner;
   CHECK(bench.buffer->deliver(SourceId(1), SliceId(9), std::move(fragment), bench.sink) == Delivery::taken);
   bench.buffer->end_run(bench.sink);

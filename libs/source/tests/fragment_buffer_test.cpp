@@ -11,7 +11,7 @@ namespace {
 // A buffer with sources 1 to 3, in a run.
 struct Fixture {
   explicit Fixture(BufferLimits limits = {}, std::size_t size = 16) {
-    std::vector<std::unique_ptr<Source>> list;
+    std::vector<std::unique_ptr<FragmentSource>> list;
     for (std::uint32_t id : {3U, 1U, 2U}) {
       auto source = std::make_unique<CountingSource>(id, size);
       sources[id] = source.get();
@@ -393,7 +393,7 @@ TEST_CASE("the end of a run answers waiting requests, drops held slices, and the
 }
 
 TEST_CASE("two sources with one id are refused", "[buffer]") {
-  std::vector<std::unique_ptr<Source>> list;
+  std::vector<std::unique_ptr<FragmentSource>> list;
   list.push_back(std::make_unique<CountingSource>(4));
   list.push_back(std::make_unique<CountingSource>(4));
   CHECK_THROWS_WITH(FragmentBuffer(std::move(list), {}), Catch::ContainsSubstring("source 4"));

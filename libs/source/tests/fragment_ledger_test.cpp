@@ -28,7 +28,7 @@ class Exercise {
     limits_.early_slices_max = 6;
     limits_.wait_ns = seed % 5 == 0 ? 0 : 20;
     arriving_ = seed % 2 == 0 ? 0 : below(kSources + 1);
-    std::vector<std::unique_ptr<Source>> sources;
+    std::vector<std::unique_ptr<FragmentSource>> sources;
     for (std::uint32_t id = 1; id <= kSources; ++id) {
       if (id <= arriving_) {
         sources.push_back(std::make_unique<ArrivingSource>(5 * id));
@@ -107,7 +107,7 @@ class Exercise {
         now_ += below(10);
         return buffer_->tick(now_, sink_);
       case 2: {
-        Fragment nothing;
+        SourceFragment nothing;
         nothing.status = FragmentStatus::missing;
         nothing.reason = MissingReason::gap;
         (void)buffer_->deliver(source, SliceId(slice), nothing, sink_);

@@ -19,17 +19,17 @@ constexpr std::uint32_t kSources = 4;
 constexpr std::uint32_t kBytes = 20'000;
 
 // Makes fragments in its own memory, and counts the bytes in use.
-class MeasuredSource final : public Source {
+class MeasuredSource final : public FragmentSource {
  public:
   MeasuredSource(std::uint32_t id, std::uint64_t& alive) : id_(id), alive_(alive) {}
   [[nodiscard]] SourceId id() const override { return id_; }
   void begin_run(RunNumber) override {}
-  [[nodiscard]] Fragment produce(const Trigger& trigger) override {
+  [[nodiscard]] SourceFragment produce(const Trigger& trigger) override {
     // Sizes differ between slices, so that some slices do not fit behind others.
     const std::size_t size = kBytes / 2 + trigger.slice.value * 7919 % kBytes;
     const auto bytes = std::make_shared<std::vector<std::byte>>(size);
     alive_ += size;
-    Fragment fragment;
+    SourceFragment fragment;
     fragment.bytes = *bytes;
     fragment.crc32c = static_cast<std::uint32_t>(trigger.slice.value);
     fragment.owner = std::shared_ptr<const void>(
@@ -62,7 +62,7 @@ Outcome drive(const std::vector<FaultRates>& rates, std::uint64_t slices = 2000)
   Outcome outcome;
   std::uint64_t alive = 0;
   FaultInjector injector(1);
-  std::vector<std::unique_ptr<Source>> sources;
+  std::vector<std::unique_ptr<FragmentSource>> sources;
   for (std::uint32_t id = 0; id < kSources; ++id) {
     auto source = std::make_unique<MeasuredSource>(id, alive);
     if (rates.empty()) {

@@ -15,7 +15,7 @@ Trigger slice_of(std::uint64_t slice, DurationNs duration = 10 * kMillisecond) {
   return {SliceId(slice), static_cast<UtcNs>(slice) * duration, duration, TriggerType()};
 }
 
-std::vector<Hit> hits_of(const Fragment& fragment) {
+std::vector<Hit> hits_of(const SourceFragment& fragment) {
   std::vector<Hit> hits;
   HitReader reader(fragment.bytes);
   while (const auto hit = reader.next()) hits.push_back(*hit);
@@ -36,7 +36,7 @@ TEST_CASE("background hits have the configured rate, ascending, on the module's 
   HitsGroup group(HitsSettings{}, true);
   std::size_t count = 0;
   for (std::uint64_t slice = 0; slice < 50; ++slice) {
-    const Fragment fragment = group.produce(SourceId(3), kRun, slice_of(slice));
+    const SourceFragment fragment = group.produce(SourceId(3), kRun, slice_of(slice));
     CHECK(fragment.crc32c == crc32c(fragment.bytes));
     const auto hits = hits_of(fragment);
     CHECK(std::is_sorted(hits.begin(), hits.end(), [](auto& a, auto& b) { return a.time_ns < b.time_ns; }));
@@ -56,7 +56,7 @@ TEST_CASE("the share of hits with a waveform is as set, and both lengths occur",
   std::size_t with = 0;
   std::size_t longer = 0;
   for (std::uint64_t slice = 0; slice < 50; ++slice) {
-    const Fragment fragment = group.produce(SourceId(1), kRun, slice_of(slice));
+    const SourceFragment fragment = group.produce(SourceId(1), kRun, slice_of(slice));
     for (const Hit& hit : hits_of(fragment)) {
       ++all;
       if (!hit.waveform.empty()) ++with;
@@ -186,7 +186,7 @@ TEST_CASE("hits of tracks lie on the light cone within the smear, and none is lo
   for (std::uint64_t slice = 0; slice < 50; ++slice) {
     const auto tracks = tracks_of(detector, kRun, slice_of(slice));
     for (std::uint32_t source = 1; source <= detector.modules(); ++source) {
-      const Fragment fragment = group.produce(SourceId(source), kRun, slice_of(slice));
+      const SourceFragment fragment = group.produce(SourceId(source), kRun, slice_of(slice));
       const auto hits = hits_of(fragment);
       std::size_t expected = 0;
       for (std::size_t i = 0; i < tracks.size(); ++i) {
@@ -214,10 +214,10 @@ TEST_CASE("track hits are sorted into the background by time", "[tracks]") {
   HitsGroup group(settings, false);
   settings.track_rate_hz = 0;
   HitsGroup background(settings, false);
-  const Fragment fragment = group.produce(SourceId(7), kRun, slice_of(1));
+  const SourceFragment fragment = group.produce(SourceId(7), kRun, slice_of(1));
   const auto hits = hits_of(fragment);
   CHECK(std::is_sorted(hits.begin(), hits.end(), [](auto& a, auto& b) { return a.time_ns < b.time_ns; }));
-  const Fragment without = background.produce(SourceId(7), kRun, slice_of(1));
+  const SourceFragment without = background.produce(SourceId(7), kRun, slice_of(1));
   CHECK(hits.size() > without.bytes.size() / kHitBytes + 20);
 }
 
@@ -240,7 +240,7 @@ TEST_CASE("a trigger without a duration gets the window, and one that is too den
   for (const Hit& hit : hits_of(group.produce(SourceId(1), kRun, event))) CHECK(hit.time_ns < 1'000'000);
   settings.background_hz = 1e8;
   HitsGroup dense(settings, false);
-  const Fragment fragment = dense.produce(SourceId(1), kRun, slice_of(1, 100 * kMillisecond));
+  const SourceFragment fragment = dense.produce(SourceId(1), kRun, slice_of(1, 100 * kMillisecond));
   CHECK(fragment.status == FragmentStatus::truncated);
   CHECK(fragment.bytes.size() <= kHitsBytesMax);
   CHECK(fragment.bytes.size() % kHitBytes == 0);
@@ -250,7 +250,7 @@ TEST_CASE("a detector that sees nothing gives empty fragments", "[hits]") {
   HitsSettings settings;
   settings.background_hz = 0;
   HitsGroup group(settings, true);
-  const Fragment fragment = group.produce(SourceId(1), kRun, slice_of(1));
+  const SourceFragment fragment = group.produce(SourceId(1), kRun, slice_of(1));
   CHECK(fragment.status == FragmentStatus::ok);
   CHECK(fragment.bytes.empty());
   CHECK_THROWS_WITH(HitsGroup(

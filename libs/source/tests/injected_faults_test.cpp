@@ -12,11 +12,11 @@ using namespace weir::source;
 namespace {
 
 struct Answers final : AnswerSink {
-  void answer(const RequestedFragment& request, const Fragment& fragment) override {
+  void answer(const RequestedFragment& request, const SourceFragment& fragment) override {
     got[request.slice.value] = fragment;
     order.push_back(request.slice.value);
   }
-  std::map<std::uint64_t, Fragment> got;
+  std::map<std::uint64_t, SourceFragment> got;
   std::vector<std::uint64_t> order;
 };
 
@@ -34,10 +34,10 @@ struct Faulty {
     limits.wait_ns = 500 * kMillisecond;
     return limits;
   }
-  std::vector<std::unique_ptr<Source>> sources(const FaultRates& rates) {
+  std::vector<std::unique_ptr<FragmentSource>> sources(const FaultRates& rates) {
     DummySettings settings;
     settings.size_bytes = 100;
-    std::vector<std::unique_ptr<Source>> made;
+    std::vector<std::unique_ptr<FragmentSource>> made;
     made.push_back(injector.wrap(
         std::make_unique<DummySource>(SourceId(7), std::make_shared<DummyGroup>(settings, true)), rates));
     return made;

@@ -65,13 +65,13 @@ std::int32_t answer_to(source::Delivery outcome) {
   return WEIR_DELIVER_UNKNOWN_SOURCE;
 }
 
-class MadeSource final : public source::Source {
+class MadeSource final : public source::FragmentSource {
  public:
   MadeSource(SourceId id, std::shared_ptr<SourceInstance> instance)
       : id_(id), instance_(std::move(instance)) {}
   [[nodiscard]] SourceId id() const override { return id_; }
   void begin_run(RunNumber) override {}
-  [[nodiscard]] source::Fragment produce(const source::Trigger& trigger) override {
+  [[nodiscard]] source::SourceFragment produce(const source::Trigger& trigger) override {
     return instance_->make(id_, trigger);
   }
 
@@ -80,13 +80,13 @@ class MadeSource final : public source::Source {
   std::shared_ptr<SourceInstance> instance_;
 };
 
-class ArrivingSource final : public source::Source {
+class ArrivingSource final : public source::FragmentSource {
  public:
   explicit ArrivingSource(SourceId id) : id_(id) {}
   [[nodiscard]] SourceId id() const override { return id_; }
   void begin_run(RunNumber) override {}
-  [[nodiscard]] source::Fragment produce(const source::Trigger&) override {
-    source::Fragment fragment;
+  [[nodiscard]] source::SourceFragment produce(const source::Trigger&) override {
+    source::SourceFragment fragment;
     fragment.status = FragmentStatus::missing;
     fragment.reason = MissingReason::not_produced;
     return fragment;
@@ -289,7 +289,7 @@ void SourceInstance::announced(std::span<const source::Trigger> triggers) {
   if (!good) write_log(WEIR_SOURCE_LOG_ERROR, text_of(error));
 }
 
-source::Fragment SourceInstance::make(SourceId source, const source::Trigger& trigger) {
+source::SourceFragment SourceInstance::make(SourceId source, const source::Trigger& trigger) {
   weir_source_fragment raw{};
   raw.struct_size = sizeof raw;
   raw.source = source.value;
@@ -309,14 +309,14 @@ source::Fragment SourceInstance::make(SourceId source, const source::Trigger& tr
     write_log(WEIR_SOURCE_LOG_ERROR, "slice " + std::to_string(trigger.slice.value) + ", source " +
                                          std::to_string(source.value) + ": " + text_of(error));
   }
-  source::Fragment none;
+  source::SourceFragment none;
   none.status = FragmentStatus::missing;
   none.reason = MissingReason::not_produced;
   return none;
 }
 
-source::Fragment SourceInstance::fragment_of(const weir_source_fragment& raw) {
-  source::Fragment fragment;
+source::SourceFragment SourceInstance::fragment_of(const weir_source_fragment& raw) {
+  source::SourceFragment fragment;
   fragment.status = static_cast<FragmentStatus>(raw.status);
   // Made first, so that the bytes are returned in any case.
   fragment.owner = std::make_shared<const Held>(shared_from_this(), raw);
@@ -376,9 +376,9 @@ std::map<std::string, std::uint64_t> SourceInstance::counters() const {
   return all;
 }
 
-std::vector<std::unique_ptr<source::Source>> make_sources(const std::shared_ptr<SourceInstance>& instance,
-                                                          std::span<const SourceId> sources) {
-  std::vector<std::unique_ptr<source::Source>> list;
+std::vector<std::unique_ptr<source::FragmentSource>> make_sources(
+    const std::shared_ptr<SourceInstance>& instance, std::span<const SourceId> sources) {
+  std::vector<std::unique_ptr<source::FragmentSource>> list;
   for (const SourceId id : sources) {
     if (instance->makes()) {
       list.push_back(std::make_unique<MadeSource>(id, instance));

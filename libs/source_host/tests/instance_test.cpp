@@ -13,7 +13,7 @@ using namespace weir::source_host;
 namespace {
 
 struct Received final : Arrivals {
-  source::Delivery on_fragment(SourceId source, SliceId slice, source::Fragment fragment) override {
+  source::Delivery on_fragment(SourceId source, SliceId slice, source::SourceFragment fragment) override {
     fragments.push_back({source, slice, std::move(fragment)});
     return source::Delivery::taken;
   }
@@ -30,7 +30,7 @@ struct Received final : Arrivals {
   struct One {
     SourceId source;
     SliceId slice;
-    source::Fragment fragment;
+    source::SourceFragment fragment;
   };
   std::vector<std::string> losses;
   std::vector<std::string> faults;
@@ -162,7 +162,7 @@ TEST_CASE("no fragment is delivered or polled outside of a run") {
 }
 
 TEST_CASE("a fragment keeps its plugin loaded until it has left") {
-  source::Fragment last;
+  source::SourceFragment last;
   {
     Bench bench("scripted");
     REQUIRE(bench.instance->begin_run(RunNumber(1), SliceId(0)));
@@ -192,7 +192,7 @@ TEST_CASE(
   const std::vector<SourceId> ids{SourceId(3), SourceId(4)};
   const auto sources = make_sources(bench.instance, ids);
   REQUIRE(sources.size() == 2);
-  CHECK(sources[0]->timing() == source::Source::Timing::at_once);
+  CHECK(sources[0]->timing() == source::FragmentSource::Timing::at_once);
   const auto fragment = sources[1]->produce({SliceId(9), 0, 0, TriggerType()});
   REQUIRE(fragment.bytes.size() == 4);
   CHECK(fragment.bytes[0] == std::byte{9});

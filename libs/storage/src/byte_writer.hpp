@@ -11,23 +11,23 @@
 namespace weir::storage {
 
 // Appends little-endian fields to a vector.
-class ByteWriter {
+class FieldWriter {
  public:
-  explicit ByteWriter(std::vector<std::byte>& out) : out_(out), start_(out.size()) {}
+  explicit FieldWriter(std::vector<std::byte>& out) : out_(out), start_(out.size()) {}
 
   template <class T>
-  ByteWriter& put(T value) {
+  FieldWriter& put(T value) {
     const std::size_t at = out_.size();
     out_.resize(at + sizeof(T));
     store_le(out_.data() + at, value);
     return *this;
   }
-  ByteWriter& put_bytes(ConstBytes bytes) {
+  FieldWriter& put_bytes(ConstBytes bytes) {
     out_.insert(out_.end(), bytes.begin(), bytes.end());
     return *this;
   }
-  ByteWriter& put_text(std::string_view text) { return put_bytes(std::as_bytes(std::span(text))); }
-  ByteWriter& pad() {
+  FieldWriter& put_text(std::string_view text) { return put_bytes(std::as_bytes(std::span(text))); }
+  FieldWriter& pad() {
     out_.resize(start_ + padded(written()));
     return *this;
   }

@@ -16,7 +16,7 @@
 namespace weir::storage {
 namespace {
 
-Failure io_failure(const std::string& path, const char* what, const std::string& why) {
+StorageFailure io_failure(const std::string& path, const char* what, const std::string& why) {
   return {StorageError::io, path + ": cannot " + what + ": " + why};
 }
 
@@ -30,9 +30,10 @@ bool finish_publishing(SystemCalls& calls, const std::string& part, const std::s
 
 // Returns the files by sequence number. If a file was recovered as well, the original is chosen, because it
 // lacks nothing.
-Expected<std::map<std::uint32_t, std::string>, Failure> files_of(const std::string& directory, RunNumber run,
-                                                                 std::string_view writer,
-                                                                 SystemCalls& calls) {
+Expected<std::map<std::uint32_t, std::string>, StorageFailure> files_of(const std::string& directory,
+                                                                        RunNumber run,
+                                                                        std::string_view writer,
+                                                                        SystemCalls& calls) {
   std::map<std::uint32_t, std::string> files;
   std::error_code error;
   std::filesystem::directory_iterator entry(directory, error);
@@ -47,13 +48,14 @@ Expected<std::map<std::uint32_t, std::string>, Failure> files_of(const std::stri
     const std::string& published = part_known ? path : at->second;
     at->second = finish_publishing(calls, part, published) ? published : part;
   }
-  if (error) return Unexpected<Failure>(io_failure(directory, "read the output folder", error.message()));
+  if (error)
+    return Unexpected<StorageFailure>(io_failure(directory, "read the output folder", error.message()));
   return files;
 }
 
 // After a failed sync of an earlier process, the page cache may hold data that the disk does not have, and
 // another sync would not report it. Dropping the cache makes the reader see the disk's contents.
-std::optional<Failure> sync_file(SystemCalls& calls, const std::string& path) {
+std::optional<StorageFailure> sync_file(SystemCalls& calls, const std::string& path) {
   const int file = calls.open_existing(path);
   const int error = file < 0 || calls.fdatasync(file) != 0 ? errno : 0;
   if (file >= 0) {
@@ -66,12 +68,12 @@ std::optional<Failure> sync_file(SystemCalls& calls, const std::string& path) {
 
 // A published file was synced before it got its name. Of any other file, the bytes, or the index if it has
 // one, may not be on disk.
-Expected<RunFileReader, Failure> open_durable(SystemCalls& calls, const std::string& path) {
+Expected<RunFileReader, StorageFailure> open_durable(SystemCalls& calls, const std::string& path) {
   if (!path.ends_with(kPartSuffix)) {
     auto file = RunFileReader::open(path);
     if (!file || file->closed()) return file;
   }
-  if (auto failed = sync_file(calls, path)) return Unexpected<Failure>(std::move(*failed));
+  if (auto failed = sync_file(calls, path)) return Unexpected<StorageFailure>(std::move(*failed));
   return RunFileReader::open(path, Reading::records);
 }
 
@@ -91,10 +93,10 @@ std::string note_of(const RunFileReader& file) {
 
 }  // namespace
 
-Expected<EarlierLife, Failure> read_earlier_life(const std::string& directory, RunNumber run,
-                                                 std::string_view writer, SystemCalls& calls) {
+Expected<EarlierLife, StorageFailure> read_earlier_life(const std::string& directory, RunNumber run,
+                                                        std::string_view writer, SystemCalls& calls) {
   const auto paths = files_of(directory, run, writer, calls);
-  if (!paths) return Unexpected<Failure>(paths.error());
+  if (!paths) return Unexpected<StorageFailure>(paths.error());
   EarlierLife life;
   std::vector<RunFileReader> files;
   for (const auto& [sequence, path] : *paths) {
@@ -105,11 +107,11 @@ Expected<EarlierLife, Failure> read_earlier_life(const std::string& directory, R
       continue;
     }
     const bool torn = path.ends_with(kPartSuffix) && file.error().error != StorageError::io;
-    if (!torn) return Unexpected<Failure>(file.error());
+    if (!torn) return Unexpected<StorageFailure>(file.error());
     if (has_records(path)) {
-      return Unexpected<Failure>({file.error().error, file.error().detail +
-                                                          ", but it has records: recover it (weir file "
-                                                          "recover), and move the original away"});
+      return Unexpected<StorageFailure>(
+          {file.error().error, file.error().detail + ", but it has records: recover it (weir file "
+                                                     "recover), and move the original away"});
     }
     life.files.push_back(
         {path, 0, {}, 0, false, sequence, "no file header: none of its data were acknowledged"});

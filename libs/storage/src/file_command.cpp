@@ -151,7 +151,7 @@ void verify_json(const VerifyReport& report, std::ostream& out) {
       report.bytes, report.records, report.slices, report.dead, report.incomplete, report.fragments,
       report.fragments_checked, report.fragments_marked_corrupt, report.events, report.problems_total);
   bool first = true;
-  for (const Problem& problem : report.problems) {
+  for (const FileProblem& problem : report.problems) {
     out << (first ? "" : ",") << fmt::format(R"({{"offset":{},)", problem.offset);
     if (problem.slice) out << fmt::format(R"("slice":"{}",)", problem.slice->value);
     if (problem.source) out << fmt::format(R"("source":{},)", problem.source->value);
@@ -170,7 +170,7 @@ void verify_text(const VerifyReport& report, std::ostream& out) {
                      report.events);
   out << fmt::format("  {} fragments, {} of them with a checksum; {} came corrupt from their source\n",
                      report.fragments, report.fragments_checked, report.fragments_marked_corrupt);
-  for (const Problem& problem : report.problems) out << "  PROBLEM " << problem.text << '\n';
+  for (const FileProblem& problem : report.problems) out << "  PROBLEM " << problem.text << '\n';
   const std::uint64_t more = report.problems_total - report.problems.size();
   if (more > 0) out << fmt::format("  ... and {} more problems\n", more);
   if (!report.unfinished) return;
@@ -203,7 +203,7 @@ int verify_all(std::vector<RunFileReader>& files, bool json, std::ostream& out) 
     }
   }
   resolve_copies(files);
-  for (const Problem& problem : verify_copies(files)) {
+  for (const FileProblem& problem : verify_copies(files)) {
     status = worst(status, kFileCommandFaults);
     out << (json ? fmt::format(R"({{"problem":{}}})", json_string(problem.text)) : "PROBLEM " + problem.text)
         << '\n';

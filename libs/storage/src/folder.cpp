@@ -10,7 +10,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-Failure failure(const std::string& path, const char* doing, const std::string& why) {
+StorageFailure failure(const std::string& path, const char* doing, const std::string& why) {
   return {StorageError::io, path + ": cannot " + doing + ": " + why};
 }
 
@@ -19,7 +19,7 @@ bool is_failure(int error) { return error != 0 && error != EACCES && error != EI
 
 }  // namespace
 
-std::optional<Failure> make_folder(const std::string& path, SystemCalls& calls) {
+std::optional<StorageFailure> make_folder(const std::string& path, SystemCalls& calls) {
   std::error_code error;
   fs::path folder = fs::absolute(path, error).lexically_normal();
   if (!folder.has_filename()) folder = folder.parent_path();

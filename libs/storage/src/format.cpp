@@ -33,13 +33,13 @@ std::string text_of(ConstBytes bytes) {
 }
 
 // Index and dead list begin alike: CRC of all following bytes, length of an entry, count, entries.
-void put_list_head(ByteWriter& out, std::size_t entry_length, std::size_t count) {
+void put_list_head(FieldWriter& out, std::size_t entry_length, std::size_t count) {
   out.put<std::uint32_t>(0)
       .put(static_cast<std::uint32_t>(entry_length))
       .put(static_cast<std::uint64_t>(count));
 }
 
-void seal(ByteWriter& out) { store_le(out.at(0), crc32c(out.view(kCrcLength))); }
+void seal(FieldWriter& out) { store_le(out.at(0), crc32c(out.view(kCrcLength))); }
 
 bool sealed(ConstBytes body) {
   return crc32c(body.subspan(kCrcLength)) == load_le<std::uint32_t>(body.data());
@@ -88,7 +88,7 @@ void encode_file_header(FileHeader& header, std::vector<std::byte>& out) {
   const std::uint16_t farm_length = name_length(header.farm);
   header.length =
       static_cast<std::uint32_t>(padded(kHeaderFixedLength + writer_length + farm_length + kCrcLength));
-  ByteWriter writer(out);
+  FieldWriter writer(out);
   writer.put(kFileMagic)
       .put(kFormatVersion)
       .put<std::uint16_t>(0)
@@ -171,7 +171,7 @@ std::vector<std::byte> encode_index(std::vector<IndexEntry>& entries) {
   });
   std::vector<std::byte> body;
   body.reserve(kListHeadLength + entries.size() * kIndexEntryLength);
-  ByteWriter writer(body);
+  FieldWriter writer(body);
   put_list_head(writer, kIndexEntryLength, entries.size());
   for (const IndexEntry& entry : entries) {
     writer.put(entry.slice.value)
@@ -210,7 +210,7 @@ Expected<std::vector<IndexEntry>, StorageError> parse_index(ConstBytes body, std
 
 std::vector<std::byte> encode_dead_list(std::span<const DeadCopy> copies) {
   std::vector<std::byte> body;
-  ByteWriter writer(body);
+  FieldWriter writer(body);
   put_list_head(writer, kDeadCopyLength, copies.size());
   for (const DeadCopy& copy : copies) {
     writer.put(copy.slice.value).put(copy.attempt.value).put(copy.epoch.value).put(copy.sequence);
@@ -235,7 +235,7 @@ Expected<std::vector<DeadCopy>, StorageError> parse_dead_list(ConstBytes body) {
 std::vector<std::byte> encode_opaque(ConstBytes content) {
   std::vector<std::byte> body;
   body.reserve(kOpaqueHeadLength + content.size());
-  ByteWriter writer(body);
+  FieldWriter writer(body);
   writer.put<std::uint32_t>(0).put<std::uint32_t>(0).put_bytes(content);
   seal(writer);
   return body;
@@ -249,7 +249,7 @@ Expected<ConstBytes, StorageError> parse_opaque(ConstBytes body) {
 
 std::vector<std::byte> encode_footer(const Footer& footer) {
   std::vector<std::byte> body;
-  ByteWriter writer(body);
+  FieldWriter writer(body);
   writer.put<std::uint32_t>(0)
       .put(footer.content_crc)
       .put(footer.index_offset)

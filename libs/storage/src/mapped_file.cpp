@@ -11,9 +11,10 @@
 namespace weir::storage {
 namespace {
 
-Unexpected<Failure> failure(const std::string& path, const char* doing, int error) {
-  return Unexpected<Failure>({error == ENOENT ? StorageError::not_found : StorageError::io,
-                              path + ": cannot " + doing + ": " + std::generic_category().message(error)});
+Unexpected<StorageFailure> failure(const std::string& path, const char* doing, int error) {
+  return Unexpected<StorageFailure>(
+      {error == ENOENT ? StorageError::not_found : StorageError::io,
+       path + ": cannot " + doing + ": " + std::generic_category().message(error)});
 }
 
 const char* kind_of(mode_t mode) {
@@ -24,7 +25,7 @@ const char* kind_of(mode_t mode) {
 
 }  // namespace
 
-Expected<MappedFile, Failure> MappedFile::open(const std::string& path) {
+Expected<MappedFile, StorageFailure> MappedFile::open(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);  // does not block on a pipe
   if (descriptor < 0) return failure(path, "open", errno);
   struct stat status {};
@@ -40,8 +41,9 @@ Expected<MappedFile, Failure> MappedFile::open(const std::string& path) {
   const int error = errno;
   ::close(descriptor);
   if (!S_ISREG(status.st_mode)) {
-    return Unexpected<Failure>({StorageError::io, path + ": cannot read: it is " + kind_of(status.st_mode) +
-                                                      ", and run files are regular files"});
+    return Unexpected<StorageFailure>(
+        {StorageError::io,
+         path + ": cannot read: it is " + kind_of(status.st_mode) + ", and run files are regular files"});
   }
   if (at == MAP_FAILED) return failure(path, "read", error);
   if (at != nullptr) file.bytes_ = ConstBytes(static_cast<const std::byte*>(at), size);

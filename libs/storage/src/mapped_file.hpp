@@ -12,7 +12,7 @@ namespace weir::storage {
 // not shrink.
 class MappedFile {
  public:
-  [[nodiscard]] static Expected<MappedFile, Failure> open(const std::string& path);
+  [[nodiscard]] static Expected<MappedFile, StorageFailure> open(const std::string& path);
   MappedFile() = default;
   ~MappedFile();
   MappedFile(MappedFile&& other) noexcept;

@@ -15,8 +15,8 @@ namespace {
 
 constexpr std::string_view kRecoveringSuffix = ".recovering";
 
-Unexpected<Failure> refused(std::string sentence) {
-  return Unexpected<Failure>({StorageError::io, std::move(sentence)});
+Unexpected<StorageFailure> refused(std::string sentence) {
+  return Unexpected<StorageFailure>({StorageError::io, std::move(sentence)});
 }
 
 namespace fs = std::filesystem;
@@ -77,8 +77,8 @@ std::string write(SystemCalls& calls, Recovery& recovery, const std::string& bes
 }
 
 // The file is whole under the name `out`: a publishing was cut off before it took the old name away.
-Expected<RecoveryReport, Failure> finish_publishing(SystemCalls& calls, const std::string& from,
-                                                    const std::string& out, RecoveryReport report) {
+Expected<RecoveryReport, StorageFailure> finish_publishing(SystemCalls& calls, const std::string& from,
+                                                           const std::string& out, RecoveryReport report) {
   if (std::string complaint = complaint_about(out); !complaint.empty()) return refused(std::move(complaint));
   int error = calls.unlink(from) == 0 ? 0 : errno;
   if (error == 0) error = sync_directory_of(calls, from);
@@ -93,17 +93,17 @@ Expected<RecoveryReport, Failure> finish_publishing(SystemCalls& calls, const st
 
 }  // namespace
 
-Expected<RecoveryReport, Failure> recover(const std::string& path, const std::string& wanted,
-                                          SystemCalls& calls) {
+Expected<RecoveryReport, StorageFailure> recover(const std::string& path, const std::string& wanted,
+                                                 SystemCalls& calls) {
   const auto [from, out] = resolved(path, wanted);
   auto original = MappedFile::open(from);
-  if (!original) return Unexpected<Failure>(original.error());
+  if (!original) return Unexpected<StorageFailure>(original.error());
   const bool same = from != out && is_same_file(calls, from, out);
   if (is_taken(out) && !same) {
     return refused(out + " exists and is not overwritten: name another file with --out");
   }
   auto recovery = plan_recovery(original->bytes(), path);
-  if (!recovery) return Unexpected<Failure>(recovery.error());
+  if (!recovery) return Unexpected<StorageFailure>(recovery.error());
   if (same) return finish_publishing(calls, from, out, std::move(recovery->report));
   std::string complaint = write(calls, *recovery, out + std::string(kRecoveringSuffix), out);
   if (!complaint.empty()) return refused(std::move(complaint));

@@ -39,7 +39,7 @@ class Planner {
     recovery_.report.bytes_in = file.size();
   }
 
-  std::optional<Failure> begin() {
+  std::optional<StorageFailure> begin() {
     const auto header = parse_file_header(file_);
     if (header) {
       header_ = *header;
@@ -49,9 +49,9 @@ class Planner {
       return std::nullopt;
     }
     if (header.error() == StorageError::bad_version) {
-      return Failure{StorageError::bad_version, path_ +
-                                                    ": written in a version of the format that this "
-                                                    "program does not know: recover it with that one"};
+      return StorageFailure{StorageError::bad_version, path_ +
+                                                           ": written in a version of the format that this "
+                                                           "program does not know: recover it with that one"};
     }
     return rebuild_header(header.error());
   }
@@ -75,11 +75,12 @@ class Planner {
   };
 
   // A file without a header is recovered if a record or its name shows that it is Weir's.
-  std::optional<Failure> rebuild_header(StorageError error) {
+  std::optional<StorageFailure> rebuild_header(StorageError error) {
     const auto first = find_first_record(file_);
     const auto name = parse_run_file_name(std::filesystem::path(path_).filename().string());
     if (!first && !name) {
-      return Failure{error, path_ + ": not a Weir run file: no header, no record, and not named like one"};
+      return StorageFailure{error,
+                            path_ + ": not a Weir run file: no header, no record, and not named like one"};
     }
     if (name) {
       header_.run = name->run;
@@ -344,9 +345,9 @@ class Planner {
 
 }  // namespace
 
-Expected<Recovery, Failure> plan_recovery(ConstBytes file, const std::string& path) {
+Expected<Recovery, StorageFailure> plan_recovery(ConstBytes file, const std::string& path) {
   Planner planner(file, path);
-  if (auto failure = planner.begin()) return Unexpected<Failure>(std::move(*failure));
+  if (auto failure = planner.begin()) return Unexpected<StorageFailure>(std::move(*failure));
   return planner.run();
 }
 

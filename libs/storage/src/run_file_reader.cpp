@@ -42,33 +42,33 @@ RunFileReader::~RunFileReader() = default;
 RunFileReader::RunFileReader(RunFileReader&&) noexcept = default;
 RunFileReader& RunFileReader::operator=(RunFileReader&&) noexcept = default;
 
-Expected<RunFileReader, Failure> RunFileReader::open(const std::string& path, Reading reading) {
+Expected<RunFileReader, StorageFailure> RunFileReader::open(const std::string& path, Reading reading) {
   auto mapped = MappedFile::open(path);
-  if (!mapped) return Unexpected<Failure>(mapped.error());
+  if (!mapped) return Unexpected<StorageFailure>(mapped.error());
   RunFileReader reader;
   reader.path_ = path;
   reader.mapped_ = std::make_unique<MappedFile>(std::move(*mapped));
   reader.bytes_ = reader.mapped_->bytes();
-  if (auto failure = reader.load(reading)) return Unexpected<Failure>(std::move(*failure));
+  if (auto failure = reader.load(reading)) return Unexpected<StorageFailure>(std::move(*failure));
   return reader;
 }
 
-Expected<RunFileReader, Failure> RunFileReader::from_bytes(ConstBytes file, std::string path,
-                                                           Reading reading) {
+Expected<RunFileReader, StorageFailure> RunFileReader::from_bytes(ConstBytes file, std::string path,
+                                                                  Reading reading) {
   RunFileReader reader;
   reader.path_ = std::move(path);
   reader.bytes_ = file;
-  if (auto failure = reader.load(reading)) return Unexpected<Failure>(std::move(*failure));
+  if (auto failure = reader.load(reading)) return Unexpected<StorageFailure>(std::move(*failure));
   return reader;
 }
 
-std::optional<Failure> RunFileReader::load(Reading reading) {
+std::optional<StorageFailure> RunFileReader::load(Reading reading) {
   auto header = parse_file_header(bytes_);
   if (!header) {
     const bool stranger = header.error() == StorageError::bad_magic;
-    return Failure{header.error(),
-                   path_ + (stranger ? ": not a Weir run file" : ": the file header is unusable: ") +
-                       (stranger ? "" : std::string(name(header.error())))};
+    return StorageFailure{header.error(),
+                          path_ + (stranger ? ": not a Weir run file" : ": the file header is unusable: ") +
+                              (stranger ? "" : std::string(name(header.error())))};
   }
   header_ = std::move(*header);
   const auto error = load_index();

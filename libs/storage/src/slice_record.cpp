@@ -34,7 +34,7 @@ std::uint64_t meta_length_of(const SliceRecord& record) {
   return length;
 }
 
-void put_head(ByteWriter& out, const SliceRecord& record) {
+void put_head(FieldWriter& out, const SliceRecord& record) {
   const SliceHead& head = record.head;
   out.put<std::uint32_t>(0)
       .put(kLayout)
@@ -60,7 +60,7 @@ void put_head(ByteWriter& out, const SliceRecord& record) {
       .put<std::uint64_t>(0);
 }
 
-void put_fragments(ByteWriter& out, const SliceRecord& record) {
+void put_fragments(FieldWriter& out, const SliceRecord& record) {
   std::uint64_t offset = slice_meta_length(record);
   for (const FragmentRecord& fragment : record.fragments) {
     WEIR_ASSERT(fragment.kept || fragment.stored_length == 0);
@@ -109,7 +109,7 @@ std::uint64_t slice_record_length(const SliceRecord& record) {
 void encode_slice_meta(const SliceRecord& record, std::vector<std::byte>& out) {
   const std::uint32_t meta_length = slice_meta_length(record);
   out.reserve(out.size() + meta_length);
-  ByteWriter writer(out);
+  FieldWriter writer(out);
   put_head(writer, record);
   put_fragments(writer, record);
   std::uint64_t offset = kHeadLength + record.fragments.size() * kFragmentLength +

@@ -47,7 +47,7 @@ class Verifier {
   }
 
  private:
-  void add(Problem problem) {
+  void add(FileProblem problem) {
     ++report_.problems_total;
     if (report_.problems.size() < VerifyReport::kProblemsMax) report_.problems.push_back(std::move(problem));
   }
@@ -156,7 +156,7 @@ class Verifier {
         return entry.offset >= gap.offset && entry.offset < gap.offset + gap.length;
       });
       const bool told = in_gap || std::any_of(report_.problems.begin(), report_.problems.end(),
-                                              [&](const Problem& p) { return p.offset == entry.offset; });
+                                              [&](const FileProblem& p) { return p.offset == entry.offset; });
       if (!told) {
         add({entry.offset,
              entry.slice,
@@ -219,7 +219,7 @@ class Verifier {
 
 VerifyReport verify(const RunFileReader& file) { return Verifier(file).run(); }
 
-std::vector<Problem> verify_copies(std::span<const RunFileReader> files) {
+std::vector<FileProblem> verify_copies(std::span<const RunFileReader> files) {
   struct Copy {
     RunNumber run;
     SliceId slice;
@@ -227,7 +227,7 @@ std::vector<Problem> verify_copies(std::span<const RunFileReader> files) {
     std::uint64_t offset;
     StoreEpoch epoch;
   };
-  std::vector<Problem> problems;
+  std::vector<FileProblem> problems;
   std::vector<Copy> copies;
   std::map<std::tuple<RunNumber, std::string, std::uint32_t>, std::string> seen;
   for (const RunFileReader& file : files) {

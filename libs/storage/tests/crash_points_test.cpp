@@ -89,7 +89,7 @@ std::vector<RunFileReader> open_all(const std::string& folder) {
 
 // Every acknowledged copy exists byte for byte, or a later copy does; no slice exists twice.
 void check_acknowledged(const std::vector<RunFileReader>& files, const Book& book) {
-  for (const Problem& problem : verify_copies(files)) FAIL(problem.text);
+  for (const FileProblem& problem : verify_copies(files)) FAIL(problem.text);
   for (const auto& [slice, epoch] : book.acknowledged) {
     CAPTURE(slice);
     const auto dead = book.dead.find(slice);

@@ -156,7 +156,7 @@ TEST_CASE("a record of more than 4 GiB is verified, and recognised when it is to
     const auto file = RunFileReader::open(path);
     REQUIRE(file.has_value());
     const VerifyReport report = verify(*file);
-    for (const Problem& problem : report.problems) FAIL_CHECK(problem.text);
+    for (const FileProblem& problem : report.problems) FAIL_CHECK(problem.text);
     CHECK(report.slices == 2);
   }
   std::filesystem::resize_file(path, (std::uint64_t{1} << 32) + 4096);

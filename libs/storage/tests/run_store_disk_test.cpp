@@ -21,7 +21,7 @@ void check_whole_run(const Fixture& fixture, std::uint64_t count) {
   for (const ClosedFile& closed : fixture.seen.closed) {
     const RunFileReader file = fixture.read(closed.path.substr(4));
     const VerifyReport report = verify(file);
-    for (const Problem& problem : report.problems) FAIL_CHECK(problem.text);
+    for (const FileProblem& problem : report.problems) FAIL_CHECK(problem.text);
     CHECK(crc32c(file.bytes()) == closed.crc32c);
     found += file.live();
   }

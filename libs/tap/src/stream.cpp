@@ -6,7 +6,7 @@
 namespace weir::tap {
 namespace {
 
-constexpr Stream kStreams[] = {
+constexpr TapStream kStreams[] = {
     {"raw", true, 0},
     {"accepted", false, ~std::uint64_t{0}},
     {"default", false, WEIR_STREAM_DEFAULT},
@@ -16,17 +16,17 @@ constexpr std::size_t kIdLength = 16;
 
 }  // namespace
 
-std::span<const Stream> streams() { return kStreams; }
+std::span<const TapStream> streams() { return kStreams; }
 
-const Stream* find_stream(std::string_view name) {
+const TapStream* find_stream(std::string_view name) {
   const auto* found = std::find_if(std::begin(kStreams), std::end(kStreams),
-                                   [&](const Stream& one) { return one.name == name; });
+                                   [&](const TapStream& one) { return one.name == name; });
   return found == std::end(kStreams) ? nullptr : found;
 }
 
 std::string stream_names() {
   std::string names;
-  for (const Stream& one : kStreams) names += (names.empty() ? "" : ", ") + std::string(one.name);
+  for (const TapStream& one : kStreams) names += (names.empty() ? "" : ", ") + std::string(one.name);
   return names;
 }
 

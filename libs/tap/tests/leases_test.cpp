@@ -19,7 +19,7 @@ TEST_CASE("the number of taps is limited, and one that was not renewed makes roo
 }
 
 TEST_CASE("a stream is found by its name, and a tag names stream and client") {
-  for (const Stream& one : streams()) CHECK(find_stream(one.name) == &one);
+  for (const TapStream& one : streams()) CHECK(find_stream(one.name) == &one);
   CHECK(find_stream("cooked") == nullptr);
   CHECK(stream_names() == "raw, accepted, default, debug");
   CHECK(tag_prefix("raw", "0123456789abcdef") == "tap.raw.0123456789abcdef.");

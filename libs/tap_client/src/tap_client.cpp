@@ -56,7 +56,7 @@ struct TapClient::Core {
     v1::BusMessage message;
     v1::Request& request = *message.mutable_request();
     request.set_id(++requests);
-    request.set_command(std::string(name(control::Request::tap)));
+    request.set_command(std::string(name(control::RequestKind::tap)));
     v1::TapWish& wish = *request.mutable_tap();
     wish.set_id(id);
     for (const std::string& one : settings.streams) wish.add_streams(one);

@@ -12,11 +12,11 @@ namespace weir::telemetry {
 class MetricsServer::Impl {
  public:
   Impl(const ports::Endpoint& listen, std::string farm) : farm_(std::move(farm)), server_(listen) {
-    server_.route("GET", "/metrics", [this](const http::Request&) {
-      return http::Response{200, kPrometheusContentType, text(), {}};
+    server_.route("GET", "/metrics", [this](const http::HttpRequest&) {
+      return http::HttpResponse{200, kPrometheusContentType, text(), {}};
     });
-    server_.route("GET", "/", [](const http::Request&) {
-      return http::Response{200, "text/plain; charset=utf-8", "GET /metrics\n", {}};
+    server_.route("GET", "/", [](const http::HttpRequest&) {
+      return http::HttpResponse{200, "text/plain; charset=utf-8", "GET /metrics\n", {}};
     });
     server_.start();
   }

@@ -108,8 +108,8 @@ void Writer::add(const v1::Histogram& histogram) {
   for (const std::uint64_t bound : bounds_us()) {
     for (; next < histogram.bucket_size(); ++next) {
       const std::uint64_t bucket = histogram.bucket(next);
-      if (bucket >= metrics::Histogram::kBuckets ||
-          metrics::Histogram::bucket_last(static_cast<std::uint32_t>(bucket)) > bound)
+      if (bucket >= metrics::ValueHistogram::kBuckets ||
+          metrics::ValueHistogram::bucket_last(static_cast<std::uint32_t>(bucket)) > bound)
         break;
       below += histogram.count(next);
     }

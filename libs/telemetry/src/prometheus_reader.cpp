@@ -139,7 +139,7 @@ class Reader {
   }
 
   void add_histogram(const Entry& entry, const Buckets& buckets) {
-    metrics::Histogram histogram;
+    metrics::ValueHistogram histogram;
     std::uint64_t below = 0;
     std::uint64_t last = 0;
     for (const auto& [bound, count] : buckets) {

@@ -32,7 +32,7 @@ TEST_CASE("every number of the table survives being exported and read") {
         (*report.mutable_sums())[key].set_count(value);
         break;
       case metrics::Entry::From::histogram: {
-        metrics::Histogram one;
+        metrics::ValueHistogram one;
         one.record(90, value);
         reports::add_histogram(report, entry, one);
         break;
@@ -59,7 +59,7 @@ TEST_CASE("every number of the table survives being exported and read") {
     REQUIRE(read->report.sums().contains(key));
     CHECK(read->report.sums().at(key).count() == sum.count());
   }
-  const metrics::Histogram built = reports::histogram_of(read->report, "build_latency_us");
+  const metrics::ValueHistogram built = reports::histogram_of(read->report, "build_latency_us");
   CHECK(built.count() == reports::histogram_of(report, "build_latency_us").count());
   CHECK(built.max() == 100);  // the upper bound of 90 us
 }

@@ -56,7 +56,7 @@ TEST_CASE("numbers without a description are exported as well") {
 }
 
 TEST_CASE("a latency becomes cumulative buckets in seconds, the last of which is the count") {
-  metrics::Histogram built;
+  metrics::ValueHistogram built;
   built.record(10, 5);
   built.record(900, 3);
   built.record(1'000'000'000, 1);  // beyond the last bound

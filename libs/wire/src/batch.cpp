@@ -102,7 +102,7 @@ SourceId RequestView::source(std::uint16_t set, std::size_t index) const {
   return SourceId(load_le<std::uint32_t>(sets_[set].data() + index * 4));
 }
 
-void append_slice_entries(FrameType type, std::span<const SliceEntry> entries, std::vector<std::byte>& out) {
+void append_slice_entries(FrameType type, std::span<const CopyId> entries, std::vector<std::byte>& out) {
   while (!entries.empty()) {
     const auto some = entries.first(std::min(entries.size(), kBatchEntriesMax));
     const std::size_t begin = out.size();
@@ -110,7 +110,7 @@ void append_slice_entries(FrameType type, std::span<const SliceEntry> entries, s
     store_le(at, static_cast<std::uint32_t>(some.size()));
     store_le(at + 4, std::uint32_t{0});
     at += kBatchHeadBytes;
-    for (const SliceEntry& entry : some) {
+    for (const CopyId& entry : some) {
       store_le(at, entry.slice.value);
       store_le(at + 8, entry.attempt.value);
       store_le(at + 10, entry.epoch.value);
@@ -122,16 +122,16 @@ void append_slice_entries(FrameType type, std::span<const SliceEntry> entries, s
   }
 }
 
-Expected<std::vector<SliceEntry>, WireError> parse_slice_entries(ConstBytes payload) {
+Expected<std::vector<CopyId>, WireError> parse_slice_entries(ConstBytes payload) {
   if (payload.size() < kBatchHeadBytes) return bad_payload();
   const std::size_t count = load_le<std::uint32_t>(payload.data());
   if (count > kBatchEntriesMax || load_le<std::uint32_t>(payload.data() + 4) != 0 ||
       payload.size() != kBatchHeadBytes + count * kSliceEntryBytes) {
     return bad_payload();
   }
-  std::vector<SliceEntry> entries(count);
+  std::vector<CopyId> entries(count);
   const std::byte* at = payload.data() + kBatchHeadBytes;
-  for (SliceEntry& entry : entries) {
+  for (CopyId& entry : entries) {
     if (load_le<std::uint32_t>(at + 12) != 0) return bad_payload();
     entry = {SliceId(load_le<std::uint64_t>(at)), Attempt(load_le<std::uint16_t>(at + 8)),
              StoreEpoch(load_le<std::uint16_t>(at + 10))};

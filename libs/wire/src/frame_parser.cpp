@@ -53,14 +53,14 @@ Expected<void, WireError> FrameParser::parse_spill(FrameSink& sink) {
       continue;
     }
     const std::byte* from = spill_.data() + spill_begin_;
-    if (kind_ == Placement::Kind::whole && payload_have_ == 0 && available >= header_.length) {
+    if (kind_ == PayloadPlace::Kind::whole && payload_have_ == 0 && available >= header_.length) {
       spill_begin_ += header_.length;
       if (auto done = finish_frame(sink, ConstBytes(from, header_.length)); !done) return done;
       continue;
     }
     spill_begin_ += take(from, available, sink);
     if (payload_missing() > 0) return {};
-    const bool kept = kind_ != Placement::Kind::discard;
+    const bool kept = kind_ != PayloadPlace::Kind::discard;
     if (auto done = finish_frame(sink, kept ? ConstBytes(target_, header_.length) : ConstBytes{}); !done)
       return done;
   }
@@ -75,12 +75,12 @@ Expected<void, WireError> FrameParser::begin_frame(FrameSink& sink) {
   payload_have_ = 0;
   target_ = nullptr;
   large_frames_ = header_.length > kLargeFrame;
-  const Placement placement = sink.on_header(header_);
+  const PayloadPlace placement = sink.on_header(header_);
   if (dead_) return Unexpected<WireError>(error_);
   kind_ = placement.kind;
   in_payload_ = true;
-  if (kind_ == Placement::Kind::refuse) return fail(WireError::not_expected);
-  if (kind_ == Placement::Kind::place) {
+  if (kind_ == PayloadPlace::Kind::refuse) return fail(WireError::not_expected);
+  if (kind_ == PayloadPlace::Kind::place) {
     WEIR_ASSERT(placement.target != nullptr || header_.length == 0);
     target_ = placement.target;
   }
@@ -89,7 +89,7 @@ Expected<void, WireError> FrameParser::begin_frame(FrameSink& sink) {
 
 std::size_t FrameParser::take(const std::byte* from, std::size_t available, FrameSink& sink) {
   const std::size_t n = std::min(available, payload_missing());
-  if (kind_ == Placement::Kind::whole && target_ == nullptr) {
+  if (kind_ == PayloadPlace::Kind::whole && target_ == nullptr) {
     whole_.resize(header_.length);
     target_ = whole_.data();
   }
@@ -100,7 +100,7 @@ std::size_t FrameParser::take(const std::byte* from, std::size_t available, Fram
 }
 
 void FrameParser::tell_part(std::size_t bytes, FrameSink& sink) {
-  if (!large_frames_ || kind_ != Placement::Kind::place || bytes == 0) return;
+  if (!large_frames_ || kind_ != PayloadPlace::Kind::place || bytes == 0) return;
   sink.on_part(header_, ConstBytes(target_ + payload_have_ - bytes, bytes));
 }
 
@@ -121,7 +121,7 @@ Expected<void, WireError> FrameParser::fail(WireError error) {
 }
 
 void FrameParser::ended(FrameSink& sink) {
-  if (in_payload_ && kind_ == Placement::Kind::place) sink.on_abandoned(header_);
+  if (in_payload_ && kind_ == PayloadPlace::Kind::place) sink.on_abandoned(header_);
   in_payload_ = false;
   target_ = nullptr;
   if (!dead_) (void)fail(WireError::bad_payload);

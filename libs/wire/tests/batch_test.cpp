@@ -230,14 +230,14 @@ TEST_CASE("slice entries are read back as they were sent, in as many frames as t
       GENERATE(as<std::size_t>{}, 1, 2, kBatchEntriesMax, kBatchEntriesMax + 1, 3 * kBatchEntriesMax);
   const auto type = GENERATE(FrameType::cancel, FrameType::stored);
   CAPTURE(count);
-  std::vector<SliceEntry> sent;
+  std::vector<CopyId> sent;
   for (std::size_t i = 0; i < count; ++i) {
     sent.push_back({SliceId(mix64(i)), Attempt(static_cast<std::uint16_t>(i)),
                     StoreEpoch(static_cast<std::uint16_t>(i * 7))});
   }
   std::vector<std::byte> out;
   append_slice_entries(type, sent, out);
-  std::vector<SliceEntry> got;
+  std::vector<CopyId> got;
   std::size_t begin = 0, frames = 0;
   for (; begin < out.size(); ++frames) {
     const auto [header, payload] = next_frame(out, begin);
@@ -257,7 +257,7 @@ TEST_CASE("no slice entries make no frame") {
 }
 
 TEST_CASE("slice entries that are cut, too many, or not zero where they must be are refused") {
-  const std::vector<SliceEntry> entries(3);
+  const std::vector<CopyId> entries(3);
   std::vector<std::byte> good;
   append_slice_entries(FrameType::stored, entries, good);
   good.erase(good.begin(), good.begin() + kHeaderBytes);

@@ -26,12 +26,12 @@ struct Outcome {
   bool operator==(const Outcome&) const = default;
 };
 
-Placement::Kind place(const FrameHeader& header, std::uint64_t seed) {
+PayloadPlace::Kind place(const FrameHeader& header, std::uint64_t seed) {
   const std::uint64_t random =
       mix64(seed ^ header.slice.value ^ (std::uint64_t{header.source.value} << 8) ^ header.crc);
-  if (random % 32 == 0) return Placement::Kind::refuse;
-  constexpr Placement::Kind kKinds[] = {Placement::Kind::whole, Placement::Kind::place,
-                                        Placement::Kind::discard};
+  if (random % 32 == 0) return PayloadPlace::Kind::refuse;
+  constexpr PayloadPlace::Kind kKinds[] = {PayloadPlace::Kind::whole, PayloadPlace::Kind::place,
+                                           PayloadPlace::Kind::discard};
   return kKinds[random / 32 % 3];
 }
 

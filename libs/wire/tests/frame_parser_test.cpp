@@ -9,7 +9,7 @@
 namespace weir::wire {
 namespace {
 
-using Kind = Placement::Kind;
+using Kind = PayloadPlace::Kind;
 
 constexpr std::uint32_t kPayloadMax = 1 << 20;
 

@@ -82,10 +82,10 @@ const std::vector<RequestEntry> kRequestEntries = {{SliceId(4711), Attempt(0), 0
                                                    {SliceId(4712), Attempt(1), kAllSources, 0, 0, 17},
                                                    {SliceId(4700), Attempt(0), 1, 65536, 65536}};
 const std::vector<std::vector<SourceId>> kRequestSets = {{SourceId(1001), SourceId(1003)}, {SourceId(1002)}};
-const std::vector<SliceEntry> kCancelEntries = {{SliceId(4711), Attempt(0), StoreEpoch(0)},
-                                                {SliceId(4712), Attempt(1), StoreEpoch(0)}};
-const std::vector<SliceEntry> kStoredEntries = {{SliceId(4711), Attempt(1), StoreEpoch(1)},
-                                                {SliceId(4713), Attempt(0), StoreEpoch(2)}};
+const std::vector<CopyId> kCancelEntries = {{SliceId(4711), Attempt(0), StoreEpoch(0)},
+                                            {SliceId(4712), Attempt(1), StoreEpoch(0)}};
+const std::vector<CopyId> kStoredEntries = {{SliceId(4711), Attempt(1), StoreEpoch(1)},
+                                            {SliceId(4713), Attempt(0), StoreEpoch(2)}};
 
 Frame request() {
   RequestWriter writer;
@@ -129,7 +129,7 @@ Frame block() {
   return out;
 }
 
-Frame slice_entries(FrameType type, const std::vector<SliceEntry>& entries) {
+Frame slice_entries(FrameType type, const std::vector<CopyId>& entries) {
   Frame out;
   append_slice_entries(type, entries, out);
   return out;

@@ -21,10 +21,10 @@ struct SeenFrame {
 
 class RecordingSink : public FrameSink {
  public:
-  explicit RecordingSink(std::function<Placement::Kind(const FrameHeader&)> choose)
+  explicit RecordingSink(std::function<PayloadPlace::Kind(const FrameHeader&)> choose)
       : choose_(std::move(choose)) {}
 
-  [[nodiscard]] Placement on_header(const FrameHeader& header) override {
+  [[nodiscard]] PayloadPlace on_header(const FrameHeader& header) override {
     WEIR_ASSERT(!open_);
     open_ = true;
     part_bytes_ = 0;
@@ -34,21 +34,21 @@ class RecordingSink : public FrameSink {
       open_ = false;
       ending->ended(*this);
     }
-    if (kind_ != Placement::Kind::place) return {kind_, nullptr};
+    if (kind_ != PayloadPlace::Kind::place) return {kind_, nullptr};
     target_.assign(header.length + 2 * kGuardBytes, kGuard);
     return {kind_, target_.data() + kGuardBytes};
   }
 
   [[nodiscard]] Expected<void, WireError> on_frame(const FrameHeader& header, ConstBytes payload) override {
     close(header);
-    const bool in_parts = kind_ == Placement::Kind::place && header.length > FrameParser::kLargeFrame;
+    const bool in_parts = kind_ == PayloadPlace::Kind::place && header.length > FrameParser::kLargeFrame;
     WEIR_ASSERT(part_bytes_ == (in_parts ? header.length : 0));
-    if (kind_ == Placement::Kind::discard) {
+    if (kind_ == PayloadPlace::Kind::discard) {
       WEIR_ASSERT(payload.empty());
     } else {
       WEIR_ASSERT(payload.size() == header.length);
     }
-    if (kind_ == Placement::Kind::place)
+    if (kind_ == PayloadPlace::Kind::place)
       WEIR_ASSERT(payload.empty() || payload.data() == target_.data() + kGuardBytes);
     frames.push_back({header, {payload.begin(), payload.end()}});
     if (ending != nullptr && frames.size() == end_in_frame) ending->ended(*this);
@@ -57,7 +57,7 @@ class RecordingSink : public FrameSink {
   }
 
   void on_part(const FrameHeader& header, ConstBytes part) override {
-    WEIR_ASSERT(open_ && header == header_ && kind_ == Placement::Kind::place && !part.empty());
+    WEIR_ASSERT(open_ && header == header_ && kind_ == PayloadPlace::Kind::place && !part.empty());
     WEIR_ASSERT(header.length > FrameParser::kLargeFrame);
     WEIR_ASSERT(part.data() == target_.data() + kGuardBytes + part_bytes_);
     part_bytes_ += part.size();
@@ -65,14 +65,15 @@ class RecordingSink : public FrameSink {
 
   void on_abandoned(const FrameHeader& header) override {
     close(header);
-    WEIR_ASSERT(kind_ == Placement::Kind::place);
+    WEIR_ASSERT(kind_ == PayloadPlace::Kind::place);
     ++abandoned;
   }
 
   // Checks that the rest of a target to be filled is inside it.
   void check_space(Bytes space, bool first) const {
     const std::byte* begin = target_.data();
-    const bool in_target = open_ && kind_ == Placement::Kind::place && !std::less<>{}(space.data(), begin) &&
+    const bool in_target = open_ && kind_ == PayloadPlace::Kind::place &&
+                           !std::less<>{}(space.data(), begin) &&
                            std::less<>{}(space.data(), begin + target_.size());
     if (!in_target) return;
     WEIR_ASSERT(first && space.data() >= begin + kGuardBytes);
@@ -94,16 +95,16 @@ class RecordingSink : public FrameSink {
   void close(const FrameHeader& header) {
     WEIR_ASSERT(open_ && header == header_);
     open_ = false;
-    if (kind_ != Placement::Kind::place) return;
+    if (kind_ != PayloadPlace::Kind::place) return;
     const auto guard = [](std::byte byte) { return byte == kGuard; };
     WEIR_ASSERT(std::all_of(target_.begin(), target_.begin() + kGuardBytes, guard));
     WEIR_ASSERT(std::all_of(target_.end() - kGuardBytes, target_.end(), guard));
   }
 
-  std::function<Placement::Kind(const FrameHeader&)> choose_;
+  std::function<PayloadPlace::Kind(const FrameHeader&)> choose_;
   std::vector<std::byte> target_;
   FrameHeader header_;
-  Placement::Kind kind_ = Placement::Kind::discard;
+  PayloadPlace::Kind kind_ = PayloadPlace::Kind::discard;
   std::size_t part_bytes_ = 0;
   bool open_ = false;
 };

@@ -11,7 +11,7 @@ bool WorkerPool::has_room(const Worker& worker) const {
   return worker.lent.size() < std::clamp<std::size_t>(in_time, 1, settings_.lane_slots);
 }
 
-void WorkerPool::lend(Seat seat, Lent what, Actions& out) {
+void WorkerPool::lend(Seat seat, Lent what, PoolActions& out) {
   Worker& worker = seats_[seat];
   worker.fresh = false;
   worker.lent.push_back(what);
@@ -39,7 +39,7 @@ bool WorkerPool::fresh_comes() const {
                      [](const Worker& worker) { return worker.fresh || worker.state != State::active; });
 }
 
-void WorkerPool::lend_marked(Actions& out) {
+void WorkerPool::lend_marked(PoolActions& out) {
   bool alone_waits = false;
   for (std::size_t left = marked_.size(); left > 0; --left) {
     const Token token = marked_.front();
@@ -64,7 +64,7 @@ void WorkerPool::lend_marked(Actions& out) {
   }
 }
 
-void WorkerPool::lend_own(Actions& out) {
+void WorkerPool::lend_own(PoolActions& out) {
   for (Seat seat = 0; seat < seats(); ++seat) {
     Worker& worker = seats_[seat];
     if (worker.own.empty() || worker.exclusive || worker.state != State::active) continue;
@@ -102,7 +102,7 @@ std::optional<Seat> WorkerPool::least_lent(std::size_t reserved) const {
   return best;
 }
 
-void WorkerPool::lend_others(Actions& out) {
+void WorkerPool::lend_others(PoolActions& out) {
   const std::size_t reserved = queue_.empty() ? 0 : fresh_reserved();
   while (!queue_.empty()) {
     const auto seat = least_lent(reserved);
@@ -114,7 +114,7 @@ void WorkerPool::lend_others(Actions& out) {
 
 // The spare that stood in for a fresh slice leaves when the others are as many as configured: the first
 // worker with neither slices nor state gives its place to a fresh spare.
-void WorkerPool::retire_extra(Actions& out) {
+void WorkerPool::retire_extra(PoolActions& out) {
   if (fresh_waits()) return;
   const auto active = std::count_if(seats_.begin(), seats_.end(),
                                     [](const Worker& worker) { return worker.state == State::active; });

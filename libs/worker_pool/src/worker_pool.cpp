@@ -22,7 +22,7 @@ std::string_view name(EndKind kind) {
   return kNames[static_cast<std::size_t>(kind)];
 }
 
-void Actions::clear() {
+void PoolActions::clear() {
   kills.clear();
   poison.clear();
   restarted.clear();
@@ -50,7 +50,7 @@ void WorkerPool::enter(Worker& worker, State state, TimeNs now_ns) {
 
 // ---- slices come and leave
 
-void WorkerPool::submit(Token token, std::uint32_t kills, Actions& out) {
+void WorkerPool::submit(Token token, std::uint32_t kills, PoolActions& out) {
   ++in_pool_;
   if (kills > 0) {
     Mark& mark = marks_[token];
@@ -126,7 +126,7 @@ void WorkerPool::started(Seat seat) {
   start_failures_ = 0;
 }
 
-std::uint64_t WorkerPool::observe(Seat seat, std::uint64_t begun, std::uint64_t done, Actions& out) {
+std::uint64_t WorkerPool::observe(Seat seat, std::uint64_t begun, std::uint64_t done, PoolActions& out) {
   Worker& worker = seats_[seat];
   if (worker.state != State::active && worker.state != State::ending) return 0;
   if (worker.ended_for == EndKind::corrupt) return 0;
@@ -145,7 +145,7 @@ std::uint64_t WorkerPool::observe(Seat seat, std::uint64_t begun, std::uint64_t 
   return news;
 }
 
-void WorkerPool::corrupt(Seat seat, Actions& out) {
+void WorkerPool::corrupt(Seat seat, PoolActions& out) {
   Worker& worker = seats_[seat];
   // Its counters cannot be trusted: any slice lent to it may have done this, so all count as one batch.
   worker.done -= worker.owed;
@@ -154,7 +154,7 @@ void WorkerPool::corrupt(Seat seat, Actions& out) {
   end(seat, EndKind::corrupt, out);
 }
 
-void WorkerPool::end(Seat seat, EndKind why, Actions& out) {
+void WorkerPool::end(Seat seat, EndKind why, PoolActions& out) {
   Worker& worker = seats_[seat];
   if (worker.state == State::ending || worker.state == State::empty) return;
   worker.ended_for = why;
@@ -164,7 +164,7 @@ void WorkerPool::end(Seat seat, EndKind why, Actions& out) {
   enter(worker, State::ending, now_ns_);
 }
 
-void WorkerPool::ended(Seat seat, ProcessEnd end, TimeNs now_ns, Actions& out) {
+void WorkerPool::ended(Seat seat, WorkerEnd end, TimeNs now_ns, PoolActions& out) {
   Worker& worker = seats_[seat];
   WEIR_ASSERT(worker.state != State::empty && worker.owed == 0);
   now_ns_ = now_ns;
@@ -198,7 +198,7 @@ std::string WorkerPool::reason(EndKind kind) const {
   return "took longer than " + std::to_string(settings_.timeout_ns / kMillisecond) + " ms";
 }
 
-void WorkerPool::note_end(const ProcessEnd& end, TimeNs now_ns, bool starting) {
+void WorkerPool::note_end(const WorkerEnd& end, TimeNs now_ns, bool starting) {
   ++ends_[static_cast<std::size_t>(end.kind)];
   last_end_ = std::string(name(end.kind)) + ": " + first_line(end.text);
   if (!starting) return;
@@ -209,7 +209,7 @@ void WorkerPool::note_end(const ProcessEnd& end, TimeNs now_ns, bool starting) {
 
 // ---- a worker has ended: its slices
 
-void WorkerPool::settle_lent(Worker& worker, const ProcessEnd& end, Actions& out) {
+void WorkerPool::settle_lent(Worker& worker, const WorkerEnd& end, PoolActions& out) {
   std::deque<Lent> rest = std::exchange(worker.lent, {});
   std::vector<Token> inside;
   for (std::uint64_t i = worker.done; i < worker.begun && !rest.empty(); ++i) {
@@ -232,7 +232,7 @@ void WorkerPool::settle_lent(Worker& worker, const ProcessEnd& end, Actions& out
   for (const Token token : inside) repeat(token, Wish::alone, out);
 }
 
-void WorkerPool::not_begun(std::deque<Lent>& lent, Actions& out) {
+void WorkerPool::not_begun(std::deque<Lent>& lent, PoolActions& out) {
   if (planted(Planted::lose_lent)) {
     for (const Lent& one : lent) in_pool_ -= one.kind == LendKind::step ? 1 : 0;
     return;
@@ -255,7 +255,7 @@ void WorkerPool::not_begun(std::deque<Lent>& lent, Actions& out) {
 // True if the slice had state in a worker, which is gone.
 bool WorkerPool::lose_state(Token token) { return homes_.erase(token) > 0; }
 
-void WorkerPool::blame(Token token, const ProcessEnd& end, Actions& out) {
+void WorkerPool::blame(Token token, const WorkerEnd& end, PoolActions& out) {
   Mark& mark = marks_[token];
   if (end.kind == EndKind::memory && !mark.memory && mark.wish != Wish::fresh) {
     mark.memory = true;
@@ -274,7 +274,7 @@ void WorkerPool::blame(Token token, const ProcessEnd& end, Actions& out) {
   out.poison.push_back({token, end.text});
 }
 
-void WorkerPool::repeat(Token token, Wish wish, Actions& out) {
+void WorkerPool::repeat(Token token, Wish wish, PoolActions& out) {
   Mark& mark = marks_[token];
   mark.wish = std::max(mark.wish, wish);
   ++retried_;
@@ -288,7 +288,7 @@ void WorkerPool::repeat(Token token, Wish wish, Actions& out) {
 
 // ---- time passes
 
-void WorkerPool::pass(TimeNs now_ns, Actions& out) {
+void WorkerPool::pass(TimeNs now_ns, PoolActions& out) {
   const DurationNs step = last_pass_ns_ == 0 ? 0 : std::clamp<DurationNs>(now_ns - last_pass_ns_, 0, kGapMax);
   last_pass_ns_ = now_ns_ = now_ns;
   for (Seat seat = 0; seat < seats(); ++seat) watch(seat, step, now_ns, out);
@@ -300,7 +300,7 @@ void WorkerPool::pass(TimeNs now_ns, Actions& out) {
   lend_others(out);
 }
 
-void WorkerPool::watch(Seat seat, DurationNs step_ns, TimeNs now_ns, Actions& out) {
+void WorkerPool::watch(Seat seat, DurationNs step_ns, TimeNs now_ns, PoolActions& out) {
   Worker& worker = seats_[seat];
   switch (worker.state) {
     case State::empty:

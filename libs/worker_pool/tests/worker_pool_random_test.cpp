@@ -20,7 +20,7 @@ struct ModelWorker {
   bool hangs = false;
   std::uint64_t begun = 0;
   std::uint64_t done = 0;
-  std::vector<Actions::Lend> lent;  // all of its life
+  std::vector<PoolActions::Lend> lent;  // all of its life
   std::set<Token> states;
 };
 
@@ -104,7 +104,7 @@ class Model {
   }
   void take(Seat seat) {
     ModelWorker& worker = workers_[seat];
-    const Actions::Lend lend = worker.lent[taken_[seat]++];
+    const PoolActions::Lend lend = worker.lent[taken_[seat]++];
     const Habit habit = habits_[lend.token];
     const bool more = lend.kind == LendKind::step && step_[lend.token] == 0 &&
                       (habit == Habit::two_steps || habit == Habit::needs_more);
@@ -171,7 +171,7 @@ class Model {
     }
   }
   // True if the worker does not come to an end with it.
-  bool step(ModelWorker& worker, Seat seat, const Actions::Lend& lend) {
+  bool step(ModelWorker& worker, Seat seat, const PoolActions::Lend& lend) {
     if (lend.kind == LendKind::forget) {
       CHECK(worker.states.erase(lend.token) == 1);
       return false;
@@ -207,7 +207,7 @@ class Model {
   std::vector<ModelWorker> workers_;
   std::size_t slices_;
   std::vector<Habit> habits_;
-  Actions out_;
+  PoolActions out_;
   TimeNs now_ = kSecond;
   std::map<Token, int> step_;
   std::map<Token, std::uint32_t> kills_;

@@ -78,10 +78,10 @@ class Bench {
   }
 
   WorkerPool pool;
-  Actions out;
+  PoolActions out;
   TimeNs now = kStart;
-  std::vector<Actions::Lend> lends;
-  std::vector<Actions::Kill> kills;
+  std::vector<PoolActions::Lend> lends;
+  std::vector<PoolActions::Kill> kills;
   std::vector<Token> results;
   std::vector<Token> poison;
   std::vector<Token> restarted;
@@ -232,7 +232,7 @@ TEST_CASE(
   for (int round = 0; bench.results.size() + bench.poison.size() < 3; ++round) {
     REQUIRE(round < 10);
     bench.restart();
-    const Actions::Lend last = bench.lends.back();
+    const PoolActions::Lend last = bench.lends.back();
     const std::uint64_t n = bench.lent_to(last.seat).size() - before[last.seat];
     bench.work(last.seat, n, last.token == 1 ? n - 1 : n);
     if (last.token != 1) continue;
@@ -347,7 +347,7 @@ TEST_CASE("worker pool: state that is no longer needed is dropped in its worker"
 
 TEST_CASE("worker pool: workers that do not start are retried more and more slowly, and then given up") {
   WorkerPool pool(Bench::settings(1, 0, 8));
-  Actions out;
+  PoolActions out;
   TimeNs now = kStart;
   int starts = 0;
   const TimeNs begin = now;

@@ -46,7 +46,7 @@ class Bench {
   }
 
   const FilterResult& process(std::uint64_t id) {
-    std::vector<source::Fragment> made;
+    std::vector<source::SourceFragment> made;
     std::vector<weir_filter_fragment> table;
     for (std::uint32_t i = 0; i < detector().modules(); ++i) {
       const SourceId source(detector().first_source().value + i);
@@ -57,7 +57,7 @@ class Bench {
       fragment.length = fragment.total = static_cast<std::uint32_t>(made.back().bytes.size());
       table.push_back(fragment);
     }
-    SliceState state;
+    KeptState state;
     weir_filter_slice slice = empty_slice();
     slice.run = kRun.value;
     slice.slice = id;
@@ -113,7 +113,7 @@ TruthHits truth_hits(const source::Detector& detector, std::uint64_t slice, std:
 
 // The track is found if most hits of one event belong to it.
 bool is_found(const TruthHits& truth, const FilterResult& result) {
-  for (const OutputEvent& event : result.events) {
+  for (const EventSpan& event : result.events) {
     const std::byte* at = result.event_bytes.data() + event.offset;
     const auto hits = load_le<std::uint32_t>(at + 4);
     std::uint32_t own = 0;
@@ -159,8 +159,8 @@ std::uint64_t count_accepted(Bench& bench, std::uint64_t slices) {
   std::uint64_t accepted = 0;
   for (std::uint64_t id = 1; id <= slices; ++id) {
     const FilterResult& result = bench.process(id);
-    REQUIRE(result.verdict != Verdict::error);
-    accepted += result.verdict == Verdict::accept ? 1 : 0;
+    REQUIRE(result.verdict != StepVerdict::error);
+    accepted += result.verdict == StepVerdict::accept ? 1 : 0;
   }
   return accepted;
 }
@@ -193,11 +193,11 @@ TEST_CASE("an event lists its cluster's hits as in the raw data") {
   settings.track_rate_hz = 300;
   Bench bench(settings, {{"keep", "raw"}});
   std::uint64_t id = 1;
-  while (bench.process(id).verdict != Verdict::accept) ++id;
+  while (bench.process(id).verdict != StepVerdict::accept) ++id;
   const FilterResult& result = bench.process(id);
   CHECK(result.keep == Keep::all);
   REQUIRE_FALSE(result.events.empty());
-  const OutputEvent& event = result.events.front();
+  const EventSpan& event = result.events.front();
   CHECK(event.id == id << 16U);
   const std::byte* at = result.event_bytes.data() + event.offset;
   CHECK(load_le<std::uint16_t>(at) == 1);

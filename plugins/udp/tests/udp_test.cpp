@@ -19,7 +19,7 @@ using namespace weir::source_host;
 namespace {
 
 struct Received final : Arrivals {
-  source::Delivery on_fragment(SourceId source, SliceId slice, source::Fragment fragment) override {
+  source::Delivery on_fragment(SourceId source, SliceId slice, source::SourceFragment fragment) override {
     fragments.push_back({source, slice, std::move(fragment)});
     return source::Delivery::taken;
   }
@@ -36,7 +36,7 @@ struct Received final : Arrivals {
   struct One {
     SourceId source;
     SliceId slice;
-    source::Fragment fragment;
+    source::SourceFragment fragment;
   };
   std::map<std::string, std::uint64_t> losses;  // "3": reached, "3 stale": lost
   std::vector<std::string> faults;

@@ -27,7 +27,7 @@ inline std::int32_t hand_over(const weir_filter_host* host, const Decision& from
 }
 
 template <class F>
-struct Border {
+struct FilterBoundary {
   struct Instance {
     const weir_filter_host* host;
     F filter;
@@ -98,9 +98,9 @@ struct Border {
 
 // Makes a shared library a plugin; once per library, at namespace scope. Class is a weir::Filter with a
 // constructor from (weir::FilterSetup&).
-#define WEIR_FILTER_PLUGIN(Class, name, version, description)                           \
-  extern "C" WEIR_FILTER_EXPORT const weir_filter_plugin* weir_filter_plugin_v1(void) { \
-    static constexpr weir_filter_plugin plugin =                                        \
-        ::weir::filter_detail::Border<Class>::plugin(name, version, description);       \
-    return &plugin;                                                                     \
+#define WEIR_FILTER_PLUGIN(Class, name, version, description)                             \
+  extern "C" WEIR_FILTER_EXPORT const weir_filter_plugin* weir_filter_plugin_v1(void) {   \
+    static constexpr weir_filter_plugin plugin =                                          \
+        ::weir::filter_detail::FilterBoundary<Class>::plugin(name, version, description); \
+    return &plugin;                                                                       \
   }

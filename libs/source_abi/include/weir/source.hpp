@@ -168,7 +168,7 @@ namespace source_detail {
 using plugin_detail::at_border;
 
 template <class S>
-struct Border {
+struct SourceBoundary {
   static constexpr bool kMakes = std::is_base_of_v<SyncSource, S>;
   static_assert(kMakes || std::is_base_of_v<AsyncSource, S>,
                 "a source derives from weir::SyncSource or from weir::AsyncSource");
@@ -266,9 +266,9 @@ struct Border {
 
 // Makes a shared library a plugin; to be used once per library, at namespace scope. Class is a
 // weir::SyncSource or a weir::AsyncSource with a constructor from (weir::SourceSetup&).
-#define WEIR_SOURCE_PLUGIN(Class, name, version, description)                           \
-  extern "C" WEIR_SOURCE_EXPORT const weir_source_plugin* weir_source_plugin_v1(void) { \
-    static constexpr weir_source_plugin plugin =                                        \
-        ::weir::source_detail::Border<Class>::plugin(name, version, description);       \
-    return &plugin;                                                                     \
+#define WEIR_SOURCE_PLUGIN(Class, name, version, description)                             \
+  extern "C" WEIR_SOURCE_EXPORT const weir_source_plugin* weir_source_plugin_v1(void) {   \
+    static constexpr weir_source_plugin plugin =                                          \
+        ::weir::source_detail::SourceBoundary<Class>::plugin(name, version, description); \
+    return &plugin;                                                                       \
   }

@@ -55,7 +55,7 @@ struct AssignmentResult {
   AssignmentCase settings;
   std::uint64_t decided = 0;
   std::uint64_t vetoed = 0;
-  metrics::Histogram latency_us;  // trigger to decision
+  metrics::ValueHistogram latency_us;  // trigger to decision
   double mean_ms = 0;
   std::vector<double> shares;  // share of slices, by destination
   // Mean in each tenth of the measured time, ms: shows the effect of a slowdown.

@@ -20,7 +20,7 @@ enum class Tcp : std::uint8_t {
 };
 [[nodiscard]] const char* name_of(Tcp tcp);
 
-enum class Layout : std::uint8_t {
+enum class NetworkLayout : std::uint8_t {
   one_switch,    // readouts and DCMs, each with a host of its own, at one switch (figure 5.9)
   one_dcm,       // readouts in racks, a core switch, one DCM in a rack of its own (Jereczek 2017, figure 4.1)
   all_to_all,    // each host has a readout and DCMs (figure 4.12)
@@ -31,7 +31,7 @@ enum class Vary : std::uint8_t { nothing, quota, readouts, core_buffer, load, se
 
 // Network and traffic. Of a paper, or scaled down for this machine.
 struct ExperimentSetting {
-  Layout layout = Layout::one_dcm;
+  NetworkLayout layout = NetworkLayout::one_dcm;
   double readouts = 200;
   std::uint32_t readouts_per_rack = 10;
   std::uint32_t sources = 12;  // fragments of a readout in a slice
@@ -157,15 +157,15 @@ struct ExperimentResult {
   ExperimentFigures figures;
 };
 
-struct Verdict {
+struct ExpectationVerdict {
   const Expectation* expectation = nullptr;
   bool measured = false;  // a point matches
   bool met = false;
   double least = 0;  // of the matching points
   double most = 0;
 };
-[[nodiscard]] std::vector<Verdict> verdicts_of(const Experiment& experiment,
-                                               const std::vector<ExperimentResult>& results);
+[[nodiscard]] std::vector<ExpectationVerdict> verdicts_of(const Experiment& experiment,
+                                                          const std::vector<ExperimentResult>& results);
 
 struct ExperimentOptions {
   std::string bench;  // "thesis"

@@ -78,10 +78,10 @@ struct NetworkRun {
   double dcm_share_min = 0;
   double dcm_share_max = 0;
   double machine_drops = 0;
-  double cpu_s_per_s = 0;          // of the farm's processes
-  double machine_cpu_s_per_s = 0;  // of all processes on this machine: limited by its cores
-  metrics::Histogram latency_us;   // after 1 s
-  std::string arrivals;            // the trace of dcm-0, CSV
+  double cpu_s_per_s = 0;              // of the farm's processes
+  double machine_cpu_s_per_s = 0;      // of all processes on this machine: limited by its cores
+  metrics::ValueHistogram latency_us;  // after 1 s
+  std::string arrivals;                // the trace of dcm-0, CSV
 };
 
 // A point with all its rounds. Each figure is the median over the rounds; the histogram is the sum over all

@@ -67,12 +67,12 @@ struct RcnpResult {
 };
 
 // A straight line through points, by least squares. Needs two points with different x.
-struct Line {
+struct FittedLine {
   double slope = 0;
   double intercept = 0;
   double r_squared = 0;  // 1: all points lie on it
 };
-[[nodiscard]] Line line_through(const std::vector<double>& x, const std::vector<double>& y);
+[[nodiscard]] FittedLine line_through(const std::vector<double>& x, const std::vector<double>& y);
 
 // Draws times from a distribution, reproducibly for a seed.
 class TimeDraw {

@@ -17,7 +17,7 @@ class WorkerHost;
 namespace weir::dcm {
 
 // The node's environment. `wake` may be called from any thread; a pass follows soon.
-struct Environment {
+struct DcmEnvironment {
   ports::Network& network;
   ports::Clock& clock;
   std::function<void()> wake;
@@ -31,6 +31,6 @@ struct Environment {
 // Makes a data collection manager: requests under a shaper, assembles, filters, ships accepted and confirmed
 // slices. Errors: std::runtime_error with a message if the plugin cannot be loaded or the memory cannot be
 // allocated.
-[[nodiscard]] std::unique_ptr<node::Node> make_node(const node::Setup& setup, Environment environment);
+[[nodiscard]] std::unique_ptr<node::Node> make_node(const node::Setup& setup, DcmEnvironment environment);
 
 }  // namespace weir::dcm

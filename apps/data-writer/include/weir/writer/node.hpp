@@ -17,7 +17,7 @@
 namespace weir::writer {
 
 // The node's environment.
-struct Environment {
+struct WriterEnvironment {
   ports::Network& network;
   ports::Clock& clock;
   ports::Disk& disk;
@@ -38,6 +38,6 @@ struct Environment {
 
 // Makes a writer: grants space, stores records in run files, acknowledges stored records. Errors:
 // std::runtime_error with a message if its port is taken.
-[[nodiscard]] std::unique_ptr<node::Node> make_node(const node::Setup& setup, Environment environment);
+[[nodiscard]] std::unique_ptr<node::Node> make_node(const node::Setup& setup, WriterEnvironment environment);
 
 }  // namespace weir::writer

@@ -14,7 +14,7 @@
 namespace weir::readout {
 
 // The node's environment.
-struct Environment {
+struct ReadoutEnvironment {
   ports::Network& network;
   ports::Clock& clock;
   std::function<ports::StreamCounters()> stream_totals;
@@ -26,6 +26,6 @@ struct Environment {
 
 // A readout: makes or takes in the fragments of its sources, keeps them until they are cleared, serves them.
 // Throws std::runtime_error with a sentence when its sources cannot be had or its port is taken.
-[[nodiscard]] std::unique_ptr<node::Node> make_node(const node::Setup& setup, Environment environment);
+[[nodiscard]] std::unique_ptr<node::Node> make_node(const node::Setup& setup, ReadoutEnvironment environment);
 
 }  // namespace weir::readout

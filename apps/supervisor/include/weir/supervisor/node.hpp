@@ -13,7 +13,7 @@
 namespace weir::supervisor {
 
 // The node's environment.
-struct Environment {
+struct SupervisorEnvironment {
   ports::Network& network;
   ports::Clock& clock;
   // Called once, when the supervisor listens, with the addresses for nodes and for triggers (port 0: triggers
@@ -32,6 +32,7 @@ struct Environment {
 // Makes the supervisor: begins the run when every node of the plan has joined, makes triggers, assigns
 // slices, takes decisions, clears, drains, and reconciles the ledger. If the journal contains an unfinished
 // run of this number, it resumes that run. Errors: std::runtime_error with a message.
-[[nodiscard]] std::unique_ptr<node::Node> make_node(const node::Setup& setup, Environment environment);
+[[nodiscard]] std::unique_ptr<node::Node> make_node(const node::Setup& setup,
+                                                    SupervisorEnvironment environment);
 
 }  // namespace weir::supervisor

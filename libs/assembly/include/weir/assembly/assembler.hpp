@@ -192,11 +192,11 @@ class Assembler {
 
   // Number of slices with outstanding fragments; leaving(): slices in later states, which release their
   // memory without needing other memory.
-  [[nodiscard]] std::size_t collecting() const { return slices_.in(SliceState::collecting).size(); }
+  [[nodiscard]] std::size_t collecting() const { return slices_.in(BuildState::collecting).size(); }
   [[nodiscard]] std::size_t leaving() const;
   // True if no slice is open, and none is receiving a fragment.
   [[nodiscard]] bool is_empty() const {
-    return slices_.open_count() == 0 && slices_.in(SliceState::released).empty();
+    return slices_.open_count() == 0 && slices_.in(BuildState::released).empty();
   }
   [[nodiscard]] bool full() const { return slices_.open_count() >= settings_.slices_max; }
   [[nodiscard]] const std::vector<SourceInfo>& sources() const { return sources_; }

@@ -25,7 +25,7 @@ namespace weir::assembly {
 // The order of a slice that fragments have opened, until its assignment comes.
 constexpr SliceOrder kOrderUnknown{UINT64_MAX};
 
-struct Assignment {
+struct AssignedSlice {
   SliceId slice;
   SliceOrder order;  // 0 where no readout was absent before it
   Attempt attempt;
@@ -81,16 +81,16 @@ struct FragmentProgress {
 };
 
 // The decision about a slice.
-struct Decision {
+struct SliceDecision {
   bool accepted = false;
   std::string_view failure;  // why it was not built; empty: it was
   DecisionKind by = DecisionKind::filter;
   bool forwarded = false;  // to the group in BuiltSlice::result, with its bytes
 
-  static Decision accept(DecisionKind by) { return {true, {}, by, false}; }
-  static Decision reject() { return {}; }
-  static Decision fail(std::string_view why) { return {false, why, DecisionKind::filter, false}; }
-  static Decision forward() { return {false, {}, DecisionKind::filter, true}; }
+  static SliceDecision accept(DecisionKind by) { return {true, {}, by, false}; }
+  static SliceDecision reject() { return {}; }
+  static SliceDecision fail(std::string_view why) { return {false, why, DecisionKind::filter, false}; }
+  static SliceDecision forward() { return {false, {}, DecisionKind::filter, true}; }
 };
 
 // Its record on the way to a writer. The payloads are in the slice's memory.
@@ -123,16 +123,16 @@ struct BuiltSlice : StateHook, OrderHook, WriterHook {
 
   [[nodiscard]] SliceId id() const { return assignment.slice; }
   [[nodiscard]] Attempt attempt() const { return assignment.attempt; }
-  [[nodiscard]] SliceState state() const { return state_; }
+  [[nodiscard]] BuildState state() const { return state_; }
   // True if it is in a list of the part that ships it.
   [[nodiscard]] bool is_in_line() const { return WriterHook::is_linked(); }
   void leave_line() { WriterHook::unlink(); }
 
-  Assignment assignment;
+  AssignedSlice assignment;
 
  private:
   friend class SliceTable;
-  SliceState state_ = SliceState::spare;
+  BuildState state_ = BuildState::spare;
 
  public:
   std::uint32_t step = 0;
@@ -172,7 +172,7 @@ struct BuiltSlice : StateHook, OrderHook, WriterHook {
   weir_filter_state filter_state{};  // the filter's, between steps
   filter_host::FilterResult* result =
       nullptr;  // of the step that accepted or forwarded it; owned by the processing units
-  Decision decision;
+  SliceDecision decision;
   Shipment shipment;
 
   const std::uint64_t slot;  // SliceTable::in_slot()

@@ -10,7 +10,7 @@
 // time, which only SliceTable changes.
 namespace weir::assembly {
 
-enum class SliceState : std::uint8_t {
+enum class BuildState : std::uint8_t {
   spare,     // no slice: the object waits for its next one
   assigned,  // waits for room among the open slices
   blocked,   // assigned, while an earlier attempt of it is open here
@@ -36,64 +36,64 @@ constexpr std::size_t kSliceStates = 18;
 
 // Every allowed transition.
 inline constexpr Transitions kSliceTransitions({
-    Transition<SliceState>{SliceState::spare, SliceState::assigned},
-    {SliceState::assigned, SliceState::blocked},
-    {SliceState::assigned, SliceState::waiting_for_memory},
-    {SliceState::assigned, SliceState::spare},  // the slice is here already, or the supervisor gone
-    {SliceState::blocked, SliceState::waiting_for_memory},
-    {SliceState::blocked, SliceState::spare},  // a later attempt waits, or the supervisor is gone
-    {SliceState::waiting_for_memory, SliceState::collecting},
-    {SliceState::waiting_for_memory, SliceState::complete},  // no fragments are requested
-    {SliceState::waiting_for_memory, SliceState::decided},   // given back
-    {SliceState::waiting_for_memory, SliceState::released},
-    {SliceState::collecting, SliceState::complete},
-    {SliceState::collecting, SliceState::decided},  // given back
-    {SliceState::collecting, SliceState::released},
-    {SliceState::complete, SliceState::queued},
-    {SliceState::complete, SliceState::released},
-    {SliceState::queued, SliceState::filtering},
-    {SliceState::queued, SliceState::unassigned},
-    {SliceState::queued, SliceState::suspect},
-    {SliceState::queued, SliceState::decided},  // accepted without the filter
-    {SliceState::queued, SliceState::released},
-    {SliceState::unassigned, SliceState::queued},
-    {SliceState::unassigned, SliceState::released},
-    {SliceState::suspect, SliceState::queued},
-    {SliceState::suspect, SliceState::released},
-    {SliceState::filtering, SliceState::waiting_for_memory},  // the filter needs more
-    {SliceState::filtering, SliceState::decided},
-    {SliceState::filtering, SliceState::queued},  // the filter's state of it is lost: from step 0
-    {SliceState::filtering, SliceState::abandoned},
-    {SliceState::abandoned, SliceState::released},
-    {SliceState::decided, SliceState::held_back},
-    {SliceState::decided, SliceState::reported},
-    {SliceState::decided, SliceState::released},
-    {SliceState::held_back, SliceState::reported},
-    {SliceState::held_back, SliceState::released},
-    {SliceState::reported, SliceState::storing},
-    {SliceState::reported, SliceState::released},
-    {SliceState::storing, SliceState::storing},  // confirmed again, for another writer
-    {SliceState::storing, SliceState::stored},
-    {SliceState::storing, SliceState::given_up},
-    {SliceState::stored, SliceState::storing},  // likewise
-    {SliceState::stored, SliceState::given_up},
-    {SliceState::stored, SliceState::released},
-    {SliceState::given_up, SliceState::released},
-    {SliceState::released, SliceState::spare},
+    Transition<BuildState>{BuildState::spare, BuildState::assigned},
+    {BuildState::assigned, BuildState::blocked},
+    {BuildState::assigned, BuildState::waiting_for_memory},
+    {BuildState::assigned, BuildState::spare},  // the slice is here already, or the supervisor gone
+    {BuildState::blocked, BuildState::waiting_for_memory},
+    {BuildState::blocked, BuildState::spare},  // a later attempt waits, or the supervisor is gone
+    {BuildState::waiting_for_memory, BuildState::collecting},
+    {BuildState::waiting_for_memory, BuildState::complete},  // no fragments are requested
+    {BuildState::waiting_for_memory, BuildState::decided},   // given back
+    {BuildState::waiting_for_memory, BuildState::released},
+    {BuildState::collecting, BuildState::complete},
+    {BuildState::collecting, BuildState::decided},  // given back
+    {BuildState::collecting, BuildState::released},
+    {BuildState::complete, BuildState::queued},
+    {BuildState::complete, BuildState::released},
+    {BuildState::queued, BuildState::filtering},
+    {BuildState::queued, BuildState::unassigned},
+    {BuildState::queued, BuildState::suspect},
+    {BuildState::queued, BuildState::decided},  // accepted without the filter
+    {BuildState::queued, BuildState::released},
+    {BuildState::unassigned, BuildState::queued},
+    {BuildState::unassigned, BuildState::released},
+    {BuildState::suspect, BuildState::queued},
+    {BuildState::suspect, BuildState::released},
+    {BuildState::filtering, BuildState::waiting_for_memory},  // the filter needs more
+    {BuildState::filtering, BuildState::decided},
+    {BuildState::filtering, BuildState::queued},  // the filter's state of it is lost: from step 0
+    {BuildState::filtering, BuildState::abandoned},
+    {BuildState::abandoned, BuildState::released},
+    {BuildState::decided, BuildState::held_back},
+    {BuildState::decided, BuildState::reported},
+    {BuildState::decided, BuildState::released},
+    {BuildState::held_back, BuildState::reported},
+    {BuildState::held_back, BuildState::released},
+    {BuildState::reported, BuildState::storing},
+    {BuildState::reported, BuildState::released},
+    {BuildState::storing, BuildState::storing},  // confirmed again, for another writer
+    {BuildState::storing, BuildState::stored},
+    {BuildState::storing, BuildState::given_up},
+    {BuildState::stored, BuildState::storing},  // likewise
+    {BuildState::stored, BuildState::given_up},
+    {BuildState::stored, BuildState::released},
+    {BuildState::given_up, BuildState::released},
+    {BuildState::released, BuildState::spare},
 });
 
-[[nodiscard]] constexpr bool is_open(SliceState state) {
-  return state >= SliceState::waiting_for_memory && state <= SliceState::given_up;
+[[nodiscard]] constexpr bool is_open(BuildState state) {
+  return state >= BuildState::waiting_for_memory && state <= BuildState::given_up;
 }
 // Its decision was sent to the supervisor.
-[[nodiscard]] constexpr bool is_reported(SliceState state) {
-  return state >= SliceState::reported && state <= SliceState::given_up;
+[[nodiscard]] constexpr bool is_reported(BuildState state) {
+  return state >= BuildState::reported && state <= BuildState::given_up;
 }
-[[nodiscard]] constexpr bool is_with_filter(SliceState state) {
-  return state == SliceState::filtering || state == SliceState::abandoned;
+[[nodiscard]] constexpr bool is_with_filter(BuildState state) {
+  return state == BuildState::filtering || state == BuildState::abandoned;
 }
 
 // "spare", "assigned", …
-[[nodiscard]] std::string_view name(SliceState state);
+[[nodiscard]] std::string_view name(BuildState state);
 
 }  // namespace weir::assembly

@@ -30,30 +30,30 @@ class SliceTable {
   SliceTable& operator=(const SliceTable&) = delete;
 
   // A slice that is assigned, and not open yet.
-  BuiltSlice& assign(Assignment assignment);
+  BuiltSlice& assign(AssignedSlice assignment);
   // Moves a slice to waiting_for_memory. Returns false if another attempt of it is open.
   [[nodiscard]] bool open(BuiltSlice& slice);
   // Moves a slice to released: it is no longer open.
   void close(BuiltSlice& slice);
   // Moves a slice to any other state, as the last one of that state's list.
-  void change(BuiltSlice& slice, SliceState to);
+  void change(BuiltSlice& slice, BuildState to);
 
   // The slices of a state, in the order in which they reached it.
-  [[nodiscard]] const List& in(SliceState state) const { return lists_[static_cast<std::size_t>(state)]; }
-  [[nodiscard]] BuiltSlice* first_in(SliceState state) {
+  [[nodiscard]] const List& in(BuildState state) const { return lists_[static_cast<std::size_t>(state)]; }
+  [[nodiscard]] BuiltSlice* first_in(BuildState state) {
     List& list = list_of(state);
     return list.empty() ? nullptr : &list.front();
   }
   // Calls `visit` for each slice of the state, whichever of them it takes elsewhere.
   template <class Visit>
-  void for_each_in(SliceState state, Visit visit) {
+  void for_each_in(BuildState state, Visit visit) {
     List& list = list_of(state);
     std::size_t left = list.size();
     for (auto at = list.begin(); left > 0; --left) visit(*at++);
   }
   // Returns the first slice of the state for which `wanted` is true, or null.
   template <class Wanted>
-  [[nodiscard]] BuiltSlice* find_in(SliceState state, Wanted wanted) {
+  [[nodiscard]] BuiltSlice* find_in(BuildState state, Wanted wanted) {
     for (BuiltSlice& slice : list_of(state)) {
       if (wanted(std::as_const(slice))) return &slice;
     }
@@ -89,7 +89,7 @@ class SliceTable {
   [[nodiscard]] std::string broken_invariant() const;
 
  private:
-  [[nodiscard]] List& list_of(SliceState state) { return lists_[static_cast<std::size_t>(state)]; }
+  [[nodiscard]] List& list_of(BuildState state) { return lists_[static_cast<std::size_t>(state)]; }
 
   std::vector<std::unique_ptr<BuiltSlice>> all_;
   std::array<List, kSliceStates> lists_;

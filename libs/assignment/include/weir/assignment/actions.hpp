@@ -14,7 +14,7 @@ namespace weir::assignment {
 // --- inputs, in batches
 
 // DCM -> supervisor. An accept always stores a record, even if it keeps no data and has no output events.
-struct Decision {
+struct AttemptDecision {
   SliceId slice;
   Attempt attempt;
   Verdict verdict = Verdict::reject;

@@ -57,8 +57,9 @@ struct PolicySettings {
 //                   equals the one with most recent decisions, because it will be free first
 // `learning`        the DCM with the earliest expected decision, from measurements (learning_policy.cpp)
 [[nodiscard]] std::vector<std::string_view> policy_names();
-[[nodiscard]] Expected<std::unique_ptr<AssignmentPolicy>, Failure> make_policy(
+[[nodiscard]] Expected<std::unique_ptr<AssignmentPolicy>, AssignmentFailure> make_policy(
     const PolicySettings& settings);
-[[nodiscard]] Expected<std::unique_ptr<AssignmentPolicy>, Failure> make_policy(std::string_view policy_name);
+[[nodiscard]] Expected<std::unique_ptr<AssignmentPolicy>, AssignmentFailure> make_policy(
+    std::string_view policy_name);
 
 }  // namespace weir::assignment

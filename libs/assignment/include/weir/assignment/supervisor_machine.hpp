@@ -178,7 +178,7 @@ class SupervisorMachine {
 
   // An external trigger; info.time 0 means now.
   OfferResult offer(const TriggerOffer& trigger, const Now& now, Actions& out);
-  void decisions(NodeIndex dcm, std::span<const Decision> batch, TimeNs now, Actions& out);
+  void decisions(NodeIndex dcm, std::span<const AttemptDecision> batch, TimeNs now, Actions& out);
   void stored(NodeIndex writer, std::span<const StoredAck> batch, Actions& out);
   void filtering(NodeIndex dcm, const FilterNote& note, TimeNs now);
   // Adds to the slices' kills. The DCM keeps the slices; later attempts carry the count. Kills of other DCMs'
@@ -240,10 +240,10 @@ class SupervisorMachine {
   [[nodiscard]] SliceEntry& waiting(SliceId slice);
   void assign(SliceEntry& entry, NodeIndex dcm, TimeNs now, Actions& out);
 
-  void decide(NodeIndex dcm, const Decision& decision, TimeNs now, Actions& out);
-  void decide_again(SliceEntry& entry, const Decision& decision, Actions& out);
-  void fail(SliceEntry& entry, const Decision& decision, Actions& out);
-  void forward(SliceEntry& entry, const Decision& decision, Actions& out);
+  void decide(NodeIndex dcm, const AttemptDecision& decision, TimeNs now, Actions& out);
+  void decide_again(SliceEntry& entry, const AttemptDecision& decision, Actions& out);
+  void fail(SliceEntry& entry, const AttemptDecision& decision, Actions& out);
+  void forward(SliceEntry& entry, const AttemptDecision& decision, Actions& out);
   void note_assigned(SliceEntry& entry);
   void note_settled(const SliceEntry& entry, Outcome outcome);
   // True if the bytes reserved for forwards leave room for one slice more.

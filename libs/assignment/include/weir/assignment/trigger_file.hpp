@@ -24,8 +24,8 @@ struct FileTrigger {
 // `#` starts a comment; empty lines are ignored. Slice numbers may be in any order, each once; the time is
 // UTC in ns (arbitrary if the file's pace is not used); the type defaults to 0. `path` is only used in the
 // error, `path:line: description`. Stops at the first error.
-[[nodiscard]] Expected<std::vector<FileTrigger>, Failure> parse_trigger_file(std::string_view text,
-                                                                             std::string_view path);
+[[nodiscard]] Expected<std::vector<FileTrigger>, AssignmentFailure> parse_trigger_file(std::string_view text,
+                                                                                       std::string_view path);
 // Returns the index of the first trigger with a slice number below its predecessor's; nullopt if the numbers
 // ascend.
 [[nodiscard]] std::optional<std::size_t> first_descending(const std::vector<FileTrigger>& triggers);

@@ -75,6 +75,7 @@ constexpr double kRateMaxHz = 1e8;
 // `file`     the triggers of the file, in its order
 // `network`  external triggers only
 [[nodiscard]] std::vector<std::string_view> trigger_modes();
-[[nodiscard]] Expected<std::unique_ptr<TriggerSource>, Failure> make_trigger_source(TriggerSettings settings);
+[[nodiscard]] Expected<std::unique_ptr<TriggerSource>, AssignmentFailure> make_trigger_source(
+    TriggerSettings settings);
 
 }  // namespace weir::assignment

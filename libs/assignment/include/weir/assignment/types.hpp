@@ -127,7 +127,7 @@ struct TriggerInfo {
 enum class AssignmentError : std::uint8_t { unknown_name, bad_setting, bad_line };
 
 // An expected failure, with a message for the operator.
-struct Failure {
+struct AssignmentFailure {
   AssignmentError error = AssignmentError::bad_setting;
   std::string message;
 };

@@ -80,7 +80,7 @@ struct LostRun {
   std::string why;  // a sentence without a full stop
 };
 
-struct Actions {
+struct FarmActions {
   std::vector<Order> orders;
   std::vector<Event> events;
   bool run_over = false;  // the supervisor has ended its run
@@ -128,29 +128,29 @@ class FarmMachine {
   // Carries out an operator's command. Errors: not possible in this state, or a transition is in progress.
   // `start` needs a `run` above all earlier ones; `stop` needs a reason. `off` stops a current run first.
   [[nodiscard]] Expected<void, std::string> command(Command command, RunNumber run, const std::string& reason,
-                                                    TimeNs now, Actions& out);
+                                                    TimeNs now, FarmActions& out);
   // Removes a member from the farm, or adds it again. During a run the caller has to inform the supervisor
   // too.
   [[nodiscard]] Expected<void, std::string> set_removed(std::size_t member, bool on, TimeNs now,
-                                                        Actions& out);
+                                                        FarmActions& out);
   // Checks whether set_removed() is possible, with the same error. The other members' state does not matter.
   [[nodiscard]] Expected<void, std::string> can_exclude(std::size_t member, bool on) const;
   // Leads a member out of `error`: it is reset, and then led to the farm's state. Refused for a member that
   // is not in error, and for the supervisor, because its errors are the farm's.
-  [[nodiscard]] Expected<void, std::string> readmit(std::size_t member, TimeNs now, Actions& out);
+  [[nodiscard]] Expected<void, std::string> readmit(std::size_t member, TimeNs now, FarmActions& out);
 
   // A process has reported: a new one, or one that run control had lost.
   void joined(std::size_t member, Incarnation incarnation, const MemberState& state, TimeNs now,
-              Actions& out);
-  void heard(std::size_t member, const MemberState& state, TimeNs now, Actions& out);
+              FarmActions& out);
+  void heard(std::size_t member, const MemberState& state, TimeNs now, FarmActions& out);
   // `wrong_settings`: the member refuses the farm's settings. `configure` is then refused as a whole.
   void answered(std::size_t member, std::uint64_t order, bool good, const std::string& error,
-                const MemberState& state, TimeNs now, Actions& out, bool wrong_settings = false);
+                const MemberState& state, TimeNs now, FarmActions& out, bool wrong_settings = false);
   // `awaited`: its run is over, and it was expected to end.
-  void left(std::size_t member, TimeNs now, Actions& out, bool awaited = false);
+  void left(std::size_t member, TimeNs now, FarmActions& out, bool awaited = false);
   // The account of a farm's only run has arrived, before its supervisor ends.
   void accounted() { accounted_ = true; }
-  void tick(TimeNs now, Actions& out);
+  void tick(TimeNs now, FarmActions& out);
 
   // Returns the state of the farm; during a transition, the previous one.
   [[nodiscard]] State state() const { return state_; }
@@ -189,23 +189,23 @@ class FarmMachine {
     return under_way_ == Command::pause || under_way_ == Command::continue_run;
   }
   void count_loss(Member& member, TimeNs now);
-  void take_state(Member& member, const MemberState& state, Actions& out);
+  void take_state(Member& member, const MemberState& state, FarmActions& out);
   void begin(Command command, State goal, DurationNs limit, TimeNs now);
-  void give(std::size_t member, Command command, TimeNs now, Actions& out);
-  void steer(TimeNs now, Actions& out);
-  void watch_orders(TimeNs now, Actions& out);
-  void watch_silence(TimeNs now, Actions& out);
-  void watch_run(TimeNs now, Actions& out);
-  void watch_transition(TimeNs now, Actions& out);
-  void transition_late(TimeNs now, Actions& out);
+  void give(std::size_t member, Command command, TimeNs now, FarmActions& out);
+  void steer(TimeNs now, FarmActions& out);
+  void watch_orders(TimeNs now, FarmActions& out);
+  void watch_silence(TimeNs now, FarmActions& out);
+  void watch_run(TimeNs now, FarmActions& out);
+  void watch_transition(TimeNs now, FarmActions& out);
+  void transition_late(TimeNs now, FarmActions& out);
   void set_inactive(Member& member, TimeNs now);
-  void refuse_configure(const std::string& why, Actions& out);
-  void give_up_pause(const std::string& why, Actions& out);
-  void end_transition(State state, Actions& out);
-  void close_run(TimeNs now, Actions& out);
-  void lose_run(const std::string& why, Actions& out);
+  void refuse_configure(const std::string& why, FarmActions& out);
+  void give_up_pause(const std::string& why, FarmActions& out);
+  void end_transition(State state, FarmActions& out);
+  void close_run(TimeNs now, FarmActions& out);
+  void lose_run(const std::string& why, FarmActions& out);
   void begin_off(TimeNs now);
-  void fail(const std::string& reason, Actions& out);
+  void fail(const std::string& reason, FarmActions& out);
   [[nodiscard]] Member& supervisor() { return members_[supervisor_]; }
   [[nodiscard]] const Member& supervisor() const { return members_[supervisor_]; }
   [[nodiscard]] std::string names_of_late(bool essential_only) const;

@@ -22,14 +22,14 @@ constexpr std::size_t kStates = 6;
 enum class Command : std::uint8_t { init, configure, start, pause, continue_run, stop, reset, off };
 constexpr std::size_t kCommands = 8;
 
-struct Transition {
+struct StateTransition {
   State from;
   Command command;
   State to;
 };
 
 // Returns all transitions. `off` ends the process in every state outside a run.
-[[nodiscard]] std::span<const Transition> transitions();
+[[nodiscard]] std::span<const StateTransition> transitions();
 // Returns nothing if the command is not possible in that state.
 [[nodiscard]] std::optional<State> after(State from, Command command);
 
@@ -40,7 +40,7 @@ struct Transition {
 [[nodiscard]] std::optional<Command> command_of(std::string_view name);
 
 // Other requests to run control and processes, which do not change the state.
-enum class Request : std::uint8_t {
+enum class RequestKind : std::uint8_t {
   status,
   watch,
   tap,
@@ -54,8 +54,8 @@ enum class Request : std::uint8_t {
   burst
 };
 constexpr std::size_t kRequests = 11;
-[[nodiscard]] std::string_view name(Request request);  // "status", …, "log-level"
-[[nodiscard]] std::optional<Request> request_of(std::string_view name);
+[[nodiscard]] std::string_view name(RequestKind request);  // "status", …, "log-level"
+[[nodiscard]] std::optional<RequestKind> request_of(std::string_view name);
 
 // Returns the commands that are possible in a state, for people: "pause, stop, reset".
 [[nodiscard]] std::string_view commands_in(State state);

@@ -28,15 +28,15 @@ struct FilterLimits {
 };
 
 // A named set of the farm's sources.
-struct SourceGroup {
+struct NamedSources {
   std::string name;
   std::vector<std::uint32_t> sources;  // ascending, each once
 };
 
 // Converts the farm file's groups, as config::source_groups() returns them.
 template <class Groups>
-[[nodiscard]] std::vector<SourceGroup> filter_groups(const Groups& from) {
-  std::vector<SourceGroup> groups;
+[[nodiscard]] std::vector<NamedSources> filter_groups(const Groups& from) {
+  std::vector<NamedSources> groups;
   for (const auto& group : from) {
     groups.push_back({group.name, {}});
     for (const auto source : group.sources) groups.back().sources.push_back(source.value);
@@ -49,8 +49,8 @@ struct FilterConfig {
   StreamTable streams;
   // The groups of DCMs that the filter may forward to, and their numbers.
   std::vector<std::pair<std::string, std::uint32_t>> forward_groups;
-  bool forwards_anywhere = false;   // to groups of any name, as number 0: without a farm
-  std::vector<SourceGroup> groups;  // a filter knows a group by its place here
+  bool forwards_anywhere = false;    // to groups of any name, as number 0: without a farm
+  std::vector<NamedSources> groups;  // a filter knows a group by its place here
   FilterLimits limits;
   // WEIR_LOG_... and a line; called on the unit's thread. May be empty.
   std::function<void(int level, std::string_view line)> log;

@@ -21,7 +21,7 @@ struct Job {
   std::uint32_t kills = 0;  // of earlier attempts, for units that are isolated
 };
 
-enum class Verdict : std::uint8_t {
+enum class StepVerdict : std::uint8_t {
   error = 0,  // filter_error: the plugin failed, or decided what cannot be done
   reject = WEIR_FILTER_REJECT,
   accept = WEIR_FILTER_ACCEPT,
@@ -34,7 +34,7 @@ enum class Verdict : std::uint8_t {
 
 enum class Keep : std::uint8_t { all = WEIR_KEEP_ALL, listed = WEIR_KEEP_LISTED, none = WEIR_KEEP_NONE };
 
-struct OutputEvent {
+struct EventSpan {
   std::uint64_t id = 0;      // the filter's own
   std::uint32_t offset = 0;  // into FilterResult::event_bytes
   std::uint32_t size = 0;
@@ -43,14 +43,14 @@ struct OutputEvent {
 // The result of a filter for one job. Which fields mean something depends on the verdict.
 struct FilterResult {
   std::uint64_t token = 0;
-  Verdict verdict = Verdict::error;
+  StepVerdict verdict = StepVerdict::error;
   // accept:
   Keep keep = Keep::all;
   std::uint64_t streams = 0;  // at least one bit, all of them streams of the farm
   std::uint32_t prescale = 1;
   std::uint64_t prescale_counter = 0;
   std::vector<std::uint32_t> keep_sources;  // sorted, each once; Keep::listed
-  std::vector<OutputEvent> events;
+  std::vector<EventSpan> events;
   std::vector<std::byte> event_bytes;
   std::vector<std::byte> filter_result;
   // forward: the number of the group of DCMs; filter_result has the bytes
@@ -88,18 +88,18 @@ struct RunInfo {
 
 // Owns a filter's state of one slice between steps. Give raw() to the view; it must not move while a
 // job of the slice is under way. Must be gone before the plugin is.
-class SliceState {
+class KeptState {
  public:
-  SliceState() = default;
-  SliceState(SliceState&& other) noexcept : raw_(std::exchange(other.raw_, {})) {}
-  SliceState& operator=(SliceState&& other) noexcept {
+  KeptState() = default;
+  KeptState(KeptState&& other) noexcept : raw_(std::exchange(other.raw_, {})) {}
+  KeptState& operator=(KeptState&& other) noexcept {
     if (this != &other) {
       reset();
       raw_ = std::exchange(other.raw_, {});
     }
     return *this;
   }
-  ~SliceState() { reset(); }
+  ~KeptState() { reset(); }
 
   [[nodiscard]] weir_filter_state* raw() { return &raw_; }
   void reset() noexcept {

@@ -55,7 +55,7 @@ class LaneWorker {
  private:
   void publish_counters();
   void begin_batch(std::uint64_t first, std::uint64_t end);
-  [[nodiscard]] SliceState take_state(std::uint64_t token, std::uint32_t step);
+  [[nodiscard]] KeptState take_state(std::uint64_t token, std::uint32_t step);
 
   LaneView lane_;
   ConstBytes slice_memory_;
@@ -66,10 +66,10 @@ class LaneWorker {
   std::function<DurationNs()> cpu_clock_;                                // empty: not measured
   std::function<void(std::span<const weir_filter_slice>)> begin_batch_;  // empty: one by one
   std::vector<weir_filter_slice> batch_;
-  std::vector<SliceState> batch_states_;
+  std::vector<KeptState> batch_states_;
   std::uint64_t batch_first_ = 0;  // entry of batch_[0]
   DurationNs batch_share_ns_ = 0;  // each slice's part of the time in begin_batch_
-  std::unordered_map<std::uint64_t, SliceState> states_;
+  std::unordered_map<std::uint64_t, KeptState> states_;
   FilterResult result_;
   bool has_result_ = false;  // that waits for the large area
   bool holds_state_ = false;

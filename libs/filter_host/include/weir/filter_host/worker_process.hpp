@@ -28,7 +28,7 @@ class WorkerProcess {
   virtual void wake() = 0;
   virtual void kill(bool hard) = 0;
   // How it ended; empty while it may live.
-  [[nodiscard]] virtual std::optional<worker_pool::ProcessEnd> end() = 0;
+  [[nodiscard]] virtual std::optional<worker_pool::WorkerEnd> end() = 0;
   [[nodiscard]] virtual std::int64_t pid() const = 0;
 };
 

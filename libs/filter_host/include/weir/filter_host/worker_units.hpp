@@ -101,7 +101,7 @@ class WorkerUnits final : public FilterUnits {
   void add_counters(const LaneView& lane, std::map<std::string, std::uint64_t>& sums) const;
   void act();
   static void wake_if_asleep(Seat& seat);
-  void lend(const worker_pool::Actions::Lend& lend);
+  void lend(const worker_pool::PoolActions::Lend& lend);
   [[nodiscard]] bool may_forward(const FilterResult& result) const;
   FilterResult& new_result(std::uint64_t token);
   void hand_over(FilterResult& result);
@@ -112,7 +112,7 @@ class WorkerUnits final : public FilterUnits {
   WorkerHost& host_;
   LaneLayout layout_;
   worker_pool::WorkerPool pool_;
-  worker_pool::Actions actions_;
+  worker_pool::PoolActions actions_;
   v1::WorkerMessage setup_;
   v1::WorkerMessage begin_run_;
   bool in_run_ = false;

@@ -22,7 +22,7 @@ namespace weir::filter_try {
 // The filter's decision on one recorded slice, and its cost.
 struct SliceOutcome {
   SliceId slice;
-  filter_host::Verdict verdict = filter_host::Verdict::error;
+  filter_host::StepVerdict verdict = filter_host::StepVerdict::error;
   filter_host::Keep keep = filter_host::Keep::all;
   std::uint64_t streams = 0;
   std::uint32_t steps = 0;
@@ -41,7 +41,7 @@ struct SliceOutcome {
 
 struct TrialOptions {
   std::vector<std::pair<std::string, std::string>> parameters;
-  std::vector<filter_host::SourceGroup> groups;             // of the farm
+  std::vector<filter_host::NamedSources> groups;            // of the farm
   std::optional<std::vector<std::uint32_t>> first_sources;  // ascending; nothing: the filter's own choice
   std::uint32_t jobs = 1;                                   // threads, each with an instance; at least 1
   std::uint32_t repeat = 1;                                 // times that each slice is processed; at least 1

@@ -13,11 +13,11 @@ constexpr std::size_t kNameBytesMax = 60;
 enum class Kind : std::uint8_t { one_dimension = 1, two_dimensions = 2, profile = 3 };
 
 // Bins of equal width over [low, high).
-struct Axis {
+struct BinnedAxis {
   std::uint32_t bins = 0;
   double low = 0;
   double high = 0;
-  bool operator==(const Axis&) const = default;
+  bool operator==(const BinnedAxis&) const = default;
 
   [[nodiscard]] double edge(std::uint32_t bin) const {
     return low + (high - low) * static_cast<double>(bin) / static_cast<double>(bins);
@@ -29,8 +29,8 @@ struct Axis {
 struct Booking {
   std::string name;
   Kind kind = Kind::one_dimension;
-  Axis x;
-  Axis y = {};  // of Kind::two_dimensions only
+  BinnedAxis x;
+  BinnedAxis y = {};  // of Kind::two_dimensions only
   bool operator==(const Booking&) const = default;
 
   [[nodiscard]] bool has_y() const { return kind == Kind::two_dimensions; }

@@ -18,7 +18,7 @@ class HostRule {
   // `names` (hosts without ports, in any case) are accepted in addition to loopback names and the address
   // that the request reached. Their pages may use any port, as behind a proxy.
   explicit HostRule(std::vector<std::string> names);
-  [[nodiscard]] Verdict judge(const Request& request) const;
+  [[nodiscard]] Verdict judge(const HttpRequest& request) const;
 
  private:
   [[nodiscard]] bool is_named(const std::string& host) const;

@@ -7,7 +7,7 @@
 namespace weir::http {
 
 // A client's request. All of it comes from outside: only its lengths are within the server's limits.
-struct Request {
+struct HttpRequest {
   std::string method;                          // "GET", "POST"
   std::string path;                            // "/api/state", decoded, without the query
   std::map<std::string, std::string> query;    // decoded; the last value of a repeated name
@@ -17,7 +17,7 @@ struct Request {
   std::string local;  // the address that the request reached
 };
 
-struct Response {
+struct HttpResponse {
   unsigned status = 200;
   std::string content_type = "text/plain; charset=utf-8";
   std::string body;

@@ -33,7 +33,7 @@ struct Limits {
 };
 
 // Totals since the server began, except `connections` and `event_clients`, which are current.
-struct Counters {
+struct ServerCounters {
   std::uint64_t connections = 0;
   std::uint64_t accepted = 0;
   std::uint64_t refused_full = 0;
@@ -53,11 +53,11 @@ struct Counters {
 };
 
 // Called on the server's thread, one at a time; must not block. An exception becomes status 500.
-using Handler = std::function<Response(const Request&)>;
+using Handler = std::function<HttpResponse(const HttpRequest&)>;
 
 // Decides whether a request is accepted: returns nothing, or the response that refuses it. Called like a
 // handler, before all handlers and streams. Must not throw.
-using Admission = std::function<std::optional<Response>(const Request&)>;
+using Admission = std::function<std::optional<HttpResponse>(const HttpRequest&)>;
 
 // Returns one event of a stream in the protocol's form (HTML Living Standard, 9.2.6). `name` has no line end;
 // `data` may have some.
@@ -79,7 +79,7 @@ class Server {
   void route(std::string method, std::string path, Handler handler);
   // Registers a stream of server-sent events at `path`. `greeting` returns the first data for a new client,
   // made of event_text()s; may be empty. Called on the server's thread. Requires: called before start().
-  void stream(std::string path, std::function<std::string(const Request&)> greeting = {});
+  void stream(std::string path, std::function<std::string(const HttpRequest&)> greeting = {});
 
   // Sets the admission; without one, every request is accepted. Requires: called before start().
   void admit(Admission admission);
@@ -91,7 +91,7 @@ class Server {
   // Sends an event to every client of the stream at `path`. Never blocks. Thread-safe.
   void publish(const std::string& path, std::string_view name, std::string_view data);
   // Thread-safe.
-  [[nodiscard]] Counters counters() const;
+  [[nodiscard]] ServerCounters counters() const;
 
  private:
   class Impl;

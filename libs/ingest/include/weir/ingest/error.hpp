@@ -19,7 +19,7 @@ enum class IngestError : std::uint8_t {
 }
 
 // An error with a sentence for people, which names the file, the field and the fault.
-struct Failure {
+struct IngestFailure {
   IngestError error = IngestError::io;
   std::string detail;
 };

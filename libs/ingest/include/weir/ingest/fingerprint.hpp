@@ -13,7 +13,7 @@ namespace weir::ingest {
 // Returns the files of the recording at `path`, a folder's index first, each with its checksum
 // (RecordedFile). Reads a folder's data; of run files it reads the tables and slice heads. Blocks: for
 // start-up only.
-[[nodiscard]] Expected<std::vector<RecordedFile>, Failure> fingerprint(const std::string& path,
-                                                                       const ReplayLimits& limits = {});
+[[nodiscard]] Expected<std::vector<RecordedFile>, IngestFailure> fingerprint(const std::string& path,
+                                                                             const ReplayLimits& limits = {});
 
 }  // namespace weir::ingest

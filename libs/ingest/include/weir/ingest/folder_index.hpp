@@ -33,8 +33,8 @@ struct FolderIndex {
 
 // Parses an index. `path` is used in messages: "index.json: slices[0].fragments[3].hits: ...". Reads the text
 // only.
-[[nodiscard]] Expected<FolderIndex, Failure> parse_folder_index(const std::string& text,
-                                                                std::string_view path,
-                                                                const ReplayLimits& limits = {});
+[[nodiscard]] Expected<FolderIndex, IngestFailure> parse_folder_index(const std::string& text,
+                                                                      std::string_view path,
+                                                                      const ReplayLimits& limits = {});
 
 }  // namespace weir::ingest

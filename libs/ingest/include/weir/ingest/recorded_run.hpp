@@ -63,7 +63,7 @@ struct ReplayLimits {
 // Loads the data to replay at `path`: a folder with an index.json (README.md, "Folder format"), a run file of
 // Weir, or a folder of those (*.weir), from which the live copy of each slice is taken. Blocks: for start-up
 // only.
-[[nodiscard]] Expected<std::shared_ptr<const RecordedRun>, Failure> load_recorded_run(
+[[nodiscard]] Expected<std::shared_ptr<const RecordedRun>, IngestFailure> load_recorded_run(
     const std::string& path, const ReplayLimits& limits = {});
 
 // Properties of a recording on which a farm's layout depends.
@@ -74,14 +74,14 @@ struct RecordedContents {
   std::uint64_t fragment_bytes_max = 0;  // of the largest fragment
 };
 // Like load_recorded_run(), but without reading the data: only a folder's index, or run files' tables.
-[[nodiscard]] Expected<RecordedContents, Failure> look_into(const std::string& path,
-                                                            const ReplayLimits& limits = {});
+[[nodiscard]] Expected<RecordedContents, IngestFailure> look_into(const std::string& path,
+                                                                  const ReplayLimits& limits = {});
 
 // Loads a folder with an index.json.
-[[nodiscard]] Expected<std::shared_ptr<const RecordedRun>, Failure> load_folder(
+[[nodiscard]] Expected<std::shared_ptr<const RecordedRun>, IngestFailure> load_folder(
     const std::string& path, const ReplayLimits& limits = {});
 // Loads run files of one run. A fragment that was stored without its bytes, or is marked corrupt, is missing.
-[[nodiscard]] Expected<std::shared_ptr<const RecordedRun>, Failure> load_run_files(
+[[nodiscard]] Expected<std::shared_ptr<const RecordedRun>, IngestFailure> load_run_files(
     const std::vector<std::string>& paths, const ReplayLimits& limits = {});
 
 }  // namespace weir::ingest

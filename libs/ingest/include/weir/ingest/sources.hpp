@@ -48,7 +48,7 @@ struct SourceSettings {
 
 // Makes the named sources of a farm, with shared common data. Throws std::runtime_error, also for a source
 // that is not one of known_sources(). `read` receives the files of a recording, if any.
-[[nodiscard]] std::vector<std::unique_ptr<source::Source>> make_sources(
+[[nodiscard]] std::vector<std::unique_ptr<source::FragmentSource>> make_sources(
     const SourceSettings& settings, std::span<const SourceId> sources,
     std::vector<RecordedFile>* read = nullptr);
 

@@ -28,14 +28,15 @@ struct PortCount {
 
 // Reads the counters of a lab's ports, over a netlink socket per namespace with ports. Reading 50 ports takes
 // less than a millisecond.
-class Counters {
+class PortCounters {
  public:
-  Counters();
-  ~Counters();
-  Counters(Counters&& other) noexcept;
-  Counters& operator=(Counters&& other) noexcept;
+  PortCounters();
+  ~PortCounters();
+  PortCounters(PortCounters&& other) noexcept;
+  PortCounters& operator=(PortCounters&& other) noexcept;
 
-  [[nodiscard]] static Expected<Counters, std::string> open(const LabPlan& plan, const Network& network);
+  [[nodiscard]] static Expected<PortCounters, std::string> open(const LabPlan& plan,
+                                                                const LabNetwork& network);
   // Returns the counts by port, as in LabPlan::ports. A port that cannot be read keeps its last count.
   [[nodiscard]] const std::vector<PortCount>& read();
   // Returns the frames to each host that were dropped on purpose, as of the last read().

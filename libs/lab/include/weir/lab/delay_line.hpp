@@ -19,7 +19,7 @@ class DelayLine {
   // Limit for frames in flight; further ones are dropped like those that do not fit into the buffer.
   static constexpr std::size_t kBytesMax = std::size_t{1} << 28;
 
-  explicit DelayLine(const Line& line) : line_(line) {}
+  explicit DelayLine(const LongLine& line) : line_(line) {}
 
   // Returns false if the frame was dropped. Requires: `now_ns` never decreases.
   bool offer(TimeNs now_ns, ConstBytes frame);
@@ -39,7 +39,7 @@ class DelayLine {
   };
   void forget_sent(TimeNs now_ns);
 
-  Line line_;
+  LongLine line_;
   std::deque<Frame> frames_;
   std::size_t bytes_ = 0;
   std::size_t unsent_ = 0;  // frames at the end of the queue that are still in the buffer

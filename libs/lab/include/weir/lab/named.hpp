@@ -17,7 +17,7 @@ namespace weir::lab {
 [[nodiscard]] std::vector<std::string> names_present(const std::string& lab);
 
 // Names the namespaces of a lab. On failure no name is left.
-[[nodiscard]] Expected<void, NetworkError> give_names(const LabPlan& plan, const Network& network);
+[[nodiscard]] Expected<void, NetworkError> give_names(const LabPlan& plan, const LabNetwork& network);
 // Removes the devices of a named lab's long line, which ends its relay.
 void remove_line(const LabPlan& plan);
 // Removes all names of the lab. Namespaces without processes end.

@@ -20,18 +20,18 @@ struct NetworkError {
 // A running lab: its network namespaces, held open. Without names they end with this object, together with
 // the processes inside, however this process ends. The namespace in which this process began is never
 // changed.
-class Network {
+class LabNetwork {
  public:
-  Network();
-  ~Network();
-  Network(Network&& other) noexcept;
-  Network& operator=(Network&& other) noexcept;
+  LabNetwork();
+  ~LabNetwork();
+  LabNetwork(LabNetwork&& other) noexcept;
+  LabNetwork& operator=(LabNetwork&& other) noexcept;
 
   // Makes the network, without names.
-  [[nodiscard]] static Expected<Network, NetworkError> make(const LabPlan& plan);
+  [[nodiscard]] static Expected<LabNetwork, NetworkError> make(const LabPlan& plan);
   // Opens a named network (named.hpp).
-  [[nodiscard]] static Expected<Network, NetworkError> open(const LabPlan& plan,
-                                                            const std::vector<std::string>& paths);
+  [[nodiscard]] static Expected<LabNetwork, NetworkError> open(const LabPlan& plan,
+                                                               const std::vector<std::string>& paths);
 
   // Returns a descriptor of the namespace for setns(), valid as long as this object.
   [[nodiscard]] int space(Space space) const;

@@ -47,7 +47,7 @@ struct Pause {
   std::int64_t for_ns = 0;
 };
 
-struct Host {
+struct LabHost {
   std::string name;
   std::string address;          // in the data network, device `data`
   std::string control_address;  // device `control`
@@ -87,7 +87,7 @@ struct Steer {
 };
 
 // The long line between the two switches of topology wan.
-struct Line {
+struct LongLine {
   std::string from_device;
   std::string to_device;
   std::uint64_t rate_bits_per_s = 0;
@@ -118,7 +118,7 @@ struct PortChange {
 };
 
 // The place of a node of the farm.
-struct NodePlace {
+struct LabPlace {
   Space space = kControl;
   std::string address;             // its address for listening
   std::string congestion_control;  // empty: the farm's
@@ -132,19 +132,19 @@ struct LabPlan {
   std::uint32_t window_segments = 0;
   std::vector<std::pair<std::string, std::string>> sysctls;  // of every host: "ipv4/tcp_timestamps", "0"
   std::vector<std::string> switches;
-  std::vector<Host> hosts;
+  std::vector<LabHost> hosts;
   std::vector<Link> links;
   std::vector<Port> ports;  // the limited ones
   std::uint32_t ring_packets = 0;
   std::uint64_t ring_bits_per_s = 0;  // at which a ring is emptied at most; 0: as the port
   std::vector<Forward> forwards;
   std::vector<Steer> steers;
-  std::optional<Line> line;
+  std::optional<LongLine> line;
   std::vector<Foreign> foreign;
-  std::uint32_t cpu_load = 0;               // processes that only compute
-  std::vector<PortChange> changes;          // sorted by time
-  std::vector<Outage> outages;              // likewise, of the line
-  std::map<std::string, NodePlace> places;  // of every node that is not masked; empty without a farm
+  std::uint32_t cpu_load = 0;              // processes that only compute
+  std::vector<PortChange> changes;         // sorted by time
+  std::vector<Outage> outages;             // likewise, of the line
+  std::map<std::string, LabPlace> places;  // of every node that is not masked; empty without a farm
 
   // Returns `ports`, followed by the two directions of the line, if any.
   [[nodiscard]] std::vector<Port> counted_ports() const;

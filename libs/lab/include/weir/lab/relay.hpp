@@ -17,7 +17,7 @@ namespace weir::lab {
 class Relay {
  public:
   // Requires: `plan` has a line, and `network` was made from it.
-  [[nodiscard]] static Expected<Relay, std::string> open(const LabPlan& plan, const Network& network);
+  [[nodiscard]] static Expected<Relay, std::string> open(const LabPlan& plan, const LabNetwork& network);
   ~Relay();  // ends the thread
   Relay(Relay&& other) noexcept;
   Relay& operator=(Relay&& other) noexcept;

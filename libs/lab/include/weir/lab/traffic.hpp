@@ -45,7 +45,7 @@ struct ForeignReport {
 class Traffic {
  public:
   // Connects. `congestion_control` is for sending hosts without their own; empty: the system's.
-  [[nodiscard]] static Expected<Traffic, std::string> open(const LabPlan& plan, const Network& network,
+  [[nodiscard]] static Expected<Traffic, std::string> open(const LabPlan& plan, const LabNetwork& network,
                                                            const std::string& congestion_control);
   ~Traffic();  // ends the traffic
   Traffic(Traffic&& other) noexcept;

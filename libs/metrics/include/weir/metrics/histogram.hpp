@@ -27,13 +27,13 @@ struct EncodedHistogram {
 // divided into 32 equal parts). Values below 64 are exact, all others within 1/32 of their size. The unit is
 // the user's. Recording a value costs a few ns and never allocates; a histogram always has 15 kB. Not
 // thread-safe.
-class Histogram {
+class ValueHistogram {
  public:
   static constexpr unsigned kSubBucketBits = 5;
   static constexpr std::uint32_t kSubBuckets = 1U << kSubBucketBits;
   static constexpr std::uint32_t kBuckets = (64 - kSubBucketBits + 1) * kSubBuckets;
 
-  Histogram() : counts_(kBuckets, 0) {}
+  ValueHistogram() : counts_(kBuckets, 0) {}
 
   void record(std::uint64_t value, std::uint64_t times = 1) {
     if (times == 0) return;
@@ -54,17 +54,17 @@ class Histogram {
   [[nodiscard]] std::uint64_t max() const { return max_; }
   [[nodiscard]] double mean() const;
 
-  void merge(const Histogram& other);
+  void merge(const ValueHistogram& other);
   // Returns the values recorded since this histogram was equal to `earlier`. Its extremes are bucket edges:
   // min() the lower one, max() the upper one, within this histogram's own.
-  [[nodiscard]] Histogram since(const Histogram& earlier) const;
+  [[nodiscard]] ValueHistogram since(const ValueHistogram& earlier) const;
   void reset();
 
   [[nodiscard]] EncodedHistogram encode() const;
   // Decodes a histogram from outside; every field is checked.
-  [[nodiscard]] static Expected<Histogram, MetricsError> decode(const EncodedHistogram& encoded);
+  [[nodiscard]] static Expected<ValueHistogram, MetricsError> decode(const EncodedHistogram& encoded);
 
-  bool operator==(const Histogram&) const = default;
+  bool operator==(const ValueHistogram&) const = default;
 
   [[nodiscard]] static constexpr std::uint32_t bucket_of(std::uint64_t value) {
     if (value < kSubBuckets) return static_cast<std::uint32_t>(value);

@@ -40,7 +40,7 @@ struct PageCounters {
 
 // Accepts a command that came with the operator's token. Called on the page's thread; must not wait for the
 // command's effect. Returns whether the command is accepted; the effect appears in later states.
-using CommandHandler = std::function<CommandAnswer(const Command&)>;
+using CommandHandler = std::function<CommandAnswer(const RequestedCommand&)>;
 
 // The farm's web page and its interface, served in its own thread: the page at /, and, as JSON, GET
 // /api/state, GET /api/history, GET /api/events (server-sent: `state`, `log`), GET /api/logs, GET /api/runs,

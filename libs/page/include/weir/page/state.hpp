@@ -20,7 +20,7 @@ class RunSummary;
 // The contents of the page. Plain data, which run control fills anew each second.
 namespace weir::page {
 
-struct Member {
+struct MemberView {
   std::string name;        // of the process, as in the plan
   std::string role;        // "supervisor", "readout", "dcm", "writer"; others are listed, not drawn
   std::string host;        // its host; may be empty
@@ -80,7 +80,7 @@ struct Farm {
   UtcNs run_begin_utc_ns = 0;                 // 0: no run
   std::vector<control::Command> commands;     // possible commands
   std::vector<Override> overrides;            //
-  std::vector<Member> members;                // in the plan's order
+  std::vector<MemberView> members;            // in the plan's order
   std::vector<LedgerLine> ledger;             // of the last run that ended; may be empty
   std::uint64_t histograms = 0;               // grows whenever Page::show_histograms() has new contents
   std::vector<RunEntry> runs;                 // the latest last
@@ -97,7 +97,7 @@ struct LogLine {
   std::string text;
 };
 
-struct Command {
+struct RequestedCommand {
   control::Command kind = control::Command::init;  // never `off`; unused for an alert
   // start: run, slices, duration_s; configure: set (key=value lines); an alert: before_s, after_s, reason
   std::map<std::string, std::string> parameters;

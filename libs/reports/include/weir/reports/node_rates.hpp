@@ -40,11 +40,11 @@ class NodeRates {
   [[nodiscard]] double rejected_per_s() const { return per_s(static_cast<double>(rejected_)); }
   [[nodiscard]] double cores() const { return per_s(cpu_s_); }  // number of busy cores
   // Returns the build times of slices between the last two reports, in us.
-  [[nodiscard]] const metrics::Histogram& built_us() const { return built_us_; }
+  [[nodiscard]] const metrics::ValueHistogram& built_us() const { return built_us_; }
 
  private:
   [[nodiscard]] double per_s(double count) const;
-  void measure(const NodeTotals& totals, const metrics::Histogram& built_us, TimeNs now_ns);
+  void measure(const NodeTotals& totals, const metrics::ValueHistogram& built_us, TimeNs now_ns);
 
   bool known_ = false;
   bool measured_ = false;
@@ -53,13 +53,13 @@ class NodeRates {
   TimeNs seen_ns_ = 0;  // when it was received, by the caller's clock
   DurationNs passed_ns_ = 0;
   NodeTotals totals_;
-  metrics::Histogram built_us_total_;
+  metrics::ValueHistogram built_us_total_;
   std::uint64_t slices_ = 0;
   std::uint64_t bytes_ = 0;
   std::uint64_t stored_ = 0;
   std::uint64_t rejected_ = 0;
   double cpu_s_ = 0;
-  metrics::Histogram built_us_;
+  metrics::ValueHistogram built_us_;
 };
 
 }  // namespace weir::reports

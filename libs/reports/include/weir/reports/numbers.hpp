@@ -18,9 +18,9 @@ namespace weir::reports {
 using CounterMap = google::protobuf::Map<std::string, std::uint64_t>;
 
 // Writes a node's numbers. Requires: the report outlives it.
-class Counters {
+class ReportCounters {
  public:
-  explicit Counters(v1::Report& report) : map_(*report.mutable_counters()) {}
+  explicit ReportCounters(v1::Report& report) : map_(*report.mutable_counters()) {}
 
   std::uint64_t& operator[](metrics::CounterKey key) { return map_[std::string(key.text())]; }
   // Returns one counter of a family: ("vetoed.", "paused").
@@ -42,8 +42,8 @@ class Gauges {
 
 void add_sum(v1::Report& report, metrics::SumKey key, const SliceSum& sum);
 // Does nothing for an empty histogram.
-void add_histogram(v1::Report& report, metrics::HistogramKey key, const metrics::Histogram& histogram);
-void add_histogram(v1::Report& report, const metrics::Entry& entry, const metrics::Histogram& histogram);
+void add_histogram(v1::Report& report, metrics::HistogramKey key, const metrics::ValueHistogram& histogram);
+void add_histogram(v1::Report& report, const metrics::Entry& entry, const metrics::ValueHistogram& histogram);
 
 [[nodiscard]] std::uint64_t counter_of(const CounterMap& counters, metrics::CounterKey key);
 // Returns the sum over a family.
@@ -61,7 +61,7 @@ void add_histogram(v1::Report& report, const metrics::Entry& entry, const metric
 [[nodiscard]] std::optional<double> gauge_of(const v1::Report& report, metrics::GaugeKey key);
 [[nodiscard]] SliceSum sum_of(const v1::Report& report, metrics::SumKey key);
 // Returns an empty histogram if it is malformed.
-[[nodiscard]] metrics::Histogram histogram_of(const v1::Report& report, metrics::HistogramKey key);
+[[nodiscard]] metrics::ValueHistogram histogram_of(const v1::Report& report, metrics::HistogramKey key);
 
 // Returns a number of a run's account, from the supervisor's report.
 [[nodiscard]] std::uint64_t counter_of(const v1::RunSummary& account, metrics::CounterKey key);

@@ -63,7 +63,8 @@ class LabRun {
   void account(run_record::Summary& summary);
 
  private:
-  LabRun(lab::LabPlan plan, lab::Disturbance disturbance, lab::Network network, lab::Counters counters);
+  LabRun(lab::LabPlan plan, lab::Disturbance disturbance, lab::LabNetwork network,
+         lab::PortCounters counters);
   [[nodiscard]] const std::vector<lab::PortCount>& read();
   void set_line_down(bool down);
   // Returns the mean rates of the plan's ports over the run.
@@ -72,8 +73,8 @@ class LabRun {
   std::string yaml_;
   lab::LabPlan plan_;
   lab::Disturbance disturbance_;
-  lab::Network network_;
-  lab::Counters counters_;
+  lab::LabNetwork network_;
+  lab::PortCounters counters_;
   std::optional<lab::Relay> relay_;
   std::optional<lab::Traffic> traffic_;
   std::vector<lab::Port> ports_;

@@ -17,8 +17,8 @@ struct SteadyFigures {
   double seconds = 0;  // the longest time over which a DCM was observed
   double goodput_bytes_per_s = 0;
   double slices_per_s = 0;  // built
-  metrics::Histogram latency_us;
-  metrics::Histogram build_latency_us;
+  metrics::ValueHistogram latency_us;
+  metrics::ValueHistogram build_latency_us;
   std::uint64_t retransmits = 0;
   double dcm_share_min = 0;  // the lowest goodput of a DCM relative to an equal share; 1: all equal
   double dcm_share_max = 0;
@@ -27,9 +27,9 @@ struct SteadyFigures {
 constexpr DurationNs kStartUp = kSecond;
 
 // A run between its first second (or another settling time) and its end, from its nodes' normal reports. For
-// each process it takes the difference between the first report made after that time and the last one that the
-// supervisor had while triggers continued, over the time between the two by the node's own clock. For a DCM
-// that was absent for more than two report intervals, it takes the longest time of any DCM. Pure.
+// each process it takes the difference between the first report made after that time and the last one that
+// the supervisor had while triggers continued, over the time between the two by the node's own clock. For a
+// DCM that was absent for more than two report intervals, it takes the longest time of any DCM. Pure.
 class SteadyPart {
  public:
   explicit SteadyPart(DurationNs settling_ns = kStartUp) : settling_ns_(settling_ns) {}

@@ -83,7 +83,7 @@ struct SteadySummary {
   std::uint64_t retransmits = 0;
   double dcm_share_min = 0;
   double dcm_share_max = 0;
-  metrics::Histogram latency;  // of latency_us; not in the JSON
+  metrics::ValueHistogram latency;  // of latency_us; not in the JSON
 };
 
 // One group of DCMs and its slices.
@@ -227,7 +227,7 @@ struct Summary {
 
 // Returns the keys of Summary::fragments.
 [[nodiscard]] const std::vector<std::string>& fragment_outcomes();
-[[nodiscard]] Percentiles percentiles_of(const metrics::Histogram& histogram);
+[[nodiscard]] Percentiles percentiles_of(const metrics::ValueHistogram& histogram);
 [[nodiscard]] std::uint64_t total_of(const Counts& counts);
 // Returns the drops of all ports of the lab together.
 [[nodiscard]] std::uint64_t port_drops(const Summary& summary);

@@ -9,10 +9,10 @@
 namespace weir::sessions {
 
 // The listening side. Owns the accepted peers.
-class Listener final : public ports::Acceptor {
+class SessionListener final : public ports::Acceptor {
  public:
-  Listener(const PeerInfo& self, PeerHandler& handler, const PeerLimits& limits, PeerCounters& counters,
-           const TimeNs& now_ns);
+  SessionListener(const PeerInfo& self, PeerHandler& handler, const PeerLimits& limits,
+                  PeerCounters& counters, const TimeNs& now_ns);
 
   // Listens. The error is a sentence that names the endpoint.
   [[nodiscard]] Expected<ports::Endpoint, std::string> open(ports::Network& network,

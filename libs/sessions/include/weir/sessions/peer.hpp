@@ -76,7 +76,7 @@ class PeerHandler {
   // for peers that never were ready.
   virtual void on_gone(Peer& peer, std::string_view why) = 0;
   // Handles frames other than hello, refuse and control.
-  [[nodiscard]] virtual wire::Placement on_header(Peer& peer, const wire::FrameHeader& header) {
+  [[nodiscard]] virtual wire::PayloadPlace on_header(Peer& peer, const wire::FrameHeader& header) {
     (void)peer, (void)header;
     return {};
   }
@@ -149,7 +149,7 @@ class Peer final : public ports::StreamHandler, private wire::FrameSink {
   bool on_received(std::size_t bytes) override;
   void on_closed(ports::CloseReason reason) override;
 
-  wire::Placement on_header(const wire::FrameHeader& header) override;
+  wire::PayloadPlace on_header(const wire::FrameHeader& header) override;
   Expected<void, wire::WireError> on_frame(const wire::FrameHeader& header, ConstBytes payload) override;
   void on_part(const wire::FrameHeader& header, ConstBytes part) override {
     handler_.on_part(*this, header, part);

@@ -21,7 +21,7 @@ struct Demand {
 };
 
 // Measurements from the answer to a request.
-struct Response {
+struct MeasuredAnswer {
   std::uint32_t readout = 0;
   DurationNs time_ns = 0;   // from the request to the last byte of its answer
   std::uint64_t bytes = 0;  // actual length of the answer, headers included
@@ -75,7 +75,7 @@ class Shaper {
   [[nodiscard]] virtual TimeNs next_ns() const { return kNever; }
   // Returns whether response() and end_of_pass() are needed.
   [[nodiscard]] virtual bool learns() const { return false; }
-  virtual void response(const Response& response, TimeNs now_ns) { (void)response, (void)now_ns; }
+  virtual void response(const MeasuredAnswer& response, TimeNs now_ns) { (void)response, (void)now_ns; }
   // To be called once per pass, after its arrivals and requests. `wanting`: some demand was refused in it.
   virtual void end_of_pass(bool wanting, TimeNs now_ns) { (void)wanting, (void)now_ns; }
   // Segments that this readout's host has retransmitted since the last call: the network has lost some.

@@ -18,7 +18,7 @@ class DummyGroup {
   void begin_run(RunNumber run);
   // Returns a fragment that is valid until the second begin_run() from now. Requires: begin_run() was called
   // (asserted).
-  [[nodiscard]] Fragment produce(SourceId source, SliceId slice) const;
+  [[nodiscard]] SourceFragment produce(SourceId source, SliceId slice) const;
 
  private:
   DummySizes sizes_;
@@ -28,13 +28,13 @@ class DummyGroup {
 };
 
 // A fragment is a reference into the group's pattern: making one costs a hash, plus the CRC32C if that is on.
-class DummySource final : public Source {
+class DummySource final : public FragmentSource {
  public:
   DummySource(SourceId id, std::shared_ptr<DummyGroup> group) : id_(id), group_(std::move(group)) {}
 
   [[nodiscard]] SourceId id() const override { return id_; }
   void begin_run(RunNumber run) override { group_->begin_run(run); }
-  [[nodiscard]] Fragment produce(const Trigger& trigger) override {
+  [[nodiscard]] SourceFragment produce(const Trigger& trigger) override {
     return group_->produce(id_, trigger.slice);
   }
 

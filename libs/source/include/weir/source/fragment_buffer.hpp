@@ -122,7 +122,7 @@ enum class Delivery : std::uint8_t { taken, late, duplicate, too_large, full, un
 class AnswerSink {
  public:
   virtual ~AnswerSink() = default;
-  virtual void answer(const RequestedFragment& request, const Fragment& fragment) = 0;
+  virtual void answer(const RequestedFragment& request, const SourceFragment& fragment) = 0;
 };
 
 // The readout's machine: fragments of its sources, kept from the announcement to the clear. Bounded in bytes,
@@ -136,7 +136,7 @@ class AnswerSink {
 class FragmentBuffer {
  public:
   // Owns the sources. Throws std::runtime_error if two have the same id or a limit is zero.
-  FragmentBuffer(std::vector<std::unique_ptr<Source>> sources, const BufferLimits& limits);
+  FragmentBuffer(std::vector<std::unique_ptr<FragmentSource>> sources, const BufferLimits& limits);
 
   // Begins empty, with all counters at zero.
   void begin_run(RunNumber run);
@@ -161,7 +161,7 @@ class FragmentBuffer {
   std::size_t make_some(std::size_t max_slices, AnswerSink& sink);
 
   // Delivers a fragment of a source that is not at_once. Status missing: it will not arrive, for its reason.
-  Delivery deliver(SourceId source, SliceId slice, Fragment fragment, AnswerSink& sink);
+  Delivery deliver(SourceId source, SliceId slice, SourceFragment fragment, AnswerSink& sink);
   // The source will deliver no more fragments up to and including this slice; absent ones are missing for
   // `reason`. A slice lower than before is ignored.
   void source_passed(SourceId source, SliceId slice, MissingReason reason, AnswerSink& sink);
@@ -226,7 +226,7 @@ class FragmentBuffer {
     std::uint32_t entry = 0;
     SliceId slice;
   };
-  using Row = std::unique_ptr<Fragment[]>;  // one per source, in the order of ids_
+  using Row = std::unique_ptr<SourceFragment[]>;  // one per source, in the order of ids_
 
   static constexpr std::uint32_t kNone = UINT32_MAX;
   [[nodiscard]] std::uint32_t column_of(SourceId source) const;
@@ -241,9 +241,9 @@ class FragmentBuffer {
   void make(std::uint32_t at);
   [[nodiscard]] std::uint32_t take_row();
   void put_arrived(Entry& entry, std::uint32_t column, bool pushed_out);
-  [[nodiscard]] Delivery fill(Entry& entry, std::uint32_t column, Fragment fragment, AnswerSink& sink);
-  [[nodiscard]] Delivery keep_early(SliceId slice, std::uint32_t column, Fragment fragment);
-  [[nodiscard]] Delivery drop(std::uint32_t column, const Fragment& fragment, DropReason reason,
+  [[nodiscard]] Delivery fill(Entry& entry, std::uint32_t column, SourceFragment fragment, AnswerSink& sink);
+  [[nodiscard]] Delivery keep_early(SliceId slice, std::uint32_t column, SourceFragment fragment);
+  [[nodiscard]] Delivery drop(std::uint32_t column, const SourceFragment& fragment, DropReason reason,
                               Delivery outcome);
   [[nodiscard]] SourceDrops drops_of(std::size_t column) const;
   [[nodiscard]] bool awaits(const Awaited& awaited) const;
@@ -252,14 +252,14 @@ class FragmentBuffer {
   void push_out_oldest();
   void clear_early(SliceId slice);
   void answer_arrived(Entry& entry, AnswerSink& sink);
-  Fragment make_fragment(std::uint32_t column, const Trigger& trigger);
-  void put_made(Entry& entry, std::uint32_t column, Fragment fragment);
+  SourceFragment make_fragment(std::uint32_t column, const Trigger& trigger);
+  void put_made(Entry& entry, std::uint32_t column, SourceFragment fragment);
   void reserve(Entry& entry, std::uint32_t column, std::uint64_t bytes);
   void unreserve(Entry& entry, std::uint32_t column);
   void learn_size(std::uint32_t column, std::uint64_t bytes);
   void give_up_pending(Entry& entry, std::uint32_t column, MissingReason reason);
   [[nodiscard]] std::uint64_t bytes_free() const;
-  void answer(const RequestedFragment& request, const Fragment& fragment, AnswerSink& sink);
+  void answer(const RequestedFragment& request, const SourceFragment& fragment, AnswerSink& sink);
   void answer_missing(const RequestedFragment& request, MissingReason reason, AnswerSink& sink);
   void answer_all_missing(ParkedRequests::List& list, MissingReason reason, AnswerSink& sink);
   void park(ParkedRequests::List& list, const RequestedFragment& request, AnswerSink& sink);
@@ -272,9 +272,9 @@ class FragmentBuffer {
   void update_throttle();
 
   BufferLimits limits_;
-  std::vector<std::unique_ptr<Source>> sources_;  // ascending by id, as are the next two
+  std::vector<std::unique_ptr<FragmentSource>> sources_;  // ascending by id, as are the next two
   std::vector<SourceId> ids_;
-  std::vector<Source::Timing> timing_;
+  std::vector<FragmentSource::Timing> timing_;
   bool any_arrives_ = false;            // some are not at_once
   std::vector<SourceDrops> drops_;      // by column; `reached` where they are not at_once
   std::vector<ExpectedSize> expected_;  // by column, where some are not at_once

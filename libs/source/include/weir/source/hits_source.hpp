@@ -36,7 +36,7 @@ class HitsGroup {
 
   [[nodiscard]] const Detector& detector() const { return detector_; }
   // Returns all hits of one module in the slice, ascending in time, in the format of hit.hpp.
-  [[nodiscard]] Fragment produce(SourceId source, RunNumber run, const Trigger& trigger);
+  [[nodiscard]] SourceFragment produce(SourceId source, RunNumber run, const Trigger& trigger);
 
  private:
   struct LightHit {
@@ -57,14 +57,14 @@ class HitsGroup {
 
 // One optical module of a string detector: background, waveforms, bioluminescence bursts and the light of
 // tracks.
-class HitsSource final : public Source {
+class HitsSource final : public FragmentSource {
  public:
   // Requires: the source is one of the detector's.
   HitsSource(SourceId id, std::shared_ptr<HitsGroup> group);
 
   [[nodiscard]] SourceId id() const override { return id_; }
   void begin_run(RunNumber run) override { run_ = run; }
-  [[nodiscard]] Fragment produce(const Trigger& trigger) override {
+  [[nodiscard]] SourceFragment produce(const Trigger& trigger) override {
     return group_->produce(id_, run_, trigger);
   }
 

@@ -56,7 +56,8 @@ class FaultInjector {
   FaultInjector& operator=(const FaultInjector&) = delete;
 
   // Returns the source for the buffer. Requires: it is destroyed before this object and the buffer.
-  [[nodiscard]] std::unique_ptr<Source> wrap(std::unique_ptr<Source> source, const FaultRates& rates);
+  [[nodiscard]] std::unique_ptr<FragmentSource> wrap(std::unique_ptr<FragmentSource> source,
+                                                     const FaultRates& rates);
 
   [[nodiscard]] bool has_sources() const { return has_sources_; }
   void begin_run(TimeNs now);
@@ -83,9 +84,9 @@ class FaultInjector {
     SliceId slice;
     bool twice = false;
   };
-  [[nodiscard]] Fragment make(Wrapped& source, const Trigger& trigger);
+  [[nodiscard]] SourceFragment make(Wrapped& source, const Trigger& trigger);
   // Returns the fragment, or a pending one if it arrives later.
-  [[nodiscard]] Fragment schedule(Wrapped& source, SliceId slice, Fragment fragment);
+  [[nodiscard]] SourceFragment schedule(Wrapped& source, SliceId slice, SourceFragment fragment);
   void keep(const Late& late);
   static void deliver(const Late& late, FragmentBuffer& buffer, AnswerSink& sink);
   [[nodiscard]] bool is_silent(const FaultRates& rates, TimeNs now) const;

@@ -20,7 +20,7 @@ struct Trigger {
 
 // One source's data for one slice. `owner` keeps `bytes` alive; if it is empty, they are valid as long as the
 // source. `crc32c` covers `bytes`; it is computed here, once, and stored unchanged.
-struct Fragment {
+struct SourceFragment {
   FragmentStatus status = FragmentStatus::ok;  // ok, truncated, suppressed or missing
   MissingReason reason = MissingReason::none;  // when missing
   std::uint32_t crc32c = 0;                    // 0 if the farm runs without checksums
@@ -31,13 +31,13 @@ struct Fragment {
 // One detector link, real or emulated. Not thread-safe. An emulated source is a function of its
 // configuration, the run and the trigger: a second call returns the same bytes. The readout calls it once,
 // and buffers the result until it is cleared.
-class Source {
+class FragmentSource {
  public:
-  virtual ~Source() = default;
+  virtual ~FragmentSource() = default;
   [[nodiscard]] virtual SourceId id() const = 0;
   virtual void begin_run(RunNumber run) = 0;
   // Makes or fetches the fragment of this trigger. Must not block.
-  [[nodiscard]] virtual Fragment produce(const Trigger& trigger) = 0;
+  [[nodiscard]] virtual SourceFragment produce(const Trigger& trigger) = 0;
   // How the source's fragments reach the buffer.
   enum class Timing : std::uint8_t {
     at_once,  // produce() returns every fragment
@@ -51,17 +51,17 @@ class Source {
 };
 
 // Returns whether the fragment has not arrived yet: missing without a reason.
-[[nodiscard]] inline bool is_pending(const Fragment& fragment) {
+[[nodiscard]] inline bool is_pending(const SourceFragment& fragment) {
   return fragment.status == FragmentStatus::missing && fragment.reason == MissingReason::none;
 }
 // Makes a pending fragment. `expected`: bytes that the buffer reserves until it arrives, stored in the place
 // of the checksum, which a pending fragment does not have.
-[[nodiscard]] inline Fragment pending_fragment(std::uint32_t expected) {
-  Fragment fragment;
+[[nodiscard]] inline SourceFragment pending_fragment(std::uint32_t expected) {
+  SourceFragment fragment;
   fragment.status = FragmentStatus::missing;
   fragment.crc32c = expected;
   return fragment;
 }
-[[nodiscard]] inline std::uint32_t expected_bytes(const Fragment& pending) { return pending.crc32c; }
+[[nodiscard]] inline std::uint32_t expected_bytes(const SourceFragment& pending) { return pending.crc32c; }
 
 }  // namespace weir::source

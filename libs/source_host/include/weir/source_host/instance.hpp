@@ -27,7 +27,7 @@ namespace weir::source_host {
 class Arrivals {
  public:
   virtual ~Arrivals() = default;
-  virtual source::Delivery on_fragment(SourceId source, SliceId slice, source::Fragment fragment) = 0;
+  virtual source::Delivery on_fragment(SourceId source, SliceId slice, source::SourceFragment fragment) = 0;
   virtual void on_watermark(SourceId source, SliceId slice, MissingReason reason) = 0;
   // Pieces that reached a source (none: an unknown one), and how many of them the plugin dropped.
   virtual void on_losses(std::optional<SourceId> /*source*/, std::uint64_t /*reached*/,
@@ -74,7 +74,7 @@ class SourceInstance : public std::enable_shared_from_this<SourceInstance> {
   void poll(TimeNs now_ns);
   void announced(std::span<const source::Trigger> triggers);
   // Makes a fragment; one that the plugin cannot make is missing, not_produced. Requires: makes().
-  [[nodiscard]] source::Fragment make(SourceId source, const source::Trigger& trigger);
+  [[nodiscard]] source::SourceFragment make(SourceId source, const source::Trigger& trigger);
   // The readout ends: no more deliveries or wake-ups. Ends a current run.
   void detach();
 
@@ -88,7 +88,7 @@ class SourceInstance : public std::enable_shared_from_this<SourceInstance> {
   [[nodiscard]] Expected<void, SourceError> open();
   void write_log(std::int32_t level, std::string_view text);
   [[nodiscard]] std::int32_t deliver(const weir_source_fragment& fragment);
-  [[nodiscard]] source::Fragment fragment_of(const weir_source_fragment& raw);
+  [[nodiscard]] source::SourceFragment fragment_of(const weir_source_fragment& raw);
   [[nodiscard]] bool serves(std::uint32_t source) const;
   [[nodiscard]] bool may_tell() const;  // on this thread, at this time
 
@@ -113,7 +113,7 @@ class SourceInstance : public std::enable_shared_from_this<SourceInstance> {
 
 // Makes one source::Source for each of the instance's sources: with fragments made by the plugin, or
 // arriving.
-[[nodiscard]] std::vector<std::unique_ptr<source::Source>> make_sources(
+[[nodiscard]] std::vector<std::unique_ptr<source::FragmentSource>> make_sources(
     const std::shared_ptr<SourceInstance>& instance, std::span<const SourceId> sources);
 
 }  // namespace weir::source_host

@@ -40,8 +40,8 @@ struct EarlierLife {
 // from the disk, and every record is verified completely, whatever the index contains, so that the returned
 // copies may be acknowledged. An unreadable file is an error, because its slices would otherwise be stored
 // twice.
-[[nodiscard]] Expected<EarlierLife, Failure> read_earlier_life(const std::string& directory, RunNumber run,
-                                                               std::string_view writer,
-                                                               SystemCalls& calls = operating_system());
+[[nodiscard]] Expected<EarlierLife, StorageFailure> read_earlier_life(
+    const std::string& directory, RunNumber run, std::string_view writer,
+    SystemCalls& calls = operating_system());
 
 }  // namespace weir::storage

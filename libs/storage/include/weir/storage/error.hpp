@@ -24,7 +24,7 @@ enum class StorageError : std::uint8_t {
 }
 
 // An error with a sentence for people, which names the file and the fault.
-struct Failure {
+struct StorageFailure {
   StorageError error = StorageError::io;
   std::string detail;
 };

@@ -11,7 +11,7 @@ namespace weir::storage {
 // Makes the folder for run files with its parents, and makes its name durable: otherwise a loss of power
 // could remove the folder with all acknowledged data. Parents that this process may not open are left to
 // their owners.
-[[nodiscard]] std::optional<Failure> make_folder(const std::string& path,
-                                                 SystemCalls& calls = operating_system());
+[[nodiscard]] std::optional<StorageFailure> make_folder(const std::string& path,
+                                                        SystemCalls& calls = operating_system());
 
 }  // namespace weir::storage

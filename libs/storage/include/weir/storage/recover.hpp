@@ -59,7 +59,7 @@ struct Recovery {
 // used in messages, and its last part gives run, writer and sequence number if the file header does not.
 // Pure. Every record in which each byte is sound is kept, in order; index and footer are rebuilt, so that
 // verify() accepts the result. Errors: the bytes are not from a run file of this version.
-[[nodiscard]] Expected<Recovery, Failure> plan_recovery(ConstBytes file, const std::string& path);
+[[nodiscard]] Expected<Recovery, StorageFailure> plan_recovery(ConstBytes file, const std::string& path);
 
 // Writes the recoverable part of the file at `path` to a new file at `out`, which must not exist: first as
 // `<out>.recovering`, which gets its name when it is verified and on disk. (An empty file may exist if the
@@ -67,7 +67,8 @@ struct Recovery {
 // resolved once. The original is only read. On failure `out` does not exist.
 // If `out` is another name of the same file, a publishing by a hard link was interrupted: the file is whole,
 // keeps the name `out` and loses the other one.
-[[nodiscard]] Expected<RecoveryReport, Failure> recover(const std::string& path, const std::string& out,
-                                                        SystemCalls& calls = operating_system());
+[[nodiscard]] Expected<RecoveryReport, StorageFailure> recover(const std::string& path,
+                                                               const std::string& out,
+                                                               SystemCalls& calls = operating_system());
 
 }  // namespace weir::storage

@@ -54,11 +54,11 @@ enum class Reading : std::uint8_t {
 class RunFileReader {
  public:
   // Maps the file. Requires: it does not get shorter meanwhile (a writer that appends does no harm).
-  [[nodiscard]] static Expected<RunFileReader, Failure> open(const std::string& path,
-                                                             Reading reading = Reading::index);
+  [[nodiscard]] static Expected<RunFileReader, StorageFailure> open(const std::string& path,
+                                                                    Reading reading = Reading::index);
   // Requires: `file` outlives the reader. `path` is used in messages.
-  [[nodiscard]] static Expected<RunFileReader, Failure> from_bytes(ConstBytes file, std::string path,
-                                                                   Reading reading = Reading::index);
+  [[nodiscard]] static Expected<RunFileReader, StorageFailure> from_bytes(ConstBytes file, std::string path,
+                                                                          Reading reading = Reading::index);
   ~RunFileReader();
   RunFileReader(RunFileReader&&) noexcept;
   RunFileReader& operator=(RunFileReader&&) noexcept;
@@ -99,7 +99,7 @@ class RunFileReader {
 
  private:
   RunFileReader();
-  std::optional<Failure> load(Reading reading);
+  std::optional<StorageFailure> load(Reading reading);
   std::optional<StorageError> load_index();
   void load_tail(std::uint64_t from);
   void scan(Check check);

@@ -13,7 +13,7 @@
 
 namespace weir::storage {
 
-struct Problem {
+struct FileProblem {
   std::uint64_t offset = 0;  // in the file
   std::optional<SliceId> slice;
   std::optional<SourceId> source;
@@ -38,7 +38,7 @@ struct VerifyReport {
   std::uint64_t fragments_marked_corrupt = 0;  // corrupt when they left the source: not a fault of the file
   std::uint64_t events = 0;
   SliceSum live;
-  std::vector<Problem> problems;  // the first kProblemsMax
+  std::vector<FileProblem> problems;  // the first kProblemsMax
   std::uint64_t problems_total = 0;
 
   static constexpr std::size_t kProblemsMax = 1000;
@@ -51,6 +51,6 @@ struct VerifyReport {
 
 // Checks across the files of a run that each slice has at most one live copy. Requires: resolve_copies() was
 // called.
-[[nodiscard]] std::vector<Problem> verify_copies(std::span<const RunFileReader> files);
+[[nodiscard]] std::vector<FileProblem> verify_copies(std::span<const RunFileReader> files);
 
 }  // namespace weir::storage

@@ -19,7 +19,7 @@ struct SamplerSettings {
 };
 
 struct SampleRequest {
-  const Stream* stream = nullptr;
+  const TapStream* stream = nullptr;
   std::string tag;                     // under which its samples are published
   std::uint32_t every = 1;             // at least 1
   std::vector<std::uint32_t> sources;  // sorted; empty: all

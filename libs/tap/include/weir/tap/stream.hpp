@@ -8,15 +8,15 @@
 namespace weir::tap {
 
 // A stream from which a tap takes its samples.
-struct Stream {
+struct TapStream {
   std::string_view name;
   bool raw = false;            // every slice before its filter; otherwise before its writer
   std::uint64_t accepted = 0;  // not raw: slices that were accepted into one of these (weir_filter.h)
 };
 
-[[nodiscard]] std::span<const Stream> streams();
+[[nodiscard]] std::span<const TapStream> streams();
 // Returns null for an unknown name.
-[[nodiscard]] const Stream* find_stream(std::string_view name);
+[[nodiscard]] const TapStream* find_stream(std::string_view name);
 [[nodiscard]] std::string stream_names();  // "raw, accepted, ..."
 
 // Checks a client's id for its taps: 16 lower-case hex digits, different for each client.

@@ -86,16 +86,16 @@ class RequestView {
 };
 
 // (slice, attempt, store epoch): the entry of cancel (epoch 0) and stored frames.
-struct SliceEntry {
+struct CopyId {
   SliceId slice;
   Attempt attempt;
   StoreEpoch epoch;
-  bool operator==(const SliceEntry&) const = default;
+  bool operator==(const CopyId&) const = default;
 };
 
 // Appends one or more frames of `type` with all entries.
-void append_slice_entries(FrameType type, std::span<const SliceEntry> entries, std::vector<std::byte>& out);
-[[nodiscard]] Expected<std::vector<SliceEntry>, WireError> parse_slice_entries(ConstBytes payload);
+void append_slice_entries(FrameType type, std::span<const CopyId> entries, std::vector<std::byte>& out);
+[[nodiscard]] Expected<std::vector<CopyId>, WireError> parse_slice_entries(ConstBytes payload);
 
 // Appends a frame with a complete payload.
 void append_frame(FrameType type, ConstBytes payload, std::vector<std::byte>& out);

@@ -12,7 +12,7 @@
 namespace weir::wire {
 
 // The destination of a frame's payload, decided when its header has been read.
-struct Placement {
+struct PayloadPlace {
   enum class Kind : std::uint8_t {
     whole,    // pass it on in one piece, in the parser's own memory (control frames)
     place,    // receive it into `target`, which has room for header.length bytes
@@ -27,7 +27,7 @@ struct Placement {
 class FrameSink {
  public:
   virtual ~FrameSink() = default;
-  [[nodiscard]] virtual Placement on_header(const FrameHeader& header) = 0;
+  [[nodiscard]] virtual PayloadPlace on_header(const FrameHeader& header) = 0;
   // The payload is complete: in the parser's memory (whole; valid during this call), at the target (place),
   // or skipped (discard: empty). An error closes the connection.
   [[nodiscard]] virtual Expected<void, WireError> on_frame(const FrameHeader& header, ConstBytes payload) = 0;
@@ -86,7 +86,7 @@ class FrameParser {
   std::byte* target_ = nullptr;
   FrameHeader header_;
   std::size_t payload_have_ = 0;
-  Placement::Kind kind_ = Placement::Kind::discard;
+  PayloadPlace::Kind kind_ = PayloadPlace::Kind::discard;
   bool in_payload_ = false;
   bool large_frames_ = false;
   bool dead_ = false;

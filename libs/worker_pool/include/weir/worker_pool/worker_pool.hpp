@@ -39,7 +39,7 @@ constexpr std::size_t kEndKinds = 6;
 [[nodiscard]] std::string_view name(EndKind kind);  // "signal", "exit", ...
 
 // How a process ended, as its pidfd reports it. `text` goes into the record of a poison slice.
-struct ProcessEnd {
+struct WorkerEnd {
   EndKind kind = EndKind::signal;
   std::string text;
 };
@@ -47,7 +47,7 @@ struct ProcessEnd {
 enum class LendKind : std::uint8_t { step, forget };
 
 // Orders to the caller, to be carried out in this order.
-struct Actions {
+struct PoolActions {
   struct Start {
     Seat seat;
   };
@@ -100,7 +100,7 @@ class WorkerPool {
 
   // One step of a slice. `kills`: of earlier attempts. A step goes to the worker that holds the slice's
   // state. Requires: the token is not in the pool.
-  void submit(Token token, std::uint32_t kills, Actions& out);
+  void submit(Token token, std::uint32_t kills, PoolActions& out);
   // The slice has left the filter between two steps: drops its state and its kills.
   // Requires: the token is not in the pool.
   void forget(Token token);
@@ -109,7 +109,7 @@ class WorkerPool {
   void started(Seat seat);
   // Reads the lane's counters. Returns the number of results to take, each of which the caller reports with
   // returned(), oldest first. Counters that break their order end the worker.
-  [[nodiscard]] std::uint64_t observe(Seat seat, std::uint64_t begun, std::uint64_t done, Actions& out);
+  [[nodiscard]] std::uint64_t observe(Seat seat, std::uint64_t begun, std::uint64_t done, PoolActions& out);
   // The entry that returned() takes next. Requires: observe() has announced it.
   [[nodiscard]] Token next_token(Seat seat) const { return seats_[seat].lent.front().token; }
   [[nodiscard]] LendKind next_kind(Seat seat) const { return seats_[seat].lent.front().kind; }
@@ -117,11 +117,11 @@ class WorkerPool {
   // another step; `holds_state`: to this worker.
   std::optional<Token> returned(Seat seat, bool more, bool holds_state, DurationNs wall_ns);
   // The result that is to be taken next has lengths or texts that are impossible.
-  void corrupt(Seat seat, Actions& out);
+  void corrupt(Seat seat, PoolActions& out);
   // The pidfd reports the end, and all results were taken before.
-  void ended(Seat seat, ProcessEnd end, TimeNs now_ns, Actions& out);
+  void ended(Seat seat, WorkerEnd end, TimeNs now_ns, PoolActions& out);
   // Timeouts, starts, lending.
-  void pass(TimeNs now_ns, Actions& out);
+  void pass(TimeNs now_ns, PoolActions& out);
 
   [[nodiscard]] Seat seats() const { return static_cast<Seat>(seats_.size()); }
   [[nodiscard]] bool is_running(Seat seat) const;  // its process may live
@@ -184,29 +184,29 @@ class WorkerPool {
   };
 
   void enter(Worker& worker, State state, TimeNs now_ns);
-  void end(Seat seat, EndKind why, Actions& out);
-  void watch(Seat seat, DurationNs step_ns, TimeNs now_ns, Actions& out);
+  void end(Seat seat, EndKind why, PoolActions& out);
+  void watch(Seat seat, DurationNs step_ns, TimeNs now_ns, PoolActions& out);
   void promote(TimeNs now_ns);
-  void retire_extra(Actions& out);
+  void retire_extra(PoolActions& out);
   void empty_seat(Worker& worker, TimeNs now_ns);
   [[nodiscard]] bool holds_state(Seat seat) const;
-  void lend_marked(Actions& out);
-  void lend_own(Actions& out);
-  void lend_others(Actions& out);
-  void lend(Seat seat, Lent what, Actions& out);
+  void lend_marked(PoolActions& out);
+  void lend_own(PoolActions& out);
+  void lend_others(PoolActions& out);
+  void lend(Seat seat, Lent what, PoolActions& out);
   [[nodiscard]] bool has_room(const Worker& worker) const;
   [[nodiscard]] bool fresh_waits() const;
   [[nodiscard]] bool fresh_comes() const;
   [[nodiscard]] std::size_t fresh_reserved() const;
   [[nodiscard]] std::optional<Seat> least_lent(std::size_t reserved) const;
   [[nodiscard]] std::optional<Seat> seat_for(Wish wish) const;
-  void settle_lent(Worker& worker, const ProcessEnd& end, Actions& out);
-  void blame(Token token, const ProcessEnd& end, Actions& out);
-  void repeat(Token token, Wish wish, Actions& out);
-  void not_begun(std::deque<Lent>& lent, Actions& out);
+  void settle_lent(Worker& worker, const WorkerEnd& end, PoolActions& out);
+  void blame(Token token, const WorkerEnd& end, PoolActions& out);
+  void repeat(Token token, Wish wish, PoolActions& out);
+  void not_begun(std::deque<Lent>& lent, PoolActions& out);
   [[nodiscard]] bool lose_state(Token token);
   [[nodiscard]] std::string reason(EndKind kind) const;
-  void note_end(const ProcessEnd& end, TimeNs now_ns, bool starting);
+  void note_end(const WorkerEnd& end, TimeNs now_ns, bool starting);
 
   PoolSettings settings_;
   std::vector<Worker> seats_;
