@@ -38,6 +38,23 @@ class ExperimentTest(unittest.TestCase):
         self.assertEqual([figure.name for figure in plots.figures_of("thesis-4.8", lines)], ["thesis-4.8-distribution"])
 
 
+class CoincidenceTest(unittest.TestCase):
+    def test_the_share_of_tracks_at_least_as_long_is_drawn_and_purity_beside_efficiency(self):
+        def line(varied, minimum, **changes):
+            return {"bench": "coincidence", "varied": varied, "minimum": minimum, "modules": 15, "background_hz": 70000,
+                    "burst_fraction": 0, "track_rate_hz": 200, "efficiency": 0.9, "purity": 0.8,
+                    "by_floors": [[0, 50, 0], [2, 10, 5], [3, 10, 10]], "by_hits": [[4, 20, 15]], **changes}
+
+        lines = [line("length", 3), line("search", 3)]
+        lines += [line("background", minimum, background_hz=hz) for minimum in (2, 3) for hz in (35000, 70000)]
+        floors, hits, background = plots.figures_of("muons", lines)
+        self.assertEqual([figure.name for figure in (floors, hits, background)],
+                         ["muons-floors", "muons-hits", "muons-background"])
+        self.assertEqual(floors.curves[0][1:3], ([2, 3], [75.0, 100.0]))
+        self.assertEqual(hits.curves[0][1:3], ([4], [75.0]))
+        self.assertEqual([curve[1:3] for curve in background.curves], [([35, 70], [90, 90]), ([35, 70], [80, 80])] * 2)
+
+
 class AxisTest(unittest.TestCase):
     def test_the_axis_is_the_first_setting_that_was_varied_and_the_labels_are_what_else_was(self):
         lines = [point(window_bytes=window, congestion_control=control)

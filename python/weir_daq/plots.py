@@ -348,6 +348,46 @@ def experiment_figures(name, lines):
     return figures + [distribution]
 
 
+def coincidence_figures(name, lines):
+    """Efficiency of the muon trigger over track length, and efficiency and purity over background and bursts."""
+    figures = []
+    own = [line for line in lines if line["varied"] == "length"]
+    for suffix, key, label in (("floors", "by_floors", "level-1 floors of the track's own light"),
+                               ("hits", "by_hits", "hits of the track")):
+        figure = Figure("%s-%s" % (name, suffix), "Tracks found, by length", _trigger_setting(own, ("background_hz",)),
+                        label, "tracks found, % of those with at least so many")
+        figure.y_limits = (0, 105)
+        for line in own:
+            lengths = [length for length, _, _ in line[key] if length > 0]
+            found = [[sum(part[at] for part in line[key] if part[0] >= length) for at in (1, 2)] for length in lengths]
+            figure.curves.append(("%d modules, at least %d floors" % (line["modules"], line["minimum"]), lengths,
+                                  [100 * part / whole for whole, part in found], {"marker": "."}))
+        figures.append(figure)
+    for varied, key, unit, label in (("background", "background_hz", 1000, "background of a module, kHz"),
+                                     ("bursts", "burst_fraction", 0.01, "time that a floor spends in bursts, %")):
+        own = [line for line in lines if line["varied"] == varied]
+        figure = Figure("%s-%s" % (name, varied), "Efficiency and purity",
+                        _trigger_setting(own, ("modules", "track_rate_hz")), label, "%")
+        figure.y_limits = (0, 105)
+        for number, minimum in enumerate(sorted({line["minimum"] for line in own})):
+            points = [line for line in own if line["minimum"] == minimum]
+            for what, style in (("efficiency", "-"), ("purity", "--")):
+                figure.curves.append(("at least %d floors" % minimum if what == "efficiency" else "",
+                                      [line[key] / unit for line in points], [100 * line[what] for line in points],
+                                      {"marker": ".", "color": "C%d" % number, "linestyle": style}))
+        figure.legend = [("long tracks found", "-"), ("events of a track", "--")]
+        figures.append(figure)
+    return [figure for figure in figures if figure.curves]
+
+
+def _trigger_setting(lines, keys):
+    """Returns the given settings of trigger points as text."""
+    words = {"background_hz": lambda line: "background of %g kHz" % (line["background_hz"] / 1000),
+             "modules": lambda line: "%d modules" % line["modules"],
+             "track_rate_hz": lambda line: "%g tracks a second" % line["track_rate_hz"]}
+    return ", ".join(words[key](line) for key in keys for line in lines[:1])
+
+
 KINDS = {
     "experiment": experiment_figures,
     "rcnp": rcnp_figures,
@@ -356,6 +396,7 @@ KINDS = {
     "field": field_figures,
     "assignment": assignment_figures,
     "changing-farm": changing_farm_figures,
+    "coincidence": coincidence_figures,
 }
 
 

@@ -1,6 +1,7 @@
 #include "commands.hpp"
 #include <weir/bench/assignment.hpp>
 #include <weir/bench/changing_farm.hpp>
+#include <weir/bench/coincidence.hpp>
 #include <weir/bench/experiment.hpp>
 #include <weir/bench/field.hpp>
 #include <weir/bench/filter.hpp>
@@ -307,6 +308,32 @@ void add_field(CLI::App& bench, int& status) {
   });
 }
 
+constexpr const char* kCoincidenceFooter =
+    "\nRuns the filter coincidence on emulated slices with known tracks: efficiency over track length, "
+    "background and\n"
+    "bursts, purity, data reduction, CPU time. One JSON line per point; --out also writes a table, and "
+    "`./dev "
+    "plots`\n"
+    "draws it. docs/benchmarks.md explains the fields.";
+
+void add_coincidence(CLI::App& bench, int& status) {
+  auto options = std::make_shared<bench::CoincidenceOptions>();
+  CLI::App* command =
+      bench.add_subcommand("coincidence", "Measure efficiency, purity and CPU time of the muon trigger");
+  command->footer(kCoincidenceFooter);
+  command->add_option("--slices", options->slices, "slices of 15 modules per point")
+      ->check(CLI::Range(1UL, 1000000UL));
+  command->add_option("--large-slices", options->large_slices, "slices of 900 modules per point")
+      ->check(CLI::Range(1UL, 100000UL));
+  command->add_option("--out", options->out, "folder for the table and the lines")->type_name("DIR");
+  command->add_option("--name", options->name, "prefix of their names")->type_name("NAME");
+  command->callback([options, &status] {
+    options->command = typed_command();
+    options->search_path = {node::plugin_folder()};
+    status = bench::run_coincidence(*options, stdout, stderr);
+  });
+}
+
 constexpr const char* kFilterFooter =
     "\nRuns the same plugin in a thread and in a worker, in turn. A line of JSON for each: slices per "
     "second, CPU\n"
@@ -350,6 +377,7 @@ void add_bench(CLI::App& app, int& status) {
   add_loopback(*command, status);
   add_assignment(*command, status);
   add_filter_bench(*command, status);
+  add_coincidence(*command, status);
   add_changing_farm(*command, status);
   add_rcnp(*command, status);
   add_experiments(*command, status, "thesis", "Measure a figure of Jereczek's thesis in a virtual network",
