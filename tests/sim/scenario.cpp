@@ -200,6 +200,13 @@ void draw_groups(Scenario& scenario) {
   if (scenario.remote) scenario.remote_lease_ms = own.skewed(100, 8000);
 }
 
+// Half of the split farms move built slices.
+void draw_fetch(Scenario& scenario) {
+  constexpr std::uint64_t kTag = 0x66657463;
+  Random own(scenario.seed ^ kTag);
+  scenario.fetches = !scenario.groups.empty() && own.chance(500);
+}
+
 std::string remote_keys(const Scenario& scenario) {
   return scenario.remote ? ", remote: true, lease_ms: " + std::to_string(scenario.remote_lease_ms) : "";
 }
@@ -222,7 +229,8 @@ std::string groups_yaml(const Scenario& scenario) {
     if (!last) filter += std::string(filter.empty() ? "" : ", ") + "to: " + next;
     groups += std::string(group == 0 ? "" : ", ") + "{name: " + name +
               ", filter: {plugin: stumbles, parameters: {" + filter + "}}" +
-              (last ? remote_keys(scenario) : ", forward: [" + next + "]") + "}";
+              (last ? remote_keys(scenario) : ", forward: [" + next + "]") +
+              (group > 0 && scenario.fetches ? ", fetch: builder" : "") + "}";
   }
   return "nodes: [" + nodes + "], groups: [" + groups + "]";
 }
@@ -286,6 +294,7 @@ void write_farm(Scenario& scenario, const ManySources& many, Random& random) {
           ", status_interval_ms: 250, in_flight_max: " + number(random.skewed(4, 500)) +
           ", pending_max: " + number(random.skewed(1, 200)) + "}\n";
   draw_groups(scenario);
+  draw_fetch(scenario);
   const std::uint64_t killers = scenario.killers;
   yaml += "dcm: " + dcm_yaml(scenario, many, random) + "\n";
   const std::string filter = remembering(filter_yaml(scenario, random), scenario);
@@ -528,6 +537,28 @@ void add_partitions(Scenario& scenario, Random& random) {
   }
 }
 
+// Connections between DCMs that forward slices and DCMs that fetch them break or fall silent.
+void disturb_fetches(Scenario& scenario) {
+  constexpr std::uint64_t kTag = 0x66627265;
+  Random own(scenario.seed ^ kTag);
+  if (!scenario.fetches || !own.chance(700)) return;
+  for (std::int64_t faults = own.between(1, 4); faults > 0; --faults) {
+    Fault fault;
+    fault.kind = own.chance(600) ? FaultKind::break_connections : FaultKind::partition;
+    fault.at_ns = own.between(kFirstFault, scenario.faults_end_ns);
+    fault.lasts_ns = own.skewed(100 * kMillisecond, 4 * kSecond);
+    const std::uint64_t keeper = own.below(scenario.groups.front());
+    const std::uint64_t later = scenario.groups.front() + own.below(scenario.dcms - scenario.groups.front());
+    fault.who = "dcm-" + std::to_string(keeper);
+    fault.other = "dcm-" + std::to_string(later);
+    scenario.faults.push_back(fault);
+    if (fault.kind == FaultKind::partition && own.chance(500)) {
+      std::swap(fault.who, fault.other);
+      scenario.faults.push_back(fault);
+    }
+  }
+}
+
 // The line of a remote group is cut: none of its DCMs reaches a node outside, or no readout.
 void cut_line(Scenario& scenario) {
   constexpr std::uint64_t kTag = 0x6c696e65;
@@ -537,6 +568,8 @@ void cut_line(Scenario& scenario) {
   for (std::uint32_t i = 0; i < scenario.readouts; ++i) home.push_back("readout-" + std::to_string(i));
   if (own.chance(600)) {
     home.emplace_back("supervisor");
+    for (std::uint32_t i = 0; i < scenario.dcms - scenario.groups.back(); ++i)
+      home.push_back("dcm-" + std::to_string(i));
     for (std::uint32_t i = 0; i < scenario.writers; ++i) home.push_back("writer-" + std::to_string(i));
   }
   for (std::int64_t cuts = own.between(1, 3); cuts > 0; --cuts) {
@@ -643,6 +676,7 @@ Scenario make_scenario(std::uint64_t seed, const ScenarioLimits& limits) {
   Random partitions = random.fork(5);
   if (partitions.chance(limits.partition_permille)) add_partitions(scenario, partitions);
   cut_line(scenario);
+  disturb_fetches(scenario);
   std::sort(scenario.faults.begin(), scenario.faults.end(),
             [](const Fault& left, const Fault& right) { return left.at_ns < right.at_ns; });
   for (const Fault& fault : scenario.faults)

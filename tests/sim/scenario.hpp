@@ -69,6 +69,7 @@ struct Scenario {
   std::vector<std::uint32_t> groups;  // DCMs of each group, in a split farm; else empty
   bool remote = false;                // the last group is
   std::int64_t remote_lease_ms = 0;
+  bool fetches = false;          // groups after the first get whole slices from the DCMs that forward them
   std::size_t killer_group = 0;  // whose filter the killers end
   IdOrder ids = IdOrder::of_the_farm;
   DurationNs grace_ns = 0;        // dcm.grace_ms

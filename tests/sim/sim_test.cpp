@@ -140,9 +140,11 @@ TEST_CASE("rates change how often a kind of fault is drawn, and nothing without 
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     const sim::Scenario scenario = make_scenario(seed, limits);
     for (const sim::Fault& fault : scenario.faults) {
-      // No rate applies to alerts and to the line of a remote group.
+      // No rate applies to alerts, to the line of a remote group and to DCMs that fetch slices.
       if (fault.kind == sim::FaultKind::burst) continue;
       if (scenario.remote && fault.kind == sim::FaultKind::partition) continue;
+      const bool breaks = fault.kind == sim::FaultKind::break_connections;
+      if (scenario.fetches && (breaks || fault.kind == sim::FaultKind::partition)) continue;
       const bool death = fault.kind == sim::FaultKind::kill || fault.kind == sim::FaultKind::lose_machine;
       const bool no_writer = fault.kind == sim::FaultKind::stall;  // instead of a full disk
       const bool command = fault.kind == sim::FaultKind::drain || fault.kind == sim::FaultKind::pause;

@@ -222,6 +222,7 @@ void Collector::lose_given_up(BuiltSlice& slice, TimeNs now_ns) {
 }
 
 void Collector::start(BuiltSlice& slice, TimeNs now_ns) {
+  if (slice.fetched) return start_fetch(slice);
   Gathering& gathering = slice.gathering;
   const Selection& selection = *gathering.next;
   const bool has_early = !slice.early.empty();
@@ -257,6 +258,31 @@ void Collector::start(BuiltSlice& slice, TimeNs now_ns) {
   lose_given_up(slice, now_ns);
 }
 
+void Collector::start_fetch(BuiltSlice& slice) {
+  slice.gathering.next.reset();
+  assembler_.want_all(slice);
+  if (slice.state() != BuildState::collecting) return;
+  // Whatever piece of a fragment has arrived, the rest is on its way.
+  for (assembly::FragmentProgress& progress : slice.progress) progress.asked = UINT32_MAX;
+  to_fetch_.emplace_back(slice.id(), slice.attempt());
+}
+
+void Collector::build_from_readouts(BuiltSlice& slice, TimeNs now_ns) {
+  slice.fetched = false;
+  lost_.note_work();
+  if (slice.state() != BuildState::collecting) return;
+  if (find_absent(slice.assignment.order)) mark_absent(slice, now_ns);
+  lose_given_up(slice, now_ns);
+  std::vector<std::uint32_t> readouts(settings_.readouts);
+  std::iota(readouts.begin(), readouts.end(), 0U);
+  ask_for_rest(slice, readouts);
+}
+
+bool Collector::any_readout_lost() const {
+  return std::any_of(lost_.all().begin(), lost_.all().end(),
+                     [this](std::uint32_t readout) { return serves(readout); });
+}
+
 void Collector::want_of(BuiltSlice& slice, std::uint32_t readout) {
   wants_of(slice).add(slice, readout);
   touch(readout);
@@ -271,9 +297,12 @@ void Collector::want_nothing(BuiltSlice& slice) {
   }
 }
 
-void Collector::queue_ranges() {
+void Collector::queue_ranges(TimeNs now_ns) {
   for (const assembly::RangeWanted& wanted : assembler_.ranges_wanted()) {
-    if (wanted.slice == nullptr || !wanted.slice->gathering.has_begun()) continue;  // released meanwhile
+    if (wanted.slice == nullptr) continue;  // released meanwhile
+    // A fragment that another DCM sent has a wrong checksum.
+    if (wanted.slice->fetched) wrong_copies_.push_back(wanted.slice);
+    if (!wanted.slice->gathering.has_begun()) continue;
     const std::uint32_t readout = assembler_.sources()[wanted.source].readout;
     wanted.slice->gathering.add_range(readout, {wanted.source, wanted.offset, wanted.length});
     // All pieces of it are under way before the first has arrived.
@@ -281,6 +310,7 @@ void Collector::queue_ranges() {
     want_of(*wanted.slice, readout);
   }
   assembler_.ranges_wanted().clear();
+  for (BuiltSlice* slice : std::exchange(wrong_copies_, {})) build_from_readouts(*slice, now_ns);
 }
 
 bool Collector::is_absent(std::uint32_t readout, SliceOrder slice) const {
@@ -466,7 +496,7 @@ void Collector::pass(TimeNs now_ns) {
       shaper_->response({reply.readout, time_ns, reply.bytes, host_ns, reply.owed}, now_ns);
   }
   replies_.clear();
-  queue_ranges();
+  queue_ranges(now_ns);
   start_slices(now_ns);
   issue(now_ns);
   if (!learns_) return;
@@ -533,10 +563,11 @@ std::vector<BuiltSlice*> Collector::take_stranded() {
   std::vector<BuiltSlice*> stranded;
   if (!lost_.take_look()) return stranded;
   slices_.for_each_open([&](BuiltSlice& slice) {
-    if (slice.state() == BuildState::collecting && waits_for_lost(slice)) stranded.push_back(&slice);
+    if (slice.state() == BuildState::collecting && !slice.fetched && waits_for_lost(slice))
+      stranded.push_back(&slice);
   });
   slices_.for_each_in(BuildState::waiting_for_memory, [&](BuiltSlice& slice) {
-    if (wants_lost(slice)) stranded.push_back(&slice);
+    if (!slice.fetched && wants_lost(slice)) stranded.push_back(&slice);
   });
   return stranded;
 }

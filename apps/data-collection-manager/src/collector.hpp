@@ -64,6 +64,13 @@ class Collector {
   void end_ahead(assembly::BuiltSlice& slice) {
     if (!slice.early.empty()) cancel_ahead(slice);
   }
+  // Builds the rest of a slice from the readouts that was to come from the DCM that keeps it.
+  void build_from_readouts(assembly::BuiltSlice& slice, TimeNs now_ns);
+  // Slices that wait for the DCM that keeps them, and have memory; the caller that requests them clears the
+  // list.
+  [[nodiscard]] std::vector<std::pair<SliceId, Attempt>>& to_fetch() { return to_fetch_; }
+  // Any readout with sources has no connection, or a silent one.
+  [[nodiscard]] bool any_readout_lost() const;
   // A slice is about to be released.
   void forget(assembly::BuiltSlice& slice);
 
@@ -182,6 +189,7 @@ class Collector {
   void start_oldest(TimeNs now_ns);
   [[nodiscard]] assembly::BuiltSlice* oldest_waiting();
   void start(assembly::BuiltSlice& slice, TimeNs now_ns);
+  void start_fetch(assembly::BuiltSlice& slice);
   void begin_ahead(assembly::BuiltSlice& slice, TimeNs now_ns);
   void cancel_ahead(assembly::BuiltSlice& slice);
   [[nodiscard]] bool has_room_ahead(assembly::BuiltSlice& slice, const assembly::Selection& selection);
@@ -230,7 +238,7 @@ class Collector {
   void want_of(assembly::BuiltSlice& slice, std::uint32_t readout);
   void want_nothing(assembly::BuiltSlice& slice);
   void sends_to(std::uint32_t readout);
-  void queue_ranges();
+  void queue_ranges(TimeNs now_ns);
   void learn_size(assembly::SourceIndex source, std::uint32_t readout, std::uint32_t bytes);
   [[nodiscard]] TimeNs line_up_until(TimeNs now_ns);
   void give_up_readouts(TimeNs now_ns);
@@ -268,6 +276,8 @@ class Collector {
   std::vector<std::uint32_t> full_;        // of this pass
   std::vector<std::uint32_t> down_;        // readouts that are not up
   std::vector<std::uint32_t> to_send_;
+  std::vector<std::pair<SliceId, Attempt>> to_fetch_;
+  std::vector<assembly::BuiltSlice*> wrong_copies_;  // scratch
   TimeNs oldest_looked_ns_ = 0;
   bool oldest_first_ = false;  // a slice has given way to the oldest that waits for memory
   std::uint64_t steps_ = 0;

@@ -4,6 +4,7 @@
 #include "settings.hpp"
 #include <weir/node/absences.hpp>
 #include <weir/node/columns.hpp>
+#include <weir/node/dcm_groups.hpp>
 
 #include <spdlog/spdlog.h>
 
@@ -19,7 +20,13 @@ using assembly::BuiltSlice;
 constexpr DurationNs kLookEvery = 10 * kMillisecond;
 constexpr DurationNs kConnectPatience = 2 * kSecond;  // at the beginning of the run
 constexpr DurationNs kTellBurstsEvery = 100 * kMillisecond;
+constexpr std::uint32_t kKeptShare = 2;     // of the slices that may be open
 constexpr DurationNs kTraceFrom = kSecond;  // a run has started up by then
+
+bool does_fetch(const node::Setup& setup) {
+  const std::vector<bool> fetching = node::fetching_groups(setup.farm);
+  return setup.self.group < fetching.size() && fetching[setup.self.group];
+}
 
 DurationNs patience_ns(const v1::Farm& farm) {
   return std::min<DurationNs>(farm.dcm().grace_ms() * kMillisecond, kConnectPatience);
@@ -37,7 +44,8 @@ std::unique_ptr<PushIntake> make_pushing(const node::Setup& setup, const ports::
 DcmNode::DcmNode(const node::Setup& setup, DcmEnvironment environment)
     : setup_(setup),
       environment_(std::move(environment)),
-      supervisor_(setup_.identity, setup_.limits, peer_counters_, setup_.supervisor,
+      identity_(setup_.identity),
+      supervisor_(identity_, setup_.limits, peer_counters_, setup_.supervisor,
                   setup_.farm.network().reconnect_ms() * kMillisecond,
                   setup_.farm.supervisor().status_interval_ms() * kMillisecond, *this, setup_.reports),
       builder_("weir-" + setup_.identity.name, setup_.farm.dcm().buffer_bytes(),
@@ -54,8 +62,17 @@ DcmNode::DcmNode(const node::Setup& setup, DcmEnvironment environment)
       burst_(setup_.farm.burst().buffer_bytes() > 0 ? std::make_unique<BurstSaver>(setup_, peer_counters_)
                                                     : nullptr),
       readouts_(setup_, peer_counters_, environment_.clock, builder_, pushing_.get(), course_),
+      server_(setup_.self.listen.empty()
+                  ? nullptr
+                  : std::make_unique<SliceServer>(setup_, identity_, peer_counters_, builder_, now_ns_)),
+      fetcher_(does_fetch(setup_) ? std::make_unique<SliceFetcher>(setup_, peer_counters_, builder_, course_)
+                                  : nullptr),
       losses_(setup_.farm.source().loss_share_max()) {
   departures_.keep_for(burst_.get());
+  if (fetcher_) intake_.fetch_kept();
+  if (!server_) return;
+  identity_.listen = server_->open(environment_.network);
+  decisions_.keep_for(node::fetching_groups(setup_.farm), setup_.farm.dcm().slices_max() / kKeptShare);
 }
 
 void DcmNode::pass(TimeNs now_ns) {
@@ -76,6 +93,7 @@ void DcmNode::pass(TimeNs now_ns) {
   hand_back(builder_.assembler.take_crowded_out(), "crowded_out");
   if (course_.has_begun()) builder_.collector.pass(now_ns);
   filter_completed();
+  exchange_slices();
   builder_.collector.issue_ahead(now_ns);
   filter_.submit();
   readouts_.send_requests();
@@ -83,6 +101,19 @@ void DcmNode::pass(TimeNs now_ns) {
   departures_.release_unreferenced();
   report_decisions();
   if (burst_) save_bursts();
+}
+
+void DcmNode::exchange_slices() {
+  if (server_) {
+    server_->tick();
+    // Accepts go before what another DCM can build as well.
+    while (decisions_.needs_room() && departures_.drop_kept()) {
+    }
+  }
+  if (!fetcher_) return;
+  fetcher_->tick(environment_.network, now_ns_);
+  fetcher_->request_wanted();
+  if (supervisor_.ready()) fetcher_->tell([this](const v1::Control& message) { supervisor_.send(message); });
 }
 
 // ---- a slice's way
@@ -102,6 +133,7 @@ void DcmNode::filter_completed() {
 
 void DcmNode::to_filter(BuiltSlice& slice) {
   if (slice.pushed) pushing_->complete(slice);
+  if (slice.step == 0 && slice.assignment.is_kept && fetcher_) fetcher_->complete(slice);
   times_.complete(slice);
   if (slice.step == 0) samples_.complete(slice, now_ns_);
   filter_.take(slice);
@@ -150,6 +182,7 @@ void DcmNode::look_at_reach() {
   v1::Control message;
   v1::Reach& reach = *message.mutable_reach();
   readouts_.look();
+  if (fetcher_) fetcher_->look();
   readouts_.add_lost_to(reach);
   departures_.outlet().look(now_ns_, course_.is_ending(),
                             [&](std::uint32_t writer) { reach.add_writers(writer); });
@@ -236,10 +269,12 @@ void DcmNode::take_directory(const v1::Directory& directory) {
   for (const v1::Directory::Node& node : directory.nodes()) {
     const ports::Endpoint at{node.host(), static_cast<std::uint16_t>(node.port())};
     const auto index = NodeIndex(static_cast<std::uint16_t>(node.index()));
+    if (node.role() == v1::ROLE_DCM && fetcher_ && !node.present()) fetcher_->set_keeper(index, at, false);
     if (!node.present() || at.port == 0) continue;
     if (node.role() == v1::ROLE_WRITER && node.index() < writers.writers()) writers.set_writer(index, at);
     if (burst_ && node.role() == v1::ROLE_WRITER && node.index() < writers.writers())
       burst_->set_writer(index, at);
+    if (node.role() == v1::ROLE_DCM && fetcher_) fetcher_->set_keeper(index, at, true);
     if (node.role() == v1::ROLE_READOUT && node.index() < readouts_.size()) readouts_.set_readout(index, at);
   }
 }
@@ -270,6 +305,7 @@ void DcmNode::on_end_run() {
 
 void DcmNode::abandon_all(bool stored_too) {
   filter_.forget_told();
+  if (fetcher_) fetcher_->forget_told();
   departures_.give_up_all(stored_too);
 }
 

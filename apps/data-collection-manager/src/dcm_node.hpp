@@ -11,7 +11,9 @@
 #include "reach_reporter.hpp"
 #include "readout_links.hpp"
 #include "run_phases.hpp"
+#include "slice_fetcher.hpp"
 #include "slice_samples.hpp"
+#include "slice_server.hpp"
 #include "slice_times.hpp"
 #include "status.hpp"
 #include <weir/dcm/node.hpp>
@@ -63,6 +65,7 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   void look_at_reach();
   void hand_back(const std::vector<assembly::BuiltSlice*>& slices, std::string_view reason);
   void filter_completed();
+  void exchange_slices();
   void report_decisions();
   void save_bursts();
   void abandon_all(bool stored_too);
@@ -72,6 +75,7 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   const node::Setup& setup_;
   DcmEnvironment environment_;
   TimeNs now_ns_ = 0;
+  sessions::PeerInfo identity_;  // with the address at which it listens, if it does
   sessions::PeerCounters peer_counters_;
   node::SupervisorClient supervisor_;
   Builder builder_;
@@ -87,6 +91,8 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   Departures departures_;
   const std::unique_ptr<BurstSaver> burst_;  // null without burst.buffer_bytes
   ReadoutLinks readouts_;
+  const std::unique_ptr<SliceServer> server_;    // null if no group fetches slices from this DCM
+  const std::unique_ptr<SliceFetcher> fetcher_;  // null if this DCM's group fetches none
   SliceTimes times_;
   reports::LossWatch losses_;
   std::vector<assembly::BuiltSlice*> completed_;  // of this pass

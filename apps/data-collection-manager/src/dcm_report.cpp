@@ -90,6 +90,8 @@ v1::Report DcmNode::make_report(bool final) {
   add_fragments(report, builder_.assembler.counters());
   departures_.add_to(report, final);
   if (burst_) burst_->add_to(report);
+  if (server_) server_->add_to(report);
+  if (fetcher_) fetcher_->add_to(report);
   filter_.add_to(report);
   histograms_.add_to(report, final);
   samples_.add_to(report);

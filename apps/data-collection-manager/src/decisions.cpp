@@ -6,6 +6,7 @@
 #include <weir/filter_host/job.hpp>
 #include <weir/node/columns.hpp>
 
+#include <algorithm>
 #include <string>
 
 namespace weir::dcm {
@@ -33,6 +34,24 @@ bool Decisions::wait() const {
          !builder_.slices.in(BuildState::held_back).empty();
 }
 
+bool Decisions::needs_room() const {
+  if (builder_.slices.accepted_bytes() <= accepted_most()) return false;
+  const auto is_accepted = [](const BuiltSlice& slice) { return slice.decision.accepted; };
+  return !builder_.slices.in(BuildState::held_back).empty() ||
+         builder_.slices.find_in(BuildState::decided, is_accepted) != nullptr;
+}
+
+// Only what another DCM could build no better: all fragments, whole.
+bool Decisions::can_keep(const BuiltSlice& slice) const {
+  const std::uint32_t group = slice.result->forward_group;
+  if (group >= keeps_for_.size() || !keeps_for_[group] || slice.flawed > 0) return false;
+  if (builder_.slices.accepted_bytes() + slice.memory.bytes() > accepted_most()) return false;
+  if (builder_.slices.in(BuildState::kept).size() >= kept_max_) return false;
+  return std::all_of(slice.progress.begin(), slice.progress.end(), [](const auto& progress) {
+    return progress.state == assembly::FragmentProgress::State::done;
+  });
+}
+
 void Decisions::report(v1::Decide& batch) {
   const auto one = [&](BuiltSlice& slice) { report_one(slice, batch); };
   builder_.slices.for_each_in(BuildState::held_back, one);
@@ -44,7 +63,7 @@ void Decisions::report_one(BuiltSlice& slice, v1::Decide& batch) {
   const bool flawed = slice.flawed > 0;
   v1::Verdict verdict = flawed ? v1::VERDICT_REJECT_INCOMPLETE : v1::VERDICT_REJECT;
   if (accepted) verdict = flawed ? v1::VERDICT_ACCEPT_INCOMPLETE : v1::VERDICT_ACCEPT;
-  if (accepted && builder_.slices.accepted_bytes() > builder_.pool.bytes_total() / kAcceptedShare) {
+  if (accepted && builder_.slices.accepted_bytes() > accepted_most()) {
     if (slice.state() == BuildState::held_back) return;
     // Its lease would run out, and it is over with the filter.
     verdict = v1::VERDICT_HELD;
@@ -52,6 +71,7 @@ void Decisions::report_one(BuiltSlice& slice, v1::Decide& batch) {
   if (!slice.decision.failure.empty()) {
     add_failure(batch, slice.id(), slice.attempt(), slice.decision.failure);
   } else if (slice.decision.forwarded) {
+    slice.decision.kept = !keeps_for_.empty() && can_keep(slice);
     add_forward(batch, slice);
   } else {
     batch.add_slice(slice.id().value);
@@ -77,6 +97,7 @@ void Decisions::add_forward(v1::Decide& batch, const BuiltSlice& slice) {
   v1::Decide::Forward& forward = *batch.add_forwards();
   forward.set_index(static_cast<std::uint32_t>(batch.slice_size()));
   forward.set_group(result.forward_group);
+  forward.set_kept(slice.decision.kept);
   forward.set_bytes(result.filter_result.data(), result.filter_result.size());
   batch.add_slice(slice.id().value);
   batch.add_attempt(slice.attempt().value);

@@ -6,12 +6,15 @@
 
 #include <cstdint>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace weir::dcm {
 
 // Collects the decisions on slices and batches them for the supervisor. While accepted slices that wait for
 // their writers hold too much of the memory, further accepts are held back together with their credits:
-// back-pressure to the supervisor. Pure.
+// back-pressure to the supervisor. Forwarded slices are kept for the DCMs of the next group only while they
+// and the accepted ones hold less. Pure.
 class Decisions {
  public:
   // Its share of the memory.
@@ -19,6 +22,13 @@ class Decisions {
 
   explicit Decisions(Builder& builder) : builder_(builder) {}
 
+  // Slices forwarded to these groups (by index) are offered to be kept, at most `slices_max` at a time.
+  void keep_for(std::vector<bool> groups, std::size_t slices_max) {
+    keeps_for_ = std::move(groups);
+    kept_max_ = slices_max;
+  }
+  // True if accepts are held back, or would be.
+  [[nodiscard]] bool needs_room() const;
   // Decides a slice; it fails instead if its record could not be stored. Destroys the filter's state of the
   // slice.
   void decide(assembly::BuiltSlice& slice, const assembly::SliceDecision& decision, TimeNs now_ns);
@@ -35,9 +45,13 @@ class Decisions {
 
  private:
   static void add_forward(v1::Decide& batch, const assembly::BuiltSlice& slice);
+  [[nodiscard]] bool can_keep(const assembly::BuiltSlice& slice) const;
+  [[nodiscard]] std::uint64_t accepted_most() const { return builder_.pool.bytes_total() / kAcceptedShare; }
   void report_one(assembly::BuiltSlice& slice, v1::Decide& batch);
 
   Builder& builder_;
+  std::vector<bool> keeps_for_;
+  std::size_t kept_max_ = 0;
   std::uint64_t accepted_ = 0;
   metrics::ValueHistogram latency_;
 };

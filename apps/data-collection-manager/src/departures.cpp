@@ -11,6 +11,7 @@
 
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -49,6 +50,10 @@ void Departures::confirm(std::span<const ConfirmedSlice> rows) {
     }
     // A confirmation of something that was not reported from here is stale.
     if (slice == nullptr || !assembly::is_reported(slice->state())) continue;
+    if (slice->state() == BuildState::kept) {
+      if (row.code != v1::CONFIRMATION_KEEP && row.code != v1::CONFIRMATION_STORE) give_up(*slice);
+      continue;
+    }
     // The farm file has no such writer: the slice cannot be stored as confirmed, and is built anew.
     if (row.code == v1::CONFIRMATION_STORE && row.writer.value >= outlet_.writers()) {
       spdlog::debug("confirmation names an unknown writer slice={} writer={}", row.slice.value,
@@ -67,6 +72,9 @@ void Departures::confirm_one(BuiltSlice& slice, const ConfirmedSlice& row) {
   switch (row.code) {
     case v1::CONFIRMATION_STORE:
       return ship(slice, row.epoch, row.writer);
+    case v1::CONFIRMATION_KEEP:
+      if (slice.decision.kept && slice.state() == BuildState::reported) keep(slice);
+      return;
     case v1::CONFIRMATION_SETTLED:
       // The next attempt of a forwarded slice may have the fragments that are missing in this one.
       slice.counts = !slice.decision.forwarded;
@@ -83,6 +91,22 @@ void Departures::confirm_one(BuiltSlice& slice, const ConfirmedSlice& row) {
       ++counts_.refused;
       return give_up(slice);
   }
+}
+
+void Departures::keep(BuiltSlice& slice) {
+  counts_.forwarded.add(slice.id());
+  ++counts_.kept;
+  histograms_.settle(slice);
+  builder_.slices.change(slice, BuildState::kept);
+}
+
+bool Departures::drop_kept() {
+  BuiltSlice* const oldest = builder_.slices.find_in(
+      BuildState::kept, [](const BuiltSlice& slice) { return !slice.memory.is_shared(); });
+  if (oldest == nullptr) return false;
+  ++counts_.kept_dropped;
+  give_up(*oldest);
+  return true;
 }
 
 void Departures::ship(BuiltSlice& slice, StoreEpoch epoch, NodeIndex writer) {
@@ -120,7 +144,9 @@ void Departures::on_refused(BuiltSlice& slice, storage::StoreResult reason) {
 
 // A connection may refer to the memory of a slice on its way to a writer.
 void Departures::give_up(BuiltSlice& slice) {
-  if (slice.state() != BuildState::storing && slice.state() != BuildState::stored) return release(slice);
+  const bool is_sent = slice.state() == BuildState::storing || slice.state() == BuildState::stored ||
+                       (slice.state() == BuildState::kept && slice.memory.is_shared());
+  if (!is_sent) return release(slice);
   Outlet::drop(slice);
   builder_.slices.change(slice, BuildState::given_up);
 }
@@ -180,10 +206,18 @@ void Departures::add_to(v1::Report& report, bool final) const {
     const std::string_view reason = storage::name(static_cast<storage::StoreResult>(i));
     if (outlet_.refused()[i] > 0) counters.of("dcm.records_refused.", reason) = outlet_.refused()[i];
   }
+  const auto& given_up = builder_.slices.in(BuildState::given_up);
+  const auto accepted = std::count_if(given_up.begin(), given_up.end(),
+                                      [](const BuiltSlice& slice) { return slice.decision.accepted; });
   const std::size_t unheard =
-      builder_.slices.in(BuildState::storing).size() + builder_.slices.in(BuildState::given_up).size();
+      builder_.slices.in(BuildState::storing).size() + static_cast<std::size_t>(accepted);
   if (final && unheard > 0) counters["dcm.unheard"] = unheard;
   reports::Gauges gauges(report);
+  if (counts_.kept > 0) {
+    counters["fetch.kept"] = counts_.kept;
+    counters["fetch.kept_dropped"] = counts_.kept_dropped;
+    gauges["kept_slices"] = static_cast<double>(builder_.slices.in(BuildState::kept).size());
+  }
   gauges["shipments_waiting"] = static_cast<double>(builder_.slices.in(BuildState::storing).size());
   reports::add_sum(report, "rejected", counts_.rejected);
   reports::add_sum(report, "stored", counts_.stored);

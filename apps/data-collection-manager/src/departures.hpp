@@ -35,6 +35,8 @@ class Departures final : private OutletEvents {
   // way to a writer.
   void give_up_all(bool stored_too);
   void release(assembly::BuiltSlice& slice);
+  // Gives up the forwarded slice that has been kept longest and is not being sent; false if there is none.
+  bool drop_kept();
 
   // From now on `saver` receives settled slices before their memory is released.
   void keep_for(BurstSaver* saver) { burst_ = saver; }
@@ -50,8 +52,11 @@ class Departures final : private OutletEvents {
     SliceSum forwarded;
     std::uint64_t refused = 0;  // decisions that came too late
     std::uint64_t output_events = 0;
+    std::uint64_t kept = 0;          // forwarded slices
+    std::uint64_t kept_dropped = 0;  // for want of memory
   };
 
+  void keep(assembly::BuiltSlice& slice);
   void confirm_one(assembly::BuiltSlice& slice, const ConfirmedSlice& row);
   void ship(assembly::BuiltSlice& slice, StoreEpoch epoch, NodeIndex writer);
   void on_stored(assembly::BuiltSlice& slice) override;

@@ -60,10 +60,12 @@ void Intake::open(BuiltSlice& slice, TimeNs now_ns) {
   WEIR_ASSERT(opened.has_value());
   if (pushing_ != nullptr && pushing_->comes_here(slice.id(), slice.attempt()))
     return pushing_->open_assigned(slice, now_ns);
+  slice.fetched = fetches_ && slice.assignment.is_kept;
   builder_.collector.collect(slice, first_of(slice));
 }
 
 std::shared_ptr<const assembly::Selection> Intake::first_of(const BuiltSlice& slice) const {
+  if (fetches_) return builder_.collector.everything();
   if (!of_type_.empty()) {
     const auto own = of_type_.find(slice.assignment.type.value);
     if (own != of_type_.end()) return own->second;

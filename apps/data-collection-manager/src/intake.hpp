@@ -25,8 +25,12 @@ class Intake {
   void assign(std::vector<assembly::AssignedSlice> assigned);
   // Sets the first step's sources for trigger types without their own; if not called: all sources.
   void ask_first_for(std::span<const SourceId> sources) { first_ = builder_.collector.select(sources); }
+  // Slices that a DCM keeps are fetched from there, and every slice begins with all sources.
+  void fetch_kept() { fetches_ = true; }
   // True if some slices begin with fewer than all sources.
-  [[nodiscard]] bool first_step_is_part() const { return first_ != nullptr || !of_type_.empty(); }
+  [[nodiscard]] bool first_step_is_part() const {
+    return !fetches_ && (first_ != nullptr || !of_type_.empty());
+  }
   // Once a pass, while a run is on.
   void open_assigned(TimeNs now_ns);
 
@@ -45,6 +49,7 @@ class Intake {
   std::shared_ptr<const assembly::Selection> first_;
   boost::unordered_flat_map<std::uint32_t, std::shared_ptr<const assembly::Selection>> of_type_;
   std::uint64_t assigned_ = 0;
+  bool fetches_ = false;
 };
 
 }  // namespace weir::dcm

@@ -46,6 +46,13 @@ Expected<std::vector<assembly::AssignedSlice>, wire::WireError> assignments_of(c
     one.payload.insert(one.payload.end(), begin, begin + bytes.size());
     one.forwarded_bytes = static_cast<std::uint16_t>(bytes.size());
   }
+  for (const v1::Assign::Kept& kept : assign.kept()) {
+    if (kept.index() >= static_cast<std::uint32_t>(rows) || kept.dcm() >= UINT16_MAX) continue;
+    assembly::AssignedSlice& one = assigned[kept.index()];
+    one.is_kept = true;
+    one.kept_by = NodeIndex(static_cast<std::uint16_t>(kept.dcm()));
+    one.kept_attempt = Attempt(static_cast<std::uint16_t>(kept.attempt()));
+  }
   return assigned;
 }
 

@@ -56,6 +56,7 @@ bool put_forwards(const v1::Decide& decide, std::vector<assignment::AttemptDecis
     if (row >= out.size() || out[row].verdict != assignment::Verdict::forward || forward.group() > UINT8_MAX)
       return false;
     out[row].group = GroupIndex(static_cast<std::uint8_t>(forward.group()));
+    out[row].kept = forward.kept();
     out[row].bytes = {reinterpret_cast<const std::byte*>(forward.bytes().data()), forward.bytes().size()};
     known[row] = true;
   }
@@ -109,6 +110,15 @@ Expected<std::vector<assignment::FilterKill>, wire::WireError> filter_kills_of(
     kills.push_back({SliceId(message.slice(i)), Attempt(static_cast<std::uint16_t>(message.attempt(i))),
                      message.number(i)});
   return kills;
+}
+
+Expected<std::vector<assignment::Lease>, wire::WireError> fetched_of(const v1::Fetched& fetched) {
+  const int rows = fetched.slice_size();
+  if (fetched.attempt_size() != rows) return bad_payload();
+  std::vector<assignment::Lease> slices;
+  for (int i = 0; i < rows; ++i)
+    slices.push_back({SliceId(fetched.slice(i)), Attempt(static_cast<std::uint16_t>(fetched.attempt(i)))});
+  return slices;
 }
 
 Expected<std::vector<NodeIndex>, wire::WireError> lost_of(

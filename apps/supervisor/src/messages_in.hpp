@@ -18,6 +18,8 @@ namespace weir::supervisor {
     const v1::Filtering& filtering);
 [[nodiscard]] Expected<std::vector<assignment::FilterKill>, wire::WireError> filter_kills_of(
     const v1::FilterKills& message);
+[[nodiscard]] Expected<std::vector<assignment::Lease>, wire::WireError> fetched_of(
+    const v1::Fetched& fetched);
 // Returns the indices of unreachable nodes, ascending and unique; `places` is the number of places.
 [[nodiscard]] Expected<std::vector<NodeIndex>, wire::WireError> lost_of(
     const google::protobuf::RepeatedField<std::uint32_t>& lost, std::size_t places);

@@ -11,6 +11,24 @@ namespace weir::supervisor {
 using node::add;
 using node::leave_out_zeros;
 
+namespace {
+
+v1::Confirmation code_of(assignment::Answer answer) {
+  switch (answer) {
+    case assignment::Answer::refused:
+      return v1::CONFIRMATION_REFUSED;
+    case assignment::Answer::settled:
+      return v1::CONFIRMATION_SETTLED;
+    case assignment::Answer::store:
+      return v1::CONFIRMATION_STORE;
+    case assignment::Answer::keep:
+      return v1::CONFIRMATION_KEEP;
+  }
+  return v1::CONFIRMATION_REFUSED;
+}
+
+}  // namespace
+
 void each_announcement(std::span<const assignment::Announcement> announcements, bool again,
                        std::optional<UtcNs> utc_ns, v1::Control& out, const SendMessage& send) {
   v1::Announce& announce = *out.mutable_announce();
@@ -65,6 +83,12 @@ void each_assignment(std::span<const assignment::Assignment> assignments, const 
       forwarded.set_bytes(bytes.data(), bytes.size());
       payload_bytes += bytes.size();
     }
+    if (one.kept_by != assignment::kNoNode) {
+      v1::Assign::Kept& kept = *assign.add_kept();
+      kept.set_index(row);
+      kept.set_dcm(one.kept_by.value);
+      kept.set_attempt(one.kept_attempt.value);
+    }
     if (one.payload_length == 0) continue;
     const auto bytes = actions.payload_of(one);
     v1::Assign::Payload& payload = *assign.add_payload();
@@ -82,9 +106,7 @@ void put_confirmations(std::span<const assignment::Confirmation> rows, v1::Confi
     out.add_slice(one.slice.value);
     out.add_attempt(one.attempt.value);
     const bool store = one.answer == assignment::Answer::store;
-    add(codes, one.answer == assignment::Answer::refused ? v1::CONFIRMATION_REFUSED
-               : store                                   ? v1::CONFIRMATION_STORE
-                                                         : v1::CONFIRMATION_SETTLED);
+    add(codes, code_of(one.answer));
     out.add_epoch(one.epoch.value);
     out.add_writer(store ? one.writer.value : 0);
   }
@@ -143,7 +165,7 @@ v1::Control destinations(const assignment::DestinationTable& table) {
 v1::Control directory(const Roster& roster, bool remote) {
   v1::Control message;
   for (const RosterMember& member : roster.members()) {
-    if (member.role == Role::dcm) continue;
+    if (member.role == Role::dcm && !member.keeps) continue;
     v1::Directory::Node& node = *message.mutable_directory()->add_nodes();
     node.set_role(static_cast<v1::Role>(member.role));
     node.set_index(member.index.value);

@@ -43,6 +43,10 @@ assignment::DcmLedger dcm_ledger(const v1::Report& report) {
   ledger.duplicate = reports::counter_of(report, "fragments.duplicate");
   ledger.unknown = reports::counter_of(report, "fragments.unknown");
   ledger.corrupt = reports::counter_of(report, "fragments.corrupt");
+  ledger.fetch_sent = reports::counter_of(report, "fetch.fragments_sent");
+  ledger.fetch_arrived = reports::counter_of(report, "fetch.fragments");
+  ledger.fetch_broken =
+      reports::counter_of(report, "fetch.broken") + reports::counter_of(report, "fetch.from_readouts");
   return ledger;
 }
 

@@ -37,6 +37,7 @@ struct RosterMember {
   std::string port;                // a DCM's
   std::string announce;            // its address for DCMs of remote groups; empty: the one it listens at
   bool remote = false;             // a DCM of a remote group
+  bool keeps = false;              // a DCM that keeps slices for later groups: DCMs connect to it
   DurationNs silence_max = 0;      // a longer silence ends its connection; 0: Dispatch::silence_max()
   DcmPortShare share_sent;         // sent to the present process
   sessions::Peer* peer = nullptr;  // empty: not there

@@ -39,6 +39,7 @@ void add_groups(reports::ReportCounters& counters, const assignment::SupervisorL
     counters.of("groups.discarded.", group.name) = group.discarded.count;
     counters.of("groups.forwarded.", group.name) = group.forwarded.count;
     counters.of("groups.reassigned.", group.name) = group.reassigned;
+    if (group.fetched.count > 0) counters.of("groups.fetched.", group.name) = group.fetched.count;
   }
 }
 

@@ -61,6 +61,7 @@ std::vector<assignment::GroupSettings> groups_of(const node::Setup& setup) {
     assignment::GroupSettings& group = groups.emplace_back();
     group.name = each.name();
     group.remote = each.remote();
+    group.fetches = each.fetch() == v1::DcmGroupSettings::FETCH_BUILDER;
     group.lease_ns = each.lease_ms() * kMillisecond;
     group.pending_max = each.pending_max();
     for (std::size_t i = 0; i < static_cast<std::size_t>(from.size()); ++i) {

@@ -85,6 +85,12 @@ Expected<void, wire::WireError> SupervisorNode::take_of_dcm(RosterMember& dcm, c
       machine_.filter_killed(dcm.index, *kills, actions_);
       return {};
     }
+    case v1::Control::kFetched: {
+      const auto slices = fetched_of(message.fetched());
+      if (!slices) return Unexpected<wire::WireError>(slices.error());
+      machine_.fetched(dcm.index, *slices, actions_);
+      return {};
+    }
     case v1::Control::kBurstAccount:
       bursts_.told(dcm, message.burst_account());
       return {};

@@ -47,6 +47,7 @@ SupervisorNode::SupervisorNode(const node::Setup& setup, SupervisorEnvironment e
     RosterMember& member = roster_.plan(node.role, node.index, node.name, node.port);
     member.announce = node.announce;
     member.remote = node.remote;
+    member.keeps = node.role == Role::dcm && !node.listen.empty();
     member.silence_max = silence_of_group(setup_.farm, node);
   }
   expect_absent();

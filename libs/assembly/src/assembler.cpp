@@ -321,7 +321,9 @@ void Assembler::withdraw(BuiltSlice& slice) {
 
 void Assembler::readouts_lost(std::span<const std::uint32_t> readouts, MissingReason reason, TimeNs now_ns) {
   if (readouts.empty()) return;
-  slices_.for_each_open([&](BuiltSlice& slice) { readouts_lost(slice, readouts, reason, now_ns); });
+  slices_.for_each_open([&](BuiltSlice& slice) {
+    if (!slice.fetched) readouts_lost(slice, readouts, reason, now_ns);
+  });
 }
 
 void Assembler::readouts_lost(BuiltSlice& slice, std::span<const std::uint32_t> readouts,

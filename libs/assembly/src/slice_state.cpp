@@ -6,11 +6,9 @@ namespace weir::assembly {
 namespace {
 
 constexpr std::array<std::string_view, kSliceStates> kNames = {
-    "spare",      "assigned",  "blocked",   "waiting_for_memory",
-    "collecting", "complete",  "queued",    "unassigned",
-    "suspect",    "filtering", "abandoned", "decided",
-    "held_back",  "reported",  "storing",   "stored",
-    "given_up",   "released"};
+    "spare",      "assigned", "blocked",   "waiting_for_memory", "collecting", "complete",  "queued",
+    "unassigned", "suspect",  "filtering", "abandoned",          "decided",    "held_back", "reported",
+    "kept",       "storing",  "stored",    "given_up",           "released"};
 
 }  // namespace
 

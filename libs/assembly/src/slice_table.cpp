@@ -8,6 +8,9 @@ namespace {
 
 using enum BuildState;
 
+// After its decision, for a writer or for another DCM.
+bool waits_for_others(const SliceDecision& decision) { return decision.accepted || decision.kept; }
+
 // Asserts the conditions of a state for a slice that reaches it.
 void assert_ready_for(const BuiltSlice& slice, BuildState to) {
   switch (to) {
@@ -32,6 +35,9 @@ void assert_ready_for(const BuiltSlice& slice, BuildState to) {
       return;
     case storing:
       WEIR_ASSERT(slice.shipment.bytes > 0 && slice.shipment.number == 0);
+      return;
+    case kept:
+      WEIR_ASSERT(slice.decision.kept);
       return;
     case stored:
     case given_up:
@@ -74,7 +80,7 @@ BuiltSlice& SliceTable::assign(AssignedSlice assignment) {
   slice.assigned_ns = slice.first_request_ns = slice.last_fragment_ns = slice.deadline_ns =
       slice.deadline_most_ns = 0;
   slice.payload_bytes = slice.refused_bytes = 0;
-  slice.pushed = slice.awaits_assignment = slice.crowded_out = false;
+  slice.pushed = slice.awaits_assignment = slice.crowded_out = slice.fetched = false;
   slice.due_ns = 0;
   slice.decision = {};
   change(slice, assigned);
@@ -103,7 +109,7 @@ void SliceTable::change(BuiltSlice& slice, BuildState to) {
   List& old = list_of(from);
   list_of(to).splice(list_of(to).end(), old, old.iterator_to(slice));
   slice.state_ = to;
-  if (slice.decision.accepted && is_reported(from) != is_reported(to)) {
+  if (waits_for_others(slice.decision) && is_reported(from) != is_reported(to)) {
     const std::uint64_t bytes = slice.memory.bytes();
     accepted_bytes_ = is_reported(to) ? accepted_bytes_ + bytes : accepted_bytes_ - bytes;
   }
@@ -140,7 +146,7 @@ std::string SliceTable::broken_invariant() const {
       if (found != assembly::is_open(slice.state()))
         return "the open slices and the slices known by id differ";
       open += found ? 1 : 0;
-      bytes += slice.decision.accepted && is_reported(slice.state()) ? slice.memory.bytes() : 0;
+      bytes += waits_for_others(slice.decision) && is_reported(slice.state()) ? slice.memory.bytes() : 0;
     }
   }
   if (listed != all_.size()) return "a slice is in no state's list";

@@ -210,6 +210,26 @@ void fragment_equations(Book& book, std::span<const DcmLedger> dcms) {
   }
 }
 
+// After a broken connection fragments are sent again, or come from the readouts.
+void fetch_equation(Book& book, const SupervisorLedger& supervisor, std::span<const DcmLedger> dcms,
+                    std::span<const Fault> faults) {
+  std::uint64_t sent = 0;
+  std::uint64_t arrived = 0;
+  std::uint64_t broken = 0;
+  for (const DcmLedger& dcm : dcms) {
+    sent += dcm.fetch_sent;
+    arrived += dcm.fetch_arrived;
+    broken += dcm.fetch_broken;
+  }
+  if (sent + arrived == 0) return;
+  std::string note;
+  // The last report of a lost DCM may be older than its last fragments, and a supervisor that was away may
+  // not have noticed the loss.
+  if (supervisor.restarts > 0 || !lost_counts(Role::dcm, dcms, faults).empty()) return;
+  if (broken > 0) note = counted(broken, "fetch") + " ended early";
+  book.equal_unless(note, "fragments: received from DCMs, sent by DCMs", count_of(arrived), count_of(sent));
+}
+
 void readout_equations(Book& book, std::span<const ReadoutLedger> readouts) {
   for (const ReadoutLedger& readout : readouts) {
     std::uint64_t dropped = 0;
@@ -302,6 +322,7 @@ LedgerResult reconcile(const SupervisorLedger& supervisor, std::span<const DcmLe
   slice_equations(book, supervisor, dcms, writers, faults);
   group_equations(book, supervisor, dcms, faults);
   fragment_equations(book, dcms);
+  fetch_equation(book, supervisor, dcms, faults);
   readout_equations(book, readouts);
 
   LedgerResult result;

@@ -32,6 +32,11 @@ void SupervisorMachine::dcm_left(NodeIndex dcm, TimeNs now, Actions& out, bool r
   reach_news_.forget(dcm);
   renew_destinations();
   pressure_.forget({Role::dcm, dcm});
+  if (groups_.split()) {
+    book_.for_each_live([dcm](SliceEntry& entry) {
+      if (entry.kept_by == dcm) entry.kept_by = kNoNode;
+    });
+  }
   book_.collect(scratch_, [dcm](const SliceEntry& entry) {
     return entry.dcm == dcm && !(planted(Planted::lose_lease) && entry.slice.value % 4 == 1);
   });

@@ -3,20 +3,27 @@
 #include <weir/base/planted.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace weir::assignment {
 
 // Kills count per group, because each has a filter of its own. A copy of an earlier attempt that is still on
 // its way to a disk is dead from now on.
 void SupervisorMachine::forward(SliceEntry& entry, const AttemptDecision& decision, Actions& out) {
-  out.answer(entry.dcm, entry.slice, entry.attempt, Answer::settled);
   const bool allowed = groups_[entry.group].may_forward_to(decision.group) &&
                        decision.bytes.size() <= settings_.forward_bytes_max;
+  const bool kept = allowed && decision.kept && groups_[decision.group].settings.fetches;
+  out.answer(entry.dcm, entry.slice, entry.attempt, kept ? Answer::keep : Answer::settled);
+  end_keeping(entry, out);
   if (!allowed) return settle(entry, Outcome::discarded, DiscardReason::unspecified, out);
   ledger_.groups[entry.group.value].forwarded.add(entry.slice);
   ledger_.groups[decision.group.value].arrived.add(entry.slice);
   entry.group = decision.group;
   entry.arrived = true;
+  if (kept) {
+    entry.kept_by = entry.dcm;
+    entry.kept_attempt = entry.attempt;
+  }
   book_.set_forwarded(entry, decision.bytes);
   if (entry.attempt.value == UINT16_MAX)
     return settle(entry, Outcome::discarded, DiscardReason::attempts_exhausted, out);
@@ -36,6 +43,26 @@ void SupervisorMachine::forward(SliceEntry& entry, const AttemptDecision& decisi
                            static_cast<std::uint32_t>(out.payload.size()),
                            static_cast<std::uint32_t>(decision.bytes.size())});
   out.payload.insert(out.payload.end(), decision.bytes.begin(), decision.bytes.end());
+}
+
+void SupervisorMachine::end_keeping(SliceEntry& entry, Actions& out) {
+  if (entry.kept_by == kNoNode) return;
+  out.answer(std::exchange(entry.kept_by, kNoNode), entry.slice, entry.kept_attempt, Answer::settled);
+}
+
+void SupervisorMachine::fetched(NodeIndex dcm, std::span<const Lease> slices, Actions& out) {
+  if (!dcms_.live(dcm)) {
+    ++ledger_.strangers;
+    return;
+  }
+  for (const Lease& lease : slices) {
+    SliceEntry* entry = book_.find(lease.slice);
+    if (entry == nullptr || entry->state != SliceState::assigned || entry->dcm != dcm ||
+        entry->attempt != lease.attempt || entry->kept_by == kNoNode)
+      continue;
+    ledger_.groups[entry->group.value].fetched.add(entry->slice);
+    end_keeping(*entry, out);
+  }
 }
 
 void SupervisorMachine::note_assigned(SliceEntry& entry) {

@@ -134,6 +134,8 @@ void SupervisorMachine::assign(SliceEntry& entry, NodeIndex dcm, TimeNs now, Act
     assignment.forwarded_length = static_cast<std::uint32_t>(bytes.size());
     out.payload.insert(out.payload.end(), bytes.begin(), bytes.end());
   }
+  assignment.kept_by = entry.kept_by;
+  assignment.kept_attempt = entry.kept_attempt;
   ++ledger_.assignments;
   if (!ledger_.groups.empty()) note_assigned(entry);
   if (assignment.unfiltered) ++ledger_.unfiltered;
@@ -327,7 +329,10 @@ void SupervisorMachine::settle(SliceEntry& entry, Outcome outcome, DiscardReason
       ledger_.discarded[static_cast<std::size_t>(reason)].add(entry.slice);
       break;
   }
-  if (!ledger_.groups.empty()) note_settled(entry, outcome);
+  if (!ledger_.groups.empty()) {
+    note_settled(entry, outcome);
+    end_keeping(entry, out);
+  }
   if (outcome != Outcome::stored) confirmations_.not_stored(entry);
   clock_.slice_settled();
   const NodeIndex writer = outcome == Outcome::stored ? entry.writer : kNoNode;

@@ -24,7 +24,7 @@ void append_entry(const SliceEntry& entry, std::uint64_t age, Row& out) {
   append(out, {entry.order.value, age, number(entry.dcm), entry.copy_attempt.value, number(entry.copy_writer),
                entry.confirmations, entry.kills, entry.losses, entry.incomplete ? 1U : 0U,
                entry.suspect ? 1U : 0U, entry.held ? 1U : 0U, entry.copy_incomplete ? 1U : 0U, entry.refusals,
-               entry.group.value, entry.arrived ? 1U : 0U});
+               entry.group.value, entry.arrived ? 1U : 0U, number(entry.kept_by), entry.kept_attempt.value});
 }
 
 }  // namespace

@@ -51,10 +51,11 @@ class Farm {
     machine.decisions(node(dcm), {&decision, 1}, now.mono, actions);
   }
   void forward(std::uint16_t dcm, std::uint64_t slice, std::uint16_t attempt, std::uint8_t group,
-               std::string_view bytes = {}) {
+               std::string_view bytes = {}, bool kept = false) {
     AttemptDecision decision{
         SliceId(slice), Attempt(attempt), Verdict::forward, {}, false, GroupIndex(group), {}};
     decision.bytes = {reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()};
+    decision.kept = kept;
     machine.decisions(node(dcm), {&decision, 1}, now.mono, actions);
   }
   void store(std::uint16_t writer, std::uint64_t slice, std::uint16_t attempt, std::uint16_t epoch) {

@@ -270,3 +270,103 @@ TEST_CASE("the actions of a pass are gone when they are cleared") {
   split.actions.clear();
   CHECK(split.actions.empty());
 }
+
+namespace {
+
+SupervisorSettings fetching_farm() {
+  SupervisorSettings settings = split_farm();
+  settings.groups[1].fetches = true;
+  return settings;
+}
+
+// Slice `id` is in DCM 2, and DCM 0 keeps it if the farm lets it. Returns the answer to DCM 0.
+Answer forward_kept(Farm& split, std::uint64_t id) {
+  REQUIRE(split.offer(SliceId(id)).taken);
+  (void)split.pass();
+  split.forward(0, id, 0, 1, "", true);
+  const Actions actions = split.pass();
+  REQUIRE(actions.dcms[0].confirm.size() == 1);
+  return actions.dcms[0].confirm[0].answer;
+}
+
+void report_fetched(Farm& split, std::uint64_t id, std::uint16_t attempt) {
+  const Lease lease{SliceId(id), Attempt(attempt)};
+  split.machine.fetched(node(2), {&lease, 1}, split.actions);
+}
+
+std::size_t answers_to(const Actions& actions, std::uint16_t dcm) {
+  return actions.dcms.size() <= dcm ? 0 : actions.dcms[dcm].confirm.size();
+}
+
+}  // namespace
+
+TEST_CASE("a kept slice is named to its new DCM, and settled for the old one once the copy is whole") {
+  Farm split = farm(fetching_farm());
+  REQUIRE(split.offer(SliceId(1)).taken);
+  (void)split.pass();
+  split.forward(0, 1, 0, 1, "", true);
+  Actions actions = split.pass();
+  CHECK(actions.dcms[0].confirm[0].answer == Answer::keep);
+  REQUIRE(given(actions, 2) != nullptr);
+  CHECK(given(actions, 2)->kept_by == node(0));
+  CHECK(given(actions, 2)->kept_attempt == Attempt(0));
+
+  report_fetched(split, 1, 0);  // another attempt than the open one
+  CHECK(answers_to(split.pass(), 0) == 0);
+  report_fetched(split, 1, 1);
+  actions = split.pass();
+  REQUIRE(answers_to(actions, 0) == 1);
+  CHECK(actions.dcms[0].confirm[0].answer == Answer::settled);
+  CHECK(actions.dcms[0].confirm[0].attempt == Attempt(0));
+  report_fetched(split, 1, 1);
+  CHECK(answers_to(split.pass(), 0) == 0);
+  CHECK(group(split, 1).fetched.count == 1);
+
+  // The next attempt is built from the readouts.
+  split.machine.dcm_left(node(2), split.now.mono, split.actions);
+  split.join_dcm(2, 1);
+  actions = split.pass();
+  REQUIRE(given(actions, 2) != nullptr);
+  CHECK(given(actions, 2)->kept_by == kNoNode);
+}
+
+TEST_CASE("no slice is kept for a group that fetches none") {
+  Farm split = farm();
+  CHECK(forward_kept(split, 1) == Answer::settled);
+}
+
+TEST_CASE("a slice that is settled without a copy is settled for the DCM that keeps it, too") {
+  Farm split = farm(fetching_farm());
+  REQUIRE(forward_kept(split, 1) == Answer::keep);
+  split.decide(2, 1, 1, Verdict::reject);
+  const Actions actions = split.pass();
+  CHECK(answers_to(actions, 2) == 1);
+  REQUIRE(answers_to(actions, 0) == 1);
+  CHECK(actions.dcms[0].confirm[0].answer == Answer::settled);
+  CHECK(group(split, 1).fetched.count == 0);
+  CHECK(balanced(split));
+}
+
+TEST_CASE(
+    "a new DCM that dies leaves the kept slice for the next one, an old DCM that dies for the readouts") {
+  Farm split = farm(fetching_farm());
+  REQUIRE(forward_kept(split, 1) == Answer::keep);
+  split.machine.dcm_left(node(2), split.now.mono, split.actions);
+  split.join_dcm(2, 1);
+  Actions actions = split.pass();
+  REQUIRE(given(actions, 2) != nullptr);
+  CHECK(given(actions, 2)->attempt == Attempt(2));
+  CHECK(given(actions, 2)->kept_by == node(0));
+  CHECK(given(actions, 2)->kept_attempt == Attempt(0));
+
+  split.machine.dcm_left(node(0), split.now.mono, split.actions);
+  split.join_dcm(0, 2);
+  split.machine.dcm_left(node(2), split.now.mono, split.actions);
+  split.join_dcm(2, 1);
+  actions = split.pass();
+  REQUIRE(given(actions, 2) != nullptr);
+  CHECK(given(actions, 2)->kept_by == kNoNode);
+  report_fetched(split, 1, 3);
+  CHECK(answers_to(split.pass(), 0) == 0);
+  CHECK(split.machine.broken_invariant() == "");
+}

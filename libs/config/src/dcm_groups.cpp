@@ -80,10 +80,28 @@ class GroupCheck {
     if (dcm_.groups(group).lease_ms() > 0 && dcm_.groups(group).lease_ms() < kLeaseMinMs)
       inconsistent_(key_of(group) + ".lease_ms",
                     "is below 10: a DCM would lose slices while it works on them");
+    if (dcm_.groups(group).fetch() == v1::DcmGroupSettings::FETCH_BUILDER) check_fetch(group);
     for (int i = 0; i < dcm_.groups(group).forward_size(); ++i) {
       const std::string& to = dcm_.groups(group).forward(i);
       if (!find(to)) inconsistent_(list_entry(key_of(group) + ".forward", i), unknown(to));
     }
+  }
+
+  // Its DCMs get whole slices, wherever these come from.
+  void check_fetch(int group) {
+    const std::string key = key_of(group);
+    if (group == 0)
+      inconsistent_(key + ".fetch",
+                    "'builder' is for groups that slices are forwarded to: new slices come "
+                    "from the readouts");
+    const v1::FilterSettings& own = dcm_.groups(group).own().filter();
+    const v1::FilterSettings& filter = own.has_plugin() ? own : farm_.filter();
+    if (own.first_sources_size() + own.first_groups_size() + filter.first_sources_size() +
+            filter.first_groups_size() >
+        0)
+      inconsistent_(key + ".fetch",
+                    "'builder' moves whole slices: leave first_sources and first_groups out of "
+                    "the group's filter");
   }
 
   // Depth first: a group that is on the way to itself closes a cycle.
@@ -116,6 +134,15 @@ std::uint8_t place_of_group(const v1::DcmSettings& dcm, const std::string& name)
     if (dcm.groups(i).name() == name) return static_cast<std::uint8_t>(i);
   }
   return 0;
+}
+
+bool keeps_slices(const v1::DcmSettings& dcm, std::uint8_t group) {
+  if (group >= dcm.groups_size()) return false;
+  const auto& names = dcm.groups(group).forward();
+  return std::any_of(dcm.groups().begin(), dcm.groups().end(), [&](const v1::DcmGroupSettings& to) {
+    return to.fetch() == v1::DcmGroupSettings::FETCH_BUILDER &&
+           std::find(names.begin(), names.end(), to.name()) != names.end();
+  });
 }
 
 void check_groups(const v1::Farm& farm, const Report& inconsistent) {

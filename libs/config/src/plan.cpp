@@ -173,15 +173,39 @@ class Planner {
                      [&](const Group& a, const Group& b) { return group_of(a) < group_of(b); });
     for (const Group& group : groups) {
       const std::string& named = group.entry == kNoEntry ? std::string() : dcm.nodes(group.entry).port();
+      const auto [listen, announce] = addresses_of_dcm(group, group_of(group));
       for (std::uint32_t i = 0; i < group.count; ++i, ++made) {
         const std::string port = named.empty() ? port_of(made) : named;
         NodePlan node{numbered(group.name, i), Role::dcm, index(made), {}, {}, false, port};
         node.group = group_of(group);
         node.entry = group.entry;
         node.remote = node.group < dcm.groups_size() && dcm.groups(node.group).remote();
+        node.listen = listen;
+        node.announce = announce;
         add(std::move(node), group.name_key());
       }
     }
+  }
+
+  struct Addresses {
+    std::string listen;
+    std::string announce;
+  };
+  // Only DCMs that keep slices for a later group listen.
+  Addresses addresses_of_dcm(const Group& nodes, std::uint8_t group) {
+    if (nodes.entry == kNoEntry) return {};
+    const v1::DcmNodeSettings& entry = farm_.dcm().nodes(nodes.entry);
+    if (!keeps_slices(farm_.dcm(), group)) {
+      if (!entry.listen().empty() || !entry.announce().empty())
+        report(ProblemKind::inconsistent, nodes.key + (entry.listen().empty() ? ".announce" : ".listen"),
+               "has no effect: its group forwards to no group with `fetch: builder`");
+      return {};
+    }
+    const NodeFarm own = node_farms_.of(Role::dcm, nodes.entry);
+    Addresses at;
+    at.listen = listen_at(nodes, entry.listen(), own.farm.dcm().host());
+    at.announce = announced(nodes.key, entry.announce(), at.listen, nodes.count);
+    return at;
   }
 
   [[nodiscard]] std::string port_of(std::uint32_t dcm) const {

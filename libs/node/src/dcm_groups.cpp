@@ -17,4 +17,18 @@ std::vector<std::pair<std::string, std::uint32_t>> forward_groups(const v1::Farm
   return to;
 }
 
+bool is_fetched_by(const v1::Farm& farm, const config::NodePlan& keeper, const config::NodePlan& dcm) {
+  const std::vector<bool> fetching = fetching_groups(farm);
+  const auto to = forward_groups(farm, keeper);
+  return dcm.group < fetching.size() && fetching[dcm.group] &&
+         std::any_of(to.begin(), to.end(), [&](const auto& group) { return group.second == dcm.group; });
+}
+
+std::vector<bool> fetching_groups(const v1::Farm& farm) {
+  std::vector<bool> fetching;
+  for (const v1::DcmGroupSettings& group : farm.dcm().groups())
+    fetching.push_back(group.fetch() == v1::DcmGroupSettings::FETCH_BUILDER);
+  return fetching;
+}
+
 }  // namespace weir::node

@@ -75,7 +75,8 @@ std::optional<security::CurveKeys> bus_keys(const v1::Farm& farm) {
 }
 
 std::string exposed_at(const Setup& setup) {
-  if (setup.limits.authenticator || setup.identity.role == Role::dcm) return {};
+  if (setup.limits.authenticator) return {};
+  if (setup.identity.role == Role::dcm && setup.self.listen.empty()) return {};
   const bool supervises = setup.identity.role == Role::supervisor;
   const std::string listen = ports::to_text(supervises ? setup.supervisor : setup.listen);
   if (!config::is_loopback(listen)) return listen;
@@ -201,9 +202,9 @@ std::string key_of(std::string_view assignment) {
 
 bool is_local_key(std::string_view key) {
   constexpr std::string_view kSections[] = {"control.", "log.", "metrics.", "security."};
-  constexpr std::string_view kKeys[] = {"filter.search_path", "hits.truth_file", "readout.host",
-                                        "replay.path",        "run.out",         "source.search_path",
-                                        "supervisor.listen",  "writer.host",     "writer.listen"};
+  constexpr std::string_view kKeys[] = {
+      "dcm.host", "filter.search_path", "hits.truth_file",   "readout.host", "replay.path",
+      "run.out",  "source.search_path", "supervisor.listen", "writer.host",  "writer.listen"};
   return std::any_of(std::begin(kSections), std::end(kSections),
                      [key](std::string_view section) { return key.starts_with(section); }) ||
          std::find(std::begin(kKeys), std::end(kKeys), key) != std::end(kKeys);

@@ -195,11 +195,12 @@ config::Problems loopback_warnings(const LoadedFarm& loaded) {
   for (const config::NodePlan& node : loaded.plan.nodes) several = several || is_elsewhere(node.listen);
   config::Problems warnings;
   if (!several) return warnings;
-  for (const auto& [role, key] : {std::pair(Role::readout, "readout.host"), {Role::writer, "writer.host"}}) {
+  for (const auto& [role, key] :
+       {std::pair(Role::readout, "readout.host"), {Role::writer, "writer.host"}, {Role::dcm, "dcm.host"}}) {
     std::string names;
     std::size_t count = 0;
     for (const config::NodePlan* node : loaded.plan.of_role(role)) {
-      if (node->masked || !config::is_loopback(node->listen)) continue;
+      if (node->masked || node->listen.empty() || !config::is_loopback(node->listen)) continue;
       if (++count <= 3) names += (names.empty() ? "" : ", ") + node->name;
     }
     if (count == 0) continue;

@@ -309,6 +309,7 @@ std::string to_json(const Summary& summary) {
   object.emplace("decision_times_us", decision_of(summary));
   object.emplace("steps", steps_of(summary));
   object.emplace("prefetch", object_of(summary.prefetch));
+  object.emplace("fetch", object_of(summary.fetch));
   object.emplace("cpu", cpu_of(summary));
   object.emplace("retransmits", summary.retransmits);
   object.emplace("after_1s", after_1s_of(summary));

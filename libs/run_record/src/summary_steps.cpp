@@ -54,6 +54,18 @@ void add_steps(const v1::Report& dcm, Summary& summary) {
     summary.prefetch["bytes"] += reports::counter_of(dcm, "prefetch.bytes");
     summary.prefetch["wasted_bytes"] += reports::counter_of(dcm, "prefetch.wasted_bytes");
   }
+  if (reports::counter_of(dcm, "fetch.kept") + reports::counter_of(dcm, "fetch.slices") +
+          reports::counter_of(dcm, "fetch.from_readouts") >
+      0) {
+    summary.fetch["kept"] += reports::counter_of(dcm, "fetch.kept");
+    summary.fetch["kept_dropped"] += reports::counter_of(dcm, "fetch.kept_dropped");
+    summary.fetch["fragments_sent"] += reports::counter_of(dcm, "fetch.fragments_sent");
+    summary.fetch["slices"] += reports::counter_of(dcm, "fetch.slices");
+    summary.fetch["fragments"] += reports::counter_of(dcm, "fetch.fragments");
+    summary.fetch["unused"] += reports::counter_of(dcm, "fetch.unused");
+    summary.fetch["bytes"] += reports::counter_of(dcm, "fetch.bytes");
+    summary.fetch["from_readouts"] += reports::counter_of(dcm, "fetch.from_readouts");
+  }
 
   CpuSummary own;
   own.dcm = dcm.name();

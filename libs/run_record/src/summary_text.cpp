@@ -92,6 +92,10 @@ void add_groups(const Summary& summary, Page& page) {
         "decision, mean " + microseconds_text(static_cast<std::uint64_t>(group.decision_latency_us_mean)),
         page);
   }
+  if (const auto count = [&](const char* key) { return summary.fetch.at(key); }; !summary.fetch.empty())
+    page.line("fetched", "{} and {} from the DCMs that built them, {} from readouts instead",
+              counted(count("slices"), "slice"), bytes_text(static_cast<double>(count("bytes"))),
+              counted(count("from_readouts"), "slice"));
   if (!summary.groups.empty())
     page.line("readouts", "held at most {} and {} each", counted(summary.readout_slices_peak, "slice"),
               bytes_text(static_cast<double>(summary.readout_bytes_peak)));

@@ -38,6 +38,9 @@ struct AssignedSlice {
   std::uint16_t forwarded_bytes =
       0;                           // the end of `payload`: bytes forwarded by the filter of an earlier group
   std::vector<std::byte> payload;  // the trigger's payload, then forwarded bytes
+  bool is_kept = false;            // whole in DCM `kept_by`, as its attempt `kept_attempt`
+  NodeIndex kept_by;
+  Attempt kept_attempt;
 
   [[nodiscard]] ConstBytes trigger_payload() const {
     return ConstBytes(payload).first(payload.size() - forwarded_bytes);
@@ -86,10 +89,11 @@ struct SliceDecision {
   std::string_view failure;  // why it was not built; empty: it was
   DecisionKind by = DecisionKind::filter;
   bool forwarded = false;  // to the group in BuiltSlice::result, with its bytes
+  bool kept = false;       // forwarded, and kept for that group's DCM
 
-  static SliceDecision accept(DecisionKind by) { return {true, {}, by, false}; }
+  static SliceDecision accept(DecisionKind by) { return {true, {}, by}; }
   static SliceDecision reject() { return {}; }
-  static SliceDecision fail(std::string_view why) { return {false, why, DecisionKind::filter, false}; }
+  static SliceDecision fail(std::string_view why) { return {false, why, DecisionKind::filter}; }
   static SliceDecision forward() { return {false, {}, DecisionKind::filter, true}; }
 };
 
@@ -162,6 +166,8 @@ struct BuiltSlice : StateHook, OrderHook, WriterHook {
   TimeNs deadline_ns = 0;
   TimeNs deadline_most_ns = 0;  // limit of the deadline's extension while bytes arrive
   bool expired_empty = false;   // its deadline passed before any byte arrived
+
+  bool fetched = false;  // its fragments come from the DCM that keeps it, not from readouts
 
   // Push running: readouts send it on their own.
   bool pushed = false;

@@ -26,13 +26,14 @@ enum class BuildState : std::uint8_t {
   decided,             // to be reported to the supervisor
   held_back,           // accepted; the decision waits for progress of the writers
   reported,            // waits for the confirmation
+  kept,                // forwarded; a DCM of the next group may fetch it
   storing,             // confirmed, on its way to a writer
   stored,              // on disk; a connection may refer to its memory
   given_up,            // not wanted; a connection may refer to its memory
   // Closed states.
   released,  // a fragment is still being received into its memory
 };
-constexpr std::size_t kSliceStates = 18;
+constexpr std::size_t kSliceStates = 19;
 
 // Every allowed transition.
 inline constexpr Transitions kSliceTransitions({
@@ -71,6 +72,9 @@ inline constexpr Transitions kSliceTransitions({
     {BuildState::held_back, BuildState::reported},
     {BuildState::held_back, BuildState::released},
     {BuildState::reported, BuildState::storing},
+    {BuildState::reported, BuildState::kept},
+    {BuildState::kept, BuildState::given_up},
+    {BuildState::kept, BuildState::released},
     {BuildState::reported, BuildState::released},
     {BuildState::storing, BuildState::storing},  // confirmed again, for another writer
     {BuildState::storing, BuildState::stored},

@@ -83,7 +83,8 @@ class SliceTable {
   // As BuiltSlice::slot says.
   [[nodiscard]] BuiltSlice& in_slot(std::uint64_t slot) const;
 
-  // Memory of accepted slices that wait for their writer: from the report of the decision to the release.
+  // Memory of decided slices that wait for their writer or for another DCM: from the report of the decision
+  // to the release.
   [[nodiscard]] std::uint64_t accepted_bytes() const { return accepted_bytes_; }
   // Looks at all of them. Empty: all is well.
   [[nodiscard]] std::string broken_invariant() const;

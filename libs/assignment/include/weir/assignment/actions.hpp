@@ -22,6 +22,7 @@ struct AttemptDecision {
   bool incomplete = false;                     // fragments were missing
   GroupIndex group = {};                       // when forwarded: the destination group
   ConstBytes bytes = {};                       // when forwarded: for that group's filter
+  bool kept = false;                           // when forwarded: the DCM offers to keep the whole slice
 };
 
 // The lease of an attempt, held by a DCM.
@@ -82,6 +83,8 @@ struct Assignment {
       0;  // earlier attempts during which their DCM died or stalled without a slice to blame
   std::uint32_t forwarded_offset = 0;  // in Actions::payload: bytes forwarded by the previous group
   std::uint32_t forwarded_length = 0;
+  NodeIndex kept_by = kNoNode;  // DCM that keeps the whole slice, as its attempt `kept_attempt`
+  Attempt kept_attempt;
 };
 
 struct Confirmation {

@@ -21,6 +21,7 @@ struct GroupSettings {
   std::uint16_t count = 0;
   std::vector<GroupIndex> forwards_to;
   bool remote = false;      // its slices wait while all its DCMs are cut off from readouts that others reach
+  bool fetches = false;     // whole slices, from the DCM that forwards them
   DurationNs lease_ns = 0;  // 0: SupervisorSettings::lease_ns
   std::uint32_t pending_max = 0;  // slices that may wait, if forwarded; 0: SupervisorSettings::pending_max
 };

@@ -21,6 +21,7 @@ struct GroupLedger {
   SliceSum rejected;             //
   SliceSum discarded;            //
   SliceSum forwarded;            // onward
+  SliceSum fetched;              // of `arrived`: whole from the DCM that forwarded them
   std::uint64_t reassigned = 0;  // assignments of attempts after a failed one
   std::string name;
 };
@@ -86,6 +87,11 @@ struct DcmLedger {
   std::uint64_t duplicate = 0;
   std::uint64_t unknown = 0;
   std::uint64_t corrupt = 0;
+  // Fragments that DCMs send each other. `fetch_broken`: connections that ended meanwhile, and slices that
+  // were built from the readouts instead.
+  std::uint64_t fetch_sent = 0;
+  std::uint64_t fetch_arrived = 0;
+  std::uint64_t fetch_broken = 0;
 };
 
 // Counted from the files on disk. One entry per writer, for all its processes.

@@ -49,6 +49,9 @@ struct SliceEntry {
   GroupIndex group;  // the group that builds it
   bool has_forwarded = false;
   bool arrived = false;  // forwarded, and not yet assigned in its group
+  NodeIndex kept_by =
+      kNoNode;  // DCM of an earlier group that keeps the whole slice, as attempt `kept_attempt`
+  Attempt kept_attempt;
 
   [[nodiscard]] bool live() const { return state != SliceState::empty && state != SliceState::settled; }
 };

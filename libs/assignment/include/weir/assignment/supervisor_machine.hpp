@@ -180,6 +180,8 @@ class SupervisorMachine {
   OfferResult offer(const TriggerOffer& trigger, const Now& now, Actions& out);
   void decisions(NodeIndex dcm, std::span<const AttemptDecision> batch, TimeNs now, Actions& out);
   void stored(NodeIndex writer, std::span<const StoredAck> batch, Actions& out);
+  // The slices are whole in their new DCM: the DCMs that keep them may drop them.
+  void fetched(NodeIndex dcm, std::span<const Lease> slices, Actions& out);
   void filtering(NodeIndex dcm, const FilterNote& note, TimeNs now);
   // Adds to the slices' kills. The DCM keeps the slices; later attempts carry the count. Kills of other DCMs'
   // attempts are ignored.
@@ -244,6 +246,7 @@ class SupervisorMachine {
   void decide_again(SliceEntry& entry, const AttemptDecision& decision, Actions& out);
   void fail(SliceEntry& entry, const AttemptDecision& decision, Actions& out);
   void forward(SliceEntry& entry, const AttemptDecision& decision, Actions& out);
+  static void end_keeping(SliceEntry& entry, Actions& out);
   void note_assigned(SliceEntry& entry);
   void note_settled(const SliceEntry& entry, Outcome outcome);
   // True if the bytes reserved for forwards leave room for one slice more.

@@ -94,7 +94,8 @@ enum class Outcome : std::uint8_t { stored, rejected, discarded };
 enum class Answer : std::uint8_t {
   refused = 0,  // the attempt is no longer this DCM's: drop it without counting
   settled = 1,  // counts as decided; an accept that is `settled` is not stored (no_writer): drop it
-  store = 2     // send it to `writer` under `epoch`, and keep it until it is on disk
+  store = 2,    // send it to `writer` under `epoch`, and keep it until it is on disk
+  keep = 3      // counts as forwarded; keep it until it is `settled`: a DCM of the next group may fetch it
 };
 
 [[nodiscard]] std::string_view name(Verdict verdict);

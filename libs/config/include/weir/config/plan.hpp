@@ -34,7 +34,7 @@ struct NodePlan {
   std::string name;  // unique in the farm: "readout-0" unless the farm file has another
   Role role = Role::readout;
   NodeIndex index;                // counts the nodes of one role, masked ones too
-  std::string listen;             // host:port; empty for a DCM, which only connects
+  std::string listen;             // host:port; empty for a DCM that only connects
   std::vector<SourceId> sources;  // a readout's, in order, masked ones too
   bool masked = false;            // not to be started
   std::string port =

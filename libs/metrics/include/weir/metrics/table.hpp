@@ -80,6 +80,7 @@ inline constexpr std::string_view kPushReadout = "readout, in push running";
 inline constexpr std::string_view kFrontEnd = "readout, with front-ends";
 inline constexpr std::string_view kFaulty = "readout, with faults on purpose";
 inline constexpr std::string_view kDcm = "DCM";
+inline constexpr std::string_view kFetchDcm = "DCM, in farms with `fetch: builder`";
 inline constexpr std::string_view kStepsDcm = "DCM, with filters of several steps";
 inline constexpr std::string_view kBurstSupervisor = "supervisor, with burst.buffer_bytes";
 inline constexpr std::string_view kBurstDcm = "DCM, with burst.buffer_bytes";
@@ -115,6 +116,8 @@ inline constexpr Entry kTable[] = {
            "Slices discarded while they were the group's."),
     counts("groups.forwarded.", "weir_group_slices_forwarded_total", "group", kSplit,
            "Slices that it forwarded to another group."),
+    counts("groups.fetched.", "weir_group_slices_fetched_total", "group", kSplit,
+           "Slices of the group that arrived whole from the DCM that forwarded them."),
     counts("groups.reassigned.", "weir_group_slices_reassigned_total", "group", kSplit,
            "Assignments of attempts that followed a failed one in the same group."),
     counts("throttled_ms.", "weir_throttled_seconds_total", "reason", kSupervisor,
@@ -259,7 +262,7 @@ inline constexpr Entry kTable[] = {
     count("dcm.retried", "weir_dcm_retried_total", kDcm,
           "Slices that were given to another filter worker because theirs had ended."),
     rare("dcm.fills_dropped", "weir_dcm_histogram_fills_dropped_total", kDcm,
-          "Steps of slices with histogram entries that were dropped: too many slices waited to be settled."),
+         "Steps of slices with histogram entries that were dropped: too many slices waited to be settled."),
     count("dcm.steps", "weir_dcm_steps_total", kDcm, "Filter steps."),
     count("dcm.output_events", "weir_dcm_output_events_total", kDcm, "Events that the filter put out."),
     count("dcm.handed_back", "weir_dcm_handed_back_total", kDcm,
@@ -275,6 +278,26 @@ inline constexpr Entry kTable[] = {
          "Payload that arrived before a step needed it."),
     rare("prefetch.wasted_bytes", "weir_prefetch_wasted_bytes_total", kStepsDcm,
          "Payload that was requested ahead and arrived in vain."),
+    rare("fetch.kept", "weir_fetch_kept_slices_total", kFetchDcm,
+         "Forwarded slices kept for a DCM of a later group."),
+    rare("fetch.kept_dropped", "weir_fetch_kept_dropped_total", kFetchDcm,
+         "Of these, slices dropped because accepts needed their memory."),
+    rare("fetch.slices_sent", "weir_fetch_sent_slices_total", kFetchDcm, "Slices sent to other DCMs."),
+    rare("fetch.fragments_sent", "weir_fetch_sent_fragments_total", kFetchDcm,
+         "Fragments sent to other DCMs."),
+    rare("fetch.bytes_sent", "weir_fetch_sent_bytes_total", kFetchDcm, "Payload sent to other DCMs."),
+    rare("fetch.not_kept", "weir_fetch_not_kept_total", kFetchDcm,
+         "Requests of other DCMs for slices that are not kept here."),
+    rare("fetch.slices", "weir_fetch_slices_total", kFetchDcm,
+         "Slices received from the DCM that built them."),
+    rare("fetch.fragments", "weir_fetch_fragments_total", kFetchDcm, "Fragments received from other DCMs."),
+    rare("fetch.unused", "weir_fetch_unused_fragments_total", kFetchDcm,
+         "Of these, fragments that were here already or no longer wanted."),
+    rare("fetch.bytes", "weir_fetch_bytes_total", kFetchDcm, "Payload received from other DCMs."),
+    rare("fetch.from_readouts", "weir_fetch_from_readouts_total", kFetchDcm,
+         "Slices kept by another DCM that were built from the readouts instead."),
+    rare("fetch.broken", "weir_fetch_broken_connections_total", kFetchDcm,
+         "Connections to DCMs that ended during the run."),
     counts("steps.slices.", "weir_step_slices_total", "step", kStepsDcm,
            "Slices that reached a step of the filter."),
     counts("steps.rejected.", "weir_step_rejected_total", "step", kStepsDcm, "Slices that a step rejected."),
@@ -371,6 +394,7 @@ inline constexpr Entry kTable[] = {
     level("shaper.outstanding", "weir_shaper_outstanding", kDcm, "What is outstanding."),
     level("shaper.base_us", "weir_shaper_base_seconds", kDcm,
           "The shortest response time that the shaper adaptive has seen; 0 with others.", kMicro),
+    level("kept_slices", "weir_kept_slices", kFetchDcm, "Forwarded slices that are kept at present."),
     level("shipments_waiting", "weir_shipments_waiting", kDcm,
           "Accepted slices that wait for a writer's grant."),
     {From::gauge,

@@ -175,6 +175,7 @@ struct Summary {
   DecisionTimes decision_times;
   std::vector<StepSummary> steps;  // empty: the filter got all sources at once
   Counts prefetch;                 // fragments and bytes requested ahead; empty: none
+  Counts fetch;                    // built slices that moved between DCMs; empty: none
   CpuSummary cpu;
   std::vector<CpuSummary> cpu_of_dcms;
   std::uint64_t retransmits = 0;

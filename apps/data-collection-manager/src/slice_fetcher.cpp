@@ -1,0 +1,209 @@
+#include "slice_fetcher.hpp"
+
+#include "orders.hpp"
+#include <weir/node/reach.hpp>
+#include <weir/node/report.hpp>
+#include <weir/wire/frame.hpp>
+
+#include <spdlog/spdlog.h>
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace weir::dcm {
+
+using assembly::BuildState;
+using assembly::BuiltSlice;
+using assembly::FragmentProgress;
+
+SliceFetcher::SliceFetcher(const node::Setup& setup, sessions::PeerCounters& counters, Builder& builder,
+                           const RunPhases& course)
+    : setup_(setup),
+      self_(setup.identity),
+      counters_(counters),
+      builder_(builder),
+      course_(course),
+      patience_ns_(setup.farm.dcm().deadline_ms() * kMillisecond),
+      fetched_(std::make_unique<v1::Control>()) {
+  for (std::size_t i = 0; i < setup.plan.of_role(Role::dcm).size(); ++i)
+    keepers_.push_back(std::make_unique<Keeper>(node::silence_ns(setup.farm)));
+}
+
+void SliceFetcher::set_keeper(NodeIndex index, const ports::Endpoint& at, bool present) {
+  if (index.value >= keepers_.size()) return;
+  Keeper& keeper = *keepers_[index.value];
+  keeper.present = present;
+  if (!present || at.port == 0) return;
+  if (keeper.link) return keeper.link->redirect(at);
+  keeper.link = std::make_unique<sessions::Connector>(self_, static_cast<sessions::PeerHandler&>(*this),
+                                                      setup_.limits, counters_, at,
+                                                      setup_.farm.network().reconnect_ms() * kMillisecond);
+  keeper.link->tag = index.value;
+  keeper.link->expect(Role::dcm, index);
+}
+
+void SliceFetcher::tick(ports::Network& network, TimeNs now_ns) {
+  now_ns_ = now_ns;
+  for (const auto& keeper : keepers_) {
+    if (keeper->link) keeper->link->tick(network, now_ns);
+  }
+}
+
+SliceFetcher::Keeper* SliceFetcher::keeper_of(const BuiltSlice& slice) {
+  const std::size_t index = slice.assignment.kept_by.value;
+  return index < keepers_.size() ? keepers_[index].get() : nullptr;
+}
+
+void SliceFetcher::request_wanted() {
+  std::map<std::size_t, v1::Control> requests;
+  for (const auto& [id, attempt] : std::exchange(builder_.collector.to_fetch(), {})) {
+    BuiltSlice* const slice = builder_.slices.find(id, attempt);
+    if (slice == nullptr || !slice->fetched || slice->state() != BuildState::collecting) continue;
+    Keeper* const keeper = keeper_of(*slice);
+    if (keeper == nullptr || !keeper->present) {
+      leave(*slice);
+    } else if (keeper->link && keeper->link->ready()) {
+      v1::Fetch& fetch = *requests[slice->assignment.kept_by.value].mutable_fetch();
+      fetch.add_slice(id.value);
+      fetch.add_attempt(slice->assignment.kept_attempt.value);
+      fetch.add_as(attempt.value);
+    }  // otherwise once it is connected
+  }
+  for (const auto& [index, request] : requests) keepers_[index]->link->peer().send(request);
+}
+
+void SliceFetcher::look() {
+  if (builder_.collector.any_readout_lost()) readout_lost_ns_ = now_ns_;
+  for (std::size_t i = 0; i < keepers_.size(); ++i) {
+    Keeper& keeper = *keepers_[i];
+    if (!keeper.link) continue;
+    const bool ready = keeper.link->ready();
+    const std::uint64_t bytes = ready ? keeper.link->peer().stream().counters().bytes_received : 0;
+    if (keeper.probe.look(ready, bytes, now_ns_)) keeper.link->peer().ask_if_alive();
+    // A line that is down takes the readouts with it: then nothing is gained by them.
+    const TimeNs since_ns = std::max(keeper.probe.lost_since_ns(), readout_lost_ns_);
+    const bool silent = keeper.probe.is_lost() && now_ns_ - since_ns > patience_ns_;
+    if (!keeper.present || silent) leave_all(i);
+  }
+}
+
+void SliceFetcher::leave(BuiltSlice& slice) {
+  ++from_readouts_;
+  builder_.collector.build_from_readouts(slice, now_ns_);
+}
+
+void SliceFetcher::leave_all(std::size_t keeper) {
+  builder_.slices.for_each_open([&](BuiltSlice& slice) {
+    if (slice.fetched && slice.assignment.kept_by.value == keeper) leave(slice);
+  });
+}
+
+void SliceFetcher::complete(BuiltSlice& slice) {
+  if (std::exchange(slice.fetched, false)) ++slices_;
+  // The DCM that keeps the slice may have the missing fragments.
+  if (slice.flawed > 0) return;
+  v1::Fetched& fetched = *fetched_->mutable_fetched();
+  fetched.add_slice(slice.id().value);
+  fetched.add_attempt(slice.attempt().value);
+}
+
+void SliceFetcher::tell(const std::function<void(const v1::Control&)>& send) {
+  if (fetched_->fetched().slice_size() == 0) return;
+  send(*fetched_);
+  forget_told();
+}
+
+void SliceFetcher::forget_told() { fetched_->mutable_fetched()->Clear(); }
+
+std::string SliceFetcher::check_hello(const sessions::PeerInfo& info) {
+  if (info.role == Role::dcm) return {};
+  return "'" + info.name + "' is a " + std::string(name(info.role)) + ", not a DCM";
+}
+
+// Slices that were requested over an earlier connection are requested again, whole.
+void SliceFetcher::on_ready(sessions::Peer& peer) {
+  spdlog::info("dcm connected name={} peer={}", peer.info().name, peer.stream().peer());
+  keepers_[peer.tag]->reception = {};
+  builder_.slices.for_each_in(BuildState::collecting, [&](BuiltSlice& slice) {
+    if (!slice.fetched || slice.assignment.kept_by.value != peer.tag) return;
+    for (FragmentProgress& progress : slice.progress) {
+      if (progress.state == FragmentProgress::State::done) continue;
+      progress.start_again();
+      progress.asked = UINT32_MAX;
+    }
+    builder_.collector.to_fetch().emplace_back(slice.id(), slice.attempt());
+  });
+  auto& wanted = builder_.collector.to_fetch();
+  std::sort(wanted.begin(), wanted.end());
+  wanted.erase(std::unique(wanted.begin(), wanted.end()), wanted.end());
+}
+
+void SliceFetcher::on_gone(sessions::Peer& peer, std::string_view why) {
+  if (!peer.was_ready()) {
+    if (peer.was_refused()) refusals_.note(peer, why, now_ns_);
+    return;
+  }
+  if (course_.is_ending()) return;
+  ++broken_;
+  spdlog::warn("dcm lost name={} reason=\"{}\"", peer.info().name, why);
+}
+
+wire::PayloadPlace SliceFetcher::on_header(sessions::Peer& peer, const wire::FrameHeader& header) {
+  if (header.type != wire::FrameType::fragment) return {};
+  Keeper& keeper = *keepers_[peer.tag];
+  keeper.reception = {};
+  const BuiltSlice* const slice = builder_.slices.find(header.slice, header.attempt);
+  const bool wanted = slice != nullptr && slice->fetched && slice->assignment.kept_by.value == peer.tag;
+  const auto source = builder_.assembler.index_of(header.source);
+  if (!wanted || !source) return {wire::PayloadPlace::Kind::discard, nullptr};
+  keeper.reception = builder_.assembler.begin(header, builder_.assembler.sources()[*source].readout);
+  if (keeper.reception.slice == nullptr) return {wire::PayloadPlace::Kind::discard, nullptr};
+  return {wire::PayloadPlace::Kind::place, keeper.reception.target};
+}
+
+Expected<void, wire::WireError> SliceFetcher::on_frame(sessions::Peer& peer, const wire::FrameHeader& header,
+                                                       ConstBytes) {
+  const assembly::Reception reception = std::exchange(keepers_[peer.tag]->reception, {});
+  bytes_ += header.length;
+  const bool whole =
+      header.status == FragmentStatus::missing || header.offset + header.length == header.total;
+  fragments_ += whole ? 1 : 0;
+  unused_ += whole && reception.slice == nullptr ? 1 : 0;
+  if (reception.slice != nullptr) assembly::Assembler::note_bytes(*reception.slice, now_ns_);
+  (void)builder_.assembler.finish(reception, header, now_ns_);
+  return {};
+}
+
+Expected<void, wire::WireError> SliceFetcher::on_control(sessions::Peer& peer, const v1::Control& message) {
+  if (!message.has_fetch() || !message.fetch().gone())
+    return Unexpected<wire::WireError>(wire::WireError::not_expected);
+  const v1::Fetch& gone = message.fetch();
+  if (gone.as_size() != gone.slice_size()) return bad_payload();
+  for (int i = 0; i < gone.slice_size(); ++i) {
+    BuiltSlice* const slice =
+        builder_.slices.find(SliceId(gone.slice(i)), Attempt(static_cast<std::uint16_t>(gone.as(i))));
+    if (slice != nullptr && slice->fetched && slice->assignment.kept_by.value == peer.tag) leave(*slice);
+  }
+  return {};
+}
+
+void SliceFetcher::on_part(sessions::Peer& peer, const wire::FrameHeader&, ConstBytes part) {
+  builder_.assembler.part(keepers_[peer.tag]->reception, part);
+}
+
+void SliceFetcher::on_abandoned(sessions::Peer& peer, const wire::FrameHeader&) {
+  builder_.assembler.abandon(std::exchange(keepers_[peer.tag]->reception, {}));
+}
+
+void SliceFetcher::add_to(v1::Report& report) const {
+  reports::ReportCounters counters(report);
+  counters["fetch.slices"] = slices_;
+  counters["fetch.fragments"] = fragments_;
+  counters["fetch.unused"] = unused_;
+  counters["fetch.bytes"] = bytes_;
+  counters["fetch.from_readouts"] = from_readouts_;
+  counters["fetch.broken"] = broken_;
+}
+
+}  // namespace weir::dcm

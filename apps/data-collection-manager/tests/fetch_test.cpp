@@ -1,0 +1,310 @@
+// Built slices that move: one DCM keeps and sends them, another fetches them, in memory.
+#include "../src/decisions.hpp"
+#include "../src/departures.hpp"
+#include "../src/intake.hpp"
+#include "../src/slice_fetcher.hpp"
+#include "../src/slice_server.hpp"
+#include "building.hpp"
+#include "memory_network.hpp"
+#include "peer_identity.hpp"
+#include <weir/filter_host/job.hpp>
+
+#include <cstring>
+#include <optional>
+#include <utility>
+#include <vector>
+
+namespace weir::dcm {
+namespace {
+
+using assembly::BuildState;
+using assembly::BuiltSlice;
+using assembly::SliceDecision;
+using test::process;
+
+constexpr std::uint32_t kBytes = 3000;
+
+node::Setup setup_of(std::uint16_t index) {
+  node::Setup setup;
+  setup.identity = process(Role::dcm, index);
+  setup.limits.frame_bytes_max = 1000;  // a fragment takes three frames
+  setup.farm.mutable_dcm()->set_deadline_ms(1000);
+  setup.farm.mutable_network()->set_reconnect_ms(10);
+  setup.farm.mutable_dcm()->add_groups()->set_name("near");
+  setup.farm.mutable_dcm()->mutable_groups(0)->add_forward("far");
+  setup.farm.mutable_dcm()->add_groups()->set_name("far");
+  setup.farm.mutable_dcm()->mutable_groups(1)->set_fetch(v1::DcmGroupSettings::FETCH_BUILDER);
+  for (std::uint16_t i = 0; i < 2; ++i) {
+    config::NodePlan& dcm = setup.plan.nodes.emplace_back();
+    dcm.name = process(Role::dcm, i).name;
+    dcm.role = Role::dcm;
+    dcm.index = NodeIndex(i);
+    dcm.group = static_cast<std::uint8_t>(i);
+  }
+  setup.self = setup.plan.nodes[index];
+  setup.listen = {"memory", 0};
+  return setup;
+}
+
+// DCM 0, which forwards slices and keeps them.
+struct Keeping : Building {
+  explicit Keeping(test::MemoryNetwork& network) {
+    decisions.keep_for({false, true}, 4);
+    identity.listen = server.open(network);
+    tap::SamplerSettings settings;
+    settings.bytes_per_s = settings.sample_bytes_max = 1U << 20;
+    settings.taps_max = 4;
+    samples.emplace(setup, settings);
+    departures.emplace(setup, counters, builder, nullptr, *samples, histograms, notes, clock.now);
+    result.forward_group = 1;
+  }
+  // Returns the report of a forward of this slice.
+  v1::Decide forward(std::uint64_t id, std::uint32_t bytes = kBytes) {
+    BuiltSlice& slice = complete(id, bytes);
+    for (std::size_t i = 0; i < slice.table.size(); ++i)
+      std::memset(slice.progress[i].target, static_cast<int>(id + i), bytes);
+    return report_forward(slice);
+  }
+  v1::Decide report_forward(BuiltSlice& slice) {
+    slice.result = &result;
+    decisions.decide(slice, SliceDecision::forward(), now());
+    v1::Decide batch;
+    decisions.report(batch);
+    return batch;
+  }
+  void confirm(std::uint64_t id, v1::Confirmation code) {
+    const ConfirmedSlice row{SliceId(id), Attempt(0), code, StoreEpoch(0), NodeIndex(0)};
+    departures->confirm({&row, 1});
+  }
+  void keep(std::uint64_t id) {
+    REQUIRE(forward(id).forwards(0).kept());
+    confirm(id, v1::CONFIRMATION_KEEP);
+    REQUIRE(find(id)->state() == BuildState::kept);
+  }
+
+  node::Setup setup = setup_of(0);
+  sessions::PeerInfo identity = setup.identity;
+  sessions::PeerCounters counters;
+  filter_host::FilterResult result;
+  Decisions decisions{builder};
+  std::optional<SliceSamples> samples;
+  HistogramStage histograms;
+  std::optional<Departures> departures;
+  SliceServer server{setup, identity, counters, builder, clock.now};
+};
+
+// DCM 1, of the group that fetches.
+struct Fetching : Building {
+  Fetching() { intake.fetch_kept(); }
+  void assign(std::uint64_t id, std::uint16_t attempt, std::uint16_t keeper = 0) {
+    assembly::AssignedSlice made = assignment(id, attempt);
+    made.is_kept = true;
+    made.kept_by = NodeIndex(keeper);
+    std::vector<assembly::AssignedSlice> assigned;
+    assigned.push_back(std::move(made));
+    intake.assign(std::move(assigned));
+    intake.open_assigned(now());
+  }
+  // The slice if it is complete.
+  BuiltSlice* built() {
+    std::vector<BuiltSlice*> done;
+    builder.assembler.take_completed(done);
+    if (done.empty()) return nullptr;
+    fetcher.complete(*done.front());
+    return done.front();
+  }
+  std::size_t reported() {
+    std::size_t slices = 0;
+    fetcher.tell([&](const v1::Control& message) {
+      slices += static_cast<std::size_t>(message.fetched().slice_size());
+    });
+    return slices;
+  }
+  bool asks_readouts() { return !collector().to_send().empty(); }
+
+  node::Setup setup = setup_of(1);
+  sessions::PeerCounters counters;
+  RunPhases course;
+  Intake intake{setup.farm, builder, nullptr, notes};
+  SliceFetcher fetcher{setup, counters, builder, course};
+};
+
+struct Pair {
+  Pair() { fetching.fetcher.set_keeper(NodeIndex(0), keeping.identity.listen, true); }
+  void turn(DurationNs step = kMillisecond) {
+    keeping.now() += step;
+    fetching.now() += step;
+    fetching.fetcher.tick(network, fetching.now());
+    fetching.collector().pass(fetching.now());
+    fetching.fetcher.request_wanted();
+    network.run(700);
+    keeping.server.tick();
+    network.run(700);
+    keeping.departures->release_unreferenced();
+  }
+  void turns(int number, DurationNs step = kMillisecond) {
+    for (; number > 0; --number) turn(step);
+  }
+
+  test::MemoryNetwork network;
+  Keeping keeping{network};
+  Fetching fetching;
+};
+
+bool has_bytes_of(const BuiltSlice& slice, std::uint64_t id) {
+  for (std::size_t i = 0; i < slice.table.size(); ++i) {
+    const auto* bytes = static_cast<const std::byte*>(slice.table[i].data);
+    if (slice.table[i].length != kBytes || bytes == nullptr) return false;
+    for (std::uint32_t at = 0; at < kBytes; ++at) {
+      if (bytes[at] != static_cast<std::byte>(id + i)) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+TEST_CASE("a kept slice arrives whole in pieces, is reported, and released when it is settled") {
+  Pair dcms;
+  dcms.keeping.keep(5);
+  dcms.fetching.assign(5, 1);
+  dcms.turns(5);
+  BuiltSlice* const slice = dcms.fetching.built();
+  REQUIRE(slice != nullptr);
+  CHECK(has_bytes_of(*slice, 5));
+  CHECK(dcms.fetching.reported() == 1);
+  CHECK(dcms.fetching.reported() == 0);
+  CHECK_FALSE(dcms.fetching.asks_readouts());
+  CHECK(dcms.fetching.builder.assembler.counters().received == 2);
+  CHECK(dcms.keeping.slices().accepted_bytes() > 0);
+  dcms.keeping.confirm(5, v1::CONFIRMATION_SETTLED);
+  dcms.turn();
+  CHECK(dcms.keeping.find(5) == nullptr);
+  CHECK(dcms.keeping.builder.pool.bytes_used() == 0);
+  CHECK(dcms.keeping.slices().broken_invariant() == "");
+}
+
+TEST_CASE("a request that overtakes the confirmation waits for it") {
+  Pair dcms;
+  REQUIRE(dcms.keeping.forward(5).forwards(0).kept());
+  dcms.fetching.assign(5, 1);
+  dcms.turns(5);
+  CHECK(dcms.fetching.built() == nullptr);
+  dcms.keeping.confirm(5, v1::CONFIRMATION_KEEP);
+  dcms.turns(2);
+  CHECK(dcms.fetching.built() != nullptr);
+}
+
+TEST_CASE("a slice that is no longer kept is built from the readouts") {
+  Pair dcms;
+  dcms.keeping.keep(5);
+  dcms.keeping.confirm(5, v1::CONFIRMATION_SETTLED);
+  dcms.fetching.assign(5, 1);
+  dcms.turns(5);
+  CHECK(dcms.fetching.asks_readouts());
+  CHECK(dcms.fetching.built() == nullptr);
+}
+
+TEST_CASE("the slices of a DCM that has left are built from the readouts, fragments that arrived included") {
+  Pair dcms;
+  dcms.keeping.keep(5);
+  dcms.fetching.assign(5, 1);
+  dcms.fetching.fetcher.set_keeper(NodeIndex(0), {}, false);
+  dcms.fetching.fetcher.look();
+  dcms.turn();
+  CHECK(dcms.fetching.asks_readouts());
+  CHECK(dcms.fetching.find(5, 1)->outstanding == 2);
+}
+
+TEST_CASE("after a broken connection the slice is requested again and arrives whole") {
+  Pair dcms;
+  dcms.keeping.keep(5);
+  dcms.fetching.assign(5, 1);
+  std::size_t frames = 0;
+  dcms.network.on_the_way = [&](std::vector<std::byte>&) {
+    if (++frames == 6) dcms.network.break_all();
+  };
+  dcms.turns(3);
+  dcms.network.on_the_way = {};
+  dcms.turns(10, 20 * kMillisecond);
+  BuiltSlice* const slice = dcms.fetching.built();
+  REQUIRE(slice != nullptr);
+  CHECK(has_bytes_of(*slice, 5));
+  CHECK_FALSE(dcms.fetching.asks_readouts());
+}
+
+TEST_CASE("a silent DCM is left for the readouts, but not while a readout is silent as well") {
+  Pair dcms;
+  dcms.keeping.keep(5);
+  dcms.network.hold_connections = true;
+  dcms.fetching.assign(5, 1);
+  dcms.fetching.collector().set_lost(1, true);
+  for (int i = 0; i < 30; ++i) {
+    dcms.turn(100 * kMillisecond);
+    dcms.fetching.fetcher.look();
+  }
+  CHECK_FALSE(dcms.fetching.asks_readouts());
+  dcms.fetching.collector().set_lost(1, false);
+  for (int i = 0; i < 15; ++i) {
+    dcms.turn(100 * kMillisecond);
+    dcms.fetching.fetcher.look();
+  }
+  CHECK(dcms.fetching.asks_readouts());
+}
+
+TEST_CASE("a DCM keeps whole slices only, and none beyond half of its memory") {
+  test::MemoryNetwork network;
+  Keeping dcm(network);
+  BuiltSlice& flawed = dcm.complete(1);
+  flawed.flawed = 1;
+  CHECK_FALSE(dcm.report_forward(flawed).forwards(0).kept());
+  dcm.confirm(1, v1::CONFIRMATION_SETTLED);
+  constexpr std::uint32_t kLarge = Building::kMemory / 8;
+  std::uint64_t kept = 0;
+  for (std::uint64_t id = 2; id < 6; ++id) {
+    const bool is_kept = dcm.forward(id, kLarge).forwards(0).kept();
+    dcm.confirm(id, is_kept ? v1::CONFIRMATION_KEEP : v1::CONFIRMATION_SETTLED);
+    kept += is_kept ? 1 : 0;
+  }
+  CHECK(kept >= 1);
+  CHECK(dcm.slices().accepted_bytes() <= Building::kMemory / 2);
+  CHECK(dcm.slices().in(BuildState::kept).size() == kept);
+}
+
+TEST_CASE("accepts that need room make the DCM drop the slices that it keeps, oldest first") {
+  test::MemoryNetwork network;
+  Keeping dcm(network);
+  constexpr std::uint32_t kLarge = Building::kMemory / 16;  // each slice has two
+  dcm.notes.release(dcm.complete(100, kLarge));  // the first one takes more, as its size is not known
+  REQUIRE(dcm.forward(1, kLarge).forwards(0).kept());
+  dcm.confirm(1, v1::CONFIRMATION_KEEP);
+  std::uint64_t id = 2;
+  while (!dcm.decisions.needs_room()) {
+    REQUIRE(id < 7);
+    dcm.decisions.decide(dcm.complete(id++, kLarge), SliceDecision::accept(DecisionKind::poison), dcm.now());
+    v1::Decide batch;
+    dcm.decisions.report(batch);
+  }
+  CHECK(dcm.departures->drop_kept());
+  CHECK(dcm.find(1) == nullptr);
+  CHECK_FALSE(dcm.decisions.needs_room());
+  CHECK_FALSE(dcm.departures->drop_kept());
+}
+
+TEST_CASE("only DCMs of a group that fetches may connect to a DCM that keeps slices") {
+  Pair dcms;
+  dcms.turns(3);
+  REQUIRE(dcms.keeping.counters.accepted == 1);
+  CHECK(dcms.keeping.counters.refused_hello == 0);
+  Fetching other;
+  other.setup.identity = process(Role::dcm, 0);  // of the first group
+  SliceFetcher stranger(other.setup, other.counters, other.builder, other.course);
+  stranger.set_keeper(NodeIndex(0), dcms.keeping.identity.listen, true);
+  for (int i = 0; i < 3; ++i) {
+    stranger.tick(dcms.network, other.now() += 20 * kMillisecond);
+    dcms.network.run();
+  }
+  CHECK(dcms.keeping.counters.refused_hello >= 1);
+}
+
+}  // namespace weir::dcm
