@@ -222,7 +222,18 @@ class CommandTest(Folder):
         self.assertEqual([one.record for one in weir.read_run_file(merged)], [one.record for one in whole])
         weir_command = os.path.join(os.environ.get("WEIR_BIN_DIR", ""), "weir")
         if os.path.exists(weir_command):
-            for path in (target, merged):
+            filtered = os.path.join(self.folder, "skimmed", "run-000009-filtered-0000.weir")
+            skim = ("skim", self.folder, "--filter", "prescale", "--ids", ":20", "--out", filtered)
+            environment = {**ENVIRONMENT, "WEIR_COMMAND": weir_command}
+            done = subprocess.run(command(*skim, "--set", "m=3"), env=environment, capture_output=True, text=True)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("filter prescale: ", done.stderr)
+            self.assertFalse(os.path.exists(filtered))
+            done = subprocess.run(command(*skim, "--set", "n=3"), env=environment, capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            third = [one.record for one in weir.read_run_file(filtered)]
+            self.assertEqual(third, [whole.slice(number).record for number in range(0, 21, 3)])
+            for path in (target, merged, filtered):
                 done = subprocess.run([weir_command, "file", "verify", path], capture_output=True, text=True)
                 self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 

@@ -88,10 +88,13 @@ def _convert(options: argparse.Namespace) -> int:
 
 
 def _skim(options: argparse.Namespace) -> int:
-    from .skim import write_slices
+    from .skim import accepted_ids, write_slices
 
     run = Run(options.folder, options.run)
-    done = write_slices(run, _select(run, options), options.out, getattr(options, "source", ()))
+    slices = _select(run, options)
+    if options.filter:
+        slices = slices.select(ids=accepted_ids(options.folder, options.filter, options.set))
+    done = write_slices(run, slices, options.out, getattr(options, "source", ()))
     print(f"{done['slices']} slices, {done['bytes']} bytes: {options.out}")
     return 0
 
@@ -155,9 +158,11 @@ def _parser() -> argparse.ArgumentParser:
         if name == "skim":
             _add_selection(command)
             command.add_argument("--source", type=_sources, default=(), metavar="ID,ID", help="keep only their bytes")
+            command.add_argument("--filter", metavar="PLUGIN", help="slices that this filter plugin accepts")
+            command.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="parameter of the filter")
         else:
             command.add_argument("--run", type=int, metavar="N", help="number of the run, if the folder has several")
-            command.set_defaults(stream=None, decision=None, ids=None, time_ns=None)
+            command.set_defaults(filter=None, stream=None, decision=None, ids=None, time_ns=None)
 
     recording = add("import", _import, "Make a replay folder of recorded data")
     recording.add_argument("kind", choices=("km3net",), help="type of the file: KM3NeT online data in ROOT")

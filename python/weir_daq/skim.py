@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
+import shutil
+import subprocess
+import tempfile
 from collections.abc import Iterable
 from typing import Any
 
@@ -37,6 +41,33 @@ def write_slices(run: Run, slices: Slices, out: str | os.PathLike[str], sources:
     except FileExistsError as error:
         raise ConvertError(f"{error}: delete it, or give another name") from None
     return {"slices": len(slices), "bytes": written}
+
+
+def accepted_ids(recording: str, plugin: str, parameters: Iterable[str] = ()) -> Any:
+    """Returns the ids of the slices of a run's folder or file that the filter plugin accepts, by `weir filter try`.
+
+    plugin: a path or the name of an installed one. parameters: NAME=VALUE each.
+    Errors: ConvertError with the command's message: the plugin cannot be used, or failed on a slice.
+    """
+    command = os.environ.get("WEIR_COMMAND") or shutil.which("weir")
+    if command is None:
+        raise ConvertError("no weir on PATH: --filter runs it to try the plugin")
+    words = [command, "filter", "try", plugin, recording, "--json", "--list"]
+    for parameter in parameters:
+        words += ["--set", parameter]
+    accepted = []
+    with tempfile.TemporaryFile() as errors:
+        with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=errors) as process:
+            assert process.stdout is not None
+            for line in process.stdout:
+                outcome = json.loads(line)
+                if outcome.get("verdict") == "accept":
+                    accepted.append(int(outcome["slice"]))
+        if process.returncode != 0:
+            errors.seek(0)
+            text = errors.read().decode(errors="replace").strip()
+            raise ConvertError(f"filter {plugin}: {text or 'it failed on a slice'}: see {' '.join(words[:5])}")
+    return np.unique(np.array(accepted, np.uint64))
 
 
 def _names(out: str | os.PathLike[str]) -> tuple[str, int]:

@@ -58,6 +58,7 @@ bool has_packages(const std::string& interpreter, const std::string& needs, bool
 
 int run_python(const std::string& verb, const std::string& needs, const std::vector<std::string>& arguments) {
   const std::filesystem::path prefix = std::filesystem::path(node::program_folder()).parent_path();
+  ::setenv("WEIR_COMMAND", (prefix / "bin" / "weir").c_str(), 0);
   extend_python_path((prefix / "lib" / "weir" / "python").string());
   const std::vector<std::string> all = interpreters();
   std::fflush(nullptr);
