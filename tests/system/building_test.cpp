@@ -2,6 +2,9 @@
 #include "stored_run.hpp"
 #include "weir_catch.hpp"
 
+#include <filesystem>
+#include <fstream>
+
 namespace {
 
 using namespace weir;
@@ -237,4 +240,35 @@ TEST_CASE("a readout with a small buffer for its load slows the run and loses no
   const TemporaryFolder folder;
   const Built built = build(folder, 2000, {"readout.buffer_bytes=100000", "readout.buffer_slices=16"});
   check_all_there(built, 2000);
+}
+
+TEST_CASE("a readout takes 100000 sources, listed one by one, and the run's own farm file runs again") {
+  constexpr std::uint64_t kMany = 100'000;
+  constexpr std::uint64_t kSlices = 2;
+  const TemporaryFolder folder;
+  std::string farm = folder / "many.yaml";
+  {
+    std::ofstream file(farm);
+    file << "farm: many\n"
+            "source: {size_bytes: 12}\n"
+            "supervisor: {lease_ms: 60000}\n"
+            "dcm: {deadline_ms: 60000}\n"
+            "readout:\n  nodes:\n    - name: r0\n      sources: [";
+    for (std::uint64_t i = 0; i < kMany; ++i) file << (i == 0 ? "" : ", ") << 3 * i + 1;  // with gaps
+    file << "]\n";
+  }
+  for (const char* again : {"first", "again"}) {
+    CAPTURE(again);
+    const TemporaryFolder out;
+    const FarmEnd end = run_farm(out, farm, {"--slices", std::to_string(kSlices)});
+    CHECK_BALANCED(end, 0);
+    CHECK(end.summary.count("stored") == kSlices);
+    CHECK(end.summary.count("fragments.received") == kSlices * kMany);
+    const DummyCheck check = check_dummy_data(StoredRun(out / "out"));
+    CHECK(check.wrong == "");
+    CHECK(check.fragments == kSlices * kMany);
+    farm = folder / "expanded.yaml";
+    std::filesystem::copy_file(out / "out/run-000001-farm.yaml", farm,
+                               std::filesystem::copy_options::overwrite_existing);
+  }
 }

@@ -25,13 +25,6 @@ constexpr DurationNs kGiveWay = 500 * kMillisecond;
 constexpr DurationNs kGapRoundTrips = 6;
 constexpr DurationNs kOutageMax = 30 * kSecond;  // TCP gives up a connection that is dead for longer
 
-// By order of announcement, or by id if the supervisor gives no order, because ids ascend then.
-bool is_older(const BuiltSlice& slice, const BuiltSlice& other) {
-  if (slice.assignment.order != other.assignment.order)
-    return slice.assignment.order < other.assignment.order;
-  return slice.id() < other.id();
-}
-
 }  // namespace
 
 Collector::Collector(CollectorSettings settings, assembly::Assembler& assembler, assembly::SliceTable& slices,
@@ -451,6 +444,7 @@ void Collector::take_answer(std::uint32_t readout, BuiltSlice* slice, const Pend
     note_answer(flow, readout, 1, back);
   }
   if (owed == 0) return;
+  if (flow.unknown > 0 && flow.guess > 0) learn_guess(flow, sizes);
   for (const assembly::FragmentSize& size : sizes) {
     if (!expected_[size.source].is_always(size.bytes)) learn_size(size.source, readout, size.bytes);
   }

@@ -161,6 +161,8 @@ class Collector {
     // Bytes that all its sources together are expected to send of a slice.
     std::uint64_t expected = 0;
     std::size_t unknown = 0;  // sources without any fragment so far
+    // Most bytes requested of each of these; 0 before the first request.
+    std::uint32_t guess = 0;
   };
   // One request as it is put together.
   struct Piece {
@@ -233,6 +235,8 @@ class Collector {
   [[nodiscard]] std::optional<Piece> next_sources(assembly::BuiltSlice& slice, std::uint32_t readout);
   [[nodiscard]] Piece rest_of(SourceId source, assembly::SourceIndex index,
                               const assembly::Gathering::Part& part, std::uint64_t most);
+  [[nodiscard]] std::uint32_t guess_of(std::uint32_t readout, std::uint64_t most);
+  static void learn_guess(Flow& flow, std::span<const assembly::FragmentSize> sizes);
   void note_asked(assembly::BuiltSlice& slice, const Piece& piece);
   void send(assembly::BuiltSlice& slice, std::uint32_t readout, const Piece& piece, TimeNs now_ns);
   void want_of(assembly::BuiltSlice& slice, std::uint32_t readout);

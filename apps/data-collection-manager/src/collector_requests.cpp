@@ -49,6 +49,41 @@ std::uint64_t answer_bytes(std::uint32_t fragments, std::uint64_t bytes) {
   return bytes + wire::kHeaderBytes;
 }
 
+// Smallest limit on the bytes requested of a source of unknown size.
+constexpr std::uint32_t kGuessMin = 16;
+
+// The fragments of a request that is put together. Its one length limit applies to each of them: all of
+// unknown size may be as long as the longest.
+class PieceSizes {
+ public:
+  // `bounded`: the shaper limits the bytes of a request; otherwise unknown fragments are not charged.
+  explicit PieceSizes(bool bounded) : bounded_(bounded) {}
+  void add(std::uint32_t bytes, bool known) {
+    longest_ = std::max(longest_, bytes);
+    ++(known ? known_ : unknown_);
+    if (known) known_bytes_ += wire::fragment_wire_bytes(bytes);
+  }
+  [[nodiscard]] bool all_known() const { return unknown_ == 0; }
+  [[nodiscard]] std::uint32_t longest() const { return longest_; }
+  [[nodiscard]] std::uint64_t bytes() const {
+    return known_bytes_ + (bounded_ ? unknown_ * unknown_bytes() : 0);
+  }
+  // Returns the bytes that may come of each one of unknown size: cut, it has a frame of its own.
+  [[nodiscard]] std::uint64_t unknown_bytes() const { return wire::kHeaderBytes + std::uint64_t{longest_}; }
+  // Returns the bytes of the whole answer.
+  [[nodiscard]] std::uint64_t together() const {
+    const std::uint32_t fragments = known_ + unknown_;
+    return answer_bytes(fragments, std::max<std::uint64_t>(bytes(), fragments * wire::kBlockRowBytes));
+  }
+
+ private:
+  bool bounded_;
+  std::uint32_t longest_ = 0;
+  std::uint64_t known_bytes_ = 0;
+  std::uint32_t known_ = 0;
+  std::uint32_t unknown_ = 0;
+};
+
 }  // namespace
 
 void Collector::touch_first(std::uint32_t readout) {
@@ -176,7 +211,8 @@ std::optional<Collector::Piece> Collector::next_sources(BuiltSlice& slice, std::
     return piece;
   }
   asked_sources_.clear();
-  bool all_known = true;
+  PieceSizes sizes(most > 0);
+  const std::uint32_t guess = most > 0 ? guess_of(readout, most) : 0;
   std::uint32_t at = part.next;
   for (; at < sources.size(); ++at) {
     const assembly::SourceIndex index = *assembler_.index_of(sources[at]);
@@ -186,21 +222,19 @@ std::optional<Collector::Piece> Collector::next_sources(BuiltSlice& slice, std::
     if (begun) return rest_of(sources[at], index, part, most);
     if (part.again && !is_to_be_requested(progress, gathering.ahead)) continue;
     const bool known = expected_[index].known();
-    const std::uint64_t size = known ? wire::fragment_wire_bytes(expected_[index].bytes()) : most;
-    const auto together =
-        answer_bytes(piece.fragments + 1, piece.bytes + std::max<std::uint64_t>(size, wire::kBlockRowBytes));
-    if (most > 0 && piece.fragments > 0 && together > whole_up_to(most)) break;
+    PieceSizes more = sizes;
+    more.add(known ? expected_[index].bytes() : guess, known);
+    if (most > 0 && piece.fragments > 0 && more.together() > whole_up_to(most)) break;
     if (asked_sources_.size() == fragments_max) break;
     asked_sources_.push_back(sources[at]);
-    all_known = all_known && known;
+    sizes = more;
     ++piece.fragments;
-    piece.bytes += size;
-    if (most > 0 && together > whole_up_to(most)) {  // one alone, and larger
+    if (most > 0 && sizes.together() > whole_up_to(most)) {  // one alone, and larger
       piece.bytes = most;
       piece.length = payload_of(most);
-      const bool more = expected_[index].bytes() > piece.length;
-      piece.end = more ? at : at + 1;
-      piece.end_offset = more ? piece.length : 0;
+      const bool cut = expected_[index].bytes() > piece.length;
+      piece.end = cut ? at : at + 1;
+      piece.end_offset = cut ? piece.length : 0;
       return piece;
     }
   }
@@ -209,9 +243,25 @@ std::optional<Collector::Piece> Collector::next_sources(BuiltSlice& slice, std::
     part.next = at;
     return std::nullopt;
   }
-  if (all_known) piece.bytes = answer_bytes(piece.fragments, piece.bytes);
-  if (most > 0) piece.length = payload_of(all_known ? whole_up_to(most) : most);
+  piece.bytes = sizes.all_known() ? sizes.together() : sizes.bytes();
+  if (most > 0) piece.length = sizes.all_known() ? payload_of(whole_up_to(most)) : sizes.longest();
   return piece;
+}
+
+// Returns the most bytes that are requested of a source of unknown size.
+std::uint32_t Collector::guess_of(std::uint32_t readout, std::uint64_t most) {
+  Flow& flow = flows_[readout];
+  if (flow.guess == 0) flow.guess = payload_of(most);
+  return std::min(flow.guess, payload_of(most));
+}
+
+// Assumes that a readout's sources are alike: an answer with short fragments, or without any, halves the
+// guess, and a longer fragment raises it. Requests thus cover more sources while their sizes are unknown, and
+// an answer is never longer than planned.
+void Collector::learn_guess(Flow& flow, std::span<const assembly::FragmentSize> sizes) {
+  std::uint32_t longest = kGuessMin;
+  for (const assembly::FragmentSize& size : sizes) longest = std::max(longest, size.bytes);
+  flow.guess = std::max(longest, flow.guess / 2);
 }
 
 // Returns the next range of a fragment, assuming the length of the source's last one. If the fragment is

@@ -28,7 +28,7 @@ void Intake::open_assigned(TimeNs now_ns) {
   builder_.slices.for_each_in(BuildState::blocked, [&](BuiltSlice& slice) {
     if (!builder_.assembler.full() && !builder_.slices.is_open(slice.id())) open(slice, now_ns);
   });
-  while (BuiltSlice* next = builder_.slices.first_in(BuildState::assigned)) {
+  while (BuiltSlice* next = next_assigned()) {
     if (builder_.assembler.full()) return;
     if (pushing_ != nullptr) {
       if (pushing_->bind(*next, now_ns) != nullptr) continue;
@@ -41,6 +41,20 @@ void Intake::open_assigned(TimeNs now_ns) {
       open(*next, now_ns);
     }
   }
+}
+
+BuiltSlice* Intake::next_assigned() {
+  if (pushing_ != nullptr || !builder_.assembler.has_many_sources())
+    return builder_.slices.first_in(BuildState::assigned);
+  BuiltSlice* next = nullptr;
+  builder_.slices.for_each_in(BuildState::assigned, [&](BuiltSlice& slice) {
+    if (next == nullptr || is_older(slice, *next)) next = &slice;
+  });
+  if (next == nullptr) return nullptr;
+  // The collector must see the oldest slice: readouts may have no room until it is cleared.
+  const auto goes_first = [next](const BuiltSlice& slice) { return is_older(slice, *next); };
+  const bool has_turn = builder_.slices.find_in(BuildState::waiting_for_memory, goes_first) == nullptr;
+  return has_turn ? next : nullptr;
 }
 
 // Of two waiting attempts the later one counts. The earlier one's credit returns only with its decision.

@@ -41,6 +41,8 @@ class Intake {
  private:
   void open(assembly::BuiltSlice& slice, TimeNs now_ns);
   void block(assembly::BuiltSlice& slice);
+  // Returns the next assigned slice to open; null: none is assigned, or an older one waits for memory.
+  [[nodiscard]] assembly::BuiltSlice* next_assigned();
   [[nodiscard]] std::shared_ptr<const assembly::Selection> first_of(const assembly::BuiltSlice& slice) const;
 
   Builder& builder_;

@@ -49,7 +49,11 @@ struct Building {
   static constexpr std::uint32_t kReadouts = 2;
   static constexpr std::size_t kMemory = 1U << 20;
 
-  Building() { collector().readout_up(0, now()), collector().readout_up(1, now()); }
+  explicit Building(std::vector<assembly::SourceInfo> sources = {{SourceId(1), 0}, {SourceId(2), 1}})
+      : builder("weir-test", kMemory, assembly(), std::move(sources), collecting(), shaper()) {
+    collector().readout_up(0, now());
+    collector().readout_up(1, now());
+  }
 
   [[nodiscard]] TimeNs& now() { return clock.now; }
   [[nodiscard]] Collector& collector() { return builder.collector; }
@@ -112,8 +116,7 @@ struct Building {
   }
 
   HandClock clock;
-  Builder builder{"weir-test",  kMemory, assembly(), {{SourceId(1), 0}, {SourceId(2), 1}},
-                  collecting(), shaper()};
+  Builder builder;
   Notes notes{builder};
 };
 

@@ -186,6 +186,49 @@ TEST_CASE("a confirmation's columns become rows, unless their lengths differ") {
   CHECK_FALSE(confirmations_of(confirm).has_value());
 }
 
+TEST_CASE("with many sources a slice is opened when its turn for memory comes, the oldest first") {
+  std::vector<assembly::SourceInfo> sources;
+  for (std::uint32_t i = 0; i < 5000; ++i) sources.push_back({SourceId(i + 1), i % Building::kReadouts});
+  Building dcm(std::move(sources));
+  Intake intake(v1::Farm(), dcm.builder, nullptr, dcm.notes);
+  const auto assignment = [](std::uint64_t id, std::uint64_t order) {
+    assembly::AssignedSlice made = Building::assignment(id);
+    made.order = SliceOrder(order);
+    return made;
+  };
+  intake.assign({assignment(7, 2), assignment(8, 3), assignment(9, 4)});
+  intake.open_assigned(dcm.now());
+  intake.open_assigned(dcm.now());
+  CHECK(dcm.find(7) != nullptr);
+  CHECK(dcm.find(8) == nullptr);
+  CHECK(intake.in_flight() == 3);
+  // Another DCM has lost it, and readouts may wait for its end.
+  intake.assign({assignment(5, 1)});
+  intake.open_assigned(dcm.now());
+  CHECK(dcm.find(5) != nullptr);
+  CHECK(dcm.find(8) == nullptr);
+  // The first slice is built alone, to learn the sizes.
+  dcm.collector().pass(dcm.now());
+  REQUIRE(dcm.find(7)->state() == assembly::BuildState::collecting);
+  intake.open_assigned(dcm.now());
+  CHECK(dcm.find(8) == nullptr);
+  constexpr std::uint32_t kBytes = 8;
+  for (std::uint32_t source = 0; source < 5000; ++source) {
+    const wire::FrameHeader header = Building::fragment(7, source, kBytes);
+    const std::uint32_t readout = source % Building::kReadouts;
+    const assembly::Reception reception = dcm.builder.assembler.begin(header, readout);
+    dcm.collector().answered(readout, reception, header);
+    (void)dcm.builder.assembler.finish(reception, header, dcm.now());
+  }
+  std::vector<assembly::BuiltSlice*> done;
+  dcm.builder.assembler.take_completed(done);
+  dcm.collector().pass(dcm.now());
+  REQUIRE(dcm.find(5)->state() == assembly::BuildState::collecting);
+  intake.open_assigned(dcm.now());
+  CHECK(dcm.find(8) != nullptr);
+  CHECK(dcm.find(9) == nullptr);
+}
+
 TEST_CASE("a later attempt waits until the earlier one has left, and of two that wait the later one counts") {
   Building dcm;
   const v1::Farm farm;

@@ -17,6 +17,8 @@ namespace {
 
 // Work per pass on slices to be made, so that requests are not kept waiting by a burst of announcements.
 constexpr std::size_t kSlicesPerPass = 1024;
+constexpr std::size_t kFragmentsPerPass =
+    1U << 17U;  // whatever the number of slices: the loop serves connections, too
 // Connections of one DCM: the present one, and lost ones that this side has not noticed yet.
 constexpr std::ptrdiff_t kConnectionsOfDcmMax = 4;
 // Shares of a buffer's limit.
@@ -134,7 +136,8 @@ void ReadoutNode::make_announced() {
     if (taken < triggers_.size()) break;
   }
   injector_.tick(now_ns_);
-  (void)buffer_.make_some(kSlicesPerPass, *this);
+  const std::size_t sources = std::max<std::size_t>(1, buffer_.sources().size());
+  (void)buffer_.make_some(std::clamp<std::size_t>(kFragmentsPerPass / sources, 1, kSlicesPerPass), *this);
   if (injector_.has_sources()) injector_.pass(now_ns_, buffer_, *this);
 }
 

@@ -102,6 +102,7 @@ Expected<void, OpenError> Assembler::open(BuiltSlice& slice, TimeNs now_ns) {
   if (full()) return Unexpected<OpenError>(OpenError::full);
   if (!slices_.open(slice)) return Unexpected<OpenError>(OpenError::duplicate);
   slice.assigned_ns = now_ns;
+  if (!spare_rows_.empty()) take_rows_of_spare(slice);
   slice.table = blank_table_;
   slice.progress.assign(sources_.size(), FragmentProgress{});
   if (settings_.order == ReleaseOrder::by_id) unreleased_.insert(slice.id());
@@ -479,7 +480,17 @@ void Assembler::count_overtaken(const BuiltSlice& slice) {
 
 void Assembler::free_memory(BuiltSlice& slice) {
   if (!planted(Planted::never_release) || slice.id().value % 8 != 3) slice.memory.release(pool_);
+  if (has_many_sources()) {
+    spare_rows_.push_back({std::move(slice.table), std::move(slice.progress)});
+    slice.shipment = {};
+  }
   slices_.change(slice, BuildState::spare);
+}
+
+void Assembler::take_rows_of_spare(BuiltSlice& slice) {
+  slice.table = std::move(spare_rows_.back().table);
+  slice.progress = std::move(spare_rows_.back().progress);
+  spare_rows_.pop_back();
 }
 
 }  // namespace weir::assembly

@@ -1,4 +1,5 @@
 #include "farm.hpp"
+#include "table_memory.hpp"
 #include <weir/base/figures.hpp>
 #include <weir/config/expected_sizes.hpp>
 #include <weir/config/explain.hpp>
@@ -41,6 +42,7 @@ constexpr double kMsPerS = 1000;
 struct SliceSize {
   double bytes = 0;
   const char* kind = "about";
+  config::ExpectedSizes sizes;
 };
 
 SliceSize slice_size(const LoadedFarm& loaded) {
@@ -49,7 +51,7 @@ SliceSize slice_size(const LoadedFarm& loaded) {
     return node.role != Role::readout || node.source_kind == v1::SourceSettings::KIND_REPLAY;
   });
   const auto sizes = config::expected_sizes(loaded.farm, loaded.plan, node::read_recording);
-  return {static_cast<double>(sizes.slice), recorded ? "up to" : "about"};
+  return {static_cast<double>(sizes.slice), recorded ? "up to" : "about", sizes};
 }
 
 // Formats consecutive ids as ranges: "1-4, 7".
@@ -65,13 +67,15 @@ std::string ranges(const std::vector<SourceId>& sources) {
   return text;
 }
 
-// Returns the memory bounds of one role's nodes, by kind; `bytes_of` returns that of one node.
-std::string memory_lines(const LoadedFarm& loaded, Role role, const char* what,
-                         const std::function<std::uint64_t(const v1::Farm&)>& bytes_of) {
+using BytesOf = std::function<std::uint64_t(const config::NodePlan&, const v1::Farm&)>;
+
+// Returns the memory bounds of one role's nodes, by amount; `bytes_of` returns that of one node.
+std::string memory_lines(const LoadedFarm& loaded, Role role, const char* what, const BytesOf& bytes_of) {
   const config::NodeFarms farms(loaded.farm);
   std::map<std::uint64_t, std::size_t> nodes;  // node counts by bytes
-  for (const auto& kind : farms.kinds(loaded.plan, role))
-    nodes[bytes_of(kind.shared.farm)] += kind.nodes.size();
+  for (const auto& kind : farms.kinds(loaded.plan, role)) {
+    for (const config::NodePlan* node : kind.nodes) ++nodes[bytes_of(*node, kind.shared.farm)];
+  }
   double all = 0;
   for (const auto& [bytes, count] : nodes) all += static_cast<double>(bytes) * static_cast<double>(count);
   std::string text;
@@ -85,6 +89,24 @@ std::string memory_lines(const LoadedFarm& loaded, Role role, const char* what,
   }
   if (nodes.size() > 1) text += fmt::format("  {:<12} {:>9} in all\n", what, bytes_text(all));
   return text;
+}
+
+std::string memory_text(const LoadedFarm& loaded, const config::ExpectedSizes& sizes) {
+  const std::size_t sources = loaded.plan.sources.size();
+  return memory_lines(loaded, Role::readout, "readout",
+                      [&](const config::NodePlan& node, const v1::Farm& own) {
+                        const bool front_end = !node::source_plugin(own).empty();
+                        return own.readout().buffer_bytes() + (front_end ? own.source().early_bytes() : 0) +
+                               readout_table_bytes(own, node.sources.size(), sizes);
+                      }) +
+         memory_lines(loaded, Role::dcm, "DCM",
+                      [&](const config::NodePlan&, const v1::Farm& own) {
+                        return own.dcm().buffer_bytes() + own.burst().buffer_bytes() +
+                               dcm_table_bytes(own, sources, sizes);
+                      }) +
+         memory_lines(loaded, Role::writer, "writer", [](const config::NodePlan&, const v1::Farm& own) {
+           return own.writer().buffer_bytes();
+         });
 }
 
 // Returns the kind, such as "udp", if readouts differ in it; for a plugin its name.
@@ -214,6 +236,37 @@ config::Problems loopback_warnings(const LoadedFarm& loaded) {
   return warnings;
 }
 
+// Warns where rows of slices take more memory than their buffer, which bounds the fragments only.
+config::Problems table_warnings(const LoadedFarm& loaded, const config::ExpectedSizes& sizes) {
+  std::uint64_t readout = 0;
+  for (const config::NodePlan* node : loaded.plan.of_role(Role::readout))
+    readout = std::max(readout, readout_table_bytes(loaded.farm, node->sources.size(), sizes));
+  const std::uint64_t dcm = dcm_table_bytes(loaded.farm, loaded.plan.sources.size(), sizes);
+  config::Problems warnings;
+  const auto warn = [&](const char* key, std::uint64_t rows, std::uint64_t buffer, const char* remedy) {
+    if (rows <= buffer) return;
+    warnings.push_back(
+        {config::ProblemKind::inconsistent, config::Severity::warning, loaded.locations.of(key), key,
+         fmt::format("with this many sources, the rows of its slices take up to {} beside it: {}",
+                     bytes_text(static_cast<double>(rows)), remedy)});
+  };
+  warn("readout.buffer_bytes", readout, loaded.farm.readout().buffer_bytes(),
+       "give the readouts that memory, or set a smaller supervisor.in_flight_max");
+  const std::uint64_t deadline_ms = loaded.farm.dcm().deadline_ms();
+  if (const std::uint64_t wanted_ms = slice_time_ms(loaded.plan.sources.size()); wanted_ms > deadline_ms) {
+    warnings.push_back(
+        {config::ProblemKind::inconsistent, config::Severity::warning, loaded.locations.of("dcm.deadline_ms"),
+         "dcm.deadline_ms",
+         fmt::format(
+             "a DCM that shares its core may need {} ms for a slice of {} fragments; the deadline of {} ms "
+             "would end before it is complete: set it to {}",
+             wanted_ms, loaded.plan.sources.size(), deadline_ms, wanted_ms)});
+  }
+  warn("dcm.buffer_bytes", dcm, loaded.farm.dcm().buffer_bytes(),
+       "give each DCM that memory, or set smaller dcm.credits and dcm.buffer_bytes");
+  return warnings;
+}
+
 const config::NodePlan* find(const config::FarmPlan& plan, const std::string& name) {
   const auto found = std::find_if(plan.nodes.begin(), plan.nodes.end(),
                                   [&](const config::NodePlan& node) { return node.name == name; });
@@ -280,8 +333,8 @@ int check_farm(const FarmOptions& options, const std::string& lab_file, std::FIL
       size.bytes, static_cast<double>(loaded->plan.sources.size() - loaded->plan.masked.size())};
   const config::Problems found = check_network(farm, loaded->locations, *network, {slice, rate});
   loaded->warnings.insert(loaded->warnings.end(), found.begin(), found.end());
-  const config::Problems loopback = loopback_warnings(*loaded);
-  loaded->warnings.insert(loaded->warnings.end(), loopback.begin(), loopback.end());
+  for (const config::Problems& more : {loopback_warnings(*loaded), table_warnings(*loaded, size.sizes)})
+    loaded->warnings.insert(loaded->warnings.end(), more.begin(), more.end());
   if (!loaded->warnings.empty()) fmt::print(err, "{}\n", config::to_text(loaded->warnings));
   std::string source;
   std::string filter;
@@ -291,17 +344,7 @@ int check_farm(const FarmOptions& options, const std::string& lab_file, std::FIL
   if (!problems.empty()) fmt::print(err, "{}\n", config::to_text(problems));
   std::string text = fmt::format("farm {}\n\n", farm.farm()) + plan_table(*loaded);
   text += "\nexpected\n" + expectations(*loaded, size, rate) + network_text(farm, *network, slice);
-  text += "\nmemory bounds\n" +
-          memory_lines(*loaded, Role::readout, "readout",
-                       [](const v1::Farm& own) {
-                         const bool front_end = !node::source_plugin(own).empty();
-                         return own.readout().buffer_bytes() + (front_end ? own.source().early_bytes() : 0);
-                       }) +
-          memory_lines(
-              *loaded, Role::dcm, "DCM",
-              [](const v1::Farm& own) { return own.dcm().buffer_bytes() + own.burst().buffer_bytes(); }) +
-          memory_lines(*loaded, Role::writer, "writer",
-                       [](const v1::Farm& own) { return own.writer().buffer_bytes(); });
+  text += "\nmemory bounds\n" + memory_text(*loaded, size.sizes);
   if (!source.empty()) text += "\nsource\n" + source;
   if (!filter.empty()) text += "\nfilter\n" + filter;
   std::fputs(text.c_str(), out);

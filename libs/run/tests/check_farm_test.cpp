@@ -81,3 +81,17 @@ TEST_CASE(
   const Checked one = check_text("farm: small\n" + filter);
   CHECK_THAT(one.problems, !ContainsSubstring("loopback"));
 }
+
+TEST_CASE("rows of slices that take more memory than the buffers are a warning, with what to do") {
+  const Checked many =
+      check_text("farm: many\nsource: {size_bytes: 12}\nreadout: {count: 10, sources_per_readout: 100000}\n");
+  CHECK(many.status == 0);
+  CHECK_THAT(many.problems, ContainsSubstring("readout.buffer_bytes: with this many sources, the rows"));
+  CHECK_THAT(many.problems, ContainsSubstring("or set a smaller supervisor.in_flight_max"));
+  CHECK_THAT(many.problems, ContainsSubstring("dcm.buffer_bytes: with this many sources, the rows"));
+  CHECK_THAT(many.problems, ContainsSubstring("or set smaller dcm.credits"));
+  CHECK_THAT(many.problems,
+             ContainsSubstring("dcm.deadline_ms: a DCM that shares its core may need 5000 ms"));
+  const Checked few = check_text("farm: few\nsource: {size_bytes: 0}\n");
+  CHECK_THAT(few.problems, !ContainsSubstring("rows"));
+}

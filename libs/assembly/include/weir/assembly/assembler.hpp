@@ -214,6 +214,11 @@ class Assembler {
   // A slice has arrived, or a part from which its size follows: slice_bytes_expected() means something.
   [[nodiscard]] bool knows_sizes() const { return knows_sizes_; }
 
+  // Returns true if the rows of an open slice, one for each source, are a load (64 MB with a million
+  // sources): then only slices that are about to be built should be open.
+  [[nodiscard]] bool has_many_sources() const { return sources_.size() > kManySources; }
+  static constexpr std::size_t kManySources = 4096;
+
  private:
   using State = FragmentProgress::State;
 
@@ -250,6 +255,7 @@ class Assembler {
   }
   void count_overtaken(const BuiltSlice& slice);
   void free_memory(BuiltSlice& slice);
+  void take_rows_of_spare(BuiltSlice& slice);
 
   static constexpr TimeNs kNever = std::numeric_limits<TimeNs>::max();
   static constexpr SourceIndex kNoSource = std::numeric_limits<SourceIndex>::max();
@@ -258,6 +264,12 @@ class Assembler {
   std::vector<SourceInfo> sources_;
   boost::unordered_flat_map<SourceId, SourceIndex, std::hash<SourceId>> index_;
   std::vector<weir_filter_fragment> blank_table_;
+  // With many sources: the rows of slices that have left, for the next ones.
+  struct Rows {
+    std::vector<weir_filter_fragment> table;
+    std::vector<FragmentProgress> progress;
+  };
+  std::vector<Rows> spare_rows_;
   BufferPool& pool_;
   SliceTable& slices_;
   std::set<SliceId> unreleased_;          // ReleaseOrder::by_id: neither handed out nor overtaken

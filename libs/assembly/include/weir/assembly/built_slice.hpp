@@ -70,12 +70,12 @@ struct FragmentProgress {
   State state = State::idle;
   bool asked_again = false;  // after a checksum that did not match
   bool sent_ahead = false;   // its request has left, while it was ahead
+  bool overlapped = false;   // some bytes arrived twice: `crc` is useless
   std::byte* target = nullptr;
   std::uint32_t have = 0;    // bytes from the front
   std::uint32_t asked = 0;   // bytes from the front that are requested, or about to be
   std::uint32_t summed = 0;  // of the received bytes, those covered by `crc`
   std::uint32_t crc = 0;
-  bool overlapped = false;  // some bytes arrived twice: `crc` is useless
 
   void start_again() {
     have = asked = summed = crc = 0;
@@ -183,5 +183,12 @@ struct BuiltSlice : StateHook, OrderHook, WriterHook {
 
   const std::uint64_t slot;  // SliceTable::in_slot()
 };
+
+// Compares by order of announcement, or by id if the supervisor gives no order, because ids ascend then.
+[[nodiscard]] inline bool is_older(const BuiltSlice& slice, const BuiltSlice& other) {
+  if (slice.assignment.order != other.assignment.order)
+    return slice.assignment.order < other.assignment.order;
+  return slice.id() < other.id();
+}
 
 }  // namespace weir::assembly
