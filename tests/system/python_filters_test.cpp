@@ -37,7 +37,7 @@ FarmEnd run_unruly(const TemporaryFolder& folder, const std::string& what,
   std::vector<std::string> assignments{"filter.parameters.what=" + what,
                                        "filter.parameters.every=" + std::to_string(kEvery)};
   assignments.insert(assignments.end(), more.begin(), more.end());
-  return run_filter(folder, python_plugin("unruly.py"), assignments);
+  return run_filter(folder, "unruly.py", assignments);
 }
 
 std::string text_of(ConstBytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }

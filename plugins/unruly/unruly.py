@@ -1,4 +1,4 @@
-"""Accepts every slice, and misbehaves over every n-th. Parameters: what, every (1000), batches."""
+"""Accepts every slice, and misbehaves over every n-th, or leaks over each. Parameters: what, every (1000), batches."""
 
 import ctypes
 import os
@@ -9,6 +9,7 @@ import numpy as np
 from weir_daq.filters import accept
 
 _kept = []
+_lost = []
 
 
 def _misbehave(what, slice):
@@ -62,6 +63,8 @@ class Filter:
 
     def process(self, slice):
         self.processed.add()
+        if self.what == "leak":
+            _lost.append(np.ones(1 << 17))  # 1 MiB
         for view, bytes_then in _kept:
             if view.tobytes() != bytes_then:
                 raise RuntimeError("bytes under a kept view have changed")
