@@ -5,6 +5,7 @@
 #include "wire_client.hpp"
 
 #include <fcntl.h>
+#include <filesystem>
 #include <sys/mount.h>
 #include <unistd.h>
 
@@ -24,6 +25,16 @@ void check_named_end(const TemporaryFolder& folder, const FarmEnd& end, const st
   INFO(describe(end));
   CHECK(end.status == 1);
   CHECK_THAT(end.err, Catch::ContainsSubstring(sentence));
+  CHECK(processes_naming(folder.path().string()).empty());
+}
+
+// Refused before a process of the farm has started.
+void check_refused(const TemporaryFolder& folder, const FarmEnd& end, const std::string& sentence) {
+  INFO(describe(end));
+  CHECK(end.status == 2);
+  CHECK_THAT(end.err, Catch::ContainsSubstring(sentence));
+  CHECK(end.logs.empty());
+  CHECK(!std::filesystem::exists(folder / "out"));
   CHECK(processes_naming(folder.path().string()).empty());
 }
 
@@ -88,7 +99,7 @@ TEST_CASE("a plugin that is not there is named with the folders that were search
   const TemporaryFolder folder;
   const FarmEnd end =
       run_farm(folder, event_building(), {"--slices", "10", "--set", "filter.plugin=crystal-ball"});
-  check_named_end(folder, end, "crystal-ball");
+  check_refused(folder, end, "crystal-ball");
   CHECK_THAT(end.err, Catch::ContainsSubstring(WEIR_PLUGIN_DIR));
 }
 
@@ -96,7 +107,7 @@ TEST_CASE("a plugin of another ABI is refused by name with both versions") {
   const TemporaryFolder folder;
   const FarmEnd end =
       run_farm(folder, event_building(), {"--slices", "10", "--set", "filter.plugin=" + plugin("wrong-abi")});
-  check_named_end(folder, end, "wrong-abi");
+  check_refused(folder, end, "wrong-abi");
   CHECK_THAT(end.err, Catch::ContainsSubstring("ABI") && Catch::ContainsSubstring("2"));
 }
 
@@ -104,7 +115,28 @@ TEST_CASE("a parameter unknown to the plugin is named") {
   const TemporaryFolder folder;
   const FarmEnd end =
       run_farm(folder, event_building(), {"--slices", "10", "--set", "filter.parameters.colour=red"});
-  check_named_end(folder, end, "colour");
+  check_refused(folder, end, "filter.parameters.colour: filter 'accept-all': unknown parameter 'colour'");
+}
+
+TEST_CASE("a wrong parameter of a group's filter is refused before anything starts, with its line") {
+  const TemporaryFolder folder;
+  const std::string farm = folder.write(
+      "split.yaml",
+      "farm: split\ntrigger: {mode: max}\nreadout: {count: 2, sources_per_readout: 2}\ndcm:\n  nodes:\n"
+      "    - {name: selection, group: selection}\n    - {name: building, group: building}\n  groups:\n"
+      "    - {name: selection, forward: [building], filter: {plugin: accept-all}}\n    - name: building\n"
+      "      filter:\n        plugin: prescale\n        parameters:\n          colour: red\n");
+  const FarmEnd end = run_farm(folder, farm, {"--slices", "10"});
+  check_refused(folder, end, farm + ":14: dcm.groups[1].filter.parameters.colour");
+}
+
+TEST_CASE("a filter whose constructor crashes is refused before anything starts") {
+  const TemporaryFolder folder;
+  std::vector<std::string> arguments =
+      sets({"filter.plugin=" + plugin("dwells"), "filter.parameters.made_signal=11"});
+  arguments.insert(arguments.end(), {"--slices", "10"});
+  const FarmEnd end = run_farm(folder, event_building(), arguments);
+  check_refused(folder, end, "ends its process with signal 11");
 }
 
 TEST_CASE("slices over which the plugin throws are stored in the debug stream, unfiltered, and counted") {

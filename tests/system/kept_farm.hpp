@@ -43,9 +43,13 @@ class KeptFarm {
   [[nodiscard]] std::string out() const { return process_->out(); }
   [[nodiscard]] Process& process() { return *process_; }
   [[nodiscard]] CommandEnd ctl(const std::vector<std::string>& words) const {
-    std::vector<std::string> line{"ctl", "--connect", at_, "--timeout", "20"};
-    line.insert(line.end(), words.begin(), words.end());
-    return run_command(folder_, "weir", line);
+    return run_command(folder_, "weir", ctl_line(words));
+  }
+  // As ctl(), without waiting for its end.
+  [[nodiscard]] std::unique_ptr<Process> begin_ctl(const std::vector<std::string>& words) const {
+    std::vector<std::string> line = ctl_line(words);
+    line.insert(line.begin(), std::string(WEIR_BIN_DIR) + "/weir");
+    return std::make_unique<Process>(line, folder_ / "ctl.out", folder_ / "ctl.err");
   }
   // Throws when it does not end with status 0, which fails the test.
   void must(const std::vector<std::string>& words) const {
@@ -69,6 +73,12 @@ class KeptFarm {
   }
 
  private:
+  [[nodiscard]] std::vector<std::string> ctl_line(const std::vector<std::string>& words) const {
+    std::vector<std::string> line{"ctl", "--connect", at_, "--timeout", "20"};
+    line.insert(line.end(), words.begin(), words.end());
+    return line;
+  }
+
   const TemporaryFolder& folder_;
   std::string farm_file_;
   std::vector<std::string> arguments_;

@@ -227,4 +227,9 @@ TEST_CASE("weir check refuses a filter in Python that cannot be used, with the k
   refused("import os\nos._exit(3)\n", {}, {"filter.plugin", "status 3"});
   refused(good, {"filter.parameters.minimun=5"}, {"filter.parameters.minimun", "takes none"});
   refused(good, {"filter.python=/nowhere/python3"}, {"/nowhere/python3", "apt install python3-numpy"});
+  // `weir run` finds it before a process of the farm starts.
+  const FarmEnd run = run_filter(folder, folder / "mine.py", {"filter.parameters.minimun=5"});
+  CHECK(run.status == 2);
+  CHECK_THAT(run.err, ContainsSubstring("filter.parameters.minimun") && ContainsSubstring("takes none"));
+  CHECK(!std::filesystem::exists(folder / "out"));
 }

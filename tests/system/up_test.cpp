@@ -225,3 +225,37 @@ TEST_CASE("configure is refused with the plugin's reason, however its constructo
     CHECK(view.at("health").as_array().front().at("word").as_string() == "configure refused");
   }
 }
+
+TEST_CASE("a DCM whose filter workers take long to start stays in touch, and its run can be given up") {
+  const TemporaryFolder folder;
+  const std::string what = GENERATE("made_while", "begins_while");
+  CAPTURE(what);
+  const std::string hold = folder / "hold";
+  KeptFarm farm(folder, {"dcm.count=1", "control.silence_ms=1000", "control.heartbeat_ms=100",
+                         "filter.plugin=" WEIR_SYSTEM_PLUGIN_DIR "/dwells.so", "filter.isolation=worker",
+                         "filter.parameters." + what + "=" + hold});
+  farm.must({"init"});
+  farm.must({"configure"});
+  const auto begin = [&] {
+    std::ofstream(hold) << "\n";
+    auto start = farm.begin_ctl({"start"});
+    REQUIRE(wait_until([&] { return read_file(hold).find("waits") != std::string::npos; }, Seconds(60)));
+    return start;
+  };
+  {
+    const auto start = begin();
+    farm.must({"log-level", "debug", "dcm-0"});  // answered by the DCM's loop
+    farm.must({"reset"});
+    CHECK(farm.status().at("state").as_string() == "idle");
+    std::filesystem::remove(hold);
+  }
+  farm.must({"init"});
+  farm.must({"configure"});
+  const auto start = begin();
+  farm.must({"log-level", "info", "dcm-0"});
+  std::filesystem::remove(hold);
+  CHECK(start->wait(Seconds(60)) == 0);
+  farm.must({"stop"});
+  CHECK(farm.status().at("state").as_string() == "ready");
+  CHECK_THAT(farm.out(), !Catch::ContainsSubstring("silent"));
+}

@@ -1,4 +1,4 @@
-// A filter in the process against the same one in a worker.
+// A filter in the process, the same one in a worker, and in Python.
 #include "output.hpp"
 #include <weir/base/memory_region.hpp>
 #include <weir/bench/filter.hpp>
@@ -17,7 +17,9 @@
 #include <stdexcept>
 #include <sys/eventfd.h>
 #include <sys/resource.h>
+#include <time.h>
 #include <unistd.h>
+#include <utility>
 
 namespace weir::bench {
 namespace {
@@ -66,11 +68,23 @@ class Waiter final : public ports::Readiness {
   std::function<void()> handler_;
 };
 
-DurationNs cpu_ns(int who) {
+DurationNs own_cpu_ns() {
   rusage used{};
-  ::getrusage(who, &used);
+  ::getrusage(RUSAGE_SELF, &used);
   const auto ns = [](const timeval& time) { return time.tv_sec * kSecond + time.tv_usec * kMicrosecond; };
   return ns(used.ru_utime) + ns(used.ru_stime);
+}
+
+// CPU time of this process and of the units' workers.
+DurationNs cpu_ns(const FilterUnits& units) {
+  DurationNs sum = own_cpu_ns();
+  for (const std::int64_t pid : units.figures().pids) {
+    clockid_t clock = 0;
+    timespec time{};
+    if (::clock_getcpuclockid(static_cast<pid_t>(pid), &clock) == 0 && ::clock_gettime(clock, &time) == 0)
+      sum += time.tv_sec * kSecond + time.tv_nsec;
+  }
+  return sum;
 }
 
 // Slices in one region, as a DCM has them.
@@ -100,7 +114,7 @@ class Slices {
     region_.seal();
   }
   [[nodiscard]] filter_host::Job job(std::uint64_t token) const { return {&views_[token], token}; }
-  [[nodiscard]] MemoryRegion& region() { return region_; }
+  [[nodiscard]] const MemoryRegion& region() const { return region_; }
 
  private:
   MemoryRegion region_;
@@ -156,93 +170,129 @@ filter_host::FilterConfig config_of(const FilterOptions& options) {
   return config;
 }
 
-FilterFigures measure(const FilterOptions& options, bool worker) {
+// Waits until the units have created their filter, or have begun the run.
+void wait_for_start(FilterUnits& units, Waiter& waiter) {
+  while (true) {
+    const auto done = units.poll_start();
+    if (!done) throw std::runtime_error(done.error().text);
+    if (*done) return;
+    waiter.wait();
+  }
+}
+
+enum class Way : std::uint8_t { in_process, worker, python };
+constexpr std::pair<Way, const char*> kWays[] = {
+    {Way::in_process, "in-process"}, {Way::worker, "worker"}, {Way::python, "python"}};
+
+std::unique_ptr<FilterUnits> make_threads(const FilterOptions& options, Waiter& waiter) {
+  auto plugin = filter_host::FilterPlugin::load(options.plugin, options.search_path);
+  if (!plugin) throw std::runtime_error(plugin.error().text);
+  filter_host::ProcessingUnitsOptions made;
+  made.wake = [&waiter] { waiter.wake(); };
+  auto threads = filter_host::ProcessingUnits::create(*plugin, config_of(options), made);
+  if (!threads) throw std::runtime_error(threads.error().text);
+  return std::move(*threads);
+}
+
+std::unique_ptr<FilterUnits> make_worker(const FilterOptions& options, const std::string& plugin,
+                                         const Slices& slices, filter_host::WorkerHost& host) {
+  filter_host::WorkerUnitsOptions made;
+  made.pool.workers = 1;
+  made.pool.spares = 0;
+  made.pool.lane_slots = 256;
+  made.pool.timeout_ns = kUnkind;
+  made.pool.start_timeout_ns = kUnkind;
+  made.rows_max = options.sources;
+  made.slice_memory = slices.region().bytes();
+  return filter_host::WorkerUnits::launch(plugin, options.search_path, config_of(options), made, host);
+}
+
+FilterFigures measure(const FilterOptions& options, Way way) {
   Slices slices(options);
   Waiter waiter;
-  std::unique_ptr<filter_host::SpawnedWorkers> host;
-  std::unique_ptr<FilterUnits> units;
-  const DurationNs children_before = cpu_ns(RUSAGE_CHILDREN);
-  if (worker) {
-    host = std::make_unique<filter_host::SpawnedWorkers>(options.worker_command, slices.region().descriptor(),
-                                                         &waiter);
-    filter_host::WorkerUnitsOptions made;
-    made.pool.workers = 1;
-    made.pool.spares = 0;
-    made.pool.lane_slots = 256;
-    made.pool.timeout_ns = kUnkind;
-    made.pool.start_timeout_ns = kUnkind;
-    made.rows_max = options.sources;
-    made.slice_memory = slices.region().bytes();
-    auto workers = filter_host::WorkerUnits::create(options.plugin, options.search_path, config_of(options),
-                                                    made, *host);
-    if (!workers) throw std::runtime_error(workers.error().text);
-    units = std::move(*workers);
-  } else {
-    auto plugin = filter_host::FilterPlugin::load(options.plugin, options.search_path);
-    if (!plugin) throw std::runtime_error(plugin.error().text);
-    filter_host::ProcessingUnitsOptions made;
-    made.wake = [&waiter] { waiter.wake(); };
-    auto threads = filter_host::ProcessingUnits::create(*plugin, config_of(options), made);
-    if (!threads) throw std::runtime_error(threads.error().text);
-    units = std::move(*threads);
-  }
+  const std::unique_ptr<filter_host::SpawnedWorkers> host =
+      way == Way::in_process ? nullptr
+                             : std::make_unique<filter_host::SpawnedWorkers>(
+                                   way == Way::worker ? options.worker_command : options.python_command,
+                                   slices.region().descriptor(), &waiter);
+  const std::unique_ptr<FilterUnits> units =
+      way == Way::in_process
+          ? make_threads(options, waiter)
+          : make_worker(options, way == Way::worker ? options.plugin : options.python_plugin, slices, *host);
+  wait_for_start(*units, waiter);
   filter_host::RunInfo run;
   run.run = RunNumber(1);
   for (std::uint32_t source = 0; source < options.sources; ++source) run.sources.push_back(source);
   if (auto begun = units->begin_run(run); !begun) throw std::runtime_error(begun.error().text);
+  wait_for_start(*units, waiter);
   pump(*units, waiter, slices, options.slices / 10, options.in_flight);  // pages and caches
   FilterFigures figures;
   figures.latency_ns = pump(*units, waiter, slices, kLatencySlices, 1);
-  const DurationNs before = cpu_ns(RUSAGE_SELF);
+  const DurationNs cpu_before = cpu_ns(*units);
   const TimeNs start = monotonic_now_ns();
   pump(*units, waiter, slices, options.slices, options.in_flight);
   const TimeNs end = monotonic_now_ns();
-  const DurationNs own = cpu_ns(RUSAGE_SELF) - before;
-  units->end_run();
-  (void)units->stop(10 * kSecond);
-  // A worker's time is known when it has ended: start, warm-up and latency are in it, too.
-  const DurationNs children = cpu_ns(RUSAGE_CHILDREN) - children_before;
   const auto count = static_cast<double>(options.slices);
   figures.slices_per_s = count * static_cast<double>(kSecond) / static_cast<double>(end - start);
-  figures.cpu_ns = static_cast<double>(own + children) / count;
+  figures.cpu_ns = static_cast<double>(cpu_ns(*units) - cpu_before) / count;
+  units->end_run();
+  (void)units->stop(10 * kSecond);
   return figures;
 }
 
-double middle_of(std::vector<double> values) {
+using Rounds = std::vector<FilterFigures>;
+
+// Returns the median over the rounds of a figure, or of its difference from that of `less` in the same round.
+double median(const Rounds& rounds, double FilterFigures::*figure, const Rounds* less = nullptr) {
+  std::vector<double> values;
+  for (std::size_t i = 0; i < rounds.size(); ++i)
+    values.push_back(rounds[i].*figure - (less == nullptr ? 0 : (*less)[i].*figure));
   std::sort(values.begin(), values.end());
   return values[values.size() / 2];
+}
+
+std::string medians(const char* name, const Rounds& rounds, const Rounds& first) {
+  const auto of = [&](double FilterFigures::*figure) { return median(rounds, figure); };
+  const auto added = [&](double FilterFigures::*figure) { return median(rounds, figure, &first); };
+  return fmt::format(R"("{}": {{"slices_per_s": {:.0f}, "cpu_ns_per_slice": {:.0f}, "cpu_ns_added": {:.0f}, )"
+                     R"("latency_us": {:.1f}, "latency_us_added": {:.1f}}})",
+                     name, of(&FilterFigures::slices_per_s), of(&FilterFigures::cpu_ns),
+                     added(&FilterFigures::cpu_ns), of(&FilterFigures::latency_ns) / kMicrosecond,
+                     added(&FilterFigures::latency_ns) / kMicrosecond);
 }
 
 }  // namespace
 
 int run_filter(const FilterOptions& options, std::FILE* out, std::FILE* err) {
-  std::vector<double> cpu;
-  std::vector<double> latency;
+  Rounds all[std::size(kWays)];
   try {
     for (std::uint32_t round = 0; round < options.rounds; ++round) {
-      const FilterFigures in_process = measure(options, false);
-      const FilterFigures worker = measure(options, true);
-      for (const auto& [name, figures] : {std::pair{"in-process", in_process}, {"worker", worker}}) {
+      for (std::size_t i = 0; i < std::size(kWays); ++i) {
+        const auto& [way, name] = kWays[i];
+        if (way == Way::python && options.python_plugin.empty()) continue;
+        const FilterFigures figures = measure(options, way);
         fmt::print(out,
-                   R"({{"isolation": "{}", "slice_bytes": {}, "sources": {}, "slices_per_s": {:.0f}, )"
+                   R"({{"way": "{}", "slice_bytes": {}, "sources": {}, "slices_per_s": {:.0f}, )"
                    R"("cpu_ns_per_slice": {:.0f}, "latency_us": {:.1f}}})"
                    "\n",
                    name, options.slice_bytes, options.sources, figures.slices_per_s, figures.cpu_ns,
                    figures.latency_ns / kMicrosecond);
+        std::fflush(out);
+        all[i].push_back(figures);
       }
-      cpu.push_back(worker.cpu_ns - in_process.cpu_ns);
-      latency.push_back((worker.latency_ns - in_process.latency_ns) / kMicrosecond);
     }
   } catch (const std::exception& error) {
     fmt::print(err, "weir bench filter: {}\n", error.what());
     return 1;
   }
-  fmt::print(
-      out,
-      R"({{"isolation": "difference", "rounds": {}, "cpu_ns_per_slice": {:.0f}, "latency_us": {:.1f}, )"
-      R"("machine": "{}"}})"
-      "\n",
-      options.rounds, middle_of(cpu), middle_of(latency), machine());
+  fmt::print(out, R"({{"rounds": {})", options.rounds);
+  for (std::size_t i = 0; i < std::size(kWays); ++i) {
+    if (!all[i].empty()) fmt::print(out, ", {}", medians(kWays[i].second, all[i], all[0]));
+  }
+  fmt::print(out,
+             R"(, "machine": "{}"}})"
+             "\n",
+             machine());
   return 0;
 }
 

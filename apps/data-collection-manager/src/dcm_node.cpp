@@ -69,6 +69,7 @@ DcmNode::DcmNode(const node::Setup& setup, DcmEnvironment environment)
                                   : nullptr),
       losses_(setup_.farm.source().loss_share_max()) {
   departures_.keep_for(burst_.get());
+  poll_filter();
   if (fetcher_) intake_.fetch_kept();
   if (!server_) return;
   identity_.listen = server_->open(environment_.network);
@@ -77,6 +78,9 @@ DcmNode::DcmNode(const node::Setup& setup, DcmEnvironment environment)
 
 void DcmNode::pass(TimeNs now_ns) {
   now_ns_ = now_ns;
+  if (filter_start_ != FilterStart::done) poll_filter();
+  // A DCM that cannot take slices stays unknown to the supervisor.
+  if (is_preparing() || !failure_.empty()) return;
   supervisor_.tick(environment_.network, now_ns);
   readouts_.tick(environment_.network, now_ns);
   departures_.release_unreferenced();
@@ -207,11 +211,25 @@ void DcmNode::on_supervisor_ready() {
 }
 
 void DcmNode::on_begin_run(const v1::BeginRun& begin) {
-  if (course_.has_begun()) return;
+  if (course_.has_begun() || filter_start_ != FilterStart::done) return;
   if (auto begun = filter_.begin_run(RunNumber(begin.run()), begin.utc_ns()); !begun) {
     failure_ = begun.error();
     return;
   }
+  filter_start_ = FilterStart::begins_run;
+  poll_filter();
+}
+
+void DcmNode::poll_filter() {
+  const auto done = filter_.poll_start();
+  if (!done) {
+    failure_ = done.error();
+    return;
+  }
+  if (*done && std::exchange(filter_start_, FilterStart::done) == FilterStart::begins_run) begin_course();
+}
+
+void DcmNode::begin_course() {
   const std::vector<SourceId> configured = first_sources(setup_);
   if (!configured.empty()) {
     intake_.ask_first_for(configured);

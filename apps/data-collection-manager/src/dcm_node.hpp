@@ -20,6 +20,7 @@
 #include <weir/node/supervisor_client.hpp>
 #include <weir/reports/loss_watch.hpp>
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -37,6 +38,7 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
     return signalled_ || !failure().empty() || supervisor_.finished();
   }
   void on_signal(std::string_view signal_name) override;
+  [[nodiscard]] bool is_preparing() const override { return filter_start_ == FilterStart::creates; }
   void on_tap(const v1::TapWish& wish) override { samples_.wish(wish, environment_.clock.now_ns()); }
   [[nodiscard]] bool let_go() override { return filter_.stop(RunPhases::kEndPatience); }
   [[nodiscard]] std::string failure() const override {
@@ -45,6 +47,11 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   [[nodiscard]] std::string broken_invariant() override;
 
  private:
+  // What the filter's workers have to do before the DCM goes on.
+  enum class FilterStart : std::uint8_t { creates, begins_run, done };
+
+  void poll_filter();
+  void begin_course();
   void on_begin_run(const v1::BeginRun& begin) override;
   void on_supervisor_ready() override;
   Expected<void, wire::WireError> on_supervisor_message(const v1::Control& message) override;
@@ -88,6 +95,7 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   Intake intake_;
   HistogramStage histograms_;
   FilterDesk filter_;
+  FilterStart filter_start_ = FilterStart::creates;
   Departures departures_;
   const std::unique_ptr<BurstSaver> burst_;  // null without burst.buffer_bytes
   ReadoutLinks readouts_;

@@ -114,16 +114,37 @@ void FilterDesk::run_in_workers(const FilterSurroundings& around) {
   options.memory_bytes = filter.workers().memory_bytes();
   options.measure_cpu = !dcm::first_sources(setup_).empty() || !setup_.farm.trigger().types().empty();
   options.slice_memory = builder_.memory.bytes();
-  auto units = filter_host::WorkerUnits::create(filter.plugin(), search_path(filter, around),
+  auto units = filter_host::WorkerUnits::launch(filter.plugin(), search_path(filter, around),
                                                 filter_config(setup_), options, *workers_);
-  if (!units) throw std::runtime_error("filter.plugin: " + units.error().text);
-  const filter_host::WorkerPlugin& plugin = (*units)->plugin();
+  starting_ = units.get();
+  units_ = std::move(units);
+}
+
+Expected<bool, std::string> FilterDesk::poll_start() {
+  const auto done = units_->poll_start();
+  if (!done) {
+    return Unexpected<std::string>((plugin_.empty() ? "filter.plugin: " : "filter " + plugin_ + ": ") +
+                                   done.error().text);
+  }
+  if (!*done || starting_ == nullptr) return *done;
+  try {
+    take_worker_plugin();
+  } catch (const std::exception& error) {
+    return Unexpected<std::string>(error.what());
+  }
+  return true;
+}
+
+// Throws std::runtime_error when the workers have loaded another file than the run's.
+void FilterDesk::take_worker_plugin() {
+  const filter_host::WorkerPlugin& plugin = starting_->plugin();
   plugin_ = plugin.name + " " + plugin.version;
   plugin_part_ = node::filter_part(setup_, plugin.path, plugin.file_crc32c);
   node::require(setup_.run_identity, plugin_part_);
-  spdlog::info("filter loaded plugin={} version={} path={} crc32c={:08x} workers={} spare={}", plugin.name,
-               plugin.version, plugin.path, plugin.file_crc32c, options.pool.workers, options.pool.spares);
-  units_ = std::move(*units);
+  spdlog::info("filter loaded plugin={} version={} path={} crc32c={:08x} workers={}", plugin.name,
+               plugin.version, plugin.path, plugin.file_crc32c, units_->figures().workers);
+  histograms_.book([this] { return units_->histograms(); });
+  starting_ = nullptr;
 }
 
 FilterDesk::~FilterDesk() {

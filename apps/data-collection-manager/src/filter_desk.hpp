@@ -9,6 +9,7 @@
 #include <weir/filter_host/filter_units.hpp>
 #include <weir/filter_host/plugin.hpp>
 #include <weir/filter_host/worker_process.hpp>
+#include <weir/filter_host/worker_units.hpp>
 #include <weir/node/setup.hpp>
 #include <weir/ports/clock.hpp>
 
@@ -45,7 +46,11 @@ class FilterDesk {
   FilterDesk(const FilterDesk&) = delete;
   FilterDesk& operator=(const FilterDesk&) = delete;
 
-  // Why the filter does not begin it.
+  // Advances the start of the filter's workers, or their begin of the run, without waiting. Returns true when
+  // it is complete, which it is at once for a filter in this process. Errors: why the filter does not start.
+  [[nodiscard]] Expected<bool, std::string> poll_start();
+  // Requires: poll_start() has returned true; the run has begun when it does so again. Errors: why the filter
+  // does not begin it.
   [[nodiscard]] Expected<void, std::string> begin_run(RunNumber run, UtcNs start_utc_ns);
   // Requires: the units have no jobs.
   void end_run() { units_->end_run(); }
@@ -82,6 +87,7 @@ class FilterDesk {
   }
   void run_in_process(const FilterSurroundings& around);
   void run_in_workers(const FilterSurroundings& around);
+  void take_worker_plugin();
   void make_view(assembly::BuiltSlice& slice) const;
   void hand_over();
   void isolate();
@@ -109,7 +115,8 @@ class FilterDesk {
   v1::RunIdentity::Part plugin_part_;
   std::unique_ptr<filter_host::WorkerHost> workers_;  // null: in this process
   std::unique_ptr<filter_host::FilterUnits> units_;
-  std::vector<filter_host::Job> jobs_;  // of this pass
+  const filter_host::WorkerUnits* starting_ = nullptr;  // `units_`, until its workers have created the filter
+  std::vector<filter_host::Job> jobs_;                  // of this pass
   std::vector<filter_host::FilterResult*> results_;
   std::vector<filter_host::OldestJob> running_;
   std::vector<filter_host::SliceKills> kills_;

@@ -13,7 +13,7 @@ namespace {
 using plugin_loader::kPluginNameMax;
 using plugin_loader::kPluginTextMax;
 
-constexpr DurationNs kCreatePatience = 30 * kSecond;  // at first: a plugin may read large tables
+constexpr DurationNs kStartPatience = 30 * kSecond;  // at first: a plugin may read large tables
 constexpr DurationNs kLook = 50 * kMillisecond;
 
 }  // namespace
@@ -26,23 +26,21 @@ WorkerUnits::WorkerUnits(FilterConfig config, const WorkerUnitsOptions& options,
       pool_(options.pool),
       seats_(pool_.seats()) {}
 
-Expected<std::unique_ptr<WorkerUnits>, FilterError> WorkerUnits::create(
-    const std::string& plugin, const std::vector<std::string>& search_path, const FilterConfig& config,
-    const WorkerUnitsOptions& options, WorkerHost& host) {
+std::unique_ptr<WorkerUnits> WorkerUnits::launch(const std::string& plugin,
+                                                 const std::vector<std::string>& search_path,
+                                                 const FilterConfig& config,
+                                                 const WorkerUnitsOptions& options, WorkerHost& host) {
   std::unique_ptr<WorkerUnits> units(new WorkerUnits(config, options, host));
   v1::WorkerMessage::Setup& setup = *units->setup_.mutable_setup();
   setup = setup_of(plugin, search_path, config);
   setup.set_slots(options.pool.lane_slots);
   setup.set_rows_max(options.rows_max);
   setup.set_slice_memory_bytes(options.slice_memory.size());
-  setup.set_memory_bytes(options.memory_bytes);
   setup.set_measure_cpu(options.measure_cpu);
+  setup.set_memory_bytes(options.memory_bytes);
+  units->expect(Start::create);
   units->pool_.pass(host.now_ns(), units->actions_);
   units->act();
-  if (auto ready = units->wait_for("create its filter", kCreatePatience,
-                                   [](const Seat& seat) { return seat.created; });
-      !ready)
-    return Unexpected<FilterError>(ready.error());
   return units;
 }
 
@@ -51,46 +49,65 @@ WorkerUnits::~WorkerUnits() {
   (void)stop(kPatience);
 }
 
-Expected<void, FilterError> WorkerUnits::wait_for(const char* what, DurationNs patience_ns,
-                                                  const std::function<bool(const Seat&)>& done) {
-  const TimeNs until = host_.now_ns() + patience_ns;
+void WorkerUnits::expect(Start start) {
+  start_ = start;
+  start_until_ns_ = host_.now_ns() + kStartPatience;
+}
+
+Expected<bool, FilterError> WorkerUnits::poll_start() {
+  if (start_ == Start::none) return true;
+  const auto done = look_at_starts();
+  if (done && *done) start_ = Start::none;
+  return done;
+}
+
+Expected<bool, FilterError> WorkerUnits::look_at_starts() {
+  const auto failed = [](std::string text) {
+    return Unexpected<FilterError>({FilterErrorCode::worker_failed, std::move(text)});
+  };
+  const std::string task = start_ == Start::create ? "create its filter" : "begin the run";
+  bool all = true;
+  for (worker_pool::Seat index = 0; index < pool_.seats(); ++index) {
+    Seat& seat = seats_[index];
+    if (seat.process == nullptr) continue;
+    take_messages(index);
+    if (!seat.refusal.empty()) return Unexpected<FilterError>({FilterErrorCode::create_failed, seat.refusal});
+    const bool done = start_ == Start::create ? seat.created : seat.begun;
+    if (const auto end = seat.process->end(); end && !done) {
+      return failed("a filter worker ended before it could " + task + ": " +
+                    end->text.substr(0, end->text.find('\n')));
+    }
+    all = all && done;
+  }
+  if (!failure_.empty()) return failed(failure_);
+  if (!all && host_.now_ns() >= start_until_ns_) {
+    return failed("a filter worker did not " + task + " within " + std::to_string(kStartPatience / kSecond) +
+                  " s");
+  }
+  return all;
+}
+
+Expected<void, FilterError> WorkerUnits::wait_for_start() {
   while (true) {
-    bool all = true;
-    for (worker_pool::Seat index = 0; index < pool_.seats(); ++index) {
-      Seat& seat = seats_[index];
-      if (seat.process == nullptr) continue;
-      take_messages(index);
-      if (!seat.refusal.empty())
-        return Unexpected<FilterError>({FilterErrorCode::create_failed, seat.refusal});
-      if (const auto end = seat.process->end(); end && !done(seat)) {
-        return Unexpected<FilterError>(
-            {FilterErrorCode::worker_failed, "a filter worker ended before it could " + std::string(what) +
-                                                 ": " + end->text.substr(0, end->text.find('\n'))});
-      }
-      all = all && done(seat);
-    }
-    if (!failure_.empty()) return Unexpected<FilterError>({FilterErrorCode::worker_failed, failure_});
-    if (all) return {};
-    if (host_.now_ns() >= until) {
-      return Unexpected<FilterError>(
-          {FilterErrorCode::worker_failed, "a filter worker did not " + std::string(what) + " within " +
-                                               std::to_string(patience_ns / kSecond) + " s"});
-    }
+    const auto done = poll_start();
+    if (!done) return Unexpected<FilterError>(done.error());
+    if (*done) return {};
     host_.wait(kLook);
   }
 }
 
 Expected<void, FilterError> WorkerUnits::begin_run(const RunInfo& run) {
-  WEIR_ASSERT(in_flight() == 0);
+  WEIR_ASSERT(in_flight() == 0 && start_ == Start::none);
   v1::WorkerMessage::BeginRun& begin = *begin_run_.mutable_begin_run();
   begin.set_run(run.run.value);
   begin.set_utc_ns(run.start_time);
   begin.mutable_sources()->Assign(run.sources.begin(), run.sources.end());
   in_run_ = true;
+  expect(Start::begin_run);
   for (Seat& seat : seats_) {
     if (seat.process != nullptr && seat.created) send_begin_run(seat);
   }
-  return wait_for("begin the run", kCreatePatience, [](const Seat& seat) { return seat.begun; });
+  return {};
 }
 
 void WorkerUnits::send_begin_run(Seat& seat) { seat.process->send(begin_run_); }
@@ -99,6 +116,7 @@ void WorkerUnits::end_run() {
   WEIR_ASSERT(in_flight() == 0);
   if (!in_run_) return;
   in_run_ = false;
+  start_ = Start::none;
   v1::WorkerMessage message;
   (void)message.mutable_end_run();
   for (Seat& seat : seats_) {
@@ -109,9 +127,23 @@ void WorkerUnits::end_run() {
       seat.begun = false;
     }
   }
-  // A worker that ends now, or does not answer, loses only its last messages.
-  (void)wait_for("end the run", options_.pool.start_timeout_ns,
-                 [](const Seat& seat) { return !seat.begun || seat.process->end().has_value(); });
+  wait_for_end_of_run();
+}
+
+// A worker that ends now, or does not answer, loses only its last messages.
+void WorkerUnits::wait_for_end_of_run() {
+  const TimeNs until = host_.now_ns() + options_.pool.start_timeout_ns;
+  while (true) {
+    bool all = true;
+    for (worker_pool::Seat index = 0; index < pool_.seats(); ++index) {
+      Seat& seat = seats_[index];
+      if (seat.process == nullptr) continue;
+      take_messages(index);
+      all = all && (!seat.begun || seat.process->end().has_value());
+    }
+    if (all || host_.now_ns() >= until) return;
+    host_.wait(kLook);
+  }
 }
 
 // ---- processes
@@ -119,6 +151,7 @@ void WorkerUnits::end_run() {
 void WorkerUnits::start(worker_pool::Seat index) {
   auto process = host_.start(layout_);
   if (!process) {
+    if (start_ == Start::create) failure_ = process.error();
     pool_.ended(index, {worker_pool::EndKind::start, process.error()}, host_.now_ns(), actions_);
     return;
   }
@@ -238,7 +271,7 @@ std::size_t WorkerUnits::submit(std::span<const Job> jobs) {
 }
 
 void WorkerUnits::flush() {
-  if (!in_run_ || stopping_) return;
+  if (!takes_slices()) return;
   pool_.pass(host_.now_ns(), actions_);
   act();
 }
@@ -331,7 +364,7 @@ void WorkerUnits::take_lane(worker_pool::Seat index) {
 }
 
 void WorkerUnits::drain(std::vector<FilterResult*>& out) {
-  if (in_run_ && !stopping_) {
+  if (takes_slices()) {
     // The flag first, then the look: later results wake this process.
     for (worker_pool::Seat index = 0; index < pool_.seats(); ++index) {
       if (seats_[index].process == nullptr) continue;
@@ -451,7 +484,8 @@ WorkerFigures WorkerUnits::figures() const {
   for (worker_pool::Seat index = 0; index < pool_.seats(); ++index) {
     if (seats_[index].process == nullptr) continue;
     figures.workers += pool_.is_ready(index) ? 1 : 0;
-    figures.note += ' ' + std::to_string(seats_[index].process->pid());
+    figures.pids.push_back(seats_[index].process->pid());
+    figures.note += ' ' + std::to_string(figures.pids.back());
   }
   figures.note += ", restarts " + std::to_string(figures.restarts);
   if (!pool_.last_end().empty()) figures.note += ", last end " + pool_.last_end();

@@ -60,17 +60,17 @@ class SmallDcm {
     options.slice_memory = region_.bytes();
     FilterConfig config;
     config.parameters = std::move(parameters);
-    auto made = WorkerUnits::create(plugin, {WEIR_TEST_PLUGIN_DIR}, config, options, host_);
-    if (!made) {
-      refusal = made.error().text;
+    units = WorkerUnits::launch(plugin, {WEIR_TEST_PLUGIN_DIR}, config, options, host_);
+    if (const auto created = units->wait_for_start(); !created) {
+      refusal = created.error().text;
       return;
     }
-    units = std::move(*made);
     histograms.set_layout(units->histograms());
     RunInfo run;
     run.run = RunNumber(7);
     for (std::uint32_t source = 0; source < kSources; ++source) run.sources.push_back(source);
     if (auto begun = units->begin_run(run); !begun) refusal = begun.error().text;
+    if (auto begun = units->wait_for_start(); !begun) refusal = begun.error().text;
   }
 
   static std::byte content(std::uint64_t id, std::uint32_t source) {

@@ -1,4 +1,5 @@
-#include "plugin_trial_child.hpp"
+#include <weir/clock/clock.hpp>
+#include <weir/node/plugin_trial_child.hpp>
 
 #include <fmt/format.h>
 #include <spawn.h>
@@ -8,10 +9,12 @@
 #include <cstddef>
 #include <cstring>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdexcept>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 
 extern char** environ;
 
@@ -48,8 +51,8 @@ int file_with(const std::string& bytes) {
 
 }  // namespace
 
-PluginTrialChild::PluginTrialChild(const std::vector<std::string>& arguments, const std::string& farm,
-                                   TimeNs now, DurationNs limit)
+PluginTrialChild::PluginTrialChild(const std::string& program, const std::vector<std::string>& arguments,
+                                   const std::string& farm, TimeNs now, DurationNs limit)
     : until_ns_(now + limit), limit_(limit) {
   const int input = file_with(farm);
   int ends[2];
@@ -70,12 +73,12 @@ PluginTrialChild::PluginTrialChild(const std::vector<std::string>& arguments, co
   sigemptyset(&none);
   ::posix_spawnattr_setsigmask(&attributes, &none);
   ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
-  std::vector<std::string> words{"/proc/self/exe"};
+  std::vector<std::string> words{program};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;
   for (std::string& one : words) argv.push_back(one.data());
   argv.push_back(nullptr);
-  const int failed = ::posix_spawn(&pid_, "/proc/self/exe", &actions, &attributes, argv.data(), environ);
+  const int failed = ::posix_spawn(&pid_, program.c_str(), &actions, &attributes, argv.data(), environ);
   ::posix_spawnattr_destroy(&attributes);
   ::posix_spawn_file_actions_destroy(&actions);
   ::close(ends[1]);
@@ -121,6 +124,17 @@ std::optional<std::string> PluginTrialChild::result(TimeNs now) {
       "the plugin made no instance within {:g} s: look for what its constructor waits for, or "
       "raise control.configure_s",
       static_cast<double>(limit_) / static_cast<double>(kSecond));
+}
+
+std::string PluginTrialChild::wait() {
+  constexpr int kLookMs = 20;
+  while (true) {
+    if (auto found = result(monotonic_now_ns())) return std::move(*found);
+    pollfd output{output_fd_, POLLIN, 0};
+    (void)::poll(&output, 1, kLookMs);
+    // At the end of the output the child is about to end.
+    if ((output.revents & POLLHUP) != 0) (void)::poll(nullptr, 0, 1);
+  }
 }
 
 std::string PluginTrialChild::verdict(int status) const {

@@ -12,6 +12,7 @@
 
 #include <csignal>
 #include <exception>
+#include <iterator>
 #include <unistd.h>
 #include <utility>
 
@@ -80,6 +81,7 @@ int Shell::run() {
 void Shell::turn(TimeNs now_ns) {
   log_file_.look(now_ns);
   hand_over_account();
+  if (start_order_) look_at_start();
   if (node_ && node_->finished()) node_finished();
   if (node_ && node_->begun() != begun_) {
     begun_ = node_->begun();
@@ -92,7 +94,7 @@ void Shell::turn(TimeNs now_ns) {
   for (const v1::TapWish& wish : wishes_) {
     if (node_) node_->on_tap(wish);
   }
-  for (const v1::Order& order : orders_) carry_out(order);
+  take_orders();
   look_at_trial(now_ns);
   if (bus_.heartbeat_due(now_ns)) {
     look_at_plugins();
@@ -127,7 +129,7 @@ void Shell::look_at_plugins() {
 }
 
 void Shell::follow_node() {
-  if (!node_ || state_ == control::State::error) return;
+  if (!node_ || start_order_ || state_ == control::State::error) return;
   set_state(node_->paused() ? control::State::paused : control::State::running);
 }
 
@@ -148,6 +150,29 @@ void Shell::answer(std::uint64_t order, const std::string& error, bool wrong_set
 }
 
 // ---- orders
+
+// While a node prepares its run, most orders wait, as behind a `start` that takes long.
+void Shell::take_orders() {
+  std::vector<v1::Order> due = std::exchange(held_orders_, {});
+  std::move(orders_.begin(), orders_.end(), std::back_inserter(due));
+  for (v1::Order& order : due) {
+    if (start_order_ && waits_for_start(order)) {
+      held_orders_.push_back(std::move(order));
+    } else {
+      carry_out(order);
+    }
+  }
+}
+
+// False for orders that end the node, and for those that do not concern it.
+bool Shell::waits_for_start(const v1::Order& order) const {
+  if (order.command() == name(control::RequestKind::log_level) ||
+      order.command() == name(control::RequestKind::restart))
+    return false;
+  const auto command = control::command_of(order.command());
+  if (command == control::Command::start && order.run() == setup_->run.value) return false;
+  return command != control::Command::off && command != control::Command::reset;
+}
 
 void Shell::carry_out(const v1::Order& order) {
   if (order.has_tell()) {
@@ -170,6 +195,10 @@ void Shell::carry_out(const v1::Order& order) {
   const auto command = control::command_of(order.command());
   if (!command) return answer(order.id(), "'" + order.command() + "' is not a command");
   // A repeated order: run control was restarted and missed the answer.
+  if (*command == control::Command::start && start_order_) {
+    start_order_ = order.id();
+    return;
+  }
   if (*command == control::Command::start && node_ && run_.value == order.run())
     return answer(order.id(), "");
   if (!control::after(state_, *command)) {
@@ -180,18 +209,20 @@ void Shell::carry_out(const v1::Order& order) {
     return answer(order.id(), name_ + " ends: " + quits_);
   trial_.reset();
   const std::string error = transition(*command, order);
-  if (trial_) return;
-  if (!error.empty()) {
-    reason_ = error;
-    bus_.state_changed();
-    spdlog::error("cannot carry out command={} reason=\"{}\"", order.command(), error);
-    if (line_.one_run || exit_status_ == kAddressInUse) end_with_run(error);
-  }
+  if (trial_ || start_order_ == order.id()) return;
+  if (!error.empty()) report_failed(order.command(), error);
   if (*command == control::Command::stop && error.empty() && node_) {
     stop_order_ = order.id();
     return;
   }
   answer(order.id(), error);
+}
+
+void Shell::report_failed(const std::string& command, const std::string& error) {
+  reason_ = error;
+  bus_.state_changed();
+  spdlog::error("cannot carry out command={} reason=\"{}\"", command, error);
+  if (line_.one_run || exit_status_ == kAddressInUse) end_with_run(error);
 }
 
 std::string Shell::transition(control::Command command, const v1::Order& order) {
@@ -275,10 +306,11 @@ void Shell::begin_trial(const v1::Order& order, Setup setup) {
   for (const std::string& one : order.sets()) arguments.insert(arguments.end(), {"--set", one});
   // Ends before run control's own limit, so that run control receives the reason.
   const DurationNs limit = static_cast<DurationNs>(order.limit_ms()) * kMillisecond / 4 * 3;
-  trial_.reset(new Trial{{arguments, order.farm().SerializeAsString(), loop_.now_ns(), limit},
-                         order.id(),
-                         order.epoch(),
-                         std::move(setup)});
+  trial_.reset(
+      new Trial{{"/proc/self/exe", arguments, order.farm().SerializeAsString(), loop_.now_ns(), limit},
+                order.id(),
+                order.epoch(),
+                std::move(setup)});
 }
 
 void Shell::look_at_trial(TimeNs now_ns) {
@@ -338,6 +370,30 @@ std::string Shell::start(const v1::Order& order) {
     telemetry::set_log_run(0);
     return error.what();
   }
+  if (node_->is_preparing()) {
+    start_order_ = order.id();
+  } else {
+    enter_run();
+  }
+  return {};
+}
+
+// A node's preparation is a part of `start`: its failure is an error of that order.
+void Shell::look_at_start() {
+  const std::string error = node_->failure();
+  if (error.empty() && node_->is_preparing()) return;
+  const std::uint64_t order = *std::exchange(start_order_, {});
+  if (error.empty()) {
+    enter_run();
+  } else {
+    drop_node();
+    telemetry::set_log_run(0);
+    report_failed(std::string(name(control::Command::start)), error);
+  }
+  answer(order, error);
+}
+
+void Shell::enter_run() {
   run_ = setup_->run;
   ended_ = false;
   begun_ = false;
@@ -345,7 +401,6 @@ std::string Shell::start(const v1::Order& order) {
   summary_.reset();
   account_ = Account::none;
   set_state(control::State::running);
-  return {};
 }
 
 void Shell::tell(v1::Command::Kind kind, const std::string& reason, std::uint64_t limit_ms) {
@@ -418,6 +473,7 @@ void Shell::flush() {
 
 void Shell::drop_node() {
   if (node_ && !node_->let_go()) leave_node_behind();
+  start_order_.reset();
   node_.reset();
   setup_.reset();
   loop_.wake_at(std::numeric_limits<TimeNs>::max());

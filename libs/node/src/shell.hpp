@@ -1,12 +1,12 @@
 #pragma once
 
 #include "bus_link.hpp"
-#include "plugin_trial_child.hpp"
 #include <weir/control/states.hpp>
 #include <weir/node/identity.hpp>
 #include <weir/node/log_file.hpp>
 #include <weir/node/main.hpp>
 #include <weir/node/metrics_export.hpp>
+#include <weir/node/plugin_trial_child.hpp>
 #include <weir/node/setup.hpp>
 
 #include <memory>
@@ -41,6 +41,8 @@ class Shell final : public ReportSink, public RunWatcher, public SampleSink {
 
   void turn(TimeNs now_ns);
   void carry_out(const v1::Order& order);
+  void take_orders();
+  [[nodiscard]] bool waits_for_start(const v1::Order& order) const;
   // Returns an error, or an empty string.
   [[nodiscard]] std::string transition(control::Command command, const v1::Order& order);
   [[nodiscard]] std::string init();
@@ -49,6 +51,9 @@ class Shell final : public ReportSink, public RunWatcher, public SampleSink {
   void look_at_trial(TimeNs now_ns);
   void take_settings(Setup setup, std::uint64_t epoch);
   [[nodiscard]] std::string start(const v1::Order& order);
+  void look_at_start();
+  void enter_run();
+  void report_failed(const std::string& command, const std::string& error);
   void tell(v1::Command::Kind kind, const std::string& reason, std::uint64_t limit_ms = 0);
   void node_finished();
   void tell_run_over(const std::string& failure);
@@ -99,8 +104,10 @@ class Shell final : public ReportSink, public RunWatcher, public SampleSink {
   std::string listens_at_;
   std::optional<v1::RunSummary> summary_;
   enum class Account : std::uint8_t { none, told, taken } account_ = Account::none;  // by run control
-  std::optional<std::uint64_t> stop_order_;  // answered when the run is over
+  std::optional<std::uint64_t> stop_order_;   // answered when the run is over
+  std::optional<std::uint64_t> start_order_;  // answered when the node is prepared
   std::vector<v1::Order> orders_;
+  std::vector<v1::Order> held_orders_;  // that wait for the answer to `start_order_`
   std::vector<v1::TapWish> wishes_;
   int failures_ = 0;   // consecutive ones, in the run `tried_`
   RunNumber tried_;    // the last run started, even if its node failed

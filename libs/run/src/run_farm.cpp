@@ -1,8 +1,10 @@
 #include "farm.hpp"
 #include <weir/base/figures.hpp>
+#include <weir/clock/clock.hpp>
 #include <weir/farm_view/live_screen.hpp>
 #include <weir/node/identity.hpp>
 #include <weir/node/paths.hpp>
+#include <weir/node/plugin_trial_child.hpp>
 #include <weir/node/process.hpp>
 #include <weir/node/setup.hpp>
 #include <weir/run/exit_status.hpp>
@@ -24,6 +26,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <unistd.h>
 
 namespace weir::run {
 namespace {
@@ -220,6 +223,24 @@ void tell_survived(const RunEnd& end, const run_record::Summary& summary, bool q
   for (const std::string& fault : summary.faults) fmt::print(err, "  {}\n", fault);
 }
 
+// Makes an instance of the DCMs' filters in a process of their own. Returns the problems found.
+std::string try_filters(const LoadedFarm& loaded, const FarmOptions& given) {
+  const auto dcms = loaded.plan.of_role(Role::dcm);
+  const auto dcm = std::find_if(dcms.begin(), dcms.end(), [](const auto* node) { return !node->masked; });
+  if (dcm == dcms.end()) return {};
+  std::vector<std::string> arguments{"--farm",        given.farm_file,
+                                     "--name",        (*dcm)->name,
+                                     "--try-plugins", "--die-with-parent=" + std::to_string(::getpid())};
+  for (const std::string& one : given.sets) arguments.insert(arguments.end(), {"--set", one});
+  // A filter may take this long to start in a run.
+  constexpr DurationNs kLimit = 30 * kSecond;
+  const auto configure = static_cast<DurationNs>(loaded.farm.control().configure_s() * kSecond);
+  const DurationNs limit = std::max(configure, kLimit);
+  node::PluginTrialChild child(node::program_folder() + "/weir-dcm", arguments,
+                               loaded.farm.SerializeAsString(), monotonic_now_ns(), limit);
+  return child.wait();
+}
+
 DurationNs settling_of(const RunOptions& options) {
   return static_cast<DurationNs>(options.settle_s * static_cast<double>(kSecond));
 }
@@ -354,6 +375,10 @@ int run_farm(const RunOptions& options, std::FILE* out, std::FILE* err, run_reco
     return kExitUsage;
   }
   try {
+    if (const std::string why = try_filters(*loaded, with_overrides(options)); !why.empty()) {
+      fmt::print(err, "{}\n", why);
+      return kExitUsage;
+    }
     return run_loaded(*loaded, options, out, err, told);
   } catch (const std::exception& error) {
     return fail(err, error.what());

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-// `weir bench filter`: the cost of a slice with the filter in the process and in a worker.
+// `weir bench filter`: the cost of a slice with the filter in the process, in a worker, and in Python.
 namespace weir::bench {
 
 struct FilterOptions {
@@ -14,6 +14,8 @@ struct FilterOptions {
   std::vector<std::pair<std::string, std::string>> parameters;
   std::vector<std::string> search_path;
   std::vector<std::string> worker_command;
+  std::string python_plugin;  // the same filter in Python; empty: it is left out
+  std::vector<std::string> python_command;
   std::uint32_t slice_bytes = 16384;
   std::uint32_t sources = 16;
   std::uint64_t slices = 500'000;  // per measurement
@@ -21,15 +23,15 @@ struct FilterOptions {
   std::uint32_t rounds = 3;
 };
 
-// Result for one isolation. CPU time is of all processes, user and system.
+// Result of one way. CPU time is of all processes, user and system.
 struct FilterFigures {
   double slices_per_s = 0;
   double cpu_ns = 0;      // per slice, with options.in_flight slices on their way
   double latency_ns = 0;  // of a single slice, median
 };
 
-// Measures in turn, round after round; writes a line of JSON for each, and one for the median difference.
-// Returns 0, or 1 with a message to `err`.
+// Measures in turn, round after round; writes a line of JSON for each, and one with the medians of each way
+// and their differences from the first. Returns 0, or 1 with a message to `err`.
 int run_filter(const FilterOptions& options, std::FILE* out, std::FILE* err);
 
 }  // namespace weir::bench

@@ -36,6 +36,7 @@ struct WorkerFigures {
   std::uint64_t retried = 0;   // slices, each time
   std::uint64_t unkillable = 0;
   std::vector<std::pair<std::string, std::uint64_t>> ends;  // by reason
+  std::vector<std::int64_t> pids;
   std::string note;  // pids, restarts, last reason; empty without workers
 };
 
@@ -45,10 +46,15 @@ class FilterUnits {
  public:
   virtual ~FilterUnits() = default;
 
-  // Both need in_flight() == 0.
+  // Advances what the constructor or begin_run() has started, without waiting. Returns true when it is
+  // complete. Errors: the filter does not start; these units can only be stopped.
+  [[nodiscard]] virtual Expected<bool, FilterError> poll_start() { return true; }
+  // Requires: in_flight() == 0, and poll_start() has returned true. The run has begun when poll_start()
+  // returns true again.
   [[nodiscard]] virtual Expected<void, FilterError> begin_run(const RunInfo& run) = 0;
+  // Requires: in_flight() == 0.
   virtual void end_run() = 0;
-  // As FilterInstance::first_sources().
+  // As FilterInstance::first_sources(). Requires: the run has begun.
   [[nodiscard]] virtual std::optional<std::vector<std::uint32_t>> first_sources() = 0;
 
   // Takes the first of `jobs` while there is room, and returns how many.

@@ -6,7 +6,6 @@
 #include <weir/worker_pool/worker_pool.hpp>
 
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -35,17 +34,24 @@ struct WorkerPlugin {
 // it is until its result is drained, also when its worker has died. One thread.
 class WorkerUnits final : public FilterUnits {
  public:
-  // Starts all workers and waits until each has created its filter. `host` outlives this.
-  [[nodiscard]] static Expected<std::unique_ptr<WorkerUnits>, FilterError> create(
-      const std::string& plugin, const std::vector<std::string>& search_path, const FilterConfig& config,
-      const WorkerUnitsOptions& options, WorkerHost& host);
+  // Starts all workers and returns at once: poll_start() returns true when each has created its filter.
+  // `host` outlives this.
+  [[nodiscard]] static std::unique_ptr<WorkerUnits> launch(const std::string& plugin,
+                                                           const std::vector<std::string>& search_path,
+                                                           const FilterConfig& config,
+                                                           const WorkerUnitsOptions& options,
+                                                           WorkerHost& host);
   // Ends the workers.
   ~WorkerUnits() override;
   WorkerUnits(const WorkerUnits&) = delete;
   WorkerUnits& operator=(const WorkerUnits&) = delete;
 
-  // Each waits for all workers.
+  [[nodiscard]] Expected<bool, FilterError> poll_start() override;
+  // Waits until poll_start() returns true.
+  [[nodiscard]] Expected<void, FilterError> wait_for_start();
+  // Returns at once, see poll_start().
   [[nodiscard]] Expected<void, FilterError> begin_run(const RunInfo& run) override;
+  // Waits for all workers, at most the pool's start_timeout_ns.
   void end_run() override;
   [[nodiscard]] std::optional<std::vector<std::uint32_t>> first_sources() override { return first_sources_; }
   [[nodiscard]] DurationNs cpu_ns() const override;
@@ -85,8 +91,12 @@ class WorkerUnits final : public FilterUnits {
 
   WorkerUnits(FilterConfig config, const WorkerUnitsOptions& options, WorkerHost& host);
 
-  [[nodiscard]] Expected<void, FilterError> wait_for(const char* what, DurationNs patience_ns,
-                                                     const std::function<bool(const Seat&)>& done);
+  // What all workers have to do before slices come.
+  enum class Start : std::uint8_t { none, create, begin_run };
+  void expect(Start start);
+  [[nodiscard]] Expected<bool, FilterError> look_at_starts();
+  void wait_for_end_of_run();
+  [[nodiscard]] bool takes_slices() const { return in_run_ && !stopping_ && start_ == Start::none; }
   void start(worker_pool::Seat seat);
   void send_begin_run(Seat& seat);
   void take_messages(worker_pool::Seat index);
@@ -117,6 +127,8 @@ class WorkerUnits final : public FilterUnits {
   v1::WorkerMessage begin_run_;
   bool in_run_ = false;
   bool stopping_ = false;
+  Start start_ = Start::none;
+  TimeNs start_until_ns_ = 0;
   WorkerPlugin plugin_;
   std::optional<std::vector<std::uint32_t>> first_sources_;
   std::vector<Seat> seats_;

@@ -49,6 +49,9 @@ class Node {
   [[nodiscard]] virtual TimeNs wake_at_ns() const { return std::numeric_limits<TimeNs>::max(); }
   // Returns whether the node is done and may end; its streams are flushed first.
   [[nodiscard]] virtual bool finished() const = 0;
+  // Returns whether the node still prepares its work, and no run can have begun in it. A failure() meanwhile
+  // is a start that failed.
+  [[nodiscard]] virtual bool is_preparing() const { return false; }
   // SIGINT or SIGTERM.
   virtual void on_signal(std::string_view signal_name) = 0;
   // Carries out run control's command for the current run. The supervisor's node knows the commands; others

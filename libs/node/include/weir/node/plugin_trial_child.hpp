@@ -9,21 +9,23 @@
 
 namespace weir::node {
 
-// Runs this executable as a child that tries the node's plugin (`--try-plugins`) and prints the problems
+// Runs a node's executable as a child that tries the node's plugin (`--try-plugins`) and prints the problems
 // found to standard output. A plugin that crashes, ends its process or hangs affects only the child. The
-// owner polls it in each turn. Destroying the object kills the child.
+// owner polls it in each turn, or waits. Destroying the object kills the child.
 class PluginTrialChild {
  public:
   // Throws std::runtime_error if the child cannot be started. `farm`: a serialised v1::Farm, which the child
-  // reads from standard input.
-  PluginTrialChild(const std::vector<std::string>& arguments, const std::string& farm, TimeNs now,
-                   DurationNs limit);
+  // reads from standard input. `now`: on the monotonic clock.
+  PluginTrialChild(const std::string& program, const std::vector<std::string>& arguments,
+                   const std::string& farm, TimeNs now, DurationNs limit);
   ~PluginTrialChild();
   PluginTrialChild(const PluginTrialChild&) = delete;
   PluginTrialChild& operator=(const PluginTrialChild&) = delete;
 
   // Returns nothing while it runs, an empty string if the plugin is good, else the reason why it is not.
   [[nodiscard]] std::optional<std::string> result(TimeNs now);
+  // Waits for the result.
+  [[nodiscard]] std::string wait();
 
  private:
   void read_output();
