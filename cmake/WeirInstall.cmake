@@ -1,5 +1,5 @@
-# Three things can be installed: Runtime, the farm (executables, plugins, configurations), and FilterSDK and SourceSDK,
-# what a filter or a source outside this tree is built with.
+# Four things can be installed: Runtime, the farm (executables, plugins, configurations), FilterSDK and SourceSDK, what
+# a filter or a source outside this tree is built with, and FileReader, for programs that read run files.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -46,5 +46,16 @@ configure_package_config_file("${PROJECT_SOURCE_DIR}/cmake/WeirConfig.cmake.in"
 # The C++ headers may gain members between minor versions until 1.0; the plugin ABIs have their own numbers.
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/WeirConfigVersion.cmake"
   COMPATIBILITY SameMinorVersion ARCH_INDEPENDENT)
+# The library for programs that read run files, with the header of the hit format.
+set_target_properties(weir_file_reader_kit PROPERTIES EXPORT_NAME FileReader)
+install(TARGETS weir_file_reader_kit EXPORT WeirFileReader
+        LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT FileReader
+        FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT FileReader)
+install(TARGETS weir_plugin_abi
+        FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}" COMPONENT FileReader)
+install(EXPORT WeirFileReader NAMESPACE Weir:: FILE WeirFileReader.cmake
+        DESTINATION "${WEIR_INSTALL_PACKAGE}" COMPONENT FileReader)
+install(FILES "${PROJECT_BINARY_DIR}/WeirConfig.cmake" "${PROJECT_BINARY_DIR}/WeirConfigVersion.cmake"
+        DESTINATION "${WEIR_INSTALL_PACKAGE}" COMPONENT FileReader)
 weir_install_sdk(FilterSDK weir_filter_abi WeirFilterPlugin.cmake)
 weir_install_sdk(SourceSDK weir_source_abi WeirSourcePlugin.cmake)

@@ -1,6 +1,7 @@
 # Debian packages from `cpack -G DEB` in the build folder, or `./dev package`:
 #   weir         what runs a farm: executables, plugins, units, examples, manuals
-#   weir-dev     what plugins outside this tree are built with: headers and CMake files only, of any architecture
+#   weir-dev     what programs outside this tree are built with: headers and CMake files of plugins, and the library that
+#                reads run files
 #   weir-dbgsym  function names and lines of weir, for a stack trace; the executables are stripped
 # deploy/debian/README.md says what goes where.
 set(WEIR_PACKAGE_CONTACT "Weir developers <weir-developers@lists.example.org>" CACHE STRING
@@ -94,6 +95,8 @@ weir_install_packaged(PackagedSdk "${papers}" "${PROJECT_SOURCE_DIR}/docs/writin
                       "${PROJECT_SOURCE_DIR}/docs/writing-a-source.md")
 weir_install_packaged(PackagedSdk "${papers}/examples/filter" "${outside}/project/CMakeLists.txt"
                       "${outside}/project/big_slices.cpp")
+weir_install_packaged(PackagedSdk "${papers}/examples/reader" "${outside}/reader-project/CMakeLists.txt"
+                      "${outside}/reader-project/list_slices.cpp")
 weir_install_packaged(PackagedSdk "${papers}/examples/source" "${outside}/source-project/CMakeLists.txt"
                       "${outside}/source-project/on_demand.cpp" "${outside}/source-project/ramp.cpp")
 
@@ -107,13 +110,13 @@ set(CPACK_GENERATOR DEB)
 set(CPACK_INSTALL_DEFAULT_DIRECTORY_PERMISSIONS
     OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ WORLD_EXECUTE)
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
-set(CPACK_COMPONENTS_ALL Runtime Packaged FilterSDK SourceSDK PackagedSdk)
+set(CPACK_COMPONENTS_ALL Runtime Packaged FilterSDK SourceSDK FileReader PackagedSdk)
 set(CPACK_COMPONENTS_GROUPING ONE_PER_GROUP)
 foreach(component Runtime Packaged)
   string(TOUPPER ${component} COMPONENT)
   set(CPACK_COMPONENT_${COMPONENT}_GROUP weir)
 endforeach()
-foreach(component FilterSDK SourceSDK PackagedSdk)
+foreach(component FilterSDK SourceSDK FileReader PackagedSdk)
   string(TOUPPER ${component} COMPONENT)
   set(CPACK_COMPONENT_${COMPONENT}_GROUP dev)
 endforeach()
@@ -149,7 +152,7 @@ for systemd.")
 set(CPACK_DEBIAN_DEV_PACKAGE_NAME weir-dev)
 set(CPACK_DEBIAN_DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_DEV_PACKAGE_PRIORITY optional)
-set(CPACK_DEBIAN_DEV_PACKAGE_ARCHITECTURE all)
+set(CPACK_DEBIAN_DEV_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_DEV_PACKAGE_RECOMMENDS "cmake (>= 3.25), g++ | c++-compiler")
 set(CPACK_DEBIAN_DEV_PACKAGE_SUGGESTS weir)
 set(CPACK_DEBIAN_DEV_DESCRIPTION "Weir collects what many detector readouts hold, over an ordinary TCP/IP
@@ -157,6 +160,7 @@ network, into whole slices, and runs trigger algorithms on them.
 .
 This package has what trigger algorithms (filters) and front-ends (sources)
 are built with outside Weir's own tree: the plugin headers for C and C++,
-their CMake package, and an example of each. Plugins link nothing.")
+their CMake package, and an example of each. Plugins link nothing. The library
+libweir-file-reader reads run files in C++ programs.")
 
 include(CPack)

@@ -4,7 +4,7 @@
 //   window_ns   the first hit's time is in the window, its end is not (default 100)
 //   keep        all (default): with raw data; none: without
 #include <weir/filter.hpp>
-#include <weir/source/hit.hpp>
+#include <weir/hits.hpp>
 
 #include <algorithm>
 #include <vector>
@@ -23,7 +23,7 @@ class Multiplicity : public weir::Filter {
   weir::Decision process(const weir::Slice& slice) override {
     times_.clear();
     for (const weir::Fragment fragment : slice) {
-      weir::source::HitReader reader(fragment.bytes());
+      weir::HitReader reader(fragment.bytes());
       while (const auto hit = reader.next()) times_.push_back(hit->time_ns);
     }
     hits_.add(times_.size());

@@ -53,8 +53,8 @@ Breaches check_cited_pages(const SourceTree& tree, const std::vector<std::string
 // Every public header is included by code outside of tests: a header for tests belongs under tests/.
 Breaches check_header_users(const SourceTree& tree);
 
-// No two libraries or programs define types of the same name in their headers. Nested types and those of
-// tests do not count.
+// No two libraries or programs define types of the same name in their headers. Nested types, those of tests
+// and those of the file reader for programs outside do not count.
 Breaches check_type_names(const SourceTree& tree);
 
 // Every header has #pragma once; a C header (.h) may use #ifndef.
