@@ -1,10 +1,10 @@
+#include "bench_filter_command.hpp"
 #include "commands.hpp"
 #include <weir/bench/assignment.hpp>
 #include <weir/bench/changing_farm.hpp>
 #include <weir/bench/coincidence.hpp>
 #include <weir/bench/experiment.hpp>
 #include <weir/bench/field.hpp>
-#include <weir/bench/filter.hpp>
 #include <weir/bench/loopback.hpp>
 #include <weir/bench/network.hpp>
 #include <weir/bench/rcnp.hpp>
@@ -334,41 +334,6 @@ void add_coincidence(CLI::App& bench, int& status) {
   });
 }
 
-constexpr const char* kFilterFooter =
-    "\nRuns the same plugin in a thread and in a worker, in turn. A line of JSON for each: slices per "
-    "second, CPU\n"
-    "time of all processes per slice with --in-flight slices in progress (including a worker's start-up), "
-    "and the\n"
-    "median time of a single slice. The last line has the median difference. docs/benchmarks.md explains "
-    "the\n"
-    "fields.";
-
-void add_filter_bench(CLI::App& bench, int& status) {
-  auto options = std::make_shared<bench::FilterOptions>();
-  auto parameters = std::make_shared<std::vector<std::string>>();
-  CLI::App* command =
-      bench.add_subcommand("filter", "Compare a filter in the DCM's process and in a worker process");
-  command->footer(kFilterFooter);
-  command->add_option("--plugin", options->plugin, "name or path of the plugin");
-  command->add_option("--set", *parameters, "parameter of the plugin")->type_name("NAME=VALUE");
-  command->add_option("--bytes", options->slice_bytes, "bytes of a slice")->check(CLI::Range(1U, 1U << 24U));
-  command->add_option("--sources", options->sources, "fragments of a slice")->check(CLI::Range(1, 65536));
-  command->add_option("--slices", options->slices, "slices of a measurement")
-      ->check(CLI::Range(1000UL, 1000000000UL));
-  command->add_option("--in-flight", options->in_flight, "slices in progress")->check(CLI::Range(1, 4096));
-  command->add_option("--rounds", options->rounds, "measurements of each way")->check(CLI::Range(1, 1000));
-  command->callback([options, parameters, &status] {
-    for (const std::string& text : *parameters) {
-      const std::size_t equals = text.find('=');
-      options->parameters.emplace_back(text.substr(0, equals),
-                                       equals == text.npos ? std::string() : text.substr(equals + 1));
-    }
-    options->search_path = {node::plugin_folder()};
-    options->worker_command = {node::program_folder() + "/weir-filter-worker"};
-    status = bench::run_filter(*options, stdout, stderr);
-  });
-}
-
 }  // namespace
 
 void add_bench(CLI::App& app, int& status) {
@@ -376,7 +341,7 @@ void add_bench(CLI::App& app, int& status) {
   command->require_subcommand(1);
   add_loopback(*command, status);
   add_assignment(*command, status);
-  add_filter_bench(*command, status);
+  add_filter_benches(*command, status);
   add_coincidence(*command, status);
   add_changing_farm(*command, status);
   add_rcnp(*command, status);

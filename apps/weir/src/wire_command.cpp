@@ -47,20 +47,20 @@ Expected<std::vector<std::byte>, std::string> read(const std::string& path) {
   return bytes;
 }
 
-int fail(const std::string& why) {
+int fail_decoding(const std::string& why) {
   fmt::print(stderr, "weir wire: {}\n", why);
   return kUsage;
 }
 
 int decode(const WireOptions& options) {
   const auto bytes = read(options.file);
-  if (!bytes) return fail(bytes.error());
+  if (!bytes) return fail_decoding(bytes.error());
   capture::DecodeOptions what;
   if (options.slice) what.slice = SliceId(*options.slice);
   what.messages = options.messages;
   capture::CaptureDecoder decoder(what, [](std::string_view line) { fmt::print("{}\n", line); });
   const auto counts = decoder.decode(*bytes);
-  if (!counts) return fail(options.file + ": " + counts.error());
+  if (!counts) return fail_decoding(options.file + ": " + counts.error());
   fmt::print(stderr, "frames={} gaps={} lost_bytes={} other_connections={} other_packets={}\n",
              counts->frames, counts->gaps, counts->lost_bytes, counts->foreign, counts->skipped);
   return counts->frames > 0 ? 0 : 1;

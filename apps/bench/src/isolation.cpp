@@ -1,0 +1,296 @@
+// Farms whose filter misbehaves in its workers: what each fault costs.
+#include "output.hpp"
+#include <weir/base/memory_region.hpp>
+#include <weir/bench/isolation.hpp>
+#include <weir/clock/clock.hpp>
+#include <weir/file_reader.hpp>
+#include <weir/filter_host/spawned_workers.hpp>
+#include <weir/filter_host/worker_units.hpp>
+#include <weir/run/farm_command.hpp>
+#include <weir/run_record/summary.hpp>
+#include <weir/source/dummy_content.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <stdexcept>
+#include <thread>
+
+namespace weir::bench {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::uint32_t kDcms = 2;
+constexpr double kRunStart = 0.25;  // seconds by which two runs of the same farm may differ
+
+// One fault, and its cost by the rules of filter workers (docs/writing-a-filter.md).
+struct IsolationFault {
+  std::string_view name;  // of the plugin's parameter `what`
+  bool poisons;           // each bad slice is poison; else none is
+  bool waits;             // a kill takes the time limit
+  bool fills;             // a kill takes the time in which a worker fills its memory
+};
+
+// `leak` loses 1 MiB per slice, so that a worker reaches its limit every 64 slices or so: all slices do it.
+constexpr std::array kFaults = {
+    IsolationFault{"crash", true, false, false}, IsolationFault{"abort", true, false, false},
+    IsolationFault{"exit", true, false, false},  IsolationFault{"hang", true, true, false},
+    IsolationFault{"memory", true, false, true}, IsolationFault{"wild", true, false, false},
+    IsolationFault{"leak", false, false, true},  IsolationFault{"fork", false, false, false},
+};
+constexpr IsolationFault kNone{"none", false, false, false};
+
+// Computes on every core while it exists.
+class Spinners {
+ public:
+  explicit Spinners(bool on) {
+    for (unsigned i = 0; on && i < std::thread::hardware_concurrency(); ++i)
+      threads_.emplace_back([this] {
+        volatile std::uint64_t count = 0;
+        while (!ends_.load(std::memory_order_relaxed)) count = count + 1;
+      });
+  }
+  ~Spinners() {
+    ends_ = true;
+    for (std::thread& thread : threads_) thread.join();
+  }
+  Spinners(const Spinners&) = delete;
+  Spinners& operator=(const Spinners&) = delete;
+
+ private:
+  std::atomic<bool> ends_{false};
+  std::vector<std::thread> threads_;
+};
+
+// What a run has stored.
+struct Stored {
+  std::uint64_t slices = 0;
+  std::uint64_t poison = 0;
+  std::uint64_t wrong = 0;    // poison that should not be, or the other way round
+  std::uint64_t changed = 0;  // fragments whose bytes are not those of their source
+};
+
+struct Trial {
+  std::string language;
+  std::string plugin;
+  IsolationFault fault;
+};
+
+// Of a worker. An interpreter with NumPy takes 100 MiB.
+std::size_t memory_bytes(const std::string& language) {
+  constexpr std::size_t kMebi = std::size_t{1} << 20;
+  return (language == "python" ? 192 : 96) * kMebi;
+}
+
+std::string farm_of(const IsolationOptions& options, const Trial& trial) {
+  // A hang is found by its time limit; other faults are not to be found by it on a busy machine.
+  const std::uint32_t timeout_ms = trial.fault.waits ? options.timeout_ms : 20'000;
+  return fmt::format(
+      "farm: isolation\nrun: {{slices: {}}}\ntrigger: {{mode: max}}\n"
+      "source: {{kind: dummy, distribution: exponential, size_bytes: 250}}\n"
+      "readout: {{count: 2, sources_per_readout: 4}}\ndcm: {{count: {}, credits: 256}}\nwriter: {{count: "
+      "1}}\n"
+      "supervisor: {{lease_ms: 120000}}\n"
+      "filter:\n  plugin: {}\n  isolation: worker\n  timeout_ms: {}\n"
+      "  workers: {{count: 1, spare: 1, memory_bytes: {}, start_timeout_ms: 20000}}\n"
+      "  parameters: {{what: {}, every: {}}}\n",
+      options.slices, kDcms, trial.plugin, timeout_ms, memory_bytes(trial.language), trial.fault.name,
+      options.every);
+}
+
+bool is_bad(const IsolationOptions& options, const IsolationFault& fault, std::uint64_t id) {
+  return fault.poisons && id > 0 && id % options.every == 0;
+}
+
+Stored read_back(const IsolationOptions& options, const IsolationFault& fault, const std::string& folder) {
+  Stored stored;
+  source::DummyVerifier verifier;
+  const files::Run run(folder);
+  for (const files::Slice& slice : run) {
+    ++stored.slices;
+    const bool poison = slice.decision() == files::Decision::poison;
+    stored.poison += poison ? 1 : 0;
+    stored.wrong += poison != is_bad(options, fault, slice.id()) ? 1 : 0;
+    for (std::size_t i = 0; i < slice.fragment_count(); ++i) {
+      const files::Fragment fragment = slice.fragment(i);
+      const auto good = verifier.verify(RunNumber(slice.run()), SourceId(fragment.source),
+                                        SliceId(slice.id()), fragment.bytes);
+      stored.changed += good ? 0 : 1;
+    }
+  }
+  return stored;
+}
+
+// Throws std::runtime_error if the run did not take place.
+run_record::Summary run_trial(const IsolationOptions& options, const Trial& trial,
+                              const std::string& folder) {
+  std::error_code ignored;
+  fs::remove_all(folder, ignored);
+  fs::create_directories(folder);
+  run::RunOptions run;
+  run.farm.farm_file = folder + "/farm.yaml";
+  std::ofstream(run.farm.farm_file) << farm_of(options, trial);
+  run.out = folder + "/run";
+  run.quiet = true;
+  char* said = nullptr;
+  std::size_t said_bytes = 0;
+  std::FILE* err = ::open_memstream(&said, &said_bytes);
+  if (err == nullptr) throw std::runtime_error("no memory");
+  run_record::Summary summary;
+  (void)run::run_farm(run, err, err, &summary);
+  std::fclose(err);
+  const std::string text(said, said_bytes);
+  std::free(said);
+  if (summary.triggered == 0) throw std::runtime_error(text);
+  return summary;
+}
+
+std::uint64_t count_of(const run_record::Counts& counts, const std::string& name) {
+  const auto found = counts.find(name);
+  return found == counts.end() ? 0 : found->second;
+}
+
+struct Outcome {
+  run_record::Summary summary;
+  Stored stored;
+  double restart_s = 0;  // of a worker
+  double fill_s = 0;     // of its memory
+};
+
+// The time that a fault may cost: its kills, one after another in each of the DCMs' workers.
+double allowed_s(const IsolationOptions& options, const IsolationFault& fault, const Outcome& outcome,
+                 double clean_s) {
+  const auto kills = static_cast<double>(count_of(outcome.summary.filter_workers, "restarts"));
+  const double wait_s = fault.waits ? options.timeout_ms / 1e3 : 0;
+  const double fill_s = fault.fills ? outcome.fill_s : 0;
+  return clean_s / (1 - options.tolerance) + kRunStart +
+         kills * (wait_s + fill_s + outcome.restart_s) / kDcms;
+}
+
+std::vector<std::string> failed_checks(const IsolationOptions& options, const IsolationFault& fault,
+                                       const Outcome& outcome, double allowed) {
+  const run_record::Summary& summary = outcome.summary;
+  const std::uint64_t bad = fault.poisons && options.slices > 0 ? (options.slices - 1) / options.every : 0;
+  const bool all_lived = std::all_of(summary.processes.begin(), summary.processes.end(),
+                                     [](const auto& process) { return process.end.well(); });
+  std::vector<std::string> failed;
+  const auto check = [&](bool good, const char* what) {
+    if (!good) failed.emplace_back(what);
+  };
+  check(summary.ledger_balanced, "balanced");
+  check(summary.stored == options.slices && outcome.stored.slices == options.slices, "stored");
+  check(outcome.stored.poison == bad && outcome.stored.wrong == 0, "poison");
+  check(outcome.stored.changed == 0, "bytes");
+  check(all_lived, "processes");
+  check(options.tolerance == 0 || summary.duration_s <= allowed, "rate");
+  return failed;
+}
+
+// Returns the median time from the start of a worker until its filter exists.
+double restart_s(const IsolationOptions& options, std::size_t language) {
+  constexpr std::size_t kTimes = 3;
+  std::vector<double> times;
+  for (std::size_t i = 0; i < kTimes; ++i) {
+    MemoryRegion memory("weir-bench", 4096);
+    memory.seal();
+    filter_host::SpawnedWorkers host(options.languages[language].worker_command, memory.descriptor());
+    filter_host::WorkerUnitsOptions made;
+    made.pool.spares = 0;
+    made.slice_memory = memory.bytes();
+    const TimeNs begin = monotonic_now_ns();
+    const auto units = filter_host::WorkerUnits::launch(options.languages[language].plugin,
+                                                        options.search_path, {}, made, host);
+    if (const auto started = units->wait_for_start(); !started)
+      throw std::runtime_error(started.error().text);
+    times.push_back(static_cast<double>(monotonic_now_ns() - begin) / kSecond);
+  }
+  std::sort(times.begin(), times.end());
+  return times[kTimes / 2];
+}
+
+// Returns the median time in which a process takes a worker's memory and writes to it.
+double fill_s(std::size_t bytes) {
+  constexpr std::size_t kTimes = 3;
+  std::vector<double> times;
+  for (std::size_t i = 0; i < kTimes; ++i) {
+    const TimeNs begin = monotonic_now_ns();
+    const std::vector<char> memory(bytes, 1);
+    times.push_back(static_cast<double>(monotonic_now_ns() - begin + (memory.back() == 1 ? 0 : 1)) / kSecond);
+  }
+  std::sort(times.begin(), times.end());
+  return times[kTimes / 2];
+}
+
+std::string line_of(const IsolationOptions& options, const Trial& trial, const Outcome& outcome,
+                    double allowed, const std::vector<std::string>& failed) {
+  const run_record::Summary& summary = outcome.summary;
+  return fmt::format(
+      R"({{"bench": "isolation", "language": "{}", "fault": "{}", "slices": {}, "every": {}, "stored": {}, )"
+      R"("poison": {}, "wrong": {}, "changed": {}, "balanced": {}, "restarts": {}, "retried": {}, )"
+      R"("restart_s": {:.3f}, "duration_s": {:.2f}, "allowed_s": {:.2f}, "slices_per_s": {:.0f}, )"
+      R"("spinners": {}, "failed": [{}{}{}], "machine": "{}"}})",
+      trial.language, trial.fault.name, options.slices, options.every, outcome.stored.slices,
+      outcome.stored.poison, outcome.stored.wrong, outcome.stored.changed, summary.ledger_balanced,
+      count_of(summary.filter_workers, "restarts"), count_of(summary.filter_workers, "slices_retried"),
+      outcome.restart_s, summary.duration_s, allowed, summary.slices_per_s, options.spin,
+      failed.empty() ? "" : "\"", fmt::join(failed, "\", \""), failed.empty() ? "" : "\"", machine());
+}
+
+// Returns the number of faults whose checks failed.
+int try_language(const IsolationOptions& options, std::size_t language, std::FILE* out) {
+  const IsolationLanguage& its = options.languages[language];
+  std::vector<IsolationFault> faults{kNone};
+  for (const IsolationFault& fault : kFaults) {
+    const auto& wanted = options.faults;
+    if (wanted.empty() || std::find(wanted.begin(), wanted.end(), fault.name) != wanted.end())
+      faults.push_back(fault);
+  }
+  int bad = 0;
+  double clean_s = 0;
+  const double restart = restart_s(options, language);
+  const double fill = fill_s(memory_bytes(its.name));
+  for (const IsolationFault& fault : faults) {
+    const Trial trial{its.name, its.plugin, fault};
+    const Outcome outcome{run_trial(options, trial, options.folder),
+                          read_back(options, fault, options.folder + "/run"), restart, fill};
+    if (fault.name == kNone.name) clean_s = outcome.summary.duration_s;
+    const double allowed = allowed_s(options, fault, outcome, clean_s);
+    const std::vector<std::string> failed = failed_checks(options, fault, outcome, allowed);
+    fmt::print(out, "{}\n", line_of(options, trial, outcome, allowed, failed));
+    std::fflush(out);
+    bad += failed.empty() ? 0 : 1;
+  }
+  return bad;
+}
+
+}  // namespace
+
+int run_isolation(const IsolationOptions& options, std::FILE* out, std::FILE* err) {
+  int bad = 0;
+  try {
+    const Spinners spinners(options.spin);
+    for (std::size_t language = 0; language < options.languages.size(); ++language)
+      bad += try_language(options, language, out);
+  } catch (const std::exception& error) {
+    fmt::print(err, "weir bench isolation: {}\n", error.what());
+    return 2;
+  }
+  std::error_code ignored;
+  std::filesystem::remove_all(options.folder, ignored);
+  return bad == 0 ? 0 : 1;
+}
+
+std::vector<std::string> isolation_faults() {
+  std::vector<std::string> names;
+  for (const IsolationFault& fault : kFaults) names.emplace_back(fault.name);
+  return names;
+}
+
+}  // namespace weir::bench
