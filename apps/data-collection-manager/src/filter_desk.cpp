@@ -143,6 +143,8 @@ void FilterDesk::take_worker_plugin() {
   node::require(setup_.run_identity, plugin_part_);
   spdlog::info("filter loaded plugin={} version={} path={} crc32c={:08x} workers={}", plugin.name,
                plugin.version, plugin.path, plugin.file_crc32c, units_->figures().workers);
+  if (const std::string limit = units_->figures().memory_limit; !limit.empty())
+    spdlog::info("filter workers limited memory=\"{}\"", limit);
   histograms_.book([this] { return units_->histograms(); });
   starting_ = nullptr;
 }

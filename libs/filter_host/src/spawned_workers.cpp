@@ -1,4 +1,5 @@
 #include "lifted_descriptor.hpp"
+#include "memory_groups.hpp"
 #include <weir/clock/clock.hpp>
 #include <weir/filter_host/control_channel.hpp>
 #include <weir/filter_host/spawned_workers.hpp>
@@ -11,6 +12,8 @@
 #include <csignal>
 #include <cstring>
 #include <fcntl.h>
+#include <fstream>
+#include <iterator>
 #include <new>
 #include <poll.h>
 #include <stdexcept>
@@ -141,6 +144,7 @@ struct SpawnedWorkers::Shared {
   };
   std::vector<Watched> watched;
   TimeNs looked_ns = 0;
+  std::optional<MemoryGroups> groups;
 
   [[nodiscard]] bool poll_for(int milliseconds) const {
     std::vector<pollfd> list;
@@ -160,6 +164,7 @@ class SpawnedWorker final : public WorkerProcess {
   explicit SpawnedWorker(std::shared_ptr<SpawnedWorkers::Shared> shared) : shared_(std::move(shared)) {}
   ~SpawnedWorker() override {
     std::erase_if(shared_->watched, [this](const auto& one) { return one.pidfd == pidfd_.get(); });
+    if (!group_.empty()) MemoryGroups::remove(group_);
   }
 
   // An error is a sentence.
@@ -185,11 +190,12 @@ class SpawnedWorker final : public WorkerProcess {
     if (const int error = beginning.start(shared_->command, pid_); error != 0)
       return "cannot start a filter worker: " + shared_->command.front() + ": " + std::strerror(error);
     pidfd_ = OwnedDescriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
-    if (!pidfd_.is_open()) {
-      const std::string why = system_error("pidfd_open");
-      ::kill(pid_, SIGKILL);
-      ::waitpid(pid_, nullptr, 0);
-      return why;
+    if (!pidfd_.is_open()) return give_up(system_error("pidfd_open"));
+    // It allocates little before its settings arrive.
+    if (shared_->groups) {
+      auto group = shared_->groups->add(pid_);
+      if (!group) return give_up("cannot limit the memory of a filter worker: " + group.error());
+      group_ = std::move(*group);
     }
     shared_->watched.push_back({pidfd_.get(), control_.get()});
     return {};
@@ -216,12 +222,25 @@ class SpawnedWorker final : public WorkerProcess {
     ::kill(-pid_, SIGKILL);
     (void)look(0);
     end_ = describe(info, killed_hard_, crash_note(note_.bytes()));
+    if (!group_.empty()) {
+      if (MemoryGroups::ran_out(group_)) {
+        end_->kind = EndKind::memory;
+        end_->text = "out of memory: the kernel ended it at its limit\n" + end_->text;
+      }
+      MemoryGroups::remove(std::exchange(group_, {}));
+    }
     std::erase_if(shared_->watched, [this](const auto& one) { return one.pidfd == pidfd_.get(); });
     return end_;
   }
   std::int64_t pid() const override { return pid_; }
 
  private:
+  std::string give_up(std::string why) const {
+    ::kill(pid_, SIGKILL);
+    ::waitpid(pid_, nullptr, 0);
+    return why;
+  }
+
   std::shared_ptr<SpawnedWorkers::Shared> shared_;
   OwnedDescriptor control_;
   OwnedDescriptor work_;
@@ -230,6 +249,7 @@ class SpawnedWorker final : public WorkerProcess {
   SharedFile note_;
   LaneView lane_;
   std::optional<ControlChannel> channel_;
+  std::string group_;  // the folder of its control group; empty: none
   pid_t pid_ = 0;
   bool killed_hard_ = false;
   std::optional<WorkerEnd> end_;
@@ -260,6 +280,18 @@ Expected<std::unique_ptr<WorkerProcess>, std::string> SpawnedWorkers::start(cons
   auto worker = std::make_unique<SpawnedWorker>(shared_);
   if (std::string why = worker->start(layout); !why.empty()) return Unexpected<std::string>(std::move(why));
   return std::unique_ptr<WorkerProcess>(std::move(worker));
+}
+
+std::string SpawnedWorkers::limit_memory(std::uint64_t bytes) {
+  const auto whole = [](const char* path) {
+    std::ifstream file(path);
+    return std::string{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+  };
+  auto groups =
+      MemoryGroups::make(whole("/proc/self/mountinfo"), whole("/proc/self/cgroup"), ::getpid(), bytes);
+  if (!groups) return groups.error();
+  shared_->groups = std::move(*groups);
+  return {};
 }
 
 void SpawnedWorkers::wait(DurationNs patience_ns) {

@@ -37,7 +37,7 @@ std::unique_ptr<WorkerUnits> WorkerUnits::launch(const std::string& plugin,
   setup.set_rows_max(options.rows_max);
   setup.set_slice_memory_bytes(options.slice_memory.size());
   setup.set_measure_cpu(options.measure_cpu);
-  setup.set_memory_bytes(options.memory_bytes);
+  units->limit_memory();
   units->expect(Start::create);
   units->pool_.pass(host.now_ns(), units->actions_);
   units->act();
@@ -47,6 +47,19 @@ std::unique_ptr<WorkerUnits> WorkerUnits::launch(const std::string& plugin,
 WorkerUnits::~WorkerUnits() {
   constexpr DurationNs kPatience = 2 * kSecond;
   (void)stop(kPatience);
+}
+
+void WorkerUnits::limit_memory() {
+  if (options_.memory_bytes == 0) return;
+  const std::string why = host_.limit_memory(options_.memory_bytes);
+  constexpr std::uint64_t kMebi = std::uint64_t{1} << 20;
+  memory_limit_ = std::to_string(options_.memory_bytes / kMebi) + " MiB by ";
+  if (why.empty()) {
+    memory_limit_ += "control group";
+    return;
+  }
+  memory_limit_ += "RLIMIT_DATA (" + why + ")";
+  setup_.mutable_setup()->set_memory_bytes(options_.memory_bytes);
 }
 
 void WorkerUnits::expect(Start start) {
@@ -480,6 +493,7 @@ WorkerFigures WorkerUnits::figures() const {
     const auto kind = static_cast<worker_pool::EndKind>(i);
     figures.ends.emplace_back(worker_pool::name(kind), pool_.ends(kind));
   }
+  figures.memory_limit = memory_limit_;
   figures.note = "pids";
   for (worker_pool::Seat index = 0; index < pool_.seats(); ++index) {
     if (seats_[index].process == nullptr) continue;
@@ -488,6 +502,7 @@ WorkerFigures WorkerUnits::figures() const {
     figures.note += ' ' + std::to_string(figures.pids.back());
   }
   figures.note += ", restarts " + std::to_string(figures.restarts);
+  if (!memory_limit_.empty()) figures.note += ", memory " + memory_limit_.substr(0, memory_limit_.find(" ("));
   if (!pool_.last_end().empty()) figures.note += ", last end " + pool_.last_end();
   return figures;
 }

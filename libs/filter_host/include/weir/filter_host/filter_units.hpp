@@ -37,7 +37,8 @@ struct WorkerFigures {
   std::uint64_t unkillable = 0;
   std::vector<std::pair<std::string, std::uint64_t>> ends;  // by reason
   std::vector<std::int64_t> pids;
-  std::string note;  // pids, restarts, last reason; empty without workers
+  std::string memory_limit;  // "512 MiB by control group", or by RLIMIT_DATA with the reason; empty: none
+  std::string note;          // pids, restarts, last reason; empty without workers
 };
 
 // Runs a farm's filter over slices: in threads of this process (ProcessingUnits), or in processes

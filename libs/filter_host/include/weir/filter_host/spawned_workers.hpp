@@ -23,6 +23,8 @@ class SpawnedWorkers final : public WorkerHost {
 
   [[nodiscard]] Expected<std::unique_ptr<WorkerProcess>, std::string> start(
       const LaneLayout& layout) override;
+  // By a control group for each worker, where this process' own group is delegated to it.
+  [[nodiscard]] std::string limit_memory(std::uint64_t bytes) override;
   void wait(DurationNs patience_ns) override;
   [[nodiscard]] bool has_news() override;
   [[nodiscard]] TimeNs now_ns() const override;

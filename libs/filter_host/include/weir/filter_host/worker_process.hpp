@@ -39,6 +39,9 @@ class WorkerHost {
   // An error is a sentence.
   [[nodiscard]] virtual Expected<std::unique_ptr<WorkerProcess>, std::string> start(
       const LaneLayout& layout) = 0;
+  // Limits the memory of each worker that is started from now on. Returns why the host cannot: the workers
+  // then limit themselves.
+  [[nodiscard]] virtual std::string limit_memory(std::uint64_t /*bytes*/) { return "no control groups"; }
   // Returns when a message or an end may have come in, and after `patience_ns` at the latest.
   virtual void wait(DurationNs patience_ns) = 0;
   // False when nothing has come in since the last call, at the price of at most one system call.

@@ -93,6 +93,7 @@ class WorkerUnits final : public FilterUnits {
 
   // What all workers have to do before slices come.
   enum class Start : std::uint8_t { none, create, begin_run };
+  void limit_memory();
   void expect(Start start);
   [[nodiscard]] Expected<bool, FilterError> look_at_starts();
   void wait_for_end_of_run();
@@ -124,6 +125,7 @@ class WorkerUnits final : public FilterUnits {
   worker_pool::WorkerPool pool_;
   worker_pool::PoolActions actions_;
   v1::WorkerMessage setup_;
+  std::string memory_limit_;
   v1::WorkerMessage begin_run_;
   bool in_run_ = false;
   bool stopping_ = false;
