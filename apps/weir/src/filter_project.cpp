@@ -1,6 +1,7 @@
 #include "filter_project.hpp"
 
 #include "commands.hpp"
+#include <weir/python_host/interpreter.hpp>
 
 #include <algorithm>
 #include <array>
@@ -16,7 +17,7 @@ namespace weir::commands {
 namespace {
 
 struct Template {
-  std::string_view path;  // @name@, @file@, @Class@ and @plugin@ are replaced here and in the text
+  std::string_view path;  // @name@, @file@, @Class@, @plugin@ and @modules@ are replaced here and in the text
   std::string_view text;
 };
 
@@ -173,11 +174,11 @@ class Filter:
 
     def __init__(self, setup):
         self.minimum = setup.parameter("minimum", 1000)
-        self.changes = setup.counter("changes")
+        self.changes = setup.book_histogram("changes", 50, 0, 20000)
 
     def process(self, slice):
         found = sum(changes(fragment.data) for fragment in slice if not fragment.missing)
-        self.changes.add(found)
+        self.changes.fill(found)
         return accept() if found >= self.minimum else reject()
 )"},
     {"test_@file@.py", R"("""Run with python3 -m unittest."""
@@ -222,8 +223,9 @@ test:
 A filter for Weir in Python.
 
 ```sh
-python3 -m unittest                                   # with PYTHONPATH=PREFIX/lib/weir/python when Weir is not installed system-wide
-weir run farm.yaml --out run                          # a farm on this machine
+export PYTHONPATH=@modules@      # for the test alone: a farm finds its modules
+python3 -m unittest                                   # needs NumPy: /usr/bin/python3 with apt install python3-numpy, or pip install numpy
+weir run farm.yaml --out run --page 127.0.0.1:0       # a farm on this machine; its page shows the histogram
 weir filter try ./@file@.py run --set minimum=4500    # another threshold on the stored slices, without a farm
 ```
 `@file@.py` is the filter, `test_@file@.py` its test.
@@ -252,8 +254,9 @@ std::string class_name(std::string_view name) {
 std::string filled(std::string_view text, const std::string& name, bool in_python) {
   std::string file = name;
   std::ranges::replace(file, '-', '_');
-  const std::array<std::pair<std::string_view, std::string>, 4> marks{
+  const std::array<std::pair<std::string_view, std::string>, 5> marks{
       {{"@name@", name},
+       {"@modules@", python_host::installation() + "/lib/weir/python"},
        {"@file@", file},
        {"@Class@", class_name(name)},
        {"@plugin@", in_python ? "./" + file + ".py" : "./build/" + name + ".so"}}};
@@ -294,8 +297,8 @@ int create_filter_project(const std::string& name, const std::string& folder, bo
     }
   }
   out << "Created " << folder << ". Next:\n  cd " << folder << "\n  "
-      << (in_python ? "python3 -m unittest"
-                    : "cmake -B build && cmake --build build && ctest --test-dir build")
+      << (in_python ? "PYTHONPATH=" + python_host::installation() + "/lib/weir/python python3 -m unittest"
+                    : std::string("cmake -B build && cmake --build build && ctest --test-dir build"))
       << "\n"
       << "README.md there has the rest.\n";
   return 0;
