@@ -89,8 +89,8 @@ class HistogramsTest(unittest.TestCase):
         if not os.path.exists(weir_program):
             self.skipTest("no weir")
         self.write()
-        told = subprocess.run([weir_program, "file", "histograms", self.folder, "--json"], capture_output=True, text=True,
-                              check=True).stdout
+        command = [weir_program, "file", "histograms", self.folder, "--json"]
+        told = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         self.assertEqual([json.loads(line) for line in told.splitlines()], DOCUMENT["histograms"])
 
 

@@ -30,7 +30,8 @@ class ExperimentTest(unittest.TestCase):
 
         lines = [line(tcp, x) for tcp in ("old", "new") for x in (10, 960)]
         goodput, latency, distribution = plots.figures_of("thesis-4.5", lines)
-        self.assertEqual([curve[0] for curve in goodput.curves], ["traffic shaping, old TCP", "traffic shaping, new TCP"])
+        labels = [curve[0] for curve in goodput.curves]
+        self.assertEqual(labels, ["traffic shaping, old TCP", "traffic shaping, new TCP"])
         self.assertEqual(goodput.curves[0][1:3], ([10, 960], [50.0, 50.0]))
         self.assertEqual(len(latency.curves), 4)
         self.assertEqual(distribution.curves[0][1:3], ([21, 26], [75.0, 100.0]))

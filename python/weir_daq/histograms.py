@@ -47,7 +47,7 @@ class Histogram:
 
     @property
     def values(self) -> Array:
-        """Sums of weights without under- and overflow; of a profile, the mean of y in each bin (NaN without entries)."""
+        """Sums of weights without under- and overflow; of a profile, the mean of y in a bin (NaN without entries)."""
         if self.sum_y is None:
             return self.flow[1:-1] if self.y is None else self.flow[1:-1, 1:-1]
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -60,7 +60,8 @@ class Histogram:
             raise ValueError(f"histogram '{self.name}' is not a profile")
         with np.errstate(invalid="ignore", divide="ignore"):
             mean = self.values
-            return np.sqrt(np.maximum(0.0, (self.sum_y2 / self.flow)[1:-1] - mean**2))
+            found: Array = np.sqrt(np.maximum(0.0, (self.sum_y2 / self.flow)[1:-1] - mean**2))
+            return found
 
     def to_hist(self) -> Any:
         """Returns a `hist.Hist` (package hist); a profile has Mean storage."""

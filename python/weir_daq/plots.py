@@ -345,7 +345,7 @@ def experiment_figures(name, lines):
         label += ", %g" % line["x_paper"] if line["x_label"] else ""
         distribution.curves.append((label, [ms + 1 for ms, _ in line["histogram_ms"]], ys, {"steps": True}))
     distribution.log_x = True
-    return figures + [distribution]
+    return [*figures, distribution]
 
 
 def coincidence_figures(name, lines):
