@@ -130,7 +130,7 @@ TEST_CASE("a wrong parameter of a group's filter is refused before anything star
   check_refused(folder, end, farm + ":14: dcm.groups[1].filter.parameters.colour");
 }
 
-TEST_CASE("a filter whose constructor crashes is refused before anything starts") {
+TEST_CASE("a filter that crashes in its constructor is refused before anything starts") {
   const TemporaryFolder folder;
   std::vector<std::string> arguments =
       sets({"filter.plugin=" + plugin("dwells"), "filter.parameters.made_signal=11"});

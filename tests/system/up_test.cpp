@@ -226,7 +226,7 @@ TEST_CASE("configure is refused with the plugin's reason, however its constructo
   }
 }
 
-TEST_CASE("a DCM whose filter workers take long to start stays in touch, and its run can be given up") {
+TEST_CASE("slow starts of filter workers leave their DCM in touch, and the run can be given up") {
   const TemporaryFolder folder;
   const std::string what = GENERATE("made_while", "begins_while");
   CAPTURE(what);

@@ -47,7 +47,7 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   [[nodiscard]] std::string broken_invariant() override;
 
  private:
-  // What the filter's workers have to do before the DCM goes on.
+  // Progress of the filter's workers before the first slice.
   enum class FilterStart : std::uint8_t { creates, begins_run, done };
 
   void poll_filter();

@@ -20,7 +20,7 @@ ErrorKind kind_of(storage::StorageError error) {
 
 std::string text_of(ConstBytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
 
-// The run files of a folder, by run. A .part whose closed file exists is left out.
+// The run files of a folder, by run. A .part is left out if its closed file exists.
 std::map<std::uint32_t, std::vector<std::string>> runs_of(const fs::path& folder) {
   std::error_code error;
   std::vector<fs::path> paths;

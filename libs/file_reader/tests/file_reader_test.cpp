@@ -157,7 +157,7 @@ TEST_CASE("a file that was not closed gives its whole slices, and says so") {
   CHECK(!run.files()[0].note.empty());
 }
 
-TEST_CASE("a slice whose record is damaged is an error of that slice, and the next one is read") {
+TEST_CASE("a damaged record is an error of its slice, and the next one is read") {
   const test::TemporaryFolder folder;
   Buffer bytes = run_file({{.slice = 1}, {.slice = 2}});
   const storage::RunFileReader reader = std::move(storage::RunFileReader::from_bytes(bytes, "f").value());

@@ -101,7 +101,7 @@ Expected<MemoryGroups, std::string> MemoryGroups::make(const std::string& mounts
     return cannot(folder + ": the group has no memory controller");
   if (::access((folder + "/cgroup.procs").c_str(), W_OK) != 0 || ::access(folder.c_str(), W_OK) != 0)
     return cannot(folder + ": the group is not delegated to this process (systemd: Delegate=memory)");
-  // Only the topmost group of a machine has no type, and that is delegated to nobody.
+  // Only the topmost group of a machine has no type, and it is never delegated.
   if (::access((folder + "/cgroup.type").c_str(), F_OK) != 0)
     return cannot(folder + ": the process is in the topmost group");
   if (!has_moved) {

@@ -24,7 +24,7 @@ class MemoryGroups {
   [[nodiscard]] Expected<std::string, std::string> add(pid_t worker);
   // Returns whether the kernel has ended a process of the group because its memory ran out.
   [[nodiscard]] static bool ran_out(const std::string& folder);
-  // Kills what is left in the group, and removes it. Requires: the worker has ended.
+  // Kills the group's remaining processes, and removes it. Requires: the worker has ended.
   static void remove(const std::string& folder);
 
   [[nodiscard]] const std::string& folder() const { return folder_; }

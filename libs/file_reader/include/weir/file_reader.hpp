@@ -1,4 +1,4 @@
-// Reads what a run has stored: slices with their fragments and output events, the record of the run, and its
+// Reads stored runs: slices with their fragments and output events, the record of the run, and its
 // histograms. For programs outside Weir: find_package(Weir COMPONENTS FileReader) and link Weir::FileReader.
 // The header needs nothing but the C++ library. docs/analysis.md has an example.
 //
@@ -96,7 +96,7 @@ struct Fragment {
   [[nodiscard]] WEIR_FILES_API bool is_sound() const;
 };
 
-// What a filter has added to a slice.
+// Bytes that a filter has added to a slice.
 struct OutputEvent {
   std::uint64_t id = 0;
   Bytes bytes;

@@ -47,7 +47,7 @@ class FilterUnits {
  public:
   virtual ~FilterUnits() = default;
 
-  // Advances what the constructor or begin_run() has started, without waiting. Returns true when it is
+  // Advances the creation, or the begin of a run, without waiting. Returns true when it is
   // complete. Errors: the filter does not start; these units can only be stopped.
   [[nodiscard]] virtual Expected<bool, FilterError> poll_start() { return true; }
   // Requires: in_flight() == 0, and poll_start() has returned true. The run has begun when poll_start()

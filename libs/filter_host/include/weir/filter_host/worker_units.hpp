@@ -91,7 +91,7 @@ class WorkerUnits final : public FilterUnits {
 
   WorkerUnits(FilterConfig config, const WorkerUnitsOptions& options, WorkerHost& host);
 
-  // What all workers have to do before slices come.
+  // Tasks of all workers before the first slice.
   enum class Start : std::uint8_t { none, create, begin_run };
   void limit_memory();
   void expect(Start start);
