@@ -1,4 +1,4 @@
-// Farms whose filter misbehaves in its workers: what each fault costs.
+// Farms with a filter that misbehaves in its workers: the cost of each fault.
 #include "output.hpp"
 #include <weir/base/memory_region.hpp>
 #include <weir/bench/isolation.hpp>
@@ -69,7 +69,7 @@ class Spinners {
   std::vector<std::thread> threads_;
 };
 
-// What a run has stored.
+// The slices of a run, counted.
 struct Stored {
   std::uint64_t slices = 0;
   std::uint64_t poison = 0;
@@ -243,7 +243,7 @@ std::string line_of(const IsolationOptions& options, const Trial& trial, const O
       failed.empty() ? "" : "\"", fmt::join(failed, "\", \""), failed.empty() ? "" : "\"", machine());
 }
 
-// Returns the number of faults whose checks failed.
+// Returns the number of faults with a failed check.
 int try_language(const IsolationOptions& options, std::size_t language, std::FILE* out) {
   const IsolationLanguage& its = options.languages[language];
   std::vector<IsolationFault> faults{kNone};

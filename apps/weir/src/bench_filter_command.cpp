@@ -100,7 +100,7 @@ void add_isolation(CLI::App& bench, int& status) {
   options->folder =
       (std::filesystem::temp_directory_path() / ("weir-isolation-" + std::to_string(::getpid()))).string();
   CLI::App* command = bench.add_subcommand(
-      "isolation", "Run farms whose filter crashes, exits, hangs and leaks in its workers");
+      "isolation", "Run farms with a filter that crashes, exits, hangs and leaks in its workers");
   command->footer(kIsolationFooter);
   command->add_option("--slices", options->slices, "slices of a run")->check(CLI::Range(10UL, 1000000000UL));
   command->add_option("--every", options->every, "slices of which one is bad")

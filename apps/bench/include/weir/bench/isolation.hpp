@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-// `weir bench isolation`: farms whose filter misbehaves in its workers.
+// `weir bench isolation`: farms with a filter that misbehaves in its workers.
 namespace weir::bench {
 
 struct IsolationLanguage {
