@@ -76,7 +76,7 @@ DurationNs own_cpu_ns() {
 }
 
 // CPU time of this process and of the units' workers.
-DurationNs cpu_ns(const FilterUnits& units) {
+DurationNs cpu_used_ns(const FilterUnits& units) {
   DurationNs sum = own_cpu_ns();
   for (const std::int64_t pid : units.figures().pids) {
     clockid_t clock = 0;
@@ -228,13 +228,13 @@ FilterFigures measure(const FilterOptions& options, Way way) {
   pump(*units, waiter, slices, options.slices / 10, options.in_flight);  // pages and caches
   FilterFigures figures;
   figures.latency_ns = pump(*units, waiter, slices, kLatencySlices, 1);
-  const DurationNs cpu_before = cpu_ns(*units);
+  const DurationNs cpu_before = cpu_used_ns(*units);
   const TimeNs start = monotonic_now_ns();
   pump(*units, waiter, slices, options.slices, options.in_flight);
   const TimeNs end = monotonic_now_ns();
   const auto count = static_cast<double>(options.slices);
   figures.slices_per_s = count * static_cast<double>(kSecond) / static_cast<double>(end - start);
-  figures.cpu_ns = static_cast<double>(cpu_ns(*units) - cpu_before) / count;
+  figures.cpu_ns = static_cast<double>(cpu_used_ns(*units) - cpu_before) / count;
   units->end_run();
   (void)units->stop(10 * kSecond);
   return figures;
