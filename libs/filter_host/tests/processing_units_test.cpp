@@ -94,6 +94,29 @@ TEST_CASE("every job returns once, with its token, for any number of units") {
   }
 }
 
+TEST_CASE("a filter that works in threads of its own logs, counts and decides as in the host's") {
+  constexpr std::uint64_t kJobs = 400;
+  Loop loop(Parameters{{"do", "delegate"}}, with_units(4));
+  TestSlice slice;
+  std::uint64_t events = 0;
+  const auto see = [&](const FilterResult& result) {
+    CHECK(result.verdict == StepVerdict::accept);
+    events += result.events.size();
+  };
+  for (std::uint64_t next = 0; next < kJobs;) {
+    std::vector<Job> jobs;
+    for (std::uint64_t i = next; i < std::min(kJobs, next + 16); ++i) jobs.push_back({&slice.view(), i});
+    const std::size_t taken = loop.units->submit(jobs);
+    next += taken;
+    (void)loop.units->metrics();  // read while the filter's threads count
+    if (taken < jobs.size()) loop.wait_and_drain(see);
+  }
+  loop.finish(see);
+  CHECK(events == kJobs);
+  CHECK(loop.units->metrics().counters["delegated"] == kJobs);
+  CHECK(loop.units->metrics().histograms["ids"].count == 2 * kJobs);
+}
+
 TEST_CASE("two jobs run at the same time on two units, though one unit could take both") {
   Loop loop(Parameters{{"do", "meet"}}, with_units(2));
   TestSlice slice;

@@ -112,23 +112,26 @@ struct SourceInstance::Services {
     }
   }
   static std::uint32_t counter(const weir_source_host* host, const char* name) noexcept {
-    auto& counters = self(host).counters_;
+    SourceInstance& instance = self(host);
     if (name == nullptr || std::strlen(name) > kCounterNameMax) return WEIR_SOURCE_NO_COUNTER;
     try {
       const std::string clean = clean_text(name, kPluginNameMax);
-      for (std::size_t i = 0; i < counters.size(); ++i) {
-        if (counters[i].first == clean) return static_cast<std::uint32_t>(i);
+      const std::uint32_t count = instance.counter_count_;
+      for (std::uint32_t i = 0; i < count; ++i) {
+        if (instance.counters_[i].name == clean) return i;
       }
-      if (counters.size() >= kCountersMax) return WEIR_SOURCE_NO_COUNTER;
-      counters.emplace_back(clean, 0);
+      if (count == kCountersMax) return WEIR_SOURCE_NO_COUNTER;
+      instance.counters_[count].name = clean;
+      instance.counter_count_.store(count + 1, std::memory_order_release);
+      return count;
     } catch (...) {
       return WEIR_SOURCE_NO_COUNTER;
     }
-    return static_cast<std::uint32_t>(counters.size() - 1);
   }
   static void count(const weir_source_host* host, std::uint32_t counter, std::uint64_t amount) noexcept {
-    auto& counters = self(host).counters_;
-    if (counter < counters.size()) counters[counter].second += amount;
+    SourceInstance& instance = self(host);
+    if (counter >= instance.counter_count_.load(std::memory_order_acquire)) return;
+    instance.counters_[counter].value.fetch_add(amount, std::memory_order_relaxed);
   }
   static std::int32_t deliver(const weir_source_host* host, const weir_source_fragment* fragment) noexcept {
     if (fragment == nullptr) return WEIR_DELIVER_BAD;
@@ -237,7 +240,10 @@ SourceInstance::~SourceInstance() {
 }
 
 Expected<void, SourceError> SourceInstance::begin_run(RunNumber run, SliceId first_slice) {
-  log_lines_ = 0;
+  {
+    const std::lock_guard lock(wake_mutex_);
+    log_lines_ = 0;
+  }
   in_run_ = true;
   if (plugin_->functions().begin_run == nullptr) return {};
   const weir_source_run begin{sizeof begin, run.value, first_slice.value};
@@ -349,7 +355,8 @@ std::int32_t SourceInstance::deliver(const weir_source_fragment& raw) {
 }
 
 bool SourceInstance::may_tell() const {
-  return in_run_ && arrivals_ != nullptr && std::this_thread::get_id() == thread_;
+  // The thread first: the rest belongs to it.
+  return std::this_thread::get_id() == thread_ && in_run_ && arrivals_ != nullptr;
 }
 
 bool SourceInstance::serves(std::uint32_t source) const {
@@ -369,7 +376,7 @@ void SourceInstance::write_log(std::int32_t level, std::string_view text) {
 
 std::map<std::string, std::uint64_t> SourceInstance::counters() const {
   std::map<std::string, std::uint64_t> all;
-  for (const auto& [name, value] : counters_) all[name] += value;
+  for (std::uint32_t i = 0; i < counter_count_; ++i) all[counters_[i].name] += counters_[i].value;
   if (refused_ > 0) all["refused"] = refused_;
   if (make_failed_ > 0) all["make_failed"] = make_failed_;
   if (log_dropped_ > 0) all["log_dropped"] = log_dropped_;

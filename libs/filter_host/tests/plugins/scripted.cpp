@@ -20,6 +20,7 @@ class Scripted : public weir::Filter {
         what_(setup.parameter("do", "accept")),
         number_(setup.parameter("number", std::uint32_t{0}, std::uint32_t{0}, std::uint32_t{100})),
         processed_(counter("processed")),
+        delegated_(counter("delegated")),
         ids_(histogram("ids")) {
     if (what_ == "throw_in_create") throw std::runtime_error("cannot open the oracle");
     if (what_ == "unknown_stream") (void)stream("gold");
@@ -71,6 +72,7 @@ class Scripted : public weir::Filter {
     if (what_ == "events") return events(slice);
     if (what_ == "flood") return flood();
     if (what_ == "meet") return meet();
+    if (what_ == "delegate") return delegate(slice);
     if (what_ == "random") result_.put(random()).put(random());
     if (what_ == "bytes") result_.put(slice.bytes());
     if (what_ == "sleep") std::this_thread::sleep_for(std::chrono::milliseconds(number_));
@@ -136,6 +138,18 @@ class Scripted : public weir::Filter {
     }
     return accept();
   }
+  // Works in a thread of its own, while the host's waits.
+  weir::Decision delegate(const weir::Slice& slice) {
+    std::thread([&] {
+      delegated_.add();
+      ids_.record(static_cast<double>(slice.id()));
+      log(WEIR_LOG_INFO, "slice " + std::to_string(slice.id()));
+      add_event(slice.id(), result_.put(random()).bytes());
+      set_result(result_.bytes());
+      result_.clear();
+    }).join();
+    return accept();
+  }
   weir::Decision flood() {
     const std::vector<std::byte> much(1000);
     for (int i = 0; i < 100; ++i) (void)host()->add_event(host(), 0, much.data(), much.size());
@@ -145,6 +159,7 @@ class Scripted : public weir::Filter {
   std::string what_;
   std::uint32_t number_;
   weir::Counter processed_;
+  weir::Counter delegated_;
   weir::Histogram ids_;
   weir::ByteWriter result_;
   std::vector<std::uint32_t> sources_;

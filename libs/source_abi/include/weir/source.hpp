@@ -72,7 +72,8 @@ class SourceCounter {
   std::uint32_t handle_ = WEIR_SOURCE_NO_COUNTER;
 };
 
-// The common part of both kinds of source. All functions are called on the readout's thread.
+// The common part of both kinds of source. The host calls all functions on the readout's thread; log(),
+// wake() and SourceCounter::add() may be called on any.
 class Source {
  public:
   explicit Source(SourceSetup& setup) : host_(setup.host()), readout_(&setup.readout()) {}

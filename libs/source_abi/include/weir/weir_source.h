@@ -19,7 +19,7 @@
  *
  * Threads: all calls come from the readout's only thread, and never overlap. They must not block, because
  * the same thread serves the readout's clients. A plugin may have threads of its own; these may call
- * host->wake, and no other host function.
+ * host->wake, host->log and host->count, and no other host function. In hosts up to 0.5 wake alone.
  *
  * Growth: every struct begins with its size as known to the side that filled it. Version 1 only appends
  * fields. Code that reads a field which is not in the first release compares struct_size first. An entry of

@@ -102,13 +102,19 @@ class SourceInstance : public std::enable_shared_from_this<SourceInstance> {
   int fd_ = -1;
   bool in_run_ = false;
   std::thread::id thread_;
-  std::vector<std::pair<std::string, std::uint64_t>> counters_;
+  struct NamedCount {
+    std::string name;
+    std::atomic<std::uint64_t> value{0};
+  };
+  // Fixed in size: threads of the plugin count while the readout's thread adds a name.
+  std::unique_ptr<NamedCount[]> counters_ = std::make_unique<NamedCount[]>(kCountersMax);
+  std::atomic<std::uint32_t> counter_count_{0};
   std::atomic<std::uint64_t> refused_{0};  // also counted on threads that may not deliver
   std::uint64_t make_failed_ = 0;
-  std::uint64_t log_dropped_ = 0;
-  std::uint32_t log_lines_ = 0;
+  std::atomic<std::uint64_t> log_dropped_{0};
+  std::uint32_t log_lines_ = 0;  // guarded by wake_mutex_
   std::vector<weir_source_trigger> triggers_;
-  std::mutex wake_mutex_;  // guards config_.wake, which other threads call
+  std::mutex wake_mutex_;  // guards what other threads call: config_.wake and config_.log
 };
 
 // Makes one source::Source for each of the instance's sources: with fragments made by the plugin, or
