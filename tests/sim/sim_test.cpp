@@ -37,7 +37,8 @@ TEST_CASE("the same seed gives the same run, another seed another") {
 // writer's last message that a DCM missed (401563). With external ids: a request of an overtaken attempt that
 // was never answered (241); memory for the oldest slice, given to each of several with descending ids (464).
 TEST_CASE("seeds that once found a bug find none") {
-  for (const std::uint64_t seed : {30U, 241U, 444U, 464U, 1683U, 11314U, 301390U, 401563U}) {
+  for (const std::uint64_t seed :
+       {30U, 241U, 444U, 464U, 1683U, 11314U, 301390U, 401563U, 970001258U, 970002461U}) {
     CAPTURE(seed);
     CHECK(run_scenario(make_scenario(seed), false).problem == "");
   }

@@ -286,8 +286,11 @@ class Collector {
   bool oldest_first_ = false;  // a slice has given way to the oldest that waits for memory
   std::uint64_t steps_ = 0;
   std::vector<SourceId> asked_sources_;
-  std::vector<Reply> replies_;  // of this pass, for a shaper that learns
-  TimeNs moved_ns_ = 0;         // something was asked for, or came
+  std::vector<Reply> replies_;     // of this pass, for a shaper that learns
+  TimeNs moved_ns_ = 0;            // something was asked for, or came
+  std::uint64_t stuck_bytes_ = 0;  // outstanding at the last standstill
+  std::uint64_t overdraft_ = 0;    // requests that may exceed the window after it; 0: it has had room since
+  std::uint64_t overdraft_left_ = 0;  // of them, not sent yet
   std::uint64_t overdrawn_ = 0;
   std::uint64_t expired_empty_ = 0;
   LostReadouts lost_;

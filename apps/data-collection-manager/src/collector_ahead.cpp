@@ -79,9 +79,10 @@ std::vector<Gathering::Range> Collector::parts_under_way(const BuiltSlice& slice
     const std::vector<SourceId>& sources = gathering.selection->by_readout[readout];
     if (part.offset == 0 || part.next >= sources.size()) continue;
     const SourceIndex source = *assembler_.index_of(sources[part.next]);
-    const std::uint32_t length = expected_[source].bytes();
-    if (is_under_way(source) && length > part.offset)
-      ranges.push_back({source, part.offset, length - part.offset, Gathering::kNone});
+    // The assembler requests nothing below `asked`. The expectation may be smaller by now.
+    const std::uint32_t asked = slice.progress[source].asked;
+    if (is_under_way(source) && asked > part.offset)
+      ranges.push_back({source, part.offset, asked - part.offset, Gathering::kNone});
   }
   return ranges;
 }

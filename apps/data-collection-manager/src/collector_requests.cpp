@@ -15,10 +15,12 @@ using assembly::Gathering;
 
 // A fragment of up to this many pieces is requested whole, because a short rest costs more than a long piece.
 constexpr std::uint64_t kWholePieces = 2;
-// After this long without progress a request may exceed a full window. Otherwise a deadlock is possible: a
-// window full of requests for slices that readouts cannot make yet, because their buffers are full of slices
-// that wait for the window.
+// After this long without progress a request may exceed a full window; after the next standstills 2, 4, 8,
+// ... may, one at a time, until the window has room again. Otherwise a deadlock is possible: a window full of
+// requests for slices that readouts cannot make yet, because their buffers are full of slices that wait for
+// the window.
 constexpr DurationNs kStandstill = 500 * kMillisecond;
+constexpr std::uint64_t kOverdraftMax = 1U << 20;
 
 // Puts requests ahead behind all requests that steps wait for, in the order of a readout's turns.
 constexpr std::uint64_t kAheadOrder = std::uint64_t{1} << 63;
@@ -126,7 +128,14 @@ void Collector::issue(TimeNs now_ns) {
     }
     const shaping::Demand demand{readout, piece->fragments, piece->bytes};
     shaping::Credit credit = shaper_->try_take(demand, now_ns);
-    if (credit != shaping::Credit::granted && std::exchange(stands_still, false)) {
+    if (credit == shaping::Credit::granted) {
+      overdraft_ = overdraft_left_ = 0;
+    } else if (std::exchange(stands_still, false)) {
+      stuck_bytes_ = shaper_->outstanding();
+      overdraft_left_ = overdraft_ = std::clamp<std::uint64_t>(2 * overdraft_, 1, kOverdraftMax);
+    }
+    if (credit != shaping::Credit::granted && overdraft_left_ > 0 && shaper_->outstanding() <= stuck_bytes_) {
+      --overdraft_left_;
       shaper_->take(demand, now_ns);
       credit = shaping::Credit::granted;
       ++overdrawn_;

@@ -203,4 +203,24 @@ TEST_CASE("a full window is overdrawn now and then if its data does not arrive, 
   }
 }
 
+TEST_CASE(
+    "a window full of requests without an answer lets twice as many others pass after each standstill") {
+  for (const char* shaper : {"byte-credits", "fragment-credits", "diatcp"}) {
+    CAPTURE(shaper);
+    CollectorFarm farm(shaper, shaping::ReadoutOrder::least_loaded, 4, 2, 1000);
+    for (int pass = 0; pass < 1000; ++pass) (void)farm.pass(1);  // it learns the sizes
+    farm.park_requests();
+    std::uint64_t before = 0;
+    for (const std::uint64_t expected : {1U, 2U, 4U, 8U, 16U, 32U}) {
+      for (int pass = 0; pass < 5100 && farm.collector().overdrawn() == before; ++pass) (void)farm.pass(1);
+      for (int pass = 0; pass < 200; ++pass) {
+        (void)farm.pass(1);
+        REQUIRE(farm.unanswered() <= 1);
+      }
+      CHECK(farm.collector().overdrawn() - before == expected);
+      before = farm.collector().overdrawn();
+    }
+  }
+}
+
 }  // namespace weir::dcm

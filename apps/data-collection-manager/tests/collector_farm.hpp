@@ -55,6 +55,12 @@ class CollectorFarm {
     take_requests();
     return whole.size();
   }
+  // No request made so far is ever answered.
+  void park_requests() {
+    for (auto& requests : waiting_) requests.clear();
+    with_requests_.clear();
+    unanswered_ = 0;
+  }
   // Opens a slice with pushed fragments.
   void expect_pushed() {
     assembly::BuiltSlice& slice = opened();
@@ -82,6 +88,7 @@ class CollectorFarm {
   static assembly::AssemblySettings without_checksums() {
     assembly::AssemblySettings settings;
     settings.checksums = false;
+    settings.deadline_ns = 60 * kSecond;
     return settings;
   }
   static std::vector<assembly::SourceInfo> sources(std::uint32_t readouts, std::uint32_t each) {
