@@ -5,7 +5,9 @@
 
 #include <boost/random/exponential_distribution.hpp>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <stdexcept>
 
 namespace weir::source {
@@ -71,6 +73,48 @@ std::uint8_t tot_of(std::uint32_t photoelectrons, std::uint64_t random) {
       std::min(255.0, kTotMinNs + static_cast<double>(random % kTotSpreadNs) + more));
 }
 
+struct Burst {
+  double start_ns = 0;  // from the beginning of a slice
+  double end_ns = 0;
+};
+
+// Returns a number with a Poisson distribution, from a uniform one in [0, 1).
+int poisson(double mean, double uniform) {
+  constexpr int kMost = 64;
+  double share = std::exp(-mean);
+  double sum = share;
+  int number = 0;
+  while (uniform >= sum && number < kMost) {
+    ++number;
+    share *= mean / number;
+    sum += share;
+  }
+  return number;
+}
+
+// Returns the bursts of a floor between `from` and `end_ns` later, by their start. Time is divided into cells
+// of the longest burst, and each cell draws the bursts that start in it. Half of them are active on average,
+// so that the share of time without any is exp(-mean / 2).
+std::vector<Burst> bursts_of(const HitsSettings& settings, std::uint32_t floor_index, UtcNs from,
+                             double end_ns) {
+  const double longest = settings.burst_s_max * 1e9;
+  const double mean = -2 * std::log1p(-settings.burst_fraction);
+  const auto cell_ns = static_cast<std::int64_t>(longest);
+  std::vector<Burst> bursts;
+  for (std::int64_t cell = from / cell_ns - (from % cell_ns < 0 ? 1 : 0) - 1;; ++cell) {
+    const auto cell_start = static_cast<double>(cell * cell_ns - from);
+    if (cell_start >= end_ns) break;
+    SmallEngine engine(seed_of(settings.seed, kStreamBurst, floor_index, cell));
+    for (int n = poisson(mean, engine.uniform()); n > 0; --n) {
+      const double start = cell_start + longest * engine.uniform();
+      const double stop = start + longest * engine.uniform();
+      if (stop > 0 && start < end_ns) bursts.push_back({start, stop});
+    }
+  }
+  std::ranges::sort(bursts, {}, &Burst::start_ns);
+  return bursts;
+}
+
 }  // namespace
 
 void background_rate(const HitsSettings& settings, std::uint32_t floor_index, UtcNs from, DurationNs duration,
@@ -78,27 +122,17 @@ void background_rate(const HitsSettings& settings, std::uint32_t floor_index, Ut
   segments.clear();
   const double calm = settings.background_hz;
   const auto end = static_cast<double>(duration);
+  double until = 0;
   if (settings.burst_fraction > 0) {
-    const auto period = static_cast<std::int64_t>(settings.burst_s_max * 1e9 / 2 / settings.burst_fraction);
-    const auto burst_max = settings.burst_s_max * 1e9;
-    // Floors have different phases, so that no two periods begin together.
-    const auto phase =
-        static_cast<std::int64_t>(seed_of(settings.seed, kStreamBurst, floor_index) >> 1U) % period;
-    const std::int64_t shifted = from - phase;
-    std::int64_t cell = shifted / period - (shifted % period < 0 ? 1 : 0);
-    for (;; ++cell) {
-      const auto cell_start = static_cast<double>(cell * period - shifted);
-      if (cell_start >= end) break;
-      SmallEngine engine(seed_of(settings.seed, kStreamBurst, floor_index, cell));
-      const double length = burst_max * engine.uniform();
-      const double burst_start = cell_start + (static_cast<double>(period) - length) * engine.uniform();
-      const double burst_end = burst_start + length;
-      if (burst_end <= 0 || burst_start >= end) continue;
-      if (burst_start > 0) segments.push_back({burst_start, calm});
-      segments.push_back({std::min(burst_end, end), calm * settings.burst_factor});
+    for (const Burst& burst : bursts_of(settings, floor_index, from, end)) {
+      const double stop = std::min(burst.end_ns, end);
+      if (stop <= until) continue;  // within another one
+      if (burst.start_ns > until) segments.push_back({burst.start_ns, calm});
+      segments.push_back({stop, calm * settings.burst_factor});
+      until = stop;
     }
   }
-  if (segments.empty() || segments.back().end_ns < end) segments.push_back({end, calm});
+  if (until < end) segments.push_back({end, calm});
 }
 
 HitsGroup::HitsGroup(const HitsSettings& settings, bool checksums)

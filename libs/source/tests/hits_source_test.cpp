@@ -3,6 +3,8 @@
 #include <weir/source/hits_source.hpp>
 
 #include <algorithm>
+#include <cmath>
+#include <numeric>
 
 using namespace weir;
 using namespace weir::source;
@@ -90,23 +92,33 @@ TEST_CASE("bursts take their share of the time, go on over slices and are alike 
   settings.burst_s_max = 0.3;
   std::vector<RateSegment> segments;
   double burst_ns = 0;
-  int changes = 0;
+  std::vector<double> calm_ns;  // between bursts
   double last_rate = settings.background_hz;
-  constexpr int kSlices = 100'000;  // 1000 s, 667 bursts
+  double calm_since_ns = 0;
+  constexpr int kSlices = 100'000;  // 1000 s, some 630 bursts
   for (int slice = 0; slice < kSlices; ++slice) {
     background_rate(settings, 3, slice * 10 * kMillisecond, 10 * kMillisecond, segments);
     double start = 0;
     for (const RateSegment& segment : segments) {
       CHECK(segment.end_ns > start);
       if (segment.rate_hz > settings.background_hz) burst_ns += segment.end_ns - start;
-      if (segment.rate_hz != last_rate) ++changes;
+      const double now = slice * 1e7 + start;
+      if (segment.rate_hz > last_rate) calm_ns.push_back(now - calm_since_ns);
+      if (segment.rate_hz < last_rate) calm_since_ns = now;
       last_rate = segment.rate_hz;
       start = segment.end_ns;
     }
     REQUIRE(start == 1e7);
   }
   CHECK(burst_ns / (kSlices * 1e7) == Approx(0.1).epsilon(0.15));
-  CHECK(changes / 2 == Approx(667).margin(3));  // one burst per period: none was cut by the end of a slice
+  // A burst that the end of a slice cut would give more of them. Starts have a rate of -2 ln(1 - 0.1) / 0.3
+  // s.
+  CHECK(calm_ns.size() == Approx(1000 * 0.9 * 0.7024).epsilon(0.12));
+  // Times between independent starts: of an exponential distribution 1 - 1/e are below the mean.
+  const double mean =
+      std::accumulate(calm_ns.begin(), calm_ns.end(), 0.0) / static_cast<double>(calm_ns.size());
+  const auto shorter = std::ranges::count_if(calm_ns, [&](double gap) { return gap < mean; });
+  CHECK(static_cast<double>(shorter) / static_cast<double>(calm_ns.size()) == Approx(0.632).margin(0.06));
 }
 
 TEST_CASE("the rate of hits rises by the factor in a burst", "[hits]") {

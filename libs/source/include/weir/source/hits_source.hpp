@@ -19,9 +19,9 @@ struct RateSegment {
 };
 
 // Computes a floor's background rate from `from` on, as segments that end with `duration` (replaces
-// `segments`). Bursts are a pure function of time, seed and floor: time is divided into periods of
-// burst_s_max / 2 / burst_fraction, with one burst somewhere in each. Bursts therefore span slices, and all
-// modules of a floor have the same ones.
+// `segments`). Bursts are a pure function of time, seed and floor. They start independently of each other, so
+// that the times between them have an exponential distribution (van Rantwijk 2002, section 4.3.3), and take
+// burst_fraction of the time together. They span slices, and all modules of a floor have the same ones.
 void background_rate(const HitsSettings& settings, std::uint32_t floor_index, UtcNs from, DurationNs duration,
                      std::vector<RateSegment>& segments);
 
