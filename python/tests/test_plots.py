@@ -56,6 +56,51 @@ class CoincidenceTest(unittest.TestCase):
         self.assertEqual([curve[1:3] for curve in background.curves], [([35, 70], [90, 90]), ([35, 70], [80, 80])] * 2)
 
 
+class NetworkTraceTest(unittest.TestCase):
+    def test_a_trace_has_use_in_bins_of_10_ms_queues_and_requests(self):
+        lines = [{"bench": "network-trace", "samples_left_out": 0, "requesters": ["d0"], "samples": 3,
+                  "ports": [{"name": "switch>d0", "rate_bits_per_s": 8000000, "buffer_bytes": 1000},
+                            {"name": "switch>r0", "rate_bits_per_s": 8000000, "buffer_bytes": 1000}]},
+                 {"us": 1000, "sent": [500, 0], "queue": [100, 0], "requests": [64]},
+                 {"us": 9000, "sent": [4500, 0], "queue": [0, 0], "requests": [36]},
+                 {"us": 21000, "sent": [10000, 0], "queue": [0, 0], "requests": [0]}]
+        use, queues, requests = plots.figures_of("trace", lines)
+        self.assertEqual(use.curves, [("switch>d0", [0.0, 0.01, 0.02], [50.0, 0.0, 100.0], {"steps": True})])
+        self.assertEqual(queues.curves[0][2], [0.1, 0.0, 0.0])
+        self.assertEqual(requests.curves[0][:3], ("d0", [0.001, 0.009, 0.021], [0.064, 0.1, 0.1]))
+
+    def test_a_traced_experiment_has_a_slice_s_requests_and_responses(self):
+        line = {"bench": "experiment", "paper": "thesis", "figure": "4.6", "title": "Requests", "scale": 0.1,
+                "x_label": "", "x_paper": 0, "cure": "static TCP", "tcp": "old", "histogram_ms": [[17, 1]],
+                "requests": [[1, 0.5]], "responses": [[1, 0], [17, 20]]}
+        figures = plots.figures_of("thesis-4.6", [line])
+        self.assertEqual([figure.name for figure in figures],
+                         ["thesis-4.6-responses", "thesis-4.6-requests", "thesis-4.6-distribution"])
+        self.assertEqual(figures[0].curves[0][:3], ("static TCP, old TCP", [1, 17], [0, 20]))
+
+
+class PushedDelaysTest(unittest.TestCase):
+    def line(self, **changes):
+        return {"bench": "experiment", "paper": "antares", "figure": "4.3", "title": "Delays", "scale": 0.1, "x_label": "",
+                "x_paper": 0, "cure": "direct", "tcp": "old", "histogram_ms": [], "mean_ms": 2, "p99_ms": 8, "max_ms": 9, **changes}
+
+    def test_models_are_bars_of_mean_99_percent_and_longest(self):
+        lines = [self.line(bars=True), self.line(bars=True, cure="delayed, k = 8", p99_ms=0)]
+        bars, = plots.figures_of("antares-4.3", lines)
+        self.assertEqual(bars.groups, ["direct, old TCP", "delayed, k = 8, old TCP"])
+        self.assertEqual(bars.bars, [("mean", [2, 2]), ("99 %", [8, None]), ("longest", [9, 9])])
+
+    def test_delays_are_points(self):
+        delays, = plots.figures_of("antares-4.1", [self.line(delays=[[7, 0.5], [8, 2]])])
+        self.assertEqual(delays.curves, [("direct, old TCP", [7, 8], [0.5, 2], {"marker": ".", "linestyle": ""})])
+
+    def test_bursts_are_beside_a_binomial_distribution_of_their_mean(self):
+        line = {"bench": "bursts", "paper": "antares", "figure": "4.4", "title": "Bursts", "lcms": 2, "mean": 1, "sigma": 0.7,
+                "slices": [[0, 1], [1, 2], [2, 1]]}
+        figure, = plots.figures_of("antares-4.4", [line])
+        self.assertEqual([curve[2] for curve in figure.curves], [[25, 50, 25], [25, 50, 25]])
+
+
 class AxisTest(unittest.TestCase):
     def test_the_axis_is_the_first_setting_that_was_varied_and_the_labels_are_what_else_was(self):
         lines = [point(window_bytes=window, congestion_control=control)

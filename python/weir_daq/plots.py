@@ -6,6 +6,7 @@ that was, a curve for each combination of the others. Needs matplotlib, for draw
 """
 
 import json
+import math
 import os
 import re
 import sys
@@ -332,6 +333,10 @@ def experiment_figures(name, lines):
         goodput.y_limits = (0, None)
         latency.log_y = True
         figures = [goodput, latency]
+    figures += _traced_figures(name, title, about, curves)
+    figures += _delay_figures(name, title, about, lines)
+    if not any(line["histogram_ms"] for line in lines):
+        return figures
     distribution = Figure(name + "-distribution", title, about, "latency, ms", "slices with at most this latency, %")
     for line in lines if len(lines) <= CURVES_MAX else [points[-1] for points in curves.values()]:
         total = sum(count for _, count in line["histogram_ms"])
@@ -388,7 +393,111 @@ def _trigger_setting(lines, keys):
     return ", ".join(words[key](line) for key in keys for line in lines[:1])
 
 
+def _curve(figure, label, points, factor=1, steps=False):
+    style = {"steps": True} if steps else {}
+    figure.curves.append((label, [x for x, _ in points], [factor * y for _, y in points], style))
+
+
+def _traced_figures(name, title, about, curves):
+    """Of an experiment's runs with a network trace: link use, one slice's requests and responses, or queues."""
+    figures = []
+    for key, axis, y, factor in (
+            ("use", "time, s", "use of the DCM's link in 10 ms, %", 100),
+            ("responses", "time since the slice's first request, ms", "arrived at the DCM, kB", 1),
+            ("requests", "time since the slice's first request, ms", "requests sent by the DCM, kB", 1)):
+        figure = Figure("%s-%s" % (name, key), title, about, axis, y)
+        for label, points in curves.items():
+            for line in points:
+                if line.get(key):
+                    _curve(figure, label, line[key], factor, steps=True)
+        if figure.curves:
+            figure.y_limits = (0, None)
+            figures.append(figure)
+    queues = Figure(name + "-queues", title, about, "time since the slice's first request, ms", "queue, kB")
+    for label, points in curves.items():
+        for line in points:
+            for port, queue in line.get("queues", {}).items():
+                _curve(queues, "%s: %s" % (label, port), queue, steps=True)
+    return figures + ([queues] if queues.curves else [])
+
+
+def _delay_figures(name, title, about, lines):
+    """Of pushed slices: the delay of each fragment, and bars of the delays of all cures."""
+    figures = []
+    delays = Figure(name + "-delays", title, about, "slice", "delay of a fragment, ms")
+    for line in lines:
+        if line.get("delays"):
+            delays.curves.append(("%s, %s TCP" % (line["cure"], line["tcp"]), [x for x, _ in line["delays"]],
+                                  [y for _, y in line["delays"]], {"marker": ".", "linestyle": ""}))
+    if delays.curves:
+        delays.y_limits = (0, None)
+        figures.append(delays)
+    if any(line.get("bars") for line in lines):
+        bars = Figure(name + "-bars", title, about, "", "delay of a slice, ms")
+        bars.groups = ["%s, %s TCP" % (line["cure"], line["tcp"]) for line in lines]
+        bars.log_y = True
+        for label, key in (("mean", "mean_ms"), ("99 %", "p99_ms"), ("longest", "max_ms")):
+            bars.bars.append((label, [line[key] or None for line in lines]))
+        figures.append(bars)
+    return figures
+
+
+def burst_figures(name, lines):
+    """How many LCMs are in a burst, slice by slice, beside independent bursts of the same mean."""
+    line = lines[0]
+    total = sum(slices for _, slices in line["slices"])
+    figure = Figure(name, "%s, figure %s: %s" % (line["paper"], line["figure"], line["title"]),
+                    "mean %g, sigma %g" % (line["mean"], line["sigma"]), "LCMs in a burst", "slices, %")
+    counts = [lcms for lcms, _ in line["slices"]]
+    figure.curves.append(("counted", counts, [100 * slices / total for _, slices in line["slices"]], {"marker": "."}))
+    share = line["mean"] / line["lcms"]
+    figure.curves.append(("binomial", counts, [
+        100 * math.comb(line["lcms"], n) * share**n * (1 - share)**(line["lcms"] - n) for n in counts], {"linestyle": "--"}))
+    figure.y_limits = (0, None)
+    return [figure]
+
+
+def network_trace_figures(name, lines):
+    """What `weir run --trace-network` left: use of the links in bins of 10 ms, queues, and request bytes."""
+    ports, requesters, samples = lines[0]["ports"], lines[0]["requesters"], lines[1:]
+    about = _count(len(samples), "sample")
+    if lines[0]["samples_left_out"]:
+        about += ", the last %d left out" % lines[0]["samples_left_out"]
+    use = Figure(name + "-use", "Use of the links", about + "; bins of 10 ms", "time, s", "use, %")
+    queues = Figure(name + "-queues", "Queues of the ports", about, "time, s", "queue, kB")
+    requests = Figure(name + "-requests", "Bytes that hosts with DCMs sent", about, "time, s", "sent, kB")
+    times = [sample["us"] / 1e6 for sample in samples]
+    for i in _busiest(samples, "sent", len(ports)):
+        bins = {}
+        for sample in samples:
+            bins[sample["us"] // 10000] = bins.get(sample["us"] // 10000, 0) + sample["sent"][i]
+        most = ports[i]["rate_bits_per_s"] / 8 * 0.01
+        whole = range(min(bins), max(bins) + 1)
+        _curve(use, ports[i]["name"], [(at / 100, 100 * bins.get(at, 0) / most) for at in whole], steps=True)
+    for i in _busiest(samples, "queue", len(ports)):
+        _curve(queues, ports[i]["name"], [(at, sample["queue"][i] / 1000) for at, sample in zip(times, samples)], steps=True)
+    for i in _busiest(samples, "requests", len(requesters)):
+        sent, points = 0, []
+        for at, sample in zip(times, samples):
+            sent += sample["requests"][i]
+            points.append((at, sent / 1000))
+        _curve(requests, requesters[i], points, steps=True)
+    figures = [figure for figure in (use, queues, requests) if figure.curves]
+    for figure in figures:
+        figure.y_limits = (0, None)
+    return figures
+
+
+def _busiest(samples, key, count):
+    """Indices of the at most CURVES_MAX ports or hosts with the largest sums, in their order; none that are 0."""
+    sums = [sum(sample[key][i] for sample in samples) for i in range(count)]
+    most = sorted(range(count), key=lambda i: -sums[i])[:CURVES_MAX]
+    return sorted(i for i in most if sums[i] > 0)
+
+
 KINDS = {
+    "bursts": burst_figures,
+    "network-trace": network_trace_figures,
     "experiment": experiment_figures,
     "rcnp": rcnp_figures,
     "incast": network_figures,

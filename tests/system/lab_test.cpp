@@ -132,6 +132,52 @@ TEST_CASE("a farm in a star fills its DCM's port up to theory, and leaves nothin
   CHECK(processes_naming(folder.path().string()).empty());
 }
 
+TEST_CASE("a network trace has the bytes of each port, its queue, and the requests") {
+  NEEDS_ROOT();
+  const TemporaryFolder folder;
+  const fs::path file = folder.path() / "trace.jsonl";
+  const FarmEnd end = run_farm(folder, config_file("incast-8to1.yaml"),
+                               incast("star-8.yaml", {"--slices", "100", "--set", "lab.port_rate=50mbit",
+                                                      "--trace-network", file.string()}));
+  CHECK_BALANCED(end, 0);
+  std::istringstream lines(read_file(file));
+  std::string line;
+  REQUIRE(std::getline(lines, line));
+  const json::object head = json::parse(line).as_object();
+  CHECK(head.at("requesters") == json::array{"h8"});
+  const json::array& ports = head.at("ports").as_array();
+  const auto dcm = static_cast<std::size_t>(
+      std::find_if(ports.begin(), ports.end(),
+                   [](const json::value& port) { return port.at("name").as_string() == "switch>h8"; }) -
+      ports.begin());
+  REQUIRE(dcm < ports.size());
+  double sent = 0;
+  double queue_most = 0;
+  double requested = 0;
+  std::int64_t before_us = -1;
+  while (std::getline(lines, line)) {
+    const json::object sample = json::parse(line).as_object();
+    CHECK(sample.at("us").as_int64() > before_us);
+    before_us = sample.at("us").as_int64();
+    sent += sample.at("sent").as_array().at(dcm).to_number<double>();
+    queue_most = std::max(queue_most, sample.at("queue").as_array().at(dcm).to_number<double>());
+    requested += sample.at("requests").as_array().at(0).to_number<double>();
+  }
+  // The first sample, a moment after the run's begin, is the origin.
+  const double payload_on_wire = 100.0 * 8 * 16384 * kFrameBytes / kPayloadBytes;
+  CHECK(sent > 0.8 * payload_on_wire);
+  CHECK(sent < 1.05 * payload_on_wire);
+  CHECK(queue_most > 0);
+  CHECK(queue_most <= number(port_of(end, "switch>h8"), "buffer_bytes"));
+  // A request is far smaller than its response.
+  CHECK(requested > 100 * 8);
+  CHECK(requested < 0.05 * payload_on_wire);
+  const CommandEnd refused =
+      run_command(folder, "weir", {"run", config_file("incast-8to1.yaml"), "--trace-network", file.string()});
+  CHECK(refused.status == 2);
+  CHECK_THAT(refused.err, Catch::ContainsSubstring("--trace-network needs a virtual network"));
+}
+
 TEST_CASE("drops at a port are counted, and equal TCP's retransmissions") {
   NEEDS_ROOT();
   const TemporaryFolder folder;

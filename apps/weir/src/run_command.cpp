@@ -38,6 +38,10 @@ void add_run(CLI::App& app, int& status) {
       ->add_option("--lab", options->lab_file,
                    "lab file: run in the virtual network that it describes (docs/lab.md); needs root")
       ->type_name("FILE");
+  command
+      ->add_option("--trace-network", options->trace_network,
+                   "file for the lab's link use, queues and requests over time (1 kHz), for ./dev plots")
+      ->type_name("FILE");
   command->add_option("--out", options->out, "folder for data, records and logs, instead of run.out")
       ->type_name("DIR");
   command->add_option("--log-level", options->log_level, "log level of the processes, instead of log.level")

@@ -1,9 +1,12 @@
 #include <weir/base/figures.hpp>
 #include <weir/run/lab_run.hpp>
+#include <weir/run_record/records.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <utility>
 
 namespace weir::run {
@@ -109,7 +112,21 @@ void LabRun::pass(TimeNs now_ns) {
   record_.take(now_ns, read());
 }
 
+Expected<void, LabError> LabRun::trace() {
+  auto tracer = lab::NetworkTracer::open(plan_, network_);
+  if (!tracer) return Unexpected<LabError>({fmt::format("lab {}: {}", plan_.name, tracer.error()), false});
+  tracer_ = std::move(*tracer);
+  return {};
+}
+
+std::string LabRun::write_trace(const std::string& path) {
+  if (!tracer_) return {};
+  if (run_record::write_file(path, tracer_->stop().to_lines())) return {};
+  return fmt::format("cannot write the network trace to '{}': {}", path, std::strerror(errno));
+}
+
 void LabRun::begun(DurationNs ago_ns) {
+  if (tracer_) tracer_->start(ago_ns);
   if (traffic_) traffic_->start(ago_ns);
   disturbance_.begun(ago_ns);
 }

@@ -255,6 +255,13 @@ Expected<std::optional<LabRun>, LabError> make_lab(const LoadedFarm& loaded, con
   auto lab = LabRun::make(*file, *plan, loaded.farm.network().congestion_control());
   if (!lab) return Unexpected<LabError>(lab.error());
   lab->set_settling(settling_of(options));
+  if (!options.trace_network.empty()) {
+    if (!run_record::write_file(options.trace_network, {}))
+      return Unexpected<LabError>(
+          {fmt::format("--trace-network: cannot write '{}': {}", options.trace_network, std::strerror(errno)),
+           true});
+    if (const auto traced = lab->trace(); !traced) return Unexpected<LabError>(traced.error());
+  }
   return std::optional<LabRun>(std::move(*lab));
 }
 
@@ -342,7 +349,11 @@ int run_loaded(LoadedFarm& loaded, const RunOptions& options, std::FILE* out, st
   FarmRun run(loaded.farm, loaded.plan, std::move(settings), std::move(view));
   const FarmRunResult result = run.run();
   run_record::Summary summary = summary_of(result, loaded.farm);
-  if (*lab) (*lab)->account(summary);
+  std::string trace_failure;
+  if (*lab) {
+    (*lab)->account(summary);
+    trace_failure = (*lab)->write_trace(options.trace_network);
+  }
   add_network(*lab ? &(*lab)->plan() : nullptr, loaded, result.steady, summary);
   look_at_data(loaded, summary);
   if (!options.quiet && result.account) print_end(summary, *paths, out);
@@ -350,6 +361,7 @@ int run_loaded(LoadedFarm& loaded, const RunOptions& options, std::FILE* out, st
   const bool recorded = write_summary(summary, paths->end, err) && write_histograms(result, *paths, err);
   const bool listed = add_to_history(result, summary, loaded, begin, err);
   const bool written = write_summary(summary, options.summary_file, err) && recorded && listed;
+  if (!trace_failure.empty()) return fail(err, trace_failure);
   if (summary.exit_status == kExitFailed) return fail(err, summary.failure + "\n  logs: " + paths->log);
   if (summary.exit_status == kExitSurvived) tell_survived(end_of(result), summary, options.quiet, err);
   return written ? summary.exit_status : kExitFailed;
@@ -361,6 +373,10 @@ int run_farm(const RunOptions& options, std::FILE* out, std::FILE* err, run_reco
   std::signal(SIGPIPE, SIG_IGN);  // a closed output pipe does not end the run
   if (const auto lab = share_out(options.farm.sets).lab; options.lab_file.empty() && !lab.empty()) {
     fmt::print(err, "weir run: --set {}: no lab is given; give its file with --lab FILE\n", lab.front());
+    return kExitUsage;
+  }
+  if (options.lab_file.empty() && !options.trace_network.empty()) {
+    fmt::print(err, "weir run: --trace-network needs a virtual network; give its file with --lab FILE\n");
     return kExitUsage;
   }
   auto loaded = load(with_overrides(options));

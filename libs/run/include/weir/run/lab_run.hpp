@@ -6,6 +6,7 @@
 #include <weir/lab/counters.hpp>
 #include <weir/lab/disturbance.hpp>
 #include <weir/lab/network.hpp>
+#include <weir/lab/network_tracer.hpp>
 #include <weir/lab/plan.hpp>
 #include <weir/lab/port_record.hpp>
 #include <weir/lab/relay.hpp>
@@ -49,6 +50,10 @@ class LabRun {
   [[nodiscard]] std::map<std::string, launch::NodePlace> places() const;
   // The start that the ports' drops after 1 s leave out.
   void set_settling(DurationNs settling_ns) { record_.set_settling(settling_ns); }
+  // Samples the network from the run's begin on. Requires: called before begun().
+  [[nodiscard]] Expected<void, LabError> trace();
+  // Writes the samples so far, and ends sampling. Returns an error text, or an empty string.
+  [[nodiscard]] std::string write_trace(const std::string& path);
   // To be called often: reads the ports' counters when it is time.
   void pass(TimeNs now_ns);
   // A node's process has started or restarted.
@@ -77,6 +82,7 @@ class LabRun {
   lab::PortCounters counters_;
   std::optional<lab::Relay> relay_;
   std::optional<lab::Traffic> traffic_;
+  std::optional<lab::NetworkTracer> tracer_;
   std::vector<lab::Port> ports_;
   std::vector<lab::PortCount> counts_;
   lab::PortRecord record_;
