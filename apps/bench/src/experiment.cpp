@@ -1,4 +1,6 @@
 // Runs of an experiment, one after the other, each in a virtual network of its own.
+#include "antares_bursts.hpp"
+#include "arrival_delays.hpp"
 #include "lab_farm.hpp"
 #include "output.hpp"
 #include "units.hpp"
@@ -8,12 +10,14 @@
 #include <weir/config/farm_file.hpp>
 #include <weir/config/lab_file.hpp>
 #include <weir/config/plan.hpp>
+#include <weir/lab/network_trace.hpp>
 #include <weir/lab/plan.hpp>
 #include <weir/run_record/farm_network.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <optional>
 
@@ -23,6 +27,8 @@ namespace {
 constexpr double kStartAndEndS = 5;  // of a run's processes, roughly
 constexpr double kSecondsPerMinute = 60;
 constexpr std::uint64_t kSlowUs = 200'000;  // TCP's shortest retransmission timeout
+
+constexpr std::size_t kDelaysMax = 4000;  // points of a figure
 
 struct Files {
   std::string farm;
@@ -67,6 +73,18 @@ void take_latency(const metrics::ValueHistogram& latency, ExperimentFigures& fig
   figures.min_ms = static_cast<double>(latency.min()) / kUsPerMs;
 }
 
+// The readouts' own ports are named "r0>switch".
+void take_sources(const std::vector<lab::PortReport>& ports, ExperimentFigures& figures) {
+  std::optional<double> least;
+  for (const lab::PortReport& port : ports) {
+    const bool own = port.name.size() > 1 && port.name[0] == 'r' && std::isdigit(port.name[1]) != 0;
+    if (!own) continue;
+    least = std::min(least.value_or(port.use), port.use);
+    figures.source_most = std::max(figures.source_most, port.use);
+  }
+  figures.source_least = least.value_or(0);
+}
+
 // `push`: latencies leave out the readouts' slots, as ANTARES' delays do.
 ExperimentFigures figures_of(const run_record::Summary& summary, double offered_hz, bool push) {
   ExperimentFigures figures;
@@ -89,8 +107,16 @@ ExperimentFigures figures_of(const run_record::Summary& summary, double offered_
     most = port.drops_after_1s;
     figures.drops_at = port.name;
   }
+  take_sources(summary.ports, figures);
   if (after.seconds > 0) figures.retransmits_per_s = static_cast<double>(after.retransmits) / after.seconds;
   return figures;
+}
+
+Series read_delays(const ExperimentPoint& point, const std::string& out) {
+  std::vector<std::string> files;
+  for (std::uint32_t dcm = 0; dcm < point.setting.dcms; ++dcm)
+    files.push_back(read(fmt::format("{}/run-000001-dcm-{}-arrivals.csv", out, dcm)));
+  return delays_of(files, kDelaysMax);
 }
 
 Expected<ExperimentFigures, std::string> measure(const ExperimentPoint& point, const ExperimentTimes& times,
@@ -115,12 +141,19 @@ Expected<ExperimentFigures, std::string> measure(const ExperimentPoint& point, c
   run.log_level = "error";
   run.quiet = true;
   run.settle_s = times.settle_s;
+  if (needs_trace(point.show)) run.trace_network = folder + "/trace.jsonl";
   const MachineLoad load;
   const auto summary = summary_of_lab_run(run);
   if (!summary) return Unexpected<std::string>(summary.error());
   if (!summary->after_1s) return Unexpected<std::string>("no process reported after the settling time");
   ExperimentFigures figures = figures_of(*summary, rate_hz, point.setting.push);
   figures.cpu = load.cpu_s_per_s();
+  if (point.show == Show::delays) figures.delays = read_delays(point, run.out);
+  if (run.trace_network.empty()) return figures;
+  const auto trace = lab::NetworkTrace::from_lines(read(run.trace_network));
+  if (!trace) return Unexpected<std::string>(trace.error());
+  const double slice_bytes = point.setting.readouts * point.setting.sources * point.setting.fragment_bytes;
+  figures.trace = view_of(*trace, "d0", times.settle_s, slice_bytes);
   return figures;
 }
 
@@ -205,6 +238,7 @@ int run_experiment(const std::vector<Experiment>& experiments, const ExperimentO
                options.bench, experiment->id);
     return 2;
   }
+  if (experiment->show == Show::bursts) return run_bursts(*experiment, options, out, err);
   const auto points = points_of(*experiment, options, scale);
   const auto runs = points.size() * (options.loss_free ? LossFreeSearch::kSteps : 1);
   const double seconds = times.settle_s + times.measure_s + kStartAndEndS;

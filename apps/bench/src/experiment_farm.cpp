@@ -13,7 +13,13 @@ namespace weir::bench {
 namespace {
 
 constexpr double kBitPerMbit = 1e6;
-constexpr double kEndS = 0.5;                  // of the run after the measurement: the last reports
+constexpr double kEndS = 0.5;          // of the run after the measurement: the last reports
+constexpr double kHitsPerSlice = 706;  // of a module outside of bursts
+constexpr double kBurstSlicesMax = 300;
+constexpr std::uint32_t kCutOffBytes = 20'000;  // between a module's fragment outside of bursts and inside
+constexpr std::uint32_t kTracedSlices = 200;    // of each DCM
+constexpr double kIdleHz = 10;
+constexpr std::uint32_t kIdleBytes = 64;
 constexpr std::uint32_t kPushedSlices = 512;   // that a push farm holds
 constexpr std::uint32_t kDeadlineMs = 20'000;  // above several timeouts of TCP
 constexpr const char* kOldTcp =
@@ -80,14 +86,16 @@ void scale_by(double scale, const Scaling& scaling, ExperimentSetting& setting, 
   setting.readouts = whole(setting.readouts);
 }
 
-// Racks with readouts, from 1; the last one has the DCMs.
+// Racks with readouts, from 1; the last one has the DCMs. A cascade fills them one by one.
 std::string racked_hosts(const ExperimentSetting& setting, std::uint32_t racks) {
+  const bool one_by_one = setting.layout == NetworkLayout::cascade;
   const std::uint32_t readouts = whole(setting.readouts);
   std::string text = "hosts:\n";
   for (std::uint32_t i = 0; i < readouts; ++i) {
+    const std::uint32_t rack = one_by_one ? i / setting.readouts_per_rack : i * racks / readouts;
     fmt::format_to(std::back_inserter(text),
                    "  - {{name: r{}, nodes: [readout-{}], attached: {}, port_rate: {}, host_rate: {}}}\n", i,
-                   i, 1 + i * racks / readouts, rate_text(setting.host_mbit), rate_text(setting.host_mbit));
+                   i, 1 + rack, rate_text(setting.host_mbit), rate_text(setting.host_mbit));
   }
   for (std::uint32_t i = 0; i < setting.dcms; ++i) {
     fmt::format_to(std::back_inserter(text), "  - {{name: d{}, nodes: [dcm-{}], attached: {}}}\n", i, i,
@@ -104,7 +112,7 @@ std::string topology_text(const ExperimentSetting& setting) {
   }
   if (setting.layout == NetworkLayout::one_switch)
     return fmt::format("topology: star\nplacement: separate\nhost_rate: {}\n", rate_text(setting.host_mbit));
-  const bool racked = setting.layout == NetworkLayout::one_dcm;
+  const bool racked = setting.layout != NetworkLayout::behind_uplink;
   const std::uint32_t racks =
       racked ? (readouts + setting.readouts_per_rack - 1) / setting.readouts_per_rack : 1;
   return fmt::format(
@@ -146,7 +154,9 @@ std::vector<ExperimentPoint> expand(const Experiment& experiment, const std::vec
   for (const Tcp tcp : tcps) {
     for (const Cure& cure : experiment.cures) {
       for (const double x : experiment.x) {
-        ExperimentPoint point{cure, tcp, x, experiment.setting};
+        ExperimentPoint point{cure, tcp, x, experiment.setting, experiment.show};
+        if (cure.units > 0) point.setting.units = cure.units;
+        if (!cure.flows) point.setting.flows.clear();
         apply(experiment.vary, x, point.setting, point.cure);
         scale_by(scale, experiment.scaling, point.setting, point.cure);
         points.push_back(std::move(point));
@@ -160,8 +170,28 @@ std::string label_of(const ExperimentPoint& point) {
   return fmt::format("{}, {} TCP", point.cure.label, name_of(point.tcp));
 }
 
+// LCMs of three optical modules; an LCM's fragment has 25,000 bytes outside of bursts (6 bytes a hit, and as
+// many for waveforms) and six times as many inside. A burst takes at most 300 slices.
+std::string lcms_text(const ExperimentSetting& setting, double rate_hz) {
+  return fmt::format(
+      "source: {{kind: hits}}\n"
+      "hits: {{strings: 1, floors_per_string: {}, modules_per_floor: 3, background_hz: {:.6g}, "
+      "waveform_fraction: 0.015, burst_fraction: 0.05, burst_s_max: {:.6g}, burst_factor: 6}}\n",
+      whole(setting.readouts), kHitsPerSlice * rate_hz, kBurstSlicesMax / rate_hz);
+}
+
+std::string source_text(const ExperimentPoint& point, const ExperimentSetting& setting, double rate_hz) {
+  if (point.cure.bursts) return lcms_text(setting, rate_hz);
+  return fmt::format("source: {{kind: dummy, distribution: fixed, size_bytes: {}, size_bytes_max: {}}}\n",
+                     setting.fragment_bytes, setting.fragment_bytes);
+}
+
 std::string farm_text(const ExperimentPoint& point, const ExperimentTimes& times, double rate_hz) {
-  const ExperimentSetting& setting = point.setting;
+  ExperimentSetting setting = point.setting;
+  if (!setting.flows.empty()) {  // the farm idles beside them
+    rate_hz = kIdleHz;
+    setting.fragment_bytes = kIdleBytes;
+  }
   const std::uint32_t readouts = whole(setting.readouts);
   const std::uint32_t dcms = dcms_of(setting);
   // Credits limit the slices that are built. Settled slices leave later, in batches, and hold up no credit.
@@ -178,6 +208,7 @@ std::string farm_text(const ExperimentPoint& point, const ExperimentTimes& times
     trigger = fmt::format("{{mode: clock, slice_ms: {:.6g}, first_slice: 1}}", kMsPerS / rate_hz);
     push = fmt::format(", buffer_slices: {}, shaper: {}, barrel_group: {}", 2 * kPushedSlices,
                        point.cure.group > 0 ? "barrel" : "direct", std::max(1U, point.cure.group));
+    if (point.cure.cut_off) push += fmt::format(", cut_off_bytes: {}, cut_off_slices: 4", kCutOffBytes);
   }
   return fmt::format(
       "farm: experiment\n"
@@ -185,17 +216,19 @@ std::string farm_text(const ExperimentPoint& point, const ExperimentTimes& times
       "network: {{congestion_control: cubic}}\n"
       "trigger: {}\n"
       "supervisor: {{in_flight_max: {}, pending_max: {}, status_interval_ms: 100, lease_ms: {}}}\n"
-      "source: {{kind: dummy, distribution: fixed, size_bytes: {}, size_bytes_max: {}}}\n"
-      "readout: {{count: {}, sources_per_readout: {}, buffer_bytes: {}{}}}\n"
+      "{}"
+      "readout: {{count: {}{}, buffer_bytes: {}{}}}\n"
       "dcm: {{count: {}, credits: {}, slices_max: {}, buffer_bytes: {}, deadline_ms: {}, {}{}}}\n"
       "filter: {{plugin: prescale, parameters: {{n: 4294967295}}}}\n"  // all are rejected
       "writer: {{count: 0}}\n",
       setting.push ? "push" : "pull", times.settle_s + times.measure_s + kEndS, trigger, in_flight,
-      std::max(4U, building), 3 * kDeadlineMs, setting.fragment_bytes, setting.fragment_bytes, readouts,
-      setting.sources, std::max(kBufferBytesMin, 8 * in_flight * readout_bytes), push, dcms, setting.units,
-      4 * setting.units, dcm_bytes, kDeadlineMs, shaper_text(point.cure),
-      setting.push ? fmt::format(", push_wait_ms: {}, push_active_slices: {}", kDeadlineMs, kPushedSlices)
-                   : "");
+      std::max(4U, building), 3 * kDeadlineMs, source_text(point, setting, rate_hz), readouts,
+      point.cure.bursts ? "" : fmt::format(", sources_per_readout: {}", setting.sources),
+      std::max(kBufferBytesMin, 8 * in_flight * readout_bytes), push, dcms, setting.units, 4 * setting.units,
+      dcm_bytes, kDeadlineMs, shaper_text(point.cure),
+      (setting.push ? fmt::format(", push_wait_ms: {}, push_active_slices: {}", kDeadlineMs, kPushedSlices)
+                    : "") +
+          (point.show == Show::delays ? fmt::format(", trace_slices: {}", kTracedSlices) : ""));
 }
 
 std::string lab_text(const ExperimentPoint& point) {
@@ -209,6 +242,8 @@ std::string lab_text(const ExperimentPoint& point) {
     text += fmt::format("port_queue: per-dcm\nring_packets: {}\n", whole(cure.ring_packets));
     if (cure.ring_mbit > 0) text += fmt::format("ring_rate: {}\n", rate_text(cure.ring_mbit));
   }
+  if (!setting.flows.empty()) text += "foreign:\n";
+  for (const auto& [from, to] : setting.flows) text += fmt::format("  - {{from: r{}, to: d{}}}\n", from, to);
   if (point.tcp == Tcp::old_tcp) text += kOldTcp;
   return text;
 }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <optional>
 
 namespace weir::bench {
 namespace {
@@ -37,14 +38,27 @@ bool matches(const Expectation& expectation, const ExperimentResult& result) {
          point.x >= expectation.x_from && point.x <= expectation.x_to;
 }
 
-bool is_share(Quantity quantity) {
-  return quantity == Quantity::share || quantity == Quantity::sustained || quantity == Quantity::slow;
-}
-
-std::string value_text(Quantity quantity, double value) {
-  if (is_share(quantity)) return fmt::format("{:.0f} %", kPercent * value);
-  if (quantity == Quantity::drops) return fmt::format("{:.0f}", value);
-  return fmt::format("{:.1f} ms", value);
+// `ratio`: of the quantity to that of another cure.
+std::string value_text(Quantity quantity, bool ratio, double value) {
+  if (ratio) return fmt::format("{:.2f} times", value);
+  switch (quantity) {
+    case Quantity::share:
+    case Quantity::sustained:
+    case Quantity::slow:
+    case Quantity::source_least:
+    case Quantity::source_most:
+    case Quantity::early_requests:
+      return fmt::format("{:.0f} %", kPercent * value);
+    case Quantity::drops:
+    case Quantity::idle_gaps:
+      return fmt::format("{:.0f}", value);
+    case Quantity::rate:
+      return fmt::format("{:.0f} Hz", value);
+    case Quantity::queue_kb:
+      return fmt::format("{:.0f} kB", value);
+    default:
+      return fmt::format("{:.1f} ms", value);
+  }
 }
 
 std::string verdict_line(const ExpectationVerdict& verdict) {
@@ -54,15 +68,76 @@ std::string verdict_line(const ExpectationVerdict& verdict) {
                   name_of(expectation.tcp), expectation.paper);
   if (!verdict.measured) return fmt::format("- not measured: {}\n", about);
   std::string bounds;
-  if (std::isfinite(expectation.least))
-    bounds += " at least " + value_text(expectation.quantity, expectation.least);
+  const auto text = [&](double value) {
+    return value_text(expectation.quantity, !expectation.over.empty(), value);
+  };
+  if (std::isfinite(expectation.least)) bounds += " at least " + text(expectation.least);
   if (std::isfinite(expectation.most))
-    bounds +=
-        (bounds.empty() ? " at most " : ", at most ") + value_text(expectation.quantity, expectation.most);
-  const std::string low = value_text(expectation.quantity, verdict.least);
-  const std::string high = value_text(expectation.quantity, verdict.most);
-  return fmt::format("- {}: {}. Criterion: {}{}; measured {}\n", verdict.met ? "met" : "NOT met", about,
-                     name_of(expectation.quantity), bounds, low == high ? low : low + " to " + high);
+    bounds += (bounds.empty() ? " at most " : ", at most ") + text(expectation.most);
+  const std::string low = text(verdict.least);
+  const std::string high = text(verdict.most);
+  return fmt::format("- {}: {}. Criterion: {}{}{}; measured {}\n", verdict.met ? "met" : "NOT met", about,
+                     name_of(expectation.quantity), bounds,
+                     expectation.over.empty() ? "" : " those of " + expectation.over,
+                     low == high ? low : low + " to " + high);
+}
+
+// Returns nothing if the value is a ratio to a run that was not measured.
+std::optional<double> value_of(const Expectation& expectation, const ExperimentResult& result,
+                               const std::vector<ExperimentResult>& results) {
+  const double value = result.figures.of(expectation.quantity);
+  if (expectation.over.empty()) return value;
+  const auto other = std::ranges::find_if(results, [&](const ExperimentResult& one) {
+    return one.point.cure.label == expectation.over && one.point.tcp == result.point.tcp &&
+           one.point.x == result.point.x;
+  });
+  if (other == results.end() || other->figures.of(expectation.quantity) <= 0) return std::nullopt;
+  return value / other->figures.of(expectation.quantity);
+}
+
+json::array points_of(const Series& series) {
+  json::array points;
+  for (const auto& [x, y] : series) points.push_back(json::array{four_digits(x), four_digits(y)});
+  return points;
+}
+
+void add_trace(Show show, const TraceView& view, json::object& line) {
+  if (!needs_trace(show)) return;
+  line["idle_gaps"] = view.idle_gaps;
+  line["collection_ms"] = four_digits(view.collection_ms);
+  line["early_requests"] = four_digits(view.early_requests);
+  line["longest_queue_kb"] = four_digits(view.most_queue_kb);
+  if (show == Show::use) line["use"] = points_of(view.use);
+  if (show == Show::collection) {
+    line["requests"] = points_of(view.requests);
+    line["responses"] = points_of(view.responses);
+  }
+  if (show != Show::queues) return;
+  json::object& queues = line["queues"].emplace_object();
+  for (const TraceView::Queue& queue : view.queues) queues[queue.port] = points_of(queue.kb);
+}
+
+std::string trace_table(const std::vector<ExperimentResult>& results) {
+  std::string text =
+      "\n| cure, TCP | idle for 150 ms or more | first request to last response, ms | requests in its first "
+      "quarter, % | longest queue, kB | at |\n| --- | --- | --- | --- | --- | --- |\n";
+  for (const auto& [point, figures] : results) {
+    const TraceView& view = figures.trace;
+    fmt::format_to(std::back_inserter(text), "| {} | {:.0f} | {:.1f} | {:.0f} | {:.1f} | {} |\n",
+                   label_of(point), view.idle_gaps, view.collection_ms, kPercent * view.early_requests,
+                   view.most_queue_kb, view.queues.empty() ? "" : view.queues.front().port);
+  }
+  return text;
+}
+
+std::string source_table(const std::vector<ExperimentResult>& results) {
+  std::string text =
+      "\n| cure, TCP | link of the source that sends least, % | most, % |\n| --- | --- | --- |\n";
+  for (const auto& [point, figures] : results) {
+    fmt::format_to(std::back_inserter(text), "| {} | {:.1f} | {:.1f} |\n", label_of(point),
+                   kPercent * figures.source_least, kPercent * figures.source_most);
+  }
+  return text;
 }
 
 std::string scale_text(const Experiment& experiment, double scale) {
@@ -89,12 +164,28 @@ const char* name_of(Quantity quantity) {
       return "mean latency";
     case Quantity::min_ms:
       return "shortest latency";
+    case Quantity::max_ms:
+      return "longest latency";
     case Quantity::p99_ms:
       return "p99 of the latency";
     case Quantity::slow:
       return "slices of 200 ms or more";
     case Quantity::drops:
       return "frames dropped";
+    case Quantity::rate:
+      return "slices per second";
+    case Quantity::source_least:
+      return "use of the link of the source that sends least";
+    case Quantity::source_most:
+      return "use of the link of the source that sends most";
+    case Quantity::idle_gaps:
+      return "times of 150 ms or more in which the link is idle";
+    case Quantity::collection_ms:
+      return "first request to last response";
+    case Quantity::early_requests:
+      return "requests in the first quarter of this time";
+    case Quantity::queue_kb:
+      return "longest queue";
   }
   return "";
 }
@@ -109,12 +200,28 @@ double ExperimentFigures::of(Quantity quantity) const {
       return mean_ms;
     case Quantity::min_ms:
       return min_ms;
+    case Quantity::max_ms:
+      return max_ms;
     case Quantity::p99_ms:
       return p99_ms;
     case Quantity::slow:
       return slow;
     case Quantity::drops:
       return drops;
+    case Quantity::rate:
+      return sustained_hz;
+    case Quantity::source_least:
+      return source_least;
+    case Quantity::source_most:
+      return source_most;
+    case Quantity::idle_gaps:
+      return trace.idle_gaps;
+    case Quantity::collection_ms:
+      return trace.collection_ms;
+    case Quantity::early_requests:
+      return trace.early_requests;
+    case Quantity::queue_kb:
+      return trace.most_queue_kb;
   }
   return 0;
 }
@@ -144,7 +251,9 @@ std::vector<ExpectationVerdict> verdicts_of(const Experiment& experiment,
     verdict.expectation = &expectation;
     for (const ExperimentResult& result : results) {
       if (!matches(expectation, result)) continue;
-      const double value = result.figures.of(expectation.quantity);
+      const auto measured = value_of(expectation, result, results);
+      if (!measured) continue;
+      const double value = *measured;
       verdict.least = verdict.measured ? std::min(verdict.least, value) : value;
       verdict.most = verdict.measured ? std::max(verdict.most, value) : value;
       verdict.measured = true;
@@ -161,40 +270,45 @@ std::string experiment_line(const Experiment& experiment, const ExperimentResult
   const ExperimentTimes times = times_of(experiment, options);
   json::array histogram;
   for (const auto& [ms, slices] : figures.histogram) histogram.push_back(json::array{ms, slices});
-  return json::serialize(
-      json::object{{"bench", "experiment"},
-                   {"paper", options.bench},
-                   {"figure", experiment.id},
-                   {"title", experiment.title},
-                   {"x_label", name_of(experiment.vary)},
-                   {"x_paper", point.x},
-                   {"x", four_digits(our_x(point, experiment.vary))},
-                   {"cure", point.cure.label},
-                   {"tcp", name_of(point.tcp)},
-                   {"scale", scale_of(experiment, options)},
-                   {"settle_s", times.settle_s},
-                   {"measure_s", times.measure_s},
-                   {"loss_free", options.loss_free},
-                   {"readouts", point.setting.readouts},
-                   {"offered_hz", four_digits(figures.offered_hz)},
-                   {"sustained_hz", four_digits(figures.sustained_hz)},
-                   {"goodput_bytes_per_s", four_digits(figures.goodput_bytes_per_s)},
-                   {"thesis_goodput_bytes_per_s", four_digits(figures.theory_bytes_per_s)},
-                   {"theoretical_goodput_bytes_per_s", four_digits(figures.stream_theory_bytes_per_s)},
-                   {"share_of_theory", four_digits(figures.of(Quantity::share))},
-                   {"serialisation_ms", four_digits(figures.serialisation_ms)},
-                   {"mean_ms", four_digits(figures.mean_ms)},
-                   {"sigma_ms", four_digits(figures.sigma_ms)},
-                   {"min_ms", four_digits(figures.min_ms)},
-                   {"p50_ms", four_digits(figures.p50_ms)},
-                   {"p99_ms", four_digits(figures.p99_ms)},
-                   {"max_ms", four_digits(figures.max_ms)},
-                   {"slow_share", four_digits(figures.slow)},
-                   {"drops", figures.drops},
-                   {"drops_at", figures.drops_at},
-                   {"retransmits_per_s", four_digits(figures.retransmits_per_s)},
-                   {"cpu_s_per_s", four_digits(figures.cpu)},
-                   {"histogram_ms", std::move(histogram)}});
+  json::object line{{"bench", "experiment"},
+                    {"paper", options.bench},
+                    {"figure", experiment.id},
+                    {"title", experiment.title},
+                    {"x_label", name_of(experiment.vary)},
+                    {"x_paper", point.x},
+                    {"x", four_digits(our_x(point, experiment.vary))},
+                    {"cure", point.cure.label},
+                    {"tcp", name_of(point.tcp)},
+                    {"scale", scale_of(experiment, options)},
+                    {"settle_s", times.settle_s},
+                    {"measure_s", times.measure_s},
+                    {"loss_free", options.loss_free},
+                    {"readouts", point.setting.readouts},
+                    {"offered_hz", four_digits(figures.offered_hz)},
+                    {"sustained_hz", four_digits(figures.sustained_hz)},
+                    {"goodput_bytes_per_s", four_digits(figures.goodput_bytes_per_s)},
+                    {"thesis_goodput_bytes_per_s", four_digits(figures.theory_bytes_per_s)},
+                    {"theoretical_goodput_bytes_per_s", four_digits(figures.stream_theory_bytes_per_s)},
+                    {"share_of_theory", four_digits(figures.of(Quantity::share))},
+                    {"serialisation_ms", four_digits(figures.serialisation_ms)},
+                    {"mean_ms", four_digits(figures.mean_ms)},
+                    {"sigma_ms", four_digits(figures.sigma_ms)},
+                    {"min_ms", four_digits(figures.min_ms)},
+                    {"p50_ms", four_digits(figures.p50_ms)},
+                    {"p99_ms", four_digits(figures.p99_ms)},
+                    {"max_ms", four_digits(figures.max_ms)},
+                    {"slow_share", four_digits(figures.slow)},
+                    {"drops", figures.drops},
+                    {"drops_at", figures.drops_at},
+                    {"retransmits_per_s", four_digits(figures.retransmits_per_s)},
+                    {"cpu_s_per_s", four_digits(figures.cpu)},
+                    {"source_least", four_digits(figures.source_least)},
+                    {"source_most", four_digits(figures.source_most)},
+                    {"histogram_ms", std::move(histogram)}};
+  add_trace(point.show, figures.trace, line);
+  if (point.show == Show::delays) line["delays"] = points_of(figures.delays);
+  if (point.show == Show::bars) line["bars"] = true;
+  return json::serialize(line);
 }
 
 std::string experiment_table(const Experiment& experiment, const std::vector<ExperimentResult>& results,
@@ -227,6 +341,8 @@ std::string experiment_table(const Experiment& experiment, const std::vector<Exp
                    figures.sigma_ms, figures.min_ms, figures.p50_ms, figures.p99_ms, kPercent * figures.slow,
                    figures.drops, figures.drops_at);
   }
+  if (needs_trace(experiment.show)) text += trace_table(results);
+  if (!experiment.setting.flows.empty()) text += source_table(results);
   text += fmt::format("\nA slice alone takes {:.1f} ms through its port.\n\n",
                       results.empty() ? 0 : results.front().figures.serialisation_ms);
   if (options.loss_free) {

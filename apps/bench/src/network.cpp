@@ -13,19 +13,10 @@
 #include <fmt/format.h>
 
 #include <cstdio>
-#include <fstream>
-#include <sstream>
 #include <thread>
 
 namespace weir::bench {
 namespace {
-
-std::string read(const std::string& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
 
 // The theoretical rate of a point; an error if its farm or lab is invalid.
 Expected<double, std::string> theory_of_point(const NetworkPoint& point, const std::string& farm_path,

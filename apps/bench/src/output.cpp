@@ -25,6 +25,11 @@ std::string machine() {
                      release.substr(0, release.find('-')));
 }
 
+std::string read(const std::string& path) {
+  std::ifstream file(path);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
 bool make_folder(const std::string& folder, std::FILE* err) {
   std::error_code error;
   std::filesystem::create_directories(folder, error);

@@ -11,6 +11,9 @@ namespace weir::bench {
 // Writes `text` to the file; returns false on errors.
 [[nodiscard]] bool write(const std::string& path, const std::string& text);
 
+// Returns the file's text; empty if it cannot be read.
+[[nodiscard]] std::string read(const std::string& path);
+
 // Returns false, with a message to `err`, if the folder does not exist and cannot be made.
 [[nodiscard]] bool make_folder(const std::string& folder, std::FILE* err);
 

@@ -32,6 +32,7 @@ ExperimentResult result_of(ExperimentPoint point, double share, double drops) {
 TEST_CASE("every run of every figure has a farm and a lab that fit each other") {
   std::vector<Experiment> all = thesis_experiments();
   all.insert(all.end(), antares_experiments().begin(), antares_experiments().end());
+  all.insert(all.end(), mixed_experiments().begin(), mixed_experiments().end());
   for (const Experiment& experiment : all) {
     CAPTURE(experiment.id);
     const auto points = expand(experiment, {Tcp::old_tcp, Tcp::new_tcp}, experiment.scale);
@@ -74,6 +75,51 @@ TEST_CASE("the papers' TCP has neither SACK nor RACK nor tail-loss probes") {
   CHECK_THAT(
       lab_text(points.front()),
       ContainsSubstring("sysctls: {ipv4.tcp_sack: 0, ipv4.tcp_recovery: 0, ipv4.tcp_early_retrans: 0}\n"));
+}
+
+TEST_CASE("a cascade fills switches one by one, and flows run beside a farm that idles") {
+  const auto& all = mixed_experiments();
+  const auto figure = std::ranges::find(all, "11", &Experiment::id);
+  REQUIRE(figure != all.end());
+  const auto points = expand(*figure, {Tcp::new_tcp}, 0.2);
+  const std::string lab = lab_text(points.front());
+  CHECK_THAT(lab, ContainsSubstring("racks: {count: 3, uplink_rate: 124400000bit"));
+  CHECK_THAT(lab, ContainsSubstring("{name: r3, nodes: [readout-3], attached: 1,") &&
+                      ContainsSubstring("{name: r4, nodes: [readout-4], attached: 2,") &&
+                      ContainsSubstring("{name: d2, nodes: [dcm-2], attached: 3}"));
+  CHECK_THAT(lab, ContainsSubstring("foreign:\n  - {from: r0, to: d0}\n") &&
+                      ContainsSubstring("  - {from: r5, to: d2}\n"));
+  CHECK_THAT(farm_text(points.front(), {2, 6}, 0), ContainsSubstring("rate_hz: 10"));
+  CHECK_THAT(lab_text(points.back()), !ContainsSubstring("foreign"));
+  CHECK_THAT(farm_text(points.back(), {2, 6}, 0),
+             ContainsSubstring("mode: max") && ContainsSubstring("credits: 4"));
+}
+
+TEST_CASE("LCMs with bursts have 25,000 bytes a slice outside of them, at any scale") {
+  const auto& all = antares_experiments();
+  const auto figure = std::ranges::find(all, "4.3", &Experiment::id);
+  REQUIRE(figure != all.end());
+  const auto points = expand(*figure, {Tcp::old_tcp}, 0.1);
+  const std::string farm = farm_text(points.back(), {2, 6}, 10);
+  CHECK_THAT(farm, ContainsSubstring("floors_per_string: 60, modules_per_floor: 3, background_hz: 7060,") &&
+                       ContainsSubstring("burst_s_max: 30, burst_factor: 6") &&
+                       ContainsSubstring("cut_off_bytes: 20000, cut_off_slices: 4"));
+  CHECK_THAT(farm_text(points.front(), {2, 6}, 10), ContainsSubstring("size_bytes: 30000"));
+}
+
+TEST_CASE("a statement about a ratio compares two cures at the same x") {
+  Experiment figure = mixed_experiments().front();
+  auto points = expand(figure, {Tcp::old_tcp}, 1);
+  std::vector<ExperimentResult> results;
+  for (ExperimentPoint& point : points) {
+    ExperimentResult& result = results.emplace_back(result_of(std::move(point), 0.5, 0));
+    result.figures.sustained_hz = result.point.cure.units == 4 ? 3000 : 1000;
+  }
+  const ExpectationVerdict verdict = verdicts_of(figure, results).front();
+  CHECK(verdict.met);
+  CHECK(verdict.most == Approx(3));
+  results.erase(results.begin(), results.begin() + 4);  // one event at a time
+  CHECK_FALSE(verdicts_of(figure, results).front().measured);
 }
 
 TEST_CASE("the largest loss-free load is bisected to a few per cent") {

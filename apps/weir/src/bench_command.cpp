@@ -351,6 +351,9 @@ void add_bench(CLI::App& app, int& status) {
   add_experiments(*command, status, "antares",
                   "Measure rows of table 4.2 of the ANTARES thesis: pushed slices",
                   bench::antares_experiments());
+  add_experiments(*command, status, "mixed",
+                  "Measure a figure of the paper on mixed traffic: sources, and streams beside them",
+                  bench::mixed_experiments());
   add_field(*command, status);
   add_network(*command, status, bench::Pattern::incast, "incast",
               "Measure many readouts with one DCM behind one port, in a virtual network");

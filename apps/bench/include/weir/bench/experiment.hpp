@@ -1,6 +1,7 @@
 #pragma once
 
 #include <weir/base/expected.hpp>
+#include <weir/bench/trace_view.hpp>
 
 #include <cstdint>
 #include <cstdio>
@@ -21,13 +22,21 @@ enum class Tcp : std::uint8_t {
 [[nodiscard]] const char* name_of(Tcp tcp);
 
 enum class NetworkLayout : std::uint8_t {
-  one_switch,    // readouts and DCMs, each with a host of its own, at one switch (figure 5.9)
-  one_dcm,       // readouts in racks, a core switch, one DCM in a rack of its own (Jereczek 2017, figure 4.1)
-  all_to_all,    // each host has a readout and DCMs (figure 4.12)
-  behind_uplink  // readouts at one switch, DCMs at another, an uplink between them (figure 4.14)
+  one_switch,  // readouts and DCMs, each with a host of its own, at one switch (figure 5.9)
+  one_dcm,     // readouts in racks, a core switch, one DCM in a rack of its own (Jereczek 2017, figure 4.1)
+  all_to_all,  // each host has a readout and DCMs (figure 4.12)
+  behind_uplink,  // readouts at one switch, DCMs at another, an uplink between them (figure 4.14)
+  cascade         // readouts fill switches one by one, the DCMs are at one of their own (mixed traffic)
 };
 
 enum class Vary : std::uint8_t { nothing, quota, readouts, core_buffer, load, segments, ring, fragment };
+
+// Contents of lines and plots besides the table: of a network trace (use, collection, queues), the delay of
+// each fragment, or the mean and longest delays as bars. `bursts`: the source's bursts, without a farm.
+enum class Show : std::uint8_t { none, use, collection, queues, delays, bars, bursts };
+[[nodiscard]] constexpr bool needs_trace(Show show) {
+  return show == Show::use || show == Show::collection || show == Show::queues;
+}
 
 // Network and traffic. Of a paper, or scaled down for this machine.
 struct ExperimentSetting {
@@ -46,6 +55,8 @@ struct ExperimentSetting {
   double rate_hz = 50;      // of triggers; 0: as fast as slices are built
   bool push = false;        // readouts send by themselves, a time slice for each trigger of a clock
   double load = 0;          // above 0: triggers at this share of theory
+  // Continuous TCP flows beside the farm, from the host of a readout to the host of a DCM, by number.
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> flows = {};
 };
 
 // Which numbers of a setting, of quotas and windows are multiplied by the scale.
@@ -61,10 +72,14 @@ struct Scaling {
 struct Cure {
   std::string label;
   std::string shaper = "none";
+  std::uint32_t units = 0;     // slices that a DCM builds at a time; 0: the setting's
+  bool flows = true;           // with the setting's flows; else slices as fast as they are built
   double quota = 0;            // of fragment-credits, strict
   double window_kb = 0;        // of byte-credits and diatcp
   std::uint32_t segments = 0;  // static congestion window
   std::uint32_t group = 0;     // of pushing readouts: at most so many send to one DCM at a time; 0: all
+  bool bursts = false;         // the sources are LCMs with bioluminescence
+  bool cut_off = false;        // of the bursts only the first and last slices are sent
   double ring_packets = 0;     // above 0: a ring for each DCM at the ports
   double ring_mbit = 0;        // its rate; 0: the port's
 };
@@ -73,11 +88,19 @@ struct Cure {
 enum class Quantity : std::uint8_t {
   share,      // goodput, of theory
   sustained,  // slices built, of those offered
-  mean_ms,    // latency: first request to last fragment
+  max_ms,
+  mean_ms,  // latency: first request to last fragment
   min_ms,
   p99_ms,
   slow,  // share of slices that took 200 ms or longer
-  drops
+  drops,
+  rate,            // slices built per second
+  source_least,    // use of the link of the readout that sent least
+  source_most,     // and of the one that sent most
+  idle_gaps,       // of 150 ms or more at the DCM's port
+  collection_ms,   // from the first request of a slice to its last response, on the wire
+  early_requests,  // share of the request bytes in the first quarter of that time
+  queue_kb         // the longest queue of any port
 };
 [[nodiscard]] const char* name_of(Quantity quantity);
 
@@ -88,6 +111,7 @@ struct Expectation {
   double x_from = -std::numeric_limits<double>::infinity();  // in the paper's unit
   double x_to = std::numeric_limits<double>::infinity();
   Quantity quantity = Quantity::share;
+  std::string over = {};  // a cure: the quantity is divided by that of this cure at the same x
   double least = -std::numeric_limits<double>::infinity();
   double most = std::numeric_limits<double>::infinity();
   std::string paper = {};  // a clause
@@ -107,6 +131,7 @@ struct Experiment {
   ExperimentTimes times;
   Vary vary = Vary::nothing;
   std::vector<double> x = {0};  // the paper's values
+  Show show = Show::none;
   std::vector<Cure> cures = {{"TCP"}};
   std::vector<Expectation> expectations;
   std::string differs;  // why ours differ: a sentence
@@ -118,6 +143,7 @@ struct ExperimentPoint {
   Tcp tcp = Tcp::old_tcp;
   double x = 0;               // the paper's
   ExperimentSetting setting;  // scaled, with x applied
+  Show show = Show::none;
 };
 [[nodiscard]] std::vector<ExperimentPoint> expand(const Experiment& experiment, const std::vector<Tcp>& tcps,
                                                   double scale);
@@ -149,6 +175,10 @@ struct ExperimentFigures {
   double retransmits_per_s = 0;
   double cpu = 0;  // seconds of CPU per second, of the whole machine
   std::vector<std::pair<std::uint32_t, std::uint64_t>> histogram;  // ms, slices; bins of 1 ms
+  double source_least = 0;
+  double source_most = 0;
+  TraceView trace;  // if the experiment shows one
+  Series delays;    // slice, ms: if the experiment shows them
 
   [[nodiscard]] double of(Quantity quantity) const;
 };
@@ -210,6 +240,7 @@ class LossFreeSearch {
 
 [[nodiscard]] const std::vector<Experiment>& thesis_experiments();
 [[nodiscard]] const std::vector<Experiment>& antares_experiments();
+[[nodiscard]] const std::vector<Experiment>& mixed_experiments();
 
 // 0: every run of the figure was measured. 1: some failed. 2: no such figure.
 [[nodiscard]] int run_experiment(const std::vector<Experiment>& experiments, const ExperimentOptions& options,

@@ -1,0 +1,95 @@
+// Figure 4.4 of van Rantwijk's thesis: the emulated bursts, counted.
+#include "antares_bursts.hpp"
+
+#include "output.hpp"
+#include "units.hpp"
+#include <weir/base/time.hpp>
+#include <weir/source/hits_source.hpp>
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include <cmath>
+
+namespace weir::bench {
+namespace {
+
+constexpr double kBurstFraction = 0.05;
+constexpr double kBurstMostS = 3;
+// Slices so far apart give independent counts more often than neighbours do.
+constexpr DurationNs kApart = 50 * kMillisecond;
+constexpr DurationNs kSliceNs = 10 * kMillisecond;
+constexpr std::uint32_t kCountedSlices = 40'000;
+
+bool in_burst(const source::HitsSettings& settings, std::uint32_t lcm, TimeNs at_ns,
+              std::vector<source::RateSegment>& segments) {
+  source::background_rate(settings, lcm, at_ns, kSliceNs, segments);
+  return segments.front().rate_hz > settings.background_hz;
+}
+
+std::string bursts_table(const Experiment& experiment, const BurstCount& count, std::uint32_t lcms,
+                         const ExperimentOptions& options) {
+  const bool mean_met = std::abs(count.mean / (kBurstFraction * lcms) - 1) < 0.07;
+  const double expected = std::sqrt(lcms * kBurstFraction * (1 - kBurstFraction));
+  const bool sigma_met = std::abs(count.sigma / expected - 1) < 0.1;
+  return fmt::format(
+      "# Figure {} of the {}\n\n```sh\n{}\n```\n{}: {} slices, {} ms apart.\n\n"
+      "- {}: on average 15 of 300 LCMs are in a burst (5 %). Criterion: within 7 %; counted {:.2f}\n"
+      "- {}: independent bursts have a sigma of {:.2f}. Criterion: within 10 %; counted {:.2f}\n\n"
+      "Differences: {}\n",
+      experiment.id, options.bench, options.command, experiment.title, kCountedSlices, kApart / kMillisecond,
+      mean_met ? "met" : "NOT met", count.mean, sigma_met ? "met" : "NOT met", expected, count.sigma,
+      experiment.differs);
+}
+
+}  // namespace
+
+BurstCount count_bursts(std::uint32_t lcms, std::uint32_t slices) {
+  source::HitsSettings settings;
+  settings.floors_per_string = lcms;
+  settings.burst_fraction = kBurstFraction;
+  settings.burst_s_max = kBurstMostS;
+  std::vector<source::RateSegment> segments;
+  BurstCount count;
+  double sum = 0;
+  double squares = 0;
+  for (std::uint32_t slice = 0; slice < slices; ++slice) {
+    std::uint32_t bursts = 0;
+    for (std::uint32_t lcm = 0; lcm < lcms; ++lcm)
+      bursts += in_burst(settings, lcm, static_cast<TimeNs>(slice) * kApart, segments) ? 1 : 0;
+    ++count.slices[bursts];
+    sum += bursts;
+    squares += static_cast<double>(bursts) * bursts;
+  }
+  count.mean = sum / slices;
+  count.sigma = std::sqrt(std::max(0.0, squares / slices - count.mean * count.mean));
+  return count;
+}
+
+int run_bursts(const Experiment& experiment, const ExperimentOptions& options, std::FILE* out,
+               std::FILE* err) {
+  const auto lcms = static_cast<std::uint32_t>(experiment.setting.readouts);
+  const BurstCount count = count_bursts(lcms, kCountedSlices);
+  boost::json::array slices;
+  for (const auto& [bursts, number] : count.slices) slices.push_back(boost::json::array{bursts, number});
+  const std::string line = boost::json::serialize(boost::json::object{{"bench", "bursts"},
+                                                                      {"paper", options.bench},
+                                                                      {"figure", experiment.id},
+                                                                      {"title", experiment.title},
+                                                                      {"lcms", lcms},
+                                                                      {"mean", four_digits(count.mean)},
+                                                                      {"sigma", four_digits(count.sigma)},
+                                                                      {"slices", std::move(slices)}}) +
+                           "\n";
+  if (options.json.empty()) fmt::print(out, "{}", line);
+  if (!options.json.empty() && !write(options.json, line)) {
+    fmt::print(err, "weir bench: cannot write '{}'\n", options.json);
+    return 1;
+  }
+  const std::string table = bursts_table(experiment, count, lcms, options);
+  fmt::print(err, "\n{}", table);
+  if (options.out.empty()) return 0;
+  return write_output(options.out, options.bench + "-" + experiment.id, line, table, err);
+}
+
+}  // namespace weir::bench

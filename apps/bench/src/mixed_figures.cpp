@@ -1,0 +1,157 @@
+// Figures of Nomachi et al., "Performance Measurements of Mixed Data Acquisition and LAN Traffic on a
+// Credit-based Flow-controlled ATM Network", as data.
+#include <weir/bench/experiment.hpp>
+
+#include <string>
+
+namespace weir::bench {
+namespace {
+
+constexpr double kPortMbit = 155;  // of which cells leave 128 Mb/s of payload
+constexpr double kTrunkMbit = 622;
+constexpr std::uint32_t kFrameBytes = 8192;
+// The use of a link refers to the run's time, and some frames are sent before and after it.
+constexpr double kFullMost = 1.06;
+
+// Workstations at one switch send to workstations at another.
+Experiment of(const char* id, const char* title, double sources, std::uint32_t destinations) {
+  Experiment figure;
+  figure.id = id;
+  figure.title = title;
+  ExperimentSetting& setting = figure.setting;
+  setting.layout = NetworkLayout::cascade;
+  setting.readouts = sources;
+  setting.readouts_per_rack = 4;
+  setting.sources = 1;
+  setting.fragment_bytes = kFrameBytes;
+  setting.dcms = destinations;
+  setting.port_mbit = setting.host_mbit = kPortMbit;
+  setting.uplink_mbit = kTrunkMbit;
+  setting.port_kb = 600;
+  setting.core_kb = 2000;
+  setting.rate_hz = 0;
+  figure.scaling.readouts = figure.scaling.buffers = false;
+  figure.scale = 0.2;
+  figure.cures = {{.label = "TCP flows"}};
+  figure.differs =
+      "TCP and drop-tail queues take the place of credits between ATM switches, which the kernel does not "
+      "have.";
+  return figure;
+}
+
+void all_to_all(Experiment& figure) {
+  for (std::uint32_t from = 0; from < static_cast<std::uint32_t>(figure.setting.readouts); ++from) {
+    for (std::uint32_t to = 0; to < figure.setting.dcms; ++to) figure.setting.flows.emplace_back(from, to);
+  }
+}
+
+Expectation use(Quantity quantity, double least, double most, const char* paper) {
+  return {.quantity = quantity, .least = least, .most = most, .paper = paper};
+}
+
+Experiment rates_figure() {
+  Experiment figure = of("3", "Event rate of four sources and four destinations over 155 Mb/s", 4, 4);
+  figure.setting.layout = NetworkLayout::behind_uplink;
+  figure.setting.uplink_mbit = kPortMbit;
+  figure.scale = 1;
+  figure.vary = Vary::fragment;
+  figure.x = {64, 256, 1024, 4096};
+  figure.cures = {{.label = "one event at a time", .units = 1},
+                  {.label = "four events at a time", .units = 4}};
+  figure.expectations = {{.cure = "four events at a time",
+                          .x_to = 256,
+                          .quantity = Quantity::rate,
+                          .over = "one event at a time",
+                          .least = 1.5,
+                          .paper = "3 to 4 kHz become 11 to 12 kHz with several small events at a time"}};
+  figure.differs = "The rates are those of this machine's processes; their ratio is compared.";
+  return figure;
+}
+
+Experiment independent_figure() {
+  Experiment figure = of("4", "Four sources, each to a destination of its own", 4, 4);
+  for (std::uint32_t i = 0; i < 4; ++i) figure.setting.flows.emplace_back(i, i);
+  figure.expectations = {
+      use(Quantity::source_least, 0.9, kFullMost, "every source reaches the full 128 Mb/s")};
+  return figure;
+}
+
+Experiment mesh_figure() {
+  Experiment figure = of("5", "Four sources to four destinations, full mesh", 4, 4);
+  all_to_all(figure);
+  figure.expectations = {use(Quantity::source_least, 0.9, kFullMost,
+                             "every source reaches 128 Mb/s, 32 Mb/s for each destination")};
+  return figure;
+}
+
+Experiment merging_figure() {
+  Experiment figure = of("6", "Two sources to one destination", 2, 1);
+  figure.setting.flows = {{0, 0}, {1, 0}};
+  figure.expectations = {use(Quantity::source_least, 0.4, 0.6, "two merging streams have 64 Mb/s each"),
+                         use(Quantity::source_most, 0.4, 0.6, "two merging streams have 64 Mb/s each")};
+  return figure;
+}
+
+Experiment neighbour_figure(const char* id, const char* title, const char* paper, double most) {
+  Experiment figure = of(id, title, 3, 2);
+  figure.setting.flows = {{0, 0}, {1, 0}, {2, 1}};
+  figure.expectations = {use(Quantity::source_most, most - 0.1, most + 0.1, paper)};
+  return figure;
+}
+
+Experiment balance_figure(const char* id, const char* title, double sources) {
+  Experiment figure = of(id, title, sources, 3);
+  all_to_all(figure);
+  figure.cures = {{.label = "TCP flows"},
+                  {.label = "event builder", .shaper = "adaptive", .units = 4, .flows = false}};
+  return figure;
+}
+
+Experiment balanced_figure() {
+  Experiment figure = balance_figure("10", "Eight sources at two switches, all to three destinations", 8);
+  figure.expectations = {use(Quantity::source_least, 0.31, 0.42, "every source has 48 Mb/s"),
+                         use(Quantity::source_most, 0.31, 0.44, "every source has 48 Mb/s")};
+  return figure;
+}
+
+Experiment unbalanced_figure() {
+  Experiment figure =
+      balance_figure("11", "Four and two sources at two switches, all to three destinations", 6);
+  figure.expectations = {
+      {.cure = "TCP flows",
+       .quantity = Quantity::source_most,
+       .least = 0.7,
+       .paper =
+           "the two sources have 96 Mb/s each, the four 48: each link between switches has the same part"},
+      {.cure = "event builder",
+       .quantity = Quantity::source_least,
+       .least = 0.4,
+       .paper = "an external control, such as the event builder's, is required: then all have 64 Mb/s"}};
+  figure.differs +=
+      " So back-pressure does not fill the links between switches, and each flow has its part at the "
+      "destination's port.";
+  return figure;
+}
+
+std::vector<Experiment> make_mixed() {
+  return {rates_figure(),
+          independent_figure(),
+          mesh_figure(),
+          merging_figure(),
+          neighbour_figure(
+              "7", "Two merging streams, and a stream through the same interface card",
+              "the stream beside them is halved, because four ports of a card share a processing unit", 0.5),
+          neighbour_figure("8", "Two merging streams, and a stream through another interface card",
+                           "the stream beside them keeps its 128 Mb/s", 1),
+          balanced_figure(),
+          unbalanced_figure()};
+}
+
+}  // namespace
+
+const std::vector<Experiment>& mixed_experiments() {
+  static const std::vector<Experiment> figures = make_mixed();
+  return figures;
+}
+
+}  // namespace weir::bench
