@@ -28,7 +28,7 @@ constexpr double kStartAndEndS = 5;  // of a run's processes, roughly
 constexpr double kSecondsPerMinute = 60;
 constexpr std::uint64_t kSlowUs = 200'000;  // TCP's shortest retransmission timeout
 
-constexpr std::size_t kDelaysMax = 4000;  // points of a figure
+constexpr std::size_t kDelaysMax = 1000;  // points of a figure
 
 struct Files {
   std::string farm;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <optional>
 
@@ -19,7 +20,8 @@ constexpr double kGapUs = 150'000;
 constexpr double kIdleUse = 0.03;  // heartbeats and acknowledgements stay below
 constexpr double kPauseUs = 900;   // an idle time that separates two slices
 constexpr double kEarlyPart = 0.25;
-constexpr std::size_t kQueuesMax = 6;
+constexpr std::size_t kQueuesMax = 3;
+constexpr double kQueueShown = 0.1;  // of the longest; shorter ones are left out
 
 // From the first sample to the last one, both included.
 struct Collection {
@@ -106,8 +108,9 @@ class Reader {
         queue.kb.emplace_back((at(i) - at(first - 1)) / kUsPerMilli,
                               trace_.sample(i).queue_bytes[port] / kBytesPerKilo);
     }
-    std::erase_if(queues, [](const TraceView::Queue& queue) { return queue.most_kb == 0; });
     std::ranges::stable_sort(queues, std::greater<>(), &TraceView::Queue::most_kb);
+    const double least = queues.empty() ? 0 : kQueueShown * queues.front().most_kb;
+    std::erase_if(queues, [&](const TraceView::Queue& queue) { return queue.most_kb <= least; });
     if (queues.size() > kQueuesMax) queues.resize(kQueuesMax);
     return queues;
   }
