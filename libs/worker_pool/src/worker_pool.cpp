@@ -10,7 +10,15 @@ namespace {
 
 constexpr DurationNs kBackoff = 100 * kMillisecond;
 constexpr DurationNs kBackoffMax = 5 * kSecond;
+constexpr DurationNs kStartPatienceMax = 30 * kSecond;
 constexpr DurationNs kMemory = 8;  // results that the running mean looks back on
+
+// The machine may be busy: each failure doubles the time for the next start.
+DurationNs start_patience_ns(const PoolSettings& settings, std::uint32_t failures) {
+  const std::uint32_t doublings = std::min(failures, WorkerPool::kStartFailuresMax);
+  return std::min(settings.start_timeout_ns << doublings,
+                  std::max(settings.start_timeout_ns, kStartPatienceMax));
+}
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
@@ -312,7 +320,8 @@ void WorkerPool::watch(Seat seat, DurationNs step_ns, TimeNs now_ns, PoolActions
       out.start.push_back({seat});
       return;
     case State::starting:
-      if (now_ns - worker.since_ns > settings_.start_timeout_ns) end(seat, EndKind::start, out);
+      if (now_ns - worker.since_ns > start_patience_ns(settings_, start_failures_))
+        end(seat, EndKind::start, out);
       return;
     case State::active: {
       if (worker.begun == worker.done) return;

@@ -345,6 +345,33 @@ TEST_CASE("worker pool: state that is no longer needed is dropped in its worker"
   CHECK(bench.restarted.empty());
 }
 
+TEST_CASE("worker pool: on a busy machine a worker gets more time at each start, and a slice is not blamed") {
+  PoolSettings settings = Bench::settings(1, 0, 8);
+  settings.start_timeout_ns = kSecond;
+  WorkerPool pool(settings);
+  PoolActions out;
+  TimeNs now = kStart;
+  pool.submit(7, 0, out);
+  std::vector<DurationNs> patience;
+  TimeNs started = 0;
+  while (patience.size() < 7) {
+    out.clear();
+    pool.pass(now += 10 * kMillisecond, out);
+    if (!out.start.empty()) started = now;
+    if (out.kill.empty()) continue;
+    if (!out.kill.front().hard) patience.push_back((now - started) / kSecond);
+    pool.ended(0, {EndKind::signal, "signal 3"}, now, out);
+    CHECK(out.kills.empty());
+  }
+  CHECK(patience == std::vector<DurationNs>{1, 2, 4, 8, 16, 30, 30});
+  while (out.start.empty()) pool.pass(now += 10 * kMillisecond, out);
+  pool.started(0);
+  out.clear();
+  pool.pass(now += kMillisecond, out);
+  REQUIRE(out.lend.size() == 1);
+  CHECK(out.lend.front().token == 7);
+}
+
 TEST_CASE("worker pool: workers that do not start are retried more and more slowly, and then given up") {
   WorkerPool pool(Bench::settings(1, 0, 8));
   PoolActions out;
