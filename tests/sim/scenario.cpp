@@ -274,8 +274,10 @@ std::string dcm_yaml(Scenario& scenario, const ManySources& many, Random& random
 void write_farm(Scenario& scenario, const ManySources& many, Random& random) {
   std::string& yaml = scenario.farm;
   yaml = "farm: sim\n";
+  // Without a settled slice; one of 6 MB may take 100 s where requests are short and lines slow.
+  const std::string drain_timeout_s = scenario.many_sources ? "600" : "60";
   yaml += "run: {out: /sim, slices: " + number(static_cast<std::int64_t>(scenario.slices)) +
-          ", drain_timeout_s: 60, mode: " + (scenario.push ? "push" : "pull") + "}\n";
+          ", drain_timeout_s: " + drain_timeout_s + ", mode: " + (scenario.push ? "push" : "pull") + "}\n";
   yaml += "network: {reconnect_ms: " + number(random.skewed(5, 300)) +
           ", hello_timeout_ms: " + number(random.skewed(200, 3000)) + "}\n";
   const std::string own_triggers = trigger_yaml(scenario, random);

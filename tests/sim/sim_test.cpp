@@ -130,6 +130,31 @@ TEST_CASE("a process that was told to end holds nothing up, whenever the supervi
   }
 }
 
+// A readout with 1,800 sources restarts before the DCM knows their sizes, and its fragments of older slices
+// are missing. When sources of unknown size were requested four per round trip, that took more than 600 s.
+TEST_CASE("missing fragments of unknown size are requested many at a time") {
+  const sim::Outcome outcome = run_scenario(make_scenario(950001754, sim::hard_limits()), false);
+  CHECK(outcome.problem == "");
+  CHECK(outcome.missing > 10'000);
+  CHECK(outcome.ended_ns < 60 * kSecond);
+}
+
+// A DCM reconnects to a supervisor that stalls, and dies; its next process is served first. The pass that the
+// dead one had received was taken for that of a later life of the supervisor: the run failed.
+TEST_CASE("the connection of a dead process that is served late does not make the journal stale") {
+  Scenario scenario = make_scenario(940003463, sim::hard_limits());
+  CHECK(run_scenario(scenario, false).problem == "");
+  constexpr DurationNs kUs = kMicrosecond;
+  scenario.faults = {
+      {sim::FaultKind::break_connections, 270'669 * kUs, 0, "dcm-1", "supervisor", 0},
+      {sim::FaultKind::stall, 383'637 * kUs, 2'226'953 * kUs, "supervisor", "", 0},
+      {sim::FaultKind::lose_machine, 1'121'369 * kUs, 28'446 * kUs, "dcm-1", "", 1},
+  };
+  const sim::Outcome outcome = run_scenario(scenario, false);
+  CHECK(outcome.problem == "");
+  CHECK(outcome.triggered == scenario.slices);
+}
+
 TEST_CASE("rates change how often a kind of fault is drawn, and nothing without them") {
   sim::ScenarioLimits limits;
   sim::set_rates("", limits);

@@ -120,14 +120,18 @@ bool BurstAlerts::look(UtcNs utc, TimeNs now, bool at_end, bool no_longer) {
   if (progress_ns_ == 0 || !at_end || saved_now != saved_) progress_ns_ = now;
   saved_ = saved_now;
   const bool in_vain = at_end && now - progress_ns_ > kPatience;
-  for (const std::uint32_t number : book_->take_ended(utc, at_end, no_longer || in_vain)) {
+  end_alerts(utc, at_end, no_longer || in_vain);
+  return !book_->is_open();
+}
+
+void BurstAlerts::end_alerts(UtcNs utc, bool at_end, bool no_longer) {
+  for (const std::uint32_t number : book_->take_ended(utc, at_end, no_longer)) {
     const burst::AlertAccount& account = book_->alerts().at(number);
     spdlog::info("burst alert saved number={} asked={} saved={} too_old={} no_room={} refused={} lost={}",
                  number, account.asked.count, account.told.saved.count, account.told.too_old.count,
                  account.told.no_room.count, account.told.refused.count, account.lost);
     send(account.alert, true);
   }
-  return !book_->is_open();
 }
 
 void BurstAlerts::add_to(v1::Report& report) const {

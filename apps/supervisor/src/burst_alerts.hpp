@@ -35,6 +35,10 @@ class BurstAlerts {
   // Ends saved alerts. Returns true if no slice is left to save, or saving was given up. `at_end`: all slices
   // are settled. `no_longer`: the end of the run waits no longer.
   bool look(UtcNs utc, TimeNs now, bool at_end, bool no_longer);
+  // Ends all alerts that are still open: the slices that no DCM has accounted for are lost.
+  void give_up(UtcNs utc) {
+    if (book_) end_alerts(utc, true, true);
+  }
 
   void add_to(v1::Report& report) const;
   void add_to(v1::RunSummary& summary) const;
@@ -46,6 +50,7 @@ class BurstAlerts {
 
  private:
   void send(const burst::Alert& alert, bool ended) const;
+  void end_alerts(UtcNs utc, bool at_end, bool no_longer);
   [[nodiscard]] SliceSum saved() const;
 
   const node::Setup& setup_;

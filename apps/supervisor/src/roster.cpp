@@ -89,6 +89,14 @@ void add(LedgerInput& input, const v1::Report& report) {
 
 }  // namespace
 
+bool RosterMember::meet(Incarnation process) {
+  constexpr std::size_t kMetMax = 64;
+  if (std::find(met.begin(), met.end(), process) != met.end()) return true;
+  if (met.size() == kMetMax) met.erase(met.begin());
+  met.push_back(process);
+  return false;
+}
+
 RosterMember& Roster::plan(Role role, NodeIndex index, const std::string& name, const std::string& port) {
   const auto place = static_cast<std::uint32_t>(members_.size());
   RosterMember& member = members_.emplace_back();

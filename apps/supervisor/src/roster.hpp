@@ -44,7 +44,6 @@ struct RosterMember {
   Incarnation incarnation;         // of the last process
   std::uint64_t first_slice = 0;   // lowest id that this process can have, where ids ascend
   SliceOrder first_order;          // slices that were announced before it took part
-  bool was_met = false;            // this process has been connected to this one of the supervisor
   v1::Report report;               // its last one
   bool has_report = false;
   bool was_there = false;
@@ -52,6 +51,11 @@ struct RosterMember {
   bool absent = false;       // not waited for before it joins
   TimeNs heard_ns = 0;       // when it last sent a message
   Welcome welcome = Welcome::none;
+  std::vector<Incarnation> met;  // its latest processes that this one of the supervisor has met
+
+  // Returns whether this process of the node was met before. The first connection of a process may be served
+  // after that of its successor.
+  bool meet(Incarnation process);
 };
 
 // The nodes of the plan: their connections, and the last reports of all, including dead processes.

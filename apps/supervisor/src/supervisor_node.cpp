@@ -228,7 +228,7 @@ void SupervisorNode::join(RosterMember& member) {
   spdlog::info("joined name={} peer={}", member.name, peer.stream().peer());
   const bool same_process = member.was_there && member.incarnation == info.incarnation;
   // Passes that it has received since are this process' own.
-  const bool met = same_process && std::exchange(member.was_met, true);
+  const bool met = member.meet(info.incarnation);
   // Its counters continue from their values.
   if (same_process) {
     roster_.unbury(member);
@@ -245,7 +245,7 @@ void SupervisorNode::join(RosterMember& member) {
     member.told_to_end = false;
     journal_.write_join(member);
   }
-  member.was_there = member.was_met = true;
+  member.was_there = true;
   member.heard_ns = now_ns_;
   member.absent = false;
   member.share_sent = {};
@@ -364,6 +364,7 @@ void SupervisorNode::end_run() {
 }
 
 void SupervisorNode::finish() {
+  bursts_.give_up(environment_.clock.utc_ns());
   for (const RosterMember& member : roster_.members()) {
     if (reported_finally(member)) continue;
     if (member.peer != nullptr) journal_.note_fault(member.name + " gave no final report in time");
