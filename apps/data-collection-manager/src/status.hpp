@@ -19,7 +19,7 @@ struct Workload {
 };
 
 // Returns the reason why credits are withheld; Reason::none: they are not.
-[[nodiscard]] assignment::Reason what_holds_up(const Workload& load);
+[[nodiscard]] assignment::HoldReason what_holds_up(const Workload& load);
 // Returns a status for display: "ready", "running", "blocked: …", "ending".
 [[nodiscard]] std::string status_of(const RunPhases& course, const Workload& load, const std::string& name);
 

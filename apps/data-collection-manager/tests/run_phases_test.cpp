@@ -10,7 +10,7 @@
 namespace weir::dcm {
 namespace {
 
-using assignment::Reason;
+using assignment::HoldReason;
 
 constexpr DurationNs kPatience = 2 * kSecond;
 
@@ -72,20 +72,20 @@ TEST_CASE(
     "a status names the cause of withheld credits: the writer before the filter, the filter before the "
     "memory") {
   Workload load = some_load();
-  CHECK(what_holds_up(load) == Reason::none);
+  CHECK(what_holds_up(load) == HoldReason::none);
   load.bytes_used = 700;
-  CHECK(what_holds_up(load) == Reason::dcm_buffer_full);
+  CHECK(what_holds_up(load) == HoldReason::dcm_buffer_full);
   load.bytes_used = 699;
-  CHECK(what_holds_up(load) == Reason::none);
+  CHECK(what_holds_up(load) == HoldReason::none);
   load.bytes_used = 800;
   load.with_filter = 29;  // of 40 credits
-  CHECK(what_holds_up(load) == Reason::dcm_buffer_full);
+  CHECK(what_holds_up(load) == HoldReason::dcm_buffer_full);
   load.with_filter = 30;
-  CHECK(what_holds_up(load) == Reason::filter_too_slow);
+  CHECK(what_holds_up(load) == HoldReason::filter_too_slow);
   load.units = 30;  // each unit has one, and none waits
-  CHECK(what_holds_up(load) == Reason::dcm_buffer_full);
+  CHECK(what_holds_up(load) == HoldReason::dcm_buffer_full);
   load.held_back = 1;
-  CHECK(what_holds_up(load) == Reason::writer_too_slow);
+  CHECK(what_holds_up(load) == HoldReason::writer_too_slow);
 }
 
 TEST_CASE("a status is that of the run's phase, and during the run its hold-up") {
@@ -95,7 +95,7 @@ TEST_CASE("a status is that of the run's phase, and during the run its hold-up")
   CHECK(status_of(course, load, "dcm-3") == "ready");
   course.begin();
   CHECK(status_of(course, load, "dcm-3") ==
-        held_up_state(Hold::blocked, assignment::name(Reason::writer_too_slow), "dcm-3"));
+        held_up_state(Hold::blocked, assignment::name(HoldReason::writer_too_slow), "dcm-3"));
   CHECK(status_of(course, some_load(), "dcm-3") == "running");
   course.end(0);
   CHECK(status_of(course, load, "dcm-3") == "ending");

@@ -167,14 +167,14 @@ void WriterNode::on_supervisor_ready() {
   }
 }
 
-assignment::Reason WriterNode::reason() const {
+assignment::HoldReason WriterNode::reason() const {
   if (blocked_.empty())
-    return disk_watch_.stalled() > 0 ? assignment::Reason::writer_disk_stalls
-                                     : assignment::Reason::writer_buffer;
-  if (blocked_ == ports::name(ports::DiskError::no_space)) return assignment::Reason::writer_disk_full;
+    return disk_watch_.stalled() > 0 ? assignment::HoldReason::writer_disk_stalls
+                                     : assignment::HoldReason::writer_buffer;
+  if (blocked_ == ports::name(ports::DiskError::no_space)) return assignment::HoldReason::writer_disk_full;
   if (blocked_ == ports::name(ports::DiskError::not_writable))
-    return assignment::Reason::writer_disk_not_writable;
-  return assignment::Reason::writer_disk_error;
+    return assignment::HoldReason::writer_disk_not_writable;
+  return assignment::HoldReason::writer_disk_error;
 }
 
 void WriterNode::tell_throttle() {

@@ -141,14 +141,14 @@ void ReadoutNode::make_announced() {
   if (injector_.has_sources()) injector_.pass(now_ns_, buffer_, *this);
 }
 
-assignment::Reason ReadoutNode::fullest() const {
+assignment::HoldReason ReadoutNode::fullest() const {
   switch (buffer_.fullest()) {
     case source::Throttle::slices:
-      return assignment::Reason::readout_buffer_slices;
+      return assignment::HoldReason::readout_buffer_slices;
     case source::Throttle::announced:
-      return assignment::Reason::readout_backlog;
+      return assignment::HoldReason::readout_backlog;
     default:
-      return assignment::Reason::readout_buffer_bytes;
+      return assignment::HoldReason::readout_buffer_bytes;
   }
 }
 

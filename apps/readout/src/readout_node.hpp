@@ -54,7 +54,7 @@ class ReadoutNode final : public node::Node,
   void make_announced();
   void tell_throttle();
   void add_losses(v1::Report& report);
-  [[nodiscard]] assignment::Reason fullest() const;
+  [[nodiscard]] assignment::HoldReason fullest() const;
 
   // DCMs
   std::string check_hello(const sessions::PeerInfo& info) override;

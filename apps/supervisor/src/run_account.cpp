@@ -211,7 +211,7 @@ std::vector<std::string> RunAccount::disturbances() const {
 std::string RunAccount::throttle_state(bool journal_waits) const {
   const std::vector<assignment::HoldUp> held_up = machine_.throttled_by();
   if (held_up.empty() && journal_waits) {
-    return held_up_state(Hold::blocked, assignment::name(assignment::Reason::supervisor_journal_full),
+    return held_up_state(Hold::blocked, assignment::name(assignment::HoldReason::supervisor_journal_full),
                          setup_.self.name);
   }
   if (held_up.empty()) return "running";

@@ -69,7 +69,7 @@ std::vector<HoldUp> BackPressure::stopped_by(const PartTable& parts, const NodeT
 std::optional<HoldUp> BackPressure::slowed_by(double pending) const {
   const double lost = 1 - gate_.share(level(pending));
   if (lost <= 0) return std::nullopt;
-  HoldUp fullest{std::string(name(Reason::slices_pending)), std::nullopt, lost};
+  HoldUp fullest{std::string(name(HoldReason::slices_pending)), std::nullopt, lost};
   if (fullest_ && pending <= level_) fullest = *fullest_;
   fullest.share = lost;
   return fullest;

@@ -40,8 +40,8 @@ constexpr std::array<Words, kReasons> kWords = {{
 
 }  // namespace
 
-std::string_view name(Reason reason) { return kWords[static_cast<std::size_t>(reason)].name; }
-std::string_view sentence(Reason reason) { return kWords[static_cast<std::size_t>(reason)].sentence; }
+std::string_view name(HoldReason reason) { return kWords[static_cast<std::size_t>(reason)].name; }
+std::string_view sentence(HoldReason reason) { return kWords[static_cast<std::size_t>(reason)].sentence; }
 std::string_view sentence_of(std::string_view name) {
   for (const Words& words : kWords) {
     if (words.name == name) return words.sentence;

@@ -116,17 +116,17 @@ double SupervisorMachine::level_of_pending() const {
 
 std::vector<HoldUp> SupervisorMachine::throttled_by() const {
   std::vector<HoldUp> held_up;
-  if (clock_.paused()) held_up.push_back({std::string(name(Reason::run_paused)), std::nullopt, 1});
+  if (clock_.paused()) held_up.push_back({std::string(name(HoldReason::run_paused)), std::nullopt, 1});
   const std::vector<HoldUp> stopped = pressure_.stopped_by(parts_, writers());
   held_up.insert(held_up.end(), stopped.begin(), stopped.end());
-  const HoldUp full{std::string(name(Reason::group_full)), std::nullopt, 1,
+  const HoldUp full{std::string(name(HoldReason::group_full)), std::nullopt, 1,
                     groups_.fullest(settings_.pending_max)};
   if (is_group_full()) held_up.push_back(full);
   if (!held_up.empty()) return held_up;
   auto slowed = pressure_.slowed_by(pending_level());
   if (!slowed) return held_up;
   held_up.push_back(std::move(*slowed));
-  const bool by_group = held_up.back().reason == name(Reason::slices_pending) && group_level() > 0 &&
+  const bool by_group = held_up.back().reason == name(HoldReason::slices_pending) && group_level() > 0 &&
                         group_level() >= pending_level();
   if (by_group) {
     held_up.back().reason = full.reason;

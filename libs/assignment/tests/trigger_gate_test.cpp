@@ -119,8 +119,8 @@ TEST_CASE("slices that wait for a DCM shut the gate, too, and one writer with ro
 TEST_CASE("every reason has a unique word for machines, and a sentence for people") {
   std::set<std::string_view> names;
   for (std::size_t i = 0; i < kReasons; ++i) {
-    names.insert(name(static_cast<Reason>(i)));
-    CHECK_FALSE(sentence(static_cast<Reason>(i)).empty());
+    names.insert(name(static_cast<HoldReason>(i)));
+    CHECK_FALSE(sentence(static_cast<HoldReason>(i)).empty());
   }
   CHECK(names.size() == kReasons);
 }

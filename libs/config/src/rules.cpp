@@ -54,7 +54,7 @@ class Reader {
  public:
   Reader(const FarmPlan& plan, const Locations& locations) : locations_(locations) {
     for (std::size_t i = 1; i < assignment::kReasons; ++i)
-      reasons_.emplace_back(assignment::name(static_cast<assignment::Reason>(i)));
+      reasons_.emplace_back(assignment::name(static_cast<assignment::HoldReason>(i)));
     for (const Role role : {Role::supervisor, Role::writer, Role::dcm, Role::readout})
       subjects_.emplace_back(name(role));
     for (const NodePlan& node : plan.nodes) {

@@ -9,7 +9,7 @@ namespace weir::assignment {
 // The reason why a node accepts less data, or none, for a while; used in Throttle.reason, in Report.state
 // (weir/base/held_up.hpp) and after `throttled_ms.` in the account. Names are for machines and never change
 // their meaning; sentence() is for people.
-enum class Reason : std::uint8_t {
+enum class HoldReason : std::uint8_t {
   none,
   readout_buffer_bytes,
   readout_buffer_slices,
@@ -30,9 +30,9 @@ enum class Reason : std::uint8_t {
 constexpr std::size_t kReasons = 16;
 
 // "READOUT_BUFFER_BYTES"
-[[nodiscard]] std::string_view name(Reason reason);
+[[nodiscard]] std::string_view name(HoldReason reason);
 // Returns the meaning and the remedy, without a full stop.
-[[nodiscard]] std::string_view sentence(Reason reason);
+[[nodiscard]] std::string_view sentence(HoldReason reason);
 // Returns the sentence of a name; empty if this version has no such reason.
 [[nodiscard]] std::string_view sentence_of(std::string_view name);
 
