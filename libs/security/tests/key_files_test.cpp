@@ -60,7 +60,7 @@ TEST_CASE("the list of clients may be read by all and written by its owner alone
   REQUIRE(::chmod(file.c_str(), 0644) == 0);
   CHECK(read_clients(file).has_value());
   REQUIRE(::chmod(file.c_str(), 0664) == 0);
-  CHECK_THAT(read_clients(file).error(), ContainsSubstring("can write it"));
+  CHECK_THAT(read_clients(file).error(), ContainsSubstring("can write to it"));
 }
 
 TEST_CASE("a path that is missing, too large or not a file is named") {
