@@ -90,6 +90,11 @@ class PushedDelaysTest(unittest.TestCase):
         self.assertEqual(bars.groups, ["direct, old TCP", "delayed, k = 8, old TCP"])
         self.assertEqual(bars.bars, [("mean", [2, 2]), ("99 %", [8, None]), ("longest", [9, 9])])
 
+    def test_sources_of_mixed_traffic_are_bars_of_least_and_most(self):
+        line = self.line(paper="mixed", histogram_ms=[[5, 1]], source_least=0.25, source_most=0.5)
+        bars, = plots.figures_of("mixed-11", [line])
+        self.assertEqual(bars.bars, [("the source that sends least", [25]), ("the source that sends most", [50])])
+
     def test_delays_are_points(self):
         delays, = plots.figures_of("antares-4.1", [self.line(delays=[[7, 0.5], [8, 2]])])
         self.assertEqual(delays.curves, [("direct, old TCP", [7, 8], [0.5, 2], {"marker": ".", "linestyle": ""})])

@@ -317,6 +317,8 @@ def experiment_figures(name, lines):
     for line in lines:
         curves.setdefault("%s, %s TCP" % (line["cure"], line["tcp"]), []).append(line)
     figures = []
+    if lines[0]["paper"] == "mixed" and not lines[0]["x_label"]:
+        return [_sources_figure(name, title, about, lines)]  # latencies are those of a farm that idles
     if lines[0]["x_label"]:
         axis = lines[0]["x_label"] + " (the paper's)"
         goodput = Figure(name + "-goodput", title, about, axis, "goodput, % of theory")
@@ -440,6 +442,15 @@ def _delay_figures(name, title, about, lines):
             bars.bars.append((label, [line[key] or None for line in lines]))
         figures.append(bars)
     return figures
+
+
+def _sources_figure(name, title, about, lines):
+    bars = Figure(name + "-sources", title, about, "", "use of a source's link, %")
+    bars.groups = ["%s, %s TCP" % (line["cure"], line["tcp"]) for line in lines]
+    for label, key in (("the source that sends least", "source_least"), ("the source that sends most", "source_most")):
+        bars.bars.append((label, [100 * line[key] or None for line in lines]))
+    bars.y_limits = (0, 110)
+    return bars
 
 
 def burst_figures(name, lines):
