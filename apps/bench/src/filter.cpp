@@ -243,7 +243,7 @@ FilterFigures measure(const FilterOptions& options, Way way) {
 using Rounds = std::vector<FilterFigures>;
 
 // Returns the median over the rounds of a figure, or of its difference from that of `less` in the same round.
-double median(const Rounds& rounds, double FilterFigures::*figure, const Rounds* less = nullptr) {
+double round_median(const Rounds& rounds, double FilterFigures::*figure, const Rounds* less = nullptr) {
   std::vector<double> values;
   for (std::size_t i = 0; i < rounds.size(); ++i)
     values.push_back(rounds[i].*figure - (less == nullptr ? 0 : (*less)[i].*figure));
@@ -252,8 +252,8 @@ double median(const Rounds& rounds, double FilterFigures::*figure, const Rounds*
 }
 
 std::string medians(const char* name, const Rounds& rounds, const Rounds& first) {
-  const auto of = [&](double FilterFigures::*figure) { return median(rounds, figure); };
-  const auto added = [&](double FilterFigures::*figure) { return median(rounds, figure, &first); };
+  const auto of = [&](double FilterFigures::*figure) { return round_median(rounds, figure); };
+  const auto added = [&](double FilterFigures::*figure) { return round_median(rounds, figure, &first); };
   return fmt::format(R"("{}": {{"slices_per_s": {:.0f}, "cpu_ns_per_slice": {:.0f}, "cpu_ns_added": {:.0f}, )"
                      R"("latency_us": {:.1f}, "latency_us_added": {:.1f}}})",
                      name, of(&FilterFigures::slices_per_s), of(&FilterFigures::cpu_ns),
