@@ -226,7 +226,11 @@ void fetch_equation(Book& book, const SupervisorLedger& supervisor, std::span<co
   // The last report of a lost DCM may be older than its last fragments, and a supervisor that was away may
   // not have noticed the loss.
   if (supervisor.restarts > 0 || !lost_counts(Role::dcm, dcms, faults).empty()) return;
+  // Fragments of an attempt that has ended may still be under way at the end of the run.
+  std::uint64_t ended = supervisor.discarded[static_cast<std::size_t>(DiscardReason::drain_timeout)].count;
+  for (const GroupLedger& group : supervisor.groups) ended += group.reassigned;
   if (broken > 0) note = counted(broken, "fetch") + " ended early";
+  if (ended > 0) note += (note.empty() ? "" : ", ") + counted(ended, "attempt") + " ended early";
   book.equal_unless(note, "fragments: received from DCMs, sent by DCMs", count_of(arrived), count_of(sent));
 }
 

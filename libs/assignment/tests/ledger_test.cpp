@@ -256,3 +256,24 @@ TEST_CASE("every reason has a unique name, and is found by it") {
   CHECK(name(VetoReason::stalled) == "stalled");
   CHECK(name(static_cast<VetoReason>(200)) == "unknown");
 }
+
+TEST_CASE("fragments that DCMs sent each other have arrived, unless an attempt or a connection ended early") {
+  Run run;
+  run.dcms[0].fetch_sent = 40;
+  run.dcms[1].fetch_arrived = 40;
+  CHECK(wrong(run.result()) == "");
+  run.dcms[1].fetch_arrived = 39;
+  CHECK(wrong(run.result()) == "fragments: received from DCMs, sent by DCMs");
+  run.dcms[1].fetch_broken = 1;
+  CHECK(wrong(run.result()) == "");
+  run.dcms[1].fetch_arrived = 41;  // more than anyone sent
+  CHECK(wrong(run.result()) == "fragments: received from DCMs, sent by DCMs");
+  run.dcms[1].fetch_arrived = 39;
+  run.dcms[1].fetch_broken = 0;
+  run.supervisor.groups.resize(1);
+  run.supervisor.groups[0].stored = run.supervisor.stored;
+  run.supervisor.groups[0].rejected = run.supervisor.rejected;
+  run.supervisor.groups[0].discarded = run.supervisor.discarded_total();
+  run.supervisor.groups[0].reassigned = 1;
+  CHECK(wrong(run.result()) == "");
+}
