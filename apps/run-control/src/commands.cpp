@@ -117,21 +117,33 @@ Expected<std::vector<std::size_t>, std::string> Commands::named(const v1::Reques
   return members;
 }
 
-// A run without any DCM continues without progress.
+// Place of a DCM's group in dcm.groups; 0 for all other processes.
+std::uint8_t Commands::group_of(const std::string& process) const {
+  const auto& nodes = parts_.setup.plan().nodes;
+  const auto node = std::ranges::find(nodes, process, &config::NodePlan::name);
+  return node == nodes.end() ? std::uint8_t{0} : node->group;
+}
+
+// A run without any DCM of a group continues without progress.
 std::string Commands::last_of_its_kind(const std::vector<std::size_t>& away) const {
   const auto& all = parts_.machine.members();
+  const v1::DcmSettings& dcm = parts_.setup.file().dcm();
   for (const std::size_t member : away) {
     const Role role = all[member].plan.role;
+    const std::uint8_t group = group_of(all[member].plan.name);
     bool others = false;
     for (std::size_t i = 0; i < all.size(); ++i) {
       const bool goes = std::find(away.begin(), away.end(), i) != away.end();
-      others = others || (all[i].plan.role == role && all[i].live && !all[i].removed && !goes);
+      const bool alike = all[i].plan.role == role && group_of(all[i].plan.name) == group;
+      others = others || (alike && all[i].live && !all[i].removed && !goes);
     }
     if (others || all[member].removed) continue;
     const std::string& process = all[member].plan.name;
-    return "without " + process + " no slice gets through: no other " +
-           (role == Role::dcm ? "DCM" : std::string(name(role))) + " takes part; to remove " + process +
-           " all the same, add `--last`";
+    std::string kind = role == Role::dcm ? "DCM" : std::string(name(role));
+    if (role == Role::dcm && group < dcm.groups_size())
+      kind += " of group '" + dcm.groups(group).name() + "'";
+    return "without " + process + " no slice gets through: no other " + kind + " takes part; to remove " +
+           process + " all the same, add `--last`";
   }
   return {};
 }

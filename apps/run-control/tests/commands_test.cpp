@@ -17,7 +17,10 @@ v1::Request request(const std::string& command, const std::vector<std::string>& 
 }
 
 struct Desk {
-  explicit Desk(RunBook::Keeper keeper = RunBook::Keeper::self) : farm(keeper) { farm.join_all(); }
+  explicit Desk(RunBook::Keeper keeper = RunBook::Keeper::self, const std::string& more = {})
+      : farm(keeper, more) {
+    farm.join_all();
+  }
   std::string ask(const v1::Request& request) { return commands.carry_out(request); }
   test::SmallFarm farm;
   Commands commands{farm.parts};
@@ -150,6 +153,21 @@ TEST_CASE("the last process of its kind is removed only on explicit request") {
   CHECK_THAT(desk.ask(remove),
              ContainsSubstring("without dcm-0 no slice gets through: no other DCM takes part; to remove "
                                "dcm-0 all the same, add `--last`"));
+  remove.set_last(true);
+  CHECK(desk.ask(remove).empty());
+}
+
+TEST_CASE("the last DCM of a group is removed only on explicit request, though other groups have DCMs") {
+  Desk desk(RunBook::Keeper::self,
+            "dcm:\n"
+            "  nodes: [{name: near, group: near}, {name: 'far-{i}', count: 2, group: far}]\n"
+            "  groups: [{name: near, forward: [far]}, {name: far}]\n");
+  CHECK_THAT(desk.ask(request("remove", {"near"})),
+             ContainsSubstring("no other DCM of group 'near' takes part"));
+  CHECK_THAT(desk.ask(request("remove", {"far-0", "far-1"})), ContainsSubstring("group 'far'"));
+  CHECK(desk.ask(request("remove", {"far-0"})).empty());
+  CHECK_THAT(desk.ask(request("remove", {"far-1"})), ContainsSubstring("group 'far'"));
+  v1::Request remove = request("remove", {"far-1"});
   remove.set_last(true);
   CHECK(desk.ask(remove).empty());
 }

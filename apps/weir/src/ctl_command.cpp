@@ -324,7 +324,7 @@ void add_ctl(CLI::App& app, int& status) {
   remove->add_option("nodes", options->nodes, "names of processes")->required();
   remove->add_flag_callback(
       "--last", [options] { options->request.set_last(true); },
-      "allow removing the last DCM, writer or readout");
+      "allow removing the last DCM (of its group), writer or readout");
   CLI::App* burst = add("burst", "Save the raw data around the present time as a burst alert");
   burst->add_option_function<double>(
       "--before", [options](double seconds) { options->request.set_before_s(seconds); },
