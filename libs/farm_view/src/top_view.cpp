@@ -178,6 +178,7 @@ Expected<TopFrame, std::string> TopRates::of_state(const std::string& text) {
     TopRow row;
     row.name = text_of(*member, "name");
     row.role = text_of(*member, "role");
+    row.group = text_of(*member, "group");
     row.state = text_of(*member, "state");
     row.reason = text_of(*member, "reason");
     row.slices_per_s = number_of(*member, "slices_per_s");
@@ -206,6 +207,8 @@ Expected<TopRow, std::string> TopRates::of_metrics(const std::string& text, Time
   TopRow row;
   row.name = report.name();
   row.role = name(static_cast<Role>(report.role()));
+  if (const auto group = report.notes().find("group"); group != report.notes().end())
+    row.group = group->second;
   row.state = report.state();
   row.lost = reports::node_totals(report).lost;
   row.in_flight = static_cast<std::uint64_t>(reports::gauge_of(report, "slices_in_flight").value_or(0));
@@ -226,6 +229,33 @@ TopFrame TopRates::frame_of(std::vector<TopRow> rows) {
   return frame;
 }
 
+std::vector<TopRow> group_rows(const std::vector<TopRow>& rows) {
+  std::vector<TopRow> groups;
+  std::vector<std::size_t> dcms;
+  const auto add = [](std::optional<double>& sum, const std::optional<double>& value) {
+    if (value) sum = sum.value_or(0) + *value;
+  };
+  for (const TopRow& row : rows) {
+    if (row.group.empty()) continue;
+    const std::string name = "group " + row.group;
+    auto group = std::ranges::find(groups, name, &TopRow::name);
+    if (group == groups.end()) {
+      group = groups.emplace(groups.end());
+      group->name = name;
+      dcms.push_back(0);
+    }
+    const std::size_t count = ++dcms[static_cast<std::size_t>(group - groups.begin())];
+    group->state = counted(count, "DCM");
+    add(group->slices_per_s, row.slices_per_s);
+    add(group->bytes_per_s, row.bytes_per_s);
+    add(group->cpu_percent, row.cpu_percent);
+    group->p99_us = std::max(group->p99_us, row.p99_us);
+    group->in_flight += row.in_flight;
+    group->lost += row.lost;
+  }
+  return groups;
+}
+
 std::vector<std::string> format_top(const TopFrame& frame, TopSort sort, std::size_t columns,
                                     std::size_t lines_max) {
   std::vector<std::string> lines{frame.title};
@@ -240,6 +270,7 @@ std::vector<std::string> format_top(const TopFrame& frame, TopSort sort, std::si
   std::stable_sort(rows.begin(), rows.end(),
                    [&](const TopRow& left, const TopRow& right) { return before(left, right, sort); });
   for (const TopRow& row : rows) lines.push_back(line_of(row, shown));
+  for (const TopRow& row : group_rows(frame.rows)) lines.push_back(line_of(row, shown));
   if (lines.size() > lines_max && lines_max > 0) {
     const std::size_t left = lines.size() - lines_max + 1;
     lines.resize(lines_max - 1);

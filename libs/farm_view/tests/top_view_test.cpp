@@ -139,3 +139,30 @@ TEST_CASE("a narrow screen keeps state, lost, CPU and some of the reason, and na
   CHECK(narrow[3].ends_with("…"));
   for (const auto& line : narrow) CHECK(line.size() <= 80);
 }
+
+TEST_CASE("each group of DCMs has a row with the sums of its DCMs below the processes") {
+  const auto frame = TopRates::of_state(R"({"farm": "f", "state": "running", "run": 1, "members": [
+    {"name": "readout-0", "role": "readout", "state": "running", "slices_per_s": 500},
+    {"name": "near-0", "role": "dcm", "group": "near", "state": "running", "slices_per_s": 100, "bytes_per_s": 1000000,
+     "p99_us": 1500, "in_flight": 3, "lost": 1, "cpu_percent": 40},
+    {"name": "far", "role": "dcm", "group": "far", "state": "running", "slices_per_s": 20},
+    {"name": "near-1", "role": "dcm", "group": "near", "state": "running", "slices_per_s": 150.5, "bytes_per_s": 500000,
+     "p99_us": 2500, "in_flight": 4, "lost": 0, "cpu_percent": 2}]})");
+  REQUIRE(frame.has_value());
+  const auto groups = group_rows(frame->rows);
+  REQUIRE(groups.size() == 2);
+  CHECK(groups[0].name == "group near");
+  CHECK(groups[0].state == "2 DCMs");
+  CHECK(*groups[0].slices_per_s == Approx(250.5));
+  CHECK(*groups[0].bytes_per_s == Approx(1'500'000));
+  CHECK(*groups[0].p99_us == Approx(2500));
+  CHECK(*groups[0].cpu_percent == Approx(42));
+  CHECK(groups[0].in_flight == 7);
+  CHECK(groups[0].lost == 1);
+  CHECK(groups[1].name == "group far");
+  CHECK_FALSE(groups[1].p99_us);
+  const auto lines = format_top(*frame, TopSort::slices, 200, 100);
+  REQUIRE(lines.size() == 8);
+  CHECK_THAT(lines[6], ContainsSubstring("group near") && ContainsSubstring("250.5"));
+  CHECK_THAT(lines[7], ContainsSubstring("group far"));
+}

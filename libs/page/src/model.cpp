@@ -63,6 +63,7 @@ json::object groups_json(const v1::Report* report) {
   add("stored", "groups.stored.");
   add("rejected", "groups.rejected.");
   add("discarded", "groups.discarded.");
+  add("fetched", "groups.fetched.");
   add("reassigned", "groups.reassigned.");
   return out;
 }
@@ -143,6 +144,8 @@ json::object member_json(const MemberView& member, const reports::NodeRates& rat
   out["lost"] = totals.lost;
   out["slices"] = totals.slices;
   out["in_flight"] = gauge(*member.report, "slices_in_flight");
+  const auto group = member.report->notes().find("group");
+  if (group != member.report->notes().end()) out["group"] = group->second;
   out["buffer_bytes"] = gauge(*member.report, "buffer_bytes_used");
   out["rss_bytes"] = gauge(*member.report, "process.rss_max_bytes");
   out["cpu_s"] = gauge(*member.report, "process.cpu_s");

@@ -18,6 +18,7 @@ namespace weir::farm_view {
 struct TopRow {
   std::string name;
   std::string role;
+  std::string group;  // of a DCM; empty: the farm has one group
   std::string state;
   std::string reason;
   std::optional<double> slices_per_s;
@@ -58,8 +59,13 @@ class TopRates {
   std::map<std::string, Seen> seen_;
 };
 
-// Returns the title, reasons, a heading and a row per process, in at most `lines_max` lines of at most
-// `columns` bytes. Sorted by the largest value or by name; `plan`: in the given order.
+// Sums the rows of each group of DCMs, in the order in which the groups appear; p99 is the largest. Empty
+// unless DCMs have groups.
+[[nodiscard]] std::vector<TopRow> group_rows(const std::vector<TopRow>& rows);
+
+// Returns the title, reasons, a heading, a row per process, and a row per group of DCMs, in at most
+// `lines_max` lines of at most `columns` bytes. Sorted by the largest value or by name; `plan`: in the given
+// order.
 [[nodiscard]] std::vector<std::string> format_top(const TopFrame& frame, TopSort sort, std::size_t columns,
                                                   std::size_t lines_max);
 
