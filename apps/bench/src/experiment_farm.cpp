@@ -1,6 +1,7 @@
 // The farm and the lab of an experiment's run. Pure.
 #include "units.hpp"
 #include <weir/bench/experiment.hpp>
+#include <weir/shaping/theory.hpp>
 
 #include <fmt/format.h>
 
@@ -34,8 +35,12 @@ std::uint32_t dcms_of(const ExperimentSetting& setting) {
 std::string rate_text(double mbit) { return fmt::format("{:.0f}bit", mbit * kBitPerMbit); }
 std::string buffer_text(double kb) { return fmt::format("{}", whole(kb * kBytesPerKb)); }
 
-std::string shaper_text(const Cure& cure) {
+std::string shaper_text(const Cure& cure, const ExperimentSetting& setting) {
   std::string text = "shaper: " + cure.shaper;
+  if (cure.pace > 0) {
+    const shaping::EthernetLink port{setting.port_mbit * kBitPerMbit};
+    text += fmt::format(", pace_bytes_per_s: {}", whole(cure.pace * shaping::stream_goodput(port, 1, 0)));
+  }
   if (cure.quota > 0) text += fmt::format(", window_fragments: {}, window_strict: true", whole(cure.quota));
   if (cure.window_kb > 0)
     text += fmt::format(", window_bytes: {}", std::max(1024U, whole(cure.window_kb * kBytesPerKb)));
@@ -66,6 +71,9 @@ void apply(Vary vary, double x, ExperimentSetting& setting, Cure& cure) {
       return;
     case Vary::fragment:
       setting.fragment_bytes = whole(x);
+      return;
+    case Vary::dcms:
+      setting.dcms = whole(x);
       return;
   }
 }
@@ -144,6 +152,8 @@ const char* name_of(Vary vary) {
       return "ring of a DCM, packets";
     case Vary::fragment:
       return "fragment, bytes";
+    case Vary::dcms:
+      return "DCMs";
   }
   return "";
 }
@@ -225,7 +235,7 @@ std::string farm_text(const ExperimentPoint& point, const ExperimentTimes& times
       std::max(4U, building), 3 * kDeadlineMs, source_text(point, setting, rate_hz), readouts,
       point.cure.bursts ? "" : fmt::format(", sources_per_readout: {}", setting.sources),
       std::max(kBufferBytesMin, 8 * in_flight * readout_bytes), push, dcms, setting.units, 4 * setting.units,
-      dcm_bytes, kDeadlineMs, shaper_text(point.cure),
+      dcm_bytes, kDeadlineMs, shaper_text(point.cure, setting),
       (setting.push ? fmt::format(", push_wait_ms: {}, push_active_slices: {}", kDeadlineMs, kPushedSlices)
                     : "") +
           (point.show == Show::delays ? fmt::format(", trace_slices: {}", kTracedSlices) : ""));

@@ -20,8 +20,17 @@ constexpr double kMsPerS = 1000;
 constexpr std::uint32_t kFinalMicroseconds =
     10'000;  // asleep, as the paper's servers have processors of their own
 constexpr std::uint32_t kFinalUnits = 4;
+constexpr std::uint32_t kUnlikeMicroseconds = 11'400;
+constexpr std::uint32_t kUnlikeWorkstations = 5;
+constexpr std::uint32_t kUnlikeServers = 6;
+constexpr std::uint32_t kServerUnits = 3;
 
 std::string filter_text(const RcnpPoint& point) {
+  if (!point.policy.empty())
+    return fmt::format(
+        "{{plugin: sequential, parameters: {{steps: 1, sources_per_step: {}, asleep_microseconds: {}, "
+        "reject: 1}}}}",
+        point.sources_per_step, kUnlikeMicroseconds);
   if (point.steps == 0) return "{plugin: prescale, parameters: {n: 1000000000}}";  // rejects
   std::string after = "build: none";
   if (point.building == RcnpBuilding::same_farm)
@@ -35,7 +44,22 @@ std::string filter_text(const RcnpPoint& point) {
       point.sources_per_readout > 1 ? "group" : "remaining");
 }
 
+// Chosen as for the simulation of the figure (AssignmentCase).
+std::string unlike_text(const RcnpPoint& point) {
+  return fmt::format(
+      "dcm:\n"
+      "  credits: 17\n"
+      "  nodes:\n"
+      "    - {{name: 'workstation-{{i}}', count: {}}}\n"
+      "    - {{name: 'server-{{i}}', count: {}, processing_units: {}}}\n"
+      "filter: {}\n"
+      "supervisor: {{policy: {}{}}}\n",
+      kUnlikeWorkstations, kUnlikeServers, kServerUnits, filter_text(point), point.policy,
+      point.policy == "schedule-table" ? ", weights: [1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2]" : "");
+}
+
 std::string dcm_text(const RcnpPoint& point) {
+  if (!point.policy.empty()) return unlike_text(point);
   if (point.building != RcnpBuilding::other_group)
     return fmt::format("dcm: {{count: {}, credits: 4}}\nfilter: {}\n", point.dcms, filter_text(point));
   return fmt::format(
@@ -129,6 +153,9 @@ RcnpResult result_of(const RcnpPoint& point, const run_record::Summary& summary)
 
 Expected<RcnpResult, std::string> measure(const RcnpPoint& point, double seconds, double last_hz) {
   double rate_hz = point.rate_of_last ? last_hz : 0;
+  if (!point.policy.empty())
+    rate_hz =
+        kMsPerS * kUsPerMs / kUnlikeMicroseconds * (kUnlikeWorkstations + kUnlikeServers * kServerUnits) / 2;
   if (point.half_load) {
     const auto most = run_once(point, 0, seconds);
     if (!most) return Unexpected<std::string>(most.error());

@@ -33,6 +33,7 @@ TEST_CASE("every run of every figure has a farm and a lab that fit each other") 
   std::vector<Experiment> all = thesis_experiments();
   all.insert(all.end(), antares_experiments().begin(), antares_experiments().end());
   all.insert(all.end(), mixed_experiments().begin(), mixed_experiments().end());
+  all.insert(all.end(), rcnp_experiments().begin(), rcnp_experiments().end());
   for (const Experiment& experiment : all) {
     CAPTURE(experiment.id);
     const auto points = expand(experiment, {Tcp::old_tcp, Tcp::new_tcp}, experiment.scale);
@@ -68,6 +69,21 @@ TEST_CASE("one scale multiplies rates, buffers, quotas and readouts, so that tim
   CHECK_THAT(lab, ContainsSubstring("port_rate: 100000000bit\nport_buffer: 60000\n") &&
                       ContainsSubstring("racks: {count: 3, uplink_rate: 1000000000bit"));
   CHECK_THAT(lab, !ContainsSubstring("tcp_sack"));
+}
+
+TEST_CASE("a paced cure has a share of its port's goodput, and DCMs and fragments vary") {
+  const auto& all = rcnp_experiments();
+  const auto link = std::ranges::find(all, "12", &Experiment::id);
+  REQUIRE(link != all.end());
+  const auto points = expand(*link, {Tcp::new_tcp}, 1);
+  const std::string farm = farm_text(points.front(), {1, 2}, 0);
+  CHECK_THAT(farm, ContainsSubstring("shaper: paced, pace_bytes_per_s: 14") &&  // of 18 MB/s
+                       ContainsSubstring("size_bytes: 512"));
+  const auto destinations = std::ranges::find(all, "13", &Experiment::id);
+  REQUIRE(destinations != all.end());
+  const auto many = expand(*destinations, {Tcp::new_tcp}, 0.1);
+  CHECK(many.back().setting.dcms == 11);
+  CHECK(many.back().setting.readouts == 11);
 }
 
 TEST_CASE("the papers' TCP has neither SACK nor RACK nor tail-loss probes") {

@@ -1,7 +1,10 @@
 #include "weir_catch.hpp"
 #include <weir/bench/rcnp.hpp>
 
+#include <algorithm>
+
 using namespace weir::bench;
+using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::WithinAbs;
 
 TEST_CASE("a line through points on a line has R^2 of 1, and less with one point beside it") {
@@ -22,6 +25,34 @@ TEST_CASE("draws follow the distribution, and a sum of ten has ten times its mea
   CHECK_THAT(mean_us_of(sum), WithinAbs(2000, 20));
   CHECK(percentile_us_of(sum, 99) <= 3000);
   CHECK(percentile_us_of(sum, 99) > 2200);
+}
+
+TEST_CASE("the peak above a time is the middle of the fullest bin, and there is none without such times") {
+  // 60 % below 20 ms, 30 % between 190 and 200 ms, the rest in between.
+  const std::vector<TimeAbove> times{
+      {20'000, 0.4}, {60'000, 0.35}, {120'000, 0.3}, {190'000, 0.3}, {200'000, 0}};
+  CHECK_THAT(peak_us_of(times, 50'000), WithinAbs(200'000, 10'000));
+  CHECK(peak_us_of({{20'000, 0.4}, {40'000, 0}}, 50'000) == 0);
+}
+
+TEST_CASE("figure 15 keeps its order within the noise of two runs, and loses it beyond") {
+  const auto figure = std::ranges::find(rcnp_figures(), "15", &RcnpFigure::id);
+  REQUIRE(figure != rcnp_figures().end());
+  const auto table = [&](double without, double split, double single) {
+    std::vector<RcnpResult> results;
+    for (const double ms : {without, split, single}) {
+      RcnpResult& result = results.emplace_back();
+      result.point = figure->points[results.size() - 1];
+      result.selection_ms = ms;
+    }
+    return rcnp_table(*figure, results, {}, "a machine");
+  };
+  const std::string first = "within noise of the selection alone and the single farm clearly above both";
+  CHECK_THAT(table(1.538, 1.612, 2.756), ContainsSubstring(first));
+  CHECK_THAT(table(1.678, 1.635, 2.549), ContainsSubstring(first));
+  CHECK_THAT(table(1.5, 1.9, 2.8), ContainsSubstring("the split farm above the selection alone"));
+  CHECK_THAT(table(2.0, 1.5, 2.5), ContainsSubstring("not the paper's order"));
+  CHECK_THAT(table(1.5, 2.6, 1.9), ContainsSubstring("not the paper's order"));
 }
 
 TEST_CASE("a source holds rate times lifetime, and with packed decisions half a packet more") {

@@ -13,6 +13,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -197,14 +198,27 @@ void add_rcnp(CLI::App& bench, int& status) {
   command->footer(kRcnpFooter);
   std::vector<std::string> names;
   for (const bench::RcnpFigure& figure : bench::rcnp_figures()) names.push_back(figure.id);
+  for (const bench::Experiment& figure : bench::rcnp_experiments()) names.push_back(figure.id);
   command->add_option("--figure", options->figure, "figure")->required()->check(CLI::IsMember(names));
-  command->add_option("--seconds", options->seconds, "seconds per run")->check(CLI::Range(1.0, 3600.0));
+  CLI::Option* const seconds =
+      command->add_option("--seconds", options->seconds, "seconds per run")->check(CLI::Range(1.0, 3600.0));
   command->add_option("--out", options->out, "folder for the table and the lines")->type_name("DIR");
   command->add_option("--name", options->name, "prefix of their names (default rcnp-FIGURE)")
       ->type_name("NAME");
-  command->callback([options, &status] {
+  command->callback([options, seconds, &status] {
     options->command = typed_command();
-    status = bench::run_rcnp(*options, stdout, stderr);
+    const auto& networks = bench::rcnp_experiments();
+    if (std::ranges::find(networks, options->figure, &bench::Experiment::id) == networks.end()) {
+      status = bench::run_rcnp(*options, stdout, stderr);
+      return;
+    }
+    bench::ExperimentOptions run;
+    run.bench = "rcnp";
+    run.figure = options->figure;
+    run.measure_s = seconds->count() > 0 ? options->seconds : 0;
+    run.out = options->out;
+    run.command = options->command;
+    status = bench::run_experiment(networks, run, stdout, stderr);
   });
 }
 

@@ -29,7 +29,17 @@ enum class NetworkLayout : std::uint8_t {
   cascade         // readouts fill switches one by one, the DCMs are at one of their own (mixed traffic)
 };
 
-enum class Vary : std::uint8_t { nothing, quota, readouts, core_buffer, load, segments, ring, fragment };
+enum class Vary : std::uint8_t {
+  nothing,
+  quota,
+  readouts,
+  core_buffer,
+  load,
+  segments,
+  ring,
+  fragment,
+  dcms
+};
 
 // Contents of lines and plots besides the table: of a network trace (use, collection, queues), the delay of
 // each fragment, or the mean and longest delays as bars. `bursts`: the source's bursts, without a farm.
@@ -80,6 +90,7 @@ struct Cure {
   std::uint32_t group = 0;     // of pushing readouts: at most so many send to one DCM at a time; 0: all
   bool bursts = false;         // the sources are LCMs with bioluminescence
   bool cut_off = false;        // of the bursts only the first and last slices are sent
+  double pace = 0;             // of `paced`, as a share of what a port can carry
   double ring_packets = 0;     // above 0: a ring for each DCM at the ports
   double ring_mbit = 0;        // its rate; 0: the port's
 };
@@ -241,6 +252,8 @@ class LossFreeSearch {
 [[nodiscard]] const std::vector<Experiment>& thesis_experiments();
 [[nodiscard]] const std::vector<Experiment>& antares_experiments();
 [[nodiscard]] const std::vector<Experiment>& mixed_experiments();
+// The figures of the RCNP emulation that need a network: event building (section VI.F).
+[[nodiscard]] const std::vector<Experiment>& rcnp_experiments();
 
 // 0: every run of the figure was measured. 1: some failed. 2: no such figure.
 [[nodiscard]] int run_experiment(const std::vector<Experiment>& experiments, const ExperimentOptions& options,

@@ -38,10 +38,12 @@ struct RcnpPoint {
   bool rate_of_last = false;  // at the rate of the previous point
   double reject = 0;          // by each step
   RcnpBuilding building = RcnpBuilding::nowhere;
+  std::string policy =
+      {};  // figure 10a: 5 destinations with one processor and 6 with three, under this policy
 };
 
 struct RcnpFigure {
-  std::string id;     // "5", "steps", "table1"
+  std::string id;     // "5", "steps", "10a", "table1"
   std::string title;  // as in the paper
   std::string x;      // meaning of RcnpPoint::x; empty: points have labels
   std::vector<RcnpPoint> points;
@@ -88,6 +90,8 @@ class TimeDraw {
 // The distribution of the sum of `draws` independent times (figure 9).
 [[nodiscard]] std::vector<TimeAbove> sum_of_draws(const std::vector<TimeAbove>& one, std::uint32_t draws,
                                                   std::uint64_t seed);
+// Returns the end of the bin of 10 ms above `from_us` with most times; 0: no time is above.
+[[nodiscard]] double peak_us_of(const std::vector<TimeAbove>& above, double from_us);
 [[nodiscard]] double mean_us_of(const std::vector<TimeAbove>& above);
 [[nodiscard]] double percentile_us_of(const std::vector<TimeAbove>& above, double percent);
 
