@@ -75,6 +75,7 @@ class _Host(ctypes.Structure):
         ("prefetch_group", _function(_I32, _POINTER, _U32)),
         ("book_histogram", _function(_U32, _POINTER, _POINTER)),
         ("fill", _function(None, _POINTER, _U32, _DOUBLE, _DOUBLE, _DOUBLE)),
+        ("alert", _function(None, _POINTER, _I64, _I64, _TEXT)),
     )
 
 
@@ -321,6 +322,9 @@ class _Instance:
         for entry in slice_._fills:
             self.services.fill(*entry)
         slice_._fills = []
+        if slice_._alert is not None:
+            before_ms, after_ms, reason = slice_._alert
+            host.alert(at, before_ms, after_ms, reason.encode())
         refused = 0
         for event, data in answer.events:
             data = bytes(data)

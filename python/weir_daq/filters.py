@@ -389,8 +389,8 @@ class Fragment:
 class Slice:
     """A slice at one step. Views of its bytes are valid until process() returns."""
 
-    __slots__ = ("_address", "_fills", "_flags", "_forwarded", "_fragments", "_memory", "_raw", "_remembers", "_rows",
-                 "_seed", "_state", "_table", "_touched", "_trigger", "attempt", "duration_ns", "id", "run", "step",
+    __slots__ = ("_address", "_alert", "_fills", "_flags", "_forwarded", "_fragments", "_memory", "_raw", "_remembers",
+                 "_rows", "_seed", "_state", "_table", "_touched", "_trigger", "attempt", "duration_ns", "id", "run", "step",
                  "time_ns", "trigger_type")  # fmt: skip
 
     def __init__(self, raw: memoryview, address: int, memory: Memory[Any]) -> None:
@@ -409,12 +409,21 @@ class Slice:
         self._seed: int | None = None
         self._remembers: Any = None
         self._fills: list[tuple[Any, ...]] = []  # of process_many()
+        self._alert: tuple[int, int, str] | None = None
 
     def __repr__(self) -> str:
         return f"Slice(id={self.id}, run={self.run}, step={self.step}, fragments={self._table[1]})"
 
     def __len__(self) -> int:
         return int(self._table[1])
+
+    def alert(self, reason: str, before_s: float = 0, after_s: float = 0) -> None:
+        """Gives a burst alert: raw data of the slices around this one are saved, rejected ones too.
+
+        before_s, after_s: the window, in seconds; 0 and 0: burst.before_s and burst.after_s of the farm file. The farm
+        takes one alert of filters per 10 s.
+        """
+        self._alert = (round(before_s * 1000), round(after_s * 1000), reason)
 
     @property
     def complete(self) -> bool:

@@ -2,6 +2,7 @@
 // 4 kills; WEIR_SOAK_SEED).
 #include "controlled_farm.hpp"
 #include "farm_run.hpp"
+#include "python_here.hpp"
 #include "soak.hpp"
 #include "stored_run.hpp"
 #include "weir_catch.hpp"
@@ -12,6 +13,7 @@
 #include <algorithm>
 #include <fstream>
 #include <set>
+#include <vector>
 
 using namespace weir::system_test;
 
@@ -218,7 +220,7 @@ TEST_CASE(
   const TemporaryFolder without;
   const ControlledFarm plain(without, farm_with("buffer_bytes: 0"), kNodes);
   plain.make_ready();
-  const CommandEnd refused = plain.ctl({"burst"});
+  const CommandEnd refused = plain.ctl({"burst", "--before", "40", "--after", "-20"});
   CHECK(refused.status == 1);
   CHECK(refused.err.find("burst.buffer_bytes is 0") != std::string::npos);
 }
@@ -250,4 +252,47 @@ TEST_CASE("an alert by HTTP needs the operator's token, and is saved and shown l
   const boost::json::value& burst = summary.json().at("bursts").at(0);
   CHECK(burst.at("reason").as_string() == "GCN 1234");
   CHECK(burst.at("saved") == burst.at("asked"));
+}
+
+TEST_CASE("an alert of a filter stores the slices around its own, once, wherever the filter runs") {
+  const std::string binary = std::string(WEIR_SYSTEM_PLUGIN_DIR) + "/alerts.so";
+  const std::string python = std::string(WEIR_TEST_SOURCE_DIR) + "/plugins/alerts.py";
+  const std::vector<std::string> filters{binary, binary + ", isolation: worker", python};
+  const std::string& filter = filters[GENERATE(0U, 1U, 2U)];
+  CAPTURE(filter);
+  if (filter == python && !has_python()) return;
+  const TemporaryFolder folder;
+  std::string farm_file = farm_with("buffer_bytes: 256MiB");
+  const std::string rejecting = "filter: {plugin: prescale, parameters: {n: 1000}}";
+  farm_file.replace(farm_file.find(rejecting), rejecting.size(),
+                    "filter: {plugin: " + filter + ", parameters: {from: 600}}");
+  const ControlledFarm farm(folder, farm_file, kNodes);
+  farm.begin_run();
+  REQUIRE(wait_for(farm, "burst.saved", 600));
+  CHECK(farm.ctl({"status"}).out.find("bursts: 1 alert, ") != std::string::npos);
+  farm.must({"stop"});
+
+  const Summary summary(farm.record(1));
+  INFO(summary.imbalance());
+  CHECK(summary.balanced());
+  CHECK(summary.count("rejected") == summary.count("triggered"));
+  const boost::json::array& bursts = summary.json().at("bursts").as_array();
+  REQUIRE_FALSE(bursts.empty());
+  // One per 10 s, though the filter gave one with each slice.
+  CHECK(static_cast<double>(bursts.size()) <= 1 + summary.json().at("duration_s").to_number<double>() / 10);
+  check_account(bursts[0]);
+  CHECK(bursts[0].at("saved") == bursts[0].at("asked"));
+  const std::string reason(bursts[0].at("reason").as_string());
+  CHECK(reason.find("filter of dcm-") == 0);
+  const std::size_t named = reason.find(": slice ");
+  REQUIRE(named != reason.npos);
+  const std::uint64_t slice = std::stoull(reason.substr(named + 8));
+  CHECK(slice >= 600);
+  const StoredRun saved(folder_of(farm, 1));
+  check_data(saved);
+  const std::set<std::uint64_t> ids = saved.ids();
+  CHECK(ids.contains(slice));
+  CHECK(ids.contains(slice - 500));
+  CHECK(*ids.begin() == 0);
+  CHECK(*ids.rbegin() > slice);
 }

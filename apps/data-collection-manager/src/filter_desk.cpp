@@ -264,6 +264,7 @@ void FilterDesk::act_on(BuiltSlice& slice, filter_host::FilterResult& result) {
   using filter_host::StepVerdict;
   steps_board_.finished(slice, result, now_ns_);
   histograms_.take(slice, result);
+  if (result.alert) request_alert(slice, *result.alert);
   switch (result.verdict) {
     case StepVerdict::reject:
       give_back(result);
@@ -330,6 +331,22 @@ void FilterDesk::report_kills() {
     message.add_number(one.number);
   }
   way_.tell_supervisor(killed_);
+}
+
+// The supervisor decides whether to take it, and counts it.
+void FilterDesk::request_alert(const BuiltSlice& slice, const filter_host::AlertRequest& alert) {
+  std::int64_t before_ms = alert.before_ms;
+  std::int64_t after_ms = alert.after_ms;
+  if (before_ms == 0 && after_ms == 0) {
+    before_ms = static_cast<std::int64_t>(setup_.farm.burst().before_s() * 1e3);
+    after_ms = static_cast<std::int64_t>(setup_.farm.burst().after_s() * 1e3);
+  }
+  v1::Control message;
+  v1::BurstAccount& wish = *message.mutable_burst_account();
+  wish.mutable_alert()->set_from_ns(slice.view.trigger_time_utc_ns - before_ms * kMillisecond);
+  wish.mutable_alert()->set_until_ns(slice.view.trigger_time_utc_ns + after_ms * kMillisecond);
+  wish.set_reason(alert.reason);
+  way_.tell_supervisor(message);
 }
 
 void FilterDesk::need_more(BuiltSlice& slice, filter_host::FilterResult& result) {

@@ -96,6 +96,7 @@ class FilterDesk {
   void restart(assembly::BuiltSlice& slice, filter_host::FilterResult& result);
   void poison(assembly::BuiltSlice& slice, filter_host::FilterResult& result);
   void report_kills();
+  void request_alert(const assembly::BuiltSlice& slice, const filter_host::AlertRequest& alert);
   void add_workers_to(v1::Report& report) const;
   void failed(assembly::BuiltSlice& slice, filter_host::FilterResult& result);
   void tell_filtering();

@@ -1,16 +1,20 @@
 #include "burst_alerts.hpp"
 
+#include <weir/base/text.hpp>
 #include <weir/reports/numbers.hpp>
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
 
 namespace weir::supervisor {
 namespace {
 
+constexpr std::size_t kReasonMax = 100;  // bytes
+constexpr UtcNs kTimeMax = INT64_MAX / 4;  // differences of messages' times do not overflow
 constexpr DurationNs kLookEvery = 20 * kMillisecond;
 constexpr std::int64_t kWindowMsMax = 10LL * 24 * 3600 * 1000;
 
@@ -45,27 +49,44 @@ void BurstAlerts::note(const assignment::Actions& actions) {
 }
 
 void BurstAlerts::ask(std::int64_t before_ms, std::int64_t after_ms, const std::string& reason, UtcNs now) {
+  if (before_ms == 0 && after_ms == 0) {
+    before_ms = static_cast<std::int64_t>(setup_.farm.burst().before_s() * 1e3);
+    after_ms = static_cast<std::int64_t>(setup_.farm.burst().after_s() * 1e3);
+  }
+  const UtcNs from = now - std::clamp(before_ms, -kWindowMsMax, kWindowMsMax) * kMillisecond;
+  const UtcNs until = now + std::clamp(after_ms, -kWindowMsMax, kWindowMsMax) * kMillisecond;
+  open(from, until, reason);
+}
+
+void BurstAlerts::open(UtcNs from, UtcNs until, const std::string& by) {
   std::string error = "burst.buffer_bytes is 0: this farm keeps nothing for alerts";
   std::optional<burst::Alert> alert;
   if (book_) {
-    const v1::BurstSettings& burst = setup_.farm.burst();
-    if (before_ms == 0 && after_ms == 0) {
-      before_ms = static_cast<std::int64_t>(burst.before_s() * 1e3);
-      after_ms = static_cast<std::int64_t>(burst.after_s() * 1e3);
-    }
-    const UtcNs from = now - std::clamp(before_ms, -kWindowMsMax, kWindowMsMax) * kMillisecond;
-    const UtcNs until = now + std::clamp(after_ms, -kWindowMsMax, kWindowMsMax) * kMillisecond;
     error.clear();
-    alert = book_->ask(from, until, reason, error);
+    alert = book_->ask(from, until, by, error);
   }
   if (!alert) {
     ++refused_;
-    return spdlog::warn("burst alert refused reason=\"{}\" by=\"{}\"", error, reason);
+    return spdlog::warn("burst alert refused reason=\"{}\" by=\"{}\"", error, by);
   }
-  spdlog::info("burst alert number={} before_ms={} after_ms={} asked={} by=\"{}\"", alert->number, before_ms,
-               after_ms, book_->alerts().at(alert->number).asked.count, reason);
+  spdlog::info("burst alert number={} window_ms={} asked={} by=\"{}\"", alert->number,
+               (alert->until - alert->from) / kMillisecond, book_->alerts().at(alert->number).asked.count,
+               by);
   progress_ns_ = 0;
   send(*alert, false);
+}
+
+void BurstAlerts::ask_for_filter(const RosterMember& dcm, const v1::BurstAccount& wish) {
+  const UtcNs from = std::clamp(UtcNs{wish.alert().from_ns()}, -kTimeMax, kTimeMax);
+  const UtcNs until = std::clamp(UtcNs{wish.alert().until_ns()}, -kTimeMax, kTimeMax);
+  const bool soon = filter_alert_from_ && std::abs(from - *filter_alert_from_) < kFilterAlertsApart;
+  if (soon || !book_) {
+    ++refused_;  // without a log line: a filter may give an alert with each slice
+    return;
+  }
+  filter_alert_from_ = from;
+  const std::string reason = wish.reason().empty() ? "" : ": " + clean_text(wish.reason(), kReasonMax);
+  open(from, until, "filter of " + dcm.name + reason);
 }
 
 void BurstAlerts::send(const burst::Alert& alert, bool ended) const {
@@ -79,8 +100,9 @@ void BurstAlerts::send(const burst::Alert& alert, bool ended) const {
 }
 
 void BurstAlerts::told(const RosterMember& dcm, const v1::BurstAccount& account) {
-  if (!book_) return;
   const v1::BurstAlert& alert = account.alert();
+  if (alert.number() == 0) return ask_for_filter(dcm, account);
+  if (!book_) return;
   if (!book_->alerts().contains(alert.number()))
     book_->adopt({alert.number(), alert.from_ns(), alert.until_ns()});
   burst::Account told;

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@ namespace weir::supervisor {
 // burst::AlertBook decides.
 class BurstAlerts {
  public:
+  static constexpr DurationNs kFilterAlertsApart = 10 * kSecond;
   static constexpr DurationNs kPatience = 30 * kSecond;  // at the end of the run, without a saved slice
 
   BurstAlerts(const node::Setup& setup, Roster& roster);
@@ -28,6 +30,7 @@ class BurstAlerts {
   // An alert. It waits while nodes of a restarted supervisor's run are on their way back. Zero for both: as
   // configured.
   void ask(std::int64_t before_ms, std::int64_t after_ms, const std::string& reason, UtcNs now);
+  // A DCM's account, or an alert of its filter; one of these per kFilterAlertsApart of trigger time is taken.
   void told(const RosterMember& dcm, const v1::BurstAccount& account);
   void dcm_joined(const RosterMember& dcm, bool same_process);
   void dcm_left(const RosterMember& dcm);
@@ -49,6 +52,9 @@ class BurstAlerts {
   [[nodiscard]] std::vector<std::string> faults() const;
 
  private:
+  void ask_for_filter(const RosterMember& dcm, const v1::BurstAccount& wish);
+  // Opens the alert, or counts it as refused. `by`: its origin, for the log and the account.
+  void open(UtcNs from, UtcNs until, const std::string& by);
   void send(const burst::Alert& alert, bool ended) const;
   void end_alerts(UtcNs utc, bool at_end, bool no_longer);
   [[nodiscard]] SliceSum saved() const;
@@ -57,9 +63,10 @@ class BurstAlerts {
   Roster& roster_;
   std::unique_ptr<burst::AlertBook> book_;
   TimeNs next_look_ns_ = 0;
-  std::uint64_t saved_ = 0;    // at the last call of look()
-  TimeNs progress_ns_ = 0;     // when that grew
-  std::uint64_t refused_ = 0;  // alerts
+  std::uint64_t saved_ = 0;                 // at the last call of look()
+  TimeNs progress_ns_ = 0;                  // when that grew
+  std::uint64_t refused_ = 0;               // alerts
+  std::optional<UtcNs> filter_alert_from_;  // of the last alert of a filter
 };
 
 }  // namespace weir::supervisor

@@ -36,7 +36,8 @@ std::vector<std::string> options_of(const CLI::App& app) {
 
 void refuse_negative(CLI::App& app) {
   for (CLI::Option* option : app.get_options()) {
-    if (!takes_value(option)) continue;
+    const bool may_be_negative = option->get_description().find("negative: ") != std::string::npos;
+    if (!takes_value(option) || may_be_negative) continue;
     option->check([name = option->get_name()](const std::string& value) -> std::string {
       const bool negative =
           value.size() > 1 && value[0] == '-' && std::isdigit(static_cast<unsigned char>(value[1]));

@@ -8,7 +8,8 @@
 // Sentences for errors in a command line.
 namespace weir::commands {
 
-// No option of the app and its commands takes a negative number from then on: CLI11 reads -3 as 2^64 - 3.
+// No option of the app and its commands takes a negative number from then on, unless its description has "negative: ":
+// CLI11 reads -3 as 2^64 - 3.
 void refuse_negative(CLI::App& app);
 
 // Replaces files of the source tree in help texts by those installed beside this program, if they exist.

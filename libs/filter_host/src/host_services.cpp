@@ -105,6 +105,18 @@ struct FilterInstance::Services {
       instance.limit_reached_ = "memory";
     }
   }
+  static void alert(const weir_filter_host* host, std::int64_t before_ms, std::int64_t after_ms,
+                    const char* reason) noexcept {
+    FilterInstance& instance = self(host);
+    if (instance.result_ == nullptr) return;
+    constexpr std::int64_t kMax = AlertRequest::kWindowMsMax;
+    try {
+      instance.alert_ = AlertRequest{std::clamp(before_ms, -kMax, kMax), std::clamp(after_ms, -kMax, kMax),
+                                     clean_text(reason == nullptr ? "" : reason, AlertRequest::kReasonMax)};
+    } catch (...) {
+      instance.limit_reached_ = "memory";
+    }
+  }
   static std::uint64_t random(const weir_filter_host* host) noexcept {
     FilterInstance& instance = self(host);
     if (instance.slice_ == nullptr) return 0;
@@ -248,6 +260,7 @@ void FilterInstance::offer_services() {
   host_.prefetch_group = &Services::prefetch_group;
   host_.book_histogram = &Services::book_histogram;
   host_.fill = &Services::fill;
+  host_.alert = &Services::alert;
 }
 
 }  // namespace weir::filter_host

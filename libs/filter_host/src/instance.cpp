@@ -56,6 +56,7 @@ void FilterResult::clear() {
   clear_and_trim(need_sources);
   clear_and_trim(prefetch_sources);
   if (!fills.empty()) clear_and_trim(fills);
+  if (alert) alert.reset();
   error.clear();
   wall_ns = 0;
   cpu_ns = 0;
@@ -163,6 +164,10 @@ void FilterInstance::process(const weir_filter_slice& slice, FilterResult& resul
   slice_ = nullptr;
   result_ = nullptr;
   decide(status, error, decision, slice, result);
+  if (alert_) {
+    if (result.verdict != StepVerdict::error) result.alert = std::move(alert_);
+    alert_.reset();
+  }
   if (fills_.empty()) return;
   if (result.verdict == StepVerdict::error) return fills_.clear();
   fills_.take(result.fills);

@@ -1,8 +1,10 @@
 #include <weir/base/assert.hpp>
+#include <weir/base/text.hpp>
 #include <weir/filter_host/lane.hpp>
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <limits>
 
@@ -62,6 +64,8 @@ bool within_limits(const LaneResult& result, const LaneLayout& layout, const Fil
   if (result.event_count > limits.events_max || result.event_bytes > limits.event_bytes_max) return false;
   if (result.filter_result_bytes > limits.filter_result_bytes_max) return false;
   if (result.error_bytes > LaneLayout::kErrorMax) return false;
+  if (result.alert_bytes > LaneLayout::kAlertTimesBytes + AlertRequest::kReasonMax) return false;
+  if (result.alert_bytes > 0 && result.alert_bytes < LaneLayout::kAlertTimesBytes) return false;
   std::uint64_t room = 0;
   switch (result.place) {
     case LanePlace::slot:
@@ -83,6 +87,12 @@ bool fills_make_sense(const std::vector<histograms::Addition>& fills, std::uint3
   return std::all_of(fills.begin(), fills.end(), [cells](const histograms::Addition& one) {
     return one.cell < cells && std::isfinite(one.amount);
   });
+}
+
+bool alert_makes_sense(const AlertRequest& alert) {
+  constexpr std::int64_t kMax = AlertRequest::kWindowMsMax;
+  return std::abs(alert.before_ms) <= kMax && std::abs(alert.after_ms) <= kMax &&
+         clean_text(alert.reason, AlertRequest::kReasonMax) == alert.reason;
 }
 
 bool accept_makes_sense(const FilterResult& result, std::uint32_t keep, std::uint64_t streams) {
@@ -118,7 +128,8 @@ bool need_makes_sense(const FilterResult& result, const weir_filter_slice& slice
 std::uint64_t LaneResult::bytes() const {
   return std::uint64_t{sizeof(std::uint32_t)} * (std::uint64_t{keep_count} + need_count + prefetch_count) +
          sizeof(histograms::Addition) * std::uint64_t{fill_count} +
-         sizeof(EventSpan) * std::uint64_t{event_count} + event_bytes + filter_result_bytes + error_bytes;
+         sizeof(EventSpan) * std::uint64_t{event_count} + event_bytes + filter_result_bytes + error_bytes +
+         alert_bytes;
 }
 
 LaneLayout::LaneLayout(std::uint32_t slots_, std::uint32_t rows_max_, const FilterLimits& limits)
@@ -213,6 +224,14 @@ bool read_result(const LaneView& lane, std::uint64_t n, std::uint64_t token, con
   reader.take(out.filter_result, in.filter_result_bytes);
   out.error.resize(in.error_bytes);
   reader.take(out.error.data(), in.error_bytes);
+  if (in.alert_bytes > 0) {
+    AlertRequest& alert = out.alert.emplace();
+    reader.take(&alert.before_ms, sizeof alert.before_ms);
+    reader.take(&alert.after_ms, sizeof alert.after_ms);
+    alert.reason.resize(in.alert_bytes - LaneLayout::kAlertTimesBytes);
+    reader.take(alert.reason.data(), alert.reason.size());
+    if (!alert_makes_sense(alert)) return false;
+  }
   out.verdict = static_cast<StepVerdict>(in.verdict);
   out.keep = static_cast<Keep>(in.keep);
   out.streams = in.streams;
@@ -254,12 +273,21 @@ weir_filter_slice read_description(const LaneView& lane, std::uint64_t n, ConstB
   return slice;
 }
 
+namespace {
+
+std::uint32_t alert_bytes_of(const FilterResult& result) {
+  if (!result.alert) return 0;
+  return LaneLayout::kAlertTimesBytes + static_cast<std::uint32_t>(result.alert->reason.size());
+}
+
+}  // namespace
+
 std::uint64_t result_bytes(const FilterResult& result) {
   return sizeof(std::uint32_t) *
              (result.keep_sources.size() + result.need_sources.size() + result.prefetch_sources.size()) +
          sizeof(histograms::Addition) * result.fills.size() + sizeof(EventSpan) * result.events.size() +
          result.event_bytes.size() + result.filter_result.size() +
-         std::min<std::size_t>(result.error.size(), LaneLayout::kErrorMax);
+         std::min<std::size_t>(result.error.size(), LaneLayout::kErrorMax) + alert_bytes_of(result);
 }
 
 void write_result(const LaneView& lane, std::uint64_t n, const FilterResult& result, bool holds_state,
@@ -284,6 +312,7 @@ void write_result(const LaneView& lane, std::uint64_t n, const FilterResult& res
   out.filter_result_bytes = static_cast<std::uint32_t>(result.filter_result.size());
   out.error_bytes =
       static_cast<std::uint32_t>(std::min<std::size_t>(result.error.size(), LaneLayout::kErrorMax));
+  out.alert_bytes = alert_bytes_of(result);
   out.wall_ns = result.wall_ns;
   out.cpu_ns = result.cpu_ns;
   Writer writer(lane.place(n, place));
@@ -295,6 +324,10 @@ void write_result(const LaneView& lane, std::uint64_t n, const FilterResult& res
   writer.put(result.event_bytes);
   writer.put(result.filter_result);
   writer.put(result.error.data(), out.error_bytes);
+  if (!result.alert) return;
+  writer.put(&result.alert->before_ms, sizeof result.alert->before_ms);
+  writer.put(&result.alert->after_ms, sizeof result.alert->after_ms);
+  writer.put(result.alert->reason.data(), result.alert->reason.size());
 }
 
 }  // namespace weir::filter_host

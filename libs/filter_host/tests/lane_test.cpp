@@ -98,3 +98,33 @@ TEST_CASE("a lane carries histogram entries, and refuses ones of cells that the 
   result.fills.push_back({3, 0, 1});
   CHECK_FALSE(carried(10));
 }
+
+TEST_CASE("a lane carries a filter's burst alert, and refuses one with an impossible window or reason") {
+  OneLane one;
+  FilterResult result;
+  result.token = 7;
+  result.verdict = StepVerdict::reject;
+  result.alert = AlertRequest{-2000, 30000, "many hits"};
+  FilterResult read;
+  TakenResult taken;
+  const auto carried = [&] {
+    write_result(one.lane, 0, result, false, one.lane.place_for(result_bytes(result)));
+    return read_result(one.lane, 0, 7, empty_slice(), {}, 1, read, taken);
+  };
+  REQUIRE(carried());
+  REQUIRE(read.alert);
+  CHECK(read.alert->before_ms == -2000);
+  CHECK(read.alert->after_ms == 30000);
+  CHECK(read.alert->reason == "many hits");
+  result.alert->reason = std::string(AlertRequest::kReasonMax, 'x');
+  CHECK(carried());
+  result.alert->reason += 'x';
+  CHECK_FALSE(carried());
+  result.alert->reason = "a\nline";
+  CHECK_FALSE(carried());
+  result.alert = AlertRequest{0, AlertRequest::kWindowMsMax + 1, ""};
+  CHECK_FALSE(carried());
+  result.alert.reset();
+  REQUIRE(carried());
+  CHECK_FALSE(read.alert);
+}

@@ -326,6 +326,15 @@ class Filter {
     return with_verdict(WEIR_FILTER_FORWARD);
   }
 
+  // Gives a burst alert for the slices from `before_ms` before this slice to `after_ms` after it; 0 and 0:
+  // the window of the farm file. The farm takes one per 10 s. Inside process() only.
+  void alert(std::int64_t before_ms, std::int64_t after_ms, const std::string& reason) const {
+    constexpr std::size_t kKnown = offsetof(weir_filter_host, alert) + sizeof(host_->alert);
+    if (host_->struct_size < kKnown)
+      throw std::invalid_argument("this Weir takes no alerts of filters: update it");
+    host_->alert(host_, before_ms, after_ms, reason.c_str());
+  }
+
   void log(std::int32_t level, const std::string& text) const { host_->log(host_, level, text.c_str()); }
   [[nodiscard]] Counter counter(const char* name) const { return {host_, host_->counter(host_, name)}; }
   [[nodiscard]] Histogram histogram(const char* name) const { return {host_, host_->histogram(host_, name)}; }

@@ -277,6 +277,14 @@ struct weir_filter_host {
    * Entries of an abandoned slice, or of one with a filter error, do not count. A value that is not a number,
    * or a weight that is not finite, counts as unusable. `y` is ignored by WEIR_HISTOGRAM_1D. */
   void (*fill)(const weir_filter_host* host, uint32_t histogram, double x, double y, double weight);
+
+  /* (process) Gives a burst alert: the farm saves the raw data of the slices from `before_ms` before this
+   * slice's trigger time to `after_ms` after it, rejected ones too. Both 0: the window of the farm file
+   * (burst.before_s, burst.after_s). `reason` is up to 100 bytes of printable text for the run's account. One
+   * alert per step; the last call counts. Independent of the decision; a filter error gives none. The farm takes
+   * one alert of filters per 10 s of trigger time and counts the others as refused; without a burst saver it
+   * takes none. */
+  void (*alert)(const weir_filter_host* host, int64_t before_ms, int64_t after_ms, const char* reason);
 };
 
 /* ---- Plugins ---- */

@@ -111,6 +111,7 @@ class FilterInstance {
   std::string booking_fault_;  // the first of create()
   histograms::Layout layout_;  // as shared by all instances, after create()
   histograms::Fills fills_;    // of this step
+  std::optional<AlertRequest> alert_;
   std::string_view limit_reached_;
   bool forwarded_ = false;
   std::string_view misuse_;  // of a host service; empty: none

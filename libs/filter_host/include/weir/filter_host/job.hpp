@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,6 +41,16 @@ struct EventSpan {
   std::uint32_t size = 0;
 };
 
+// A burst alert that a filter gives with a step. Both times 0: the farm file's window.
+struct AlertRequest {
+  static constexpr std::int64_t kWindowMsMax = 10LL * 24 * 3600 * 1000;  // ten days
+  static constexpr std::size_t kReasonMax = 100;
+
+  std::int64_t before_ms = 0;
+  std::int64_t after_ms = 0;
+  std::string reason;
+};
+
 // The result of a filter for one job. Which fields mean something depends on the verdict.
 struct FilterResult {
   std::uint64_t token = 0;
@@ -62,6 +73,7 @@ struct FilterResult {
   std::vector<std::uint32_t> prefetch_sources;  // sorted, each once, none of need_sources
   // accept, reject, forward, need_more: entries of booked histograms; each cell once
   std::vector<histograms::Addition> fills;
+  std::optional<AlertRequest> alert;  // with any of them
   // error, poison:
   std::string error;
 

@@ -77,7 +77,7 @@ struct LaneDescription {
 enum class LanePlace : std::uint32_t { slot = 0, spill = 1, large = 2 };
 
 // Bytes follow in `place`: histogram entries, kept sources, needed sources, sources to prefetch, events,
-// their bytes, filter result, error.
+// their bytes, filter result, error, alert (its two times, then its reason).
 struct LaneResult {
   std::uint64_t token = 0;
   std::uint32_t verdict = 0;
@@ -97,7 +97,7 @@ struct LaneResult {
   std::uint32_t forward_group = 0;
   std::uint32_t prefetch_count = 0;
   std::uint32_t fill_count = 0;
-  std::uint32_t reserved = 0;
+  std::uint32_t alert_bytes = 0;  // 0: none
   std::int64_t wall_ns = 0;
   std::int64_t cpu_ns = 0;
 
@@ -112,6 +112,7 @@ struct LaneLayout {
   static constexpr std::size_t kSpillBytes = 16 * 1024;
   static constexpr std::uint32_t kListMax = 1U << 20;  // sources to keep or to ask for
   static constexpr std::uint32_t kErrorMax = 4096;
+  static constexpr std::uint32_t kAlertTimesBytes = 2 * sizeof(std::int64_t);
 
   LaneLayout() = default;
   LaneLayout(std::uint32_t slots, std::uint32_t rows_max, const FilterLimits& limits);
