@@ -506,6 +506,22 @@ def _busiest(samples, key, count):
     return sorted(i for i in most if sums[i] > 0)
 
 
+def alert_figures(name, lines):
+    """The rate at which an alert is saved, over the run."""
+    figure = Figure(name, "Saving an alert", "%.1f MB/s of data, alert %g s late" % (lines[0]["bytes_per_s"] / 1e6, lines[0]["late_s"]),
+                    "time, s", "saved, MB/s")
+    figure.x_limits = figure.y_limits = (0, None)
+    for line in lines:
+        points = [(at, saved) for at, saved in line["bytes_saved"]]
+        pairs = [(a, b) for a, b in zip(points, points[1:]) if b[0] > a[0]]
+        figure.curves.append((line["run"], [b[0] for _, b in pairs],
+                              [(b[1] - a[1]) / (b[0] - a[0]) / 1e6 for a, b in pairs], {"steps": True}))
+    limit = lines[-1]["save_bytes_per_s"] / 1e6
+    ends = [0, max(at for line in lines for at, _ in line["bytes_saved"])]
+    figure.curves.append(("limit of all DCMs", ends, [limit, limit], {"color": GREY, "linestyle": "--"}))
+    return [figure]
+
+
 KINDS = {
     "bursts": burst_figures,
     "network-trace": network_trace_figures,
@@ -516,6 +532,7 @@ KINDS = {
     "field": field_figures,
     "assignment": assignment_figures,
     "changing-farm": changing_farm_figures,
+    "burst": alert_figures,
     "coincidence": coincidence_figures,
 }
 
