@@ -130,6 +130,28 @@ class CoincidenceTest(unittest.TestCase):
                 compared += len(clusters)
         self.assertGreater(compared, 300)
 
+    def test_all_searches_find_the_same_in_recorded_slices(self):
+        folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, folder)
+        geometry = str(km3net_testdata.data_path("detx/KM3NeT_00000133_20221025.detx"))
+        for kind, slices in (("L1", 3), ("SN", 99)):
+            data = os.path.join(folder, kind)
+            path = str(km3net_testdata.data_path(f"online/KM3NeT_00000267_00025291_{kind}.root"))
+            km3net.import_file(path, data, geometry=geometry)
+            outputs = []
+            for search in ("vector", "scalar", "reference"):
+                settings = {"geometry": os.path.join(data, "detector.detx"), "minimum": 2, "search": search}
+                words = [os.path.join(BIN, "weir"), "filter", "try", "coincidence", data, "--json", "--list"]
+                words += [word for key, value in settings.items() for word in ("--set", f"{key}={value}")]
+                ended = subprocess.run(words, capture_output=True, text=True, timeout=200)
+                self.assertEqual(ended.returncode, 0, ended.stdout + ended.stderr)
+                lines = [line for line in map(json.loads, ended.stdout.splitlines()) if "slice" in line]
+                outputs.append([(line["slice"], line["verdict"], line.get("output_digest")) for line in lines])
+            self.assertEqual(len(outputs[0]), slices)
+            self.assertGreater(len({digest for _, _, digest in outputs[0]}), 1)
+            self.assertEqual(outputs[0], outputs[2], kind)
+            self.assertEqual(outputs[1], outputs[2], kind)
+
 
 if __name__ == "__main__":
     main()
