@@ -363,7 +363,7 @@ void add_bench(CLI::App& app, int& status) {
                   bench::thesis_experiments());
   add_remote(*command, status);
   add_experiments(*command, status, "antares",
-                  "Measure rows of table 4.2 of the ANTARES thesis: pushed slices",
+                  "Measure table 4.2 or a figure of the ANTARES thesis: pushed slices",
                   bench::antares_experiments());
   add_experiments(*command, status, "mixed",
                   "Measure a figure of the paper on mixed traffic: sources, and streams beside them",
