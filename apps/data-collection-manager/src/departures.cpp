@@ -119,6 +119,7 @@ void Departures::ship(BuiltSlice& slice, StoreEpoch epoch, NodeIndex writer) {
   shipment.payloads = std::move(record.payloads);
   shipment.bytes = record.bytes;
   shipment.number = 0;
+  shipment.sent_before = false;
   builder_.slices.change(slice, BuildState::storing);
   if (planted(Planted::release_early)) slice.memory.release(builder_.pool);
   outlet_.ship(slice);
@@ -135,6 +136,7 @@ void Departures::on_stored(BuiltSlice& slice) {
 void Departures::on_refused(BuiltSlice& slice, storage::StoreResult reason) {
   spdlog::debug("record refused by its writer slice={} attempt={} reason={}", slice.id().value,
                 slice.attempt().value, storage::name(reason));
+  if (slice.shipment.sent_before) ++counts_.unheard;
   v1::Control message;
   Decisions::add_failure(*message.mutable_decide(), slice.id(), slice.attempt(),
                          assignment::name(assignment::DiscardReason::writer_refused));
@@ -210,7 +212,7 @@ void Departures::add_to(v1::Report& report, bool final) const {
   const auto accepted = std::count_if(given_up.begin(), given_up.end(),
                                       [](const BuiltSlice& slice) { return slice.decision.accepted; });
   const std::size_t unheard =
-      builder_.slices.in(BuildState::storing).size() + static_cast<std::size_t>(accepted);
+      builder_.slices.in(BuildState::storing).size() + static_cast<std::size_t>(accepted) + counts_.unheard;
   if (final && unheard > 0) counters["dcm.unheard"] = unheard;
   reports::Gauges gauges(report);
   if (counts_.kept > 0) {

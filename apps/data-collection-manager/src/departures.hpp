@@ -51,6 +51,9 @@ class Departures final : private OutletEvents {
     SliceSum discarded;
     SliceSum forwarded;
     std::uint64_t refused = 0;  // decisions that came too late
+    // Refused when they were sent again: a writer may have stored the first copy, and its acknowledgement was
+    // lost.
+    std::uint64_t unheard = 0;
     std::uint64_t output_events = 0;
     std::uint64_t kept = 0;          // forwarded slices
     std::uint64_t kept_dropped = 0;  // for want of memory

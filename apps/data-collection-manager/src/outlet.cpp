@@ -173,6 +173,7 @@ void Outlet::requeue(Writer& to, std::size_t index) {
   if (planted(Planted::forget_shipment)) return;
   slices_.for_each_in(BuildState::storing, [&](BuiltSlice& slice) {
     if (slice.shipment.writer.value != index) return;
+    slice.shipment.sent_before = slice.shipment.sent_before || slice.shipment.number != 0;
     slice.shipment.number = 0;
     to.queue.push_back(slice);
   });

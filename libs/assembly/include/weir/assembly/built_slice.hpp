@@ -106,6 +106,7 @@ struct Shipment {
   std::uint64_t bytes = 0;   // of the record
   std::uint64_t number = 0;  // its place among the records sent over the connection; 0: not sent
   TimeNs due_ns = 0;         // the writer had no room for it: when it is offered again
+  bool sent_before = false;  // over a connection that was lost, perhaps with its acknowledgement
 };
 
 struct InState;
