@@ -44,8 +44,8 @@ bool RunCheck::a_readout_died() const {
 
 bool RunCheck::a_readout_was_cut_off() const {
   return std::any_of(scenario_.faults.begin(), scenario_.faults.end(), [](const Fault& fault) {
-    return fault.kind == FaultKind::break_connections &&
-           (fault.who.starts_with("readout") || fault.other.starts_with("readout"));
+    const bool closes = fault.kind == FaultKind::break_connections || fault.kind == FaultKind::flip;
+    return closes && (fault.who.starts_with("readout") || fault.other.starts_with("readout"));
   });
 }
 
@@ -54,9 +54,12 @@ bool RunCheck::a_readout_was_cut_off() const {
 std::uint64_t RunCheck::dcms_disturbed() const {
   std::uint64_t often = 0;
   for (const Fault& fault : scenario_.faults) {
-    if (fault.who == "supervisor" || fault.other == "supervisor") {
+    const bool of_dcm = fault.who.starts_with("dcm") || fault.other.starts_with("dcm");
+    if (fault.kind == FaultKind::flip && of_dcm) {
+      often += scenario_.slices;  // each flip may close the connection
+    } else if (fault.who == "supervisor" || fault.other == "supervisor") {
       often += scenario_.dcms;
-    } else if (fault.who.starts_with("dcm") || fault.other.starts_with("dcm")) {
+    } else if (of_dcm) {
       ++often;
     }
   }
@@ -127,6 +130,7 @@ void RunCheck::check_account() {
     const std::string reason = name.substr(kDiscarded.size());
     if (reason == "no_writer" && scenario_.writers == 0) continue;
     if (reason == "attempts_exhausted") continue;  // enough deaths kill any slice
+    if (reason == "writer_refused" && scenario_.world.flips) continue;
     if (reason == "supervisor_restart") continue;
     fail(std::to_string(count) + " slice(s) discarded: " + reason);
   }
@@ -321,6 +325,13 @@ void RunCheck::check_slice(const storage::SliceRecordView& slice) {
     if (record.status == FragmentStatus::not_requested && !scenario_.two_step)
       fail("slice " + std::to_string(id) + " source " + std::to_string(record.source.value) +
            " is neither there nor marked missing");
+    if (record.status == FragmentStatus::corrupt) {
+      ++corrupt_;
+      if (!scenario_.world.flips)
+        fail("slice " + std::to_string(id) + " source " + std::to_string(record.source.value) +
+             " is corrupt");
+      continue;
+    }
     if (!record.kept) continue;
     const auto good = verifier_.verify(slice.head().run, record.source, slice.head().slice, fragment.bytes);
     if (!good)

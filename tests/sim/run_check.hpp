@@ -24,6 +24,7 @@ class RunCheck {
   [[nodiscard]] std::uint64_t triggered() const { return triggered_; }
   [[nodiscard]] std::uint64_t stored() const { return stored_; }
   [[nodiscard]] std::uint64_t missing() const { return missing_; }
+  [[nodiscard]] std::uint64_t corrupt() const { return corrupt_; }
 
  private:
   void check_account();
@@ -53,6 +54,7 @@ class RunCheck {
   std::uint64_t incomplete_ = 0;  // of the stored slices
   std::uint64_t poison_ = 0;      // of the stored slices
   std::uint64_t missing_ = 0;
+  std::uint64_t corrupt_ = 0;
   std::uint64_t source_down_ = 0;  // of the stored slices
   std::uint64_t no_buffer_ = 0;
   std::uint64_t unexplained_ = 0;      // of the incomplete slices

@@ -397,6 +397,7 @@ class FaultDraw {
       case FaultKind::pause:
       case FaultKind::partition:  // see add_partitions()
       case FaultKind::burst:      // see add_bursts()
+      case FaultKind::flip:       // see add_flips()
         break;
     }
     return fault;
@@ -561,6 +562,33 @@ void disturb_fetches(Scenario& scenario) {
   }
 }
 
+// By a generator of its own, as filter_yaml(): bits are flipped on their way in one farm of eleven,
+// where deadlines end.
+void add_flips(Scenario& scenario) {
+  constexpr std::uint64_t kTag = 0x666c6970;
+  Random own(scenario.seed ^ kTag);
+  if (!own.chance(150) || scenario.patient) return;
+  scenario.world.flips = true;
+  const auto pick = [&own](const char* role, std::uint32_t count) {
+    return role + std::to_string(own.below(count));
+  };
+  for (std::int64_t flips = own.between(1, 3); flips > 0; --flips) {
+    Fault fault;
+    fault.kind = FaultKind::flip;
+    fault.at_ns = own.between(kFirstFault, scenario.faults_end_ns);
+    fault.lasts_ns = own.skewed(10 * kMillisecond, 3 * kSecond);
+    fault.amount = own.skewed(1, 200);
+    fault.who = pick("readout-", scenario.readouts);
+    fault.other = pick("dcm-", scenario.dcms);
+    if (own.chance(300)) fault.other = "supervisor";
+    if (own.chance(300)) fault.who = pick("dcm-", scenario.dcms);
+    if (fault.who.starts_with("dcm") && fault.other.starts_with("dcm"))
+      fault.other = scenario.writers > 0 ? pick("writer-", scenario.writers) : "supervisor";
+    if (own.chance(250)) std::swap(fault.who, fault.other);
+    scenario.faults.push_back(fault);
+  }
+}
+
 // The line of a remote group is cut: none of its DCMs reaches a node outside, or no readout.
 void cut_line(Scenario& scenario) {
   constexpr std::uint64_t kTag = 0x6c696e65;
@@ -595,8 +623,8 @@ void cut_line(Scenario& scenario) {
 
 const char* name(FaultKind kind) {
   constexpr const char* kNames[kScenarioKinds] = {
-      "break",     "silence",    "stall",    "kill",  "lose-machine", "refuse",    "slow-disk",
-      "full-disk", "disk-error", "jump-utc", "drain", "pause",        "partition", "burst"};
+      "break",      "silence",  "stall", "kill",  "lose-machine", "refuse", "slow-disk", "full-disk",
+      "disk-error", "jump-utc", "drain", "pause", "partition",    "burst",  "flip"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -679,6 +707,7 @@ Scenario make_scenario(std::uint64_t seed, const ScenarioLimits& limits) {
   if (partitions.chance(limits.partition_permille)) add_partitions(scenario, partitions);
   cut_line(scenario);
   disturb_fetches(scenario);
+  add_flips(scenario);
   std::sort(scenario.faults.begin(), scenario.faults.end(),
             [](const Fault& left, const Fault& right) { return left.at_ns < right.at_ns; });
   for (const Fault& fault : scenario.faults)

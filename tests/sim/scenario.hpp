@@ -27,10 +27,11 @@ enum class FaultKind : std::uint8_t {
   drain,         // run control removes `who` from the run, and adds it again after `lasts_ns`
   pause,         // run control pauses the run
   partition,     // nothing passes between `who` and `other`, either way
-  burst          // an alert, from `amount` ms before to `lasts_ns` after
+  burst,         // an alert, from `amount` ms before to `lasts_ns` after
+  flip           // a bit is flipped in `amount` of 1,000 chunks from `who` to `other`
 };
 constexpr std::size_t kFaultKinds = 10;     // faults of a farm
-constexpr std::size_t kScenarioKinds = 14;  // and what is done to it
+constexpr std::size_t kScenarioKinds = 15;  // and what is done to it
 [[nodiscard]] const char* name(FaultKind kind);
 
 struct Fault {

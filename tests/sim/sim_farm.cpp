@@ -80,6 +80,9 @@ void SimFarm::inflict(const Fault& fault) {
       return world_.silence(who.host(), process(fault.other).host(), until_ns);
     case FaultKind::partition:
       return world_.partition(who.host(), process(fault.other).host(), until_ns);
+    case FaultKind::flip:
+      return world_.flip_bits(who.host(), process(fault.other).host(), until_ns,
+                              static_cast<std::uint32_t>(fault.amount));
     case FaultKind::stall:
       return who.host().stall(until_ns);
     case FaultKind::kill:
@@ -193,6 +196,7 @@ void SimFarm::check_end(Outcome& outcome) {
   outcome.triggered = check.triggered();
   outcome.stored = check.stored();
   outcome.missing = check.missing();
+  outcome.corrupt = check.corrupt();
   if (!check.problem().empty()) fail(check.problem());
 }
 

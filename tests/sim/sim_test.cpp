@@ -130,6 +130,42 @@ TEST_CASE("a process that was told to end holds nothing up, whenever the supervi
   }
 }
 
+// Bits flip in both directions between one readout and a DCM, or on other lines, in a farm without other
+// faults.
+TEST_CASE(
+    "flipped bits cost a connection or mark a fragment as corrupt, and nothing wrong is stored as good") {
+  struct Line {
+    const char* who;
+    const char* other;
+  };
+  const Line line =
+      GENERATE(Line{"readout-0", "dcm-0"}, Line{"dcm-0", "writer-0"}, Line{"readout-0", "supervisor"},
+               Line{"dcm-0", "supervisor"}, Line{"writer-0", "supervisor"});
+  CAPTURE(line.who, line.other);
+  const bool fragments = std::string(line.other) == "dcm-0";
+  const std::int64_t flipped = fragments ? 500 : 100;  // a fragment is requested twice before it is corrupt
+  std::uint64_t corrupt = 0;
+  std::uint64_t slices = 0;
+  for (std::uint64_t seed = 1; slices < 1000; ++seed) {
+    CAPTURE(seed);
+    Scenario scenario = make_scenario(seed);
+    if (scenario.writers == 0 || scenario.killers > 0) continue;
+    scenario.faults.clear();
+    scenario.world.flips = true;
+    scenario.faults_end_ns = 2 * kSecond;
+    for (const bool back : {false, true}) {
+      sim::Fault flip{sim::FaultKind::flip, 5 * kMillisecond, 2 * kSecond, line.who, line.other, flipped};
+      if (back) std::swap(flip.who, flip.other);
+      scenario.faults.push_back(flip);
+    }
+    const sim::Outcome outcome = run_scenario(scenario, false);
+    CHECK(outcome.problem == "");
+    corrupt += outcome.corrupt;
+    slices += outcome.triggered;
+  }
+  CHECK((corrupt > 0) == fragments);
+}
+
 // A readout with 1,800 sources restarts before the DCM knows their sizes, and its fragments of older slices
 // are missing. When sources of unknown size were requested four per round trip, that took more than 600 s.
 TEST_CASE("missing fragments of unknown size are requested many at a time") {
@@ -167,7 +203,7 @@ TEST_CASE("rates change how often a kind of fault is drawn, and nothing without 
     const sim::Scenario scenario = make_scenario(seed, limits);
     for (const sim::Fault& fault : scenario.faults) {
       // No rate applies to alerts, to the line of a remote group and to DCMs that fetch slices.
-      if (fault.kind == sim::FaultKind::burst) continue;
+      if (fault.kind == sim::FaultKind::burst || fault.kind == sim::FaultKind::flip) continue;
       if (scenario.remote && fault.kind == sim::FaultKind::partition) continue;
       const bool breaks = fault.kind == sim::FaultKind::break_connections;
       if (scenario.fetches && (breaks || fault.kind == sim::FaultKind::partition)) continue;

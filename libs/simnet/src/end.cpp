@@ -1,6 +1,7 @@
 #include "end.hpp"
 
 #include <weir/base/assert.hpp>
+#include <weir/base/bytes.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -9,6 +10,7 @@ namespace weir::simnet {
 namespace {
 
 constexpr int kReceivesPerTurn = 8;
+constexpr std::size_t kLengthAt = 4;                     // in a frame's head (libs/wire/FORMAT.md)
 constexpr std::size_t kGather = 4096;                    // small appends share a piece up to this size
 constexpr DurationNs kHearDeadMachineMax = 2 * kSecond;  // until the end of a dead machine is noticed
 
@@ -59,6 +61,37 @@ void Outgoing::clear() {
   std::deque<Piece> gone;
   gone.swap(pieces_);
   taken_ = size_ = 0;
+}
+
+bool FrameTracker::pass(ConstBytes bytes, std::size_t at) {
+  bool checked = false;
+  for (std::size_t done = 0; done < bytes.size();) {
+    std::size_t n = 0;
+    if (payload_ > 0) {
+      n = static_cast<std::size_t>(std::min<std::uint64_t>(payload_, bytes.size() - done));
+      payload_ -= n;
+      checked = checked || (at >= done && at < done + n);
+    } else {
+      n = std::min(head_.size() - in_head_, bytes.size() - done);
+      std::copy_n(bytes.begin() + static_cast<std::ptrdiff_t>(done), n,
+                  head_.begin() + static_cast<std::ptrdiff_t>(in_head_));
+      if (at >= done && at < done + n) checked = is_checked(in_head_ + at - done);
+      in_head_ += n;
+      if (in_head_ == head_.size()) {
+        payload_ = load_le<std::uint32_t>(head_.data() + kLengthAt);
+        in_head_ = 0;
+      }
+    }
+    done += n;
+  }
+  return checked;
+}
+
+bool FrameTracker::is_checked(std::size_t in_head) const {
+  using wire::FrameType;
+  const auto type = static_cast<FrameType>(head_[0]);
+  const bool data = type == FrameType::fragment || type == FrameType::block || type == FrameType::data;
+  return in_head == 0 || (data && in_head >= kLengthAt && in_head < kLengthAt + 4);
 }
 
 End::End(World& world_, Host& host_, std::uint64_t number_, std::string peer_name_)
@@ -202,6 +235,7 @@ void End::lose(TimeNs hears_ns) {
 
 void End::send(Chunk::Kind kind, std::vector<std::byte> bytes) {
   if (lost) return;
+  if (world.settings_.flips && kind == Chunk::Kind::data) world.damage(*this, bytes);
   unread += bytes.size();
   Chunk chunk;
   chunk.kind = kind;

@@ -2,7 +2,9 @@
 
 #include <weir/ports/network.hpp>
 #include <weir/simnet/world.hpp>
+#include <weir/wire/frame.hpp>
 
+#include <array>
 #include <deque>
 #include <memory>
 #include <string>
@@ -41,6 +43,20 @@ class Outgoing {
   std::size_t size_ = 0;
 };
 
+// Keeps track of the frames in a stream of bytes.
+class FrameTracker {
+ public:
+  // Advances by these bytes. Returns true if a receiver notices that bits of the byte at `at` were flipped.
+  bool pass(ConstBytes bytes, std::size_t at);
+
+ private:
+  [[nodiscard]] bool is_checked(std::size_t in_head) const;
+
+  std::array<std::byte, wire::kHeaderBytes> head_{};
+  std::size_t in_head_ = 0;    // bytes of it so far
+  std::uint64_t payload_ = 0;  // bytes of it to come
+};
+
 // One end of a connection: the process' view, and the kernel's part.
 struct End : std::enable_shared_from_this<End> {
   enum class State : std::uint8_t { connecting, open, ended };
@@ -73,6 +89,7 @@ struct End : std::enable_shared_from_this<End> {
   std::size_t window = 0;
   std::size_t unread = 0;
   TimeNs last_arrival_ns = 0;
+  FrameTracker frames;  // of sent bytes, with WorldSettings::flips
   bool pumping = false;
   bool lost = false;
 

@@ -63,6 +63,25 @@ void World::partition(Host& left, Host& right, TimeNs until_ns) {
   partitions_.push_back({&left, &right, until_ns});
 }
 
+void World::flip_bits(Host& from, Host& to, TimeNs until_ns, std::uint32_t chunks_permille) {
+  flips_.push_back({&from, &to, until_ns, chunks_permille});
+}
+
+void World::damage(End& sender, std::vector<std::byte>& bytes) {
+  const auto receiver = sender.far.lock();
+  std::size_t at = bytes.size();
+  for (const Flips& flips : flips_) {
+    if (!receiver || flips.from != &sender.host || flips.to != &receiver->host || now_ns() >= flips.until_ns)
+      continue;
+    if (random_.chance(flips.chunks_permille)) at = random_.below(bytes.size());
+  }
+  if (!sender.frames.pass(bytes, at)) return;
+  constexpr std::uint64_t kBits = 8;
+  const auto bit = static_cast<unsigned>(random_.below(kBits));
+  bytes[at] ^= std::byte{1} << bit;
+  note(sender.host.name_.c_str(), "flipped", sender.number, at);
+}
+
 void World::refuse(Host& host, TimeNs until_ns) {
   host.refuses_until_ns_ = std::max(host.refuses_until_ns_, until_ns);
 }

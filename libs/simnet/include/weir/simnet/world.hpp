@@ -32,6 +32,7 @@ struct WorldSettings {
   DurationNs pass_min = 5 * kMicrosecond;  // duration of one pass of a process
   DurationNs pass_max = 200 * kMicrosecond;
   DurationNs idle_wait = 5 * kMillisecond;  // between passes without events
+  bool flips = false;                       // flip_bits() is called: connections keep track of their frames
 };
 
 // The effect of a process' end on its connections.
@@ -67,6 +68,10 @@ class World {
   // Delays everything between the two hosts until this time: bytes and new connections arrive then, unless
   // the connecting side has given up.
   void partition(Host& left, Host& right, TimeNs until_ns);
+  // Flips one bit in some of the chunks from `from` to `to` until this time: in a frame's payload, its type
+  // or, if it carries data, its length. All of these are checked by the receiver; in the other fields of a
+  // head that has no checksum, a flip is another valid frame.
+  void flip_bits(Host& from, Host& to, TimeNs until_ns, std::uint32_t chunks_permille);
   // Refuses new connections to the host until this time.
   void refuse(Host& host, TimeNs until_ns);
 
@@ -79,7 +84,14 @@ class World {
     const Host* to;
     TimeNs until_ns;
   };
+  struct Flips {
+    const Host* from;
+    const Host* to;
+    TimeNs until_ns;
+    std::uint32_t chunks_permille;
+  };
   [[nodiscard]] TimeNs silent_until(const Host* from, const Host* to) const;
+  void damage(End& sender, std::vector<std::byte>& bytes);
   [[nodiscard]] TimeNs parted_until(const Host* one, const Host* other) const;
   [[nodiscard]] DurationNs draw_delay();
   [[nodiscard]] std::shared_ptr<Listening> find_listener(std::uint16_t port) const;
@@ -92,6 +104,7 @@ class World {
   std::vector<std::unique_ptr<Host>> hosts_;
   std::vector<Silence> silences_;
   std::vector<Silence> partitions_;
+  std::vector<Flips> flips_;
   std::uint16_t next_port_ = 20'000;
   std::uint64_t next_connection_ = 0;
   const char* running_ = "";
