@@ -238,7 +238,7 @@ TEST_CASE("filter workers: a filter that sleeps forever costs its slice") {
   check_kills("hang", "took longer than 400 ms");
 }
 TEST_CASE("filter workers: a filter that computes forever costs its slice") {
-  // ThreadSanitizer delivers no signal to code that makes no call, so that there is no backtrace.
+  // ThreadSanitizer delivers no signal to code that makes no call: the backtrace is missing.
   check_kills("spin", kSanitizers == "thread" ? "took longer than 400 ms" : "unruly.so");
 }
 TEST_CASE("filter workers: a filter that takes all memory costs its slice") {
