@@ -58,6 +58,7 @@ void put_group(const assignment::GroupLedger& group, v1::JournalState::Group& ou
   put_sum(group.discarded, *out.mutable_discarded());
   put_sum(group.forwarded, *out.mutable_forwarded());
   out.set_reassigned(group.reassigned);
+  put_sum(group.fetched, *out.mutable_fetched());
 }
 
 void put_forwarded(const assignment::Actions& actions, v1::JournalPass& out) {

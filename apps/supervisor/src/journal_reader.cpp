@@ -332,6 +332,7 @@ class Reader {
     group.discarded = sum_of(from.discarded());
     group.forwarded = sum_of(from.forwarded());
     group.reassigned = from.reassigned();
+    group.fetched = sum_of(from.fetched());
   }
 
   void take_forwarded(const v1::JournalPass& pass) {

@@ -275,20 +275,20 @@ void check_same(const RunState& read, const RunState& real) {
 std::vector<std::uint64_t*> numbers_of(SupervisorLedger& ledger) {
   std::vector<std::uint64_t*> numbers;
   const auto add = [&numbers](auto& member) {
-    using RosterMember = std::decay_t<decltype(member)>;
-    if constexpr (std::is_same_v<RosterMember, std::uint64_t>) {
+    using Member = std::decay_t<decltype(member)>;
+    if constexpr (std::is_same_v<Member, std::uint64_t>) {
       numbers.push_back(&member);
-    } else if constexpr (std::is_same_v<RosterMember, SliceSum>) {
+    } else if constexpr (std::is_same_v<Member, SliceSum>) {
       numbers.insert(numbers.end(), {&member.count, &member.hash_sum});
     } else {
       for (auto& one : member) {
         if constexpr (std::is_same_v<std::decay_t<decltype(one)>, SliceSum>) {
           numbers.insert(numbers.end(), {&one.count, &one.hash_sum});
         } else if constexpr (std::is_same_v<std::decay_t<decltype(one)>, GroupLedger>) {
-          auto& [arrived, assigned, settled_waiting, stored, rejected, discarded, forwarded, reassigned,
-                 name] = one;
+          auto& [arrived, assigned, settled_waiting, stored, rejected, discarded, forwarded, fetched,
+                 reassigned, name] = one;
           for (SliceSum* sum :
-               {&arrived, &assigned, &settled_waiting, &stored, &rejected, &discarded, &forwarded})
+               {&arrived, &assigned, &settled_waiting, &stored, &rejected, &discarded, &forwarded, &fetched})
             numbers.insert(numbers.end(), {&sum->count, &sum->hash_sum});
           numbers.push_back(&reassigned);
           name.clear();  // from the farm file

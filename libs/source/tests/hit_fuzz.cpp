@@ -4,7 +4,7 @@
 // For any input the reader stays inside the bytes and accounts for each of them.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace weir::source;
-  const weir::ConstBytes bytes(reinterpret_cast<const std::byte*>(data), size);
+  const std::span<const std::byte> bytes(reinterpret_cast<const std::byte*>(data), size);
   HitReader reader(bytes);
   std::size_t used = 0;
   while (const auto hit = reader.next()) {

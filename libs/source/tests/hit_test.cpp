@@ -1,6 +1,7 @@
 #include "weir_catch.hpp"
 #include <weir/source/hit.hpp>
 
+#include <span>
 #include <vector>
 
 using namespace weir;
@@ -27,7 +28,7 @@ TEST_CASE("a hit is decoded as it was encoded, little-endian", "[hit]") {
 TEST_CASE("waveform hits have 263 and 519 bytes and are read between other hits", "[hit]") {
   const std::vector<std::byte> samples(2 * kWaveformBytes, std::byte{7});
   std::vector<std::byte> bytes(263 + 519 + 6);
-  CHECK(encode_waveform_hit({1, 10, 20, ConstBytes(samples).first(kWaveformBytes)}, bytes.data()) == 263);
+  CHECK(encode_waveform_hit({1, 10, 20, std::span(samples).first(kWaveformBytes)}, bytes.data()) == 263);
   CHECK(encode_waveform_hit({2, 11, 21, samples}, bytes.data() + 263) == 519);
   encode_hit({3, 12, 22, {}}, bytes.data() + 263 + 519);
   HitReader reader(bytes);
@@ -50,7 +51,7 @@ TEST_CASE("a hit that is cut off ends the reading as malformed, at its offset", 
   encode_hit({1, 2, 3, {}}, bytes.data());
   encode_waveform_hit({1, 2, 3, samples}, bytes.data() + kHitBytes);
   for (std::size_t size = kHitBytes + 1; size < bytes.size(); ++size) {
-    HitReader reader(ConstBytes(bytes).first(size));
+    HitReader reader(std::span<const std::byte>(bytes).first(size));
     CHECK(reader.next());
     CHECK_FALSE(reader.next());
     CHECK(reader.malformed());
