@@ -1,6 +1,7 @@
 #include "bench_filter_command.hpp"
 
 #include <weir/base/expected.hpp>
+#include <weir/base/scratch_folder.hpp>
 #include <weir/bench/filter.hpp>
 #include <weir/bench/isolation.hpp>
 #include <weir/node/paths.hpp>
@@ -97,8 +98,7 @@ void add_filter_bench(CLI::App& bench, int& status) {
 void add_isolation(CLI::App& bench, int& status) {
   auto options = std::make_shared<bench::IsolationOptions>();
   auto languages = std::make_shared<std::vector<std::string>>(std::vector<std::string>{"c++", "python"});
-  options->folder =
-      (std::filesystem::temp_directory_path() / ("weir-isolation-" + std::to_string(::getpid()))).string();
+  options->folder = (temporary_folder() / ("weir-isolation-" + std::to_string(::getpid()))).string();
   CLI::App* command = bench.add_subcommand(
       "isolation", "Run farms with a filter that crashes, exits, hangs and leaks in its workers");
   command->footer(kIsolationFooter);

@@ -39,6 +39,7 @@ class Walker {
     if (to != collecting) slice.outstanding = 0;
     if (to == decided) slice.decision.accepted = !slice.decision.accepted;
     if (to == held_back) slice.decision.accepted = true;
+    if (to == kept) slice.decision.kept = true;
     if (to == storing) slice.shipment.bytes = 1;
     if (to == complete && slice.memory.bytes() == 0) REQUIRE(slice.memory.allocate(pool_, 100, 0) != nullptr);
     if (to == released) {
