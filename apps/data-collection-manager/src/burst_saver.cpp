@@ -96,7 +96,7 @@ void BurstSaver::tick(ports::Network& network, TimeNs now_ns) {
   }
   stage(now_ns);
   for (const auto& to : writers_) {
-    if (to->link && to->link->ready()) send_granted(*to);
+    if (to->link && to->link->ready() && now_ns >= to->pause_until_ns) send_granted(*to);
   }
 }
 
@@ -112,11 +112,11 @@ void BurstSaver::stage(TimeNs now_ns) {
     if (least == nullptr) return;
     const auto record = ring_.next(now_ns);
     if (!record) return;
-    want(*least, *record);
+    want(*least, {*record, false});
   }
 }
 
-void BurstSaver::want(Writer& to, const Record& record) {
+void BurstSaver::want(Writer& to, const Sending& record) {
   to.queue.push_back(record);
   to.staged_bytes += record.bytes;
   to.wanted_total += record.bytes;
@@ -127,7 +127,7 @@ void BurstSaver::want(Writer& to, const Record& record) {
 
 void BurstSaver::send_granted(Writer& to) {
   while (!to.queue.empty() && to.sent_total + to.queue.front().bytes <= to.granted_total) {
-    const Record record = to.queue.front();
+    const Sending record = to.queue.front();
     to.queue.pop_front();
     to.sent_total += record.bytes;
     to.sent.emplace(++to.records, record);
@@ -158,7 +158,7 @@ void BurstSaver::on_ready(sessions::Peer& peer) {
   const std::deque<Record> bound = std::exchange(to.bound, {});
   for (const Record& record : bound) {
     ++sent_again_;
-    want(to, record);
+    want(to, {record, true});
   }
 }
 
@@ -171,7 +171,13 @@ void BurstSaver::on_gone(sessions::Peer& peer, std::string_view why) {
   for (const auto& [number, record] : to.sent) {
     if (!planted(Planted::forget_burst)) to.bound.push_back(record);
   }
-  for (const Record& record : to.queue) ring_.send_again(record.alert, record.slice);
+  for (const Sending& record : to.queue) {
+    if (record.repeated) {
+      to.bound.push_back(record);
+    } else {
+      ring_.send_again(record.alert, record.slice);
+    }
+  }
   to.queue.clear();
   to.sent.clear();
   to.records = to.staged_bytes = to.wanted_total = to.granted_total = to.sent_total = 0;
@@ -209,11 +215,12 @@ Expected<void, wire::WireError> BurstSaver::on_control(sessions::Peer& peer, con
 void BurstSaver::take_refused(Writer& from, std::uint64_t number, bool again) {
   const auto sent = from.sent.find(number);
   if (sent == from.sent.end()) return;
-  const Record record = sent->second;
+  const Sending record = sent->second;
   from.sent.erase(sent);
   from.staged_bytes -= record.bytes;
   if (!again) return ring_.refused(record.alert, record.slice);
   from.pause_until_ns = now_ns_ + retry_ns_;
+  if (record.repeated) return want(from, record);
   ring_.send_again(record.alert, record.slice);
 }
 

@@ -48,11 +48,14 @@ class BurstSaver final : public sessions::PeerHandler {
 
  private:
   using Record = burst::Ring::Record;
+  struct Sending : Record {
+    bool repeated = false;  // an earlier connection may have delivered it: it goes to this writer or none
+  };
   struct Writer {
     std::unique_ptr<sessions::Connector> link;
-    std::deque<Record> queue;              // asked for, or to be asked for, on this connection
-    std::map<std::uint64_t, Record> sent;  // by their place among the connection's records
-    std::deque<Record> bound;              // sent over an earlier connection, unanswered
+    std::deque<Sending> queue;              // asked for, or to be asked for, on this connection
+    std::map<std::uint64_t, Sending> sent;  // by their place among the connection's records
+    std::deque<Record> bound;               // sent over an earlier connection, unanswered
     std::uint64_t records = 0;
     std::uint64_t staged_bytes = 0;  // of `queue` and `sent`
     std::uint64_t wanted_total = 0;
@@ -66,7 +69,7 @@ class BurstSaver final : public sessions::PeerHandler {
   Expected<void, wire::WireError> on_control(sessions::Peer& peer, const v1::Control& message) override;
 
   void stage(TimeNs now_ns);
-  static void want(Writer& to, const Record& record);
+  static void want(Writer& to, const Sending& record);
   void send_granted(Writer& to);
   void send_record(sessions::Peer& peer, const Record& record) const;
   void take_refused(Writer& from, std::uint64_t number, bool again);
