@@ -91,6 +91,8 @@ const listed = (reasons) => Object.entries(reasons ?? {}).map(([reason, count]) 
 export function showLedger(state) {
   const why = { vetoed: listed(state.vetoed), discarded: listed(state.discarded),
     dcms_lost: state.counts.dcms_lost > 0 ? 'before their final report: the fragments are at least so many' : '' };
+  const running = !state.over && ['running', 'paused'].includes(state.state);
+  $('counts-head').textContent = running ? 'This run so far' : 'The last run';
   $('counts').replaceChildren(...COUNTS.filter(([, key]) => state.counts[key] !== undefined).map(([title, key]) =>
     el('tr', {}, el('th', { scope: 'row' }, title), el('td', { className: 'number' }, grouped(state.counts[key])),
       el('td', { className: 'why' }, why[key] ?? ''))));
