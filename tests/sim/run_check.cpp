@@ -148,7 +148,10 @@ void RunCheck::check_account() {
 void RunCheck::check_histograms() {
   if (account_.histograms_size() == 0) return;
   std::uint64_t settled = 0;
+  std::uint64_t poisoned = 0;  // without writers no file holds them
   for (const v1::Report& report : account_.nodes()) {
+    if (const auto found = report.counters().find("dcm.poisoned"); found != report.counters().end())
+      poisoned += found->second;
     for (const auto& [name, sum] : report.sums()) {
       const bool decided = name == "rejected" || name == "stored" || name == "forwarded" ||
                            (name == "discarded" && scenario_.writers == 0);
@@ -163,7 +166,7 @@ void RunCheck::check_histograms() {
     fail("a histogram has " + std::to_string(entries) + " entries, its cells " + std::to_string(total));
   // Slices that their filter did not decide have no entry.
   const bool all_filtered = scenario_.killers == 0 && !scenario_.filter_errors && poison_ == 0 &&
-                            counter("supervisor.unfiltered") == 0 &&
+                            poisoned == 0 && counter("supervisor.unfiltered") == 0 &&
                             scenario_.farm.find("incomplete: debug") == std::string::npos &&
                             (scenario_.writers > 0 || counter("discarded.attempts_exhausted") == 0);
   const auto expected = static_cast<double>(settled);
