@@ -64,7 +64,7 @@ struct SimWorkers::Shared {
   Surroundings around;
   simnet::Random random;
   Mapping slices;
-  std::set<std::uint64_t> hung;  // slices in which a worker has hung
+  std::set<std::uint64_t> blamed;  // slices that a worker was ended over: hung, or out of memory
   std::vector<std::weak_ptr<Life>> lives;
   std::int64_t pids = 0;
 };
@@ -241,12 +241,13 @@ class SimWorkers::Life : public std::enable_shared_from_this<Life> {
         (void)worker_->finish();
         return true;
       }
-      if (fate < kMemoryRunsOut) {
+      // Each slice ends its worker once: one that is blamed twice, or alone, is poison, which is for the
+      // filters that end their process.
+      if (fate < kMemoryRunsOut && shared_->blamed.insert(description.slice).second) {
         die({EndKind::memory, "out of memory"});
         return false;
       }
-      // A slice that is blamed twice is poison: that is for the filters that end their process.
-      if (fate < kHangs && description.attempt == 0 && shared_->hung.insert(description.slice).second) {
+      if (fate < kHangs && description.attempt == 0 && shared_->blamed.insert(description.slice).second) {
         hangs_ = true;
         return false;
       }
