@@ -146,7 +146,7 @@ TEST_CASE("the wake callback fires on the edge from no result to some") {
   TestSlice slice;
   const std::vector<Job> jobs(200, Job{&slice.view(), 0});
   REQUIRE(loop.units->submit(jobs) == 200);
-  // Nobody drains: however many batches it takes, one wake.
+  // The results are not drained: one wake, for any number of batches.
   while (loop.units->metrics().counters["processed"] < 200 || loop.units->oldest()) std::this_thread::yield();
   loop.finish([](const FilterResult&) {});
   CHECK(loop.wakes() <= 2);

@@ -140,7 +140,7 @@ run_record::Summary summary_of(const FarmRunResult& result, const v1::Farm& farm
   return summary;
 }
 
-// Adds the run's line to runs.jsonl, for the page and for who looks for failed runs. Returns false after an
+// Adds the run's line to runs.jsonl, for the page and for people who look for failed runs. Returns false after an
 // error.
 bool add_to_history(const FarmRunResult& result, const run_record::Summary& summary, const LoadedFarm& loaded,
                     const RunBegin& begun, std::FILE* err) {
