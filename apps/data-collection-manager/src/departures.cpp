@@ -170,6 +170,7 @@ void Departures::give_up_all(bool stored_too) {
   for (BuiltSlice* slice : open) {
     switch (slice->state()) {
       case BuildState::filtering:  // released when its processing unit has done with it
+        builder_.collector.end_ahead(*slice);
         builder_.slices.change(*slice, BuildState::abandoned);
         break;
       case BuildState::abandoned:

@@ -7,7 +7,9 @@
 #include <weir/tap/sample.hpp>
 #include <weir/v1/bus.pb.h>
 
+#include <array>
 #include <string>
+#include <vector>
 
 namespace weir::dcm {
 namespace {
@@ -282,6 +284,29 @@ TEST_CASE("at a run's end slices that wait for a writer stay, and without a supe
   dcm.departures->give_up_all(true);
   CHECK(storing.state() == BuildState::given_up);
   CHECK(filtering.state() == BuildState::abandoned);
+}
+
+TEST_CASE("a slice whose result is not wanted awaits nothing ahead, though its filter goes on") {
+  Leaving dcm;
+  dcm.collector().prefetch_after_steps({{SourceId(2)}});
+  BuiltSlice& slice = dcm.open(4);
+  const std::array first_step{SourceId(1)};
+  dcm.collector().collect(slice, dcm.collector().select(first_step));
+  dcm.collector().pass(dcm.now());
+  dcm.answer(4, 0);
+  std::vector<BuiltSlice*> done;
+  dcm.builder.assembler.take_completed(done);
+  REQUIRE(done == std::vector<BuiltSlice*>{&slice});
+  dcm.collector().fetch_ahead(slice, dcm.now());
+  dcm.collector().issue_ahead(dcm.now());
+  REQUIRE(slice.ahead == 1);
+  dcm.slices().change(slice, BuildState::filtering);
+  dcm.departures->give_up_all(true);
+  CHECK(slice.state() == BuildState::abandoned);
+  CHECK(slice.ahead == 0);
+  const assembly::FragmentCounters& counters = dcm.builder.assembler.counters();
+  CHECK(counters.prefetched == 1);
+  CHECK(counters.prefetch_unused == 1);
 }
 
 TEST_CASE("only clients that asked for samples get the slices that pass") {
