@@ -44,6 +44,9 @@ void prepare_space(const LabPlan& plan, Space space) {
   for (const char* scope : {"all", "default"}) {
     (void)write_sysctl(fmt::format("ipv6/conf/{}/disable_ipv6", scope), "1");  // the kernel may lack IPv6
   }
+  // A switch forwards frames; it has no firewall. The kernel may lack that, too.
+  (void)write_sysctl("bridge/bridge-nf-call-iptables", "0");
+  (void)write_sysctl("bridge/bridge-nf-call-ip6tables", "0");
   if (space < kFirstHost) return;
   for (const auto& [name, value] : plan.sysctls) set(name, value, "host " + where);
   const LabHost& host = plan.hosts[space - kFirstHost];
