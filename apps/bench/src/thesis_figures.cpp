@@ -28,11 +28,11 @@ ExperimentSetting all_to_all() {
   ExperimentSetting setting;
   setting.layout = NetworkLayout::all_to_all;
   setting.readouts = 6;
-  setting.dcms = 4;
+  setting.dcms = 2;
   setting.sources = 1;
-  setting.fragment_bytes = 14'000;  // two requests of a window of 7 kB, without a short third one
+  setting.fragment_bytes = 5'700;  // four frames: a loss has no three duplicate acknowledgements
   setting.port_mbit = setting.host_mbit = 10'000;
-  setting.port_kb = 32;
+  setting.port_kb = 13;
   setting.rate_hz = 0;
   return setting;
 }
@@ -196,11 +196,11 @@ Experiment all_to_all_figure() {
   figure.title = "All to all: sustained load and latency against offered load";
   figure.setting = all_to_all();
   figure.scaling.buffers = figure.scaling.readouts = false;
-  figure.scale = 0.01;
+  figure.scale = 0.003;
   figure.vary = Vary::load;
   figure.x = {0.15, 0.5, 1.02};
   figure.cures = {plain(),
-                  {.label = "byte-credits", .shaper = "byte-credits", .window_kb = 7},
+                  {.label = "byte-credits", .shaper = "byte-credits", .window_kb = 6},
                   {.label = "adaptive", .shaper = "adaptive"}};
   figure.expectations = {{.cure = "TCP Cubic",
                           .x_from = 1,
@@ -214,7 +214,7 @@ Experiment all_to_all_figure() {
                           .paper = "pause frames, a lossless network, reach 64 and 85 %"}};
   figure.differs =
       std::string(
-          "Six hosts with four DCMs each, 14 kB a readout and buffers of 32 kB. The kernel sends no "
+          "Six hosts with two DCMs each, 5.7 kB a readout and buffers of 13 kB. The kernel sends no "
           "pause frames: shapers take their place.") +
       kModernTcp;
   return figure;
