@@ -175,6 +175,20 @@ TEST_CASE("missing fragments of unknown size are requested many at a time") {
   CHECK(outcome.ended_ns < 60 * kSecond);
 }
 
+// A readout without data of the slices has 119 sources, more than the quota of 64 fragments; the ranges that two
+// others were asked for kept the quota in use for ever.
+TEST_CASE("a readout with more sources than the quota has is asked beside others") {
+  const sim::Outcome outcome = run_scenario(make_scenario(995005142, sim::hard_limits()), false);
+  CHECK(outcome.problem == "");
+  CHECK(outcome.ended_ns < 60 * kSecond);
+}
+
+// The readout has room for two slices. It made the oldest two, which waited for a third: sizes were unknown, and
+// that one, which it would push once the others are cleared, collected.
+TEST_CASE("a slice of unknown size does not wait for one that is pushed later") {
+  CHECK(run_scenario(make_scenario(995004722, sim::hard_limits()), false).problem == "");
+}
+
 // A DCM reconnects to a supervisor that stalls, and dies; its next process is served first. The pass that the
 // dead one had received was taken for that of a later life of the supervisor: the run failed.
 TEST_CASE("the connection of a dead process that is served late does not make the journal stale") {

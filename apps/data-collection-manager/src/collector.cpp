@@ -116,8 +116,10 @@ bool Collector::make_room(BuiltSlice& slice) {
       assembler_.collecting() + assembler_.leaving() == 0 && slices_.in(BuildState::released).empty();
   if (!assembler_.knows_sizes()) {
     // The first slice runs alone to learn the sizes, in a large block, of which fragments leave little
-    // unused.
-    if (assembler_.collecting() > 0) return false;
+    // unused. A pushed one that has not begun to arrive holds nothing, and may wait for this one to be
+    // cleared.
+    const auto learns = [](const BuiltSlice& other) { return !other.pushed || other.memory.bytes() > 0; };
+    if (slices_.find_in(BuildState::collecting, learns) != nullptr) return false;
     return slice.memory.reserve(pool_, std::bit_floor(pool_.bytes_total()) / kFirstShare) || alone;
   }
   const std::size_t more = bytes_to_reserve(slice);

@@ -229,6 +229,10 @@ class Collector {
                    std::span<const assembly::FragmentSize> sizes);
   void tell_progress(TimeNs now_ns);
   void refresh(std::uint32_t readout);
+  // Likewise nullopt if the slice does not collect.
+  [[nodiscard]] std::optional<Piece> piece_of(assembly::BuiltSlice& slice, std::uint32_t readout);
+  // Returns the oldest slice that wants data of the readout and awaits none; nullptr: none.
+  [[nodiscard]] assembly::BuiltSlice* first_unasked(std::uint32_t readout);
   [[nodiscard]] std::uint64_t bytes_left(const assembly::Gathering& gathering, std::uint32_t readout) const;
   // Returns the next request to this readout; nullopt if no further one is needed.
   [[nodiscard]] std::optional<Piece> next_piece(assembly::BuiltSlice& slice, std::uint32_t readout);

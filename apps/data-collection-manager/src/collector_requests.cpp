@@ -119,15 +119,13 @@ void Collector::issue(TimeNs now_ns) {
     ++steps_;
     const std::uint32_t readout = *chosen;
     BuiltSlice& slice = *oldest_want(readout);
-    const bool collects = slice.state() == BuildState::collecting || slice.gathering.ahead;
-    const auto piece = collects ? next_piece(slice, readout) : std::nullopt;
+    auto piece = piece_of(slice, readout);
     if (!piece) {
       wants_of(slice).remove(slice, readout);
       refresh(readout);
       continue;
     }
-    const shaping::Demand demand{readout, piece->fragments, piece->bytes};
-    shaping::Credit credit = shaper_->try_take(demand, now_ns);
+    shaping::Credit credit = shaper_->try_take({readout, piece->fragments, piece->bytes}, now_ns);
     if (credit == shaping::Credit::granted) {
       overdraft_ = overdraft_left_ = 0;
     } else if (std::exchange(stands_still, false)) {
@@ -136,9 +134,15 @@ void Collector::issue(TimeNs now_ns) {
     }
     if (credit != shaping::Credit::granted && overdraft_left_ > 0 && shaper_->outstanding() <= stuck_bytes_) {
       --overdraft_left_;
-      shaper_->take(demand, now_ns);
-      credit = shaping::Credit::granted;
       ++overdrawn_;
+      // The readout may not have made the slices that it owes.
+      BuiltSlice* const unasked = first_unasked(readout);
+      const auto other = unasked != nullptr ? piece_of(*unasked, readout) : std::nullopt;
+      const Piece& beyond = other ? *other : *piece;
+      shaper_->take({readout, beyond.fragments, beyond.bytes}, now_ns);
+      send(other ? *unasked : slice, readout, beyond, now_ns);
+      refresh(readout);
+      continue;
     }
     if (credit == shaping::Credit::full)
       return start_deadlines(slice.gathering.ahead ? UINT64_MAX : slice.gathering.order, now_ns);
@@ -151,6 +155,20 @@ void Collector::issue(TimeNs now_ns) {
     refresh(readout);
   }
   start_deadlines(UINT64_MAX, now_ns);
+}
+
+std::optional<Collector::Piece> Collector::piece_of(BuiltSlice& slice, std::uint32_t readout) {
+  const bool collects = slice.state() == BuildState::collecting || slice.gathering.ahead;
+  return collects ? next_piece(slice, readout) : std::nullopt;
+}
+
+BuiltSlice* Collector::first_unasked(std::uint32_t readout) {
+  BuiltSlice* slice = wants_.oldest(readout);
+  while (slice != nullptr && slice->gathering.parts[readout].owed_fragments > 0) {
+    ++steps_;
+    slice = slice->gathering.parts[readout].newer;
+  }
+  return slice;
 }
 
 // A readout that never comes costs one deadline or the grace time.
@@ -203,14 +221,15 @@ std::optional<Collector::Piece> Collector::next_sources(BuiltSlice& slice, std::
   Gathering::Part& part = gathering.parts[readout];
   const Flow& flow = flows_[readout];
   const std::uint64_t most = std::min(shaper_->piece_bytes(), settings_.piece_bytes_max);
-  const std::size_t fragments_max =
-      strict_ ? std::min<std::size_t>(wire::kSetSourcesMax, shaper_->fragments_max()) : wire::kSetSourcesMax;
+  const auto count = static_cast<std::uint32_t>(sources.size());
+  const bool in_window = count <= shaper_->fragments_max();
+  std::size_t fragments_max = std::min<std::size_t>(wire::kSetSourcesMax, shaper_->fragments_max());
+  // More than the window would wait until no other readout has a request, and these go on asking.
+  if (!strict_ && !in_window) fragments_max = std::max<std::size_t>(1, fragments_max / 2);
   Piece piece;
   piece.length = settings_.assembly.range_bytes;
-  const auto count = static_cast<std::uint32_t>(sources.size());
   const std::uint64_t whole = flow.unknown == 0 ? answer_bytes(count, flow.expected) : 0;
   const bool untouched = gathering.selection->all && part.next == 0 && part.offset == 0 && !part.again;
-  const bool in_window = !strict_ || count <= fragments_max;
   if (untouched && in_window && (most == 0 || (flow.unknown == 0 && whole <= whole_up_to(most)))) {
     piece.all = true;
     piece.fragments = count;

@@ -41,7 +41,7 @@ class FragmentWindow final : public Shaper {
   void readout_lost(std::uint32_t readout) override { accounts_.lost(readout); }
   bool strict() const override { return strict_; }
   std::uint32_t fragments_max() const override {
-    if (!strict_) return UINT32_MAX;
+    if (!strict_) return accounts_.taken() == 0 ? UINT32_MAX : static_cast<std::uint32_t>(window_);
     const std::uint64_t left = window_ - std::min(window_, accounts_.taken());
     return static_cast<std::uint32_t>(std::max<std::uint64_t>(1, left));
   }

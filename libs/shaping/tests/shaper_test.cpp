@@ -185,6 +185,17 @@ TEST_CASE("a strict quota grants no demand beyond it, and says how many fragment
   CHECK_FALSE(shaper("fragment-credits")->strict());
 }
 
+TEST_CASE("a quota that a demand exceeds says so while anything else is outstanding") {
+  auto window = shaper("fragment-credits", 4);
+  CHECK(window->fragments_max() == UINT32_MAX);
+  CHECK(goes(*window, {0, 1, 0}));
+  CHECK(window->fragments_max() == 4);
+  CHECK_FALSE(goes(*window, {1, 5, 0}));
+  window->answered(0, 1, 0, 1);
+  CHECK(window->fragments_max() == UINT32_MAX);
+  CHECK(goes(*window, {1, 5, 0}));
+}
+
 TEST_CASE("requests that bypass the window are counted in it") {
   auto window = shaper("fragment-credits", 4);
   CHECK(goes(*window, {0, 4, 0}));

@@ -69,7 +69,8 @@ class Shaper {
   [[nodiscard]] virtual std::uint64_t piece_bytes() const { return 0; }
   // Returns whether no request may exceed the window. The caller then requests fragments_max() at a time.
   [[nodiscard]] virtual bool strict() const { return false; }
-  // Returns the most fragments that a demand may have now; at least 1.
+  // Returns the most fragments that a demand may have now; at least 1. A larger one is refused for as long as
+  // other requests are outstanding.
   [[nodiscard]] virtual std::uint32_t fragments_max() const { return UINT32_MAX; }
   // Returns when a refused demand may be retried without further arrivals; kNever: only arrivals matter.
   [[nodiscard]] virtual TimeNs next_ns() const { return kNever; }
