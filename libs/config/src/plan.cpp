@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <set>
-#include <unordered_map>
 #include <utility>
 
 namespace weir::config {
@@ -33,6 +32,7 @@ class Planner {
     add_writers();
     add_dcms();
     add_readouts();
+    report_shared_sources();
     note_masked();
     if (!problems_.empty()) return Unexpected<Problems>(std::move(problems_));
     return std::move(plan_);
@@ -254,16 +254,28 @@ class Planner {
     }
   }
 
-  // Reports sources that two readouts claim.
   void claim(const std::string& name, const std::vector<SourceId>& sources, const Group& group) {
-    for (const SourceId source : sources) {
-      const auto [owner, fresh] = owners_.emplace(source, name);
-      if (fresh) continue;
+    const auto claimant = static_cast<std::uint32_t>(claimants_.size());
+    claimants_.push_back({name, group});
+    for (const SourceId source : sources) claims_.push_back({source, claimant});
+  }
+
+  // Reports sources that two readouts claim: for each readout the first.
+  void report_shared_sources() {
+    const auto by_source = [](const Claim& a, const Claim& b) { return a.source < b.source; };
+    if (!std::is_sorted(claims_.begin(), claims_.end(), by_source))
+      std::stable_sort(claims_.begin(), claims_.end(), by_source);
+    std::set<std::uint32_t> reported;
+    for (std::size_t i = 1; i < claims_.size(); ++i) {
+      const Claim& owner = claims_[i - 1];
+      const Claim& claim = claims_[i];
+      if (claim.source != owner.source || !reported.insert(claim.claimant).second) continue;
+      const Group& group = claimants_[claim.claimant].group;
       const bool listed = group.entry != kNoEntry && !farm_.readout().nodes(group.entry).sources().empty();
       report(ProblemKind::inconsistent, listed ? group.key + ".sources" : group.key,
-             "source " + std::to_string(source.value) + " belongs to '" + owner->second + "' already" +
+             "source " + std::to_string(claim.source.value) + " belongs to '" +
+                 claimants_[owner.claimant].name + "' already" +
                  (listed ? "" : ": give first_source or sources here"));
-      return;
     }
   }
 
@@ -354,7 +366,16 @@ class Planner {
   FarmPlan plan_;
   Problems problems_;
   std::set<std::string> names_;
-  std::unordered_map<SourceId, std::string> owners_;
+  struct Claimant {
+    std::string name;
+    Group group;
+  };
+  struct Claim {
+    SourceId source;
+    std::uint32_t claimant = 0;
+  };
+  std::vector<Claimant> claimants_;  // readouts, in order
+  std::vector<Claim> claims_;
   std::uint64_t next_source_ = 0;  // first id after the sources counted so far; 0: none so far
 };
 
