@@ -184,6 +184,7 @@ void Journal::write_pass(const assignment::Actions& actions, const SupervisorLed
     pass.add_killed_kills(one.kills);
   }
   put_reopened(actions.reopened, pass);
+  for (const SliceId slice : actions.fetched) pass.add_fetched(slice.value);
   put_forwarded(actions, pass);
   for (const assignment::Announcement& one : actions.announce) {
     if (one.payload_length > 0) {

@@ -210,6 +210,7 @@ class Reader {
     take_triggers(pass);
     take_kills(pass);
     take_reopened(pass);
+    take_fetched(pass);
     take_forwarded(pass);
     for (int i = 0; i < pass.assigned_size(); ++i) {
       const auto found = open_.find(SliceId(pass.assigned(i)));
@@ -333,6 +334,15 @@ class Reader {
     group.forwarded = sum_of(from.forwarded());
     group.reassigned = from.reassigned();
     group.fetched = sum_of(from.fetched());
+  }
+
+  // A slice that is fetched and forwarded in one pass was fetched first.
+  void take_fetched(const v1::JournalPass& pass) {
+    for (const std::uint64_t slice : pass.fetched()) {
+      const auto found = open_.find(SliceId(slice));
+      if (found == open_.end()) continue;
+      if (auto* group = group_of(found->second.slice); group != nullptr) group->fetched.add(SliceId(slice));
+    }
   }
 
   void take_forwarded(const v1::JournalPass& pass) {

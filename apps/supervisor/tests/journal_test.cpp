@@ -52,7 +52,7 @@ constexpr std::uint16_t kDcms = 3;
 constexpr std::uint16_t kWriters = 2;
 
 std::vector<GroupSettings> two_groups() {
-  return {{"first", NodeIndex(0), 2, {GroupIndex(1)}}, {"second", NodeIndex(2), 1, {}}};
+  return {{"first", NodeIndex(0), 2, {GroupIndex(1)}}, {"second", NodeIndex(2), 1, {}, false, true}};
 }
 
 SupervisorSettings settings(bool split) {
@@ -91,7 +91,10 @@ class WrittenRun {
   void step() {
     now_.mono += static_cast<TimeNs>(below(20));
     now_.utc = now_.mono;
-    switch (below(9)) {
+    switch (below(10)) {
+      case 9:
+        fetch();
+        break;
       case 8:
         kill();
         break;
@@ -169,6 +172,7 @@ class WrittenRun {
       decision.verdict = Verdict::forward;
       decision.group = GroupIndex(1);
       decision.bytes = bytes;
+      decision.kept = below(2) == 0;
     }
     machine.decisions(dcm, {&decision, 1}, now_.mono, actions_);
   }
@@ -178,6 +182,17 @@ class WrittenRun {
     const auto [dcm, assignment] = with_dcm_[below(with_dcm_.size())];
     const FilterKill kill{assignment.slice, assignment.attempt, 1 + static_cast<std::uint32_t>(below(2))};
     machine.filter_killed(dcm, {&kill, 1}, actions_);
+  }
+  // A DCM reports a slice as whole that it has, or had, from the DCM that keeps it.
+  void fetch() {
+    const std::size_t number = with_dcm_.size();
+    const std::size_t first = below(number + 1);
+    for (std::size_t i = 0; i < number; ++i) {
+      const auto& [dcm, assignment] = with_dcm_[(first + i) % number];
+      if (assignment.kept_by == kNoNode) continue;
+      const Lease lease{assignment.slice, assignment.attempt};
+      return machine.fetched(dcm, {&lease, 1}, actions_);
+    }
   }
   void acknowledge() {
     if (confirmed_.empty()) return;
@@ -224,6 +239,7 @@ void check_same_groups(const SupervisorLedger& read, const SupervisorLedger& rea
     CHECK(a.rejected == b.rejected);
     CHECK(a.discarded == b.discarded);
     CHECK(a.forwarded == b.forwarded);
+    CHECK(a.fetched == b.fetched);
     CHECK(a.reassigned == b.reassigned);
   }
 }
@@ -388,11 +404,12 @@ TEST_CASE("a journal of an earlier version is read, with zeros for new counters"
 
 TEST_CASE("a journal always yields the state that its supervisor had") {
   constexpr std::uint64_t kSeeds = 200;
-  constexpr int kSteps = 300;
+  constexpr int kSteps = 340;
   std::uint64_t given_up = 0;
   std::int64_t orphans = 0;
   std::uint64_t stored = 0;
   std::uint64_t forwarded = 0;
+  std::uint64_t fetched = 0;
   std::int64_t killed = 0;
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     CAPTURE(seed);
@@ -411,13 +428,17 @@ TEST_CASE("a journal always yields the state that its supervisor had") {
       return slice.kills > 0 && slice.attempt.value == 0;
     });
     stored += read->state.ledger.stored.count;
-    for (const GroupLedger& group : read->state.ledger.groups) forwarded += group.forwarded.count;
+    for (const GroupLedger& group : read->state.ledger.groups) {
+      forwarded += group.forwarded.count;
+      fetched += group.fetched.count;
+    }
   }
   CHECK(given_up > kSeeds);
   CHECK(orphans > 0);
   CHECK(killed > 0);
   CHECK(stored > 8 * kSeeds);
   CHECK(forwarded > 4 * kSeeds);
+  CHECK(fetched > kSeeds / 4);
 }
 
 TEST_CASE("a pass costs the journal the same for any number of intervals of ids") {

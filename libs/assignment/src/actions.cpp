@@ -25,6 +25,7 @@ void Actions::clear() {
   reopened.clear();
   killed.clear();
   forwarded.clear();
+  fetched.clear();
   cleared.clear();
   copies.clear();
   leaving.clear();

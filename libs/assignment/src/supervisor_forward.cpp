@@ -61,6 +61,7 @@ void SupervisorMachine::fetched(NodeIndex dcm, std::span<const Lease> slices, Ac
         entry->attempt != lease.attempt || entry->kept_by == kNoNode)
       continue;
     ledger_.groups[entry->group.value].fetched.add(entry->slice);
+    out.fetched.push_back(entry->slice);
     end_keeping(*entry, out);
   }
 }

@@ -159,6 +159,7 @@ struct Actions {
   std::vector<Reopening> reopened;
   std::vector<KillCount> killed;  // for the journal only
   std::vector<Forwarding> forwarded;
+  std::vector<SliceId> fetched;  // for the journal only: whole in a DCM of their group
   std::vector<Cleared> cleared;
   std::vector<CopyNotice> copies;
   std::vector<NodeRef> leaving;    // drained nodes, which are told that they may end
@@ -179,7 +180,7 @@ struct Actions {
   }
   [[nodiscard]] bool empty() const {
     return announce.empty() && touched.empty() && reopened.empty() && killed.empty() && forwarded.empty() &&
-           cleared.empty() && copies.empty() && leaving.empty() && judged.empty();
+           fetched.empty() && cleared.empty() && copies.empty() && leaving.empty() && judged.empty();
   }
   // Drops all actions for one DCM.
   void drop(NodeIndex dcm);
