@@ -1,5 +1,6 @@
 #include "burst_saver.hpp"
 
+#include "node_link.hpp"
 #include "record.hpp"
 #include <weir/base/assert.hpp>
 #include <weir/base/planted.hpp>
@@ -52,11 +53,8 @@ BurstSaver::BurstSaver(const node::Setup& setup, sessions::PeerCounters& counter
 }
 
 void BurstSaver::set_writer(NodeIndex index, const ports::Endpoint& at) {
-  Writer& to = *writers_.at(index.value);
-  if (to.link) return to.link->redirect(at);
-  to.link = std::make_unique<sessions::Connector>(self_, *this, setup_.limits, counters_, at, retry_ns_);
-  to.link->tag = index.value;
-  to.link->expect(Role::writer, index);
+  link_to(writers_.at(index.value)->link, Role::writer, index, at,
+          {self_, *this, setup_.limits, counters_, retry_ns_});
 }
 
 // The attempt is the store epoch: should two DCMs have a slice after a fault, the later attempt counts.

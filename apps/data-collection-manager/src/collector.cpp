@@ -253,26 +253,6 @@ void Collector::start(BuiltSlice& slice, TimeNs now_ns) {
   lose_given_up(slice, now_ns);
 }
 
-void Collector::start_fetch(BuiltSlice& slice) {
-  slice.gathering.next.reset();
-  assembler_.want_all(slice);
-  if (slice.state() != BuildState::collecting) return;
-  // Whatever piece of a fragment has arrived, the rest is on its way.
-  for (assembly::FragmentProgress& progress : slice.progress) progress.asked = UINT32_MAX;
-  to_fetch_.emplace_back(slice.id(), slice.attempt());
-}
-
-void Collector::build_from_readouts(BuiltSlice& slice, TimeNs now_ns) {
-  slice.fetched = false;
-  lost_.note_work();
-  if (slice.state() != BuildState::collecting) return;
-  if (find_absent(slice.assignment.order)) mark_absent(slice, now_ns);
-  lose_given_up(slice, now_ns);
-  std::vector<std::uint32_t> readouts(settings_.readouts);
-  std::iota(readouts.begin(), readouts.end(), 0U);
-  ask_for_rest(slice, readouts);
-}
-
 bool Collector::any_readout_lost() const {
   return std::any_of(lost_.all().begin(), lost_.all().end(),
                      [this](std::uint32_t readout) { return serves(readout); });
@@ -295,7 +275,6 @@ void Collector::want_nothing(BuiltSlice& slice) {
 void Collector::queue_ranges(TimeNs now_ns) {
   for (const assembly::RangeWanted& wanted : assembler_.ranges_wanted()) {
     if (wanted.slice == nullptr) continue;  // released meanwhile
-    // A fragment that another DCM sent has a wrong checksum.
     if (wanted.slice->fetched) wrong_copies_.push_back(wanted.slice);
     if (!wanted.slice->gathering.has_begun()) continue;
     const std::uint32_t readout = assembler_.sources()[wanted.source].readout;
@@ -305,7 +284,7 @@ void Collector::queue_ranges(TimeNs now_ns) {
     want_of(*wanted.slice, readout);
   }
   assembler_.ranges_wanted().clear();
-  for (BuiltSlice* slice : std::exchange(wrong_copies_, {})) build_from_readouts(*slice, now_ns);
+  leave_wrong_copies(now_ns);
 }
 
 bool Collector::is_absent(std::uint32_t readout, SliceOrder slice) const {

@@ -247,6 +247,7 @@ class Collector {
   void want_nothing(assembly::BuiltSlice& slice);
   void sends_to(std::uint32_t readout);
   void queue_ranges(TimeNs now_ns);
+  void leave_wrong_copies(TimeNs now_ns);
   void learn_size(assembly::SourceIndex source, std::uint32_t readout, std::uint32_t bytes);
   [[nodiscard]] TimeNs line_up_until(TimeNs now_ns);
   void give_up_readouts(TimeNs now_ns);

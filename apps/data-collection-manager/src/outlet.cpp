@@ -1,5 +1,6 @@
 #include "outlet.hpp"
 
+#include "node_link.hpp"
 #include <weir/base/assert.hpp>
 #include <weir/base/planted.hpp>
 #include <weir/v1/control.pb.h>
@@ -40,11 +41,7 @@ Outlet::Writer& Outlet::writer(NodeIndex index) {
 }
 
 void Outlet::set_writer(NodeIndex index, const ports::Endpoint& at) {
-  Writer& to = writer(index);
-  if (to.link) return to.link->redirect(at);
-  to.link = std::make_unique<sessions::Connector>(self_, *this, limits_, counters_, at, retry_ns_);
-  to.link->tag = index.value;
-  to.link->expect(Role::writer, index);
+  link_to(writer(index).link, Role::writer, index, at, {self_, *this, limits_, counters_, retry_ns_});
 }
 
 void Outlet::ship(BuiltSlice& slice) {

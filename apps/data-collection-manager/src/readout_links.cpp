@@ -1,5 +1,6 @@
 #include "readout_links.hpp"
 
+#include "node_link.hpp"
 #include <weir/node/reach.hpp>
 #include <weir/wire/frame.hpp>
 
@@ -35,13 +36,8 @@ ReadoutLinks::ReadoutLinks(const node::Setup& setup, sessions::PeerCounters& cou
 
 void ReadoutLinks::set_readout(NodeIndex index, const ports::Endpoint& at) {
   if (index.value >= readouts_.size()) return;
-  Readout& readout = readouts_[index.value];
-  if (readout.link) return readout.link->redirect(at);
-  readout.link = std::make_unique<sessions::Connector>(self_, static_cast<sessions::PeerHandler&>(*this),
-                                                       setup_.limits, counters_, at,
-                                                       setup_.farm.network().reconnect_ms() * kMillisecond);
-  readout.link->tag = index.value;
-  readout.link->expect(Role::readout, index);
+  link_to(readouts_[index.value].link, Role::readout, index, at,
+          {self_, *this, setup_.limits, counters_, setup_.farm.network().reconnect_ms() * kMillisecond});
 }
 
 void ReadoutLinks::look() {
@@ -117,8 +113,7 @@ void ReadoutLinks::arrived(std::uint32_t readout, assembly::BuiltSlice* slice, s
 }
 
 std::string ReadoutLinks::check_hello(const sessions::PeerInfo& info) {
-  if (info.role == Role::readout) return {};
-  return "'" + info.name + "' is a " + std::string(name(info.role)) + ", not a readout";
+  return refusal_unless(Role::readout, info);
 }
 
 void ReadoutLinks::on_ready(sessions::Peer& peer) {
@@ -161,8 +156,7 @@ wire::PayloadPlace ReadoutLinks::on_header(sessions::Peer& peer, const wire::Fra
       !pushing_->takes(static_cast<std::uint32_t>(peer.tag), header, course_.is_running(), now_ns_))
     return {wire::PayloadPlace::Kind::discard, nullptr};
   readout.reception = assembler_.begin(header, static_cast<std::uint32_t>(peer.tag));
-  if (readout.reception.slice == nullptr) return {wire::PayloadPlace::Kind::discard, nullptr};
-  return {wire::PayloadPlace::Kind::place, readout.reception.target};
+  return place_of(readout.reception);
 }
 
 Expected<void, wire::WireError> ReadoutLinks::on_frame(sessions::Peer& peer, const wire::FrameHeader& header,

@@ -1,5 +1,6 @@
 #include "slice_fetcher.hpp"
 
+#include "node_link.hpp"
 #include "orders.hpp"
 #include <weir/node/reach.hpp>
 #include <weir/node/report.hpp>
@@ -35,12 +36,8 @@ void SliceFetcher::set_keeper(NodeIndex index, const ports::Endpoint& at, bool p
   Keeper& keeper = *keepers_[index.value];
   keeper.present = present;
   if (!present || at.port == 0) return;
-  if (keeper.link) return keeper.link->redirect(at);
-  keeper.link = std::make_unique<sessions::Connector>(self_, static_cast<sessions::PeerHandler&>(*this),
-                                                      setup_.limits, counters_, at,
-                                                      setup_.farm.network().reconnect_ms() * kMillisecond);
-  keeper.link->tag = index.value;
-  keeper.link->expect(Role::dcm, index);
+  link_to(keeper.link, Role::dcm, index, at,
+          {self_, *this, setup_.limits, counters_, setup_.farm.network().reconnect_ms() * kMillisecond});
 }
 
 void SliceFetcher::tick(ports::Network& network, TimeNs now_ns) {
@@ -117,8 +114,7 @@ void SliceFetcher::tell(const std::function<void(const v1::Control&)>& send) {
 void SliceFetcher::forget_told() { fetched_->mutable_fetched()->Clear(); }
 
 std::string SliceFetcher::check_hello(const sessions::PeerInfo& info) {
-  if (info.role == Role::dcm) return {};
-  return "'" + info.name + "' is a " + std::string(name(info.role)) + ", not a DCM";
+  return refusal_unless(Role::dcm, info);
 }
 
 // Slices that were requested over an earlier connection are requested again, whole.
@@ -158,8 +154,7 @@ wire::PayloadPlace SliceFetcher::on_header(sessions::Peer& peer, const wire::Fra
   const auto source = builder_.assembler.index_of(header.source);
   if (!wanted || !source) return {wire::PayloadPlace::Kind::discard, nullptr};
   keeper.reception = builder_.assembler.begin(header, builder_.assembler.sources()[*source].readout);
-  if (keeper.reception.slice == nullptr) return {wire::PayloadPlace::Kind::discard, nullptr};
-  return {wire::PayloadPlace::Kind::place, keeper.reception.target};
+  return place_of(keeper.reception);
 }
 
 Expected<void, wire::WireError> SliceFetcher::on_frame(sessions::Peer& peer, const wire::FrameHeader& header,
