@@ -19,7 +19,11 @@ using storage::FileVerb;
 CLI::App* add_verb(CLI::App& app, const std::shared_ptr<FileCommand>& options, int& status, FileVerb verb,
                    const char* name, const char* description) {
   CLI::App* command = app.add_subcommand(name, description);
-  command->add_option("FILE", options->paths, "run files (*.weir, *.weir.part)")->required();
+  command
+      ->add_option("FILE", options->paths,
+                   verb == FileVerb::recover ? "run files (*.weir.part)"
+                                             : "run files (*.weir, *.weir.part), or folders of them")
+      ->required();
   command->callback([options, verb, &status] {
     options->verb = verb;
     status = storage::run_file_command(*options, std::cout, std::cerr);

@@ -1,4 +1,5 @@
 #include "dump.hpp"
+#include "named_files.hpp"
 #include "recover_command.hpp"
 #include "text_output.hpp"
 #include <weir/storage/file_command.hpp>
@@ -247,14 +248,18 @@ int run_file_command(const FileCommand& command, std::ostream& out, std::ostream
     return status;
   }
   std::vector<RunFileReader> files;
-  for (const std::string& path : command.paths) {
+  std::vector<std::string> errors;
+  for (const std::string& path : named_files(command.paths, errors)) {
     auto file = RunFileReader::open(path);
     if (file) {
       files.push_back(std::move(*file));
     } else {
-      err << "weir file: " << file.error().detail << '\n';
-      status = kFileCommandUnable;
+      errors.push_back(file.error().detail);
     }
+  }
+  for (const std::string& error : errors) {
+    err << "weir file: " << error << '\n';
+    status = kFileCommandUnable;
   }
   if (command.verb == FileVerb::verify) return worst(status, verify_all(files, command.json, out));
   resolve_copies(files);

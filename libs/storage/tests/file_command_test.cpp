@@ -232,3 +232,41 @@ TEST_CASE("an impossible request is reported, and the other files are shown") {
   CHECK(parse_file_verb("ls") == FileVerb::ls);
   CHECK_FALSE(parse_file_verb("rm"));
 }
+
+TEST_CASE("a folder stands for its run files, and a file with two names counts once") {
+  const OneFile file;
+  const std::string part = file.path + std::string(kPartSuffix);
+  std::filesystem::create_hard_link(file.path, part);
+  std::ofstream(file.folder / "run-000007.json") << "{}";
+  std::filesystem::create_directory(file.folder / "log");
+  FileCommand command = file.command(FileVerb::ls);
+  command.json = true;
+  command.paths = {file.folder.path().string()};
+  const Shown listed = run(command);
+  CHECK(listed.status == kFileCommandFine);
+  CHECK(std::count(listed.out.begin(), listed.out.end(), '\n') == 4);
+  command.verb = FileVerb::verify;
+  for (const std::vector<std::string>& paths :
+       {std::vector{file.folder.path().string()}, {file.path, part}, {part, file.folder.path().string()}}) {
+    command.paths = paths;
+    const Shown verified = run(command);
+    CHECK(verified.status == kFileCommandFine);
+    CHECK(std::count(verified.out.begin(), verified.out.end(), '\n') == 1);
+  }
+  std::filesystem::remove(part);
+  std::filesystem::copy_file(file.path, part);  // it was recovered
+  command.paths = {file.folder.path().string()};
+  CHECK(run(command).status == kFileCommandFine);
+}
+
+TEST_CASE("a folder without run files, or that is not there, is named") {
+  const TemporaryFolder folder;
+  FileCommand command;
+  command.verb = FileVerb::ls;
+  command.paths = {folder.path().string()};
+  const Shown empty = run(command);
+  CHECK(empty.status == kFileCommandUnable);
+  CHECK_THAT(empty.err, ContainsSubstring(folder.path().string()) && ContainsSubstring("no run files"));
+  command.paths = {folder / "nowhere"};
+  CHECK(run(command).status == kFileCommandUnable);
+}

@@ -20,7 +20,7 @@ enum class FileVerb : std::uint8_t {
 
 struct FileCommand {
   FileVerb verb = FileVerb::info;
-  std::vector<std::string> paths;
+  std::vector<std::string> paths;       // run files; but for recover, also folders of them
   bool json = false;                    // info, ls, verify, recover: one JSON object a line
   bool all = false;                     // ls, dump: dead copies too; dump: every byte of a fragment
   std::uint64_t lines_max = 0;          // ls: of each file; 0: all
