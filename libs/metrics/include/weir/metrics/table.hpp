@@ -354,7 +354,8 @@ inline constexpr Entry kTable[] = {
           "Pushed fragments dropped for lack of memory, to be requested."),
     rare("burst.alerts", "weir_burst_alerts_total", kBurstSupervisor, "Alerts taken."),
     rare("burst.alerts_refused", "weir_burst_alerts_refused_total", kBurstSupervisor,
-         "Alerts refused: too many at a time, or in the run."),
+         "Alerts refused: too many at a time or in the run, an empty window, or a filter's within 10 s of "
+         "another."),
     rare("burst.asked", "weir_burst_slices_asked_total", kBurstSupervisor,
          "Slices of the alerts' windows, once for each alert."),
     rare("burst.saved", "weir_burst_slices_acknowledged_total", kBurstSupervisor,
