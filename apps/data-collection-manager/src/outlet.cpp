@@ -80,7 +80,7 @@ void Outlet::look(TimeNs now_ns, bool ending, const std::function<void(std::uint
     if (!to.link) continue;
     log_if_due(to.loss, ending, false, now_ns);
     const bool ready = to.link->ready();
-    const std::uint64_t bytes = ready ? to.link->peer().stream().counters().bytes_received : 0;
+    const std::uint64_t bytes = ready ? to.link->peer().stream().bytes_received() : 0;
     if (to.probe.look(ready, bytes, now_ns)) to.link->peer().ask_if_alive();
     if (to.probe.is_lost()) lost(static_cast<std::uint32_t>(i));
   }

@@ -44,7 +44,7 @@ void ReadoutLinks::look() {
   for (std::uint32_t i = 0; i < readouts_.size(); ++i) {
     Readout& readout = readouts_[i];
     const bool ready = readout.link && readout.link->ready();
-    const std::uint64_t bytes = ready ? readout.link->peer().stream().counters().bytes_received : 0;
+    const std::uint64_t bytes = ready ? readout.link->peer().stream().bytes_received() : 0;
     if (readout.probe.look(ready, bytes, now_ns_)) readout.link->peer().ask_if_alive();
     log_if_due(readout.loss, course_.is_ending(), false, now_ns_);
     collector_.set_lost(i, readout.probe.is_lost());

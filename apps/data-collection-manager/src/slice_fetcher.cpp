@@ -76,7 +76,7 @@ void SliceFetcher::look() {
     Keeper& keeper = *keepers_[i];
     if (!keeper.link) continue;
     const bool ready = keeper.link->ready();
-    const std::uint64_t bytes = ready ? keeper.link->peer().stream().counters().bytes_received : 0;
+    const std::uint64_t bytes = ready ? keeper.link->peer().stream().bytes_received() : 0;
     if (keeper.probe.look(ready, bytes, now_ns_)) keeper.link->peer().ask_if_alive();
     // A line that is down takes the readouts with it: then nothing is gained by them.
     const TimeNs since_ns = std::max(keeper.probe.lost_since_ns(), readout_lost_ns_);

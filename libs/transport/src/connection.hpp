@@ -28,6 +28,7 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   void close();
   void flush();
   [[nodiscard]] ports::StreamCounters counters() const;
+  [[nodiscard]] std::uint64_t bytes_received() const { return counters_.bytes_received; }
   [[nodiscard]] std::uint64_t retransmitted() const;
   void note_arrivals();
   [[nodiscard]] UtcNs arrived_utc_ns() const { return arrived_utc_ns_; }

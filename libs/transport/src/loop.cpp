@@ -50,6 +50,7 @@ class TcpStream final : public ports::Stream {
   UtcNs arrived_utc_ns() const override { return connection_->arrived_utc_ns(); }
   std::uint64_t retransmitted() const override { return connection_->retransmitted(); }
   ports::StreamCounters counters() const override { return connection_->counters(); }
+  std::uint64_t bytes_received() const override { return connection_->bytes_received(); }
   std::string peer() const override { return connection_->peer(); }
 
  private:
