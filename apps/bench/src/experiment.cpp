@@ -167,10 +167,7 @@ Expected<ExperimentResult, std::string> measure_loss_free(ExperimentPoint point,
     point.setting.load = search.load();
     auto figures = measure(point, times, folder);
     if (!figures) return Unexpected<std::string>(figures.error());
-    const bool loss_free = figures->drops == 0 && figures->retransmits_per_s == 0;
-    search.measured(loss_free);
-    const bool better = !best || loss_free || best->figures.drops > 0;
-    if (better) best = ExperimentResult{point, std::move(*figures)};
+    if (search.measured(figures->is_loss_free())) best = ExperimentResult{point, std::move(*figures)};
   }
   return std::move(*best);
 }

@@ -226,10 +226,12 @@ double ExperimentFigures::of(Quantity quantity) const {
   return 0;
 }
 
-void LossFreeSearch::measured(bool loss_free) {
+bool LossFreeSearch::measured(bool loss_free) {
+  const bool all_lost = low_ == 0;  // so far, and then each load is less than the one before
   (loss_free ? low_ : high_) = next_;
   next_ = (low_ + high_) / 2;
   ++steps_;
+  return loss_free || all_lost;
 }
 
 double scale_of(const Experiment& experiment, const ExperimentOptions& options) {
@@ -349,6 +351,12 @@ std::string experiment_table(const Experiment& experiment, const std::vector<Exp
     text +=
         "Each row is the run with the largest load without a drop or a retransmission (G_mlf), by "
         "bisection.\n";
+    for (const ExperimentResult& result : results) {
+      if (result.figures.is_loss_free()) continue;
+      text += fmt::format(
+          "\n- No load without losses: {} at {:g}; its row is the least load, {:.1f} % of theory.\n",
+          label_of(result.point), result.point.x, kPercent * result.point.setting.load);
+    }
   } else {
     for (const ExpectationVerdict& verdict : verdicts_of(experiment, results)) text += verdict_line(verdict);
   }

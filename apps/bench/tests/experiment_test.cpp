@@ -150,8 +150,29 @@ TEST_CASE("the largest loss-free load is bisected to a few per cent") {
   CHECK(always.done());  // the highest load has no losses
   CHECK(always.best() == 1.02);
   LossFreeSearch never;
-  while (!never.done()) never.measured(false);
+  while (!never.done()) CHECK(never.measured(false));  // the least load is reported
   CHECK(never.best() == 0);
+  LossFreeSearch late;
+  CHECK(late.measured(false));
+  CHECK(late.measured(true));
+  CHECK_FALSE(late.measured(false));  // a lossy load does not take a loss-free one's place
+  CHECK(late.measured(true));
+}
+
+TEST_CASE("a page names the rows for which no load was free of losses") {
+  const Experiment& figure = thesis("4.13");
+  ExperimentOptions options;
+  options.bench = "thesis";
+  options.loss_free = true;
+  ExperimentResult result = result_of(expand(figure, {Tcp::old_tcp}, 0.01).front(), 0.2, 0);
+  result.figures.retransmits_per_s = 0;
+  const std::string note = "No load without losses: TCP Cubic, old TCP";
+  CHECK(experiment_table(figure, {result}, options, {}).find(note) == std::string::npos);
+  result.figures.retransmits_per_s = 0.5;  // without a drop in a counted port
+  result.point.setting.load = 0.032;
+  const std::string page = experiment_table(figure, {result}, options, {});
+  CHECK(page.find(note) != std::string::npos);
+  CHECK(page.find("3.2 % of theory") != std::string::npos);
 }
 
 TEST_CASE("a statement of the paper holds if all matching runs meet it, and is not judged without a run") {

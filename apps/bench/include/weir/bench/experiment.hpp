@@ -192,6 +192,7 @@ struct ExperimentFigures {
   Series delays;    // slice, ms: if the experiment shows them
 
   [[nodiscard]] double of(Quantity quantity) const;
+  [[nodiscard]] bool is_loss_free() const { return drops == 0 && retransmits_per_s == 0; }
 };
 struct ExperimentResult {
   ExperimentPoint point;
@@ -227,7 +228,9 @@ class LossFreeSearch {
   explicit LossFreeSearch(double most = 1.02) : high_(most), next_(most) {}
   // Returns the load to measure next. Requires: not done().
   [[nodiscard]] double load() const { return next_; }
-  void measured(bool loss_free);
+  // Returns true if this load is the one to report so far: the largest without losses, or the least one while
+  // all had some.
+  bool measured(bool loss_free);
   [[nodiscard]] bool done() const { return steps_ >= kSteps || low_ == high_; }
   [[nodiscard]] double best() const { return low_; }  // 0: every load had losses
   static constexpr int kSteps = 6;                    // the last two loads are 3 % of theory apart
