@@ -236,6 +236,7 @@ FilterFigures measure(const FilterOptions& options, Way way) {
   figures.slices_per_s = count * static_cast<double>(kSecond) / static_cast<double>(end - start);
   figures.cpu_ns = static_cast<double>(cpu_used_ns(*units) - cpu_before) / count;
   units->end_run();
+  while (!units->poll_end()) waiter.wait();
   (void)units->stop(10 * kSecond);
   return figures;
 }

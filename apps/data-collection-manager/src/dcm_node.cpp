@@ -81,6 +81,7 @@ void DcmNode::pass(TimeNs now_ns) {
   if (filter_start_ != FilterStart::done) poll_filter();
   // A DCM that cannot take slices stays unknown to the supervisor.
   if (is_preparing() || !failure_.empty()) return;
+  if (course_.is_ending()) close_run();
   supervisor_.tick(environment_.network, now_ns);
   readouts_.tick(environment_.network, now_ns);
   departures_.release_unreferenced();
@@ -319,6 +320,7 @@ void DcmNode::on_supervisor_gone() {
 void DcmNode::on_end_run() {
   course_.end(now_ns_);
   abandon_all(false);
+  close_run();
 }
 
 void DcmNode::abandon_all(bool stored_too) {
@@ -328,7 +330,11 @@ void DcmNode::abandon_all(bool stored_too) {
 }
 
 bool DcmNode::run_ended() const {
-  return course_.may_report_finally(intake_.in_flight() == 0 && filter_.in_flight() == 0, now_ns_);
+  if (!course_.may_report_finally(intake_.in_flight() == 0 && filter_.in_flight() == 0, now_ns_))
+    return false;
+  // A filter that hangs is not told.
+  if (course_.phase() == DcmPhase::ending) return filter_.in_flight() > 0;
+  return course_.phase() != DcmPhase::over || filter_has_ended_;
 }
 
 void DcmNode::on_signal(std::string_view signal_name) {

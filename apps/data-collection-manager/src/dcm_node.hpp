@@ -109,6 +109,7 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   TimeNs tell_bursts_ns_ = 0;
   std::string failure_;
   bool signalled_ = false;
+  bool filter_has_ended_ = false;  // its end_run(), in every worker
 };
 
 }  // namespace weir::dcm

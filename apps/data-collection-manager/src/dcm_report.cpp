@@ -59,10 +59,13 @@ void write_trace(const node::Setup& setup, const ArrivalTrace& trace) {
 }  // namespace
 
 void DcmNode::close_run() {
-  if (course_.phase() != DcmPhase::ending || filter_.in_flight() > 0) return;
-  filter_.end_run();
-  course_.close();
-  if (readouts_.trace().on()) write_trace(setup_, readouts_.trace());
+  if (course_.phase() == DcmPhase::ending && filter_.in_flight() == 0 &&
+      course_.may_report_finally(intake_.in_flight() == 0, now_ns_)) {
+    filter_.end_run();
+    course_.close();
+    if (readouts_.trace().on()) write_trace(setup_, readouts_.trace());
+  }
+  if (course_.phase() == DcmPhase::over && !filter_has_ended_) filter_has_ended_ = filter_.poll_end();
 }
 
 Workload DcmNode::workload() const {
@@ -78,7 +81,6 @@ Workload DcmNode::workload() const {
 }
 
 v1::Report DcmNode::make_report(bool final) {
-  if (final) close_run();
   v1::Report report = node::begin_report(setup_, now_ns_, final);
   reports::ReportCounters counters(report);
   counters["dcm.assigned"] = intake_.assigned();

@@ -54,6 +54,8 @@ class FilterDesk {
   [[nodiscard]] Expected<void, std::string> begin_run(RunNumber run, UtcNs start_utc_ns);
   // Requires: the units have no jobs.
   void end_run() { units_->end_run(); }
+  // As FilterUnits::poll_end().
+  [[nodiscard]] bool poll_end() { return units_->poll_end(); }
   [[nodiscard]] std::optional<std::vector<SourceId>> first_sources();
 
   // The first step does not get all sources: steps are counted, with their CPU time.

@@ -6,17 +6,29 @@
 #include <weir/plugin_trial/plugin_trial.hpp>
 #include <weir/python_host/interpreter.hpp>
 
+#include <map>
 #include <memory>
 #include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace {
+
+// Looks for an interpreter once in a process: it starts one that imports NumPy, while the DCM waits.
+const weir::python_host::Interpreter& interpreter(const std::string& chosen) {
+  static std::map<std::string, weir::python_host::Interpreter> found;
+  const auto known = found.find(chosen);
+  if (known != found.end()) return known->second;
+  auto python = weir::python_host::find_interpreter(chosen);
+  if (!python) throw std::runtime_error("filter.plugin: " + python.error());
+  return found.emplace(chosen, std::move(*python)).first->second;
+}
 
 std::vector<std::string> worker_command(const weir::v1::FilterSettings& filter) {
   const std::string programs = weir::node::program_folder();
   if (!weir::is_python_plugin(filter.plugin())) return {programs + "/weir-filter-worker"};
-  const auto python = weir::python_host::find_interpreter(filter.python());
-  if (!python) throw std::runtime_error("filter.plugin: " + python.error());
-  return weir::python_host::filter_host_command(*python, "worker", {});
+  return weir::python_host::filter_host_command(interpreter(filter.python()), "worker", {});
 }
 
 weir::config::Problems try_filter(const weir::v1::Farm& farm, const weir::config::FarmPlan& plan,

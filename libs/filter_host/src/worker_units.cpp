@@ -140,23 +140,22 @@ void WorkerUnits::end_run() {
       seat.begun = false;
     }
   }
-  wait_for_end_of_run();
+  end_until_ns_ = host_.now_ns() + options_.pool.start_timeout_ns;
 }
 
-// A worker that ends now, or does not answer, loses only its last messages.
-void WorkerUnits::wait_for_end_of_run() {
-  const TimeNs until = host_.now_ns() + options_.pool.start_timeout_ns;
-  while (true) {
-    bool all = true;
-    for (worker_pool::Seat index = 0; index < pool_.seats(); ++index) {
-      Seat& seat = seats_[index];
-      if (seat.process == nullptr) continue;
-      take_messages(index);
-      all = all && (!seat.begun || seat.process->end().has_value());
-    }
-    if (all || host_.now_ns() >= until) return;
-    host_.wait(kLook);
+bool WorkerUnits::poll_end() {
+  bool all = true;
+  for (worker_pool::Seat index = 0; index < pool_.seats(); ++index) {
+    Seat& seat = seats_[index];
+    if (seat.process == nullptr) continue;
+    take_messages(index);
+    all = all && (!seat.begun || seat.process->end().has_value());
   }
+  return all || host_.now_ns() >= end_until_ns_;
+}
+
+void WorkerUnits::wait_for_end() {
+  while (!poll_end()) host_.wait(kLook);
 }
 
 // ---- processes

@@ -226,6 +226,20 @@ TEST_CASE("filter workers: slices return as a filter in the process decides") {
   CHECK(dcm.units->metrics().counters.at("processed") == 20000);
   CHECK(dcm.units->figures().restarts == 0);
   dcm.units->end_run();
+  dcm.units->wait_for_end();
+  CHECK(dcm.units->stop(10 * kSecond));
+}
+
+TEST_CASE("filter workers: the end of a run does not wait for a worker that takes its time") {
+  SmallDcm dcm(Parameters{{"what", "none"}});
+  REQUIRE(dcm.refusal.empty());
+  dcm.run(100);
+  const std::vector<std::int64_t> pids = dcm.units->figures().pids;
+  for (const std::int64_t pid : pids) ::kill(static_cast<pid_t>(pid), SIGSTOP);
+  dcm.units->end_run();
+  CHECK(!dcm.units->poll_end());
+  for (const std::int64_t pid : pids) ::kill(static_cast<pid_t>(pid), SIGCONT);
+  dcm.units->wait_for_end();
   CHECK(dcm.units->stop(10 * kSecond));
 }
 

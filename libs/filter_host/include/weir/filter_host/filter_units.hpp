@@ -53,8 +53,11 @@ class FilterUnits {
   // Requires: in_flight() == 0, and poll_start() has returned true. The run has begun when poll_start()
   // returns true again.
   [[nodiscard]] virtual Expected<void, FilterError> begin_run(const RunInfo& run) = 0;
-  // Requires: in_flight() == 0.
+  // Requires: in_flight() == 0. Workers end the run by themselves, see poll_end().
   virtual void end_run() = 0;
+  // Advances the end of the run without waiting. Returns true when the filter has ended it, or has had its
+  // time.
+  [[nodiscard]] virtual bool poll_end() { return true; }
   // As FilterInstance::first_sources(). Requires: the run has begun.
   [[nodiscard]] virtual std::optional<std::vector<std::uint32_t>> first_sources() = 0;
 

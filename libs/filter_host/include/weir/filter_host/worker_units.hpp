@@ -51,8 +51,12 @@ class WorkerUnits final : public FilterUnits {
   [[nodiscard]] Expected<void, FilterError> wait_for_start();
   // Returns at once, see poll_start().
   [[nodiscard]] Expected<void, FilterError> begin_run(const RunInfo& run) override;
-  // Waits for all workers, at most the pool's start_timeout_ns.
+  // Returns at once. The workers have the pool's start_timeout_ns, see poll_end().
   void end_run() override;
+  // A worker that ends now, or does not answer, loses only its last messages.
+  [[nodiscard]] bool poll_end() override;
+  // Waits until poll_end() returns true.
+  void wait_for_end();
   [[nodiscard]] std::optional<std::vector<std::uint32_t>> first_sources() override { return first_sources_; }
   [[nodiscard]] DurationNs cpu_ns() const override;
 
@@ -96,7 +100,6 @@ class WorkerUnits final : public FilterUnits {
   void limit_memory();
   void expect(Start start);
   [[nodiscard]] Expected<bool, FilterError> look_at_starts();
-  void wait_for_end_of_run();
   [[nodiscard]] bool takes_slices() const { return in_run_ && !stopping_ && start_ == Start::none; }
   void start(worker_pool::Seat seat);
   void send_begin_run(Seat& seat);
@@ -131,6 +134,7 @@ class WorkerUnits final : public FilterUnits {
   bool stopping_ = false;
   Start start_ = Start::none;
   TimeNs start_until_ns_ = 0;
+  TimeNs end_until_ns_ = 0;
   WorkerPlugin plugin_;
   std::optional<std::vector<std::uint32_t>> first_sources_;
   std::vector<Seat> seats_;
