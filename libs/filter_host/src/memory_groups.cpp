@@ -2,14 +2,18 @@
 
 #include <weir/base/owned_descriptor.hpp>
 
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <poll.h>
 #include <sstream>
 #include <string_view>
 #include <sys/stat.h>
+#include <system_error>
 #include <unistd.h>
 #include <utility>
 
@@ -19,6 +23,8 @@ namespace {
 constexpr mode_t kFolderMode = 0755;
 constexpr mode_t kFileMode = 0644;
 constexpr const char* kOwnLeaf = "weir-main";  // where this process moves
+constexpr const char* kWorkerPrefix = "weir-worker-";
+constexpr int kEndPatienceMs = 500;
 
 std::string file_text(const std::string& path) {
   std::ifstream file(path);
@@ -84,16 +90,42 @@ std::string delegate_below(const std::string& folder, pid_t self) {
   return why;
 }
 
+// False while killed processes of the group are still ending.
+bool kill_and_remove(const std::string& folder) {
+  (void)write_once(folder + "/cgroup.kill", "1");
+  return ::rmdir(folder.c_str()) == 0 || errno != EBUSY;
+}
+
+// Of a DCM that was killed itself: its workers ended with it, but not the processes that they had forked.
+void remove_abandoned(const std::string& folder) {
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
+    if (entry.path().filename().string().starts_with(kWorkerPrefix))
+      (void)kill_and_remove(entry.path().string());
+  }
+}
+
+// Returns when the group has no processes, after kEndPatienceMs at the latest.
+void wait_until_empty(const std::string& folder) {
+  const OwnedDescriptor events(::open((folder + "/cgroup.events").c_str(), O_RDONLY | O_CLOEXEC));
+  std::array<char, 256> text{};
+  if (::read(events.get(), text.data(), text.size() - 1) <= 0) return;
+  if (std::string_view(text.data()).find("populated 1") == std::string_view::npos) return;
+  pollfd changed{events.get(), POLLPRI, 0};
+  (void)::poll(&changed, 1, kEndPatienceMs);
+}
+
 }  // namespace
 
-Expected<MemoryGroups, std::string> MemoryGroups::make(const std::string& mounts, const std::string& own,
-                                                       pid_t self, std::uint64_t limit_bytes) {
+Expected<std::unique_ptr<MemoryGroups>, std::string> MemoryGroups::make(const std::string& mounts,
+                                                                        const std::string& own, pid_t self,
+                                                                        std::uint64_t limit_bytes) {
   const auto cannot = [](std::string why) { return Unexpected<std::string>(std::move(why)); };
   const std::string mount = unified_mount(mounts);
   if (mount.empty()) return cannot("no control groups (cgroup v2) are mounted");
   std::string folder = mount + unified_group(own);
   while (folder.ends_with('/')) folder.pop_back();
-  // A run of this process before has moved it already.
+  // It has moved already if an earlier process of the group ended before it could move back.
   const bool has_moved = folder.ends_with(std::string("/") + kOwnLeaf);
   if (!is_alone(folder, self)) return cannot(folder + ": other processes are in the group");
   if (has_moved) folder.resize(folder.rfind('/'));
@@ -107,11 +139,21 @@ Expected<MemoryGroups, std::string> MemoryGroups::make(const std::string& mounts
   if (!has_moved) {
     if (std::string why = delegate_below(folder, self); !why.empty()) return cannot(std::move(why));
   }
-  return MemoryGroups(std::move(folder), limit_bytes);
+  remove_abandoned(folder);
+  return std::unique_ptr<MemoryGroups>(new MemoryGroups(std::move(folder), self, limit_bytes));
+}
+
+MemoryGroups::~MemoryGroups() {
+  for (const std::string& group : ending_) wait_until_empty(group);
+  remove_ended();
+  (void)write_once(folder_ + "/cgroup.subtree_control", "-memory");
+  (void)write_once(folder_ + "/cgroup.procs", std::to_string(self_));
+  ::rmdir((folder_ + "/" + kOwnLeaf).c_str());
 }
 
 Expected<std::string, std::string> MemoryGroups::add(pid_t worker) {
-  const std::string group = folder_ + "/weir-worker-" + std::to_string(worker);
+  remove_ended();
+  const std::string group = folder_ + "/" + kWorkerPrefix + std::to_string(worker);
   if (::mkdir(group.c_str(), kFolderMode) != 0 && errno != EEXIST)
     return Unexpected<std::string>(group + ": " + std::strerror(errno));
   std::string why = write_once(group + "/memory.max", std::to_string(limit_bytes_));
@@ -138,8 +180,9 @@ bool MemoryGroups::ran_out(const std::string& folder) {
 }
 
 void MemoryGroups::remove(const std::string& folder) {
-  (void)write_once(folder + "/cgroup.kill", "1");
-  ::rmdir(folder.c_str());
+  if (!kill_and_remove(folder)) ending_.push_back(folder);
 }
+
+void MemoryGroups::remove_ended() { std::erase_if(ending_, kill_and_remove); }
 
 }  // namespace weir::filter_host

@@ -144,7 +144,7 @@ struct SpawnedWorkers::Shared {
   };
   std::vector<Watched> watched;
   TimeNs looked_ns = 0;
-  std::optional<MemoryGroups> groups;
+  std::unique_ptr<MemoryGroups> groups;  // null: workers limit themselves
 
   [[nodiscard]] bool poll_for(int milliseconds) const {
     std::vector<pollfd> list;
@@ -164,7 +164,7 @@ class SpawnedWorker final : public WorkerProcess {
   explicit SpawnedWorker(std::shared_ptr<SpawnedWorkers::Shared> shared) : shared_(std::move(shared)) {}
   ~SpawnedWorker() override {
     std::erase_if(shared_->watched, [this](const auto& one) { return one.pidfd == pidfd_.get(); });
-    if (!group_.empty()) MemoryGroups::remove(group_);
+    if (!group_.empty()) shared_->groups->remove(group_);
   }
 
   // An error is a sentence.
@@ -227,7 +227,7 @@ class SpawnedWorker final : public WorkerProcess {
         end_->kind = EndKind::memory;
         end_->text = "out of memory: the kernel ended it at its limit\n" + end_->text;
       }
-      MemoryGroups::remove(std::exchange(group_, {}));
+      shared_->groups->remove(std::exchange(group_, {}));
     }
     std::erase_if(shared_->watched, [this](const auto& one) { return one.pidfd == pidfd_.get(); });
     return end_;

@@ -11,6 +11,8 @@
 #include <csignal>
 #include <cstring>
 #include <deque>
+#include <filesystem>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <set>
@@ -189,6 +191,18 @@ bool group_ends(pid_t group) {
   return false;
 }
 
+// Returns the number of control groups below that of this process.
+std::size_t groups_below_own() {
+  std::ifstream own("/proc/self/cgroup");
+  std::string line;
+  while (std::getline(own, line) && !line.starts_with("0::")) {
+  }
+  std::size_t groups = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/sys/fs/cgroup" + line.substr(3)))
+    groups += entry.is_directory() ? 1 : 0;
+  return groups;
+}
+
 void check_kills(const char* what, const char* word, std::uint64_t memory_bytes = 0) {
   constexpr std::uint64_t kCount = 3000;
   SmallDcm dcm(Parameters{{"what", what}, {"every", "500"}}, "unruly", memory_bytes);
@@ -258,6 +272,39 @@ TEST_CASE("filter workers: a filter that computes forever costs its slice") {
 TEST_CASE("filter workers: a filter that takes all memory costs its slice") {
   if (!kSanitizers.empty()) return skip_test(kNoMemoryLimit);
   check_kills("memory", "out of memory", std::uint64_t{64} << 20);
+}
+// In filter_host_control_groups alone (tests/support/own_kernel).
+TEST_CASE(
+    "filter workers: the kernel ends a worker at the limit of its control group, and its slice is poison",
+    "[.control-group]") {
+  constexpr std::uint64_t kMemory = std::uint64_t{64} << 20;
+  const std::set<std::uint64_t> bad = multiples(500, 1500);
+  {
+    SmallDcm dcm(Parameters{{"what", "memory"}, {"every", "500"}}, "unruly", kMemory);
+    REQUIRE(dcm.refusal.empty());
+    CHECK(dcm.units->figures().memory_limit == "64 MiB by control group");
+    dcm.run(1500);
+    CHECK(dcm.with(StepVerdict::poison) == bad);
+    CHECK(dcm.with(StepVerdict::accept).size() == 1500 - bad.size());
+    CHECK(dcm.kills.size() == bad.size());
+    for (const auto& [id, number] : dcm.kills) {
+      INFO("slice " << id);
+      CHECK(number == 2);
+      CHECK_THAT(dcm.errors[id], Catch::ContainsSubstring("the kernel ended it at its limit"));
+    }
+    for (const auto& [reason, count] : dcm.units->figures().ends)
+      CHECK(count == (reason == "memory" ? 2 * bad.size() : 0));
+  }
+  CHECK(groups_below_own() == 0);
+}
+TEST_CASE("filter workers: forked children of a filter leave no control group", "[.control-group]") {
+  {
+    SmallDcm dcm(Parameters{{"what", "fork"}, {"every", "100"}}, "unruly", std::uint64_t{64} << 20);
+    REQUIRE(dcm.refusal.empty());
+    dcm.run(1000);
+    CHECK(dcm.with(StepVerdict::accept).size() == 1000);
+  }
+  CHECK(groups_below_own() == 0);
 }
 TEST_CASE("filter workers: a write into slice memory ends the worker and changes nothing") {
   check_kills("wild", "Segmentation");
