@@ -11,7 +11,7 @@ import unittest
 from support import ROOT, main, require
 
 require("numpy", "crc32c", "zmq", "google.protobuf", "tqdm", "h5py", "pyarrow", "uproot", "awkward", "pandas", "polars",
-        "dask", "km3net_testdata")
+        "dask", "km3net_testdata", "matplotlib")
 
 BIN = os.environ.get("WEIR_BIN_DIR", os.path.join(ROOT, "build/release/bin"))
 if not os.path.exists(os.path.join(BIN, "weir-run-control")):
