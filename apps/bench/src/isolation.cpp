@@ -2,6 +2,7 @@
 #include "output.hpp"
 #include <weir/base/memory_region.hpp>
 #include <weir/bench/isolation.hpp>
+#include <weir/bench/loopback.hpp>
 #include <weir/clock/clock.hpp>
 #include <weir/file_reader.hpp>
 #include <weir/filter_host/spawned_workers.hpp>
@@ -18,6 +19,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <optional>
 #include <stdexcept>
 #include <thread>
@@ -28,6 +30,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint32_t kDcms = 2;
+constexpr std::uint32_t kStartTimeoutMs = 20'000;
 constexpr double kRunStart = 0.25;  // seconds by which two runs of the same farm may differ
 
 // One fault, and its cost by the rules of filter workers (docs/writing-a-filter.md).
@@ -36,14 +39,16 @@ struct IsolationFault {
   bool poisons;           // each bad slice is poison; else none is
   bool waits;             // a kill takes the time limit
   bool fills;             // a kill takes the time in which a worker fills its memory
+  bool timed = true;      // the rate is judged
 };
 
 // `leak` loses 1 MiB per slice, so that a worker reaches its limit every 64 slices or so: all slices do it.
+// Its rate is that of the kernel's memory.
 constexpr std::array kFaults = {
-    IsolationFault{"crash", true, false, false}, IsolationFault{"abort", true, false, false},
-    IsolationFault{"exit", true, false, false},  IsolationFault{"hang", true, true, false},
-    IsolationFault{"memory", true, false, true}, IsolationFault{"wild", true, false, false},
-    IsolationFault{"leak", false, false, true},  IsolationFault{"fork", false, false, false},
+    IsolationFault{"crash", true, false, false},       IsolationFault{"abort", true, false, false},
+    IsolationFault{"exit", true, false, false},        IsolationFault{"hang", true, true, false},
+    IsolationFault{"memory", true, false, true},       IsolationFault{"wild", true, false, false},
+    IsolationFault{"leak", false, false, true, false}, IsolationFault{"fork", false, false, false},
 };
 constexpr IsolationFault kNone{"none", false, false, false};
 
@@ -99,10 +104,10 @@ std::string farm_of(const IsolationOptions& options, const Trial& trial) {
       "1}}\n"
       "supervisor: {{lease_ms: 120000}}\n"
       "filter:\n  plugin: {}\n  isolation: worker\n  timeout_ms: {}\n"
-      "  workers: {{count: 1, spare: 1, memory_bytes: {}, start_timeout_ms: 20000}}\n"
+      "  workers: {{count: 1, spare: 1, memory_bytes: {}, start_timeout_ms: {}}}\n"
       "  parameters: {{what: {}, every: {}}}\n",
-      options.slices, kDcms, trial.plugin, timeout_ms, memory_bytes(trial.language), trial.fault.name,
-      options.every);
+      options.slices, kDcms, trial.plugin, timeout_ms, memory_bytes(trial.language), kStartTimeoutMs,
+      trial.fault.name, options.every);
 }
 
 bool is_bad(const IsolationOptions& options, const IsolationFault& fault, std::uint64_t id) {
@@ -189,43 +194,87 @@ std::vector<std::string> failed_checks(const IsolationOptions& options, const Is
   check(outcome.stored.poison == bad && outcome.stored.wrong == 0, "poison");
   check(outcome.stored.changed == 0, "bytes");
   check(all_lived, "processes");
-  check(options.tolerance == 0 || summary.duration_s <= allowed, "rate");
+  check(options.tolerance == 0 || !fault.timed || summary.duration_s <= allowed, "rate");
   return failed;
 }
 
-// Returns the median time from the start of a worker until its filter exists.
-double restart_s(const IsolationOptions& options, std::size_t language) {
-  constexpr std::size_t kTimes = 3;
-  std::vector<double> times;
-  for (std::size_t i = 0; i < kTimes; ++i) {
-    MemoryRegion memory("weir-bench", 4096);
-    memory.seal();
-    filter_host::SpawnedWorkers host(options.languages[language].worker_command, memory.descriptor());
-    filter_host::WorkerUnitsOptions made;
-    made.pool.spares = 0;
-    made.slice_memory = memory.bytes();
-    const TimeNs begin = monotonic_now_ns();
-    const auto units = filter_host::WorkerUnits::launch(options.languages[language].plugin,
-                                                        options.search_path, {}, made, host);
-    if (const auto started = units->wait_for_start(); !started)
-      throw std::runtime_error(started.error().text);
-    times.push_back(static_cast<double>(monotonic_now_ns() - begin) / kSecond);
-  }
-  std::sort(times.begin(), times.end());
-  return times[kTimes / 2];
+double seconds_since(TimeNs begin) { return static_cast<double>(monotonic_now_ns() - begin) / kSecond; }
+
+void require(const Expected<void, filter_host::FilterError>& done) {
+  if (!done) throw std::runtime_error(done.error().text);
 }
 
-// Returns the median time in which a process takes a worker's memory and writes to it.
-double fill_s(std::size_t bytes) {
-  constexpr std::size_t kTimes = 3;
-  std::vector<double> times;
-  for (std::size_t i = 0; i < kTimes; ++i) {
-    const TimeNs begin = monotonic_now_ns();
-    const std::vector<char> memory(bytes, 1);
-    times.push_back(static_cast<double>(monotonic_now_ns() - begin + (memory.back() == 1 ? 0 : 1)) / kSecond);
+// Submits a slice over which the filter fills its memory, and returns the time until the slice is poison: two
+// fills, and a restart between.
+double poison_s(filter_host::WorkerUnits& units, filter_host::WorkerHost& host) {
+  weir_filter_state state{};
+  weir_filter_slice slice = filter_host::empty_slice();
+  slice.run = 1;
+  slice.slice = 1;
+  slice.state = &state;
+  const filter_host::Job job[] = {{&slice, 0}};
+  const TimeNs begin = monotonic_now_ns();
+  if (units.submit(job) != 1) throw std::runtime_error("the worker takes no slice");
+  std::vector<filter_host::FilterResult*> results;
+  while (results.empty()) {
+    units.flush();
+    host.wait(kMillisecond);
+    units.drain(results);
+    if (!units.failure().empty()) throw std::runtime_error(units.failure());
   }
-  std::sort(times.begin(), times.end());
-  return times[kTimes / 2];
+  return seconds_since(begin);
+}
+
+// Times of a worker without a farm.
+struct LoneTimes {
+  double restart_s = 0;  // from its start until its filter exists
+  double fill_s = 0;     // from an empty memory to the end at its limit; 0: not measured
+};
+
+LoneTimes measure_worker(const IsolationOptions& options, const IsolationLanguage& language, bool fills) {
+  MemoryRegion memory("weir-bench", 4096);
+  memory.seal();
+  filter_host::SpawnedWorkers host(language.worker_command, memory.descriptor());
+  filter_host::FilterConfig config;
+  config.parameters = {{"what", "memory"}, {"every", "1"}};
+  filter_host::WorkerUnitsOptions made;
+  made.pool.spares = 0;
+  made.pool.timeout_ns = made.pool.start_timeout_ns = kStartTimeoutMs * kMillisecond;
+  made.rows_max = 1;
+  made.memory_bytes = memory_bytes(language.name);
+  made.slice_memory = memory.bytes();
+  const TimeNs begin = monotonic_now_ns();
+  const auto units =
+      filter_host::WorkerUnits::launch(language.plugin, options.search_path, config, made, host);
+  require(units->wait_for_start());
+  LoneTimes times{seconds_since(begin), 0};
+  if (!fills) return times;
+  filter_host::RunInfo run;
+  run.run = RunNumber(1);
+  require(units->begin_run(run));
+  require(units->wait_for_start());
+  times.fill_s = std::max(0.0, (poison_s(*units, host) - times.restart_s) / 2);
+  return times;
+}
+
+// Returns the medians of as many workers at a time as the farm has.
+LoneTimes measure_workers(const IsolationOptions& options, const IsolationLanguage& language, bool fills) {
+  constexpr std::size_t kTimes = 3;
+  std::vector<double> restarts;
+  std::vector<double> fill_times;
+  for (std::size_t i = 0; i < kTimes; ++i) {
+    std::vector<std::future<LoneTimes>> workers;
+    for (std::uint32_t dcm = 0; dcm < kDcms; ++dcm) {
+      workers.push_back(
+          std::async(std::launch::async, [&] { return measure_worker(options, language, fills); }));
+    }
+    for (auto& worker : workers) {
+      const LoneTimes times = worker.get();
+      restarts.push_back(times.restart_s);
+      fill_times.push_back(times.fill_s);
+    }
+  }
+  return {median(restarts), median(fill_times)};
 }
 
 std::string line_of(const IsolationOptions& options, const Trial& trial, const Outcome& outcome,
@@ -234,17 +283,60 @@ std::string line_of(const IsolationOptions& options, const Trial& trial, const O
   return fmt::format(
       R"({{"bench": "isolation", "language": "{}", "fault": "{}", "slices": {}, "every": {}, "stored": {}, )"
       R"("poison": {}, "wrong": {}, "changed": {}, "balanced": {}, "restarts": {}, "retried": {}, )"
-      R"("restart_s": {:.3f}, "duration_s": {:.2f}, "allowed_s": {:.2f}, "slices_per_s": {:.0f}, )"
+      R"("restart_s": {:.3f}, "fill_s": {:.3f}, "duration_s": {:.2f}, "allowed_s": {:.2f}, "slices_per_s": {:.0f}, )"
       R"("spinners": {}, "failed": [{}{}{}], "machine": "{}"}})",
       trial.language, trial.fault.name, options.slices, options.every, outcome.stored.slices,
       outcome.stored.poison, outcome.stored.wrong, outcome.stored.changed, summary.ledger_balanced,
       count_of(summary.filter_workers, "restarts"), count_of(summary.filter_workers, "slices_retried"),
-      outcome.restart_s, summary.duration_s, allowed, summary.slices_per_s, options.spin,
+      outcome.restart_s, outcome.fill_s, summary.duration_s, allowed, summary.slices_per_s, options.spin,
       failed.empty() ? "" : "\"", fmt::join(failed, "\", \""), failed.empty() ? "" : "\"", machine());
 }
 
-// Returns the number of faults with a failed check.
-int try_language(const IsolationOptions& options, std::size_t language, std::FILE* out) {
+std::string row_of(const Trial& trial, const Outcome& outcome, double allowed,
+                   const std::vector<std::string>& failed) {
+  const run_record::Summary& summary = outcome.summary;
+  return fmt::format("| {} | {} | {} | {} | {} | {} | {:.1f} | {} | {} |\n",
+                     trial.language == "c++" ? "C++" : "Python", trial.fault.name, outcome.stored.poison,
+                     outcome.stored.wrong, outcome.stored.changed,
+                     count_of(summary.filter_workers, "restarts"), summary.duration_s,
+                     trial.fault.timed ? fmt::format("{:.1f}", allowed) : "",
+                     failed.empty() ? "held" : fmt::format("failed: {}", fmt::join(failed, ", ")));
+}
+
+// The files' contents, as the runs end.
+struct IsolationResults {
+  std::string lines;
+  std::string rows;
+  std::string alone;  // times of each language's worker without a farm
+  int bad = 0;        // runs with a failed check
+};
+
+// Returns the options that differ from the defaults.
+std::string words_of(const IsolationOptions& options) {
+  std::string words = options.spin ? " --spin" : "";
+  if (options.slices != IsolationOptions().slices) words += fmt::format(" --slices {}", options.slices);
+  for (const std::string& fault : options.faults) words += " --fault " + fault;
+  return words;
+}
+
+std::string page_of(const IsolationOptions& options, const IsolationResults& results) {
+  return fmt::format(
+      "# {}\n\n```sh\nweir bench isolation{} --out docs/benchmarks --name {}\n```\n"
+      "{} slices through two DCMs with a worker and a spare each. The filter misbehaves on one slice in {}, "
+      "with "
+      "`leak`\non each. {}{}. `none` is the run without faults; {:.0f} % of its rate may be lost, and the "
+      "time of "
+      "each restart\nof a worker.{}\n\n"
+      "| language | fault | poison | wrong decisions | changed fragments | restarts | seconds | allowed | "
+      "checks "
+      "|\n| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n{}",
+      options.name, words_of(options), options.name, options.slices, options.every, machine(),
+      options.spin ? ", with a spinner on each core" : "", 100 * options.tolerance, results.alone,
+      results.rows);
+}
+
+void try_language(const IsolationOptions& options, std::size_t language, std::FILE* out,
+                  IsolationResults& results) {
   const IsolationLanguage& its = options.languages[language];
   std::vector<IsolationFault> faults{kNone};
   for (const IsolationFault& fault : kFaults) {
@@ -252,39 +344,47 @@ int try_language(const IsolationOptions& options, std::size_t language, std::FIL
     if (wanted.empty() || std::find(wanted.begin(), wanted.end(), fault.name) != wanted.end())
       faults.push_back(fault);
   }
-  int bad = 0;
   double clean_s = 0;
-  const double restart = restart_s(options, language);
-  const double fill = fill_s(memory_bytes(its.name));
+  const bool fills = std::any_of(faults.begin(), faults.end(), [](const auto& fault) { return fault.fills; });
+  const LoneTimes alone = measure_workers(options, its, fills);
+  results.alone += fmt::format(
+      " A worker of {} starts in {:.0f} ms{}.", its.name == "c++" ? "C++" : "Python", 1e3 * alone.restart_s,
+      fills ? fmt::format(" and fills its memory in {:.0f} ms", 1e3 * alone.fill_s) : "");
   for (const IsolationFault& fault : faults) {
     const Trial trial{its.name, its.plugin, fault};
     const Outcome outcome{run_trial(options, trial, options.folder),
-                          read_back(options, fault, options.folder + "/run"), restart, fill};
+                          read_back(options, fault, options.folder + "/run"), alone.restart_s, alone.fill_s};
     if (fault.name == kNone.name) clean_s = outcome.summary.duration_s;
     const double allowed = allowed_s(options, fault, outcome, clean_s);
     const std::vector<std::string> failed = failed_checks(options, fault, outcome, allowed);
-    fmt::print(out, "{}\n", line_of(options, trial, outcome, allowed, failed));
+    const std::string line = line_of(options, trial, outcome, allowed, failed) + "\n";
+    fmt::print(out, "{}", line);
     std::fflush(out);
-    bad += failed.empty() ? 0 : 1;
+    results.lines += line;
+    results.rows += row_of(trial, outcome, allowed, failed);
+    results.bad += failed.empty() ? 0 : 1;
   }
-  return bad;
 }
 
 }  // namespace
 
 int run_isolation(const IsolationOptions& options, std::FILE* out, std::FILE* err) {
-  int bad = 0;
+  if (!options.out.empty() && !make_folder(options.out, err)) return 2;
+  IsolationResults results;
   try {
     const Spinners spinners(options.spin);
     for (std::size_t language = 0; language < options.languages.size(); ++language)
-      bad += try_language(options, language, out);
+      try_language(options, language, out, results);
   } catch (const std::exception& error) {
     fmt::print(err, "weir bench isolation: {}\n", error.what());
     return 2;
   }
   std::error_code ignored;
   std::filesystem::remove_all(options.folder, ignored);
-  return bad == 0 ? 0 : 1;
+  if (!options.out.empty() &&
+      write_output(options.out, options.name, results.lines, page_of(options, results), err) != 0)
+    return 2;
+  return results.bad == 0 ? 0 : 1;
 }
 
 std::vector<std::string> isolation_faults() {

@@ -32,11 +32,13 @@ constexpr const char* kFilterFooter =
     "explains the fields.";
 
 constexpr const char* kIsolationFooter =
-    "\nFor each fault a farm whose filter is bad over one slice in --every, in workers. Checks that the run "
-    "balances, that\n"
-    "exactly those slices are poison, that no byte of another slice has changed, that every DCM lived, and "
-    "the time: that of\n"
-    "a run without faults, 5 % more, and the kills. A line of JSON for each; exit status 1: a check failed.";
+    "\nRuns a farm for each fault. Its filter runs in workers and misbehaves on one slice in --every. Each "
+    "run must balance,\n"
+    "store exactly the bad slices as poison, change no byte of another slice, and end no DCM. It may take 5 "
+    "% "
+    "longer than a\n"
+    "run without faults, and the time of its kills in addition. Prints a line of JSON for each fault. Exit "
+    "status 1: a check failed.";
 
 bool has_file(const std::string& name) {
   std::error_code error;
@@ -116,6 +118,8 @@ void add_isolation(CLI::App& bench, int& status) {
   command->add_flag("--spin", options->spin, "compute on every core beside the farm");
   command->add_option("--folder", options->folder, "folder for the runs, removed at the end")
       ->type_name("DIR");
+  command->add_option("--out", options->out, "folder for the table and the lines")->type_name("DIR");
+  command->add_option("--name", options->name, "prefix of their names")->type_name("NAME");
   command->callback([options, languages, &status] {
     options->search_path = {node::plugin_folder()};
     for (const std::string& language : *languages) {
