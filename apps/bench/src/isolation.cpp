@@ -346,7 +346,8 @@ void try_language(const IsolationOptions& options, std::size_t language, std::FI
   }
   double clean_s = 0;
   const bool fills = std::any_of(faults.begin(), faults.end(), [](const auto& fault) { return fault.fills; });
-  const LoneTimes alone = measure_workers(options, its, fills);
+  const LoneTimes alone =
+      options.tolerance > 0 ? measure_workers(options, its, fills) : LoneTimes{};  // only to judge the rate
   results.alone += fmt::format(
       " A worker of {} starts in {:.0f} ms{}.", its.name == "c++" ? "C++" : "Python", 1e3 * alone.restart_s,
       fills ? fmt::format(" and fills its memory in {:.0f} ms", 1e3 * alone.fill_s) : "");
