@@ -421,7 +421,7 @@ class Slice:
         """Gives a burst alert: raw data of the slices around this one are saved, rejected ones too.
 
         before_s, after_s: the window, in seconds; 0 and 0: burst.before_s and burst.after_s of the farm file. The farm
-        takes one alert of filters per 10 s.
+        takes one alert of filters per burst.filter_alert_s (10 s).
         """
         self._alert = (round(before_s * 1000), round(after_s * 1000), reason)
 

@@ -2,6 +2,7 @@
 """Does saving an alert disturb a run? Measures a farm at half of its storing rate, without and with alerts.
 
     tests/burst/figures.py [--bin FOLDER] [--out FILE.jsonl] [--late S] [--before S] [--after S] [--rate HZ]
+                           [--folder FOLDER]
 
 First the storing rate: every slice is accepted, as fast as the farm can. Then two runs at half of that rate. In the second, two
 overlapping alerts come `late` seconds after their event. Each run is a line of JSON. The statements at the end are checked: no
@@ -109,7 +110,7 @@ def line_of(name, rate, summary):
         "triggered": summary["triggered"], "vetoed": sum(summary["vetoed"].values()), "stored": summary["stored"],
         "p50_us": summary["decision_latency_us"]["p50"], "p99_us": summary["decision_latency_us"]["p99"],
         "duration_s": summary["duration_s"], "balanced": summary["ledger_balanced"],
-        "alerts": [{key: burst[key] for key in ("asked", "saved", "too_old", "no_room", "refused", "lost")}
+        "alerts": [{key: burst[key] for key in ("asked", "saved", "too_old", "no_room", "disk_slow", "disk_failed", "refused", "lost")}
                    for burst in summary.get("bursts", [])],
     }
 
@@ -129,8 +130,11 @@ def measure(weir, options, rate, with_alerts):
     seconds = options.late + options.before + options.after + 3
     ring = int(1.5 * rate * RECORD_BYTES * (options.late + options.before + options.after + 5) / DCMS)
     save = int(2 * rate * SLICE_BYTES * SAVE_SHARE)
+    memory = f"buffer_bytes: {ring}"
+    if options.folder:
+        memory = f"buffer_bytes: {max(ring // 10, 1 << 20)}, disk_bytes: {ring + (2 << 20)}, folder: {options.folder}"
     farm = Farm(weir, f"{{mode: rate, rate_hz: {rate:.1f}}}", seconds,
-                f"{{buffer_bytes: {ring}, frozen_share: 0.9, save_bytes_per_s: {save}}}")
+                f"{{{memory}, frozen_share: 0.9, save_bytes_per_s: {save}}}")
     samples = []
     begin = time.monotonic()
     if with_alerts:
@@ -183,6 +187,7 @@ def main():
     parser.add_argument("--before", type=float, default=10, help="T1: window before the event, s")
     parser.add_argument("--after", type=float, default=5, help="T2: window after the event, s")
     parser.add_argument("--rate", type=float, help="slices/s, instead of half of the measured storing rate")
+    parser.add_argument("--folder", help="folder for rings on disk, of which memory holds a tenth; without it rings are in memory")
     options = parser.parse_args()
     weir = os.path.abspath(os.path.join(options.bin, "weir"))
     rate = options.rate

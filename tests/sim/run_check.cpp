@@ -1,10 +1,12 @@
 #include "run_check.hpp"
 
 #include <weir/base/hash.hpp>
+#include <weir/burst/alert.hpp>
 #include <weir/histograms/layout.hpp>
 #include <weir/storage/verify.hpp>
 
 #include <algorithm>
+#include <cstdlib>
 #include <exception>
 #include <filesystem>
 #include <stdexcept>
@@ -14,6 +16,7 @@ namespace weir::sim {
 namespace {
 
 constexpr std::string_view kDiscarded = "discarded.";
+constexpr DurationNs kAlertWindow = 750 * kMillisecond;  // of the plugin `stumbles`
 constexpr std::string_view kOnDisk = "slices: stored = live on disk";
 
 std::string text_of(const SliceSum& sum) {
@@ -114,6 +117,35 @@ void RunCheck::run() {
     fail(std::string("files: ") + error.what());
   }
   check_histograms();
+  check_filter_alerts();
+}
+
+// Each names a slice for which the filter gives an alert, and its window around that slice's time.
+void RunCheck::check_filter_alerts() {
+  const std::string by_filter = "filter of dcm-";
+  const std::string of_slice = ": slice ";
+  const bool supervisor_lived =
+      std::none_of(scenario_.faults.begin(), scenario_.faults.end(), [](const Fault& one) {
+        return one.who == "supervisor" &&
+               (one.kind == FaultKind::kill || one.kind == FaultKind::lose_machine);
+      });
+  std::optional<UtcNs> last;
+  for (const v1::BurstAccount& burst : account_.bursts()) {
+    if (!burst.reason().starts_with(by_filter)) continue;
+    ++filter_alerts_;
+    const std::string text = "alert of '" + burst.reason() + "'";
+    const std::size_t at = burst.reason().find(of_slice);
+    if (at == std::string::npos || scenario_.alerts_every == 0 ||
+        std::stoull(burst.reason().substr(at + of_slice.size())) % scenario_.alerts_every != 0)
+      fail(text + " for a slice without one");
+    const DurationNs window = burst.alert().until_ns() - burst.alert().from_ns();
+    if (window < kAlertWindow || window > kAlertWindow + 2 * burst::kQuantum)
+      fail(text + " with a window of " + std::to_string(window) + " ns");
+    const bool soon =
+        last && std::abs(burst.alert().from_ns() - *last) < scenario_.filter_alerts_apart - burst::kQuantum;
+    if (soon && supervisor_lived) fail(text + " too soon after another");
+    last = burst.alert().from_ns();
+  }
 }
 
 void RunCheck::check_account() {
@@ -204,7 +236,7 @@ void RunCheck::check_missing() {
          std::to_string(missing_));
 }
 
-// Closed files of an alert are sound in every byte; the ledger compares their slices.
+// Closed files of an alert are sound in every byte, as the sources made it; the ledger compares their slices.
 void RunCheck::check_alert(const std::string& folder) {
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const std::string path = entry.path().string();
@@ -213,6 +245,11 @@ void RunCheck::check_alert(const std::string& folder) {
     if (!file) throw std::runtime_error(file.error().detail);
     const storage::VerifyReport report = storage::verify(*file);
     if (!report.sound()) fail("files: " + path + ": " + report.problems.front().text);
+    for (const storage::IndexEntry& one : file->entries()) {
+      const auto slice = file->slice(one, storage::Check::fragments);
+      if (!slice) return fail("files: slice " + std::to_string(one.slice.value) + " is damaged");
+      for (std::size_t i = 0; i < slice->fragment_count(); ++i) check_bytes(*slice, slice->fragment(i));
+    }
   }
 }
 
@@ -288,6 +325,15 @@ void RunCheck::check_files() {
     fail(std::to_string(unexplained_) + " fragment(s) missing, and no readout died; " + why_);
 }
 
+void RunCheck::check_bytes(const storage::SliceRecordView& slice, const storage::FragmentView& fragment) {
+  const storage::FragmentRecord& record = fragment.record;
+  if (!record.kept || record.status == FragmentStatus::corrupt) return;
+  const auto good = verifier_.verify(slice.head().run, record.source, slice.head().slice, fragment.bytes);
+  if (!good)
+    fail("slice " + std::to_string(slice.head().slice.value) + " source " +
+         std::to_string(record.source.value) + ": byte " + std::to_string(good.error()) + " is wrong");
+}
+
 void RunCheck::check_slice(const storage::SliceRecordView& slice) {
   const std::uint64_t id = slice.head().slice.value;
   const bool unfiltered = (slice.head().flags & storage::slice_flag::unfiltered) != 0;
@@ -335,11 +381,7 @@ void RunCheck::check_slice(const storage::SliceRecordView& slice) {
              " is corrupt");
       continue;
     }
-    if (!record.kept) continue;
-    const auto good = verifier_.verify(slice.head().run, record.source, slice.head().slice, fragment.bytes);
-    if (!good)
-      fail("slice " + std::to_string(id) + " source " + std::to_string(record.source.value) + ": byte " +
-           std::to_string(good.error()) + " is wrong");
+    check_bytes(slice, fragment);
   }
   incomplete_ += flawed ? 1 : 0;
   if (flawed != ((slice.head().flags & storage::slice_flag::incomplete) != 0))

@@ -25,13 +25,16 @@ class RunCheck {
   [[nodiscard]] std::uint64_t stored() const { return stored_; }
   [[nodiscard]] std::uint64_t missing() const { return missing_; }
   [[nodiscard]] std::uint64_t corrupt() const { return corrupt_; }
+  [[nodiscard]] std::uint64_t filter_alerts() const { return filter_alerts_; }
 
  private:
   void check_account();
   void check_histograms();
+  void check_filter_alerts();
   void check_files();
   void check_alert(const std::string& folder);
   void check_missing();
+  void check_bytes(const storage::SliceRecordView& slice, const storage::FragmentView& fragment);
   void check_slice(const storage::SliceRecordView& slice);
   [[nodiscard]] std::vector<storage::RunFileReader> open_files();
   void fail(const std::string& problem);
@@ -55,6 +58,7 @@ class RunCheck {
   std::uint64_t poison_ = 0;      // of the stored slices
   std::uint64_t missing_ = 0;
   std::uint64_t corrupt_ = 0;
+  std::uint64_t filter_alerts_ = 0;
   std::uint64_t source_down_ = 0;  // of the stored slices
   std::uint64_t no_buffer_ = 0;
   std::uint64_t unexplained_ = 0;      // of the incomplete slices

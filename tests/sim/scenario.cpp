@@ -65,6 +65,32 @@ std::string remembering(const std::string& filter, Scenario& scenario) {
   return "{plugin: stumbles, parameters: {two_steps: true}}";
 }
 
+constexpr std::uint64_t kBurstTag = 0x62757273;
+
+// By a generator of its own, as filter_yaml(): one farm of three keeps data for alerts, in rings that hold
+// all of a run or a few slices.
+bool has_burst_saver(const Scenario& scenario) {
+  return scenario.writers > 0 && Random(scenario.seed ^ kBurstTag).chance(333);
+}
+
+// Uses a separate generator, as filter_yaml(): in half of the farms that keep data for alerts, a filter that
+// can gives alerts itself.
+std::string alerting(const std::string& filter, Scenario& scenario) {
+  Random own(scenario.seed ^ kBurstTag ^ 3);
+  if (!has_burst_saver(scenario) || !own.chance(500)) return filter;
+  const std::string key = "alerts_every: " + number(own.between(1, 40));
+  std::string alerts = filter;
+  if (filter.find("plugin: accept-all") != filter.npos) {
+    alerts = "{plugin: stumbles, parameters: {" + key + "}}";
+  } else if (const std::size_t at = filter.find("parameters: {"); filter.find("stumbles") != filter.npos) {
+    alerts.insert(at + std::string("parameters: {").size(), key + ", ");
+  } else {
+    return filter;
+  }
+  scenario.alerts_every = std::stoull(key.substr(key.find(' ') + 1));
+  return alerts;
+}
+
 // Uses a separate generator, as filter_yaml(): in half of the farms with filters that end their worker, the
 // first death makes a slice poison, so that no death may be blamed on another slice. Their workers are slow,
 // so that slices queue behind the one that is processed.
@@ -299,12 +325,13 @@ void write_farm(Scenario& scenario, const ManySources& many, Random& random) {
   draw_fetch(scenario);
   const std::uint64_t killers = scenario.killers;
   yaml += "dcm: " + dcm_yaml(scenario, many, random) + "\n";
-  const std::string filter = remembering(filter_yaml(scenario, random), scenario);
+  const std::string filter = alerting(remembering(filter_yaml(scenario, random), scenario), scenario);
   yaml += "filter: " + isolated(with_prefetch(filter, scenario), scenario, lease_ms) + "\n";
   if (!scenario.groups.empty()) {  // whose filters are others
     scenario.killers = killers;
     scenario.prescale = 2;
     scenario.two_step = scenario.filter_errors = scenario.remembers = false;
+    scenario.alerts_every = 0;
   }
   draw_strict_blame(scenario);
   yaml += "writer: {count: " + number(scenario.writers) +
@@ -314,19 +341,21 @@ void write_farm(Scenario& scenario, const ManySources& many, Random& random) {
           (random.chance(500) ? ", file_bytes_max: " + number(random.skewed(20'000, 500'000)) : "") + "}\n";
 }
 
-// By a generator of its own, as filter_yaml(): one farm of three keeps data for alerts, in rings that hold
-// all of a run or a few slices.
-constexpr std::uint64_t kBurstTag = 0x62757273;
-
-bool has_burst_saver(const Scenario& scenario) {
-  return scenario.writers > 0 && Random(scenario.seed ^ kBurstTag).chance(333);
-}
-
+// Half of the rings have a disk, which in some farms is slow or fails.
 void add_burst_saver(Scenario& scenario) {
   Random own(scenario.seed ^ kBurstTag ^ 1);
-  scenario.farm += "burst: {buffer_bytes: " + number(own.skewed(20'000, 4'000'000)) +
+  const std::int64_t bytes = own.skewed(20'000, 4'000'000);
+  scenario.farm += "burst: {buffer_bytes: " + number(bytes) +
                    ", save_bytes_per_s: " + number(own.skewed(100'000, 10'000'000)) +
-                   ", frozen_share: " + (own.chance(300) ? "0.3" : "0.9") + "}\n";
+                   ", frozen_share: " + (own.chance(300) ? "0.3" : "0.9") + ", filter_alert_s: ";
+  scenario.filter_alerts_apart = own.chance(300) ? 0 : 300 * kMillisecond;
+  scenario.farm += scenario.filter_alerts_apart > 0 ? "0.3" : "0";
+  if (own.chance(500)) {
+    scenario.farm += ", folder: /sim, disk_bytes: " + number(bytes + own.skewed(1000, 4'000'000));
+    scenario.ring_disk_ns_max = own.skewed(100 * kMicrosecond, 200 * kMillisecond);
+    if (own.chance(300)) scenario.ring_disk_fails_permille = own.chance(200) ? 1000 : 100;
+  }
+  scenario.farm += "}\n";
 }
 
 void add_bursts(Scenario& scenario) {

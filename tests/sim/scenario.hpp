@@ -73,12 +73,16 @@ struct Scenario {
   bool fetches = false;          // groups after the first get whole slices from the DCMs that forward them
   std::size_t killer_group = 0;  // whose filter the killers end
   IdOrder ids = IdOrder::of_the_farm;
-  DurationNs grace_ns = 0;        // dcm.grace_ms
-  bool two_step = false;          // some sources may not be asked for
-  bool remembers = false;         // the filter fails a slice that lost what its first step remembered
-  bool strict_blame = false;      // one death of a worker makes the slice in it poison
-  bool many_sources = false;      // with tiny fragments, or with fragments around a power of two
-  DurationNs clock_slice_ns = 0;  // with clock triggers: ids are a function of the time
+  DurationNs grace_ns = 0;         // dcm.grace_ms
+  bool two_step = false;           // some sources may not be asked for
+  bool remembers = false;          // the filter fails a slice that lost what its first step remembered
+  bool strict_blame = false;       // one death of a worker makes the slice in it poison
+  bool many_sources = false;       // with tiny fragments, or with fragments around a power of two
+  DurationNs clock_slice_ns = 0;   // with clock triggers: ids are a function of the time
+  std::uint64_t alerts_every = 0;  // the filter gives a burst alert for every n-th slice; 0: never
+  DurationNs filter_alerts_apart = 0;
+  std::uint32_t ring_disk_fails_permille = 0;  // operations of a burst ring's disk
+  DurationNs ring_disk_ns_max = 5 * kMillisecond;
 };
 
 struct ScenarioLimits {

@@ -1,6 +1,8 @@
 #include "sim_process.hpp"
 
+#include "sim_scratch.hpp"
 #include "sim_workers.hpp"
+#include <weir/burst/alert.hpp>
 #include <weir/dcm/node.hpp>
 #include <weir/readout/node.hpp>
 #include <weir/storage/earlier_life.hpp>
@@ -17,8 +19,7 @@ namespace {
 
 constexpr DurationNs kFlushMax = 2 * kSecond;  // as an executable gives its last words
 constexpr DurationNs kRestart = 500 * kMillisecond;
-const std::string kOut = "/sim";           // the farm's run.out: no real folder
-constexpr std::uint32_t kAlertsRead = 16;  // a scenario has fewer
+const std::string kOut = "/sim";  // the farm's run.out: no real folder
 
 // A filter has ended its process in this pass, and with it all that the pass said.
 bool filter_killed = false;
@@ -84,9 +85,10 @@ void SimProcess::make_node() {
       node_ = readout::make_node(setup_, {host_, host_, totals, nullptr, wake, plugin_path()});
       break;
     case Role::dcm:
-      node_ = dcm::make_node(setup_,
-                             {host_, host_, wake, totals, plugin_path(),
-                              [this, wake](int slice_memory) { return make_workers(slice_memory, wake); }});
+      node_ =
+          dcm::make_node(setup_, {host_, host_, wake, totals, plugin_path(),
+                                  [this, wake](int slice_memory) { return make_workers(slice_memory, wake); },
+                                  [this, wake] { return make_scratch(wake); }});
       break;
     case Role::writer:
       make_writer();
@@ -105,6 +107,13 @@ std::unique_ptr<filter_host::WorkerHost> SimProcess::make_workers(int slice_memo
       SimWorkers::Surroundings{world_, scenario_, plugin_path(), wake, take_death}, slice_memory, random);
 }
 
+std::unique_ptr<ports::ScratchDisk> SimProcess::make_scratch(const std::function<void()>& wake) {
+  constexpr std::uint64_t kTag = 0x72696e67;
+  const simnet::Random random(scenario_.seed ^ std::hash<std::string>()(name_) ^ (kTag + life_));
+  return std::make_unique<SimScratch>(scenario_, world_.timeline(), random, setup_.farm.burst().disk_bytes(),
+                                      wake);
+}
+
 // Reads the machine's remaining data from real files, as the executable does.
 void SimProcess::make_writer() {
   storage::EarlierLife earlier;
@@ -112,7 +121,7 @@ void SimProcess::make_writer() {
   if (!image_.files().empty()) {
     write_files(scratch_);
     earlier = read_files({});
-    for (std::uint32_t alert = 1; alert <= kAlertsRead; ++alert) {
+    for (std::uint32_t alert = 1; alert <= burst::kAlertsMax; ++alert) {
       const std::string folder = writer::burst_folder_name(setup_.run, alert);
       if (!std::filesystem::is_directory(scratch_ + "/" + folder)) continue;
       storage::EarlierLife life = read_files(folder);

@@ -6,6 +6,7 @@
 #include <weir/filter_host/worker_process.hpp>
 #include <weir/node/node.hpp>
 #include <weir/node/setup.hpp>
+#include <weir/ports/scratch_disk.hpp>
 #include <weir/simnet/disk.hpp>
 #include <weir/simnet/world.hpp>
 #include <weir/storage/earlier_life.hpp>
@@ -62,6 +63,7 @@ class SimProcess {
   void make_node();
   [[nodiscard]] std::unique_ptr<filter_host::WorkerHost> make_workers(int slice_memory,
                                                                       const std::function<void()>& wake);
+  [[nodiscard]] std::unique_ptr<ports::ScratchDisk> make_scratch(const std::function<void()>& wake);
   void make_writer();
   void pass(TimeNs now_ns);
   void end_when_flushed();

@@ -205,6 +205,26 @@ TEST_CASE("the connection of a dead process that is served late does not make th
   CHECK(outcome.triggered == scenario.slices);
 }
 
+// Most farms with filters that give alerts have one taken, whatever dies around it.
+TEST_CASE("alerts of filters are taken, and save what their accounts say, with kills around them") {
+  std::uint64_t farms = 0;
+  std::uint64_t with_alerts = 0;
+  std::uint64_t with_disk = 0;
+  for (std::uint64_t seed = 1; seed <= 400; ++seed) {
+    const Scenario scenario = make_scenario(seed, sim::hard_limits());
+    if (scenario.alerts_every == 0) continue;
+    CAPTURE(seed);
+    const sim::Outcome outcome = run_scenario(scenario, false);
+    CHECK(outcome.problem == "");
+    ++farms;
+    with_alerts += outcome.filter_alerts > 0 ? 1 : 0;
+    with_disk += scenario.farm.find("disk_bytes") != std::string::npos ? 1 : 0;
+  }
+  CHECK(farms > 20);
+  CHECK(with_alerts > farms / 2);
+  CHECK(with_disk > farms / 4);
+}
+
 TEST_CASE("rates change how often a kind of fault is drawn, and nothing without them") {
   sim::ScenarioLimits limits;
   sim::set_rates("", limits);

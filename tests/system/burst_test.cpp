@@ -3,6 +3,7 @@
 #include "controlled_farm.hpp"
 #include "farm_run.hpp"
 #include "python_here.hpp"
+#include "small_disk.hpp"
 #include "soak.hpp"
 #include "stored_run.hpp"
 #include "weir_catch.hpp"
@@ -11,6 +12,7 @@
 #include <boost/json.hpp>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <set>
 #include <vector>
@@ -73,8 +75,8 @@ void check_data(const StoredRun& run, bool writer_killed = false) {
 
 void check_account(const boost::json::value& burst) {
   const auto count = [&](const char* key) { return burst.at(key).to_number<std::uint64_t>(); };
-  CHECK(count("asked") ==
-        count("saved") + count("too_old") + count("no_room") + count("refused") + count("lost"));
+  CHECK(count("asked") == count("saved") + count("too_old") + count("no_room") + count("disk_slow") +
+                              count("disk_failed") + count("refused") + count("lost"));
 }
 
 }  // namespace
@@ -167,7 +169,12 @@ TEST_CASE("kill -9 at random moments of saving leaves whole files, and an accoun
   const std::vector<std::string> mortal = {"writer-0", "dcm-0", "dcm-1"};
   for (int done = 0; done < kills;) {
     const TemporaryFolder folder;
-    ControlledFarm farm(folder, farm_with("buffer_bytes: 256MiB, save_bytes_per_s: 3MB"), kNodes);
+    const std::string disk = ", disk_bytes: 128MiB, folder: '" + (folder / "ring") + "'";
+    const bool on_disk = done / 2 % 2 == 1;  // every second farm
+    ControlledFarm farm(folder,
+                        farm_with((on_disk ? "buffer_bytes: 2MB" + disk : "buffer_bytes: 256MiB") +
+                                  ", save_bytes_per_s: 3MB"),
+                        kNodes);
     farm.begin_run();
     REQUIRE(wait_for(farm, "triggered", 900));
     farm.must({"burst", "--before", "100", "--after", "100"});
@@ -223,6 +230,93 @@ TEST_CASE(
   const CommandEnd refused = plain.ctl({"burst", "--before", "40", "--after", "-20"});
   CHECK(refused.status == 1);
   CHECK(refused.err.find("burst.buffer_bytes is 0") != std::string::npos);
+}
+
+TEST_CASE("a ring on disk saves what memory has lost, and leaves nothing on disk after kill -9") {
+  const TemporaryFolder folder;
+  const std::string ring = folder / "ring";
+  ControlledFarm farm(
+      folder,
+      farm_with("buffer_bytes: 2MB, disk_bytes: 128MiB, save_bytes_per_s: 8MB, folder: '" + ring + "'"),
+      kNodes);
+  farm.begin_run();
+  REQUIRE(wait_for(farm, "triggered", 1200));  // 20 MB, of which each DCM's memory holds 2
+  farm.must({"burst", "--before", "100", "--after", "1"});
+  REQUIRE(wait_for(farm, "burst.alerts", 1));
+  REQUIRE(wait_for(farm, "burst.saved", 100));
+  farm.must({"stop"});
+
+  const Summary summary(farm.record(1));
+  INFO(summary.imbalance());
+  CHECK(summary.balanced());
+  const boost::json::value& burst = summary.json().at("bursts").at(0);
+  check_account(burst);
+  CHECK(burst.at("saved") == burst.at("asked"));
+  const StoredRun saved(folder_of(farm, 1));
+  check_data(saved);
+  const std::set<std::uint64_t> ids = saved.ids();
+  CHECK(ids.size() >= 1200);
+  CHECK(*ids.begin() == 0);
+  CHECK(*ids.rbegin() + 1 == ids.size());
+  farm.kill_node("dcm-0");
+  CHECK(std::filesystem::is_empty(ring));  // the files have no names: the system frees them
+}
+
+TEST_CASE("a DCM with a ring on disk that is killed while it saves loses only its own part") {
+  const TemporaryFolder folder;
+  ControlledFarm farm(folder,
+                      farm_with("buffer_bytes: 1MB, disk_bytes: 64MiB, save_bytes_per_s: 1MB, folder: '" +
+                                (folder / "ring") + "'"),
+                      kNodes);
+  farm.begin_run();
+  REQUIRE(wait_for(farm, "triggered", 900));
+  farm.must({"burst", "--before", "100", "--after", "0"});
+  REQUIRE(wait_for(farm, "burst.saved", 50));
+  farm.kill_node("dcm-0");
+  farm.start_node("dcm-0");
+  REQUIRE(wait_for(farm, "burst.saved", 200));
+  farm.must({"stop"});
+
+  const Summary summary(farm.record(1));
+  INFO(summary.imbalance());
+  CHECK(summary.balanced());
+  const boost::json::value& burst = summary.json().at("bursts").at(0);
+  check_account(burst);
+  CHECK(burst.at("lost").to_number<std::uint64_t>() > 0);
+  CHECK(burst.at("too_old").to_number<std::uint64_t>() == 0);
+  const StoredRun saved(folder_of(farm, 1));
+  check_data(saved);
+  CHECK(saved.ids().size() >= burst.at("saved").to_number<std::uint64_t>());
+}
+
+TEST_CASE("a full disk costs the ring its part, with its reason, and the run nothing") {
+  const TemporaryFolder folder;
+  const weir::test::SmallDisk disk(folder / "ring", 16);
+  if (!disk.mounted()) return;
+  disk.fill_up();  // after the farm was checked, as another program does
+  ControlledFarm farm(
+      folder, farm_with("buffer_bytes: 1MB, disk_bytes: 6MiB, folder: '" + (folder / "ring") + "'"), kNodes);
+  farm.begin_run();
+  REQUIRE(wait_for(farm, "triggered", 900));
+  farm.must({"burst", "--before", "100", "--after", "0"});
+  REQUIRE(wait_for(farm, "burst.saved", 20));
+  CHECK(farm.ctl({"status"}).out.find("warning: burst ring: dcm-") != std::string::npos);
+  disk.make_room();
+  REQUIRE(
+      wait_until([&] { return counter(farm, "dcm-0", "burst.disk_bytes_written") > 1'000'000; }, kPatience));
+  farm.must({"stop"});
+
+  const Summary summary(farm.record(1));
+  INFO(summary.imbalance());
+  CHECK(summary.balanced());
+  CHECK(summary.count("vetoed") == 0);
+  CHECK(summary.count("rejected") + summary.count("stored") == summary.count("triggered"));
+  const boost::json::value& burst = summary.json().at("bursts").at(0);
+  check_account(burst);
+  CHECK(burst.at("disk_failed").to_number<std::uint64_t>() > 0);
+  CHECK(burst.at("saved").to_number<std::uint64_t>() > 0);
+  check_data(StoredRun(folder_of(farm, 1)));
+  CHECK(farm.logs().find("burst ring has only its memory until the disk works") != std::string::npos);
 }
 
 TEST_CASE("an alert by HTTP needs the operator's token, and is saved and shown like one from a terminal") {

@@ -126,7 +126,7 @@ TEST_CASE(
   const StoredRun run(farm.out());
   CHECK(run.ids().size() == summary.count("triggered"));
   CHECK(check_dummy_data(run).wrong.empty());
-  // The command for the files whose transfer was killed, as docs/analysis.md says.
+  // The command again, for killed transfers, as docs/analysis.md says.
   const std::vector<std::string> files = closed_files(farm.out());
   for (const std::string& name : files)
     REQUIRE(std::system((script + " " + farm.out() + "/" + name).c_str()) == 0);

@@ -25,9 +25,13 @@ constexpr std::uint64_t kStagedMax = 8U << 20;  // per writer; a larger record i
 burst::RingSettings ring_settings(const v1::Farm& farm, std::size_t writers) {
   const v1::BurstSettings& burst = farm.burst();
   burst::RingSettings settings;
+  const auto frozen = [&](std::uint64_t bytes) {
+    return static_cast<std::uint64_t>(static_cast<double>(bytes) * burst.frozen_share());
+  };
   settings.bytes = burst.buffer_bytes();
-  settings.frozen_bytes_max =
-      static_cast<std::uint64_t>(static_cast<double>(burst.buffer_bytes()) * burst.frozen_share());
+  settings.disk_bytes = burst.disk_bytes();
+  settings.frozen_bytes_max = frozen(std::max(burst.buffer_bytes(), burst.disk_bytes()));
+  settings.frozen_memory_bytes_max = frozen(burst.buffer_bytes());
   settings.bytes_per_s = burst.save_bytes_per_s();
   settings.in_flight_bytes_max = kStagedMax * std::max<std::size_t>(1, writers);
   return settings;
@@ -40,7 +44,8 @@ void set(v1::SliceSum& out, const SliceSum& sum) {
 
 }  // namespace
 
-BurstSaver::BurstSaver(const node::Setup& setup, sessions::PeerCounters& counters)
+BurstSaver::BurstSaver(const node::Setup& setup, sessions::PeerCounters& counters,
+                       std::unique_ptr<ports::ScratchDisk> disk)
     : setup_(setup),
       self_(setup.identity),
       counters_(counters),
@@ -48,6 +53,7 @@ BurstSaver::BurstSaver(const node::Setup& setup, sessions::PeerCounters& counter
       ring_(ring_settings(setup.farm, setup.plan.of_role(Role::writer).size())),
       region_(std::make_shared_for_overwrite<std::byte[]>(setup.farm.burst().buffer_bytes())) {
   self_.burst = true;
+  if (disk) disk_ = std::make_unique<BurstDisk>(std::move(disk), ring_, region_.get());
   for (std::size_t i = 0; i < setup.plan.of_role(Role::writer).size(); ++i)
     writers_.push_back(std::make_unique<Writer>());
 }
@@ -83,8 +89,9 @@ void BurstSaver::take(const v1::BurstAlert& message) {
     return spdlog::error("burst alert ignored number={} reason=no_room", message.number());
   ring_.open({message.number(), message.from_ns(), message.until_ns()});
   const burst::Account& account = *ring_.account(message.number());
-  spdlog::info("burst alert number={} waiting={} too_old={} no_room={}", message.number(),
-               account.waiting.count, account.too_old.count, account.no_room.count);
+  spdlog::info("burst alert number={} waiting={} too_old={} no_room={} disk_slow={} disk_failed={}",
+               message.number(), account.waiting.count, account.too_old.count, account.no_room.count,
+               account.disk_slow.count, account.disk_failed.count);
 }
 
 void BurstSaver::tick(ports::Network& network, TimeNs now_ns) {
@@ -92,25 +99,39 @@ void BurstSaver::tick(ports::Network& network, TimeNs now_ns) {
   for (const auto& to : writers_) {
     if (to->link) to->link->tick(network, now_ns);
   }
+  if (disk_) {
+    disk_->pass(now_ns, [&](const Record& record, ConstBytes data, std::shared_ptr<const void> owner) {
+      Writer* to = least_loaded(now_ns);
+      if (to == nullptr) return ring_.send_again(record.alert, record.slice);
+      want(*to, {record, data, std::move(owner)});
+    });
+  }
   stage(now_ns);
   for (const auto& to : writers_) {
     if (to->link && to->link->ready() && now_ns >= to->pause_until_ns) send_granted(*to);
   }
 }
 
-// Chooses the ready writer with the fewest bytes in transit.
+// Returns the ready writer with the fewest bytes in transit, or null.
+BurstSaver::Writer* BurstSaver::least_loaded(TimeNs now_ns) {
+  Writer* least = nullptr;
+  for (const auto& to : writers_) {
+    const bool takes =
+        to->link && to->link->ready() && to->staged_bytes < kStagedMax && now_ns >= to->pause_until_ns;
+    if (takes && (least == nullptr || to->staged_bytes < least->staged_bytes)) least = to.get();
+  }
+  return least;
+}
+
 void BurstSaver::stage(TimeNs now_ns) {
-  for (;;) {
-    Writer* least = nullptr;
-    for (const auto& to : writers_) {
-      const bool takes =
-          to->link && to->link->ready() && to->staged_bytes < kStagedMax && now_ns >= to->pause_until_ns;
-      if (takes && (least == nullptr || to->staged_bytes < least->staged_bytes)) least = to.get();
-    }
-    if (least == nullptr) return;
+  while (Writer* to = least_loaded(now_ns)) {
     const auto record = ring_.next(now_ns);
     if (!record) return;
-    want(*least, {*record, false});
+    if (record->from_disk) {
+      disk_->read(*record);
+    } else {
+      want(*to, {*record, ConstBytes(region_.get() + record->offset, record->bytes), region_});
+    }
   }
 }
 
@@ -133,30 +154,30 @@ void BurstSaver::send_granted(Writer& to) {
   }
 }
 
-void BurstSaver::send_record(sessions::Peer& peer, const Record& record) const {
+void BurstSaver::send_record(sessions::Peer& peer, const Sending& record) const {
   v1::Control next;
   next.mutable_burst_next()->set_number(record.alert);
   peer.send(next);
   const std::uint64_t piece_bytes = std::min<std::uint64_t>(kBurstPieceBytes, setup_.limits.frame_bytes_max);
-  const ConstBytes bytes(region_.get() + record.offset, record.bytes);
   for (std::uint64_t offset = 0; offset < record.bytes; offset += piece_bytes) {
-    const ConstBytes part = bytes.subspan(offset, std::min(piece_bytes, record.bytes - offset));
+    const ConstBytes part = record.data.subspan(offset, std::min(piece_bytes, record.bytes - offset));
     const wire::RecordPiece piece =
         record.bytes <= piece_bytes ? wire::RecordPiece{} : wire::RecordPiece{record.bytes, offset};
     const Bytes head = peer.stream().reserve(wire::kHeaderBytes);
     wire::encode_header(
         wire::data_header(record.slice, record.attempt, static_cast<std::uint32_t>(part.size()), piece),
         head.first<wire::kHeaderBytes>());
-    peer.stream().append_reference(part, region_);
+    peer.stream().append_reference(part, record.owner);
   }
 }
 
 void BurstSaver::on_ready(sessions::Peer& peer) {
   Writer& to = *writers_.at(peer.tag);
-  const std::deque<Record> bound = std::exchange(to.bound, {});
-  for (const Record& record : bound) {
+  std::deque<Sending> bound = std::exchange(to.bound, {});
+  for (Sending& record : bound) {
     ++sent_again_;
-    want(to, {record, true});
+    record.repeated = true;
+    want(to, record);
   }
 }
 
@@ -231,6 +252,8 @@ v1::Control BurstSaver::account_message(const burst::Alert& alert, const burst::
   set(*out.mutable_saved(), account.saved);
   set(*out.mutable_too_old(), account.too_old);
   set(*out.mutable_no_room(), account.no_room);
+  set(*out.mutable_disk_slow(), account.disk_slow);
+  set(*out.mutable_disk_failed(), account.disk_failed);
   set(*out.mutable_refused(), account.refused);
   set(*out.mutable_waiting(), account.waiting);
   return message;
@@ -248,6 +271,7 @@ void BurstSaver::tell(const std::function<void(const v1::Control&)>& send) {
 }
 
 void BurstSaver::add_to(v1::Report& report) const {
+  if (disk_) disk_->add_to(report);
   reports::ReportCounters counters(report);
   counters["burst.kept"] = ring_.kept();
   counters["burst.overwritten"] = ring_.overwritten();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "burst_disk.hpp"
 #include <weir/assembly/built_slice.hpp>
 #include <weir/burst/ring.hpp>
 #include <weir/node/refusal_log.hpp>
@@ -24,14 +25,16 @@ class Report;
 
 namespace weir::dcm {
 
-// Keeps the records of settled slices in a separate ring of memory, and sends the slices of an alert to the
-// writers over separate connections, when no other data waits: burst::Ring decides, this class copies and
-// sends. A sent record stays with its writer until the writer has answered, because that writer recognises a
-// repeated record.
+// Keeps the records of settled slices in a separate ring of memory and disk, and sends the slices of an alert
+// to the writers over separate connections, when no other data waits: burst::Ring decides, this class copies
+// and sends. A sent record stays with its writer until the writer has answered, because that writer
+// recognises a repeated record.
 class BurstSaver final : public sessions::PeerHandler {
  public:
-  // Requires: burst.buffer_bytes > 0. Throws std::bad_alloc when there is no such memory.
-  BurstSaver(const node::Setup& setup, sessions::PeerCounters& counters);
+  // Requires: burst.buffer_bytes > 0. `disk`: of burst.disk_bytes; null: only memory. Throws std::bad_alloc
+  // when there is no such memory.
+  BurstSaver(const node::Setup& setup, sessions::PeerCounters& counters,
+             std::unique_ptr<ports::ScratchDisk> disk);
 
   void set_writer(NodeIndex index, const ports::Endpoint& at);
   // Copies a slice that this DCM has settled. Requires: its fragments are still in memory.
@@ -49,13 +52,15 @@ class BurstSaver final : public sessions::PeerHandler {
  private:
   using Record = burst::Ring::Record;
   struct Sending : Record {
+    ConstBytes data;
+    std::shared_ptr<const void> owner;
     bool repeated = false;  // an earlier connection may have delivered it: it goes to this writer or none
   };
   struct Writer {
     std::unique_ptr<sessions::Connector> link;
     std::deque<Sending> queue;              // asked for, or to be asked for, on this connection
     std::map<std::uint64_t, Sending> sent;  // by their place among the connection's records
-    std::deque<Record> bound;               // sent over an earlier connection, unanswered
+    std::deque<Sending> bound;              // sent over an earlier connection, unanswered
     std::uint64_t records = 0;
     std::uint64_t staged_bytes = 0;  // of `queue` and `sent`
     std::uint64_t wanted_total = 0;
@@ -68,10 +73,11 @@ class BurstSaver final : public sessions::PeerHandler {
   void on_gone(sessions::Peer& peer, std::string_view why) override;
   Expected<void, wire::WireError> on_control(sessions::Peer& peer, const v1::Control& message) override;
 
+  [[nodiscard]] Writer* least_loaded(TimeNs now_ns);
   void stage(TimeNs now_ns);
   static void want(Writer& to, const Sending& record);
   void send_granted(Writer& to);
-  void send_record(sessions::Peer& peer, const Record& record) const;
+  void send_record(sessions::Peer& peer, const Sending& record) const;
   void take_refused(Writer& from, std::uint64_t number, bool again);
   [[nodiscard]] v1::Control account_message(const burst::Alert& alert, const burst::Account& account) const;
 
@@ -83,6 +89,7 @@ class BurstSaver final : public sessions::PeerHandler {
   TimeNs now_ns_ = 0;
   burst::Ring ring_;
   std::shared_ptr<std::byte[]> region_;
+  std::unique_ptr<BurstDisk> disk_;  // null: none. After the region, which it reads
   std::vector<std::unique_ptr<Writer>> writers_;
   std::map<std::uint32_t, std::uint64_t> told_;  // alert -> its last reported account, as one number
   std::uint64_t bytes_saved_ = 0;

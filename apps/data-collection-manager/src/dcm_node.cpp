@@ -39,6 +39,13 @@ std::unique_ptr<PushIntake> make_pushing(const node::Setup& setup, const ports::
   return std::make_unique<PushIntake>(setup.farm, setup.self.index, readouts, clock, builder, way);
 }
 
+std::unique_ptr<BurstSaver> make_burst_saver(const node::Setup& setup, sessions::PeerCounters& counters,
+                                             const DcmEnvironment& environment) {
+  if (setup.farm.burst().buffer_bytes() == 0) return nullptr;
+  const bool has_disk = setup.farm.burst().disk_bytes() > 0;
+  return std::make_unique<BurstSaver>(setup, counters, has_disk ? environment.make_burst_disk() : nullptr);
+}
+
 }  // namespace
 
 DcmNode::DcmNode(const node::Setup& setup, DcmEnvironment environment)
@@ -59,8 +66,7 @@ DcmNode::DcmNode(const node::Setup& setup, DcmEnvironment environment)
       filter_(setup_, {environment_.plugin_path, environment_.wake, environment_.make_workers},
               environment_.clock, builder_, decisions_, histograms_, *this, now_ns_),
       departures_(setup_, peer_counters_, builder_, pushing_.get(), samples_, histograms_, *this, now_ns_),
-      burst_(setup_.farm.burst().buffer_bytes() > 0 ? std::make_unique<BurstSaver>(setup_, peer_counters_)
-                                                    : nullptr),
+      burst_(make_burst_saver(setup_, peer_counters_, environment_)),
       readouts_(setup_, peer_counters_, environment_.clock, builder_, pushing_.get(), course_),
       server_(setup_.self.listen.empty()
                   ? nullptr

@@ -5,6 +5,7 @@
 #include <weir/node/paths.hpp>
 #include <weir/plugin_trial/plugin_trial.hpp>
 #include <weir/python_host/interpreter.hpp>
+#include <weir/storage/scratch_file.hpp>
 
 #include <map>
 #include <memory>
@@ -49,12 +50,17 @@ int main(int argc, char** argv) {
           return std::make_unique<weir::filter_host::SpawnedWorkers>(worker_command(filter), slice_memory,
                                                                      &loop);
         };
+        const auto make_burst_disk = [&loop, &burst = setup.farm.burst()] {
+          return std::make_unique<weir::storage::ScratchFile>(burst.folder(), burst.disk_bytes(),
+                                                              [&loop] { loop.wake(); });
+        };
         return weir::dcm::make_node(setup, {loop,
                                             loop,
                                             [&loop] { loop.wake(); },
                                             weir::node::totals_from_now(loop),
                                             {weir::node::plugin_folder()},
-                                            make_workers});
+                                            make_workers,
+                                            make_burst_disk});
       },
       try_filter);
 }

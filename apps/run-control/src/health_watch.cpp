@@ -61,8 +61,10 @@ control::HealthView::Process process_of(const control::Member& member, const Pro
   one.silent_ns = one.known ? now - member.heard_ns : 0;
   one.losses = member.losses;
   one.since_loss_ns = now - member.lost_ns;
-  if (member.live && member.told.in_run() && member.told.run == run)
+  if (member.live && member.told.in_run() && member.told.run == run) {
     take_hold_up(process.report.state(), one);
+    one.ring_missed = reports::total_of(process.report, "burst.disk_missed.");
+  }
   return one;
 }
 

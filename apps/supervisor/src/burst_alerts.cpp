@@ -13,7 +13,7 @@
 namespace weir::supervisor {
 namespace {
 
-constexpr std::size_t kReasonMax = 100;  // bytes
+constexpr std::size_t kReasonMax = 100;    // bytes
 constexpr UtcNs kTimeMax = INT64_MAX / 4;  // differences of messages' times do not overflow
 constexpr DurationNs kLookEvery = 20 * kMillisecond;
 constexpr std::int64_t kWindowMsMax = 10LL * 24 * 3600 * 1000;
@@ -79,7 +79,9 @@ void BurstAlerts::open(UtcNs from, UtcNs until, const std::string& by) {
 void BurstAlerts::ask_for_filter(const RosterMember& dcm, const v1::BurstAccount& wish) {
   const UtcNs from = std::clamp(UtcNs{wish.alert().from_ns()}, -kTimeMax, kTimeMax);
   const UtcNs until = std::clamp(UtcNs{wish.alert().until_ns()}, -kTimeMax, kTimeMax);
-  const bool soon = filter_alert_from_ && std::abs(from - *filter_alert_from_) < kFilterAlertsApart;
+  const double apart_s = setup_.farm.burst().filter_alert_s();
+  const auto apart = static_cast<DurationNs>(apart_s * static_cast<double>(kSecond));
+  const bool soon = filter_alert_from_ && std::abs(from - *filter_alert_from_) < apart;
   if (soon || !book_) {
     ++refused_;  // without a log line: a filter may give an alert with each slice
     return;
@@ -109,6 +111,8 @@ void BurstAlerts::told(const RosterMember& dcm, const v1::BurstAccount& account)
   told.saved = slices_of(account.saved());
   told.too_old = slices_of(account.too_old());
   told.no_room = slices_of(account.no_room());
+  told.disk_slow = slices_of(account.disk_slow());
+  told.disk_failed = slices_of(account.disk_failed());
   told.refused = slices_of(account.refused());
   told.waiting = slices_of(account.waiting());
   book_->told(dcm.index, alert.number(), told);
@@ -149,9 +153,12 @@ bool BurstAlerts::look(UtcNs utc, TimeNs now, bool at_end, bool no_longer) {
 void BurstAlerts::end_alerts(UtcNs utc, bool at_end, bool no_longer) {
   for (const std::uint32_t number : book_->take_ended(utc, at_end, no_longer)) {
     const burst::AlertAccount& account = book_->alerts().at(number);
-    spdlog::info("burst alert saved number={} asked={} saved={} too_old={} no_room={} refused={} lost={}",
-                 number, account.asked.count, account.told.saved.count, account.told.too_old.count,
-                 account.told.no_room.count, account.told.refused.count, account.lost);
+    spdlog::info(
+        "burst alert saved number={} asked={} saved={} too_old={} no_room={} disk_slow={} disk_failed={} "
+        "refused={} lost={}",
+        number, account.asked.count, account.told.saved.count, account.told.too_old.count,
+        account.told.no_room.count, account.told.disk_slow.count, account.told.disk_failed.count,
+        account.told.refused.count, account.lost);
     send(account.alert, true);
   }
 }
@@ -166,15 +173,15 @@ void BurstAlerts::add_to(v1::Report& report) const {
   SliceSum asked;
   for (const auto& [number, account] : book_->alerts()) {
     asked += account.asked;
-    sum.too_old += account.told.too_old;
-    sum.no_room += account.told.no_room;
-    sum.refused += account.told.refused;
+    sum += account.told;
     lost += account.lost;
   }
   counters["burst.asked"] = asked.count;
   counters["burst.saved"] = saved().count;
   counters.of("burst.not_saved.", "too_old") = sum.too_old.count;
   counters.of("burst.not_saved.", "no_room") = sum.no_room.count;
+  counters.of("burst.not_saved.", "disk_slow") = sum.disk_slow.count;
+  counters.of("burst.not_saved.", "disk_failed") = sum.disk_failed.count;
   counters.of("burst.not_saved.", "refused") = sum.refused.count;
   counters.of("burst.not_saved.", "lost") = lost;
 }
@@ -190,6 +197,8 @@ void BurstAlerts::add_to(v1::RunSummary& summary) const {
     set(*out.mutable_saved(), account.told.saved);
     set(*out.mutable_too_old(), account.told.too_old);
     set(*out.mutable_no_room(), account.told.no_room);
+    set(*out.mutable_disk_slow(), account.told.disk_slow);
+    set(*out.mutable_disk_failed(), account.told.disk_failed);
     set(*out.mutable_refused(), account.told.refused);
     set(*out.mutable_waiting(), account.told.waiting);
     out.set_lost(account.lost);
@@ -210,7 +219,7 @@ std::vector<assignment::Equation> BurstAlerts::equations(bool undisturbed, std::
   }
   using Relation = assignment::Equation::Relation;
   const bool exact = undisturbed && book_->is_exact();
-  assignment::Equation fates{"bursts: asked = saved + too_old + no_room + refused",
+  assignment::Equation fates{"bursts: asked = saved + too_old + no_room + disk + refused",
                              {asked, true},
                              {all, true},
                              exact ? Relation::equal : Relation::at_most,
@@ -248,11 +257,15 @@ std::vector<std::string> BurstAlerts::faults() const {
   if (!book_) return texts;
   for (const auto& [number, account] : book_->alerts()) {
     const std::uint64_t refused = account.told.refused.count;
-    if (account.lost + refused == 0) continue;
-    texts.push_back(
-        fmt::format("burst {}: {} of {} slices not saved: {} lost with their process, {} refused by "
-                    "writers",
-                    number, account.lost + refused, account.asked.count, account.lost, refused));
+    const std::uint64_t disk = account.told.disk_slow.count + account.told.disk_failed.count;
+    const std::uint64_t all = account.lost + refused + disk;
+    if (all == 0) continue;
+    std::string text = fmt::format(
+        "burst {}: {} of {} slices not saved: {} lost with their process, {} refused "
+        "by writers",
+        number, all, account.asked.count, account.lost, refused);
+    if (disk > 0) text += fmt::format(", {} not taken or not returned by the rings' disks", disk);
+    texts.push_back(text);
   }
   return texts;
 }

@@ -19,7 +19,6 @@ namespace weir::supervisor {
 // burst::AlertBook decides.
 class BurstAlerts {
  public:
-  static constexpr DurationNs kFilterAlertsApart = 10 * kSecond;
   static constexpr DurationNs kPatience = 30 * kSecond;  // at the end of the run, without a saved slice
 
   BurstAlerts(const node::Setup& setup, Roster& roster);
@@ -30,7 +29,8 @@ class BurstAlerts {
   // An alert. It waits while nodes of a restarted supervisor's run are on their way back. Zero for both: as
   // configured.
   void ask(std::int64_t before_ms, std::int64_t after_ms, const std::string& reason, UtcNs now);
-  // A DCM's account, or an alert of its filter; one of these per kFilterAlertsApart of trigger time is taken.
+  // A DCM's account, or an alert of its filter; one of these per burst.filter_alert_s of trigger
+  // time is taken.
   void told(const RosterMember& dcm, const v1::BurstAccount& account);
   void dcm_joined(const RosterMember& dcm, bool same_process);
   void dcm_left(const RosterMember& dcm);

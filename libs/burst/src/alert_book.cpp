@@ -15,14 +15,6 @@ SliceSum between(const std::map<std::int64_t, SliceSum>& times, const Alert& ale
   return sum;
 }
 
-void add(Account& sum, const Account& more) {
-  sum.saved += more.saved;
-  sum.too_old += more.too_old;
-  sum.no_room += more.no_room;
-  sum.refused += more.refused;
-  sum.waiting += more.waiting;
-}
-
 }  // namespace
 
 void AlertBook::announced(UtcNs time) { ++unsettled_[quantum_of(time)]; }
@@ -119,7 +111,7 @@ void AlertBook::bury(NodeIndex dcm) {
   for (auto& [number, parts] : parts_) {
     Part& part = parts[dcm.value];
     part.told.waiting = {};
-    add(part.earlier, part.told);
+    part.earlier += part.told;
     part.told = {};
     part.asked = {};
   }
@@ -132,8 +124,8 @@ void AlertBook::add_up(std::uint32_t number) {
   for (std::size_t dcm = 0; dcm < dcms_; ++dcm) {
     Account told = parts[dcm].told;
     if (away_[dcm]) told.waiting = {};
-    add(account.told, told);
-    add(account.told, parts[dcm].earlier);
+    account.told += told;
+    account.told += parts[dcm].earlier;
   }
 }
 

@@ -3,11 +3,11 @@
 #include <weir/burst/ring.hpp>
 
 #include <algorithm>
-#include <utility>
-#include <vector>
 
 namespace weir::burst {
 namespace {
+
+constexpr std::size_t kForDiskMin = 1024;  // entries of the queue that are never searched
 
 constexpr std::uint16_t bit(std::size_t slot) { return static_cast<std::uint16_t>(1U << slot); }
 
@@ -15,8 +15,13 @@ constexpr std::uint16_t bit(std::size_t slot) { return static_cast<std::uint16_t
 
 std::optional<std::uint64_t> Ring::add(SliceId slice, Attempt attempt, UtcNs time, std::uint64_t bytes) {
   if (index_.contains(slice)) return std::nullopt;
-  const auto offset = place(bytes);
-  if (!offset) {
+  const auto extent = memory_.place(
+      slice, bytes,
+      [this](SliceId there) {
+        return !planted(Planted::overwrite_frozen) && index_.at(there).holds_memory();
+      },
+      [this](SliceId there) { leave_memory(there); });
+  if (!extent) {
     ++unplaced_;
     gone_at(time).no_room.add(slice);
     for (auto& slot : slots_) {
@@ -24,53 +29,50 @@ std::optional<std::uint64_t> Ring::add(SliceId slice, Attempt attempt, UtcNs tim
     }
     return std::nullopt;
   }
-  const auto entry = entries_.insert(head_, Entry{slice, attempt, time, *offset, bytes, 0, 0});
-  index_.emplace(slice, entry);
+  Entry& entry = index_.emplace(slice, Entry{slice, attempt, time, bytes, extent, {}}).first->second;
   times_.emplace(time, slice);
-  used_ += bytes;
   ++kept_;
   for (std::size_t i = 0; i < slots_.size(); ++i) {
-    if (slots_[i] && slots_[i]->alert.contains(time)) ask(i, *entry);
+    if (slots_[i] && slots_[i]->alert.contains(time)) ask(i, entry);
   }
-  return offset;
+  if (settings_.disk_bytes > 0) await_disk(slice);
+  return (*extent)->offset;
 }
 
-// Goes round once at most. The records overwritten on the way are the oldest.
-std::optional<std::uint64_t> Ring::place(std::uint64_t bytes) {
-  if (bytes > settings_.bytes) return std::nullopt;
-  bool wrapped = false;
-  for (;;) {
-    const bool at_end = cursor_ + bytes > settings_.bytes;
-    if (at_end && wrapped) return std::nullopt;
-    const std::uint64_t until = at_end ? settings_.bytes : cursor_ + bytes;
-    bool blocked = false;
-    while (!blocked && head_ != entries_.end() && head_->offset < until) {
-      const auto entry = head_++;
-      if (entry->wanted == 0 || planted(Planted::overwrite_frozen)) {
-        overwrite(entry);
-      } else if (!at_end) {
-        cursor_ = entry->end();
-        blocked = true;
-      }
-    }
-    if (at_end) {
-      wrapped = true;
-      cursor_ = 0;
-      head_ = entries_.begin();
-    } else if (!blocked) {
-      return std::exchange(cursor_, until);
-    }
-  }
+// A disk that hangs does not let the queue outgrow the ring.
+void Ring::await_disk(SliceId slice) {
+  for_disk_.push_back(slice);
+  if (for_disk_.size() <= 2 * index_.size() + kForDiskMin) return;
+  std::erase_if(for_disk_, [this](SliceId waiting) { return !index_.contains(waiting); });
 }
 
-void Ring::overwrite(Entries::iterator entry) {
-  gone_at(entry->time).too_old.add(entry->slice);
+void Ring::leave_memory(SliceId slice) {
+  Entry& entry = index_.at(slice);
+  entry.memory.reset();
+  if (!entry.disk) forget(entry);
+}
+
+void Ring::leave_disk(SliceId slice) {
+  Entry& entry = index_.at(slice);
+  entry.disk.reset();
+  entry.on_disk = OnDisk::gone;
+  if (!entry.memory) forget(entry);
+}
+
+void Ring::forget(Entry& entry) {
+  fate_of(entry).add(entry.slice);
   ++gone_count_;
-  used_ -= entry->bytes;
-  const auto [first, last] = times_.equal_range(entry->time);
-  times_.erase(std::find_if(first, last, [&](const auto& at) { return at.second == entry->slice; }));
-  index_.erase(entry->slice);
-  entries_.erase(entry);
+  const auto [first, last] = times_.equal_range(entry.time);
+  times_.erase(std::find_if(first, last, [&](const auto& at) { return at.second == entry.slice; }));
+  index_.erase(entry.slice);
+}
+
+SliceSum& Ring::fate_of(const Entry& entry) {
+  Gone& gone = gone_at(entry.time);
+  if (settings_.disk_bytes == 0 || entry.on_disk == OnDisk::gone) return gone.too_old;
+  if (entry.on_disk == OnDisk::no_room) return gone.no_room;
+  ++(disk_fails_ ? failed_count_ : slow_count_);
+  return disk_fails_ ? gone.disk_failed : gone.disk_slow;
 }
 
 // A window never begins before the oldest quantum that the supervisor counts, which sees the slices of all
@@ -79,6 +81,54 @@ Ring::Gone& Ring::gone_at(UtcNs time) {
   const std::int64_t quantum = quantum_of(time);
   if (gone_.size() >= kTimesMax && !gone_.contains(quantum)) gone_.erase(gone_.begin());
   return gone_[quantum];
+}
+
+std::optional<Ring::Write> Ring::next_write() {
+  while (!for_disk_.empty()) {
+    const auto found = index_.find(for_disk_.front());
+    if (found == index_.end() ||
+        found->second.on_disk != OnDisk::no) {  // overwritten, and perhaps kept again
+      for_disk_.pop_front();
+      continue;
+    }
+    Entry& entry = found->second;
+    if (writing_ > 0 && writing_ + entry.bytes > settings_.writing_bytes_max) return std::nullopt;
+    for_disk_.pop_front();
+    const auto is_held = [this](SliceId there) {
+      const Entry& other = index_.at(there);
+      return other.wanted != 0 || other.on_disk == OnDisk::writing;
+    };
+    entry.disk = disk_.place(entry.slice, entry.bytes, is_held, [this](SliceId there) { leave_disk(there); });
+    if (!entry.disk) {
+      entry.on_disk = OnDisk::no_room;
+      continue;
+    }
+    entry.on_disk = OnDisk::writing;
+    writing_ += entry.bytes;
+    return Write{entry.slice, (*entry.memory)->offset, (*entry.disk)->offset, entry.bytes};
+  }
+  return std::nullopt;
+}
+
+void Ring::written(SliceId slice, std::uint32_t checksum) {
+  Entry& entry = index_.at(slice);
+  WEIR_ASSERT(entry.on_disk == OnDisk::writing);
+  entry.on_disk = OnDisk::yes;
+  entry.checksum = checksum;
+  writing_ -= entry.bytes;
+  if (entry.wanted != 0) frozen_memory_ -= entry.bytes;
+  disk_fails_ = false;
+}
+
+void Ring::write_failed(SliceId slice) {
+  Entry& entry = index_.at(slice);
+  WEIR_ASSERT(entry.on_disk == OnDisk::writing);
+  disk_.remove(*entry.disk);
+  entry.disk.reset();
+  entry.on_disk = OnDisk::no;
+  writing_ -= entry.bytes;
+  for_disk_.push_front(slice);
+  disk_fails_ = true;
 }
 
 bool Ring::can_open() const {
@@ -95,19 +145,26 @@ void Ring::open(const Alert& alert) {
        gone != gone_.end() && gone->first < quantum_of(alert.until); ++gone) {
     account.too_old += gone->second.too_old;
     account.no_room += gone->second.no_room;
+    account.disk_slow += gone->second.disk_slow;
+    account.disk_failed += gone->second.disk_failed;
   }
   const auto slot = static_cast<std::size_t>(free - slots_.begin());
   for (auto at = times_.lower_bound(alert.from); at != times_.end() && at->first < alert.until; ++at)
-    ask(slot, *index_.at(at->second));
+    ask(slot, index_.at(at->second));
 }
 
 void Ring::ask(std::size_t slot, Entry& entry) {
   Open& open = *slots_[slot];
-  if (entry.wanted == 0 && frozen_ + entry.bytes > settings_.frozen_bytes_max) {
-    open.account.no_room.add(entry.slice);
-    return;
+  const std::uint64_t in_memory = entry.on_disk == OnDisk::yes ? 0 : entry.bytes;
+  if (entry.wanted == 0) {
+    if (frozen_ + entry.bytes > settings_.frozen_bytes_max ||
+        frozen_memory_ + in_memory > settings_.frozen_memory_bytes_max) {
+      open.account.no_room.add(entry.slice);
+      return;
+    }
+    frozen_ += entry.bytes;
+    frozen_memory_ += in_memory;
   }
-  if (entry.wanted == 0) frozen_ += entry.bytes;
   entry.wanted |= bit(slot);
   open.account.waiting.add(entry.slice);
   open.queue.push_back(entry.slice);
@@ -118,7 +175,11 @@ void Ring::let_go(Entry& entry, std::size_t slot) {
   if (entry.sending & bit(slot)) in_flight_ -= entry.bytes;
   entry.wanted &= static_cast<std::uint16_t>(~bit(slot));
   entry.sending &= static_cast<std::uint16_t>(~bit(slot));
-  if (entry.wanted == 0) frozen_ -= entry.bytes;
+  entry.from_memory &= entry.sending;
+  if (entry.wanted == 0) {
+    frozen_ -= entry.bytes;
+    if (entry.on_disk != OnDisk::yes) frozen_memory_ -= entry.bytes;
+  }
   slots_[slot]->account.waiting.remove(entry.slice);
 }
 
@@ -127,7 +188,7 @@ void Ring::close(std::uint32_t alert) {
   if (!slot) return;
   Open& open = *slots_[*slot];
   if (open.account.waiting.count > 0) {
-    for (Entry& entry : entries_) {
+    for (auto& [slice, entry] : index_) {
       if ((entry.wanted & bit(*slot)) == 0) continue;
       let_go(entry, *slot);
       open.account.refused.add(entry.slice);
@@ -143,16 +204,19 @@ std::optional<Ring::Record> Ring::next(TimeNs now) {
     const std::size_t slot = (turn_ + i) % slots_.size();
     if (!slots_[slot] || slots_[slot]->queue.empty()) continue;
     Open& open = *slots_[slot];
-    Entry& entry = *index_.at(open.queue.front());
+    Entry& entry = index_.at(open.queue.front());
     if (in_flight_ > 0 && in_flight_ + entry.bytes > settings_.in_flight_bytes_max) return std::nullopt;
     open.queue.pop_front();
     entry.sending |= bit(slot);
+    if (entry.memory) entry.from_memory |= bit(slot);
     in_flight_ += entry.bytes;
     turn_ = slot + 1;
     // A pause is not saved up: a second's bytes take a second from here.
     const double ns = static_cast<double>(entry.bytes) * kSecond / static_cast<double>(settings_.bytes_per_s);
     paid_ns_ = std::max(paid_ns_, now - 10 * kMillisecond) + static_cast<DurationNs>(ns);
-    return Record{open.alert.number, entry.slice, entry.attempt, entry.offset, entry.bytes};
+    const auto& from = entry.memory ? entry.memory : entry.disk;
+    return Record{open.alert.number, entry.slice,   entry.attempt, (*from)->offset,
+                  entry.bytes,       !entry.memory, entry.checksum};
   }
   return std::nullopt;
 }
@@ -168,9 +232,9 @@ std::optional<std::size_t> Ring::slot_of(std::uint32_t alert) const {
 Ring::Entry* Ring::in_flight(std::uint32_t alert, SliceId slice, std::size_t& slot) {
   const auto found = slot_of(alert);
   const auto at = index_.find(slice);
-  if (!found || at == index_.end() || (at->second->sending & bit(*found)) == 0) return nullptr;
+  if (!found || at == index_.end() || (at->second.sending & bit(*found)) == 0) return nullptr;
   slot = *found;
-  return &*at->second;
+  return &at->second;
 }
 
 void Ring::saved(std::uint32_t alert, SliceId slice) {
@@ -189,11 +253,20 @@ void Ring::refused(std::uint32_t alert, SliceId slice) {
   slots_[slot]->account.refused.add(slice);
 }
 
+void Ring::read_failed(std::uint32_t alert, SliceId slice) {
+  std::size_t slot = 0;
+  Entry* entry = in_flight(alert, slice, slot);
+  if (entry == nullptr) return;
+  let_go(*entry, slot);
+  slots_[slot]->account.disk_failed.add(slice);
+}
+
 void Ring::send_again(std::uint32_t alert, SliceId slice) {
   std::size_t slot = 0;
   Entry* entry = in_flight(alert, slice, slot);
   if (entry == nullptr) return;
   entry->sending &= static_cast<std::uint16_t>(~bit(slot));
+  entry->from_memory &= entry->sending;
   in_flight_ -= entry->bytes;
   slots_[slot]->queue.push_front(slice);
 }
@@ -205,23 +278,42 @@ const Account* Ring::account(std::uint32_t alert) const {
 }
 
 std::string_view Ring::broken_invariant() const {
-  std::uint64_t used = 0;
+  for (const Region* region : {&memory_, &disk_}) {
+    std::uint64_t used = 0;
+    std::uint64_t end = 0;
+    for (const Region::Extent& extent : region->extents()) {
+      if (extent.offset < end) return "two slices of the burst ring overlap";
+      if (!index_.contains(extent.slice)) return "the burst ring has the bytes of no slice";
+      end = extent.end();
+      used += extent.bytes;
+    }
+    if (end > region->bytes()) return "a slice ends outside the burst ring";
+    if (used != region->used()) return "the burst ring's bytes are miscounted";
+  }
+  if (times_.size() != index_.size()) return "the burst ring's tables differ";
+  return broken_alerts();
+}
+
+std::string_view Ring::broken_alerts() const {
   std::uint64_t frozen = 0;
-  std::uint64_t end = 0;
+  std::uint64_t only_memory = 0;
+  std::uint64_t writing = 0;
   std::array<std::uint64_t, kOpenAlertsMax> waiting{};
-  for (const Entry& entry : entries_) {
-    if (entry.offset < end) return "two slices of the burst ring overlap";
-    end = entry.end();
-    used += entry.bytes;
+  for (const auto& [slice, entry] : index_) {
+    const bool has_extent = entry.on_disk == OnDisk::writing || entry.on_disk == OnDisk::yes;
+    if (entry.disk.has_value() != has_extent) return "the burst ring's disk differs from its table";
+    if (!entry.memory && entry.on_disk != OnDisk::yes) return "a slice of the burst ring has no bytes";
+    if (entry.on_disk == OnDisk::writing) writing += entry.bytes;
     if (entry.wanted != 0) frozen += entry.bytes;
-    if ((entry.sending & ~entry.wanted) != 0) return "a slice is sent that no alert asks for";
+    if (entry.wanted != 0 && entry.on_disk != OnDisk::yes) only_memory += entry.bytes;
+    if ((entry.sending & ~entry.wanted) != 0 || (entry.from_memory & ~entry.sending) != 0)
+      return "a slice is sent that no alert asks for";
     for (std::size_t i = 0; i < waiting.size(); ++i) waiting[i] += entry.wanted & bit(i) ? 1 : 0;
   }
-  if (end > settings_.bytes) return "a slice ends outside the burst ring";
-  if (used != used_ || frozen != frozen_) return "the burst ring's bytes are miscounted";
-  if (frozen > settings_.frozen_bytes_max) return "more bytes are frozen than may be";
-  if (index_.size() != entries_.size() || times_.size() != entries_.size())
-    return "the burst ring's tables differ";
+  if (frozen != frozen_ || only_memory != frozen_memory_ || writing != writing_)
+    return "the burst ring's bytes are miscounted";
+  if (frozen > settings_.frozen_bytes_max || only_memory > settings_.frozen_memory_bytes_max)
+    return "more bytes are frozen than may be";
   for (std::size_t i = 0; i < waiting.size(); ++i) {
     if (slots_[i] && slots_[i]->account.waiting.count != waiting[i])
       return "an alert's slices are miscounted";

@@ -2,6 +2,7 @@
 #include <weir/burst/alert_book.hpp>
 #include <weir/burst/ring.hpp>
 
+#include <deque>
 #include <map>
 #include <random>
 #include <set>
@@ -17,14 +18,15 @@ class Run {
  public:
   explicit Run(std::uint64_t seed)
       : random_(seed),
-        settings_{1000 + random_() % 4000, 200 + random_() % 2000, 1 + random_() % 100'000,
-                  1 + random_() % 500},
+        settings_(draw()),
         ring_(settings_),
-        region_(settings_.bytes) {}
+        region_(settings_.bytes),
+        disk_(settings_.disk_bytes) {}
 
   void go() {
     for (int i = 0; i < 600; ++i) {
       now_ += static_cast<TimeNs>(random_() % (5 * kMillisecond));
+      if (settings_.disk_bytes > 0) use_disk();
       switch (random_() % 10) {
         case 0:
           open();
@@ -52,6 +54,36 @@ class Run {
   }
 
  private:
+  // Every second ring has a disk, which may be smaller than its memory, slow, and fail.
+  RingSettings draw() {
+    RingSettings settings{1000 + random_() % 4000, 200 + random_() % 2000, 1 + random_() % 100'000,
+                          1 + random_() % 500};
+    if (random_() % 2 == 0) return settings;
+    settings.disk_bytes = 500 + random_() % 10'000;
+    settings.frozen_bytes_max = 200 + random_() % 10'000;
+    settings.frozen_memory_bytes_max = 100 + random_() % 2000;
+    settings.writing_bytes_max = 1 + random_() % 1000;
+    disk_turn_ = 1 + random_() % 10;
+    return settings;
+  }
+  // Bytes are copied when a write ends: until then nothing may overwrite them.
+  void use_disk() {
+    if (random_() % disk_turn_ != 0) return;
+    while (!writes_.empty() && random_() % 4 != 0) {
+      const Ring::Write write = writes_.front();
+      writes_.pop_front();
+      if (random_() % 5 == 0) {
+        ring_.write_failed(write.slice);
+        continue;
+      }
+      for (std::uint64_t i = 0; i < write.bytes; ++i) disk_[write.to + i] = region_[write.from + i];
+      ring_.written(write.slice, static_cast<std::uint32_t>(write.slice.value));
+    }
+    while (const auto write = ring_.next_write()) {
+      REQUIRE(write->to + write->bytes <= disk_.size());
+      writes_.push_back(*write);
+    }
+  }
   void add() {
     const SliceId slice(++last_);
     const UtcNs time = now_ - static_cast<UtcNs>(random_() % (40 * kMillisecond));
@@ -77,8 +109,10 @@ class Run {
   // A record leaves as it came, however much was overwritten meanwhile.
   void send() {
     while (const auto record = ring_.next(now_)) {
+      const std::vector<std::uint64_t>& from = record->from_disk ? disk_ : region_;
       for (std::uint64_t i = 0; i < record->bytes; ++i)
-        REQUIRE(region_[record->offset + i] == record->slice.value);
+        REQUIRE(from[record->offset + i] == record->slice.value);
+      CHECK((!record->from_disk || record->checksum == record->slice.value));
       sent_.push_back(*record);
     }
   }
@@ -88,6 +122,8 @@ class Run {
       sent_.pop_back();
       if (random_() % 5 == 0) {
         ring_.send_again(record.alert, record.slice);
+      } else if (record.from_disk && random_() % 8 == 0) {
+        ring_.read_failed(record.alert, record.slice);
       } else {
         ring_.saved(record.alert, record.slice);
         REQUIRE(saved_[record.alert].insert(record.slice).second);
@@ -119,10 +155,13 @@ class Run {
   }
 
   std::mt19937_64 random_;
+  std::uint64_t disk_turn_ = 1;
   RingSettings settings_;
   Ring ring_;
   AlertBook book_{1};
+  std::deque<Ring::Write> writes_;
   std::vector<std::uint64_t> region_;
+  std::vector<std::uint64_t> disk_;
   std::map<SliceId, UtcNs> offered_;
   std::map<std::uint32_t, std::set<SliceId>> saved_;
   std::vector<Alert> alerts_;

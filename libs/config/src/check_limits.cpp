@@ -143,9 +143,24 @@ void check_dcms(Validation& found, const FarmPlan& plan, const ExpectedSizes& si
   }
 }
 
-void check_writers(Validation& found, const FarmPlan& plan, const ExpectedSizes& sizes) {
-  if (found.farm().burst().buffer_bytes() > 0 && plan.of_role(Role::writer).empty())
+void check_burst(Validation& found, const FarmPlan& plan) {
+  const v1::BurstSettings& burst = found.farm().burst();
+  if (burst.buffer_bytes() > 0 && plan.of_role(Role::writer).empty())
     found.inconsistent("burst.buffer_bytes", "alerts need a writer, and the farm has none");
+  if (burst.disk_bytes() == 0) return;
+  if (burst.buffer_bytes() == 0) {
+    found.inconsistent("burst.disk_bytes", "needs burst.buffer_bytes: records go through memory to the disk");
+  } else if (burst.disk_bytes() <= burst.buffer_bytes()) {
+    found.inconsistent("burst.disk_bytes", print_size(burst.disk_bytes()) +
+                                               " is not above burst.buffer_bytes, " +
+                                               print_size(burst.buffer_bytes()) +
+                                               ": the disk holds the slices in memory and older ones");
+  }
+  if (burst.folder().empty())
+    found.error(ProblemKind::missing_key, "burst.folder", "burst.disk_bytes needs a folder on a local disk");
+}
+
+void check_writers(Validation& found, const FarmPlan& plan, const ExpectedSizes& sizes) {
   for (const NodeFarms::Kind& writers : found.node_farms().kinds(plan, Role::writer)) {
     found.look_at(writers.shared, [&] {
       if (found.here().writer().buffer_bytes() >= sizes.slice) return;

@@ -23,6 +23,7 @@ void check_texts(Validation& found) {
   if (farm.run().out().empty()) found.error(ProblemKind::missing_key, "run.out", "needs a directory");
   check_folder(found, "run.out", farm.run().out());
   check_folder(found, "control.out", farm.control().out());
+  check_folder(found, "burst.folder", farm.burst().folder());
   found.for_kinds(Role::dcm, farm.dcm().nodes_size(), [&] {
     if (found.here().filter().plugin().empty())
       found.error(ProblemKind::missing_key, "filter.plugin", "needs a plugin; 'accept-all' keeps everything");
@@ -67,6 +68,7 @@ void check_plan(Validation& found, const FarmPlan& plan, const ReplayReader& rep
   const ExpectedSizes sizes = check_readouts(found, plan, replay);
   check_push(found, plan);
   check_dcms(found, plan, sizes);
+  check_burst(found, plan);
   check_writers(found, plan, sizes);
   check_sync_times(found, plan);
   check_exposure(found, plan);

@@ -69,6 +69,7 @@ void check_length(Validation& found);
 // Returns the sizes of all readouts together.
 ExpectedSizes check_readouts(Validation& found, const FarmPlan& plan, const ReplayReader& replay);
 void check_dcms(Validation& found, const FarmPlan& plan, const ExpectedSizes& sizes);
+void check_burst(Validation& found, const FarmPlan& plan);
 void check_writers(Validation& found, const FarmPlan& plan, const ExpectedSizes& sizes);
 
 // Pairs of times of which one has to be below the other (check_times.cpp).

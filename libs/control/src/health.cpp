@@ -276,6 +276,17 @@ void losses(const HealthView& view, Findings& out) {
                  list(texts) + " lost in this run and back again, the last time " + seconds(least) + " ago"});
 }
 
+void ring_disks(const HealthView& view, Findings& out) {
+  std::uint64_t missed = 0;
+  const Picked slow = pick(view, [](const Process& one) { return one.live && one.ring_missed > 0; });
+  for (const Process* one : slow) missed += one->ring_missed;
+  if (slow.empty()) return;
+  out.push_back(
+      {Gravity::warning, "burst ring",
+       list(slow) + ": " + counted(missed, "slice") +
+           " of this run cannot be saved for an alert: the disk of burst.folder is slow, full or failed"});
+}
+
 // Reports absent processes of a farm without a run.
 void absent(const HealthView& view, Findings& out) {
   std::vector<std::string> errors;
@@ -384,6 +395,7 @@ std::vector<Finding> health_of(const HealthView& view) {
     lost_lately(view, out);
     silent(view, out);
     losses(view, out);
+    ring_disks(view, out);
   } else {
     absent(view, out);
     silent(view, out);

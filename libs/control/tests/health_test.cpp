@@ -322,6 +322,17 @@ TEST_CASE("a gathering farm is waiting, and the previous run is shown until the 
   CHECK(health_of(next).front().word == "start is under way");
 }
 
+TEST_CASE("slices that the disk of a burst ring did not take are a warning, with the DCMs") {
+  HealthView view = running();
+  view.processes[4].ring_missed = 7;
+  view.processes[5].ring_missed = 1;
+  const std::vector<Finding> found = health_of(view);
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].gravity == Gravity::warning);
+  CHECK(found[0].word == "burst ring");
+  CHECK_THAT(found[0].reason, ContainsSubstring("dcm-0, dcm-1: 8 slices"));
+}
+
 TEST_CASE("one cause named by many is shown once, and a paused run is not throttled") {
   HealthView view = running();
   hold(view, "writer-0", Hold::blocked, "WRITER_DISK_FULL", "writer-0");

@@ -1,3 +1,4 @@
+#include "burst_disks.hpp"
 #include "farm.hpp"
 #include "table_memory.hpp"
 #include <weir/base/figures.hpp>
@@ -211,12 +212,8 @@ Expected<run_record::FarmNetwork, std::string> network_at(const LoadedFarm& load
 
 // In a farm of several hosts, only processes on the same host reach one that listens on loopback.
 config::Problems loopback_warnings(const LoadedFarm& loaded) {
-  const auto is_elsewhere = [](const std::string& at) { return !at.empty() && !config::is_loopback(at); };
-  bool several =
-      is_elsewhere(loaded.farm.supervisor().listen()) || is_elsewhere(loaded.farm.control().listen());
-  for (const config::NodePlan& node : loaded.plan.nodes) several = several || is_elsewhere(node.listen);
   config::Problems warnings;
-  if (!several) return warnings;
+  if (!is_on_several_hosts(loaded)) return warnings;
   for (const auto& [role, key] :
        {std::pair(Role::readout, "readout.host"), {Role::writer, "writer.host"}, {Role::dcm, "dcm.host"}}) {
     std::string names;
@@ -341,10 +338,12 @@ int check_farm(const FarmOptions& options, const std::string& lab_file, std::FIL
   const plugin_trial::TriedFarm tried{farm, loaded->plan, loaded->locations, {node::plugin_folder()}};
   config::Problems problems = plugin_trial::load_sources(tried, source);
   if (const auto problem = plugin_trial::try_filter(tried, filter)) problems.push_back(*problem);
+  const config::Problems disks = burst_disk_problems(*loaded);
+  problems.insert(problems.end(), disks.begin(), disks.end());
   if (!problems.empty()) fmt::print(err, "{}\n", config::to_text(problems));
   std::string text = fmt::format("farm {}\n\n", farm.farm()) + plan_table(*loaded);
   text += "\nexpected\n" + expectations(*loaded, size, rate) + network_text(farm, *network, slice);
-  text += "\nmemory bounds\n" + memory_text(*loaded, size.sizes);
+  text += "\nmemory bounds\n" + memory_text(*loaded, size.sizes) + burst_disk_line(*loaded);
   if (!source.empty()) text += "\nsource\n" + source;
   if (!filter.empty()) text += "\nfilter\n" + filter;
   std::fputs(text.c_str(), out);

@@ -1,3 +1,4 @@
+#include "burst_disks.hpp"
 #include "farm.hpp"
 #include <weir/launch/child.hpp>
 #include <weir/launch/control_process.hpp>
@@ -220,6 +221,10 @@ int farm_up(const UpOptions& options, std::FILE* out, std::FILE* err) {
   auto loaded = load(options.farm);
   if (!loaded) {
     fmt::print(err, "{}\n", config::to_text(loaded.error()));
+    return kExitUsage;
+  }
+  if (const config::Problems problems = burst_disk_problems(*loaded); !problems.empty()) {
+    fmt::print(err, "{}\n", config::to_text(problems));
     return kExitUsage;
   }
   // For the logs only: the folder for the data is decided when a run begins.

@@ -1,3 +1,4 @@
+#include "burst_disks.hpp"
 #include "farm.hpp"
 #include <weir/base/figures.hpp>
 #include <weir/clock/clock.hpp>
@@ -140,8 +141,8 @@ run_record::Summary summary_of(const FarmRunResult& result, const v1::Farm& farm
   return summary;
 }
 
-// Adds the run's line to runs.jsonl, for the page and for people who look for failed runs. Returns false after an
-// error.
+// Adds the run's line to runs.jsonl, for the page and for people who look for failed runs. Returns false
+// after an error.
 bool add_to_history(const FarmRunResult& result, const run_record::Summary& summary, const LoadedFarm& loaded,
                     const RunBegin& begun, std::FILE* err) {
   const std::uint32_t number = loaded.farm.run().number();
@@ -385,6 +386,10 @@ int run_farm(const RunOptions& options, std::FILE* out, std::FILE* err, run_reco
     return kExitUsage;
   }
   if (!loaded->warnings.empty()) fmt::print(err, "{}\n", config::to_text(loaded->warnings));
+  if (const config::Problems problems = burst_disk_problems(*loaded); !problems.empty()) {
+    fmt::print(err, "{}\n", config::to_text(problems));
+    return kExitUsage;
+  }
   if (!options.out.empty()) loaded->farm.mutable_run()->set_out(options.out);
   if (const std::string why = node::allow_descriptors(loaded->plan.nodes.size()); !why.empty()) {
     fmt::print(err, "weir run: {}\n", why);

@@ -95,3 +95,21 @@ TEST_CASE("rows of slices that take more memory than the buffers are a warning, 
   const Checked few = check_text("farm: few\nsource: {size_bytes: 0}\n");
   CHECK_THAT(few.problems, !ContainsSubstring("rows"));
 }
+
+TEST_CASE("burst rings that do not fit the free disk are refused, and their bytes are shown") {
+  const std::string farm = "farm: small\nfilter: {plugin: prescale}\nburst:\n  buffer_bytes: 1MiB\n";
+  const Checked large = check_text(farm + "  disk_bytes: 60TiB\n  folder: /tmp/weir-no-such-folder/ring\n");
+  CHECK(large.status == 2);
+  CHECK_THAT(large.problems, ContainsSubstring("farm.yaml:5: burst.disk_bytes: the DCMs need") &&
+                                 ContainsSubstring("'/tmp/weir-no-such-folder/ring' has"));
+  const Checked good = check_text(farm + "  disk_bytes: 2MiB\n  folder: /tmp/weir-no-such-folder/ring\n");
+  CHECK(good.problems == "");
+  CHECK(good.status == 0);
+  const Checked nowhere = check_text(farm + "  disk_bytes: 2MiB\n");
+  CHECK_THAT(nowhere.problems, ContainsSubstring("burst.folder: burst.disk_bytes needs a folder"));
+  const Checked small = check_text(farm + "  disk_bytes: 1MiB\n  folder: /tmp\n");
+  CHECK_THAT(small.problems, ContainsSubstring("is not above burst.buffer_bytes"));
+  const Checked alone =
+      check_text("farm: small\nfilter: {plugin: prescale}\nburst: {disk_bytes: 1MiB, folder: /tmp}\n");
+  CHECK_THAT(alone.problems, ContainsSubstring("burst.disk_bytes: needs burst.buffer_bytes"));
+}

@@ -209,8 +209,9 @@ Summary summarize(const v1::RunSummary& account) {
   for (const v1::BurstAccount& burst : account.bursts()) {
     summary.bursts.push_back({burst.alert().number(), burst.alert().from_ns(), burst.alert().until_ns(),
                               burst.reason(), burst.asked().count(), burst.saved().count(),
-                              burst.too_old().count(), burst.no_room().count(), burst.refused().count(),
-                              burst.lost(), burst.not_kept().count()});
+                              burst.too_old().count(), burst.no_room().count(), burst.disk_slow().count(),
+                              burst.disk_failed().count(), burst.refused().count(), burst.lost(),
+                              burst.not_kept().count()});
   }
   summary.faults.assign(account.faults_text().begin(), account.faults_text().end());
   add_outcomes(account, summary);

@@ -112,6 +112,8 @@ json::array bursts_of(const Summary& summary) {
                      {"saved", burst.saved},
                      {"too_old", burst.too_old},
                      {"no_room", burst.no_room},
+                     {"disk_slow", burst.disk_slow},
+                     {"disk_failed", burst.disk_failed},
                      {"refused", burst.refused},
                      {"lost", burst.lost},
                      {"not_kept", burst.not_kept}});

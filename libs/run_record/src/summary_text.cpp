@@ -310,6 +310,8 @@ void add_bursts(const Summary& summary, Page& page) {
     };
     add(burst.too_old, "too_old");
     add(burst.no_room, "no_room");
+    add(burst.disk_slow, "disk_slow");
+    add(burst.disk_failed, "disk_failed");
     add(burst.refused, "refused");
     add(burst.lost, "lost");
     add(burst.not_kept, "discarded before");

@@ -9,6 +9,7 @@
 //           depend on the id; without `to`, a slice that comes with bytes of another is an error
 //   two_steps  true: requests one source first and all others then; a second step without the state of the
 //           first one is an error (default: false)
+//   alerts_every  n: gives a burst alert around each n-th slice, 0: none (default)
 //   refuses_while  a path: no run can begin while such a file is there (default: none)
 // Fills histogram `last digit` once per slice.
 // In a simulation the process that dies is a simulated one.
@@ -31,6 +32,7 @@ namespace {
 
 constexpr std::uint64_t kNone = UINT64_MAX;
 constexpr std::uint64_t kEndsFrom = 700;
+constexpr std::int64_t kAlertMs = 500;
 
 class Stumbles : public weir::Filter {
  public:
@@ -40,6 +42,7 @@ class Stumbles : public weir::Filter {
         dies_at_(setup.parameter("dies_at", kNone)),
         ends_once_(setup.parameter("ends_once", std::string())),
         dies_every_(setup.parameter("dies_every", std::uint64_t{0})),
+        alerts_every_(setup.parameter("alerts_every", std::uint64_t{0})),
         refuses_while_(setup.parameter("refuses_while", std::string())),
         to_(setup.parameter("to", std::string())),
         two_steps_(setup.parameter("two_steps", false)),
@@ -62,6 +65,8 @@ class Stumbles : public weir::Filter {
       std::_Exit(0);
     }
     if (slice.step() == 0) last_digits_.fill(static_cast<double>(slice.id() % 10));
+    if (alerts_every_ != 0 && slice.id() % alerts_every_ == 0)
+      alert(kAlertMs, kAlertMs / 2, "slice " + std::to_string(slice.id()));
     if (slice.id() == dies_at_ || (dies_every_ != 0 && slice.id() % dies_every_ == 0)) die();
     if (every_ != 0 && slice.id() % every_ == 0) {
       throw std::runtime_error("stumbles over slice " + std::to_string(slice.id()));
@@ -117,6 +122,7 @@ class Stumbles : public weir::Filter {
   std::uint64_t dies_at_;
   std::string ends_once_;
   std::uint64_t dies_every_;
+  std::uint64_t alerts_every_;
   std::string refuses_while_;
   std::string to_;
   bool two_steps_;

@@ -327,7 +327,8 @@ class Filter {
   }
 
   // Gives a burst alert for the slices from `before_ms` before this slice to `after_ms` after it; 0 and 0:
-  // the window of the farm file. The farm takes one per 10 s. Inside process() only.
+  // the window of the farm file. The farm takes one per burst.filter_alert_s (10 s). Inside
+  // process() only.
   void alert(std::int64_t before_ms, std::int64_t after_ms, const std::string& reason) const {
     constexpr std::size_t kKnown = offsetof(weir_filter_host, alert) + sizeof(host_->alert);
     if (host_->struct_size < kKnown)

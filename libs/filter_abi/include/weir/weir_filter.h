@@ -282,8 +282,8 @@ struct weir_filter_host {
    * slice's trigger time to `after_ms` after it, rejected ones too. Both 0: the window of the farm file
    * (burst.before_s, burst.after_s). `reason` is up to 100 bytes of printable text for the run's account. One
    * alert per step; the last call counts. Independent of the decision; a filter error gives none. The farm takes
-   * one alert of filters per 10 s of trigger time and counts the others as refused; without a burst saver it
-   * takes none. */
+   * one alert of filters per burst.filter_alert_s (10 s) of trigger time and counts the others as refused;
+   * without a burst saver it takes none. */
   void (*alert)(const weir_filter_host* host, int64_t before_ms, int64_t after_ms, const char* reason);
 };
 

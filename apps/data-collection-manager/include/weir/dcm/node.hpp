@@ -4,6 +4,7 @@
 #include <weir/node/setup.hpp>
 #include <weir/ports/clock.hpp>
 #include <weir/ports/network.hpp>
+#include <weir/ports/scratch_disk.hpp>
 
 #include <functional>
 #include <memory>
@@ -26,6 +27,8 @@ struct DcmEnvironment {
   // For filter.isolation 'worker': makes the host of workers that map the memory behind this descriptor. May
   // be empty otherwise.
   std::function<std::unique_ptr<filter_host::WorkerHost>(int slice_memory)> make_workers = {};
+  // For burst.disk_bytes: makes the disk of the burst ring. May be empty otherwise.
+  std::function<std::unique_ptr<ports::ScratchDisk>()> make_burst_disk = {};
 };
 
 // Makes a data collection manager: requests under a shaper, assembles, filters, ships accepted and confirmed

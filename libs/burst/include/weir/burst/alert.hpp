@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 
 namespace weir::burst {
 
@@ -29,18 +30,27 @@ struct Alert {
 
 // An alert's slices in one ring, by their fate.
 struct Account {
-  SliceSum saved;    // acknowledged by a writer
-  SliceSum too_old;  // overwritten before the alert came
-  SliceSum no_room;  // the limit of frozen bytes was reached, or the slice never found room in the ring
-  SliceSum refused;  // no writer takes the record
-  SliceSum waiting;  // frozen, and not acknowledged yet
+  SliceSum saved;        // acknowledged by a writer
+  SliceSum too_old;      // overwritten before the alert came
+  SliceSum no_room;      // the limit of frozen bytes was reached, or the slice never found room in the ring
+  SliceSum disk_slow;    // overwritten in memory before the ring's disk had taken it
+  SliceSum disk_failed;  // the ring's disk did not take it, or did not return what it took
+  SliceSum refused;      // no writer takes the record
+  SliceSum waiting;      // frozen, and not acknowledged yet
 
+  Account& operator+=(const Account& more) {
+    saved += more.saved;
+    too_old += more.too_old;
+    no_room += more.no_room;
+    disk_slow += more.disk_slow;
+    disk_failed += more.disk_failed;
+    refused += more.refused;
+    waiting += more.waiting;
+    return *this;
+  }
   [[nodiscard]] SliceSum all() const {
     SliceSum sum = saved;
-    sum += too_old;
-    sum += no_room;
-    sum += refused;
-    sum += waiting;
+    for (const SliceSum& more : {too_old, no_room, disk_slow, disk_failed, refused, waiting}) sum += more;
     return sum;
   }
 };

@@ -64,6 +64,7 @@ struct HealthView {
     DurationNs silent_ns = 0;  // since its last report, if `known`
     std::uint32_t losses = 0;  // how often it was lost in this run
     DurationNs since_loss_ns = 0;
+    std::uint64_t ring_missed = 0;  // slices of this run that the disk of its burst ring did not take
     // Its own report of a hold-up during a run: how, the reason's name, its meaning, and the process that
     // causes it.
     Hold held = Hold::none;

@@ -84,6 +84,7 @@ inline constexpr std::string_view kFetchDcm = "DCM, in farms with `fetch: builde
 inline constexpr std::string_view kStepsDcm = "DCM, with filters of several steps";
 inline constexpr std::string_view kBurstSupervisor = "supervisor, with burst.buffer_bytes";
 inline constexpr std::string_view kBurstDcm = "DCM, with burst.buffer_bytes";
+inline constexpr std::string_view kBurstDisk = "DCM, with burst.disk_bytes";
 inline constexpr std::string_view kBurstWriter = "writer, with burst.buffer_bytes";
 inline constexpr std::string_view kTapDcm = "DCM, once it was tapped";
 inline constexpr std::string_view kPushDcm = "DCM, in push running";
@@ -354,14 +355,16 @@ inline constexpr Entry kTable[] = {
           "Pushed fragments dropped for lack of memory, to be requested."),
     rare("burst.alerts", "weir_burst_alerts_total", kBurstSupervisor, "Alerts taken."),
     rare("burst.alerts_refused", "weir_burst_alerts_refused_total", kBurstSupervisor,
-         "Alerts refused: too many at a time or in the run, an empty window, or a filter's within 10 s of "
-         "another."),
+         "Alerts refused: too many at a time or in the run, an empty window, or a filter's within "
+         "burst.filter_alert_s "
+         "of another."),
     rare("burst.asked", "weir_burst_slices_asked_total", kBurstSupervisor,
          "Slices of the alerts' windows, once for each alert."),
     rare("burst.saved", "weir_burst_slices_acknowledged_total", kBurstSupervisor,
          "Of them, those that DCMs report as on disk."),
     counts("burst.not_saved.", "weir_burst_slices_not_saved_total", "reason", kBurstSupervisor,
-           "Of them, those that are not saved: too_old, no_room, refused, lost."),
+           "Of them, those that are not saved: too_old, no_room, disk_slow, disk_failed, refused, "
+           "lost."),
     rare("burst.kept", "weir_burst_kept_total", kBurstDcm, "Settled slices copied into the burst ring."),
     rare("burst.overwritten", "weir_burst_overwritten_total", kBurstDcm,
          "Slices of the burst ring that newer ones have overwritten."),
@@ -371,13 +374,22 @@ inline constexpr Entry kTable[] = {
          "Bytes of records that alerts have on disk."),
     rare("burst.sent_again", "weir_burst_sent_again_total", kBurstDcm,
          "Records of alerts sent again after a lost connection."),
+    rare("burst.disk_bytes_written", "weir_burst_disk_written_bytes_total", kBurstDisk,
+         "Bytes of records written to the burst ring's disk."),
+    rare("burst.disk_errors", "weir_burst_disk_errors_total", kBurstDisk,
+         "Records that the burst ring's disk did not take, each time, or did not return."),
+    counts("burst.disk_missed.", "weir_burst_disk_missed_total", "reason", kBurstDisk,
+           "Slices overwritten in memory before the disk had taken them, by reason: slow, failed."),
     rare_slices("burst_saved", "weir_burst_slices_saved_total", kBurstDcm,
                 "Slices that alerts have on disk, once for each alert."),
     rare_slices("burst_live", "weir_burst_slices_live_total", kBurstWriter,
                 "Slices of alerts on this writer's disk, once for each alert."),
-    rare_level("burst_bytes_used", "weir_burst_bytes_used", kBurstDcm, "Bytes of slices in the burst ring."),
+    rare_level("burst_bytes_used", "weir_burst_bytes_used", kBurstDcm,
+               "Bytes of slices in the burst ring's memory."),
+    rare_level("burst_disk_bytes_used", "weir_burst_disk_bytes_used", kBurstDisk,
+               "Bytes of slices on the burst ring's disk."),
     rare_level("burst_bytes_frozen", "weir_burst_bytes_frozen", kBurstDcm,
-               "Of them, exempt from overwriting for alerts."),
+               "Bytes exempt from overwriting for alerts, in memory and on disk."),
     rare_level("burst_slices_waiting", "weir_burst_slices_waiting", kBurstDcm,
                "Slices that alerts ask for and that are not on disk yet."),
     rare("tap.samples", "weir_tap_samples_total", kTapDcm, "Samples of slices published."),

@@ -205,6 +205,8 @@ struct Summary {
     std::uint64_t saved = 0;
     std::uint64_t too_old = 0;
     std::uint64_t no_room = 0;
+    std::uint64_t disk_slow = 0;
+    std::uint64_t disk_failed = 0;
     std::uint64_t refused = 0;
     std::uint64_t lost = 0;
     std::uint64_t not_kept = 0;
