@@ -3,10 +3,12 @@
 #include <weir/filter_host/spawned_workers.hpp>
 #include <weir/node/main.hpp>
 #include <weir/node/paths.hpp>
+#include <weir/node/process.hpp>
 #include <weir/plugin_trial/plugin_trial.hpp>
 #include <weir/python_host/interpreter.hpp>
 #include <weir/storage/scratch_file.hpp>
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <stdexcept>
@@ -46,6 +48,10 @@ int main(int argc, char** argv) {
   return weir::node::run_node_main(
       argc, argv, weir::Role::dcm, "weir-dcm: builds slices, filters them, ships accepted ones to writers",
       [](const weir::node::Setup& setup, weir::transport::Loop& loop) {
+        const auto& cpus = setup.farm.dcm().cpus();
+        const std::string why =
+            weir::node::bind_to_cpus(std::vector<std::uint32_t>(cpus.begin(), cpus.end()));
+        if (!why.empty()) throw std::runtime_error("dcm.cpus: " + why);
         const auto make_workers = [&loop, filter = setup.farm.filter()](int slice_memory) {
           return std::make_unique<weir::filter_host::SpawnedWorkers>(worker_command(filter), slice_memory,
                                                                      &loop);

@@ -1,11 +1,14 @@
 #include <weir/node/process.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <cerrno>
 #include <csignal>
+#include <cstring>
 #include <fcntl.h>
 #include <limits>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -36,6 +39,18 @@ std::uint64_t file_bytes_limit() {
 void die_with_parent(pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (::getppid() != parent) ::_exit(kSignalBase + SIGTERM);
+}
+
+std::string bind_to_cpus(std::span<const std::uint32_t> cpus) {
+  if (cpus.empty()) return {};
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const std::uint32_t cpu : cpus) {
+    if (cpu < CPU_SETSIZE) CPU_SET(cpu, &set);
+  }
+  if (::sched_setaffinity(0, sizeof set, &set) == 0) return {};
+  return fmt::format("cannot use the CPUs {}: {}; this machine has {} CPUs, numbered from 0",
+                     fmt::join(cpus, ", "), std::strerror(errno), ::sysconf(_SC_NPROCESSORS_CONF));
 }
 
 std::string allow_descriptors(std::size_t farm_processes) {

@@ -17,6 +17,7 @@ DurationNs deadline_ns(const v1::Farm& farm) { return farm.dcm().deadline_ms() *
 }  // namespace
 
 DurationNs silence_ns(const v1::Farm& farm) {
+  if (farm.network().silence_ms() > 0) return farm.network().silence_ms() * kMillisecond;
   return std::clamp(deadline_ns(farm) / 3, kSilenceMin, kSilenceMax);
 }
 

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <sys/types.h>
 
@@ -22,6 +23,10 @@ void prepare_process();
 // is no longer its parent. The parent should pass its own number, because getppid() may already name a
 // process that has adopted this one.
 void die_with_parent(pid_t parent);
+
+// Binds this thread, and the threads and processes that it starts from now on, to these CPUs; empty: changes
+// nothing. Returns why that is not possible, or an empty string.
+[[nodiscard]] std::string bind_to_cpus(std::span<const std::uint32_t> cpus);
 
 // Raises the limit of open files as far as the system allows. Returns why that is not enough for a process of
 // a farm of this size, or an empty string.

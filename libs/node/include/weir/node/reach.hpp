@@ -5,9 +5,9 @@
 
 namespace weir::node {
 
-// Returns the time after which a readout or writer that does not answer is lost to a DCM. Together with
-// settle_ns() it is well below dcm.deadline_ms if that is long enough, so that slices are returned before
-// they are incomplete.
+// Returns the time after which a readout or writer that does not answer is lost to a DCM: network.silence_ms,
+// or else a time from the deadline. Together with settle_ns() it is well below dcm.deadline_ms if that is
+// long enough, so that slices are returned before they are incomplete.
 [[nodiscard]] DurationNs silence_ns(const v1::Farm& farm);
 // Returns how long a DCM must have lost a process that others reach before it counts: until then the others
 // may not have noticed yet, or it may be reconnecting.
