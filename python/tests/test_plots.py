@@ -39,6 +39,20 @@ class ExperimentTest(unittest.TestCase):
         self.assertEqual([figure.name for figure in plots.figures_of("thesis-4.8", lines)], ["thesis-4.8-distribution"])
 
 
+class FilterNodeTest(unittest.TestCase):
+    def test_the_slices_taken_and_both_parts_of_the_cpu_time_are_drawn_over_the_input_rate(self):
+        def line(node, khz, thrown_away, emulated=True):
+            return {"bench": "filter-node", "node": node, "emulated": emulated, "input_khz": khz, "offered": 500,
+                    "thrown_away": thrown_away, "filter_percent": khz / 2, "transport_percent": 1.5, "paper_max_khz": 50}
+
+        lines = [line("1 x 1", 70, 0), line("1 x 1", 80, 50), line("2 x 2", 70, 0), line("2 x 1, coincidence", 70, 0, False)]
+        taken, cost = plots.figures_of("filter-node", lines)
+        self.assertEqual(taken.curves[0][0:3], ("1 x 1", [70, 80], [100, 90]))
+        self.assertEqual(len(taken.curves), 2)
+        self.assertEqual([mark[0] for mark in taken.marks], [50, 50])
+        self.assertEqual([curve[2] for curve in cost.curves[:2]], [[35, 40], [1.5, 1.5]])
+
+
 class CoincidenceTest(unittest.TestCase):
     def test_the_share_of_tracks_at_least_as_long_is_drawn_and_purity_beside_efficiency(self):
         def line(varied, minimum, **changes):

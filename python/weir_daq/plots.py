@@ -309,6 +309,54 @@ def rcnp_figures(name, lines):
     return [figure]
 
 
+def remote_figures(name, lines):
+    """The local group's rate and the use of the line, in each round."""
+    rate = Figure(name, "A local group beside a remote one", "line of %g Mb/s, %g ms in each direction"
+                  % (lines[0]["line_mbit"], lines[0]["delay_ms"]), "round", "slices of the local group per second")
+    line_use = Figure(name + "-line", "Payload on the long line", rate.about, "round", "of theory, %")
+    curves = {}
+    for line in lines:
+        curves.setdefault(line["mode"], []).append(line)
+    for mode, points in curves.items():
+        rounds = [line["round"] + 1 for line in points]
+        rate.curves.append((mode, rounds, [line["local_hz"] for line in points], {"marker": "."}))
+        line_use.curves.append((mode, rounds, [100 * line["line_share"] for line in points], {"marker": "."}))
+    rate.y_limits = line_use.y_limits = (0, None)
+    return [rate, line_use]
+
+
+def remote_idle_figures(name, lines):
+    """The time of each request with its response."""
+    figure = Figure(name, "Requests over a line that idles", "1 MB every %g s, %g Mb/s, %g ms there and back"
+                    % (lines[0]["pause_s"], lines[0]["line_mbit"], 2 * lines[0]["delay_ms"]), "request", "response time, ms")
+    for number, line in enumerate(lines):
+        style = {"marker": ".", "color": "C%d" % number}
+        figure.curves.append((line["label"], [at for at, _ in line["times_ms"]], [ms for _, ms in line["times_ms"]], style))
+    figure.y_limits = (0, None)
+    return [figure]
+
+
+def filter_node_figures(name, lines):
+    """Slices that a filter node takes, and the CPU time of its parts, over the input rate."""
+    taken = Figure(name, "Slices that a filter node takes (CPUs x filters)", "ANTARES thesis, table 5.2", "input, kHz per module",
+                   "slices taken, %")
+    cost = Figure(name + "-cpu", "CPU time of a filter node (CPUs x filters)", "ANTARES thesis, table 5.2", "input, kHz per module",
+                  "CPU time, % of real time (a filter, and transport dashed)")
+    curves = {}
+    for line in lines:
+        if line["emulated"]:
+            curves.setdefault(line["node"], []).append(line)
+    for number, (node, points) in enumerate(curves.items()):
+        style = {"marker": ".", "color": "C%d" % number}
+        xs = [line["input_khz"] for line in points]
+        taken.curves.append((node, xs, [100 - 100 * line["thrown_away"] / max(1, line["offered"]) for line in points], style))
+        taken.marks.append((points[0]["paper_max_khz"], "paper, %s" % node))
+        cost.curves.append((node, xs, [line["filter_percent"] for line in points], style))
+        cost.curves.append(("", xs, [line["transport_percent"] for line in points], {**style, "linestyle": "--"}))
+    taken.y_limits = cost.y_limits = (0, None)
+    return [taken, cost]
+
+
 def experiment_figures(name, lines):
     """Goodput and latency over the varied quantity, and the latency's distributions, of a paper's figure."""
     title = "%s, figure %s: %s" % (lines[0]["paper"], lines[0]["figure"], lines[0]["title"])
@@ -526,6 +574,9 @@ KINDS = {
     "bursts": burst_figures,
     "network-trace": network_trace_figures,
     "experiment": experiment_figures,
+    "filter-node": filter_node_figures,
+    "remote": remote_figures,
+    "remote-idle": remote_idle_figures,
     "rcnp": rcnp_figures,
     "incast": network_figures,
     "all-to-all": network_figures,

@@ -1,26 +1,24 @@
 // A farm of processes under run control, DCMs of which come and go.
+#include "farm_operator.hpp"
 #include "output.hpp"
+#include "remote_nodes.hpp"
 #include "units.hpp"
 #include <weir/base/scratch_folder.hpp>
 #include <weir/base/time.hpp>
 #include <weir/bench/changing_farm.hpp>
-#include <weir/bus/client.hpp>
 #include <weir/clock/clock.hpp>
 #include <weir/config/farm_file.hpp>
 #include <weir/config/plan.hpp>
 #include <weir/control/states.hpp>
 #include <weir/launch/child.hpp>
 #include <weir/node/paths.hpp>
-#include <weir/reports/numbers.hpp>
 #include <weir/transport/loop.hpp>
-#include <weir/v1/bus.pb.h>
 
 #include <fmt/format.h>
 
 #include <csignal>
 #include <cstdio>
 #include <fstream>
-#include <functional>
 #include <iterator>
 #include <map>
 #include <stdexcept>
@@ -30,7 +28,6 @@ namespace weir::bench {
 namespace {
 
 using control::Command;
-using control::State;
 
 constexpr DurationNs kLook = 40 * kMillisecond;
 constexpr double kPatienceS = 60;  // for a transition of the farm
@@ -68,28 +65,29 @@ class ChangingFarm {
   }
 
   ChangingFarmResult measure() {
-    for (const Command command : {Command::init, Command::configure, Command::start}) transit(command);
-    wait_until([this] { return begin_s_ > 0; }, "no report of the supervisor has come");
-    change("begin", options_.dcms);
+    FarmOperator& farm = *operator_;
+    for (const Command command : {Command::init, Command::configure, Command::start})
+      farm.transit(name(command));
+    farm.wait_until([&] { return farm.begin_s() > 0; }, "no report of the supervisor has come");
+    farm.note_change("begin", options_.dcms);
     std::uint32_t there = options_.dcms;
-    double next_s = begin_s_;
+    double next_s = farm.begin_s();
     for (const FarmStep& step : changing_farm_steps(options_.dcms)) {
-      run_to(next_s += options_.step_s);
+      farm.run_to(next_s += options_.step_s);
       carry_out(step, there);
     }
-    run_to(next_s + options_.step_s);
-    const std::vector<StoredUntil> stored = stored_;
-    transit(Command::stop);
+    farm.run_to(next_s + options_.step_s);
+    const std::vector<StoredUntil> stored = farm.stored();
+    farm.transit(name(Command::stop));
     ChangingFarmResult result = account();
     result.stored = stored;
-    result.phases = phases_of(stored, changes_);
-    (void)ask(name(Command::off));
+    result.phases = phases_of(stored, farm.changes());
+    (void)farm.ask(name(Command::off));
     launch::Child& control = children_[kRunControl];
+    transport::Loop loop{transport::SocketPolicy{}};
     const double until_s = monotonic_now_s() + kPatienceS;
-    while (control.running() && monotonic_now_s() < until_s) {
-      (void)client_->wait(kLook);
-      (void)control.poll();
-    }
+    while (!control.poll() && control.running() && monotonic_now_s() < until_s)
+      loop.run_once([](TimeNs) {}, kLook);
     if (control.running()) throw std::runtime_error("the farm does not end");
     return result;
   }
@@ -122,11 +120,10 @@ class ChangingFarm {
     }
     if (std::sscanf(said.c_str(), "run-control %u", &port) != 1)
       throw std::runtime_error("run control said: " + said);
-    bus::ClientSettings settings;
-    settings.host = "127.0.0.1";
-    settings.port = static_cast<std::uint16_t>(port);
     control_ = fmt::format("127.0.0.1:{}", port);
-    client_.emplace(settings, std::function<void()>{});
+    operator_.emplace(control_, [this] {
+      for (auto& [node, process] : children_) (void)process.poll();
+    });
   }
 
   [[nodiscard]] std::string read_log(const std::string& name) const {
@@ -141,94 +138,28 @@ class ChangingFarm {
     launch(name, child);
   }
 
-  v1::Reply ask(std::string_view asked, const std::string& node = {}) {
-    v1::BusMessage message;
-    v1::Request& request = *message.mutable_request();
-    request.set_id(++last_id_);
-    const std::string command(asked);
-    request.set_command(command);
-    if (!node.empty()) request.add_nodes(node);
-    client_->send(message);
-    const double until_s = monotonic_now_s() + kPatienceS;
-    while (monotonic_now_s() < until_s) {
-      for (v1::BusMessage& answer : client_->wait(kLook)) {
-        if (!answer.has_reply() || answer.reply().id() != last_id_) continue;
-        if (!answer.reply().good()) throw std::runtime_error(command + ": " + answer.reply().error());
-        return std::move(*answer.mutable_reply());
-      }
-    }
-    throw std::runtime_error(command + ": run control does not answer");
-  }
-
-  void transit(Command step) {
-    (void)ask(name(step));
-    const std::string command(name(step));
-    wait_until([this] { return view_.under_way().empty(); }, command + " is not done in time");
-    if (view_.state() == name(State::error)) throw std::runtime_error(command + ": " + view_.reason());
-  }
-
-  template <class Condition>
-  void wait_until(Condition condition, const std::string& complaint) {
-    const double until_s = monotonic_now_s() + kPatienceS;
-    do {
-      if (monotonic_now_s() > until_s) throw std::runtime_error(complaint);
-      turn();
-    } while (!condition());
-  }
-
-  void run_to(double until_s) {
-    while (monotonic_now_s() < until_s) {
-      turn();
-      if (view_.state() != name(State::running))
-        throw std::runtime_error("the farm is " + view_.state() + " " + view_.reason());
-    }
-  }
-
-  void turn() {
-    (void)client_->wait(kLook);
-    for (auto& [name, child] : children_) (void)child.poll();
-    view_ = std::move(*ask(name(control::RequestKind::status)).mutable_view());
-    for (const auto& node : view_.nodes()) {
-      if (node.role() == name(Role::supervisor) && view_.state() == name(State::running)) take(node.report());
-    }
-  }
-
-  void take(const v1::Report& report) {
-    if (report.role() != v1::ROLE_SUPERVISOR || report.now_ns() == last_report_ns_) return;
-    last_report_ns_ = report.now_ns();
-    const double at_s = static_cast<double>(report.now_ns()) / kSecond;
-    if (begin_s_ == 0) begin_s_ = at_s;
-    stored_.push_back({at_s - begin_s_, reports::counter_of(report, "stored")});
-  }
-
-  void change(const std::string& what, std::uint32_t dcms) {
-    changes_.push_back({changes_.empty() ? 0 : monotonic_now_s() - begin_s_, what, dcms});
-  }
-
   void carry_out(const FarmStep& step, std::uint32_t& there) {
     switch (step.kind) {
       case FarmStep::Kind::remove:
-        change("remove " + step.dcm, --there);
-        (void)ask(name(control::RequestKind::remove), step.dcm);
+        operator_->remove(step.dcm, --there);
         break;
       case FarmStep::Kind::add:
-        change("add " + step.dcm, ++there);
-        (void)ask(name(control::RequestKind::add), step.dcm);
+        operator_->add(step.dcm, ++there);
         break;
       case FarmStep::Kind::kill:
-        change("kill -9 " + step.dcm, --there);
+        operator_->note_change("kill -9 " + step.dcm, --there);
         children_[step.dcm].send_signal(SIGKILL);
         break;
       case FarmStep::Kind::start:
-        change("start " + step.dcm, ++there);
+        operator_->note_change("start " + step.dcm, ++there);
         start(step.dcm);
         break;
     }
   }
 
   ChangingFarmResult account() {
-    wait_until([this] { return view_.runs_size() > 0; }, "the run has no account");
-    const auto& run = view_.runs(0);
+    operator_->wait_until([this] { return operator_->view().runs_size() > 0; }, "the run has no account");
+    const auto& run = operator_->view().runs(0);
     ChangingFarmResult result;
     result.balanced = run.balanced();
     result.stored_slices = run.stored();
@@ -241,15 +172,9 @@ class ChangingFarm {
   std::string folder_;
   std::string path_;
   std::string control_;  // where run control listens
-  std::optional<bus::Client> client_;
-  std::uint64_t last_id_ = 0;
   std::map<std::string, std::string> programs_;
   std::map<std::string, launch::Child> children_;
-  v1::FarmView view_;
-  double begin_s_ = 0;  // of the first report in the run
-  TimeNs last_report_ns_ = 0;
-  std::vector<StoredUntil> stored_;
-  std::vector<FarmChange> changes_;
+  std::optional<FarmOperator> operator_;
 };
 
 }  // namespace
@@ -259,7 +184,8 @@ int run_changing_farm(const ChangingFarmOptions& options, std::FILE* out, std::F
   const ScratchFolder folder;
   ChangingFarmResult result;
   try {
-    result = ChangingFarm(options, folder.path().string()).measure();
+    result = options.remote ? measure_remote_nodes(options, folder.path().string())
+                            : ChangingFarm(options, folder.path().string()).measure();
   } catch (const std::exception& error) {
     fmt::print(err, "weir bench: {}\n", error.what());
     return 1;

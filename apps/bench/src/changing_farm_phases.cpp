@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <map>
 
 namespace weir::bench {
 namespace {
@@ -42,7 +43,7 @@ std::optional<double> followed_after(const std::vector<StoredUntil>& stored, con
 
 }  // namespace
 
-bool Phase::good() const { return followed_s && in_band(rate_hz, expected_hz); }
+bool Phase::good() const { return followed_s && std::abs(rate_hz / expected_hz - 1) <= band; }
 
 double rate_between(const std::vector<StoredUntil>& stored, double from_s, double until_s) {
   if (until_s <= from_s) return 0;
@@ -59,6 +60,32 @@ std::vector<Phase> phases_of(const std::vector<StoredUntil>& stored, const std::
     Phase phase{changes[i], until(i), full_hz * changes[i].dcms / changes.front().dcms, {}, 0};
     phase.followed_s = i == 0 ? kStartUpS : followed_after(stored, phase);
     phase.rate_hz = rate_between(stored, phase.change.at_s + phase.followed_s.value_or(0), phase.until_s);
+    phases.push_back(std::move(phase));
+  }
+  return phases;
+}
+
+std::vector<Phase> phases_of_unlike(const std::vector<StoredUntil>& stored,
+                                    const std::vector<FarmChange>& changes) {
+  std::vector<Phase> phases;
+  if (stored.empty()) return phases;
+  std::map<std::string, double> own_hz;
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    const FarmChange& change = changes[i];
+    const double until_s = i + 1 < changes.size() ? changes[i + 1].at_s : stored.back().at_s;
+    Phase phase{change, until_s, 0, kUnlikeSettleS, 0, kUnlikeBand};
+    phase.rate_hz = rate_between(stored, change.at_s + kUnlikeSettleS, until_s);
+    phase.expected_hz = phase.rate_hz;
+    if (i > 0) {
+      const Phase& before = phases.back();
+      const bool left = change.dcms < before.change.dcms;
+      const auto known = own_hz.find(change.dcm);
+      if (known != own_hz.end()) {
+        phase.expected_hz = before.expected_hz + (left ? -known->second : known->second);
+      } else if (left) {
+        own_hz[change.dcm] = before.expected_hz - phase.rate_hz;
+      }
+    }
     phases.push_back(std::move(phase));
   }
   return phases;
@@ -93,37 +120,72 @@ std::string to_json_line(const ChangingFarmResult& result, const ChangingFarmOpt
   const double end_s = result.stored.empty() ? 0 : result.stored.back().at_s;
   for (double at_s = kRateWindowS; at_s <= end_s; at_s += kRateWindowS)
     rates.push_back(hundredths(rate_between(result.stored, at_s - kRateWindowS, at_s)));
-  const boost::json::object line{{"bench", "changing-farm"},       {"dcms", options.dcms},
-                                 {"filter_ms", options.filter_ms}, {"step_s", options.step_s},
-                                 {"phases", std::move(phases)},    {"stored", result.stored_slices},
-                                 {"discarded", result.discarded},  {"ledger_balanced", result.balanced},
-                                 {"reason", result.reason},        {"rate_every_s", kRateWindowS},
+  const bool remote = options.remote;
+  const std::size_t dcms = remote ? remote_nodes().nodes.size() : options.dcms;
+  const boost::json::object line{{"bench", "changing-farm"},
+                                 {"remote", remote},
+                                 {"dcms", dcms},
+                                 {"filter_ms", remote ? remote_nodes().processing_ms : options.filter_ms},
+                                 {"step_s", remote ? 0 : options.step_s},
+                                 {"phases", std::move(phases)},
+                                 {"stored", result.stored_slices},
+                                 {"discarded", result.discarded},
+                                 {"ledger_balanced", result.balanced},
+                                 {"reason", result.reason},
+                                 {"rate_every_s", kRateWindowS},
                                  {"rate_hz", std::move(rates)}};
   return run_record::one_line(line);
 }
+
+namespace {
+
+std::string introduction(const ChangingFarmOptions& options, const std::string& machine) {
+  if (!options.remote)
+    return fmt::format(
+        "On {}; {} DCMs with a filter that sleeps {:g} ms per slice, so at most {:.0f} slices/s together. "
+        "Expected is the first row's rate times the share of present DCMs.",
+        machine, options.dcms, options.filter_ms, 1000 * options.dcms / options.filter_ms);
+  const RemoteNodes& remote = remote_nodes();
+  std::string nodes;
+  for (const RemoteNode& node : remote.nodes)
+    nodes += fmt::format("{}{} with {:g} Mb/s", nodes.empty() ? "" : ", ", node.name,
+                         options.scale * node.port_mbit);
+  return fmt::format(
+      "On {}; remote nodes behind a line with {:g} ms there and back: {}. Each has one event of {:.0f} kB at "
+      "a "
+      "time, fetched whole from the DCM that built it, processed for {:g} ms and sent to the writer. Rates "
+      "and sizes "
+      "are {:g} of the paper's, times {:g}. A node's own rate is the difference that its first removal "
+      "makes; later "
+      "phases are expected to have the sum.",
+      machine, 2 * remote.delay_ms, nodes, options.scale * remote.event_bytes / kBytesPerKb,
+      remote.processing_ms, options.scale, options.pace);
+}
+
+}  // namespace
 
 std::string table_of(const ChangingFarmResult& result, const ChangingFarmOptions& options,
                      const std::string& machine) {
   std::string text = fmt::format("# {}\n\n", options.name);
   if (!options.command.empty()) text += fmt::format("```sh\n{}\n```\n", options.command);
-  text += fmt::format(
-      "On {}; {} DCMs with a filter that sleeps {:g} ms per slice, so at most {:.0f} slices/s together. "
-      "Expected is the "
-      "first row's rate times the share of present DCMs. The account: {} slices stored, {} discarded, the "
-      "ledger {}.\n\n| at, s | change | DCMs | expected, slices/s | rate, slices/s | deviation, % | followed "
-      "after, "
-      "s |\n"
-      "| --- | --- | --- | --- | --- | --- | --- |\n",
-      machine, options.dcms, options.filter_ms, 1000 * options.dcms / options.filter_ms, result.stored_slices,
-      result.discarded, result.balanced ? "balances" : "does NOT balance");
+  text += introduction(options, machine) +
+          fmt::format(
+              " The account: {} slices stored, {} discarded, the ledger {}.\n\n"
+              "| at, s | change | DCMs | expected, slices/s | rate, slices/s | deviation, % | followed "
+              "after, s |\n"
+              "| --- | --- | --- | --- | --- | --- | --- |\n",
+              result.stored_slices, result.discarded, result.balanced ? "balances" : "does NOT balance");
   for (const Phase& phase : result.phases) {
     fmt::format_to(std::back_inserter(text), "| {:.1f} | {} | {} | {:.1f} | {:.1f} | {:+.1f} | {} |\n",
                    phase.change.at_s, phase.change.what, phase.change.dcms, phase.expected_hz, phase.rate_hz,
                    kPercent * phase.deviation(),
-                   &phase == &result.phases.front() ? "-"
-                   : phase.followed_s               ? fmt::format("{:.1f}", *phase.followed_s)
-                                                    : "never");
+                   options.remote || &phase == &result.phases.front() ? "-"
+                   : phase.followed_s ? fmt::format("{:.1f}", *phase.followed_s)
+                                      : "never");
   }
+  if (options.remote)
+    text += fmt::format("\nThe paper (Fig. 8): {}.\n\nDifference: {}.\n", remote_nodes().paper,
+                        remote_nodes().differs);
   return text;
 }
 

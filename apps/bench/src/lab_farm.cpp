@@ -1,6 +1,8 @@
 // A farm runs in a lab, and its summary becomes figures.
 #include "lab_farm.hpp"
 
+#include "output.hpp"
+#include <weir/base/scratch_folder.hpp>
 #include <weir/clock/clock.hpp>
 #include <weir/run_record/summary.hpp>
 
@@ -69,21 +71,50 @@ Expected<NetworkRun, std::string> figures_of_run(const run_record::Summary& summ
   return run;
 }
 
+// Returns the exit status. `text`: output and messages.
+int run_quietly(const run::RunOptions& options, run_record::Summary& summary, std::string& text) {
+  char* said = nullptr;
+  std::size_t bytes = 0;
+  std::FILE* err = ::open_memstream(&said, &bytes);
+  if (err == nullptr) {
+    text = "no memory";
+    return 1;
+  }
+  const int status = run::run_farm(options, err, err, &summary);
+  std::fclose(err);
+  text.assign(said, bytes);
+  std::free(said);
+  return status;
+}
+
 }  // namespace
+
+Expected<run_record::Summary, std::string> summary_of_run(const std::string& farm_text, double seconds) {
+  const ScratchFolder folder;
+  run::RunOptions options;
+  options.farm.farm_file = (folder.path() / "farm.yaml").string();
+  if (!write(options.farm.farm_file, farm_text))
+    return Unexpected<std::string>("cannot write " + options.farm.farm_file);
+  options.duration_s = seconds;
+  options.out = (folder.path() / "out").string();
+  options.log_level = "error";
+  options.quiet = true;
+  run_record::Summary summary;
+  std::string text;
+  const int status = run_quietly(options, summary, text);
+  if (summary.reason.starts_with("SIG")) return Unexpected<std::string>(summary.reason);
+  if (!summary.ledger_balanced || summary.decision_latency_us.count == 0)
+    return Unexpected<std::string>("the farm ended with status " + std::to_string(status) + ": " + text);
+  return summary;
+}
 
 Expected<run_record::Summary, std::string> summary_of_lab_run(const run::RunOptions& options) {
   std::error_code ignored;
   std::filesystem::remove_all(options.out, ignored);
-  char* said = nullptr;
-  std::size_t said_bytes = 0;
-  std::FILE* err = ::open_memstream(&said, &said_bytes);
-  if (err == nullptr) return Unexpected<std::string>("no memory");
   run_record::Summary summary;
+  std::string text;
   int status = 1;
-  std::thread([&] { status = run::run_farm(options, err, err, &summary); }).join();
-  std::fclose(err);
-  const std::string text(said, said_bytes);
-  std::free(said);
+  std::thread([&] { status = run_quietly(options, summary, text); }).join();
   if (status != 0 && summary.reason.empty()) return Unexpected<std::string>(text);
   if (!summary.failure.empty()) return Unexpected<std::string>(summary.failure);
   if (summary.reason.starts_with("SIG")) return Unexpected<std::string>(summary.reason);

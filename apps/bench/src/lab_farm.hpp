@@ -10,8 +10,14 @@
 namespace weir::bench {
 
 // Runs a farm once in a lab, in a separate thread, because that thread stays in the lab's network. Removes
-// earlier contents of the run's folder. Errors are messages, which begin with "SIG" if a signal ended the run.
+// earlier contents of the run's folder. Errors are messages, which begin with "SIG" if a signal ended the
+// run.
 [[nodiscard]] Expected<run_record::Summary, std::string> summary_of_lab_run(const run::RunOptions& options);
+
+// Runs a farm file's text on this machine, without a lab. Errors: also if the ledger does not balance or no
+// slice was decided. Triggers that were vetoed are not an error.
+[[nodiscard]] Expected<run_record::Summary, std::string> summary_of_run(const std::string& farm_text,
+                                                                        double seconds);
 
 // CPU time of the whole machine since this object was made.
 class MachineLoad {

@@ -1,16 +1,13 @@
 // Farms of the RCNP emulation's figures, one after the other.
+#include "lab_farm.hpp"
 #include "output.hpp"
 #include "units.hpp"
-#include <weir/base/scratch_folder.hpp>
 #include <weir/bench/rcnp.hpp>
-#include <weir/run/farm_command.hpp>
 #include <weir/run_record/summary.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <fstream>
 
 namespace weir::bench {
 namespace {
@@ -89,31 +86,6 @@ std::string farm_text(const RcnpPoint& point, double rate_hz) {
       trigger, kFragmentBytes, point.readouts, point.sources_per_readout, dcm_text(point));
 }
 
-Expected<run_record::Summary, std::string> run_once(const RcnpPoint& point, double rate_hz, double seconds) {
-  const ScratchFolder folder;
-  const std::string path = (folder.path() / "farm.yaml").string();
-  std::ofstream(path) << farm_text(point, rate_hz);
-  run::RunOptions options;
-  options.farm.farm_file = path;
-  options.duration_s = seconds;
-  options.out = (folder.path() / "out").string();
-  options.log_level = "error";
-  options.quiet = true;
-  char* said = nullptr;
-  std::size_t bytes = 0;
-  std::FILE* err = ::open_memstream(&said, &bytes);
-  if (err == nullptr) return Unexpected<std::string>("no memory");
-  run_record::Summary summary;
-  const int status = run::run_farm(options, err, err, &summary);
-  std::fclose(err);
-  const std::string text(said, bytes);
-  std::free(said);
-  if (summary.reason.starts_with("SIG")) return Unexpected<std::string>(summary.reason);
-  if (!summary.ledger_balanced || summary.decision_latency_us.count == 0)
-    return Unexpected<std::string>(fmt::format("the farm ended with status {}: {}", status, text));
-  return summary;
-}
-
 // T_dec of a split farm is that of its first group.
 void take_first_group(const run_record::Summary& summary, RcnpResult& result) {
   const run_record::GroupSummary& first = summary.groups.front();
@@ -157,11 +129,11 @@ Expected<RcnpResult, std::string> measure(const RcnpPoint& point, double seconds
     rate_hz =
         kMsPerS * kUsPerMs / kUnlikeMicroseconds * (kUnlikeWorkstations + kUnlikeServers * kServerUnits) / 2;
   if (point.half_load) {
-    const auto most = run_once(point, 0, seconds);
+    const auto most = summary_of_run(farm_text(point, 0), seconds);
     if (!most) return Unexpected<std::string>(most.error());
     rate_hz = most->slices_per_s / 2;
   }
-  const auto summary = run_once(point, rate_hz, seconds);
+  const auto summary = summary_of_run(farm_text(point, rate_hz), seconds);
   if (!summary) return Unexpected<std::string>(summary.error());
   return result_of(point, *summary);
 }

@@ -1,6 +1,11 @@
 #include "weir_catch.hpp"
 #include <weir/bench/changing_farm.hpp>
+#include <weir/config/farm_file.hpp>
+#include <weir/config/lab_file.hpp>
+#include <weir/config/plan.hpp>
+#include <weir/lab/plan.hpp>
 
+#include <algorithm>
 #include <string>
 
 namespace weir::bench {
@@ -51,6 +56,46 @@ TEST_CASE("a rate that does not follow is never good") {
   CHECK_FALSE(phases[1].good());
   const auto below = phases_of(two_rates(400, 270, 0), kChanges);
   CHECK_FALSE(below[1].good());
+}
+
+TEST_CASE("the rate of an unlike DCM is the difference that its first removal makes") {
+  // a, b, c have 10, 4 and 2 slices per second; `back_hz`: the rate once a is back.
+  const auto phases_with = [](double back_hz) {
+    const std::vector<FarmChange> changes = {
+        {0, "begin", 3}, {20, "remove a", 2, "a"}, {40, "remove b", 1, "b"}, {60, "add a", 2, "a"}};
+    const double rates[] = {16, 6, 2, back_hz};
+    std::vector<StoredUntil> stored;
+    double count = 0;
+    for (int i = 0; i <= 800; ++i) {
+      stored.push_back({i * 0.1, static_cast<std::uint64_t>(count)});
+      count += 0.1 * rates[std::min(i / 200, 3)];
+    }
+    return phases_of_unlike(stored, changes);
+  };
+  const std::vector<Phase> phases = phases_with(12);
+  REQUIRE(phases.size() == 4);
+  CHECK(phases[3].expected_hz == Approx(12).epsilon(0.03));
+  CHECK(phases[3].good());
+  CHECK_FALSE(phases_with(6)[3].good());
+  CHECK(phases_of_unlike({}, {}).empty());
+}
+
+TEST_CASE("the paper's remote nodes are a farm and a lab that are valid together") {
+  const auto farm = config::read_farm(remote_nodes_farm(remote_nodes(), 0.25, "remote-nodes"), "farm.yaml");
+  REQUIRE(farm);
+  const auto plan = config::expand(farm->farm, farm->locations);
+  REQUIRE(plan);
+  const auto lab = config::read_lab(remote_nodes_lab(remote_nodes(), 0.25), "lab.yaml");
+  REQUIRE(lab);
+  const auto planned = lab::plan_lab(*lab, &*plan);
+  REQUIRE(planned);
+  CHECK(planned->line);
+  std::uint32_t present = 3;
+  for (const RemoteNodeChange& change : remote_nodes().changes) {
+    present += change.removes ? -1U : 1U;
+    CHECK(plan->of_role(Role::dcm).size() > present);
+  }
+  CHECK(present == 3);
 }
 
 TEST_CASE("every DCM that leaves rejoins, and half of them stay") {

@@ -5,10 +5,12 @@
 #include <weir/bench/coincidence.hpp>
 #include <weir/bench/experiment.hpp>
 #include <weir/bench/field.hpp>
+#include <weir/bench/filter_node.hpp>
 #include <weir/bench/loopback.hpp>
 #include <weir/bench/network.hpp>
 #include <weir/bench/rcnp.hpp>
 #include <weir/bench/remote.hpp>
+#include <weir/bench/remote_idle.hpp>
 #include <weir/node/paths.hpp>
 
 #include <CLI/CLI.hpp>
@@ -162,8 +164,9 @@ void add_assignment(CLI::App& bench, int& status) {
 constexpr const char* kChangingFooter =
     "\nRuns a farm on this machine under run control. DCMs are removed one after the other and added again, "
     "one is\n"
-    "killed and restarted; the rate of stored slices must follow the number of present DCMs within 5 %. One "
-    "JSON\n"
+    "killed and restarted; the rate of stored slices must follow the number of present DCMs within 5 %. "
+    "With\n"
+    "--remote three nodes behind a long line leave and return, as in Fig. 8 of the paper. One JSON\n"
     "line; --out also writes a table. docs/benchmarks.md explains the fields.";
 
 void add_changing_farm(CLI::App& bench, int& status) {
@@ -171,6 +174,12 @@ void add_changing_farm(CLI::App& bench, int& status) {
   CLI::App* command =
       bench.add_subcommand("changing-farm", "Measure the rate while DCMs leave a run and rejoin it");
   command->footer(kChangingFooter);
+  command->add_flag("--remote", options->remote,
+                    "unlike nodes behind a line of 20 ms in a lab (remote farms, Fig. 8); needs root");
+  command->add_option("--scale", options->scale, "with --remote: factor for the paper's rates and sizes")
+      ->check(CLI::Range(0.01, 1.0));
+  command->add_option("--pace", options->pace, "with --remote: factor for the paper's times")
+      ->check(CLI::Range(0.1, 10.0));
   command->add_option("--dcms", options->dcms, "number of DCMs")->check(CLI::Range(2, 64));
   command->add_option("--filter-ms", options->filter_ms, "milliseconds that the filter sleeps per slice")
       ->check(CLI::Range(1.0, 1000.0));
@@ -259,11 +268,50 @@ void add_experiments(CLI::App& bench, int& status, const char* name, const char*
   });
 }
 
+constexpr const char* kFilterNodeFooter =
+    "\nA DCM bound to one or two CPUs, with one or two filters, gets slices of 10 ms at an input that rises "
+    "by "
+    "10 kHz\n"
+    "until slices are thrown away (ANTARES thesis, table 5.2). One JSON line per run, and a table with the "
+    "thesis' values\n"
+    "beside the measured ones. docs/benchmarks.md explains the fields. Needs two CPUs; about six minutes.";
+
+void add_filter_node(CLI::App& bench, int& status) {
+  auto options = std::make_shared<bench::FilterNodeOptions>();
+  CLI::App* command = bench.add_subcommand(
+      "filter-node", "Measure the CPU time of a filter node, and its largest input without a loss");
+  command->footer(kFilterNodeFooter);
+  command->add_option("--seconds", options->seconds, "seconds per run")->check(CLI::Range(2.0, 3600.0));
+  command->add_option("--out", options->out, "folder for the table and the lines")->type_name("DIR");
+  command->add_option("--name", options->name, "prefix of their names")->type_name("NAME");
+  command->callback([options, &status] {
+    options->command = typed_command();
+    status = bench::run_filter_node(*options, stdout, stderr);
+  });
+}
+
 constexpr const char* kRemoteFooter =
     "\nA local group of DCMs beside a remote one behind a long thin line, in a virtual network: the remote "
     "group "
     "idle,\n"
-    "busy, and with its line cut, in turn. One JSON line per run, and a table with medians. Needs root.";
+    "busy, and with its line cut, in turn (figure 8); or requests over a line that idles in between (figure "
+    "4)."
+    "  One JSON line per run, and a table with medians. Needs root.";
+
+// Figures 4 and 5 have another line and other runs than figure 8.
+int run_idle(const CLI::App& given, const bench::RemoteOptions& options) {
+  bench::IdleOptions idle;
+  const auto take = [&](const char* name, auto value, auto& to) {
+    if (given.count(name) > 0) to = value;
+  };
+  take("--seconds", options.seconds, idle.seconds);
+  take("--rate", options.line_mbit, idle.line_mbit);
+  take("--delay", options.delay_ms, idle.delay_ms);
+  take("--name", options.name, idle.name);
+  idle.out = options.out;
+  idle.command = options.command;
+  return bench::run_remote_idle(idle, stdout, stderr);
+}
 
 void add_remote(CLI::App& bench, int& status) {
   auto options = std::make_shared<bench::RemoteOptions>();
@@ -271,7 +319,7 @@ void add_remote(CLI::App& bench, int& status) {
   CLI::App* command = bench.add_subcommand("remote", "Measure a remote farm beside a local one");
   command->footer(kRemoteFooter);
   command->add_option("--figure", *figure, "figure of the paper on remote farms")
-      ->check(CLI::IsMember({"8"}));
+      ->check(CLI::IsMember({"4", "8"}));
   command->add_option("--rounds", options->rounds, "number of alternations")->check(CLI::Range(1, 1000));
   command->add_option("--seconds", options->seconds, "length of each run")->check(CLI::Range(6.0, 3600.0));
   command->add_option("--rate", options->line_mbit, "rate of the line in Mb/s")
@@ -280,9 +328,9 @@ void add_remote(CLI::App& bench, int& status) {
       ->check(CLI::Range(0.0, 1000.0));
   command->add_option("--out", options->out, "folder for the table and the lines")->type_name("DIR");
   command->add_option("--name", options->name, "first word of their names")->type_name("NAME");
-  command->callback([options, figure, &status] {
+  command->callback([options, figure, given = command, &status] {
     options->command = typed_command();
-    status = bench::run_remote(*options, stdout, stderr);
+    status = *figure == "4" ? run_idle(*given, *options) : bench::run_remote(*options, stdout, stderr);
   });
 }
 
@@ -362,6 +410,7 @@ void add_bench(CLI::App& app, int& status) {
   add_experiments(*command, status, "thesis", "Measure a figure of Jereczek's thesis in a virtual network",
                   bench::thesis_experiments());
   add_remote(*command, status);
+  add_filter_node(*command, status);
   add_experiments(*command, status, "antares",
                   "Measure table 4.2 or a figure of the ANTARES thesis: pushed slices",
                   bench::antares_experiments());

@@ -11,6 +11,11 @@
 // removed and returned at set times.
 namespace weir::bench {
 
+constexpr double kRateWindowS = 0.5;
+constexpr double kRateBand = 0.05;
+constexpr double kUnlikeSettleS = 2;  // of unlike DCMs, before a phase is measured
+constexpr double kUnlikeBand = 0.1;   // they store a few slices a second
+
 // A sample of the supervisor's reports.
 struct StoredUntil {
   double at_s = 0;  // since the first one
@@ -21,6 +26,7 @@ struct FarmChange {
   double at_s = 0;  // on the same clock
   std::string what;
   std::uint32_t dcms = 0;  // present from now on
+  std::string dcm = {};    // that left or came
 };
 
 // The time between two changes.
@@ -32,13 +38,11 @@ struct Phase {
   // rate; nullopt: none.
   std::optional<double> followed_s;
   double rate_hz = 0;  // from then to the phase's end
+  double band = kRateBand;
 
   [[nodiscard]] double deviation() const { return rate_hz / expected_hz - 1; }
   [[nodiscard]] bool good() const;
 };
-
-constexpr double kRateWindowS = 0.5;
-constexpr double kRateBand = 0.05;
 
 // Slices per second between two times, counts in between taken as linear. Zero for an empty time.
 [[nodiscard]] double rate_between(const std::vector<StoredUntil>& stored, double from_s, double until_s);
@@ -48,7 +52,39 @@ constexpr double kRateBand = 0.05;
 [[nodiscard]] std::vector<Phase> phases_of(const std::vector<StoredUntil>& stored,
                                            const std::vector<FarmChange>& changes);
 
+// The same for unlike DCMs. The first removal of a DCM shows its rate: the difference to the phase before.
+// All later phases are expected to have the sum of the present DCMs' rates. Pure.
+[[nodiscard]] std::vector<Phase> phases_of_unlike(const std::vector<StoredUntil>& stored,
+                                                  const std::vector<FarmChange>& changes);
+
+// Fig. 8 of the paper: remote nodes behind a long line, and what happens to them. Rates and sizes are scaled,
+// so that times stay.
+struct RemoteNode {
+  std::string name;
+  double port_mbit = 0;  // the paper's
+};
+struct RemoteNodeChange {
+  double at_s = 0;  // the paper's
+  bool removes = true;
+  std::string node;
+};
+struct RemoteNodes {
+  std::vector<RemoteNode> nodes;
+  std::vector<RemoteNodeChange> changes;
+  double until_s = 0;             // the paper's
+  double event_bytes = 0;         // likewise
+  double delay_ms = 0;            // of the line, in each direction
+  double processing_ms = 0;       // of an event, asleep
+  std::uint32_t in_progress = 1;  // events that a node has at a time
+  std::string paper;              // the paper's values, a sentence
+  std::string differs;            // why ours differ, a sentence
+};
+[[nodiscard]] const RemoteNodes& remote_nodes();
+
 struct ChangingFarmOptions {
+  bool remote = false;  // Fig. 8 in a lab, instead of the DCMs below
+  double scale = 0.25;  // of its rates and sizes
+  double pace = 0.2;    // of its times
   std::uint32_t dcms = 6;
   double filter_ms = 25;  // that each DCM's filter takes for a slice, asleep: the rate is dcms / filter_ms
   double step_s = 8;      // between two changes
@@ -77,6 +113,10 @@ struct FarmStep {
   std::string dcm;
 };
 [[nodiscard]] std::vector<FarmStep> changing_farm_steps(std::uint32_t dcms);
+
+// The farm and the lab of `remote_nodes()`.
+[[nodiscard]] std::string remote_nodes_farm(const RemoteNodes& remote, double scale, const std::string& name);
+[[nodiscard]] std::string remote_nodes_lab(const RemoteNodes& remote, double scale);
 
 // 0: every phase is good and the ledger balances.
 [[nodiscard]] int run_changing_farm(const ChangingFarmOptions& options, std::FILE* out, std::FILE* err);

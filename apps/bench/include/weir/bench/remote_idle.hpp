@@ -1,0 +1,50 @@
+#pragma once
+
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <utility>
+#include <vector>
+
+// `weir bench remote --figure 4`: the time of a request and its response of 1 MB over a long line that idles
+// between them. Figures 4 and 5 of atlas-remote-farms-wan-2005, section III.A.
+namespace weir::bench {
+
+struct IdleCase {
+  std::string label;
+  bool restarts_slowly = true;   // the kernel reduces the congestion window of an idle connection
+  std::uint32_t silence_ms = 0;  // network.silence_ms; 0: the default, with which probes keep the line busy
+  double paper_ms = 0;           // 0: not in the paper
+};
+[[nodiscard]] const std::vector<IdleCase>& idle_cases();
+
+struct IdleOptions {
+  double seconds = 30;  // of a run
+  double pause_s = 3;   // from request to request: above several of TCP's timeouts
+  double line_mbit = 400;
+  double delay_ms = 10;  // of the line, in each direction
+  std::string out;       // folder for the table and the lines; empty: none
+  std::string name = "remote-4";
+  std::string command;
+};
+
+struct IdleResult {
+  IdleCase run;
+  std::vector<std::pair<double, double>>
+      times_ms;  // slice, from request to last byte; the first ones are left out
+  bool balanced = false;
+
+  [[nodiscard]] double median_ms() const;
+  [[nodiscard]] double max_ms() const;
+};
+
+[[nodiscard]] std::string idle_farm(const IdleCase& one, const IdleOptions& options);
+[[nodiscard]] std::string idle_lab(const IdleCase& one, const IdleOptions& options);
+[[nodiscard]] std::string idle_lines(const std::vector<IdleResult>& results, const IdleOptions& options);
+[[nodiscard]] std::string idle_table(const std::vector<IdleResult>& results, const IdleOptions& options,
+                                     const std::string& machine);
+
+// 0: every run ended with a ledger that balances. Needs root.
+[[nodiscard]] int run_remote_idle(const IdleOptions& options, std::FILE* out, std::FILE* err);
+
+}  // namespace weir::bench
