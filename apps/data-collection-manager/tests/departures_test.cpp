@@ -286,7 +286,7 @@ TEST_CASE("at a run's end slices that wait for a writer stay, and without a supe
   CHECK(filtering.state() == BuildState::abandoned);
 }
 
-TEST_CASE("a slice whose result is not wanted awaits nothing ahead, though its filter goes on") {
+TEST_CASE("an abandoned slice awaits nothing ahead, though its filter goes on") {
   Leaving dcm;
   dcm.collector().prefetch_after_steps({{SourceId(2)}});
   BuiltSlice& slice = dcm.open(4);
