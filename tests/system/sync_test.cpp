@@ -2,6 +2,7 @@
 // are killed at random (WEIR_SOAK_SYNC, 6 kills; WEIR_SOAK_SEED).
 #include "controlled_farm.hpp"
 #include "farm_run.hpp"
+#include "skip.hpp"
 #include "soak.hpp"
 #include "stored_run.hpp"
 #include "weir_catch.hpp"
