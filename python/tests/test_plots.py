@@ -214,6 +214,8 @@ class FileTest(unittest.TestCase):
                 continue
             with open(os.path.join(folder, file_name), encoding="utf-8") as file:
                 lines = [json.loads(line) for line in file]
+            if lines[0]["bench"] == "isolation":  # a table without a picture
+                continue
             name = file_name[:-len(".jsonl")]
             with open(os.path.join(folder, name + ".md"), encoding="utf-8") as file:
                 page = file.read()
