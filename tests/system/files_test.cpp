@@ -117,13 +117,14 @@ TEST_CASE("a file of another format is refused with an error") {
   }
 }
 
-TEST_CASE("a device and a directory are refused as run files by their kind") {
+TEST_CASE("a device and a folder without run files are refused with the reason") {
   const TemporaryFolder folder;
-  for (const auto& [path, kind] : {std::pair<std::string, std::string>("/dev/null", "a device"),
-                                   {folder.path().string(), "a directory"}}) {
+  for (const auto& [path, reason] :
+       {std::pair<std::string, std::string>("/dev/null", "it is a device, and run files are regular files"),
+        {folder.path().string(), "no run files (*.weir, *.weir.part) in this folder"}}) {
     const CommandEnd end = run_command(folder, "weir", {"file", "ls", path});
     CHECK(end.status == 2);
-    CHECK_THAT(end.err, Catch::ContainsSubstring("it is " + kind + ", and run files are regular files"));
+    CHECK_THAT(end.err, Catch::ContainsSubstring(reason));
   }
 }
 
