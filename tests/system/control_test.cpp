@@ -5,6 +5,7 @@
 
 #include <boost/json/parse.hpp>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -236,6 +237,46 @@ TEST_CASE("an operator pauses, continues and ends the run of a weir run") {
   CHECK_BALANCED(end, 0);
   CHECK(end.summary.text("reason") == "enough");
   CHECK(end.summary.count("vetoed.paused") > 0);
+}
+
+TEST_CASE("processes of a weir run leave it and rejoin it without a fault") {
+  const TemporaryFolder folder;
+  FarmRun run(
+      folder, config_file("event-building.yaml"),
+      sets({"trigger.mode=rate", "trigger.rate_hz=500", "readout.count=2", "dcm.count=2", "writer.count=2"}));
+  REQUIRE(run.wait_for_data(100'000));
+  const std::vector<std::string> names = {"writer-1", "readout-1", "dcm-1"};
+  const auto ctl = [&](const std::string& command) {
+    std::vector<std::string> words = {"ctl", "--connect", run.control_at(), command};
+    if (command != "stop") words.insert(words.end(), names.begin(), names.end());
+    const CommandEnd end = run_command(folder, "weir", words);
+    INFO(command << ": " << end.err);
+    REQUIRE(end.status == 0);
+  };
+  const auto running = [&](const std::string& name) { return run.pid_of(name) != 0; };
+  std::vector<pid_t> before;
+  for (const std::string& name : names) before.push_back(run.pid_of(name));
+  ctl("remove");
+  REQUIRE(wait_until([&] { return std::none_of(names.begin(), names.end(), running); }, Seconds(30)));
+  ctl("add");
+  REQUIRE(wait_until([&] { return std::all_of(names.begin(), names.end(), running); }, Seconds(30)));
+  for (std::size_t i = 0; i < names.size(); ++i) CHECK(run.pid_of(names[i]) != before[i]);
+  const auto all_take_part = [&] {
+    const std::string status =
+        run_command(folder, "weir", {"ctl", "--connect", run.control_at(), "status"}).out;
+    return std::none_of(names.begin(), names.end(), [&](const std::string& name) {
+      const std::size_t at = status.find("  " + name);
+      return at == status.npos ||
+             status.substr(at, status.find('\n', at) - at).find("running") == std::string::npos;
+    });
+  };
+  REQUIRE(wait_until(all_take_part, Seconds(30)));
+  const std::uint64_t bytes = run.data_bytes();
+  REQUIRE(run.wait_for_data(bytes + 500'000));
+  ctl("stop");
+  const FarmEnd end = run.finish();
+  CHECK_BALANCED(end, 0);
+  CHECK(end.summary.count("stored") == end.summary.count("triggered"));
 }
 
 TEST_CASE("a weir run whose farm is reset ends and reports it") {

@@ -113,6 +113,12 @@ bool FarmNodes::start_again(Node& node, TimeNs now) {
   return true;
 }
 
+void FarmNodes::add_again(Node& node, TimeNs now) {
+  node.life = Life::waits;
+  node.at_ns = now;
+  node.state = "added again";
+}
+
 std::string FarmNodes::start_due(TimeNs now) {
   for (Node& node : nodes_) {
     if (node.life != Life::waits || now < node.at_ns) continue;
@@ -123,7 +129,8 @@ std::string FarmNodes::start_due(TimeNs now) {
 
 void FarmNodes::stay_away(bool spared) {
   for (Node& node : nodes_) {
-    if (node.life == Life::waits && !(spared && &node == &supervisor())) node.life = Life::away;
+    const bool may_return = node.life == Life::waits || node.life == Life::removed;
+    if (may_return && !(spared && &node == &supervisor())) node.life = Life::away;
   }
 }
 

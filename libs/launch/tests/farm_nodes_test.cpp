@@ -119,6 +119,25 @@ TEST_CASE("a process is restarted after a while, a limited number of times, and 
   CHECK(line.find("--name dcm-0 --one-run --control 127.0.0.1:70") != std::string::npos);
 }
 
+TEST_CASE("a removed process is started again when it is added, and uses up no restart") {
+  Farm farm;
+  FarmNodes nodes = farm.make();
+  REQUIRE(nodes.start("127.0.0.1:70").empty());
+  farm.reap(nodes, 0, 2);
+  FarmNodes::Node& dcm = node_of(nodes, "dcm-0");
+  dcm.life = Life::removed;
+  CHECK_FALSE(nodes.role_without_any() == Role::dcm);
+  REQUIRE(nodes.start_due(100 * kSecond).empty());
+  CHECK(dcm.life == Life::removed);
+  FarmNodes::add_again(dcm, 100 * kSecond);
+  REQUIRE(nodes.start_due(100 * kSecond).empty());
+  CHECK(dcm.life == Life::there);
+  CHECK(dcm.restarts.count() == 0);
+  dcm.life = Life::removed;
+  nodes.stay_away();
+  CHECK(dcm.life == Life::away);
+}
+
 TEST_CASE("no process is restarted once the run ends, except a spared supervisor") {
   Farm farm;
   FarmNodes nodes = farm.make();

@@ -249,7 +249,11 @@ void FarmRun::judge_end(launch::FarmNodes::Node& node) {
   if (verdict == EndVerdict::look) return;
   node.life = launch::FarmNodes::Life::away;
   if (verdict == EndVerdict::told) {
-    if (facts.supervisor) supervisor_ended_ns_ = now_ns_;
+    if (facts.supervisor) {
+      supervisor_ended_ns_ = now_ns_;
+    } else if (!facts.run_over) {
+      node.life = launch::FarmNodes::Life::removed;
+    }
     return;
   }
   const std::string what = nodes_.story(node);
@@ -273,6 +277,8 @@ void FarmRun::start_due() {
   if (stage_ == Stage::ending) return;
   for (launch::FarmNodes::Node& node : nodes_.all()) {
     if (node.life == launch::FarmNodes::Life::ended) judge_end(node);
+    if (node.life == launch::FarmNodes::Life::removed && !leader_.taken_out(node.plan->name))
+      launch::FarmNodes::add_again(node, now_ns_);
   }
   if (stage_ == Stage::settled || stage_ == Stage::ending) return;
   const auto control = control_.start_due(now_ns_);

@@ -38,9 +38,10 @@ class FarmNodes {
   enum class Life : std::uint8_t {
     absent,  // not started yet
     there,
-    ended,  // not judged yet
-    waits,  // for its restart
-    away    // permanently
+    ended,    // not judged yet
+    waits,    // for its restart
+    removed,  // by an operator, who may add it again
+    away      // permanently
   };
   struct Node {
     explicit Node(const Restarts& allowed) : restarts(allowed) {}
@@ -67,6 +68,8 @@ class FarmNodes {
   void reap(TimeNs now, const std::function<void(Node&)>& ended);
   // Schedules a restart. Returns false if its restarts are used up: it stays away.
   bool start_again(Node& node, TimeNs now);
+  // A process that an operator has removed, and adds again: it is due at once and uses up no restart.
+  static void add_again(Node& node, TimeNs now);
   // Starts the processes that are due. Returns an error, or an empty string.
   [[nodiscard]] std::string start_due(TimeNs now);
   // No further restarts, except of the supervisor if it is `spared`.
