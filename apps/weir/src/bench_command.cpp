@@ -187,7 +187,8 @@ void add_changing_farm(CLI::App& bench, int& status) {
       ->check(CLI::Range(2.0, 3600.0));
   command->add_option("--out", options->out, "folder for the table and the line")->type_name("DIR");
   command->add_option("--name", options->name, "prefix of their names")->type_name("NAME");
-  command->callback([options, &status] {
+  command->callback([command, options, &status] {
+    if (options->remote && command->count("--name") == 0) options->name += "-remote";
     options->command = typed_command();
     status = bench::run_changing_farm(*options, stdout, stderr);
   });
