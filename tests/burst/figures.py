@@ -41,6 +41,7 @@ class Farm:
             file.write(f"""farm: burst-figures
 run: {{out: "{self.folder}/out", duration_s: {seconds}}}
 trigger: {trigger}
+supervisor: {{pending_max: 10000, in_flight_max: 20000}}
 source: {{kind: dummy, size_bytes: {FRAGMENT_BYTES}}}
 readout: {{count: {READOUTS}, sources_per_readout: {SOURCES}}}
 dcm: {{count: {DCMS}}}
