@@ -43,9 +43,11 @@ class FilterNodeTest(unittest.TestCase):
     def test_the_slices_taken_and_both_parts_of_the_cpu_time_are_drawn_over_the_input_rate(self):
         def line(node, khz, thrown_away, emulated=True):
             return {"bench": "filter-node", "node": node, "emulated": emulated, "input_khz": khz, "offered": 500,
-                    "thrown_away": thrown_away, "filter_percent": khz / 2, "transport_percent": 1.5, "paper_max_khz": 50}
+                    "thrown_away": thrown_away, "filter_percent": khz / 2, "transport_percent": 1.5,
+                    "paper_max_khz": 50}
 
-        lines = [line("1 x 1", 70, 0), line("1 x 1", 80, 50), line("2 x 2", 70, 0), line("2 x 1, coincidence", 70, 0, False)]
+        lines = [line("1 x 1", 70, 0), line("1 x 1", 80, 50), line("2 x 2", 70, 0),
+                 line("2 x 1, coincidence", 70, 0, False)]
         taken, cost = plots.figures_of("filter-node", lines)
         self.assertEqual(taken.curves[0][0:3], ("1 x 1", [70, 80], [100, 90]))
         self.assertEqual(len(taken.curves), 2)
@@ -95,8 +97,9 @@ class NetworkTraceTest(unittest.TestCase):
 
 class PushedDelaysTest(unittest.TestCase):
     def line(self, **changes):
-        return {"bench": "experiment", "paper": "antares", "figure": "4.3", "title": "Delays", "scale": 0.1, "x_label": "",
-                "x_paper": 0, "cure": "direct", "tcp": "old", "histogram_ms": [], "mean_ms": 2, "p99_ms": 8, "max_ms": 9, **changes}
+        return {"bench": "experiment", "paper": "antares", "figure": "4.3", "title": "Delays", "scale": 0.1,
+                "x_label": "", "x_paper": 0, "cure": "direct", "tcp": "old", "histogram_ms": [], "mean_ms": 2,
+                "p99_ms": 8, "max_ms": 9, **changes}
 
     def test_models_are_bars_of_mean_99_percent_and_longest(self):
         lines = [self.line(bars=True), self.line(bars=True, cure="delayed, k = 8", p99_ms=0)]
@@ -114,16 +117,16 @@ class PushedDelaysTest(unittest.TestCase):
         self.assertEqual(delays.curves, [("direct, old TCP", [7, 8], [0.5, 2], {"marker": ".", "linestyle": ""})])
 
     def test_bursts_are_beside_a_binomial_distribution_of_their_mean(self):
-        line = {"bench": "bursts", "paper": "antares", "figure": "4.4", "title": "Bursts", "lcms": 2, "mean": 1, "sigma": 0.7,
-                "slices": [[0, 1], [1, 2], [2, 1]]}
+        line = {"bench": "bursts", "paper": "antares", "figure": "4.4", "title": "Bursts", "lcms": 2, "mean": 1,
+                "sigma": 0.7, "slices": [[0, 1], [1, 2], [2, 1]]}
         figure, = plots.figures_of("antares-4.4", [line])
         self.assertEqual([curve[2] for curve in figure.curves], [[25, 50, 25], [25, 50, 25]])
 
 
 class BurstTest(unittest.TestCase):
     def test_the_saved_rate_follows_from_the_bytes_saved_between_two_times(self):
-        quiet = {"bench": "burst", "run": "quiet", "bytes_per_s": 8_000_000, "late_s": 30, "save_bytes_per_s": 2_000_000,
-                 "bytes_saved": [[1, 0], [2, 0]]}
+        quiet = {"bench": "burst", "run": "quiet", "bytes_per_s": 8_000_000, "late_s": 30,
+                 "save_bytes_per_s": 2_000_000, "bytes_saved": [[1, 0], [2, 0]]}
         alerts = {**quiet, "run": "alerts", "bytes_saved": [[1, 0], [2, 1_000_000], [4, 5_000_000]]}
         (figure,) = plots.figures_of("burst", [quiet, alerts])
         self.assertEqual([curve[:3] for curve in figure.curves],

@@ -159,7 +159,8 @@ def _parser() -> argparse.ArgumentParser:
             _add_selection(command)
             command.add_argument("--source", type=_sources, default=(), metavar="ID,ID", help="keep only their bytes")
             command.add_argument("--filter", metavar="PLUGIN", help="slices that this filter plugin accepts")
-            command.add_argument("--set", action="append", default=[], metavar="NAME=VALUE", help="parameter of the filter")
+            command.add_argument("--set", action="append", default=[], metavar="NAME=VALUE",
+                                 help="parameter of the filter")
         else:
             command.add_argument("--run", type=int, metavar="N", help="number of the run, if the folder has several")
             command.set_defaults(filter=None, stream=None, decision=None, ids=None, time_ns=None)

@@ -390,8 +390,8 @@ class Slice:
     """A slice at one step. Views of its bytes are valid until process() returns."""
 
     __slots__ = ("_address", "_alert", "_fills", "_flags", "_forwarded", "_fragments", "_memory", "_raw", "_remembers",
-                 "_rows", "_seed", "_state", "_table", "_touched", "_trigger", "attempt", "duration_ns", "id", "run", "step",
-                 "time_ns", "trigger_type")  # fmt: skip
+                 "_rows", "_seed", "_state", "_table", "_touched", "_trigger", "attempt", "duration_ns", "id", "run",
+                 "step", "time_ns", "trigger_type")  # fmt: skip
 
     def __init__(self, raw: memoryview, address: int, memory: Memory[Any]) -> None:
         (_, self.run, self.id, self.attempt, self.step, self.time_ns, self.duration_ns, self.trigger_type,
