@@ -160,13 +160,17 @@ Expected<ExperimentFigures, std::string> measure(const ExperimentPoint& point, c
 // Returns the figures of the largest load without losses; those of the least load that was tried if all had
 // some.
 Expected<ExperimentResult, std::string> measure_loss_free(ExperimentPoint point, const ExperimentTimes& times,
-                                                          const std::string& folder) {
+                                                          const std::string& folder, std::FILE* err) {
   LossFreeSearch search;
   std::optional<ExperimentResult> best;
   while (!search.done()) {
     point.setting.load = search.load();
     auto figures = measure(point, times, folder);
     if (!figures) return Unexpected<std::string>(figures.error());
+    fmt::print(err,
+               "  {}: load {:.1f} %, goodput {:.1f} % of theory, {:.0f} drops, {:.1f} retransmissions/s\n",
+               label_of(point), kPercent * point.setting.load, kPercent * figures->of(Quantity::share),
+               figures->drops, figures->retransmits_per_s);
     if (search.measured(figures->is_loss_free())) best = ExperimentResult{point, std::move(*figures)};
   }
   return std::move(*best);
@@ -175,8 +179,8 @@ Expected<ExperimentResult, std::string> measure_loss_free(ExperimentPoint point,
 Expected<ExperimentResult, std::string> measure_point(const ExperimentPoint& point,
                                                       const ExperimentTimes& times,
                                                       const ExperimentOptions& options,
-                                                      const std::string& folder) {
-  if (options.loss_free) return measure_loss_free(point, times, folder);
+                                                      const std::string& folder, std::FILE* err) {
+  if (options.loss_free) return measure_loss_free(point, times, folder, err);
   auto figures = measure(point, times, folder);
   if (!figures) return Unexpected<std::string>(figures.error());
   return ExperimentResult{point, std::move(*figures)};
@@ -186,13 +190,6 @@ std::vector<Tcp> tcps_of(const std::string& name) {
   if (name == "old") return {Tcp::old_tcp};
   if (name == "new") return {Tcp::new_tcp};
   return {Tcp::old_tcp, Tcp::new_tcp};
-}
-
-// With loss_free the load is searched for, and does not vary.
-std::vector<ExperimentPoint> points_of(Experiment experiment, const ExperimentOptions& options,
-                                       double scale) {
-  if (options.loss_free && experiment.vary == Vary::load) experiment.x = {1};
-  return expand(experiment, tcps_of(options.tcp), scale);
 }
 
 void tell(const ExperimentPoint& point, const ExperimentFigures& figures, std::FILE* err) {
@@ -215,37 +212,42 @@ int write_results(const Experiment& experiment, const std::vector<ExperimentResu
   const std::string table = experiment_table(experiment, results, options, machine());
   fmt::print(err, "\n{}", table);
   if (options.out.empty()) return 0;
-  return write_output(options.out, options.bench + "-" + experiment.id, lines, table, err);
+  return write_output(options.out, output_name(experiment, options), lines, table, err);
 }
 
 }  // namespace
 
 int run_experiment(const std::vector<Experiment>& experiments, const ExperimentOptions& options,
                    std::FILE* out, std::FILE* err) {
-  const auto experiment = std::ranges::find(experiments, options.figure, &Experiment::id);
-  if (experiment == experiments.end()) {
+  const auto found = std::ranges::find(experiments, options.figure, &Experiment::id);
+  if (found == experiments.end()) {
     fmt::print(err, "weir bench {}: unknown figure '{}'\n", options.bench, options.figure);
     return 2;
   }
   if (!options.out.empty() && !make_folder(options.out, err)) return 1;
-  const double scale = scale_of(*experiment, options);
-  const ExperimentTimes times = times_of(*experiment, options);
-  if (options.loss_free && experiment->setting.push) {
-    fmt::print(err, "weir bench {}: --loss-free needs triggers at a rate, and figure {} pushes\n",
-               options.bench, experiment->id);
+  if (options.loss_free && !has_loss_free_load(*found)) {
+    fmt::print(
+        err,
+        "weir bench {}: --loss-free needs slices that are requested at a rate: figure {} pushes them, or "
+        "has flows beside an idle farm\n",
+        options.bench, found->id);
     return 2;
   }
-  if (experiment->show == Show::bursts) return run_bursts(*experiment, options, out, err);
-  const auto points = points_of(*experiment, options, scale);
+  const Experiment experiment = options.loss_free ? loss_free_of(*found) : *found;
+  const double scale = scale_of(experiment, options);
+  const ExperimentTimes times = times_of(experiment, options);
+  if (experiment.show == Show::bursts) return run_bursts(experiment, options, out, err);
+  const auto points = expand(experiment, tcps_of(options.tcp), scale);
   const auto runs = points.size() * (options.loss_free ? LossFreeSearch::kSteps : 1);
   const double seconds = times.settle_s + times.measure_s + kStartAndEndS;
-  fmt::print(err, "{}: {} runs at scale {:g}, about {:.0f} min\n", experiment->title, runs, scale,
+  fmt::print(err, "{}: {}{} runs at scale {:g}, about {:.0f} min\n", experiment.title,
+             options.loss_free ? "at most " : "", runs, scale,
              std::ceil(seconds * static_cast<double>(runs) / kSecondsPerMinute));
   const ScratchFolder folder;
   std::vector<ExperimentResult> results;
   bool failed = false;
   for (const ExperimentPoint& point : points) {
-    auto measured = measure_point(point, times, options, folder.path().string());
+    auto measured = measure_point(point, times, options, folder.path().string(), err);
     if (!measured) {
       // A failed run costs its point; a signal ends the command.
       failed = true;
@@ -257,10 +259,10 @@ int run_experiment(const std::vector<Experiment>& experiments, const ExperimentO
     const ExperimentResult& result = results.emplace_back(std::move(*measured));
     tell(result.point, result.figures, err);
     if (!options.json.empty()) continue;
-    fmt::print(out, "{}\n", experiment_line(*experiment, result, options));
+    fmt::print(out, "{}\n", experiment_line(experiment, result, options));
     std::fflush(out);
   }
-  const int written = results.empty() ? 1 : write_results(*experiment, results, options, err);
+  const int written = results.empty() ? 1 : write_results(experiment, results, options, err);
   return failed ? 1 : written;
 }
 

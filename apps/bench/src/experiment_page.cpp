@@ -234,6 +234,22 @@ bool LossFreeSearch::measured(bool loss_free) {
   return loss_free || all_lost;
 }
 
+bool has_loss_free_load(const Experiment& experiment) {
+  return !experiment.setting.push && experiment.setting.flows.empty();
+}
+
+Experiment loss_free_of(Experiment experiment) {
+  experiment.title += ": largest load without losses";
+  if (experiment.vary != Vary::load) return experiment;
+  experiment.vary = Vary::nothing;
+  experiment.x = {0};
+  return experiment;
+}
+
+std::string output_name(const Experiment& experiment, const ExperimentOptions& options) {
+  return options.bench + "-" + experiment.id + (options.loss_free ? "-loss-free" : "");
+}
+
 double scale_of(const Experiment& experiment, const ExperimentOptions& options) {
   return options.scale > 0 ? options.scale : experiment.scale;
 }

@@ -159,6 +159,20 @@ TEST_CASE("the largest loss-free load is bisected to a few per cent") {
   CHECK(late.measured(true));
 }
 
+TEST_CASE("a search for the load replaces the loads of a figure, and has files of its own") {
+  ExperimentOptions options;
+  options.bench = "thesis";
+  CHECK(output_name(thesis("4.13"), options) == "thesis-4.13");
+  options.loss_free = true;
+  CHECK(output_name(thesis("4.13"), options) == "thesis-4.13-loss-free");
+  const Experiment search = loss_free_of(thesis("4.13"));
+  CHECK(expand(search, {Tcp::old_tcp}, 0.01).size() == search.cures.size());
+  CHECK(loss_free_of(thesis("4.5")).x == thesis("4.5").x);  // its quotas still vary
+  CHECK(has_loss_free_load(thesis("4.13")));
+  CHECK_FALSE(has_loss_free_load(antares_experiments().front()));  // pushes
+  CHECK_FALSE(has_loss_free_load(mixed_experiments().back()));     // flows beside an idle farm
+}
+
 TEST_CASE("a page names the rows for which no load was free of losses") {
   const Experiment& figure = thesis("4.13");
   ExperimentOptions options;

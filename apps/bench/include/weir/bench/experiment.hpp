@@ -242,6 +242,13 @@ class LossFreeSearch {
   int steps_ = 0;
 };
 
+// Returns whether a largest load without losses can be searched for: not with pushed slices or with flows.
+[[nodiscard]] bool has_loss_free_load(const Experiment& experiment);
+// Returns the figure with the load that is searched for instead of loads that vary.
+[[nodiscard]] Experiment loss_free_of(Experiment experiment);
+// Returns the name of the figure's files: "thesis-4.13", "thesis-4.13-loss-free".
+[[nodiscard]] std::string output_name(const Experiment& experiment, const ExperimentOptions& options);
+
 // Returns the scale and the times that the options or else the figure give.
 [[nodiscard]] double scale_of(const Experiment& experiment, const ExperimentOptions& options);
 [[nodiscard]] ExperimentTimes times_of(const Experiment& experiment, const ExperimentOptions& options);
