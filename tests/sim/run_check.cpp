@@ -171,8 +171,36 @@ void RunCheck::check_account() {
     if (report.final() && left != report.counters().end() && left->second > 0)
       fail(report.name() + " held " + std::to_string(left->second) + " fragment(s) that nobody cleared");
   }
+  check_fetches();
   if (counter("stored") + counter("rejected") + discarded != triggered_)
     fail("stored + rejected + discarded is not triggered");
+}
+
+// Every slice is settled before its DCM's run ends, unless run control removes the DCM. Checksums of
+// fragments agree where no bit was flipped, those of records where none was flipped on the way to a writer.
+void RunCheck::check_fetches() {
+  for (const v1::Report& report : account_.nodes()) {
+    if (report.role() != v1::ROLE_DCM) continue;
+    const auto count_of = [&report](const char* name) {
+      const auto found = report.counters().find(name);
+      return found == report.counters().end() ? 0 : found->second;
+    };
+    const bool removed =
+        std::any_of(scenario_.faults.begin(), scenario_.faults.end(), [&report](const Fault& fault) {
+          return fault.kind == FaultKind::drain && fault.who == report.name();
+        });
+    if (const std::uint64_t kept = count_of("fetch.kept_at_end"); kept > 0 && !removed)
+      fail(report.name() + " kept " + std::to_string(kept) + " slice(s) until the run's end");
+    if (const std::uint64_t again = count_of("fragments.asked_again"); again > 0 && !scenario_.world.flips)
+      fail(report.name() + " received " + std::to_string(again) + " fragment(s) with a wrong checksum");
+    const bool flipped_later =
+        std::any_of(scenario_.faults.begin(), scenario_.faults.end(), [](const Fault& fault) {
+          return fault.kind == FaultKind::flip &&
+                 (fault.who.starts_with("writer") || fault.other.starts_with("writer"));
+        });
+    if (const std::uint64_t bad = count_of("dcm.records_refused.bad_checksum"); bad > 0 && !flipped_later)
+      fail(report.name() + " sent " + std::to_string(bad) + " record(s) with a wrong checksum");
+  }
 }
 
 // The filters fill one histogram, once per slice. Its entries are those of the slices that DCMs have settled.

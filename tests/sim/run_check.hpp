@@ -29,6 +29,7 @@ class RunCheck {
 
  private:
   void check_account();
+  void check_fetches();
   void check_histograms();
   void check_filter_alerts();
   void check_files();

@@ -591,6 +591,27 @@ void disturb_fetches(Scenario& scenario) {
   }
 }
 
+// Bits are flipped between DCMs that forward slices and DCMs that fetch them.
+void flip_fetches(Scenario& scenario) {
+  constexpr std::uint64_t kTag = 0x66666c70;
+  Random own(scenario.seed ^ kTag);
+  if (!scenario.fetches || scenario.patient || !own.chance(800)) return;
+  scenario.world.flips = true;
+  for (std::int64_t flips = own.between(1, 4); flips > 0; --flips) {
+    Fault fault;
+    fault.kind = FaultKind::flip;
+    fault.at_ns = own.between(kFirstFault, scenario.faults_end_ns / 2);
+    fault.lasts_ns = own.between(500 * kMillisecond, 3 * kSecond);
+    fault.amount = own.between(50, 500);
+    const std::uint64_t keeper = own.below(scenario.groups.front());
+    const std::uint64_t later = scenario.groups.front() + own.below(scenario.dcms - scenario.groups.front());
+    fault.who = "dcm-" + std::to_string(keeper);
+    fault.other = "dcm-" + std::to_string(later);
+    if (own.chance(250)) std::swap(fault.who, fault.other);
+    scenario.faults.push_back(fault);
+  }
+}
+
 // By a generator of its own, as filter_yaml(): bits are flipped on their way in one farm of eleven,
 // where deadlines end.
 void add_flips(Scenario& scenario) {
@@ -736,6 +757,7 @@ Scenario make_scenario(std::uint64_t seed, const ScenarioLimits& limits) {
   if (partitions.chance(limits.partition_permille)) add_partitions(scenario, partitions);
   cut_line(scenario);
   disturb_fetches(scenario);
+  flip_fetches(scenario);
   add_flips(scenario);
   std::sort(scenario.faults.begin(), scenario.faults.end(),
             [](const Fault& left, const Fault& right) { return left.at_ns < right.at_ns; });

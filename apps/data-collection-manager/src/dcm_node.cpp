@@ -316,7 +316,8 @@ void DcmNode::on_supervisor_gone() {
   builder_.collector.set_verdict(std::vector<bool>(readouts_.size()), false);
   // The supervisor reassigns all slices of this DCM when it notices the loss. A DCM that was told to end has
   // only settled slices, and keeps waiting for its writers' acknowledgements.
-  abandon_all(!course_.is_ending());
+  forget_told();
+  departures_.give_up_all(!course_.is_ending());
 }
 
 // ---- the end
@@ -325,14 +326,14 @@ void DcmNode::on_supervisor_gone() {
 // of stored ones may be in transit.
 void DcmNode::on_end_run() {
   course_.end(now_ns_);
-  abandon_all(false);
+  forget_told();
+  departures_.end_run();
   close_run();
 }
 
-void DcmNode::abandon_all(bool stored_too) {
+void DcmNode::forget_told() {
   filter_.forget_told();
   if (fetcher_) fetcher_->forget_told();
-  departures_.give_up_all(stored_too);
 }
 
 bool DcmNode::run_ended() const {

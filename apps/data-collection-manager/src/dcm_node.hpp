@@ -75,7 +75,7 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   void exchange_slices();
   void report_decisions();
   void save_bursts();
-  void abandon_all(bool stored_too);
+  void forget_told();
   void close_run();
   [[nodiscard]] Workload workload() const;
 

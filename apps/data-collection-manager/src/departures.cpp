@@ -51,7 +51,8 @@ void Departures::confirm(std::span<const ConfirmedSlice> rows) {
     // A confirmation of something that was not reported from here is stale.
     if (slice == nullptr || !assembly::is_reported(slice->state())) continue;
     if (slice->state() == BuildState::kept) {
-      if (row.code != v1::CONFIRMATION_KEEP && row.code != v1::CONFIRMATION_STORE) give_up(*slice);
+      const bool held = planted(Planted::hold_kept) && row.slice.value % 8 == 6;
+      if (row.code != v1::CONFIRMATION_KEEP && row.code != v1::CONFIRMATION_STORE && !held) give_up(*slice);
       continue;
     }
     // The farm file has no such writer: the slice cannot be stored as confirmed, and is built anew.
@@ -161,6 +162,11 @@ void Departures::release_unreferenced() {
   builder_.slices.for_each_in(BuildState::given_up, release_if);
 }
 
+void Departures::end_run() {
+  counts_.kept_at_end = builder_.slices.in(BuildState::kept).size();
+  give_up_all(false);
+}
+
 void Departures::give_up_all(bool stored_too) {
   const auto forget = [this](BuiltSlice& slice) { builder_.slices.change(slice, BuildState::spare); };
   builder_.slices.for_each_in(BuildState::assigned, forget);
@@ -219,6 +225,7 @@ void Departures::add_to(v1::Report& report, bool final) const {
   if (counts_.kept > 0) {
     counters["fetch.kept"] = counts_.kept;
     counters["fetch.kept_dropped"] = counts_.kept_dropped;
+    if (final) counters["fetch.kept_at_end"] = counts_.kept_at_end;
     gauges["kept_slices"] = static_cast<double>(builder_.slices.in(BuildState::kept).size());
   }
   gauges["shipments_waiting"] = static_cast<double>(builder_.slices.in(BuildState::storing).size());

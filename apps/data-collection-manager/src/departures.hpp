@@ -34,6 +34,8 @@ class Departures final : private OutletEvents {
   // Gives up every slice: no supervisor expects them from this DCM. `stored_too`: including slices on their
   // way to a writer.
   void give_up_all(bool stored_too);
+  // The same at the end of this DCM's part in the run, except for slices on their way to a writer.
+  void end_run();
   void release(assembly::BuiltSlice& slice);
   // Gives up the forwarded slice that has been kept longest and is not being sent; false if there is none.
   bool drop_kept();
@@ -57,6 +59,7 @@ class Departures final : private OutletEvents {
     std::uint64_t output_events = 0;
     std::uint64_t kept = 0;          // forwarded slices
     std::uint64_t kept_dropped = 0;  // for want of memory
+    std::uint64_t kept_at_end = 0;   // not settled before this DCM's part in the run ended
   };
 
   void keep(assembly::BuiltSlice& slice);

@@ -159,6 +159,8 @@ wire::PayloadPlace SliceFetcher::on_header(sessions::Peer& peer, const wire::Fra
 
 Expected<void, wire::WireError> SliceFetcher::on_frame(sessions::Peer& peer, const wire::FrameHeader& header,
                                                        ConstBytes) {
+  if (header.type != wire::FrameType::fragment)
+    return Unexpected<wire::WireError>(wire::WireError::not_expected);
   const assembly::Reception reception = std::exchange(keepers_[peer.tag]->reception, {});
   bytes_ += header.length;
   const bool whole =

@@ -1,6 +1,7 @@
 #include "slice_server.hpp"
 
 #include "orders.hpp"
+#include <weir/base/planted.hpp>
 #include <weir/node/address_in_use.hpp>
 #include <weir/node/columns.hpp>
 #include <weir/node/dcm_groups.hpp>
@@ -99,8 +100,11 @@ void SliceServer::serve(sessions::Peer& peer, std::deque<Row>& waiting) {
     BuiltSlice* const slice = builder_.slices.find(row.slice, row.attempt);
     if (slice != nullptr && slice->state() == BuildState::kept) {
       send_slice(peer.stream(), *slice, row.as);
+      if (planted(Planted::free_unconfirmed) && !slice->memory.is_shared())
+        slice->memory.release(builder_.pool);
       continue;
     }
+    if (planted(Planted::forget_gone)) continue;
     ++gone_;
     gone.add_slice(row.slice.value);
     gone.add_as(row.as.value);

@@ -6,6 +6,15 @@
 #include <utility>
 
 namespace weir::assignment {
+namespace {
+
+// Of a planted bug.
+void clear_early(const SliceEntry& entry, Actions& out) {
+  out.cleared.push_back({entry.slice, entry.order, entry.attempt, entry.epoch, kNoNode, Outcome::discarded,
+                         DiscardReason::unspecified, false});
+}
+
+}  // namespace
 
 // Kills count per group, because each has a filter of its own. A copy of an earlier attempt that is still on
 // its way to a disk is dead from now on.
@@ -36,9 +45,7 @@ void SupervisorMachine::forward(SliceEntry& entry, const AttemptDecision& decisi
   entry.suspect = entry.held = entry.incomplete = false;
   if (!(planted(Planted::lose_forward) && entry.slice.value % 8 == 3))
     groups_[entry.group].waiting.add(entry.slice, entry.order);
-  if (planted(Planted::clear_forwarded) && entry.slice.value % 8 == 6)
-    out.cleared.push_back({entry.slice, entry.order, entry.attempt, entry.epoch, kNoNode, Outcome::discarded,
-                           DiscardReason::unspecified, false});
+  if (planted(Planted::clear_forwarded) && entry.slice.value % 8 == 6) clear_early(entry, out);
   out.forwarded.push_back({entry.slice, entry.attempt, entry.group,
                            static_cast<std::uint32_t>(out.payload.size()),
                            static_cast<std::uint32_t>(decision.bytes.size())});
@@ -63,6 +70,7 @@ void SupervisorMachine::fetched(NodeIndex dcm, std::span<const Lease> slices, Ac
     ledger_.groups[entry->group.value].fetched.add(entry->slice);
     out.fetched.push_back(entry->slice);
     end_keeping(*entry, out);
+    if (planted(Planted::clear_fetched)) clear_early(*entry, out);
   }
 }
 

@@ -40,8 +40,14 @@ enum class Planted : std::uint8_t {
   forget_forward_bytes,  // attempts after the first of a group are assigned without the forwarded bytes
   count_dead_fills,      // histogram entries count when a step ends, whatever becomes of the slice
   build_cut_off,         // a remote group whose line is down builds slices without what it does not reach
+  free_unconfirmed,      // a DCM frees the memory of a kept slice when it is sent, not when it is settled
+  believe_copy,          // fragments from another DCM are accepted whatever their checksum
+  count_fetched_twice,   // a slice whose DCM fails is built whole from readouts, fetched fragments included
+  clear_fetched,         // readouts drop the fragments of a slice when it is fetched
+  hold_kept,             // some settled slices stay charged to the DCM that keeps them
+  forget_gone,           // a DCM does not answer requests for slices that it no longer keeps
 };
-constexpr std::size_t kPlanted = 31;
+constexpr std::size_t kPlanted = 37;
 
 [[nodiscard]] constexpr std::string_view name(Planted bug) {
   constexpr std::string_view kNames[kPlanted] = {"none",
@@ -74,7 +80,13 @@ constexpr std::size_t kPlanted = 31;
                                                  "forward-stale",
                                                  "forget-forward-bytes",
                                                  "count-dead-fills",
-                                                 "build-cut-off"};
+                                                 "build-cut-off",
+                                                 "free-unconfirmed",
+                                                 "believe-copy",
+                                                 "count-fetched-twice",
+                                                 "clear-fetched",
+                                                 "hold-kept",
+                                                 "forget-gone"};
   return kNames[static_cast<std::size_t>(bug)];
 }
 

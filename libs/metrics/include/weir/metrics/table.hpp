@@ -283,6 +283,8 @@ inline constexpr Entry kTable[] = {
          "Forwarded slices kept for a DCM of a later group."),
     rare("fetch.kept_dropped", "weir_fetch_kept_dropped_total", kFetchDcm,
          "Of these, slices dropped because accepts needed their memory."),
+    rare("fetch.kept_at_end", "weir_fetch_kept_at_end_total", kFetchDcm,
+         "Of these, slices still kept when the DCM was removed from the run; at the run's end none."),
     rare("fetch.slices_sent", "weir_fetch_sent_slices_total", kFetchDcm, "Slices sent to other DCMs."),
     rare("fetch.fragments_sent", "weir_fetch_sent_fragments_total", kFetchDcm,
          "Fragments sent to other DCMs."),
