@@ -1,58 +1,18 @@
-// Farms with two groups of DCMs: one selects and forwards, the other builds.
-#include "farm_run.hpp"
-#include "stored_run.hpp"
+// Farms with two groups of DCMs: one selects and forwards, the other builds from the readouts or fetches
+// built slices; also with deaths of DCMs of both groups at random (WEIR_SOAK_FORWARDED, 6000 slices;
+// WEIR_SOAK_SEED).
+#include "split_farm.hpp"
+
+#include "soak.hpp"
 #include "weir_catch.hpp"
 
 #include <csignal>
-#include <fstream>
-#include <set>
+#include <cstdio>
 #include <string>
 #include <vector>
 
-namespace {
-
 using namespace weir;
 using namespace weir::system_test;
-
-// Of four slices the first group accepts one, rejects one and forwards two, of which the second accepts one.
-std::string half_forwarded(const TemporaryFolder& folder, const std::string& isolation) {
-  const std::string plugin = std::string(WEIR_SYSTEM_PLUGIN_DIR) + "/stumbles.so";
-  std::string file = folder / "split.yaml";
-  std::ofstream(file) << "farm: split\n"
-                         "trigger: {mode: rate, rate_hz: 1000}\n"
-                         "supervisor: {status_interval_ms: 100}\n"
-                         "readout: {count: 2, sources_per_readout: 4}\n"
-                         "filter: {plugin: '"
-                      << plugin << "', isolation: " << isolation
-                      << "}\n"
-                         "dcm:\n"
-                         "  nodes:\n"
-                         "    - {name: 'selection-{i}', count: 2, group: selection}\n"
-                         "    - {name: 'building-{i}', count: 2, group: building}\n"
-                         "  groups:\n"
-                         "    - name: selection\n"
-                         "      forward: [building]\n"
-                         "      filter: {parameters: {to: building}}\n"
-                         "    - name: building\n";
-  return file;
-}
-
-void check_half_forwarded(const TemporaryFolder& folder, const FarmEnd& end, std::uint64_t slices) {
-  CHECK(end.summary.count("triggered") == slices);
-  CHECK(end.summary.count("stored") == slices / 2);
-  CHECK(end.summary.count("rejected") == slices / 2);
-  const StoredRun run(folder / "out");
-  CHECK(run.ids().size() == slices / 2);
-  for (const std::uint64_t id : run.ids()) CHECK(id % 2 == 0);
-  const DummyCheck check = check_dummy_data(run);
-  CHECK(check.wrong == "");
-  CHECK(check.fragments == slices / 2 * 8);
-  CHECK(end.summary.group("selection").count("forwarded") == slices / 2);
-  CHECK(end.summary.group("building").count("arrived") == slices / 2);
-  CHECK(end.summary.group("building").count("stored") == slices / 4);
-}
-
-}  // namespace
 
 TEST_CASE("the split farm of configs stores forwarded slices whole") {
   const TemporaryFolder folder;
@@ -80,24 +40,59 @@ TEST_CASE("the split farm of configs stores forwarded slices whole") {
 
 TEST_CASE("a split farm with filters in workers forwards the same slices with the same bytes") {
   const TemporaryFolder folder;
-  FarmRun run(folder, half_forwarded(folder, "worker"), {"--slices", "1000"});
+  FarmRun run(folder, half_forwarded(folder, Built::from_readouts),
+              {"--slices", "1000", "--set", "filter.isolation=worker"});
   const FarmEnd end = run.finish();
   CHECK_BALANCED(end, 0);
   check_half_forwarded(folder, end, 1000);
 }
 
 TEST_CASE("a split farm loses no slice when DCMs of both groups and the supervisor die") {
+  const Built built = GENERATE(Built::from_readouts, Built::fetched);
+  CAPTURE(built);
   const TemporaryFolder folder;
-  FarmRun run(folder, half_forwarded(folder, "in-process"), {"--slices", "3000"});
+  FarmRun run(folder, half_forwarded(folder, built), {"--slices", "4000"});
   REQUIRE(run.wait_for_data(200'000));
-  REQUIRE(run.send_signal("selection-1", SIGKILL));
-  REQUIRE(run.wait_for_data(400'000));
-  REQUIRE(run.send_signal("building-0", SIGKILL));
-  REQUIRE(run.wait_for_data(600'000));
+  REQUIRE(run.send_signal("near-1", SIGKILL));
+  REQUIRE(run.wait_for_data(500'000));
+  REQUIRE(run.send_signal("far-0", SIGKILL));
+  REQUIRE(run.wait_for_data(800'000));
   REQUIRE(run.send_signal("supervisor", SIGKILL));
-  REQUIRE(run.wait_for_data(900'000));
-  REQUIRE(run.send_signal("building-1", SIGKILL));
+  REQUIRE(run.wait_for_data(1'200'000));
+  REQUIRE(run.send_signal("near-0", SIGKILL));
+  REQUIRE(run.wait_for_data(1'500'000));
+  REQUIRE(run.send_signal("far-1", SIGKILL));
   const FarmEnd end = run.finish();
   CHECK_BALANCED(end, 3);
-  check_half_forwarded(folder, end, 3000);
+  check_half_forwarded(folder, end, 4000);
+  CHECK((end.summary.count("fetch.slices") > 0) == (built == Built::fetched));
+}
+
+// Each slice is stored whole, so readouts had its fragments until the last decision.
+TEST_CASE("forwarded slices survive DCMs of both groups that are killed at random") {
+  const Built built = GENERATE(Built::from_readouts, Built::fetched);
+  const int slices = from_environment("WEIR_SOAK_FORWARDED", 6000);
+  Random random(from_environment("WEIR_SOAK_SEED", 1));
+  CAPTURE(built, slices);
+  const TemporaryFolder folder;
+  FarmRun run(
+      folder, half_forwarded(folder, built),
+      {"--slices", std::to_string(slices), "--set", "source.size_bytes=100", "--set",
+       "trigger.mode=" + std::string(slices > 20'000 ? "max" : "rate"), "--set", "run.restarts_max=100000"});
+  REQUIRE(run.wait_for_data(200'000));
+  constexpr const char* kDcms[] = {"near-0", "near-1", "far-0", "far-1"};
+  int kills = 0;
+  while (!run.process().wait(random.between(0.2, 1.2))) {
+    const pid_t pid = run.pid_of(random.one_of(kDcms));
+    if (pid != 0 && ::kill(pid, SIGKILL) == 0) ++kills;
+  }
+  const FarmEnd end = run.finish();
+  CHECK_BALANCED(end, 3);
+  check_half_forwarded(folder, end, static_cast<std::uint64_t>(slices));
+  std::printf(
+      "soak: %d slices, %d DCMs killed, %llu assigned again, %llu fetched, at most %llu in a readout\n",
+      slices, kills, static_cast<unsigned long long>(end.summary.count("slices_reassigned")),
+      static_cast<unsigned long long>(end.summary.count("fetch.slices")),
+      static_cast<unsigned long long>(end.summary.count("readout_slices_peak")));
+  std::fflush(stdout);
 }
