@@ -294,6 +294,28 @@ TEST_CASE("a long line adds its delay in each direction") {
   CHECK(number(port_of(end, "site2>site1"), "bytes") > 0);
 }
 
+TEST_CASE("links have a delay in each direction, and its jitter is in the summary") {
+  NEEDS_ROOT();
+  if (!std::filesystem::exists("/dev/net/tun")) {
+    std::puts("left out: a link with a delay needs /dev/net/tun");
+    return;
+  }
+  const TemporaryFolder folder;
+  // The static window needs a first connection between all hosts, over the relay.
+  const FarmEnd end = run_farm(folder, config_file("incast-8to1.yaml"),
+                               incast("star-8.yaml", {"--slices", "50", "--set", "lab.delay_ms=10", "--set",
+                                                      "lab.window_segments=4"}));
+  CHECK_BALANCED(end, 0);
+  CHECK(end.summary.count("latency_us.p50") >= 40'000);  // two links there, two back
+  CHECK(end.summary.count("lab.relay.links") == 9);
+  CHECK(end.summary.count("lab.relay.delay_us") == 10'000);
+  CHECK(end.summary.count("lab.relay.frames") > 50 * 8 * 16384 / 1448);
+  CHECK(end.summary.count("lab.relay.dropped") == 0);
+  CHECK(end.summary.count("lab.relay.late_p50_us") < 10'000);
+  CHECK_THAT(end.out, Catch::ContainsSubstring("9 links with a delay of 10 ms") &&
+                          Catch::ContainsSubstring("p99 jitter"));
+}
+
 TEST_CASE("foreign traffic takes its rate between its times") {
   NEEDS_ROOT();
   const TemporaryFolder folder;

@@ -108,6 +108,10 @@ ExperimentFigures figures_of(const run_record::Summary& summary, double offered_
     figures.drops_at = port.name;
   }
   take_sources(summary.ports, figures);
+  if (summary.lab && summary.lab->relay) {
+    figures.jitter_ms = static_cast<double>(summary.lab->relay->late_p99_us) / kUsPerMs;
+    figures.inexact_delay = summary.lab->relay->is_inexact();
+  }
   if (after.seconds > 0) figures.retransmits_per_s = static_cast<double>(after.retransmits) / after.seconds;
   return figures;
 }
@@ -195,10 +199,11 @@ std::vector<Tcp> tcps_of(const std::string& name) {
 void tell(const ExperimentPoint& point, const ExperimentFigures& figures, std::FILE* err) {
   fmt::print(err,
              "{} at {:g}: {:.1f} of {:.1f} slices/s, {:.1f} % of theory, latency mean {:.1f} ms sigma {:.1f} "
-             "p99 {:.1f}, {:.0f} drops{}\n",
+             "p99 {:.1f}, {:.0f} drops{}{}\n",
              label_of(point), point.x, figures.sustained_hz, figures.offered_hz,
              kPercent * figures.of(Quantity::share), figures.mean_ms, figures.sigma_ms, figures.p99_ms,
-             figures.drops, figures.drops_at.empty() ? "" : ", most at " + figures.drops_at);
+             figures.drops, figures.drops_at.empty() ? "" : ", most at " + figures.drops_at,
+             point.setting.delay_ms > 0 ? fmt::format(", jitter {:.2f} ms", figures.jitter_ms) : "");
 }
 
 int write_results(const Experiment& experiment, const std::vector<ExperimentResult>& results,

@@ -83,6 +83,7 @@ void scale_by(double scale, const Scaling& scaling, ExperimentSetting& setting, 
     if (scaled) ((*values *= scale), ...);
   };
   by(scaling.rates, &setting.port_mbit, &setting.host_mbit, &setting.uplink_mbit, &cure.ring_mbit);
+  if (scaling.rates) setting.delay_ms /= scale;
   by(scaling.buffers, &setting.port_kb, &setting.core_kb, &cure.quota, &cure.window_kb);
   if (scaling.rings > 0) {
     cure.ring_packets *= scaling.rings;
@@ -94,6 +95,10 @@ void scale_by(double scale, const Scaling& scaling, ExperimentSetting& setting, 
   setting.readouts = whole(setting.readouts);
 }
 
+std::string delay_text(const ExperimentSetting& setting) {
+  return setting.delay_ms > 0 ? fmt::format(", delay_ms: {:g}", setting.delay_ms) : std::string();
+}
+
 // Racks with readouts, from 1; the last one has the DCMs. A cascade fills them one by one.
 std::string racked_hosts(const ExperimentSetting& setting, std::uint32_t racks) {
   const bool one_by_one = setting.layout == NetworkLayout::cascade;
@@ -102,13 +107,27 @@ std::string racked_hosts(const ExperimentSetting& setting, std::uint32_t racks) 
   for (std::uint32_t i = 0; i < readouts; ++i) {
     const std::uint32_t rack = one_by_one ? i / setting.readouts_per_rack : i * racks / readouts;
     fmt::format_to(std::back_inserter(text),
-                   "  - {{name: r{}, nodes: [readout-{}], attached: {}, port_rate: {}, host_rate: {}}}\n", i,
-                   i, 1 + rack, rate_text(setting.host_mbit), rate_text(setting.host_mbit));
+                   "  - {{name: r{}, nodes: [readout-{}], attached: {}, port_rate: {}, host_rate: {}{}}}\n",
+                   i, i, 1 + rack, rate_text(setting.host_mbit), rate_text(setting.host_mbit),
+                   delay_text(setting));
   }
   for (std::uint32_t i = 0; i < setting.dcms; ++i) {
     fmt::format_to(std::back_inserter(text), "  - {{name: d{}, nodes: [dcm-{}], attached: {}}}\n", i, i,
                    racks + 1);
   }
+  return text;
+}
+
+// Only links of readouts have a delay.
+std::string delayed_hosts(const ExperimentSetting& setting) {
+  if (setting.delay_ms == 0) return {};
+  std::string text = "hosts:\n";
+  for (std::uint32_t i = 0; i < whole(setting.readouts); ++i) {
+    fmt::format_to(std::back_inserter(text), "  - {{name: r{}, nodes: [readout-{}]{}}}\n", i, i,
+                   delay_text(setting));
+  }
+  for (std::uint32_t i = 0; i < setting.dcms; ++i)
+    fmt::format_to(std::back_inserter(text), "  - {{name: d{}, nodes: [dcm-{}]}}\n", i, i);
   return text;
 }
 
@@ -119,7 +138,8 @@ std::string topology_text(const ExperimentSetting& setting) {
                        rate_text(setting.host_mbit));
   }
   if (setting.layout == NetworkLayout::one_switch)
-    return fmt::format("topology: star\nplacement: separate\nhost_rate: {}\n", rate_text(setting.host_mbit));
+    return fmt::format("topology: star\nplacement: separate\nhost_rate: {}\n", rate_text(setting.host_mbit)) +
+           delayed_hosts(setting);
   const bool racked = setting.layout != NetworkLayout::behind_uplink;
   const std::uint32_t racks =
       racked ? (readouts + setting.readouts_per_rack - 1) / setting.readouts_per_rack : 1;

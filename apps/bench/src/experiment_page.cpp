@@ -140,12 +140,32 @@ std::string source_table(const std::vector<ExperimentResult>& results) {
   return text;
 }
 
+// `paper_ms`: the delay in the paper.
+std::string delay_text(double paper_ms, const std::vector<ExperimentResult>& results) {
+  if (results.empty() || results.front().point.setting.delay_ms == 0) return {};
+  double jitter_ms = 0;
+  std::string marks;
+  for (const auto& [point, figures] : results) {
+    jitter_ms = std::max(jitter_ms, figures.jitter_ms);
+    if (!figures.inexact_delay) continue;
+    marks += fmt::format(
+        "- Jitter above 10 % of the delay: {} at {:g}, {:.2f} ms. This row's delays are not exact.\n",
+        label_of(point), point.x, figures.jitter_ms);
+  }
+  return fmt::format(
+      "\nThe readouts' links have a delay of {:g} ms in each direction ({:g} ms in the paper), with a p99 "
+      "jitter "
+      "of {:.2f} ms at most.\n{}{}",
+      results.front().point.setting.delay_ms, paper_ms, jitter_ms, marks.empty() ? "" : "\n", marks);
+}
+
 std::string scale_text(const Experiment& experiment, double scale) {
   std::string scaled;
   const auto add = [&](bool one, const char* name) {
     if (one) scaled += (scaled.empty() ? "" : ", ") + std::string(name);
   };
-  add(experiment.scaling.rates, "link rates");
+  add(experiment.scaling.rates,
+      experiment.setting.delay_ms > 0 ? "link rates (and delays by its inverse)" : "link rates");
   add(experiment.scaling.buffers, "buffers, quotas and windows");
   add(experiment.scaling.readouts, "number of readouts");
   add(experiment.scaling.triggers, "rate of slices, so that times are longer by its inverse");
@@ -320,6 +340,9 @@ std::string experiment_line(const Experiment& experiment, const ExperimentResult
                     {"drops_at", figures.drops_at},
                     {"retransmits_per_s", four_digits(figures.retransmits_per_s)},
                     {"cpu_s_per_s", four_digits(figures.cpu)},
+                    {"delay_ms", four_digits(point.setting.delay_ms)},
+                    {"jitter_p99_ms", four_digits(figures.jitter_ms)},
+                    {"inexact_delay", figures.inexact_delay},
                     {"source_least", four_digits(figures.source_least)},
                     {"source_most", four_digits(figures.source_most)},
                     {"histogram_ms", std::move(histogram)}};
@@ -361,6 +384,7 @@ std::string experiment_table(const Experiment& experiment, const std::vector<Exp
   }
   if (needs_trace(experiment.show)) text += trace_table(results);
   if (!experiment.setting.flows.empty()) text += source_table(results);
+  text += delay_text(experiment.setting.delay_ms, results);
   text += fmt::format("\nA slice alone takes {:.1f} ms through its port.\n\n",
                       results.empty() ? 0 : results.front().figures.serialisation_ms);
   if (options.loss_free) {

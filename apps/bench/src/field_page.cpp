@@ -47,6 +47,21 @@ std::string latency_text(const FieldFigures& figures) {
                                             : "no slice";
 }
 
+std::string jitter_text(const std::string& name, const std::vector<FieldResult>& results) {
+  double most_us = 0;
+  bool inexact = false;
+  for (const FieldResult& result : results) {
+    if (result.point.what->name != name) continue;
+    for (const NetworkRun& run : result.runs) {
+      most_us = std::max(most_us, run.jitter_us);
+      inexact = inexact || run.inexact_delay > 0;
+    }
+  }
+  if (most_us == 0) return {};
+  return fmt::format("\nThe p99 jitter of the delay was at most {:.0f} us{}.\n", most_us,
+                     inexact ? ", more than 10 % of the delay: this case's delays are not exact" : "");
+}
+
 void add_case(const std::string& name, const std::vector<FieldResult>& results, std::string& text) {
   const char* title = "";
   std::string rows;
@@ -65,6 +80,7 @@ void add_case(const std::string& name, const std::vector<FieldResult>& results, 
       "after 1 s "
       "| retransmitted a second | CPU, s/s |\n| --- | --- | --- | --- | --- | --- | --- | --- |\n{}",
       name, title, rows);
+  text += jitter_text(name, results);
 }
 
 }  // namespace

@@ -64,6 +64,10 @@ Expected<NetworkRun, std::string> figures_of_run(const run_record::Summary& summ
   run.dcm_share_min = after.dcm_share_min;
   run.dcm_share_max = after.dcm_share_max;
   if (summary.lab) run.machine_drops = static_cast<double>(summary.lab->machine_drops);
+  if (summary.lab && summary.lab->relay) {
+    run.jitter_us = static_cast<double>(summary.lab->relay->late_p99_us);
+    run.inexact_delay = summary.lab->relay->is_inexact() ? 1 : 0;
+  }
   double cpu_s = 0;
   for (const run_record::ProcessRecord& process : summary.processes) cpu_s += process.end.cpu_s;
   run.cpu_s_per_s = summary.duration_s > 0 ? cpu_s / summary.duration_s : 0;

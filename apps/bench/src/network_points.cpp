@@ -232,8 +232,8 @@ NetworkRun NetworkResult::medians() const {
   }
   for (double NetworkRun::*figure :
        {&NetworkRun::theory_bytes_per_s, &NetworkRun::serialisation_us, &NetworkRun::dcm_share_min,
-        &NetworkRun::dcm_share_max, &NetworkRun::machine_drops, &NetworkRun::cpu_s_per_s,
-        &NetworkRun::machine_cpu_s_per_s}) {
+        &NetworkRun::dcm_share_max, &NetworkRun::machine_drops, &NetworkRun::jitter_us,
+        &NetworkRun::cpu_s_per_s, &NetworkRun::machine_cpu_s_per_s}) {
     all.*figure = of([&](const NetworkRun& run) { return run.*figure; });
   }
   for (const NetworkRun& run : runs) all.latency_us.merge(run.latency_us);

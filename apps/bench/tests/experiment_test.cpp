@@ -123,6 +123,29 @@ TEST_CASE("LCMs with bursts have 25,000 bytes a slice outside of them, at any sc
   CHECK_THAT(farm_text(points.front(), {2, 6}, 10), ContainsSubstring("size_bytes: 30000"));
 }
 
+TEST_CASE("delays grow as the speed shrinks, and a page marks rows with too much jitter") {
+  const auto& all = antares_experiments();
+  const auto figure = std::ranges::find(all, "table-4.2-sector", &Experiment::id);
+  REQUIRE(figure != all.end());
+  CHECK(figure->setting.delay_ms == Approx(0.4));
+  const auto points = expand(*figure, {Tcp::old_tcp}, 0.1);
+  CHECK_THAT(lab_text(points.front()), ContainsSubstring("{name: r4, nodes: [readout-4], delay_ms: 4}") &&
+                                           ContainsSubstring("{name: d1, nodes: [dcm-1]}"));
+  CHECK_THAT(lab_text(expand(thesis("4.5"), {Tcp::old_tcp}, 0.1).front()), !ContainsSubstring("delay_ms"));
+  ExperimentOptions options;
+  options.bench = "antares";
+  ExperimentResult result = result_of(points.front(), 0.5, 0);
+  result.figures.jitter_ms = 0.3;
+  std::string page = experiment_table(*figure, {result}, options, {});
+  CHECK_THAT(
+      page, ContainsSubstring("a delay of 4 ms in each direction (0.4 ms in the paper), with a p99 jitter of "
+                              "0.30 ms") &&
+                !ContainsSubstring("not exact"));
+  result.figures.inexact_delay = true;
+  page = experiment_table(*figure, {result}, options, {});
+  CHECK_THAT(page, ContainsSubstring("- Jitter above 10 % of the delay: direct, old TCP at 0, 0.30 ms."));
+}
+
 TEST_CASE("a statement about a ratio compares two cures at the same x") {
   Experiment figure = mixed_experiments().front();
   auto points = expand(figure, {Tcp::old_tcp}, 1);

@@ -84,10 +84,21 @@ TEST_CASE("the page has a section a case, and each point a line") {
   const std::string page = page_of(results, options, "2 cores");
   CHECK_THAT(page, Catch::ContainsSubstring("\n## lan-8\n8 readouts to one DCM.\n"));
   CHECK_THAT(page, Catch::ContainsSubstring("| busy | adaptive | 80.0 | 3.00 | 7 | 0 | 0 | 0.00 |\n"));
+  CHECK_THAT(page, !Catch::ContainsSubstring("jitter"));
   const auto line = boost::json::parse(to_json_line(results[1], options)).as_object();
   CHECK(line.at("case").as_string() == "lan-8");
   CHECK(line.at("load").as_string() == "busy");
   CHECK(line.at("rounds").to_number<int>() == 3);
+}
+
+TEST_CASE("a case with a delay has its jitter, with a mark if delays are not exact") {
+  FieldResult result = result_of("wan-40", false, 0.5);
+  result.runs[1].jitter_us = 80;
+  CHECK_THAT(page_of({result}, {}, "2 cores"),
+             Catch::ContainsSubstring("\nThe p99 jitter of the delay was at most 80 us.\n"));
+  result.runs[1].inexact_delay = 1;
+  CHECK_THAT(page_of({result}, {}, "2 cores"),
+             Catch::ContainsSubstring("80 us, more than 10 % of the delay"));
 }
 
 }  // namespace

@@ -32,32 +32,44 @@ class Lines {
   std::string text_;
 };
 
+// One end of a relayed link; the relay holds it open.
+void add_relayed(const std::string& device, std::uint32_t mtu, const std::string& more, Lines& lines) {
+  lines.add("tuntap add dev {} mode tap", device);
+  lines.add("link set dev {} mtu {} txqueuelen {} {} up", device, mtu, kLineQueueFrames, more);
+}
+
 std::string switch_links(const LabPlan& plan, const std::vector<std::string>& paths) {
   Lines lines;
   lines.add("link set lo up");
   for (const std::string& name : plan.switches) {
-    lines.add("link add {} mtu {} type bridge mcast_snooping 0 stp_state 0", name, plan.mtu);
-    lines.add("link set {} up", name);
+    lines.add("link add name {} mtu {} type bridge mcast_snooping 0 stp_state 0", name, plan.mtu);
+    lines.add("link set dev {} up", name);
   }
   for (std::size_t i = 0; i < plan.hosts.size(); ++i) {
     const LabHost& host = plan.hosts[i];
-    lines.add("link add {} mtu {} type veth peer name data mtu {} address {} netns {}", host.name, plan.mtu,
-              plan.mtu, host.mac, paths[kFirstHost + i]);
-    lines.add("link set {} master {} up", host.name, plan.switches[host.attached]);
+    const std::string master = "master " + plan.switches[host.attached];
+    if (host.delay_ns > 0) {
+      add_relayed(host.name, plan.mtu, master, lines);
+      continue;
+    }
+    lines.add("link add name {} mtu {} type veth peer name data mtu {} address {} netns {}", host.name,
+              plan.mtu, plan.mtu, host.mac, paths[kFirstHost + i]);
+    lines.add("link set dev {} {} up", host.name, master);
   }
   for (const Link& link : plan.links) {
-    lines.add("link add {} mtu {} type veth peer name {} mtu {}", link.from_device, plan.mtu, link.to_device,
-              plan.mtu);
-    lines.add("link set {} master {} up", link.from_device, plan.switches[link.from]);
-    lines.add("link set {} master {} up", link.to_device, plan.switches[link.to]);
+    if (link.delay_ns > 0) {
+      add_relayed(link.from_device, plan.mtu, "master " + plan.switches[link.from], lines);
+      add_relayed(link.to_device, plan.mtu, "master " + plan.switches[link.to], lines);
+      continue;
+    }
+    lines.add("link add name {} mtu {} type veth peer name {} mtu {}", link.from_device, plan.mtu,
+              link.to_device, plan.mtu);
+    lines.add("link set dev {} master {} up", link.from_device, plan.switches[link.from]);
+    lines.add("link set dev {} master {} up", link.to_device, plan.switches[link.to]);
   }
   if (plan.line) {
-    for (const std::size_t end : {0, 1}) {
-      const std::string& device = end == 0 ? plan.line->from_device : plan.line->to_device;
-      lines.add("tuntap add dev {} mode tap", device);
-      lines.add("link set {} mtu {} txqueuelen {} master {} up", device, plan.mtu, kLineQueueFrames,
-                plan.switches[end]);
-    }
+    add_relayed(plan.line->from.device, plan.mtu, "master " + plan.switches[0], lines);
+    add_relayed(plan.line->to.device, plan.mtu, "master " + plan.switches[1], lines);
   }
   return lines.take();
 }
@@ -74,8 +86,8 @@ std::string forwarding(const LabPlan& plan) {
     quiet(link.to_device);
   }
   if (plan.line) {
-    quiet(plan.line->from_device);
-    quiet(plan.line->to_device);
+    quiet(plan.line->from.device);
+    quiet(plan.line->to.device);
   }
   for (const Forward& forward : plan.forwards) {
     lines.add("fdb replace {} dev {} master static", plan.hosts[forward.host].mac, forward.device);
@@ -158,8 +170,9 @@ std::string control_links(const LabPlan& plan, const std::vector<std::string>& p
   lines.add("addr add {}/{} dev control", control_address(), kPrefixBits);
   lines.add("link set control up");
   for (std::size_t i = 0; i < plan.hosts.size(); ++i) {
-    lines.add("link add {} type veth peer name control netns {}", plan.hosts[i].name, paths[kFirstHost + i]);
-    lines.add("link set {} master control up", plan.hosts[i].name);
+    lines.add("link add name {} type veth peer name control netns {}", plan.hosts[i].name,
+              paths[kFirstHost + i]);
+    lines.add("link set dev {} master control up", plan.hosts[i].name);
   }
   return lines.take();
 }
@@ -170,6 +183,7 @@ std::string host_side(const LabPlan& plan, std::size_t i) {
   lines.add("link set lo up");
   lines.add("addr add {}/{} dev control", host.control_address, kPrefixBits);
   lines.add("link set control up");
+  if (host.delay_ns > 0) add_relayed("data", plan.mtu, "address " + host.mac, lines);
   // A port counts one of TCP's packets as one frame, so TCP must not build larger packets.
   if (host.own_port && host.offloads != Offloads::all) lines.add("link set data gso_max_segs 1");
   lines.add("addr add {}/{} dev data", host.address, kPrefixBits);

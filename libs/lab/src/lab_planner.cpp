@@ -130,6 +130,8 @@ class Planner {
       const bool own_control = own != nullptr && !own->congestion_control().empty();
       host.congestion_control = own_control ? own->congestion_control() : lab_.congestion_control();
       host.loss = own != nullptr && own->loss() > 0 ? own->loss() : lab_.loss();
+      host.delay_ns =
+          ns((own != nullptr && own->delay_ms() > 0 ? own->delay_ms() : lab_.delay_ms()) / kMsPerS);
       if (own != nullptr) slow_down(*own, fmt::format("hosts[{}].", i), host);
       plan_.hosts.push_back(std::move(host));
     }
@@ -262,7 +264,7 @@ class Planner {
     std::set<std::string> taken(plan_.switches.begin(), plan_.switches.end());
     taken.insert({"switches", "control", "lo", "data"});
     for (const Link& link : plan_.links) taken.insert({link.from_device, link.to_device});
-    if (plan_.line) taken.insert({plan_.line->from_device, plan_.line->to_device});
+    if (plan_.line) taken.insert({plan_.line->from.device, plan_.line->to.device});
     for (const LabHost& host : plan_.hosts) {
       if (taken.contains(host.name))
         report("hosts", fmt::format("'{}' cannot be a host's name: the lab uses it", host.name));

@@ -63,12 +63,15 @@ Expected<void, NetworkError> give_names(const LabPlan& plan, const LabNetwork& n
   return {};
 }
 
-void remove_line(const LabPlan& plan) {
+void remove_relayed_links(const LabPlan& plan) {
   const OwnedDescriptor switches(::open(named_paths(plan)[kSwitches].c_str(), O_RDONLY | O_CLOEXEC));
-  if (!switches.is_open() || !plan.line) return;
+  if (!switches.is_open()) return;
   // Errors are ignored: a device may be gone already.
-  for (const std::string& device : {plan.line->from_device, plan.line->to_device}) {
-    (void)run_tool(Tool::ip, fmt::format("link del {}\n", device), switches.get());
+  for (const RelayedLink& link : plan.relayed_links()) {
+    for (const RelayedEnd& end : {link.from, link.to}) {
+      if (end.space != kSwitches) continue;
+      (void)run_tool(Tool::ip, fmt::format("link del {}\n", end.device), switches.get());
+    }
   }
 }
 

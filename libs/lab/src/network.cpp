@@ -62,14 +62,24 @@ void prepare_space(const LabPlan& plan, Space space) {
 
 void set_offloads(const LabPlan& plan, const std::vector<OwnedDescriptor>& spaces) {
   in_space(spaces[kSwitches].get(), [&] {
-    for (const LabHost& host : plan.hosts) set_offloads(host.name, host.offloads);
+    for (const LabHost& host : plan.hosts) {
+      if (host.delay_ns == 0) set_offloads(host.name, host.offloads);
+    }
     for (const Link& link : plan.links) {
+      if (link.delay_ns > 0) continue;
       set_offloads(link.from_device, Offloads::checksum);
       set_offloads(link.to_device, Offloads::checksum);
     }
   });
   for (std::size_t i = 0; i < plan.hosts.size(); ++i) {
-    in_space(spaces[kFirstHost + i].get(), [&] { set_offloads("data", plan.hosts[i].offloads); });
+    const LabHost& host = plan.hosts[i];
+    in_space(spaces[kFirstHost + i].get(), [&] {
+      if (host.delay_ns > 0) {
+        set_relayed_offloads("data", host.offloads);
+      } else {
+        set_offloads("data", host.offloads);
+      }
+    });
   }
 }
 
@@ -99,14 +109,24 @@ Expected<void, std::string> LabNetwork::set_line_down(const LabPlan& plan, bool 
   return run_tool(Tool::bridge, far_control_lines(plan, down), space(kControl));
 }
 
+Expected<void, std::string> LabNetwork::connect_once(const LabPlan& plan) const {
+  if (plan.window_segments == 0) return {};
+  try {
+    meet_once(plan, *this);
+  } catch (const std::exception& error) {
+    return Unexpected<std::string>(error.what());
+  }
+  return {};
+}
+
 Expected<LabNetwork, NetworkError> LabNetwork::make(const LabPlan& plan) {
   using Failed = Unexpected<NetworkError>;
   if (auto missing = missing_tools()) return Failed({std::move(*missing), true});
-  if (plan.line && ::access(kTun, R_OK | W_OK) != 0)
-    return Failed(
-        {fmt::format("a long line needs {}: {} (as root: modprobe tun; a container has to be given it)", kTun,
-                     std::strerror(errno)),
-         true});
+  if (!plan.relayed_links().empty() && ::access(kTun, R_OK | W_OK) != 0)
+    return Failed({fmt::format("a long line or a link with a delay needs {}: {} (as root: modprobe tun; a "
+                               "container has to be given it)",
+                               kTun, std::strerror(errno)),
+                   true});
   LabNetwork network;
   network.spaces_ = std::make_unique<Spaces>();
   std::vector<OwnedDescriptor>& files = network.spaces_->files;
@@ -123,7 +143,6 @@ Expected<LabNetwork, NetworkError> LabNetwork::make(const LabPlan& plan) {
     }
     set_offloads(plan, files);
     network.spaces_->in_order = keep_frame_order(plan, files);
-    if (plan.window_segments > 0) meet_once(plan, network);
   } catch (const NotPermitted&) {
     return Failed({kNeedsRoot, true});
   } catch (const std::exception& error) {

@@ -12,24 +12,42 @@
 #include <sys/socket.h>
 
 namespace weir::lab {
+namespace {
 
-void set_offloads(const std::string& device, Offloads offloads) {
-  const OwnedDescriptor socket(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0));
-  const auto set = [&](std::uint32_t command, bool on) {
+class Device {
+ public:
+  explicit Device(const std::string& name)
+      : name_(name), socket_(::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0)) {}
+
+  void set(std::uint32_t command, bool on) const {
     ethtool_value value{command, on ? 1U : 0U};
     ifreq request{};
-    device.copy(static_cast<char*>(request.ifr_name), IFNAMSIZ - 1);
+    name_.copy(static_cast<char*>(request.ifr_name), IFNAMSIZ - 1);
     request.ifr_data = reinterpret_cast<char*>(&value);
-    if (::ioctl(socket.get(), SIOCETHTOOL, &request) != 0) {
-      throw std::runtime_error("cannot set the offloads of " + device + ": " + std::strerror(errno));
+    if (::ioctl(socket_.get(), SIOCETHTOOL, &request) != 0) {
+      throw std::runtime_error("cannot set the offloads of " + name_ + ": " + std::strerror(errno));
     }
-  };
-  const bool all = offloads == Offloads::all;
-  set(ETHTOOL_STXCSUM, offloads != Offloads::none);
-  set(ETHTOOL_SRXCSUM, offloads != Offloads::none);
-  set(ETHTOOL_STSO, all);
-  set(ETHTOOL_SGSO, all);
-  set(ETHTOOL_SGRO, all);
+  }
+  void set_segmentation(bool on) const {
+    for (const std::uint32_t command : {ETHTOOL_STSO, ETHTOOL_SGSO, ETHTOOL_SGRO}) set(command, on);
+  }
+
+ private:
+  std::string name_;
+  OwnedDescriptor socket_;
+};
+
+}  // namespace
+
+void set_offloads(const std::string& name, Offloads offloads) {
+  const Device device(name);
+  device.set(ETHTOOL_STXCSUM, offloads != Offloads::none);
+  device.set(ETHTOOL_SRXCSUM, offloads != Offloads::none);
+  device.set_segmentation(offloads == Offloads::all);
+}
+
+void set_relayed_offloads(const std::string& name, Offloads offloads) {
+  Device(name).set_segmentation(offloads == Offloads::all);
 }
 
 }  // namespace weir::lab

@@ -14,11 +14,29 @@ std::vector<Port> LabPlan::counted_ports() const {
   std::vector<Port> counted = ports;
   if (!line) return counted;
   for (const std::size_t from : {0, 1}) {
-    counted.push_back({switches[from] + ">" + switches[1 - from], kSwitches,
-                       from == 0 ? line->from_device : line->to_device, line->rate_bits_per_s,
-                       line->buffer_bytes, false, {}});
+    counted.push_back({switches[from] + ">" + switches[1 - from],
+                       kSwitches,
+                       from == 0 ? line->from.device : line->to.device,
+                       line->rate_bits_per_s,
+                       line->buffer_bytes,
+                       false,
+                       {}});
   }
   return counted;
+}
+
+std::vector<RelayedLink> LabPlan::relayed_links() const {
+  std::vector<RelayedLink> relayed;
+  if (line) relayed.push_back(*line);
+  for (std::size_t i = 0; i < hosts.size(); ++i) {
+    if (hosts[i].delay_ns == 0) continue;
+    relayed.push_back({{kFirstHost + i, "data"}, {kSwitches, hosts[i].name}, 0, 0, hosts[i].delay_ns});
+  }
+  for (const Link& link : links) {
+    if (link.delay_ns == 0) continue;
+    relayed.push_back({{kSwitches, link.from_device}, {kSwitches, link.to_device}, 0, 0, link.delay_ns});
+  }
+  return relayed;
 }
 
 double LabPlan::mean_rate(std::size_t port, double from_s, double to_s) const {

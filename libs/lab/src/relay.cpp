@@ -5,21 +5,25 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstring>
-#include <ctime>
 #include <fcntl.h>
 #include <linux/if_tun.h>
+#include <map>
+#include <mutex>
 #include <net/if.h>
-#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
 #include <sstream>
 #include <stdexcept>
+#include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
-#include <sys/prctl.h>
+#include <sys/timerfd.h>
 #include <thread>
+#include <utility>
+#include <vector>
 
 namespace weir::lab {
 namespace {
@@ -50,7 +54,7 @@ OwnedDescriptor open_tap(const std::string& device) {
   request.ifr_flags = IFF_TAP | IFF_NO_PI;
   device.copy(static_cast<char*>(request.ifr_name), IFNAMSIZ - 1);
   if (!tap.is_open() || ::ioctl(tap.get(), TUNSETIFF, &request) != 0) {
-    throw std::runtime_error(fmt::format("the line's end '{}': {}", device, std::strerror(errno)));
+    throw std::runtime_error(fmt::format("the link's end '{}': {}", device, std::strerror(errno)));
   }
   return tap;
 }
@@ -59,14 +63,40 @@ OwnedDescriptor open_tap(const std::string& device) {
 
 class Relay::Loop {
  public:
-  Loop(const LongLine& line, OwnedDescriptor from, OwnedDescriptor to, OwnedDescriptor devices)
-      : line_(line),
+  // One end of a relayed link. Frames that arrive here take one of its directions.
+  struct RelayEnd {
+    std::string device;
+    OwnedDescriptor tap;
+    std::shared_ptr<OwnedDescriptor> devices;  // /proc/net/dev of its namespace
+    std::atomic<std::uint64_t> bytes{0};       // that left at the other end
+    std::atomic<std::uint64_t> packets{0};
+    std::atomic<std::uint64_t> drops{0};
+    std::uint64_t refused = 0;  // by the device at the other end, or while the line was down
+
+    [[nodiscard]] PortCount count() const {
+      PortCount count;
+      count.bytes = bytes.load(std::memory_order_relaxed);
+      count.packets = packets.load(std::memory_order_relaxed);
+      count.drops = drops.load(std::memory_order_relaxed) + dropped_at(devices->get(), device);
+      return count;
+    }
+  };
+
+  // `ends`: two for each link, in the order of LinkDelays' directions.
+  Loop(std::vector<RelayedLink> links, bool has_line, std::vector<std::unique_ptr<RelayEnd>> ends)
+      : links_(std::move(links)),
+        has_line_(has_line),
+        ends_(std::move(ends)),
+        delays_(links_),
         stop_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-        devices_(std::move(devices)),
-        taps_{std::move(from), std::move(to)},
-        ways_{Way(line), Way(line)} {}
+        timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)),
+        events_(::epoll_create1(EPOLL_CLOEXEC)) {
+    watch(stop_, kStop);
+    watch(timer_, kTimer);
+    for (std::size_t i = 0; i < ends_.size(); ++i) watch(ends_[i]->tap, i);
+  }
   ~Loop() {
-    // If no thread runs, the event may be shared with a process that runs the line.
+    // If no thread runs, the event may be shared with a process that runs the links.
     if (!thread_.joinable()) return;
     ::eventfd_write(stop_.get(), 1);
     thread_.join();
@@ -79,81 +109,118 @@ class Relay::Loop {
   }
 
   void run() {
-    ::prctl(PR_SET_TIMERSLACK, 1);  // frames leave on time, not up to 50 us late
-    std::array<pollfd, 3> files{
-        {{taps_[0].get(), POLLIN, 0}, {taps_[1].get(), POLLIN, 0}, {stop_.get(), POLLIN, 0}}};
+    // A frame that waits for a CPU is late. Without the right to it the thread stays an ordinary one.
+    const sched_param before_others{1};
+    ::pthread_setschedparam(::pthread_self(), SCHED_RR, &before_others);
+    std::array<epoll_event, kEventsPerWait> events{};
     for (;;) {
-      if (!turn(0) || !turn(1)) return;
-      const timespec wait = next_wait();
-      if (::ppoll(files.data(), files.size(), &wait, nullptr) < 0 && errno != EINTR) return;
-      if (files[2].revents != 0) return;
+      set_timer();
+      const int count = ::epoll_wait(events_.get(), events.data(), kEventsPerWait, -1);
+      if (count < 0 && errno != EINTR) return;
+      const std::lock_guard working(working_);
+      if (!send_due()) return;
+      for (int i = 0; i < count; ++i) {
+        const std::uint64_t event = events[static_cast<std::size_t>(i)].data.u64;
+        if (event == kStop) return;
+        if (event != kTimer && !(receive(event) && send_due())) return;
+      }
     }
   }
 
   void set_down(bool down) { down_.store(down, std::memory_order_relaxed); }
 
-  [[nodiscard]] std::array<PortCount, 2> counts() const {
-    std::array<PortCount, 2> counts;
-    for (std::size_t i = 0; i < counts.size(); ++i) {
-      counts[i].bytes = ways_[i].bytes.load(std::memory_order_relaxed);
-      counts[i].packets = ways_[i].packets.load(std::memory_order_relaxed);
-      counts[i].drops = ways_[i].drops.load(std::memory_order_relaxed) +
-                        dropped_at(devices_.get(), i == 0 ? line_.from_device : line_.to_device);
+  [[nodiscard]] std::array<PortCount, 2> line_counts() const {
+    return {ends_[0]->count(), ends_[1]->count()};
+  }
+
+  [[nodiscard]] RelayReport report() const {
+    RelayReport report;
+    report.links = links_.size();
+    for (const RelayedLink& link : links_) {
+      if (report.delay_ns == 0 || (link.delay_ns > 0 && link.delay_ns < report.delay_ns))
+        report.delay_ns = link.delay_ns;
     }
-    return counts;
+    for (std::size_t i = has_line_ ? 2 : 0; i < ends_.size(); ++i) report.dropped += ends_[i]->count().drops;
+    const std::lock_guard not_working(working_);
+    const metrics::ValueHistogram& late = delays_.lateness_us();
+    report.frames = late.count();
+    report.late_p50_us = late.percentile(50);
+    report.late_p99_us = late.percentile(99);
+    report.late_max_us = late.max();
+    return report;
   }
 
  private:
-  struct Way {
-    explicit Way(const LongLine& line) : queue(line) {}
-    DelayLine queue;
-    std::atomic<std::uint64_t> bytes{0};
-    std::atomic<std::uint64_t> packets{0};
-    std::atomic<std::uint64_t> drops{0};
-    std::uint64_t refused = 0;  // by the device at the far end, or while the line was down
-  };
+  static constexpr std::uint64_t kStop = UINT64_MAX;
+  static constexpr std::uint64_t kTimer = kStop - 1;
+  static constexpr int kEventsPerWait = 16;
 
-  // Moves frames from device `from` to the other one. Returns false if a device is gone.
-  bool turn(std::size_t from) {
-    Way& way = ways_[from];
+  void watch(const OwnedDescriptor& file, std::uint64_t name) {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.u64 = name;
+    if (::epoll_ctl(events_.get(), EPOLL_CTL_ADD, file.get(), &event) != 0)
+      throw std::runtime_error(fmt::format("the relay's event queue: {}", std::strerror(errno)));
+  }
+
+  // Takes the frames that arrived at an end. Returns false if its device is gone.
+  bool receive(std::size_t end) {
+    RelayEnd& from = *ends_[end];
     for (int i = 0; i < kFramesPerTurn; ++i) {
-      const ssize_t size = ::read(taps_[from].get(), frame_.data(), frame_.size());
+      const ssize_t size = ::read(from.tap.get(), frame_.data(), frame_.size());
       if (size < 0 && (errno == EAGAIN || errno == EINTR)) break;
       if (size <= 0) return false;
-      if (down_.load(std::memory_order_relaxed)) {
-        ++way.refused;
+      if (end < 2 && down_.load(std::memory_order_relaxed)) {  // only a line goes down, the first link
+        ++from.refused;
         continue;
       }
-      way.queue.offer(monotonic_now_ns(), ConstBytes(frame_.data(), static_cast<std::size_t>(size)));
+      delays_.offer(end, monotonic_now_ns(), ConstBytes(frame_.data(), static_cast<std::size_t>(size)));
     }
-    for (int i = 0; i < 2 * kFramesPerTurn; ++i) {
-      const auto* frame = way.queue.arrived(monotonic_now_ns());
-      if (frame == nullptr) break;
-      if (::write(taps_[1 - from].get(), frame->data(), frame->size()) < 0) {
-        if (errno == EBADFD) return false;
-        ++way.refused;
-      } else {
-        way.bytes.fetch_add(frame->size(), std::memory_order_relaxed);
-        way.packets.fetch_add(1, std::memory_order_relaxed);
-      }
-      way.queue.pop();
-    }
-    way.drops.store(way.queue.drops() + way.refused, std::memory_order_relaxed);
+    count_drops(end);
     return true;
   }
 
-  [[nodiscard]] timespec next_wait() const {
-    TimeNs due = monotonic_now_ns() + kSecond;
-    for (const Way& way : ways_) due = std::min(due, way.queue.due_ns().value_or(due));
-    const DurationNs wait = std::max<DurationNs>(due - monotonic_now_ns(), 0);
-    return {wait / kSecond, wait % kSecond};
+  // Returns false if a device is gone.
+  bool send_due() {
+    for (;;) {
+      const TimeNs now = monotonic_now_ns();
+      const auto due = delays_.due(now);
+      if (!due) return true;
+      RelayEnd& from = *ends_[due->direction];
+      const RelayEnd& to = *ends_[due->direction ^ 1U];
+      if (::write(to.tap.get(), due->frame->data(), due->frame->size()) < 0) {
+        if (errno == EBADFD) return false;
+        ++from.refused;
+        count_drops(due->direction);
+      } else {
+        from.bytes.fetch_add(due->frame->size(), std::memory_order_relaxed);
+        from.packets.fetch_add(1, std::memory_order_relaxed);
+      }
+      delays_.pop(now);
+    }
   }
 
-  LongLine line_;
+  void count_drops(std::size_t end) {
+    ends_[end]->drops.store(delays_.drops(end) + ends_[end]->refused, std::memory_order_relaxed);
+  }
+
+  void set_timer() {
+    const TimeNs due = delays_.due_ns().value_or(0);  // 0: never
+    if (due == timer_ns_) return;
+    timer_ns_ = due;
+    const itimerspec at{{0, 0}, {due / kSecond, due % kSecond}};
+    ::timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &at, nullptr);
+  }
+
+  std::vector<RelayedLink> links_;
+  bool has_line_;
+  std::vector<std::unique_ptr<RelayEnd>> ends_;
+  mutable std::mutex working_;  // held while frames move; a report waits for it
+  LinkDelays delays_;
   OwnedDescriptor stop_;
-  OwnedDescriptor devices_;
-  std::array<OwnedDescriptor, 2> taps_;
-  std::array<Way, 2> ways_;
+  OwnedDescriptor timer_;
+  OwnedDescriptor events_;
+  TimeNs timer_ns_ = 0;
   std::atomic<bool> down_{false};
   std::array<std::byte, kFrameBytesMax> frame_{};
   std::thread thread_;
@@ -166,15 +233,23 @@ Relay& Relay::operator=(Relay&& other) noexcept = default;
 
 Expected<Relay, std::string> Relay::open(const LabPlan& plan, const LabNetwork& network) {
   try {
-    OwnedDescriptor from;
-    OwnedDescriptor to;
-    OwnedDescriptor devices;
-    in_space(network.space(kSwitches), [&] {
-      from = open_tap(plan.line->from_device);
-      to = open_tap(plan.line->to_device);
-      devices = OwnedDescriptor(::open("/proc/thread-self/net/dev", O_RDONLY | O_CLOEXEC));
-    });
-    return Relay(std::make_unique<Loop>(*plan.line, std::move(from), std::move(to), std::move(devices)));
+    std::vector<RelayedLink> links = plan.relayed_links();
+    std::vector<std::unique_ptr<Loop::RelayEnd>> ends;
+    std::map<Space, std::shared_ptr<OwnedDescriptor>> devices;
+    for (const RelayedLink& link : links) {
+      for (const RelayedEnd& place : {link.from, link.to}) {
+        Loop::RelayEnd& end = *ends.emplace_back(std::make_unique<Loop::RelayEnd>());
+        end.device = place.device;
+        std::shared_ptr<OwnedDescriptor>& file = devices[place.space];
+        in_space(network.space(place.space), [&] {
+          end.tap = open_tap(place.device);
+          if (file) return;
+          file = std::make_shared<OwnedDescriptor>(::open("/proc/thread-self/net/dev", O_RDONLY | O_CLOEXEC));
+        });
+        end.devices = file;
+      }
+    }
+    return Relay(std::make_unique<Loop>(std::move(links), plan.line.has_value(), std::move(ends)));
   } catch (const std::exception& error) {
     return Unexpected<std::string>(error.what());
   }
@@ -183,6 +258,7 @@ Expected<Relay, std::string> Relay::open(const LabPlan& plan, const LabNetwork& 
 void Relay::start() { loop_->start(); }
 void Relay::run() { loop_->run(); }
 void Relay::set_down(bool down) { loop_->set_down(down); }
-std::array<PortCount, 2> Relay::counts() const { return loop_->counts(); }
+std::array<PortCount, 2> Relay::line_counts() const { return loop_->line_counts(); }
+RelayReport Relay::report() const { return loop_->report(); }
 
 }  // namespace weir::lab

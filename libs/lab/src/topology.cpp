@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
+
 namespace weir::lab {
 namespace {
 
@@ -21,6 +23,8 @@ std::uint64_t buffer_of(const std::string& text) {
   WEIR_ASSERT(bytes.has_value());
   return *bytes;
 }
+
+std::int64_t delay_of(double ms) { return std::llround(ms * static_cast<double>(kMillisecond)); }
 
 const std::string& or_else(const std::string& text, const std::string& otherwise) {
   return text.empty() ? otherwise : text;
@@ -40,10 +44,10 @@ class Builder {
 
   // Adds both directions of a cable.
   void add_link(std::size_t from, std::size_t to, const std::string& rate, const std::string& buffer,
-                const std::string& buffer_back) {
+                const std::string& buffer_back, double delay_ms) {
     const std::string& a = plan_.switches[from];
     const std::string& b = plan_.switches[to];
-    plan_.links.push_back({from, to, device(from, to), device(to, from)});
+    plan_.links.push_back({from, to, device(from, to), device(to, from), delay_of(delay_ms)});
     add_port(a + ">" + b, kSwitches, device(from, to), rate, buffer, false);
     add_port(b + ">" + a, kSwitches, device(to, from), rate, buffer_back, false);
   }
@@ -74,7 +78,8 @@ class Builder {
     const std::size_t core = plan_.switches.size() - 1;
     for (std::size_t rack = 0; rack < core; ++rack) {
       add_link(rack, core, lab.racks().uplink_rate(), lab.racks().uplink_buffer(),
-               or_else(lab.racks().core_buffer(), lab.racks().uplink_buffer()));
+               or_else(lab.racks().core_buffer(), lab.racks().uplink_buffer()),
+               lab.racks().uplink_delay_ms());
     }
     for (std::size_t i = 0; i < plan_.hosts.size(); ++i) {
       for (std::size_t rack = 0; rack < core; ++rack) {
@@ -90,7 +95,7 @@ class Builder {
     for (std::size_t leaf = 0; leaf < leaves; ++leaf) {
       for (std::size_t spine = 0; spine < spines; ++spine) {
         add_link(leaf, leaves + spine, lab.leaf_spine().link_rate(), lab.leaf_spine().link_buffer(),
-                 lab.leaf_spine().link_buffer());
+                 lab.leaf_spine().link_buffer(), lab.leaf_spine().link_delay_ms());
       }
     }
     choose_spines(spines);
@@ -120,8 +125,11 @@ class Builder {
 
   void add_line(const v1::Lab& lab) {
     const v1::WanSettings& wan = lab.wan();
-    plan_.line = LongLine{device(0, 1), device(1, 0), rate_of(wan.rate()), buffer_of(wan.buffer()),
-                          static_cast<std::int64_t>(wan.delay_ms() * static_cast<double>(kMillisecond))};
+    plan_.line = RelayedLink{{kSwitches, device(0, 1)},
+                             {kSwitches, device(1, 0)},
+                             rate_of(wan.rate()),
+                             buffer_of(wan.buffer()),
+                             delay_of(wan.delay_ms())};
     for (std::size_t i = 0; i < plan_.hosts.size(); ++i) {
       forward(i, device(1 - plan_.hosts[i].attached, plan_.hosts[i].attached));
     }

@@ -69,12 +69,27 @@ TEST_CASE("a host's sending is limited at the host, and its TCP makes no longer 
   CHECK_THAT(lines(free, kFirstHost, Tool::ip), !Catch::ContainsSubstring("gso_max_segs"));
 }
 
+TEST_CASE("both ends of a link with a delay are TAP devices, and its port is limited as any other") {
+  const LabPlan plan = plan_of("hosts: [{name: a, delay_ms: 3}, {name: b}]\nport_rate: 200mbit\n");
+  const std::string links = lines(plan, kSwitches, Tool::ip);
+  CHECK_THAT(links,
+             Catch::ContainsSubstring("tuntap add dev a mode tap\nlink set dev a mtu 1500 txqueuelen 10000 "
+                                      "master switch up\nlink add name b mtu 1500 type veth"));
+  CHECK_THAT(
+      lines(plan, kFirstHost, Tool::ip),
+      Catch::ContainsSubstring("tuntap add dev data mode tap\nlink set dev data mtu 1500 txqueuelen 10000 "
+                               "address 02:77:00:00:00:01 up\n"));
+  CHECK_THAT(lines(plan, kFirstHost + 1, Tool::ip), !Catch::ContainsSubstring("tuntap"));
+  CHECK_THAT(lines(plan, kSwitches, Tool::tc),
+             Catch::ContainsSubstring("qdisc add dev a root handle 1: tbf"));
+}
+
 TEST_CASE("switches and hosts have static tables: nothing is resolved or flooded") {
   const LabPlan plan = plan_of("host_count: 2\n");
   const std::string links = lines(plan, kSwitches, Tool::ip);
   CHECK_THAT(links,
-             Catch::ContainsSubstring("link add h0 mtu 1500 type veth peer name data mtu 1500 address "
-                                      "02:77:00:00:00:01 netns /ns/2\nlink set h0 master switch up\n"));
+             Catch::ContainsSubstring("link add name h0 mtu 1500 type veth peer name data mtu 1500 address "
+                                      "02:77:00:00:00:01 netns /ns/2\nlink set dev h0 master switch up\n"));
   const std::string forwards = lines(plan, kSwitches, Tool::bridge);
   CHECK_THAT(forwards, Catch::ContainsSubstring("link set dev h1 learning off flood off"));
   CHECK_THAT(forwards, Catch::ContainsSubstring("fdb replace 02:77:00:00:00:02 dev h1 master static\n"));

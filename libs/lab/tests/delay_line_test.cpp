@@ -1,5 +1,11 @@
 #include "weir_catch.hpp"
 #include <weir/lab/delay_line.hpp>
+#include <weir/lab/relay.hpp>
+
+#include <deque>
+#include <map>
+#include <random>
+#include <utility>
 
 namespace weir::lab {
 namespace {
@@ -7,8 +13,8 @@ namespace {
 // 976 bytes plus 24 on the wire take a millisecond at 8 Mbit/s.
 constexpr std::size_t kFrame = 976;
 
-LongLine line(std::uint64_t rate, std::uint64_t buffer, DurationNs delay) {
-  return {"a", "b", rate, buffer, delay};
+RelayedLink line(std::uint64_t rate, std::uint64_t buffer, DurationNs delay) {
+  return {{}, {}, rate, buffer, delay};
 }
 
 std::vector<std::byte> frame(std::size_t size, int first = 0) {
@@ -69,6 +75,87 @@ TEST_CASE("a short frame takes as long as Ethernet's shortest frame") {
   DelayLine way(line(8'000'000, 1000, 0));
   REQUIRE(way.offer(0, frame(42)));
   CHECK(way.due_ns() == 84 * kMicrosecond);
+}
+
+TEST_CASE("frames of all links leave in the order in which they are due, and lateness is recorded") {
+  LinkDelays delays({line(0, 0, 5 * kMillisecond), line(0, 0, 2 * kMillisecond)});
+  CHECK_FALSE(delays.due_ns().has_value());
+  REQUIRE(delays.offer(0, 0, frame(100, 1)));
+  REQUIRE(delays.offer(3, kMillisecond, frame(100, 2)));
+  CHECK(delays.due_ns() == 3 * kMillisecond);
+  CHECK_FALSE(delays.due(3 * kMillisecond - 1).has_value());
+  auto due = delays.due(6 * kMillisecond);
+  REQUIRE(due.has_value());
+  CHECK(due->direction == 3);
+  CHECK(due->frame->front() == static_cast<std::byte>(2));
+  delays.pop(3 * kMillisecond + 40 * kMicrosecond);
+  due = delays.due(6 * kMillisecond);
+  REQUIRE(due.has_value());
+  CHECK(due->direction == 0);
+  delays.pop(5 * kMillisecond);
+  CHECK_FALSE(delays.due(kSecond).has_value());
+  CHECK(delays.lateness_us().count() == 2);
+  CHECK(delays.lateness_us().min() == 0);
+  CHECK(delays.lateness_us().max() == 40);
+}
+
+TEST_CASE("links keep their frames' order, lose none, and never release one early") {
+  for (unsigned seed = 1; seed <= 20; ++seed) {
+    CAPTURE(seed);
+    std::mt19937 random(seed);
+    std::vector<RelayedLink> links;
+    for (int i = 0; i < 7; ++i) links.push_back(line(0, 0, static_cast<DurationNs>(random() % 5'000'000)));
+    LinkDelays delays(links);
+    std::map<std::size_t, std::deque<std::pair<TimeNs, std::byte>>> expected;  // by direction
+    std::size_t out = 0;
+    constexpr std::size_t kFrames = 2000;
+    TimeNs now = 0;
+    TimeNs last_due = 0;
+    for (std::size_t in = 0; in < kFrames || out < kFrames;) {
+      now += random() % 100'000;
+      if (in < kFrames) {
+        const std::size_t direction = random() % 14;
+        const auto mark = static_cast<int>(random() % 256);
+        REQUIRE(delays.offer(direction, now, frame(60, mark)));
+        expected[direction].emplace_back(now + links[direction / 2].delay_ns, static_cast<std::byte>(mark));
+        ++in;
+      }
+      if (random() % 3 != 0) continue;  // frames leave late, several at once
+      while (const auto due = delays.due(now)) {
+        auto& line = expected[due->direction];
+        REQUIRE_FALSE(line.empty());
+        REQUIRE(line.front().second == due->frame->front());
+        REQUIRE(line.front().first <= now);
+        REQUIRE(line.front().first == delays.due_ns());
+        last_due = line.front().first;
+        line.pop_front();
+        delays.pop(now);
+        ++out;
+      }
+    }
+    CHECK(last_due <= now);
+    CHECK(delays.lateness_us().count() == kFrames);
+  }
+}
+
+TEST_CASE("many links share the memory of one") {
+  LinkDelays delays(std::vector<RelayedLink>(100, line(0, 0, kSecond)));
+  std::size_t taken = 0;
+  while (delays.offer(7, 0, frame(1U << 20))) ++taken;
+  CHECK(taken == 4);
+  CHECK(delays.drops(7) == 1);
+  CHECK(delays.offer(8, 0, frame(1U << 20)));
+}
+
+TEST_CASE("a jitter above a tenth of the shortest delay makes a lab inexact") {
+  RelayReport report;
+  report.delay_ns = 4 * kMillisecond;
+  report.late_p99_us = 400;
+  CHECK_FALSE(report.is_inexact());
+  report.late_p99_us = 401;
+  CHECK(report.is_inexact());
+  report.delay_ns = 0;  // a long line with a rate only
+  CHECK_FALSE(report.is_inexact());
 }
 
 }  // namespace

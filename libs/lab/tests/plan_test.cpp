@@ -167,6 +167,31 @@ TEST_CASE("the line of a wan is down in its outages, and a network without a lin
             .find("wan.outages: needs the topology wan") != std::string::npos);
 }
 
+TEST_CASE("links have the lab's delay or their host's, and a relay carries those and the long line") {
+  const LabPlan plan = plan_of("delay_ms: 4\nhosts: [{name: a, delay_ms: 0.5}, {name: b}]\n");
+  CHECK(plan.hosts[0].delay_ns == 500'000);
+  CHECK(plan.hosts[1].delay_ns == 4'000'000);
+  const auto relayed = plan.relayed_links();
+  REQUIRE(relayed.size() == 2);
+  CHECK(relayed[0].from.space == kFirstHost);
+  CHECK(relayed[0].from.device == "data");
+  CHECK(relayed[0].to.space == kSwitches);
+  CHECK(relayed[0].to.device == "a");
+  CHECK(relayed[0].rate_bits_per_s == 0);
+  CHECK(relayed[1].delay_ns == 4'000'000);
+  CHECK(plan_of("host_count: 2\n").relayed_links().empty());
+  const LabPlan wan = plan_of("topology: wan\nhosts: [{name: a, delay_ms: 1}, {name: b}]\n");
+  REQUIRE(wan.relayed_links().size() == 2);
+  CHECK(wan.relayed_links()[0].to.device == "site2.site1");  // the line comes first
+  const LabPlan racks = plan_of("topology: racks\nhost_count: 2\nracks: {count: 2, uplink_delay_ms: 0.3}\n");
+  REQUIRE(racks.relayed_links().size() == 2);
+  CHECK(racks.relayed_links()[1].from.device == "rack2.core");
+  CHECK(racks.relayed_links()[1].delay_ns == 300'000);
+  CHECK(plan_of("topology: leaf-spine\nhost_count: 2\nleaf_spine: {link_delay_ms: 2}\n")
+            .relayed_links()
+            .size() == 4);
+}
+
 TEST_CASE("a wan has two sites, the last hosts far away") {
   const LabPlan plan =
       plan_of("topology: wan\nhost_count: 4\nwan: {far_hosts: 1, delay_ms: 25, rate: 100mbit, buffer: 1m}\n");

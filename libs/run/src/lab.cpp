@@ -32,13 +32,13 @@ int refuse(std::FILE* err, const lab::NetworkError& error) {
   return refuse(err, error.what, error.usage ? kExitUsage : kExitFailed);
 }
 
-// Starts the process for the long line of a lab that stays up. It ends when the line's devices are removed.
+// Starts the process that relays the links of a lab that stays up. It ends when their devices are removed.
 Expected<void, std::string> leave_relay(const lab::LabPlan& plan, const lab::LabNetwork& network) {
   auto relay = lab::Relay::open(plan, network);
   if (!relay) return Unexpected<std::string>(relay.error());
   const pid_t pid = ::fork();
   if (pid < 0)
-    return Unexpected<std::string>(std::string("cannot start the line's process: ") + std::strerror(errno));
+    return Unexpected<std::string>(std::string("cannot start the relay's process: ") + std::strerror(errno));
   if (pid > 0) return {};
   ::setsid();
   const int nothing = ::open("/dev/null", O_RDWR);
@@ -69,11 +69,16 @@ int lab_up(const LabOptions& options, std::FILE* out, std::FILE* err) {
   const auto network = lab::LabNetwork::make(*plan);
   if (!network) return refuse(err, network.error());
   if (const auto named = lab::give_names(*plan, *network); !named) return refuse(err, named.error());
-  if (plan->line) {
+  if (!plan->relayed_links().empty()) {
     if (const auto left = leave_relay(*plan, *network); !left) {
       (void)lab::remove_names(plan->name);
       return refuse(err, left.error(), kExitFailed);
     }
+  }
+  if (const auto connected = network->connect_once(*plan); !connected) {
+    lab::remove_relayed_links(*plan);
+    (void)lab::remove_names(plan->name);
+    return refuse(err, connected.error(), kExitFailed);
   }
   fmt::print(out, "lab {} is up: {}, {} hosts\n", plan->name, plan->topology, plan->hosts.size());
   print_hosts(*plan, out);
@@ -86,7 +91,7 @@ int lab_down(const LabOptions& options, std::FILE* out, std::FILE* err) {
   const auto plan = plan_of(options);
   if (!plan) return refuse(err, plan.error(), kExitUsage);
   const std::size_t present = lab::names_present(plan->name).size();
-  if (present > 0 && plan->line) lab::remove_line(*plan);
+  if (present > 0) lab::remove_relayed_links(*plan);
   if (const auto removed = lab::remove_names(plan->name); !removed) return refuse(err, removed.error());
   fmt::print(out, "lab {} {}\n", plan->name, present == 0 ? "was not up" : "is down");
   return 0;

@@ -47,12 +47,14 @@ Expected<LabRun, LabError> LabRun::make(const config::LabFile& file, const lab::
   if (!disturbance) return failed(disturbance.error(), false);
   LabRun run(plan, std::move(*disturbance), std::move(*network), std::move(*counters));
   run.yaml_ = config::to_yaml(file.lab);
-  if (plan.line) {
+  if (!plan.relayed_links().empty()) {
     auto relay = lab::Relay::open(plan, run.network_);
     if (!relay) return failed(relay.error(), false);
     run.relay_ = std::move(*relay);
     run.relay_->start();
   }
+  if (const auto connected = run.network_.connect_once(plan); !connected)
+    return failed(connected.error(), false);
   if (!plan.foreign.empty()) {
     auto traffic = lab::Traffic::open(plan, run.network_, congestion_control);
     if (!traffic) return failed(traffic.error(), false);
@@ -89,8 +91,8 @@ std::map<std::string, launch::NodePlace> LabRun::places() const {
 
 const std::vector<lab::PortCount>& LabRun::read() {
   counts_ = counters_.read();
-  if (relay_) {
-    for (const lab::PortCount& count : relay_->counts()) counts_.push_back(count);
+  if (plan_.line) {
+    for (const lab::PortCount& count : relay_->line_counts()) counts_.push_back(count);
   }
   return counts_;
 }
@@ -160,6 +162,7 @@ void LabRun::account(run_record::Summary& summary) {
   lab.machine_drops = lab::machine_drops() - machine_drops_before_;
   lab.cpu_load = plan_.cpu_load;
   lab.cpu_load_s = disturbance_.stop_load();
+  if (relay_) summary.lab->relay = relay_->report();
   summary.disturbed = disturbance_.hosts(plan_, counters_.lost());
   summary.changes = disturbance_.changes();
   summary.outages = disturbance_.outages();

@@ -11,10 +11,10 @@ LabPaths::LabPaths(const lab::LabPlan& plan) : plan_(plan), forwards_(plan.switc
     stands_at[link.to_device] = link.to;
   }
   if (plan.line) {
-    leads_to_[plan.line->from_device] = 1;
-    leads_to_[plan.line->to_device] = 0;
-    stands_at[plan.line->from_device] = 0;
-    stands_at[plan.line->to_device] = 1;
+    leads_to_[plan.line->from.device] = 1;
+    leads_to_[plan.line->to.device] = 0;
+    stands_at[plan.line->from.device] = 0;
+    stands_at[plan.line->to.device] = 1;
   }
   for (const lab::Forward& forward : plan.forwards) {
     const auto at = stands_at.find(forward.device);

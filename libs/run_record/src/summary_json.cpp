@@ -1,4 +1,5 @@
 #include <weir/base/figures.hpp>
+#include <weir/base/time.hpp>
 #include <weir/run_record/json.hpp>
 #include <weir/run_record/summary.hpp>
 
@@ -170,11 +171,27 @@ json::value after_1s_of(const Summary& summary) {
                       {"dcm_share_max", after.dcm_share_max}};
 }
 
+json::value relay_of(const std::optional<lab::RelayReport>& relay) {
+  if (!relay) return nullptr;
+  return json::object{{"links", relay->links},
+                      {"delay_us", relay->delay_ns / kMicrosecond},
+                      {"frames", relay->frames},
+                      {"dropped", relay->dropped},
+                      {"late_p50_us", relay->late_p50_us},
+                      {"late_p99_us", relay->late_p99_us},
+                      {"late_max_us", relay->late_max_us},
+                      {"inexact", relay->is_inexact()}};
+}
+
 json::value lab_of(const Summary& summary) {
   if (!summary.lab) return nullptr;
-  return json::object{{"name", summary.lab->name},         {"topology", summary.lab->topology},
-                      {"hosts", summary.lab->hosts},       {"machine_drops", summary.lab->machine_drops},
-                      {"cpu_load", summary.lab->cpu_load}, {"cpu_load_s", summary.lab->cpu_load_s}};
+  return json::object{{"name", summary.lab->name},
+                      {"topology", summary.lab->topology},
+                      {"hosts", summary.lab->hosts},
+                      {"machine_drops", summary.lab->machine_drops},
+                      {"cpu_load", summary.lab->cpu_load},
+                      {"cpu_load_s", summary.lab->cpu_load_s},
+                      {"relay", relay_of(summary.lab->relay)}};
 }
 
 json::array ran_of(const Summary& summary) {

@@ -1,4 +1,5 @@
 #include <weir/base/figures.hpp>
+#include <weir/base/time.hpp>
 #include <weir/config/rate.hpp>
 #include <weir/run_record/summary.hpp>
 
@@ -256,6 +257,16 @@ void add_disturbance(const Summary& summary, Page& page) {
   }
 }
 
+void add_relay(const lab::RelayReport& relay, Page& page) {
+  const double delay_ms = static_cast<double>(relay.delay_ns) / static_cast<double>(kMillisecond);
+  page.line("relay", "{} with a delay of {:.4g} ms, {} passed, p99 jitter {} us{}",
+            counted(relay.links, "link"), delay_ms, counted(relay.frames, "frame"), relay.late_p99_us,
+            relay.is_inexact() ? ": more than 10 % of the delay" : "");
+  if (relay.dropped > 0)
+    page.line("", "{} dropped: the relay is more than this machine can carry",
+              counted(relay.dropped, "frame"));
+}
+
 void add_lab(const Summary& summary, Page& page) {
   if (!summary.lab) return;
   page.heading(fmt::format("Lab {}: {}, {}", summary.lab->name, summary.lab->topology,
@@ -266,6 +277,7 @@ void add_lab(const Summary& summary, Page& page) {
     page.line("overload", "{} dropped by this machine's CPUs: the lab is more than it can carry",
               counted(summary.lab->machine_drops, "frame"));
   }
+  if (summary.lab->relay) add_relay(*summary.lab->relay, page);
   std::vector<const lab::PortReport*> ports;
   for (const lab::PortReport& port : summary.ports) {
     if (port.packets > 0) ports.push_back(&port);

@@ -77,7 +77,7 @@ TEST_CASE("docs/summary.md has every key of the summary, and no other") {
   summary.files.emplace_back();
   summary.processes.emplace_back();
   summary.ran.emplace_back();
-  summary.lab.emplace();
+  summary.lab.emplace().relay.emplace();
   summary.after_1s.emplace();
   summary.ports.emplace_back();
   summary.groups.emplace_back();

@@ -62,6 +62,7 @@ struct ExperimentSetting {
   double uplink_mbit = 10'000;
   double port_kb = 600;
   double core_kb = 10'000;  // of the ports between switches
+  double delay_ms = 0;      // of the link of each host with a readout, in each direction
   double rate_hz = 50;      // of triggers; 0: as fast as slices are built
   bool push = false;        // readouts send by themselves, a time slice for each trigger of a clock
   double load = 0;          // above 0: triggers at this share of theory
@@ -71,7 +72,7 @@ struct ExperimentSetting {
 
 // Which numbers of a setting, of quotas and windows are multiplied by the scale.
 struct Scaling {
-  bool rates = true;
+  bool rates = true;    // and delays by its inverse
   bool buffers = true;  // and quotas and windows
   bool readouts = true;
   bool triggers = false;  // the rate of triggers as well: all times become longer
@@ -184,6 +185,8 @@ struct ExperimentFigures {
   double drops = 0;
   std::string drops_at;  // the port with the most
   double retransmits_per_s = 0;
+  double jitter_ms = 0;        // p99 of how late frames left links with a delay
+  bool inexact_delay = false;  // above 10 % of the delay
   double cpu = 0;  // seconds of CPU per second, of the whole machine
   std::vector<std::pair<std::uint32_t, std::uint64_t>> histogram;  // ms, slices; bins of 1 ms
   double source_least = 0;

@@ -78,6 +78,8 @@ struct NetworkRun {
   double dcm_share_min = 0;
   double dcm_share_max = 0;
   double machine_drops = 0;
+  double jitter_us = 0;                // p99 of how late frames left links with a delay
+  double inexact_delay = 0;            // 1: above 10 % of the delay
   double cpu_s_per_s = 0;              // of the farm's processes
   double machine_cpu_s_per_s = 0;      // of all processes on this machine: limited by its cores
   metrics::ValueHistogram latency_us;  // after 1 s

@@ -3,23 +3,28 @@
 #include <weir/base/bytes.hpp>
 #include <weir/base/time.hpp>
 #include <weir/lab/plan.hpp>
+#include <weir/metrics/histogram.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <optional>
+#include <queue>
+#include <utility>
 #include <vector>
 
 namespace weir::lab {
 
-// One direction of a long line: frames wait in a buffer, are sent at the line's rate, and arrive after a
-// delay. Order is kept. Pure.
+// One direction of a relayed link: frames wait in a buffer, are sent at the line's rate, and arrive after a
+// delay. A rate of 0 only delays. Order is kept. Pure.
 class DelayLine {
  public:
   // Limit for frames in flight; further ones are dropped like those that do not fit into the buffer.
   static constexpr std::size_t kBytesMax = std::size_t{1} << 28;
 
-  explicit DelayLine(const LongLine& line) : line_(line) {}
+  explicit DelayLine(const RelayedLink& link, std::size_t bytes_max = kBytesMax)
+      : link_(link), bytes_max_(bytes_max) {}
 
   // Returns false if the frame was dropped. Requires: `now_ns` never decreases.
   bool offer(TimeNs now_ns, ConstBytes frame);
@@ -39,7 +44,8 @@ class DelayLine {
   };
   void forget_sent(TimeNs now_ns);
 
-  LongLine line_;
+  RelayedLink link_;
+  std::size_t bytes_max_;
   std::deque<Frame> frames_;
   std::size_t bytes_ = 0;
   std::size_t unsent_ = 0;  // frames at the end of the queue that are still in the buffer
@@ -47,6 +53,39 @@ class DelayLine {
   TimeNs free_ns_ = 0;  // when the line is free again
   std::uint64_t drops_ = 0;
   std::vector<std::vector<std::byte>> spare_;
+};
+
+// Both directions of all relayed links: frames leave when they are due, whatever their link, and the time
+// that a frame leaves late is recorded. Pure. The cost of a frame grows with the logarithm of the number of
+// links.
+class LinkDelays {
+ public:
+  // The direction of link i is 2 * i towards its `to`, and 2 * i + 1 back.
+  explicit LinkDelays(const std::vector<RelayedLink>& links);
+
+  // Returns false if the frame was dropped. Requires: `now_ns` never decreases.
+  bool offer(std::size_t direction, TimeNs now_ns, ConstBytes frame);
+  // Returns when the next frame has to leave, if one is in flight.
+  [[nodiscard]] std::optional<TimeNs> due_ns() const;
+  struct Due {
+    std::size_t direction = 0;
+    const std::vector<std::byte>* frame = nullptr;
+  };
+  // Returns the frame that has to leave by now, until pop().
+  [[nodiscard]] std::optional<Due> due(TimeNs now_ns) const;
+  // Removes the frame of due(). Requires: it left at `left_ns`.
+  void pop(TimeNs left_ns);
+
+  // Returns the microseconds by which frames left late.
+  [[nodiscard]] const metrics::ValueHistogram& lateness_us() const { return lateness_us_; }
+  [[nodiscard]] std::uint64_t drops(std::size_t direction) const { return lines_[direction].drops(); }
+
+ private:
+  using Next = std::pair<TimeNs, std::size_t>;  // a direction, and when its first frame is due
+
+  std::vector<DelayLine> lines_;
+  std::priority_queue<Next, std::vector<Next>, std::greater<>> next_;  // of directions with frames
+  metrics::ValueHistogram lateness_us_;
 };
 
 }  // namespace weir::lab

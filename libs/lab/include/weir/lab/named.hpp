@@ -18,8 +18,8 @@ namespace weir::lab {
 
 // Names the namespaces of a lab. On failure no name is left.
 [[nodiscard]] Expected<void, NetworkError> give_names(const LabPlan& plan, const LabNetwork& network);
-// Removes the devices of a named lab's long line, which ends its relay.
-void remove_line(const LabPlan& plan);
+// Removes the switches' ends of a named lab's relayed links, which ends its relay.
+void remove_relayed_links(const LabPlan& plan);
 // Removes all names of the lab. Namespaces without processes end.
 [[nodiscard]] Expected<void, NetworkError> remove_names(const std::string& lab);
 

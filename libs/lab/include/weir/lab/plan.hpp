@@ -62,6 +62,7 @@ struct LabHost {
   Pause pause;
   double cpu_share = 0;  // of one core, for all its nodes together; 0: not limited
   double loss = 0;       // share of the frames to it
+  std::int64_t delay_ns = 0;  // of its link, in each direction
 };
 
 // A cable between two switches: two devices, each named after its switch and the other end.
@@ -70,6 +71,7 @@ struct Link {
   std::size_t to = 0;
   std::string from_device;
   std::string to_device;
+  std::int64_t delay_ns = 0;
 };
 
 // At a switch, frames for a host leave by this device. One entry exists for each switch and host: no flooding
@@ -86,12 +88,17 @@ struct Steer {
   std::string device;
 };
 
-// The long line between the two switches of topology wan.
-struct LongLine {
-  std::string from_device;
-  std::string to_device;
-  std::uint64_t rate_bits_per_s = 0;
-  std::uint64_t buffer_bytes = 0;
+struct RelayedEnd {
+  Space space = kSwitches;
+  std::string device;
+};
+
+// A link that a relay in user space carries: the long line of topology wan, or a link with a delay.
+struct RelayedLink {
+  RelayedEnd from;
+  RelayedEnd to;
+  std::uint64_t rate_bits_per_s = 0;  // 0: only delays, because ports at both ends limit it
+  std::uint64_t buffer_bytes = 0;     // of frames that wait for their turn at this rate
   std::int64_t delay_ns = 0;
 };
 
@@ -139,7 +146,7 @@ struct LabPlan {
   std::uint64_t ring_bits_per_s = 0;  // at which a ring is emptied at most; 0: as the port
   std::vector<Forward> forwards;
   std::vector<Steer> steers;
-  std::optional<LongLine> line;
+  std::optional<RelayedLink> line;  // of topology wan
   std::vector<Foreign> foreign;
   std::uint32_t cpu_load = 0;              // processes that only compute
   std::vector<PortChange> changes;         // sorted by time
@@ -148,6 +155,8 @@ struct LabPlan {
 
   // Returns `ports`, followed by the two directions of the line, if any.
   [[nodiscard]] std::vector<Port> counted_ports() const;
+  // Returns the long line, if any, followed by the links with a delay.
+  [[nodiscard]] std::vector<RelayedLink> relayed_links() const;
   [[nodiscard]] std::size_t spaces() const { return kFirstHost + hosts.size(); }
   // Returns "switches", "control" or the host's name.
   [[nodiscard]] std::string space_name(Space space) const;

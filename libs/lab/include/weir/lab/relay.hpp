@@ -1,22 +1,43 @@
 #pragma once
 
 #include <weir/base/expected.hpp>
+#include <weir/base/time.hpp>
 #include <weir/lab/counters.hpp>
 #include <weir/lab/network.hpp>
 #include <weir/lab/plan.hpp>
 
 #include <array>
+#include <cstdint>
 #include <memory>
 #include <string>
 
 namespace weir::lab {
 
-// The long line of topology wan, in user space. In its own thread it moves frames from one TAP device to the
-// other after their time (DelayLine), in both directions. A frame takes two system calls, so that a core
-// carries some hundred thousand frames a second.
+// Counts of a relay, for the summary.
+struct RelayReport {
+  std::uint64_t links = 0;
+  DurationNs delay_ns = 0;  // the shortest one of a link
+  std::uint64_t frames = 0;
+  std::uint64_t dropped = 0;      // on links with a delay: a full queue; the line's drops are at its ports
+  std::uint64_t late_p50_us = 0;  // how much later than due a frame left
+  std::uint64_t late_p99_us = 0;  // the jitter
+  std::uint64_t late_max_us = 0;
+
+  // Above this share of the delay, the jitter makes delays unlike those of the lab file.
+  static constexpr double kJitterMost = 0.1;
+  [[nodiscard]] bool is_inexact() const {
+    const auto jitter_ns = static_cast<double>(late_p99_us * kMicrosecond);
+    return delay_ns > 0 && jitter_ns > kJitterMost * static_cast<double>(delay_ns);
+  }
+};
+
+// All links of a lab with a delay, and the long line of topology wan, in user space. One thread, at real-time
+// priority where the system grants it, moves frames from one TAP device to the other after their time
+// (LinkDelays), in both directions. A frame takes two system calls, so that a core carries some hundred
+// thousand frames a second.
 class Relay {
  public:
-  // Requires: `plan` has a line, and `network` was made from it.
+  // Requires: `plan` has relayed links, and `network` was made from it.
   [[nodiscard]] static Expected<Relay, std::string> open(const LabPlan& plan, const LabNetwork& network);
   ~Relay();  // ends the thread
   Relay(Relay&& other) noexcept;
@@ -27,8 +48,11 @@ class Relay {
   void run();
   // While the line is down, frames that reach it are dropped and counted. Thread-safe.
   void set_down(bool down);
-  // Returns the counts towards the second switch, and back. Thread-safe.
-  [[nodiscard]] std::array<PortCount, 2> counts() const;
+  // Returns the long line's counts towards the second switch, and back. Requires: the plan has one.
+  // Thread-safe.
+  [[nodiscard]] std::array<PortCount, 2> line_counts() const;
+  // Returns the counts since start(). Thread-safe.
+  [[nodiscard]] RelayReport report() const;
 
  private:
   class Loop;

@@ -2,6 +2,7 @@
 
 #include <weir/lab/disturbance.hpp>
 #include <weir/lab/port_record.hpp>
+#include <weir/lab/relay.hpp>
 #include <weir/lab/traffic.hpp>
 #include <weir/launch/child.hpp>
 #include <weir/metrics/histogram.hpp>
@@ -70,6 +71,7 @@ struct LabSummary {
   std::uint64_t machine_drops = 0;
   std::uint64_t cpu_load = 0;  // spinners beside the farm
   double cpu_load_s = 0;       // CPU time that they used
+  std::optional<lab::RelayReport> relay;
 };
 
 // The run without its start.
