@@ -14,6 +14,41 @@
 using namespace weir;
 using namespace weir::system_test;
 
+namespace {
+
+// Kills random DCMs until every slice is decided. Each is stored whole, so readouts had its fragments until
+// the last decision.
+void check_random_kills(Built built) {
+  const int slices = from_environment("WEIR_SOAK_FORWARDED", 6000);
+  Random random(from_environment("WEIR_SOAK_SEED", 1));
+  const TemporaryFolder folder;
+  FarmRun run(
+      folder, half_forwarded(folder, built),
+      {"--slices", std::to_string(slices), "--set", "source.size_bytes=100", "--set",
+       "trigger.mode=" + std::string(slices > 20'000 ? "max" : "rate"), "--set", "run.restarts_max=100000"});
+  REQUIRE(run.wait_for_data(200'000));
+  constexpr const char* kDcms[] = {"near-0", "near-1", "far-0", "far-1"};
+  int kills = 0;
+  while (!run.process().wait(random.between(0.2, 1.2))) {
+    const pid_t pid = run.pid_of(random.one_of(kDcms));
+    if (pid != 0 && ::kill(pid, SIGKILL) == 0) ++kills;
+  }
+  const FarmEnd end = run.finish();
+  CHECK_BALANCED(end, 3);
+  check_half_forwarded(folder, end, static_cast<std::uint64_t>(slices));
+  const std::uint64_t again =
+      end.summary.group("near").count("reassigned") + end.summary.group("far").count("reassigned");
+  CHECK((end.summary.count("fetch.slices") > 0) == (built == Built::fetched));
+  std::printf(
+      "soak: %d slices, %d DCMs killed, %llu assigned again, %llu fetched, at most %llu in a readout\n",
+      slices, kills, static_cast<unsigned long long>(again),
+      static_cast<unsigned long long>(end.summary.count("fetch.slices")),
+      static_cast<unsigned long long>(end.summary.count("readout_slices_peak")));
+  std::fflush(stdout);
+}
+
+}  // namespace
+
 TEST_CASE("the split farm of configs stores forwarded slices whole") {
   const TemporaryFolder folder;
   std::vector<std::string> arguments = sets({"trigger.rate_hz=800"});
@@ -68,31 +103,10 @@ TEST_CASE("a split farm loses no slice when DCMs of both groups and the supervis
   CHECK((end.summary.count("fetch.slices") > 0) == (built == Built::fetched));
 }
 
-// Each slice is stored whole, so readouts had its fragments until the last decision.
 TEST_CASE("forwarded slices survive DCMs of both groups that are killed at random") {
-  const Built built = GENERATE(Built::from_readouts, Built::fetched);
-  const int slices = from_environment("WEIR_SOAK_FORWARDED", 6000);
-  Random random(from_environment("WEIR_SOAK_SEED", 1));
-  CAPTURE(built, slices);
-  const TemporaryFolder folder;
-  FarmRun run(
-      folder, half_forwarded(folder, built),
-      {"--slices", std::to_string(slices), "--set", "source.size_bytes=100", "--set",
-       "trigger.mode=" + std::string(slices > 20'000 ? "max" : "rate"), "--set", "run.restarts_max=100000"});
-  REQUIRE(run.wait_for_data(200'000));
-  constexpr const char* kDcms[] = {"near-0", "near-1", "far-0", "far-1"};
-  int kills = 0;
-  while (!run.process().wait(random.between(0.2, 1.2))) {
-    const pid_t pid = run.pid_of(random.one_of(kDcms));
-    if (pid != 0 && ::kill(pid, SIGKILL) == 0) ++kills;
-  }
-  const FarmEnd end = run.finish();
-  CHECK_BALANCED(end, 3);
-  check_half_forwarded(folder, end, static_cast<std::uint64_t>(slices));
-  std::printf(
-      "soak: %d slices, %d DCMs killed, %llu assigned again, %llu fetched, at most %llu in a readout\n",
-      slices, kills, static_cast<unsigned long long>(end.summary.count("slices_reassigned")),
-      static_cast<unsigned long long>(end.summary.count("fetch.slices")),
-      static_cast<unsigned long long>(end.summary.count("readout_slices_peak")));
-  std::fflush(stdout);
+  check_random_kills(Built::from_readouts);
+}
+
+TEST_CASE("built slices survive the DCMs that keep and fetch them being killed at random") {
+  check_random_kills(Built::fetched);
 }
