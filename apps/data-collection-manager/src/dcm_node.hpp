@@ -20,6 +20,7 @@
 #include <weir/node/supervisor_client.hpp>
 #include <weir/reports/loss_watch.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -33,7 +34,10 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   DcmNode(const node::Setup& setup, DcmEnvironment environment);
 
   void pass(TimeNs now_ns) override;
-  [[nodiscard]] TimeNs wake_at_ns() const override { return builder_.collector.wake_at_ns(); }
+  [[nodiscard]] TimeNs wake_at_ns() const override {
+    const TimeNs collector_ns = builder_.collector.wake_at_ns();
+    return fetcher_ ? std::min(collector_ns, fetcher_->wake_at_ns()) : collector_ns;
+  }
   [[nodiscard]] bool finished() const override {
     return signalled_ || !failure().empty() || supervisor_.finished();
   }

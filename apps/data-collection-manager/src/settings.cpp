@@ -137,6 +137,19 @@ std::unique_ptr<shaping::Shaper> make_shaper(const node::Setup& setup) {
   return std::move(*shaper);
 }
 
+std::unique_ptr<shaping::Shaper> make_fetch_shaper(const node::Setup& setup) {
+  const std::vector<const config::NodePlan*> dcms = setup.plan.of_role(Role::dcm);
+  const auto keepers = std::count_if(dcms.begin(), dcms.end(),
+                                     [](const config::NodePlan* dcm) { return !dcm->listen.empty(); });
+  const bool adapts = setup.farm.dcm().shaper() == v1::DcmSettings::SHAPER_ADAPTIVE;
+  auto shaper = shaping::make_shaper(
+      adapts ? "none" : shaper_name(setup.farm),
+      shaper_settings(setup.farm.dcm(), static_cast<std::size_t>(std::max<std::ptrdiff_t>(1, keepers)),
+                      dcms.size()));
+  WEIR_ASSERT(shaper.has_value());
+  return std::move(*shaper);
+}
+
 std::vector<assembly::SourceInfo> source_table(const config::FarmPlan& plan) {
   std::vector<assembly::SourceInfo> sources;
   for (const config::NodePlan* readout : plan.of_role(Role::readout)) {

@@ -21,6 +21,9 @@ namespace weir::dcm {
 [[nodiscard]] std::vector<std::vector<SourceId>> sources_after_steps(const node::Setup& setup);
 [[nodiscard]] tap::SamplerSettings sampler_settings(const node::Setup& setup);
 [[nodiscard]] std::unique_ptr<shaping::Shaper> make_shaper(const node::Setup& setup);
+// Makes the shaper of slices that are fetched from other DCMs: of the DCM's kind and settings, except that
+// `adaptive` sets no limit, because only readouts send the timings that it learns from.
+[[nodiscard]] std::unique_ptr<shaping::Shaper> make_fetch_shaper(const node::Setup& setup);
 // Sources of all readouts, sorted by id, without masked ones.
 [[nodiscard]] std::vector<assembly::SourceInfo> source_table(const config::FarmPlan& plan);
 

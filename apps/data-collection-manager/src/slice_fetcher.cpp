@@ -2,6 +2,7 @@
 
 #include "node_link.hpp"
 #include "orders.hpp"
+#include "settings.hpp"
 #include <weir/node/reach.hpp>
 #include <weir/node/report.hpp>
 #include <weir/wire/frame.hpp>
@@ -26,9 +27,13 @@ SliceFetcher::SliceFetcher(const node::Setup& setup, sessions::PeerCounters& cou
       builder_(builder),
       course_(course),
       patience_ns_(setup.farm.dcm().deadline_ms() * kMillisecond),
+      credits_(make_fetch_shaper(setup)),
       fetched_(std::make_unique<v1::Control>()) {
-  for (std::size_t i = 0; i < setup.plan.of_role(Role::dcm).size(); ++i)
+  std::uint32_t flows = 0;
+  for (const config::NodePlan* dcm : setup.plan.of_role(Role::dcm)) {
     keepers_.push_back(std::make_unique<Keeper>(node::silence_ns(setup.farm)));
+    if (!dcm->listen.empty()) keepers_.back()->flow = flows++;
+  }
 }
 
 void SliceFetcher::set_keeper(NodeIndex index, const ports::Endpoint& at, bool present) {
@@ -52,25 +57,46 @@ SliceFetcher::Keeper* SliceFetcher::keeper_of(const BuiltSlice& slice) {
   return index < keepers_.size() ? keepers_[index].get() : nullptr;
 }
 
+bool SliceFetcher::is_awaited(const BuiltSlice* slice) const {
+  return slice != nullptr && slice->fetched && slice->state() == BuildState::collecting;
+}
+
 void SliceFetcher::request_wanted() {
   std::map<std::size_t, v1::Control> requests;
-  for (const auto& [id, attempt] : std::exchange(builder_.collector.to_fetch(), {})) {
-    BuiltSlice* const slice = builder_.slices.find(id, attempt);
-    if (slice == nullptr || !slice->fetched || slice->state() != BuildState::collecting) continue;
+  bool full = false;
+  std::erase_if(builder_.collector.to_fetch(), [&](const std::pair<SliceId, Attempt>& wanted) {
+    BuiltSlice* const slice = builder_.slices.find(wanted.first, wanted.second);
+    if (!is_awaited(slice)) return true;
     Keeper* const keeper = keeper_of(*slice);
     if (keeper == nullptr || !keeper->present) {
       leave(*slice);
-    } else if (keeper->link && keeper->link->ready()) {
-      v1::Fetch& fetch = *requests[slice->assignment.kept_by.value].mutable_fetch();
-      fetch.add_slice(id.value);
-      fetch.add_attempt(slice->assignment.kept_attempt.value);
-      fetch.add_as(attempt.value);
-    }  // otherwise once it is connected
-  }
+      return true;
+    }
+    if (!keeper->link || !keeper->link->ready()) return true;  // is added again once it is connected
+    const shaping::Credit credit = full ? shaping::Credit::full : try_take(*slice, keeper->flow);
+    full = credit == shaping::Credit::full;
+    if (credit != shaping::Credit::granted) return false;
+    v1::Fetch& fetch = *requests[slice->assignment.kept_by.value].mutable_fetch();
+    fetch.add_slice(slice->id().value);
+    fetch.add_attempt(slice->assignment.kept_attempt.value);
+    fetch.add_as(slice->attempt().value);
+    return true;
+  });
   for (const auto& [index, request] : requests) keepers_[index]->link->peer().send(request);
 }
 
+shaping::Credit SliceFetcher::try_take(const BuiltSlice& slice, std::uint32_t flow) {
+  shaping::Demand demand{flow, slice.outstanding, 0};
+  if (builder_.assembler.knows_sizes())
+    demand.bytes = builder_.assembler.slice_bytes_expected() + demand.fragments * wire::kHeaderBytes;
+  return credits_.try_take(slice.id(), slice.attempt(), demand, now_ns_);
+}
+
 void SliceFetcher::look() {
+  // Slices may leave for reasons of their own.
+  credits_.end_if(
+      [this](SliceId slice, Attempt attempt) { return !is_awaited(builder_.slices.find(slice, attempt)); },
+      now_ns_);
   if (builder_.collector.any_readout_lost()) readout_lost_ns_ = now_ns_;
   for (std::size_t i = 0; i < keepers_.size(); ++i) {
     Keeper& keeper = *keepers_[i];
@@ -87,6 +113,7 @@ void SliceFetcher::look() {
 
 void SliceFetcher::leave(BuiltSlice& slice) {
   ++from_readouts_;
+  credits_.ended(slice.id(), slice.attempt(), now_ns_);
   builder_.collector.build_from_readouts(slice, now_ns_);
 }
 
@@ -140,6 +167,7 @@ void SliceFetcher::on_gone(sessions::Peer& peer, std::string_view why) {
     if (peer.was_refused()) refusals_.note(peer, why, now_ns_);
     return;
   }
+  credits_.lost(keepers_[peer.tag]->flow);
   if (course_.is_ending()) return;
   ++broken_;
   spdlog::warn("dcm lost name={} reason=\"{}\"", peer.info().name, why);
@@ -167,6 +195,7 @@ Expected<void, wire::WireError> SliceFetcher::on_frame(sessions::Peer& peer, con
       header.status == FragmentStatus::missing || header.offset + header.length == header.total;
   fragments_ += whole ? 1 : 0;
   unused_ += whole && reception.slice == nullptr ? 1 : 0;
+  credits_.arrived(header.slice, header.attempt, wire::kHeaderBytes + header.length, whole, now_ns_);
   if (reception.slice != nullptr) assembly::Assembler::note_bytes(*reception.slice, now_ns_);
   (void)builder_.assembler.finish(reception, header, now_ns_);
   return {};

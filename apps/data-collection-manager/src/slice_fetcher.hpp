@@ -1,6 +1,7 @@
 #pragma once
 
 #include "builder.hpp"
+#include "fetch_credits.hpp"
 #include "liveness_probe.hpp"
 #include "run_phases.hpp"
 #include <weir/node/refusal_log.hpp>
@@ -31,8 +32,10 @@ class SliceFetcher final : public sessions::PeerHandler {
   // Sets the address of the DCM with this index. `present`: it is connected to the supervisor.
   void set_keeper(NodeIndex index, const ports::Endpoint& at, bool present);
   void tick(ports::Network& network, TimeNs now_ns);
-  // Sends the requests for slices that have got memory.
+  // Sends the requests for slices that have got memory, as far as the shaper has credit.
   void request_wanted();
+  // Returns when request_wanted() is to be called again even if nothing arrives.
+  [[nodiscard]] TimeNs wake_at_ns() const { return credits_.next_ns(); }
   // Call every few ms: probes silent DCMs.
   void look();
   // Call when the first step of a kept slice is complete.
@@ -46,6 +49,7 @@ class SliceFetcher final : public sessions::PeerHandler {
   struct Keeper {
     explicit Keeper(DurationNs silence_ns) : probe(silence_ns) {}
     std::unique_ptr<sessions::Connector> link;
+    std::uint32_t flow = 0;  // its index in the shaper
     bool present = false;
     assembly::Reception reception;  // the frame that is being received
     LivenessProbe probe;
@@ -62,6 +66,8 @@ class SliceFetcher final : public sessions::PeerHandler {
   void on_abandoned(sessions::Peer& peer, const wire::FrameHeader& header) override;
 
   [[nodiscard]] Keeper* keeper_of(const assembly::BuiltSlice& slice);
+  [[nodiscard]] bool is_awaited(const assembly::BuiltSlice* slice) const;
+  [[nodiscard]] shaping::Credit try_take(const assembly::BuiltSlice& slice, std::uint32_t flow);
   void leave(assembly::BuiltSlice& slice);
   // Builds all slices that are to come from this DCM from the readouts.
   void leave_all(std::size_t keeper);
@@ -76,7 +82,8 @@ class SliceFetcher final : public sessions::PeerHandler {
   TimeNs readout_lost_ns_ = 0;  // last time that a readout did not answer
   node::RefusalLog refusals_;
   std::vector<std::unique_ptr<Keeper>> keepers_;  // by index among the DCMs
-  std::unique_ptr<v1::Control> fetched_;          // message to the supervisor
+  FetchCredits credits_;
+  std::unique_ptr<v1::Control> fetched_;  // message to the supervisor
   std::uint64_t slices_ = 0;
   std::uint64_t fragments_ = 0;
   std::uint64_t unused_ = 0;

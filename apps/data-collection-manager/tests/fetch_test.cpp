@@ -1,6 +1,7 @@
 // Built slices that move: one DCM keeps and sends them, another fetches them, in memory.
 #include "../src/decisions.hpp"
 #include "../src/departures.hpp"
+#include "../src/fetch_credits.hpp"
 #include "../src/intake.hpp"
 #include "../src/slice_fetcher.hpp"
 #include "../src/slice_server.hpp"
@@ -95,7 +96,7 @@ struct Keeping : Building {
 
 // DCM 1, of the group that fetches.
 struct Fetching : Building {
-  Fetching() { intake.fetch_kept(); }
+  explicit Fetching(node::Setup with = setup_of(1)) : setup(std::move(with)) { intake.fetch_kept(); }
   void assign(std::uint64_t id, std::uint16_t attempt, std::uint16_t keeper = 0) {
     assembly::AssignedSlice made = assignment(id, attempt);
     made.is_kept = true;
@@ -122,7 +123,7 @@ struct Fetching : Building {
   }
   bool asks_readouts() { return !collector().to_send().empty(); }
 
-  node::Setup setup = setup_of(1);
+  node::Setup setup;
   sessions::PeerCounters counters;
   RunPhases course;
   Intake intake{setup.farm, builder, nullptr, notes};
@@ -130,7 +131,14 @@ struct Fetching : Building {
 };
 
 struct Pair {
-  Pair() { fetching.fetcher.set_keeper(NodeIndex(0), keeping.identity.listen, true); }
+  explicit Pair(node::Setup with = setup_of(1)) : fetching(std::move(with)) {
+    fetching.fetcher.set_keeper(NodeIndex(0), keeping.identity.listen, true);
+  }
+  std::uint64_t sent() {
+    v1::Report report;
+    keeping.server.add_to(report);
+    return report.counters().at("fetch.slices_sent");
+  }
   void turn(DurationNs step = kMillisecond) {
     keeping.now() += step;
     fetching.now() += step;
@@ -289,6 +297,92 @@ TEST_CASE("accepts that need room make the DCM drop the slices that it keeps, ol
   CHECK(dcm.find(1) == nullptr);
   CHECK_FALSE(dcm.decisions.needs_room());
   CHECK_FALSE(dcm.departures->drop_kept());
+}
+
+// As many fragments as one slice has.
+TEST_CASE("a DCM requests built slices only as its shaper has credit") {
+  node::Setup setup = setup_of(1);
+  setup.farm.mutable_dcm()->set_shaper(v1::DcmSettings::SHAPER_FRAGMENT_CREDITS);
+  setup.farm.mutable_dcm()->set_window_fragments(2);
+  Pair dcms(setup);
+  for (const std::uint64_t id : {4, 5, 6}) dcms.keeping.keep(id);
+  dcms.fetching.assign(4, 1);
+  dcms.turns(5);
+  REQUIRE(dcms.fetching.built() != nullptr);  // its size is known from now on
+  dcms.fetching.assign(5, 1);
+  dcms.fetching.assign(6, 1);
+  dcms.turn();
+  CHECK(dcms.sent() == 2);
+  dcms.turns(5);
+  CHECK(dcms.sent() == 3);
+  CHECK(dcms.fetching.find(6, 1)->outstanding == 0);
+}
+
+TEST_CASE("the credit of a fetched slice returns as it arrives, with its end, and with its connection") {
+  shaping::ShaperSettings settings;
+  settings.readouts = 2;
+  settings.window_bytes = 1000;
+  FetchCredits credits(shaping::make_shaper("byte-credits", settings).value());
+  const auto take = [&](std::uint64_t id, std::uint32_t keeper) {
+    return credits.try_take(SliceId(id), Attempt(1), {keeper, 2, 400}, 0);
+  };
+  REQUIRE(take(1, 0) == shaping::Credit::granted);
+  CHECK(take(2, 0) == shaping::Credit::readout_full);
+  REQUIRE(take(2, 1) == shaping::Credit::granted);
+  CHECK(take(3, 1) == shaping::Credit::full);
+  credits.arrived(SliceId(1), Attempt(1), 150, true, 0);
+  CHECK(credits.outstanding() == 650);
+  credits.arrived(SliceId(1), Attempt(1), 150, true, 0);  // smaller than expected
+  CHECK(credits.outstanding() == 400);
+  credits.arrived(SliceId(1), Attempt(1), 150, true, 0);
+  credits.ended(SliceId(2), Attempt(1), 0);
+  CHECK(credits.outstanding() == 0);
+  REQUIRE(take(4, 0) == shaping::Credit::granted);
+  REQUIRE(take(5, 1) == shaping::Credit::granted);
+  credits.lost(1);
+  CHECK(credits.outstanding() == 400);
+  credits.end_if([](SliceId slice, Attempt) { return slice == SliceId(4); }, 0);
+  CHECK(credits.outstanding() == 0);
+}
+
+TEST_CASE("a slice of more fragments than a strict window has is fetched alone") {
+  shaping::ShaperSettings settings;
+  settings.readouts = 1;
+  settings.window_fragments = 3;
+  settings.window_strict = true;
+  FetchCredits credits(shaping::make_shaper("fragment-credits", settings).value());
+  CHECK(credits.try_take(SliceId(1), Attempt(0), {0, 10, 0}, 0) == shaping::Credit::granted);
+  CHECK(credits.try_take(SliceId(2), Attempt(0), {0, 10, 0}, 0) == shaping::Credit::full);
+}
+
+TEST_CASE("a frame that is no fragment ends the connection, and the slice is requested again") {
+  Pair dcms;
+  dcms.keeping.keep(5);
+  dcms.fetching.assign(5, 1);
+  bool changed = false;
+  dcms.network.on_the_way = [&](std::vector<std::byte>& bytes) {
+    const auto type = static_cast<std::byte>(wire::FrameType::fragment);
+    if (!std::exchange(changed, changed || bytes.front() == type) && changed)
+      bytes.front() = static_cast<std::byte>(wire::FrameType::block);
+  };
+  dcms.turns(5, 20 * kMillisecond);
+  REQUIRE(changed);
+  CHECK(dcms.sent() == 2);
+  BuiltSlice* const slice = dcms.fetching.built();
+  REQUIRE(slice != nullptr);
+  CHECK(has_bytes_of(*slice, 5));
+  CHECK_FALSE(dcms.fetching.asks_readouts());
+}
+
+TEST_CASE("a DCM that is removed reports how many slices it still kept") {
+  test::MemoryNetwork network;
+  Keeping dcm(network);
+  dcm.keep(5);
+  dcm.departures->end_run();
+  v1::Report report;
+  dcm.departures->add_to(report, true);
+  CHECK(report.counters().at("fetch.kept_at_end") == 1);
+  CHECK(dcm.find(5) == nullptr);
 }
 
 TEST_CASE("only DCMs of a group that fetches may connect to a DCM that keeps slices") {
