@@ -355,7 +355,7 @@ TEST_CASE("a slice of more fragments than a strict window has is fetched alone")
   CHECK(credits.try_take(SliceId(2), Attempt(0), {0, 10, 0}, 0) == shaping::Credit::full);
 }
 
-TEST_CASE("a frame that is no fragment ends the connection, and the slice is requested again") {
+TEST_CASE("frames other than fragments end the connection, and the slice is requested again") {
   Pair dcms;
   dcms.keeping.keep(5);
   dcms.fetching.assign(5, 1);
