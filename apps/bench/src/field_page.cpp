@@ -89,7 +89,7 @@ FieldFigures figures_of(const FieldResult& result) {
   const double bound = result.point.what->bound;
   FieldFigures figures;
   figures.share_of_theory =
-      median_of(result, [](const NetworkRun& run) { return run.after_1s.share_of_theory; }) / bound;
+      median_of(result, [](const NetworkRun& run) { return run.after_1s.share_of_theory; });
   figures.p99_over_serialisation =
       bound * median_of(result, [](const NetworkRun& run) {
         return run.serialisation_us > 0 ? run.after_1s.p99_us / run.serialisation_us : 0;

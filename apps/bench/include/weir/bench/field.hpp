@@ -28,7 +28,7 @@ struct FieldCase {
   const char* source = "size_bytes: 65536";
   const char* lab = "";
   std::uint32_t credits = 16;
-  double bound = 1;  // share of the ports' theory that the network between them allows
+  double bound = 1;  // share of the DCM's port that the network before it lets through, for serialisation
   std::vector<FieldChange> changes = {};
 };
 [[nodiscard]] std::span<const FieldCase> field_cases();
