@@ -126,11 +126,12 @@ class PushedDelaysTest(unittest.TestCase):
 class BurstTest(unittest.TestCase):
     def test_the_saved_rate_follows_from_the_bytes_saved_between_two_times(self):
         quiet = {"bench": "burst", "run": "quiet", "bytes_per_s": 8_000_000, "late_s": 30,
-                 "save_bytes_per_s": 2_000_000, "bytes_saved": [[1, 0], [2, 0]]}
-        alerts = {**quiet, "run": "alerts", "bytes_saved": [[1, 0], [2, 1_000_000], [4, 5_000_000]]}
+                 "save_bytes_per_s": 2_000_000, "bytes_saved": [[1, 0], [5, 0]]}
+        alerts = {**quiet, "run": "alerts",
+                  "bytes_saved": [[1, 0], [2, 3_000_000], [5, 4_000_000], [13, 20_000_000]]}
         (figure,) = plots.figures_of("burst", [quiet, alerts])
         self.assertEqual([curve[:3] for curve in figure.curves],
-                         [("quiet", [2], [0]), ("alerts", [2, 4], [1, 2]), ("limit of all DCMs", [0, 4], [2, 2])])
+                         [("quiet", [5], [0]), ("alerts", [5, 13], [1, 2]), ("limit of all DCMs", [0, 13], [2, 2])])
 
 
 class AxisTest(unittest.TestCase):

@@ -554,14 +554,20 @@ def _busiest(samples, key, count):
     return sorted(i for i in most if sums[i] > 0)
 
 
+SAVED_RATE_S = 4  # processes report their counts once a second, so that a rate over less goes up and down with the reports
+
+
 def alert_figures(name, lines):
     """The rate at which an alert is saved, over the run."""
     figure = Figure(name, "Saving an alert", "%.1f MB/s of data, alert %g s late" % (lines[0]["bytes_per_s"] / 1e6, lines[0]["late_s"]),
                     "time, s", "saved, MB/s")
     figure.x_limits = figure.y_limits = (0, None)
     for line in lines:
-        points = [(at, saved) for at, saved in line["bytes_saved"]]
-        pairs = [(a, b) for a, b in zip(points, points[1:]) if b[0] > a[0]]
+        points = []
+        for at, saved in line["bytes_saved"]:
+            if not points or at >= points[-1][0] + SAVED_RATE_S:
+                points.append((at, saved))
+        pairs = list(zip(points, points[1:]))
         figure.curves.append((line["run"], [b[0] for _, b in pairs],
                               [(b[1] - a[1]) / (b[0] - a[0]) / 1e6 for a, b in pairs], {"steps": True}))
     limit = lines[-1]["save_bytes_per_s"] / 1e6

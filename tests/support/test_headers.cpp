@@ -1,2 +1,2 @@
-// A test without cases, whose precompiled header all tests use.
+// No test cases: this file is compiled for its precompiled header, which all tests include.
 #include "weir_catch.hpp"
