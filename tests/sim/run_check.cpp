@@ -86,7 +86,8 @@ bool RunCheck::a_dcm_reached_all() const {
   for (std::size_t i = 0; readouts_well && i < dcm_deaths_.size(); ++i) {
     const std::string dcm = "dcm-" + std::to_string(i);
     if (dcm_deaths_[i] == 0 && std::none_of(faults.begin(), faults.end(), [&](const Fault& fault) {
-          return fault.who == dcm || fault.other == dcm;
+          const bool between_dcms = is(fault.who, "dcm") && is(fault.other, "dcm");
+          return !between_dcms && (fault.who == dcm || fault.other == dcm);
         }))
       reached[group_of(i)] = true;
   }
@@ -118,6 +119,7 @@ void RunCheck::run() {
   }
   check_histograms();
   check_filter_alerts();
+  check_saved_alerts();
 }
 
 // Each names a slice for which the filter gives an alert, and its window around that slice's time.
@@ -145,6 +147,24 @@ void RunCheck::check_filter_alerts() {
         last && std::abs(burst.alert().from_ns() - *last) < scenario_.filter_alerts_apart - burst::kQuantum;
     if (soon && supervisor_lived) fail(text + " too soon after another");
     last = burst.alert().from_ns();
+  }
+}
+
+// Only with its ring may a slice of an alert be lost.
+void RunCheck::check_saved_alerts() {
+  const auto takes_a_ring = [](const Fault& one) {
+    const bool death = one.kind == FaultKind::kill || one.kind == FaultKind::lose_machine;
+    const bool of_a_dcm = one.who.starts_with("dcm-");
+    return (death && one.who == "supervisor") || (one.kind == FaultKind::drain && of_a_dcm);
+  };
+  const bool taken =
+      std::any_of(dcm_deaths_.begin(), dcm_deaths_.end(), [](std::uint32_t deaths) { return deaths > 0; }) ||
+      std::any_of(scenario_.faults.begin(), scenario_.faults.end(), takes_a_ring);
+  if (taken) return;
+  for (const v1::BurstAccount& burst : account_.bursts()) {
+    if (burst.lost() > 0)
+      fail(std::to_string(burst.lost()) + " slice(s) of alert " + std::to_string(burst.alert().number()) +
+           " are lost, though no ring was");
   }
 }
 

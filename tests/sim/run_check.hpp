@@ -32,6 +32,7 @@ class RunCheck {
   void check_fetches();
   void check_histograms();
   void check_filter_alerts();
+  void check_saved_alerts();
   void check_files();
   void check_alert(const std::string& folder);
   void check_missing();

@@ -130,6 +130,18 @@ TEST_CASE("a process that was told to end holds nothing up, whenever the supervi
   }
 }
 
+// The supervisor settles slices while its connection to their DCM breaks (13), or an alert's window ends before
+// the DCM is back (1208).
+TEST_CASE("a broken connection to the supervisor loses no slice of an alert") {
+  const std::uint64_t seed = GENERATE(13U, 1208U);
+  Scenario scenario = make_scenario(seed);
+  std::erase_if(scenario.faults, [](const sim::Fault& fault) {
+    return fault.kind != sim::FaultKind::break_connections && fault.kind != sim::FaultKind::burst;
+  });
+  CAPTURE(seed);
+  CHECK(run_scenario(scenario, false).problem == "");
+}
+
 // Bits flip in both directions between one readout and a DCM, or on other lines, in a farm without other
 // faults.
 TEST_CASE(

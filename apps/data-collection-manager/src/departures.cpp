@@ -184,17 +184,24 @@ void Departures::give_up_all(bool stored_too) {
         break;
       case BuildState::storing:
       case BuildState::stored:
-        if (stored_too) give_up(*slice);
-        break;
+        if (!stored_too) break;
+        [[fallthrough]];
       default:
+        // The supervisor may have settled it already, and then alerts ask this DCM for it.
+        if (assembly::is_reported(slice->state()) && !slice->counts) keep_for_alerts(*slice);
         give_up(*slice);
     }
   }
 }
 
+void Departures::keep_for_alerts(const BuiltSlice& slice) {
+  const assembly::SliceDecision& decision = slice.decision;
+  if (burst_ != nullptr && !decision.forwarded && decision.failure.empty()) burst_->keep(slice);
+}
+
 void Departures::release(BuiltSlice& slice) {
   WEIR_ASSERT(!slice.memory.is_shared() && !slice.is_in_line());
-  if (burst_ != nullptr && slice.counts && slice.decision.failure.empty()) burst_->keep(slice);
+  if (slice.counts) keep_for_alerts(slice);
   destroy_filter_state(slice);
   histograms_.drop(slice);
   if (slice.pushed) pushing_->leaves(slice);

@@ -63,6 +63,7 @@ class Departures final : private OutletEvents {
   };
 
   void keep(assembly::BuiltSlice& slice);
+  void keep_for_alerts(const assembly::BuiltSlice& slice);
   void confirm_one(assembly::BuiltSlice& slice, const ConfirmedSlice& row);
   void ship(assembly::BuiltSlice& slice, StoreEpoch epoch, NodeIndex writer);
   void on_stored(assembly::BuiltSlice& slice) override;

@@ -128,8 +128,8 @@ void BurstAlerts::dcm_joined(const RosterMember& dcm, bool same_process) {
   }
 }
 
-void BurstAlerts::dcm_left(const RosterMember& dcm) {
-  if (book_) book_->dcm_left(dcm.index);
+void BurstAlerts::dcm_left(const RosterMember& dcm, TimeNs now) {
+  if (book_) book_->dcm_left(dcm.index, now);
 }
 
 SliceSum BurstAlerts::saved() const {
@@ -146,12 +146,12 @@ bool BurstAlerts::look(UtcNs utc, TimeNs now, bool at_end, bool no_longer) {
   if (progress_ns_ == 0 || !at_end || saved_now != saved_) progress_ns_ = now;
   saved_ = saved_now;
   const bool in_vain = at_end && now - progress_ns_ > kPatience;
-  end_alerts(utc, at_end, no_longer || in_vain);
+  end_alerts(utc, now, at_end, no_longer || in_vain);
   return !book_->is_open();
 }
 
-void BurstAlerts::end_alerts(UtcNs utc, bool at_end, bool no_longer) {
-  for (const std::uint32_t number : book_->take_ended(utc, at_end, no_longer)) {
+void BurstAlerts::end_alerts(UtcNs utc, TimeNs now, bool at_end, bool no_longer) {
+  for (const std::uint32_t number : book_->take_ended(utc, now, at_end, no_longer)) {
     const burst::AlertAccount& account = book_->alerts().at(number);
     spdlog::info(
         "burst alert saved number={} asked={} saved={} too_old={} no_room={} disk_slow={} disk_failed={} "

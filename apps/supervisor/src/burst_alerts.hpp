@@ -33,14 +33,14 @@ class BurstAlerts {
   // time is taken.
   void told(const RosterMember& dcm, const v1::BurstAccount& account);
   void dcm_joined(const RosterMember& dcm, bool same_process);
-  void dcm_left(const RosterMember& dcm);
+  void dcm_left(const RosterMember& dcm, TimeNs now);
 
   // Ends saved alerts. Returns true if no slice is left to save, or saving was given up. `at_end`: all slices
   // are settled. `no_longer`: the end of the run waits no longer.
   bool look(UtcNs utc, TimeNs now, bool at_end, bool no_longer);
   // Ends all alerts that are still open: the slices that no DCM has accounted for are lost.
-  void give_up(UtcNs utc) {
-    if (book_) end_alerts(utc, true, true);
+  void give_up(UtcNs utc, TimeNs now) {
+    if (book_) end_alerts(utc, now, true, true);
   }
 
   void add_to(v1::Report& report) const;
@@ -56,7 +56,7 @@ class BurstAlerts {
   // Opens the alert, or counts it as refused. `by`: its origin, for the log and the account.
   void open(UtcNs from, UtcNs until, const std::string& by);
   void send(const burst::Alert& alert, bool ended) const;
-  void end_alerts(UtcNs utc, bool at_end, bool no_longer);
+  void end_alerts(UtcNs utc, TimeNs now, bool at_end, bool no_longer);
   [[nodiscard]] SliceSum saved() const;
 
   const node::Setup& setup_;

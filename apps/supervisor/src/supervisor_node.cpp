@@ -309,7 +309,7 @@ void SupervisorNode::leave(RosterMember& member) {
   switch (member.role) {
     case Role::dcm:
       machine_.dcm_left(member.index, now_ns_, actions_, reported);
-      if (course_.is_on()) bursts_.dcm_left(member);
+      if (course_.is_on()) bursts_.dcm_left(member, now_ns_);
       break;
     case Role::readout:
       machine_.readout_left(member.index, now_ns_);
@@ -364,7 +364,7 @@ void SupervisorNode::end_run() {
 }
 
 void SupervisorNode::finish() {
-  bursts_.give_up(environment_.clock.utc_ns());
+  bursts_.give_up(environment_.clock.utc_ns(), now_ns_);
   for (const RosterMember& member : roster_.members()) {
     if (reported_finally(member)) continue;
     if (member.peer != nullptr) journal_.note_fault(member.name + " gave no final report in time");

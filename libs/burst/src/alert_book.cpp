@@ -90,16 +90,16 @@ void AlertBook::told(NodeIndex dcm, std::uint32_t alert, const Account& account)
   add_up(alert);
 }
 
-void AlertBook::dcm_left(NodeIndex dcm) {
+void AlertBook::dcm_left(NodeIndex dcm, TimeNs now) {
   if (dcm.value >= dcms_) return;
-  away_[dcm.value] = true;
+  away_since_[dcm.value] = now;
   if (!kept_[dcm.value].empty()) exact_ = false;
 }
 
 void AlertBook::dcm_joined(NodeIndex dcm, bool same_process) {
   if (dcm.value >= dcms_) return;
   if (!same_process) bury(dcm);
-  away_[dcm.value] = false;
+  away_since_[dcm.value].reset();
 }
 
 // Its ring is gone with it.
@@ -123,7 +123,7 @@ void AlertBook::add_up(std::uint32_t number) {
   const std::vector<Part>& parts = parts_.at(number);
   for (std::size_t dcm = 0; dcm < dcms_; ++dcm) {
     Account told = parts[dcm].told;
-    if (away_[dcm]) told.waiting = {};
+    if (away_since_[dcm]) told.waiting = {};
     account.told += told;
     account.told += parts[dcm].earlier;
   }
@@ -136,15 +136,16 @@ std::uint64_t AlertBook::unsettled(const Alert& alert) const {
   return sum;
 }
 
-std::vector<std::uint32_t> AlertBook::take_ended(UtcNs now, bool at_end, bool no_longer) {
+std::vector<std::uint32_t> AlertBook::take_ended(UtcNs utc, TimeNs now, bool at_end, bool no_longer) {
   std::vector<std::uint32_t> ended;
   for (auto& [number, parts] : parts_) {
     const Alert& alert = accounts_.at(number).alert;
-    const bool whole = at_end || (now >= alert.until && unsettled(alert) == 0);
+    const bool whole = at_end || (utc >= alert.until && unsettled(alert) == 0);
     bool done = true;
     for (std::size_t dcm = 0; dcm < dcms_ && done; ++dcm) {
       const Part& part = parts[dcm];
-      done = away_[dcm] || (part.told.waiting.count == 0 && part.told.all().count >= part.asked.count);
+      done = (away_since_[dcm] && now - *away_since_[dcm] >= kReturnPatience) ||
+             (part.told.waiting.count == 0 && part.told.all().count >= part.asked.count);
     }
     if ((whole && done) || no_longer) ended.push_back(number);
   }

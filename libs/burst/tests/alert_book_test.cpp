@@ -40,12 +40,12 @@ TEST_CASE("an alert ends when its slices are settled and every DCM has saved its
   two.add(SliceId(2));
   book.told(NodeIndex(0), 1, saved(one));
   book.told(NodeIndex(1), 1, saved(two));
-  CHECK(book.take_ended(10 * kQuantum, false, false).empty());  // slice 3 is in flight
+  CHECK(book.take_ended(10 * kQuantum, 0, false, false).empty());  // slice 3 is in flight
   book.settled(SliceId(3), 3 * kQuantum, NodeIndex(0));
-  CHECK(book.take_ended(10 * kQuantum, false, false).empty());  // and then not saved
+  CHECK(book.take_ended(10 * kQuantum, 0, false, false).empty());  // and then not saved
   one.add(SliceId(3));
   book.told(NodeIndex(0), 1, saved(one));
-  CHECK(book.take_ended(10 * kQuantum, false, false).size() == 1);
+  CHECK(book.take_ended(10 * kQuantum, 0, false, false).size() == 1);
   CHECK(book.alerts().at(1).lost == 0);
   CHECK_FALSE(book.is_open());
 }
@@ -57,12 +57,13 @@ TEST_CASE("slices of a dead DCM are lost for later alerts, and its saved ones co
   SliceSum one;
   one.add(SliceId(1));
   book.told(NodeIndex(1), 1, saved(one));
-  book.dcm_left(NodeIndex(1));
+  book.dcm_left(NodeIndex(1), 0);
   ask(book, 5, 10);
   Account even = saved({2, mix64(2) + mix64(4)});
   book.told(NodeIndex(0), 1, even);
   book.told(NodeIndex(0), 2, saved({3, mix64(6) + mix64(8) + mix64(10)}));
-  CHECK(book.take_ended(20 * kQuantum, false, false).size() == 2);
+  CHECK(book.take_ended(20 * kQuantum, kReturnPatience - 1, false, false).empty());  // it may come back
+  CHECK(book.take_ended(20 * kQuantum, kReturnPatience, false, false).size() == 2);
   CHECK(book.alerts().at(1).lost == 1);  // slice 3
   CHECK(book.alerts().at(2).lost == 3);  // slices 5, 7, 9
   CHECK_FALSE(book.is_exact());
@@ -76,16 +77,16 @@ TEST_CASE("saved slices of a DCM count once after the loss of its connection or 
   SliceSum sum;
   for (std::uint64_t i = 1; i <= 3; ++i) sum.add(SliceId(i));
   book.told(NodeIndex(0), 1, saved(sum));
-  book.dcm_left(NodeIndex(0));
+  book.dcm_left(NodeIndex(0), 0);
   book.dcm_joined(NodeIndex(0), same_process);
   book.announced(5 * kQuantum);
-  if (same_process) CHECK(book.take_ended(10 * kQuantum, true, false).empty());  // slice 4 is not saved yet
+  if (same_process) CHECK(book.take_ended(10 * kQuantum, 0, true, false).empty());  // slice 4 is not saved yet
   if (!same_process) sum = {};
   sum.add(SliceId(same_process ? 4 : 5));
   book.settled(SliceId(5), 5 * kQuantum, NodeIndex(0));
   if (same_process) sum.add(SliceId(5));
   book.told(NodeIndex(0), 1, saved(sum));
-  CHECK(book.take_ended(10 * kQuantum, false, false).size() == 1);
+  CHECK(book.take_ended(10 * kQuantum, 0, false, false).size() == 1);
   CHECK(book.alerts().at(1).told.saved.count == (same_process ? 5 : 4));
   CHECK(book.alerts().at(1).lost == (same_process ? 0 : 1));
 }
@@ -96,7 +97,7 @@ TEST_CASE("more alerts than can be saved at a time are no_room") {
   std::string error;
   CHECK_FALSE(book.ask(0, kQuantum, "", error));
   CHECK_THAT(error, Catch::Matchers::ContainsSubstring("no_room"));
-  CHECK(book.take_ended(10 * kQuantum, true, false).size() == kOpenAlertsMax);
+  CHECK(book.take_ended(10 * kQuantum, 0, true, false).size() == kOpenAlertsMax);
   error.clear();
   CHECK(book.ask(0, kQuantum, "", error));
 }

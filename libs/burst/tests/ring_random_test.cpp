@@ -138,7 +138,7 @@ class Run {
   }
   void check() {
     for (const Alert& alert : alerts_) book_.told(NodeIndex(0), alert.number, *ring_.account(alert.number));
-    CHECK(book_.take_ended(now_, true, false).size() == alerts_.size());
+    CHECK(book_.take_ended(now_, 0, true, false).size() == alerts_.size());
     for (const Alert& alert : alerts_) {
       SliceSum asked;
       for (const auto& [slice, time] : offered_) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <weir/base/ids.hpp>
+#include <weir/base/time.hpp>
 #include <weir/burst/alert.hpp>
 
 #include <cstdint>
@@ -10,6 +11,9 @@
 #include <vector>
 
 namespace weir::burst {
+
+// For how long alerts wait for a DCM that left.
+constexpr DurationNs kReturnPatience = 10 * kSecond;
 
 // An alert's account over the whole farm.
 struct AlertAccount {
@@ -39,14 +43,15 @@ class AlertBook {
   // An alert that an earlier process of the supervisor opened: only its number and window are known.
   void adopt(const Alert& alert);
   void told(NodeIndex dcm, std::uint32_t alert, const Account& account);
-  // No alert waits for this DCM until it is back.
-  void dcm_left(NodeIndex dcm);
+  // Alerts wait kReturnPatience for this DCM: if only its connection was lost, it comes back with its ring.
+  void dcm_left(NodeIndex dcm, TimeNs now);
   // `same_process`: only its connection was lost, and it still has its ring and its accounts.
   void dcm_joined(NodeIndex dcm, bool same_process);
 
   // Alerts that end now: every slice of the window is settled, and every DCM has saved its part. `at_end`: no
-  // further slice will come. `no_longer`: unsaved slices are given up.
-  [[nodiscard]] std::vector<std::uint32_t> take_ended(UtcNs now, bool at_end, bool no_longer);
+  // further slice will come. `no_longer`: unsaved slices are given up. `utc` is compared with windows, `now`
+  // with the time of dcm_left().
+  [[nodiscard]] std::vector<std::uint32_t> take_ended(UtcNs utc, TimeNs now, bool at_end, bool no_longer);
   [[nodiscard]] bool is_open() const;
   [[nodiscard]] const std::map<std::uint32_t, AlertAccount>& alerts() const { return accounts_; }
   // Open alerts, for a DCM that joins.
@@ -70,7 +75,7 @@ class AlertBook {
   std::size_t dcms_;
   std::map<std::int64_t, std::uint64_t> unsettled_;  // by quantum
   std::vector<Times> kept_ = std::vector<Times>(dcms_);
-  std::vector<bool> away_ = std::vector<bool>(dcms_);
+  std::vector<std::optional<TimeNs>> away_since_ = std::vector<std::optional<TimeNs>>(dcms_);
   Times not_kept_;
   Times lost_;                      // with their DCM
   std::int64_t floor_ = INT64_MIN;  // quanta below are not counted any more
