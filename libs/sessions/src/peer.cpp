@@ -267,6 +267,7 @@ Expected<void, wire::WireError> Peer::on_frame(const wire::FrameHeader& header, 
     if (!parse(refusal, payload)) return Unexpected<wire::WireError>(wire::WireError::bad_payload);
     refused_ = true;
     refused_by_peer_ = "refused by the peer: " + one_line(refusal.reason());
+    drop(refused_by_peer_);  // the peer takes nothing more, or the frame was another one before a bit flipped
     return {};
   }
   return on_control(header, payload);

@@ -160,6 +160,21 @@ TEST_CASE("parts of a control message that do not follow each other end the conn
   CHECK(farm.listener_counters.protocol_errors[wire::name(wire::WireError::bad_payload)] == 1);
 }
 
+TEST_CASE("a refusal ends a connection at any time: the frame may have been a message before a bit flipped") {
+  Farm farm;
+  farm.pass();
+  REQUIRE(farm.connector.ready());
+  std::string bytes;
+  some_message().SerializeToString(&bytes);
+  std::vector<std::byte> frame;
+  wire::append_frame(wire::FrameType::refuse, std::as_bytes(std::span(bytes)), frame);
+  farm.connector.peer().stream().append(frame);
+  farm.network.run();
+  CHECK(farm.at_listener.controls == 0);
+  CHECK(farm.at_listener.gone == 1);
+  CHECK_THAT(farm.at_listener.last_words, ContainsSubstring("refused by the peer"));
+}
+
 TEST_CASE("a peer is dropped rather than sent part of a message that is too long") {
   Farm farm;
   farm.pass();

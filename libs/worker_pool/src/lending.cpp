@@ -113,9 +113,10 @@ void WorkerPool::lend_others(PoolActions& out) {
 }
 
 // The spare that stood in for a fresh slice leaves when the others are as many as configured: the first
-// worker with neither slices nor state gives its place to a fresh spare.
+// worker with neither slices nor state gives its place to a fresh spare. If a slice waits for a fresh worker
+// and none of those that take slices is, one leaves for it too.
 void WorkerPool::retire_extra(PoolActions& out) {
-  if (fresh_waits()) return;
+  if (fresh_waits() && has_fresh()) return;
   const auto active = std::count_if(seats_.begin(), seats_.end(),
                                     [](const Worker& worker) { return worker.state == State::active; });
   if (static_cast<std::uint64_t>(active) <= settings_.workers) return;

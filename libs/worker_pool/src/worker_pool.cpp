@@ -349,19 +349,20 @@ void WorkerPool::watch(Seat seat, DurationNs step_ns, TimeNs now_ns, PoolActions
 
 // A fresh worker may have died before its slice came: then the spare takes slices besides the others.
 void WorkerPool::promote(TimeNs now_ns) {
-  std::uint32_t active = 0;
-  bool has_fresh = false;
-  for (const Worker& worker : seats_) {
-    active += worker.state == State::active ? 1 : 0;
-    has_fresh = has_fresh || (worker.state == State::active && worker.fresh);
-  }
-  const std::uint32_t limit = settings_.workers + (!has_fresh && fresh_waits() ? 1 : 0);
+  auto active = static_cast<std::uint32_t>(std::count_if(
+      seats_.begin(), seats_.end(), [](const Worker& worker) { return worker.state == State::active; }));
+  const std::uint32_t limit = settings_.workers + (!has_fresh() && fresh_waits() ? 1 : 0);
   for (Worker& worker : seats_) {
     if (active >= limit) return;
     if (worker.state != State::ready) continue;
     enter(worker, State::active, now_ns);
     ++active;
   }
+}
+
+bool WorkerPool::has_fresh() const {
+  return std::any_of(seats_.begin(), seats_.end(),
+                     [](const Worker& worker) { return worker.state == State::active && worker.fresh; });
 }
 
 bool WorkerPool::fresh_waits() const {

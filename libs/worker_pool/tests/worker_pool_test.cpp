@@ -1,9 +1,11 @@
 #include "weir_catch.hpp"
 #include <weir/worker_pool/worker_pool.hpp>
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace weir::worker_pool {
@@ -149,6 +151,38 @@ TEST_CASE("worker pool: when no slice waits for a fresh worker, as many take sli
   bench.pass();
   CHECK(takers() == 2);
   CHECK(bench.pool.restarts() == 2);
+}
+
+// Both workers take too long, one of them takes long to die, and meanwhile the spares have had slices.
+TEST_CASE("worker pool: a slice that needs a fresh worker gets one, though as many as may be take slices") {
+  Bench bench(2, 2);
+  bench.submit(7);
+  bench.submit(8);
+  bench.pass();
+  for (const Seat seat : {0U, 1U}) bench.work(seat, 1, 0);
+  for (int i = 0; i < 7; ++i) bench.pass(100 * kMillisecond);
+  REQUIRE(bench.kills.size() >= 2);
+  bench.submit(9);
+  bench.submit(10);
+  bench.pass();
+  for (const Seat seat : {2U, 3U}) {
+    REQUIRE(bench.lent_to(seat).size() == 1);
+    bench.work(seat, 1, 1);
+  }
+  bench.dies(0);
+  bench.restart();
+  REQUIRE(bench.lent_to(0) == std::vector<Token>{7, 7});
+  bench.work(0, 1, 1);
+  bench.dies(1);
+  for (Seat seat = 0; seat < bench.pool.seats(); ++seat) {
+    bench.restart();
+    for (const auto& kill : std::exchange(bench.kills, {})) {
+      if (kill.seat != 1 && !bench.pool.is_ready(kill.seat) && bench.pool.is_running(kill.seat))
+        bench.dies(kill.seat);
+    }
+  }
+  CHECK(std::count_if(bench.lends.begin(), bench.lends.end(),
+                      [](const auto& lend) { return lend.token == 8; }) == 2);
 }
 
 TEST_CASE("worker pool: kills of earlier attempts count") {

@@ -195,6 +195,7 @@ class WorkerPool {
   void lend_others(PoolActions& out);
   void lend(Seat seat, Lent what, PoolActions& out);
   [[nodiscard]] bool has_room(const Worker& worker) const;
+  [[nodiscard]] bool has_fresh() const;  // one that takes slices
   [[nodiscard]] bool fresh_waits() const;
   [[nodiscard]] bool fresh_comes() const;
   [[nodiscard]] std::size_t fresh_reserved() const;
