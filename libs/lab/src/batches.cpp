@@ -13,7 +13,6 @@ namespace {
 constexpr int kLineQueueFrames =
     10000;  // queue between the kernel and the relay; the relay has the buffer with a limit
 
-constexpr std::uint32_t kEthernetHeaderBytes = 14;
 // Classes of htb at a port with rings.
 constexpr std::size_t kPortClass = 1;
 constexpr std::size_t kOtherClass = 2;
@@ -41,6 +40,7 @@ void add_relayed(const std::string& device, std::uint32_t mtu, const std::string
 std::string switch_links(const LabPlan& plan, const std::vector<std::string>& paths) {
   Lines lines;
   lines.add("link set lo up");
+  if (plan.has_fabric()) return lines.take();
   for (const std::string& name : plan.switches) {
     lines.add("link add name {} mtu {} type bridge mcast_snooping 0 stp_state 0", name, plan.mtu);
     lines.add("link set dev {} up", name);
@@ -76,6 +76,7 @@ std::string switch_links(const LabPlan& plan, const std::vector<std::string>& pa
 
 // Static forwarding entries for every host at every switch: no learning and no flooding.
 std::string forwarding(const LabPlan& plan) {
+  if (plan.has_fabric()) return {};
   Lines lines;
   const auto quiet = [&](const std::string& device) {
     lines.add("link set dev {} learning off flood off mcast_flood off bcast_flood off", device);
@@ -136,6 +137,7 @@ void add_rings(const LabPlan& plan, const Port& port, Lines& lines) {
 }
 
 std::string port_limits(const LabPlan& plan, Space space) {
+  if (plan.has_fabric()) return {};
   Lines lines;
   for (const Port& port : plan.ports) {
     if (port.space != space) continue;
@@ -151,6 +153,7 @@ std::string port_limits(const LabPlan& plan, Space space) {
 }
 
 std::string steering(const LabPlan& plan) {
+  if (plan.has_fabric()) return {};
   Lines lines;
   std::string device;
   for (const Steer& steer : plan.steers) {
@@ -183,9 +186,11 @@ std::string host_side(const LabPlan& plan, std::size_t i) {
   lines.add("link set lo up");
   lines.add("addr add {}/{} dev control", host.control_address, kPrefixBits);
   lines.add("link set control up");
-  if (host.delay_ns > 0) add_relayed("data", plan.mtu, "address " + host.mac, lines);
+  const bool relayed = plan.has_fabric() || host.delay_ns > 0;
+  if (relayed) add_relayed("data", plan.mtu, "address " + host.mac, lines);
   // A port counts one of TCP's packets as one frame, so TCP must not build larger packets.
-  if (host.own_port && host.offloads != Offloads::all) lines.add("link set data gso_max_segs 1");
+  if (host.own_port && !plan.has_fabric() && host.offloads != Offloads::all)
+    lines.add("link set data gso_max_segs 1");
   lines.add("addr add {}/{} dev data", host.address, kPrefixBits);
   lines.add("link set data up");
   if (plan.window_segments > 0) {

@@ -111,7 +111,7 @@ Expected<PortCounters, std::string> PortCounters::open(const LabPlan& plan, cons
       auto reader = std::make_unique<Reader>();
       in_space(network.space(space), [&] {
         for (std::size_t i = 0; i < plan.ports.size(); ++i) {
-          if (plan.ports[i].space != space) continue;
+          if (plan.ports[i].space != space || plan.has_fabric()) continue;
           reader->ports[static_cast<int>(::if_nametoindex(plan.ports[i].device.c_str()))] = i;
         }
         if (space >= kFirstHost && plan.hosts[space - kFirstHost].loss > 0) reader->host = space - kFirstHost;

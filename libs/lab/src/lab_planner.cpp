@@ -1,6 +1,7 @@
 #include "topology.hpp"
 #include <weir/base/time.hpp>
 #include <weir/config/rate.hpp>
+#include <weir/lab/fabric_plan.hpp>
 #include <weir/lab/plan.hpp>
 
 #include <fmt/format.h>
@@ -27,6 +28,18 @@ std::int64_t ns(double seconds) { return std::llround(seconds * static_cast<doub
 
 std::string nth_address(int second, std::size_t i) {
   return fmt::format("10.{}.{}.{}", second, 1 + i / kHostsPerThird, 1 + i % kHostsPerThird);
+}
+
+FlowControl back_pressure_of(v1::Lab::BackPressure word) {
+  switch (word) {
+    case v1::Lab::BACK_PRESSURE_PAUSE:
+      return FlowControl::pause;
+    case v1::Lab::BACK_PRESSURE_CREDITS:
+      return FlowControl::credits;
+    case v1::Lab::BACK_PRESSURE_NONE:
+      break;
+  }
+  return FlowControl::none;
 }
 
 Offloads offloads_of(v1::Offloads word) {
@@ -56,6 +69,7 @@ class Planner {
       foreign();
       if (problems_.empty()) changes();
       outages();
+      if (problems_.empty()) back_pressure();
     }
     if (!problems_.empty()) return Unexpected<Problems>(std::move(problems_));
     return std::move(plan_);
@@ -70,6 +84,7 @@ class Planner {
 
   void settings() {
     plan_.name = lab_.lab();
+    plan_.back_pressure = back_pressure_of(lab_.back_pressure());
     plan_.mtu = lab_.mtu();
     plan_.burst_bytes = config::parse_buffer(lab_.burst()).value_or(0);
     if (plan_.burst_bytes < lab_.mtu() + kOverheadBytes) report("burst", "is shorter than a frame");
@@ -129,6 +144,7 @@ class Planner {
       host.offloads = offloads_of(own_cards ? own->offloads() : lab_.offloads());
       const bool own_control = own != nullptr && !own->congestion_control().empty();
       host.congestion_control = own_control ? own->congestion_control() : lab_.congestion_control();
+      host.card = own != nullptr ? own->card() : 0;
       host.loss = own != nullptr && own->loss() > 0 ? own->loss() : lab_.loss();
       host.delay_ns =
           ns((own != nullptr && own->delay_ms() > 0 ? own->delay_ms() : lab_.delay_ms()) / kMsPerS);
@@ -161,9 +177,10 @@ class Planner {
     if (wan && lab_.wan().far_hosts() > hosts) {
       report("wan.far_hosts", fmt::format("{} of {} hosts", lab_.wan().far_hosts(), hosts));
     }
+    const std::size_t core = lab_.topology() == v1::Lab::TOPOLOGY_RACKS ? edges.count + 1 : 0;
     for (std::size_t i = 0; i < hosts; ++i) {
       const std::size_t said = listed_[i] != nullptr ? listed_[i]->attached() : 0;
-      if (said > edges.count) {
+      if (said > edges.count && said != core) {
         report(fmt::format("hosts[{}].attached", i),
                fmt::format("no {} {} exists, only {}", edges.noun, said, edges.count));
       } else if (said > 0) {
@@ -351,6 +368,31 @@ class Planner {
       plan_.outages.push_back({ns(outage.at_s()), ns(outage.for_s())});
     std::sort(plan_.outages.begin(), plan_.outages.end(),
               [](const Outage& a, const Outage& b) { return a.at_ns < b.at_ns; });
+  }
+
+  // Switches in user space have ports and buffers of their own, which hold any sender back.
+  void back_pressure() {
+    for (std::size_t i = 0; i < plan_.hosts.size(); ++i) {
+      if (plan_.hosts[i].card != 0 && plan_.back_pressure != FlowControl::credits)
+        report(fmt::format("hosts[{}].card", i), "needs back_pressure: credits");
+    }
+    if (!plan_.has_fabric()) return;
+    if (plan_.line)
+      report("back_pressure", "is not for the topology wan: the line cannot hold a sender back");
+    if (plan_.ring_packets > 0) report("back_pressure", "is not for port_queue: per-dcm: rings drop frames");
+    if (!plan_.changes.empty()) report("changes", "are not for back_pressure: its ports keep their rates");
+    for (const LabHost& host : plan_.hosts) {
+      if (host.offloads == Offloads::all)
+        report("offloads", fmt::format("of {} are all: back_pressure needs frames of the wire", host.name));
+    }
+    const std::size_t ends = 2 * (plan_.hosts.size() + plan_.links.size());
+    if (problems_.empty() && plan_.ports.size() != ends) {
+      report("back_pressure",
+             "needs a rate at each end of a link: set host_rate, port_rate and the rates of "
+             "links between switches");
+    }
+    if (!problems_.empty()) return;
+    if (auto problem = FabricPlan(plan_).problem(plan_)) report("back_pressure", std::move(*problem));
   }
 
   // Values that a change does not give keep their previous setting.

@@ -64,6 +64,11 @@ Expected<void, NetworkError> give_names(const LabPlan& plan, const LabNetwork& n
 }
 
 void remove_relayed_links(const LabPlan& plan) {
+  if (plan.has_fabric()) {  // the relay ends with the first device
+    const OwnedDescriptor host(::open(named_paths(plan)[kFirstHost].c_str(), O_RDONLY | O_CLOEXEC));
+    if (host.is_open()) (void)run_tool(Tool::ip, "link del data\n", host.get());
+    return;
+  }
   const OwnedDescriptor switches(::open(named_paths(plan)[kSwitches].c_str(), O_RDONLY | O_CLOEXEC));
   if (!switches.is_open()) return;
   // Errors are ignored: a device may be gone already.

@@ -62,6 +62,7 @@ void prepare_space(const LabPlan& plan, Space space) {
 
 void set_offloads(const LabPlan& plan, const std::vector<OwnedDescriptor>& spaces) {
   in_space(spaces[kSwitches].get(), [&] {
+    if (plan.has_fabric()) return;
     for (const LabHost& host : plan.hosts) {
       if (host.delay_ns == 0) set_offloads(host.name, host.offloads);
     }
@@ -74,7 +75,7 @@ void set_offloads(const LabPlan& plan, const std::vector<OwnedDescriptor>& space
   for (std::size_t i = 0; i < plan.hosts.size(); ++i) {
     const LabHost& host = plan.hosts[i];
     in_space(spaces[kFirstHost + i].get(), [&] {
-      if (host.delay_ns > 0) {
+      if (host.delay_ns > 0 || plan.has_fabric()) {
         set_relayed_offloads("data", host.offloads);
       } else {
         set_offloads("data", host.offloads);
@@ -122,9 +123,9 @@ Expected<void, std::string> LabNetwork::connect_once(const LabPlan& plan) const 
 Expected<LabNetwork, NetworkError> LabNetwork::make(const LabPlan& plan) {
   using Failed = Unexpected<NetworkError>;
   if (auto missing = missing_tools()) return Failed({std::move(*missing), true});
-  if (!plan.relayed_links().empty() && ::access(kTun, R_OK | W_OK) != 0)
-    return Failed({fmt::format("a long line or a link with a delay needs {}: {} (as root: modprobe tun; a "
-                               "container has to be given it)",
+  if (plan.needs_relay() && ::access(kTun, R_OK | W_OK) != 0)
+    return Failed({fmt::format("{} needs {}: {} (as root: modprobe tun; a container has to be given it)",
+                               plan.has_fabric() ? "back_pressure" : "a long line or a link with a delay",
                                kTun, std::strerror(errno)),
                    true});
   LabNetwork network;

@@ -101,8 +101,11 @@ std::uint64_t payload_at(const OwnedDescriptor& socket) {
 
 class NetworkTracer::Sampler {
  public:
-  Sampler(const LabPlan& plan, const LabNetwork& network, PortCounters counters)
-      : counters_(std::move(counters)), stop_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  Sampler(const LabPlan& plan, const LabNetwork& network, PortCounters counters,
+          std::function<std::vector<PortCount>()> fabric)
+      : counters_(std::move(counters)),
+        fabric_(std::move(fabric)),
+        stop_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     std::vector<std::string> names;
     for (std::size_t i = 0; i < plan.hosts.size(); ++i) {
       if (!plan.hosts[i].has_dcm) continue;
@@ -141,7 +144,7 @@ class NetworkTracer::Sampler {
     TimeNs next = monotonic_now_ns();
     pollfd stop{stop_.get(), POLLIN, 0};
     for (;;) {
-      const std::vector<PortCount>& ports = counters_.read();
+      const std::vector<PortCount> ports = fabric_ ? fabric_() : counters_.read();
       for (std::size_t i = 0; i < taps_.size(); ++i) requests_[i] += payload_at(taps_[i]);
       const TimeNs now = monotonic_now_ns();
       trace_.take(now - began_ns_, ports, requests_);
@@ -155,6 +158,7 @@ class NetworkTracer::Sampler {
   }
 
   PortCounters counters_;
+  std::function<std::vector<PortCount>()> fabric_;
   OwnedDescriptor stop_;
   std::vector<OwnedDescriptor> taps_;  // by requester
   std::vector<std::uint64_t> requests_;
@@ -168,11 +172,12 @@ NetworkTracer::~NetworkTracer() = default;
 NetworkTracer::NetworkTracer(NetworkTracer&& other) noexcept = default;
 NetworkTracer& NetworkTracer::operator=(NetworkTracer&& other) noexcept = default;
 
-Expected<NetworkTracer, std::string> NetworkTracer::open(const LabPlan& plan, const LabNetwork& network) {
+Expected<NetworkTracer, std::string> NetworkTracer::open(const LabPlan& plan, const LabNetwork& network,
+                                                         std::function<std::vector<PortCount>()> counts) {
   auto counters = PortCounters::open(plan, network);
   if (!counters) return Unexpected<std::string>(counters.error());
   try {
-    return NetworkTracer(std::make_unique<Sampler>(plan, network, std::move(*counters)));
+    return NetworkTracer(std::make_unique<Sampler>(plan, network, std::move(*counters), std::move(counts)));
   } catch (const std::exception& error) {
     return Unexpected<std::string>(error.what());
   }

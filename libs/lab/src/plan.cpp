@@ -5,6 +5,18 @@
 
 namespace weir::lab {
 
+const char* name_of(FlowControl back_pressure) {
+  switch (back_pressure) {
+    case FlowControl::none:
+      return "none";
+    case FlowControl::pause:
+      return "pause";
+    case FlowControl::credits:
+      return "credits";
+  }
+  return "";
+}
+
 std::string LabPlan::space_name(Space space) const {
   if (space == kSwitches) return "switches";
   return space == kControl ? "control" : hosts[space - kFirstHost].name;
@@ -27,6 +39,7 @@ std::vector<Port> LabPlan::counted_ports() const {
 
 std::vector<RelayedLink> LabPlan::relayed_links() const {
   std::vector<RelayedLink> relayed;
+  if (has_fabric()) return relayed;
   if (line) relayed.push_back(*line);
   for (std::size_t i = 0; i < hosts.size(); ++i) {
     if (hosts[i].delay_ns == 0) continue;

@@ -79,6 +79,8 @@ std::vector<PortReport> PortRecord::report(double run_s, const std::vector<doubl
     report.use = use_of(report.bytes, run_s,
                         i < mean_rates.size() ? mean_rates[i] : static_cast<double>(port.rate_bits_per_s));
     report.busiest_use = history.busiest_use;
+    report.pauses = history.last.pauses - history.first.pauses;
+    report.paused_s = seconds(history.last.paused_ns - history.first.paused_ns);
   }
   return reports;
 }

@@ -85,7 +85,7 @@ class Builder {
       for (std::size_t rack = 0; rack < core; ++rack) {
         if (rack != plan_.hosts[i].attached) forward(i, device(rack, core));
       }
-      forward(i, device(core, plan_.hosts[i].attached));
+      if (plan_.hosts[i].attached != core) forward(i, device(core, plan_.hosts[i].attached));
     }
   }
 

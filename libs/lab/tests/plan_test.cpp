@@ -125,12 +125,17 @@ TEST_CASE("racks share hosts out in blocks and have limited uplinks to a core") 
   CHECK(plan.forwards.size() == plan.switches.size() * plan.hosts.size());
 }
 
-TEST_CASE("a host may name its rack") {
+TEST_CASE("a host may name its rack, or after the last rack the core") {
   const LabPlan plan =
       plan_of("topology: racks\nracks: {count: 2}\nhosts: [{name: a, attached: 2}, {name: b}]\n");
   CHECK(plan.hosts[0].attached == 1);
-  CHECK(problems_of("topology: racks\nracks: {count: 2}\nhosts: [{name: a, attached: 3}]\n") ==
-        "lab.yaml:3: lab.hosts[0].attached: no rack 3 exists, only 2");
+  const LabPlan core =
+      plan_of("topology: racks\nracks: {count: 2}\nhosts: [{name: a, attached: 3}, {name: b}]\n");
+  CHECK(way_to(core, "a", "rack1") == "rack1.core");
+  CHECK(way_to(core, "a", "core").empty());  // its port is there
+  CHECK(find_port(core, "core>a") != nullptr);
+  CHECK(problems_of("topology: racks\nracks: {count: 2}\nhosts: [{name: a, attached: 4}]\n") ==
+        "lab.yaml:3: lab.hosts[0].attached: no rack 4 exists, only 2");
 }
 
 TEST_CASE("between leaves and spines the data of a DCM's host go over one spine, both ways") {

@@ -69,7 +69,7 @@ int lab_up(const LabOptions& options, std::FILE* out, std::FILE* err) {
   const auto network = lab::LabNetwork::make(*plan);
   if (!network) return refuse(err, network.error());
   if (const auto named = lab::give_names(*plan, *network); !named) return refuse(err, named.error());
-  if (!plan->relayed_links().empty()) {
+  if (plan->needs_relay()) {
     if (const auto left = leave_relay(*plan, *network); !left) {
       (void)lab::remove_names(plan->name);
       return refuse(err, left.error(), kExitFailed);
@@ -110,6 +110,10 @@ int lab_status(const LabOptions& options, std::FILE* out, std::FILE* err) {
   if (!counters) return refuse(err, counters.error(), kExitFailed);
   fmt::print(out, "lab {} is up: {}, {} hosts\n", plan->name, plan->topology, plan->hosts.size());
   print_hosts(*plan, out);
+  if (plan->has_fabric()) {
+    fmt::print(out, "its switches are a process in user space, which holds the counts of their ports\n");
+    return 0;
+  }
   const std::vector<lab::PortCount>& counts = counters->read();
   for (std::size_t i = 0; i < counts.size(); ++i) {
     const lab::Port& port = plan->ports[i];

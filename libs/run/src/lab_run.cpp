@@ -47,7 +47,7 @@ Expected<LabRun, LabError> LabRun::make(const config::LabFile& file, const lab::
   if (!disturbance) return failed(disturbance.error(), false);
   LabRun run(plan, std::move(*disturbance), std::move(*network), std::move(*counters));
   run.yaml_ = config::to_yaml(file.lab);
-  if (!plan.relayed_links().empty()) {
+  if (plan.needs_relay()) {
     auto relay = lab::Relay::open(plan, run.network_);
     if (!relay) return failed(relay.error(), false);
     run.relay_ = std::move(*relay);
@@ -91,6 +91,7 @@ std::map<std::string, launch::NodePlace> LabRun::places() const {
 
 const std::vector<lab::PortCount>& LabRun::read() {
   counts_ = counters_.read();
+  if (plan_.has_fabric()) counts_ = relay_->port_counter()();
   if (plan_.line) {
     for (const lab::PortCount& count : relay_->line_counts()) counts_.push_back(count);
   }
@@ -115,7 +116,8 @@ void LabRun::pass(TimeNs now_ns) {
 }
 
 Expected<void, LabError> LabRun::trace() {
-  auto tracer = lab::NetworkTracer::open(plan_, network_);
+  auto tracer = plan_.has_fabric() ? lab::NetworkTracer::open(plan_, network_, relay_->port_counter())
+                                   : lab::NetworkTracer::open(plan_, network_);
   if (!tracer) return Unexpected<LabError>({fmt::format("lab {}: {}", plan_.name, tracer.error()), false});
   tracer_ = std::move(*tracer);
   return {};
@@ -158,6 +160,7 @@ void LabRun::account(run_record::Summary& summary) {
   run_record::LabSummary& lab = summary.lab.emplace();
   lab.name = plan_.name;
   lab.topology = plan_.topology;
+  lab.back_pressure = lab::name_of(plan_.back_pressure);
   lab.hosts = plan_.hosts.size();
   lab.machine_drops = lab::machine_drops() - machine_drops_before_;
   lab.cpu_load = plan_.cpu_load;

@@ -174,6 +174,7 @@ json::value after_1s_of(const Summary& summary) {
 json::value relay_of(const std::optional<lab::RelayReport>& relay) {
   if (!relay) return nullptr;
   return json::object{{"links", relay->links},
+                      {"switches", relay->switches},
                       {"delay_us", relay->delay_ns / kMicrosecond},
                       {"frames", relay->frames},
                       {"dropped", relay->dropped},
@@ -187,6 +188,7 @@ json::value lab_of(const Summary& summary) {
   if (!summary.lab) return nullptr;
   return json::object{{"name", summary.lab->name},
                       {"topology", summary.lab->topology},
+                      {"back_pressure", summary.lab->back_pressure},
                       {"hosts", summary.lab->hosts},
                       {"machine_drops", summary.lab->machine_drops},
                       {"cpu_load", summary.lab->cpu_load},
@@ -217,7 +219,9 @@ json::array ports_of(const Summary& summary) {
                      {"drops_after_1s", port.drops_after_1s},
                      {"last_drop_s", port.last_drop_s},
                      {"use", port.use},
-                     {"busiest_use", port.busiest_use}});
+                     {"busiest_use", port.busiest_use},
+                     {"pauses", port.pauses},
+                     {"paused_s", port.paused_s}});
   }
   return array;
 }

@@ -258,6 +258,12 @@ void add_disturbance(const Summary& summary, Page& page) {
 }
 
 void add_relay(const lab::RelayReport& relay, Page& page) {
+  if (relay.switches > 0) {
+    page.line("relay", "{} in user space for {}, {} passed, p99 jitter {} us",
+              counted(relay.switches, "switch"), counted(relay.links, "host"), counted(relay.frames, "frame"),
+              relay.late_p99_us);
+    return;
+  }
   const double delay_ms = static_cast<double>(relay.delay_ns) / static_cast<double>(kMillisecond);
   page.line("relay", "{} with a delay of {:.4g} ms, {} passed, p99 jitter {} us{}",
             counted(relay.links, "link"), delay_ms, counted(relay.frames, "frame"), relay.late_p99_us,
@@ -288,9 +294,12 @@ void add_lab(const Summary& summary, Page& page) {
   const std::size_t shown = std::min(ports.size(), kPortsShown);
   for (std::size_t i = 0; i < shown; ++i) {
     const lab::PortReport& port = *ports[i];
-    page.line(port.name, "{:>5.1f} % of {}, {:>5.1f} % in its busiest second, {} sent, {} dropped",
+    page.line(port.name, "{:>5.1f} % of {}, {:>5.1f} % in its busiest second, {} sent, {} dropped{}",
               kPercent * port.use, config::print_rate(port.rate_bits_per_s), kPercent * port.busiest_use,
-              bytes_text(static_cast<double>(port.bytes)), counted(port.drops, "frame"));
+              bytes_text(static_cast<double>(port.bytes)), counted(port.drops, "frame"),
+              port.pauses > 0
+                  ? fmt::format(", paused {}, {:.3g} s", counted(port.pauses, "time"), port.paused_s)
+                  : "");
   }
   if (shown < ports.size()) page.line("", "and {} more that carried something", ports.size() - shown);
   for (const lab::ForeignReport& flow : summary.foreign) {

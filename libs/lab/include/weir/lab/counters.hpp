@@ -11,12 +11,15 @@
 
 namespace weir::lab {
 
-// The kernel's counts at a port.
+// The counts at a port: the kernel's, or of a switch in user space.
 struct PortCount {
   std::uint64_t bytes = 0;  // sent: frames without preamble, checksum and gap
   std::uint64_t packets = 0;
   std::uint64_t drops = 0;  // frames that did not fit into the buffer
   std::uint64_t backlog_bytes = 0;
+  // With back-pressure: how often a stream of the port was held back, and the time in which one was.
+  std::uint64_t pauses = 0;
+  std::int64_t paused_ns = 0;
 
   // Returns the bytes on the wire.
   [[nodiscard]] std::uint64_t wire_bytes() const { return bytes + kOverheadBytes * packets; }
@@ -37,7 +40,8 @@ class PortCounters {
 
   [[nodiscard]] static Expected<PortCounters, std::string> open(const LabPlan& plan,
                                                                 const LabNetwork& network);
-  // Returns the counts by port, as in LabPlan::ports. A port that cannot be read keeps its last count.
+  // Returns the counts by port, as in LabPlan::ports. A port that cannot be read keeps its last count. Those
+  // of a fabric are 0: Relay::port_counter() has them.
   [[nodiscard]] const std::vector<PortCount>& read();
   // Returns the frames to each host that were dropped on purpose, as of the last read().
   [[nodiscard]] const std::vector<std::uint64_t>& lost() const { return lost_; }

@@ -45,7 +45,7 @@ class LabNetwork {
   // Cuts the far hosts off from the control network, or connects them again. Takes some ms.
   [[nodiscard]] Expected<void, std::string> set_line_down(const LabPlan& plan, bool down) const;
   // Connects each host to each other once, which static congestion windows need before they apply. Requires:
-  // the relay runs, if the plan has relayed links.
+  // the relay runs, if the plan needs one.
   [[nodiscard]] Expected<void, std::string> connect_once(const LabPlan& plan) const;
   // Moves the calling thread into the namespace for good.
   [[nodiscard]] Expected<void, std::string> enter(Space space) const;

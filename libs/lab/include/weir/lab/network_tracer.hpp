@@ -2,12 +2,15 @@
 
 #include <weir/base/expected.hpp>
 #include <weir/base/time.hpp>
+#include <weir/lab/counters.hpp>
 #include <weir/lab/network.hpp>
 #include <weir/lab/network_trace.hpp>
 #include <weir/lab/plan.hpp>
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace weir::lab {
 
@@ -15,9 +18,9 @@ namespace weir::lab {
 // by a packet socket at each host with DCMs. On a busy machine samples come late; each has its real time.
 class NetworkTracer {
  public:
-  // Requires: `network` was made from `plan`.
-  [[nodiscard]] static Expected<NetworkTracer, std::string> open(const LabPlan& plan,
-                                                                 const LabNetwork& network);
+  // `counts`: those of a fabric's ports; null: the kernel has them. Requires: `network` was made from `plan`.
+  [[nodiscard]] static Expected<NetworkTracer, std::string> open(
+      const LabPlan& plan, const LabNetwork& network, std::function<std::vector<PortCount>()> counts = {});
   ~NetworkTracer();  // ends the thread
   NetworkTracer(NetworkTracer&& other) noexcept;
   NetworkTracer& operator=(NetworkTracer&& other) noexcept;

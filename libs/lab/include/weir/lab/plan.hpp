@@ -26,8 +26,13 @@ constexpr Space kFirstHost = 2;
 constexpr std::uint32_t kOverheadBytes = 24;
 // The shortest frame on the wire: 64 with its checksum, preamble, gap.
 constexpr std::uint32_t kShortestBytes = 84;
+constexpr std::uint32_t kEthernetHeaderBytes = 14;
 
 enum class Offloads : std::uint8_t { none, checksum, all };
+
+// How a switch holds its senders back instead of dropping frames.
+enum class FlowControl : std::uint8_t { none, pause, credits };
+[[nodiscard]] const char* name_of(FlowControl back_pressure);
 
 // The sending end of a link, with a limited rate and counters.
 struct Port {
@@ -53,6 +58,7 @@ struct LabHost {
   std::string control_address;  // device `control`
   std::string mac;              // of `data`
   std::size_t attached = 0;     // the switch, by number
+  std::size_t card = 0;  // interface card of that switch, shared by hosts with the same one; 0: its own
   bool own_port = false;        // sends at a limited rate, through a Port of its own
   Offloads offloads = Offloads::checksum;
   std::string congestion_control;  // empty: the farm's
@@ -134,6 +140,7 @@ struct LabPlace {
 struct LabPlan {
   std::string name;
   std::string topology;  // "star"
+  FlowControl back_pressure = FlowControl::none;
   std::uint32_t mtu = 1500;
   std::uint64_t burst_bytes = 0;
   std::uint32_t window_segments = 0;
@@ -155,8 +162,12 @@ struct LabPlan {
 
   // Returns `ports`, followed by the two directions of the line, if any.
   [[nodiscard]] std::vector<Port> counted_ports() const;
-  // Returns the long line, if any, followed by the links with a delay.
+  // Returns the long line, if any, followed by the links with a delay. Empty with a fabric, which delays.
   [[nodiscard]] std::vector<RelayedLink> relayed_links() const;
+  // Returns whether all switches are a machine in user space (SwitchFabric) instead of the kernel's bridges.
+  [[nodiscard]] bool has_fabric() const { return back_pressure != FlowControl::none; }
+  // Returns whether a relay carries frames between TAP devices.
+  [[nodiscard]] bool needs_relay() const { return has_fabric() || !relayed_links().empty(); }
   [[nodiscard]] std::size_t spaces() const { return kFirstHost + hosts.size(); }
   // Returns "switches", "control" or the host's name.
   [[nodiscard]] std::string space_name(Space space) const;

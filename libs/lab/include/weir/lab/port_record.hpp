@@ -22,6 +22,8 @@ struct PortReport {
   double last_drop_s = 0;  // after the port's begin; 0: no drops
   double use = 0;          // share of the rate, over the given time
   double busiest_use = 0;  // in the busiest second or so
+  std::uint64_t pauses = 0;  // with back-pressure: times that the port was held back
+  double paused_s = 0;
 };
 
 // The history of a lab's ports, from readings of their counters. Pure.

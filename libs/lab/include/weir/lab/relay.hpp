@@ -5,18 +5,22 @@
 #include <weir/lab/counters.hpp>
 #include <weir/lab/network.hpp>
 #include <weir/lab/plan.hpp>
+#include <weir/metrics/histogram.hpp>
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace weir::lab {
 
 // Counts of a relay, for the summary.
 struct RelayReport {
-  std::uint64_t links = 0;
-  DurationNs delay_ns = 0;  // the shortest one of a link
+  std::uint64_t links = 0;     // with back-pressure: of hosts
+  std::uint64_t switches = 0;  // with back-pressure
+  DurationNs delay_ns = 0;     // the shortest one of a link
   std::uint64_t frames = 0;
   std::uint64_t dropped = 0;      // on links with a delay: a full queue; the line's drops are at its ports
   std::uint64_t late_p50_us = 0;  // how much later than due a frame left
@@ -29,15 +33,17 @@ struct RelayReport {
     const auto jitter_ns = static_cast<double>(late_p99_us * kMicrosecond);
     return delay_ns > 0 && jitter_ns > kJitterMost * static_cast<double>(delay_ns);
   }
+  // Takes the microseconds by which frames left late.
+  void set_lateness(const metrics::ValueHistogram& late_us);
 };
 
-// All links of a lab with a delay, and the long line of topology wan, in user space. One thread, at real-time
-// priority where the system grants it, moves frames from one TAP device to the other after their time
-// (LinkDelays), in both directions. A frame takes two system calls, so that a core carries some hundred
-// thousand frames a second.
+// All links of a lab with a delay, and the long line of topology wan, in user space; with back-pressure all
+// switches instead. One thread, at real-time priority where the system grants it, moves frames from one TAP
+// device to another after their time (LinkDelays, SwitchFabric). A frame takes two system calls, so that a
+// core carries some hundred thousand frames a second.
 class Relay {
  public:
-  // Requires: `plan` has relayed links, and `network` was made from it.
+  // Requires: `plan` needs a relay, and `network` was made from it.
   [[nodiscard]] static Expected<Relay, std::string> open(const LabPlan& plan, const LabNetwork& network);
   ~Relay();  // ends the thread
   Relay(Relay&& other) noexcept;
@@ -51,6 +57,9 @@ class Relay {
   // Returns the long line's counts towards the second switch, and back. Requires: the plan has one.
   // Thread-safe.
   [[nodiscard]] std::array<PortCount, 2> line_counts() const;
+  // Returns a function for the counts of LabPlan::ports, valid as long as this object or one that it was
+  // moved to. Requires: the plan has a fabric. Thread-safe.
+  [[nodiscard]] std::function<std::vector<PortCount>()> port_counter() const;
   // Returns the counts since start(). Thread-safe.
   [[nodiscard]] RelayReport report() const;
 

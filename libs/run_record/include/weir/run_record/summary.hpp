@@ -67,6 +67,7 @@ struct DecisionTimes {
 struct LabSummary {
   std::string name;
   std::string topology;
+  std::string back_pressure;  // "none", "pause", "credits"
   std::uint64_t hosts = 0;
   std::uint64_t machine_drops = 0;
   std::uint64_t cpu_load = 0;  // spinners beside the farm
