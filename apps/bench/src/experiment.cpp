@@ -85,6 +85,17 @@ void take_sources(const std::vector<lab::PortReport>& ports, ExperimentFigures& 
   figures.source_least = least.value_or(0);
 }
 
+void take_pauses(const run_record::Summary& summary, ExperimentFigures& figures) {
+  double most_s = 0;
+  for (const lab::PortReport& port : summary.ports) {
+    figures.pauses += static_cast<double>(port.pauses);
+    if (port.paused_s <= most_s) continue;
+    most_s = port.paused_s;
+    figures.held_at = port.name;
+  }
+  if (summary.duration_s > 0) figures.held = std::min(1.0, most_s / summary.duration_s);
+}
+
 // `push`: latencies leave out the readouts' slots, as ANTARES' delays do.
 ExperimentFigures figures_of(const run_record::Summary& summary, double offered_hz, bool push) {
   ExperimentFigures figures;
@@ -108,6 +119,7 @@ ExperimentFigures figures_of(const run_record::Summary& summary, double offered_
     figures.drops_at = port.name;
   }
   take_sources(summary.ports, figures);
+  take_pauses(summary, figures);
   if (summary.lab && summary.lab->relay) {
     figures.jitter_ms = static_cast<double>(summary.lab->relay->late_p99_us) / kUsPerMs;
     figures.inexact_delay = summary.lab->relay->is_inexact();

@@ -99,8 +99,9 @@ std::string delay_text(const ExperimentSetting& setting) {
   return setting.delay_ms > 0 ? fmt::format(", delay_ms: {:g}", setting.delay_ms) : std::string();
 }
 
-// Racks with readouts, from 1; the last one has the DCMs. A cascade fills them one by one.
-std::string racked_hosts(const ExperimentSetting& setting, std::uint32_t racks) {
+// Racks with readouts, from 1; the DCMs are at the last one, or at the core of a cascade, which fills its
+// racks one by one.
+std::string racked_hosts(const ExperimentSetting& setting, std::uint32_t racks, bool one_card) {
   const bool one_by_one = setting.layout == NetworkLayout::cascade;
   const std::uint32_t readouts = whole(setting.readouts);
   std::string text = "hosts:\n";
@@ -112,8 +113,8 @@ std::string racked_hosts(const ExperimentSetting& setting, std::uint32_t racks) 
                    delay_text(setting));
   }
   for (std::uint32_t i = 0; i < setting.dcms; ++i) {
-    fmt::format_to(std::back_inserter(text), "  - {{name: d{}, nodes: [dcm-{}], attached: {}}}\n", i, i,
-                   racks + 1);
+    fmt::format_to(std::back_inserter(text), "  - {{name: d{}, nodes: [dcm-{}], attached: {}{}}}\n", i, i,
+                   racks + 1, one_card ? ", card: 1" : "");
   }
   return text;
 }
@@ -131,7 +132,7 @@ std::string delayed_hosts(const ExperimentSetting& setting) {
   return text;
 }
 
-std::string topology_text(const ExperimentSetting& setting) {
+std::string topology_text(const ExperimentSetting& setting, const Cure& cure) {
   const std::uint32_t readouts = whole(setting.readouts);
   if (setting.layout == NetworkLayout::all_to_all) {
     return fmt::format("topology: star\nplacement: together\nhost_count: {}\nhost_rate: {}\n", readouts,
@@ -145,9 +146,9 @@ std::string topology_text(const ExperimentSetting& setting) {
       racked ? (readouts + setting.readouts_per_rack - 1) / setting.readouts_per_rack : 1;
   return fmt::format(
              "topology: racks\nracks: {{count: {}, uplink_rate: {}, uplink_buffer: {}}}\nhost_rate: {}\n",
-             racks + 1, rate_text(setting.uplink_mbit), buffer_text(setting.core_kb),
-             rate_text(setting.port_mbit)) +
-         racked_hosts(setting, racks);
+             setting.layout == NetworkLayout::cascade ? racks : racks + 1, rate_text(setting.uplink_mbit),
+             buffer_text(setting.core_kb), rate_text(setting.port_mbit)) +
+         racked_hosts(setting, racks, setting.one_card && cure.back_pressure == "credits");
 }
 
 }  // namespace
@@ -266,7 +267,8 @@ std::string lab_text(const ExperimentPoint& point) {
   const Cure& cure = point.cure;
   std::string text = fmt::format("lab: experiment\nport_rate: {}\nport_buffer: {}\nburst: 4k\n",
                                  rate_text(setting.port_mbit), buffer_text(setting.port_kb));
-  text += topology_text(setting);
+  text += topology_text(setting, cure);
+  if (!cure.back_pressure.empty()) text += fmt::format("back_pressure: {}\n", cure.back_pressure);
   if (cure.segments > 0) text += fmt::format("window_segments: {}\n", cure.segments);
   if (cure.ring_packets > 0) {
     text += fmt::format("port_queue: per-dcm\nring_packets: {}\n", whole(cure.ring_packets));

@@ -140,6 +140,21 @@ std::string source_table(const std::vector<ExperimentResult>& results) {
   return text;
 }
 
+// Rows of runs with back-pressure; empty if there are none.
+std::string pause_table(const std::vector<ExperimentResult>& results) {
+  std::string rows;
+  for (const auto& [point, figures] : results) {
+    if (point.cure.back_pressure.empty()) continue;
+    fmt::format_to(std::back_inserter(rows), "| {} | {:.4g} | {:.0f} | {} | {:.1f} |\n", label_of(point),
+                   point.x, figures.pauses, figures.held_at, kPercent * figures.held);
+  }
+  if (rows.empty()) return {};
+  return "\n| cure, TCP | paper's x | pauses of the run | port held back longest | of the run, % |\n| --- | "
+         "--- | "
+         "--- | --- | --- |\n" +
+         rows;
+}
+
 // `paper_ms`: the delay in the paper.
 std::string delay_text(double paper_ms, const std::vector<ExperimentResult>& results) {
   if (results.empty() || results.front().point.setting.delay_ms == 0) return {};
@@ -345,6 +360,10 @@ std::string experiment_line(const Experiment& experiment, const ExperimentResult
                     {"inexact_delay", figures.inexact_delay},
                     {"source_least", four_digits(figures.source_least)},
                     {"source_most", four_digits(figures.source_most)},
+                    {"back_pressure", point.cure.back_pressure.empty() ? "none" : point.cure.back_pressure},
+                    {"pauses", figures.pauses},
+                    {"held_share", four_digits(figures.held)},
+                    {"held_at", figures.held_at},
                     {"histogram_ms", std::move(histogram)}};
   add_trace(point.show, figures.trace, line);
   if (point.show == Show::delays) line["delays"] = points_of(figures.delays);
@@ -384,6 +403,7 @@ std::string experiment_table(const Experiment& experiment, const std::vector<Exp
   }
   if (needs_trace(experiment.show)) text += trace_table(results);
   if (!experiment.setting.flows.empty()) text += source_table(results);
+  text += pause_table(results);
   text += delay_text(experiment.setting.delay_ms, results);
   text += fmt::format("\nA slice alone takes {:.1f} ms through its port.\n\n",
                       results.empty() ? 0 : results.front().figures.serialisation_ms);

@@ -26,7 +26,7 @@ enum class NetworkLayout : std::uint8_t {
   one_dcm,     // readouts in racks, a core switch, one DCM in a rack of its own (Jereczek 2017, figure 4.1)
   all_to_all,  // each host has a readout and DCMs (figure 4.12)
   behind_uplink,  // readouts at one switch, DCMs at another, an uplink between them (figure 4.14)
-  cascade         // readouts fill switches one by one, the DCMs are at one of their own (mixed traffic)
+  cascade         // readouts fill switches one by one, linked to the switch of the DCMs (mixed traffic)
 };
 
 enum class Vary : std::uint8_t {
@@ -66,6 +66,7 @@ struct ExperimentSetting {
   double rate_hz = 50;      // of triggers; 0: as fast as slices are built
   bool push = false;        // readouts send by themselves, a time slice for each trigger of a clock
   double load = 0;          // above 0: triggers at this share of theory
+  bool one_card = false;    // the DCMs' hosts share an interface card of their switch
   // Continuous TCP flows beside the farm, from the host of a readout to the host of a DCM, by number.
   std::vector<std::pair<std::uint32_t, std::uint32_t>> flows = {};
 };
@@ -94,6 +95,7 @@ struct Cure {
   double pace = 0;             // of `paced`, as a share of what a port can carry
   double ring_packets = 0;     // above 0: a ring for each DCM at the ports
   double ring_mbit = 0;        // its rate; 0: the port's
+  std::string back_pressure = {};  // "pause" or "credits": of the switches
 };
 
 // Measured quantities of a point.
@@ -191,6 +193,9 @@ struct ExperimentFigures {
   std::vector<std::pair<std::uint32_t, std::uint64_t>> histogram;  // ms, slices; bins of 1 ms
   double source_least = 0;
   double source_most = 0;
+  double pauses = 0;    // by which switches held a port back, from the run's begin on
+  double held = 0;      // share of the run in which the port that was held back longest was
+  std::string held_at;  // this port
   TraceView trace;  // if the experiment shows one
   Series delays;    // slice, ms: if the experiment shows them
 
