@@ -130,6 +130,14 @@ TEST_CASE("a process that was told to end holds nothing up, whenever the supervi
   }
 }
 
+// A request beyond a full window was sent without its sources (6822), a slice waited for a fresh worker that was
+// never due (3649), and a message whose type became that of a refusal was lost (4416).
+TEST_CASE("no slice waits until the run is given up") {
+  const std::uint64_t seed = GENERATE(6822U, 3649U, 4416U);
+  CAPTURE(seed);
+  CHECK(run_scenario(make_scenario(seed, sim::hard_limits()), false).problem == "");
+}
+
 // The supervisor settles slices while its connection to their DCM breaks (13), or an alert's window ends before
 // the DCM is back (1208).
 TEST_CASE("a broken connection to the supervisor loses no slice of an alert") {

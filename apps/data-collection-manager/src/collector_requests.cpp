@@ -2,6 +2,7 @@
 // pieces for the shaper. The cost of a request is independent of other requests, except for the logarithm of
 // the number of readouts.
 #include "collector.hpp"
+#include <weir/base/assert.hpp>
 
 #include <algorithm>
 
@@ -138,6 +139,7 @@ void Collector::issue(TimeNs now_ns) {
       // The readout may not have made the slices that it owes.
       BuiltSlice* const unasked = first_unasked(readout);
       const auto other = unasked != nullptr ? piece_of(*unasked, readout) : std::nullopt;
+      if (!other) piece = piece_of(slice, readout);  // the look at the other one changed asked_sources_
       const Piece& beyond = other ? *other : *piece;
       shaper_->take({readout, beyond.fragments, beyond.bytes}, now_ns);
       send(other ? *unasked : slice, readout, beyond, now_ns);
@@ -314,6 +316,7 @@ void Collector::send(BuiltSlice& slice, std::uint32_t readout, const Piece& piec
   Gathering& gathering = slice.gathering;
   Flow& flow = flows_[readout];
   Gathering::Part& part = gathering.parts[readout];
+  WEIR_ASSERT(piece.all || asked_sources_.size() == piece.fragments);
   if (gathering.ahead) {
     for (const SourceId source : asked_sources_)
       slice.progress[*assembler_.index_of(source)].sent_ahead = true;
