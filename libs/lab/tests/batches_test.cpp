@@ -51,6 +51,19 @@ TEST_CASE("a port with rings has a class of frames for each host with DCMs, and 
   CHECK_THAT(tc, Catch::ContainsSubstring("qdisc add dev rack2.core root handle 1: tbf"));
 }
 
+TEST_CASE("with back-pressure no bridge and no limit of the kernel carries the data network") {
+  const LabPlan plan =
+      plan_of("topology: racks\nhost_count: 2\nhost_rate: 1gbit\nracks: {count: 2}\nback_pressure: pause\n");
+  CHECK(lines(plan, kSwitches, Tool::ip) == "link set lo up\n");
+  CHECK(lines(plan, kSwitches, Tool::bridge).empty());
+  CHECK(lines(plan, kSwitches, Tool::tc).empty());
+  CHECK(lines(plan, kFirstHost, Tool::tc).empty());
+  CHECK_THAT(lines(plan, kFirstHost, Tool::ip),
+             Catch::ContainsSubstring("tuntap add dev data mode tap\nlink set dev data mtu 1500 txqueuelen "
+                                      "10000 address 02:77:00:00:00:01 up\n") &&
+                 !Catch::ContainsSubstring("gso_max_segs"));
+}
+
 TEST_CASE("the core's end of an uplink may have another buffer") {
   const LabPlan plan =
       plan_of("topology: racks\nhost_count: 2\nracks: {count: 2, uplink_buffer: 200k, core_buffer: 30k}\n");

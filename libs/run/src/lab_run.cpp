@@ -66,8 +66,10 @@ Expected<LabRun, LabError> LabRun::make(const config::LabFile& file, const lab::
 
 std::string LabRun::introduction() const {
   const std::string disturbed = disturbance_.introduction();
-  return fmt::format("in lab {}: {}, {}{}{}{}", plan_.name, plan_.topology,
-                     counted(plan_.hosts.size(), "host"), disturbed.empty() ? "" : "; ", disturbed,
+  const std::string pressure =
+      plan_.has_fabric() ? fmt::format("; back-pressure: {}", lab::name_of(plan_.back_pressure)) : "";
+  return fmt::format("in lab {}: {}, {}{}{}{}{}", plan_.name, plan_.topology,
+                     counted(plan_.hosts.size(), "host"), pressure, disturbed.empty() ? "" : "; ", disturbed,
                      network_.in_order() ? ""
                                          : "; frames may overtake each other here, which TCP takes for loss: "
                                            "receive packet steering cannot be set");
