@@ -259,9 +259,9 @@ void add_disturbance(const Summary& summary, Page& page) {
 
 void add_relay(const lab::RelayReport& relay, Page& page) {
   if (relay.switches > 0) {
-    page.line("relay", "{} in user space for {}, {} passed, p99 jitter {} us",
-              counted(relay.switches, "switch"), counted(relay.links, "host"), counted(relay.frames, "frame"),
-              relay.late_p99_us);
+    page.line("relay", "{} {} in user space for {}, {} passed, p99 jitter {} us", relay.switches,
+              relay.switches == 1 ? "switch" : "switches", counted(relay.links, "host"),
+              counted(relay.frames, "frame"), relay.late_p99_us);
     return;
   }
   const double delay_ms = static_cast<double>(relay.delay_ns) / static_cast<double>(kMillisecond);
