@@ -98,15 +98,24 @@ std::string forwarding(const LabPlan& plan) {
 
 // Drops incoming frames with classic BPF, if a random number is below a bound. The queueing discipline counts
 // the drops.
-std::string loss(const LabHost& host) {
-  if (host.loss <= 0) return {};
+void add_loss(const LabHost& host, Lines& lines) {
   constexpr double kNumbers = 4294967296.0;
   constexpr std::uint32_t kRandom = 0xFFFFF038;  // SKF_AD_OFF + SKF_AD_RANDOM
   constexpr std::uint32_t kPass = 0xFFFFFFFF;    // TC_ACT_UNSPEC; 2: TC_ACT_SHOT
+  lines.add("filter add dev data ingress prio 1 bpf da bytecode \"4,32 0 0 {},53 1 0 {},6 0 0 2,6 0 0 {}\"",
+            kRandom, static_cast<std::uint32_t>(std::max(1.0, host.loss * kNumbers)), kPass);
+}
+
+// Filters of the frames that a host receives, in the order of the way: the link, then the card.
+std::string receiving(const LabHost& host) {
   Lines lines;
+  if (host.loss <= 0 && !host.slow_nic) return {};
   lines.add("qdisc add dev data clsact");
-  lines.add("filter add dev data ingress bpf da bytecode \"4,32 0 0 {},53 1 0 {},6 0 0 2,6 0 0 {}\"", kRandom,
-            static_cast<std::uint32_t>(std::max(1.0, host.loss * kNumbers)), kPass);
+  if (host.loss > 0) add_loss(host, lines);
+  if (host.slow_nic) {
+    lines.add("filter add dev data ingress prio 3 u32 match u32 0 0 action mirred egress redirect dev {}",
+              kNicDevice);
+  }
   return lines.take();
 }
 
@@ -188,6 +197,10 @@ std::string host_side(const LabPlan& plan, std::size_t i) {
   lines.add("link set control up");
   const bool relayed = plan.has_fabric() || host.delay_ns > 0;
   if (relayed) add_relayed("data", plan.mtu, "address " + host.mac, lines);
+  if (host.slow_nic) {
+    lines.add("link add name {} mtu {} type ifb", kNicDevice, plan.mtu);
+    lines.add("link set dev {} up", kNicDevice);
+  }
   // A port counts one of TCP's packets as one frame, so TCP must not build larger packets.
   if (host.own_port && !plan.has_fabric() && host.offloads != Offloads::all)
     lines.add("link set data gso_max_segs 1");
@@ -236,7 +249,7 @@ std::vector<Batch> set_up_batches(const LabPlan& plan, const std::vector<std::st
   add(kControl, Tool::ip, control_links(plan, paths));
   for (std::size_t i = 0; i < plan.hosts.size(); ++i) {
     add(kFirstHost + i, Tool::ip, host_side(plan, i));
-    add(kFirstHost + i, Tool::tc, port_limits(plan, kFirstHost + i) + loss(plan.hosts[i]));
+    add(kFirstHost + i, Tool::tc, port_limits(plan, kFirstHost + i) + receiving(plan.hosts[i]));
   }
   return batches;
 }

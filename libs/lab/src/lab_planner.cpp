@@ -279,7 +279,7 @@ class Planner {
   // A host's name is a device name at its switch as well.
   void check_names() {
     std::set<std::string> taken(plan_.switches.begin(), plan_.switches.end());
-    taken.insert({"switches", "control", "lo", "data"});
+    taken.insert({"switches", "control", "lo", "data", kNicDevice});
     for (const Link& link : plan_.links) taken.insert({link.from_device, link.to_device});
     if (plan_.line) taken.insert({plan_.line->from.device, plan_.line->to.device});
     for (const LabHost& host : plan_.hosts) {
@@ -382,6 +382,8 @@ class Planner {
     if (plan_.ring_packets > 0) report("back_pressure", "is not for port_queue: per-dcm: rings drop frames");
     if (!plan_.changes.empty()) report("changes", "are not for back_pressure: its ports keep their rates");
     for (const LabHost& host : plan_.hosts) {
+      if (host.slow_nic)
+        report("nic_rate", fmt::format("of {} is not for back_pressure: its card drops frames", host.name));
       if (host.offloads == Offloads::all)
         report("offloads", fmt::format("of {} are all: back_pressure needs frames of the wire", host.name));
     }

@@ -69,6 +69,9 @@ class Builder {
       const std::string& rate = or_else(own.host_rate(), lab.host_rate());
       host.own_port = rate_of(rate) != 0;
       add_port(host.name + ">" + edge, kFirstHost + i, "data", rate, lab.host_buffer(), false);
+      const std::string& card = or_else(own.nic_rate(), lab.nic_rate());
+      host.slow_nic = rate_of(card) != 0;
+      add_port("nic>" + host.name, kFirstHost + i, kNicDevice, card, lab.nic_buffer(), false);
       forward(i, host.name);
     }
   }

@@ -82,6 +82,29 @@ TEST_CASE("a host's sending is limited at the host, and its TCP makes no longer 
   CHECK_THAT(lines(free, kFirstHost, Tool::ip), !Catch::ContainsSubstring("gso_max_segs"));
 }
 
+TEST_CASE("a slow card queues what its host receives after the port, and drops at its own buffer") {
+  const LabPlan plan = plan_of(
+      "hosts: [{name: a, nic_rate: 40mbit, loss: 0.5}, {name: b}]\nport_rate: 50mbit\nnic_buffer: 20k\n");
+  const Port* card = find_port(plan, "nic>a");
+  REQUIRE(card != nullptr);
+  CHECK(card->space == kFirstHost);
+  CHECK(card->rate_bits_per_s == 40'000'000);
+  CHECK(find_port(plan, "nic>b") == nullptr);
+  CHECK_THAT(lines(plan, kFirstHost, Tool::ip),
+             Catch::ContainsSubstring("link add name nic mtu 1500 type ifb\nlink set dev nic up\n"));
+  CHECK_THAT(
+      lines(plan, kFirstHost, Tool::tc),
+      Catch::Matchers::StartsWith("qdisc add dev nic root handle 1: tbf rate 40000000bit burst 16384 limit "
+                                  "20480 overhead 24 mpu 84\n"
+                                  "qdisc add dev data clsact\nfilter add dev data ingress prio 1 bpf") &&
+          Catch::Matchers::EndsWith(
+              "filter add dev data ingress prio 3 u32 match u32 0 0 action mirred egress "
+              "redirect dev nic\n"));
+  CHECK(lines(plan, kFirstHost + 1, Tool::tc).empty());
+  CHECK(problems_of("hosts: [{name: nic}]\n") ==
+        "lab.yaml:1: lab.hosts: 'nic' cannot be a host's name: the lab uses it");
+}
+
 TEST_CASE("both ends of a link with a delay are TAP devices, and its port is limited as any other") {
   const LabPlan plan = plan_of("hosts: [{name: a, delay_ms: 3}, {name: b}]\nport_rate: 200mbit\n");
   const std::string links = lines(plan, kSwitches, Tool::ip);

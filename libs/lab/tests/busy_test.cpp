@@ -53,7 +53,7 @@ TEST_CASE("a host's own loss goes before the lab's; a random number decides at t
   CHECK(plan.hosts[1].loss == 0.25);
   CHECK(tc_lines(plan, kFirstHost) ==
         "qdisc add dev data clsact\n"
-        "filter add dev data ingress bpf da bytecode \"4,32 0 0 4294963256,53 1 0 2147483648,6 0 0 2,6 0 0 "
+        "filter add dev data ingress prio 1 bpf da bytecode \"4,32 0 0 4294963256,53 1 0 2147483648,6 0 0 2,6 0 0 "
         "4294967295\"\n");
   CHECK_THAT(tc_lines(plan, kFirstHost + 1), Catch::ContainsSubstring("53 1 0 1073741824,"));
   CHECK(tc_lines(plan_of("host_count: 1\n"), kFirstHost).empty());

@@ -148,6 +148,13 @@ void add_links(const lab::LabPlan& lab, double from_s, double to_s, FarmNetwork&
   });
 }
 
+// A card below the rate of the host's port takes the port's place.
+void take_nic(const lab::Port& card, double bits_per_s, FarmHost& here) {
+  if (here.port_bits_per_s > 0 && here.port_bits_per_s <= bits_per_s) return;
+  here.port_bits_per_s = bits_per_s;
+  here.buffer_bytes = static_cast<double>(card.buffer_bytes);
+}
+
 }  // namespace
 
 FarmNetwork network_of(const lab::LabPlan& lab, const config::FarmPlan& plan, double from_s, double to_s) {
@@ -167,7 +174,12 @@ FarmNetwork network_of(const lab::LabPlan& lab, const config::FarmPlan& plan, do
         here.port_bits_per_s = lab.mean_rate(p, from_s, to_s);
         here.buffer_bytes = static_cast<double>(port.buffer_bytes);
       } else if (port.space == lab::kFirstHost + i) {
-        here.link_bits_per_s = lab.mean_rate(p, from_s, to_s);
+        const double rate = lab.mean_rate(p, from_s, to_s);
+        if (port.device == lab::kNicDevice) {  // after the port to the host
+          take_nic(port, rate, here);
+        } else {
+          here.link_bits_per_s = rate;
+        }
       }
     }
     for (const std::string& name : host.nodes) {

@@ -103,6 +103,23 @@ TEST_CASE("a lab's hosts have their ports, links, DCMs and data, and its sysctls
   CHECK_FALSE(network.timestamps);
 }
 
+TEST_CASE("a card below its host's port limits the host") {
+  const Farm farm = farm_of("readout: {count: 2}\ndcm: {count: 1}\n");
+  const auto receives = [&](const std::string& card) {
+    const auto file = config::read_lab(
+        "host_count: 3\nport_rate: 150mbit\nhost_rate: 90mbit\nnic_rate: " + card + "\n", "lab.yaml");
+    REQUIRE(file.has_value());
+    const auto lab = lab::plan_lab(*file, &farm.plan);
+    REQUIRE(lab.has_value());
+    const FarmNetwork network = network_of(*lab, farm.plan);
+    CHECK(network.hosts[2].link_bits_per_s == 90 * kMbit);
+    return network.hosts[2];
+  };
+  CHECK(receives("120mbit").port_bits_per_s == 120 * kMbit);
+  CHECK(receives("120mbit").buffer_bytes == 64 * 1024);
+  CHECK(receives("1gbit").port_bits_per_s == 150 * kMbit);
+}
+
 TEST_CASE("a line between switches limits the DCMs behind it") {
   const Farm farm = farm_of("readout: {count: 2}\ndcm: {count: 3}\n");
   const auto network = [&](const std::string& hosts) {

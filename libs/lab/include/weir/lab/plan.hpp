@@ -34,7 +34,10 @@ enum class Offloads : std::uint8_t { none, checksum, all };
 enum class FlowControl : std::uint8_t { none, pause, credits };
 [[nodiscard]] const char* name_of(FlowControl back_pressure);
 
-// The sending end of a link, with a limited rate and counters.
+// The device of a slow card, in its host's namespace.
+inline constexpr const char* kNicDevice = "nic";
+
+// The sending end of a link, or a host's slow card, with a limited rate and counters.
 struct Port {
   std::string name;  // "switch>h8"
   Space space = kSwitches;
@@ -60,6 +63,7 @@ struct LabHost {
   std::size_t attached = 0;     // the switch, by number
   std::size_t card = 0;  // interface card of that switch, shared by hosts with the same one; 0: its own
   bool own_port = false;        // sends at a limited rate, through a Port of its own
+  bool slow_nic = false;        // receives at a limited rate, through a Port of its own, device `nic`
   Offloads offloads = Offloads::checksum;
   std::string congestion_control;  // empty: the farm's
   std::vector<std::string> nodes;  // the farm's, by name
