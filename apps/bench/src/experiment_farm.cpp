@@ -17,6 +17,8 @@ constexpr double kBitPerMbit = 1e6;
 constexpr double kEndS = 0.5;          // of the run after the measurement: the last reports
 constexpr double kHitsPerSlice = 706;  // of a module outside of bursts
 constexpr double kBurstSlicesMax = 300;
+// The thesis' rate of a ring leaves out preamble and gap (section 6.3.2.1).
+constexpr double kWirePerFrame = 1538.0 / 1518;
 constexpr std::uint32_t kCutOffBytes = 20'000;  // between a module's fragment outside of bursts and inside
 constexpr std::uint32_t kTracedSlices = 200;    // of each DCM
 constexpr double kIdleHz = 10;
@@ -69,6 +71,9 @@ void apply(Vary vary, double x, ExperimentSetting& setting, Cure& cure) {
     case Vary::ring:
       cure.ring_packets = x;
       return;
+    case Vary::ring_rate:
+      cure.ring_mbit = kMbitPerGbit * x * setting.stands_for * kWirePerFrame;
+      return;
     case Vary::fragment:
       setting.fragment_bytes = whole(x);
       return;
@@ -82,7 +87,8 @@ void scale_by(double scale, const Scaling& scaling, ExperimentSetting& setting, 
   const auto by = [&](bool scaled, auto... values) {
     if (scaled) ((*values *= scale), ...);
   };
-  by(scaling.rates, &setting.port_mbit, &setting.host_mbit, &setting.uplink_mbit, &cure.ring_mbit);
+  by(scaling.rates, &setting.port_mbit, &setting.host_mbit, &setting.uplink_mbit, &setting.nic_mbit,
+     &cure.ring_mbit);
   if (scaling.rates) setting.delay_ms /= scale;
   by(scaling.buffers, &setting.port_kb, &setting.core_kb, &cure.quota, &cure.window_kb);
   if (scaling.rings > 0) {
@@ -119,6 +125,28 @@ std::string racked_hosts(const ExperimentSetting& setting, std::uint32_t racks, 
   return text;
 }
 
+// Leaves from 1, each with its part of the readouts and of the DCMs.
+std::string leaf_spine_text(const ExperimentSetting& setting) {
+  const std::uint32_t readouts = whole(setting.readouts);
+  const std::uint32_t leaves = (readouts + setting.readouts_per_rack - 1) / setting.readouts_per_rack;
+  std::string text = fmt::format(
+      "topology: leaf-spine\nleaf_spine: {{leaves: {}, spines: {}, link_rate: {}, link_buffer: "
+      "{}}}\nhosts:\n",
+      leaves, setting.spines, rate_text(setting.uplink_mbit), buffer_text(setting.core_kb));
+  for (std::uint32_t i = 0; i < readouts; ++i) {
+    fmt::format_to(std::back_inserter(text),
+                   "  - {{name: r{}, nodes: [readout-{}], attached: {}, host_rate: {}}}\n", i, i,
+                   1 + i / setting.readouts_per_rack, rate_text(setting.host_mbit));
+  }
+  for (std::uint32_t i = 0; i < setting.dcms; ++i) {
+    const std::string card =
+        setting.nic_mbit > 0 ? ", nic_rate: " + rate_text(setting.nic_mbit) : std::string();
+    fmt::format_to(std::back_inserter(text), "  - {{name: d{}, nodes: [dcm-{}], attached: {}{}}}\n", i, i,
+                   1 + i * leaves / setting.dcms, card);
+  }
+  return text;
+}
+
 // Only links of readouts have a delay.
 std::string delayed_hosts(const ExperimentSetting& setting) {
   if (setting.delay_ms == 0) return {};
@@ -141,6 +169,7 @@ std::string topology_text(const ExperimentSetting& setting, const Cure& cure) {
   if (setting.layout == NetworkLayout::one_switch)
     return fmt::format("topology: star\nplacement: separate\nhost_rate: {}\n", rate_text(setting.host_mbit)) +
            delayed_hosts(setting);
+  if (setting.layout == NetworkLayout::leaf_spine) return leaf_spine_text(setting);
   const bool racked = setting.layout != NetworkLayout::behind_uplink;
   const std::uint32_t racks =
       racked ? (readouts + setting.readouts_per_rack - 1) / setting.readouts_per_rack : 1;
@@ -171,6 +200,8 @@ const char* name_of(Vary vary) {
       return "congestion window, segments";
     case Vary::ring:
       return "ring of a DCM, packets";
+    case Vary::ring_rate:
+      return "rate of a DCM's ring, Gb/s";
     case Vary::fragment:
       return "fragment, bytes";
     case Vary::dcms:
@@ -187,6 +218,7 @@ std::vector<ExperimentPoint> expand(const Experiment& experiment, const std::vec
       for (const double x : experiment.x) {
         ExperimentPoint point{cure, tcp, x, experiment.setting, experiment.show};
         if (cure.units > 0) point.setting.units = cure.units;
+        if (cure.spines > 0) point.setting.spines = cure.spines;
         if (!cure.flows) point.setting.flows.clear();
         apply(experiment.vary, x, point.setting, point.cure);
         scale_by(scale, experiment.scaling, point.setting, point.cure);

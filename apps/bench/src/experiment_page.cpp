@@ -27,6 +27,8 @@ double our_x(const ExperimentPoint& point, Vary vary) {
       return point.setting.fragment_bytes;
     case Vary::ring:
       return std::max(1.0, std::round(point.cure.ring_packets));
+    case Vary::ring_rate:
+      return point.cure.ring_mbit / kMbitPerGbit;
     default:
       return point.x;
   }

@@ -12,6 +12,7 @@ namespace weir::bench {
 inline constexpr double kPercent = 100;
 inline constexpr double kUsPerMs = 1000;
 inline constexpr double kBytesPerKb = 1000;
+inline constexpr double kMbitPerGbit = 1000;
 // Buffers of a farm's processes that hold no benchmark up.
 inline constexpr std::uint64_t kBufferBytesMin = 64U << 20;
 

@@ -124,6 +124,24 @@ TEST_CASE("hosts share an interface card where the figure says so, with credits 
   }
 }
 
+TEST_CASE("each leaf has its part of readouts and DCMs; rings and cards have the paper's rates") {
+  const auto points = expand(thesis("6.8"), {Tcp::old_tcp}, 0.005);
+  const auto two = std::ranges::find_if(points, [](const ExperimentPoint& point) {
+    return point.cure.label == "two spines" && point.x == 1.04;
+  });
+  REQUIRE(two != points.end());
+  const std::string lab = lab_text(*two);
+  CHECK_THAT(lab,
+             ContainsSubstring("leaf_spine: {leaves: 2, spines: 2, link_rate: 50000000bit,") &&
+                 ContainsSubstring("{name: r3, nodes: [readout-3], attached: 2, host_rate: 50000000bit}") &&
+                 ContainsSubstring("{name: d2, nodes: [dcm-2], attached: 1, nic_rate: 43500000bit}") &&
+                 ContainsSubstring("{name: d3, nodes: [dcm-3], attached: 2,"));
+  // Eight times 1.04 Gb/s, with preamble and gap.
+  CHECK_THAT(lab, ContainsSubstring("ring_packets: 2048\nring_rate: 42148") &&
+                      ContainsSubstring("window_segments: 200\n"));
+  CHECK_THAT(lab_text(points.front()), ContainsSubstring("spines: 1,"));
+}
+
 TEST_CASE("LCMs with bursts have 25,000 bytes a slice outside of them, at any scale") {
   const auto& all = antares_experiments();
   const auto figure = std::ranges::find(all, "4.3", &Experiment::id);

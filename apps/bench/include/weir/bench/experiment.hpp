@@ -26,7 +26,8 @@ enum class NetworkLayout : std::uint8_t {
   one_dcm,     // readouts in racks, a core switch, one DCM in a rack of its own (Jereczek 2017, figure 4.1)
   all_to_all,  // each host has a readout and DCMs (figure 4.12)
   behind_uplink,  // readouts at one switch, DCMs at another, an uplink between them (figure 4.14)
-  cascade         // readouts fill switches one by one, linked to the switch of the DCMs (mixed traffic)
+  cascade,        // readouts fill switches one by one, linked to the switch of the DCMs (mixed traffic)
+  leaf_spine      // each leaf has its part of the readouts and of the DCMs (figure 6.7a)
 };
 
 enum class Vary : std::uint8_t {
@@ -37,6 +38,7 @@ enum class Vary : std::uint8_t {
   load,
   segments,
   ring,
+  ring_rate,
   fragment,
   dcms
 };
@@ -60,6 +62,11 @@ struct ExperimentSetting {
   double port_mbit = 1000;  // through which a DCM, or a host with DCMs, receives
   double host_mbit = 1000;  // at which a readout's host sends
   double uplink_mbit = 10'000;
+  // With leaf_spine; uplink_mbit and core_kb are those of each link between a leaf and a spine.
+  std::uint32_t spines = 1;
+  std::uint32_t stands_for = 1;  // DCMs of the paper for each one here
+  double nic_mbit = 0;           // at which the host of a DCM takes frames from its port; 0: as they come
+  // Of every layout.
   double port_kb = 600;
   double core_kb = 10'000;  // of the ports between switches
   double delay_ms = 0;      // of the link of each host with a readout, in each direction
@@ -96,6 +103,7 @@ struct Cure {
   double ring_packets = 0;     // above 0: a ring for each DCM at the ports
   double ring_mbit = 0;        // its rate; 0: the port's
   std::string back_pressure = {};  // "pause" or "credits": of the switches
+  std::uint32_t spines = 0;    // 0: the setting's
 };
 
 // Measured quantities of a point.
