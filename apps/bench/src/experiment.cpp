@@ -120,7 +120,10 @@ ExperimentFigures figures_of(const run_record::Summary& summary, double offered_
   }
   take_sources(summary.ports, figures);
   take_pauses(summary, figures);
+  figures.knows_drops = summary.lab.has_value();
+  if (summary.lab) figures.other_drops = static_cast<double>(summary.lab->machine_drops);
   if (summary.lab && summary.lab->relay) {
+    figures.other_drops += static_cast<double>(summary.lab->relay->dropped);
     figures.jitter_ms = static_cast<double>(summary.lab->relay->late_p99_us) / kUsPerMs;
     figures.inexact_delay = summary.lab->relay->is_inexact();
   }
@@ -186,7 +189,7 @@ Expected<ExperimentResult, std::string> measure_loss_free(ExperimentPoint point,
     fmt::print(err,
                "  {}: load {:.1f} %, goodput {:.1f} % of theory, {:.0f} drops, {:.1f} retransmissions/s\n",
                label_of(point), kPercent * point.setting.load, kPercent * figures->of(Quantity::share),
-               figures->drops, figures->retransmits_per_s);
+               figures->drops + figures->other_drops, figures->retransmits_per_s);
     if (search.measured(figures->is_loss_free())) best = ExperimentResult{point, std::move(*figures)};
   }
   return std::move(*best);

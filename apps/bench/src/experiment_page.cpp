@@ -355,6 +355,7 @@ std::string experiment_line(const Experiment& experiment, const ExperimentResult
                     {"slow_share", four_digits(figures.slow)},
                     {"drops", figures.drops},
                     {"drops_at", figures.drops_at},
+                    {"other_drops", figures.other_drops},
                     {"retransmits_per_s", four_digits(figures.retransmits_per_s)},
                     {"cpu_s_per_s", four_digits(figures.cpu)},
                     {"delay_ms", four_digits(point.setting.delay_ms)},
@@ -411,13 +412,16 @@ std::string experiment_table(const Experiment& experiment, const std::vector<Exp
                       results.empty() ? 0 : results.front().figures.serialisation_ms);
   if (options.loss_free) {
     text +=
-        "Each row is the run with the largest load without a drop or a retransmission (G_mlf), by "
-        "bisection.\n";
+        "Each row is the run with the largest load without a dropped frame (G_mlf), by bisection. "
+        "Retransmissions alone are not a loss: TCP also retransmits late segments.\n";
     for (const ExperimentResult& result : results) {
       if (result.figures.is_loss_free()) continue;
       text += fmt::format(
-          "\n- No load without losses: {} at {:g}; its row is the least load, {:.1f} % of theory.\n",
-          label_of(result.point), result.point.x, kPercent * result.point.setting.load);
+          "\n- No load without losses: {} at {:g}; its row is the least load, {:.1f} % of theory{}.\n",
+          label_of(result.point), result.point.x, kPercent * result.point.setting.load,
+          result.figures.drops > 0 ? std::string()
+                                   : fmt::format(", with {:.0f} frames dropped where no port counts them",
+                                                 result.figures.other_drops));
     }
   } else {
     for (const ExpectationVerdict& verdict : verdicts_of(experiment, results)) text += verdict_line(verdict);
