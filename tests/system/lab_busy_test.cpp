@@ -233,3 +233,23 @@ TEST_CASE("a slow card limits what its host takes from a faster port, and counts
   }
   CHECK(cards == 1);
 }
+
+TEST_CASE("bit errors lose frames at the rate of their bits, and every slice is built") {
+  NEEDS_ROOT();
+  const TemporaryFolder folder;
+  const FarmEnd end =
+      run_farm(folder, config_file("incast-8to1.yaml"),
+               incast({"--slices", "300", "--set", "lab.port_rate=200mbit", "--set", "lab.host_count=10",
+                       "--set", "lab.hosts=[{name: store, nodes: [dcm-0], bit_errors: 0.000001}]"}));
+  CHECK_BALANCED(end, 0);
+  const json::value& host = only(end, "disturbed");
+  double bytes = 0;
+  for (const json::value& port : end.summary.json().at("ports").as_array()) {
+    if (port.at("name").as_string() == "switch>store") bytes = number(port, "bytes");
+  }
+  // Some 340 of 27 000 frames; preambles and gaps are among the port's bytes.
+  const double expected = bytes * 8 * 1e-6 * 1518 / 1538;
+  CHECK(expected > 250);
+  CHECK(number(host, "frames_lost") == Approx(expected).epsilon(0.25));
+  CHECK(number(host, "loss") == 0);
+}

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <iterator>
 #include <utility>
@@ -13,6 +14,7 @@ namespace {
 constexpr int kLineQueueFrames =
     10000;  // queue between the kernel and the relay; the relay has the buffer with a limit
 
+constexpr std::uint32_t kChecksumBytes = 4;  // of a frame, which Linux does not count
 // Classes of htb at a port with rings.
 constexpr std::size_t kPortClass = 1;
 constexpr std::size_t kOtherClass = 2;
@@ -96,22 +98,40 @@ std::string forwarding(const LabPlan& plan) {
   return lines.take();
 }
 
+constexpr double kRandomNumbers = 4294967296.0;
+constexpr std::uint32_t kRandom = 0xFFFFF038;  // SKF_AD_OFF + SKF_AD_RANDOM
+constexpr std::uint32_t kPass = 0xFFFFFFFF;    // TC_ACT_UNSPEC; 2: TC_ACT_SHOT
+
 // Drops incoming frames with classic BPF, if a random number is below a bound. The queueing discipline counts
 // the drops.
 void add_loss(const LabHost& host, Lines& lines) {
-  constexpr double kNumbers = 4294967296.0;
-  constexpr std::uint32_t kRandom = 0xFFFFF038;  // SKF_AD_OFF + SKF_AD_RANDOM
-  constexpr std::uint32_t kPass = 0xFFFFFFFF;    // TC_ACT_UNSPEC; 2: TC_ACT_SHOT
   lines.add("filter add dev data ingress prio 1 bpf da bytecode \"4,32 0 0 {},53 1 0 {},6 0 0 2,6 0 0 {}\"",
-            kRandom, static_cast<std::uint32_t>(std::max(1.0, host.loss * kNumbers)), kPass);
+            kRandom, static_cast<std::uint32_t>(std::max(1.0, host.loss * kRandomNumbers)), kPass);
+}
+
+// The same with a bound that grows with the frame's length: n bits are damaged with a probability of
+// 1 - (1 - rate)^n, which n * rate exceeds by at most 4 % up to 9000 bytes at the highest rate. The bound is
+// (length * factor + half) >> shift, with the largest factor for which no frame's product exceeds 32 bits.
+void add_bit_errors(const LabHost& host, Lines& lines) {
+  constexpr double kFactorMost = 34'360;  // of the highest rate, 1e-6: 8 * rate * 2^32
+  constexpr int kBitsPerByte = 8;
+  double factor = kBitsPerByte * host.bit_errors * kRandomNumbers;
+  unsigned shift = 0;
+  for (; 2 * factor <= kFactorMost; factor *= 2) ++shift;
+  const std::uint32_t half = (1U << shift) >> 1U;
+  lines.add(
+      "filter add dev data ingress prio 2 bpf da bytecode \"10,128 0 0 0,4 0 0 {},36 0 0 {},4 0 0 {},116 0 0 "
+      "{},7 0 0 0,32 0 0 {},61 1 0 0,6 0 0 2,6 0 0 {}\"",
+      kChecksumBytes, std::lround(factor), half, shift, kRandom, kPass);
 }
 
 // Filters of the frames that a host receives, in the order of the way: the link, then the card.
 std::string receiving(const LabHost& host) {
   Lines lines;
-  if (host.loss <= 0 && !host.slow_nic) return {};
+  if (!host.loses_frames() && !host.slow_nic) return {};
   lines.add("qdisc add dev data clsact");
   if (host.loss > 0) add_loss(host, lines);
+  if (host.bit_errors > 0) add_bit_errors(host, lines);
   if (host.slow_nic) {
     lines.add("filter add dev data ingress prio 3 u32 match u32 0 0 action mirred egress redirect dev {}",
               kNicDevice);

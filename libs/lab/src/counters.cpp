@@ -114,7 +114,8 @@ Expected<PortCounters, std::string> PortCounters::open(const LabPlan& plan, cons
           if (plan.ports[i].space != space || plan.has_fabric()) continue;
           reader->ports[static_cast<int>(::if_nametoindex(plan.ports[i].device.c_str()))] = i;
         }
-        if (space >= kFirstHost && plan.hosts[space - kFirstHost].loss > 0) reader->host = space - kFirstHost;
+        if (space >= kFirstHost && plan.hosts[space - kFirstHost].loses_frames())
+          reader->host = space - kFirstHost;
         if (reader->reads()) reader->socket = netlink_socket();
       });
       if (reader->reads()) counters.readers_.push_back(std::move(reader));

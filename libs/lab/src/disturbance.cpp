@@ -113,11 +113,12 @@ std::vector<DisturbedHost> Disturbance::hosts(const LabPlan& plan,
   std::vector<DisturbedHost> hosts;
   for (std::size_t i = 0; i < plan.hosts.size(); ++i) {
     const LabHost& host = plan.hosts[i];
-    if (host.pause.every_ns == 0 && host.cpu_share <= 0 && host.loss <= 0) continue;
+    if (host.pause.every_ns == 0 && host.cpu_share <= 0 && !host.loses_frames()) continue;
     DisturbedHost& told = hosts.emplace_back();
     told.name = host.name;
     told.cpu_share = host.cpu_share;
     told.loss = host.loss;
+    told.bit_errors = host.bit_errors;
     told.frames_lost = i < lost.size() ? lost[i] : 0;
     if (const PauseReport* report = report_of(pauses, host.name)) {
       told.pauses = report->pauses;

@@ -23,6 +23,7 @@ constexpr std::size_t kHostsPerThird = 250;
 constexpr std::size_t kHostsMax = 1000;
 constexpr double kCpuShareMin = 0.01;  // a cgroup's smallest quota: 1 ms of 100
 constexpr double kMsPerS = 1000;
+constexpr double kBitErrorsMin = 1e-11;  // one of eight million full frames
 
 std::int64_t ns(double seconds) { return std::llround(seconds * static_cast<double>(kSecond)); }
 
@@ -90,6 +91,7 @@ class Planner {
     if (plan_.burst_bytes < lab_.mtu() + kOverheadBytes) report("burst", "is shorter than a frame");
     plan_.window_segments = lab_.window_segments();
     plan_.cpu_load = lab_.cpu_load();
+    check_bit_errors(lab_.bit_errors(), "bit_errors");
     // The kernel applies a route's static window to a connection only through saved metrics of earlier ones.
     plan_.sysctls = {{"ipv4/tcp_no_metrics_save", plan_.window_segments > 0 ? "0" : "1"},
                      {"ipv4/tcp_slow_start_after_idle", lab_.slow_start_after_idle() ? "1" : "0"}};
@@ -146,12 +148,19 @@ class Planner {
       host.congestion_control = own_control ? own->congestion_control() : lab_.congestion_control();
       host.card = own != nullptr ? own->card() : 0;
       host.loss = own != nullptr && own->loss() > 0 ? own->loss() : lab_.loss();
+      host.bit_errors = own != nullptr && own->bit_errors() > 0 ? own->bit_errors() : lab_.bit_errors();
+      if (own != nullptr) check_bit_errors(own->bit_errors(), fmt::format("hosts[{}].bit_errors", i));
       host.delay_ns =
           ns((own != nullptr && own->delay_ms() > 0 ? own->delay_ms() : lab_.delay_ms()) / kMsPerS);
       if (own != nullptr) slow_down(*own, fmt::format("hosts[{}].", i), host);
       plan_.hosts.push_back(std::move(host));
     }
     return problems_.empty();
+  }
+
+  void check_bit_errors(double rate, const std::string& key) {
+    if (rate > 0 && rate < kBitErrorsMin)
+      report(key, fmt::format("is below {:g}: give a rate that loses frames, or 0", kBitErrorsMin));
   }
 
   void slow_down(const v1::HostSettings& own, const std::string& key, LabHost& host) {

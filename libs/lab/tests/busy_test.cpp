@@ -2,6 +2,9 @@
 #include "lab_text.hpp"
 #include <weir/lab/batches.hpp>
 
+#include <cmath>
+#include <cstdio>
+
 namespace weir::lab {
 namespace {
 
@@ -53,10 +56,56 @@ TEST_CASE("a host's own loss goes before the lab's; a random number decides at t
   CHECK(plan.hosts[1].loss == 0.25);
   CHECK(tc_lines(plan, kFirstHost) ==
         "qdisc add dev data clsact\n"
-        "filter add dev data ingress prio 1 bpf da bytecode \"4,32 0 0 4294963256,53 1 0 2147483648,6 0 0 2,6 0 0 "
+        "filter add dev data ingress prio 1 bpf da bytecode \"4,32 0 0 4294963256,53 1 0 2147483648,6 0 0 "
+        "2,6 0 0 "
         "4294967295\"\n");
   CHECK_THAT(tc_lines(plan, kFirstHost + 1), Catch::ContainsSubstring("53 1 0 1073741824,"));
   CHECK(tc_lines(plan_of("host_count: 1\n"), kFirstHost).empty());
+}
+
+// The probability at which a host's filter for bit errors drops a frame of so many bytes, without its
+// checksum.
+double dropped_share(const LabPlan& plan, std::uint64_t bytes) {
+  const std::string lines = tc_lines(plan, kFirstHost);
+  unsigned checksum = 0;
+  unsigned factor = 0;
+  unsigned half = 0;
+  unsigned shift = 0;
+  const auto at = lines.find("10,128 0 0 0");
+  REQUIRE(at != std::string::npos);
+  REQUIRE(std::sscanf(lines.c_str() + at, "10,128 0 0 0,4 0 0 %u,36 0 0 %u,4 0 0 %u,116 0 0 %u,", &checksum,
+                      &factor, &half, &shift) == 4);
+  const std::uint64_t product = (bytes + checksum) * factor + half;
+  CHECK(product < (1ULL << 32));  // the kernel's registers have 32 bits
+  return static_cast<double>(product >> shift) / 4294967296.0;
+}
+
+TEST_CASE("bit errors lose frames by their length, with less than a tenth of error") {
+  for (const char* text : {"1e-11", "3e-10", "1e-8", "7e-7", "1e-6"}) {
+    const LabPlan plan = plan_of(std::string("host_count: 1\nbit_errors: ") + text + "\n");
+    const double rate = std::stod(text);
+    for (const std::uint64_t bytes : {60, 66, 590, 1514, 9014}) {
+      CAPTURE(rate, bytes);
+      const double expected = -std::expm1(8.0 * static_cast<double>(bytes + 4) * std::log1p(-rate));
+      CHECK(dropped_share(plan, bytes) == Approx(expected).epsilon(0.1));
+    }
+    CHECK(dropped_share(plan, 65'549) > 0);  // with `offloads: all`
+  }
+  CHECK(dropped_share(plan_of("host_count: 1\nbit_errors: 1e-8\n"), 1514) == Approx(1.2e-4).epsilon(0.02));
+}
+
+TEST_CASE("a host's own bit errors go before the lab's, and loss does not exclude them") {
+  const LabPlan plan =
+      plan_of("host_count: 2\nbit_errors: 1e-8\nhosts: [{name: a, bit_errors: 1e-7, loss: 0.5}]\n");
+  CHECK(plan.hosts[0].bit_errors == 1e-7);
+  CHECK(plan.hosts[1].bit_errors == 1e-8);
+  CHECK(plan.hosts[1].loses_frames());
+  CHECK_THAT(tc_lines(plan, kFirstHost),
+             Catch::ContainsSubstring("prio 1 bpf") && Catch::ContainsSubstring("prio 2 bpf"));
+  CHECK(problems_of("host_count: 1\nbit_errors: 1e-12\n") ==
+        "lab.yaml:2: lab.bit_errors: is below 1e-11: give a rate that loses frames, or 0");
+  CHECK_THAT(problems_of("host_count: 1\nbit_errors: 0.01\n"),
+             Catch::ContainsSubstring("lab.yaml:2: bit_errors: "));
 }
 
 TEST_CASE("a host with limited sending loses frames, too") {

@@ -248,6 +248,7 @@ json::array disturbed_of(const Summary& summary) {
                      {"cpu_share_by", host.cpu_share_by},
                      {"held_s", host.held_s},
                      {"loss", host.loss},
+                     {"bit_errors", host.bit_errors},
                      {"frames_lost", host.frames_lost}});
   }
   return array;

@@ -241,7 +241,7 @@ void add_disturbance(const Summary& summary, Page& page) {
       page.line(host.name, "paused {}, {:.3g} s together", counted(host.pauses, "time"), host.paused_s);
     if (host.cpu_share > 0)
       page.line(host.name, "had {:.3g} of a core, was held back for {:.3g} s", host.cpu_share, host.held_s);
-    lossy += host.loss > 0 ? 1 : 0;
+    lossy += host.loss > 0 || host.bit_errors > 0 ? 1 : 0;
     lost += host.frames_lost;
   }
   if (lossy > 0) page.line("lost", "{} to {}, on purpose", counted(lost, "frame"), counted(lossy, "host"));

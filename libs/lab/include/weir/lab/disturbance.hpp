@@ -25,6 +25,7 @@ struct DisturbedHost {
   std::string cpu_share_by;  // "cgroup", "pauses"; empty: unlimited
   double held_s = 0;
   double loss = 0;
+  double bit_errors = 0;
   std::uint64_t frames_lost = 0;
 };
 

@@ -72,7 +72,12 @@ struct LabHost {
   Pause pause;
   double cpu_share = 0;  // of one core, for all its nodes together; 0: not limited
   double loss = 0;       // share of the frames to it
+  // Share of the bits to it that are damaged; a frame with one is lost.
+  double bit_errors = 0;
   std::int64_t delay_ns = 0;  // of its link, in each direction
+
+  // Returns whether frames to it are lost on purpose.
+  [[nodiscard]] bool loses_frames() const { return loss > 0 || bit_errors > 0; }
 };
 
 // A cable between two switches: two devices, each named after its switch and the other end.
