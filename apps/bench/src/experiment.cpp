@@ -120,6 +120,8 @@ ExperimentFigures figures_of(const run_record::Summary& summary, double offered_
   }
   take_sources(summary.ports, figures);
   take_pauses(summary, figures);
+  for (const lab::DisturbedHost& host : summary.disturbed)
+    figures.bit_error_losses += static_cast<double>(host.frames_lost);
   figures.knows_drops = summary.lab.has_value();
   if (summary.lab) figures.other_drops = static_cast<double>(summary.lab->machine_drops);
   if (summary.lab && summary.lab->relay) {

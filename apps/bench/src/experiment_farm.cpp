@@ -301,6 +301,7 @@ std::string lab_text(const ExperimentPoint& point) {
                                  rate_text(setting.port_mbit), buffer_text(setting.port_kb));
   text += topology_text(setting, cure);
   if (!cure.back_pressure.empty()) text += fmt::format("back_pressure: {}\n", cure.back_pressure);
+  if (cure.bit_errors > 0) text += fmt::format("bit_errors: {:g}\n", cure.bit_errors);
   if (cure.segments > 0) text += fmt::format("window_segments: {}\n", cure.segments);
   if (cure.ring_packets > 0) {
     text += fmt::format("port_queue: per-dcm\nring_packets: {}\n", whole(cure.ring_packets));

@@ -15,6 +15,8 @@ namespace {
 
 namespace json = boost::json;
 
+constexpr double kSegmentBytes = 1448;  // of a full frame: TCP with time stamps, MTU 1500
+
 double our_x(const ExperimentPoint& point, Vary vary) {
   switch (vary) {
     case Vary::quota:
@@ -54,6 +56,8 @@ std::string value_text(Quantity quantity, bool ratio, double value) {
     case Quantity::drops:
     case Quantity::idle_gaps:
       return fmt::format("{:.0f}", value);
+    case Quantity::retransmitted:
+      return fmt::format("{:.3f} %", kPercent * value);
     case Quantity::rate:
       return fmt::format("{:.0f} Hz", value);
     case Quantity::queue_kb:
@@ -157,6 +161,18 @@ std::string pause_table(const std::vector<ExperimentResult>& results) {
          rows;
 }
 
+std::string bit_error_table(const std::vector<ExperimentResult>& results) {
+  std::string text =
+      "\n| cure, TCP | bit error rate | frames lost to it, settling included | retransmitted segments, % | "
+      "longest latency, ms |\n| --- | --- | --- | --- | --- |\n";
+  for (const auto& [point, figures] : results) {
+    fmt::format_to(std::back_inserter(text), "| {} | {:g} | {:.0f} | {:.3f} | {:.1f} |\n", label_of(point),
+                   point.cure.bit_errors, figures.bit_error_losses,
+                   kPercent * figures.of(Quantity::retransmitted), figures.max_ms);
+  }
+  return text;
+}
+
 // `paper_ms`: the delay in the paper.
 std::string delay_text(double paper_ms, const std::vector<ExperimentResult>& results) {
   if (results.empty() || results.front().point.setting.delay_ms == 0) return {};
@@ -209,6 +225,8 @@ const char* name_of(Quantity quantity) {
       return "slices of 200 ms or more";
     case Quantity::drops:
       return "frames dropped";
+    case Quantity::retransmitted:
+      return "retransmitted segments";
     case Quantity::rate:
       return "slices per second";
     case Quantity::source_least:
@@ -245,6 +263,10 @@ double ExperimentFigures::of(Quantity quantity) const {
       return slow;
     case Quantity::drops:
       return drops;
+    case Quantity::retransmitted:
+      return retransmits_per_s > 0
+                 ? retransmits_per_s / (goodput_bytes_per_s / kSegmentBytes + retransmits_per_s)
+                 : 0;
     case Quantity::rate:
       return sustained_hz;
     case Quantity::source_least:
@@ -357,6 +379,9 @@ std::string experiment_line(const Experiment& experiment, const ExperimentResult
                     {"drops_at", figures.drops_at},
                     {"other_drops", figures.other_drops},
                     {"retransmits_per_s", four_digits(figures.retransmits_per_s)},
+                    {"retransmitted", four_digits(figures.of(Quantity::retransmitted))},
+                    {"bit_errors", point.cure.bit_errors},
+                    {"bit_error_losses", figures.bit_error_losses},
                     {"cpu_s_per_s", four_digits(figures.cpu)},
                     {"delay_ms", four_digits(point.setting.delay_ms)},
                     {"jitter_p99_ms", four_digits(figures.jitter_ms)},
@@ -407,6 +432,8 @@ std::string experiment_table(const Experiment& experiment, const std::vector<Exp
   if (needs_trace(experiment.show)) text += trace_table(results);
   if (!experiment.setting.flows.empty()) text += source_table(results);
   text += pause_table(results);
+  if (std::ranges::any_of(experiment.cures, [](const Cure& cure) { return cure.bit_errors > 0; }))
+    text += bit_error_table(results);
   text += delay_text(experiment.setting.delay_ms, results);
   text += fmt::format("\nA slice alone takes {:.1f} ms through its port.\n\n",
                       results.empty() ? 0 : results.front().figures.serialisation_ms);

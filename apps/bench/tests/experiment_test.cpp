@@ -154,6 +154,26 @@ TEST_CASE("LCMs with bursts have 25,000 bytes a slice outside of them, at any sc
   CHECK_THAT(farm_text(points.front(), {2, 6}, 10), ContainsSubstring("size_bytes: 30000"));
 }
 
+TEST_CASE("a cure with bit errors has them on all links, and the page has the losses and retransmissions") {
+  const auto& all = antares_experiments();
+  const auto figure = std::ranges::find(all, "table-4.2-errors", &Experiment::id);
+  REQUIRE(figure != all.end());
+  const auto points = expand(*figure, {Tcp::old_tcp}, 0.1);
+  REQUIRE(points.size() == 2);
+  CHECK_THAT(lab_text(points[0]), !ContainsSubstring("bit_errors"));
+  CHECK_THAT(lab_text(points[1]), ContainsSubstring("bit_errors: 1e-08\n"));
+  ExperimentOptions options;
+  options.bench = "antares";
+  std::vector<ExperimentResult> results{result_of(points[0], 0.5, 0), result_of(points[1], 0.5, 0)};
+  results[1].figures.goodput_bytes_per_s = 999 * 1448.0;
+  results[1].figures.retransmits_per_s = 1;
+  results[1].figures.bit_error_losses = 12;
+  CHECK(results[0].figures.of(Quantity::retransmitted) == 0);
+  CHECK(results[1].figures.of(Quantity::retransmitted) == Approx(0.001));
+  CHECK_THAT(experiment_table(*figure, results, options, {}),
+             ContainsSubstring("cut-off, bit errors, old TCP | 1e-08 | 12 | 0.100 | 0.0 |"));
+}
+
 TEST_CASE("delays grow as the speed shrinks, and a page marks rows with too much jitter") {
   const auto& all = antares_experiments();
   const auto figure = std::ranges::find(all, "table-4.2-sector", &Experiment::id);

@@ -99,6 +99,7 @@ struct Cure {
   std::uint32_t group = 0;     // of pushing readouts: at most so many send to one DCM at a time; 0: all
   bool bursts = false;         // the sources are LCMs with bioluminescence
   bool cut_off = false;        // of the bursts only the first and last slices are sent
+  double bit_errors = 0;       // rate on the links of all hosts
   double pace = 0;             // of `paced`, as a share of what a port can carry
   double ring_packets = 0;     // above 0: a ring for each DCM at the ports
   double ring_mbit = 0;        // its rate; 0: the port's
@@ -116,6 +117,7 @@ enum class Quantity : std::uint8_t {
   p99_ms,
   slow,  // share of slices that took 200 ms or longer
   drops,
+  retransmitted,   // share of the full frames of payload that TCP sent again
   rate,            // slices built per second
   source_least,    // use of the link of the readout that sent least
   source_most,     // and of the one that sent most
@@ -197,6 +199,8 @@ struct ExperimentFigures {
   // In the lab, but not at a port: of links with a delay and of the machine's CPUs.
   double other_drops = 0;
   bool knows_drops = false;  // measured in a lab
+  // Frames, in the whole run.
+  double bit_error_losses = 0;
   double retransmits_per_s = 0;
   double jitter_ms = 0;        // p99 of how late frames left links with a delay
   bool inexact_delay = false;  // above 10 % of the delay
