@@ -217,16 +217,17 @@ TEST_CASE("frames are lost at random, counted, and sent again") {
 TEST_CASE("a slow card limits what its host takes from a faster port, and counts its drops") {
   NEEDS_ROOT();
   const TemporaryFolder folder;
-  const FarmEnd end = run_farm(
-      folder, config_file("incast-8to1.yaml"),
-      incast({"--slices", "60", "--set", "dcm.shaper=none", "--set", "lab.nic_buffer=20k", "--set",
-              "lab.host_count=10", "--set", "lab.hosts=[{name: store, nodes: [dcm-0], nic_rate: 20mbit}]"}));
+  const FarmEnd end =
+      run_farm(folder, config_file("incast-8to1.yaml"),
+               incast({"--slices", "60", "--set", "dcm.shaper=none", "--set", "dcm.credits=2", "--set",
+                       "dcm.deadline_ms=20000", "--set", "lab.nic_buffer=20k", "--set", "lab.host_count=10",
+                       "--set", "lab.hosts=[{name: store, nodes: [dcm-0], nic_rate: 40mbit}]"}));
   CHECK_BALANCED(end, 0);
   std::size_t cards = 0;
   for (const json::value& port : end.summary.json().at("ports").as_array()) {
     if (port.at("name").as_string() != "nic>store") continue;
     ++cards;
-    CHECK(number(port, "rate_bits_per_s") == 20e6);
+    CHECK(number(port, "rate_bits_per_s") == 40e6);
     CHECK(number(port, "drops") > 0);
     CHECK(number(port, "bytes") > 60 * 8 * 16'384);  // all slices went through it
     CHECK(number(port, "busiest_use") < 1.05);

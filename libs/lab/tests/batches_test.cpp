@@ -103,6 +103,8 @@ TEST_CASE("a slow card queues what its host receives after the port, and drops a
   CHECK(lines(plan, kFirstHost + 1, Tool::tc).empty());
   CHECK(problems_of("hosts: [{name: nic}]\n") ==
         "lab.yaml:1: lab.hosts: 'nic' cannot be a host's name: the lab uses it");
+  CHECK_THAT(problems_of("host_count: 2\nhost_rate: 50mbit\nback_pressure: pause\nnic_rate: 40mbit\n"),
+             Catch::ContainsSubstring("lab.nic_rate: of h0 is not for back_pressure: its card drops frames"));
 }
 
 TEST_CASE("both ends of a link with a delay are TAP devices, and its port is limited as any other") {
