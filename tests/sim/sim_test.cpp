@@ -130,8 +130,8 @@ TEST_CASE("a process that was told to end holds nothing up, whenever the supervi
   }
 }
 
-// A request beyond a full window was sent without its sources (6822), a slice waited for a fresh worker that was
-// never due (3649), and a message whose type became that of a refusal was lost (4416).
+// Seeds of: a request beyond a full window without its sources (6822); a slice for which no fresh worker was
+// due (3649); a message with the flipped type of a refusal (4416).
 TEST_CASE("no slice waits until the run is given up") {
   const std::uint64_t seed = GENERATE(6822U, 3649U, 4416U);
   CAPTURE(seed);
