@@ -52,7 +52,7 @@ STORED_TOLERANCE = 0.15
 SUPERVISOR_PASS = "weir::supervisor::SupervisorNode::pass("
 SUPERVISOR_PASS_INSTRUCTIONS = 4500
 SUPERVISOR_TOLERANCE = 0.04
-# At a few slices per second a role's work for each is mostly its wake-up, whose number depends on the disk and on the
+# At a few slices per second a role's work is mostly waking up, and how often it wakes depends on the disk and on the
 # machine's load: a slower disk beside a compiler doubled it. More than four times as much is a failure.
 PACED = {("64KiB-4x4-stored", role, what)
          for role in ("readout", "supervisor") for what in ("instructions", "system_calls", "allocations")} | {

@@ -1,11 +1,11 @@
 // Tests of labs with back-pressure. Need root and /dev/net/tun; else ctest shows SKIPPED.
 #include "farm_run.hpp"
+#include "kept_lab.hpp"
 #include "needs_root.hpp"
 #include "weir_catch.hpp"
 
 #include <boost/json.hpp>
 
-#include <cstdio>
 #include <filesystem>
 #include <string>
 #include <unistd.h>
@@ -18,19 +18,6 @@ using namespace weir::system_test;
 namespace json = boost::json;
 
 double number(const json::object& object, const char* key) { return object.at(key).to_number<double>(); }
-
-// Takes down a lab that was kept, however the test ends.
-struct TakenDown {
-  const TemporaryFolder& folder;
-  const std::string& lab;
-  ~TakenDown() {
-    try {
-      (void)run_command(folder, "weir", {"lab", "down", lab});
-    } catch (const std::exception& error) {
-      std::fprintf(stderr, "%s: %s\n", lab.c_str(), error.what());
-    }
-  }
-};
 
 }  // namespace
 

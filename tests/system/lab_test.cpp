@@ -1,5 +1,6 @@
 // Tests that virtual networks are created, used and removed. Needs root; without it ctest shows SKIPPED.
 #include "farm_run.hpp"
+#include "kept_lab.hpp"
 #include "needs_root.hpp"
 #include "weir_catch.hpp"
 
@@ -7,7 +8,6 @@
 
 #include <algorithm>
 #include <csignal>
-#include <cstdio>
 #include <fcntl.h>
 #include <filesystem>
 #include <linux/capability.h>
@@ -30,19 +30,6 @@ namespace json = boost::json;
 
 constexpr double kFrameBytes = 1538;    // a full one on the wire
 constexpr double kPayloadBytes = 1448;  // payload of one frame
-
-// Takes down a lab that was kept, however the test ends.
-struct TakenDown {
-  const TemporaryFolder& folder;
-  const std::string& lab;
-  ~TakenDown() {
-    try {
-      (void)run_command(folder, "weir", {"lab", "down", lab});
-    } catch (const std::exception& error) {
-      std::fprintf(stderr, "%s: %s\n", lab.c_str(), error.what());
-    }
-  }
-};
 
 void add_namespaces_of(const fs::path& process, std::set<std::string>& found) {
   std::error_code none;
