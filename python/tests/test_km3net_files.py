@@ -115,6 +115,20 @@ class FilesTest(unittest.TestCase):
         both = len(set(known) & set(events[7].hits.tolist()))
         self.assertEqual(compared[7], km3net.EventComparison(2091, 18, 9, both))
         self.assertEqual([one.stored for one in compared if one.frame_index != 2091], [0] * 11)
+        clusters = km3net.compare_clusters(online("JDAQEvent_JDAQSummaryslice"), weir.Run(out), folder)
+        self.assertEqual(clusters, [km3net.ClusterComparison(2091, len(known), len(known))])
+        # The other direction: a cluster of hits that no event has, and one that has a hit of an event and another.
+        other = [(one[0], (one[1] + 1) % 31, *one[2:]) for one in known]
+        events = []
+        for hits in (other[:3], [known[0], other[1]]):
+            lines = [struct.pack("<IIBBH", module, time + delays[module][channel], channel, tot, 0)
+                     for module, channel, time, tot, *_ in hits]
+            events.append((len(events), struct.pack("<HHIq", 1, 5, len(lines), 0) + b"".join(lines)))
+        out = os.path.join(self.folder, "other")
+        os.mkdir(out)
+        write_run(out, [("w", 0, [make_record(number, fragments, events=events)], [])])
+        clusters = km3net.compare_clusters(online("JDAQEvent_JDAQSummaryslice"), weir.Run(out), folder)
+        self.assertEqual(clusters, [km3net.ClusterComparison(2091, 3, 0), km3net.ClusterComparison(2091, 2, 1)])
 
     def test_a_file_without_such_slices_and_a_wrong_tree_are_refused(self):
         with self.assertRaisesRegex(weir.WeirError, "no time slices L0: it has SN"):

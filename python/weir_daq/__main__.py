@@ -110,14 +110,21 @@ def _import(options: argparse.Namespace) -> int:
 
 
 def _compare(options: argparse.Namespace) -> int:
-    from .km3net import compare_events
+    from .km3net import compare_clusters, compare_events
 
-    compared = compare_events(options.file, Run(options.run_folder, options.run), options.folder)
+    run = Run(options.run_folder, options.run)
+    compared = compare_events(options.file, run, options.folder)
     print(f"{'frame':>10}  {'hits':>5}  {'stored':>6}  {'clustered':>9}")
     for one in compared:
         print(f"{one.frame_index:>10}  {one.hits:>5}  {one.stored:>6}  {one.clustered:>9}")
     total = [sum(getattr(one, name) for one in compared) for name in ("hits", "stored", "clustered")]
     print(f"{len(compared):>3} events  {total[0]:>5}  {total[1]:>6}  {total[2]:>9}")
+    clusters = compare_clusters(options.file, run, options.folder)
+    shared = [one for one in clusters if one.in_events > 0]
+    print(
+        f"{len(clusters)} clusters of the run, {sum(one.hits for one in clusters)} hits; {len(shared)} of them have "
+        f"{sum(one.in_events for one in shared)} hits of an event"
+    )
     return 0
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from ._packages import need
 from .errors import FormatError, WeirError
 from .publish import StagedFolder
-from .record import HIT, Array
+from .record import HIT, Array, Slice
 from .run import Slices
 
 TREES = ("L0", "L1", "SN")
@@ -42,6 +42,7 @@ _EVENT_RUN_AT, _EVENT_FRAME_AT = 22, 26  # in an event's header
 
 _CLUSTER_HEAD = struct.Struct("<HHIq")
 _CLUSTER_HIT = np.dtype([("module", "<u4"), ("time_ns", "<u4"), ("channel", "u1"), ("tot_ns", "u1"), ("zero", "<u2")])
+_Hit = tuple[int, int, int, int]  # module, channel, time, time over threshold
 _FIRST_WITH_PLACE = 4  # version of detx whose modules have a position
 
 
@@ -62,6 +63,15 @@ class EventComparison:
     hits: int
     stored: int  # in the slice's fragments
     clustered: int  # in clusters of `coincidence`
+
+
+@dataclass(frozen=True)
+class ClusterComparison:
+    """How many hits of a cluster of ours KM3NeT's trigger has in its events."""
+
+    frame_index: int
+    hits: int
+    in_events: int
 
 
 @dataclass(frozen=True)
@@ -191,32 +201,73 @@ def compare_events(path: str, run: Slices, folder: str) -> list[EventComparison]
 
     Events of frames that the recording does not have are left out. Errors: as of read_slices().
     """
-    with open(os.path.join(folder, "index.json"), encoding="utf-8") as file:
-        frames = sorted(one["slice"] for one in json.load(file)["slices"])
-    geometry = os.path.join(folder, GEOMETRY)
-    delays = read_delays(geometry) if os.path.exists(geometry) else {}
-    places = {frames[int(number) % len(frames)]: at for at, number in reversed(list(enumerate(run.ids)))}
+    replayed = _Replayed(run, folder)
     found = []
     for event in read_events(path):
-        if event.frame_index not in frames:
+        if event.frame_index not in replayed.frames:
             continue
-        wanted = set(event.hits[["module", "channel", "time_ns", "tot_ns"]].tolist())
-        if event.frame_index not in places:
+        wanted = _hits_of(event)
+        one = replayed.slice_of(event.frame_index)
+        if one is None:
             found.append(EventComparison(event.frame_index, len(wanted), 0, 0))
             continue
-        one = run[places[event.frame_index]]
         stored = {
             (fragment.source, *hit) for fragment in one.fragments if fragment.kept for hit in fragment.hits().tolist()
         }
-        clustered = {
-            (module, channel, time - (delays[module][channel] if module in delays else 0), tot)
-            for _, data in one.events
-            for module, time, channel, tot, _ in np.frombuffer(data, _CLUSTER_HIT, offset=_CLUSTER_HEAD.size).tolist()
-        }
+        clustered: set[_Hit] = set().union(*replayed.clusters_of(one))
         found.append(
             EventComparison(event.frame_index, len(wanted), len(wanted & stored), len(wanted & clustered))
         )
     return found
+
+
+def compare_clusters(path: str, run: Slices, folder: str) -> list[ClusterComparison]:
+    """Compares each cluster of a run that replayed `folder` with the events of `path` in its frame.
+
+    A frame that was replayed several times counts once. Errors: as of read_slices().
+    """
+    replayed = _Replayed(run, folder)
+    in_events: dict[int, set[_Hit]] = {}
+    for event in read_events(path):
+        in_events.setdefault(event.frame_index, set()).update(_hits_of(event))
+    found = []
+    for frame in replayed.frames:
+        one = replayed.slice_of(frame)
+        if one is not None:
+            theirs = in_events.get(frame, set())
+            found += [ClusterComparison(frame, len(hits), len(hits & theirs)) for hits in replayed.clusters_of(one)]
+    return found
+
+
+def _hits_of(event: TriggeredEvent) -> set[_Hit]:
+    hits: list[_Hit] = event.hits[["module", "channel", "time_ns", "tot_ns"]].tolist()
+    return set(hits)
+
+
+class _Replayed:
+    """A run's slices by the recording's frames, and their clusters in the recording's uncalibrated times."""
+
+    def __init__(self, run: Slices, folder: str) -> None:
+        with open(os.path.join(folder, "index.json"), encoding="utf-8") as file:
+            self.frames: list[int] = sorted(one["slice"] for one in json.load(file)["slices"])
+        geometry = os.path.join(folder, GEOMETRY)
+        self._delays = read_delays(geometry) if os.path.exists(geometry) else {}
+        self._run = run
+        # A recording that was replayed several times: its first pass.
+        numbered = reversed(list(enumerate(run.ids)))
+        self._places = {self.frames[int(number) % len(self.frames)]: at for at, number in numbered}
+
+    def slice_of(self, frame: int) -> Slice | None:
+        return self._run[self._places[frame]] if frame in self._places else None
+
+    def clusters_of(self, one: Slice) -> list[set[_Hit]]:
+        return [self._hits(np.frombuffer(data, _CLUSTER_HIT, offset=_CLUSTER_HEAD.size)) for _, data in one.events]
+
+    def _hits(self, cluster: Array) -> set[_Hit]:
+        return {
+            (module, channel, time - (self._delays[module][channel] if module in self._delays else 0), tot)
+            for module, time, channel, tot, _ in cluster.tolist()
+        }
 
 
 def _entries(file: Any, kind: str) -> int:
