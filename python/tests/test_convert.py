@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 from support import ROOT, Folder, main, make_record, random_bytes, require, write_run
 
@@ -159,30 +160,62 @@ class KillTest(Folder):
     def test_a_killed_conversion_leaves_nothing_that_looks_whole(self):
         run = self.run_of(400, size=20_000)
         rest = random.Random(os.environ.get("WEIR_TEST_SEED", "1"))
-        published = 0
-        for number in range(KILLS):
+        out = self.out("killed")
+        usual = {}  # seconds of a conversion that is not killed, on this machine now
+        published = under_way = 0
+        for _ in range(KILLS):
             to = rest.choice(available())
-            out = self.out("killed")
-            process = subprocess.Popen(
-                command("convert", self.folder, "--to", to, "--out", out, "--jobs", 2, "--part-bytes", "400K"),
-                env=ENVIRONMENT, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, start_new_session=True)
-            try:
-                process.wait(rest.uniform(0.3, 3.0))
-            except subprocess.TimeoutExpired:
-                process.send_signal(signal.SIGKILL)
-            _, error = process.communicate()  # ends when no worker is left that has stderr open
-            if os.path.exists(out):
-                with open(os.path.join(out, "manifest.json"), encoding="utf-8") as file:
-                    self.assertEqual(json.load(file)["slices"], 400)
-                shutil.rmtree(out)
-                published += 1
-            elif process.returncode == 0:
-                self.fail(f"kill {number}: ended well, and {out} does not exist: {error}")
+            if to not in usual:
+                began = time.monotonic()
+                self.assertEqual(self.convert_until(to, out, None), 0)
+                usual[to] = time.monotonic() - began
+                self.check_whole(out)
+            status = self.convert_until(to, out, rest.uniform(0.2, 1.1) * usual[to])
             visible = [name for name in os.listdir(self.folder) if not name.startswith(".")]
+            if os.path.exists(out):
+                visible.remove("killed")
+                self.check_whole(out)
+                published += 1
+            else:
+                self.assertEqual(status, -signal.SIGKILL)
+            under_way += bool(self.unfinished())
             self.assertFalse([name for name in visible if "killed" in name])
-        convert.convert(run, "npz", self.out("killed"), jobs=1)
-        self.assertEqual([name for name in os.listdir(self.folder) if "unfinished" in name], [])
-        print(f"{KILLS} conversions, {published} of them finished before the kill")
+        print(f"{KILLS} kills: {under_way} of conversions that were writing, {published} of finished ones")
+        self.assertGreater(under_way + published, 0)
+        convert.convert(run, "npz", out, jobs=1)
+        self.assertEqual(self.unfinished(), [])
+
+    def unfinished(self):
+        return [name for name in os.listdir(self.folder) if "unfinished" in name]
+
+    def convert_until(self, to, out, seconds):
+        """Converts the run, and kills the conversion after this time. Returns its exit status."""
+        process = subprocess.Popen(
+            command("convert", self.folder, "--to", to, "--out", out, "--jobs", 2, "--part-bytes", "400K"),
+            env=ENVIRONMENT, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, start_new_session=True)
+        try:
+            process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            process.kill()
+        process.communicate()  # ends when no worker is left that has stderr open
+        return process.returncode
+
+    def check_whole(self, out):
+        """Checks the published set against the run, and deletes it."""
+        with open(os.path.join(out, "manifest.json"), encoding="utf-8") as file:
+            manifest = json.load(file)
+        self.assertEqual((manifest["slices"], manifest["verified"]), (400, True))
+        self.assertEqual(sum(part["slices"] for part in manifest["parts"]), 400)
+        others = set(os.listdir(out)) - {part["file"] for part in manifest["parts"]} - {"manifest.json", "run.h5"}
+        self.assertEqual(others, set())
+        data = b""
+        for part in manifest["parts"]:
+            extent = formats.Extent(**{name: rows for name, rows in part.items() if name != "file"})
+            path = os.path.join(out, part["file"])
+            (batch,) = formats.load(manifest["format"]).read_part(path, [extent], formats.Options())
+            data += batch.data.tobytes()
+        self.assertEqual(data, batch_of(weir.Run(self.folder)).data.tobytes())
+        shutil.rmtree(out)
 
     def test_a_folder_in_use_is_not_taken_for_abandoned(self):
         with StagedFolder(self.out()) as first:
