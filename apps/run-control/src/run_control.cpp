@@ -130,6 +130,7 @@ class RunControl::Core final : private bus::HubHandler {
   void look_at_rules();
   void log_run();
   void show_page();
+  void note_events();
   void carry_out_actions();
   void lose_run(const control::LostRun& lost);
   void look_for_account();
@@ -333,10 +334,15 @@ void RunControl::Core::log_run() {
   if (std::exchange(logged_run_, run) != run) telemetry::set_log_run(run.value);
 }
 
+void RunControl::Core::note_events() {
+  for (const control::Event& event : std::exchange(parts_.actions.events, {}))
+    log_.note(event.level, event.text);
+}
+
 void RunControl::Core::carry_out_actions() {
+  note_events();
   // Answers may be sent inside; resulting actions belong to the next turn.
   const control::FarmActions taken = std::exchange(parts_.actions, {});
-  for (const control::Event& event : taken.events) log_.note(event.level, event.text);
   if (taken.lost) lose_run(*taken.lost);
   if (machine_.going_off() && going_off_) std::exchange(going_off_, nullptr)();
   for (const control::Order& order : taken.orders) orders_.send(order);
@@ -376,6 +382,8 @@ void RunControl::Core::on_message(const bus::Sender& from, const v1::BusMessage&
   } else {
     reception_.refuse(from, "this key is not one of a process of the farm");
   }
+  // The next message of this turn may ask for the state, and has to get the events that led to it.
+  note_events();
 }
 
 void RunControl::Core::on_published(std::string_view tag, ConstBytes payload) {

@@ -160,6 +160,8 @@ void FarmMachine::answered(std::size_t member, std::uint64_t order, bool good, c
   one.live = true;
   const bool awaited = one.order && one.order->id == order;
   const bool of_pause = awaited && one.order->command == under_way_ && is_pausing();
+  const bool of_older_configure =
+      awaited && one.order->command == Command::configure && one.order->epoch != epoch_;
   if (awaited) one.order.reset();
   if (!awaited && one.inactive) out.events.push_back({Level::info, one.plan.name + " answers again"});
   one.inactive = false;
@@ -167,6 +169,8 @@ void FarmMachine::answered(std::size_t member, std::uint64_t order, bool good, c
   if (of_pause && !arrived(one)) {
     give_up_pause(
         good ? one.plan.name + " is " + std::string(name(state.state)) : one.plan.name + ": " + error, out);
+  } else if (!good && wrong_settings && (of_older_configure || !refusal_.empty())) {
+    // That configure is already refused, by another member's answer.
   } else if (!good && wrong_settings && goal_ == State::ready && under_way_ == Command::configure) {
     refuse_configure(one.plan.name + ": " + error, out);
   } else if (!good) {

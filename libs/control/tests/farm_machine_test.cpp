@@ -526,6 +526,44 @@ TEST_CASE("a wrong setting is refused by configure as a whole, with the process'
   CHECK(farm.machine.state() == State::running);
 }
 
+TEST_CASE("answers to a configure that is refused already change nothing, and do not refuse the next one") {
+  Farm farm;
+  farm.start_all();
+  farm.command(Command::init);
+  farm.settle();
+  farm.command(Command::configure);
+  farm.machine.tick(farm.now, farm.out);
+  const std::vector<Order> first = std::exchange(farm.out, {}).orders;
+  const auto refuse = [&](std::size_t member, const std::string& why) {
+    for (const Order& order : first) {
+      if (order.member == member)
+        farm.machine.answered(member, order.id, false, why, farm.processes[member].state, farm.now, farm.out,
+                              true);
+    }
+  };
+  refuse(kDcm0, "farm.yaml:9: filter.parameters");
+  REQUIRE(farm.machine.state() == State::standby);
+  SECTION("before the next one") {
+    refuse(kDcm1, "farm.yaml:9: filter.parameters");
+    CHECK_FALSE(farm.machine.members()[kDcm1].inactive);
+    CHECK(farm.machine.why_refused() == "dcm-0: farm.yaml:9: filter.parameters");
+    CHECK(farm.command(Command::configure));
+  }
+  SECTION("during the next one") {
+    CHECK(farm.command(Command::configure));
+    refuse(kDcm1, "farm.yaml:9: filter.parameters");
+    CHECK(farm.machine.why_refused().empty());
+    CHECK(farm.machine.under_way() == Command::configure);
+  }
+  // The other members carry out the first order too, after its refusal.
+  for (const Order& order : first) {
+    if (order.member != kDcm0 && order.member != kDcm1) farm.carry_out(order);
+  }
+  farm.settle();
+  CHECK(farm.machine.state() == State::ready);
+  for (const Member& member : farm.machine.members()) CHECK_FALSE(member.inactive);
+}
+
 TEST_CASE("in a farm of one run processes that end after it are not losses") {
   Farm farm;
   farm.machine = FarmMachine(control::test::small_plan(), {}, true);
