@@ -109,7 +109,17 @@ void BurstSaver::tick(ports::Network& network, TimeNs now_ns) {
   stage(now_ns);
   for (const auto& to : writers_) {
     if (to->link && to->link->ready() && now_ns >= to->pause_until_ns) send_granted(*to);
+    if (to->leaves && !to->told_left) tell_left(*to);
   }
+}
+
+// When the writer has answered everything.
+void BurstSaver::tell_left(Writer& from) {
+  if (!from.queue.empty() || !from.sent.empty()) return;
+  v1::Control message;
+  message.mutable_burst_leave();
+  from.link->peer().send(message);
+  from.told_left = true;
 }
 
 // Returns the ready writer with the fewest bytes in transit, or null.
@@ -117,7 +127,7 @@ BurstSaver::Writer* BurstSaver::least_loaded(TimeNs now_ns) {
   Writer* least = nullptr;
   for (const auto& to : writers_) {
     const bool takes =
-        to->link && to->link->ready() && to->staged_bytes < kStagedMax && now_ns >= to->pause_until_ns;
+        to->link && to->link->ready() && !to->leaves && to->staged_bytes < kStagedMax && now_ns >= to->pause_until_ns;
     if (takes && (least == nullptr || to->staged_bytes < least->staged_bytes)) least = to.get();
   }
   return least;
@@ -200,6 +210,7 @@ void BurstSaver::on_gone(sessions::Peer& peer, std::string_view why) {
   to.queue.clear();
   to.sent.clear();
   to.records = to.staged_bytes = to.wanted_total = to.granted_total = to.sent_total = 0;
+  to.leaves = to.told_left = false;
 }
 
 Expected<void, wire::WireError> BurstSaver::on_control(sessions::Peer& peer, const v1::Control& message) {
@@ -211,6 +222,10 @@ Expected<void, wire::WireError> BurstSaver::on_control(sessions::Peer& peer, con
   if (message.has_refused()) {
     for (const v1::Refused::One& one : message.refused().records())
       take_refused(from, one.record(), one.again());
+    return {};
+  }
+  if (message.has_burst_leave()) {
+    take_leaving(from);
     return {};
   }
   if (!message.has_burst_stored()) return Unexpected<wire::WireError>(wire::WireError::not_expected);
@@ -229,6 +244,17 @@ Expected<void, wire::WireError> BurstSaver::on_control(sessions::Peer& peer, con
     sent = from.sent.erase(sent);
   }
   return {};
+}
+
+// Records that it has never had go to another writer.
+void BurstSaver::take_leaving(Writer& from) {
+  from.leaves = true;
+  std::erase_if(from.queue, [&](const Sending& record) {
+    if (record.repeated) return false;
+    from.staged_bytes -= record.bytes;
+    ring_.send_again(record.alert, record.slice);
+    return true;
+  });
 }
 
 void BurstSaver::take_refused(Writer& from, std::uint64_t number, bool again) {

@@ -67,6 +67,8 @@ class BurstSaver final : public sessions::PeerHandler {
     std::uint64_t granted_total = 0;
     std::uint64_t sent_total = 0;
     TimeNs pause_until_ns = 0;  // it had no room
+    bool leaves = false;        // it ends, and answers only what it has on this connection
+    bool told_left = false;
   };
 
   void on_ready(sessions::Peer& peer) override;
@@ -77,7 +79,9 @@ class BurstSaver final : public sessions::PeerHandler {
   void stage(TimeNs now_ns);
   static void want(Writer& to, const Sending& record);
   void send_granted(Writer& to);
+  static void tell_left(Writer& from);
   void send_record(sessions::Peer& peer, const Sending& record) const;
+  void take_leaving(Writer& from);
   void take_refused(Writer& from, std::uint64_t number, bool again);
   [[nodiscard]] v1::Control account_message(const burst::Alert& alert, const burst::Account& account) const;
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace weir::writer {
@@ -83,6 +84,7 @@ storage::StoreResult BurstStores::store(std::uint32_t alert, ConstBytes record,
                                         const std::shared_ptr<const void>& owner, std::uint32_t origin,
                                         TimeNs now) {
   if (alert == 0 || alert > burst::kAlertsMax) return storage::StoreResult::malformed;
+  if (ended_) return storage::StoreResult::not_open;
   const auto found = stores_.find(alert);
   One& one = found == stores_.end() ? make(alert, 0) : *found->second;
   if (one.ended || one.failed) return storage::StoreResult::stale_epoch;
@@ -124,7 +126,12 @@ void BurstStores::end(std::uint32_t alert, TimeNs now) {
 }
 
 void BurstStores::end_all(TimeNs now) {
+  ended_ = true;
   for (auto& [alert, one] : stores_) end(alert, now);
+}
+
+bool BurstStores::has_open() const {
+  return std::any_of(stores_.begin(), stores_.end(), [](const auto& one) { return !one.second->ended; });
 }
 
 bool BurstStores::at_rest() const {

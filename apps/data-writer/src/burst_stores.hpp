@@ -42,7 +42,11 @@ class BurstStores final : public ports::DiskHandler {
   void pass(TimeNs now);
   // Closes the alert's file: no further records belong to it.
   void end(std::uint32_t alert, TimeNs now);
+  // Closes all files, and opens none any more: further records are refused as `not_open`.
   void end_all(TimeNs now);
+  [[nodiscard]] bool ended() const { return ended_; }
+  // An alert with records has not ended.
+  [[nodiscard]] bool has_open() const;
   // Every file is closed, or the disk refuses to.
   [[nodiscard]] bool at_rest() const;
   // Live copies on disk, of all alerts.
@@ -57,6 +61,7 @@ class BurstStores final : public ports::DiskHandler {
   WriterEnvironment& environment_;
   BurstEvents& events_;
   std::map<std::uint32_t, std::unique_ptr<One>> stores_;
+  bool ended_ = false;
 };
 
 }  // namespace weir::writer

@@ -118,6 +118,7 @@ void WriterNode::on_begin_run(const v1::BeginRun&) {}
 Expected<void, wire::WireError> WriterNode::on_supervisor_message(const v1::Control& message) {
   if (message.has_burst_alert()) {
     if (message.burst_alert().ended()) bursts_.end(message.burst_alert().number(), now_ns_);
+    if (!bursts_.has_open()) burst_leaving_.note_over();
     return {};
   }
   if (!message.has_settled()) return Unexpected<wire::WireError>(wire::WireError::not_expected);
@@ -190,12 +191,25 @@ void WriterNode::tell_throttle() {
 // its last file must list only live ones as live.
 void WriterNode::on_end_run() {
   end_.tell(now_ns_);
-  bursts_.end_all(now_ns_);
+  burst_leaving_.begin(now_ns_);
+  for (const auto& [tag, connection] : connections_) {
+    if (connection.burst) tell_leaving(*connection.peer);
+  }
   close_when_told();
+}
+
+void WriterNode::tell_leaving(sessions::Peer& peer) const {
+  v1::Control message;
+  message.mutable_burst_leave();
+  peer.send(message);
 }
 
 void WriterNode::close_when_told() {
   if (end_.phase() != EndPhase::told) return;
+  if (!bursts_.ended()) {
+    if (!burst_leaving_.is_over(now_ns_)) return;
+    bursts_.end_all(now_ns_);
+  }
   const bool all_noted = store_.mark_unsynced_dead();
   if (!end_.may_close(store_.has_unsettled_copies(), now_ns_)) return;
   if (!all_noted) spdlog::error("dead-copy list full, some copies left unmarked");
@@ -314,6 +328,7 @@ void WriterNode::on_ready(sessions::Peer& peer) {
   connection.burst = peer.info().burst;
   connection.peer = &peer;
   connection.id = id;
+  if (connection.burst && burst_leaving_.has_begun()) tell_leaving(peer);
   spdlog::info("connected name={} peer={}", peer.info().name, peer.stream().peer());
 }
 
@@ -403,9 +418,14 @@ Expected<void, wire::WireError> WriterNode::on_control(sessions::Peer& peer, con
     connection.alert = message.burst_next().number();
     return {};
   }
+  if (message.has_burst_leave() && connection.burst) {
+    burst_leaving_.note_left(peer.info().index);
+    return {};
+  }
   if (!message.has_space()) return Unexpected<wire::WireError>(wire::WireError::not_expected);
   const storage::PeerId id = connection.id;
   storage::GrantBook& grants = grants_of(connection);
+  if (connection.burst) burst_leaving_.note_records(peer.info().index);
   if (!grants.ask(id, message.space().wanted_total()) ||
       !grants.give_back(id, message.space().returned_total())) {
     return Unexpected<wire::WireError>(wire::WireError::bad_payload);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "burst_leaving.hpp"
 #include "burst_stores.hpp"
 #include "run_end.hpp"
 #include <weir/node/refusal_log.hpp>
@@ -63,6 +64,7 @@ class WriterNode final : public node::Node,
   Expected<void, wire::WireError> take_settled(const v1::Settled& settled);
   void on_end_run() override;
   void close_when_told();
+  void tell_leaving(sessions::Peer& peer) const;
   bool run_ended() const override { return end_.is_over(commands_run(), now_ns_) && bursts_.at_rest(); }
   [[nodiscard]] bool has_more_runs() const { return setup_.watcher != nullptr && !setup_.one_run; }
   [[nodiscard]] bool commands_run() const {
@@ -121,6 +123,7 @@ class WriterNode final : public node::Node,
   storage::GrantBook grants_;
   BurstStores bursts_;
   storage::GrantBook burst_grants_;
+  BurstLeaving burst_leaving_;
   std::map<std::uint64_t, Connection>
       connections_;  // by tag, which is the grant book's peer id and the store's origin
   std::uint32_t last_connection_ = 0;
