@@ -131,9 +131,16 @@ TEST_CASE("a process that was told to end holds nothing up, whenever the supervi
 }
 
 // Seeds of: a request beyond a full window without its sources (6822); a slice for which no fresh worker was
-// due (3649); a message with the flipped type of a refusal (4416).
+// due (3649); a message with the flipped type of a refusal (4416); a new DCM whose first slice needs the clear of
+// an older one (13882).
 TEST_CASE("no slice waits until the run is given up") {
-  const std::uint64_t seed = GENERATE(6822U, 3649U, 4416U);
+  const std::uint64_t seed = GENERATE(6822U, 3649U, 4416U, 13882U);
+  CAPTURE(seed);
+  CHECK(run_scenario(make_scenario(seed, sim::hard_limits()), false).problem == "");
+}
+
+TEST_CASE("a writer that is removed while alerts are saved leaves no slice of theirs unanswered") {
+  const std::uint64_t seed = GENERATE(16285U, 27855U);
   CAPTURE(seed);
   CHECK(run_scenario(make_scenario(seed, sim::hard_limits()), false).problem == "");
 }

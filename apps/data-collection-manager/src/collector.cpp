@@ -153,13 +153,15 @@ BuiltSlice* Collector::oldest_waiting() {
 
 void Collector::start_oldest(TimeNs now_ns) {
   // Slices that leave give their memory back.
-  if (assembler_.collecting() == 0 || assembler_.leaving() > 0 || !assembler_.knows_sizes()) return;
+  if (assembler_.collecting() == 0 || assembler_.leaving() > 0) return;
   if (now_ns - oldest_looked_ns_ < kLookForOldest) return;
   oldest_looked_ns_ = now_ns;
   BuiltSlice* const oldest = oldest_waiting();
   const auto is_before = [&](const BuiltSlice& slice) { return is_older(slice, *oldest); };
   if (slices_.find_in(BuildState::collecting, is_before) != nullptr) return;
-  if (oldest->memory.reserve(pool_, bytes_to_reserve(*oldest))) return start(*oldest, now_ns);
+  // The slice that learns the sizes is alone, and gives way too.
+  if (assembler_.knows_sizes() && oldest->memory.reserve(pool_, bytes_to_reserve(*oldest)))
+    return start(*oldest, now_ns);
   if (now_ns - moved_ns_ < kGiveWay) return;
   // Readouts make newer slices when the oldest is cleared, and these have its memory.
   BuiltSlice* newest = nullptr;

@@ -101,6 +101,32 @@ TEST_CASE("the newest slice gives way to an older one when no byte arrives") {
   CHECK_FALSE(newer.gathering.has_begun());
 }
 
+TEST_CASE("and so does the first slice, which collects alone until the sizes are known") {
+  Building dcm;
+  const auto collect = [&](std::uint64_t id) -> BuiltSlice& {
+    BuiltSlice& slice = dcm.open(id);
+    dcm.collector().collect(slice, dcm.collector().everything());
+    return slice;
+  };
+  const auto pass_after = [&](DurationNs time) {
+    dcm.now() += time;
+    dcm.collector().pass(dcm.now());
+  };
+  BuiltSlice& first = collect(10);
+  pass_after(kMillisecond);
+  REQUIRE(first.gathering.has_begun());
+  const BuiltSlice& oldest = collect(5);
+  pass_after(499 * kMillisecond);
+  CHECK(dcm.builder.assembler.take_crowded_out().empty());
+  pass_after(kMillisecond);
+  REQUIRE(dcm.builder.assembler.take_crowded_out() == std::vector<BuiltSlice*>{&first});
+  dcm.collector().forget(first);
+  dcm.builder.assembler.withdraw(first);
+  dcm.builder.assembler.release(first);
+  pass_after(kMillisecond);
+  CHECK(oldest.gathering.has_begun());
+}
+
 TEST_CASE("an older slice is requested before newer ones, whenever it arrives") {
   Short dcm;
   BuiltSlice& older = dcm.collect(5);
