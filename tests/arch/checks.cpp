@@ -415,6 +415,38 @@ Breaches check_matchers(const SourceTree& tree) {
   return breaches;
 }
 
+Breaches check_standard_headers(const SourceTree& tree) {
+  struct Needed {
+    const char* header;
+    std::vector<const char*> functions;
+  };
+  static const std::vector<Needed> kNeeded{
+      {"utility", {"exchange"}},
+      {"cstring", {"memcpy", "memcmp", "memset", "strlen"}},
+      {"algorithm",
+       {"sort", "find_if", "any_of", "all_of", "none_of", "max_element", "min_element", "fill", "equal",
+        "transform", "count_if", "clamp", "lower_bound", "upper_bound", "stable_sort", "reverse"}}};
+  Breaches breaches;
+  for (const auto& [path, text] : tree) {
+    if (path.starts_with("tests/arch/") || !path.ends_with("pp")) continue;
+    const auto includes = includes_of(text);
+    for (const auto& [header, functions] : kNeeded) {
+      if (std::ranges::any_of(includes, [&](const Include& one) { return one.target == header; })) continue;
+      std::size_t number = 0;
+      for (const std::string_view line : lines_of(text)) {
+        ++number;
+        const auto used = std::ranges::find_if(functions, [&](const char* function) {
+          return line.find(std::string("std::") + function + "(") != line.npos;
+        });
+        if (used == functions.end()) continue;
+        breaches.push_back(breach(path, number, std::string("std::") + *used + " needs <" + header + ">"));
+        break;
+      }
+    }
+  }
+  return breaches;
+}
+
 Breaches check_report_numbers(const SourceTree& tree) {
   Breaches breaches;
   for (const auto& [path, text] : tree) {

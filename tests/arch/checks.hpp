@@ -42,6 +42,10 @@ Breaches check_skips(const SourceTree& tree);
 // (tests/support/weir_catch.hpp).
 Breaches check_matchers(const SourceTree& tree);
 
+// A file includes the standard header of the functions that it uses: other headers bring them along with one
+// compiler's library and not with the next.
+Breaches check_standard_headers(const SourceTree& tree);
+
 // Reports' numbers are written and read by keys of metrics' table, through libs/reports: a text beside it
 // would drift.
 Breaches check_report_numbers(const SourceTree& tree);

@@ -223,6 +223,14 @@ TEST_CASE("a matcher that one version of Catch2 alone has is found") {
   require_one(check_matchers(tree), "libs/wire/tests/frame_test.cpp:", "ContainsSubstring");
 }
 
+TEST_CASE("a function of the standard library without its header is found") {
+  auto tree = good_tree();
+  tree["libs/wire/src/frame.cpp"] += "#include <utility>\nint f(int& a) { return std::exchange(a, 1); }\n";
+  CHECK(check_standard_headers(tree).empty());
+  tree["libs/wire/tests/frame_test.cpp"] += "int g(int& a) { return std::exchange(a, 1); }\n";
+  require_one(check_standard_headers(tree), "libs/wire/tests/frame_test.cpp:", "<utility>");
+}
+
 TEST_CASE("a number of a report with its own text as key is found") {
   auto tree = good_tree();
   tree["libs/reports/src/numbers.cpp"] = "void f() { report.gauges(); }\n";

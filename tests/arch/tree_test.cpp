@@ -101,6 +101,10 @@ TEST_CASE("tests use only matchers of both versions of Catch2") {
   CHECK(listed(check_matchers(tree())) == "");
 }
 
+TEST_CASE("every file includes the standard headers of its functions") {
+  CHECK(listed(check_standard_headers(tree())) == "");
+}
+
 TEST_CASE("reports' numbers use the keys of the one table") {
   CHECK(listed(check_report_numbers(tree())) == "");
 }

@@ -1,6 +1,7 @@
 #include "one_process.hpp"
 #include "weir_catch.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <functional>
 #include <random>

@@ -131,8 +131,7 @@ TEST_CASE("a process that was told to end holds nothing up, whenever the supervi
 }
 
 // Seeds of: a request beyond a full window without its sources (6822); a slice for which no fresh worker was
-// due (3649); a message with the flipped type of a refusal (4416); a new DCM whose first slice needs the clear of
-// an older one (13882).
+// due (3649); a message with the flipped type of a refusal (4416); the first slice of a DCM, behind an older one (13882).
 TEST_CASE("no slice waits until the run is given up") {
   const std::uint64_t seed = GENERATE(6822U, 3649U, 4416U, 13882U);
   CAPTURE(seed);

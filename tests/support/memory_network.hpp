@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 // A network inside one test: streams are queues, time is the number of calls of run(). It neither loses nor

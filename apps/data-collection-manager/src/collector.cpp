@@ -8,6 +8,7 @@
 #include <array>
 #include <bit>
 #include <numeric>
+#include <utility>
 
 namespace weir::dcm {
 namespace {

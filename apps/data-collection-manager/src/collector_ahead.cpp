@@ -3,6 +3,7 @@
 #include <weir/config/expected_sizes.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace weir::dcm {
 

@@ -5,6 +5,7 @@
 #include <weir/base/assert.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace weir::dcm {
 namespace {

@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <new>
 #include <stdexcept>
+#include <utility>
 
 namespace weir::writer {
 namespace {

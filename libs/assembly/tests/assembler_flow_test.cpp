@@ -2,6 +2,7 @@
 #include "weir_catch.hpp"
 
 #include <array>
+#include <cstring>
 
 namespace weir::assembly {
 namespace {

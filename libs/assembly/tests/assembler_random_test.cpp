@@ -2,6 +2,7 @@
 #include "weir_catch.hpp"
 #include <weir/base/assert.hpp>
 
+#include <cstring>
 #include <deque>
 #include <map>
 #include <set>

@@ -1,6 +1,8 @@
 #include "assembly_fixture.hpp"
 #include "weir_catch.hpp"
 
+#include <cstring>
+
 namespace weir::assembly {
 namespace {
 

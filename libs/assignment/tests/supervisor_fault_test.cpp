@@ -1,6 +1,8 @@
 #include "model_farm.hpp"
 #include "weir_catch.hpp"
 
+#include <algorithm>
+
 using namespace weir;
 using namespace weir::assignment;
 using weir::assignment::test::Farm;

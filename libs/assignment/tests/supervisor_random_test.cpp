@@ -2,6 +2,7 @@
 #include "weir_catch.hpp"
 
 #include <algorithm>
+#include <utility>
 
 using namespace weir;
 using namespace weir::assignment;

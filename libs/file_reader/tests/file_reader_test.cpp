@@ -6,6 +6,7 @@
 #include <weir/histograms/contents.hpp>
 #include <weir/histograms/document.hpp>
 
+#include <algorithm>
 #include <fstream>
 #include <string>
 #include <vector>

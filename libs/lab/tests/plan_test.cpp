@@ -2,6 +2,8 @@
 #include <weir/base/time.hpp>
 #include <weir/lab/batches.hpp>
 
+#include <algorithm>
+
 namespace weir::lab {
 namespace {
 

@@ -1,6 +1,8 @@
 #include "packet_bytes.hpp"
 #include "weir_catch.hpp"
 
+#include <algorithm>
+
 using namespace weir;
 using namespace weir::packets;
 using namespace weir::packets::test;

@@ -7,6 +7,7 @@
 #include <fstream>
 #include <numeric>
 #include <string_view>
+#include <utility>
 
 namespace weir::plugin_loader {
 namespace {

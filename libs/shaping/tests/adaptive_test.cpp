@@ -2,7 +2,9 @@
 #include "port_model.hpp"
 #include "weir_catch.hpp"
 
+#include <algorithm>
 #include <string>
+#include <utility>
 
 namespace weir::shaping {
 namespace {

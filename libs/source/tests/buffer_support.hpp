@@ -3,6 +3,7 @@
 #include <weir/source/fragment_buffer.hpp>
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 // A source of fragments that contain their slice's id, and a sink that records its calls.

@@ -4,6 +4,7 @@
 #include <weir/base/crc32c.hpp>
 
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 namespace weir::storage {

@@ -2,6 +2,8 @@
 #include "weir_catch.hpp"
 #include <weir/storage/format.hpp>
 
+#include <algorithm>
+
 using namespace weir;
 using namespace weir::storage;
 using namespace weir::storage::test;

@@ -2,6 +2,7 @@
 #include "weir_catch.hpp"
 #include <weir/storage/format.hpp>
 
+#include <algorithm>
 #include <array>
 
 using namespace weir;

@@ -11,6 +11,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <sys/uio.h>

@@ -1,5 +1,7 @@
 #include "loop_fixture.hpp"
 
+#include <algorithm>
+
 namespace weir::transport {
 
 TEST_CASE("many megabytes return from an echo as they were sent, received at their place") {

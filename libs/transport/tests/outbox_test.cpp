@@ -3,6 +3,7 @@
 #include "weir_catch.hpp"
 #include <weir/base/hash.hpp>
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <vector>

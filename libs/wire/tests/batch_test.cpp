@@ -2,6 +2,7 @@
 #include <weir/base/hash.hpp>
 #include <weir/wire/batch.hpp>
 
+#include <algorithm>
 #include <vector>
 
 namespace weir::wire {

@@ -5,6 +5,7 @@
 #include <weir/wire/frame_parser.hpp>
 
 #include <string>
+#include <utility>
 
 namespace weir::wire {
 namespace {
