@@ -90,7 +90,7 @@ std::string farm_text(const RcnpPoint& point, double rate_hz) {
 void take_first_group(const run_record::Summary& summary, RcnpResult& result) {
   const run_record::GroupSummary& first = summary.groups.front();
   result.rate_hz = static_cast<double>(first.arrived) / summary.duration_s;
-  result.mean_ms = result.selection_ms = first.decision_latency_us_mean / kUsPerMs;
+  result.mean_ms = result.selection_ms = first.decision_times.mean_us / kUsPerMs;
   result.sigma_ms = first.decision_latency_us.sigma / kUsPerMs;
   result.p99_ms = static_cast<double>(first.decision_latency_us.p99) / kUsPerMs;
   result.max_ms = static_cast<double>(first.decision_latency_us.max) / kUsPerMs;

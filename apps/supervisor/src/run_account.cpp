@@ -43,6 +43,13 @@ void add_groups(reports::ReportCounters& counters, const assignment::SupervisorL
   }
 }
 
+// Names in the order of dcm.groups.
+std::string groups_text(const assignment::SupervisorLedger& ledger) {
+  std::string text;
+  for (const assignment::GroupLedger& group : ledger.groups) text += (text.empty() ? "" : "\n") + group.name;
+  return text;
+}
+
 }  // namespace
 
 RunAccount::RunAccount(const node::Setup& setup, const SupervisorEnvironment& environment,
@@ -126,6 +133,7 @@ v1::Report RunAccount::own_report(bool final, bool journal_waits, TimeNs now_ns)
   gauges["slices_in_flight"] = static_cast<double>(machine_.in_flight());
   gauges["slices_pending"] = static_cast<double>(machine_.pending());
   if (!machine_.absences().empty()) (*report.mutable_notes())["removed"] = absences_text();
+  if (!ledger.groups.empty()) (*report.mutable_notes())["groups"] = groups_text(ledger);
   reports::add_totals(report, roster_.totals());
   node::add_network(report, environment_.stream_totals(), counters_);
   node::add_process(report);

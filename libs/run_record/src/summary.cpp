@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
+#include <sstream>
 #include <tuple>
 
 namespace weir::run_record {
@@ -114,9 +115,20 @@ void add_outcomes(const v1::RunSummary& account, Summary& summary) {
   summary.discarded = reports::by_reason(account, "discarded.");
 }
 
-// Farther groups get fewer slices: that is their order.
+// Names in the order of the farm file.
+std::vector<std::string> group_names(const v1::RunSummary& account) {
+  std::vector<std::string> names;
+  for (const v1::Report& report : account.nodes()) {
+    const auto note = report.notes().find("groups");
+    if (report.role() != v1::ROLE_SUPERVISOR || note == report.notes().end()) continue;
+    std::istringstream lines(note->second);
+    for (std::string name; std::getline(lines, name);) names.push_back(name);
+  }
+  return names;
+}
+
 void add_groups(const v1::RunSummary& account, Summary& summary) {
-  const auto arrived = reports::by_reason(account, "groups.arrived.");
+  const Counts arrived = reports::by_reason(account, "groups.arrived.");
   const Counts stored = reports::by_reason(account, "groups.stored.");
   const Counts rejected = reports::by_reason(account, "groups.rejected.");
   const Counts discarded = reports::by_reason(account, "groups.discarded.");
@@ -126,19 +138,17 @@ void add_groups(const v1::RunSummary& account, Summary& summary) {
     const auto found = counts.find(name);
     return found == counts.end() ? 0 : found->second;
   };
-  for (const auto& [name, count] : arrived) {
+  for (const std::string& name : group_names(account)) {
     metrics::ValueHistogram latency;
     for (const v1::Report& report : account.nodes()) {
       const auto group = report.notes().find("group");
       if (report.role() == v1::ROLE_DCM && group != report.notes().end() && group->second == name)
         latency.merge(reports::histogram_of(report, "decision_latency_us"));
     }
-    summary.groups.push_back({name, count, of(stored, name), of(rejected, name), of(discarded, name),
-                              of(forwarded, name), of(reassigned, name), percentiles_of(latency),
-                              latency.mean()});
+    summary.groups.push_back({name, of(arrived, name), of(stored, name), of(rejected, name),
+                              of(discarded, name), of(forwarded, name), of(reassigned, name),
+                              percentiles_of(latency), decision_times_of(latency)});
   }
-  std::stable_sort(summary.groups.begin(), summary.groups.end(),
-                   [](const GroupSummary& a, const GroupSummary& b) { return a.arrived > b.arrived; });
 }
 
 void add_readout_peaks(const v1::Report& report, Summary& summary) {

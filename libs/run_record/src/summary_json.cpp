@@ -44,13 +44,10 @@ json::object fragments_of(const Summary& summary) {
   return object;
 }
 
-json::object decision_of(const Summary& summary) {
+json::object object_of(const DecisionTimes& times) {
   json::array above;
-  for (const DecisionTimes::Above& one : summary.decision_times.above)
-    above.push_back({{"us", one.us}, {"share", one.share}});
-  return {{"mean", summary.decision_times.mean_us},
-          {"sigma", summary.decision_times.sigma_us},
-          {"above", std::move(above)}};
+  for (const DecisionTimes::Above& one : times.above) above.push_back({{"us", one.us}, {"share", one.share}});
+  return {{"mean", times.mean_us}, {"sigma", times.sigma_us}, {"above", std::move(above)}};
 }
 
 json::array steps_of(const Summary& summary) {
@@ -284,7 +281,8 @@ json::array groups_of(const Summary& summary) {
                      {"forwarded", group.forwarded},
                      {"reassigned", group.reassigned},
                      {"decision_latency_us", object_of(group.decision_latency_us)},
-                     {"decision_latency_us_mean", group.decision_latency_us_mean}});
+                     {"decision_latency_us_mean", group.decision_times.mean_us},
+                     {"decision_times_us", object_of(group.decision_times)}});
   }
   return array;
 }
@@ -330,7 +328,7 @@ std::string to_json(const Summary& summary) {
   object.emplace("groups", groups_of(summary));
   object.emplace("readout_bytes_peak", summary.readout_bytes_peak);
   object.emplace("readout_slices_peak", summary.readout_slices_peak);
-  object.emplace("decision_times_us", decision_of(summary));
+  object.emplace("decision_times_us", object_of(summary.decision_times));
   object.emplace("steps", steps_of(summary));
   object.emplace("prefetch", object_of(summary.prefetch));
   object.emplace("fetch", object_of(summary.fetch));

@@ -90,7 +90,7 @@ void add_groups(const Summary& summary, Page& page) {
               group.reassigned > 0 ? ", " + counted(group.reassigned, "reassignment") : "");
     add_latency(
         "", group.decision_latency_us,
-        "decision, mean " + microseconds_text(static_cast<std::uint64_t>(group.decision_latency_us_mean)),
+        "decision, mean " + microseconds_text(static_cast<std::uint64_t>(group.decision_times.mean_us)),
         page);
   }
   if (const auto count = [&](const char* key) { return summary.fetch.at(key); }; !summary.fetch.empty())

@@ -80,7 +80,7 @@ TEST_CASE("docs/summary.md has every key of the summary, and no other") {
   summary.lab.emplace().relay.emplace();
   summary.after_1s.emplace();
   summary.ports.emplace_back();
-  summary.groups.emplace_back();
+  summary.groups.emplace_back().decision_times.above.emplace_back();
   summary.foreign.emplace_back();
   summary.disturbed.emplace_back();
   summary.changes.emplace_back();

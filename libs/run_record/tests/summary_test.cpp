@@ -145,6 +145,31 @@ TEST_CASE("latencies of all DCMs are merged before percentiles are taken") {
   CHECK(summary.build_latency_us.count == 0);
 }
 
+TEST_CASE("groups are in the order of the farm file, with the decision times of their own DCMs") {
+  v1::RunSummary account = hand_made();
+  auto& counters = *account.mutable_counters();
+  // Everything is forwarded, so that both groups have the same counts, and the second name sorts first.
+  counters["groups.arrived.selection"] = counters["groups.forwarded.selection"] = 100;
+  counters["groups.arrived.building"] = counters["groups.stored.building"] = 100;
+  (*account.mutable_nodes(account.nodes_size() - 1)->mutable_notes())["groups"] = "selection\nbuilding";
+  for (const auto& [name, us] : {std::pair("building", 3000), std::pair("selection", 10)}) {
+    v1::Report& dcm = add_dcm(account, 0);
+    (*dcm.mutable_notes())["group"] = name;
+    metrics::ValueHistogram histogram;
+    histogram.record(static_cast<std::uint64_t>(us), 100);
+    reports::add_histogram(dcm, "decision_latency_us", histogram);
+  }
+  const Summary summary = summarize(account);
+  REQUIRE(summary.groups.size() == 2);
+  CHECK(summary.groups[0].name == "selection");
+  CHECK(summary.groups[0].forwarded == 100);
+  CHECK(summary.groups[1].name == "building");
+  CHECK(summary.groups[0].decision_times.mean_us == 10);
+  REQUIRE(summary.groups[1].decision_times.above.size() == 1);
+  CHECK(summary.groups[1].decision_times.above[0].us == 3000);
+  CHECK(summary.groups[1].decision_times.above[0].share == 0);
+}
+
 TEST_CASE("a file named by two reports of one writer is listed once, as in the later one") {
   v1::RunSummary account = hand_made();
   v1::Report& again = *account.add_nodes();

@@ -99,7 +99,7 @@ struct GroupSummary {
   std::uint64_t forwarded = 0;
   std::uint64_t reassigned = 0;
   Percentiles decision_latency_us;
-  double decision_latency_us_mean = 0;
+  DecisionTimes decision_times;
 };
 
 // One process start.
@@ -172,7 +172,7 @@ struct Summary {
   Percentiles latency_us;
   Percentiles build_latency_us;
   Percentiles decision_latency_us;
-  std::vector<GroupSummary> groups;       // in the order in which slices pass them; none: one group
+  std::vector<GroupSummary> groups;       // in the order of dcm.groups; none: one group
   std::uint64_t readout_bytes_peak = 0;   // the most that one readout held
   std::uint64_t readout_slices_peak = 0;  // likewise
   DecisionTimes decision_times;
