@@ -55,6 +55,19 @@ class FilterNodeTest(unittest.TestCase):
         self.assertEqual([curve[2] for curve in cost.curves[:2]], [[35, 40], [1.5, 1.5]])
 
 
+class RcnpTest(unittest.TestCase):
+    def test_decision_times_are_a_distribution_and_buffers_are_drawn_over_time(self):
+        line = {"bench": "rcnp", "figure": "7", "title": "Latency", "x_label": "", "label": "16 steps",
+                "decision_above_us": [[1000, 0.5], [3000, 0]]}
+        (latency,) = plots.figures_of("rcnp-8", [line])
+        self.assertEqual(latency.curves[0][1:3], ([1.0], [0.5]))
+        buffers = [{"packed": packed, "sample_ms": 4.0, "slices": [100, 102, 101, 99]} for packed in (1, 10)]
+        _, over_time, shares = plots.figures_of("rcnp-7", [dict(line, buffers=buffers)])
+        self.assertEqual([over_time.name, shares.name], ["rcnp-7-buffer", "rcnp-7-buffer-distribution"])
+        self.assertEqual(over_time.curves[1][0:3], ("N = 10", [0, 4, 8, 12], [100, 102, 101, 99]))
+        self.assertEqual(shares.curves[0][1:3], ([99, 100, 101, 102], [0.75, 0.5, 0.25, 0]))
+
+
 class CoincidenceTest(unittest.TestCase):
     def test_the_share_of_tracks_at_least_as_long_is_drawn_and_purity_beside_efficiency(self):
         def line(varied, minimum, **changes):

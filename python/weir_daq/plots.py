@@ -306,7 +306,24 @@ def rcnp_figures(name, lines):
     for line in lines:
         above = [(us, share) for us, share in line["decision_above_us"] if us > 0 and share > 0]
         figure.curves.append((line["label"], [us / 1000 for us, _ in above], [share for _, share in above], {"steps": True}))
-    return [figure]
+    return [figure] + buffer_figures(name, lines[0])
+
+
+def buffer_figures(name, line):
+    """A source's buffer with the line's decision times: over time, and as a distribution."""
+    if "buffers" not in line:
+        return []
+    over_time = Figure(name + "-buffer", "A source's buffer at 100 kHz and 100 MB/s", line["label"] + ", decisions packed N at a time",
+                       "time, ms", "slices held (kB)")
+    shares = Figure(name + "-buffer-distribution", over_time.title, over_time.about, "slices held, n (kB)", "P(held > n)")
+    for buffer in line["buffers"]:
+        label = "N = %d" % buffer["packed"]
+        slices = buffer["slices"]
+        over_time.curves.append((label, [buffer["sample_ms"] * sample for sample in range(len(slices))], slices, {}))
+        held = sorted(slices)
+        shares.curves.append((label, held, [1 - (below + 1) / len(held) for below in range(len(held))], {"steps": True}))
+    over_time.y_limits = shares.y_limits = (0, None)
+    return [over_time, shares]
 
 
 def remote_figures(name, lines):

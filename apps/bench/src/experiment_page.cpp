@@ -82,10 +82,10 @@ std::string verdict_line(const ExpectationVerdict& verdict) {
     bounds += (bounds.empty() ? " at most " : ", at most ") + text(expectation.most);
   const std::string low = text(verdict.least);
   const std::string high = text(verdict.most);
-  return fmt::format("- {}: {}. Criterion: {}{}{}; measured {}\n", verdict.met ? "met" : "NOT met", about,
-                     name_of(expectation.quantity), bounds,
-                     expectation.over.empty() ? "" : " those of " + expectation.over,
-                     low == high ? low : low + " to " + high);
+  return verdict_text(verdict.met,
+                      fmt::format("{}. Criterion: {}{}{}", about, name_of(expectation.quantity), bounds,
+                                  expectation.over.empty() ? "" : " those of " + expectation.over),
+                      low == high ? low : low + " to " + high);
 }
 
 // Returns nothing if the value is a ratio to a run that was not measured.

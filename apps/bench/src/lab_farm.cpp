@@ -68,9 +68,7 @@ Expected<NetworkRun, std::string> figures_of_run(const run_record::Summary& summ
     run.jitter_us = static_cast<double>(summary.lab->relay->late_p99_us);
     run.inexact_delay = summary.lab->relay->is_inexact() ? 1 : 0;
   }
-  double cpu_s = 0;
-  for (const run_record::ProcessRecord& process : summary.processes) cpu_s += process.end.cpu_s;
-  run.cpu_s_per_s = summary.duration_s > 0 ? cpu_s / summary.duration_s : 0;
+  run.cpu_s_per_s = summary.duration_s > 0 ? cpu_s_of(summary) / summary.duration_s : 0;
   run.latency_us = after.latency;
   return run;
 }
@@ -92,6 +90,12 @@ int run_quietly(const run::RunOptions& options, run_record::Summary& summary, st
 }
 
 }  // namespace
+
+double cpu_s_of(const run_record::Summary& summary) {
+  double cpu_s = 0;
+  for (const run_record::ProcessRecord& process : summary.processes) cpu_s += process.end.cpu_s;
+  return cpu_s;
+}
 
 Expected<run_record::Summary, std::string> summary_of_run(const std::string& farm_text, double seconds) {
   const ScratchFolder folder;
@@ -129,6 +133,10 @@ MachineLoad::MachineLoad() : cpu_before_s_(machine_cpu_s()), before_s_(monotonic
 
 double MachineLoad::cpu_s_per_s() const {
   return (machine_cpu_s() - cpu_before_s_) / (monotonic_now_s() - before_s_);
+}
+
+double MachineLoad::others_cpu_s_per_s(double farm_cpu_s) const {
+  return std::max(0.0, cpu_s_per_s() - farm_cpu_s / (monotonic_now_s() - before_s_));
 }
 
 Expected<NetworkRun, std::string> measure_farm(const run::RunOptions& options) {

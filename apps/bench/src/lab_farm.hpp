@@ -19,11 +19,16 @@ namespace weir::bench {
 [[nodiscard]] Expected<run_record::Summary, std::string> summary_of_run(const std::string& farm_text,
                                                                         double seconds);
 
+// Returns the CPU time of all processes of the farm.
+[[nodiscard]] double cpu_s_of(const run_record::Summary& summary);
+
 // CPU time of the whole machine since this object was made.
 class MachineLoad {
  public:
   MachineLoad();
   [[nodiscard]] double cpu_s_per_s() const;
+  // Returns the same without the CPU time of the farm's processes.
+  [[nodiscard]] double others_cpu_s_per_s(double farm_cpu_s) const;
 
  private:
   double cpu_before_s_;

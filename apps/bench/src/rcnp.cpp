@@ -86,15 +86,21 @@ std::string farm_text(const RcnpPoint& point, double rate_hz) {
       trigger, kFragmentBytes, point.readouts, point.sources_per_readout, dcm_text(point));
 }
 
+std::vector<TimeAbove> times_of(const run_record::DecisionTimes& times) {
+  std::vector<TimeAbove> above;
+  for (const auto& one : times.above) above.push_back({static_cast<double>(one.us), one.share});
+  return above;
+}
+
 // T_dec of a split farm is that of its first group.
 void take_first_group(const run_record::Summary& summary, RcnpResult& result) {
   const run_record::GroupSummary& first = summary.groups.front();
   result.rate_hz = static_cast<double>(first.arrived) / summary.duration_s;
   result.mean_ms = result.selection_ms = first.decision_times.mean_us / kUsPerMs;
-  result.sigma_ms = first.decision_latency_us.sigma / kUsPerMs;
+  result.sigma_ms = first.decision_times.sigma_us / kUsPerMs;
   result.p99_ms = static_cast<double>(first.decision_latency_us.p99) / kUsPerMs;
   result.max_ms = static_cast<double>(first.decision_latency_us.max) / kUsPerMs;
-  result.above.clear();
+  result.above = times_of(first.decision_times);
 }
 
 RcnpResult result_of(const RcnpPoint& point, const run_record::Summary& summary) {
@@ -109,8 +115,7 @@ RcnpResult result_of(const RcnpPoint& point, const run_record::Summary& summary)
   result.filter_ms = kMsPerS * summary.cpu.filter_s / slices;
   result.transport_ms = kMsPerS * summary.cpu.transport_s / slices;
   result.algorithm_ms = point.steps * point.microseconds / kUsPerMs;
-  for (const auto& one : summary.decision_times.above)
-    result.above.push_back({static_cast<double>(one.us), one.share});
+  result.above = times_of(summary.decision_times);
   result.selection_ms = result.mean_ms;
   if (!summary.groups.empty()) {
     take_first_group(summary, result);
@@ -133,9 +138,12 @@ Expected<RcnpResult, std::string> measure(const RcnpPoint& point, double seconds
     if (!most) return Unexpected<std::string>(most.error());
     rate_hz = most->slices_per_s / 2;
   }
+  const MachineLoad load;
   const auto summary = summary_of_run(farm_text(point, rate_hz), seconds);
   if (!summary) return Unexpected<std::string>(summary.error());
-  return result_of(point, *summary);
+  RcnpResult result = result_of(point, *summary);
+  result.other_cores = load.others_cpu_s_per_s(cpu_s_of(*summary));
+  return result;
 }
 
 }  // namespace

@@ -1,9 +1,8 @@
-// Points and arithmetic of the figures. Pure.
+// Points and arithmetic of the RCNP emulation's figures. Pure.
 #include "units.hpp"
 #include <weir/base/hash.hpp>
 #include <weir/bench/rcnp.hpp>
 
-#include <boost/json.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -14,15 +13,10 @@
 namespace weir::bench {
 namespace {
 
-namespace json = boost::json;
-
 constexpr double kUsPerS = 1e6;
-constexpr double kNoise = 1.15;  // times of the same farm in two runs
-constexpr double kPeakBinUs = 10'000;
-constexpr double kFullUs = 50'000;  // figure 10a: longer than any time without a queue
 constexpr std::uint32_t kDraws = 200'000;
-constexpr double kSourceRateHz = 100'000;      // of figure 7b
-constexpr double kSourceBytesPerSlice = 1000;  // 100 MB/s at that rate
+constexpr std::uint32_t kSamples = 500;  // of a buffer over time
+constexpr double kStepCpuMs = 0.8;       // of the paper's destinations
 
 RcnpPoint gathering(std::uint32_t sources) {
   RcnpPoint point;
@@ -40,12 +34,25 @@ RcnpPoint stepping(std::uint32_t steps, std::uint32_t dcms) {
   point.dcms = dcms;
   point.sources_per_readout = std::max(2U, steps);
   point.steps = steps;
+  point.paper_cpu_ms = kStepCpuMs * steps;
   return point;
 }
 
 RcnpPoint at_half_load(RcnpPoint point, const std::string& label) {
   point.label = label;
   point.half_load = true;
+  return point;
+}
+
+// 16 steps. The paper gives 15 ms of CPU time here instead of 16 x 800 us.
+RcnpPoint sixteen_steps(std::uint32_t dcms) {
+  RcnpPoint point = stepping(16, dcms);
+  point.paper_cpu_ms = 15;
+  return point;
+}
+
+RcnpPoint with_paper_mean(RcnpPoint point, double ms) {
+  point.paper_mean_ms = ms;
   return point;
 }
 
@@ -105,7 +112,7 @@ std::vector<RcnpFigure> make_figures() {
       {"table1",
        "Components of T_dst for 16 steps",
        "",
-       {stepping(16, 1)},
+       {sixteen_steps(1)},
        "DEC: 15 ms, algorithm 11 %, copy 26 %, sent requests 17 %, responses 13 %, other 33 %; zero copy: 9 "
        "ms, 18 %, 33 %, "
        "7 %, 3 %, 38 %",
@@ -114,13 +121,13 @@ std::vector<RcnpFigure> make_figures() {
       {"7",
        "Decision latency of 16 steps at half load, and the buffers that sources need at 100 kHz",
        "",
-       {at_half_load(stepping(16, 11), "16 steps, half load")},
+       {with_paper_mean(at_half_load(sixteen_steps(11), "16 steps, half load"), 52)},
        "mean 52 ms at 15 ms of CPU, several 100 ms at most; at most about 6 MB of buffer",
        machine + "; the least latency is 16 round trips and 1.6 ms of algorithm"},
       {"8",
        "Decision latency of a small and a large testbed: 3 sources of 1 kB, a copy and 100 us",
        "",
-       {three_sources(3), three_sources(11)},
+       {with_paper_mean(three_sources(3), 2.4), with_paper_mean(three_sources(11), 3.8)},
        "mean 2.4 ms on 3 + 3 nodes and 3.8 ms on 11 + 11 at half load",
        machine + ", so 22 processes take turns on them and the larger testbed waits longer"},
       {"9",
@@ -132,7 +139,8 @@ std::vector<RcnpFigure> make_figures() {
       {"10a",
        "Decision latency with unlike destinations: 5 of one processor and 6 of three, at half load",
        "",
-       {unlike_destinations("credits", "credits"), unlike_destinations("schedule table", "schedule-table")},
+       {with_paper_mean(unlike_destinations("credits", "credits"), 75),
+        with_paper_mean(unlike_destinations("schedule table", "schedule-table"), 14)},
        "mean 75 ms with credits alone, with a peak at 200 ms of the full workstations; 14 ms with a schedule "
        "table "
        "that lists the servers twice as often",
@@ -152,85 +160,6 @@ std::vector<RcnpFigure> make_figures() {
        "the single farm peaks near 20 ms = 6.6 + 4.3 + 10. The reject rates are not given",
        machine + ", so that building in the second group takes CPU from the selection as well; the 10 ms are "
                  "asleep, half of the slices is rejected by each step, and 3 + 3 DCMs replace 6 + 6"}};
-}
-
-std::string above_text(const RcnpResult& result) {
-  return fmt::format("| {} | {:.1f} | {:.3f} | {:.3f} | {:.3f} | {:.3f} | {:.3f} | {:.3f} |\n",
-                     result.point.label, result.rate_hz, result.mean_ms, result.sigma_ms, result.p99_ms,
-                     result.max_ms, result.filter_ms, result.transport_ms);
-}
-
-FittedLine line_of(const std::vector<RcnpResult>& results) {
-  std::vector<double> x;
-  std::vector<double> y;
-  for (const RcnpResult& result : results) {
-    x.push_back(result.point.x);
-    y.push_back(result.cpu_ms());
-  }
-  return line_through(x, y);
-}
-
-// Sentences below the table.
-std::string findings(const RcnpFigure& figure, const std::vector<RcnpResult>& results) {
-  if (!figure.x.empty()) {
-    const FittedLine line = line_of(results);
-    return fmt::format("CPU time of a slice: {:.3f} ms + {:.1f} us for each of the {}, R^2 = {:.4f}.\n",
-                       line.intercept, line.slope * kUsPerMs, figure.x, line.r_squared);
-  }
-  if (figure.id == "table1") {
-    const RcnpResult& one = results.front();
-    const auto share = [&](double ms) { return 100 * ms / one.cpu_ms(); };
-    return fmt::format(
-        "T_dst {:.2f} ms: algorithm {:.0f} %, copy and the rest of the filter {:.0f} %, transport {:.0f} "
-        "%.\n",
-        one.cpu_ms(), share(one.algorithm_ms), share(one.filter_ms - one.algorithm_ms),
-        share(one.transport_ms));
-  }
-  std::string text;
-  if (figure.id == "15") {
-    text = "Mean T_dec up to the last step:";
-    for (const RcnpResult& one : results)
-      text += fmt::format("{} {} {:.3f} ms", &one == &results.front() ? "" : ",", one.point.label,
-                          one.selection_ms);
-    // The same farm differs by this much from run to run.
-    const auto is_above = [](const RcnpResult& one, const RcnpResult& other) {
-      return one.selection_ms > kNoise * other.selection_ms;
-    };
-    const bool contradicted =
-        results.size() == 3 && (is_above(results[0], results[1]) || is_above(results[0], results[2]) ||
-                                is_above(results[1], results[2]));
-    text += contradicted ? ": not the paper's order.\n" : ": the paper's order";
-    if (!contradicted && results.size() == 3)
-      text += fmt::format(", the split farm {} the selection alone and the single farm {} both.\n",
-                          is_above(results[1], results[0]) ? "above" : "within noise of",
-                          is_above(results[2], results[1]) ? "clearly above" : "within noise of");
-  }
-  if (figure.id == "7") {
-    for (const std::uint32_t packed : {1U, 10U, 100U}) {
-      const Occupancy buffer = occupancy_of(results.front().above, kSourceRateHz, packed, 1);
-      text += fmt::format(
-          "At 100 kHz, decisions packed {} at a time: {:.0f} slices held on average, {:.0f} at most, {:.2f} "
-          "MB.\n",
-          packed, buffer.mean_slices, buffer.max_slices, buffer.max_slices * kSourceBytesPerSlice / kUsPerS);
-    }
-  }
-  if (figure.id == "10a") {
-    for (const RcnpResult& one : results) {
-      const double peak_us = peak_us_of(one.above, kFullUs);
-      text += fmt::format("{}: mean {:.1f} ms, {}.\n", one.point.label, one.mean_ms,
-                          peak_us > 0 ? fmt::format("most of the slices above 50 ms near {:.0f} ms",
-                                                    (peak_us - kPeakBinUs / 2) / kUsPerMs)
-                                      : std::string("no slice above 50 ms"));
-    }
-  }
-  if (figure.id == "9") {
-    const std::vector<TimeAbove> sum = sum_of_draws(results.front().above, 10, 1);
-    text += fmt::format(
-        "Sum of ten draws: mean {:.3f} ms, p99 {:.3f} ms; measured: mean {:.3f} ms, p99 {:.3f} ms.\n",
-        mean_us_of(sum) / kUsPerMs, percentile_us_of(sum, 99) / kUsPerMs, results.back().mean_ms,
-        results.back().p99_ms);
-  }
-  return text;
 }
 
 }  // namespace
@@ -291,7 +220,7 @@ std::vector<TimeAbove> sum_of_draws(const std::vector<TimeAbove>& one, std::uint
   return above;
 }
 
-double peak_us_of(const std::vector<TimeAbove>& above, double from_us) {
+double peak_us_of(const std::vector<TimeAbove>& above, double from_us, double bin_us) {
   const auto share_above = [&](double us) {
     const auto found = std::ranges::find_if(above, [us](const TimeAbove& one) { return one.us >= us; });
     return found == above.end() ? 0.0 : found->share;
@@ -299,11 +228,11 @@ double peak_us_of(const std::vector<TimeAbove>& above, double from_us) {
   double peak_us = 0;
   double most = 0;
   const double last = above.empty() ? 0 : above.back().us;
-  for (double us = from_us; us <= last + kPeakBinUs; us += kPeakBinUs) {
-    const double share = share_above(us) - share_above(us + kPeakBinUs);
+  for (double us = from_us; us <= last + bin_us; us += bin_us) {
+    const double share = share_above(us) - share_above(us + bin_us);
     if (share <= most) continue;
     most = share;
-    peak_us = us + kPeakBinUs;
+    peak_us = us + bin_us / 2;
   }
   return peak_us;
 }
@@ -331,6 +260,8 @@ Occupancy occupancy_of(const std::vector<TimeAbove>& lifetimes, double rate_hz, 
   const double apart_us = kUsPerS / rate_hz;
   Occupancy occupancy;
   occupancy.packed = packed;
+  constexpr std::uint32_t kApart = kDraws / kSamples;  // events between two samples
+  occupancy.sample_ms = apart_us * kApart / kUsPerMs;
   std::uint64_t held = 0;
   std::uint64_t expired = 0;  // not yet sent to the source
   double sum = 0;
@@ -346,53 +277,10 @@ Occupancy occupancy_of(const std::vector<TimeAbove>& lifetimes, double rate_hz, 
     if (event < kDraws) continue;
     sum += static_cast<double>(held);
     occupancy.max_slices = std::max(occupancy.max_slices, static_cast<double>(held));
+    if (event % kApart == 0) occupancy.slices.push_back(static_cast<double>(held));
   }
   occupancy.mean_slices = sum / kDraws;
   return occupancy;
-}
-
-std::string rcnp_lines(const RcnpFigure& figure, const std::vector<RcnpResult>& results) {
-  std::string lines;
-  for (const RcnpResult& result : results) {
-    json::array above;
-    for (const TimeAbove& one : result.above) above.push_back(json::array{one.us, one.share});
-    lines += json::serialize(json::object{{"bench", "rcnp"},
-                                          {"figure", figure.id},
-                                          {"title", figure.title},
-                                          {"x_label", figure.x},
-                                          {"label", result.point.label},
-                                          {"x", result.point.x},
-                                          {"readouts", result.point.readouts},
-                                          {"dcms", result.point.dcms},
-                                          {"steps", result.point.steps},
-                                          {"rate_hz", result.rate_hz},
-                                          {"decision_mean_ms", result.mean_ms},
-                                          {"decision_sigma_ms", result.sigma_ms},
-                                          {"decision_p99_ms", result.p99_ms},
-                                          {"decision_max_ms", result.max_ms},
-                                          {"filter_cpu_ms", result.filter_ms},
-                                          {"transport_cpu_ms", result.transport_ms},
-                                          {"algorithm_ms", result.algorithm_ms},
-                                          {"selection_mean_ms", result.selection_ms},
-                                          {"decision_above_us", std::move(above)}}) +
-             "\n";
-  }
-  return lines;
-}
-
-std::string rcnp_table(const RcnpFigure& figure, const std::vector<RcnpResult>& results,
-                       const RcnpOptions& options, const std::string& machine) {
-  std::string text =
-      fmt::format("# RCNP emulation, {}{}\n\n```sh\n{}\n```\n{}. On {}.\n\n",
-                  figure.id.size() <= 2 ? "figure " : "", figure.id, options.command, figure.title, machine);
-  text +=
-      "| farm | slices/s | T_dec mean, ms | sigma, ms | p99, ms | max, ms | filter CPU, ms | transport CPU, "
-      "ms |\n"
-      "| --- | --- | --- | --- | --- | --- | --- | --- |\n";
-  for (const RcnpResult& result : results) text += above_text(result);
-  text += "\n" + findings(figure, results);
-  text += fmt::format("\nThe paper: {}.\n\nDifference: {}.\n", figure.paper, figure.differs);
-  return text;
 }
 
 }  // namespace weir::bench

@@ -17,14 +17,12 @@ namespace {
 
 constexpr std::uint32_t kRemoteReadouts = 4;
 constexpr std::uint32_t kRemoteSources = 4;
-constexpr std::uint32_t kRemoteFragmentBytes = 1000;
-constexpr double kRemoteSliceBytes = kRemoteReadouts * kRemoteSources * kRemoteFragmentBytes;
 constexpr double kLocalPort = 2;     // of the line's rate
 constexpr double kForwarded = 1.1;   // of what the line carries
 constexpr double kOutageFromS = 2;   // after the run's begin
 constexpr double kOutageUntilS = 1;  // before the end of triggers
 
-std::string farm_text(RemoteMode mode) {
+std::string farm_text(RemoteMode mode, const RemoteOptions& options) {
   const double share = mode == RemoteMode::idle ? 0 : kForwarded / kLocalPort;
   const std::string filter = fmt::format(
       "{{plugin: sequential, parameters: {{steps: 1, sources_per_step: {}, draw: group, reject: {:.3f}, "
@@ -43,9 +41,10 @@ std::string farm_text(RemoteMode mode) {
       "  nodes: [{{name: local, group: local}}, {{name: remote, group: remote}}]\n"
       "  groups:\n"
       "    - {{name: local, forward: [remote], credits: 32, filter: {}}}\n"
-      "    - {{name: remote, remote: true, credits: 256, lease_ms: 60000, pending_max: 11000, "
+      "    - {{name: remote, remote: true, fetch: {}, credits: 256, lease_ms: 60000, pending_max: 11000, "
       "filter: {{plugin: prescale, parameters: {{n: 1000000000}}}}}}\n",
-      kRemoteFragmentBytes, kRemoteReadouts, kRemoteSources, filter);
+      options.fragment_bytes, kRemoteReadouts, kRemoteSources, filter,
+      options.fetch ? "builder" : "readouts");
 }
 
 std::string lab_text(RemoteMode mode, const RemoteOptions& options) {
@@ -87,13 +86,13 @@ RemoteResult result_of(RemoteMode mode, std::uint32_t round, const RemoteOptions
   for (const lab::AppliedOutage& outage : summary.outages) result.outage_s += outage.for_s;
   const double up_s = std::max(1.0, summary.duration_s - result.outage_s);
   result.remote_hz = static_cast<double>(result.decided) / summary.duration_s;
+  const double slice_bytes = kRemoteReadouts * kRemoteSources * static_cast<double>(options.fragment_bytes);
   result.line_share =
-      static_cast<double>(result.decided) * kRemoteSliceBytes / up_s / line_bytes_per_s(options.line_mbit);
+      static_cast<double>(result.decided) * slice_bytes / up_s / line_bytes_per_s(options.line_mbit);
   result.round_trip_p50_ms = static_cast<double>(remote.decision_latency_us.p50) / kUsPerMs;
   for (const auto& [reason, count] : summary.fragments_missing) result.incomplete += count;
-  double cpu_s = 0;
-  for (const run_record::ProcessRecord& process : summary.processes) cpu_s += process.end.cpu_s;
-  result.cpu_share = cpu_s / summary.duration_s / std::max(1U, std::thread::hardware_concurrency());
+  result.cpu_share =
+      cpu_s_of(summary) / summary.duration_s / std::max(1U, std::thread::hardware_concurrency());
   result.balanced = summary.ledger_balanced;
   return result;
 }
@@ -104,7 +103,7 @@ Expected<RemoteResult, std::string> measure(RemoteMode mode, std::uint32_t round
   run::RunOptions run;
   run.farm.farm_file = (folder.path() / "farm.yaml").string();
   run.lab_file = (folder.path() / "lab.yaml").string();
-  std::ofstream(run.farm.farm_file) << farm_text(mode);
+  std::ofstream(run.farm.farm_file) << farm_text(mode, options);
   std::ofstream(run.lab_file) << lab_text(mode, options);
   run.duration_s = options.seconds;
   run.out = (folder.path() / "out").string();

@@ -16,6 +16,12 @@ inline constexpr double kMbitPerGbit = 1000;
 // Buffers of a farm's processes that hold no benchmark up.
 inline constexpr std::uint64_t kBufferBytesMin = 64U << 20;
 
+// Returns a line of a page: a statement holds here or not.
+[[nodiscard]] inline std::string verdict_text(bool met, const std::string& claim,
+                                              const std::string& measured) {
+  return fmt::format("- {}: {}; measured {}\n", met ? "met" : "NOT met", claim, measured);
+}
+
 // Rounds to four digits.
 [[nodiscard]] inline double four_digits(double value) { return std::stod(fmt::format("{:.4g}", value)); }
 // Rounds to hundredths, without negative zero.

@@ -31,8 +31,9 @@ TEST_CASE("the peak above a time is the middle of the fullest bin, and there is 
   // 60 % below 20 ms, 30 % between 190 and 200 ms, the rest in between.
   const std::vector<TimeAbove> times{
       {20'000, 0.4}, {60'000, 0.35}, {120'000, 0.3}, {190'000, 0.3}, {200'000, 0}};
-  CHECK_THAT(peak_us_of(times, 50'000), WithinAbs(200'000, 10'000));
-  CHECK(peak_us_of({{20'000, 0.4}, {40'000, 0}}, 50'000) == 0);
+  CHECK_THAT(peak_us_of(times, 50'000, 10'000), WithinAbs(195'000, 5'000));
+  CHECK(peak_us_of({{20'000, 0.4}, {40'000, 0}}, 50'000, 10'000) == 0);
+  CHECK_THAT(peak_us_of({{9'000, 0.2}, {13'400, 0.1}, {14'000, 0}}, 10'000, 1000), WithinAbs(13'500, 1));
 }
 
 TEST_CASE("figure 15 keeps its order within the noise of two runs, and loses it beyond") {
@@ -62,6 +63,51 @@ TEST_CASE("a source holds rate times lifetime, and with packed decisions half a 
   const Occupancy packed = occupancy_of(always, 100'000, 10, 1);
   CHECK_THAT(packed.mean_slices, WithinAbs(alone.mean_slices + 4.5, 1));
   CHECK(packed.max_slices > alone.max_slices);
+  // Over time: two seconds at 100 kHz.
+  REQUIRE(packed.slices.size() == 500);
+  CHECK_THAT(packed.sample_ms, WithinAbs(4, 1e-9));
+  CHECK_THAT(packed.slices.back(), WithinAbs(packed.mean_slices, 10));
+  CHECK(std::ranges::max(packed.slices) <= packed.max_slices);
+}
+
+namespace {
+
+// The figure's table with these mean decision times, and CPU times of 1, 2, 3, ... ms.
+std::string table_of(const std::string& id, const std::vector<double>& means_ms,
+                     const std::vector<TimeAbove>& above = {{100, 0.5}, {300, 0}}) {
+  const auto figure = std::ranges::find(rcnp_figures(), id, &RcnpFigure::id);
+  REQUIRE(figure != rcnp_figures().end());
+  std::vector<RcnpResult> results;
+  for (const double ms : means_ms) {
+    RcnpResult& result = results.emplace_back();
+    result.point = figure->points.at(results.size() - 1);
+    result.mean_ms = ms;
+    result.filter_ms = static_cast<double>(results.size());
+    result.algorithm_ms = 0.25;
+    result.above = above;
+  }
+  return rcnp_table(*figure, results, {}, "a machine");
+}
+
+}  // namespace
+
+TEST_CASE("the paper's values are beside ours, and its statements are met or not") {
+  CHECK_THAT(table_of("8", {1.25, 2}), ContainsSubstring("| 3 + 3 nodes | 0.0 | 2.4 | 1.250 |"));
+  CHECK_THAT(table_of("8", {1.25, 2}), ContainsSubstring("- met: the larger testbed"));
+  CHECK_THAT(table_of("8", {2, 1.25}), ContainsSubstring("- NOT met: the larger testbed"));
+  CHECK_THAT(table_of("9", {0.2, 2.1}), ContainsSubstring("- met: the sum agrees"));
+  CHECK_THAT(table_of("9", {0.2, 4}), ContainsSubstring("- NOT met: the sum agrees"));
+  CHECK_THAT(table_of("7", {50}), ContainsSubstring("- met: latencies like these"));
+  CHECK_THAT(table_of("7", {50}, {{200'000, 0}}), ContainsSubstring("- NOT met: latencies like these"));
+  const std::vector<TimeAbove> full{{10'000, 0.3}, {192'000, 0.3}, {198'000, 0}};
+  CHECK_THAT(table_of("10a", {80, 14}, full), ContainsSubstring("- met: credits alone"));
+  CHECK_THAT(table_of("10a", {80, 14}), ContainsSubstring("- NOT met: credits alone"));
+  CHECK_THAT(table_of("10a", {80, 14}, full), ContainsSubstring("- met: the schedule table"));
+  CHECK_THAT(table_of("10a", {80, 21}, full), ContainsSubstring("- NOT met: the schedule table"));
+  CHECK_THAT(table_of("steps", {1, 1, 1}), ContainsSubstring("- NOT met: CPU time is linear"));
+  // 0.25 of 1 ms of CPU time are the algorithm, the rest of the filter is the copy.
+  CHECK_THAT(table_of("table1", {1}), ContainsSubstring("| algorithm | 6 % | 11 % | 18 % | 25 % |"));
+  CHECK_THAT(table_of("table1", {1}), ContainsSubstring("| 12 % | 26 % | 33 % | 75 % |"));
 }
 
 TEST_CASE("every figure names its points, the paper's values and the reason of the difference") {
@@ -82,5 +128,14 @@ TEST_CASE("every figure names its points, the paper's values and the reason of t
     CHECK_THAT(table, Catch::ContainsSubstring("The paper: " + figure.paper));
     CHECK_THAT(table, Catch::ContainsSubstring(figure.points.back().label));
     if (!figure.x.empty()) CHECK_THAT(table, Catch::ContainsSubstring("R^2 = 1.0000"));
+    // Every row has as many cells as the head.
+    const auto cells = [&](const std::string& begin) {
+      const std::size_t at = table.find("\n" + begin);
+      REQUIRE(at != std::string::npos);
+      return std::count(table.begin() + static_cast<std::ptrdiff_t>(at) + 1,
+                        table.begin() + static_cast<std::ptrdiff_t>(table.find('\n', at + 1)), '|');
+    };
+    CHECK(cells("| farm") == cells("| ---"));
+    CHECK(cells("| farm") == cells("| " + figure.points.front().label));
   }
 }

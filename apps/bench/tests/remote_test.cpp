@@ -37,4 +37,15 @@ TEST_CASE("modes are summed up by medians, with the spread of the local rate") {
   const std::string table = remote_table(results, {}, "a machine");
   CHECK_THAT(table, ContainsSubstring("| busy | 98.0 | 2.0 % | -3.0 % | 93.0 %"));
   CHECK_THAT(table, ContainsSubstring("60 of 60 forwarded slices were decided"));
+  CHECK_THAT(table,
+             ContainsSubstring("- met: the busy line carries at least 90 % of theory; measured 93.0 %"));
+  CHECK_THAT(table, ContainsSubstring("- met: the local group's medians are within 3 %; measured 3.0 %"));
+  const std::string worse =
+      remote_table({result(RemoteMode::idle, 100, 0), result(RemoteMode::busy, 96, 0.89)}, {}, "a machine");
+  CHECK_THAT(worse, ContainsSubstring("- NOT met: the busy line"));
+  CHECK_THAT(worse, ContainsSubstring("- NOT met: the local group's medians"));
+  RemoteOptions fetching;
+  fetching.fetch = true;
+  CHECK_THAT(remote_table(results, fetching, "a machine"),
+             ContainsSubstring("fetches whole from the local DCM"));
 }

@@ -327,6 +327,10 @@ void add_remote(CLI::App& bench, int& status) {
       ->check(CLI::Range(1.0, 10000.0));
   command->add_option("--delay", options->delay_ms, "delay of the line in each direction, in ms")
       ->check(CLI::Range(0.0, 1000.0));
+  command->add_option("--fragment-bytes", options->fragment_bytes, "bytes of a fragment; 16 are a slice")
+      ->check(CLI::Range(1, 1'000'000));
+  command->add_flag("--fetch", options->fetch,
+                    "the remote group fetches built slices from the local DCM (docs/selection.md)");
   command->add_option("--out", options->out, "folder for the table and the lines")->type_name("DIR");
   command->add_option("--name", options->name, "first word of their names")->type_name("NAME");
   command->callback([options, figure, given = command, &status] {

@@ -40,6 +40,8 @@ struct RcnpPoint {
   RcnpBuilding building = RcnpBuilding::nowhere;
   std::string policy =
       {};  // figure 10a: 5 destinations with one processor and 6 with three, under this policy
+  double paper_mean_ms = 0;  // the paper's mean T_dec; 0: not given
+  double paper_cpu_ms = 0;   // the paper's T_dst; 0: not given
 };
 
 struct RcnpFigure {
@@ -63,6 +65,7 @@ struct RcnpResult {
   double transport_ms = 0;  // requesting, receiving, assembling
   double algorithm_ms = 0;  // set: steps x RcnpPoint::microseconds
   double selection_ms = 0;  // mean T_dec without building whole slices and their last processing
+  double other_cores = 0;   // CPU time per second of programs beside the farm
   std::vector<TimeAbove> above;
 
   [[nodiscard]] double cpu_ms() const { return filter_ms + transport_ms; }  // the paper's T_dst
@@ -90,8 +93,8 @@ class TimeDraw {
 // The distribution of the sum of `draws` independent times (figure 9).
 [[nodiscard]] std::vector<TimeAbove> sum_of_draws(const std::vector<TimeAbove>& one, std::uint32_t draws,
                                                   std::uint64_t seed);
-// Returns the end of the bin of 10 ms above `from_us` with most times; 0: no time is above.
-[[nodiscard]] double peak_us_of(const std::vector<TimeAbove>& above, double from_us);
+// Returns the middle of the bin of `bin_us` above `from_us` with most times; 0: no time is above.
+[[nodiscard]] double peak_us_of(const std::vector<TimeAbove>& above, double from_us, double bin_us);
 [[nodiscard]] double mean_us_of(const std::vector<TimeAbove>& above);
 [[nodiscard]] double percentile_us_of(const std::vector<TimeAbove>& above, double percent);
 
@@ -101,6 +104,8 @@ struct Occupancy {
   std::uint32_t packed = 1;
   double mean_slices = 0;
   double max_slices = 0;
+  double sample_ms = 0;        // between two entries of `slices`
+  std::vector<double> slices;  // held, over time
 };
 [[nodiscard]] Occupancy occupancy_of(const std::vector<TimeAbove>& lifetimes, double rate_hz,
                                      std::uint32_t packed, std::uint64_t seed);

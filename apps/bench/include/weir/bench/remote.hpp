@@ -17,11 +17,13 @@ enum class RemoteMode : std::uint8_t {
 [[nodiscard]] std::string name(RemoteMode mode);
 
 struct RemoteOptions {
-  std::uint32_t rounds = 5;  // each mode once a round
-  double seconds = 12;       // of triggers in a run
-  double line_mbit = 50;     // the local DCM's port has twice as much
-  double delay_ms = 20;      // of the line, in each direction
-  std::string out;           // folder for the table and the lines; empty: nothing is written
+  std::uint32_t rounds = 5;             // each mode once a round
+  double seconds = 12;                  // of triggers in a run
+  double line_mbit = 200;               // the local DCM's port has twice as much
+  double delay_ms = 20;                 // of the line, in each direction
+  std::uint32_t fragment_bytes = 4000;  // 16 of them are a slice
+  bool fetch = false;  // the remote group gets built slices from the local DCM, not from the readouts
+  std::string out;     // folder for the table and the lines; empty: nothing is written
   std::string name = "remote-8";
   std::string command;
 };
