@@ -164,8 +164,10 @@ class RunTest(unittest.TestCase):
     def test_a_folder_with_several_runs_or_none_says_which(self):
         write_run(self.folder, [("w", 0, [random_record(1)], [])], run=3)
         write_run(self.folder, [("w", 0, [random_record(2, run=5)], [])], run=5)
-        with self.assertRaisesRegex(weir.NoRunError, "3, 5"):
+        with self.assertRaisesRegex(weir.NoRunError, "runs 3, 5: choose one with --run N"):
             weir.Run(self.folder)
+        with tempfile.TemporaryDirectory() as empty, self.assertRaisesRegex(weir.NoRunError, "no run file"):
+            weir.Run(empty)
         self.assertEqual(weir.Run(self.folder, 5).ids.tolist(), [2])
         with self.assertRaisesRegex(weir.NoRunError, "no run 4"):
             weir.Run(self.folder, 4)

@@ -271,9 +271,12 @@ def _files_of(folder: str, run: int | None) -> tuple[int, list[str]]:
     if run is None and len(found) == 1:
         run = next(iter(found))
     if run is None or run not in found:
-        numbers = ", ".join(str(one) for one in sorted(found)) or "no run"
-        wish = "say which run" if run is None else f"no run {run}"
-        raise NoRunError(f"{folder}: {wish}: it has {numbers}")
+        if not found:
+            raise NoRunError(f"{folder}: has no run file: give the folder that `run.out` named")
+        numbers = ", ".join(str(one) for one in sorted(found))
+        if run is None:
+            raise NoRunError(f"{folder}: has runs {numbers}: choose one with --run N, or Run(folder, N)")
+        raise NoRunError(f"{folder}: no run {run}: it has {numbers}")
     return run, [path for _, _, path in sorted(found[run])]
 
 
