@@ -129,7 +129,8 @@ std::vector<RcnpFigure> make_figures() {
        "",
        {with_paper_mean(three_sources(3), 2.4), with_paper_mean(three_sources(11), 3.8)},
        "mean 2.4 ms on 3 + 3 nodes and 3.8 ms on 11 + 11 at half load",
-       machine + ", so 22 processes take turns on them and the larger testbed waits longer"},
+       machine + "; both farms run at half of what these cores carry, so the number of nodes alone does not "
+                 "lengthen the latency"},
       {"9",
        "Ten steps, estimated as the sum of ten draws of the one-step distribution",
        "",
