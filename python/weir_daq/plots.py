@@ -580,6 +580,8 @@ def alert_figures(name, lines):
                     "time, s", "saved, MB/s")
     figure.x_limits = figure.y_limits = (0, None)
     for line in lines:
+        if line.get("pair", 1) > 1:
+            continue
         points = []
         for at, saved in line["bytes_saved"]:
             if not points or at >= points[-1][0] + SAVED_RATE_S:
