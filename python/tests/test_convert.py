@@ -21,7 +21,7 @@ from weir_daq import convert, formats
 from weir_daq.batches import batch_of
 from weir_daq.publish import StagedFolder
 
-KILLS = int(os.environ.get("WEIR_TEST_KILLS", "10"))
+KILLS = int(os.environ.get("WEIR_TEST_KILLS", "5"))
 
 
 def available():
