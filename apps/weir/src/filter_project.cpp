@@ -77,7 +77,7 @@ class @Class@ : public weir::Filter {
   explicit @Class@(weir::FilterSetup& setup)
       : Filter(setup),
         minimum_(setup.parameter("minimum", 1000U)),
-        changes_(book_histogram("changes", 50, 0, 20000)) {}
+        changes_(book_histogram("changes", 100, 0, 100000)) {}
 
   weir::Decision process(const weir::Slice& slice) override {
     std::size_t found = 0;
@@ -174,7 +174,7 @@ class Filter:
 
     def __init__(self, setup):
         self.minimum = setup.parameter("minimum", 1000)
-        self.changes = setup.book_histogram("changes", 50, 0, 20000)
+        self.changes = setup.book_histogram("changes", 100, 0, 100000)
 
     def process(self, slice):
         found = sum(changes(fragment.data) for fragment in slice if not fragment.missing)
