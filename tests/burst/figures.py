@@ -153,11 +153,9 @@ class CpuShare:
 
 def storing_rate(options):
     farm = Farm(options, "{mode: max}", 8, "{buffer_bytes: 0}")
-    cpu = CpuShare(farm.sample(0, [], ("triggered", 1)))
-    share = cpu.share(farm.sample(0, []))
     summary = farm.end()
     farm.remove()
-    return summary["stored"] / summary["duration_s"], share
+    return summary["stored"] / summary["duration_s"]
 
 
 def line_of(name, pair, rate, slice_bytes, summary):
@@ -264,9 +262,9 @@ def main():
     options.weir = os.path.abspath(os.path.join(options.bin, "weir"))
     rate = options.rate
     if not rate:
-        full, cpu = storing_rate(options)
+        full = storing_rate(options)
         bytes_per_s = full * READOUTS * SOURCES * options.fragment_bytes
-        print(f"storing rate: {full:.0f} slices/s, {bytes_per_s / 1e6:.1f} MB/s, CPU {cpu:.0%}", file=sys.stderr)
+        print(f"storing rate: {full:.0f} slices/s, {bytes_per_s / 1e6:.1f} MB/s", file=sys.stderr)
         rate = full / 2
     lines = [measure(options, pair, rate, with_alerts) for pair in range(1, options.pairs + 1) for with_alerts in (False, True)]
     for line in lines:
