@@ -61,7 +61,7 @@ std::size_t readouts_of(const node::Setup& setup) { return setup.plan.of_role(Ro
 
 }  // namespace
 
-assembly::AssemblySettings assembly_settings(const v1::Farm& farm) {
+assembly::AssemblySettings assembly_settings(const v1::Farm& farm, bool remote) {
   const v1::DcmSettings& dcm = farm.dcm();
   assembly::AssemblySettings settings;
   settings.slices_max = dcm.slices_max();
@@ -74,6 +74,8 @@ assembly::AssemblySettings assembly_settings(const v1::Farm& farm) {
   settings.range_bytes = static_cast<std::uint32_t>(range_bytes);
   settings.deadline_ns = dcm.deadline_ms() * kMillisecond;
   const DurationNs lease_ns = farm.supervisor().lease_ms() * kMillisecond;
+  // A slice waits behind all others on the line, and after an outage TCP needs seconds to fill it.
+  if (remote) settings.deadline_ns = std::max(settings.deadline_ns, lease_ns / 2);
   settings.deadline_most_ns =
       std::min(kDeadlinesMax * settings.deadline_ns, settings.deadline_ns + lease_ns / 2);
   for (const v1::FilterStepSettings& step : farm.filter().steps())
@@ -88,7 +90,7 @@ CollectorSettings collector_settings(const node::Setup& setup) {
   const std::size_t readouts = readouts_of(setup);
   const std::size_t dcms = std::max<std::size_t>(1, setup.plan.of_role(Role::dcm).size());
   CollectorSettings settings;
-  settings.assembly = assembly_settings(setup.farm);
+  settings.assembly = assembly_settings(setup.farm, setup.self.remote);
   settings.readouts = static_cast<std::uint32_t>(readouts);
   const std::uint64_t frame_max = setup.farm.network().frame_bytes_max();
   if (setup.farm.dcm().fragment_bytes_max() > frame_max) settings.piece_bytes_max = frame_max / 2;

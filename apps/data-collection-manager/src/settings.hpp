@@ -12,7 +12,8 @@
 namespace weir::dcm {
 
 // Converts the farm file's words to the machines' types.
-[[nodiscard]] assembly::AssemblySettings assembly_settings(const v1::Farm& farm);
+// `remote`: the DCM is in a remote group. Its steps have at least half of the lease.
+[[nodiscard]] assembly::AssemblySettings assembly_settings(const v1::Farm& farm, bool remote);
 // Settings of the collector, except the memory's size.
 [[nodiscard]] CollectorSettings collector_settings(const node::Setup& setup);
 // Sources of the first step named in the farm file, ascending; empty: none named.
