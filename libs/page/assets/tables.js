@@ -101,7 +101,7 @@ export function showLedger(state) {
       el('td', { className: 'why' }, listed(Object.fromEntries(Object.entries(group).filter(([key, count]) => key !== 'arrived' && count > 0)))))));
   const mean = (step, key) => Math.round(step[key] / Math.max(1, step.slices)) + ' us';
   $('counts').append(...(state.steps ?? []).map((step) =>
-    el('tr', {}, el('th', { scope: 'row' }, 'Step ' + step.step), el('td', { className: 'number' }, grouped(step.slices)),
+    el('tr', {}, el('th', { scope: 'row' }, (step.group ? step.group + ', step ' : 'Step ') + step.step), el('td', { className: 'number' }, grouped(step.slices)),
       el('td', { className: 'why' }, grouped(step.rejected) + ' rejected, ' + grouped(step.bytes) + ' bytes, waiting ' + mean(step, 'wait_us') +
         ', processing ' + mean(step, 'process_us') + ', CPU ' + mean(step, 'cpu_us')))));
   if (state.bursts)

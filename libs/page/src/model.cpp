@@ -79,15 +79,22 @@ json::value bursts_json(const v1::Report* report) {
                       {"not_saved", reasons(report, "burst.not_saved.")}};
 }
 
-// [{"slices": 20, "rejected": 18, …}, …] by step, over the DCMs that have reported; empty where the filter
-// gets all sources at once. Times are sums, in us.
+// Returns the DCM's group; empty in a farm without groups.
+std::string group_of(const v1::Report& report) {
+  const auto group = report.notes().find("group");
+  return group == report.notes().end() ? std::string() : clean_text(group->second, kTextBytesMax);
+}
+
+// [{"group": "", "step": 0, "slices": 20, "rejected": 18, …}, …] by group of DCMs and step, over the DCMs
+// that have reported; empty where the filter gets all sources at once. Times are sums, in us.
 json::array steps_json(const Farm& farm) {
-  std::map<std::uint64_t, std::map<std::string, std::uint64_t>> steps;
+  std::map<std::pair<std::string, std::uint64_t>, std::map<std::string, std::uint64_t>> steps;
   const auto add = [&](const v1::Report& report, const char* key, metrics::FamilyKey family) {
+    const std::string group = group_of(report);
     for (const auto& [label, count] : reports::by_reason(report, family)) {
       std::uint64_t step = 0;
       const auto [end, error] = std::from_chars(label.data(), label.data() + label.size(), step);
-      if (error == std::errc{} && end == label.data() + label.size()) steps[step][key] += count;
+      if (error == std::errc{} && end == label.data() + label.size()) steps[{group, step}][key] += count;
     }
   };
   for (const MemberView& member : farm.members) {
@@ -100,8 +107,8 @@ json::array steps_json(const Farm& farm) {
     add(*member.report, "cpu_us", "steps.cpu_us.");
   }
   json::array out;
-  for (const auto& [step, counts] : steps) {
-    json::object one{{"step", step}};
+  for (const auto& [place, counts] : steps) {
+    json::object one{{"group", place.first}, {"step", place.second}};
     for (const char* key : {"slices", "rejected", "bytes", "wait_us", "process_us", "cpu_us"}) {
       const auto found = counts.find(key);
       one[key] = found == counts.end() ? 0 : found->second;
@@ -144,8 +151,7 @@ json::object member_json(const MemberView& member, const reports::NodeRates& rat
   out["lost"] = totals.lost;
   out["slices"] = totals.slices;
   out["in_flight"] = gauge(*member.report, "slices_in_flight");
-  const auto group = member.report->notes().find("group");
-  if (group != member.report->notes().end()) out["group"] = group->second;
+  if (const std::string group = group_of(*member.report); !group.empty()) out["group"] = group;
   out["buffer_bytes"] = gauge(*member.report, "buffer_bytes_used");
   out["rss_bytes"] = gauge(*member.report, "process.rss_max_bytes");
   out["cpu_s"] = gauge(*member.report, "process.cpu_s");

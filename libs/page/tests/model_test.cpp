@@ -134,6 +134,15 @@ TEST_CASE("the state has the sums of the DCMs for each step of the filter, in th
   CHECK(two[0].at("rejected") == 9);
   CHECK(two[1].at("step") == 10);
   CHECK(two[1].at("bytes") == 0);
+  // Groups of DCMs have their own steps.
+  (*first.mutable_notes())["group"] = "selection";
+  (*second.mutable_notes())["group"] = "building";
+  const json::array apart = steps();
+  REQUIRE(apart.size() == 3);
+  CHECK(apart[0].at("group") == "building");
+  CHECK(apart[0].at("slices") == 10);
+  CHECK(apart[1].at("group") == "selection");
+  CHECK(apart[1].at("slices") == 20);
 }
 
 TEST_CASE("a member's rates are taken from one report to the next") {

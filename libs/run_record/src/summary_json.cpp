@@ -53,7 +53,8 @@ json::object object_of(const DecisionTimes& times) {
 json::array steps_of(const Summary& summary) {
   json::array array;
   for (const StepSummary& step : summary.steps) {
-    array.push_back({{"step", step.step},
+    array.push_back({{"group", step.group},
+                     {"step", step.step},
                      {"slices", step.slices},
                      {"rejected", step.rejected},
                      {"bytes", step.bytes},

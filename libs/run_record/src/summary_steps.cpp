@@ -5,28 +5,31 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
 #include <utility>
 
 namespace weir::run_record {
 namespace {
 
 // The step of a counter's label; the summary's place for it.
-StepSummary* step_of(const std::string& label, Summary& summary) {
+StepSummary* step_of(const std::string& label, const std::string& group, Summary& summary) {
   constexpr std::uint32_t kStepsMax = 1000;
   std::uint32_t step = 0;
   const auto [end, error] = std::from_chars(label.data(), label.data() + label.size(), step);
   if (error != std::errc{} || end != label.data() + label.size() || step >= kStepsMax) return nullptr;
-  while (summary.steps.size() <= step) {
-    summary.steps.emplace_back();
-    summary.steps.back().step = static_cast<std::uint32_t>(summary.steps.size() - 1);
-  }
-  return &summary.steps[step];
+  const auto is_wanted = [&](const StepSummary& one) { return one.group == group && one.step == step; };
+  const auto found = std::ranges::find_if(summary.steps, is_wanted);
+  if (found != summary.steps.end()) return &*found;
+  StepSummary& added = summary.steps.emplace_back();
+  added.group = group;
+  added.step = step;
+  return &added;
 }
 
 template <class Add>
-void for_each_step(const Counts& counts, Summary& summary, Add add) {
+void for_each_step(const Counts& counts, const std::string& group, Summary& summary, Add add) {
   for (const auto& [label, count] : counts) {
-    if (StepSummary* step = step_of(label, summary)) add(*step, count);
+    if (StepSummary* step = step_of(label, group, summary)) add(*step, count);
   }
 }
 
@@ -34,11 +37,13 @@ void for_each_step(const Counts& counts, Summary& summary, Add add) {
 
 void add_steps(const v1::Report& dcm, Summary& summary) {
   using Step = StepSummary;
+  const auto note = dcm.notes().find("group");
+  const std::string group = note == dcm.notes().end() ? std::string() : note->second;
   const auto number = [&](const Counts& counts, std::uint64_t Step::*sum) {
-    for_each_step(counts, summary, [sum](Step& step, std::uint64_t count) { step.*sum += count; });
+    for_each_step(counts, group, summary, [sum](Step& step, std::uint64_t count) { step.*sum += count; });
   };
   const auto time = [&](const Counts& counts, double Step::*sum) {
-    for_each_step(counts, summary,
+    for_each_step(counts, group, summary,
                   [sum](Step& step, std::uint64_t count) { step.*sum += static_cast<double>(count); });
   };
   number(reports::by_reason(dcm, "steps.slices."), &Step::slices);
@@ -81,6 +86,11 @@ void add_steps(const v1::Report& dcm, Summary& summary) {
 }
 
 void finish_steps(Summary& summary) {
+  const auto place = [&](const StepSummary& step) {
+    const auto group = std::ranges::find(summary.groups, step.group, &GroupSummary::name);
+    return std::pair(group - summary.groups.begin(), step.step);
+  };
+  std::ranges::sort(summary.steps, std::less<>(), place);
   for (StepSummary& step : summary.steps) {
     const double slices = static_cast<double>(std::max<std::uint64_t>(1, step.slices));
     for (double* mean : {&step.wait_us, &step.process_us, &step.cpu_us}) *mean /= slices;

@@ -6,7 +6,7 @@ namespace weir::run_record {
 
 // Adds one DCM's counters of steps, prefetches and CPU time.
 void add_steps(const v1::Report& dcm, Summary& summary);
-// After all DCMs: means of steps.
+// After all DCMs and groups: means of steps, in the order of the groups.
 void finish_steps(Summary& summary);
 [[nodiscard]] DecisionTimes decision_times_of(const metrics::ValueHistogram& histogram);
 

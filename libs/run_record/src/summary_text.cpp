@@ -190,7 +190,9 @@ void add_steps(const Summary& summary, Page& page) {
   page.line("", "{:>12} {:>12} {:>10} {:>12} {:>12} {:>12}", "slices", "rejected", "bytes", "waiting",
             "processing", "CPU");
   const auto time = [](double us) { return microseconds_text(static_cast<std::uint64_t>(us + 0.5)); };
+  std::string group;
   for (const StepSummary& step : summary.steps) {
+    if (step.group != group) page.line("group", "{}", group = step.group);
     page.line(fmt::format("step {}", step.step), "{:>12} {:>12} {:>10} {:>12} {:>12} {:>12}",
               grouped(step.slices), grouped(step.rejected), bytes_text(static_cast<double>(step.bytes)),
               time(step.wait_us), time(step.process_us), time(step.cpu_us));

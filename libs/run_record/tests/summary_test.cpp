@@ -170,6 +170,30 @@ TEST_CASE("groups are in the order of the farm file, with the decision times of 
   CHECK(summary.groups[1].decision_times.above[0].share == 0);
 }
 
+TEST_CASE("each group of DCMs has its own steps, summed over its DCMs") {
+  v1::RunSummary account = hand_made();
+  (*account.mutable_nodes(account.nodes_size() - 1)->mutable_notes())["groups"] = "selection\nbuilding";
+  for (const char* name : {"building", "selection", "selection"}) {
+    v1::Report& dcm = add_dcm(account, 0);
+    (*dcm.mutable_notes())["group"] = name;
+    auto& counters = *dcm.mutable_counters();
+    counters["steps.slices.0"] = 10;
+    if (std::string(name) == "selection") counters["steps.slices.1"] = 2;
+    counters["steps.wait_us.0"] = 50;
+  }
+  const Summary summary = summarize(account);
+  REQUIRE(summary.steps.size() == 3);
+  CHECK(summary.steps[0].group == "selection");
+  CHECK(summary.steps[0].slices == 20);
+  CHECK(summary.steps[0].wait_us == 5);
+  CHECK(summary.steps[1].step == 1);
+  CHECK(summary.steps[1].slices == 4);
+  CHECK(summary.steps[2].group == "building");
+  CHECK(summary.steps[2].slices == 10);
+  CHECK_THAT(to_text(summary), ContainsSubstring("selection\n  step 0"));
+  CHECK_THAT(to_text(summary), ContainsSubstring("building\n  step 0"));
+}
+
 TEST_CASE("a file named by two reports of one writer is listed once, as in the later one") {
   v1::RunSummary account = hand_made();
   v1::Report& again = *account.add_nodes();

@@ -34,6 +34,7 @@ struct Percentiles {
 
 // One step of the filter, over all DCMs.
 struct StepSummary {
+  std::string group;  // of DCMs; empty: the farm has none
   std::uint32_t step = 0;
   std::uint64_t slices = 0;  // that reached it
   std::uint64_t rejected = 0;
