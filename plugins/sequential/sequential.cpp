@@ -100,6 +100,7 @@ class Sequential : public weir::Filter {
     if (!groups_.empty() && steps_ > groups_.size())
       throw std::invalid_argument("parameter 'steps': there are " + std::to_string(steps_) +
                                   " steps and 'groups' has " + std::to_string(groups_.size()) + " groups");
+    if (!forward_.empty()) (void)forward(forward_);  // refuses groups that the farm does not allow
     for (std::uint32_t step = 1; step <= steps_; ++step) {
       const std::string name = "step_" + std::to_string(step);
       entered_.push_back(counter((name + "_slices").c_str()));

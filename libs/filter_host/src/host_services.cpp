@@ -181,6 +181,11 @@ struct FilterInstance::Services {
         std::find_if(groups.begin(), groups.end(), [&](const auto& one) { return one.first == wanted; });
     const bool known = to != groups.end() || instance.config_.forwards_anywhere;
     const bool fits = size <= WEIR_FORWARD_BYTES_MAX && (bytes != nullptr || size == 0);
+    if (instance.creating_) {
+      if (!known && instance.unknown_forward_.empty())
+        instance.unknown_forward_ = clean_text(wanted, kPluginNameMax);
+      return known && fits ? 0 : 1;
+    }
     const std::string_view limit = known ? "forwarded bytes" : "groups to forward to (dcm.groups)";
     return bounded(instance, known && fits, limit, [&](FilterResult& result) {
       const auto* from = static_cast<const std::byte*>(bytes);

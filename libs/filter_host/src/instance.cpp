@@ -100,7 +100,16 @@ Expected<void, FilterError> FilterInstance::call_create() {
   std::string text = "filter '" + plugin_->name() + "': " + text_of(error);
   if (!unknown_group_.empty())
     text += ". The farm has no source group '" + unknown_group_ + "' in source.groups; " + group_names();
+  if (!unknown_forward_.empty())
+    text += ". This group of DCMs may not forward to '" + unknown_forward_ + "': " + forward_names();
   return Unexpected<FilterError>({FilterErrorCode::create_failed, std::move(text)});
+}
+
+std::string FilterInstance::forward_names() const {
+  if (config_.forward_groups.empty()) return "its 'forward' in dcm.groups is empty";
+  std::string names;
+  for (const auto& [name, number] : config_.forward_groups) names += (names.empty() ? "" : ", ") + name;
+  return "its 'forward' in dcm.groups has " + names;
 }
 
 std::string FilterInstance::group_names() const {

@@ -302,6 +302,16 @@ TEST_CASE("a forward to a group that the farm does not allow, with too much, or 
   CHECK_THAT(error_of("forward_nowhere"), ContainsSubstring("names no group"));
 }
 
+TEST_CASE("a constructor checks the groups that its filter forwards to") {
+  Host known(Parameters{{"do", "check_forward"}});
+  CHECK(known.error.empty());
+  CHECK(known.process().verdict == StepVerdict::accept);
+  Host unknown(Parameters{{"do", "check_unknown"}});
+  CHECK(unknown.instance == nullptr);
+  CHECK_THAT(unknown.error,
+             ContainsSubstring("may not forward to 'third': its 'forward' in dcm.groups has second"));
+}
+
 TEST_CASE("the entries of booked histograms come with the slice's result, each cell once") {
   Host host(Parameters{{"do", "book"}});
   REQUIRE(host.error.empty());

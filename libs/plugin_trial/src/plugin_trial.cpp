@@ -89,7 +89,8 @@ FilterTrial try_python(const v1::FilterSettings& settings, const std::vector<std
   return {{}, answer.text, answer.status == python_host::kRefusesParameters};
 }
 
-std::optional<config::Problem> try_filter_of(const TriedFarm& tried, const config::NodeFarm& dcms,
+// `group`: the group of the DCMs.
+std::optional<config::Problem> try_filter_of(const TriedFarm& tried, const config::NodeFarm& dcms, int group,
                                              std::string& description) {
   const v1::FilterSettings& settings = dcms.farm.filter();
   filter_host::FilterConfig config;
@@ -97,6 +98,10 @@ std::optional<config::Problem> try_filter_of(const TriedFarm& tried, const confi
   const auto groups = config::source_groups(tried.farm, tried.plan, tried.locations);
   if (!groups) return groups.error().front();
   config.groups = filter_host::filter_groups(*groups);
+  if (group < tried.farm.dcm().groups_size()) {
+    for (const std::string& name : tried.farm.dcm().groups(group).forward())
+      config.forward_groups.emplace_back(name, 0);
+  }
   const std::vector<std::string> folders = folders_of(settings, tried);
   const FilterTrial trial = is_python_plugin(settings.plugin())
                                 ? try_python(settings, folders, config)
@@ -115,7 +120,11 @@ std::optional<config::Problem> try_filter(const TriedFarm& tried, std::string& d
   description.clear();
   const config::NodeFarms farms(tried.farm);
   for (const config::NodeFarms::Kind& kind : farms.kinds(tried.plan, Role::dcm)) {
-    if (auto found = try_filter_of(tried, kind.shared, description)) return found;
+    std::set<int> groups;  // DCMs of one kind may be in several
+    for (const config::NodePlan* dcm : kind.nodes) groups.insert(static_cast<int>(dcm->group));
+    for (const int group : groups) {
+      if (auto found = try_filter_of(tried, kind.shared, group, description)) return found;
+    }
   }
   return std::nullopt;
 }

@@ -135,6 +135,26 @@ std::string plan_table(const LoadedFarm& loaded) {
   return text;
 }
 
+// Returns the groups of DCMs with the way of a slice through them; empty in a farm without groups.
+std::string dcm_groups_text(const LoadedFarm& loaded) {
+  const auto& groups = loaded.farm.dcm().groups();
+  if (groups.empty()) return {};
+  std::string text = "\ngroups of DCMs\n";
+  for (int i = 0; i < groups.size(); ++i) {
+    const v1::DcmGroupSettings& group = groups[i];
+    const std::size_t dcms =
+        static_cast<std::size_t>(std::ranges::count_if(loaded.plan.nodes, [i](const config::NodePlan& node) {
+          return node.role == Role::dcm && node.group == static_cast<std::size_t>(i);
+        }));
+    text +=
+        fmt::format("  {:<16} {}{}{}", group.name(), counted(dcms, "DCM"), group.remote() ? ", remote" : "",
+                    group.fetch() == v1::DcmGroupSettings::FETCH_BUILDER ? ", fetches built slices" : "");
+    if (!group.forward().empty()) text += fmt::format(", forwards to {}", fmt::join(group.forward(), ", "));
+    text += '\n';
+  }
+  return text;
+}
+
 // Returns 0 for a trigger that runs as fast as possible.
 double slices_per_s(const v1::TriggerSettings& trigger) {
   if (trigger.mode() == v1::TriggerSettings::MODE_CLOCK) return kMsPerS / trigger.slice_ms();
@@ -341,7 +361,7 @@ int check_farm(const FarmOptions& options, const std::string& lab_file, std::FIL
   const config::Problems disks = burst_disk_problems(*loaded);
   problems.insert(problems.end(), disks.begin(), disks.end());
   if (!problems.empty()) fmt::print(err, "{}\n", config::to_text(problems));
-  std::string text = fmt::format("farm {}\n\n", farm.farm()) + plan_table(*loaded);
+  std::string text = fmt::format("farm {}\n\n", farm.farm()) + plan_table(*loaded) + dcm_groups_text(*loaded);
   text += "\nexpected\n" + expectations(*loaded, size, rate) + network_text(farm, *network, slice);
   text += "\nmemory bounds\n" + memory_text(*loaded, size.sizes) + burst_disk_line(*loaded);
   if (!source.empty()) text += "\nsource\n" + source;

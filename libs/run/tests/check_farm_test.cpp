@@ -15,6 +15,7 @@ namespace {
 
 struct Checked {
   int status = 0;
+  std::string page;
   std::string problems;
 };
 
@@ -26,6 +27,16 @@ std::string text_of(std::FILE* file) {
   return text;
 }
 
+constexpr const char* kSplitFarm =
+    "farm: split\n"
+    "dcm:\n"
+    "  nodes:\n"
+    "    - {name: 'near-{i}', count: 2, group: near}\n"
+    "    - {name: far, group: far}\n"
+    "  groups:\n"
+    "    - {name: near, forward: [far], filter: {plugin: sequential, parameters: {forward: far}}}\n"
+    "    - {name: far, remote: true, filter: {plugin: accept-all}}\n";
+
 Checked check_text(const std::string& text, const std::vector<std::string>& sets = {}) {
   const ScratchFolder folder;
   const std::string path = folder.path() / "farm.yaml";
@@ -34,7 +45,7 @@ Checked check_text(const std::string& text, const std::vector<std::string>& sets
   std::FILE* err = std::tmpfile();
   Checked checked;
   checked.status = check_farm({path, sets}, "", out, err);
-  std::fclose(out);
+  checked.page = text_of(out);
   checked.problems = text_of(err);
   return checked;
 }
@@ -51,6 +62,21 @@ TEST_CASE("parameters that the filter refuses are a problem of the farm file, at
       check_text("farm: small\nfilter: {plugin: prescale}\n", {"filter.parameters.colour=red"});
   CHECK(set.status == 2);
   CHECK_THAT(set.problems, ContainsSubstring("--set filter.parameters.colour: filter 'prescale'"));
+}
+
+TEST_CASE("groups of DCMs are listed with the way of a slice, and a filter's unknown group is a problem") {
+  const Checked good = check_text(kSplitFarm);
+  CHECK(good.problems == "");
+  CHECK_THAT(good.page, ContainsSubstring("groups of DCMs\n  near             2 DCMs, forwards to far\n"
+                                          "  far              1 DCM, remote\n"));
+  std::string text = kSplitFarm;
+  text.replace(text.find("forward: far}"), 12, "forward: fra");
+  const Checked wrong = check_text(text);
+  CHECK(wrong.status == 2);
+  CHECK_THAT(wrong.problems, ContainsSubstring("farm.yaml:7: dcm.groups[0].filter.parameters.forward: filter "
+                                               "'sequential'"));
+  CHECK_THAT(wrong.problems,
+             ContainsSubstring("may not forward to 'fra': its 'forward' in dcm.groups has far"));
 }
 
 TEST_CASE("a filter plugin that is not there is a problem of the farm file, at its line") {

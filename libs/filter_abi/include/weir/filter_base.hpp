@@ -315,8 +315,8 @@ class Filter {
     return decision;
   }
 
-  // Forwards the slice to a DCM of that group; its filter receives the bytes. Requires: called inside
-  // process().
+  // Forwards the slice to a DCM of that group; its filter receives the bytes. In the constructor it throws
+  // for a group that the farm does not allow. Requires: called in the constructor or in process().
   [[nodiscard]] Decision forward(const std::string& group, std::span<const std::byte> bytes = {}) const {
     constexpr std::size_t kKnown = offsetof(weir_filter_host, forward) + sizeof(host_->forward);
     if (host_->struct_size < kKnown) throw std::invalid_argument("this Weir forwards no slices: update it");

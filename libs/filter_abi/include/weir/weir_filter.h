@@ -250,9 +250,9 @@ struct weir_filter_host {
    */
   int32_t (*need_sources)(const weir_filter_host* host, const uint32_t* sources, uint32_t count);
 
-  /* (process) For WEIR_FILTER_FORWARD: sets the group of DCMs that continues with the slice, by its name in
-   * the farm file, and up to WEIR_FORWARD_BYTES_MAX bytes for its filter; the last call counts. If this group
-   * may not forward there, the result is not 0, and the slice counts as `filter_error`. */
+  /* (process) For WEIR_FILTER_FORWARD: sets the group of DCMs, by its name in the farm file, that continues
+   * with the slice, and up to WEIR_FORWARD_BYTES_MAX bytes for its filter; the last call counts. Not 0: this
+   * group may not forward there, and the slice counts as `filter_error`. (create) Checks the name only. */
   int32_t (*forward)(const weir_filter_host* host, const char* group, const void* bytes, uint64_t size);
   /* Returns the number of the farm's source group of this name, or WEIR_NO_GROUP. Call it in create, once. */
   uint32_t (*group)(const weir_filter_host* host, const char* name);

@@ -24,6 +24,8 @@ class Scripted : public weir::Filter {
         ids_(histogram("ids")) {
     if (what_ == "throw_in_create") throw std::runtime_error("cannot open the oracle");
     if (what_ == "unknown_stream") (void)stream("gold");
+    if (what_ == "check_forward") (void)forward("second");
+    if (what_ == "check_unknown") (void)forward("third");
     if (what_.starts_with("book")) book();
     if (what_ == "many_counters") {
       for (int i = 0; i < 300; ++i) counter(("c" + std::to_string(i)).c_str()).add();

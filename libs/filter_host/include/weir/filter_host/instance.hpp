@@ -93,6 +93,7 @@ class FilterInstance {
   void fail(FilterResult& result, std::string_view why);
   void write_log(int level, std::string_view text);
   [[nodiscard]] std::string group_names() const;
+  [[nodiscard]] std::string forward_names() const;
 
   std::shared_ptr<const FilterPlugin> plugin_;
   FilterConfig config_;
@@ -106,7 +107,8 @@ class FilterInstance {
   // Set while process() runs.
   const weir_filter_slice* slice_ = nullptr;
   FilterResult* result_ = nullptr;
-  std::string unknown_group_;  // the first that create() asked for
+  std::string unknown_group_;    // the first that create() asked for
+  std::string unknown_forward_;  // the first group of DCMs that create() may not forward to
   bool creating_ = false;
   std::string booking_fault_;  // the first of create()
   histograms::Layout layout_;  // as shared by all instances, after create()
