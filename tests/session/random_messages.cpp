@@ -301,6 +301,8 @@ v1::Control control(Random& random, const Surroundings& around, MessageKind sayi
       message.mutable_clear();
       for (std::uint32_t n = rows(random); n > 0; --n)
         message.mutable_clear()->add_slice(slice(random, around));
+      for (std::uint32_t n = rows(random); n > 0; --n)
+        message.mutable_clear()->add_stored(slice(random, around));
       break;
     case MessageKind::settled:
       fill(random, around, *message.mutable_settled());

@@ -76,6 +76,10 @@ void scrape_farm(const TemporaryFolder& folder, const std::string& farm_file, Ki
   CHECK(run.finish().summary.balanced());
 }
 
+std::uint64_t number_at_end(const std::string& line) {
+  return std::stoull(line.substr(line.rfind(' ') + 1));
+}
+
 constexpr const char* kSmall =
     "supervisor: {lease_ms: 60000}\n"
     "dcm: {count: 1, deadline_ms: 20000, grace_ms: 20000}\n"
@@ -140,6 +144,34 @@ TEST_CASE("every metric that nodes export is in the document, and every one in t
   for (const auto& [name, kind] : document) {
     INFO(name << " is in docs/metrics.md");
     CHECK((exported.contains(name) || rare.contains(name)));
+  }
+}
+
+TEST_CASE("the first readout of kind hits counts true tracks in settled slices and in stored ones") {
+  for (const bool all : {true, false}) {
+    const TemporaryFolder folder;
+    FarmRun run(folder,
+                folder.write("hits.yaml", std::string("farm: hits\ntrigger: {mode: clock, slice_ms: 10}\n"
+                                                      "source: {kind: hits}\nhits: {track_rate_hz: 200}\n"
+                                                      "readout: {count: 2, sources_per_readout: 8}\n") +
+                                              "filter: {plugin: multiplicity, parameters: {minimum: " +
+                                              (all ? "1" : "1000000") + "}}\n" + kSmall),
+                sets({"metrics.listen=127.0.0.1:0", "supervisor.status_interval_ms=50", "log.level=info"}));
+    const std::string url = url_of(run, "readout-0");
+    const auto sums = [&] {
+      std::map<std::string, std::uint64_t> found;
+      std::istringstream lines(scrape(url));
+      for (std::string line; std::getline(lines, line);) {
+        if (line.starts_with("weir_truth_")) found[line.substr(0, line.find('{'))] += number_at_end(line);
+      }
+      return found;
+    };
+    CHECK(wait_until([&] { return sums()["weir_truth_tracks_total"] > 20; }, Seconds(30)));
+    std::map<std::string, std::uint64_t> counted = sums();
+    CHECK(counted["weir_truth_stored_tracks_total"] == (all ? counted["weir_truth_tracks_total"] : 0));
+    CHECK(scrape(url_of(run, "readout-1")).find("weir_truth_") == std::string::npos);
+    run.process().send_signal(SIGINT);
+    CHECK(run.finish().summary.balanced());
   }
 }
 

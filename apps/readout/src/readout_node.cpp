@@ -182,6 +182,7 @@ Expected<void, wire::WireError> ReadoutNode::on_supervisor_message(const v1::Con
       cleared_.clear();
       for (const std::uint64_t slice : message.clear().slice()) cleared_.emplace_back(slice);
       clear();
+      turn_on_.settle(message.clear());
       return {};
     case v1::Control::kOpenSlices:
       clear_all_but(message.open_slices());
@@ -211,6 +212,7 @@ void ReadoutNode::clear_all_but(const v1::OpenSlices& open) {
   for (const source::Trigger& trigger : backlog_) cleared_.push_back(trigger.slice);
   std::erase_if(cleared_, [&](SliceId slice) { return std::binary_search(kept.begin(), kept.end(), slice); });
   clear();
+  turn_on_.forget_all_but(kept);
 }
 
 Expected<void, wire::WireError> ReadoutNode::take_announcements(const v1::Announce& announce) {
@@ -229,7 +231,7 @@ Expected<void, wire::WireError> ReadoutNode::take_announcements(const v1::Announ
     fresh_.push_back(trigger);
   }
   for (const source::Trigger& trigger : fresh_) {
-    truth_.record(setup_.run, trigger);
+    turn_on_.expect(trigger.slice, truth_.record(setup_.run, trigger));
     backlog_.push_back(trigger);
   }
   if (front_end_ && run_begun_ && !ended_) front_end_->announced(fresh_);
@@ -294,6 +296,7 @@ v1::Report ReadoutNode::make_report(bool final) {
   }
   if (injector_.not_delayed() > 0) counters.of("injected.", "not_delayed") = injector_.not_delayed();
   if (push_) push_->add_to(report);
+  turn_on_.add_to(report);
   add_losses(report);
   reports::Gauges gauges(report);
   gauges["slices_in_flight"] = static_cast<double>(buffer.slices_held);

@@ -5,6 +5,7 @@
 #include "push_sender.hpp"
 #include "sources.hpp"
 #include "timings.hpp"
+#include "turn_on.hpp"
 #include <weir/node/refusal_log.hpp>
 #include <weir/node/supervisor_client.hpp>
 #include <weir/node/throttle_teller.hpp>
@@ -101,6 +102,7 @@ class ReadoutNode final : public node::Node,
   reports::LossWatch losses_;
   std::unique_ptr<PushSender> push_;  // null in pull running
   TruthRecorder truth_;
+  TurnOn turn_on_;
   Timings timings_;
   std::vector<std::size_t> served_;           // by tag: fragments in this pass
   bool behind_ = false;                       // requests are waiting only for their turn

@@ -1,6 +1,7 @@
 #include "sources.hpp"
 
 #include <weir/node/identity.hpp>
+#include <weir/node/true_tracks.hpp>
 #include <weir/source/tracks.hpp>
 
 #include <algorithm>
@@ -142,9 +143,7 @@ std::vector<std::unique_ptr<source::FragmentSource>> make_sources(const node::Se
 
 TruthRecorder::TruthRecorder(const node::Setup& setup) {
   const v1::Farm& farm = setup.farm;
-  const bool tracks =
-      farm.source().kind() == v1::SourceSettings::KIND_HITS && farm.hits().track_rate_hz() > 0;
-  if (!tracks || !is_first_of_kind(setup)) return;
+  if (!node::has_true_tracks(farm) || !is_first_of_kind(setup)) return;
   namespace fs = std::filesystem;
   const fs::path path = farm.hits().truth_file().empty() ? fs::path(farm.run().out()) / "truth.jsonl"
                                                          : fs::path(farm.hits().truth_file());
@@ -155,9 +154,11 @@ TruthRecorder::TruthRecorder(const node::Setup& setup) {
   detector_ = std::make_unique<source::Detector>(hits_settings(farm));
 }
 
-void TruthRecorder::record(RunNumber run, const source::Trigger& trigger) {
-  if (!detector_) return;
-  std::fputs(source::truth_lines(*detector_, run, trigger).c_str(), file_.get());
+std::vector<std::uint32_t> TruthRecorder::record(RunNumber run, const source::Trigger& trigger) {
+  if (!detector_) return {};
+  source::SliceTruth truth = source::truth_of(*detector_, run, trigger);
+  std::fputs(truth.lines.c_str(), file_.get());
+  return std::move(truth.modules);
 }
 
 }  // namespace weir::readout

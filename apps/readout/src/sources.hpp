@@ -24,7 +24,8 @@ namespace weir::readout {
 class TruthRecorder {
  public:
   explicit TruthRecorder(const node::Setup& setup);
-  void record(RunNumber run, const source::Trigger& trigger);
+  // Returns the modules with light, by track.
+  std::vector<std::uint32_t> record(RunNumber run, const source::Trigger& trigger);
 
  private:
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_{nullptr, &std::fclose};

@@ -3,6 +3,7 @@
 #include <weir/base/assert.hpp>
 #include <weir/node/absences.hpp>
 #include <weir/node/trigger_ids.hpp>
+#include <weir/node/true_tracks.hpp>
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
@@ -45,6 +46,7 @@ Dispatch::Dispatch(const node::Setup& setup, const ports::Clock& clock, Roster& 
       machine_(machine),
       unsent_max_(unsent_max),
       ids_ascend_(node::ids_ascend(setup.farm)),
+      true_tracks_(node::has_true_tracks(setup.farm)),
       silence_max_(silence_of(setup.farm, setup.farm.supervisor().lease_ms())) {}
 
 // Separate from sending: dropping a node causes new actions, in the middle of the current ones.
@@ -190,13 +192,13 @@ void Dispatch::log_new_faults() {
 void Dispatch::send_clear(const assignment::Actions& actions) {
   v1::ClearSlices& clear = *clear_.mutable_clear();
   if (for_all<assignment::Cleared>(actions.cleared)) {
-    put_cleared(actions.cleared, clear);
+    put_cleared(actions.cleared, true_tracks_, clear);
     if (clear.slice_size() > 0) send_to(Role::readout, clear_);
     return;
   }
   for (RosterMember& member : roster_.members()) {
     if (member.role != Role::readout || !is_there(member)) continue;
-    put_cleared(own_part<assignment::Cleared>(member, actions.cleared), clear);
+    put_cleared(own_part<assignment::Cleared>(member, actions.cleared), true_tracks_, clear);
     if (clear.slice_size() > 0) member.peer->send(clear_);
   }
 }

@@ -98,6 +98,7 @@ class Dispatch {
   assignment::SupervisorMachine& machine_;
   std::size_t unsent_max_;
   bool ids_ascend_;
+  bool true_tracks_;  // a readout compares them with stored slices
   DurationNs silence_max_;
   TimeNs looked_for_silent_ns_ = INT64_MIN / 2;
   TimeNs listens_since_ns_ = INT64_MIN / 2;  // this process, without standing still

@@ -115,11 +115,13 @@ void put_confirmations(std::span<const assignment::Confirmation> rows, v1::Confi
   leave_out_zeros(*out.mutable_writer());
 }
 
-void put_cleared(std::span<const assignment::Cleared> rows, v1::ClearSlices& out) {
+void put_cleared(std::span<const assignment::Cleared> rows, bool with_stored, v1::ClearSlices& out) {
   out.Clear();
   for (const assignment::Cleared& one : rows) {
     const bool forgotten = planted(Planted::forget_clear) && one.slice.value % 8 == 6;
-    if (!forgotten) out.add_slice(one.slice.value);
+    if (forgotten) continue;
+    out.add_slice(one.slice.value);
+    if (with_stored && one.outcome == assignment::Outcome::stored) out.add_stored(one.slice.value);
   }
 }
 

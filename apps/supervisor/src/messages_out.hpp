@@ -29,8 +29,8 @@ void each_announcement(std::span<const assignment::Announcement> announcements, 
 void each_assignment(std::span<const assignment::Assignment> assignments, const assignment::Actions& actions,
                      bool with_order, v1::Control& out, const SendMessage& send);
 void put_confirmations(std::span<const assignment::Confirmation> rows, v1::Confirm& out);
-// For readouts.
-void put_cleared(std::span<const assignment::Cleared> rows, v1::ClearSlices& out);
+// For readouts. with_stored: also lists the stored ones.
+void put_cleared(std::span<const assignment::Cleared> rows, bool with_stored, v1::ClearSlices& out);
 // For writers, which also receive put_copies() about their own copies.
 void put_settled(std::span<const assignment::Cleared> rows, v1::Settled& out);
 void put_copies(std::span<const assignment::CopyNotice> copies, NodeIndex writer, v1::Settled& out);

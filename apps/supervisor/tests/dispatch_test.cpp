@@ -222,6 +222,21 @@ TEST_CASE("each node is sent its own part: readouts announcements and clears, DC
   CHECK(readout.heard.size() == 2);
 }
 
+TEST_CASE("a clear lists the stored slices only if a readout records true tracks") {
+  using assignment::Outcome;
+  const std::vector<assignment::Cleared> rows{
+      {SliceId(3), SliceOrder(3), Attempt(0), StoreEpoch(1), NodeIndex(0), Outcome::stored},
+      {SliceId(4), SliceOrder(4), Attempt(0), StoreEpoch(0), assignment::kNoNode, Outcome::rejected}};
+  v1::ClearSlices clear;
+  put_cleared(rows, true, clear);
+  CHECK(clear.slice_size() == 2);
+  REQUIRE(clear.stored_size() == 1);
+  CHECK(clear.stored(0) == 3);
+  put_cleared(rows, false, clear);
+  CHECK(clear.slice_size() == 2);
+  CHECK(clear.stored_size() == 0);
+}
+
 TEST_CASE("DCMs receive changed addresses, and their shares of ports that others use too") {
   Farm farm;
   Far& first = farm.come(Role::dcm, 0);

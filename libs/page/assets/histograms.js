@@ -255,8 +255,25 @@ function showCounters(counters) {
   $('filter-counters').replaceChildren(...lines);
 }
 
+// The turn-on of the trigger: true tracks of the emulated detector, by the modules with light.
+function showTruth(bins) {
+  $('truth').hidden = !bins?.length;
+  if (!bins?.length) return;
+  const row = (bin, i) => {
+    const next = bins[i + 1] ? bins[i + 1].modules_min - 1 : Infinity;
+    const range = next === bin.modules_min ? short(next) : bins[i + 1] ? `${bin.modules_min} to ${next}` : `${bin.modules_min} or more`;
+    const share = bin.stored / bin.tracks;
+    const error = Math.sqrt((share * (1 - share)) / bin.tracks);
+    return el('tr', {}, el('th', { scope: 'row' }, range), el('td', { className: 'number' }, grouped(bin.tracks)),
+      el('td', { className: 'number' }, grouped(bin.stored)),
+      el('td', { className: 'number' }, `${(100 * share).toFixed(1)} ± ${(100 * error).toFixed(1)} %`));
+  };
+  $('truth-bins').replaceChildren(...bins.map(row));
+}
+
 export async function showHistograms(state) {
   showCounters(state.filter_counters);
+  showTruth(state.truth);
   // At the farm's end the server lasts for half a second.
   if (state.histograms === version || (!state.over && Date.now() - fetched < FETCH_MS)) return;
   fetched = Date.now();

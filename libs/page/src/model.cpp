@@ -79,6 +79,16 @@ json::value bursts_json(const v1::Report* report) {
                       {"not_saved", reasons(report, "burst.not_saved.")}};
 }
 
+// Adds the counters of a family with numbered keys: add(number, count) each.
+template <class Add>
+void each_numbered(const v1::Report& report, metrics::FamilyKey family, const Add& add) {
+  for (const auto& [label, count] : reports::by_reason(report, family)) {
+    std::uint64_t number = 0;
+    const auto [end, error] = std::from_chars(label.data(), label.data() + label.size(), number);
+    if (error == std::errc{} && end == label.data() + label.size()) add(number, count);
+  }
+}
+
 // Returns the DCM's group; empty in a farm without groups.
 std::string group_of(const v1::Report& report) {
   const auto group = report.notes().find("group");
@@ -91,11 +101,7 @@ json::array steps_json(const Farm& farm) {
   std::map<std::pair<std::string, std::uint64_t>, std::map<std::string, std::uint64_t>> steps;
   const auto add = [&](const v1::Report& report, const char* key, metrics::FamilyKey family) {
     const std::string group = group_of(report);
-    for (const auto& [label, count] : reports::by_reason(report, family)) {
-      std::uint64_t step = 0;
-      const auto [end, error] = std::from_chars(label.data(), label.data() + label.size(), step);
-      if (error == std::errc{} && end == label.data() + label.size()) steps[{group, step}][key] += count;
-    }
+    each_numbered(report, family, [&](auto step, auto count) { steps[{group, step}][key] += count; });
   };
   for (const MemberView& member : farm.members) {
     if (member.report == nullptr || member.report->role() != v1::ROLE_DCM) continue;
@@ -115,6 +121,26 @@ json::array steps_json(const Farm& farm) {
     }
     out.push_back(std::move(one));
   }
+  return out;
+}
+
+// [{"modules_min": 5, "tracks": 11, "stored": 7}, …]: true tracks of the emulated detector, in settled slices.
+json::array truth_json(const Farm& farm) {
+  struct Bin {
+    std::uint64_t tracks = 0;
+    std::uint64_t stored = 0;
+  };
+  std::map<std::uint64_t, Bin> bins;
+  for (const MemberView& member : farm.members) {
+    if (member.report == nullptr || member.report->role() != v1::ROLE_READOUT) continue;
+    each_numbered(*member.report, "truth.tracks.",
+                  [&](auto modules, auto count) { bins[modules].tracks += count; });
+    each_numbered(*member.report, "truth.stored.",
+                  [&](auto modules, auto count) { bins[modules].stored += count; });
+  }
+  json::array out;
+  for (const auto& [modules, bin] : bins)
+    out.push_back(json::object{{"modules_min", modules}, {"tracks", bin.tracks}, {"stored", bin.stored}});
   return out;
 }
 
@@ -323,6 +349,7 @@ std::string Model::state_json(bool can_command) const {
   out["groups"] = groups_json(supervisor);
   out["steps"] = steps_json(farm_);
   out["filter_counters"] = filter_counters_json(farm_);
+  out["truth"] = truth_json(farm_);
   out["histograms"] = farm_.histograms;
   out["bursts"] = bursts_json(supervisor);
   json::array members;

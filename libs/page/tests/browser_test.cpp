@@ -305,6 +305,9 @@ TEST_CASE("the page plots the filter's histograms, lists its counters, and shows
   CHECK(browser.eventually(count("#histogram-grid .bins") + " === 2"));  // and a map
   CHECK(browser.value("String(" + count("#histogram-grid rect.cell") + " > 50)") == "true");
   CHECK(browser.value(text_of("#filter-counters")).find("clusters") != std::string::npos);
+  CHECK(browser.value(text_of("#truth-bins tr")).find("3 to 4") != std::string::npos);
+  CHECK(browser.value(text_of("#truth-bins tr")).find("10.0 ± 2.1 %") != std::string::npos);
+  CHECK(browser.value(text_of("#truth-bins tr:last-child th")) == "5 or more");
   const std::string linear =
       browser.value("document.querySelector('#histogram-grid .bins').getAttribute('d')");
   const auto choose = [&](const std::string& id, const std::string& value) {

@@ -145,6 +145,31 @@ TEST_CASE("the state has the sums of the DCMs for each step of the filter, in th
   CHECK(apart[1].at("slices") == 20);
 }
 
+TEST_CASE("the state has the true tracks and those in stored slices, by the least number of modules") {
+  v1::Report report;
+  report.set_name("readout-0");
+  report.set_role(v1::ROLE_READOUT);
+  Farm farm;
+  Model model({});
+  const auto truth = [&] {
+    farm.members = {
+        {"readout-0", "readout", "", "", "running", "", 0.1, std::make_shared<v1::Report>(report)}};
+    model.update(farm);
+    return state_of(model).at("truth").as_array();
+  };
+  CHECK(truth().empty());
+  (*report.mutable_counters())["truth.tracks.10"] = 4;
+  (*report.mutable_counters())["truth.stored.10"] = 3;
+  (*report.mutable_counters())["truth.tracks.5"] = 8;
+  (*report.mutable_counters())["truth.tracks.x"] = 1;
+  const json::array bins = truth();
+  REQUIRE(bins.size() == 2);
+  CHECK(bins[0].at("modules_min") == 5);
+  CHECK(bins[0].at("tracks") == 8);
+  CHECK(bins[0].at("stored") == 0);
+  CHECK(bins[1].at("stored") == 3);
+}
+
 TEST_CASE("a member's rates are taken from one report to the next") {
   Model model({});
   model.update(farm_of(dcm_report(1, 100, 5000)));

@@ -1,4 +1,5 @@
 #include <weir/run_record/truth.hpp>
+#include <weir/source/tracks.hpp>
 
 #include <boost/json.hpp>
 
@@ -11,8 +12,6 @@
 namespace weir::run_record {
 namespace {
 
-constexpr std::uint64_t kBinStarts[] = {0, 1, 3, 5, 10, 20, 50, 100};
-
 std::optional<std::uint64_t> number(const boost::json::object& object, const char* key) {
   const auto* value = object.if_contains(key);
   if (value == nullptr) return std::nullopt;
@@ -24,7 +23,7 @@ std::optional<std::uint64_t> number(const boost::json::object& object, const cha
 
 std::vector<TruthComparison::Bin> empty_bins() {
   std::vector<TruthComparison::Bin> bins;
-  for (const std::uint64_t start : kBinStarts) {
+  for (const std::uint64_t start : source::kModuleBins) {
     if (!bins.empty()) bins.back().modules_max = start - 1;
     bins.push_back({start, UINT64_MAX, 0, 0});
   }

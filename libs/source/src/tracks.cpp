@@ -95,12 +95,12 @@ TrackHit track_hit(const Detector& detector, RunNumber run, SliceId slice, std::
   return hit;
 }
 
-std::string truth_lines(const Detector& detector, RunNumber run, const Trigger& trigger) {
-  std::string lines;
+SliceTruth truth_of(const Detector& detector, RunNumber run, const Trigger& trigger) {
+  SliceTruth truth;
   const std::vector<Track> tracks = tracks_of(detector, run, trigger);
   for (std::size_t index = 0; index < tracks.size(); ++index) {
     const Track& track = tracks[index];
-    unsigned modules = 0;
+    std::uint32_t modules = 0;
     unsigned floors = 0;
     unsigned strings = 0;
     std::uint64_t photoelectrons = 0;
@@ -127,9 +127,10 @@ std::string truth_lines(const Detector& detector, RunNumber run, const Trigger& 
                       static_cast<long long>(trigger.time), track.time_ns, track.point.x, track.point.y,
                       track.point.z, track.direction.x, track.direction.y, track.direction.z, modules, floors,
                       strings, static_cast<unsigned long long>(photoelectrons));
-    lines.append(line, static_cast<std::size_t>(size));
+    truth.lines.append(line, static_cast<std::size_t>(size));
+    truth.modules.push_back(modules);
   }
-  return lines;
+  return truth;
 }
 
 }  // namespace weir::source

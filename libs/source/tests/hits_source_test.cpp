@@ -238,10 +238,11 @@ TEST_CASE("the truth is a line of JSON per track", "[tracks]") {
   const Trigger trigger = slice_of(3);
   const std::size_t tracks = tracks_of(detector, kRun, trigger).size();
   REQUIRE(tracks > 0);
-  const std::string lines = truth_lines(detector, kRun, trigger);
+  const auto [lines, modules] = truth_of(detector, kRun, trigger);
+  CHECK(modules.size() == tracks);
   CHECK(static_cast<std::size_t>(std::count(lines.begin(), lines.end(), '\n')) == tracks);
   CHECK(lines.find(R"({"run":5,"slice":3,"track":0,"utc_ns":30000000,"time_ns":)") == 0);
-  CHECK(lines.find(R"("modules":)") != std::string::npos);
+  CHECK(lines.find("\"modules\":" + std::to_string(modules.front()) + ",") != std::string::npos);
 }
 
 TEST_CASE("a trigger without a duration gets the window, and one that is too dense is truncated", "[hits]") {

@@ -79,6 +79,7 @@ inline constexpr std::string_view kReadout = "readout";
 inline constexpr std::string_view kPushReadout = "readout, in push running";
 inline constexpr std::string_view kFrontEnd = "readout, with front-ends";
 inline constexpr std::string_view kFaulty = "readout, with faults on purpose";
+inline constexpr std::string_view kTracksReadout = "readout, the first of kind `hits`";
 inline constexpr std::string_view kDcm = "DCM";
 inline constexpr std::string_view kFetchDcm = "DCM, in farms with `fetch: builder`";
 inline constexpr std::string_view kStepsDcm = "DCM, with filters of several steps";
@@ -236,6 +237,10 @@ inline constexpr Entry kTable[] = {
           "Slices without a destination DCM."),
     count("push.clocks_off", "weir_push_clocks_off_total", kPushReadout,
           "Times that the clock was found too far off the supervisor's."),
+    counts("truth.tracks.", "weir_truth_tracks_total", "modules", kTracksReadout,
+           "True tracks in settled slices, by the modules with light: the least of each bin."),
+    counts("truth.stored.", "weir_truth_stored_tracks_total", "modules", kTracksReadout,
+           "Of these, tracks in stored slices."),
     counts("push.not_pushed.", "weir_push_not_pushed_total", "reason", kPushReadout,
            "Fragments that were not pushed, by reason; DCMs request them."),
     level("push.waiting_bytes", "weir_push_waiting_bytes", kPushReadout, "Bytes that wait to be pushed."),

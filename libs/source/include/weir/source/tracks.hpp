@@ -3,6 +3,7 @@
 #include <weir/source/detector.hpp>
 #include <weir/source/source.hpp>
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -53,10 +54,18 @@ struct TrackHit {
 [[nodiscard]] TrackHit track_hit(const Detector& detector, RunNumber run, SliceId slice,
                                  std::size_t track_index, const Track& track, SourceId source);
 
-// The truth of one slice, one line of JSON per track, each ended by a newline:
-//   {"run":..,"slice":..,"track":..,"utc_ns":..,"time_ns":..,"point_m":[x,y,z],"direction":[x,y,z],
-//    "modules":..,"floors":..,"strings":..,"photoelectrons":..}
-// `utc_ns` is the slice's start; modules, floors and strings count those that recorded light of the track.
-[[nodiscard]] std::string truth_lines(const Detector& detector, RunNumber run, const Trigger& trigger);
+// The truth of one slice.
+struct SliceTruth {
+  // A line of JSON per track, each ended by a newline:
+  //   {"run":..,"slice":..,"track":..,"utc_ns":..,"time_ns":..,"point_m":[x,y,z],"direction":[x,y,z],
+  //    "modules":..,"floors":..,"strings":..,"photoelectrons":..}
+  // `utc_ns` is the slice's start; modules, floors and strings count those that recorded light of the track.
+  std::string lines;
+  std::vector<std::uint32_t> modules;  // that recorded light, by track
+};
+[[nodiscard]] SliceTruth truth_of(const Detector& detector, RunNumber run, const Trigger& trigger);
+
+// Lower edges of the bins of modules with light in which tracks are counted; the last bin has no upper edge.
+inline constexpr std::array<std::uint64_t, 8> kModuleBins{0, 1, 3, 5, 10, 20, 50, 100};
 
 }  // namespace weir::source
