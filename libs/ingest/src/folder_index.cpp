@@ -122,7 +122,8 @@ FolderIndex parse_document(const json::value& document, const ReplayLimits& limi
     bad("hit_bytes", "is " + std::to_string(hit_bytes) + ", only hits of " +
                          std::to_string(source::kHitBytes) + " bytes are known");
   }
-  const json::array& slices = list(document, "", "slices", limits.slices_max);
+  const std::string top;  // the path of the document
+  const json::array& slices = list(document, top, "slices", limits.slices_max);
   if (slices.size() == 0) bad("slices", "is empty");
   FolderIndex index;
   std::size_t fragments = 0;
