@@ -105,7 +105,7 @@ Expected<std::shared_ptr<const RecordedRun>, IngestFailure> load_run_files(
       return failed(IngestError::malformed, path,
                     "is of run " + std::to_string(file->header().run.value) + ", " + files->front().path() +
                         " is of run " + std::to_string(files->front().header().run.value) +
-                        "; replay one of them");
+                        "; give one file, or a folder with the files of one run");
     }
     files->push_back(std::move(*file));
   }

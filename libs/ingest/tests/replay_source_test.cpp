@@ -183,6 +183,7 @@ TEST_CASE("files of two runs, or none that holds a slice, are refused", "[replay
   const auto run = load_recorded_run(folder.path());
   REQUIRE_FALSE(run);
   CHECK(run.error().detail.find("b.weir: is of run 5") != std::string::npos);
+  CHECK(run.error().detail.find("a folder with the files of one run") != std::string::npos);
   folder.write("c.weir", "garbage");
   CHECK(load_run_files({folder / "c.weir"}).error().error == IngestError::malformed);
   CHECK(load_run_files({}).error().error == IngestError::not_found);
