@@ -12,7 +12,7 @@ namespace {
 
 using Catch::ContainsSubstring;
 
-const Experiment& thesis(const std::string& id) {
+const Experiment& thesis(const char* id) {
   const auto& all = thesis_experiments();
   const auto found = std::ranges::find(all, id, &Experiment::id);
   REQUIRE(found != all.end());
