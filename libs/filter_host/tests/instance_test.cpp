@@ -358,7 +358,9 @@ TEST_CASE("different binnings under one name refuse the filter with both") {
              ContainsSubstring("histogram 'much' needs 1004008 cells"));
   FilterMetrics shared;
   const FilterConfig config = config_of({{"do", "book_differ"}});
-  REQUIRE(FilterInstance::create(load("scripted", WEIR_TEST_PLUGIN_DIR), config, shared));
+  // Alive: the plugin counts its instances, and would be unloaded with the only one.
+  const auto first = FilterInstance::create(load("scripted", WEIR_TEST_PLUGIN_DIR), config, shared);
+  REQUIRE(first);
   const auto second = FilterInstance::create(load("scripted", WEIR_TEST_PLUGIN_DIR), config, shared);
   REQUIRE_FALSE(second);
   CHECK_THAT(second.error().text, ContainsSubstring("10 bins from 0 to 10, and 11 bins from 0 to 10"));
