@@ -131,7 +131,8 @@ TEST_CASE("a process that was told to end holds nothing up, whenever the supervi
 }
 
 // Seeds of: a request beyond a full window without its sources (6822); a slice for which no fresh worker was
-// due (3649); a message with the flipped type of a refusal (4416); the first slice of a DCM, behind an older one (13882).
+// due (3649); a message with the flipped type of a refusal (4416); the first slice of a DCM, behind an older
+// one (13882).
 TEST_CASE("no slice waits until the run is given up") {
   const std::uint64_t seed = GENERATE(6822U, 3649U, 4416U, 13882U);
   CAPTURE(seed);
@@ -144,8 +145,8 @@ TEST_CASE("a writer that is removed while alerts are saved leaves no slice of th
   CHECK(run_scenario(make_scenario(seed, sim::hard_limits()), false).problem == "");
 }
 
-// The supervisor settles slices while its connection to their DCM breaks (13), or an alert's window ends before
-// the DCM is back (1208).
+// The supervisor settles slices while its connection to their DCM breaks (13), or an alert's window ends
+// before the DCM is back (1208).
 TEST_CASE("a broken connection to the supervisor loses no slice of an alert") {
   const std::uint64_t seed = GENERATE(13U, 1208U);
   Scenario scenario = make_scenario(seed);
@@ -201,16 +202,16 @@ TEST_CASE("missing fragments of unknown size are requested many at a time") {
   CHECK(outcome.ended_ns < 60 * kSecond);
 }
 
-// A readout without data of the slices has 119 sources, more than the quota of 64 fragments; the ranges that two
-// others were asked for kept the quota in use for ever.
+// A readout without data of the slices has 119 sources, more than the quota of 64 fragments; the ranges that
+// two others were asked for kept the quota in use for ever.
 TEST_CASE("a readout with more sources than the quota has is asked beside others") {
   const sim::Outcome outcome = run_scenario(make_scenario(995005142, sim::hard_limits()), false);
   CHECK(outcome.problem == "");
   CHECK(outcome.ended_ns < 60 * kSecond);
 }
 
-// The readout has room for two slices. It made the oldest two, which waited for a third: sizes were unknown, and
-// that one, which it would push once the others are cleared, collected.
+// The readout has room for two slices. It made the oldest two, which waited for a third: sizes were unknown,
+// and that one, which it would push once the others are cleared, collected.
 TEST_CASE("a slice of unknown size does not wait for one that is pushed later") {
   CHECK(run_scenario(make_scenario(995004722, sim::hard_limits()), false).problem == "");
 }

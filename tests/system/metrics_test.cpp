@@ -76,9 +76,7 @@ void scrape_farm(const TemporaryFolder& folder, const std::string& farm_file, Ki
   CHECK(run.finish().summary.balanced());
 }
 
-std::uint64_t number_at_end(const std::string& line) {
-  return std::stoull(line.substr(line.rfind(' ') + 1));
-}
+std::uint64_t number_at_end(const std::string& line) { return std::stoull(line.substr(line.rfind(' ') + 1)); }
 
 constexpr const char* kSmall =
     "supervisor: {lease_ms: 60000}\n"

@@ -126,8 +126,8 @@ void BurstSaver::tell_left(Writer& from) {
 BurstSaver::Writer* BurstSaver::least_loaded(TimeNs now_ns) {
   Writer* least = nullptr;
   for (const auto& to : writers_) {
-    const bool takes =
-        to->link && to->link->ready() && !to->leaves && to->staged_bytes < kStagedMax && now_ns >= to->pause_until_ns;
+    const bool takes = to->link && to->link->ready() && !to->leaves && to->staged_bytes < kStagedMax &&
+                       now_ns >= to->pause_until_ns;
     if (takes && (least == nullptr || to->staged_bytes < least->staged_bytes)) least = to.get();
   }
   return least;

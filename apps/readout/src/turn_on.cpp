@@ -30,8 +30,8 @@ void TurnOn::settle(const v1::ClearSlices& clear) {
 }
 
 void TurnOn::forget_all_but(std::span<const SliceId> open) {
-  std::erase_if(
-      open_, [open](const auto& one) { return !std::binary_search(open.begin(), open.end(), one.first); });
+  std::erase_if(open_,
+                [open](const auto& one) { return !std::binary_search(open.begin(), open.end(), one.first); });
 }
 
 void TurnOn::add_to(v1::Report& report) const {

@@ -124,7 +124,7 @@ json::array steps_json(const Farm& farm) {
   return out;
 }
 
-// [{"modules_min": 5, "tracks": 11, "stored": 7}, …]: true tracks of the emulated detector, in settled slices.
+// True tracks of the emulated detector in settled slices: [{"modules_min": 5, "tracks": 11, "stored": 7}, …].
 json::array truth_json(const Farm& farm) {
   struct Bin {
     std::uint64_t tracks = 0;

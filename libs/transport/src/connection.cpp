@@ -11,10 +11,10 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <utility>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
+#include <utility>
 
 namespace weir::transport {
 namespace {
