@@ -115,28 +115,19 @@ function(weir_add_plugin)
   set_property(GLOBAL APPEND PROPERTY WEIR_PLUGIN_TARGETS ${target})
 endfunction()
 
-# weir_limit_test(NAME SECONDS): a test that takes longer has failed; sanitizers give it five times as long.
-function(weir_limit_test name seconds)
-  if(WEIR_SANITIZE)
-    math(EXPR seconds "${seconds} * 5")
-  endif()
-  set_tests_properties(${name} PROPERTIES TIMEOUT ${seconds})
-endfunction()
-
-# weir_add_test(NAME storage_record SOURCES ... [DEPENDS ...] [LINKS ...] [LABELS unit] [TIMEOUT s]
-#               [TARGETS ...] [RUN_SERIAL])
+# weir_add_test(NAME storage_record SOURCES ... [DEPENDS ...] [LINKS ...] [LABELS unit] [TARGETS ...]
+#               [RUN_SERIAL])
 #   One Catch2 executable <build>/tests/NAME_test, one ctest test NAME. TARGETS are what it starts or loads,
 #   and so must be built before. The sources see WEIR_SOURCE_DIR (the tree), WEIR_TEST_SOURCE_DIR (the folder
 #   of the CMakeLists.txt), WEIR_BIN_DIR and WEIR_PLUGIN_DIR (what is built). What cannot be tested here calls
 #   weir::skip_test() (tests/support/skip.hpp), and ctest shows the test as skipped.
 function(weir_add_test)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "RUN_SERIAL" "NAME;TIMEOUT" "SOURCES;DEPENDS;LINKS;LABELS;TARGETS")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "RUN_SERIAL" "NAME" "SOURCES;DEPENDS;LINKS;LABELS;TARGETS")
   if(NOT BUILD_TESTING)
     return()
   endif()
   weir_require_arguments(weir_add_test NAME SOURCES)
   weir_default(arg_LABELS unit)
-  weir_default(arg_TIMEOUT 120)
   set(target ${arg_NAME})
   if(NOT target MATCHES "_test$")
     string(APPEND target _test)
@@ -148,7 +139,6 @@ function(weir_add_test)
     add_dependencies(${target} ${arg_TARGETS})
   endif()
   add_test(NAME ${arg_NAME} COMMAND ${target})
-  weir_limit_test(${arg_NAME} ${arg_TIMEOUT})
   set_tests_properties(${arg_NAME} PROPERTIES
     LABELS "${arg_LABELS}" RUN_SERIAL ${arg_RUN_SERIAL} SKIP_RETURN_CODE 77)
 endfunction()
@@ -179,7 +169,7 @@ function(weir_add_fuzzer)
     target_sources(${target} PRIVATE "${PROJECT_SOURCE_DIR}/tests/support/fuzz_replay.cpp")
     add_test(NAME ${target} COMMAND ${target} ${corpus})
   endif()
-  set_tests_properties(${target} PROPERTIES LABELS fuzz TIMEOUT 300)
+  set_tests_properties(${target} PROPERTIES LABELS fuzz)
 endfunction()
 
 # weir_write_layers(FILE): every declared library, executable and plugin with its layer, dependencies, folder and headers, as JSON for
