@@ -9,6 +9,7 @@
 #include <weir/filter_host/worker_units.hpp>
 #include <weir/node/dcm_groups.hpp>
 #include <weir/node/identity.hpp>
+#include <weir/node/report.hpp>
 #include <weir/reports/numbers.hpp>
 
 #include <spdlog/spdlog.h>
@@ -16,6 +17,7 @@
 #include <algorithm>
 #include <stdexcept>
 #include <string_view>
+#include <vector>
 
 namespace weir::dcm {
 namespace {
@@ -454,6 +456,8 @@ void FilterDesk::add_workers_to(v1::Report& report) const {
   reports::Gauges gauges(report);
   gauges["dcm.workers"] = figures.workers;
   (*report.mutable_notes())["filter_workers"] = figures.note;
+  if (!figures.replaced.empty())
+    node::add_faults(report, std::vector{"a filter worker cannot be replaced: " + figures.replaced});
 }
 
 }  // namespace weir::dcm

@@ -5,6 +5,8 @@
 #include <weir/plugin_loader/guarded.hpp>
 
 #include <algorithm>
+#include <array>
+#include <cstdio>
 #include <utility>
 
 namespace weir::filter_host {
@@ -15,6 +17,12 @@ using plugin_loader::kPluginTextMax;
 
 constexpr DurationNs kStartPatience = 30 * kSecond;  // at first: a plugin may read large tables
 constexpr DurationNs kLook = 50 * kMillisecond;
+
+std::string hex(std::uint32_t checksum) {
+  std::array<char, 9> text{};
+  std::snprintf(text.data(), text.size(), "%08x", checksum);
+  return text.data();
+}
 
 }  // namespace
 
@@ -116,6 +124,7 @@ Expected<void, FilterError> WorkerUnits::begin_run(const RunInfo& run) {
   begin.set_utc_ns(run.start_time);
   begin.mutable_sources()->Assign(run.sources.begin(), run.sources.end());
   in_run_ = true;
+  replaced_.clear();
   expect(Start::begin_run);
   for (Seat& seat : seats_) {
     if (seat.process != nullptr && seat.created) send_begin_run(seat);
@@ -210,16 +219,28 @@ void WorkerUnits::take_message(worker_pool::Seat index, const v1::WorkerMessage&
 
 void WorkerUnits::take_ready(worker_pool::Seat index, const v1::WorkerMessage::Ready& ready) {
   Seat& seat = seats_[index];
-  if (!plugin_.path.empty() && ready.crc32c() != plugin_.file_crc32c) {
-    seat.refusal = "the plugin's file has changed since the run began";
-  } else {
-    seat.refusal = take_bookings(seat, ready);
-  }
+  seat.refusal = other_plugin(ready);
+  if (seat.refusal.empty()) seat.refusal = take_bookings(seat, ready);
   if (!seat.refusal.empty()) return seat.process->kill(true);
   plugin_ = {clean_text(ready.name(), kPluginNameMax), clean_text(ready.version(), kPluginNameMax),
              ready.path(), ready.crc32c()};
   seat.created = true;
   if (in_run_) send_begin_run(seat);
+}
+
+// Without a worker the slices would only wait: the DCM fails, so that others take them.
+std::string WorkerUnits::other_plugin(const v1::WorkerMessage::Ready& ready) {
+  if (plugin_.path.empty() || ready.crc32c() == plugin_.file_crc32c) return {};
+  const std::string why = "filter plugin at " + plugin_.path + " has checksum " + hex(ready.crc32c()) +
+                          ", and the run began with " + hex(plugin_.file_crc32c) +
+                          ": put the file back that the run began with, or end the run";
+  if (!in_run_) return why;
+  replaced_ = why;
+  bool any_ready = false;
+  for (worker_pool::Seat index = 0; index < pool_.seats(); ++index)
+    any_ready = any_ready || pool_.is_ready(index);
+  if (!any_ready) failure_ = why;
+  return why;
 }
 
 std::string WorkerUnits::take_bookings(Seat& seat, const v1::WorkerMessage::Ready& ready) {
@@ -493,6 +514,7 @@ WorkerFigures WorkerUnits::figures() const {
     figures.ends.emplace_back(worker_pool::name(kind), pool_.ends(kind));
   }
   figures.memory_limit = memory_limit_;
+  figures.replaced = replaced_;
   figures.note = "pids";
   for (worker_pool::Seat index = 0; index < pool_.seats(); ++index) {
     if (seats_[index].process == nullptr) continue;

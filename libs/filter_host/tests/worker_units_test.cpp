@@ -2,6 +2,7 @@
 #include "skip.hpp"
 #include "test_slice.hpp"
 #include <weir/base/memory_region.hpp>
+#include <weir/base/scratch_folder.hpp>
 #include <weir/filter_host/spawned_workers.hpp>
 #include <weir/filter_host/worker_units.hpp>
 #include <weir/histograms/contents.hpp>
@@ -92,6 +93,21 @@ class SmallDcm {
       const std::string broken = units->broken_invariant();
       if (!broken.empty()) FAIL(broken);
     }
+  }
+
+  // Filters slices until the filter fails, and returns why.
+  std::string run_until_failure() {
+    using Clock = std::chrono::steady_clock;
+    const auto until = Clock::now() + std::chrono::seconds(240);
+    for (std::uint64_t next = 0; units->failure().empty();) {
+      REQUIRE(Clock::now() < until);
+      take_results();
+      while (!free_.empty()) open(next++);
+      std::vector<Job> jobs(waiting_.begin(), waiting_.end());
+      waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(units->submit(jobs)));
+      units->flush();
+    }
+    return units->failure();
   }
 
   MemoryRegion region_;
@@ -354,6 +370,27 @@ TEST_CASE("filter workers: a plugin that refuses its parameters is refused with 
   CHECK_THAT(dcm.refusal, Catch::ContainsSubstring("evry"));
   const SmallDcm other(Parameters{}, "nonexistent");
   CHECK_THAT(other.refusal, Catch::ContainsSubstring("nonexistent"));
+}
+
+TEST_CASE("filter workers: a replaced plugin takes no worker's place, and is named with both checksums") {
+  const ScratchFolder folder;
+  const std::string plugin = folder.path() / "unruly.so";
+  std::filesystem::copy_file(std::string(WEIR_TEST_PLUGIN_DIR) + "/unruly.so", plugin);
+  SmallDcm dcm(Parameters{{"what", "abort"}, {"every", "500"}}, plugin);
+  REQUIRE(dcm.refusal.empty());
+  CHECK(dcm.units->figures().replaced.empty());
+  const std::uint32_t before = dcm.units->plugin().file_crc32c;
+  std::filesystem::copy_file(plugin, plugin + ".new");
+  std::ofstream(plugin + ".new", std::ios::app) << "another version";
+  std::filesystem::rename(plugin + ".new", plugin);
+  // Two workers and a spare go on until slices have ended them all.
+  const std::string why = dcm.run_until_failure();
+  CHECK_THAT(why, Catch::ContainsSubstring("filter plugin at " + plugin + " has checksum "));
+  CHECK_THAT(why, Catch::ContainsSubstring(", and the run began with "));
+  CHECK(dcm.units->figures().replaced == why);
+  CHECK(dcm.units->plugin().file_crc32c == before);
+  CHECK(dcm.finished > 500);
+  CHECK(dcm.changed_bytes == 0);
 }
 
 TEST_CASE("filter workers: a program that is not there is named") {

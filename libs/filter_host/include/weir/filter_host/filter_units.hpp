@@ -39,6 +39,8 @@ struct WorkerFigures {
   std::vector<std::int64_t> pids;
   std::string memory_limit;  // "512 MiB by control group", or by RLIMIT_DATA with the reason; empty: none
   std::string note;          // pids, restarts, last reason; empty without workers
+  // Why a worker could not be replaced in this run: the plugin's file is another one now. Empty: none.
+  std::string replaced;
 };
 
 // Runs a farm's filter over slices: in threads of this process (ProcessingUnits), or in processes

@@ -100,6 +100,8 @@ class WorkerUnits final : public FilterUnits {
   void limit_memory();
   void expect(Start start);
   [[nodiscard]] Expected<bool, FilterError> look_at_starts();
+  // Returns why a worker with this file cannot replace one of the run's; empty: it can.
+  [[nodiscard]] std::string other_plugin(const v1::WorkerMessage::Ready& ready);
   [[nodiscard]] bool takes_slices() const { return in_run_ && !stopping_ && start_ == Start::none; }
   void start(worker_pool::Seat seat);
   void send_begin_run(Seat& seat);
@@ -154,6 +156,7 @@ class WorkerUnits final : public FilterUnits {
   std::size_t in_flight_ = 0;
   std::uint64_t unkillable_ = 0;
   std::string failure_;
+  std::string replaced_;                           // WorkerFigures::replaced
   DurationNs departed_cpu_ns_ = 0;                 // of workers that have ended
   std::map<std::string, std::uint64_t> departed_;  // counters of workers that have ended
 };
