@@ -152,6 +152,33 @@ TEST_CASE("weir run ends with status 3 if a restarted process would have run ano
                 {"supervisor", "writer-0", "readout-0", "readout-1", "dcm-1"});
 }
 
+TEST_CASE("a replaced filter plugin ends a DCM without another worker, and is named with both checksums") {
+  const TemporaryFolder folder;
+  const std::string filter = folder / "filter.so";
+  put_plugin("accept-all", filter);
+  FarmRun run(folder, config_file("event-building.yaml"),
+              sets({"trigger.mode=rate", "trigger.rate_hz=500", "readout.count=2", "dcm.count=2",
+                    "filter.plugin=" + filter, "filter.isolation=worker", "filter.workers.count=1",
+                    "filter.workers.spare=0", "filter.workers.start_timeout_ms=20000",
+                    "supervisor.lease_ms=120000"}));
+  REQUIRE(run.wait_for_data(100'000));
+  put_plugin("prescale", filter);
+  const pid_t dcm = run.pid_of("dcm-0");
+  std::ifstream children(fmt::format("/proc/{0}/task/{0}/children", dcm));
+  pid_t worker = 0;
+  REQUIRE(children >> worker);
+  REQUIRE(::kill(worker, SIGKILL) == 0);
+  REQUIRE(run.wait_for_log("dcm-0", "and the run began with"));
+  run.process().send_signal(SIGINT);
+  const FarmEnd end = run.finish();
+  CHECK_BALANCED(end, 3);
+  CHECK_THAT(
+      boost::json::serialize(end.summary.json().at("faults")),
+      ContainsSubstring("filter plugin at " + filter) &&
+          ContainsSubstring(", and the run began with " + checksum(read_file(kPlugins / "accept-all.so"))));
+  CHECK(end.summary.count("discarded") == 0);
+}
+
 TEST_CASE("a readout that is restarted takes no part if its recording has other bytes than the run's") {
   const TemporaryFolder folder;
   const std::string data = folder / "data.bin";
@@ -211,6 +238,44 @@ TEST_CASE(
   farm.must({"start"});
   farm.must({"stop"});
   CHECK_THAT(read_file(record_file(farm.out(), 2, "farm")), ContainsSubstring("credits: 3"));
+}
+
+TEST_CASE("sources of a recording that is overwritten in mid-run are named, and the run ends with status 3") {
+  const TemporaryFolder folder;
+  const std::vector<std::string> sources =
+      sets({"readout.count=1", "readout.sources_per_readout=2", "source.distribution=fixed"});
+  std::vector<std::string> recorded = sources;
+  recorded.insert(recorded.end(), {"--slices", "300"});
+  FarmRun recording(folder, config_file("event-building.yaml"), recorded, folder / "recording");
+  const FarmEnd record = recording.finish();
+  CHECK_BALANCED(record, 0);
+  REQUIRE(record.summary.files().size() == 1);
+
+  std::vector<std::string> replayed =
+      sets({"trigger.mode=rate", "trigger.rate_hz=500", "readout.count=1", "readout.sources_per_readout=2",
+            "replay.path=" + (folder / "recording")});
+  FarmRun run(folder, config_file("replay.yaml"), replayed);
+  REQUIRE(run.wait_for_data(100'000));
+  {
+    std::fstream file(record.summary.files().front(), std::ios::in | std::ios::out | std::ios::binary);
+    const auto size = static_cast<std::streamoff>(fs::file_size(record.summary.files().front()));
+    for (std::streamoff at = 10'000; at < size - 10'000; at += 500) {
+      file.seekg(at);
+      const int byte = file.get();
+      file.seekp(at);
+      file.put(static_cast<char>(byte ^ 1));
+    }
+    REQUIRE(file.good());
+  }
+  const std::uint64_t before = run.data_bytes();
+  REQUIRE(wait_until([&] { return run.data_bytes() > before + 1'000'000; }, Seconds(60)));
+  run.process().send_signal(SIGINT);
+  const FarmEnd end = run.finish();
+  CHECK_BALANCED(end, 3);
+  CHECK(end.summary.count("fragments.corrupt") > 100);
+  CHECK_THAT(boost::json::serialize(end.summary.json().at("faults")),
+             ContainsSubstring("source 1: ") && ContainsSubstring("source 2: ") &&
+                 ContainsSubstring("fragments that reached it are damaged (corrupt "));
 }
 
 TEST_CASE("keys set after configure are in no record, are shown as pending, and can be unset") {

@@ -5,12 +5,34 @@
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <fstream>
+#include <optional>
 
 namespace weir::dcm {
 namespace {
 
 using assembly::BuildState;
+
+bool has_corrupt_share(const v1::SourceSettings& settings, std::optional<SourceId> source) {
+  return std::any_of(settings.faults().begin(), settings.faults().end(), [&](const auto& one) {
+    const auto& sources = one.sources();
+    return one.corrupt() > 0 && (!source || sources.empty() ||
+                                 std::find(sources.begin(), sources.end(), source->value) != sources.end());
+  });
+}
+
+// Returns whether the farm file injects this damage (source.faults). Those of a readout's own entry or
+// profile count for every source.
+bool corrupts_on_purpose(const v1::Farm& farm, SourceId source) {
+  const auto has_own = [](const auto& entry) {
+    return has_corrupt_share(entry.own().source(), std::nullopt);
+  };
+  const auto& readout = farm.readout();
+  return has_corrupt_share(farm.source(), source) ||
+         std::any_of(readout.nodes().begin(), readout.nodes().end(), has_own) ||
+         std::any_of(readout.profiles().begin(), readout.profiles().end(), has_own);
+}
 
 void add_fragments(v1::Report& report, const assembly::FragmentCounters& fragments) {
   reports::ReportCounters counters(report);
@@ -120,11 +142,15 @@ v1::Report DcmNode::make_report(bool final) {
   return report;
 }
 
-// Names the sources with too many fragments thrown away here: in the log at the beginning, in each report
-// from then on.
+// Names the sources with too many fragments thrown away or damaged here: in the log at the beginning, in each
+// report from then on.
 void DcmNode::add_losses(v1::Report& report) {
   using Stage = reports::LossWatch::Stage;
   for (const assembly::SourceInfo& source : builder_.assembler.sources()) {
+    if (source.corrupt > 0 && !corrupts_on_purpose(*setup_.whole_farm, source.id)) {
+      losses_.set_reached(source.id, Stage::contents, intake_.assigned());
+      losses_.set_lost(source.id, Stage::contents, "corrupt", source.corrupt);
+    }
     if (source.no_buffer + source.too_large == 0) continue;
     losses_.set_reached(source.id, Stage::fragments, intake_.assigned());
     losses_.set_lost(source.id, Stage::fragments, name(MissingReason::no_buffer), source.no_buffer);

@@ -223,7 +223,10 @@ void Assembler::complete_fragment(BuiltSlice& slice, SourceIndex source, const w
   counters_.bytes += whole.length;
   if (status == FragmentStatus::truncated) ++counters_.truncated;
   if (status == FragmentStatus::suppressed) ++counters_.suppressed;
-  if (status == FragmentStatus::corrupt) ++counters_.corrupt;
+  if (status == FragmentStatus::corrupt) {
+    ++counters_.corrupt;
+    ++sources_[source].corrupt;
+  }
   if (ahead) {
     progress.state = State::here_ahead;
     --slice.ahead;

@@ -59,7 +59,7 @@ std::string LossWatch::describe(const Key& key, const Tally& tally) {
   std::string text = none ? "" : "source " + std::to_string(key.first.value) + ": ";
   text += std::to_string(tally.lost_in_all()) + " of " + std::to_string(tally.reached) + " " +
           std::string(name(key.second)) + " that reached " + (none ? "the readout" : "it") +
-          " were thrown away (";
+          (key.second == Stage::contents ? " are damaged (" : " were thrown away (");
   for (const auto& [count, reason] : reasons)
     text += (text.back() == '(' ? "" : ", ") + reason + " " + std::to_string(count);
   return text + ")";

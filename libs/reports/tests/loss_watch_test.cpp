@@ -33,6 +33,16 @@ TEST_CASE("whatever the reason and wherever it happens, losses of a source count
             "source 2: 60 of 100 fragments that reached it were thrown away (buffer_full 60)"});
 }
 
+TEST_CASE("fragments with other bytes than their source's are named as damaged, not as thrown away") {
+  LossWatch watch(0.05);
+  watch.set_reached(SourceId(3), Stage::fragments, 100);
+  watch.set_lost(SourceId(3), Stage::fragments, "no_buffer", 5);
+  watch.set_reached(SourceId(3), Stage::contents, 100);
+  watch.set_lost(SourceId(3), Stage::contents, "corrupt", 60);
+  CHECK(watch.faults() ==
+        std::vector<std::string>{"source 3: 60 of 100 fragments that reached it are damaged (corrupt 60)"});
+}
+
 TEST_CASE("fewer than ten losses are never too many, and with a share of 1 neither are more") {
   LossWatch watch(0.05);
   watch.add(SourceId(1), Stage::packets, 9, 9, "stale");

@@ -72,6 +72,7 @@ struct SourceInfo {
   // Its fragments that were thrown away for want of memory, or for their size.
   std::uint64_t no_buffer = 0;
   std::uint64_t too_large = 0;
+  std::uint64_t corrupt = 0;  // kept, with a wrong checksum
 };
 
 // The rest of a fragment, to be asked for (ranges), or all of it once more (checksum).

@@ -17,7 +17,8 @@ namespace weir::reports {
 // any reason. Not thread-safe.
 class LossWatch {
  public:
-  enum class Stage : std::uint8_t { packets, fragments };
+  // `contents`: fragments that are kept, but with other bytes than their source's.
+  enum class Stage : std::uint8_t { packets, fragments, contents };
   static constexpr SourceId kNoSource = SourceId(UINT32_MAX);  // pieces without a known source
   static constexpr std::uint64_t kLostMin = 10;                // fewer are ignored, whatever their share
   static constexpr std::size_t kReasonsMax = 16;  // of one source and stage; further ones count as `other`
