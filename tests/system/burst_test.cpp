@@ -18,6 +18,8 @@
 #include <vector>
 
 using namespace weir::system_test;
+using Catch::ContainsSubstring;
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -116,6 +118,35 @@ TEST_CASE(
   CHECK(*late.rbegin() - *late.begin() + 1 == late.size());  // without a gap
   // A slice keeps its outcome.
   CHECK(summary.count("rejected") + summary.count("stored") == summary.count("triggered"));
+}
+
+TEST_CASE("files of an alert that vanish before the run's end are named, and unbalance its ledger") {
+  const TemporaryFolder folder;
+  const ControlledFarm farm(folder, farm_with("buffer_bytes: 256MiB"), kNodes);
+  farm.begin_run();
+  REQUIRE(wait_for(farm, "triggered", 600));
+  farm.must({"burst", "--before", "1", "--after", "0"});
+  const fs::path alert = folder_of(farm, 1);
+  const auto closed = [&] {
+    std::error_code none;
+    const fs::directory_iterator files(alert, none);
+    return !none && begin(files) != end(files) && std::all_of(begin(files), end(files), [](const auto& file) {
+      return file.path().extension() == ".weir";
+    });
+  };
+  REQUIRE(wait_until(closed, Seconds(30)));
+  // By then the writer has read the files back.
+  REQUIRE(wait_for(farm, "triggered", counter(farm, "supervisor", "triggered") + 600));
+  fs::rename(alert, fs::path(folder.path()) / "taken-away");
+  (void)farm.ctl({"stop"});
+
+  const Summary summary(farm.record(1));
+  CHECK_FALSE(summary.balanced());
+  CHECK_THAT(summary.imbalance(), ContainsSubstring("bursts: saved = live on disk"));
+  CHECK(summary.count("exit_status") == 1);
+  const std::string faults = boost::json::serialize(summary.json().at("faults"));
+  CHECK_THAT(faults, ContainsSubstring("burst 1: ") && ContainsSubstring("it is gone: ") &&
+                         ContainsSubstring("vanished from disk"));
 }
 
 TEST_CASE("a DCM that is killed while it saves loses only its own part, as the account shows") {

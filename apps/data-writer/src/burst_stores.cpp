@@ -127,7 +127,10 @@ void BurstStores::end(std::uint32_t alert, TimeNs now) {
 
 void BurstStores::end_all(TimeNs now) {
   ended_ = true;
-  for (auto& [alert, one] : stores_) end(alert, now);
+  for (auto& [alert, one] : stores_) {
+    if (one->started && !one->failed && one->store.finished()) one->store.check_again(now);
+    end(alert, now);
+  }
 }
 
 bool BurstStores::has_open() const {

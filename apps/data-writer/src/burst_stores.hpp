@@ -42,7 +42,8 @@ class BurstStores final : public ports::DiskHandler {
   void pass(TimeNs now);
   // Closes the alert's file: no further records belong to it.
   void end(std::uint32_t alert, TimeNs now);
-  // Closes all files, and opens none any more: further records are refused as `not_open`.
+  // Closes all files, and opens none any more: further records are refused as `not_open`. Files that were
+  // closed earlier are checked once more.
   void end_all(TimeNs now);
   [[nodiscard]] bool ended() const { return ended_; }
   // An alert with records has not ended.

@@ -1,5 +1,6 @@
 // RunStore: checks of closed files against the file system.
 #include "open_run_file.hpp"
+#include <weir/base/assert.hpp>
 #include <weir/base/crc32c.hpp>
 #include <weir/storage/run_file_reader.hpp>
 #include <weir/storage/run_store.hpp>
@@ -179,6 +180,14 @@ void RunStore::end_check() {
     handler_.on_file_closed(told);
   }
   begin_check();
+}
+
+void RunStore::check_again(TimeNs now) {
+  WEIR_ASSERT(finished());
+  now_ = now;
+  state_ = State::closing;
+  last_look_ = false;
+  finish_if_done();
 }
 
 // Checks every file once more, because some were closed hours ago.

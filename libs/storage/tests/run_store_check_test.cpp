@@ -253,6 +253,26 @@ TEST_CASE("closed files may be moved away only if writer.on_close is set") {
   CHECK(fixture.disk.files().contains(kSecondFile));
 }
 
+TEST_CASE("a store that has finished can check its files again, and finds those that vanished since") {
+  const bool may = GENERATE(false, true);
+  RunStoreConfig config = four_a_file();
+  config.files_leave = may;
+  Fixture fixture(config);
+  fixture.start();
+  put(fixture, 1, 6);
+  finish(fixture);
+  REQUIRE(fixture.store.finished());
+  CHECK(fixture.store.stored().count == 6);
+  const bool removed = GENERATE(false, true);
+  if (removed) fixture.disk.remove(kFirst);
+  fixture.store.check_again(fixture.now);
+  CHECK_FALSE(fixture.store.finished());
+  fixture.disk.run(fixture.store);
+  CHECK(fixture.store.finished());
+  CHECK(fixture.store.counters().slices_lost == (removed && !may ? 4 : 0));
+  CHECK(fixture.store.stored().count == (removed && !may ? 2 : 6));
+}
+
 TEST_CASE("files of an earlier life are looked at in the end as well") {
   RunStoreConfig config = small_config();
   config.first_sequence = 1;

@@ -201,6 +201,9 @@ class RunStore final : public ports::DiskHandler {
 
   [[nodiscard]] std::uint64_t bytes_queued() const { return bytes_queued_; }
   [[nodiscard]] bool blocked() const { return blocked_files_ > 0; }
+  // Checks every file once more, long after close(): finished() is false until this is done.
+  // Requires: finished().
+  void check_again(TimeNs now);
   [[nodiscard]] bool finished() const { return state_ == State::finished; }
   [[nodiscard]] std::size_t unsettled() const { return known_.size() - settled_; }
   // Returns whether a copy was received, by this process or an earlier one, and is not forgotten.
