@@ -26,6 +26,9 @@ using run_record::run_of;
 namespace {
 
 constexpr std::size_t kFaultsMax = 100;
+// Statuses that `weir run` would have had (docs/summary.md).
+constexpr int kExitFailed = 1;
+constexpr int kExitSurvived = 3;
 
 std::string made(const std::string& folder) {
   auto resolved = node::made_folder(folder);
@@ -202,6 +205,8 @@ std::vector<control::Event> RunBook::keep(const v1::RunSummary& account, v1::Far
   run_record::Summary summary = run_record::summarize(account);
   summary.farm = farm;
   summary.failure = failure;
+  if (failure.empty() && !account.balanced()) summary.failure = "the ledger does not balance";
+  summary.exit_status = !summary.failure.empty() ? kExitFailed : summary.faults.empty() ? 0 : kExitSurvived;
   summary.operations.assign(operations_.begin(), operations_.end());
   const run_record::RecordPaths paths = run_record::record_paths(out_, RunNumber(account.run()));
   if (!run_record::write_histograms(paths, account)) {

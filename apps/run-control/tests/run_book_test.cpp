@@ -7,6 +7,7 @@
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
+#include <string>
 
 using namespace weir;
 using namespace weir::run_control;
@@ -73,6 +74,25 @@ TEST_CASE("a run's records are written at its begin and its end, and its end cou
   CHECK(std::filesystem::exists(farm.folder.path() / "run-000003-end.json"));
   CHECK(farm.book.knows(over(3)));
   CHECK(RunBook(farm.folder.path(), RunBook::Keeper::self).knows(over(3)));
+}
+
+TEST_CASE("a run's record has the exit status that `weir run` would have had") {
+  test::SmallFarm farm;
+  const auto record_of = [&](std::uint32_t run) {
+    std::ifstream file(farm.folder.path() / ("run-00000" + std::to_string(run) + "-end.json"));
+    return std::string{std::istreambuf_iterator<char>(file), {}};
+  };
+  (void)farm.book.end(over(1), "small");
+  CHECK_THAT(record_of(1), ContainsSubstring("\"exit_status\": 0") && ContainsSubstring("\"failure\": \"\""));
+  v1::RunOver survived = over(2);
+  survived.mutable_summary()->add_faults_text("dcm 0 was lost");
+  (void)farm.book.end(survived, "small");
+  CHECK_THAT(record_of(2), ContainsSubstring("\"exit_status\": 3") && ContainsSubstring("\"failure\": \"\""));
+  v1::RunOver unbalanced = over(3);
+  unbalanced.mutable_summary()->set_balanced(false);
+  (void)farm.book.end(unbalanced, "small");
+  CHECK_THAT(record_of(3), ContainsSubstring("\"exit_status\": 1") &&
+                               ContainsSubstring("\"failure\": \"the ledger does not balance\""));
 }
 
 TEST_CASE("the result of the last run is that of its account, or unknown") {
