@@ -141,8 +141,13 @@ std::string unusable(const std::string& command) {
   if (status_of({"sh", "-n", "-c", script_of(command)}) != 0)
     return "writer.on_close: the shell cannot read '" + command + "'";
   const std::string program = program_of(command);
-  if (program.empty() || status_of({"sh", "-c", "command -v \"$1\"", "sh", program}) == 0) return {};
-  return "writer.on_close: no program '" + program + "' exists";
+  if (program.empty()) return {};
+  if (status_of({"sh", "-c", "command -v \"$1\"", "sh", program}) != 0)
+    return "writer.on_close: no program '" + program + "' exists";
+  const bool is_path = program.find('/') != std::string::npos;
+  if (is_path && status_of({"sh", "-c", "test -f \"$1\" && test -x \"$1\"", "sh", program}) != 0)
+    return "writer.on_close: '" + program + "' is not a program";
+  return {};
 }
 
 CloseCommands::CloseCommands() : thread_([this] { run(); }) {}

@@ -124,6 +124,10 @@ TEST_CASE("a command that can never run is refused with its reason") {
     CAPTURE(bad);
     CHECK(unusable(bad).find("no program '") != std::string::npos);
   }
+  for (const char* bad : {"/tmp", "/etc/passwd --now", "./; true"}) {
+    CAPTURE(bad);
+    CHECK(unusable(bad).find("is not a program") != std::string::npos);
+  }
   for (const char* bad : {"echo 'open", "if true; then", "( true"}) {
     CAPTURE(bad);
     CHECK(unusable(bad).find("the shell cannot read") != std::string::npos);
