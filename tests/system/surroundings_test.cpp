@@ -210,6 +210,15 @@ TEST_CASE("a signal that was ignored when a run began does not end it") {
   check_stored(folder / "out");
 }
 
+TEST_CASE("a run and its plugins' trial end although SIGCHLD was ignored when they began") {
+  const TemporaryFolder folder;
+  const CommandEnd end =
+      shell(folder, "trap '' CHLD; exec timeout 60 " + run_words(folder, {"--slices", "50"}));
+  INFO(end.err);
+  CHECK(end.status == 0);
+  check_stored(folder / "out", 50);
+}
+
 TEST_CASE("a launcher that ignores SIGTERM still ends its processes by it") {
   const TemporaryFolder folder;
   const auto run = begin_shell(

@@ -23,6 +23,8 @@ constexpr std::size_t kPerProcess = 2;  // a connection, and a second one while 
 
 void prepare_process() {
   std::signal(SIGXFSZ, SIG_IGN);
+  // If it is ignored, the kernel reaps the children, and their ends never reach waitpid().
+  std::signal(SIGCHLD, SIG_DFL);
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(descriptor, F_GETFD) >= 0 || errno != EBADF) continue;
     (void)::open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);  // the lowest free number

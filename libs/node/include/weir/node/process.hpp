@@ -12,8 +12,9 @@ namespace weir::node {
 constexpr int kSignalBase = 128;
 
 // Prepares a process; to be called first in main(). Writing beyond `ulimit -f` becomes an error instead of a
-// signal. Closed standard descriptors are opened to /dev/null so that reads and writes fail, and no other
-// file can receive printed text.
+// signal. The ends of child processes are reported, even if the starting process ignored SIGCHLD. Closed
+// standard descriptors are opened to /dev/null so that reads and writes fail, and no other file can receive
+// printed text.
 void prepare_process();
 
 // Returns how many bytes this process may write to one file (`ulimit -f`).
