@@ -309,6 +309,16 @@ TEST_CASE("a plugin with a copy of Weir's messages and another Protobuf is check
 }
 #endif
 
+TEST_CASE("weir check names a plugin that ends its process") {
+  const TemporaryFolder folder;
+  std::vector<std::string> arguments =
+      sets({"filter.plugin=" WEIR_SYSTEM_PLUGIN_DIR "/dwells.so", "filter.parameters.made_signal=6"});
+  arguments.insert(arguments.begin(), {"check", farm()});
+  const CommandEnd end = run_command(folder, "weir", arguments);
+  CHECK(end.status == 2);
+  CHECK_THAT(end.err, ContainsSubstring("--set filter.plugin: the plugin ends its process with signal 6"));
+}
+
 TEST_CASE("the page's URL with an IPv6 address is valid in a browser") {
   const TemporaryFolder folder;
   std::vector<std::string> arguments = two_seconds();

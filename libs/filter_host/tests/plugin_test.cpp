@@ -1,9 +1,12 @@
 #include "weir_catch.hpp"
+#include <weir/base/scratch_folder.hpp>
 #include <weir/filter_host/plugin.hpp>
 
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
+#include <string>
 
 using Catch::ContainsSubstring;
 using namespace weir::filter_host;
@@ -58,6 +61,32 @@ TEST_CASE("an unknown name is refused with the known plugins, and the nearest on
   CHECK_THAT(refused("xyz").text, ContainsSubstring("Name one of these"));
   CHECK_THAT(refused("xyz", {}).text, ContainsSubstring("none"));
   CHECK_THAT(refused("/nowhere/x.so").text, ContainsSubstring("no such file"));
+}
+
+TEST_CASE("a truncated plugin, and one for another processor, are refused before they are loaded") {
+  const weir::ScratchFolder folder;
+  std::ifstream file(WEIR_TEST_PLUGIN_DIR "/minimal.so", std::ios::binary);
+  const std::string whole{std::istreambuf_iterator<char>(file), {}};
+  REQUIRE(whole.size() > 1000);
+  const auto load = [&](const std::string& bytes) {
+    const std::string path = folder.path() / "plugin.so";
+    std::filesystem::remove(path);
+    std::ofstream(path, std::ios::binary) << bytes;
+    return FilterPlugin::load(path, {});
+  };
+  CHECK(load(whole));
+  CHECK(load(whole + std::string(65536 - whole.size() % 65536, '\0')));  // the size of a piece that is read
+  for (const std::size_t size : {4, 63, 64, 300, 1000}) {
+    const auto cut = load(whole.substr(0, size));
+    REQUIRE_FALSE(cut);
+    CHECK_THAT(cut.error().text,
+               ContainsSubstring("is truncated, it has " + std::to_string(size) + " bytes"));
+  }
+  std::string other = whole;
+  other[18] = 2;  // e_machine: EM_SPARC
+  const auto refusal = load(other);
+  REQUIRE_FALSE(refusal);
+  CHECK_THAT(refusal.error().text, ContainsSubstring("another processor (ELF class 2, machine 2)"));
 }
 
 TEST_CASE("a plugin of another ABI is refused with both versions") {

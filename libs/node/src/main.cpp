@@ -121,6 +121,8 @@ std::string trial_text(const CommandLine& line, const TryPlugins& try_plugins) {
 
 // Prints problems to standard output, for the parent. The plugin's own output goes to standard error.
 int print_trial(const CommandLine& line, const TryPlugins& try_plugins) {
+  // The processes that the plugin started, and may wait for, end with this one.
+  if (::getpgrp() == ::getpid()) std::signal(SIGTERM, [](int) { ::kill(0, SIGKILL); });
   const int out = ::dup(STDOUT_FILENO);
   ::dup2(STDERR_FILENO, STDOUT_FILENO);
   const std::string text = trial_text(line, try_plugins);
@@ -171,8 +173,8 @@ int run_node_main(int argc, char** argv, Role role, const char* description, con
   }
   if (!dies->empty()) die_with_parent(parent);
   std::signal(SIGPIPE, SIG_IGN);
-  if (tries) return print_trial(line, try_plugins);
   const InOrder guard;
+  if (tries) return print_trial(line, try_plugins);
   Setup setup;
   try {
     setup = make_setup(line, role);

@@ -72,7 +72,9 @@ PluginTrialChild::PluginTrialChild(const std::string& program, const std::vector
   sigset_t none;
   sigemptyset(&none);
   ::posix_spawnattr_setsigmask(&attributes, &none);
-  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+  // Processes that the plugin starts belong to the child's group.
+  ::posix_spawnattr_setpgroup(&attributes, 0);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
   std::vector<std::string> words{program};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;
@@ -95,7 +97,7 @@ PluginTrialChild::~PluginTrialChild() {
 
 void PluginTrialChild::kill_child() {
   if (pid_ <= 0) return;
-  ::kill(pid_, SIGKILL);
+  ::kill(-pid_, SIGKILL);
   int status = 0;
   while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
   }
@@ -111,9 +113,12 @@ void PluginTrialChild::read_output() {
 
 std::optional<std::string> PluginTrialChild::result(TimeNs now) {
   read_output();
-  int status = 0;
-  const pid_t ended = ::waitpid(pid_, &status, WNOHANG);
-  if (ended == pid_) {
+  siginfo_t ended{};
+  ::waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOHANG | WNOWAIT);
+  if (ended.si_pid == pid_) {
+    ::kill(-pid_, SIGKILL);  // until waitpid(), no other group can have this number
+    int status = 0;
+    (void)::waitpid(pid_, &status, 0);
     pid_ = -1;
     read_output();
     return verdict(status);

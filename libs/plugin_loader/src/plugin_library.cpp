@@ -1,7 +1,12 @@
 #include <weir/base/crc32c.hpp>
 #include <weir/plugin_loader/plugin_library.hpp>
 
+#include <elf.h>
+#include <link.h>
+
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
 #include <dlfcn.h>
 #include <filesystem>
 #include <fstream>
@@ -72,6 +77,38 @@ Expected<std::string, LoadError> find_library(const PluginKind& kind, const std:
   return Unexpected<LoadError>(not_found(kind, name, search_path));
 }
 
+#if defined(__x86_64__)
+constexpr int kOwnMachine = EM_X86_64;
+#elif defined(__aarch64__)
+constexpr int kOwnMachine = EM_AARCH64;
+#else
+constexpr int kOwnMachine = EM_NONE;
+#endif
+
+// Checks the headers of a library, given its first bytes and its size. Returns an error text, or an empty
+// string. dlopen() faults on a truncated file, and reports one for another processor as nonexistent.
+std::string header_problem(std::string_view head, std::uint64_t size) {
+  const std::string truncated =
+      "is truncated, it has " + std::to_string(size) + " bytes: copy or build it again";
+  ElfW(Ehdr) header{};
+  if (head.size() < sizeof header) return truncated;
+  std::memcpy(&header, head.data(), sizeof header);
+  if (header.e_ident[EI_CLASS] != (sizeof(void*) == 8 ? ELFCLASS64 : ELFCLASS32) ||
+      (kOwnMachine != EM_NONE && header.e_machine != kOwnMachine)) {
+    return "is built for another processor (ELF class " + std::to_string(header.e_ident[EI_CLASS]) +
+           ", machine " + std::to_string(header.e_machine) + "): build it for this one";
+  }
+  for (std::size_t i = 0; i < header.e_phnum; ++i) {
+    const std::uint64_t at = header.e_phoff + i * sizeof(ElfW(Phdr));
+    if (at + sizeof(ElfW(Phdr)) > size) return truncated;
+    if (at + sizeof(ElfW(Phdr)) > head.size()) break;
+    ElfW(Phdr) part{};
+    std::memcpy(&part, head.data() + at, sizeof part);
+    if (part.p_type == PT_LOAD && part.p_offset + part.p_filesz > size) return truncated;
+  }
+  return {};
+}
+
 // Returns the CRC32C of a file that starts like a shared library.
 Expected<std::uint32_t, LoadError> checksum_elf(const PluginKind& kind, const std::string& path) {
   constexpr std::string_view kElfMagic =
@@ -80,12 +117,19 @@ Expected<std::uint32_t, LoadError> checksum_elf(const PluginKind& kind, const st
   std::ifstream file(path, std::ios::binary);
   std::vector<char> chunk(1 << 16);
   std::uint32_t crc = 0;
-  bool first = true;
+  std::uint64_t size = 0;
+  std::string head;
   while (file.read(chunk.data(), static_cast<std::streamsize>(chunk.size())), file.gcount() > 0) {
     const std::string_view bytes(chunk.data(), static_cast<std::size_t>(file.gcount()));
-    if (std::exchange(first, false) && bytes.substr(0, kElfMagic.size()) != kElfMagic) break;
+    if (size == 0) head = bytes;
+    if (!head.starts_with(kElfMagic)) break;
+    size += bytes.size();
     crc = crc32c_extend(crc, std::as_bytes(std::span(bytes)));
-    if (file.eof()) return crc;
+  }
+  if (size > 0 && file.eof()) {
+    const std::string problem = header_problem(head, size);
+    if (problem.empty()) return crc;
+    return refuse(LoadErrorCode::not_loadable, kind.noun + " plugin '" + path + "' " + problem);
   }
   return refuse(LoadErrorCode::not_loadable,
                 kind.noun + " plugin '" + path +

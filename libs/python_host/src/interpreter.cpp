@@ -8,6 +8,7 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
+#include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,6 +31,26 @@ std::string environment(const char* name) {
 std::string last_line(std::string text) {
   while (text.ends_with('\n')) text.pop_back();
   return text.substr(text.rfind('\n') + 1);
+}
+
+// Reads the output of a child until it has ended. A process that it started may keep the output open.
+std::string output_until_end_of(pid_t child, int from) {
+  constexpr int kLookMs = 20;
+  ::fcntl(from, F_SETFL, O_NONBLOCK);
+  std::string text;
+  std::array<char, 4096> piece{};
+  for (bool ended = false;;) {
+    ssize_t got = 0;
+    while ((got = ::read(from, piece.data(), piece.size())) > 0)
+      text.append(piece.data(), static_cast<std::size_t>(got));
+    if (ended || got == 0) return text;
+    siginfo_t end{};
+    ended = ::waitid(P_PID, static_cast<id_t>(child), &end, WEXITED | WNOHANG | WNOWAIT) != 0 ||
+            end.si_pid == child;
+    if (ended) continue;
+    pollfd output{from, POLLIN, 0};
+    (void)::poll(&output, 1, kLookMs);
+  }
 }
 
 // The environment goes through env(1): the caller's own stays as it is.
@@ -73,12 +94,7 @@ Expected<ChildOutput, std::string> run_child(std::vector<std::string> command) {
   ::posix_spawn_file_actions_destroy(&actions);
   ::close(ends[1]);
   ChildOutput out;
-  std::array<char, 4096> piece{};
-  for (ssize_t got = 1; error == 0 && got != 0;) {
-    got = ::read(ends[0], piece.data(), piece.size());
-    if (got < 0 && errno != EINTR) break;
-    if (got > 0) out.text.append(piece.data(), static_cast<std::size_t>(got));
-  }
+  if (error == 0) out.text = output_until_end_of(child, ends[0]);
   ::close(ends[0]);
   if (error != 0) return Unexpected<std::string>(command.front() + ": " + std::strerror(error));
   int status = 0;

@@ -2,6 +2,7 @@
 #include <weir/python_host/interpreter.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,15 @@ TEST_CASE("a child's output and exit status come back") {
   CHECK(child->text == "out\nerr\n");
   CHECK(run_child({"/bin/sh", "-c", "kill -9 $$"})->status == 128 + 9);
   CHECK_FALSE(run_child({"/nowhere/program"}));
+}
+
+TEST_CASE("a helper that keeps a child's output open does not delay its end") {
+  const auto start = std::chrono::steady_clock::now();
+  const auto child = run_child({"/bin/sh", "-c", "sleep 20 & echo out"});
+  REQUIRE(child);
+  CHECK(child->status == 0);
+  CHECK(child->text == "out\n");
+  CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(15));
 }
 
 TEST_CASE("a command line has the verb, the library and the arguments in order") {
