@@ -331,6 +331,26 @@ TEST_CASE("the page's URL with an IPv6 address is valid in a browser") {
   CHECK_THAT(end.out, ContainsSubstring("page http://[::1]:"));
 }
 
+TEST_CASE("run control's addresses on the command line are used by a run, and its other keys refused") {
+  const TemporaryFolder folder;
+  std::vector<std::string> arguments = sets({"control.page=127.0.0.1:0", "control.listen=127.0.0.2:0"});
+  arguments.insert(arguments.end(), {"--slices", "50"});
+  const FarmEnd end = run_farm(folder, farm(), arguments);
+  CHECK_BALANCED(end, 0);
+  CHECK_THAT(end.out, ContainsSubstring("page http://127.0.0.1:"));
+  CHECK_THAT(end.out, ContainsSubstring("run control at 127.0.0.2:"));
+  fs::remove_all(folder / "out");
+  const FarmEnd wrong = run_farm(folder, farm(), {"--slices", "50", "--page", "127.0.0.1"});
+  CHECK(wrong.status == 2);
+  CHECK_THAT(wrong.err, ContainsSubstring("'127.0.0.1' is not host:port"));
+  for (const char* ignored : {"control.out=elsewhere", "control.transient=[dcm-0]"}) {
+    const FarmEnd refused = run_farm(folder, farm(), {"--slices", "50", "--set", ignored});
+    CHECK(refused.status == 2);
+    CHECK_THAT(refused.err, ContainsSubstring("has no effect on a single run"));
+  }
+  CHECK_FALSE(fs::exists(folder / "out"));
+}
+
 TEST_CASE("a run without problems causes no warning") {
   const TemporaryFolder folder;
   const FarmEnd end = run_farm(folder, farm(), two_seconds());

@@ -98,6 +98,10 @@ Expected<FarmSetup::Overrides, std::string> FarmSetup::with(const Sets& more, st
     const std::string key = key_of(one);
     if (key.starts_with("control.") || key == "farm")
       return Unexpected<std::string>(key + " cannot be set while the farm is there");
+    if (key.starts_with("log.") || key.starts_with("metrics."))
+      return Unexpected<std::string>(
+          key + " takes effect only when a process starts: change the farm file, and start the farm anew" +
+          (key == "log.level" ? "; `weir ctl log-level` changes the level now" : ""));
     std::erase_if(overrides, [&](const Override& old) { return key_of(old.assignment) == key; });
     overrides.push_back({one, std::string(origin)});
   }

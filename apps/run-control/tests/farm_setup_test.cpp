@@ -124,6 +124,9 @@ TEST_CASE("an error leaves the settings unchanged") {
   REQUIRE(setup.set({"dcm.credits=4"}).empty());
   CHECK_THAT(setup.set({"dcm.credits=none"}), ContainsSubstring("dcm.credits"));
   CHECK_THAT(setup.set({"run.slices=9", "control.order_s=1"}), ContainsSubstring("cannot be set"));
+  CHECK_THAT(setup.set({"log.level=debug"}), ContainsSubstring("weir ctl log-level"));
+  CHECK_THAT(configure(setup, {"log.format=json"}), ContainsSubstring("only when a process starts"));
+  CHECK_THAT(setup.set({"metrics.listen=127.0.0.1:0"}), ContainsSubstring("only when a process starts"));
   CHECK_THAT(setup.set({"dcm.count=9"}), ContainsSubstring("other processes"));
   CHECK_THAT(configure(setup, {"dcm.count=9"}), ContainsSubstring("other processes"));
   REQUIRE(configure(setup).empty());

@@ -1,9 +1,11 @@
 #include "farm.hpp"
 
 #include <weir/config/lab_file.hpp>
+#include <weir/config/suggest.hpp>
 #include <weir/node/recordings.hpp>
 #include <weir/node/setup.hpp>
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace weir::run {
@@ -14,6 +16,31 @@ Sets share_out(const std::vector<std::string>& sets) {
     (set.starts_with(config::kLabPrefix) ? shared.lab : shared.farm).push_back(set);
   return shared;
 }
+
+namespace {
+
+// Returns a problem for each process of control.essential and control.transient that the farm does not have.
+config::Problems unknown_members(const config::FarmFile& file, const config::FarmPlan& plan) {
+  std::vector<std::string> names;
+  for (const config::NodePlan& node : plan.nodes) {
+    if (!node.masked) names.push_back(node.name);
+  }
+  config::Problems problems;
+  const auto look_up = [&](const auto& members, const std::string& key) {
+    for (const std::string& member : members) {
+      if (std::find(names.begin(), names.end(), member) != names.end()) continue;
+      problems.push_back({config::ProblemKind::bad_value, config::Severity::error, file.locations.of(key),
+                          key,
+                          "the farm has no process '" + member + "'" +
+                              config::did_you_mean(config::nearest(member, names))});
+    }
+  };
+  look_up(file.farm.control().essential(), "control.essential");
+  look_up(file.farm.control().transient(), "control.transient");
+  return problems;
+}
+
+}  // namespace
 
 Expected<LoadedFarm, config::Problems> load(const FarmOptions& options) {
   auto file = config::load_farm(options.farm_file);
@@ -29,6 +56,8 @@ Expected<LoadedFarm, config::Problems> load(const FarmOptions& options) {
   if (config::has_errors(problems)) return Unexpected<config::Problems>(problems);
   auto plan = config::expand(file->farm, file->locations, node::read_recording);
   if (!plan) return Unexpected<config::Problems>(plan.error());
+  if (const config::Problems unknown = unknown_members(*file, *plan); !unknown.empty())
+    return Unexpected<config::Problems>(unknown);
   try {
     (void)node::make_authenticator(file->farm);
   } catch (const std::exception& error) {

@@ -43,7 +43,7 @@ launch::ControlChildSettings control_settings(const FarmRunSettings& settings) {
   launch::ControlChildSettings control;
   control.program_folder = settings.program_folder;
   control.farm_file = settings.farm_file;
-  control.listen = "127.0.0.1:0";
+  control.listen = settings.listen.empty() ? "127.0.0.1:0" : settings.listen;
   control.page = settings.page;
   control.log_level = settings.log_level;
   control.log_file = settings.log_folder + "/run-control.log";

@@ -27,7 +27,9 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <string_view>
 #include <unistd.h>
+#include <utility>
 
 namespace weir::run {
 namespace {
@@ -45,7 +47,19 @@ FarmOptions with_overrides(const RunOptions& options) {
   if (!options.lab_file.empty()) farm.sets = share_out(farm.sets).farm;
   if (options.slices) farm.sets.push_back(fmt::format("run.slices={}", *options.slices));
   if (options.duration_s) farm.sets.push_back(fmt::format("run.duration_s={}", *options.duration_s));
+  if (!options.page.empty()) farm.sets.push_back("control.page=" + options.page);
   return farm;
+}
+
+// Keys that `weir run` does not use, with its own way to the same.
+constexpr std::pair<std::string_view, std::string_view> kKeysOfRunControl[] = {
+    {"control.out", ", which keeps its state in run.out: use --out"},
+    {"control.transient", ", which waits for all of its processes"}};
+
+// Returns an address of run control from the command line. That of a farm file is for run control of its own,
+// perhaps on another host.
+std::string given_address(const LoadedFarm& loaded, std::string_view key, const std::string& value) {
+  return loaded.locations.exactly(key) == config::kSetOption ? value : std::string();
 }
 
 std::string intentions(const LoadedFarm& loaded) {
@@ -324,7 +338,12 @@ int run_loaded(LoadedFarm& loaded, const RunOptions& options, std::FILE* out, st
             "# Every key of this run's lab. It runs again with: weir run FARM --lab FILE\n" + (*lab)->yaml()))
       return fail(err, fmt::format("cannot write '{}': {}", paths->lab, std::strerror(errno)));
   }
-  FarmRunSettings settings{node::program_folder(), paths->farm, paths->log, options.log_level, options.page};
+  FarmRunSettings settings{node::program_folder(),
+                           paths->farm,
+                           paths->log,
+                           options.log_level,
+                           given_address(loaded, "control.page", loaded.farm.control().page()),
+                           given_address(loaded, "control.listen", loaded.farm.control().listen())};
   settings.settling_ns = settling_of(options);
   FarmRunView view{[&](const farm_view::LiveFrame& frame) { screen.show(frame); }, say};
   view.made_of = [&](const v1::RunIdentity& identity) {
@@ -388,6 +407,11 @@ int run_farm(const RunOptions& options, std::FILE* out, std::FILE* err, run_reco
   if (!loaded->warnings.empty()) fmt::print(err, "{}\n", config::to_text(loaded->warnings));
   if (const config::Problems problems = burst_disk_problems(*loaded); !problems.empty()) {
     fmt::print(err, "{}\n", config::to_text(problems));
+    return kExitUsage;
+  }
+  for (const auto& [key, instead] : kKeysOfRunControl) {
+    if (loaded->locations.exactly(key) != config::kSetOption) continue;
+    fmt::print(err, "weir run: --set {}: has no effect on a single run{}\n", key, instead);
     return kExitUsage;
   }
   if (!options.out.empty()) loaded->farm.mutable_run()->set_out(options.out);

@@ -64,6 +64,17 @@ TEST_CASE("parameters that the filter refuses are a problem of the farm file, at
   CHECK_THAT(set.problems, ContainsSubstring("--set filter.parameters.colour: filter 'prescale'"));
 }
 
+TEST_CASE("a process that the farm does not have cannot be essential or transient") {
+  const Checked checked =
+      check_text("farm: small\ncontrol:\n  essential: [dcm-0, writer-9]\n  transient: [dmc-0]\n");
+  CHECK(checked.status == 2);
+  CHECK_THAT(
+      checked.problems,
+      ContainsSubstring("farm.yaml:3: control.essential: the farm has no process 'writer-9'; did you mean "
+                        "'writer-0'?\n") &&
+          ContainsSubstring("farm.yaml:4: control.transient: the farm has no process 'dmc-0'"));
+}
+
 TEST_CASE("groups of DCMs are listed with the way of a slice, and a filter's unknown group is a problem") {
   const Checked good = check_text(kSplitFarm);
   CHECK(good.problems == "");
