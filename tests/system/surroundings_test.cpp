@@ -319,6 +319,28 @@ TEST_CASE("weir check names a plugin that ends its process") {
   CHECK_THAT(end.err, ContainsSubstring("--set filter.plugin: the plugin ends its process with signal 6"));
 }
 
+TEST_CASE("numbers that an option cannot represent are refused") {
+  const TemporaryFolder folder;
+  const std::string udp = config_file("udp.yaml");
+  const struct {
+    std::vector<std::string> words;
+    std::string sentence;
+  } mistakes[] = {
+      {{"emit", udp, "--rate", "nan"}, "nan is not a number"},
+      {{"emit", udp, "--rate", "1e-12"}, "at least 3.2e-8 Hz"},
+      {{"emit", udp, "--size", "4294967396"}, "--size: 4294967396 is outside the range"},
+      {{"emit", udp, "--run", "4294967297"}, "--run: 4294967297 is outside the range"},
+      {{"tap", "--duration", "nan"}, "nan is not a number"},
+      {{"top", "--interval", "nan"}, "nan is not a number"},
+  };
+  for (const auto& mistake : mistakes) {
+    const CommandEnd end = run_command(folder, "weir", mistake.words);
+    CAPTURE(mistake.words.back(), end.err);
+    CHECK(end.status == 2);
+    CHECK_THAT(end.err, ContainsSubstring(mistake.sentence));
+  }
+}
+
 TEST_CASE("the page's URL with an IPv6 address is valid in a browser") {
   const TemporaryFolder folder;
   std::vector<std::string> arguments = two_seconds();

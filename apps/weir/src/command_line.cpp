@@ -4,6 +4,8 @@
 #include <weir/node/paths.hpp>
 
 #include <cctype>
+#include <cmath>
+#include <cstdlib>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -34,17 +36,21 @@ std::vector<std::string> options_of(const CLI::App& app) {
 
 }  // namespace
 
-void refuse_negative(CLI::App& app) {
+void refuse_wrong_numbers(CLI::App& app) {
   for (CLI::Option* option : app.get_options()) {
     const bool may_be_negative = option->get_description().find("negative: ") != std::string::npos;
     if (!takes_value(option) || may_be_negative) continue;
-    option->check([name = option->get_name()](const std::string& value) -> std::string {
+    const std::string type = option->get_type_name();
+    const bool is_real = type == "S" || type.find("FLOAT") != type.npos;
+    option->check([is_real](const std::string& value) -> std::string {
+      if (is_real && !std::isfinite(std::strtod(value.c_str(), nullptr))) return value + " is not a number";
       const bool negative =
           value.size() > 1 && value[0] == '-' && std::isdigit(static_cast<unsigned char>(value[1]));
       return negative ? value + " is negative" : std::string();
     });
   }
-  for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) refuse_negative(*command);
+  for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; }))
+    refuse_wrong_numbers(*command);
 }
 
 namespace {

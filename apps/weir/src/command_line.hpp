@@ -8,9 +8,10 @@
 // Sentences for errors in a command line.
 namespace weir::commands {
 
-// No option of the app and its commands takes a negative number from then on, unless its description has "negative: ":
-// CLI11 reads -3 as 2^64 - 3.
-void refuse_negative(CLI::App& app);
+// No option of the app and its commands takes a negative number from then on, unless its description has
+// "negative: ": CLI11 reads -3 as 2^64 - 3. No option takes an infinite value or NaN, which CLI11 finds in
+// every range.
+void refuse_wrong_numbers(CLI::App& app);
 
 // Replaces files of the source tree in help texts by those installed beside this program, if they exist.
 void name_installed_files(CLI::App& app);

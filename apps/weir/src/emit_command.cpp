@@ -3,10 +3,16 @@
 
 #include <CLI/CLI.hpp>
 
+#include <cstdint>
+#include <cstdlib>
 #include <memory>
+#include <string>
 
 namespace weir::commands {
 namespace {
+
+constexpr double kRateMinHz = 1.0 / 31536000;
+constexpr std::uint64_t kFragmentBytesMax = std::uint64_t{1} << 30U;  // as source.size_bytes
 
 constexpr const char* kEmitFooter =
     "\nA farm with readouts that receive datagrams (source.kind: udp), and its front-ends, in two "
@@ -37,14 +43,20 @@ void add_emit(CLI::App& app, int& status) {
       ->capture_default_str();
   command->add_option("--rate", options->rate_hz, "slices per second; 0: as fast as possible")
       ->check(CLI::Range(0.0, 1e7))
+      ->check([](const std::string& value) -> std::string {
+        const double rate = std::strtod(value.c_str(), nullptr);
+        return rate > 0 && rate < kRateMinHz ? "a rate above 0 is at least 3.2e-8 Hz, one slice a year" : "";
+      })
       ->capture_default_str();
   command->add_option("--slices", options->slices,
                       "number of slices after which to end; 0: end with the run, or by Ctrl-C");
   command->add_option("--first-slice", options->first_slice, "id of the first slice");
-  command->add_option("--run", options->run, "run number, instead of the supervisor's or the farm file's");
+  command->add_option("--run", options->run, "run number, instead of the supervisor's or the farm file's")
+      ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{UINT32_MAX}));
   command->add_option("--session", options->session,
                       "session number in the packets; 0: none (default: a new one each time)");
-  command->add_option("--size", options->size_bytes, "size, or mean size, of dummy fragments in bytes");
+  command->add_option("--size", options->size_bytes, "size, or mean size, of dummy fragments in bytes")
+      ->check(CLI::Range(std::uint64_t{0}, kFragmentBytesMax));
   command
       ->add_option("--packet-bytes", options->packet_bytes,
                    "size of a datagram in bytes, including its header")

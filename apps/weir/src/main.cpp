@@ -50,7 +50,7 @@ int run_command(int argc, char** argv) {
   CLI::App app(kDescription, "weir");
   app.require_subcommand(1);
   for (const auto add : kCommands) add(app, status);
-  weir::commands::refuse_negative(app);
+  weir::commands::refuse_wrong_numbers(app);
   app.footer(kFooter);  // not earlier: the commands would inherit it
   weir::commands::name_installed_files(app);
   std::vector<std::string> words = words_of(argc, argv);

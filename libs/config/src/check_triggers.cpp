@@ -15,6 +15,9 @@
 namespace weir::config {
 namespace {
 
+// One trigger in the longest run, a year.
+constexpr double kRateMinHz = 1.0 / 31536000;
+
 bool is_push(Validation& found) { return found.farm().run().mode() == v1::RunSettings::MODE_PUSH; }
 
 }  // namespace
@@ -26,6 +29,9 @@ void check_trigger(Validation& found) {
   if (needs_rate && trigger.rate_hz() == 0) {
     const std::string mode = trigger.mode() == Trigger::MODE_RATE ? "rate" : "poisson";
     found.error(ProblemKind::missing_key, "trigger.rate_hz", "needed by trigger.mode '" + mode + "'");
+  } else if (needs_rate && trigger.rate_hz() < kRateMinHz) {
+    found.error(ProblemKind::out_of_range, "trigger.rate_hz",
+                "a rate above 0 is at least 3.2e-8 Hz, one trigger a year");
   }
   if (trigger.mode() == Trigger::MODE_FILE) {
     std::error_code ignored;

@@ -45,6 +45,14 @@ TEST_CASE("a trigger mode needs its own keys") {
   CHECK(errors("trigger: {mode: rate, rate_hz: 5}\n").empty());
 }
 
+TEST_CASE("a rate below one trigger a year is refused") {
+  for (const char* rate : {"1e-8", "1e-12", "4e-320"}) {
+    CHECK(errors("trigger: {mode: poisson, rate_hz: " + std::string(rate) + "}\n") ==
+          "farm.yaml:1: trigger.rate_hz: a rate above 0 is at least 3.2e-8 Hz, one trigger a year");
+  }
+  CHECK(errors("trigger: {mode: rate, rate_hz: 3.2e-8}\n").empty());
+}
+
 TEST_CASE("a first slice that leaves no ids for the others is refused with the highest that may be") {
   for (const char* beyond : {"4611686014132420608", "4611686018427387904", "18446744073709551615"}) {
     CHECK(errors("trigger:\n  first_slice: " + std::string(beyond) + "\n") ==
