@@ -22,15 +22,14 @@ bool has_corrupt_share(const v1::SourceSettings& settings, std::optional<SourceI
   });
 }
 
-// Returns whether the farm file injects this damage (source.faults). Those of a readout's own entry or
-// profile count for every source.
-bool corrupts_on_purpose(const v1::Farm& farm, SourceId source) {
+// Returns whether a readout's own entry or profile injects damage (source.faults): it counts for every
+// source.
+bool entries_corrupt(const v1::Farm& farm) {
   const auto has_own = [](const auto& entry) {
     return has_corrupt_share(entry.own().source(), std::nullopt);
   };
   const auto& readout = farm.readout();
-  return has_corrupt_share(farm.source(), source) ||
-         std::any_of(readout.nodes().begin(), readout.nodes().end(), has_own) ||
+  return std::any_of(readout.nodes().begin(), readout.nodes().end(), has_own) ||
          std::any_of(readout.profiles().begin(), readout.profiles().end(), has_own);
 }
 
@@ -146,8 +145,11 @@ v1::Report DcmNode::make_report(bool final) {
 // report from then on.
 void DcmNode::add_losses(v1::Report& report) {
   using Stage = reports::LossWatch::Stage;
+  const v1::Farm& farm = *setup_.whole_farm;
+  const bool any_on_purpose = entries_corrupt(farm);
   for (const assembly::SourceInfo& source : builder_.assembler.sources()) {
-    if (source.corrupt > 0 && !corrupts_on_purpose(*setup_.whole_farm, source.id)) {
+    const bool on_purpose = any_on_purpose || has_corrupt_share(farm.source(), source.id);
+    if (source.corrupt > 0 && !on_purpose) {
       losses_.set_reached(source.id, Stage::contents, intake_.assigned());
       losses_.set_lost(source.id, Stage::contents, "corrupt", source.corrupt);
     }

@@ -6,6 +6,9 @@
 #include <weir/node/setup.hpp>
 #include <weir/ports/endpoint_text.hpp>
 #include <weir/security/farm_authenticator.hpp>
+#include <weir/transport/congestion_control.hpp>
+
+#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <charconv>
@@ -126,6 +129,8 @@ std::function<ports::StreamCounters()> totals_from_now(const transport::Loop& lo
 
 transport::SocketPolicy socket_policy(const v1::Farm& farm) {
   const auto& network = farm.network();
+  const std::string problem = transport::congestion_control_problem(network.congestion_control());
+  if (!problem.empty()) spdlog::warn("network.congestion_control: {}", problem);
   return {network.congestion_control(), network.no_delay(), static_cast<int>(network.send_buffer_bytes()),
           static_cast<int>(network.receive_buffer_bytes()), tls_keys(farm)};
 }

@@ -21,6 +21,7 @@
 #include <weir/run/network_check.hpp>
 #include <weir/run_record/farm_network.hpp>
 #include <weir/run_record/records.hpp>
+#include <weir/transport/congestion_control.hpp>
 
 #include <fmt/format.h>
 
@@ -255,6 +256,16 @@ config::Problems loopback_warnings(const LoadedFarm& loaded) {
   return warnings;
 }
 
+// Warns about a congestion control that the kernel here does not have.
+config::Problems socket_warnings(const LoadedFarm& loaded) {
+  constexpr const char* kKey = "network.congestion_control";
+  const std::string problem =
+      transport::congestion_control_problem(loaded.farm.network().congestion_control());
+  if (problem.empty()) return {};
+  return {{config::ProblemKind::inconsistent, config::Severity::warning, loaded.locations.of(kKey), kKey,
+           problem}};
+}
+
 // Warns where rows of slices take more memory than their buffer, which bounds the fragments only.
 config::Problems table_warnings(const LoadedFarm& loaded, const config::ExpectedSizes& sizes) {
   std::uint64_t readout = 0;
@@ -395,7 +406,8 @@ int check_farm(const FarmOptions& options, const std::string& lab_file, std::FIL
       size.bytes, static_cast<double>(loaded->plan.sources.size() - loaded->plan.masked.size())};
   const config::Problems found = check_network(farm, loaded->locations, *network, {slice, rate});
   loaded->warnings.insert(loaded->warnings.end(), found.begin(), found.end());
-  for (const config::Problems& more : {loopback_warnings(*loaded), table_warnings(*loaded, size.sizes)})
+  for (const config::Problems& more :
+       {loopback_warnings(*loaded), socket_warnings(*loaded), table_warnings(*loaded, size.sizes)})
     loaded->warnings.insert(loaded->warnings.end(), more.begin(), more.end());
   if (!loaded->warnings.empty()) fmt::print(err, "{}\n", config::to_text(loaded->warnings));
   std::string source;

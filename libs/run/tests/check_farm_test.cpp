@@ -133,6 +133,17 @@ TEST_CASE("rows of slices that take more memory than the buffers are a warning, 
   CHECK_THAT(few.problems, !ContainsSubstring("rows"));
 }
 
+TEST_CASE("a congestion control that the kernel does not have is a warning, with the names it has") {
+  const Checked unknown = check_text("farm: small\nnetwork:\n  congestion_control: no-such\n");
+  CHECK(unknown.status == 0);
+  CHECK_THAT(unknown.problems,
+             ContainsSubstring("farm.yaml:3: network.congestion_control: this kernel has no "
+                               "'no-such', and uses its default; it has: ") &&
+                 ContainsSubstring("reno"));
+  const Checked known = check_text("farm: small\nnetwork: {congestion_control: reno}\n");
+  CHECK_THAT(known.problems, !ContainsSubstring("congestion_control"));
+}
+
 TEST_CASE("burst rings that do not fit the free disk are refused, and their bytes are shown") {
   const std::string farm = "farm: small\nfilter: {plugin: prescale}\nburst:\n  buffer_bytes: 1MiB\n";
   const Checked large = check_text(farm + "  disk_bytes: 60TiB\n  folder: /tmp/weir-no-such-folder/ring\n");

@@ -84,7 +84,8 @@ struct Setup {
 // Counts the loop's streams from now on, for a node in a process that had other nodes before. Requires: the
 // loop outlives it.
 [[nodiscard]] std::function<ports::StreamCounters()> totals_from_now(const transport::Loop& loop);
-// Returns the policy, with the keys for TLS if the farm uses it. Throws like make_authenticator().
+// Returns the policy, with the keys for TLS if the farm uses it; logs an unknown congestion control. Throws
+// like make_authenticator().
 [[nodiscard]] transport::SocketPolicy socket_policy(const v1::Farm& farm);
 // Returns a new incarnation each time.
 [[nodiscard]] Incarnation make_incarnation();
