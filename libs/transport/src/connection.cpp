@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <cstring>
 #include <netinet/tcp.h>
+#include <stdexcept>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <utility>
@@ -242,6 +243,13 @@ void Connection::flush() {
     if (n < 0) {
       if (errno == EAGAIN) return wait_writable();
       if (errno == EINTR) continue;
+      if (errno == EFAULT) {
+        // A new connection would end likewise. Posted, because close() flushes and is called by destructors.
+        boost::asio::post(core_->io, [] {
+          throw std::runtime_error("memory to be sent cannot be read: its file was truncated while in use");
+        });
+        return;
+      }
       // Posted, because the handler must not be called from within its own call.
       boost::asio::post(core_->io, [self = shared_from_this()] { self->send_failed(); });
       return;

@@ -1,6 +1,7 @@
 #include "loop_fixture.hpp"
 
 #include <algorithm>
+#include <sys/mman.h>
 
 namespace weir::transport {
 
@@ -234,6 +235,19 @@ TEST_CASE("socket options of the policy are set, and one that the kernel refuses
   client.stream = loop.connect(server.open(loop), client);
   REQUIRE(run_until({&loop}, [&] { return client.connected && !server.parties.empty(); }));
   CHECK(loop.counters().option_failures == 2);
+}
+
+TEST_CASE(
+    "memory that cannot be read any more, as of a truncated file, ends the loop, not one connection after "
+    "another") {
+  constexpr std::size_t kSize = 1 << 20;
+  void* unreadable = ::mmap(nullptr, kSize, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  REQUIRE(unreadable != MAP_FAILED);
+  Pair pair;
+  pair.client.stream->append_reference({static_cast<const std::byte*>(unreadable), kSize}, nullptr);
+  CHECK_THROWS_WITH(pair.until([] { return false; }),
+                    Catch::Matchers::ContainsSubstring("was truncated while in use"));
+  ::munmap(unreadable, kSize);
 }
 
 }  // namespace weir::transport

@@ -49,7 +49,8 @@ class Loop final : public ports::Network, public ports::Clock, public ports::Rea
   explicit Loop(SocketPolicy policy);
   ~Loop() override;
 
-  // Runs until stop(): calls `pass` after I/O, on wake() and at least every `idle_wait_ns`.
+  // Runs until stop(): calls `pass` after I/O, on wake() and at least every `idle_wait_ns`. Throws
+  // std::runtime_error if a reference to a mapped file cannot be sent because the file was truncated.
   void run(const std::function<void(TimeNs now_ns)>& pass, DurationNs idle_wait_ns);
   // Runs one such turn.
   void run_once(const std::function<void(TimeNs now_ns)>& pass, DurationNs wait_ns);
