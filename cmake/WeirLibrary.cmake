@@ -115,6 +115,16 @@ function(weir_add_plugin)
   set_property(GLOBAL APPEND PROPERTY WEIR_PLUGIN_TARGETS ${target})
 endfunction()
 
+# weir_label_target(TARGET LABEL...): the target tests_LABEL builds this one, which tests of that label run.
+function(weir_label_target target)
+  foreach(label IN LISTS ARGN)
+    if(NOT TARGET tests_${label})
+      add_custom_target(tests_${label})
+    endif()
+    add_dependencies(tests_${label} ${target})
+  endforeach()
+endfunction()
+
 # weir_add_test(NAME storage_record SOURCES ... [DEPENDS ...] [LINKS ...] [LABELS unit] [TARGETS ...]
 #               [RUN_SERIAL])
 #   One Catch2 executable <build>/tests/NAME_test, one ctest test NAME. TARGETS are what it starts or loads,
@@ -141,6 +151,7 @@ function(weir_add_test)
   add_test(NAME ${arg_NAME} COMMAND ${target})
   set_tests_properties(${arg_NAME} PROPERTIES
     LABELS "${arg_LABELS}" RUN_SERIAL ${arg_RUN_SERIAL} SKIP_RETURN_CODE 77)
+  weir_label_target(${target} ${arg_LABELS})
 endfunction()
 
 # weir_add_fuzzer(NAME storage_record SOURCES ... [DEPENDS ...] [LINKS ...] [CORPUS dir])
@@ -170,6 +181,7 @@ function(weir_add_fuzzer)
     add_test(NAME ${target} COMMAND ${target} ${corpus})
   endif()
   set_tests_properties(${target} PROPERTIES LABELS fuzz)
+  weir_label_target(${target} fuzz)
 endfunction()
 
 # weir_write_layers(FILE): every declared library, executable and plugin with its layer, dependencies, folder and headers, as JSON for
