@@ -67,7 +67,7 @@ trigger: {{mode: max, first_slice: 1}}
 supervisor: {{in_flight_max: 64, pending_max: 64, status_interval_ms: 60000}}
 source: {{kind: dummy, distribution: fixed, size_bytes: {size}, size_bytes_max: {size}}}
 readout: {{count: {readouts}, sources_per_readout: {sources}, buffer_bytes: 134217728}}
-dcm: {{count: 1, credits: 32, shaper: none, fragment_bytes_max: {most}, buffer_bytes: 134217728}}
+dcm: {{count: 1, credits: 32, shaper: none, deadline_ms: 60000, fragment_bytes_max: {most}, buffer_bytes: 134217728}}
 filter: {filter}
 burst: {{buffer_bytes: {ring}}}
 writer: {{count: {writers}, buffer_bytes: 134217728, sync_interval_ms: 20}}
