@@ -99,7 +99,7 @@ TEST_CASE("a plugin of another ABI is refused with both versions") {
   CHECK_THAT(symbol.text, ContainsSubstring("filter ABI 3"));
 }
 
-TEST_CASE("a plugin whose struct is not that of the ABI is refused with both sizes") {
+TEST_CASE("a plugin with another size of the ABI struct is refused with both sizes") {
   const FilterError error = refused("wrong-size");
   CHECK(error.code == FilterErrorCode::wrong_struct_size);
   CHECK_THAT(error.text, ContainsSubstring("24 bytes"));
@@ -111,13 +111,13 @@ TEST_CASE("a plugin that lacks a required function is refused with its name") {
   CHECK_THAT(error.text, ContainsSubstring("has no process"));
 }
 
-TEST_CASE("a shared library that is no plugin is refused with the symbol it lacks") {
+TEST_CASE("a shared library without the plugin symbol is refused, and the symbol is named") {
   const FilterError error = refused("no-symbol");
   CHECK(error.code == FilterErrorCode::no_entry_point);
   CHECK_THAT(error.text, ContainsSubstring("weir_filter_plugin_v1"));
 }
 
-TEST_CASE("a file that is no shared library is refused") {
+TEST_CASE("a file that is not a shared library is refused") {
   const auto folder = std::filesystem::temp_directory_path() / "weir_filter_host_plugin_test";
   std::filesystem::create_directories(folder);
   std::ofstream(folder / "text.so") << "not a library";
