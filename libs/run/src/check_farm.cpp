@@ -256,7 +256,7 @@ config::Problems loopback_warnings(const LoadedFarm& loaded) {
   return warnings;
 }
 
-// Warns about a congestion control that the kernel here does not have.
+// Warns about a congestion control that the kernel here does not have, or keeps for root.
 config::Problems socket_warnings(const LoadedFarm& loaded) {
   constexpr const char* kKey = "network.congestion_control";
   const std::string problem =
