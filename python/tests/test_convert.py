@@ -310,6 +310,13 @@ class CommandTest(Folder):
         self.assertEqual((done.returncode, "Traceback" in done.stderr), (1, False))
         self.assertIn("nowhere", done.stderr)
 
+    def test_output_that_cannot_be_written_is_a_sentence_with_status_1(self):
+        for unbuffered in ("", "1"):
+            with self.subTest(unbuffered=unbuffered), open("/dev/full", "w", encoding="utf-8") as full:
+                done = subprocess.run(command("convert", "--help"), env={**ENVIRONMENT, "PYTHONUNBUFFERED": unbuffered},
+                                      stdout=full, stderr=subprocess.PIPE, text=True, timeout=100)
+                self.assertEqual(done.returncode, 1)
+                self.assertRegex(done.stderr, r"\Aweir-daq: .*No space left on device\n\Z")
 
 if __name__ == "__main__":
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

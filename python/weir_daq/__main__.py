@@ -192,19 +192,35 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _status_with_output(status: int) -> int:
+    """`status`, or 1 instead of 0 if standard output could not be written. A closed pipe does not count."""
+    if sys.stdout is None:  # closed before the start
+        return status or 1
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # it is flushed again at Python's end
+        if not isinstance(error, BrokenPipeError):
+            print(f"weir-daq: standard output could not be written: {error.strerror}", file=sys.stderr)
+            return status or 1
+    return status
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs one command; returns 0, or 1 after an error, with its sentence on stderr."""
-    options = _parser().parse_args(arguments)
+    """Runs one command; returns 0, or 1 after an error, with its sentence on stderr, or 2 after wrong options."""
     warnings.showwarning = lambda message, *_: print(f"weir-daq: {message}", file=sys.stderr)
     try:
+        options = _parser().parse_args(arguments)
         status: int = options.action(options)
+    except SystemExit as end:  # help, wrong options
+        status = int(end.code or 0)
     except (WeirError, OSError, ValueError) as error:
         print(f"weir-daq: {error}", file=sys.stderr)
-        return 1
+        status = 1
     except KeyboardInterrupt:
         print("weir-daq: interrupted, nothing was published", file=sys.stderr)
-        return 130
-    return status
+        status = 130
+    return _status_with_output(status)
 
 
 if __name__ == "__main__":

@@ -256,6 +256,20 @@ TEST_CASE("output that cannot be written fails every command, with a sentence") 
   check_stored(folder / "again", 20);
 }
 
+TEST_CASE("help that cannot be written fails every program of a farm, with a sentence") {
+  const TemporaryFolder folder;
+  for (const std::string program :
+       {"weir-supervisor", "weir-readout", "weir-dcm", "weir-writer", "weir-run-control"}) {
+    CAPTURE(program);
+    const std::string help = "exec " + quoted(std::string(WEIR_BIN_DIR) + "/" + program) + " --help";
+    CHECK(shell(folder, help + " > /dev/null").status == 0);
+    const CommandEnd full = shell(folder, help + " > /dev/full");
+    CHECK(full.status == 1);
+    CHECK_THAT(full.err,
+               ContainsSubstring(program + ": standard output could not be written: No space left"));
+  }
+}
+
 TEST_CASE("a reader of a run's output that disappears does not fail it, and closed descriptors get no data") {
   const TemporaryFolder folder;
   const CommandEnd gone = shell(folder, "{ " + run_words(folder, two_seconds()) + "; echo $? > " +

@@ -1,6 +1,7 @@
 #include <weir/config/farm_file.hpp>
 #include <weir/launch/farms_here.hpp>
 #include <weir/node/process.hpp>
+#include <weir/node/standard_output.hpp>
 #include <weir/ports/endpoint_text.hpp>
 #include <weir/run_control/run_control.hpp>
 #include <weir/telemetry/log.hpp>
@@ -96,7 +97,7 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+    return weir::node::status_with_output(app.exit(error) == 0 ? 0 : 2);
   }
   if (!dies->empty()) weir::node::die_with_parent(parent);
   weir::transport::handle_signal(SIGINT, on_signal);

@@ -1,7 +1,7 @@
 #include "command_line.hpp"
 #include "commands.hpp"
-#include "standard_output.hpp"
 #include <weir/node/process.hpp>
+#include <weir/node/standard_output.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -79,5 +79,5 @@ int main(int argc, char** argv) {
   } catch (const std::exception& error) {
     std::fprintf(stderr, "weir: %s\n", error.what());
   }
-  return weir::commands::status_with_output(status);
+  return weir::node::status_with_output(status);
 }

@@ -6,6 +6,7 @@
 #include <weir/node/process.hpp>
 #include <weir/node/recordings.hpp>
 #include <weir/node/run_folder.hpp>
+#include <weir/node/standard_output.hpp>
 #include <weir/telemetry/log.hpp>
 
 #include <CLI/CLI.hpp>
@@ -169,7 +170,7 @@ int run_node_main(int argc, char** argv, Role role, const char* description, con
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+    return status_with_output(app.exit(error) == 0 ? 0 : 2);
   }
   if (!dies->empty()) die_with_parent(parent);
   std::signal(SIGPIPE, SIG_IGN);

@@ -1,4 +1,4 @@
-#include "standard_output.hpp"
+#include <weir/node/standard_output.hpp>
 
 #include <cerrno>
 #include <cstdio>
@@ -8,7 +8,7 @@
 #include <string>
 #include <unistd.h>
 
-namespace weir::commands {
+namespace weir::node {
 namespace {
 
 constexpr int kNotWritten = 1;
@@ -34,8 +34,9 @@ int status_with_output(int status) {
   const int error = errno;
   if (good || reader_is_gone()) return status;
   const std::string why = error == 0 ? "" : std::string(": ") + std::strerror(error);
-  std::fprintf(stderr, "weir: standard output could not be written%s\n", why.c_str());
+  std::fprintf(stderr, "%s: standard output could not be written%s\n", program_invocation_short_name,
+               why.c_str());
   return status == 0 ? kNotWritten : status;
 }
 
-}  // namespace weir::commands
+}  // namespace weir::node
