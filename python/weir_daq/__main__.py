@@ -133,8 +133,15 @@ def _check(options: argparse.Namespace) -> int:
     return 0
 
 
+class _Parser(argparse.ArgumentParser):
+    """Reports an error of writing help, which argparse of newer Pythons ignores."""
+
+    def print_help(self, file: Any = None) -> None:
+        print(self.format_help(), end="", file=file)
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="weir-daq", description=__doc__)
+    parser = _Parser(prog="weir-daq", description=__doc__)
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
 
     def add(name: str, action: Any, text: str) -> argparse.ArgumentParser:
