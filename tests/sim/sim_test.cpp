@@ -145,6 +145,10 @@ TEST_CASE("a writer that is removed while alerts are saved leaves no slice of th
   CHECK(run_scenario(make_scenario(seed, sim::hard_limits()), false).problem == "");
 }
 
+TEST_CASE("a slice that its DCM stores at two writers is in the histograms once") {
+  CHECK(run_scenario(make_scenario(63247), false).problem == "");
+}
+
 // The supervisor settles slices while its connection to their DCM breaks (13), or an alert's window ends
 // before the DCM is back (1208).
 TEST_CASE("a broken connection to the supervisor loses no slice of an alert") {
