@@ -134,7 +134,7 @@ def _check(options: argparse.Namespace) -> int:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Reports an error of writing help, which argparse of newer Pythons ignores."""
+    """Raises errors of printing help; newer versions of argparse ignore them."""
 
     def print_help(self, file: Any = None) -> None:
         print(self.format_help(), end="", file=file)

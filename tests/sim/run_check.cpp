@@ -225,8 +225,7 @@ void RunCheck::check_fetches() {
 
 // The filters fill one histogram, once per slice. Its entries are those of the slices that DCMs have settled.
 // A DCM that died may have reported its last slices and not their entries; then the histogram names it. A DCM
-// that stores a slice again, at another writer, counts two copies and enters the slice once: one copy is
-// dead.
+// that stores a slice at a second writer counts both copies, one of them dead, but fills the histogram once.
 void RunCheck::check_histograms() {
   if (account_.histograms_size() == 0) return;
   std::uint64_t settled = 0;

@@ -32,10 +32,10 @@ TEST_CASE("the same seed gives the same run, another seed another") {
   }
 }
 
-// Seeds of: readouts that had not received the run's begin (30, 1683); a pushed slice whose assignment was
-// lost (444), and one whose rest was never requested (301390); an account that no client took (11314); a
-// writer's last message that a DCM missed (401563). With external ids: a request of an overtaken attempt that
-// was never answered (241); memory for the oldest slice, given to each of several with descending ids (464).
+// Seeds of: readouts without the run's begin (30, 1683); pushed slices with a lost assignment (444) or
+// missing requests (301390); an unclaimed account (11314); a DCM that missed a writer's last message
+// (401563). With external ids: an unanswered request of an overtaken attempt (241); memory for the oldest
+// slice, given to several with descending ids (464).
 TEST_CASE("seeds that once found a bug find none") {
   for (const std::uint64_t seed :
        {30U, 241U, 444U, 464U, 1683U, 11314U, 301390U, 401563U, 970001258U, 970002461U, 990004519U}) {

@@ -33,7 +33,7 @@ TEST_CASE("an unknown congestion control is a problem, with the names that the k
   }
 }
 
-// Which ones a kernel keeps for root differs from host to host.
+// The reserved ones differ between hosts.
 TEST_CASE("other users than root may take the default congestion control and the allowed ones") {
   const bool root = ::geteuid() == 0;
   if (root) REQUIRE(::seteuid(65534) == 0);
