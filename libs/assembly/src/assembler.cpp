@@ -61,7 +61,8 @@ Assembler::Assembler(AssemblySettings settings, std::vector<SourceInfo> sources,
       sources_(std::move(sources)),
       blank_table_(sources_.size()),
       pool_(pool),
-      slices_(slices) {
+      slices_(slices),
+      tallies_(sources_.size()) {
   for (SourceIndex i = 0; i < sources_.size(); ++i) {
     WEIR_ASSERT(i == 0 || sources_[i - 1].id < sources_[i].id);
     index_.emplace(sources_[i].id, i);
@@ -228,7 +229,7 @@ void Assembler::miss_ahead(BuiltSlice& slice, SourceIndex source, MissingReason 
   weir_filter_fragment& entry = slice.early[source];
   entry.status = abi_status(FragmentStatus::missing);
   entry.missing_reason = static_cast<std::uint8_t>(reason);
-  ++counters_.missing[static_cast<std::size_t>(reason)];
+  count_missing(source, reason);
   slice.progress[source].state = State::here_ahead;
   --slice.ahead;
 }
@@ -281,7 +282,7 @@ void Assembler::mark_missing(BuiltSlice& slice, SourceIndex source, MissingReaso
   entry.missing_reason = static_cast<std::uint8_t>(reason);
   entry.data = nullptr;
   entry.length = 0;
-  ++counters_.missing[static_cast<std::size_t>(reason)];
+  count_missing(source, reason);
   if (reason != MissingReason::removed) ++slice.flawed;
 }
 
@@ -471,10 +472,18 @@ void Assembler::release(BuiltSlice& slice) {
   if (slice.receiving == 0) free_memory(slice);
 }
 
+void Assembler::count_missing(SourceIndex source, MissingReason reason) {
+  ++counters_.missing[static_cast<std::size_t>(reason)];
+  tallies_.miss(source, reason);
+}
+
 void Assembler::count_overtaken(const BuiltSlice& slice) {
-  for (const weir_filter_fragment& fragment : slice.table) {
+  for (SourceIndex i = 0; i < slice.table.size(); ++i) {
+    const weir_filter_fragment& fragment = slice.table[i];
     const bool missing = fragment.status == abi_status(FragmentStatus::missing);
-    if (missing && fragment.missing_reason != 0) ++counters_.overtaken[fragment.missing_reason];
+    if (!missing || fragment.missing_reason == 0) continue;
+    ++counters_.overtaken[fragment.missing_reason];
+    tallies_.overtake(i, static_cast<MissingReason>(fragment.missing_reason));
   }
 }
 

@@ -221,6 +221,7 @@ void Assembler::complete_fragment(BuiltSlice& slice, SourceIndex source, const w
   put(entry, whole, status, progress.target);
   ++counters_.received;
   counters_.bytes += whole.length;
+  tallies_.receive(source, whole.length, now_ns);
   if (status == FragmentStatus::truncated) ++counters_.truncated;
   if (status == FragmentStatus::suppressed) ++counters_.suppressed;
   if (status == FragmentStatus::corrupt) {
@@ -319,6 +320,7 @@ void Assembler::take_rows(BuiltSlice& slice, const wire::BlockView& block, std::
         (!settings_.checksums || row.crc == crc32c(ConstBytes(data, row.length)))) {
       put(slice.table[source], row, row.status, data);
       progress.state = State::done;
+      tallies_.receive(source, row.length, now_ns);
       ++good;
       bytes += row.length;
     } else {

@@ -2,6 +2,7 @@
 #include "weir_catch.hpp"
 #include <weir/base/assert.hpp>
 
+#include <array>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -123,6 +124,24 @@ class RandomFarm {
     CHECK(handed_out_ > 0);
     CHECK(n.received > 0);
     CHECK(blocks_ > 0);
+    check_sources();
+  }
+
+  // The counts of the sources are the totals.
+  void check_sources() const {
+    const FragmentCounters& n = f_.counters();
+    const SourceTallies& tallies = f_.assembler.tallies();
+    SourceTally arrived;
+    std::array<std::uint64_t, kMissingReasons> missing{};
+    for (std::size_t source = 0; source < tallies.size(); ++source) {
+      arrived.received += tallies.arrived(source).received;
+      arrived.bytes += tallies.arrived(source).bytes;
+      for (std::size_t i = 0; i < missing.size(); ++i)
+        missing[i] += tallies.missing(source, static_cast<MissingReason>(i));
+    }
+    CHECK(arrived.received == n.received);
+    CHECK(arrived.bytes == n.bytes);
+    for (std::size_t i = 0; i < missing.size(); ++i) CHECK(missing[i] == n.missing[i] - n.overtaken[i]);
   }
 
   [[nodiscard]] const Fixture& fixture() const { return f_; }

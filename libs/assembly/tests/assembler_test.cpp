@@ -130,6 +130,9 @@ TEST_CASE("a readout's reason for a missing fragment is in the slice and in the 
   CHECK(f.missing(MissingReason::restarted) == 1);
   CHECK(f.missing(MissingReason::not_produced) == 2);
   CHECK(f.counters().received == 0);
+  CHECK(f.assembler.tallies().missing(0, MissingReason::restarted) == 1);
+  CHECK(f.assembler.tallies().missing(0, MissingReason::not_produced) == 0);
+  CHECK(f.assembler.tallies().missing(2, MissingReason::not_produced) == 1);
 }
 
 TEST_CASE("missing fragments of an attempt that did not count are overtaken, and no others") {
@@ -147,6 +150,11 @@ TEST_CASE("missing fragments of an attempt that did not count are overtaken, and
   };
   CHECK(overtaken(MissingReason::not_produced) == (counts ? 0U : 1U));
   CHECK(overtaken(MissingReason::dropped) == (counts ? 0U : 1U));
+  const SourceTallies& tallies = f.assembler.tallies();
+  CHECK(tallies.missing(0, MissingReason::not_produced) == (counts ? 1U : 0U));
+  CHECK(tallies.missing(2, MissingReason::dropped) == (counts ? 1U : 0U));
+  CHECK(tallies.arrived(1).received == 1);
+  CHECK(tallies.arrived(1).bytes == 50);
   CHECK_FALSE(f.open_all(6).counts);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <weir/assembly/slice_table.hpp>
+#include <weir/assembly/source_tallies.hpp>
 #include <weir/base/expected.hpp>
 #include <weir/wire/block.hpp>
 #include <weir/wire/frame.hpp>
@@ -210,6 +211,8 @@ class Assembler {
   // Returns the turns of the loops over sources of lost readouts.
   [[nodiscard]] std::uint64_t steps() const { return steps_; }
   [[nodiscard]] const FragmentCounters& counters() const { return counters_; }
+  // Returns the counts of each source; they add up to counters().
+  [[nodiscard]] const SourceTallies& tallies() const { return tallies_; }
   // Returns the memory of a slice as large as the recent ones: SliceMemory::placed_bytes() of its fragments.
   [[nodiscard]] std::size_t slice_bytes_expected() const { return slice_bytes_expected_; }
   // A slice has arrived, or a part from which its size follows: slice_bytes_expected() means something.
@@ -254,6 +257,7 @@ class Assembler {
   [[nodiscard]] bool waits_for_smaller(const BuiltSlice& slice) const {
     return slice.step == 0 && unreleased_.contains(slice.id()) && *unreleased_.begin() != slice.id();
   }
+  void count_missing(SourceIndex source, MissingReason reason);
   void count_overtaken(const BuiltSlice& slice);
   void free_memory(BuiltSlice& slice);
   void take_rows_of_spare(BuiltSlice& slice);
@@ -284,6 +288,7 @@ class Assembler {
   std::vector<BuiltSlice*> crowded_out_;
   std::vector<RangeWanted> ranges_wanted_;
   FragmentCounters counters_;
+  SourceTallies tallies_;
   std::size_t slice_bytes_expected_ = 0;
   bool knows_sizes_ = false;
   DurationNs gap_ns_ = 0;
