@@ -17,9 +17,9 @@ require("numpy", "crc32c")
 import numpy as np
 
 import weir_daq as weir
-from weir_daq import convert, formats
+from weir_daq import convert, formats, parts
 from weir_daq.batches import batch_of
-from weir_daq.publish import StagedFolder
+from weir_daq.publish import StagedFolder, publish_file
 
 KILLS = int(os.environ.get("WEIR_TEST_KILLS", "5"))
 
@@ -38,6 +38,28 @@ def available():
 
 def command(*arguments):
     return [sys.executable, "-m", "weir_daq", *map(str, arguments)]
+
+
+def children(parent):
+    """Returns the process ids of the workers of a conversion."""
+    found = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/stat", encoding="latin-1") as file:
+                if int(file.read().rpartition(")")[2].split()[1]) == parent:
+                    found.append(int(name))
+        except OSError:  # ended meanwhile
+            pass
+    return found
+
+
+def anonymous_bytes(process):
+    try:
+        with open(f"/proc/{process}/status", encoding="latin-1") as file:
+            found = re.search(r"RssAnon:\s+(\d+)", file.read())
+    except OSError:
+        return 0
+    return 1024 * int(found[1]) if found else 0
 
 
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.path.join(ROOT, "python")}
@@ -59,7 +81,7 @@ class ConvertTest(Folder):
                     self.assertEqual(sum(part["data"] for part in done["parts"]), len(whole.data))
                     self.assertEqual(sum(part["slices"] for part in done["parts"]), 60)
 
-    def test_a_part_that_reads_back_differently_publishes_nothing(self):
+    def test_a_part_that_reads_back_differently_is_an_error(self):
         run = self.run_of(4)
         module = formats.load("npz")
         honest = module.read_part
@@ -71,9 +93,53 @@ class ConvertTest(Folder):
 
         module.read_part = dishonest
         self.addCleanup(setattr, module, "read_part", honest)
+        work = parts.Work(self.folder, "npz", convert.info_of(run), formats.Options(), 1 << 20, True)
         with self.assertRaisesRegex(weir.ConvertError, "column 'data' reads back differently"):
-            convert.convert(run, "npz", self.out(), jobs=1)
-        self.assertEqual([name for name in os.listdir(self.folder) if "out" in name], [])
+            parts.write_part(lambda nbytes: None, work, run, 0)
+
+    def test_a_run_without_slices_becomes_an_empty_part(self):
+        write_run(self.folder, [("w", 0, [], [])])
+        run = weir.Run(self.folder)
+        for to in available():
+            with self.subTest(to=to):
+                done = convert.convert(run, to, self.out(to), options=formats.Options(hits=to == "parquet"))
+                self.assertEqual([(part["slices"], part["data"]) for part in done["parts"]], [(0, 0)])
+                path = os.path.join(self.out(to), done["parts"][0]["file"])
+                self.assertGreater(os.path.getsize(path), 0)
+        done = subprocess.run(command("convert", self.folder, "--to", "npz", "--decision", "filter"), env=ENVIRONMENT,
+                              capture_output=True, text=True, timeout=100)
+        self.assertEqual(done.returncode, 0, done.stderr)
+
+    def test_a_part_that_cannot_be_written_is_an_error_that_names_it(self):
+        # A limit of a file's length stands for a full disk.
+        self.run_of(200, size=6000)
+        for to in available():
+            for limit in (3_000, 150_000) if to == "npz" else (150_000, 400_000):
+                with self.subTest(to=to, limit=limit):
+                    done = subprocess.run(
+                        command("convert", self.folder, "--to", to, "--out", self.out(), "--compression", "none"),
+                        env=ENVIRONMENT, capture_output=True, text=True, timeout=100,
+                        preexec_fn=lambda limit=limit: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)))
+                    self.assertEqual(done.returncode, 1, done.stderr)
+                    self.assertRegex(done.stderr, r"\Aweir-daq: .*\n\Z")
+                    self.assertIn(self.folder, done.stderr)
+                    self.assertEqual([name for name in os.listdir(self.folder) if "out" in name], [])
+
+    def test_no_file_lock_is_needed(self):
+        self.run_of(3)
+        lock = os.path.join(self.folder, "lock.c")
+        with open(lock, "w", encoding="utf-8") as file:
+            file.write("#include <errno.h>\nint flock() { errno = ENOLCK; return -1; }\n")
+        library = lock + ".so"
+        try:
+            subprocess.run(["cc", "-shared", "-fPIC", "-o", library, lock], check=True, timeout=100)
+        except (OSError, subprocess.CalledProcessError):
+            self.skipTest("no C compiler")
+        for to in {"hdf5", "npz"} & set(available()):
+            done = subprocess.run(command("convert", self.folder, "--to", to, "--out", self.out(to)),
+                                  env={**ENVIRONMENT, "LD_PRELOAD": library}, capture_output=True, text=True,
+                                  timeout=100)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_slices_without_fragments_or_bytes_and_one_longer_than_a_batch_are_converted(self):
         long = make_record(3, [(5, random_bytes(1, 300_000))])
@@ -113,7 +179,7 @@ class ConvertTest(Folder):
         os.mkdir(self.out())
         with self.assertRaisesRegex(weir.ConvertError, "exists already"):
             convert.convert(run, "npz", self.out())
-        with self.assertRaisesRegex(weir.ConvertError, "empty"):
+        with self.assertRaisesRegex(weir.ConvertError, "selection is empty"):
             convert.convert(run.select(ids=(100, 200)), "npz", self.out("other"))
 
     def test_memory_stays_within_the_bound(self):
@@ -129,14 +195,13 @@ class ConvertTest(Folder):
                 self.assertLess(peaks[1] - peaks[0], 48 << 20)
 
     def peak(self, folder, to):
-        """Returns the most anonymous memory that a conversion has, in bytes."""
+        """Returns the most anonymous memory that a conversion and its worker have, in bytes."""
         words = command("convert", folder, "--to", to, "--jobs", 1, "--memory", "48MiB", "--compression", "none")
         process = subprocess.Popen(words, env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
         most = 0
         while process.poll() is None:
-            with open(f"/proc/{process.pid}/status", encoding="ascii") as file:
-                found = re.search(r"RssAnon:\s+(\d+)", file.read())
-            most = max(most, 1024 * int(found[1]) if found else 0)
+            most = max(most, sum(map(anonymous_bytes, [process.pid, *children(process.pid)])))
+            time.sleep(0.002)
         self.assertEqual(process.returncode, 0, process.communicate()[1])
         process.stderr.close()
         return most
@@ -217,15 +282,112 @@ class KillTest(Folder):
         self.assertEqual(data, batch_of(weir.Run(self.folder)).data.tobytes())
         shutil.rmtree(out)
 
+    def begin(self, *arguments):
+        """Starts a conversion and returns it with its workers, once they write parts."""
+        process = subprocess.Popen(command("convert", self.folder, "--to", "npz", "--out", self.out(), *arguments),
+                                   env=ENVIRONMENT, stderr=subprocess.PIPE, text=True, start_new_session=True)
+        self.addCleanup(process.stderr.close)
+        self.addCleanup(process.kill)
+        parts = os.path.join(self.folder, ".out.unfinished", "set")
+        until = time.monotonic() + 60
+        while not (os.path.isdir(parts) and os.listdir(parts)):
+            self.assertLess(time.monotonic(), until)
+            time.sleep(0.002)
+        return process, children(process.pid)
+
+    def ended(self, process):
+        """Waits for the end; returns status and message, and checks that nothing is left."""
+        message = process.communicate(timeout=20)[1]
+        self.assertEqual([name for name in os.listdir(self.folder) if "out" in name], [])
+        return process.returncode, message
+
+    def test_a_killed_worker_ends_the_conversion_with_a_sentence(self):
+        self.run_of(4000, size=3000)
+        for number in range(2):
+            process, workers = self.begin("--jobs", 2, "--part-bytes", "100K")
+            self.assertEqual(len(workers), 2)
+            os.kill(workers[number], signal.SIGKILL)
+            status, message = self.ended(process)
+            self.assertEqual(status, 1)
+            self.assertRegex(message, r"\Aweir-daq: a worker died \(signal 9\), perhaps for lack of memory: .*\n\Z")
+
+    def test_an_interrupt_ends_the_conversion_at_once_with_a_sentence(self):
+        self.run_of(4000, size=3000)
+        process, workers = self.begin("--jobs", 2, "--part-bytes", "100K")
+        for worker in workers:
+            os.kill(worker, signal.SIGSTOP)  # an end that waited for its workers would not come
+        os.killpg(process.pid, signal.SIGINT)
+        self.assertEqual(self.ended(process), (130, "weir-daq: interrupted, nothing was published\n"))
+
+    def test_of_two_conversions_at_once_one_is_published(self):
+        self.run_of(400, size=3000)
+        words = command("convert", self.folder, "--to", "npz", "--out", self.out("killed"), "--jobs", 1, "--part-bytes",
+                        "400K")
+        both = [subprocess.Popen(words, env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+                for _ in range(2)]
+        said = [process.communicate(timeout=100)[1] for process in both]
+        self.assertEqual(sorted(process.returncode for process in both), [0, 1], said)
+        self.assertRegex("".join(said), "is writing it|exists already")
+        self.check_whole(self.out("killed"))
+        self.assertEqual(self.unfinished(), [])
+
     def test_a_folder_in_use_is_not_taken_for_abandoned(self):
         with StagedFolder(self.out()) as first:
-            with StagedFolder(self.out()) as second:
-                self.assertTrue(os.path.isdir(first.path))
-                with open(os.path.join(second.path, "part"), "x", encoding="utf-8"):
-                    pass
-                second.commit()
-            with self.assertRaisesRegex(weir.ConvertError, "cannot be published"):
-                first.commit()
+            with self.assertRaisesRegex(weir.ConvertError, f"process {os.getpid()} on .* is writing it"):
+                StagedFolder(self.out())
+            with open(os.path.join(first.path, "part"), "x", encoding="utf-8"):
+                pass
+            first.commit()
+        self.assertEqual(os.listdir(self.out()), ["part"])
+        self.assertEqual(self.unfinished(), [])
+
+    def test_only_a_folder_whose_owner_has_ended_on_this_host_is_taken_over(self):
+        ended = subprocess.Popen(["true"])
+        ended.wait()
+        with StagedFolder(self.out()) as staged:
+            owner = next(name for name in os.listdir(staged.scratch) if name.startswith("owner@"))
+        words = owner.split("@")
+        dead = [*words[:4], str(ended.pid), *words[5:]]
+        self.leave("@".join(dead))
+        self.leave("@".join([*words[:5], "1", *words[6:]]))  # a number that was given again
+        for place in (1, 2, 3):  # another host, another boot, another name space of process ids
+            other = [*dead[:place], dead[place] + "0", *dead[place + 1 :]]
+            with self.assertRaisesRegex(weir.ConvertError, "if that process has ended, delete"):
+                self.leave("@".join(other))
+            self.assertTrue(os.path.exists(os.path.join(self.folder, ".out.unfinished", "set", "part-00000.npz")))
+            shutil.rmtree(os.path.join(self.folder, ".out.unfinished"))
+
+    def leave(self, owner):
+        """Leaves the folder of a conversion with this owner, and begins another one."""
+        folder = os.path.join(self.folder, ".out.unfinished")
+        os.makedirs(os.path.join(folder, "set"))
+        for name in (owner, "set/part-00000.npz"):
+            with open(os.path.join(folder, name), "x", encoding="utf-8"):
+                pass
+        with StagedFolder(self.out()) as staged:
+            self.assertEqual(os.listdir(staged.path), [])
+
+    def test_a_file_gets_a_name_only_if_it_is_free(self):
+        for links in (True, False):
+            made, target = self.out("made"), self.out(f"target-{links}")
+            real = os.link
+            if not links:
+                os.link = self.no_links
+                self.addCleanup(setattr, os, "link", real)
+            for content in ("first", "second"):
+                with open(made, "w", encoding="utf-8") as file:
+                    file.write(content)
+                if content == "first":
+                    publish_file(made, target)
+                    self.assertFalse(os.path.exists(made))
+                else:
+                    self.assertRaises(FileExistsError, publish_file, made, target)
+            with open(target, encoding="utf-8") as file:
+                self.assertEqual(file.read(), "first")
+
+    @staticmethod
+    def no_links(*_):
+        raise OSError(95, "Operation not supported")
 
 
 class CommandTest(Folder):

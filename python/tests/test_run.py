@@ -7,7 +7,7 @@ import tempfile
 import unittest
 import warnings
 
-from support import GOLDEN, ROOT, main, make_record, random_record, require, write_run
+from support import GOLDEN, ROOT, Folder, main, make_record, random_record, require, write_run
 
 require("numpy", "crc32c")
 
@@ -211,6 +211,56 @@ class WriterTest(unittest.TestCase):
             with self.assertRaises(ZeroDivisionError), RunFileWriter(path, run=1, writer="w", farm="", record=b""):
                 raise ZeroDivisionError
             self.assertEqual(os.listdir(folder), [])
+
+    def test_an_error_in_close_or_at_the_begin_leaves_no_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "x.weir")
+            real = os.fsync
+            self.addCleanup(setattr, os, "fsync", real)
+
+            def full(descriptor):
+                raise OSError(28, "No space left on device")
+
+            os.fsync = full
+            with self.assertRaisesRegex(OSError, "No space"):
+                RunFileWriter(path, run=1, writer="w", farm="", record=b"").close()
+            os.fsync = real
+            with self.assertRaises(weir.FormatError):
+                RunFileWriter(path, run=1, writer="w" * 2000, farm="", record=b"")
+            self.assertEqual(os.listdir(folder), [])
+
+    def test_of_two_writers_of_one_file_the_second_is_refused_and_nothing_is_replaced(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "x.weir")
+            with self.assertRaises(FileExistsError), RunFileWriter(path, run=1, writer="w", farm="", record=b""):
+                with self.assertRaisesRegex(FileExistsError, "another command is writing it, or was killed"):
+                    RunFileWriter(path, run=2, writer="w", farm="", record=b"")
+                with open(path, "w", encoding="utf-8") as file:  # it appears meanwhile
+                    file.write("other")
+            with open(path, encoding="utf-8") as file:
+                self.assertEqual(file.read(), "other")
+            self.assertEqual(os.listdir(folder), ["x.weir"])
+
+
+class BeginOfRunTest(Folder):
+    def test_a_damaged_record_is_named_and_another_files_is_taken(self):
+        self.run_of(4)
+        first = os.path.join(self.folder, "run-000007-w-0-0000.weir")
+        begin = weir.RunFile(first).begin
+        for place in (4, 32, 40, 200):  # in its head, its checksum, its content
+            with self.subTest(place=place):
+                with open(first, "r+b") as file:
+                    file.seek(begin + place)
+                    byte = file.read(1)
+                    file.seek(begin + place)
+                    file.write(bytes([byte[0] ^ 1]))
+                with self.assertWarnsRegex(weir.RunWarning, "w-0-0000.weir: the begin-of-run record is damaged"):
+                    self.assertEqual(weir.Run(self.folder).record.encode(), self.farm())
+                with self.assertRaisesRegex(weir.FormatError, "weir file verify"):
+                    _ = weir.RunFile(first).begin_of_run
+                with open(first, "r+b") as file:
+                    file.seek(begin + place)
+                    file.write(byte)
 
 
 if __name__ == "__main__":

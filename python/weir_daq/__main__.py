@@ -53,11 +53,12 @@ def _add_selection(command: argparse.ArgumentParser) -> None:
 def _select(run: Run, options: argparse.Namespace) -> Slices:
     wanted = {name: getattr(options, name) for name in ("stream", "decision", "ids", "time_ns")}
     wanted = {name: value for name, value in wanted.items() if value is not None}
-    return run.select(**wanted) if wanted else run
+    return run.select(**wanted) if wanted and len(run) else run
 
 
 def _convert(options: argparse.Namespace) -> int:
-    from .convert import convert, info_of, limit_allocators
+    from .convert import convert, info_of
+    from .workers import limit_allocators
 
     limit_allocators()
     formats.load(options.to)

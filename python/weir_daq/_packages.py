@@ -33,4 +33,6 @@ def need(module: str, purpose: str) -> ModuleType:
         text = f"{purpose} needs the package {pypi}: python3 -m pip install {pypi}"
         if debian:
             text += f", or apt install {debian}"
+        if not isinstance(error, ModuleNotFoundError):  # it is installed, and cannot be used
+            text += f" ({error})"
         raise MissingPackageError(text) from error

@@ -43,6 +43,9 @@ _VERSION = 1
 _FOOTER_BYTES = RECORD_HEAD.size + FOOTER_BODY.size
 
 
+_CONTENT_AT = 8  # in the body of a begin-of-run or end-of-run record, behind its checksum
+
+
 def padded(length: int) -> int:
     return (length + 7) // 8 * 8
 
@@ -117,7 +120,7 @@ class RunFile:
 
     @property
     def begin_of_run(self) -> bytes:
-        """The begin-of-run record's content: the farm file with every key, YAML."""
+        """The begin-of-run record's content: the farm file with every key, YAML. Raises FormatError if damaged."""
         return self._content(BEGIN, self.begin)
 
     @property
@@ -185,10 +188,17 @@ class RunFile:
         return np.frombuffer(view, DEAD, count, LINES.size)
 
     def _content(self, wanted: int, start: int) -> bytes:
-        for _, kind, body in self.records(start):
+        damaged = FormatError(
+            f"{self.path}: the {'begin' if wanted == BEGIN else 'end'}-of-run record is damaged: run `weir file verify`"
+        )
+        for at, kind, body in self.records(start):
             if kind == wanted:
-                return bytes(body[8:])
+                if len(body) < _CONTENT_AT or crc32c(body[4:]) != int.from_bytes(body[:4], "little"):
+                    raise damaged
+                return bytes(body[_CONTENT_AT:])
             if wanted == BEGIN:
+                if at != start:
+                    raise damaged
                 break
         return b""
 

@@ -231,8 +231,17 @@ class Run(Slices):
 
     @cached_property
     def record(self) -> str:
-        """The farm file as it ran: the begin-of-run record, YAML."""
-        return next((text for file in self.run_files if (text := file.begin_of_run.decode("utf-8"))), "")
+        """The farm file as it ran: the begin-of-run record of the first file that has a sound one, YAML.
+
+        A RunWarning names each damaged record before it.
+        """
+        for file in self.run_files:
+            try:
+                if text := file.begin_of_run.decode("utf-8", "replace"):
+                    return text
+            except FormatError as error:
+                warnings.warn(RunWarning(str(error)), stacklevel=2)
+        return ""
 
     @cached_property
     def summary(self) -> dict[str, Any]:

@@ -39,7 +39,7 @@ def write_slices(run: Run, slices: Slices, out: str | os.PathLike[str], sources:
                 file.add(one)
                 written += len(one.record)
     except FileExistsError as error:
-        raise ConvertError(f"{error}: delete it, or give another name") from None
+        raise ConvertError(str(error)) from None
     return {"slices": len(slices), "bytes": written}
 
 

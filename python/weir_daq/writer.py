@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 from types import TracebackType
 
 import numpy as np
@@ -27,6 +28,7 @@ from .files import (
     SLICE,
     padded,
 )
+from .publish import publish_file
 from .record import Array, Bytes, Slice, crc32c
 
 _NAME_MAX = 1024
@@ -50,10 +52,7 @@ class RunFileWriter:
         self, path: str | os.PathLike[str], *, run: int, writer: str, farm: str, record: Bytes, sequence: int = 0
     ) -> None:
         self.path = os.fspath(path)
-        if os.path.exists(self.path):
-            raise FileExistsError(f"{self.path}: exists already")
         self._part = self.path + ".part"
-        self._file = open(self._part, "xb")  # noqa: SIM115 (closed by close() or abandon())
         self._crc32c = need("crc32c", "writing run files").crc32c
         self._at = self._crc = self._records = 0
         self._entries: list[tuple[int, ...]] = []
@@ -61,6 +60,21 @@ class RunFileWriter:
         names = [name.encode() for name in (writer, farm)]
         if max(map(len, names)) > _NAME_MAX:
             raise FormatError(f"names of writer and farm have at most {_NAME_MAX} bytes")
+        if os.path.lexists(self.path):
+            raise FileExistsError(f"{self.path}: exists already: delete it, or give another name")
+        try:
+            self._file = open(self._part, "xb")  # noqa: SIM115 (closed by close() or abandon())
+        except FileExistsError:
+            raise FileExistsError(
+                f"{self._part}: exists: another command is writing it, or was killed; in that case delete it"
+            ) from None
+        try:
+            self._begin(names, run, sequence, record)
+        except BaseException:
+            self.abandon()
+            raise
+
+    def _begin(self, names: list[bytes], run: int, sequence: int, record: Bytes) -> None:
         length = padded(FILE_HEAD.size + len(names[0]) + len(names[1]) + 4)
         head = FILE_HEAD.pack(
             FILE_MAGIC, 1, 0, length, run, sequence, time.time_ns(), 0, len(names[0]), len(names[1]), 0
@@ -77,7 +91,7 @@ class RunFileWriter:
     def __exit__(self, kind: type[BaseException] | None, _: object, __: TracebackType | None) -> None:
         if kind is None:
             self.close()
-        else:
+        elif not self._file.closed:
             self.abandon()
 
     def add(self, one: Slice) -> None:
@@ -92,7 +106,18 @@ class RunFileWriter:
         self._dead.extend(copies.tolist())
 
     def close(self, end_of_run: Bytes = b"") -> None:
-        """Completes the file, syncs it and gives it its name."""
+        """Completes the file, syncs it and gives it its name; deletes it after an error."""
+        try:
+            self._complete(end_of_run)
+            self._file.flush()
+            os.fsync(self._file.fileno())
+            self._file.close()
+            publish_file(self._part, self.path)
+        except BaseException:
+            self.abandon()
+            raise
+
+    def _complete(self, end_of_run: Bytes) -> None:
         behind = self._at
         if self._dead:
             lines = np.array(self._dead, "<u8,<u2,<u2,<u4").tobytes()
@@ -111,15 +136,13 @@ class RunFileWriter:
             self._records + 1, END_MAGIC,
         )  # fmt: skip
         self._sealed(FOOTER, footer[4:])
-        self._file.flush()
-        os.fsync(self._file.fileno())
-        self._file.close()
-        os.rename(self._part, self.path)
 
     def abandon(self) -> None:
         """Deletes the unfinished file."""
-        self._file.close()
-        os.unlink(self._part)
+        with suppress(FileNotFoundError):  # published
+            os.unlink(self._part)
+        with suppress(OSError):  # it writes what it holds, which is not wanted
+            self._file.close()
 
     def _sealed(self, kind: int, rest: bytes) -> None:
         self._record(kind, crc32c(rest).to_bytes(4, "little") + rest)
