@@ -107,6 +107,30 @@ class FarmTest(unittest.TestCase):
         with self.assertRaisesRegex(weir.ControlError, "install Weir"):
             weir.Farm(self.file, weir="no-such-command")
 
+    def test_a_refused_configure_is_an_error_with_its_reason(self):
+        with weir.Farm(self.file, weir=WEIR, timeout_s=30) as farm:
+            for _ in range(2):
+                with self.assertRaisesRegex(weir.ControlError, "`configure` is refused: dcm-0: .*no-such-filter"):
+                    farm.configure({"filter.plugin": "no-such-filter"})
+            with self.assertRaisesRegex(weir.ControlError, "`configure` is refused: .*no-such-filter"):
+                farm.start(slices=10)
+            farm.configure({"filter.plugin": "prescale"})
+            farm.start(slices=10)
+            self.assertEqual(farm.wait(60).stored, 5)
+
+    def test_a_farm_that_refuses_to_end_is_ended(self):
+        slow = os.path.join(self.folder, "slow.py")
+        with open(slow, "w", encoding="utf-8") as file:
+            file.write("import time\n\n\nclass Filter:\n    def __init__(self, setup):\n        time.sleep(600)\n")
+        farm = weir.Farm(self.file, weir=WEIR, timeout_s=30)
+        farm._lead("init")
+        farm._request("configure", sets=[f"filter.plugin={slow}"])
+        self.assertEqual(farm.status().under_way, "configure")
+        began = time.monotonic()
+        farm.close()
+        self.assertLess(time.monotonic() - began, 25)
+        self.assertIsNotNone(farm._process.returncode)
+
     def test_an_interrupted_scan_stops_its_run(self):
         with weir.Farm(self.file, weir=WEIR, timeout_s=30) as farm:
             real = farm.wait

@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Union
 
@@ -118,7 +119,7 @@ class Farm:
             self._control = bus.connect(self._context, self._zmq.DEALER, host, port, self._keys, 0)
             self.status()
         except BaseException:
-            self._end_process()
+            self._end_process(ends=False)
             self._context.destroy(linger=0)
             raise
 
@@ -129,16 +130,19 @@ class Farm:
         self.close()
 
     def close(self) -> None:
-        """Disconnects; ends the farm if this object started it. A run that is on is stopped."""
+        """Disconnects; ends the farm if this object started it, whatever it does. A run that is on is stopped."""
         if self._context.closed:
             return
+        ends = False
         try:
             if self._process is not None and self._process.poll() is None:
                 if self.status().state in (_RUNNING, _PAUSED):
                     self.stop()
-                self._request("off")
+                with suppress(ControlError):  # refused during a transition
+                    self._request("off")
+                    ends = True
         finally:
-            self._end_process()
+            self._end_process(ends)
             self._context.destroy(linger=200)
 
     def status(self) -> FarmStatus:
@@ -269,6 +273,8 @@ class Farm:
             self._pause()
         if status.state == _ERROR:
             raise ControlError(f"`{command}` failed: {status.reason}")
+        if command == "configure" and status.state != _READY:
+            raise ControlError(f"`{command}` is refused: {status.health or 'without a reason'}")
 
     def _account_of(self, run: int) -> RunResult:
         until = time.monotonic() + self._timeout_s
@@ -317,8 +323,11 @@ class Farm:
         self._output.seek(0, os.SEEK_END)
         return found
 
-    def _end_process(self) -> None:
+    def _end_process(self, ends: bool) -> None:
+        """Waits for the end of the farm, which `off` has begun if `ends`; otherwise a signal begins it."""
         if self._process is not None:
+            if not ends:
+                self._process.send_signal(signal.SIGTERM)
             try:
                 self._process.wait(self._timeout_s + 20)
             except subprocess.TimeoutExpired:
