@@ -103,6 +103,7 @@ class Udp : public weir::AsyncSource, private weir::packets::ReassemblySink {
   void end_run() override {
     if (!reassembler_) return;
     socket_.look_at_drops();
+    reassembler_->drop_held();
     tell();
     tell_events();
     tell_losses();
@@ -128,7 +129,8 @@ class Udp : public weir::AsyncSource, private weir::packets::ReassemblySink {
     limits.bytes_max = setup.parameter("reassembly_bytes", std::uint64_t{64 * kMiB}, std::uint64_t{65536},
                                        std::uint64_t{1} << 40U);
     limits.slices_max = setup.parameter("reassembly_slices", 64U, 1U, 1U << 20U);
-    limits.gap_ns = kNsPerMs * setup.parameter("gap_ms", 20U, 1U, 60'000U);
+    const auto gap_ms = static_cast<std::uint32_t>(limits.gap_ns / kNsPerMs);
+    limits.gap_ns = kNsPerMs * setup.parameter("gap_ms", gap_ms, 1U, 60'000U);
     return limits;
   }
 
@@ -181,7 +183,10 @@ class Udp : public weir::AsyncSource, private weir::packets::ReassemblySink {
   void tell_events() {
     for (const Event& event : events_) {
       const std::string sources = list_of(event.sources);
-      if (event.second) {
+      if (event.second && event.before == event.after) {
+        fault(to_text(event.before) + " sends " + sources +
+              " with two session numbers at a time: one is read, and packets with the other are dropped");
+      } else if (event.second) {
         fault("two front-ends send " + sources + ": " + to_text(event.before) + " is read, and what " +
               to_text(event.after) + " sends is dropped; give each front-end source ids of its own");
       } else {

@@ -4,39 +4,77 @@
 #include <utility>
 
 namespace weir::packets {
-namespace {
-
-constexpr std::uint64_t kOrigin = std::uint64_t{1} << 32U;  // keeps places before the first from wrapping
-
-}  // namespace
 
 Sequence::Arrival Sequence::arrive(std::uint32_t sequence) {
-  if (!begun_) {
-    begun_ = true;
-    next_ = kOrigin + (sequence < kStartMax ? 0 : sequence);
-  }
-  const std::int64_t ahead = distance(sequence);
-  if (ahead > std::int64_t{kAheadMax} || ahead < -std::int64_t{kBehindMax}) return Arrival::far;
+  const std::int64_t ahead = begun_ ? distance(sequence) : std::int64_t{sequence};
+  if (begun_ && (ahead > std::int64_t{kAheadMax} || ahead < -std::int64_t{kBehindMax})) return Arrival::far;
+  ++arrivals_;
   place_ = next_ + static_cast<std::uint64_t>(ahead);
+  std::erase_if(jumps_, [&](const Jump& jump) { return arrivals_ - jump.arrival > kDoubtMax; });
   if (ahead < 0) {
     if (fill(place_)) return Arrival::reordered;
     return was_given_up(place_) ? Arrival::given_up : Arrival::stale;
   }
-  if (ahead > 0) gaps_.push_back({next_, place_});
-  next_ = place_ + 1;
-  if (gaps_.size() > kGapsMax) give_up_first();
+  const auto same = [&](const Jump& jump) { return jump.place == place_; };
+  if (std::any_of(jumps_.begin(), jumps_.end(), same)) return Arrival::stale;
+  if (ahead > static_cast<std::int64_t>(kSkipMax)) return take_jump();
+  count_on(place_);
   return Arrival::next;
 }
 
-void Sequence::restart(std::uint32_t sequence, bool from_start) {
+// Notes the jump to place_, which confirms those shortly before it.
+Sequence::Arrival Sequence::take_jump() {
+  const auto behind =
+      std::find_if(jumps_.begin(), jumps_.end(), [&](const Jump& jump) { return jump.place > place_; });
+  const auto first = std::find_if(jumps_.begin(), behind,
+                                  [&](const Jump& jump) { return place_ - jump.place <= kConfirmMax; });
+  if (first != behind) confirm_jumps(first->place);
+  if (begun_ && place_ <= next_ + kSkipMax) {
+    count_on(place_);
+    return Arrival::next;
+  }
+  const auto at =
+      std::find_if(jumps_.begin(), jumps_.end(), [&](const Jump& jump) { return jump.place > place_; });
+  jumps_.insert(at, {place_, arrivals_});
+  const auto older = [](const Jump& a, const Jump& b) { return a.arrival < b.arrival; };
+  if (jumps_.size() > kJumpsMax) jumps_.erase(std::min_element(jumps_.begin(), jumps_.end(), older));
+  return Arrival::next;
+}
+
+// Moves the count on through the jumps before place_. A new count begins at `from`, or at 0.
+void Sequence::confirm_jumps(std::uint64_t from) {
+  if (!begun_ && from - next_ >= kStartMax) {
+    std::erase_if(jumps_, [&](const Jump& jump) { return jump.place < from; });
+    next_ = from;
+  }
+  while (!jumps_.empty() && jumps_.front().place < place_) {
+    const std::uint64_t place = jumps_.front().place;
+    jumps_.erase(jumps_.begin());
+    count_on(place);
+  }
+}
+
+// Counts the packet at this place as arrived, and unconfirmed jumps that the count has thereby reached.
+void Sequence::count_on(std::uint64_t place) {
+  begun_ = true;
+  if (place >= next_) {
+    if (place > next_) gaps_.push_back({next_, place});
+    next_ = place + 1;
+  }
+  while (!jumps_.empty() && jumps_.front().place <= next_) {
+    next_ = std::max(next_, jumps_.front().place + 1);
+    jumps_.erase(jumps_.begin());
+  }
+  if (gaps_.size() > kGapsMax) give_up_first();
+}
+
+void Sequence::restart(std::optional<std::uint32_t> first) {
   while (!gaps_.empty()) give_up_first();
   given_up_.clear();
-  begun_ = true;
+  jumps_.clear();
+  begun_ = first.has_value();
   // A place far ahead separates the new count from the old one.
-  const std::uint64_t base = (next_ & ~std::uint64_t{UINT32_MAX}) + 2 * kOrigin;
-  place_ = base + sequence;
-  next_ = place_ + 1;
-  if (from_start && sequence > 0 && sequence < kStartMax) gaps_.push_back({base, place_});
+  next_ = (next_ & ~std::uint64_t{UINT32_MAX}) + 2 * kOrigin + first.value_or(0);
 }
 
 bool Sequence::fill(std::uint64_t place) {

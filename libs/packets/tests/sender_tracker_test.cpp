@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 using namespace weir;
@@ -32,13 +33,23 @@ struct Sent {
 struct Bench {
   Standing send(const Sent& sent, DurationNs after = kStep) {
     now += after;
+    ++packets;
+    return take(sent);
+  }
+  Standing take(const Sent& sent) {
     const auto verdict = tracker.take(sent.packet, sent.from, now);
+    if (verdict.standing == Standing::restarted) {
+      ++restarts;
+      for (const Sent& one : std::exchange(held, {}))
+        if (one.packet.session == sent.packet.session) (void)take(one);
+      (void)take(sent);
+      return Standing::restarted;
+    }
+    if (verdict.hold) held.push_back(sent);
     using Arrival = Sequence::Arrival;
     const bool fits = verdict.arrival == Arrival::next || verdict.arrival == Arrival::reordered;
-    taken += (verdict.standing == Standing::taken || verdict.standing == Standing::restarted) && fits;
-    restarts += verdict.standing == Standing::restarted;
+    taken += verdict.standing == Standing::taken && fits;
     seconds += verdict.standing == Standing::new_second;
-    ++packets;
     return verdict.standing;
   }
   static Sent next(FrontEnd& front_end) {
@@ -54,6 +65,7 @@ struct Bench {
   }
 
   SenderTracker tracker;
+  std::vector<Sent> held;
   TimeNs now = kSecond;
   int packets = 0;
   int taken = 0;
@@ -72,7 +84,7 @@ TEST_CASE("addresses are printed as people write them") {
   CHECK(to_text(loopback) == "[0:0:0:0:0:0:0:1]:80");
 }
 
-TEST_CASE("a new session number is a restart at once, from whichever address") {
+TEST_CASE("two packets with a new session number are a restart, from whichever address") {
   const std::uint8_t port = GENERATE(std::uint8_t{1}, std::uint8_t{2});
   Bench bench;
   FrontEnd first{address(1), 7};
@@ -83,6 +95,38 @@ TEST_CASE("a new session number is a restart at once, from whichever address") {
   CHECK(bench.taken == 40);
   CHECK(bench.tracker.previous() == address(1));
   CHECK(bench.tracker.current() == address(port));
+}
+
+TEST_CASE("packets of the old life between the first of a new one delay the restart, and cost nothing") {
+  Bench bench;
+  FrontEnd first{address(1), 7};
+  bench.run(first, 50);
+  FrontEnd again{address(1), 8, 0, 60};
+  for (int i = 0; i < 6; ++i) {
+    bench.run(again, 1);
+    bench.run(first, 1);
+  }
+  bench.run(again, 20);
+  CHECK(bench.restarts == 1);
+  CHECK(bench.seconds == 0);
+  CHECK(bench.taken == 82);
+}
+
+TEST_CASE("a session number that changes while the count goes on loses nothing") {
+  const int every = GENERATE(1, 2, 7);
+  const std::uint32_t stride = GENERATE(1U, 3U);
+  Bench bench;
+  FrontEnd board{address(1), 1};
+  for (int i = 0; i < 1024; ++i) {
+    bench.run(board, 1);
+    if (i % every == every - 1) ++board.session;
+    board.sequence += stride - 1;  // lost
+  }
+  CHECK(bench.taken == 1024);
+  CHECK(bench.restarts == 0);
+  (void)bench.tracker.sequence().give_up_before(UINT64_MAX);
+  CHECK(bench.tracker.sequence().lost() >= 1022 * (stride - 1));
+  CHECK(bench.tracker.sequence().lost() <= 1023 * (stride - 1));
 }
 
 TEST_CASE("a restart without a session number is taken from the eighth packet on, whatever its old count") {
@@ -97,7 +141,7 @@ TEST_CASE("a restart without a session number is taken from the eighth packet on
   FrontEnd again{same_address ? address(1) : address(2), 0, 0, first.slice};
   bench.run(again, 100);
   CHECK(bench.restarts == 1);
-  CHECK(bench.taken == taken + 93);
+  CHECK(bench.taken == taken + (before == 1 ? 99 : 93));  // a single packet may have been damaged
   CHECK(bench.seconds == 0);
 }
 

@@ -24,7 +24,7 @@ struct ReassemblyLimits {
   std::size_t slices_max = 64;  // incomplete fragments per source; beyond, the oldest is given up
   // A fragment without a further part for this time is given up, and so is a packet still missing this long
   // after its source was done with a slice.
-  DurationNs gap_ns = 20 * kMillisecond;
+  DurationNs gap_ns = 100 * kMillisecond;
 };
 
 // Since the start.
@@ -94,6 +94,8 @@ class Reassembler {
   void take(ConstBytes datagram, const Origin& from, TimeNs now, ReassemblySink& sink);
   // Gives up overdue fragments and packets. To be called several times per gap_ns.
   void tick(TimeNs now, ReassemblySink& sink);
+  // Drops the packets that still wait for a confirmation, and counts them. To be called at the run's end.
+  void drop_held();
 
   [[nodiscard]] const ReassemblyCounters& counters() const { return counters_; }
   [[nodiscard]] std::uint64_t packets_lost() const;  // missing in the sequence and given up
@@ -116,8 +118,16 @@ class Reassembler {
   };
   struct Mark {
     SliceId slice;
-    std::uint64_t place = 0;  // in the sequence
+    std::uint64_t place = 0;  // in the sequence, behind its packet
     TimeNs until = 0;
+    std::optional<std::uint64_t> confirmed_by;  // the place of a later packet that agrees with it
+  };
+  // A packet with an unknown session number: of a new life, or damaged.
+  struct Held {
+    std::vector<std::byte> datagram;
+    std::uint32_t session = 0;
+    Origin from;
+    std::uint64_t taken = 0;  // packets of the current life taken before
   };
   struct Source {
     SourceId id;
@@ -125,32 +135,49 @@ class Reassembler {
     SourceLosses losses;
     std::uint32_t stale_run = 0;  // repeated packets since the last other one
     std::map<SliceId, Begun> begun;
-    std::deque<Mark> marks;  // waiting for missing packets
+    std::deque<Mark> marks;       // waiting for missing packets
+    std::vector<Mark> doubted;    // skip slices or packets, and wait for later packets that agree
+    std::uint64_t last_mark = 0;  // place of the last mark that was not doubted
+    std::vector<Held> held;       // of one session
+    std::uint64_t taken = 0;
     std::optional<SliceId> passed;
   };
   static constexpr std::size_t kPartsMax = 1024;  // of one fragment; a packet that would need more is ignored
   static constexpr std::size_t kMarksMax = 1024;  // of one source; beyond, the newest is moved up
+  static constexpr std::size_t kDoubtedMax = 16;  // likewise; beyond, the oldest is forgotten
+  static constexpr std::size_t kHeldMax = 8;      // packets of one source; beyond, the oldest is dropped
+  static constexpr std::uint64_t kHeldShare = 16;  // part of bytes_max that packets may hold
 
   // Consecutive repeated packets that are taken for echoes of the network; further ones count as lost.
   static constexpr std::uint32_t kStaleRunMax = 64;
 
   [[nodiscard]] Source* find(SourceId id);
-  [[nodiscard]] bool admit(Source& source, const Packet& packet, const Origin& from, TimeNs now,
-                           ReassemblySink& sink);
+  void take_packet(Source& source, const Packet& packet, ConstBytes datagram, const Origin& from, TimeNs now,
+                   ReassemblySink& sink);
+  [[nodiscard]] bool admit(Source& source, const SenderTracker::Verdict& verdict, ConstBytes datagram,
+                           const Packet& packet, const Origin& from, ReassemblySink& sink);
+  void hold(Source& source, ConstBytes datagram, const Packet& packet, const Origin& from);
+  void drop_held(Source& source, std::size_t count);
+  void replay_held(Source& source, TimeNs now, ReassemblySink& sink);
   void begin_life(Source& source, TimeNs now, ReassemblySink& sink);
   void count_stale(Source& source, bool seen);
   void count_loss(Source& source, PacketLoss loss, std::uint64_t& counter);
   void take_data(Source& source, const Packet& packet, TimeNs now, ReassemblySink& sink);
-  void take_mark(Source& source, SliceId slice, std::uint64_t place, TimeNs now, ReassemblySink& sink);
+  void take_mark(Source& source, const Mark& mark);
+  void weigh_doubted(Source& source, SliceId slice, std::uint64_t place, bool ends, TimeNs now);
+  void promote_doubted(Source& source, TimeNs now);
+  [[nodiscard]] static bool skips_slices(const Source& source, SliceId slice);
+  [[nodiscard]] static bool is_covered(const Source& source, SliceId slice);
   void settle_marks(Source& source, TimeNs now, ReassemblySink& sink);
   [[nodiscard]] bool add_part(Begun& begun, const Packet& packet);
   void give_up(Source& source, std::map<SliceId, Begun>::iterator begun, ReassemblySink& sink);
-  void make_room(Source& source, std::uint32_t size, ReassemblySink& sink);
+  [[nodiscard]] bool make_room(Source& source, std::uint32_t size, ReassemblySink& sink);
 
   RunNumber run_;
   ReassemblyLimits limits_;
   std::vector<Source> sources_;  // ascending
   std::uint64_t bytes_begun_ = 0;
+  std::uint64_t bytes_held_ = 0;
   ReassemblyCounters counters_;
 };
 
