@@ -210,6 +210,25 @@ TEST_CASE("a signal that was ignored when a run began does not end it") {
   check_stored(folder / "out");
 }
 
+TEST_CASE("a run ends by a signal that was blocked when it began") {
+  const int signal = GENERATE(SIGINT, SIGTERM);
+  CAPTURE(signal);
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  const TemporaryFolder folder;
+  std::vector<std::string> arguments = two_seconds();
+  arguments.back() = "1000000";
+  FarmRun run(folder, farm(), arguments);
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  REQUIRE(run.wait_for_data(1));
+  run.process().send_signal(signal);
+  const FarmEnd end = run.finish();
+  CHECK_BALANCED(end, 0);
+  CHECK(end.summary.count("triggered") < 1'000'000);
+}
+
 TEST_CASE("a run and its plugins' trial end although SIGCHLD was ignored when they began") {
   const TemporaryFolder folder;
   const CommandEnd end =

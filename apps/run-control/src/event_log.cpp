@@ -1,7 +1,7 @@
 #include "event_log.hpp"
 
-#include "clock.hpp"
 #include <weir/base/text.hpp>
+#include <weir/clock/clock.hpp>
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
@@ -12,7 +12,7 @@ void EventLog::note(control::Level level, const std::string& said) {
   const std::string text = clean_text(said, kBytesMax);
   constexpr const char* kNames[] = {"info", "warning", "error"};
   v1::FarmView::Line& line = lines_.emplace_back();
-  line.set_utc_ns(utc_now());
+  line.set_utc_ns(utc_now_ns());
   line.set_level(kNames[static_cast<std::size_t>(level)]);
   line.set_text(text);
   if (lines_.size() > kKept) lines_.pop_front();

@@ -1,6 +1,6 @@
 #include "run_book.hpp"
 
-#include "clock.hpp"
+#include <weir/clock/clock.hpp>
 #include <weir/node/identity.hpp>
 #include <weir/node/paths.hpp>
 #include <weir/node/run_claim.hpp>
@@ -74,7 +74,7 @@ std::uint64_t RunBook::claim_of(RunNumber run) const { return node::read_claim(o
 
 std::string RunBook::begin(RunNumber run, const v1::Farm& of_run, const config::FarmPlan& plan,
                            v1::RunIdentity identity) {
-  begin_utc_ = utc_now();
+  begin_utc_ = utc_now_ns();
   identity_ = std::move(identity);
   faults_.clear();
   operations_.clear();
@@ -109,7 +109,7 @@ void RunBook::recall(const v1::RunIdentity& identity, std::vector<std::string> f
 
 void RunBook::note_operation(const std::string& what) {
   if (!open_) return;
-  operations_.push_back({utc_now(), what});
+  operations_.push_back({utc_now_ns(), what});
   if (operations_.size() > kOperationsKept) operations_.pop_front();
 }
 
@@ -180,7 +180,8 @@ std::vector<control::Event> RunBook::lose(const control::LostRun& lost,
   account.set_run(lost.run.value);
   account.set_reason(lost.why);
   account.set_begin_utc_ns(begin_utc_);
-  if (lost.begun && begin_utc_ > 0) account.set_duration_ns(std::max<DurationNs>(0, utc_now() - begin_utc_));
+  if (lost.begun && begin_utc_ > 0)
+    account.set_duration_ns(std::max<DurationNs>(0, utc_now_ns() - begin_utc_));
   for (const v1::Report& report : reports) {
     if (report.name().empty()) continue;
     if (report.role() == v1::ROLE_SUPERVISOR) *account.mutable_counters() = report.counters();

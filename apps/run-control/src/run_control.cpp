@@ -1,4 +1,3 @@
-#include "clock.hpp"
 #include "commands.hpp"
 #include "health_watch.hpp"
 #include "memory.hpp"
@@ -11,10 +10,12 @@
 #include "view.hpp"
 #include "watchers.hpp"
 #include "web.hpp"
+#include <weir/clock/clock.hpp>
 #include <weir/config/rules.hpp>
 #include <weir/node/identity.hpp>
 #include <weir/node/log_file.hpp>
 #include <weir/node/paths.hpp>
+#include <weir/node/pause_report.hpp>
 #include <weir/node/process.hpp>
 #include <weir/node/setup.hpp>
 #include <weir/ports/endpoint_text.hpp>
@@ -139,6 +140,7 @@ class RunControl::Core final : private bus::HubHandler {
   bool begins_with_file_;
   FarmSetup setup_;
   node::LogFile log_file_;
+  node::PauseReport pauses_;
   RunBook book_;
   Memory memory_;
   bus::Hub hub_;
@@ -186,7 +188,7 @@ RunControl::Core::Core(RunControlSettings settings)
       members_(machine_.members().size()),
       orders_(machine_, members_, setup_, book_,
               [this](const std::string& to, const v1::BusMessage& message) { hub_.send(to, message); }),
-      parts_{setup_, log_, book_, machine_, members_, orders_, {}, monotonic_now()},
+      parts_{setup_, log_, book_, machine_, members_, orders_, {}, awake_now_ns()},
       reception_(parts_, {hub_.publish_port(), hub_.subscribe_port()},
                  [this](const std::string& to, const v1::BusMessage& message) { hub_.send(to, message); }),
       commands_(parts_),
@@ -292,7 +294,9 @@ void RunControl::Core::tell_ports() {
 void RunControl::Core::turn(DurationNs wait) {
   hub_.poll(wait, *this);
   log_file_.look(parts_.now_ns);
-  parts_.now_ns = monotonic_now();
+  parts_.now_ns = awake_now_ns();
+  if (const std::string pause = pauses_.look(); !pause.empty())
+    log_.note(control::Level::warning, "run control " + pause);
   machine_.tick(parts_.now_ns, parts_.actions);
   look_at_rules();
   health_.look(machine_, members_, parts_.now_ns);
@@ -326,7 +330,8 @@ void RunControl::Core::look_at_rules() {
   if (rules_.wants_next() && !machine_.under_way() && !machine_.remembered().run_open)
     rules_.start_next(machine_.state(), setup_.run_sets());
   if (rules_.is_due(parts_.now_ns))
-    rules_.look(rules_view(machine_, members_, book_.begin_utc(), utc_now(), health_.flow()), parts_.now_ns);
+    rules_.look(rules_view(machine_, members_, book_.begin_utc(), utc_now_ns(), health_.flow()),
+                parts_.now_ns);
 }
 
 void RunControl::Core::log_run() {
@@ -369,7 +374,7 @@ void RunControl::Core::look_for_account() {
 }
 
 void RunControl::Core::on_message(const bus::Sender& from, const v1::BusMessage& message) {
-  parts_.now_ns = monotonic_now();
+  parts_.now_ns = awake_now_ns();
   if (message.has_request() && message.request().command() == name(control::RequestKind::watch)) {
     watch(from, message.request());
   } else if (message.has_request()) {
@@ -466,7 +471,7 @@ v1::FarmView RunControl::Core::view() const {
   view.set_one_run(book_.keeper() == RunBook::Keeper::starter);
   view.set_over(machine_.is_over());
   if (const auto flow = health_.flow(); flow && flow->rate) view.set_offered_per_s(*flow->rate);
-  view.set_utc_ns(utc_now());
+  view.set_utc_ns(utc_now_ns());
   add_machine(machine_, view);
   add_health(health_.findings(machine_, members_, book_.last_run(machine_.run()), parts_.now_ns), view);
   for (const std::string& one : setup_.configured_sets()) view.add_sets(one);

@@ -109,7 +109,7 @@ TimeNs ProcessingUnits::Shared::run_job(Unit& unit, const QueuedJob& queued, Tim
   const DurationNs cpu_before = measures_cpu ? thread_cpu_ns() : 0;
   queued.result->token = queued.job.token;
   unit.instance->process(*queued.job.slice, *queued.result);
-  const TimeNs end = monotonic_now_ns();
+  const TimeNs end = awake_now_ns();
   // Inside drain() nothing is measured: a simulation repeats.
   if (options.units > 0) queued.result->wall_ns = end - start;
   if (measures_cpu) queued.result->cpu_ns = thread_cpu_ns() - cpu_before;
@@ -120,7 +120,7 @@ TimeNs ProcessingUnits::Shared::run_job(Unit& unit, const QueuedJob& queued, Tim
 }
 
 void ProcessingUnits::Shared::run_batch(Unit& unit, const std::vector<QueuedJob>& batch) {
-  TimeNs now = monotonic_now_ns();
+  TimeNs now = awake_now_ns();
   TimeNs shown = now;
   for (const QueuedJob& queued : batch) {
     if (now - shown > kBatchTime) {
@@ -263,7 +263,7 @@ void ProcessingUnits::drain(std::vector<FilterResult*>& out) {
   Shared& shared = *shared_;
   if (shared.options.units == 0) {
     Shared::Unit& unit = *shared.units.front();
-    TimeNs now = monotonic_now_ns();
+    TimeNs now = awake_now_ns();
     for (std::size_t left = shared.waiting.size(); left > 0; --left)
       now = shared.run_job(unit, shared.waiting.pop(), now);
     unit.start_ns.store(kIdle, std::memory_order_relaxed);

@@ -305,6 +305,6 @@ bool SpawnedWorkers::has_news() {
   return shared_->poll_for(0);
 }
 
-TimeNs SpawnedWorkers::now_ns() const { return monotonic_now_ns(); }
+TimeNs SpawnedWorkers::now_ns() const { return awake_now_ns(); }
 
 }  // namespace weir::filter_host

@@ -3,6 +3,7 @@
 #include <weir/node/address_in_use.hpp>
 #include <weir/node/main.hpp>
 #include <weir/node/metrics_export.hpp>
+#include <weir/node/pause_report.hpp>
 #include <weir/node/process.hpp>
 #include <weir/node/recordings.hpp>
 #include <weir/node/run_folder.hpp>
@@ -65,6 +66,7 @@ void set_up_logging(const Setup& setup, const CommandLine& line) {
 
 int run(const Setup& setup, Role role, const MakeNode& make) {
   int signalled = 0;
+  PauseReport pauses;
   transport::Loop loop(socket_policy(setup.farm));
   const std::unique_ptr<Node> node = make(setup, loop);
   loop.on_signals({SIGINT, SIGTERM}, [&](int signal) {
@@ -73,6 +75,7 @@ int run(const Setup& setup, Role role, const MakeNode& make) {
   });
   loop.run(
       [&](TimeNs now_ns) {
+        if (const std::string pause = pauses.look(); !pause.empty()) spdlog::warn("process {}", pause);
         node->pass(now_ns);
         loop.wake_at(node->wake_at_ns());
         if (node->finished()) loop.stop();

@@ -134,7 +134,7 @@ std::optional<std::string> PluginTrialChild::result(TimeNs now) {
 std::string PluginTrialChild::wait() {
   constexpr int kLookMs = 20;
   while (true) {
-    if (auto found = result(monotonic_now_ns())) return std::move(*found);
+    if (auto found = result(awake_now_ns())) return std::move(*found);
     pollfd output{output_fd_, POLLIN, 0};
     (void)::poll(&output, 1, kLookMs);
     // At the end of the output the child is about to end.

@@ -22,6 +22,9 @@ constexpr std::size_t kPerProcess = 2;  // a connection, and a second one while 
 }  // namespace
 
 void prepare_process() {
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::pthread_sigmask(SIG_SETMASK, &none, nullptr);
   std::signal(SIGXFSZ, SIG_IGN);
   // If it is ignored, the kernel reaps the children, and their ends never reach waitpid().
   std::signal(SIGCHLD, SIG_DFL);

@@ -80,6 +80,7 @@ int Shell::run() {
 
 void Shell::turn(TimeNs now_ns) {
   log_file_.look(now_ns);
+  if (const std::string pause = pauses_.look(); !pause.empty()) spdlog::warn("process {}", pause);
   hand_over_account();
   if (start_order_) look_at_start();
   if (node_ && node_->finished()) node_finished();

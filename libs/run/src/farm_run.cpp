@@ -97,6 +97,7 @@ FarmRunResult FarmRun::run() {
 
 void FarmRun::pass(TimeNs now_ns) {
   now_ns_ = now_ns;
+  if (const std::string pause = pauses_.look(); !pause.empty()) view_.say("weir run " + pause);
   if (view_.pass) view_.pass(now_ns);
   nodes_.reap(now_ns, [this](launch::FarmNodes::Node& node) { ended(node); });
   if (const auto end = control_.poll()) control_ended(*end);

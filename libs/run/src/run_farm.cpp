@@ -252,7 +252,7 @@ std::string try_filters(const LoadedFarm& loaded, const FarmOptions& given) {
   const auto configure = static_cast<DurationNs>(loaded.farm.control().configure_s() * kSecond);
   const DurationNs limit = std::max(configure, kLimit);
   node::PluginTrialChild child(node::program_folder() + "/weir-dcm", arguments,
-                               loaded.farm.SerializeAsString(), monotonic_now_ns(), limit);
+                               loaded.farm.SerializeAsString(), awake_now_ns(), limit);
   return child.wait();
 }
 

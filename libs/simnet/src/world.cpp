@@ -161,6 +161,7 @@ void Host::boot(std::function<void(TimeNs)> pass, std::function<TimeNs()> wake_a
   pass_ = std::move(pass);
   wake_at_ = std::move(wake_at);
   stalled_until_ns_ = busy_until_ns_ = 0;
+  awake_ = {};
   world_.note(name_.c_str(), "boot");
   schedule(world_.now_ns());
 }
@@ -208,6 +209,7 @@ void Host::run() {
   scheduled_ = false;
   const TimeNs now = world_.now_ns();
   if (now < stalled_until_ns_) return schedule(stalled_until_ns_);
+  (void)awake_.at(now);
   const WorldSettings& settings = world_.settings_;
   busy_until_ns_ = now + random_.skewed(settings.pass_min, settings.pass_max);
   world_.running_ = name_.c_str();
@@ -301,7 +303,7 @@ std::unique_ptr<ports::Stream> Host::connect(const ports::Endpoint& to, ports::S
   return std::make_unique<SimStream>(std::move(end));
 }
 
-TimeNs Host::now_ns() const { return world_.now_ns() + mono_offset_ns_; }
+TimeNs Host::now_ns() const { return world_.now_ns() + mono_offset_ns_ - awake_.left_out_ns(); }
 UtcNs Host::utc_ns() const { return kBeginUtc + world_.now_ns() + utc_offset_ns_; }
 
 }  // namespace weir::simnet

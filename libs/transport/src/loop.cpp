@@ -227,7 +227,8 @@ void Loop::wake_at(TimeNs at_ns) {
     return;
   }
   core_->alarm_ns = at_ns;
-  core_->alarm.expires_at(std::chrono::steady_clock::time_point(std::chrono::nanoseconds(at_ns)));
+  const TimeNs at_monotonic_ns = at_ns + left_out_ns();
+  core_->alarm.expires_at(std::chrono::steady_clock::time_point(std::chrono::nanoseconds(at_monotonic_ns)));
   core_->alarm.async_wait([core = core_.get()](error_code error) {
     if (!error) core->alarm_ns = 0;
   });
@@ -278,7 +279,7 @@ std::unique_ptr<ports::Stream> Loop::connect(const ports::Endpoint& to, ports::S
   return std::make_unique<TcpStream>(std::move(connection));
 }
 
-TimeNs Loop::now_ns() const { return monotonic_now_ns(); }
+TimeNs Loop::now_ns() const { return awake_now_ns(); }
 UtcNs Loop::utc_ns() const { return utc_now_ns(); }
 
 ports::StreamCounters Loop::stream_totals() const {

@@ -12,7 +12,8 @@ namespace weir::node {
 constexpr int kSignalBase = 128;
 
 // Prepares a process; to be called first in main(). Writing beyond `ulimit -f` becomes an error instead of a
-// signal. The ends of child processes are reported, even if the starting process ignored SIGCHLD. Closed
+// signal. Signals that the starting process had blocked are delivered, SIGINT and SIGTERM among them; ignored
+// ones stay ignored (nohup). The ends of child processes are reported, even if SIGCHLD was ignored. Closed
 // standard descriptors are opened to /dev/null so that reads and writes fail, and no other file can receive
 // printed text.
 void prepare_process();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <weir/base/awake_clock.hpp>
 #include <weir/base/time.hpp>
 #include <weir/ports/clock.hpp>
 #include <weir/ports/network.hpp>
@@ -143,7 +144,7 @@ class Host final : public ports::Network, public ports::Clock {
       const ports::Endpoint& at, ports::Acceptor& acceptor) override;
   [[nodiscard]] std::unique_ptr<ports::Stream> connect(const ports::Endpoint& to,
                                                        ports::StreamHandler& handler) override;
-  // ports::Clock
+  // ports::Clock. Without the time in which the process was stalled, as of transport::Loop.
   [[nodiscard]] TimeNs now_ns() const override;
   [[nodiscard]] UtcNs utc_ns() const override;
 
@@ -161,6 +162,7 @@ class Host final : public ports::Network, public ports::Clock {
   std::string name_;
   Random random_;
   DurationNs mono_offset_ns_ = 0;
+  AwakeClock awake_;
   DurationNs utc_offset_ns_ = 0;
   std::function<void(TimeNs)> pass_;
   std::function<TimeNs()> wake_at_;

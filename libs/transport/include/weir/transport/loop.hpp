@@ -66,6 +66,7 @@ class Loop final : public ports::Network, public ports::Clock, public ports::Rea
                                                        ports::StreamHandler& handler) override;
   [[nodiscard]] std::unique_ptr<ports::Watch> watch(int descriptor,
                                                     std::function<void()> on_readable) override;
+  // Leaves out the time in which the process was paused: awake_now_ns().
   [[nodiscard]] TimeNs now_ns() const override;
   [[nodiscard]] UtcNs utc_ns() const override;
 

@@ -1,0 +1,15 @@
+#include <weir/clock/clock.hpp>
+#include <weir/node/pause_report.hpp>
+
+#include <fmt/format.h>
+
+namespace weir::node {
+
+std::string PauseReport::look() {
+  const auto pause = watch_.look(left_out_ns());
+  if (!pause) return {};
+  return fmt::format("stood still for {:.1f} s (stopped, or in one long step): timers leave this time out",
+                     static_cast<double>(*pause) / static_cast<double>(kSecond));
+}
+
+}  // namespace weir::node
