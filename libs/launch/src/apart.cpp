@@ -1,4 +1,4 @@
-#include "orphans.hpp"
+#include "owner_mark.hpp"
 #include <weir/clock/clock.hpp>
 #include <weir/launch/apart.hpp>
 
@@ -84,7 +84,7 @@ std::string how_it_ended(int status) {
 }  // namespace
 
 Expected<std::string, std::string> run_apart(const std::function<std::string()>& work, DurationNs limit) {
-  adopt_orphans();
+  orphans::adopt();
   std::fflush(nullptr);  // the child would print it again
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0)

@@ -1,4 +1,4 @@
-#include "orphans.hpp"
+#include "owner_mark.hpp"
 #include <weir/launch/child.hpp>
 
 #include <array>
@@ -126,7 +126,7 @@ Child& Child::operator=(Child&& other) noexcept {
 }
 
 Expected<Child, std::string> Child::start(const ChildSettings& settings) {
-  adopt_orphans();
+  orphans::adopt();
   if (!settings.append_log) node::close_log(settings.log_file, settings.log_files_kept);
   const int mode = O_WRONLY | O_CREAT | O_CLOEXEC | O_APPEND;
   int log = ::open(settings.log_file.c_str(), mode, kLogMode);

@@ -1,4 +1,4 @@
-#include "orphans.hpp"
+#include <weir/orphans/orphans.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include <vector>
 
-namespace weir::launch {
+namespace weir::orphans {
 namespace {
 
 namespace fs = std::filesystem;
@@ -98,10 +98,9 @@ void end(pid_t process) {
 
 }  // namespace
 
-void adopt_orphans() { (void)::prctl(PR_SET_CHILD_SUBREAPER, 1); }
+void adopt() { (void)::prctl(PR_SET_CHILD_SUBREAPER, 1); }
 
-void end_orphans_of(pid_t child) {
-  const std::string mark = std::string(kOwnerVariable) + "=" + std::to_string(child);
+void end_descendants(pid_t child, const std::string& mark) {
   bool found = true;
   for (int generation = 0; found && generation < kGenerationsMax; ++generation) {
     found = false;
@@ -116,4 +115,4 @@ void end_orphans_of(pid_t child) {
   }
 }
 
-}  // namespace weir::launch
+}  // namespace weir::orphans
