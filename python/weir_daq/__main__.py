@@ -231,5 +231,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return _status_with_output(status)
 
 
+def start() -> int:
+    """main() of `weir file`: without the working folder in sys.path, in its worker processes as well."""
+    os.environ["PYTHONSAFEPATH"] = "1"
+    if sys.version_info < (3, 11):
+        from multiprocessing import util
+
+        flags = util._args_from_interpreter_flags  # type: ignore[attr-defined]
+        util._args_from_interpreter_flags = lambda: [*flags(), "-I"]  # type: ignore[attr-defined]
+    return main()
+
+
 if __name__ == "__main__":
     sys.exit(main())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from types import ModuleType
 
 from .errors import MissingPackageError
@@ -30,7 +31,7 @@ def need(module: str, purpose: str) -> ModuleType:
         return importlib.import_module(module)
     except ImportError as error:
         pypi, debian = _PACKAGES[module]
-        text = f"{purpose} needs the package {pypi}: python3 -m pip install {pypi}"
+        text = f"{purpose} needs the package {pypi}: {sys.executable} -m pip install {pypi}"
         if debian:
             text += f", or apt install {debian}"
         if not isinstance(error, ModuleNotFoundError):  # it is installed, and cannot be used

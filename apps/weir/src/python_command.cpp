@@ -1,6 +1,7 @@
 #include "python_command.hpp"
 
 #include <weir/node/paths.hpp>
+#include <weir/python_host/interpreter.hpp>
 
 #include <spawn.h>
 
@@ -32,13 +33,19 @@ std::vector<std::string> interpreters() {
 // Appended: a weir_daq that the user has on PYTHONPATH goes before this installation's.
 void extend_python_path(const std::string& folder) {
   const char* given = std::getenv("PYTHONPATH");
-  const std::string path = given == nullptr || *given == '\0' ? folder : std::string(given) + ":" + folder;
-  ::setenv("PYTHONPATH", path.c_str(), 1);
+  ::setenv("PYTHONPATH", python_host::python_path(given == nullptr ? "" : given, folder).c_str(), 1);
+}
+
+// The words that run `python -m weir_daq`, without the working folder in sys.path.
+std::vector<std::string> weir_daq(const std::string& interpreter) {
+  return {interpreter, "-c",
+          python_host::program_text("from weir_daq.__main__ import start; sys.exit(start())")};
 }
 
 // True if the interpreter has the packages. `quiet` keeps its sentence from stderr.
 bool has_packages(const std::string& interpreter, const std::string& needs, bool quiet) {
-  std::vector<std::string> words{interpreter, "-m", "weir_daq", "check", needs};
+  std::vector<std::string> words = weir_daq(interpreter);
+  words.insert(words.end(), {"check", needs});
   posix_spawn_file_actions_t actions;
   ::posix_spawn_file_actions_init(&actions);
   if (quiet) ::posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
@@ -64,7 +71,8 @@ int run_python(const std::string& verb, const std::string& needs, const std::vec
   std::fflush(nullptr);
   for (const std::string& interpreter : all) {
     if (!has_packages(interpreter, needs, &interpreter != &all.back())) continue;
-    std::vector<std::string> words{interpreter, "-m", "weir_daq", verb};
+    std::vector<std::string> words = weir_daq(interpreter);
+    words.push_back(verb);
     words.insert(words.end(), arguments.begin(), arguments.end());
     ::execvp(interpreter.c_str(), pointers(words).data());
   }

@@ -2,6 +2,7 @@
 
 #include <spawn.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdlib>
@@ -55,9 +56,8 @@ std::string output_until_end_of(pid_t child, int from) {
 
 // The environment goes through env(1): the caller's own stays as it is.
 std::vector<std::string> with_environment(const Interpreter& python) {
-  const std::string given = environment("PYTHONPATH");
-  std::vector<std::string> words{
-      "/usr/bin/env", "PYTHONPATH=" + (given.empty() ? python.folder : given + ":" + python.folder)};
+  std::vector<std::string> words{"/usr/bin/env",
+                                 "PYTHONPATH=" + python_path(environment("PYTHONPATH"), python.folder)};
   for (const char* threads : {"OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"}) {
     if (environment(threads).empty()) words.push_back(std::string(threads) + "=1");
   }
@@ -68,7 +68,10 @@ std::vector<std::string> with_environment(const Interpreter& python) {
 // Empty: it can. Else the reason.
 std::string cannot_host(const Interpreter& python) {
   std::vector<std::string> words = with_environment(python);
-  words.insert(words.end(), {"-c", "import numpy, weir_daq.filters"});
+  words.insert(words.end(),
+               {"-c", program_text("import sys\n"
+                                   "try:\n  import numpy, weir_daq.filters\n"
+                                   "except ImportError as why: sys.exit(f'{sys.executable}: {why}')")});
   const auto child = run_child(words);
   if (!child) return child.error();
   if (child->status == 0) return {};
@@ -76,6 +79,20 @@ std::string cannot_host(const Interpreter& python) {
 }
 
 }  // namespace
+
+std::string python_path(const std::string& given, const std::string& folder) {
+  std::string path;
+  for (std::size_t at = 0; at < given.size();) {
+    const std::size_t end = std::min(given.find(':', at), given.size());
+    if (end > at) path += given.substr(at, end - at) + ":";
+    at = end + 1;
+  }
+  return path + folder;
+}
+
+std::string program_text(const std::string& program) {
+  return "import sys; sys.path[:] = filter(None, sys.path)\n" + program;
+}
 
 Expected<ChildOutput, std::string> run_child(std::vector<std::string> command) {
   int ends[2];
@@ -129,7 +146,8 @@ Expected<Interpreter, std::string> find_interpreter(const std::string& chosen, c
 std::vector<std::string> filter_host_command(const Interpreter& python, const std::string& verb,
                                              const std::vector<std::string>& arguments) {
   std::vector<std::string> words = with_environment(python);
-  words.insert(words.end(), {"-m", "weir_daq.filter_host", verb, python.library});
+  words.insert(words.end(), {"-c", program_text("from weir_daq.filter_host import main; main(sys.argv[1:])"),
+                             verb, python.library});
   words.insert(words.end(), arguments.begin(), arguments.end());
   return words;
 }

@@ -1,8 +1,10 @@
 #include "weir_catch.hpp"
+#include <weir/base/scratch_folder.hpp>
 #include <weir/python_host/interpreter.hpp>
 
 #include <algorithm>
 #include <chrono>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -45,8 +47,26 @@ TEST_CASE("a command line has the verb, the library and the arguments in order")
   const std::vector<std::string> words = filter_host_command(
       {"python3", "/p/lib/weir/python", "/p/lib/weir/weir-filter-host.so"}, "worker", {"one", "two"});
   const auto at = std::find(words.begin(), words.end(), "python3");
-  CHECK(std::vector<std::string>(at, words.end()) ==
-        std::vector<std::string>{"python3", "-m", "weir_daq.filter_host", "worker",
-                                 "/p/lib/weir/weir-filter-host.so", "one", "two"});
+  REQUIRE(words.end() - at == 7);
+  CHECK(at[1] == "-c");
+  CHECK_THAT(at[2], ContainsSubstring("weir_daq.filter_host"));
+  CHECK(std::vector<std::string>(at + 3, words.end()) ==
+        std::vector<std::string>{"worker", "/p/lib/weir/weir-filter-host.so", "one", "two"});
   CHECK(words.front() == "/usr/bin/env");
+}
+
+TEST_CASE("the working folder is not in sys.path, and PYTHONPATH is") {
+  const weir::ScratchFolder folder;
+  std::ofstream(folder.path().string() + "/random.py") << "print('of the working folder')\n";
+  std::ofstream(folder.path().string() + "/mine.py") << "name = 'mine'\n";
+  const std::string program = program_text("import random, mine; print(mine.name, '' in sys.path)");
+  const auto child =
+      run_child({"/bin/sh", "-c",
+                 "cd " + folder.path().string() + " && mkdir own && mv mine.py own && PYTHONPATH=" +
+                     python_path(":" + folder.path().string() + "/own::", "/nowhere") + " python3 -c \"" +
+                     program + "\""});
+  REQUIRE(child);
+  CHECK(child->text == "mine False\n");
+  CHECK(python_path("", "/a") == "/a");
+  CHECK(python_path("::/b:", "/a") == "/b:/a");
 }

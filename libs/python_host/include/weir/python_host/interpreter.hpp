@@ -23,7 +23,14 @@ struct Interpreter {
 [[nodiscard]] Expected<Interpreter, std::string> find_interpreter(const std::string& chosen,
                                                                   const std::string& prefix = installation());
 
-// The words of a command line that runs `python -m weir_daq.filter_host VERB LIBRARY ARGUMENTS...`. An
+// Returns the text for `python -c` that runs a program without the working folder in sys.path: modules of its
+// files there would hide those of Python. `-m` puts the folder there, and `-P` is missing before Python 3.11.
+[[nodiscard]] std::string program_text(const std::string& program);
+// Returns the value of PYTHONPATH with this folder after those that are given. An empty one means the working
+// folder, and is left out.
+[[nodiscard]] std::string python_path(const std::string& given, const std::string& folder);
+
+// The words of a command line that runs main() of weir_daq.filter_host with VERB LIBRARY ARGUMENTS... An
 // interpreter's own PYTHONPATH comes before this installation's weir_daq. BLAS gets one thread, unless the
 // environment names another number.
 [[nodiscard]] std::vector<std::string> filter_host_command(const Interpreter& python, const std::string& verb,
