@@ -17,6 +17,36 @@ from weir_daq.filters import ParameterError, accept, are_referred_to, need
 BIN = os.environ.get("WEIR_BIN_DIR", os.path.join(ROOT, "build/release/bin"))
 
 
+class NumbersTest(unittest.TestCase):
+    """Numbers that ctypes would cut to their lowest bits."""
+
+    def test_numbers_that_do_not_fit_are_refused_with_their_name(self):
+        counter = make_setup().counter("n")
+        slice = make_slice({1: b"abc"})
+        for call, words in (
+            (lambda: counter.add(-1), "amount -1"),
+            (lambda: counter.add(2**64), "amount 18446744073709551616"),
+            (lambda: counter.add(1.5), "amount 1.5 is not a whole number"),
+            (lambda: need(-1), "source -1"),
+            (lambda: need([2**32]), "source 4294967296"),
+            (lambda: need(1, prefetch=[-2]), "source -2"),
+            (lambda: accept(keep=[1.5]), "source 1.5 is not a whole number"),
+            (lambda: accept(keep=[-1]), "source -1"),
+            (lambda: accept(stream=-1), "stream -1"),
+            (lambda: accept(prescaled=(0, 0)), "prescale 0"),
+            (lambda: accept(prescaled=(1, -1)), "prescale counter -1"),
+            (lambda: slice.alert("a", before_s=1e300), "before_s=1e+300"),
+            (lambda: slice.alert("a", after_s=float("inf")), "after_s=inf"),
+            (lambda: slice.alert("a", before_s=float("nan")), "before_s=nan"),
+        ):
+            with self.assertRaises((ValueError, TypeError)) as raised:
+                call()
+            self.assertIn(words, str(raised.exception))
+        counter.add(np.uint32(3))
+        counter.add(2**64 - 1)
+        self.assertEqual(list(need(np.uint16(7)).sources), [7])
+
+
 class ParametersTest(unittest.TestCase):
     def refusal(self, read, **parameters):
         with self.assertRaises(ParameterError) as raised:

@@ -14,6 +14,8 @@
 
 from __future__ import annotations
 
+import math
+import operator
 import struct
 import sys
 from collections.abc import Iterable, Sequence
@@ -59,6 +61,32 @@ _INCOMPLETE = 1
 _MASK = (1 << 64) - 1
 _REJECT, _ACCEPT, _NEED_MORE, _FORWARD = 1, 2, 3, 4
 _KEEP_ALL, _KEEP_LISTED, _KEEP_NONE = 0, 1, 2
+_ALERT_S_MAX = 10 * 24 * 3600  # AlertRequest::kWindowMsMax of libs/filter_host
+
+
+def whole(value: Any, name: str, bits: int, low: int = 0) -> int:
+    """Returns `value` as a whole number that `bits` bits hold, from `low` on. Raises TypeError or ValueError.
+
+    ctypes would take the lowest bits of any number.
+    """
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} {value!r} is not a whole number") from None
+    if not low <= number < 1 << bits:
+        raise ValueError(f"{name} {value!r} is not within {low} and 2**{bits} - 1")
+    return number
+
+
+def source_number(value: Any) -> int:
+    return whole(value, "source", 32)
+
+
+def _window_s(value: Any, name: str) -> float:
+    seconds = float(value)
+    if not math.isfinite(seconds) or abs(seconds) > _ALERT_S_MAX:
+        raise ValueError(f"{name}={value!r}: an alert's window has at most {_ALERT_S_MAX} s (ten days) on each side")
+    return seconds
 
 
 def _mix(x: int) -> int:  # mix64 of libs/base
@@ -123,9 +151,9 @@ def _split(wanted: Iterable[Wanted]) -> tuple[Sequence[int], Sequence[int]]:
         if isinstance(one, SourceGroup):
             groups.append(one.handle)
         elif isinstance(one, (int, np.integer)):
-            sources.append(int(one))
+            sources.append(source_number(one))
         else:
-            sources.extend(int(source) for source in one)
+            sources.extend(source_number(source) for source in one)
     return sources, groups
 
 
@@ -151,16 +179,17 @@ def accept(
     decision = Decision(_ACCEPT)
     decision.events = events
     decision.result = result
-    decision.streams = stream
+    decision.streams = whole(stream, "stream", 64)
     if isinstance(keep, str):
         if keep not in ("all", "none"):
             raise ValueError(f"keep={keep!r} is not 'all', 'none' or a list of sources")
         decision.keep = _KEEP_ALL if keep == "all" else _KEEP_NONE
     else:
         decision.keep = _KEEP_LISTED
-        decision.sources = [int(source) for source in keep]
+        decision.sources = [source_number(source) for source in keep]
     if prescaled is not None:
-        decision.prescale, decision.counter = prescaled
+        n, counter = prescaled
+        decision.prescale, decision.counter = whole(n, "prescale", 32, 1), whole(counter, "prescale counter", 64)
     return decision
 
 
@@ -196,7 +225,8 @@ class Counter:
         self._add = add
 
     def add(self, amount: int = 1) -> None:
-        self._add(amount)
+        """Adds `amount`, which is not negative: a counter never decreases."""
+        self._add(amount if type(amount) is int and 0 <= amount < _MASK else whole(amount, "amount", 64))
 
 
 Values = Union[float, npt.ArrayLike]
@@ -420,10 +450,11 @@ class Slice:
     def alert(self, reason: str, before_s: float = 0, after_s: float = 0) -> None:
         """Gives a burst alert: raw data of the slices around this one are saved, rejected ones too.
 
-        before_s, after_s: the window, in seconds; 0 and 0: burst.before_s and burst.after_s of the farm file. The farm
-        takes one alert of filters per burst.filter_alert_s (10 s).
+        before_s, after_s: the window, in seconds, up to ten days; 0 and 0: burst.before_s and burst.after_s of the farm
+        file. The farm takes one alert of filters per burst.filter_alert_s (10 s).
         """
-        self._alert = (round(before_s * 1000), round(after_s * 1000), reason)
+        before, after = _window_s(before_s, "before_s"), _window_s(after_s, "after_s")
+        self._alert = (round(before * 1000), round(after * 1000), str(reason))
 
     @property
     def complete(self) -> bool:

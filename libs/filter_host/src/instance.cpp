@@ -203,7 +203,7 @@ void FilterInstance::take_decision(const weir_filter_decision& decision, const w
       result.verdict = StepVerdict::reject;
       return;
     case WEIR_FILTER_ACCEPT:
-      return take_accept(decision, result);
+      return take_accept(decision, slice, result);
     case WEIR_FILTER_NEED_MORE:
       return take_need_more(decision, slice, result);
     case WEIR_FILTER_FORWARD:
@@ -215,7 +215,8 @@ void FilterInstance::take_decision(const weir_filter_decision& decision, const w
   }
 }
 
-void FilterInstance::take_accept(const weir_filter_decision& decision, FilterResult& result) {
+void FilterInstance::take_accept(const weir_filter_decision& decision, const weir_filter_slice& slice,
+                                 FilterResult& result) {
   if (decision.streams == 0) return fail(result, "it accepted into no stream");
   if ((decision.streams & ~config_.streams.mask()) != 0) {
     return fail(result, "it accepted into a stream that the farm does not have");
@@ -232,6 +233,12 @@ void FilterInstance::take_accept(const weir_filter_decision& decision, FilterRes
   result.prefetch_sources.clear();
   if (result.keep == Keep::listed) {
     sort_unique(result.keep_sources);
+    const auto has = [&slice](std::uint32_t source) { return weir_filter_find(&slice, source) != nullptr; };
+    // Of a list, masked sources may be missing.
+    if (!result.keep_sources.empty() && std::ranges::none_of(result.keep_sources, has)) {
+      return fail(result, "it keeps raw data only of sources that the slice does not have, such as " +
+                              std::to_string(result.keep_sources.front()));
+    }
   } else {
     result.keep_sources.clear();
   }

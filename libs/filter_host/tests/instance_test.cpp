@@ -76,13 +76,25 @@ TEST_CASE("a plugin of only the required functions runs") {
 
 TEST_CASE("a stream, a prescale and the sources to keep come out as the filter named them") {
   Host host(Parameters{{"do", "muons"}});
-  const FilterResult& result = host.process();
+  TestSlice slice(1000);
+  slice.add(10, WEIR_FRAGMENT_OK, {});  // source 30 is masked
+  const FilterResult& result = host.process(slice);
   CHECK(result.verdict == StepVerdict::accept);
   CHECK(result.streams == 2);
   CHECK(result.keep == Keep::listed);
   CHECK(result.keep_sources == std::vector<std::uint32_t>{10, 30});
   CHECK(result.prescale == 5);
   CHECK(result.prescale_counter == 2);
+}
+
+TEST_CASE(
+    "raw data only of sources that the slice does not have are an error, not a slice without raw data") {
+  Host host(Parameters{{"do", "muons"}});
+  TestSlice slice(1000);
+  slice.add(11, WEIR_FRAGMENT_OK, {});
+  const FilterResult& result = host.process(slice);
+  CHECK(result.verdict == StepVerdict::error);
+  CHECK_THAT(result.error, Catch::ContainsSubstring("sources that the slice does not have, such as 10"));
 }
 
 TEST_CASE("output events keep their ids and bytes, and a result contains nothing of the previous one") {

@@ -86,7 +86,8 @@ class FilterInstance {
               const weir_filter_slice& slice, FilterResult& result);
   void take_decision(const weir_filter_decision& decision, const weir_filter_slice& slice,
                      FilterResult& result);
-  void take_accept(const weir_filter_decision& decision, FilterResult& result);
+  void take_accept(const weir_filter_decision& decision, const weir_filter_slice& slice,
+                   FilterResult& result);
   void take_forward(FilterResult& result);
   void take_need_more(const weir_filter_decision& decision, const weir_filter_slice& slice,
                       FilterResult& result);
