@@ -1,4 +1,4 @@
-"""Runs a filter in Python: python3 -m weir_daq.filter_host worker|check|try LIBRARY [SETTINGS].
+"""Runs a filter in Python: main(["worker" | "check" | "try", LIBRARY, SETTINGS...]).
 
 Started by Weir, not by hand. LIBRARY is weir-filter-host.so, which has the loop over slices; here are the functions
 that it calls for each of them (docs/decisions/0043).
@@ -6,21 +6,25 @@ that it calls for each of them (docs/decisions/0043).
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import ctypes
 import faulthandler
 import gc
-import linecache
+import io
 import logging
 import os
 import signal
 import struct
 import sys
+import threading
 import traceback
 import types
 from typing import Any, Callable, NoReturn
 
 import numpy as np
 
+from .filter_modules import CopiedModules, clear, refuse_hidden_modules, show_in_tracebacks
 from .filters import (
     SLICE_BYTES,
     Axis,
@@ -33,6 +37,8 @@ from .filters import (
     Slice,
     Values,
     are_referred_to,
+    source_number,
+    whole,
 )
 
 _CRASH_DESCRIPTOR = 8  # libs/filter_host/include/weir/filter_host/worker_descriptors.hpp
@@ -97,7 +103,7 @@ class _Plugin(ctypes.Structure):
     )
 
 
-_LOAD = _function(_POINTER, _TEXT, _POINTER, _U64, _POINTER, _U32)
+_LOAD = _function(_POINTER, _POINTER, _U64, _POINTER, _U32)
 _HAS_BATCHES = _function(_I32)
 _BEGIN_BATCH = _function(None, _POINTER, _U64)
 _DESTROY_STATE = _function(None, _POINTER)
@@ -106,6 +112,7 @@ _DECISION = struct.Struct("<BBBxQIxxxxQ")  # from weir_filter_decision.verdict o
 _STATE = struct.Struct("<QQ")
 _PARAMETERS = struct.Struct("<IIIIQ")
 _RUN = struct.Struct("<IIqIIQ")
+_FILE = struct.Struct("<QQQ")  # weir_python_file
 _BOOKING = struct.Struct("<IIQIxxxxddIxxxxdd")  # weir_filter_booking
 
 # All memory of the process: a view of any bytes is a slice of it.
@@ -114,6 +121,7 @@ _readable = _memory.toreadonly()
 
 _library: ctypes.CDLL
 _in_worker = False
+_process = os.getpid()
 
 
 def _write_error(text: str, at: int, size: int) -> None:
@@ -143,6 +151,9 @@ def _sentence(error: BaseException, file: str) -> str:
     text = traceback.format_exception_only(type(error), error)[-1].strip()
     if isinstance(error, SyntaxError):
         return f"{text} ({os.path.basename(error.filename or file)}:{error.lineno})"
+    if isinstance(error, ModuleNotFoundError) and error.name and text.endswith(f"'{error.name}'"):
+        version = sys.version.split()[0]
+        text += f" in {sys.executable}, Python {version}: install it there, or name another in filter.python"
     lines = [frame.lineno for frame in _of_the_filter(error) if os.path.abspath(frame.filename) == file]
     return f"{text} ({os.path.basename(file)}:{lines[-1]})" if lines else text
 
@@ -171,9 +182,35 @@ def _end_of_memory(error: MemoryError, file: str) -> NoReturn:
 def _exit(error: SystemExit, file: str) -> NoReturn:
     """As exit() ends a filter in C++: the worker is gone, and this slice is blamed."""
     _note(_report(error, file))
-    sys.stdout.flush()
+    _finish()
     code = error.code
     os._exit(0 if code is None else code & 0xFF if isinstance(code, int) else 1)
+
+
+def _finish() -> None:
+    """What the interpreter does at its end, except that it waits for no thread of the filter.
+
+    Runs the functions of atexit, destroys the objects of the filter's modules, and flushes open files. Of
+    a child that the filter has forked, nothing of its parent's.
+    """
+    if os.getpid() == _process:
+        try:
+            for one in _loaded:
+                one.instances.clear()
+            atexit._run_exitfuncs()
+            gc.collect()
+            for one in _loaded:
+                one.clear()
+            gc.collect()
+            for item in gc.get_objects():
+                if isinstance(item, io.IOBase) and not item.closed:
+                    with contextlib.suppress(Exception):
+                        item.flush()
+        except BaseException:
+            traceback.print_exc()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):
+            stream.flush()
 
 
 # ---- one filter
@@ -324,11 +361,11 @@ class _Instance:
         slice_._fills = []
         if slice_._alert is not None:
             before_ms, after_ms, reason = slice_._alert
-            host.alert(at, before_ms, after_ms, reason.encode())
+            host.alert(at, before_ms, after_ms, reason.encode("utf-8", "replace"))
         refused = 0
         for event, data in answer.events:
             data = bytes(data)
-            refused = refused or host.add_event(at, event, data, len(data))
+            refused = refused or host.add_event(at, whole(event, "event id", 64), data, len(data))
         if refused:
             raise ValueError("more output events than the farm allows")
         if answer.result is not None:
@@ -374,7 +411,7 @@ class _Instance:
     def first_sources(self) -> list[int] | None:
         wish = self.filter.first_sources
         found = wish() if callable(wish) else wish
-        return None if found is None else [int(source) for source in found]
+        return None if found is None else [source_number(source) for source in found]
 
 
 # ---- the functions of the ABI
@@ -383,9 +420,13 @@ class _Instance:
 class _Loaded:
     """A filter's file, compiled, as a weir_filter_plugin."""
 
-    def __init__(self, path: str, source: bytes) -> None:
-        self.path = path
-        stem = os.path.splitext(os.path.basename(path))[0]
+    def __init__(self, files: list[tuple[str, bytes]]) -> None:
+        self.path, source = files[0]
+        stem = os.path.splitext(os.path.basename(self.path))[0]
+        folder = os.path.dirname(self.path)
+        refuse_hidden_modules(folder)
+        self.copied = CopiedModules(folder, files[1:])
+        sys.meta_path.insert(0, self.copied)
         self.module = self._execute(stem, source)
         self.kind = getattr(self.module, "Filter", None)
         if not isinstance(self.kind, type):
@@ -408,10 +449,17 @@ class _Loaded:
         name = stem if stem not in sys.modules else f"{stem}_{len(_loaded)}"
         module = types.ModuleType(name)
         module.__file__ = self.path
-        sys.path.insert(0, os.path.dirname(self.path))
         sys.modules[name] = module
+        show_in_tracebacks(self.path, source)
         exec(compile(source, self.path, "exec"), module.__dict__)
         return module
+
+    def clear(self) -> None:
+        """Destroys the objects of the filter's modules."""
+        if threading.active_count() > 1:
+            return  # a thread of the filter may still use it
+        self.module.__dict__.clear()
+        clear(sys.modules, self.copied)
 
     def create(self, parameters: int, host: int, error: int, size: int) -> int | None:
         try:
@@ -479,13 +527,17 @@ class _Loaded:
 _loaded: list[_Loaded] = []
 
 
-def _load(path: bytes, source: int, length: int, error: int, size: int) -> int | None:
-    file = os.path.abspath(os.fsdecode(path))
+def _load(files: int, count: int, error: int, size: int) -> int | None:
+    copies = []
+    for i in range(count):
+        path, content, length = _FILE.unpack_from(_readable, files + i * _FILE.size)
+        copies.append((os.path.abspath(os.fsdecode(ctypes.string_at(path))), ctypes.string_at(content, length)))
+    file = copies[0][0]
     try:
         faulthandler.enable(_CRASH_DESCRIPTOR if _in_worker else sys.stderr, all_threads=False)
         if _in_worker:
             faulthandler.register(signal.SIGQUIT, _CRASH_DESCRIPTOR, all_threads=False, chain=True)
-        _loaded.append(_Loaded(file, ctypes.string_at(source, length)))
+        _loaded.append(_Loaded(copies))
         return ctypes.addressof(_loaded[-1].struct)
     except BaseException as problem:
         _write_error(_sentence(problem, file), error, size)
@@ -513,6 +565,8 @@ def _work() -> int:
         print("weir_daq.filter_host worker is started by weir-dcm, not by hand", file=sys.stderr)
         return 2
     _in_worker = True
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(line_buffering=True)  # a worker that is killed has printed its lines
     _library.weir_filter_host_prepare()
     return int(_library.weir_filter_host_work())
 
@@ -520,7 +574,7 @@ def _work() -> int:
 def _check(settings: str) -> int:
     text = ctypes.create_string_buffer(_TEXT_MAX)
     status = int(_library.weir_filter_host_check(settings.encode(), text, _TEXT_MAX))
-    sys.stdout.flush()
+    _finish()  # the filter may print at its end
     sys.stdout.write(_CHECK_MARK + text.value.decode("utf-8", "replace"))
     return status
 
@@ -537,10 +591,8 @@ def main(words: list[str]) -> NoReturn:
     _library.weir_filter_host_out_of_memory.restype = None
     callbacks = (_LOAD(_load), _HAS_BATCHES(_has_batches), _BEGIN_BATCH(_begin_batch))  # used until the end
     _library.weir_filter_host_set_up(*callbacks)
-    linecache.clearcache()
     status = _work() if verb == "worker" else _check(settings[0]) if verb == "check" else _try(settings[0])
-    sys.stdout.flush()
-    sys.stderr.flush()
+    _finish()
     # Threads that the filter has left running must not hold the process.
     os._exit(status)
 

@@ -281,6 +281,7 @@ class SimWorker final : public filter_host::WorkerProcess {
   void send(const v1::WorkerMessage& message) override { life_->send(message); }
   bool receive(v1::WorkerMessage& message) override { return life_->receive(message); }
   void wake() override { life_->wake(); }
+  void end_in_order() override { life_->kill(true); }
   void kill(bool hard) override { life_->kill(hard); }
   std::optional<WorkerEnd> end() override { return life_->end(); }
   std::int64_t pid() const override { return life_->pid(); }

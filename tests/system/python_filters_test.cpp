@@ -5,6 +5,7 @@
 #include "stored_run.hpp"
 #include "weir_catch.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <string>
@@ -232,4 +233,125 @@ TEST_CASE("weir check refuses a filter in Python that cannot be used, with the k
   CHECK(run.status == 2);
   CHECK_THAT(run.err, ContainsSubstring("filter.parameters.minimun") && ContainsSubstring("takes none"));
   CHECK(!std::filesystem::exists(folder / "out"));
+}
+TEST_CASE(
+    "no file of the working folder is run, and a module beside a filter that hides one of Python's is "
+    "named") {
+  if (!has_python()) return;
+  const TemporaryFolder folder;
+  for (const char* name : {"random.py", "logging.py", "json.py", "numpy.py", "runpy.py"})
+    (void)folder.write(name, "open('hijacked', 'a').write(__file__)\n");
+  std::filesystem::create_directories(folder / "filters");
+  (void)folder.write("filters/test.py", "");  // hides nothing that is imported
+  const std::string filter =
+      folder.write("filters/mine.py",
+                   "import json, random, mine_cuts\nfrom weir_daq.filters import accept\n"
+                   "class Filter:\n  def process(self, slice): return accept()\n");
+  (void)folder.write("filters/mine_cuts.py", "import logging\n");
+  std::vector<std::string> words{"check", config_file("event-building.yaml")};
+  for (const std::string& word : sets({"filter.plugin=" + filter})) words.push_back(word);
+  const CommandEnd good = run_command(folder, "weir", words);
+  INFO(good.err);
+  CHECK(good.status == 0);
+  CHECK(run_command(folder, "weir", {"file", "convert", "--to", "hdf5", folder / "nowhere"}).status == 1);
+  CHECK(!std::filesystem::exists(folder / "hijacked"));
+  (void)folder.write("filters/statistics.py", "");
+  const CommandEnd hidden = run_command(folder, "weir", words);
+  CHECK(hidden.status == 2);
+  CHECK_THAT(hidden.err, ContainsSubstring("filters/statistics.py hides the module 'statistics'"));
+}
+TEST_CASE("a filter in Python that is edited in a run, with a module of its own, costs nothing") {
+  if (!has_python()) return;
+  const TemporaryFolder folder;
+  std::filesystem::create_directories(folder / "cuts");
+  (void)folder.write("cuts/inner.py", "def good(id): return id % 900 != 0 or id == 0\n");
+  const std::string filter = folder.write("mine.py",
+                                          "import os\nfrom weir_daq.filters import accept\n"
+                                          "class Filter:\n"
+                                          "  def process(self, slice):\n"
+                                          "    from cuts import inner\n"
+                                          "    if inner.good(slice.id): return accept()\n"
+                                          "    for name in (__file__, inner.__file__):\n"
+                                          "      with open(name, 'w') as file: file.write('edited')\n"
+                                          "    os.abort()\n");
+  const FarmEnd end = run_filter(folder, filter, {});
+  check_stored(folder, end, storage::DecisionKind::poison, {"signal 6", "mine.py", "line 9 in process"});
+  CHECK(end.summary.count("filter_workers.restarts") >= kBad);
+}
+TEST_CASE("workers of Python end in order: atexit, __del__, and what their files have buffered") {
+  if (!has_python()) return;
+  const TemporaryFolder folder;
+  const std::string filter = folder.write(
+      "ends.py",
+      "import atexit, os, threading, time\nfrom weir_daq.filters import accept\n"
+      "def note(text): open(os.path.join(os.path.dirname(__file__), 'notes'), 'a').write(text + '\\n')\n"
+      "class Object:\n  def __del__(self): note('del')\n"
+      "class Filter:\n"
+      "  def __init__(self, setup):\n"
+      "    self.file = open(os.path.join(os.path.dirname(__file__), f'lines-{os.getpid()}'), 'w')\n"
+      "    self.object = Object()\n"
+      "    self.object.cycle = self.object\n"
+      "    atexit.register(note, 'atexit')\n"
+      "    if setup.parameter('thread', False): threading.Thread(target=time.sleep, args=(600,)).start()\n"
+      "  def process(self, slice):\n"
+      "    self.file.write('line\\n')\n"
+      "    print('x' * 400)\n"
+      "    return accept()\n");
+  const bool thread = GENERATE(false, true);
+  const FarmEnd end = run_filter(folder, filter,
+                                 {"filter.workers.spare=0", "log.file_bytes_max=20000",
+                                  thread ? "filter.parameters.thread=true" : "dcm.count=1"});
+  CHECK_BALANCED(end, 0);
+  std::size_t lines = 0;
+  std::size_t workers = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder / "")) {
+    if (!entry.path().filename().string().starts_with("lines-")) continue;
+    ++workers;
+    const std::string text = read_file(entry.path().string());
+    lines += static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+  }
+  CHECK(lines == kSlices);
+  const std::string notes = read_file(folder / "notes");
+  std::size_t atexit = 0;
+  for (std::size_t at = 0; (at = notes.find("atexit", at)) != notes.npos; ++at) ++atexit;
+  CHECK(atexit == workers);
+  CHECK(notes.find("del") != notes.npos);
+  // Its output is in its DCM's log, and each file of that keeps the limit.
+  constexpr std::uint64_t kSlack = 300'000;
+  for (const auto& entry : std::filesystem::directory_iterator(folder / "out/log"))
+    CHECK(entry.file_size() < 20'000 + kSlack);
+}
+TEST_CASE("numbers that do not fit are errors of their slices, not other numbers") {
+  if (!has_python()) return;
+  const TemporaryFolder folder;
+  const std::string filter = folder.write("odd.py",
+                                          "import numpy as np\nfrom weir_daq.filters import accept, need\n"
+                                          "class Filter:\n"
+                                          "  def __init__(self, setup): self.counter = setup.counter('odd')\n"
+                                          "  def process(self, slice):\n"
+                                          "    k = slice.id\n"
+                                          "    if k == 1: return accept(events=[(-1, b'x')])\n"
+                                          "    if k == 2: return accept(events=[(2**64, b'x')])\n"
+                                          "    if k == 3: self.counter.add(-1)\n"
+                                          "    if k == 4: slice.alert('huge', before_s=1e300)\n"
+                                          "    if k == 5: return accept(keep=[99])\n"
+                                          "    if k == 6: return need(2**32 + 1)\n"
+                                          "    if k == 7: return accept(keep=[1.5])\n"
+                                          "    if k == 8: return accept(events=[(1.5, b'x')])\n"
+                                          "    if k == 9: slice.alert('nan', after_s=float('nan'))\n"
+                                          "    if k == 10: return accept(stream=-1)\n"
+                                          "    if k == 11: return accept(keep=[-1])\n"
+                                          "    self.counter.add(np.uint64(2))\n"
+                                          "    return accept(events=[(2**64 - 1, b'x'), (np.int32(5), "
+                                          "b'y')], keep=[1, 99], prescaled=(1, 2**64 - 1))\n");
+  const FarmEnd end = run_filter(folder, filter, {});
+  std::uint64_t errors = 0;
+  StoredRun(folder / "out").for_each_slice([&](const storage::SliceRecordView& slice) {
+    const std::uint64_t id = slice.head().slice.value;
+    const bool bad = id >= 1 && id <= 11;
+    if ((slice.head().decision == storage::DecisionKind::no_filter) != bad) FAIL_CHECK("slice " << id);
+    errors += bad ? 1 : 0;
+    if (!bad) CHECK(slice.event_count() == 2);
+  });
+  CHECK(errors == 11);
 }

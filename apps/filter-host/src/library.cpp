@@ -1,17 +1,16 @@
 #include "library.hpp"
 
-#include <weir/base/crc32c.hpp>
 #include <weir/filter_host/plugin.hpp>
 #include <weir/filter_host/worker_main.hpp>
 #include <weir/filter_try/command.hpp>
 #include <weir/filter_try/command_json.hpp>
+#include <weir/plugin_loader/plugin_copy.hpp>
 
 #include <array>
 #include <exception>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <string>
+#include <vector>
 
 namespace {
 
@@ -23,17 +22,18 @@ constexpr int kFailed = 2;
 weir_python_has_batches has_batches = nullptr;
 weir_python_begin_batch begin_batch = nullptr;
 
-Expected<filter_host::ForeignPlugin, std::string> load_with(weir_python_load load, const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  const std::string bytes{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-  if (!file) return Unexpected<std::string>("cannot be read");
+Expected<filter_host::ForeignPlugin, std::string> load_with(weir_python_load load,
+                                                            const plugin_loader::PluginCopy& copy) {
+  std::vector<weir_python_file> files;
+  for (const plugin_loader::PluginFile& file : copy.files)
+    files.push_back({file.path.c_str(), file.content.data(), file.content.size()});
   std::array<char, kErrorSize> error{};
   filter_host::ForeignPlugin plugin;
-  plugin.functions = load(path.c_str(), bytes.data(), bytes.size(), error.data(), kErrorSize);
+  plugin.functions = load(files.data(), files.size(), error.data(), kErrorSize);
   error.back() = 0;
   if (plugin.functions == nullptr) return Unexpected<std::string>(error.data());
-  plugin.path = path;
-  plugin.file_crc32c = crc32c(std::as_bytes(std::span(bytes)));
+  plugin.path = copy.files.front().path;
+  plugin.file_crc32c = copy.crc32c;
   return plugin;
 }
 
@@ -44,7 +44,7 @@ void weir_filter_host_set_up(weir_python_load load, weir_python_has_batches has,
   has_batches = has;
   begin_batch = begin;
   filter_host::FilterPlugin::load_python_with(
-      [load](const std::string& path) { return load_with(load, path); });
+      [load](const plugin_loader::PluginCopy& copy) { return load_with(load, copy); });
 }
 
 std::int32_t weir_filter_host_is_worker(void) { return filter_host::is_worker() ? 1 : 0; }

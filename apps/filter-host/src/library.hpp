@@ -7,9 +7,14 @@
 
 extern "C" {
 
-// Compiles `bytes` (the file at `path`) and returns the plugin's functions, which stay valid until the
-// process ends; or null, with a sentence in `error`.
-typedef const weir_filter_plugin* (*weir_python_load)(const char* path, const char* bytes, std::uint64_t size,
+struct weir_python_file {
+  const char* path;
+  const char* content;
+  std::uint64_t size;
+};
+// Compiles the first file, which imports the others, and returns the plugin's functions, which stay valid
+// until the process ends; or null, with a sentence in `error`.
+typedef const weir_filter_plugin* (*weir_python_load)(const weir_python_file* files, std::uint64_t count,
                                                       char* error, std::uint32_t error_size);
 // Returns 1 if the filter decides on batches.
 typedef std::int32_t (*weir_python_has_batches)(void);

@@ -33,7 +33,8 @@ static_assert(WEIR_MISSING_GAP == static_cast<int>(MissingReason::gap));
 static_assert(WEIR_MISSING_REMOVED == static_cast<int>(MissingReason::removed));
 static_assert(WEIR_MISSING_REMOVED + 1 == kMissingReasons, "add the new reason to weir_filter.h");
 
-// The fields of the first release of ABI 1; later fields are optional and their presence is read from struct_size.
+// The fields of the first release of ABI 1; later fields are optional and their presence is read from
+// struct_size.
 constexpr std::uint32_t kPluginSizeMin = offsetof(weir_filter_plugin, first_sources) + sizeof(void*);
 
 const plugin_loader::PluginKind kKind{
@@ -84,9 +85,23 @@ FilterPlugin::PythonLoader& python_loader() {
 
 void FilterPlugin::load_python_with(PythonLoader loader) { python_loader() = std::move(loader); }
 
-Expected<std::shared_ptr<FilterPlugin>, FilterError> FilterPlugin::load_library(
-    const std::string& name_or_path, const std::vector<std::string>& search_path) {
-  auto library = plugin_loader::PluginLibrary::load(kKind, name_or_path, search_path);
+Expected<std::string, FilterError> FilterPlugin::find(const std::string& name_or_path,
+                                                      const std::vector<std::string>& search_path) {
+  if (!is_python_plugin(name_or_path)) {
+    auto path = plugin_loader::PluginLibrary::find(kKind, name_or_path, search_path);
+    if (!path) return Unexpected<FilterError>(from(std::move(path.error())));
+    return std::move(*path);
+  }
+  std::string path = find_python_plugin(name_or_path, search_path);
+  if (!path.empty()) return path;
+  return Unexpected<FilterError>({FilterErrorCode::not_found,
+                                  "filter '" + name_or_path +
+                                      "' does not exist: give the path of the Python file, or add its folder "
+                                      "to filter.search_path"});
+}
+
+FilterPlugin::Loaded FilterPlugin::take_library(
+    Expected<std::shared_ptr<const plugin_loader::PluginLibrary>, plugin_loader::LoadError> library) {
   if (!library) return Unexpected<FilterError>(from(std::move(library.error())));
   std::shared_ptr<FilterPlugin> plugin(new FilterPlugin);
   plugin->library_ = *library;
@@ -96,20 +111,13 @@ Expected<std::shared_ptr<FilterPlugin>, FilterError> FilterPlugin::load_library(
   return plugin;
 }
 
-Expected<std::shared_ptr<FilterPlugin>, FilterError> FilterPlugin::load_python(
-    const std::string& name_or_path, const std::vector<std::string>& search_path) {
-  const std::string path = find_python_plugin(name_or_path, search_path);
-  if (path.empty()) {
-    return Unexpected<FilterError>(
-        {FilterErrorCode::not_found, "filter '" + name_or_path +
-                                         "' does not exist: give the path of the Python file, or add its "
-                                         "folder to filter.search_path"});
-  }
+FilterPlugin::Loaded FilterPlugin::load_python(const plugin_loader::PluginCopy& copy) {
+  const std::string& path = copy.files.front().path;
   if (!python_loader()) {
     return Unexpected<FilterError>({FilterErrorCode::not_loadable,
                                     "filter '" + path + "' is Python, and this process has no interpreter"});
   }
-  auto loaded = python_loader()(path);
+  auto loaded = python_loader()(copy);
   if (!loaded)
     return Unexpected<FilterError>(
         {FilterErrorCode::not_loadable, "filter '" + path + "': " + loaded.error()});
@@ -122,8 +130,23 @@ Expected<std::shared_ptr<FilterPlugin>, FilterError> FilterPlugin::load_python(
 
 Expected<std::shared_ptr<const FilterPlugin>, FilterError> FilterPlugin::load(
     const std::string& name_or_path, const std::vector<std::string>& search_path) {
-  auto loaded = is_python_plugin(name_or_path) ? load_python(name_or_path, search_path)
-                                               : load_library(name_or_path, search_path);
+  if (!is_python_plugin(name_or_path))
+    return checked(take_library(plugin_loader::PluginLibrary::load(kKind, name_or_path, search_path)));
+  const auto path = find(name_or_path, search_path);
+  if (!path) return Unexpected<FilterError>(path.error());
+  const auto copy = plugin_loader::copy_plugin(*path);
+  if (copy) return checked(load_python(*copy));
+  return Unexpected<FilterError>({FilterErrorCode::not_loadable, "filter '" + *path + "': " + copy.error()});
+}
+
+Expected<std::shared_ptr<const FilterPlugin>, FilterError> FilterPlugin::load_copy(
+    const plugin_loader::PluginCopy& copy, int descriptor) {
+  const std::string& path = copy.files.front().path;
+  if (is_python_plugin(path)) return checked(load_python(copy));
+  return checked(take_library(plugin_loader::PluginLibrary::load_copy(kKind, path, descriptor)));
+}
+
+Expected<std::shared_ptr<const FilterPlugin>, FilterError> FilterPlugin::checked(Loaded loaded) {
   if (!loaded) return Unexpected<FilterError>(std::move(loaded.error()));
   const std::shared_ptr<FilterPlugin> plugin = std::move(*loaded);
   if (auto error = check(plugin->functions_, plugin->path())) {

@@ -1,13 +1,14 @@
 #include "lifted_descriptor.hpp"
 #include "memory_groups.hpp"
+#include "worker_spawning.hpp"
 #include <weir/clock/clock.hpp>
 #include <weir/filter_host/control_channel.hpp>
 #include <weir/filter_host/spawned_workers.hpp>
 #include <weir/filter_host/worker_descriptors.hpp>
-
-#include <spawn.h>
+#include <weir/orphans/orphans.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -17,16 +18,12 @@
 #include <new>
 #include <poll.h>
 #include <stdexcept>
-#include <sys/eventfd.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <utility>
 #include <vector>
-
-extern char** environ;
 
 namespace weir::filter_host {
 namespace {
@@ -35,77 +32,12 @@ using worker_pool::EndKind;
 using worker_pool::WorkerEnd;
 
 constexpr DurationNs kLookEvery = kMillisecond;
+constexpr DurationNs kOrderlyEnd = 3 * kSecond;  // then a worker is killed
+constexpr const char* kMark = "WEIR_FILTER_WORKER=";
 
 std::string system_error(const char* call) {
   return std::string("cannot start a filter worker: ") + call + ": " + std::strerror(errno);
 }
-
-OwnedDescriptor make_eventfd() { return lifted(OwnedDescriptor(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK))); }
-
-void raise_event(int descriptor) {
-  const std::uint64_t one = 1;
-  (void)!::write(descriptor, &one, sizeof one);
-}
-
-// A file in memory with a mapping of it.
-class SharedFile {
- public:
-  ~SharedFile() {
-    if (memory_ != MAP_FAILED) ::munmap(memory_, bytes_);
-  }
-  [[nodiscard]] bool open(const char* name, std::size_t bytes) {
-    file_ = lifted(OwnedDescriptor(::memfd_create(name, MFD_CLOEXEC)));
-    if (!file_.is_open() || ::ftruncate(file_.get(), static_cast<off_t>(bytes)) != 0) return false;
-    bytes_ = bytes;
-    memory_ = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, file_.get(), 0);
-    return memory_ != MAP_FAILED;
-  }
-  [[nodiscard]] int descriptor() const { return file_.get(); }
-  [[nodiscard]] Bytes bytes() const { return {static_cast<std::byte*>(memory_), bytes_}; }
-
- private:
-  OwnedDescriptor file_;
-  void* memory_ = MAP_FAILED;
-  std::size_t bytes_ = 0;
-};
-
-// Prepares a child: descriptors, signals, process group.
-class Beginning {
- public:
-  Beginning() {
-    ::posix_spawnattr_init(&attributes_);
-    ::posix_spawn_file_actions_init(&actions_);
-    sigset_t all;
-    sigset_t none;
-    ::sigfillset(&all);
-    ::sigemptyset(&none);
-    ::posix_spawnattr_setsigdefault(&attributes_, &all);
-    ::posix_spawnattr_setsigmask(&attributes_, &none);
-    ::posix_spawnattr_setpgroup(&attributes_, 0);
-    ::posix_spawnattr_setflags(&attributes_,
-                               POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
-    ::posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  }
-  ~Beginning() {
-    ::posix_spawn_file_actions_destroy(&actions_);
-    ::posix_spawnattr_destroy(&attributes_);
-  }
-  Beginning(const Beginning&) = delete;
-  Beginning& operator=(const Beginning&) = delete;
-
-  void pass_on(int from, int to) { ::posix_spawn_file_actions_adddup2(&actions_, from, to); }
-  [[nodiscard]] int start(std::vector<std::string> command, pid_t& pid) {
-    ::posix_spawn_file_actions_addclosefrom_np(&actions_, kCrashDescriptor + 1);
-    std::vector<char*> argv;
-    for (std::string& word : command) argv.push_back(word.data());
-    argv.push_back(nullptr);
-    return ::posix_spawn(&pid, argv.front(), &actions_, &attributes_, argv.data(), environ);
-  }
-
- private:
-  posix_spawnattr_t attributes_{};
-  posix_spawn_file_actions_t actions_{};
-};
 
 std::string crash_note(ConstBytes note) {
   const auto* text = reinterpret_cast<const char*>(note.data());
@@ -137,10 +69,13 @@ WorkerEnd describe(const siginfo_t& info, bool killed_here, const std::string& n
 struct SpawnedWorkers::Shared {
   std::vector<std::string> command;
   OwnedDescriptor slice_memory;
-  OwnedDescriptor results;
+  OwnedDescriptor library;  // of the plugin; closed: Python
+  Pipe results;             // workers have the end for writing; this process keeps it open, too
+  std::uint64_t started = 0;
   struct Watched {
     int pidfd;
     int control;
+    int output;
   };
   std::vector<Watched> watched;
   TimeNs looked_ns = 0;
@@ -148,10 +83,11 @@ struct SpawnedWorkers::Shared {
 
   [[nodiscard]] bool poll_for(int milliseconds) const {
     std::vector<pollfd> list;
-    list.reserve(2 * watched.size());
+    list.reserve(3 * watched.size());
     for (const Watched& one : watched) {
       list.push_back({one.pidfd, POLLIN, 0});
       list.push_back({one.control, POLLIN, 0});
+      list.push_back({one.output, POLLIN, 0});
     }
     return ::poll(list.data(), list.size(), milliseconds) > 0;
   }
@@ -173,8 +109,8 @@ class SpawnedWorker final : public WorkerProcess {
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) return system_error("socketpair");
     control_ = lifted(OwnedDescriptor(pair[0]));
     const OwnedDescriptor other = lifted(OwnedDescriptor(pair[1]));
-    work_ = make_eventfd();
-    if (!control_.is_open() || !other.is_open() || !work_.is_open()) return system_error("descriptors");
+    if (!control_.is_open() || !other.is_open() || !work_.open(O_CLOEXEC | O_NONBLOCK) || !output_.open())
+      return system_error("descriptors");
     if (!lane_file_.open("weir-lane", layout.bytes) || !note_.open("weir-crash-note", kCrashNoteMax))
       return system_error("memfd_create");
     new (lane_file_.bytes().data()) LaneHeader;
@@ -184,11 +120,15 @@ class SpawnedWorker final : public WorkerProcess {
     beginning.pass_on(other.get(), kControlDescriptor);
     beginning.pass_on(shared_->slice_memory.get(), kSliceMemoryDescriptor);
     beginning.pass_on(lane_file_.descriptor(), kLaneDescriptor);
-    beginning.pass_on(work_.get(), kWorkDescriptor);
-    beginning.pass_on(shared_->results.get(), kResultsDescriptor);
+    beginning.pass_on(work_.read.get(), kWorkDescriptor);
+    beginning.pass_on(shared_->results.write.get(), kResultsDescriptor);
     beginning.pass_on(note_.descriptor(), kCrashDescriptor);
-    if (const int error = beginning.start(shared_->command, pid_); error != 0)
+    if (shared_->library.is_open()) beginning.pass_on(shared_->library.get(), kPluginDescriptor);
+    for (const int to : {STDOUT_FILENO, STDERR_FILENO}) beginning.pass_on(output_.descriptor(), to);
+    mark_ = kMark + std::to_string(::getpid()) + "-" + std::to_string(++shared_->started);
+    if (const int error = beginning.start(shared_->command, mark_, pid_); error != 0)
       return "cannot start a filter worker: " + shared_->command.front() + ": " + std::strerror(error);
+    output_.started();
     pidfd_ = OwnedDescriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
     if (!pidfd_.is_open()) return give_up(system_error("pidfd_open"));
     // It allocates little before its settings arrive.
@@ -197,14 +137,27 @@ class SpawnedWorker final : public WorkerProcess {
       if (!group) return give_up("cannot limit the memory of a filter worker: " + group.error());
       group_ = std::move(*group);
     }
-    shared_->watched.push_back({pidfd_.get(), control_.get()});
+    shared_->watched.push_back({pidfd_.get(), -1, -1});
+    watch_the_rest();
     return {};
   }
 
   const LaneView& lane() const override { return lane_; }
   void send(const v1::WorkerMessage& message) override { channel_->send(message); }
-  bool receive(v1::WorkerMessage& message) override { return channel_->receive(message); }
-  void wake() override { raise_event(work_.get()); }
+  bool receive(v1::WorkerMessage& message) override {
+    output_.pass_on(false);
+    if (channel_->receive(message)) return true;
+    if (channel_->ended()) end_in_order();  // it has closed the socket, or sent nonsense
+    if (channel_->ended() || output_.readable() < 0) watch_the_rest();
+    return false;
+  }
+  void wake() override { (void)!::write(work_.write.get(), "", 1); }
+  void end_in_order() override {
+    if (kill_ns_ != 0) return;
+    kill_ns_ = awake_now_ns() + kOrderlyEnd;
+    channel_->flush();
+    ::shutdown(control_.get(), SHUT_WR);
+  }
   void kill(bool hard) override {
     killed_hard_ = killed_hard_ || hard;
     if (!end_) ::syscall(SYS_pidfd_send_signal, pidfd_.get(), hard ? SIGKILL : SIGQUIT, nullptr, 0);
@@ -216,11 +169,17 @@ class SpawnedWorker final : public WorkerProcess {
     const auto look = [&](int flags) {
       return ::waitid(kPidfd, static_cast<id_t>(pidfd_.get()), &info, WEXITED | WNOHANG | flags);
     };
-    if (look(WNOWAIT) != 0 || info.si_pid == 0) return std::nullopt;
+    output_.pass_on(false);
+    if (look(WNOWAIT) != 0 || info.si_pid == 0) {
+      if (kill_ns_ != 0 && awake_now_ns() >= kill_ns_) kill(true);
+      return std::nullopt;
+    }
     // Ends forked children of the filter, too. Before the worker is reaped: after that the kernel may reuse
     // its number.
     ::kill(-pid_, SIGKILL);
     (void)look(0);
+    orphans::end_descendants(pid_, mark_);
+    output_.pass_on(true);
     end_ = describe(info, killed_hard_, crash_note(note_.bytes()));
     if (!group_.empty()) {
       if (MemoryGroups::ran_out(group_)) {
@@ -235,6 +194,14 @@ class SpawnedWorker final : public WorkerProcess {
   std::int64_t pid() const override { return pid_; }
 
  private:
+  // Descriptors that are at their end would be readable for ever.
+  void watch_the_rest() {
+    for (auto& one : shared_->watched) {
+      if (one.pidfd != pidfd_.get()) continue;
+      one.control = channel_->ended() ? -1 : control_.get();
+      one.output = output_.readable();
+    }
+  }
   std::string give_up(std::string why) const {
     ::kill(pid_, SIGKILL);
     ::waitpid(pid_, nullptr, 0);
@@ -243,14 +210,17 @@ class SpawnedWorker final : public WorkerProcess {
 
   std::shared_ptr<SpawnedWorkers::Shared> shared_;
   OwnedDescriptor control_;
-  OwnedDescriptor work_;
+  Pipe work_;
   OwnedDescriptor pidfd_;
   SharedFile lane_file_;
   SharedFile note_;
+  WorkerOutput output_;
   LaneView lane_;
   std::optional<ControlChannel> channel_;
   std::string group_;  // the folder of its control group; empty: none
+  std::string mark_;   // in the environment of its descendants
   pid_t pid_ = 0;
+  TimeNs kill_ns_ = 0;  // when an orderly end has taken too long; 0: it was not asked for
   bool killed_hard_ = false;
   std::optional<WorkerEnd> end_;
 };
@@ -262,13 +232,13 @@ SpawnedWorkers::SpawnedWorkers(std::vector<std::string> command, int slice_memor
     : shared_(std::make_shared<Shared>()) {
   shared_->command = std::move(command);
   shared_->slice_memory = OwnedDescriptor(::fcntl(slice_memory, F_DUPFD_CLOEXEC, kFirstPrivate));
-  shared_->results = make_eventfd();
-  if (!shared_->results.is_open() || !shared_->slice_memory.is_open())
-    throw std::runtime_error(system_error("eventfd"));
+  if (!shared_->results.open(O_CLOEXEC | O_NONBLOCK) || !shared_->slice_memory.is_open())
+    throw std::runtime_error(system_error("pipe"));
+  orphans::adopt();
   if (readiness == nullptr) return;
-  watch_ = readiness->watch(shared_->results.get(), [this] {
-    std::uint64_t count = 0;
-    (void)!::read(shared_->results.get(), &count, sizeof count);
+  watch_ = readiness->watch(shared_->results.read.get(), [this] {
+    std::array<char, 4096> read;
+    (void)!::read(shared_->results.read.get(), read.data(), read.size());
     watch_->arm();  // a pass follows anyhow
   });
   if (watch_ != nullptr) watch_->arm();
@@ -292,6 +262,11 @@ std::string SpawnedWorkers::limit_memory(std::uint64_t bytes) {
   if (!groups) return groups.error();
   shared_->groups = std::move(*groups);
   return {};
+}
+
+std::string SpawnedWorkers::share_library(const std::string& bytes) {
+  shared_->library = sealed_file("weir-plugin", bytes);
+  return shared_->library.is_open() ? std::string() : system_error("a copy of the plugin in memory");
 }
 
 void SpawnedWorkers::wait(DurationNs patience_ns) {

@@ -36,6 +36,7 @@ namespace {
 
 constexpr DurationNs kNotifyEvery = 100 * kMicrosecond;
 constexpr int kExitFailure = 1;
+constexpr int kLookAgainMs = 100;  // a filter may have closed the descriptor that wakes its worker
 
 DurationNs cpu_now_ns(clockid_t clock) {
   timespec time{};
@@ -204,7 +205,9 @@ void Worker::set_up(const v1::WorkerMessage::Setup& setup) {
   measures_cpu_ = setup.measure_cpu();
   config_.log = [this](int level, std::string_view line) { log(level, line); };
   if (std::string why = map(setup); !why.empty()) return refuse(why);
-  auto plugin = FilterPlugin::load(setup.plugin(), {setup.search_path().begin(), setup.search_path().end()});
+  if (setup.files().empty())
+    return refuse("its settings have no plugin: DCM and filter worker are of different versions");
+  auto plugin = FilterPlugin::load_copy(copy_of(setup), kPluginDescriptor);
   if (!plugin) return refuse(plugin.error().text);
   auto instance = FilterInstance::create(*plugin, config_, metrics_);
   if (!instance) return refuse(instance.error().text);
@@ -274,8 +277,9 @@ void Worker::notify() {
   std::atomic_thread_fence(std::memory_order_seq_cst);
   if (header.dcm_asleep.load(std::memory_order_relaxed) == 0) return;
   header.dcm_asleep.store(0, std::memory_order_relaxed);
-  const std::uint64_t one = 1;
-  (void)!::write(kResultsDescriptor, &one, sizeof one);
+  // A filter may have filled the pipe, and made it one that blocks. The DCM wakes then, too.
+  pollfd room{kResultsDescriptor, POLLOUT, 0};
+  if (::poll(&room, 1, 0) > 0 && (room.revents & POLLOUT) != 0) (void)!::write(kResultsDescriptor, "", 1);
 }
 
 // Until there are slices, room, or a message.
@@ -286,10 +290,10 @@ void Worker::sleep() {
     header.cpu_ns.store(cpu_now_ns(CLOCK_PROCESS_CPUTIME_ID), std::memory_order_relaxed);
     header.worker_asleep.store(1, std::memory_order_relaxed);
     std::atomic_thread_fence(std::memory_order_seq_cst);
-    if (!lane_worker_->can_go_on()) (void)::poll(wait.data(), wait.size(), -1);
+    (void)::poll(wait.data(), wait.size(), lane_worker_->can_go_on() ? 0 : kLookAgainMs);
     header.worker_asleep.store(0, std::memory_order_relaxed);
-    std::uint64_t count = 0;
-    (void)!::read(kWorkDescriptor, &count, sizeof count);
+    std::array<char, 64> wake_ups;
+    if ((wait[1].revents & POLLIN) != 0) (void)!::read(kWorkDescriptor, wake_ups.data(), wake_ups.size());
   } else {
     (void)::poll(wait.data(), 1, -1);
   }

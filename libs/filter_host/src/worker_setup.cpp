@@ -29,6 +29,13 @@ v1::WorkerMessage::Setup setup_of(const std::string& plugin, const std::vector<s
   return setup;
 }
 
+plugin_loader::PluginCopy copy_of(const v1::WorkerMessage::Setup& setup) {
+  plugin_loader::PluginCopy copy;
+  for (const auto& file : setup.files()) copy.files.push_back({file.path(), file.content()});
+  copy.crc32c = setup.crc32c();
+  return copy;
+}
+
 FilterConfig config_of(const v1::WorkerMessage::Setup& setup) {
   FilterConfig config;
   for (const auto& parameter : setup.parameters())

@@ -1,8 +1,11 @@
 #include <weir/base/assert.hpp>
+#include <weir/base/plugin_file.hpp>
 #include <weir/base/text.hpp>
+#include <weir/filter_host/plugin.hpp>
 #include <weir/filter_host/worker_setup.hpp>
 #include <weir/filter_host/worker_units.hpp>
 #include <weir/plugin_loader/guarded.hpp>
+#include <weir/plugin_loader/plugin_copy.hpp>
 
 #include <algorithm>
 #include <array>
@@ -16,6 +19,7 @@ using plugin_loader::kPluginNameMax;
 using plugin_loader::kPluginTextMax;
 
 constexpr DurationNs kStartPatience = 30 * kSecond;  // at first: a plugin may read large tables
+constexpr DurationNs kEndPatience = 5 * kSecond;     // at least: more than an orderly end takes, and a kill
 constexpr DurationNs kLook = 50 * kMillisecond;
 
 std::string hex(std::uint32_t checksum) {
@@ -47,14 +51,34 @@ std::unique_ptr<WorkerUnits> WorkerUnits::launch(const std::string& plugin,
   setup.set_measure_cpu(options.measure_cpu);
   units->limit_memory();
   units->expect(Start::create);
+  units->failure_ = units->copy_plugin(plugin, search_path);
+  if (!units->failure_.empty()) return units;
   units->pool_.pass(host.now_ns(), units->actions_);
   units->act();
   return units;
 }
 
-WorkerUnits::~WorkerUnits() {
-  constexpr DurationNs kPatience = 2 * kSecond;
-  (void)stop(kPatience);
+WorkerUnits::~WorkerUnits() { (void)stop(0); }
+
+// All workers of this object's life have the same files, whatever happens to those on disk. An error is a
+// sentence.
+std::string WorkerUnits::copy_plugin(const std::string& plugin, const std::vector<std::string>& search_path) {
+  auto path = FilterPlugin::find(plugin, search_path);
+  if (!path) return path.error().text;
+  auto copy = plugin_loader::copy_plugin(*path);
+  if (!copy) return "filter '" + *path + "': " + copy.error();
+  v1::WorkerMessage::Setup& setup = *setup_.mutable_setup();
+  setup.set_crc32c(copy->crc32c);
+  if (is_python_plugin(*path)) {
+    for (plugin_loader::PluginFile& file : copy->files) {
+      v1::WorkerMessage::PluginFile& sent = *setup.add_files();
+      sent.set_path(std::move(file.path));
+      sent.set_content(std::move(file.content));
+    }
+    return {};
+  }
+  setup.add_files()->set_path(*path);
+  return host_.share_library(copy->files.front().content);
 }
 
 void WorkerUnits::limit_memory() {
@@ -368,17 +392,30 @@ WorkerFigures WorkerUnits::figures() const {
   return figures;
 }
 
+// One that has slices is killed: a filter that hangs takes no orders.
+void WorkerUnits::end_worker(worker_pool::Seat index, bool hard) {
+  Seat& seat = seats_[index];
+  if (seat.process == nullptr) return;
+  const bool is_idle = seat.created && (seat.begun || !in_run_) && !pool_.is_corrupt(index) &&
+                       seat.process->lane().header().done.load(std::memory_order_acquire) == seat.submitted;
+  if (is_idle) {
+    seat.process->end_in_order();
+  } else {
+    seat.process->kill(hard);
+  }
+}
+
 bool WorkerUnits::stop(DurationNs patience_ns) {
   stopping_ = true;
-  const TimeNs until = host_.now_ns() + std::min<DurationNs>(patience_ns, 365 * 24 * 3600 * kSecond);
-  for (Seat& seat : seats_) {
-    if (seat.process == nullptr) continue;
-    seat.process->kill(true);
-  }
+  const TimeNs until =
+      host_.now_ns() + std::clamp<DurationNs>(patience_ns, kEndPatience, 365 * 24 * 3600 * kSecond);
+  for (worker_pool::Seat index = 0; index < pool_.seats(); ++index) end_worker(index, true);
   while (true) {
     bool all = true;
-    for (Seat& seat : seats_) {
+    for (worker_pool::Seat index = 0; index < pool_.seats(); ++index) {
+      Seat& seat = seats_[index];
       if (seat.process == nullptr) continue;
+      take_messages(index);
       if (seat.process->end()) {
         keep_counters(seat.process->lane());
         seat.process.reset();

@@ -65,9 +65,7 @@ void WorkerUnits::act() {
     result.verdict = StepVerdict::restart;
     hand_over(result);
   }
-  for (const auto& one : actions_.kill) {
-    if (seats_[one.seat].process != nullptr) seats_[one.seat].process->kill(one.hard);
-  }
+  for (const auto& one : actions_.kill) end_worker(one.seat, one.hard);
   unkillable_ += actions_.unkillable.size();
   if (actions_.failed) failure_ = "filter workers do not start: " + pool_.last_end();
   const std::vector<worker_pool::PoolActions::Start> starts = std::move(actions_.start);

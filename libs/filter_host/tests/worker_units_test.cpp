@@ -12,6 +12,7 @@
 #include <csignal>
 #include <cstring>
 #include <deque>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -21,6 +22,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 using namespace weir;
@@ -44,7 +46,8 @@ bool hangs(const Parameters& parameters) {
 class SmallDcm {
  public:
   explicit SmallDcm(Parameters parameters, const std::string& plugin = "unruly",
-                    std::uint64_t memory_bytes = 0, std::size_t slices = 512)
+                    std::uint64_t memory_bytes = 0, std::size_t slices = 512,
+                    const std::vector<std::string>& search_path = {WEIR_TEST_PLUGIN_DIR})
       : region_("weir-test", slices * kSources * kFragmentBytes),
         host_({WEIR_FILTER_WORKER}, region_.descriptor()) {
     region_.seal();
@@ -60,7 +63,7 @@ class SmallDcm {
     options.slice_memory = region_.bytes();
     FilterConfig config;
     config.parameters = std::move(parameters);
-    units = WorkerUnits::launch(plugin, {WEIR_TEST_PLUGIN_DIR}, config, options, host_);
+    units = WorkerUnits::launch(plugin, search_path, config, options, host_);
     if (const auto created = units->wait_for_start(); !created) {
       refusal = created.error().text;
       return;
@@ -93,21 +96,6 @@ class SmallDcm {
       const std::string broken = units->broken_invariant();
       if (!broken.empty()) FAIL(broken);
     }
-  }
-
-  // Filters slices until the filter fails, and returns why.
-  std::string run_until_failure() {
-    using Clock = std::chrono::steady_clock;
-    const auto until = Clock::now() + std::chrono::seconds(240);
-    for (std::uint64_t next = 0; units->failure().empty();) {
-      REQUIRE(Clock::now() < until);
-      take_results();
-      while (!free_.empty()) open(next++);
-      std::vector<Job> jobs(waiting_.begin(), waiting_.end());
-      waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(units->submit(jobs)));
-      units->flush();
-    }
-    return units->failure();
   }
 
   MemoryRegion region_;
@@ -205,6 +193,13 @@ bool group_ends(pid_t group) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   return false;
+}
+
+std::vector<std::string> lines_of(const std::string& path) {
+  std::ifstream file(path);
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(file, line);) lines.push_back(line);
+  return lines;
 }
 
 // Returns the number of control groups below that of this process.
@@ -365,6 +360,68 @@ TEST_CASE("filter workers: a filter that forks costs nothing, and its children e
   }
 }
 
+TEST_CASE("filter workers: whatever a filter does to a descriptor costs at most that slice") {
+  const char* what = GENERATE("truncate", "grow", "punch", "seal", "close", "replace", "shut", "block",
+                              "unblock", "seek", "scribble", "fill", "drain");
+  INFO(what);
+  constexpr std::uint64_t kCount = 1800;
+  SmallDcm dcm(Parameters{{"what", what}}, "meddler");
+  REQUIRE(dcm.refusal.empty());
+  dcm.run(kCount);
+  CHECK(dcm.verdicts.size() == kCount);
+  CHECK(dcm.changed_bytes == 0);
+  CHECK(dcm.with(StepVerdict::error).empty());
+  for (const std::uint64_t id : dcm.with(StepVerdict::poison)) CHECK(id % 100 == 0);
+  dcm.units->end_run();
+  dcm.units->wait_for_end();
+  CHECK(dcm.units->stop(10 * kSecond));
+}
+
+TEST_CASE("filter workers: a child with a session of its own ends with its worker") {
+  const ScratchFolder folder;
+  const std::string pids = folder.path() / "pids";
+  SmallDcm dcm(Parameters{{"what", "daemon"}, {"file", pids}}, "meddler");
+  dcm.run(500);
+  CHECK(dcm.with(StepVerdict::accept).size() == 500);
+  CHECK(dcm.units->stop(10 * kSecond));
+  const std::vector<std::string> daemons = lines_of(pids);
+  CHECK(daemons.size() == 4);
+  for (const std::string& daemon : daemons) CHECK(::kill(std::stoi(daemon), 0) != 0);
+}
+
+TEST_CASE("filter workers: a filter is destroyed when its worker ends, which has a limit") {
+  const ScratchFolder folder;
+  const std::string file = folder.path() / "ends";
+  SmallDcm dcm(Parameters{{"what", GENERATE("destroy", "linger")}, {"file", file}}, "meddler");
+  REQUIRE(dcm.refusal.empty());
+  dcm.run(100);
+  dcm.units->end_run();
+  dcm.units->wait_for_end();
+  CHECK(dcm.units->stop(20 * kSecond));
+  CHECK(lines_of(file) == std::vector<std::string>(3, "destroyed"));
+}
+
+TEST_CASE("filter workers: output of a filter arrives in whole lines, a last one without its end as well") {
+  const ScratchFolder folder;
+  const std::string file = folder.path() / "printed";
+  const int saved = ::dup(STDERR_FILENO);
+  const int log = ::open(file.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  ::dup2(log, STDERR_FILENO);
+  {
+    SmallDcm dcm(Parameters{{"what", "print"}}, "meddler");
+    dcm.run(300);
+    dcm.units->end_run();
+    dcm.units->wait_for_end();
+    CHECK(dcm.units->stop(10 * kSecond));
+  }
+  ::dup2(saved, STDERR_FILENO);
+  ::close(saved);
+  ::close(log);
+  std::map<std::string, int> times;
+  for (const std::string& line : lines_of(file)) ++times[line];
+  CHECK(times == std::map<std::string, int>{{"a line", 300}, {"end", 3}});
+}
+
 TEST_CASE("filter workers: a plugin that refuses its parameters is refused with its own message") {
   const SmallDcm dcm(Parameters{{"what", "none"}, {"evry", "3"}});
   CHECK_THAT(dcm.refusal, Catch::ContainsSubstring("evry"));
@@ -372,25 +429,42 @@ TEST_CASE("filter workers: a plugin that refuses its parameters is refused with 
   CHECK_THAT(other.refusal, Catch::ContainsSubstring("nonexistent"));
 }
 
-TEST_CASE("filter workers: a replaced plugin takes no worker's place, and is named with both checksums") {
+TEST_CASE("filter workers: a plugin that is edited, replaced or removed in a run costs nothing") {
+  const std::string how = GENERATE("edited", "replaced", "removed", "hidden");
+  INFO(how);
+  constexpr std::uint64_t kCount = 3000;
   const ScratchFolder folder;
-  const std::string plugin = folder.path() / "unruly.so";
+  const std::string plugin = folder.path() / "later/unruly.so";
+  std::filesystem::create_directories(folder.path() / "first");
+  std::filesystem::create_directories(folder.path() / "later");
   std::filesystem::copy_file(std::string(WEIR_TEST_PLUGIN_DIR) + "/unruly.so", plugin);
-  SmallDcm dcm(Parameters{{"what", "abort"}, {"every", "500"}}, plugin);
+  SmallDcm dcm(Parameters{{"what", "abort"}, {"every", "500"}}, how == "hidden" ? "unruly" : plugin, 0, 512,
+               {folder.path() / "first", folder.path() / "later"});
   REQUIRE(dcm.refusal.empty());
-  CHECK(dcm.units->figures().replaced.empty());
   const std::uint32_t before = dcm.units->plugin().file_crc32c;
-  std::filesystem::copy_file(plugin, plugin + ".new");
-  std::ofstream(plugin + ".new", std::ios::app) << "another version";
-  std::filesystem::rename(plugin + ".new", plugin);
-  // Two workers and a spare go on until slices have ended them all.
-  const std::string why = dcm.run_until_failure();
-  CHECK_THAT(why, Catch::ContainsSubstring("filter plugin at " + plugin + " has checksum "));
-  CHECK_THAT(why, Catch::ContainsSubstring(", and the run began with "));
-  CHECK(dcm.units->figures().replaced == why);
+  if (how == "edited") std::ofstream(plugin) << "an editor writes it anew";
+  if (how == "removed") std::filesystem::remove(plugin);
+  if (how == "hidden") std::ofstream(folder.path() / "first/unruly.so") << "found before the other one";
+  if (how == "replaced") {
+    std::ofstream(plugin + ".new") << "another version";
+    std::filesystem::rename(plugin + ".new", plugin);
+  }
+  dcm.run(kCount);
+  CHECK(dcm.with(StepVerdict::poison) == multiples(500, kCount));
+  CHECK(dcm.with(StepVerdict::accept).size() == kCount - multiples(500, kCount).size());
+  CHECK(dcm.units->figures().replaced.empty());
+  CHECK(dcm.units->figures().restarts > 3);
   CHECK(dcm.units->plugin().file_crc32c == before);
-  CHECK(dcm.finished > 500);
-  CHECK(dcm.changed_bytes == 0);
+  CHECK(dcm.units->plugin().path == plugin);
+  // Backtraces name the original.
+  CHECK_THAT(dcm.errors[500], Catch::ContainsSubstring(plugin));
+}
+
+TEST_CASE("filter workers: a library that a plugin finds by $ORIGIN is that beside the original") {
+  SmallDcm dcm(Parameters{}, "needs-sibling");
+  REQUIRE(dcm.refusal.empty());
+  dcm.run(100);
+  CHECK(dcm.with(StepVerdict::accept).size() == 100);
 }
 
 TEST_CASE("filter workers: a program that is not there is named") {

@@ -5,6 +5,7 @@
 #include <weir/ingest/fingerprint.hpp>
 #include <weir/node/identity.hpp>
 #include <weir/node/paths.hpp>
+#include <weir/plugin_loader/plugin_copy.hpp>
 
 #include <fmt/format.h>
 
@@ -113,7 +114,8 @@ v1::Farm shared_farm(const Setup& setup) {
 // `farm` is the run's; `here` has this host's folders.
 void add_filter(const v1::Farm& farm, const v1::Farm& here, v1::RunIdentity& identity) {
   const std::string path = filter_file(here);
-  if (const auto crc = file_crc32c(path)) *identity.add_parts() = filter_part(farm, path, *crc);
+  if (const auto copy = plugin_loader::copy_plugin(path))
+    *identity.add_parts() = filter_part(farm, path, copy->crc32c);
 }
 
 void add_source(const v1::Farm& farm, const v1::Farm& here, v1::RunIdentity& identity) {
@@ -272,8 +274,19 @@ v1::RunIdentity without_files(const v1::RunIdentity& identity) {
   return bare;
 }
 
-void PluginWatch::note(const Setup& setup) { noted_ = stamps_of(plugin_files(setup)); }
+void PluginWatch::note(const Setup& setup) {
+  modules_.clear();
+  const std::vector<std::string> files = plugin_files(setup);
+  for (const std::string& path : files) {
+    if (!is_python_plugin(path)) continue;
+    const auto copy = plugin_loader::copy_plugin(path);
+    for (std::size_t i = 1; copy && i < copy->files.size(); ++i) modules_.push_back(copy->files[i].path);
+  }
+  noted_ = stamps_of(files) + stamps_of(modules_);
+}
 
-bool PluginWatch::has_changed(const Setup& setup) const { return stamps_of(plugin_files(setup)) != noted_; }
+bool PluginWatch::has_changed(const Setup& setup) const {
+  return stamps_of(plugin_files(setup)) + stamps_of(modules_) != noted_;
+}
 
 }  // namespace weir::node

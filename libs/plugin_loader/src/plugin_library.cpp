@@ -1,3 +1,4 @@
+#include "origin.hpp"
 #include <weir/base/crc32c.hpp>
 #include <weir/plugin_loader/plugin_library.hpp>
 
@@ -6,6 +7,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
 #include <filesystem>
@@ -109,12 +111,13 @@ std::string header_problem(std::string_view head, std::uint64_t size) {
   return {};
 }
 
-// Returns the CRC32C of a file that starts like a shared library.
-Expected<std::uint32_t, LoadError> checksum_elf(const PluginKind& kind, const std::string& path) {
+// Returns the CRC32C of a file that starts like a shared library. `path`: the plugin's, for errors.
+Expected<std::uint32_t, LoadError> checksum_elf(const PluginKind& kind, const std::string& path,
+                                                const std::string& from) {
   constexpr std::string_view kElfMagic =
       "\x7f"
       "ELF";
-  std::ifstream file(path, std::ios::binary);
+  std::ifstream file(from, std::ios::binary);
   std::vector<char> chunk(1 << 16);
   std::uint32_t crc = 0;
   std::uint64_t size = 0;
@@ -159,23 +162,49 @@ Expected<std::shared_ptr<const PluginLibrary>, LoadError> PluginLibrary::load(
     const PluginKind& kind, const std::string& name_or_path, const std::vector<std::string>& search_path) {
   const auto path = find_library(kind, name_or_path, search_path);
   if (!path) return Unexpected<LoadError>(path.error());
-  const auto crc = checksum_elf(kind, *path);
+  const auto crc = checksum_elf(kind, *path, *path);
   if (!crc) return Unexpected<LoadError>(crc.error());
 
   const std::shared_ptr<PluginLibrary> plugin(new PluginLibrary);
-  plugin->library_ = dlopen(path->c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (plugin->library_ == nullptr) {
-    return refuse(LoadErrorCode::not_loadable,
-                  kind.noun + " plugin '" + *path + "' cannot be loaded: " + dlerror());
-  }
-  const std::string symbol = kind.symbol_stem + std::to_string(kind.abi);
-  plugin->entry_point_ = dlsym(plugin->library_, symbol.c_str());
-  if (plugin->entry_point_ == nullptr) {
-    return Unexpected<LoadError>(plugin_loader::no_entry_point(kind, plugin->library_, *path));
-  }
   plugin->path_ = *path;
   plugin->file_crc32c_ = *crc;
+  if (auto error = plugin->open(kind, *path)) return Unexpected<LoadError>(std::move(*error));
   return std::shared_ptr<const PluginLibrary>(plugin);
+}
+
+Expected<std::shared_ptr<const PluginLibrary>, LoadError> PluginLibrary::load_copy(const PluginKind& kind,
+                                                                                   const std::string& path,
+                                                                                   int descriptor) {
+  const std::string copy = "/proc/self/fd/" + std::to_string(descriptor);
+  const auto crc = checksum_elf(kind, path, copy);
+  if (!crc) return Unexpected<LoadError>(crc.error());
+  const std::shared_ptr<PluginLibrary> plugin(new PluginLibrary);
+  plugin->path_ = path;
+  plugin->file_crc32c_ = *crc;
+  load_needed_from(fs::path(path).parent_path().string(), copy);
+  if (auto error = plugin->open(kind, copy)) return Unexpected<LoadError>(std::move(*error));
+  link_map* map = nullptr;
+  // The linker has allocated the name, and frees it.
+  if (dlinfo(plugin->library_, RTLD_DI_LINKMAP, &map) == 0)
+    std::free(std::exchange(map->l_name, ::strdup(path.c_str())));
+  return std::shared_ptr<const PluginLibrary>(plugin);
+}
+
+std::optional<LoadError> PluginLibrary::open(const PluginKind& kind, const std::string& file) {
+  library_ = dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library_ == nullptr) {
+    return LoadError{LoadErrorCode::not_loadable,
+                     kind.noun + " plugin '" + path_ + "' cannot be loaded: " + dlerror()};
+  }
+  const std::string symbol = kind.symbol_stem + std::to_string(kind.abi);
+  entry_point_ = dlsym(library_, symbol.c_str());
+  if (entry_point_ != nullptr) return std::nullopt;
+  return no_entry_point(kind, library_, path_);
+}
+
+Expected<std::string, LoadError> PluginLibrary::find(const PluginKind& kind, const std::string& name_or_path,
+                                                     const std::vector<std::string>& search_path) {
+  return find_library(kind, name_or_path, search_path);
 }
 
 std::optional<LoadError> check_struct(const PluginKind& kind, const std::string& path,

@@ -2,6 +2,7 @@
 
 #include <weir/base/expected.hpp>
 #include <weir/filter_host/error.hpp>
+#include <weir/plugin_loader/plugin_copy.hpp>
 #include <weir/plugin_loader/plugin_library.hpp>
 #include <weir/weir_filter.h>
 
@@ -25,8 +26,9 @@ struct ForeignPlugin {
 // states hold code of it and must be gone by then. Immutable, any thread.
 class FilterPlugin {
  public:
-  // Loads the file at a path that exists. An error is a sentence.
-  using PythonLoader = std::function<Expected<ForeignPlugin, std::string>(const std::string& path)>;
+  // Compiles the first file. An error is a sentence.
+  using PythonLoader =
+      std::function<Expected<ForeignPlugin, std::string>(const plugin_loader::PluginCopy& files)>;
   // From now on load() hands files that end in .py to `loader`. Requires: called once, before any load().
   static void load_python_with(PythonLoader loader);
 
@@ -34,6 +36,13 @@ class FilterPlugin {
   // folders of `search_path`, in order. A file that ends in .py needs a process with an interpreter.
   [[nodiscard]] static Expected<std::shared_ptr<const FilterPlugin>, FilterError> load(
       const std::string& name_or_path, const std::vector<std::string>& search_path);
+  // Loads a plugin from a copy: a library from the sealed file `descriptor`, Python from the contents. Its
+  // path is that of the original.
+  [[nodiscard]] static Expected<std::shared_ptr<const FilterPlugin>, FilterError> load_copy(
+      const plugin_loader::PluginCopy& copy, int descriptor);
+  // Returns the path that load() would load from, and an error as it does.
+  [[nodiscard]] static Expected<std::string, FilterError> find(const std::string& name_or_path,
+                                                               const std::vector<std::string>& search_path);
   // Names that load() would find, sorted. Says nothing of whether they are plugins.
   [[nodiscard]] static std::vector<std::string> list(const std::vector<std::string>& search_path);
 
@@ -49,10 +58,11 @@ class FilterPlugin {
 
  private:
   FilterPlugin() = default;
-  [[nodiscard]] static Expected<std::shared_ptr<FilterPlugin>, FilterError> load_library(
-      const std::string& name_or_path, const std::vector<std::string>& search_path);
-  [[nodiscard]] static Expected<std::shared_ptr<FilterPlugin>, FilterError> load_python(
-      const std::string& name_or_path, const std::vector<std::string>& search_path);
+  using Loaded = Expected<std::shared_ptr<FilterPlugin>, FilterError>;
+  [[nodiscard]] static Loaded take_library(
+      Expected<std::shared_ptr<const plugin_loader::PluginLibrary>, plugin_loader::LoadError> library);
+  [[nodiscard]] static Loaded load_python(const plugin_loader::PluginCopy& copy);
+  [[nodiscard]] static Expected<std::shared_ptr<const FilterPlugin>, FilterError> checked(Loaded loaded);
 
   std::shared_ptr<const plugin_loader::PluginLibrary> library_;  // null: in another language
   const weir_filter_plugin* functions_ = nullptr;

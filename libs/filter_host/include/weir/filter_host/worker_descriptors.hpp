@@ -11,6 +11,7 @@ constexpr int kLaneDescriptor = 5;
 constexpr int kWorkDescriptor = 6;
 constexpr int kResultsDescriptor = 7;
 constexpr int kCrashDescriptor = 8;
+constexpr int kPluginDescriptor = 9;              // of a plugin in C++
 constexpr std::size_t kCrashNoteMax = 64 * 1024;  // bytes
 
 }  // namespace weir::filter_host

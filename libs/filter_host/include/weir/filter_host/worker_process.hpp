@@ -26,6 +26,8 @@ class WorkerProcess {
   [[nodiscard]] virtual bool receive(v1::WorkerMessage& message) = 0;
   // It has slices, or room for results.
   virtual void wake() = 0;
+  // The worker destroys its filter and exits. It is killed if that takes longer than a few seconds.
+  virtual void end_in_order() = 0;
   virtual void kill(bool hard) = 0;
   // How it ended; empty while it may live.
   [[nodiscard]] virtual std::optional<worker_pool::WorkerEnd> end() = 0;
@@ -42,6 +44,9 @@ class WorkerHost {
   // Limits the memory of each worker that is started from now on. Returns why the host cannot: the workers
   // then limit themselves.
   [[nodiscard]] virtual std::string limit_memory(std::uint64_t /*bytes*/) { return "no control groups"; }
+  // Hands each worker that is started from now on a copy of these bytes: its plugin's library. Returns why
+  // the host cannot; empty: it can.
+  [[nodiscard]] virtual std::string share_library(const std::string& /*bytes*/) { return {}; }
   // Returns when a message or an end may have come in, and after `patience_ns` at the latest.
   virtual void wait(DurationNs patience_ns) = 0;
   // False when nothing has come in since the last call, at the price of at most one system call.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <weir/filter_host/instance.hpp>
+#include <weir/plugin_loader/plugin_copy.hpp>
 #include <weir/v1/worker.pb.h>
 
 #include <string>
@@ -13,6 +14,8 @@ namespace weir::filter_host {
 [[nodiscard]] v1::WorkerMessage::Setup setup_of(const std::string& plugin,
                                                 const std::vector<std::string>& search_path,
                                                 const FilterConfig& config);
+// Returns the plugin's files that a DCM has added.
+[[nodiscard]] plugin_loader::PluginCopy copy_of(const v1::WorkerMessage::Setup& setup);
 // Returns the config that setup_of() described.
 [[nodiscard]] FilterConfig config_of(const v1::WorkerMessage::Setup& setup);
 

@@ -97,6 +97,8 @@ class WorkerUnits final : public FilterUnits {
 
   // Tasks of all workers before the first slice.
   enum class Start : std::uint8_t { none, create, begin_run };
+  [[nodiscard]] std::string copy_plugin(const std::string& plugin,
+                                        const std::vector<std::string>& search_path);
   void limit_memory();
   void expect(Start start);
   [[nodiscard]] Expected<bool, FilterError> look_at_starts();
@@ -113,6 +115,7 @@ class WorkerUnits final : public FilterUnits {
   static void translate(const Seat& seat, std::vector<histograms::Addition>& fills);
   void take_lane(worker_pool::Seat index);
   void take_ends();
+  void end_worker(worker_pool::Seat index, bool hard);
   void keep_counters(const LaneView& lane);
   void add_counters(const LaneView& lane, std::map<std::string, std::uint64_t>& sums) const;
   void act();

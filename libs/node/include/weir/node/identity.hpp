@@ -74,6 +74,7 @@ class PluginWatch {
 
  private:
   std::string noted_;
+  std::vector<std::string> modules_;  // paths of those that a filter in Python imports from beside it
 };
 
 }  // namespace weir::node

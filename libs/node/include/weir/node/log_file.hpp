@@ -24,7 +24,7 @@ class LogFile {
 
   // Cheap: checks once per kEvery.
   void look(TimeNs now);
-  static constexpr DurationNs kEvery = kSecond;
+  static constexpr DurationNs kEvery = 10 * kMillisecond;
 
  private:
   std::string path_;

@@ -44,6 +44,15 @@ class PluginLibrary {
   // of `search_path`, in order.
   [[nodiscard]] static Expected<std::shared_ptr<const PluginLibrary>, LoadError> load(
       const PluginKind& kind, const std::string& name_or_path, const std::vector<std::string>& search_path);
+  // Returns the path that load() would load from.
+  [[nodiscard]] static Expected<std::string, LoadError> find(const PluginKind& kind,
+                                                             const std::string& name_or_path,
+                                                             const std::vector<std::string>& search_path);
+  // Loads the copy of a library in a sealed file in memory. `path`: of the original. Debuggers, backtraces
+  // and dladdr() name it, and needed libraries that the library finds by $ORIGIN are looked for in its
+  // folder.
+  [[nodiscard]] static Expected<std::shared_ptr<const PluginLibrary>, LoadError> load_copy(
+      const PluginKind& kind, const std::string& path, int descriptor);
   // Returns the names that load() would find, sorted. They are not checked to be plugins.
   [[nodiscard]] static std::vector<std::string> list(const std::vector<std::string>& search_path);
 
@@ -57,6 +66,7 @@ class PluginLibrary {
 
  private:
   PluginLibrary() = default;
+  [[nodiscard]] std::optional<LoadError> open(const PluginKind& kind, const std::string& file);
 
   void* library_ = nullptr;
   void* entry_point_ = nullptr;
