@@ -1,8 +1,10 @@
 #include "dump.hpp"
+#include "mapped_file.hpp"
 #include "named_files.hpp"
 #include "recover_command.hpp"
 #include "text_output.hpp"
 #include <weir/storage/file_command.hpp>
+#include <weir/storage/format.hpp>
 #include <weir/storage/run_file_reader.hpp>
 #include <weir/storage/verify.hpp>
 
@@ -14,6 +16,8 @@
 
 namespace weir::storage {
 namespace {
+
+constexpr std::size_t kHeaderBytesMax = 4096;
 
 struct Totals {
   std::uint64_t live = 0;
@@ -162,6 +166,32 @@ void verify_json(const VerifyReport& report, std::ostream& out) {
   out << "]}\n";
 }
 
+// Returns true for a .part without a record: zeros, as after a loss of power, or a part of a header. A file
+// with a damaged header does not count, because it may hold records.
+bool holds_nothing(const std::string& path) {
+  if (!path.ends_with(kPartSuffix)) return false;
+  const auto file = MappedFile::open(path);
+  if (!file) return false;
+  const ConstBytes bytes = file->bytes();
+  if (std::ranges::all_of(bytes, [](std::byte byte) { return byte == std::byte{0}; })) return true;
+  const auto header = parse_file_header(bytes);
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  return !header && header.error() == StorageError::truncated && bytes.size() < kHeaderBytesMax &&
+         text.find("WREC") == std::string_view::npos;
+}
+
+void begun_text(const std::string& path, bool json, std::ostream& out) {
+  if (json) {
+    VerifyReport report;
+    report.path = path;
+    return verify_json(report, out);
+  }
+  out << fmt::format(
+      "{}: holds no record, not closed\n  Its writer has just opened it, or ended before its first record. "
+      "When the run is over, remove the file: nothing was stored in it.\n",
+      path);
+}
+
 void verify_text(const VerifyReport& report, std::ostream& out) {
   out << fmt::format("{}: {}{}\n", report.path,
                      report.sound() ? "sound" : fmt::format("{} problems", report.problems_total),
@@ -191,8 +221,10 @@ int worst(int one, int other) {
   return kFileCommandFine;
 }
 
-int verify_all(std::vector<RunFileReader>& files, bool json, std::ostream& out) {
-  int status = kFileCommandFine;
+int verify_all(std::vector<RunFileReader>& files, const std::vector<std::string>& begun, bool json,
+               std::ostream& out) {
+  int status = begun.empty() ? kFileCommandFine : kFileCommandUnclosed;
+  for (const std::string& path : begun) begun_text(path, json, out);
   for (const RunFileReader& file : files) {
     const VerifyReport report = verify(file);
     if (!report.sound()) status = worst(status, kFileCommandFaults);
@@ -249,10 +281,13 @@ int run_file_command(const FileCommand& command, std::ostream& out, std::ostream
   }
   std::vector<RunFileReader> files;
   std::vector<std::string> errors;
+  std::vector<std::string> begun;  // without a header yet
   for (const std::string& path : named_files(command.paths, errors)) {
     auto file = RunFileReader::open(path);
     if (file) {
       files.push_back(std::move(*file));
+    } else if (holds_nothing(path)) {
+      begun.push_back(path);
     } else {
       errors.push_back(file.error().detail);
     }
@@ -261,7 +296,8 @@ int run_file_command(const FileCommand& command, std::ostream& out, std::ostream
     err << "weir file: " << error << '\n';
     status = kFileCommandUnable;
   }
-  if (command.verb == FileVerb::verify) return worst(status, verify_all(files, command.json, out));
+  if (command.verb == FileVerb::verify) return worst(status, verify_all(files, begun, command.json, out));
+  for (const std::string& path : begun) err << "weir file: " << path << ": holds no record yet\n";
   resolve_copies(files);
   if (command.verb == FileVerb::dump) return worst(status, dump_slice(files, command, out, err));
   for (const RunFileReader& file : files) {

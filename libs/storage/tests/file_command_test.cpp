@@ -159,6 +159,34 @@ TEST_CASE(
   CHECK_THAT(damaged.out, ContainsSubstring("\"slice\":\"3\",\"source\":2"));
 }
 
+TEST_CASE("a .part without a header is an unclosed file, and hides no other file of its folder") {
+  OneFile file;
+  file.save();
+  for (const std::size_t bytes : {0, 5, 20, 60}) {
+    for (const bool zeros : {false, true}) {
+      const std::string part = file.folder / "run-000001-w-0009.weir.part";
+      std::ofstream(part, std::ios::binary | std::ios::trunc)
+          << (zeros ? std::string(bytes, '\0')
+                    : std::string(reinterpret_cast<const char*>(file.bytes.data()), bytes));
+      FileCommand command = file.command(FileVerb::verify);
+      command.paths = {file.folder.path().string()};
+      const Shown text = run(command);
+      INFO(bytes << " " << zeros << text.err);
+      CHECK(text.status == kFileCommandUnclosed);
+      CHECK_THAT(text.out, ContainsSubstring(part + ": holds no record") && ContainsSubstring(": sound\n"));
+      command.json = true;
+      CHECK(run(command).status == kFileCommandUnclosed);
+      command = file.command(FileVerb::info);
+      command.paths = {file.folder.path().string()};
+      CHECK(run(command).status == kFileCommandFine);
+    }
+  }
+  std::filesystem::rename(file.folder / "run-000001-w-0009.weir.part", file.folder / "x.weir");
+  FileCommand closed = file.command(FileVerb::verify);
+  closed.paths = {file.folder / "x.weir"};
+  CHECK(run(closed).status == kFileCommandUnable);
+}
+
 TEST_CASE("recover makes a closed file beside the original, reports its cuts, and overwrites nothing") {
   OneFile file;
   const auto reader = RunFileReader::from_bytes(file.bytes, "f");
