@@ -1,18 +1,20 @@
 #include "admission.hpp"
+#include "connection_watch.hpp"
 #include "sockets.hpp"
 #include <weir/bus/hub.hpp>
 
 #include <algorithm>
 #include <array>
-#include <chrono>
-#include <cstring>
 #include <stdexcept>
+#include <unordered_map>
 
 namespace weir::bus {
 namespace {
 
-constexpr int kTurnMax = 1000;  // messages of one kind in one poll()
-constexpr std::chrono::milliseconds kEventsInterval{100};
+constexpr int kTurnMax = 1000;        // messages of one kind in one poll()
+constexpr std::size_t kCommands = 0;  // places of the sockets in ConnectionWatch
+constexpr std::size_t kPublishers = 1;
+constexpr std::size_t kSubscribers = 2;
 constexpr const char* kUserId = "User-Id";
 constexpr const char* kPeerAddress = "Peer-Address";
 
@@ -41,7 +43,8 @@ struct Hub::Core {
       : settings(std::move(wanted)),
         commands(context, zmq::socket_type::router),
         publishers(context, zmq::socket_type::xsub),
-        subscribers(context, zmq::socket_type::xpub) {
+        subscribers(context, zmq::socket_type::xpub),
+        watch(context, {settings.connections_max, settings.held_bytes_max, settings.first_bytes_max}) {
     if (settings.keys) admission = std::make_unique<Admission>(context, settings.clients);
     for (zmq::socket_t* socket : {&commands, &publishers, &subscribers}) {
       const int queue_max = socket == &commands ? settings.queue_max : settings.published_queue_max;
@@ -52,12 +55,13 @@ struct Hub::Core {
     commands.set(zmq::sockopt::router_mandatory, 1);
     // A client that reconnects replaces its previous connection.
     commands.set(zmq::sockopt::router_handover, 1);
-    watch(commands, "commands", 0);
-    watch(publishers, "publishers", 1);
-    watch(subscribers, "subscribers", 2);
+    watch.add(kCommands, commands);
+    watch.add(kPublishers, publishers);
+    watch.add(kSubscribers, subscribers);
     port = bind_at(commands, settings.host, settings.port);
     publish_port = bind_near(publishers, settings.publish_port);
     subscribe_port = bind_near(subscribers, settings.subscribe_port);
+    watch.start({port, publish_port, subscribe_port});
     if (!settings.beside) return;
     serve(commands, settings.beside(port));
     serve(publishers, settings.beside(publish_port));
@@ -80,45 +84,16 @@ struct Hub::Core {
     }
   }
 
-  void watch(zmq::socket_t& socket, const std::string& name, std::size_t place) {
-    const std::string at = "inproc://monitor-" + name;
-    constexpr int kEvents = ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL | ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
-                            ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
-    zmq_socket_monitor(socket.handle(), at.c_str(), kEvents);
-    monitors[place] = zmq::socket_t(context, zmq::socket_type::pair);
-    monitors[place].connect(at);
-  }
-
-  // The events are only counted, so a delay does no harm. They are read often enough to keep ZeroMQ's thread
-  // from blocking.
-  void take_events() {
-    const auto now = std::chrono::steady_clock::now();
-    if (now < next_events) return;
-    next_events = now + kEventsInterval;
-    for (zmq::socket_t& monitor : monitors) take_events(monitor);
-  }
-
-  // An event has two frames: its number with a value, and the address.
-  void take_events(zmq::socket_t& monitor) {
-    zmq::message_t part;
-    while (monitor.recv(part, zmq::recv_flags::dontwait)) {
-      std::uint16_t event = 0;
-      if (part.more() && part.size() >= sizeof event) {
-        std::memcpy(&event, part.data(), sizeof event);
-        if (event != ZMQ_EVENT_HANDSHAKE_FAILED_AUTH) ++counters.refused_handshake;
-      }
-    }
-  }
-
   void take_commands(HubHandler& handler) {
     for (int i = 0; i < kTurnMax; ++i) {
       zmq::message_t id;
-      if (!commands.recv(id, zmq::recv_flags::dontwait)) return;
+      if (!commands.recv(id, zmq::recv_flags::dontwait)) return watch.drained(kCommands);
       zmq::message_t body;
       bool more = id.more();
       std::size_t parts = 0;
       while (more) {
         if (!commands.recv(body, zmq::recv_flags::dontwait)) break;
+        watch.taken(kCommands, body);
         more = body.more();
         ++parts;
       }
@@ -130,6 +105,7 @@ struct Hub::Core {
       ++counters.received;
       Sender from;
       from.id = id.to_string();
+      remember(from.id, descriptor_of(body));
       from.address = address_of(body);
       if (settings.keys) from.role = role_of(user_of(body));
       handler.on_message(from, *message);
@@ -139,7 +115,8 @@ struct Hub::Core {
   void forward_published(HubHandler& handler) {
     for (int i = 0; i < kTurnMax; ++i) {
       zmq::message_t message;
-      if (!publishers.recv(message, zmq::recv_flags::dontwait)) return;
+      if (!publishers.recv(message, zmq::recv_flags::dontwait)) return watch.drained(kPublishers);
+      watch.taken(kPublishers, message);
       const auto parts = split(message);
       if (!parts || message.more()) {
         ++counters.malformed;
@@ -156,6 +133,12 @@ struct Hub::Core {
     }
   }
 
+  // A client that has gone, and one that comes, may share a descriptor: then the next message corrects it.
+  void remember(const std::string& client, int descriptor) {
+    if (descriptors.size() >= settings.connections_max) descriptors.clear();
+    descriptors[client] = descriptor;
+  }
+
   void pass_on(zmq::message_t message) {
     // If one subscriber's queue is full, only that subscriber loses the message.
     const bool sent = subscribers.send(message, zmq::send_flags::dontwait).has_value();
@@ -166,7 +149,8 @@ struct Hub::Core {
   void forward_subscriptions() {
     for (int i = 0; i < kTurnMax; ++i) {
       zmq::message_t wish;
-      if (!subscribers.recv(wish, zmq::recv_flags::dontwait)) return;
+      if (!subscribers.recv(wish, zmq::recv_flags::dontwait)) return watch.drained(kSubscribers);
+      watch.taken(kSubscribers, wish);
       publishers.send(wish, zmq::send_flags::dontwait);
     }
   }
@@ -178,8 +162,8 @@ struct Hub::Core {
   zmq::socket_t commands;
   zmq::socket_t publishers;
   zmq::socket_t subscribers;
-  std::array<zmq::socket_t, 3> monitors;
-  std::chrono::steady_clock::time_point next_events{};
+  ConnectionWatch watch;                             // ends before the sockets that it watches
+  std::unordered_map<std::string, int> descriptors;  // of the clients' connections
   std::vector<std::string> observed;
   std::uint16_t port = 0;
   std::uint16_t publish_port = 0;
@@ -210,17 +194,21 @@ void Hub::poll(DurationNs wait, HubHandler& handler) {
   if (has(2)) core.forward_subscriptions();
   if (has(0)) core.take_commands(handler);
   if (has(1)) core.forward_published(handler);
-  core.take_events();
 }
 
 void Hub::send(const std::string& client, const v1::BusMessage& message) {
   try {
+    zmq::message_t made = to_message(message);
+    const std::size_t bytes = made.size();
     const bool sent = core_->commands
                           .send(zmq::message_t(client.data(), client.size()),
                                 zmq::send_flags::sndmore | zmq::send_flags::dontwait)
                           .has_value() &&
-                      core_->commands.send(to_message(message), zmq::send_flags::dontwait).has_value();
+                      core_->commands.send(std::move(made), zmq::send_flags::dontwait).has_value();
     if (!sent) ++core_->counters.dropped;
+    const auto descriptor = core_->descriptors.find(client);
+    if (sent && descriptor != core_->descriptors.end())
+      core_->watch.queued(kCommands, descriptor->second, bytes);
   } catch (const zmq::error_t& error) {
     if (error.num() != EHOSTUNREACH) throw;
     ++core_->counters.dropped;
@@ -238,6 +226,8 @@ void Hub::observe(std::string_view tag) {
 HubCounters Hub::counters() const {
   HubCounters counters = core_->counters;
   if (core_->admission) counters.refused_key = core_->admission->refused();
+  counters.refused_handshake = core_->watch.handshakes_failed();
+  counters.ended = core_->watch.ended();
   return counters;
 }
 

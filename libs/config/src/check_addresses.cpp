@@ -36,6 +36,32 @@ void check_datagram_ports(Validation& found, const NodeFarms::Kind& readouts) {
   }
 }
 
+std::string host_in(const std::string& endpoint) { return endpoint.substr(0, endpoint.rfind(':')); }
+
+// True if sockets that listen at these hosts of one machine cannot have the same port.
+bool overlap(const std::string& one, const std::string& other) {
+  const auto is_any = [](const std::string& host) {
+    return host.empty() || host == "0.0.0.0" || host == "::" || host == "[::]";
+  };
+  const auto plain = [](const std::string& host) { return host == "localhost" ? "127.0.0.1" : host; };
+  return is_any(one) || is_any(other) || plain(one) == plain(other);
+}
+
+// Run control's bus has the port of control.listen and the two after it.
+void check_page_port(Validation& found) {
+  constexpr std::uint64_t kBusPorts = 3;
+  const v1::ControlSettings& control = found.farm().control();
+  const std::uint64_t bus = port_in(control.listen());
+  const std::uint64_t page = port_in(control.page());
+  if (bus == 0 || page < bus || page >= bus + kBusPorts) return;
+  if (!overlap(host_in(control.listen()), host_in(control.page()))) return;
+  found.inconsistent("control.page", "port " + std::to_string(page) +
+                                         " belongs to the bus of run control, which takes " +
+                                         std::to_string(bus) + " to " + std::to_string(bus + kBusPorts - 1) +
+                                         " (control.listen and the two after it): choose another, as " +
+                                         std::to_string(bus + kBusPorts));
+}
+
 }  // namespace
 
 bool is_loopback(std::string_view listen) {
@@ -84,6 +110,7 @@ void check_ports(Validation& found, const FarmPlan& plan) {
                                              std::to_string(kPortMax + 1 - plan.nodes.size()) +
                                              " or below, as each process takes the next port");
   }
+  check_page_port(found);
   for (const NodeFarms::Kind& readouts : found.node_farms().kinds(plan, Role::readout))
     found.look_at(readouts.shared, [&] { check_datagram_ports(found, readouts); });
 }

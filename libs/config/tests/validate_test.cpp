@@ -171,6 +171,18 @@ TEST_CASE("a row of ports beyond 65535 is refused with a valid beginning") {
   CHECK(errors(udp + "0}}\n").empty());
 }
 
+TEST_CASE("the page needs a port of its own beside the three of run control's bus") {
+  for (const char* page : {"127.0.0.1:7700", "127.0.0.1:7702", "0.0.0.0:7701", "localhost:7701"}) {
+    CAPTURE(page);
+    CHECK_THAT(errors("control: {listen: '127.0.0.1:7700', page: '" + std::string(page) + "'}\n"),
+               Catch::ContainsSubstring("which takes 7700 to 7702") && Catch::ContainsSubstring("as 7703"));
+  }
+  for (const char* page : {"127.0.0.1:7703", "127.0.0.1:7699", "127.0.0.1:0", "127.0.0.2:7700"}) {
+    CAPTURE(page);
+    CHECK(errors("control: {listen: '127.0.0.1:7700', page: '" + std::string(page) + "'}\n") == "");
+  }
+}
+
 TEST_CASE("a farm that listens beyond loopback needs a key, or security.mode=open") {
   CHECK(errors("readout: {host: 127.0.0.2}\nwriter: {host: '::1'}\nsupervisor: {listen: 'localhost:0'}\n") ==
         "");

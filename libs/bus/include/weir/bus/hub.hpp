@@ -30,6 +30,11 @@ struct HubSettings {
   std::vector<security::AllowedClient> clients;
   std::size_t message_bytes_max = 16U << 20;  // a longer message ends its connection
   int queue_max = 10'000;                     // messages to one client; more are dropped and counted
+  // Limits of the memory that is held for clients: messages that the hub has not taken yet, parts of
+  // unfinished ones, and answers that were not read. Beyond them connections end, the largest first.
+  std::size_t connections_max = 4096;         // of all three ports; further ones end at once
+  std::uint64_t held_bytes_max = 128U << 20;  // of all connections
+  std::uint64_t first_bytes_max = 1U << 20;   // of a connection without a whole message, so without a key
   int published_queue_max = 1000;             // published messages to one subscriber, or from one publisher
 };
 
@@ -40,6 +45,7 @@ struct HubCounters {
   std::uint64_t dropped = 0;            // to clients that are gone or do not read
   std::uint64_t published = 0;          // forwarded
   std::uint64_t refused_key = 0;        // connections with a key that is not on the list
+  std::uint64_t ended = 0;              // connections beyond a limit of memory or number
   std::uint64_t refused_handshake = 0;  // without CURVE, with another server's key, or garbage
 };
 
