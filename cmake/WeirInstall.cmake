@@ -36,7 +36,7 @@ function(weir_install_sdk component target module)
   install(EXPORT Weir${component} NAMESPACE Weir:: FILE Weir${component}.cmake
           DESTINATION "${WEIR_INSTALL_PACKAGE}" COMPONENT ${component})
   install(FILES "${PROJECT_BINARY_DIR}/WeirConfig.cmake" "${PROJECT_BINARY_DIR}/WeirConfigVersion.cmake"
-          "${PROJECT_SOURCE_DIR}/cmake/${module}"
+          "${PROJECT_SOURCE_DIR}/cmake/${module}" "${PROJECT_SOURCE_DIR}/cmake/WeirOptimisePlugin.cmake"
           DESTINATION "${WEIR_INSTALL_PACKAGE}" COMPONENT ${component})
 endfunction()
 

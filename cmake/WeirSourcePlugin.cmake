@@ -1,3 +1,5 @@
+include("${CMAKE_CURRENT_LIST_DIR}/WeirOptimisePlugin.cmake")
+
 # weir_add_source_plugin(NAME SOURCES...)
 #   A source plugin NAME.so, built against Weir::SourceSDK. Target NAME. It exports only what the ABI's header
 #   marks; a farm file names it by its path, or by NAME when it lies in the farm's plugin folder.
@@ -13,4 +15,5 @@ function(weir_add_source_plugin name)
     C_VISIBILITY_PRESET hidden
     CXX_VISIBILITY_PRESET hidden
     VISIBILITY_INLINES_HIDDEN ON)
+  weir_optimise_plugin(${name})
 endfunction()

@@ -22,6 +22,40 @@ foreach(kit FilterSDK SourceSDK FileReader)
   endforeach()
 endforeach()
 
+# A plugin's flags, in a build without a type: -O2 of Weir's, or the author's own.
+function(expect_flag kit project target source pattern)
+  run("${CMAKE_COMMAND}" -S "${PROJECTS}/${project}" -B "${OUT}/flags" -G "${GENERATOR}" --fresh
+      "-DCMAKE_PREFIX_PATH=${OUT}/${kit}" "-DCMAKE_C_COMPILER=${C_COMPILER}"
+      "-DCMAKE_CXX_COMPILER=${CXX_COMPILER}" -DCMAKE_EXPORT_COMPILE_COMMANDS=ON ${ARGN})
+  file(READ "${OUT}/flags/compile_commands.json" commands)
+  string(JSON count LENGTH "${commands}")
+  math(EXPR last "${count} - 1")
+  set(seen OFF)
+  foreach(i RANGE ${last})
+    string(JSON command GET "${commands}" ${i} command)
+    string(REGEX MATCHALL " -O[^ ]*" found "${command}")
+    if(NOT command MATCHES "${target}\\.dir/${source}")
+      continue()
+    endif()
+    set(seen ON)
+    if(NOT found STREQUAL pattern)
+      message(FATAL_ERROR "${project} with '${ARGN}': ${target} has '${found}', not '${pattern}': ${command}")
+    endif()
+  endforeach()
+  if(NOT seen)
+    message(FATAL_ERROR "${project}: no command compiles ${source} for ${target}")
+  endif()
+endfunction()
+set(ENV{CFLAGS} "")
+set(ENV{CXXFLAGS} "")
+foreach(kind IN ITEMS "FilterSDK;project;big-slices;big_slices.cpp" "FilterSDK;c-project;even-slices;even_slices.c"
+        "SourceSDK;source-project;ramp;ramp.cpp"
+        "SourceSDK;source-c-project;slice-number;slice_number.c")
+  expect_flag(${kind} " -O2" -DCMAKE_BUILD_TYPE=)
+  expect_flag(${kind} " -O1" -DCMAKE_BUILD_TYPE= -DCMAKE_C_FLAGS=-O1 -DCMAKE_CXX_FLAGS=-O1)
+  expect_flag(${kind} " -O3" -DCMAKE_BUILD_TYPE=Release)
+endforeach()
+
 # The program that reads run files, on a file of every kind of record.
 execute_process(COMMAND "${OUT}/reader-project/list-slices" "${RUN_FILE}" RESULT_VARIABLE status
                 OUTPUT_VARIABLE said ERROR_VARIABLE said)
