@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from ._tables import DECISION, REASON, STATUS
@@ -68,4 +69,6 @@ def __getattr__(name: str) -> Any:
         from . import farm
 
         return farm.Farm
+    if name == "convert":
+        return importlib.import_module(".convert", __name__)
     raise AttributeError(f"module 'weir_daq' has no attribute '{name}'")

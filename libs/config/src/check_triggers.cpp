@@ -60,17 +60,17 @@ void check_trigger(Validation& found) {
   }
 }
 
-void check_id_order(Validation& found) {
-  const std::string why = ascending_ids_reason(found.farm());
-  if (why.empty() || found.farm().trigger().mode() != v1::TriggerSettings::MODE_FILE) return;
+void check_trigger_file(Validation& found) {
+  if (found.farm().trigger().mode() != v1::TriggerSettings::MODE_FILE) return;
   const std::string& path = found.farm().trigger().file();
   std::ifstream file(path);
   std::ostringstream text;
   text << file.rdbuf();
   const auto triggers = assignment::parse_trigger_file(text.str(), path);
   if (!triggers) return found.error(ProblemKind::unreadable, "trigger.file", triggers.error().message);
+  const std::string why = ascending_ids_reason(found.farm());
   const auto at = assignment::first_descending(*triggers);
-  if (!at) return;
+  if (why.empty() || !at) return;
   found.inconsistent("trigger.file", in_quotes(path) + ": slice " +
                                          std::to_string((*triggers)[*at].slice.value) + " follows slice " +
                                          std::to_string((*triggers)[*at - 1].slice.value) + ", and " + why);

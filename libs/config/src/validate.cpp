@@ -24,7 +24,16 @@ void check_texts(Validation& found) {
   check_folder(found, "run.out", farm.run().out());
   check_folder(found, "control.out", farm.control().out());
   check_folder(found, "burst.folder", farm.burst().folder());
+  check_folder(found, "trigger.file", farm.trigger().file());
+  const auto check_plugin = [&](const std::string& key, const auto& settings) {
+    check_folder(found, key + ".plugin", settings.plugin());
+    for (int i = 0; i < settings.search_path_size(); ++i)
+      check_folder(found, key + ".search_path[" + std::to_string(i) + "]", settings.search_path(i));
+  };
+  found.for_kinds(Role::readout, farm.readout().nodes_size(),
+                  [&] { check_plugin("source", found.here().source()); });
   found.for_kinds(Role::dcm, farm.dcm().nodes_size(), [&] {
+    check_plugin("filter", found.here().filter());
     if (found.here().filter().plugin().empty())
       found.error(ProblemKind::missing_key, "filter.plugin", "needs a plugin; 'accept-all' keeps everything");
   });
@@ -44,7 +53,7 @@ void check_settings(Validation& found) {
                [&](const std::string& key, std::string what) { found.inconsistent(key, std::move(what)); });
   check_supervisor(found);
   check_times(found);
-  check_id_order(found);
+  check_trigger_file(found);
   check_overrun(found);
 }
 

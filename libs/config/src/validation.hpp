@@ -48,7 +48,7 @@ class Validation {
 
 // Triggers and their ids, and what push running needs (check_triggers.cpp).
 void check_trigger(Validation& found);
-void check_id_order(Validation& found);
+void check_trigger_file(Validation& found);
 void check_overrun(Validation& found);
 void check_push(Validation& found, const FarmPlan& plan);
 

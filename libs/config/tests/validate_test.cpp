@@ -3,6 +3,7 @@
 #include <weir/config/farm_file.hpp>
 #include <weir/config/plan.hpp>
 
+#include <fstream>
 #include <string>
 
 using namespace weir;
@@ -278,6 +279,23 @@ TEST_CASE("an output folder that only a shell would expand is an error") {
   CHECK(errors("control:\n  out: '~'\n").starts_with("farm.yaml:2: control.out: '~' is not expanded here"));
   CHECK(errors("run:\n  out: ./~/x\n").empty());
   CHECK(errors("run:\n  out: a~b\n").empty());
+  const std::string variable = " has a variable, which is not expanded here: write the whole path";
+  CHECK(errors("run:\n  out: ${HOME}/x\n") == "farm.yaml:2: run.out: '${HOME}/x'" + variable);
+  CHECK(errors("burst:\n  folder: /data/$USER\n") == "farm.yaml:2: burst.folder: '/data/$USER'" + variable);
+  CHECK(errors("filter:\n  search_path: [a, $(pwd)/b]\n") ==
+        "farm.yaml:2: filter.search_path[1]: '$(pwd)/b'" + variable);
+  CHECK(errors("filter:\n  plugin: $HOME/x.so\n") == "farm.yaml:2: filter.plugin: '$HOME/x.so'" + variable);
+  CHECK(errors("run:\n  out: a$b\n").empty());
+}
+
+TEST_CASE("the lines of a trigger file are checked, whatever the order of its ids may be") {
+  const test::TemporaryFolder folder;
+  const std::string path = folder / "triggers";
+  std::ofstream(path) << "hello\n";
+  CHECK_THAT(errors("trigger:\n  mode: file\n  file: " + path + "\n"),
+             Catch::ContainsSubstring("farm.yaml:3: trigger.file: " + path + ":1: "));
+  std::ofstream(path) << "7 1000 2 ff # a comment\n\n3 2000\n";
+  CHECK(errors("trigger:\n  mode: file\n  file: " + path + "\n").empty());
 }
 
 TEST_CASE("a front-end needs a plugin, and is waited for shorter than a slice is") {

@@ -61,6 +61,10 @@ TEST_CASE("an unknown name is refused with the known plugins, and the nearest on
   CHECK_THAT(refused("xyz").text, ContainsSubstring("Name one of these"));
   CHECK_THAT(refused("xyz", {}).text, ContainsSubstring("none"));
   CHECK_THAT(refused("/nowhere/x.so").text, ContainsSubstring("no such file"));
+  CHECK_THAT(
+      refused("./nowhere/x.so").text,
+      ContainsSubstring("no such file: " + (std::filesystem::current_path() / "nowhere/x.so").string() +
+                        " (a relative path begins in the working folder"));
 }
 
 TEST_CASE("a truncated plugin, and one for another processor, are refused before they are loaded") {

@@ -68,9 +68,15 @@ Expected<std::string, LoadError> find_library(const PluginKind& kind, const std:
   std::error_code ignored;
   if (name.find('/') != std::string::npos || fs::path(name).extension() == ".so") {
     if (fs::is_regular_file(name, ignored)) return fs::absolute(name).string();
-    return refuse(LoadErrorCode::not_found, kind.noun + " plugin '" + name +
-                                                "': no such file; plugins in the search path: " +
-                                                join(PluginLibrary::list(search_path)));
+    const fs::path place = fs::absolute(name, ignored).lexically_normal();
+    const std::string looked =
+        fs::path(name).is_absolute()
+            ? ""
+            : ": " + place.string() +
+                  " (a relative path begins in the working folder, not beside the farm file)";
+    return refuse(LoadErrorCode::not_found,
+                  kind.noun + " plugin '" + name + "': no such file" + looked +
+                      "; plugins in the search path: " + join(PluginLibrary::list(search_path)));
   }
   for (const std::string& folder : search_path) {
     const fs::path candidate = fs::path(folder) / (name + ".so");
