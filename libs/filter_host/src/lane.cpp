@@ -85,7 +85,7 @@ bool within_limits(const LaneResult& result, const LaneLayout& layout, const Fil
 
 bool fills_make_sense(const std::vector<histograms::Addition>& fills, std::uint32_t cells) {
   return std::all_of(fills.begin(), fills.end(), [cells](const histograms::Addition& one) {
-    return one.cell < cells && std::isfinite(one.amount);
+    return one.cell < cells && std::abs(one.amount) <= histograms::kStepSumMax;
   });
 }
 

@@ -42,10 +42,13 @@ void Fills::fill(const Booked& histogram, double x, double y, double weight) {
   const Booking& booking = histogram.booking;
   const bool uses_y = booking.kind != Kind::one_dimension;
   add(histogram.first + kEntries, 1);
+  const auto is_too_large = [](double amount) { return !(std::abs(amount) <= kFillMax); };  // or no number
   // An infinite y has no mean; as a coordinate it is overflow.
-  const bool y_bad = uses_y && (booking.kind == Kind::profile ? !std::isfinite(y) : std::isnan(y));
-  if (std::isnan(x) || y_bad || !std::isfinite(weight)) return add(histogram.first + kUnusable, 1);
-  if (std::isfinite(x * x * weight)) {
+  const bool y_bad =
+      uses_y &&
+      (booking.kind == Kind::profile ? is_too_large(y) || is_too_large(weight * y * y) : std::isnan(y));
+  if (std::isnan(x) || y_bad || is_too_large(weight)) return add(histogram.first + kUnusable, 1);
+  if (!is_too_large(x * x * weight) && !is_too_large(x * weight)) {
     add(histogram.first + kSumX, weight * x);
     add(histogram.first + kSumX2, weight * x * x);
   }
@@ -60,7 +63,6 @@ void Fills::fill(const Booked& histogram, double x, double y, double weight) {
 }
 
 void Fills::add(std::uint32_t cell, double amount) {
-  if (!std::isfinite(amount)) return;
   if (cell >= place_.size()) place_.resize(cell + std::size_t{1}, 0);
   std::uint32_t& place = place_[cell];
   if (place == 0) {

@@ -1,7 +1,9 @@
 #include "weir_catch.hpp"
+#include <weir/histograms/contents.hpp>
 #include <weir/histograms/layout.hpp>
 
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 using namespace weir::histograms;
@@ -75,6 +77,35 @@ TEST_CASE("every fill is an entry, and one that is not a number is unusable inst
   CHECK(view.content(5) == 2);
   CHECK(view.total() == 7.5);
   CHECK(fills.empty());
+}
+
+TEST_CASE("finite fills have finite sums, however large they are and however many slices add up") {
+  Layout layout;
+  REQUIRE(layout.book({"weights", Kind::one_dimension, {4, 0, 4}}));
+  REQUIRE(layout.book({"means", Kind::profile, {4, 0, 4}}));
+  Fills fills;
+  Contents run;
+  run.set_layout(layout);
+  constexpr double kLarge[] = {1.7e308, -1.7e308, 2e280, 1e280, -1e280, 1e200, 1e-300};
+  for (int slice = 0; slice < 100; ++slice) {
+    for (const double amount : kLarge) {
+      for (const Booked& one : layout.all()) {
+        fills.fill(one, 1.5, 1, amount);
+        fills.fill(one, 1.5, amount, 1);
+        fills.fill(one, amount, 1, amount);
+      }
+    }
+    std::vector<Addition> additions;
+    fills.take(additions);
+    for (const Addition& one : additions) CHECK(std::abs(one.amount) <= kStepSumMax);
+    run.add(additions);
+  }
+  for (std::uint32_t one = 0; one < layout.all().size(); ++one) {
+    for (const double cell : run.cells(one)) CHECK(std::isfinite(cell));
+  }
+  const View weights = run.view(0);
+  CHECK(weights.entries() == 100 * 3 * std::size(kLarge));
+  CHECK(weights.unusable() == 100 * 2 * 3);
 }
 
 TEST_CASE("a 2-D histogram has its own under- and overflow on each axis") {

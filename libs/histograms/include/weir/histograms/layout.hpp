@@ -47,11 +47,16 @@ class Layout {
   std::uint32_t cells_ = 0;
 };
 
+// Limits of one fill's amounts, and of their sum over a step: no sum over the slices of a run overflows.
+constexpr double kFillMax = 1e280;
+constexpr double kStepSumMax = 1e300;
+
 // The additions of one step of one slice. At most one per cell, so their number is bounded by the layout.
 class Fills {
  public:
-  // Adds one entry. A value or weight that is not a number counts as unusable; infinite values are under- or
-  // overflow. `y` is ignored by 1-D histograms.
+  // Adds one entry. Unusable: a value or weight that is not a number, a weight beyond kFillMax, and in a
+  // profile a weighted square of y beyond it. Infinite values are under- or overflow. `y` is ignored by 1-D
+  // histograms.
   void fill(const Booked& histogram, double x, double y, double weight);
   [[nodiscard]] bool empty() const { return additions_.empty(); }
   // Moves the additions to `out` and starts anew.
