@@ -182,7 +182,11 @@ def _end_of_memory(error: MemoryError, file: str) -> NoReturn:
 def _exit(error: SystemExit, file: str) -> NoReturn:
     """As exit() ends a filter in C++: the worker is gone, and this slice is blamed."""
     _note(_report(error, file))
+    if not _in_worker:
+        sys.stderr.write(_report(error, file))
     _finish()
+    if not _in_worker:  # `weir filter try`, whose handler of exit() names the slice
+        ctypes.CDLL(None).exit(1)
     code = error.code
     os._exit(0 if code is None else code & 0xFF if isinstance(code, int) else 1)
 

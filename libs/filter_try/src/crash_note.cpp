@@ -1,45 +1,94 @@
 #include "crash_note.hpp"
 
 #include <array>
+#include <atomic>
 #include <charconv>
 #include <csignal>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <string_view>
+#include <time.h>
 #include <unistd.h>
 
 namespace weir::filter_try {
 namespace {
 
-thread_local volatile std::sig_atomic_t processing = 0;
-thread_local volatile std::uint64_t processed_slice = 0;
+constexpr std::size_t kThreadsMax = 256;  // with a mark at a time; further ones are not named
 
-void append(std::array<char, 256>& text, std::size_t& used, std::string_view part) {
-  const std::size_t taken = part.size() < text.size() - used ? part.size() : text.size() - used;
-  std::memcpy(text.data() + used, part.data(), taken);
-  used += taken;
+// The slice that a thread processes. Read by signal handlers of any thread.
+struct Place {
+  std::atomic<bool> taken{false};
+  std::atomic<bool> processing{false};
+  std::atomic<std::uint64_t> slice{0};
+  std::atomic<std::int64_t> since_s{0};
+};
+std::array<Place, kThreadsMax> places;
+thread_local Place* own_place = nullptr;
+
+std::int64_t now_s() {
+  timespec time{};
+  ::clock_gettime(CLOCK_MONOTONIC, &time);
+  return time.tv_sec;
 }
 
 // Async-signal-safe: formats on the stack, writes once.
-void on_crash(int number) {
-  if (processing != 0) {
+class Line {
+ public:
+  Line& operator<<(std::string_view part) {
+    const std::size_t taken = part.size() < text_.size() - used_ ? part.size() : text_.size() - used_;
+    std::memcpy(text_.data() + used_, part.data(), taken);
+    used_ += taken;
+    return *this;
+  }
+  Line& operator<<(std::uint64_t number) {
     std::array<char, 24> digits{};
-    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), processed_slice).ptr;
-    const std::string_view slice(digits.data(), static_cast<std::size_t>(end - digits.data()));
-    std::array<char, 256> text{};
-    std::size_t used = 0;
-    append(text, used, "weir filter try: the filter crashed in slice ");
-    append(text, used, slice);
-    append(text, used,
-           number == SIGABRT  ? " (abort)"
-           : number == SIGFPE ? " (arithmetic error)"
-                              : " (invalid memory)");
-    append(text, used, "; '--slice ");
-    append(text, used, slice);
-    append(text, used, "' repeats it alone, '--asan' finds memory errors\n");
-    [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text.data(), used);
+    const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr;
+    return *this << std::string_view(digits.data(), static_cast<std::size_t>(end - digits.data()));
+  }
+  void write() { [[maybe_unused]] const auto written = ::write(STDERR_FILENO, text_.data(), used_); }
+
+ private:
+  std::array<char, 256> text_{};
+  std::size_t used_ = 0;
+};
+
+void on_crash(int number) {
+  if (own_place != nullptr && own_place->processing) {
+    const std::uint64_t slice = own_place->slice;
+    Line line;
+    line << "weir filter try: the filter crashed in slice " << slice
+         << (number == SIGABRT  ? " (abort)"
+             : number == SIGFPE ? " (arithmetic error)"
+                                : " (invalid memory)")
+         << "; '--slice " << slice << "' repeats it alone, '--asan' finds memory errors\n";
+    line.write();
   }
   ::raise(number);
+}
+
+// Any thread may receive it: names the slices of all.
+void on_end(int number) {
+  for (const Place& place : places) {
+    if (!place.processing) continue;
+    const std::uint64_t slice = place.slice;
+    Line line;
+    line << "weir filter try: the filter was in slice " << slice << ", for "
+         << static_cast<std::uint64_t>(now_s() - place.since_s) << " s; '--slice " << slice
+         << "' repeats it alone\n";
+    line.write();
+  }
+  ::raise(number);
+}
+
+void on_exit() {
+  if (own_place == nullptr || !own_place->processing) return;
+  const std::uint64_t slice = own_place->slice;
+  Line line;
+  line << "weir filter try: the filter called exit() in slice " << slice
+       << ", which ends its worker in a farm; '--slice " << slice << "' repeats it alone\n";
+  line.write();
+  ::_exit(EXIT_FAILURE);
 }
 
 }  // namespace
@@ -49,13 +98,27 @@ void note_crashes() {
   action.sa_handler = &on_crash;
   action.sa_flags = static_cast<int>(SA_RESETHAND);  // the second one ends the process
   for (const int number : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT}) ::sigaction(number, &action, nullptr);
+  action.sa_handler = &on_end;
+  for (const int number : {SIGINT, SIGTERM}) ::sigaction(number, &action, nullptr);
+  std::atexit(&on_exit);
 }
 
 ProcessingMark::ProcessingMark(SliceId slice) {
-  processed_slice = slice.value;
-  processing = 1;
+  for (Place& place : places) {
+    if (place.taken.exchange(true)) continue;
+    own_place = &place;
+    place.slice = slice.value;
+    place.since_s = now_s();
+    place.processing = true;
+    return;
+  }
 }
 
-ProcessingMark::~ProcessingMark() { processing = 0; }
+ProcessingMark::~ProcessingMark() {
+  if (own_place == nullptr) return;
+  own_place->processing = false;
+  own_place->taken = false;
+  own_place = nullptr;
+}
 
 }  // namespace weir::filter_try

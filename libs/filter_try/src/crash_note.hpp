@@ -4,8 +4,9 @@
 
 namespace weir::filter_try {
 
-// Installs handlers for SIGSEGV, SIGBUS, SIGFPE, SIGILL and SIGABRT that write which slice this thread was
-// processing to standard error; the signal then ends the process as without a handler.
+// Installs handlers that write to standard error which slice was being processed when the process ended: by
+// SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT or exit() in the thread that processes it, or, for all threads, by
+// SIGINT and SIGTERM. A signal then ends the process as without a handler, exit() with status 1.
 void note_crashes();
 
 // Marks the slice that this thread processes until the mark is destroyed.

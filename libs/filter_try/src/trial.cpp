@@ -63,7 +63,7 @@ void run_share(FilterInstance& instance, const ingest::RecordedRun& run, const T
 class Instances {
  public:
   ~Instances() {
-    for (const auto& instance : begun_) instance->end_run();
+    for (const auto& instance : begun_) (void)instance->end_run();
   }
   Instances() = default;
   Instances(const Instances&) = delete;
