@@ -35,8 +35,14 @@ std::optional<Seat> WorkerPool::seat_for(Wish wish) const {
 
 // False when every worker has had slices and none is about to be replaced.
 bool WorkerPool::fresh_comes() const {
-  return std::any_of(seats_.begin(), seats_.end(),
-                     [](const Worker& worker) { return worker.fresh || worker.state != State::active; });
+  return std::any_of(seats_.begin(), seats_.end(), [this](const Worker& worker) { return comes(worker); });
+}
+
+// No slice waits for a seat that stays empty, or that is started later.
+bool WorkerPool::comes(const Worker& worker) const {
+  if (worker.state == State::active) return worker.fresh;
+  const bool put_off = worker.state == State::empty && now_ns_ < worker.start_after_ns;
+  return worker.failures < kUnreplacedAfter && !put_off;
 }
 
 void WorkerPool::lend_marked(PoolActions& out) {

@@ -3,6 +3,7 @@
 #include <weir/worker_pool/worker_pool.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 namespace weir::worker_pool {
@@ -10,6 +11,7 @@ namespace {
 
 constexpr DurationNs kBackoff = 100 * kMillisecond;
 constexpr DurationNs kBackoffMax = 5 * kSecond;
+constexpr std::uint32_t kDoublingsMax = 7;  // to kBackoffMax and beyond
 constexpr DurationNs kStartPatienceMax = 30 * kSecond;
 constexpr DurationNs kMemory = 8;  // results that the running mean looks back on
 
@@ -18,6 +20,10 @@ DurationNs start_patience_ns(const PoolSettings& settings, std::uint32_t failure
   const std::uint32_t doublings = std::min(failures, WorkerPool::kStartFailuresMax);
   return std::min(settings.start_timeout_ns << doublings,
                   std::max(settings.start_timeout_ns, kStartPatienceMax));
+}
+
+DurationNs pause_ns(std::uint32_t failures) {
+  return failures == 0 ? 0 : std::min(kBackoff << std::min(failures - 1, kDoublingsMax), kBackoffMax);
 }
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
@@ -107,6 +113,8 @@ std::optional<Token> WorkerPool::returned(Seat seat, bool more, bool holds_state
   worker.lent.pop_front();
   if (worker.lent.empty()) worker.exclusive = false;
   if (lent.kind == LendKind::forget) return std::nullopt;
+  worker.failures = 0;
+  ends_owed_ = std::max(0.0, ends_owed_ - settings_.end_share_max);
   constexpr DurationNs kWallMax = 3600 * kSecond;
   worker.mean_ns += (std::clamp<DurationNs>(wall_ns, 1, kWallMax) - worker.mean_ns) / kMemory;
   --in_pool_;
@@ -131,7 +139,7 @@ void WorkerPool::started(Seat seat) {
   Worker& worker = seats_[seat];
   if (worker.state != State::starting) return;  // it was told to end meanwhile
   enter(worker, State::ready, now_ns_);
-  start_failures_ = 0;
+  worker.ready_ns = now_ns_;
 }
 
 std::uint64_t WorkerPool::observe(Seat seat, std::uint64_t begun, std::uint64_t done, PoolActions& out) {
@@ -181,23 +189,26 @@ void WorkerPool::ended(Seat seat, WorkerEnd end, TimeNs now_ns, PoolActions& out
     worker.succeeds_retired = true;
     return;
   }
-  // One that ends before it had a slice is as good as not started.
-  const bool starting = worker.state == State::starting || worker.lent_total == 0;
+  // One that ends soon, before it began a slice, is as good as not started.
+  const bool settled = worker.ready_ns != 0 && now_ns - worker.ready_ns >= kSettledAfter;
+  const bool starting = worker.state == State::starting || (worker.begun == 0 && !settled);
   if (starting) end.kind = EndKind::start;
   if (worker.ended_for && !starting) {
     end.kind = *worker.ended_for;
     end.text = reason(end.kind) + "; ended with " + end.text;
   }
-  note_end(end, now_ns, starting);
-  settle_lent(worker, end, out);
+  note_end(end);
+  put_off(worker, end, starting, settle_lent(worker, end, out));
   if (draining_ == seat) draining_.reset();
   empty_seat(worker, now_ns);
 }
 
 void WorkerPool::empty_seat(Worker& worker, TimeNs now_ns) {
-  const std::uint64_t life = worker.life;
-  worker = Worker{};
-  worker.life = life;
+  Worker empty;
+  empty.life = worker.life;
+  empty.failures = worker.failures;
+  empty.start_after_ns = worker.start_after_ns;
+  worker = std::move(empty);
   enter(worker, State::empty, now_ns);
 }
 
@@ -206,18 +217,26 @@ std::string WorkerPool::reason(EndKind kind) const {
   return "took longer than " + std::to_string(settings_.timeout_ns / kMillisecond) + " ms";
 }
 
-void WorkerPool::note_end(const WorkerEnd& end, TimeNs now_ns, bool starting) {
+void WorkerPool::note_end(const WorkerEnd& end) {
   ++ends_[static_cast<std::size_t>(end.kind)];
   last_end_ = std::string(name(end.kind)) + ": " + first_line(end.text);
-  if (!starting) return;
-  ++start_failures_;
-  const DurationNs wait = kBackoff << std::min<std::uint32_t>(start_failures_ - 1, 6);
-  start_after_ns_ = now_ns + std::min(wait, kBackoffMax);
+}
+
+// Puts off the next start in this seat only: other workers go on. A slice that ends its worker twice is
+// poison, and a worker without memory is replaced at once.
+void WorkerPool::put_off(Worker& worker, const WorkerEnd& end, bool starting, bool blamed) {
+  if (starting) {
+    worker.start_after_ns = now_ns_ + pause_ns(++worker.failures);
+  } else if (!blamed && end.kind != EndKind::memory) {
+    ends_owed_ = std::min(ends_owed_ + 1, kEndsFree + kDoublingsMax);
+    const double beyond = std::max(0.0, ends_owed_ - kEndsFree);
+    worker.start_after_ns = now_ns_ + pause_ns(static_cast<std::uint32_t>(std::ceil(beyond)));
+  }
 }
 
 // ---- a worker has ended: its slices
 
-void WorkerPool::settle_lent(Worker& worker, const WorkerEnd& end, PoolActions& out) {
+bool WorkerPool::settle_lent(Worker& worker, const WorkerEnd& end, PoolActions& out) {
   std::deque<Lent> rest = std::exchange(worker.lent, {});
   std::vector<Token> inside;
   for (std::uint64_t i = worker.done; i < worker.begun && !rest.empty(); ++i) {
@@ -234,10 +253,14 @@ void WorkerPool::settle_lent(Worker& worker, const WorkerEnd& end, PoolActions& 
   // The slice that took too long was finished after all, and the signal came during the next one.
   if (worker.ended_for == EndKind::timeout && worker.begun != worker.begun_at_kill) {
     for (const Token token : inside) repeat(token, Wish::any, out);
-    return;
+    return true;
   }
-  if (inside.size() == 1) return blame(inside.front(), end, out);
+  if (inside.size() == 1) {
+    blame(inside.front(), end, out);
+    return true;
+  }
   for (const Token token : inside) repeat(token, Wish::alone, out);
+  return false;
 }
 
 void WorkerPool::not_begun(std::deque<Lent>& lent, PoolActions& out) {
@@ -300,7 +323,10 @@ void WorkerPool::pass(TimeNs now_ns, PoolActions& out) {
   const DurationNs step = last_pass_ns_ == 0 ? 0 : std::clamp<DurationNs>(now_ns - last_pass_ns_, 0, kGapMax);
   last_pass_ns_ = now_ns_ = now_ns;
   for (Seat seat = 0; seat < seats(); ++seat) watch(seat, step, now_ns, out);
-  if (start_failures_ >= kStartFailuresMax) out.failed = true;
+  out.failed = out.failed || std::all_of(seats_.begin(), seats_.end(), [](const Worker& worker) {
+                 return worker.state != State::ready && worker.state != State::active &&
+                        worker.failures >= kStartFailuresMax;
+               });
   promote(now_ns);
   retire_extra(out);
   lend_marked(out);
@@ -312,7 +338,7 @@ void WorkerPool::watch(Seat seat, DurationNs step_ns, TimeNs now_ns, PoolActions
   Worker& worker = seats_[seat];
   switch (worker.state) {
     case State::empty:
-      if (now_ns < start_after_ns_) return;
+      if (now_ns < worker.start_after_ns) return;
       ++worker.life;
       if (!worker.succeeds_retired && starts_++ >= seats()) ++restarts_;
       worker.succeeds_retired = false;
@@ -320,7 +346,7 @@ void WorkerPool::watch(Seat seat, DurationNs step_ns, TimeNs now_ns, PoolActions
       out.start.push_back({seat});
       return;
     case State::starting:
-      if (now_ns - worker.since_ns > start_patience_ns(settings_, start_failures_))
+      if (now_ns - worker.since_ns > start_patience_ns(settings_, worker.failures))
         end(seat, EndKind::start, out);
       return;
     case State::active: {

@@ -406,6 +406,94 @@ TEST_CASE("worker pool: on a busy machine a worker gets more time at each start,
   CHECK(out.lend.front().token == 7);
 }
 
+// Passes `time`; a worker that is started in `seat` ends at once: before it is ready, or after.
+int starts_within(Bench& bench, Seat seat, DurationNs time, bool gets_ready, EndKind kind = EndKind::exit) {
+  int starts = 0;
+  for (const TimeNs until = bench.now + time; bench.now < until;) {
+    bench.pass(10 * kMillisecond);
+    CHECK_FALSE(bench.out.failed);
+    const bool started = std::any_of(bench.out.start.begin(), bench.out.start.end(),
+                                     [seat](const auto& start) { return start.seat == seat; });
+    if (!started) continue;
+    ++starts;
+    if (gets_ready) bench.pool.started(seat);
+    bench.dies(seat, kind);
+  }
+  return starts;
+}
+
+TEST_CASE("worker pool: one worker that cannot be replaced is tried ever more slowly, and the others go on") {
+  for (const bool gets_ready : {false, true}) {
+    INFO("ready at first: " << gets_ready);
+    Bench bench(2, 1);
+    bench.dies(2);
+    const int starts = starts_within(bench, 2, 100 * kSecond, gets_ready);
+    CHECK(starts > 15);
+    CHECK(starts < 30);
+    CHECK(bench.pool.is_unreplaced(2));
+    CHECK_FALSE(bench.pool.is_unreplaced(0));
+    bench.submit(1);
+    bench.pass();
+    bench.work(0, 1, 1);
+    CHECK(bench.results == std::vector<Token>{1});
+    // A slice that wants a fresh worker does not wait for the seat that stays empty.
+    bench.submit(2);
+    bench.pass();
+    bench.work(0, 2, 1);
+    bench.dies(0, EndKind::exit);
+    bench.pass(kMillisecond);
+    const auto retried = bench.lent_to(1);
+    CHECK(std::find(retried.begin(), retried.end(), Token{2}) != retried.end());
+  }
+}
+
+TEST_CASE("worker pool: workers that end on their own are replaced ever more slowly unless slices are many") {
+  Bench bench(1, 0);
+  bench.submit(0);
+  bench.pass();
+  bench.work(0, 1, 1);
+  const auto ends_idle = [&bench](int times, int slices) {
+    TimeNs longest = 0;
+    for (int i = 0; i < times; ++i) {
+      bench.pool.started(0);
+      bench.pass();
+      for (int n = 0; n < slices; ++n) {
+        bench.submit(static_cast<Token>(1000 * i + n));
+        bench.pass();
+        bench.work(0, static_cast<std::uint64_t>(n) + 1, static_cast<std::uint64_t>(n) + 1);
+      }
+      bench.dies(0, EndKind::exit);
+      const TimeNs ended = bench.now;
+      do bench.pass(10 * kMillisecond);
+      while (bench.out.start.empty());
+      longest = std::max(longest, bench.now - ended);
+    }
+    return longest;
+  };
+  bench.dies(0, EndKind::exit);
+  do bench.pass();
+  while (bench.out.start.empty());
+  CHECK(ends_idle(20, 200) <= 10 * kMillisecond);
+  CHECK(ends_idle(20, 10) >= 5 * kSecond);
+}
+
+TEST_CASE("worker pool: workers out of memory are replaced at once, however often") {
+  Bench bench(1, 0);
+  std::uint64_t done = 0;
+  for (int i = 0; i < 50; ++i) {
+    bench.submit(1);
+    bench.pass();
+    bench.work(0, 1, 1);
+    bench.dies(0, EndKind::memory);
+    bench.pass();
+    REQUIRE(bench.out.start.size() == 1);
+    bench.pool.started(0);
+    bench.pass();
+    ++done;
+  }
+  CHECK(bench.results.size() == done);
+}
+
 TEST_CASE("worker pool: workers that do not start are retried more and more slowly, and then given up") {
   WorkerPool pool(Bench::settings(1, 0, 8));
   PoolActions out;

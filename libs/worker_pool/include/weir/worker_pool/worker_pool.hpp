@@ -24,6 +24,8 @@ struct PoolSettings {
   std::uint32_t kills_max = 2;                // kills that make a slice poison
   DurationNs timeout_ns = kSecond;            // one slice in process()
   DurationNs start_timeout_ns = 2 * kSecond;  // from the start of a process until it can take slices
+  // Ends per slice that no slice is to blame for; beyond, the next starts are put off ever longer.
+  double end_share_max = 0.01;
 };
 
 // Why a worker ended.
@@ -76,7 +78,7 @@ struct PoolActions {
   std::vector<Start> start;
   std::vector<Lend> lend;
   std::vector<Seat> unkillable;  // survived SIGKILL for 5 s
-  bool failed = false;           // workers do not start: the last reason is last_end()
+  bool failed = false;           // no worker is ready and none starts: the last reason is last_end()
 
   void clear();
 };
@@ -94,7 +96,10 @@ class WorkerPool {
   static constexpr DurationNs kUnkillableAfter = 5 * kSecond;
   static constexpr DurationNs kGapMax = 100 * kMillisecond;  // between two passes, as timeouts count it
   static constexpr DurationNs kLendTime = 2 * kMillisecond;  // of work that a worker has ahead
-  static constexpr std::uint32_t kStartFailuresMax = 10;     // in a row
+  static constexpr std::uint32_t kStartFailuresMax = 10;     // of each seat, in a row
+  static constexpr std::uint32_t kUnreplacedAfter = 3;       // start failures of a seat, in a row
+  static constexpr DurationNs kSettledAfter = 5 * kSecond;   // a worker that lives so long has started
+  static constexpr double kEndsFree = 3;                     // ends that put off no start
 
   explicit WorkerPool(const PoolSettings& settings);
 
@@ -139,6 +144,9 @@ class WorkerPool {
   [[nodiscard]] std::uint64_t ends(EndKind kind) const { return ends_[static_cast<std::size_t>(kind)]; }
   [[nodiscard]] std::uint64_t poisoned() const { return poisoned_; }
   [[nodiscard]] std::uint64_t retried() const { return retried_; }
+  // The seat stays empty: its process could not be started, or ended before its first result, several times
+  // in a row.
+  [[nodiscard]] bool is_unreplaced(Seat seat) const { return seats_[seat].failures >= kUnreplacedAfter; }
   // Why the last one ended: one line, empty at first.
   [[nodiscard]] const std::string& last_end() const { return last_end_; }
   // Returns the first broken rule, such as a slice in two places; empty: none.
@@ -160,6 +168,9 @@ class WorkerPool {
     bool succeeds_retired = false;  // the next start in this seat is not a restart
     std::optional<EndKind> ended_for;
     std::uint64_t life = 0;
+    std::uint32_t failures = 0;  // of this seat to start, in a row
+    TimeNs start_after_ns = 0;   // of this seat
+    TimeNs ready_ns = 0;         // 0: not yet
     std::deque<Lent> lent;
     std::deque<Lent> own;  // steps and forgets that only this worker can do
     std::uint64_t lent_total = 0;
@@ -198,16 +209,19 @@ class WorkerPool {
   [[nodiscard]] bool has_fresh() const;  // one that takes slices
   [[nodiscard]] bool fresh_waits() const;
   [[nodiscard]] bool fresh_comes() const;
+  [[nodiscard]] bool comes(const Worker& worker) const;
   [[nodiscard]] std::size_t fresh_reserved() const;
   [[nodiscard]] std::optional<Seat> least_lent(std::size_t reserved) const;
   [[nodiscard]] std::optional<Seat> seat_for(Wish wish) const;
-  void settle_lent(Worker& worker, const WorkerEnd& end, PoolActions& out);
+  // Returns whether one slice is to blame.
+  bool settle_lent(Worker& worker, const WorkerEnd& end, PoolActions& out);
   void blame(Token token, const WorkerEnd& end, PoolActions& out);
   void repeat(Token token, Wish wish, PoolActions& out);
   void not_begun(std::deque<Lent>& lent, PoolActions& out);
   [[nodiscard]] bool lose_state(Token token);
   [[nodiscard]] std::string reason(EndKind kind) const;
-  void note_end(const WorkerEnd& end, TimeNs now_ns, bool starting);
+  void note_end(const WorkerEnd& end);
+  void put_off(Worker& worker, const WorkerEnd& end, bool starting, bool blamed);
 
   PoolSettings settings_;
   std::vector<Worker> seats_;
@@ -217,9 +231,8 @@ class WorkerPool {
   std::unordered_map<Token, Home> homes_;
   std::optional<Seat> draining_;  // gets nothing, so that a marked slice can be alone
   TimeNs last_pass_ns_ = 0;
-  TimeNs start_after_ns_ = 0;
   TimeNs now_ns_ = 0;
-  std::uint32_t start_failures_ = 0;
+  double ends_owed_ = 0;  // ends without a culprit that are not yet balanced by results
   std::uint64_t starts_ = 0;
   std::uint64_t restarts_ = 0;
   std::uint64_t poisoned_ = 0;
