@@ -9,7 +9,6 @@
 #include <cstring>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -53,8 +52,8 @@ class Udp : public weir::AsyncSource, private weir::packets::ReassemblySink {
         socket_(setup.parameter("host", "127.0.0.1"), port_of(setup), static_cast<int>(wanted_buffer_)) {
     for (std::size_t i = 0; i < kNames.size(); ++i) followers_[i] = Follower(counter(kNames[i]));
     for (std::size_t i = 0; i < weir::packets::kPacketErrors; ++i) {
-      const std::string text = "malformed_" + std::string(name(static_cast<PacketError>(i)));
-      malformed_[i] = Follower(counter(text.c_str()));
+      malformed_names_[i] = "malformed_" + std::string(name(static_cast<PacketError>(i)));
+      malformed_[i] = Follower(counter(malformed_names_[i].c_str()));
     }
     for (const std::uint32_t id : source_ids()) ids_.emplace_back(id);
     log(WEIR_SOURCE_LOG_INFO, "takes datagrams at port " + std::to_string(socket_.port()));
@@ -223,14 +222,14 @@ class Udp : public weir::AsyncSource, private weir::packets::ReassemblySink {
     const ReassemblyCounters& c = reassembler_->counters();
     const std::uint64_t dropped = socket_.kernel_drops() - drops_before_;
     tell_unattributed(0, c.packets + oversized_ + dropped, "");
-    const std::pair<std::uint64_t, const char*> lost[] = {
-        {dropped, "kernel_drops"},
-        {c.other_run, "other_run"},
-        {c.unknown_source, "unknown_source"},
-        {c.malformed[static_cast<std::size_t>(PacketError::bad_checksum)], "bad_checksum"},
-        {oversized_, "oversized"}};
-    static_assert(std::size(lost) + 1 == std::tuple_size_v<decltype(unattributed_)>);
-    for (std::size_t i = 0; i < std::size(lost); ++i) tell_unattributed(i + 1, lost[i].first, lost[i].second);
+    const std::pair<std::uint64_t, const char*> lost[] = {{dropped, "kernel_drops"},
+                                                          {c.other_run, "other_run"},
+                                                          {c.unknown_source, "unknown_source"},
+                                                          {oversized_, "oversized"}};
+    std::size_t which = 0;
+    for (const auto& [count, reason] : lost) tell_unattributed(++which, count, reason);
+    for (std::size_t i = 0; i < weir::packets::kPacketErrors; ++i)
+      tell_unattributed(++which, c.malformed[i], malformed_names_[i].c_str());
   }
   void tell_unattributed(std::size_t which, std::uint64_t value, const char* reason) {
     const std::uint64_t step = value - unattributed_[which];
@@ -289,6 +288,7 @@ class Udp : public weir::AsyncSource, private weir::packets::ReassemblySink {
   std::vector<weir::SourceId> ids_;
   std::optional<weir::packets::Reassembler> reassembler_;  // of a run
   std::array<Follower, kNames.size()> followers_;
+  std::array<std::string, weir::packets::kPacketErrors> malformed_names_;
   std::array<Follower, weir::packets::kPacketErrors> malformed_;
   std::uint64_t strangers_ = 0;
   std::uint64_t oversized_ = 0;
@@ -297,7 +297,7 @@ class Udp : public weir::AsyncSource, private weir::packets::ReassemblySink {
   std::int64_t tell_losses_ns_ = 0;
   std::vector<Event> events_;
   std::vector<Reported> reported_;  // ascending
-  std::array<std::uint64_t, 6> unattributed_{};
+  std::array<std::uint64_t, 5 + weir::packets::kPacketErrors> unattributed_{};
 };
 
 }  // namespace

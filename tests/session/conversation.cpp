@@ -168,6 +168,8 @@ void beside_impostor(MemoryFarm& farm, Role role, Random& random, std::uint64_t 
   Watcher watcher(farm);
   impostor.come();
   farm.turn(20);
+  impostor.begin();
+  farm.turn(20);
   impostor.leave();
   demand_progress(farm, watcher);
   const Growth growth(farm);

@@ -50,6 +50,11 @@ struct Party {
     peer->connect(farm_.network(), port_);
     peer->send(wire::FrameType::hello, hello_);
   }
+  void answer_begin(const std::string& refusal = {}) {
+    v1::Control message;
+    message.mutable_begun()->set_refusal(refusal);
+    peer->send(message);
+  }
   void listen() {
     for (const RawPeer::Frame& frame : peer->take_frames()) {
       v1::Control message;
@@ -64,6 +69,7 @@ struct Party {
         if (!answer.taken()) busy.push_back(answer.busy());
       }
       begins += message.has_begin_run() ? 1 : 0;
+      assigned += message.assign().slice_size();
       ends += message.has_end_run() ? 1 : 0;
       absences += message.has_absences() ? 1 : 0;
     }
@@ -71,6 +77,7 @@ struct Party {
 
   std::unique_ptr<RawPeer> peer;
   int begins = 0;
+  int assigned = 0;
   int ends = 0;
   int absences = 0;
   Slices announced;
@@ -97,6 +104,8 @@ struct Farm {
     control.emplace(farm, port, v1::ROLE_CONTROL, "control");
     turn(20);
     REQUIRE(readout->begins == 1);
+    for (auto* party : {&readout, &other, &dcm}) (*party)->answer_begin();
+    turn(20);
   }
   void turn(int times) {
     farm.turn(times);
@@ -259,4 +268,35 @@ TEST_CASE("an order to end that waits for room in the journal is not sent to the
   CHECK(farm.readout->ends == 0);
   farm.offer({1});
   CHECK(farm.readout->announced == Slices{1});
+}
+
+TEST_CASE("a DCM that comes during the run is assigned no slice before it has begun") {
+  Farm farm;
+  farm.offer({1, 2});
+  CHECK(farm.dcm->assigned == 2);
+  farm.dcm->peer->leave();
+  farm.turn(20);
+  farm.dcm->come_as_next();
+  farm.turn(20);
+  REQUIRE(farm.dcm->begins == 2);
+  CHECK(farm.dcm->assigned == 2);
+  SECTION("it begins") {
+    farm.dcm->answer_begin();
+    farm.turn(20);
+    CHECK(farm.dcm->assigned == 4);
+  }
+  SECTION("it refuses, and the next one begins: no slice has lost an attempt to it") {
+    for (int i = 0; i < 10; ++i) {
+      farm.dcm->answer_begin("no high voltage");
+      farm.turn(5);
+      farm.dcm->peer->leave();
+      farm.turn(20);
+      farm.dcm->come_as_next();
+      farm.turn(20);
+    }
+    CHECK(farm.dcm->assigned == 2);
+    farm.dcm->answer_begin();
+    farm.turn(20);
+    CHECK(farm.dcm->assigned == 4);
+  }
 }

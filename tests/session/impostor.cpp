@@ -29,10 +29,11 @@ Surroundings around(const MemoryFarm& farm, std::uint64_t newest_slice) {
 
 std::span<const MessageKind> fitting(Role from, Role to) {
   static constexpr MessageKind kOfDcm[] = {MessageKind::decide, MessageKind::decide, MessageKind::report,
-                                           MessageKind::throttle};
+                                           MessageKind::throttle, MessageKind::begun};
   static constexpr MessageKind kOfWriter[] = {MessageKind::stored, MessageKind::report,
                                               MessageKind::throttle};
-  static constexpr MessageKind kOfReadout[] = {MessageKind::report, MessageKind::throttle};
+  static constexpr MessageKind kOfReadout[] = {MessageKind::report, MessageKind::throttle,
+                                               MessageKind::begun};
   static constexpr MessageKind kOfControl[] = {MessageKind::command, MessageKind::command,
                                                MessageKind::trigger};
   static constexpr MessageKind kDcmToReadout[] = {MessageKind::request, MessageKind::request,
@@ -156,6 +157,13 @@ void Impostor::come() {
   if (supervisor_ && !supervisor_->closed()) return;
   hello_.set_incarnation(++incarnation_);
   supervisor_ = connect("supervisor");
+}
+
+void Impostor::begin() {
+  if (role_ == Role::writer) return;
+  v1::Control message;
+  (void)message.mutable_begun();
+  supervisor_->send(message);
 }
 
 void Impostor::leave() {

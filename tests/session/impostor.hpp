@@ -50,6 +50,8 @@ class Impostor {
  public:
   Impostor(MemoryFarm& farm, Role role, std::uint16_t index);
   void come();
+  // Answers BeginRun, as readouts and DCMs do.
+  void begin();
   void leave();
   void act(Random& random);
 

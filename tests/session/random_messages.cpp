@@ -344,6 +344,9 @@ v1::Control control(Random& random, const Surroundings& around, MessageKind sayi
       message.mutable_port_share()->set_members(small(random, 4));
       message.mutable_port_share()->set_base_ns(static_cast<std::int64_t>(odd(random)));
       break;
+    case MessageKind::begun:
+      message.mutable_begun()->set_refusal(random.one_in(2) ? std::string() : text(random));
+      break;
     default:
       message.mutable_begin_run()->set_run(around.run);
       message.mutable_begin_run()->set_first_slice(slice(random, around));

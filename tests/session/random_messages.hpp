@@ -28,6 +28,7 @@ enum class MessageKind : std::uint8_t {
   refused,
   trigger,
   port_share,
+  begun,
   begin_run,  // control messages up to here
   request,
   cancel,

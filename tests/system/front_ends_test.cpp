@@ -29,13 +29,15 @@ struct FrontEndFarm {
   // `weir emit` for this farm, to its end.
   CommandEnd emit(std::vector<std::string> arguments) {
     // Packets sent before the readouts listen are lost without a trace.
-    for (const char* readout : {"readout-0", "readout-1"}) REQUIRE(run->wait_for_log(readout, "run began"));
+    for (const char* node : {"supervisor", "readout-0", "readout-1"})
+      REQUIRE(run->wait_for_log(node, "run began"));
     return run_command(folder, "weir", emit_line(arguments));
   }
   // Beside the test.
   [[nodiscard]] std::unique_ptr<Process> start_emit(const std::string& name,
                                                     const std::vector<std::string>& arguments) {
-    for (const char* readout : {"readout-0", "readout-1"}) REQUIRE(run->wait_for_log(readout, "run began"));
+    for (const char* node : {"supervisor", "readout-0", "readout-1"})
+      REQUIRE(run->wait_for_log(node, "run began"));
     std::vector<std::string> line = emit_line(arguments);
     line.insert(line.begin(), WEIR_BIN_DIR "/weir");
     return std::make_unique<Process>(line, folder / (name + ".out"), folder / (name + ".err"));
@@ -133,7 +135,7 @@ TEST_CASE("garbage at the front-ends' ports changes nothing but counters") {
                     {"dcm.deadline_ms=5000", "dcm.grace_ms=2000", "source.wait_ms=2000"});
   std::mt19937_64 random(7);
   const UdpSocket stranger;
-  constexpr int kGarbage = 500;
+  constexpr int kGarbage = 400;  // less than source.loss_share_max of all packets
   REQUIRE(farm.run->wait_for_log("supervisor", "run began"));
   for (int i = 0; i < kGarbage; ++i) {
     std::vector<std::byte> bytes(random() % 1500);
@@ -225,6 +227,23 @@ TEST_CASE("packets of front-ends that send for another run end in status 3") {
   CHECK_BALANCED(end, 3);
   CHECK(faults_with(end, "that reached the readout were thrown away (other_run") == 2);
   CHECK(end.summary.count_all("fragments.missing") == 0);
+}
+
+TEST_CASE("front-ends that send nothing, or only malformed packets, are named with the reason, status 3") {
+  const bool malformed = GENERATE(false, true);
+  CAPTURE(malformed);
+  FrontEndFarm farm({"--slices", "100"}, {"trigger.mode=rate", "trigger.rate_hz=100", "source.wait_ms=100"});
+  REQUIRE(farm.run->wait_for_log("supervisor", "run began"));
+  const UdpSocket board;
+  for (int i = 0; malformed && i < 200; ++i) board.send_to(farm.port, std::vector<std::byte>(100));
+  const FarmEnd end = farm.run->finish();
+  CHECK_BALANCED(end, 3);
+  CHECK(end.summary.count("fragments.received") == 0);
+  for (const char* source : {"source 1: ", "source 4: "}) CHECK(faults_with(end, source) > 0);
+  CHECK(faults_with(end, "requested fragments are missing (deadline") > 0);
+  const std::string refused =
+      "200 of 200 packets that reached the readout were thrown away (malformed_bad_magic 200)";
+  CHECK(faults_with(end, refused) == (malformed ? 1 : 0));
 }
 
 TEST_CASE("a recorded run is played again, byte for byte") {

@@ -132,7 +132,7 @@ TEST_CASE("a farm of different front-ends builds each fragment bit for bit") {
   CHECK_THAT(explained.out, Catch::ContainsSubstring(file + ":11"));
 
   FarmRun run(folder, file, {});
-  for (const char* readout : {"device", "stamps"}) REQUIRE(run.wait_for_log(readout, "run began"));
+  for (const char* node : {"supervisor", "device", "stamps"}) REQUIRE(run.wait_for_log(node, "run began"));
   const CommandEnd emitted = run_command(folder, "weir",
                                          {"emit", file, "--rate", "200", "--slices", std::to_string(kSlices),
                                           "--trigger", "127.0.0.1:" + std::to_string(run.trigger_port())});

@@ -218,10 +218,11 @@ void DcmNode::on_supervisor_ready() {
 }
 
 void DcmNode::on_begin_run(const v1::BeginRun& begin) {
-  if (course_.has_begun() || filter_start_ != FilterStart::done) return;
+  if (course_.has_begun()) return supervisor_.send_begun({});  // it has not received the first answer
+  if (filter_start_ != FilterStart::done) return;
   if (auto begun = filter_.begin_run(RunNumber(begin.run()), begin.utc_ns()); !begun) {
     failure_ = begun.error();
-    return;
+    return supervisor_.send_begun(failure_);
   }
   filter_start_ = FilterStart::begins_run;
   poll_filter();
@@ -231,6 +232,7 @@ void DcmNode::poll_filter() {
   const auto done = filter_.poll_start();
   if (!done) {
     failure_ = done.error();
+    if (filter_start_ == FilterStart::begins_run) supervisor_.send_begun(failure_);
     return;
   }
   if (*done && std::exchange(filter_start_, FilterStart::done) == FilterStart::begins_run) begin_course();
@@ -248,6 +250,7 @@ void DcmNode::begin_course() {
   course_.begin();
   reach_.run_begun(now_ns_);
   readouts_.start_trace(setup_.farm.dcm().trace_slices(), now_ns_ + kTraceFrom);
+  supervisor_.send_begun({});
 }
 
 Expected<void, wire::WireError> DcmNode::on_supervisor_message(const v1::Control& message) {

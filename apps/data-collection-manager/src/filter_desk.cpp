@@ -10,6 +10,7 @@
 #include <weir/node/dcm_groups.hpp>
 #include <weir/node/identity.hpp>
 #include <weir/node/report.hpp>
+#include <weir/reports/filter_failures.hpp>
 #include <weir/reports/numbers.hpp>
 
 #include <spdlog/spdlog.h>
@@ -110,6 +111,7 @@ void FilterDesk::run_in_workers(const FilterSurroundings& around) {
   options.pool.lane_slots = kLaneSlots;
   options.pool.kills_max = setup_.farm.supervisor().attempts_max();
   options.pool.timeout_ns = filter.timeout_ms() * kMillisecond;
+  options.pool.end_share_max = filter.error_share_max();
   options.pool.start_timeout_ns = filter.workers().start_timeout_ms() * kMillisecond;
   options.jobs_max = setup_.farm.dcm().slices_max();
   options.rows_max = static_cast<std::uint32_t>(builder_.assembler.sources().size());
@@ -182,8 +184,11 @@ void FilterDesk::count_steps() {
 
 void FilterDesk::take(BuiltSlice& slice) {
   WEIR_ASSERT(slice.state() == BuildState::queued && !slice.awaits_assignment);
-  if (slice.assignment.unfiltered)
+  if (slice.assignment.unfiltered) {
+    ++filtered_;
+    ++poisoned_;
     return decisions_.decide(slice, SliceDecision::accept(DecisionKind::poison), now_ns_);
+  }
   if (slice.flawed > 0 && setup_.farm.dcm().incomplete() == v1::DcmSettings::INCOMPLETE_DEBUG)
     return decisions_.decide(slice, SliceDecision::accept(DecisionKind::incomplete), now_ns_);
   if (isolated_ && slice.assignment.trigger_payload().size() > filter_host::LaneLayout::kPayloadMax)
@@ -267,6 +272,7 @@ void FilterDesk::act_on(BuiltSlice& slice, filter_host::FilterResult& result) {
   steps_board_.finished(slice, result, now_ns_);
   histograms_.take(slice, result);
   if (result.alert) request_alert(slice, *result.alert);
+  if (result.verdict != StepVerdict::need_more && result.verdict != StepVerdict::restart) ++filtered_;
   switch (result.verdict) {
     case StepVerdict::reject:
       give_back(result);
@@ -291,8 +297,10 @@ void FilterDesk::act_on(BuiltSlice& slice, filter_host::FilterResult& result) {
 
 void FilterDesk::failed(BuiltSlice& slice, filter_host::FilterResult& result) {
   histograms_.drop(slice);
-  if (++errors_ == 1)
-    spdlog::error("filter error slice={} reason=\"{}\"", slice.id().value, first_line(result.error));
+  if (++errors_ == 1) {
+    first_error_ = first_line(result.error);
+    spdlog::error("filter error slice={} reason=\"{}\"", slice.id().value, first_error_);
+  }
   if (setup_.farm.filter().on_error() == v1::FilterSettings::ON_ERROR_REJECT) {
     give_back(result);
     return decisions_.decide(slice, SliceDecision::reject(), now_ns_);
@@ -303,7 +311,9 @@ void FilterDesk::failed(BuiltSlice& slice, filter_host::FilterResult& result) {
 
 void FilterDesk::poison(BuiltSlice& slice, filter_host::FilterResult& result) {
   histograms_.drop(slice);
-  spdlog::error("poison slice={} reason=\"{}\"", slice.id().value, first_line(result.error));
+  const std::string reason = first_line(result.error);
+  if (++poisoned_ == 1) first_poison_ = reason;
+  spdlog::error("poison slice={} reason=\"{}\"", slice.id().value, reason);
   slice.result = &result;  // its record says why
   decisions_.decide(slice, SliceDecision::accept(DecisionKind::poison), now_ns_);
 }
@@ -425,7 +435,9 @@ void FilterDesk::tell_long_in_filter() {
 
 void FilterDesk::add_to(v1::Report& report) const {
   reports::ReportCounters counters(report);
+  counters["dcm.filtered"] = filtered_;
   counters["dcm.filter_errors"] = errors_;
+  counters["dcm.poisoned"] = poisoned_;
   counters["dcm.filter_stalled"] = stalls_;
   counters["dcm.steps"] = steps_;
   reports::Gauges gauges(report);
@@ -437,6 +449,9 @@ void FilterDesk::add_to(v1::Report& report) const {
   }
   *report.mutable_ran()->add_parts() = plugin_part_;
   (*report.mutable_notes())["filter"] = plugin_;
+  reports::note_filter_failure(report, first_error_, first_poison_);
+  if (const std::string error = first_line(units_->end_error()); !error.empty())
+    node::add_faults(report, std::vector{"the filter could not end the run: " + error});
   const auto& groups = setup_.farm.dcm().groups();
   if (setup_.self.group < groups.size())
     (*report.mutable_notes())["group"] = groups[setup_.self.group].name();
@@ -448,7 +463,6 @@ void FilterDesk::add_workers_to(v1::Report& report) const {
   reports::ReportCounters counters(report);
   counters["dcm.worker_restarts"] = figures.restarts;
   counters["dcm.worker_unkillable"] = figures.unkillable;
-  counters["dcm.poisoned"] = figures.poisoned;
   counters["dcm.retried"] = figures.retried;
   for (const auto& [reason, number] : figures.ends) {
     if (number > 0) counters.of("dcm.worker_ends.", reason) = number;
@@ -456,8 +470,10 @@ void FilterDesk::add_workers_to(v1::Report& report) const {
   reports::Gauges gauges(report);
   gauges["dcm.workers"] = figures.workers;
   (*report.mutable_notes())["filter_workers"] = figures.note;
+  reports::note_worker_end(report, figures.last_end);
   if (!figures.replaced.empty())
-    node::add_faults(report, std::vector{"a filter worker cannot be replaced: " + figures.replaced});
+    node::add_faults(report,
+                     std::vector{"a filter worker cannot be replaced: " + first_line(figures.replaced)});
 }
 
 }  // namespace weir::dcm

@@ -128,7 +128,11 @@ class FilterDesk {
   StepBoard steps_board_;
   std::vector<std::pair<SliceId, Attempt>> long_in_filter_;  // reported to the supervisor
   std::optional<std::pair<SliceId, Attempt>> stalled_;       // the last one seen
+  std::uint64_t filtered_ = 0;  // slices with a last verdict: of the filter, or because it failed
   std::uint64_t errors_ = 0;
+  std::uint64_t poisoned_ = 0;
+  std::string first_error_;
+  std::string first_poison_;
   std::uint64_t stalls_ = 0;  // steps that took longer than their deadline
   std::uint64_t steps_ = 0;
 };

@@ -130,6 +130,18 @@ void FrontEnd::on_losses(std::optional<SourceId> source, std::uint64_t reached, 
                lost, reason);
 }
 
+void FrontEnd::add_losses(std::uint64_t made, std::uint64_t delivered) {
+  using Stage = reports::LossWatch::Stage;
+  for (const auto& [source, failed] : instance_->make_failed()) {
+    losses_->set_reached(source, Stage::made, made);
+    losses_->set_lost(source, Stage::made, "make_failed", failed);
+  }
+  const std::uint64_t refused = instance_->refused();
+  if (refused == 0) return;
+  losses_->set_reached(reports::LossWatch::kNoSource, Stage::fragments, delivered + refused);
+  losses_->set_lost(reports::LossWatch::kNoSource, Stage::fragments, "refused", refused);
+}
+
 void FrontEnd::on_fault(std::string_view text) {
   if (faults_.size() < kFaultsMax) {
     spdlog::warn("front-end fault=\"{}\"", text);

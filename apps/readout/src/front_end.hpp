@@ -42,6 +42,9 @@ class FrontEnd final : private source_host::Arrivals {
   // many more.
   [[nodiscard]] std::vector<std::string> faults() const;
   static constexpr std::size_t kFaultsMax = 20;
+  // Counts the fragments that the plugin could not make, of `made` slices, and its deliveries that were
+  // refused, beside `delivered` ones.
+  void add_losses(std::uint64_t made, std::uint64_t delivered);
 
  private:
   FrontEnd() = default;

@@ -161,7 +161,7 @@ void ReadoutNode::tell_throttle() {
 // ---- supervisor
 
 void ReadoutNode::on_begin_run(const v1::BeginRun& begin) {
-  if (run_begun_) return;
+  if (run_begun_) return supervisor_.send_begun(failure_);
   run_begun_ = true;
   buffer_.begin_run(RunNumber(begin.run()));
   losses_.begin_run();
@@ -171,6 +171,8 @@ void ReadoutNode::on_begin_run(const v1::BeginRun& begin) {
   if (begin.first_slice() > 0) buffer_.advance_watermark(SliceId(begin.first_slice() - 1), *this);
   for (const std::uint64_t slice : begin.before()) buffer_.miss(SliceId(slice), *this);
   if (front_end_) failure_ = front_end_->begin_run(RunNumber(begin.run()), SliceId(begin.first_slice()));
+  supervisor_.send_begun(failure_);
+  if (!failure_.empty()) return;
   spdlog::info("run began first_slice={} missed={}", begin.first_slice(), begin.before_size());
 }
 
@@ -324,6 +326,7 @@ void ReadoutNode::add_losses(v1::Report& report) {
       losses_.set_lost(source, Stage::fragments, source::name(reason), drops.dropped[i]);
     }
   });
+  if (front_end_) front_end_->add_losses(buffer_.counters().made, buffer_.counters().produced);
   for (const std::string& text : losses_.take_news()) spdlog::warn("data lost fault=\"{}\"", text);
   std::vector<std::string> faults;
   if (front_end_) faults = front_end_->faults();

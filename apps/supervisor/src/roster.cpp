@@ -243,6 +243,16 @@ std::string Roster::absent() const {
   return names;
 }
 
+std::string Roster::not_begun() const {
+  std::string names;
+  for (const RosterMember& member : members_) {
+    const bool answers = member.role == Role::readout || member.role == Role::dcm;
+    if (answers && member.peer != nullptr && !member.begun)
+      names += (names.empty() ? "" : ", ") + member.name;
+  }
+  return names;
+}
+
 bool Roster::all_final() const {
   return std::all_of(members_.begin(), members_.end(), [](const RosterMember& member) {
     return member.peer == nullptr || (member.has_report && member.report.final());

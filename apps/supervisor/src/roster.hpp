@@ -51,6 +51,9 @@ struct RosterMember {
   bool absent = false;       // not waited for before it joins
   TimeNs heard_ns = 0;       // when it last sent a message
   Welcome welcome = Welcome::none;
+  bool begun = false;            // this process has answered BeginRun
+  bool on_hold = false;          // a DCM that came during the run: it takes no slices before it has begun
+  std::string refusal;           // why its last process could not begin the run
   std::vector<Incarnation> met;  // its latest processes that this one of the supervisor has met
 
   // Returns whether this process of the node was met before. The first connection of a process may be served
@@ -82,10 +85,11 @@ class Roster {
   // Costs a walk over the members.
   [[nodiscard]] std::map<std::string_view, DcmPortShare> port_shares() const;
 
-  [[nodiscard]] bool complete() const;       // all that the run waits for are there
-  [[nodiscard]] std::string absent() const;  // names, for people
-  [[nodiscard]] bool all_final() const;      // all connected nodes have sent their final reports
-  [[nodiscard]] bool is_one_away() const;    // a node has disconnected without it
+  [[nodiscard]] bool complete() const;          // all that the run waits for are there
+  [[nodiscard]] std::string not_begun() const;  // connected readouts and DCMs without an answer to BeginRun
+  [[nodiscard]] std::string absent() const;     // names, for people
+  [[nodiscard]] bool all_final() const;         // all connected nodes have sent their final reports
+  [[nodiscard]] bool is_one_away() const;       // a node has disconnected without it
   [[nodiscard]] std::vector<RosterMember>& members() { return members_; }
   [[nodiscard]] const std::vector<RosterMember>& members() const { return members_; }
   [[nodiscard]] const std::vector<v1::Report>& buried() const { return buried_; }

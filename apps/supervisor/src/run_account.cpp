@@ -5,6 +5,7 @@
 #include <weir/base/held_up.hpp>
 #include <weir/node/fault_notes.hpp>
 #include <weir/node/report.hpp>
+#include <weir/reports/filter_failures.hpp>
 #include <weir/reports/numbers.hpp>
 
 #include <fmt/format.h>
@@ -191,9 +192,22 @@ v1::RunSummary RunAccount::summary(const RunStages& course, std::span<const std:
   return summary;
 }
 
-// Returns changes to run files by others, the nodes' faults, one a line, and slices that DCMs gave up empty.
+std::vector<std::string> RunAccount::filter_faults() const {
+  reports::FilterFailures failures(setup_.farm.filter().error_share_max());
+  const auto add = [&failures](const v1::Report& report) {
+    if (report.role() == v1::ROLE_DCM) failures.add(report);
+  };
+  for (const v1::Report& report : roster_.buried()) add(report);
+  for (const RosterMember& member : roster_.members()) {
+    if (member.has_report) add(member.report);
+  }
+  return failures.faults();
+}
+
+// Returns failures of filters, changes to run files by others, the nodes' faults, one a line, and slices that
+// DCMs gave up empty.
 std::vector<std::string> RunAccount::disturbances() const {
-  std::vector<std::string> texts;
+  std::vector<std::string> texts = filter_faults();
   const auto add = [&texts](const v1::Report& report) {
     for (const std::string_view key : {node::kDisturbedNote, node::kFaultNote}) {
       const auto note = report.notes().find(std::string(key));

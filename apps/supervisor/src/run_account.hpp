@@ -36,6 +36,7 @@ class RunAccount {
   [[nodiscard]] std::string state_of(const RosterMember& member) const;
   [[nodiscard]] std::string absences_text() const;
   [[nodiscard]] std::string throttle_state(bool journal_waits) const;
+  [[nodiscard]] std::vector<std::string> filter_faults() const;
   [[nodiscard]] std::vector<std::string> disturbances() const;
   void look_at_id_memory();
 

@@ -12,6 +12,11 @@ void RunStages::enter(RunStage to) {
   stage_ = to;
 }
 
+void RunStages::ask_to_begin(TimeNs now_ns, UtcNs utc_ns, DurationNs gather_ns) {
+  begun_utc_ns_ = utc_ns;
+  gather_until_ns_ = now_ns + gather_ns;
+}
+
 void RunStages::begin(TimeNs now_ns, UtcNs utc_ns) {
   enter(RunStage::running);
   begun_ns_ = now_ns;

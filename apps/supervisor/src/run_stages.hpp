@@ -42,6 +42,8 @@ class RunStages {
   // Waits `gather_ns` for all nodes of the plan to connect.
   RunStages(TimeNs now_ns, DurationNs gather_ns) : gather_until_ns_(now_ns + gather_ns) {}
 
+  // All nodes are connected and told to begin: waits `gather_ns` from now for their answers.
+  void ask_to_begin(TimeNs now_ns, UtcNs utc_ns, DurationNs gather_ns);
   void begin(TimeNs now_ns, UtcNs utc_ns);
   // Resumes a run that another process began `already` ago: as running, or as reporting if `reason` gives the
   // cause of its end.
@@ -70,6 +72,8 @@ class RunStages {
   // The stage's name for display: "gathering", … The account is shown as reporting.
   [[nodiscard]] std::string_view shown() const;
 
+  // The nodes have been told to begin the run, and it has not begun.
+  [[nodiscard]] bool is_beginning() const { return is(RunStage::gathering) && begun_utc_ns_ != 0; }
   [[nodiscard]] bool gathers_no_longer(TimeNs now_ns) const { return now_ns >= gather_until_ns_; }
   [[nodiscard]] bool waits_for_reports(TimeNs now_ns) const {
     return now_ns < std::min(reporting_until_ns_, reports_limit_ns_);

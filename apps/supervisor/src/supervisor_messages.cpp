@@ -61,6 +61,11 @@ Expected<void, wire::WireError> SupervisorNode::take(RosterMember& member, const
     case v1::Control::kReport:
       take_report(member, message.report());
       return {};
+    case v1::Control::kBegun:
+      if (member.role == Role::writer || !(course_.is_beginning() || course_.has_begun()))
+        return not_expected();
+      take_begun(member, message.begun());
+      return {};
     case v1::Control::kThrottle:
       machine_.throttle(member.role, member.index, message.throttle().on(), message.throttle().reason(),
                         message.throttle().level());

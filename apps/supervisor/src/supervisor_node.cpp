@@ -2,6 +2,7 @@
 
 #include "settings.hpp"
 #include <weir/base/figures.hpp>
+#include <weir/base/text.hpp>
 #include <weir/node/address_in_use.hpp>
 #include <weir/node/fault_notes.hpp>
 #include <weir/node/report.hpp>
@@ -23,6 +24,7 @@ constexpr DurationNs kLookForUnread = 10 * kMillisecond;  // a walk over the mem
 constexpr DurationNs kSpeaksWithin = 2 * kSecond;
 
 constexpr std::size_t kClientUnsentMax = 1U << 20;
+constexpr std::size_t kRefusalBytesMax = 1000;
 
 bool reported_finally(const RosterMember& member) { return member.has_report && member.report.final(); }
 
@@ -85,7 +87,8 @@ void SupervisorNode::pass(TimeNs now_ns) {
   if (now_ns >= look_for_unread_ns_) {
     look_for_unread_ns_ = now_ns + kLookForUnread;
     dispatch_.drop_nodes_that_do_not_read();
-    dispatch_.drop_nodes_that_say_nothing(now_ns_);
+    // A plugin may take its time to begin the run.
+    if (!course_.is_beginning()) dispatch_.drop_nodes_that_say_nothing(now_ns_);
   }
   dispatch_.tell_directory();
   dispatch_.tell_ports();
@@ -107,9 +110,14 @@ void SupervisorNode::pass(TimeNs now_ns) {
 }
 
 void SupervisorNode::gather() {
-  if (roster_.complete()) return begin_run();
-  if (course_.gathers_no_longer(now_ns_))
-    course_.fail("the run cannot begin: no connection from " + roster_.absent());
+  if (roster_.complete()) {
+    if (!course_.is_beginning()) return ask_to_begin();
+    if (roster_.not_begun().empty()) return begin_run();
+  }
+  if (!course_.gathers_no_longer(now_ns_)) return;
+  course_.fail("the run cannot begin: " + (roster_.complete()
+                                               ? "no answer to BeginRun from " + roster_.not_begun()
+                                               : "no connection from " + roster_.absent()));
 }
 
 void SupervisorNode::advance_run() {
@@ -244,6 +252,7 @@ void SupervisorNode::join(RosterMember& member) {
     member.first_order = dispatch_.announced();
     member.incarnation = info.incarnation;
     member.told_to_end = false;
+    member.begun = false;
     journal_.write_join(member);
   }
   member.was_there = true;
@@ -256,8 +265,8 @@ void SupervisorNode::join(RosterMember& member) {
   if (member.told_to_end && course_.is_on()) machine_.was_told_to_end(node, actions_);
   switch (member.role) {
     case Role::dcm:
-      machine_.dcm_joined(member.index, info.incarnation, info.credits, now_ns_, actions_);
-      if (course_.is_on()) bursts_.dcm_joined(member, same_process);
+      member.on_hold = course_.is_on() && !same_process;
+      if (!member.on_hold) admit_dcm(member, same_process);
       break;
     case Role::readout:
       machine_.readout_joined(member.index, info.incarnation, now_ns_);
@@ -267,6 +276,7 @@ void SupervisorNode::join(RosterMember& member) {
       break;
   }
   if (!met) take_last_pass(member, info.last_pass);
+  if (course_.is_beginning()) dispatch_.send_begin(member, course_.begun_utc_ns());
   if (course_.is(RunStage::gathering) || course_.is(RunStage::done)) return;
   // It was draining when its connection broke.
   if (same_process && machine_.part(node) == assignment::Part::out) machine_.remove(node, now_ns_);
@@ -274,6 +284,26 @@ void SupervisorNode::join(RosterMember& member) {
   if (!course_.is_ending()) return;  // in the pass, once the journal contains its messages
   dispatch_.welcome(member, course_.begun_utc_ns());
   Dispatch::send_end(peer);
+}
+
+void SupervisorNode::admit_dcm(const RosterMember& dcm, bool same_process) {
+  machine_.dcm_joined(dcm.index, dcm.incarnation, dcm.peer->info().credits, now_ns_, actions_);
+  if (course_.is_on()) bursts_.dcm_joined(dcm, same_process);
+}
+
+void SupervisorNode::take_begun(RosterMember& member, const v1::Begun& begun) {
+  if (begun.refusal().empty()) {
+    member.begun = true;
+    if (std::exchange(member.on_hold, false)) admit_dcm(member, false);
+    return;
+  }
+  const std::string refusal = clean_quoted(begun.refusal(), kRefusalBytesMax);
+  spdlog::error("run not begun name={} reason=\"{}\"", member.name, refusal);
+  if (course_.is(RunStage::gathering))
+    return course_.fail("the run cannot begin: " + member.name + ": " + refusal);
+  // It is tried again, and may fail again for the same reason.
+  if (course_.is_on() && std::exchange(member.refusal, refusal) != refusal)
+    journal_.note_fault(member.name + " could not begin the run: " + refusal);
 }
 
 void SupervisorNode::on_gone(sessions::Peer& peer, std::string_view why) {
@@ -309,6 +339,7 @@ void SupervisorNode::leave(RosterMember& member) {
   if (course_.is_ending()) journal_.note_fault(member.name + " left before its final report");
   switch (member.role) {
     case Role::dcm:
+      if (std::exchange(member.on_hold, false)) break;
       machine_.dcm_left(member.index, now_ns_, actions_, reported);
       if (course_.is_on()) bursts_.dcm_left(member, now_ns_);
       break;
@@ -323,19 +354,23 @@ void SupervisorNode::leave(RosterMember& member) {
 
 // ---- the run
 
-void SupervisorNode::begin_run() {
+// The plugins begin the run before it begins: no slice is triggered that they would refuse.
+void SupervisorNode::ask_to_begin() {
   if (const std::string why = environment_.begin ? environment_.begin() : std::string(); !why.empty())
     return course_.fail(why);
-  spdlog::info("run began");
-  const assignment::Now begin = now();
-  course_.begin(begin.mono, begin.utc);
+  course_.ask_to_begin(now_ns_, environment_.clock.utc_ns(), gather_patience(setup_));
   dispatch_.begin(setup_.farm.trigger().first_slice(), SliceOrder());
-  machine_.start(begin);
-  journal_.write_state(course_, now_ns_);
   dispatch_.directory_to_all();
   for (const RosterMember& member : roster_.members()) {
     if (member.peer != nullptr) dispatch_.send_begin(member, course_.begun_utc_ns());
   }
+}
+
+void SupervisorNode::begin_run() {
+  spdlog::info("run began");
+  course_.begin(now_ns_, course_.begun_utc_ns());
+  machine_.start(now());
+  journal_.write_state(course_, now_ns_);
 }
 
 void SupervisorNode::stop(const std::string& reason, DurationNs limit_ns) {

@@ -61,6 +61,8 @@ class SupervisorNode final : public node::Node, private sessions::PeerHandler {
   void take_triggers(sessions::Peer& peer, const v1::TriggerOffer& offer);
 
   void join(RosterMember& member);
+  void admit_dcm(const RosterMember& dcm, bool same_process);
+  void take_begun(RosterMember& member, const v1::Begun& begun);
   void leave(RosterMember& member);
   // Marks the histograms as incomplete: this process, if a DCM, ended without a final report.
   void lose_entries(const RosterMember& member);
@@ -69,6 +71,7 @@ class SupervisorNode final : public node::Node, private sessions::PeerHandler {
 
   void resume_run();
   void gather();
+  void ask_to_begin();
   void begin_run();
   void advance_run();
   // `limit_ns`: longest time until the account; 0: unlimited while slices are settled.

@@ -148,8 +148,6 @@ Reception Assembler::refuse(BuiltSlice& slice, SourceIndex source, MissingReason
     return {};
   }
   mark_missing(slice, source, reason);
-  SourceInfo& info = sources_[source];
-  ++(reason == MissingReason::no_buffer ? info.no_buffer : info.too_large);
   fragment_done(slice, source, slice.last_fragment_ns);
   return {};
 }

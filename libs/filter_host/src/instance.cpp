@@ -145,12 +145,16 @@ Expected<void, FilterError> FilterInstance::begin_run(const RunInfo& run) {
                                               std::to_string(run_.run.value) + ": " + text_of(error)});
 }
 
-void FilterInstance::end_run() {
+std::string FilterInstance::end_run() {
   char error[kErrorTextSize] = "";
-  if (plugin_->functions().end_run == nullptr) return;
+  end_error_.clear();
+  if (plugin_->functions().end_run == nullptr) return {};
+  ending_ = true;
   if (!guarded(error, [&] { plugin_->functions().end_run(instance_); })) {
     host_.log(&host_, WEIR_LOG_ERROR, error);
   }
+  ending_ = false;
+  return end_error_;
 }
 
 void FilterInstance::process(const weir_filter_slice& slice, FilterResult& result) {
@@ -313,6 +317,7 @@ std::optional<std::vector<std::uint32_t>> FilterInstance::first_sources() {
 }
 
 void FilterInstance::write_log(int level, std::string_view text) {
+  if (ending_ && level >= WEIR_LOG_ERROR && end_error_.empty()) end_error_ = clean_text(text, kPluginTextMax);
   if (!config_.log || log_lines_ == config_.limits.log_lines_max) {
     metrics_.count(FilterMetrics::kLogDropped, 1);
     return;

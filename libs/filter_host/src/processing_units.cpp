@@ -229,7 +229,11 @@ Expected<void, FilterError> ProcessingUnits::begin_run(const RunInfo& run) {
 void ProcessingUnits::end_run() {
   WEIR_ASSERT(in_flight() == 0);
   const std::lock_guard lock(shared_->mutex);
-  for (const auto& unit : shared_->units) unit->instance->end_run();
+  end_error_.clear();
+  for (const auto& unit : shared_->units) {
+    std::string error = unit->instance->end_run();
+    if (end_error_.empty()) end_error_ = std::move(error);
+  }
 }
 
 std::optional<std::vector<std::uint32_t>> ProcessingUnits::first_sources() {

@@ -259,9 +259,8 @@ void Worker::take(const v1::WorkerMessage& message) {
     case v1::WorkerMessage::kEndRun: {
       if (instance_ == nullptr) return;
       lane_worker_->drop_states();
-      instance_->end_run();
       v1::WorkerMessage answer;
-      (void)answer.mutable_ended();
+      answer.mutable_ended()->set_error(instance_->end_run());
       control_.send(answer);
       return;
     }

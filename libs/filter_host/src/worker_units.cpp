@@ -163,6 +163,7 @@ void WorkerUnits::end_run() {
   if (!in_run_) return;
   in_run_ = false;
   start_ = Start::none;
+  end_error_.clear();
   v1::WorkerMessage message;
   (void)message.mutable_end_run();
   for (Seat& seat : seats_) {
@@ -198,6 +199,7 @@ void WorkerUnits::start(worker_pool::Seat index) {
   if (!process) {
     if (start_ == Start::create) failure_ = process.error();
     pool_.ended(index, {worker_pool::EndKind::start, process.error()}, host_.now_ns(), actions_);
+    note_unreplaced(index, {});
     return;
   }
   seats_[index] = Seat{};
@@ -232,6 +234,7 @@ void WorkerUnits::take_message(worker_pool::Seat index, const v1::WorkerMessage&
       return;
     case v1::WorkerMessage::kEnded:
       seat.begun = false;
+      if (end_error_.empty()) end_error_ = clean_text(message.ended().error(), kPluginTextMax);
       return;
     case v1::WorkerMessage::kLog:
       if (config_.log) config_.log(message.log().level(), clean_text(message.log().line(), kPluginTextMax));
@@ -259,7 +262,6 @@ std::string WorkerUnits::other_plugin(const v1::WorkerMessage::Ready& ready) {
                           ", and the run began with " + hex(plugin_.file_crc32c) +
                           ": put the file back that the run began with, or end the run";
   if (!in_run_) return why;
-  replaced_ = why;
   bool any_ready = false;
   for (worker_pool::Seat index = 0; index < pool_.seats(); ++index)
     any_ready = any_ready || pool_.is_ready(index);
@@ -305,11 +307,23 @@ void WorkerUnits::take_ends() {
     auto end = seat.process->end();
     if (!end) continue;
     take_lane(index);
-    if (!seat.refusal.empty()) end->text = std::move(seat.refusal);
+    const std::string refusal = seat.refusal;
+    if (!refusal.empty()) end->text = refusal;
     if (!pool_.is_corrupt(index)) keep_counters(seat.process->lane());
     departed_cpu_ns_ += seat.process->lane().header().cpu_ns.load(std::memory_order_relaxed);
     seat = Seat{};
     pool_.ended(index, std::move(*end), host_.now_ns(), actions_);
+    note_unreplaced(index, refusal);
+  }
+}
+
+// A worker that refuses the run is a fault at once; one that does not start may only be slow.
+void WorkerUnits::note_unreplaced(worker_pool::Seat seat, const std::string& refusal) {
+  if (!in_run_ || start_ != Start::none) return;
+  if (!refusal.empty()) {
+    replaced_ = refusal;
+  } else if (pool_.is_unreplaced(seat)) {
+    replaced_ = pool_.last_end();
   }
 }
 
@@ -388,7 +402,8 @@ WorkerFigures WorkerUnits::figures() const {
   }
   figures.note += ", restarts " + std::to_string(figures.restarts);
   if (!memory_limit_.empty()) figures.note += ", memory " + memory_limit_.substr(0, memory_limit_.find(" ("));
-  if (!pool_.last_end().empty()) figures.note += ", last end " + pool_.last_end();
+  figures.last_end = pool_.last_end();
+  if (!figures.last_end.empty()) figures.note += ", last end " + figures.last_end;
   return figures;
 }
 

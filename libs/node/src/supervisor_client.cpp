@@ -36,6 +36,13 @@ void SupervisorClient::tick(ports::Network& network, TimeNs now_ns) {
   report(false);
 }
 
+void SupervisorClient::send_begun(const std::string& refusal) {
+  if (!link_.ready()) return;
+  v1::Control message;
+  message.mutable_begun()->set_refusal(refusal);
+  send(message);
+}
+
 void SupervisorClient::report(bool final) {
   v1::Control message;
   *message.mutable_report() = events_.make_report(final);

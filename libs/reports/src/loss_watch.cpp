@@ -57,9 +57,24 @@ std::string LossWatch::describe(const Key& key, const Tally& tally) {
   std::sort(reasons.rbegin(), reasons.rend());
   const bool none = key.first == kNoSource;
   std::string text = none ? "" : "source " + std::to_string(key.first.value) + ": ";
-  text += std::to_string(tally.lost_in_all()) + " of " + std::to_string(tally.reached) + " " +
-          std::string(name(key.second)) + " that reached " + (none ? "the readout" : "it") +
-          (key.second == Stage::contents ? " are damaged (" : " were thrown away (");
+  text += std::to_string(tally.lost_in_all()) + " of " + std::to_string(tally.reached) + " ";
+  const std::string reached =
+      std::string(name(key.second)) + " that reached " + (none ? "the readout" : "it");
+  switch (key.second) {
+    case Stage::packets:
+    case Stage::fragments:
+      text += reached + " were thrown away (";
+      break;
+    case Stage::contents:
+      text += reached + " are damaged (";
+      break;
+    case Stage::made:
+      text += "fragments could not be made (";
+      break;
+    case Stage::missing:
+      text += "requested fragments are missing (";
+      break;
+  }
   for (const auto& [count, reason] : reasons)
     text += (text.back() == '(' ? "" : ", ") + reason + " " + std::to_string(count);
   return text + ")";

@@ -43,6 +43,23 @@ TEST_CASE("fragments with other bytes than their source's are named as damaged, 
         std::vector<std::string>{"source 3: 60 of 100 fragments that reached it are damaged (corrupt 60)"});
 }
 
+TEST_CASE("fragments that a source could not make are named as such") {
+  LossWatch watch(0.05);
+  watch.set_reached(SourceId(3), Stage::made, 400);
+  watch.set_lost(SourceId(3), Stage::made, "make_failed", 400);
+  CHECK(watch.faults() ==
+        std::vector<std::string>{"source 3: 400 of 400 fragments could not be made (make_failed 400)"});
+}
+
+TEST_CASE("fragments of a source that sends nothing are named as missing") {
+  LossWatch watch(0.05);
+  watch.set_reached(SourceId(4), Stage::missing, 300);
+  watch.set_lost(SourceId(4), Stage::missing, "deadline", 280);
+  watch.set_lost(SourceId(4), Stage::missing, "gap", 20);
+  CHECK(watch.faults() == std::vector<std::string>{
+                              "source 4: 300 of 300 requested fragments are missing (deadline 280, gap 20)"});
+}
+
 TEST_CASE("fewer than ten losses are never too many, and with a share of 1 neither are more") {
   LossWatch watch(0.05);
   watch.add(SourceId(1), Stage::packets, 9, 9, "stale");

@@ -260,10 +260,18 @@ Expected<void, SourceError> SourceInstance::begin_run(RunNumber run, SliceId fir
 void SourceInstance::end_run() {
   if (!in_run_) return;
   char error[kErrorTextSize] = "";
+  const auto set_ending = [this](bool on) {
+    const std::lock_guard lock(wake_mutex_);
+    return std::exchange(ending_, on) ? end_error_ : std::exchange(end_error_, {});
+  };
+  (void)set_ending(true);
   if (plugin_->functions().end_run != nullptr &&
       !guarded(error, [&] { plugin_->functions().end_run(instance_); })) {
     write_log(WEIR_SOURCE_LOG_ERROR, text_of(error));
   }
+  const std::string why = set_ending(false);
+  if (!why.empty() && arrivals_ != nullptr)
+    arrivals_->on_fault("source plugin '" + plugin_->name() + "' could not end the run: " + why);
   in_run_ = false;
 }
 
@@ -312,6 +320,7 @@ source::SourceFragment SourceInstance::make(SourceId source, const source::Trigg
     ++refused_;
   } else {
     ++make_failed_;
+    ++make_failed_of_[source];
     write_log(WEIR_SOURCE_LOG_ERROR, "slice " + std::to_string(trigger.slice.value) + ", source " +
                                          std::to_string(source.value) + ": " + text_of(error));
   }
@@ -366,6 +375,8 @@ bool SourceInstance::serves(std::uint32_t source) const {
 void SourceInstance::write_log(std::int32_t level, std::string_view text) {
   if (!config_.log) return;
   const std::lock_guard lock(wake_mutex_);
+  if (ending_ && level >= WEIR_SOURCE_LOG_ERROR && end_error_.empty())
+    end_error_ = clean_text(text, kPluginTextMax);
   if (log_lines_ >= config_.log_lines_max) {
     ++log_dropped_;
     return;

@@ -10,6 +10,7 @@
 //   two_steps  true: requests one source first and all others then; a second step without the state of the
 //           first one is an error (default: false)
 //   alerts_every  n: gives a burst alert around each n-th slice, 0: none (default)
+//   stumbles_at_end  true: the run cannot be ended (default: false)
 //   refuses_while  a path: no run can begin while such a file is there (default: none)
 // Fills histogram `last digit` once per slice.
 // In a simulation the process that dies is a simulated one.
@@ -44,6 +45,7 @@ class Stumbles : public weir::Filter {
         dies_every_(setup.parameter("dies_every", std::uint64_t{0})),
         alerts_every_(setup.parameter("alerts_every", std::uint64_t{0})),
         refuses_while_(setup.parameter("refuses_while", std::string())),
+        stumbles_at_end_(setup.parameter("stumbles_at_end", false)),
         to_(setup.parameter("to", std::string())),
         two_steps_(setup.parameter("two_steps", false)),
         last_digits_(book_histogram("last digit", 10, 0, 10)) {}
@@ -57,6 +59,10 @@ class Stumbles : public weir::Filter {
     if (run.source_count > 0) first_ = run.sources[0];
     if (!refuses_while_.empty() && std::filesystem::exists(refuses_while_))
       throw std::runtime_error(refuses_while_ + " is there");
+  }
+
+  void end_run() override {
+    if (stumbles_at_end_) throw std::runtime_error("stumbles at the end");
   }
 
   weir::Decision process(const weir::Slice& slice) override {
@@ -124,6 +130,7 @@ class Stumbles : public weir::Filter {
   std::uint64_t dies_every_;
   std::uint64_t alerts_every_;
   std::string refuses_while_;
+  bool stumbles_at_end_;
   std::string to_;
   bool two_steps_;
   std::uint32_t first_ = 0;

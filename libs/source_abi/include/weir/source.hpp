@@ -46,8 +46,15 @@ struct SourceBytes {
   std::span<const std::byte> bytes;
   void (*release)(void* owner) = nullptr;  // null: valid as long as the source
   void* owner = nullptr;
+  bool absent = false;  // the source has no data for the slice
 
   SourceBytes() = default;
+  // The source has no data for this slice: its fragment is missing (`not_produced`), which is not a loss.
+  [[nodiscard]] static SourceBytes not_produced() {
+    SourceBytes none;
+    none.absent = true;
+    return none;
+  }
   explicit SourceBytes(std::span<const std::byte> of_the_source) : bytes(of_the_source) {}
   // Takes over the vector without a copy.
   explicit SourceBytes(std::vector<std::byte>&& vector) {
@@ -118,7 +125,7 @@ class Source {
 class SyncSource : public Source {
  public:
   using Source::Source;
-  // Must not wait. If no data exist: throw, and the fragment is missing.
+  // Must not wait. SourceBytes::not_produced(): no data exist. An exception is a lost fragment.
   virtual SourceBytes make(std::uint32_t source, const weir_source_trigger& trigger) = 0;
 };
 
@@ -218,6 +225,10 @@ struct SourceBoundary {
       fragment->length = static_cast<std::uint32_t>(bytes.bytes.size());
       fragment->release = bytes.release;
       fragment->owner = bytes.owner;
+      if (bytes.absent) {
+        fragment->status = WEIR_SOURCE_MISSING;
+        fragment->missing_reason = WEIR_SOURCE_NOT_PRODUCED;
+      }
       return std::int32_t{0};
     });
   }

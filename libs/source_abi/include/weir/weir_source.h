@@ -217,7 +217,8 @@ typedef struct weir_source_plugin {
 
   /* Fills in the fragment of `source` for a slice that was just announced; source, slice and struct_size are
    * set, the rest is zero. Returns 0, or another value with an error: the fragment is then missing
-   * (not_produced), which is counted. NULL: fragments are delivered instead. */
+   * (not_produced) and counts as lost; a fragment that it fills in as missing does not. NULL: fragments are
+   * delivered instead. */
   int32_t (*make)(void* instance, uint32_t source, const weir_source_trigger* trigger,
                   weir_source_fragment* fragment, char* error, uint32_t error_size);
 

@@ -70,9 +70,6 @@ struct FragmentCounters {
 struct SourceInfo {
   SourceId id;
   std::uint32_t readout = 0;  // index
-  // Its fragments that were thrown away for want of memory, or for their size.
-  std::uint64_t no_buffer = 0;
-  std::uint64_t too_large = 0;
   std::uint64_t corrupt = 0;  // kept, with a wrong checksum
 };
 

@@ -39,7 +39,8 @@ struct WorkerFigures {
   std::vector<std::int64_t> pids;
   std::string memory_limit;  // "512 MiB by control group", or by RLIMIT_DATA with the reason; empty: none
   std::string note;          // pids, restarts, last reason; empty without workers
-  // Why a worker could not be replaced in this run: the plugin's file is another one now. Empty: none.
+  std::string last_end;      // why a worker last ended; empty: none has
+  // Why a worker could not be replaced in this run; empty: none.
   std::string replaced;
 };
 
@@ -60,6 +61,8 @@ class FilterUnits {
   // Advances the end of the run without waiting. Returns true when the filter has ended it, or has had its
   // time.
   [[nodiscard]] virtual bool poll_end() { return true; }
+  // Returns why the filter could not end the last run, as FilterInstance::end_run(); after poll_end().
+  [[nodiscard]] virtual std::string end_error() const = 0;
   // As FilterInstance::first_sources(). Requires: the run has begun.
   [[nodiscard]] virtual std::optional<std::vector<std::uint32_t>> first_sources() = 0;
 

@@ -68,7 +68,9 @@ class FilterInstance {
   FilterInstance& operator=(const FilterInstance&) = delete;
 
   [[nodiscard]] Expected<void, FilterError> begin_run(const RunInfo& run);
-  void end_run();
+  // Returns why the filter could not end the run: its exception, or the first error that it logged meanwhile;
+  // empty: it did.
+  std::string end_run();
   // Decides on the slice; `result` is cleared first, its token stays as it is.
   void process(const weir_filter_slice& slice, FilterResult& result);
   // The sources that step 0 wants, sorted; nothing: no wish. After begin_run.
@@ -104,6 +106,8 @@ class FilterInstance {
   void* instance_ = nullptr;
   RunInfo run_;
   std::uint32_t log_lines_ = 0;
+  bool ending_ = false;    // end_run() is under way
+  std::string end_error_;  // of the last one
 
   // Set while process() runs.
   const weir_filter_slice* slice_ = nullptr;

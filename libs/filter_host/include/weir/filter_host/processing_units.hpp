@@ -43,6 +43,7 @@ class ProcessingUnits final : public FilterUnits {
   // Both call the instances one after the other on this thread.
   [[nodiscard]] Expected<void, FilterError> begin_run(const RunInfo& run) override;
   void end_run() override;
+  [[nodiscard]] std::string end_error() const override { return end_error_; }
   [[nodiscard]] std::optional<std::vector<std::uint32_t>> first_sources() override;
 
   [[nodiscard]] std::size_t submit(std::span<const Job> jobs) override;
@@ -70,6 +71,7 @@ class ProcessingUnits final : public FilterUnits {
   std::shared_ptr<Shared> shared_;
   std::vector<std::unique_ptr<FilterResult>> storage_;
   std::vector<FilterResult*> free_;
+  std::string end_error_;
 };
 
 }  // namespace weir::filter_host

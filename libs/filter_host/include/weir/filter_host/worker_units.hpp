@@ -57,6 +57,7 @@ class WorkerUnits final : public FilterUnits {
   [[nodiscard]] bool poll_end() override;
   // Waits until poll_end() returns true.
   void wait_for_end();
+  [[nodiscard]] std::string end_error() const override { return end_error_; }
   [[nodiscard]] std::optional<std::vector<std::uint32_t>> first_sources() override { return first_sources_; }
   [[nodiscard]] DurationNs cpu_ns() const override;
 
@@ -116,6 +117,7 @@ class WorkerUnits final : public FilterUnits {
   void take_lane(worker_pool::Seat index);
   void take_ends();
   void end_worker(worker_pool::Seat index, bool hard);
+  void note_unreplaced(worker_pool::Seat seat, const std::string& refusal);
   void keep_counters(const LaneView& lane);
   void add_counters(const LaneView& lane, std::map<std::string, std::uint64_t>& sums) const;
   void act();
@@ -159,7 +161,8 @@ class WorkerUnits final : public FilterUnits {
   std::size_t in_flight_ = 0;
   std::uint64_t unkillable_ = 0;
   std::string failure_;
-  std::string replaced_;                           // WorkerFigures::replaced
+  std::string replaced_;  // WorkerFigures::replaced
+  std::string end_error_;
   DurationNs departed_cpu_ns_ = 0;                 // of workers that have ended
   std::map<std::string, std::uint64_t> departed_;  // counters of workers that have ended
 };

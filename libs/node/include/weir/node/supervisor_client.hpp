@@ -37,6 +37,8 @@ class SupervisorClient final : public sessions::PeerHandler {
   void tick(ports::Network& network, TimeNs now_ns);
   [[nodiscard]] bool ready() const { return link_.ready(); }
   void send(const v1::Control& message) { link_.peer().send(message); }
+  // Answers BeginRun; `refusal`: why the process cannot begin the run, empty if it has.
+  void send_begun(const std::string& refusal);
   [[nodiscard]] sessions::Peer& peer() { return link_.peer(); }
   // Returns whether the final report is sent and the supervisor has released the process.
   [[nodiscard]] bool finished() const { return finished_; }

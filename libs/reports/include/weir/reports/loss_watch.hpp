@@ -17,8 +17,9 @@ namespace weir::reports {
 // any reason. Not thread-safe.
 class LossWatch {
  public:
-  // `contents`: fragments that are kept, but with other bytes than their source's.
-  enum class Stage : std::uint8_t { packets, fragments, contents };
+  // `contents`: fragments that are kept, but with other bytes than their source's. `made`: fragments that the
+  // source was asked for. `missing`: fragments that DCMs requested.
+  enum class Stage : std::uint8_t { packets, fragments, contents, made, missing };
   static constexpr SourceId kNoSource = SourceId(UINT32_MAX);  // pieces without a known source
   static constexpr std::uint64_t kLostMin = 10;                // fewer are ignored, whatever their share
   static constexpr std::size_t kReasonsMax = 16;  // of one source and stage; further ones count as `other`
@@ -34,6 +35,9 @@ class LossWatch {
   void set_reached(SourceId source, Stage stage, std::uint64_t reached);
   // Sets the number of pieces dropped for this reason.
   void set_lost(SourceId source, Stage stage, std::string_view reason, std::uint64_t lost);
+
+  // Returns whether anything was counted for the source at this stage.
+  [[nodiscard]] bool knows(SourceId source, Stage stage) const { return tallies_.contains({source, stage}); }
 
   // Returns a sentence for each source that has begun to lose too much since the last call; at most
   // kNamedMax, then the number of others.

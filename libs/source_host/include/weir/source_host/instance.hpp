@@ -81,6 +81,9 @@ class SourceInstance : public std::enable_shared_from_this<SourceInstance> {
   // Returns the plugin's counters by name, and: log_dropped (lines beyond log_lines_max), refused (wrong
   // deliveries), make_failed.
   [[nodiscard]] std::map<std::string, std::uint64_t> counters() const;
+  // Returns the fragments that the plugin could not make, by source; sources without any are left out.
+  [[nodiscard]] const std::map<SourceId, std::uint64_t>& make_failed() const { return make_failed_of_; }
+  [[nodiscard]] std::uint64_t refused() const { return refused_; }
 
  private:
   struct Services;
@@ -112,7 +115,10 @@ class SourceInstance : public std::enable_shared_from_this<SourceInstance> {
   std::atomic<std::uint64_t> refused_{0};  // also counted on threads that may not deliver
   std::uint64_t make_failed_ = 0;
   std::atomic<std::uint64_t> log_dropped_{0};
-  std::uint32_t log_lines_ = 0;  // guarded by wake_mutex_
+  std::map<SourceId, std::uint64_t> make_failed_of_;
+  std::uint32_t log_lines_ = 0;  // guarded by wake_mutex_, as are the next two
+  bool ending_ = false;          // end_run() is under way
+  std::string end_error_;        // the first error that it logged
   std::vector<weir_source_trigger> triggers_;
   std::mutex wake_mutex_;  // guards what other threads call: config_.wake and config_.log
 };
