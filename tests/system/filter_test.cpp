@@ -78,6 +78,18 @@ TEST_CASE("a filter that fails or crashes on a slice is named with the slice") {
              ContainsSubstring("the filter crashed in slice " + std::to_string(aborts) + " (abort)"));
 }
 
+TEST_CASE("a filter that calls exit() is named with the slice, in C++ and in Python") {
+  const TemporaryFolder folder;
+  const std::string run = recorded(folder, "20");
+  for (const std::string plugin : {WEIR_SYSTEM_PLUGIN_DIR "/unruly.so", "unruly.py"}) {
+    INFO(plugin);
+    const CommandEnd end =
+        run_command(folder, "weir", {"filter", "try", plugin, run, "--set", "what=exit", "--set", "every=7"});
+    CHECK(end.status == 1);
+    CHECK_THAT(end.err, ContainsSubstring("the filter called exit() in slice 7"));
+  }
+}
+
 TEST_CASE("an impossible trial is refused with an error") {
   const TemporaryFolder folder;
   const std::string run = recorded(folder, "5");
