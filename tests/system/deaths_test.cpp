@@ -380,7 +380,7 @@ TEST_CASE("fragments of a readout that freezes beyond the deadline are missing, 
   (void)wait_until([] { return false; }, Seconds(1));
   REQUIRE(::kill(readout, SIGCONT) == 0);
   const FarmEnd end = run.finish();
-  CHECK_BALANCED(end, 0);
+  CHECK_BALANCED(end, 3);  // a third of its fragments
   const DummyCheck check = check_stored_once(folder, end);
   CHECK(check.fragments + check.missing == kSlices * kSources);
   CHECK(end.summary.count("fragments.missing.deadline") > 100);

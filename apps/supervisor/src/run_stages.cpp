@@ -13,6 +13,7 @@ void RunStages::enter(RunStage to) {
 }
 
 void RunStages::ask_to_begin(TimeNs now_ns, UtcNs utc_ns, DurationNs gather_ns) {
+  asked_ = true;
   begun_utc_ns_ = utc_ns;
   gather_until_ns_ = now_ns + gather_ns;
 }

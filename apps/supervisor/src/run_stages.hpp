@@ -73,7 +73,7 @@ class RunStages {
   [[nodiscard]] std::string_view shown() const;
 
   // The nodes have been told to begin the run, and it has not begun.
-  [[nodiscard]] bool is_beginning() const { return is(RunStage::gathering) && begun_utc_ns_ != 0; }
+  [[nodiscard]] bool is_beginning() const { return is(RunStage::gathering) && asked_; }
   [[nodiscard]] bool gathers_no_longer(TimeNs now_ns) const { return now_ns >= gather_until_ns_; }
   [[nodiscard]] bool waits_for_reports(TimeNs now_ns) const {
     return now_ns < std::min(reporting_until_ns_, reports_limit_ns_);
@@ -104,6 +104,7 @@ class RunStages {
   TimeNs reporting_until_ns_ = 0;
   TimeNs reports_limit_ns_ = INT64_MAX;
   TimeNs absent_until_ns_ = 0;
+  bool asked_ = false;  // the nodes have been told to begin
   TimeNs begun_ns_ = 0;
   UtcNs begun_utc_ns_ = 0;
   TimeNs first_trigger_ns_ = 0;

@@ -434,6 +434,8 @@ void SupervisorNode::send_status() {
   // A change of stage is reported immediately: a client must be able to distinguish a process that dies
   // during the run from one that never joined.
   if (watchers_.is_empty() && setup_.reports == nullptr) return;
+  // A run that never began is not shown as one that is over.
+  if (course_.is(RunStage::done) && course_.begun_ns() == 0) return;
   if (now_ns_ < next_status_ns_ && course_.shown() == told_stage_) return;
   told_stage_ = course_.shown();
   next_status_ns_ = now_ns_ + setup_.farm.supervisor().status_interval_ms() * kMillisecond;
