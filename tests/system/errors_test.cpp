@@ -18,9 +18,12 @@ constexpr std::uint64_t kSlices = 400;
 const std::string kPlugins = WEIR_SYSTEM_PLUGIN_DIR;
 
 std::vector<std::string> arguments_of(const std::vector<std::string>& more, std::uint64_t slices = kSlices) {
-  std::vector<std::string> assignments{"source.distribution=fixed", "readout.count=2",
-                                       "readout.sources_per_readout=2", "supervisor.status_interval_ms=100",
-                                       "filter.workers.start_timeout_ms=20000"};
+  std::vector<std::string> assignments{"source.distribution=fixed",
+                                       "readout.count=2",
+                                       "readout.sources_per_readout=2",
+                                       "supervisor.status_interval_ms=100",
+                                       "filter.workers.start_timeout_ms=20000",
+                                       "supervisor.lease_ms=120000"};
   assignments.insert(assignments.end(), more.begin(), more.end());
   std::vector<std::string> arguments = sets(assignments);
   arguments.insert(arguments.end(), {"--slices", std::to_string(slices)});
