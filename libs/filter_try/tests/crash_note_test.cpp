@@ -20,7 +20,7 @@ struct ChildEnd {
   std::string err;
 };
 
-// What a child process with the handlers writes to standard error, and how it ends.
+// Runs `body` in a child process with the handlers; returns its standard error and status.
 ChildEnd child(const std::function<void()>& body) {
   int pipe_ends[2];
   REQUIRE(::pipe(pipe_ends) == 0);
