@@ -160,6 +160,18 @@ void fill(Random& random, const Surroundings&, v1::Report& out) {
   for (std::uint64_t k = random.below(4); k > 0; --k) histogram.add_bucket(odd(random));
   for (std::uint64_t k = random.below(4); k > 0; --k) histogram.add_count(odd(random));
   out.set_state(text(random));
+  v1::SourceCounts& sources = *out.mutable_sources();
+  for (std::uint64_t k = random.below(4); k > 0; --k) sources.add_source(small(random, 5));
+  for (std::uint64_t k = random.below(4); k > 0; --k) sources.add_received(odd(random));
+  for (std::uint64_t k = random.below(4); k > 0; --k)
+    sources.add_seen_utc_ms(static_cast<std::int64_t>(odd(random)));
+  for (std::uint64_t k = random.below(4); k > 0; --k) sources.add_readout(small(random, 5));
+  v1::SourceCounts::Reason& missing = *sources.add_missing();
+  missing.set_name(random.one_in(2) ? "gap" : text(random));
+  for (std::uint64_t k = random.below(4); k > 0; --k) missing.add_row(small(random, 5));
+  for (std::uint64_t k = random.below(4); k > 0; --k) missing.add_count(odd(random));
+  sources.set_left_out(odd(random));
+  sources.set_losing(odd(random));
 }
 
 void fill(Random& random, const Surroundings& around, v1::TriggerOffer& out) {

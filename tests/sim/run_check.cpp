@@ -3,6 +3,7 @@
 #include <weir/base/hash.hpp>
 #include <weir/burst/alert.hpp>
 #include <weir/histograms/layout.hpp>
+#include <weir/reports/source_counts.hpp>
 #include <weir/storage/verify.hpp>
 
 #include <algorithm>
@@ -287,6 +288,12 @@ void RunCheck::check_missing() {
   if (counted != missing_)
     fail("the account counts " + std::to_string(counted) + " fragment(s) missing, the files " +
          std::to_string(missing_));
+  std::uint64_t of_sources = 0;
+  for (const reports::SourceRow& row : reports::source_rows(account_.nodes(0).sources()))
+    of_sources += row.missing_in_all();
+  if (of_sources != counted)
+    fail("the account counts " + std::to_string(counted) + " fragment(s) missing, its sources " +
+         std::to_string(of_sources));
 }
 
 // Closed files of an alert are sound in every byte, as the sources made it; the ledger compares their slices.

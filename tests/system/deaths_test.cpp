@@ -71,6 +71,7 @@ TEST_CASE("a DCM that is killed is started again and every slice is stored once"
              Catch::ContainsSubstring("dcm-0 ended with signal 9") &&
                  Catch::ContainsSubstring("1 DCM lost: these figures lack its counts after the last report"));
   CHECK(end.summary.count("fragments.dcms_lost") == 1);
+  CHECK(end.summary.json().at("sources").at("incomplete") == boost::json::array{"dcm-0"});
 }
 
 TEST_CASE("histograms lack at most a killed DCM's entries since its last report, and name it") {
@@ -245,6 +246,8 @@ TEST_CASE("a killed readout costs its own fragments, each marked missing") {
   const DummyCheck check = check_stored_once(folder, end);
   CHECK(check.fragments + check.missing == kSlices * kSources);
   CHECK(end.summary.count_all("fragments.missing") == check.missing);
+  CHECK(end.summary.json().at("sources").at("rows").at(0).at("readout") == "readout-0");
+  CHECK(end.summary.json().at("sources").at("incomplete") == boost::json::array{"readout-0"});
   // Back again: the end of the run is complete.
   std::uint64_t last_missing = 0;
   StoredRun(folder / "out").for_each_slice([&](const storage::SliceRecordView& slice) {

@@ -79,6 +79,33 @@ TEST_CASE("the demo farm finds tracks and its summary has every key of the right
   CHECK(events == end.summary.count("output_events"));
 }
 
+TEST_CASE("the source that loses fragments is named in summary, record, log and file") {
+  const TemporaryFolder folder;
+  const FarmEnd end = run_farm(folder, config_file("event-building.yaml"),
+                               {"--slices", "300", "--set", "source.faults=[{sources: [3], drop: 0.5}]"});
+  CHECK(end.summary.balanced());
+  const std::uint64_t missing = end.summary.count("fragments.missing.gap");
+  CHECK(missing > 50);
+  CHECK(missing == end.summary.count_all("fragments.missing"));
+  CHECK(end.summary.count("sources.losing") == 1);
+  const boost::json::array& rows = end.summary.json().at("sources").at("rows").as_array();
+  REQUIRE(rows.size() > 1);
+  CHECK(rows[0].at("source") == 3);
+  CHECK(rows[0].at("missing").at("gap").to_number<std::uint64_t>() == missing);
+  CHECK(rows[0].at("received").to_number<std::uint64_t>() == 300 - missing);
+  std::uint64_t received = 0;
+  for (const auto& row : rows) {
+    received += row.at("received").to_number<std::uint64_t>();
+    CHECK(row.at("last_seen_utc_ms").to_number<std::int64_t>() > 1'700'000'000'000);
+  }
+  CHECK(received == end.summary.count("fragments.received"));
+  CHECK_THAT(end.out, Catch::ContainsSubstring("source 3 at readout-"));
+  CHECK_THAT(read_file(folder / "out/log/supervisor.log"), Catch::ContainsSubstring("source 3 at readout-"));
+  const CommandEnd info = run_command(folder, "weir", {"file", "info", end.summary.files().front()});
+  CHECK(info.status == 0);
+  CHECK_THAT(info.out, Catch::ContainsSubstring("source 3: "));
+}
+
 TEST_CASE("the printed summary has the run's result and the path of its file") {
   const TemporaryFolder folder;
   const FarmEnd end = run_farm(folder, config_file("event-building.yaml"), {"--slices", "200"});

@@ -1,5 +1,6 @@
 // The DCM's reports to the supervisor, at the status interval and at the end.
 #include "dcm_node.hpp"
+#include "source_report.hpp"
 #include <weir/node/report.hpp>
 
 #include <fmt/format.h>
@@ -160,6 +161,7 @@ v1::Report DcmNode::make_report(bool final) {
   samples_.add_to(report);
   if (pushing_) pushing_->add_to(report);
   add_losses(report);
+  add_sources(report, builder_.assembler, now_ns_, environment_.clock.utc_ns());
   reports::Gauges gauges(report);
   gauges["cpu.transport_s"] = static_cast<double>(node::thread_cpu_ns()) / kSecond;
   gauges["slices_in_flight"] = static_cast<double>(intake_.in_flight());

@@ -1,5 +1,6 @@
 #include "readout_node.hpp"
 
+#include "source_report.hpp"
 #include <weir/base/held_up.hpp>
 #include <weir/node/address_in_use.hpp>
 #include <weir/node/report.hpp>
@@ -300,6 +301,7 @@ v1::Report ReadoutNode::make_report(bool final) {
   if (push_) push_->add_to(report);
   turn_on_.add_to(report);
   add_losses(report);
+  add_sources(report, buffer_, now_ns_, environment_.clock.utc_ns());
   reports::Gauges gauges(report);
   gauges["slices_in_flight"] = static_cast<double>(buffer.slices_held);
   gauges["buffer_bytes_used"] =

@@ -3,6 +3,7 @@
 #include <weir/assignment/reasons.hpp>
 #include <weir/base/held_up.hpp>
 #include <weir/reports/numbers.hpp>
+#include <weir/reports/source_counts.hpp>
 
 #include <algorithm>
 #include <string_view>
@@ -66,6 +67,18 @@ control::HealthView::Process process_of(const control::Member& member, const Pro
     one.ring_missed = reports::total_of(process.report, "burst.disk_missed.");
   }
   return one;
+}
+
+// Names the source with the highest loss of the run.
+void name_worst_source(const Members& members, std::vector<control::Finding>& findings) {
+  for (control::Finding& finding : findings) {
+    if (finding.word != "fragments missing") continue;
+    for (std::size_t i = 0; i < members.size(); ++i) {
+      if (members[i].report.role() != v1::ROLE_SUPERVISOR) continue;
+      const std::string worst = reports::worst_source(members[i].report.sources());
+      if (!worst.empty()) finding.reason += "; most in this run of " + worst;
+    }
+  }
 }
 
 }  // namespace
@@ -140,7 +153,9 @@ std::vector<control::Finding> HealthWatch::findings(const control::FarmMachine& 
   seen.off = machine.going_off();
   seen.over = machine.is_over();
   seen.last = std::move(last);
-  return control::health_of(seen);
+  std::vector<control::Finding> findings = control::health_of(seen);
+  name_worst_source(members, findings);
+  return findings;
 }
 
 }  // namespace weir::run_control

@@ -1,7 +1,9 @@
 #include "web.hpp"
 
 #include <weir/page/view.hpp>
+#include <weir/run_record/json.hpp>
 #include <weir/run_record/records.hpp>
+#include <weir/run_record/source_table.hpp>
 #include <weir/security/keys.hpp>
 
 #include <fmt/format.h>
@@ -114,9 +116,23 @@ void Web::show(const v1::FarmView& view, const v1::RunSummary* last) {
   }
   if (histograms_.version() != histograms_shown_) page_->show_histograms(histograms_.document());
   histograms_shown_ = histograms_.version();
+  show_sources(view, last);
   page::Farm farm = page::farm_of(view, last);
   farm.histograms = histograms_shown_;
   page_->update(farm);
+}
+
+void Web::show_sources(const v1::FarmView& view, const v1::RunSummary* last) {
+  const bool ended = view.over() || view.run_begin_utc_ns() == 0;
+  const v1::Report* report = nullptr;
+  for (const v1::FarmView::Node& node : view.nodes()) {
+    if (node.report().role() == v1::ROLE_SUPERVISOR) report = &node.report();
+  }
+  if (last != nullptr && ended && last->run() == view.run() && last->nodes_size() > 0)
+    report = &last->nodes(0);
+  if (report == nullptr || report->now_ns() == sources_shown_ns_) return;
+  sources_shown_ns_ = report->now_ns();
+  page_->show_sources(run_record::one_line(run_record::sources_json(report->sources())) + "\n");
 }
 
 void Web::log(const std::string& process, const v1::FarmView::Line& line) {

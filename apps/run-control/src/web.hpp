@@ -33,10 +33,12 @@ class Web {
  private:
   page::CommandAnswer ask(const page::RequestedCommand& command);
   page::CommandAnswer alert(const page::RequestedCommand& command);
+  void show_sources(const v1::FarmView& view, const v1::RunSummary* last);
 
   reports::RunHistograms histograms_;
   std::uint64_t histograms_shown_ = 0;  // version
   std::uint32_t account_taken_ = 0;     // run
+  TimeNs sources_shown_ns_ = 0;         // time of the report with them
   CommandQueue commands_{std::chrono::seconds(5)};
   std::optional<page::Page> page_;  // its thread ends first
 };

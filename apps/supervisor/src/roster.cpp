@@ -9,6 +9,7 @@ namespace weir::supervisor {
 namespace {
 
 constexpr std::size_t kBuriedMax = 10'000;
+constexpr std::size_t kBuriedSourcesMax = 1'000'000;  // rows of sources, of all buried reports
 constexpr double kUnknownUs = std::numeric_limits<double>::infinity();
 
 double or_unknown(double base_us) { return base_us > 0 ? base_us : kUnknownUs; }
@@ -195,12 +196,24 @@ void Roster::unbury(RosterMember& member) {
 void Roster::keep(const v1::Report& report) {
   const bool fits = buried_.size() < kBuriedMax;
   (fits ? buried_totals_ : beyond_totals_).add(report, true);
-  if (fits) buried_.push_back(report);
+  if (!fits) {
+    forgot_sources_ = true;
+    return;
+  }
+  buried_.push_back(report);
+  buried_sources_ += static_cast<std::size_t>(report.sources().source_size());
+  if (buried_sources_ <= kBuriedSourcesMax) return;
+  buried_.back().clear_sources();
+  forgot_sources_ = true;
 }
 
 void Roster::count_buried() {
   buried_totals_ = {};
-  for (const v1::Report& report : buried_) buried_totals_.add(report, true);
+  buried_sources_ = 0;
+  for (const v1::Report& report : buried_) {
+    buried_totals_.add(report, true);
+    buried_sources_ += static_cast<std::size_t>(report.sources().source_size());
+  }
 }
 
 reports::FragmentTotals Roster::totals() const {

@@ -93,6 +93,8 @@ class Roster {
   [[nodiscard]] std::vector<RosterMember>& members() { return members_; }
   [[nodiscard]] const std::vector<RosterMember>& members() const { return members_; }
   [[nodiscard]] const std::vector<v1::Report>& buried() const { return buried_; }
+  // True: the sources of some buried reports had no room, and are in no sum.
+  [[nodiscard]] bool forgot_sources() const { return forgot_sources_; }
   // Sums the last reports of all processes, including dead ones.
   [[nodiscard]] reports::FragmentTotals totals() const;
   // Members visited to find one, or to sum up ports: the cost so far.
@@ -110,6 +112,8 @@ class Roster {
   std::array<std::vector<std::uint32_t>, kRoles> places_;  // indices into members_, by role and index
   std::map<std::string, std::uint32_t> by_name_;           // likewise
   mutable std::uint64_t steps_ = 0;
+  bool forgot_sources_ = false;
+  std::size_t buried_sources_ = 0;
   std::vector<v1::Report> buried_;  // bounded: further reports count only in the totals
   reports::FragmentTotals buried_totals_;
   reports::FragmentTotals beyond_totals_;  // of reports beyond buried_

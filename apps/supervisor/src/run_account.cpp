@@ -7,6 +7,7 @@
 #include <weir/node/report.hpp>
 #include <weir/reports/filter_failures.hpp>
 #include <weir/reports/numbers.hpp>
+#include <weir/reports/source_counts.hpp>
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
@@ -63,7 +64,12 @@ RunAccount::RunAccount(const node::Setup& setup, const SupervisorEnvironment& en
       machine_(machine),
       roster_(roster),
       throttle_times_(throttle_times),
-      bursts_(bursts) {}
+      bursts_(bursts) {
+  for (const config::NodePlan* readout : setup.plan.of_role(Role::readout)) {
+    for (const SourceId source : readout->sources) readout_of_.emplace(source.value, readout->name);
+  }
+  for (const SourceId source : setup.plan.masked) readout_of_.erase(source.value);
+}
 
 void RunAccount::look(bool triggering, TimeNs now_ns) {
   throttle_times_.look(triggering ? machine_.throttled_by() : std::vector<assignment::HoldUp>(), now_ns);
@@ -88,6 +94,7 @@ v1::FarmStatus RunAccount::status(const RunStages& course, bool journal_waits, T
     if (!member.has_report) continue;
     v1::Report& report = *status.add_nodes();
     report = member.report;
+    report.clear_sources();  // the supervisor's have them
     report.set_state(state_of(member));
   }
   v1::Report& own = *status.add_nodes();
@@ -136,6 +143,7 @@ v1::Report RunAccount::own_report(bool final, bool journal_waits, TimeNs now_ns)
   if (!machine_.absences().empty()) (*report.mutable_notes())["removed"] = absences_text();
   if (!ledger.groups.empty()) (*report.mutable_notes())["groups"] = groups_text(ledger);
   reports::add_totals(report, roster_.totals());
+  add_sources(*report.mutable_sources());
   node::add_network(report, environment_.stream_totals(), counters_);
   node::add_process(report);
   if (throttle_times_.lost().all > 0)
@@ -189,7 +197,20 @@ v1::RunSummary RunAccount::summary(const RunStages& course, std::span<const std:
   for (const RosterMember& member : roster_.members()) {
     if (member.has_report) *summary.add_nodes() = member.report;
   }
+  for (int i = 1; i < summary.nodes_size(); ++i) summary.mutable_nodes(i)->clear_sources();
+  for (const std::string& line : reports::worst_lines(summary.nodes(0).sources(), reports::kSourcesNamed))
+    spdlog::info("fragments missing of=\"{}\"", line);
   return summary;
+}
+
+void RunAccount::add_sources(v1::SourceCounts& out) const {
+  reports::SourceSums sums(readout_of_);
+  for (const v1::Report& report : roster_.buried()) sums.add(report, true);
+  for (const RosterMember& member : roster_.members()) {
+    if (member.has_report) sums.add(member.report, false);
+  }
+  if (roster_.forgot_sources()) sums.set_partial();
+  sums.write(out);
 }
 
 std::vector<std::string> RunAccount::filter_faults() const {

@@ -10,6 +10,7 @@
 
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 namespace weir::supervisor {
@@ -39,6 +40,7 @@ class RunAccount {
   [[nodiscard]] std::vector<std::string> filter_faults() const;
   [[nodiscard]] std::vector<std::string> disturbances() const;
   void look_at_id_memory();
+  void add_sources(v1::SourceCounts& out) const;
 
   const node::Setup& setup_;
   const SupervisorEnvironment& environment_;
@@ -47,7 +49,8 @@ class RunAccount {
   const Roster& roster_;
   assignment::ThrottleTimes& throttle_times_;
   const BurstAlerts& bursts_;
-  bool id_memory_full_ = false;  // logged
+  std::unordered_map<std::uint32_t, std::string> readout_of_;  // by source, without masked ones
+  bool id_memory_full_ = false;                                // logged
 };
 
 }  // namespace weir::supervisor

@@ -65,6 +65,20 @@ TEST_CASE("the farm's totals keep the last reports of dead processes, marked as 
   CHECK(missing == 2100);
 }
 
+TEST_CASE("a million rows of dead processes' sources are kept, and further ones are known to be forgotten") {
+  Roster roster = farm();
+  constexpr int kRows = 1000;
+  for (int life = 0; life < 1001; ++life) {
+    report(roster, "dcm-0", 10, 0);
+    for (int i = 0; i < kRows; ++i) roster.find("dcm-0")->report.mutable_sources()->add_source(1);
+    CHECK(roster.forgot_sources() == false);
+    start_anew(roster, "dcm-0");
+  }
+  CHECK(roster.forgot_sources());
+  CHECK(roster.buried().front().sources().source_size() == kRows);
+  CHECK(roster.buried().back().sources().source_size() == 0);
+}
+
 TEST_CASE("a process counts once in the farm's totals after its connection broke") {
   Roster roster = farm();
   report(roster, "dcm-0", 100, 7);

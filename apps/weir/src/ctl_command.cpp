@@ -9,6 +9,9 @@
 #include <weir/clock/clock.hpp>
 #include <weir/control/states.hpp>
 #include <weir/reports/numbers.hpp>
+#include <weir/reports/source_counts.hpp>
+#include <weir/run_record/json.hpp>
+#include <weir/run_record/source_table.hpp>
 #include <weir/v1/bus.pb.h>
 
 #include <CLI/CLI.hpp>
@@ -32,7 +35,8 @@ using control::State;
 constexpr int kRefused = 1;   // by run control, or it ended in error
 constexpr int kCutShort = 4;  // the run has its account, and slices in flight were discarded
 constexpr double kEntryPatienceS = 15;
-constexpr double kEndPatienceS = 30;  // for the processes of a farm that is off
+constexpr std::size_t kSourcesInStatus = 3;  // `weir ctl sources` prints all
+constexpr double kEndPatienceS = 30;         // for the processes of a farm that is off
 
 struct CtlOptions {
   ConnectionOptions connection{{}, {}, {}, "operator"};
@@ -69,6 +73,23 @@ std::string time_text(UtcNs utc_ns) {
   return text;
 }
 
+// The command that asks for the state, and prints the sources in it.
+constexpr const char* kSourcesCommand = "sources";
+
+const v1::SourceCounts& sources_of(const v1::FarmView& view) {
+  for (const auto& node : view.nodes()) {
+    if (node.role() == name(Role::supervisor)) return node.report().sources();
+  }
+  return v1::SourceCounts::default_instance();
+}
+
+void print_sources(const v1::FarmView& view, bool json) {
+  const v1::SourceCounts& sources = sources_of(view);
+  if (json) return fmt::print("{}", run_record::pretty(run_record::sources_json(sources)));
+  if (sources.source_size() == 0) return fmt::print("no counts of sources: no run was reported yet\n");
+  fmt::print("{}", run_record::sources_text(sources));
+}
+
 // Counts and rate of the run that is on, or was.
 void print_run(const v1::FarmView& view) {
   for (const auto& node : view.nodes()) {
@@ -89,6 +110,8 @@ void print_run(const v1::FarmView& view) {
       fmt::print("  bursts: {}, {} of {} slices saved, {} not\n", counted(alerts, "alert"),
                  reports::counter_of(report, "burst.saved"), reports::counter_of(report, "burst.asked"),
                  reports::total_of(report, "burst.not_saved."));
+    for (const std::string& line : reports::worst_lines(report.sources(), kSourcesInStatus))
+      fmt::print("  missing: {}\n", line);
   }
 }
 
@@ -222,6 +245,10 @@ int carry_out(const CtlOptions& options) {
     options.json ? print_json(view) : print_view(view);
     return 0;
   }
+  if (options.request.command() == kSourcesCommand) {
+    print_sources(view, options.json);
+    return 0;
+  }
   const UtcNs since = view.events_size() == 0 ? 0 : view.events(view.events_size() - 1).utc_ns();
   v1::Request request = options.request;
   for (const std::string& one : options.nodes) request.add_nodes(one);
@@ -294,6 +321,7 @@ void add_ctl(CLI::App& app, int& status) {
     return command;
   };
   add("status", "Show the state of the farm and its processes");
+  add(kSourcesCommand, "Show the fragments of each source, those with the highest losses first");
   add("init", "Load the farm file in every process");
   add("configure", "Apply the settings of the farm file, and those given here, to every process")
       ->add_option("--set", options->sets, "key of the farm file with its new value: key=value");

@@ -38,6 +38,9 @@ std::string document() {
     text.append(" | ").append(entry.of).append(" | ").append(entry.help).append(" |\n");
   }
   text +=
+      "| `weir_source_fragments_missing` | gauge | `source`, `readout`, `reason` | supervisor | Missing "
+      "fragments of "
+      "the 20 sources with the highest losses. |\n"
       "| `weir_node_state` | gauge | `state` | all | 1 for the process' state: running, "
       "throttled, blocked, "
       "ending, ready, or other. |\n"

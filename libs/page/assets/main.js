@@ -6,6 +6,7 @@ import { badge, byteRate, duration, el, grouped, kindOfGravity, micros, rate, se
 import { showControl } from './control.js';
 import { setReferences, showHistograms } from './histograms.js';
 import { showFlow } from './farm.js';
+import { showSources } from './sources.js';
 import { unheard } from './health.js';
 
 const $ = (id) => document.getElementById(id);
@@ -44,6 +45,7 @@ function showState(state) {
   showControl(state);
   showOverrides(state.overrides);
   showFlow(state);
+  showSources();
   showMembers(state.members);
   showLedger(state);
   showHistograms(state);

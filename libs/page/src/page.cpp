@@ -87,6 +87,10 @@ class Page::Impl {
                   [this, recorded = settings.recorded_histograms](const http::HttpRequest& request) {
                     return histograms(parameter(request, "run"), recorded);
                   });
+    server_.route("GET", "/api/sources", [this](const http::HttpRequest&) {
+      const std::lock_guard lock(mutex_);
+      return json_response(sources_);
+    });
     server_.route("GET", "/api/logs",
                   [this](const http::HttpRequest& request) { return find_logs(request); });
     server_.route("POST", "/api/command",
@@ -113,6 +117,11 @@ class Page::Impl {
   void show_histograms(std::string document) {
     const std::lock_guard lock(mutex_);
     histograms_ = std::move(document);
+  }
+
+  void show_sources(std::string document) {
+    const std::lock_guard lock(mutex_);
+    sources_ = std::move(document);
   }
 
   void log(const LogLine& line) {
@@ -170,6 +179,7 @@ class Page::Impl {
   LogRing logs_;
   Model model_;
   std::string histograms_ = std::string("{\"run\": 0, ") + kNoHistograms;
+  std::string sources_ = "{\"rows\": []}\n";
   PageCounters counters_;
   Gate gate_;  // used by the page's thread only, except for has_token()
   http::HostRule rule_;
@@ -297,6 +307,7 @@ Page::~Page() = default;
 const ports::Endpoint& Page::endpoint() const { return impl_->server().endpoint(); }
 void Page::update(const Farm& farm) { impl_->update(farm); }
 void Page::show_histograms(std::string document) { impl_->show_histograms(std::move(document)); }
+void Page::show_sources(std::string document) { impl_->show_sources(std::move(document)); }
 void Page::log(const LogLine& line) { impl_->log(line); }
 PageCounters Page::counters() const { return impl_->counters(); }
 

@@ -324,6 +324,26 @@ TEST_CASE("the page plots the filter's histograms, lists its counters, and shows
   CHECK(browser.errors().empty());
 }
 
+TEST_CASE("the worst sources are listed with their readouts, counts and reasons, on a narrow screen too") {
+  if (no_browser()) return;
+  Served served(2, 2);
+  served.page.show_sources(test::MadeUpFarm::sources(10));
+  Browser browser;
+  browser.size(420, 900, true);
+  browser.go(served.url());
+  REQUIRE(browser.eventually(count("#source-table tbody tr") + " === 2"));
+  const std::string first = browser.value(text_of("#source-table tbody tr"));
+  for (const char* text : {"17", "readout-3", "01:01:01", "deadline", "dropped late 3"})
+    CHECK(first.find(text) != std::string::npos);
+  CHECK(browser.value(text_of("#source-table tbody tr:last-child")).find("never") != std::string::npos);
+  const std::string note = browser.value(text_of("#sources-note"));
+  CHECK(note.find("1 source with missing fragments.") != std::string::npos);
+  CHECK(note.find("7 more not shown") != std::string::npos);
+  CHECK(note.find("dcm-1 ended") != std::string::npos);
+  CHECK(browser.value("String(document.documentElement.scrollWidth <= 420)") == "true");
+  CHECK(browser.errors().empty());
+}
+
 TEST_CASE("names in capitals break only after an underscore, and no text overlaps the plots' labels") {
   if (no_browser()) return;
   Served served(8, 3);

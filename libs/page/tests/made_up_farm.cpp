@@ -223,6 +223,16 @@ void MadeUpFarm::count(std::size_t index) {
   }
 }
 
+std::string MadeUpFarm::sources(unsigned seconds) {
+  const std::string received = std::to_string(120 * seconds);
+  return R"({"losing":1,"left_out":7,"partial":false,"incomplete":["dcm-1"],"rows":[)"
+         R"({"source":17,"readout":"readout-3","received":)" +
+         received + R"(,"bytes":64000,"produced":)" + received +
+         R"(,"last_seen_utc_ms":3661000,"missing":{"deadline":4000,"gap":2},"dropped":{"late":3}},)"
+         R"({"source":18,"readout":"<b>x</b>","received":0,"bytes":0,"produced":0,)"
+         R"("last_seen_utc_ms":0,"missing":{},"dropped":{}}]})";
+}
+
 std::string MadeUpFarm::histograms(std::uint32_t run, unsigned seconds) {
   using weir::histograms::Kind;
   weir::histograms::Layout layout;

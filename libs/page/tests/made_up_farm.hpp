@@ -31,6 +31,8 @@ class MadeUpFarm {
 
   // Histograms of a filter, as run control hands them to the page; `seconds` of data.
   [[nodiscard]] static std::string histograms(std::uint32_t run, unsigned seconds);
+  // Returns a document of sources: 17 lacks fragments, 18 has sent none.
+  [[nodiscard]] static std::string sources(unsigned seconds);
   [[nodiscard]] unsigned seconds() const { return static_cast<unsigned>(seconds_); }
 
  private:

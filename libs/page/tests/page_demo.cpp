@@ -33,6 +33,7 @@ int main(int argc, char** argv) {
     const std::lock_guard lock(mutex);
     farm.step();
     page.show_histograms(test::MadeUpFarm::histograms(farm.farm().run, farm.seconds()));
+    page.show_sources(test::MadeUpFarm::sources(farm.seconds()));
     Farm shown = farm.farm();
     shown.histograms = farm.seconds();
     page.update(shown);

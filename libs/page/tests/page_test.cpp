@@ -54,7 +54,7 @@ TEST_CASE("the page and all that it names are served") {
   CHECK(page.status == 200);
   CHECK_THAT(page.body, ContainsSubstring("<!doctype html>"));
   for (const char* file : {"/page.css", "/icon.svg", "/main.js", "/farm.js", "/plots.js", "/tables.js",
-                           "/control.js", "/histograms.js", "/health.js", "/text.js"}) {
+                           "/control.js", "/histograms.js", "/sources.js", "/health.js", "/text.js"}) {
     INFO(file);
     CHECK(served.get(file).status == 200);
   }

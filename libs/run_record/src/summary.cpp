@@ -53,6 +53,7 @@ void take_totals(const v1::Report& supervisor, Summary& summary) {
   }
   summary.fragments_dropped = totals.dropped;
   summary.dcms_lost = totals.dcms_lost;
+  summary.sources = supervisor.sources();
 }
 
 // The files of the run's accepted slices, or those of its alerts.

@@ -1,6 +1,7 @@
 #include <weir/base/figures.hpp>
 #include <weir/base/time.hpp>
 #include <weir/run_record/json.hpp>
+#include <weir/run_record/source_table.hpp>
 #include <weir/run_record/summary.hpp>
 
 #include <boost/json.hpp>
@@ -308,6 +309,7 @@ std::string to_json(const Summary& summary) {
   object.emplace("rejected", summary.rejected);
   object.emplace("discarded", object_of(summary.discarded));
   object.emplace("fragments", fragments_of(summary));
+  object.emplace("sources", sources_json(summary.sources));
   object.emplace("ledger_balanced", summary.ledger_balanced);
   object.emplace("ledger", ledger_of(summary));
   object.emplace("faults", json::array(summary.faults.begin(), summary.faults.end()));

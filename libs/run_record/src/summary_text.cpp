@@ -1,6 +1,7 @@
 #include <weir/base/figures.hpp>
 #include <weir/base/time.hpp>
 #include <weir/config/rate.hpp>
+#include <weir/reports/source_counts.hpp>
 #include <weir/run_record/summary.hpp>
 
 #include <fmt/format.h>
@@ -120,6 +121,8 @@ void add_fragments(const Summary& summary, Page& page) {
   }
   for (const auto& [reason, dropped] : summary.fragments_dropped) odd["dropped " + reason] = dropped;
   if (!odd.empty()) page.line("", "besides:{}", in_brackets(odd));
+  for (const std::string& line : reports::worst_lines(summary.sources, reports::kSourcesNamed))
+    page.line("", "{}", line);
 }
 
 void add_theory(const Summary& summary, Page& page) {

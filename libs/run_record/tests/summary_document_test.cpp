@@ -48,8 +48,16 @@ std::map<std::string, Names> first_columns() {
 
 // Adds the paths of all keys: "latency_us.p50", "files[].path". Objects keyed by reason or name are left out.
 void add_keys(const json::value& value, const std::string& path, Names& keys) {
-  static const Names by_name = {"vetoed", "discarded", "fragments.missing", "fragments.dropped",
-                                "source", "filter",    "filter_workers",    "prefetch"};
+  static const Names by_name = {"vetoed",
+                                "discarded",
+                                "fragments.missing",
+                                "fragments.dropped",
+                                "sources.rows[].missing",
+                                "sources.rows[].dropped",
+                                "source",
+                                "filter",
+                                "filter_workers",
+                                "prefetch"};
   if (const json::array* array = value.if_array()) {
     for (const json::value& entry : *array) add_keys(entry, path + "[]", keys);
   } else if (const json::object* object = value.if_object(); object != nullptr && !by_name.contains(path)) {
@@ -75,6 +83,8 @@ TEST_CASE("docs/summary.md has every key of the summary, and no other") {
   summary.cpu_of_dcms.emplace_back();
   summary.decision_times.above.emplace_back();
   summary.files.emplace_back();
+  summary.bursts.emplace_back();
+  summary.burst_files.emplace_back();
   summary.processes.emplace_back();
   summary.ran.emplace_back();
   summary.lab.emplace().relay.emplace();
@@ -86,6 +96,7 @@ TEST_CASE("docs/summary.md has every key of the summary, and no other") {
   summary.changes.emplace_back();
   summary.outages.emplace_back();
   summary.truth.emplace().bins.emplace_back();
+  summary.sources.add_source(1);
   Names keys;
   add_keys(json::parse(to_json(summary)), "", keys);
   CHECK(first_columns()["key"] == keys);

@@ -24,6 +24,7 @@ Delivery FragmentBuffer::deliver(SourceId source, SliceId slice, SourceFragment 
     if (fragment.reason == MissingReason::none) fragment.reason = MissingReason::not_produced;
   } else {
     ++drops_[column].reached;
+    drops_[column].last_ns = now_;
     ++counters_.produced;
     ++counters_.held;
     counters_.bytes_produced += fragment.bytes.size();

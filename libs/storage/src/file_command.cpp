@@ -1,8 +1,10 @@
 #include "dump.hpp"
 #include "mapped_file.hpp"
+#include "missing_sources.hpp"
 #include "named_files.hpp"
 #include "recover_command.hpp"
 #include "text_output.hpp"
+#include <weir/base/figures.hpp>
 #include <weir/storage/file_command.hpp>
 #include <weir/storage/format.hpp>
 #include <weir/storage/run_file_reader.hpp>
@@ -31,6 +33,10 @@ struct Totals {
   UtcNs earliest = INT64_MAX;
   UtcNs latest = INT64_MIN;
 };
+
+// The worst sources of a file.
+constexpr std::size_t kSourcesText = 5;
+constexpr std::size_t kSourcesJson = 1024;
 
 Totals totals_of(const RunFileReader& file) {
   Totals totals;
@@ -73,6 +79,11 @@ void info_json(const RunFileReader& file, std::ostream& out) {
                        totals.first.value, totals.last.value, json_string(human_utc(totals.earliest)),
                        json_string(human_utc(totals.latest)));
   }
+  const std::vector<MissingSource> sources = missing_sources(file);
+  out << fmt::format(R"("sources_missing":{},"missing":[)", sources.size());
+  for (std::size_t i = 0; i < std::min(sources.size(), kSourcesJson); ++i)
+    out << (i == 0 ? "" : ",") << missing_json(sources[i]);
+  out << "],";
   const SliceSum live = file.live();
   out << fmt::format(
              R"("slice_bytes":{},"hash_sum":"{:016x}","begin_of_run":{},"end_of_run":{},"bytes_lost":{}}})",
@@ -100,6 +111,11 @@ void info_text(const RunFileReader& file, std::ostream& out) {
   line("created", human_utc(header.created));
   line("slices", fmt::format("{} ({} incomplete, {} unfiltered), and {} dead copies", totals.live,
                              totals.incomplete, totals.unfiltered, totals.dead));
+  const std::vector<MissingSource> sources = missing_sources(file);
+  for (std::size_t i = 0; i < std::min(sources.size(), kSourcesText); ++i)
+    line(i == 0 ? "missing" : "", describe_missing(sources[i]));
+  if (sources.size() > kSourcesText)
+    line("", "and of " + counted(sources.size() - kSourcesText, "other source"));
   if (totals.live > 0) {
     line("ids", fmt::format("{} to {}", totals.first.value, totals.last.value));
     line("triggers", fmt::format("{} to {}", human_utc(totals.earliest), human_utc(totals.latest)));

@@ -1,5 +1,6 @@
 #include <weir/metrics/histogram.hpp>
 #include <weir/metrics/table.hpp>
+#include <weir/reports/source_counts.hpp>
 #include <weir/telemetry/prometheus.hpp>
 #include <weir/v1/control.pb.h>
 
@@ -81,6 +82,8 @@ class Writer {
   }
 
   void add(const v1::Histogram& histogram);
+  // The worst sources: names of many sources would be a load for a database of metrics.
+  void add(const v1::SourceCounts& sources);
 
   [[nodiscard]] std::string text() const {
     std::string out;
@@ -123,6 +126,21 @@ void Writer::add(const v1::Histogram& histogram) {
                                 static_cast<double>(histogram.sum()) * kSecondsPerUs, name, labels_, all);
 }
 
+void Writer::add(const v1::SourceCounts& sources) {
+  constexpr std::size_t kMost = 20;
+  constexpr const char* kName = "weir_source_fragments_missing";
+  Metric& metric =
+      announce(kName, Kind::gauge, "Missing fragments of the 20 sources with the highest losses.");
+  std::size_t number = 0;
+  for (const reports::SourceRow& row : reports::source_rows(sources)) {
+    if (row.missing.empty() || ++number > kMost) break;
+    for (const auto& [reason, count] : row.missing)
+      metric.samples +=
+          fmt::format("{}{{{},source=\"{}\",readout=\"{}\",reason=\"{}\"}} {}\n", kName, labels_,
+                      row.source.value, escape_label(row.readout), escape_label(reason), count);
+  }
+}
+
 std::string known_state(const std::string& state) {
   const std::string first = state.substr(0, state.find(':'));
   for (const char* known : {"running", "throttled", "blocked", "ending", "ready"}) {
@@ -160,6 +178,7 @@ std::string prometheus_text(const v1::Report& report, const MetricLabels& labels
   for (const auto& [key, value] : gauges) writer.add(From::gauge, key, value);
   for (const auto& [key, value] : report.sums()) writer.add(From::sum, key, value.count());
   for (const v1::Histogram& histogram : report.histograms()) writer.add(histogram);
+  if (report.role() == v1::ROLE_SUPERVISOR) writer.add(report.sources());
   const MetricLabels& l = labels;
   writer.announce("weir_node_state", Kind::gauge, "1 for the process' state.").samples += fmt::format(
       "weir_node_state{{farm=\"{}\",node=\"{}\",role=\"{}\",run=\"{}\",state=\"{}\"}} 1\n",

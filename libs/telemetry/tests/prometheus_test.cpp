@@ -34,6 +34,30 @@ TEST_CASE("counters, gauges and sums are exported under their names, in base uni
   CHECK_THAT(text, ContainsSubstring(line("weir_node_state", ",state=\"running\"", "1")));
 }
 
+TEST_CASE("the 20 worst sources are exported by reason, of the supervisor only") {
+  v1::Report report;
+  report.set_role(v1::ROLE_SUPERVISOR);
+  v1::SourceCounts::Reason& gap = *report.mutable_sources()->add_missing();
+  gap.set_name("gap");
+  report.mutable_sources()->add_readout_name("readout-3");
+  for (std::uint32_t i = 0; i < 30; ++i) {
+    report.mutable_sources()->add_source(100 + i);
+    report.mutable_sources()->add_readout(0);
+    gap.add_row(i);
+    gap.add_count(500 - i);
+  }
+  const std::string name = "weir_source_fragments_missing";
+  const auto labels = [](int source) {
+    return ",source=\"" + std::to_string(source) + "\",readout=\"readout-3\",reason=\"gap\"";
+  };
+  const std::string text = prometheus_text(report, kLabels);
+  CHECK_THAT(text, ContainsSubstring(line(name, labels(100), "500")));
+  CHECK_THAT(text, ContainsSubstring(line(name, labels(119), "481")));
+  CHECK_THAT(text, !ContainsSubstring(labels(120)));
+  report.set_role(v1::ROLE_DCM);
+  CHECK_THAT(prometheus_text(report, kLabels), !ContainsSubstring(name));
+}
+
 TEST_CASE("a state with numbers is exported as one of a few, to keep databases small") {
   v1::Report report;
   report.set_state("throttled: readout_buffer_bytes");

@@ -41,6 +41,10 @@ class SourceTallies {
 
   [[nodiscard]] std::size_t size() const { return arrived_.size(); }
   [[nodiscard]] const SourceTally& arrived(std::size_t source) const { return arrived_[source]; }
+  // Returns false if no fragment of any source was missing for this reason.
+  [[nodiscard]] bool has(MissingReason reason) const {
+    return !missing_[static_cast<std::size_t>(reason)].empty();
+  }
   [[nodiscard]] std::uint64_t missing(std::size_t source, MissingReason reason) const {
     const std::vector<std::uint64_t>& column = missing_[static_cast<std::size_t>(reason)];
     return column.empty() ? 0 : column[source];

@@ -58,6 +58,8 @@ class Page {
   void update(const Farm& farm);
   // Takes the current histograms as JSON (reports::RunHistograms::document()). Thread-safe.
   void show_histograms(std::string document);
+  // Sets the document of /api/sources: run_record::sources_json().
+  void show_sources(std::string document);
   // Thread-safe.
   void log(const LogLine& line);
   [[nodiscard]] PageCounters counters() const;

@@ -166,6 +166,7 @@ struct Summary {
   // DCMs that were lost before their final report: if above 0, requested, received and missing are lower
   // bounds.
   std::uint64_t dcms_lost = 0;
+  v1::SourceCounts sources;  // of the supervisor's report
 
   double slices_per_s = 0;
   double fragments_per_s = 0;

@@ -112,6 +112,7 @@ struct BufferCounters {
 struct SourceDrops {
   std::uint64_t reached = 0;
   std::array<std::uint64_t, kDropReasons> dropped{};
+  TimeNs last_ns = 0;  // tick() before the last delivery; 0: none, or the source makes its fragments at once
 };
 
 // The result of a delivery.
@@ -201,6 +202,8 @@ class FragmentBuffer {
     }
   }
   [[nodiscard]] std::span<const SourceId> sources() const { return ids_; }  // ascending
+  // Returns the counts of a source, by its place in sources().
+  [[nodiscard]] SourceDrops drops_of(std::size_t column) const;
 
  private:
   enum class State : std::uint8_t { waiting, held, settled };
@@ -245,7 +248,6 @@ class FragmentBuffer {
   [[nodiscard]] Delivery keep_early(SliceId slice, std::uint32_t column, SourceFragment fragment);
   [[nodiscard]] Delivery drop(std::uint32_t column, const SourceFragment& fragment, DropReason reason,
                               Delivery outcome);
-  [[nodiscard]] SourceDrops drops_of(std::size_t column) const;
   [[nodiscard]] bool awaits(const Awaited& awaited) const;
   void release_row(std::uint32_t row);
   void release_early(const EarlySlices::Slice& early, DropReason reason);

@@ -1,0 +1,14 @@
+#pragma once
+
+#include <weir/assembly/assembler.hpp>
+
+namespace weir::v1 {
+class Report;
+}
+
+namespace weir::dcm {
+
+// Writes the counts of the sources, the worst first. `now_ns` and `utc_ns` are the same moment.
+void add_sources(v1::Report& report, const assembly::Assembler& assembler, TimeNs now_ns, UtcNs utc_ns);
+
+}  // namespace weir::dcm

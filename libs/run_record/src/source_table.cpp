@@ -1,0 +1,73 @@
+#include <weir/base/figures.hpp>
+#include <weir/reports/source_counts.hpp>
+#include <weir/run_record/source_table.hpp>
+
+#include <boost/json.hpp>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+namespace weir::run_record {
+namespace {
+
+namespace json = boost::json;
+
+json::object counts_object(const std::map<std::string, std::uint64_t>& counts) {
+  json::object object;
+  for (const auto& [reason, count] : counts) object.emplace(reason, count);
+  return object;
+}
+
+std::string reasons_text(const reports::SourceRow& row) {
+  std::string text;
+  for (const auto& [reason, count] : row.missing)
+    text += (text.empty() ? "" : ", ") + reason + " " + grouped(count);
+  for (const auto& [reason, count] : row.dropped)
+    text += (text.empty() ? "" : ", ") + ("dropped " + reason) + " " + grouped(count);
+  return text;
+}
+
+}  // namespace
+
+json::object sources_json(const v1::SourceCounts& counts) {
+  json::array rows;
+  for (const reports::SourceRow& row : reports::source_rows(counts)) {
+    rows.push_back(json::object{{"source", row.source.value},
+                                {"readout", row.readout},
+                                {"received", row.received},
+                                {"bytes", row.bytes},
+                                {"produced", row.produced},
+                                {"last_seen_utc_ms", row.seen_utc_ms},
+                                {"missing", counts_object(row.missing)},
+                                {"dropped", counts_object(row.dropped)}});
+  }
+  return {{"losing", counts.losing()},
+          {"left_out", counts.left_out()},
+          {"partial", counts.partial()},
+          {"incomplete", json::array(counts.incomplete().begin(), counts.incomplete().end())},
+          {"rows", std::move(rows)}};
+}
+
+std::string sources_text(const v1::SourceCounts& counts) {
+  const std::vector<reports::SourceRow> rows = reports::source_rows(counts);
+  std::size_t width = 7;
+  for (const reports::SourceRow& row : rows) width = std::max(width, row.readout.size());
+  std::string text = fmt::format("{:>10}  {:<{}}  {:>13}  {:>9}  {:>13}  {:<12}  {}\n", "source", "readout",
+                                 width, "received", "data", "missing", "last seen", "reasons");
+  for (const reports::SourceRow& row : rows) {
+    text += fmt::format("{:>10}  {:<{}}  {:>13}  {:>9}  {:>13}  {:<12}{}{}\n", row.source.value, row.readout,
+                        width, grouped(row.received), bytes_text(static_cast<double>(row.bytes)),
+                        grouped(row.missing_in_all()), reports::time_of_day(row.seen_utc_ms),
+                        row.missing.empty() && row.dropped.empty() ? "" : "  ", reasons_text(row));
+  }
+  if (counts.left_out() > 0)
+    text += fmt::format("{} without a line: no worse than the last one\n",
+                        counted(counts.left_out(), "further source"));
+  if (counts.partial()) text += "counts are lower bounds: a process has more sources than its reports\n";
+  for (const std::string& name : counts.incomplete())
+    text += fmt::format("counts are lower bounds: {} ended before its final report\n", name);
+  return text;
+}
+
+}  // namespace weir::run_record
