@@ -201,6 +201,22 @@ class Filter:
     def process_many(self, slices):
         return [accept() if one.id % 2 else reject() for one in slices]
 '''
+SIZED = '''
+from weir_daq.filters import accept, need, reject
+
+class Filter:
+    first_sources = [1]
+
+    def process_many(self, slices):
+        assert len(slices) <= 16
+        return [self.decide(one, len(slices)) for one in slices]
+
+    def decide(self, one, size):
+        if one.step == 0:
+            one.remember(size)
+            return need(11)
+        return accept() if one.remembered > 1 else reject()
+'''
 
 
 @unittest.skipUnless(os.path.exists(os.path.join(BIN, "../lib/weir/weir-filter-host.so")), "weir is not built")
@@ -231,10 +247,14 @@ class TryTest(Folder):
         self.assertRegex(out, r"sizes: 180 entries, mean 1200")
         self.assertIn("map", out)
 
-    def test_a_batch_filter_is_tried_slice_by_slice(self):
+    def test_a_batch_filter_is_tried_in_batches(self):
         self.run_of()
         self.write("many.py", MANY)
         self.assertRegex(self.weir("filter", "try", "many.py", "."), r"accepted +30 +50\.0 %")
+        self.write("sized.py", SIZED)
+        out = self.weir("filter", "try", "sized.py", ".", "--list")
+        self.assertRegex(out, r"accepted +60 +100\.0 %")
+        self.assertRegex(self.weir("filter", "try", "many.py", ".", "--against", "sized.py", status=1), "disagree")
 
     def test_errors_and_crashes_name_the_line(self):
         self.run_of()

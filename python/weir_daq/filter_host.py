@@ -12,6 +12,7 @@ import ctypes
 import faulthandler
 import gc
 import io
+import itertools
 import logging
 import os
 import signal
@@ -104,8 +105,8 @@ class _Plugin(ctypes.Structure):
 
 
 _LOAD = _function(_POINTER, _POINTER, _U64, _POINTER, _U32)
-_HAS_BATCHES = _function(_I32)
-_BEGIN_BATCH = _function(None, _POINTER, _U64)
+_HAS_BATCHES = _function(_I32, _POINTER)
+_BEGIN_BATCH = _function(None, _POINTER, _POINTER, _U64)
 _DESTROY_STATE = _function(None, _POINTER)
 
 _DECISION = struct.Struct("<BBBxQIxxxxQ")  # from weir_filter_decision.verdict on
@@ -476,7 +477,7 @@ class _Loaded:
             if not self.instances:
                 logging.getLogger().addHandler(_LogHandler(services))
             made = _Instance(self.kind, Setup(values, services), services, self.path)  # type: ignore[arg-type]
-            number = max(self.instances, default=0) + 1
+            number = next(_numbers_of_instances)
             self.instances[number] = made
             return number
         except BaseException as problem:
@@ -529,6 +530,7 @@ class _Loaded:
 
 
 _loaded: list[_Loaded] = []
+_numbers_of_instances = itertools.count(1)  # of all loaded filters
 
 
 def _load(files: int, count: int, error: int, size: int) -> int | None:
@@ -548,16 +550,16 @@ def _load(files: int, count: int, error: int, size: int) -> int | None:
         return None
 
 
-def _only() -> _Instance:
-    return next(iter(_loaded[0].instances.values()))
+def _instance(number: int) -> _Instance:
+    return next(loaded.instances[number] for loaded in _loaded if number in loaded.instances)
 
 
-def _has_batches() -> int:
-    return int(_only().many is not None)
+def _has_batches(instance: int) -> int:
+    return int(_instance(instance).many is not None)
 
 
-def _begin_batch(slices: int, count: int) -> None:
-    _only().begin_batch(slices, count)
+def _begin_batch(instance: int, slices: int, count: int) -> None:
+    _instance(instance).begin_batch(slices, count)
 
 
 # ---- commands

@@ -146,6 +146,22 @@ TEST_CASE("a batch that fails is repeated slice by slice") {
 TEST_CASE("a batch that crashes is repeated slice by slice, and costs the slice that crashes alone") {
   check_poison("crash", {"signal 11"}, {"filter.parameters.batches=true"});
 }
+TEST_CASE("a batch in Python remembers its slices, in a farm and in weir filter try") {
+  if (!has_python()) return;
+  const TemporaryFolder folder;
+  const FarmEnd end = run_filter(folder, python_plugin("remembers.py"), {});
+  CHECK_BALANCED(end, 0);
+  CHECK(end.summary.count("stored") == kSlices);
+  std::uint64_t remembered = 0;
+  StoredRun(folder / "out").for_each_slice([&](const storage::SliceRecordView& slice) {
+    remembered += text_of(slice.filter_result()) == std::to_string(slice.head().slice.value) ? 1 : 0;
+  });
+  CHECK(remembered == kSlices);
+  const CommandEnd tried = run_command(
+      folder, "weir", {"filter", "try", python_plugin("remembers.py"), folder / "out", "--repeat", "2"});
+  INFO(tried.out << tried.err);
+  CHECK(tried.status == 0);
+}
 TEST_CASE("a kept view in a batch is an error of its slice") {
   check_error("keep", {"copy it"}, {"filter.parameters.batches=true"});
 }

@@ -19,21 +19,28 @@ using namespace weir;
 constexpr std::uint32_t kErrorSize = 4096;
 constexpr int kFailed = 2;
 
-weir_python_has_batches has_batches = nullptr;
-weir_python_begin_batch begin_batch = nullptr;
+struct PythonFunctions {
+  weir_python_load load = nullptr;
+  weir_python_has_batches has_batches = nullptr;
+  weir_python_begin_batch begin_batch = nullptr;
+};
 
-Expected<filter_host::ForeignPlugin, std::string> load_with(weir_python_load load,
+Expected<filter_host::ForeignPlugin, std::string> load_with(const PythonFunctions& python,
                                                             const plugin_loader::PluginCopy& copy) {
   std::vector<weir_python_file> files;
   for (const plugin_loader::PluginFile& file : copy.files)
     files.push_back({file.path.c_str(), file.content.data(), file.content.size()});
   std::array<char, kErrorSize> error{};
   filter_host::ForeignPlugin plugin;
-  plugin.functions = load(files.data(), files.size(), error.data(), kErrorSize);
+  plugin.functions = python.load(files.data(), files.size(), error.data(), kErrorSize);
   error.back() = 0;
   if (plugin.functions == nullptr) return Unexpected<std::string>(error.data());
   plugin.path = copy.files.front().path;
   plugin.file_crc32c = copy.crc32c;
+  plugin.has_batches = [python](void* instance) { return python.has_batches(instance) != 0; };
+  plugin.begin_batch = [python](void* instance, std::span<const weir_filter_slice> slices) {
+    python.begin_batch(instance, slices.data(), slices.size());
+  };
   return plugin;
 }
 
@@ -41,10 +48,9 @@ Expected<filter_host::ForeignPlugin, std::string> load_with(weir_python_load loa
 
 void weir_filter_host_set_up(weir_python_load load, weir_python_has_batches has,
                              weir_python_begin_batch begin) {
-  has_batches = has;
-  begin_batch = begin;
+  const PythonFunctions python{load, has, begin};
   filter_host::FilterPlugin::load_python_with(
-      [load](const plugin_loader::PluginCopy& copy) { return load_with(load, copy); });
+      [python](const plugin_loader::PluginCopy& copy) { return load_with(python, copy); });
 }
 
 std::int32_t weir_filter_host_is_worker(void) { return filter_host::is_worker() ? 1 : 0; }
@@ -53,12 +59,7 @@ void weir_filter_host_prepare(void) { filter_host::prepare_worker(); }
 
 std::int32_t weir_filter_host_work(void) {
   try {
-    filter_host::WorkerHooks hooks;
-    hooks.has_batches = [] { return has_batches() != 0; };
-    hooks.begin_batch = [](std::span<const weir_filter_slice> slices) {
-      begin_batch(slices.data(), slices.size());
-    };
-    return filter_host::run_worker(std::move(hooks));
+    return filter_host::run_worker();
   } catch (const std::exception& problem) {
     std::cerr << "filter worker failed reason=\"" << problem.what() << "\"\n";
     return kFailed;

@@ -16,10 +16,10 @@ struct weir_python_file {
 // until the process ends; or null, with a sentence in `error`.
 typedef const weir_filter_plugin* (*weir_python_load)(const weir_python_file* files, std::uint64_t count,
                                                       char* error, std::uint32_t error_size);
-// Returns 1 if the filter decides on batches.
-typedef std::int32_t (*weir_python_has_batches)(void);
-// The slices of the next calls of process(), in their order.
-typedef void (*weir_python_begin_batch)(const weir_filter_slice* slices, std::uint64_t count);
+// Returns 1 if the instance decides on batches.
+typedef std::int32_t (*weir_python_has_batches)(void* instance);
+// Receives the slices of the instance's next process() calls, in their order, with their states in place.
+typedef void (*weir_python_begin_batch)(void* instance, const weir_filter_slice* slices, std::uint64_t count);
 
 // Requires: called once, before the other functions.
 WEIR_FILTER_EXPORT void weir_filter_host_set_up(weir_python_load load, weir_python_has_batches has_batches,

@@ -58,6 +58,7 @@ void LaneWorker::begin_batch(std::uint64_t first, std::uint64_t end) {
   lane_.header().begun.store(std::max(n, first + 1), std::memory_order_release);
   if (batch_.empty()) return;
   begin_batch_(batch_);
+  if (after_process_) after_process_();
   batch_share_ns_ = (now_() - started_ns_) / static_cast<DurationNs>(batch_.size());
 }
 
@@ -84,7 +85,10 @@ LaneWorker::Step LaneWorker::finish() {
     const std::uint64_t in_batch = n - batch_first_;
     const bool batched = in_batch < batch_.size();
     weir_filter_slice slice = batched ? batch_[in_batch] : read_description(lane_, n, slice_memory_);
-    KeptState state = batched ? std::move(batch_states_[in_batch]) : take_state(token, slice.step);
+    KeptState own;
+    if (!batched) own = take_state(token, slice.step);
+    // In place: a batch has received its address.
+    KeptState& state = batched ? batch_states_[in_batch] : own;
     slice.state = state.raw();
     result_.token = token;
     if (batched) started_ns_ = now_() - batch_share_ns_;
@@ -95,7 +99,11 @@ LaneWorker::Step LaneWorker::finish() {
     result_.wall_ns = now_() - started_ns_;
     result_.cpu_ns = cpu_ns;
     holds_state_ = result_.verdict == StepVerdict::need_more && state.raw()->data != nullptr;
-    if (holds_state_) states_[token] = std::move(state);
+    if (holds_state_) {
+      states_[token] = std::move(state);
+    } else {
+      state.reset();
+    }
     has_result_ = true;
     publish_counters();
   }

@@ -123,6 +123,8 @@ FilterPlugin::Loaded FilterPlugin::load_python(const plugin_loader::PluginCopy& 
         {FilterErrorCode::not_loadable, "filter '" + path + "': " + loaded.error()});
   std::shared_ptr<FilterPlugin> plugin(new FilterPlugin);
   plugin->functions_ = loaded->functions;
+  plugin->has_batches_ = std::move(loaded->has_batches);
+  plugin->begin_batch_ = std::move(loaded->begin_batch);
   plugin->path_ = std::move(loaded->path);
   plugin->file_crc32c_ = loaded->file_crc32c;
   return plugin;

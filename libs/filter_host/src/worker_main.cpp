@@ -113,7 +113,6 @@ std::size_t size_of(int descriptor) {
 
 class Worker {
  public:
-  explicit Worker(WorkerHooks hooks) : hooks_(std::move(hooks)) {}
   int run();
   void keep_bytes(const weir_filter_slice& slice);
 
@@ -129,7 +128,6 @@ class Worker {
   void sleep();
   void log(int level, std::string_view line);
 
-  WorkerHooks hooks_;
   ControlChannel control_{kControlDescriptor};
   FilterConfig config_;
   FilterMetrics metrics_;
@@ -215,11 +213,9 @@ void Worker::set_up(const v1::WorkerMessage::Setup& setup) {
   lane_worker_.emplace(lane_, slice_memory_, *instance_, metrics_, &monotonic_now_ns, [] {
     if (in_child.load(std::memory_order_relaxed)) ::_exit(0);
   });
-  if (hooks_.has_batches && hooks_.has_batches()) {
-    lane_worker_->work_in_batches([this](std::span<const weir_filter_slice> slices) {
-      hooks_.begin_batch(slices);
-      if (in_child.load(std::memory_order_relaxed)) ::_exit(0);
-    });
+  if (instance_->has_batches()) {
+    lane_worker_->work_in_batches(
+        [this](std::span<const weir_filter_slice> slices) { instance_->begin_batch(slices); });
   }
   v1::WorkerMessage message;
   v1::WorkerMessage::Ready& ready = *message.mutable_ready();
@@ -336,8 +332,8 @@ void prepare_worker() {
   catch_crashes();
 }
 
-int run_worker(WorkerHooks hooks) {
-  Worker worker(std::move(hooks));
+int run_worker() {
+  Worker worker;
   the_worker = &worker;
   const int status = worker.run();
   the_worker = nullptr;
@@ -359,7 +355,7 @@ int run_worker_main() {
     return 2;
   }
   prepare_worker();
-  return run_worker({});
+  return run_worker();
 }
 
 }  // namespace weir::filter_host

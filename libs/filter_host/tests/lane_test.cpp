@@ -1,34 +1,15 @@
+#include "one_lane.hpp"
 #include "weir_catch.hpp"
 #include <weir/filter_host/lane.hpp>
 
 #include <cstring>
 #include <limits>
-#include <memory>
-#include <new>
 #include <string>
 #include <vector>
 
 using namespace weir;
 using namespace weir::filter_host;
-
-namespace {
-
-struct OneLane {
-  OneLane()
-      : memory(static_cast<std::byte*>(::operator new (layout.bytes, std::align_val_t{alignof(LaneHeader)}))),
-        lane({memory, layout.bytes}, layout) {
-    new (memory) LaneHeader;
-  }
-  OneLane(const OneLane&) = delete;
-  OneLane& operator=(const OneLane&) = delete;
-  ~OneLane() { ::operator delete (memory, std::align_val_t{alignof(LaneHeader)}); }
-
-  const LaneLayout layout{3, 2, {}};
-  std::byte* memory;
-  LaneView lane;
-};
-
-}  // namespace
+using weir::filter_host::test::OneLane;
 
 TEST_CASE("a lane carries forwarded bytes behind the trigger's payload, each in its slot") {
   OneLane one;

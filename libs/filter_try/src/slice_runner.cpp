@@ -1,4 +1,5 @@
 #include "crash_note.hpp"
+#include <weir/base/assert.hpp>
 #include <weir/base/crc32c.hpp>
 #include <weir/base/hash.hpp>
 #include <weir/clock/clock.hpp>
@@ -7,10 +8,23 @@
 #include <algorithm>
 
 namespace weir::filter_try {
+
+using filter_host::StepVerdict;
+
 namespace {
+
+weir_filter_fragment absent_row(SourceId source, FragmentStatus status, MissingReason reason) {
+  weir_filter_fragment row{};
+  row.source = source.value;
+  row.status = static_cast<std::uint8_t>(status);
+  row.missing_reason = static_cast<std::uint8_t>(reason);
+  return row;
+}
 
 weir_filter_fragment row_of(const ingest::RecordedFragment& fragment) {
   weir_filter_fragment row{};
+  if (fragment.status == FragmentStatus::not_requested)
+    return absent_row(fragment.source, FragmentStatus::missing, MissingReason::not_produced);
   row.source = fragment.source.value;
   row.status = static_cast<std::uint8_t>(fragment.status);
   row.missing_reason = static_cast<std::uint8_t>(fragment.reason);
@@ -18,14 +32,6 @@ weir_filter_fragment row_of(const ingest::RecordedFragment& fragment) {
   row.length = static_cast<std::uint32_t>(fragment.bytes.size());
   row.total = row.length;
   row.crc32c = fragment.checksummed ? fragment.crc32c : 0;
-  return row;
-}
-
-weir_filter_fragment absent_row(SourceId source, FragmentStatus status, MissingReason reason) {
-  weir_filter_fragment row{};
-  row.source = source.value;
-  row.status = static_cast<std::uint8_t>(status);
-  row.missing_reason = static_cast<std::uint8_t>(reason);
   return row;
 }
 
@@ -58,88 +64,155 @@ bool SliceOutcome::same_decision(const SliceOutcome& other) const {
          output_digest == other.output_digest;
 }
 
+// A slice between its first step and its decision.
+struct SliceRunner::OpenSlice {
+  void begin(const ingest::RecordedSlice& recorded_slice, const ingest::RecordedRun& run);
+  void request(std::size_t row);
+  void request_wanted();
+  [[nodiscard]] SliceOutcome outcome() const;
+
+  const ingest::RecordedSlice* slice = nullptr;
+  std::vector<weir_filter_fragment> recorded;  // a row per source of the run, as recorded
+  std::vector<weir_filter_fragment> table;     // the same rows, as the filter sees them
+  weir_filter_slice view{};
+  filter_host::KeptState state;
+  filter_host::FilterResult result;
+  std::vector<histograms::Addition> fills;
+  std::uint64_t requested_bytes = 0;
+  DurationNs process_ns = 0;
+};
+
+void SliceRunner::OpenSlice::begin(const ingest::RecordedSlice& recorded_slice,
+                                   const ingest::RecordedRun& run) {
+  slice = &recorded_slice;
+  recorded.clear();
+  table.clear();
+  fills.clear();
+  requested_bytes = 0;
+  process_ns = 0;
+  auto next = slice->fragments.begin();
+  for (const SourceId source : run.sources) {
+    const bool found = next != slice->fragments.end() && next->source == source;
+    recorded.push_back(found ? row_of(*next++)
+                             : absent_row(source, FragmentStatus::missing, MissingReason::not_produced));
+    table.push_back(absent_row(source, FragmentStatus::not_requested, MissingReason::none));
+  }
+  view = filter_host::empty_slice();
+  view.run = slice->run.value;
+  view.slice = slice->slice.value;
+  view.trigger_time_utc_ns = slice->time;
+  view.duration_ns = slice->duration;
+  view.trigger_type = slice->trigger_type.value;
+  view.trigger_payload_size = static_cast<std::uint32_t>(slice->trigger_payload.size());
+  view.trigger_payload = slice->trigger_payload.empty() ? nullptr : slice->trigger_payload.data();
+  view.fragment_count = static_cast<std::uint32_t>(table.size());
+  view.fragments = table.data();
+  view.state = state.raw();
+}
+
+void SliceRunner::OpenSlice::request(std::size_t row) {
+  if (is_requested(table[row])) return;
+  table[row] = recorded[row];
+  requested_bytes += recorded[row].length;
+}
+
+void SliceRunner::OpenSlice::request_wanted() {
+  for (std::size_t row = 0; row < table.size(); ++row) {
+    if (result.need_all || std::ranges::binary_search(result.need_sources, table[row].source)) request(row);
+  }
+}
+
+SliceOutcome SliceRunner::OpenSlice::outcome() const {
+  SliceOutcome outcome;
+  outcome.slice = slice->slice;
+  outcome.verdict = result.verdict;
+  outcome.steps = view.step + 1;
+  outcome.requested_bytes = requested_bytes;
+  for (const weir_filter_fragment& row : recorded) outcome.recorded_bytes += row.length;
+  outcome.process_ns = process_ns;
+  outcome.error = result.error;
+  if (result.verdict != filter_host::StepVerdict::accept) return outcome;
+  outcome.keep = result.keep;
+  outcome.streams = result.streams;
+  outcome.events = static_cast<std::uint32_t>(result.events.size());
+  outcome.event_bytes = result.event_bytes.size();
+  outcome.result_bytes = static_cast<std::uint32_t>(result.filter_result.size());
+  outcome.output_digest = digest_of(result);
+  return outcome;
+}
+
 SliceRunner::SliceRunner(filter_host::FilterInstance& instance, const ingest::RecordedRun& run,
                          std::optional<std::vector<std::uint32_t>> first_sources)
     : instance_(instance),
       run_(run),
       first_sources_(first_sources ? std::move(first_sources) : instance.first_sources()) {}
 
+SliceRunner::~SliceRunner() = default;
+
+void SliceRunner::open(const ingest::RecordedSlice& slice) {
+  WEIR_ASSERT(has_room());
+  open_.push_back(show(slice));
+}
+
+void SliceRunner::step(const Decided& decided) {
+  run_step(open_);
+  std::erase_if(open_, [&](std::unique_ptr<OpenSlice>& one) {
+    if (one->result.verdict == StepVerdict::need_more) return false;
+    decided(*one->slice, one->outcome(), one->fills);
+    one->state.reset();
+    spare_.push_back(std::move(one));
+    return true;
+  });
+}
+
 SliceOutcome SliceRunner::process(const ingest::RecordedSlice& slice) {
-  show(slice);
-  filter_host::KeptState state;
-  view_.state = state.raw();
-  process_ns_ = 0;
-  fills_.clear();
-  const ProcessingMark mark(slice.slice);
-  for (;; ++view_.step) {
-    const bool flawed = std::ranges::any_of(table_, is_flawed);
-    view_.flags = flawed ? std::uint32_t{WEIR_SLICE_INCOMPLETE} : 0;
+  std::unique_ptr<OpenSlice> one = show(slice);
+  do run_step({&one, 1});
+  while (one->result.verdict == StepVerdict::need_more);
+  one->state.reset();
+  spare_.push_back(std::move(one));
+  return spare_.back()->outcome();
+}
+
+std::unique_ptr<SliceRunner::OpenSlice> SliceRunner::show(const ingest::RecordedSlice& slice) {
+  if (spare_.empty()) spare_.push_back(std::make_unique<OpenSlice>());
+  std::unique_ptr<OpenSlice> one = std::move(spare_.back());
+  spare_.pop_back();
+  one->begin(slice, run_);
+  for (std::size_t row = 0; row < one->table.size(); ++row) {
+    if (!first_sources_ || std::ranges::binary_search(*first_sources_, one->table[row].source))
+      one->request(row);
+  }
+  return one;
+}
+
+void SliceRunner::run_step(std::span<const std::unique_ptr<OpenSlice>> slices) {
+  batch_.clear();
+  for (const std::unique_ptr<OpenSlice>& one : slices) {
+    const bool flawed = std::ranges::any_of(one->table, is_flawed);
+    one->view.flags = flawed ? std::uint32_t{WEIR_SLICE_INCOMPLETE} : 0;
+    batch_.push_back(one->view);
+  }
+  DurationNs share_ns = 0;
+  if (begin_batch_) {
+    const ProcessingMark mark(slices.front()->slice->slice);
     const TimeNs start = monotonic_now_ns();
-    instance_.process(view_, result_);
-    process_ns_ += monotonic_now_ns() - start;
-    if (result_.verdict == filter_host::StepVerdict::error) fills_.clear();
-    fills_.insert(fills_.end(), result_.fills.begin(), result_.fills.end());
-    if (result_.verdict != filter_host::StepVerdict::need_more) return outcome_of(slice);
-    request_more();  // the instance refuses a request for nothing new, so this ends
+    begin_batch_(batch_);
+    share_ns = (monotonic_now_ns() - start) / static_cast<DurationNs>(batch_.size());
   }
+  for (std::size_t i = 0; i < slices.size(); ++i) process(*slices[i], batch_[i], share_ns);
 }
 
-void SliceRunner::show(const ingest::RecordedSlice& slice) {
-  recorded_.clear();
-  table_.clear();
-  requested_bytes_ = 0;
-  auto next = slice.fragments.begin();
-  for (const SourceId source : run_.sources) {
-    const bool found = next != slice.fragments.end() && next->source == source;
-    recorded_.push_back(found ? row_of(*next++)
-                              : absent_row(source, FragmentStatus::missing, MissingReason::not_produced));
-    table_.push_back(absent_row(source, FragmentStatus::not_requested, MissingReason::none));
-  }
-  for (std::size_t row = 0; row < table_.size(); ++row) {
-    if (!first_sources_ || std::ranges::binary_search(*first_sources_, table_[row].source)) request(row);
-  }
-  view_ = filter_host::empty_slice();
-  view_.run = slice.run.value;
-  view_.slice = slice.slice.value;
-  view_.trigger_time_utc_ns = slice.time;
-  view_.duration_ns = slice.duration;
-  view_.trigger_type = slice.trigger_type.value;
-  view_.trigger_payload_size = static_cast<std::uint32_t>(slice.trigger_payload.size());
-  view_.trigger_payload = slice.trigger_payload.empty() ? nullptr : slice.trigger_payload.data();
-  view_.fragment_count = static_cast<std::uint32_t>(table_.size());
-  view_.fragments = table_.data();
-}
-
-void SliceRunner::request(std::size_t row) {
-  if (is_requested(table_[row])) return;
-  table_[row] = recorded_[row];
-  requested_bytes_ += recorded_[row].length;
-}
-
-void SliceRunner::request_more() {
-  for (std::size_t row = 0; row < table_.size(); ++row) {
-    if (result_.need_all || std::ranges::binary_search(result_.need_sources, table_[row].source))
-      request(row);
-  }
-}
-
-SliceOutcome SliceRunner::outcome_of(const ingest::RecordedSlice& slice) const {
-  SliceOutcome outcome;
-  outcome.slice = slice.slice;
-  outcome.verdict = result_.verdict;
-  outcome.steps = view_.step + 1;
-  outcome.requested_bytes = requested_bytes_;
-  for (const weir_filter_fragment& row : recorded_) outcome.recorded_bytes += row.length;
-  outcome.process_ns = process_ns_;
-  outcome.error = result_.error;
-  if (result_.verdict != filter_host::StepVerdict::accept) return outcome;
-  outcome.keep = result_.keep;
-  outcome.streams = result_.streams;
-  outcome.events = static_cast<std::uint32_t>(result_.events.size());
-  outcome.event_bytes = result_.event_bytes.size();
-  outcome.result_bytes = static_cast<std::uint32_t>(result_.filter_result.size());
-  outcome.output_digest = digest_of(result_);
-  return outcome;
+void SliceRunner::process(OpenSlice& one, const weir_filter_slice& view, DurationNs batch_share_ns) {
+  const ProcessingMark mark(one.slice->slice);
+  const TimeNs start = monotonic_now_ns();
+  instance_.process(view, one.result);
+  one.process_ns += monotonic_now_ns() - start + batch_share_ns;
+  if (one.result.verdict == StepVerdict::error) one.fills.clear();
+  one.fills.insert(one.fills.end(), one.result.fills.begin(), one.result.fills.end());
+  if (one.result.verdict != StepVerdict::need_more) return;
+  one.request_wanted();  // the instance refuses a request for nothing new, so this ends
+  ++one.view.step;
 }
 
 }  // namespace weir::filter_try

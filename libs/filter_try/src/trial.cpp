@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <fstream>
+#include <span>
 #include <string_view>
 #include <thread>
 
@@ -48,14 +49,27 @@ void run_share(FilterInstance& instance, const ingest::RecordedRun& run, const T
                Work& work, std::size_t first, std::vector<SliceOutcome>& outcomes,
                std::vector<SliceId>& inconsistent, histograms::Contents& histograms) {
   SliceRunner runner(instance, run, options.first_sources);
-  for (std::size_t slice = 0; work.take(slice);) {
-    SliceOutcome& outcome = outcomes[slice - first];
-    outcome = runner.process(run.slices[slice]);
-    histograms.add(runner.fills());
-    bool consistent = true;
-    for (std::uint32_t i = 1; i < options.repeat; ++i)
-      consistent = runner.process(run.slices[slice]).same_decision(outcome) && consistent;
-    if (!consistent) inconsistent.push_back(outcome.slice);
+  if (instance.has_batches())
+    runner.work_in_batches([&](std::span<const weir_filter_slice> slices) { instance.begin_batch(slices); });
+  std::vector<const ingest::RecordedSlice*> decided;
+  const auto decide = [&](const ingest::RecordedSlice& slice, const SliceOutcome& outcome,
+                          std::span<const histograms::Addition> fills) {
+    outcomes[static_cast<std::size_t>(&slice - run.slices.data()) - first] = outcome;
+    histograms.add(fills);
+    decided.push_back(&slice);
+  };
+  while (true) {
+    for (std::size_t slice = 0; runner.has_room() && work.take(slice);) runner.open(run.slices[slice]);
+    if (runner.is_idle()) return;
+    decided.clear();
+    runner.step(decide);
+    for (const ingest::RecordedSlice* slice : decided) {
+      const SliceOutcome& outcome = outcomes[static_cast<std::size_t>(slice - run.slices.data()) - first];
+      bool consistent = true;
+      for (std::uint32_t i = 1; i < options.repeat; ++i)
+        consistent = runner.process(*slice).same_decision(outcome) && consistent;
+      if (!consistent) inconsistent.push_back(outcome.slice);
+    }
   }
 }
 

@@ -11,6 +11,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -71,6 +72,10 @@ class FilterInstance {
   // Returns why the filter could not end the run: its exception, or the first error that it logged meanwhile;
   // empty: it did.
   std::string end_run();
+  // True if begin_batch() may come before the process() calls of several slices.
+  [[nodiscard]] bool has_batches() const { return plugin_->has_batches(instance_); }
+  // The next process() calls are for these slices, in their order, with their states in place.
+  void begin_batch(std::span<const weir_filter_slice> slices) { plugin_->begin_batch(instance_, slices); }
   // Decides on the slice; `result` is cleared first, its token stays as it is.
   void process(const weir_filter_slice& slice, FilterResult& result);
   // The sources that step 0 wants, sorted; nothing: no wish. After begin_run.

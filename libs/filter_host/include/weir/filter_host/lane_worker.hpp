@@ -22,14 +22,15 @@ class LaneWorker {
     waiting  // the large area is in use: again when the DCM has taken a result
   };
 
-  // All outlive this. `now` is the steady clock. `after_process` is called after each step of the filter,
-  // before anything is published; may be empty.
+  // All outlive this. `now` is the steady clock. `after_process` is called after each step of the filter and
+  // after each batch, before anything is published; may be empty.
   LaneWorker(const LaneView& lane, ConstBytes slice_memory, FilterInstance& instance,
              const FilterMetrics& metrics, std::function<TimeNs()> now,
              std::function<void()> after_process = {});
 
-  // Takes all submitted slices at once: `begin_batch` is called with them before the first process(). A
-  // process that ends before the last of them blames them together.
+  // Takes all submitted slices at once: `begin_batch` is called with them before the first process(). Their
+  // states stay at the addresses that it receives. A process that ends before the last of them blames them
+  // together.
   void work_in_batches(std::function<void(std::span<const weir_filter_slice>)> begin_batch) {
     begin_batch_ = std::move(begin_batch);
   }

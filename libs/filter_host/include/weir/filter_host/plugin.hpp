@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,11 @@ struct ForeignPlugin {
   const weir_filter_plugin* functions = nullptr;
   std::string path;
   std::uint32_t file_crc32c = 0;  // of the bytes that were compiled
+  // Returns true if this instance decides on batches. May be empty, as the next one.
+  std::function<bool(void* instance)> has_batches;
+  // Receives the slices of the instance's next process() calls, in their order. Each of these calls passes
+  // the same state, at the same address.
+  std::function<void(void* instance, std::span<const weir_filter_slice>)> begin_batch;
 };
 
 // A loaded plugin library, checked against ABI 1. Unloaded when the last owner goes; instances and slice
@@ -55,6 +61,11 @@ class FilterPlugin {
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] std::uint32_t file_crc32c() const { return file_crc32c_; }  // of the file's bytes
   [[nodiscard]] const weir_filter_plugin& functions() const { return *functions_; }
+  // As ForeignPlugin::has_batches and begin_batch.
+  [[nodiscard]] bool has_batches(void* instance) const { return has_batches_ && has_batches_(instance); }
+  void begin_batch(void* instance, std::span<const weir_filter_slice> slices) const {
+    begin_batch_(instance, slices);
+  }
 
  private:
   FilterPlugin() = default;
@@ -66,6 +77,8 @@ class FilterPlugin {
 
   std::shared_ptr<const plugin_loader::PluginLibrary> library_;  // null: in another language
   const weir_filter_plugin* functions_ = nullptr;
+  std::function<bool(void*)> has_batches_;
+  std::function<void(void*, std::span<const weir_filter_slice>)> begin_batch_;
   std::string path_;
   std::uint32_t file_crc32c_ = 0;
   std::string name_;

@@ -1,10 +1,6 @@
 #pragma once
 
-#include <weir/base/bytes.hpp>
 #include <weir/weir_filter.h>
-
-#include <functional>
-#include <span>
 
 namespace weir::filter_host {
 
@@ -14,19 +10,13 @@ namespace weir::filter_host {
 [[nodiscard]] int run_worker_main();
 
 // The same in parts, for programs that host filters of another language.
-struct WorkerHooks {
-  // Returns true if the filter decides on batches. Called when the filter exists; may be empty.
-  std::function<bool()> has_batches;
-  // Receives the slices of the next process() calls, in their order.
-  std::function<void(std::span<const weir_filter_slice>)> begin_batch;
-};
 
 // False: the process was not started by a DCM.
 [[nodiscard]] bool is_worker();
 // Follows its parent's end, and leaves a note when it crashes. Signal handlers that are installed later come
 // first, and must call these.
 void prepare_worker();
-[[nodiscard]] int run_worker(WorkerHooks hooks);
+[[nodiscard]] int run_worker();
 // From inside process(): the filter refers to bytes of this slice after it. They stay as they are for the
 // process's life, in memory of its own. Errors: ends the process when that memory is not available.
 void keep_slice_bytes(const weir_filter_slice& slice);
