@@ -23,6 +23,23 @@ TEST_CASE("built slices move to the group that fetches them, and the readouts se
   CHECK(end.out.find("received from DCMs, sent by DCMs") != std::string::npos);
 }
 
+TEST_CASE("the filter of a group that fetches sees one step after the other, of slices that are here") {
+  const TemporaryFolder folder;
+  std::vector<std::string> arguments = sets({"filter.parameters.two_steps=true", "filter.isolation=worker"});
+  arguments.insert(arguments.end(), {"--slices", "1000"});
+  FarmRun run(folder, half_forwarded(folder, Built::fetched), arguments);
+  const FarmEnd end = run.finish();
+  CHECK_BALANCED(end, 0);
+  check_half_forwarded(folder, end, 1000);
+  CHECK(end.summary.count("fetch.slices") == 500);
+  CHECK(end.summary.count("fetch.from_readouts") == 0);
+  std::uint64_t unseen = 0;
+  StoredRun(folder / "out").for_each_slice([&](const storage::SliceRecordView& slice) {
+    unseen += slice.head().decision != storage::DecisionKind::filter ? 1 : 0;
+  });
+  CHECK(unseen == 0);
+}
+
 TEST_CASE("a line that fails costs a remote group that fetches time, and no slice or fragment") {
   NEEDS_ROOT();
   const TemporaryFolder folder;

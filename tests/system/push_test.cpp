@@ -57,6 +57,27 @@ TEST_CASE("in push running every slice is stored as its sources made it") {
   check_all_there(folder, end, 0);
 }
 
+TEST_CASE("in push running a filter sees one step after the other, and stores what its steps have named") {
+  const TemporaryFolder folder;
+  const std::string isolation = GENERATE("in-process", "worker");
+  const bool whole = GENERATE(true, false);
+  CAPTURE(isolation, whole);
+  const std::string plugin = whole ? std::string(WEIR_SYSTEM_PLUGIN_DIR) + "/stumbles.so" : "accept-all";
+  std::vector<std::string> settings{"filter.plugin=" + plugin, "filter.isolation=" + isolation};
+  settings.emplace_back(whole ? "filter.parameters.two_steps=true" : "filter.first_sources=[1,2]");
+  const FarmEnd end = run_farm(folder, farm(folder), arguments(settings));
+  CHECK_BALANCED(end, 0);
+  CHECK(end.summary.count("stored") == kSlices);
+  std::uint64_t unseen = 0;
+  StoredRun(folder / "out").for_each_slice([&](const storage::SliceRecordView& slice) {
+    unseen += slice.head().decision != storage::DecisionKind::filter ? 1 : 0;
+  });
+  CHECK(unseen == 0);
+  const DummyCheck check = check_dummy_data(StoredRun(folder / "out"));
+  CHECK(check.wrong == "");
+  CHECK(check.not_requested == (whole ? 0 : kSlices * (kSources - 2)));
+}
+
 TEST_CASE("fragments longer than a piece are pushed whole") {
   const TemporaryFolder folder;
   const FarmEnd end = run_farm(folder, farm(folder),

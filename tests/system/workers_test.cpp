@@ -162,6 +162,26 @@ TEST_CASE("two steps of a slice run in the worker that holds its state") {
   CHECK(end.summary.count("stored") == in_process.summary.count("stored"));
   CHECK(end.summary.count("rejected") == in_process.summary.count("rejected"));
 }
+TEST_CASE("the death of a worker costs no slice that was between two steps in it") {
+  const TemporaryFolder folder;
+  const std::string plugin = std::string(WEIR_SYSTEM_PLUGIN_DIR) + "/stumbles.so";
+  std::vector<std::string> arguments =
+      sets({"filter.plugin=" + plugin, "filter.parameters.two_steps=true",
+            "filter.parameters.dies_every=" + std::to_string(kEvery / 10), "filter.isolation=worker",
+            "filter.workers.count=2", "filter.workers.start_timeout_ms=20000", "supervisor.lease_ms=120000"});
+  arguments.insert(arguments.end(), {"--slices", std::to_string(kSlices)});
+  const FarmEnd end = FarmRun(folder, config_file("event-building.yaml"), arguments).finish(Seconds(240));
+  INFO(describe(end));
+  CHECK(end.summary.balanced());
+  CHECK(end.summary.count("stored") == kSlices);
+  CHECK(end.summary.count("filter_workers.restarts") > 0);
+  StoredRun(folder / "out").for_each_slice([&](const storage::SliceRecordView& slice) {
+    const bool dies = slice.head().slice.value % (kEvery / 10) == 0;
+    const auto expected = dies ? storage::DecisionKind::poison : storage::DecisionKind::filter;
+    if (slice.head().decision != expected)
+      FAIL_CHECK("slice " << slice.head().slice.value << " has the wrong decision");
+  });
+}
 TEST_CASE("weir check refuses a time limit that leaves no room for a second try") {
   const TemporaryFolder folder;
   const FarmEnd end =

@@ -74,8 +74,17 @@ std::shared_ptr<const Selection> Collector::select(std::span<const SourceId> sou
 void Collector::collect(BuiltSlice& slice, std::shared_ptr<const Selection> selection) {
   WEIR_ASSERT(slice.state() == BuildState::waiting_for_memory && selection != nullptr);
   lost_.note_work();
+  // A wish that is fulfilled needs no memory, and does not wait for any.
+  if (slice.step > 0 && assembler_.is_here(slice, *selection)) return want(slice, *selection);
   slice.gathering.next_bytes = bytes_expected(slice, *selection);
   slice.gathering.next = std::move(selection);
+}
+
+// Requests of earlier steps that have not left are not sent any more.
+void Collector::want(BuiltSlice& slice, const Selection& selection) {
+  if (slice.gathering.has_begun()) want_nothing(slice);
+  (void)(selection.all ? assembler_.want_all(slice) : assembler_.want(slice, selection.sources));
+  if (!slice.early.empty()) assembler_.cancel_unsent(slice);
 }
 
 void Collector::forget(BuiltSlice& slice) {
@@ -224,13 +233,9 @@ void Collector::start(BuiltSlice& slice, TimeNs now_ns) {
   Gathering& gathering = slice.gathering;
   const Selection& selection = *gathering.next;
   const bool has_early = !slice.early.empty();
-  if (gathering.has_begun()) want_nothing(slice);
-  (void)(selection.all ? assembler_.want_all(slice) : assembler_.want(slice, selection.sources));
+  want(slice, selection);
   std::vector<Gathering::Range> under_way;
-  if (has_early) {
-    assembler_.cancel_unsent(slice);
-    if (gathering.has_begun()) under_way = parts_under_way(slice);
-  }
+  if (has_early && gathering.has_begun()) under_way = parts_under_way(slice);
   if (slice.state() != BuildState::collecting) return gathering.next.reset();
   gathering.begin(settings_.readouts, std::move(gathering.next), slice.id().value);
   if (has_early) assembler_.requested(slice, now_ns);

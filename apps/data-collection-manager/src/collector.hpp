@@ -191,6 +191,7 @@ class Collector {
   void start_oldest(TimeNs now_ns);
   [[nodiscard]] assembly::BuiltSlice* oldest_waiting();
   void start(assembly::BuiltSlice& slice, TimeNs now_ns);
+  void want(assembly::BuiltSlice& slice, const assembly::Selection& selection);
   void start_fetch(assembly::BuiltSlice& slice);
   void begin_ahead(assembly::BuiltSlice& slice, TimeNs now_ns);
   void cancel_ahead(assembly::BuiltSlice& slice);

@@ -19,6 +19,8 @@ void Decisions::decide(BuiltSlice& slice, const SliceDecision& decision, TimeNs 
   destroy_filter_state(slice);
   builder_.collector.end_ahead(slice);
   slice.decision = decision;
+  // Its record, or the DCM of the next group, gets everything.
+  if (decision.by != DecisionKind::filter || decision.forwarded) builder_.assembler.show_unnamed(slice);
   if (decision.accepted && !fits_a_record(slice)) slice.decision = SliceDecision::fail("too_large");
   WEIR_ASSERT(slice.decision.failure.empty() || !slice.decision.accepted);
   if (slice.state() == BuildState::waiting_for_memory || slice.state() == BuildState::collecting) {

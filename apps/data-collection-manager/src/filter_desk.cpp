@@ -189,6 +189,7 @@ void FilterDesk::take(BuiltSlice& slice) {
     ++poisoned_;
     return decisions_.decide(slice, SliceDecision::accept(DecisionKind::poison), now_ns_);
   }
+  if (slice.step == 0) show_first(slice);
   if (slice.flawed > 0 && setup_.farm.dcm().incomplete() == v1::DcmSettings::INCOMPLETE_DEBUG)
     return decisions_.decide(slice, SliceDecision::accept(DecisionKind::incomplete), now_ns_);
   if (isolated_ && slice.assignment.trigger_payload().size() > filter_host::LaneLayout::kPayloadMax)
@@ -196,6 +197,12 @@ void FilterDesk::take(BuiltSlice& slice) {
   make_view(slice);
   steps_board_.arrived(slice, now_ns_);
   if (slice.assignment.suspect && !isolated_) builder_.slices.change(slice, BuildState::suspect);
+}
+
+// More than the first step names is here if the slice came whole, or if its steps begin again.
+void FilterDesk::show_first(BuiltSlice& slice) {
+  const auto& first = slice.assignment.first;
+  if (first != nullptr && slice.gathering.selection != first) builder_.assembler.hide_unnamed(slice, *first);
 }
 
 void FilterDesk::make_view(BuiltSlice& slice) const {
@@ -324,6 +331,7 @@ void FilterDesk::restart(BuiltSlice& slice, filter_host::FilterResult& result) {
   give_back(result);
   slice.filter_state = {};
   slice.step = 0;
+  show_first(slice);
   make_view(slice);
   builder_.slices.change(slice, BuildState::queued);
 }

@@ -90,6 +90,7 @@ class FilterDesk {
   void run_in_process(const FilterSurroundings& around);
   void run_in_workers(const FilterSurroundings& around);
   void take_worker_plugin();
+  void show_first(assembly::BuiltSlice& slice);
   void make_view(assembly::BuiltSlice& slice) const;
   void hand_over();
   void isolate();

@@ -30,6 +30,7 @@ void Intake::open_assigned(TimeNs now_ns) {
   });
   while (BuiltSlice* next = next_assigned()) {
     if (builder_.assembler.full()) return;
+    next->assignment.first = first_of(*next);
     if (pushing_ != nullptr) {
       if (pushing_->bind(*next, now_ns) != nullptr) continue;
       pushing_->drop_unbound(next->id());
@@ -75,11 +76,10 @@ void Intake::open(BuiltSlice& slice, TimeNs now_ns) {
   if (pushing_ != nullptr && pushing_->comes_here(slice.id(), slice.attempt()))
     return pushing_->open_assigned(slice, now_ns);
   slice.fetched = fetches_ && slice.assignment.is_kept;
-  builder_.collector.collect(slice, first_of(slice));
+  builder_.collector.collect(slice, fetches_ ? builder_.collector.everything() : slice.assignment.first);
 }
 
 std::shared_ptr<const assembly::Selection> Intake::first_of(const BuiltSlice& slice) const {
-  if (fetches_) return builder_.collector.everything();
   if (!of_type_.empty()) {
     const auto own = of_type_.find(slice.assignment.type.value);
     if (own != of_type_.end()) return own->second;

@@ -25,12 +25,10 @@ class Intake {
   void assign(std::vector<assembly::AssignedSlice> assigned);
   // Sets the first step's sources for trigger types without their own; if not called: all sources.
   void ask_first_for(std::span<const SourceId> sources) { first_ = builder_.collector.select(sources); }
-  // Slices that a DCM keeps are fetched from there, and every slice begins with all sources.
+  // Slices that a DCM keeps are fetched from there, and every slice is requested whole.
   void fetch_kept() { fetches_ = true; }
   // True if some slices begin with fewer than all sources.
-  [[nodiscard]] bool first_step_is_part() const {
-    return !fetches_ && (first_ != nullptr || !of_type_.empty());
-  }
+  [[nodiscard]] bool first_step_is_part() const { return first_ != nullptr || !of_type_.empty(); }
   // Once a pass, while a run is on.
   void open_assigned(TimeNs now_ns);
 

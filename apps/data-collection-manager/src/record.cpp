@@ -71,10 +71,14 @@ Record make_record(const BuiltSlice& slice, StoreEpoch epoch, const RecordContex
   Record out;
   std::vector<storage::FragmentRecord> fragments;
   fragments.reserve(slice.table.size());
-  for (const weir_filter_fragment& fragment : slice.table) {
+  const bool raw = context.undecided || context.for_burst;  // what no step has named, too
+  bool incomplete = slice.flawed > 0;
+  for (assembly::SourceIndex i = 0; i < slice.table.size(); ++i) {
+    const weir_filter_fragment& fragment = raw ? slice.arrived(i) : slice.table[i];
+    incomplete = incomplete || (raw && assembly::has_flaw(fragment));
     const bool wanted =
         context.only.empty() || std::binary_search(context.only.begin(), context.only.end(), fragment.source);
-    const bool keep = wanted && (context.undecided || context.for_burst || kept(slice, fragment.source));
+    const bool keep = wanted && (raw || kept(slice, fragment.source));
     storage::FragmentRecord record = line(fragment, keep, context.checksums);
     if (record.status == FragmentStatus::corrupt && record.kept) {
       record.stored_crc32c =
@@ -104,7 +108,7 @@ Record make_record(const BuiltSlice& slice, StoreEpoch epoch, const RecordContex
   head.stream_mask = streams_of(slice);
   head.decision = slice.decision.by;
   head.prescale = result != nullptr ? std::max(1U, result->prescale) : 1;
-  if (slice.flawed > 0) head.flags |= storage::slice_flag::incomplete;
+  if (incomplete) head.flags |= storage::slice_flag::incomplete;
   if (unfiltered) head.flags |= storage::slice_flag::unfiltered;
   if (slice.decision.by == DecisionKind::poison) head.flags |= storage::slice_flag::poison;
   if (context.for_burst && !slice.decision.accepted) {

@@ -18,7 +18,7 @@ struct RecordContext {
   NodeIndex collector;
   bool checksums = true;
   bool undecided = false;                 // the filter has not seen it
-  bool for_burst = false;                 // all raw data, whatever the filter decided to keep
+  bool for_burst = false;                 // all raw data, whatever the filter named and decided to keep
   std::span<const std::uint32_t> only{};  // wanted sources, sorted; empty: all
 };
 // Returns the streams of an accepted slice.

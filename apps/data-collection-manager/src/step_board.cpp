@@ -21,9 +21,9 @@ void StepBoard::note_arrival(BuiltSlice& slice, TimeNs now_ns) {
   const TimeNs begun_ns = slice.step == 0 ? slice.assigned_ns : slice.step_begun_ns;
   const std::size_t before = slice.step == 0 ? 0 : slice.step_bytes;
   ++step.slices;
-  step.bytes += slice.payload_bytes - before;
+  step.bytes += slice.payload_bytes - std::min(before, slice.payload_bytes);  // none if steps are repeated
   step.wait_ns += std::max<DurationNs>(0, now_ns - begun_ns);
-  slice.step_bytes = slice.payload_bytes;
+  slice.step_bytes = std::max(before, slice.payload_bytes);
 }
 
 void StepBoard::note_result(BuiltSlice& slice, const filter_host::FilterResult& result, TimeNs now_ns) {

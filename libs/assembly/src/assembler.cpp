@@ -14,18 +14,6 @@ bool is_outstanding(const FragmentProgress& progress) {
          progress.state == FragmentProgress::State::receiving;
 }
 
-// 1: it was not requested before.
-std::uint32_t ask_for(FragmentProgress& progress) {
-  if (progress.state != FragmentProgress::State::idle) return 0;
-  progress.state = FragmentProgress::State::requested;
-  return 1;
-}
-
-bool is_ahead(const FragmentProgress& progress) {
-  return progress.state == FragmentProgress::State::ahead ||
-         progress.state == FragmentProgress::State::receiving_ahead;
-}
-
 struct WholeSize {
   std::size_t bytes = 0;
   bool known = true;
@@ -39,10 +27,13 @@ WholeSize size_of_whole(const BuiltSlice& slice) {
   std::size_t here = 0;
   std::size_t absent = 0;
   for (std::size_t i = 0; i < slice.progress.size(); ++i) {
-    const bool missing = slice.table[i].status == abi_status(FragmentStatus::missing);
-    const bool counted = missing && slice.table[i].missing_reason ==
-                                        static_cast<std::uint8_t>(MissingReason::no_buffer);  // as refused
-    const bool done = slice.progress[i].state == FragmentProgress::State::done;
+    const weir_filter_fragment& entry = slice.arrived(static_cast<SourceIndex>(i));
+    const bool missing = entry.status == abi_status(FragmentStatus::missing);
+    const bool counted =
+        missing && entry.missing_reason == static_cast<std::uint8_t>(MissingReason::no_buffer);  // as refused
+    const bool done = slice.progress[i].state == FragmentProgress::State::done ||
+                      slice.progress[i].state == FragmentProgress::State::unnamed ||
+                      slice.progress[i].state == FragmentProgress::State::here_ahead;
     if (is_outstanding(slice.progress[i]) || (done && missing && !counted)) {
       ++absent;
     } else if (done) {
@@ -113,125 +104,11 @@ Expected<void, OpenError> Assembler::open(BuiltSlice& slice, TimeNs now_ns) {
 std::uint32_t Assembler::want(BuiltSlice& slice, std::span<const SourceIndex> sources) {
   std::uint32_t fresh = 0;
   if (slice.early.empty()) {
-    for (const SourceIndex source : sources) fresh += ask_for(slice.progress[source]);
+    for (const SourceIndex source : sources) fresh += slice.progress[source].request();
   } else {
     for (const SourceIndex source : sources) fresh += want_one(slice, source);
   }
   return wanted(slice, fresh);
-}
-
-// For a slice with fragments that are or were ahead.
-std::uint32_t Assembler::want_one(BuiltSlice& slice, SourceIndex source) {
-  FragmentProgress& progress = slice.progress[source];
-  switch (progress.state) {
-    case State::ahead:
-    case State::receiving_ahead:
-      progress.state = progress.state == State::ahead ? State::requested : State::receiving;
-      slice.table[source].total = slice.early[source].total;
-      --slice.ahead;
-      ++slice.outstanding;
-      ++counters_.prefetch_used;
-      return 0;
-    case State::here_ahead:
-      show(slice, source);
-      return 0;
-    case State::receiving_cancelled:
-      progress.state = State::receiving;
-      progress.asked = 0;  // further ranges of it were cancelled
-      slice.table[source].total = slice.early[source].total;
-      return 1;
-    case State::cancelled:
-      progress = FragmentProgress{};
-      [[fallthrough]];
-    default:
-      return ask_for(progress);
-  }
-}
-
-// It has arrived ahead, and the step needs it.
-void Assembler::show(BuiltSlice& slice, SourceIndex source) {
-  weir_filter_fragment& entry = slice.table[source];
-  entry = slice.early[source];
-  slice.progress[source].state = State::done;
-  slice.payload_bytes += entry.length;
-  ++counters_.prefetch_used;
-  const bool is_flawed = entry.status == abi_status(FragmentStatus::truncated) ||
-                         entry.status == abi_status(FragmentStatus::corrupt) ||
-                         (entry.status == abi_status(FragmentStatus::missing) &&
-                          entry.missing_reason != static_cast<std::uint8_t>(MissingReason::removed));
-  if (is_flawed) ++slice.flawed;
-}
-
-std::uint32_t Assembler::want_ahead(BuiltSlice& slice, std::span<const SourceIndex> sources) {
-  WEIR_ASSERT(slice.state() == BuildState::queued);
-  std::uint32_t fresh = 0;
-  for (const SourceIndex source : sources) {
-    FragmentProgress& progress = slice.progress[source];
-    if (progress.state != State::idle) continue;
-    progress.state = State::ahead;
-    ++fresh;
-  }
-  if (fresh > 0 && slice.early.empty()) slice.early = blank_table_;
-  slice.ahead += fresh;
-  counters_.requested += fresh;
-  counters_.prefetched += fresh;
-  return fresh;
-}
-
-void Assembler::cancel_ahead(BuiltSlice& slice, SourceIndex source) {
-  FragmentProgress& progress = slice.progress[source];
-  WEIR_ASSERT(slice.ahead > 0);
-  if (progress.state == State::receiving_ahead) {
-    progress.state = State::receiving_cancelled;
-  } else {
-    progress = FragmentProgress{};
-    progress.state = State::cancelled;
-    slice.early[source] = blank_table_[source];
-  }
-  --slice.ahead;
-  ++counters_.cancelled;
-  ++counters_.prefetch_unused;
-}
-
-bool Assembler::cancel_unsent(BuiltSlice& slice) {
-  bool any = false;
-  for (SourceIndex i = 0; i < slice.progress.size() && slice.ahead > 0; ++i) {
-    if (slice.progress[i].state != State::ahead || slice.progress[i].sent_ahead) continue;
-    cancel_ahead(slice, i);
-    any = true;
-  }
-  return any;
-}
-
-void Assembler::cancel_ahead_of(BuiltSlice& slice, std::span<const std::uint32_t> readouts) {
-  for (const std::uint32_t readout : readouts) {
-    for (const SourceIndex source : sources_of(readout)) {
-      ++steps_;
-      if (is_ahead(slice.progress[source])) cancel_ahead(slice, source);
-    }
-  }
-}
-
-void Assembler::end_ahead(BuiltSlice& slice) {
-  if (slice.early.empty()) return;
-  for (SourceIndex i = 0; i < slice.progress.size(); ++i) {
-    if (is_ahead(slice.progress[i])) cancel_ahead(slice, i);
-    if (slice.progress[i].state != State::here_ahead) continue;
-    slice.progress[i].state = State::cancelled;
-    counters_.prefetch_wasted_bytes += slice.early[i].length;
-    ++counters_.prefetch_unused;
-  }
-  WEIR_ASSERT(slice.ahead == 0);
-}
-
-// Hidden like its bytes would be, until a step names it.
-void Assembler::miss_ahead(BuiltSlice& slice, SourceIndex source, MissingReason reason) {
-  weir_filter_fragment& entry = slice.early[source];
-  entry.status = abi_status(FragmentStatus::missing);
-  entry.missing_reason = static_cast<std::uint8_t>(reason);
-  count_missing(source, reason);
-  slice.progress[source].state = State::here_ahead;
-  --slice.ahead;
 }
 
 std::uint32_t Assembler::wanted(BuiltSlice& slice, std::uint32_t fresh) {
@@ -250,7 +127,7 @@ std::uint32_t Assembler::wanted(BuiltSlice& slice, std::uint32_t fresh) {
 std::uint32_t Assembler::want_all(BuiltSlice& slice) {
   std::uint32_t fresh = 0;
   if (slice.early.empty()) {
-    for (FragmentProgress& progress : slice.progress) fresh += ask_for(progress);
+    for (FragmentProgress& progress : slice.progress) fresh += progress.request();
   } else {
     for (SourceIndex i = 0; i < slice.progress.size(); ++i) fresh += want_one(slice, i);
   }
@@ -352,7 +229,7 @@ void Assembler::expire(TimeNs now_ns) {
     expired_.push_back(&slice);
     // The readouts receive cancels for its requests, including those ahead.
     for (SourceIndex i = 0; i < slice.progress.size() && slice.ahead > 0; ++i) {
-      if (is_ahead(slice.progress[i])) cancel_ahead(slice, i);
+      if (slice.progress[i].is_ahead()) cancel_ahead(slice, i);
     }
     slice.expired_empty = slice.last_fragment_ns == 0;
     give_up(slice, MissingReason::deadline, now_ns);
@@ -479,7 +356,7 @@ void Assembler::count_missing(SourceIndex source, MissingReason reason) {
 
 void Assembler::count_overtaken(const BuiltSlice& slice) {
   for (SourceIndex i = 0; i < slice.table.size(); ++i) {
-    const weir_filter_fragment& fragment = slice.table[i];
+    const weir_filter_fragment& fragment = slice.arrived(i);
     const bool missing = fragment.status == abi_status(FragmentStatus::missing);
     if (!missing || fragment.missing_reason == 0) continue;
     ++counters_.overtaken[fragment.missing_reason];

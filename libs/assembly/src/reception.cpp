@@ -86,9 +86,10 @@ Reception Assembler::begin(const wire::FrameHeader& header, std::uint32_t readou
       counters_.prefetch_wasted_bytes += header.length;
       return {};
     case State::done:
+    case State::unnamed:
       break;
   }
-  const bool given_up = slice->table[*source].status == abi_status(FragmentStatus::missing);
+  const bool given_up = slice->arrived(*source).status == abi_status(FragmentStatus::missing);
   if (planted(Planted::accept_late) && given_up && header.status != FragmentStatus::missing) {
     ++slice->outstanding;
     return place(*slice, *source, header);
@@ -159,7 +160,8 @@ bool Assembler::finish(const Reception& reception, const wire::FrameHeader& head
   --slice.receiving;
   const bool released = slice.state() == BuildState::released;
   const bool was_ahead = progress.state == State::receiving_cancelled;
-  if (released || was_ahead || progress.state == State::done) {  // given up meanwhile
+  const bool is_over = progress.state == State::done || progress.state == State::unnamed;
+  if (released || was_ahead || is_over) {  // given up meanwhile
     ++counters_.late;
     if (was_ahead) {
       counters_.prefetch_wasted_bytes += header.length;

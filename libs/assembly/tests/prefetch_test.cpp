@@ -1,4 +1,4 @@
-// Fragments that are requested ahead of the step that may need them.
+// Fragments that are here, or on their way, before a step has named them.
 #include "assembly_fixture.hpp"
 #include "weir_catch.hpp"
 
@@ -114,6 +114,82 @@ TEST_CASE("a step has its own deadline, which arriving bytes do not put off") {
   at.f.assembler.expire(2300);
   CHECK(at.f.completed() == std::vector{&at.slice});
   CHECK(at.slice.table[kThird].missing_reason == static_cast<std::uint8_t>(MissingReason::deadline));
+}
+
+TEST_CASE("a slice requested whole shows only named fragments, and its later steps are complete at once") {
+  Fixture f;
+  BuiltSlice& slice = f.open_all(4);
+  for (const SourceIndex source : {kFirst, kThird}) f.deliver_ok(slice, source, 100);
+  f.deliver_missing(slice, kSecond, MissingReason::dropped);
+  REQUIRE(f.completed() == std::vector{&slice});
+  f.assembler.hide_unnamed(slice, {false, {kFirst}, {}});
+  CHECK(slice.flawed == 0);
+  CHECK(slice.payload_bytes == 100);
+  CHECK(slice.table[kFirst].status == abi_status(FragmentStatus::ok));
+  CHECK(is_hidden(slice, kSecond));
+  CHECK(is_hidden(slice, kThird));
+  CHECK(slice.arrived(kThird).length == 100);
+
+  CHECK(f.assembler.is_here(slice, {false, {kSecond}, {}}));
+  f.next_step(slice);
+  CHECK(f.assembler.want(slice, std::array{kSecond}) == 0);
+  CHECK(f.completed() == std::vector{&slice});
+  CHECK(slice.flawed == 1);
+  CHECK(slice.table[kSecond].status == abi_status(FragmentStatus::missing));
+  CHECK(is_hidden(slice, kThird));
+
+  f.next_step(slice);
+  CHECK(f.assembler.want_all(slice) == 0);
+  CHECK(f.completed() == std::vector{&slice});
+  CHECK(slice.table[kThird].length == 100);
+  CHECK(slice.payload_bytes == 200);
+  CHECK(f.counters().requested == 3);
+  CHECK(f.counters().prefetched == 0);
+  CHECK(f.counters().prefetch_used == 0);
+}
+
+TEST_CASE("a slice that begins again repeats its steps without a request, and keeps its prefetches") {
+  AtFirstStep at;
+  at.need(kThird);
+  CHECK(at.f.deliver_ok(at.slice, kThird, 30));
+  REQUIRE(at.f.completed() == std::vector{&at.slice});
+  at.f.slices.change(at.slice, BuildState::filtering);
+  for (int life = 0; life < 2; ++life) {
+    at.slice.step = 0;
+    at.f.assembler.hide_unnamed(at.slice, {false, {kFirst}, {}});
+    CHECK(at.slice.payload_bytes == 100);
+    CHECK(is_hidden(at.slice, kThird));
+    at.need(kThird);
+    REQUIRE(at.f.completed() == std::vector{&at.slice});
+    CHECK(at.slice.payload_bytes == 130);
+    at.f.slices.change(at.slice, BuildState::filtering);
+  }
+  CHECK(at.slice.ahead == 1);
+  at.f.deliver_ok(at.slice, kSecond, 50);
+  at.need(kSecond);
+  CHECK(at.f.completed() == std::vector{&at.slice});
+  CHECK(at.slice.payload_bytes == 180);
+  CHECK(at.f.counters().requested == 3);
+  CHECK(at.f.counters().prefetch_used == 1);
+  CHECK_FALSE(at.f.deliver_ok(at.slice, kThird, 30));
+  CHECK(at.f.counters().duplicate == 1);
+}
+
+TEST_CASE("fragments that no step has named are shown again in a slice that no filter decides on") {
+  Fixture f;
+  BuiltSlice& slice = f.open_all(4);
+  for (const SourceIndex source : {kFirst, kSecond}) f.deliver_ok(slice, source, 100);
+  f.deliver_missing(slice, kThird, MissingReason::dropped);
+  REQUIRE(f.completed() == std::vector{&slice});
+  f.assembler.hide_unnamed(slice, {false, {kFirst}, {}});
+  f.assembler.show_unnamed(slice);
+  CHECK(slice.payload_bytes == 200);
+  CHECK(slice.flawed == 1);
+  CHECK(holds_content(slice, kSecond));
+  f.slices.change(slice, BuildState::decided);
+  f.assembler.release(slice);
+  CHECK(f.counters().overtaken[static_cast<std::size_t>(MissingReason::dropped)] == 1);
+  CHECK(f.pool.bytes_used() == 0);
 }
 
 }  // namespace weir::assembly

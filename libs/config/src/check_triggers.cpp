@@ -105,8 +105,6 @@ void check_overrun(Validation& found) {
 // Checks that delays and waiting times fit the number of DCMs.
 void check_push(Validation& found, const FarmPlan& plan) {
   if (!is_push(found)) return;
-  if (!found.farm().filter().first_sources().empty())
-    found.warn("filter.first_sources", "has no effect with run.mode 'push': slices come whole");
   if (found.farm().readout().shaper() != v1::ReadoutSettings::SHAPER_BARREL) return;
   const std::size_t readouts = plan.of_role(Role::readout).size();
   const std::size_t dcms = std::max<std::size_t>(1, plan.of_role(Role::dcm).size());

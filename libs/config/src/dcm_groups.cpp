@@ -89,19 +89,10 @@ class GroupCheck {
 
   // Its DCMs get whole slices, wherever these come from.
   void check_fetch(int group) {
-    const std::string key = key_of(group);
     if (group == 0)
-      inconsistent_(key + ".fetch",
+      inconsistent_(key_of(group) + ".fetch",
                     "'builder' is for groups that slices are forwarded to: new slices come "
                     "from the readouts");
-    const v1::FilterSettings& own = dcm_.groups(group).own().filter();
-    const v1::FilterSettings& filter = own.has_plugin() ? own : farm_.filter();
-    if (own.first_sources_size() + own.first_groups_size() + filter.first_sources_size() +
-            filter.first_groups_size() >
-        0)
-      inconsistent_(key + ".fetch",
-                    "'builder' moves whole slices: leave first_sources and first_groups out of "
-                    "the group's filter");
   }
 
   // Depth first: a group that is on the way to itself closes a cycle.

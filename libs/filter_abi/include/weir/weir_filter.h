@@ -158,7 +158,7 @@ enum {
 
 /* Which raw data of an accepted slice to store. */
 enum {
-  WEIR_KEEP_ALL = 0,    /* every received fragment */
+  WEIR_KEEP_ALL = 0,    /* every received fragment that a step has named */
   WEIR_KEEP_LISTED = 1, /* the sources named with keep_sources() */
   WEIR_KEEP_NONE = 2    /* output events and filter result only */
 };

@@ -119,6 +119,13 @@ class Assembler {
   // Marks sources as wanted in this step; ignores those already marked. Returns the number of new ones.
   std::uint32_t want(BuiltSlice& slice, std::span<const SourceIndex> sources);
   std::uint32_t want_all(BuiltSlice& slice);
+  // Returns true if these fragments have arrived or are known to be missing: wanting them completes the step.
+  [[nodiscard]] bool is_here(const BuiltSlice& slice, const Selection& selection) const;
+  // Hides all fragments but those of `named` from the filter until a step wants them: before the first step
+  // of a slice that was requested whole, or that begins again. Requires: none is outstanding.
+  void hide_unnamed(BuiltSlice& slice, const Selection& named);
+  // Shows the fragments that hide_unnamed() has hidden. Requires: no filter reads the slice.
+  void show_unnamed(BuiltSlice& slice);
   // Marks sources as requested ahead of a later step: of a slice that has been completed and not decided.
   // Ignores sources requested before. Returns how many are new.
   std::uint32_t want_ahead(BuiltSlice& slice, std::span<const SourceIndex> sources);
@@ -278,6 +285,7 @@ class Assembler {
   std::vector<BuiltSlice*> places_;       // by readout: the slice of its last fragment, or the next one
   std::vector<SourceIndex> by_readout_;   // all sources, grouped by readout
   std::vector<std::uint32_t> first_of_;   // by readout, and one more: begin of its sources in by_readout_
+  std::vector<bool> named_;               // scratch: by source
   std::vector<SourceIndex> row_sources_;  // scratch: of the current block; kNoSource: not this readout's
   std::vector<FragmentSize> taken_;       // of the last block
   std::uint64_t steps_ = 0;

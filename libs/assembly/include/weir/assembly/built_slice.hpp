@@ -13,6 +13,7 @@
 #include <boost/intrusive/list_hook.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -41,6 +42,7 @@ struct AssignedSlice {
   bool is_kept = false;            // whole in DCM `kept_by`, as its attempt `kept_attempt`
   NodeIndex kept_by;
   Attempt kept_attempt;
+  std::shared_ptr<const Selection> first;  // the sources of its first step
 
   [[nodiscard]] ConstBytes trigger_payload() const {
     return ConstBytes(payload).first(payload.size() - forwarded_bytes);
@@ -51,6 +53,14 @@ struct AssignedSlice {
 // As in weir_filter_fragment::status.
 [[nodiscard]] constexpr std::uint8_t abi_status(FragmentStatus status) {
   return static_cast<std::uint8_t>(status);
+}
+
+// True if it makes its slice incomplete.
+[[nodiscard]] inline bool has_flaw(const weir_filter_fragment& entry) {
+  return entry.status == abi_status(FragmentStatus::truncated) ||
+         entry.status == abi_status(FragmentStatus::corrupt) ||
+         (entry.status == abi_status(FragmentStatus::missing) &&
+          entry.missing_reason != static_cast<std::uint8_t>(MissingReason::removed));
 }
 
 // How far one source's part has come. The part itself is the entry of the same index in BuiltSlice::table.
@@ -64,8 +74,9 @@ struct FragmentProgress {
     ahead,
     receiving_ahead,
     here_ahead,
-    cancelled,           // was ahead; a step that needs it requests it again
-    receiving_cancelled  // likewise, and a connection is still writing it
+    cancelled,            // was ahead; a step that needs it requests it again
+    receiving_cancelled,  // likewise, and a connection is still writing it
+    unnamed               // done, and hidden likewise: the slice came whole, or its steps are repeated
   };
   State state = State::idle;
   bool asked_again = false;  // after a checksum that did not match
@@ -77,6 +88,13 @@ struct FragmentProgress {
   std::uint32_t summed = 0;  // of the received bytes, those covered by `crc`
   std::uint32_t crc = 0;
 
+  [[nodiscard]] bool is_ahead() const { return state == State::ahead || state == State::receiving_ahead; }
+  // Returns 1 if it was not requested before.
+  std::uint32_t request() {
+    if (state != State::idle) return 0;
+    state = State::requested;
+    return 1;
+  }
   void start_again() {
     have = asked = summed = crc = 0;
     overlapped = sent_ahead = false;
@@ -153,9 +171,15 @@ struct BuiltSlice : StateHook, OrderHook, WriterHook {
   Gathering gathering;
 
   std::uint32_t ahead = 0;  // fragments requested ahead and not here
-  // Table entries of fragments that are or were ahead, by source; empty if none were. The filter may read
-  // `table` while these arrive.
+  // Table entries of fragments that are or were ahead or unnamed, by source; empty if none were. The filter
+  // may read `table` while these arrive.
   std::vector<weir_filter_fragment> early;
+  // Returns the entry of a source whether a step has named it or not.
+  [[nodiscard]] const weir_filter_fragment& arrived(SourceIndex source) const {
+    const FragmentProgress::State at = progress[source].state;
+    const bool hidden = at == FragmentProgress::State::unnamed || at == FragmentProgress::State::here_ahead;
+    return hidden ? early[source] : table[source];
+  }
   // Where steps are counted:
   TimeNs step_begun_ns = 0;       // of a step after the first: time of its request
   std::size_t step_bytes = 0;     // payload_bytes of the step before
