@@ -45,6 +45,17 @@ bool WorkerPool::comes(const Worker& worker) const {
   return worker.failures < kUnreplacedAfter && !put_off;
 }
 
+void WorkerPool::lend_forgets(PoolActions& out) {
+  for (Seat seat = 0; seat < seats(); ++seat) {
+    Worker& worker = seats_[seat];
+    while (worker.state == State::active && !worker.forgets.empty() &&
+           worker.lent.size() < settings_.lane_slots) {
+      lend(seat, worker.forgets.front(), out);
+      worker.forgets.pop_front();
+    }
+  }
+}
+
 void WorkerPool::lend_marked(PoolActions& out) {
   bool alone_waits = false;
   for (std::size_t left = marked_.size(); left > 0; --left) {
@@ -128,7 +139,8 @@ void WorkerPool::retire_extra(PoolActions& out) {
   if (static_cast<std::uint64_t>(active) <= settings_.workers) return;
   for (Seat seat = 0; seat < seats(); ++seat) {
     Worker& worker = seats_[seat];
-    if (worker.state != State::active || !worker.lent.empty() || !worker.own.empty() || holds_state(seat))
+    if (worker.state != State::active || !worker.lent.empty() || !worker.own.empty() ||
+        !worker.forgets.empty() || holds_state(seat))
       continue;
     if (worker.fresh) {
       enter(worker, State::ready, now_ns_);

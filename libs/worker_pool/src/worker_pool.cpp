@@ -101,7 +101,7 @@ void WorkerPool::forget(Token token) {
   if (home == homes_.end()) return;
   Worker& worker = seats_[home->second.seat];
   if (worker.life == home->second.life && worker.state == State::active)
-    worker.own.push_back({token, LendKind::forget});
+    worker.forgets.push_back({token, LendKind::forget});
   homes_.erase(home);
 }
 
@@ -111,10 +111,10 @@ std::optional<Token> WorkerPool::returned(Seat seat, bool more, bool holds_state
   --worker.owed;
   const Lent lent = worker.lent.front();
   worker.lent.pop_front();
-  if (worker.lent.empty()) worker.exclusive = false;
   if (lent.kind == LendKind::forget) return std::nullopt;
   worker.failures = 0;
   ends_owed_ = std::max(0.0, ends_owed_ - settings_.end_share_max);
+  worker.exclusive = false;  // its only step is done
   constexpr DurationNs kWallMax = 3600 * kSecond;
   worker.mean_ns += (std::clamp<DurationNs>(wall_ns, 1, kWallMax) - worker.mean_ns) / kMemory;
   --in_pool_;
@@ -329,6 +329,7 @@ void WorkerPool::pass(TimeNs now_ns, PoolActions& out) {
                });
   promote(now_ns);
   retire_extra(out);
+  lend_forgets(out);
   lend_marked(out);
   lend_own(out);
   lend_others(out);
@@ -422,7 +423,9 @@ std::string WorkerPool::broken_invariant() const {
       return "a worker's lent slices do not add up";
     if (worker.lent.size() > settings_.lane_slots)
       return "more slices are lent to a worker than its lane has slots";
-    if (worker.exclusive && worker.lent.size() > 1) return "a slice that must be alone is not";
+    const auto steps = std::count_if(worker.lent.begin(), worker.lent.end(),
+                                     [](const Lent& lent) { return lent.kind == LendKind::step; });
+    if (worker.exclusive && steps > 1) return "a slice that must be alone is not";
   }
   std::sort(all.begin(), all.end());
   if (std::adjacent_find(all.begin(), all.end()) != all.end()) return "a slice is in two places";

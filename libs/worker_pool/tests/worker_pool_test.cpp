@@ -379,6 +379,42 @@ TEST_CASE("worker pool: state that is no longer needed is dropped in its worker"
   CHECK(bench.restarted.empty());
 }
 
+TEST_CASE("worker pool: a forget goes before any later step, also while a slice is alone in the worker") {
+  Bench bench(2, 0);
+  const auto finish = [&bench](Seat seat, bool more = false) {
+    const std::uint64_t lent = bench.lent_to(seat).size();
+    bench.work(seat, lent, lent, more);
+  };
+  for (Token token = 100; token < 200; token += 2) {  // then the pool knows that slices are short
+    bench.submit(token);
+    bench.submit(token + 1);
+    bench.pass();
+    finish(0);
+    finish(1);
+  }
+  bench.submit(1);
+  bench.pass();
+  REQUIRE(bench.lends.back().seat == 0);
+  finish(0, true);
+  for (Token token = 8; token < 12; ++token) bench.submit(token);
+  bench.pass();
+  finish(0);
+  const std::uint64_t lent = bench.lent_to(1).size();
+  bench.work(1, lent, lent - 2);
+  bench.dies(1);
+  bench.pass();
+  REQUIRE(bench.lends.back().seat == 0);  // one of the two, alone
+  bench.pool.forget(1);
+  bench.submit(1);  // another slice under this token
+  bench.pass();
+  CHECK(bench.lends.back().kind == LendKind::forget);
+  CHECK(bench.lends.back().token == 1);
+  CHECK(bench.lends.back().seat == 0);
+  finish(0);
+  bench.pass();
+  CHECK(bench.lends.back().kind == LendKind::step);
+}
+
 TEST_CASE("worker pool: on a busy machine a worker gets more time at each start, and a slice is not blamed") {
   PoolSettings settings = Bench::settings(1, 0, 8);
   settings.start_timeout_ns = kSecond;

@@ -172,7 +172,8 @@ class WorkerPool {
     TimeNs start_after_ns = 0;   // of this seat
     TimeNs ready_ns = 0;         // 0: not yet
     std::deque<Lent> lent;
-    std::deque<Lent> own;  // steps and forgets that only this worker can do
+    std::deque<Lent> own;      // steps that only this worker can do
+    std::deque<Lent> forgets;  // sent before any step, so that a token's next slice finds no old state
     std::uint64_t lent_total = 0;
     std::uint64_t done = 0;
     std::uint64_t begun = 0;
@@ -201,6 +202,7 @@ class WorkerPool {
   void retire_extra(PoolActions& out);
   void empty_seat(Worker& worker, TimeNs now_ns);
   [[nodiscard]] bool holds_state(Seat seat) const;
+  void lend_forgets(PoolActions& out);
   void lend_marked(PoolActions& out);
   void lend_own(PoolActions& out);
   void lend_others(PoolActions& out);
