@@ -1,6 +1,7 @@
 #include "weir_catch.hpp"
 #include <weir/burst/ring.hpp>
 
+#include <algorithm>
 #include <vector>
 
 using namespace weir;
@@ -256,4 +257,41 @@ TEST_CASE("a record on its way to a writer keeps its memory, whatever the disk h
   const auto again = ring.next(2 * kSecond);
   REQUIRE(again);
   CHECK(again->from_disk);
+}
+
+// All sets of frozen records among ten, and new records of many sizes.
+TEST_CASE("a record that finds no room overwrites nothing, and a smaller one finds it afterwards") {
+  for (std::uint64_t bytes = 50; bytes <= 1100; bytes += 50) {
+    for (std::uint64_t frozen = 0; frozen < 1024; ++frozen) {
+      Region region(1000);
+      const auto is_held = [&](SliceId slice) { return (frozen >> (slice.value - 1) & 1) != 0; };
+      std::uint64_t gone = 0;
+      const auto overwrite = [&](SliceId) { ++gone; };
+      for (std::uint64_t i = 1; i <= 10; ++i) REQUIRE(region.place(SliceId(i), 100, is_held, overwrite));
+      REQUIRE(gone == 0);
+      std::uint64_t longest = 0;
+      std::uint64_t gap = 0;
+      for (std::uint64_t i = 1; i <= 10; ++i) {
+        gap = is_held(SliceId(i)) ? 0 : gap + 100;
+        longest = std::max(longest, gap);
+      }
+      const auto placed = region.place(SliceId(11), bytes, is_held, overwrite);
+      REQUIRE(placed.has_value() == (bytes <= longest));
+      if (placed) continue;
+      REQUIRE(gone == 0);
+      REQUIRE(region.used() == 1000);
+      REQUIRE(region.place(SliceId(12), 100, is_held, overwrite).has_value() == (longest >= 100));
+    }
+  }
+}
+
+TEST_CASE("a slice too large for the gaps between frozen ones costs later alerts nothing") {
+  Ring ring(kSmall);
+  fill(ring, 10);
+  ring.open(window(1, 5, 5));
+  CHECK_FALSE(ring.add(SliceId(11), Attempt(0), 11 * kQuantum, 600));
+  CHECK(ring.broken_invariant().empty());
+  ring.open(window(2, 1, 11));
+  CHECK(ring.account(2)->too_old.count == 0);
+  CHECK(ring.account(2)->no_room.count == 1 + 5);  // slice 11, and what is more than half of the ring
 }

@@ -26,8 +26,9 @@ class Region {
   Region(const Region&) = delete;
   Region& operator=(const Region&) = delete;
 
-  // Returns the extent of a new record, or nothing if no gap is long enough. is_held(slice) decides about
-  // each record on the way; overwrite(slice) is called after its extent is gone, oldest first.
+  // Returns the extent of a new record. Returns nothing, and overwrites nothing, if no gap between held
+  // records is long enough. is_held(slice) decides about each record on the way; overwrite(slice) is called
+  // after its extent is gone, oldest first. Costs a walk over the records up to the gap.
   template <class IsHeld, class Overwrite>
   [[nodiscard]] std::optional<Extents::iterator> place(SliceId slice, std::uint64_t bytes, IsHeld is_held,
                                                        Overwrite overwrite);
@@ -42,6 +43,14 @@ class Region {
   [[nodiscard]] const Extents& extents() const { return extents_; }
 
  private:
+  // The end of the way from the cursor to a long enough gap.
+  struct Gap {
+    std::uint64_t offset = 0;
+    bool wrapped = false;  // the way leads over the region's end
+  };
+  template <class IsHeld>
+  [[nodiscard]] std::optional<Gap> find_gap(std::uint64_t bytes, IsHeld is_held);
+
   std::uint64_t bytes_;
   Extents extents_;
   Extents::iterator head_ = extents_.end();  // the first one at or behind the cursor
@@ -49,39 +58,50 @@ class Region {
   std::uint64_t used_ = 0;
 };
 
+template <class IsHeld>
+std::optional<Region::Gap> Region::find_gap(std::uint64_t bytes, IsHeld is_held) {
+  Gap gap{cursor_, false};
+  Extents::iterator next = head_;
+  for (;;) {
+    if (gap.offset + bytes > bytes_) {
+      if (gap.wrapped || bytes > bytes_) return std::nullopt;
+      gap = {0, true};
+      next = extents_.begin();
+    }
+    const std::uint64_t until = gap.offset + bytes;
+    while (next != extents_.end() && next->offset < until && !is_held(next->slice)) ++next;
+    if (next == extents_.end() || next->offset >= until) return gap;
+    gap.offset = next->end();
+    ++next;
+  }
+}
+
 template <class IsHeld, class Overwrite>
 std::optional<Region::Extents::iterator> Region::place(SliceId slice, std::uint64_t bytes, IsHeld is_held,
                                                        Overwrite overwrite) {
-  if (bytes > bytes_) return std::nullopt;
-  bool wrapped = false;
-  for (;;) {
-    const bool at_end = cursor_ + bytes > bytes_;
-    if (at_end && wrapped) return std::nullopt;
-    const std::uint64_t until = at_end ? bytes_ : cursor_ + bytes;
-    bool blocked = false;
-    while (!blocked && head_ != extents_.end() && head_->offset < until) {
+  const std::optional<Gap> gap = find_gap(bytes, is_held);
+  if (!gap) return std::nullopt;
+  const auto clear_until = [&](std::uint64_t end) {
+    while (head_ != extents_.end() && head_->offset < end) {
       if (is_held(head_->slice)) {
-        blocked = !at_end;
-        if (blocked) cursor_ = head_->end();
         ++head_;
-      } else {
-        const SliceId gone = head_->slice;
-        used_ -= head_->bytes;
-        head_ = extents_.erase(head_);
-        overwrite(gone);
+        continue;
       }
+      const SliceId gone = head_->slice;
+      used_ -= head_->bytes;
+      head_ = extents_.erase(head_);
+      overwrite(gone);
     }
-    if (at_end) {
-      wrapped = true;
-      cursor_ = 0;
-      head_ = extents_.begin();
-    } else if (!blocked) {
-      const auto extent = extents_.insert(head_, Extent{slice, cursor_, bytes});
-      used_ += bytes;
-      cursor_ = until;
-      return extent;
-    }
+  };
+  if (gap->wrapped) {
+    clear_until(bytes_);
+    head_ = extents_.begin();
   }
+  cursor_ = gap->offset + bytes;
+  clear_until(cursor_);
+  const auto extent = extents_.insert(head_, Extent{slice, gap->offset, bytes});
+  used_ += bytes;
+  return extent;
 }
 
 }  // namespace weir::burst
