@@ -280,10 +280,10 @@ void Collector::want_nothing(BuiltSlice& slice) {
   }
 }
 
-void Collector::queue_ranges(TimeNs now_ns) {
+void Collector::queue_ranges() {
   for (const assembly::RangeWanted& wanted : assembler_.ranges_wanted()) {
     if (wanted.slice == nullptr) continue;  // released meanwhile
-    if (wanted.slice->fetched) wrong_copies_.push_back(wanted.slice);
+    if (wanted.slice->fetched) wrong_copies_.emplace_back(wanted.slice->id(), wanted.slice->attempt());
     if (!wanted.slice->gathering.has_begun()) continue;
     const std::uint32_t readout = assembler_.sources()[wanted.source].readout;
     wanted.slice->gathering.add_range(readout, {wanted.source, wanted.offset, wanted.length});
@@ -292,7 +292,6 @@ void Collector::queue_ranges(TimeNs now_ns) {
     want_of(*wanted.slice, readout);
   }
   assembler_.ranges_wanted().clear();
-  leave_wrong_copies(now_ns);
 }
 
 bool Collector::is_absent(std::uint32_t readout, SliceOrder slice) const {
@@ -479,7 +478,7 @@ void Collector::pass(TimeNs now_ns) {
       shaper_->response({reply.readout, time_ns, reply.bytes, host_ns, reply.owed}, now_ns);
   }
   replies_.clear();
-  queue_ranges(now_ns);
+  queue_ranges();
   start_slices(now_ns);
   issue(now_ns);
   if (!learns_) return;

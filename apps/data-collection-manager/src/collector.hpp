@@ -69,6 +69,10 @@ class Collector {
   // Slices that wait for the DCM that keeps them, and have memory; the caller that requests them clears the
   // list.
   [[nodiscard]] std::vector<std::pair<SliceId, Attempt>>& to_fetch() { return to_fetch_; }
+  // Fetched slices with a fragment of a wrong checksum: the caller has the rest built from the readouts.
+  [[nodiscard]] std::vector<std::pair<SliceId, Attempt>> take_wrong_copies() {
+    return std::exchange(wrong_copies_, {});
+  }
   // Any readout with sources has no connection, or a silent one.
   [[nodiscard]] bool any_readout_lost() const;
   // A slice is about to be released.
@@ -247,8 +251,7 @@ class Collector {
   void want_of(assembly::BuiltSlice& slice, std::uint32_t readout);
   void want_nothing(assembly::BuiltSlice& slice);
   void sends_to(std::uint32_t readout);
-  void queue_ranges(TimeNs now_ns);
-  void leave_wrong_copies(TimeNs now_ns);
+  void queue_ranges();
   void learn_size(assembly::SourceIndex source, std::uint32_t readout, std::uint32_t bytes);
   [[nodiscard]] TimeNs line_up_until(TimeNs now_ns);
   void give_up_readouts(TimeNs now_ns);
@@ -287,7 +290,7 @@ class Collector {
   std::vector<std::uint32_t> down_;        // readouts that are not up
   std::vector<std::uint32_t> to_send_;
   std::vector<std::pair<SliceId, Attempt>> to_fetch_;
-  std::vector<assembly::BuiltSlice*> wrong_copies_;  // scratch
+  std::vector<std::pair<SliceId, Attempt>> wrong_copies_;
   TimeNs oldest_looked_ns_ = 0;
   bool oldest_first_ = false;  // a slice has given way to the oldest that waits for memory
   std::uint64_t steps_ = 0;

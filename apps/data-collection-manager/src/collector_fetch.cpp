@@ -39,9 +39,4 @@ void Collector::build_from_readouts(BuiltSlice& slice, TimeNs now_ns) {
   ask_for_rest(slice, readouts);
 }
 
-// A fragment that another DCM sent has a wrong checksum.
-void Collector::leave_wrong_copies(TimeNs now_ns) {
-  for (BuiltSlice* slice : std::exchange(wrong_copies_, {})) build_from_readouts(*slice, now_ns);
-}
-
 }  // namespace weir::dcm

@@ -62,6 +62,10 @@ bool SliceFetcher::is_awaited(const BuiltSlice* slice) const {
 }
 
 void SliceFetcher::request_wanted() {
+  for (const auto& [id, attempt] : builder_.collector.take_wrong_copies()) {
+    BuiltSlice* const slice = builder_.slices.find(id, attempt);
+    if (slice != nullptr && slice->fetched) leave(*slice);
+  }
   std::map<std::size_t, v1::Control> requests;
   bool full = false;
   std::erase_if(builder_.collector.to_fetch(), [&](const std::pair<SliceId, Attempt>& wanted) {
@@ -111,8 +115,13 @@ void SliceFetcher::look() {
   }
 }
 
+// A fragment that its DCM is sending is requested from its readout only when no connection writes it: one
+// that is half open would write it for ever.
 void SliceFetcher::leave(BuiltSlice& slice) {
   ++from_readouts_;
+  Keeper* const keeper = keeper_of(slice);
+  if (keeper != nullptr && keeper->reception.slice == &slice)
+    keeper->link->peer().drop("the slice that it sends is built from the readouts");
   credits_.ended(slice.id(), slice.attempt(), now_ns_);
   builder_.collector.build_from_readouts(slice, now_ns_);
 }

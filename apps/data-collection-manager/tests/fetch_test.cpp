@@ -10,6 +10,7 @@
 #include "peer_identity.hpp"
 #include <weir/filter_host/job.hpp>
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <utility>
@@ -258,6 +259,42 @@ TEST_CASE("a silent DCM is left for the readouts, but not while a readout is sil
     dcms.fetching.fetcher.look();
   }
   CHECK(dcms.fetching.asks_readouts());
+}
+
+// Its machine is lost: the connection stays half open, wherever in a fragment it stopped.
+TEST_CASE("a fragment that its DCM had begun to send is requested from the readouts like the others") {
+  std::size_t in_a_fragment = 0;
+  for (std::size_t bytes = 0; bytes < 2 * kBytes; bytes += 170) {
+    CAPTURE(bytes);
+    Pair dcms;
+    dcms.keeping.keep(5);
+    dcms.turns(3);
+    dcms.fetching.assign(5, 1);
+    bool sends = false;
+    std::size_t left = bytes;
+    dcms.network.on_the_way = [&](std::vector<std::byte>& sent) {
+      sends = sends || sent.front() == static_cast<std::byte>(wire::FrameType::fragment);
+      if (!sends) return;
+      sent.resize(std::min(left, sent.size()));
+      left -= sent.size();
+    };
+    dcms.turns(3);
+    const BuiltSlice& slice = *dcms.fetching.find(5, 1);
+    REQUIRE(slice.state() == BuildState::collecting);
+    in_a_fragment += slice.receiving;
+    dcms.fetching.fetcher.set_keeper(NodeIndex(0), {}, false);
+    dcms.fetching.fetcher.look();
+    CHECK(slice.receiving == 0);
+    for (std::size_t i = 0; i < slice.progress.size(); ++i) {
+      using State = assembly::FragmentProgress::State;
+      const State state = slice.progress[i].state;
+      CHECK((state == State::done || state == State::requested));
+      if (state == State::requested) CHECK(slice.gathering.parts[i].wanted);
+    }
+    dcms.turn();
+    CHECK(dcms.fetching.asks_readouts());
+  }
+  CHECK(in_a_fragment > 10);
 }
 
 TEST_CASE("a DCM keeps whole slices only, and none beyond half of its memory") {
