@@ -137,7 +137,11 @@ void Departures::on_stored(BuiltSlice& slice) {
 void Departures::on_refused(BuiltSlice& slice, storage::StoreResult reason) {
   spdlog::debug("record refused by its writer slice={} attempt={} reason={}", slice.id().value,
                 slice.attempt().value, storage::name(reason));
-  if (slice.shipment.sent_before) ++counts_.unheard;
+  if (slice.shipment.sent_before) {
+    // Its first record may be on disk, and the slice settled: then alerts ask this DCM for it.
+    ++counts_.unheard;
+    if (!slice.counts) keep_for_alerts(slice);
+  }
   v1::Control message;
   Decisions::add_failure(*message.mutable_decide(), slice.id(), slice.attempt(),
                          assignment::name(assignment::DiscardReason::writer_refused));
