@@ -169,7 +169,7 @@ TEST_CASE("a DCM that is killed while it saves loses only its own part, as the a
   CHECK(burst.at("lost").to_number<std::uint64_t>() > 0);
   const StoredRun saved(folder_of(farm, 1));
   check_data(saved);
-  CHECK(saved.ids().size() >= burst.at("saved").to_number<std::uint64_t>());
+  CHECK(saved.ids().size() == burst.at("saved").to_number<std::uint64_t>());
 }
 
 TEST_CASE("a writer that is killed while it stores an alert loses nothing, and stores nothing twice") {
@@ -192,6 +192,40 @@ TEST_CASE("a writer that is killed while it stores an alert loses nothing, and s
   const StoredRun saved(folder_of(farm, 1));
   check_data(saved, true);
   CHECK(saved.ids().size() == burst.at("asked").to_number<std::uint64_t>());
+}
+
+// The second one asks for slices from before the supervisor's death.
+TEST_CASE(
+    "a supervisor that is killed while an alert is saved continues it, and numbers the next one after it") {
+  const TemporaryFolder folder;
+  ControlledFarm farm(folder, farm_with("buffer_bytes: 256MiB, save_bytes_per_s: 8MB"), kNodes);
+  farm.begin_run();
+  REQUIRE(wait_for(farm, "triggered", 600));
+  farm.must({"burst", "--before", "100", "--after", "0"});
+  REQUIRE(wait_for(farm, "burst.saved", 50));
+  const std::uint64_t triggered = counter(farm, "supervisor", "triggered");
+  farm.kill_node("supervisor");
+  farm.start_node("supervisor");
+  REQUIRE(wait_for(farm, "triggered", triggered + 300));
+  farm.must({"burst", "--before", "100", "--after", "0"});
+  REQUIRE(wait_for(farm, "burst.alerts", 2));
+  farm.must({"stop"});
+
+  const Summary summary(farm.record(1));
+  INFO(summary.imbalance() << farm.logs());
+  CHECK(summary.balanced());
+  const boost::json::array& bursts = summary.json().at("bursts").as_array();
+  REQUIRE(bursts.size() == 2);
+  for (int i = 0; i < 2; ++i) {
+    const boost::json::value& burst = bursts.at(static_cast<std::size_t>(i));
+    CHECK(burst.at("number").to_number<int>() == i + 1);
+    CHECK(burst.at("asked").to_number<std::uint64_t>() >= (i == 0 ? 500 : triggered));
+    CHECK(burst.at("saved").to_number<std::uint64_t>() >= burst.at("asked").to_number<std::uint64_t>());
+    CHECK(burst.at("lost").to_number<std::uint64_t>() == 0);
+    const StoredRun saved(folder_of(farm, i + 1));
+    check_data(saved);
+    CHECK(saved.ids().size() == burst.at("saved").to_number<std::uint64_t>());
+  }
 }
 
 TEST_CASE("kill -9 at random moments of saving leaves whole files, and an account that adds up") {

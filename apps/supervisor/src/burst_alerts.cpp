@@ -8,7 +8,10 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 #include <optional>
+#include <stdexcept>
+#include <utility>
 
 namespace weir::supervisor {
 namespace {
@@ -18,34 +21,48 @@ constexpr UtcNs kTimeMax = INT64_MAX / 4;  // differences of messages' times do 
 constexpr DurationNs kLookEvery = 20 * kMillisecond;
 constexpr std::int64_t kWindowMsMax = 10LL * 24 * 3600 * 1000;
 
-SliceSum slices_of(const v1::SliceSum& sum) { return {sum.count(), sum.hash_sum()}; }
-
-void set(v1::SliceSum& out, const SliceSum& sum) {
-  out.set_count(sum.count);
-  out.set_hash_sum(sum.hash_sum);
-}
-
-void set(v1::BurstAlert& out, const burst::Alert& alert) {
-  out.set_number(alert.number);
-  out.set_from_ns(alert.from);
-  out.set_until_ns(alert.until);
-}
-
 }  // namespace
 
-BurstAlerts::BurstAlerts(const node::Setup& setup, Roster& roster) : setup_(setup), roster_(roster) {
+BurstAlerts::BurstAlerts(const node::Setup& setup, Roster& roster, Journal& journal)
+    : setup_(setup), roster_(roster), journal_(journal) {
   const auto dcms = setup.plan.of_role(Role::dcm);
-  const bool is_on = setup.farm.burst().buffer_bytes() > 0;
-  if (is_on) book_ = std::make_unique<burst::AlertBook>(dcms.size());
+  if (setup.farm.burst().buffer_bytes() > 0) run_.emplace(RunAlerts{burst::AlertBook(dcms.size())});
+}
+
+void BurstAlerts::resume(RunAlerts alerts, TimeNs now) {
+  const burst::AlertBookState& state = alerts.book.state();
+  if (!run_ || state.kept.size() != run_->book.state().kept.size())
+    throw std::runtime_error("the run's journal has alerts of " + std::to_string(state.kept.size()) +
+                             " DCMs: resume with the farm file that the run was begun with");
+  alerts.book = burst::AlertBook(state, now);
+  run_ = std::move(alerts);
+  refused_written_ = run_->refused;
 }
 
 void BurstAlerts::note(const assignment::Actions& actions) {
-  if (!book_) return;
-  for (const assignment::Announcement& one : actions.announce) book_->announced(one.info.time);
-  for (const assignment::Cleared& one : actions.cleared) {
+  if (!run_) return;
+  for (; announced_noted_ < actions.announce.size(); ++announced_noted_)
+    run_->book.announced(actions.announce[announced_noted_].info.time);
+  for (; cleared_noted_ < actions.cleared.size(); ++cleared_noted_) {
+    const assignment::Cleared& one = actions.cleared[cleared_noted_];
     const bool kept = one.kept_by != assignment::kNoNode;
-    book_->settled(one.slice, one.time, kept ? std::optional(one.kept_by) : std::nullopt);
+    run_->book.settled(one.slice, one.time, kept ? std::optional(one.kept_by) : std::nullopt);
   }
+}
+
+void BurstAlerts::send() {
+  if (!run_) return;
+  if (std::exchange(refused_written_, run_->refused) != run_->refused)
+    journal_.write_alerts_refused(run_->refused);
+  for (const std::uint32_t number : to_send_) {
+    const burst::AlertAccount& account = run_->book.alerts().at(number);
+    const v1::Control message = message_of(account);
+    for (const RosterMember& member : roster_.members()) {
+      const bool takes = member.role == Role::dcm || (account.ended && member.role == Role::writer);
+      if (takes && member.peer != nullptr && member.peer->ready()) member.peer->send(message);
+    }
+  }
+  to_send_.clear();
 }
 
 void BurstAlerts::ask(std::int64_t before_ms, std::int64_t after_ms, const std::string& reason, UtcNs now) {
@@ -58,88 +75,108 @@ void BurstAlerts::ask(std::int64_t before_ms, std::int64_t after_ms, const std::
   open(from, until, reason);
 }
 
-void BurstAlerts::open(UtcNs from, UtcNs until, const std::string& by) {
-  std::string error = "burst.buffer_bytes is 0: this farm keeps nothing for alerts";
-  std::optional<burst::Alert> alert;
-  if (book_) {
-    error.clear();
-    alert = book_->ask(from, until, by, error);
+void BurstAlerts::open(UtcNs from, UtcNs until, const std::string& by, std::optional<UtcNs> filter_from) {
+  if (!run_) {
+    return spdlog::warn(
+        "burst alert refused reason=\"burst.buffer_bytes is 0: this farm keeps nothing for alerts\" "
+        "by=\"{}\"",
+        by);
   }
+  std::string error;
+  const auto alert = run_->book.ask(from, until, by, error);
+  if (filter_from) run_->filter_alert_from = filter_from;
   if (!alert) {
-    ++refused_;
+    ++run_->refused;
     return spdlog::warn("burst alert refused reason=\"{}\" by=\"{}\"", error, by);
   }
+  journal_.write_alert(*alert, by, filter_from);
   spdlog::info("burst alert number={} window_ms={} asked={} by=\"{}\"", alert->number,
-               (alert->until - alert->from) / kMillisecond, book_->alerts().at(alert->number).asked.count,
+               (alert->until - alert->from) / kMillisecond, run_->book.alerts().at(alert->number).asked.count,
                by);
   progress_ns_ = 0;
-  send(*alert, false);
+  to_send_.push_back(alert->number);
 }
 
 void BurstAlerts::ask_for_filter(const RosterMember& dcm, const v1::BurstAccount& wish) {
+  if (!run_) return;
   const UtcNs from = std::clamp(UtcNs{wish.alert().from_ns()}, -kTimeMax, kTimeMax);
   const UtcNs until = std::clamp(UtcNs{wish.alert().until_ns()}, -kTimeMax, kTimeMax);
   const double apart_s = setup_.farm.burst().filter_alert_s();
   const auto apart = static_cast<DurationNs>(apart_s * static_cast<double>(kSecond));
-  const bool soon = filter_alert_from_ && std::abs(from - *filter_alert_from_) < apart;
-  if (soon || !book_) {
-    ++refused_;  // without a log line: a filter may give an alert with each slice
+  if (run_->filter_alert_from && std::abs(from - *run_->filter_alert_from) < apart) {
+    ++run_->refused;  // without a log line: a filter may give an alert with each slice
     return;
   }
-  filter_alert_from_ = from;
   const std::string reason = wish.reason().empty() ? "" : ": " + clean_text(wish.reason(), kReasonMax);
-  open(from, until, "filter of " + dcm.name + reason);
+  open(from, until, "filter of " + dcm.name + reason, from);
 }
 
-void BurstAlerts::send(const burst::Alert& alert, bool ended) const {
+v1::Control BurstAlerts::message_of(const burst::AlertAccount& account) {
   v1::Control message;
-  set(*message.mutable_burst_alert(), alert);
-  message.mutable_burst_alert()->set_ended(ended);
-  for (const RosterMember& member : roster_.members()) {
-    const bool takes = member.role == Role::dcm || (ended && member.role == Role::writer);
-    if (takes && member.peer != nullptr && member.peer->ready()) member.peer->send(message);
-  }
+  put(account.alert, *message.mutable_burst_alert());
+  message.mutable_burst_alert()->set_ended(account.ended);
+  return message;
 }
 
 void BurstAlerts::told(const RosterMember& dcm, const v1::BurstAccount& account) {
-  const v1::BurstAlert& alert = account.alert();
-  if (alert.number() == 0) return ask_for_filter(dcm, account);
-  if (!book_) return;
-  if (!book_->alerts().contains(alert.number()))
-    book_->adopt({alert.number(), alert.from_ns(), alert.until_ns()});
-  burst::Account told;
-  told.saved = slices_of(account.saved());
-  told.too_old = slices_of(account.too_old());
-  told.no_room = slices_of(account.no_room());
-  told.disk_slow = slices_of(account.disk_slow());
-  told.disk_failed = slices_of(account.disk_failed());
-  told.refused = slices_of(account.refused());
-  told.waiting = slices_of(account.waiting());
-  book_->told(dcm.index, alert.number(), told);
+  const std::uint32_t number = account.alert().number();
+  if (number == 0) return ask_for_filter(dcm, account);
+  if (!run_) return;
+  const auto known = run_->book.alerts().find(number);
+  if (known == run_->book.alerts().end()) return;  // no supervisor of this run gave it
+  if (known->second.ended) return dcm.peer->send(message_of(known->second));  // it has missed the end
+  const burst::Account fates = fates_of(account);
+  run_->book.told(dcm.index, number, fates);
+  journal_.write_alert_account(dcm.index, number, fates);
 }
 
 void BurstAlerts::dcm_joined(const RosterMember& dcm, bool same_process) {
-  if (!book_) return;
-  book_->dcm_joined(dcm.index, same_process);
-  for (const burst::Alert& alert : book_->open_alerts()) {
-    v1::Control message;
-    set(*message.mutable_burst_alert(), alert);
-    dcm.peer->send(message);
+  if (!run_) return;
+  run_->book.dcm_joined(dcm.index, same_process);
+  for (const auto& [number, account] : run_->book.alerts()) {
+    const bool waits = std::find(to_send_.begin(), to_send_.end(), number) != to_send_.end();
+    if (!account.ended && !waits) dcm.peer->send(message_of(account));
+  }
+}
+
+void BurstAlerts::writer_joined(const RosterMember& writer) const {
+  if (!run_) return;
+  for (const auto& [number, account] : run_->book.alerts()) {
+    if (account.ended) writer.peer->send(message_of(account));
   }
 }
 
 void BurstAlerts::dcm_left(const RosterMember& dcm, TimeNs now) {
-  if (book_) book_->dcm_left(dcm.index, now);
+  if (run_) run_->book.dcm_left(dcm.index, now);
 }
 
 SliceSum BurstAlerts::saved() const {
   SliceSum sum;
-  for (const auto& [number, account] : book_->alerts()) sum += account.told.saved;
+  for (const auto& [number, account] : run_->book.alerts()) sum += account.told.saved;
   return sum;
 }
 
+std::vector<burst::AlertAccount> BurstAlerts::accounts() const {
+  std::map<std::uint32_t, std::uint64_t> in_files;
+  for (const RosterMember& member : roster_.members()) {
+    if (member.role != Role::writer || !member.has_report) continue;
+    for (const v1::Report::File& file : member.report.files()) {
+      if (file.burst() > 0) in_files[file.burst()] += file.slices();
+    }
+  }
+  std::vector<burst::AlertAccount> all;
+  for (const auto& [number, account] : run_->book.alerts()) {
+    burst::AlertAccount& one = all.emplace_back(account);
+    const auto files = in_files.find(number);
+    if (!one.ended || files == in_files.end() || files->second <= one.told.saved.count) continue;
+    const std::uint64_t more = files->second - std::exchange(one.told.saved.count, files->second);
+    one.lost -= std::min(one.lost, more);
+  }
+  return all;
+}
+
 bool BurstAlerts::look(UtcNs utc, TimeNs now, bool at_end, bool no_longer) {
-  if (!book_ || !book_->is_open()) return true;
+  if (!run_ || !run_->book.is_open()) return true;
   if (now < next_look_ns_) return false;
   next_look_ns_ = now + kLookEvery;
   const std::uint64_t saved_now = saved().count;
@@ -147,37 +184,44 @@ bool BurstAlerts::look(UtcNs utc, TimeNs now, bool at_end, bool no_longer) {
   saved_ = saved_now;
   const bool in_vain = at_end && now - progress_ns_ > kPatience;
   end_alerts(utc, now, at_end, no_longer || in_vain);
-  return !book_->is_open();
+  return !run_->book.is_open();
+}
+
+void BurstAlerts::give_up(UtcNs utc, TimeNs now) {
+  if (!run_) return;
+  end_alerts(utc, now, true, true);
+  send();
 }
 
 void BurstAlerts::end_alerts(UtcNs utc, TimeNs now, bool at_end, bool no_longer) {
-  for (const std::uint32_t number : book_->take_ended(utc, now, at_end, no_longer)) {
-    const burst::AlertAccount& account = book_->alerts().at(number);
+  for (const std::uint32_t number : run_->book.take_ended(utc, now, at_end, no_longer)) {
+    const burst::AlertAccount& account = run_->book.alerts().at(number);
+    journal_.write_alert_end(account);
     spdlog::info(
         "burst alert saved number={} asked={} saved={} too_old={} no_room={} disk_slow={} disk_failed={} "
         "refused={} lost={}",
         number, account.asked.count, account.told.saved.count, account.told.too_old.count,
         account.told.no_room.count, account.told.disk_slow.count, account.told.disk_failed.count,
         account.told.refused.count, account.lost);
-    send(account.alert, true);
+    to_send_.push_back(number);
   }
 }
 
 void BurstAlerts::add_to(v1::Report& report) const {
-  if (!book_) return;
+  if (!run_) return;
   reports::ReportCounters counters(report);
-  counters["burst.alerts"] = book_->alerts().size();
-  counters["burst.alerts_refused"] = refused_;
+  counters["burst.alerts"] = run_->book.alerts().size();
+  counters["burst.alerts_refused"] = run_->refused;
   std::uint64_t lost = 0;
   burst::Account sum;
   SliceSum asked;
-  for (const auto& [number, account] : book_->alerts()) {
+  for (const burst::AlertAccount& account : accounts()) {
     asked += account.asked;
     sum += account.told;
     lost += account.lost;
   }
   counters["burst.asked"] = asked.count;
-  counters["burst.saved"] = saved().count;
+  counters["burst.saved"] = sum.saved.count;
   counters.of("burst.not_saved.", "too_old") = sum.too_old.count;
   counters.of("burst.not_saved.", "no_room") = sum.no_room.count;
   counters.of("burst.not_saved.", "disk_slow") = sum.disk_slow.count;
@@ -187,38 +231,23 @@ void BurstAlerts::add_to(v1::Report& report) const {
 }
 
 void BurstAlerts::add_to(v1::RunSummary& summary) const {
-  if (!book_) return;
-  for (const auto& [number, account] : book_->alerts()) {
-    v1::BurstAccount& out = *summary.add_bursts();
-    set(*out.mutable_alert(), account.alert);
-    out.mutable_alert()->set_ended(account.ended);
-    set(*out.mutable_asked(), account.asked);
-    set(*out.mutable_not_kept(), account.not_kept);
-    set(*out.mutable_saved(), account.told.saved);
-    set(*out.mutable_too_old(), account.told.too_old);
-    set(*out.mutable_no_room(), account.told.no_room);
-    set(*out.mutable_disk_slow(), account.told.disk_slow);
-    set(*out.mutable_disk_failed(), account.told.disk_failed);
-    set(*out.mutable_refused(), account.told.refused);
-    set(*out.mutable_waiting(), account.told.waiting);
-    out.set_lost(account.lost);
-    out.set_reason(account.reason);
-  }
+  if (!run_) return;
+  for (const burst::AlertAccount& account : accounts()) put(account, *summary.add_bursts());
 }
 
 std::vector<assignment::Equation> BurstAlerts::equations(bool undisturbed, std::uint64_t reopened) const {
   std::vector<assignment::Equation> equations;
-  if (!book_ || book_->alerts().empty()) return equations;
+  if (!run_ || run_->book.alerts().empty()) return equations;
   SliceSum asked;
   SliceSum all;
   std::uint64_t lost = 0;
-  for (const auto& [number, account] : book_->alerts()) {
+  for (const burst::AlertAccount& account : accounts()) {
     asked += account.asked;
     all += account.told.all();
     lost += account.lost;
   }
   using Relation = assignment::Equation::Relation;
-  const bool exact = undisturbed && book_->is_exact();
+  const bool exact = undisturbed && run_->book.is_exact();
   assignment::Equation fates{"bursts: asked = saved + too_old + no_room + disk + refused",
                              {asked, true},
                              {all, true},
@@ -246,7 +275,7 @@ std::vector<assignment::Equation> BurstAlerts::equations(bool undisturbed, std::
   const std::uint64_t accounted = all.count + lost;
   const std::uint64_t surplus = accounted - std::min(accounted, asked.count);  // in two rings
   // A rebuilt slice enters a ring again, and each alert may save it there once more; writers store it once.
-  const std::uint64_t again = std::max(surplus, reopened * book_->alerts().size());
+  const std::uint64_t again = std::max(surplus, reopened * run_->book.alerts().size());
   disk.ok = same ? saved_by_dcms == live : !writers_final || saved_by_dcms.count <= live.count + again;
   equations.push_back(disk);
   return equations;
@@ -254,8 +283,8 @@ std::vector<assignment::Equation> BurstAlerts::equations(bool undisturbed, std::
 
 std::vector<std::string> BurstAlerts::faults() const {
   std::vector<std::string> texts;
-  if (!book_) return texts;
-  for (const auto& [number, account] : book_->alerts()) {
+  if (!run_) return texts;
+  for (const burst::AlertAccount& account : accounts()) {
     const std::uint64_t refused = account.told.refused.count;
     const std::uint64_t disk = account.told.disk_slow.count + account.told.disk_failed.count;
     const std::uint64_t all = account.lost + refused + disk;
@@ -263,7 +292,7 @@ std::vector<std::string> BurstAlerts::faults() const {
     std::string text = fmt::format(
         "burst {}: {} of {} slices not saved: {} lost with their process, {} refused "
         "by writers",
-        number, all, account.asked.count, account.lost, refused);
+        account.alert.number, all, account.asked.count, account.lost, refused);
     if (disk > 0) text += fmt::format(", {} not taken or not returned by the rings' disks", disk);
     texts.push_back(text);
   }

@@ -1,6 +1,8 @@
 #pragma once
 
+#include "journal.hpp"
 #include "roster.hpp"
+#include "run_alerts.hpp"
 #include <weir/assignment/actions.hpp>
 #include <weir/assignment/ledger.hpp>
 #include <weir/burst/alert_book.hpp>
@@ -8,7 +10,6 @@
 #include <weir/v1/control.pb.h>
 
 #include <cstddef>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,27 +22,36 @@ class BurstAlerts {
  public:
   static constexpr DurationNs kPatience = 30 * kSecond;  // at the end of the run, without a saved slice
 
-  BurstAlerts(const node::Setup& setup, Roster& roster);
+  // `journal` has each alert and account before any node hears of it.
+  BurstAlerts(const node::Setup& setup, Roster& roster, Journal& journal);
 
-  [[nodiscard]] bool is_on() const { return book_ != nullptr; }
-  // Counts the slices that a pass announces and settles. No cost without a burst saver.
+  // Continues the alerts of an earlier process. Throws std::runtime_error if the farm has other DCMs.
+  void resume(RunAlerts alerts, TimeNs now);
+  // For the journal's state; null without a burst saver.
+  [[nodiscard]] const RunAlerts* state() const { return run_ ? &*run_ : nullptr; }
+  // Counts the slices that a pass announces and settles: those rows of `actions` that it has not seen yet. No
+  // cost without a burst saver.
   void note(const assignment::Actions& actions);
-  // An alert. It waits while nodes of a restarted supervisor's run are on their way back. Zero for both: as
-  // configured.
+  // The rows were carried out and cleared.
+  void noted_all() { announced_noted_ = cleared_noted_ = 0; }
+  // Sends the begins and ends of alerts that waited. Requires: the journal does not wait for room.
+  void send();
+  // An alert, sent by send(). It waits while nodes of a restarted supervisor's run are on their way
+  // back. Zero for both: as configured.
   void ask(std::int64_t before_ms, std::int64_t after_ms, const std::string& reason, UtcNs now);
   // A DCM's account, or an alert of its filter; one of these per burst.filter_alert_s of trigger
   // time is taken.
   void told(const RosterMember& dcm, const v1::BurstAccount& account);
   void dcm_joined(const RosterMember& dcm, bool same_process);
+  // Repeats the ends of alerts, which this writer may have missed.
+  void writer_joined(const RosterMember& writer) const;
   void dcm_left(const RosterMember& dcm, TimeNs now);
 
   // Ends saved alerts. Returns true if no slice is left to save, or saving was given up. `at_end`: all slices
   // are settled. `no_longer`: the end of the run waits no longer.
   bool look(UtcNs utc, TimeNs now, bool at_end, bool no_longer);
   // Ends all alerts that are still open: the slices that no DCM has accounted for are lost.
-  void give_up(UtcNs utc, TimeNs now) {
-    if (book_) end_alerts(utc, now, true, true);
-  }
+  void give_up(UtcNs utc, TimeNs now);
 
   void add_to(v1::Report& report) const;
   void add_to(v1::RunSummary& summary) const;
@@ -54,19 +64,25 @@ class BurstAlerts {
  private:
   void ask_for_filter(const RosterMember& dcm, const v1::BurstAccount& wish);
   // Opens the alert, or counts it as refused. `by`: its origin, for the log and the account.
-  void open(UtcNs from, UtcNs until, const std::string& by);
-  void send(const burst::Alert& alert, bool ended) const;
+  void open(UtcNs from, UtcNs until, const std::string& by, std::optional<UtcNs> filter_from = {});
+  [[nodiscard]] static v1::Control message_of(const burst::AlertAccount& account);
   void end_alerts(UtcNs utc, TimeNs now, bool at_end, bool no_longer);
   [[nodiscard]] SliceSum saved() const;
+  // Returns the accounts of all alerts. The closed files in the writers' reports also count slices that a
+  // DCM saved after its last account, before it died.
+  [[nodiscard]] std::vector<burst::AlertAccount> accounts() const;
 
   const node::Setup& setup_;
   Roster& roster_;
-  std::unique_ptr<burst::AlertBook> book_;
+  Journal& journal_;
+  std::optional<RunAlerts> run_;        // nothing without a burst saver
+  std::vector<std::uint32_t> to_send_;  // alerts that have begun or ended
+  std::size_t announced_noted_ = 0;     // rows of the actions that wait
+  std::size_t cleared_noted_ = 0;
+  std::uint64_t refused_written_ = 0;
   TimeNs next_look_ns_ = 0;
-  std::uint64_t saved_ = 0;                 // at the last call of look()
-  TimeNs progress_ns_ = 0;                  // when that grew
-  std::uint64_t refused_ = 0;               // alerts
-  std::optional<UtcNs> filter_alert_from_;  // of the last alert of a filter
+  std::uint64_t saved_ = 0;  // at the last call of look()
+  TimeNs progress_ns_ = 0;   // when that grew
 };
 
 }  // namespace weir::supervisor

@@ -16,14 +16,15 @@ using assignment::OpenSlice;
 using assignment::SupervisorLedger;
 using node::put_absences;
 
+std::vector<std::uint64_t> counts_of(const SupervisorLedger& ledger) {
+  std::vector<std::uint64_t> counts(ledger.vetoed.begin(), ledger.vetoed.end());
+  for (const auto count : kJournalCounts) counts.push_back(ledger.*count);
+  return counts;
+}
+
 void put_counts(const SupervisorLedger& ledger, v1::JournalCounts& out) {
   for (const auto count : kJournalCounts) out.add_count(ledger.*count);
   for (const std::uint64_t vetoed : ledger.vetoed) out.add_vetoed(vetoed);
-}
-
-void put_sum(const SliceSum& sum, v1::SliceSum& out) {
-  out.set_count(sum.count);
-  out.set_hash_sum(sum.hash_sum);
 }
 
 void put_open(const OpenSlice& slice, v1::JournalState::Open& out) {
@@ -113,6 +114,17 @@ void put_reopened(std::span<const assignment::Reopening> rows, v1::JournalPass& 
   }
 }
 
+void put_confirmed(std::span<const assignment::Confirmation> rows, v1::JournalPass& out) {
+  for (const assignment::Confirmation& one : rows) {
+    if (one.answer != assignment::Answer::store) continue;
+    out.add_confirmed(one.slice.value);
+    out.add_confirmed_attempt(one.attempt.value);
+    out.add_epoch(one.epoch.value);
+    out.add_writer(one.writer.value);
+    out.add_confirmed_incomplete(one.incomplete);
+  }
+}
+
 void put_lost_times(const assignment::LostTimes& times, v1::JournalLostTimes& out) {
   out.set_all_ns(times.all);
   for (const auto& [reason, time] : times.by_reason) {
@@ -123,10 +135,7 @@ void put_lost_times(const assignment::LostTimes& times, v1::JournalLostTimes& ou
 
 }  // namespace
 
-void Journal::write_state(const JournalledRun& run) {
-  if (store_ == nullptr) return;
-  v1::JournalEntry entry;
-  v1::JournalState& state = *entry.mutable_state();
+void put(const JournalledRun& run, const RunAlerts* alerts, v1::JournalState& state) {
   state.set_run(run.run.value);
   state.set_farm(run.farm);
   state.set_claim(run.claim);
@@ -160,6 +169,14 @@ void Journal::write_state(const JournalledRun& run) {
   for (const std::string& fault : run.faults) state.add_faults(fault);
   put_shape(run.state.shape, run.shaped_utc, *state.mutable_farm_now());
   put_lost_times(run.lost_times, *state.mutable_lost_times());
+  if (alerts != nullptr) put(*alerts, *state.mutable_alerts());
+}
+
+void Journal::write_state(const JournalledRun& run, const RunAlerts* alerts) {
+  if (store_ == nullptr) return;
+  v1::JournalEntry entry;
+  put(run, alerts, *entry.mutable_state());
+  has_alerts_ = alerts != nullptr;
   frame_.clear();
   frame(entry);
   const auto written = store_->replace(frame_);
@@ -168,12 +185,13 @@ void Journal::write_state(const JournalledRun& run) {
   lost_ = waits_ = false;
   bytes_ = 0;
   state_bytes_ = frame_.size();
-  offered_ = ledger.offered;
+  counted_ = counts_of(run.state.ledger);
 }
 
 void Journal::write_pass(const assignment::Actions& actions, const SupervisorLedger& ledger) {
-  if (actions.empty() && ledger.offered == offered_) return;
-  offered_ = ledger.offered;
+  std::vector<std::uint64_t> counts = counts_of(ledger);
+  if (actions.empty() && counts == counted_) return;
+  counted_ = std::move(counts);
   ++serial_;
   if (store_ == nullptr || !begun_) return;
   v1::JournalPass& pass = *pass_entry_.mutable_pass();
@@ -184,6 +202,7 @@ void Journal::write_pass(const assignment::Actions& actions, const SupervisorLed
     pass.add_killed_kills(one.kills);
   }
   put_reopened(actions.reopened, pass);
+  put_confirmed(actions.unsent, pass);
   for (const SliceId slice : actions.fetched) pass.add_fetched(slice.value);
   put_forwarded(actions, pass);
   for (const assignment::Announcement& one : actions.announce) {
@@ -207,14 +226,7 @@ void Journal::write_pass(const assignment::Actions& actions, const SupervisorLed
       pass.add_losses(one.losses);
       pass.add_suspect(one.suspect);
     }
-    for (const assignment::Confirmation& one : actions.dcms[dcm.value].confirm) {
-      if (one.answer != assignment::Answer::store) continue;
-      pass.add_confirmed(one.slice.value);
-      pass.add_confirmed_attempt(one.attempt.value);
-      pass.add_epoch(one.epoch.value);
-      pass.add_writer(one.writer.value);
-      pass.add_confirmed_incomplete(one.incomplete);
-    }
+    put_confirmed(actions.dcms[dcm.value].confirm, pass);
   }
   std::string& outcomes = *pass.mutable_outcome();
   std::string& reasons = *pass.mutable_reason();
@@ -225,12 +237,14 @@ void Journal::write_pass(const assignment::Actions& actions, const SupervisorLed
     node::add(reasons, static_cast<int>(one.reason));
     pass.add_settled_writer(one.outcome == assignment::Outcome::stored ? one.writer.value : 0);
     pass.add_incomplete(one.incomplete);
+    if (has_alerts_)
+      pass.add_settled_kept_by(one.kept_by == assignment::kNoNode ? 0 : std::uint32_t{one.kept_by.value} + 1);
   }
   node::leave_out_zeros(*pass.mutable_type());
   for (auto* column :
        {pass.mutable_kills(), pass.mutable_losses(), pass.mutable_confirmed_attempt(), pass.mutable_epoch(),
         pass.mutable_writer(), pass.mutable_settled_writer(), pass.mutable_reopened_kills(),
-        pass.mutable_reopened_losses(), pass.mutable_reopened_refusals()})
+        pass.mutable_reopened_losses(), pass.mutable_reopened_refusals(), pass.mutable_settled_kept_by()})
     node::leave_out_zeros(*column);
   node::leave_out_zeros(outcomes);
   node::leave_out_zeros(reasons);
@@ -280,6 +294,37 @@ void Journal::write_shape(const assignment::FarmShape& shape, UtcNs utc_ns) {
 void Journal::write_lost_times(const assignment::LostTimes& times) {
   v1::JournalEntry entry;
   put_lost_times(times, *entry.mutable_lost_times());
+  append(entry);
+}
+
+void Journal::write_alert(const burst::Alert& alert, const std::string& by,
+                          std::optional<UtcNs> filter_from) {
+  v1::JournalEntry entry;
+  v1::JournalAlertOpened& opened = *entry.mutable_alert_opened();
+  put(alert, *opened.mutable_alert());
+  opened.set_by(by);
+  if (filter_from) opened.set_filter_from_ns(*filter_from);
+  append(entry);
+}
+
+void Journal::write_alert_account(NodeIndex dcm, std::uint32_t number, const burst::Account& account) {
+  v1::JournalEntry entry;
+  v1::JournalAlertAccount& told = *entry.mutable_alert_account();
+  told.set_dcm(dcm.value);
+  told.mutable_account()->mutable_alert()->set_number(number);
+  put(account, *told.mutable_account());
+  append(entry);
+}
+
+void Journal::write_alert_end(const burst::AlertAccount& account) {
+  v1::JournalEntry entry;
+  put(account, *entry.mutable_alert_account()->mutable_account());
+  append(entry);
+}
+
+void Journal::write_alerts_refused(std::uint64_t refused) {
+  v1::JournalEntry entry;
+  entry.set_alerts_refused(refused);
   append(entry);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "run_alerts.hpp"
 #include <weir/assignment/actions.hpp>
 #include <weir/assignment/run_state.hpp>
 #include <weir/assignment/throttle_times.hpp>
@@ -41,10 +42,19 @@ struct JournalledRun {
   assignment::LostTimes lost_times = {};
   std::uint64_t serial = 0;                          // of its last pass
   std::vector<v1::FilterHistogram> histograms = {};  // HistogramBoard::earlier()
+  std::optional<RunAlerts> alerts = {};              // filled by read_journal()
 };
 
 // Parses the entries of a journal up to the first incomplete one. Returns nullopt if it contains no run.
 [[nodiscard]] std::optional<JournalledRun> read_journal(ConstBytes bytes);
+
+// Writes a run as the first entry of its journal. `alerts`: of a farm with a burst saver.
+void put(const JournalledRun& run, const RunAlerts* alerts, v1::JournalState& state);
+
+// For tests: returns the first part of a run that its journal lacks, or an empty string. Times and the
+// reports that nodes send again when they connect are not compared.
+[[nodiscard]] std::string journal_lacks(const JournalledRun& read, const JournalledRun& run,
+                                        const RunAlerts* alerts);
 
 // Records a run while it lasts. Without room it waits: the journal keeps everything that nodes have received,
 // no further messages leave, and the next state that fits continues it. After any other error the journal is
@@ -55,10 +65,10 @@ class Journal {
   explicit Journal(JournalStore* store) : store_(store) {}
 
   // Replaces the journal: at the beginning of the run, and when it has become long (see is_long()). Nothing
-  // is written before the first call.
-  void write_state(const JournalledRun& run);
-  // Numbers the pass and writes it, before it is sent to any node. A pass without actions or triggers gets no
-  // number.
+  // is written before the first call. `alerts`: of a farm with a burst saver, instead of those in `run`.
+  void write_state(const JournalledRun& run, const RunAlerts* alerts = nullptr);
+  // Numbers the pass and writes it, before it is sent to any node. A pass that changes no
+  // count and has no actions gets no number.
   void write_pass(const assignment::Actions& actions, const assignment::SupervisorLedger& ledger);
   void write_join(Role role, NodeIndex index, const Joined& joined);
   void write_report(const v1::Report& report);
@@ -67,6 +77,11 @@ class Journal {
   void write_fault(const std::string& fault);
   void write_shape(const assignment::FarmShape& shape, UtcNs utc_ns);
   void write_lost_times(const assignment::LostTimes& times);
+  // An alert that was opened with these arguments, before it is sent. `filter_from`: if it is of a filter.
+  void write_alert(const burst::Alert& alert, const std::string& by, std::optional<UtcNs> filter_from);
+  void write_alert_account(NodeIndex dcm, std::uint32_t number, const burst::Account& account);
+  void write_alert_end(const burst::AlertAccount& account);
+  void write_alerts_refused(std::uint64_t refused);
   // The run is over.
   void remove();
 
@@ -100,10 +115,11 @@ class Journal {
   bool begun_ = false;
   bool lost_ = false;
   bool waits_ = false;
+  bool has_alerts_ = false;
   std::uint64_t bytes_ = 0;        // of entries since the state
   std::uint64_t state_bytes_ = 0;  // of the state
   std::uint64_t serial_ = 0;
-  std::uint64_t offered_ = 0;  // when last written
+  std::vector<std::uint64_t> counted_;  // of the ledger, when last written
   std::string failure_;
   std::vector<std::byte> frame_;
   v1::JournalEntry pass_entry_;

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <weir/assignment/ledger.hpp>
+#include <weir/base/hash.hpp>
+#include <weir/v1/control.pb.h>
 
 #include <array>
 #include <cstddef>
@@ -22,5 +24,11 @@ constexpr std::array kJournalCounts = {
     &assignment::SupervisorLedger::strangers,         &assignment::SupervisorLedger::restarts,
     &assignment::SupervisorLedger::suspected,         &assignment::SupervisorLedger::handed_back,
     &assignment::SupervisorLedger::records_refused};
+
+inline void put_sum(const SliceSum& sum, v1::SliceSum& out) {
+  out.set_count(sum.count);
+  out.set_hash_sum(sum.hash_sum);
+}
+[[nodiscard]] inline SliceSum sum_of(const v1::SliceSum& sum) { return {sum.count(), sum.hash_sum()}; }
 
 }  // namespace weir::supervisor

@@ -27,8 +27,6 @@ void take_counts(const v1::JournalCounts& counts, SupervisorLedger& ledger) {
     ledger.vetoed[i] = counts.vetoed(static_cast<int>(i));
 }
 
-SliceSum sum_of(const v1::SliceSum& sum) { return {sum.count(), sum.hash_sum()}; }
-
 void take_bytes(const std::string& from, std::vector<std::byte>& to) {
   const auto* bytes = reinterpret_cast<const std::byte*>(from.data());
   to.assign(bytes, bytes + from.size());
@@ -70,6 +68,15 @@ class Reader {
         return begun_;
       case v1::JournalEntry::kLostTimes:
         take_lost_times(entry.lost_times());
+        return begun_;
+      case v1::JournalEntry::kAlertOpened:
+        if (run_.alerts) open_alert(entry.alert_opened(), *run_.alerts);
+        return begun_;
+      case v1::JournalEntry::kAlertAccount:
+        if (run_.alerts) take_account(entry.alert_account(), *run_.alerts);
+        return begun_;
+      case v1::JournalEntry::kAlertsRefused:
+        if (run_.alerts) run_.alerts->refused = entry.alerts_refused();
         return begun_;
       case v1::JournalEntry::BODY_NOT_SET:
         break;
@@ -141,6 +148,7 @@ class Reader {
     take_lost_times(state.lost_times());
     run_.serial = state.serial();
     take_given(state);
+    if (state.has_alerts()) run_.alerts = alerts_of(state.alerts());
   }
 
   void take_given(const v1::JournalState& state) {
@@ -201,8 +209,11 @@ class Reader {
   }
 
   void take_join(const v1::JournalJoin& join) {
-    run_.joined[{join.role(), join.index()}] = {join.incarnation(), join.first_slice(), join.told_to_end(),
-                                                SliceOrder(join.first_order())};
+    Joined& joined = run_.joined[{join.role(), join.index()}];
+    const bool same_process = joined.incarnation == join.incarnation();
+    if (run_.alerts && join.role() == v1::ROLE_DCM && !same_process)
+      run_.alerts->book.dcm_joined(id_of<NodeIndex>(join.index()), false);
+    joined = {join.incarnation(), join.first_slice(), join.told_to_end(), SliceOrder(join.first_order())};
   }
 
   void take_pass(const v1::JournalPass& pass) {
@@ -292,6 +303,7 @@ class Reader {
     if (found == open_.end()) return;
     Open& open = found->second;
     SupervisorLedger& ledger = run_.state.ledger;
+    if (run_.alerts) keep_for_alerts(open.slice, at_or_zero(pass.settled_kept_by(), row));
     const auto outcome = static_cast<Outcome>(at_or_zero(pass.outcome(), row));
     settle_in_group(open.slice, outcome);
     if (outcome == Outcome::stored) {
@@ -315,6 +327,12 @@ class Reader {
       }
     }
     open_.erase(found);
+  }
+
+  // `kept_by`: index + 1, or 0.
+  void keep_for_alerts(const OpenSlice& slice, std::uint32_t kept_by) {
+    run_.alerts->book.settled(slice.slice, slice.info.time,
+                              kept_by > 0 ? std::optional(id_of<NodeIndex>(kept_by - 1)) : std::nullopt);
   }
 
   // Null in a farm with one group.

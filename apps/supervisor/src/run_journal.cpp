@@ -17,12 +17,14 @@ constexpr DurationNs kRetry = kSecond;
 
 RunJournal::RunJournal(const node::Setup& setup, const SupervisorEnvironment& environment,
                        assignment::SupervisorMachine& machine, const Roster& roster,
-                       const HistogramBoard& histograms, const assignment::ThrottleTimes& throttle_times)
+                       const HistogramBoard& histograms, const BurstAlerts& bursts,
+                       const assignment::ThrottleTimes& throttle_times)
     : setup_(setup),
       environment_(environment),
       machine_(machine),
       roster_(roster),
       histograms_(histograms),
+      bursts_(bursts),
       throttle_times_(throttle_times),
       journal_(environment.journal) {}
 
@@ -73,6 +75,17 @@ void RunJournal::resumed(const JournalledRun& run) {
 }
 
 void RunJournal::write_state(const RunStages& course, TimeNs now_ns) {
+  journal_.write_state(state(course, now_ns), bursts_.state());
+}
+
+std::string RunJournal::lacks(const RunStages& course, TimeNs now_ns) const {
+  if (environment_.journal == nullptr || is_without()) return {};
+  const auto bytes = environment_.journal->read();
+  const auto read = bytes ? read_journal(*bytes) : std::nullopt;
+  return read ? journal_lacks(*read, state(course, now_ns), bursts_.state()) : "";
+}
+
+JournalledRun RunJournal::state(const RunStages& course, TimeNs now_ns) const {
   JournalledRun run;
   run.run = setup_.run;
   run.farm = setup_.farm.farm();
@@ -96,7 +109,7 @@ void RunJournal::write_state(const RunStages& course, TimeNs now_ns) {
   run.faults = faults_;
   run.lost_times = throttle_times_.lost();
   run.serial = journal_.serial();
-  journal_.write_state(run);
+  return run;
 }
 
 void RunJournal::write_shape(TimeNs now_ns) {

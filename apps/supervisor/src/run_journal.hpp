@@ -1,5 +1,6 @@
 #pragma once
 
+#include "burst_alerts.hpp"
 #include "histogram_board.hpp"
 #include "journal.hpp"
 #include "roster.hpp"
@@ -23,7 +24,7 @@ class RunJournal {
  public:
   RunJournal(const node::Setup& setup, const SupervisorEnvironment& environment,
              assignment::SupervisorMachine& machine, const Roster& roster, const HistogramBoard& histograms,
-             const assignment::ThrottleTimes& throttle_times);
+             const BurstAlerts& bursts, const assignment::ThrottleTimes& throttle_times);
 
   // Returns the state left by an earlier process of this run. Errors: std::runtime_error with a message if it
   // belongs to another run, or has nodes that the farm file does not have.
@@ -47,6 +48,8 @@ class RunJournal {
   // Records lost livetime if it has grown; the last kLostTimesEvery may be unwritten.
   void write_lost_times(TimeNs now_ns);
   void write_state(const RunStages& course, TimeNs now_ns);
+  // For tests, after a pass: journal_lacks(). Empty while the journal is lost or waits for room.
+  [[nodiscard]] std::string lacks(const RunStages& course, TimeNs now_ns) const;
   // Call once per pass. Returns true if a wait for room has ended: the messages held back are in the written
   // state, or the run ends.
   [[nodiscard]] bool keep(const RunStages& course, TimeNs now_ns);
@@ -59,6 +62,7 @@ class RunJournal {
 
   static constexpr DurationNs kLostTimesEvery = 100 * kMillisecond;
 
+  [[nodiscard]] JournalledRun state(const RunStages& course, TimeNs now_ns) const;
   void require_nodes(const JournalledRun& run) const;
   [[nodiscard]] bool is_without() const { return journal_.lost() || journal_.waits(); }
 
@@ -67,6 +71,7 @@ class RunJournal {
   assignment::SupervisorMachine& machine_;
   const Roster& roster_;
   const HistogramBoard& histograms_;
+  const BurstAlerts& bursts_;
   const assignment::ThrottleTimes& throttle_times_;
   Journal journal_;
   std::vector<std::string> faults_;

@@ -38,9 +38,9 @@ SupervisorNode::SupervisorNode(const node::Setup& setup, SupervisorEnvironment e
       now_ns_(environment_.clock.now_ns()),
       machine_(machine_settings(setup_), make_triggers(setup_), make_policies(setup_)),
       course_(now_ns_, gather_patience(setup_)),
-      journal_(setup_, environment_, machine_, roster_, histograms_, throttle_times_),
+      journal_(setup_, environment_, machine_, roster_, histograms_, bursts_, throttle_times_),
       dispatch_(setup_, environment_.clock, roster_, machine_),
-      bursts_(setup_, roster_),
+      bursts_(setup_, roster_, journal_.entries()),
       account_(setup_, environment_, peer_counters_, machine_, roster_, throttle_times_, bursts_),
       listener_(setup_.identity, *this, setup_.limits, peer_counters_, now_ns_),
       trigger_listener_(setup_.identity, *this, setup_.limits, peer_counters_, now_ns_),
@@ -124,9 +124,9 @@ void SupervisorNode::advance_run() {
   const bool waits = waits_for_nodes();
   if (!waits) machine_.tick(now(), actions_);
   account_.look(course_.is(RunStage::running), now_ns_);
-  if (waits) return;
   journal_.write_shape(now_ns_);
   journal_.write_lost_times(now_ns_);
+  if (waits) return;
   carry_out();
   if (course_.is(RunStage::running) && machine_.triggers_done()) {
     stop(machine_.ids_used_up()
@@ -136,6 +136,7 @@ void SupervisorNode::advance_run() {
   const bool drained = course_.is(RunStage::draining) && machine_.drained() && !journal_.waits();
   const bool saved =
       bursts_.look(environment_.clock.utc_ns(), now_ns_, drained, drained && course_.is_past_limit(now_ns_));
+  if (!journal_.waits()) bursts_.send();
   if (drained && saved) end_run();
 }
 
@@ -159,6 +160,7 @@ void SupervisorNode::carry_out() {
   if (stale_) return actions_.clear();
   journal_.note_machine_faults();
   journal_.entries().write_pass(actions_, machine_.ledger());
+  bursts_.note(actions_);
   note_leaving();
   if (!journal_.waits()) tell_nodes();
 }
@@ -178,8 +180,9 @@ void SupervisorNode::tell_nodes() {
     dispatch_.tell_destinations();
     dispatch_.tell_absences();
   }
-  bursts_.note(actions_);
   dispatch_.carry_out(actions_, course_, journal_.entries().serial(), now_ns_);
+  bursts_.noted_all();
+  bursts_.send();
 }
 
 // A writer that is away and may have copies of slices that were not stored: no other process can mark them
@@ -273,6 +276,7 @@ void SupervisorNode::join(RosterMember& member) {
       break;
     default:
       machine_.writer_joined(member.index, info.incarnation, now_ns_, actions_);
+      if (course_.is_on()) bursts_.writer_joined(member);
       break;
   }
   if (!met) take_last_pass(member, info.last_pass);
@@ -380,6 +384,7 @@ void SupervisorNode::stop(const std::string& reason, DurationNs limit_ns) {
     journal_.entries().write_stop(reason);
     course_.drain(reason);
     machine_.request_stop(now_ns_);
+    journal_.write_shape(now_ns_);  // a paused run continues
   }
   if (limit_ns > 0) limit_stop(limit_ns);
 }

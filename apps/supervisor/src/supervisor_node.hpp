@@ -40,6 +40,7 @@ class SupervisorNode final : public node::Node, private sessions::PeerHandler {
   }
   [[nodiscard]] bool paused() const override { return machine_.paused(); }
   [[nodiscard]] std::string failure() const override { return course_.failure(); }
+  [[nodiscard]] std::string journal_lacks() const;
   [[nodiscard]] std::string broken_invariant() override { return std::string(machine_.broken_invariant()); }
 
  private:

@@ -59,6 +59,8 @@ void SupervisorNode::resume_run() {
   machine_.resume(state, already, now(), actions_);
   throttle_times_.resume(run.lost_times);
   journal_.resumed(run);
+  if (run.alerts) bursts_.resume(*run.alerts, now_ns_);
+  bursts_.note(actions_);
   for (const auto& [node, joined] : run.joined) {
     RosterMember* member =
         roster_.find(static_cast<Role>(node.first), NodeIndex(static_cast<std::uint16_t>(node.second)));
@@ -97,6 +99,15 @@ bool SupervisorNode::waits_for_nodes() {
   if (roster_.is_one_away() && now_ns_ < wait_for_nodes_until_ns_) return true;
   wait_for_nodes_until_ns_ = 0;
   return false;
+}
+
+// Passes that wait for nodes are written later.
+std::string SupervisorNode::journal_lacks() const {
+  return course_.has_begun() && !stale_ && actions_.empty() ? journal_.lacks(course_, now_ns_) : "";
+}
+
+std::string journal_lacks(const node::Node& node) {
+  return dynamic_cast<const SupervisorNode&>(node).journal_lacks();
 }
 
 }  // namespace weir::supervisor

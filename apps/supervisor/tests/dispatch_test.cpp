@@ -487,7 +487,9 @@ TEST_CASE("a journal is read by a process of the same run, farm and claim, and b
   environment.claim = 3;
   const assignment::ThrottleTimes lost_times;
   const HistogramBoard histograms;
-  RunJournal journal(farm.setup, environment, *farm.machine, farm.roster, histograms, lost_times);
+  Journal no_entries(nullptr);
+  const BurstAlerts bursts(farm.setup, farm.roster, no_entries);
+  RunJournal journal(farm.setup, environment, *farm.machine, farm.roster, histograms, bursts, lost_times);
   CHECK_FALSE(journal.read());
   farm.course.begin(farm.clock.now, 9);
   farm.machine->start({farm.clock.now, 9});
@@ -518,7 +520,9 @@ TEST_CASE("faults and lost livetime outlive the supervisor's process, and count 
   SupervisorEnvironment environment{farm.network, farm.clock, {}, {}, &store};
   assignment::ThrottleTimes lost_times;
   const HistogramBoard histograms;
-  RunJournal first(farm.setup, environment, *farm.machine, farm.roster, histograms, lost_times);
+  Journal no_entries(nullptr);
+  const BurstAlerts bursts(farm.setup, farm.roster, no_entries);
+  RunJournal first(farm.setup, environment, *farm.machine, farm.roster, histograms, bursts, lost_times);
   farm.course.begin(farm.clock.now, 9);
   farm.machine->start({farm.clock.now, 9});
   const auto lose_dcm = [](assignment::SupervisorMachine& machine, std::uint16_t dcm) {
@@ -544,7 +548,7 @@ TEST_CASE("faults and lost livetime outlive the supervisor's process, and count 
   assignment::SupervisorMachine machine(machine_settings(farm.setup), make_triggers(farm.setup),
                                         make_policies(farm.setup));
   machine.start({farm.clock.now, 9});
-  RunJournal second(farm.setup, environment, machine, farm.roster, histograms, lost_times);
+  RunJournal second(farm.setup, environment, machine, farm.roster, histograms, bursts, lost_times);
   second.resumed(*found);
   lose_dcm(machine, 0);
   second.note_machine_faults();
@@ -568,7 +572,9 @@ TEST_CASE("a journal with nodes that the farm file no longer has is refused with
   SupervisorEnvironment environment{farm.network, farm.clock, {}, {}, &store};
   const assignment::ThrottleTimes lost_times;
   const HistogramBoard histograms;
-  RunJournal journal(farm.setup, environment, *farm.machine, farm.roster, histograms, lost_times);
+  Journal no_entries(nullptr);
+  const BurstAlerts bursts(farm.setup, farm.roster, no_entries);
+  RunJournal journal(farm.setup, environment, *farm.machine, farm.roster, histograms, bursts, lost_times);
   farm.course.begin(farm.clock.now, 9);
   farm.machine->start({farm.clock.now, 9});
   farm.roster.find(Role::writer, NodeIndex(1))->was_there = true;

@@ -6,6 +6,7 @@
 #include <weir/base/hash.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <set>
 #include <tuple>
@@ -83,7 +84,7 @@ class WrittenRun {
   explicit WrittenRun(std::uint64_t seed)
       : machine(make_machine(seed % 2 == 1)), random_(seed), journal_(&store) {
     machine.start(now_);
-    journal_.write_state({RunNumber(3), "farm", 1234, machine.state(0), {}, {}, "", false, {}});
+    journal_.write_state({RunNumber(3), "farm", 1234, machine.state(0), {}, {}, "", false, {}}, &alerts);
     for (std::uint16_t i = 0; i < kDcms; ++i) dcm(i, true);
     for (std::uint16_t i = 0; i < kWriters; ++i) writer(i, true);
   }
@@ -116,19 +117,67 @@ class WrittenRun {
         acknowledge();
     }
     pass();
+    if (below_for_alerts(3) == 0) alert();
   }
 
   MemoryStore store;
   SupervisorMachine machine;
+  supervisor::RunAlerts alerts{burst::AlertBook(kDcms)};
 
  private:
   std::uint64_t below(std::uint64_t n) { return (random_ = mix64(random_)) % n; }
+
+  // Numbers of their own: the rest of a run is the same with and without alerts.
+  std::uint64_t below_for_alerts(std::uint64_t n) { return (random_alerts_ = mix64(random_alerts_)) % n; }
+
+  SliceSum some_slices() { return {below_for_alerts(50), below_for_alerts(1000)}; }
+  burst::Account some_account() {
+    return {some_slices(), some_slices(), some_slices(), some_slices(),
+            some_slices(), some_slices(), some_slices()};
+  }
+  void alert() {
+    burst::AlertBook& book = alerts.book;
+    const auto number = static_cast<std::uint32_t>(1 + below_for_alerts(20));  // perhaps of no alert
+    const NodeIndex dcm(static_cast<std::uint16_t>(below_for_alerts(kDcms)));
+    switch (below_for_alerts(5)) {
+      case 0: {
+        const UtcNs from = static_cast<UtcNs>(below_for_alerts(1000)) * burst::kQuantum + 3;
+        std::string error;
+        const auto given = book.ask(from, from + 100 * burst::kQuantum, "by hand", error);
+        if (!given) return journal_.write_alerts_refused(++alerts.refused);
+        if (below_for_alerts(2) == 0) alerts.filter_alert_from = from;
+        journal_.write_alert(*given, "by hand", alerts.filter_alert_from);
+        return;
+      }
+      case 1: {
+        const burst::Account account = some_account();
+        book.told(dcm, number, account);
+        return journal_.write_alert_account(dcm, number, account);
+      }
+      case 2: {
+        const auto found = book.alerts().find(number);
+        if (found == book.alerts().end()) return;
+        burst::AlertAccount account = found->second;
+        account.ended = true;
+        account.lost = below_for_alerts(9);
+        book.end(number, account);
+        return journal_.write_alert_end(account);
+      }
+      case 3:
+        processes_[dcm.value] = ++process_;
+        book.dcm_joined(dcm, false);
+        return journal_.write_join(Role::dcm, dcm, {process_, 0, false, {}});
+      default:  // the process is told to end
+        if (processes_[dcm.value] == 0) return;
+        journal_.write_join(Role::dcm, dcm, {processes_[dcm.value], 0, true, {}});
+    }
+  }
 
   void offer() {
     const std::vector<std::byte> payload(below(2) == 0 ? 0 : 5, std::byte(below(256)));
     TriggerOffer trigger;
     if (below(2) == 0) trigger.slice = SliceId(below(2) == 0 ? below(500) : below(500) << 16U);
-    trigger.info = {static_cast<UtcNs>(100 + below(1000)), 50,
+    trigger.info = {static_cast<UtcNs>(100 + below(1000)) * burst::kQuantum, 50,
                     TriggerType(static_cast<std::uint32_t>(below(3)))};
     trigger.payload = payload;
     machine.offer(trigger, now_, actions_);
@@ -209,10 +258,18 @@ class WrittenRun {
       }
     }
     journal_.write_pass(actions_, machine.ledger());
+    for (const Announcement& one : actions_.announce) alerts.book.announced(one.info.time);
+    for (const Cleared& one : actions_.cleared) {
+      const bool kept = one.kept_by != kNoNode;
+      alerts.book.settled(one.slice, one.time, kept ? std::optional(one.kept_by) : std::nullopt);
+    }
     actions_.clear();
   }
 
   std::uint64_t random_;
+  std::uint64_t random_alerts_ = mix64(random_ + 1);
+  std::uint64_t process_ = 0;
+  std::array<std::uint64_t, kDcms> processes_{};
   Now now_{1000, 1000};
   Actions actions_;
   Journal journal_;
@@ -439,6 +496,37 @@ TEST_CASE("a journal always yields the state that its supervisor had") {
   CHECK(stored > 8 * kSeeds);
   CHECK(forwarded > 4 * kSeeds);
   CHECK(fetched > kSeeds / 4);
+}
+
+TEST_CASE("the journal has every alert, every account of it, and the slices of alerts to come") {
+  std::uint64_t open = 0;
+  std::uint64_t ended = 0;
+  std::uint64_t asked = 0;
+  std::uint64_t refused = 0;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    CAPTURE(seed);
+    WrittenRun run(seed);
+    for (int i = 0; i < 340; ++i) run.step();
+    auto read = read_journal(run.store.bytes);
+    REQUIRE(read.has_value());
+    MemoryStore again;
+    Journal(&again).write_state(*read, &*read->alerts);
+    for (const auto& one : {read, read_journal(again.bytes)}) {
+      REQUIRE(one->alerts.has_value());
+      CHECK(one->alerts->book.state() == run.alerts.book.state());
+      CHECK(one->alerts->refused == run.alerts.refused);
+      CHECK(one->alerts->filter_alert_from == run.alerts.filter_alert_from);
+    }
+    refused += run.alerts.refused;
+    for (const auto& [number, account] : run.alerts.book.alerts()) {
+      ++(account.ended ? ended : open);
+      asked += account.asked.count;
+    }
+  }
+  CHECK(open > 60);
+  CHECK(ended > 60);
+  CHECK(asked > 1000);
+  CHECK(refused > 0);
 }
 
 TEST_CASE("a pass costs the journal the same for any number of intervals of ids") {

@@ -10,6 +10,9 @@ void Actions::answer(NodeIndex dcm, SliceId slice, Attempt attempt, Answer answe
 
 void Actions::drop(NodeIndex dcm) {
   if (dcm.value >= dcms.size()) return;
+  for (const Confirmation& one : dcms[dcm.value].confirm) {
+    if (one.answer == Answer::store) unsent.push_back(one);
+  }
   dcms[dcm.value].assign.clear();
   dcms[dcm.value].confirm.clear();
   std::erase(touched, dcm);
@@ -25,6 +28,7 @@ void Actions::clear() {
   reopened.clear();
   killed.clear();
   forwarded.clear();
+  unsent.clear();
   fetched.clear();
   cleared.clear();
   copies.clear();

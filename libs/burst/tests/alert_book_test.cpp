@@ -80,7 +80,8 @@ TEST_CASE("saved slices of a DCM count once after the loss of its connection or 
   book.dcm_left(NodeIndex(0), 0);
   book.dcm_joined(NodeIndex(0), same_process);
   book.announced(5 * kQuantum);
-  if (same_process) CHECK(book.take_ended(10 * kQuantum, 0, true, false).empty());  // slice 4 is not saved yet
+  if (same_process)
+    CHECK(book.take_ended(10 * kQuantum, 0, true, false).empty());  // slice 4 is not saved yet
   if (!same_process) sum = {};
   sum.add(SliceId(same_process ? 4 : 5));
   book.settled(SliceId(5), 5 * kQuantum, NodeIndex(0));
@@ -100,4 +101,46 @@ TEST_CASE("more alerts than can be saved at a time are no_room") {
   CHECK(book.take_ended(10 * kQuantum, 0, true, false).size() == kOpenAlertsMax);
   error.clear();
   CHECK(book.ask(0, kQuantum, "", error));
+}
+
+TEST_CASE("a book that continues another's state has its alerts, and the slices of those to come") {
+  AlertBook book(2);
+  for (std::uint64_t i = 1; i <= 10; ++i) settle(book, i, NodeIndex(static_cast<std::uint16_t>(i % 2)));
+  ask(book, 1, 4);
+  SliceSum one;
+  one.add(SliceId(1));
+  book.told(NodeIndex(1), 1, saved(one));
+  book.dcm_joined(NodeIndex(1), false);  // another process: slice 3 is lost
+
+  AlertBook next(book.state(), 0);
+  CHECK_FALSE(next.is_exact());
+  CHECK(ask(next, 5, 10).number == 2);
+  CHECK(next.alerts().at(2).asked.count == 6);
+  next.dcm_joined(NodeIndex(0), true);
+  next.told(NodeIndex(0), 1, saved({2, mix64(2) + mix64(4)}));
+  next.told(NodeIndex(0), 2, saved({3, mix64(6) + mix64(8) + mix64(10)}));
+  CHECK(next.take_ended(20 * kQuantum, 0, false, false).size() == 2);
+  CHECK(next.alerts().at(1).told.saved.count == 3);
+  CHECK(next.alerts().at(1).lost == 1);
+  CHECK(next.alerts().at(2).lost == 3);  // slices 5, 7, 9
+  AlertBook third(next.state(), 0);
+  CHECK_FALSE(third.is_open());
+  CHECK(ask(third, 1, 2).number == 3);
+  CHECK(third.take_ended(20 * kQuantum, kReturnPatience - 1, false, false).empty());  // DCM 0 may come back
+  CHECK(third.take_ended(20 * kQuantum, kReturnPatience, false, false).size() == 1);
+}
+
+TEST_CASE("a run has a bounded number of alerts, and accounts of others are ignored") {
+  AlertBook book(1);
+  std::string error;
+  for (std::size_t i = 1; i <= kAlertsMax; ++i) {
+    CHECK(ask(book, 1, 2).number == i);
+    CHECK(book.take_ended(10 * kQuantum, 0, true, false).size() == 1);
+  }
+  CHECK_FALSE(book.ask(0, kQuantum, "", error));
+  CHECK_THAT(error, Catch::Matchers::ContainsSubstring("no_room"));
+  for (const std::uint32_t number : {0U, 1001U, UINT32_MAX}) book.told(NodeIndex(0), number, saved({1, 1}));
+  book.told(NodeIndex(9), 1, saved({1, 1}));
+  CHECK(book.alerts().size() == kAlertsMax);
+  CHECK_FALSE(book.is_open());
 }

@@ -35,4 +35,8 @@ struct SupervisorEnvironment {
 [[nodiscard]] std::unique_ptr<node::Node> make_node(const node::Setup& setup,
                                                     SupervisorEnvironment environment);
 
+// For tests, after a pass of a node made by make_node(): returns the first part of its state that its journal
+// lacks, or an empty string. Requires: the journal can be read at any time.
+[[nodiscard]] std::string journal_lacks(const node::Node& node);
+
 }  // namespace weir::supervisor

@@ -159,7 +159,8 @@ struct Actions {
   std::vector<Reopening> reopened;
   std::vector<KillCount> killed;  // for the journal only
   std::vector<Forwarding> forwarded;
-  std::vector<SliceId> fetched;  // for the journal only: whole in a DCM of their group
+  std::vector<Confirmation> unsent;  // for the journal only: their DCM left first
+  std::vector<SliceId> fetched;      // for the journal only: whole in a DCM of their group
   std::vector<Cleared> cleared;
   std::vector<CopyNotice> copies;
   std::vector<NodeRef> leaving;    // drained nodes, which are told that they may end
@@ -180,9 +181,10 @@ struct Actions {
   }
   [[nodiscard]] bool empty() const {
     return announce.empty() && touched.empty() && reopened.empty() && killed.empty() && forwarded.empty() &&
-           fetched.empty() && cleared.empty() && copies.empty() && leaving.empty() && judged.empty();
+           unsent.empty() && fetched.empty() && cleared.empty() && copies.empty() && leaving.empty() &&
+           judged.empty();
   }
-  // Drops all actions for one DCM.
+  // Drops all actions for one DCM. The store epochs of its confirmations are used up.
   void drop(NodeIndex dcm);
   void clear();
 };

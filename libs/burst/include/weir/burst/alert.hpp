@@ -53,6 +53,7 @@ struct Account {
     for (const SliceSum& more : {too_old, no_room, disk_slow, disk_failed, refused, waiting}) sum += more;
     return sum;
   }
+  bool operator==(const Account&) const = default;
 };
 
 }  // namespace weir::burst

@@ -24,24 +24,48 @@ struct AlertAccount {
   SliceSum not_kept;       // settled without a DCM that has their data
   Account told;            // by the DCMs, added up
   std::uint64_t lost = 0;  // asked and in no account: lost with their process
+  bool operator==(const AlertAccount&) const = default;
+};
+
+// The part of a book that the next process of the supervisor needs.
+struct AlertBookState {
+  struct Part {  // of one DCM in an alert
+    SliceSum asked;
+    Account told;
+    Account earlier;  // of its earlier processes
+    bool operator==(const Part&) const = default;
+  };
+  using Times = std::map<std::int64_t, SliceSum>;  // by quantum
+
+  std::vector<Times> kept;  // by DCM
+  Times not_kept;
+  Times lost;                      // with their DCM
+  std::int64_t floor = INT64_MIN;  // quanta below are not counted any more
+  std::map<std::uint32_t, AlertAccount> accounts;
+  std::map<std::uint32_t, std::vector<Part>> parts;  // of open alerts, by DCM
+  bool operator==(const AlertBookState&) const = default;
 };
 
 // The supervisor's side: counts the slices of each window on its own, numbers the alerts, and notices when
 // one is saved. A slice counts for the DCM that had it when it was settled. Pure.
 class AlertBook {
  public:
-  explicit AlertBook(std::size_t dcms) : dcms_(dcms) {}
+  explicit AlertBook(std::size_t dcms) : dcms_(dcms) { state_.kept.resize(dcms); }
+  // Continues the book of an earlier process; its slices in flight are announced again. Alerts wait
+  // kReturnPatience for each DCM. Requires: each list of parts is as long as `kept`, and each open alert has
+  // its account.
+  AlertBook(AlertBookState state, TimeNs now);
 
   void announced(UtcNs time);
   // `kept_by`: index of the DCM that has the slice's data; none: no DCM has.
   void settled(SliceId slice, UtcNs time, std::optional<NodeIndex> kept_by);
 
-  // Opens an alert for [from, until), widened to whole quanta and cut to the times that are counted. Errors:
-  // a text where too many alerts are open or the window is empty.
+  // Opens an alert for [from, until), widened to whole quanta and cut to the times that are counted. Alerts
+  // are numbered from 1 in the order of these calls. Errors: a text where too many alerts are open, the run
+  // has had kAlertsMax, or the window is empty.
   [[nodiscard]] std::optional<Alert> ask(UtcNs from, UtcNs until, const std::string& reason,
                                          std::string& error);
-  // An alert that an earlier process of the supervisor opened: only its number and window are known.
-  void adopt(const Alert& alert);
+  // The account of a DCM for its part of an alert. No effect on alerts that are not open.
   void told(NodeIndex dcm, std::uint32_t alert, const Account& account);
   // Alerts wait kReturnPatience for this DCM: if only its connection was lost, it comes back with its ring.
   void dcm_left(NodeIndex dcm, TimeNs now);
@@ -52,20 +76,19 @@ class AlertBook {
   // further slice will come. `no_longer`: unsaved slices are given up. `utc` is compared with windows, `now`
   // with the time of dcm_left().
   [[nodiscard]] std::vector<std::uint32_t> take_ended(UtcNs utc, TimeNs now, bool at_end, bool no_longer);
-  [[nodiscard]] bool is_open() const;
-  [[nodiscard]] const std::map<std::uint32_t, AlertAccount>& alerts() const { return accounts_; }
+  // Ends an alert with this account, as an earlier process did.
+  void end(std::uint32_t number, const AlertAccount& account);
+  [[nodiscard]] bool is_open() const { return !state_.parts.empty(); }
+  [[nodiscard]] const std::map<std::uint32_t, AlertAccount>& alerts() const { return state_.accounts; }
+  [[nodiscard]] const AlertBookState& state() const { return state_; }
   // Open alerts, for a DCM that joins.
   [[nodiscard]] std::vector<Alert> open_alerts() const;
   // A DCM has left during an alert, or the supervisor was restarted: asked is a bound.
   [[nodiscard]] bool is_exact() const { return exact_; }
 
  private:
-  struct Part {  // of one DCM in an alert
-    SliceSum asked;
-    Account told;
-    Account earlier;  // of its earlier processes
-  };
-  using Times = std::map<std::int64_t, SliceSum>;
+  using Part = AlertBookState::Part;
+  using Times = AlertBookState::Times;
 
   void bound(Times& times);
   [[nodiscard]] std::uint64_t unsettled(const Alert& alert) const;
@@ -73,14 +96,9 @@ class AlertBook {
   void bury(NodeIndex dcm);
 
   std::size_t dcms_;
+  AlertBookState state_;
   std::map<std::int64_t, std::uint64_t> unsettled_;  // by quantum
-  std::vector<Times> kept_ = std::vector<Times>(dcms_);
   std::vector<std::optional<TimeNs>> away_since_ = std::vector<std::optional<TimeNs>>(dcms_);
-  Times not_kept_;
-  Times lost_;                      // with their DCM
-  std::int64_t floor_ = INT64_MIN;  // quanta below are not counted any more
-  std::map<std::uint32_t, AlertAccount> accounts_;
-  std::map<std::uint32_t, std::vector<Part>> parts_;  // of open alerts
   bool exact_ = true;
 };
 
