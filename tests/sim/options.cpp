@@ -48,6 +48,8 @@ int parse_options(int argc, char** argv, Options& options) {
   app.add_flag("--quiet", options.quiet, "print failures and the sum only");
   app.add_option("--only", options.only, "of the seed's faults only these, by number")->delimiter(',');
   app.add_flag("--no-faults", options.no_faults, "none of the seed's faults");
+  app.add_flag("--check-journal", options.check_journal,
+               "after every pass of the supervisor: its journal gives all of its state back");
   app.add_option("--planted", options.planted,
                  "a planted bug, or all of them in turn (builds with WEIR_PLANTED_BUGS)");
   try {

@@ -23,6 +23,7 @@ struct Options {
   std::string planted;
   std::vector<std::size_t> only;  // numbers of the faults to keep; empty: all
   bool no_faults = false;
+  bool check_journal = false;
 };
 
 // Returns -1 to continue, otherwise the exit status.

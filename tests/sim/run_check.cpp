@@ -10,6 +10,7 @@
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
+#include <set>
 #include <stdexcept>
 #include <utility>
 
@@ -127,11 +128,6 @@ void RunCheck::run() {
 void RunCheck::check_filter_alerts() {
   const std::string by_filter = "filter of dcm-";
   const std::string of_slice = ": slice ";
-  const bool supervisor_lived =
-      std::none_of(scenario_.faults.begin(), scenario_.faults.end(), [](const Fault& one) {
-        return one.who == "supervisor" &&
-               (one.kind == FaultKind::kill || one.kind == FaultKind::lose_machine);
-      });
   std::optional<UtcNs> last;
   for (const v1::BurstAccount& burst : account_.bursts()) {
     if (!burst.reason().starts_with(by_filter)) continue;
@@ -146,7 +142,7 @@ void RunCheck::check_filter_alerts() {
       fail(text + " with a window of " + std::to_string(window) + " ns");
     const bool soon =
         last && std::abs(burst.alert().from_ns() - *last) < scenario_.filter_alerts_apart - burst::kQuantum;
-    if (soon && supervisor_lived) fail(text + " too soon after another");
+    if (soon) fail(text + " too soon after another");
     last = burst.alert().from_ns();
   }
 }
@@ -154,9 +150,7 @@ void RunCheck::check_filter_alerts() {
 // Only with its ring may a slice of an alert be lost.
 void RunCheck::check_saved_alerts() {
   const auto takes_a_ring = [](const Fault& one) {
-    const bool death = one.kind == FaultKind::kill || one.kind == FaultKind::lose_machine;
-    const bool of_a_dcm = one.who.starts_with("dcm-");
-    return (death && one.who == "supervisor") || (one.kind == FaultKind::drain && of_a_dcm);
+    return one.kind == FaultKind::drain && one.who.starts_with("dcm-");
   };
   const bool taken =
       std::any_of(dcm_deaths_.begin(), dcm_deaths_.end(), [](std::uint32_t deaths) { return deaths > 0; }) ||
@@ -298,6 +292,7 @@ void RunCheck::check_missing() {
 
 // Closed files of an alert are sound in every byte, as the sources made it; the ledger compares their slices.
 void RunCheck::check_alert(const std::string& folder) {
+  std::set<SliceId> whole;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const std::string path = entry.path().string();
     if (path.ends_with(storage::kPartSuffix)) continue;
@@ -308,9 +303,19 @@ void RunCheck::check_alert(const std::string& folder) {
     for (const storage::IndexEntry& one : file->entries()) {
       const auto slice = file->slice(one, storage::Check::fragments);
       if (!slice) return fail("files: slice " + std::to_string(one.slice.value) + " is damaged");
+      whole.insert(one.slice);
       for (std::size_t i = 0; i < slice->fragment_count(); ++i) check_bytes(*slice, slice->fragment(i));
     }
   }
+  for (const v1::BurstAccount& burst : account_.bursts()) {
+    const std::string text = "alert " + std::to_string(burst.alert().number());
+    if (!folder.ends_with("-burst-" + std::to_string(burst.alert().number()))) continue;
+    if (burst.saved().count() < whole.size())
+      fail(text + " saved " + std::to_string(burst.saved().count()) + " slice(s), and its files have " +
+           std::to_string(whole.size()));
+    whole.clear();
+  }
+  if (!whole.empty()) fail("files: " + folder + " is of no alert");
 }
 
 // Data in an unclosed, damaged file was never acknowledged, or the sums reveal it.

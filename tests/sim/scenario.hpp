@@ -81,6 +81,7 @@ struct Scenario {
   DurationNs clock_slice_ns = 0;   // with clock triggers: ids are a function of the time
   std::uint64_t alerts_every = 0;  // the filter gives a burst alert for every n-th slice; 0: never
   DurationNs filter_alerts_apart = 0;
+  bool journal_checked = false;                // after every pass, against the supervisor's state
   std::uint32_t ring_disk_fails_permille = 0;  // operations of a burst ring's disk
   DurationNs ring_disk_ns_max = 5 * kMillisecond;
 };

@@ -89,6 +89,7 @@ void write_progress(const Options& options, Shared& shared) {
 Scenario scenario_of(std::uint64_t seed, const Options& options) {
   Scenario scenario = make_scenario(seed, options.limits);
   if (options.no_faults) scenario.faults.clear();
+  scenario.journal_checked = options.check_journal;
   if (options.only.empty()) return scenario;
   std::vector<Fault> chosen;
   for (const std::size_t number : options.only) {

@@ -197,6 +197,7 @@ void SimFarm::check_end(Outcome& outcome) {
   outcome.stored = check.stored();
   outcome.missing = check.missing();
   outcome.corrupt = check.corrupt();
+  outcome.alerts = static_cast<std::uint64_t>(account.bursts_size());
   outcome.filter_alerts = check.filter_alerts();
   if (!check.problem().empty()) fail(check.problem());
 }

@@ -28,7 +28,8 @@ struct Outcome {
   std::uint64_t stored = 0;
   std::uint64_t missing = 0;  // fragments marked so
   std::uint64_t corrupt = 0;  // likewise
-  std::uint64_t filter_alerts = 0;
+  std::uint64_t alerts = 0;
+  std::uint64_t filter_alerts = 0;  // of these
   std::uint64_t deaths = 0;
   std::string ledger;
 };

@@ -169,6 +169,8 @@ void SimProcess::write_files(const std::string& folder) const {
 void SimProcess::pass(TimeNs now_ns) {
   if (leaving_) return;
   node_->pass(now_ns);
+  if (scenario_.journal_checked && role_ == Role::supervisor && broken_.empty())
+    broken_ = supervisor::journal_lacks(*node_);
   if (std::exchange(filter_killed, false)) return kill(simnet::Death::process, kRestart);
   if (doom_) {
     const Doom doom = *doom_;

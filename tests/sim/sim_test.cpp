@@ -161,6 +161,59 @@ TEST_CASE("a broken connection to the supervisor loses no slice of an alert") {
   CHECK(run_scenario(scenario, false).problem == "");
 }
 
+// Counters, open slices, nodes, faults, alerts and their accounts: a supervisor that resumed at that moment
+// would report the same.
+TEST_CASE("after every pass the journal has all of the supervisor's state, whatever dies") {
+  std::uint64_t deaths = 0;
+  std::uint64_t alerts = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    Scenario scenario = seed % 2 == 0 ? make_scenario(seed, sim::hard_limits()) : make_scenario(seed);
+    scenario.journal_checked = true;
+    CAPTURE(seed);
+    const sim::Outcome outcome = run_scenario(scenario, false);
+    CHECK(outcome.problem == "");
+    deaths += outcome.deaths;
+    alerts += outcome.alerts;
+  }
+  CHECK(deaths > 20);
+  CHECK(alerts > 5);
+}
+
+// The supervisor dies before, between and after the alerts, in one run at each time.
+TEST_CASE("whenever the supervisor restarts, alerts keep their numbers, and none of their slices is lost") {
+  Scenario scenario;
+  for (std::uint64_t seed = 1; scenario.faults.size() < 3; ++seed) {
+    scenario = make_scenario(seed);
+    std::erase_if(scenario.faults, [](const sim::Fault& one) { return one.kind != sim::FaultKind::burst; });
+    if (scenario.killers > 0) scenario.faults.clear();
+  }
+  CAPTURE(scenario.seed);
+  scenario.journal_checked = true;
+  const std::size_t alerts = run_scenario(scenario, false).alerts;
+  REQUIRE(alerts >= scenario.faults.size());
+  const TimeNs first = scenario.faults.front().at_ns - 20 * kMillisecond;
+  const TimeNs last = scenario.faults.back().at_ns + 200 * kMillisecond;
+  scenario.faults.emplace_back();
+  constexpr int kRuns = 30;
+  for (int i = 0; i < kRuns; ++i) {
+    const TimeNs at_ns = first + (last - first) * i / kRuns;
+    CAPTURE(at_ns);
+    scenario.faults.back() = {sim::FaultKind::kill, at_ns, 5 * kMillisecond, "supervisor", "", i % 2};
+    const sim::Outcome outcome = run_scenario(scenario, false);
+    CHECK(outcome.problem == "");
+    CHECK(outcome.alerts + 2 >= alerts);  // an alert that meets no supervisor is lost
+  }
+}
+
+// A DCM fetches from one whose machine is lost in the middle of a fragment (77001763), or of which a fragment
+// has a wrong checksum (3800000156). A record that comes again is damaged on the way, and its slice is stored
+// (3900037318).
+TEST_CASE("lost machines and damaged bytes between DCMs and writers leave no slice open or lost to alerts") {
+  CHECK(run_scenario(make_scenario(77001763), false).problem == "");
+  CHECK(run_scenario(make_scenario(3800000156), false).problem == "");
+  CHECK(run_scenario(make_scenario(3900037318, sim::hard_limits()), false).problem == "");
+}
+
 // Bits flip in both directions between one readout and a DCM, or on other lines, in a farm without other
 // faults.
 TEST_CASE(
