@@ -15,6 +15,8 @@ class LivenessProbe {
   // Call at least every few ms with the state of the connection and the bytes received over it. Returns true
   // if the peer is to be probed.
   [[nodiscard]] bool look(bool connected, std::uint64_t bytes, TimeNs now_ns);
+  // Another connection has taken the place of the last one, perhaps between two looks.
+  void begin_anew() { connected_ = false; }
   // True without a connection, or after silence_ns without data.
   [[nodiscard]] bool is_lost() const { return lost_; }
   // Time of the last look that found new data, or a new connection; 0: none yet.

@@ -157,6 +157,7 @@ void Outlet::send_record(sessions::Peer& peer, BuiltSlice& slice) const {
 
 void Outlet::on_ready(sessions::Peer& peer) {
   Writer& to = writer(NodeIndex(static_cast<std::uint16_t>(peer.tag)));
+  to.probe.begin_anew();
   log_if_due(to.loss, false, true, now_ns_);
   spdlog::info("writer connected name={} peer={}", peer.info().name, peer.stream().peer());
   requeue(to, peer.tag);

@@ -120,6 +120,7 @@ void ReadoutLinks::on_ready(sessions::Peer& peer) {
   log_if_due(readouts_[peer.tag].loss, course_.is_ending(), true, now_ns_);
   spdlog::info("readout connected name={} peer={}", peer.info().name, peer.stream().peer());
   if (self_.wants_timing) peer.stream().note_arrivals();
+  readouts_[peer.tag].probe.begin_anew();
   readouts_[peer.tag].in_frame = readouts_[peer.tag].in_block = false;
   readouts_[peer.tag].told_bytes = 0;
   readouts_[peer.tag].retransmitted = 0;

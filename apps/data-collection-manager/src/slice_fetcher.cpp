@@ -157,6 +157,7 @@ std::string SliceFetcher::check_hello(const sessions::PeerInfo& info) {
 void SliceFetcher::on_ready(sessions::Peer& peer) {
   spdlog::info("dcm connected name={} peer={}", peer.info().name, peer.stream().peer());
   keepers_[peer.tag]->reception = {};
+  keepers_[peer.tag]->probe.begin_anew();
   builder_.slices.for_each_in(BuildState::collecting, [&](BuiltSlice& slice) {
     if (!slice.fetched || slice.assignment.kept_by.value != peer.tag) return;
     for (FragmentProgress& progress : slice.progress) {

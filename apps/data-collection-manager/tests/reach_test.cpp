@@ -102,6 +102,18 @@ TEST_CASE("a silent peer is probed twice, and is lost if it does not answer") {
   CHECK_FALSE(probe.is_lost());
 }
 
+// Both connections have received a greeting of the same length.
+TEST_CASE("a lost peer that connects again between two looks is not lost, whatever it has sent") {
+  LivenessProbe probe(kSilence);
+  TimeNs now = kSecond;
+  look_on(probe, now, 2 * kSilence, 88);
+  REQUIRE(probe.is_lost());
+  probe.begin_anew();
+  CHECK(look_on(probe, now, kLook, 88) == 0);
+  CHECK_FALSE(probe.is_lost());
+  CHECK(look_on(probe, now, kSilence - 2 * kLook, 88) == 2);
+}
+
 TEST_CASE("a peer that sends a byte now and then is slow, not lost") {
   LivenessProbe probe(kSilence);
   TimeNs now = kSecond;
