@@ -157,6 +157,22 @@ TEST_CASE("a second session in the same folder is a new one, and the page of nei
   CHECK(farm.process().wait(Seconds(60)) == 0);
 }
 
+TEST_CASE("a second farm in the same folder is refused, and the first one's processes come back") {
+  const TemporaryFolder folder;
+  KeptFarm farm(folder);
+  const CommandEnd second = run_command(
+      folder, "weir", {"up", config_file("event-building.yaml"), "--set", "run.out=" + (folder / "out")});
+  CHECK(second.status == 1);
+  CHECK_THAT(second.err, Catch::ContainsSubstring("`weir up` keeps another farm in it (process " +
+                                                  std::to_string(farm.process().pid())));
+  for (const char* command : {"init", "configure", "start"}) farm.must({command});
+  const pid_t before = farm.pid_of("dcm-0");
+  REQUIRE(::kill(before, SIGKILL) == 0);
+  CHECK(wait_until([&] { return farm.pid_of("dcm-0") != before && farm.pid_of("dcm-0") != 0; }, Seconds(60)));
+  for (const char* command : {"stop", "off"}) farm.must({command});
+  CHECK(farm.process().wait(Seconds(60)) == 0);
+}
+
 TEST_CASE("all processes of a farm log in one format") {
   const TemporaryFolder folder;
   KeptFarm farm(folder, {"log.format=json"});

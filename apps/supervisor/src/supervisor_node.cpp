@@ -9,6 +9,7 @@
 #include <weir/node/stop_limit.hpp>
 #include <weir/ports/endpoint_text.hpp>
 
+#include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -129,15 +130,25 @@ void SupervisorNode::advance_run() {
   if (waits) return;
   carry_out();
   if (course_.is(RunStage::running) && machine_.triggers_done()) {
-    stop(machine_.ids_used_up()
-             ? "the slice ids are used up: begin the next run with a lower trigger.first_slice"
-             : "all triggers made");
+    stop(why_triggers_ended());
   }
   const bool drained = course_.is(RunStage::draining) && machine_.drained() && !journal_.waits();
   const bool saved =
       bursts_.look(environment_.clock.utc_ns(), now_ns_, drained, drained && course_.is_past_limit(now_ns_));
   if (!journal_.waits()) bursts_.send();
   if (drained && saved) end_run();
+}
+
+std::string SupervisorNode::why_triggers_ended() const {
+  if (machine_.ids_used_up())
+    return "the slice ids are used up: begin the next run with a lower trigger.first_slice";
+  const v1::RunSettings& run = setup_.farm.run();
+  const std::uint64_t made = machine_.ledger().triggered.count;
+  if ((run.slices() > 0 && made >= run.slices()) || !machine_.is_past_duration(now_ns_))
+    return "all triggers made";
+  std::string why = fmt::format("run.duration_s ({:g} s) is over", run.duration_s());
+  if (run.slices() > 0) why += fmt::format(", after {} of {} triggers", made, run.slices());
+  return why;
 }
 
 void SupervisorNode::wait_for_reports() {

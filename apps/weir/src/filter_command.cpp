@@ -167,6 +167,9 @@ void add_try(CLI::App& filter, int& status) {
       ->required();
   command->add_option("RECORDING", settings.recording, "a run file, the folder of a run, or a replay folder")
       ->required();
+  command->add_option("--run", settings.run, "number of the run, if the folder has several")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber);
   command->add_option("--set", words->sets, "parameter of the filter; repeatable")
       ->type_name("NAME=VALUE")
       ->take_all();

@@ -5,6 +5,7 @@
 #include <weir/config/farm_file.hpp>
 #include <weir/config/plan.hpp>
 #include <weir/control/states.hpp>
+#include <weir/farm_view/live_screen.hpp>
 #include <weir/farm_view/top_view.hpp>
 #include <weir/http/client.hpp>
 #include <weir/node/metrics_export.hpp>
@@ -248,7 +249,7 @@ int top(const TopOptions& options) {
     return kUsage;
   }
   farm_view::TopSort sort = *farm_view::top_sort(options.sort);
-  const bool terminal = ::isatty(STDOUT_FILENO) == 1 && !options.once;
+  const bool terminal = farm_view::moves_cursor(stdout) && !options.once;
   std::optional<Keys> keys;
   if (terminal) keys.emplace();
   for (int looks = 1;; ++looks) {

@@ -1,6 +1,8 @@
 #include <weir/farm_view/live_screen.hpp>
 
 #include <algorithm>
+#include <cstdlib>
+#include <string_view>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -18,10 +20,15 @@ constexpr std::size_t kOtherLines = 4;  // heading, the run's line, the prompt
 
 }  // namespace
 
+bool moves_cursor(std::FILE* out) {
+  const char* kind = std::getenv("TERM");
+  return ::isatty(::fileno(out)) == 1 && kind != nullptr && *kind != '\0' && std::string_view(kind) != "dumb";
+}
+
 LiveScreen::LiveScreen(std::FILE* out, bool quiet)
     : out_(out),
       quiet_(quiet),
-      terminal_(::isatty(::fileno(out)) == 1),
+      terminal_(moves_cursor(out)),
       next_plain_s_(kPlainFirst_s),
       plain_every_s_(kPlainEvery_s) {}
 

@@ -3,6 +3,7 @@
 #include <weir/filter_try/command.hpp>
 
 #include <memory>
+#include <optional>
 #include <ostream>
 
 namespace weir::filter_try {
@@ -42,9 +43,13 @@ bool has_findings(const TrialResult& result) {
 }  // namespace
 
 int run_try_command(const TryCommand& command, std::ostream& out, std::ostream& err) {
-  const auto run = ingest::load_recorded_run(command.recording);
+  const auto number = command.run == 0 ? std::nullopt : std::optional(RunNumber(command.run));
+  const auto run = ingest::load_recorded_run(command.recording, {}, number);
   if (!run) {
-    err << "weir filter try: " << run.error().detail << "\n";
+    const bool several = !number && run.error().error == ingest::IngestError::malformed &&
+                         run.error().detail.find("is of run") != std::string::npos;
+    err << "weir filter try: " << run.error().detail << (several ? "; or choose a run with --run N" : "")
+        << "\n";
     return kTryUnable;
   }
   note_crashes();

@@ -45,6 +45,7 @@ TrialOptions options_of(const json::object& object) {
 std::string to_json(const TryCommand& command) {
   return json::serialize(json::object{{"plugin", command.plugin},
                                       {"recording", command.recording},
+                                      {"run", command.run},
                                       {"search_path", json::value_from(command.search_path)},
                                       {"against", command.against},
                                       {"trial", to_object(command.trial)},
@@ -59,6 +60,7 @@ Expected<TryCommand, std::string> parse_command(const std::string& text) {
     TryCommand command;
     command.plugin = json::value_to<std::string>(object.at("plugin"));
     command.recording = json::value_to<std::string>(object.at("recording"));
+    command.run = object.at("run").to_number<std::uint32_t>();
     command.search_path = json::value_to<std::vector<std::string>>(object.at("search_path"));
     command.against = json::value_to<std::string>(object.at("against"));
     command.trial = options_of(object.at("trial").as_object());

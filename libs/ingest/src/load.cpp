@@ -195,10 +195,21 @@ Expected<std::vector<RecordedFile>, IngestFailure> fingerprint(const std::string
 }
 
 Expected<std::shared_ptr<const RecordedRun>, IngestFailure> load_recorded_run(const std::string& path,
-                                                                              const ReplayLimits& limits) {
-  const auto files = run_files_at(path);
+                                                                              const ReplayLimits& limits,
+                                                                              std::optional<RunNumber> run) {
+  auto files = run_files_at(path);
   if (!files) return Unexpected<IngestFailure>(files.error());
-  return files->empty() ? load_folder(path, limits) : load_run_files(*files, limits);
+  if (files->empty() && !run) return load_folder(path, limits);
+  if (run) {
+    const std::string digits = std::to_string(run->value);
+    const std::string prefix =
+        "run-" + std::string(6 - std::min<std::size_t>(6, digits.size()), '0') + digits + "-";
+    std::erase_if(*files, [&](const std::string& file) {
+      return file != path && !fs::path(file).filename().string().starts_with(prefix);
+    });
+    if (files->empty()) return failed(IngestError::not_found, path, "holds no file " + prefix + "*");
+  }
+  return load_run_files(*files, limits);
 }
 
 }  // namespace weir::ingest

@@ -184,6 +184,10 @@ TEST_CASE("files of two runs, or none that holds a slice, are refused", "[replay
   REQUIRE_FALSE(run);
   CHECK(run.error().detail.find("b.weir: is of run 5") != std::string::npos);
   CHECK(run.error().detail.find("a folder with the files of one run") != std::string::npos);
+  std::filesystem::rename(folder / "a.weir", folder / "run-000004-w-0000.weir");
+  std::filesystem::rename(folder / "b.weir", folder / "run-000005-w-0000.weir");
+  CHECK(load_recorded_run(folder.path(), {}, RunNumber(5)));
+  CHECK(load_recorded_run(folder.path(), {}, RunNumber(6)).error().error == IngestError::not_found);
   folder.write("c.weir", "garbage");
   CHECK(load_run_files({folder / "c.weir"}).error().error == IngestError::malformed);
   CHECK(load_run_files({}).error().error == IngestError::not_found);

@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
+#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <sched.h>
@@ -20,13 +21,19 @@ namespace {
 constexpr int kCannotExecute = 127;
 constexpr std::size_t kWordsMax = 4096;  // of a tool's error output
 constexpr std::array<const char*, 3> kNames = {"ip", "bridge", "tc"};
-constexpr std::array<const char*, 4> kFolders = {"/usr/sbin/", "/sbin/", "/usr/bin/", "/bin/"};
+constexpr std::string_view kFolders = "/usr/sbin:/sbin:/usr/bin:/bin";  // after those of PATH
 
 const char* name_of(Tool tool) { return kNames[static_cast<std::size_t>(tool)]; }
 
 std::string path_of(Tool tool) {
-  for (const char* folder : kFolders) {
-    std::string path = std::string(folder) + name_of(tool);
+  const char* given = std::getenv("PATH");
+  std::string folders = given == nullptr ? std::string(kFolders) : fmt::format("{}:{}", given, kFolders);
+  for (std::size_t begin = 0; begin <= folders.size();) {
+    const std::size_t end = std::min(folders.find(':', begin), folders.size());
+    const std::string folder = folders.substr(begin, end - begin);
+    begin = end + 1;
+    if (!folder.starts_with('/')) continue;  // not from the working folder
+    const std::string path = folder + "/" + name_of(tool);
     if (::access(path.c_str(), X_OK) == 0) return path;
   }
   return {};

@@ -1,5 +1,6 @@
 #include "burst_disks.hpp"
 #include "farm.hpp"
+#include "folder_lock.hpp"
 #include <weir/launch/child.hpp>
 #include <weir/launch/control_process.hpp>
 #include <weir/launch/farm_keeper.hpp>
@@ -231,6 +232,11 @@ int farm_up(const UpOptions& options, std::FILE* out, std::FILE* err) {
   const auto log = node::made_folder(loaded->farm.run().out() + "/log");
   if (!log) {
     fmt::print(err, "weir up: run.out: {}\n", log.error());
+    return kExitFailed;
+  }
+  const auto lock = FolderLock::take(std::filesystem::path(*log).parent_path());
+  if (!lock) {
+    fmt::print(err, "weir up: run.out: {}\n", lock.error());
     return kExitFailed;
   }
   try {

@@ -189,6 +189,8 @@ class SupervisorMachine {
 
   // True if no trigger will follow: number of slices or duration reached, file finished, or stopped.
   [[nodiscard]] bool triggers_done() const { return clock_.triggers_done(); }
+  // True if settings.duration_ns is over, pauses not counted.
+  [[nodiscard]] bool is_past_duration(TimeNs now) const { return clock_.triggered_long_enough(now); }
   // Id of the next trigger without one, above all given ids.
   [[nodiscard]] SliceId next_slice() const { return ids_.next(); }
   // True if no id is left; triggers have then ended.

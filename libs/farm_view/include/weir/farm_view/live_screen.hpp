@@ -6,6 +6,9 @@
 
 namespace weir::farm_view {
 
+// True if `out` is a terminal that understands cursor movements: TERM is neither empty nor "dumb".
+[[nodiscard]] bool moves_cursor(std::FILE* out);
+
 // Output of the live view: redrawn in place on a terminal, otherwise plain lines at growing intervals.
 class LiveScreen {
  public:

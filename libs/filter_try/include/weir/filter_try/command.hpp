@@ -12,6 +12,7 @@ namespace weir::filter_try {
 struct TryCommand {
   std::string plugin;                    // a name or a path
   std::string recording;                 // a run file, a run's folder or a replay folder
+  std::uint32_t run = 0;                 // of a folder with several runs; 0: it has one
   std::vector<std::string> search_path;  // folders for plugin names
   std::string against;                   // a second plugin; empty: none
   TrialOptions trial;

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -62,9 +63,9 @@ struct ReplayLimits {
 
 // Loads the data to replay at `path`: a folder with an index.json (README.md, "Folder format"), a run file of
 // Weir, or a folder of those (*.weir), from which the live copy of each slice is taken. Blocks: for start-up
-// only.
+// only. `run`: which run of a folder with several.
 [[nodiscard]] Expected<std::shared_ptr<const RecordedRun>, IngestFailure> load_recorded_run(
-    const std::string& path, const ReplayLimits& limits = {});
+    const std::string& path, const ReplayLimits& limits = {}, std::optional<RunNumber> run = std::nullopt);
 
 // Properties of a recording on which a farm's layout depends.
 struct RecordedContents {
