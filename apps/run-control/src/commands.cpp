@@ -2,6 +2,7 @@
 
 #include "signals.hpp"
 #include <weir/base/assert.hpp>
+#include <weir/base/text.hpp>
 #include <weir/node/identity.hpp>
 #include <weir/telemetry/log.hpp>
 
@@ -13,7 +14,28 @@
 
 namespace weir::run_control {
 
-std::string Commands::carry_out(const v1::Request& request) {
+namespace {
+
+constexpr std::size_t kTextMax = 2000;
+
+// A request's texts go into logs, records, and the terminals and pages of other clients.
+v1::Request cleaned(v1::Request request) {
+  for (std::string* text : {request.mutable_command(), request.mutable_reason(), request.mutable_level(),
+                            request.mutable_signal()})
+    *text = clean_text(*text, kTextMax);
+  for (std::string& node : *request.mutable_nodes()) node = clean_text(node, kTextMax);
+  return request;
+}
+
+}  // namespace
+
+std::string Commands::carry_out(const v1::Request& given) {
+  const v1::Request request = cleaned(given);
+  for (const std::string& one : request.sets()) {
+    if (clean_text(one, one.size() + 1) != one)
+      return "'" + clean_text(one, kTextMax) +
+             "' has characters that a farm file cannot have: control characters, or invalid UTF-8";
+  }
   if (const auto command = control::command_of(request.command())) return transition(*command, request);
   using control::RequestKind;
   const auto other = control::request_of(request.command());

@@ -36,6 +36,26 @@ TEST_CASE("an unknown command is answered with the known ones") {
   CHECK_THAT(desk.ask(request("set")), ContainsSubstring("key=value"));
 }
 
+TEST_CASE("control characters in a request reach no log, record or other client") {
+  Desk desk;
+  const std::string bad = "\x1b[2J\nx";
+  v1::Request reset = request("reset");
+  reset.set_reason(bad);
+  CHECK(desk.ask(reset).empty());
+  for (const control::Event& event : desk.farm.parts.actions.events)
+    CHECK(event.text.find_first_of("\x1b\n") == std::string::npos);
+  v1::Request level = request("log-level");
+  level.set_level(bad);
+  v1::Request set = request("set");
+  set.add_sets("trigger.rate_hz=" + bad);
+  for (const v1::Request& one : {request(bad), request("remove", {bad}), level, set}) {
+    const std::string error = desk.ask(one);
+    CAPTURE(error);
+    CHECK_FALSE(error.empty());
+    CHECK(error.find_first_of("\x1b\n") == std::string::npos);
+  }
+}
+
 TEST_CASE("if one of several processes cannot leave or rejoin the farm, none does") {
   Desk desk;
   desk.farm.parts.actions.clear();
