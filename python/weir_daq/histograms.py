@@ -85,7 +85,7 @@ class Histogram:
 
 
 class Histograms(dict[str, Histogram]):
-    """The histograms of a run by name. incomplete: DCMs that were lost with entries since their last report."""
+    """The histograms of a run by name. incomplete: nodes that were lost with entries."""
 
     incomplete: list[str]
 

@@ -25,6 +25,9 @@ class HistogramBoard {
   // A process ended before its final report: its entries since the last one are lost, unless it returns.
   void lost(const std::string& dcm, Incarnation process);
   void returned(const std::string& dcm, Incarnation process);
+  // The supervisor was restarted: DCMs have dropped the entries of slices that it had settled without their
+  // knowledge.
+  void supervisor_restarted() { losses_["supervisor"].earlier = true; }
   // Adds the totals of a process to its report, for the journal.
   void add_totals(const std::string& dcm, Incarnation process, v1::Report& report) const;
   // Returns the totals that add_totals() gives for no process, of processes with a successor; `incomplete`
@@ -36,7 +39,7 @@ class HistogramBoard {
   // Adds changed histograms in turn, as reports::HistogramReporter does.
   void add_changed(v1::Report& report);
   void add_all(v1::RunSummary& summary) const;
-  // Returns the names of DCMs with lost processes; none without histograms.
+  // Returns the names of DCMs with lost processes, and of a restarted supervisor; none without histograms.
   [[nodiscard]] std::string incomplete() const;
 
  private:

@@ -73,6 +73,7 @@ void SupervisorNode::resume_run() {
   }
   if (const std::string fault = histograms_.recall(run.histograms); !fault.empty())
     spdlog::warn("journal has a damaged histogram reason=\"{}\"", fault);
+  histograms_.supervisor_restarted();
   for (const v1::Report& report : run.reports) recall(report);
   if (run.reporting || !run.stop.empty()) machine_.request_stop(now_ns_);
   if (!run.reporting && !run.stop.empty()) course_.drain(run.stop);

@@ -66,6 +66,17 @@ TEST_CASE("a restarted DCM adds to its earlier process, and the histograms name 
   CHECK(summary.histograms(0).incomplete(0) == "dcm-0");
 }
 
+TEST_CASE("histograms name a supervisor that was restarted, and their successors after it do, too") {
+  HistogramBoard board;
+  board.supervisor_restarted();
+  CHECK(board.incomplete().empty());  // without histograms
+  CHECK(board.take("dcm-0", Incarnation(1), reported(3)).empty());
+  CHECK(board.incomplete() == "supervisor");
+  HistogramBoard next;
+  CHECK(next.recall(board.earlier()).empty());
+  CHECK(next.incomplete() == "supervisor");
+}
+
 TEST_CASE("a DCM that was only disconnected is complete") {
   HistogramBoard board;
   CHECK(board.take("dcm-0", Incarnation(1), reported(10)).empty());

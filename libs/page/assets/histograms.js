@@ -239,7 +239,12 @@ function showAll() {
   for (const histogram of list) cards.get(histogram.name).show(histogram, counterpart(histogram));
   const lost = shown?.incomplete ?? [];
   setText($('histogram-note'), list.length === 0 ? 'The filter of this run has booked no histograms.'
-    : lost.length > 0 ? 'Incomplete: ' + lost.join(', ') + ' was lost with its entries since its last report.' : '');
+    : lost.length > 0 ? 'Incomplete: ' + lost.map(lossOf).join('; ') + '.' : '');
+}
+
+function lossOf(node) {
+  return node === 'supervisor' ? 'the supervisor was restarted, and entries of slices that it had just settled are lost'
+    : node + ' was lost with its entries since its last report';
 }
 
 async function fetchDocument(query = '') {

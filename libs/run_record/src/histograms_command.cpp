@@ -30,8 +30,12 @@ void write(const files::RecordedHistograms& record, const HistogramsCommand& com
     first = false;
   }
   if (command.json || command.csv) return;
-  for (const std::string& dcm : record.incomplete)
-    out << "\nincomplete: " << dcm << " was lost with its entries since its last report\n";
+  for (const std::string& node : record.incomplete)
+    out << "\nincomplete: "
+        << (node == "supervisor"
+                ? "the supervisor was restarted: entries of slices that it had just settled are lost"
+                : node + " was lost with its entries since its last report")
+        << "\n";
 }
 
 // run-000005 of run-000005-writer-0-00001.weir.
