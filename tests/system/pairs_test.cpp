@@ -1,0 +1,412 @@
+// The table of pairs: short farms in which each possible pair of a filter's language and isolation, its
+// steps, the way its slices are built, deaths, alerts and modes of a run occurs. Their decisions, histograms
+// and alerts equal those of `weir filter try` on a recording of the same data. WEIR_PAIRS=N,M: these rows
+// alone; WEIR_PAIRS=list shows them.
+#include "farm_run.hpp"
+#include "kept_farm.hpp"
+#include "pair_table.hpp"
+#include "python_here.hpp"
+#include "stored_run.hpp"
+#include "weir_catch.hpp"
+
+#include <boost/json.hpp>
+
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <sstream>
+
+namespace {
+
+using namespace weir;
+using namespace weir::system_test;
+namespace fs = std::filesystem;
+namespace json = boost::json;
+
+constexpr std::uint64_t kSlices = 600;
+constexpr std::uint64_t kSources = 8;
+constexpr std::uint64_t kDiesEvery = 50;
+constexpr std::uint64_t kAlerts[] = {211, 450};
+constexpr Seconds kPatience{150};
+
+enum : std::size_t { kFilter, kSteps, kBuilding, kDeath, kAlert, kMode };
+
+const std::vector<Column>& columns() {
+  static const std::vector<Column> all{
+      {"filter", {"c++", "c++ in workers", "python", "python in batches"}},
+      {"steps", {"1", "3", "3 with prefetch"}},
+      {"building", {"readouts", "forwarded", "fetched", "remote", "remote and fetched"}},
+      {"death", {"none", "worker", "dcm", "supervisor", "writer"}},
+      {"alerts", {"none", "one", "two"}},
+      {"mode", {"pull", "push", "two runs"}},
+  };
+  return all;
+}
+
+std::string_view word(const Row& row, std::size_t column) { return columns()[column].values[row[column]]; }
+
+// The pairs that cannot be, and why.
+std::string_view impossible(const Pair& pair) {
+  const auto is = [&](std::size_t column, std::string_view value) {
+    return (pair.first.column == column && columns()[column].values[pair.first.index] == value) ||
+           (pair.second.column == column && columns()[column].values[pair.second.index] == value);
+  };
+  if (is(kFilter, "c++") && is(kDeath, "worker")) return "a filter in the DCM's process has no worker";
+  if (is(kMode, "push") && pair.first.column == kBuilding && !is(kBuilding, "readouts"))
+    return "dcm.groups: needs run.mode 'pull'";
+  return {};
+}
+
+bool is_possible(const Pair& pair) { return impossible(pair).empty(); }
+
+const PairTable& table() {
+  static const PairTable rows(columns(), is_possible);
+  return rows;
+}
+
+std::string describe_row(const Row& row) {
+  std::string text;
+  for (std::size_t column = 0; column < row.size(); ++column)
+    text += (column == 0 ? "" : ", ") + std::string(columns()[column].name) + ": " +
+            std::string(word(row, column));
+  return text;
+}
+
+// --- one row
+// ---------------------------------------------------------------------------------------------------
+
+std::string plugin_of(const Row& row) {
+  return word(row, kFilter).starts_with("python") ? std::string(WEIR_TEST_SOURCE_DIR) + "/plugins/pairs.py"
+                                                  : std::string(WEIR_SYSTEM_PLUGIN_DIR) + "/pairs.so";
+}
+
+int steps_of(const Row& row) { return word(row, kSteps) == "1" ? 1 : 3; }
+bool has_groups(const Row& row) { return word(row, kBuilding) != "readouts"; }
+std::size_t alerts_of(const Row& row) { return row[kAlert]; }
+
+// The filter's parameters that decide; the others are the farm's.
+std::vector<std::string> deciding(const Row& row) {
+  std::vector<std::string> parameters{"steps=" + std::to_string(steps_of(row))};
+  if (word(row, kFilter) == "python in batches") parameters.push_back("batches=true");
+  return parameters;
+}
+
+std::string filter_of(const Row& row, const std::vector<std::string>& parameters) {
+  std::string text = "{plugin: '" + plugin_of(row) + "', timeout_ms: 40000, isolation: ";
+  text += word(row, kFilter) == "c++" ? "in-process" : "worker";
+  text += ", workers: {count: 2, spare: 1, start_timeout_ms: 30000}, parameters: {";
+  for (const std::string& parameter : parameters) {
+    const std::size_t equals = parameter.find('=');
+    text += parameter.substr(0, equals) + ": '" + parameter.substr(equals + 1) + "', ";
+  }
+  return text + "}}";
+}
+
+const std::string kData =
+    "farm: pairs\n"
+    "trigger: {mode: rate, rate_hz: 400}\n"
+    "supervisor: {status_interval_ms: 100, lease_ms: 200000, attempts_max: 6}\n"
+    "source:\n"
+    "  distribution: uniform\n"
+    "  size_bytes_min: 0\n"
+    "  size_bytes_max: 3000\n"
+    "  groups:\n"
+    "    - {name: first, ranges: ['1-2']}\n"
+    "    - {name: second, ranges: ['3-5']}\n"
+    "    - {name: third, ranges: ['6-8']}\n"
+    "readout: {count: 2, sources_per_readout: 4}\n";
+
+std::string farm_of(const TemporaryFolder& folder, const Row& row) {
+  std::string text = kData;
+  std::vector<std::string> parameters = deciding(row);
+  if (word(row, kDeath) == "worker") {
+    fs::create_directories(folder / "deaths");
+    parameters.push_back("dies_in=" + (folder / "deaths"));
+  }
+  if (alerts_of(row) > 0) {
+    std::string ids = std::to_string(kAlerts[0]);
+    if (alerts_of(row) > 1) ids += "," + std::to_string(kAlerts[1]);
+    parameters.push_back("alerts_at=" + ids);
+    text += "burst: {buffer_bytes: 64MiB, filter_alert_s: 0.2}\n";
+  }
+  text += "filter: " + filter_of(row, parameters) + "\n";
+  std::string dcm = "dcm:\n  deadline_ms: 40000\n  grace_ms: 40000\n";
+  if (!has_groups(row)) {
+    dcm += "  count: 2\n";
+  } else {
+    const std::string_view building = word(row, kBuilding);
+    dcm +=
+        "  nodes:\n    - {name: near, group: near}\n    - {name: 'far-{i}', count: 2, group: far}\n  "
+        "groups:\n";
+    dcm += "    - {name: near, forward: [far], filter: " + filter_of(row, {"to=far"}) + "}\n";
+    dcm += "    - {name: far";
+    if (building.starts_with("remote")) dcm += ", remote: true";
+    if (building.ends_with("fetched")) dcm += ", fetch: builder";
+    dcm += "}\n";
+  }
+  if (word(row, kSteps) == "3 with prefetch")
+    text.insert(text.rfind("}\n"), ", steps: [{prefetch: [second]}, {prefetch: [third]}]");
+  text += dcm;
+  text += word(row, kMode) == "push" ? "run: {mode: push, slices: " : "run: {slices: ";
+  return folder.write("pairs.yaml", text + std::to_string(kSlices) + "}\n");
+}
+
+std::string victim_of(const Row& row) {
+  const std::string_view death = word(row, kDeath);
+  if (death == "supervisor") return "supervisor";
+  if (death == "writer") return "writer-0";
+  if (death == "dcm") return has_groups(row) ? "far-0" : "dcm-0";
+  return {};
+}
+
+// --- what is expected
+// -------------------------------------------------------------------------------------------
+
+struct Tried {
+  std::set<std::uint64_t> accepted;
+  std::set<std::uint64_t> rejected;
+  json::value histogram;
+};
+
+// Two runs of the same data, all of it stored.
+const std::string& recordings() {
+  static const TemporaryFolder folder;
+  static const std::string out = [] {
+    const std::string file =
+        folder.write("recording.yaml", kData +
+                                           "dcm: {deadline_ms: 40000, grace_ms: 40000}\nfilter: "
+                                           "{plugin: accept-all}\nrun: {slices: " +
+                                           std::to_string(kSlices) + "}\n");
+    for (int run = 1; run <= 2; ++run) {
+      const std::string place = folder / ("run-" + std::to_string(run));
+      const FarmEnd end =
+          FarmRun(folder, file, sets({"run.number=" + std::to_string(run), "trigger.mode=max"}), place)
+              .finish(kPatience);
+      if (end.status != 0) throw std::runtime_error("no recording: " + describe(end));
+    }
+    return folder.path().string();
+  }();
+  return out;
+}
+
+Tried try_filter(const TemporaryFolder& folder, const Row& row, int run) {
+  std::vector<std::string> words{
+      "filter", "try",    plugin_of(row), recordings() + "/run-" + std::to_string(run),
+      "--list", "--json", "--farm",       folder / "pairs.yaml"};
+  for (const std::string& parameter : deciding(row)) words.insert(words.end(), {"--set", parameter});
+  // The farm's file has parameters of deaths and alerts, which are not for here.
+  for (const char* none : {"dies_in=", "alerts_at="}) words.insert(words.end(), {"--set", none});
+  const CommandEnd end = run_command(folder, "weir", words);
+  INFO(end.err);
+  REQUIRE(end.status == 0);
+  Tried tried;
+  std::istringstream lines(end.out);
+  for (std::string line; std::getline(lines, line);) {
+    const json::object object = json::parse(line).as_object();
+    if (const json::value* slice = object.if_contains("slice")) {
+      const std::uint64_t id = std::stoull(slice->as_string().c_str());
+      (object.at("verdict").as_string() == "accept" ? tried.accepted : tried.rejected).insert(id);
+    } else {
+      tried.histogram = object.at("booked_histograms");
+    }
+  }
+  return tried;
+}
+
+// --- the checks
+// -------------------------------------------------------------------------------------------------
+
+void check_alerts(const Row& row, const std::string& out, int run, const Summary& summary) {
+  const json::value* bursts = summary.json().as_object().if_contains("bursts");
+  const std::size_t found = bursts == nullptr ? 0 : bursts->as_array().size();
+  CHECK(found == alerts_of(row));
+  if (found != alerts_of(row)) return;
+  for (std::size_t i = 0; i < found; ++i) {
+    const json::value& burst = bursts->at(i);
+    INFO(json::serialize(burst));
+    const auto count = [&](const char* key) { return burst.at(key).to_number<std::uint64_t>(); };
+    CHECK(count("number") == i + 1);
+    CHECK_THAT(std::string(burst.at("reason").as_string()),
+               Catch::ContainsSubstring("slice " + std::to_string(kAlerts[i])));
+    const StoredRun saved(out + "/run-00000" + std::to_string(run) + "-burst-" + std::to_string(i + 1));
+    CHECK(saved.problems() == "");
+    const std::set<std::uint64_t> ids = saved.ids();
+    CHECK(ids.size() == count("saved"));
+    CHECK(check_dummy_data(saved).wrong == "");
+    CHECK(count("asked") > 0);
+    if (word(row, kDeath) != "dcm") {  // it takes its ring along
+      CHECK(ids.contains(kAlerts[i]));
+      CHECK(count("saved") == count("asked"));
+    }
+  }
+}
+
+void check_histogram(const Row& row, const std::string& out, int run, const Tried& tried) {
+  const json::value document =
+      json::parse(read_file(out + "/run-00000" + std::to_string(run) + "-histograms.json"));
+  const json::value& all = document.at("histograms");
+  REQUIRE(all.as_array().size() == 1);
+  const json::value& expected = tried.histogram.at(0);
+  CHECK(all.at(0).at("name") == expected.at("name"));
+  if (word(row, kDeath) == "dcm" || word(row, kDeath) == "supervisor") {
+    CHECK(document.at("incomplete").as_array().size() == 1);
+    CHECK(all.at(0).at("entries").to_number<std::uint64_t>() <=
+          expected.at("entries").to_number<std::uint64_t>());
+    CHECK(all.at(0).at("entries").to_number<std::uint64_t>() > kSlices / 2);
+    return;
+  }
+  CHECK(json::serialize(all.at(0).at("contents")) == json::serialize(expected.at("contents")));
+  CHECK(all.at(0).at("entries").to_number<std::uint64_t>() ==
+        expected.at("entries").to_number<std::uint64_t>());
+}
+
+void check_run(const TemporaryFolder& folder, const Row& row, const std::string& out, int run,
+               const Summary& summary) {
+  INFO("run " << run << ": " << json::serialize(summary.json().at("faults")));
+  CHECK(summary.imbalance() == "");
+  CHECK(summary.count("triggered") == kSlices);
+  CHECK(summary.count_all("discarded") == 0);
+  CHECK(summary.count("stored_incomplete") == 0);
+  CHECK(summary.count("filter_workers.slices_poisoned") == 0);
+  const Tried tried = try_filter(folder, row, run);
+  CHECK(tried.accepted.size() + tried.rejected.size() == kSlices);
+  CHECK(tried.accepted.size() > kSlices / 4);
+  CHECK(tried.rejected.size() > kSlices / 4);
+  std::set<std::uint64_t> stored;
+  std::string unfiltered;
+  std::map<std::string, std::uint64_t> results;
+  const StoredRun files(out);
+  for (const storage::RunFileReader& file : files.files()) {
+    if (file.header().run.value != static_cast<std::uint32_t>(run)) continue;
+    for (const storage::IndexEntry& entry : file.entries())
+      if (!entry.dead) stored.insert(entry.slice.value);
+  }
+  files.for_each_slice([&](const storage::SliceRecordView& slice) {
+    if (slice.head().decision != storage::DecisionKind::filter)
+      unfiltered += std::to_string(slice.head().slice.value) + ": " +
+                    std::string(reinterpret_cast<const char*>(slice.filter_result().data()),
+                                std::min<std::size_t>(slice.filter_result().size(), 120)) +
+                    "\n";
+  });
+  CHECK(unfiltered == "");
+  CHECK(stored == tried.accepted);
+  CHECK(summary.count("stored") == tried.accepted.size());
+  CHECK(summary.count("rejected") == tried.rejected.size());
+  CHECK(check_dummy_data(files).wrong == "");
+  check_histogram(row, out, run, tried);
+  check_alerts(row, out, run, summary);
+}
+
+void run_once(const TemporaryFolder& folder, const Row& row) {
+  FarmRun run(folder, farm_of(folder, row), {});
+  if (const std::string victim = victim_of(row); !victim.empty()) {
+    REQUIRE(run.wait_for_data(100'000));
+    REQUIRE(run.send_signal(victim, SIGKILL));
+  }
+  const FarmEnd end = run.finish(kPatience);
+  INFO(describe(end));
+  if (word(row, kDeath) == "none") CHECK(end.status == 0);
+  CHECK((end.status == 0 || end.status == 3));
+  check_run(folder, row, folder / "out", 1, end.summary);
+}
+
+void run_twice(const TemporaryFolder& folder, const Row& row) {
+  const std::string out = folder / "out";
+  KeptFarm farm(folder, {"trigger.rate_hz=400"}, farm_of(folder, row));
+  for (const char* command : {"init", "configure"}) farm.must({command});
+  for (int run = 1; run <= 2; ++run) {
+    farm.must({"start"});
+    if (const std::string victim = victim_of(row); !victim.empty()) {
+      const auto begun = [&] {
+        for (const auto& entry : fs::directory_iterator(out)) {
+          const std::string name = entry.path().filename().string();
+          if (name.find("run-00000" + std::to_string(run)) == 0 && name.find("writer") != name.npos &&
+              entry.file_size() > 50'000)
+            return true;
+        }
+        return false;
+      };
+      REQUIRE(wait_until(begun, Seconds(60)));
+      const pid_t pid = farm.pid_of(victim);
+      REQUIRE(pid != 0);
+      REQUIRE(::kill(pid, SIGKILL) == 0);
+    }
+    const std::string record = out + "/run-00000" + std::to_string(run) + "-end.json";
+    INFO(farm.out() << farm.process().err());
+    REQUIRE(wait_until([&] { return fs::exists(record); }, kPatience));
+    REQUIRE(wait_until([&] { return farm.status().at("state").as_string() == "ready"; }, Seconds(60)));
+    if (word(row, kDeath) == "worker")
+      fs::remove_all(folder / "deaths"), fs::create_directories(folder / "deaths");
+    check_run(folder, row, out, run, Summary(json::parse(read_file(record))));
+  }
+  farm.must({"off"});
+}
+
+bool is_chosen(std::size_t row) {
+  const char* chosen = std::getenv("WEIR_PAIRS");
+  if (chosen == nullptr) return true;
+  std::istringstream numbers(chosen);
+  for (std::string number; std::getline(numbers, number, ',');)
+    if (number == std::to_string(row)) return true;
+  return false;
+}
+
+void run_rows(std::size_t part, std::size_t parts) {
+  for (std::size_t i = part; i < table().rows().size(); i += parts) {
+    const Row& row = table().rows()[i];
+    if (!is_chosen(i)) continue;
+    if (word(row, kFilter).starts_with("python") && !has_python()) continue;
+    INFO("row " << i << ": " << describe_row(row));
+    const TemporaryFolder folder;
+    if (word(row, kMode) == "two runs") {
+      run_twice(folder, row);
+    } else {
+      run_once(folder, row);
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("each possible pair of values is in the table, and no impossible one") {
+  std::set<Pair> in_table;
+  for (std::size_t i = 0; i < table().rows().size(); ++i) {
+    if (const char* chosen = std::getenv("WEIR_PAIRS");
+        chosen != nullptr && std::string_view(chosen) == "list")
+      std::printf("%zu: %s\n", i, describe_row(table().rows()[i]).c_str());
+    for (const Pair& pair : PairTable::pairs_of(table().rows()[i])) in_table.insert(pair);
+  }
+  CHECK(in_table == possible_pairs(columns(), is_possible));
+  CHECK(table().rows().size() <= 40);
+}
+
+TEST_CASE("pairs that cannot be are refused by weir check, with the reason") {
+  const TemporaryFolder folder;
+  for (const std::string_view building : {"forwarded", "fetched", "remote"}) {
+    Row row(columns().size(), 0);
+    for (std::size_t i = 0; i < columns()[kBuilding].values.size(); ++i)
+      if (columns()[kBuilding].values[i] == building) row[kBuilding] = i;
+    row[kMode] = 1;
+    const CommandEnd end = run_command(folder, "weir", {"check", farm_of(folder, row)});
+    CHECK(end.status == 2);
+    CHECK_THAT(end.err,
+               Catch::ContainsSubstring("dcm.groups") && Catch::ContainsSubstring("needs run.mode 'pull'"));
+  }
+}
+
+TEST_CASE("decisions do not depend on how a farm runs: first quarter of the pairs", "[.][quarter-1]") {
+  run_rows(0, 4);
+}
+TEST_CASE("decisions do not depend on how a farm runs: second quarter of the pairs", "[.][quarter-2]") {
+  run_rows(1, 4);
+}
+TEST_CASE("decisions do not depend on how a farm runs: third quarter of the pairs", "[.][quarter-3]") {
+  run_rows(2, 4);
+}
+TEST_CASE("decisions do not depend on how a farm runs: last quarter of the pairs", "[.][quarter-4]") {
+  run_rows(3, 4);
+}
