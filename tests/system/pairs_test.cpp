@@ -163,7 +163,7 @@ std::string victim_of(const Row& row) {
   return {};
 }
 
-// --- what is expected
+// --- expectations
 // -------------------------------------------------------------------------------------------
 
 struct Tried {

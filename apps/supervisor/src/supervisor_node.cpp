@@ -139,7 +139,7 @@ void SupervisorNode::advance_run() {
   if (drained && saved) end_run();
 }
 
-std::string SupervisorNode::why_triggers_ended() const {
+std::string SupervisorNode::why_triggers_ended() {
   if (machine_.ids_used_up())
     return "the slice ids are used up: begin the next run with a lower trigger.first_slice";
   const v1::RunSettings& run = setup_.farm.run();

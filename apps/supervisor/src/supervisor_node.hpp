@@ -79,7 +79,7 @@ class SupervisorNode final : public node::Node, private sessions::PeerHandler {
   void stop(const std::string& reason, DurationNs limit_ns = 0);
   void limit_stop(DurationNs limit_ns);
   void end_run();
-  [[nodiscard]] std::string why_triggers_ended() const;
+  [[nodiscard]] std::string why_triggers_ended();
   void wait_for_reports();
   void finish();
   [[nodiscard]] bool may_leave_orphans(const RosterMember& member) const;
