@@ -76,8 +76,7 @@ std::string describe_row(const Row& row) {
   return text;
 }
 
-// --- one row
-// ---------------------------------------------------------------------------------------------------
+// --- one row ---
 
 std::string plugin_of(const Row& row) {
   return word(row, kFilter).starts_with("python") ? std::string(WEIR_TEST_SOURCE_DIR) + "/plugins/pairs.py"
@@ -163,8 +162,7 @@ std::string victim_of(const Row& row) {
   return {};
 }
 
-// --- expectations
-// -------------------------------------------------------------------------------------------
+// --- expectations ---
 
 struct Tried {
   std::set<std::uint64_t> accepted;
@@ -217,8 +215,7 @@ Tried try_filter(const TemporaryFolder& folder, const Row& row, int run) {
   return tried;
 }
 
-// --- the checks
-// -------------------------------------------------------------------------------------------------
+// --- the checks ---
 
 void check_alerts(const Row& row, const std::string& out, int run, const Summary& summary) {
   const json::value* bursts = summary.json().as_object().if_contains("bursts");
