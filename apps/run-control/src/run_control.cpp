@@ -15,9 +15,9 @@
 #include <weir/node/identity.hpp>
 #include <weir/node/log_file.hpp>
 #include <weir/node/paths.hpp>
-#include <weir/node/pause_report.hpp>
 #include <weir/node/process.hpp>
 #include <weir/node/setup.hpp>
+#include <weir/node/standstill_report.hpp>
 #include <weir/ports/endpoint_text.hpp>
 #include <weir/run_control/run_control.hpp>
 #include <weir/telemetry/log.hpp>
@@ -143,7 +143,7 @@ class RunControl::Core final : private bus::HubHandler {
   bool begins_with_file_;
   FarmSetup setup_;
   node::LogFile log_file_;
-  node::PauseReport pauses_;
+  node::StandstillReport pauses_;
   RunBook book_;
   Memory memory_;
   bus::Hub hub_;

@@ -3,11 +3,11 @@
 #include <weir/node/address_in_use.hpp>
 #include <weir/node/main.hpp>
 #include <weir/node/metrics_export.hpp>
-#include <weir/node/pause_report.hpp>
 #include <weir/node/process.hpp>
 #include <weir/node/recordings.hpp>
 #include <weir/node/run_folder.hpp>
 #include <weir/node/standard_output.hpp>
+#include <weir/node/standstill_report.hpp>
 #include <weir/telemetry/log.hpp>
 
 #include <CLI/CLI.hpp>
@@ -66,7 +66,7 @@ void set_up_logging(const Setup& setup, const CommandLine& line) {
 
 int run(const Setup& setup, Role role, const MakeNode& make) {
   int signalled = 0;
-  PauseReport pauses;
+  StandstillReport pauses;
   transport::Loop loop(socket_policy(setup.farm));
   const std::unique_ptr<Node> node = make(setup, loop);
   loop.on_signals({SIGINT, SIGTERM}, [&](int signal) {

@@ -6,9 +6,9 @@
 #include <weir/node/log_file.hpp>
 #include <weir/node/main.hpp>
 #include <weir/node/metrics_export.hpp>
-#include <weir/node/pause_report.hpp>
 #include <weir/node/plugin_trial_child.hpp>
 #include <weir/node/setup.hpp>
+#include <weir/node/standstill_report.hpp>
 
 #include <memory>
 #include <optional>
@@ -80,7 +80,7 @@ class Shell final : public ReportSink, public RunWatcher, public SampleSink {
   transport::Loop loop_;
   BusLink bus_;
   LogFile log_file_;
-  PauseReport pauses_;
+  StandstillReport pauses_;
   MetricsExport* metrics_;  // may be null
   std::string name_;
   bool has_plugins_;

@@ -4,7 +4,7 @@
 #include <weir/farm_view/live_view.hpp>
 #include <weir/launch/farm_nodes.hpp>
 #include <weir/launch/run_control_child.hpp>
-#include <weir/node/pause_report.hpp>
+#include <weir/node/standstill_report.hpp>
 #include <weir/run/end_verdict.hpp>
 #include <weir/run/ending.hpp>
 #include <weir/run/run_leader.hpp>
@@ -110,7 +110,7 @@ class FarmRun {
   transport::Loop loop_;
   launch::FarmNodes nodes_;
   launch::RunControlChild control_;
-  node::PauseReport pauses_;
+  node::StandstillReport pauses_;
   RunLeader leader_;
   RunNews news_;
   farm_view::LiveRates rates_;

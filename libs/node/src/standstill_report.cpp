@@ -1,11 +1,11 @@
 #include <weir/clock/clock.hpp>
-#include <weir/node/pause_report.hpp>
+#include <weir/node/standstill_report.hpp>
 
 #include <fmt/format.h>
 
 namespace weir::node {
 
-std::string PauseReport::look() {
+std::string StandstillReport::look() {
   const auto pause = watch_.look(left_out_ns());
   if (!pause) return {};
   return fmt::format("stood still for {:.1f} s (stopped, or in one long step): timers leave this time out",
