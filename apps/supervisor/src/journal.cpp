@@ -140,6 +140,7 @@ void put(const JournalledRun& run, const RunAlerts* alerts, v1::JournalState& st
   state.set_farm(run.farm);
   state.set_claim(run.claim);
   state.set_utc_ns(run.begun_utc);
+  state.set_triggers_utc_ns(run.state.begun_utc);
   state.set_next_slice(run.state.next_slice.value);
   state.set_serial(run.serial);
   put_given(run.state.given, state);

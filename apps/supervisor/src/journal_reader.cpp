@@ -115,7 +115,8 @@ class Reader {
     run_.run = RunNumber(state.run());
     run_.farm = state.farm();
     run_.claim = state.claim();
-    run_.begun_utc = run_.state.begun_utc = state.utc_ns();
+    run_.begun_utc = state.utc_ns();
+    run_.state.begun_utc = state.triggers_utc_ns();
     run_.state.next_slice = SliceId(state.next_slice());
     SupervisorLedger& ledger = run_.state.ledger;
     take_counts(state.counts(), ledger);

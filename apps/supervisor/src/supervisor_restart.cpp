@@ -42,7 +42,7 @@ void SupervisorNode::resume_run() {
   if (!found) return;
   const JournalledRun& run = *found;
   watchers_.expect();
-  const DurationNs already = std::max<DurationNs>(0, environment_.clock.utc_ns() - run.begun_utc);
+  const DurationNs already = std::max<DurationNs>(0, environment_.clock.utc_ns() - run.state.begun_utc);
   if (run.reporting) {
     course_.resume_reporting(now_ns_, run.begun_utc, already, run.stop);
   } else {

@@ -302,6 +302,7 @@ void check_same_groups(const SupervisorLedger& read, const SupervisorLedger& rea
 }
 
 void check_same(const RunState& read, const RunState& real) {
+  CHECK(read.begun_utc == real.begun_utc);
   check_same_groups(read.ledger, real.ledger);
   CHECK(read.next_slice == real.next_slice);
   CHECK(read.given == real.given);
