@@ -191,7 +191,7 @@ void CloseCommands::note_failure(const std::string& how, const CloseCommand& wha
 // Expects the lock, as all below.
 void CloseCommands::start_some() {
   while (!waiting_.empty() && running_.size() < at_once_max_) {
-    Running child{0, std::move(waiting_.front()), awake_now_ns()};
+    Running child{0, std::move(waiting_.front()), monotonic_now_ns()};
     waiting_.pop_front();
     ++counts_.started;
     if (const int error = Beginning().start(line_of(child.what), child.pid); error != 0) {
@@ -210,7 +210,7 @@ void CloseCommands::see_ends() {
     int status = 0;
     if (::waitpid(child.pid, &status, WNOHANG) != child.pid) return false;
     const int end = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    const bool late = awake_now_ns() - child.begun_ns >= child.what.seconds_max * kSecond;
+    const bool late = monotonic_now_ns() - child.begun_ns >= child.what.seconds_max * kSecond;
     if (late && (end == kTimedOut || end == kKilled)) {
       ++counts_.ended_by_limit;
       note_failure("took longer than " + std::to_string(child.what.seconds_max) + " s", child.what);
