@@ -284,9 +284,10 @@ void RunCheck::check_missing() {
   if (counted != missing_)
     fail("the account counts " + std::to_string(counted) + " fragment(s) missing, the files " +
          std::to_string(missing_));
+  const v1::SourceCounts& sources = account_.nodes(0).sources();
+  if (sources.left_out() > 0 || sources.partial()) return;  // more sources than a report has rows
   std::uint64_t of_sources = 0;
-  for (const reports::SourceRow& row : reports::source_rows(account_.nodes(0).sources()))
-    of_sources += row.missing_in_all();
+  for (const reports::SourceRow& row : reports::source_rows(sources)) of_sources += row.missing_in_all();
   if (of_sources != counted)
     fail("the account counts " + std::to_string(counted) + " fragment(s) missing, its sources " +
          std::to_string(of_sources));
