@@ -136,7 +136,7 @@ TEST_CASE("a bad line in a trigger file is named and no run begins") {
   const TemporaryFolder folder;
   const std::string file = folder.write("triggers.txt", "1 100\n2 soon\n");
   const FarmEnd end = run_triggers(folder, "{mode: file, file: " + file + "}", {});
-  CHECK(end.status == 1);
+  CHECK(end.status == 2);
   CHECK_THAT(end.err, Catch::ContainsSubstring("triggers.txt:2") && Catch::ContainsSubstring("soon"));
 }
 
