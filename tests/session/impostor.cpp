@@ -110,6 +110,12 @@ std::uint64_t Watcher::counters(const std::string& node, const std::string& pref
 }
 
 void demand_progress(MemoryFarm& farm, Watcher& watcher) {
+  const auto has_begun = [&] { return watcher.counter("supervisor", "triggered") > 0; };
+  for (int i = 0; i < kTurnsToStore && !has_begun(); ++i) {
+    farm.turn();
+    watcher.listen();
+  }
+  demand(has_begun(), "nothing is triggered");
   const std::uint64_t before = farm.bytes_stored();
   for (int i = 0; i < kTurnsToStore && farm.bytes_stored() == before; ++i) {
     farm.turn();

@@ -32,15 +32,18 @@ pid_t run(std::string command, std::string mark) {
 TEST_CASE("a descendant in a session of its own ends, and one without the mark stays") {
   const ScratchFolder folder;
   orphans::adopt();
+  const std::string own_file = folder.path().string() + "/own";
+  const std::string other_file = folder.path().string() + "/other";
+  // The other one writes its number itself: until `env` has replaced itself, it has the mark.
   const pid_t child =
-      run("PATH=/usr/bin:/bin\nsetsid sh -c 'setsid sleep 600 & echo $! > " + folder.path().string() +
-              "/own; echo >> " + folder.path().string() + "/own' & wait\n" +
-              "env -u MARK setsid sleep 600 & echo $! > " + folder.path().string() + "/other",
+      run("PATH=/usr/bin:/bin\nsetsid sh -c 'setsid sleep 600 & echo $! > " + own_file + "' & wait\n" +
+              "env -u MARK setsid sh -c 'echo $$ > " + other_file + "; exec sleep 600' &\n" +
+              "for turn in $(seq 1000); do [ -s " + other_file + " ] && break; sleep 0.01; done",
           "MARK=17-1");
   pid_t own = 0;
   pid_t other = 0;
-  std::ifstream(folder.path().string() + "/own") >> own;
-  std::ifstream(folder.path().string() + "/other") >> other;
+  std::ifstream(own_file) >> own;
+  std::ifstream(other_file) >> other;
   REQUIRE((own > 0 && other > 0));
   CHECK(::kill(own, 0) == 0);
   orphans::end_descendants(child, "MARK=17-1");
