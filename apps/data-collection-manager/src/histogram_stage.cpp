@@ -33,7 +33,11 @@ void HistogramStage::book(std::function<histograms::Layout()> bookings) {
 
 void HistogramStage::hold(const assembly::BuiltSlice& slice, Additions& fills) {
   if (planted(Planted::count_dead_fills)) return add(fills);
-  if (slice.slot >= by_slot_.size()) by_slot_.resize(slice.slot + 1);
+  if (slice.slot >= by_slot_.size()) {
+    by_slot_.resize(slice.slot + 1);
+    is_beyond_.resize(slice.slot + 1);
+  }
+  if (is_beyond_[slice.slot]) return;
   Additions& kept = by_slot_[slice.slot];
   held_ -= kept.size();
   if (kept.empty()) {
@@ -47,6 +51,8 @@ void HistogramStage::hold(const assembly::BuiltSlice& slice, Additions& fills) {
       spdlog::warn("histogram entries dropped slice={} held={}: too many slices wait to be settled",
                    slice.id().value, held_);
     kept.clear();
+    is_beyond_[slice.slot] = true;
+    ++beyond_;
   }
   held_ += kept.size();
 }
@@ -62,6 +68,8 @@ void HistogramStage::forget(const assembly::BuiltSlice& slice) {
   Additions& kept = by_slot_[slice.slot];
   held_ -= kept.size();
   kept.clear();
+  if (is_beyond_[slice.slot]) --beyond_;
+  is_beyond_[slice.slot] = false;
   constexpr std::size_t kKeptCapacity = 256;
   if (kept.capacity() > kKeptCapacity) kept.shrink_to_fit();
 }

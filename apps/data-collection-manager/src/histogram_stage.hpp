@@ -21,18 +21,18 @@ class HistogramStage {
   // added some.
   void book(std::function<histograms::Layout()> bookings);
 
-  // Takes the entries of a step out of its result. Beyond `held_max` all entries of the slice are dropped and
-  // counted.
+  // Takes the entries of a step out of its result. Beyond `held_max` all entries of the slice are dropped,
+  // also those of its later steps, and it is counted.
   void take(const assembly::BuiltSlice& slice, filter_host::FilterResult& result) {
     if (!result.fills.empty()) hold(slice, result.fills);
   }
   // The slice is settled by its filter's decision: its entries count.
   void settle(const assembly::BuiltSlice& slice) {
-    if (held_ > 0) count(slice);
+    if (held_ + beyond_ > 0) count(slice);
   }
   // The slice leaves, or its filter has to begin again or has failed: its entries do not count.
   void drop(const assembly::BuiltSlice& slice) {
-    if (held_ > 0) forget(slice);
+    if (held_ + beyond_ > 0) forget(slice);
   }
 
   // The supervisor may have lost earlier reports.
@@ -55,6 +55,8 @@ class HistogramStage {
   histograms::Contents contents_;
   reports::HistogramReporter reporter_;
   std::vector<Additions> by_slot_;
+  std::vector<bool> is_beyond_;  // by slot: a step of the slice was dropped
+  std::size_t beyond_ = 0;       // such slices
   std::size_t held_ = 0;
   std::size_t held_max_ = kHeldMax;
   std::uint64_t dropped_slices_ = 0;

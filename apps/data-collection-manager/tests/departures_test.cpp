@@ -169,9 +169,13 @@ TEST_CASE("histogram entries beyond the limit are dropped with their slice's, an
     filter_host::FilterResult result;
     result.fills = {{histograms::kEntries, 0, 1}, {histograms::kHeadCells + 1, 0, 1}};
     dcm.histograms.take(slice, result);
+    if (id == 1) continue;
+    result.fills = {{histograms::kEntries, 0, 1}};  // of a later step: it would have room
+    dcm.histograms.take(slice, result);
   }
   for (const std::uint64_t id : {1U, 2U}) dcm.confirm(id, v1::CONFIRMATION_SETTLED);
   CHECK(dcm.histograms.contents().view(0).entries() == 1);
+  CHECK(dcm.histograms.held() == 0);
   v1::Report report;
   dcm.histograms.add_to(report, false);
   CHECK(report.counters().at("dcm.fills_dropped") == 1);

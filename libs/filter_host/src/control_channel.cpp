@@ -15,13 +15,19 @@ constexpr unsigned kByteBits = 8;
 
 void ControlChannel::send(const v1::WorkerMessage& message) {
   const std::string bytes = message.SerializeAsString();
+  const std::lock_guard lock(mutex_);
   for (unsigned i = 0; i < kLengthBytes; ++i)
     unsent_.push_back(static_cast<char>(bytes.size() >> (kByteBits * i)));
   unsent_ += bytes;
-  flush();
+  send_unsent();
 }
 
 void ControlChannel::flush() {
+  const std::lock_guard lock(mutex_);
+  send_unsent();
+}
+
+void ControlChannel::send_unsent() {
   while (!unsent_.empty() && !ended_) {
     const ssize_t sent = ::send(descriptor_, unsent_.data(), unsent_.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent > 0) {
@@ -35,11 +41,14 @@ void ControlChannel::flush() {
 }
 
 void ControlChannel::flush_all() {
-  flush();
-  while (!unsent_.empty() && !ended_) {
+  while (true) {
+    {
+      const std::lock_guard lock(mutex_);
+      send_unsent();
+      if (unsent_.empty() || ended_) return;
+    }
     pollfd room{descriptor_, POLLOUT, 0};
     if (::poll(&room, 1, -1) < 0 && errno != EINTR) return;
-    flush();
   }
 }
 

@@ -128,7 +128,10 @@ FilterInstance::~FilterInstance() {
 
 Expected<void, FilterError> FilterInstance::begin_run(const RunInfo& run) {
   run_ = run;
-  log_lines_ = 0;
+  {
+    const std::lock_guard lock(log_mutex_);
+    log_lines_ = 0;
+  }
   if (plugin_->functions().begin_run == nullptr) return {};
   weir_filter_run view{};
   view.struct_size = sizeof view;
@@ -147,12 +150,16 @@ Expected<void, FilterError> FilterInstance::begin_run(const RunInfo& run) {
 
 std::string FilterInstance::end_run() {
   char error[kErrorTextSize] = "";
-  end_error_.clear();
   if (plugin_->functions().end_run == nullptr) return {};
-  ending_ = true;
+  {
+    const std::lock_guard lock(log_mutex_);
+    end_error_.clear();
+    ending_ = true;
+  }
   if (!guarded(error, [&] { plugin_->functions().end_run(instance_); })) {
     host_.log(&host_, WEIR_LOG_ERROR, error);
   }
+  const std::lock_guard lock(log_mutex_);
   ending_ = false;
   return end_error_;
 }
@@ -317,6 +324,7 @@ std::optional<std::vector<std::uint32_t>> FilterInstance::first_sources() {
 }
 
 void FilterInstance::write_log(int level, std::string_view text) {
+  const std::lock_guard lock(log_mutex_);
   if (ending_ && level >= WEIR_LOG_ERROR && end_error_.empty()) end_error_ = clean_text(text, kPluginTextMax);
   if (!config_.log || log_lines_ == config_.limits.log_lines_max) {
     metrics_.count(FilterMetrics::kLogDropped, 1);

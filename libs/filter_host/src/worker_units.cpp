@@ -115,10 +115,11 @@ Expected<bool, FilterError> WorkerUnits::look_at_starts() {
   for (worker_pool::Seat index = 0; index < pool_.seats(); ++index) {
     Seat& seat = seats_[index];
     if (seat.process == nullptr) continue;
-    take_messages(index);
+    const auto end = seat.process->end();
+    take_messages(index);  // after the look at its end: its last words are here then
     if (!seat.refusal.empty()) return Unexpected<FilterError>({FilterErrorCode::create_failed, seat.refusal});
     const bool done = start_ == Start::create ? seat.created : seat.begun;
-    if (const auto end = seat.process->end(); end && !done) {
+    if (end && !done) {
       return failed("a filter worker ended before it could " + task + ": " +
                     end->text.substr(0, end->text.find('\n')));
     }
@@ -303,8 +304,8 @@ void WorkerUnits::take_ends() {
   for (worker_pool::Seat index = 0; index < pool_.seats(); ++index) {
     Seat& seat = seats_[index];
     if (seat.process == nullptr) continue;
-    take_messages(index);
     auto end = seat.process->end();
+    take_messages(index);  // likewise
     if (!end) continue;
     take_lane(index);
     const std::string refusal = seat.refusal;

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <thread>
+#include <vector>
 
 namespace {
 
@@ -18,7 +19,7 @@ class Scripted : public weir::Filter {
   explicit Scripted(weir::FilterSetup& setup)
       : Filter(setup),
         what_(setup.parameter("do", "accept")),
-        number_(setup.parameter("number", std::uint32_t{0}, std::uint32_t{0}, std::uint32_t{100})),
+        number_(setup.parameter("number", std::uint32_t{0}, std::uint32_t{0}, std::uint32_t{10000})),
         processed_(counter("processed")),
         delegated_(counter("delegated")),
         ids_(histogram("ids")) {
@@ -69,6 +70,7 @@ class Scripted : public weir::Filter {
     if (what_ == "need_known") return need({10});
     if (what_ == "need_more") return need_more(slice);
     if (what_ == "log") log(WEIR_LOG_INFO, "slice " + std::to_string(slice.id()));
+    if (what_ == "log_threads") return log_from_threads();
     if (what_ == "wrong_stream") return accept().to(std::uint64_t{1} << 40U);
     if (what_ == "muons") return accept().to(stream("muons")).keep_raw_data_of({30, 10, 30}).prescaled(5, 2);
     if (what_ == "events") return events(slice);
@@ -150,6 +152,17 @@ class Scripted : public weir::Filter {
       set_result(result_.bytes());
       result_.clear();
     }).join();
+    return accept();
+  }
+  // Four threads write `number` lines each, and so does this one.
+  weir::Decision log_from_threads() {
+    const auto write = [this] {
+      for (std::uint32_t i = 0; i < number_; ++i) log(WEIR_LOG_INFO, "line");
+    };
+    std::vector<std::thread> threads;
+    for (int i = 0; i < 4; ++i) threads.emplace_back(write);
+    write();
+    for (std::thread& thread : threads) thread.join();
     return accept();
   }
   weir::Decision flood() {

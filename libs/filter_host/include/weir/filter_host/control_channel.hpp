@@ -2,13 +2,15 @@
 
 #include <weir/v1/worker.pb.h>
 
+#include <atomic>
 #include <cstddef>
+#include <mutex>
 #include <string>
 
 namespace weir::filter_host {
 
 // One end of the control socket between a DCM and a worker: frames of a length (4 bytes, little-endian) and a
-// WorkerMessage. Does not own the descriptor.
+// WorkerMessage. Does not own the descriptor. Any thread may send; one receives.
 class ControlChannel {
  public:
   static constexpr std::size_t kMessageMax = std::size_t{64} << 20;  // bytes
@@ -28,12 +30,14 @@ class ControlChannel {
 
  private:
   void read_some();
+  void send_unsent();  // as much as the socket takes
 
   int descriptor_;
-  std::string unsent_;
+  std::mutex mutex_;
+  std::string unsent_;  // guarded by mutex_
   std::string received_;
   std::size_t at_ = 0;  // of received_: read up to here
-  bool ended_ = false;
+  std::atomic<bool> ended_ = false;
 };
 
 }  // namespace weir::filter_host

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -53,7 +54,7 @@ struct FilterConfig {
   bool forwards_anywhere = false;    // to groups of any name, as number 0: without a farm
   std::vector<NamedSources> groups;  // a filter knows a group by its place here
   FilterLimits limits;
-  // WEIR_LOG_... and a line; called on the unit's thread. May be empty.
+  // WEIR_LOG_... and a line; called on any thread, of each instance one at a time. May be empty.
   std::function<void(int level, std::string_view line)> log;
 };
 
@@ -110,9 +111,10 @@ class FilterInstance {
   weir_filter_host host_{};
   void* instance_ = nullptr;
   RunInfo run_;
-  std::uint32_t log_lines_ = 0;
-  bool ending_ = false;    // end_run() is under way
-  std::string end_error_;  // of the last one
+  std::mutex log_mutex_;         // guards what a filter's own threads reach through log()
+  std::uint32_t log_lines_ = 0;  // guarded, as are the next two and calls of config_.log
+  bool ending_ = false;          // end_run() is under way
+  std::string end_error_;        // of the last one
 
   // Set while process() runs.
   const weir_filter_slice* slice_ = nullptr;
