@@ -11,6 +11,7 @@ namespace {
 
 constexpr DurationNs kBackoff = 100 * kMillisecond;
 constexpr DurationNs kBackoffMax = 5 * kSecond;
+constexpr DurationNs kBackoffInSlicesMax = 500 * kMillisecond;
 constexpr std::uint32_t kDoublingsMax = 7;  // to kBackoffMax and beyond
 constexpr DurationNs kStartPatienceMax = 30 * kSecond;
 constexpr DurationNs kMemory = 8;  // results that the running mean looks back on
@@ -222,15 +223,16 @@ void WorkerPool::note_end(const WorkerEnd& end) {
   last_end_ = std::string(name(end.kind)) + ": " + first_line(end.text);
 }
 
-// Puts off the next start in this seat only: other workers go on. A slice that ends its worker twice is
-// poison, and a worker without memory is replaced at once.
-void WorkerPool::put_off(Worker& worker, const WorkerEnd& end, bool starting, bool blamed) {
+// Puts off the next start in this seat only: other workers go on. A worker without memory is replaced at
+// once. The slices that a worker ended in wait for another try, so the pause after them is short.
+void WorkerPool::put_off(Worker& worker, const WorkerEnd& end, bool starting, bool in_slices) {
   if (starting) {
     worker.start_after_ns = now_ns_ + pause_ns(++worker.failures);
-  } else if (!blamed && end.kind != EndKind::memory) {
+  } else if (end.kind != EndKind::memory) {
     ends_owed_ = std::min(ends_owed_ + 1, kEndsFree + kDoublingsMax);
     const double beyond = std::max(0.0, ends_owed_ - kEndsFree);
-    worker.start_after_ns = now_ns_ + pause_ns(static_cast<std::uint32_t>(std::ceil(beyond)));
+    const DurationNs pause = pause_ns(static_cast<std::uint32_t>(std::ceil(beyond)));
+    worker.start_after_ns = now_ns_ + (in_slices ? std::min(pause, kBackoffInSlicesMax) : pause);
   }
 }
 
@@ -260,7 +262,7 @@ bool WorkerPool::settle_lent(Worker& worker, const WorkerEnd& end, PoolActions& 
     return true;
   }
   for (const Token token : inside) repeat(token, Wish::alone, out);
-  return false;
+  return !inside.empty();
 }
 
 void WorkerPool::not_begun(std::deque<Lent>& lent, PoolActions& out) {

@@ -513,6 +513,77 @@ TEST_CASE("worker pool: workers that end on their own are replaced ever more slo
   CHECK(ends_idle(20, 10) >= 5 * kSecond);
 }
 
+// A worker that finishes `good` slices and then ends in `inside` others, again and again. Returns the pauses
+// between its ends and its next starts.
+std::vector<DurationNs> pauses_in_slices(int ends, std::uint64_t good, std::uint64_t inside, EndKind kind) {
+  Bench bench(1, 0, 512);
+  Token token = 0;
+  std::vector<DurationNs> pauses;
+  for (int i = 0; i < ends; ++i) {
+    while (bench.pool.in_pool() < good + inside) bench.submit(++token);
+    for (std::uint64_t n = 0; n < good; ++n) {
+      bench.pass();
+      bench.work(0, n + 1, n + 1);
+    }
+    bench.pass();
+    bench.work(0, good + inside, good);
+    bench.dies(0, kind);
+    const TimeNs ended = bench.now;
+    do bench.pass(10 * kMillisecond);
+    while (bench.out.start.empty());
+    pauses.push_back(bench.now - ended);
+    bench.pool.started(0);
+    bench.pass();
+  }
+  return pauses;
+}
+
+TEST_CASE("worker pool: a worker that keeps ending in slices is replaced after short pauses that grow") {
+  constexpr DurationNs kAtOnce = 10 * kMillisecond;  // in the next pass
+  for (const EndKind kind : {EndKind::signal, EndKind::exit, EndKind::timeout}) {
+    INFO(name(kind));
+    const auto pauses = pauses_in_slices(20, 10, 1, kind);
+    const std::vector<DurationNs> first(pauses.begin(), pauses.begin() + 3);
+    CHECK(first == std::vector<DurationNs>(3, kAtOnce));
+    CHECK(pauses[4] > kAtOnce);
+    CHECK(std::is_sorted(pauses.begin(), pauses.end()));
+    CHECK(pauses.back() == 500 * kMillisecond);
+    const auto rare = pauses_in_slices(20, 200, 1, kind);
+    CHECK(std::all_of(rare.begin(), rare.end(), [](DurationNs pause) { return pause == kAtOnce; }));
+  }
+  const auto batches = pauses_in_slices(20, 10, 3, EndKind::signal);
+  CHECK(batches.back() == 500 * kMillisecond);
+}
+
+TEST_CASE(
+    "worker pool: while a worker that ended in slices is put off, the others go on, with its slice too") {
+  Bench bench(2, 0);
+  const auto ends_in = [&bench](Token token, std::uint32_t earlier) {
+    bench.submit(token, earlier);
+    bench.pass();
+    REQUIRE(bench.lends.back().seat == 0);
+    bench.work(0, 1, 0);
+    bench.dies(0, EndKind::exit);
+  };
+  for (Token token = 0; token < 12; ++token) {
+    ends_in(token, 1);
+    bench.pass(600 * kMillisecond);
+    REQUIRE(bench.out.start.size() == 1);
+    bench.pool.started(0);
+    bench.pass();
+  }
+  CHECK(bench.poison.size() == 12);
+  ends_in(100, 0);
+  bench.submit(101);
+  bench.pass(400 * kMillisecond);
+  CHECK(bench.out.start.empty());
+  CHECK(bench.lent_to(1) == std::vector<Token>{100});  // alone
+  bench.work(1, 1, 1);
+  bench.pass();
+  bench.work(1, 2, 2);
+  CHECK(bench.results == std::vector<Token>{100, 101});
+}
+
 TEST_CASE("worker pool: workers out of memory are replaced at once, however often") {
   Bench bench(1, 0);
   std::uint64_t done = 0;

@@ -24,7 +24,7 @@ struct PoolSettings {
   std::uint32_t kills_max = 2;                // kills that make a slice poison
   DurationNs timeout_ns = kSecond;            // one slice in process()
   DurationNs start_timeout_ns = 2 * kSecond;  // from the start of a process until it can take slices
-  // Ends per slice that no slice is to blame for; beyond, the next starts are put off ever longer.
+  // Ends per slice, except for want of memory; beyond, the next starts are put off ever longer.
   double end_share_max = 0.01;
 };
 
@@ -215,7 +215,7 @@ class WorkerPool {
   [[nodiscard]] std::size_t fresh_reserved() const;
   [[nodiscard]] std::optional<Seat> least_lent(std::size_t reserved) const;
   [[nodiscard]] std::optional<Seat> seat_for(Wish wish) const;
-  // Returns whether one slice is to blame.
+  // Returns whether it ended in slices.
   bool settle_lent(Worker& worker, const WorkerEnd& end, PoolActions& out);
   void blame(Token token, const WorkerEnd& end, PoolActions& out);
   void repeat(Token token, Wish wish, PoolActions& out);
@@ -223,7 +223,7 @@ class WorkerPool {
   [[nodiscard]] bool lose_state(Token token);
   [[nodiscard]] std::string reason(EndKind kind) const;
   void note_end(const WorkerEnd& end);
-  void put_off(Worker& worker, const WorkerEnd& end, bool starting, bool blamed);
+  void put_off(Worker& worker, const WorkerEnd& end, bool starting, bool in_slices);
 
   PoolSettings settings_;
   std::vector<Worker> seats_;
@@ -234,7 +234,7 @@ class WorkerPool {
   std::optional<Seat> draining_;  // gets nothing, so that a marked slice can be alone
   TimeNs last_pass_ns_ = 0;
   TimeNs now_ns_ = 0;
-  double ends_owed_ = 0;  // ends without a culprit that are not yet balanced by results
+  double ends_owed_ = 0;  // ends that are not yet balanced by results
   std::uint64_t starts_ = 0;
   std::uint64_t restarts_ = 0;
   std::uint64_t poisoned_ = 0;
