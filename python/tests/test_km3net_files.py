@@ -48,6 +48,7 @@ class FilesTest(unittest.TestCase):
         # A slice lasts 100 ms.
         self.assertEqual({(b - a) // (n - m) for a, b, m, n in zip(starts, starts[1:], numbers, numbers[1:])},
                          {100_000_000})
+        self.assertEqual({one["duration_ns"] for one in index["slices"]}, {100_000_000})
         for one in index["slices"]:
             self.assertEqual(os.path.getsize(os.path.join(folder, one["file"])), one["bytes"])
             self.assertEqual(sum(6 * fragment["hits"] for fragment in one["fragments"]), one["bytes"])

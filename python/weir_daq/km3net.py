@@ -21,6 +21,7 @@ from .run import Slices
 
 TREES = ("L0", "L1", "SN")
 GEOMETRY = "detector.detx"
+FRAME_NS = 100_000_000  # length of a time slice
 
 # A vector of super frames is written memberwise: a head of 8 bytes, the number of frames n, then 18 columns of n words
 # each, 6 bytes, and all hits, frame after frame. All numbers but those in hits are big-endian.
@@ -253,9 +254,11 @@ class _Replayed:
         geometry = os.path.join(folder, GEOMETRY)
         self._delays = read_delays(geometry) if os.path.exists(geometry) else {}
         self._run = run
-        # A recording that was replayed several times: its first pass.
-        numbered = reversed(list(enumerate(run.ids)))
-        self._places = {self.frames[int(number) % len(self.frames)]: at for at, number in numbered}
+        numbered = [(at, int(number)) for at, number in enumerate(run.ids)]
+        if set(self.frames).issuperset(number for _, number in numbered):  # replayed once, under its own numbers
+            self._places = {number: at for at, number in numbered}
+        else:  # perhaps several times: its first pass
+            self._places = {self.frames[number % len(self.frames)]: at for at, number in reversed(numbered)}
 
     def slice_of(self, frame: int) -> Slice | None:
         return self._run[self._places[frame]] if frame in self._places else None
@@ -322,6 +325,7 @@ def _write_slice(folder: str, one: TimeSlice) -> dict[str, Any]:
         "run": one.run,
         "utc_s": one.utc_s,
         "utc_ns": one.utc_ns,
+        "duration_ns": FRAME_NS,
         "file": name,
         "bytes": offset,
         "fragments": fragments,

@@ -214,8 +214,10 @@ TEST_CASE("a run can be replayed from its own run files, bit for bit") {
                {"--slices", "200", "--set", "replay.path=" + file, "--set", "replay.loop=false"});
   CHECK_BALANCED(end, 0);
   std::map<std::uint64_t, std::vector<std::string>> bytes[2];
-  const auto read = [](const TemporaryFolder& folder, auto& slices) {
+  std::map<std::uint64_t, std::pair<UtcNs, DurationNs>> heads[2];
+  const auto read = [](const TemporaryFolder& folder, auto& slices, auto& times) {
     StoredRun(folder / "out").for_each_slice([&](const storage::SliceRecordView& slice) {
+      times[slice.head().slice.value] = {slice.head().trigger_time, slice.head().duration};
       for (std::size_t i = 0; i < slice.fragment_count(); ++i) {
         const ConstBytes fragment = slice.fragment(i).bytes;
         slices[slice.head().slice.value].emplace_back(reinterpret_cast<const char*>(fragment.data()),
@@ -223,9 +225,10 @@ TEST_CASE("a run can be replayed from its own run files, bit for bit") {
       }
     });
   };
-  read(first, bytes[0]);
-  read(second, bytes[1]);
+  read(first, bytes[0], heads[0]);
+  read(second, bytes[1], heads[1]);
   CHECK(bytes[0].size() == 200);
+  CHECK(heads[0] == heads[1]);
   CHECK((bytes[0] == bytes[1]));
 }
 

@@ -36,7 +36,7 @@ std::unique_ptr<PushIntake> make_pushing(const node::Setup& setup, const ports::
                                          Builder& builder, SliceWay& way) {
   if (!node::is_push(setup.farm)) return nullptr;
   const auto readouts = static_cast<std::uint32_t>(setup.plan.of_role(Role::readout).size());
-  return std::make_unique<PushIntake>(setup.farm, setup.self.index, readouts, clock, builder, way);
+  return std::make_unique<PushIntake>(setup, readouts, clock, builder, way);
 }
 
 std::unique_ptr<BurstSaver> make_burst_saver(const node::Setup& setup, sessions::PeerCounters& counters,

@@ -5,6 +5,7 @@
 #include <weir/assembly/push_window.hpp>
 #include <weir/assignment/destinations.hpp>
 #include <weir/node/push.hpp>
+#include <weir/node/setup.hpp>
 #include <weir/ports/clock.hpp>
 #include <weir/v1/control.pb.h>
 
@@ -17,8 +18,8 @@ namespace weir::dcm {
 // assignment follows (`unbound` until then); overdue fragments are requested. Pure.
 class PushIntake {
  public:
-  PushIntake(const v1::Farm& farm, NodeIndex self, std::uint32_t readouts, const ports::Clock& clock,
-             Builder& builder, SliceWay& way);
+  PushIntake(const node::Setup& setup, std::uint32_t readouts, const ports::Clock& clock, Builder& builder,
+             SliceWay& way);
 
   // False: not a table that a supervisor makes.
   [[nodiscard]] bool take_destinations(const v1::Destinations& message) {

@@ -28,7 +28,7 @@ shaping::Overrun overrun(const v1::Farm& farm) {
 
 shaping::BarrelSettings barrel_settings(const node::Setup& setup) {
   const v1::ReadoutSettings& readout = setup.farm.readout();
-  const node::PushTiming timing = node::push_timing(setup.farm);
+  const node::PushTiming timing = node::push_timing(setup.farm, *setup.whole_farm);
   shaping::BarrelSettings settings;
   settings.barrel = timing.barrel;
   settings.sources = static_cast<std::uint32_t>(setup.identity.sources.size());
@@ -57,7 +57,7 @@ std::unique_ptr<PushSender> PushSender::make(const node::Setup& setup) {
 PushSender::PushSender(const node::Setup& setup, const shaping::BarrelSettings& settings)
     : sources_(setup.identity.sources),
       checksums_(setup.farm.run().checksums()),
-      timing_(node::push_timing(setup.farm)),
+      timing_(node::push_timing(setup.farm, *setup.whole_farm)),
       clock_offset_max_ns_(static_cast<DurationNs>(setup.farm.readout().clock_offset_ms() * 1e6)),
       barrel_(settings),
       links_(settings.collectors) {

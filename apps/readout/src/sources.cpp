@@ -1,5 +1,6 @@
 #include "sources.hpp"
 
+#include <weir/config/replayed_recording.hpp>
 #include <weir/node/identity.hpp>
 #include <weir/node/true_tracks.hpp>
 #include <weir/source/tracks.hpp>
@@ -119,7 +120,7 @@ ingest::SourceSettings source_settings(const v1::Farm& farm) {
   }
   settings.hits = hits_settings(farm);
   settings.replay.path = farm.replay().path();
-  settings.replay.loop = farm.replay().loop();
+  settings.replay.order = farm.replay().loop() ? ingest::ReplayOrder::looped : ingest::ReplayOrder::once;
   return settings;
 }
 
@@ -127,7 +128,10 @@ std::vector<std::unique_ptr<source::FragmentSource>> make_sources(const node::Se
                                                                   source::FaultInjector& injector,
                                                                   v1::RunIdentity& read) {
   std::vector<ingest::RecordedFile> files;
-  auto sources = ingest::make_sources(source_settings(setup.farm), setup.identity.sources, &files);
+  ingest::SourceSettings settings = source_settings(setup.farm);
+  const auto recording = config::replayed_recording(*setup.whole_farm);
+  if (recording && recording->by_number) settings.replay.order = ingest::ReplayOrder::by_number;
+  auto sources = ingest::make_sources(settings, setup.identity.sources, &files);
   if (!files.empty()) {
     v1::RunIdentity::Part part = node::recording_part(setup, files);
     node::require(setup.run_identity, part);

@@ -1,6 +1,7 @@
 #include "burst_alerts.hpp"
 
 #include <weir/base/text.hpp>
+#include <weir/config/replayed_recording.hpp>
 #include <weir/reports/numbers.hpp>
 
 #include <fmt/format.h>
@@ -42,7 +43,8 @@ void BurstAlerts::resume(RunAlerts alerts, TimeNs now) {
 void BurstAlerts::note(const assignment::Actions& actions) {
   if (!run_) return;
   for (; announced_noted_ < actions.announce.size(); ++announced_noted_)
-    run_->book.announced(actions.announce[announced_noted_].info.time);
+    newest_ = actions.announce[announced_noted_].info.time;
+  run_->book.announced(*newest_);
   for (; cleared_noted_ < actions.cleared.size(); ++cleared_noted_) {
     const assignment::Cleared& one = actions.cleared[cleared_noted_];
     const bool kept = one.kept_by != assignment::kNoNode;
@@ -70,6 +72,8 @@ void BurstAlerts::ask(std::int64_t before_ms, std::int64_t after_ms, const std::
     before_ms = static_cast<std::int64_t>(setup_.farm.burst().before_s() * 1e3);
     after_ms = static_cast<std::int64_t>(setup_.farm.burst().after_s() * 1e3);
   }
+  // Recorded slices keep their times: "now" is then the newest one.
+  if (newest_ && config::replayed_recording(*setup_.whole_farm)) now = *newest_;
   const UtcNs from = now - std::clamp(before_ms, -kWindowMsMax, kWindowMsMax) * kMillisecond;
   const UtcNs until = now + std::clamp(after_ms, -kWindowMsMax, kWindowMsMax) * kMillisecond;
   open(from, until, reason);

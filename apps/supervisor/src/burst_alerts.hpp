@@ -77,6 +77,7 @@ class BurstAlerts {
   Journal& journal_;
   std::optional<RunAlerts> run_;        // nothing without a burst saver
   std::vector<std::uint32_t> to_send_;  // alerts that have begun or ended
+  std::optional<UtcNs> newest_;         // time of the slice that was announced last
   std::size_t announced_noted_ = 0;     // rows of the actions that wait
   std::size_t cleared_noted_ = 0;
   std::uint64_t refused_written_ = 0;

@@ -216,8 +216,11 @@ void Journal::write_pass(const assignment::Actions& actions, const SupervisorLed
     pass.add_triggered(one.slice.value);
     pass.add_time_ns(one.info.time);
     pass.add_type(one.info.type.value);
-    pass.set_duration_ns(one.info.duration);
+    pass.add_duration_ns(one.info.duration);
   }
+  auto& durations = *pass.mutable_duration_ns();
+  const auto differ = std::adjacent_find(durations.begin(), durations.end(), std::not_equal_to<>());
+  if (differ == durations.end() && !durations.empty()) durations.Truncate(1);
   for (const NodeIndex dcm : actions.touched) {
     for (const assignment::Assignment& one : actions.dcms[dcm.value].assign) {
       if (one.attempt.value == 0) continue;

@@ -262,7 +262,8 @@ class Reader {
       Open& open = open_[slice];
       open.slice.slice = slice;
       open.slice.order = SliceOrder(run_.state.ledger.triggered.count);
-      open.slice.info = {at_or_zero(pass.time_ns(), i), pass.duration_ns(),
+      const int duration = std::min(i, pass.duration_ns_size() - 1);
+      open.slice.info = {at_or_zero(pass.time_ns(), i), at_or_zero(pass.duration_ns(), duration),
                          TriggerType(at_or_zero(pass.type(), i))};
       open.slice.assigned = true;  // perhaps it was assigned: the next attempt has a number that no DCM has
       run_.state.ledger.triggered.add(slice);

@@ -41,6 +41,7 @@ void each_announcement(std::span<const assignment::Announcement> announcements, 
     announce.Clear();
   };
   for (const assignment::Announcement& one : announcements) {
+    if (announce.slice_size() > 0 && announce.duration_ns() != one.info.duration) send_rows();
     announce.add_slice(one.slice.value);
     announce.add_time_ns(one.info.time);
     announce.add_type(one.info.type.value);
@@ -65,7 +66,8 @@ void each_assignment(std::span<const assignment::Assignment> assignments, const 
     payload_bytes = 0;
   };
   for (const assignment::Assignment& one : assignments) {
-    if (payload_bytes >= kPayloadBytesMax) send_rows();
+    const bool same_length = assign.slice_size() == 0 || assign.duration_ns() == one.info.duration;
+    if (payload_bytes >= kPayloadBytesMax || !same_length) send_rows();
     const auto row = static_cast<std::uint32_t>(assign.slice_size());
     assign.add_slice(one.slice.value);
     assign.add_time_ns(one.info.time);

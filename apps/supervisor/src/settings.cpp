@@ -1,6 +1,8 @@
 #include "settings.hpp"
 
 #include <weir/config/id_order.hpp>
+#include <weir/config/replayed_recording.hpp>
+#include <weir/ingest/recorded_run.hpp>
 #include <weir/node/reach.hpp>
 #include <weir/node/stop_limit.hpp>
 
@@ -91,6 +93,32 @@ std::unique_ptr<assignment::AssignmentPolicy> policy_of(
   return std::move(*made);
 }
 
+// Returns the slices of the recording that the farm replays; null: its slices are as they are triggered.
+std::shared_ptr<const assignment::RecordedTriggers> recorded_triggers(const node::Setup& setup) {
+  const auto recording = config::replayed_recording(*setup.whole_farm);
+  if (!recording) return nullptr;
+  const bool own_path = recording->path == setup.whole_farm->replay().path();  // this host may have another
+  const std::string& path = own_path ? setup.farm.replay().path() : recording->path;
+  const auto run = ingest::load_recorded_slices(path);
+  if (!run) throw std::runtime_error("replay.path: " + run.error().detail);
+  const v1::TriggerSettings& trigger = setup.farm.trigger();
+  const auto slice_ns = static_cast<DurationNs>(trigger.slice_ms() * 1e6);
+  std::vector<assignment::RecordedTrigger> triggers;
+  for (const ingest::RecordedSlice& slice : (*run)->slices) {
+    if (recording->by_number && slice.slice > assignment::kSliceIdNamedMax) {
+      throw std::runtime_error("replay.path: slice " + std::to_string(slice.slice.value) + " of '" + path +
+                               "' is above the highest slice id, 2^62 - 2^32 - 1: set replay.loop to true");
+    }
+    const bool is_of_folder = slice.run == RunNumber();
+    const bool without_length = is_of_folder && slice.duration == 0;
+    triggers.push_back({slice.slice,
+                        {slice.time, without_length ? slice_ns : slice.duration,
+                         is_of_folder ? TriggerType(trigger.type()) : slice.trigger_type},
+                        {slice.trigger_payload.begin(), slice.trigger_payload.end()}});
+  }
+  return std::make_shared<assignment::RecordedTriggers>(std::move(triggers), recording->by_number);
+}
+
 }  // namespace
 
 DurationNs gather_patience(const node::Setup& setup) {
@@ -126,6 +154,7 @@ assignment::SupervisorSettings machine_settings(const node::Setup& setup) {
   settings.reach.grace_ns = setup.farm.dcm().grace_ms() * kMillisecond;
   settings.push = setup.farm.run().mode() == v1::RunSettings::MODE_PUSH;
   settings.groups = groups_of(setup);
+  settings.recorded = recorded_triggers(setup);
   settings.ids_ascend = !config::ascending_ids_reason(setup.farm).empty();
   return settings;
 }

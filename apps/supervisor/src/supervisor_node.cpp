@@ -144,6 +144,8 @@ std::string SupervisorNode::why_triggers_ended() {
     return "the slice ids are used up: begin the next run with a lower trigger.first_slice";
   const v1::RunSettings& run = setup_.farm.run();
   const std::uint64_t made = machine_.ledger().triggered.count;
+  if (machine_.recording_is_over() && (run.slices() == 0 || made < run.slices()))
+    return fmt::format("the recording is over, after {}", counted(made, "slice"));
   if ((run.slices() > 0 && made >= run.slices()) || !machine_.is_past_duration(now_ns_))
     return "all triggers made";
   std::string why = fmt::format("run.duration_s ({:g} s) is over", run.duration_s());

@@ -24,7 +24,9 @@ void SupervisorMachine::make_triggers(const Now& now, Actions& out) {
 
   TriggerOffer trigger;
   for (std::uint32_t made = 0; made < kOffersPerTickMax && !clock_.triggers_done(); ++made) {
-    if (waits_for_room_ && !has_room(ids_.next(), now.mono, out)) break;
+    const auto id = next_id();
+    if (!id) return clock_.end_triggers();
+    if (waits_for_room_ && !has_room(*id, now.mono, out)) break;
     if (!source_->next(now, trigger)) break;
     // The source would offer the same id from now on.
     if (admit(trigger, now.mono, out).reason == VetoReason::bad_id) clock_.end_triggers();
@@ -45,7 +47,20 @@ OfferResult SupervisorMachine::offer(const TriggerOffer& trigger, const Now& now
   return result;
 }
 
-OfferResult SupervisorMachine::admit(const TriggerOffer& trigger, TimeNs now, Actions& out) {
+std::optional<SliceId> SupervisorMachine::next_id() const {
+  return settings_.recorded ? settings_.recorded->next(ids_.next()) : ids_.next();
+}
+
+TriggerOffer SupervisorMachine::as_recorded(const TriggerOffer& offer) const {
+  if (!settings_.recorded || offer.slice) return offer;
+  const auto slice = next_id();
+  WEIR_ASSERT(slice);
+  const RecordedTrigger& recorded = settings_.recorded->of(*slice);
+  return {slice, recorded.info, recorded.payload};
+}
+
+OfferResult SupervisorMachine::admit(const TriggerOffer& offered, TimeNs now, Actions& out) {
+  const TriggerOffer trigger = as_recorded(offered);
   ++ledger_.offered;
   VetoReason reason = veto(trigger, now, out);
   const SliceId slice = trigger.slice.value_or(ids_.next());

@@ -284,3 +284,54 @@ TEST_CASE("the static policy does not let one full DCM hold up the others") {
   for (const Assignment& assignment : actions.dcms[1].assign) CHECK(assignment.slice.value % 2 == 1);
   CHECK(farm.machine.broken_invariant() == "");
 }
+
+namespace {
+
+SupervisorSettings replaying(bool by_number) {
+  SupervisorSettings settings = small_farm();
+  std::vector<RecordedTrigger> triggers;
+  triggers.push_back({SliceId(509), {900, 100, TriggerType(3)}, {std::byte{7}}});
+  triggers.push_back({SliceId(512), {1200, 50, TriggerType()}, {}});
+  settings.recorded = std::make_shared<RecordedTriggers>(std::move(triggers), by_number);
+  return settings;
+}
+
+}  // namespace
+
+TEST_CASE("a recording that is looped gives slice k the time, length, type and payload of slice k mod n") {
+  Farm farm(replaying(false));
+  const Actions actions = farm.pass();
+  REQUIRE(actions.announce.size() == 4);
+  for (std::size_t k = 0; k < 4; ++k) {
+    const Announcement& one = actions.announce[k];
+    CHECK(one.slice == SliceId(k));
+    CHECK(one.info.time == (k % 2 == 0 ? 900 : 1200));
+    CHECK(one.info.duration == (k % 2 == 0 ? 100 : 50));
+    CHECK(one.info.type == TriggerType(k % 2 == 0 ? 3 : 0));
+    CHECK(actions.payload_of(one).size() == (k % 2 == 0 ? 1 : 0));
+  }
+  CHECK_FALSE(farm.machine.recording_is_over());
+}
+
+TEST_CASE(
+    "a recording that is replayed once keeps its numbers, and ends the triggers behind its last slice") {
+  for (const bool paced : {false, true}) {
+    Farm farm(replaying(true), paced ? rate(1000) : TriggerSettings{});
+    farm.advance(9 * kMillisecond);
+    const Actions actions = farm.pass();
+    REQUIRE(actions.announce.size() == 2);
+    CHECK(actions.announce[0].slice == SliceId(509));
+    CHECK(actions.announce[1].slice == SliceId(512));
+    CHECK(actions.announce[1].info.time == 1200);
+    CHECK(farm.machine.triggers_done());
+    CHECK(farm.machine.recording_is_over());
+    CHECK(farm.machine.ledger().offered == 2);
+    CHECK(farm.machine.broken_invariant() == "");
+  }
+  SupervisorSettings later = replaying(true);
+  later.first_slice = SliceId(510);
+  Farm farm(later);
+  const Actions actions = farm.pass();
+  REQUIRE(actions.announce.size() == 1);
+  CHECK(actions.announce[0].slice == SliceId(512));
+}

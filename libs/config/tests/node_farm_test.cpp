@@ -3,6 +3,7 @@
 #include <weir/config/farm_file.hpp>
 #include <weir/config/node_farm.hpp>
 #include <weir/config/plan.hpp>
+#include <weir/config/replayed_recording.hpp>
 
 #include <google/protobuf/util/message_differencer.h>
 
@@ -322,4 +323,30 @@ TEST_CASE(
              Catch::ContainsSubstring("supervisor.announce: needs supervisor.listen with a port"));
   CHECK_THAT(problems_of("supervisor: {listen: '127.0.0.1:7000', announce: 'gate:7000'}\n"),
              Catch::ContainsSubstring("supervisor.announce: is for DCMs of remote groups"));
+}
+
+TEST_CASE("slices are those of a recording if every readout replays it, and triggers have no numbers") {
+  const auto recording_of = [](const std::string& text) {
+    const auto file = config::read_farm(text, "farm.yaml");
+    REQUIRE(file);
+    const auto found = config::replayed_recording(file->farm);
+    return found ? found->path + (found->by_number ? " by number" : "") : "none";
+  };
+  const std::string replay = "source: {kind: replay}\nreplay: {path: folder}\n";
+  CHECK(recording_of("source: {kind: dummy}\n") == "none");
+  CHECK(recording_of(replay + "readout: {count: 3}\n") == "folder");
+  CHECK(recording_of("source: {kind: replay}\nreplay: {path: folder, loop: false}\n") == "folder by number");
+  for (const std::string mode : {"max", "rate", "poisson", "clock", "file", "network"}) {
+    const bool numbered = mode == "clock" || mode == "file" || mode == "network";
+    CHECK(recording_of(replay + "trigger: {mode: " + mode + ", rate_hz: 1, file: f}\n") ==
+          (numbered ? "none" : "folder"));
+  }
+  const std::string nodes =
+      "readout:\n  nodes:\n    - {name: a, source: {kind: replay}, replay: {path: one}}\n";
+  CHECK(recording_of(nodes) == "one");
+  CHECK(recording_of(nodes + "    - {name: b, source: {kind: replay}, replay: {path: one}}\n") == "one");
+  CHECK(recording_of(nodes + "    - {name: b, source: {kind: replay}, replay: {path: two}}\n") == "none");
+  CHECK(recording_of(nodes + "    - {name: b, source: {kind: replay}, replay: {path: one, loop: false}}\n") ==
+        "none");
+  CHECK(recording_of(nodes + "    - {name: b}\n") == "none");
 }

@@ -84,10 +84,13 @@ const json::array& list(const json::value& parent, const std::string& field, con
 FolderIndex::Slice parse_slice(const json::value& node, const std::string& field,
                                std::size_t fragments_left) {
   constexpr std::uint64_t kSecondsMax = 4'000'000'000;
+  constexpr std::uint64_t kDurationMax = 3600 * kSecond;
   FolderIndex::Slice slice;
   slice.slice = SliceId(number(node, field, "slice", UINT64_MAX));
   slice.time = static_cast<UtcNs>(number(node, field, "utc_s", kSecondsMax)) * kSecond +
                static_cast<UtcNs>(number(node, field, "utc_ns", kSecond - 1));
+  if (node.as_object().contains("duration_ns"))
+    slice.duration = static_cast<DurationNs>(number(node, field, "duration_ns", kDurationMax));
   slice.file = file_name(node, field);
   slice.bytes = number(node, field, "bytes", UINT64_MAX / 2);
   const json::array& fragments = list(node, field, "fragments", fragments_left);
@@ -116,6 +119,23 @@ FolderIndex::Slice parse_slice(const json::value& node, const std::string& field
   return slice;
 }
 
+// Returns the length of consecutive time slices of which these are some: the distance of any two slices'
+// times is that of their ids times the length. 0 if there is none. Requires: ascending in id, each once.
+DurationNs common_length(const std::vector<FolderIndex::Slice>& slices) {
+  constexpr auto kLengthMax = static_cast<std::uint64_t>(3600 * kSecond);
+  DurationNs length = 0;
+  for (std::size_t i = 1; i < slices.size(); ++i) {
+    const std::uint64_t ids = slices[i].slice.value - slices[i - 1].slice.value;
+    if (slices[i].time <= slices[i - 1].time) return 0;
+    const auto time = static_cast<std::uint64_t>(slices[i].time - slices[i - 1].time);
+    if (time % ids != 0 || time / ids > kLengthMax) return 0;
+    const auto each = static_cast<DurationNs>(time / ids);
+    if (i > 1 && each != length) return 0;
+    length = each;
+  }
+  return length;
+}
+
 FolderIndex parse_document(const json::value& document, const ReplayLimits& limits) {
   const std::uint64_t hit_bytes = number(document, "", "hit_bytes", UINT32_MAX);
   if (hit_bytes != source::kHitBytes) {
@@ -137,6 +157,9 @@ FolderIndex parse_document(const json::value& document, const ReplayLimits& limi
                                         [](auto& a, auto& b) { return a.slice == b.slice; });
   if (twice != index.slices.end())
     bad("slices", "slice " + std::to_string(twice->slice.value) + " is there twice");
+  const DurationNs length = common_length(index.slices);
+  for (FolderIndex::Slice& slice : index.slices)
+    if (slice.duration == 0) slice.duration = length;
   return index;
 }
 

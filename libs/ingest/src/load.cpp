@@ -138,6 +138,23 @@ Expected<RecordedContents, IngestFailure> look_into(const std::string& path, con
   return contents;
 }
 
+Expected<std::shared_ptr<const RecordedRun>, IngestFailure> load_recorded_slices(const std::string& path,
+                                                                                 const ReplayLimits& limits) {
+  const auto files = run_files_at(path);
+  if (!files) return Unexpected<IngestFailure>(files.error());
+  if (!files->empty()) return load_run_files(*files, limits);
+  const auto index = read_index(path, limits);
+  if (!index) return Unexpected<IngestFailure>(index.error());
+  auto run = std::make_shared<RecordedRun>();
+  for (const FolderIndex::Slice& slice : index->slices) {
+    RecordedSlice& recorded = run->slices.emplace_back();
+    recorded.slice = slice.slice;
+    recorded.time = slice.time;
+    recorded.duration = slice.duration;
+  }
+  return run;
+}
+
 Expected<std::shared_ptr<const RecordedRun>, IngestFailure> load_folder(const std::string& path,
                                                                         const ReplayLimits& limits) {
   const fs::path folder(path);
@@ -160,6 +177,7 @@ Expected<std::shared_ptr<const RecordedRun>, IngestFailure> load_folder(const st
     RecordedSlice& recorded = run->slices.emplace_back();
     recorded.slice = slice.slice;
     recorded.time = slice.time;
+    recorded.duration = slice.duration;
     recorded.fragments.reserve(slice.fragments.size());
     for (const FolderIndex::Fragment& fragment : slice.fragments) {
       RecordedFragment& entry = recorded.fragments.emplace_back();

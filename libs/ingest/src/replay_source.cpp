@@ -17,8 +17,9 @@ RecordedFragment nothing(SourceId source) {
 
 }  // namespace
 
-ReplaySource::ReplaySource(SourceId id, std::shared_ptr<const RecordedRun> run, bool loop, bool checksums)
-    : id_(id), run_(std::move(run)), loop_(loop), checksums_(checksums) {
+ReplaySource::ReplaySource(SourceId id, std::shared_ptr<const RecordedRun> run, ReplayOrder order,
+                           bool checksums)
+    : id_(id), run_(std::move(run)), order_(order), checksums_(checksums) {
   WEIR_ASSERT(run_ && !run_->slices.empty());
   fragments_.reserve(run_->slices.size());
   for (const RecordedSlice& slice : run_->slices) {
@@ -30,14 +31,24 @@ ReplaySource::ReplaySource(SourceId id, std::shared_ptr<const RecordedRun> run, 
   }
 }
 
+std::optional<std::size_t> ReplaySource::place_of(SliceId slice) const {
+  if (order_ == ReplayOrder::looped) return slice.value % fragments_.size();
+  if (order_ == ReplayOrder::once)
+    return slice.value < fragments_.size() ? std::optional<std::size_t>(slice.value) : std::nullopt;
+  const auto found = std::ranges::lower_bound(run_->slices, slice, {}, &RecordedSlice::slice);
+  if (found == run_->slices.end() || found->slice != slice) return std::nullopt;
+  return static_cast<std::size_t>(found - run_->slices.begin());
+}
+
 source::SourceFragment ReplaySource::produce(const source::Trigger& trigger) {
   source::SourceFragment fragment;
-  if (!loop_ && trigger.slice.value >= fragments_.size()) {
+  const auto place = place_of(trigger.slice);
+  if (!place) {
     fragment.status = FragmentStatus::missing;
     fragment.reason = MissingReason::not_produced;
     return fragment;
   }
-  RecordedFragment& recorded = fragments_[trigger.slice.value % fragments_.size()];
+  RecordedFragment& recorded = fragments_[*place];
   fragment.status = recorded.status;
   fragment.reason = recorded.reason;
   fragment.bytes = recorded.bytes;

@@ -1,4 +1,3 @@
-#include <weir/ingest/replay_source.hpp>
 #include <weir/ingest/sources.hpp>
 #include <weir/source/dummy_source.hpp>
 #include <weir/source/hits_source.hpp>
@@ -61,7 +60,7 @@ SourceList make_replay(const SourceSettings& settings, std::span<const SourceId>
     if (!std::binary_search(run->sources.begin(), run->sources.end(), id)) {
       not_there(id, "the recorded data at " + settings.replay.path);
     }
-    list.push_back(std::make_unique<ReplaySource>(id, run, settings.replay.loop, settings.checksums));
+    list.push_back(std::make_unique<ReplaySource>(id, run, settings.replay.order, settings.checksums));
   }
   return list;
 }

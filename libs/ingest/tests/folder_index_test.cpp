@@ -42,6 +42,26 @@ TEST_CASE("an index is read, its slices and sources put in order", "[index]") {
   CHECK(index->slices[1].fragments[0].source == SourceId(8));
 }
 
+TEST_CASE("a slice's length is that of the index, or the one that fits all times and ids", "[index]") {
+  const auto lengths = [](const std::string& text) {
+    std::vector<DurationNs> found;
+    const auto index = parse_folder_index(text, "index.json");
+    REQUIRE(index);
+    for (const FolderIndex::Slice& slice : index->slices) found.push_back(slice.duration);
+    return found;
+  };
+  using Lengths = std::vector<DurationNs>;
+  CHECK(lengths(kGood) == Lengths{1, 1});
+  CHECK(lengths(with("\"slice\": 4", "\"duration_ns\": 100, \"slice\": 4")) == Lengths{1, 100});
+  CHECK(lengths(with("\"slice\": 4", "\"slice\": 5")) == Lengths{0, 0});
+  CHECK(lengths(with("\"utc_ns\": 6", "\"utc_ns\": 4")) == Lengths{0, 0});
+  CHECK(lengths(with("\"utc_ns\": 6", "\"utc_ns\": 5")) == Lengths{0, 0});
+  CHECK(lengths(with("\"utc_s\": 10, \"utc_ns\": 6", "\"utc_s\": 3999999999, \"utc_ns\": 6")) ==
+        Lengths{0, 0});
+  CHECK(detail_of(with("\"slice\": 4", "\"duration_ns\": -1, \"slice\": 4")).find("slices[0].duration_ns") ==
+        0);
+}
+
 TEST_CASE("a field that is wrong is named with its place", "[index]") {
   CHECK(detail_of(with("\"hits\": 3", "\"hits\": 4")).find("slices[1].fragments[1]: 4 hits from byte 12") ==
         0);

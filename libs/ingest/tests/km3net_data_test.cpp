@@ -13,6 +13,9 @@ TEST_CASE("recorded KM3NeT slices are replayed bit for bit, and every hit is in 
     weir::skip_test("no recorded data at " + folder);
     return;
   }
+  const auto listed = load_recorded_slices(folder);
+  REQUIRE(listed);
+  for (const RecordedSlice& slice : (*listed)->slices) CHECK(slice.duration == 100 * kMillisecond);
   const Replayed replayed = replay_folder(folder, 100 * kMillisecond);
   CHECK(replayed.slices == 2);
   CHECK(replayed.sources == 69);

@@ -69,6 +69,8 @@ class RunFile {
     record.head.run = header_.run;
     record.head.epoch = StoreEpoch(epoch);
     record.head.trigger_time = static_cast<UtcNs>(slice) * 100;
+    record.head.duration = 50;
+    record.head.trigger_type = TriggerType(6);
     record.fragments = records;
     std::vector<std::byte> body;
     storage::encode_slice_meta(record, body);
@@ -99,7 +101,7 @@ TEST_CASE("a folder is replayed slice after slice, and again from the first one"
   REQUIRE(run);
   CHECK((*run)->sources == std::vector{SourceId(8), SourceId(9)});
   CHECK((*run)->slices[1].time == 10'000'000'006);
-  ReplaySource source(SourceId(9), *run, true, true);
+  ReplaySource source(SourceId(9), *run, ReplayOrder::looped, true);
   CHECK(text_of(at(source, 0)) == "bbbbbbcccccc");
   CHECK(text_of(at(source, 1)) == "dddddd");
   CHECK(text_of(at(source, 1000)) == "bbbbbbcccccc");
@@ -113,12 +115,42 @@ TEST_CASE("a slice without the source, and one behind the end, are missing as no
   write_good(folder);
   const auto run = load_folder(folder.path());
   REQUIRE(run);
-  ReplaySource eight(SourceId(8), *run, false, false);
+  ReplaySource eight(SourceId(8), *run, ReplayOrder::once, false);
   CHECK(text_of(at(eight, 0)) == "aaaaaa");
   CHECK(at(eight, 0).crc32c == 0);
   CHECK(at(eight, 1).status == FragmentStatus::missing);
   CHECK(at(eight, 1).reason == MissingReason::not_produced);
   CHECK(at(eight, 2).reason == MissingReason::not_produced);
+}
+
+TEST_CASE("a recorded slice is replayed under its own number, and other numbers are missing", "[replay]") {
+  const TemporaryFolder folder;
+  write_good(folder);
+  const auto run = load_folder(folder.path());
+  REQUIRE(run);
+  ReplaySource nine(SourceId(9), *run, ReplayOrder::by_number, true);
+  CHECK(text_of(at(nine, 3)) == "bbbbbbcccccc");
+  CHECK(text_of(at(nine, 7)) == "dddddd");
+  for (const std::uint64_t other : {0, 1, 4, 8}) CHECK(at(nine, other).reason == MissingReason::not_produced);
+}
+
+TEST_CASE("the slices of a recording are listed with time, length and type, without its data", "[replay]") {
+  const TemporaryFolder folder;
+  folder.write("index.json", kIndex);
+  const auto listed = load_recorded_slices(folder.path());
+  REQUIRE(listed);
+  REQUIRE((*listed)->slices.size() == 2);
+  CHECK((*listed)->slices[1].slice == SliceId(7));
+  CHECK((*listed)->slices[1].time == 10'000'000'006);
+  CHECK_FALSE(load_recorded_slices(folder / "nowhere"));
+  RunFile file(RunNumber(4));
+  file.add(20, {{1, "one"}});
+  folder.write("a.weir", file.content());
+  const auto stored = load_recorded_slices(folder / "a.weir");
+  REQUIRE(stored);
+  CHECK((*stored)->slices[0].time == 2000);
+  CHECK((*stored)->slices[0].duration == 50);
+  CHECK((*stored)->slices[0].trigger_type == TriggerType(6));
 }
 
 TEST_CASE("a folder that differs from its index is refused by file name", "[replay]") {
@@ -160,8 +192,8 @@ TEST_CASE("Weir's own run files are replayed by slice id over all files of the r
   REQUIRE((*run)->slices.size() == 3);
   CHECK((*run)->slices[1].slice == SliceId(15));
   CHECK((*run)->slices[1].time == 1500);
-  ReplaySource one(SourceId(1), *run, true, true);
-  ReplaySource two(SourceId(2), *run, true, true);
+  ReplaySource one(SourceId(1), *run, ReplayOrder::looped, true);
+  ReplaySource two(SourceId(2), *run, ReplayOrder::looped, true);
   CHECK(text_of(at(one, 0)) == "ONE");
   CHECK(text_of(at(two, 0)) == "TWO");
   CHECK(at(two, 0).crc32c == crc32c(bytes_of("TWO")));

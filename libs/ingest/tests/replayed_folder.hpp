@@ -48,7 +48,7 @@ inline Replayed replay_folder(const std::string& folder, DurationNs window) {
     const std::string content((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
     std::size_t bytes = 0;
     for (const SourceId id : (*run)->sources) {
-      ReplaySource source(id, *run, true, true);
+      ReplaySource source(id, *run, ReplayOrder::looped, true);
       const source::SourceFragment fragment = source.produce({SliceId(first_id + n), 0, 0, TriggerType()});
       if (fragment.status == FragmentStatus::missing) {
         ++replayed.missing;

@@ -1,3 +1,4 @@
+#include <weir/config/replayed_recording.hpp>
 #include <weir/node/push.hpp>
 
 #include <algorithm>
@@ -31,12 +32,13 @@ DurationNs PushTiming::latest_ns(std::size_t readouts, DurationNs slice_ns) cons
   return slice_ns + delay_slots(readouts - 1) * slot_ns;
 }
 
-PushTiming push_timing(const v1::Farm& farm) {
+PushTiming push_timing(const v1::Farm& farm, const v1::Farm& whole_farm) {
   PushTiming timing;
   timing.barrel = farm.readout().shaper() == v1::ReadoutSettings::SHAPER_BARREL;
   timing.slot_ns = std::max<DurationNs>(1, slot_ns(farm));
   const auto mode = farm.trigger().mode();
-  timing.timed = mode != v1::TriggerSettings::MODE_FILE && mode != v1::TriggerSettings::MODE_NETWORK;
+  timing.timed = mode != v1::TriggerSettings::MODE_FILE && mode != v1::TriggerSettings::MODE_NETWORK &&
+                 !config::replayed_recording(whole_farm);
   timing.group = farm.readout().barrel_group();
   timing.held_back = farm.readout().cut_off_bytes() > 0 ? farm.readout().cut_off_slices() : 0;
   return timing;

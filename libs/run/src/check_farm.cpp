@@ -169,7 +169,7 @@ double slices_per_s(const v1::TriggerSettings& trigger) {
 // Describes the data pushed to one DCM at a time, to compare with the buffer of its port.
 std::string push_line(const LoadedFarm& loaded, double slice_bytes) {
   if (!node::is_push(loaded.farm)) return {};
-  const node::PushTiming timing = node::push_timing(loaded.farm);
+  const node::PushTiming timing = node::push_timing(loaded.farm, loaded.farm);
   const std::size_t readouts = std::max<std::size_t>(1, loaded.plan.of_role(Role::readout).size());
   const std::size_t group = timing.barrel ? std::min<std::size_t>(timing.group, readouts) : readouts;
   std::string text =

@@ -12,6 +12,7 @@
 #include <weir/assignment/part_table.hpp>
 #include <weir/assignment/reach_board.hpp>
 #include <weir/assignment/reach_news.hpp>
+#include <weir/assignment/recorded_triggers.hpp>
 #include <weir/assignment/run_clock.hpp>
 #include <weir/assignment/run_state.hpp>
 #include <weir/assignment/slice_book.hpp>
@@ -52,6 +53,7 @@ struct SupervisorSettings {
   std::uint32_t payload_max = 64 * 1024;   // bytes of one trigger's payload
   std::size_t payload_bytes_max = 64UL * 1024 * 1024;  // bytes of all unsettled slices' payloads
   SliceId first_slice;                                 // for triggers without an id
+  std::shared_ptr<const RecordedTriggers> recorded;    // triggers without an id are these; null: as offered
   std::size_t id_intervals_max =
       1'000'000;   // intervals of given ids; an id that needs a further one is vetoed
   GateMarks gate;  // off
@@ -195,6 +197,8 @@ class SupervisorMachine {
   [[nodiscard]] SliceId next_slice() const { return ids_.next(); }
   // True if no id is left; triggers have then ended.
   [[nodiscard]] bool ids_used_up() const { return ids_.used_up(); }
+  // True if every slice of a recording that is replayed once has been triggered.
+  [[nodiscard]] bool recording_is_over() const { return !next_id(); }
   // True if the run is stopped and every slice is settled.
   [[nodiscard]] bool drained() const { return clock_.stopping() && book_.live() == 0; }
   [[nodiscard]] std::size_t in_flight() const { return book_.live(); }
@@ -233,7 +237,10 @@ class SupervisorMachine {
 
   void resume_slice(const OpenSlice& open, Actions& out);
   void make_triggers(const Now& now, Actions& out);
-  OfferResult admit(const TriggerOffer& trigger, TimeNs now, Actions& out);
+  // The id of the next trigger without one; nullopt: the recording that is replayed has no further slice.
+  [[nodiscard]] std::optional<SliceId> next_id() const;
+  [[nodiscard]] TriggerOffer as_recorded(const TriggerOffer& offer) const;
+  OfferResult admit(const TriggerOffer& offered, TimeNs now, Actions& out);
   [[nodiscard]] VetoReason veto(const TriggerOffer& trigger, TimeNs now, Actions& out);
   [[nodiscard]] bool has_room(SliceId slice, TimeNs now, Actions& out);
   void renew_destinations() {

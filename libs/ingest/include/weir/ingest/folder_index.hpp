@@ -24,7 +24,8 @@ struct FolderIndex {
   struct Slice {
     SliceId slice;
     UtcNs time = 0;
-    std::string file;  // a name inside the folder
+    DurationNs duration = 0;  // 0: not given, and no length fits the times and ids of all slices
+    std::string file;         // a name inside the folder
     std::uint64_t bytes = 0;
     std::vector<Fragment> fragments;  // ascending in source, each once
   };

@@ -29,7 +29,7 @@ struct RecordedSlice {
   SliceId slice;
   RunNumber run;                            // 0 in a replay folder
   UtcNs time = 0;                           // its start
-  DurationNs duration = 0;                  // 0 for an event, and in a replay folder
+  DurationNs duration = 0;                  // 0 for an event, and in a folder that does not tell it
   TriggerType trigger_type;                 //
   ConstBytes trigger_payload;               // valid as long as the run
   std::vector<RecordedFragment> fragments;  // ascending in source, each once
@@ -66,6 +66,10 @@ struct ReplayLimits {
 // only. `run`: which run of a folder with several.
 [[nodiscard]] Expected<std::shared_ptr<const RecordedRun>, IngestFailure> load_recorded_run(
     const std::string& path, const ReplayLimits& limits = {}, std::optional<RunNumber> run = std::nullopt);
+
+// Like load_recorded_run(), but without reading a folder's data, and without its fragments.
+[[nodiscard]] Expected<std::shared_ptr<const RecordedRun>, IngestFailure> load_recorded_slices(
+    const std::string& path, const ReplayLimits& limits = {});
 
 // Properties of a recording on which a farm's layout depends.
 struct RecordedContents {

@@ -4,16 +4,24 @@
 #include <weir/source/source.hpp>
 
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace weir::ingest {
 
-// Returns one source's recorded fragments, by reference. If looped, slice k of the run is recorded slice k
-// mod n; otherwise it is the k-th, and slices after the last one are empty. A slice without this source is
-// missing (not_produced). The CRC32C is the recorded one, or is computed when a fragment is first used.
+// Which recorded slice of n a slice of the run is.
+enum class ReplayOrder : std::uint8_t {
+  looped,     // slice k is the k mod n-th
+  once,       // slice k is the k-th
+  by_number,  // the one with the same id
+};
+
+// Returns one source's recorded fragments, by reference: of the slice that ReplayOrder says. A slice without
+// this source, or none of the recording, is missing (not_produced). The CRC32C is the recorded one, or is
+// computed when a fragment is first used.
 class ReplaySource final : public source::FragmentSource {
  public:
-  ReplaySource(SourceId id, std::shared_ptr<const RecordedRun> run, bool loop, bool checksums);
+  ReplaySource(SourceId id, std::shared_ptr<const RecordedRun> run, ReplayOrder order, bool checksums);
 
   [[nodiscard]] SourceId id() const override { return id_; }
   void begin_run(RunNumber) override {}
@@ -22,7 +30,9 @@ class ReplaySource final : public source::FragmentSource {
  private:
   SourceId id_;
   std::shared_ptr<const RecordedRun> run_;
-  bool loop_;
+  [[nodiscard]] std::optional<std::size_t> place_of(SliceId slice) const;
+
+  ReplayOrder order_;
   bool checksums_;
   std::vector<RecordedFragment> fragments_;  // one per recorded slice
 };

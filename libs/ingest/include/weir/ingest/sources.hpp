@@ -1,6 +1,7 @@
 #pragma once
 
 #include <weir/ingest/recorded_run.hpp>
+#include <weir/ingest/replay_source.hpp>
 #include <weir/source/detector.hpp>
 #include <weir/source/dummy_content.hpp>
 #include <weir/source/source.hpp>
@@ -23,7 +24,7 @@ enum class SourceKind : std::uint8_t { dummy, hits, replay };
 
 struct ReplaySettings {
   std::string path;
-  bool loop = true;
+  ReplayOrder order = ReplayOrder::looped;
   ReplayLimits limits;
 };
 

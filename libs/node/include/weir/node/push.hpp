@@ -21,7 +21,8 @@ struct PushTiming {
   std::uint32_t group = 1;      // readouts with the same delay
   std::uint32_t held_back = 0;  // additional slots of waiting for all readouts, for the burst cut-off
 
-  bool timed = true;  // triggers happen at their stated time; those from files and clients may have any time
+  bool timed = true;  // triggers happen at their stated time; those from files, clients and recordings may
+                      // have any time
 
   // Returns the trigger's time on this machine's monotonic clock, at most now.
   [[nodiscard]] TimeNs moment(UtcNs trigger, TimeNs now_ns, UtcNs utc_ns) const {
@@ -32,7 +33,7 @@ struct PushTiming {
   // Returns the time from the trigger until the last of `readouts` begins to send a slice of this length.
   [[nodiscard]] DurationNs latest_ns(std::size_t readouts, DurationNs slice_ns) const;
 };
-[[nodiscard]] PushTiming push_timing(const v1::Farm& farm);
+[[nodiscard]] PushTiming push_timing(const v1::Farm& farm, const v1::Farm& whole_farm);
 
 // Returns false if no supervisor could have made the table.
 [[nodiscard]] bool take_destinations(const v1::Destinations& message, assignment::DestinationTable& table);
