@@ -1,78 +1,18 @@
 // The DCM's reports to the supervisor, at the status interval and at the end.
 #include "dcm_node.hpp"
 #include "source_report.hpp"
+#include <weir/config/injected_faults.hpp>
 #include <weir/node/report.hpp>
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
-#include <algorithm>
-#include <array>
 #include <fstream>
-#include <numeric>
-#include <optional>
 
 namespace weir::dcm {
 namespace {
 
 using assembly::BuildState;
-
-// Kinds of faults that source.faults injects: damage, or losses in transit.
-using Injects = bool (*)(const v1::SourceFaultsSettings&);
-bool damages(const v1::SourceFaultsSettings& one) { return one.corrupt() > 0; }
-bool loses(const v1::SourceFaultsSettings& one) {
-  return one.drop() > 0 || one.delay() > 0 || one.reorder() > 0 || one.silent_every_s() > 0;
-}
-
-bool has_fault(const v1::SourceSettings& settings, std::optional<SourceId> source, Injects injects) {
-  return std::any_of(settings.faults().begin(), settings.faults().end(), [&](const auto& one) {
-    const auto& sources = one.sources();
-    return injects(one) && (!source || sources.empty() ||
-                            std::find(sources.begin(), sources.end(), source->value) != sources.end());
-  });
-}
-
-// Returns whether a readout's own entry or profile has such a fault: it counts for every source.
-bool entries_have_fault(const v1::Farm& farm, Injects injects) {
-  const auto has_own = [injects](const auto& entry) {
-    return has_fault(entry.own().source(), std::nullopt, injects);
-  };
-  const auto& readout = farm.readout();
-  return std::any_of(readout.nodes().begin(), readout.nodes().end(), has_own) ||
-         std::any_of(readout.profiles().begin(), readout.profiles().end(), has_own);
-}
-
-// True: the fragment is lost. Others never existed, or are absent on purpose.
-bool is_loss(MissingReason reason, bool loses_on_purpose) {
-  switch (reason) {
-    case MissingReason::none:
-    case MissingReason::not_produced:
-    case MissingReason::masked:
-    case MissingReason::removed:
-      return false;
-    case MissingReason::deadline:
-    case MissingReason::gap:
-      return !loses_on_purpose;
-    default:
-      return true;
-  }
-}
-
-void note_missing(const assembly::SourceTallies& tallies, std::size_t source, SourceId id,
-                  bool loses_on_purpose, reports::LossWatch& losses) {
-  constexpr auto kStage = reports::LossWatch::Stage::missing;
-  std::array<std::uint64_t, kMissingReasons> lost{};
-  for (std::size_t i = 0; i < lost.size(); ++i) {
-    const auto reason = static_cast<MissingReason>(i);
-    if (is_loss(reason, loses_on_purpose)) lost[i] = tallies.missing(source, reason);
-  }
-  const std::uint64_t sum = std::accumulate(lost.begin(), lost.end(), std::uint64_t{0});
-  if (sum == 0 && !losses.knows(id, kStage)) return;
-  losses.set_reached(id, kStage, tallies.arrived(source).received + sum);
-  // Also zeros: an attempt that does not count is taken back.
-  for (std::size_t i = 0; i < lost.size(); ++i)
-    losses.set_lost(id, kStage, name(static_cast<MissingReason>(i)), lost[i]);
-}
 
 void add_fragments(v1::Report& report, const assembly::FragmentCounters& fragments) {
   reports::ReportCounters counters(report);
@@ -183,21 +123,19 @@ v1::Report DcmNode::make_report(bool final) {
   return report;
 }
 
-// Names the sources of which too many fragments are missing or damaged here: in the log at the beginning, in
-// each report from then on.
+// Names the sources of which too many fragments are damaged here: in the log at the beginning, in each report
+// from then on.
 void DcmNode::add_losses(v1::Report& report) {
   using Stage = reports::LossWatch::Stage;
   const v1::Farm& farm = *setup_.whole_farm;
-  const bool any_damages = entries_have_fault(farm, damages);
-  const bool any_loses = entries_have_fault(farm, loses);
+  const bool any = config::entries_inject(farm, config::Injected::damage);
   const assembly::SourceTallies& tallies = builder_.assembler.tallies();
   for (std::size_t i = 0; i < tallies.size(); ++i) {
     const assembly::SourceInfo& source = builder_.assembler.sources()[i];
-    if (source.corrupt > 0 && !any_damages && !has_fault(farm.source(), source.id, damages)) {
-      losses_.set_reached(source.id, Stage::contents, tallies.arrived(i).received);
-      losses_.set_lost(source.id, Stage::contents, "corrupt", source.corrupt);
-    }
-    note_missing(tallies, i, source.id, any_loses || has_fault(farm.source(), source.id, loses), losses_);
+    if (source.corrupt == 0 || any || config::injects(farm.source(), source.id, config::Injected::damage))
+      continue;
+    losses_.set_reached(source.id, Stage::contents, tallies.arrived(i).received);
+    losses_.set_lost(source.id, Stage::contents, "corrupt", source.corrupt);
   }
   for (const std::string& text : losses_.take_news()) spdlog::warn("data lost fault=\"{}\"", text);
   node::add_faults(report, losses_.faults());

@@ -21,9 +21,6 @@ void take_hold_up(std::string_view said, control::HealthView::Process& out) {
   out.cause = held.cause.empty() ? out.name : std::string(held.cause);
 }
 
-// Fragments removed from the run by an operator are not a loss.
-bool is_loss(const std::string& reason) { return reason != "removed"; }
-
 control::RunProgress::Counts counts_of(const v1::Report& report, RunNumber run) {
   control::RunProgress::Counts counts;
   counts.run = run;
@@ -33,7 +30,7 @@ control::RunProgress::Counts counts_of(const v1::Report& report, RunNumber run) 
     counts.lost["discarded." + reason] = count;
   }
   for (const auto& [reason, count] : reports::by_reason(report, "farm.fragments.missing.")) {
-    if (is_loss(reason)) counts.lost["missing." + reason] = count;
+    if (reports::is_loss(reason)) counts.lost["missing." + reason] = count;
   }
   if (const double in_flight = reports::gauge_of(report, "slices_in_flight").value_or(0); in_flight > 0)
     counts.in_flight = static_cast<std::uint64_t>(in_flight);

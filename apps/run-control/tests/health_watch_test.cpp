@@ -78,3 +78,23 @@ TEST_CASE("a process's reported hold-up is shown with its reason and its cause")
   });
   CHECK(told);
 }
+
+TEST_CASE("missing fragments are losses, unless they never existed or are absent on purpose") {
+  Running run;
+  std::int64_t at = 0;
+  const auto told = [&](const std::string& reason) {
+    for (int i = 0; i < 3; ++i) {
+      v1::Report report;
+      report.set_now_ns(++at);
+      (*report.mutable_counters())["stored"] = static_cast<std::uint64_t>(at);
+      (*report.mutable_counters())["farm.fragments.missing." + reason] = static_cast<std::uint64_t>(20 * at);
+      run.farm.members.reported(run.farm.member("supervisor"), report);
+      run.pass(kSecond);
+    }
+    const auto findings = run.findings();
+    return std::any_of(findings.begin(), findings.end(),
+                       [](const control::Finding& one) { return one.word == "fragments missing"; });
+  };
+  for (const std::string reason : {"not_produced", "masked", "removed"}) CHECK_FALSE(told(reason));
+  for (const std::string reason : {"deadline", "gap", "source_down"}) CHECK(told(reason));
+}

@@ -3,6 +3,7 @@
 #include <weir/assignment/reasons.hpp>
 #include <weir/base/figures.hpp>
 #include <weir/base/held_up.hpp>
+#include <weir/config/injected_faults.hpp>
 #include <weir/node/fault_notes.hpp>
 #include <weir/node/report.hpp>
 #include <weir/reports/filter_failures.hpp>
@@ -64,7 +65,8 @@ RunAccount::RunAccount(const node::Setup& setup, const SupervisorEnvironment& en
       machine_(machine),
       roster_(roster),
       throttle_times_(throttle_times),
-      bursts_(bursts) {
+      bursts_(bursts),
+      losses_(setup.farm.source().loss_share_max()) {
   for (const config::NodePlan* readout : setup.plan.of_role(Role::readout)) {
     for (const SourceId source : readout->sources) readout_of_.emplace(source.value, readout->name);
   }
@@ -154,6 +156,7 @@ v1::Report RunAccount::own_report(bool final, bool journal_waits, TimeNs now_ns)
 
 v1::RunSummary RunAccount::summary(const RunStages& course, std::span<const std::string> faults,
                                    bool journal_waits, TimeNs now_ns) {
+  const v1::Report own = own_report(true, journal_waits, now_ns);
   LedgerInput input = ledger_input(roster_);
   for (assignment::WriterLedger& writer : input.writers) {
     if (!writer.final) writer.given_up = machine_.copies_given_up(writer.index).all;
@@ -191,7 +194,7 @@ v1::RunSummary RunAccount::summary(const RunStages& course, std::span<const std:
     summary.add_faults_text(loss);
   for (const std::string& fault : disturbed) summary.add_faults_text(fault);
   bursts_.add_to(summary);
-  *summary.add_nodes() = own_report(true, journal_waits, now_ns);
+  *summary.add_nodes() = own;
   *summary.mutable_counters() = summary.nodes(0).counters();
   for (const v1::Report& report : roster_.buried()) *summary.add_nodes() = report;
   for (const RosterMember& member : roster_.members()) {
@@ -203,7 +206,7 @@ v1::RunSummary RunAccount::summary(const RunStages& course, std::span<const std:
   return summary;
 }
 
-void RunAccount::add_sources(v1::SourceCounts& out) const {
+void RunAccount::add_sources(v1::SourceCounts& out) {
   reports::SourceSums sums(readout_of_);
   for (const v1::Report& report : roster_.buried()) sums.add(report, true);
   for (const RosterMember& member : roster_.members()) {
@@ -211,6 +214,18 @@ void RunAccount::add_sources(v1::SourceCounts& out) const {
   }
   if (roster_.forgot_sources()) sums.set_partial();
   sums.write(out);
+  judge(out);
+}
+
+// Names the sources of which too many fragments are missing: in the log at the beginning, in the summary.
+void RunAccount::judge(const v1::SourceCounts& sources) {
+  const bool any = config::entries_inject(*setup_.whole_farm, config::Injected::loss);
+  for (const reports::SourceRow& row : reports::source_rows(sources)) {
+    const bool on_purpose =
+        any || config::injects(setup_.whole_farm->source(), row.source, config::Injected::loss);
+    reports::note_missing(row, on_purpose, losses_);
+  }
+  for (const std::string& text : losses_.take_news()) spdlog::warn("data lost fault=\"{}\"", text);
 }
 
 std::vector<std::string> RunAccount::filter_faults() const {
@@ -225,10 +240,11 @@ std::vector<std::string> RunAccount::filter_faults() const {
   return failures.faults();
 }
 
-// Returns failures of filters, changes to run files by others, the nodes' faults, one a line, and slices that
-// DCMs gave up empty.
+// Returns sources that lose too much, failures of filters, changes to run files by others, the nodes' faults,
+// one a line, and slices that DCMs gave up empty.
 std::vector<std::string> RunAccount::disturbances() const {
-  std::vector<std::string> texts = filter_faults();
+  std::vector<std::string> texts = losses_.faults();
+  for (std::string& fault : filter_faults()) texts.push_back(std::move(fault));
   const auto add = [&texts](const v1::Report& report) {
     for (const std::string_view key : {node::kDisturbedNote, node::kFaultNote}) {
       const auto note = report.notes().find(std::string(key));

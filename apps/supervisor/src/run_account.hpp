@@ -6,6 +6,7 @@
 #include <weir/assignment/supervisor_machine.hpp>
 #include <weir/assignment/throttle_times.hpp>
 #include <weir/node/setup.hpp>
+#include <weir/reports/loss_watch.hpp>
 #include <weir/supervisor/node.hpp>
 
 #include <span>
@@ -40,7 +41,8 @@ class RunAccount {
   [[nodiscard]] std::vector<std::string> filter_faults() const;
   [[nodiscard]] std::vector<std::string> disturbances() const;
   void look_at_id_memory();
-  void add_sources(v1::SourceCounts& out) const;
+  void add_sources(v1::SourceCounts& out);
+  void judge(const v1::SourceCounts& sources);
 
   const node::Setup& setup_;
   const SupervisorEnvironment& environment_;
@@ -50,6 +52,7 @@ class RunAccount {
   assignment::ThrottleTimes& throttle_times_;
   const BurstAlerts& bursts_;
   std::unordered_map<std::uint32_t, std::string> readout_of_;  // by source, without masked ones
+  reports::LossWatch losses_;                                  // of all DCMs
   bool id_memory_full_ = false;                                // logged
 };
 

@@ -44,6 +44,13 @@ void LossWatch::set_lost(SourceId source, Stage stage, std::string_view reason, 
   lost_for(tallies_[{source, stage}], reason) = lost;
 }
 
+void LossWatch::clear(SourceId source, Stage stage) {
+  const auto known = tallies_.find({source, stage});
+  if (known == tallies_.end()) return;
+  known->second.reached = 0;
+  known->second.lost.clear();
+}
+
 bool LossWatch::is_too_much(const Tally& tally) const {
   const std::uint64_t lost = tally.lost_in_all();
   return lost >= kLostMin && static_cast<double>(lost) > share_max_ * static_cast<double>(tally.reached);

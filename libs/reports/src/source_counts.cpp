@@ -186,6 +186,19 @@ std::string worst_source(const v1::SourceCounts& from) {
   return rows.empty() || rows.front().lost() == 0 ? std::string() : source_name(rows.front());
 }
 
+void note_missing(const SourceRow& row, bool on_purpose, LossWatch& losses) {
+  constexpr auto kStage = LossWatch::Stage::missing;
+  Counts lost;
+  for (const auto& [reason, count] : row.missing) {
+    const bool purpose = reason == name(MissingReason::deadline) || reason == name(MissingReason::gap);
+    if (is_loss(reason) && !(on_purpose && purpose)) lost.emplace(reason, count);
+  }
+  if (lost.empty() && !losses.knows(row.source, kStage)) return;
+  losses.clear(row.source, kStage);  // an attempt that does not count is taken back
+  losses.set_reached(row.source, kStage, row.received + count_all(lost));
+  for (const auto& [reason, count] : lost) losses.set_lost(row.source, kStage, reason, count);
+}
+
 void SourceSums::add(const v1::Report& report, bool is_lost) {
   if (report.role() != v1::ROLE_DCM && report.role() != v1::ROLE_READOUT) return;
   if (is_lost && !report.final()) incomplete_.insert(report.name());

@@ -131,3 +131,25 @@ TEST_CASE("columns and places that are too short or out of range cost their own 
   CHECK(rows[0].readout.empty());
   CHECK(time_of_day(0) == "never");
 }
+
+TEST_CASE("a source's missing fragments are judged over all DCMs, without fragments that never existed") {
+  const auto readouts = farm(4);
+  LossWatch losses(0.05);
+  const auto judged = [&](const std::map<std::string, std::uint64_t>& each, bool on_purpose = false) {
+    SourceSums sums(readouts);
+    for (int dcm = 0; dcm < 12; ++dcm)
+      sums.add(report(v1::ROLE_DCM, "dcm-" + std::to_string(dcm), {row(2, 3, each)}, 4), false);
+    v1::SourceCounts out;
+    sums.write(out);
+    for (const SourceRow& one : source_rows(out)) note_missing(one, on_purpose, losses);
+    return losses.faults();
+  };
+  using Faults = std::vector<std::string>;
+  CHECK(judged({{"not_produced", 9}, {"masked", 2}, {"removed", 2}}).empty());
+  CHECK(judged({{"deadline", 1}}) ==
+        Faults{"source 2: 12 of 48 requested fragments are missing (deadline 12)"});  // one in each DCM
+  CHECK(judged({{"deadline", 1}, {"gap", 1}}, true).empty());
+  CHECK(judged({{"source_down", 1}, {"gap", 1}}, true) ==
+        Faults{"source 2: 12 of 48 requested fragments are missing (source_down 12)"});
+  CHECK(judged({}).empty());  // taken back
+}

@@ -13,8 +13,8 @@
 
 namespace weir::reports {
 
-// Finds sources of a readout or DCM that lose more than a given share of the data that reach them there, for
-// any reason. Not thread-safe.
+// Finds sources that lose more than a given share of their data, for any reason: of those that reach a
+// readout or DCM, or of those that all DCMs requested. Not thread-safe.
 class LossWatch {
  public:
   // `contents`: fragments that are kept, but with other bytes than their source's. `made`: fragments that the
@@ -35,6 +35,9 @@ class LossWatch {
   void set_reached(SourceId source, Stage stage, std::uint64_t reached);
   // Sets the number of pieces dropped for this reason.
   void set_lost(SourceId source, Stage stage, std::string_view reason, std::uint64_t lost);
+
+  // Removes the counts of the source at this stage, but not the note that it was reported.
+  void clear(SourceId source, Stage stage);
 
   // Returns whether anything was counted for the source at this stage.
   [[nodiscard]] bool knows(SourceId source, Stage stage) const { return tallies_.contains({source, stage}); }

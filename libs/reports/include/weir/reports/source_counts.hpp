@@ -1,6 +1,7 @@
 #pragma once
 
 #include <weir/base/ids.hpp>
+#include <weir/reports/loss_watch.hpp>
 #include <weir/v1/control.pb.h>
 
 #include <cstddef>
@@ -59,6 +60,10 @@ void put_sources(std::span<const SourceRow> rows, std::size_t sources, v1::Sourc
 [[nodiscard]] std::vector<std::string> worst_lines(const v1::SourceCounts& from, std::size_t most);
 // Returns "source 17 at readout-3", the one with the highest loss; empty if no source has lost any.
 [[nodiscard]] std::string worst_source(const v1::SourceCounts& from);
+
+// Sets the number of the source's requested fragments that are lost. `on_purpose`: source.faults drops some,
+// so missed deadlines and gaps are expected and left out.
+void note_missing(const SourceRow& row, bool on_purpose, LossWatch& losses);
 
 // Adds up the sources of all processes' reports.
 class SourceSums {
