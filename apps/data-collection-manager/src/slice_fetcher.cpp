@@ -3,6 +3,7 @@
 #include "node_link.hpp"
 #include "orders.hpp"
 #include "settings.hpp"
+#include <weir/node/dcm_groups.hpp>
 #include <weir/node/reach.hpp>
 #include <weir/node/report.hpp>
 #include <weir/wire/frame.hpp>
@@ -32,6 +33,7 @@ SliceFetcher::SliceFetcher(const node::Setup& setup, sessions::PeerCounters& cou
   std::uint32_t flows = 0;
   for (const config::NodePlan* dcm : setup.plan.of_role(Role::dcm)) {
     keepers_.push_back(std::make_unique<Keeper>(node::silence_ns(setup.farm)));
+    keepers_.back()->serves = node::is_fetched_by(setup.farm, *dcm, setup.self);
     if (!dcm->listen.empty()) keepers_.back()->flow = flows++;
   }
 }
@@ -39,8 +41,8 @@ SliceFetcher::SliceFetcher(const node::Setup& setup, sessions::PeerCounters& cou
 void SliceFetcher::set_keeper(NodeIndex index, const ports::Endpoint& at, bool present) {
   if (index.value >= keepers_.size()) return;
   Keeper& keeper = *keepers_[index.value];
-  keeper.present = present;
-  if (!present || at.port == 0) return;
+  keeper.present = present && keeper.serves;
+  if (!keeper.present || at.port == 0) return;
   link_to(keeper.link, Role::dcm, index, at,
           {self_, *this, setup_.limits, counters_, setup_.farm.network().reconnect_ms() * kMillisecond});
 }

@@ -50,6 +50,7 @@ class SliceFetcher final : public sessions::PeerHandler {
     explicit Keeper(DurationNs silence_ns) : probe(silence_ns) {}
     std::unique_ptr<sessions::Connector> link;
     std::uint32_t flow = 0;  // its index in the shaper
+    bool serves = false;     // it forwards slices to this DCM's group; others refuse connections
     bool present = false;
     assembly::Reception reception;  // the frame that is being received
     LivenessProbe probe;

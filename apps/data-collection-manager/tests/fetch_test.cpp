@@ -438,4 +438,14 @@ TEST_CASE("only DCMs of a group that fetches may connect to a DCM that keeps sli
   CHECK(dcms.keeping.counters.refused_hello >= 1);
 }
 
+TEST_CASE("a DCM connects to those DCMs only that forward slices to its group") {
+  Pair dcms;
+  dcms.fetching.fetcher.set_keeper(NodeIndex(1), dcms.keeping.identity.listen, true);  // of its own group
+  dcms.fetching.assign(5, 1, 1);
+  dcms.turns(100, 10 * kMillisecond);
+  CHECK(dcms.network.connects == 1);
+  CHECK(dcms.keeping.counters.refused_hello == 0);
+  CHECK(dcms.fetching.asks_readouts());
+}
+
 }  // namespace weir::dcm
