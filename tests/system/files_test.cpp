@@ -8,6 +8,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <map>
 #include <string>
 #include <vector>
@@ -262,4 +263,21 @@ TEST_CASE("the file of a killed writer is recovered into a closed one with all t
   CHECK(stored.problems() == "");
   CHECK(stored.ids().size() == report.at("slices").to_number<std::uint64_t>());
   CHECK(check_dummy_data(stored).wrong == "");
+}
+
+TEST_CASE("of two recoveries of one file at once, one makes it and the other is refused") {
+  const TemporaryFolder folder;
+  const std::string file = one_file(folder, "2000");
+  const std::string part = folder / "torn.weir.part";
+  std::filesystem::copy_file(file, part);
+  std::filesystem::resize_file(part, std::filesystem::file_size(file) * 3 / 4);
+  const std::vector<std::string> words = {"file", "recover", part};
+  const TemporaryFolder other;
+  auto one = std::async(std::launch::async, [&] { return run_command(folder, "weir", words); });
+  const CommandEnd two = run_command(other, "weir", words);
+  const CommandEnd first = one.get();
+  CAPTURE(first.err, two.err);
+  CHECK((first.status == 0) != (two.status == 0));
+  CHECK_THAT(first.status == 0 ? two.err : first.err, Catch::ContainsSubstring("exists"));
+  CHECK(run_command(folder, "weir", {"file", "verify", folder / "torn.weir"}).status == 0);
 }
