@@ -2,6 +2,7 @@
 #include "farm.hpp"
 #include "table_memory.hpp"
 #include <weir/base/figures.hpp>
+#include <weir/bus/hub.hpp>
 #include <weir/config/expected_sizes.hpp>
 #include <weir/config/explain.hpp>
 #include <weir/config/farm_file.hpp>
@@ -95,6 +96,14 @@ std::string memory_lines(const LoadedFarm& loaded, Role role, const char* what, 
   return text;
 }
 
+// Returns the limits of what run control holds for the clients of its bus.
+std::string bus_line() {
+  const bus::HubSettings hub;
+  return fmt::format("  {:<12} {:>9} for all clients of its bus, {} for one without a key\n", "run control",
+                     bytes_text(static_cast<double>(hub.held_bytes_max)),
+                     bytes_text(static_cast<double>(hub.first_bytes_max)));
+}
+
 std::string memory_text(const LoadedFarm& loaded, const config::ExpectedSizes& sizes) {
   const std::size_t sources = loaded.plan.sources.size();
   return memory_lines(loaded, Role::readout, "readout",
@@ -108,9 +117,10 @@ std::string memory_text(const LoadedFarm& loaded, const config::ExpectedSizes& s
                         return own.dcm().buffer_bytes() + own.burst().buffer_bytes() +
                                dcm_table_bytes(own, sources, sizes);
                       }) +
-         memory_lines(loaded, Role::writer, "writer", [](const config::NodePlan&, const v1::Farm& own) {
-           return own.writer().buffer_bytes();
-         });
+         memory_lines(
+             loaded, Role::writer, "writer",
+             [](const config::NodePlan&, const v1::Farm& own) { return own.writer().buffer_bytes(); }) +
+         bus_line();
 }
 
 // Returns the kind, such as "udp", if readouts differ in it; for a plugin its name.

@@ -161,3 +161,10 @@ TEST_CASE("burst rings that do not fit the free disk are refused, and their byte
       check_text("farm: small\nfilter: {plugin: prescale}\nburst: {disk_bytes: 1MiB, folder: /tmp}\n");
   CHECK_THAT(alone.problems, ContainsSubstring("burst.disk_bytes: needs burst.buffer_bytes"));
 }
+
+TEST_CASE("the page has the limit of what run control holds for clients of its bus") {
+  const Checked small = check_text("farm: small\nfilter: {plugin: accept-all}\n");
+  CHECK(small.status == 0);
+  CHECK_THAT(small.page, ContainsSubstring("run control") &&
+                             ContainsSubstring("for all clients of its bus, 1.05 MB for one without a key"));
+}
