@@ -5,6 +5,7 @@
 #include <weir/control/states.hpp>
 #include <weir/launch/control_process.hpp>
 #include <weir/launch/farms_here.hpp>
+#include <weir/reports/clean_texts.hpp>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -82,7 +83,9 @@ v1::Reply ControlClient::ask(v1::Request request) {
   const double until_s = monotonic_now_s() + timeout_s_;
   while (monotonic_now_s() < until_s) {
     for (v1::BusMessage& answer : client_.wait(kAnswerWait)) {
-      if (answer.has_reply() && answer.reply().id() == last_id_) return std::move(*answer.mutable_reply());
+      if (!answer.has_reply() || answer.reply().id() != last_id_) continue;
+      reports::clean_texts(*answer.mutable_reply());
+      return std::move(*answer.mutable_reply());
     }
   }
   throw std::runtime_error(
