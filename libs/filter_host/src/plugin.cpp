@@ -76,6 +76,23 @@ std::string find_python_plugin(const std::string& name_or_path, const std::vecto
   return {};
 }
 
+std::string no_python_file(const std::string& name_or_path, const std::vector<std::string>& search_path) {
+  namespace fs = std::filesystem;
+  std::error_code none;
+  const std::string begin = "filter '" + name_or_path + "': no such file";
+  const std::string place = fs::absolute(name_or_path, none).lexically_normal().string();
+  if (name_or_path.find('/') != name_or_path.npos) {
+    return begin +
+           (fs::path(name_or_path).is_absolute()
+                ? ""
+                : ": " + place + " (a relative path begins in the working folder, not beside the farm file)");
+  }
+  std::string folders = fs::path(place).parent_path().string();
+  for (const std::string& folder : search_path) folders += ", " + fs::absolute(folder, none).string();
+  return begin + " in " + folders +
+         ": give the path of the Python file, or add its folder to filter.search_path";
+}
+
 FilterPlugin::PythonLoader& python_loader() {
   static FilterPlugin::PythonLoader loader;
   return loader;
@@ -94,10 +111,7 @@ Expected<std::string, FilterError> FilterPlugin::find(const std::string& name_or
   }
   std::string path = find_python_plugin(name_or_path, search_path);
   if (!path.empty()) return path;
-  return Unexpected<FilterError>({FilterErrorCode::not_found,
-                                  "filter '" + name_or_path +
-                                      "' does not exist: give the path of the Python file, or add its folder "
-                                      "to filter.search_path"});
+  return Unexpected<FilterError>({FilterErrorCode::not_found, no_python_file(name_or_path, search_path)});
 }
 
 FilterPlugin::Loaded FilterPlugin::take_library(

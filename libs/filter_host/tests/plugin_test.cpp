@@ -65,6 +65,13 @@ TEST_CASE("an unknown name is refused with the known plugins, and the nearest on
       refused("./nowhere/x.so").text,
       ContainsSubstring("no such file: " + (std::filesystem::current_path() / "nowhere/x.so").string() +
                         " (a relative path begins in the working folder"));
+  const std::string here = std::filesystem::current_path().string();
+  CHECK_THAT(refused("/nowhere/x.py").text, ContainsSubstring("filter '/nowhere/x.py': no such file"));
+  CHECK_THAT(
+      refused("nowhere/x.py").text,
+      ContainsSubstring("no such file: " + here + "/nowhere/x.py (a relative path begins in the working"));
+  CHECK_THAT(refused("x.py", {"/one", "two"}).text,
+             ContainsSubstring("no such file in " + here + ", /one, " + here + "/two: give the path"));
 }
 
 TEST_CASE("a truncated plugin, and one for another processor, are refused before they are loaded") {
