@@ -70,6 +70,7 @@ int run_filter_node(const FilterNodeOptions& options, std::FILE* out, std::FILE*
   if (!options.out.empty() && !make_folder(options.out, err)) return 1;
   const std::vector<std::uint32_t> cpus = cpus_of_this_process();
   std::vector<FilterNodeResult> results;
+  int status = 0;
   for (const FilterNodeCase& node : filter_node_cases()) {
     if (cpus.size() < node.cpus) {
       fmt::print(err, "weir bench filter-node: {} needs {} CPUs, and this process may use {}\n", node.label,
@@ -81,14 +82,21 @@ int run_filter_node(const FilterNodeOptions& options, std::FILE* out, std::FILE*
       fmt::print(err, "weir bench filter-node: {}: {}\n", node.label, result.error());
       return 1;
     }
+    if (const std::string why = result->without_max(); !why.empty()) {
+      fmt::print(err, "weir bench filter-node: {}: {}\n", node.label, why);
+      status = 1;
+    }
     results.push_back(std::move(*result));
   }
   const std::string lines = filter_node_lines(results);
   fmt::print(out, "{}", lines);
   const std::string table = filter_node_table(results, options, machine());
-  if (!options.out.empty()) return write_output(options.out, options.name, lines, table, err);
-  fmt::print(err, "\n{}", table);
-  return 0;
+  if (options.out.empty()) {
+    fmt::print(err, "\n{}", table);
+  } else {
+    status = std::max(status, write_output(options.out, options.name, lines, table, err));
+  }
+  return status;
 }
 
 }  // namespace weir::bench

@@ -41,9 +41,13 @@ std::string detector_text(double input_khz) {
       kSlicesPerS, kModules, input_khz * 1000);
 }
 
-// Returns "-" for a value that the thesis does not have.
-std::string of_paper(double value, int digits) {
+// Returns "-" for a value that does not exist.
+std::string or_dash(double value, int digits) {
   return value > 0 ? fmt::format("{:.{}f}", value, digits) : std::string("-");
+}
+
+json::value max_json(const FilterNodeResult& result) {
+  return result.max_khz() > 0 ? json::value(result.max_khz()) : json::value();
 }
 
 json::object cost_json(const FilterNodeCost& cost) {
@@ -71,6 +75,15 @@ double FilterNodeResult::max_khz() const {
     most = point.input_khz;
   }
   return most;
+}
+
+std::string FilterNodeResult::without_max() const {
+  if (!node.emulated || points.empty() || max_khz() > 0) return {};
+  const FilterNodePoint& lowest = points.front();
+  return fmt::format(
+      "no largest input: {} of {} slices were thrown away at {:.0f} kHz already, the lowest input, while all "
+      "programs of this machine used {:.1f} CPUs: measure again on an idle machine",
+      lowest.thrown_away, lowest.offered, lowest.input_khz, lowest.cpu);
 }
 
 const FilterNodePoint* FilterNodeResult::reference() const {
@@ -111,7 +124,7 @@ std::string filter_node_lines(const std::vector<FilterNodeResult>& results) {
                         {"offered", point.offered},
                         {"thrown_away", point.thrown_away},
                         {"machine_cpu_s_per_s", hundredths(point.cpu)},
-                        {"max_khz", result.max_khz()},
+                        {"max_khz", max_json(result)},
                         {"paper_max_khz", result.node.paper_max_khz}};
       for (auto& [key, value] : cost_json(point.cost)) line[key] = value;
       line["paper"] = cost_json(result.node.paper);
@@ -139,11 +152,11 @@ std::string filter_node_table(const std::vector<FilterNodeResult>& results, cons
     const FilterNodeCost& here = point->cost;
     fmt::format_to(std::back_inserter(text),
                    "| {} | {} | {:.2f} | {} | {:.1f} | {} | {:.2f} | {} | {:.1f} | {} | {} |\n",
-                   result.node.label, of_paper(paper.filter_ms, 1), here.filter_ms,
-                   of_paper(paper.filter_percent, 0), here.filter_percent, of_paper(paper.transport_ms, 1),
-                   here.transport_ms, of_paper(paper.transport_percent, 0), here.transport_percent,
-                   of_paper(result.node.paper_max_khz, 0),
-                   result.node.emulated ? fmt::format("{:.0f}", result.max_khz()) : std::string("-"));
+                   result.node.label, or_dash(paper.filter_ms, 1), here.filter_ms,
+                   or_dash(paper.filter_percent, 0), here.filter_percent, or_dash(paper.transport_ms, 1),
+                   here.transport_ms, or_dash(paper.transport_percent, 0), here.transport_percent,
+                   or_dash(result.node.paper_max_khz, 0),
+                   or_dash(result.node.emulated ? result.max_khz() : 0, 0));
   }
   text +=
       "\nThe paper: two nodes with one or two CPUs of 2002 and one or two filter processes each, beside a "

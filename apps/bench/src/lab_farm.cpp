@@ -5,9 +5,12 @@
 #include <weir/base/scratch_folder.hpp>
 #include <weir/clock/clock.hpp>
 #include <weir/run_record/summary.hpp>
+#include <weir/transport/signals.hpp>
 
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
@@ -75,6 +78,14 @@ Expected<NetworkRun, std::string> figures_of_run(const run_record::Summary& summ
 
 // Returns the exit status. `text`: output and messages.
 int run_quietly(const run::RunOptions& options, run_record::Summary& summary, std::string& text) {
+  static transport::SignalWatch watch({SIGINT, SIGTERM, SIGHUP});  // a sweep ends between two runs as well
+  const auto note_signal = [&summary] {
+    const auto signal = watch.received();
+    if (signal && !summary.reason.starts_with("SIG"))
+      summary.reason = std::string("SIG") + ::sigabbrev_np(*signal);
+    return signal.has_value();
+  };
+  if (note_signal()) return 1;
   char* said = nullptr;
   std::size_t bytes = 0;
   std::FILE* err = ::open_memstream(&said, &bytes);
@@ -84,6 +95,7 @@ int run_quietly(const run::RunOptions& options, run_record::Summary& summary, st
   }
   const int status = run::run_farm(options, err, err, &summary);
   std::fclose(err);
+  (void)note_signal();
   text.assign(said, bytes);
   std::free(said);
   return status;

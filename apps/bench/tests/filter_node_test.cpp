@@ -32,6 +32,16 @@ TEST_CASE("the largest input is the last one below the first with thrown away sl
   CHECK(at({}).max_khz() == 0);
 }
 
+TEST_CASE("a case without a largest input says why, and has no figure in table and lines") {
+  FilterNodeResult busy = at({5, 7, 9, 9});
+  CHECK_THAT(busy.without_max(), ContainsSubstring("5 of 500 slices were thrown away at 40 kHz"));
+  CHECK_THAT(filter_node_table({busy}, {}, "a machine"), ContainsSubstring("| 50 | - |"));
+  CHECK_THAT(filter_node_lines({busy}), ContainsSubstring("\"max_khz\":null"));
+  CHECK(at({0, 3}).without_max().empty());
+  busy.node.emulated = false;  // one input, which is not raised
+  CHECK(busy.without_max().empty());
+}
+
 TEST_CASE("the input is raised until slices are thrown away, and to the table's 70 kHz in any case") {
   CHECK(raises(at({0, 0, 0, 0, 0})));
   CHECK(raises(at({0, 7})));

@@ -50,6 +50,8 @@ struct FilterNodeResult {
 
   // Returns the largest input without thrown away slices, below the first one with some; 0: none.
   [[nodiscard]] double max_khz() const;
+  // Explains why the largest input is unknown; empty: it is known, or the case does not measure it.
+  [[nodiscard]] std::string without_max() const;
   // Returns the run at 70 kHz; null: it was not measured.
   [[nodiscard]] const FilterNodePoint* reference() const;
 };
@@ -70,7 +72,7 @@ struct FilterNodeOptions {
 [[nodiscard]] std::string filter_node_table(const std::vector<FilterNodeResult>& results,
                                             const FilterNodeOptions& options, const std::string& machine);
 
-// 0: every case was measured, up to an input at which slices were thrown away.
+// 0: every case was measured, up to an input at which slices were thrown away, above the lowest one.
 [[nodiscard]] int run_filter_node(const FilterNodeOptions& options, std::FILE* out, std::FILE* err);
 
 }  // namespace weir::bench
