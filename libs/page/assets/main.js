@@ -45,7 +45,7 @@ function showState(state) {
   showControl(state);
   showOverrides(state.overrides);
   showFlow(state);
-  showSources();
+  showSources(state);
   showMembers(state.members);
   showLedger(state);
   showHistograms(state);

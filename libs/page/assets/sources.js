@@ -27,8 +27,9 @@ $('sources-filter').addEventListener('input', () => show());
 let shown = { rows: [] };
 let fetched = 0;
 
-export function showSources() {
-  if (document.hidden || Date.now() - fetched < FETCH_MS) return;
+export function showSources(state) {
+  // At the farm's end the server lasts for half a second.
+  if (!state.over && (document.hidden || Date.now() - fetched < FETCH_MS)) return;
   fetched = Date.now();
   fetch('/api/sources').then((answer) => (answer.ok ? answer.json() : shown)).then((answer) => {
     shown = answer;

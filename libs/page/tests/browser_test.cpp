@@ -344,6 +344,21 @@ TEST_CASE("the worst sources are listed with their readouts, counts and reasons,
   CHECK(browser.errors().empty());
 }
 
+TEST_CASE("the final counts of the sources are shown with the farm's last state") {
+  if (no_browser()) return;
+  Served served(2, 2);
+  served.page.show_sources(test::MadeUpFarm::sources(10));
+  Browser browser;
+  browser.go(served.url());
+  const std::string digits = text_of("#source-table tbody tr") + ".replace(/[^0-9]/g, '')";
+  REQUIRE(browser.eventually(digits + ".includes('1200')"));
+  served.page.show_sources(test::MadeUpFarm::sources(20));
+  Farm last = served.farm.farm();
+  last.over = true;
+  served.page.update(last);
+  CHECK(browser.eventually(digits + ".includes('2400')"));
+}
+
 TEST_CASE("names in capitals break only after an underscore, and no text overlaps the plots' labels") {
   if (no_browser()) return;
   Served served(8, 3);
