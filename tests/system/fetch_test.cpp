@@ -23,6 +23,21 @@ TEST_CASE("built slices move to the group that fetches them, and the readouts se
   CHECK(end.out.find("received from DCMs, sent by DCMs") != std::string::npos);
 }
 
+TEST_CASE("the summary names the source that lacks fragments, of slices that groups forward or fetch") {
+  const std::string faults = "source.faults=[{sources: [3], drop: 0.3}]";
+  for (const Built built : {Built::fetched, Built::from_readouts}) {
+    const TemporaryFolder folder;
+    std::vector<std::string> arguments = sets({faults});
+    arguments.insert(arguments.end(), {"--slices", "300"});
+    FarmRun run(folder, half_forwarded(folder, built), arguments);
+    const FarmEnd end = run.finish();
+    CHECK_BALANCED(end, 0);
+    CHECK(end.summary.count_all("fragments.missing") > 0);
+    CHECK(end.out.find("source 3 at readout-") != std::string::npos);
+    CHECK(end.out.find("source 4 at readout-") == std::string::npos);
+  }
+}
+
 TEST_CASE("the filter of a group that fetches sees one step after the other, of slices that are here") {
   const TemporaryFolder folder;
   std::vector<std::string> arguments = sets({"filter.parameters.two_steps=true", "filter.isolation=worker"});
