@@ -84,7 +84,7 @@ TEST_CASE("faults and lost livetime are in the account after a supervisor's deat
   REQUIRE(watcher.summary.balanced());
   const auto& faults = watcher.summary.faults_text();
   CHECK(std::count_if(faults.begin(), faults.end(),
-                      [](const std::string& fault) { return fault.starts_with("dcm 0 was lost"); }) == 1);
+                      [](const std::string& fault) { return fault.starts_with("dcm-0 was lost"); }) == 1);
   REQUIRE(faults.size() == 2);
   CHECK_THAT(faults[1], Catch::ContainsSubstring("the supervisor was restarted"));
   const auto& counters = watcher.summary.counters();

@@ -140,7 +140,9 @@ TEST_CASE("a process that dies in a run is led back into it, the supervisor too"
   farm.start_node("dcm-1");  // at once: run control sees that the pid no longer exists
   REQUIRE(wait_until([&] { return farm.state_of("dcm-1") == "running"; }, Seconds(20)));
   CHECK(farm.events().find("is here already") == std::string::npos);
-  farm.must({"stop"});
+  const CommandEnd stop = farm.ctl({"stop"});
+  CHECK(stop.status == kStoppedWithFaults);
+  CHECK_THAT(stop.err, Catch::ContainsSubstring("weir ctl: run 1 ended with faults: dcm-0 was lost"));
   const boost::json::value record = farm.record(1);
   CHECK(record.at("ledger_balanced").as_bool());
   CHECK(count(record, "stored") > 0);
@@ -214,7 +216,10 @@ TEST_CASE("a run of so many slices ends by itself, and a paused one makes none")
   CHECK(farm.state() == "paused");
   farm.must({"continue"});
   REQUIRE(wait_until([&] { return farm.state() == "ready"; }, Seconds(30)));
-  CHECK(count(farm.record(1), "triggered") == 200);
+  const boost::json::value record = farm.record(1);
+  CHECK(count(record, "triggered") == 200);
+  CHECK(record.at("running_s").to_number<double>() > 0);
+  CHECK(record.at("end").as_string() > record.at("begin").as_string());
 }
 
 TEST_CASE("an operator pauses, continues and ends the run of a weir run") {

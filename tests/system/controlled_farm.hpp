@@ -28,7 +28,7 @@ class ControlledFarm {
 
   // `weir ctl` with these words.
   [[nodiscard]] CommandEnd ctl(const std::vector<std::string>& words) const;
-  // As ctl(), but throws on a nonzero status, which fails the test.
+  // As ctl(), but throws on a nonzero status, which fails the test. A stop may report survived faults.
   void must(const std::vector<std::string>& words) const;
   [[nodiscard]] boost::json::value status() const;
   [[nodiscard]] std::string state() const;

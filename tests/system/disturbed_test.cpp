@@ -48,7 +48,7 @@ void check_lost(const FarmRun& run, const FarmEnd& end) {
   const std::uint64_t there = stored.ids().size();
   CHECK(there < end.summary.count("stored"));
   CHECK_THAT(line_of_disk(end), Catch::ContainsSubstring(std::to_string(end.summary.count("stored") - there) +
-                                                         " of writer 0 vanished from disk"));
+                                                         " of writer-0 vanished from disk"));
   CHECK(check_dummy_data(stored).wrong == "");
 }
 

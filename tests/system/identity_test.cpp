@@ -470,7 +470,7 @@ TEST_CASE(
       wait_until([&] { return pid_of("dcm-0") != before && state_of("dcm-0") == "running"; }, Seconds(60)));
   std::ofstream(file) << text;
   // As after a crash of the machine: without any cleanup.
-  REQUIRE(ctl({"stop"}).status == 0);
+  REQUIRE(ctl({"stop"}).status == kStoppedWithFaults);  // dcm-0 died
   first->send_signal(SIGKILL);
   (void)first->wait(Seconds(30));
   REQUIRE(wait_until([&] { return processes_naming(folder.path().string()).empty(); }, Seconds(60)));

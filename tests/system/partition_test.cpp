@@ -38,11 +38,11 @@ FarmEnd run_with_a_cut(const TemporaryFolder& folder, const std::vector<std::str
   REQUIRE(run.wait_for_data(1 << 20));
   LabLines lines(folder, run, "dcm-1");
   for (const std::string& direction : directions) lines.cut(direction);
-  CHECK(run.wait_for_log("supervisor", "dcm 1 does not reach", Seconds(20)));
+  CHECK(run.wait_for_log("supervisor", "dcm-1 does not reach", Seconds(20)));
   std::this_thread::sleep_for(Seconds(4));
   lines.mend();
   // TCP waits for as long as the outage lasted, and a new connection for at most this long.
-  CHECK(run.wait_for_log("supervisor", "dcm 1 gets slices again", Seconds(30)));
+  CHECK(run.wait_for_log("supervisor", "dcm-1 gets slices again", Seconds(30)));
   std::this_thread::sleep_for(Seconds(1));
   run.process().send_signal(SIGINT);
   return run.finish();
@@ -54,7 +54,7 @@ void check_that_others_built_all(const FarmEnd& end) {
   CHECK(end.summary.count("stored_incomplete") == 0);
   CHECK(end.summary.count_all("fragments.missing") == 0);
   CHECK(end.summary.count_all("discarded") == 0);
-  CHECK(names_fault(end, "dcm 1 does not reach readout 0, readout 1, readout 2, readout 3"));
+  CHECK(names_fault(end, "dcm-1 does not reach readout-0, readout-1, readout-2, readout-3"));
   CHECK(names_fault(end, "built by others meanwhile"));
 }
 

@@ -65,6 +65,8 @@ struct CommandEnd {
   std::string out;
   std::string err;
 };
+constexpr int kStoppedWithFaults = 5;  // weir ctl stop: the ledger balances, and the run survived faults
+
 // Runs a built executable to its end; fails the test if it takes too long.
 [[nodiscard]] CommandEnd run_command(const TemporaryFolder& folder, const std::string& program,
                                      const std::vector<std::string>& arguments);

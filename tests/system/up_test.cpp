@@ -56,6 +56,31 @@ TEST_CASE("weir up restarts a process that ends unasked, and ends when the farm 
   CHECK(processes_naming(folder.path().string()).empty());
 }
 
+TEST_CASE("a farm in the background outlives the command that started it, until it is off") {
+  const TemporaryFolder folder;
+  const auto up = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words{"up", config_file("demo.yaml"), "--detach", "--set", "run.out=" + (folder / "out")};
+    words.insert(words.end(), more.begin(), more.end());
+    return run_command(folder, "weir", words);
+  };
+  CHECK(up({"--set", "dcm.credits=0"}).status == 2);
+  const CommandEnd started = up({});
+  REQUIRE(started.status == 0);
+  const std::size_t at = started.out.find("--connect ") + 10;
+  REQUIRE(at > 10);
+  const std::string control = started.out.substr(at, started.out.find(' ', at) - at);
+  const auto ctl = [&](const std::string& word) {
+    return run_command(folder, "weir", {"ctl", "--connect", control, word});
+  };
+  for (const char* word : {"init", "configure", "start", "stop"}) CHECK(ctl(word).status == 0);
+  const CommandEnd second = up({});
+  CHECK(second.status == 1);
+  CHECK_THAT(second.err + second.out, Catch::ContainsSubstring("is in use"));
+  CHECK(ctl("off").status == 0);
+  CHECK(wait_until([&] { return processes_naming(folder.path().string()).empty(); }, Seconds(60)));
+  CHECK(std::filesystem::exists(folder / "out/log/weir-up.log"));
+}
+
 TEST_CASE("weir up ends when the farm is off, even if one of its processes is frozen") {
   const TemporaryFolder folder;
   KeptFarm farm(folder, {"control.heartbeat_ms=150", "control.silence_ms=500", "control.order_s=1"});

@@ -1,10 +1,12 @@
 #include "run_book.hpp"
 
+#include <weir/base/figures.hpp>
 #include <weir/clock/clock.hpp>
 #include <weir/node/identity.hpp>
 #include <weir/node/paths.hpp>
 #include <weir/node/run_claim.hpp>
 #include <weir/node/setup.hpp>
+#include <weir/reports/numbers.hpp>
 #include <weir/run_record/records.hpp>
 #include <weir/run_record/summary.hpp>
 
@@ -162,13 +164,16 @@ std::vector<control::Event> RunBook::record(const v1::RunOver& over, const std::
   const std::uint64_t left = entry.discarded_at_stop();
   const std::string cut = left > 0 ? fmt::format(", {} of them at the stop (drain_timeout)", left) : "";
   events.push_back(
-      {!good      ? control::Level::error
-       : left > 0 ? control::Level::warning
-                  : control::Level::info,
+      {!good                        ? control::Level::error
+       : left > 0 || entry.faults() ? control::Level::warning
+                                    : control::Level::info,
        fmt::format(
-           "run {} is over: {}; {} triggered, {} stored, {} rejected, {} discarded{}; the ledger {}{}",
+           "run {} is over: {}; {} triggered, {} stored, {} rejected, {} discarded{}; the ledger {}{}{}",
            over.run(), over.summary().reason(), entry.triggered(), entry.stored(), entry.rejected(),
            entry.discarded(), cut, over.summary().balanced() ? "balances" : "does NOT balance",
+           entry.fault_count() > 0
+               ? fmt::format("; {}, first: {}", counted(entry.fault_count(), "fault"), entry.fault())
+               : "",
            over.failure().empty() ? "" : "; " + over.failure())});
   return events;
 }
@@ -180,12 +185,16 @@ std::vector<control::Event> RunBook::lose(const control::LostRun& lost,
   account.set_run(lost.run.value);
   account.set_reason(lost.why);
   account.set_begin_utc_ns(begin_utc_);
-  if (lost.begun && begin_utc_ > 0)
-    account.set_duration_ns(std::max<DurationNs>(0, utc_now_ns() - begin_utc_));
+  account.set_end_utc_ns(utc_now_ns());
   for (const v1::Report& report : reports) {
     if (report.name().empty()) continue;
     if (report.role() == v1::ROLE_SUPERVISOR) *account.mutable_counters() = report.counters();
     *account.add_nodes() = report;
+  }
+  if (lost.begun && begin_utc_ > 0) {
+    const auto paused = static_cast<DurationNs>(reports::counter_of(account, "paused_ms")) * kMillisecond;
+    account.set_duration_ns(std::max<DurationNs>(0, account.end_utc_ns() - begin_utc_));
+    account.set_running_ns(std::max<DurationNs>(0, account.duration_ns() - paused));
   }
   account.set_ledger_text(
       "no ledger: the supervisor gave no account; the counts are the last ones that processes reported\n");

@@ -85,7 +85,7 @@ TEST_CASE("a run's record has the exit status that `weir run` would have had") {
   (void)farm.book.end(over(1), "small");
   CHECK_THAT(record_of(1), ContainsSubstring("\"exit_status\": 0") && ContainsSubstring("\"failure\": \"\""));
   v1::RunOver survived = over(2);
-  survived.mutable_summary()->add_faults_text("dcm 0 was lost");
+  survived.mutable_summary()->add_faults_text("dcm-0 was lost");
   (void)farm.book.end(survived, "small");
   CHECK_THAT(record_of(2), ContainsSubstring("\"exit_status\": 3") && ContainsSubstring("\"failure\": \"\""));
   v1::RunOver unbalanced = over(3);

@@ -166,6 +166,7 @@ void put(const JournalledRun& run, const RunAlerts* alerts, v1::JournalState& st
   for (const v1::Report& report : run.reports) *state.add_reports() = report;
   for (const v1::FilterHistogram& one : run.histograms) *state.add_histograms() = one;
   state.set_stop(run.stop);
+  state.set_running_ns(run.running_ns);
   state.set_reporting(run.reporting);
   for (const std::string& fault : run.faults) state.add_faults(fault);
   put_shape(run.state.shape, run.shaped_utc, *state.mutable_farm_now());
@@ -271,9 +272,10 @@ void Journal::write_report(const v1::Report& report) {
   append(entry);
 }
 
-void Journal::write_stop(const std::string& reason) {
+void Journal::write_stop(const std::string& reason, DurationNs running_ns) {
   v1::JournalEntry entry;
   entry.set_stop(reason);
+  entry.set_running_ns(running_ns);
   append(entry);
 }
 

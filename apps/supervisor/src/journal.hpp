@@ -43,6 +43,7 @@ struct JournalledRun {
   std::uint64_t serial = 0;                          // of its last pass
   std::vector<v1::FilterHistogram> histograms = {};  // HistogramBoard::earlier()
   std::optional<RunAlerts> alerts = {};              // filled by read_journal()
+  DurationNs running_ns = 0;                         // with `stop`: how long triggers were on
 };
 
 // Parses the entries of a journal up to the first incomplete one. Returns nullopt if it contains no run.
@@ -72,7 +73,7 @@ class Journal {
   void write_pass(const assignment::Actions& actions, const assignment::SupervisorLedger& ledger);
   void write_join(Role role, NodeIndex index, const Joined& joined);
   void write_report(const v1::Report& report);
-  void write_stop(const std::string& reason);
+  void write_stop(const std::string& reason, DurationNs running_ns);
   void write_reporting();
   void write_fault(const std::string& fault);
   void write_shape(const assignment::FarmShape& shape, UtcNs utc_ns);

@@ -56,6 +56,7 @@ class Reader {
         return begun_;
       case v1::JournalEntry::kStop:
         run_.stop = entry.stop();
+        run_.running_ns = entry.running_ns();
         return begun_;
       case v1::JournalEntry::kReporting:
         run_.reporting = true;
@@ -143,6 +144,7 @@ class Reader {
     run_.reports.assign(state.reports().begin(), state.reports().end());
     run_.histograms.assign(state.histograms().begin(), state.histograms().end());
     run_.stop = state.stop();
+    run_.running_ns = state.running_ns();
     run_.reporting = state.reporting();
     run_.faults.assign(state.faults().begin(), state.faults().end());
     take_shape(state.farm_now());

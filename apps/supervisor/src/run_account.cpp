@@ -181,6 +181,8 @@ v1::RunSummary RunAccount::summary(const RunStages& course, std::span<const std:
   summary.set_reason(course.reason());
   summary.set_begin_utc_ns(course.begun_utc_ns());
   if (course.has_triggered()) summary.set_duration_ns(course.duration_ns());
+  summary.set_end_utc_ns(environment_.clock.utc_ns());
+  summary.set_running_ns(course.running_ns());
   for (const assignment::Equation& equation : result.equations) {
     v1::RunSummary::Equation& out = *summary.add_equations();
     out.set_name(equation.name);

@@ -56,7 +56,7 @@ void RunJournal::require_nodes(const JournalledRun& run) const {
         }))
       return;
     throw std::runtime_error("the journal of run " + std::to_string(run.run.value) + " has " +
-                             std::string(name(role)) + " " + std::to_string(index) +
+                             std::string(name(role)) + "-" + std::to_string(index) +
                              ", which the farm file lacks: resume with the farm file that the run was "
                              "begun with, and remove nodes with `weir ctl remove`");
   };
@@ -105,6 +105,7 @@ JournalledRun RunJournal::state(const RunStages& course, TimeNs now_ns) const {
   }
   run.histograms = histograms_.earlier();
   run.stop = course.is(RunStage::draining) || course.is_ending() ? course.reason() : "";
+  run.running_ns = course.running_ns();
   run.reporting = course.is_ending();
   run.faults = faults_;
   run.lost_times = throttle_times_.lost();

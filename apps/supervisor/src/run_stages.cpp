@@ -31,17 +31,19 @@ void RunStages::resume(TimeNs now_ns, UtcNs begun_utc_ns, DurationNs already) {
 }
 
 void RunStages::resume_reporting(TimeNs now_ns, UtcNs begun_utc_ns, DurationNs already,
-                                 const std::string& reason) {
+                                 const std::string& reason, DurationNs running_ns) {
   report(now_ns);
+  running_ns_ = running_ns;
   begun_ns_ = first_trigger_ns_ = now_ns - already;
   begun_utc_ns_ = begun_utc_ns;
   last_settled_ns_ = now_ns;
   reason_ = reason;
 }
 
-void RunStages::drain(const std::string& reason) {
+void RunStages::drain(const std::string& reason, DurationNs running_ns) {
   enter(RunStage::draining);
   reason_ = reason;
+  running_ns_ = running_ns;
 }
 
 void RunStages::report(TimeNs now_ns) {

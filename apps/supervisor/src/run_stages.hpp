@@ -48,8 +48,10 @@ class RunStages {
   // Resumes a run that another process began `already` ago: as running, or as reporting if `reason` gives the
   // cause of its end.
   void resume(TimeNs now_ns, UtcNs begun_utc_ns, DurationNs already);
-  void resume_reporting(TimeNs now_ns, UtcNs begun_utc_ns, DurationNs already, const std::string& reason);
-  void drain(const std::string& reason);
+  void resume_reporting(TimeNs now_ns, UtcNs begun_utc_ns, DurationNs already, const std::string& reason,
+                        DurationNs running_ns);
+  // Triggers were on for `running_ns`.
+  void drain(const std::string& reason, DurationNs running_ns);
   void report(TimeNs now_ns);
   // A node has requested more time to end.
   void wait_longer_for_reports(TimeNs now_ns) { reporting_until_ns_ = now_ns + kReportPatience; }
@@ -93,6 +95,8 @@ class RunStages {
   // Returns the time between them; 0 if nothing was triggered.
   [[nodiscard]] DurationNs duration_ns() const;
   [[nodiscard]] bool has_triggered() const { return first_trigger_ns_ > 0; }
+  // Returns how long triggers were on, without pauses; 0 while they are.
+  [[nodiscard]] DurationNs running_ns() const { return running_ns_; }
 
  private:
   void enter(RunStage to);
@@ -109,6 +113,7 @@ class RunStages {
   UtcNs begun_utc_ns_ = 0;
   TimeNs first_trigger_ns_ = 0;
   TimeNs last_settled_ns_ = 0;
+  DurationNs running_ns_ = 0;
 };
 
 }  // namespace weir::supervisor

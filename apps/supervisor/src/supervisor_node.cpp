@@ -394,8 +394,9 @@ void SupervisorNode::stop(const std::string& reason, DurationNs limit_ns) {
   if (course_.is(RunStage::gathering)) return course_.fail("stopped before the run began: " + reason);
   if (course_.is(RunStage::running)) {
     spdlog::info("run draining reason=\"{}\"", reason);
-    journal_.entries().write_stop(reason);
-    course_.drain(reason);
+    const DurationNs running_ns = now_ns_ - course_.begun_ns() - machine_.paused_ns(now_ns_);
+    journal_.entries().write_stop(reason, running_ns);
+    course_.drain(reason, running_ns);
     machine_.request_stop(now_ns_);
     journal_.write_shape(now_ns_);  // a paused run continues
   }

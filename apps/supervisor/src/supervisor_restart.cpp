@@ -44,7 +44,7 @@ void SupervisorNode::resume_run() {
   watchers_.expect();
   const DurationNs already = std::max<DurationNs>(0, environment_.clock.utc_ns() - run.state.begun_utc);
   if (run.reporting) {
-    course_.resume_reporting(now_ns_, run.begun_utc, already, run.stop);
+    course_.resume_reporting(now_ns_, run.begun_utc, already, run.stop, run.running_ns);
   } else {
     course_.resume(now_ns_, run.begun_utc, already);
   }
@@ -76,7 +76,7 @@ void SupervisorNode::resume_run() {
   histograms_.supervisor_restarted();
   for (const v1::Report& report : run.reports) recall(report);
   if (run.reporting || !run.stop.empty()) machine_.request_stop(now_ns_);
-  if (!run.reporting && !run.stop.empty()) course_.drain(run.stop);
+  if (!run.reporting && !run.stop.empty()) course_.drain(run.stop, run.running_ns);
   spdlog::warn("run resumed run={} triggered={} open={} next_slice={}", run.run.value,
                run.state.ledger.triggered.count, run.state.open.size(), dispatch_.next_slice());
   journal_.write_state(course_, now_ns_);

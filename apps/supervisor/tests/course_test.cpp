@@ -32,7 +32,7 @@ TEST_CASE("a run gathers, runs, drains, reports and has its account, each with a
   CHECK(course.is_on());
   CHECK(course.begun_ns() == kStart + kSecond);
   CHECK(course.begun_utc_ns() == 7);
-  course.drain("all triggers made");
+  course.drain("all triggers made", 0);
   CHECK(course.is_on());
   CHECK(course.reason() == "all triggers made");
   course.report(2 * kStart);
@@ -55,7 +55,7 @@ TEST_CASE("final reports are awaited until the account is due, and a limit only 
   RunStages course(kStart, 5 * kSecond);
   CHECK(course.gathers_no_longer(kStart + 5 * kSecond));
   course.begin(kStart, 0);
-  course.drain("stopped");
+  course.drain("stopped", 0);
   course.limit_reports(kStart + 10 * kSecond);
   course.limit_reports(kStart + 20 * kSecond);
   course.report(kStart + kSecond);
@@ -78,9 +78,11 @@ TEST_CASE("a run that another process resumes began when it first began, and end
   CHECK(running.begun_ns() == kStart - 10 * kSecond);
   CHECK(running.begun_utc_ns() == 7);
   CHECK(running.duration_ns() == 10 * kSecond);
-  running.drain("stopped");
+  running.drain("stopped", 9 * kSecond);
+  CHECK(running.running_ns() == 9 * kSecond);
   RunStages ending(kStart, kGather);
-  ending.resume_reporting(kStart, 7, 10 * kSecond, "stopped");
+  ending.resume_reporting(kStart, 7, 10 * kSecond, "stopped", 8 * kSecond);
+  CHECK(ending.running_ns() == 8 * kSecond);
   CHECK(ending.is(RunStage::reporting));
   CHECK(ending.reason() == "stopped");
   CHECK(ending.waits_for_reports(kStart + kReportPatience - 1));

@@ -498,8 +498,8 @@ TEST_CASE("a journal is read by a process of the same run, farm and claim, and b
   journal.note_fault("a fault before the state");
   journal.write_state(farm.course, farm.clock.now);
   journal.note_fault("a fault after it");
-  farm.course.drain("stopped");
-  journal.entries().write_stop("stopped");
+  farm.course.drain("stopped", 0);
+  journal.entries().write_stop("stopped", 0);
   const auto found = journal.read();
   REQUIRE(found);
   CHECK(found->begun_utc == 9);
@@ -542,7 +542,7 @@ TEST_CASE("faults and lost livetime outlive the supervisor's process, and count 
   first.write_lost_times(farm.clock.now);
   const auto found = first.read();
   REQUIRE(found);
-  CHECK(found->faults == std::vector<std::string>{"dcm 0" + lost, "dcm 1" + lost});
+  CHECK(found->faults == std::vector<std::string>{"dcm-0" + lost, "dcm-1" + lost});
   CHECK(found->lost_times == before);
 
   assignment::SupervisorMachine machine(machine_settings(farm.setup), make_triggers(farm.setup),
@@ -559,9 +559,9 @@ TEST_CASE("faults and lost livetime outlive the supervisor's process, and count 
     CHECK(again->lost_times == before);
     if (!anew) continue;
     REQUIRE(second.faults().size() == 4);
-    CHECK(second.faults()[1] == "dcm 1" + lost);
+    CHECK(second.faults()[1] == "dcm-1" + lost);
     CHECK_THAT(second.faults()[2], Catch::ContainsSubstring("the supervisor was restarted"));
-    CHECK(second.faults()[3] == "dcm 0" + lost);
+    CHECK(second.faults()[3] == "dcm-0" + lost);
     CHECK(again->faults == second.faults());
   }
 }
@@ -583,7 +583,7 @@ TEST_CASE("a journal with nodes that the farm file no longer has is refused with
   std::erase_if(farm.roster.members(), [](const RosterMember& member) {
     return member.role == Role::writer && member.index.value == 1;
   });
-  CHECK_THROWS_WITH(journal.read(), Catch::ContainsSubstring("has writer 1, which the farm file lacks"));
+  CHECK_THROWS_WITH(journal.read(), Catch::ContainsSubstring("has writer-1, which the farm file lacks"));
 }
 
 }  // namespace weir::supervisor

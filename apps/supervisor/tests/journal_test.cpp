@@ -672,7 +672,7 @@ TEST_CASE(
   report.set_name("dcm-1");
   report.set_final(true);
   journal.write_report(report);
-  journal.write_stop("enough");
+  journal.write_stop("enough", 3 * kSecond);
   journal.write_fault("something");
   journal.write_reporting();
   for (int round = 0; round < 2; ++round) {
@@ -684,6 +684,7 @@ TEST_CASE(
     REQUIRE(read->reports.size() == 1);
     CHECK(read->reports[0].final());
     CHECK(read->stop == "enough");
+    CHECK(read->running_ns == 3 * kSecond);
     CHECK(read->reporting);
     CHECK(read->faults == std::vector<std::string>{"something"});
     journal.write_state(*read);
@@ -695,14 +696,14 @@ TEST_CASE("a journal that cannot be written is abandoned with its reason, and re
   Journal journal(&store);
   journal.write_state({RunNumber(1), "f", 5, {}, {}, {}, "", false, {}});
   store.full = true;
-  journal.write_stop("a");
+  journal.write_stop("a", 0);
   CHECK(store.abandoned);
   CHECK(journal.take_failure() == "no space");
   CHECK(journal.take_failure() == "");
   CHECK(journal.lost());
   const auto size = store.bytes.size();
   store.full = false;
-  journal.write_stop("b");
+  journal.write_stop("b", 0);
   CHECK(store.bytes.size() == size);  // a gap is not written over
   journal.write_state({RunNumber(1), "f", 5, {}, {}, {}, "b", false, {}});
   CHECK(!journal.lost());
@@ -717,7 +718,7 @@ TEST_CASE("a journal without room keeps everything that was sent, and resumes wh
   if (begun) journal.write_state({RunNumber(1), "f", 5, {}, {}, {}, "", false, {}});
   const auto before = store.bytes;
   store.full = true;
-  if (begun) journal.write_stop("a");
+  if (begun) journal.write_stop("a", 0);
   journal.write_state({RunNumber(1), "f", 5, {}, {}, {}, "a", false, {}});
   CHECK(journal.waits());
   CHECK_FALSE(journal.lost());
@@ -745,7 +746,7 @@ TEST_CASE("a waiting journal that is lost for another reason reports that reason
   Journal journal(&store);
   journal.write_state({RunNumber(1), "f", 5, {}, {}, {}, "", false, {}});
   store.full = store.room_may_come = true;
-  journal.write_stop("a");
+  journal.write_stop("a", 0);
   REQUIRE(journal.waits());
   CHECK(journal.take_failure() == "no space");
   store.room_may_come = false;

@@ -34,6 +34,7 @@ using control::State;
 
 constexpr int kRefused = 1;   // by run control, or it ended in error
 constexpr int kCutShort = 4;  // the run has its account, and slices in flight were discarded
+constexpr int kFaults = 5;    // the run has its account, and survived faults
 constexpr double kEntryPatienceS = 15;
 constexpr std::size_t kSourcesInStatus = 3;  // `weir ctl sources` prints all
 constexpr double kEndPatienceS = 30;         // for the processes of a farm that is off
@@ -160,9 +161,9 @@ UtcNs tell_events(const v1::FarmView& view, const CtlOptions& options, UtcNs sin
   return since;
 }
 
-// Waits for the end of a transition, and prints new events meanwhile. Returns true if the farm reached its
-// target state.
-bool follow(ControlClient& ctl, const CtlOptions& options, UtcNs since, v1::FarmView& view) {
+// Waits for the end of a transition, and prints the events after `since` meanwhile. Returns true if the farm
+// reached its target state.
+bool follow(ControlClient& ctl, const CtlOptions& options, UtcNs& since, v1::FarmView& view) {
   for (;;) {
     view = ctl.status();
     since = tell_events(view, options, since);
@@ -176,6 +177,13 @@ bool follow(ControlClient& ctl, const CtlOptions& options, UtcNs since, v1::Farm
 
 bool is_transition(const std::string& command) { return control::command_of(command).has_value(); }
 
+// "dcm-0 ended with signal 9 (and 2 more)"; empty: none.
+std::string faults_of(const v1::FarmView::Run& run) {
+  if (!run.faults()) return "";
+  const std::string first = run.fault().empty() ? "the end record names them" : run.fault();
+  return run.fault_count() <= 1 ? first : fmt::format("{} (and {} more)", first, run.fault_count() - 1);
+}
+
 // The run's entry, when it has one.
 const v1::FarmView::Run* entry_of(const v1::FarmView& view, std::uint32_t run) {
   const auto found =
@@ -183,7 +191,7 @@ const v1::FarmView::Run* entry_of(const v1::FarmView& view, std::uint32_t run) {
   return found == view.runs().end() ? nullptr : &*found;
 }
 
-// The exit status, with a sentence where it is not 0.
+// Returns the exit status, and prints how the run ended: the events of its end may have left the view.
 int status_of_run(std::uint32_t run, const v1::FarmView& view) {
   const v1::FarmView::Run* entry = entry_of(view, run);
   if (entry == nullptr) {
@@ -195,21 +203,27 @@ int status_of_run(std::uint32_t run, const v1::FarmView& view) {
                entry->failure().empty() ? "its ledger does not balance" : entry->failure());
     return kRefused;
   }
-  if (entry->discarded_at_stop() == 0) return 0;
-  fmt::print(
-      stderr,
-      "weir ctl: run {} was cut short: {} slices in flight were discarded (drain_timeout) when the time "
-      "to drain was over; its ledger balances\n",
-      run, entry->discarded_at_stop());
-  return kCutShort;
+  const std::string faults = faults_of(*entry);
+  if (entry->discarded_at_stop() > 0) {
+    fmt::print(
+        stderr,
+        "weir ctl: run {} was cut short: {} slices in flight were discarded (drain_timeout) when the time "
+        "to drain was over; its ledger balances{}\n",
+        run, entry->discarded_at_stop(), faults.empty() ? "" : "; faults: " + faults);
+    return kCutShort;
+  }
+  if (!entry->faults()) return 0;
+  fmt::print(stderr, "weir ctl: run {} ended with faults: {}; its ledger balances\n", run, faults);
+  return kFaults;
 }
 
 // The run's entry may come a moment after the farm is ready.
-void wait_for_entry(ControlClient& ctl, v1::FarmView& view) {
+void wait_for_entry(ControlClient& ctl, const CtlOptions& options, UtcNs since, v1::FarmView& view) {
   const double until_s = monotonic_now_s() + kEntryPatienceS;
   while (entry_of(view, view.run()) == nullptr && monotonic_now_s() < until_s) {
     ctl.pause();
     view = ctl.status();
+    since = tell_events(view, options, since);
   }
 }
 
@@ -249,7 +263,7 @@ int carry_out(const CtlOptions& options) {
     print_sources(view, options.json);
     return 0;
   }
-  const UtcNs since = view.events_size() == 0 ? 0 : view.events(view.events_size() - 1).utc_ns();
+  UtcNs since = view.events_size() == 0 ? 0 : view.events(view.events_size() - 1).utc_ns();
   v1::Request request = options.request;
   for (const std::string& one : options.nodes) request.add_nodes(one);
   for (const std::string& one : options.sets) request.add_sets(one);
@@ -274,7 +288,7 @@ int carry_out(const CtlOptions& options) {
     const bool is_on = view.state() == name(State::running) || view.state() == name(State::paused);
     // A run that failed to begin, or is already over, has its entry.
     if (request.command() == name(Command::stop) || (starts && !is_on)) {
-      wait_for_entry(ctl, view);
+      wait_for_entry(ctl, options, since, view);
       status = std::max(status, status_of_run(view.run(), view));
     }
   }

@@ -25,6 +25,8 @@ void add_up(CLI::App& app, int& status) {
   command->add_option("--log-level", options->log_level, "log level of the processes, instead of log.level")
       ->check(CLI::IsMember({"trace", "debug", "info", "warning", "error"}))
       ->type_name("LEVEL");
+  command->add_flag("--detach", options->detach,
+                    "go on in the background once every process is started; `weir ctl off` ends the farm");
   command->callback([options, &status] { status = run::farm_up(*options, stdout, stderr); });
 }
 

@@ -105,7 +105,7 @@ Disk on_disk(const SupervisorLedger& supervisor, std::span<const WriterLedger> w
     compared += writer.files_compared;
     left += writer.files_left;
     if (writer.lost > 0) {
-      disk.note += std::to_string(writer.lost) + " of writer " + std::to_string(writer.index.value) +
+      disk.note += std::to_string(writer.lost) + " of writer-" + std::to_string(writer.index.value) +
                    " vanished from disk; ";
     }
     disk.dead += writer.dead;
@@ -118,7 +118,7 @@ Disk on_disk(const SupervisorLedger& supervisor, std::span<const WriterLedger> w
         index < supervisor.stored_by.size() ? supervisor.stored_by[index] : SliceSum{};
     disk.live += acknowledged;
     disk.given_up += writer.given_up;
-    disk.note += "writer " + std::to_string(index) + " was lost: its " + std::to_string(acknowledged.count) +
+    disk.note += "writer-" + std::to_string(index) + " was lost: its " + std::to_string(acknowledged.count) +
                  " acknowledged slices count";
     if (writer.given_up > 0)
       disk.note += ", and up to " + std::to_string(writer.given_up) + " copies that do not count";
@@ -200,12 +200,12 @@ void group_equations(Book& book, const SupervisorLedger& supervisor, std::span<c
 void fragment_equations(Book& book, std::span<const DcmLedger> dcms) {
   for (const DcmLedger& dcm : dcms) {
     const std::string name =
-        "fragments: dcm " + std::to_string(dcm.index.value) + ": received + missing + cancelled, requested";
+        "fragments: dcm-" + std::to_string(dcm.index.value) + ": received + missing + cancelled, requested";
     const auto ended = count_of(dcm.received + sum_all(dcm.missing) + dcm.cancelled);
     book.equal_unless(dcm.final ? "" : "its last report", name, ended, count_of(dcm.requested));
     if (dcm.prefetched == 0) continue;
     book.equal_unless(dcm.final ? "" : "its last report",
-                      "fragments: dcm " + std::to_string(dcm.index.value) + ": used + unused, prefetched",
+                      "fragments: dcm-" + std::to_string(dcm.index.value) + ": used + unused, prefetched",
                       count_of(dcm.prefetch_used + dcm.prefetch_unused), count_of(dcm.prefetched));
   }
 }
@@ -239,7 +239,7 @@ void readout_equations(Book& book, std::span<const ReadoutLedger> readouts) {
     std::uint64_t dropped = 0;
     for (const auto& [reason, count] : readout.dropped) dropped += count;
     book.equal(
-        "fragments: readout " + std::to_string(readout.index.value) + ": produced = cleared + dropped + held",
+        "fragments: readout-" + std::to_string(readout.index.value) + ": produced = cleared + dropped + held",
         count_of(readout.produced), count_of(readout.cleared + dropped + readout.held),
         readout.final ? "" : "its last report; it took " + std::to_string(readout.held) + " with it");
   }
@@ -261,7 +261,7 @@ std::string list_of(std::string_view role, std::span<const NodeIndex> nodes) {
   constexpr std::size_t kNamedMax = 8;
   std::string text;
   for (std::size_t i = 0; i < std::min(nodes.size(), kNamedMax); ++i)
-    text += (i == 0 ? "" : ", ") + std::string(role) + " " + std::to_string(nodes[i].value);
+    text += (i == 0 ? "" : ", ") + std::string(role) + "-" + std::to_string(nodes[i].value);
   if (nodes.size() > kNamedMax) text += " and " + std::to_string(nodes.size() - kNamedMax) + " more";
   return text;
 }
@@ -287,7 +287,7 @@ std::string describe_reach(const Fault& fault, const std::string& node) {
 }  // namespace
 
 std::string describe(const Fault& fault) {
-  const std::string node = std::string(name(fault.role)) + " " + std::to_string(fault.node.value);
+  const std::string node = std::string(name(fault.role)) + "-" + std::to_string(fault.node.value);
   const std::string slices = counted(fault.slices, "slice");
   if (fault.kind == FaultKind::stalled) {
     return node + " stalled: " + slices + " taken from it";

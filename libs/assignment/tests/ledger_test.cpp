@@ -84,7 +84,7 @@ TEST_CASE("the ledger's line for the disk gives the number of files compared and
   run.writers[0].live.remove(SliceId(3));
   run.writers[0].lost = 1;
   CHECK_FALSE(line().ok);
-  CHECK_THAT(line().note, Catch::ContainsSubstring("1 of writer 0 vanished from disk"));
+  CHECK_THAT(line().note, Catch::ContainsSubstring("1 of writer-0 vanished from disk"));
 }
 
 TEST_CASE("a slice that one side counted and the other did not unbalances exactly that equation") {
@@ -111,10 +111,10 @@ TEST_CASE("a slice that one side counted and the other did not unbalances exactl
   CHECK(wrong(run.result()) == "slices: received by DCMs, assigned");
   run = Run();
   --run.dcms[0].received;
-  CHECK(wrong(run.result()) == "fragments: dcm 0: received + missing + cancelled, requested");
+  CHECK(wrong(run.result()) == "fragments: dcm-0: received + missing + cancelled, requested");
   run = Run();
   --run.readouts[0].held;
-  CHECK(wrong(run.result()) == "fragments: readout 0: produced = cleared + dropped + held");
+  CHECK(wrong(run.result()) == "fragments: readout-0: produced = cleared + dropped + held");
   CHECK(run.result().status() == LedgerStatus::unbalanced);
 }
 
@@ -168,7 +168,7 @@ TEST_CASE("a last report of a dead DCM may leave requests open, and a final one 
   CHECK(wrong(run.result()) == "");
   CHECK(run.result().status() == LedgerStatus::balanced_with_faults);
   run.dcms[0].final = true;
-  CHECK(wrong(run.result()) == "fragments: dcm 0: received + missing + cancelled, requested");
+  CHECK(wrong(run.result()) == "fragments: dcm-0: received + missing + cancelled, requested");
 }
 
 TEST_CASE("the slices on disk must match exactly, whatever died and restarted") {
@@ -190,7 +190,7 @@ TEST_CASE("for a writer lost for good the acknowledged slices count, and the led
   CHECK(wrong(result) == "");
   CHECK(result.status() == LedgerStatus::balanced_with_faults);
   CHECK_THAT(format_ledger(result),
-             Catch::ContainsSubstring("writer 0 was lost: its 5 acknowledged slices count"));
+             Catch::ContainsSubstring("writer-0 was lost: its 5 acknowledged slices count"));
   run.supervisor.stored_by[0].remove(SliceId(1));
   CHECK_THAT(wrong(run.result()), Catch::ContainsSubstring("slices: stored = live on disk"));
 }

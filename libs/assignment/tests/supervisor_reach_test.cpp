@@ -75,7 +75,7 @@ TEST_CASE("a DCM that is cut off gets no slices, and slices that it returns go t
   const Actions verdict = farm.after(kSettle);
   CHECK(verdict.judged == std::vector{node(1)});
   CHECK(farm.machine.reach().is_cut_off(node(1)));
-  CHECK(contains(farm.faults(), "dcm 1 does not reach readout 0, readout 1: its slices go to others"));
+  CHECK(contains(farm.faults(), "dcm-1 does not reach readout-0, readout-1: its slices go to others"));
 
   for (const Assignment& one : begin.dcms[1].assign)
     farm.decide(1, one.slice.value, 0, Verdict::failed, DiscardReason::unreachable);
@@ -127,7 +127,7 @@ TEST_CASE("a DCM that reaches its readouts again gets slices with all its credit
   CHECK(done.judged == std::vector{node(1)});
   CHECK(farm.given_to(done, 1) == 1);
   CHECK(farm.machine.in_flight() >= slices);
-  CHECK(contains(farm.faults(), "dcm 1 gets slices again: 1 slice built by others meanwhile"));
+  CHECK(contains(farm.faults(), "dcm-1 gets slices again: 1 slice built by others meanwhile"));
   CHECK(farm.machine.broken_invariant().empty());
 }
 
@@ -141,7 +141,7 @@ TEST_CASE("a readout that no DCM reaches is named once, and no DCM is cut off") 
   CHECK(done.judged.size() == 2);
   CHECK(farm.machine.reach().missing(node(0)).size() == 1);
   CHECK(farm.faults() ==
-        std::vector<std::string>{"readout 1 is reached by no DCM: its fragments are missing"});
+        std::vector<std::string>{"readout-1 is reached by no DCM: its fragments are missing"});
 }
 
 TEST_CASE("a dead readout is reported when it leaves, and not again when no DCM reaches it") {
@@ -166,7 +166,7 @@ TEST_CASE("if each DCM has lost another readout both continue, and the missing r
   CHECK_FALSE(farm.machine.reach().is_cut_off(node(0)));
   CHECK_FALSE(farm.machine.reach().is_cut_off(node(1)));
   CHECK(contains(farm.faults(),
-                 "dcm 0 does not reach readout 0, and no DCM reaches more: their fragments are "
+                 "dcm-0 does not reach readout-0, and no DCM reaches more: their fragments are "
                  "missing in its slices"));
   CHECK(farm.faults().size() == 2);
 }
@@ -238,7 +238,7 @@ TEST_CASE("slices confirmed to a writer that their DCM does not reach go to anot
     ++again;
   }
   CHECK(again == 2);  // of four, round robin
-  CHECK(contains(farm.faults(), "dcm 0 does not reach writer 0: 2 slices stored elsewhere"));
+  CHECK(contains(farm.faults(), "dcm-0 does not reach writer-0: 2 slices stored elsewhere"));
   // It gets no more confirmations for that writer; the other DCM continues with both.
   for (const Assignment& one : moved.dcms[0].assign) farm.decide(0, one.slice.value, 0, Verdict::accept);
   for (const Assignment& one : begin.dcms[1].assign) farm.decide(1, one.slice.value, 0, Verdict::accept);

@@ -129,7 +129,7 @@ function noLedger(state) {
 
 // ---- runs
 
-const RUN_COLUMNS = ['Run', 'Begin (UTC)', 'Duration', 'Triggered', 'Stored', 'Rejected', 'Discarded', 'Ledger', 'Ended'];
+const RUN_COLUMNS = ['Run', 'Begin (UTC)', 'Running', 'Triggered', 'Stored', 'Rejected', 'Discarded', 'Ledger', 'Ended'];
 
 function outcomeOf(run) {
   if (run.outcome === 'never_began') return ['error', 'never began'];
@@ -150,7 +150,7 @@ export function showRuns({ runs, left_out }) {
     const [kind, word] = outcomeOf(run);
     badge(mark, kind, word);
     return el('tr', {}, el('th', { scope: 'row' }, String(run.number)), el('td', {}, moment(run.begin)),
-      ...[duration(run.duration_s), ...[run.triggered, run.stored, run.rejected, run.discarded].map(grouped)].map((text) =>
+      ...[duration(run.running_s), ...[run.triggered, run.stored, run.rejected, run.discarded].map(grouped)].map((text) =>
         el('td', { className: 'number' }, text)), el('td', {}, mark), el('td', {}, endOf(run)));
   });
   if (left_out) lines.push(el('tr', {}, el('td', { colSpan: RUN_COLUMNS.length }, plural(left_out, 'earlier run') + ' not shown')));

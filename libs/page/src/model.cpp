@@ -385,7 +385,7 @@ std::string Model::runs_json() const {
     const RunEntry& run = farm_.runs[i];
     runs.push_back({{"number", run.number},
                     {"begin", milliseconds(run.begin_utc_ns)},
-                    {"duration_s", rounded(static_cast<double>(run.duration_ns) / kSecond)},
+                    {"running_s", rounded(static_cast<double>(run.running_ns) / kSecond)},
                     {"triggered", run.triggered},
                     {"stored", run.stored},
                     {"rejected", run.rejected},

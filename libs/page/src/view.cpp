@@ -68,7 +68,7 @@ void show_account(const v1::RunSummary& account, Farm& farm) {
 }
 
 RunEntry page_run(const v1::FarmView::Run& run) {
-  return {run.run(),      run.begin_utc_ns(), run.duration_ns(),      run.triggered(), run.stored(),
+  return {run.run(),      run.begin_utc_ns(), run.running_ns(),       run.triggered(), run.stored(),
           run.rejected(), run.discarded(),    run.balanced(),         run.faults(),    run.reason(),
           run.outcome(),  run.failure(),      run.discarded_at_stop()};
 }

@@ -14,6 +14,7 @@ namespace weir::run {
 namespace {
 
 constexpr DurationNs kTurn = 20 * kMillisecond;
+constexpr int kTerminated = 128 + SIGTERM;            // run control's status after that signal
 constexpr DurationNs kPortPatience = 10 * kSecond;    // for run control's first line
 constexpr DurationNs kSilenceMax = 60 * kSecond;      // for the supervisor, which reports about once a second
 constexpr DurationNs kAccountPatience = 2 * kSecond;  // for the account of a supervisor that has ended
@@ -192,7 +193,10 @@ void FarmRun::end_control() {
     if (loop_.now_ns() >= until) control_.send_signal(SIGKILL);
     loop_.run_once(
         [this](TimeNs) {
-          if (const auto end = control_.poll()) control_ended(*end);
+          auto end = control_.poll();
+          if (!end) return;
+          if (end->status == kTerminated) end->status = 0;  // as it was told to
+          control_ended(*end);
         },
         kTurn);
   }

@@ -1,4 +1,5 @@
 #include "burst_disks.hpp"
+#include "detachment.hpp"
 #include "farm.hpp"
 #include "folder_lock.hpp"
 #include <weir/launch/child.hpp>
@@ -45,8 +46,9 @@ class FarmUp {
         keeper_(launch::drain_patience(farm.farm)),
         node_farm_(std::filesystem::path(log_).parent_path() / "weir-up.farm.yaml") {}
 
-  // Returns the reason of a failure, or an empty string if all processes ended well.
-  std::string run();
+  // Returns the reason of a failure, or an empty string if all processes ended well. `background` is left to
+  // itself once all processes are started.
+  std::string run(Detachment* background);
 
  private:
   launch::ChildSettings settings_of(const std::string& program, const std::string& name) const;
@@ -203,7 +205,7 @@ void FarmUp::turn(TimeNs now_ns) {
   for (const Kept& kept : kept_) kept.child.send_signal(SIGKILL);
 }
 
-std::string FarmUp::run() {
+std::string FarmUp::run(Detachment* background) {
   loop_.on_signals({SIGINT, SIGTERM, SIGHUP, SIGCHLD}, [this](int signal) {
     if (signal == SIGCHLD) return;
     if (!std::exchange(signalled_, true)) say("ending: draining the current run (Ctrl-C again kills)");
@@ -212,6 +214,7 @@ std::string FarmUp::run() {
   std::string failure = start_run_control();
   if (failure.empty()) failure = start_nodes();
   if (!failure.empty()) return failure;
+  if (background != nullptr) background->stay(log_ + "/weir-up.log");
   while (!keeper_.everyone_over()) loop_.run_once([this](TimeNs now_ns) { turn(now_ns); }, kUpTurn);
   return {};
 }
@@ -219,6 +222,16 @@ std::string FarmUp::run() {
 }  // namespace
 
 int farm_up(const UpOptions& options, std::FILE* out, std::FILE* err) {
+  std::optional<Detachment> background;
+  if (options.detach) {
+    auto made = Detachment::begin();
+    if (!made) {
+      fmt::print(err, "weir up: --detach: {}\n", made.error());
+      return kExitFailed;
+    }
+    if (made->is_parent()) return made->status();
+    background = std::move(*made);
+  }
   auto loaded = load(options.farm);
   if (!loaded) {
     fmt::print(err, "{}\n", config::to_text(loaded.error()));
@@ -240,7 +253,7 @@ int farm_up(const UpOptions& options, std::FILE* out, std::FILE* err) {
     return kExitFailed;
   }
   try {
-    const std::string failure = FarmUp(options, *loaded, *log, out).run();
+    const std::string failure = FarmUp(options, *loaded, *log, out).run(background ? &*background : nullptr);
     if (failure.empty()) return kExitFine;
     fmt::print(err, "weir up: {}\n", failure);
   } catch (const std::exception& thrown) {

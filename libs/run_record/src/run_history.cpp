@@ -28,12 +28,16 @@ v1::FarmView::Run run_of(const v1::RunSummary& summary) {
   run.set_run(summary.run());
   run.set_begin_utc_ns(summary.begin_utc_ns());
   run.set_duration_ns(summary.duration_ns());
+  run.set_end_utc_ns(summary.end_utc_ns());
+  run.set_running_ns(summary.running_ns());
   run.set_triggered(reports::counter_of(summary, "triggered"));
   run.set_stored(reports::counter_of(summary, "stored"));
   run.set_rejected(reports::counter_of(summary, "rejected"));
   run.set_discarded(reports::total_of(summary, "discarded."));
   run.set_balanced(summary.balanced());
   run.set_faults(summary.faults());
+  run.set_fault_count(static_cast<std::uint32_t>(summary.faults_text_size()));
+  if (summary.faults_text_size() > 0) run.set_fault(summary.faults_text(0));
   run.set_reason(summary.reason());
   run.set_outcome(!summary.balanced() ? outcome::kUnbalanced
                   : summary.faults()  ? outcome::kFaults

@@ -210,6 +210,8 @@ Summary summarize(const v1::RunSummary& account) {
   summary.run = account.run();
   summary.reason = account.reason();
   summary.begin_utc_ns = account.begin_utc_ns();
+  summary.end_utc_ns = account.end_utc_ns();
+  summary.running_s = static_cast<double>(account.running_ns()) / static_cast<double>(kSecond);
   summary.duration_s = static_cast<double>(account.duration_ns()) / static_cast<double>(kSecond);
   summary.ledger_balanced = account.balanced();
   summary.ledger_text = account.ledger_text();

@@ -296,6 +296,8 @@ std::string to_json(const Summary& summary) {
   object.emplace("farm", summary.farm);
   object.emplace("run", summary.run);
   object.emplace("begin", summary.begin_utc_ns == 0 ? std::string() : utc_text(summary.begin_utc_ns));
+  object.emplace("end", summary.end_utc_ns == 0 ? std::string() : utc_text(summary.end_utc_ns));
+  object.emplace("running_s", summary.running_s);
   object.emplace("duration_s", summary.duration_s);
   object.emplace("reason", summary.reason);
   object.emplace("failure", summary.failure);

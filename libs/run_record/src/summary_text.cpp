@@ -366,7 +366,7 @@ void add_files(std::string_view heading, const std::vector<Summary::File>& files
 
 std::string to_text(const Summary& summary) {
   Page page;
-  page.heading(fmt::format("Run {} of farm {}: {:.4g} s{}{}", summary.run, summary.farm, summary.duration_s,
+  page.heading(fmt::format("Run {} of farm {}: {:.4g} s{}{}", summary.run, summary.farm, summary.running_s,
                            summary.reason.empty() ? "" : ", ended: ", summary.reason));
   add_slices(summary, page);
   add_fragments(summary, page);

@@ -51,6 +51,7 @@ v1::RunSummary hand_made() {
   account.set_balanced(true);
   account.set_reason("all triggers made");
   account.set_duration_ns(2'000'000'000);
+  account.set_running_ns(44'800'000'000);
   account.set_ledger_text("slices  100 = 100  ok\nThe ledger balances.\n");
   auto& counters = *account.mutable_counters();
   counters["offered"] = 103;
@@ -214,6 +215,8 @@ TEST_CASE("the JSON has every documented key") {
   for (const char* key : {"farm",
                           "run",
                           "begin",
+                          "end",
+                          "running_s",
                           "duration_s",
                           "reason",
                           "failure",
@@ -293,7 +296,7 @@ TEST_CASE("the printed summary has the outcomes of the slices, ledger and faults
   Summary summary = summarize(hand_made());
   summary.farm = "test";
   const std::string text = to_text(summary);
-  CHECK_THAT(text, ContainsSubstring("Run 9 of farm test: 2 s, ended: all triggers made\n"));
+  CHECK_THAT(text, ContainsSubstring("Run 9 of farm test: 44.8 s, ended: all triggers made\n"));
   CHECK_THAT(text, ContainsSubstring("  vetoed        3  (in_flight 3)\n"));
   CHECK_THAT(text, ContainsSubstring("  stored       60  60 %, 1 of them incomplete\n"));
   CHECK_THAT(text, ContainsSubstring("  discarded     2  (no_buffer 2)\n"));

@@ -45,7 +45,7 @@ struct LedgerLine {
 struct RunEntry {
   std::uint32_t number = 0;
   UtcNs begin_utc_ns = 0;
-  DurationNs duration_ns = 0;
+  DurationNs running_ns = 0;  // without pauses
   std::uint64_t triggered = 0;
   std::uint64_t stored = 0;
   std::uint64_t rejected = 0;

@@ -148,6 +148,8 @@ struct Summary {
   std::string failure;  // why it was not a good run; may be empty
   int exit_status = 0;
   std::int64_t begin_utc_ns = 0;
+  std::int64_t end_utc_ns = 0;
+  double running_s = 0;   // from the begin to the end of triggers, without pauses
   double duration_s = 0;  // first trigger to last settled slice
 
   std::uint64_t offered = 0;
