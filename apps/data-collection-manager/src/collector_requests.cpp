@@ -127,9 +127,11 @@ void Collector::issue(TimeNs now_ns) {
       refresh(readout);
       continue;
     }
-    shaping::Credit credit = shaper_->try_take({readout, piece->fragments, piece->bytes}, now_ns);
+    // A short request may fit beside all that is stuck; only the answer to a stuck one makes room.
+    const bool some_answered = shaper_->outstanding() < stuck_bytes_;
+    const shaping::Credit credit = shaper_->try_take({readout, piece->fragments, piece->bytes}, now_ns);
     if (credit == shaping::Credit::granted) {
-      overdraft_ = overdraft_left_ = 0;
+      if (some_answered) overdraft_ = overdraft_left_ = 0;
     } else if (std::exchange(stands_still, false)) {
       stuck_bytes_ = shaper_->outstanding();
       overdraft_left_ = overdraft_ = std::clamp<std::uint64_t>(2 * overdraft_, 1, kOverdraftMax);

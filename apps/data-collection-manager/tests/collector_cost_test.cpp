@@ -223,4 +223,26 @@ TEST_CASE(
   }
 }
 
+// When such a request ended the overdraft, a full window let about one other pass per standstill.
+TEST_CASE("a short request that fits beside unanswered ones leaves the overdraft as it is") {
+  constexpr std::uint32_t kReadouts = 4;
+  shaping::ShaperSettings settings;
+  settings.readouts = kReadouts;
+  constexpr std::uint64_t kShort = CollectorFarm::kShortBytes + wire::kHeaderBytes;
+  settings.window_bytes = 2 * (CollectorFarm::kBytes + wire::kHeaderBytes) + kShort;
+  CollectorFarm farm(shaping::make_shaper("byte-credits", settings).value(),
+                     shaping::ReadoutOrder::least_loaded, kReadouts, 1000);
+  farm.shorten(kReadouts - 1);
+  const auto has_room = [&] {
+    return farm.collector().shaper().outstanding() + kShort <= settings.window_bytes;
+  };
+  for (int pass = 0; pass < 1000 || !has_room(); ++pass) {  // it learns the sizes
+    (void)farm.pass(1);
+    REQUIRE(pass < 2000);
+  }
+  farm.park_requests();
+  for (int pass = 0; pass < 80'000; ++pass) (void)farm.pass(1);  // 8 s
+  CHECK(farm.collector().overdrawn() > 1000);
+}
+
 }  // namespace weir::dcm

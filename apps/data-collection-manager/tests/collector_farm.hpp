@@ -55,6 +55,8 @@ class CollectorFarm {
     take_requests();
     return whole.size();
   }
+  // The fragments of this readout are shorter than all others.
+  void shorten(std::uint32_t readout) { short_ = readout; }
   // No request made so far is ever answered.
   void park_requests() {
     for (auto& requests : waiting_) requests.clear();
@@ -71,9 +73,11 @@ class CollectorFarm {
   [[nodiscard]] assembly::Assembler& assembler() { return assembler_; }
   [[nodiscard]] std::size_t unanswered() const { return unanswered_; }
 
+  static constexpr std::uint32_t kBytes = 64;
+  static constexpr std::uint32_t kShortBytes = 8;
+
  private:
   static constexpr TimeNs kStart = kSecond;
-  static constexpr std::uint32_t kBytes = 64;
 
   static std::unique_ptr<shaping::Shaper> made(const std::string& shaper, std::uint32_t readouts,
                                                std::uint64_t window_fragments) {
@@ -139,9 +143,9 @@ class CollectorFarm {
     header.attempt = entry.attempt;
     header.source = SourceId(readout + 1);
     header.status = FragmentStatus::ok;
-    header.length = header.total = kBytes;
+    header.length = header.total = readout == short_ ? kShortBytes : kBytes;
     const assembly::Reception reception = assembler_.begin(header, readout);
-    collector_->arrived(readout, reception.slice, kBytes + wire::kHeaderBytes, now_ns_);
+    collector_->arrived(readout, reception.slice, header.length + wire::kHeaderBytes, now_ns_);
     collector_->answered(readout, reception, header);
     (void)assembler_.finish(reception, header, now_ns_);
   }
@@ -156,6 +160,7 @@ class CollectorFarm {
   std::uint64_t next_slice_ = 1;
   std::vector<std::deque<wire::RequestEntry>> waiting_;  // by readout
   std::vector<std::uint32_t> with_requests_;
+  std::optional<std::uint32_t> short_;
   std::size_t unanswered_ = 0;
   std::vector<std::byte> frames_;
   std::uint64_t dice_ = 1;
