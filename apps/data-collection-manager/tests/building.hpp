@@ -49,8 +49,9 @@ struct Building {
   static constexpr std::uint32_t kReadouts = 2;
   static constexpr std::size_t kMemory = 1U << 20;
 
-  explicit Building(std::vector<assembly::SourceInfo> sources = {{SourceId(1), 0}, {SourceId(2), 1}})
-      : builder("weir-test", kMemory, assembly(), std::move(sources), collecting(), shaper()) {
+  explicit Building(std::vector<assembly::SourceInfo> sources = {{SourceId(1), 0}, {SourceId(2), 1}},
+                    const assembly::AssemblySettings& settings = assembly())
+      : builder("weir-test", kMemory, settings, std::move(sources), collecting(), shaper()) {
     collector().readout_up(0, now());
     collector().readout_up(1, now());
   }

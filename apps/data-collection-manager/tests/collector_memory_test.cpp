@@ -8,7 +8,12 @@ using assembly::BuiltSlice;
 
 // One slice collects, and others have all the memory that may be planned with.
 struct Short : Building {
-  Short() {
+  Short() { fill(); }
+  explicit Short(const assembly::AssemblySettings& settings)
+      : Building({{SourceId(1), 0}, {SourceId(2), 1}}, settings) {
+    fill();
+  }
+  void fill() {
     notes.release(complete(1));  // how large slices are is known
     (void)collect(10);
     pass();
@@ -124,6 +129,36 @@ TEST_CASE("and so does the first slice, which collects alone until the sizes are
   dcm.builder.assembler.withdraw(first);
   dcm.builder.assembler.release(first);
   pass_after(kMillisecond);
+  CHECK(oldest.gathering.has_begun());
+}
+
+// With a full buffer the readouts of the pushed slice make it when the oldest one is cleared.
+TEST_CASE("in id order complete slices give way to an older one beside pushed slices without data") {
+  assembly::AssemblySettings settings = Building::assembly();
+  settings.order = assembly::ReleaseOrder::by_id;
+  Short dcm(settings);
+  while (dcm.builder.pool.allocate(BufferPool::kBlockMin)) {
+  }
+  BuiltSlice& pushed = dcm.open(11);
+  pushed.pushed = true;
+  dcm.builder.assembler.expect(pushed, dcm.now() + 60 * kSecond);
+  dcm.collector().expect_pushed(pushed, dcm.now());
+  const BuiltSlice& oldest = dcm.collect(5);
+  for (const std::uint32_t readout : {0U, 1U}) dcm.answer(10, readout);
+  std::vector<BuiltSlice*> done;
+  const auto pass_after = [&](DurationNs time) {
+    dcm.now() += time;
+    dcm.pass();
+    dcm.builder.assembler.take_completed(done);
+  };
+  pass_after(0);
+  pass_after(400 * kMillisecond);
+  CHECK(done.empty());
+  pass_after(100 * kMillisecond);
+  REQUIRE(done == std::vector<BuiltSlice*>{dcm.find(10)});
+  CHECK_FALSE(oldest.gathering.has_begun());
+  dcm.notes.release(*done.front());
+  dcm.pass();
   CHECK(oldest.gathering.has_begun());
 }
 
