@@ -277,8 +277,13 @@ std::string dcm_yaml(Scenario& scenario, const ManySources& many, Random& random
   const std::int64_t credits = random.skewed(2, 40);
   yaml += ", credits: " + number(credits);
   yaml += std::string(", shaper: ") + kShapers[random.below(std::size(kShapers))];
-  yaml += ", window_bytes: " + number(random.skewed(2048, 200'000));
-  yaml += ", window_fragments: " + number(random.skewed(4, 64)) + strict_yaml(scenario);
+  const std::int64_t window_bytes = random.skewed(2048, 200'000);
+  yaml += ", window_bytes: " + number(window_bytes);
+  const std::int64_t window_fragments = random.skewed(4, 64);
+  yaml += ", window_fragments: " + number(window_fragments) + strict_yaml(scenario);
+  const std::int64_t window = std::min(window_bytes, window_fragments * many.fragment_max);
+  scenario.windows =
+      static_cast<std::uint64_t>(many.slice_bytes / std::max<std::int64_t>(window, 1)) * scenario.slices;
   if (random.chance(400)) yaml += ", range_bytes: " + number(random.skewed(200, 4000));
   const std::size_t order = random.below(2);
   // With `order: id` an id below one that was given is vetoed, which a client with ids of its own does not

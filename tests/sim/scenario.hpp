@@ -77,6 +77,7 @@ struct Scenario {
   bool two_step = false;           // some sources may not be asked for
   bool remembers = false;          // the filter fails a slice that lost what its first step remembered
   bool strict_blame = false;       // one death of a worker makes the slice in it poison
+  std::uint64_t windows = 0;       // that all fragments of the run fill, with many sources
   bool many_sources = false;       // with tiny fragments, or with fragments around a power of two
   DurationNs clock_slice_ns = 0;   // with clock triggers: ids are a function of the time
   std::uint64_t alerts_every = 0;  // the filter gives a burst alert for every n-th slice; 0: never

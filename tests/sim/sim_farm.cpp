@@ -18,6 +18,15 @@ constexpr DurationNs kLookEvery = 25 * kMillisecond;
 constexpr DurationNs kPatience = 600 * kSecond;
 constexpr DurationNs kAfterRun = 5 * kSecond;  // time for the processes to end
 
+// A small window is filled once per round trip: with large slices a run without faults may take 700 s.
+DurationNs patience_with(const Scenario& scenario) {
+  constexpr std::int64_t kChunks = 4;  // of a request and its answer
+  const simnet::WorldSettings& world = scenario.world;
+  const DurationNs chunk_ns = world.delay_max + world.tail_max / 2 * world.tail_permille / 1000;
+  const DurationNs requests_ns = static_cast<std::int64_t>(scenario.windows) * kChunks * chunk_ns;
+  return kPatience + 2 * requests_ns;  // after deaths much is requested again
+}
+
 FarmFile read_farm(const Scenario& scenario) {
   auto file = config::read_farm(scenario.farm, "scenario");
   if (!file) throw std::runtime_error(config::to_text(file.error()));
@@ -157,11 +166,12 @@ Outcome SimFarm::run() {
   for (const auto& process : processes_) process->boot();
   schedule_faults();
   world_.timeline().after(kLookEvery, [this] { look(); });
-  const TimeNs limit = scenario_.faults_end_ns + kPatience;
+  const DurationNs patience = patience_with(scenario_);
+  const TimeNs limit = scenario_.faults_end_ns + patience;
   while (!over() && world_.timeline().step(limit)) {
   }
   if (problem_.empty() && ended_ns_ == 0) {
-    fail("the run does not end: " + std::to_string(kPatience / kSecond) +
+    fail("the run does not end: " + std::to_string(patience / kSecond) +
          " s after the last fault the supervisor is " + watcher_->state() + watcher_->nodes());
   }
   check_end(outcome);

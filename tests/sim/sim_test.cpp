@@ -277,6 +277,29 @@ TEST_CASE("a slice of unknown size does not wait for one that is pushed later") 
   CHECK(run_scenario(scenario, false).problem == "");
 }
 
+// Slices of 6 MB, and DCMs whose memory holds one or two. Complete slices waited for older ones, which had no
+// memory left (3900009049); short ranges, and two steps (78105350); a window of 5.8 kB, through which a run
+// of 69 MB takes 700 s (3900001345).
+TEST_CASE("farms with slices as large as their memory end") {
+  const auto problem = [](std::uint64_t seed, bool faults) {
+    Scenario scenario = make_scenario(seed, sim::hard_limits());
+    if (!faults) scenario.faults.clear();
+    return run_scenario(scenario, false).problem;
+  };
+  CHECK(problem(3900009049, true) == "");
+  CHECK(problem(78105350, true) == "");
+  CHECK(problem(78105350, false) == "");
+  CHECK(problem(3900001345, false) == "");
+}
+
+// Three groups, two of which fetch (3900002591), and alerts of a filter (3900037318).
+TEST_CASE("groups that fetch leave no slice open, and alerts of a filter lose none") {
+  for (const std::uint64_t seed : {3900002591U, 3900037318U}) {
+    CAPTURE(seed);
+    CHECK(run_scenario(make_scenario(seed, sim::hard_limits()), false).problem == "");
+  }
+}
+
 // A DCM reconnects to a supervisor that stalls, and dies; its next process is served first. The pass that the
 // dead one had received was taken for that of a later life of the supervisor: the run failed.
 TEST_CASE("the connection of a dead process that is served late does not make the journal stale") {
