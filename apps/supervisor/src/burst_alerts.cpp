@@ -134,9 +134,13 @@ void BurstAlerts::told(const RosterMember& dcm, const v1::BurstAccount& account)
   journal_.write_alert_account(dcm.index, number, fates);
 }
 
-void BurstAlerts::dcm_joined(const RosterMember& dcm, bool same_process) {
+void BurstAlerts::dcm_replaced(NodeIndex dcm) {
+  if (run_) run_->book.dcm_replaced(dcm);
+}
+
+void BurstAlerts::dcm_joined(const RosterMember& dcm) {
   if (!run_) return;
-  run_->book.dcm_joined(dcm.index, same_process);
+  run_->book.dcm_joined(dcm.index);
   for (const auto& [number, account] : run_->book.alerts()) {
     const bool waits = std::find(to_send_.begin(), to_send_.end(), number) != to_send_.end();
     if (!account.ended && !waits) dcm.peer->send(message_of(account));

@@ -42,7 +42,10 @@ class BurstAlerts {
   // A DCM's account, or an alert of its filter; one of these per burst.filter_alert_s of trigger
   // time is taken.
   void told(const RosterMember& dcm, const v1::BurstAccount& account);
-  void dcm_joined(const RosterMember& dcm, bool same_process);
+  // A new process of this DCM is there: the ring and the accounts of its earlier one are lost. It takes part
+  // with dcm_joined().
+  void dcm_replaced(NodeIndex dcm);
+  void dcm_joined(const RosterMember& dcm);
   // Repeats the ends of alerts, which this writer may have missed.
   void writer_joined(const RosterMember& writer) const;
   void dcm_left(const RosterMember& dcm, TimeNs now);

@@ -215,7 +215,7 @@ class Reader {
     Joined& joined = run_.joined[{join.role(), join.index()}];
     const bool same_process = joined.incarnation == join.incarnation();
     if (run_.alerts && join.role() == v1::ROLE_DCM && !same_process)
-      run_.alerts->book.dcm_joined(id_of<NodeIndex>(join.index()), false);
+      run_.alerts->book.dcm_replaced(id_of<NodeIndex>(join.index()));
     joined = {join.incarnation(), join.first_slice(), join.told_to_end(), SliceOrder(join.first_order())};
   }
 

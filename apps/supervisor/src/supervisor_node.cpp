@@ -281,8 +281,10 @@ void SupervisorNode::join(RosterMember& member) {
   if (member.told_to_end && course_.is_on()) machine_.was_told_to_end(node, actions_);
   switch (member.role) {
     case Role::dcm:
+      // The journal has the join, and buries the earlier process at once.
+      if (!same_process) bursts_.dcm_replaced(member.index);
       member.on_hold = course_.is_on() && !same_process;
-      if (!member.on_hold) admit_dcm(member, same_process);
+      if (!member.on_hold) admit_dcm(member);
       break;
     case Role::readout:
       machine_.readout_joined(member.index, info.incarnation, now_ns_);
@@ -303,15 +305,15 @@ void SupervisorNode::join(RosterMember& member) {
   Dispatch::send_end(peer);
 }
 
-void SupervisorNode::admit_dcm(const RosterMember& dcm, bool same_process) {
+void SupervisorNode::admit_dcm(const RosterMember& dcm) {
   machine_.dcm_joined(dcm.index, dcm.incarnation, dcm.peer->info().credits, now_ns_, actions_);
-  if (course_.is_on()) bursts_.dcm_joined(dcm, same_process);
+  if (course_.is_on()) bursts_.dcm_joined(dcm);
 }
 
 void SupervisorNode::take_begun(RosterMember& member, const v1::Begun& begun) {
   if (begun.refusal().empty()) {
     member.begun = true;
-    if (std::exchange(member.on_hold, false)) admit_dcm(member, false);
+    if (std::exchange(member.on_hold, false)) admit_dcm(member);
     return;
   }
   const std::string refusal = clean_quoted(begun.refusal(), kRefusalBytesMax);

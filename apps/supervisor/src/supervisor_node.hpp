@@ -62,7 +62,7 @@ class SupervisorNode final : public node::Node, private sessions::PeerHandler {
   void take_triggers(sessions::Peer& peer, const v1::TriggerOffer& offer);
 
   void join(RosterMember& member);
-  void admit_dcm(const RosterMember& dcm, bool same_process);
+  void admit_dcm(const RosterMember& dcm);
   void take_begun(RosterMember& member, const v1::Begun& begun);
   void leave(RosterMember& member);
   // Marks the histograms as incomplete: this process, if a DCM, ended without a final report.

@@ -165,7 +165,7 @@ class WrittenRun {
       }
       case 3:
         processes_[dcm.value] = ++process_;
-        book.dcm_joined(dcm, false);
+        book.dcm_replaced(dcm);
         return journal_.write_join(Role::dcm, dcm, {process_, 0, false, {}});
       default:  // the process is told to end
         if (processes_[dcm.value] == 0) return;

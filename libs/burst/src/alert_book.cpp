@@ -96,14 +96,12 @@ void AlertBook::dcm_left(NodeIndex dcm, TimeNs now) {
   if (!state_.kept[dcm.value].empty()) exact_ = false;
 }
 
-void AlertBook::dcm_joined(NodeIndex dcm, bool same_process) {
-  if (dcm.value >= dcms_) return;
-  if (!same_process) bury(dcm);
-  away_since_[dcm.value].reset();
+void AlertBook::dcm_joined(NodeIndex dcm) {
+  if (dcm.value < dcms_) away_since_[dcm.value].reset();
 }
 
-// Its ring is gone with it.
-void AlertBook::bury(NodeIndex dcm) {
+void AlertBook::dcm_replaced(NodeIndex dcm) {
+  if (dcm.value >= dcms_) return;
   Times& times = state_.kept[dcm.value];
   for (const auto& [quantum, sum] : times) state_.lost[quantum] += sum;
   times.clear();

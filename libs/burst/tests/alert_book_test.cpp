@@ -78,7 +78,8 @@ TEST_CASE("saved slices of a DCM count once after the loss of its connection or 
   for (std::uint64_t i = 1; i <= 3; ++i) sum.add(SliceId(i));
   book.told(NodeIndex(0), 1, saved(sum));
   book.dcm_left(NodeIndex(0), 0);
-  book.dcm_joined(NodeIndex(0), same_process);
+  if (!same_process) book.dcm_replaced(NodeIndex(0));
+  book.dcm_joined(NodeIndex(0));
   book.announced(5 * kQuantum);
   if (same_process)
     CHECK(book.take_ended(10 * kQuantum, 0, true, false).empty());  // slice 4 is not saved yet
@@ -90,6 +91,22 @@ TEST_CASE("saved slices of a DCM count once after the loss of its connection or 
   CHECK(book.take_ended(10 * kQuantum, 0, false, false).size() == 1);
   CHECK(book.alerts().at(1).told.saved.count == (same_process ? 5 : 4));
   CHECK(book.alerts().at(1).lost == (same_process ? 0 : 1));
+}
+
+// It takes part once its filter has begun the run.
+TEST_CASE("what a DCM had is lost when its next process comes, not when that takes part") {
+  AlertBook book(1);
+  for (std::uint64_t i = 1; i <= 4; ++i) settle(book, i, NodeIndex(0));
+  ask(book, 1, 3);
+  book.dcm_left(NodeIndex(0), 0);
+  book.dcm_replaced(NodeIndex(0));
+  const AlertBookState replaced = book.state();
+  CHECK(replaced.kept.front().empty());
+  CHECK(replaced.lost.size() == 4);
+  CHECK(book.take_ended(10 * kQuantum, 0, true, false).size() == 1);
+  CHECK(book.alerts().at(1).lost == 2);
+  book.dcm_joined(NodeIndex(0));
+  CHECK(book.state().lost == replaced.lost);
 }
 
 TEST_CASE("more alerts than can be saved at a time are no_room") {
@@ -110,13 +127,13 @@ TEST_CASE("a book that continues another's state has its alerts, and the slices 
   SliceSum one;
   one.add(SliceId(1));
   book.told(NodeIndex(1), 1, saved(one));
-  book.dcm_joined(NodeIndex(1), false);  // another process: slice 3 is lost
+  book.dcm_replaced(NodeIndex(1));  // another process: slice 3 is lost
 
   AlertBook next(book.state(), 0);
   CHECK_FALSE(next.is_exact());
   CHECK(ask(next, 5, 10).number == 2);
   CHECK(next.alerts().at(2).asked.count == 6);
-  next.dcm_joined(NodeIndex(0), true);
+  next.dcm_joined(NodeIndex(0));
   next.told(NodeIndex(0), 1, saved({2, mix64(2) + mix64(4)}));
   next.told(NodeIndex(0), 2, saved({3, mix64(6) + mix64(8) + mix64(10)}));
   CHECK(next.take_ended(20 * kQuantum, 0, false, false).size() == 2);

@@ -69,8 +69,11 @@ class AlertBook {
   void told(NodeIndex dcm, std::uint32_t alert, const Account& account);
   // Alerts wait kReturnPatience for this DCM: if only its connection was lost, it comes back with its ring.
   void dcm_left(NodeIndex dcm, TimeNs now);
-  // `same_process`: only its connection was lost, and it still has its ring and its accounts.
-  void dcm_joined(NodeIndex dcm, bool same_process);
+  // Alerts do not wait for this DCM any more: it has returned.
+  void dcm_joined(NodeIndex dcm);
+  // Its process is another one: slices and accounts of the earlier one are lost. Once per process, when the
+  // supervisor and its journal learn of it.
+  void dcm_replaced(NodeIndex dcm);
 
   // Alerts that end now: every slice of the window is settled, and every DCM has saved its part. `at_end`: no
   // further slice will come. `no_longer`: unsaved slices are given up. `utc` is compared with windows, `now`
@@ -93,7 +96,6 @@ class AlertBook {
   void bound(Times& times);
   [[nodiscard]] std::uint64_t unsettled(const Alert& alert) const;
   void add_up(std::uint32_t number);
-  void bury(NodeIndex dcm);
 
   std::size_t dcms_;
   AlertBookState state_;
