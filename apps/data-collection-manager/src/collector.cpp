@@ -178,7 +178,7 @@ void Collector::start_oldest(TimeNs now_ns) {
   slices_.for_each_in(BuildState::collecting, [&](BuiltSlice& slice) {
     if (newest == nullptr || is_older(*newest, slice)) newest = &slice;
   });
-  // Pushed slices whose readouts have no room hold nothing; complete ones may have all of the memory.
+  // Pushed slices may hold nothing, and wait for full readouts; complete ones may have all of the memory.
   if (newest->pushed) return assembler_.let_overtake();
   assembler_.crowd_out(*newest);
   oldest_first_ = true;

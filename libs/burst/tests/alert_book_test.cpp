@@ -94,7 +94,7 @@ TEST_CASE("saved slices of a DCM count once after the loss of its connection or 
 }
 
 // It takes part once its filter has begun the run.
-TEST_CASE("what a DCM had is lost when its next process comes, not when that takes part") {
+TEST_CASE("slices of a dead DCM are lost when its next process connects, before that takes part") {
   AlertBook book(1);
   for (std::uint64_t i = 1; i <= 4; ++i) settle(book, i, NodeIndex(0));
   ask(book, 1, 3);
@@ -104,7 +104,7 @@ TEST_CASE("what a DCM had is lost when its next process comes, not when that tak
   CHECK(replaced.kept.front().empty());
   CHECK(replaced.lost.size() == 4);
   CHECK(book.take_ended(10 * kQuantum, 0, true, false).size() == 1);
-  CHECK(book.alerts().at(1).lost == 2);
+  CHECK(book.alerts().at(1).lost == 3);
   book.dcm_joined(NodeIndex(0));
   CHECK(book.state().lost == replaced.lost);
 }
