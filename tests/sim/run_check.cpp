@@ -395,6 +395,10 @@ void RunCheck::check_files() {
 
 void RunCheck::check_bytes(const storage::SliceRecordView& slice, const storage::FragmentView& fragment) {
   const storage::FragmentRecord& record = fragment.record;
+  if (slice.head().decision == storage::DecisionKind::poison &&
+      record.status == FragmentStatus::not_requested)
+    fail("slice " + std::to_string(slice.head().slice.value) + " source " +
+         std::to_string(record.source.value) + ": not requested, though the slice is poison");
   if (!record.kept || record.status == FragmentStatus::corrupt) return;
   const auto good = verifier_.verify(slice.head().run, record.source, slice.head().slice, fragment.bytes);
   if (!good)

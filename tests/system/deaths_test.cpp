@@ -206,13 +206,16 @@ TEST_CASE("a slice that kills its filter every time is stored unfiltered as pois
   const TemporaryFolder folder;
   FarmRun run(folder, farm(),
               three_seconds({std::string("filter.plugin=") + WEIR_SYSTEM_PLUGIN_DIR + "/stumbles.so",
-                             "filter.parameters.dies_at=700"}));
+                             "filter.parameters.dies_at=700", "filter.parameters.two_steps=true"}));
   const FarmEnd end = run.finish();
   CHECK_BALANCED(end, 3);
   check_stored_once(folder, end);
   std::vector<std::uint64_t> poison;
   StoredRun(folder / "out").for_each_slice([&](const storage::SliceRecordView& slice) {
-    if (slice.head().decision == storage::DecisionKind::poison) poison.push_back(slice.head().slice.value);
+    if (slice.head().decision != storage::DecisionKind::poison) return;
+    poison.push_back(slice.head().slice.value);
+    for (std::uint32_t i = 0; i < slice.fragment_count(); ++i)
+      CHECK(slice.fragment(i).record.status == FragmentStatus::ok);  // of the second step, too
   });
   CHECK(poison == std::vector<std::uint64_t>{700});  // but none of the other slices in that DCM
   CHECK(exits(end.summary, "dcm-0", -9) + exits(end.summary, "dcm-1", -9) == 2);

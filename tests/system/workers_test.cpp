@@ -180,6 +180,10 @@ TEST_CASE("the death of a worker costs no slice that was between two steps in it
     const auto expected = dies ? storage::DecisionKind::poison : storage::DecisionKind::filter;
     if (slice.head().decision != expected)
       FAIL_CHECK("slice " << slice.head().slice.value << " has the wrong decision");
+    for (std::uint32_t i = 0; i < slice.fragment_count(); ++i) {
+      if (slice.fragment(i).record.status != FragmentStatus::ok)
+        FAIL_CHECK("slice " << slice.head().slice.value << " lacks fragments, maybe of the second step");
+    }
   });
 }
 TEST_CASE("weir check refuses a time limit that leaves no room for a second try") {

@@ -185,8 +185,10 @@ void FilterDesk::count_steps() {
 void FilterDesk::take(BuiltSlice& slice) {
   WEIR_ASSERT(slice.state() == BuildState::queued && !slice.awaits_assignment);
   if (slice.assignment.unfiltered) {
-    ++filtered_;
-    ++poisoned_;
+    if (slice.result == nullptr) {  // else it was counted when it became poison here
+      ++filtered_;
+      ++poisoned_;
+    }
     return decisions_.decide(slice, SliceDecision::accept(DecisionKind::poison), now_ns_);
   }
   if (slice.step == 0) show_first(slice);
@@ -322,7 +324,8 @@ void FilterDesk::poison(BuiltSlice& slice, filter_host::FilterResult& result) {
   if (++poisoned_ == 1) first_poison_ = reason;
   spdlog::error("poison slice={} reason=\"{}\"", slice.id().value, reason);
   slice.result = &result;  // its record says why
-  decisions_.decide(slice, SliceDecision::accept(DecisionKind::poison), now_ns_);
+  slice.assignment.unfiltered = true;
+  gather(slice, builder_.collector.everything());
 }
 
 // The worker with the filter's state of it has ended.
@@ -370,18 +373,22 @@ void FilterDesk::request_alert(const BuiltSlice& slice, const filter_host::Alert
 }
 
 void FilterDesk::need_more(BuiltSlice& slice, filter_host::FilterResult& result) {
-  builder_.assembler.next_step(slice);
   if (!result.prefetch_sources.empty()) {
     const std::vector<SourceId> hint(result.prefetch_sources.begin(), result.prefetch_sources.end());
     slice.gathering.hint = builder_.collector.select(hint);
   }
   if (result.need_all) {
-    builder_.collector.collect(slice, builder_.collector.everything());
+    gather(slice, builder_.collector.everything());
   } else {
     const std::vector<SourceId> sources(result.need_sources.begin(), result.need_sources.end());
-    builder_.collector.collect(slice, builder_.collector.select(sources));
+    gather(slice, builder_.collector.select(sources));
   }
   give_back(result);
+}
+
+void FilterDesk::gather(BuiltSlice& slice, std::shared_ptr<const assembly::Selection> sources) {
+  builder_.assembler.next_step(slice);
+  builder_.collector.collect(slice, std::move(sources));
 }
 
 void FilterDesk::give_back(filter_host::FilterResult& result) {

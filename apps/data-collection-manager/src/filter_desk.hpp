@@ -96,6 +96,8 @@ class FilterDesk {
   void isolate();
   void act_on(assembly::BuiltSlice& slice, filter_host::FilterResult& result);
   void need_more(assembly::BuiltSlice& slice, filter_host::FilterResult& result);
+  // Requests these sources: the slice is taken again when they are here.
+  void gather(assembly::BuiltSlice& slice, std::shared_ptr<const assembly::Selection> sources);
   void restart(assembly::BuiltSlice& slice, filter_host::FilterResult& result);
   void poison(assembly::BuiltSlice& slice, filter_host::FilterResult& result);
   void report_kills();

@@ -80,6 +80,7 @@ void Intake::open(BuiltSlice& slice, TimeNs now_ns) {
 }
 
 std::shared_ptr<const assembly::Selection> Intake::first_of(const BuiltSlice& slice) const {
+  if (slice.assignment.unfiltered) return builder_.collector.everything();  // no step will request the rest
   if (!of_type_.empty()) {
     const auto own = of_type_.find(slice.assignment.type.value);
     if (own != of_type_.end()) return own->second;

@@ -7,6 +7,8 @@
 #include <weir/filter_host/job.hpp>
 #include <weir/node/columns.hpp>
 
+#include <array>
+
 namespace weir::dcm {
 namespace {
 
@@ -227,6 +229,32 @@ TEST_CASE("with many sources a slice is opened when its turn for memory comes, t
   intake.open_assigned(dcm.now());
   CHECK(dcm.find(8) != nullptr);
   CHECK(dcm.find(9) == nullptr);
+}
+
+TEST_CASE("a slice that goes to no filter is requested whole, whatever the first step wants") {
+  Building dcm;
+  v1::Farm farm;
+  v1::TriggerTypeSettings& type = *farm.mutable_trigger()->add_types();
+  type.set_type(3);
+  type.add_sources(2);
+  Intake intake(farm, dcm.builder, nullptr, dcm.notes);
+  const std::array first{SourceId(1)};
+  intake.ask_first_for(first);
+  std::vector<assembly::AssignedSlice> slices;
+  for (std::uint64_t id = 0; id < 4; ++id) {
+    slices.push_back(Building::assignment(id));
+    slices.back().unfiltered = id >= 2;
+    slices.back().type = TriggerType(id % 2 == 0 ? 0 : 3);
+  }
+  intake.assign(std::move(slices));
+  intake.open_assigned(dcm.now());
+  for (std::uint64_t id = 0; id < 4; ++id) {
+    INFO("slice " << id);
+    REQUIRE(dcm.find(id) != nullptr);
+    REQUIRE(dcm.find(id)->gathering.next != nullptr);
+    CHECK(dcm.find(id)->gathering.next->all == (id >= 2));
+    CHECK(dcm.find(id)->assignment.first->all == (id >= 2));
+  }
 }
 
 TEST_CASE("a later attempt waits until the earlier one has left, and of two that wait the later one counts") {

@@ -22,6 +22,9 @@ void assert_ready_for(const BuiltSlice& slice, BuildState to) {
       [[fallthrough]];
     case complete:
     case queued:
+      // A poison slice has its reason already while its other sources are requested.
+      WEIR_ASSERT(slice.outstanding == 0 && (slice.result == nullptr || slice.assignment.unfiltered));
+      return;
     case unassigned:
     case suspect:
     case filtering:
