@@ -16,11 +16,12 @@ namespace {
 
 constexpr std::size_t kThreadsMax = 256;  // with a mark at a time; further ones are not named
 
-// The slice that a thread processes. Read by signal handlers of any thread.
+// The slice or batch that a thread processes. Read by signal handlers of any thread.
 struct Place {
   std::atomic<bool> taken{false};
   std::atomic<bool> processing{false};
-  std::atomic<std::uint64_t> slice{0};
+  std::atomic<std::uint64_t> slice{0};  // of a batch: the first one
+  std::atomic<std::uint64_t> count{0};
   std::atomic<std::int64_t> since_s{0};
 };
 std::array<Place, kThreadsMax> places;
@@ -31,6 +32,10 @@ std::int64_t now_s() {
   ::clock_gettime(CLOCK_MONOTONIC, &time);
   return time.tv_sec;
 }
+
+struct Repetition {
+  const Place& place;
+};
 
 // Async-signal-safe: formats on the stack, writes once.
 class Line {
@@ -53,15 +58,26 @@ class Line {
   std::size_t used_ = 0;
 };
 
+// "slice 17", or the slices of a batch.
+Line& operator<<(Line& line, const Place& place) {
+  const std::uint64_t count = place.count;
+  if (count > 1) return line << "a batch of " << count << " slices from slice " << place.slice << " on";
+  return line << "slice " << place.slice;
+}
+
+Line& operator<<(Line& line, const Repetition& repetition) {
+  if (repetition.place.count > 1) return line << "; '--slice ID' repeats one of them alone";
+  return line << "; '--slice " << repetition.place.slice << "' repeats it alone";
+}
+
 void on_crash(int number) {
   if (own_place != nullptr && own_place->processing) {
-    const std::uint64_t slice = own_place->slice;
     Line line;
-    line << "weir filter try: the filter crashed in slice " << slice
+    line << "weir filter try: the filter crashed in " << *own_place
          << (number == SIGABRT  ? " (abort)"
              : number == SIGFPE ? " (arithmetic error)"
                                 : " (invalid memory)")
-         << "; '--slice " << slice << "' repeats it alone, '--asan' finds memory errors\n";
+         << Repetition{*own_place} << ", '--asan' finds memory errors\n";
     line.write();
   }
   ::raise(number);
@@ -71,11 +87,9 @@ void on_crash(int number) {
 void on_end(int number) {
   for (const Place& place : places) {
     if (!place.processing) continue;
-    const std::uint64_t slice = place.slice;
     Line line;
-    line << "weir filter try: the filter was in slice " << slice << ", for "
-         << static_cast<std::uint64_t>(now_s() - place.since_s) << " s; '--slice " << slice
-         << "' repeats it alone\n";
+    line << "weir filter try: the filter was in " << place << ", for "
+         << static_cast<std::uint64_t>(now_s() - place.since_s) << " s" << Repetition{place} << "\n";
     line.write();
   }
   ::raise(number);
@@ -83,10 +97,9 @@ void on_end(int number) {
 
 void on_exit() {
   if (own_place == nullptr || !own_place->processing) return;
-  const std::uint64_t slice = own_place->slice;
   Line line;
-  line << "weir filter try: the filter called exit() in slice " << slice
-       << ", which ends its worker in a farm; '--slice " << slice << "' repeats it alone\n";
+  line << "weir filter try: the filter called exit() in " << *own_place << ", which ends its worker in a farm"
+       << Repetition{*own_place} << "\n";
   line.write();
   ::_exit(EXIT_FAILURE);
 }
@@ -103,11 +116,12 @@ void note_crashes() {
   std::atexit(&on_exit);
 }
 
-ProcessingMark::ProcessingMark(SliceId slice) {
+ProcessingMark::ProcessingMark(SliceId slice, std::size_t count) {
   for (Place& place : places) {
     if (place.taken.exchange(true)) continue;
     own_place = &place;
     place.slice = slice.value;
+    place.count = count;
     place.since_s = now_s();
     place.processing = true;
     return;

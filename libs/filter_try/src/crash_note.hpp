@@ -2,6 +2,8 @@
 
 #include <weir/base/ids.hpp>
 
+#include <cstddef>
+
 namespace weir::filter_try {
 
 // Installs handlers that write to standard error which slice was being processed when the process ended: by
@@ -9,10 +11,10 @@ namespace weir::filter_try {
 // SIGINT and SIGTERM. A signal then ends the process as without a handler, exit() with status 1.
 void note_crashes();
 
-// Marks the slice that this thread processes until the mark is destroyed.
+// Marks the slice, or the first slice of a batch, that this thread processes until the mark is destroyed.
 class ProcessingMark {
  public:
-  explicit ProcessingMark(SliceId slice);
+  explicit ProcessingMark(SliceId slice, std::size_t count = 1);
   ~ProcessingMark();
   ProcessingMark(const ProcessingMark&) = delete;
   ProcessingMark& operator=(const ProcessingMark&) = delete;

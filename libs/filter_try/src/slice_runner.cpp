@@ -195,7 +195,7 @@ void SliceRunner::run_step(std::span<const std::unique_ptr<OpenSlice>> slices) {
   }
   DurationNs share_ns = 0;
   if (begin_batch_) {
-    const ProcessingMark mark(slices.front()->slice->slice);
+    const ProcessingMark mark(slices.front()->slice->slice, slices.size());
     const TimeNs start = monotonic_now_ns();
     begin_batch_(batch_);
     share_ns = (monotonic_now_ns() - start) / static_cast<DurationNs>(batch_.size());

@@ -54,6 +54,11 @@ TEST_CASE("the slice in which a filter calls exit() is named, and the status is 
   CHECK(WIFEXITED(inside.status));
   CHECK(WEXITSTATUS(inside.status) == 1);
   CHECK_THAT(inside.err, Catch::ContainsSubstring("weir filter try: the filter called exit() in slice 17,"));
+  const ChildEnd batch = child([] {
+    const ProcessingMark mark(SliceId(16), 64);
+    std::exit(0);  // NOLINT(concurrency-mt-unsafe)
+  });
+  CHECK_THAT(batch.err, Catch::ContainsSubstring("called exit() in a batch of 64 slices from slice 16 on,"));
   const ChildEnd between = child([] {
     { const ProcessingMark mark(SliceId(17)); }
     std::exit(3);  // NOLINT(concurrency-mt-unsafe)
