@@ -243,7 +243,21 @@ TEST_CASE("weir check refuses a filter in Python that cannot be used, with the k
   refused("class Filter: pass\n", {}, {"filter.plugin", "process(self, slice)"});
   refused("import os\nos._exit(3)\n", {}, {"filter.plugin", "status 3"});
   refused(good, {"filter.parameters.minimun=5"}, {"filter.parameters.minimun", "takes none"});
-  refused(good, {"filter.python=/nowhere/python3"}, {"/nowhere/python3", "apt install python3-numpy"});
+  refused(good, {"filter.python=/nowhere/python3"},
+          {"--set filter.python:", "/nowhere/python3", "apt install python3-numpy"});
+  // The filter's own sentence names no parameter: the farm file's line and the option may both be meant.
+  const std::string farm =
+      folder.write("least.yaml", "farm: least\nfilter:\n  plugin: " + (folder / "least.py") +
+                                     "\n  parameters: {least: 1}\n");
+  (void)folder.write(
+      "least.py",
+      "from weir_daq.filters import accept\nclass Filter:\n  def __init__(self, setup):\n"
+      "    if setup.parameter('least', 1) > setup.parameter('most', 9): raise ValueError('none')\n"
+      "  def process(self, slice): return accept()\n");
+  const auto both = run_command(folder, "weir", {"check", farm, "--set", "filter.parameters.most=0"});
+  CHECK(both.status == 2);
+  CHECK_THAT(both.err,
+             ContainsSubstring("least.yaml:4, --set: filter.parameters: filter 'least': ValueError"));
   // `weir run` finds it before a process of the farm starts.
   const FarmEnd run = run_filter(folder, folder / "mine.py", {"filter.parameters.minimun=5"});
   CHECK(run.status == 2);

@@ -251,7 +251,7 @@ TEST_CASE("configure is refused with the plugin's reason, however its constructo
       {{"filter.plugin=no-such-filter", "filter.parameters.colour="}, "filter.plugin: "},
       // Settings stay from one configure to the next.
       {{dwells, "filter.parameters.made_signal=11"}, "ends its process with signal 11"},
-      {{dwells, "filter.parameters.made_s=600"}, "the plugin made no instance within 6 s"},
+      {{dwells, "filter.parameters.made_s=600"}, "the plugin's trial did not end within 6 s"},
   };
   for (const auto& mistake : mistakes) {
     std::vector<std::string> words{"configure"};

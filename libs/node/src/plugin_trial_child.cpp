@@ -126,7 +126,8 @@ std::optional<std::string> PluginTrialChild::result(TimeNs now) {
   if (now < until_ns_) return std::nullopt;
   kill_child();
   return fmt::format(
-      "the plugin made no instance within {:g} s: look for what its constructor waits for, or "
+      "the plugin's trial did not end within {:g} s: look for what its constructor or destructor waits for, "
+      "or "
       "raise control.configure_s",
       static_cast<double>(limit_) / static_cast<double>(kSecond));
 }
@@ -144,14 +145,14 @@ std::string PluginTrialChild::wait() {
 
 std::string PluginTrialChild::verdict(int status) const {
   if (WIFSIGNALED(status)) {
-    return fmt::format("making an instance of the plugin ends its process with signal {} ({})",
-                       WTERMSIG(status), ::strsignal(WTERMSIG(status)));
+    return fmt::format("a trial of the plugin ends its process with signal {} ({})", WTERMSIG(status),
+                       ::strsignal(WTERMSIG(status)));
   }
   if (WEXITSTATUS(status) == 0) return {};
   const std::string said = trimmed(output_);
-  return said.empty() ? fmt::format("making an instance of the plugin ends its process with status {}",
-                                    WEXITSTATUS(status))
-                      : said;
+  return said.empty()
+             ? fmt::format("a trial of the plugin ends its process with status {}", WEXITSTATUS(status))
+             : said;
 }
 
 }  // namespace weir::node

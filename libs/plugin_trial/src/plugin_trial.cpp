@@ -30,13 +30,19 @@ config::Problem problem(const TriedFarm& tried, const std::string& key, const st
   return {config::ProblemKind::bad_value, config::Severity::error, tried.locations.of(key), key, what};
 }
 
-// Returns the parameter that the plugin's error names, or all of them.
+// The parameter that the plugin's error names is at fault; if it names none, it may be any that is given.
 template <class Parameters>
-std::string key_at_fault(const std::string& prefix, const Parameters& parameters, const std::string& why) {
-  const auto named = std::find_if(parameters.begin(), parameters.end(), [&](const auto& one) {
-    return why.find("'" + one.first + "'") != why.npos;
-  });
-  return named == parameters.end() ? prefix : prefix + "." + named->first;
+config::Problem refusal(const TriedFarm& tried, const std::string& prefix, const Parameters& parameters,
+                        const std::string& why) {
+  bool any_set = false;
+  for (const auto& [name, value] : parameters) {
+    const std::string key = prefix + "." + name;
+    if (why.find("'" + name + "'") != why.npos) return problem(tried, key, why);
+    any_set = any_set || tried.locations.exactly(key) == config::kSetOption;
+  }
+  config::Problem found = problem(tried, prefix, why);
+  if (any_set && found.where != config::kSetOption) found.where += ", " + std::string(config::kSetOption);
+  return found;
 }
 
 std::string plugin_of(const v1::SourceSettings& source) {
@@ -63,30 +69,31 @@ namespace {
 struct FilterTrial {
   std::string description;
   std::string error;  // empty: the filter exists
-  bool is_loaded = true;
+  // At fault if the filter was not loaded; empty: it was.
+  std::string key;
 };
 
 FilterTrial try_here(const std::string& name, const std::vector<std::string>& folders,
                      filter_host::FilterConfig config) {
   const auto plugin = filter_host::FilterPlugin::load(name, folders);
-  if (!plugin) return {{}, plugin.error().text, false};
+  if (!plugin) return {{}, plugin.error().text, "filter.plugin"};
   filter_host::FilterMetrics metrics;
   const auto made = filter_host::FilterInstance::create(*plugin, std::move(config), metrics);
-  return {described(**plugin), made ? std::string() : made.error().text};
+  return {described(**plugin), made ? std::string() : made.error().text, {}};
 }
 
 // In a process of the interpreter.
 FilterTrial try_python(const v1::FilterSettings& settings, const std::vector<std::string>& folders,
                        const filter_host::FilterConfig& config) {
   const auto python = python_host::find_interpreter(settings.python());
-  if (!python) return {{}, python.error(), false};
+  if (!python) return {{}, python.error(), settings.python().empty() ? "filter.plugin" : "filter.python"};
   std::string json;
   const v1::WorkerMessage::Setup setup = filter_host::setup_of(settings.plugin(), folders, config);
   if (const auto status = google::protobuf::util::MessageToJsonString(setup, &json); !status.ok())
-    return {{}, status.ToString(), false};
+    return {{}, status.ToString(), "filter.parameters"};
   const auto answer = python_host::check_filter(*python, json);
-  if (answer.status == 0) return {answer.text, {}};
-  return {{}, answer.text, answer.status == python_host::kRefusesParameters};
+  if (answer.status == 0) return {answer.text, {}, {}};
+  return {{}, answer.text, answer.status == python_host::kRefusesParameters ? "" : "filter.plugin"};
 }
 
 // `group`: the group of the DCMs.
@@ -108,10 +115,8 @@ std::optional<config::Problem> try_filter_of(const TriedFarm& tried, const confi
                                 : try_here(settings.plugin(), folders, std::move(config));
   if (description.find(trial.description) == std::string::npos) description += trial.description;
   if (trial.error.empty()) return std::nullopt;
-  const std::string key =
-      trial.is_loaded ? key_at_fault(dcms.key_of("filter.parameters"), settings.parameters(), trial.error)
-                      : dcms.key_of("filter.plugin");
-  return problem(tried, key, trial.error);
+  if (!trial.key.empty()) return problem(tried, dcms.key_of(trial.key), trial.error);
+  return refusal(tried, dcms.key_of("filter.parameters"), settings.parameters(), trial.error);
 }
 
 }  // namespace
@@ -171,8 +176,7 @@ std::optional<config::Problem> try_source(const TriedFarm& tried, const config::
     (*made)->detach();
     return std::nullopt;
   }
-  const std::string& why = made.error().text;
-  return problem(tried, key_at_fault(own.key_of("source.parameters"), source.parameters(), why), why);
+  return refusal(tried, own.key_of("source.parameters"), source.parameters(), made.error().text);
 }
 
 }  // namespace weir::plugin_trial
