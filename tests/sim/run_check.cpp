@@ -426,10 +426,15 @@ void RunCheck::check_slice(const storage::SliceRecordView& slice) {
     clock_begin_ = first;
   }
   bool flawed = false;
+  bool absent = false;  // on purpose
+  bool here = false;
   for (std::size_t i = 0; i < slice.fragment_count(); ++i) {
     const storage::FragmentView fragment = slice.fragment(i);
     const storage::FragmentRecord& record = fragment.record;
     flawed = flawed || record.status == FragmentStatus::truncated || record.status == FragmentStatus::corrupt;
+    here =
+        here || (record.status != FragmentStatus::missing && record.status != FragmentStatus::not_requested);
+    absent = absent || record.reason == MissingReason::removed;
     if (record.status == FragmentStatus::missing) {
       flawed = flawed || record.reason != MissingReason::removed;
       ++missing_;
@@ -455,6 +460,7 @@ void RunCheck::check_slice(const storage::SliceRecordView& slice) {
     }
     check_bytes(slice, fragment);
   }
+  flawed = flawed || (absent && !here);
   incomplete_ += flawed ? 1 : 0;
   if (flawed != ((slice.head().flags & storage::slice_flag::incomplete) != 0))
     fail("slice " + std::to_string(id) + " is marked incomplete, and is not, or the other way round");

@@ -46,7 +46,7 @@ bool Decisions::needs_room() const {
 // Only what another DCM could build no better: all fragments, whole.
 bool Decisions::can_keep(const BuiltSlice& slice) const {
   const std::uint32_t group = slice.result->forward_group;
-  if (group >= keeps_for_.size() || !keeps_for_[group] || slice.flawed > 0) return false;
+  if (group >= keeps_for_.size() || !keeps_for_[group] || slice.is_incomplete()) return false;
   if (builder_.slices.accepted_bytes() + slice.memory.bytes() > accepted_most()) return false;
   if (builder_.slices.in(BuildState::kept).size() >= kept_max_) return false;
   return std::all_of(slice.progress.begin(), slice.progress.end(), [](const auto& progress) {
@@ -62,7 +62,7 @@ void Decisions::report(v1::Decide& batch) {
 
 void Decisions::report_one(BuiltSlice& slice, v1::Decide& batch) {
   const bool accepted = slice.decision.accepted;
-  const bool flawed = slice.flawed > 0;
+  const bool flawed = slice.is_incomplete();
   v1::Verdict verdict = flawed ? v1::VERDICT_REJECT_INCOMPLETE : v1::VERDICT_REJECT;
   if (accepted) verdict = flawed ? v1::VERDICT_ACCEPT_INCOMPLETE : v1::VERDICT_ACCEPT;
   if (accepted && builder_.slices.accepted_bytes() > accepted_most()) {

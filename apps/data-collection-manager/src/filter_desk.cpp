@@ -192,7 +192,7 @@ void FilterDesk::take(BuiltSlice& slice) {
     return decisions_.decide(slice, SliceDecision::accept(DecisionKind::poison), now_ns_);
   }
   if (slice.step == 0) show_first(slice);
-  if (slice.flawed > 0 && setup_.farm.dcm().incomplete() == v1::DcmSettings::INCOMPLETE_DEBUG)
+  if (slice.is_incomplete() && setup_.farm.dcm().incomplete() == v1::DcmSettings::INCOMPLETE_DEBUG)
     return decisions_.decide(slice, SliceDecision::accept(DecisionKind::incomplete), now_ns_);
   if (isolated_ && slice.assignment.trigger_payload().size() > filter_host::LaneLayout::kPayloadMax)
     return decisions_.decide(slice, SliceDecision::fail("too_large"), now_ns_);
@@ -222,7 +222,7 @@ void FilterDesk::make_view(BuiltSlice& slice) const {
   view.trigger_payload = payload.empty() ? nullptr : payload.data();
   view.forwarded_size = slice.assignment.forwarded_bytes;
   view.forwarded = slice.assignment.forwarded_bytes == 0 ? nullptr : slice.assignment.forwarded().data();
-  view.flags = slice.flawed > 0 ? WEIR_SLICE_INCOMPLETE : 0;
+  view.flags = slice.is_incomplete() ? WEIR_SLICE_INCOMPLETE : 0;
   view.fragment_count = static_cast<std::uint32_t>(slice.table.size());
   view.fragments = slice.table.data();
   view.state = &slice.filter_state;

@@ -72,7 +72,7 @@ Record make_record(const BuiltSlice& slice, StoreEpoch epoch, const RecordContex
   std::vector<storage::FragmentRecord> fragments;
   fragments.reserve(slice.table.size());
   const bool raw = context.undecided || context.for_burst;  // what no step has named, too
-  bool incomplete = slice.flawed > 0;
+  bool incomplete = slice.is_incomplete();
   for (assembly::SourceIndex i = 0; i < slice.table.size(); ++i) {
     const weir_filter_fragment& fragment = raw ? slice.arrived(i) : slice.table[i];
     incomplete = incomplete || (raw && assembly::has_flaw(fragment));

@@ -65,6 +65,13 @@ void assert_ready_for(const BuiltSlice& slice, BuildState to) {
 
 }  // namespace
 
+bool BuiltSlice::is_incomplete() const {
+  if (flawed > 0 || payload_bytes > 0) return flawed > 0;
+  Completeness all;
+  for (const weir_filter_fragment& entry : table) all.add(entry);
+  return all.is_incomplete();
+}
+
 SliceTable::~SliceTable() {
   for (List& list : lists_) list.clear();
   order_.clear();

@@ -25,6 +25,19 @@ AssignedSlice assignment(std::uint64_t id, std::uint16_t attempt = 0) {
   return made;
 }
 
+weir_filter_fragment entry_of(FragmentStatus status, MissingReason reason = MissingReason::none) {
+  weir_filter_fragment entry{};
+  entry.status = abi_status(status);
+  entry.missing_reason = static_cast<std::uint8_t>(reason);
+  return entry;
+}
+
+bool is_incomplete(std::initializer_list<weir_filter_fragment> entries) {
+  Completeness all;
+  for (const weir_filter_fragment& entry : entries) all.add(entry);
+  return all.is_incomplete();
+}
+
 // Brings a slice to a state, and fulfils the conditions of that state.
 class Walker {
  public:
@@ -85,6 +98,21 @@ bool ends_the_process(Action action) {
 }
 
 }  // namespace
+
+TEST_CASE("a slice is complete without removed sources, unless no source is left") {
+  const auto here = entry_of(FragmentStatus::ok);
+  const auto removed = entry_of(FragmentStatus::missing, MissingReason::removed);
+  const auto late = entry_of(FragmentStatus::missing, MissingReason::deadline);
+  const auto unnamed = entry_of(FragmentStatus::not_requested);
+  CHECK_FALSE(is_incomplete({here, here}));
+  CHECK_FALSE(is_incomplete({here, removed, unnamed}));
+  CHECK_FALSE(is_incomplete({unnamed}));
+  CHECK_FALSE(is_incomplete({}));
+  CHECK(is_incomplete({removed, removed}));
+  CHECK(is_incomplete({removed, unnamed}));
+  CHECK(is_incomplete({here, late}));
+  CHECK(is_incomplete({here, entry_of(FragmentStatus::truncated)}));
+}
 
 TEST_CASE("a slice is in the list of its state, the latest at the end") {
   Walker walker;

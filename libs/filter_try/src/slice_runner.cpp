@@ -37,9 +37,19 @@ weir_filter_fragment row_of(const ingest::RecordedFragment& fragment) {
 
 bool is_requested(const weir_filter_fragment& row) { return row.status != WEIR_FRAGMENT_NOT_REQUESTED; }
 
-bool is_flawed(const weir_filter_fragment& row) {
-  return row.status == WEIR_FRAGMENT_MISSING || row.status == WEIR_FRAGMENT_TRUNCATED ||
-         row.status == WEIR_FRAGMENT_CORRUPT;
+// As a farm judges it: fragments of sources that were taken out on purpose are no flaw, unless all are.
+bool is_incomplete(const std::vector<weir_filter_fragment>& table) {
+  bool absent = false;
+  bool here = false;
+  for (const weir_filter_fragment& row : table) {
+    const bool missing = row.status == WEIR_FRAGMENT_MISSING;
+    const bool removed = missing && row.missing_reason == static_cast<std::uint8_t>(MissingReason::removed);
+    if ((missing && !removed) || row.status == WEIR_FRAGMENT_TRUNCATED || row.status == WEIR_FRAGMENT_CORRUPT)
+      return true;
+    absent = absent || removed;
+    here = here || (!missing && is_requested(row));
+  }
+  return absent && !here;
 }
 
 std::uint64_t digest_of(const filter_host::FilterResult& result) {
@@ -189,8 +199,7 @@ std::unique_ptr<SliceRunner::OpenSlice> SliceRunner::show(const ingest::Recorded
 void SliceRunner::run_step(std::span<const std::unique_ptr<OpenSlice>> slices) {
   batch_.clear();
   for (const std::unique_ptr<OpenSlice>& one : slices) {
-    const bool flawed = std::ranges::any_of(one->table, is_flawed);
-    one->view.flags = flawed ? std::uint32_t{WEIR_SLICE_INCOMPLETE} : 0;
+    one->view.flags = is_incomplete(one->table) ? std::uint32_t{WEIR_SLICE_INCOMPLETE} : 0;
     batch_.push_back(one->view);
   }
   DurationNs share_ns = 0;

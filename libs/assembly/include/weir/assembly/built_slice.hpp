@@ -63,6 +63,23 @@ struct AssignedSlice {
           entry.missing_reason != static_cast<std::uint8_t>(MissingReason::removed));
 }
 
+// Judges whether a slice is incomplete, from its fragments: if one is flawed, or if none is here because all
+// sources were taken out on purpose.
+class Completeness {
+ public:
+  void add(const weir_filter_fragment& entry) {
+    if (entry.status == abi_status(FragmentStatus::not_requested)) return;
+    flaw_ = flaw_ || has_flaw(entry);
+    (entry.status == abi_status(FragmentStatus::missing) ? absent_ : here_) = true;
+  }
+  [[nodiscard]] bool is_incomplete() const { return flaw_ || (absent_ && !here_); }
+
+ private:
+  bool flaw_ = false;
+  bool absent_ = false;
+  bool here_ = false;
+};
+
 // How far one source's part has come. The part itself is the entry of the same index in BuiltSlice::table.
 struct FragmentProgress {
   enum class State : std::uint8_t {
@@ -147,6 +164,8 @@ struct BuiltSlice : StateHook, OrderHook, WriterHook {
   [[nodiscard]] SliceId id() const { return assignment.slice; }
   [[nodiscard]] Attempt attempt() const { return assignment.attempt; }
   [[nodiscard]] BuildState state() const { return state_; }
+  // As Completeness, of the fragments that the filter's steps have named.
+  [[nodiscard]] bool is_incomplete() const;
   // True if it is in a list of the part that ships it.
   [[nodiscard]] bool is_in_line() const { return WriterHook::is_linked(); }
   void leave_line() { WriterHook::unlink(); }
