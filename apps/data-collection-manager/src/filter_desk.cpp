@@ -306,10 +306,10 @@ void FilterDesk::act_on(BuiltSlice& slice, filter_host::FilterResult& result) {
 
 void FilterDesk::failed(BuiltSlice& slice, filter_host::FilterResult& result) {
   histograms_.drop(slice);
-  if (++errors_ == 1) {
-    first_error_ = first_line(result.error);
-    spdlog::error("filter error slice={} reason=\"{}\"", slice.id().value, first_error_);
-  }
+  last_error_ = first_line(result.error);
+  if (++errors_ == 1) first_error_ = last_error_;
+  if (const auto count = log_limit_.ask("error " + last_error_, now_ns_))
+    spdlog::error("filter error slice={} reason=\"{}\" count={}", slice.id().value, last_error_, *count);
   if (setup_.farm.filter().on_error() == v1::FilterSettings::ON_ERROR_REJECT) {
     give_back(result);
     return decisions_.decide(slice, SliceDecision::reject(), now_ns_);
@@ -322,7 +322,8 @@ void FilterDesk::poison(BuiltSlice& slice, filter_host::FilterResult& result) {
   histograms_.drop(slice);
   const std::string reason = first_line(result.error);
   if (++poisoned_ == 1) first_poison_ = reason;
-  spdlog::error("poison slice={} reason=\"{}\"", slice.id().value, reason);
+  if (const auto count = log_limit_.ask("poison " + reason, now_ns_))
+    spdlog::error("poison slice={} reason=\"{}\" count={}", slice.id().value, reason, *count);
   slice.result = &result;  // its record says why
   slice.assignment.unfiltered = true;
   gather(slice, builder_.collector.everything());
@@ -345,10 +346,12 @@ void FilterDesk::report_kills() {
   if (kills_.empty()) return;
   v1::FilterKills& message = *killed_.mutable_filter_kills();
   message.Clear();
+  const filter_host::WorkerFigures figures = units_->figures();
   for (const filter_host::SliceKills& one : kills_) {
     const BuiltSlice& slice = builder_.slices.in_slot(one.token);
-    spdlog::warn("filter worker ended slice={} attempt={} {}", slice.id().value, slice.attempt().value,
-                 units_->figures().note);
+    if (const auto count = log_limit_.ask("end " + figures.last_end, now_ns_))
+      spdlog::warn("filter worker ended slice={} attempt={} count={} {}", slice.id().value,
+                   slice.attempt().value, *count, figures.note);
     message.add_slice(slice.id().value);
     message.add_attempt(slice.attempt().value);
     message.add_number(one.number);
@@ -400,7 +403,7 @@ void FilterDesk::watch() {
   const auto oldest = units_->oldest();
   if (oldest || !long_in_filter_.empty()) tell_long_in_filter();
   if (!oldest) return;
-  if (clock_.now_ns() - oldest->start_ns < setup_.farm.filter().step_deadline_ms() * kMillisecond) return;
+  if (clock_.now_ns() - oldest->start_ns < step_deadline_ns()) return;
   // Its result may be here by now, and the unit about to take its next job.
   const BuiltSlice& slice = builder_.slices.in_slot(oldest->token);
   const std::pair named{slice.id(), slice.attempt()};
@@ -408,6 +411,18 @@ void FilterDesk::watch() {
   stalled_ = named;
   ++stalls_;
   spdlog::warn("filter stalled slice={}", slice.id().value);
+}
+
+// Returns the number of the slice that a unit has held for longer than a step may take; empty: none.
+std::string FilterDesk::held_slice() const {
+  const auto oldest = units_->oldest();
+  if (!oldest || clock_.now_ns() - oldest->start_ns < step_deadline_ns()) return {};
+  const BuiltSlice& slice = builder_.slices.in_slot(oldest->token);
+  return assembly::is_with_filter(slice.state()) ? std::to_string(slice.id().value) : std::string();
+}
+
+DurationNs FilterDesk::step_deadline_ns() const {
+  return setup_.farm.filter().step_deadline_ms() * kMillisecond;
 }
 
 void FilterDesk::forget_told() {
@@ -465,6 +480,7 @@ void FilterDesk::add_to(v1::Report& report) const {
   *report.mutable_ran()->add_parts() = plugin_part_;
   (*report.mutable_notes())["filter"] = plugin_;
   reports::note_filter_failure(report, first_error_, first_poison_);
+  reports::note_filter_now(report, last_error_, held_slice());
   if (const std::string error = first_line(units_->end_error()); !error.empty())
     node::add_faults(report, std::vector{"the filter could not end the run: " + error});
   const auto& groups = setup_.farm.dcm().groups();

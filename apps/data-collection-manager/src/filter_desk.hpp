@@ -12,6 +12,7 @@
 #include <weir/filter_host/worker_units.hpp>
 #include <weir/node/setup.hpp>
 #include <weir/ports/clock.hpp>
+#include <weir/telemetry/cause_limit.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -104,6 +105,8 @@ class FilterDesk {
   void request_alert(const assembly::BuiltSlice& slice, const filter_host::AlertRequest& alert);
   void add_workers_to(v1::Report& report) const;
   void failed(assembly::BuiltSlice& slice, filter_host::FilterResult& result);
+  [[nodiscard]] std::string held_slice() const;
+  [[nodiscard]] DurationNs step_deadline_ns() const;
   void tell_filtering();
   void tell_long_in_filter();
 
@@ -136,7 +139,9 @@ class FilterDesk {
   std::uint64_t poisoned_ = 0;
   std::string first_error_;
   std::string first_poison_;
-  std::uint64_t stalls_ = 0;  // steps that took longer than their deadline
+  std::string last_error_;
+  telemetry::CauseLimit log_limit_;  // of lines about failures
+  std::uint64_t stalls_ = 0;         // steps that took longer than their deadline
   std::uint64_t steps_ = 0;
 };
 

@@ -7,6 +7,8 @@ namespace {
 constexpr std::string_view kErrorNote = "filter_error";
 constexpr std::string_view kPoisonNote = "filter_poison";
 constexpr std::string_view kEndNote = "filter_worker_end";
+constexpr std::string_view kLastErrorNote = "filter_last_error";
+constexpr std::string_view kHeldNote = "filter_held_slice";
 constexpr std::string_view kGroupNote = "group";
 
 void put(v1::Report& report, std::string_view key, std::string_view text) {
@@ -36,6 +38,16 @@ void note_filter_failure(v1::Report& report, std::string_view first_error, std::
 }
 
 void note_worker_end(v1::Report& report, std::string_view last_end) { put(report, kEndNote, last_end); }
+
+void note_filter_now(v1::Report& report, std::string_view last_error, std::string_view held_slice) {
+  put(report, kLastErrorNote, last_error);
+  put(report, kHeldNote, held_slice);
+}
+
+FilterNotes filter_notes(const v1::Report& dcm) {
+  return {note_of(dcm, kGroupNote), note_of(dcm, kLastErrorNote), note_of(dcm, kEndNote),
+          note_of(dcm, kHeldNote)};
+}
 
 void FilterFailures::add(const v1::Report& dcm) {
   Tally& tally = groups_[note_of(dcm, kGroupNote)];

@@ -14,6 +14,17 @@ namespace weir::reports {
 void note_filter_failure(v1::Report& report, std::string_view first_error, std::string_view first_poison);
 // Likewise why a filter worker last ended.
 void note_worker_end(v1::Report& report, std::string_view last_end);
+// Likewise the last filter error, and the number of the slice that its filter has held for too long.
+void note_filter_now(v1::Report& report, std::string_view last_error, std::string_view held_slice);
+
+// The texts about a filter in its DCM's report; empty: none.
+struct FilterNotes {
+  std::string group;
+  std::string last_error;
+  std::string last_end;  // of a worker
+  std::string held_slice;
+};
+[[nodiscard]] FilterNotes filter_notes(const v1::Report& dcm);
 
 // Finds groups of DCMs with a filter that fails for more than a given share of its slices, or with workers
 // that end that often. Each group runs a filter of its own, so it has a share of its own. Ends for want of
