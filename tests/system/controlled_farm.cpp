@@ -69,11 +69,11 @@ void ControlledFarm::start_run_control() {
   if (!there) throw std::runtime_error("run control does not start: " + run_control_->err());
 }
 
-void ControlledFarm::start_node(const std::string& name) {
+void ControlledFarm::start_node(const std::string& name, const std::string& after) {
   const std::string log = folder_ / name + "-" + std::to_string(++starts_);
-  nodes_[name] = std::make_unique<Process>(
-      std::vector<std::string>{program_of(name), "--farm", farm_file_, "--name", name}, log + ".out",
-      log + ".log");
+  std::vector<std::string> command{program_of(name), "--farm", farm_file_, "--name", name};
+  if (!after.empty()) command.insert(command.end(), {"--after", after});
+  nodes_[name] = std::make_unique<Process>(command, log + ".out", log + ".log");
 }
 
 void ControlledFarm::kill_run_control() {

@@ -20,7 +20,8 @@ class ControlledFarm {
                  const std::vector<std::string>& nodes, const std::string& more = {});
 
   void start_run_control();
-  void start_node(const std::string& name);
+  // `after`: how the process in this place has ended, as a starter that watches it reports; empty: unknown.
+  void start_node(const std::string& name, const std::string& after = {});
   void kill_run_control();
   void kill_node(const std::string& name);
   [[nodiscard]] Process& node(const std::string& name) { return *nodes_.at(name); }

@@ -21,7 +21,7 @@ const std::vector<std::string> kNodes = {"supervisor", "readout-0", "readout-1",
                                          "dcm-0",      "dcm-1",     "writer-0"};
 
 struct Farm {
-  explicit Farm(std::size_t disk_mebibytes = 0)
+  explicit Farm(std::size_t disk_mebibytes = 0, const std::string& more = {})
       : small(disk_mebibytes == 0 ? nullptr : std::make_unique<SmallDisk>(folder / "run", disk_mebibytes)),
         farm(folder,
              "farm: emergencies\n"
@@ -30,7 +30,8 @@ struct Farm {
              "readout: {count: 2, sources_per_readout: 2}\n"
              "dcm: {count: 2}\n"
              "supervisor: {status_interval_ms: 200}\n"
-             "writer: {count: 1, sync_interval_ms: 20}\n",
+             "writer: {count: 1, sync_interval_ms: 20}\n" +
+                 more,
              kNodes, ", page: '127.0.0.1:0', out: " + (folder / "control")) {}
 
   // Returns the farm's worst health message, as "error: no DCM: no slice is built: …", or "good".
@@ -55,7 +56,84 @@ struct Farm {
   ControlledFarm farm;
 };
 
+std::string unruly(const std::string& what, int every, const std::string& isolation) {
+  return "filter: {plugin: '" + std::string(WEIR_SYSTEM_PLUGIN_DIR) + "/unruly.so', isolation: " + isolation +
+         ", parameters: {what: " + what + ", every: " + std::to_string(every) + "}}\n";
+}
+
+std::size_t lines_with(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size()))
+    ++count;
+  return count;
+}
+
 }  // namespace
+
+TEST_CASE("a filter that crashes its workers over 5 % of the slices leads, with signal and share") {
+  Farm one(0, unruly("crash", 20, "worker"));
+  one.farm.begin_run();
+  REQUIRE(one.says("error: filter workers crash: dcm-"));
+  const std::string worst = one.worst();
+  INFO(worst);
+  CHECK_THAT(worst, ContainsSubstring("signal 11") && ContainsSubstring("went unfiltered ("));
+  one.farm.must({"stop"});
+  REQUIRE(one.says("warning: run 1 had faults: "));
+  CHECK_THAT(one.worst(), ContainsSubstring("the filter failed for "));
+  // One line per cause and interval, not two per slice.
+  CHECK(lines_with(one.farm.logs(), "poison slice=") <= 8);
+  CHECK(lines_with(one.farm.logs(), "filter worker ended slice=") <= 8);
+}
+
+TEST_CASE("a filter that throws over half of the slices leads, with share and text") {
+  Farm one(0, unruly("throw", 2, "in-process"));
+  one.farm.begin_run();
+  REQUIRE(one.says("error: filter fails: "));
+  CHECK_THAT(one.worst(), ContainsSubstring(" % of the slices of the last 10 s went unfiltered (") &&
+                              ContainsSubstring("dcm-"));
+  one.farm.must({"stop"});
+  CHECK(lines_with(one.farm.logs(), "filter error slice=") <= 8);
+}
+
+TEST_CASE(
+    "the only writer and all readouts are missing once they are removed, and slices without any are "
+    "incomplete") {
+  Farm one;
+  one.farm.begin_run();
+  one.farm.must({"remove", "--last", "writer-0"});
+  REQUIRE(one.says("error: no writer: no accepted slice is stored: writer-0 (removed by an operator"));
+  CHECK_THAT(one.worst(), ContainsSubstring("weir ctl add writer-0"));
+  one.farm.must({"add", "writer-0"});
+  REQUIRE(one.says("good: running: "));
+  one.farm.must({"remove", "--last", "readout-0", "readout-1"});
+  REQUIRE(one.says("error: no readout: no slice has any fragment: readout-0 (removed by an operator"));
+  CHECK_THAT(one.worst(), ContainsSubstring("weir ctl add readout-0 readout-1"));
+  const bool incomplete = wait_until(
+      [&] {
+        return one.farm.ctl({"status", "--json"}).out.find("\"stored_incomplete\":0,") == std::string::npos;
+      },
+      Seconds(20));
+  CHECK(incomplete);
+  one.farm.must({"stop"});
+  CHECK(one.farm.record(1).at("stored_incomplete").to_number<int>() > 0);
+}
+
+TEST_CASE("a DCM that dies again and again leads with its signal, in the events and the record too") {
+  Farm one;
+  one.farm.begin_run();
+  for (int i = 0; i < 3; ++i) {
+    one.farm.kill_node("dcm-0");
+    one.farm.start_node("dcm-0", "signal 11 (Segmentation fault)");
+    REQUIRE(wait_until([&] { return one.farm.state_of("dcm-0") == "running"; }, Seconds(30)));
+  }
+  REQUIRE(one.says("error: dcm-0 dies again and again: 3 times in this run, the last time "));
+  CHECK_THAT(one.worst(), ContainsSubstring("by signal 11 (Segmentation fault): its filter crashes it"));
+  CHECK_THAT(one.farm.events(),
+             ContainsSubstring("dcm-0 died in the run: signal 11 (Segmentation fault) (death 3"));
+  one.farm.must({"stop"});
+  CHECK_THAT(boost::json::serialize(one.farm.record(1)),
+             ContainsSubstring("dcm-0 died in the run: signal 11 (Segmentation fault)"));
+}
 
 TEST_CASE("dead DCMs are the worst finding, in the same words everywhere, and over when they return") {
   Farm one;

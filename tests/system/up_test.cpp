@@ -3,6 +3,7 @@
 #include "weir_catch.hpp"
 
 #include <boost/json/parse.hpp>
+#include <boost/json/serialize.hpp>
 
 #include <algorithm>
 #include <csignal>
@@ -123,6 +124,8 @@ TEST_CASE(
   CHECK(stored_in("second") == 0);
   const boost::json::value record = boost::json::parse(read_file(folder / "control/run-000001-end.json"));
   CHECK(record.at("ledger_balanced").as_bool());
+  CHECK_THAT(boost::json::serialize(record),
+             Catch::ContainsSubstring("writer-0 died in the run: signal 9 (Killed)"));
   for (const char* command : {"start", "stop"}) farm.must({command});
   CHECK(stored_in("second") > 0);
   farm.must({"off"});

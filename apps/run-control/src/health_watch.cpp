@@ -2,6 +2,7 @@
 
 #include <weir/assignment/reasons.hpp>
 #include <weir/base/held_up.hpp>
+#include <weir/reports/filter_failures.hpp>
 #include <weir/reports/numbers.hpp>
 #include <weir/reports/source_counts.hpp>
 
@@ -21,6 +22,13 @@ void take_hold_up(std::string_view said, control::HealthView::Process& out) {
   out.cause = held.cause.empty() ? out.name : std::string(held.cause);
 }
 
+void add_refusals(const v1::Report& report, control::RunProgress::Counts& counts) {
+  counts.lost[std::string(control::kOffered)] = reports::counter_of(report, "offered");
+  for (const auto& [reason, count] : reports::by_reason(report, "vetoed.")) {
+    if (control::is_refusal(reason)) counts.lost["vetoed." + reason] = count;
+  }
+}
+
 control::RunProgress::Counts counts_of(const v1::Report& report, RunNumber run) {
   control::RunProgress::Counts counts;
   counts.run = run;
@@ -32,6 +40,7 @@ control::RunProgress::Counts counts_of(const v1::Report& report, RunNumber run) 
   for (const auto& [reason, count] : reports::by_reason(report, "farm.fragments.missing.")) {
     if (reports::is_loss(reason)) counts.lost["missing." + reason] = count;
   }
+  add_refusals(report, counts);
   if (const double in_flight = reports::gauge_of(report, "slices_in_flight").value_or(0); in_flight > 0)
     counts.in_flight = static_cast<std::uint64_t>(in_flight);
   return counts;
@@ -39,8 +48,31 @@ control::RunProgress::Counts counts_of(const v1::Report& report, RunNumber run) 
 
 control::TriggerFlow::Counts flow_counts(const v1::Report& report, RunNumber run) {
   const std::uint64_t lost_ms = reports::counter_of(report, "lost_livetime_ms");
-  return {run, reports::counter_of(report, "offered"), static_cast<DurationNs>(lost_ms) * kMillisecond,
-          report.now_ns()};
+  // A trigger that was refused for what it contains is none.
+  std::uint64_t offered = reports::counter_of(report, "offered");
+  for (const auto& [reason, count] : reports::by_reason(report, "vetoed.")) {
+    if (control::is_refusal(reason)) offered -= std::min(offered, count);
+  }
+  return {run, offered, static_cast<DurationNs>(lost_ms) * kMillisecond, report.now_ns()};
+}
+
+control::FilterFlow::Counts filter_counts(const v1::Report& dcm) {
+  const reports::FilterNotes notes = reports::filter_notes(dcm);
+  return {notes.group,
+          reports::counter_of(dcm, "dcm.filtered"),
+          reports::counter_of(dcm, "dcm.filter_errors"),
+          reports::counter_of(dcm, "dcm.poisoned"),
+          reports::by_reason(dcm, "dcm.worker_ends."),
+          notes.last_error,
+          notes.last_end};
+}
+
+void take_filter(const v1::Report& report, control::HealthView::Process& out) {
+  out.has_workers = reports::gauge_of(report, "dcm.workers").has_value();
+  out.filter_held = reports::filter_notes(report).held_slice;
+  if (!out.filter_held.empty())
+    out.filter_held_ns = static_cast<DurationNs>(reports::gauge_of(report, "filter.oldest_s").value_or(0) *
+                                                 static_cast<double>(kSecond));
 }
 
 control::HealthView::Process process_of(const control::Member& member, const Process& process, RunNumber run,
@@ -59,11 +91,32 @@ control::HealthView::Process process_of(const control::Member& member, const Pro
   one.silent_ns = one.known ? now - member.heard_ns : 0;
   one.losses = member.losses;
   one.since_loss_ns = now - member.lost_ns;
+  one.deaths = member.deaths;
+  one.since_death_ns = now - member.died_ns;
+  one.last_end = process.after;
+  one.host = process.host;
+  if (member.removed && member.removed_ns != 0) one.removed_since_ns = now - member.removed_ns;
   if (member.live && member.told.in_run() && member.told.run == run) {
     take_hold_up(process.report.state(), one);
+    take_filter(process.report, one);
     one.ring_missed = reports::total_of(process.report, "burst.disk_missed.");
   }
   return one;
+}
+
+// True while a headline stays for its time.
+bool is_watched(const control::FarmMachine& machine) {
+  return machine.state() == control::State::running && !machine.under_way() && !machine.is_ending();
+}
+
+// Slices that the group has and has not settled or passed on.
+std::uint64_t slices_of(const v1::Report& supervisor, const std::string& group) {
+  const std::uint64_t arrived = reports::counter_of(supervisor, "groups.arrived.", group);
+  const std::uint64_t over = reports::counter_of(supervisor, "groups.stored.", group) +
+                             reports::counter_of(supervisor, "groups.rejected.", group) +
+                             reports::counter_of(supervisor, "groups.discarded.", group) +
+                             reports::counter_of(supervisor, "groups.forwarded.", group);
+  return arrived > over ? arrived - over : 0;
 }
 
 // Names the source with the highest loss of the run.
@@ -99,8 +152,20 @@ std::optional<control::RulesView::Flow> HealthWatch::flow() const {
 void HealthWatch::look(const control::FarmMachine& machine, const Members& members, TimeNs now) {
   if (now < next_look_ns_) return;
   next_look_ns_ = now + control::RunProgress::kApart;
+  take_reports(machine, members, now);
+  if (is_watched(machine)) {
+    headline_.look(judge(machine, members, {}, now), now);
+  } else {
+    headline_.clear();
+  }
+}
+
+void HealthWatch::take_reports(const control::FarmMachine& machine, const Members& members, TimeNs now) {
   for (std::size_t i = 0; i < members.size(); ++i) {
     const control::Member& member = machine.members()[i];
+    const bool reports = member.live && member.told.in_run() && members[i].report.now_ns() != 0;
+    if (member.plan.role == Role::dcm && reports)
+      filters_.take(member.plan.name, filter_counts(members[i].report), now);
     if (member.plan.role != Role::supervisor) continue;
     if (machine.state() == control::State::running && member.live && member.told.in_run()) {
       // An unchanged report shows neither progress nor its absence.
@@ -114,15 +179,43 @@ void HealthWatch::look(const control::FarmMachine& machine, const Members& membe
     } else {
       progress_.clear();
       flow_.clear();
+      filters_.clear();
       draining_ = false;
     }
   }
 }
 
-std::vector<control::Finding> HealthWatch::findings(const control::FarmMachine& machine,
-                                                    const Members& members,
-                                                    std::optional<control::HealthView::LastRun> last,
-                                                    TimeNs now) const {
+void HealthWatch::add_groups(const control::FarmMachine& machine, const Members& members,
+                             control::HealthView& out) const {
+  if (groups_.pending_max.empty()) return;
+  for (control::HealthView::Process& one : out.processes) {
+    if (const auto group = groups_.of_dcm.find(one.name); group != groups_.of_dcm.end())
+      one.group = group->second;
+  }
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    if (machine.members()[i].plan.role != Role::supervisor) continue;
+    for (const auto& [group, pending_max] : groups_.pending_max)
+      out.groups[group] = {slices_of(members[i].report, group), pending_max};
+  }
+}
+
+void HealthWatch::add_measures(TimeNs now, control::HealthView& out) const {
+  out.unsettled_ns = progress_.unsettled_ns(now);
+  out.in_flight = progress_.in_flight();
+  out.lost = progress_.lost_lately();
+  out.filters = filters_.lately(now);
+  out.filter_error_share_max = error_share_max_;
+  out.draining = draining_;
+  if (flow_.is_silent(limits_)) out.flow.silent_ns = flow_.silent_ns();
+  out.flow.had_triggers = flow_.had_triggers();
+  if (flow_.is_slow(limits_)) out.flow.rate = flow_.rate();
+  out.flow.mean_rate = flow_.mean_rate().value_or(0);
+  if (flow_.is_dead(limits_)) out.flow.live_share = flow_.live_share();
+}
+
+std::vector<control::Finding> HealthWatch::judge(const control::FarmMachine& machine, const Members& members,
+                                                 std::optional<control::HealthView::LastRun> last,
+                                                 TimeNs now) const {
   control::HealthView seen;
   seen.state = machine.state();
   seen.reason = machine.reason();
@@ -133,26 +226,28 @@ std::vector<control::Finding> HealthWatch::findings(const control::FarmMachine& 
   seen.up_ns = now - begin_ns_;
   seen.recalled = begin_ == Begin::recalled;
   seen.heartbeat_ns = heartbeat_ns_;
-  for (std::size_t i = 0; i < members.size(); ++i)
-    seen.processes.push_back(process_of(machine.members()[i], members[i], machine.run(), now));
-  // A process that ends with the one run is not missed.
-  for (control::HealthView::Process& one : seen.processes)
-    one.removed = one.removed || (machine.is_ending() && !one.live);
-  seen.unsettled_ns = progress_.unsettled_ns(now);
-  seen.in_flight = progress_.in_flight();
-  seen.lost = progress_.lost_lately();
-  seen.draining = draining_;
-  if (flow_.is_silent(limits_)) seen.flow.silent_ns = flow_.silent_ns();
-  seen.flow.had_triggers = flow_.had_triggers();
-  if (flow_.is_slow(limits_)) seen.flow.rate = flow_.rate();
-  seen.flow.mean_rate = flow_.mean_rate().value_or(0);
-  if (flow_.is_dead(limits_)) seen.flow.live_share = flow_.live_share();
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const control::Member& member = machine.members()[i];
+    // A process that ends with the one run is not missed.
+    if (machine.is_ending() && !member.live) continue;
+    seen.processes.push_back(process_of(member, members[i], machine.run(), now));
+  }
+  add_groups(machine, members, seen);
+  add_measures(now, seen);
   seen.off = machine.going_off();
   seen.over = machine.is_over();
   seen.last = std::move(last);
   std::vector<control::Finding> findings = control::health_of(seen);
   name_worst_source(members, findings);
   return findings;
+}
+
+std::vector<control::Finding> HealthWatch::findings(const control::FarmMachine& machine,
+                                                    const Members& members,
+                                                    std::optional<control::HealthView::LastRun> last,
+                                                    TimeNs now) const {
+  auto findings = judge(machine, members, std::move(last), now);
+  return is_watched(machine) ? headline_.keep(std::move(findings), now) : findings;
 }
 
 }  // namespace weir::run_control

@@ -2,12 +2,17 @@
 
 #include "members.hpp"
 #include <weir/control/farm_machine.hpp>
+#include <weir/control/filter_flow.hpp>
+#include <weir/control/headline.hpp>
 #include <weir/control/health.hpp>
 #include <weir/control/rules.hpp>
 #include <weir/control/trigger_flow.hpp>
 
 #include <cstdint>
+#include <map>
 #include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace weir::run_control {
@@ -23,7 +28,16 @@ class HealthWatch {
   HealthWatch(Begin begin, DurationNs heartbeat, const control::FlowLimits& limits, TimeNs now)
       : begin_(begin), heartbeat_ns_(heartbeat), limits_(limits), begin_ns_(now) {}
 
-  // Each turn: whether the run gets on, of the supervisor's reports.
+  // From filter.error_share_max: a higher share of failed slices is an error.
+  void set_error_share_max(double share) { error_share_max_ = share; }
+  // The farm's groups of DCMs. Empty: none.
+  struct Groups {
+    std::map<std::string, std::string> of_dcm;         // by name
+    std::map<std::string, std::uint64_t> pending_max;  // by group
+  };
+  void set_groups(Groups groups) { groups_ = std::move(groups); }
+
+  // Each turn: whether the run gets on, of the reports.
   void look(const control::FarmMachine& machine, const Members& members, TimeNs now);
   // Flow of the present run; nullopt: no triggers are expected now.
   [[nodiscard]] std::optional<control::RulesView::Flow> flow() const;
@@ -33,12 +47,25 @@ class HealthWatch {
                                                        TimeNs now) const;
 
  private:
+  void take_reports(const control::FarmMachine& machine, const Members& members, TimeNs now);
+  void add_groups(const control::FarmMachine& machine, const Members& members,
+                  control::HealthView& out) const;
+  void add_measures(TimeNs now, control::HealthView& out) const;
+  [[nodiscard]] std::vector<control::Finding> judge(const control::FarmMachine& machine,
+                                                    const Members& members,
+                                                    std::optional<control::HealthView::LastRun> last,
+                                                    TimeNs now) const;
+
   Begin begin_;
   DurationNs heartbeat_ns_;
   control::FlowLimits limits_;
   TimeNs begin_ns_;
   control::RunProgress progress_;
   control::TriggerFlow flow_;
+  control::FilterFlow filters_;
+  double error_share_max_ = 0.01;
+  Groups groups_;
+  control::Headline headline_;  // of a run
   bool draining_ = false;
   TimeNs next_look_ns_ = 0;
   std::int64_t looked_at_ns_ = 0;  // the supervisor's clock in the report that was looked at

@@ -11,6 +11,7 @@ namespace weir::run_control {
 namespace {
 
 constexpr std::size_t kHostBytesMax = 255;
+constexpr std::size_t kAfterBytesMax = 300;
 
 bool is_wildcard(const std::string& host) { return host == "0.0.0.0" || host == "::" || host == "[::]"; }
 
@@ -38,6 +39,7 @@ void Members::joined(std::size_t member, const bus::Sender& from, const v1::Join
   process.pid_space = join.pid_space();
   process.metrics = reachable(join.metrics(), from.address);
   process.software = join.software();
+  process.after = clean_text(join.after(), kAfterBytesMax);
 }
 
 std::optional<std::size_t> Members::of(const std::string& client) const {

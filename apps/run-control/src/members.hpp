@@ -21,6 +21,7 @@ struct Process {
   std::string pid_space;  // node::pid_space(), of which the pid is
   std::string metrics;
   std::string software;
+  std::string after;         // how the process that it replaced had ended; empty: unknown
   v1::Report report;         // its last one
   v1::RunIdentity identity;  // its part in the identity of a run with its configuration
   // Its folder (MemberState.out), and the run; kept for the next process in its place.

@@ -101,6 +101,19 @@ FarmSetup::Remembered settings_of(const v1::ControlMemory& memory, const std::st
           farm_yaml};
 }
 
+HealthWatch::Groups groups_of(const FarmSetup& setup) {
+  HealthWatch::Groups groups;
+  const v1::DcmSettings& dcm = setup.file().dcm();
+  for (const config::NodePlan* node : setup.plan().of_role(Role::dcm)) {
+    if (node->group < dcm.groups_size()) groups.of_dcm[node->name] = dcm.groups(node->group).name();
+  }
+  for (const v1::DcmGroupSettings& group : dcm.groups()) {
+    groups.pending_max[group.name()] =
+        group.pending_max() > 0 ? group.pending_max() : setup.file().supervisor().pending_max();
+  }
+  return groups;
+}
+
 ConstBytes bytes_of(const std::string& text) {
   return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
 }
@@ -202,6 +215,7 @@ RunControl::Core::Core(RunControlSettings settings)
       taps_(parts_, hub_.subscribe_port(),
             [this](const std::string& to, const v1::BusMessage& message) { hub_.send(to, message); }),
       going_off_(std::move(settings.going_off)) {
+  health_.set_groups(groups_of(setup_));
   tell_ports();
   hub_.observe("report.");
   hub_.observe("log.");
@@ -302,6 +316,7 @@ void RunControl::Core::turn(DurationNs wait) {
     log_.note(control::Level::warning, "run control " + pause);
   machine_.tick(parts_.now_ns, parts_.actions);
   look_at_rules();
+  health_.set_error_share_max(setup_.configured().filter().error_share_max());
   health_.look(machine_, members_, parts_.now_ns);
   if (web_) {
     web_->answer([this](const v1::Request& wish) { return carry_out(wish); });

@@ -2,6 +2,7 @@
 
 #include "small_farm.hpp"
 #include "weir_catch.hpp"
+#include <weir/reports/filter_failures.hpp>
 
 #include <algorithm>
 
@@ -65,6 +66,60 @@ TEST_CASE("a run is stalled if its supervisor reports slices in flight and none 
     run.pass(kSecond);
   }
   CHECK(run.findings()[0].gravity != control::Gravity::good);
+}
+
+TEST_CASE("a filter's failures are found in the reports of its DCM, and end with the run") {
+  Running run;
+  std::uint64_t filtered = 0;
+  const auto second = [&](std::uint64_t errors) {
+    v1::Report report;
+    report.set_now_ns(static_cast<std::int64_t>(filtered) + 1);
+    (*report.mutable_counters())["dcm.filtered"] = filtered += 100;
+    (*report.mutable_counters())["dcm.filter_errors"] = errors;
+    reports::note_filter_now(report, "KeyError: 'x' (my_filter.py:31)", "");
+    run.farm.members.reported(run.farm.member("dcm-0"), report);
+    run.report(static_cast<std::int64_t>(filtered), filtered);
+    run.pass(kSecond);
+  };
+  for (std::uint64_t i = 0; i < 12; ++i) second(50 * i);
+  CHECK(run.findings()[0] ==
+        control::Finding{
+            control::Gravity::error, "filter fails",
+            "50 % of the slices of the last 10 s went unfiltered (500 of 1000): dcm-0: KeyError: 'x' "
+            "(my_filter.py:31)"});
+  run.health.set_error_share_max(0.6);
+  CHECK(run.findings()[0].gravity == control::Gravity::warning);
+  // An empty report of the next run is not one of a new process.
+  run.farm.members.forget_reports();
+  run.pass(kSecond);
+  for (std::uint64_t i = 0; i < 12; ++i) second(550);
+  CHECK(run.findings()[0].gravity == control::Gravity::good);
+}
+
+TEST_CASE("a slice that a filter holds is named with the time since then") {
+  Running run;
+  v1::Report report;
+  reports::note_filter_now(report, "", "150");
+  (*report.mutable_gauges())["filter.oldest_s"] = 42.5;
+  run.farm.members.reported(run.farm.member("dcm-0"), report);
+  CHECK_THAT(run.findings()[0].reason, Catch::ContainsSubstring("has held slice 150 for 42 s"));
+}
+
+TEST_CASE("triggers that are refused for their number are found, and are no triggers") {
+  Running run;
+  for (std::uint64_t i = 0; i < 12; ++i) {
+    v1::Report report;
+    report.set_now_ns(static_cast<std::int64_t>(i) + 1);
+    (*report.mutable_counters())["offered"] = 100 + 40 * i;
+    (*report.mutable_counters())["stored"] = 100;
+    if (i > 0) (*report.mutable_counters())["vetoed.duplicate_id"] = 40 * i;
+    run.farm.members.reported(run.farm.member("supervisor"), report);
+    run.pass(kSecond);
+  }
+  const auto findings = run.findings();
+  CHECK_THAT(control::sentence(findings[0]), Catch::ContainsSubstring("triggers refused: 400 of 400"));
+  CHECK(findings[0].gravity == control::Gravity::error);
+  CHECK(findings.at(1).word == "no triggers");
 }
 
 TEST_CASE("a process's reported hold-up is shown with its reason and its cause") {

@@ -53,6 +53,31 @@ TEST_CASE("a place belongs to a process with recent messages, and is free once i
   CHECK(desk.answer_to("b", join("dcm-0", 2)).welcome().refused().empty());
 }
 
+TEST_CASE("a death in a run is an event with its signal, and a fault of the run once") {
+  Desk desk;
+  control::Remembered before;
+  before.goal = control::State::running;
+  before.run = RunNumber(1);
+  before.run_open = true;
+  desk.farm.machine.recall(before, desk.farm.parts.now_ns);
+  const auto dies = [&](std::uint64_t incarnation) {
+    v1::BusMessage next = join("dcm-0", incarnation);
+    next.mutable_join()->set_after("signal 11 (Segmentation fault)");
+    next.mutable_join()->mutable_state()->set_state("running");
+    next.mutable_join()->mutable_state()->set_run(1);
+    desk.farm.parts.now_ns += 100 * kSecond;
+    (void)desk.answer_to("of " + std::to_string(incarnation), next);
+  };
+  dies(1);
+  CHECK(desk.farm.book.faults().empty());  // its predecessor was of no run
+  dies(2);
+  dies(3);
+  CHECK(desk.farm.book.faults() ==
+        std::vector<std::string>{"dcm-0 died in the run: signal 11 (Segmentation fault)"});
+  CHECK_THAT(desk.farm.last_line(), ContainsSubstring("(death 2 of this process)"));
+  CHECK(desk.farm.members[desk.farm.member("dcm-0")].after == "signal 11 (Segmentation fault)");
+}
+
 TEST_CASE("a message from an unknown process is answered with: join again") {
   Desk desk;
   v1::BusMessage heartbeat;

@@ -48,7 +48,8 @@ Expected<void, std::string> FarmMachine::command(Command command, RunNumber run,
       run_ = run;
       for (Member& member : members_) {
         member.again = false;
-        member.losses = 0;
+        member.losses = member.deaths = 0;
+        member.lost = false;
       }
       run_open_ = true;
       begin(command, State::running, deadlines_.start_ns, now);
@@ -102,6 +103,7 @@ Expected<void, std::string> FarmMachine::set_removed(std::size_t member, bool on
   if (auto possible = can_exclude(member, on); !possible) return possible;
   Member& one = members_[member];
   one.removed = on;
+  one.removed_ns = on ? now : 0;
   if (!on) {
     one.inactive = false;
     one.again = true;
@@ -136,6 +138,7 @@ void FarmMachine::joined(std::size_t member, Incarnation incarnation, const Memb
   }
   if (!one.live)
     out.events.push_back({Level::info, one.plan.name + " has joined: " + std::string(name(state.state))});
+  count_return(one, incarnation);
   one.incarnation = incarnation;
   one.live = true;
   one.inactive = false;
@@ -157,6 +160,7 @@ void FarmMachine::answered(std::size_t member, std::uint64_t order, bool good, c
   WEIR_ASSERT(member < members_.size());
   Member& one = members_[member];
   one.heard_ns = now;
+  count_return(one, one.incarnation);
   one.live = true;
   const bool awaited = one.order && one.order->id == order;
   const bool of_pause = awaited && one.order->command == under_way_ && is_pausing();
@@ -203,6 +207,14 @@ void FarmMachine::count_loss(Member& member, TimeNs now) {
   if (goal_ != State::running || member.removed || !member.told.in_run() || is_ending()) return;
   ++member.losses;
   member.lost_ns = now;
+  member.lost = true;
+}
+
+// A process that returns as itself has not died: it was stopped, or could not be reached.
+void FarmMachine::count_return(Member& member, Incarnation incarnation) {
+  if (!std::exchange(member.lost, false) || member.incarnation == incarnation) return;
+  ++member.deaths;
+  member.died_ns = member.lost_ns;
 }
 
 void FarmMachine::take_state(Member& member, const MemberState& state, FarmActions& out) {

@@ -1,4 +1,4 @@
-#include <weir/control/health.hpp>
+#include "findings.hpp"
 
 #include <algorithm>
 #include <array>
@@ -7,48 +7,22 @@
 #include <utility>
 
 namespace weir::control {
-namespace {
 
-using Process = HealthView::Process;
-using Findings = std::vector<Finding>;
-using Picked = std::vector<const Process*>;
-
-constexpr std::array<std::string_view, 4> kGravities = {"good", "waiting", "warning", "error"};
-constexpr std::size_t kNamesMax = 4;               // names in a list
-constexpr DurationNs kUnsettled = 10 * kSecond;    // a warning after this time,
-constexpr DurationNs kStalled = 30 * kSecond;      // an error after this
-constexpr DurationNs kLossTold = 60 * kSecond;     // how long a loss is reported
-constexpr DurationNs kReturn = 10 * kSecond;       // time for processes to report to a new run control
-constexpr DurationNs kRestartTold = 30 * kSecond;  // how long its restart is reported
-constexpr DurationNs kSilentMin = 2 * kSecond;
-constexpr int kHeartbeatsMissed = 3;
-
-struct RoleWords {
-  std::string_view one;
-  std::string_view many;
-  std::string_view without_any;   // effect on a run without any of them
-  std::string_view without_some;  // effect without some of them
-};
-RoleWords words(Role role) {
-  switch (role) {
-    case Role::supervisor:
-      return {"supervisor", "supervisors", "no slice is triggered or assigned", ""};
-    case Role::writer:
-      return {"writer", "writers", "no accepted slice is stored", "the others store"};
-    case Role::readout:
-      return {"readout", "readouts", "no slice has any fragment", "their fragments are missing"};
-    default:
-      return {"DCM", "DCMs", "no slice is built", "the others take the slices"};
-  }
-}
-
-std::string seconds(DurationNs time) { return std::to_string(time / kSecond) + " s"; }
+std::string whole_seconds(DurationNs time) { return std::to_string(time / kSecond) + " s"; }
 
 std::string counted(std::uint64_t count, std::string_view noun) {
   return std::to_string(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
 }
 
+std::string percent(double share) {
+  const double value = 100 * share;
+  char text[32];
+  std::snprintf(text, sizeof text, value > 0 && value < 1 ? "%.2g %%" : "%.0f %%", value);
+  return text;
+}
+
 std::string list(const std::vector<std::string>& names) {
+  constexpr std::size_t kNamesMax = 4;
   std::string text;
   for (std::size_t i = 0; i < std::min(names.size(), kNamesMax); ++i) text += (i == 0 ? "" : ", ") + names[i];
   if (names.size() > kNamesMax) text += " and " + std::to_string(names.size() - kNamesMax) + " more";
@@ -56,87 +30,20 @@ std::string list(const std::vector<std::string>& names) {
 }
 std::string list(const Picked& picked) {
   std::vector<std::string> names;
-  for (const Process* one : picked) names.push_back(one->name);
+  for (const HealthView::Process* one : picked) names.push_back(one->name);
   return list(names);
 }
 
-template <typename Wanted>
-Picked pick(const HealthView& view, const Wanted& wanted) {
-  Picked picked;
-  for (const Process& one : view.processes) {
-    if (!one.removed && wanted(one)) picked.push_back(&one);
-  }
-  return picked;
-}
+namespace {
 
-bool in_run(const Process& one) { return one.state == State::running || one.state == State::paused; }
-bool run_is_on(const HealthView& view) { return view.state == State::running || view.state == State::paused; }
-// Processes that have not reported yet to a new run control get some time for it.
-bool is_awaited(const HealthView& view, const Process& one) {
-  return !one.live && !one.known && view.recalled && view.up_ns < kReturn;
-}
-bool is_gone(const HealthView& view, const Process& one) { return !one.live && !is_awaited(view, one); }
-// True if the process should take part in the current run and does not.
-bool is_away(const HealthView& view, const Process& one) {
-  if (is_awaited(view, one)) return false;
-  if (!one.live || one.state == State::error) return true;
-  return !view.under_way && !one.over && !in_run(one);
-}
+using Process = HealthView::Process;
 
-std::string how_away(const Picked& away) {
-  std::vector<std::string> texts;
-  for (const Process* one : away) {
-    std::string text = one->name;
-    if (!one->live) {
-      text += one->known ? " (not heard for " + seconds(one->silent_ns) + ")" : " (never heard)";
-    } else if (one->state == State::error) {
-      text += " (in error: " + one->reason + ")";
-    } else if (one->inactive) {
-      text += " (does not follow orders)";
-    } else {
-      text += " (" + std::string(name(one->state)) + ")";
-    }
-    texts.push_back(std::move(text));
-  }
-  return list(texts);
-}
-
-bool nobody_heard(const HealthView& view, Findings& out) {
-  const Picked all = pick(view, [](const Process&) { return true; });
-  const Picked gone = pick(view, [&](const Process& one) { return is_gone(view, one); });
-  if (all.empty() || gone.size() != all.size()) return false;
-  std::optional<DurationNs> least;
-  for (const Process* one : gone) {
-    if (one->known) least = std::min(least.value_or(one->silent_ns), one->silent_ns);
-  }
-  out.push_back({Gravity::error, "nobody heard",
-                 "none of the " + std::to_string(all.size()) + (all.size() == 1 ? " process" : " processes") +
-                     " is heard" + (least ? ", the last one " + seconds(*least) + " ago" : "") +
-                     ": they have ended, or continue unseen because the bus cannot reach them"});
-  return true;
-}
-
-void roles_away(const HealthView& view, Findings& out) {
-  for (const Role role : {Role::supervisor, Role::dcm, Role::readout, Role::writer}) {
-    const Picked all = pick(view, [&](const Process& one) { return one.role == role; });
-    const Picked away =
-        pick(view, [&](const Process& one) { return one.role == role && is_away(view, one); });
-    if (away.empty()) continue;
-    const RoleWords what = words(role);
-    if (away.size() == all.size()) {
-      out.push_back({Gravity::error, "no " + std::string(what.one),
-                     std::string(what.without_any) + ": " + how_away(away)});
-      continue;
-    }
-    const bool grave = role == Role::readout || std::any_of(away.begin(), away.end(), [](const Process* one) {
-                         return one->essential;
-                       });
-    out.push_back({grave ? Gravity::error : Gravity::warning,
-                   away.size() == 1 ? std::string(what.one) + " lost"
-                                    : std::to_string(away.size()) + " " + std::string(what.many) + " lost",
-                   how_away(away) + ": " + std::string(what.without_some)});
-  }
-}
+constexpr std::array<std::string_view, 4> kGravities = {"good", "waiting", "warning", "error"};
+constexpr DurationNs kUnsettled = 10 * kSecond;    // a warning after this time,
+constexpr DurationNs kStalled = 30 * kSecond;      // an error after this
+constexpr DurationNs kRestartTold = 30 * kSecond;  // how long its restart is reported
+constexpr DurationNs kSilentMin = 2 * kSecond;
+constexpr int kHeartbeatsMissed = 3;
 
 // True for reasons that stop the data until a person acts.
 bool stops_data(std::string_view reason) {
@@ -155,9 +62,11 @@ int distance_to_cause(std::string_view reason) {
   return 1 + static_cast<int>(found - kOrder.begin());
 }
 
-// A cause that several processes name is reported once, with all processes where it originates.
-void held_up(const HealthView& view, Findings& out) {
-  const Picked holding = pick(view, [](const Process& one) {
+// A cause that several processes name is reported once, with all processes where it originates. A filter
+// that hangs or ends its workers is no slow one, and more of it does not help.
+void held_up(const HealthView& view, bool filters_are_broken, Findings& out) {
+  const Picked holding = pick(view, [&](const Process& one) {
+    if (filters_are_broken && one.held_by == "FILTER_TOO_SLOW") return false;
     return one.live && in_run(one) && one.held != Hold::none && one.held_by != "RUN_PAUSED";
   });
   std::vector<std::string> reasons;
@@ -201,7 +110,7 @@ void unsettled(const HealthView& view, Findings& out) {
     }
   }
   out.push_back({view.unsettled_ns < kStalled ? Gravity::warning : Gravity::error, "stalled",
-                 "no slice has been settled for " + seconds(view.unsettled_ns) + ", and " +
+                 "no slice has been settled for " + whole_seconds(view.unsettled_ns) + ", and " +
                      counted(view.in_flight, "slice") + (view.in_flight == 1 ? " waits" : " wait")});
 }
 
@@ -214,12 +123,12 @@ std::string per_second(double rate) {
 void triggers(const HealthView& view, Findings& out) {
   if (view.state != State::running || view.draining) return;
   const HealthView::Flow& flow = view.flow;
-  const auto percent = [](double share) { return std::to_string(std::lround(100 * share)) + " %"; };
   if (flow.silent_ns) {
-    out.push_back({Gravity::warning, "no triggers",
-                   (flow.had_triggers ? "the last trigger arrived " + seconds(*flow.silent_ns) + " ago"
-                                      : "none in the first " + seconds(*flow.silent_ns) + " of the run") +
-                       ": look at the trigger's source, or pause the run"});
+    out.push_back(
+        {Gravity::warning, "no triggers",
+         (flow.had_triggers ? "the last trigger arrived " + whole_seconds(*flow.silent_ns) + " ago"
+                            : "none in the first " + whole_seconds(*flow.silent_ns) + " of the run") +
+             ": look at the trigger's source, or pause the run"});
   } else if (flow.rate) {
     out.push_back({Gravity::warning, "low rate",
                    "triggers come at " + per_second(*flow.rate) + ", " +
@@ -228,7 +137,7 @@ void triggers(const HealthView& view, Findings& out) {
   }
   if (flow.live_share) {
     out.push_back({Gravity::warning, "dead time",
-                   percent(1 - *flow.live_share) + " of the last " + seconds(TriggerFlow::kRecent) +
+                   percent(1 - *flow.live_share) + " of the last " + whole_seconds(TriggerFlow::kRecent) +
                        " took no triggers"});
   }
 }
@@ -239,7 +148,8 @@ void silent(const HealthView& view, Findings& out) {
       pick(view, [&](const Process& one) { return one.live && one.known && one.silent_ns >= limit; });
   if (quiet.empty()) return;
   std::vector<std::string> texts;
-  for (const Process* one : quiet) texts.push_back(one->name + " (for " + seconds(one->silent_ns) + ")");
+  for (const Process* one : quiet)
+    texts.push_back(one->name + " (for " + whole_seconds(one->silent_ns) + ")");
   out.push_back({Gravity::warning, "silent", list(texts) + " sends nothing: stopped, very busy, or cut off"});
 }
 
@@ -257,23 +167,9 @@ void lost_lately(const HealthView& view, Findings& out) {
     const bool slices = noun == "slice";
     out.push_back({Gravity::warning, slices ? "slices discarded" : "fragments missing",
                    counted(count, noun) + (count == 1 ? " was " : " were ") +
-                       (slices ? "discarded" : "missing") + " in the last " + seconds(RunProgress::kWindow) +
-                       " (" + list(why) + ")"});
+                       (slices ? "discarded" : "missing") + " in the last " +
+                       whole_seconds(RunProgress::kWindow) + " (" + list(why) + ")"});
   }
-}
-
-void losses(const HealthView& view, Findings& out) {
-  const Picked lost = pick(
-      view, [](const Process& one) { return one.live && one.losses > 0 && one.since_loss_ns < kLossTold; });
-  if (lost.empty()) return;
-  std::vector<std::string> texts;
-  DurationNs least = kLossTold;
-  for (const Process* one : lost) {
-    texts.push_back(one->name + " (" + counted(one->losses, "time") + ")");
-    least = std::min(least, one->since_loss_ns);
-  }
-  out.push_back({Gravity::warning, "processes die",
-                 list(texts) + " lost in this run and back again, the last time " + seconds(least) + " ago"});
 }
 
 void ring_disks(const HealthView& view, Findings& out) {
@@ -285,25 +181,6 @@ void ring_disks(const HealthView& view, Findings& out) {
       {Gravity::warning, "burst ring",
        list(slow) + ": " + counted(missed, "slice") +
            " of this run cannot be saved for an alert: the disk of burst.folder is slow, full or failed"});
-}
-
-// Reports absent processes of a farm without a run.
-void absent(const HealthView& view, Findings& out) {
-  std::vector<std::string> errors;
-  for (const Process* one :
-       pick(view, [](const Process& one) { return one.live && one.state == State::error; })) {
-    errors.push_back(one->name + " (" + one->reason + ")");
-  }
-  if (!errors.empty()) out.push_back({Gravity::error, "process in error", list(errors)});
-  const Picked gone = pick(view, [&](const Process& one) { return is_gone(view, one) && one.known; });
-  if (!gone.empty())
-    out.push_back({Gravity::warning, gone.size() == 1 ? "process gone" : "processes gone", how_away(gone)});
-  const Picked never = pick(view, [&](const Process& one) { return is_gone(view, one) && !one.known; });
-  if (!never.empty()) {
-    out.push_back({view.state == State::idle ? Gravity::waiting : Gravity::warning, "incomplete",
-                   std::to_string(never.size()) + " of " + std::to_string(view.processes.size()) +
-                       " processes not there yet: " + list(never)});
-  }
 }
 
 void last_run(const HealthView& view, Findings& out) {
@@ -341,7 +218,7 @@ std::string how_last_ended(const HealthView& view) {
 void restarted(const HealthView& view, Findings& out) {
   if (!view.recalled || view.up_ns >= kRestartTold) return;
   const Picked awaited = pick(view, [&](const Process& one) { return is_awaited(view, one); });
-  const std::string since = "run control was started again " + seconds(view.up_ns) + " ago";
+  const std::string since = "run control was started again " + whole_seconds(view.up_ns) + " ago";
   if (awaited.empty()) {
     out.push_back({Gravity::waiting, "run control restarted", since + " and has taken over the farm"});
   } else {
@@ -388,13 +265,14 @@ std::vector<Finding> health_of(const HealthView& view) {
   if (view.state == State::error) out.push_back({Gravity::error, "error", view.reason});
   if (!view.refusal.empty()) out.push_back({Gravity::error, "configure refused", view.refusal});
   if (run_is_on(view)) {
-    if (!nobody_heard(view, out)) roles_away(view, out);
-    held_up(view, out);
+    away_in_run(view, out);
+    held_up(view, broken_filters(view, out), out);
     unsettled(view, out);
+    refused_triggers(view, out);
     triggers(view, out);
     lost_lately(view, out);
     silent(view, out);
-    losses(view, out);
+    back_in_run(view, out);
     ring_disks(view, out);
   } else {
     absent(view, out);
@@ -419,39 +297,6 @@ std::vector<Finding> health_of(const HealthView& view) {
         {on ? Gravity::good : Gravity::waiting, std::string(name(view.state)), how_last_ended(view)});
   }
   return out;
-}
-
-// ---- progress
-
-void RunProgress::take(const Counts& counts, TimeNs now) {
-  const bool less = std::any_of(last_.lost.begin(), last_.lost.end(), [&](const auto& one) {
-    const auto found = counts.lost.find(one.first);
-    return found == counts.lost.end() || found->second < one.second;
-  });
-  if (counts.run != last_.run || counts.settled < last_.settled || less || looks_.empty()) {
-    clear();
-    settled_at_ = now;
-  }
-  if (counts.settled != last_.settled || counts.in_flight == 0) settled_at_ = now;
-  last_ = counts;
-  if (looks_.empty() || now - looks_.back().at >= kApart) looks_.push_back({now, counts.lost});
-  while (looks_.size() > 1 && now - looks_.front().at > kWindow) looks_.pop_front();
-}
-
-DurationNs RunProgress::unsettled_ns(TimeNs now) const {
-  return looks_.empty() || last_.in_flight == 0 ? 0 : now - settled_at_;
-}
-
-std::vector<LostLately> RunProgress::lost_lately() const {
-  std::vector<LostLately> lately;
-  if (looks_.empty()) return lately;
-  const auto& before = looks_.front().lost;
-  for (const auto& [what, total] : last_.lost) {
-    const auto found = before.find(what);
-    const std::uint64_t count = total - (found == before.end() ? 0 : found->second);
-    if (count > 0) lately.push_back({what, count});
-  }
-  return lately;
 }
 
 }  // namespace weir::control

@@ -564,6 +564,40 @@ TEST_CASE("answers to a configure that is refused already change nothing, and do
   for (const Member& member : farm.machine.members()) CHECK_FALSE(member.inactive);
 }
 
+TEST_CASE("a member that returns as another process has died, one that returns as itself was away") {
+  Farm farm;
+  farm.to_running(1);
+  const Member& dcm = farm.machine.members()[kDcm0];
+  const auto wait = [&] {
+    for (int i = 0; i < 100; ++i) farm.pass();
+  };
+  farm.kill(kDcm0);
+  wait();
+  CHECK(dcm.losses == 1);
+  CHECK(dcm.deaths == 0);
+  farm.start_process(kDcm0);
+  wait();
+  CHECK(dcm.deaths == 1);
+  CHECK(dcm.died_ns == dcm.lost_ns);
+  farm.processes[kDcm0].alive = false;  // stopped
+  wait();
+  CHECK_FALSE(dcm.live);
+  farm.processes[kDcm0].alive = true;
+  wait();
+  CHECK(dcm.live);
+  CHECK(dcm.losses == 2);
+  CHECK(dcm.deaths == 1);
+}
+
+TEST_CASE("a removed member is known with the time of its removal until it is added") {
+  Farm farm;
+  farm.to_running(1);
+  REQUIRE(farm.machine.set_removed(kDcm0, true, farm.now, farm.out));
+  CHECK(farm.machine.members()[kDcm0].removed_ns == farm.now);
+  REQUIRE(farm.machine.set_removed(kDcm0, false, farm.now, farm.out));
+  CHECK(farm.machine.members()[kDcm0].removed_ns == 0);
+}
+
 TEST_CASE("in a farm of one run processes that end after it are not losses") {
   Farm farm;
   farm.machine = FarmMachine(control::test::small_plan(), {}, true);

@@ -1,6 +1,6 @@
 // Findings for a farm in trouble: the worst first, with its reason.
+#include "healthy_farm.hpp"
 #include "weir_catch.hpp"
-#include <weir/control/health.hpp>
 
 #include <functional>
 #include <string>
@@ -9,67 +9,9 @@
 namespace weir::control {
 namespace {
 
+using namespace test;
 using Catch::Matchers::ContainsSubstring;
 using Process = HealthView::Process;
-
-Process process(const std::string& name, Role role) {
-  Process one;
-  one.name = name;
-  one.role = role;
-  one.live = true;
-  one.known = true;
-  one.state = State::running;
-  return one;
-}
-
-// Three readouts, three DCMs and two writers, in run 5.
-HealthView running() {
-  HealthView view;
-  view.state = State::running;
-  view.run = RunNumber(5);
-  view.up_ns = 600 * kSecond;
-  view.processes = {process("supervisor", Role::supervisor),
-                    process("readout-0", Role::readout),
-                    process("readout-1", Role::readout),
-                    process("readout-2", Role::readout),
-                    process("dcm-0", Role::dcm),
-                    process("dcm-1", Role::dcm),
-                    process("dcm-2", Role::dcm),
-                    process("writer-0", Role::writer),
-                    process("writer-1", Role::writer)};
-  view.processes[0].essential = true;
-  return view;
-}
-
-HealthView in_state(State state) {
-  HealthView view = running();
-  view.state = state;
-  for (Process& one : view.processes) one.state = state;
-  view.last = HealthView::LastRun{view.run, true, true, false, "stopped", ""};
-  return view;
-}
-
-Process& of(HealthView& view, const std::string& name) {
-  for (Process& one : view.processes) {
-    if (one.name == name) return one;
-  }
-  FAIL("no process " << name);
-  return view.processes.front();
-}
-
-void lose(HealthView& view, const std::string& name, DurationNs silent = 7 * kSecond) {
-  of(view, name).live = false;
-  of(view, name).silent_ns = silent;
-}
-
-void hold(HealthView& view, const std::string& name, Hold held, const std::string& reason,
-          const std::string& cause) {
-  Process& one = of(view, name);
-  one.held = held;
-  one.held_by = reason;
-  one.cause = cause;
-  one.sentence = "a sentence";
-}
 
 struct Case {
   const char* what;
@@ -141,13 +83,16 @@ std::vector<Case> emergencies() {
        "readout-1 (for 3 s) sends nothing"},
       {"filters crash their DCMs, which come back", running(),
        [](HealthView& view) {
-         of(view, "dcm-0").losses = 3;
-         of(view, "dcm-0").since_loss_ns = 4 * kSecond;
-         of(view, "dcm-2").losses = 1;
-         of(view, "dcm-2").since_loss_ns = 20 * kSecond;
+         of(view, "dcm-0").deaths = 2;
+         of(view, "dcm-0").since_death_ns = 4 * kSecond;
+         of(view, "dcm-2").deaths = 1;
+         of(view, "dcm-2").since_death_ns = 20 * kSecond;
+         of(view, "dcm-2").last_end = "signal 9 (Killed)";
        },
        Gravity::warning, "processes die",
-       "dcm-0 (3 times), dcm-2 (1 time) lost in this run and back again, the last time 4 s ago"},
+       "dcm-0 (2 times), dcm-2 (1 time: signal 9 (Killed)) lost in this run and back again, the last time 4 "
+       "s "
+       "ago"},
       {"writers are slow", running(),
        [](HealthView& view) {
          hold(view, "dcm-0", Hold::blocked, "WRITER_TOO_SLOW", "dcm-0");
@@ -257,12 +202,6 @@ std::vector<Case> emergencies() {
       {"a process is gone, without a run", in_state(State::ready),
        [](HealthView& view) { lose(view, "dcm-1"); }, Gravity::warning, "process gone", "dcm-1"},
   };
-}
-
-std::string all_of(const std::vector<Finding>& findings) {
-  std::string text;
-  for (const Finding& one : findings) text += std::string(name(one.gravity)) + " " + sentence(one) + "\n";
-  return text;
 }
 
 }  // namespace

@@ -76,6 +76,8 @@ std::string FarmNodes::start(Node& node) {
       child.arguments.insert(child.arguments.end(), {"--listen", there.address + ":0"});
     }
   }
+  if (node.starts > 0 && !node.end.well())
+    child.arguments.insert(child.arguments.end(), {"--after", describe(node.end)});
   child.log_file = log_file(node);
   child.log_files_kept = settings_.log_files_kept;
   child.append_log = node.starts > 0;

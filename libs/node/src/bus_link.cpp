@@ -60,6 +60,7 @@ void BusLink::join(const v1::MemberState& state) {
   join.set_pid(static_cast<std::uint32_t>(::getpid()));
   join.set_pid_space(pid_space());
   join.set_metrics(facts_.metrics);
+  join.set_after(facts_.after);
   *join.mutable_state() = state;
   client_.send(message);
 }

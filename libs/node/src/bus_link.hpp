@@ -19,6 +19,7 @@ struct JoinFacts {
   std::string name;
   std::string metrics;  // host:port; empty: no metrics
   Incarnation incarnation;
+  std::string after;  // as in CommandLine
 };
 
 // A process' end of its connection to run control: joins, sends heartbeats, passes on received messages,

@@ -163,6 +163,8 @@ int run_node_main(int argc, char** argv, Role role, const char* description, con
   app.add_option("--control", line.control, "address of run control (HOST:PORT), instead of control.listen");
   app.add_flag("--alone", line.alone, "make one run without run control, regardless of the farm file");
   app.add_flag("--one-run", line.one_run, "make one run under run control, and end with it");
+  app.add_option("--after", line.after,
+                 "end of the process that this one replaces, for logs and run control");
   bool tries = false;
   // Used by the shell process; hidden from the help.
   if (try_plugins) app.add_flag("--try-plugins", tries)->group("");

@@ -47,7 +47,7 @@ Shell::Shell(const CommandLine& line, Role role, const MakeNode& make, bool has_
       make_(make),
       loop_(socket_policy(setup.farm)),
       bus_(control, bus_keys(setup.farm),
-           {setup.farm.farm(), setup.self.name, endpoint_of(metrics), setup.identity.incarnation},
+           {setup.farm.farm(), setup.self.name, endpoint_of(metrics), setup.identity.incarnation, line.after},
            [this] { loop_.wake(); }),
       log_file_(setup.farm.run().out() + "/log/" + setup.self.name + ".log",
                 setup.farm.log().file_bytes_max(), setup.farm.log().files_kept()),

@@ -33,6 +33,7 @@ struct Kept {
   std::string name;
   launch::ChildSettings settings;
   launch::Child child;
+  std::string end;  // of the last process
 };
 
 // Carries out FarmKeeper's decisions on a farm's processes.
@@ -174,6 +175,7 @@ std::string FarmUp::start_nodes() {
 void FarmUp::ended(std::size_t process, const launch::ProcessEnd& end, TimeNs now_ns) {
   listen_to_control();  // it announces that it ends the others first
   const launch::FarmKeeper::Verdict verdict = keeper_.ended(process, end.well(), now_ns);
+  kept_[process].end = launch::describe(end);
   if (verdict == launch::FarmKeeper::Verdict::over) return;
   say(fmt::format("{} ended with {}{}", kept_[process].name, launch::describe(end),
                   verdict == launch::FarmKeeper::Verdict::starts_again ? ": restarting" : ""));
@@ -192,7 +194,12 @@ void FarmUp::turn(TimeNs now_ns) {
   listen_to_control();
   const launch::FarmKeeper::Deeds deeds = keeper_.turn(now_ns);
   for (const std::size_t i : deeds.start) {
-    const std::string error = start(kept_[i]);
+    Kept& kept = kept_[i];
+    const std::vector<std::string> arguments = kept.settings.arguments;
+    // Run control has other options, and is not a member of its farm.
+    if (i > 0) kept.settings.arguments.insert(kept.settings.arguments.end(), {"--after", kept.end});
+    const std::string error = start(kept);
+    kept.settings.arguments = arguments;
     if (error.empty()) {
       keeper_.started(i);
     } else {

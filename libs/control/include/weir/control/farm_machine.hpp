@@ -94,13 +94,17 @@ struct Member {
   bool live = false;
   bool inactive = false;  // refused an order, or missed its deadline; not waited for until it rejoins,
                           // answers after all, or a new command is given
-  bool removed = false;   // removed by an operator
+  bool removed = false;   // removed by an operator,
+  TimeNs removed_ns = 0;  // and when; 0: before this run control was started
   Incarnation incarnation;
   MemberState told;
   TimeNs heard_ns = 0;
   TimeNs gone_ns = 0;        // start of its absence or inactivity
   std::uint32_t losses = 0;  // how often it was lost in the current run,
   TimeNs lost_ns = 0;        // and when last
+  std::uint32_t deaths = 0;  // how often another process took its place in the current run,
+  TimeNs died_ns = 0;        // and when last
+  bool lost = false;  // it was lost in the current run, and has not returned
   std::optional<Order> order;
   TimeNs order_until_ns = 0;
   bool again = false;  // returns to a run from which it was removed
@@ -189,6 +193,7 @@ class FarmMachine {
     return under_way_ == Command::pause || under_way_ == Command::continue_run;
   }
   void count_loss(Member& member, TimeNs now);
+  static void count_return(Member& member, Incarnation incarnation);
   void take_state(Member& member, const MemberState& state, FarmActions& out);
   void begin(Command command, State goal, DurationNs limit, TimeNs now);
   void give(std::size_t member, Command command, TimeNs now, FarmActions& out);

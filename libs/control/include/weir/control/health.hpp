@@ -4,6 +4,7 @@
 #include <weir/base/ids.hpp>
 #include <weir/base/time.hpp>
 #include <weir/control/farm_machine.hpp>
+#include <weir/control/filter_flow.hpp>
 #include <weir/control/states.hpp>
 #include <weir/control/trigger_flow.hpp>
 
@@ -33,12 +34,18 @@ struct Finding {
   bool operator==(const Finding&) const = default;
 };
 
-// Recent losses, by their name in the account: "discarded.lease_expired", "missing.deadline".
+// Recent losses, by their name in the account: "discarded.lease_expired", "missing.deadline",
+// "vetoed.duplicate_id"; and kOffered, the triggers of the same time.
 struct LostLately {
   std::string what;
   std::uint64_t count = 0;
   bool operator==(const LostLately&) const = default;
 };
+
+inline constexpr std::string_view kOffered = "offered";
+// True if a trigger with this veto was refused for what the front-end sent, rather than held up or not wanted
+// now: "duplicate_id", not "throttled".
+[[nodiscard]] bool is_refusal(std::string_view veto);
 
 struct HealthView {
   State state = State::idle;
@@ -57,6 +64,7 @@ struct HealthView {
     bool live = false;
     bool known = false;  // it has reported to this run control
     bool removed = false;
+    std::optional<DurationNs> removed_since_ns;  // nullopt: since before run control was started
     bool inactive = false;
     State state = State::idle;
     bool over = false;         // its part of the run has ended
@@ -64,6 +72,11 @@ struct HealthView {
     DurationNs silent_ns = 0;  // since its last report, if `known`
     std::uint32_t losses = 0;  // how often it was lost in this run
     DurationNs since_loss_ns = 0;
+    std::uint32_t deaths = 0;  // how often another process took its place
+    DurationNs since_death_ns = 0;
+    std::string last_end;  // of the process before it: "signal 11 (Segmentation fault)"; empty: unknown
+    std::string group;     // of a DCM; empty in a farm without groups
+    std::string host;      // empty: unknown
     std::uint64_t ring_missed = 0;  // slices of this run that the disk of its burst ring did not take
     // Its own report of a hold-up during a run: how, the reason's name, its meaning, and the process that
     // causes it.
@@ -71,12 +84,24 @@ struct HealthView {
     std::string held_by;   // "WRITER_DISK_FULL"
     std::string sentence;  // empty: an unknown reason
     std::string cause;     // "writer-0"
+    // The slice that has been in its filter longest, if that is longer than a step may take.
+    DurationNs filter_held_ns = 0;
+    std::string filter_held;   // its number
+    bool has_workers = false;  // filters are in workers
   };
   std::vector<Process> processes;  // those of the plan
   // From the supervisor's reports: see RunProgress.
   DurationNs unsettled_ns = 0;
   std::uint64_t in_flight = 0;
   std::vector<LostLately> lost;
+  // Slices of a group of DCMs that are assigned or wait, and the largest number of waiting ones; by name.
+  struct Group {
+    std::uint64_t slices = 0;
+    std::uint64_t pending_max = 0;
+  };
+  std::map<std::string, Group> groups;
+  std::vector<FilterLately> filters;
+  double filter_error_share_max = 0.01;
   // Triggers: see TriggerFlow. A number is set only if it is beyond its limit.
   struct Flow {
     std::optional<DurationNs> silent_ns;

@@ -30,6 +30,7 @@ struct CommandLine {
   std::string control;            // host:port of run control; empty: control.listen of the farm file
   bool alone = false;             // one run without run control, whatever the farm file says
   bool one_run = false;           // under run control; the process ends with its run
+  std::string after;              // how the process that this one replaces has ended; empty: none, unknown
 };
 
 // The settings from which a node is built. Plain data; outlives the node.
