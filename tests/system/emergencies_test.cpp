@@ -44,6 +44,9 @@ struct Farm {
   [[nodiscard]] bool says(const std::string& beginning) const {
     return wait_until([&] { return worst().starts_with(beginning); }, Seconds(30));
   }
+  [[nodiscard]] boost::json::value record() const {
+    return boost::json::parse(read_file(folder / "control/run-000001-end.json"));
+  }
   // Host and port of the page, as run control printed them.
   [[nodiscard]] std::string page() {
     const std::string said = farm.run_control().out();
@@ -108,14 +111,16 @@ TEST_CASE(
   one.farm.must({"remove", "--last", "readout-0", "readout-1"});
   REQUIRE(one.says("error: no readout: no slice has any fragment: readout-0 (removed by an operator"));
   CHECK_THAT(one.worst(), ContainsSubstring("weir ctl add readout-0 readout-1"));
-  const bool incomplete = wait_until(
-      [&] {
-        return one.farm.ctl({"status", "--json"}).out.find("\"stored_incomplete\":0,") == std::string::npos;
-      },
-      Seconds(20));
-  CHECK(incomplete);
+  // Some of the next 100 slices at least are triggered without readouts.
+  const auto triggered = [&] {
+    const std::string text = one.farm.ctl({"status"}).out;
+    const std::size_t at = text.find(" triggered");
+    return at == std::string::npos ? 0 : std::stoi(text.substr(text.rfind(' ', at - 1) + 1));
+  };
+  const int before = triggered();
+  REQUIRE(wait_until([&] { return triggered() > before + 100; }, Seconds(30)));
   one.farm.must({"stop"});
-  CHECK(one.farm.record(1).at("stored_incomplete").to_number<int>() > 0);
+  CHECK(one.record().at("stored_incomplete").to_number<int>() > 0);
 }
 
 TEST_CASE("a DCM that dies again and again leads with its signal, in the events and the record too") {
@@ -124,14 +129,21 @@ TEST_CASE("a DCM that dies again and again leads with its signal, in the events 
   for (int i = 0; i < 3; ++i) {
     one.farm.kill_node("dcm-0");
     one.farm.start_node("dcm-0", "signal 11 (Segmentation fault)");
-    REQUIRE(wait_until([&] { return one.farm.state_of("dcm-0") == "running"; }, Seconds(30)));
+    const std::string death = "(death " + std::to_string(i + 1) + " of this process)";
+    const bool back = wait_until(
+        [&] {
+          return one.farm.events().find(death) != std::string::npos &&
+                 one.farm.state_of("dcm-0") == "running";
+        },
+        Seconds(30));
+    REQUIRE(back);
   }
   REQUIRE(one.says("error: dcm-0 dies again and again: 3 times in this run, the last time "));
   CHECK_THAT(one.worst(), ContainsSubstring("by signal 11 (Segmentation fault): its filter crashes it"));
   CHECK_THAT(one.farm.events(),
              ContainsSubstring("dcm-0 died in the run: signal 11 (Segmentation fault) (death 3"));
   one.farm.must({"stop"});
-  CHECK_THAT(boost::json::serialize(one.farm.record(1)),
+  CHECK_THAT(boost::json::serialize(one.record()),
              ContainsSubstring("dcm-0 died in the run: signal 11 (Segmentation fault)"));
 }
 

@@ -48,7 +48,7 @@ control::RunProgress::Counts counts_of(const v1::Report& report, RunNumber run) 
 
 control::TriggerFlow::Counts flow_counts(const v1::Report& report, RunNumber run) {
   const std::uint64_t lost_ms = reports::counter_of(report, "lost_livetime_ms");
-  // A trigger that was refused for what it contains is none.
+  // Refused triggers do not count.
   std::uint64_t offered = reports::counter_of(report, "offered");
   for (const auto& [reason, count] : reports::by_reason(report, "vetoed.")) {
     if (control::is_refusal(reason)) offered -= std::min(offered, count);

@@ -71,7 +71,7 @@ void ProcessMessages::join(const bus::Sender& from, const v1::Join& join) {
         from, fmt::format("'{}' is here already, from {}: end that process first, or wait until it is silent",
                           join.name(), parts_.members[*member].host));
   }
-  const bool is_new = parts_.machine.members()[*member].incarnation.value != join.incarnation();
+  const std::uint32_t deaths = parts_.machine.members()[*member].deaths;
   parts_.members.joined(*member, from, join);
   parts_.members.is_made_of(*member, join.state().identity());
   parts_.members.writes_to(*member, join.state());
@@ -84,7 +84,7 @@ void ProcessMessages::join(const bus::Sender& from, const v1::Join& join) {
   send_(from.id, answer);
   parts_.machine.joined(*member, Incarnation(join.incarnation()), state_of(join.state()), parts_.now_ns,
                         parts_.actions);
-  if (is_new) note_death(*member);
+  if (parts_.machine.members()[*member].deaths > deaths) note_death(*member);
   if (leads_run) parts_.orders.tell_who_is_out();
   if (parts_.book.is_over()) send_home(*member);
 }
@@ -93,7 +93,7 @@ void ProcessMessages::join(const bus::Sender& from, const v1::Join& join) {
 void ProcessMessages::note_death(std::size_t member) {
   const control::Member& one = parts_.machine.members()[member];
   const std::string& after = parts_.members[member].after;
-  if (after.empty() || one.deaths == 0) return;
+  if (after.empty()) return;
   const std::string what = one.plan.name + " died in the run: " + after;
   parts_.book.note_fault(what);
   parts_.log.note(control::Level::warning, fmt::format("{} (death {} of this process)", what, one.deaths));

@@ -105,7 +105,7 @@ TEST_CASE("a slice that a filter holds is named with the time since then") {
   CHECK_THAT(run.findings()[0].reason, Catch::ContainsSubstring("has held slice 150 for 42 s"));
 }
 
-TEST_CASE("triggers that are refused for their number are found, and are no triggers") {
+TEST_CASE("triggers refused for their number are found, and do not count as triggers") {
   Running run;
   for (std::uint64_t i = 0; i < 12; ++i) {
     v1::Report report;

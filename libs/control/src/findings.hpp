@@ -40,7 +40,7 @@ void back_in_run(const HealthView& view, Findings& out);
 // Adds absent processes of a farm without a run.
 void absent(const HealthView& view, Findings& out);
 
-// Adds triggers that were refused for what they contain.
+// Adds triggers refused for their content.
 void refused_triggers(const HealthView& view, Findings& out);
 
 // Adds filters that hang, fail, or end their workers. Returns true if such a filter also explains why slices

@@ -62,8 +62,8 @@ int distance_to_cause(std::string_view reason) {
   return 1 + static_cast<int>(found - kOrder.begin());
 }
 
-// A cause that several processes name is reported once, with all processes where it originates. A filter
-// that hangs or ends its workers is no slow one, and more of it does not help.
+// A cause that several processes name is reported once, with all processes where it originates. Waiting
+// for a filter that hangs, or ends its workers, is left out: more units would not help.
 void held_up(const HealthView& view, bool filters_are_broken, Findings& out) {
   const Picked holding = pick(view, [&](const Process& one) {
     if (filters_are_broken && one.held_by == "FILTER_TOO_SLOW") return false;

@@ -59,7 +59,7 @@ TEST_CASE("removed processes are missing where no other stands in, with the comm
       "by an operator): weir ctl add dcm-0 dcm-1");
 }
 
-TEST_CASE("a farm whose only writers were removed says so before the next run") {
+TEST_CASE("the removal of all writers is a finding before the next run") {
   HealthView view = in_state(State::ready);
   for (const char* name : {"writer-0", "writer-1"}) remove(view, name, kSecond);
   CHECK(health_of(view).front().gravity == Gravity::warning);

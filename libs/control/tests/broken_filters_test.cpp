@@ -135,7 +135,7 @@ TEST_CASE("a filter's failures are over ten seconds after the last, and a new pr
     flow.take("dcm-0", totals, now += kSecond);
     return flow.lately(now);
   };
-  // What came before the first report is not recent.
+  // Counts of the first report are not recent.
   totals.errors = 1000;
   CHECK(second(0).empty());
   CHECK(second(3).at(0).errors == 3);

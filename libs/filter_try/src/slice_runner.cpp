@@ -37,7 +37,7 @@ weir_filter_fragment row_of(const ingest::RecordedFragment& fragment) {
 
 bool is_requested(const weir_filter_fragment& row) { return row.status != WEIR_FRAGMENT_NOT_REQUESTED; }
 
-// As a farm judges it: fragments of sources that were taken out on purpose are no flaw, unless all are.
+// As in a farm: fragments of removed sources do not make a slice incomplete, unless all are removed.
 bool is_incomplete(const std::vector<weir_filter_fragment>& table) {
   bool absent = false;
   bool here = false;

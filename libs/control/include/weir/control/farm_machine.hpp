@@ -104,7 +104,7 @@ struct Member {
   TimeNs lost_ns = 0;        // and when last
   std::uint32_t deaths = 0;  // how often another process took its place in the current run,
   TimeNs died_ns = 0;        // and when last
-  bool lost = false;  // it was lost in the current run, and has not returned
+  bool lost = false;         // it was lost in the current run, and has not returned
   std::optional<Order> order;
   TimeNs order_until_ns = 0;
   bool again = false;  // returns to a run from which it was removed

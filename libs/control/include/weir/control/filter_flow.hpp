@@ -11,7 +11,7 @@
 
 namespace weir::control {
 
-// What a filter did in the last seconds. In a farm with groups of DCMs each group has a filter of its own.
+// Counts of a filter over the last seconds. In a farm with groups of DCMs each group has a filter of its own.
 struct FilterLately {
   std::string group;  // empty in a farm without groups
   std::uint64_t filtered = 0;

@@ -43,8 +43,8 @@ struct LostLately {
 };
 
 inline constexpr std::string_view kOffered = "offered";
-// True if a trigger with this veto was refused for what the front-end sent, rather than held up or not wanted
-// now: "duplicate_id", not "throttled".
+// True if a trigger with this veto was refused for its content, as "duplicate_id"; false for back-pressure, as
+// "throttled".
 [[nodiscard]] bool is_refusal(std::string_view veto);
 
 struct HealthView {
