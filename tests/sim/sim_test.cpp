@@ -275,9 +275,9 @@ TEST_CASE("a slice of unknown size does not wait for one that is pushed later") 
   CHECK(run_scenario(scenario, false).problem == "");
 }
 
-// Slices of 6 MB, and DCMs whose memory holds one or two. Complete slices waited for older ones, which had no
-// memory left (3900009049); short ranges, and two steps (78105350); a window of 5.8 kB, through which a run
-// of 69 MB takes 700 s (3900001345).
+// Slices of 6 MB, of which a DCM's memory holds one or two. Complete slices waited for older ones, which had
+// no memory left (3900009049); short ranges, and two steps (78105350); a window of 5.8 kB, through which a
+// run of 69 MB takes 700 s (3900001345).
 TEST_CASE("farms with slices as large as their memory end") {
   const auto problem = [](std::uint64_t seed, bool faults) {
     Scenario scenario = make_scenario(seed, sim::hard_limits());

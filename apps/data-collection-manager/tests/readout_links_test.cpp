@@ -5,6 +5,8 @@
 #include "building.hpp"
 #include "far_side.hpp"
 
+#include <memory>
+
 namespace weir::dcm {
 namespace {
 
@@ -13,14 +15,17 @@ using assembly::BuiltSlice;
 
 constexpr DurationNs kReconnect = 100 * kMillisecond;
 
-v1::Farm push_farm() {
-  v1::Farm farm;
+node::Setup push_setup() {
+  node::Setup setup;
+  setup.self.index = NodeIndex(1);
+  v1::Farm& farm = setup.farm;
   farm.mutable_run()->set_mode(v1::RunSettings::MODE_PUSH);
   farm.mutable_dcm()->set_credits(3);
   farm.mutable_dcm()->set_push_active_slices(100);
   farm.mutable_dcm()->set_push_wait_ms(50);
   farm.mutable_dcm()->set_deadline_ms(1000);
-  return farm;
+  setup.whole_farm = std::make_shared<const v1::Farm>(farm);
+  return setup;
 }
 
 // Every slice goes to DCM 1 of two where its number is odd.
@@ -48,7 +53,7 @@ struct Pushed : Building {
     push.add_to(report);
     return report.counters().at("push." + name);
   }
-  PushIntake push{push_farm(), NodeIndex(1), kReadouts, clock, builder, notes};
+  PushIntake push{push_setup(), kReadouts, clock, builder, notes};
 };
 
 struct Linked : Building {

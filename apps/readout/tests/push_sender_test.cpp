@@ -38,6 +38,7 @@ struct Pushing {
       plan.role = Role::dcm;
       plan.index = NodeIndex(i);
     }
+    setup.whole_farm = std::make_shared<const v1::Farm>(setup.farm);
     sender = PushSender::make(setup);
     REQUIRE(sender != nullptr);
     v1::Destinations table;
@@ -85,6 +86,7 @@ struct Pushing {
 
 TEST_CASE("in pull runs a readout sends no unrequested data") {
   node::Setup setup;
+  setup.whole_farm = std::make_shared<const v1::Farm>(setup.farm);
   CHECK(PushSender::make(setup) == nullptr);
 }
 

@@ -50,7 +50,7 @@ int run(weir::run_control::RunControlSettings settings) {
   for (int i = 0; i < kLastTurns && signalled == 0; ++i) control.turn(kTurn);
   // The farm does not need it: a present run continues.
   spdlog::info("process ended reason={}", signalled != 0 ? "signal" : "off");
-  // As a signal would have ended it: whoever did not send the signal starts it again.
+  // The status of a process that a signal ended: its unit starts it again.
   return signalled == 0 ? 0 : 128 + signalled;
 }
 

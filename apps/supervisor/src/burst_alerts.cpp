@@ -42,9 +42,10 @@ void BurstAlerts::resume(RunAlerts alerts, TimeNs now) {
 
 void BurstAlerts::note(const assignment::Actions& actions) {
   if (!run_) return;
-  for (; announced_noted_ < actions.announce.size(); ++announced_noted_)
+  for (; announced_noted_ < actions.announce.size(); ++announced_noted_) {
     newest_ = actions.announce[announced_noted_].info.time;
-  run_->book.announced(*newest_);
+    run_->book.announced(*newest_);
+  }
   for (; cleared_noted_ < actions.cleared.size(); ++cleared_noted_) {
     const assignment::Cleared& one = actions.cleared[cleared_noted_];
     const bool kept = one.kept_by != assignment::kNoNode;

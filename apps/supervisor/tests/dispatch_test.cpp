@@ -60,6 +60,7 @@ struct Farm : sessions::PeerHandler {
         plan.name = process(role, i).name;
       }
     }
+    setup.whole_farm = std::make_shared<const v1::Farm>(setup.farm);
     machine.emplace(machine_settings(setup), make_triggers(setup), make_policies(setup));
     dispatch.emplace(setup, clock, roster, *machine);
     auto opened = listener.open(network, {"memory", 0});

@@ -2,6 +2,7 @@
 #include <weir/control/farm_machine.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace weir::control {
 namespace {

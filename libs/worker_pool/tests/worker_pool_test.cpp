@@ -601,6 +601,44 @@ TEST_CASE("worker pool: workers out of memory are replaced at once, however ofte
   CHECK(bench.results.size() == done);
 }
 
+TEST_CASE("worker pool: starts that fail now and then end no run, unless ten in a row do") {
+  Bench bench(1, 0);
+  const auto wait_for_start = [&bench] {
+    do bench.pass(10 * kMillisecond);
+    while (bench.out.start.empty() && !bench.out.failed);
+  };
+  for (std::uint32_t i = 0; i < 2 * WorkerPool::kStartFailuresMax; ++i) {
+    bench.submit(i);
+    bench.pass();
+    bench.work(0, 1, 1);
+    bench.pass(10 * kSecond);
+    bench.dies(0, EndKind::exit);
+    wait_for_start();
+    REQUIRE_FALSE(bench.out.failed);
+    bench.dies(0, EndKind::exit);  // before it is ready
+    wait_for_start();
+    REQUIRE_FALSE(bench.out.failed);
+    bench.pool.started(0);
+  }
+  CHECK(bench.results.size() == 2 * WorkerPool::kStartFailuresMax);
+  bench.submit(0);
+  bench.pass();
+  bench.work(0, 1, 1);
+  bench.dies(0, EndKind::exit);
+  const TimeNs died = bench.now;
+  std::uint32_t starts = 0;
+  while (!bench.out.failed && starts < 100) {
+    wait_for_start();
+    if (bench.out.start.empty()) break;
+    ++starts;
+    bench.pass(2 * kSecond);
+    bench.dies(0, EndKind::exit);
+  }
+  CHECK(bench.out.failed);
+  CHECK(starts == WorkerPool::kStartFailuresMax);
+  CHECK(bench.now - died > 30 * kSecond);
+}
+
 TEST_CASE("worker pool: workers that do not start are retried more and more slowly, and then given up") {
   WorkerPool pool(Bench::settings(1, 0, 8));
   PoolActions out;

@@ -1,0 +1,82 @@
+// How long the end of a run waits for an alert's slices.
+#include "../src/burst_alerts.hpp"
+
+#include "../src/journal.hpp"
+#include "../src/roster.hpp"
+#include "weir_catch.hpp"
+
+#include <memory>
+#include <optional>
+
+namespace weir::supervisor {
+namespace {
+
+// A DCM keeps two slices, of which an alert is about to be saved.
+struct Saving {
+  Saving() {
+    setup.farm.mutable_burst()->set_buffer_bytes(1);
+    setup.whole_farm = std::make_shared<const v1::Farm>(setup.farm);
+    setup.plan.nodes.emplace_back().role = Role::dcm;
+    roster.plan(Role::dcm, NodeIndex(0), "dcm-0", "");
+    alerts.emplace(setup, roster, journal);
+    assignment::Actions actions;
+    for (const std::uint64_t id : {1U, 2U}) {
+      assignment::Announcement& one = actions.announce.emplace_back();
+      one.slice = SliceId(id);
+      one.info.time = kTime;
+      assignment::Cleared& cleared = actions.cleared.emplace_back();
+      cleared.slice = SliceId(id);
+      cleared.time = kTime;
+      cleared.kept_by = NodeIndex(0);
+    }
+    alerts->note(actions);
+    alerts->ask(1000, 1000, "by hand", kTime);
+  }
+  bool look(DurationNs after, bool at_end) {
+    now += after;
+    return alerts->look(2 * kTime, now, at_end, false);
+  }
+  void save(std::uint64_t slices) {
+    v1::BurstAccount account;
+    account.mutable_alert()->set_number(1);
+    account.mutable_saved()->set_count(slices);
+    alerts->told(roster.members().front(), account);
+  }
+  static constexpr UtcNs kTime = 100 * kSecond;
+  static constexpr DurationNs kPatience = BurstAlerts::kPatience;
+
+  node::Setup setup;
+  Roster roster;
+  Journal journal{nullptr};
+  std::optional<BurstAlerts> alerts;
+  TimeNs now = kSecond;
+};
+
+}  // namespace
+
+TEST_CASE("an alert without a saved slice ends half a minute after the run, and its slices are lost") {
+  Saving farm;
+  CHECK_FALSE(farm.look(10 * Saving::kPatience, false));  // while the run lasts it waits
+  CHECK_FALSE(farm.look(kSecond, true));
+  CHECK_FALSE(farm.look(Saving::kPatience - kSecond, true));
+  CHECK(farm.look(2 * kSecond, true));
+  REQUIRE(farm.alerts->faults().size() == 1);
+  CHECK(farm.alerts->faults().front() ==
+        "burst 1: 2 of 2 slices not saved: 2 lost with their process, 0 refused by writers");
+}
+
+TEST_CASE("each saved slice gives the others another half a minute, and the last ends the wait") {
+  const bool all = GENERATE(true, false);
+  CAPTURE(all);
+  Saving farm;
+  CHECK_FALSE(farm.look(kSecond, true));
+  CHECK_FALSE(farm.look(Saving::kPatience - kSecond, true));
+  farm.save(1);
+  CHECK_FALSE(farm.look(kSecond, true));
+  CHECK_FALSE(farm.look(Saving::kPatience, true));
+  if (all) farm.save(2);
+  CHECK(farm.look(kSecond, true));
+  CHECK(farm.alerts->faults().size() == (all ? 0 : 1));
+}
+
+}  // namespace weir::supervisor
