@@ -247,17 +247,17 @@ TEST_CASE("weir check refuses a filter in Python that cannot be used, with the k
           {"--set filter.python:", "/nowhere/python3", "apt install python3-numpy"});
   // The filter's own sentence names no parameter: the farm file's line and the option may both be meant.
   const std::string farm =
-      folder.write("least.yaml", "farm: least\nfilter:\n  plugin: " + (folder / "least.py") +
+      folder.write("least.yaml", "farm: least\nfilter:\n  plugin: " + (folder / "bound.py") +
                                      "\n  parameters: {least: 1}\n");
   (void)folder.write(
-      "least.py",
+      "bound.py",
       "from weir_daq.filters import accept\nclass Filter:\n  def __init__(self, setup):\n"
       "    if setup.parameter('least', 1) > setup.parameter('most', 9): raise ValueError('none')\n"
       "  def process(self, slice): return accept()\n");
   const auto both = run_command(folder, "weir", {"check", farm, "--set", "filter.parameters.most=0"});
   CHECK(both.status == 2);
   CHECK_THAT(both.err,
-             ContainsSubstring("least.yaml:4, --set: filter.parameters: filter 'least': ValueError"));
+             ContainsSubstring("least.yaml:4, --set: filter.parameters: filter 'bound': ValueError"));
   // `weir run` finds it before a process of the farm starts.
   const FarmEnd run = run_filter(folder, folder / "mine.py", {"filter.parameters.minimun=5"});
   CHECK(run.status == 2);
