@@ -205,8 +205,8 @@ TEST_CASE("whenever the supervisor restarts, alerts keep their numbers, and none
   }
 }
 
-// A DCM fetches from one whose machine is lost in the middle of a fragment (77001763), or of which a fragment
-// has a wrong checksum (3800000156).
+// The DCM with the fetched slice loses its machine in the middle of a fragment (77001763), or one of its
+// fragments has a wrong checksum (3800000156).
 TEST_CASE("lost machines and damaged bytes between DCMs leave no slice open") {
   CHECK(run_scenario(make_scenario(77001763), false).problem == "");
   CHECK(run_scenario(make_scenario(3800000156), false).problem == "");

@@ -139,7 +139,7 @@ TEST_CASE("a DCM that dies again and again leads with its signal, in the events 
     REQUIRE(back);
   }
   REQUIRE(one.says("error: dcm-0 dies again and again: 3 times in this run, the last time "));
-  CHECK_THAT(one.worst(), ContainsSubstring("by signal 11 (Segmentation fault): its filter crashes it"));
+  CHECK_THAT(one.worst(), ContainsSubstring("by signal 11 (Segmentation fault): its log has the reason"));
   CHECK_THAT(one.farm.events(),
              ContainsSubstring("dcm-0 died in the run: signal 11 (Segmentation fault) (death 3"));
   one.farm.must({"stop"});

@@ -31,10 +31,10 @@ RoleWords role_words(Role role) {
               "its log has the reason"};
     case Role::readout:
       return {"readout", "readouts", "no slice has any fragment", "their fragments are missing",
-              "its source crashes it; its log has the reason"};
+              "its log has the reason"};
     default:
       return {"DCM", "DCMs", "no slice is built", "the others take the slices",
-              "its filter crashes it: set filter.isolation: worker, and see its log"};
+              "its log has the reason; filter.isolation: worker keeps a filter that crashes from ending it"};
   }
 }
 

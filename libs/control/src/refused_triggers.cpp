@@ -15,9 +15,8 @@ struct RefusalWords {
 };
 constexpr std::array<RefusalWords, 6> kRefusals = {{
     {"duplicate_id",
-     "the front-end sends slice numbers that this run has had: it was restarted, or sends twice; let it go "
-     "on "
-     "after its last number, or begin a new run"},
+     "the front-end sends numbers that this run has had: it was restarted, or sends twice; continue after "
+     "its last number, or begin a new run"},
     {"bad_id", "the front-end's slice numbers are larger than a slice number may be"},
     {"too_large", "the front-end's trigger payload is longer than a trigger's payload may be"},
     {"closed", "triggers arrive from outside, and trigger.mode of this run takes none"},
