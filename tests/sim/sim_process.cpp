@@ -9,10 +9,16 @@
 #include <weir/supervisor/node.hpp>
 #include <weir/writer/node.hpp>
 
+#include <cerrno>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <stdexcept>
+#include <string>
+#include <system_error>
+#include <unistd.h>
 #include <utility>
+#include <vector>
 
 namespace weir::sim {
 namespace {
@@ -24,7 +30,21 @@ const std::string kOut = "/sim";  // the farm's run.out: no real folder
 // A filter has ended its process in this pass, and with it all that the pass said.
 bool filter_killed = false;
 
-std::vector<std::string> plugin_path() { return {WEIR_PLUGIN_DIR, WEIR_SYSTEM_PLUGIN_DIR}; }
+// Returns a name of `folder` that has the same length in every checkout: nodes tell each other the paths of
+// their plugins, and the bytes of a message decide when it arrives.
+std::string by_descriptor(const char* folder, int descriptor) {
+  const int open = ::open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  if (open < 0 || ::dup3(open, descriptor, O_CLOEXEC) < 0)
+    throw std::system_error(errno, std::generic_category(), folder);
+  ::close(open);
+  return "/proc/self/fd/" + std::to_string(descriptor);
+}
+
+const std::vector<std::string>& plugin_path() {
+  static const std::vector<std::string> folders{by_descriptor(WEIR_PLUGIN_DIR, 1000),
+                                                by_descriptor(WEIR_SYSTEM_PLUGIN_DIR, 1001)};
+  return folders;
+}
 
 }  // namespace
 

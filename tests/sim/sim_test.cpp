@@ -225,10 +225,10 @@ TEST_CASE(
                Line{"dcm-0", "supervisor"}, Line{"writer-0", "supervisor"});
   CAPTURE(line.who, line.other);
   const bool fragments = std::string(line.other) == "dcm-0";
-  const std::int64_t flipped = fragments ? 500 : 100;  // a fragment is requested twice before it is corrupt
+  const std::uint64_t enough = fragments ? 3000 : 1000;  // a fragment is requested twice before it is corrupt
   std::uint64_t corrupt = 0;
   std::uint64_t slices = 0;
-  for (std::uint64_t seed = 1; slices < 1000; ++seed) {
+  for (std::uint64_t seed = 1; slices < enough; ++seed) {
     CAPTURE(seed);
     Scenario scenario = make_scenario(seed);
     if (scenario.writers == 0 || scenario.killers > 0) continue;
@@ -236,7 +236,7 @@ TEST_CASE(
     scenario.world.flips = true;
     scenario.faults_end_ns = 2 * kSecond;
     for (const bool back : {false, true}) {
-      sim::Fault flip{sim::FaultKind::flip, 5 * kMillisecond, 2 * kSecond, line.who, line.other, flipped};
+      sim::Fault flip{sim::FaultKind::flip, 5 * kMillisecond, 2 * kSecond, line.who, line.other, 100};
       if (back) std::swap(flip.who, flip.other);
       scenario.faults.push_back(flip);
     }
@@ -245,6 +245,7 @@ TEST_CASE(
     corrupt += outcome.corrupt;
     slices += outcome.triggered;
   }
+  CAPTURE(corrupt);
   CHECK((corrupt > 0) == fragments);
 }
 
