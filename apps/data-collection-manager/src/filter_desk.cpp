@@ -350,8 +350,9 @@ void FilterDesk::report_kills() {
   for (const filter_host::SliceKills& one : kills_) {
     const BuiltSlice& slice = builder_.slices.in_slot(one.token);
     if (const auto count = log_limit_.ask("end " + figures.last_end, now_ns_))
-      spdlog::warn("filter worker ended slice={} attempt={} count={} {}", slice.id().value,
-                   slice.attempt().value, *count, figures.note);
+      spdlog::warn("filter worker ended slice={} attempt={} reason=\"{}\" count={} restarts={}",
+                   slice.id().value, slice.attempt().value, first_line(figures.last_end), *count,
+                   figures.restarts);
     message.add_slice(slice.id().value);
     message.add_attempt(slice.attempt().value);
     message.add_number(one.number);
