@@ -7,12 +7,14 @@
 #include <weir/node/fault_notes.hpp>
 #include <weir/node/report.hpp>
 #include <weir/reports/filter_failures.hpp>
+#include <weir/reports/merged_texts.hpp>
 #include <weir/reports/numbers.hpp>
 #include <weir/reports/source_counts.hpp>
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <array>
 #include <sstream>
 #include <string_view>
@@ -191,7 +193,7 @@ v1::RunSummary RunAccount::summary(const RunStages& course, std::span<const std:
     out.set_good(equation.ok);
     out.set_note(equation.note);
   }
-  for (const std::string& fault : faults) summary.add_faults_text(fault);
+  for (const std::string& fault : reports::merged(faults)) summary.add_faults_text(fault);
   for (const std::string& loss : assignment::describe_losses(machine_.ledger()))
     summary.add_faults_text(loss);
   for (const std::string& fault : disturbed) summary.add_faults_text(fault);
@@ -242,11 +244,16 @@ std::vector<std::string> RunAccount::filter_faults() const {
   return failures.faults();
 }
 
-// Returns sources that lose too much, failures of filters, changes to run files by others, the nodes' faults,
-// one a line, and slices that DCMs gave up empty.
+// Returns sources that lose too much, failures of filters, slices without any readout, changes to run files
+// by others, the nodes' faults, one a line, and slices that DCMs gave up empty.
 std::vector<std::string> RunAccount::disturbances() const {
   std::vector<std::string> texts = losses_.faults();
   for (std::string& fault : filter_faults()) texts.push_back(std::move(fault));
+  const auto readouts = std::count_if(roster_.members().begin(), roster_.members().end(),
+                                      [](const RosterMember& one) { return one.role == Role::readout; });
+  const std::uint64_t unread = assignment::slices_without_readouts(
+      machine_.absences().ranges(), static_cast<std::size_t>(readouts), machine_.next_order());
+  if (unread > 0) texts.push_back(counted(unread, "slice") + " had no fragment: every readout was removed");
   const auto add = [&texts](const v1::Report& report) {
     for (const std::string_view key : {node::kDisturbedNote, node::kFaultNote}) {
       const auto note = report.notes().find(std::string(key));

@@ -2,6 +2,7 @@
 #include <weir/base/assert.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
 #include <utility>
 
@@ -114,6 +115,36 @@ std::vector<AbsenceRange> AbsenceTable::ranges() const {
   ranges.reserve(all.size());
   for (const auto& [serial, range] : all) ranges.push_back(range);
   return ranges;
+}
+
+std::uint64_t slices_without_readouts(const std::vector<AbsenceRange>& ranges, std::size_t readouts,
+                                      SliceOrder end) {
+  struct Edge {
+    SliceOrder at;
+    NodeIndex readout;
+    bool begins;
+  };
+  std::vector<Edge> edges;
+  for (const AbsenceRange& range : ranges) {
+    if (range.readout.value >= readouts || range.from >= end) continue;
+    edges.push_back({range.from, range.readout, true});
+    edges.push_back({std::min(range.until, end), range.readout, false});
+  }
+  std::sort(edges.begin(), edges.end(), [](const Edge& a, const Edge& b) { return a.at < b.at; });
+  std::vector<std::int32_t> open(readouts);  // ranges, by readout: they may overlap
+  std::size_t out = 0;
+  std::uint64_t slices = 0;
+  SliceOrder last;
+  for (const Edge& edge : edges) {
+    if (out == readouts) slices += edge.at.value - last.value;
+    last = edge.at;
+    std::int32_t& own = open[edge.readout.value];
+    const bool was_out = own > 0;
+    own += edge.begins ? 1 : -1;
+    if ((own > 0) == was_out) continue;
+    out = was_out ? out - 1 : out + 1;
+  }
+  return slices;
 }
 
 }  // namespace weir::assignment

@@ -143,3 +143,29 @@ TEST_CASE("overlapping ranges of a readout, as received, cover their union") {
   CHECK(table.covers(kFirst, SliceOrder(44)));
   CHECK_FALSE(table.covers(kFirst, SliceOrder(45)));
 }
+
+TEST_CASE("slices that no readout takes part in are counted") {
+  constexpr std::size_t kReadouts = 2;
+  const SliceOrder end(100);
+  AbsenceTable table;
+  CHECK(slices_without_readouts(table.ranges(), kReadouts, end) == 0);
+  table.leave(kFirst, SliceOrder(10));
+  CHECK(slices_without_readouts(table.ranges(), kReadouts, end) == 0);
+  table.leave(kSecond, SliceOrder(20));
+  CHECK(slices_without_readouts(table.ranges(), kReadouts, end) == 80);
+  table.join(kFirst, SliceOrder(25));
+  CHECK(slices_without_readouts(table.ranges(), kReadouts, end) == 5);
+  // One after another is not both.
+  table.join(kSecond, SliceOrder(30));
+  table.leave(kFirst, SliceOrder(30));
+  CHECK(slices_without_readouts(table.ranges(), kReadouts, end) == 5);
+  table.leave(kSecond, SliceOrder(90));
+  CHECK(slices_without_readouts(table.ranges(), kReadouts, end) == 15);
+  CHECK(slices_without_readouts(table.ranges(), kReadouts, SliceOrder(50)) == 5);
+  CHECK(slices_without_readouts(table.ranges(), 3, end) == 0);
+  // Received ranges may overlap.
+  CHECK(slices_without_readouts({{kFirst, SliceOrder(10), SliceOrder(30)},
+                                 {kFirst, SliceOrder(20), SliceOrder(40)},
+                                 {kSecond, SliceOrder(0), SliceOrder(35)}},
+                                kReadouts, end) == 25);
+}

@@ -79,4 +79,8 @@ class AbsenceTable {
   std::uint32_t number_ = 0;
 };
 
+// Returns how many slices below `end` each of `readouts` readouts, numbered from 0, is absent from.
+[[nodiscard]] std::uint64_t slices_without_readouts(const std::vector<AbsenceRange>& ranges,
+                                                    std::size_t readouts, SliceOrder end);
+
 }  // namespace weir::assignment
