@@ -15,6 +15,9 @@ import weir_daq as weir
 from weir_daq.writer import RunFileWriter, slices_hash
 
 
+ENVIRONMENT = {**os.environ, "PYTHONPATH": os.path.join(ROOT, "python")}
+
+
 def bytes_of(slices):
     """Work for another process: what one unit has."""
     return sum(len(one.payload) for one in slices)
@@ -233,13 +236,44 @@ class WriterTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "x.weir")
             with self.assertRaises(FileExistsError), RunFileWriter(path, run=1, writer="w", farm="", record=b""):
-                with self.assertRaisesRegex(FileExistsError, "another command is writing it, or was killed"):
+                with self.assertRaisesRegex(FileExistsError, f"process {os.getpid()} on .* is writing it"):
                     RunFileWriter(path, run=2, writer="w", farm="", record=b"")
                 with open(path, "w", encoding="utf-8") as file:  # it appears meanwhile
                     file.write("other")
             with open(path, encoding="utf-8") as file:
                 self.assertEqual(file.read(), "other")
             self.assertEqual(os.listdir(folder), ["x.weir"])
+
+    def test_what_a_killed_writer_leaves_is_taken_over(self):
+        program = (
+            "import os, signal, sys\n"
+            "from weir_daq.writer import RunFileWriter\n"
+            "RunFileWriter(sys.argv[1], run=1, writer='w', farm='', record=b'')\n"
+            "os.kill(os.getpid(), signal.SIGKILL)\n"
+        )
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "x.weir")
+            killed = subprocess.run([sys.executable, "-c", program, path], env=ENVIRONMENT, check=False)
+            self.assertEqual(killed.returncode, -9)
+            self.assertEqual(os.listdir(folder), [".x.weir.unfinished"])
+            RunFileWriter(path, run=2, writer="w", farm="", record=b"").close()
+            self.assertEqual(os.listdir(folder), ["x.weir"])
+            self.assertEqual(weir.RunFile(path).run, 2)
+
+    def test_of_two_merges_at_once_one_makes_the_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            records = [random_record(n, size=3000) for n in range(300)]
+            write_run(folder, [("w-0", 0, records[::2], []), ("w-1", 0, records[1::2], [])])
+            target = os.path.join(folder, "merged", "all.weir")
+            os.mkdir(os.path.dirname(target))
+            words = [sys.executable, "-m", "weir_daq", "merge", folder, "--out", target]
+            both = [subprocess.Popen(words, env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+                    for _ in range(2)]  # fmt: skip
+            said = [process.communicate(timeout=100)[1] for process in both]
+            self.assertEqual(sorted(process.returncode for process in both), [0, 1], said)
+            self.assertRegex("".join(said), "is writing it|exists already|File exists")
+            self.assertEqual([bytes(one.record) for one in weir.read_run_file(target)], records)
+            self.assertEqual(os.listdir(os.path.dirname(target)), ["all.weir"])
 
 
 class BeginOfRunTest(Folder):

@@ -17,50 +17,31 @@ _OWNER = "owner@"
 _SET = "set"
 
 
-class StagedFolder:
-    """A folder that is filled in a hidden place and published by one rename.
+class Claim:
+    """The right to make `target`, for one process at a time, on every file system, without locks.
 
-    The hidden folder is made exclusively, by a rename, and holds the name of its owner: one process at a time works
-    on a target, on every file system, without locks. It is kept until the target has its name. A hidden folder whose
-    owner has ended on this host is taken over; any other one is left alone.
+    It is a hidden folder that is made exclusively, by a rename, and holds the name of its owner. A hidden folder whose
+    owner has ended on this host is taken over; any other one is left alone. release() deletes it.
 
-    `path` is the folder to write into, `scratch` one for files that are not published. commit() syncs `path` and
-    renames it to `target`; without that it is deleted.
+    `scratch` is the folder, for files that do not have their name yet.
     Errors: ConvertError if `target` exists or another process works on it.
     """
 
-    def __init__(self, target: str | os.PathLike[str]) -> None:
+    def __init__(self, target: str | os.PathLike[str], option: str = "--out") -> None:
         self.target = os.path.abspath(os.fspath(target))
+        self._option = option
         if os.path.lexists(self.target):
-            raise ConvertError(f"{self.target}: exists already: delete it, or give another --out")
+            raise ConvertError(f"{self.target}: exists already: delete it, or give another {option}")
         parent, name = os.path.split(self.target)
-        os.makedirs(parent, exist_ok=True)
         self.scratch = os.path.join(parent, f".{name}{_MARK}")
-        self.path = os.path.join(self.scratch, _SET)
         self._owner = _identity()
         self._delete_unused(parent, f".{name}{_MARK}-")
-        self._claim()
-        os.mkdir(self.path)
+        self._make()
 
-    def __enter__(self) -> StagedFolder:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, _: object, __: TracebackType | None) -> None:
+    def release(self) -> None:
         _empty(self.scratch, self._owner)
 
-    def commit(self) -> None:
-        """Publishes the folder. Errors: ConvertError if something took its name meanwhile."""
-        for folder, _, files in os.walk(self.path):
-            for name in files:
-                sync(os.path.join(folder, name))
-            sync(folder)
-        try:
-            os.rename(self.path, self.target)
-        except OSError as error:
-            raise ConvertError(f"{self.target}: cannot be published: {error.strerror}") from error
-        sync(os.path.dirname(self.target))
-
-    def _claim(self) -> None:
+    def _make(self) -> None:
         # The folder has its owner before it has its name, and a folder with an owner is not replaced by a rename.
         made = f"{self.scratch}-{self._owner}"
         os.mkdir(made)
@@ -94,8 +75,8 @@ class StagedFolder:
         if not _has_ended(owner):
             host, _, _, process = (owner.split("@") + 4 * ["?"])[:4]
             raise ConvertError(
-                f"{self.target}: process {process} on {host} is writing it: wait for its end, or give another --out; "
-                f"if that process has ended, delete {self.scratch}"
+                f"{self.target}: process {process} on {host} is writing it: wait for its end, or give another "
+                f"{self._option}; if that process has ended, delete {self.scratch}"
             )
         mine = os.path.join(self.scratch, _OWNER + self._owner)
         try:
@@ -114,6 +95,40 @@ class StagedFolder:
         for name in os.listdir(parent):
             if name.startswith(prefix) and _has_ended(name[len(prefix) :]):
                 shutil.rmtree(os.path.join(parent, name), ignore_errors=True)
+
+
+class StagedFolder:
+    """A folder that is filled in a hidden place and published by one rename, under a Claim that is kept until then.
+
+    `path` is the folder to write into, `scratch` one for files that are not published. commit() syncs `path` and
+    renames it to `target`; without that it is deleted.
+    Errors: ConvertError if `target` exists or another process works on it.
+    """
+
+    def __init__(self, target: str | os.PathLike[str]) -> None:
+        os.makedirs(os.path.dirname(os.path.abspath(os.fspath(target))), exist_ok=True)
+        self._claim = Claim(target)
+        self.target, self.scratch = self._claim.target, self._claim.scratch
+        self.path = os.path.join(self.scratch, _SET)
+        os.mkdir(self.path)
+
+    def __enter__(self) -> StagedFolder:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, _: object, __: TracebackType | None) -> None:
+        self._claim.release()
+
+    def commit(self) -> None:
+        """Publishes the folder. Errors: ConvertError if something took its name meanwhile."""
+        for folder, _, files in os.walk(self.path):
+            for name in files:
+                sync(os.path.join(folder, name))
+            sync(folder)
+        try:
+            os.rename(self.path, self.target)
+        except OSError as error:
+            raise ConvertError(f"{self.target}: cannot be published: {error.strerror}") from error
+        sync(os.path.dirname(self.target))
 
 
 def publish_file(made: str, target: str) -> None:

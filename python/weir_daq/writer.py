@@ -10,7 +10,7 @@ from types import TracebackType
 import numpy as np
 
 from ._packages import need
-from .errors import FormatError
+from .errors import ConvertError, FormatError
 from .files import (
     BEGIN,
     DEAD_LIST,
@@ -28,7 +28,7 @@ from .files import (
     SLICE,
     padded,
 )
-from .publish import publish_file
+from .publish import Claim, publish_file
 from .record import Array, Bytes, Slice, crc32c
 
 _NAME_MAX = 1024
@@ -43,16 +43,16 @@ def slices_hash(ids: Array) -> int:
 
 
 class RunFileWriter:
-    """Writes one run file. Its name has `.part` until close(), which puts the file on disk and renames it.
+    """Writes one run file, in a hidden folder until close() puts the file on disk and gives it its name.
 
-    Left by an exception, it deletes the unfinished file. Errors: OSError, FileExistsError if `path` exists.
+    Left by an exception, it deletes the unfinished file; that of a process that was killed is deleted by the next one.
+    Errors: OSError, FileExistsError if `path` exists or another process writes it.
     """
 
     def __init__(
         self, path: str | os.PathLike[str], *, run: int, writer: str, farm: str, record: Bytes, sequence: int = 0
     ) -> None:
         self.path = os.fspath(path)
-        self._part = self.path + ".part"
         self._crc32c = need("crc32c", "writing run files").crc32c
         self._at = self._crc = self._records = 0
         self._entries: list[tuple[int, ...]] = []
@@ -60,15 +60,13 @@ class RunFileWriter:
         names = [name.encode() for name in (writer, farm)]
         if max(map(len, names)) > _NAME_MAX:
             raise FormatError(f"names of writer and farm have at most {_NAME_MAX} bytes")
-        if os.path.lexists(self.path):
-            raise FileExistsError(f"{self.path}: exists already: delete it, or give another name")
+        try:
+            self._claim = Claim(self.path, "name")
+        except ConvertError as error:
+            raise FileExistsError(str(error)) from None
+        self._part = os.path.join(self._claim.scratch, os.path.basename(self.path))
         try:
             self._file = open(self._part, "xb")  # noqa: SIM115 (closed by close() or abandon())
-        except FileExistsError:
-            raise FileExistsError(
-                f"{self._part}: exists: another command is writing it, or was killed; in that case delete it"
-            ) from None
-        try:
             self._begin(names, run, sequence, record)
         except BaseException:
             self.abandon()
@@ -116,6 +114,7 @@ class RunFileWriter:
         except BaseException:
             self.abandon()
             raise
+        self._claim.release()
 
     def _complete(self, end_of_run: Bytes) -> None:
         behind = self._at
@@ -139,10 +138,9 @@ class RunFileWriter:
 
     def abandon(self) -> None:
         """Deletes the unfinished file."""
-        with suppress(FileNotFoundError):  # published
-            os.unlink(self._part)
-        with suppress(OSError):  # it writes what it holds, which is not wanted
+        with suppress(OSError, AttributeError):  # it writes what it holds, which is not wanted
             self._file.close()
+        self._claim.release()
 
     def _sealed(self, kind: int, rest: bytes) -> None:
         self._record(kind, crc32c(rest).to_bytes(4, "little") + rest)
