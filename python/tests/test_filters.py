@@ -269,6 +269,33 @@ class TryTest(Folder):
         out = self.weir("filter", "try", "bad.py", ".", "--set", "n=1", status=2)
         self.assertIn("unknown parameter 'n': this filter takes none", out)
 
+    def test_a_filter_that_ends_python_is_named_wherever_it_does(self):
+        self.run_of()
+
+        def tried(name, method, how, status):
+            body = {one: "pass" for one in ("__init__(self, setup)", "begin_run(self, run)", "end_run(self)",
+                                            "__del__(self)")}  # fmt: skip
+            lines = ["import atexit, os, sys", "from weir_daq.filters import accept", "class Filter:"]
+            if method == "atexit":
+                lines.insert(1, f"atexit.register(lambda: {how})")
+            else:
+                body[method] = how
+            lines += [f"  def {one}: {what}" for one, what in body.items()]
+            lines += ["  def process(self, slice): return accept()"]
+            self.write(name, "\n".join(lines) + "\n")
+            return self.weir("filter", "try", name, ".", status=status)
+
+        for method, line in (("__init__(self, setup)", 4), ("begin_run(self, run)", 5), ("end_run(self)", 6),
+                             ("__del__(self)", 7), ("atexit", 2)):  # fmt: skip
+            out = tried("leaves.py", method, "os._exit(0)", 1)
+            self.assertIn(f"weir filter try: the filter calls os._exit() (leaves.py:{line})", out)
+        out = tried("stops.py", "end_run(self)", "sys.exit()", 1)
+        self.assertIn("the filter could not end the run: SystemExit (stops.py:6)", out)
+        out = tried("stops.py", "__del__(self)", "sys.exit()", 1)
+        self.assertIn("the filter calls sys.exit() in Filter.__del__, which Python ignores", out)
+        out = tried("stops.py", "atexit", "sys.exit()", 1)
+        self.assertRegex(out, "the filter calls sys.exit\\(\\) in .*lambda.*, which Python ignores")
+
     def test_a_new_project_passes_its_own_tests(self):
         self.assertIn("python3 -m unittest", self.weir("filter", "new", "big-slices", "--python"))
         environment = {

@@ -47,6 +47,7 @@ _ABI = 1
 _NO_METRIC = _NO_GROUP = 0xFFFFFFFF
 _ALL_SOURCES = 0xFFFFFFFF
 _TEXT_MAX = 1 << 16
+_TRY = "weir filter try: "
 _CHECK_MARK = "\x1e"  # what the filter prints itself comes before it
 
 _U8, _U32, _U64, _I32, _I64, _DOUBLE = (
@@ -123,6 +124,8 @@ _readable = _memory.toreadonly()
 _library: ctypes.CDLL
 _in_worker = False
 _process = os.getpid()
+_end_process = os._exit
+_ignored_exit = ""  # a call of sys.exit() that Python ignores: in __del__, or registered with atexit
 
 
 def _write_error(text: str, at: int, size: int) -> None:
@@ -189,7 +192,32 @@ def _exit(error: SystemExit, file: str) -> NoReturn:
     if not _in_worker:  # `weir filter try`, whose handler of exit() names the slice
         ctypes.CDLL(None).exit(1)
     code = error.code
-    os._exit(0 if code is None else code & 0xFF if isinstance(code, int) else 1)
+    _end_process(0 if code is None else code & 0xFF if isinstance(code, int) else 1)
+
+
+def _refuse_exits(command: str) -> None:
+    """Gives os._exit(), and sys.exit() where Python ignores it, a sentence and a status."""
+    ignored = sys.unraisablehook
+
+    def note(problem: Any) -> None:
+        global _ignored_exit
+        if isinstance(problem.exc_value, SystemExit):
+            place = getattr(problem.object, "__qualname__", repr(problem.object))
+            _ignored_exit = f"{command}the filter calls sys.exit() in {place}, which Python ignores"
+        ignored(problem)
+
+    def end(status: int = 0) -> NoReturn:
+        if os.getpid() == _process:  # not a child of the filter
+            caller = sys._getframe(1)
+            place = f"{os.path.basename(caller.f_code.co_filename)}:{caller.f_lineno}"
+            print(f"{command}the filter calls os._exit() ({place})", file=sys.stderr, flush=True)
+            if command == _TRY:
+                ctypes.CDLL(None).exit(1)  # its handler names the slice
+            status = status or 1
+        _end_process(status)
+
+    sys.unraisablehook = note
+    os._exit = end  # type: ignore[assignment]
 
 
 def _finish() -> None:
@@ -578,15 +606,20 @@ def _work() -> int:
 
 
 def _check(settings: str) -> int:
+    _refuse_exits("")
     text = ctypes.create_string_buffer(_TEXT_MAX)
     status = int(_library.weir_filter_host_check(settings.encode(), text, _TEXT_MAX))
     _finish()  # the filter may print at its end
+    if _ignored_exit and status == 0:
+        print(_ignored_exit, file=sys.stderr, flush=True)
+        return 1
     sys.stdout.write(_CHECK_MARK + text.value.decode("utf-8", "replace"))
     return status
 
 
 def _try(settings: str) -> int:
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    _refuse_exits(_TRY)
     return int(_library.weir_filter_host_try(settings.encode()))
 
 
@@ -599,8 +632,11 @@ def main(words: list[str]) -> NoReturn:
     _library.weir_filter_host_set_up(*callbacks)
     status = _work() if verb == "worker" else _check(settings[0]) if verb == "check" else _try(settings[0])
     _finish()
+    if _ignored_exit and status == 0:
+        print(_ignored_exit, file=sys.stderr, flush=True)
+        status = 1
     # Threads that the filter has left running must not hold the process.
-    os._exit(status)
+    _end_process(status)
 
 
 if __name__ == "__main__":

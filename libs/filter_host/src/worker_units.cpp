@@ -179,14 +179,26 @@ void WorkerUnits::end_run() {
 }
 
 bool WorkerUnits::poll_end() {
+  const bool late = host_.now_ns() >= end_until_ns_;
+  const auto failed = [this](std::string text) {
+    if (end_error_.empty()) end_error_ = std::move(text);
+  };
   bool all = true;
   for (worker_pool::Seat index = 0; index < pool_.seats(); ++index) {
     Seat& seat = seats_[index];
     if (seat.process == nullptr) continue;
-    take_messages(index);
-    all = all && (!seat.begun || seat.process->end().has_value());
+    const auto end = seat.process->end();
+    take_messages(index);  // after the look at its end: its last words are here then
+    if (!seat.begun) continue;
+    if (end) {
+      failed("a filter worker ended in end_run(): " + end->text.substr(0, end->text.find('\n')));
+    } else if (late) {
+      failed("a filter worker did not end the run within " +
+             std::to_string(options_.pool.start_timeout_ns / kSecond) + " s");
+    }
+    all = all && end.has_value();
   }
-  return all || host_.now_ns() >= end_until_ns_;
+  return all || late;
 }
 
 void WorkerUnits::wait_for_end() {

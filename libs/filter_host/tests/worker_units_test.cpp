@@ -268,6 +268,21 @@ TEST_CASE("filter workers: the end of a run does not wait for a worker that take
   CHECK(dcm.units->stop(10 * kSecond));
 }
 
+TEST_CASE("filter workers: a worker that ends while it ends the run is named") {
+  SmallDcm dcm(Parameters{{"what", "none"}});
+  REQUIRE(dcm.refusal.empty());
+  dcm.run(100);
+  const std::int64_t pid = dcm.units->figures().pids.front();
+  ::kill(static_cast<pid_t>(pid), SIGSTOP);  // it has not answered when it is killed
+  dcm.units->end_run();
+  CHECK(dcm.units->end_error().empty());
+  ::kill(static_cast<pid_t>(pid), SIGKILL);
+  dcm.units->wait_for_end();
+  CHECK_THAT(dcm.units->end_error(), Catch::Matchers::StartsWith("a filter worker ended in end_run(): ") &&
+                                         Catch::ContainsSubstring("signal 9"));
+  CHECK(dcm.units->stop(10 * kSecond));
+}
+
 TEST_CASE("filter workers: a segmentation fault costs the slice that caused it, with a backtrace") {
   check_kills("crash", "unruly.so");
 }

@@ -18,7 +18,10 @@ struct Tried {
 
 Expected<Tried, std::string> try_plugin(const std::string& name, const ingest::RecordedRun& run,
                                         const TryCommand& command) {
-  auto plugin = FilterPlugin::load(name, command.search_path);
+  auto plugin = [&] {
+    const FilterPhase phase("its file, while it was loaded");
+    return FilterPlugin::load(name, command.search_path);
+  }();
   if (!plugin) return Unexpected<std::string>(plugin.error().text);
   auto result = run_trial(*plugin, run, command.trial);
   if (!result) return Unexpected<std::string>(result.error());
@@ -34,7 +37,7 @@ void write(const Tried& tried, const TryCommand& command, std::ostream& out) {
 }
 
 bool has_findings(const TrialResult& result) {
-  if (!result.inconsistent.empty()) return true;
+  if (!result.inconsistent.empty() || !result.end_error.empty()) return true;
   for (const SliceOutcome& slice : result.slices)
     if (slice.verdict == filter_host::StepVerdict::error) return true;
   return false;

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string_view>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -26,6 +27,7 @@ struct Place {
 };
 std::array<Place, kThreadsMax> places;
 thread_local Place* own_place = nullptr;
+std::atomic<const char*> current_phase{nullptr};
 
 std::int64_t now_s() {
   timespec time{};
@@ -95,16 +97,42 @@ void on_end(int number) {
   ::raise(number);
 }
 
-void on_exit() {
-  if (own_place == nullptr || !own_place->processing) return;
+// Writes the slice or phase in which the filter ends the process. False: no filter is at work.
+bool note_end(std::string_view function) {
+  const bool inside = own_place != nullptr && own_place->processing;
+  const char* phase = current_phase;
+  if (!inside && phase == nullptr) return false;
   Line line;
-  line << "weir filter try: the filter called exit() in " << *own_place << ", which ends its worker in a farm"
-       << Repetition{*own_place} << "\n";
+  line << "weir filter try: the filter called " << function << " in ";
+  if (inside) {
+    line << *own_place;
+  } else {
+    line << std::string_view(phase);
+  }
+  line << ", which ends its worker in a farm";
+  if (inside) line << Repetition{*own_place};
+  line << "\n";
   line.write();
-  ::_exit(EXIT_FAILURE);
+  return true;
+}
+
+[[noreturn]] void end_now(int status) {
+  while (true) ::syscall(SYS_exit_group, status);
+}
+
+void on_exit() {
+  if (note_end("exit()")) end_now(EXIT_FAILURE);
 }
 
 }  // namespace
+
+// Take the place of the C library's functions, which run no handlers, for this program and its plugins.
+extern "C" __attribute__((visibility("default"), noreturn)) void _exit(int status) {
+  end_now(note_end("_exit()") ? EXIT_FAILURE : status);
+}
+extern "C" __attribute__((visibility("default"), noreturn)) void _Exit(int status) noexcept {
+  ::_exit(status);
+}
 
 void note_crashes() {
   struct sigaction action {};
@@ -114,7 +142,12 @@ void note_crashes() {
   action.sa_handler = &on_end;
   for (const int number : {SIGINT, SIGTERM}) ::sigaction(number, &action, nullptr);
   std::atexit(&on_exit);
+  std::at_quick_exit(&on_exit);
 }
+
+FilterPhase::FilterPhase(const char* name) { current_phase = name; }
+
+FilterPhase::~FilterPhase() { current_phase = nullptr; }
 
 ProcessingMark::ProcessingMark(SliceId slice, std::size_t count) {
   for (Place& place : places) {

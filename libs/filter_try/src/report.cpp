@@ -271,6 +271,8 @@ std::string trial_text(const filter_host::FilterPlugin& plugin, const TrialResul
     add_lines(text, result.inconsistent, lines_max,
               [](SliceId slice) { return fmt::format("  slice {}\n", slice.value); });
   }
+  if (!result.end_error.empty())
+    text += fmt::format("  end        the filter could not end the run: {}\n", result.end_error);
   return text;
 }
 
@@ -329,7 +331,8 @@ std::string trial_json(const filter_host::FilterPlugin& plugin, const TrialResul
                                       {"counters", std::move(counters)},
                                       {"histograms", std::move(histograms)},
                                       {"booked_histograms", booked_json(result.histograms)},
-                                      {"inconsistent", std::move(inconsistent)}});
+                                      {"inconsistent", std::move(inconsistent)},
+                                      {"end_error", result.end_error}});
 }
 
 }  // namespace weir::filter_try

@@ -1,3 +1,4 @@
+#include "crash_note.hpp"
 #include <weir/clock/clock.hpp>
 #include <weir/filter_try/slice_runner.hpp>
 #include <weir/filter_try/trial.hpp>
@@ -76,12 +77,23 @@ void run_share(FilterInstance& instance, const ingest::RecordedRun& run, const T
 // Instances whose run has begun.
 class Instances {
  public:
-  ~Instances() {
-    for (const auto& instance : begun_) (void)instance->end_run();
-  }
+  ~Instances() { (void)end(); }
   Instances() = default;
   Instances(const Instances&) = delete;
   Instances& operator=(const Instances&) = delete;
+
+  // Ends the run and destroys the instances. Returns the first error of an end_run(), or nothing.
+  std::string end() {
+    std::string error;
+    for (const auto& instance : begun_) {
+      const FilterPhase phase("end_run()");
+      std::string one = instance->end_run();
+      if (error.empty()) error = std::move(one);
+    }
+    const FilterPhase phase("its destructor");
+    begun_.clear();
+    return error;
+  }
 
   Expected<void, std::string> add(const std::shared_ptr<const filter_host::FilterPlugin>& plugin,
                                   const ingest::RecordedRun& run, const TrialOptions& options,
@@ -90,12 +102,16 @@ class Instances {
     config.parameters = options.parameters;
     config.forwards_anywhere = true;
     config.groups = options.groups;
-    auto made = FilterInstance::create(plugin, std::move(config), metrics);
+    auto made = [&] {
+      const FilterPhase phase("its constructor");
+      return FilterInstance::create(plugin, std::move(config), metrics);
+    }();
     if (!made) return Unexpected<std::string>(made.error().text);
     filter_host::RunInfo info;
     info.run = run.slices.front().run;
     info.start_time = run.slices.front().time;
     for (const SourceId source : run.sources) info.sources.push_back(source.value);
+    const FilterPhase phase("begin_run()");
     if (auto begun = (*made)->begin_run(info); !begun) return Unexpected<std::string>(begun.error().text);
     begun_.push_back(std::move(*made));
     return {};
@@ -148,6 +164,7 @@ Expected<TrialResult, std::string> run_trial(const std::shared_ptr<const filter_
               histograms[job]);
   };
   {
+    const FilterPhase phase("another thread than that of a slice");
     std::vector<std::jthread> threads;
     for (std::size_t job = 1; job < jobs; ++job) threads.emplace_back(share, job);
     share(0);
@@ -161,6 +178,7 @@ Expected<TrialResult, std::string> run_trial(const std::shared_ptr<const filter_
   result.metrics = metrics.snapshot();
   result.histograms = std::move(histograms.front());
   for (std::size_t job = 1; job < jobs; ++job) result.histograms.add(histograms[job]);
+  result.end_error = instances.end();
   return result;
 }
 

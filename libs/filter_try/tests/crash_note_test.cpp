@@ -67,6 +67,35 @@ TEST_CASE("the slice in which a filter calls exit() is named, and the status is 
   CHECK(between.err.empty());
 }
 
+TEST_CASE("a filter that ends the process outside of slices is named with its function") {
+  const auto ends = [](void (*end)()) {
+    const ChildEnd one = child([end] {
+      const FilterPhase phase("end_run()");
+      end();
+    });
+    CHECK(WIFEXITED(one.status));
+    CHECK(WEXITSTATUS(one.status) == 1);
+    return one.err;
+  };
+  const std::string rest = " in end_run(), which ends its worker in a farm\n";
+  CHECK(ends([] { std::exit(0); }) == "weir filter try: the filter called exit()" + rest);
+  CHECK(ends([] { std::quick_exit(0); }) == "weir filter try: the filter called exit()" + rest);
+  CHECK(ends([] { ::_exit(0); }) == "weir filter try: the filter called _exit()" + rest);
+  CHECK(ends([] { ::_Exit(0); }) == "weir filter try: the filter called _exit()" + rest);
+  const ChildEnd inside = child([] {
+    const ProcessingMark mark(SliceId(17));
+    ::_exit(0);
+  });
+  CHECK(WEXITSTATUS(inside.status) == 1);
+  CHECK_THAT(inside.err, Catch::ContainsSubstring("called _exit() in slice 17,"));
+  const ChildEnd after = child([] {
+    { const FilterPhase phase("end_run()"); }
+    ::_exit(3);
+  });
+  CHECK(WEXITSTATUS(after.status) == 3);
+  CHECK(after.err.empty());
+}
+
 TEST_CASE(
     "the slices in which filters loop are named when the command is ended, whatever thread they are in") {
   const ChildEnd end = child([] {

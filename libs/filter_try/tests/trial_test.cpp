@@ -138,3 +138,11 @@ TEST_CASE("booked histograms have each slice once, whatever the threads and repe
   CHECK_THAT(trial_json(*tried_plugin, result),
              ContainsSubstring(R"({"name":"modulo","kind":"1d","x":{"bins":10,"low":0,"high":10})"));
 }
+
+TEST_CASE("a filter that cannot end the run is reported with its reason") {
+  const TrialResult result =
+      tried("scripted", recording(3, 1), parameters({{"do", "throw_in_end_run"}}), WEIR_TEST_PLUGIN_DIR);
+  CHECK_THAT(result.end_error, ContainsSubstring("cannot say goodbye"));
+  CHECK_THAT(trial_text(*plugin("scripted", WEIR_TEST_PLUGIN_DIR), result, {}, 20),
+             ContainsSubstring("the filter could not end the run: "));
+}

@@ -62,6 +62,7 @@ struct TrialResult {
   histograms::Contents histograms;  // each slice once, however often it is repeated
   MemoryUse memory;
   DurationNs wall_ns = 0;
+  std::string end_error;  // why the filter could not end the run; empty if it could
 };
 
 // Processes the recorded slices with `plugin`. Blocks; starts threads when options.jobs > 1.
