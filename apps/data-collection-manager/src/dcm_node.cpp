@@ -72,8 +72,7 @@ DcmNode::DcmNode(const node::Setup& setup, DcmEnvironment environment)
                   ? nullptr
                   : std::make_unique<SliceServer>(setup_, identity_, peer_counters_, builder_, now_ns_)),
       fetcher_(does_fetch(setup_) ? std::make_unique<SliceFetcher>(setup_, peer_counters_, builder_, course_)
-                                  : nullptr),
-      losses_(setup_.farm.source().loss_share_max()) {
+                                  : nullptr) {
   departures_.keep_for(burst_.get());
   poll_filter();
   if (fetcher_) intake_.fetch_kept();

@@ -18,7 +18,6 @@
 #include "status.hpp"
 #include <weir/dcm/node.hpp>
 #include <weir/node/supervisor_client.hpp>
-#include <weir/reports/loss_watch.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -62,7 +61,6 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   void on_end_run() override;
   bool run_ended() const override;
   v1::Report make_report(bool final) override;
-  void add_losses(v1::Report& report);
   void on_supervisor_gone() override;
 
   void to_filter(assembly::BuiltSlice& slice) override;
@@ -106,7 +104,6 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   const std::unique_ptr<SliceServer> server_;    // null if no group fetches slices from this DCM
   const std::unique_ptr<SliceFetcher> fetcher_;  // null if this DCM's group fetches none
   SliceTimes times_;
-  reports::LossWatch losses_;
   std::vector<assembly::BuiltSlice*> completed_;  // of this pass
   std::uint64_t handed_back_ = 0;                 // slices that another attempt can build
   TimeNs reach_looked_ns_ = 0;

@@ -1,7 +1,6 @@
 // The DCM's reports to the supervisor, at the status interval and at the end.
 #include "dcm_node.hpp"
 #include "source_report.hpp"
-#include <weir/config/injected_faults.hpp>
 #include <weir/node/report.hpp>
 
 #include <fmt/format.h>
@@ -100,7 +99,6 @@ v1::Report DcmNode::make_report(bool final) {
   histograms_.add_to(report, final);
   samples_.add_to(report);
   if (pushing_) pushing_->add_to(report);
-  add_losses(report);
   add_sources(report, builder_.assembler, now_ns_, environment_.clock.utc_ns());
   reports::Gauges gauges(report);
   gauges["cpu.transport_s"] = static_cast<double>(node::thread_cpu_ns()) / kSecond;
@@ -121,24 +119,6 @@ v1::Report DcmNode::make_report(bool final) {
     state += ": filter workers " + workers;
   report.set_state(state);
   return report;
-}
-
-// Names the sources of which too many fragments are damaged here: in the log at the beginning, in each report
-// from then on.
-void DcmNode::add_losses(v1::Report& report) {
-  using Stage = reports::LossWatch::Stage;
-  const v1::Farm& farm = *setup_.whole_farm;
-  const bool any = config::entries_inject(farm, config::Injected::damage);
-  const assembly::SourceTallies& tallies = builder_.assembler.tallies();
-  for (std::size_t i = 0; i < tallies.size(); ++i) {
-    const assembly::SourceInfo& source = builder_.assembler.sources()[i];
-    if (source.corrupt == 0 || any || config::injects(farm.source(), source.id, config::Injected::damage))
-      continue;
-    losses_.set_reached(source.id, Stage::contents, tallies.arrived(i).received);
-    losses_.set_lost(source.id, Stage::contents, "corrupt", source.corrupt);
-  }
-  for (const std::string& text : losses_.take_news()) spdlog::warn("data lost fault=\"{}\"", text);
-  node::add_faults(report, losses_.faults());
 }
 
 }  // namespace weir::dcm

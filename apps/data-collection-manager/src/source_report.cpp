@@ -22,6 +22,7 @@ void add_sources(v1::Report& report, const assembly::Assembler& assembler, TimeN
       if (lost) rank.lost += missing;
     }
   }
+  for (reports::SourceRank& rank : ranks) rank.lost += assembler.sources()[rank.place].corrupt;
   for (const reports::SourceRank& rank : ranks) losing += rank.missing > 0 ? 1U : 0U;
   std::vector<reports::SourceRow> rows;
   for (const std::size_t place : reports::worst_sources(std::move(ranks))) {
@@ -30,6 +31,7 @@ void add_sources(v1::Report& report, const assembly::Assembler& assembler, TimeN
     row.source = assembler.sources()[place].id;
     row.received = arrived.received;
     row.bytes = arrived.bytes;
+    row.corrupt = assembler.sources()[place].corrupt;
     if (arrived.received > 0) row.seen_utc_ms = (utc_ns - (now_ns - arrived.last_ns)) / kMillisecond;
     for (std::size_t i = 1; i < kMissingReasons; ++i) {
       const auto reason = static_cast<MissingReason>(i);

@@ -221,13 +221,18 @@ void RunAccount::add_sources(v1::SourceCounts& out) {
   judge(out);
 }
 
-// Names the sources of which too many fragments are missing: in the log at the beginning, in the summary.
+// Names the sources of which too many fragments are missing or corrupt: in the log at the beginning, in the
+// summary.
 void RunAccount::judge(const v1::SourceCounts& sources) {
-  const bool any = config::entries_inject(*setup_.whole_farm, config::Injected::loss);
+  const v1::Farm& farm = *setup_.whole_farm;
+  const bool any_loss = config::entries_inject(farm, config::Injected::loss);
+  const bool any_damage = config::entries_inject(farm, config::Injected::damage);
   for (const reports::SourceRow& row : reports::source_rows(sources)) {
-    const bool on_purpose =
-        any || config::injects(setup_.whole_farm->source(), row.source, config::Injected::loss);
-    reports::note_missing(row, on_purpose, losses_);
+    const auto injects = [&](config::Injected kind) {
+      return config::injects(farm.source(), row.source, kind);
+    };
+    reports::note_missing(row, any_loss || injects(config::Injected::loss), losses_);
+    reports::note_corrupt(row, any_damage || injects(config::Injected::damage), losses_);
   }
   for (const std::string& text : losses_.take_news()) spdlog::warn("data lost fault=\"{}\"", text);
 }

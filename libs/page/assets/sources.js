@@ -10,7 +10,7 @@ const COLUMNS = [
   { title: 'Received', show: (row) => grouped(row.received), number: true },
   { title: 'Data', show: (row) => bytes(row.bytes), number: true },
   { title: 'Last seen', show: (row) => (row.last_seen_utc_ms ? clock(row.last_seen_utc_ms) : 'never'), number: true },
-  { title: 'Reasons', show: (row) => [reasons(row.missing, ''), reasons(row.dropped, 'dropped ')].filter(Boolean).join(', ') },
+  { title: 'Reasons', show: (row) => [reasons(row.missing, ''), reasons(row.dropped, 'dropped '), row.corrupt ? 'corrupt ' + grouped(row.corrupt) : ''].filter(Boolean).join(', ') },
 ];
 
 const $ = (id) => document.getElementById(id);

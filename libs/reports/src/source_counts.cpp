@@ -62,6 +62,7 @@ auto entry_of(const Column& column, std::size_t row) {
   return row < static_cast<std::size_t>(column.size()) ? column.Get(static_cast<int>(row)) : 0;
 }
 
+constexpr const char* kCorrupt = "corrupt";  // reason in the column `dropped` of DCMs, which drop nothing
 constexpr int kReasonsMax = 16;
 constexpr std::size_t kReasonLengthMax = 32;
 
@@ -137,6 +138,7 @@ void put_sources(std::span<const SourceRow> rows, std::size_t sources, v1::Sourc
     out.add_source(row.source.value);
     missing.add(i, row.missing);
     dropped.add(i, row.dropped);
+    dropped.add(i, {{kCorrupt, row.corrupt}});
     if (row.readout.empty()) continue;
     const auto [known, is_new] = readouts.try_emplace(row.readout, out.readout_name_size());
     if (is_new) out.add_readout_name(row.readout);
@@ -166,13 +168,17 @@ std::vector<SourceRow> source_rows(const v1::SourceCounts& from) {
   }
   read_reasons(from.missing(), &SourceRow::missing, rows);
   read_reasons(from.dropped(), &SourceRow::dropped, rows);
+  for (SourceRow& row : rows) {
+    if (const auto corrupt = row.dropped.extract(kCorrupt)) row.corrupt = corrupt.mapped();
+  }
   return rows;
 }
 
 std::vector<std::string> worst_lines(const v1::SourceCounts& from, std::size_t most) {
   std::vector<std::string> lines;
   for (const SourceRow& row : source_rows(from)) {
-    if (lines.size() == most || row.missing_in_all() == 0) break;
+    if (lines.size() == most) break;
+    if (row.missing_in_all() == 0) continue;  // its fragments are corrupt
     lines.push_back(describe(row));
   }
   if (from.losing() > lines.size() && !lines.empty())
@@ -183,7 +189,9 @@ std::vector<std::string> worst_lines(const v1::SourceCounts& from, std::size_t m
 
 std::string worst_source(const v1::SourceCounts& from) {
   const std::vector<SourceRow> rows = source_rows(from);
-  return rows.empty() || rows.front().lost() == 0 ? std::string() : source_name(rows.front());
+  const auto worst = std::max_element(
+      rows.begin(), rows.end(), [](const SourceRow& a, const SourceRow& b) { return a.lost() < b.lost(); });
+  return worst == rows.end() || worst->lost() == 0 ? std::string() : source_name(*worst);
 }
 
 void note_missing(const SourceRow& row, bool on_purpose, LossWatch& losses) {
@@ -197,6 +205,13 @@ void note_missing(const SourceRow& row, bool on_purpose, LossWatch& losses) {
   losses.clear(row.source, kStage);  // an attempt that does not count is taken back
   losses.set_reached(row.source, kStage, row.received + count_all(lost));
   for (const auto& [reason, count] : lost) losses.set_lost(row.source, kStage, reason, count);
+}
+
+void note_corrupt(const SourceRow& row, bool on_purpose, LossWatch& losses) {
+  constexpr auto kStage = LossWatch::Stage::contents;
+  if (on_purpose || (row.corrupt == 0 && !losses.knows(row.source, kStage))) return;
+  losses.set_reached(row.source, kStage, row.received);
+  losses.set_lost(row.source, kStage, kCorrupt, row.corrupt);
 }
 
 void SourceSums::add(const v1::Report& report, bool is_lost) {
@@ -213,6 +228,7 @@ void SourceSums::add(const v1::Report& report, bool is_lost) {
     sum.received += row.received;
     sum.bytes += row.bytes;
     sum.produced += row.produced;
+    sum.corrupt += row.corrupt;
     sum.seen_utc_ms = std::max(sum.seen_utc_ms, row.seen_utc_ms);
     add_reasons(row.missing, sum.missing);
     add_reasons(row.dropped, sum.dropped);
@@ -226,7 +242,7 @@ void SourceSums::write(v1::SourceCounts& out) const {
   std::vector<SourceRank> ranks;
   std::uint64_t losing = 0;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    ranks.push_back({all[i]->lost(), all[i]->missing_in_all(), i});
+    ranks.push_back({all[i]->lost() + all[i]->corrupt, all[i]->missing_in_all(), i});
     if (ranks.back().missing > 0) ++losing;
   }
   std::vector<SourceRow> rows;

@@ -153,3 +153,34 @@ TEST_CASE("a source's missing fragments are judged over all DCMs, without fragme
         Faults{"source 2: 12 of 48 requested fragments are missing (source_down 12)"});
   CHECK(judged({}).empty());  // taken back
 }
+
+TEST_CASE("a source's corrupt fragments are judged over all DCMs, and rank it without being missing") {
+  const auto readouts = farm(4);
+  LossWatch losses(0.05);
+  const auto sum_of = [&](std::uint64_t corrupt) {
+    SourceSums sums(readouts);
+    for (int dcm = 0; dcm < 12; ++dcm) {
+      SourceRow damaged = row(2, 3, {});
+      damaged.corrupt = corrupt;
+      sums.add(report(v1::ROLE_DCM, "dcm-" + std::to_string(dcm), {row(1, 3, {}), damaged}, 4), dcm == 0);
+    }
+    v1::SourceCounts out;
+    sums.write(out);
+    return out;
+  };
+  const v1::SourceCounts sums = sum_of(1);
+  const std::vector<SourceRow> rows = source_rows(sums);
+  REQUIRE(rows.size() == 2);
+  CHECK(rows[0].source == SourceId(2));
+  CHECK(rows[0].corrupt == 12);
+  CHECK(rows[0].dropped.empty());
+  CHECK(worst_source(sums).empty());
+  CHECK(worst_lines(sums, 5).empty());
+  for (const SourceRow& one : rows) note_corrupt(one, true, losses);
+  CHECK(losses.faults().empty());  // source.faults damages it
+  for (const SourceRow& one : rows) note_corrupt(one, false, losses);
+  CHECK(losses.faults() ==
+        std::vector<std::string>{"source 2: 12 of 36 fragments that reached it are damaged (corrupt 12)"});
+  for (const SourceRow& one : source_rows(sum_of(0))) note_corrupt(one, false, losses);
+  CHECK(losses.faults().empty());  // taken back
+}

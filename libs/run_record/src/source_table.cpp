@@ -25,6 +25,7 @@ std::string reasons_text(const reports::SourceRow& row) {
     text += (text.empty() ? "" : ", ") + reason + " " + grouped(count);
   for (const auto& [reason, count] : row.dropped)
     text += (text.empty() ? "" : ", ") + ("dropped " + reason) + " " + grouped(count);
+  if (row.corrupt > 0) text += (text.empty() ? "" : ", ") + ("corrupt " + grouped(row.corrupt));
   return text;
 }
 
@@ -38,6 +39,7 @@ json::object sources_json(const v1::SourceCounts& counts) {
                                 {"received", row.received},
                                 {"bytes", row.bytes},
                                 {"produced", row.produced},
+                                {"corrupt", row.corrupt},
                                 {"last_seen_utc_ms", row.seen_utc_ms},
                                 {"missing", counts_object(row.missing)},
                                 {"dropped", counts_object(row.dropped)}});
@@ -56,10 +58,11 @@ std::string sources_text(const v1::SourceCounts& counts) {
   std::string text = fmt::format("{:>10}  {:<{}}  {:>13}  {:>9}  {:>13}  {:<12}  {}\n", "source", "readout",
                                  width, "received", "data", "missing", "last seen", "reasons");
   for (const reports::SourceRow& row : rows) {
+    const std::string reasons = reasons_text(row);
     text += fmt::format("{:>10}  {:<{}}  {:>13}  {:>9}  {:>13}  {:<12}{}{}\n", row.source.value, row.readout,
                         width, grouped(row.received), bytes_text(static_cast<double>(row.bytes)),
                         grouped(row.missing_in_all()), reports::time_of_day(row.seen_utc_ms),
-                        row.missing.empty() && row.dropped.empty() ? "" : "  ", reasons_text(row));
+                        reasons.empty() ? "" : "  ", reasons);
   }
   if (counts.left_out() > 0)
     text += fmt::format("{} without a line: no worse than the last one\n",

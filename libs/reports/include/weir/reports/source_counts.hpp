@@ -29,6 +29,7 @@ struct SourceRow {
   std::uint64_t received = 0;                    // by DCMs
   std::uint64_t bytes = 0;                       // of `received`
   std::uint64_t produced = 0;                    // delivered to the readout
+  std::uint64_t corrupt = 0;                     // of `received`: kept with a wrong checksum
   std::int64_t seen_utc_ms = 0;                  // arrival of the last fragment; 0: none
   std::map<std::string, std::uint64_t> missing;  // by reason, at DCMs
   std::map<std::string, std::uint64_t> dropped;  // by reason, by the readout
@@ -44,14 +45,15 @@ struct SourceRow {
 
 // The loss of a process' source, by its place there.
 struct SourceRank {
-  std::uint64_t lost = 0;
+  std::uint64_t lost = 0;  // missing or corrupt
   std::uint64_t missing = 0;
   std::size_t place = 0;
 };
 // Returns the places of the kSourceRowsMax worst sources, the worst first.
 [[nodiscard]] std::vector<std::size_t> worst_sources(std::vector<SourceRank> ranks);
 
-// Writes rows, at most kSourceRowsMax of `sources`.
+// Writes rows, at most kSourceRowsMax of `sources`. Corrupt fragments become a reason of the column
+// `dropped`.
 void put_sources(std::span<const SourceRow> rows, std::size_t sources, v1::SourceCounts& out);
 // Reads rows; those with places or names that are out of range lack these.
 [[nodiscard]] std::vector<SourceRow> source_rows(const v1::SourceCounts& from);
@@ -64,6 +66,9 @@ void put_sources(std::span<const SourceRow> rows, std::size_t sources, v1::Sourc
 // Sets the number of the source's requested fragments that are lost. `on_purpose`: source.faults drops some,
 // so missed deadlines and gaps are expected and left out.
 void note_missing(const SourceRow& row, bool on_purpose, LossWatch& losses);
+// Sets the number of the source's received fragments that are corrupt. `on_purpose`: source.faults damages
+// some.
+void note_corrupt(const SourceRow& row, bool on_purpose, LossWatch& losses);
 
 // Adds up the sources of all processes' reports.
 class SourceSums {
