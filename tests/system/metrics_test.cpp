@@ -4,6 +4,8 @@
 #include <weir/http/client.hpp>
 #include <weir/metrics/table.hpp>
 
+#include <boost/json.hpp>
+
 #include <csignal>
 #include <map>
 #include <set>
@@ -253,4 +255,28 @@ TEST_CASE("weir top shows all processes of a run with their rates, at the addres
   const CommandEnd gone = run_command(folder, "weir", {"top", "--once", "--connect", at});
   CHECK(gone.status == 1);
   CHECK_THAT(gone.err, ContainsSubstring("does not answer"));
+}
+
+TEST_CASE("the page of one run shows every entry of its histograms before it ends") {
+  const TemporaryFolder folder;
+  FarmRun run(folder, config_file("event-building.yaml"), [] {
+    std::vector<std::string> words =
+        sets({"trigger.mode=rate", "trigger.rate_hz=400", "readout.count=2",
+              std::string("filter.plugin=") + WEIR_SYSTEM_PLUGIN_DIR + "/stumbles.so"});
+    words.insert(words.end(), {"--slices", "600", "--page", "127.0.0.1:0"});
+    return words;
+  }());
+  const std::string mark = "page http://";
+  REQUIRE(wait_until([&] { return run.process().out().find(mark) != std::string::npos; }, Seconds(30)));
+  const std::string said = run.process().out().substr(run.process().out().find(mark) + 5);
+  const std::string url = said.substr(0, said.find_first_of(" \n")) + "api/histograms";
+  std::string last;
+  for (std::string now = scrape(url); !now.empty(); now = scrape(url)) last = std::move(now);
+  const FarmEnd end = run.finish();
+  CHECK_BALANCED(end, 0);
+  const auto entries = [](const std::string& document) {
+    return boost::json::parse(document).at("histograms").at(0).at("entries").to_number<std::uint64_t>();
+  };
+  CHECK(entries(last) == 600);
+  CHECK(entries(last) == entries(read_file(folder / "out/run-000001-histograms.json")));
 }

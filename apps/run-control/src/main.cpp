@@ -38,6 +38,7 @@ int run(weir::run_control::RunControlSettings settings) {
     std::printf("off\n");
     std::fflush(stdout);
   };
+  const bool one_run = settings.one_run;
   weir::run_control::RunControl control(std::move(settings));
   // For the program that started this process and needs the ports.
   std::printf("run-control %u publish %u subscribe %u\n", control.hub().port(), control.hub().publish_port(),
@@ -46,8 +47,10 @@ int run(weir::run_control::RunControlSettings settings) {
   std::fflush(stdout);
   const weir::launch::FarmNote note({control.view().farm(), reached_at(control.hub())});
   while (signalled == 0 && !control.finished()) control.turn(kTurn);
-  // Lets the client of `off` receive the result.
-  for (int i = 0; i < kLastTurns && signalled == 0; ++i) control.turn(kTurn);
+  // Lets the client of `off` receive the result, and the page's readers the last state of their run: `weir
+  // run` ends this process as soon as it has the run's account.
+  const bool has_readers = one_run && !control.page().empty();
+  for (int i = 0; i < kLastTurns && (signalled == 0 || has_readers); ++i) control.turn(kTurn);
   // The farm does not need it: a present run continues.
   spdlog::info("process ended reason={}", signalled != 0 ? "signal" : "off");
   // The status of a process that a signal ended: its unit starts it again.
