@@ -21,6 +21,7 @@
 #include <weir/ports/endpoint_text.hpp>
 #include <weir/run_control/run_control.hpp>
 #include <weir/telemetry/log.hpp>
+#include <weir/transport/free_ports.hpp>
 
 #include <fmt/format.h>
 
@@ -33,6 +34,7 @@ namespace weir::run_control {
 namespace {
 
 constexpr DurationNs kShowInterval = kSecond;
+constexpr DurationNs kPortLookInterval = 2 * kSecond;
 constexpr DurationNs kAccountPatience = 10 * kSecond;
 
 std::vector<control::Rule> rules_of(const FarmSetup& setup) {
@@ -144,6 +146,7 @@ class RunControl::Core final : private bus::HubHandler {
   [[nodiscard]] bool recall_settings(const v1::ControlMemory& before);
   [[nodiscard]] v1::ControlMemory memory() const;
   [[nodiscard]] std::string carry_out(const v1::Request& request);
+  void look_for_ports();
   void look_at_rules();
   void log_run();
   void show_page();
@@ -175,6 +178,9 @@ class RunControl::Core final : private bus::HubHandler {
   std::function<void()> going_off_;
   std::optional<TimeNs> account_until_ns_;
   TimeNs next_show_ns_ = 0;
+  TimeNs next_port_look_ns_ = 0;
+  std::string no_port_;        // why no process can connect; empty if they can
+  bool no_port_told_ = false;  // in the log
   struct Shown {
     bool over = false;
     bool all_gone = false;
@@ -315,6 +321,7 @@ void RunControl::Core::turn(DurationNs wait) {
   if (const std::string pause = pauses_.look(); !pause.empty())
     log_.note(control::Level::warning, "run control " + pause);
   machine_.tick(parts_.now_ns, parts_.actions);
+  look_for_ports();
   look_at_rules();
   health_.set_error_share_max(setup_.configured().filter().error_share_max());
   health_.look(machine_, members_, parts_.now_ns);
@@ -330,6 +337,15 @@ void RunControl::Core::turn(DurationNs wait) {
     if (!failure.empty()) log_.error(failure);
   }
   show_page();
+}
+
+// Processes of this host that cannot connect cannot report why.
+void RunControl::Core::look_for_ports() {
+  if (parts_.now_ns < next_port_look_ns_) return;
+  next_port_look_ns_ = parts_.now_ns + kPortLookInterval;
+  const std::string why = transport::no_port_left();
+  if (!why.empty() && !std::exchange(no_port_told_, true)) log_.error(why);
+  no_port_ = why;
 }
 
 // Also immediately when the farm is off: the process may end before the next second, and the page keeps its
@@ -491,7 +507,9 @@ v1::FarmView RunControl::Core::view() const {
   if (const auto flow = health_.flow(); flow && flow->rate) view.set_offered_per_s(*flow->rate);
   view.set_utc_ns(utc_now_ns());
   add_machine(machine_, view);
-  add_health(health_.findings(machine_, members_, book_.last_run(machine_.run()), parts_.now_ns), view);
+  auto findings = health_.findings(machine_, members_, book_.last_run(machine_.run()), parts_.now_ns);
+  if (!no_port_.empty()) findings.insert(findings.begin(), {control::Gravity::error, "no port", no_port_});
+  add_health(findings, view);
   for (const std::string& one : setup_.configured_sets()) view.add_sets(one);
   const bool is_on =
       machine_.state() == control::State::running || machine_.state() == control::State::paused;

@@ -1,6 +1,7 @@
 #include "bus_link.hpp"
 
 #include <weir/telemetry/log.hpp>
+#include <weir/transport/free_ports.hpp>
 
 #include <spdlog/spdlog.h>
 
@@ -50,7 +51,18 @@ void BusLink::say(const v1::MemberState& state, TimeNs now_ns) {
   }
 }
 
+// ZeroMQ names no reason why it does not connect.
+void BusLink::explain_silence() {
+  constexpr int kPatience = 3;  // joins
+  if (++joins_ <= kPatience || explained_) return;
+  const std::string why = transport::no_port_left();
+  if (why.empty()) return;
+  explained_ = true;
+  spdlog::error("run control not connected reason=\"{}\"", why);
+}
+
 void BusLink::join(const v1::MemberState& state) {
+  explain_silence();
   v1::BusMessage message;
   v1::Join& join = *message.mutable_join();
   join.set_farm(facts_.farm);
@@ -98,6 +110,8 @@ void BusLink::on_welcome(const v1::Welcome& welcome) {
   if (!joined_) spdlog::info("joined run control");
   refused_.clear();
   joined_ = true;
+  explained_ = false;
+  joins_ = 0;
   if (welcome.heartbeat_ms() > 0) heartbeat_ns_ = welcome.heartbeat_ms() * kMillisecond;
   client_.publish_to(static_cast<std::uint16_t>(welcome.publish_port()));
   next_heartbeat_ns_ = 0;

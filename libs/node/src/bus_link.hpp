@@ -56,8 +56,11 @@ class BusLink final : public ReportSink {
   void on_message(v1::BusMessage& message, std::vector<v1::Order>& orders, std::vector<v1::TapWish>& wishes);
   void on_welcome(const v1::Welcome& welcome);
   void join(const v1::MemberState& state);
+  void explain_silence();
 
   JoinFacts facts_;
+  int joins_ = 0;           // sent in vain
+  bool explained_ = false;  // why they are in vain
   std::atomic<bool> arrived_ = false;
   bus::Client client_;
   bool joined_ = false;

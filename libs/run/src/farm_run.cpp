@@ -2,6 +2,7 @@
 #include <weir/node/setup.hpp>
 #include <weir/node/stop_limit.hpp>
 #include <weir/run/farm_run.hpp>
+#include <weir/transport/free_ports.hpp>
 
 #include <fmt/format.h>
 
@@ -171,7 +172,9 @@ void FarmRun::watch_control() {
   if (leader_.failure().empty() || is_on()) return;
   // The process at fault ends too, and its log has the reason.
   if (lead_failed_ns_ == 0) lead_failed_ns_ = now_ns_;
-  if (now_ns_ - lead_failed_ns_ > kStoryPatience) give_up(leader_.failure());
+  if (now_ns_ - lead_failed_ns_ <= kStoryPatience) return;
+  const std::string no_port = transport::no_port_left();
+  give_up(leader_.failure() + (no_port.empty() ? "" : "; " + no_port));
 }
 
 void FarmRun::control_ended(const launch::ProcessEnd& end) {
