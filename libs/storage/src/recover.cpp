@@ -1,5 +1,6 @@
 #include "mapped_file.hpp"
 #include "open_file.hpp"
+#include "recovery_owner.hpp"
 #include <weir/storage/recover.hpp>
 #include <weir/storage/run_file_reader.hpp>
 #include <weir/storage/verify.hpp>
@@ -12,8 +13,6 @@
 
 namespace weir::storage {
 namespace {
-
-constexpr std::string_view kRecoveringSuffix = ".recovering";
 
 Unexpected<StorageFailure> refused(std::string sentence) {
   return Unexpected<StorageFailure>({StorageError::io, std::move(sentence)});
@@ -59,12 +58,12 @@ std::string complaint_about(const std::string& path) {
   return report.sound() ? "" : report.problems.front().text;
 }
 
-std::string write(SystemCalls& calls, Recovery& recovery, const std::string& beside, const std::string& out) {
+// Of two processes that pass the check at the same time, the second cannot publish its file.
+std::string write(SystemCalls& calls, Recovery& recovery, const std::string& out) {
+  if (std::string other = clear_recoveries(calls, out); !other.empty()) return other;
+  const std::string beside = own_recovery(out);
   std::unique_ptr<OpenFile> file;
   DiskOutcome outcome = OpenFile::create(calls, beside, file);
-  if (outcome.error == ports::DiskError::exists) {
-    return beside + " exists: another recovery is running, or was interrupted; in that case remove it";
-  }
   if (!file) return outcome.detail;
   outcome = file->append(recovery.pieces);
   std::string complaint = outcome.detail;
@@ -105,7 +104,7 @@ Expected<RecoveryReport, StorageFailure> recover(const std::string& path, const 
   auto recovery = plan_recovery(original->bytes(), path);
   if (!recovery) return Unexpected<StorageFailure>(recovery.error());
   if (same) return finish_publishing(calls, from, out, std::move(recovery->report));
-  std::string complaint = write(calls, *recovery, out + std::string(kRecoveringSuffix), out);
+  std::string complaint = write(calls, *recovery, out);
   if (!complaint.empty()) return refused(std::move(complaint));
   return std::move(recovery->report);
 }

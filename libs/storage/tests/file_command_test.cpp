@@ -1,3 +1,4 @@
+#include "../src/recovery_owner.hpp"
 #include "store_fixture.hpp"
 #include "temporary_folder.hpp"
 #include "weir_catch.hpp"
@@ -237,13 +238,28 @@ TEST_CASE("recover makes a closed file beside the original, reports its cuts, an
     command.paths = {file.path};
     const Shown shown = run(command);
     CHECK(shown.status == kFileCommandUnable);
-    CHECK_THAT(shown.err, ContainsSubstring("folder.weir.recovering: cannot create"));
+    CHECK_THAT(shown.err,
+               ContainsSubstring("folder.weir.recovering@") && ContainsSubstring(": cannot create"));
     command.paths = {file.path, file.path};
     CHECK_THAT(run(command).err, ContainsSubstring("one by one"));
     std::ofstream(file.folder / "z.weir.recovering") << "half";
     command.paths = {file.path};
     command.out = file.folder / "z.weir";
     CHECK_THAT(run(command).err, ContainsSubstring("another recovery is running"));
+    std::filesystem::remove(file.folder / "z.weir.recovering");
+    // Of a process of another host, of this host's process 1 at another time, and of one that has ended.
+    const std::string own = storage::own_recovery(command.out);
+    const std::string elsewhere = command.out + ".recovering@elsewhere@b@1@77@5";
+    std::ofstream(elsewhere) << "half";
+    CHECK_THAT(run(command).err, ContainsSubstring("process 77 on elsewhere is recovering it"));
+    std::filesystem::remove(elsewhere);
+    const std::string place = own.substr(0, own.rfind('@', own.rfind('@') - 1) + 1);
+    for (const char* ended : {"1@99999999999999", "4194304@5"}) std::ofstream(place + ended) << "half";
+    CHECK(run(command).status == kFileCommandFine);
+    std::size_t left = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(file.folder / ""))
+      left += entry.path().string().find(".recovering") != std::string::npos ? 1 : 0;
+    CHECK(left == 0);
   }
 }
 
