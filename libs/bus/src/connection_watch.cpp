@@ -139,17 +139,18 @@ bool ConnectionWatch::is_ours(ConnectionKey key) const {
   return port != 0 && ntohs(port) == ports_[key.socket];
 }
 
-void ConnectionWatch::taken(std::size_t place, const zmq::message_t& message) {
+bool ConnectionWatch::taken(std::size_t place, const zmq::message_t& message) {
   const int descriptor = descriptor_of(message);
-  if (descriptor < 0) return;
+  if (descriptor < 0) return true;
   senders_[place].insert(descriptor);
   const std::lock_guard lock(mutex_);
-  held_.taken({place, descriptor}, message.size());
+  return held_.taken({place, descriptor}, message.size());
 }
 
 void ConnectionWatch::drained(std::size_t place) {
   if (senders_[place].empty()) return;
   const std::lock_guard lock(mutex_);
+  held_.emptied(place);
   for (const int descriptor : senders_[place]) held_.drained({place, descriptor}, counts_of(descriptor).read);
   senders_[place].clear();
 }

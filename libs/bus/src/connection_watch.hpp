@@ -28,8 +28,8 @@ class ConnectionWatch {
   // Requires: called once, after the sockets were bound to these ports.
   void start(const std::array<std::uint16_t, kSockets>& ports);
 
-  // A message was taken from the socket.
-  void taken(std::size_t place, const zmq::message_t& message);
+  // A message was taken from the socket. Returns whether it may be read, as HeldBytes::taken.
+  bool taken(std::size_t place, const zmq::message_t& message);
   // The socket had no further message.
   void drained(std::size_t place);
   // A message for a connection was given to the socket.

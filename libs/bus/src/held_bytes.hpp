@@ -30,14 +30,19 @@ class HeldBytes {
 
   // Returns false if the connection is beyond the limit and has to be ended.
   [[nodiscard]] bool opened(ConnectionKey key);
-  void closed(ConnectionKey key) { connections_.erase(key); }
+  // Its messages that the hub has not taken stay in memory, and count until the socket is empty.
+  void closed(ConnectionKey key);
 
   // Bytes read from the connection since it began.
   void read(ConnectionKey key, std::uint64_t bytes);
-  // A message, of this many bytes, has left ZeroMQ.
-  void taken(ConnectionKey key, std::uint64_t bytes);
+  // A message, of this many bytes, has left ZeroMQ. Returns false if it is the connection's first one and
+  // longer than first_bytes_max, or one of a connection that has ended: to read it may take many times its
+  // bytes.
+  bool taken(ConnectionKey key, std::uint64_t bytes);
   // No message was left when the connection had this many bytes read.
   void drained(ConnectionKey key, std::uint64_t bytes_read);
+  // No message of any connection was left.
+  void emptied(std::size_t socket) { left_behind_.erase(socket); }
 
   // A message of this many bytes was queued for the connection.
   void queued(ConnectionKey key, std::uint64_t bytes);
@@ -45,12 +50,15 @@ class HeldBytes {
   void written(ConnectionKey key, std::uint64_t bytes);
 
   // Returns the connections to end: those beyond first_bytes_max, then the largest ones until the rest is
-  // within bytes_max. Each is returned once, and counts no more.
+  // within bytes_max or consists of small ones. Each is returned once; its messages count until closed().
   [[nodiscard]] std::vector<ConnectionKey> excess();
 
   [[nodiscard]] std::uint64_t bytes() const;
   [[nodiscard]] std::size_t connections() const { return connections_.size(); }
   [[nodiscard]] std::vector<ConnectionKey> keys() const;
+
+  // A connection that holds at most this share of first_bytes_max is never in excess.
+  static constexpr std::uint64_t kSmallShare = 16;
 
  private:
   struct Connection {
@@ -60,6 +68,7 @@ class HeldBytes {
     std::uint64_t written = 0;  // of these bytes, and their frames
     bool has_sent = false;      // a whole message
     bool ends = false;
+    [[nodiscard]] std::uint64_t incoming() const { return read > taken ? read - taken : 0; }
     [[nodiscard]] std::uint64_t held() const;
   };
 
@@ -67,6 +76,7 @@ class HeldBytes {
 
   HeldLimits limits_;
   std::map<ConnectionKey, Connection> connections_;
+  std::map<std::size_t, std::uint64_t> left_behind_;  // by socket, of closed connections
 };
 
 }  // namespace weir::bus

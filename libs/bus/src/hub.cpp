@@ -91,13 +91,14 @@ struct Hub::Core {
       zmq::message_t body;
       bool more = id.more();
       std::size_t parts = 0;
+      bool readable = true;
       while (more) {
         if (!commands.recv(body, zmq::recv_flags::dontwait)) break;
-        watch.taken(kCommands, body);
+        readable = watch.taken(kCommands, body) && readable;
         more = body.more();
         ++parts;
       }
-      const auto message = parts == 1 ? from_message(body) : std::nullopt;
+      const auto message = parts == 1 && readable ? from_message(body) : std::nullopt;
       if (!message) {
         ++counters.malformed;
         continue;

@@ -30,8 +30,32 @@ TEST_CASE("the largest connections end until the rest is within the limit") {
   held.read(kOther, 900);
   held.read({0, 12}, 300);
   CHECK(held.excess() == std::vector<ConnectionKey>{kOther});
-  CHECK(held.bytes() == 900);
   CHECK(held.excess().empty());
+}
+
+TEST_CASE(
+    "messages of an ended connection count until the hub has taken them, and its successors end meanwhile") {
+  HeldBytes held({10, 1000, 800});
+  CHECK(held.opened(kOne));
+  held.taken(kOne, 10);
+  held.read(kOne, 1010);
+  held.read(kOne, 1210);
+  CHECK(held.excess() == std::vector<ConnectionKey>{kOne});
+  CHECK(held.bytes() == 1200);
+  held.closed(kOne);
+  CHECK(held.bytes() == 1200);
+  const ConnectionKey again{kOne.socket, kOne.descriptor + 1};
+  for (const ConnectionKey key : {again, kOther}) CHECK(held.opened(key));
+  held.read(again, 300);
+  held.read(kOther, 50);  // as small as those of a farm's processes
+  CHECK(held.excess() == std::vector<ConnectionKey>{again});
+  held.taken(kOne, 600);  // its descriptor is closed
+  CHECK(held.bytes() == 950);
+  held.closed(again);
+  held.emptied(kOther.socket);
+  CHECK(held.bytes() == 950);
+  held.emptied(kOne.socket);
+  CHECK(held.bytes() == 50);
 }
 
 TEST_CASE("a connection without a whole message has a small limit, whatever the others hold") {
@@ -74,4 +98,16 @@ TEST_CASE("answers that a client does not read count") {
   CHECK(held.bytes() == 500);
   held.queued(kOne, 600);
   CHECK(held.excess() == std::vector<ConnectionKey>{kOne});
+}
+
+TEST_CASE("a long message is not read if it is the first one, or its connection has ended") {
+  HeldBytes held({10, 10'000, 100});
+  CHECK(held.opened(kOne));
+  CHECK_FALSE(held.taken(kOne, 101));
+  CHECK_FALSE(held.taken(kOne, 101));  // no short one has come yet
+  CHECK(held.taken(kOne, 100));
+  CHECK(held.taken(kOne, 5000));
+  held.closed(kOne);
+  CHECK_FALSE(held.taken(kOne, 101));
+  CHECK(held.taken(kOne, 100));
 }
