@@ -4,7 +4,7 @@
 set(WEIR_LAYER_0 base plugin_abi filter_abi source_abi)
 set(WEIR_LAYER_1 wire metrics histograms packets)
 set(WEIR_LAYER_2 source shaping assembly assignment burst control ports tap worker_pool)
-set(WEIR_LAYER_3 clock json proto security bus sessions reports transport http ingest plugin_loader filter_host orphans python_host source_host storage file_reader config telemetry simnet)
+set(WEIR_LAYER_3 clock json proto security bus sessions reports transport http ingest last_words plugin_loader filter_host orphans python_host source_host storage file_reader config telemetry simnet)
 set(WEIR_LAYER_4 capture filter_try page lab node plugin_trial farm_view launch run_record readout_node dcm_node supervisor_node writer_node)
 set(WEIR_LAYER_5 run run_control bench emit tap_client)
 set(WEIR_LAYER_MAX 5)
@@ -20,6 +20,7 @@ set(WEIR_SIDEWAYS
     "transport>clock" "http>clock" "telemetry>clock" "filter_host>clock"  # read in one place
     "filter_host>proto"  # what a DCM and its filter workers tell each other
     "filter_host>orphans"  # what filters in workers leave running
+    "filter_host>last_words"  # the slice that a filter in the process works on
     "sessions>proto"  # hellos and control messages are of generated types
     "reports>proto"   # reads and writes them
     "config>proto"    # the farm file's schema is a Protocol Buffers message

@@ -2,6 +2,7 @@
 
 #include "source_report.hpp"
 #include <weir/base/held_up.hpp>
+#include <weir/last_words/last_words.hpp>
 #include <weir/node/address_in_use.hpp>
 #include <weir/node/report.hpp>
 #include <weir/node/trigger_ids.hpp>
@@ -133,6 +134,7 @@ void ReadoutNode::make_announced() {
   while (!backlog_.empty()) {
     triggers_.assign(backlog_.begin(), backlog_.end());
     const std::size_t taken = buffer_.announce(triggers_, *this);
+    if (taken > 0) last_words::note_slice(triggers_[taken - 1].slice);
     backlog_.erase(backlog_.begin(), backlog_.begin() + static_cast<std::ptrdiff_t>(taken));
     if (taken < triggers_.size()) break;
   }

@@ -21,7 +21,7 @@ constexpr std::size_t kTextMax = 2000;
 // A request's texts go into logs, records, and the terminals and pages of other clients.
 v1::Request cleaned(v1::Request request) {
   for (std::string* text : {request.mutable_command(), request.mutable_reason(), request.mutable_level(),
-                            request.mutable_signal()})
+                            request.mutable_signal(), request.mutable_by()})
     *text = clean_text(*text, kTextMax);
   for (std::string& node : *request.mutable_nodes()) node = clean_text(node, kTextMax);
   return request;
@@ -139,31 +139,22 @@ Expected<std::vector<std::size_t>, std::string> Commands::named(const v1::Reques
   return members;
 }
 
-// Place of a DCM's group in dcm.groups; 0 for all other processes.
-std::uint8_t Commands::group_of(const std::string& process) const {
-  const auto& nodes = parts_.setup.plan().nodes;
-  const auto node = std::ranges::find(nodes, process, &config::NodePlan::name);
-  return node == nodes.end() ? std::uint8_t{0} : node->group;
-}
-
 // A run without any DCM of a group continues without progress.
 std::string Commands::last_of_its_kind(const std::vector<std::size_t>& away) const {
   const auto& all = parts_.machine.members();
-  const v1::DcmSettings& dcm = parts_.setup.file().dcm();
   for (const std::size_t member : away) {
-    const Role role = all[member].plan.role;
-    const std::uint8_t group = group_of(all[member].plan.name);
+    const auto kind_of = [&](std::size_t one) {
+      return parts_.setup.kind_of(all[one].plan.name, all[one].plan.role);
+    };
+    const std::string kind = kind_of(member);
     bool others = false;
     for (std::size_t i = 0; i < all.size(); ++i) {
       const bool goes = std::find(away.begin(), away.end(), i) != away.end();
-      const bool alike = all[i].plan.role == role && group_of(all[i].plan.name) == group;
+      const bool alike = kind_of(i) == kind;
       others = others || (alike && all[i].live && !all[i].removed && !goes);
     }
     if (others || all[member].removed) continue;
     const std::string& process = all[member].plan.name;
-    std::string kind = role == Role::dcm ? "DCM" : std::string(name(role));
-    if (role == Role::dcm && group < dcm.groups_size())
-      kind += " of group '" + dcm.groups(group).name() + "'";
     return "without " + process + " no slice gets through: no other " + kind + " takes part; to remove " +
            process + " all the same, add `--last`";
   }
@@ -183,11 +174,12 @@ std::string Commands::change_farm(const v1::Request& request, bool away) {
   v1::Command command;
   command.set_kind(away ? v1::Command::DRAIN : v1::Command::ADD);
   for (const std::size_t member : *members) {
-    const auto done = parts_.machine.set_removed(member, away, parts_.now_ns, parts_.actions);
+    const auto done = parts_.machine.set_removed(member, away, parts_.now_ns, parts_.actions, request.by());
     WEIR_ASSERT(done.has_value());
     const std::string& name = parts_.machine.members()[member].plan.name;
     command.add_nodes(name);
-    parts_.book.note_operation(name + (away ? " removed" : " added"));
+    parts_.book.note_operation(name + (away ? " removed" : " added") +
+                               (request.by().empty() ? "" : " by " + request.by()));
   }
   parts_.orders.tell_supervisor(command);
   return {};

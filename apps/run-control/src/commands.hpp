@@ -29,7 +29,6 @@ class Commands final : public RuleActions {
   [[nodiscard]] std::string configure(const v1::Request& request);
   [[nodiscard]] Expected<v1::RunIdentity, std::string> identity() const;
   [[nodiscard]] std::string start(const v1::Request& request);
-  [[nodiscard]] std::uint8_t group_of(const std::string& process) const;
   // Returns why these may not be removed without confirmation; empty if others of their kind remain.
   [[nodiscard]] std::string last_of_its_kind(const std::vector<std::size_t>& away) const;
   [[nodiscard]] std::string change_farm(const v1::Request& request, bool away);

@@ -1,5 +1,6 @@
 #include "event_log.hpp"
 
+#include <weir/base/figures.hpp>
 #include <weir/base/text.hpp>
 #include <weir/clock/clock.hpp>
 
@@ -25,6 +26,17 @@ void EventLog::note(control::Level level, const std::string& said) {
 void EventLog::refused(const std::string& address, const std::string& why) {
   if (++refusals_ <= kRefusalsTold)
     note(control::Level::warning, fmt::format("refused {}: {}", address, why));
+}
+
+void EventLog::strangers(const bus::HubCounters& counters, TimeNs now) {
+  const std::uint64_t all = counters.refused_key + counters.refused_handshake;
+  if (all == strangers_told_ || now < next_strangers_ns_) return;
+  const std::string last =
+      counters.refused_from.empty() ? "" : ", the last unknown key from " + counters.refused_from;
+  note(control::Level::warning, fmt::format("the bus refused {} for a missing, foreign or unknown key{}",
+                                            counted(all - strangers_told_, "connection"), last));
+  strangers_told_ = all;
+  next_strangers_ns_ = now + kStrangersApart;
 }
 
 }  // namespace weir::run_control

@@ -228,4 +228,11 @@ std::vector<v1::FarmView::Override> FarmSetup::shown(bool run_is_on) const {
   return all;
 }
 
+std::string FarmSetup::kind_of(const std::string& process, Role role) const {
+  if (role != Role::dcm) return std::string(name(role));
+  const auto node = std::ranges::find(plan().nodes, process, &config::NodePlan::name);
+  const bool grouped = node != plan().nodes.end() && node->group < file_.dcm().groups_size();
+  return grouped ? "DCM of group '" + file_.dcm().groups(node->group).name() + "'" : "DCM";
+}
+
 }  // namespace weir::run_control

@@ -76,6 +76,8 @@ class FarmSetup {
   // The configuration of the processes.
   [[nodiscard]] const v1::Farm& configured() const { return configured_.farm; }
   [[nodiscard]] const config::FarmPlan& plan() const { return configured_.plan; }
+  // Processes of the same kind stand in for each other: "writer", "DCM", "DCM of group 'far'".
+  [[nodiscard]] std::string kind_of(const std::string& process, Role role) const;
   [[nodiscard]] const std::string& digest() const { return digest_; }  // of configured()
   // Keys that operators have set in configured().
   [[nodiscard]] Sets configured_sets() const;

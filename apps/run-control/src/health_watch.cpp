@@ -95,6 +95,7 @@ control::HealthView::Process process_of(const control::Member& member, const Pro
   one.since_death_ns = now - member.died_ns;
   one.last_end = process.after;
   one.host = process.host;
+  one.removed_by = member.removed_by;
   if (member.removed && member.removed_ns != 0) one.removed_since_ns = now - member.removed_ns;
   if (member.live && member.told.in_run() && member.told.run == run) {
     take_hold_up(process.report.state(), one);

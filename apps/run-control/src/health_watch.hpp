@@ -30,6 +30,8 @@ class HealthWatch {
 
   // From filter.error_share_max: a higher share of failed slices is an error.
   void set_error_share_max(double share) { error_share_max_ = share; }
+  // From trigger.rate_hz, in Hz; 0: unknown.
+  void set_expected_rate(double rate) { limits_.expected_rate = rate; }
   // The farm's groups of DCMs. Empty: none.
   struct Groups {
     std::map<std::string, std::string> of_dcm;         // by name

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <utility>
+#include <vector>
 
 namespace weir::run_control {
 namespace {
@@ -95,7 +97,8 @@ void ProcessMessages::note_death(std::size_t member) {
   const std::string& after = parts_.members[member].after;
   if (after.empty()) return;
   const std::string what = one.plan.name + " died in the run: " + after;
-  parts_.book.note_fault(what);
+  // Deaths that differ only in the slice count once.
+  if (!parts_.book.has_fault(what.substr(0, what.find(" at slice ")))) parts_.book.note_fault(what);
   parts_.log.note(control::Level::warning, fmt::format("{} (death {} of this process)", what, one.deaths));
 }
 
@@ -147,11 +150,31 @@ void ProcessMessages::note_part_in_run(std::size_t member, const v1::Answer& ans
   }
 }
 
+// The cause of slices that were discarded or incomplete: no process of a kind was left.
+void ProcessMessages::note_removed_kinds(const v1::RunOver& over) {
+  if (!over.summary().faults()) return;
+  std::map<std::string, std::vector<const control::Member*>> kinds;
+  for (const control::Member& member : parts_.machine.members()) {
+    if (member.plan.role == Role::supervisor) continue;
+    kinds[parts_.setup.kind_of(member.plan.name, member.plan.role)].push_back(&member);
+  }
+  for (const auto& [kind, members] : kinds) {
+    std::string who;
+    for (const control::Member* member : members) {
+      if (!member->removed) break;
+      who += (who.empty() ? "" : ", ") + member->plan.name + " removed by " +
+             (member->removed_by.empty() ? "an operator" : member->removed_by);
+      if (member == members.back()) parts_.book.note_fault("no " + kind + " was left at the end: " + who);
+    }
+  }
+}
+
 void ProcessMessages::run_over(const bus::Sender& from, const v1::RunOver& over) {
   v1::BusMessage taken;
   taken.mutable_run_taken()->set_run(over.run());
   send_(from.id, taken);
   if (parts_.book.knows(over)) return;
+  note_removed_kinds(over);
   for (const control::Event& event : parts_.book.end(over, parts_.setup.configured().farm()))
     parts_.log.note(event.level, event.text);
   parts_.machine.accounted();

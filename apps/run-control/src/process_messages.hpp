@@ -32,6 +32,7 @@ class ProcessMessages {
   void note_part_in_run(std::size_t member, const v1::Answer& answer);
   void run_over(const bus::Sender& from, const v1::RunOver& over);
   void note_death(std::size_t member);
+  void note_removed_kinds(const v1::RunOver& over);
   [[nodiscard]] bool is_held(std::size_t member, const bus::Sender& from, const v1::Join& join) const;
   void send_home(std::size_t member);
   // Where the other nodes reach the supervisor of the run that is on. False: this is not its process.

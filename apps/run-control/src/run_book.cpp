@@ -50,6 +50,8 @@ Expected<RunNumber, std::string> RunBook::claim(RunNumber wanted, RunNumber last
     return refused("this farm makes one run: `weir up` keeps one for many");
   }
   claim_ = node::make_incarnation().value;
+  if (wanted.value == std::numeric_limits<std::uint32_t>::max())
+    return refused(fmt::format("{} leaves no number for the next run: take a lower one", wanted.value));
   if (wanted.value != 0) {
     const bool is_free = run_record::free_run_number(wanted, run_record::file_names_in(out_)) == wanted;
     const auto claimed = is_free ? node::claim_run(out_, wanted, farm.farm(), claim_) : false;
@@ -102,6 +104,11 @@ std::string RunBook::learn(const v1::RunIdentity& more, RunNumber run, const v1:
 void RunBook::note_fault(const std::string& fault) {
   const bool known = std::find(faults_.begin(), faults_.end(), fault) != faults_.end();
   if (!known && faults_.size() < kFaultsMax) faults_.push_back(fault);
+}
+
+bool RunBook::has_fault(const std::string& begin) const {
+  return std::any_of(faults_.begin(), faults_.end(),
+                     [&](const std::string& fault) { return fault.starts_with(begin); });
 }
 
 void RunBook::recall(const v1::RunIdentity& identity, std::vector<std::string> faults) {
@@ -159,6 +166,7 @@ std::vector<control::Event> RunBook::end(const v1::RunOver& over, const std::str
 std::vector<control::Event> RunBook::record(const v1::RunOver& over, const std::string& farm) {
   v1::FarmView::Run entry = run_of(over.summary());
   entry.set_failure(over.failure());
+  if (!over.failure().empty() && over.summary().balanced()) entry.set_outcome(outcome::kFailed);
   std::vector<control::Event> events = keep(over.summary(), entry, over.failure(), farm);
   const bool good = over.failure().empty() && over.summary().balanced();
   const std::uint64_t left = entry.discarded_at_stop();
@@ -216,7 +224,10 @@ std::vector<control::Event> RunBook::keep(const v1::RunSummary& account, v1::Far
   summary.farm = farm;
   summary.failure = failure;
   if (failure.empty() && !account.balanced()) summary.failure = "the ledger does not balance";
-  summary.exit_status = !summary.failure.empty() ? kExitFailed : summary.faults.empty() ? 0 : kExitSurvived;
+  summary.outcome = entry.outcome();
+  summary.exit_status = entry.outcome() == outcome::kGood     ? 0
+                        : entry.outcome() == outcome::kFaults ? kExitSurvived
+                                                              : kExitFailed;
   summary.operations.assign(operations_.begin(), operations_.end());
   const run_record::RecordPaths paths = run_record::record_paths(out_, RunNumber(account.run()));
   if (!run_record::write_histograms(paths, account)) {
@@ -259,6 +270,7 @@ std::optional<control::HealthView::LastRun> RunBook::last_run(RunNumber run) con
   last.balanced = found->balanced();
   last.faults = found->faults();
   last.reason = found->reason();
+  if (found->outcome() == outcome::kFailed) last.failure = found->failure();
   const v1::RunSummary* at_hand = account();
   if (at_hand != nullptr && at_hand->run() == run.value && at_hand->faults_text_size() > 0)
     last.fault = at_hand->faults_text(0);

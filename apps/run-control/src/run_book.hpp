@@ -47,6 +47,8 @@ class RunBook {
                                   const config::FarmPlan& plan);
   // Notes for the run that is on that a process could not take part, and why.
   void note_fault(const std::string& fault);
+  // True if a fault begins with this text.
+  [[nodiscard]] bool has_fault(const std::string& begin) const;
   // Restores an earlier process's knowledge of its last run.
   void recall(RunNumber run, UtcNs begin_utc);
 

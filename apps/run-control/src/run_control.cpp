@@ -83,7 +83,9 @@ control::Remembered remembered(const v1::ControlMemory& memory) {
   kept.run = RunNumber(memory.run());
   kept.epoch = memory.epoch();
   kept.run_open = memory.run_open();
-  kept.removed.assign(memory.excluded().begin(), memory.excluded().end());
+  for (int i = 0; i < memory.excluded_size(); ++i)
+    kept.removed.push_back(
+        {memory.excluded(i), i < memory.excluded_by_size() ? memory.excluded_by(i) : std::string()});
   return kept;
 }
 
@@ -114,6 +116,13 @@ HealthWatch::Groups groups_of(const FarmSetup& setup) {
         group.pending_max() > 0 ? group.pending_max() : setup.file().supervisor().pending_max();
   }
   return groups;
+}
+
+// Hz; 0: triggers from outside, or as many as possible.
+double trigger_rate(const v1::TriggerSettings& trigger) {
+  const bool known =
+      trigger.mode() == v1::TriggerSettings::MODE_RATE || trigger.mode() == v1::TriggerSettings::MODE_POISSON;
+  return known ? trigger.rate_hz() : 0;
 }
 
 ConstBytes bytes_of(const std::string& text) {
@@ -282,7 +291,10 @@ v1::ControlMemory RunControl::Core::memory() const {
   memory.set_run(now.run.value);
   memory.set_epoch(now.epoch);
   memory.set_run_open(now.run_open);
-  for (const std::string& one : now.removed) memory.add_excluded(one);
+  for (const control::Remembered::Removed& one : now.removed) {
+    memory.add_excluded(one.name);
+    memory.add_excluded_by(one.by);
+  }
   const FarmSetup::Remembered settings = setup_.remembered();
   for (const FarmSetup::Override& one : settings.wanted) {
     memory.add_sets(one.assignment);
@@ -320,10 +332,12 @@ void RunControl::Core::turn(DurationNs wait) {
   parts_.now_ns = awake_now_ns();
   if (const std::string pause = pauses_.look(); !pause.empty())
     log_.note(control::Level::warning, "run control " + pause);
+  log_.strangers(hub_.counters(), parts_.now_ns);
   machine_.tick(parts_.now_ns, parts_.actions);
   look_for_ports();
   look_at_rules();
   health_.set_error_share_max(setup_.configured().filter().error_share_max());
+  health_.set_expected_rate(trigger_rate(setup_.configured().trigger()));
   health_.look(machine_, members_, parts_.now_ns);
   if (web_) {
     web_->answer([this](const v1::Request& wish) { return carry_out(wish); });

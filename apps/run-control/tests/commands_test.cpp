@@ -64,8 +64,13 @@ TEST_CASE("if one of several processes cannot leave or rejoin the farm, none doe
   CHECK(desk.farm.parts.actions.events.empty());
   v1::Request remove = request("remove", {"dcm-0", "readout-0"});
   remove.set_last(true);
+  remove.set_by("mark on\x1b daq-1");
   CHECK(desk.ask(remove).empty());
   CHECK(desk.farm.machine.remembered().removed.size() == 2);
+  const std::string by = desk.farm.machine.remembered().removed.front().by;
+  CHECK_THAT(by, ContainsSubstring("mark on") && !ContainsSubstring("\x1b"));
+  CHECK_THAT(desk.farm.parts.actions.events.front().text,
+             ContainsSubstring("is taken out of the farm, by mark on"));
   CHECK_THAT(desk.ask(request("add", {"dcm-0", "supervisor"})), ContainsSubstring("supervisor"));
   CHECK(desk.farm.machine.remembered().removed.size() == 2);
   CHECK(desk.ask(request("add", {"dcm-0", "readout-0"})).empty());

@@ -62,7 +62,7 @@ TEST_CASE("a death in a run is an event with its signal, and a fault of the run 
   desk.farm.machine.recall(before, desk.farm.parts.now_ns);
   const auto dies = [&](std::uint64_t incarnation) {
     v1::BusMessage next = join("dcm-0", incarnation);
-    next.mutable_join()->set_after("signal 11 (Segmentation fault)");
+    next.mutable_join()->set_after("signal 11 (Segmentation fault) at slice " + std::to_string(incarnation));
     next.mutable_join()->mutable_state()->set_state("running");
     next.mutable_join()->mutable_state()->set_run(1);
     desk.farm.parts.now_ns += 100 * kSecond;
@@ -73,9 +73,33 @@ TEST_CASE("a death in a run is an event with its signal, and a fault of the run 
   dies(2);
   dies(3);
   CHECK(desk.farm.book.faults() ==
-        std::vector<std::string>{"dcm-0 died in the run: signal 11 (Segmentation fault)"});
+        std::vector<std::string>{"dcm-0 died in the run: signal 11 (Segmentation fault) at slice 2"});
   CHECK_THAT(desk.farm.last_line(), ContainsSubstring("(death 2 of this process)"));
-  CHECK(desk.farm.members[desk.farm.member("dcm-0")].after == "signal 11 (Segmentation fault)");
+  CHECK(desk.farm.members[desk.farm.member("dcm-0")].after == "signal 11 (Segmentation fault) at slice 3");
+}
+
+TEST_CASE("a run with faults that ends without a writer names the operator of its removal") {
+  Desk desk;
+  (void)desk.answer_to("s", join("supervisor", 1));
+  REQUIRE(desk.farm.machine.set_removed(desk.farm.member("writer-0"), true, kSecond, desk.farm.parts.actions,
+                                        "mark on daq-1, pid 4711"));
+  v1::BusMessage over;
+  over.mutable_run_over()->set_run(1);
+  over.mutable_run_over()->mutable_summary()->set_run(1);
+  over.mutable_run_over()->mutable_summary()->set_balanced(true);
+  over.mutable_run_over()->mutable_summary()->set_faults(true);
+  (void)desk.answer_to("s", over);
+  CHECK(
+      desk.farm.book.faults() ==
+      std::vector<std::string>{"no writer was left at the end: writer-0 removed by mark on daq-1, pid 4711"});
+  // A run that lost nothing is good without it.
+  Desk well;
+  (void)well.answer_to("s", join("supervisor", 1));
+  REQUIRE(
+      well.farm.machine.set_removed(well.farm.member("writer-0"), true, kSecond, well.farm.parts.actions));
+  over.mutable_run_over()->mutable_summary()->set_faults(false);
+  (void)well.answer_to("s", over);
+  CHECK(well.farm.book.faults().empty());
 }
 
 TEST_CASE("a message from an unknown process is answered with: join again") {

@@ -83,16 +83,26 @@ TEST_CASE("a run's record has the exit status that `weir run` would have had") {
     return std::string{std::istreambuf_iterator<char>(file), {}};
   };
   (void)farm.book.end(over(1), "small");
-  CHECK_THAT(record_of(1), ContainsSubstring("\"exit_status\": 0") && ContainsSubstring("\"failure\": \"\""));
+  CHECK_THAT(record_of(1), ContainsSubstring("\"exit_status\": 0") &&
+                               ContainsSubstring("\"outcome\": \"good\"") &&
+                               ContainsSubstring("\"failure\": \"\""));
   v1::RunOver survived = over(2);
   survived.mutable_summary()->add_faults_text("dcm-0 was lost");
   (void)farm.book.end(survived, "small");
-  CHECK_THAT(record_of(2), ContainsSubstring("\"exit_status\": 3") && ContainsSubstring("\"failure\": \"\""));
+  CHECK_THAT(record_of(2), ContainsSubstring("\"exit_status\": 3") &&
+                               ContainsSubstring("\"outcome\": \"faults\"") &&
+                               ContainsSubstring("\"failure\": \"\""));
   v1::RunOver unbalanced = over(3);
   unbalanced.mutable_summary()->set_balanced(false);
   (void)farm.book.end(unbalanced, "small");
   CHECK_THAT(record_of(3), ContainsSubstring("\"exit_status\": 1") &&
                                ContainsSubstring("\"failure\": \"the ledger does not balance\""));
+  v1::RunOver failed = over(4);
+  failed.set_failure("no writer is left");
+  (void)farm.book.end(failed, "small");
+  CHECK_THAT(record_of(4),
+             ContainsSubstring("\"exit_status\": 1") && ContainsSubstring("\"outcome\": \"failed\""));
+  CHECK(farm.book.last_run(RunNumber(4))->failure == "no writer is left");
 }
 
 TEST_CASE("the result of the last run is that of its account, or unknown") {

@@ -9,9 +9,11 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <pwd.h>
 
 #include <cstdlib>
 #include <stdexcept>
+#include <unistd.h>
 #include <utility>
 #include <vector>
 
@@ -33,6 +35,15 @@ std::string only_farm_here() {
     list += (list.empty() ? "" : ", ") + one.farm + " at " + one.control;
   throw std::invalid_argument("which farm? There are " + list +
                               ": give --connect HOST:PORT, or set WEIR_CONNECT");
+}
+
+// "mark on daq-1, pid 4711": names the operator in logs and records. No proof: keys are for that.
+std::string client_name() {
+  const passwd* user = ::getpwuid(::getuid());
+  char host[256] = {};
+  const bool named = ::gethostname(host, sizeof host - 1) == 0;
+  return fmt::format("{}{}{}, pid {}", user != nullptr ? user->pw_name : fmt::format("user {}", ::getuid()),
+                     named ? " on " : "", static_cast<const char*>(host), ::getpid());
 }
 
 }  // namespace
@@ -77,6 +88,7 @@ ControlClient::ControlClient(const ConnectionOptions& options, double timeout_s)
 
 v1::Reply ControlClient::ask(v1::Request request) {
   request.set_id(++last_id_);
+  request.set_by(client_name());
   v1::BusMessage message;
   *message.mutable_request() = std::move(request);
   client_.send(message);
@@ -88,6 +100,7 @@ v1::Reply ControlClient::ask(v1::Request request) {
       return std::move(*answer.mutable_reply());
     }
   }
+  client_.drop_unsent();
   throw std::runtime_error(
       fmt::format("run control at {}:{} does not answer within {} s: is it there, and do both have the same "
                   "keys?",

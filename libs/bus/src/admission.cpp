@@ -7,6 +7,7 @@ namespace {
 
 constexpr std::size_t kParts = 7;  // version, request, domain, address, identity, mechanism, key
 constexpr std::size_t kRequest = 1;
+constexpr std::size_t kAddress = 3;
 constexpr std::size_t kMechanism = 5;
 constexpr std::size_t kKey = 6;
 constexpr std::size_t kKeyBytes = 32;
@@ -40,6 +41,11 @@ Admission::~Admission() {
   thread_.join();
 }
 
+std::pair<std::uint64_t, std::string> Admission::refused() const {
+  const std::lock_guard lock(mutex_);
+  return {refused_, refused_from_};
+}
+
 void Admission::serve() {
   std::array<zmq::pollitem_t, 2> items{
       {{socket_.handle(), 0, ZMQ_POLLIN, 0}, {stop_.handle(), 0, ZMQ_POLLIN, 0}}};
@@ -59,7 +65,11 @@ void Admission::answer(std::vector<zmq::message_t>& parts) {
   const bool curve = parts.size() == kParts && parts[kMechanism].to_string_view() == "CURVE";
   const auto role = curve ? roles_.find(z85(parts[kKey])) : roles_.end();
   const bool good = role != roles_.end();
-  if (!good) ++refused_;
+  if (!good) {
+    const std::lock_guard lock(mutex_);
+    ++refused_;
+    refused_from_ = parts.size() > kAddress ? parts[kAddress].to_string() : "";
+  }
   const std::string request = parts.size() > kRequest ? parts[kRequest].to_string() : "";
   const std::array<std::string, 6> reply = {"1.0",
                                             request,

@@ -4,11 +4,12 @@
 
 #include <zmq.hpp>
 
-#include <atomic>
 #include <cstdint>
 #include <map>
+#include <mutex>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace weir::bus {
@@ -20,7 +21,8 @@ class Admission {
  public:
   Admission(zmq::context_t& context, const std::vector<security::AllowedClient>& clients);
   ~Admission();
-  [[nodiscard]] std::uint64_t refused() const { return refused_; }
+  // Returns the number of refused connections, and the address of the last one.
+  [[nodiscard]] std::pair<std::uint64_t, std::string> refused() const;
 
  private:
   void serve();
@@ -30,7 +32,9 @@ class Admission {
   zmq::socket_t stop_;  // signals the thread to end
   zmq::socket_t stop_sender_;
   std::map<std::string, std::string> roles_;  // by Z85 key
-  std::atomic<std::uint64_t> refused_{0};
+  mutable std::mutex mutex_;                  // of the two below
+  std::uint64_t refused_ = 0;
+  std::string refused_from_;
   std::thread thread_;
 };
 

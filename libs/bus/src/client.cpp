@@ -195,6 +195,12 @@ void Client::send(const v1::BusMessage& message) {
   core_->ring();
 }
 
+void Client::drop_unsent() {
+  const std::lock_guard lock(core_->mutex);
+  core_->counters.dropped_messages += core_->outgoing.size();
+  core_->outgoing.clear();
+}
+
 void Client::publish_to(std::uint16_t port) {
   {
     const std::lock_guard lock(core_->mutex);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 #include <stdexcept>
+#include <tuple>
 #include <unordered_map>
 
 namespace weir::bus {
@@ -226,7 +227,7 @@ void Hub::observe(std::string_view tag) {
 
 HubCounters Hub::counters() const {
   HubCounters counters = core_->counters;
-  if (core_->admission) counters.refused_key = core_->admission->refused();
+  if (core_->admission) std::tie(counters.refused_key, counters.refused_from) = core_->admission->refused();
   counters.refused_handshake = core_->watch.handshakes_failed();
   counters.ended = core_->watch.ended();
   return counters;

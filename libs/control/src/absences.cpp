@@ -64,14 +64,14 @@ std::string how_away(const Picked& away) {
   return list(texts);
 }
 
-// "writer-0 (removed by an operator 40 s ago): weir ctl add writer-0"
+// "writer-0 (removed 40 s ago by mark on daq-1): weir ctl add writer-0"
 std::string how_removed(const Picked& removed) {
   std::vector<std::string> texts;
   std::string command = "weir ctl add";
   for (const Process* one : removed) {
-    texts.push_back(one->name + " (removed by an operator" +
+    texts.push_back(one->name + " (removed" +
                     (one->removed_since_ns ? " " + whole_seconds(*one->removed_since_ns) + " ago" : "") +
-                    ")");
+                    " by " + (one->removed_by.empty() ? "an operator" : one->removed_by) + ")");
     command += " " + one->name;
   }
   return list(texts) + ": " + command;

@@ -100,17 +100,19 @@ Expected<void, std::string> FarmMachine::can_exclude(std::size_t member, bool on
 }
 
 Expected<void, std::string> FarmMachine::set_removed(std::size_t member, bool on, TimeNs now,
-                                                     FarmActions& out) {
+                                                     FarmActions& out, const std::string& by) {
   if (auto possible = can_exclude(member, on); !possible) return possible;
   Member& one = members_[member];
   one.removed = on;
   one.removed_ns = on ? now : 0;
+  one.removed_by = on ? by : std::string();
   if (!on) {
     one.inactive = false;
     one.again = true;
   }
-  out.events.push_back(
-      {Level::info, one.plan.name + (on ? " is taken out of the farm" : " takes part again")});
+  out.events.push_back({Level::info, one.plan.name +
+                                         (on ? " is taken out of the farm" : " takes part again") +
+                                         (by.empty() ? "" : ", by " + by)});
   steer(now, out);
   return {};
 }
@@ -137,8 +139,7 @@ void FarmMachine::joined(std::size_t member, Incarnation incarnation, const Memb
     one.order.reset();
     one.again = false;
   }
-  if (!one.live)
-    out.events.push_back({Level::info, one.plan.name + " has joined: " + std::string(name(state.state))});
+  if (!one.live) note_join(one, state, out);
   count_return(one, incarnation);
   one.incarnation = incarnation;
   one.live = true;
@@ -146,6 +147,20 @@ void FarmMachine::joined(std::size_t member, Incarnation incarnation, const Memb
   one.heard_ns = now;
   take_state(one, state, out);
   steer(now, out);
+}
+
+// A farm that gathers has one event, when it is complete.
+void FarmMachine::note_join(const Member& member, const MemberState& state, FarmActions& out) {
+  const bool gathers = state_ == State::idle && state.state == State::idle;
+  if (!gathers) {
+    out.events.push_back({Level::info, member.plan.name + " has joined: " + std::string(name(state.state))});
+    return;
+  }
+  const bool complete = std::all_of(members_.begin(), members_.end(), [&](const Member& other) {
+    return &other == &member || other.live || other.removed;
+  });
+  if (complete)
+    out.events.push_back({Level::info, "all " + std::to_string(members_.size()) + " processes have joined"});
 }
 
 void FarmMachine::heard(std::size_t member, const MemberState& state, TimeNs now, FarmActions& out) {

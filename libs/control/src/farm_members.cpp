@@ -167,7 +167,7 @@ bool FarmMachine::all_gone() const {
 Remembered FarmMachine::remembered() const {
   Remembered kept{goal_, run_, epoch_, run_open_, {}};
   for (const Member& member : members_) {
-    if (member.removed) kept.removed.push_back(member.plan.name);
+    if (member.removed) kept.removed.push_back({member.plan.name, member.removed_by});
   }
   return kept;
 }
@@ -177,8 +177,11 @@ void FarmMachine::recall(const Remembered& remembered, TimeNs now) {
   run_ = remembered.run;
   epoch_ = remembered.epoch;
   run_open_ = remembered.run_open;
-  for (const std::string& one : remembered.removed) {
-    if (const auto member = find(one)) members_[*member].removed = true;
+  for (const Remembered::Removed& one : remembered.removed) {
+    const auto member = find(one.name);
+    if (!member) continue;
+    members_[*member].removed = true;
+    members_[*member].removed_by = one.by;
   }
   goal_ = remembered.goal;
   state_ = goal_;

@@ -198,6 +198,8 @@ void last_run(const HealthView& view, Findings& out) {
                    last.was_reset || !last.began ? (why.empty() ? what : last.reason) : what + why});
   } else if (!last.balanced) {
     out.push_back({Gravity::error, run + " ended badly", "its ledger does not balance; " + ended});
+  } else if (!last.failure.empty()) {
+    out.push_back({Gravity::error, run + " ended badly", last.failure + "; its ledger balances"});
   } else if (last.discarded_at_stop > 0) {
     out.push_back({Gravity::warning, run + " was cut short",
                    counted(last.discarded_at_stop, "slice") +

@@ -56,8 +56,9 @@ bool TriggerFlow::is_silent(const FlowLimits& limits) const {
   DurationNs limit = kSilentMin;
   if (limits.no_triggers_ns) {
     limit = *limits.no_triggers_ns;
-  } else if (const auto mean = mean_rate(); mean && *mean > 0) {
-    limit = std::max(limit, static_cast<DurationNs>(kSilentGaps / *mean * static_cast<double>(kSecond)));
+  } else if (const double usual = mean_rate().value_or(0) > 0 ? *mean_rate() : limits.expected_rate;
+             usual > 0) {
+    limit = std::max(limit, static_cast<DurationNs>(kSilentGaps / usual * static_cast<double>(kSecond)));
   }
   return silent_ns() >= limit;
 }
@@ -65,7 +66,7 @@ bool TriggerFlow::is_silent(const FlowLimits& limits) const {
 bool TriggerFlow::is_slow(const FlowLimits& limits) const {
   const auto now = rate();
   const auto mean = mean_rate();
-  return now && mean && *now < limits.rate_below * *mean;
+  return now && mean && *mean * in_seconds(kRecent) >= kSlowMin && *now < limits.rate_below * *mean;
 }
 
 bool TriggerFlow::is_dead(const FlowLimits& limits) const {

@@ -38,12 +38,13 @@ HealthView in_groups() {
 TEST_CASE("removed processes are missing where no other stands in, with the command that adds them") {
   HealthView view = running();
   remove(view, "writer-1", 50 * kSecond);
+  of(view, "writer-1").removed_by = "mark on daq-1, pid 4711";
   CHECK(health_of(view).front().gravity == Gravity::good);
   remove(view, "writer-0", 40 * kSecond);
   CHECK(health_of(view).front() ==
         Finding{Gravity::error, "no writer",
-                "no accepted slice is stored: writer-0 (removed by an operator 40 s ago), writer-1 (removed "
-                "by an operator 50 s ago): weir ctl add writer-0 writer-1"});
+                "no accepted slice is stored: writer-0 (removed 40 s ago by an operator), writer-1 (removed "
+                "50 s ago by mark on daq-1, pid 4711): weir ctl add writer-0 writer-1"});
   view = running();
   for (const char* name : {"readout-0", "readout-1", "readout-2"}) remove(view, name, kSecond);
   CHECK_THAT(sentence(health_of(view).front()),
@@ -55,7 +56,7 @@ TEST_CASE("removed processes are missing where no other stands in, with the comm
   hold(view, "supervisor", Hold::throttled, "SLICES_PENDING", "supervisor");
   CHECK(
       health_of(view).front().reason ==
-      "no slice is built: dcm-2 (not heard for 7 s), dcm-0 (removed by an operator 1 s ago), dcm-1 (removed "
+      "no slice is built: dcm-2 (not heard for 7 s), dcm-0 (removed 1 s ago by an operator), dcm-1 (removed "
       "by an operator): weir ctl add dcm-0 dcm-1");
 }
 

@@ -613,3 +613,20 @@ TEST_CASE("in a farm of one run processes that end after it are not losses") {
   CHECK(farm.has_event("dcm-0 has ended"));
   CHECK_FALSE(farm.has_event("dcm-0 is gone"));
 }
+
+TEST_CASE("a farm that gathers has one event, and a later process one of its own") {
+  FarmMachine machine(control::test::small_plan(), {});
+  FarmActions out;
+  const std::size_t count = machine.members().size();
+  for (std::size_t i = 0; i < count; ++i) machine.joined(i, Incarnation(i + 1), {}, 0, out);
+  REQUIRE(out.events.size() == 1);
+  CHECK(out.events.front().text == "all " + std::to_string(count) + " processes have joined");
+  out = {};
+  MemberState ready;
+  ready.state = State::ready;
+  machine.left(kDcm0, kSecond, out);
+  out = {};
+  machine.joined(kDcm0, Incarnation(99), ready, 2 * kSecond, out);
+  REQUIRE_FALSE(out.events.empty());
+  CHECK(out.events.front().text.ends_with(" has joined: ready"));
+}

@@ -44,7 +44,7 @@ inline HealthView in_state(State state) {
   HealthView view = running();
   view.state = state;
   for (Process& one : view.processes) one.state = state;
-  view.last = HealthView::LastRun{view.run, true, true, false, "stopped", ""};
+  view.last = HealthView::LastRun{view.run, true, true, false, "stopped", "", ""};
   return view;
 }
 

@@ -109,3 +109,22 @@ TEST_CASE("the live share is that of the last ten seconds") {
   reports.seconds(10, 100);
   CHECK_FALSE(reports.flow.is_dead({}));
 }
+
+TEST_CASE("seldom triggers are neither silent nor slow by chance") {
+  // Poisson, 0.1 Hz: gaps of 10 s and more are usual from the begin of the run on.
+  FlowLimits limits;
+  limits.expected_rate = 0.1;
+  Reports reports;
+  reports.seconds(1, 1);
+  reports.seconds(60, 0);
+  CHECK(reports.flow.is_silent({}));
+  CHECK_FALSE(reports.flow.is_silent(limits));
+  CHECK_FALSE(reports.flow.is_slow(limits));
+  reports.seconds(150, 0);
+  CHECK(reports.flow.is_silent(limits));
+  // Once a mean is known, it counts instead.
+  Reports frequent;
+  frequent.seconds(60, 10);
+  frequent.seconds(4, 0);
+  CHECK(frequent.flow.is_silent(limits));
+}

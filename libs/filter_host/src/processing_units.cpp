@@ -2,6 +2,7 @@
 #include <weir/base/bounded_queue.hpp>
 #include <weir/clock/clock.hpp>
 #include <weir/filter_host/processing_units.hpp>
+#include <weir/last_words/last_words.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -108,7 +109,9 @@ TimeNs ProcessingUnits::Shared::run_job(Unit& unit, const QueuedJob& queued, Tim
   const bool measures_cpu = options.measure_cpu && options.units > 0;
   const DurationNs cpu_before = measures_cpu ? thread_cpu_ns() : 0;
   queued.result->token = queued.job.token;
+  last_words::note_slice(SliceId(queued.job.slice->slice));
   unit.instance->process(*queued.job.slice, *queued.result);
+  last_words::clear_slice();
   const TimeNs end = awake_now_ns();
   // Inside drain() nothing is measured: a simulation repeats.
   if (options.units > 0) queued.result->wall_ns = end - start;

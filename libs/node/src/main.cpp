@@ -1,5 +1,6 @@
 #include "shell.hpp"
 #include <weir/config/farm_file.hpp>
+#include <weir/last_words/last_words.hpp>
 #include <weir/node/address_in_use.hpp>
 #include <weir/node/main.hpp>
 #include <weir/node/metrics_export.hpp>
@@ -32,6 +33,7 @@ constexpr int kEndedFromInside = 70;  // exit status (EX_SOFTWARE)
 std::atomic<bool> in_order = true;
 void refuse_exit() {
   if (in_order) return;
+  last_words::note_status(kEndedFromInside);
   constexpr std::string_view kWhy =
       "process failed reason=\"exit() was called inside the process, perhaps by a plugin\"\n";
   [[maybe_unused]] const auto written = ::write(STDERR_FILENO, kWhy.data(), kWhy.size());
@@ -61,6 +63,7 @@ void set_up_logging(const Setup& setup, const CommandLine& line) {
 // Ends without destructors, because something still uses the process' memory.
 [[noreturn]] void end_at_once(int status) {
   spdlog::default_logger()->flush();
+  last_words::close();
   ::_exit(status);
 }
 
@@ -139,6 +142,36 @@ int print_trial(const CommandLine& line, const TryPlugins& try_plugins) {
   ::_exit(text.empty() ? 0 : 2);
 }
 
+// Beside the log, or in the folder that systemd gives to a unit.
+std::string last_words_file(const Setup& setup) {
+  const char* state = std::getenv("STATE_DIRECTORY");
+  const std::string folder = state != nullptr ? state : setup.farm.run().out() + "/log";
+  return folder + "/" + setup.self.name + ".last";
+}
+
+int run_whole(const CommandLine& line, Role role, const MakeNode& make, const TryPlugins& try_plugins,
+              Setup& setup) {
+  const std::string& control = line.control.empty() ? setup.farm.control().listen() : line.control;
+  const auto metrics = make_metrics_export(setup);
+  if (const std::string where = exposed_at(setup); !where.empty())
+    spdlog::warn("unprotected at={}: without security.key_file every process that reaches it may connect",
+                 where);
+  try {
+    if (!line.alone && !control.empty()) {
+      return run_under_control(line, role, make, try_plugins != nullptr, setup, control, metrics.get());
+    }
+    setup.reports = metrics.get();
+    resolve_out(setup, {});
+    return run(setup, role, make);
+  } catch (const AddressInUse& error) {
+    spdlog::error("process failed reason=\"{}\"", error.what());
+    return kAddressInUse;
+  } catch (const std::exception& error) {
+    spdlog::error("process failed reason=\"{}\"", error.what());
+    return 1;
+  }
+}
+
 }  // namespace
 
 int status_of_signal(Role role, int signal) {
@@ -193,25 +226,10 @@ int run_node_main(int argc, char** argv, Role role, const char* description, con
     return 2;
   }
   set_up_logging(setup, line);
-  const std::string& control = line.control.empty() ? setup.farm.control().listen() : line.control;
-  const auto metrics = make_metrics_export(setup);
-  if (const std::string where = exposed_at(setup); !where.empty())
-    spdlog::warn("unprotected at={}: without security.key_file every process that reaches it may connect",
-                 where);
-  try {
-    if (!line.alone && !control.empty()) {
-      return run_under_control(line, role, make, try_plugins != nullptr, setup, control, metrics.get());
-    }
-    setup.reports = metrics.get();
-    resolve_out(setup, {});
-    return run(setup, role, make);
-  } catch (const AddressInUse& error) {
-    spdlog::error("process failed reason=\"{}\"", error.what());
-    return kAddressInUse;
-  } catch (const std::exception& error) {
-    spdlog::error("process failed reason=\"{}\"", error.what());
-    return 1;
-  }
+  line.after = last_words::combine(line.after, last_words::open(last_words_file(setup)));
+  const int status = run_whole(line, role, make, try_plugins, setup);
+  last_words::close();
+  return status;
 }
 
 }  // namespace weir::node

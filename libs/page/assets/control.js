@@ -6,6 +6,7 @@ const COMMANDS = ['init', 'configure', 'start', 'pause', 'continue', 'stop', 're
 const ASKS_TWICE = new Set(['stop', 'reset']);
 const PARAMETERS = { start: ['run', 'slices', 'duration_s'], configure: ['set'] };
 const REALLY_MS = 4000;
+const GOALS = { init: 'standby', configure: 'ready', start: 'running', pause: 'paused', continue: 'running', stop: 'ready', reset: 'idle' };
 const KEY = 'weir-token';
 
 let token = '';
@@ -117,7 +118,11 @@ function followCommand(state) {
   underWay.states += 1;
   // The first may be of the moment before.
   if (state.under_way || underWay.states < 2) return;
-  say(underWay.command + ' is done: the farm is ' + state.state);
+  const { command } = underWay;
+  const found = state.health[0] ?? {};
+  const failed = GOALS[command] !== state.state && ['error', 'warning'].includes(found.gravity);
+  if (failed) say(`${command} failed, the farm is ${state.state}: ${found.reason || found.word}`, true);
+  else say(`${command} is done: the farm is ${state.state}`);
   underWay = null;
 }
 

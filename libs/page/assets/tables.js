@@ -92,7 +92,8 @@ export function showLedger(state) {
   const why = { vetoed: listed(state.vetoed), discarded: listed(state.discarded),
     dcms_lost: state.counts.dcms_lost > 0 ? 'before their final report: the fragments are at least so many' : '' };
   const running = !state.over && ['running', 'paused'].includes(state.state);
-  $('counts-head').textContent = running ? 'This run so far' : 'The last run';
+  $('counts-head').textContent = running ? `Run ${state.run} so far` : state.run ? `Run ${state.run}` : 'No run yet';
+  $('equations-head').textContent = state.last_run ? `Run ${state.last_run}, the last one that ended` : 'No run has ended yet';
   $('counts').replaceChildren(...COUNTS.filter(([, key]) => state.counts[key] !== undefined).map(([title, key]) =>
     el('tr', {}, el('th', { scope: 'row' }, title), el('td', { className: 'number' }, grouped(state.counts[key])),
       el('td', { className: 'why' }, why[key] ?? ''))));
@@ -134,6 +135,7 @@ const RUN_COLUMNS = ['Run', 'Begin (UTC)', 'Running', 'Triggered', 'Stored', 'Re
 function outcomeOf(run) {
   if (run.outcome === 'never_began') return ['error', 'never began'];
   if (run.outcome === 'no_account') return ['error', 'no account'];
+  if (run.outcome === 'failed') return ['error', 'failed'];
   if (!run.balanced) return ['error', 'does not balance'];
   if (run.discarded_at_stop) return ['warning', 'balances, cut short'];
   return run.faults ? ['warning', 'balances, with faults'] : ['running', 'balances'];

@@ -155,10 +155,9 @@ run_record::Summary summary_of(const FarmRunResult& result, const v1::Farm& farm
   return summary;
 }
 
-// Adds the run's line to runs.jsonl, for the page and for people who look for failed runs. Returns false
-// after an error.
-bool add_to_history(const FarmRunResult& result, const run_record::Summary& summary, const LoadedFarm& loaded,
-                    const RunBegin& begun, std::FILE* err) {
+// Returns the run's line in runs.jsonl, for the page and for people who look for failed runs.
+v1::FarmView::Run history_line(const FarmRunResult& result, const run_record::Summary& summary,
+                               const LoadedFarm& loaded, const RunBegin& begun) {
   const std::uint32_t number = loaded.farm.run().number();
   v1::FarmView::Run line =
       run_record::run_of(result.account ? *result.account : account_of(result.last_status, number));
@@ -169,10 +168,21 @@ bool add_to_history(const FarmRunResult& result, const run_record::Summary& summ
   if (!result.account) {
     line.set_outcome(result.last_status.run_ns() > 0 ? run_record::outcome::kNoAccount
                                                      : run_record::outcome::kNeverBegan);
+  } else if (line.balanced() && !summary.failure.empty()) {
+    line.set_outcome(run_record::outcome::kFailed);
   } else if (line.balanced() && !summary.faults.empty()) {
-    line.set_faults(true);
     line.set_outcome(run_record::outcome::kFaults);
   }
+  if (!summary.faults.empty()) {
+    line.set_faults(true);
+    line.set_fault(summary.faults.front());
+    line.set_fault_count(static_cast<std::uint32_t>(summary.faults.size()));
+  }
+  return line;
+}
+
+// Returns false after an error.
+bool add_to_history(const v1::FarmView::Run& line, const LoadedFarm& loaded, std::FILE* err) {
   const std::string failed = run_record::append_run(loaded.farm.run().out() + "/runs.jsonl", line);
   if (!failed.empty()) fmt::print(err, "weir run: {}\n", failed);
   return failed.empty();
@@ -376,10 +386,12 @@ int run_loaded(LoadedFarm& loaded, const RunOptions& options, std::FILE* out, st
   }
   add_network(*lab ? &(*lab)->plan() : nullptr, loaded, result.steady, summary);
   look_at_data(loaded, summary);
+  const v1::FarmView::Run line = history_line(result, summary, loaded, begin);
+  summary.outcome = line.outcome();
   if (!options.quiet && result.account) print_end(summary, *paths, out);
   if (told != nullptr) *told = summary;
   const bool recorded = write_summary(summary, paths->end, err) && write_histograms(result, *paths, err);
-  const bool listed = add_to_history(result, summary, loaded, begin, err);
+  const bool listed = add_to_history(line, loaded, err);
   const bool written = write_summary(summary, options.summary_file, err) && recorded && listed;
   if (!trace_failure.empty()) return fail(err, trace_failure);
   if (summary.exit_status == kExitFailed) return fail(err, summary.failure + "\n  logs: " + paths->log);

@@ -35,12 +35,12 @@ v1::FarmView::Run run_of(const v1::RunSummary& summary) {
   run.set_rejected(reports::counter_of(summary, "rejected"));
   run.set_discarded(reports::total_of(summary, "discarded."));
   run.set_balanced(summary.balanced());
-  run.set_faults(summary.faults());
+  run.set_faults(summary.faults() || summary.faults_text_size() > 0);
   run.set_fault_count(static_cast<std::uint32_t>(summary.faults_text_size()));
   if (summary.faults_text_size() > 0) run.set_fault(summary.faults_text(0));
   run.set_reason(summary.reason());
   run.set_outcome(!summary.balanced() ? outcome::kUnbalanced
-                  : summary.faults()  ? outcome::kFaults
+                  : run.faults()      ? outcome::kFaults
                                       : outcome::kGood);
   const auto discarded = reports::by_reason(summary, "discarded.");
   const auto at_stop = discarded.find("drain_timeout");

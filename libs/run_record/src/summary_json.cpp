@@ -301,6 +301,7 @@ std::string to_json(const Summary& summary) {
   object.emplace("duration_s", summary.duration_s);
   object.emplace("reason", summary.reason);
   object.emplace("failure", summary.failure);
+  object.emplace("outcome", summary.outcome);
   object.emplace("exit_status", summary.exit_status);
   object.emplace("offered", summary.offered);
   object.emplace("vetoed", object_of(summary.vetoed));

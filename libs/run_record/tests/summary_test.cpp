@@ -220,6 +220,7 @@ TEST_CASE("the JSON has every documented key") {
                           "duration_s",
                           "reason",
                           "failure",
+                          "outcome",
                           "exit_status",
                           "offered",
                           "vetoed",

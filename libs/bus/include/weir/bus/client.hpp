@@ -44,6 +44,8 @@ class Client {
   ~Client();
 
   void send(const v1::BusMessage& message);
+  // Drops the messages that are not sent yet: the end does not wait for them.
+  void drop_unsent();
   // Sets the destination of published messages: a port of the hub's host, known from its Welcome.
   void publish_to(std::uint16_t port);
   enum class Haste : std::uint8_t {

@@ -45,6 +45,7 @@ struct HubCounters {
   std::uint64_t dropped = 0;            // to clients that are gone or do not read
   std::uint64_t published = 0;          // forwarded
   std::uint64_t refused_key = 0;        // connections with a key that is not on the list
+  std::string refused_from;             // address of the last of these; empty: unknown
   std::uint64_t ended = 0;              // connections beyond a limit of memory or number
   std::uint64_t refused_handshake = 0;  // without CURVE, with another server's key, or garbage
 };

@@ -92,10 +92,11 @@ struct FarmActions {
 struct Member {
   MemberPlan plan;
   bool live = false;
-  bool inactive = false;  // refused an order, or missed its deadline; not waited for until it rejoins,
-                          // answers after all, or a new command is given
-  bool removed = false;   // removed by an operator,
-  TimeNs removed_ns = 0;  // and when; 0: before this run control was started
+  bool inactive = false;   // refused an order, or missed its deadline; not waited for until it rejoins,
+                           // answers after all, or a new command is given
+  bool removed = false;    // removed by an operator,
+  TimeNs removed_ns = 0;   // when; 0: before this run control was started,
+  std::string removed_by;  // and by whom; empty: unknown
   Incarnation incarnation;
   MemberState told;
   TimeNs heard_ns = 0;
@@ -116,7 +117,12 @@ struct Remembered {
   RunNumber run;
   std::uint64_t epoch = 0;
   bool run_open = false;  // the run was started, and its supervisor has not reported its end
-  std::vector<std::string> removed;
+  struct Removed {
+    std::string name;
+    std::string by;
+    bool operator==(const Removed&) const = default;
+  };
+  std::vector<Removed> removed;
   bool operator==(const Remembered&) const = default;
 };
 
@@ -133,10 +139,10 @@ class FarmMachine {
   // `start` needs a `run` above all earlier ones; `stop` needs a reason. `off` stops a current run first.
   [[nodiscard]] Expected<void, std::string> command(Command command, RunNumber run, const std::string& reason,
                                                     TimeNs now, FarmActions& out);
-  // Removes a member from the farm, or adds it again. During a run the caller has to inform the supervisor
-  // too.
+  // Removes a member from the farm, or adds it again; `by` is the operator. During a run the caller has to
+  // inform the supervisor too.
   [[nodiscard]] Expected<void, std::string> set_removed(std::size_t member, bool on, TimeNs now,
-                                                        FarmActions& out);
+                                                        FarmActions& out, const std::string& by = {});
   // Checks whether set_removed() is possible, with the same error. The other members' state does not matter.
   [[nodiscard]] Expected<void, std::string> can_exclude(std::size_t member, bool on) const;
   // Leads a member out of `error`: it is reset, and then led to the farm's state. Refused for a member that
@@ -192,6 +198,7 @@ class FarmMachine {
   [[nodiscard]] bool is_pausing() const {
     return under_way_ == Command::pause || under_way_ == Command::continue_run;
   }
+  void note_join(const Member& member, const MemberState& state, FarmActions& out);
   void count_loss(Member& member, TimeNs now);
   static void count_return(Member& member, Incarnation incarnation);
   void take_state(Member& member, const MemberState& state, FarmActions& out);

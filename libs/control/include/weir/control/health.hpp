@@ -43,8 +43,8 @@ struct LostLately {
 };
 
 inline constexpr std::string_view kOffered = "offered";
-// True if a trigger with this veto was refused for its content, as "duplicate_id"; false for back-pressure, as
-// "throttled".
+// True if a trigger with this veto was refused for its content, as "duplicate_id"; false for back-pressure,
+// as "throttled".
 [[nodiscard]] bool is_refusal(std::string_view veto);
 
 struct HealthView {
@@ -65,6 +65,7 @@ struct HealthView {
     bool known = false;  // it has reported to this run control
     bool removed = false;
     std::optional<DurationNs> removed_since_ns;  // nullopt: since before run control was started
+    std::string removed_by;                      // empty: unknown
     bool inactive = false;
     State state = State::idle;
     bool over = false;         // its part of the run has ended
@@ -120,8 +121,9 @@ struct HealthView {
     bool accounted = true;  // its supervisor gave an account
     bool balanced = true;
     bool faults = false;
-    std::string reason;  // why it ended
-    std::string fault;   // the first fault in the account; empty: unknown
+    std::string reason;   // why it ended
+    std::string failure;  // of a run that failed with a balanced ledger; empty: none
+    std::string fault;    // the first fault in the account; empty: unknown
     bool began = true;
     bool was_reset = false;               // by an operator
     std::uint64_t discarded_at_stop = 0;  // slices in flight

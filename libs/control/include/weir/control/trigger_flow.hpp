@@ -13,8 +13,9 @@ namespace weir::control {
 // replaces the value.
 struct FlowLimits {
   std::optional<DurationNs>
-      no_triggers_ns;       // nothing: the larger of kSilentMin and kSilentGaps times the mean interval
-  double rate_below = 0.3;  // of the mean rate
+      no_triggers_ns;        // nothing: the larger of kSilentMin and kSilentGaps times the mean interval
+  double expected_rate = 0;  // Hz, of the farm file; 0: unknown, only the measured mean counts
+  double rate_below = 0.3;   // of the mean rate
   double livetime_below = 0.5;
 };
 
@@ -54,6 +55,7 @@ class TriggerFlow {
   static constexpr DurationNs kMeanMin = 20 * kSecond;  // minimum history for a mean
   static constexpr DurationNs kSilentMin = 3 * kSecond;
   static constexpr double kSilentGaps = 20;
+  static constexpr double kSlowMin = 30;  // minimum triggers in kRecent by the mean, for judging a low rate
   static constexpr DurationNs kDeadMin =
       2 * kSecond;  // minimum time between reports for judging the live share
 

@@ -13,6 +13,7 @@ namespace weir::run_record {
 namespace outcome {
 inline constexpr char kGood[] = "good";              // the ledger balances
 inline constexpr char kFaults[] = "faults";          // it balances, with faults survived
+inline constexpr char kFailed[] = "failed";          // it balances, and the run failed: Run.failure
 inline constexpr char kUnbalanced[] = "unbalanced";  // it does not balance
 inline constexpr char kNeverBegan[] = "never_began";
 inline constexpr char kNoAccount[] = "no_account";  // its supervisor sent none

@@ -146,6 +146,7 @@ struct Summary {
   std::uint32_t run = 0;
   std::string reason;   // why the run ended
   std::string failure;  // why it was not a good run; may be empty
+  std::string outcome;  // run_history.hpp
   int exit_status = 0;
   std::int64_t begin_utc_ns = 0;
   std::int64_t end_utc_ns = 0;
