@@ -136,6 +136,26 @@ std::string command_of(const CLI::App& root) {
   return name;
 }
 
+// Returns "unknown option '--comment'", if the words have one. A word that follows an option may be its
+// value.
+std::string unknown_option(const CLI::App& root, const std::vector<std::string>& words) {
+  const CLI::App* app = &root;
+  for (std::size_t i = 0; i < words.size() && words[i] != "--"; ++i) {
+    const std::string flag = words[i].substr(0, words[i].find('='));
+    if (!flag.starts_with("--")) {
+      for (const CLI::App* command : app->get_subcommands(kAll))
+        app = command->check_name(flag) ? command : app;
+      continue;
+    }
+    const CLI::Option* option = nullptr;
+    for (const CLI::App* one = app; one != nullptr && option == nullptr; one = one->get_parent())
+      option = one->get_option_no_throw(flag);
+    if (option == nullptr) return "unknown option '" + flag + "'" + meant(flag, options_of(*app), "");
+    if (takes_value(option) && flag == words[i]) ++i;
+  }
+  return {};
+}
+
 std::string sentence_of(const CLI::ParseError& error) {
   const std::string text = error.what();
   const std::string could_not = "Could not convert: ";
@@ -170,8 +190,11 @@ std::string sentence_of(const CLI::ParseError& error) {
 
 }  // namespace
 
-std::string parse_sentence(const CLI::App& app, const CLI::ParseError& error) {
+std::string parse_sentence(const CLI::App& app, const CLI::ParseError& error,
+                           const std::vector<std::string>& words) {
   const std::string command = command_of(app);
+  if (const std::string unknown = unknown_option(app, words); !unknown.empty())
+    return command + ": " + unknown + "; `" + command + " --help` lists them\n";
   return command + ": " + sentence_of(error) + "; `" + command + " --help` says more\n";
 }
 

@@ -22,6 +22,7 @@ void name_installed_files(CLI::App& app);
 
 // Explains CLI11's error for a command line in a sentence with the command that the words name: "weir ctl
 // start: 'x' is not a number: run; `weir ctl start --help` says more".
-[[nodiscard]] std::string parse_sentence(const CLI::App& app, const CLI::ParseError& error);
+[[nodiscard]] std::string parse_sentence(const CLI::App& app, const CLI::ParseError& error,
+                                         const std::vector<std::string>& words);
 
 }  // namespace weir::commands

@@ -100,7 +100,7 @@ void print_run(const v1::FarmView& view) {
     if (view.run_begin_utc_ns() > 0) {
       const DurationNs seconds = std::max<DurationNs>(0, view.utc_ns() - view.run_begin_utc_ns()) / kSecond;
       time = fmt::format("  {}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60);
-      if (view.offered_per_s() > 0) time += fmt::format("  {:.4g} triggers/s", view.offered_per_s());
+      if (view.offered_per_s() > 0) time += fmt::format("  {:.4g} triggers/s offered", view.offered_per_s());
     }
     fmt::print(
         "  run {}{}: {} triggered, {} stored, {} rejected, {} discarded, {} vetoed, {:.0f} in flight\n",

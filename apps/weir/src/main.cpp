@@ -58,12 +58,11 @@ int run_command(int argc, char** argv) {
     std::fputs(sentence.c_str(), stderr);
     return weir::commands::kUsage;
   }
-  std::reverse(words.begin(), words.end());  // as parse() takes them
   try {
-    app.parse(std::move(words));
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // as it takes them
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app.exit(error);  // help, version
-    std::fputs(weir::commands::parse_sentence(app, error).c_str(), stderr);
+    std::fputs(weir::commands::parse_sentence(app, error, words).c_str(), stderr);
     return weir::commands::kUsage;
   }
   return status;

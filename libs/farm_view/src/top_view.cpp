@@ -256,11 +256,37 @@ std::vector<TopRow> group_rows(const std::vector<TopRow>& rows) {
   return groups;
 }
 
+namespace {
+
+// Splits a text between words into lines of `columns`, at most `more` of them after the first; takes them
+// from `more`. The last line may be too long.
+std::vector<std::string> folded(std::string text, std::size_t columns, std::size_t& more) {
+  constexpr std::string_view kIndent = "    ";
+  std::vector<std::string> lines;
+  while (text.size() > columns && more > 0) {
+    const std::size_t space = text.rfind(' ', columns);
+    if (space == text.npos || space <= kIndent.size()) break;
+    lines.push_back(text.substr(0, space));
+    text = std::string(kIndent) + text.substr(space + 1);
+    --more;
+  }
+  lines.push_back(std::move(text));
+  return lines;
+}
+
+}  // namespace
+
 std::vector<std::string> format_top(const TopFrame& frame, TopSort sort, std::size_t columns,
                                     std::size_t lines_max) {
   std::vector<std::string> lines{frame.title};
-  for (const std::string& reason : frame.reasons) lines.push_back("  " + reason);
   const std::vector<const Column*> shown = columns_for(columns);
+  // Long reasons take several lines where the table leaves room.
+  const std::size_t table = 2 + frame.rows.size() + group_rows(frame.rows).size();
+  std::size_t room =
+      lines_max > table + 1 + frame.reasons.size() ? lines_max - table - 1 - frame.reasons.size() : 0;
+  for (const std::string& reason : frame.reasons) {
+    for (std::string& line : folded("  " + reason, columns, room)) lines.push_back(std::move(line));
+  }
   if (const std::string names = left_out(shown); !names.empty())
     lines.push_back("  no room for: " + names + "; a wider terminal shows them");
   std::string head;

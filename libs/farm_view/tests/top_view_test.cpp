@@ -166,3 +166,22 @@ TEST_CASE("each group of DCMs has a row with the sums of its DCMs below the proc
   CHECK_THAT(lines[6], ContainsSubstring("group near") && ContainsSubstring("250.5"));
   CHECK_THAT(lines[7], ContainsSubstring("group far"));
 }
+
+TEST_CASE("long health lines are folded where the table leaves room, and cut where it does not") {
+  TopFrame frame;
+  frame.title = "farm";
+  frame.reasons = {
+      "error: no writer: no accepted slice is stored: writer-0 (removed 40 s ago by mark on daq-1, pid "
+      "4711): weir ctl add writer-0"};
+  TopRow row;
+  row.name = "supervisor";
+  frame.rows.push_back(row);
+  const auto lines = format_top(frame, TopSort::plan, 80, 24);
+  for (const auto& line : lines) CHECK(line.size() <= 80);
+  std::string text;
+  for (const auto& line : lines) text += line + "\n";
+  CHECK_THAT(text, ContainsSubstring("weir ctl add writer-0"));
+  const auto tight = format_top(frame, TopSort::plan, 80, 4);
+  REQUIRE(tight.size() == 4);
+  CHECK(tight[1].ends_with("…"));
+}

@@ -194,11 +194,20 @@ std::string push_line(const LoadedFarm& loaded, double slice_bytes) {
   return text + "\n";
 }
 
+// The journal of a run is removed at its end.
+std::string journal_line(const v1::Farm& farm, double rate) {
+  constexpr double kBytesPerSlice = 130;
+  constexpr double kSecondsOfDay = 86400;
+  if (!farm.supervisor().journal() || rate <= 0) return {};
+  return fmt::format("  the supervisor's journal of a run takes about {:g} bytes a slice: {} a day\n",
+                     kBytesPerSlice, bytes_text(kBytesPerSlice * rate * kSecondsOfDay));
+}
+
 std::string expectations(const LoadedFarm& loaded, const SliceSize& size, double rate) {
   std::string text = fmt::format("  a slice is {} {}", size.kind, bytes_text(size.bytes));
   if (rate > 0)
     text += fmt::format("; {:g} a second make {}/s into the DCMs", rate, bytes_text(size.bytes * rate));
-  return text + "\n" + push_line(loaded, size.bytes);
+  return text + "\n" + journal_line(loaded.farm, rate) + push_line(loaded, size.bytes);
 }
 
 // Returns the network's throughput and buffer limits, or an empty text if its rates are unknown.
