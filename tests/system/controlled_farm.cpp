@@ -69,9 +69,12 @@ void ControlledFarm::start_run_control() {
   if (!there) throw std::runtime_error("run control does not start: " + run_control_->err());
 }
 
-void ControlledFarm::start_node(const std::string& name, const std::string& after) {
+void ControlledFarm::start_node(const std::string& role_and_name, const std::string& after) {
+  const std::size_t colon = role_and_name.find(':');
+  const std::string name = colon == std::string::npos ? role_and_name : role_and_name.substr(colon + 1);
   const std::string log = folder_ / name + "-" + std::to_string(++starts_);
-  std::vector<std::string> command{program_of(name), "--farm", farm_file_, "--name", name};
+  std::vector<std::string> command{program_of(role_and_name.substr(0, colon)), "--farm", farm_file_, "--name",
+                                   name};
   if (!after.empty()) command.insert(command.end(), {"--after", after});
   nodes_[name] = std::make_unique<Process>(command, log + ".out", log + ".log");
 }
@@ -97,6 +100,18 @@ void ControlledFarm::must(const std::vector<std::string>& words) const {
   const bool survived = words.front() == "stop" && end.status == kStoppedWithFaults;
   if (end.status != 0 && !survived)
     throw std::runtime_error("weir ctl " + words.front() + ": " + end.err + "\n" + logs());
+}
+
+void ControlledFarm::stop_good() const {
+  const CommandEnd end = ctl({"stop"});
+  if (end.status != 0) throw std::runtime_error("weir ctl stop: " + end.err + "\n" + logs());
+}
+
+void ControlledFarm::stop_with_faults(const std::string& fault) const {
+  const CommandEnd end = ctl({"stop"});
+  if (end.status != kStoppedWithFaults || end.err.find(fault) == std::string::npos)
+    throw std::runtime_error("weir ctl stop, status " + std::to_string(end.status) + ", without '" + fault +
+                             "': " + end.err + "\n" + logs());
 }
 
 boost::json::value ControlledFarm::status() const {

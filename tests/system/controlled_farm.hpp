@@ -21,7 +21,8 @@ class ControlledFarm {
 
   void start_run_control();
   // `after`: how the process in this place has ended, as a starter that watches it reports; empty: unknown.
-  void start_node(const std::string& name, const std::string& after = {});
+  // "dcm:near": the DCM "near".
+  void start_node(const std::string& role_and_name, const std::string& after = {});
   void kill_run_control();
   void kill_node(const std::string& name);
   [[nodiscard]] Process& node(const std::string& name) { return *nodes_.at(name); }
@@ -29,8 +30,13 @@ class ControlledFarm {
 
   // `weir ctl` with these words.
   [[nodiscard]] CommandEnd ctl(const std::vector<std::string>& words) const;
-  // As ctl(), but throws on a nonzero status, which fails the test. A stop may report survived faults.
+  // As ctl(), but throws on a nonzero status, which fails the test. A stop may report survived faults:
+  // stop_good() and stop_with_faults() tell them apart.
   void must(const std::vector<std::string>& words) const;
+  // Stops the run; throws unless its outcome is `good`.
+  void stop_good() const;
+  // Stops the run; throws unless it survived faults, and the first one contains this text.
+  void stop_with_faults(const std::string& fault) const;
   [[nodiscard]] boost::json::value status() const;
   [[nodiscard]] std::string state() const;
   [[nodiscard]] std::string state_of(const std::string& node) const;

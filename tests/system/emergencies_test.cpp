@@ -7,6 +7,7 @@
 #include <boost/json.hpp>
 
 #include <csignal>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
@@ -80,7 +81,7 @@ TEST_CASE("a filter that crashes its workers over 5 % of the slices leads, with 
   const std::string worst = one.worst();
   INFO(worst);
   CHECK_THAT(worst, ContainsSubstring("signal 11") && ContainsSubstring("went unfiltered ("));
-  one.farm.must({"stop"});
+  one.farm.stop_with_faults("the filter failed for ");
   REQUIRE(one.says("warning: run 1 had faults: "));
   CHECK_THAT(one.worst(), ContainsSubstring("the filter failed for "));
   // One line per cause and interval, not two per slice.
@@ -94,7 +95,7 @@ TEST_CASE("a filter that throws over half of the slices leads, with share and te
   REQUIRE(one.says("error: filter fails: "));
   CHECK_THAT(one.worst(), ContainsSubstring(" % of the slices of the last 10 s went unfiltered (") &&
                               ContainsSubstring("dcm-"));
-  one.farm.must({"stop"});
+  one.farm.stop_with_faults("the filter failed for ");
   CHECK(lines_with(one.farm.logs(), "filter error slice=") <= 8);
 }
 
@@ -104,12 +105,13 @@ TEST_CASE(
   Farm one;
   one.farm.begin_run();
   one.farm.must({"remove", "--last", "writer-0"});
-  REQUIRE(one.says("error: no writer: no accepted slice is stored: writer-0 (removed by an operator"));
-  CHECK_THAT(one.worst(), ContainsSubstring("weir ctl add writer-0"));
+  REQUIRE(one.says("error: no writer: no accepted slice is stored: writer-0 (removed "));
+  CHECK_THAT(one.worst(), ContainsSubstring(" s ago by ") && ContainsSubstring(", pid ") &&
+                              ContainsSubstring(": weir ctl add writer-0"));
   one.farm.must({"add", "writer-0"});
   REQUIRE(one.says("good: running: "));
   one.farm.must({"remove", "--last", "readout-0", "readout-1"});
-  REQUIRE(one.says("error: no readout: no slice has any fragment: readout-0 (removed by an operator"));
+  REQUIRE(one.says("error: no readout: no slice has any fragment: readout-0 (removed "));
   CHECK_THAT(one.worst(), ContainsSubstring("weir ctl add readout-0 readout-1"));
   // Some of the next 100 slices at least are triggered without readouts.
   const auto triggered = [&] {
@@ -119,7 +121,7 @@ TEST_CASE(
   };
   const int before = triggered();
   REQUIRE(wait_until([&] { return triggered() > before + 100; }, Seconds(30)));
-  one.farm.must({"stop"});
+  one.farm.stop_with_faults("every readout was removed");
   CHECK(one.record().at("stored_incomplete").to_number<int>() > 0);
 }
 
@@ -142,9 +144,70 @@ TEST_CASE("a DCM that dies again and again leads with its signal, in the events 
   CHECK_THAT(one.worst(), ContainsSubstring("by signal 11 (Segmentation fault): its log has the reason"));
   CHECK_THAT(one.farm.events(),
              ContainsSubstring("dcm-0 died in the run: signal 11 (Segmentation fault) (death 3"));
-  one.farm.must({"stop"});
+  one.farm.stop_with_faults("dcm-0");
   CHECK_THAT(boost::json::serialize(one.record()),
              ContainsSubstring("dcm-0 died in the run: signal 11 (Segmentation fault)"));
+}
+
+TEST_CASE("after a crash of its filter a DCM reports signal and slice itself, without word of its starter") {
+  // As in a unit of systemd.
+  const TemporaryFolder state;
+  ::setenv("STATE_DIRECTORY", state.path().c_str(), 1);
+  Farm one(0, unruly("crash", 50, "in-process"));
+  one.farm.make_ready();
+  one.farm.must({"remove", "dcm-1"});
+  one.farm.must({"start"});
+  const bool leads = wait_until(
+      [&] {
+        // As systemd does, without a report.
+        if (one.farm.node("dcm-0").wait(Seconds(0))) one.farm.start_node("dcm-0");
+        return one.worst().starts_with("error: dcm-0 dies again and again: ");
+      },
+      Seconds(40));
+  REQUIRE(leads);
+  CHECK_THAT(one.worst(), ContainsSubstring("by signal 11 (Segmentation fault) at slice "));
+  CHECK_THAT(one.farm.events(),
+             ContainsSubstring("dcm-0 died in the run: signal 11 (Segmentation fault) at slice "));
+  CHECK_THAT(one.farm.run_control().err(), ContainsSubstring("at slice "));
+  ::unsetenv("STATE_DIRECTORY");
+  one.farm.must({"reset"});
+}
+
+TEST_CASE("a group without its only DCM is red, with the slices that wait and their limit") {
+  const TemporaryFolder folder;
+  const ControlledFarm farm(
+      folder,
+      "farm: groups\n"
+      "trigger: {mode: rate, rate_hz: 200}\n"
+      "source: {kind: dummy, distribution: fixed, size_bytes: 1000}\n"
+      "readout: {count: 2, sources_per_readout: 4}\n"
+      "dcm:\n"
+      "  nodes:\n"
+      "    - {name: near, group: near}\n"
+      "    - {name: far, group: far}\n"
+      "  groups:\n"
+      "    - {name: near, forward: [far], filter: {plugin: sequential, parameters: {steps: 1, "
+      "sources_per_step: 4, reject: 0, forward: far}}}\n"
+      "    - {name: far, pending_max: 100}\n"
+      "supervisor: {status_interval_ms: 200}\n"
+      "writer: {count: 1}\n",
+      {"supervisor", "readout-0", "readout-1", "dcm:near", "dcm:far", "writer-0"});
+  farm.begin_run();
+  farm.must({"remove", "--last", "far"});
+  std::string worst;
+  const bool said = wait_until(
+      [&] {
+        const boost::json::value view = farm.status();
+        const boost::json::object& one = view.at("health").at(0).as_object();
+        worst = std::string(one.at("gravity").as_string()) + ": " + std::string(one.at("word").as_string()) +
+                ": " + std::string(one.at("reason").as_string());
+        return worst.starts_with("error: no DCM of group far: no slice of the group is built: ") &&
+               worst.find(" wait, at most 100; far (removed ") != std::string::npos;
+      },
+      Seconds(30));
+  INFO(worst);
+  CHECK(said);
+  farm.must({"add", "far"});
 }
 
 TEST_CASE("dead DCMs are the worst finding, in the same words everywhere, and over when they return") {
@@ -169,7 +232,7 @@ TEST_CASE("dead DCMs are the worst finding, in the same words everywhere, and ov
   one.farm.start_node("dcm-0");
   one.farm.start_node("dcm-1");
   REQUIRE(one.says("warning: processes die: dcm-0 (1 time), dcm-1 (1 time) lost in this run and back again"));
-  one.farm.must({"stop"});
+  one.farm.stop_with_faults("dcm-");
   CHECK(one.says("warning: run 1 had faults: "));
 }
 
