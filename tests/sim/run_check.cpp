@@ -40,6 +40,15 @@ std::uint64_t RunCheck::counter(const std::string& name) const {
   return found == account_.counters().end() ? 0 : found->second;
 }
 
+std::uint64_t RunCheck::worker_restarts() const {
+  std::uint64_t sum = 0;
+  for (const v1::Report& report : account_.nodes()) {
+    const auto found = report.counters().find("dcm.worker_restarts");
+    if (found != report.counters().end()) sum += found->second;
+  }
+  return sum;
+}
+
 bool RunCheck::a_readout_died() const {
   return std::any_of(scenario_.faults.begin(), scenario_.faults.end(), [](const Fault& fault) {
     return (fault.kind == FaultKind::kill || fault.kind == FaultKind::lose_machine) &&
@@ -364,6 +373,7 @@ void RunCheck::check_files() {
     }
   }
   stored_ = live.count;
+  stored_ids_ = live.hash_sum;
   if (scenario_.workers && scenario_.killers > 0 && dcms_disturbed() == 0 &&
       std::any_of(dcm_deaths_.begin(), dcm_deaths_.end(), [](std::uint32_t deaths) { return deaths > 0; }))
     fail("a filter in a worker ended its DCM");

@@ -23,9 +23,13 @@ class RunCheck {
   [[nodiscard]] const std::string& problem() const { return problem_; }
   [[nodiscard]] std::uint64_t triggered() const { return triggered_; }
   [[nodiscard]] std::uint64_t stored() const { return stored_; }
+  // Returns the sum of the hashes of the ids of all stored slices.
+  [[nodiscard]] std::uint64_t stored_ids() const { return stored_ids_; }
   [[nodiscard]] std::uint64_t missing() const { return missing_; }
   [[nodiscard]] std::uint64_t corrupt() const { return corrupt_; }
   [[nodiscard]] std::uint64_t filter_alerts() const { return filter_alerts_; }
+  // Returns how many workers were replaced, in all DCMs.
+  [[nodiscard]] std::uint64_t worker_restarts() const;
 
  private:
   void check_account();
@@ -56,6 +60,7 @@ class RunCheck {
   std::string problem_;
   std::uint64_t triggered_ = 0;
   std::uint64_t stored_ = 0;
+  std::uint64_t stored_ids_ = 0;
   std::uint64_t incomplete_ = 0;  // of the stored slices
   std::uint64_t poison_ = 0;      // of the stored slices
   std::uint64_t missing_ = 0;

@@ -205,10 +205,12 @@ void SimFarm::check_end(Outcome& outcome) {
   check.run();
   outcome.triggered = check.triggered();
   outcome.stored = check.stored();
+  outcome.stored_ids = check.stored_ids();
   outcome.missing = check.missing();
   outcome.corrupt = check.corrupt();
   outcome.alerts = static_cast<std::uint64_t>(account.bursts_size());
   outcome.filter_alerts = check.filter_alerts();
+  outcome.worker_restarts = check.worker_restarts();
   if (!check.problem().empty()) fail(check.problem());
 }
 

@@ -26,11 +26,13 @@ struct Outcome {
   TimeNs ended_ns = 0;  // simulated
   std::uint64_t triggered = 0;
   std::uint64_t stored = 0;
-  std::uint64_t missing = 0;  // fragments marked so
-  std::uint64_t corrupt = 0;  // likewise
+  std::uint64_t stored_ids = 0;  // sum of their hashes
+  std::uint64_t missing = 0;     // fragments marked so
+  std::uint64_t corrupt = 0;     // likewise
   std::uint64_t alerts = 0;
   std::uint64_t filter_alerts = 0;  // of these
   std::uint64_t deaths = 0;
+  std::uint64_t worker_restarts = 0;
   std::string ledger;
 };
 

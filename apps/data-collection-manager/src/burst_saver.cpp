@@ -145,10 +145,17 @@ void BurstSaver::stage(TimeNs now_ns) {
   }
 }
 
+void BurstSaver::send_next(sessions::Peer& peer, const Sending& record) {
+  v1::Control next;
+  next.mutable_burst_next()->set_number(record.alert);
+  peer.send(next);
+}
+
 void BurstSaver::want(Writer& to, const Sending& record) {
   to.queue.push_back(record);
   to.staged_bytes += record.bytes;
   to.wanted_total += record.bytes;
+  send_next(to.link->peer(), record);  // the writer opens the alert's file before it grants the space
   v1::Control message;
   message.mutable_space()->set_wanted_total(to.wanted_total);
   to.link->peer().send(message);
@@ -165,9 +172,7 @@ void BurstSaver::send_granted(Writer& to) {
 }
 
 void BurstSaver::send_record(sessions::Peer& peer, const Sending& record) const {
-  v1::Control next;
-  next.mutable_burst_next()->set_number(record.alert);
-  peer.send(next);
+  send_next(peer, record);
   const std::uint64_t piece_bytes = std::min<std::uint64_t>(kBurstPieceBytes, setup_.limits.frame_bytes_max);
   for (std::uint64_t offset = 0; offset < record.bytes; offset += piece_bytes) {
     const ConstBytes part = record.data.subspan(offset, std::min(piece_bytes, record.bytes - offset));
@@ -316,6 +321,7 @@ void BurstSaver::add_to(v1::Report& report) const {
   reports::Gauges gauges(report);
   gauges["burst_bytes_used"] = static_cast<double>(ring_.bytes_used());
   gauges["burst_bytes_frozen"] = static_cast<double>(ring_.bytes_frozen());
+  gauges["burst_slice_bytes_max"] = static_cast<double>(ring_.largest());
   gauges["burst_slices_waiting"] = static_cast<double>(waiting.count);
 }
 

@@ -77,6 +77,7 @@ class BurstSaver final : public sessions::PeerHandler {
 
   [[nodiscard]] Writer* least_loaded(TimeNs now_ns);
   void stage(TimeNs now_ns);
+  static void send_next(sessions::Peer& peer, const Sending& record);
   static void want(Writer& to, const Sending& record);
   void send_granted(Writer& to);
   static void tell_left(Writer& from);

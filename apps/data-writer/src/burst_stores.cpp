@@ -17,6 +17,8 @@ std::vector<std::byte> bytes_of_text(const std::string& text) {
   return {data, data + text.size()};
 }
 
+bool is_number(std::uint32_t alert) { return alert > 0 && alert <= burst::kAlertsMax; }
+
 }  // namespace
 
 struct BurstStores::One final : storage::StoreHandler {
@@ -25,7 +27,7 @@ struct BurstStores::One final : storage::StoreHandler {
         alert(alert_),
         store(std::move(config), disk, *this, ports::FileId(alert_ << kFileIdShift)) {}
 
-  void on_ready() override {}
+  void on_ready() override { ready = true; }
   void on_stored(std::span<const storage::StoredSlice> slices) override {
     for (const storage::StoredSlice& slice : slices) settled.push_back(slice.slice);
     events.on_burst_stored(alert, slices);
@@ -48,6 +50,7 @@ struct BurstStores::One final : storage::StoreHandler {
   BurstEvents& events;
   std::uint32_t alert;
   bool started = false;
+  bool ready = false;
   bool ended = false;
   bool failed = false;
   std::vector<SliceId> settled;  // since the last pass: the store must not be called from its handler
@@ -83,24 +86,42 @@ void BurstStores::recall(std::uint32_t alert, const storage::EarlierLife& earlie
 storage::StoreResult BurstStores::store(std::uint32_t alert, ConstBytes record,
                                         const std::shared_ptr<const void>& owner, std::uint32_t origin,
                                         TimeNs now) {
-  if (alert == 0 || alert > burst::kAlertsMax) return storage::StoreResult::malformed;
+  if (!is_number(alert)) return storage::StoreResult::malformed;
   if (ended_) return storage::StoreResult::not_open;
+  One* one = started(alert, now);
+  if (one == nullptr) return storage::StoreResult::stale_epoch;
+  return one->store.store(record, owner, origin, now);
+}
+
+void BurstStores::prepare(std::uint32_t alert, TimeNs now) {
+  if (is_number(alert) && !ended_) (void)started(alert, now);
+}
+
+bool BurstStores::is_opening() const {
+  return std::any_of(stores_.begin(), stores_.end(), [](const auto& found) {
+    const One& one = *found.second;
+    return one.started && !one.ready && !one.ended && !one.failed && !one.store.blocked();
+  });
+}
+
+// Null if no record of the alert is taken any more.
+BurstStores::One* BurstStores::started(std::uint32_t alert, TimeNs now) {
   const auto found = stores_.find(alert);
   One& one = found == stores_.end() ? make(alert, 0) : *found->second;
-  if (one.ended || one.failed) return storage::StoreResult::stale_epoch;
+  if (one.ended || one.failed) return nullptr;
   if (!std::exchange(one.started, true)) {
     const std::string folder = setup_.farm.run().out() + "/" + burst_folder_name(setup_.run, alert);
     if (environment_.make_folder) {
       if (const std::string why = environment_.make_folder(folder); !why.empty()) {
         one.failed = true;
         events_.on_burst_blocked(alert, why);
-        return storage::StoreResult::stale_epoch;
+        return nullptr;
       }
     }
     spdlog::info("burst alert stored number={} folder={}", alert, folder);
     one.store.start(now, environment_.clock.utc_ns(), bytes_of_text(begin_of_run_record(setup_)));
   }
-  return one.store.store(record, owner, origin, now);
+  return &one;
 }
 
 void BurstStores::pass(TimeNs now) {

@@ -25,7 +25,7 @@ class BurstEvents {
 };
 
 // The run files of alerts: a store for each, in a separate folder, so that a slice that the run also stores
-// is not mistaken for a second copy. A store begins with the alert's first record.
+// is not mistaken for a second copy. A store begins when a DCM asks for space for the alert's first record.
 class BurstStores final : public ports::DiskHandler {
  public:
   // Distinguishes the stores' files at the disk: the run's own files have lower ids.
@@ -39,6 +39,10 @@ class BurstStores final : public ports::DiskHandler {
   [[nodiscard]] storage::StoreResult store(std::uint32_t alert, ConstBytes record,
                                            const std::shared_ptr<const void>& owner, std::uint32_t origin,
                                            TimeNs now);
+  // Opens the alert's file ahead of its first record.
+  void prepare(std::uint32_t alert, TimeNs now);
+  // True while a file is being opened, by a disk that works: its records would be refused as `not_open`.
+  [[nodiscard]] bool is_opening() const;
   void pass(TimeNs now);
   // Closes the alert's file: no further records belong to it.
   void end(std::uint32_t alert, TimeNs now);
@@ -56,6 +60,7 @@ class BurstStores final : public ports::DiskHandler {
 
  private:
   struct One;
+  [[nodiscard]] One* started(std::uint32_t alert, TimeNs now);
   [[nodiscard]] One& make(std::uint32_t alert, std::uint32_t first_sequence);
 
   const node::Setup& setup_;

@@ -111,6 +111,7 @@ Expected<void, wire::WireError> WriterNode::on_control(sessions::Peer& peer, con
   Connection& connection = connection_of(peer);
   if (message.has_burst_next() && connection.burst && connection.record_bytes == 0) {
     connection.alert = message.burst_next().number();
+    bursts_.prepare(connection.alert, now_ns_);
     return {};
   }
   if (message.has_burst_leave() && connection.burst) {
@@ -131,7 +132,7 @@ Expected<void, wire::WireError> WriterNode::on_control(sessions::Peer& peer, con
 void WriterNode::send_grants() {
   if (!blocked_.empty()) return;
   send_new_grants(grants_);
-  send_new_grants(burst_grants_);
+  if (!bursts_.is_opening()) send_new_grants(burst_grants_);
 }
 
 void WriterNode::send_new_grants(storage::GrantBook& book) {

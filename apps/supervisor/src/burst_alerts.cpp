@@ -1,7 +1,6 @@
 #include "burst_alerts.hpp"
 
 #include <weir/base/text.hpp>
-#include <weir/config/replayed_recording.hpp>
 #include <weir/reports/numbers.hpp>
 
 #include <fmt/format.h>
@@ -42,10 +41,8 @@ void BurstAlerts::resume(RunAlerts alerts, TimeNs now) {
 
 void BurstAlerts::note(const assignment::Actions& actions) {
   if (!run_) return;
-  for (; announced_noted_ < actions.announce.size(); ++announced_noted_) {
-    newest_ = actions.announce[announced_noted_].info.time;
-    run_->book.announced(*newest_);
-  }
+  for (; announced_noted_ < actions.announce.size(); ++announced_noted_)
+    run_->book.announced(actions.announce[announced_noted_].info.time);
   for (; cleared_noted_ < actions.cleared.size(); ++cleared_noted_) {
     const assignment::Cleared& one = actions.cleared[cleared_noted_];
     const bool kept = one.kept_by != assignment::kNoNode;
@@ -68,15 +65,15 @@ void BurstAlerts::send() {
   to_send_.clear();
 }
 
-void BurstAlerts::ask(std::int64_t before_ms, std::int64_t after_ms, const std::string& reason, UtcNs now) {
+void BurstAlerts::ask(std::int64_t before_ms, std::int64_t after_ms, const std::string& reason,
+                      std::optional<UtcNs> now) {
+  if (run_ && !now) return refuse("the replay has no slice yet, so that its time is unknown", reason);
   if (before_ms == 0 && after_ms == 0) {
     before_ms = static_cast<std::int64_t>(setup_.farm.burst().before_s() * 1e3);
     after_ms = static_cast<std::int64_t>(setup_.farm.burst().after_s() * 1e3);
   }
-  // Recorded slices keep their times: "now" is then the newest one.
-  if (newest_ && config::replayed_recording(*setup_.whole_farm)) now = *newest_;
-  const UtcNs from = now - std::clamp(before_ms, -kWindowMsMax, kWindowMsMax) * kMillisecond;
-  const UtcNs until = now + std::clamp(after_ms, -kWindowMsMax, kWindowMsMax) * kMillisecond;
+  const UtcNs from = now.value_or(0) - std::clamp(before_ms, -kWindowMsMax, kWindowMsMax) * kMillisecond;
+  const UtcNs until = now.value_or(0) + std::clamp(after_ms, -kWindowMsMax, kWindowMsMax) * kMillisecond;
   open(from, until, reason);
 }
 
@@ -90,16 +87,18 @@ void BurstAlerts::open(UtcNs from, UtcNs until, const std::string& by, std::opti
   std::string error;
   const auto alert = run_->book.ask(from, until, by, error);
   if (filter_from) run_->filter_alert_from = filter_from;
-  if (!alert) {
-    ++run_->refused;
-    return spdlog::warn("burst alert refused reason=\"{}\" by=\"{}\"", error, by);
-  }
+  if (!alert) return refuse(error, by);
   journal_.write_alert(*alert, by, filter_from);
   spdlog::info("burst alert number={} window_ms={} asked={} by=\"{}\"", alert->number,
                (alert->until - alert->from) / kMillisecond, run_->book.alerts().at(alert->number).asked.count,
                by);
   progress_ns_ = 0;
   to_send_.push_back(alert->number);
+}
+
+void BurstAlerts::refuse(std::string_view why, const std::string& by) {
+  ++run_->refused;
+  spdlog::warn("burst alert refused reason=\"{}\" by=\"{}\"", why, by);
 }
 
 void BurstAlerts::ask_for_filter(const RosterMember& dcm, const v1::BurstAccount& wish) {
@@ -142,9 +141,9 @@ void BurstAlerts::dcm_replaced(NodeIndex dcm) {
 void BurstAlerts::dcm_joined(const RosterMember& dcm) {
   if (!run_) return;
   run_->book.dcm_joined(dcm.index);
-  for (const auto& [number, account] : run_->book.alerts()) {
+  for (const std::uint32_t number : run_->book.ended_first()) {
     const bool waits = std::find(to_send_.begin(), to_send_.end(), number) != to_send_.end();
-    if (!account.ended && !waits) dcm.peer->send(message_of(account));
+    if (!waits) dcm.peer->send(message_of(run_->book.alerts().at(number)));
   }
 }
 
@@ -184,6 +183,19 @@ std::vector<burst::AlertAccount> BurstAlerts::accounts() const {
   return all;
 }
 
+// A DCM sends no slice until burst.save_bytes_per_s has room for the one before.
+DurationNs BurstAlerts::patience() const {
+  const v1::BurstSettings& burst = setup_.farm.burst();
+  double largest = 0;
+  for (const RosterMember& member : roster_.members()) {
+    if (member.role == Role::dcm && member.has_report)
+      largest = std::max(largest, reports::gauge_of(member.report, "burst_slice_bytes_max").value_or(0));
+  }
+  largest = std::min(largest, static_cast<double>(burst.buffer_bytes()));
+  const double seconds = largest / static_cast<double>(burst.save_bytes_per_s());
+  return kPatience + static_cast<DurationNs>(seconds * static_cast<double>(kSecond));
+}
+
 bool BurstAlerts::look(UtcNs utc, TimeNs now, bool at_end, bool no_longer) {
   if (!run_ || !run_->book.is_open()) return true;
   if (now < next_look_ns_) return false;
@@ -191,7 +203,7 @@ bool BurstAlerts::look(UtcNs utc, TimeNs now, bool at_end, bool no_longer) {
   const std::uint64_t saved_now = saved().count;
   if (progress_ns_ == 0 || !at_end || saved_now != saved_) progress_ns_ = now;
   saved_ = saved_now;
-  const bool in_vain = at_end && now - progress_ns_ > kPatience;
+  const bool in_vain = at_end && now - progress_ns_ > patience();
   end_alerts(utc, now, at_end, no_longer || in_vain);
   return !run_->book.is_open();
 }

@@ -12,6 +12,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace weir::supervisor {
@@ -20,7 +21,8 @@ namespace weir::supervisor {
 // burst::AlertBook decides.
 class BurstAlerts {
  public:
-  static constexpr DurationNs kPatience = 30 * kSecond;  // at the end of the run, without a saved slice
+  // At the end of the run, without a saved slice, beyond the time that the largest one takes.
+  static constexpr DurationNs kPatience = 30 * kSecond;
 
   // `journal` has each alert and account before any node hears of it.
   BurstAlerts(const node::Setup& setup, Roster& roster, Journal& journal);
@@ -38,13 +40,15 @@ class BurstAlerts {
   void send();
   // An alert, sent by send(). It waits while nodes of a restarted supervisor's run are on their way
   // back. Zero for both: as configured.
-  void ask(std::int64_t before_ms, std::int64_t after_ms, const std::string& reason, UtcNs now);
+  void ask(std::int64_t before_ms, std::int64_t after_ms, const std::string& reason,
+           std::optional<UtcNs> now);
   // A DCM's account, or an alert of its filter; one of these per burst.filter_alert_s of trigger
   // time is taken.
   void told(const RosterMember& dcm, const v1::BurstAccount& account);
   // A new process of this DCM is there: the ring and the accounts of its earlier one are lost. It takes part
   // with dcm_joined().
   void dcm_replaced(NodeIndex dcm);
+  // Sends it the alerts, and the ends that it may have missed.
   void dcm_joined(const RosterMember& dcm);
   // Repeats the ends of alerts, which this writer may have missed.
   void writer_joined(const RosterMember& writer) const;
@@ -68,9 +72,11 @@ class BurstAlerts {
   void ask_for_filter(const RosterMember& dcm, const v1::BurstAccount& wish);
   // Opens the alert, or counts it as refused. `by`: its origin, for the log and the account.
   void open(UtcNs from, UtcNs until, const std::string& by, std::optional<UtcNs> filter_from = {});
+  void refuse(std::string_view why, const std::string& by);
   [[nodiscard]] static v1::Control message_of(const burst::AlertAccount& account);
   void end_alerts(UtcNs utc, TimeNs now, bool at_end, bool no_longer);
   [[nodiscard]] SliceSum saved() const;
+  [[nodiscard]] DurationNs patience() const;
   // Returns the accounts of all alerts. The closed files in the writers' reports also count slices that a
   // DCM saved after its last account, before it died.
   [[nodiscard]] std::vector<burst::AlertAccount> accounts() const;
@@ -80,7 +86,6 @@ class BurstAlerts {
   Journal& journal_;
   std::optional<RunAlerts> run_;        // nothing without a burst saver
   std::vector<std::uint32_t> to_send_;  // alerts that have begun or ended
-  std::optional<UtcNs> newest_;         // time of the slice that was announced last
   std::size_t announced_noted_ = 0;     // rows of the actions that wait
   std::size_t cleared_noted_ = 0;
   std::uint64_t refused_written_ = 0;

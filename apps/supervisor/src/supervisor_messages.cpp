@@ -183,7 +183,7 @@ void SupervisorNode::on_command(const v1::Command& command) {
     case v1::Command::BURST:
       if (!course_.is(RunStage::running)) return spdlog::warn("command ignored kind=BURST reason=\"no run\"");
       return bursts_.ask(command.before_ms(), command.after_ms(), command.reason(),
-                         environment_.clock.utc_ns());
+                         machine_.trigger_time(environment_.clock.utc_ns()));
     case v1::Command::PAUSE:
     case v1::Command::CONTINUE:
     case v1::Command::DRAIN:

@@ -4,6 +4,7 @@
 #include "../src/journal.hpp"
 #include "../src/roster.hpp"
 #include "weir_catch.hpp"
+#include <weir/reports/numbers.hpp>
 
 #include <memory>
 #include <optional>
@@ -14,7 +15,8 @@ namespace {
 // A DCM keeps two slices, of which an alert is about to be saved.
 struct Saving {
   Saving() {
-    setup.farm.mutable_burst()->set_buffer_bytes(1);
+    setup.farm.mutable_burst()->set_buffer_bytes(1000);
+    setup.farm.mutable_burst()->set_save_bytes_per_s(10);
     setup.whole_farm = std::make_shared<const v1::Farm>(setup.farm);
     setup.plan.nodes.emplace_back().role = Role::dcm;
     roster.plan(Role::dcm, NodeIndex(0), "dcm-0", "");
@@ -52,6 +54,12 @@ struct Saving {
   TimeNs now = kSecond;
 };
 
+std::uint64_t refused(const BurstAlerts& alerts) {
+  v1::Report report;
+  alerts.add_to(report);
+  return reports::counter_of(report, "burst.alerts_refused");
+}
+
 }  // namespace
 
 TEST_CASE("an alert without a saved slice ends half a minute after the run, and its slices are lost") {
@@ -77,6 +85,34 @@ TEST_CASE("each saved slice gives the others another half a minute, and the last
   if (all) farm.save(2);
   CHECK(farm.look(kSecond, true));
   CHECK(farm.alerts->faults().size() == (all ? 0 : 1));
+}
+
+TEST_CASE(
+    "the wait for an alert's next slice lasts half a minute beyond the time that the largest one takes") {
+  struct Largest {
+    double bytes;
+    DurationNs takes;  // at 10 B/s
+  };
+  const Largest largest = GENERATE(Largest{0, 0}, Largest{400, 40 * kSecond},
+                                   Largest{1e300, 100 * kSecond});  // more than the ring
+  CAPTURE(largest.bytes);
+  Saving farm;
+  RosterMember& dcm = farm.roster.members().front();
+  dcm.has_report = true;
+  reports::Gauges(dcm.report)["burst_slice_bytes_max"] = largest.bytes;
+  CHECK_FALSE(farm.look(kSecond, true));
+  CHECK_FALSE(farm.look(Saving::kPatience + largest.takes - kSecond, true));
+  farm.save(1);
+  CHECK_FALSE(farm.look(kSecond, true));
+  CHECK_FALSE(farm.look(Saving::kPatience + largest.takes - kSecond, true));
+  CHECK(farm.look(2 * kSecond, true));
+}
+
+TEST_CASE("an alert by hand before the first slice of a replay is refused, because its time is unknown") {
+  Saving farm;
+  farm.alerts->ask(1000, 1000, "by hand", std::nullopt);
+  CHECK(refused(*farm.alerts) == 1);
+  CHECK(farm.alerts->state()->book.alerts().size() == 1);
 }
 
 }  // namespace weir::supervisor

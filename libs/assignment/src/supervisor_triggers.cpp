@@ -51,6 +51,12 @@ std::optional<SliceId> SupervisorMachine::next_id() const {
   return settings_.recorded ? settings_.recorded->next(ids_.next()) : ids_.next();
 }
 
+std::optional<UtcNs> SupervisorMachine::trigger_time(UtcNs utc) const {
+  if (!settings_.recorded) return utc;
+  if (ledger_.triggered.count == 0) return std::nullopt;
+  return settings_.recorded->of(SliceId(ids_.next().value - 1)).info.time;
+}
+
 TriggerOffer SupervisorMachine::as_recorded(const TriggerOffer& offer) const {
   if (!settings_.recorded || offer.slice) return offer;
   const auto slice = next_id();

@@ -335,3 +335,20 @@ TEST_CASE(
   REQUIRE(actions.announce.size() == 1);
   CHECK(actions.announce[0].slice == SliceId(512));
 }
+
+TEST_CASE(
+    "triggers made now have the time of a replay's newest slice, also after a restart, or the clock's") {
+  Farm clock(small_farm());
+  CHECK(clock.machine.trigger_time(77) == 77);
+  const bool by_number = GENERATE(false, true);
+  CAPTURE(by_number);
+  const SupervisorSettings settings = replaying(by_number);
+  Farm farm(settings);
+  CHECK_FALSE(farm.machine.trigger_time(77));  // no slice yet
+  REQUIRE_FALSE(farm.pass().announce.empty());
+  CHECK(farm.machine.trigger_time(77) == 1200);
+  SupervisorMachine next(settings, make_trigger_source({}).value(), make_policy("credits").value());
+  Actions actions;
+  next.resume(farm.machine.state(farm.now.mono), kMillisecond, farm.now, actions);
+  CHECK(next.trigger_time(77) == 1200);
+}

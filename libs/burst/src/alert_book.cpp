@@ -165,10 +165,14 @@ void AlertBook::end(std::uint32_t number, const AlertAccount& account) {
   state_.accounts[number] = account;
 }
 
-std::vector<Alert> AlertBook::open_alerts() const {
-  std::vector<Alert> alerts;
-  for (const auto& [number, parts] : state_.parts) alerts.push_back(state_.accounts.at(number).alert);
-  return alerts;
+std::vector<std::uint32_t> AlertBook::ended_first() const {
+  std::vector<std::uint32_t> numbers;
+  for (const bool ended : {true, false}) {
+    for (const auto& [number, account] : state_.accounts) {
+      if (account.ended == ended) numbers.push_back(number);
+    }
+  }
+  return numbers;
 }
 
 }  // namespace weir::burst

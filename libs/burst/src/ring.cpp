@@ -32,6 +32,7 @@ std::optional<std::uint64_t> Ring::add(SliceId slice, Attempt attempt, UtcNs tim
   Entry& entry = index_.emplace(slice, Entry{slice, attempt, time, bytes, extent, {}}).first->second;
   times_.emplace(time, slice);
   ++kept_;
+  largest_ = std::max(largest_, bytes);
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     if (slots_[i] && slots_[i]->alert.contains(time)) ask(i, entry);
   }

@@ -1,5 +1,6 @@
 #include "weir_catch.hpp"
 #include <weir/burst/alert_book.hpp>
+#include <weir/burst/ring.hpp>
 
 using namespace weir;
 using namespace weir::burst;
@@ -118,6 +119,51 @@ TEST_CASE("more alerts than can be saved at a time are no_room") {
   CHECK(book.take_ended(10 * kQuantum, 0, true, false).size() == kOpenAlertsMax);
   error.clear();
   CHECK(book.ask(0, kQuantum, "", error));
+}
+
+TEST_CASE("a DCM that returns has room for every open alert, however many ended while it was away") {
+  const std::uint32_t missed =
+      GENERATE(1U, 3U, static_cast<std::uint32_t>(kOpenAlertsMax));  // ends, and as many begins after them
+  CAPTURE(missed);
+  AlertBook book(1);
+  Ring ring({1000, 500, 1'000'000'000, 1'000'000});
+  for (std::uint64_t i = 1; i <= 4; ++i) {
+    settle(book, i, NodeIndex(0));
+    REQUIRE(ring.add(SliceId(i), Attempt(0), static_cast<UtcNs>(i) * kQuantum, 100));
+  }
+  const auto tell = [&] {
+    ring.for_each_open(
+        [&](const Alert& alert, const Account& fates) { book.told(NodeIndex(0), alert.number, fates); });
+  };
+  for (std::size_t i = 0; i < kOpenAlertsMax; ++i) ring.open(ask(book, 1, 5));
+  for (std::uint32_t i = 0; i < missed; ++i) {
+    AlertAccount ended = book.alerts().at(i + 1);
+    ended.ended = true;
+    book.end(i + 1, ended);
+  }
+  for (std::uint32_t i = 0; i < missed; ++i) ask(book, 1, 5);
+
+  for (const std::uint32_t number : book.ended_first()) {
+    const AlertAccount& account = book.alerts().at(number);
+    if (account.ended) {
+      ring.close(number);
+    } else {
+      REQUIRE((ring.account(number) != nullptr || ring.can_open()));
+      ring.open(account.alert);
+    }
+  }
+  CHECK(ring.broken_invariant().empty());
+  tell();
+  while (const auto record = ring.next(1000 * kSecond)) {
+    ring.saved(record->alert, record->slice);
+    tell();
+  }
+  CHECK(book.take_ended(20 * kQuantum, 0, true, false).size() == kOpenAlertsMax);
+  for (const auto& [number, account] : book.alerts()) {
+    if (number <= missed) continue;
+    CHECK(account.told.saved.count == 4);
+    CHECK(account.lost == 0);
+  }
 }
 
 TEST_CASE("a book that continues another's state has its alerts, and the slices of those to come") {

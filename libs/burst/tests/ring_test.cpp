@@ -51,6 +51,16 @@ TEST_CASE("the oldest slices are overwritten, and count as too old for an alert"
   CHECK(ring.bytes_frozen() == 0);
 }
 
+TEST_CASE("the ring states the bytes of the largest slice that it has kept") {
+  Ring ring(kSmall);
+  CHECK(ring.largest() == 0);
+  REQUIRE(ring.add(SliceId(100), Attempt(0), 0, 300));
+  fill(ring, 25);
+  CHECK(ring.largest() == 300);
+  CHECK_FALSE(ring.add(SliceId(101), Attempt(0), 0, 1001));  // not kept
+  CHECK(ring.largest() == 300);
+}
+
 TEST_CASE("new slices pass over frozen ones and never wait") {
   Ring ring(kSmall);
   fill(ring, 10);

@@ -7,8 +7,10 @@
 //   to      a group of DCMs: of four slices it accepts one, rejects one and forwards two there, with bytes
 //   that
 //           depend on the id; without `to`, a slice that comes with bytes of another is an error
-//   two_steps  true: requests one source first and all others then; a second step without the state of the
-//           first one is an error (default: false)
+//   two_steps  true: requests one source first and all others then; a first step that sees the others, and a
+//           second one without the state of the first are errors (default: false)
+//   picks   true, with two_steps: rejects about half of the slices, by the fragments of each step
+//           (default: false)
 //   alerts_every  n: gives a burst alert around each n-th slice, 0: none (default)
 //   stumbles_at_end  true: the run cannot be ended (default: false)
 //   refuses_while  a path: no run can begin while such a file is there (default: none)
@@ -48,6 +50,7 @@ class Stumbles : public weir::Filter {
         stumbles_at_end_(setup.parameter("stumbles_at_end", false)),
         to_(setup.parameter("to", std::string())),
         two_steps_(setup.parameter("two_steps", false)),
+        picks_(setup.parameter("picks", false)),
         last_digits_(book_histogram("last digit", 10, 0, 10)) {}
 
   [[nodiscard]] std::optional<std::vector<std::uint32_t>> first_sources() const override {
@@ -77,21 +80,38 @@ class Stumbles : public weir::Filter {
     if (every_ != 0 && slice.id() % every_ == 0) {
       throw std::runtime_error("stumbles over slice " + std::to_string(slice.id()));
     }
-    const bool has_all =
-        std::all_of(slice.begin(), slice.end(), [](const weir::Fragment& one) { return one.requested(); });
-    if (two_steps_ && slice.step() == 0 && !has_all) {
-      (void)slice.remember<std::uint64_t>(slice.id());
-      return need_all();
-    }
-    if (two_steps_ && slice.step() > 0) {
-      const std::uint64_t* remembered = slice.remembered<std::uint64_t>();
-      if (remembered == nullptr || *remembered != slice.id())
-        throw std::runtime_error("slice " + std::to_string(slice.id()) + " forgot its first step");
-    }
-    return to_.empty() ? receive(slice) : select(slice);
+    if (!two_steps_ || slice.size() == 1) return decide(slice);
+    if (slice.step() == 0) return look_first(slice);
+    const auto* first = slice.remembered<First>();
+    if (first == nullptr || first->id != slice.id())
+      throw std::runtime_error("slice " + std::to_string(slice.id()) + " forgot its first step");
+    if (picks_) return (first->seen ^ seen(slice)) % 2 == 0 ? accept() : reject();
+    return decide(slice);
   }
 
  private:
+  struct First {  // what a first step leaves for the second
+    std::uint64_t id = 0;
+    std::uint64_t seen = 0;
+  };
+
+  weir::Decision look_first(const weir::Slice& slice) {
+    const auto other = [&](const weir::Fragment& one) { return one.requested() && one.source() != first_; };
+    if (std::any_of(slice.begin(), slice.end(), other))
+      throw std::runtime_error("slice " + std::to_string(slice.id()) +
+                               " has fragments at its first step that were not asked for");
+    (void)slice.remember<First>(slice.id(), seen(slice));
+    return need_all();
+  }
+  static std::uint64_t seen(const weir::Slice& slice) {
+    std::uint64_t sum = 0;
+    for (const weir::Fragment& one : slice) {
+      if (one.requested()) sum = sum * 31 + one.crc32c() + one.bytes().size();
+    }
+    return sum;
+  }
+  weir::Decision decide(const weir::Slice& slice) { return to_.empty() ? receive(slice) : select(slice); }
+
   static std::vector<std::byte> bytes_of(std::uint64_t id) {
     constexpr std::size_t kUnit = 100;
     return std::vector<std::byte>(id % 4 * kUnit, static_cast<std::byte>(id));
@@ -133,6 +153,7 @@ class Stumbles : public weir::Filter {
   bool stumbles_at_end_;
   std::string to_;
   bool two_steps_;
+  bool picks_;
   std::uint32_t first_ = 0;
   weir::Histogram1D last_digits_;
 };

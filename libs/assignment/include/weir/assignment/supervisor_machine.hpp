@@ -199,6 +199,9 @@ class SupervisorMachine {
   [[nodiscard]] bool ids_used_up() const { return ids_.used_up(); }
   // True if every slice of a recording that is replayed once has been triggered.
   [[nodiscard]] bool recording_is_over() const { return !next_id(); }
+  // Returns the time of triggers made now: `utc`, or that of a replay's newest slice, because recorded slices
+  // keep their times; nullopt: the replay has no slice yet.
+  [[nodiscard]] std::optional<UtcNs> trigger_time(UtcNs utc) const;
   // True if the run is stopped and every slice is settled.
   [[nodiscard]] bool drained() const { return clock_.stopping() && book_.live() == 0; }
   [[nodiscard]] std::size_t in_flight() const { return book_.live(); }

@@ -84,8 +84,9 @@ class AlertBook {
   [[nodiscard]] bool is_open() const { return !state_.parts.empty(); }
   [[nodiscard]] const std::map<std::uint32_t, AlertAccount>& alerts() const { return state_.accounts; }
   [[nodiscard]] const AlertBookState& state() const { return state_; }
-  // Open alerts, for a DCM that joins.
-  [[nodiscard]] std::vector<Alert> open_alerts() const;
+  // Returns the numbers of all alerts for a DCM that joins, ended ones first: it may still save those, and a
+  // ring has room for kOpenAlertsMax alerts.
+  [[nodiscard]] std::vector<std::uint32_t> ended_first() const;
   // A DCM has left during an alert, or the supervisor was restarted: asked is a bound.
   [[nodiscard]] bool is_exact() const { return exact_; }
 

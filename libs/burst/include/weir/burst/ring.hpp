@@ -96,7 +96,8 @@ class Ring {
   [[nodiscard]] std::uint64_t disk_bytes_used() const { return disk_.used(); }
   [[nodiscard]] std::uint64_t bytes_frozen() const { return frozen_; }
   [[nodiscard]] std::uint64_t slices() const { return index_.size(); }
-  [[nodiscard]] std::uint64_t kept() const { return kept_; }  // ever
+  [[nodiscard]] std::uint64_t kept() const { return kept_; }        // ever
+  [[nodiscard]] std::uint64_t largest() const { return largest_; }  // bytes, of the slices ever kept
   [[nodiscard]] std::uint64_t overwritten() const { return gone_count_; }
   [[nodiscard]] std::uint64_t unplaced() const { return unplaced_; }  // found no room
   // Of the overwritten ones, those that the disk had not taken.
@@ -172,6 +173,7 @@ class Ring {
   std::uint64_t frozen_memory_ = 0;  // of them, not on disk
   std::uint64_t in_flight_ = 0;
   std::uint64_t kept_ = 0;
+  std::uint64_t largest_ = 0;
   std::uint64_t gone_count_ = 0;
   std::uint64_t slow_count_ = 0;
   std::uint64_t failed_count_ = 0;

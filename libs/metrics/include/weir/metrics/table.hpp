@@ -399,6 +399,8 @@ inline constexpr Entry kTable[] = {
                "Bytes of slices on the burst ring's disk."),
     rare_level("burst_bytes_frozen", "weir_burst_bytes_frozen", kBurstDcm,
                "Bytes exempt from overwriting for alerts, in memory and on disk."),
+    rare_level("burst_slice_bytes_max", "weir_burst_slice_bytes_max", kBurstDcm,
+               "Bytes of the largest slice that the burst ring has kept."),
     rare_level("burst_slices_waiting", "weir_burst_slices_waiting", kBurstDcm,
                "Slices that alerts ask for and that are not on disk yet."),
     rare("tap.samples", "weir_tap_samples_total", kTapDcm, "Samples of slices published."),
