@@ -22,7 +22,8 @@ const std::vector<std::string> kNodes = {"supervisor", "readout-0", "readout-1",
                                          "dcm-0",      "dcm-1",     "writer-0"};
 
 struct Farm {
-  explicit Farm(std::size_t disk_mebibytes = 0, const std::string& more = {})
+  // `control`: further keys of `control`, as ", return_s: 6".
+  explicit Farm(std::size_t disk_mebibytes = 0, const std::string& more = {}, const std::string& control = {})
       : small(disk_mebibytes == 0 ? nullptr : std::make_unique<SmallDisk>(folder / "run", disk_mebibytes)),
         farm(folder,
              "farm: emergencies\n"
@@ -33,7 +34,7 @@ struct Farm {
              "supervisor: {status_interval_ms: 200}\n"
              "writer: {count: 1, sync_interval_ms: 20}\n" +
                  more,
-             kNodes, ", page: '127.0.0.1:0', out: " + (folder / "control")) {}
+             kNodes, ", page: '127.0.0.1:0', out: " + (folder / "control") + control) {}
 
   // Returns the farm's worst health message, as "error: no DCM: no slice is built: …", or "good".
   [[nodiscard]] std::string worst() const {
@@ -249,6 +250,31 @@ TEST_CASE("a stopped process is silent, then lost, and a restarted run control r
       [&] { return one.worst().find("run control was started again") != std::string::npos; }, Seconds(20));
   CHECK(told);
   one.farm.must({"stop"});
+}
+
+TEST_CASE("run control ends a frozen supervisor, says so everywhere, and its successor resumes the run") {
+  Farm one(0, {}, ", return_s: 8");
+  one.farm.begin_run();
+  REQUIRE(one.says("good: running: "));
+  one.farm.node("supervisor").send_signal(SIGSTOP);
+  const bool announced = wait_until(
+      [&] { return one.worst().find("stopped by a signal; run control ends it in ") != std::string::npos; },
+      Seconds(20));
+  CHECK(announced);
+  const auto end = one.farm.node("supervisor").wait(Seconds(20));
+  REQUIRE(end.has_value());
+  one.farm.start_node("supervisor", "signal 9 (Killed)");
+  REQUIRE(one.says(
+      "warning: processes die: supervisor (1 time: killed by run control: stopped by a signal, and"));
+  CHECK_THAT(one.farm.events(), ContainsSubstring(") was killed by run control: stopped by a signal, and not "
+                                                  "heard for 4 s; its successor resumes the run"));
+  one.farm.must({"stop"});
+  const boost::json::value record = one.record();
+  CHECK(record.at("ledger_balanced").as_bool());
+  CHECK(record.at("exit_status").to_number<int>() == 3);
+  CHECK_THAT(boost::json::serialize(record),
+             ContainsSubstring("supervisor killed by run control: stopped by a signal") &&
+                 ContainsSubstring("supervisor died in the run: killed by run control: stopped by a signal"));
 }
 
 TEST_CASE("a full disk blocks the farm, and a reset abandons a run without a supervisor") {

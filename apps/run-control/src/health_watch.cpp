@@ -232,6 +232,7 @@ std::vector<control::Finding> HealthWatch::judge(const control::FarmMachine& mac
     // A process that ends with the one run is not missed.
     if (machine.is_ending() && !member.live) continue;
     seen.processes.push_back(process_of(member, members[i], machine.run(), now));
+    if (member.plan.role == Role::supervisor && !member.live) seen.processes.back().freeze = freeze_;
   }
   add_groups(machine, members, seen);
   add_measures(now, seen);

@@ -32,6 +32,8 @@ class HealthWatch {
   void set_error_share_max(double share) { error_share_max_ = share; }
   // From trigger.rate_hz, in Hz; 0: unknown.
   void set_expected_rate(double rate) { limits_.expected_rate = rate; }
+  // Of a missing supervisor.
+  void set_freeze(const control::Freeze& freeze) { freeze_ = freeze; }
   // The farm's groups of DCMs. Empty: none.
   struct Groups {
     std::map<std::string, std::string> of_dcm;         // by name
@@ -67,6 +69,7 @@ class HealthWatch {
   control::FilterFlow filters_;
   double error_share_max_ = 0.01;
   Groups groups_;
+  control::Freeze freeze_;
   control::Headline headline_;  // of a run
   bool draining_ = false;
   TimeNs next_look_ns_ = 0;

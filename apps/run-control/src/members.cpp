@@ -6,6 +6,7 @@
 
 #include <cerrno>
 #include <csignal>
+#include <utility>
 
 namespace weir::run_control {
 namespace {
@@ -34,12 +35,14 @@ void Members::joined(std::size_t member, const bus::Sender& from, const v1::Join
   by_client_.erase(process.client);
   by_client_[from.id] = member;
   process.client = from.id;
+  const bool is_other = process.pid != join.pid() || process.pid_space != join.pid_space();
+  process.after = clean_text(join.after(), kAfterBytesMax);
+  if (is_other && !process.ended_by.empty()) process.after = std::exchange(process.ended_by, {});
   process.host = clean_text(join.host(), kHostBytesMax);
   process.pid = join.pid();
   process.pid_space = join.pid_space();
   process.metrics = reachable(join.metrics(), from.address);
   process.software = join.software();
-  process.after = clean_text(join.after(), kAfterBytesMax);
 }
 
 std::optional<std::size_t> Members::of(const std::string& client) const {

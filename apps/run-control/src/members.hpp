@@ -22,6 +22,7 @@ struct Process {
   std::string metrics;
   std::string software;
   std::string after;         // how the process that it replaced had ended; empty: unknown
+  std::string ended_by;      // why run control ended it; empty: it did not
   v1::Report report;         // its last one
   v1::RunIdentity identity;  // its part in the identity of a run with its configuration
   // Its folder (MemberState.out), and the run; kept for the next process in its place.
@@ -43,6 +44,8 @@ class Members {
   // Returns nullopt for clients that never joined or have left.
   [[nodiscard]] std::optional<std::size_t> of(const std::string& client) const;
   void reported(std::size_t member, v1::Report report) { processes_[member].report = std::move(report); }
+  // Run control has ended it: that is how it ended, whatever its starter reports.
+  void was_ended(std::size_t member, const std::string& why) { processes_[member].ended_by = why; }
   // Records the parts that the process would load, or has loaded. Omitted lists of files stay unchanged.
   void is_made_of(std::size_t member, const v1::RunIdentity& identity);
   void writes_to(std::size_t member, const v1::MemberState& state);

@@ -1,4 +1,5 @@
 #include "commands.hpp"
+#include "frozen_watch.hpp"
 #include "health_watch.hpp"
 #include "memory.hpp"
 #include "network_socket.hpp"
@@ -182,6 +183,7 @@ class RunControl::Core final : private bus::HubHandler {
   Commands commands_;
   RuleWatch rules_;
   HealthWatch health_;
+  FrozenWatch frozen_;
   Taps taps_;
   FarmWatchers watchers_;
   std::function<void()> going_off_;
@@ -227,6 +229,7 @@ RunControl::Core::Core(RunControlSettings settings)
       health_(begins_anew() ? HealthWatch::Begin::anew : HealthWatch::Begin::recalled,
               setup_.file().control().heartbeat_ms() * kMillisecond, flow_limits(rules_.rules()),
               parts_.now_ns),
+      frozen_(deadlines_of(setup_.file(), setup_.plan()).return_ns),
       taps_(parts_, hub_.subscribe_port(),
             [this](const std::string& to, const v1::BusMessage& message) { hub_.send(to, message); }),
       going_off_(std::move(settings.going_off)) {
@@ -335,6 +338,8 @@ void RunControl::Core::turn(DurationNs wait) {
   log_.strangers(hub_.counters(), parts_.now_ns);
   machine_.tick(parts_.now_ns, parts_.actions);
   look_for_ports();
+  frozen_.look(parts_);
+  health_.set_freeze(frozen_.freeze());
   look_at_rules();
   health_.set_error_share_max(setup_.configured().filter().error_share_max());
   health_.set_expected_rate(trigger_rate(setup_.configured().trigger()));

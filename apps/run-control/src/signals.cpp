@@ -57,6 +57,24 @@ bool is_node(std::uint32_t pid, const std::string& name) {
          std::find(words.begin(), words.end(), "--name=" + name) != words.end();
 }
 
+struct Target {
+  std::size_t member;
+  Handle handle;
+};
+
+Expected<Target, std::string> target_of(std::size_t member, const Parts& parts) {
+  const std::string& name = parts.machine.members()[member].plan.name;
+  const Process& process = parts.members[member];
+  const auto refused = [](const std::string& why) { return Unexpected<std::string>(why); };
+  if (process.pid == 0) return refused(name + " is not there");
+  if (process.pid_space.empty() || process.pid_space != node::pid_space())
+    return refused(fmt::format("{} is process {} on {}, and run control is not: end it there", name,
+                               process.pid, process.host));
+  Handle handle(process.pid);
+  if (!handle.is_open() || !is_node(process.pid, name)) return refused(name + " no longer exists");
+  return Target{member, std::move(handle)};
+}
+
 }  // namespace
 
 std::string send_signals(const v1::Request& request, Parts& parts) {
@@ -67,27 +85,28 @@ std::string send_signals(const v1::Request& request, Parts& parts) {
   if (signal == std::end(kSignals))
     return "'" + wanted + "' is none of the signals KILL, TERM, INT, STOP, CONT, ABRT, SEGV";
   if (request.nodes().empty()) return "kill takes the names of processes";
-  std::vector<std::pair<std::size_t, Handle>> targets;
+  std::vector<Target> targets;
   for (const std::string& name : request.nodes()) {
     const auto member = parts.machine.find(name);
     if (!member) return "the farm has no process '" + name + "'";
-    const Process& process = parts.members[*member];
-    if (process.pid == 0) return name + " is not there";
-    if (process.pid_space.empty() || process.pid_space != node::pid_space()) {
-      return fmt::format("{} is process {} on {}, and run control is not: end it there", name, process.pid,
-                         process.host);
-    }
-    Handle handle(process.pid);
-    if (!handle.is_open() || !is_node(process.pid, name)) return name + " no longer exists";
-    targets.emplace_back(*member, std::move(handle));
+    auto target = target_of(*member, parts);
+    if (!target) return target.error();
+    targets.push_back(std::move(*target));
   }
-  for (const auto& [member, handle] : targets) {
-    const std::string& name = parts.machine.members()[member].plan.name;
-    if (!handle.send(signal->second)) return fmt::format("cannot signal {}: {}", name, std::strerror(errno));
+  for (const Target& target : targets) {
+    const std::string& name = parts.machine.members()[target.member].plan.name;
+    if (!target.handle.send(signal->second))
+      return fmt::format("cannot signal {}: {}", name, std::strerror(errno));
     parts.log.note(control::Level::warning, fmt::format("{} (process {}) got SIG{} from an operator", name,
-                                                        parts.members[member].pid, wanted));
+                                                        parts.members[target.member].pid, wanted));
   }
   return {};
+}
+
+std::string kill_member(std::size_t member, Parts& parts) {
+  const auto target = target_of(member, parts);
+  if (!target) return target.error();
+  return target->handle.send(SIGKILL) ? std::string() : std::strerror(errno);
 }
 
 }  // namespace weir::run_control

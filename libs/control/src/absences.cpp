@@ -46,12 +46,23 @@ bool is_away(const HealthView& view, const Process& one) {
   return !view.under_way && !one.over && !in_run(one);
 }
 
+// ", stopped by a signal; run control ends it in 7 s, and its successor resumes the run"
+std::string how_frozen(const Freeze& freeze) {
+  if (freeze.kind == Freeze::Kind::none) return {};
+  std::string text = ", " + text_of(freeze.kind);
+  if (!freeze.end_in_ns) return text;
+  text += *freeze.end_in_ns > 0 ? "; run control ends it in " + whole_seconds(*freeze.end_in_ns)
+                                : std::string("; run control has ended it");
+  return text + ", and its successor resumes the run";
+}
+
 std::string how_away(const Picked& away) {
   std::vector<std::string> texts;
   for (const Process* one : away) {
     std::string text = one->name;
     if (!one->live) {
-      text += one->known ? " (not heard for " + whole_seconds(one->silent_ns) + ")" : " (never heard)";
+      text += one->known ? " (not heard for " + whole_seconds(one->silent_ns) + how_frozen(one->freeze) + ")"
+                         : " (never heard)";
     } else if (one->state == State::error) {
       text += " (in error: " + one->reason + ")";
     } else if (one->inactive) {

@@ -5,6 +5,7 @@
 #include <weir/base/time.hpp>
 #include <weir/control/farm_machine.hpp>
 #include <weir/control/filter_flow.hpp>
+#include <weir/control/frozen.hpp>
 #include <weir/control/states.hpp>
 #include <weir/control/trigger_flow.hpp>
 
@@ -75,6 +76,7 @@ struct HealthView {
     DurationNs since_loss_ns = 0;
     std::uint32_t deaths = 0;  // how often another process took its place
     DurationNs since_death_ns = 0;
+    Freeze freeze;         // of a supervisor that is not heard
     std::string last_end;  // of the process before it: "signal 11 (Segmentation fault)"; empty: unknown
     std::string group;     // of a DCM; empty in a farm without groups
     std::string host;      // empty: unknown
