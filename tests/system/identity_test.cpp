@@ -10,6 +10,7 @@
 #include <boost/json/serialize.hpp>
 #include <fmt/format.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -130,6 +131,69 @@ TEST_CASE(
   CHECK_THAT(boost::json::serialize(record.at("faults")),
              ContainsSubstring("dcm-0 took no part: filter plugin"));
   CHECK(boost::json::parse(read_file(farm.out() + "/runs.jsonl")).at("faults").as_bool());
+}
+
+TEST_CASE(
+    "another filter that refuses the parameters is refused by its checksum, and holds neither stop nor "
+    "start") {
+  const TemporaryFolder folder;
+  const std::string filter = folder / "filter.so";
+  put_plugin("prescale", filter);
+  std::string yaml = busy_farm(filter);
+  yaml.insert(yaml.rfind('}'), ", parameters: {n: 5}");
+  ControlledFarm farm(folder, yaml, kNodes);
+  farm.begin_run();
+  put_plugin("accept-all", filter);
+  farm.kill_node("dcm-0");
+  farm.start_node("dcm-0");
+  const std::string sentence = fmt::format("filter plugin '{0}' has checksum {1}, and the run began with {2}",
+                                           filter, checksum(read_file(kPlugins / "accept-all.so")),
+                                           checksum(read_file(kPlugins / "prescale.so")));
+  INFO(farm.logs());
+  REQUIRE(
+      wait_until([&] { return reason_of(farm, "dcm-0").find(sentence) != std::string::npos; }, Seconds(30)));
+  CHECK_THAT(farm.events(), ContainsSubstring("dcm-0: " + sentence));
+  farm.must({"stop"});
+  CHECK_THAT(boost::json::serialize(farm.record(1).at("faults")),
+             ContainsSubstring("dcm-0 took no part: filter plugin"));
+  // A process that refuses the next run's start does not hold it up: it is known by then.
+  const auto begun = std::chrono::steady_clock::now();
+  (void)farm.ctl({"start"});
+  CHECK(std::chrono::steady_clock::now() - begun < Seconds(20));
+  farm.must({"reset"});
+  // With the file back it is led into the next run.
+  put_plugin("prescale", filter);
+  farm.begin_run();
+  REQUIRE(wait_until([&] { return farm.state_of("dcm-0") == "running"; }, Seconds(30)));
+  farm.must({"stop"});
+}
+
+TEST_CASE(
+    "the run after a plugin was replaced is decided by the new file, in processes that had the old one") {
+  const TemporaryFolder folder;
+  const std::string filter = folder / "filter.so";
+  put_plugin("prescale", filter);
+  ControlledFarm farm(folder, busy_farm(filter), kNodes);
+  for (const std::string name : {"prescale", "accept-all", "prescale", "accept-all"}) {
+    put_plugin(name, filter);
+    if (farm.state() == "ready") {
+      farm.must({"configure"});
+      farm.must({"start"});
+    } else {
+      farm.begin_run();
+    }
+    const auto triggered = [&] {
+      const std::string text = farm.ctl({"status"}).out;
+      const std::size_t at = text.find(" triggered");
+      return at == std::string::npos ? 0 : std::stoi(text.substr(text.rfind(' ', at - 1) + 1));
+    };
+    REQUIRE(wait_until([&] { return triggered() > 50; }, Seconds(30)));
+    farm.must({"stop"});
+    const std::uint32_t run = static_cast<std::uint32_t>(farm.status().at("run").to_number<int>());
+    const boost::json::value record = farm.record(run);
+    INFO(run << " " << name);
+    CHECK((record.at("rejected").to_number<int>() == 0) == (name == "accept-all"));
+  }
 }
 
 TEST_CASE("weir run ends with status 3 if a restarted process would have run another filter") {

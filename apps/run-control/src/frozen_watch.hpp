@@ -19,7 +19,7 @@ class FrozenWatch {
 
   explicit FrozenWatch(DurationNs return_ns) : supervisor_(return_ns) {}
 
-  // Each turn. The events, the run's record and the process' end say what was done.
+  // Each turn. Its work is noted in the events, in the run's record, and as the end of that process.
   void look(Parts& parts);
   [[nodiscard]] const control::Freeze& freeze() const { return supervisor_.freeze(); }
 

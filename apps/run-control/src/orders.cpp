@@ -18,6 +18,8 @@ void Orders::send(const control::Order& order) const {
   if (order.command == control::Command::configure) {
     *sent.mutable_farm() = setup_.configured();
     for (const std::string& one : setup_.configured_sets()) sent.add_sets(one);
+    // A process that would run other files than the run is refused before it tries them.
+    if (machine_.remembered().run_open) *sent.mutable_identity() = node::without_files(book_.identity());
   }
   if (order.command == control::Command::start) {
     sent.set_claim(book_.claim_of(order.run));

@@ -141,11 +141,12 @@ void ProcessMessages::note_part_in_run(std::size_t member, const v1::Answer& ans
   const control::Remembered farm = parts_.machine.remembered();
   const auto& order = parts_.machine.members()[member].order;
   if (!farm.run_open || !order || order->id != answer.id()) return;
-  if (order->command == control::Command::configure && answer.good()) {
+  const bool configures = order->command == control::Command::configure;
+  if (configures && answer.good()) {
     const std::string failure = parts_.book.learn(parts_.members[member].identity, farm.run,
                                                   parts_.setup.of_run(farm.run), parts_.setup.plan());
     if (!failure.empty()) parts_.log.error(failure);
-  } else if (order->command == control::Command::start && !answer.good()) {
+  } else if ((configures || order->command == control::Command::start) && !answer.good()) {
     parts_.book.note_fault(parts_.machine.members()[member].plan.name + " took no part: " + answer.error());
   }
 }

@@ -402,6 +402,13 @@ void RunControl::Core::carry_out_actions() {
   // Answers may be sent inside; resulting actions belong to the next turn.
   const control::FarmActions taken = std::exchange(parts_.actions, {});
   if (taken.lost) lose_run(*taken.lost);
+  if (!taken.without.empty()) {
+    v1::Command command;
+    command.set_kind(v1::Command::DRAIN);
+    command.set_reason("refuses to take part");
+    for (const std::size_t member : taken.without) command.add_nodes(machine_.members()[member].plan.name);
+    orders_.tell_supervisor(command);
+  }
   if (machine_.going_off() && going_off_) std::exchange(going_off_, nullptr)();
   for (const control::Order& order : taken.orders) orders_.send(order);
 }

@@ -18,7 +18,7 @@ std::string status(const std::string& state, const std::string& tracer, const st
 
 }  // namespace
 
-TEST_CASE("the status of a process says whether it is stopped, traced, in a disk, and who started it") {
+TEST_CASE("the status of a process has its state, its tracer and its starter") {
   const auto stopped = read_status(status("T (stopped)", "0", "12"), 41);
   REQUIRE(stopped);
   CHECK(stopped->stopped);
@@ -32,7 +32,7 @@ TEST_CASE("the status of a process says whether it is stopped, traced, in a disk
   CHECK(read_status(status("D (disk sleep)", "0", "12"), 41)->in_disk);
 }
 
-TEST_CASE("a process that has ended is not frozen, and what a system does not count is unknown") {
+TEST_CASE("a dead process is not frozen, and a number that the system does not count is unknown") {
   CHECK(!read_status(status("Z (zombie)", "0", "12"), 41));
   CHECK(!read_status("", 41));
   CHECK(!read_status(status("S (sleeping)", "0", "0"), 41)->waits);

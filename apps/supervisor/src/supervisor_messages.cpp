@@ -199,9 +199,13 @@ void SupervisorNode::expect_absent() {
     RosterMember* member = roster_.find(name);
     if (member == nullptr)
       throw std::runtime_error("the farm has no node '" + name + "' that could be absent");
-    member->absent = true;
-    machine_.expect_later(assignment::NodeRef{member->role, member->index});
+    expect_later(*member);
   }
+}
+
+void SupervisorNode::expect_later(RosterMember& member) {
+  member.absent = true;
+  machine_.expect_later(assignment::NodeRef{member.role, member.index});
 }
 
 void SupervisorNode::change_farm(const v1::Command& command) {
@@ -225,6 +229,12 @@ void SupervisorNode::change_farm(const v1::Command& command) {
     }
     if (returns && member->role != Role::dcm) {
       spdlog::warn("command ignored node={} reason=\"run ending\"", name);
+      continue;
+    }
+    // A node that has refused to take part does not hold up the run's begin; it may still come.
+    if (drain && course_.is(RunStage::gathering) && member->peer == nullptr && !member->absent) {
+      spdlog::warn("begins without name={} reason=\"{}\"", name, command.reason());
+      expect_later(*member);
       continue;
     }
     spdlog::info("{} name={} reason=\"{}\"", drain ? "draining" : "added", name, command.reason());

@@ -68,6 +68,7 @@ class SupervisorNode final : public node::Node, private sessions::PeerHandler {
   // Marks the histograms as incomplete: this process, if a DCM, ended without a final report.
   void lose_entries(const RosterMember& member);
   void expect_absent();
+  void expect_later(RosterMember& member);
   void change_farm(const v1::Command& command);
 
   void resume_run();

@@ -66,7 +66,7 @@ std::string how_away(const Picked& away) {
     } else if (one->state == State::error) {
       text += " (in error: " + one->reason + ")";
     } else if (one->inactive) {
-      text += " (does not follow orders)";
+      text += one->reason.empty() ? " (does not follow orders)" : " (takes no part: " + one->reason + ")";
     } else {
       text += " (" + std::string(name(one->state)) + ")";
     }

@@ -143,7 +143,7 @@ void FarmMachine::joined(std::size_t member, Incarnation incarnation, const Memb
   count_return(one, incarnation);
   one.incarnation = incarnation;
   one.live = true;
-  one.inactive = false;
+  one.inactive = one.retried = false;
   one.heard_ns = now;
   take_state(one, state, out);
   steer(now, out);
@@ -183,9 +183,12 @@ void FarmMachine::answered(std::size_t member, std::uint64_t order, bool good, c
   const bool of_older_configure =
       awaited && one.order->command == Command::configure && one.order->epoch != epoch_;
   if (awaited) one.order.reset();
-  if (!awaited && one.inactive) out.events.push_back({Level::info, one.plan.name + " answers again"});
-  one.inactive = false;
   take_state(one, state, out);
+  if (!one.retried || arrived(one)) {
+    if (one.inactive && (!awaited || one.retried))
+      out.events.push_back({Level::info, one.plan.name + " answers again"});
+    one.inactive = one.retried = false;
+  }
   if (of_pause && !arrived(one)) {
     give_up_pause(
         good ? one.plan.name + " is " + std::string(name(state.state)) : one.plan.name + ": " + error, out);
@@ -195,6 +198,7 @@ void FarmMachine::answered(std::size_t member, std::uint64_t order, bool good, c
     refuse_configure(one.plan.name + ": " + error, out);
   } else if (!good) {
     set_inactive(one, now);
+    if (under_way_ == Command::start && member != supervisor_) out.without.push_back(member);
     out.events.push_back({Level::error, one.plan.name + ": " + error});
     // During a run the member has as long to return to it as a process that is away.
     const bool run_is_on = goal_ == State::running && under_way_ != Command::start;
@@ -280,6 +284,7 @@ void FarmMachine::watch_orders(TimeNs now, FarmActions& out) {
 void FarmMachine::set_inactive(Member& member, TimeNs now) {
   if (member.live && !member.inactive) member.gone_ns = now;
   member.inactive = true;
+  member.retried = false;
 }
 
 // Watches a run for errors, pauses and lost members, which no operator has requested.
@@ -328,10 +333,14 @@ void FarmMachine::begin(Command command, State goal, DurationNs limit, TimeNs no
   until_ns_ = now + limit;
   resetting_ = false;
   refusal_.clear();
-  // The new command applies to all members that are connected, inactive ones included.
+  // The new command applies to all members that are connected, inactive ones included: they follow if they
+  // can. A start does not wait for them, nor a stop for those that are not in the run.
   for (Member& member : members_) {
-    member.inactive = member.inactive && !member.live;
-    if (command == Command::reset) member.order.reset();
+    const bool needless = member.plan.duty != Duty::essential &&
+                          (command == Command::start || (command == Command::stop && !member.told.in_run()));
+    member.retried = member.inactive && member.live && needless;
+    member.inactive = member.inactive && (!member.live || needless);
+    if (command == Command::reset || command == Command::off || member.retried) member.order.reset();
   }
 }
 

@@ -128,7 +128,7 @@ void FarmMachine::give(std::size_t index, Command command, TimeNs now, FarmActio
 void FarmMachine::steer(TimeNs now, FarmActions& out) {
   for (std::size_t i = 0; i < members_.size(); ++i) {
     Member& member = members_[i];
-    if (!member.live || member.inactive || member.order) continue;
+    if (!member.live || (member.inactive && !member.retried) || member.order) continue;
     if (member.removed && !off_ && goal_ != State::idle) continue;
     if (const auto step = next_step(member)) give(i, *step, now, out);
   }

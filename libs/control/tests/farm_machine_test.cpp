@@ -105,6 +105,89 @@ TEST_CASE("a process that does not answer is inactive, and the run begins withou
   CHECK(farm.has_event("start was held up by readout-0 (ready)"));
 }
 
+TEST_CASE("a member known to be inactive holds neither a start nor a stop, and takes part once it follows") {
+  Farm farm;
+  farm.to_ready();
+  farm.processes[kReadout0].deaf = true;
+  farm.command(Command::start, 1);
+  farm.settle();
+  REQUIRE(farm.machine.members()[kReadout0].inactive);
+  TimeNs begun = farm.now;
+  farm.command(Command::stop);
+  farm.settle();
+  CHECK(farm.machine.state() == State::ready);
+  CHECK(farm.now - begun < 2 * kSecond);
+  farm.orders.clear();
+  begun = farm.now;
+  farm.command(Command::start, 2);
+  farm.settle();
+  CHECK(farm.machine.state() == State::running);
+  CHECK(farm.now - begun < 2 * kSecond);
+  CHECK(farm.orders.front().absent == std::vector<std::string>{"readout-0"});  // the supervisor does not wait
+  CHECK(was_ordered(farm, kReadout0, Command::start));                         // it may follow all the same
+  // It missed that order too, and is led into the next run as soon as it answers.
+  farm.processes[kReadout0].deaf = false;
+  farm.command(Command::stop);
+  farm.settle();
+  farm.command(Command::start, 3);
+  farm.settle();
+  for (int i = 0; i < 5; ++i) farm.pass();
+  CHECK(farm.state_of(kReadout0) == State::running);
+  CHECK_FALSE(farm.machine.members()[kReadout0].inactive);
+}
+
+TEST_CASE("a process that refuses its configuration does not hold the starts, and is asked in each") {
+  Farm farm;
+  farm.to_running(1);
+  farm.processes[kDcm0].refuses = "filter plugin 'x' has checksum 2, and the run began with 1";
+  farm.kill(kDcm0);
+  farm.start_process(kDcm0);
+  for (int i = 0; i < 5; ++i) farm.pass();
+  REQUIRE(farm.machine.members()[kDcm0].inactive);
+  CHECK(farm.machine.state() == State::running);
+  for (std::uint32_t run = 2; run < 4; ++run) {
+    farm.command(Command::stop);
+    farm.settle();
+    farm.orders.clear();
+    farm.command(Command::start, run);
+    farm.settle();
+    CHECK(farm.machine.state() == State::running);
+    CHECK(was_ordered(farm, kDcm0, Command::init));
+  }
+  farm.processes[kDcm0].refuses.clear();
+  farm.command(Command::stop);
+  farm.settle();
+  farm.command(Command::start, 4);
+  farm.settle();
+  for (int i = 0; i < 5; ++i) farm.pass();
+  CHECK(farm.state_of(kDcm0) == State::running);
+}
+
+TEST_CASE("the supervisor of a run that begins learns of each member that refuses to take part") {
+  Farm farm;
+  farm.to_ready();
+  farm.processes[kDcm0].refuses = "filter plugin 'x' has checksum 2, and the run began with 1";
+  farm.command(Command::start, 1);
+  farm.settle();
+  CHECK(farm.machine.state() == State::running);
+  CHECK(farm.without == std::vector<std::size_t>{kDcm0});
+}
+
+TEST_CASE("off reaches a member that is still busy with an order, or has refused one") {
+  for (const bool deaf : {true, false}) {
+    Farm farm;
+    farm.to_ready();
+    farm.kill(kDcm0);
+    farm.start_process(kDcm0);
+    farm.processes[kDcm0].deaf = deaf;
+    if (!deaf) farm.processes[kDcm0].refuses = "its plugin refuses the parameters";
+    for (int i = 0; i < 5; ++i) farm.pass();
+    farm.command(Command::off);
+    for (int i = 0; i < 10; ++i) farm.pass();
+    CHECK(was_ordered(farm, kDcm0, Command::off));
+  }
+}
+
 TEST_CASE("without an essential process no run starts or continues") {
   Farm farm;
   farm.to_ready();

@@ -111,7 +111,7 @@ TEST_CASE("the headline says that the supervisor is frozen, and when run control
   CHECK_THAT(sentence(health_of(view)[0]), ContainsSubstring("; run control has ended it, and"));
   of(view, "supervisor").freeze = {Freeze::Kind::traced, {}};
   CHECK_THAT(sentence(health_of(view)[0]), ContainsSubstring("(not heard for 8 s, held by a debugger)"));
-  // With another fault at once, no run without a supervisor is worse than what the others report.
+  // It also leads when other processes report faults at once.
   for (const auto& [name, hold_of] :
        {std::pair{"writer-0", "WRITER_DISK_FULL"}, {"dcm-0", "FILTER_TOO_SLOW"}}) {
     hold(view, name, Hold::blocked, hold_of, name);

@@ -61,6 +61,7 @@ class Farm {
     out = {};
     for (Event& event : taken.events) events.push_back(event.text);
     runs_over += taken.run_over ? 1 : 0;
+    without.insert(without.end(), taken.without.begin(), taken.without.end());
     for (const Order& order : taken.orders) carry_out(order);
   }
   // Runs until no transition is in progress, for at most this many seconds.
@@ -145,6 +146,7 @@ class Farm {
   std::vector<Process> processes;
   std::vector<Order> orders;
   std::vector<std::string> events;
+  std::vector<std::size_t> without;
   std::string refused;
   int runs_over = 0;
   int illegal = 0;

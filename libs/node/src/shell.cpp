@@ -278,6 +278,11 @@ std::string Shell::configure(const v1::Order& order) {
   for (const std::string& one : order.sets()) keys.push_back(key_of(one));
   try {
     Setup setup = make_setup(line_, order.farm(), keys, role_);
+    // During a run: other files than the run's are refused as such, whatever they make of its parameters.
+    if (has_plugins_ && order.has_identity()) {
+      const v1::RunIdentity loadable = loadable_parts(setup);
+      for (const auto& part : loadable.parts()) require(order.identity(), part);
+    }
     // In a farm for one run, `start` follows at once and makes the instance itself.
     if (has_plugins_ && !line_.one_run && order.limit_ms() > 0) {
       begin_trial(order, std::move(setup));

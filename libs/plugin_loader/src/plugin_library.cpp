@@ -12,8 +12,11 @@
 #include <dlfcn.h>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <mutex>
 #include <numeric>
 #include <string_view>
+#include <sys/stat.h>
 #include <utility>
 
 namespace weir::plugin_loader {
@@ -151,6 +154,29 @@ std::string wrong_abi(const PluginKind& kind, const std::string& path, std::uint
          ", this Weir needs ABI " + std::to_string(kind.abi) + ": " + kind.build_advice;
 }
 
+// Returns the path in a spelling under which no other file was loaded. The linker keeps a library that cannot
+// be unloaded by its name, and would return it for the file that has replaced it.
+std::string own_spelling(const std::string& path) {
+  struct Loaded {
+    dev_t device = 0;
+    ino_t inode = 0;
+    std::size_t replacements = 0;
+  };
+  static std::mutex mutex;
+  static std::map<std::string, Loaded> all;
+  struct stat now {};
+  if (::stat(path.c_str(), &now) != 0) return path;
+  const std::lock_guard lock(mutex);
+  const auto [one, is_first] = all.try_emplace(path, Loaded{now.st_dev, now.st_ino, 0});
+  Loaded& loaded = one->second;
+  if (!is_first && (loaded.device != now.st_dev || loaded.inode != now.st_ino))
+    loaded = {now.st_dev, now.st_ino, loaded.replacements + 1};
+  const fs::path file(path);
+  fs::path folder = file.parent_path();
+  for (std::size_t i = 0; i < loaded.replacements; ++i) folder /= ".";
+  return (folder / file.filename()).string();
+}
+
 LoadError no_entry_point(const PluginKind& kind, void* library, const std::string& path) {
   for (std::uint32_t version = 0; version <= kNewestAbiLookedFor; ++version) {
     const std::string symbol = kind.symbol_stem + std::to_string(version);
@@ -174,7 +200,7 @@ Expected<std::shared_ptr<const PluginLibrary>, LoadError> PluginLibrary::load(
   const std::shared_ptr<PluginLibrary> plugin(new PluginLibrary);
   plugin->path_ = *path;
   plugin->file_crc32c_ = *crc;
-  if (auto error = plugin->open(kind, *path)) return Unexpected<LoadError>(std::move(*error));
+  if (auto error = plugin->open(kind, own_spelling(*path))) return Unexpected<LoadError>(std::move(*error));
   return std::shared_ptr<const PluginLibrary>(plugin);
 }
 

@@ -83,7 +83,8 @@ struct LostRun {
 struct FarmActions {
   std::vector<Order> orders;
   std::vector<Event> events;
-  bool run_over = false;  // the supervisor has ended its run
+  std::vector<std::size_t> without;  // members that refuse to take part in the run that begins
+  bool run_over = false;             // the supervisor has ended its run
   std::optional<LostRun> lost;
   void clear() { *this = {}; }
 };
@@ -94,6 +95,8 @@ struct Member {
   bool live = false;
   bool inactive = false;   // refused an order, or missed its deadline; not waited for until it rejoins,
                            // answers after all, or a new command is given
+  // Inactive, and given the present command's orders all the same, until it has followed.
+  bool retried = false;
   bool removed = false;    // removed by an operator,
   TimeNs removed_ns = 0;   // when; 0: before this run control was started,
   std::string removed_by;  // and by whom; empty: unknown
