@@ -8,6 +8,7 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -275,6 +276,32 @@ TEST_CASE("run control ends a frozen supervisor, says so everywhere, and its suc
   CHECK_THAT(boost::json::serialize(record),
              ContainsSubstring("supervisor killed by run control: stopped by a signal") &&
                  ContainsSubstring("supervisor died in the run: killed by run control: stopped by a signal"));
+}
+
+TEST_CASE(
+    "records that the disk of control.out does not take are said to be missing, and written when it has "
+    "room") {
+  const TemporaryFolder folder;
+  const SmallDisk disk(folder / "control", 4);
+  if (!disk.mounted()) return;
+  ControlledFarm farm(
+      folder, "farm: records\ntrigger: {mode: rate, rate_hz: 100}\nreadout: {count: 1}\ndcm: {count: 1}\n",
+      {"supervisor", "readout-0", "dcm-0", "writer-0"}, ", out: " + (folder / "control"));
+  const auto says = [&](const std::string& text) {
+    return wait_until([&] { return farm.ctl({"status"}).out.find(text) != std::string::npos; }, Seconds(30));
+  };
+  farm.begin_run();
+  disk.fill_up();
+  CHECK(says("warning: disk of records: "));
+  CHECK(farm.ctl({"stop"}).status == 1);
+  CHECK(says("error: records not written: the end record of run 1"));
+  const std::string record = folder / "control/run-000001-end.json";
+  CHECK_FALSE(std::filesystem::exists(record));
+  disk.make_room();
+  REQUIRE(wait_until([&] { return std::filesystem::exists(record); }, Seconds(30)));
+  CHECK(says("run 1 ended: stopped; its ledger balances"));
+  CHECK_THAT(read_file(folder / "control/runs.jsonl"), ContainsSubstring("\"run\":1,"));
+  CHECK_THAT(farm.events(), ContainsSubstring("the end record of run 1 is written after all"));
 }
 
 TEST_CASE("a full disk blocks the farm, and a reset abandons a run without a supervisor") {

@@ -34,6 +34,7 @@ class HealthWatch {
   void set_expected_rate(double rate) { limits_.expected_rate = rate; }
   // Of a missing supervisor.
   void set_freeze(const control::Freeze& freeze) { freeze_ = freeze; }
+  void set_records(control::HealthView::Records records) { records_ = std::move(records); }
   // The farm's groups of DCMs. Empty: none.
   struct Groups {
     std::map<std::string, std::string> of_dcm;         // by name
@@ -70,6 +71,7 @@ class HealthWatch {
   double error_share_max_ = 0.01;
   Groups groups_;
   control::Freeze freeze_;
+  control::HealthView::Records records_;
   control::Headline headline_;  // of a run
   bool draining_ = false;
   TimeNs next_look_ns_ = 0;

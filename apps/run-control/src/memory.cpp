@@ -85,11 +85,17 @@ std::string Memory::farm_path() const { return fs::path(path_).replace_extension
 
 std::string Memory::keep_farm(const std::string& digest, const v1::Farm& farm) {
   if (path_.empty() || extent_ == Extent::state || kept_farm_ == digest) return {};
-  kept_farm_ = digest;
   const std::string head =
       "# The farm that run control has given its processes; it reads this when it is started again.\n";
-  if (run_record::write_file(farm_path(), head + config::to_yaml(farm))) return {};
-  return "cannot write '" + farm_path() + "': " + std::strerror(errno);
+  std::string failure;
+  if (run_record::write_file(farm_path(), head + config::to_yaml(farm))) {
+    kept_farm_ = digest;
+  } else {
+    failure = "cannot write '" + farm_path() + "': " + std::strerror(errno);
+  }
+  const bool again = failure == farm_failure_;
+  farm_failure_ = failure;
+  return again ? std::string() : failure;
 }
 
 std::string Memory::farm() const {

@@ -31,6 +31,8 @@ class Memory {
   [[nodiscard]] std::string keep(const v1::ControlMemory& memory);
   // Writes the farm if its digest has changed; call before keep().
   [[nodiscard]] std::string keep_farm(const std::string& digest, const v1::Farm& farm);
+  // Why the state or the farm is not on the disk; empty: both are.
+  [[nodiscard]] const std::string& failure() const { return failure_.empty() ? farm_failure_ : failure_; }
   // Farm of the previous process, YAML; empty: none was kept.
   [[nodiscard]] std::string farm() const;
 
@@ -43,6 +45,7 @@ class Memory {
   std::optional<v1::ControlMemory> before_;
   std::string kept_;  // as bytes
   std::string failure_;
+  std::string farm_failure_;
 };
 
 }  // namespace weir::run_control

@@ -41,7 +41,7 @@ std::string made(const std::string& folder) {
 }  // namespace
 
 RunBook::RunBook(const std::string& out, Keeper keeper)
-    : out_(made(out)), keeper_(keeper), history_(out_ + "/runs.jsonl", kRunsKept) {}
+    : out_(made(out)), keeper_(keeper), history_(out_ + "/runs.jsonl", kRunsKept), records_(out_) {}
 
 Expected<RunNumber, std::string> RunBook::claim(RunNumber wanted, RunNumber last, const v1::Farm& farm) {
   const auto refused = [](const std::string& why) { return Unexpected<std::string>(why); };
@@ -86,12 +86,15 @@ std::string RunBook::begin(RunNumber run, const v1::Farm& of_run, const config::
   return write_begin(run, of_run, plan);
 }
 
-std::string RunBook::write_begin(RunNumber run, const v1::Farm& of_run, const config::FarmPlan& plan) const {
+std::string RunBook::write_begin(RunNumber run, const v1::Farm& of_run, const config::FarmPlan& plan) {
   if (keeper_ == Keeper::starter) return {};
-  const run_record::RecordPaths paths = run_record::record_paths(out_, run);
-  if (run_record::write_begin_records(paths, "Every key of this run.", of_run, plan, begin_utc_, identity_))
-    return {};
-  return fmt::format("cannot write into '{}': {}", out_, std::strerror(errno));
+  const auto write = [paths = run_record::record_paths(out_, run), of_run, plan, begin = begin_utc_,
+                      identity = identity_, out = out_]() -> std::string {
+    if (run_record::write_begin_records(paths, "Every key of this run.", of_run, plan, begin, identity))
+      return {};
+    return fmt::format("cannot write into '{}': {}", out, std::strerror(errno));
+  };
+  return records_.write(fmt::format("the begin record of run {}", run.value), write);
 }
 
 std::string RunBook::learn(const v1::RunIdentity& more, RunNumber run, const v1::Farm& of_run,
@@ -229,19 +232,29 @@ std::vector<control::Event> RunBook::keep(const v1::RunSummary& account, v1::Far
                         : entry.outcome() == outcome::kFaults ? kExitSurvived
                                                               : kExitFailed;
   summary.operations.assign(operations_.begin(), operations_.end());
-  const run_record::RecordPaths paths = run_record::record_paths(out_, RunNumber(account.run()));
-  if (!run_record::write_histograms(paths, account)) {
-    events.push_back({control::Level::error,
-                      fmt::format("cannot write '{}': {}", paths.histograms, std::strerror(errno))});
-  }
-  if (!run_record::write_file(paths.end, run_record::to_json(summary))) {
-    const std::string why = fmt::format("cannot write '{}': {}", paths.end, std::strerror(errno));
-    events.push_back({control::Level::error, why});
-    if (entry.failure().empty()) entry.set_failure(why);
-  }
-  if (const std::string failed = history_.add(entry); !failed.empty())
-    events.push_back({control::Level::error, failed});
+  const std::string why = records_.write(fmt::format("the end record of run {}", account.run()),
+                                         write_end(run_record::record_paths(out_, RunNumber(account.run())),
+                                                   account, run_record::to_json(summary), entry));
+  if (why.empty()) return events;
+  events.push_back({control::Level::error, why + ": it is kept, and written when there is room"});
+  if (entry.failure().empty()) entry.set_failure(why);
+  history_.keep(entry);
   return events;
+}
+
+// Writes the records of a run's end, its line in the history last.
+RecordKeeper::Write RunBook::write_end(const run_record::RecordPaths& paths, const v1::RunSummary& account,
+                                       const std::string& text, const v1::FarmView::Run& entry) {
+  return [this, paths, account, text, entry]() -> std::string {
+    const auto failed = [](const std::string& path) {
+      return fmt::format("cannot write '{}': {}", path, std::strerror(errno));
+    };
+    if (!run_record::write_histograms(paths, account)) return failed(paths.histograms);
+    if (!run_record::write_file(paths.end, text)) return failed(paths.end);
+    std::string why = run_record::append_run(out_ + "/runs.jsonl", entry);
+    if (why.empty()) history_.keep(entry);
+    return why;
+  };
 }
 
 const v1::RunSummary* RunBook::account() const {

@@ -1,11 +1,13 @@
 #pragma once
 
+#include "record_keeper.hpp"
 #include <weir/base/expected.hpp>
 #include <weir/base/ids.hpp>
 #include <weir/base/time.hpp>
 #include <weir/config/plan.hpp>
 #include <weir/control/farm_machine.hpp>
 #include <weir/control/health.hpp>
+#include <weir/run_record/records.hpp>
 #include <weir/run_record/run_history.hpp>
 #include <weir/run_record/summary.hpp>
 #include <weir/v1/bus.pb.h>
@@ -38,7 +40,8 @@ class RunBook {
   void give_up(RunNumber run) const;
   // The id under which the run was claimed; 0: it was not.
   [[nodiscard]] std::uint64_t claim_of(RunNumber run) const;
-  // The run is on from now, and is made of these parts.
+  // The run is on from now, and is made of these parts. Returns why its record is not written yet; empty: it
+  // is.
   [[nodiscard]] std::string begin(RunNumber run, const v1::Farm& of_run, const config::FarmPlan& plan,
                                   v1::RunIdentity identity);
   // A process has joined the present run: adds its parts to the run's identity and record. Differing parts
@@ -62,6 +65,10 @@ class RunBook {
   [[nodiscard]] std::vector<control::Event> lose(const control::LostRun& lost,
                                                  const std::vector<v1::Report>& reports,
                                                  const std::string& farm);
+  // Each turn: records that the disk did not take. Returns the events to log.
+  [[nodiscard]] std::vector<control::Event> look(TimeNs now) { return records_.look(now); }
+  [[nodiscard]] control::HealthView::Records records() const { return records_.state(); }
+
   // Notes a change of the farm for the record of the run that is on. Beyond kOperationsKept the oldest
   // notes are dropped.
   void note_operation(const std::string& what);
@@ -83,16 +90,19 @@ class RunBook {
   [[nodiscard]] std::optional<control::HealthView::LastRun> last_run(RunNumber run) const;
 
  private:
-  [[nodiscard]] std::string write_begin(RunNumber run, const v1::Farm& of_run,
-                                        const config::FarmPlan& plan) const;
+  [[nodiscard]] std::string write_begin(RunNumber run, const v1::Farm& of_run, const config::FarmPlan& plan);
   [[nodiscard]] std::vector<control::Event> record(const v1::RunOver& over, const std::string& farm);
   [[nodiscard]] std::vector<control::Event> keep(const v1::RunSummary& account, v1::FarmView::Run entry,
                                                  const std::string& failure, const std::string& farm);
+  [[nodiscard]] RecordKeeper::Write write_end(const run_record::RecordPaths& paths,
+                                              const v1::RunSummary& account, const std::string& text,
+                                              const v1::FarmView::Run& entry);
   [[nodiscard]] const v1::FarmView::Run* entry_of(std::uint32_t run) const;
 
   std::string out_;
   Keeper keeper_;
   run_record::RunHistory history_;
+  RecordKeeper records_;
   std::uint64_t claim_ = 0;  // the last one
   v1::RunIdentity identity_;
   std::vector<std::string> faults_;

@@ -136,6 +136,7 @@ ConstBytes bytes_of(const std::string& text) {
 class RunControl::Core final : private bus::HubHandler {
  public:
   explicit Core(RunControlSettings settings);
+  ~Core();
 
   void turn(DurationNs wait);
   [[nodiscard]] v1::Reply request(const v1::Request& request, security::BusRole role);
@@ -158,6 +159,7 @@ class RunControl::Core final : private bus::HubHandler {
   [[nodiscard]] std::string carry_out(const v1::Request& request);
   void look_for_ports();
   void look_at_rules();
+  void look_at_records();
   void log_run();
   void show_page();
   void note_events();
@@ -242,6 +244,11 @@ RunControl::Core::Core(RunControlSettings settings)
   if (!setup_.file_problem().empty())
     log_.error("the farm file cannot be used, run control continues with the farm as it was started: " +
                setup_.file_problem());
+}
+
+RunControl::Core::~Core() {
+  for (const std::string& one : book_.records().unwritten)
+    log_.error(one + " is lost: run control ends before it could be written");
 }
 
 void RunControl::Core::open_page(const RunControlSettings& settings) {
@@ -340,6 +347,7 @@ void RunControl::Core::turn(DurationNs wait) {
   look_for_ports();
   frozen_.look(parts_);
   health_.set_freeze(frozen_.freeze());
+  look_at_records();
   look_at_rules();
   health_.set_error_share_max(setup_.configured().filter().error_share_max());
   health_.set_expected_rate(trigger_rate(setup_.configured().trigger()));
@@ -385,6 +393,17 @@ void RunControl::Core::look_at_rules() {
   if (rules_.is_due(parts_.now_ns))
     rules_.look(rules_view(machine_, members_, book_.begin_utc(), utc_now_ns(), health_.flow()),
                 parts_.now_ns);
+}
+
+void RunControl::Core::look_at_records() {
+  if (book_.keeper() == RunBook::Keeper::starter) return;
+  for (const control::Event& event : book_.look(parts_.now_ns)) log_.note(event.level, event.text);
+  control::HealthView::Records records = book_.records();
+  if (!memory_.failure().empty()) {
+    records.unwritten.emplace_back("the farm's state");
+    if (records.why.empty()) records.why = memory_.failure();
+  }
+  health_.set_records(std::move(records));
 }
 
 void RunControl::Core::log_run() {

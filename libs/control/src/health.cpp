@@ -183,6 +183,19 @@ void ring_disks(const HealthView& view, Findings& out) {
            " of this run cannot be saved for an alert: the disk of burst.folder is slow, full or failed"});
 }
 
+void records(const HealthView& view, Findings& out) {
+  const HealthView::Records& now = view.records;
+  if (!now.unwritten.empty()) {
+    out.push_back({Gravity::error, "records not written",
+                   list(now.unwritten) + ": " + now.why +
+                       ": make room; run control keeps them and writes them then, do not end it before"});
+  } else if (now.free_bytes) {
+    out.push_back({Gravity::warning, "disk of records",
+                   now.folder + " has " + std::to_string(*now.free_bytes / 1000) +
+                       " kB left: make room, or the next records cannot be written"});
+  }
+}
+
 void last_run(const HealthView& view, Findings& out) {
   if (!view.last) return;
   const HealthView::LastRun& last = *view.last;
@@ -245,6 +258,7 @@ std::string sentence(const Finding& finding) {
 // A farm that was ended on purpose needs no attention.
 std::vector<Finding> health_at_the_end(const HealthView& view) {
   Findings out;
+  records(view, out);
   last_run(view, out);
   const std::string ended = out.empty() ? how_last_ended(view) : "";
   if (view.off && view.under_way) {
@@ -276,9 +290,11 @@ std::vector<Finding> health_of(const HealthView& view) {
     silent(view, out);
     back_in_run(view, out);
     ring_disks(view, out);
+    records(view, out);
   } else {
     absent(view, out);
     silent(view, out);
+    records(view, out);
     if (!view.under_way) last_run(view, out);
   }
   restarted(view, out);

@@ -64,6 +64,37 @@ TEST_CASE("a headline shows its newest reason, and the number of changes in a mi
   CHECK(changes <= 20);
 }
 
+TEST_CASE("a record that is not written leads over a run's good end, and follows what stops the data") {
+  HealthView view = in_state(State::ready);
+  view.records.folder = "/x";
+  view.records.free_bytes = 12'400;
+  CHECK(health_of(view)[0] == Finding{Gravity::warning, "disk of records",
+                                      "/x has 12 kB left: make room, or the next records cannot be written"});
+  view.records.unwritten = {"the end record of run 5"};
+  view.records.why = "cannot write '/x/run-000005-end.json': No space left on device";
+  for (const bool over : {false, true}) {
+    view.over = over;
+    const auto health = health_of(view);
+    CHECK_THAT(
+        sentence(health[0]),
+        StartsWith("records not written: the end record of run 5: cannot write '/x/run-000005-end.json': No "
+                   "space left on device: make room; run control keeps them"));
+    CHECK(health[0].gravity == Gravity::error);
+    CHECK_THAT(all_of(health), !Catch::Matchers::ContainsSubstring("its ledger balances"));
+  }
+  // In a run with one disk for data and records, the blocked writers come first.
+  HealthView run = running();
+  run.records = view.records;
+  for (const char* writer : {"writer-0", "writer-1"})
+    hold(run, writer, Hold::blocked, "WRITER_DISK_FULL", writer);
+  CHECK(health_of(run)[0].word == "blocked");
+  CHECK(health_of(run)[1].word == "records not written");
+  run.records.unwritten.clear();
+  CHECK(health_of(run)[1].word == "disk of records");
+  lose(run, "supervisor");
+  CHECK(health_of(run)[0].word == "no supervisor");
+}
+
 TEST_CASE("refused triggers are an error in the front-end's words, and a few of them a warning") {
   HealthView view = running();
   view.lost = {{std::string(kOffered), 400}, {"vetoed.duplicate_id", 400}};

@@ -96,6 +96,11 @@ std::string append_run(const std::string& path, const v1::FarmView::Run& run) {
   line += '\n';
   const ssize_t written = ::write(file, line.data(), line.size());
   const int why = written < 0 ? errno : ENOSPC;
+  // A part of a line would stay in the file when the run is tried again.
+  if (written > 0 && written < static_cast<ssize_t>(line.size())) {
+    struct stat now {};
+    if (::fstat(file, &now) == 0) (void)!::ftruncate(file, now.st_size - written);
+  }
   ::close(file);
   return written == static_cast<ssize_t>(line.size()) ? std::string() : failed(why);
 }

@@ -93,8 +93,8 @@ struct FarmActions {
 struct Member {
   MemberPlan plan;
   bool live = false;
-  bool inactive = false;   // refused an order, or missed its deadline; not waited for until it rejoins,
-                           // answers after all, or a new command is given
+  bool inactive = false;  // refused an order, or missed its deadline; not waited for until it rejoins,
+                          // answers after all, or a new command is given
   // Inactive, and given the present command's orders all the same, until it has followed.
   bool retried = false;
   bool removed = false;    // removed by an operator,

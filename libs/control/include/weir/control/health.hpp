@@ -114,6 +114,14 @@ struct HealthView {
     std::optional<double> live_share;
   };
   Flow flow;
+  // Run control's records, in control.out.
+  struct Records {
+    std::string folder;
+    std::optional<std::uint64_t> free_bytes;  // set only if little is free
+    std::vector<std::string> unwritten;       // "the end record of run 7"
+    std::string why;                          // "cannot write '…': No space left on device"
+  };
+  Records records;
   bool draining = false;  // no more triggers in this run
   bool off = false;       // `off` was given
   bool over = false;      // the farm ends on purpose: after `off`, or after the only run of `weir run`
