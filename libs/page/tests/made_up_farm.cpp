@@ -198,7 +198,7 @@ void MadeUpFarm::judge() {
   view.lost = lost_;
   if (farm_.state != control::State::running && !farm_.runs.empty()) {
     const RunEntry& last = farm_.runs.back();
-    view.last = {RunNumber(last.number), true, last.balanced, last.faults, last.reason, ""};
+    view.last = {RunNumber(last.number), true, last.balanced, last.faults, last.reason, "", ""};
   }
   farm_.health = control::health_of(view);
 }

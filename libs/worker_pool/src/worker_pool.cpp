@@ -79,11 +79,7 @@ void WorkerPool::submit(Token token, std::uint32_t kills, PoolActions& out) {
         return;
       }
       homes_.erase(home);
-      if (!planted(Planted::keep_dead_state)) {
-        --in_pool_;
-        out.restarted.push_back(token);
-        return;
-      }
+      if (!planted(Planted::keep_dead_state)) return restart(token, out);
     }
   }
   if (!marks_.empty()) {
@@ -199,6 +195,7 @@ void WorkerPool::ended(Seat seat, WorkerEnd end, TimeNs now_ns, PoolActions& out
     end.text = reason(end.kind) + "; ended with " + end.text;
   }
   note_end(end);
+  if (!starting && worker.begun == worker.done) note_idle_end(seat);
   put_off(worker, end, starting, settle_lent(worker, end, out));
   if (draining_ == seat) draining_.reset();
   empty_seat(worker, now_ns);
@@ -275,8 +272,7 @@ void WorkerPool::not_begun(std::deque<Lent>& lent, PoolActions& out) {
     lent.pop_back();
     if (one.kind == LendKind::forget) continue;
     if (lose_state(one.token)) {
-      --in_pool_;
-      out.restarted.push_back(one.token);
+      restart(one.token, out);
       continue;
     }
     const auto mark = marks_.find(one.token);
@@ -287,6 +283,24 @@ void WorkerPool::not_begun(std::deque<Lent>& lent, PoolActions& out) {
 
 // True if the slice had state in a worker, which is gone.
 bool WorkerPool::lose_state(Token token) { return homes_.erase(token) > 0; }
+
+// No slice was in process(): one that has been there may be the cause, and its state is here.
+void WorkerPool::note_idle_end(Seat seat) {
+  for (const auto& [token, home] : homes_) {
+    if (home.seat == seat && home.life == seats_[seat].life) ++marks_[token].idle_ends;
+  }
+}
+
+// Its state is gone.
+void WorkerPool::restart(Token token, PoolActions& out) {
+  --in_pool_;
+  const auto mark = marks_.find(token);
+  if (mark == marks_.end() || mark->second.idle_ends < kIdleEndsMax) return out.restarted.push_back(token);
+  marks_.erase(mark);
+  ++poisoned_;
+  out.poison.push_back(
+      {token, "its worker ended " + std::to_string(kIdleEndsMax) + " times between its steps: " + last_end_});
+}
 
 void WorkerPool::blame(Token token, const WorkerEnd& end, PoolActions& out) {
   Mark& mark = marks_[token];
@@ -311,11 +325,7 @@ void WorkerPool::repeat(Token token, Wish wish, PoolActions& out) {
   Mark& mark = marks_[token];
   mark.wish = std::max(mark.wish, wish);
   ++retried_;
-  if (lose_state(token)) {
-    --in_pool_;
-    out.restarted.push_back(token);
-    return;
-  }
+  if (lose_state(token)) return restart(token, out);
   (mark.wish == Wish::any ? queue_ : marked_).push_front(token);
 }
 

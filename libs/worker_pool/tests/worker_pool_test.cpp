@@ -366,6 +366,38 @@ TEST_CASE(
   CHECK(bench.reported == 1);
 }
 
+TEST_CASE("worker pool: a slice whose worker ends between its steps again and again is poison") {
+  Bench bench(1);
+  for (std::uint32_t i = 1; i <= WorkerPool::kIdleEndsMax; ++i) {
+    bench.lends.clear();
+    bench.submit(1);  // step 0
+    bench.pass();
+    REQUIRE(bench.lends.size() == 1);
+    const Seat seat = bench.lends.back().seat;
+    bench.work(seat, 1, 1, true);
+    REQUIRE(bench.results.size() == i);
+    // The step that comes next waits for the worker, or for data.
+    const bool waits = i % 2 == 0;
+    if (waits) bench.submit(1);
+    CHECK(bench.poison.empty());
+    bench.dies(seat, EndKind::exit);
+    if (!waits) bench.submit(1);
+    CHECK(bench.restarted.size() == std::min(i, WorkerPool::kIdleEndsMax - 1));
+    for (int second = 0; second < 10; ++second) bench.restart();
+  }
+  CHECK(bench.poison == std::vector<Token>{1});
+  CHECK(bench.pool.in_pool() == 0);
+  CHECK(bench.reported == 0);
+  // Another slice under this token has no record.
+  bench.lends.clear();
+  bench.submit(1);
+  bench.pass();
+  bench.work(bench.lends.back().seat, 1, 1, true);
+  bench.dies(bench.lends.back().seat, EndKind::exit);
+  bench.submit(1);
+  CHECK(bench.restarted.size() == WorkerPool::kIdleEndsMax);
+}
+
 TEST_CASE("worker pool: state that is no longer needed is dropped in its worker") {
   Bench bench(1);
   bench.submit(1);

@@ -100,6 +100,7 @@ class WorkerPool {
   static constexpr std::uint32_t kUnreplacedAfter = 3;       // start failures of a seat, in a row
   static constexpr DurationNs kSettledAfter = 5 * kSecond;   // a worker that lives so long has started
   static constexpr double kEndsFree = 3;                     // ends that put off no start
+  static constexpr std::uint32_t kIdleEndsMax = 10;  // between the steps of a slice; then it is poison
 
   explicit WorkerPool(const PoolSettings& settings);
 
@@ -187,7 +188,8 @@ class WorkerPool {
   // Record of a slice that ended a worker, or that was repeated.
   struct Mark {
     std::uint32_t kills = 0;
-    bool memory = false;  // memory ran out once
+    std::uint32_t idle_ends = 0;  // its worker ended outside of all slices and had this one's state
+    bool memory = false;          // memory ran out once
     Wish wish = Wish::any;
   };
   struct Home {
@@ -221,6 +223,8 @@ class WorkerPool {
   void repeat(Token token, Wish wish, PoolActions& out);
   void not_begun(std::deque<Lent>& lent, PoolActions& out);
   [[nodiscard]] bool lose_state(Token token);
+  void note_idle_end(Seat seat);
+  void restart(Token token, PoolActions& out);
   [[nodiscard]] std::string reason(EndKind kind) const;
   void note_end(const WorkerEnd& end);
   void put_off(Worker& worker, const WorkerEnd& end, bool starting, bool in_slices);
