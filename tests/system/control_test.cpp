@@ -81,7 +81,12 @@ TEST_CASE("after the last run number no run begins, and the operator gets the re
   const TemporaryFolder folder;
   const ControlledFarm farm(folder, kBusyFarm, kNodes);
   farm.make_ready();
-  farm.must({"start", "4294967295"});
+  const CommandEnd refused = farm.ctl({"start", "4294967295"});
+  CHECK(refused.status == 1);
+  CHECK_THAT(refused.err, Catch::ContainsSubstring("leaves no number for the next run"));
+  farm.must({"start", "4294967294"});
+  farm.must({"stop"});
+  farm.must({"start"});
   farm.must({"stop"});
   check_untouched(farm.record(4294967295));
   const CommandEnd next = farm.ctl({"start"});

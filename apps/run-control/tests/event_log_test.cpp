@@ -3,6 +3,7 @@
 #include "weir_catch.hpp"
 
 #include <string>
+#include <vector>
 
 using namespace weir;
 using namespace weir::run_control;
@@ -27,4 +28,24 @@ TEST_CASE("refusals are reported a hundred times, then counted") {
   for (std::uint64_t i = 0; i < EventLog::kRefusalsTold + 50; ++i) log.refused("10.0.0.1", "a stranger");
   CHECK(told == EventLog::kRefusalsTold);
   CHECK(log.refusals() == EventLog::kRefusalsTold + 50);
+}
+
+TEST_CASE("connections that the bus refused are an event, and later ones the next after a minute") {
+  std::vector<std::string> told;
+  EventLog log([&](const v1::FarmView::Line& line) { told.push_back(line.text()); });
+  bus::HubCounters counters;
+  log.strangers(counters, kSecond);
+  CHECK(told.empty());
+  counters.refused_key = 1;
+  counters.refused_from = "10.0.0.7";
+  log.strangers(counters, 2 * kSecond);
+  counters.refused_handshake = 3;
+  log.strangers(counters, 3 * kSecond);
+  REQUIRE(told.size() == 1);
+  CHECK(told.front() ==
+        "the bus refused 1 connection for a missing, foreign or unknown key, the last unknown key from "
+        "10.0.0.7");
+  log.strangers(counters, 2 * kSecond + EventLog::kStrangersApart);
+  REQUIRE(told.size() == 2);
+  CHECK(told.back().starts_with("the bus refused 3 connections "));
 }

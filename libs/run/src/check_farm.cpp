@@ -199,7 +199,7 @@ std::string journal_line(const v1::Farm& farm, double rate) {
   constexpr double kBytesPerSlice = 130;
   constexpr double kSecondsOfDay = 86400;
   if (!farm.supervisor().journal() || rate <= 0) return {};
-  return fmt::format("  the supervisor's journal of a run takes about {:g} bytes a slice: {} a day\n",
+  return fmt::format("  a run's journal at the supervisor is about {:g} bytes a slice: {} a day\n",
                      kBytesPerSlice, bytes_text(kBytesPerSlice * rate * kSecondsOfDay));
 }
 

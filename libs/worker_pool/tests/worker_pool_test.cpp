@@ -366,7 +366,7 @@ TEST_CASE(
   CHECK(bench.reported == 1);
 }
 
-TEST_CASE("worker pool: a slice whose worker ends between its steps again and again is poison") {
+TEST_CASE("worker pool: ten ends of workers between the steps of a slice make it poison") {
   Bench bench(1);
   for (std::uint32_t i = 1; i <= WorkerPool::kIdleEndsMax; ++i) {
     bench.lends.clear();
