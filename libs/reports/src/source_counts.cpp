@@ -138,7 +138,7 @@ void put_sources(std::span<const SourceRow> rows, std::size_t sources, v1::Sourc
     out.add_source(row.source.value);
     missing.add(i, row.missing);
     dropped.add(i, row.dropped);
-    dropped.add(i, {{kCorrupt, row.corrupt}});
+    if (row.corrupt > 0) dropped.add(i, {{kCorrupt, row.corrupt}});
     if (row.readout.empty()) continue;
     const auto [known, is_new] = readouts.try_emplace(row.readout, out.readout_name_size());
     if (is_new) out.add_readout_name(row.readout);
@@ -169,6 +169,7 @@ std::vector<SourceRow> source_rows(const v1::SourceCounts& from) {
   read_reasons(from.missing(), &SourceRow::missing, rows);
   read_reasons(from.dropped(), &SourceRow::dropped, rows);
   for (SourceRow& row : rows) {
+    if (row.dropped.empty()) continue;
     if (const auto corrupt = row.dropped.extract(kCorrupt)) row.corrupt = corrupt.mapped();
   }
   return rows;

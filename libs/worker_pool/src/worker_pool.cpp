@@ -124,6 +124,7 @@ std::optional<Token> WorkerPool::returned(Seat seat, bool more, bool holds_state
   }
   if (more && holds_state) {
     homes_[lent.token] = {seat, worker.life};
+    worker.latest.push_back(lent.token);
   } else if (!homes_.empty()) {
     homes_.erase(lent.token);
   }
@@ -153,6 +154,7 @@ std::uint64_t WorkerPool::observe(Seat seat, std::uint64_t begun, std::uint64_t 
   if (begun != worker.begun) worker.since_ns = worker.state == State::active ? now_ns_ : worker.since_ns;
   worker.begun = begun;
   const std::uint64_t news = done - worker.done;
+  if (news > 0) worker.latest.clear();
   worker.done = done;
   worker.owed += news;
   return news;
@@ -195,7 +197,7 @@ void WorkerPool::ended(Seat seat, WorkerEnd end, TimeNs now_ns, PoolActions& out
     end.text = reason(end.kind) + "; ended with " + end.text;
   }
   note_end(end);
-  if (!starting && worker.begun == worker.done) note_idle_end(seat);
+  if (!starting && worker.begun == worker.done && end.kind != EndKind::memory) note_idle_end(seat);
   put_off(worker, end, starting, settle_lent(worker, end, out));
   if (draining_ == seat) draining_.reset();
   empty_seat(worker, now_ns);
@@ -284,22 +286,34 @@ void WorkerPool::not_begun(std::deque<Lent>& lent, PoolActions& out) {
 // True if the slice had state in a worker, which is gone.
 bool WorkerPool::lose_state(Token token) { return homes_.erase(token) > 0; }
 
-// No slice was in process(): one that has been there may be the cause, and its state is here.
+// No slice was in process(): one that has been there may be the cause, and its state is here. Most likely it
+// is the last one. If there are several last ones, they are repeated alone.
 void WorkerPool::note_idle_end(Seat seat) {
+  const Worker& worker = seats_[seat];
   for (const auto& [token, home] : homes_) {
-    if (home.seat == seat && home.life == seats_[seat].life) ++marks_[token].idle_ends;
+    if (home.seat != seat || home.life != worker.life) continue;
+    Mark& mark = marks_[token];
+    ++mark.idle_ends;
+    if (std::ranges::find(worker.latest, token) == worker.latest.end()) continue;
+    if (worker.latest.size() == 1) {
+      ++mark.ends_after_step;
+    } else {
+      mark.wish = std::max(mark.wish, Wish::alone);
+    }
   }
 }
 
 // Its state is gone.
 void WorkerPool::restart(Token token, PoolActions& out) {
   --in_pool_;
-  const auto mark = marks_.find(token);
-  if (mark == marks_.end() || mark->second.idle_ends < kIdleEndsMax) return out.restarted.push_back(token);
-  marks_.erase(mark);
+  const auto found = marks_.find(token);
+  const Mark mark = found == marks_.end() ? Mark{} : found->second;
+  if (mark.idle_ends < kIdleEndsMax && mark.ends_after_step < kEndsAfterStepMax)
+    return out.restarted.push_back(token);
+  marks_.erase(found);
   ++poisoned_;
-  out.poison.push_back(
-      {token, "its worker ended " + std::to_string(kIdleEndsMax) + " times between its steps: " + last_end_});
+  out.poison.push_back({token, "its worker ended " + std::to_string(mark.idle_ends) +
+                                   " times between its steps: " + last_end_});
 }
 
 void WorkerPool::blame(Token token, const WorkerEnd& end, PoolActions& out) {

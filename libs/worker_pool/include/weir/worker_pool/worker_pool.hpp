@@ -100,7 +100,9 @@ class WorkerPool {
   static constexpr std::uint32_t kUnreplacedAfter = 3;       // start failures of a seat, in a row
   static constexpr DurationNs kSettledAfter = 5 * kSecond;   // a worker that lives so long has started
   static constexpr double kEndsFree = 3;                     // ends that put off no start
-  static constexpr std::uint32_t kIdleEndsMax = 10;  // between the steps of a slice; then it is poison
+  // Ends of workers between the steps of a slice: then it is poison. Those right after its step, and all.
+  static constexpr std::uint32_t kEndsAfterStepMax = 3;
+  static constexpr std::uint32_t kIdleEndsMax = 30;
 
   explicit WorkerPool(const PoolSettings& settings);
 
@@ -173,8 +175,9 @@ class WorkerPool {
     TimeNs start_after_ns = 0;   // of this seat
     TimeNs ready_ns = 0;         // 0: not yet
     std::deque<Lent> lent;
-    std::deque<Lent> own;      // steps that only this worker can do
-    std::deque<Lent> forgets;  // sent before any step, so that a token's next slice finds no old state
+    std::deque<Lent> own;       // steps that only this worker can do
+    std::vector<Token> latest;  // slices with state whose steps were the last to be done, at most a lane
+    std::deque<Lent> forgets;   // sent before any step, so that a token's next slice finds no old state
     std::uint64_t lent_total = 0;
     std::uint64_t done = 0;
     std::uint64_t begun = 0;
@@ -188,8 +191,10 @@ class WorkerPool {
   // Record of a slice that ended a worker, or that was repeated.
   struct Mark {
     std::uint32_t kills = 0;
-    std::uint32_t idle_ends = 0;  // its worker ended outside of all slices and had this one's state
-    bool memory = false;          // memory ran out once
+    // Its worker ended outside of all slices and had this one's state; and nothing was done after its step.
+    std::uint32_t idle_ends = 0;
+    std::uint32_t ends_after_step = 0;
+    bool memory = false;  // memory ran out once
     Wish wish = Wish::any;
   };
   struct Home {
