@@ -154,14 +154,18 @@ std::string FarmRun::control_at() const {
 }
 
 pid_t FarmRun::pid_of(const std::string& node) const {
-  for (const RunningProcess& process : processes_naming(folder_.path().string())) {
-    if (process.arguments.front().ends_with("/weir-" + node)) return process.pid;
+  std::vector<RunningProcess> found = processes_naming(folder_.path().string());
+  std::erase_if(found, [&](const RunningProcess& process) {
     const auto name = std::find(process.arguments.begin(), process.arguments.end(), "--name");
-    if (name != process.arguments.end() && name + 1 != process.arguments.end() && *(name + 1) == node) {
-      return process.pid;
-    }
-  }
-  return 0;
+    const bool named = name != process.arguments.end() && name + 1 != process.arguments.end();
+    return !process.arguments.front().ends_with("/weir-" + node) && !(named && *(name + 1) == node);
+  });
+  // A process that a node forked has the node's command line, and may have a lower number.
+  const auto first = std::find_if(found.begin(), found.end(), [&](const RunningProcess& process) {
+    return std::none_of(found.begin(), found.end(),
+                        [&](const RunningProcess& other) { return other.pid == process.parent; });
+  });
+  return first == found.end() ? 0 : first->pid;
 }
 
 bool FarmRun::send_signal(const std::string& node, int signal) const {

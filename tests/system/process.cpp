@@ -34,6 +34,16 @@ constexpr Seconds kKillPatience{10};
   ::_exit(127);
 }
 
+// Reads the fourth field of a process' state. The second, the program's name in brackets, may have any byte.
+pid_t parent_of(const fs::path& stat) {
+  const std::string line = read_file(stat);
+  std::istringstream fields(line.substr(std::min(line.rfind(')') + 1, line.size())));
+  char state = '-';
+  pid_t parent = 0;
+  fields >> state >> parent;
+  return parent;
+}
+
 }  // namespace
 
 bool wait_until(const std::function<bool()>& condition, Seconds patience) {
@@ -71,7 +81,7 @@ std::vector<RunningProcess> processes_naming(const std::string& text) {
     if (parsed.ec != std::errc() || pid == ::getpid()) continue;
     const std::string line = read_file(entry.path() / "cmdline");
     if (line.find(text) == line.npos) continue;
-    RunningProcess process{pid, {}};
+    RunningProcess process{pid, parent_of(entry.path() / "stat"), {}};
     for (std::size_t at = 0; at < line.size();) {
       const std::size_t end = std::min(line.find('\0', at), line.size());
       process.arguments.push_back(line.substr(at, end - at));

@@ -32,6 +32,7 @@ class TemporaryFolder : public test::TemporaryFolder {
 
 struct RunningProcess {
   pid_t pid = 0;
+  pid_t parent = 0;
   std::vector<std::string> arguments;  // including the program
 };
 // Returns all processes whose command line contains `text`.
