@@ -394,6 +394,68 @@ TEST_CASE("worker pool: three ends of workers right after a step of a slice make
   CHECK(bench.poison.empty());
 }
 
+TEST_CASE(
+    "worker pool: thirty ends between the steps of a slice make it poison, though another step was the "
+    "last") {
+  Bench bench(1, 0);
+  std::uint32_t ends = 0;
+  while (bench.poison.empty() && ends < 2 * WorkerPool::kIdleEndsMax) {
+    bench.submit(1);
+    bench.pass();
+    bench.work(0, 1, 1, true);
+    bench.submit(100 + ends);
+    bench.pass();
+    bench.work(0, 2, 2);
+    bench.dies(0, EndKind::exit);
+    ++ends;
+    bench.submit(1);
+    bench.pass(10 * kSecond);
+    bench.pool.started(0);
+  }
+  CHECK(ends == WorkerPool::kIdleEndsMax);
+  CHECK(bench.poison == std::vector<Token>{1});
+  CHECK(bench.restarted.size() == WorkerPool::kIdleEndsMax - 1);
+  CHECK(bench.results.size() == 2 * WorkerPool::kIdleEndsMax);
+  CHECK(bench.reported == 0);
+}
+
+TEST_CASE("worker pool: slices of a batch whose worker ends after it are repeated alone, and one is poison") {
+  constexpr Token kGuilty = 1;  // leaves behind what ends its worker
+  constexpr Token kInnocent = 2;
+  Bench bench(1, 0, 16);
+  std::uint32_t ends = 0;
+  std::uint64_t done = 0;
+  std::size_t taken = 0;  // of bench.lends
+  const auto do_batch = [&] {
+    bench.pass();
+    std::vector<Token> batch;
+    for (; taken < bench.lends.size(); ++taken) batch.push_back(bench.lends[taken].token);
+    const bool ends_worker = std::ranges::count(batch, kGuilty) > 0;
+    done += batch.size();
+    bench.work(0, done, done, ends_worker);
+    if (!ends_worker) return;
+    bench.dies(0, EndKind::exit);
+    ++ends;
+    done = 0;
+    for (const Token token : batch) bench.submit(token);
+    bench.pass(10 * kSecond);
+    bench.pool.started(0);
+  };
+  bench.restarted = {kGuilty, kInnocent};
+  for (Token other = 100; bench.poison.empty() && ends < 2 * WorkerPool::kIdleEndsMax;) {
+    for (int i = 0; i < 10; ++i) {  // short slices: then several are lent at a time
+      bench.submit(other++);
+      do_batch();
+    }
+    for (const Token token : std::exchange(bench.restarted, {})) bench.submit(token);
+    do_batch();
+  }
+  CHECK(ends == 1 + WorkerPool::kEndsAfterStepMax);  // in the batch, and alone
+  CHECK(bench.poison == std::vector<Token>{kGuilty});
+  CHECK(std::ranges::count(bench.results, kInnocent) == 2);
+  CHECK(bench.reported == 0);
+}
+
 TEST_CASE("worker pool: state that is no longer needed is dropped in its worker") {
   Bench bench(1);
   bench.submit(1);
