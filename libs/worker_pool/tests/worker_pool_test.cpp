@@ -419,7 +419,8 @@ TEST_CASE(
   CHECK(bench.reported == 0);
 }
 
-TEST_CASE("worker pool: slices of a batch whose worker ends after it are repeated alone, and one is poison") {
+TEST_CASE(
+    "worker pool: a batch that ends its worker later is repeated slice by slice, and one slice is poison") {
   constexpr Token kGuilty = 1;  // leaves behind what ends its worker
   constexpr Token kInnocent = 2;
   Bench bench(1, 0, 16);
