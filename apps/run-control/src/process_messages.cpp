@@ -165,7 +165,8 @@ void ProcessMessages::note_removed_kinds(const v1::RunOver& over) {
       if (!member->removed) break;
       who += (who.empty() ? "" : ", ") + member->plan.name + " removed by " +
              (member->removed_by.empty() ? "an operator" : member->removed_by);
-      if (member == members.back()) parts_.book.note_fault("no " + kind + " was left at the end: " + who);
+      if (member == members.back())
+        parts_.book.note_leading_fault("no " + kind + " was left at the end: " + who);
     }
   }
 }

@@ -109,6 +109,8 @@ void RunBook::note_fault(const std::string& fault) {
   if (!known && faults_.size() < kFaultsMax) faults_.push_back(fault);
 }
 
+void RunBook::note_leading_fault(const std::string& fault) { faults_.insert(faults_.begin(), fault); }
+
 bool RunBook::has_fault(const std::string& begin) const {
   return std::any_of(faults_.begin(), faults_.end(),
                      [&](const std::string& fault) { return fault.starts_with(begin); });
@@ -146,13 +148,10 @@ bool RunBook::knows(const v1::RunOver& over) const {
 
 std::vector<control::Event> RunBook::end(const v1::RunOver& over, const std::string& farm) {
   last_ = over;
-  if (last_->has_summary()) {
-    for (const std::string& fault : faults_) last_->mutable_summary()->add_faults_text(fault);
-    if (!faults_.empty()) last_->mutable_summary()->set_faults(true);
-  }
+  if (last_->has_summary()) add_faults(*last_->mutable_summary());
   if (keeper_ == Keeper::starter) {
     if (over.has_summary()) {
-      history_.keep(run_of(over.summary()));
+      history_.keep(run_of(last_->summary()));
       return {};
     }
     return {{control::Level::error, fmt::format("run {} has no account: {}", over.run(), over.failure())}};
@@ -164,6 +163,15 @@ std::vector<control::Event> RunBook::end(const v1::RunOver& over, const std::str
   return lose({RunNumber(over.run()), !never_began,
                never_began ? over.failure() : "its supervisor ended it and gave no account"},
               {}, farm);
+}
+
+// Run control's own faults come first: what it saw of processes causes what the account counts of slices.
+void RunBook::add_faults(v1::RunSummary& account) const {
+  if (faults_.empty()) return;
+  const std::vector<std::string> counted_ones(account.faults_text().begin(), account.faults_text().end());
+  account.mutable_faults_text()->Assign(faults_.begin(), faults_.end());
+  for (const std::string& fault : counted_ones) account.add_faults_text(fault);
+  account.set_faults(true);
 }
 
 std::vector<control::Event> RunBook::record(const v1::RunOver& over, const std::string& farm) {
@@ -207,6 +215,7 @@ std::vector<control::Event> RunBook::lose(const control::LostRun& lost,
     account.set_duration_ns(std::max<DurationNs>(0, account.end_utc_ns() - begin_utc_));
     account.set_running_ns(std::max<DurationNs>(0, account.duration_ns() - paused));
   }
+  add_faults(account);
   account.set_ledger_text(
       "no ledger: the supervisor gave no account; the counts are the last ones that processes reported\n");
   v1::FarmView::Run entry = run_of(account);
@@ -284,9 +293,7 @@ std::optional<control::HealthView::LastRun> RunBook::last_run(RunNumber run) con
   last.faults = found->faults();
   last.reason = found->reason();
   if (found->outcome() == outcome::kFailed) last.failure = found->failure();
-  const v1::RunSummary* at_hand = account();
-  if (at_hand != nullptr && at_hand->run() == run.value && at_hand->faults_text_size() > 0)
-    last.fault = at_hand->faults_text(0);
+  last.fault = found->fault();
   return last;
 }
 

@@ -48,8 +48,11 @@ class RunBook {
   // are not replaced: that process refuses to begin.
   [[nodiscard]] std::string learn(const v1::RunIdentity& more, RunNumber run, const v1::Farm& of_run,
                                   const config::FarmPlan& plan);
-  // Notes for the run that is on that a process could not take part, and why.
+  // Notes for the run that is on that a process died, or could not take part, and why. In the run's record
+  // and sentence these precede the faults of the supervisor's account.
   void note_fault(const std::string& fault);
+  // Likewise, before all others: no process of a kind is left.
+  void note_leading_fault(const std::string& fault);
   // True if a fault begins with this text.
   [[nodiscard]] bool has_fault(const std::string& begin) const;
   // Restores an earlier process's knowledge of its last run.
@@ -91,6 +94,7 @@ class RunBook {
 
  private:
   [[nodiscard]] std::string write_begin(RunNumber run, const v1::Farm& of_run, const config::FarmPlan& plan);
+  void add_faults(v1::RunSummary& account) const;
   [[nodiscard]] std::vector<control::Event> record(const v1::RunOver& over, const std::string& farm);
   [[nodiscard]] std::vector<control::Event> keep(const v1::RunSummary& account, v1::FarmView::Run entry,
                                                  const std::string& failure, const std::string& farm);

@@ -8,6 +8,7 @@
 #include <iterator>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 using namespace weir;
 using namespace weir::run_control;
@@ -139,6 +140,45 @@ TEST_CASE("a process that could take no part in a run is listed once in the run'
   CHECK(farm.book.account()->faults_text(0) == "dcm-0 took no part: another filter");
   CHECK(farm.book.begin(RunNumber(4), farm.setup.of_run(RunNumber(4)), farm.setup.plan(), {}).empty());
   CHECK(farm.book.faults().empty());
+}
+
+TEST_CASE("causes precede consequences in a run's sentence, record, history and headline") {
+  const auto keeper = GENERATE(RunBook::Keeper::self, RunBook::Keeper::starter);
+  test::SmallFarm farm(keeper);
+  (void)farm.book.begin(RunNumber(3), farm.setup.of_run(RunNumber(3)), farm.setup.plan(), {});
+  farm.book.note_fault("dcm-0 died in the run: signal 11");
+  farm.book.note_fault("dcm-1 took no part: another filter");
+  farm.book.note_leading_fault("no writer was left at the end: writer-0 removed by mark");
+  v1::RunOver faulty = over(3);
+  faulty.mutable_summary()->add_faults_text("dcm-1 stalled: 1 slice taken from it (64 times)");
+  faulty.mutable_summary()->add_faults_text("source 3: 1340 of 1993 requested fragments are missing");
+  const auto events = farm.book.end(faulty, "small");
+  const auto& texts = farm.book.account()->faults_text();
+  CHECK(std::vector<std::string>(texts.begin(), texts.end()) ==
+        std::vector<std::string>{"no writer was left at the end: writer-0 removed by mark",
+                                 "dcm-0 died in the run: signal 11", "dcm-1 took no part: another filter",
+                                 "dcm-1 stalled: 1 slice taken from it (64 times)",
+                                 "source 3: 1340 of 1993 requested fragments are missing"});
+  REQUIRE(farm.book.runs().size() == 1);
+  CHECK(farm.book.runs()[0].fault() == texts[0]);
+  CHECK(farm.book.runs()[0].fault_count() == 5);
+  CHECK(farm.book.last_run(RunNumber(3))->fault == texts[0]);
+  if (keeper == RunBook::Keeper::starter) return;
+  CHECK_THAT(events.back().text, ContainsSubstring("; 5 faults, first: " + texts[0]));
+  std::ifstream file(farm.folder.path() / "run-000003-end.json");
+  const std::string record{std::istreambuf_iterator<char>(file), {}};
+  CHECK(record.find(texts[1]) < record.find(texts[3]));
+  CHECK(RunBook(farm.folder.path(), keeper).last_run(RunNumber(3))->fault == texts[0]);
+}
+
+TEST_CASE("a run without an account has the deaths that run control saw in its record") {
+  test::SmallFarm farm;
+  (void)farm.book.begin(RunNumber(3), farm.setup.of_run(RunNumber(3)), farm.setup.plan(), {});
+  farm.book.note_fault("supervisor died in the run: signal 11");
+  (void)farm.book.lose({RunNumber(3), true, "it was reset"}, {}, "small");
+  REQUIRE(farm.book.runs().size() == 1);
+  CHECK(farm.book.runs()[0].outcome() == run_record::outcome::kNoAccount);
+  CHECK(farm.book.runs()[0].fault() == "supervisor died in the run: signal 11");
 }
 
 TEST_CASE("a late process's new part is added to the run's record, and a differing one is not") {

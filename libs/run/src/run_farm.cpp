@@ -148,7 +148,8 @@ run_record::Summary summary_of(const FarmRunResult& result, const v1::Farm& farm
   summary.farm = farm.farm();
   summary.processes = result.processes;
   const RunEnd end = end_of(result);
-  summary.faults.insert(summary.faults.end(), result.faults.begin(), result.faults.end());
+  // What became of processes causes what the account counts of slices.
+  summary.faults.insert(summary.faults.begin(), result.faults.begin(), result.faults.end());
   summary.exit_status = exit_status(end);
   summary.failure = summary.exit_status == kExitFailed ? explain(end) : "";
   if (summary.reason.empty()) summary.reason = summary.failure;
