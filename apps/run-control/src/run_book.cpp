@@ -165,7 +165,7 @@ std::vector<control::Event> RunBook::end(const v1::RunOver& over, const std::str
               {}, farm);
 }
 
-// Run control's own faults come first: what it saw of processes causes what the account counts of slices.
+// Puts run control's own faults first: the deaths and removals of processes cause the account's losses.
 void RunBook::add_faults(v1::RunSummary& account) const {
   if (faults_.empty()) return;
   const std::vector<std::string> counted_ones(account.faults_text().begin(), account.faults_text().end());

@@ -148,7 +148,7 @@ run_record::Summary summary_of(const FarmRunResult& result, const v1::Farm& farm
   summary.farm = farm.farm();
   summary.processes = result.processes;
   const RunEnd end = end_of(result);
-  // What became of processes causes what the account counts of slices.
+  // The ends of processes cause the losses in the account.
   summary.faults.insert(summary.faults.begin(), result.faults.begin(), result.faults.end());
   summary.exit_status = exit_status(end);
   summary.failure = summary.exit_status == kExitFailed ? explain(end) : "";
