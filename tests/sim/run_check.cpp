@@ -380,7 +380,7 @@ void RunCheck::check_files() {
   if (innocent_poison_ > dcms_disturbed() && !(scenario_.strict_blame && dcms_disturbed() > 0))
     fail(std::to_string(innocent_poison_) + " slice(s) are poison that no filter dies of");
   for (const v1::RunSummary::Equation& equation : account_.equations()) {
-    if (equation.name() == kOnDisk && equation.left() != text_of(live))
+    if (equation.name().starts_with(kOnDisk) && equation.left() != text_of(live))
       fail("the supervisor counts " + equation.left() + " as stored, the files hold " + text_of(live));
   }
   if (counter("stored_incomplete") != incomplete_)

@@ -54,7 +54,7 @@ void check_that_others_built_all(const FarmEnd& end) {
   CHECK(end.summary.count("stored_incomplete") == 0);
   CHECK(end.summary.count_all("fragments.missing") == 0);
   CHECK(end.summary.count_all("discarded") == 0);
-  CHECK(names_fault(end, "dcm-1 does not reach readout-0, readout-1, readout-2, readout-3"));
+  CHECK(names_fault(end, "dcm-1 did not reach readout-0, readout-1, readout-2, readout-3"));
   CHECK(names_fault(end, "built by others meanwhile"));
 }
 

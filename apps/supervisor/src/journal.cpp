@@ -6,7 +6,9 @@
 #include <weir/node/absences.hpp>
 #include <weir/node/columns.hpp>
 
+#include <algorithm>
 #include <span>
+#include <string_view>
 #include <utility>
 
 namespace weir::supervisor {
@@ -283,6 +285,18 @@ void Journal::write_reporting() {
   v1::JournalEntry entry;
   entry.set_reporting(true);
   append(entry);
+}
+
+void add_fault(std::vector<std::string>& faults, const std::string& fault) {
+  constexpr std::string_view kLasted = " for ";
+  const auto begun = std::find_if(faults.rbegin(), faults.rend(), [&](const std::string& one) {
+    return fault.starts_with(one) && std::string_view(fault).substr(one.size()).starts_with(kLasted);
+  });
+  if (begun == faults.rend()) {
+    faults.push_back(fault);
+  } else {
+    *begun = fault;
+  }
 }
 
 void Journal::write_fault(const std::string& fault) {

@@ -52,6 +52,9 @@ struct JournalledRun {
 // Writes a run as the first entry of its journal. `alerts`: of a farm with a burst saver.
 void put(const JournalledRun& run, const RunAlerts* alerts, v1::JournalState& state);
 
+// Appends a fault to a run's. A fault that continues an earlier one with " for" and a time replaces it.
+void add_fault(std::vector<std::string>& faults, const std::string& fault);
+
 // For tests: returns the first part of a run that its journal lacks, or an empty string. Times and the
 // reports that nodes send again when they connect are not compared.
 [[nodiscard]] std::string journal_lacks(const JournalledRun& read, const JournalledRun& run,

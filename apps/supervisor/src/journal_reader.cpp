@@ -62,7 +62,7 @@ class Reader {
         run_.reporting = true;
         return begun_;
       case v1::JournalEntry::kFault:
-        run_.faults.push_back(entry.fault());
+        add_fault(run_.faults, entry.fault());
         return begun_;
       case v1::JournalEntry::kFarm:
         take_shape(entry.farm());

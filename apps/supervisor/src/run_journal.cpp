@@ -139,16 +139,17 @@ bool RunJournal::keep(const RunStages& course, TimeNs now_ns) {
   return waited && !journal_.waits();
 }
 
-void RunJournal::note_machine_faults() {
+void RunJournal::note_machine_faults(TimeNs now_ns) {
   const auto faults = machine_.faults();
   for (; machine_faults_noted_ < faults.size(); ++machine_faults_noted_) {
-    if (faults_.size() < assignment::kFaultsMax)
-      note_fault(assignment::describe(faults[machine_faults_noted_]));
+    const assignment::Fault& fault = faults[machine_faults_noted_];
+    if (fault.counts() && faults_.size() < assignment::kFaultsMax)
+      note_fault(assignment::describe_in_record(fault, environment_.clock.utc_ns() - (now_ns - fault.at)));
   }
 }
 
 void RunJournal::note_fault(const std::string& fault) {
-  faults_.push_back(fault);
+  add_fault(faults_, fault);
   journal_.write_fault(fault);
 }
 

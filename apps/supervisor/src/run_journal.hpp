@@ -40,7 +40,7 @@ class RunJournal {
     journal_.write_join(member.role, member.index, joined(member));
   }
   // Records the machine's new faults. Call once per pass, before its messages leave.
-  void note_machine_faults();
+  void note_machine_faults(TimeNs now_ns);
   // All of them in their order, an earlier process' before.
   [[nodiscard]] const std::vector<std::string>& faults() const { return faults_; }
   // The farm's shape, where it has changed.

@@ -171,7 +171,7 @@ void SupervisorNode::wait_for_reports() {
 
 void SupervisorNode::carry_out() {
   if (stale_) return actions_.clear();
-  journal_.note_machine_faults();
+  journal_.note_machine_faults(now_ns_);
   journal_.entries().write_pass(actions_, machine_.ledger());
   bursts_.note(actions_);
   note_leaving();

@@ -533,11 +533,11 @@ TEST_CASE("faults and lost livetime outlive the supervisor's process, and count 
   };
   const std::string lost = " was lost: 0 slices given to others";
   lose_dcm(*farm.machine, 0);
-  first.note_machine_faults();
+  first.note_machine_faults(farm.clock.now);
   first.write_state(farm.course, farm.clock.now);
   lose_dcm(*farm.machine, 1);
-  first.note_machine_faults();
-  first.note_machine_faults();
+  first.note_machine_faults(farm.clock.now);
+  first.note_machine_faults(farm.clock.now);
   const assignment::LostTimes before{7, {{"RUN_PAUSED", 5}, {"WRITER_DISK_FULL", 4}}};
   lost_times.resume(before);
   first.write_lost_times(farm.clock.now);
@@ -552,7 +552,7 @@ TEST_CASE("faults and lost livetime outlive the supervisor's process, and count 
   RunJournal second(farm.setup, environment, machine, farm.roster, histograms, bursts, lost_times);
   second.resumed(*found);
   lose_dcm(machine, 0);
-  second.note_machine_faults();
+  second.note_machine_faults(farm.clock.now);
   for (const bool anew : {false, true}) {
     if (anew) second.write_state(farm.course, farm.clock.now);
     const auto again = second.read();
@@ -565,6 +565,46 @@ TEST_CASE("faults and lost livetime outlive the supervisor's process, and count 
     CHECK(second.faults()[3] == "dcm-0" + lost);
     CHECK(again->faults == second.faults());
   }
+}
+
+TEST_CASE(
+    "the end of an outage replaces its start in faults and journal; one that moved no slice is in neither") {
+  const std::string start = "readout-1's fragments are missing: it was reached by no DCM from 12:01:04 UTC";
+  const std::vector<std::string> over{"dcm-0 was lost", start + " for 3.20 s", "dcm-0 was lost"};
+  std::vector<std::string> faults;
+  for (const char* const one : {"dcm-0 was lost", start.c_str(), "dcm-0 was lost"}) add_fault(faults, one);
+  add_fault(faults, over[1]);
+  CHECK(faults == over);
+  Farm farm;
+  test::MemoryJournal store;
+  SupervisorEnvironment environment{farm.network, farm.clock, {}, {}, &store};
+  const assignment::ThrottleTimes lost_times;
+  const HistogramBoard histograms;
+  Journal no_entries(nullptr);
+  const BurstAlerts bursts(farm.setup, farm.roster, no_entries);
+  RunJournal journal(farm.setup, environment, *farm.machine, farm.roster, histograms, bursts, lost_times);
+  farm.course.begin(farm.clock.now, 9);
+  farm.machine->start({farm.clock.now, 9});
+  journal.write_state(farm.course, farm.clock.now);
+  assignment::Actions actions;
+  farm.machine->writer_joined(NodeIndex(0), Incarnation(1), 5, actions);
+  farm.machine->dcm_joined(NodeIndex(0), Incarnation(1), 4, 5, actions);
+  const NodeIndex lost(0);
+  farm.machine->reach(NodeIndex(0), {}, {&lost, 1}, 5);
+  TimeNs now = 5;
+  for (; now < 9 * kSecond && farm.machine->faults().empty(); now += 100 * kMillisecond)
+    farm.machine->tick({now, now}, actions);
+  REQUIRE(farm.machine->faults().size() == 1);
+  journal.note_machine_faults(now);
+  CHECK(journal.faults().empty());
+  journal.note_fault("dcm-0 was lost");
+  journal.note_fault(start);
+  journal.note_fault("dcm-0 was lost");
+  journal.note_fault(over[1]);
+  CHECK(journal.faults() == over);
+  const auto found = journal.read();
+  REQUIRE(found);
+  CHECK(found->faults == over);
 }
 
 TEST_CASE("a journal with nodes that the farm file no longer has is refused with an error that names one") {

@@ -24,6 +24,7 @@ std::vector<ReachNews::News> ReachNews::take(NodeIndex dcm, const ReachBoard& re
   if (cut_off && !told.cut_off) {
     const auto lacking = reach.lacking(dcm);
     news.push_back({FaultKind::cut_off, 0, {lacking.begin(), lacking.end()}});
+    told.cut_off_from.assign(lacking.begin(), lacking.end());
     told.handed_back = 0;
   }
   if (!cut_off && told.cut_off) news.push_back({FaultKind::restored, told.handed_back, {}});
@@ -46,15 +47,27 @@ std::vector<NodeIndex> ReachNews::take_writers_lost(NodeIndex dcm, const ReachBo
   return fresh;
 }
 
-std::vector<NodeIndex> ReachNews::take_readouts_down(const ReachBoard& reach) {
-  std::vector<NodeIndex> fresh;
+std::optional<ReachNews::News> ReachNews::handed_back(NodeIndex dcm) {
+  Told& told = told_[dcm.value];
+  if (++told.handed_back > 1 || !told.cut_off) return std::nullopt;
+  return News{FaultKind::cut_off, 1, told.cut_off_from};
+}
+
+std::vector<ReachNews::Outage> ReachNews::take_outages(const ReachBoard& reach) {
+  std::vector<Outage> news;
   for (std::size_t i = 0; i < down_.size(); ++i) {
     const NodeIndex readout(static_cast<std::uint16_t>(i));
-    const bool down = reach.is_down(readout);
-    if (down && !down_[i]) fresh.push_back(readout);
-    down_[i] = down;
+    const TimeNs changed = reach.changed_at(readout);
+    Down& down = down_[i];
+    if (!down.since && reach.is_down(readout)) {
+      down = {changed, true};
+      news.push_back({readout, changed, std::nullopt});
+    } else if (down.since && changed > *down.since) {
+      if (down.told) news.push_back({readout, *down.since, changed - *down.since});
+      down.since.reset();
+    }
   }
-  return fresh;
+  return news;
 }
 
 }  // namespace weir::assignment

@@ -93,14 +93,16 @@ struct Disk {
   SliceSum live;
   std::uint64_t dead = 0;
   std::uint64_t given_up = 0;  // copies that lost writers may have
+  bool any_lost = false;       // a writer, for good
   std::string note;
 };
 
-// The content of a lost writer's disk is unknown; its acknowledged slices are counted.
+// The content of a lost writer's disk is unknown; its acknowledged slices are counted, and named as such.
 Disk on_disk(const SupervisorLedger& supervisor, std::span<const WriterLedger> writers) {
   Disk disk;
   std::uint64_t compared = 0;
   std::uint64_t left = 0;
+  SliceSum verified;
   for (const WriterLedger& writer : writers) {
     compared += writer.files_compared;
     left += writer.files_left;
@@ -112,18 +114,21 @@ Disk on_disk(const SupervisorLedger& supervisor, std::span<const WriterLedger> w
     const std::size_t index = writer.index.value;
     if (writer.final) {
       disk.live += writer.live;
+      verified += writer.live;
       continue;
     }
     const SliceSum acknowledged =
         index < supervisor.stored_by.size() ? supervisor.stored_by[index] : SliceSum{};
     disk.live += acknowledged;
     disk.given_up += writer.given_up;
-    disk.note += "writer-" + std::to_string(index) + " was lost: its " + std::to_string(acknowledged.count) +
-                 " acknowledged slices count";
+    disk.any_lost = true;
+    disk.note += counted(acknowledged.count, "slice") + " only acknowledged, by writer-" +
+                 std::to_string(index) + ", which was lost: its files were not read back";
     if (writer.given_up > 0)
       disk.note += ", and up to " + std::to_string(writer.given_up) + " copies that do not count";
     disk.note += "; ";
   }
+  if (disk.any_lost) disk.note.insert(0, counted(verified.count, "slice") + " counted on disk; ");
   if (compared > 0) disk.note += "size, name and index of " + counted(compared, "file") + " read back; ";
   if (left > 0) disk.note += std::to_string(left) + " of them moved away after on_close; ";
   if (disk.dead > 0) disk.note += "and " + std::to_string(disk.dead) + " dead copies; ";
@@ -136,7 +141,9 @@ void slice_equations(Book& book, const SupervisorLedger& supervisor, std::span<c
   const Disk disk = on_disk(supervisor, writers);
   const SliceSum& live = disk.live;
   const std::uint64_t dead = disk.dead;
-  book.equal("slices: stored = live on disk", sum_of(supervisor.stored), sum_of(live), disk.note);
+  book.equal(disk.any_lost ? "slices: stored = live on disk + acknowledged by lost writers"
+                           : "slices: stored = live on disk",
+             sum_of(supervisor.stored), sum_of(live), disk.note);
 
   std::string lost = lost_counts(Role::dcm, dcms, faults);
   if (supervisor.restarts > 0) {
@@ -266,11 +273,20 @@ std::string list_of(std::string_view role, std::span<const NodeIndex> nodes) {
   return text;
 }
 
+std::string duration_text(DurationNs duration) {
+  return microseconds_text(static_cast<std::uint64_t>(duration / kMicrosecond));
+}
+
+std::string node_of(const Fault& fault) {
+  return std::string(name(fault.role)) + "-" + std::to_string(fault.node.value);
+}
+
 std::string describe_reach(const Fault& fault, const std::string& node) {
   const std::string slices = counted(fault.slices, "slice");
   switch (fault.kind) {
     case FaultKind::cut_off:
-      return node + " does not reach " + list_of("readout", fault.others) + ": its slices go to others";
+      return node + " does not reach " + list_of("readout", fault.others) +
+             (fault.slices > 0 ? ": its slices go to others" : ": it gets no slices");
     case FaultKind::restored:
       return node + " gets slices again: " + slices + " built by others meanwhile";
     case FaultKind::no_writer:
@@ -280,14 +296,15 @@ std::string describe_reach(const Fault& fault, const std::string& node) {
       return node + " does not reach " + list_of("readout", fault.others) +
              ", and no DCM reaches more: their fragments are missing in its slices";
     default:
-      return node + " is reached by no DCM: its fragments are missing";
+      return node + (fault.lasted > 0 ? " is reached again after " + duration_text(fault.lasted)
+                                      : " is reached by no DCM: its fragments are missing");
   }
 }
 
 }  // namespace
 
 std::string describe(const Fault& fault) {
-  const std::string node = std::string(name(fault.role)) + "-" + std::to_string(fault.node.value);
+  const std::string node = node_of(fault);
   const std::string slices = counted(fault.slices, "slice");
   if (fault.kind == FaultKind::stalled) {
     return node + " stalled: " + slices + " taken from it";
@@ -296,6 +313,31 @@ std::string describe(const Fault& fault) {
   if (fault.role == Role::readout) return node + " was lost: its fragments are missing";
   if (fault.role == Role::writer) return node + " was lost: " + slices + " stored again by others";
   return node + " was lost: " + slices + " given to others";
+}
+
+std::string describe_in_record(const Fault& fault, UtcNs at) {
+  const std::string node = node_of(fault);
+  switch (fault.kind) {
+    case FaultKind::cut_off:
+      return node + " did not reach " + list_of("readout", fault.others) + ": its slices went to others";
+    case FaultKind::restored:
+      return node + " got slices again: " + counted(fault.slices, "slice") + " built by others meanwhile";
+    case FaultKind::no_writer:
+      return node + " did not reach " + list_of("writer", fault.others) + ": " +
+             counted(fault.slices, "slice") + " stored elsewhere";
+    case FaultKind::marked:
+      return node + " did not reach " + list_of("readout", fault.others) +
+             ", and no DCM reached more: their fragments are missing in its slices";
+    case FaultKind::down: {
+      constexpr std::size_t kTimeAt = 11;  // in 2024-05-31T12:00:00.000Z
+      constexpr std::size_t kTimeSize = 8;
+      return node + "'s fragments are missing: it was reached by no DCM from " +
+             utc_text(at).substr(kTimeAt, kTimeSize) + " UTC" +
+             (fault.lasted > 0 ? " for " + duration_text(fault.lasted) : "");
+    }
+    default:
+      return describe(fault);
+  }
 }
 
 std::vector<std::string> describe_losses(const SupervisorLedger& ledger) {
@@ -336,8 +378,9 @@ LedgerResult reconcile(const SupervisorLedger& supervisor, std::span<const DcmLe
   const auto old = [](const auto& ledgers) {
     return std::any_of(ledgers.begin(), ledgers.end(), [](const auto& ledger) { return !ledger.final; });
   };
-  result.faults = supervisor.restarts > 0 || !faults.empty() || !describe_losses(supervisor).empty() ||
-                  old(dcms) || old(writers) || old(readouts);
+  const bool any = std::any_of(faults.begin(), faults.end(), [](const Fault& one) { return one.counts(); });
+  result.faults = supervisor.restarts > 0 || any || !describe_losses(supervisor).empty() || old(dcms) ||
+                  old(writers) || old(readouts);
   return result;
 }
 

@@ -93,10 +93,22 @@ void SupervisorMachine::judge_reach(TimeNs now, Actions& out) {
     if (dcms_.live(dcm)) follow_verdict(dcm, now, out);
   }
   if (reach_.changed().empty()) return;
-  for (const NodeIndex readout : reach_news_.take_readouts_down(reach_)) {
+  for (const ReachNews::Outage& outage : reach_news_.take_outages(reach_)) {
+    const NodeIndex readout = outage.readout;
     // A process that is gone was named when it left.
-    if (in_progress() && readouts_.live(readout))
-      faults_.note({FaultKind::down, Role::readout, readout, readouts_.incarnation(readout), now, 0});
+    const bool is_told = outage.lasted || (in_progress() && readouts_.live(readout));
+    if (!is_told) {
+      reach_news_.withdraw(readout);
+      continue;
+    }
+    faults_.note({FaultKind::down,
+                  Role::readout,
+                  readout,
+                  readouts_.incarnation(readout),
+                  outage.since,
+                  0,
+                  {},
+                  outage.lasted.value_or(0)});
   }
 }
 

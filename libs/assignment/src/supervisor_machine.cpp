@@ -235,6 +235,13 @@ void SupervisorMachine::decide_again(SliceEntry& entry, const AttemptDecision& d
       {entry.slice, entry.attempt, entry.epoch, entry.writer, Answer::store, entry.copy_incomplete});
 }
 
+void SupervisorMachine::note_returned(NodeIndex dcm) {
+  auto news = reach_news_.handed_back(dcm);
+  if (news && in_progress())
+    faults_.note(
+        {news->kind, Role::dcm, dcm, dcms_.incarnation(dcm), 0, news->slices, std::move(news->readouts)});
+}
+
 void SupervisorMachine::fail(SliceEntry& entry, const AttemptDecision& decision, Actions& out) {
   const NodeIndex dcm = entry.dcm;
   const bool handed_back = is_handed_back(decision.reason);
@@ -242,7 +249,7 @@ void SupervisorMachine::fail(SliceEntry& entry, const AttemptDecision& decision,
                            decision.reason == DiscardReason::lost;
   if (handed_back) {
     ++ledger_.handed_back;
-    if (decision.reason == DiscardReason::unreachable) reach_news_.handed_back(dcm);
+    if (decision.reason == DiscardReason::unreachable) note_returned(dcm);
   }
   out.answer(dcm, entry.slice, entry.attempt, another_try ? Answer::refused : Answer::settled);
   if (another_try) {

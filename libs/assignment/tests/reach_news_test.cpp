@@ -45,8 +45,11 @@ TEST_CASE("a DCM that is cut off is reported once with its losses, and once when
   CHECK(news[0].readouts == Nodes{NodeIndex(0), NodeIndex(2)});
   CHECK_FALSE(setup.news.changed(kDcm, setup.board));
   CHECK(setup.news.take(kDcm, setup.board).empty());
-  setup.news.handed_back(kDcm);
-  setup.news.handed_back(kDcm);
+  const auto moved = setup.news.handed_back(kDcm);
+  REQUIRE(moved);
+  CHECK(moved->kind == FaultKind::cut_off);
+  CHECK(moved->readouts == Nodes{NodeIndex(0), NodeIndex(2)});
+  CHECK_FALSE(setup.news.handed_back(kDcm));
   setup.say(kDcm, {});
   news = setup.news.take(kDcm, setup.board);
   REQUIRE(news.size() == 1);
@@ -60,7 +63,7 @@ TEST_CASE("slices that a DCM gave back at an earlier cut are not reported again"
   Setup setup;
   setup.say(kDcm, {NodeIndex(0)});
   (void)setup.news.take(kDcm, setup.board);
-  setup.news.handed_back(kDcm);
+  CHECK(setup.news.handed_back(kDcm));
   setup.say(kDcm, {});
   (void)setup.news.take(kDcm, setup.board);
   setup.say(kDcm, {NodeIndex(0)});
@@ -89,16 +92,34 @@ TEST_CASE("a readout that no DCM reaches is reported once as down, and not as a 
   Setup setup;
   setup.say(kDcm, {NodeIndex(1)});
   (void)setup.news.take(kDcm, setup.board);
-  CHECK(setup.news.take_readouts_down(setup.board).empty());
+  CHECK(setup.news.take_outages(setup.board).empty());
   setup.say(kOther, {NodeIndex(1)});
-  CHECK(setup.news.take_readouts_down(setup.board) == Nodes{NodeIndex(1)});
-  CHECK(setup.news.take_readouts_down(setup.board).empty());
+  auto outages = setup.news.take_outages(setup.board);
+  REQUIRE(outages.size() == 1);
+  CHECK(outages[0].readout == NodeIndex(1));
+  CHECK_FALSE(outages[0].lasted);
+  const TimeNs since = outages[0].since;
+  CHECK(setup.news.take_outages(setup.board).empty());
   for (const ReachNews::News& one : setup.news.take(kOther, setup.board))
     CHECK(one.kind != FaultKind::marked);
   setup.say(kOther, {});
-  CHECK(setup.news.take_readouts_down(setup.board).empty());
+  outages = setup.news.take_outages(setup.board);
+  REQUIRE(outages.size() == 1);
+  CHECK(outages[0] == ReachNews::Outage{NodeIndex(1), since, setup.board.changed_at(NodeIndex(1)) - since});
+  CHECK(setup.news.take_outages(setup.board).empty());
   setup.say(kOther, {NodeIndex(1)});
-  CHECK(setup.news.take_readouts_down(setup.board) == Nodes{NodeIndex(1)});
+  CHECK(setup.news.take_outages(setup.board).size() == 1);
+  // Without any DCM the outage neither ends nor begins again.
+  setup.board.forget(kDcm);
+  setup.board.forget(kOther);
+  setup.board.judge(setup.now);
+  CHECK(setup.news.take_outages(setup.board).empty());
+  setup.say(kDcm, {NodeIndex(1)});
+  setup.say(kOther, {NodeIndex(1)});
+  CHECK(setup.news.take_outages(setup.board).empty());
+  setup.news.withdraw(NodeIndex(1));
+  setup.say(kOther, {});
+  CHECK(setup.news.take_outages(setup.board).empty());
 }
 
 TEST_CASE("a writer that a DCM lost is reported once, and again if it was back meanwhile") {

@@ -52,11 +52,20 @@ struct ReachFarm : Farm {
   std::size_t given_to(const Actions& done, std::uint16_t dcm) {
     return dcm < done.dcms.size() ? done.dcms[dcm].assign.size() : 0;
   }
+  // As in the run's record.
   std::vector<std::string> faults() {
+    std::vector<std::string> texts;
+    for (const Fault& fault : machine.faults()) {
+      if (fault.counts()) texts.push_back(describe_in_record(fault, fault.at));
+    }
+    return texts;
+  }
+  std::vector<std::string> events() {
     std::vector<std::string> texts;
     for (const Fault& fault : machine.faults()) texts.push_back(describe(fault));
     return texts;
   }
+  bool counts_as_faulty() { return reconcile(machine.ledger(), {}, {}, {}, machine.faults()).faults; }
 };
 
 bool contains(const std::vector<std::string>& texts, const std::string& text) {
@@ -75,7 +84,8 @@ TEST_CASE("a DCM that is cut off gets no slices, and slices that it returns go t
   const Actions verdict = farm.after(kSettle);
   CHECK(verdict.judged == std::vector{node(1)});
   CHECK(farm.machine.reach().is_cut_off(node(1)));
-  CHECK(contains(farm.faults(), "dcm-1 does not reach readout-0, readout-1: its slices go to others"));
+  CHECK(contains(farm.events(), "dcm-1 does not reach readout-0, readout-1: it gets no slices"));
+  CHECK(farm.faults().empty());
 
   for (const Assignment& one : begin.dcms[1].assign)
     farm.decide(1, one.slice.value, 0, Verdict::failed, DiscardReason::unreachable);
@@ -83,6 +93,9 @@ TEST_CASE("a DCM that is cut off gets no slices, and slices that it returns go t
   CHECK(farm.given_to(after, 1) == 0);
   for (const Confirmation& one : after.dcms[1].confirm) CHECK(one.answer == Answer::refused);
   CHECK(farm.machine.ledger().handed_back == 4);
+  CHECK(farm.faults() ==
+        std::vector<std::string>{"dcm-1 did not reach readout-0, readout-1: its slices went to others"});
+  CHECK(farm.counts_as_faulty());
   CHECK(farm.machine.dcms()[1].credits_free == 0);
 
   for (const Assignment& one : begin.dcms[0].assign) farm.decide(0, one.slice.value, 0, Verdict::reject);
@@ -127,8 +140,28 @@ TEST_CASE("a DCM that reaches its readouts again gets slices with all its credit
   CHECK(done.judged == std::vector{node(1)});
   CHECK(farm.given_to(done, 1) == 1);
   CHECK(farm.machine.in_flight() >= slices);
-  CHECK(contains(farm.faults(), "dcm-1 gets slices again: 1 slice built by others meanwhile"));
+  CHECK(contains(farm.faults(), "dcm-1 got slices again: 1 slice built by others meanwhile"));
   CHECK(farm.machine.broken_invariant().empty());
+}
+
+TEST_CASE("an outage that moves no slice is an event, and not a fault of the run") {
+  ReachFarm farm;
+  farm.pass();
+  for (int i = 0; i < 3; ++i) {
+    farm.says(1, {0}, {1});
+    farm.after(0);
+    farm.after(kGrace);
+    REQUIRE(farm.machine.reach().is_cut_off(node(1)));
+    farm.says(1, {});
+    farm.after(0);
+    farm.after(kSecond);
+    REQUIRE_FALSE(farm.machine.reach().is_cut_off(node(1)));
+  }
+  CHECK(contains(farm.events(), "dcm-1 does not reach readout-0: it gets no slices"));
+  CHECK(contains(farm.events(), "dcm-1 gets slices again: 0 slices built by others meanwhile"));
+  CHECK(contains(farm.events(), "dcm-1 does not reach writer-1: 0 slices stored elsewhere"));
+  CHECK(farm.faults().empty());
+  CHECK_FALSE(farm.counts_as_faulty());
 }
 
 TEST_CASE("a readout that no DCM reaches is named once, and no DCM is cut off") {
@@ -140,8 +173,18 @@ TEST_CASE("a readout that no DCM reaches is named once, and no DCM is cut off") 
   const Actions done = farm.after(kGrace);
   CHECK(done.judged.size() == 2);
   CHECK(farm.machine.reach().missing(node(0)).size() == 1);
-  CHECK(farm.faults() ==
+  CHECK(farm.events() ==
         std::vector<std::string>{"readout-1 is reached by no DCM: its fragments are missing"});
+  REQUIRE(farm.faults().size() == 1);
+  const std::string begun = farm.faults()[0];
+  CHECK(begun.starts_with("readout-1's fragments are missing: it was reached by no DCM from "));
+  CHECK(begun.ends_with(" UTC"));
+  farm.says(0, {});
+  farm.says(1, {});
+  farm.after(0);
+  farm.after(kSecond);
+  CHECK(farm.events().back() == "readout-1 is reached again after 2.00 s");
+  CHECK(farm.faults() == std::vector<std::string>{begun, begun + " for 2.00 s"});
 }
 
 TEST_CASE("a dead readout is reported when it leaves, and not again when no DCM reaches it") {
@@ -153,6 +196,12 @@ TEST_CASE("a dead readout is reported when it leaves, and not again when no DCM 
   farm.after(0);
   farm.after(kGrace);
   CHECK(farm.machine.reach().is_down(node(1)));
+  CHECK(farm.faults().size() == 1);
+  farm.machine.readout_joined(node(1), Incarnation(2), farm.now.mono);
+  farm.says(0, {});
+  farm.says(1, {});
+  farm.after(0);
+  farm.after(kSecond);
   CHECK(farm.faults().size() == 1);
 }
 
@@ -166,7 +215,7 @@ TEST_CASE("if each DCM has lost another readout both continue, and the missing r
   CHECK_FALSE(farm.machine.reach().is_cut_off(node(0)));
   CHECK_FALSE(farm.machine.reach().is_cut_off(node(1)));
   CHECK(contains(farm.faults(),
-                 "dcm-0 does not reach readout-0, and no DCM reaches more: their fragments are "
+                 "dcm-0 did not reach readout-0, and no DCM reached more: their fragments are "
                  "missing in its slices"));
   CHECK(farm.faults().size() == 2);
 }
@@ -238,7 +287,7 @@ TEST_CASE("slices confirmed to a writer that their DCM does not reach go to anot
     ++again;
   }
   CHECK(again == 2);  // of four, round robin
-  CHECK(contains(farm.faults(), "dcm-0 does not reach writer-0: 2 slices stored elsewhere"));
+  CHECK(contains(farm.faults(), "dcm-0 did not reach writer-0: 2 slices stored elsewhere"));
   // It gets no more confirmations for that writer; the other DCM continues with both.
   for (const Assignment& one : moved.dcms[0].assign) farm.decide(0, one.slice.value, 0, Verdict::accept);
   for (const Assignment& one : begin.dcms[1].assign) farm.decide(1, one.slice.value, 0, Verdict::accept);

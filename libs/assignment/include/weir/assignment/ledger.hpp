@@ -3,6 +3,7 @@
 #include <weir/assignment/types.hpp>
 #include <weir/base/fragment_status.hpp>
 #include <weir/base/hash.hpp>
+#include <weir/base/time.hpp>
 
 #include <array>
 #include <cstdint>
@@ -119,7 +120,8 @@ struct ReadoutLedger {
 enum class FaultKind : std::uint8_t {
   left,       // died, or its connection ended, during the run
   stalled,    // its lease expired, or its acknowledgement is overdue
-  cut_off,    // a DCM that cannot reach `others`, which other DCMs can: it gets no slices
+  cut_off,    // a DCM that cannot reach `others`, which other DCMs can: it gets no slices. Noted again with
+              // the first slice that it returns
   restored,   // reaches them again
   no_writer,  // a DCM that cannot reach the writer `others`: another one stores its slices
   down,       // a live readout that no DCM reaches
@@ -134,10 +136,20 @@ struct Fault {
   TimeNs at = 0;
   std::uint64_t slices = 0;            // taken from it, or returned by it
   std::vector<NodeIndex> others = {};  // readouts or writers
+  DurationNs lasted = 0;               // of `down`; 0: it lasts
+  // False for a DCM's outage that moved no slice: an event for the log, not a fault of the run.
+  [[nodiscard]] bool counts() const {
+    return slices > 0 ||
+           (kind != FaultKind::cut_off && kind != FaultKind::restored && kind != FaultKind::no_writer);
+  }
 };
 constexpr std::size_t kFaultsMax = 10'000;  // kept by name; the counters include the rest
 
+// Describes the fault at its moment, for the log.
 [[nodiscard]] std::string describe(const Fault& fault);
+// Describes it afterwards, for the run's record. `at`: the moment of fault.at. The text of a `down` that is
+// over continues that of its start with " for" and the time that it lasted.
+[[nodiscard]] std::string describe_in_record(const Fault& fault, UtcNs at);
 // Describes faults of data, not of processes: a sentence for each reason for which slices were lost, rebuilt
 // or not triggered.
 [[nodiscard]] std::vector<std::string> describe_losses(const SupervisorLedger& ledger);

@@ -78,6 +78,8 @@ class ReachBoard {
   }
   // True if no DCM has reached it for grace_ns.
   [[nodiscard]] bool is_down(NodeIndex readout) const { return readouts_[readout.value].down; }
+  // When the last DCM stopped reaching it, or one reached it again, or its process joined.
+  [[nodiscard]] TimeNs changed_at(NodeIndex readout) const { return readouts_[readout.value].changed; }
   // Number of loop iterations over nodes and losses: the cost so far.
   [[nodiscard]] std::uint64_t steps() const { return steps_; }
 

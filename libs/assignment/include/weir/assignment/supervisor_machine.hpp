@@ -277,6 +277,7 @@ class SupervisorMachine {
   [[nodiscard]] bool takes_slices(NodeIndex dcm) const {
     return parts_.takes_part(Role::dcm, dcm) && !reach_.is_cut_off(dcm);
   }
+  void note_returned(NodeIndex dcm);
   void judge_reach(TimeNs now, Actions& out);
   void follow_verdict(NodeIndex dcm, TimeNs now, Actions& out);
   void leave_writers(NodeIndex dcm, TimeNs now, Actions& out);
