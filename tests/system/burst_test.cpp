@@ -94,7 +94,7 @@ TEST_CASE(
   REQUIRE(wait_for(farm, "burst.alerts", 2));
   const std::uint64_t before = counter(farm, "supervisor", "triggered");
   REQUIRE(wait_for(farm, "triggered", before + 300));
-  farm.must({"stop"});
+  farm.stop_good();
 
   const Summary summary(farm.record(1));
   INFO(summary.imbalance());
@@ -159,7 +159,7 @@ TEST_CASE("a DCM that is killed while it saves loses only its own part, as the a
   farm.kill_node("dcm-0");
   farm.start_node("dcm-0");
   REQUIRE(wait_for(farm, "burst.saved", 200));
-  farm.must({"stop"});
+  farm.stop_with_faults("dcm-0");
 
   const Summary summary(farm.record(1));
   INFO(summary.imbalance());
@@ -181,7 +181,7 @@ TEST_CASE("a writer that is killed while it stores an alert loses nothing, and s
   REQUIRE(wait_for(farm, "burst.saved", 50));
   farm.kill_node("writer-0");
   farm.start_node("writer-0");
-  farm.must({"stop"});
+  farm.stop_with_faults("writer-0");
 
   const Summary summary(farm.record(1));
   INFO(summary.imbalance());
@@ -209,7 +209,7 @@ TEST_CASE(
   REQUIRE(wait_for(farm, "triggered", triggered + 300));
   farm.must({"burst", "--before", "100", "--after", "0"});
   REQUIRE(wait_for(farm, "burst.alerts", 2));
-  farm.must({"stop"});
+  farm.stop_with_faults("supervisor");
 
   const Summary summary(farm.record(1));
   INFO(summary.imbalance() << farm.logs());
@@ -253,7 +253,7 @@ TEST_CASE("kill -9 at random moments of saving leaves whole files, and an accoun
     }
     const std::uint64_t saved_before = counter(farm, "supervisor", "burst.saved");
     REQUIRE(wait_for(farm, "burst.saved", saved_before + 100));
-    farm.must({"stop"});
+    farm.stop_with_faults("was lost");
 
     const Summary summary(farm.record(1));
     INFO(summary.imbalance());
@@ -279,7 +279,7 @@ TEST_CASE(
   REQUIRE(wait_for(farm, "triggered", 1200));
   farm.must({"burst", "--before", "100", "--after", "0"});
   REQUIRE(wait_for(farm, "burst.saved", 1));
-  farm.must({"stop"});
+  farm.stop_good();
   const Summary summary(farm.record(1));
   INFO(summary.imbalance());
   CHECK(summary.balanced());
@@ -309,7 +309,7 @@ TEST_CASE("a ring on disk saves what memory has lost, and leaves nothing on disk
   farm.must({"burst", "--before", "100", "--after", "1"});
   REQUIRE(wait_for(farm, "burst.alerts", 1));
   REQUIRE(wait_for(farm, "burst.saved", 100));
-  farm.must({"stop"});
+  farm.stop_good();
 
   const Summary summary(farm.record(1));
   INFO(summary.imbalance());
@@ -340,7 +340,7 @@ TEST_CASE("a DCM with a ring on disk that is killed while it saves loses only it
   farm.kill_node("dcm-0");
   farm.start_node("dcm-0");
   REQUIRE(wait_for(farm, "burst.saved", 200));
-  farm.must({"stop"});
+  farm.stop_with_faults("dcm-0");
 
   const Summary summary(farm.record(1));
   INFO(summary.imbalance());
@@ -369,7 +369,7 @@ TEST_CASE("a full disk costs the ring its part, with its reason, and the run not
   disk.make_room();
   REQUIRE(
       wait_until([&] { return counter(farm, "dcm-0", "burst.disk_bytes_written") > 1'000'000; }, kPatience));
-  farm.must({"stop"});
+  farm.stop_with_faults("not taken or not returned by the rings' disks");
 
   const Summary summary(farm.record(1));
   INFO(summary.imbalance());
@@ -403,7 +403,7 @@ TEST_CASE("an alert by HTTP needs the operator's token, and is saved and shown l
   CHECK(weir::http::post(url, alert, token).value().status == 202);
   REQUIRE(wait_for(farm, "burst.saved", 200));
   CHECK(farm.ctl({"status"}).out.find("bursts: 1 alert, ") != std::string::npos);
-  farm.must({"stop"});
+  farm.stop_good();
 
   const Summary summary(farm.record(1));
   INFO(summary.imbalance());
@@ -429,7 +429,7 @@ TEST_CASE("an alert of a filter stores the slices around its own, once, wherever
   farm.begin_run();
   REQUIRE(wait_for(farm, "burst.saved", 600));
   CHECK(farm.ctl({"status"}).out.find("bursts: 1 alert, ") != std::string::npos);
-  farm.must({"stop"});
+  farm.stop_good();
 
   const Summary summary(farm.record(1));
   INFO(summary.imbalance());

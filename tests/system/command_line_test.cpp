@@ -170,7 +170,7 @@ TEST_CASE("weir ctl kill signals the processes that are named, and their pids ar
   farm.start_node("dcm-0");
   farm.start_node("readout-0");
   REQUIRE(wait_until([&] { return farm.state_of("dcm-0") == "running"; }, Seconds(20)));
-  farm.must({"stop"});
+  farm.stop_with_faults("was lost");
 }
 
 TEST_CASE("a normal stop causes no warning, and run control's lines name their run") {
@@ -178,7 +178,7 @@ TEST_CASE("a normal stop causes no warning, and run control's lines name their r
   ControlledFarm farm(folder, kFarm, kNodes);
   farm.begin_run();
   REQUIRE(wait_until([&] { return farm.state_of("dcm-0") == "running"; }, Seconds(20)));
-  farm.must({"stop"});
+  farm.stop_good();
   CHECK_THAT(farm.node("dcm-0").err(), !Catch::ContainsSubstring("level=warn"));
   CHECK_THAT(farm.run_control().err(), Catch::ContainsSubstring("run=1 run 1 is over"));
 }

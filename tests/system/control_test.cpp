@@ -50,7 +50,7 @@ TEST_CASE("runs follow each other without a restart, and leave nothing behind") 
   farm.make_ready();
   const auto cycle = [&] {
     farm.must({"start"});
-    farm.must({"stop"});
+    farm.stop_good();
   };
   for (int i = 0; i < 5; ++i) cycle();  // first cycles, so that everything allocated once exists
   std::map<std::string, Holdings> before;
@@ -85,9 +85,9 @@ TEST_CASE("after the last run number no run begins, and the operator gets the re
   CHECK(refused.status == 1);
   CHECK_THAT(refused.err, Catch::ContainsSubstring("leaves no number for the next run"));
   farm.must({"start", "4294967294"});
-  farm.must({"stop"});
+  farm.stop_good();
   farm.must({"start"});
-  farm.must({"stop"});
+  farm.stop_good();
   check_untouched(farm.record(4294967295));
   const CommandEnd next = farm.ctl({"start"});
   CHECK(next.status == 1);
@@ -100,7 +100,7 @@ TEST_CASE("run control logs in the format of the farm file, as the processes do"
   const TemporaryFolder folder;
   ControlledFarm farm(folder, std::string(kIdleFarm) + "log: {format: json}\n", kNodes);
   farm.begin_run();
-  farm.must({"stop"});
+  farm.stop_good();
   for (const std::string& log : {farm.run_control().err(), farm.node("dcm-0").err()}) {
     std::istringstream in(log);
     int lines = 0;
@@ -124,7 +124,7 @@ TEST_CASE("killing run control in a run, and restarting it, affects no slice") {
     REQUIRE(wait_until([&] { return farm.state_of("dcm-1") == "running"; }, Seconds(20)));
     CHECK(farm.state() == "running");
   }
-  farm.must({"stop"});
+  farm.stop_good();
   CHECK(farm.state() == "ready");
   check_untouched(farm.record(1));
 }
@@ -169,7 +169,7 @@ TEST_CASE("a removed node stays out when the supervisor dies and resumes the run
   INFO(farm.logs());
   REQUIRE(wait_until([&] { return farm.state_of("supervisor") == "running"; }, Seconds(30)));
   CHECK(wait_until([&] { return farm.state_of("dcm-1") != "running"; }, Seconds(30)));
-  farm.must({"stop"});
+  farm.stop_with_faults("supervisor");
   CHECK(farm.record(1).at("ledger_balanced").as_bool());
 }
 
@@ -193,7 +193,7 @@ TEST_CASE("processes leave a run and rejoin it, any number of times") {
   CHECK(after.descriptors <= before.descriptors + 2);
   CHECK(after.threads == before.threads);
   CHECK(after.rss_kb < before.rss_kb + 16'384);
-  farm.must({"stop"});
+  farm.stop_good();
   const boost::json::value record = farm.record(1);
   CHECK(record.at("ledger_balanced").as_bool());
   CHECK(record.at("discarded").as_object().empty());
@@ -208,7 +208,7 @@ TEST_CASE("a farm begins without an absent process, and includes it when it join
   CHECK(farm.state() == "running");
   farm.start_node("dcm-1");
   REQUIRE(wait_until([&] { return farm.state_of("dcm-1") == "running"; }, Seconds(20)));
-  farm.must({"stop"});
+  farm.stop_good();
   check_untouched(farm.record(1));
 }
 
@@ -340,5 +340,5 @@ TEST_CASE("with keys an operator commands, an observer reads, and a client witho
       folder, "weir",
       {"tap", "--connect", "127.0.0.1:" + std::to_string(farm.port()), "--timeout", "1", "--count", "1"});
   CHECK(keyless.status != 0);
-  farm.must({"stop"});
+  farm.stop_good();
 }

@@ -97,21 +97,13 @@ CommandEnd ControlledFarm::ctl(const std::vector<std::string>& words) const {
 
 void ControlledFarm::must(const std::vector<std::string>& words) const {
   const CommandEnd end = ctl(words);
-  const bool survived = words.front() == "stop" && end.status == kStoppedWithFaults;
-  if (end.status != 0 && !survived)
-    throw std::runtime_error("weir ctl " + words.front() + ": " + end.err + "\n" + logs());
+  if (end.status != 0) throw std::runtime_error("weir ctl " + words.front() + ": " + end.err + "\n" + logs());
 }
 
-void ControlledFarm::stop_good() const {
-  const CommandEnd end = ctl({"stop"});
-  if (end.status != 0) throw std::runtime_error("weir ctl stop: " + end.err + "\n" + logs());
-}
+void ControlledFarm::stop_good() const { must({"stop"}); }
 
 void ControlledFarm::stop_with_faults(const std::string& fault) const {
-  const CommandEnd end = ctl({"stop"});
-  if (end.status != kStoppedWithFaults || end.err.find(fault) == std::string::npos)
-    throw std::runtime_error("weir ctl stop, status " + std::to_string(end.status) + ", without '" + fault +
-                             "': " + end.err + "\n" + logs());
+  require_faults(ctl({"stop"}), fault, logs());
 }
 
 boost::json::value ControlledFarm::status() const {

@@ -30,8 +30,7 @@ class ControlledFarm {
 
   // `weir ctl` with these words.
   [[nodiscard]] CommandEnd ctl(const std::vector<std::string>& words) const;
-  // As ctl(), but throws on a nonzero status, which fails the test. A stop may report survived faults:
-  // stop_good() and stop_with_faults() tell them apart.
+  // As ctl(), but throws on a nonzero status, which fails the test.
   void must(const std::vector<std::string>& words) const;
   // Stops the run; throws unless its outcome is `good`.
   void stop_good() const;

@@ -65,7 +65,7 @@ TEST_CASE("children of a run's processes inherit none of their descriptors") {
     CHECK(inheritable(farm.node(name).pid()).empty());
   }
   CHECK(inheritable(farm.run_control().pid()) == std::vector<std::string>{});
-  farm.must({"stop"});
+  farm.stop_good();
 }
 
 TEST_CASE("a writer that dies is replaced immediately, even while a command for a closed file runs") {
@@ -91,6 +91,6 @@ TEST_CASE("a writer that dies is replaced immediately, even while a command for 
   };
   CHECK(wait_until(stored_again, kBeforeTheCommandEnds));
   INFO("after " << Seconds(std::chrono::steady_clock::now() - killed).count() << " s");
-  farm.must({"stop"});
+  farm.stop_with_faults("writer-0");
   CHECK(farm.record(1).at("ledger_balanced").as_bool());
 }

@@ -250,7 +250,7 @@ TEST_CASE("a stopped process is silent, then lost, and a restarted run control r
   const bool told = wait_until(
       [&] { return one.worst().find("run control was started again") != std::string::npos; }, Seconds(20));
   CHECK(told);
-  one.farm.must({"stop"});
+  one.farm.stop_with_faults("readout-1");
 }
 
 TEST_CASE("run control ends a frozen supervisor, says so everywhere, and its successor resumes the run") {
@@ -269,7 +269,7 @@ TEST_CASE("run control ends a frozen supervisor, says so everywhere, and its suc
       "warning: processes die: supervisor (1 time: killed by run control: stopped by a signal, and"));
   CHECK_THAT(one.farm.events(), ContainsSubstring(") was killed by run control: stopped by a signal, and not "
                                                   "heard for 4 s; its successor resumes the run"));
-  one.farm.must({"stop"});
+  one.farm.stop_with_faults("supervisor");
   const boost::json::value record = one.record();
   CHECK(record.at("ledger_balanced").as_bool());
   CHECK(record.at("exit_status").to_number<int>() == 3);

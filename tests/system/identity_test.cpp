@@ -124,7 +124,7 @@ TEST_CASE(
   farm.kill_node("dcm-0");
   farm.start_node("dcm-0");
   REQUIRE(wait_until([&] { return farm.state_of("dcm-0") == "running"; }, Seconds(30)));
-  farm.must({"stop"});
+  farm.stop_with_faults("dcm-0");
   const boost::json::value record = farm.record(1);
   CHECK(record.at("ledger_balanced").as_bool());
   check_records(farm.out(), 1, record, kNodes);
@@ -153,7 +153,7 @@ TEST_CASE(
   REQUIRE(
       wait_until([&] { return reason_of(farm, "dcm-0").find(sentence) != std::string::npos; }, Seconds(30)));
   CHECK_THAT(farm.events(), ContainsSubstring("dcm-0: " + sentence));
-  farm.must({"stop"});
+  farm.stop_with_faults("dcm-0");
   CHECK_THAT(boost::json::serialize(farm.record(1).at("faults")),
              ContainsSubstring("dcm-0 took no part: filter plugin"));
   // A process that refuses the next run's start does not hold it up: it is known by then.
@@ -165,7 +165,7 @@ TEST_CASE(
   put_plugin("prescale", filter);
   farm.begin_run();
   REQUIRE(wait_until([&] { return farm.state_of("dcm-0") == "running"; }, Seconds(30)));
-  farm.must({"stop"});
+  farm.stop_good();
 }
 
 TEST_CASE(
@@ -188,7 +188,7 @@ TEST_CASE(
       return at == std::string::npos ? 0 : std::stoi(text.substr(text.rfind(' ', at - 1) + 1));
     };
     REQUIRE(wait_until([&] { return triggered() > 50; }, Seconds(30)));
-    farm.must({"stop"});
+    farm.stop_good();
     const std::uint32_t run = static_cast<std::uint32_t>(farm.status().at("run").to_number<int>());
     const boost::json::value record = farm.record(run);
     INFO(run << " " << name);
@@ -272,7 +272,7 @@ TEST_CASE("a readout that is restarted takes no part if its recording has other 
   farm.kill_node("readout-0");
   farm.start_node("readout-0");
   REQUIRE(wait_until([&] { return farm.state_of("readout-0") == "running"; }, Seconds(30)));
-  farm.must({"stop"});
+  farm.stop_with_faults("readout-0");
   check_records(farm.out(), 1, farm.record(1), kNodes);
   const std::string begin = read_file(record_file(farm.out(), 1, "begin"));
   CHECK_THAT(begin, ContainsSubstring("recordings:\n  - path: \"" + folder.path().string() + "\""));
@@ -301,12 +301,12 @@ TEST_CASE(
   farm.kill_node("dcm-1");
   farm.start_node("dcm-1");
   REQUIRE(wait_until([&] { return farm.state_of("dcm-1") == "running"; }, Seconds(30)));
-  farm.must({"stop"});
+  farm.stop_with_faults("was lost");
   check_records(farm.out(), 1, farm.record(1), kNodes);
   CHECK_THAT(read_file(record_file(farm.out(), 1, "farm")), ContainsSubstring("credits: 8"));
   farm.must({"configure"});
   farm.must({"start"});
-  farm.must({"stop"});
+  farm.stop_good();
   CHECK_THAT(read_file(record_file(farm.out(), 2, "farm")), ContainsSubstring("credits: 3"));
 }
 
@@ -355,21 +355,21 @@ TEST_CASE("keys set after configure are in no record, are shown as pending, and 
   farm.must({"set", "dcm.credits=5"});
   CHECK_THAT(farm.ctl({"status"}).out, ContainsSubstring("dcm.credits=5  by set, from the next configure"));
   farm.must({"start"});
-  farm.must({"stop"});
+  farm.stop_good();
   check_records(farm.out(), 1, farm.record(1), kNodes);
   CHECK_THAT(read_file(record_file(farm.out(), 1, "farm")), ContainsSubstring("credits: 8"));
   farm.must({"configure", "--set", "run.checksums=false"});
   CHECK_THAT(farm.ctl({"status"}).out, ContainsSubstring("dcm.credits=5  by set\n") &&
                                            ContainsSubstring("run.checksums=false  by configure\n"));
   farm.must({"start"});
-  farm.must({"stop"});
+  farm.stop_good();
   CHECK_THAT(read_file(record_file(farm.out(), 2, "farm")), ContainsSubstring("credits: 5"));
   CHECK(farm.ctl({"unset", "dcm.credit"}).status == 1);
   farm.must({"unset", "--all"});
   farm.must({"configure"});
   CHECK_THAT(farm.ctl({"status"}).out, !ContainsSubstring("by set") && !ContainsSubstring("by configure"));
   farm.must({"start"});
-  farm.must({"stop"});
+  farm.stop_good();
   CHECK_THAT(read_file(record_file(farm.out(), 3, "farm")),
              ContainsSubstring("credits: 8") && ContainsSubstring("checksums: true"));
 }

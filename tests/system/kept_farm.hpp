@@ -51,14 +51,17 @@ class KeptFarm {
     line.insert(line.begin(), std::string(WEIR_BIN_DIR) + "/weir");
     return std::make_unique<Process>(line, folder_ / "ctl.out", folder_ / "ctl.err");
   }
-  // Throws when it does not end with status 0, which fails the test. A stop may report survived faults.
+  // Throws when it does not end with status 0, which fails the test.
   void must(const std::vector<std::string>& words) const {
     const CommandEnd end = ctl(words);
-    const bool survived = words.front() == "stop" && end.status == kStoppedWithFaults;
-    if (end.status != 0 && !survived)
+    if (end.status != 0)
       throw std::runtime_error("weir ctl " + words.front() + " ended with " + std::to_string(end.status) +
                                ": " + end.out + end.err + "\n" + out());
   }
+  // Stops the run; throws unless its outcome is `good`.
+  void stop_good() const { must({"stop"}); }
+  // Stops the run; throws unless it survived faults, and the first one contains this text.
+  void stop_with_faults(const std::string& fault) const { require_faults(ctl({"stop"}), fault, out()); }
   [[nodiscard]] boost::json::value status() const {
     const CommandEnd end = ctl({"--json", "status"});
     if (end.status != 0) throw std::runtime_error("weir ctl status: " + end.err + "\n" + out());

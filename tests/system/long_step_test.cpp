@@ -51,7 +51,7 @@ TEST_CASE("a DCM whose filter is still busy after a reset restarts, and the next
   REQUIRE(wait_until([&] { return farm.state_of("dcm-0") == "idle"; }, Seconds(20)));
   farm.begin_run();
   REQUIRE(wait_until([&] { return farm.state_of("dcm-0") == "running"; }, Seconds(20)));
-  farm.must({"stop"});
+  farm.stop_good();
   CHECK(farm.record(2).at("ledger_balanced").as_bool());
 }
 

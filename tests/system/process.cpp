@@ -133,4 +133,10 @@ CommandEnd run_command(const TemporaryFolder& folder, const std::string& program
   return {*status, process.out(), process.err()};
 }
 
+void require_faults(const CommandEnd& stop, const std::string& fault, const std::string& logs) {
+  if (stop.status == kStoppedWithFaults && stop.err.find(fault) != std::string::npos) return;
+  throw std::runtime_error("weir ctl stop, status " + std::to_string(stop.status) + ", without '" + fault +
+                           "': " + stop.err + "\n" + logs);
+}
+
 }  // namespace weir::system_test

@@ -71,5 +71,8 @@ constexpr int kStoppedWithFaults = 5;  // weir ctl stop: the ledger balances, an
 // Runs a built executable to its end; fails the test if it takes too long.
 [[nodiscard]] CommandEnd run_command(const TemporaryFolder& folder, const std::string& program,
                                      const std::vector<std::string>& arguments);
+// Throws unless this end of `weir ctl stop` reports a run that survived faults, and the first one contains
+// `fault`. `logs` are for the message.
+void require_faults(const CommandEnd& stop, const std::string& fault, const std::string& logs);
 
 }  // namespace weir::system_test

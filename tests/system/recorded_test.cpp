@@ -86,6 +86,6 @@ TEST_CASE("replayed messages of the bus are rejected") {
   }
   CHECK(wait_until([&] { return refused() >= before + 2; }, Seconds(20)));
   CHECK(farm.state() == "running");
-  farm.must({"stop"});
+  farm.stop_good();
   CHECK(farm.record(1).at("ledger_balanced").as_bool());
 }

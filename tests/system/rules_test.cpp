@@ -30,7 +30,7 @@ std::string farm_text(const std::string& more = {}) {
 }
 
 void check_balanced(const ControlledFarm& farm) {
-  farm.must({"stop"});
+  farm.stop_with_faults("dcm-1");
   const boost::json::value record = farm.record(1);
   CHECK(record.at("ledger_balanced").as_bool());
   CHECK(record.at("stored").to_number<std::uint64_t>() > 0);

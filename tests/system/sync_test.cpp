@@ -117,7 +117,10 @@ TEST_CASE(
     }
     archive.check();
   }
-  farm.must({"stop"});
+  if (writers_killed > 0)
+    farm.stop_with_faults("writer-0 was lost");
+  else
+    farm.stop_good();
   REQUIRE(wait_until([&] { return transfers(to).empty(); }, kPatience));
   archive.check();
 

@@ -47,7 +47,7 @@ TEST_CASE("weir up restarts a process that ends unasked, and ends when the farm 
 
   CHECK(wait_until([&] { return farm.pid_of("dcm-0") != before && farm.pid_of("dcm-0") != 0; }, Seconds(60)));
   CHECK_THAT(farm.out(), Catch::ContainsSubstring("dcm-0 ended with status 143: restarting"));
-  farm.must({"stop"});
+  farm.stop_with_faults("dcm-0");
   farm.must({"off"});
   CHECK(farm.process().wait(Seconds(60)) == 0);
   // Only one restart is logged: run control ended the other processes itself.
@@ -60,7 +60,8 @@ TEST_CASE("weir up restarts a process that ends unasked, and ends when the farm 
 TEST_CASE("a farm in the background outlives the command that started it, until it is off") {
   const TemporaryFolder folder;
   const auto up = [&](const std::vector<std::string>& more) {
-    std::vector<std::string> words{"up", config_file("demo.yaml"), "--detach", "--set", "run.out=" + (folder / "out")};
+    std::vector<std::string> words{"up", config_file("demo.yaml"), "--detach", "--set",
+                                   "run.out=" + (folder / "out")};
     words.insert(words.end(), more.begin(), more.end());
     return run_command(folder, "weir", words);
   };
@@ -120,7 +121,7 @@ TEST_CASE(
     return farm.pid_of("writer-0") != before && stored_in("first") > at + 100'000;
   };
   CHECK(wait_until(grows_again, Seconds(60)));
-  farm.must({"stop"});
+  farm.stop_with_faults("writer-0");
   CHECK(stored_in("second") == 0);
   const boost::json::value record = boost::json::parse(read_file(folder / "control/run-000001-end.json"));
   CHECK(record.at("ledger_balanced").as_bool());
@@ -160,7 +161,7 @@ TEST_CASE(
   CHECK(wait_until(leads, Seconds(60)));
   CHECK_THAT(read_file(folder / "out/log/run-control.log"),
              Catch::ContainsSubstring("the farm file cannot be used"));
-  farm.must({"stop"});
+  farm.stop_good();
   CHECK_THAT(farm.ctl({"configure"}).err, Catch::ContainsSubstring("farm.yaml"));
   std::ofstream(file) << good;
   for (const char* command : {"configure", "start", "stop", "off"}) farm.must({command});
@@ -197,7 +198,8 @@ TEST_CASE("a second farm in the same folder is refused, and the first one's proc
   const pid_t before = farm.pid_of("dcm-0");
   REQUIRE(::kill(before, SIGKILL) == 0);
   CHECK(wait_until([&] { return farm.pid_of("dcm-0") != before && farm.pid_of("dcm-0") != 0; }, Seconds(60)));
-  for (const char* command : {"stop", "off"}) farm.must({command});
+  farm.stop_with_faults("dcm-0");
+  farm.must({"off"});
   CHECK(farm.process().wait(Seconds(60)) == 0);
 }
 
@@ -299,7 +301,7 @@ TEST_CASE("slow starts of filter workers leave their DCM in touch, and the run c
   farm.must({"log-level", "info", "dcm-0"});
   std::filesystem::remove(hold);
   CHECK(start->wait(Seconds(60)) == 0);
-  farm.must({"stop"});
+  farm.stop_good();
   CHECK(farm.status().at("state").as_string() == "ready");
   CHECK_THAT(farm.out(), !Catch::ContainsSubstring("silent"));
 }
