@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sched.h>
+#include <stdexcept>
 #include <string>
 #include <sys/mount.h>
 
@@ -33,6 +34,15 @@ class SmallDisk {
   SmallDisk& operator=(const SmallDisk&) = delete;
 
   [[nodiscard]] bool mounted() const { return mounted_; }
+  // Also shows the disk at another path, and hides it there again. Open files stay usable.
+  void show_at(const std::string& path) const {
+    if (::mount(path_.c_str(), path.c_str(), nullptr, MS_BIND, nullptr) != 0)
+      throw std::runtime_error("cannot mount " + path + ": " + std::strerror(errno));
+  }
+  static void hide_at(const std::string& path) {
+    if (::umount2(path.c_str(), MNT_DETACH) != 0)
+      throw std::runtime_error("cannot unmount " + path + ": " + std::strerror(errno));
+  }
   void fill(std::size_t mebibytes) const {
     std::ofstream file(path_ + "/filler", std::ios::binary);
     const std::string block(kMebi, 'x');

@@ -174,6 +174,9 @@ assignment::HoldReason WriterNode::reason() const {
   if (blocked_ == ports::name(ports::DiskError::no_space)) return assignment::HoldReason::writer_disk_full;
   if (blocked_ == ports::name(ports::DiskError::not_writable))
     return assignment::HoldReason::writer_disk_not_writable;
+  if (blocked_ == ports::name(ports::DiskError::changed) ||
+      blocked_ == ports::name(ports::DiskError::not_found))
+    return assignment::HoldReason::writer_disk_gone;
   return assignment::HoldReason::writer_disk_error;
 }
 

@@ -1,5 +1,6 @@
 #include "commands.hpp"
 
+#include "disks.hpp"
 #include "signals.hpp"
 #include <weir/base/assert.hpp>
 #include <weir/base/text.hpp>
@@ -95,11 +96,20 @@ Expected<v1::RunIdentity, std::string> Commands::identity() const {
   return all;
 }
 
+// Without the disk a run fills the file system below its mount point. `weir run` has no memory of earlier
+// runs.
+std::string Commands::missing_disk(const v1::Request& request) const {
+  if (request.accept_disks() || parts_.book.keeper() == RunBook::Keeper::starter) return {};
+  const auto missing = missing_disks(parts_);
+  return missing.empty() ? "" : control::sentence(missing, control::kAcceptDisks);
+}
+
 std::string Commands::start(const v1::Request& request) {
   FarmSetup::Sets sets(request.sets().begin(), request.sets().end());
   if (std::string error = parts_.setup.check_run_sets(sets); !error.empty()) return error;
   auto made_of = identity();
   if (!made_of) return made_of.error();
+  if (std::string missing = missing_disk(request); !missing.empty()) return missing;
   const auto run =
       parts_.book.claim(RunNumber(request.run()), parts_.machine.run(), parts_.setup.configured());
   if (!run) return run.error();
@@ -111,6 +121,7 @@ std::string Commands::start(const v1::Request& request) {
   }
   telemetry::set_log_run(run->value);
   parts_.setup.start(std::move(sets));
+  note_disks(parts_, *run);
   parts_.members.forget_reports();
   const v1::Farm of_run = parts_.setup.of_run(*run);
   *made_of->add_parts() = node::farm_part(of_run);

@@ -28,6 +28,8 @@ class Commands final : public RuleActions {
   [[nodiscard]] std::string unset(const v1::Request& request);
   [[nodiscard]] std::string configure(const v1::Request& request);
   [[nodiscard]] Expected<v1::RunIdentity, std::string> identity() const;
+  // Returns which folders miss their disk, unless the request accepts that.
+  [[nodiscard]] std::string missing_disk(const v1::Request& request) const;
   [[nodiscard]] std::string start(const v1::Request& request);
   // Returns why these may not be removed without confirmation; empty if others of their kind remain.
   [[nodiscard]] std::string last_of_its_kind(const std::vector<std::size_t>& away) const;

@@ -237,6 +237,7 @@ std::vector<control::Finding> HealthWatch::judge(const control::FarmMachine& mac
   add_groups(machine, members, seen);
   add_measures(now, seen);
   seen.records = records_;
+  seen.missing_disks = missing_disks_;
   seen.off = machine.going_off();
   seen.over = machine.is_over();
   seen.last = std::move(last);

@@ -35,6 +35,7 @@ class HealthWatch {
   // Of a missing supervisor.
   void set_freeze(const control::Freeze& freeze) { freeze_ = freeze; }
   void set_records(control::HealthView::Records records) { records_ = std::move(records); }
+  void set_missing_disks(std::vector<control::MissingDisk> disks) { missing_disks_ = std::move(disks); }
   // The farm's groups of DCMs. Empty: none.
   struct Groups {
     std::map<std::string, std::string> of_dcm;         // by name
@@ -72,6 +73,7 @@ class HealthWatch {
   Groups groups_;
   control::Freeze freeze_;
   control::HealthView::Records records_;
+  std::vector<control::MissingDisk> missing_disks_;
   control::Headline headline_;  // of a run
   bool draining_ = false;
   TimeNs next_look_ns_ = 0;

@@ -2,6 +2,7 @@
 
 #include <weir/base/ids.hpp>
 #include <weir/bus/hub.hpp>
+#include <weir/control/disk_memory.hpp>
 #include <weir/v1/bus.pb.h>
 
 #include <cstddef>
@@ -28,6 +29,7 @@ struct Process {
   // Its folder (MemberState.out), and the run; kept for the next process in its place.
   std::string out;
   RunNumber out_run;
+  std::vector<control::FolderPlace> places;  // of its folders for data, those that it knows
 };
 
 // On this machine, and there no more: its silence need not be waited for.
@@ -48,6 +50,7 @@ class Members {
   void was_ended(std::size_t member, const std::string& why) { processes_[member].ended_by = why; }
   // Records the parts that the process would load, or has loaded. Omitted lists of files stay unchanged.
   void is_made_of(std::size_t member, const v1::RunIdentity& identity);
+  // Records where its folders are.
   void writes_to(std::size_t member, const v1::MemberState& state);
   // A run begins: reports so far belong to the previous one.
   void forget_reports();

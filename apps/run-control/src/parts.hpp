@@ -6,6 +6,7 @@
 #include "orders.hpp"
 #include "run_book.hpp"
 #include <weir/base/time.hpp>
+#include <weir/control/disk_memory.hpp>
 #include <weir/control/farm_machine.hpp>
 
 namespace weir::run_control {
@@ -21,6 +22,8 @@ struct Parts {
   Orders& orders;
   control::FarmActions actions = {};
   TimeNs now_ns = 0;
+  control::DiskMemory disks = {};
+  std::vector<control::FolderPlace> own_places = {};  // of run control
 };
 
 }  // namespace weir::run_control

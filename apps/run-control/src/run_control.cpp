@@ -1,4 +1,5 @@
 #include "commands.hpp"
+#include "disks.hpp"
 #include "frozen_watch.hpp"
 #include "health_watch.hpp"
 #include "memory.hpp"
@@ -13,6 +14,7 @@
 #include "web.hpp"
 #include <weir/clock/clock.hpp>
 #include <weir/config/rules.hpp>
+#include <weir/node/folder_watch.hpp>
 #include <weir/node/identity.hpp>
 #include <weir/node/log_file.hpp>
 #include <weir/node/paths.hpp>
@@ -160,6 +162,7 @@ class RunControl::Core final : private bus::HubHandler {
   void look_for_ports();
   void look_at_rules();
   void look_at_records();
+  void look_at_disks();
   void log_run();
   void show_page();
   void note_events();
@@ -185,6 +188,7 @@ class RunControl::Core final : private bus::HubHandler {
   Commands commands_;
   RuleWatch rules_;
   HealthWatch health_;
+  node::FolderWatch folders_;  // of run control
   FrozenWatch frozen_;
   Taps taps_;
   FarmWatchers watchers_;
@@ -236,6 +240,10 @@ RunControl::Core::Core(RunControlSettings settings)
             [this](const std::string& to, const v1::BusMessage& message) { hub_.send(to, message); }),
       going_off_(std::move(settings.going_off)) {
   health_.set_groups(groups_of(setup_));
+  if (!settings.one_run) {
+    const char* key = setup_.file().control().out().empty() ? "run.out" : "control.out";
+    folders_.set_folders({{key, out_of(settings, setup_.file()), node::FolderWatch::Links::resolved}});
+  }
   tell_ports();
   hub_.observe("report.");
   hub_.observe("log.");
@@ -269,6 +277,7 @@ bool RunControl::Core::begins_anew() const {
 
 void RunControl::Core::recall(const v1::ControlMemory& before) {
   members_.supervisor_listens(RunNumber(before.run()), before.supervisor(), {});
+  parts_.disks.recall(disks_of(before));
   rules_.recall(before.next_by());
   book_.recall(RunNumber(before.run()), before.run_begin_utc_ns());
   book_.recall(before.identity(), {before.run_faults().begin(), before.run_faults().end()});
@@ -321,6 +330,7 @@ v1::ControlMemory RunControl::Core::memory() const {
   memory.set_supervisor(members_.supervisor(now.run));
   memory.set_next_by(rules_.next_by());
   memory.set_run_begin_utc_ns(book_.begin_utc());
+  add_disks(parts_.disks, memory);
   return memory;
 }
 
@@ -349,6 +359,7 @@ void RunControl::Core::turn(DurationNs wait) {
   frozen_.look(parts_);
   health_.set_freeze(frozen_.freeze());
   look_at_records();
+  look_at_disks();
   look_at_rules();
   health_.set_error_share_max(setup_.configured().filter().error_share_max());
   health_.set_expected_rate(trigger_rate(setup_.configured().trigger()));
@@ -405,6 +416,11 @@ void RunControl::Core::look_at_records() {
     if (records.why.empty()) records.why = memory_.failure();
   }
   health_.set_records(std::move(records));
+}
+
+void RunControl::Core::look_at_disks() {
+  if (folders_.look(parts_.now_ns)) parts_.own_places = folders_.places();
+  health_.set_missing_disks(missing_disks(parts_));
 }
 
 void RunControl::Core::log_run() {

@@ -351,6 +351,9 @@ void add_ctl(CLI::App& app, int& status) {
       "--duration",
       [options](double seconds) { options->sets.push_back(fmt::format("run.duration_s={}", seconds)); },
       "seconds after which the run ends");
+  start->add_flag_callback(
+      "--accept-disks", [options] { options->request.set_accept_disks(true); },
+      "start although a disk of earlier runs, or of /etc/fstab, is not mounted");
   add("pause", "Pause triggers until `continue`");
   add("continue", "Resume triggers after `pause`");
   add("stop", "Drain and end the run")

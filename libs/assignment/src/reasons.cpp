@@ -36,6 +36,9 @@ constexpr std::array<Words, kReasons> kWords = {{
     {"GROUP_FULL",
      "forwarded slices wait for a DCM of this group with a credit free: more DCMs or credits in it, or a "
      "faster filter"},
+    {"WRITER_DISK_GONE",
+     "a writer's folder was renamed or removed, or its disk was unmounted: bring it back, the writer resumes "
+     "by itself"},
 }};
 
 }  // namespace

@@ -183,6 +183,13 @@ void ring_disks(const HealthView& view, Findings& out) {
            " of this run cannot be saved for an alert: the disk of burst.folder is slow, full or failed"});
 }
 
+void missing_disks(const HealthView& view, Findings& out) {
+  if (view.missing_disks.empty()) return;
+  out.push_back({Gravity::error, "disk missing",
+                 sentence(view.missing_disks,
+                          run_is_on(view) ? " again: the writers resume by themselves" : kAcceptDisks)});
+}
+
 void records(const HealthView& view, Findings& out) {
   const HealthView::Records& now = view.records;
   if (!now.unwritten.empty()) {
@@ -280,6 +287,7 @@ std::vector<Finding> health_of(const HealthView& view) {
   Findings out;
   if (view.state == State::error) out.push_back({Gravity::error, "error", view.reason});
   if (!view.refusal.empty()) out.push_back({Gravity::error, "configure refused", view.refusal});
+  missing_disks(view, out);
   if (run_is_on(view)) {
     away_in_run(view, out);
     held_up(view, broken_filters(view, out), out);

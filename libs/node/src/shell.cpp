@@ -38,6 +38,14 @@ void take_run(const v1::Order& order, v1::Farm& farm) {
   }
 }
 
+// Folders in which a process of this role keeps data.
+std::vector<FolderWatch::Folder> data_folders(Role role, const v1::Farm& farm, FolderWatch::Links run_out) {
+  const bool keeps_journal = role == Role::supervisor && farm.supervisor().journal();
+  if (role == Role::writer || keeps_journal) return {{"run.out", farm.run().out(), run_out}};
+  if (role == Role::dcm && farm.burst().disk_bytes() > 0) return {{"burst.folder", farm.burst().folder()}};
+  return {};
+}
+
 }  // namespace
 
 Shell::Shell(const CommandLine& line, Role role, const MakeNode& make, bool has_plugins, const Setup& setup,
@@ -97,6 +105,7 @@ void Shell::turn(TimeNs now_ns) {
   }
   take_orders();
   look_at_trial(now_ns);
+  if (folders_.look(now_ns)) bus_.state_changed();
   if (bus_.heartbeat_due(now_ns)) {
     look_at_plugins();
     bus_.say(state(Extent::brief), now_ns);
@@ -119,7 +128,25 @@ v1::MemberState Shell::state(Extent extent) const {
   if (role_ == Role::supervisor && node_) told.set_supervisor(listens_at_);
   *told.mutable_identity() = extent == Extent::whole ? identity_ : without_files(identity_);
   if (node_) told.set_out(setup_->farm.run().out());
+  for (const control::FolderPlace& one : folders_.places()) {
+    v1::FolderPlace& place = *told.add_places();
+    place.set_key(one.key);
+    place.set_folder(one.folder);
+    place.set_mount(one.mount);
+    place.set_device(one.device);
+    place.set_unmounted(one.unmounted);
+  }
   return told;
+}
+
+void Shell::watch_folders() {
+  if (node_) {
+    folders_.set_folders(data_folders(role_, setup_->farm, FolderWatch::Links::resolved));
+  } else if (configured_) {
+    folders_.set_folders(data_folders(role_, configured_->farm, FolderWatch::Links::to_resolve));
+  } else {
+    folders_.set_folders({});
+  }
 }
 
 // A new run uses the plugin files as they are then; a running one keeps those it began with.
@@ -250,6 +277,7 @@ std::string Shell::transition(control::Command command, const v1::Order& order) 
       drop_node();
       stop_order_.reset();
       configured_.reset();
+      watch_folders();
       epoch_ = 0;
       failures_ = 0;
       reason_.clear();
@@ -301,6 +329,7 @@ void Shell::take_settings(Setup setup, std::uint64_t epoch) {
   identity_ = loadable_parts(*configured_);
   epoch_ = epoch;
   reason_.clear();
+  watch_folders();
   set_state(control::State::ready);
   bus_.state_changed();
 }
@@ -406,6 +435,7 @@ void Shell::enter_run() {
   reason_.clear();
   summary_.reset();
   account_ = Account::none;
+  watch_folders();
   set_state(control::State::running);
 }
 
@@ -482,6 +512,7 @@ void Shell::drop_node() {
   start_order_.reset();
   node_.reset();
   setup_.reset();
+  watch_folders();
   loop_.wake_at(std::numeric_limits<TimeNs>::max());
 }
 

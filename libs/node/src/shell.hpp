@@ -2,6 +2,7 @@
 
 #include "bus_link.hpp"
 #include <weir/control/states.hpp>
+#include <weir/node/folder_watch.hpp>
 #include <weir/node/identity.hpp>
 #include <weir/node/log_file.hpp>
 #include <weir/node/main.hpp>
@@ -73,6 +74,7 @@ class Shell final : public ReportSink, public RunWatcher, public SampleSink {
   };  // without the lists of a recording's files, or with them
   [[nodiscard]] v1::MemberState state(Extent extent) const;
   void look_at_plugins();
+  void watch_folders();  // of the run, or of the configuration
 
   CommandLine line_;
   Role role_;
@@ -81,6 +83,7 @@ class Shell final : public ReportSink, public RunWatcher, public SampleSink {
   BusLink bus_;
   LogFile log_file_;
   StandstillReport pauses_;
+  FolderWatch folders_;
   MetricsExport* metrics_;  // may be null
   std::string name_;
   bool has_plugins_;

@@ -1,4 +1,5 @@
 #include "burst_disks.hpp"
+#include "disks.hpp"
 #include "farm.hpp"
 #include "table_memory.hpp"
 #include <weir/base/figures.hpp>
@@ -425,8 +426,8 @@ int check_farm(const FarmOptions& options, const std::string& lab_file, std::FIL
       size.bytes, static_cast<double>(loaded->plan.sources.size() - loaded->plan.masked.size())};
   const config::Problems found = check_network(farm, loaded->locations, *network, {slice, rate});
   loaded->warnings.insert(loaded->warnings.end(), found.begin(), found.end());
-  for (const config::Problems& more :
-       {loopback_warnings(*loaded), socket_warnings(*loaded), table_warnings(*loaded, size.sizes)})
+  for (const config::Problems& more : {loopback_warnings(*loaded), socket_warnings(*loaded),
+                                       table_warnings(*loaded, size.sizes), disk_warnings(*loaded)})
     loaded->warnings.insert(loaded->warnings.end(), more.begin(), more.end());
   if (!loaded->warnings.empty()) fmt::print(err, "{}\n", config::to_text(loaded->warnings));
   std::string source;
@@ -444,7 +445,8 @@ int check_farm(const FarmOptions& options, const std::string& lab_file, std::FIL
   if (!problems.empty()) fmt::print(err, "{}\n", config::to_text(problems));
   std::string text = fmt::format("farm {}\n\n", farm.farm()) + plan_table(*loaded) + dcm_groups_text(*loaded);
   text += "\nexpected\n" + expectations(*loaded, size, rate) + network_text(farm, *network, slice);
-  text += "\nmemory bounds\n" + memory_text(*loaded, size.sizes) + burst_disk_line(*loaded);
+  text +=
+      "\nmemory bounds\n" + memory_text(*loaded, size.sizes) + burst_disk_line(*loaded) + disk_lines(*loaded);
   if (!source.empty()) text += "\nsource\n" + source;
   if (!filter.empty()) text += "\nfilter\n" + filter;
   std::fputs(text.c_str(), out);

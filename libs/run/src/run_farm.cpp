@@ -1,4 +1,5 @@
 #include "burst_disks.hpp"
+#include "disks.hpp"
 #include "farm.hpp"
 #include <weir/base/figures.hpp>
 #include <weir/clock/clock.hpp>
@@ -428,6 +429,8 @@ int run_farm(const RunOptions& options, std::FILE* out, std::FILE* err, run_reco
     return kExitUsage;
   }
   if (!options.out.empty()) loaded->farm.mutable_run()->set_out(options.out);
+  if (const config::Problems disks = disk_warnings(*loaded); !disks.empty())
+    fmt::print(err, "{}\n", config::to_text(disks));
   if (const std::string why = node::allow_descriptors(loaded->plan.nodes.size()); !why.empty()) {
     fmt::print(err, "weir run: {}\n", why);
     return kExitUsage;

@@ -43,6 +43,9 @@ bool is_placeholder(SystemCalls& calls, const std::string& path) {
   return empty;
 }
 
+std::string folder_of(const std::string& path) { return std::filesystem::path(path).parent_path().string(); }
+
+constexpr const char* kUnmounted = ": its disk was unmounted: mount it again";
 constexpr const char* kForeign = ".foreign";  // for a file found under a run file's name
 constexpr std::size_t kCopyBytes = 1U << 20;
 
@@ -105,6 +108,8 @@ DiskOutcome OpenFile::create(SystemCalls& calls, const std::string& path, std::u
   struct stat open = {};
   file->has_identity_ = calls.stat_path(path, named) == 0 && calls.stat_open(descriptor, open) == 0 &&
                         named.st_ino == open.st_ino;
+  struct stat folder = {};
+  if (calls.stat_path(folder_of(path), folder) == 0) file->folder_device_ = folder.st_dev;
   out = std::move(file);
   return {};
 }
@@ -148,15 +153,23 @@ DiskOutcome OpenFile::check() const {
   }
   if (calls_.stat_path(path_, named) != 0) {
     if (errno != ENOENT) return failure(errno, "look at", path_);
-    const int folder = calls_.open_directory(std::filesystem::path(path_).parent_path().string());
+    const int folder = calls_.open_directory(folder_of(path_));
     if (folder < 0 && errno == ENOENT)
-      return {DiskError::changed, path_ + ": its folder was renamed or removed: move it back"};
+      return {DiskError::changed,
+              path_ + ": its folder was renamed or removed, or its disk unmounted: bring it back"};
     if (folder >= 0) calls_.close(folder);
+    if (lost_its_disk()) return {DiskError::changed, path_ + kUnmounted};
     return {DiskError::changed, path_ + ": removed by another process"};
   }
   if (has_identity_ && named.st_ino != open.st_ino)
-    return {DiskError::changed, path_ + ": replaced with another file"};
+    return {DiskError::changed, path_ + (lost_its_disk() ? kUnmounted : ": replaced with another file")};
   return {};
+}
+
+bool OpenFile::lost_its_disk() const {
+  struct stat folder = {};
+  return folder_device_ && calls_.stat_path(folder_of(path_), folder) == 0 &&
+         folder.st_dev != *folder_device_;
 }
 
 // A file without a name keeps its contents while it is open here, but only a copy can get the name again.
@@ -168,6 +181,8 @@ DiskOutcome OpenFile::restore(std::uint64_t& size) {
   const bool is_named = calls_.stat_path(path_, named) == 0;
   if (!is_named && errno != ENOENT) return keep(failure(errno, "look at", path_));
   if (is_named && (named.st_ino == open.st_ino || !has_identity_)) return {};
+  // Its copy would fill the disk below the mount point.
+  if (lost_its_disk()) return keep({DiskError::not_found, path_ + kUnmounted});
   const int error = is_named ? rename_to_new(calls_, path_, path_ + kForeign) : 0;
   if (error != 0) return keep(failure(error, "move away the file that took its place", path_));
   return keep(copy_back(size));

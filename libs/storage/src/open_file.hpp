@@ -7,7 +7,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
+#include <sys/types.h>
 #include <vector>
 
 namespace weir::storage {
@@ -58,6 +60,8 @@ class OpenFile {
   DiskOutcome keep(DiskOutcome outcome);
   // Checks that the file was not cut, removed or replaced from outside.
   [[nodiscard]] DiskOutcome check() const;
+  // True if the folder's path leads to another file system than at the file's creation.
+  [[nodiscard]] bool lost_its_disk() const;
   [[nodiscard]] DiskOutcome copy_back(std::uint64_t size);
   [[nodiscard]] int copy_to(int copy, std::uint64_t size) const;
 
@@ -65,8 +69,9 @@ class OpenFile {
   int descriptor_;
   std::string path_;
   std::uint64_t size_ = 0;
-  bool has_identity_ = false;  // the file system distinguishes files by their inode
-  DiskOutcome outcome_;        // of the failed operation, until truncate()
+  bool has_identity_ = false;           // the file system distinguishes files by their inode
+  std::optional<dev_t> folder_device_;  // at the file's creation
+  DiskOutcome outcome_;                 // of the failed operation, until truncate()
 };
 
 }  // namespace weir::storage

@@ -8,6 +8,7 @@
 #include <weir/storage/folder.hpp>
 #include <weir/storage/verify.hpp>
 
+#include <atomic>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
@@ -166,6 +167,48 @@ TEST_CASE("a file beyond the limit of file sizes is an error of the disk that na
   CHECK_THAT(events.seen[1].detail, ContainsSubstring("writer.file_bytes_max"));
 }
 
+namespace {
+
+// Folders seem to be on another device once `unmounted` is set.
+class OtherDevice final : public ForwardedCalls {
+ public:
+  int stat_path(const std::string& path, struct stat& out) override {
+    const int result = ForwardedCalls::stat_path(path, out);
+    if (unmounted && S_ISDIR(out.st_mode)) ++out.st_dev;
+    return result;
+  }
+  std::atomic<bool> unmounted = false;
+};
+
+}  // namespace
+
+TEST_CASE("a file of an unmounted disk is not copied to the file system below") {
+  const TemporaryFolder folder;
+  OtherDevice calls;
+  Loop loop(calls);
+  Events events;
+  const auto owner = std::make_shared<Buffer>(text("bytes"));
+  loop.disk.create(kFile, folder / "a.part", 1);
+  loop.disk.append(kFile, {*owner}, owner, 2);
+  loop.wait_for([&] { return events.seen.size() == 2; }, events);
+  std::filesystem::rename(folder / "a.part", folder / "disk");
+  calls.unmounted = true;
+  loop.disk.sync(kFile, 3);
+  loop.disk.restore(kFile, 4);
+  loop.wait_for([&] { return events.seen.size() == 4; }, events);
+  CHECK(events.seen[2].error == ports::DiskError::changed);
+  CHECK_THAT(events.seen[2].detail, ContainsSubstring("its disk was unmounted: mount it again"));
+  CHECK(events.seen[3].error == ports::DiskError::not_found);
+  CHECK_FALSE(std::filesystem::exists(folder / "a.part"));
+  calls.unmounted = false;
+  std::filesystem::rename(folder / "disk", folder / "a.part");
+  loop.disk.restore(kFile, 5);
+  loop.disk.truncate(kFile, owner->size(), 6);
+  loop.disk.publish(kFile, folder / "a", 7);
+  loop.wait_for([&] { return events.seen.size() == 7; }, events);
+  CHECK(events.seen[6].error == ports::DiskError::none);
+}
+
 TEST_CASE("a renamed folder is named in the error, and its file is published once the folder is back") {
   const TemporaryFolder folder;
   std::filesystem::create_directory(folder / "out");
@@ -180,7 +223,8 @@ TEST_CASE("a renamed folder is named in the error, and its file is published onc
   loop.disk.restore(kFile, 4);
   loop.wait_for([&] { return events.seen.size() == 4; }, events);
   CHECK(events.seen[2].error == ports::DiskError::changed);
-  CHECK_THAT(events.seen[2].detail, ContainsSubstring("its folder was renamed or removed: move it back"));
+  CHECK_THAT(events.seen[2].detail,
+             ContainsSubstring("its folder was renamed or removed, or its disk unmounted: bring it back"));
   CHECK(events.seen[3].error == ports::DiskError::not_found);
   std::filesystem::rename(folder / "elsewhere", folder / "out");
   loop.disk.restore(kFile, 5);

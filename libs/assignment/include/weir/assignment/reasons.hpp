@@ -25,9 +25,10 @@ enum class HoldReason : std::uint8_t {
   slices_pending,
   run_paused,
   supervisor_journal_full,
-  group_full
+  group_full,
+  writer_disk_gone
 };
-constexpr std::size_t kReasons = 16;
+constexpr std::size_t kReasons = 17;
 
 // "READOUT_BUFFER_BYTES"
 [[nodiscard]] std::string_view name(HoldReason reason);

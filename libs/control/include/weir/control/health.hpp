@@ -3,6 +3,7 @@
 #include <weir/base/held_up.hpp>
 #include <weir/base/ids.hpp>
 #include <weir/base/time.hpp>
+#include <weir/control/disk_memory.hpp>
 #include <weir/control/farm_machine.hpp>
 #include <weir/control/filter_flow.hpp>
 #include <weir/control/frozen.hpp>
@@ -122,9 +123,10 @@ struct HealthView {
     std::string why;                          // "cannot write '…': No space left on device"
   };
   Records records;
-  bool draining = false;  // no more triggers in this run
-  bool off = false;       // `off` was given
-  bool over = false;      // the farm ends on purpose: after `off`, or after the only run of `weir run`
+  std::vector<MissingDisk> missing_disks;  // of run control and live processes
+  bool draining = false;                   // no more triggers in this run
+  bool off = false;                        // `off` was given
+  bool over = false;  // the farm ends on purpose: after `off`, or after the only run of `weir run`
   // The last run, while no run is in progress.
   struct LastRun {
     RunNumber run;

@@ -1,0 +1,95 @@
+#include "../src/disks.hpp"
+
+#include "small_farm.hpp"
+#include "weir_catch.hpp"
+
+using namespace weir;
+using namespace weir::run_control;
+using Catch::ContainsSubstring;
+
+namespace {
+
+// The writer's report of the mount point on which its folder lies.
+v1::MemberState lies_on(const std::string& mount, const std::string& unmounted = {}) {
+  v1::MemberState state;
+  v1::FolderPlace& place = *state.add_places();
+  place.set_key("run.out");
+  place.set_folder("/data/out");
+  place.set_mount(mount);
+  place.set_device("/dev/sd (ext4)");
+  place.set_unmounted(unmounted);
+  return state;
+}
+
+struct Desk {
+  explicit Desk(RunBook::Keeper keeper = RunBook::Keeper::self) : farm(keeper) { farm.join_all(); }
+  void writer_lies_on(const std::string& mount, const std::string& unmounted = {}) {
+    farm.members.writes_to(farm.member("writer-0"), lies_on(mount, unmounted));
+  }
+  std::string start(bool accept = false) {
+    v1::Request request;
+    request.set_command("start");
+    request.set_accept_disks(accept);
+    return commands.carry_out(request);
+  }
+  test::SmallFarm farm;
+  Commands commands{farm.parts};
+};
+
+}  // namespace
+
+TEST_CASE("a start is refused while a disk of an earlier run is not mounted, unless it accepts that") {
+  Desk desk;
+  desk.writer_lies_on("/data");
+  note_disks(desk.farm.parts, RunNumber(4));
+  CHECK(desk.start().find("mount") == std::string::npos);  // refused because the farm is idle
+  desk.writer_lies_on("/");
+  CHECK_THAT(desk.start(), ContainsSubstring("writer-0: run.out '/data/out' was on /data, /dev/sd (ext4), in "
+                                             "run 4, and is on / now") &&
+                               ContainsSubstring("mount /data, or accept it with `weir ctl start "
+                                                 "--accept-disks`"));
+  CHECK(desk.farm.book.claim_of(RunNumber(1)) == 0);
+  CHECK(desk.start(true).find("mount") == std::string::npos);
+  // An impossible start changes no memory.
+  CHECK_FALSE(missing_disks(desk.farm.parts).empty());
+  note_disks(desk.farm.parts, RunNumber(5));
+  CHECK(missing_disks(desk.farm.parts).empty());
+}
+
+TEST_CASE("removed processes, and those that do not know their place, hold up no start") {
+  Desk desk;
+  desk.writer_lies_on("/data");
+  desk.farm.parts.own_places = {{"control.out", "/data/control", "/data", "/dev/sd (ext4)", ""}};
+  note_disks(desk.farm.parts, RunNumber(4));
+  desk.farm.parts.own_places.clear();
+  desk.farm.members.writes_to(desk.farm.member("writer-0"), {});
+  CHECK(missing_disks(desk.farm.parts).empty());
+  desk.writer_lies_on("/");
+  CHECK(missing_disks(desk.farm.parts).size() == 1);
+  desk.farm.parts.own_places = {{"control.out", "/data/control", "/", "/dev/sd (ext4)", ""}};
+  CHECK(missing_disks(desk.farm.parts).size() == 2);
+  CHECK(desk.farm.machine
+            .set_removed(desk.farm.member("writer-0"), true, kSecond, desk.farm.parts.actions, "me")
+            .has_value());
+  CHECK(missing_disks(desk.farm.parts).size() == 1);
+}
+
+TEST_CASE("a farm for one run reports a missing disk and starts") {
+  Desk desk(RunBook::Keeper::starter);
+  desk.writer_lies_on("/", "/data");
+  CHECK(missing_disks(desk.farm.parts).size() == 1);
+  CHECK(desk.start().find("mount") == std::string::npos);
+}
+
+TEST_CASE("the disks outlive run control") {
+  Desk desk;
+  desk.writer_lies_on("/data");
+  note_disks(desk.farm.parts, RunNumber(4));
+  v1::ControlMemory memory;
+  add_disks(desk.farm.parts.disks, memory);
+  CHECK(disks_of(memory) == desk.farm.parts.disks.disks());
+  Desk next;
+  next.farm.parts.disks.recall(disks_of(memory));
+  next.writer_lies_on("/");
+  CHECK_THAT(next.start(), ContainsSubstring("in run 4"));
+}
