@@ -272,7 +272,7 @@ TEST_CASE("a run under overload ends in time after SIGINT with an account, and d
 }
 
 TEST_CASE(
-    "a run whose supervisor freezes as it begins ends in time after SIGINT, with a reason or an account") {
+    "a supervisor freezes as its run begins: after SIGINT it ends in time, with a reason or an account") {
   const TemporaryFolder folder;
   FarmRun run(folder, config_file("event-building.yaml"), of_a_run({}));
   REQUIRE(run.wait_for_data(1000));
