@@ -8,6 +8,7 @@
 #include <weir/transport/signals.hpp>
 
 #include <CLI/CLI.hpp>
+#include <malloc.h>
 #include <spdlog/spdlog.h>
 
 #include <atomic>
@@ -69,6 +70,8 @@ weir::telemetry::LogFormat log_format(const weir::run_control::RunControlSetting
 }  // namespace
 
 int main(int argc, char** argv) {
+  // A freed message of a client goes back to the system: glibc's own threshold grows with each of them.
+  (void)::mallopt(M_MMAP_THRESHOLD, 64 << 10);
   weir::node::prepare_process();
   std::signal(SIGPIPE, SIG_IGN);
   weir::run_control::RunControlSettings settings;

@@ -58,9 +58,7 @@ bus::HubSettings hub_of(const RunControlSettings& settings, const FarmSetup& set
   if (const std::string why = node::allow_descriptors(setup.plan().nodes.size()); !why.empty())
     throw std::runtime_error(why);
   bus::HubSettings hub = hub_settings(setup.file().control(), listen_of(settings, setup.file()));
-  constexpr std::size_t kPerProcess = 4;  // two connections, and two while these are being lost
-  constexpr std::size_t kOthers = 256;    // of operators and observers
-  hub.connections_max = kOthers + kPerProcess * setup.plan().nodes.size();
+  hub.connections_max = bus::connections_of(setup.plan().nodes.size());
   if (settings.network.empty()) return hub;
   hub.beside = [settings](std::uint16_t port) {
     return listen_in(settings.network, settings.network_host, port);

@@ -18,6 +18,8 @@ namespace {
 // not.
 constexpr std::chrono::milliseconds kLookEvery{25};
 constexpr std::size_t kConnectionsPerLook = 200;
+constexpr std::chrono::milliseconds kLookSoon{2};  // while clients hold more than usual
+constexpr std::uint64_t kUsualShare = 16;          // of the bytes that all may hold
 constexpr const char* kSourceDescriptor = "__fd";
 
 struct Counts {
@@ -89,7 +91,9 @@ void ConnectionWatch::run() {
     if (Clock::now() < next) continue;
     const std::lock_guard lock(mutex_);
     look();
-    next = Clock::now() + kLookEvery * (1 + held_.connections() / kConnectionsPerLook);
+    next = Clock::now() + kLookSoon;
+    if (held_.bytes() < bytes_max_ / kUsualShare)
+      next += kLookEvery * (1 + held_.connections() / kConnectionsPerLook);
   }
 }
 

@@ -18,7 +18,8 @@ class ConnectionWatch {
  public:
   static constexpr std::size_t kSockets = 3;
 
-  ConnectionWatch(zmq::context_t& context, HeldLimits limits) : context_(context), held_(limits) {}
+  ConnectionWatch(zmq::context_t& context, HeldLimits limits)
+      : context_(context), bytes_max_(limits.bytes_max), held_(limits) {}
   ~ConnectionWatch();
   ConnectionWatch(const ConnectionWatch&) = delete;
   ConnectionWatch& operator=(const ConnectionWatch&) = delete;
@@ -46,6 +47,7 @@ class ConnectionWatch {
   [[nodiscard]] bool is_ours(ConnectionKey key) const;
 
   zmq::context_t& context_;
+  std::uint64_t bytes_max_;
   std::array<zmq::socket_t, kSockets> monitors_;  // belong to the thread once it runs
   std::array<std::uint16_t, kSockets> ports_{};
   std::array<std::set<int>, kSockets> senders_;  // since the socket was last empty

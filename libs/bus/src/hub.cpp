@@ -16,6 +16,7 @@ constexpr int kTurnMax = 1000;        // messages of one kind in one poll()
 constexpr std::size_t kCommands = 0;  // places of the sockets in ConnectionWatch
 constexpr std::size_t kPublishers = 1;
 constexpr std::size_t kSubscribers = 2;
+constexpr int kReceiveBufferBytes = kUnreadBytesMax / 2;  // the kernel doubles it
 constexpr const char* kUserId = "User-Id";
 constexpr const char* kPeerAddress = "Peer-Address";
 
@@ -51,6 +52,7 @@ struct Hub::Core {
       const int queue_max = socket == &commands ? settings.queue_max : settings.published_queue_max;
       set_limits(*socket, queue_max, settings.message_bytes_max);
       set_server_keys(*socket, settings.keys);
+      socket->set(zmq::sockopt::rcvbuf, kReceiveBufferBytes);
     }
     // A message to a client that is gone fails, so that the caller is informed.
     commands.set(zmq::sockopt::router_mandatory, 1);

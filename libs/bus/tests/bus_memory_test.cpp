@@ -2,16 +2,27 @@
 #include "bus_fixture.hpp"
 #include "weir_catch.hpp"
 
+#include <malloc.h>
+#include <spawn.h>
 #include <zmq.hpp>
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <fcntl.h>
 #include <fstream>
 #include <list>
 #include <netinet/in.h>
+#include <poll.h>
 #include <string>
+#include <string_view>
 #include <sys/socket.h>
 #include <sys/time.h>
+#include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 
 using namespace weir;
 using namespace weir::bus;
@@ -81,6 +92,11 @@ class RawClient {
     }
     return true;
   }
+  // Sends as much as the kernel accepts at once; -1: the connection has ended.
+  [[nodiscard]] ssize_t send_now(std::string_view bytes) const {
+    const ssize_t now = ::send(socket_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    return now < 0 && errno == EAGAIN ? 0 : now;
+  }
 
  private:
   int socket_;
@@ -119,6 +135,129 @@ TEST_CASE("large messages of many clients are held up to the limit") {
   }
   CHECK(middle.until([&] { return middle.hub.counters().ended > 0; }));
   CHECK(resident_bytes() < before + (96U << 20));
+}
+
+namespace {
+
+// The hub in a process of its own, which reports its largest resident memory at its end.
+class HubProcess {
+ public:
+  HubProcess() {
+    std::array<int, 2> to{};
+    std::array<int, 2> from{};
+    REQUIRE((::pipe2(to.data(), O_CLOEXEC) == 0 && ::pipe2(from.data(), O_CLOEXEC) == 0));
+    posix_spawn_file_actions_t files;
+    posix_spawn_file_actions_init(&files);
+    posix_spawn_file_actions_adddup2(&files, to[0], STDIN_FILENO);
+    posix_spawn_file_actions_adddup2(&files, from[1], STDOUT_FILENO);
+    std::string program = "/proc/self/exe";
+    std::string test = "[hub-process]";
+    std::array<char*, 3> arguments{program.data(), test.data(), nullptr};
+    REQUIRE(::posix_spawn(&pid_, program.c_str(), &files, nullptr, arguments.data(), environ) == 0);
+    posix_spawn_file_actions_destroy(&files);
+    ::close(to[0]);
+    ::close(from[1]);
+    in_ = to[1];
+    out_ = ::fdopen(from[0], "r");
+  }
+  ~HubProcess() {
+    if (in_ >= 0) ::close(in_);
+    std::fclose(out_);
+    (void)::waitpid(pid_, nullptr, 0);
+  }
+  HubProcess(const HubProcess&) = delete;
+  HubProcess& operator=(const HubProcess&) = delete;
+  // The number in the next line that begins with `word`.
+  [[nodiscard]] std::size_t read(const std::string& word) const {
+    std::array<char, 256> line{};
+    while (std::fgets(line.data(), line.size(), out_) != nullptr) {
+      const std::string text = line.data();
+      if (text.starts_with(word)) return std::stoul(text.substr(word.size()));
+    }
+    FAIL("the hub's process said no " << word);
+    return 0;
+  }
+  std::size_t largest_bytes() {
+    ::close(std::exchange(in_, -1));
+    return read("VmHWM ") << 10;
+  }
+
+ private:
+  pid_t pid_ = 0;
+  int in_ = -1;
+  std::FILE* out_ = nullptr;
+};
+
+struct Load {
+  int clients = 0;
+  std::size_t message_bytes = 0;
+  int messages = 0;
+  bool stops = false;  // in the middle of the last message
+};
+
+std::string frame(const std::string& body) {
+  std::string made = "\x02";
+  for (int shift = 56; shift >= 0; shift -= 8) made += static_cast<char>(body.size() >> shift);
+  return made + body;
+}
+
+// All clients send at once, each as much as the hub takes, for three seconds at most.
+void send_all(std::uint16_t port, const Load& load) {
+  struct Sender {
+    explicit Sender(std::uint16_t port) : client(port) {}
+    RawClient client;
+    std::size_t sent = 0;
+    bool ended = false;
+  };
+  std::list<Sender> senders;
+  std::string text;
+  for (int i = 0; i < load.messages; ++i) text += frame(std::string(load.message_bytes, '\0'));
+  if (load.stops) text.resize(text.size() - load.message_bytes / 2);
+  for (int i = 0; i < load.clients; ++i) senders.emplace_back(port);
+  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(3);
+  for (bool busy = true; busy && std::chrono::steady_clock::now() < until;) {
+    busy = false;
+    for (Sender& one : senders) {
+      if (one.ended || one.sent == text.size()) continue;
+      const std::size_t size = std::min<std::size_t>(text.size() - one.sent, 256U << 10);
+      const ssize_t now = one.client.send_now(std::string_view(text).substr(one.sent, size));
+      one.ended = now < 0;
+      one.sent += now > 0 ? static_cast<std::size_t>(now) : 0;
+      busy = true;
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("a hub's process", "[.][hub-process]") {
+  (void)::mallopt(M_MMAP_THRESHOLD, 64 << 10);
+  Middle middle;
+  std::printf("port %u\n", middle.hub.port());
+  std::fflush(stdout);
+  pollfd end{STDIN_FILENO, POLLIN, 0};
+  while (::poll(&end, 1, 0) == 0) middle.hub.poll(10 * kMillisecond, middle);
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmHWM:")) std::printf("VmHWM %s\n", line.substr(6).c_str());
+  }
+  std::printf("ended %lu\n", middle.hub.counters().ended);
+  std::fflush(stdout);
+}
+
+TEST_CASE("the memory of a hub is bounded against clients that send large messages or stop within one") {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  return;  // their allocators keep what is freed
+#endif
+  const Load load = GENERATE(Load{400, 3'000'000, 5, false}, Load{400, 3'000'000, 5, true});
+  CAPTURE(load.message_bytes, load.stops);
+  HubProcess hub;
+  send_all(static_cast<std::uint16_t>(hub.read("port ")), load);
+  HubSettings settings;
+  settings.connections_max = 400;
+  constexpr std::size_t kProcess = 24U << 20;  // without clients, and messages on their way
+  CHECK(hub.largest_bytes() < client_bytes_max(settings) + kProcess);
+  CHECK(hub.read("ended ") > 0);
 }
 
 TEST_CASE("connections beyond the limit end, and the others stay") {

@@ -98,11 +98,12 @@ std::string memory_lines(const LoadedFarm& loaded, Role role, const char* what, 
 }
 
 // Returns the limits of what run control holds for the clients of its bus.
-std::string bus_line() {
-  const bus::HubSettings hub;
-  return fmt::format("  {:<12} {:>9} for all clients of its bus, {} for one without a key\n", "run control",
-                     bytes_text(static_cast<double>(hub.held_bytes_max)),
-                     bytes_text(static_cast<double>(hub.first_bytes_max)));
+std::string bus_line(std::size_t processes) {
+  bus::HubSettings hub;
+  hub.connections_max = bus::connections_of(processes);
+  return fmt::format("  {:<12} {:>9} for up to {} clients of its bus, {} for one without a key\n",
+                     "run control", bytes_text(static_cast<double>(bus::client_bytes_max(hub))),
+                     hub.connections_max, bytes_text(static_cast<double>(hub.first_bytes_max)));
 }
 
 std::string memory_text(const LoadedFarm& loaded, const config::ExpectedSizes& sizes) {
@@ -121,7 +122,7 @@ std::string memory_text(const LoadedFarm& loaded, const config::ExpectedSizes& s
          memory_lines(
              loaded, Role::writer, "writer",
              [](const config::NodePlan&, const v1::Farm& own) { return own.writer().buffer_bytes(); }) +
-         bus_line();
+         bus_line(loaded.plan.nodes.size());
 }
 
 // Returns the kind, such as "udp", if readouts differ in it; for a plugin its name.

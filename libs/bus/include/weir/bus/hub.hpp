@@ -38,6 +38,21 @@ struct HubSettings {
   int published_queue_max = 1000;             // published messages to one subscriber, or from one publisher
 };
 
+// Bytes of a connection that the kernel may have received when it ends: they are still read.
+constexpr std::size_t kUnreadBytesMax = 128U << 10;
+
+// Returns the most bytes that the hub's process holds for all clients.
+[[nodiscard]] constexpr std::uint64_t client_bytes_max(const HubSettings& settings) {
+  return settings.held_bytes_max + settings.connections_max * kUnreadBytesMax;
+}
+
+// Returns the connections that the hub of a farm with so many processes accepts.
+[[nodiscard]] constexpr std::size_t connections_of(std::size_t processes) {
+  constexpr std::size_t kPerProcess = 4;  // two connections, and two while these are being lost
+  constexpr std::size_t kOthers = 256;    // of operators and observers
+  return kOthers + kPerProcess * processes;
+}
+
 struct HubCounters {
   std::uint64_t received = 0;
   std::uint64_t malformed = 0;          // not a BusMessage
