@@ -2,7 +2,7 @@
 # neighbour only where the table below says why. docs/architecture.md explains the layers.
 
 set(WEIR_LAYER_0 base plugin_abi filter_abi source_abi)
-set(WEIR_LAYER_1 wire metrics histograms packets)
+set(WEIR_LAYER_1 wire metrics histograms packets filter_job)
 set(WEIR_LAYER_2 source shaping assembly assignment burst control ports tap worker_pool)
 set(WEIR_LAYER_3 clock json proto security bus sessions reports transport http ingest last_words plugin_loader filter_host orphans python_host source_host storage file_reader config telemetry simnet)
 set(WEIR_LAYER_4 capture filter_try page lab node plugin_trial farm_view launch run_record readout_node dcm_node supervisor_node writer_node)
@@ -28,6 +28,7 @@ set(WEIR_SIDEWAYS
     "ingest>storage"  # a replay source reads Weir's own run files
     "ingest>json"     # and folders with an index.json
     "file_reader>storage" "file_reader>json"  # run files, and the histograms beside them
+    "filter_job>histograms"  # a result has what is filled into histograms
     # Both kinds of plugin read their parameters, and are found and refused, alike.
     "filter_abi>plugin_abi" "source_abi>plugin_abi" "filter_host>plugin_loader" "source_host>plugin_loader"
     # What every executable does alike: start-up, reports, the connection to the supervisor.

@@ -168,6 +168,52 @@ void check_includes_of_file(const std::string& path, const std::string& code, co
   }
 }
 
+// Returns the library of the namespace that a line opens, for "weir::wire::detail" "wire"; empty if none.
+std::string opened_library(std::string_view line) {
+  constexpr std::string_view kOpens = "namespace weir::";
+  if (!line.starts_with(kOpens) || line.find('{') == line.npos) return {};
+  const std::string_view rest = line.substr(kOpens.size());
+  const std::string name(rest.begin(), std::find_if_not(rest.begin(), rest.end(), is_word));
+  return name == "v1" ? "proto" : name;
+}
+
+bool declares_type(std::string_view line) {
+  const std::size_t end = line.find_last_not_of(" \t\r");
+  return (line.starts_with("struct ") || line.starts_with("class ") || line.starts_with("enum ")) &&
+         end != line.npos && line[end] == ';' && line.find('{') == line.npos;
+}
+
+void check_declared_types_of_file(const std::string& path, const std::string& text, const Layers& layers,
+                                  const std::set<std::string>& reachable, const std::string& who,
+                                  Breaches& breaches) {
+  const std::string code = without_comments(text, true);
+  std::string library;
+  std::size_t number = 0;
+  for (const std::string_view line : lines_of(code)) {
+    ++number;
+    if (line.starts_with("namespace ")) library = opened_library(line);
+    if (library.empty() || !declares_type(line) || find_library(layers, library) == nullptr) continue;
+    if (!reachable.contains(library))
+      breaches.push_back(breach(path, number,
+                                "declares a type of '" + library + "', which " + who +
+                                    " does not depend on: move the type to a library that both may use"));
+  }
+}
+
+// By folder: the libraries that may be used there, and the names of those that live there, for sentences.
+using Reachable = std::map<std::string, std::pair<std::set<std::string>, std::string>>;
+Reachable reachable_by_folder(const Layers& layers) {
+  Reachable by_folder;
+  for (const auto& library : layers.libraries) {
+    auto& [names, who] = by_folder[library.dir];
+    std::set<std::string> reachable;
+    add_reachable(layers, library, reachable);
+    names.merge(reachable);
+    who += (who.empty() ? "'" : " or '") + library.name + "'";
+  }
+  return by_folder;
+}
+
 bool allowed_pair(const Layers& layers, const Library& from, const Library& to) {
   return std::find(layers.sideways.begin(), layers.sideways.end(), from.name + ">" + to.name) !=
          layers.sideways.end();
@@ -208,20 +254,13 @@ Breaches check_declared_layers(const SourceTree& tree, const Layers& layers) {
 
 Breaches check_includes(const SourceTree& tree, const Layers& layers) {
   Breaches breaches;
-  std::map<std::string, std::pair<std::set<std::string>, std::string>> reachable_from;  // indexed by folder
-  for (const auto& library : layers.libraries) {
-    auto& [names, who] = reachable_from[library.dir];
-    std::set<std::string> reachable;
-    add_reachable(layers, library, reachable);
-    names.merge(reachable);
-    who += (who.empty() ? "'" : " or '") + library.name + "'";
-  }
+  const Reachable by_folder = reachable_by_folder(layers);
   for (const auto& [path, text] : tree) {
     if (!is_product(path) || !is_cpp(path) || is_test(path)) continue;
-    for (const auto& [dir, reachable] : reachable_from) {
-      if (is_under(path, dir)) {
-        check_includes_of_file(path, text, layers, reachable.first, reachable.second, breaches);
-      }
+    for (const auto& [dir, reachable] : by_folder) {
+      if (!is_under(path, dir)) continue;
+      check_includes_of_file(path, text, layers, reachable.first, reachable.second, breaches);
+      check_declared_types_of_file(path, text, layers, reachable.first, reachable.second, breaches);
     }
   }
   return breaches;

@@ -15,7 +15,8 @@ using Breaches = std::vector<std::string>;
 Breaches check_declared_layers(const SourceTree& tree, const Layers& layers);
 
 // A library includes its own headers and those of its direct and indirect dependencies, and no file by a path
-// through another folder. A library's tests may use any library.
+// through another folder; nor does it declare a type of another library. A library's tests may use any
+// library.
 Breaches check_includes(const SourceTree& tree, const Layers& layers);
 
 // Pure libraries, and their tests, use no network, thread, schema, log, wall clock, random numbers or

@@ -123,6 +123,18 @@ TEST_CASE("an include by a path through another folder is found") {
   require_one(check_includes(tree, good_layers()), "libs/wire/src/w.cpp:2", "through other folders");
 }
 
+TEST_CASE("a type of a library that is not depended on is found by its declaration") {
+  auto tree = good_tree();
+  std::string& text = tree["libs/wire/include/weir/wire/w.hpp"];
+  text = "#pragma once\nnamespace weir::base {\nclass Buffer;\n}\nnamespace weir::wire {\nclass Frame;\n}\n";
+  CHECK(check_includes(tree, good_layers()).empty());
+  text += "namespace weir::transport::detail {\nclass Stream;\n}\n";
+  require_one(check_includes(tree, good_layers()), "libs/wire/include/weir/wire/w.hpp:9",
+              "declares a type of 'transport', which 'wire'");
+  text = "#pragma once\nnamespace weir::transport {\nstruct Own {};\n// class Stream;\n}\n";
+  CHECK(check_includes(tree, good_layers()).empty());
+}
+
 TEST_CASE("each impure include is found in a pure library and allowed above") {
   const std::string include = GENERATE("boost/asio.hpp", "boost/asio/ip/tcp.hpp", "zmq.hpp", "zmq.h",
                                        "spdlog/spdlog.h", "google/protobuf/message.h", "thread", "mutex",

@@ -94,7 +94,7 @@ void measure(Scan& scan, const CoincidenceOptions& options) {
     const EmulatedSlice slice(group, i * kSlicesApart);
     const std::vector<TrackLight> tracks = slice.tracks(kPairWindowNs);
     for (std::size_t at = 0; at < triggers.size(); ++at) {
-      const filter_host::FilterResult& result = triggers[at].process(slice);
+      const filter_job::FilterResult& result = triggers[at].process(slice);
       scan.points[at].score.add(slice, tracks, result, triggers[at].cpu_ns());
     }
   }

@@ -96,7 +96,7 @@ EmulatedTrigger::EmulatedTrigger(const source::HitsSettings& settings,
     throw std::runtime_error(begun.error().text);
 }
 
-const filter_host::FilterResult& EmulatedTrigger::process(const EmulatedSlice& slice) {
+const filter_job::FilterResult& EmulatedTrigger::process(const EmulatedSlice& slice) {
   filter_host::KeptState state;
   weir_filter_slice view = filter_host::empty_slice();
   view.run = kEmulatedRun.value;
@@ -109,12 +109,12 @@ const filter_host::FilterResult& EmulatedTrigger::process(const EmulatedSlice& s
   const DurationNs before = thread_cpu_ns();
   instance_->process(view, result_);
   cpu_ns_ = thread_cpu_ns() - before;
-  if (result_.verdict == filter_host::StepVerdict::error)
+  if (result_.verdict == filter_job::StepVerdict::error)
     throw std::runtime_error("coincidence: slice " + std::to_string(slice.id()) + ": the filter failed");
   return result_;
 }
 
-bool is_of_track(const filter_host::FilterResult& result, const filter_host::EventSpan& event,
+bool is_of_track(const filter_job::FilterResult& result, const filter_job::EventSpan& event,
                  const TrackLight& track) {
   const std::byte* at = result.event_bytes.data() + event.offset;
   const auto hits = load_le<std::uint32_t>(at + kEventHitsAt);
@@ -130,13 +130,13 @@ bool is_of_track(const filter_host::FilterResult& result, const filter_host::Eve
 }
 
 void TriggerScore::add(const EmulatedSlice& slice, const std::vector<TrackLight>& tracks,
-                       const filter_host::FilterResult& result, DurationNs cpu_ns) {
+                       const filter_job::FilterResult& result, DurationNs cpu_ns) {
   ++slices;
-  accepted += result.verdict == filter_host::StepVerdict::accept ? 1 : 0;
+  accepted += result.verdict == filter_job::StepVerdict::accept ? 1 : 0;
   events += result.events.size();
   bytes_in += slice.bytes();
   std::vector<bool> found(tracks.size());
-  for (const filter_host::EventSpan& event : result.events) {
+  for (const filter_job::EventSpan& event : result.events) {
     bytes_out += event.size;
     bool is_true = false;
     for (std::size_t i = 0; i < tracks.size(); ++i) {

@@ -24,8 +24,8 @@
 namespace weir::bench {
 namespace {
 
-using filter_host::FilterResult;
 using filter_host::FilterUnits;
+using filter_job::FilterResult;
 
 constexpr int kIdleMs = 5;  // as a DCM's loop waits
 constexpr std::size_t kLatencySlices = 2000;
@@ -113,7 +113,7 @@ class Slices {
     }
     region_.seal();
   }
-  [[nodiscard]] filter_host::Job job(std::uint64_t token) const { return {&views_[token], token}; }
+  [[nodiscard]] filter_job::Job job(std::uint64_t token) const { return {&views_[token], token}; }
   [[nodiscard]] const MemoryRegion& region() const { return region_; }
 
  private:
@@ -126,7 +126,7 @@ class Slices {
 // Keeps `in_flight` slices in progress until `count` are done; returns the median time of one slice.
 double pump(FilterUnits& units, Waiter& waiter, const Slices& slices, std::uint64_t count,
             std::uint32_t in_flight) {
-  std::vector<filter_host::Job> jobs;
+  std::vector<filter_job::Job> jobs;
   std::vector<FilterResult*> results;
   std::vector<TimeNs> sent(in_flight);
   std::vector<double> times;

@@ -212,10 +212,10 @@ double poison_s(filter_host::WorkerUnits& units, filter_host::WorkerHost& host) 
   slice.run = 1;
   slice.slice = 1;
   slice.state = &state;
-  const filter_host::Job job[] = {{&slice, 0}};
+  const filter_job::Job job[] = {{&slice, 0}};
   const TimeNs begin = monotonic_now_ns();
   if (units.submit(job) != 1) throw std::runtime_error("the worker takes no slice");
-  std::vector<filter_host::FilterResult*> results;
+  std::vector<filter_job::FilterResult*> results;
   while (results.empty()) {
     units.flush();
     host.wait(kMillisecond);

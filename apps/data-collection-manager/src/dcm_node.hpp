@@ -65,7 +65,7 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
 
   void to_filter(assembly::BuiltSlice& slice) override;
   void release(assembly::BuiltSlice& slice) override { departures_.release(slice); }
-  void give_back(filter_host::FilterResult& result) override { filter_.give_back(result); }
+  void give_back(filter_job::FilterResult& result) override { filter_.give_back(result); }
   bool tell_supervisor(const v1::Control& message) override;
 
   void take_directory(const v1::Directory& directory);

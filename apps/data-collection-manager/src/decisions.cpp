@@ -3,7 +3,7 @@
 #include "record.hpp"
 #include "slice_times.hpp"
 #include <weir/base/assert.hpp>
-#include <weir/filter_host/job.hpp>
+#include <weir/filter_job/job.hpp>
 #include <weir/node/columns.hpp>
 
 #include <algorithm>
@@ -95,7 +95,7 @@ void Decisions::add_failure(v1::Decide& batch, SliceId slice, Attempt attempt, s
 }
 
 void Decisions::add_forward(v1::Decide& batch, const BuiltSlice& slice) {
-  const filter_host::FilterResult& result = *slice.result;
+  const filter_job::FilterResult& result = *slice.result;
   v1::Decide::Forward& forward = *batch.add_forwards();
   forward.set_index(static_cast<std::uint32_t>(batch.slice_size()));
   forward.set_group(result.forward_group);

@@ -5,7 +5,7 @@
 #include <weir/assignment/types.hpp>
 #include <weir/base/assert.hpp>
 #include <weir/base/planted.hpp>
-#include <weir/filter_host/job.hpp>
+#include <weir/filter_job/job.hpp>
 #include <weir/node/reach.hpp>
 #include <weir/node/report.hpp>
 

@@ -252,7 +252,7 @@ void FilterDesk::isolate() {
     if (step.tell) tell_filtering();
     if (!step.job) return;
     builder_.slices.change(*step.job, BuildState::queued);
-    const filter_host::Job job[] = {job_of(*step.job)};
+    const filter_job::Job job[] = {job_of(*step.job)};
     if (units_->submit(job) == 0) continue;  // goes with the others
     builder_.slices.change(*step.job, BuildState::filtering);
     ++steps_;
@@ -263,7 +263,7 @@ void FilterDesk::take_results() {
   results_.clear();
   units_->drain(results_);
   if (isolated_) report_kills();
-  for (filter_host::FilterResult* result : results_) {
+  for (filter_job::FilterResult* result : results_) {
     BuiltSlice& slice = builder_.slices.in_slot(result->token);
     WEIR_ASSERT(assembly::is_with_filter(slice.state()));
     isolation_.returned(slice);
@@ -276,8 +276,8 @@ void FilterDesk::take_results() {
   }
 }
 
-void FilterDesk::act_on(BuiltSlice& slice, filter_host::FilterResult& result) {
-  using filter_host::StepVerdict;
+void FilterDesk::act_on(BuiltSlice& slice, filter_job::FilterResult& result) {
+  using filter_job::StepVerdict;
   steps_board_.finished(slice, result, now_ns_);
   histograms_.take(slice, result);
   if (result.alert) request_alert(slice, *result.alert);
@@ -304,7 +304,7 @@ void FilterDesk::act_on(BuiltSlice& slice, filter_host::FilterResult& result) {
   failed(slice, result);
 }
 
-void FilterDesk::failed(BuiltSlice& slice, filter_host::FilterResult& result) {
+void FilterDesk::failed(BuiltSlice& slice, filter_job::FilterResult& result) {
   histograms_.drop(slice);
   last_error_ = first_line(result.error);
   if (++errors_ == 1) first_error_ = last_error_;
@@ -318,7 +318,7 @@ void FilterDesk::failed(BuiltSlice& slice, filter_host::FilterResult& result) {
   decisions_.decide(slice, SliceDecision::accept(DecisionKind::no_filter), now_ns_);
 }
 
-void FilterDesk::poison(BuiltSlice& slice, filter_host::FilterResult& result) {
+void FilterDesk::poison(BuiltSlice& slice, filter_job::FilterResult& result) {
   histograms_.drop(slice);
   const std::string reason = first_line(result.error);
   if (++poisoned_ == 1) first_poison_ = reason;
@@ -330,7 +330,7 @@ void FilterDesk::poison(BuiltSlice& slice, filter_host::FilterResult& result) {
 }
 
 // The worker with the filter's state of it has ended.
-void FilterDesk::restart(BuiltSlice& slice, filter_host::FilterResult& result) {
+void FilterDesk::restart(BuiltSlice& slice, filter_job::FilterResult& result) {
   histograms_.drop(slice);
   give_back(result);
   slice.filter_state = {};
@@ -361,7 +361,7 @@ void FilterDesk::report_kills() {
 }
 
 // The supervisor decides whether to take it, and counts it.
-void FilterDesk::request_alert(const BuiltSlice& slice, const filter_host::AlertRequest& alert) {
+void FilterDesk::request_alert(const BuiltSlice& slice, const filter_job::AlertRequest& alert) {
   std::int64_t before_ms = alert.before_ms;
   std::int64_t after_ms = alert.after_ms;
   if (before_ms == 0 && after_ms == 0) {
@@ -376,7 +376,7 @@ void FilterDesk::request_alert(const BuiltSlice& slice, const filter_host::Alert
   way_.tell_supervisor(message);
 }
 
-void FilterDesk::need_more(BuiltSlice& slice, filter_host::FilterResult& result) {
+void FilterDesk::need_more(BuiltSlice& slice, filter_job::FilterResult& result) {
   if (!result.prefetch_sources.empty()) {
     const std::vector<SourceId> hint(result.prefetch_sources.begin(), result.prefetch_sources.end());
     slice.gathering.hint = builder_.collector.select(hint);
@@ -395,8 +395,8 @@ void FilterDesk::gather(BuiltSlice& slice, std::shared_ptr<const assembly::Selec
   builder_.collector.collect(slice, std::move(sources));
 }
 
-void FilterDesk::give_back(filter_host::FilterResult& result) {
-  filter_host::FilterResult* const held[] = {&result};
+void FilterDesk::give_back(filter_job::FilterResult& result) {
+  filter_job::FilterResult* const held[] = {&result};
   units_->recycle(held);
 }
 

@@ -73,7 +73,7 @@ class FilterDesk {
   void answered(std::uint64_t serial) { isolation_.answered(serial); }
   void forget_told();
 
-  void give_back(filter_host::FilterResult& result);
+  void give_back(filter_job::FilterResult& result);
   [[nodiscard]] std::size_t in_flight() const { return units_->in_flight(); }
   // As FilterUnits::stop().
   [[nodiscard]] bool stop(DurationNs patience_ns) { return units_->stop(patience_ns); }
@@ -85,7 +85,7 @@ class FilterDesk {
 
  private:
   // The units identify a slice by its place in the table.
-  [[nodiscard]] static filter_host::Job job_of(assembly::BuiltSlice& slice) {
+  [[nodiscard]] static filter_job::Job job_of(assembly::BuiltSlice& slice) {
     return {&slice.view, slice.slot, slice.assignment.kills};
   }
   void run_in_process(const FilterSurroundings& around);
@@ -95,16 +95,16 @@ class FilterDesk {
   void make_view(assembly::BuiltSlice& slice) const;
   void hand_over();
   void isolate();
-  void act_on(assembly::BuiltSlice& slice, filter_host::FilterResult& result);
-  void need_more(assembly::BuiltSlice& slice, filter_host::FilterResult& result);
+  void act_on(assembly::BuiltSlice& slice, filter_job::FilterResult& result);
+  void need_more(assembly::BuiltSlice& slice, filter_job::FilterResult& result);
   // Requests these sources: the slice is taken again when they are here.
   void gather(assembly::BuiltSlice& slice, std::shared_ptr<const assembly::Selection> sources);
-  void restart(assembly::BuiltSlice& slice, filter_host::FilterResult& result);
-  void poison(assembly::BuiltSlice& slice, filter_host::FilterResult& result);
+  void restart(assembly::BuiltSlice& slice, filter_job::FilterResult& result);
+  void poison(assembly::BuiltSlice& slice, filter_job::FilterResult& result);
   void report_kills();
-  void request_alert(const assembly::BuiltSlice& slice, const filter_host::AlertRequest& alert);
+  void request_alert(const assembly::BuiltSlice& slice, const filter_job::AlertRequest& alert);
   void add_workers_to(v1::Report& report) const;
-  void failed(assembly::BuiltSlice& slice, filter_host::FilterResult& result);
+  void failed(assembly::BuiltSlice& slice, filter_job::FilterResult& result);
   [[nodiscard]] std::string held_slice() const;
   [[nodiscard]] DurationNs step_deadline_ns() const;
   void tell_filtering();
@@ -125,8 +125,8 @@ class FilterDesk {
   std::unique_ptr<filter_host::WorkerHost> workers_;  // null: in this process
   std::unique_ptr<filter_host::FilterUnits> units_;
   const filter_host::WorkerUnits* starting_ = nullptr;  // `units_`, until its workers have created the filter
-  std::vector<filter_host::Job> jobs_;                  // of this pass
-  std::vector<filter_host::FilterResult*> results_;
+  std::vector<filter_job::Job> jobs_;                   // of this pass
+  std::vector<filter_job::FilterResult*> results_;
   std::vector<filter_host::OldestJob> running_;
   std::vector<filter_host::SliceKills> kills_;
   v1::Control killed_;  // the message, of this pass

@@ -23,7 +23,7 @@ class HistogramStage {
 
   // Takes the entries of a step out of its result. Beyond `held_max` all entries of the slice are dropped,
   // also those of its later steps, and it is counted.
-  void take(const assembly::BuiltSlice& slice, filter_host::FilterResult& result) {
+  void take(const assembly::BuiltSlice& slice, filter_job::FilterResult& result) {
     if (!result.fills.empty()) hold(slice, result.fills);
   }
   // The slice is settled by its filter's decision: its entries count.

@@ -1,7 +1,7 @@
 #include "record.hpp"
 
 #include <weir/base/crc32c.hpp>
-#include <weir/filter_host/job.hpp>
+#include <weir/filter_job/job.hpp>
 #include <weir/storage/slice_record.hpp>
 #include <weir/wire/frame.hpp>
 
@@ -18,7 +18,7 @@ constexpr std::uint64_t kTableLineBytesMax = 64;
 constexpr std::uint64_t kHeadBytesMax = 512;
 
 // Null: no filter has decided on it, and it goes to the debug stream, whole.
-const filter_host::FilterResult* result_of(const BuiltSlice& slice) {
+const filter_job::FilterResult* result_of(const BuiltSlice& slice) {
   return slice.decision.by == DecisionKind::filter ? slice.result : nullptr;
 }
 
@@ -29,14 +29,14 @@ bool has_reason(const BuiltSlice& slice) {
 }
 
 bool kept(const BuiltSlice& slice, std::uint32_t source) {
-  const filter_host::FilterResult* result = result_of(slice);
+  const filter_job::FilterResult* result = result_of(slice);
   if (result == nullptr) return true;
   switch (result->keep) {
-    case filter_host::Keep::all:
+    case filter_job::Keep::all:
       return true;
-    case filter_host::Keep::none:
+    case filter_job::Keep::none:
       return false;
-    case filter_host::Keep::listed:
+    case filter_job::Keep::listed:
       break;
   }
   return std::binary_search(result->keep_sources.begin(), result->keep_sources.end(), source);
@@ -61,13 +61,13 @@ storage::FragmentRecord line(const weir_filter_fragment& fragment, bool keep, bo
 }  // namespace
 
 std::uint64_t streams_of(const BuiltSlice& slice) {
-  const filter_host::FilterResult* result = result_of(slice);
+  const filter_job::FilterResult* result = result_of(slice);
   return result == nullptr ? WEIR_STREAM_DEBUG : result->streams;
 }
 
 Record make_record(const BuiltSlice& slice, StoreEpoch epoch, const RecordContext& context) {
   const bool unfiltered = slice.decision.by != DecisionKind::filter || context.undecided;
-  const filter_host::FilterResult* result = context.undecided ? nullptr : result_of(slice);
+  const filter_job::FilterResult* result = context.undecided ? nullptr : result_of(slice);
   Record out;
   std::vector<storage::FragmentRecord> fragments;
   fragments.reserve(slice.table.size());
@@ -91,7 +91,7 @@ Record make_record(const BuiltSlice& slice, StoreEpoch epoch, const RecordContex
   }
   std::vector<storage::OutputEvent> events;
   if (result != nullptr) {
-    for (const filter_host::EventSpan& event : result->events) {
+    for (const filter_job::EventSpan& event : result->events) {
       events.push_back({event.id, ConstBytes(result->event_bytes).subspan(event.offset, event.size)});
     }
   }
@@ -133,7 +133,7 @@ Record make_record(const BuiltSlice& slice, StoreEpoch epoch, const RecordContex
 bool fits_a_record(const BuiltSlice& slice) {
   std::uint64_t meta =
       kHeadBytesMax + slice.assignment.payload.size() + kTableLineBytesMax * slice.table.size();
-  if (const filter_host::FilterResult* result = result_of(slice); result != nullptr) {
+  if (const filter_job::FilterResult* result = result_of(slice); result != nullptr) {
     meta += result->event_bytes.size() + result->filter_result.size() +
             kTableLineBytesMax * result->events.size();
   }

@@ -21,7 +21,7 @@ class SliceWay {
   // Releases a slice. Requires: it is settled, and no part refers to it.
   virtual void release(assembly::BuiltSlice& slice) = 0;
   // Returns a filter's result after use.
-  virtual void give_back(filter_host::FilterResult& result) = 0;
+  virtual void give_back(filter_job::FilterResult& result) = 0;
   // Returns false without a connection to the supervisor, which then has all slices of this DCM rebuilt.
   virtual bool tell_supervisor(const v1::Control& message) = 0;
 };

@@ -26,11 +26,11 @@ void StepBoard::note_arrival(BuiltSlice& slice, TimeNs now_ns) {
   slice.step_bytes = std::max(before, slice.payload_bytes);
 }
 
-void StepBoard::note_result(BuiltSlice& slice, const filter_host::FilterResult& result, TimeNs now_ns) {
+void StepBoard::note_result(BuiltSlice& slice, const filter_job::FilterResult& result, TimeNs now_ns) {
   Step& step = step_of(slice);
   step.process_ns += result.wall_ns;
   step.cpu_ns += result.cpu_ns;
-  if (result.verdict == filter_host::StepVerdict::reject) ++step.rejected;
+  if (result.verdict == filter_job::StepVerdict::reject) ++step.rejected;
   slice.step_begun_ns = now_ns;  // of the next step
 }
 

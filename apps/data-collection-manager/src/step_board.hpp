@@ -1,7 +1,7 @@
 #pragma once
 
 #include <weir/assembly/built_slice.hpp>
-#include <weir/filter_host/job.hpp>
+#include <weir/filter_job/job.hpp>
 #include <weir/v1/control.pb.h>
 
 #include <cstdint>
@@ -22,7 +22,7 @@ class StepBoard {
     if (on_) note_arrival(slice, now_ns);
   }
   // The filter has finished the slice's step.
-  void finished(assembly::BuiltSlice& slice, const filter_host::FilterResult& result, TimeNs now_ns) {
+  void finished(assembly::BuiltSlice& slice, const filter_job::FilterResult& result, TimeNs now_ns) {
     if (on_) note_result(slice, result, now_ns);
   }
   void add_to(v1::Report& report) const;
@@ -38,7 +38,7 @@ class StepBoard {
   };
   Step& step_of(const assembly::BuiltSlice& slice);
   void note_arrival(assembly::BuiltSlice& slice, TimeNs now_ns);
-  void note_result(assembly::BuiltSlice& slice, const filter_host::FilterResult& result, TimeNs now_ns);
+  void note_result(assembly::BuiltSlice& slice, const filter_job::FilterResult& result, TimeNs now_ns);
 
   bool on_ = false;
   std::vector<Step> steps_;

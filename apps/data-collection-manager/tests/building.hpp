@@ -30,7 +30,7 @@ struct Notes final : SliceWay {
     builder.collector.forget(slice);
     builder.assembler.release(slice);
   }
-  void give_back(filter_host::FilterResult&) override { ++results; }
+  void give_back(filter_job::FilterResult&) override { ++results; }
   bool tell_supervisor(const v1::Control& message) override {
     if (supervisor) told.push_back(message);
     return supervisor;

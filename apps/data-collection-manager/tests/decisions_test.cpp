@@ -4,7 +4,7 @@
 #include "../src/intake.hpp"
 #include "../src/orders.hpp"
 #include "building.hpp"
-#include <weir/filter_host/job.hpp>
+#include <weir/filter_job/job.hpp>
 #include <weir/node/columns.hpp>
 
 #include <array>
@@ -129,8 +129,8 @@ TEST_CASE("columns of unequal length are refused, and omitted ones are zero") {
 TEST_CASE("a forward is reported with its group and bytes, and its confirmation counts it as forwarded") {
   Deciding dcm;
   BuiltSlice& slice = dcm.complete(5);
-  filter_host::FilterResult result;
-  result.verdict = filter_host::StepVerdict::forward;
+  filter_job::FilterResult result;
+  result.verdict = filter_job::StepVerdict::forward;
   result.forward_group = 2;
   result.filter_result.assign(3, std::byte('x'));
   slice.result = &result;

@@ -109,7 +109,7 @@ struct Filtering : Building {
 
 TEST_CASE("a confirmed forward counts as forwarded, and the slice is released") {
   Leaving dcm;
-  filter_host::FilterResult result;
+  filter_job::FilterResult result;
   BuiltSlice& slice = dcm.complete(5);
   slice.result = &result;
   dcm.decisions.decide(slice, SliceDecision::forward(), dcm.now());
@@ -130,7 +130,7 @@ TEST_CASE("histogram entries count once their slice is rejected, stored or forwa
   dcm.histograms.book([&] { return layout; });
   const auto decided = [&](std::uint64_t id, const SliceDecision& decision) -> BuiltSlice& {
     BuiltSlice& slice = dcm.reported(id, decision);
-    filter_host::FilterResult result;
+    filter_job::FilterResult result;
     result.fills = {{histograms::kEntries, 0, 1}, {histograms::kHeadCells + 1, 0, 1}};
     dcm.histograms.take(slice, result);
     CHECK(result.fills.empty());
@@ -166,7 +166,7 @@ TEST_CASE("histogram entries beyond the limit are dropped with their slice's, an
   dcm.histograms.limit(3);
   for (const std::uint64_t id : {1U, 2U}) {
     BuiltSlice& slice = dcm.reported(id, SliceDecision::reject());
-    filter_host::FilterResult result;
+    filter_job::FilterResult result;
     result.fills = {{histograms::kEntries, 0, 1}, {histograms::kHeadCells + 1, 0, 1}};
     dcm.histograms.take(slice, result);
     if (id == 1) continue;
@@ -189,7 +189,7 @@ TEST_CASE("the steps of a slice add up, and a slice that begins again begins wit
   dcm.histograms.book([&] { return layout; });
   BuiltSlice& slice = dcm.reported(1, SliceDecision::reject());
   const auto step = [&] {
-    filter_host::FilterResult result;
+    filter_job::FilterResult result;
     result.fills = {{histograms::kEntries, 0, 1}};
     dcm.histograms.take(slice, result);
   };

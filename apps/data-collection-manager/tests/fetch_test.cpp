@@ -8,7 +8,7 @@
 #include "building.hpp"
 #include "memory_network.hpp"
 #include "peer_identity.hpp"
-#include <weir/filter_host/job.hpp>
+#include <weir/filter_job/job.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -87,7 +87,7 @@ struct Keeping : Building {
   node::Setup setup = setup_of(0);
   sessions::PeerInfo identity = setup.identity;
   sessions::PeerCounters counters;
-  filter_host::FilterResult result;
+  filter_job::FilterResult result;
   Decisions decisions{builder};
   std::optional<SliceSamples> samples;
   HistogramStage histograms;

@@ -12,7 +12,6 @@ using plugin_loader::kErrorTextSize;
 using plugin_loader::kPluginTextMax;
 using plugin_loader::text_of;
 
-constexpr std::size_t kKeepCapacityMax = std::size_t{1} << 20;
 // A traceback has several lines; a lane carries as much (LaneLayout::kErrorMax).
 constexpr std::uint32_t kStepErrorSize = 4000;
 
@@ -33,34 +32,7 @@ void sort_unique(std::vector<std::uint32_t>& sources) {
   sources.erase(std::unique(sources.begin(), sources.end()), sources.end());
 }
 
-template <class T>
-void clear_and_trim(std::vector<T>& items) {
-  items.clear();
-  if (items.capacity() * sizeof(T) > kKeepCapacityMax) items.shrink_to_fit();
-}
-
 }  // namespace
-
-void FilterResult::clear() {
-  verdict = StepVerdict::error;
-  keep = Keep::all;
-  streams = 0;
-  prescale = 1;
-  prescale_counter = 0;
-  clear_and_trim(keep_sources);
-  clear_and_trim(events);
-  clear_and_trim(event_bytes);
-  clear_and_trim(filter_result);
-  forward_group = 0;
-  need_all = false;
-  clear_and_trim(need_sources);
-  clear_and_trim(prefetch_sources);
-  if (!fills.empty()) clear_and_trim(fills);
-  if (alert) alert.reset();
-  error.clear();
-  wall_ns = 0;
-  cpu_ns = 0;
-}
 
 FilterInstance::FilterInstance(std::shared_ptr<const FilterPlugin> plugin, FilterConfig config,
                                FilterMetrics& metrics)

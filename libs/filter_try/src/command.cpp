@@ -39,7 +39,7 @@ void write(const Tried& tried, const TryCommand& command, std::ostream& out) {
 bool has_findings(const TrialResult& result) {
   if (!result.inconsistent.empty() || !result.end_error.empty()) return true;
   for (const SliceOutcome& slice : result.slices)
-    if (slice.verdict == filter_host::StepVerdict::error) return true;
+    if (slice.verdict == filter_job::StepVerdict::error) return true;
   return false;
 }
 

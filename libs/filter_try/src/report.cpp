@@ -20,8 +20,8 @@ namespace weir::filter_try {
 namespace {
 
 namespace json = boost::json;
-using filter_host::Keep;
-using filter_host::StepVerdict;
+using filter_job::Keep;
+using filter_job::StepVerdict;
 
 constexpr std::size_t kErrorTextMax = 300;
 constexpr std::size_t kTracebackMax = 4000;

@@ -9,7 +9,7 @@
 
 namespace weir::filter_try {
 
-using filter_host::StepVerdict;
+using filter_job::StepVerdict;
 
 namespace {
 
@@ -52,11 +52,11 @@ bool is_incomplete(const std::vector<weir_filter_fragment>& table) {
   return absent && !here;
 }
 
-std::uint64_t digest_of(const filter_host::FilterResult& result) {
+std::uint64_t digest_of(const filter_job::FilterResult& result) {
   const ConstBytes bytes(result.event_bytes);
   std::uint64_t digest = mix64(result.prescale);
   const auto add = [&digest](std::uint64_t value) { digest = mix64(digest ^ value); };
-  for (const filter_host::EventSpan& event : result.events) {
+  for (const filter_job::EventSpan& event : result.events) {
     add(event.id);
     add(event.size);
     add(crc32c(bytes.subspan(event.offset, event.size)));
@@ -86,7 +86,7 @@ struct SliceRunner::OpenSlice {
   std::vector<weir_filter_fragment> table;     // the same rows, as the filter sees them
   weir_filter_slice view{};
   filter_host::KeptState state;
-  filter_host::FilterResult result;
+  filter_job::FilterResult result;
   std::vector<histograms::Addition> fills;
   std::uint64_t requested_bytes = 0;
   DurationNs process_ns = 0;
@@ -141,7 +141,7 @@ SliceOutcome SliceRunner::OpenSlice::outcome() const {
   for (const weir_filter_fragment& row : recorded) outcome.recorded_bytes += row.length;
   outcome.process_ns = process_ns;
   outcome.error = result.error;
-  if (result.verdict != filter_host::StepVerdict::accept) return outcome;
+  if (result.verdict != filter_job::StepVerdict::accept) return outcome;
   outcome.keep = result.keep;
   outcome.streams = result.streams;
   outcome.events = static_cast<std::uint32_t>(result.events.size());

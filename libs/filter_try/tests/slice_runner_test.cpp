@@ -4,7 +4,7 @@
 using namespace weir;
 using namespace weir::filter_try;
 using namespace weir::filter_try::test;
-using filter_host::StepVerdict;
+using filter_job::StepVerdict;
 
 TEST_CASE("a filter sees the fragments of its first step alone, then those that it asks for") {
   const auto run = recording(100, 3);  // slice s: s, 2 s and 3 s bytes

@@ -8,7 +8,7 @@ using Catch::ContainsSubstring;
 using namespace weir;
 using namespace weir::filter_try;
 using namespace weir::filter_try::test;
-using filter_host::StepVerdict;
+using filter_job::StepVerdict;
 
 namespace {
 

@@ -59,19 +59,19 @@ class EmulatedTrigger {
                   const std::vector<std::string>& search_path);
 
   // Valid until the next call.
-  const filter_host::FilterResult& process(const EmulatedSlice& slice);
+  const filter_job::FilterResult& process(const EmulatedSlice& slice);
   // CPU time of the last process(), of this thread alone.
   [[nodiscard]] DurationNs cpu_ns() const { return cpu_ns_; }
 
  private:
   filter_host::FilterMetrics metrics_;
   std::unique_ptr<filter_host::FilterInstance> instance_;
-  filter_host::FilterResult result_;
+  filter_job::FilterResult result_;
   DurationNs cpu_ns_ = 0;
 };
 
 // Returns true if more than half of the event's hits are the track's, within 1 ns.
-[[nodiscard]] bool is_of_track(const filter_host::FilterResult& result, const filter_host::EventSpan& event,
+[[nodiscard]] bool is_of_track(const filter_job::FilterResult& result, const filter_job::EventSpan& event,
                                const TrackLight& track);
 
 // Counts of tracks, by their length.
@@ -102,7 +102,7 @@ struct TriggerScore {
   std::vector<double> cpu_ms;                      // of each slice
 
   void add(const EmulatedSlice& slice, const std::vector<TrackLight>& tracks,
-           const filter_host::FilterResult& result, DurationNs cpu_ns);
+           const filter_job::FilterResult& result, DurationNs cpu_ns);
   // Of tracks with at least this many level-1 floors.
   [[nodiscard]] TrackCounts long_tracks(std::uint32_t floors) const;
   // Of tracks with at least this many hits.

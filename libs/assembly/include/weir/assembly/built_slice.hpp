@@ -8,6 +8,7 @@
 #include <weir/base/fragment_status.hpp>
 #include <weir/base/ids.hpp>
 #include <weir/base/time.hpp>
+#include <weir/filter_job/job.hpp>
 #include <weir/weir_filter.h>
 
 #include <boost/intrusive/list_hook.hpp>
@@ -16,10 +17,6 @@
 #include <memory>
 #include <string_view>
 #include <vector>
-
-namespace weir::filter_host {
-struct FilterResult;
-}  // namespace weir::filter_host
 
 namespace weir::assembly {
 
@@ -220,8 +217,8 @@ struct BuiltSlice : StateHook, OrderHook, WriterHook {
 
   weir_filter_slice view{};
   weir_filter_state filter_state{};  // the filter's, between steps
-  filter_host::FilterResult* result =
-      nullptr;  // of the step that accepted or forwarded it; owned by the processing units
+  // Of the step that accepted or forwarded it. Owned by the processing units.
+  filter_job::FilterResult* result = nullptr;
   SliceDecision decision;
   Shipment shipment;
 

@@ -22,8 +22,8 @@ namespace weir::filter_try {
 // The filter's decision on one recorded slice, and its cost.
 struct SliceOutcome {
   SliceId slice;
-  filter_host::StepVerdict verdict = filter_host::StepVerdict::error;
-  filter_host::Keep keep = filter_host::Keep::all;
+  filter_job::StepVerdict verdict = filter_job::StepVerdict::error;
+  filter_job::Keep keep = filter_job::Keep::all;
   std::uint64_t streams = 0;
   std::uint32_t steps = 0;
   std::uint32_t events = 0;
