@@ -187,6 +187,7 @@ class RunControl::Core final : private bus::HubHandler {
   RuleWatch rules_;
   HealthWatch health_;
   node::FolderWatch folders_;  // of run control
+  TimeNs next_disk_look_ns_ = 0;
   FrozenWatch frozen_;
   Taps taps_;
   FarmWatchers watchers_;
@@ -418,6 +419,8 @@ void RunControl::Core::look_at_records() {
 
 void RunControl::Core::look_at_disks() {
   if (folders_.look(parts_.now_ns)) parts_.own_places = folders_.places();
+  if (parts_.now_ns < next_disk_look_ns_) return;
+  next_disk_look_ns_ = parts_.now_ns + node::FolderWatch::kInterval;
   health_.set_missing_disks(missing_disks(parts_));
 }
 
