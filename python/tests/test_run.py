@@ -14,7 +14,6 @@ require("numpy", "crc32c")
 import weir_daq as weir
 from weir_daq.writer import RunFileWriter, slices_hash
 
-
 ENVIRONMENT = {**os.environ, "PYTHONPATH": os.path.join(ROOT, "python")}
 
 
@@ -267,8 +266,8 @@ class WriterTest(unittest.TestCase):
             target = os.path.join(folder, "merged", "all.weir")
             os.mkdir(os.path.dirname(target))
             words = [sys.executable, "-m", "weir_daq", "merge", folder, "--out", target]
-            both = [subprocess.Popen(words, env=ENVIRONMENT, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-                    for _ in range(2)]  # fmt: skip
+            pipes = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE}
+            both = [subprocess.Popen(words, env=ENVIRONMENT, text=True, **pipes) for _ in range(2)]
             said = [process.communicate(timeout=100)[1] for process in both]
             self.assertEqual(sorted(process.returncode for process in both), [0, 1], said)
             self.assertRegex("".join(said), "is writing it|exists already|File exists")

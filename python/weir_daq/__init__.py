@@ -18,7 +18,8 @@ from .errors import (
 )
 from .files import RunFile, read_run_file
 from .histograms import Histogram, Histograms, read_histograms
-from .record import HIT, TABLE, Fragment, Slice, crc32c, decode_hits, parse_slice
+from .hits import HIT, decode_hits
+from .record import TABLE, Fragment, Slice, crc32c, parse_slice
 from .run import Run, RunWarning, Slices
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from .record import Array, Slice
+from .hits import Array
+from .record import Slice
 
 # A row per slice. `data`, `first_fragment`, `first_event`, `event_data` and `extra` are positions in the columns of
 # the same file.

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from .errors import FormatError
-from .record import Array, Bytes, Slice, crc32c, open_slice, parse_slice
+from .hits import Array, Bytes
+from .record import Slice, crc32c, open_slice, parse_slice
 
 SLICE, BEGIN, END, DEAD_LIST, INDEX, FOOTER = 1, 2, 3, 4, 5, 6  # record types
 

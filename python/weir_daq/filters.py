@@ -25,8 +25,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ._tables import REASON, STATUS
+from .hits import HIT, decode_hits
 from .parameters import ParameterError, Parameters
-from .record import HIT, decode_hits
 
 __all__ = [
     "HITS", "TABLE", "Axis", "Counter", "Decision", "Fragment", "Histogram", "Histogram2D", "ParameterError", "RunInfo",

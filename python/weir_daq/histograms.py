@@ -11,7 +11,7 @@ import numpy as np
 
 from ._packages import need
 from .errors import FormatError
-from .record import Array
+from .hits import Array
 
 
 @dataclass(frozen=True)

@@ -1,19 +1,69 @@
-"""Hits of many slices as one Awkward array."""
+"""Hits in the bytes of fragments, and those of many slices as one Awkward array."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, Protocol, Union
 
 import numpy as np
+import numpy.typing as npt
 
 from ._packages import need
-from .record import HIT, Array, Slice, decode_hits
+from .errors import FormatError
 
+Array = npt.NDArray[Any]
+Bytes = Union[bytes, bytearray, memoryview]
+
+# A hit without waveform, as ANTARES and KM3NeT send it.
+HIT = np.dtype([("channel", "u1"), ("time_ns", "<u4"), ("tot_ns", "u1")])
 _WAVEFORM = 0x80
+_WAVEFORM_BYTES = 256
 
 
-def _flat(one: Slice) -> tuple[Array, Array]:
+class _Fragment(Protocol):
+    @property
+    def data(self) -> memoryview: ...
+
+
+class _Slice(Protocol):
+    """The part of record.Slice that is read."""
+
+    @property
+    def table(self) -> Array: ...
+    @property
+    def payload(self) -> Array: ...
+    @property
+    def fragments(self) -> Sequence[_Fragment]: ...
+
+
+def decode_hits(data: Bytes) -> Array:
+    """Returns a fragment's hits as an array of HIT; waveforms are left out. Raises FormatError at a cut hit."""
+    view = memoryview(data)
+    if len(view) % HIT.itemsize == 0:
+        plain: Array = np.frombuffer(view, HIT)
+        if not (plain["channel"] & _WAVEFORM).any():
+            return plain
+    return _decode_mixed_hits(view)
+
+
+def _decode_mixed_hits(view: memoryview) -> Array:
+    found = bytearray()
+    at = 0
+    while at < len(view):
+        length = HIT.itemsize
+        if view[at] & _WAVEFORM:
+            samples = view[at + length] if at + length < len(view) else 0
+            if not 1 <= samples <= 2:
+                raise FormatError(f"the hit at byte {at} has a waveform of {samples} channels")
+            length += 1 + samples * _WAVEFORM_BYTES
+        if at + length > len(view):
+            raise FormatError(f"the hit at byte {at} is cut off")
+        found += bytes((view[at] & ~_WAVEFORM,)) + view[at + 1 : at + HIT.itemsize]
+        at += length
+    return np.frombuffer(bytes(found), HIT)
+
+
+def _flat(one: _Slice) -> tuple[Array, Array]:
     """Returns all hits of a slice, and how many each source has."""
     stored = one.table["stored"]
     payload = one.payload
@@ -26,7 +76,7 @@ def _flat(one: Slice) -> tuple[Array, Array]:
     return (np.concatenate(parts) if parts else np.empty(0, HIT)), counts
 
 
-def hits_of(slices: Iterable[Slice]) -> Any:
+def hits_of(slices: Iterable[_Slice]) -> Any:
     """Returns {"source": u4, "hits": var * {"channel", "time_ns", "tot_ns"}}, var per slice.
 
     Errors: FormatError for fragments that are not hits (libs/source, hit.hpp), MissingPackageError.

@@ -15,8 +15,9 @@ import numpy as np
 
 from ._packages import need
 from .errors import FormatError, WeirError
+from .hits import HIT, Array
 from .publish import StagedFolder
-from .record import HIT, Array, Slice
+from .record import Slice
 from .run import Slices
 
 TREES = ("L0", "L1", "SN")

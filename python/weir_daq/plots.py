@@ -306,7 +306,7 @@ def rcnp_figures(name, lines):
     for line in lines:
         above = [(us, share) for us, share in line["decision_above_us"] if us > 0 and share > 0]
         figure.curves.append((line["label"], [us / 1000 for us, _ in above], [share for _, share in above], {"steps": True}))
-    return [figure] + buffer_figures(name, lines[0])
+    return [figure, *buffer_figures(name, lines[0])]
 
 
 def buffer_figures(name, line):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from typing import Any, Callable, Union
+from typing import Any, Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -13,8 +13,8 @@ import numpy.typing as npt
 from ._packages import need
 from ._tables import DECISION, REASON, STATUS
 from .errors import FormatError
+from .hits import Array, Bytes, decode_hits, hits_of
 
-Bytes = Union[bytes, bytearray, memoryview]
 STREAM_DEFAULT = 1
 STREAM_DEBUG = 1 << 63
 INCOMPLETE, UNFILTERED, POISON = 1, 2, 4  # Slice.flags
@@ -36,15 +36,9 @@ TABLE = np.dtype(
 )
 # A line of a slice's event table.
 EVENTS = np.dtype([("id", "<u8"), ("offset", "<u4"), ("length", "<u4")])
-# A hit without waveform, as ANTARES and KM3NeT send it.
-HIT = np.dtype([("channel", "u1"), ("time_ns", "<u4"), ("tot_ns", "u1")])
 
 _HEAD = struct.Struct("<IHHQIIQIHHqqIBBHQIIIIQ")
 _LAYOUT = 1
-_WAVEFORM = 0x80
-_WAVEFORM_BYTES = 256
-
-Array = npt.NDArray[Any]
 
 
 @dataclass(frozen=True)
@@ -146,8 +140,6 @@ class Slice:
 
     def hits(self) -> Any:
         """Returns {"source", "hits": {"channel", "time_ns", "tot_ns"}} of all kept fragments as an Awkward array."""
-        from .hits import hits_of
-
         return hits_of([self])[0]
 
     @property
@@ -240,33 +232,6 @@ def _check_events(table: Array, slice_id: int, at: int, meta: int) -> None:
     ends = np.cumsum(table["length"], dtype=np.uint64) + np.uint64(at)
     if (table["offset"] + table["length"].astype(np.uint64) != ends).any() or int(ends[-1]) > meta:
         raise FormatError(f"slice {slice_id}: an output event leads outside of its meta part")
-
-
-def decode_hits(data: Bytes) -> Array:
-    """Returns a fragment's hits as an array of HIT; waveforms are left out. Raises FormatError at a cut hit."""
-    view = memoryview(data)
-    if len(view) % HIT.itemsize == 0:
-        plain: Array = np.frombuffer(view, HIT)
-        if not (plain["channel"] & _WAVEFORM).any():
-            return plain
-    return _decode_mixed_hits(view)
-
-
-def _decode_mixed_hits(view: memoryview) -> Array:
-    found = bytearray()
-    at = 0
-    while at < len(view):
-        length = HIT.itemsize
-        if view[at] & _WAVEFORM:
-            samples = view[at + length] if at + length < len(view) else 0
-            if not 1 <= samples <= 2:
-                raise FormatError(f"the hit at byte {at} has a waveform of {samples} channels")
-            length += 1 + samples * _WAVEFORM_BYTES
-        if at + length > len(view):
-            raise FormatError(f"the hit at byte {at} is cut off")
-        found += bytes((view[at] & ~_WAVEFORM,)) + view[at + 1 : at + HIT.itemsize]
-        at += length
-    return np.frombuffer(bytes(found), HIT)
 
 
 @lru_cache(maxsize=1)

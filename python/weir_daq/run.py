@@ -16,7 +16,8 @@ from ._tables import DECISION
 from .errors import FormatError, NoRunError, NoSliceError, WeirError
 from .files import RECORD_HEAD, RunFile
 from .histograms import Histograms, read_histograms
-from .record import STREAM_DEBUG, STREAM_DEFAULT, Array, Slice
+from .hits import Array, hits_of
+from .record import STREAM_DEBUG, STREAM_DEFAULT, Slice
 
 FILE_NAME = re.compile(r"run-(\d{6,})-(.+)-(\d{4,})\.weir(\.part)?")
 _DECISION_AT = RECORD_HEAD.size + 60  # in a slice record, from its head on
@@ -161,8 +162,6 @@ class Slices:
 
     def hits(self) -> Any:
         """Returns every slice's {"source", "hits"} as one Awkward array: slices * sources * hits. Reads them all."""
-        from .hits import hits_of
-
         return hits_of(self)
 
     def _of(self, places: Array) -> Slices:

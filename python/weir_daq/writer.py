@@ -28,8 +28,9 @@ from .files import (
     SLICE,
     padded,
 )
+from .hits import Array, Bytes
 from .publish import Claim, publish_file
-from .record import Array, Bytes, Slice, crc32c
+from .record import Slice, crc32c
 
 _NAME_MAX = 1024
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..batches import EVENTS, FRAGMENTS, SLICES, Batch, fill_positions, starts_within
-from ..record import Array
+from ..hits import Array
 
 SLICE_COLUMNS = (
     "id", "time_ns", "duration_ns", "streams", "run", "trigger_type", "prescale", "attempt", "epoch", "flags", "dcm",

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 
 from ..batches import Batch
 from ..errors import ConvertError
-from ..record import HIT, Array
+from ..hits import HIT, Array
 from . import Extent, Options, RunInfo
 from .nested import FRAGMENT_COLUMNS, SLICE_COLUMNS, batch_from, join_extra, split_extra
 

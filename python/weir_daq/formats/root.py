@@ -10,7 +10,7 @@ import numpy as np
 import uproot
 
 from ..batches import Batch
-from ..record import Array
+from ..hits import Array
 from . import Extent, Options, RunInfo
 from .nested import FRAGMENT_COLUMNS, SLICE_COLUMNS, batch_from, join_extra, split_extra
 
