@@ -71,7 +71,9 @@ TEST_CASE("a data disk unmounted in a run leads the health list; nothing lands b
   farm.disk.show_at(farm.data);
   REQUIRE(farm.leads(kept, "\"running\""));
   const CommandEnd stop = kept.ctl({"stop"});
-  CHECK_THAT(stop.out + stop.err, ContainsSubstring("0 discarded; the ledger balances"));
+  CHECK_THAT(stop.out + stop.err,
+             ContainsSubstring("0 discarded; the ledger balances") &&
+                 ContainsSubstring("first: the disk of run.out was unmounted in the run"));
   CHECK(run_files(farm.data + "/out") == 1);
   kept.must({"off"});
 }

@@ -31,6 +31,14 @@ void note_disks(Parts& parts, RunNumber run) {
   });
 }
 
+void note_unmounted(Parts& parts, const std::vector<control::MissingDisk>& missing) {
+  if (!parts.machine.remembered().run_open) return;
+  for (const control::MissingDisk& one : missing) {
+    const std::string device = one.device.empty() ? "" : ", " + one.device;
+    parts.book.note_fault("the disk of " + one.now.key + " was unmounted in the run: " + one.mount + device);
+  }
+}
+
 void add_disks(const control::DiskMemory& disks, v1::ControlMemory& memory) {
   for (const control::DiskMemory::Disk& one : disks.disks()) {
     v1::ControlMemory::Disk& disk = *memory.add_disks();

@@ -17,6 +17,8 @@ inline constexpr const char* kRunControl = "run control";
 [[nodiscard]] std::vector<control::MissingDisk> missing_disks(const Parts& parts);
 // A run starts with the folders where they lie now.
 void note_disks(Parts& parts, RunNumber run);
+// A disk that is missing in an open run is a fault of the run: it was unmounted after the start.
+void note_unmounted(Parts& parts, const std::vector<control::MissingDisk>& missing);
 void add_disks(const control::DiskMemory& disks, v1::ControlMemory& memory);
 [[nodiscard]] std::vector<control::DiskMemory::Disk> disks_of(const v1::ControlMemory& memory);
 

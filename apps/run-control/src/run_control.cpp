@@ -421,7 +421,9 @@ void RunControl::Core::look_at_disks() {
   if (folders_.look(parts_.now_ns)) parts_.own_places = folders_.places();
   if (parts_.now_ns < next_disk_look_ns_) return;
   next_disk_look_ns_ = parts_.now_ns + node::FolderWatch::kInterval;
-  health_.set_missing_disks(missing_disks(parts_));
+  auto missing = missing_disks(parts_);
+  note_unmounted(parts_, missing);
+  health_.set_missing_disks(std::move(missing));
 }
 
 void RunControl::Core::log_run() {

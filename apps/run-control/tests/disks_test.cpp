@@ -81,6 +81,24 @@ TEST_CASE("a farm for one run reports a missing disk and starts") {
   CHECK(desk.start().find("mount") == std::string::npos);
 }
 
+TEST_CASE("a disk unmounted in a run is a fault of that run, and between runs of none") {
+  const bool in_run = GENERATE(false, true);
+  test::SmallFarm farm;
+  control::Remembered before;
+  before.run = RunNumber(4);
+  before.run_open = in_run;
+  farm.machine.recall(before, farm.parts.now_ns);
+  farm.join("writer-0");
+  const std::size_t writer = farm.member("writer-0");
+  farm.members.writes_to(writer, lies_on("/data"));
+  note_disks(farm.parts, RunNumber(4));
+  note_unmounted(farm.parts, missing_disks(farm.parts));
+  CHECK_FALSE(farm.book.has_fault("the disk"));
+  farm.members.writes_to(writer, lies_on("/"));
+  note_unmounted(farm.parts, missing_disks(farm.parts));
+  CHECK(farm.book.has_fault("the disk of run.out was unmounted in the run: /data, /dev/sd (ext4)") == in_run);
+}
+
 TEST_CASE("the disks outlive run control") {
   Desk desk;
   desk.writer_lies_on("/data");
