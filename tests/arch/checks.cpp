@@ -80,7 +80,8 @@ bool is_test(std::string_view path) {
 }
 
 bool is_product(std::string_view path) {
-  return is_under(path, "libs") || is_under(path, "apps") || is_under(path, "plugins");
+  return is_under(path, "libs") || is_under(path, "apps") || is_under(path, "tools") ||
+         is_under(path, "plugins");
 }
 
 std::string breach(std::string_view path, std::size_t line, const std::string& what) {
@@ -489,7 +490,7 @@ Breaches check_standard_headers(const SourceTree& tree) {
 Breaches check_report_numbers(const SourceTree& tree) {
   Breaches breaches;
   for (const auto& [path, text] : tree) {
-    const bool product = path.starts_with("libs/") || path.starts_with("apps/");
+    const bool product = path.starts_with("libs/") || path.starts_with("apps/") || path.starts_with("tools/");
     // The exporter visits every field, whatever its name.
     const bool may = path.starts_with("libs/reports/") || path.starts_with("libs/telemetry/");
     if (!product || may || path.find("/tests/") != std::string::npos || !path.ends_with("pp")) continue;

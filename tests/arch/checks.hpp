@@ -23,10 +23,10 @@ Breaches check_includes(const SourceTree& tree, const Layers& layers);
 // environment.
 Breaches check_pure_libraries(const SourceTree& tree, const Layers& layers);
 
-// No code in libs/, apps/ or plugins/ outside tests sleeps.
+// No code in libs/, apps/, tools/ or plugins/ outside tests sleeps.
 Breaches check_no_sleep(const SourceTree& tree);
 
-// Every .cpp of libs/, apps/, plugins/ and tests/ is named by a CMakeLists.txt of its folder or one above.
+// Every .cpp of libs/, apps/, tools/, plugins/ and tests/ is named by a CMakeLists.txt of its folder or one above.
 Breaches check_no_orphans(const SourceTree& tree);
 
 // Every library has a README.md.

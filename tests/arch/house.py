@@ -23,7 +23,7 @@ SLICE_ID = re.compile(r"^\s+(?:std::vector<)?SliceId>? \w+(?: = .*|\{.*\})?;")
 
 def sources():
     """(path, lines) of each source of the product."""
-    for folder in ("libs", "apps"):
+    for folder in ("libs", "apps", "tools"):
         for path in sorted((ROOT / folder).rglob("*")):
             name = str(path.relative_to(ROOT))
             if path.suffix in (".cpp", ".hpp") and "/tests/" not in name:
@@ -81,7 +81,7 @@ COUNTS = {
     "farm_readers": ("files outside libs/config that read the farm's schema, v1::Farm",
                      matches(r"\bv1::Farm\b", ["libs/config/"], once_a_file=True)),
     "assignment_users": ("includes of the supervisor's machine in other programs and libraries",
-                         matches(r"#include <weir/assignment/", ["libs/assignment/", "apps/supervisor/", "apps/bench/"])),
+                         matches(r"#include <weir/assignment/", ["libs/assignment/", "apps/supervisor/", "tools/bench/"])),
     "setup_members": ("parts of nodes that keep the whole setup",
                       matches(r"^\s+const (?:node::)?Setup& \w+;")),
     "unit_conversions": ("places that convert milliseconds of the farm file",

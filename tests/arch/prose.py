@@ -16,7 +16,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 COUNTS = pathlib.Path(__file__).with_name("prose.json")
-FOLDERS = ("apps", "configs", "deploy", "docs", "libs", "plugins", "proto", "python", "tests")
+FOLDERS = ("apps", "configs", "deploy", "docs", "libs", "plugins", "proto", "python", "tests", "tools")
 SOURCES = {".cpp", ".hpp", ".h", ".c", ".py", ".js", ".proto"}
 LEFT_OUT = {"golden", "corpus", "__pycache__", "build"}
 
@@ -79,7 +79,7 @@ def files():
 
 def folder_of(path):
     parts = path.relative_to(ROOT).parts
-    return "/".join(parts[:2]) if parts[0] in ("apps", "libs", "plugins", "tests") and len(parts) > 2 else parts[0]
+    return "/".join(parts[:2]) if parts[0] in ("apps", "libs", "plugins", "tests", "tools") and len(parts) > 2 else parts[0]
 
 
 def findings():

@@ -13,7 +13,7 @@ using namespace weir::arch;
 
 const SourceTree& tree() {
   static const auto kTree =
-      read_tree(WEIR_SOURCE_DIR, {"libs", "apps", "plugins", "proto", "tests", "cmake", "configs"});
+      read_tree(WEIR_SOURCE_DIR, {"libs", "apps", "tools", "plugins", "proto", "tests", "cmake", "configs"});
   return kTree;
 }
 
