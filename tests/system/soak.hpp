@@ -9,7 +9,7 @@
 #include <vector>
 
 // Common parts of random attacks on farms of real processes. Environment variables set number and seed;
-// docs/reliability.md lists them with figures.
+// docs/benchmarks/soak.md lists them with figures.
 namespace weir::system_test {
 
 [[nodiscard]] int from_environment(const char* name, int otherwise);
