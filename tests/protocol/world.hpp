@@ -171,7 +171,7 @@ class World {
   // The fate of a slice as the supervisor has announced it.
   struct Fate {
     bool settled = false;
-    assignment::Outcome outcome = assignment::Outcome::discarded;
+    slice_rows::Outcome outcome = slice_rows::Outcome::discarded;
     std::uint8_t writer = kNobody;
     Copy copy;
     std::uint8_t assigned_attempt = 0;
@@ -214,8 +214,8 @@ class World {
   void ship(std::uint8_t dcm, std::uint8_t slice);
   void begin_filter(std::uint8_t dcm, std::uint8_t slice);
   void filtering_arrives(std::uint8_t dcm, const Row& row);
-  void decide(std::uint8_t dcm, std::uint8_t slice, assignment::Verdict verdict,
-              assignment::DiscardReason reason = assignment::DiscardReason::none);
+  void decide(std::uint8_t dcm, std::uint8_t slice, slice_rows::Verdict verdict,
+              slice_rows::DiscardReason reason = slice_rows::DiscardReason::none);
   void free_slot(std::uint8_t dcm, std::uint8_t slice);
   void acknowledgement_arrives(std::uint8_t dcm, std::uint8_t writer);
   void lose_supervisor(std::uint8_t dcm);

@@ -6,7 +6,7 @@ namespace {
 
 using Kind = Move::Kind;
 
-constexpr std::uint8_t number(assignment::Verdict verdict) { return static_cast<std::uint8_t>(verdict); }
+constexpr std::uint8_t number(slice_rows::Verdict verdict) { return static_cast<std::uint8_t>(verdict); }
 
 }  // namespace
 
@@ -94,10 +94,10 @@ void World::dcm_moves(std::uint8_t dcm, std::vector<Move>& out) const {
       if (!slot.told) out.push_back({Kind::filter_begins, dcm, slice});
       continue;
     }
-    out.push_back({Kind::filter_decides, dcm, slice, number(assignment::Verdict::accept)});
+    out.push_back({Kind::filter_decides, dcm, slice, number(slice_rows::Verdict::accept)});
     if (farm_.left.hand_backs > 0) out.push_back({Kind::hands_back, dcm, slice});
     if (slot.how != How::unfiltered && (farm_.left.rejectable >> slice & 1) != 0) {
-      out.push_back({Kind::filter_decides, dcm, slice, number(assignment::Verdict::reject)});
+      out.push_back({Kind::filter_decides, dcm, slice, number(slice_rows::Verdict::reject)});
     }
   }
 }

@@ -6,10 +6,10 @@
 
 namespace weir::protocol_test {
 
-using assignment::Answer;
-using assignment::DiscardReason;
-using assignment::Outcome;
-using assignment::Verdict;
+using slice_rows::Answer;
+using slice_rows::DiscardReason;
+using slice_rows::Outcome;
+using slice_rows::Verdict;
 
 namespace {
 

@@ -315,7 +315,7 @@ void Collector::mark_absent(BuiltSlice& slice, TimeNs now_ns) {
   assembler_.readouts_lost(slice, absent_readouts_, MissingReason::removed, now_ns);
 }
 
-void Collector::set_absences(assignment::AbsenceTable absences, TimeNs now_ns) {
+void Collector::set_absences(slice_rows::AbsenceTable absences, TimeNs now_ns) {
   for (std::uint32_t readout = 0; readout < settings_.readouts; ++readout) {
     const NodeIndex index(static_cast<std::uint16_t>(readout));
     // It is back at the supervisor, and will be here.

@@ -4,10 +4,10 @@
 #include "pending_requests.hpp"
 #include "wants.hpp"
 #include <weir/assembly/assembler.hpp>
-#include <weir/assignment/absences.hpp>
 #include <weir/shaping/expected_size.hpp>
 #include <weir/shaping/readout_choice.hpp>
 #include <weir/shaping/shaper.hpp>
+#include <weir/slice_rows/absences.hpp>
 #include <weir/wire/batch.hpp>
 
 #include <cstdint>
@@ -80,7 +80,7 @@ class Collector {
 
   // Which readouts have no part in which slices, from now on: their fragments are missing (`removed`) without
   // being asked for. Of slices that are open, too.
-  void set_absences(assignment::AbsenceTable absences, TimeNs now_ns);
+  void set_absences(slice_rows::AbsenceTable absences, TimeNs now_ns);
 
   void readout_up(std::uint32_t readout, TimeNs now_ns);
   void readout_down(std::uint32_t readout);
@@ -274,7 +274,7 @@ class Collector {
   const bool strict_;  // no request exceeds the shaper's window
   std::shared_ptr<const assembly::Selection> everything_;
   std::vector<Flow> flows_;
-  assignment::AbsenceTable absences_;
+  slice_rows::AbsenceTable absences_;
   std::vector<bool> absent_;                     // by readout
   std::vector<std::uint32_t> absent_readouts_;   // the same, as a list
   std::vector<shaping::ExpectedSize> expected_;  // for each source's fragment

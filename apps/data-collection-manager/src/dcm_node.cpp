@@ -307,7 +307,7 @@ void DcmNode::take_directory(const v1::Directory& directory) {
 }
 
 Expected<void, wire::WireError> DcmNode::take_absences(const v1::Absences& message) {
-  assignment::AbsenceTable absences;
+  slice_rows::AbsenceTable absences;
   if (!absences.replace(node::ranges_of(message))) return bad_payload();
   builder_.collector.set_absences(std::move(absences), now_ns_);
   return {};

@@ -2,12 +2,12 @@
 
 #include "decisions.hpp"
 #include "record.hpp"
-#include <weir/assignment/types.hpp>
 #include <weir/base/assert.hpp>
 #include <weir/base/planted.hpp>
 #include <weir/filter_job/job.hpp>
 #include <weir/node/reach.hpp>
 #include <weir/node/report.hpp>
+#include <weir/slice_rows/words.hpp>
 
 #include <spdlog/spdlog.h>
 
@@ -144,7 +144,7 @@ void Departures::on_refused(BuiltSlice& slice, storage::StoreResult reason) {
   }
   v1::Control message;
   Decisions::add_failure(*message.mutable_decide(), slice.id(), slice.attempt(),
-                         assignment::name(assignment::DiscardReason::writer_refused));
+                         slice_rows::name(slice_rows::DiscardReason::writer_refused));
   give_up(slice);
   way_.tell_supervisor(message);
 }

@@ -3,10 +3,10 @@
 #include "builder.hpp"
 #include "slice_way.hpp"
 #include <weir/assembly/push_window.hpp>
-#include <weir/assignment/destinations.hpp>
 #include <weir/node/push.hpp>
 #include <weir/node/setup.hpp>
 #include <weir/ports/clock.hpp>
+#include <weir/slice_rows/destinations.hpp>
 #include <weir/v1/control.pb.h>
 
 #include <cstdint>
@@ -67,7 +67,7 @@ class PushIntake {
   DurationNs wait_ns_;
   DurationNs deadline_ns_;
   std::uint32_t unbound_max_;
-  assignment::DestinationTable destinations_;
+  slice_rows::DestinationTable destinations_;
   assembly::PushWindow window_;
   std::vector<std::uint32_t> asked_;  // scratch: readouts of one slice
   std::uint32_t unbound_ = 0;         // slices that wait for their assignment

@@ -5,7 +5,7 @@
 namespace weir::dcm {
 namespace {
 
-using assignment::HoldReason;
+using slice_rows::HoldReason;
 
 // Most credits are in the filter; nearly all of the memory is in use.
 constexpr std::size_t kMost = 3;
@@ -28,7 +28,7 @@ std::string status_of(const RunPhases& course, const Workload& load, const std::
   if (!course.has_begun()) return "ready";
   const HoldReason reason = what_holds_up(load);
   return reason == HoldReason::none ? "running"
-                                    : held_up_state(Hold::blocked, assignment::name(reason), name);
+                                    : held_up_state(Hold::blocked, slice_rows::name(reason), name);
 }
 
 }  // namespace weir::dcm

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "run_phases.hpp"
-#include <weir/assignment/reasons.hpp>
+#include <weir/slice_rows/reasons.hpp>
 
 #include <cstddef>
 #include <string>
@@ -19,7 +19,7 @@ struct Workload {
 };
 
 // Returns the reason why credits are withheld; Reason::none: they are not.
-[[nodiscard]] assignment::HoldReason what_holds_up(const Workload& load);
+[[nodiscard]] slice_rows::HoldReason what_holds_up(const Workload& load);
 // Returns a status for display: "ready", "running", "blocked: …", "ending".
 [[nodiscard]] std::string status_of(const RunPhases& course, const Workload& load, const std::string& name);
 

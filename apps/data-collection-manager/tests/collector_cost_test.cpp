@@ -14,7 +14,7 @@ struct Case {
 };
 
 double steps_per_fragment(const Case& what, std::uint32_t readouts, std::size_t in_flight,
-                          const assignment::AbsenceTable& absences = {}) {
+                          const slice_rows::AbsenceTable& absences = {}) {
   const std::uint64_t window = what.window > 0 ? what.window : readouts;
   CollectorFarm farm(what.shaper, shaping::ReadoutOrder::least_loaded, readouts, window, in_flight);
   farm.collector().set_absences(absences, 0);
@@ -93,7 +93,7 @@ TEST_CASE("a fragment costs the collector no more after absences of readouts, an
   const Case& what = kCases[0];
   const double without = steps_per_fragment(what, 4, 8);
   for (const std::uint16_t readouts : kReadouts) {
-    assignment::AbsenceTable absences;
+    slice_rows::AbsenceTable absences;
     for (std::uint16_t readout = 0; readout < readouts; ++readout) {
       absences.leave(NodeIndex(readout), SliceOrder(0));
       absences.join(NodeIndex(readout), SliceOrder(1));

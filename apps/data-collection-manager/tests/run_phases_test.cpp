@@ -10,7 +10,7 @@
 namespace weir::dcm {
 namespace {
 
-using assignment::HoldReason;
+using slice_rows::HoldReason;
 
 constexpr DurationNs kPatience = 2 * kSecond;
 
@@ -95,7 +95,7 @@ TEST_CASE("a status is that of the run's phase, and during the run its hold-up")
   CHECK(status_of(course, load, "dcm-3") == "ready");
   course.begin();
   CHECK(status_of(course, load, "dcm-3") ==
-        held_up_state(Hold::blocked, assignment::name(HoldReason::writer_too_slow), "dcm-3"));
+        held_up_state(Hold::blocked, slice_rows::name(HoldReason::writer_too_slow), "dcm-3"));
   CHECK(status_of(course, some_load(), "dcm-3") == "running");
   course.end(0);
   CHECK(status_of(course, load, "dcm-3") == "ending");

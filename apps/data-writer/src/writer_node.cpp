@@ -167,17 +167,17 @@ void WriterNode::on_supervisor_ready() {
   }
 }
 
-assignment::HoldReason WriterNode::reason() const {
+slice_rows::HoldReason WriterNode::reason() const {
   if (blocked_.empty())
-    return disk_watch_.stalled() > 0 ? assignment::HoldReason::writer_disk_stalls
-                                     : assignment::HoldReason::writer_buffer;
-  if (blocked_ == ports::name(ports::DiskError::no_space)) return assignment::HoldReason::writer_disk_full;
+    return disk_watch_.stalled() > 0 ? slice_rows::HoldReason::writer_disk_stalls
+                                     : slice_rows::HoldReason::writer_buffer;
+  if (blocked_ == ports::name(ports::DiskError::no_space)) return slice_rows::HoldReason::writer_disk_full;
   if (blocked_ == ports::name(ports::DiskError::not_writable))
-    return assignment::HoldReason::writer_disk_not_writable;
+    return slice_rows::HoldReason::writer_disk_not_writable;
   if (blocked_ == ports::name(ports::DiskError::changed) ||
       blocked_ == ports::name(ports::DiskError::not_found))
-    return assignment::HoldReason::writer_disk_gone;
-  return assignment::HoldReason::writer_disk_error;
+    return slice_rows::HoldReason::writer_disk_gone;
+  return slice_rows::HoldReason::writer_disk_error;
 }
 
 void WriterNode::tell_throttle() {
@@ -311,7 +311,7 @@ std::string WriterNode::state() const {
     return "waits for writer.on_close of " + counted(environment_.close_counts().unfinished, "file");
   const bool stalls = blocked_.empty() && disk_watch_.stalled() > 0;
   if (blocked_.empty() && !stalls) return "running";
-  const std::string state = held_up_state(Hold::blocked, assignment::name(reason()), identity_.name);
+  const std::string state = held_up_state(Hold::blocked, slice_rows::name(reason()), identity_.name);
   return stalls ? state + " for " + std::to_string(disk_watch_.stalled() / kSecond) + " s" : state;
 }
 

@@ -73,7 +73,7 @@ class WriterNode final : public node::Node,
   v1::Report make_report(bool final) override;
   void on_supervisor_ready() override;
   void tell_throttle();
-  [[nodiscard]] assignment::HoldReason reason() const;
+  [[nodiscard]] slice_rows::HoldReason reason() const;
   void give_up_closing();
   void add_close_notes(CloseCounts commands, bool final, v1::Report& report) const;
   [[nodiscard]] std::string state() const;

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <weir/assignment/destinations.hpp>
 #include <weir/node/push.hpp>
 #include <weir/node/setup.hpp>
 #include <weir/shaping/barrel.hpp>
+#include <weir/slice_rows/destinations.hpp>
 #include <weir/source/source.hpp>
 
 #include <array>
@@ -69,7 +69,7 @@ class PushSender {
   bool checksums_;
   node::PushTiming timing_;
   DurationNs clock_offset_max_ns_;
-  assignment::DestinationTable destinations_;
+  slice_rows::DestinationTable destinations_;
   shaping::Barrel barrel_;
   std::vector<shaping::PushLink> links_;
   std::map<SliceId, Coming> coming_;  // bounded by the slices that are announced and not made

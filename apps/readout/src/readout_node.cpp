@@ -144,14 +144,14 @@ void ReadoutNode::make_announced() {
   if (injector_.has_sources()) injector_.pass(now_ns_, buffer_, *this);
 }
 
-assignment::HoldReason ReadoutNode::fullest() const {
+slice_rows::HoldReason ReadoutNode::fullest() const {
   switch (buffer_.fullest()) {
     case source::Throttle::slices:
-      return assignment::HoldReason::readout_buffer_slices;
+      return slice_rows::HoldReason::readout_buffer_slices;
     case source::Throttle::announced:
-      return assignment::HoldReason::readout_backlog;
+      return slice_rows::HoldReason::readout_backlog;
     default:
-      return assignment::HoldReason::readout_buffer_bytes;
+      return slice_rows::HoldReason::readout_buffer_bytes;
   }
 }
 
@@ -315,7 +315,7 @@ v1::Report ReadoutNode::make_report(bool final) {
   gauges["buffer_level"] = buffer_.level();
   report.set_state(buffer_.throttle() == source::Throttle::none
                        ? "running"
-                       : held_up_state(Hold::throttled, assignment::name(fullest()), identity_.name));
+                       : held_up_state(Hold::throttled, slice_rows::name(fullest()), identity_.name));
   return report;
 }
 

@@ -55,7 +55,7 @@ class ReadoutNode final : public node::Node,
   void make_announced();
   void tell_throttle();
   void add_losses(v1::Report& report);
-  [[nodiscard]] assignment::HoldReason fullest() const;
+  [[nodiscard]] slice_rows::HoldReason fullest() const;
 
   // DCMs
   std::string check_hello(const sessions::PeerInfo& info) override;

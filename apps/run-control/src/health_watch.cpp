@@ -1,10 +1,10 @@
 #include "health_watch.hpp"
 
-#include <weir/assignment/reasons.hpp>
 #include <weir/base/held_up.hpp>
 #include <weir/reports/filter_failures.hpp>
 #include <weir/reports/numbers.hpp>
 #include <weir/reports/source_counts.hpp>
+#include <weir/slice_rows/reasons.hpp>
 
 #include <algorithm>
 #include <string_view>
@@ -18,7 +18,7 @@ void take_hold_up(std::string_view said, control::HealthView::Process& out) {
   if (held.hold == Hold::none) return;
   out.held = held.hold;
   out.held_by = held.reason;
-  out.sentence = assignment::sentence_of(held.reason);
+  out.sentence = slice_rows::sentence_of(held.reason);
   out.cause = held.cause.empty() ? out.name : std::string(held.cause);
 }
 

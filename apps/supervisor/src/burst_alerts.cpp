@@ -45,7 +45,7 @@ void BurstAlerts::note(const assignment::Actions& actions) {
     run_->book.announced(actions.announce[announced_noted_].info.time);
   for (; cleared_noted_ < actions.cleared.size(); ++cleared_noted_) {
     const assignment::Cleared& one = actions.cleared[cleared_noted_];
-    const bool kept = one.kept_by != assignment::kNoNode;
+    const bool kept = one.kept_by != slice_rows::kNoNode;
     run_->book.settled(one.slice, one.time, kept ? std::optional(one.kept_by) : std::nullopt);
   }
 }

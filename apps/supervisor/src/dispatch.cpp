@@ -128,7 +128,7 @@ void Dispatch::carry_out(assignment::Actions& actions, RunStages& course, std::u
     course.settled(now_ns);
     send_cleared(actions);
   }
-  for (const assignment::NodeRef node : actions.leaving) let_go(node);
+  for (const slice_rows::NodeRef node : actions.leaving) let_go(node);
   actions.clear();
 }
 
@@ -216,7 +216,7 @@ void Dispatch::send_cleared(const assignment::Actions& actions) {
 }
 
 // The node has no work left: its final report is handled as at the end of a run.
-void Dispatch::let_go(assignment::NodeRef node) {
+void Dispatch::let_go(slice_rows::NodeRef node) {
   const RosterMember* found = roster_.find(node.role, node.node);
   if (found == nullptr || found->peer == nullptr) return;
   spdlog::info("told to end name={}", found->name);

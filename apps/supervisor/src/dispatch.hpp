@@ -80,7 +80,7 @@ class Dispatch {
   void send_verdicts(const assignment::Actions& actions);
   void send_cleared(const assignment::Actions& actions);
   void send_clear(const assignment::Actions& actions);
-  void let_go(assignment::NodeRef node);
+  void let_go(slice_rows::NodeRef node);
   void send_destinations(sessions::Peer& peer) const;
   void send_absences(sessions::Peer& peer) const;
   void log_new_faults();

@@ -86,9 +86,9 @@ void put_join(v1::Role role, std::uint32_t index, const Joined& joined, v1::Jour
 }
 
 void put_shape(const assignment::FarmShape& shape, UtcNs utc_ns, v1::JournalFarm& out) {
-  for (const assignment::NodeRef& node : shape.removed) {
+  for (const slice_rows::NodeRef& node : shape.removed) {
     v1::JournalFarm::Node& removed = *out.add_removed();
-    removed.set_role(static_cast<std::uint32_t>(assignment::place_of(node.role)));
+    removed.set_role(static_cast<std::uint32_t>(slice_rows::place_of(node.role)));
     removed.set_index(node.node.value);
   }
   put_absences(shape.absences, *out.mutable_absences());
@@ -118,7 +118,7 @@ void put_reopened(std::span<const assignment::Reopening> rows, v1::JournalPass& 
 
 void put_confirmed(std::span<const assignment::Confirmation> rows, v1::JournalPass& out) {
   for (const assignment::Confirmation& one : rows) {
-    if (one.answer != assignment::Answer::store) continue;
+    if (one.answer != slice_rows::Answer::store) continue;
     out.add_confirmed(one.slice.value);
     out.add_confirmed_attempt(one.attempt.value);
     out.add_epoch(one.epoch.value);
@@ -242,10 +242,10 @@ void Journal::write_pass(const assignment::Actions& actions, const SupervisorLed
     pass.add_settled(one.slice.value);
     node::add(outcomes, static_cast<int>(one.outcome));
     node::add(reasons, static_cast<int>(one.reason));
-    pass.add_settled_writer(one.outcome == assignment::Outcome::stored ? one.writer.value : 0);
+    pass.add_settled_writer(one.outcome == slice_rows::Outcome::stored ? one.writer.value : 0);
     pass.add_incomplete(one.incomplete);
     if (has_alerts_)
-      pass.add_settled_kept_by(one.kept_by == assignment::kNoNode ? 0 : std::uint32_t{one.kept_by.value} + 1);
+      pass.add_settled_kept_by(one.kept_by == slice_rows::kNoNode ? 0 : std::uint32_t{one.kept_by.value} + 1);
   }
   node::leave_out_zeros(*pass.mutable_type());
   for (auto* column :

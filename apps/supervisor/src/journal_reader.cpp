@@ -15,8 +15,8 @@ namespace {
 using node::at_or_zero;
 
 using assignment::OpenSlice;
-using assignment::Outcome;
 using assignment::SupervisorLedger;
+using slice_rows::Outcome;
 
 void take_counts(const v1::JournalCounts& counts, SupervisorLedger& ledger) {
   for (std::size_t i = 0; i < kJournalCounts.size() && i < static_cast<std::size_t>(counts.count_size());
@@ -179,8 +179,8 @@ class Reader {
     assignment::FarmShape& shape = run_.state.shape;
     shape = {};
     for (const v1::JournalFarm::Node& node : farm.removed()) {
-      if (node.role() >= std::size(assignment::kNodeRoles)) continue;
-      shape.removed.push_back({assignment::kNodeRoles[node.role()], id_of<NodeIndex>(node.index())});
+      if (node.role() >= std::size(slice_rows::kNodeRoles)) continue;
+      shape.removed.push_back({slice_rows::kNodeRoles[node.role()], id_of<NodeIndex>(node.index())});
     }
     shape.absences = node::ranges_of(farm.absences());
     shape.paused = farm.paused();
@@ -379,7 +379,7 @@ class Reader {
       slice.attempt = id_of<Attempt>(forwarded.attempt());
       slice.kills = slice.losses = 0;
       slice.suspect = false;
-      slice.copy_writer = assignment::kNoNode;
+      slice.copy_writer = slice_rows::kNoNode;
       take_bytes(forwarded.bytes(), slice.forwarded);
     }
   }
@@ -397,7 +397,7 @@ class Reader {
 
   JournalledRun run_;
   bool begun_ = false;
-  assignment::IdIntervals given_;
+  slice_rows::IdIntervals given_;
   std::map<SliceId, Open> open_;
   std::map<CopyKey, assignment::GivenUpCopy> given_up_;
 };

@@ -1,7 +1,7 @@
 #include "messages_in.hpp"
 
-#include <weir/assignment/reasons.hpp>
 #include <weir/node/columns.hpp>
+#include <weir/slice_rows/reasons.hpp>
 
 #include <algorithm>
 #include <iterator>
@@ -20,23 +20,23 @@ bool put_verdict(std::uint32_t verdict, assignment::AttemptDecision& out) {
       out.incomplete = true;
       [[fallthrough]];
     case v1::VERDICT_REJECT:
-      out.verdict = assignment::Verdict::reject;
+      out.verdict = slice_rows::Verdict::reject;
       return true;
     case v1::VERDICT_ACCEPT_INCOMPLETE:
       out.incomplete = true;
       [[fallthrough]];
     case v1::VERDICT_ACCEPT:
-      out.verdict = assignment::Verdict::accept;
+      out.verdict = slice_rows::Verdict::accept;
       return true;
     case v1::VERDICT_FORWARD:
-      out.verdict = assignment::Verdict::forward;
+      out.verdict = slice_rows::Verdict::forward;
       return true;
     case v1::VERDICT_HELD:
-      out.verdict = assignment::Verdict::held;
+      out.verdict = slice_rows::Verdict::held;
       return true;
     case v1::VERDICT_FAILED:
-      out.verdict = assignment::Verdict::failed;
-      out.reason = assignment::DiscardReason::unspecified;
+      out.verdict = slice_rows::Verdict::failed;
+      out.reason = slice_rows::DiscardReason::unspecified;
       return true;
     default:
       return false;
@@ -53,7 +53,7 @@ bool put_forwards(const v1::Decide& decide, std::vector<assignment::AttemptDecis
   std::vector<bool> known(out.size());
   for (const v1::Decide::Forward& forward : decide.forwards()) {
     const std::size_t row = forward.index();
-    if (row >= out.size() || out[row].verdict != assignment::Verdict::forward || forward.group() > UINT8_MAX)
+    if (row >= out.size() || out[row].verdict != slice_rows::Verdict::forward || forward.group() > UINT8_MAX)
       return false;
     out[row].group = GroupIndex(static_cast<std::uint8_t>(forward.group()));
     out[row].kept = forward.kept();
@@ -61,7 +61,7 @@ bool put_forwards(const v1::Decide& decide, std::vector<assignment::AttemptDecis
     known[row] = true;
   }
   for (std::size_t i = 0; i < out.size(); ++i) {
-    if (out[i].verdict == assignment::Verdict::forward && !known[i]) return false;
+    if (out[i].verdict == slice_rows::Verdict::forward && !known[i]) return false;
   }
   return true;
 }
@@ -83,7 +83,7 @@ Expected<void, wire::WireError> take_decisions(const v1::Decide& decide,
   }
   for (const v1::Decide::Failure& failure : decide.failures()) {
     if (failure.index() < out.size())
-      out[failure.index()].reason = assignment::discard_reason(failure.reason());
+      out[failure.index()].reason = slice_rows::discard_reason(failure.reason());
   }
   if (has_forward(decide) && !put_forwards(decide, out)) return bad_payload();
   return {};

@@ -13,15 +13,15 @@ using node::leave_out_zeros;
 
 namespace {
 
-v1::Confirmation code_of(assignment::Answer answer) {
+v1::Confirmation code_of(slice_rows::Answer answer) {
   switch (answer) {
-    case assignment::Answer::refused:
+    case slice_rows::Answer::refused:
       return v1::CONFIRMATION_REFUSED;
-    case assignment::Answer::settled:
+    case slice_rows::Answer::settled:
       return v1::CONFIRMATION_SETTLED;
-    case assignment::Answer::store:
+    case slice_rows::Answer::store:
       return v1::CONFIRMATION_STORE;
-    case assignment::Answer::keep:
+    case slice_rows::Answer::keep:
       return v1::CONFIRMATION_KEEP;
   }
   return v1::CONFIRMATION_REFUSED;
@@ -85,7 +85,7 @@ void each_assignment(std::span<const assignment::Assignment> assignments, const 
       forwarded.set_bytes(bytes.data(), bytes.size());
       payload_bytes += bytes.size();
     }
-    if (one.kept_by != assignment::kNoNode) {
+    if (one.kept_by != slice_rows::kNoNode) {
       v1::Assign::Kept& kept = *assign.add_kept();
       kept.set_index(row);
       kept.set_dcm(one.kept_by.value);
@@ -107,7 +107,7 @@ void put_confirmations(std::span<const assignment::Confirmation> rows, v1::Confi
   for (const assignment::Confirmation& one : rows) {
     out.add_slice(one.slice.value);
     out.add_attempt(one.attempt.value);
-    const bool store = one.answer == assignment::Answer::store;
+    const bool store = one.answer == slice_rows::Answer::store;
     add(codes, code_of(one.answer));
     out.add_epoch(one.epoch.value);
     out.add_writer(store ? one.writer.value : 0);
@@ -123,7 +123,7 @@ void put_cleared(std::span<const assignment::Cleared> rows, bool with_stored, v1
     const bool forgotten = planted(Planted::forget_clear) && one.slice.value % 8 == 6;
     if (forgotten) continue;
     out.add_slice(one.slice.value);
-    if (with_stored && one.outcome == assignment::Outcome::stored) out.add_stored(one.slice.value);
+    if (with_stored && one.outcome == slice_rows::Outcome::stored) out.add_stored(one.slice.value);
   }
 }
 
@@ -155,9 +155,9 @@ void put_copies(std::span<const assignment::CopyNotice> copies, NodeIndex writer
   }
 }
 
-v1::Control destinations(const assignment::DestinationTable& table) {
+v1::Control destinations(const slice_rows::DestinationTable& table) {
   v1::Control message;
-  for (const assignment::DestinationEpoch& epoch : table.epochs()) {
+  for (const slice_rows::DestinationEpoch& epoch : table.epochs()) {
     v1::Destinations::Epoch& out = *message.mutable_destinations()->add_epochs();
     out.set_number(epoch.number);
     out.set_from_slice(epoch.from.value);

@@ -2,7 +2,7 @@
 
 #include "roster.hpp"
 #include <weir/assignment/actions.hpp>
-#include <weir/assignment/destinations.hpp>
+#include <weir/slice_rows/destinations.hpp>
 #include <weir/v1/control.pb.h>
 
 #include <cstddef>
@@ -34,7 +34,7 @@ void put_cleared(std::span<const assignment::Cleared> rows, bool with_stored, v1
 // For writers, which also receive put_copies() about their own copies.
 void put_settled(std::span<const assignment::Cleared> rows, v1::Settled& out);
 void put_copies(std::span<const assignment::CopyNotice> copies, NodeIndex writer, v1::Settled& out);
-[[nodiscard]] v1::Control destinations(const assignment::DestinationTable& table);
+[[nodiscard]] v1::Control destinations(const slice_rows::DestinationTable& table);
 // Where DCMs find readouts and writers. `remote`: for DCMs of remote groups, which connect to announced
 // addresses.
 [[nodiscard]] v1::Control directory(const Roster& roster, bool remote);

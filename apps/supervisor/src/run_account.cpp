@@ -1,6 +1,5 @@
 #include "run_account.hpp"
 
-#include <weir/assignment/reasons.hpp>
 #include <weir/base/figures.hpp>
 #include <weir/base/held_up.hpp>
 #include <weir/config/injected_faults.hpp>
@@ -10,6 +9,7 @@
 #include <weir/reports/merged_texts.hpp>
 #include <weir/reports/numbers.hpp>
 #include <weir/reports/source_counts.hpp>
+#include <weir/slice_rows/reasons.hpp>
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
@@ -31,7 +31,7 @@ template <class Reason, std::size_t N>
 void add_reasons(reports::ReportCounters& counters, metrics::FamilyKey family,
                  const std::array<std::uint64_t, N>& counts) {
   for (std::size_t i = 1; i < N; ++i) {
-    if (counts[i] > 0) counters.of(family, assignment::name(static_cast<Reason>(i))) = counts[i];
+    if (counts[i] > 0) counters.of(family, slice_rows::name(static_cast<Reason>(i))) = counts[i];
   }
 }
 
@@ -81,7 +81,7 @@ void RunAccount::look(bool triggering, TimeNs now_ns) {
 }
 
 void RunAccount::look_at_id_memory() {
-  constexpr auto kFull = static_cast<std::size_t>(assignment::VetoReason::id_memory_full);
+  constexpr auto kFull = static_cast<std::size_t>(slice_rows::VetoReason::id_memory_full);
   id_memory_full_ = machine_.ledger().vetoed[kFull] > 0;
   if (!id_memory_full_) return;
   spdlog::error(
@@ -117,10 +117,10 @@ v1::Report RunAccount::own_report(bool final, bool journal_waits, TimeNs now_ns)
   counters["stored"] = ledger.stored.count;
   counters["stored_incomplete"] = ledger.stored_incomplete.count;
   counters["rejected"] = ledger.rejected.count;
-  add_reasons<assignment::VetoReason>(counters, "vetoed.", ledger.vetoed);
-  std::array<std::uint64_t, assignment::kDiscardReasons> discarded{};
+  add_reasons<slice_rows::VetoReason>(counters, "vetoed.", ledger.vetoed);
+  std::array<std::uint64_t, slice_rows::kDiscardReasons> discarded{};
   for (std::size_t i = 0; i < discarded.size(); ++i) discarded[i] = ledger.discarded[i].count;
-  add_reasons<assignment::DiscardReason>(counters, "discarded.", discarded);
+  add_reasons<slice_rows::DiscardReason>(counters, "discarded.", discarded);
   add_groups(counters, ledger);
   bursts_.add_to(report);
   counters["supervisor.assignments"] = ledger.assignments;
@@ -256,7 +256,7 @@ std::vector<std::string> RunAccount::disturbances() const {
   for (std::string& fault : filter_faults()) texts.push_back(std::move(fault));
   const auto readouts = std::count_if(roster_.members().begin(), roster_.members().end(),
                                       [](const RosterMember& one) { return one.role == Role::readout; });
-  const std::uint64_t unread = assignment::slices_without_readouts(
+  const std::uint64_t unread = slice_rows::slices_without_readouts(
       machine_.absences().ranges(), static_cast<std::size_t>(readouts), machine_.next_order());
   if (unread > 0) texts.push_back(counted(unread, "slice") + " had no fragment: every readout was removed");
   const auto add = [&texts](const v1::Report& report) {
@@ -284,11 +284,11 @@ std::vector<std::string> RunAccount::disturbances() const {
 std::string RunAccount::throttle_state(bool journal_waits) const {
   const std::vector<assignment::HoldUp> held_up = machine_.throttled_by();
   if (held_up.empty() && journal_waits) {
-    return held_up_state(Hold::blocked, assignment::name(assignment::HoldReason::supervisor_journal_full),
+    return held_up_state(Hold::blocked, slice_rows::name(slice_rows::HoldReason::supervisor_journal_full),
                          setup_.self.name);
   }
   if (held_up.empty()) return "running";
-  const std::optional<assignment::NodeRef>& node = held_up.front().node;
+  const std::optional<slice_rows::NodeRef>& node = held_up.front().node;
   if (held_up.front().group) {
     const std::string& group = machine_.ledger().groups.at(held_up.front().group->value).name;
     return held_up_state(Hold::throttled, held_up.front().reason, group);
@@ -306,11 +306,11 @@ std::string RunAccount::absences_text() const {
   const std::size_t first = ranges.size() > kToldMax ? ranges.size() - kToldMax : 0;
   std::string text = first > 0 ? "(" + std::to_string(first) + " earlier) " : "";
   for (std::size_t i = first; i < ranges.size(); ++i) {
-    const assignment::AbsenceRange& range = ranges[i];
+    const slice_rows::AbsenceRange& range = ranges[i];
     const RosterMember* member = roster_.find(Role::readout, range.readout);
     if (member == nullptr) continue;
     text += (i == first ? "" : "; ") + member->name + " from slice no. " + std::to_string(range.from.value);
-    if (range.until != assignment::AbsenceRange::kOpen)
+    if (range.until != slice_rows::AbsenceRange::kOpen)
       text += " to " + std::to_string(range.until.value - 1);
   }
   return text;
@@ -319,11 +319,11 @@ std::string RunAccount::absences_text() const {
 // As run control wants it, where that is not simply to take part.
 std::string RunAccount::state_of(const RosterMember& member) const {
   switch (machine_.part({member.role, member.index})) {
-    case assignment::Part::in:
+    case slice_rows::Part::in:
       if (member.role == Role::dcm && member.peer != nullptr && machine_.reach().is_cut_off(member.index))
         return "cut off from readouts that others reach";
       return member.report.state();
-    case assignment::Part::draining:
+    case slice_rows::Part::draining:
       return "draining";
     default:
       return member.peer == nullptr ? "removed" : "removed, idle";

@@ -61,8 +61,8 @@ void RunJournal::require_nodes(const JournalledRun& run) const {
                              "begun with, and remove nodes with `weir ctl remove`");
   };
   for (const auto& [node, joined] : run.joined) require(static_cast<Role>(node.first), node.second);
-  for (const assignment::NodeRef& node : run.state.shape.removed) require(node.role, node.node.value);
-  for (const assignment::AbsenceRange& range : run.state.shape.absences)
+  for (const slice_rows::NodeRef& node : run.state.shape.removed) require(node.role, node.node.value);
+  for (const slice_rows::AbsenceRange& range : run.state.shape.absences)
     require(Role::readout, range.readout.value);
 }
 

@@ -46,13 +46,13 @@ const char* policy_name(v1::SupervisorSettings::Policy policy) {
   }
 }
 
-std::vector<assignment::FileTrigger> read_trigger_file(const std::string& path) {
+std::vector<slice_rows::FileTrigger> read_trigger_file(const std::string& path) {
   std::ifstream file(path);
   if (!file) throw std::runtime_error("trigger.file: cannot open '" + path + "'");
   std::ostringstream text;
   text << file.rdbuf();
-  auto triggers = assignment::parse_trigger_file(text.str(), path);
-  if (!triggers) throw std::runtime_error("trigger.file: " + triggers.error().message);
+  auto triggers = slice_rows::parse_trigger_file(text.str(), path);
+  if (!triggers) throw std::runtime_error("trigger.file: " + triggers.error());
   return std::move(*triggers);
 }
 
@@ -105,7 +105,7 @@ std::shared_ptr<const assignment::RecordedTriggers> recorded_triggers(const node
   const auto slice_ns = static_cast<DurationNs>(trigger.slice_ms() * 1e6);
   std::vector<assignment::RecordedTrigger> triggers;
   for (const ingest::RecordedSlice& slice : (*run)->slices) {
-    if (recording->by_number && slice.slice > assignment::kSliceIdNamedMax) {
+    if (recording->by_number && slice.slice > slice_rows::kSliceIdNamedMax) {
       throw std::runtime_error("replay.path: slice " + std::to_string(slice.slice.value) + " of '" + path +
                                "' is above the highest slice id, 2^62 - 2^32 - 1: set replay.loop to true");
     }

@@ -1,7 +1,7 @@
 // Messages from nodes, watchers and run control to the supervisor.
 #include "messages_in.hpp"
 #include "supervisor_node.hpp"
-#include <weir/assignment/reasons.hpp>
+#include <weir/slice_rows/reasons.hpp>
 #include <weir/wire/batch.hpp>
 
 #include <spdlog/spdlog.h>
@@ -168,7 +168,7 @@ void SupervisorNode::take_triggers(sessions::Peer& peer, const v1::TriggerOffer&
     const assignment::OfferResult result = machine_.offer(trigger, now(), actions_);
     out.set_taken(result.taken);
     out.set_slice(result.slice.value);
-    if (!result.taken) out.set_busy(std::string(assignment::name(result.reason)));
+    if (!result.taken) out.set_busy(std::string(slice_rows::name(result.reason)));
   }
   answers_.add(peer, std::move(answer));
 }
@@ -205,7 +205,7 @@ void SupervisorNode::expect_absent() {
 
 void SupervisorNode::expect_later(RosterMember& member) {
   member.absent = true;
-  machine_.expect_later(assignment::NodeRef{member.role, member.index});
+  machine_.expect_later(slice_rows::NodeRef{member.role, member.index});
 }
 
 void SupervisorNode::change_farm(const v1::Command& command) {
@@ -238,8 +238,8 @@ void SupervisorNode::change_farm(const v1::Command& command) {
       continue;
     }
     spdlog::info("{} name={} reason=\"{}\"", drain ? "draining" : "added", name, command.reason());
-    drain ? machine_.remove(assignment::NodeRef{member->role, member->index}, now_ns_)
-          : machine_.add(assignment::NodeRef{member->role, member->index}, now_ns_, actions_);
+    drain ? machine_.remove(slice_rows::NodeRef{member->role, member->index}, now_ns_)
+          : machine_.add(slice_rows::NodeRef{member->role, member->index}, now_ns_, actions_);
     dispatch_.directory_changed();
   }
 }

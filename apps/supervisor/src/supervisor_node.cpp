@@ -181,7 +181,7 @@ void SupervisorNode::carry_out() {
 // These processes are told to end. The next supervisor process must know this: only their successors take
 // part in the run.
 void SupervisorNode::note_leaving() {
-  for (const assignment::NodeRef node : actions_.leaving) {
+  for (const slice_rows::NodeRef node : actions_.leaving) {
     RosterMember& member = *roster_.find(node.role, node.node);
     if (!std::exchange(member.told_to_end, true)) journal_.write_join(member);
   }
@@ -277,7 +277,7 @@ void SupervisorNode::join(RosterMember& member) {
   member.share_sent = {};
   dispatch_.directory_changed();
   if (member.role == Role::dcm) dispatch_.ports_changed();
-  const assignment::NodeRef node{member.role, member.index};
+  const slice_rows::NodeRef node{member.role, member.index};
   if (member.told_to_end && course_.is_on()) machine_.was_told_to_end(node, actions_);
   switch (member.role) {
     case Role::dcm:
@@ -298,7 +298,7 @@ void SupervisorNode::join(RosterMember& member) {
   if (course_.is_beginning()) dispatch_.send_begin(member, course_.begun_utc_ns());
   if (course_.is(RunStage::gathering) || course_.is(RunStage::done)) return;
   // It was draining when its connection broke.
-  if (same_process && machine_.part(node) == assignment::Part::out) machine_.remove(node, now_ns_);
+  if (same_process && machine_.part(node) == slice_rows::Part::out) machine_.remove(node, now_ns_);
   dispatch_.came(member, same_process ? Welcome::open_slices : Welcome::begin);
   if (!course_.is_ending()) return;  // in the pass, once the journal contains its messages
   dispatch_.welcome(member, course_.begun_utc_ns());
@@ -348,7 +348,7 @@ void SupervisorNode::on_gone(sessions::Peer& peer, std::string_view why) {
 void SupervisorNode::leave(RosterMember& member) {
   dispatch_.directory_changed();
   // An order to end that has not been sent yet was meant for this process, not for its successor.
-  std::erase(actions_.leaving, assignment::NodeRef{member.role, member.index});
+  std::erase(actions_.leaving, slice_rows::NodeRef{member.role, member.index});
   const bool reported = reported_finally(member);
   if (!reported) {
     if (member.has_report) write_report(member);

@@ -112,17 +112,17 @@ TEST_CASE("decisions are converted to rows with their reasons, unless the column
   node::add(*decide.mutable_verdict(), v1::VERDICT_FAILED);
   v1::Decide::Failure& failure = *decide.add_failures();
   failure.set_index(3);
-  failure.set_reason(std::string(assignment::name(assignment::DiscardReason::writer_refused)));
+  failure.set_reason(std::string(slice_rows::name(slice_rows::DiscardReason::writer_refused)));
   decide.add_failures()->set_index(77);  // there is no such row
   REQUIRE(take_decisions(decide, rows).has_value());
   REQUIRE(rows.size() == 4);
-  CHECK(rows[0].verdict == assignment::Verdict::accept);
+  CHECK(rows[0].verdict == slice_rows::Verdict::accept);
   CHECK(rows[0].incomplete);
   CHECK(rows[0].attempt == Attempt(0));
-  CHECK(rows[1].verdict == assignment::Verdict::failed);
-  CHECK(rows[1].reason == assignment::DiscardReason::unspecified);
-  CHECK(rows[2].verdict == assignment::Verdict::held);
-  CHECK(rows[3].reason == assignment::DiscardReason::writer_refused);
+  CHECK(rows[1].verdict == slice_rows::Verdict::failed);
+  CHECK(rows[1].reason == slice_rows::DiscardReason::unspecified);
+  CHECK(rows[2].verdict == slice_rows::Verdict::held);
+  CHECK(rows[3].reason == slice_rows::DiscardReason::writer_refused);
   decide.add_attempt(1);
   CHECK_FALSE(take_decisions(decide, rows).has_value());
 }

@@ -170,8 +170,8 @@ TEST_CASE("a message of assignments has no more payload than a receiver accepts 
 
 TEST_CASE("a confirmation names a writer only if the slice is to be stored") {
   std::vector<assignment::Confirmation> rows(3);
-  rows[0] = {SliceId(4), Attempt(1), StoreEpoch(2), NodeIndex(1), assignment::Answer::store};
-  rows[1] = {SliceId(5), Attempt(0), StoreEpoch(0), assignment::kNoNode, assignment::Answer::settled};
+  rows[0] = {SliceId(4), Attempt(1), StoreEpoch(2), NodeIndex(1), slice_rows::Answer::store};
+  rows[1] = {SliceId(5), Attempt(0), StoreEpoch(0), slice_rows::kNoNode, slice_rows::Answer::settled};
   v1::Confirm confirm;
   put_confirmations(rows, confirm);
   CHECK(confirm.code()[0] == v1::CONFIRMATION_STORE);
@@ -224,10 +224,10 @@ TEST_CASE("each node is sent its own part: readouts announcements and clears, DC
 }
 
 TEST_CASE("a clear lists the stored slices only if a readout records true tracks") {
-  using assignment::Outcome;
+  using slice_rows::Outcome;
   const std::vector<assignment::Cleared> rows{
       {SliceId(3), SliceOrder(3), Attempt(0), StoreEpoch(1), NodeIndex(0), Outcome::stored},
-      {SliceId(4), SliceOrder(4), Attempt(0), StoreEpoch(0), assignment::kNoNode, Outcome::rejected}};
+      {SliceId(4), SliceOrder(4), Attempt(0), StoreEpoch(0), slice_rows::kNoNode, Outcome::rejected}};
   v1::ClearSlices clear;
   put_cleared(rows, true, clear);
   CHECK(clear.slice_size() == 2);

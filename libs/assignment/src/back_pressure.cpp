@@ -1,6 +1,6 @@
 #include <weir/assignment/back_pressure.hpp>
-#include <weir/assignment/reasons.hpp>
 #include <weir/base/assert.hpp>
+#include <weir/slice_rows/reasons.hpp>
 
 #include <algorithm>
 #include <bit>

@@ -1,6 +1,6 @@
-#include <weir/assignment/reasons.hpp>
 #include <weir/assignment/supervisor_machine.hpp>
 #include <weir/base/assert.hpp>
+#include <weir/slice_rows/reasons.hpp>
 
 #include <algorithm>
 #include <utility>

@@ -1,7 +1,7 @@
 #include "model_farm.hpp"
 #include "weir_catch.hpp"
-#include <weir/assignment/reasons.hpp>
 #include <weir/assignment/trigger_gate.hpp>
+#include <weir/slice_rows/reasons.hpp>
 
 #include <set>
 

@@ -1,8 +1,8 @@
 #include "validation.hpp"
 #include "yaml_tree.hpp"
-#include <weir/assignment/trigger_file.hpp>
-#include <weir/assignment/types.hpp>
 #include <weir/config/id_order.hpp>
+#include <weir/slice_rows/trigger_file.hpp>
+#include <weir/slice_rows/words.hpp>
 
 #include <algorithm>
 #include <filesystem>
@@ -44,10 +44,10 @@ void check_trigger(Validation& found) {
   if (trigger.mode() == Trigger::MODE_NETWORK && trigger.listen().empty()) {
     found.error(ProblemKind::missing_key, "trigger.listen", "needed by trigger.mode 'network'");
   }
-  if (trigger.first_slice() > assignment::kSliceIdNamedMax.value) {
+  if (trigger.first_slice() > slice_rows::kSliceIdNamedMax.value) {
     found.error(ProblemKind::out_of_range, "trigger.first_slice",
                 std::to_string(trigger.first_slice()) + " is above " +
-                    std::to_string(assignment::kSliceIdNamedMax.value) +
+                    std::to_string(slice_rows::kSliceIdNamedMax.value) +
                     " (2^62 - 2^32 - 1), the highest id that may be named");
   }
   std::set<std::uint32_t> types;
@@ -66,10 +66,10 @@ void check_trigger_file(Validation& found) {
   std::ifstream file(path);
   std::ostringstream text;
   text << file.rdbuf();
-  const auto triggers = assignment::parse_trigger_file(text.str(), path);
-  if (!triggers) return found.error(ProblemKind::unreadable, "trigger.file", triggers.error().message);
+  const auto triggers = slice_rows::parse_trigger_file(text.str(), path);
+  if (!triggers) return found.error(ProblemKind::unreadable, "trigger.file", triggers.error());
   const std::string why = ascending_ids_reason(found.farm());
-  const auto at = assignment::first_descending(*triggers);
+  const auto at = slice_rows::first_descending(*triggers);
   if (why.empty() || !at) return;
   found.inconsistent("trigger.file", in_quotes(path) + ": slice " +
                                          std::to_string((*triggers)[*at].slice.value) + " follows slice " +

@@ -1,8 +1,8 @@
 #include "field_value.hpp"
 #include "yaml_tree.hpp"
-#include <weir/assignment/reasons.hpp>
 #include <weir/config/rules.hpp>
 #include <weir/config/suggest.hpp>
+#include <weir/slice_rows/reasons.hpp>
 
 #include <algorithm>
 #include <array>
@@ -53,8 +53,8 @@ DurationNs seconds(double value) { return static_cast<DurationNs>(std::llround(v
 class Reader {
  public:
   Reader(const FarmPlan& plan, const Locations& locations) : locations_(locations) {
-    for (std::size_t i = 1; i < assignment::kReasons; ++i)
-      reasons_.emplace_back(assignment::name(static_cast<assignment::HoldReason>(i)));
+    for (std::size_t i = 1; i < slice_rows::kReasons; ++i)
+      reasons_.emplace_back(slice_rows::name(static_cast<slice_rows::HoldReason>(i)));
     for (const Role role : {Role::supervisor, Role::writer, Role::dcm, Role::readout})
       subjects_.emplace_back(name(role));
     for (const NodePlan& node : plan.nodes) {

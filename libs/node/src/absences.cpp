@@ -4,7 +4,7 @@
 
 namespace weir::node {
 
-using assignment::AbsenceRange;
+using slice_rows::AbsenceRange;
 
 void put_absences(const std::vector<AbsenceRange>& ranges, v1::Absences& out) {
   for (const AbsenceRange& range : ranges) {

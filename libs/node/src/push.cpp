@@ -44,10 +44,10 @@ PushTiming push_timing(const v1::Farm& farm, const v1::Farm& whole_farm) {
   return timing;
 }
 
-bool take_destinations(const v1::Destinations& message, assignment::DestinationTable& table) {
-  std::vector<assignment::DestinationEpoch> epochs;
+bool take_destinations(const v1::Destinations& message, slice_rows::DestinationTable& table) {
+  std::vector<slice_rows::DestinationEpoch> epochs;
   for (const v1::Destinations::Epoch& epoch : message.epochs()) {
-    assignment::DestinationEpoch& taken = epochs.emplace_back();
+    slice_rows::DestinationEpoch& taken = epochs.emplace_back();
     taken.number = epoch.number();
     taken.from = SliceId(epoch.from_slice());
     for (const std::uint32_t dcm : epoch.dcm()) {

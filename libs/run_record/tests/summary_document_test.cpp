@@ -1,8 +1,8 @@
 // Compares docs/summary.md with the keys of a real summary.
 #include "weir_catch.hpp"
-#include <weir/assignment/types.hpp>
 #include <weir/base/fragment_status.hpp>
 #include <weir/run_record/summary.hpp>
+#include <weir/slice_rows/words.hpp>
 #include <weir/source/fragment_buffer.hpp>
 
 #include <boost/json.hpp>
@@ -104,9 +104,9 @@ TEST_CASE("docs/summary.md has every key of the summary, and no other") {
 
 TEST_CASE("docs/summary.md has every reason that the summary can name, and no other") {
   auto tables = first_columns();
-  CHECK(tables["reason in `vetoed`"] == reasons<assignment::VetoReason>(assignment::kVetoReasons, 1));
+  CHECK(tables["reason in `vetoed`"] == reasons<slice_rows::VetoReason>(slice_rows::kVetoReasons, 1));
   CHECK(tables["reason in `discarded`"] ==
-        reasons<assignment::DiscardReason>(assignment::kDiscardReasons, 1));
+        reasons<slice_rows::DiscardReason>(slice_rows::kDiscardReasons, 1));
   CHECK(tables["reason in `fragments.missing`"] == reasons<MissingReason>(kMissingReasons, 1));
   CHECK(tables["reason in `fragments.dropped`"] == reasons<source::DropReason>(source::kDropReasons, 0));
 }

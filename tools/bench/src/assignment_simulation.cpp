@@ -118,8 +118,8 @@ class Simulation {
     const Busy done = ready_.top();
     ready_.pop();
     --destinations_[done.destination].working;
-    const assignment::AttemptDecision decision{done.slice, Attempt(0), assignment::Verdict::reject,
-                                               assignment::DiscardReason::none, false};
+    const assignment::AttemptDecision decision{done.slice, Attempt(0), slice_rows::Verdict::reject,
+                                               slice_rows::DiscardReason::none, false};
     machine_.decisions(index_of(done.destination), {&decision, 1}, now_, actions_);
     work(done.destination);
     const auto triggered = triggered_at_.extract(done.slice.value);

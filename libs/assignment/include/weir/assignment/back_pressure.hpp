@@ -3,7 +3,7 @@
 #include <weir/assignment/node_tables.hpp>
 #include <weir/assignment/part_table.hpp>
 #include <weir/assignment/trigger_gate.hpp>
-#include <weir/assignment/types.hpp>
+#include <weir/assignment/words.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -2,8 +2,8 @@
 
 #include <weir/assignment/node_tables.hpp>
 #include <weir/assignment/placement.hpp>
-#include <weir/assignment/types.hpp>
 #include <weir/assignment/waiting_slices.hpp>
+#include <weir/assignment/words.hpp>
 #include <weir/base/time.hpp>
 
 #include <cstddef>

@@ -2,7 +2,7 @@
 
 #include <weir/assignment/actions.hpp>
 #include <weir/assignment/policy.hpp>
-#include <weir/assignment/types.hpp>
+#include <weir/assignment/words.hpp>
 
 #include <cstdint>
 #include <optional>

@@ -1,9 +1,9 @@
 #pragma once
 
-#include <weir/assignment/absences.hpp>
 #include <weir/assignment/run_state.hpp>
 #include <weir/assignment/slice_book.hpp>
-#include <weir/assignment/types.hpp>
+#include <weir/assignment/words.hpp>
+#include <weir/slice_rows/absences.hpp>
 
 #include <array>
 #include <cstddef>

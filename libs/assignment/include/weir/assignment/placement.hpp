@@ -1,9 +1,9 @@
 #pragma once
 
-#include <weir/assignment/destinations.hpp>
 #include <weir/assignment/node_tables.hpp>
 #include <weir/assignment/policy.hpp>
 #include <weir/assignment/slice_book.hpp>
+#include <weir/slice_rows/destinations.hpp>
 
 #include <cstdint>
 #include <memory>

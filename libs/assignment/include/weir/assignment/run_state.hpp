@@ -1,9 +1,9 @@
 #pragma once
 
-#include <weir/assignment/absences.hpp>
-#include <weir/assignment/id_intervals.hpp>
 #include <weir/assignment/ledger.hpp>
-#include <weir/assignment/types.hpp>
+#include <weir/assignment/words.hpp>
+#include <weir/slice_rows/absences.hpp>
+#include <weir/slice_rows/id_intervals.hpp>
 
 #include <cstddef>
 #include <cstdint>

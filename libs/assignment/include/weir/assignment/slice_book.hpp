@@ -1,6 +1,6 @@
 #pragma once
 
-#include <weir/assignment/types.hpp>
+#include <weir/assignment/words.hpp>
 #include <weir/base/bytes.hpp>
 
 #include <boost/unordered/unordered_flat_map.hpp>

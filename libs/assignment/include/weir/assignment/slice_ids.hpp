@@ -1,8 +1,8 @@
 #pragma once
 
-#include <weir/assignment/id_intervals.hpp>
-#include <weir/assignment/types.hpp>
+#include <weir/assignment/words.hpp>
 #include <weir/base/assert.hpp>
+#include <weir/slice_rows/id_intervals.hpp>
 
 #include <algorithm>
 #include <cstddef>

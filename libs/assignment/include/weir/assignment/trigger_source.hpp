@@ -1,8 +1,8 @@
 #pragma once
 
-#include <weir/assignment/trigger_file.hpp>
-#include <weir/assignment/types.hpp>
+#include <weir/assignment/words.hpp>
 #include <weir/base/expected.hpp>
+#include <weir/slice_rows/trigger_file.hpp>
 
 #include <memory>
 #include <optional>

@@ -20,7 +20,7 @@ constexpr std::size_t kHolds = 3;
 // the parsed text or to other memory of the caller.
 struct HeldUp {
   Hold hold = Hold::none;
-  std::string_view reason;  // "WRITER_DISK_STALLS": an assignment::HoldReason, or one of a later version
+  std::string_view reason;  // "WRITER_DISK_STALLS": an slice_rows::HoldReason, or one of a later version
   std::string_view cause;   // the process that causes it, anywhere in the farm; empty: the process itself
   std::string_view told;    // for people: the text behind the colon
 };

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <weir/assignment/absences.hpp>
+#include <weir/slice_rows/absences.hpp>
 #include <weir/v1/control.pb.h>
 
 #include <vector>
@@ -8,8 +8,8 @@
 // Absences: conversion between the message and the table.
 namespace weir::node {
 
-void put_absences(const std::vector<assignment::AbsenceRange>& ranges, v1::Absences& out);
+void put_absences(const std::vector<slice_rows::AbsenceRange>& ranges, v1::Absences& out);
 // Returns the ranges in the message, without further checks.
-[[nodiscard]] std::vector<assignment::AbsenceRange> ranges_of(const v1::Absences& message);
+[[nodiscard]] std::vector<slice_rows::AbsenceRange> ranges_of(const v1::Absences& message);
 
 }  // namespace weir::node

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <weir/assignment/destinations.hpp>
 #include <weir/base/time.hpp>
+#include <weir/slice_rows/destinations.hpp>
 #include <weir/v1/control.pb.h>
 #include <weir/v1/farm.pb.h>
 
@@ -36,6 +36,6 @@ struct PushTiming {
 [[nodiscard]] PushTiming push_timing(const v1::Farm& farm, const v1::Farm& whole_farm);
 
 // Returns false if no supervisor could have made the table.
-[[nodiscard]] bool take_destinations(const v1::Destinations& message, assignment::DestinationTable& table);
+[[nodiscard]] bool take_destinations(const v1::Destinations& message, slice_rows::DestinationTable& table);
 
 }  // namespace weir::node

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <weir/assignment/reasons.hpp>
+#include <weir/slice_rows/reasons.hpp>
 #include <weir/v1/control.pb.h>
 
 #include <cmath>
@@ -13,7 +13,7 @@ namespace weir::node {
 class ThrottleTeller {
  public:
   // Returns the message to send now, if any.
-  [[nodiscard]] std::optional<v1::Control> look(bool on, assignment::HoldReason reason, double level) {
+  [[nodiscard]] std::optional<v1::Control> look(bool on, slice_rows::HoldReason reason, double level) {
     const bool moved = std::abs(level - level_) >= kStep || (level <= 0 && level_ > 0);
     if (on == on_ && !moved && (!on || reason == reason_)) return std::nullopt;
     on_ = on;
@@ -32,7 +32,7 @@ class ThrottleTeller {
   static constexpr double kStep = 0.05;
   bool on_ = false;
   double level_ = 0;
-  assignment::HoldReason reason_ = assignment::HoldReason::none;
+  slice_rows::HoldReason reason_ = slice_rows::HoldReason::none;
 };
 
 }  // namespace weir::node

@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-namespace weir::assignment {
+namespace weir::slice_rows {
 
 // Slice ids from `first` to `last`, inclusive.
 struct IdInterval {
@@ -53,4 +53,4 @@ class IdIntervals {
   std::optional<IdInterval> highest_;  // separate from the others, because most ids extend it
 };
 
-}  // namespace weir::assignment
+}  // namespace weir::slice_rows

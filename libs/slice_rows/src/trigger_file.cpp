@@ -1,10 +1,10 @@
-#include <weir/assignment/id_intervals.hpp>
-#include <weir/assignment/trigger_file.hpp>
+#include <weir/slice_rows/id_intervals.hpp>
+#include <weir/slice_rows/trigger_file.hpp>
 
 #include <charconv>
 #include <string>
 
-namespace weir::assignment {
+namespace weir::slice_rows {
 namespace {
 
 constexpr std::string_view kBlanks = " \t\r";
@@ -88,14 +88,13 @@ Expected<FileTrigger, std::string> parse_line(std::string_view line) {
 
 }  // namespace
 
-Expected<std::vector<FileTrigger>, AssignmentFailure> parse_trigger_file(std::string_view text,
-                                                                         std::string_view path) {
+Expected<std::vector<FileTrigger>, std::string> parse_trigger_file(std::string_view text,
+                                                                   std::string_view path) {
   std::vector<FileTrigger> triggers;
   IdIntervals given;
   std::size_t line_number = 0;
   const auto failure = [&](const std::string& what) {
-    return Unexpected<AssignmentFailure>(AssignmentFailure{
-        AssignmentError::bad_line, std::string(path) + ":" + std::to_string(line_number) + ": " + what});
+    return Unexpected<std::string>(std::string(path) + ":" + std::to_string(line_number) + ": " + what);
   };
   if (text.substr(0, kByteOrderMark.size()) == kByteOrderMark) text.remove_prefix(kByteOrderMark.size());
   while (!text.empty()) {
@@ -121,4 +120,4 @@ std::optional<std::size_t> first_descending(const std::vector<FileTrigger>& trig
   return std::nullopt;
 }
 
-}  // namespace weir::assignment
+}  // namespace weir::slice_rows

@@ -8,7 +8,7 @@
 #include <map>
 #include <vector>
 
-namespace weir::assignment {
+namespace weir::slice_rows {
 
 // The slices of a readout's absence, by their place in the order of announcement: from `from`, up to but not
 // including `until`.
@@ -83,4 +83,4 @@ class AbsenceTable {
 [[nodiscard]] std::uint64_t slices_without_readouts(const std::vector<AbsenceRange>& ranges,
                                                     std::size_t readouts, SliceOrder end);
 
-}  // namespace weir::assignment
+}  // namespace weir::slice_rows

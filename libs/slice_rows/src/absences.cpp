@@ -1,12 +1,12 @@
-#include <weir/assignment/absences.hpp>
 #include <weir/base/assert.hpp>
+#include <weir/slice_rows/absences.hpp>
 
 #include <algorithm>
 #include <cstdint>
 #include <iterator>
 #include <utility>
 
-namespace weir::assignment {
+namespace weir::slice_rows {
 
 void AbsenceTable::leave(NodeIndex readout, SliceOrder from) {
   WEIR_ASSERT(!is_out(readout));
@@ -147,4 +147,4 @@ std::uint64_t slices_without_readouts(const std::vector<AbsenceRange>& ranges, s
   return slices;
 }
 
-}  // namespace weir::assignment
+}  // namespace weir::slice_rows

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-namespace weir::assignment {
+namespace weir::slice_rows {
 
 // The destinations of pushed slices from `from` on, until the next epoch: slice s goes to dcms[s mod N].
 struct DestinationEpoch {
@@ -39,4 +39,4 @@ class DestinationTable {
   std::vector<DestinationEpoch> epochs_;
 };
 
-}  // namespace weir::assignment
+}  // namespace weir::slice_rows

@@ -1,8 +1,8 @@
-#include <weir/assignment/types.hpp>
+#include <weir/slice_rows/words.hpp>
 
 #include <array>
 
-namespace weir::assignment {
+namespace weir::slice_rows {
 namespace {
 
 constexpr std::array<std::string_view, kDiscardReasons> kDiscardNames = {
@@ -39,4 +39,4 @@ DiscardReason discard_reason(std::string_view reason_name) {
   return DiscardReason::unspecified;
 }
 
-}  // namespace weir::assignment
+}  // namespace weir::slice_rows

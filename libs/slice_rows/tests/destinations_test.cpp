@@ -1,8 +1,8 @@
 #include "weir_catch.hpp"
-#include <weir/assignment/destinations.hpp>
+#include <weir/slice_rows/destinations.hpp>
 
 using namespace weir;
-using namespace weir::assignment;
+using namespace weir::slice_rows;
 
 TEST_CASE("slice s goes to DCM s mod N of the epoch that it falls into") {
   DestinationTable table;

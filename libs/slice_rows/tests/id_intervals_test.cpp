@@ -1,13 +1,13 @@
 #include "weir_catch.hpp"
-#include <weir/assignment/id_intervals.hpp>
 #include <weir/base/hash.hpp>
+#include <weir/slice_rows/id_intervals.hpp>
 
 #include <algorithm>
 #include <functional>
 #include <set>
 
 using namespace weir;
-using namespace weir::assignment;
+using namespace weir::slice_rows;
 
 namespace {
 

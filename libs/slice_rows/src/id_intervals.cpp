@@ -1,10 +1,10 @@
-#include <weir/assignment/id_intervals.hpp>
 #include <weir/base/assert.hpp>
+#include <weir/slice_rows/id_intervals.hpp>
 
 #include <algorithm>
 #include <iterator>
 
-namespace weir::assignment {
+namespace weir::slice_rows {
 
 std::optional<IdInterval> IdIntervals::at_or_below(SliceId id) const {
   if (highest_ && highest_->first <= id) return highest_;
@@ -60,4 +60,4 @@ std::vector<IdInterval> IdIntervals::intervals() const {
   return all;
 }
 
-}  // namespace weir::assignment
+}  // namespace weir::slice_rows

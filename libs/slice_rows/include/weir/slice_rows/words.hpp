@@ -7,10 +7,9 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <string_view>
 
-namespace weir::assignment {
+namespace weir::slice_rows {
 
 // A node's participation in the run, as ordered by run control; whether it is connected is a separate matter.
 enum class Part : std::uint8_t {
@@ -125,12 +124,4 @@ struct TriggerInfo {
   TriggerType type;
 };
 
-enum class AssignmentError : std::uint8_t { unknown_name, bad_setting, bad_line };
-
-// An expected failure, with a message for the operator.
-struct AssignmentFailure {
-  AssignmentError error = AssignmentError::bad_setting;
-  std::string message;
-};
-
-}  // namespace weir::assignment
+}  // namespace weir::slice_rows

@@ -1,8 +1,8 @@
 #include "weir_catch.hpp"
-#include <weir/assignment/trigger_file.hpp>
+#include <weir/slice_rows/trigger_file.hpp>
 
 using namespace weir;
-using namespace weir::assignment;
+using namespace weir::slice_rows;
 
 TEST_CASE("a trigger file gives slice, time, type and payload, and comments are ignored") {
   const auto triggers = parse_trigger_file(
@@ -27,8 +27,7 @@ TEST_CASE("a bad line of a trigger file is reported with file, line and problem"
   const auto error = [](std::string_view text) {
     const auto triggers = parse_trigger_file(text, "run.trg");
     REQUIRE_FALSE(triggers);
-    CHECK(triggers.error().error == AssignmentError::bad_line);
-    return triggers.error().message;
+    return triggers.error();
   };
   CHECK(error("0 1\nx 2\n") == "run.trg:2: the slice number 'x' is not a whole number from 0 on");
   CHECK(error("-1 1") == "run.trg:1: the slice number '-1' is not a whole number from 0 on");
@@ -71,7 +70,7 @@ TEST_CASE("a byte order mark at the beginning of a trigger file is passed over, 
       "4 2\n",
       "run.trg");
   REQUIRE_FALSE(later);
-  CHECK(later.error().message == "run.trg:2: the slice number '???4' is not a whole number from 0 on");
+  CHECK(later.error() == "run.trg:2: the slice number '???4' is not a whole number from 0 on");
 }
 
 TEST_CASE("an empty trigger file has no triggers") {

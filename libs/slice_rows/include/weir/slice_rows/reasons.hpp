@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace weir::assignment {
+namespace weir::slice_rows {
 
 // The reason why a node accepts less data, or none, for a while; used in Throttle.reason, in Report.state
 // (weir/base/held_up.hpp) and after `throttled_ms.` in the account. Names are for machines and never change
@@ -37,4 +37,4 @@ constexpr std::size_t kReasons = 17;
 // Returns the sentence of a name; empty if this version has no such reason.
 [[nodiscard]] std::string_view sentence_of(std::string_view name);
 
-}  // namespace weir::assignment
+}  // namespace weir::slice_rows

@@ -1,8 +1,8 @@
-#include <weir/assignment/reasons.hpp>
+#include <weir/slice_rows/reasons.hpp>
 
 #include <array>
 
-namespace weir::assignment {
+namespace weir::slice_rows {
 namespace {
 
 struct Words {
@@ -52,4 +52,4 @@ std::string_view sentence_of(std::string_view name) {
   return {};
 }
 
-}  // namespace weir::assignment
+}  // namespace weir::slice_rows

@@ -1,8 +1,8 @@
 #include "weir_catch.hpp"
-#include <weir/assignment/absences.hpp>
+#include <weir/slice_rows/absences.hpp>
 
 using namespace weir;
-using namespace weir::assignment;
+using namespace weir::slice_rows;
 
 namespace {
 

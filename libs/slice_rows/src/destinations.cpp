@@ -1,9 +1,9 @@
-#include <weir/assignment/destinations.hpp>
 #include <weir/base/assert.hpp>
+#include <weir/slice_rows/destinations.hpp>
 
 #include <utility>
 
-namespace weir::assignment {
+namespace weir::slice_rows {
 
 void DestinationTable::change(SliceId from, std::vector<NodeIndex> dcms) {
   WEIR_ASSERT(epochs_.empty() || epochs_.back().from <= from);
@@ -31,4 +31,4 @@ std::optional<NodeIndex> DestinationTable::of(SliceId slice) const {
   return std::nullopt;
 }
 
-}  // namespace weir::assignment
+}  // namespace weir::slice_rows
