@@ -327,10 +327,20 @@ Breaches check_no_orphans(const SourceTree& tree) {
 }
 
 Breaches check_readmes(const SourceTree& tree, const Layers& layers) {
+  constexpr std::string_view kTable = "\n| header |";
   Breaches breaches;
   for (const auto& library : layers.libraries) {
-    if (is_under(library.dir, "libs") && !tree.contains(library.dir + "/README.md")) {
+    if (!is_under(library.dir, "libs")) continue;
+    const auto readme = tree.find(library.dir + "/README.md");
+    if (readme == tree.end()) {
       breaches.push_back(library.dir + ": has no README.md");
+      continue;
+    }
+    if (readme->second.find(kTable) == std::string::npos) continue;
+    for (const auto& [path, text] : tree) {
+      const std::string name = path.substr(path.rfind('/') + 1);
+      if (is_under(path, library.dir + "/include") && readme->second.find(name) == std::string::npos)
+        breaches.push_back(readme->first + ": its table of headers lacks " + name);
     }
   }
   return breaches;

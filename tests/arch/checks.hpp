@@ -29,7 +29,7 @@ Breaches check_no_sleep(const SourceTree& tree);
 // Every .cpp of libs/, apps/, tools/, plugins/ and tests/ is named by a CMakeLists.txt of its folder or one above.
 Breaches check_no_orphans(const SourceTree& tree);
 
-// Every library has a README.md.
+// Every library has a README.md, which names each public header if it has a table of headers.
 Breaches check_readmes(const SourceTree& tree, const Layers& layers);
 
 // The text contains no mark that postpones work.

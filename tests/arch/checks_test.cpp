@@ -193,6 +193,14 @@ TEST_CASE("a library without a README is found") {
   require_one(check_readmes(tree, good_layers()), "libs/wire", "README.md");
 }
 
+TEST_CASE("a public header that a README's table of headers lacks is found") {
+  auto tree = good_tree();
+  tree["libs/wire/README.md"] += "\n| header | content |\n| --- | --- |\n| `v.hpp` | frames |\n";
+  require_one(check_readmes(tree, good_layers()), "libs/wire/README.md", "w.hpp");
+  tree["libs/wire/README.md"] += "| `w.hpp` | blocks |\n";
+  CHECK(check_readmes(tree, good_layers()).empty());
+}
+
 TEST_CASE("work left for later is found, and words that contain its mark are not") {
   auto tree = good_tree();
   tree["libs/wire/README.md"] +=
