@@ -126,13 +126,14 @@ function(weir_label_target target)
 endfunction()
 
 # weir_add_test(NAME storage_record SOURCES ... [DEPENDS ...] [LINKS ...] [LABELS unit] [TARGETS ...]
-#               [RUN_SERIAL])
+#               [ALONE ...] [RUN_SERIAL])
 #   One Catch2 executable <build>/tests/NAME_test, one ctest test NAME. TARGETS are what it starts or loads,
 #   and so must be built before. The sources see WEIR_SOURCE_DIR (the tree), WEIR_TEST_SOURCE_DIR (the folder
 #   of the CMakeLists.txt), WEIR_BIN_DIR and WEIR_PLUGIN_DIR (what is built). What cannot be tested here calls
-#   weir::skip_test() (tests/support/skip.hpp), and ctest shows the test as skipped.
+#   weir::skip_test() (tests/support/skip.hpp), and ctest shows the test as skipped. ALONE are those of
+#   the SOURCES that are not compiled in a batch with others.
 function(weir_add_test)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "RUN_SERIAL" "NAME" "SOURCES;DEPENDS;LINKS;LABELS;TARGETS")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "RUN_SERIAL" "NAME" "SOURCES;ALONE;DEPENDS;LINKS;LABELS;TARGETS")
   if(NOT BUILD_TESTING)
     return()
   endif()
@@ -145,6 +146,8 @@ function(weir_add_test)
   add_executable(${target} ${arg_SOURCES})
   weir_test_options(${target} "${arg_DEPENDS}" "${arg_LINKS};Catch2::Catch2WithMain")
   weir_compile_catch2_once(${target})
+  weir_unity(${target})
+  set_source_files_properties(${arg_ALONE} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
   if(arg_TARGETS)
     add_dependencies(${target} ${arg_TARGETS})
   endif()

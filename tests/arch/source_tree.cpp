@@ -28,7 +28,7 @@ std::vector<std::string> strings_of(const YAML::Node& list) {
 // Kind of text that a character of a C++ source belongs to.
 enum class Part { kCode, kLineComment, kBlockComment, kString, kCharacter, kRawString };
 
-bool is_word(char c) {
+bool is_word_char(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
@@ -68,7 +68,7 @@ class Blanker {
       enter(Part::kLineComment, 2);
     } else if (here("/*")) {
       enter(Part::kBlockComment, 2);
-    } else if (here("R\"") && (at_ == 0 || !is_word(code_[at_ - 1]))) {
+    } else if (here("R\"") && (at_ == 0 || !is_word_char(code_[at_ - 1]))) {
       const auto open = code_.find('(', at_);
       if (open == std::string_view::npos) {
         at_ = code_.size();
@@ -79,7 +79,8 @@ class Blanker {
     } else if (here("\"")) {
       enter(Part::kString, 1);
     } else if (here("'") &&
-               (at_ == 0 || !is_word(code_[at_ - 1]))) {  // otherwise it separates the digits of a number
+               (at_ == 0 ||
+                !is_word_char(code_[at_ - 1]))) {  // otherwise it separates the digits of a number
       enter(Part::kCharacter, 1);
     } else {
       ++at_;

@@ -15,7 +15,7 @@ using namespace weir::session_test;
 
 namespace {
 
-constexpr char kSettings[] =
+constexpr char kDcmSettings[] =
     "trigger: {mode: rate, rate_hz: 100}\n"
     "source: {kind: dummy, size_bytes: 100}\n"
     "supervisor: {status_interval_ms: 20}\n"
@@ -37,7 +37,7 @@ void greet(RawPeer& peer, v1::Role role, const char* name) {
 // Without readouts each fragment is missing after the grace time, and the slice is accepted incomplete.
 class SupervisedDcm {
  public:
-  SupervisedDcm() : farm_(kSettings), listener_(farm_.network(), 19'000) {
+  SupervisedDcm() : farm_(kDcmSettings), listener_(farm_.network(), 19'000) {
     spdlog::set_level(spdlog::level::off);
     farm_.start("dcm-0");
     welcome(1);

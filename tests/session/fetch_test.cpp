@@ -15,7 +15,7 @@ using namespace weir::session_test;
 
 namespace {
 
-constexpr char kSettings[] =
+constexpr char kFetchSettings[] =
     "trigger: {mode: rate, rate_hz: 100}\n"
     "source: {kind: dummy, size_bytes: 2000}\n"
     "supervisor: {status_interval_ms: 20}\n"
@@ -47,7 +47,7 @@ v1::Hello hello_of(v1::Role role, const std::string& name, std::uint32_t index) 
 
 // All nodes of the farm, and a watcher.
 struct WholeFarm {
-  WholeFarm() : farm(kSettings) {
+  WholeFarm() : farm(kFetchSettings) {
     spdlog::set_level(spdlog::level::off);
     for (const config::NodePlan& node : farm.plan().nodes) farm.start(node.name);
     watcher.emplace(farm);
@@ -107,7 +107,7 @@ std::uint64_t gone_slices(RawPeer& peer) {
 // A far DCM alone, with a scripted supervisor and a near DCM that lies.
 class Deceived {
  public:
-  Deceived() : farm_(kSettings), supervisor_(farm_.network(), 19'000), near_(farm_.network(), 19'600) {
+  Deceived() : farm_(kFetchSettings), supervisor_(farm_.network(), 19'000), near_(farm_.network(), 19'600) {
     spdlog::set_level(spdlog::level::off);
     farm_.start("far");
     farm_.turn(20);

@@ -15,7 +15,7 @@ using namespace weir::session_test;
 
 namespace {
 
-constexpr char kSettings[] =
+constexpr char kJournalSettings[] =
     "trigger: {mode: network}\n"
     "source: {kind: dummy, size_bytes: 100}\n"
     "supervisor: {status_interval_ms: 20, lease_ms: 60000}\n"
@@ -92,7 +92,7 @@ struct Party {
 };
 
 struct Farm {
-  Farm() : farm(kSettings) {
+  Farm() : farm(kJournalSettings) {
     spdlog::set_level(spdlog::level::off);
     farm.start("supervisor");
     const std::uint16_t port = farm.port_of("supervisor");

@@ -17,10 +17,10 @@ using namespace weir::session_test;
 
 namespace {
 
-constexpr int kTurnsToEnd = 30'000;
+constexpr int kIdTurnsToEnd = 30'000;
 constexpr int kBackAgain = 1'500;  // turns: longer than a restarted supervisor waits for nodes
 
-const char* const kFarm =
+const char* const kIdFarm =
     "trigger: {mode: network}\nsource: {kind: dummy, size_bytes: 1000}\n"
     "supervisor: {status_interval_ms: 20}\nfilter: {plugin: accept-all}\n"
     "readout: {count: 2}\ndcm: {count: 2, deadline_ms: 3000}\nwriter: {count: 1, sync_interval_ms: 5}\n"
@@ -46,7 +46,7 @@ class Client {
     v1::Control message;
     message.mutable_trigger()->add_triggers()->set_slice(slice);
     peer_->send(message);
-    for (int i = 0; i < kTurnsToEnd; ++i) {
+    for (int i = 0; i < kIdTurnsToEnd; ++i) {
       farm_.turn();
       for (const RawPeer::Frame& frame : peer_->take_frames()) {
         v1::Control answer;
@@ -66,7 +66,7 @@ class Client {
 };
 
 struct Run {
-  explicit Run(const std::string& settings = kFarm) : farm(settings) {
+  explicit Run(const std::string& settings = kIdFarm) : farm(settings) {
     spdlog::set_level(spdlog::level::off);
     for (const char* name : {"supervisor", "readout-0", "readout-1", "dcm-0", "dcm-1", "writer-0"})
       farm.start(name);
@@ -93,7 +93,7 @@ struct Run {
     return account(watcher);
   }
   v1::RunSummary account(Watcher& watcher) {
-    for (int i = 0; i < kTurnsToEnd && watcher.summary.ledger_text().empty(); ++i) {
+    for (int i = 0; i < kIdTurnsToEnd && watcher.summary.ledger_text().empty(); ++i) {
       farm.turn();
       watcher.listen();
     }
@@ -266,7 +266,7 @@ class Logs {
 }  // namespace
 
 TEST_CASE("a full memory of ids is logged when it begins, once, and is a fault of the run's account") {
-  std::string settings = kFarm;
+  std::string settings = kIdFarm;
   settings.replace(settings.find("status_interval_ms"), 0, "id_intervals_max: 2, ");
   Run run(settings);
   const Logs logs;

@@ -18,7 +18,7 @@ using namespace weir::session_test;
 
 namespace {
 
-constexpr std::uint64_t kSlices = 200;
+constexpr std::uint64_t kRecordSlices = 200;
 constexpr std::uint64_t kRecordBytesMin = 16'000;  // two sources of 8000 bytes
 
 std::string farm_of(const std::string& frame_bytes_max = "64KiB") {
@@ -75,13 +75,13 @@ v1::RunSummary run_to_end(MemoryFarm& farm) {
   return {};
 }
 
-std::uint64_t counter(const v1::RunSummary& summary, const std::string& name) {
+std::uint64_t record_counter(const v1::RunSummary& summary, const std::string& name) {
   const auto found = summary.counters().find(name);
   return found == summary.counters().end() ? 0 : found->second;
 }
 
-struct Quiet {
-  Quiet() { spdlog::set_level(spdlog::level::off); }
+struct QuietPeer {
+  QuietPeer() { spdlog::set_level(spdlog::level::off); }
 };
 
 // A connection to a writer under the name of a DCM, which has been granted `bytes`.
@@ -128,11 +128,11 @@ struct Granted {
 constexpr std::uint64_t kPadding = 8;  // of a header in a run file
 
 TEST_CASE("a record that is longer than a frame is sent in pieces, and stored like any other") {
-  const Quiet quiet;
+  const QuietPeer quiet;
   std::uint64_t whole_bytes = 0;
   for (const char* frame_bytes_max : {"64KiB", "16000", "8192", "8000"}) {
     CAPTURE(frame_bytes_max);
-    MemoryFarm farm(farm_of(frame_bytes_max), kSlices);
+    MemoryFarm farm(farm_of(frame_bytes_max), kRecordSlices);
     std::uint64_t pieces = 0;
     farm.network().on_the_way = [&](std::vector<std::byte>& sent) {
       each_data_frame(sent, [&](const wire::FrameHeader& header, Bytes) {
@@ -142,13 +142,13 @@ TEST_CASE("a record that is longer than a frame is sent in pieces, and stored li
     const v1::RunSummary summary = run_to_end(farm);
     CHECK(summary.balanced());
     CHECK_FALSE(summary.faults());
-    CHECK(counter(summary, "stored") == kSlices);
+    CHECK(record_counter(summary, "stored") == kRecordSlices);
     if (whole_bytes == 0) {
       CHECK(pieces == 0);
       whole_bytes = farm.bytes_stored();
-      CHECK(whole_bytes > kSlices * kRecordBytesMin);
+      CHECK(whole_bytes > kRecordSlices * kRecordBytesMin);
     } else {
-      CHECK(pieces >= 2 * kSlices);
+      CHECK(pieces >= 2 * kRecordSlices);
       // The file's header has the farm file, in which the size has as many digits or one less, padded.
       CHECK(farm.bytes_stored() <= whole_bytes);
       CHECK(farm.bytes_stored() + kPadding >= whole_bytes);
@@ -157,8 +157,8 @@ TEST_CASE("a record that is longer than a frame is sent in pieces, and stored li
 }
 
 TEST_CASE("every slice is stored although one in five records is damaged in transit") {
-  const Quiet quiet;
-  MemoryFarm farm(farm_of(), kSlices);
+  const QuietPeer quiet;
+  MemoryFarm farm(farm_of(), kRecordSlices);
   std::set<std::uint64_t> damaged;
   std::uint64_t records = 0;
   farm.network().on_the_way = [&](std::vector<std::byte>& sent) {
@@ -170,10 +170,10 @@ TEST_CASE("every slice is stored although one in five records is damaged in tran
   };
   const v1::RunSummary summary = run_to_end(farm);
   INFO(summary.ledger_text());
-  CHECK(damaged.size() == kSlices / 5);
+  CHECK(damaged.size() == kRecordSlices / 5);
   CHECK(summary.balanced());
-  CHECK(counter(summary, "stored") == kSlices);
-  CHECK(counter(summary, "supervisor.records_refused") == damaged.size());
+  CHECK(record_counter(summary, "stored") == kRecordSlices);
+  CHECK(record_counter(summary, "supervisor.records_refused") == damaged.size());
   CHECK(summary.faults());
   REQUIRE(summary.faults_text_size() == 1);
   CHECK_THAT(summary.faults_text(0), Catch::ContainsSubstring(" refused by writers"));
@@ -181,8 +181,8 @@ TEST_CASE("every slice is stored although one in five records is damaged in tran
 
 TEST_CASE(
     "slices with records that are damaged each time are discarded as writer_refused, and the run continues") {
-  const Quiet quiet;
-  MemoryFarm farm(farm_of(), kSlices);
+  const QuietPeer quiet;
+  MemoryFarm farm(farm_of(), kRecordSlices);
   farm.network().on_the_way = [](std::vector<std::byte>& sent) {
     each_data_frame(sent, [](const wire::FrameHeader& header, Bytes payload) {
       if (header.slice.value % 5 == 0) payload.back() ^= std::byte{1};
@@ -191,14 +191,14 @@ TEST_CASE(
   const v1::RunSummary summary = run_to_end(farm);
   INFO(summary.ledger_text());
   CHECK(summary.balanced());
-  CHECK(counter(summary, "stored") == kSlices - kSlices / 5);
-  CHECK(counter(summary, "discarded.writer_refused") == kSlices / 5);
-  CHECK(counter(summary, "supervisor.records_refused") == 3 * kSlices / 5);
+  CHECK(record_counter(summary, "stored") == kRecordSlices - kRecordSlices / 5);
+  CHECK(record_counter(summary, "discarded.writer_refused") == kRecordSlices / 5);
+  CHECK(record_counter(summary, "supervisor.records_refused") == 3 * kRecordSlices / 5);
   CHECK(summary.faults());
 }
 
 TEST_CASE("a writer reports which record it refuses and why, and grants the room again") {
-  const Quiet quiet;
+  const QuietPeer quiet;
   MemoryFarm farm(farm_of());
   farm.start("writer-0");
   farm.turn(5);
@@ -223,7 +223,7 @@ TEST_CASE("a writer reports which record it refuses and why, and grants the room
 }
 
 TEST_CASE("pieces that do not follow each other, or of more than was granted, end the connection") {
-  const Quiet quiet;
+  const QuietPeer quiet;
   MemoryFarm farm(farm_of());
   farm.start("writer-0");
   farm.turn(5);
@@ -251,7 +251,7 @@ TEST_CASE("pieces that do not follow each other, or of more than was granted, en
 }
 
 TEST_CASE("a connection that is lost between two pieces costs its writer no room") {
-  const Quiet quiet;
+  const QuietPeer quiet;
   MemoryFarm farm(farm_of());
   farm.start("writer-0");
   farm.turn(5);
@@ -266,7 +266,7 @@ TEST_CASE("a connection that is lost between two pieces costs its writer no room
 }
 
 TEST_CASE("a writer forgets the dead copies of settled slices, and remembers those of unsettled ones") {
-  const Quiet quiet;
+  const QuietPeer quiet;
   MemoryFarm farm(farm_of());
   RawListener listener(farm.network(), 19'000);
   farm.start("writer-0");

@@ -10,7 +10,7 @@ using namespace weir::session_test;
 
 namespace {
 
-constexpr char kSettings[] =
+constexpr char kWriterSettings[] =
     "trigger: {mode: max}\n"
     "source: {kind: dummy, size_bytes: 100}\n"
     "supervisor: {status_interval_ms: 20}\n"
@@ -25,7 +25,7 @@ constexpr char kSettings[] =
 TEST_CASE(
     "a writer that is told to end before its first file has room reports, and ends when there is some") {
   spdlog::set_level(spdlog::level::off);
-  MemoryFarm farm(kSettings);
+  MemoryFarm farm(kWriterSettings);
   RawListener listener(farm.network(), 19'000);
   farm.start("writer-0");
   farm.disk_of("writer-0").capacity = 0;

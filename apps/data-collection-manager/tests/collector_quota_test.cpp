@@ -9,9 +9,9 @@
 namespace weir::dcm {
 namespace {
 
-constexpr std::uint32_t kReadouts = 3;
+constexpr std::uint32_t kQuotaReadouts = 3;
 constexpr std::uint32_t kSourcesEach = 4;
-constexpr std::uint32_t kBytes = 1000;
+constexpr std::uint32_t kQuotaBytes = 1000;
 
 assembly::AssemblySettings without_checksums() {
   assembly::AssemblySettings settings;
@@ -21,14 +21,14 @@ assembly::AssemblySettings without_checksums() {
 
 std::vector<assembly::SourceInfo> sources() {
   std::vector<assembly::SourceInfo> made;
-  for (std::uint32_t i = 0; i < kReadouts * kSourcesEach; ++i)
+  for (std::uint32_t i = 0; i < kQuotaReadouts * kSourcesEach; ++i)
     made.push_back({SourceId(i + 1), i / kSourcesEach});
   return made;
 }
 
 std::unique_ptr<shaping::Shaper> quota_of(std::uint32_t fragments, bool strict) {
   shaping::ShaperSettings settings;
-  settings.readouts = kReadouts;
+  settings.readouts = kQuotaReadouts;
   settings.window_fragments = fragments;
   settings.window_strict = strict;
   return *shaping::make_shaper("fragment-credits", settings);
@@ -39,11 +39,12 @@ class QuotaFarm {
  public:
   QuotaFarm(std::uint32_t fragments, bool strict) {
     CollectorSettings settings;
-    settings.readouts = kReadouts;
+    settings.readouts = kQuotaReadouts;
     settings.memory_bytes = pool_.bytes_total();
     collector_ =
         std::make_unique<Collector>(settings, assembler_, slices_, pool_, quota_of(fragments, strict));
-    for (std::uint32_t readout = 0; readout < kReadouts; ++readout) collector_->readout_up(readout, now_);
+    for (std::uint32_t readout = 0; readout < kQuotaReadouts; ++readout)
+      collector_->readout_up(readout, now_);
   }
   void open(std::uint64_t id) {
     assembly::AssignedSlice assignment;
@@ -67,9 +68,9 @@ class QuotaFarm {
     header.slice = owed.slice;
     header.source = owed.source;
     header.status = FragmentStatus::ok;
-    header.length = header.total = kBytes;
+    header.length = header.total = kQuotaBytes;
     const assembly::Reception reception = assembler_.begin(header, owed.readout);
-    collector_->arrived(owed.readout, reception.slice, kBytes + wire::kHeaderBytes, now_);
+    collector_->arrived(owed.readout, reception.slice, kQuotaBytes + wire::kHeaderBytes, now_);
     collector_->answered(owed.readout, reception, header);
     (void)assembler_.finish(reception, header, now_);
   }

@@ -10,8 +10,8 @@
 namespace weir::dcm {
 namespace {
 
-constexpr std::uint64_t kPiece = 16 * 1024;
-constexpr std::uint64_t kWindow = 4 * kPiece;
+constexpr std::uint64_t kLargePiece = 16 * 1024;
+constexpr std::uint64_t kWindow = 4 * kLargePiece;
 
 // One readout that answers each request at once. A size of nullopt: the fragment is missing.
 class UnknownSizes {
@@ -26,7 +26,7 @@ class UnknownSizes {
     shaping::ShaperSettings window;
     window.readouts = 1;
     window.window_bytes = kWindow;
-    window.range_bytes = kPiece;
+    window.range_bytes = kLargePiece;
     collector_ = std::make_unique<Collector>(settings, assembler_, slices_, pool_,
                                              *shaping::make_shaper("byte-credits", window));
     collector_->readout_up(0, now_);
@@ -131,7 +131,7 @@ TEST_CASE("100000 short fragments of unknown size take few round trips") {
   const int second = dcm.collect(2);
   CHECK(first < 2 * second);
   CHECK(dcm.counters().received == 2 * kMany);
-  CHECK(dcm.longest_answer() <= 2 * kPiece);
+  CHECK(dcm.longest_answer() <= 2 * kLargePiece);
 }
 
 TEST_CASE("100000 missing fragments of unknown size take few round trips, slice after slice") {
@@ -152,7 +152,7 @@ TEST_CASE("no answer is longer than two pieces, however different the sizes of a
   UnknownSizes dcm(std::move(sizes));
   for (std::uint64_t id = 1; id <= 4; ++id) (void)dcm.collect(id);
   CHECK(dcm.counters().received == 4 * there);
-  CHECK(dcm.longest_answer() <= 2 * kPiece + wire::kHeaderBytes);
+  CHECK(dcm.longest_answer() <= 2 * kLargePiece + wire::kHeaderBytes);
 }
 
 }  // namespace weir::dcm

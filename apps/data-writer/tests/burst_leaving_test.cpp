@@ -5,7 +5,7 @@
 namespace weir::writer {
 namespace {
 
-constexpr TimeNs kStart = 100 * kSecond;
+constexpr TimeNs kLeavingStart = 100 * kSecond;
 
 }  // namespace
 
@@ -14,34 +14,34 @@ TEST_CASE("a writer that ends waits for every DCM with records of an open alert,
   leaving.note_records(NodeIndex(0));
   leaving.note_records(NodeIndex(2));
   leaving.note_records(NodeIndex(2));
-  CHECK_FALSE(leaving.is_over(kStart));  // it does not end yet
-  leaving.begin(kStart);
-  CHECK_FALSE(leaving.is_over(kStart));
+  CHECK_FALSE(leaving.is_over(kLeavingStart));  // it does not end yet
+  leaving.begin(kLeavingStart);
+  CHECK_FALSE(leaving.is_over(kLeavingStart));
   leaving.note_left(NodeIndex(2));
-  CHECK_FALSE(leaving.is_over(kStart));
+  CHECK_FALSE(leaving.is_over(kLeavingStart));
   SECTION("each has left") {
     leaving.note_left(NodeIndex(0));
-    CHECK(leaving.is_over(kStart));
+    CHECK(leaving.is_over(kLeavingStart));
   }
   SECTION("one is silent") {
-    CHECK_FALSE(leaving.is_over(kStart + BurstLeaving::kPatience - 1));
-    CHECK(leaving.is_over(kStart + BurstLeaving::kPatience));
+    CHECK_FALSE(leaving.is_over(kLeavingStart + BurstLeaving::kPatience - 1));
+    CHECK(leaving.is_over(kLeavingStart + BurstLeaving::kPatience));
   }
   SECTION("the alerts end meanwhile") {
     leaving.note_over();
-    CHECK(leaving.is_over(kStart));
+    CHECK(leaving.is_over(kLeavingStart));
   }
   SECTION("one has left and comes with records again") {
     leaving.note_left(NodeIndex(0));
     leaving.note_records(NodeIndex(2));
-    CHECK_FALSE(leaving.is_over(kStart));
+    CHECK_FALSE(leaving.is_over(kLeavingStart));
   }
 }
 
 TEST_CASE("a writer without records of alerts waits for no DCM") {
   BurstLeaving leaving;
-  leaving.begin(kStart);
-  CHECK(leaving.is_over(kStart));
+  leaving.begin(kLeavingStart);
+  CHECK(leaving.is_over(kLeavingStart));
 }
 
 }  // namespace weir::writer

@@ -21,8 +21,8 @@ v1::MemberState lies_on(const std::string& mount, const std::string& unmounted =
   return state;
 }
 
-struct Desk {
-  explicit Desk(RunBook::Keeper keeper = RunBook::Keeper::self) : farm(keeper) { farm.join_all(); }
+struct DiskDesk {
+  explicit DiskDesk(RunBook::Keeper keeper = RunBook::Keeper::self) : farm(keeper) { farm.join_all(); }
   void writer_lies_on(const std::string& mount, const std::string& unmounted = {}) {
     farm.members.writes_to(farm.member("writer-0"), lies_on(mount, unmounted));
   }
@@ -39,7 +39,7 @@ struct Desk {
 }  // namespace
 
 TEST_CASE("a start is refused while a disk of an earlier run is not mounted, unless it accepts that") {
-  Desk desk;
+  DiskDesk desk;
   desk.writer_lies_on("/data");
   note_disks(desk.farm.parts, RunNumber(4));
   CHECK(desk.start().find("mount") == std::string::npos);  // refused because the farm is idle
@@ -57,7 +57,7 @@ TEST_CASE("a start is refused while a disk of an earlier run is not mounted, unl
 }
 
 TEST_CASE("removed processes, and those that do not know their place, hold up no start") {
-  Desk desk;
+  DiskDesk desk;
   desk.writer_lies_on("/data");
   desk.farm.parts.own_places = {{"control.out", "/data/control", "/data", "/dev/sd (ext4)", ""}};
   note_disks(desk.farm.parts, RunNumber(4));
@@ -75,7 +75,7 @@ TEST_CASE("removed processes, and those that do not know their place, hold up no
 }
 
 TEST_CASE("a farm for one run reports a missing disk and starts") {
-  Desk desk(RunBook::Keeper::starter);
+  DiskDesk desk(RunBook::Keeper::starter);
   desk.writer_lies_on("/", "/data");
   CHECK(missing_disks(desk.farm.parts).size() == 1);
   CHECK(desk.start().find("mount") == std::string::npos);
@@ -100,13 +100,13 @@ TEST_CASE("a disk unmounted in a run is a fault of that run, and between runs of
 }
 
 TEST_CASE("the disks outlive run control") {
-  Desk desk;
+  DiskDesk desk;
   desk.writer_lies_on("/data");
   note_disks(desk.farm.parts, RunNumber(4));
   v1::ControlMemory memory;
   add_disks(desk.farm.parts.disks, memory);
   CHECK(disks_of(memory) == desk.farm.parts.disks.disks());
-  Desk next;
+  DiskDesk next;
   next.farm.parts.disks.recall(disks_of(memory));
   next.writer_lies_on("/");
   CHECK_THAT(next.start(), ContainsSubstring("in run 4"));

@@ -18,12 +18,12 @@ v1::BusMessage join(const std::string& name, std::uint64_t incarnation, const st
   return message;
 }
 
-bus::Sender sender(const std::string& id) { return {id, "127.0.0.1", security::BusRole::node}; }
+bus::Sender sender_called(const std::string& id) { return {id, "127.0.0.1", security::BusRole::node}; }
 
-struct Desk {
-  explicit Desk(RunBook::Keeper keeper = RunBook::Keeper::self) : farm(keeper) {}
+struct MessageDesk {
+  explicit MessageDesk(RunBook::Keeper keeper = RunBook::Keeper::self) : farm(keeper) {}
   const v1::BusMessage& answer_to(const std::string& from, const v1::BusMessage& message) {
-    reception.take(sender(from), message);
+    reception.take(sender_called(from), message);
     return farm.sent.back().second;
   }
   test::SmallFarm farm;
@@ -33,7 +33,7 @@ struct Desk {
 }  // namespace
 
 TEST_CASE("a process of the farm is accepted and receives the ports, a stranger is refused") {
-  Desk desk;
+  MessageDesk desk;
   const v1::Welcome& welcome = desk.answer_to("a", join("dcm-0", 1)).welcome();
   CHECK(welcome.refused().empty());
   CHECK(welcome.publish_port() == 70);
@@ -45,7 +45,7 @@ TEST_CASE("a process of the farm is accepted and receives the ports, a stranger 
 }
 
 TEST_CASE("a place belongs to a process with recent messages, and is free once it is silent") {
-  Desk desk;
+  MessageDesk desk;
   (void)desk.answer_to("a", join("dcm-0", 1));
   CHECK_THAT(desk.answer_to("b", join("dcm-0", 2)).welcome().refused(), ContainsSubstring("here already"));
   CHECK(desk.answer_to("c", join("dcm-0", 1)).welcome().refused().empty());  // it has connected again
@@ -54,7 +54,7 @@ TEST_CASE("a place belongs to a process with recent messages, and is free once i
 }
 
 TEST_CASE("a death in a run is an event with its signal, and a fault of the run once") {
-  Desk desk;
+  MessageDesk desk;
   control::Remembered before;
   before.goal = control::State::running;
   before.run = RunNumber(1);
@@ -79,7 +79,7 @@ TEST_CASE("a death in a run is an event with its signal, and a fault of the run 
 }
 
 TEST_CASE("a run with faults that ends without a writer names the operator of its removal") {
-  Desk desk;
+  MessageDesk desk;
   (void)desk.answer_to("s", join("supervisor", 1));
   REQUIRE(desk.farm.machine.set_removed(desk.farm.member("writer-0"), true, kSecond, desk.farm.parts.actions,
                                         "mark on daq-1, pid 4711"));
@@ -93,7 +93,7 @@ TEST_CASE("a run with faults that ends without a writer names the operator of it
       desk.farm.book.faults() ==
       std::vector<std::string>{"no writer was left at the end: writer-0 removed by mark on daq-1, pid 4711"});
   // A run that lost nothing is good without it.
-  Desk well;
+  MessageDesk well;
   (void)well.answer_to("s", join("supervisor", 1));
   REQUIRE(
       well.farm.machine.set_removed(well.farm.member("writer-0"), true, kSecond, well.farm.parts.actions));
@@ -103,20 +103,20 @@ TEST_CASE("a run with faults that ends without a writer names the operator of it
 }
 
 TEST_CASE("a message from an unknown process is answered with: join again") {
-  Desk desk;
+  MessageDesk desk;
   v1::BusMessage heartbeat;
   heartbeat.mutable_heartbeat()->set_incarnation(1);
   CHECK(desk.answer_to("a", heartbeat).welcome().join_again());
   (void)desk.answer_to("a", join("dcm-0", 1));
   v1::BusMessage leave;
   leave.mutable_leave();
-  desk.reception.take(sender("a"), leave);
+  desk.reception.take(sender_called("a"), leave);
   CHECK_FALSE(desk.farm.machine.members()[desk.farm.member("dcm-0")].live);
   CHECK(desk.answer_to("a", heartbeat).welcome().join_again());
 }
 
 TEST_CASE("a supervisor in a run reports its address when it joins") {
-  Desk desk;
+  MessageDesk desk;
   v1::BusMessage leads = join("supervisor", 1);
   v1::MemberState& state = *leads.mutable_join()->mutable_state();
   state.set_state("running");
@@ -127,12 +127,12 @@ TEST_CASE("a supervisor in a run reports its address when it joins") {
 }
 
 TEST_CASE("in a farm of one run, a failed command makes its process leave, and a late process is dismissed") {
-  Desk desk(RunBook::Keeper::starter);
+  MessageDesk desk(RunBook::Keeper::starter);
   (void)desk.answer_to("a", join("dcm-0", 1));
   v1::BusMessage failed;
   failed.mutable_answer()->set_id(1);
   failed.mutable_answer()->set_error("filter.plugin: there is none");
-  desk.reception.take(sender("a"), failed);
+  desk.reception.take(sender_called("a"), failed);
   CHECK_FALSE(desk.farm.machine.members()[desk.farm.member("dcm-0")].live);
   CHECK(desk.farm.last_line() == "dcm-0: filter.plugin: there is none");
 
@@ -149,14 +149,14 @@ TEST_CASE("only a process that leaves before the end of its one run is lost") {
        {std::pair(RunBook::Keeper::starter, true), std::pair(RunBook::Keeper::starter, false),
         std::pair(RunBook::Keeper::self, true)}) {
     CAPTURE(keeper == RunBook::Keeper::starter, ended);
-    Desk desk(keeper);
+    MessageDesk desk(keeper);
     v1::BusMessage joins = join("dcm-0", 1);
     joins.mutable_join()->mutable_state()->set_ended(ended);
     (void)desk.answer_to("a", joins);
     desk.farm.parts.actions = {};
     v1::BusMessage leaves;
     leaves.mutable_leave()->set_reason("run over");
-    desk.reception.take(sender("a"), leaves);
+    desk.reception.take(sender_called("a"), leaves);
     REQUIRE(desk.farm.parts.actions.events.size() == 1);
     const control::Event& event = desk.farm.parts.actions.events.front();
     const bool awaited = keeper == RunBook::Keeper::starter && ended;

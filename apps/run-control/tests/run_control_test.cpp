@@ -19,9 +19,9 @@ using namespace weir::run_control;
 namespace {
 
 // A process of the farm. Its connection may also ask, because the bus has no keys.
-class Process {
+class FarmProcess {
  public:
-  Process(std::string name, std::uint16_t port) : name_(std::move(name)), client_(at(port), {}) {
+  FarmProcess(std::string name, std::uint16_t port) : name_(std::move(name)), client_(at(port), {}) {
     v1::BusMessage message;
     v1::Join& join = *message.mutable_join();
     join.set_farm("small");
@@ -104,10 +104,10 @@ TEST_CASE("a view that shows a refused configure has the event with its reason, 
   settings.listen = "127.0.0.1:0";
   settings.page = "";
   RunControl control(std::move(settings));
-  std::vector<std::unique_ptr<Process>> processes;
+  std::vector<std::unique_ptr<FarmProcess>> processes;
   const v1::FarmView before = control.view();
   for (const v1::FarmView::Node& node : before.nodes())
-    processes.push_back(std::make_unique<Process>(node.name(), control.hub().port()));
+    processes.push_back(std::make_unique<FarmProcess>(node.name(), control.hub().port()));
   const auto pass_until = [&](const std::string& state) {
     for (int i = 0; i < 3000 && control.view().state() != state; ++i) {
       control.turn(10 * kMillisecond);

@@ -9,7 +9,7 @@ namespace {
 
 using Ids = std::vector<std::uint64_t>;
 
-void complete(Fixture& f, BuiltSlice& slice) {
+void complete_at_once(Fixture& f, BuiltSlice& slice) {
   for (SourceIndex i = 0; i < f.assembler.sources().size(); ++i) f.deliver_ok(slice, i, 20);
 }
 
@@ -20,10 +20,10 @@ TEST_CASE("slices leave in the order in which they are completed") {
   BuiltSlice& a = f.open_all(1);
   BuiltSlice& b = f.open_all(2);
   BuiltSlice& c = f.open_all(3);
-  complete(f, c);
-  complete(f, a);
+  complete_at_once(f, c);
+  complete_at_once(f, a);
   CHECK(f.completed_ids() == Ids{3, 1});
-  complete(f, b);
+  complete_at_once(f, b);
   CHECK(f.completed_ids() == Ids{2});
 }
 
@@ -34,14 +34,14 @@ TEST_CASE("in id order a slice waits for the smaller ones that are open, and eac
   BuiltSlice& c = f.open_all(3);
   BuiltSlice& a = f.open_all(1);
   BuiltSlice& b = f.open_all(2);
-  complete(f, c);
+  complete_at_once(f, c);
   CHECK(f.completed_ids().empty());
   CHECK(c.state() == BuildState::complete);
-  complete(f, a);
+  complete_at_once(f, a);
   CHECK(f.completed_ids() == Ids{1});
 
   SECTION("the last one that others wait for is completed") {
-    complete(f, b);
+    complete_at_once(f, b);
     CHECK(f.completed_ids() == Ids{2, 3});
   }
   SECTION("the last one that others wait for is released") {
@@ -50,7 +50,7 @@ TEST_CASE("in id order a slice waits for the smaller ones that are open, and eac
   }
   SECTION("the waiting one itself is released") {
     f.assembler.release(c);
-    complete(f, b);
+    complete_at_once(f, b);
     CHECK(f.completed_ids() == Ids{2});
   }
   CHECK(f.completed_ids().empty());
@@ -62,14 +62,14 @@ TEST_CASE("in id order complete slices may overtake one that waits for their mem
   Fixture f(settings);
   BuiltSlice& a = f.open_all(1);
   BuiltSlice& b = f.open_all(2);
-  complete(f, b);
+  complete_at_once(f, b);
   CHECK(f.assembler.leaving() == 0);
   f.assembler.let_overtake();
   CHECK(f.assembler.leaving() == 1);
   BuiltSlice& c = f.open_all(3);
-  complete(f, c);
+  complete_at_once(f, c);
   CHECK(f.completed_ids() == Ids{2});  // 3 waits for 1 as before
-  complete(f, a);
+  complete_at_once(f, a);
   CHECK(f.completed_ids() == Ids{1, 3});
 }
 

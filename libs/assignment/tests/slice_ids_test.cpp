@@ -6,12 +6,12 @@ using namespace weir::assignment;
 
 namespace {
 
-constexpr std::size_t kMany = 1000;
+constexpr std::size_t kManyIds = 1000;
 
 }  // namespace
 
 TEST_CASE("the next id is above all given ids, even if a trigger named one") {
-  SliceIds ids(SliceId(5), kMany);
+  SliceIds ids(SliceId(5), kManyIds);
   CHECK(ids.next() == SliceId(5));
   ids.give(SliceId(5));
   CHECK(ids.next() == SliceId(6));
@@ -21,7 +21,7 @@ TEST_CASE("the next id is above all given ids, even if a trigger named one") {
 }
 
 TEST_CASE("the highest id that a trigger may name is below the highest counted one") {
-  SliceIds ids(SliceId(0), kMany);
+  SliceIds ids(SliceId(0), kManyIds);
   CHECK(ids.is_good(kSliceIdNamedMax));
   CHECK_FALSE(ids.is_good(kSliceIdNamedMax.next()));
   ids.give(kSliceIdNamedMax);
@@ -30,7 +30,7 @@ TEST_CASE("the highest id that a trigger may name is below the highest counted o
 }
 
 TEST_CASE("a run that has given its last id has no further one") {
-  SliceIds ids(kSliceIdMax, kMany);
+  SliceIds ids(kSliceIdMax, kManyIds);
   CHECK(ids.is_good(std::nullopt));
   ids.give(kSliceIdMax);
   CHECK(ids.used_up());
@@ -39,16 +39,16 @@ TEST_CASE("a run that has given its last id has no further one") {
 }
 
 TEST_CASE("after a restart exactly the given ids are duplicates, even below the next one") {
-  SliceIds ids(SliceId(0), kMany);
+  SliceIds ids(SliceId(0), kManyIds);
   for (const std::uint64_t id : {3, 4, 9, 7}) ids.give(SliceId(id));
-  SliceIds next(SliceId(0), kMany);
+  SliceIds next(SliceId(0), kManyIds);
   next.resume(ids.given().intervals(), ids.next());
   CHECK(next.next() == SliceId(10));
   for (std::uint64_t id = 0; id < 12; ++id) {
     const bool given = id == 3 || id == 4 || id == 9 || id == 7;
     CHECK(next.veto(SliceId(id)) == (given ? VetoReason::duplicate_id : VetoReason::none));
   }
-  SliceIds farther(SliceId(500), kMany);
+  SliceIds farther(SliceId(500), kManyIds);
   farther.resume(ids.given().intervals(), ids.next());
   CHECK(farther.next() == SliceId(500));
 }

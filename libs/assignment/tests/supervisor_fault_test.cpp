@@ -1,4 +1,4 @@
-#include "model_farm.hpp"
+#include "one_slice.hpp"
 #include "weir_catch.hpp"
 
 #include <algorithm>
@@ -6,31 +6,10 @@
 using namespace weir;
 using namespace weir::assignment;
 using weir::assignment::test::Farm;
+using weir::assignment::test::one_slice;
+using weir::assignment::test::only_assignment;
+using weir::assignment::test::only_confirmation;
 using weir::assignment::test::small_farm;
-
-namespace {
-
-Farm one_slice(SupervisorSettings settings = small_farm()) {
-  settings.slices_max = 1;
-  Farm farm(settings);
-  farm.join_dcm(0, 4);
-  farm.pass();
-  return farm;
-}
-
-const Assignment& only_assignment(const Actions& actions, std::uint16_t dcm) {
-  REQUIRE(actions.dcms.size() > dcm);
-  REQUIRE(actions.dcms[dcm].assign.size() == 1);
-  return actions.dcms[dcm].assign[0];
-}
-
-const Confirmation& only_confirmation(const Actions& actions, std::uint16_t dcm) {
-  REQUIRE(actions.dcms.size() > dcm);
-  REQUIRE(actions.dcms[dcm].confirm.size() == 1);
-  return actions.dcms[dcm].confirm[0];
-}
-
-}  // namespace
 
 TEST_CASE("a dead DCM's undecided slices go to another as the next attempt, before all others") {
   SupervisorSettings settings = small_farm();

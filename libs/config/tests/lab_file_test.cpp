@@ -7,7 +7,7 @@ using namespace weir;
 
 namespace {
 
-std::string problems_of(const std::string& text) {
+std::string lab_problems(const std::string& text) {
   const auto file = config::read_lab(text, "lab.yaml");
   return file ? std::string() : config::to_text(file.error());
 }
@@ -29,13 +29,13 @@ TEST_CASE("a lab file is read as the farm file is, key by key") {
 }
 
 TEST_CASE("a mistake in a lab file is named with its line and the nearest key") {
-  CHECK(problems_of("lab: x\nport_rat: 1gbit\n") ==
+  CHECK(lab_problems("lab: x\nport_rat: 1gbit\n") ==
         "lab.yaml:2: port_rat: unknown key; did you mean 'port_rate'?");
-  CHECK(problems_of("port_rate: quick\n") ==
+  CHECK(lab_problems("port_rate: quick\n") ==
         "lab.yaml:1: port_rate: 'quick' is not a rate: write it as in 1gbit, 200mbit, 2.5gbit or unlimited");
-  CHECK(problems_of("port_buffer: 1.5m\n") ==
+  CHECK(lab_problems("port_buffer: 1.5m\n") ==
         "lab.yaml:1: port_buffer: '1.5m' is not a size: write bytes, or as in 100k (102400 bytes), 4m");
-  CHECK(problems_of("hosts: [{nodes: [dcm-0]}]\n") == "lab.yaml:1: hosts[0].name: missing");
+  CHECK(lab_problems("hosts: [{nodes: [dcm-0]}]\n") == "lab.yaml:1: hosts[0].name: missing");
 }
 
 TEST_CASE("a key of the lab is set on the command line with lab. in front") {

@@ -51,7 +51,7 @@ Laid laid(const std::string& text) {
   return {std::move(*file), std::move(*plan)};
 }
 
-std::string problems_of(const std::string& text) {
+std::string node_problems(const std::string& text) {
   const auto file = config::read_farm(text, "farm.yaml");
   if (!file) return config::to_text(file.error());
   return config::to_text(config::validate(file->farm, file->locations, recording));
@@ -118,7 +118,7 @@ TEST_CASE("a node's key comes from its entry, else its profile, else the shared 
   CHECK(farm.farm_of("large").dcm().credits() == 256);
   CHECK(farm.farm_of("disk-1").writer().sync_bytes() == 1U << 20U);
   CHECK(farm.farm_of("supervisor").dcm().credits() == 16);
-  CHECK(problems_of(kTestBeam) == "");
+  CHECK(node_problems(kTestBeam) == "");
 }
 
 TEST_CASE("a list in a node's entry replaces the shared one, its parameters extend the shared ones") {
@@ -144,63 +144,63 @@ TEST_CASE("a farm of nodes that differ is written out and reads back the same") 
 }
 
 TEST_CASE("a key that cannot differ between nodes, or is unknown, is refused in a node's entry") {
-  CHECK(problems_of("dcm:\n  nodes:\n    - {name: a, deadline_ms: 5}\n") ==
+  CHECK(node_problems("dcm:\n  nodes:\n    - {name: a, deadline_ms: 5}\n") ==
         "farm.yaml:3: dcm.nodes[0].deadline_ms: is the same for all: set 'dcm.deadline_ms'");
-  CHECK(problems_of("readout:\n  nodes: {name: a, count: 2, nodes: []}\n") ==
+  CHECK(node_problems("readout:\n  nodes: {name: a, count: 2, nodes: []}\n") ==
         "farm.yaml:2: readout.nodes[0].nodes: is the same for all: set 'readout.nodes'");
-  CHECK(problems_of("dcm:\n  nodes:\n    - {name: a, credit: 5}\n") ==
+  CHECK(node_problems("dcm:\n  nodes:\n    - {name: a, credit: 5}\n") ==
         "farm.yaml:3: dcm.nodes[0].credit: unknown key; did you mean 'dcm.nodes[0].credits'?");
-  CHECK(problems_of("readout:\n  nodes:\n    - {name: a, own: {}}\n") ==
+  CHECK(node_problems("readout:\n  nodes:\n    - {name: a, own: {}}\n") ==
         "farm.yaml:3: readout.nodes[0].own: unknown key; docs/configuration.md lists the keys");
-  CHECK(problems_of("dcm:\n  nodes:\n    - {name: a, credits: 0}\n") ==
+  CHECK(node_problems("dcm:\n  nodes:\n    - {name: a, credits: 0}\n") ==
         "farm.yaml:3: dcm.nodes[0].credits: 0 is below 1");
 }
 
 TEST_CASE("entries that do not fit together are refused with their line") {
-  CHECK(problems_of("dcm:\n  nodes:\n    - {name: a, count: 2}\n") ==
+  CHECK(node_problems("dcm:\n  nodes:\n    - {name: a, count: 2}\n") ==
         "farm.yaml:3: dcm.nodes[0].name: 2 nodes cannot all be called 'a': put {i} where their number goes\n"
         "farm.yaml:3: dcm.nodes[0].name: another node is called 'a' too");
-  CHECK(problems_of("readout:\n  nodes:\n    - {name: 'a{j}'}\n") ==
+  CHECK(node_problems("readout:\n  nodes:\n    - {name: 'a{j}'}\n") ==
         "farm.yaml:3: readout.nodes[0].name: 'a{j}' is not a name: 1 to 64 letters, digits, '_', '-' and "
         "'.', and "
         "{i} or {i:03} for a number");
-  CHECK(problems_of("dcm:\n  profiles: [{name: fast}]\n  nodes:\n    - {name: a, profile: fats}\n") ==
+  CHECK(node_problems("dcm:\n  profiles: [{name: fast}]\n  nodes:\n    - {name: a, profile: fats}\n") ==
         "farm.yaml:4: dcm.nodes[0].profile: unknown profile 'fats' in dcm.profiles; did you mean 'fast'?");
-  CHECK(problems_of("dcm:\n  profiles:\n    - {name: fast}\n    - {name: fast}\n  nodes: [{name: a}]\n") ==
+  CHECK(node_problems("dcm:\n  profiles:\n    - {name: fast}\n    - {name: fast}\n  nodes: [{name: a}]\n") ==
         "farm.yaml:4: dcm.profiles[1].name: another profile is called 'fast' already");
-  CHECK(problems_of("readout:\n  nodes:\n    - {name: a, sources_per_readout: 3}\n    - {name: b, "
-                    "first_source: 3}\n") ==
+  CHECK(node_problems("readout:\n  nodes:\n    - {name: a, sources_per_readout: 3}\n    - {name: b, "
+                      "first_source: 3}\n") ==
         "farm.yaml:4: readout.nodes[1]: source 3 belongs to 'a' already: give first_source or sources here");
-  CHECK(problems_of("readout:\n  nodes:\n    - {name: 'a-{i}', count: 3, sources: [1, 2]}\n") ==
+  CHECK(node_problems("readout:\n  nodes:\n    - {name: 'a-{i}', count: 3, sources: [1, 2]}\n") ==
         "farm.yaml:3: readout.nodes[0].count: 3 readouts for 2 sources");
   CHECK(
-      problems_of("readout:\n  nodes:\n    - {name: 'a-{i}', count: 3, listen: '127.0.0.1:4000'}\n") ==
+      node_problems("readout:\n  nodes:\n    - {name: 'a-{i}', count: 3, listen: '127.0.0.1:4000'}\n") ==
       "farm.yaml:3: readout.nodes[0].listen: one address for 3 nodes: leave it out, or list them one by one");
-  CHECK(problems_of(
+  CHECK(node_problems(
             "readout:\n  nodes:\n    - {name: 'a-{i}', count: 4000}\n    - {name: 'b-{i}', count: 97}\n") ==
         "farm.yaml:2: readout.nodes: 4097 nodes are above 4096");
 }
 
 TEST_CASE("a node's own settings are checked together with the shared ones") {
-  CHECK(problems_of("dcm:\n  credits: 8\n  nodes:\n    - {name: a}\n    - {name: b, slices_max: 4}\n") ==
+  CHECK(node_problems("dcm:\n  credits: 8\n  nodes:\n    - {name: a}\n    - {name: b, slices_max: 4}\n") ==
         "farm.yaml:5: dcm.nodes[1].slices_max: 4 is below dcm.credits, 8");
-  CHECK(problems_of("supervisor: {in_flight_max: 64}\nreadout:\n  nodes:\n    - name: a\n      source: "
-                    "{size_bytes: 2MiB}\n") ==
+  CHECK(node_problems("supervisor: {in_flight_max: 64}\nreadout:\n  nodes:\n    - name: a\n      source: "
+                      "{size_bytes: 2MiB}\n") ==
         "farm.yaml:5: readout.nodes[0].source.size_bytes: 2MiB is outside of source.size_bytes_min to "
         "source.size_bytes_max, 0 to 1MiB");
-  CHECK(problems_of("readout:\n  nodes:\n    - name: a\n      source: {kind: plugin}\n") ==
+  CHECK(node_problems("readout:\n  nodes:\n    - name: a\n      source: {kind: plugin}\n") ==
         "farm.yaml:4: readout.nodes[0].source.plugin: needed by source.kind 'plugin'");
   CHECK(
-      problems_of(
+      node_problems(
           "readout:\n  nodes:\n    - name: a\n      source: {kind: replay}\n      replay: {path: other}\n") ==
       "farm.yaml:5: readout.nodes[0].replay.path: 'other': no such folder");
-  CHECK(problems_of("source:\n  kind: replay\nreplay: {path: folder}\nreadout:\n  nodes:\n"
-                    "    - {name: a, sources: [1000, 7]}\n") ==
+  CHECK(node_problems("source:\n  kind: replay\nreplay: {path: folder}\nreadout:\n  nodes:\n"
+                      "    - {name: a, sources: [1000, 7]}\n") ==
         "farm.yaml:6: readout.nodes[0].sources[1]: 'folder' holds no source 7");
   // A problem in shared settings is reported once, however many entries exist.
-  CHECK(problems_of("dcm:\n  credits: 8\n  slices_max: 4\n  nodes: [{name: a}, {name: b}]\n") ==
+  CHECK(node_problems("dcm:\n  credits: 8\n  slices_max: 4\n  nodes: [{name: a}, {name: b}]\n") ==
         "farm.yaml:3: dcm.slices_max: 4 is below dcm.credits, 8");
-  CHECK(problems_of(
+  CHECK(node_problems(
             "supervisor: {in_flight_max: 100}\ndcm:\n  nodes:\n    - {name: 'a{i}', count: 3, credits: 30}\n"
             "    - {name: b, credits: 11}\n") ==
         "farm.yaml:1: supervisor.in_flight_max: 100 is below the DCMs' 101 credits: some of them are never "
@@ -209,14 +209,14 @@ TEST_CASE("a node's own settings are checked together with the shared ones") {
 
 TEST_CASE("some sources have other sizes than the rest") {
   CHECK(
-      problems_of(
+      node_problems(
           "source:\n  size_bytes: 10\n  sizes:\n    - {sources: [1], size_bytes: 5, size_bytes_min: 6}\n") ==
       "farm.yaml:4: source.sizes[0].size_bytes: 5 is outside of source.sizes[0].size_bytes_min to "
       "source.sizes[0].size_bytes_max, 6 to 1MiB");
-  CHECK(problems_of("source:\n  sizes:\n    - {size_bytes: 5}\n") ==
+  CHECK(node_problems("source:\n  sizes:\n    - {size_bytes: 5}\n") ==
         "farm.yaml:3: source.sizes[0].sources: missing");
   // 20 MB for one source exceed a DCM's limit.
-  CHECK(problems_of("source:\n  sizes:\n    - {sources: [1], size_bytes: 20M, size_bytes_max: 20M}\n")
+  CHECK(node_problems("source:\n  sizes:\n    - {sources: [1], size_bytes: 20M, size_bytes_max: 20M}\n")
             .find("dcm.fragment_bytes_max: 16MiB is below the largest fragment, 20000000") !=
         std::string::npos);
 }
@@ -259,12 +259,12 @@ TEST_CASE("keys of a section within a section are explained with their names in 
 }
 
 TEST_CASE("sizes and faults of unknown sources, and an address for no writer, are rejected") {
-  CHECK(problems_of("source:\n  sizes: [{sources: [1, 77], size_bytes: 9}]\n") ==
+  CHECK(node_problems("source:\n  sizes: [{sources: [1, 77], size_bytes: 9}]\n") ==
         "farm.yaml:2: source.sizes[0].sources[1]: unknown source 77");
-  CHECK(problems_of(
+  CHECK(node_problems(
             "readout:\n  nodes:\n    - name: a\n      source: {faults: [{sources: [77], drop: 0.5}]}\n") ==
         "farm.yaml:4: readout.nodes[0].source.faults[0].sources[0]: unknown source 77");
-  CHECK(problems_of("writer:\n  listen: '127.0.0.1:4000'\n  nodes: [{name: a}]\n") ==
+  CHECK(node_problems("writer:\n  listen: '127.0.0.1:4000'\n  nodes: [{name: a}]\n") ==
         "farm.yaml:2: writer.listen: has no effect beside writer.nodes: give each entry its listen");
 }
 
@@ -319,9 +319,9 @@ TEST_CASE(
   CHECK(farm.node("supervisor").announce == "gate:7000");
   CHECK(farm.farm_of("far").supervisor().lease_ms() == 45'000);
   CHECK(farm.farm_of("near").supervisor().lease_ms() == 10'000);
-  CHECK_THAT(problems_of("supervisor: {announce: 'gate:7000'}\n" + groups),
+  CHECK_THAT(node_problems("supervisor: {announce: 'gate:7000'}\n" + groups),
              Catch::ContainsSubstring("supervisor.announce: needs supervisor.listen with a port"));
-  CHECK_THAT(problems_of("supervisor: {listen: '127.0.0.1:7000', announce: 'gate:7000'}\n"),
+  CHECK_THAT(node_problems("supervisor: {listen: '127.0.0.1:7000', announce: 'gate:7000'}\n"),
              Catch::ContainsSubstring("supervisor.announce: is for DCMs of remote groups"));
 }
 

@@ -8,7 +8,7 @@ using namespace weir;
 
 namespace {
 
-config::FarmFile read(const std::string& text) {
+config::FarmFile read_farm(const std::string& text) {
   auto file = config::read_farm(text, "farm.yaml");
   INFO((file ? "" : config::to_text(file.error())));
   REQUIRE(file.has_value());
@@ -16,14 +16,14 @@ config::FarmFile read(const std::string& text) {
 }
 
 config::FarmPlan plan_of(const std::string& text, const config::ReplayReader& replay = {}) {
-  auto plan = config::expand(read(text).farm, {}, replay);
+  auto plan = config::expand(read_farm(text).farm, {}, replay);
   INFO((plan ? "" : config::to_text(plan.error())));
   REQUIRE(plan.has_value());
   return std::move(*plan);
 }
 
-std::string refusal(const std::string& text) {
-  const config::FarmFile file = read(text);
+std::string plan_refusal(const std::string& text) {
+  const config::FarmFile file = read_farm(text);
   const auto plan = config::expand(file.farm, file.locations);
   REQUIRE_FALSE(plan.has_value());
   return config::to_text(plan.error());
@@ -66,7 +66,7 @@ TEST_CASE("a detector's modules are divided into blocks that differ by one at mo
 }
 
 TEST_CASE("a farm that replays is rejected by programs that cannot read recordings") {
-  const auto plan = config::expand(read("source: {kind: replay}\nreplay: {path: folder}\n").farm);
+  const auto plan = config::expand(read_farm("source: {kind: replay}\nreplay: {path: folder}\n").farm);
   REQUIRE_FALSE(plan.has_value());
   CHECK(plan.error().front().key == "replay.path");
   CHECK(plan.error().front().what == "this program opens no recordings");
@@ -104,18 +104,18 @@ TEST_CASE("listed nodes replace the counts") {
 }
 
 TEST_CASE("a farm that cannot be laid out is refused with its line") {
-  CHECK(refusal("readout:\n  nodes: [{name: a, sources: [1]}, {name: a, sources: [2]}]\n") ==
+  CHECK(plan_refusal("readout:\n  nodes: [{name: a, sources: [1]}, {name: a, sources: [2]}]\n") ==
         "farm.yaml:2: readout.nodes[1].name: another node is called 'a' too");
-  CHECK(refusal("dcm:\n  nodes: [{name: supervisor}]\n") ==
+  CHECK(plan_refusal("dcm:\n  nodes: [{name: supervisor}]\n") ==
         "farm.yaml:2: dcm.nodes[0].name: another node is called 'supervisor' too");
-  CHECK(refusal("readout:\n  nodes: [{name: a, sources: [1]}, {name: b, sources: [2, 1]}]\n") ==
+  CHECK(plan_refusal("readout:\n  nodes: [{name: a, sources: [1]}, {name: b, sources: [2, 1]}]\n") ==
         "farm.yaml:2: readout.nodes[1].sources: source 1 belongs to 'a' already");
-  CHECK(refusal("source: {kind: hits}\nreadout:\n  count: 16\n") ==
+  CHECK(plan_refusal("source: {kind: hits}\nreadout:\n  count: 16\n") ==
         "farm.yaml:3: readout.count: 16 readouts for 15 sources");
-  CHECK(refusal("readout:\n  count: 4096\n  sources_per_readout: 1000000\n") ==
+  CHECK(plan_refusal("readout:\n  count: 4096\n  sources_per_readout: 1000000\n") ==
         "farm.yaml:3: readout.sources_per_readout: 4096000000 sources in all are above 1000000");
-  CHECK(refusal("readout:\n  first_source: 4294967295\n  count: 2\n") ==
+  CHECK(plan_refusal("readout:\n  first_source: 4294967295\n  count: 2\n") ==
         "farm.yaml:2: readout.first_source: leaves no room for 2 sources below 2^32");
-  CHECK(refusal("writer:\n  count: 2\n  listen: 'here:4000'\n") ==
+  CHECK(plan_refusal("writer:\n  count: 2\n  listen: 'here:4000'\n") ==
         "farm.yaml:3: writer.listen: one address for 2 writers: leave it empty, or set writer.count=1");
 }

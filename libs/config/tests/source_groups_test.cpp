@@ -12,14 +12,14 @@ namespace {
 
 constexpr const char* kReadouts = "readout: {count: 3, sources_per_readout: 4, masked: [5]}\n";
 
-FarmFile read(const std::string& text) {
-  auto file = read_farm(kReadouts + text, "farm.yaml");
+FarmFile read_groups(const std::string& text) {
+  auto file = config::read_farm(kReadouts + text, "farm.yaml");
   REQUIRE(file.has_value());
   return std::move(*file);
 }
 
-std::string errors(const std::string& text) {
-  const FarmFile file = read(text);
+std::string group_errors(const std::string& text) {
+  const FarmFile file = read_groups(text);
   std::string all;
   for (const Problem& problem : validate(file.farm, file.locations)) {
     if (problem.severity == Severity::error) all += (all.empty() ? "" : "\n") + problem.text();
@@ -41,7 +41,7 @@ std::vector<std::uint32_t> members(const FarmFile& file, const std::string& name
 
 TEST_CASE(
     "a source group is the union of numbers, ranges, readouts and earlier groups, without masked ones") {
-  const FarmFile file = read(
+  const FarmFile file = read_groups(
       "source:\n  groups:\n"
       "    - {name: calo, sources: [1], ranges: ['3-5', '7']}\n"
       "    - {name: muon, readouts: [readout-2]}\n"
@@ -53,7 +53,7 @@ TEST_CASE(
 
 TEST_CASE("a source group names only existing sources, readouts and groups") {
   const auto group = [](const std::string& keys) {
-    return errors("source:\n  groups:\n    - {name: calo, " + keys + "}\n");
+    return group_errors("source:\n  groups:\n    - {name: calo, " + keys + "}\n");
   };
   CHECK(group("sources: [13]") == "farm.yaml:4: source.groups[0].sources[0]: the farm has no source 13");
   CHECK(group("ranges: ['20-30']") ==
@@ -67,19 +67,19 @@ TEST_CASE("a source group names only existing sources, readouts and groups") {
   CHECK(group("groups: [calo]") ==
         "farm.yaml:4: source.groups[0].groups[0]: no earlier source group is called 'calo'");
   CHECK(
-      errors("source:\n  groups:\n    - {name: calo}\n") ==
+      group_errors("source:\n  groups:\n    - {name: calo}\n") ==
       "farm.yaml:4: source.groups[0].name: source group 'calo' has no source: give sources, ranges, readouts "
       "or groups");
-  CHECK(errors("source:\n  groups:\n    - {name: a, sources: [1]}\n    - {name: a, sources: [2]}\n") ==
+  CHECK(group_errors("source:\n  groups:\n    - {name: a, sources: [1]}\n    - {name: a, sources: [2]}\n") ==
         "farm.yaml:5: source.groups[1].name: source group 'a' is defined already");
 }
 
 TEST_CASE("keys that name an unknown source group are refused, and the nearest name is suggested") {
   const std::string groups = "source:\n  groups:\n    - {name: muon, sources: [1]}\n";
-  CHECK(errors(groups + "filter: {first_groups: [muons]}\n") ==
+  CHECK(group_errors(groups + "filter: {first_groups: [muons]}\n") ==
         "farm.yaml:5: filter.first_groups[0]: source.groups has no group 'muons'; did you mean 'muon'?");
-  CHECK(errors(groups + "filter: {steps: [{prefetch: [moun]}]}\n") ==
+  CHECK(group_errors(groups + "filter: {steps: [{prefetch: [moun]}]}\n") ==
         "farm.yaml:5: filter.steps[0].prefetch[0]: source.groups has no group 'moun'; did you mean 'muon'?");
-  CHECK(errors("filter: {first_groups: [muon]}\n") ==
+  CHECK(group_errors("filter: {first_groups: [muon]}\n") ==
         "farm.yaml:2: filter.first_groups[0]: source.groups has no group 'muon': it is empty");
 }

@@ -21,14 +21,14 @@ DiskMemory after(const FolderPlace& noted) {
   return memory;
 }
 
-struct Case {
+struct DiskCase {
   const char* what;
   FolderPlace before;
   FolderPlace now;
   const char* missing;  // the mount point; empty: none
 };
 
-const Case kCases[] = {
+const DiskCase kCases[] = {
     {"the disk is there", place("/data/out", "/data"), place("/data/out", "/data"), ""},
     {"the disk is absent", place("/data/out", "/data"), place("/data/out", "/"), "/data"},
     {"it is absent, and each run has a folder of its own", place("/data/r12", "/data"),
@@ -49,7 +49,7 @@ const Case kCases[] = {
 };
 
 TEST_CASE("a folder below the mount point of an earlier run misses its disk") {
-  for (const Case& one : kCases) {
+  for (const DiskCase& one : kCases) {
     CAPTURE(one.what);
     const DiskMemory memory = one.before.mount.empty() ? DiskMemory() : after(one.before);
     const auto missing = memory.missing("writer-0", one.now);

@@ -64,7 +64,7 @@ class RandomFarm {
 
   void disturb() {
     const std::size_t who = random_() % farm_.processes.size();
-    test::Process& one = farm_.processes[who];
+    test::ModelProcess& one = farm_.processes[who];
     switch (random_() % 5) {
       case 0:
         if (one.alive) farm_.kill(who);
@@ -110,7 +110,7 @@ class RandomFarm {
     farm_.out = {};
     since_ = farm_.now;
     for (std::size_t i = 0; i < farm_.processes.size(); ++i) {
-      const test::Process& one = farm_.processes[i];
+      const test::ModelProcess& one = farm_.processes[i];
       if (one.alive) farm_.machine.joined(i, one.incarnation, one.state, farm_.now, farm_.out);
     }
   }

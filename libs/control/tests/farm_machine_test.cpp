@@ -25,7 +25,7 @@ void restart_run_control(Farm& farm) {
   farm.out = {};
   farm.orders.clear();
   for (std::size_t i = 0; i < farm.processes.size(); ++i) {
-    const control::test::Process& one = farm.processes[i];
+    const control::test::ModelProcess& one = farm.processes[i];
     if (one.alive) farm.machine.joined(i, one.incarnation, one.state, farm.now, farm.out);
   }
 }

@@ -21,7 +21,7 @@ inline std::vector<MemberPlan> small_plan() {
           {"dcm-1", Role::dcm, Duty::transient}};
 }
 
-struct Process {
+struct ModelProcess {
   bool alive = false;
   bool deaf = false;  // ignores orders
   Incarnation incarnation;
@@ -36,7 +36,7 @@ class Farm {
       : machine(std::move(plan), deadlines), processes(machine.members().size()) {}
 
   void start_process(std::size_t i) {
-    Process& one = processes[i];
+    ModelProcess& one = processes[i];
     one.alive = true;
     one.deaf = false;
     one.incarnation = Incarnation(++incarnations_);
@@ -90,7 +90,7 @@ class Farm {
   }
   // The supervisor ends the run, and all other processes with it.
   void end_run() {
-    for (Process& one : processes) {
+    for (ModelProcess& one : processes) {
       if (!one.alive || one.deaf || (one.state.state != State::running && one.state.state != State::paused))
         continue;
       one.state.state = State::ready;
@@ -107,7 +107,7 @@ class Farm {
 
   void carry_out(const Order& order) {
     orders.push_back(order);
-    Process& one = processes[order.member];
+    ModelProcess& one = processes[order.member];
     if (!one.alive || one.deaf) return;
     if (!one.refuses.empty()) {
       return machine.answered(order.member, order.id, false, one.refuses, one.state, now, out);
@@ -143,7 +143,7 @@ class Farm {
   TimeNs now = kSecond;
   FarmMachine machine;
   FarmActions out;
-  std::vector<Process> processes;
+  std::vector<ModelProcess> processes;
   std::vector<Order> orders;
   std::vector<std::string> events;
   std::vector<std::size_t> without;

@@ -13,8 +13,8 @@ using State = RunControlChild::State;
 
 namespace {
 
-constexpr int kRounds = 2000;
-constexpr useconds_t kRoundUs = 2000;
+constexpr int kChildRounds = 2000;
+constexpr useconds_t kChildRoundUs = 2000;
 
 // A script in place of run control.
 struct Place {
@@ -38,17 +38,17 @@ struct Place {
 };
 
 void find(RunControlChild& control) {
-  for (int i = 0; i < kRounds && control.state() == State::starting; ++i) {
+  for (int i = 0; i < kChildRounds && control.state() == State::starting; ++i) {
     REQUIRE(control.found());
-    ::usleep(kRoundUs);
+    ::usleep(kChildRoundUs);
   }
   REQUIRE(control.state() == State::there);
 }
 
 ProcessEnd end_of(RunControlChild& control) {
-  for (int i = 0; i < kRounds; ++i) {
+  for (int i = 0; i < kChildRounds; ++i) {
     if (const auto end = control.poll()) return *end;
-    ::usleep(kRoundUs);
+    ::usleep(kChildRoundUs);
   }
   FAIL("it does not end");
   return {};
@@ -74,8 +74,8 @@ TEST_CASE("run control that dies is restarted after a while at its address, a li
     CHECK(control.start_due(now) == true);
     CHECK(control.state() == State::there);
   }
-  for (int i = 0; i < kRounds && place.log().find("--listen 127.0.0.1:7700") == std::string::npos; ++i)
-    ::usleep(kRoundUs);
+  for (int i = 0; i < kChildRounds && place.log().find("--listen 127.0.0.1:7700") == std::string::npos; ++i)
+    ::usleep(kChildRoundUs);
   control.send_signal(SIGKILL);
   (void)end_of(control);
   CHECK_FALSE(control.start_again(now));

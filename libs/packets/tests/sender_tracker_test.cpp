@@ -25,22 +25,22 @@ struct FrontEnd {
   std::uint64_t slice = 0;
 };
 
-struct Sent {
+struct SentPacket {
   Packet packet;
   Origin from;
 };
 
-struct Bench {
-  Standing send(const Sent& sent, DurationNs after = kStep) {
+struct Tracked {
+  Standing send(const SentPacket& sent, DurationNs after = kStep) {
     now += after;
     ++packets;
     return take(sent);
   }
-  Standing take(const Sent& sent) {
+  Standing take(const SentPacket& sent) {
     const auto verdict = tracker.take(sent.packet, sent.from, now);
     if (verdict.standing == Standing::restarted) {
       ++restarts;
-      for (const Sent& one : std::exchange(held, {}))
+      for (const SentPacket& one : std::exchange(held, {}))
         if (one.packet.session == sent.packet.session) (void)take(one);
       (void)take(sent);
       return Standing::restarted;
@@ -52,8 +52,8 @@ struct Bench {
     seconds += verdict.standing == Standing::new_second;
     return verdict.standing;
   }
-  static Sent next(FrontEnd& front_end) {
-    Sent sent;
+  static SentPacket next(FrontEnd& front_end) {
+    SentPacket sent;
     sent.packet.session = front_end.session;
     sent.packet.sequence = front_end.sequence++;
     sent.packet.slice = SliceId(front_end.slice++);
@@ -65,7 +65,7 @@ struct Bench {
   }
 
   SenderTracker tracker;
-  std::vector<Sent> held;
+  std::vector<SentPacket> held;
   TimeNs now = kSecond;
   int packets = 0;
   int taken = 0;
@@ -86,7 +86,7 @@ TEST_CASE("addresses are printed as people write them") {
 
 TEST_CASE("two packets with a new session number are a restart, from whichever address") {
   const std::uint8_t port = GENERATE(std::uint8_t{1}, std::uint8_t{2});
-  Bench bench;
+  Tracked bench;
   FrontEnd first{address(1), 7};
   bench.run(first, 20);
   FrontEnd again{address(port), 9, 0, 20};
@@ -98,7 +98,7 @@ TEST_CASE("two packets with a new session number are a restart, from whichever a
 }
 
 TEST_CASE("packets of the old life between the first of a new one delay the restart, and cost nothing") {
-  Bench bench;
+  Tracked bench;
   FrontEnd first{address(1), 7};
   bench.run(first, 50);
   FrontEnd again{address(1), 8, 0, 60};
@@ -115,7 +115,7 @@ TEST_CASE("packets of the old life between the first of a new one delay the rest
 TEST_CASE("a session number that changes while the count goes on loses nothing") {
   const int every = GENERATE(1, 2, 7);
   const std::uint32_t stride = GENERATE(1U, 3U);
-  Bench bench;
+  Tracked bench;
   FrontEnd board{address(1), 1};
   for (int i = 0; i < 1024; ++i) {
     bench.run(board, 1);
@@ -134,7 +134,7 @@ TEST_CASE("a restart without a session number is taken from the eighth packet on
   const bool same_address = GENERATE(false, true);
   CAPTURE(before, same_address);
   if (same_address && before < 8) return;  // too short a life to recognise: the counts overlap
-  Bench bench;
+  Tracked bench;
   FrontEnd first{address(1), 0, before > 200 ? before - 200 : 0};
   bench.run(first, before > 200 ? 200 : static_cast<int>(before));
   const int taken = bench.taken;
@@ -147,7 +147,7 @@ TEST_CASE("a restart without a session number is taken from the eighth packet on
 
 TEST_CASE("restarts that follow each other are each taken, at old and new addresses") {
   for (const std::uint32_t with_sessions : {0U, 1U}) {
-    Bench bench;
+    Tracked bench;
     std::uint64_t slice = 0;
     for (std::uint32_t life = 0; life < 12; ++life) {
       FrontEnd front_end{address(static_cast<std::uint8_t>(1 + life % 3)), with_sessions * (life + 1), 0,
@@ -164,11 +164,11 @@ TEST_CASE("restarts that follow each other are each taken, at old and new addres
 
 TEST_CASE("delayed packets of an earlier life begin no new one, however many") {
   const std::uint32_t with_sessions = GENERATE(0U, 1U);
-  Bench bench;
+  Tracked bench;
   FrontEnd first{address(1), with_sessions * 7};
-  std::vector<Sent> old;
+  std::vector<SentPacket> old;
   for (int i = 0; i < 200; ++i) {
-    old.push_back(Bench::next(first));
+    old.push_back(Tracked::next(first));
     if (i < 195) bench.send(old.back());  // the last ones are still in flight
   }
   FrontEnd again{address(2), with_sessions * 8, 0, 200};
@@ -176,7 +176,7 @@ TEST_CASE("delayed packets of an earlier life begin no new one, however many") {
   REQUIRE(bench.restarts == 1);
   const int taken = bench.taken;
   // Repeated and delayed packets, with and without packets of the new life between them.
-  for (const Sent& sent : old) {
+  for (const SentPacket& sent : old) {
     const Standing standing = bench.send(sent, kMillisecond / 10);
     CHECK((standing == Standing::former || standing == Standing::unconfirmed));
   }
@@ -185,9 +185,9 @@ TEST_CASE("delayed packets of an earlier life begin no new one, however many") {
   CHECK(bench.taken == taken);
   bench.run(again, 20);
   CHECK(bench.taken == taken + 20);
-  for (const Sent& sent : old) {
+  for (const SentPacket& sent : old) {
     bench.send(sent, kMillisecond / 10);
-    bench.send(Bench::next(again), kMillisecond / 10);
+    bench.send(Tracked::next(again), kMillisecond / 10);
   }
   CHECK(bench.restarts == 1);
   CHECK(bench.seconds == 0);
@@ -195,14 +195,14 @@ TEST_CASE("delayed packets of an earlier life begin no new one, however many") {
 }
 
 TEST_CASE("repeated packets of the life that is read begin nothing") {
-  Bench bench;
+  Tracked bench;
   FrontEnd front_end{address(1)};
-  std::vector<Sent> all;
+  std::vector<SentPacket> all;
   for (int i = 0; i < 100; ++i) {
-    all.push_back(Bench::next(front_end));
+    all.push_back(Tracked::next(front_end));
     bench.send(all.back());
   }
-  for (const Sent& sent : all) CHECK(bench.send(sent) == Standing::taken);
+  for (const SentPacket& sent : all) CHECK(bench.send(sent) == Standing::taken);
   CHECK(bench.taken == 100);
   CHECK(bench.restarts == 0);
 }
@@ -212,7 +212,7 @@ TEST_CASE("two front-ends with one id: one is read, and the other is noticed wit
   const int burst = GENERATE(1, 3, 12);
   const std::uint32_t with_sessions = GENERATE(0U, 1U);
   CAPTURE(ahead, burst, with_sessions);
-  Bench bench;
+  Tracked bench;
   FrontEnd one{address(1), with_sessions * 7};
   FrontEnd two{address(2), with_sessions * 8, ahead, 0};
   for (int i = 0; i < 2400 / burst; ++i) {
@@ -226,7 +226,7 @@ TEST_CASE("two front-ends with one id: one is read, and the other is noticed wit
 }
 
 TEST_CASE("when the front-end that is read ends, the second one is taken after a second") {
-  Bench bench;
+  Tracked bench;
   FrontEnd one{address(1)};
   FrontEnd two{address(2), 0, 5'000};
   for (int i = 0; i < 100; ++i) {
@@ -242,12 +242,12 @@ TEST_CASE("when the front-end that is read ends, the second one is taken after a
 
 TEST_CASE("a front-end that sends from many addresses is one front-end") {
   std::mt19937 random(GENERATE(range(1U, 6U)));
-  Bench bench;
+  Tracked bench;
   FrontEnd front_end{address(1), 0, 0xffffff00};  // its counter overflows
-  std::vector<Sent> window;
+  std::vector<SentPacket> window;
   for (int i = 0; i < 5000; ++i) {
     front_end.from = address(static_cast<std::uint8_t>(random() % 200));
-    window.push_back(Bench::next(front_end));
+    window.push_back(Tracked::next(front_end));
     if (window.size() < 20) continue;
     const std::size_t which = random() % window.size();
     bench.send(window[which]);
@@ -259,7 +259,7 @@ TEST_CASE("a front-end that sends from many addresses is one front-end") {
 }
 
 TEST_CASE("a slow front-end that restarts is taken too, though its packets are seconds apart") {
-  Bench bench;
+  Tracked bench;
   FrontEnd first{address(1)};
   bench.run(first, 50, 3 * kSecond);
   FrontEnd again{address(2), 0, 0, 50};
@@ -269,16 +269,16 @@ TEST_CASE("a slow front-end that restarts is taken too, though its packets are s
 }
 
 TEST_CASE("a stranger that repeats one packet does not keep a restart from being seen for long") {
-  Bench bench;
+  Tracked bench;
   FrontEnd first{address(1)};
   bench.run(first, 5000);
-  Sent stranger;
+  SentPacket stranger;
   stranger.packet.sequence = 3;
   stranger.from = address(9);
   FrontEnd again{address(2), 0, 0, 5000};
   for (int i = 0; i < 3000; ++i) {
     bench.send(stranger);
-    bench.send(Bench::next(again));
+    bench.send(Tracked::next(again));
   }
   CHECK(bench.restarts == 1);
   CHECK(bench.taken > 5000 + 2000);

@@ -10,12 +10,12 @@ using ports::ProofVerdict;
 
 namespace {
 
-ConstBytes bytes_of(const std::string& text) { return std::as_bytes(std::span(text)); }
+ConstBytes bytes_of_text(const std::string& text) { return std::as_bytes(std::span(text)); }
 
 struct Both {
   std::string connecting = "hello, I am dcm-1";
   std::string listening = "hello, I am readout-3";
-  [[nodiscard]] ports::Hellos hellos() const { return {bytes_of(connecting), bytes_of(listening)}; }
+  [[nodiscard]] ports::Hellos hellos() const { return {bytes_of_text(connecting), bytes_of_text(listening)}; }
 };
 
 }  // namespace

@@ -5,16 +5,16 @@
 namespace weir::shaping {
 namespace {
 
-constexpr double kWindow = 72'000;
+constexpr double kTrialWindow = 72'000;
 constexpr double kRate = 0.1;  // bytes per ns
 constexpr TimeNs kFrom = kSecond;
-constexpr DurationNs kEpoch = 10 * kMillisecond;
+constexpr DurationNs kTrialEpoch = 10 * kMillisecond;
 
 // Runs epochs at this share of the rate until the trial is decided. Returns their number; 100: never decided.
 int epochs_until_decided(LossTrial& trial, double share, DurationNs least_ns) {
-  const auto bytes = static_cast<std::uint64_t>(share * kRate * static_cast<double>(kEpoch));
+  const auto bytes = static_cast<std::uint64_t>(share * kRate * static_cast<double>(kTrialEpoch));
   for (int epoch = 1; epoch < 100; ++epoch) {
-    if (trial.note(bytes, kEpoch, least_ns, kFrom + epoch * kEpoch)) return epoch;
+    if (trial.note(bytes, kTrialEpoch, least_ns, kFrom + epoch * kTrialEpoch)) return epoch;
   }
   return 100;
 }
@@ -25,26 +25,26 @@ TEST_CASE("a loss was worth its window where clearly less comes with a smaller o
   LossTrial trial;
   CHECK_FALSE(trial.running());
   CHECK_FALSE(trial.note(1, kSecond, 0, kFrom));
-  trial.begin(kWindow, kRate, kFrom);
-  CHECK(trial.window() == kWindow);
+  trial.begin(kTrialWindow, kRate, kFrom);
+  CHECK(trial.window() == kTrialWindow);
   CHECK(epochs_until_decided(trial, 0.8, 0) == 4);
   CHECK_FALSE(trial.running());
   CHECK(trial.worth());
 
-  trial.begin(kWindow, kRate, kFrom);
+  trial.begin(kTrialWindow, kRate, kFrom);
   CHECK(epochs_until_decided(trial, 0.9, 0) == 4);  // normal variation of rates
   CHECK_FALSE(trial.worth());
 }
 
 TEST_CASE("a trial of a loss takes as long as answers need to show a result") {
   LossTrial trial;
-  trial.begin(kWindow, kRate, kFrom);
-  CHECK(epochs_until_decided(trial, 1, 16 * kEpoch) == 16);
+  trial.begin(kTrialWindow, kRate, kFrom);
+  CHECK(epochs_until_decided(trial, 1, 16 * kTrialEpoch) == 16);
 }
 
 TEST_CASE("answers to requests of the larger window are not part of the trial") {
   LossTrial trial;
-  trial.begin(kWindow, kRate, kFrom);
+  trial.begin(kTrialWindow, kRate, kFrom);
   CHECK_FALSE(trial.note(0, kSecond, 0, kFrom - 1));
   CHECK(epochs_until_decided(trial, 1, 0) == 4);
   CHECK_FALSE(trial.worth());
@@ -52,8 +52,8 @@ TEST_CASE("answers to requests of the larger window are not part of the trial") 
 
 TEST_CASE("a trial that is not decided in good time is given up") {
   LossTrial trial;
-  trial.begin(kWindow, kRate, kFrom);
-  CHECK_FALSE(trial.note(0, kEpoch, 0, kFrom + kEpoch));
+  trial.begin(kTrialWindow, kRate, kFrom);
+  CHECK_FALSE(trial.note(0, kTrialEpoch, 0, kFrom + kTrialEpoch));
   // The window was not the limit for long, so the rate has changed for other reasons.
   CHECK_FALSE(trial.note(0, kSecond, 0, kFrom + 10 * kSecond));
   CHECK_FALSE(trial.running());
@@ -61,7 +61,7 @@ TEST_CASE("a trial that is not decided in good time is given up") {
 
 TEST_CASE("a trial that is stopped decides nothing") {
   LossTrial trial;
-  trial.begin(kWindow, kRate, kFrom);
+  trial.begin(kTrialWindow, kRate, kFrom);
   trial.stop();
   CHECK_FALSE(trial.note(0, kSecond, 0, kFrom + kSecond));
 }

@@ -6,8 +6,8 @@ using namespace weir::slice_rows;
 
 namespace {
 
-constexpr NodeIndex kFirst{0};
-constexpr NodeIndex kSecond{1};
+constexpr NodeIndex kFirstReadout{0};
+constexpr NodeIndex kSecondReadout{1};
 constexpr std::uint16_t kMany[] = {16, 64, 256};
 
 // After each of so many readouts was out so often.
@@ -42,52 +42,52 @@ struct Moves {
 
 TEST_CASE("a readout has no part in the slices from its leave to its return, others do") {
   AbsenceTable table;
-  table.leave(kFirst, SliceOrder(10));
-  CHECK(table.is_out(kFirst));
-  CHECK_FALSE(table.covers(kFirst, SliceOrder(9)));
-  CHECK(table.covers(kFirst, SliceOrder(10)));
-  CHECK(table.covers(kFirst, SliceOrder(1'000'000)));
-  CHECK_FALSE(table.covers(kSecond, SliceOrder(10)));
-  table.join(kFirst, SliceOrder(20));
-  CHECK_FALSE(table.is_out(kFirst));
-  CHECK(table.covers(kFirst, SliceOrder(19)));
-  CHECK_FALSE(table.covers(kFirst, SliceOrder(20)));
+  table.leave(kFirstReadout, SliceOrder(10));
+  CHECK(table.is_out(kFirstReadout));
+  CHECK_FALSE(table.covers(kFirstReadout, SliceOrder(9)));
+  CHECK(table.covers(kFirstReadout, SliceOrder(10)));
+  CHECK(table.covers(kFirstReadout, SliceOrder(1'000'000)));
+  CHECK_FALSE(table.covers(kSecondReadout, SliceOrder(10)));
+  table.join(kFirstReadout, SliceOrder(20));
+  CHECK_FALSE(table.is_out(kFirstReadout));
+  CHECK(table.covers(kFirstReadout, SliceOrder(19)));
+  CHECK_FALSE(table.covers(kFirstReadout, SliceOrder(20)));
 }
 
 TEST_CASE("a readout that leaves and returns before a slice is triggered was never absent") {
   AbsenceTable table;
-  table.leave(kFirst, SliceOrder(10));
-  table.join(kFirst, SliceOrder(10));
+  table.leave(kFirstReadout, SliceOrder(10));
+  table.join(kFirstReadout, SliceOrder(10));
   CHECK(table.ranges().empty());
   CHECK(table.number() == 2);
 }
 
 TEST_CASE("the return of a present node changes nothing") {
   AbsenceTable table;
-  table.join(kFirst, SliceOrder(10));
+  table.join(kFirstReadout, SliceOrder(10));
   CHECK(table.number() == 0);
 }
 
 TEST_CASE("a received table is accepted whole, and refused with an empty range") {
   AbsenceTable table;
-  CHECK(table.replace({{kFirst, SliceOrder(1), SliceOrder(5)}, {kSecond, SliceOrder(3)}}));
-  CHECK(table.covers(kFirst, SliceOrder(4)));
-  CHECK(table.is_out(kSecond));
-  CHECK_FALSE(table.replace({{kFirst, SliceOrder(5), SliceOrder(5)}}));
+  CHECK(table.replace({{kFirstReadout, SliceOrder(1), SliceOrder(5)}, {kSecondReadout, SliceOrder(3)}}));
+  CHECK(table.covers(kFirstReadout, SliceOrder(4)));
+  CHECK(table.is_out(kSecondReadout));
+  CHECK_FALSE(table.replace({{kFirstReadout, SliceOrder(5), SliceOrder(5)}}));
   CHECK(table.ranges().size() == 2);
 }
 
 TEST_CASE("beyond the bound the oldest range that has ended is forgotten, and an open one is kept") {
   AbsenceTable table;
-  table.leave(kSecond, SliceOrder(0));
+  table.leave(kSecondReadout, SliceOrder(0));
   for (std::uint64_t i = 0; i < AbsenceTable::kEndedMax + 10; ++i) {
-    table.leave(kFirst, SliceOrder(10 * i));
-    table.join(kFirst, SliceOrder(10 * i + 5));
+    table.leave(kFirstReadout, SliceOrder(10 * i));
+    table.join(kFirstReadout, SliceOrder(10 * i + 5));
   }
   CHECK(table.ranges().size() <= AbsenceTable::kEndedMax + 2);
-  CHECK(table.covers(kSecond, SliceOrder(7)));
-  CHECK_FALSE(table.covers(kFirst, SliceOrder(0)));
-  CHECK(table.covers(kFirst, SliceOrder(10 * (AbsenceTable::kEndedMax + 9))));
+  CHECK(table.covers(kSecondReadout, SliceOrder(7)));
+  CHECK_FALSE(table.covers(kFirstReadout, SliceOrder(0)));
+  CHECK(table.covers(kFirstReadout, SliceOrder(10 * (AbsenceTable::kEndedMax + 9))));
 }
 
 TEST_CASE("whether a readout has a part in a slice is looked up at the same cost however many were out") {
@@ -104,16 +104,16 @@ TEST_CASE("whether a readout has a part in a slice is looked up at the same cost
 TEST_CASE("no node is out for slices after the last range") {
   AbsenceTable table;
   CHECK_FALSE(table.may_cover(SliceOrder(0)));
-  table.leave(kFirst, SliceOrder(10));
+  table.leave(kFirstReadout, SliceOrder(10));
   CHECK(table.may_cover(SliceOrder(5)));
-  table.leave(kSecond, SliceOrder(12));
-  table.join(kFirst, SliceOrder(20));
+  table.leave(kSecondReadout, SliceOrder(12));
+  table.join(kFirstReadout, SliceOrder(20));
   CHECK(table.may_cover(SliceOrder(20)));
-  table.join(kSecond, SliceOrder(15));
+  table.join(kSecondReadout, SliceOrder(15));
   CHECK(table.may_cover(SliceOrder(19)));
   CHECK_FALSE(table.may_cover(SliceOrder(20)));
   CHECK_FALSE(table.empty());
-  REQUIRE(table.replace({{kFirst, SliceOrder(1), SliceOrder(3)}}));
+  REQUIRE(table.replace({{kFirstReadout, SliceOrder(1), SliceOrder(3)}}));
   CHECK_FALSE(table.may_cover(SliceOrder(3)));
 }
 
@@ -125,23 +125,23 @@ TEST_CASE("a frequently absent readout costs one step for present slices") {
 
 TEST_CASE("overlapping ranges of a readout, as received, cover their union") {
   AbsenceTable table;
-  REQUIRE(table.replace({{kFirst, SliceOrder(10), SliceOrder(40)},
-                         {kSecond, SliceOrder(0), SliceOrder(3)},
-                         {kFirst, SliceOrder(15), SliceOrder(20)},
-                         {kFirst, SliceOrder(5), SliceOrder(8)}}));
+  REQUIRE(table.replace({{kFirstReadout, SliceOrder(10), SliceOrder(40)},
+                         {kSecondReadout, SliceOrder(0), SliceOrder(3)},
+                         {kFirstReadout, SliceOrder(15), SliceOrder(20)},
+                         {kFirstReadout, SliceOrder(5), SliceOrder(8)}}));
   for (std::uint64_t slice = 0; slice < 50; ++slice) {
     CAPTURE(slice);
-    CHECK(table.covers(kFirst, SliceOrder(slice)) ==
+    CHECK(table.covers(kFirstReadout, SliceOrder(slice)) ==
           ((slice >= 5 && slice < 8) || (slice >= 10 && slice < 40)));
   }
-  CHECK(table.ranges()[2] == AbsenceRange{kFirst, SliceOrder(15), SliceOrder(20)});  // as reported
-  table.leave(kFirst, SliceOrder(30));
-  CHECK(table.is_out(kFirst));
-  CHECK(table.covers(kFirst, SliceOrder(1000)));
-  CHECK_FALSE(table.covers(kFirst, SliceOrder(8)));
-  table.join(kFirst, SliceOrder(45));
-  CHECK(table.covers(kFirst, SliceOrder(44)));
-  CHECK_FALSE(table.covers(kFirst, SliceOrder(45)));
+  CHECK(table.ranges()[2] == AbsenceRange{kFirstReadout, SliceOrder(15), SliceOrder(20)});  // as reported
+  table.leave(kFirstReadout, SliceOrder(30));
+  CHECK(table.is_out(kFirstReadout));
+  CHECK(table.covers(kFirstReadout, SliceOrder(1000)));
+  CHECK_FALSE(table.covers(kFirstReadout, SliceOrder(8)));
+  table.join(kFirstReadout, SliceOrder(45));
+  CHECK(table.covers(kFirstReadout, SliceOrder(44)));
+  CHECK_FALSE(table.covers(kFirstReadout, SliceOrder(45)));
 }
 
 TEST_CASE("slices that no readout takes part in are counted") {
@@ -149,23 +149,23 @@ TEST_CASE("slices that no readout takes part in are counted") {
   const SliceOrder end(100);
   AbsenceTable table;
   CHECK(slices_without_readouts(table.ranges(), kReadouts, end) == 0);
-  table.leave(kFirst, SliceOrder(10));
+  table.leave(kFirstReadout, SliceOrder(10));
   CHECK(slices_without_readouts(table.ranges(), kReadouts, end) == 0);
-  table.leave(kSecond, SliceOrder(20));
+  table.leave(kSecondReadout, SliceOrder(20));
   CHECK(slices_without_readouts(table.ranges(), kReadouts, end) == 80);
-  table.join(kFirst, SliceOrder(25));
+  table.join(kFirstReadout, SliceOrder(25));
   CHECK(slices_without_readouts(table.ranges(), kReadouts, end) == 5);
   // One after another is not both.
-  table.join(kSecond, SliceOrder(30));
-  table.leave(kFirst, SliceOrder(30));
+  table.join(kSecondReadout, SliceOrder(30));
+  table.leave(kFirstReadout, SliceOrder(30));
   CHECK(slices_without_readouts(table.ranges(), kReadouts, end) == 5);
-  table.leave(kSecond, SliceOrder(90));
+  table.leave(kSecondReadout, SliceOrder(90));
   CHECK(slices_without_readouts(table.ranges(), kReadouts, end) == 15);
   CHECK(slices_without_readouts(table.ranges(), kReadouts, SliceOrder(50)) == 5);
   CHECK(slices_without_readouts(table.ranges(), 3, end) == 0);
   // Received ranges may overlap.
-  CHECK(slices_without_readouts({{kFirst, SliceOrder(10), SliceOrder(30)},
-                                 {kFirst, SliceOrder(20), SliceOrder(40)},
-                                 {kSecond, SliceOrder(0), SliceOrder(35)}},
+  CHECK(slices_without_readouts({{kFirstReadout, SliceOrder(10), SliceOrder(30)},
+                                 {kFirstReadout, SliceOrder(20), SliceOrder(40)},
+                                 {kSecondReadout, SliceOrder(0), SliceOrder(35)}},
                                 kReadouts, end) == 25);
 }

@@ -15,7 +15,7 @@ using namespace weir::source::test;
 
 namespace {
 
-constexpr std::uint32_t kSources = 4;
+constexpr std::uint32_t kFaultySources = 4;
 constexpr std::uint32_t kBytes = 20'000;
 
 // Makes fragments in its own memory, and counts the bytes in use.
@@ -63,7 +63,7 @@ Outcome drive(const std::vector<FaultRates>& rates, std::uint64_t slices = 2000)
   std::uint64_t alive = 0;
   FaultInjector injector(1);
   std::vector<std::unique_ptr<FragmentSource>> sources;
-  for (std::uint32_t id = 0; id < kSources; ++id) {
+  for (std::uint32_t id = 0; id < kFaultySources; ++id) {
     auto source = std::make_unique<MeasuredSource>(id, alive);
     if (rates.empty()) {
       sources.push_back(std::move(source));
@@ -85,7 +85,7 @@ Outcome drive(const std::vector<FaultRates>& rates, std::uint64_t slices = 2000)
     buffer.tick(now, sink);
     for (int i = 0; i < 4 && next < slices; ++i, ++next) {
       REQUIRE(buffer.announce(triggers(next, 1), sink) == 1);
-      for (std::uint32_t id = 0; id < kSources; ++id) buffer.request(ask(next, id), sink);
+      for (std::uint32_t id = 0; id < kFaultySources; ++id) buffer.request(ask(next, id), sink);
       open.emplace_back(now + 30 * kMillisecond, SliceId(next));
     }
     injector.tick(now);
@@ -106,7 +106,7 @@ Outcome drive(const std::vector<FaultRates>& rates, std::uint64_t slices = 2000)
                            .second;
     CHECK(first);
   }
-  CHECK(outcome.answers.size() == slices * kSources);
+  CHECK(outcome.answers.size() == slices * kFaultySources);
   outcome.counters = buffer.counters();
   outcome.injected = injector.counts();
   CHECK(outcome.counters.bytes_held == 0);

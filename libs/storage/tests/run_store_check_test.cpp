@@ -10,7 +10,7 @@ using namespace weir::storage::test;
 
 namespace {
 
-constexpr const char* kFirst = "out/run-000007-writer-0-0000.weir";
+constexpr const char* kChecked = "out/run-000007-writer-0-0000.weir";
 constexpr const char* kSecondFile = "out/run-000007-writer-0-0001.weir";
 
 RunStoreConfig four_a_file() {
@@ -78,7 +78,7 @@ TEST_CASE(
   put(fixture, 1, 5);
   fixture.pass(100 * kMillisecond);
   REQUIRE(fixture.seen.stored.size() == 5);
-  const std::string part = std::string(kFirst) + ".part";
+  const std::string part = std::string(kChecked) + ".part";
   const std::uint64_t third = fixture.read("run-000007-writer-0-0000.weir.part").entries()[2].offset;
   const bool appended = GENERATE(false, true);  // between the cut and the sync
   const bool nothing_left = GENERATE(false, true);
@@ -105,7 +105,7 @@ TEST_CASE(
   finish(fixture);
   CHECK(fixture.store.counters().files_restored == 1);
   CHECK(fixture.disk.files().contains(part));  // never under the name of a complete file
-  CHECK_FALSE(fixture.disk.files().contains(kFirst));
+  CHECK_FALSE(fixture.disk.files().contains(kChecked));
   CHECK(fixture.store.stored() == on_disk(fixture));
 }
 
@@ -114,7 +114,7 @@ TEST_CASE("an open file that is removed or replaced gets its name again, and not
   fixture.start();
   put(fixture, 1, 5);
   fixture.pass(100 * kMillisecond);
-  const std::string part = std::string(kFirst) + ".part";
+  const std::string part = std::string(kChecked) + ".part";
   const bool replaced = GENERATE(false, true);
   const auto disturb = [&] {
     replaced ? fixture.disk.replace(part, text("mine")) : fixture.disk.remove(part);
@@ -153,7 +153,7 @@ TEST_CASE("a removed file is written again once the disk has room") {
   fixture.start();
   put(fixture, 1, 5);
   fixture.pass(100 * kMillisecond);
-  fixture.disk.remove(std::string(kFirst) + ".part");
+  fixture.disk.remove(std::string(kChecked) + ".part");
   put(fixture, 6, 7);
   fixture.disk.fail_at = fixture.disk.operations() + 2;  // an append, a sync that notices, the restoring
   fixture.disk.fail_with = ports::DiskError::no_space;
@@ -179,17 +179,17 @@ TEST_CASE(
   const std::uint64_t third = fixture.read("run-000007-writer-0-0000.weir").entries()[2].offset;
   std::uint64_t left = 0;
   SECTION("cut") {
-    fixture.disk.change(kFirst, [&](auto& bytes) { bytes.resize(third + 40); });
+    fixture.disk.change(kChecked, [&](auto& bytes) { bytes.resize(third + 40); });
     left = 1;
   }
-  SECTION("removed") { fixture.disk.remove(kFirst); }
-  SECTION("replaced by something else") { fixture.disk.replace(kFirst, text("mine")); }
+  SECTION("removed") { fixture.disk.remove(kChecked); }
+  SECTION("replaced by something else") { fixture.disk.replace(kChecked, text("mine")); }
   SECTION("written over") {
-    fixture.disk.change(kFirst, [&](auto& bytes) { bytes[third + 300] ^= std::byte{1}; });
+    fixture.disk.change(kChecked, [&](auto& bytes) { bytes[third + 300] ^= std::byte{1}; });
     left = 2;
   }
   SECTION("replaced by its like") {
-    fixture.disk.replace(kFirst, Buffer(fixture.disk.files().at(kFirst).bytes));
+    fixture.disk.replace(kChecked, Buffer(fixture.disk.files().at(kChecked).bytes));
     left = 3;
   }
   finish(fixture);
@@ -205,25 +205,25 @@ TEST_CASE("a file that is disturbed between its closing and its reading back is 
   put(fixture, 1, 5);
   // Until the first file is published.
   fixture.store.flush(fixture.now);
-  while (!fixture.disk.files().contains(kFirst)) REQUIRE(fixture.disk.step(fixture.store));
-  const auto& bytes = fixture.disk.files().at(kFirst).bytes;
+  while (!fixture.disk.files().contains(kChecked)) REQUIRE(fixture.disk.step(fixture.store));
+  const auto& bytes = fixture.disk.files().at(kChecked).bytes;
   const std::uint64_t fourth = fixture.read("run-000007-writer-0-0000.weir").entries()[3].offset;
   std::vector<std::uint64_t> gone;
   SECTION("cut") {
-    fixture.disk.change(kFirst, [&](auto& there) { there.resize(fourth); });
+    fixture.disk.change(kChecked, [&](auto& there) { there.resize(fourth); });
     gone = {4};
   }
   SECTION("a hole where there was a record") {
-    fixture.disk.change(kFirst, [&](auto& there) {
+    fixture.disk.change(kChecked, [&](auto& there) {
       std::fill_n(there.begin() + static_cast<std::ptrdiff_t>(fourth), 500, std::byte{0});
     });
     gone = {4};
   }
   SECTION("cut in its index") {
-    fixture.disk.change(kFirst, [&](auto& there) { there.resize(bytes.size() - 150); });
+    fixture.disk.change(kChecked, [&](auto& there) { there.resize(bytes.size() - 150); });
   }
   SECTION("removed") {
-    fixture.disk.remove(kFirst);
+    fixture.disk.remove(kChecked);
     gone = {1, 2, 3, 4};
   }
   fixture.disk.run(fixture.store);
@@ -245,7 +245,7 @@ TEST_CASE("closed files may be moved away only if writer.on_close is set") {
   put(fixture, 1, 6);
   fixture.pass(100 * kMillisecond);
   REQUIRE(fixture.seen.closed.size() == 1);
-  fixture.disk.remove(kFirst);
+  fixture.disk.remove(kChecked);
   finish(fixture);
   CHECK(fixture.store.counters().files_left == (may ? 1 : 0));
   CHECK(fixture.store.counters().slices_lost == (may ? 0 : 4));
@@ -264,7 +264,7 @@ TEST_CASE("a store that has finished can check its files again, and finds those 
   REQUIRE(fixture.store.finished());
   CHECK(fixture.store.stored().count == 6);
   const bool removed = GENERATE(false, true);
-  if (removed) fixture.disk.remove(kFirst);
+  if (removed) fixture.disk.remove(kChecked);
   fixture.store.check_again(fixture.now);
   CHECK_FALSE(fixture.store.finished());
   fixture.disk.run(fixture.store);
@@ -299,7 +299,7 @@ TEST_CASE("reading back is retried after a disk error, and unreadable data do no
   fixture.start();
   put(fixture, 1, 5);
   fixture.store.flush(fixture.now);
-  while (!fixture.disk.files().contains(kFirst)) REQUIRE(fixture.disk.step(fixture.store));
+  while (!fixture.disk.files().contains(kChecked)) REQUIRE(fixture.disk.step(fixture.store));
   fixture.disk.fail_at = fixture.disk.operations();
   fixture.disk.fail_with = ports::DiskError::io;
   bool always = false;

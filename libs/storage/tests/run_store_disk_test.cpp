@@ -12,7 +12,7 @@ using namespace weir::storage::test;
 
 namespace {
 
-constexpr const char* kFirst = "run-000007-writer-0-0000.weir";
+constexpr const char* kOnDisk = "run-000007-writer-0-0000.weir";
 
 // Every slice of 1..count is in exactly one place of the published files, and sound.
 void check_whole_run(const Fixture& fixture, std::uint64_t count) {
@@ -101,7 +101,7 @@ TEST_CASE("a full disk blocks, acknowledges no more, and continues when there is
     CHECK(fixture.put({.slice = 11}) == StoreResult::accepted);
   }
   SECTION("earlier acknowledged records stay") {
-    const auto& part = fixture.disk.files().at(std::string("out/") + kFirst + ".part");
+    const auto& part = fixture.disk.files().at(std::string("out/") + kOnDisk + ".part");
     const auto file = RunFileReader::from_bytes(ConstBytes(part.bytes).first(part.synced), "part");
     for (std::uint64_t i = 1; i <= 5; ++i) CHECK(file->find(SliceId(i)) != nullptr);
   }
@@ -156,7 +156,7 @@ TEST_CASE("copies that a full disk has not taken when every slice is settled are
   fixture.close();
   REQUIRE(fixture.seen.finished == 1);
   CHECK(fixture.store.counters().dead_copies == 1);
-  CHECK(fixture.read(kFirst).entries().size() == 2);
+  CHECK(fixture.read(kOnDisk).entries().size() == 2);
   check_whole_run(fixture, 1);
 }
 
@@ -246,7 +246,7 @@ TEST_CASE("references to a file's records are written only when those are on dis
   Fixture reference;
   run(reference, [] {});
   REQUIRE(reference.seen.finished == 1);
-  const std::uint64_t tail = reference.read(kFirst).footer()->tail_offset;
+  const std::uint64_t tail = reference.read(kOnDisk).footer()->tail_offset;
   Fixture fixture;
   run(fixture, [&] {
     for (const auto& [path, file] : fixture.disk.files()) {

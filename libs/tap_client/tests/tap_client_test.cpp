@@ -95,7 +95,7 @@ TapSettings settings_of(const Farm& farm) {
 // Publishes until a sample arrives, because a late subscriber misses the first ones.
 std::optional<SampledSlice> first_of(Farm& farm, TapClient& tap, std::uint64_t& sequence) {
   for (int i = 0; i < 100; ++i) {
-    farm.publish({1, sequence, 0, sequence + 1}, test::make_record(sequence, 4, 10));
+    farm.publish({1, sequence, 0, sequence + 1}, tap_client::test::make_record(sequence, 4, 10));
     ++sequence;
     if (auto slice = tap.take(100 * kMillisecond)) return slice;
   }
@@ -118,7 +118,7 @@ TEST_CASE("a client receives the slices published for it, and counts the gaps be
   while (tap.take(200 * kMillisecond)) {
   }
   CHECK(tap.tally().lost() == 0);
-  farm.publish({1, sequence + 3, 0, sequence + 4}, test::make_record(77, 4, 10));
+  farm.publish({1, sequence + 3, 0, sequence + 4}, tap_client::test::make_record(77, 4, 10));
   const auto later = tap.take(5 * kSecond);
   REQUIRE(later);
   CHECK(later->record.head().slice == SliceId(77));
@@ -143,10 +143,10 @@ TEST_CASE("a malformed sample is counted, and the next one still arrives") {
   while (tap.take(200 * kMillisecond)) {
   }
   farm.publish({1, sequence, 0, 0}, {});
-  auto damaged = test::make_record(5, 4, 10);
+  auto damaged = tap_client::test::make_record(5, 4, 10);
   damaged[30] ^= std::byte{1};
   farm.publish({1, sequence, 0, 0}, damaged);
-  farm.publish({1, sequence, 0, 0}, test::make_record(6, 4, 10));
+  farm.publish({1, sequence, 0, 0}, tap_client::test::make_record(6, 4, 10));
   const auto good = tap.take(5 * kSecond);
   REQUIRE(good);
   CHECK(good->record.head().slice == SliceId(6));

@@ -12,7 +12,7 @@ namespace {
 
 using Kind = PayloadPlace::Kind;
 
-constexpr std::uint32_t kPayloadMax = 1 << 20;
+constexpr std::uint32_t kParsedMax = 1 << 20;
 
 class Random {
  public:
@@ -94,7 +94,7 @@ TEST_CASE("random cuts of a stream give the same frames, at all payload sizes an
   CAPTURE(seed, cut_max);
   Random random(seed);
   const Stream stream = mixed_stream(random, {0, 1, 511, 16 * 1024, 300 * 1024, 1024 * 1024});
-  FrameParser parser(kPayloadMax);
+  FrameParser parser(kParsedMax);
   RecordingSink sink(kind_of);
   REQUIRE(feed(parser, sink, stream.bytes, [&] { return 1 + random.below(cut_max); }));
   check_same(sink.frames, stream.expected);
@@ -104,7 +104,7 @@ TEST_CASE("every single cut of a stream of small frames gives the same frames") 
   Random random(1);
   const Stream stream = mixed_stream(random, {0, 1, 31, 32, 33});
   for (std::size_t cut = 1; cut < stream.bytes.size(); ++cut) {
-    FrameParser parser(kPayloadMax);
+    FrameParser parser(kParsedMax);
     RecordingSink sink(kind_of);
     bool first = true;
     const auto next_cut = [&] { return std::exchange(first, false) ? cut : stream.bytes.size(); };
@@ -116,7 +116,7 @@ TEST_CASE("every single cut of a stream of small frames gives the same frames") 
 TEST_CASE("a stream that comes byte by byte gives the same frames") {
   Random random(2);
   const Stream stream = mixed_stream(random, {0, 1, 2, 511, 5000});
-  FrameParser parser(kPayloadMax);
+  FrameParser parser(kParsedMax);
   RecordingSink sink(kind_of);
   REQUIRE(feed(parser, sink, stream.bytes, [] { return std::size_t{1}; }));
   check_same(sink.frames, stream.expected);
@@ -128,7 +128,7 @@ TEST_CASE("thousands of small frames in full receives come out in order") {
   for (int i = 0; i < 20'000; ++i) {
     stream.add(static_cast<Kind>(random.below(3)), static_cast<std::uint32_t>(random.below(200)));
   }
-  FrameParser parser(kPayloadMax);
+  FrameParser parser(kParsedMax);
   RecordingSink sink(kind_of);
   std::size_t receives = 0;
   REQUIRE(feed(parser, sink, stream.bytes, [&] { return ++receives, stream.bytes.size(); }));
@@ -139,8 +139,8 @@ TEST_CASE("thousands of small frames in full receives come out in order") {
 
 TEST_CASE("the bulk of large placed payloads is offered to the receive at its target") {
   Stream stream;
-  for (int i = 0; i < 10; ++i) stream.add(Kind::place, kPayloadMax);
-  FrameParser parser(kPayloadMax);
+  for (int i = 0; i < 10; ++i) stream.add(Kind::place, kParsedMax);
+  FrameParser parser(kParsedMax);
   RecordingSink sink(kind_of);
   std::size_t receives = 0;
   REQUIRE(feed(parser, sink, stream.bytes, [&] { return ++receives, stream.bytes.size(); }));
@@ -150,10 +150,10 @@ TEST_CASE("the bulk of large placed payloads is offered to the receive at its ta
 }
 
 TEST_CASE("a silent connection holds a small spill, and one of large payloads no large one") {
-  FrameParser parser(kPayloadMax);
+  FrameParser parser(kParsedMax);
   CHECK(parser.receive_space()[0].size() == FrameParser::kSpillInitial);
   Stream stream;
-  for (int i = 0; i < 10; ++i) stream.add(Kind::place, kPayloadMax);
+  for (int i = 0; i < 10; ++i) stream.add(Kind::place, kParsedMax);
   RecordingSink sink(kind_of);
   REQUIRE(feed(parser, sink, stream.bytes, [&] { return stream.bytes.size(); }));
   CHECK(parser.receive_space()[0].size() <= FrameParser::kSpillLargeFrames);
@@ -165,7 +165,7 @@ TEST_CASE("a frame that the sink refuses ends the parser as not expected, at eve
   stream.add(Kind::refuse, 100);
   stream.add(Kind::whole, 10);
   for (std::size_t cut = 1; cut < stream.bytes.size(); ++cut) {
-    FrameParser parser(kPayloadMax);
+    FrameParser parser(kParsedMax);
     RecordingSink sink(kind_of);
     const auto result = feed(parser, sink, stream.bytes, [&] { return cut; });
     REQUIRE_FALSE(result.has_value());
@@ -182,7 +182,7 @@ TEST_CASE("an error of the sink ends the parser with that error") {
   for (const Kind kind : {Kind::whole, Kind::place, Kind::discard}) {
     Stream stream;
     for (int i = 0; i < 3; ++i) stream.add(kind, 50'000);
-    FrameParser parser(kPayloadMax);
+    FrameParser parser(kParsedMax);
     RecordingSink sink(kind_of);
     sink.fail_at = 2;
     const auto result = feed(parser, sink, stream.bytes, [] { return std::size_t{40'000}; });
@@ -198,7 +198,7 @@ TEST_CASE("garbage is refused and stays refused") {
   CAPTURE(seed);
   auto bytes = some_bytes(300 * 1024, seed << 32);
   bytes[0] = std::byte{0x47};  // not a frame type; the G of "GET /"
-  FrameParser parser(kPayloadMax);
+  FrameParser parser(kParsedMax);
   RecordingSink sink(kind_of);
   Random random(seed);
   const auto result = feed(parser, sink, bytes, [&] { return 1 + random.below(300 * 1024); });
@@ -213,7 +213,7 @@ TEST_CASE("garbage after good frames costs none of them") {
   Stream stream = mixed_stream(random, {0, 10, 20'000});
   const auto good = stream.expected;
   stream.bytes.insert(stream.bytes.end(), 100, std::byte{0xee});
-  FrameParser parser(kPayloadMax);
+  FrameParser parser(kParsedMax);
   RecordingSink sink(kind_of);
   const auto result = feed(parser, sink, stream.bytes, [&] { return stream.bytes.size(); });
   REQUIRE_FALSE(result.has_value());
@@ -255,7 +255,7 @@ TEST_CASE("a peer that disconnects during a placed payload returns its buffer on
       stream.add(Kind::place, 100);
       stream.add(Kind::place, length);
       stream.bytes.resize(stream.bytes.size() - missing);
-      FrameParser parser(kPayloadMax);
+      FrameParser parser(kParsedMax);
       RecordingSink sink(kind_of);
       REQUIRE(feed(parser, sink, stream.bytes, [] { return std::size_t{9'000}; }));
       CHECK(sink.frames.size() == 1);
@@ -279,7 +279,7 @@ TEST_CASE("a peer that disconnects elsewhere returns no buffer") {
   for (const std::size_t size : {std::size_t{0}, std::size_t{20}, std::size_t{132}, std::size_t{200},
                                  std::size_t{370}, stream.bytes.size()}) {
     CAPTURE(size);
-    FrameParser parser(kPayloadMax);
+    FrameParser parser(kParsedMax);
     RecordingSink sink(kind_of);
     REQUIRE(feed(parser, sink, ConstBytes(stream.bytes).first(size), [] { return std::size_t{7}; }));
     parser.ended(sink);
@@ -293,7 +293,7 @@ TEST_CASE("a sink that drops the peer inside its own call is not called again") 
   const std::size_t cut = GENERATE(as<std::size_t>{}, 1, 500, 100'000);
   Stream stream;
   for (int i = 0; i < 5; ++i) stream.add(kind, 1000);
-  FrameParser parser(kPayloadMax);
+  FrameParser parser(kParsedMax);
   RecordingSink sink(kind_of);
   sink.ending = &parser;
   (in_header ? sink.end_in_header : sink.end_in_frame) = 3;
@@ -308,7 +308,7 @@ TEST_CASE("a sink that drops the peer inside its own call is not called again") 
 TEST_CASE("a whole payload that straddles two receives is handed over in one piece") {
   Stream stream;
   for (int i = 0; i < 20; ++i) stream.add(Kind::whole, 100'000);
-  FrameParser parser(kPayloadMax);
+  FrameParser parser(kParsedMax);
   RecordingSink sink(kind_of);
   REQUIRE(feed(parser, sink, stream.bytes, [] { return std::size_t{70'000}; }));
   check_same(sink.frames, stream.expected);

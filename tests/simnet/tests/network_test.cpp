@@ -56,8 +56,8 @@ class Talker final : public ports::StreamHandler, public ports::Acceptor {
 constexpr TimeNs kNever = std::numeric_limits<TimeNs>::max();
 
 // Two connected processes.
-struct Fixture {
-  explicit Fixture(std::uint64_t seed = 1, const WorldSettings& settings = {}) : world(seed, settings) {
+struct Connected {
+  explicit Connected(std::uint64_t seed = 1, const WorldSettings& settings = {}) : world(seed, settings) {
     for (Host* host : {&left, &right}) {
       host->boot([](TimeNs) {}, [] { return kNever; });
     }
@@ -93,7 +93,7 @@ TEST_CASE("bytes arrive whole and in order, however they are cut on the way") {
     settings.window_min = settings.window_max = 100;
     settings.cut_permille = 500;
     settings.tail_permille = 300;
-    Fixture fixture(seed, settings);
+    Connected fixture(seed, settings);
     const std::string text = long_text(2000);
     fixture.here.say(text);
     fixture.run(20 * kSecond);
@@ -114,7 +114,7 @@ TEST_CASE("bytes arrive whole and in order, however they are cut on the way") {
 TEST_CASE("a reader that pauses, or stalls, holds its writer back at the window") {
   WorldSettings settings;
   settings.window_min = settings.window_max = 100;
-  Fixture fixture(1, settings);
+  Connected fixture(1, settings);
   fixture.run(kSecond);
   fixture.there.stream->pause_receiving(true);
   fixture.here.say(long_text(500));
@@ -130,7 +130,7 @@ TEST_CASE("a reader that pauses, or stalls, holds its writer back at the window"
 }
 
 TEST_CASE("connecting fails with a reason if no process listens or a host refuses") {
-  Fixture fixture;
+  Connected fixture;
   Talker lost;
   lost.stream = fixture.left.connect({"right", 81}, lost);
   Talker refused;
@@ -144,7 +144,7 @@ TEST_CASE("connecting fails with a reason if no process listens or a host refuse
 TEST_CASE("a broken connection is noticed on both sides, usually at different times") {
   int apart = 0;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-    Fixture fixture(seed);
+    Connected fixture(seed);
     fixture.run(kSecond);
     fixture.world.break_connections(fixture.left, fixture.right);
     fixture.here.say("into the void");
@@ -158,7 +158,7 @@ TEST_CASE("a broken connection is noticed on both sides, usually at different ti
 }
 
 TEST_CASE("silence of one direction delays it and leaves the other alone") {
-  Fixture fixture;
+  Connected fixture;
   fixture.run(kSecond);
   fixture.world.silence(fixture.left, fixture.right, fixture.world.now_ns() + 10 * kSecond);
   fixture.here.say("late");
@@ -172,7 +172,7 @@ TEST_CASE("silence of one direction delays it and leaves the other alone") {
 }
 
 TEST_CASE("between two parted hosts nothing passes until they are connected again") {
-  Fixture fixture;
+  Connected fixture;
   fixture.run(kSecond);
   fixture.world.partition(fixture.right, fixture.left, fixture.world.now_ns() + 10 * kSecond);
   fixture.here.say("there");
@@ -189,7 +189,7 @@ TEST_CASE("between two parted hosts nothing passes until they are connected agai
 TEST_CASE("a killed process calls no handler, and its peer receives a prefix and the end") {
   int whole = 0;
   for (std::uint64_t seed = 1; seed <= 40; ++seed) {
-    Fixture fixture(seed);
+    Connected fixture(seed);
     fixture.run(kSecond);
     fixture.here.say("first");
     fixture.run(kMillisecond);
@@ -208,7 +208,7 @@ TEST_CASE("a killed process calls no handler, and its peer receives a prefix and
 }
 
 TEST_CASE("data written to a dead process cause a reset") {
-  Fixture fixture;
+  Connected fixture;
   fixture.run(kSecond);
   fixture.there.stream->close();
   fixture.here.say("anybody?");
@@ -218,7 +218,7 @@ TEST_CASE("data written to a dead process cause a reset") {
 
 TEST_CASE("the same seed gives the same trace, another one another") {
   const auto hash = [](std::uint64_t seed) {
-    Fixture fixture(seed);
+    Connected fixture(seed);
     fixture.here.say(long_text(3000));
     fixture.run(kSecond);
     fixture.world.break_connections(fixture.left, fixture.right);
