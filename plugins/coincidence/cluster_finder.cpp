@@ -1,6 +1,6 @@
 #include "cluster_finder.hpp"
 
-#include <weir/source/hit.hpp>
+#include <weir/hits.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -16,8 +16,8 @@ constexpr std::uint64_t kTimeMax = UINT32_MAX;  // ns from the slice's start
 constexpr std::size_t kCandidatesMax = 256;
 
 double reach(const Geometry& geometry, std::size_t a, std::size_t b, double extra_ns) {
-  const double distance = weir::source::length(geometry.floors[a] - geometry.floors[b]);
-  return distance / weir::source::kWaterSpeedOfLight + extra_ns;
+  const double distance = weir::emulation::length(geometry.floors[a] - geometry.floors[b]);
+  return distance / weir::emulation::kWaterSpeedOfLight + extra_ns;
 }
 
 // Level-1 rate per ns of a floor with `modules` modules from background alone.
@@ -111,12 +111,11 @@ void ClusterFinder::find_level1(std::uint32_t floor_index) {
   for (std::size_t i = 0; i < runs_.size(); ++i) {
     const Input& input = floor.inputs[i];
     const std::size_t bytes = input.fragment.size();
-    if (input.source->channels > 0 || bytes % weir::source::kHitBytes != 0 ||
-        settings_.search == Search::reference) {
+    if (input.source->channels > 0 || bytes % weir::kHitBytes != 0 || settings_.search == Search::reference) {
       rewrite(input, i);
     } else {
       runs_[i] = {.bytes = input.fragment.data(),
-                  .count = static_cast<std::uint32_t>(bytes / weir::source::kHitBytes),
+                  .count = static_cast<std::uint32_t>(bytes / weir::kHitBytes),
                   .place = input.place};
     }
   }
@@ -134,7 +133,7 @@ void ClusterFinder::find_level1(std::uint32_t floor_index) {
 void ClusterFinder::rewrite(const Input& input, std::size_t index) {
   const SourcePlace& source = *input.source;
   const std::uint32_t* const delays = geometry_.delays_ns.data() + source.first_delay;
-  weir::source::HitReader reader(input.fragment);
+  weir::HitReader reader(input.fragment);
   packed_.clear();
   while (const auto hit = reader.next()) {
     std::uint64_t time = hit->time_ns;
@@ -144,12 +143,12 @@ void ClusterFinder::rewrite(const Input& input, std::size_t index) {
   malformed_count_ += reader.malformed() ? 1 : 0;
   if (!std::is_sorted(packed_.begin(), packed_.end())) std::sort(packed_.begin(), packed_.end());
   std::vector<std::byte>& bytes = rewritten_[index];
-  bytes.resize(packed_.size() * weir::source::kHitBytes);
+  bytes.resize(packed_.size() * weir::kHitBytes);
   std::byte* to = bytes.data();
   for (const PackedHit hit : packed_) {
-    weir::source::encode_hit(
-        {static_cast<std::uint8_t>(hit >> 8U), time_of(hit), static_cast<std::uint8_t>(hit), {}}, to);
-    to += weir::source::kHitBytes;
+    weir::encode_hit({static_cast<std::uint8_t>(hit >> 8U), time_of(hit), static_cast<std::uint8_t>(hit), {}},
+                     to);
+    to += weir::kHitBytes;
   }
   runs_[index] = {
       .bytes = bytes.data(), .count = static_cast<std::uint32_t>(packed_.size()), .place = input.place};

@@ -58,7 +58,7 @@ class ClusterFinder {
 
   // A new slice.
   void clear();
-  // Adds all hits of one source, in the format of weir/source/hit.hpp. Ignores sources outside the geometry.
+  // Adds all hits of one source, in the format of weir/hits.hpp. Ignores sources outside the geometry.
   // Requires: the bytes stay valid until find() returns.
   void add(std::uint32_t source, weir::ConstBytes fragment);
   // Returns the clusters of the added hits, in the order of their first level-1 coincidence. Valid until

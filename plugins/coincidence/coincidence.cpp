@@ -1,7 +1,7 @@
 // The filter `coincidence`: README.md describes its algorithm, parameters and output.
 #include "cluster_finder.hpp"
+#include <weir/emulation/detector.hpp>
 #include <weir/filter.hpp>
-#include <weir/source/detector.hpp>
 
 #include <fstream>
 #include <memory>
@@ -16,7 +16,7 @@ constexpr std::uint16_t kEventVersion = 1;
 constexpr unsigned kIndexBits = 16;  // of an event's id: the cluster's number in its slice
 
 coincidence::Geometry read_detector(weir::FilterSetup& setup) {
-  weir::source::HitsSettings settings;
+  weir::emulation::HitsSettings settings;
   const std::string file = setup.parameter("geometry", "");
   settings.first_source.value = setup.parameter("first_source", settings.first_source.value);
   settings.strings = setup.parameter("strings", settings.strings);
@@ -26,9 +26,9 @@ coincidence::Geometry read_detector(weir::FilterSetup& setup) {
   settings.string_spacing_m = setup.parameter("string_spacing_m", settings.string_spacing_m);
   settings.module_radius_m = setup.parameter("module_radius_m", settings.module_radius_m);
   if (file.empty()) {
-    const std::string wrong = weir::source::Detector::check(settings);
+    const std::string wrong = weir::emulation::Detector::check(settings);
     if (!wrong.empty()) throw std::invalid_argument(wrong);
-    return coincidence::geometry_of(weir::source::Detector(settings));
+    return coincidence::geometry_of(weir::emulation::Detector(settings));
   }
   std::ifstream in(file);
   if (!in) throw std::invalid_argument("parameter 'geometry': '" + file + "' cannot be read");

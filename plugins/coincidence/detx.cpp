@@ -11,7 +11,7 @@
 namespace coincidence {
 namespace {
 
-using weir::source::Vector3;
+using weir::emulation::Vector3;
 
 constexpr std::size_t kChannelsMax = 128;  // a hit has 7 bits for its channel
 constexpr std::uint32_t kVersionMax = 5;

@@ -9,13 +9,13 @@
 
 namespace coincidence {
 
-using weir::source::Vector3;
+using weir::emulation::Vector3;
 
 double Geometry::longest_distance_m() const {
   double longest = 0;
   for (std::size_t i = 0; i < floors.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j)
-      longest = std::max(longest, weir::source::length(floors[i] - floors[j]));
+      longest = std::max(longest, weir::emulation::length(floors[i] - floors[j]));
   }
   return longest;
 }
@@ -61,7 +61,7 @@ bool is_detx(std::istream& in) {
 
 }  // namespace
 
-Geometry geometry_of(const weir::source::Detector& detector) {
+Geometry geometry_of(const weir::emulation::Detector& detector) {
   Geometry geometry;
   std::vector<std::uint32_t> sources_on_floor;
   for (std::uint32_t i = 0; i < detector.modules(); ++i) {

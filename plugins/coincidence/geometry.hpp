@@ -1,6 +1,6 @@
 #pragma once
 
-#include <weir/source/detector.hpp>
+#include <weir/emulation/detector.hpp>
 
 #include <cstdint>
 #include <istream>
@@ -21,15 +21,15 @@ struct SourcePlace {
 // The trigger's description of the detector: the sources of each floor, and the floors' positions. Sources
 // with hits of several channels (photomultipliers) count each channel as a separate module.
 struct Geometry {
-  std::vector<weir::source::Vector3> floors;  // m, the mean of the floor's sources
-  std::vector<SourcePlace> sources;           // sorted by source
-  std::vector<std::uint32_t> delays_ns;       // added to the times of a channel's hits
+  std::vector<weir::emulation::Vector3> floors;  // m, the mean of the floor's sources
+  std::vector<SourcePlace> sources;              // sorted by source
+  std::vector<std::uint32_t> delays_ns;          // added to the times of a channel's hits
 
   [[nodiscard]] double longest_distance_m() const;
 };
 
 // The detector of the `hits` source.
-[[nodiscard]] Geometry geometry_of(const weir::source::Detector& detector);
+[[nodiscard]] Geometry geometry_of(const weir::emulation::Detector& detector);
 
 // Reads a geometry file, either KM3NeT's detx (detx.hpp), known by its first line of two words, or one source
 // a line: source, floor (any number that its neighbours share), x, y, z in m, separated by blanks. Empty

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <weir/base/bytes.hpp>
-#include <weir/source/hit.hpp>
+#include <weir/hits.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -20,14 +20,14 @@ using PackedHit = std::uint64_t;
   return static_cast<std::uint32_t>(hit) >> 8U;
 }
 
-// The hits of one fragment without waveforms, ascending in time, weir::source::kHitBytes each. A view.
+// The hits of one fragment without waveforms, ascending in time, weir::kHitBytes each. A view.
 struct HitRun {
   const std::byte* bytes = nullptr;
   std::uint32_t count = 0;
   std::uint32_t place = 0;  // index of the source on its floor
 
   [[nodiscard]] PackedHit packed(std::uint32_t i) const {
-    const std::byte* at = bytes + std::size_t{i} * weir::source::kHitBytes;
+    const std::byte* at = bytes + std::size_t{i} * weir::kHitBytes;
     return std::uint64_t{weir::load_le<std::uint32_t>(at + 1)} << 32U | std::uint64_t{place} << 16U |
            std::uint64_t{static_cast<std::uint8_t>(at[0])} << 8U | static_cast<std::uint8_t>(at[5]);
   }

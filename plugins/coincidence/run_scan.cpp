@@ -1,21 +1,21 @@
 #include "run_scan.hpp"
 
 #include <weir/base/bytes.hpp>
-#include <weir/source/hit.hpp>
+#include <weir/hits.hpp>
 
 #include <algorithm>
 
 namespace coincidence {
 namespace {
 
-using weir::source::kHitBytes;
+using weir::kHitBytes;
 
 bool read_times(const std::byte* hits, std::uint32_t count, std::uint32_t* times) {
   std::uint32_t last = 0;
   bool plain = true;
   for (std::uint32_t i = 0; i < count; ++i, hits += kHitBytes) {
     const auto time = weir::load_le<std::uint32_t>(hits + 1);
-    plain = plain && (static_cast<std::uint8_t>(hits[0]) & weir::source::kWaveformBit) == 0 && time >= last;
+    plain = plain && (static_cast<std::uint8_t>(hits[0]) & weir::kWaveformBit) == 0 && time >= last;
     times[i] = last = time;
   }
   return plain;

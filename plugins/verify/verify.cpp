@@ -6,14 +6,14 @@
 //                  sigma and seed as in the farm file
 // Counters: verify_fragments, verify_bytes, verify_absent (no bytes, for any reason), verify_mismatch
 // (fragments with a wrong byte), verify_wrong_length.
+#include <weir/emulation/dummy_content.hpp>
 #include <weir/filter.hpp>
-#include <weir/source/dummy_content.hpp>
 
 namespace {
 
-using weir::source::DummySettings;
-using weir::source::DummySizes;
-using weir::source::SizeDistribution;
+using weir::emulation::DummySettings;
+using weir::emulation::DummySizes;
+using weir::emulation::SizeDistribution;
 
 class Verify : public weir::Filter {
  public:
@@ -86,7 +86,7 @@ class Verify : public weir::Filter {
 
   bool keep_;
   std::optional<DummySizes> sizes_;
-  weir::source::DummyVerifier verifier_;
+  weir::emulation::DummyVerifier verifier_;
   weir::Counter fragments_;
   weir::Counter bytes_;
   weir::Counter absent_;

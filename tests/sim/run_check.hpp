@@ -1,7 +1,7 @@
 #pragma once
 
 #include "scenario.hpp"
-#include <weir/source/dummy_content.hpp>
+#include <weir/emulation/dummy_content.hpp>
 #include <weir/storage/run_file_reader.hpp>
 #include <weir/v1/control.pb.h>
 
@@ -72,7 +72,7 @@ class RunCheck {
   std::string why_;                    // the first unexplained one
   std::uint64_t innocent_poison_ = 0;  // stored unfiltered, and no filter dies of them
   std::optional<UtcNs> clock_begin_;   // time of slice 0, from the stored slices
-  source::DummyVerifier verifier_;
+  emulation::DummyVerifier verifier_;
 };
 
 }  // namespace weir::sim

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <weir/base/time.hpp>
-#include <weir/source/hit.hpp>
-#include <weir/source/hits_source.hpp>
+#include <weir/emulation/hits_source.hpp>
+#include <weir/hits.hpp>
 
 #include <cstdint>
 #include <filesystem>
@@ -25,13 +25,13 @@ constexpr UtcNs kRecordedWindow = 10 * kMillisecond;
 // index.json, and a file of hits per slice. Its sources are numbered with gaps, and one is absent from the
 // second slice.
 inline void write_recording(const std::string& folder) {
-  source::HitsSettings settings;
+  emulation::HitsSettings settings;
   settings.strings = 3;
   settings.track_rate_hz = 100;
   settings.window_ns = kRecordedWindow;
   std::filesystem::create_directories(folder);
   std::string index = "{\n \"hit_bytes\": 6,\n \"slices\": [";
-  source::HitsGroup detector(settings, false);
+  emulation::HitsGroup detector(settings, false);
   for (std::uint64_t slice = 0; slice < kRecordedSlices; ++slice) {
     const std::string name = "slice-" + std::to_string(700 + slice) + ".bin";
     std::ofstream file(std::filesystem::path(folder) / name, std::ios::binary);
@@ -45,7 +45,7 @@ inline void write_recording(const std::string& folder) {
       fragments += std::string(fragments.empty() ? "" : ",") +
                    "\n    {\"source\": " + std::to_string(806'000'000 + 1'000 * i) +
                    ", \"offset\": " + std::to_string(bytes) +
-                   ", \"hits\": " + std::to_string(made.bytes.size() / source::kHitBytes) + "}";
+                   ", \"hits\": " + std::to_string(made.bytes.size() / kHitBytes) + "}";
       file.write(reinterpret_cast<const char*>(made.bytes.data()),
                  static_cast<std::streamsize>(made.bytes.size()));
       bytes += made.bytes.size();

@@ -3,7 +3,7 @@
 #include "stored_run.hpp"
 #include "udp_socket.hpp"
 #include "weir_catch.hpp"
-#include <weir/source/dummy_content.hpp>
+#include <weir/emulation/dummy_content.hpp>
 
 #include <algorithm>
 #include <fstream>
@@ -80,7 +80,7 @@ struct Found {
 
 Found look_at(const StoredRun& stored, const StoredRun& recording) {
   Found found;
-  source::DummyVerifier verifier;
+  emulation::DummyVerifier verifier;
   std::map<std::uint64_t, std::map<std::uint32_t, std::vector<std::byte>>> recorded;
   recording.for_each_slice([&](const storage::SliceRecordView& slice) {
     for (std::size_t i = 0; i < slice.fragment_count(); ++i) {

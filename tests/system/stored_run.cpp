@@ -1,6 +1,6 @@
 #include "stored_run.hpp"
 
-#include <weir/source/dummy_content.hpp>
+#include <weir/emulation/dummy_content.hpp>
 #include <weir/storage/verify.hpp>
 
 #include <algorithm>
@@ -68,7 +68,7 @@ std::string StoredRun::problems() const {
 
 DummyCheck check_dummy_data(const StoredRun& run) {
   DummyCheck check;
-  source::DummyVerifier verifier;
+  emulation::DummyVerifier verifier;
   run.for_each_slice([&](const storage::SliceRecordView& slice) {
     ++check.slices;
     for (std::size_t i = 0; i < slice.fragment_count(); ++i) {

@@ -295,9 +295,9 @@ v1::Report ReadoutNode::make_report(bool final) {
     counters["readout.passed_absent"] = buffer.passed_absent;
     front_end_->add_to(report);
   }
-  for (std::size_t i = 0; i < source::kInjectedFaults; ++i) {
-    const auto fault = static_cast<source::InjectedFault>(i);
-    if (injector_.counts()[i] > 0) counters.of("injected.", source::name(fault)) = injector_.counts()[i];
+  for (std::size_t i = 0; i < emulation::kInjectedFaults; ++i) {
+    const auto fault = static_cast<emulation::InjectedFault>(i);
+    if (injector_.counts()[i] > 0) counters.of("injected.", emulation::name(fault)) = injector_.counts()[i];
   }
   if (injector_.not_delayed() > 0) counters.of("injected.", "not_delayed") = injector_.not_delayed();
   if (push_) push_->add_to(report);

@@ -96,7 +96,7 @@ class ReadoutNode final : public node::Node,
   sessions::PeerInfo identity_;  // with the real port
   sessions::PeerCounters peer_counters_;
   std::unique_ptr<FrontEnd> front_end_;  // where the sources are a plugin's
-  source::FaultInjector injector_;       // idle where no faults are asked for
+  emulation::FaultInjector injector_;    // idle where no faults are asked for
   v1::RunIdentity recording_;            // the part of it that was read, where there is one
   source::FragmentBuffer buffer_;
   reports::LossWatch losses_;

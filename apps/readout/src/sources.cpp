@@ -1,9 +1,9 @@
 #include "sources.hpp"
 
 #include <weir/config/replayed_recording.hpp>
+#include <weir/emulation/tracks.hpp>
 #include <weir/node/identity.hpp>
 #include <weir/node/true_tracks.hpp>
-#include <weir/source/tracks.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -12,16 +12,16 @@
 namespace weir::readout {
 namespace {
 
-source::SizeDistribution distribution(v1::SourceSettings::Distribution value) {
+emulation::SizeDistribution distribution(v1::SourceSettings::Distribution value) {
   switch (value) {
     case v1::SourceSettings::DISTRIBUTION_UNIFORM:
-      return source::SizeDistribution::uniform;
+      return emulation::SizeDistribution::uniform;
     case v1::SourceSettings::DISTRIBUTION_EXPONENTIAL:
-      return source::SizeDistribution::exponential;
+      return emulation::SizeDistribution::exponential;
     case v1::SourceSettings::DISTRIBUTION_LOG_NORMAL:
-      return source::SizeDistribution::log_normal;
+      return emulation::SizeDistribution::log_normal;
     default:
-      return source::SizeDistribution::fixed;
+      return emulation::SizeDistribution::fixed;
   }
 }
 
@@ -38,8 +38,8 @@ ingest::SourceKind kind(v1::SourceSettings::Kind value) {
 
 // `from`: sizes of all sources, or those of a group with its own.
 template <class Sizes>
-source::DummySettings dummy_settings(const Sizes& from, std::uint64_t seed) {
-  source::DummySettings to;
+emulation::DummySettings dummy_settings(const Sizes& from, std::uint64_t seed) {
+  emulation::DummySettings to;
   to.distribution = distribution(from.distribution());
   to.size_bytes = static_cast<std::uint32_t>(from.size_bytes());
   to.size_bytes_min = static_cast<std::uint32_t>(from.size_bytes_min());
@@ -49,9 +49,9 @@ source::DummySettings dummy_settings(const Sizes& from, std::uint64_t seed) {
   return to;
 }
 
-source::HitsSettings hits_settings(const v1::Farm& farm) {
+emulation::HitsSettings hits_settings(const v1::Farm& farm) {
   const v1::HitsSettings& from = farm.hits();
-  source::HitsSettings to;
+  emulation::HitsSettings to;
   to.first_source = SourceId(farm.readout().first_source());
   to.strings = from.strings();
   to.floors_per_string = from.floors_per_string();
@@ -85,8 +85,8 @@ const v1::SourceFaultsSettings* faults_of(const v1::SourceSettings& settings, So
   return found;
 }
 
-source::FaultRates rates_of(const v1::SourceFaultsSettings& from) {
-  source::FaultRates to;
+emulation::FaultRates rates_of(const v1::SourceFaultsSettings& from) {
+  emulation::FaultRates to;
   to.drop = from.drop();
   to.delay = from.delay();
   to.reorder = from.reorder();
@@ -125,7 +125,7 @@ ingest::SourceSettings source_settings(const v1::Farm& farm) {
 }
 
 std::vector<std::unique_ptr<source::FragmentSource>> make_sources(const node::Setup& setup,
-                                                                  source::FaultInjector& injector,
+                                                                  emulation::FaultInjector& injector,
                                                                   v1::RunIdentity& read) {
   std::vector<ingest::RecordedFile> files;
   ingest::SourceSettings settings = source_settings(setup.farm);
@@ -155,12 +155,12 @@ TruthRecorder::TruthRecorder(const node::Setup& setup) {
   fs::create_directories(path.parent_path(), failed);
   file_.reset(std::fopen(path.c_str(), "ae"));  // closed in child processes
   if (!file_) throw std::runtime_error("hits.truth_file: cannot write '" + path.string() + "'");
-  detector_ = std::make_unique<source::Detector>(hits_settings(farm));
+  detector_ = std::make_unique<emulation::Detector>(hits_settings(farm));
 }
 
 std::vector<std::uint32_t> TruthRecorder::record(RunNumber run, const source::Trigger& trigger) {
   if (!detector_) return {};
-  source::SliceTruth truth = source::truth_of(*detector_, run, trigger);
+  emulation::SliceTruth truth = emulation::truth_of(*detector_, run, trigger);
   std::fputs(truth.lines.c_str(), file_.get());
   return std::move(truth.modules);
 }

@@ -1,10 +1,10 @@
 #pragma once
 
+#include <weir/emulation/detector.hpp>
+#include <weir/emulation/injected_faults.hpp>
 #include <weir/ingest/sources.hpp>
 #include <weir/node/setup.hpp>
 #include <weir/readout/source_settings.hpp>
-#include <weir/source/detector.hpp>
-#include <weir/source/injected_faults.hpp>
 #include <weir/source/source.hpp>
 
 #include <cstdio>
@@ -17,7 +17,7 @@ namespace weir::readout {
 // injector's. `read` receives the part of a recording that was read. Errors: std::runtime_error, also if a
 // recording differs from the run's.
 [[nodiscard]] std::vector<std::unique_ptr<source::FragmentSource>> make_sources(
-    const node::Setup& setup, source::FaultInjector& injector, v1::RunIdentity& read);
+    const node::Setup& setup, emulation::FaultInjector& injector, v1::RunIdentity& read);
 
 // Records the true tracks of source kind `hits`, one JSON object per line. Only the first readout of that
 // kind writes them, for every announced slice; the others compute the same tracks without writing.
@@ -29,7 +29,7 @@ class TruthRecorder {
 
  private:
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_{nullptr, &std::fclose};
-  std::unique_ptr<source::Detector> detector_;
+  std::unique_ptr<emulation::Detector> detector_;
 };
 
 }  // namespace weir::readout

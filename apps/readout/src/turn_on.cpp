@@ -20,8 +20,9 @@ void TurnOn::settle(const v1::ClearSlices& clear) {
     const auto found = open_.find(SliceId(slice));
     if (found == open_.end()) continue;
     for (const std::uint32_t modules : found->second) {
-      const auto above = std::upper_bound(source::kModuleBins.begin(), source::kModuleBins.end(), modules);
-      Bin& bin = bins_[static_cast<std::size_t>(above - source::kModuleBins.begin()) - 1];
+      const auto above =
+          std::upper_bound(emulation::kModuleBins.begin(), emulation::kModuleBins.end(), modules);
+      Bin& bin = bins_[static_cast<std::size_t>(above - emulation::kModuleBins.begin()) - 1];
       ++bin.tracks;
       bin.stored += stored.contains(slice) ? 1 : 0;
     }
@@ -38,7 +39,7 @@ void TurnOn::add_to(v1::Report& report) const {
   reports::ReportCounters counters(report);
   for (std::size_t i = 0; i < bins_.size(); ++i) {
     if (bins_[i].tracks == 0) continue;
-    const std::string modules = std::to_string(source::kModuleBins[i]);
+    const std::string modules = std::to_string(emulation::kModuleBins[i]);
     counters.of("truth.tracks.", modules) = bins_[i].tracks;
     counters.of("truth.stored.", modules) = bins_[i].stored;
   }

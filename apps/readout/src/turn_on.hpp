@@ -1,7 +1,7 @@
 #pragma once
 
 #include <weir/base/ids.hpp>
-#include <weir/source/tracks.hpp>
+#include <weir/emulation/tracks.hpp>
 #include <weir/v1/control.pb.h>
 
 #include <array>
@@ -31,7 +31,7 @@ class TurnOn {
     std::uint64_t stored = 0;
   };
   std::map<SliceId, std::vector<std::uint32_t>> open_;
-  std::array<Bin, source::kModuleBins.size()> bins_{};
+  std::array<Bin, emulation::kModuleBins.size()> bins_{};
 };
 
 }  // namespace weir::readout

@@ -1,7 +1,7 @@
 // The plugins of plugins/, loaded as built; `coincidence` has tests of its own beside it.
 #include "test_slice.hpp"
+#include <weir/emulation/dummy_content.hpp>
 #include <weir/filter_host/instance.hpp>
-#include <weir/source/dummy_content.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -126,7 +126,7 @@ TEST_CASE("two-step carries its result to the second step, in any instance") {
 }
 
 TEST_CASE("verify passes what dummy sources made, and finds a single wrong byte") {
-  const source::DummyContent content(RunNumber(3), 5000);
+  const emulation::DummyContent content(RunNumber(3), 5000);
   Own own("verify", Parameters{{"keep", "none"}});
   const auto fragment = content.fragment(SourceId(8), SliceId(77), 5000);
   std::vector<std::byte> bytes(fragment.begin(), fragment.end());
@@ -149,7 +149,7 @@ TEST_CASE("verify passes what dummy sources made, and finds a single wrong byte"
 }
 
 TEST_CASE("verify checks lengths when it knows how the sources were set") {
-  const source::DummyContent content(RunNumber(1), 2000);
+  const emulation::DummyContent content(RunNumber(1), 2000);
   Own own("verify", Parameters{{"distribution", "fixed"}, {"size_bytes", "1000"}});
   TestSlice slice(5);
   slice.add(1, WEIR_FRAGMENT_OK, content.fragment(SourceId(1), SliceId(5), 1000));

@@ -1,5 +1,5 @@
+#include <weir/hits.hpp>
 #include <weir/ingest/folder_index.hpp>
-#include <weir/source/hit.hpp>
 
 #include <boost/json/monotonic_resource.hpp>
 #include <boost/json/parser.hpp>
@@ -102,7 +102,7 @@ FolderIndex::Slice parse_slice(const json::value& node, const std::string& field
     fragment.source = SourceId(static_cast<std::uint32_t>(number(entry, path, "source", UINT32_MAX)));
     fragment.offset = number(entry, path, "offset", UINT64_MAX / 2);
     const std::uint64_t hits = number(entry, path, "hits", UINT32_MAX);
-    fragment.length = hits * source::kHitBytes;
+    fragment.length = hits * kHitBytes;
     if (fragment.offset > slice.bytes || fragment.length > slice.bytes - fragment.offset) {
       bad(path, std::to_string(hits) + " hits from byte " + std::to_string(fragment.offset) +
                     " on lead beyond the " + std::to_string(slice.bytes) + " bytes of " + slice.file);
@@ -138,9 +138,9 @@ DurationNs common_length(const std::vector<FolderIndex::Slice>& slices) {
 
 FolderIndex parse_document(const json::value& document, const ReplayLimits& limits) {
   const std::uint64_t hit_bytes = number(document, "", "hit_bytes", UINT32_MAX);
-  if (hit_bytes != source::kHitBytes) {
-    bad("hit_bytes", "is " + std::to_string(hit_bytes) + ", only hits of " +
-                         std::to_string(source::kHitBytes) + " bytes are known");
+  if (hit_bytes != kHitBytes) {
+    bad("hit_bytes", "is " + std::to_string(hit_bytes) + ", only hits of " + std::to_string(kHitBytes) +
+                         " bytes are known");
   }
   const std::string top;  // the path of the document
   const json::array& slices = list(document, top, "slices", limits.slices_max);

@@ -1,6 +1,6 @@
+#include <weir/emulation/dummy_source.hpp>
+#include <weir/emulation/hits_source.hpp>
 #include <weir/ingest/sources.hpp>
-#include <weir/source/dummy_source.hpp>
-#include <weir/source/hits_source.hpp>
 
 #include <algorithm>
 #include <stdexcept>
@@ -22,31 +22,32 @@ std::shared_ptr<const RecordedRun> recorded(const ReplaySettings& settings) {
 }
 
 SourceList make_dummy(const SourceSettings& settings, std::span<const SourceId> ids) {
-  using Group = std::shared_ptr<source::DummyGroup>;
-  const Group common = std::make_shared<source::DummyGroup>(settings.dummy, settings.checksums);
+  using Group = std::shared_ptr<emulation::DummyGroup>;
+  const Group common = std::make_shared<emulation::DummyGroup>(settings.dummy, settings.checksums);
   std::unordered_map<SourceId, Group> others;
   for (const SourceSettings::OtherSizes& other : settings.other_sizes) {
-    const Group group = std::make_shared<source::DummyGroup>(other.dummy, settings.checksums);
+    const Group group = std::make_shared<emulation::DummyGroup>(other.dummy, settings.checksums);
     for (const SourceId id : other.sources) others.emplace(id, group);
   }
   SourceList list;
   for (const SourceId id : ids) {
     const auto other = others.find(id);
-    list.push_back(std::make_unique<source::DummySource>(id, other == others.end() ? common : other->second));
+    list.push_back(
+        std::make_unique<emulation::DummySource>(id, other == others.end() ? common : other->second));
   }
   return list;
 }
 
 SourceList make_hits(const SourceSettings& settings, std::span<const SourceId> ids) {
-  const auto group = std::make_shared<source::HitsGroup>(settings.hits, settings.checksums);
-  const source::Detector& detector = group->detector();
+  const auto group = std::make_shared<emulation::HitsGroup>(settings.hits, settings.checksums);
+  const emulation::Detector& detector = group->detector();
   SourceList list;
   for (const SourceId id : ids) {
     if (!detector.contains(id)) {
       not_there(id, "the detector, which has " + std::to_string(detector.modules()) + " from " +
                         std::to_string(detector.first_source().value) + " on");
     }
-    list.push_back(std::make_unique<source::HitsSource>(id, group));
+    list.push_back(std::make_unique<emulation::HitsSource>(id, group));
   }
   return list;
 }
@@ -77,10 +78,10 @@ std::optional<SourceKind> source_kind(std::string_view text) {
 std::vector<SourceId> known_sources(const SourceSettings& settings) {
   if (settings.kind == SourceKind::dummy) return {};
   if (settings.kind == SourceKind::replay) return recorded(settings.replay)->sources;
-  if (const std::string why = source::Detector::check(settings.hits); !why.empty()) {
+  if (const std::string why = emulation::Detector::check(settings.hits); !why.empty()) {
     throw std::runtime_error("hits source: " + why);
   }
-  const source::Detector detector(settings.hits);
+  const emulation::Detector detector(settings.hits);
   std::vector<SourceId> ids;
   for (std::uint32_t n = 0; n < detector.modules(); ++n)
     ids.emplace_back(settings.hits.first_source.value + n);

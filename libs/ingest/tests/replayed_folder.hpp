@@ -2,8 +2,8 @@
 
 #include "weir_catch.hpp"
 #include <weir/base/crc32c.hpp>
+#include <weir/hits.hpp>
 #include <weir/ingest/replay_source.hpp>
-#include <weir/source/hit.hpp>
 
 #include <cstdint>
 #include <filesystem>
@@ -26,7 +26,7 @@ struct Replayed {
 
 inline void count_hits(ConstBytes fragment, DurationNs window, Replayed& replayed) {
   constexpr std::uint8_t kChannelMax = 30;
-  source::HitReader reader(fragment);
+  HitReader reader(fragment);
   while (const auto hit = reader.next()) {
     ++replayed.hits;
     if (hit->channel > kChannelMax || hit->time_ns >= window) ++replayed.wrong_hits;

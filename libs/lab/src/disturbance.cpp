@@ -76,7 +76,7 @@ std::vector<PortChange> Disturbance::pass(const LabPlan& plan, const LabNetwork&
     const DurationNs elapsed = monotonic_now_ns() - *began_ns_;
     if (elapsed < change.at_ns) break;
     ++next_;
-    AppliedChange& applied = applied_.emplace_back();
+    reports::AppliedChange& applied = applied_.emplace_back();
     applied = {
         plan.ports[change.port].name, seconds(elapsed), change.rate_bits_per_s, change.buffer_bytes, {}};
     if (const auto done = network.change(plan, change); !done) {
@@ -107,14 +107,14 @@ void Disturbance::ends() {
   pauses_.stop();
 }
 
-std::vector<DisturbedHost> Disturbance::hosts(const LabPlan& plan,
-                                              const std::vector<std::uint64_t>& lost) const {
+std::vector<reports::DisturbedHost> Disturbance::hosts(const LabPlan& plan,
+                                                       const std::vector<std::uint64_t>& lost) const {
   const auto pauses = pauses_.reports();
-  std::vector<DisturbedHost> hosts;
+  std::vector<reports::DisturbedHost> hosts;
   for (std::size_t i = 0; i < plan.hosts.size(); ++i) {
     const LabHost& host = plan.hosts[i];
     if (host.pause.every_ns == 0 && host.cpu_share <= 0 && !host.loses_frames()) continue;
-    DisturbedHost& told = hosts.emplace_back();
+    reports::DisturbedHost& told = hosts.emplace_back();
     told.name = host.name;
     told.cpu_share = host.cpu_share;
     told.loss = host.loss;

@@ -61,12 +61,13 @@ void PortRecord::take(TimeNs now_ns, const std::vector<PortCount>& counts) {
   last_ns_ = now_ns;
 }
 
-std::vector<PortReport> PortRecord::report(double run_s, const std::vector<double>& mean_rates) const {
-  std::vector<PortReport> reports;
+std::vector<reports::PortReport> PortRecord::report(double run_s,
+                                                    const std::vector<double>& mean_rates) const {
+  std::vector<reports::PortReport> reports;
   for (std::size_t i = 0; i < ports_.size(); ++i) {
     const Port& port = ports_[i];
     const History& history = histories_[i];
-    PortReport& report = reports.emplace_back();
+    reports::PortReport& report = reports.emplace_back();
     report.name = port.name;
     report.rate_bits_per_s = port.rate_bits_per_s;
     report.buffer_bytes = port.buffer_bytes;

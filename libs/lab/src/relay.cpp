@@ -41,13 +41,6 @@ void RelayEvents::set_reading(int file, std::uint64_t name, bool on) {
   (void)::epoll_ctl(epoll_.get(), EPOLL_CTL_MOD, file, &event);
 }
 
-void RelayReport::set_lateness(const metrics::ValueHistogram& late_us) {
-  frames = late_us.count();
-  late_p50_us = late_us.percentile(50);
-  late_p99_us = late_us.percentile(99);
-  late_max_us = late_us.max();
-}
-
 class Relay::Loop {
  public:
   explicit Loop(std::unique_ptr<RelayWork> work)
@@ -106,7 +99,7 @@ class Relay::Loop {
     work_->add_device_drops(counts);
     return counts;
   }
-  [[nodiscard]] RelayReport report() const {
+  [[nodiscard]] reports::RelayReport report() const {
     const std::lock_guard not_working(working_);
     return work_->report();
   }
@@ -154,6 +147,6 @@ std::array<PortCount, 2> Relay::line_counts() const { return loop_->line_counts(
 std::function<std::vector<PortCount>()> Relay::port_counter() const {
   return [loop = loop_.get()] { return loop->port_counts(); };
 }
-RelayReport Relay::report() const { return loop_->report(); }
+reports::RelayReport Relay::report() const { return loop_->report(); }
 
 }  // namespace weir::lab

@@ -74,8 +74,8 @@ class LinkRelay : public RelayWork {
   [[nodiscard]] std::vector<PortCount> port_counts() const override { return {}; }
   void add_device_drops(std::vector<PortCount>& /*ports*/) const override {}
 
-  [[nodiscard]] RelayReport report() const override {
-    RelayReport report;
+  [[nodiscard]] reports::RelayReport report() const override {
+    reports::RelayReport report;
     report.links = links_.size();
     for (const RelayedLink& link : links_) {
       if (report.delay_ns == 0 || (link.delay_ns > 0 && link.delay_ns < report.delay_ns))

@@ -92,8 +92,8 @@ class SwitchRelay : public RelayWork {
       ports[plan_.host_port(host)].drops += taps_[host].dropped();
   }
 
-  [[nodiscard]] RelayReport report() const override {
-    RelayReport report;
+  [[nodiscard]] reports::RelayReport report() const override {
+    reports::RelayReport report;
     report.links = taps_.size();
     report.switches = switches_;
     report.delay_ns = delay_ns_;

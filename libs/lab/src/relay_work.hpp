@@ -45,7 +45,7 @@ class RelayWork {
   [[nodiscard]] virtual std::vector<PortCount> port_counts() const = 0;
   // Adds the frames that the hosts' devices dropped. Thread-safe.
   virtual void add_device_drops(std::vector<PortCount>& ports) const = 0;
-  [[nodiscard]] virtual RelayReport report() const = 0;
+  [[nodiscard]] virtual reports::RelayReport report() const = 0;
 
  protected:
   static constexpr std::size_t kFrameBytesMax = 65536;

@@ -67,9 +67,9 @@ class Traffic::Flows {
     thread_ = std::thread([this] { run(); });
   }
 
-  std::vector<ForeignReport> report() {
+  std::vector<reports::ForeignReport> report() {
     end();
-    std::vector<ForeignReport> reports;
+    std::vector<reports::ForeignReport> reports;
     for (const Flow& flow : flows_) {
       const DurationNs active = began_ns_ == 0 ? 0 : flow.pace.active_ns(ended_ns_ - began_ns_);
       reports.push_back({flow.from, flow.to, flow.rate, flow.received,
@@ -173,6 +173,6 @@ Expected<Traffic, std::string> Traffic::open(const LabPlan& plan, const LabNetwo
 }
 
 void Traffic::start(DurationNs ago_ns) { flows_->start(monotonic_now_ns() - ago_ns); }
-std::vector<ForeignReport> Traffic::stop() { return flows_->report(); }
+std::vector<reports::ForeignReport> Traffic::stop() { return flows_->report(); }
 
 }  // namespace weir::lab

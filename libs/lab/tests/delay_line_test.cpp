@@ -148,7 +148,7 @@ TEST_CASE("many links share the memory of one") {
 }
 
 TEST_CASE("a jitter above a tenth of the shortest delay makes a lab inexact") {
-  RelayReport report;
+  reports::RelayReport report;
   report.delay_ns = 4 * kMillisecond;
   report.late_p99_us = 400;
   CHECK_FALSE(report.is_inexact());

@@ -19,6 +19,7 @@
 #include <weir/plugin_trial/plugin_trial.hpp>
 #include <weir/run/exit_status.hpp>
 #include <weir/run/farm_command.hpp>
+#include <weir/run/lab_network.hpp>
 #include <weir/run/lab_run.hpp>
 #include <weir/run/network_check.hpp>
 #include <weir/run_record/farm_network.hpp>
@@ -251,7 +252,7 @@ Expected<run_record::FarmNetwork, std::string> network_at(const LoadedFarm& load
   if (!file) return Unexpected<std::string>(file.error());
   const auto lab = lab::plan_lab(*file, &loaded.plan);
   if (!lab) return Unexpected<std::string>(config::to_text(lab.error()));
-  return run_record::network_of(*lab, loaded.plan);
+  return network_of(*lab, loaded.plan);
 }
 
 // In a farm of several hosts, only processes on the same host reach one that listens on loopback.

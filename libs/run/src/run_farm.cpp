@@ -12,6 +12,7 @@
 #include <weir/run/exit_status.hpp>
 #include <weir/run/farm_command.hpp>
 #include <weir/run/farm_run.hpp>
+#include <weir/run/lab_network.hpp>
 #include <weir/run/lab_run.hpp>
 #include <weir/run_record/records.hpp>
 #include <weir/run_record/run_data.hpp>
@@ -315,15 +316,14 @@ void name_ports(const lab::LabPlan& lab, LoadedFarm& loaded) {
 // Adds the theoretical limit, and the goodput after the first second as a share of it.
 void add_network(const lab::LabPlan* lab, const LoadedFarm& loaded, const run_record::SteadyPart& steady,
                  run_record::Summary& summary) {
-  const run_record::FarmNetwork whole = lab != nullptr
-                                            ? run_record::network_of(*lab, loaded.plan, 0, summary.duration_s)
-                                            : run_record::network_of(loaded.farm, loaded.plan);
+  const run_record::FarmNetwork whole = lab != nullptr ? network_of(*lab, loaded.plan, 0, summary.duration_s)
+                                                       : run_record::network_of(loaded.farm, loaded.plan);
   run_record::add_theory(whole, summary);
   run_record::add_steady_part(steady, summary);
   if (lab == nullptr || lab->changes.empty() || !summary.after_1s || whole.bits_per_s() <= 0) return;
   // If ports change, their mean rates after the first second differ from those of the whole run.
   run_record::SteadySummary& after = *summary.after_1s;
-  const double bits_per_s = run_record::network_of(*lab, loaded.plan, 1, 1 + after.seconds).bits_per_s();
+  const double bits_per_s = network_of(*lab, loaded.plan, 1, 1 + after.seconds).bits_per_s();
   if (bits_per_s > 0) after.goodput_share_of_theory *= whole.bits_per_s() / bits_per_s;
 }
 

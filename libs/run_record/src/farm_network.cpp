@@ -1,4 +1,3 @@
-#include "lab_paths.hpp"
 #include "packing.hpp"
 #include <weir/config/rate.hpp>
 #include <weir/run_record/farm_network.hpp>
@@ -43,7 +42,8 @@ std::vector<HostClass> classes_of(const FarmNetwork& network) {
   return classes;
 }
 
-// Returns each node's share of all sources that are read, by name.
+}  // namespace
+
 std::map<std::string_view, double> data_shares(const config::FarmPlan& plan) {
   const auto read = static_cast<double>(plan.sources.size() - plan.masked.size());
   std::map<std::string_view, double> shares;
@@ -55,8 +55,6 @@ std::map<std::string_view, double> data_shares(const config::FarmPlan& plan) {
   }
   return shares;
 }
-
-}  // namespace
 
 // A linear program: a column for the rate into the DCMs of each class, and a row for each limit.
 double FarmNetwork::bits_per_s() const {
@@ -112,86 +110,6 @@ FarmNetwork network_of(const v1::Farm& farm, const config::FarmPlan& plan) {
     if (node.role == Role::dcm && !node.masked) ++ports[node.port];
   }
   for (const auto& [port, dcms] : ports) network.hosts.push_back({rate, rate, buffer, dcms, 0});
-  return network;
-}
-
-namespace {
-
-// Adds the limited links between switches, with the part of each host's data that passes them.
-void add_links(const lab::LabPlan& lab, double from_s, double to_s, FarmNetwork& network) {
-  std::map<std::string, std::size_t> index;  // of FarmNetwork::links, by device
-  const auto add = [&](const lab::Port& port, double bits_per_s) {
-    index[port.device] = network.links.size();
-    network.links.push_back({port.name, bits_per_s, static_cast<double>(port.buffer_bytes),
-                             std::vector<double>(network.hosts.size(), 0)});
-  };
-  const std::vector<lab::Port> ports = lab.counted_ports();
-  for (std::size_t p = 0; p < ports.size(); ++p) {
-    const bool line = p >= lab.ports.size();
-    if (line || (ports[p].space == lab::kSwitches && !ports[p].to_host))
-      add(ports[p], line ? static_cast<double>(ports[p].rate_bits_per_s) : lab.mean_rate(p, from_s, to_s));
-  }
-  if (index.empty()) return;
-  const LabPaths paths(lab);
-  for (std::size_t to = 0; to < network.hosts.size(); ++to) {
-    if (network.hosts[to].dcms == 0) continue;
-    for (std::size_t from = 0; from < network.hosts.size(); ++from) {
-      if (network.hosts[from].data_share <= 0 || from == to) continue;
-      for (const std::string& device : paths.between(from, to)) {
-        const auto link = index.find(device);
-        if (link != index.end()) network.links[link->second].data_parts[to] += network.hosts[from].data_share;
-      }
-    }
-  }
-  std::erase_if(network.links, [](const FarmLink& link) {
-    return std::all_of(link.data_parts.begin(), link.data_parts.end(), [](double part) { return part <= 0; });
-  });
-}
-
-// A card below the rate of the host's port takes the port's place.
-void take_nic(const lab::Port& card, double bits_per_s, FarmHost& here) {
-  if (here.port_bits_per_s > 0 && here.port_bits_per_s <= bits_per_s) return;
-  here.port_bits_per_s = bits_per_s;
-  here.buffer_bytes = static_cast<double>(card.buffer_bytes);
-}
-
-}  // namespace
-
-FarmNetwork network_of(const lab::LabPlan& lab, const config::FarmPlan& plan, double from_s, double to_s) {
-  FarmNetwork network;
-  network.mtu = lab.mtu;
-  for (const auto& [name, value] : lab.sysctls) {
-    if (name == "ipv4/tcp_timestamps") network.timestamps = value != "0";
-  }
-  const auto shares = data_shares(plan);
-  network.readouts = static_cast<std::uint32_t>(shares.size());
-  for (std::size_t i = 0; i < lab.hosts.size(); ++i) {
-    const lab::LabHost& host = lab.hosts[i];
-    FarmHost& here = network.hosts.emplace_back();
-    for (std::size_t p = 0; p < lab.ports.size(); ++p) {
-      const lab::Port& port = lab.ports[p];
-      if (port.to_host && port.device == host.name) {
-        here.port_bits_per_s = lab.mean_rate(p, from_s, to_s);
-        here.buffer_bytes = static_cast<double>(port.buffer_bytes);
-      } else if (port.space == lab::kFirstHost + i) {
-        const double rate = lab.mean_rate(p, from_s, to_s);
-        if (port.device == lab::kNicDevice) {  // after the port to the host
-          take_nic(port, rate, here);
-        } else {
-          here.link_bits_per_s = rate;
-        }
-      }
-    }
-    for (const std::string& name : host.nodes) {
-      const auto share = shares.find(name);
-      if (share != shares.end()) here.data_share += share->second;
-      const auto node = std::find_if(plan.nodes.begin(), plan.nodes.end(),
-                                     [&](const config::NodePlan& one) { return one.name == name; });
-      if (node != plan.nodes.end() && node->role == Role::dcm) ++here.dcms;
-    }
-  }
-  network.window_segments = lab.window_segments;
-  add_links(lab, from_s, to_s, network);
   return network;
 }
 

@@ -195,13 +195,13 @@ std::uint64_t total_of(const Counts& counts) {
 
 std::uint64_t port_drops(const Summary& summary) {
   std::uint64_t total = 0;
-  for (const lab::PortReport& port : summary.ports) total += port.drops;
+  for (const reports::PortReport& port : summary.ports) total += port.drops;
   return total;
 }
 
 std::uint64_t port_drops_after_1s(const Summary& summary) {
   std::uint64_t total = 0;
-  for (const lab::PortReport& port : summary.ports) total += port.drops_after_1s;
+  for (const reports::PortReport& port : summary.ports) total += port.drops_after_1s;
   return total;
 }
 

@@ -170,7 +170,7 @@ json::value after_1s_of(const Summary& summary) {
                       {"dcm_share_max", after.dcm_share_max}};
 }
 
-json::value relay_of(const std::optional<lab::RelayReport>& relay) {
+json::value relay_of(const std::optional<reports::RelayReport>& relay) {
   if (!relay) return nullptr;
   return json::object{{"links", relay->links},
                       {"switches", relay->switches},
@@ -208,7 +208,7 @@ json::array ran_of(const Summary& summary) {
 
 json::array ports_of(const Summary& summary) {
   json::array array;
-  for (const lab::PortReport& port : summary.ports) {
+  for (const reports::PortReport& port : summary.ports) {
     array.push_back({{"name", port.name},
                      {"rate_bits_per_s", port.rate_bits_per_s},
                      {"buffer_bytes", port.buffer_bytes},
@@ -227,7 +227,7 @@ json::array ports_of(const Summary& summary) {
 
 json::array foreign_of(const Summary& summary) {
   json::array array;
-  for (const lab::ForeignReport& flow : summary.foreign) {
+  for (const reports::ForeignReport& flow : summary.foreign) {
     array.push_back({{"from", flow.from},
                      {"to", flow.to},
                      {"rate_bits_per_s", flow.rate_bits_per_s},
@@ -239,7 +239,7 @@ json::array foreign_of(const Summary& summary) {
 
 json::array disturbed_of(const Summary& summary) {
   json::array array;
-  for (const lab::DisturbedHost& host : summary.disturbed) {
+  for (const reports::DisturbedHost& host : summary.disturbed) {
     array.push_back({{"host", host.name},
                      {"pauses", host.pauses},
                      {"paused_s", host.paused_s},
@@ -255,7 +255,7 @@ json::array disturbed_of(const Summary& summary) {
 
 json::array changes_of(const Summary& summary) {
   json::array array;
-  for (const lab::AppliedChange& change : summary.changes) {
+  for (const reports::AppliedChange& change : summary.changes) {
     array.push_back({{"port", change.port},
                      {"at_s", change.at_s},
                      {"rate_bits_per_s", change.rate_bits_per_s},
@@ -267,7 +267,7 @@ json::array changes_of(const Summary& summary) {
 
 json::array outages_of(const Summary& summary) {
   json::array array;
-  for (const lab::AppliedOutage& outage : summary.outages)
+  for (const reports::AppliedOutage& outage : summary.outages)
     array.push_back({{"at_s", outage.at_s}, {"for_s", outage.for_s}, {"failure", outage.failure}});
   return array;
 }

@@ -241,7 +241,7 @@ void add_disturbance(const Summary& summary, Page& page) {
   }
   std::uint64_t lossy = 0;
   std::uint64_t lost = 0;
-  for (const lab::DisturbedHost& host : summary.disturbed) {
+  for (const reports::DisturbedHost& host : summary.disturbed) {
     if (host.pauses > 0)
       page.line(host.name, "paused {}, {:.3g} s together", counted(host.pauses, "time"), host.paused_s);
     if (host.cpu_share > 0)
@@ -250,19 +250,19 @@ void add_disturbance(const Summary& summary, Page& page) {
     lost += host.frames_lost;
   }
   if (lossy > 0) page.line("lost", "{} to {}, on purpose", counted(lost, "frame"), counted(lossy, "host"));
-  for (const lab::AppliedChange& change : summary.changes) {
+  for (const reports::AppliedChange& change : summary.changes) {
     page.line(change.port, "{} with a buffer of {} from {:.2f} s on{}{}",
               config::print_rate(change.rate_bits_per_s),
               bytes_text(static_cast<double>(change.buffer_bytes)), change.at_s,
               change.failure.empty() ? "" : ", failed: ", change.failure);
   }
-  for (const lab::AppliedOutage& outage : summary.outages) {
+  for (const reports::AppliedOutage& outage : summary.outages) {
     page.line("line", "down from {:.2f} s for {:.2f} s{}{}", outage.at_s, outage.for_s,
               outage.failure.empty() ? "" : ", failed: ", outage.failure);
   }
 }
 
-void add_relay(const lab::RelayReport& relay, Page& page) {
+void add_relay(const reports::RelayReport& relay, Page& page) {
   if (relay.switches > 0) {
     page.line("relay", "{} {} in user space for {}, {} passed, p99 jitter {} us", relay.switches,
               relay.switches == 1 ? "switch" : "switches", counted(relay.links, "host"),
@@ -289,8 +289,8 @@ void add_lab(const Summary& summary, Page& page) {
               counted(summary.lab->machine_drops, "frame"));
   }
   if (summary.lab->relay) add_relay(*summary.lab->relay, page);
-  std::vector<const lab::PortReport*> ports;
-  for (const lab::PortReport& port : summary.ports) {
+  std::vector<const reports::PortReport*> ports;
+  for (const reports::PortReport& port : summary.ports) {
     if (port.packets > 0) ports.push_back(&port);
   }
   std::stable_sort(ports.begin(), ports.end(), [](const auto* a, const auto* b) {
@@ -298,7 +298,7 @@ void add_lab(const Summary& summary, Page& page) {
   });
   const std::size_t shown = std::min(ports.size(), kPortsShown);
   for (std::size_t i = 0; i < shown; ++i) {
-    const lab::PortReport& port = *ports[i];
+    const reports::PortReport& port = *ports[i];
     page.line(port.name, "{:>5.1f} % of {}, {:>5.1f} % in its busiest second, {} sent, {} dropped{}",
               kPercent * port.use, config::print_rate(port.rate_bits_per_s), kPercent * port.busiest_use,
               bytes_text(static_cast<double>(port.bytes)), counted(port.drops, "frame"),
@@ -307,7 +307,7 @@ void add_lab(const Summary& summary, Page& page) {
                   : "");
   }
   if (shown < ports.size()) page.line("", "and {} more that carried something", ports.size() - shown);
-  for (const lab::ForeignReport& flow : summary.foreign) {
+  for (const reports::ForeignReport& flow : summary.foreign) {
     const double bits_per_s =
         flow.seconds > 0 ? kBitsPerByte * static_cast<double>(flow.bytes) / flow.seconds : 0;
     page.line("foreign", "{} to {}: {} in {:.4g} s, {:.4g} Mbit/s", flow.from, flow.to,

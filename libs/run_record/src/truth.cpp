@@ -1,5 +1,5 @@
+#include <weir/emulation/tracks.hpp>
 #include <weir/run_record/truth.hpp>
-#include <weir/source/tracks.hpp>
 
 #include <boost/json.hpp>
 
@@ -23,7 +23,7 @@ std::optional<std::uint64_t> number(const boost::json::object& object, const cha
 
 std::vector<TruthComparison::Bin> empty_bins() {
   std::vector<TruthComparison::Bin> bins;
-  for (const std::uint64_t start : source::kModuleBins) {
+  for (const std::uint64_t start : emulation::kModuleBins) {
     if (!bins.empty()) bins.back().modules_max = start - 1;
     bins.push_back({start, UINT64_MAX, 0, 0});
   }

@@ -1,5 +1,4 @@
 // FragmentBuffer: fragments that arrive on their own time.
-#include "missing_fragment.hpp"
 #include <weir/base/assert.hpp>
 #include <weir/source/fragment_buffer.hpp>
 

@@ -1,4 +1,3 @@
-#include "missing_fragment.hpp"
 #include <weir/base/assert.hpp>
 #include <weir/source/fragment_buffer.hpp>
 

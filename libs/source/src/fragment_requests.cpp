@@ -1,5 +1,4 @@
 // FragmentBuffer: requests, waiting ones included, and their answers.
-#include "missing_fragment.hpp"
 #include <weir/source/fragment_buffer.hpp>
 
 #include <algorithm>

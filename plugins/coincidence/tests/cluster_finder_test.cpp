@@ -1,7 +1,7 @@
 #include "../cluster_finder.hpp"
 
 #include "weir_catch.hpp"
-#include <weir/source/hit.hpp>
+#include <weir/hits.hpp>
 
 #include <deque>
 #include <utility>
@@ -9,7 +9,7 @@
 
 using coincidence::ClusterFinder;
 using coincidence::FinderSettings;
-using weir::source::Hit;
+using weir::Hit;
 
 namespace {
 
@@ -30,13 +30,13 @@ class Finder : public ClusterFinder {
 Finder sector(std::uint32_t minimum) {
   FinderSettings settings;
   settings.minimum = minimum;
-  return Finder(coincidence::geometry_of(weir::source::Detector({})), settings);
+  return Finder(coincidence::geometry_of(weir::emulation::Detector({})), settings);
 }
 
 std::vector<std::byte> fragment(const std::vector<std::uint32_t>& times, std::uint8_t tot = 10) {
-  std::vector<std::byte> bytes(times.size() * weir::source::kHitBytes);
+  std::vector<std::byte> bytes(times.size() * weir::kHitBytes);
   for (std::size_t i = 0; i < times.size(); ++i) {
-    weir::source::encode_hit(Hit{0, times[i], tot, {}}, bytes.data() + i * weir::source::kHitBytes);
+    weir::encode_hit(Hit{0, times[i], tot, {}}, bytes.data() + i * weir::kHitBytes);
   }
   return bytes;
 }
@@ -152,13 +152,14 @@ TEST_CASE("a fragment of a million hits at one moment takes linear time") {
 
 TEST_CASE("the least number of floors grows with the detector and with the background") {
   const FinderSettings settings;
-  weir::source::HitsSettings large;
+  weir::emulation::HitsSettings large;
   large.strings = 10;
   large.floors_per_string = 30;
-  const auto small = coincidence::geometry_of(weir::source::Detector({}));
+  const auto small = coincidence::geometry_of(weir::emulation::Detector({}));
   const std::uint32_t few = coincidence::choose_minimum(small, settings);
   CHECK(few == 3);
-  CHECK(coincidence::choose_minimum(coincidence::geometry_of(weir::source::Detector(large)), settings) > few);
+  CHECK(coincidence::choose_minimum(coincidence::geometry_of(weir::emulation::Detector(large)), settings) >
+        few);
   FinderSettings bright;
   bright.background_hz = 500e3;
   CHECK(coincidence::choose_minimum(small, bright) > few);

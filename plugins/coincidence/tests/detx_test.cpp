@@ -2,7 +2,7 @@
 
 #include "../cluster_finder.hpp"
 #include "weir_catch.hpp"
-#include <weir/source/hit.hpp>
+#include <weir/hits.hpp>
 
 #include <sstream>
 #include <vector>
@@ -83,12 +83,12 @@ TEST_CASE("hits coincide when their calibrated times do") {
   const auto clusters_of = [&](std::uint32_t first_raw, std::uint32_t second_raw) {
     coincidence::ClusterFinder finder(geometry, settings);
     finder.clear();
-    std::vector<std::byte> lower(2 * weir::source::kHitBytes);
-    std::vector<std::byte> upper(2 * weir::source::kHitBytes);
-    weir::source::encode_hit({0, 5000, 20, {}}, lower.data());
-    weir::source::encode_hit({1, 5000 - 10 + first_raw, 20, {}}, lower.data() + weir::source::kHitBytes);
-    weir::source::encode_hit({1, 5100, 20, {}}, upper.data());
-    weir::source::encode_hit({0, 5100 - 200 + second_raw, 20, {}}, upper.data() + weir::source::kHitBytes);
+    std::vector<std::byte> lower(2 * weir::kHitBytes);
+    std::vector<std::byte> upper(2 * weir::kHitBytes);
+    weir::encode_hit({0, 5000, 20, {}}, lower.data());
+    weir::encode_hit({1, 5000 - 10 + first_raw, 20, {}}, lower.data() + weir::kHitBytes);
+    weir::encode_hit({1, 5100, 20, {}}, upper.data());
+    weir::encode_hit({0, 5100 - 200 + second_raw, 20, {}}, upper.data() + weir::kHitBytes);
     finder.add(808, lower);
     finder.add(801, upper);
     const auto clusters = finder.find();

@@ -7,11 +7,11 @@
 using Catch::ContainsSubstring;
 
 TEST_CASE("the hits source's detector has its modules on floors, and the floors where they are") {
-  const auto geometry = coincidence::geometry_of(weir::source::Detector({}));
+  const auto geometry = coincidence::geometry_of(weir::emulation::Detector({}));
   REQUIRE(geometry.floors.size() == 5);
   REQUIRE(geometry.sources.size() == 15);
   CHECK(geometry.sources[3].floor == 1);
-  CHECK(weir::source::length(geometry.floors[1] - geometry.floors[0]) == Approx(14.5));
+  CHECK(weir::emulation::length(geometry.floors[1] - geometry.floors[0]) == Approx(14.5));
   CHECK(geometry.longest_distance_m() == Approx(58));
 }
 

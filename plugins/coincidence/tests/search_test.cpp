@@ -1,8 +1,8 @@
 // The three searches of level-1 coincidences find the same.
 #include "../cluster_finder.hpp"
 #include "weir_catch.hpp"
-#include <weir/source/hit.hpp>
-#include <weir/source/hits_source.hpp>
+#include <weir/emulation/hits_source.hpp>
+#include <weir/hits.hpp>
 
 #include <algorithm>
 #include <array>
@@ -11,8 +11,8 @@
 #include <vector>
 
 using namespace coincidence;
-using weir::source::Hit;
-using weir::source::HitsSettings;
+using weir::Hit;
+using weir::emulation::HitsSettings;
 
 namespace {
 
@@ -96,14 +96,14 @@ class RandomSlices {
     Bytes bytes;
     for (const std::uint32_t time : times) {
       Hit hit{static_cast<std::uint8_t>(random_() % 3), time, static_cast<std::uint8_t>(random_()), {}};
-      std::array<std::byte, weir::source::waveform_hit_bytes(2)> encoded{};
-      std::size_t size = weir::source::kHitBytes;
+      std::array<std::byte, weir::waveform_hit_bytes(2)> encoded{};
+      std::size_t size = weir::kHitBytes;
       if (fault == 2 && random_() % 16 == 0) {
-        const Bytes samples(weir::source::kWaveformBytes * (1 + random_() % 2));
+        const Bytes samples(weir::kWaveformBytes * (1 + random_() % 2));
         hit.waveform = samples;
-        size = weir::source::encode_waveform_hit(hit, encoded.data());
+        size = weir::encode_waveform_hit(hit, encoded.data());
       } else {
-        weir::source::encode_hit(hit, encoded.data());
+        weir::encode_hit(hit, encoded.data());
       }
       bytes.insert(bytes.end(), encoded.begin(), encoded.begin() + static_cast<std::ptrdiff_t>(size));
     }
@@ -121,11 +121,11 @@ Geometry emulated(std::uint32_t strings, std::uint32_t floors, std::uint32_t mod
   settings.strings = strings;
   settings.floors_per_string = floors;
   settings.modules_per_floor = modules;
-  return geometry_of(weir::source::Detector(settings));
+  return geometry_of(weir::emulation::Detector(settings));
 }
 
 std::vector<SliceHits> emulated_slices(const HitsSettings& settings, std::uint64_t count) {
-  weir::source::HitsGroup group(settings, false);
+  weir::emulation::HitsGroup group(settings, false);
   std::vector<SliceHits> slices(count);
   for (std::uint64_t id = 0; id < count; ++id) {
     const weir::source::Trigger trigger{.slice = weir::SliceId(id + 1),
@@ -171,7 +171,7 @@ TEST_CASE("vector, scalar and reference search find the same in emulated slices 
   settings.burst_fraction = 0.2;
   FinderSettings finder;
   finder.minimum = 3;
-  Finders finders(geometry_of(weir::source::Detector(settings)), finder);
+  Finders finders(geometry_of(weir::emulation::Detector(settings)), finder);
   std::uint64_t level1 = 0;
   std::uint64_t clusters = 0;
   for (const SliceHits& slice : emulated_slices(settings, 300)) {

@@ -4,7 +4,7 @@
 #include "output.hpp"
 #include "units.hpp"
 #include <weir/base/time.hpp>
-#include <weir/source/hits_source.hpp>
+#include <weir/emulation/hits_source.hpp>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
@@ -21,8 +21,8 @@ constexpr DurationNs kApart = 50 * kMillisecond;
 constexpr DurationNs kSliceNs = 10 * kMillisecond;
 constexpr std::uint32_t kCountedSlices = 40'000;
 
-bool in_burst(const source::HitsSettings& settings, std::uint32_t lcm, TimeNs at_ns,
-              std::vector<source::RateSegment>& segments) {
+bool in_burst(const emulation::HitsSettings& settings, std::uint32_t lcm, TimeNs at_ns,
+              std::vector<emulation::RateSegment>& segments) {
   source::background_rate(settings, lcm, at_ns, kSliceNs, segments);
   return segments.front().rate_hz > settings.background_hz;
 }
@@ -45,11 +45,11 @@ std::string bursts_table(const Experiment& experiment, const BurstCount& count, 
 }  // namespace
 
 BurstCount count_bursts(std::uint32_t lcms, std::uint32_t slices) {
-  source::HitsSettings settings;
+  emulation::HitsSettings settings;
   settings.floors_per_string = lcms;
   settings.burst_fraction = kBurstFraction;
   settings.burst_s_max = kBurstMostS;
-  std::vector<source::RateSegment> segments;
+  std::vector<emulation::RateSegment> segments;
   BurstCount count;
   double sum = 0;
   double squares = 0;

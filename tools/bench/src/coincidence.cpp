@@ -18,32 +18,32 @@ constexpr std::uint64_t kReductionSlices = 5;  // times as many: tracks are rare
 constexpr std::uint32_t kLargeMinimum = 7;
 constexpr std::uint64_t kSlicesApart = 50;  // bursts last seconds
 
-source::HitsSettings sector_line() {
-  source::HitsSettings settings;
+emulation::HitsSettings sector_line() {
+  emulation::HitsSettings settings;
   settings.track_rate_hz = kTrackHz;
   return settings;
 }
 
-source::HitsSettings ten_strings() {
-  source::HitsSettings settings;
+emulation::HitsSettings ten_strings() {
+  emulation::HitsSettings settings;
   settings.strings = 10;
   settings.floors_per_string = 30;
   settings.track_rate_hz = kTrackHz;
   return settings;
 }
 
-std::uint32_t modules_of(const source::HitsSettings& settings) {
+std::uint32_t modules_of(const emulation::HitsSettings& settings) {
   return settings.strings * settings.floors_per_string * settings.modules_per_floor;
 }
 
 // Points that differ in the trigger only: the same slices go through each.
 struct Scan {
-  source::HitsSettings settings;
+  emulation::HitsSettings settings;
   std::uint64_t slices = 0;
   std::vector<CoincidencePoint> points;
 };
 
-Scan scan_of(const std::string& varied, const source::HitsSettings& settings, std::uint64_t slices,
+Scan scan_of(const std::string& varied, const emulation::HitsSettings& settings, std::uint64_t slices,
              const std::vector<std::uint32_t>& minima) {
   Scan scan{settings, slices, {}};
   for (const std::uint32_t minimum : minima) {
@@ -61,16 +61,16 @@ std::vector<Scan> scans_of(const CoincidenceOptions& options) {
   scans.push_back(scan_of("length", sector_line(), options.slices, {2, 3, 4}));
   scans.push_back(scan_of("length", ten_strings(), options.large_slices, {5, 6, kLargeMinimum}));
   for (const double background_hz : {35e3, 70e3, 140e3, 280e3}) {
-    source::HitsSettings settings = sector_line();
+    emulation::HitsSettings settings = sector_line();
     settings.background_hz = background_hz;
     scans.push_back(scan_of("background", settings, options.slices, {2, 3, 4}));
   }
   for (const double fraction : {0.0, 0.1, 0.2, 0.35, 0.5}) {
-    source::HitsSettings settings = sector_line();
+    emulation::HitsSettings settings = sector_line();
     settings.burst_fraction = fraction;
     scans.push_back(scan_of("bursts", settings, options.slices, {2, 3, 4}));
   }
-  source::HitsSettings rare = ten_strings();
+  emulation::HitsSettings rare = ten_strings();
   rare.track_rate_hz = kRareTrackHz;
   scans.push_back(scan_of("reduction", rare, kReductionSlices * options.large_slices, {kLargeMinimum}));
   Scan searches =
@@ -82,7 +82,7 @@ std::vector<Scan> scans_of(const CoincidenceOptions& options) {
 }
 
 void measure(Scan& scan, const CoincidenceOptions& options) {
-  source::HitsGroup group(scan.settings, false);
+  emulation::HitsGroup group(scan.settings, false);
   std::deque<EmulatedTrigger> triggers;
   for (const CoincidencePoint& point : scan.points) {
     triggers.emplace_back(scan.settings,

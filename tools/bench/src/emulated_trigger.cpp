@@ -40,7 +40,7 @@ source::Trigger emulated_trigger(std::uint64_t slice) {
           .type = {}};
 }
 
-EmulatedSlice::EmulatedSlice(source::HitsGroup& group, std::uint64_t id)
+EmulatedSlice::EmulatedSlice(emulation::HitsGroup& group, std::uint64_t id)
     : id_(id), detector_(&group.detector()) {
   for (std::uint32_t i = 0; i < detector_->modules(); ++i) {
     const SourceId source(detector_->first_source().value + i);
@@ -56,14 +56,14 @@ EmulatedSlice::EmulatedSlice(source::HitsGroup& group, std::uint64_t id)
 
 std::vector<TrackLight> EmulatedSlice::tracks(double pair_window_ns) const {
   std::vector<TrackLight> lights;
-  const auto tracks = source::tracks_of(*detector_, kEmulatedRun, emulated_trigger(id_));
+  const auto tracks = emulation::tracks_of(*detector_, kEmulatedRun, emulated_trigger(id_));
   for (std::size_t index = 0; index < tracks.size(); ++index) {
     TrackLight& light = lights.emplace_back();
     std::map<std::uint32_t, std::vector<double>> times_by_floor;
     for (const weir_filter_fragment& row : table_) {
       const SourceId source(row.source);
       const auto hit =
-          source::track_hit(*detector_, kEmulatedRun, SliceId(id_), index, tracks[index], source);
+          emulation::track_hit(*detector_, kEmulatedRun, SliceId(id_), index, tracks[index], source);
       if (hit.photoelectrons == 0) continue;
       light.time_by_source[source.value] = hit.time_ns;
       times_by_floor[detector_->floor_index(source)].push_back(hit.time_ns);
@@ -79,7 +79,7 @@ std::vector<TrackLight> EmulatedSlice::tracks(double pair_window_ns) const {
   return lights;
 }
 
-EmulatedTrigger::EmulatedTrigger(const source::HitsSettings& settings,
+EmulatedTrigger::EmulatedTrigger(const emulation::HitsSettings& settings,
                                  std::vector<std::pair<std::string, std::string>> parameters,
                                  const std::vector<std::string>& search_path) {
   auto plugin = filter_host::FilterPlugin::load("coincidence", search_path);

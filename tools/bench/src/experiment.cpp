@@ -12,7 +12,7 @@
 #include <weir/config/plan.hpp>
 #include <weir/lab/network_trace.hpp>
 #include <weir/lab/plan.hpp>
-#include <weir/run_record/farm_network.hpp>
+#include <weir/run/lab_network.hpp>
 
 #include <fmt/format.h>
 
@@ -46,7 +46,7 @@ Expected<run_record::Theory, std::string> theory_of_point(const ExperimentPoint&
   const auto lab = lab::plan_lab(*lab_file, &*plan);
   if (!lab) return Unexpected<std::string>(config::to_text(lab.error()));
   const double fragments = point.setting.readouts * point.setting.sources;
-  return run_record::theory_of(run_record::network_of(*lab, *plan),
+  return run_record::theory_of(run::network_of(*lab, *plan),
                                {fragments * point.setting.fragment_bytes, fragments});
 }
 
@@ -74,9 +74,9 @@ void take_latency(const metrics::ValueHistogram& latency, ExperimentFigures& fig
 }
 
 // The readouts' own ports are named "r0>switch".
-void take_sources(const std::vector<lab::PortReport>& ports, ExperimentFigures& figures) {
+void take_sources(const std::vector<reports::PortReport>& ports, ExperimentFigures& figures) {
   std::optional<double> least;
-  for (const lab::PortReport& port : ports) {
+  for (const reports::PortReport& port : ports) {
     const bool own = port.name.size() > 1 && port.name[0] == 'r' && std::isdigit(port.name[1]) != 0;
     if (!own) continue;
     least = std::min(least.value_or(port.use), port.use);
@@ -87,7 +87,7 @@ void take_sources(const std::vector<lab::PortReport>& ports, ExperimentFigures& 
 
 void take_pauses(const run_record::Summary& summary, ExperimentFigures& figures) {
   double most_s = 0;
-  for (const lab::PortReport& port : summary.ports) {
+  for (const reports::PortReport& port : summary.ports) {
     figures.pauses += static_cast<double>(port.pauses);
     if (port.paused_s <= most_s) continue;
     most_s = port.paused_s;
@@ -112,7 +112,7 @@ ExperimentFigures figures_of(const run_record::Summary& summary, double offered_
     take_latency(after.latency, figures);
   }
   std::uint64_t most = 0;
-  for (const lab::PortReport& port : summary.ports) {
+  for (const reports::PortReport& port : summary.ports) {
     figures.drops += static_cast<double>(port.drops_after_1s);
     if (port.drops_after_1s <= most) continue;
     most = port.drops_after_1s;
@@ -120,7 +120,7 @@ ExperimentFigures figures_of(const run_record::Summary& summary, double offered_
   }
   take_sources(summary.ports, figures);
   take_pauses(summary, figures);
-  for (const lab::DisturbedHost& host : summary.disturbed)
+  for (const reports::DisturbedHost& host : summary.disturbed)
     figures.bit_error_losses += static_cast<double>(host.frames_lost);
   figures.knows_drops = summary.lab.has_value();
   if (summary.lab) figures.other_drops = static_cast<double>(summary.lab->machine_drops);

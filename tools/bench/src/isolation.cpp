@@ -4,12 +4,12 @@
 #include <weir/bench/isolation.hpp>
 #include <weir/bench/loopback.hpp>
 #include <weir/clock/clock.hpp>
+#include <weir/emulation/dummy_content.hpp>
 #include <weir/file_reader.hpp>
 #include <weir/filter_host/spawned_workers.hpp>
 #include <weir/filter_host/worker_units.hpp>
 #include <weir/run/farm_command.hpp>
 #include <weir/run_record/summary.hpp>
-#include <weir/source/dummy_content.hpp>
 
 #include <fmt/format.h>
 
@@ -116,7 +116,7 @@ bool is_bad(const IsolationOptions& options, const IsolationFault& fault, std::u
 
 Stored read_back(const IsolationOptions& options, const IsolationFault& fault, const std::string& folder) {
   Stored stored;
-  source::DummyVerifier verifier;
+  emulation::DummyVerifier verifier;
   const files::Run run(folder);
   for (const files::Slice& slice : run) {
     ++stored.slices;

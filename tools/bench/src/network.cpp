@@ -8,7 +8,7 @@
 #include <weir/config/plan.hpp>
 #include <weir/lab/plan.hpp>
 #include <weir/run/farm_command.hpp>
-#include <weir/run_record/farm_network.hpp>
+#include <weir/run/lab_network.hpp>
 
 #include <fmt/format.h>
 
@@ -31,7 +31,7 @@ Expected<double, std::string> theory_of_point(const NetworkPoint& point, const s
   if (!lab) return Unexpected<std::string>(config::to_text(lab.error()));
   const double fragments = static_cast<double>(point.readouts) * point.fragments;
   const run_record::SliceLoad load{fragments * point.fragment_bytes, fragments};
-  return run_record::theory_of(run_record::network_of(*lab, *plan), load).goodput_bytes_per_s;
+  return run_record::theory_of(run::network_of(*lab, *plan), load).goodput_bytes_per_s;
 }
 
 int write_out(const std::vector<NetworkResult>& results, const NetworkOptions& options, std::FILE* err) {

@@ -83,7 +83,7 @@ RemoteResult result_of(RemoteMode mode, std::uint32_t round, const RemoteOptions
   result.local_hz = static_cast<double>(local.arrived) / options.seconds;
   result.arrived = remote.arrived;
   result.decided = remote.rejected + remote.stored;
-  for (const lab::AppliedOutage& outage : summary.outages) result.outage_s += outage.for_s;
+  for (const reports::AppliedOutage& outage : summary.outages) result.outage_s += outage.for_s;
   const double up_s = std::max(1.0, summary.duration_s - result.outage_s);
   result.remote_hz = static_cast<double>(result.decided) / summary.duration_s;
   const double slice_bytes = kRemoteReadouts * kRemoteSources * static_cast<double>(options.fragment_bytes);

@@ -6,14 +6,14 @@
 using namespace weir;
 using namespace weir::bench;
 using namespace weir::filter_host;
-using source::HitsSettings;
+using emulation::HitsSettings;
 
 namespace {
 
 constexpr double kPairWindowNs = 20;
 
 TriggerScore score_of(const HitsSettings& settings, std::uint64_t slices) {
-  source::HitsGroup group(settings, false);
+  emulation::HitsGroup group(settings, false);
   EmulatedTrigger trigger(settings, {}, {WEIR_PLUGIN_DIR});
   TriggerScore score;
   for (std::uint64_t id = 1; id <= slices; ++id) {
@@ -49,7 +49,7 @@ TEST_CASE("95 % of tracks with enough level-1 floors on the sector line are foun
 TEST_CASE("an event lists its cluster's hits as in the raw data") {
   HitsSettings settings;
   settings.track_rate_hz = 300;
-  source::HitsGroup group(settings, false);
+  emulation::HitsGroup group(settings, false);
   EmulatedTrigger trigger(settings, {{"keep", "raw"}}, {WEIR_PLUGIN_DIR});
   std::uint64_t id = 1;
   while (trigger.process(EmulatedSlice(group, id)).verdict != StepVerdict::accept) ++id;
@@ -68,7 +68,7 @@ TEST_CASE("an event lists its cluster's hits as in the raw data") {
     const std::byte* entry = at + std::size_t{16} + 12 * i;
     const auto raw =
         group.produce(SourceId(load_le<std::uint32_t>(entry)), RunNumber(7), emulated_trigger(id));
-    source::HitReader reader(raw.bytes);
+    HitReader reader(raw.bytes);
     bool found = false;
     while (const auto hit = reader.next()) {
       found = found || (hit->time_ns == load_le<std::uint32_t>(entry + 4) &&

@@ -29,9 +29,9 @@ double number_after(const std::string& line, const std::string& key) {
 }  // namespace
 
 TEST_CASE("an event without a track's hits is not the track's, and its own light is") {
-  source::HitsSettings settings;
+  emulation::HitsSettings settings;
   settings.track_rate_hz = 500;
-  source::HitsGroup group(settings, false);
+  emulation::HitsGroup group(settings, false);
   EmulatedTrigger trigger(settings, {{"minimum", "3"}}, {WEIR_PLUGIN_DIR});
   TriggerScore score;
   std::uint64_t others = 0;

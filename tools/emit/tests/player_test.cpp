@@ -1,8 +1,8 @@
 #include "player.hpp"
 
 #include "weir_catch.hpp"
+#include <weir/emulation/dummy_source.hpp>
 #include <weir/packets/reassembler.hpp>
-#include <weir/source/dummy_source.hpp>
 
 #include <algorithm>
 #include <map>
@@ -16,12 +16,12 @@ constexpr TimeNs kStart = 10 * kSecond;
 
 // Two sources of 3000 bytes, to two targets: three packets each.
 Player make_player(PlayerSettings settings, std::uint32_t bytes = 3000) {
-  source::DummySettings dummy;
+  emulation::DummySettings dummy;
   dummy.size_bytes = bytes;
-  const auto group = std::make_shared<source::DummyGroup>(dummy, false);
+  const auto group = std::make_shared<emulation::DummyGroup>(dummy, false);
   std::vector<Player::Played> sources;
   for (std::uint32_t i = 0; i < 2; ++i) {
-    sources.push_back({std::make_unique<source::DummySource>(SourceId(7 + i), group), i});
+    sources.push_back({std::make_unique<emulation::DummySource>(SourceId(7 + i), group), i});
   }
   sources[0].source->begin_run(RunNumber(5));
   settings.run = RunNumber(5);
@@ -88,7 +88,7 @@ TEST_CASE("a player's packets become the same fragments again, and the end of ea
       passed_to[source.value] = slice.value;
       gaps += gap ? 1 : 0;
     }
-    source::DummyVerifier verifier;
+    emulation::DummyVerifier verifier;
     int good = 0;
     int lost_count = 0;
     int gaps = 0;

@@ -1,9 +1,9 @@
 #pragma once
 
+#include <weir/emulation/detector.hpp>
+#include <weir/emulation/dummy_content.hpp>
 #include <weir/ingest/recorded_run.hpp>
 #include <weir/ingest/replay_source.hpp>
-#include <weir/source/detector.hpp>
-#include <weir/source/dummy_content.hpp>
 #include <weir/source/source.hpp>
 
 #include <memory>
@@ -32,14 +32,14 @@ struct ReplaySettings {
 struct SourceSettings {
   SourceKind kind = SourceKind::dummy;
   bool checksums = true;
-  source::DummySettings dummy;
+  emulation::DummySettings dummy;
   // Sources of kind dummy with other sizes than those in `dummy`.
   struct OtherSizes {
     std::vector<SourceId> sources;
-    source::DummySettings dummy;
+    emulation::DummySettings dummy;
   };
   std::vector<OtherSizes> other_sizes;
-  source::HitsSettings hits;
+  emulation::HitsSettings hits;
   ReplaySettings replay;
 };
 

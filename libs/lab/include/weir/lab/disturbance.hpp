@@ -7,6 +7,7 @@
 #include <weir/lab/network.hpp>
 #include <weir/lab/pauses.hpp>
 #include <weir/lab/plan.hpp>
+#include <weir/reports/lab.hpp>
 
 #include <cstdint>
 #include <map>
@@ -15,34 +16,6 @@
 #include <vector>
 
 namespace weir::lab {
-
-// Disturbances of a host on purpose; docs/summary.md explains each.
-struct DisturbedHost {
-  std::string name;
-  std::uint64_t pauses = 0;
-  double paused_s = 0;
-  double cpu_share = 0;
-  std::string cpu_share_by;  // "cgroup", "pauses"; empty: unlimited
-  double held_s = 0;
-  double loss = 0;
-  double bit_errors = 0;
-  std::uint64_t frames_lost = 0;
-};
-
-struct AppliedChange {
-  std::string port;
-  double at_s = 0;
-  std::uint64_t rate_bits_per_s = 0;
-  std::uint64_t buffer_bytes = 0;
-  std::string failure;  // why it failed; empty: it did not
-};
-
-// A time in which the long line was down.
-struct AppliedOutage {
-  double at_s = 0;
-  double for_s = 0;
-  std::string failure;  // why it failed; empty: it did not
-};
 
 // Disturbances of a run in a lab, apart from its network: spinners, pauses, slow hosts, changes of ports.
 // They end with this object and with this process, and leave no process stopped or running.
@@ -62,15 +35,15 @@ class Disturbance {
   // To be called often. Returns whether the long line goes down (true) or comes back (false) now.
   [[nodiscard]] std::optional<bool> line_change(const LabPlan& plan);
   void line_failed(const std::string& why) { outages_.back().failure = why; }
-  [[nodiscard]] const std::vector<AppliedOutage>& outages() const { return outages_; }
+  [[nodiscard]] const std::vector<reports::AppliedOutage>& outages() const { return outages_; }
   // The run drains: no more pauses.
   void ends();
   // Ends the spinners, and returns the CPU time that they used.
   [[nodiscard]] double stop_load() { return load_.stop(); }
   // Returns the hosts that were disturbed; `lost`: frames, by host.
-  [[nodiscard]] std::vector<DisturbedHost> hosts(const LabPlan& plan,
-                                                 const std::vector<std::uint64_t>& lost) const;
-  [[nodiscard]] const std::vector<AppliedChange>& changes() const { return applied_; }
+  [[nodiscard]] std::vector<reports::DisturbedHost> hosts(const LabPlan& plan,
+                                                          const std::vector<std::uint64_t>& lost) const;
+  [[nodiscard]] const std::vector<reports::AppliedChange>& changes() const { return applied_; }
 
  private:
   Disturbance() = default;
@@ -84,9 +57,9 @@ class Disturbance {
   std::optional<TimeNs> began_ns_;
   bool over_ = false;
   std::size_t next_ = 0;  // of the plan's changes
-  std::vector<AppliedChange> applied_;
+  std::vector<reports::AppliedChange> applied_;
   bool line_down_ = false;
-  std::vector<AppliedOutage> outages_;
+  std::vector<reports::AppliedOutage> outages_;
 };
 
 }  // namespace weir::lab

@@ -2,6 +2,7 @@
 
 #include <weir/base/time.hpp>
 #include <weir/lab/counters.hpp>
+#include <weir/reports/lab.hpp>
 
 #include <cstdint>
 #include <optional>
@@ -9,22 +10,6 @@
 #include <vector>
 
 namespace weir::lab {
-
-// A port over a run; docs/summary.md explains each number.
-struct PortReport {
-  std::string name;
-  std::uint64_t rate_bits_per_s = 0;
-  std::uint64_t buffer_bytes = 0;
-  std::uint64_t bytes = 0;  // on the wire
-  std::uint64_t packets = 0;
-  std::uint64_t drops = 0;
-  std::uint64_t drops_after_1s = 0;
-  double last_drop_s = 0;  // after the port's begin; 0: no drops
-  double use = 0;          // share of the rate, over the given time
-  double busiest_use = 0;  // in the busiest second or so
-  std::uint64_t pauses = 0;  // with back-pressure: times that the port was held back
-  double paused_s = 0;
-};
 
 // The history of a lab's ports, from readings of their counters. Pure.
 class PortRecord {
@@ -39,8 +24,8 @@ class PortRecord {
   void change_rate(std::size_t port, std::uint64_t rate_bits_per_s);
   // Returns the reports. `run_s` is the time over which `use` is computed; `mean_rates`, if given, has a rate
   // for each port.
-  [[nodiscard]] std::vector<PortReport> report(double run_s,
-                                               const std::vector<double>& mean_rates = {}) const;
+  [[nodiscard]] std::vector<reports::PortReport> report(double run_s,
+                                                        const std::vector<double>& mean_rates = {}) const;
   // Returns the share of its rate that each port carried between the last two readings.
   [[nodiscard]] const std::vector<double>& use_now() const { return use_now_; }
 

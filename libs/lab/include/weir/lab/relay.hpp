@@ -6,6 +6,7 @@
 #include <weir/lab/network.hpp>
 #include <weir/lab/plan.hpp>
 #include <weir/metrics/histogram.hpp>
+#include <weir/reports/lab.hpp>
 
 #include <array>
 #include <cstdint>
@@ -15,27 +16,6 @@
 #include <vector>
 
 namespace weir::lab {
-
-// Counts of a relay, for the summary.
-struct RelayReport {
-  std::uint64_t links = 0;     // with back-pressure: of hosts
-  std::uint64_t switches = 0;  // with back-pressure
-  DurationNs delay_ns = 0;     // the shortest one of a link
-  std::uint64_t frames = 0;
-  std::uint64_t dropped = 0;      // on links with a delay: a full queue; the line's drops are at its ports
-  std::uint64_t late_p50_us = 0;  // how much later than due a frame left
-  std::uint64_t late_p99_us = 0;  // the jitter
-  std::uint64_t late_max_us = 0;
-
-  // Above this share of the delay, the jitter makes delays unlike those of the lab file.
-  static constexpr double kJitterMost = 0.1;
-  [[nodiscard]] bool is_inexact() const {
-    const auto jitter_ns = static_cast<double>(late_p99_us * kMicrosecond);
-    return delay_ns > 0 && jitter_ns > kJitterMost * static_cast<double>(delay_ns);
-  }
-  // Takes the microseconds by which frames left late.
-  void set_lateness(const metrics::ValueHistogram& late_us);
-};
 
 // All links of a lab with a delay, and the long line of topology wan, in user space; with back-pressure all
 // switches instead. One thread, at real-time priority where the system grants it, moves frames from one TAP
@@ -61,7 +41,7 @@ class Relay {
   // moved to. Requires: the plan has a fabric. Thread-safe.
   [[nodiscard]] std::function<std::vector<PortCount>()> port_counter() const;
   // Returns the counts since start(). Thread-safe.
-  [[nodiscard]] RelayReport report() const;
+  [[nodiscard]] reports::RelayReport report() const;
 
  private:
   class Loop;

@@ -4,6 +4,7 @@
 #include <weir/base/time.hpp>
 #include <weir/lab/network.hpp>
 #include <weir/lab/plan.hpp>
+#include <weir/reports/lab.hpp>
 
 #include <cstdint>
 #include <memory>
@@ -33,14 +34,6 @@ class Pace {
   DurationNs stop_ns_;
 };
 
-struct ForeignReport {
-  std::string from;
-  std::string to;
-  std::uint64_t rate_bits_per_s = 0;  // requested; 0: unlimited
-  std::uint64_t bytes = 0;            // received
-  double seconds = 0;                 // of sending
-};
-
 // The lab's foreign traffic: a bulk TCP connection per entry, all in one thread of this process.
 class Traffic {
  public:
@@ -54,7 +47,7 @@ class Traffic {
   // The run began this long ago.
   void start(DurationNs ago_ns);
   // Ends the traffic.
-  [[nodiscard]] std::vector<ForeignReport> stop();
+  [[nodiscard]] std::vector<reports::ForeignReport> stop();
 
  private:
   class Flows;

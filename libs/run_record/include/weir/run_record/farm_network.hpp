@@ -1,12 +1,13 @@
 #pragma once
 
 #include <weir/config/plan.hpp>
-#include <weir/lab/plan.hpp>
 #include <weir/shaping/theory.hpp>
 #include <weir/v1/farm.pb.h>
 
 #include <cstdint>
+#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 // A farm's network, in the terms of libs/shaping/theory.hpp: rates and buffers at the hosts, and of the links
@@ -49,10 +50,8 @@ struct FarmNetwork {
 // Builds it from network.port_rate and network.port_buffer: a host for each readout, and one for the DCMs of
 // each port. TCP timestamps are on, as is Linux' default.
 [[nodiscard]] FarmNetwork network_of(const v1::Farm& farm, const config::FarmPlan& plan);
-// Ports that change have their mean rate between two times of the run; for an empty interval, the rate at its
-// beginning.
-[[nodiscard]] FarmNetwork network_of(const lab::LabPlan& lab, const config::FarmPlan& plan, double from_s = 0,
-                                     double to_s = 0);
+// Returns each node's share of all sources that are read, by name.
+[[nodiscard]] std::map<std::string_view, double> data_shares(const config::FarmPlan& plan);
 
 // Means over a run, or expected values.
 struct SliceLoad {

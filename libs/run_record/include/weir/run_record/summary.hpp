@@ -1,11 +1,8 @@
 #pragma once
 
-#include <weir/lab/disturbance.hpp>
-#include <weir/lab/port_record.hpp>
-#include <weir/lab/relay.hpp>
-#include <weir/lab/traffic.hpp>
 #include <weir/launch/child.hpp>
 #include <weir/metrics/histogram.hpp>
+#include <weir/reports/lab.hpp>
 #include <weir/run_record/farm_network.hpp>
 #include <weir/run_record/steady_part.hpp>
 #include <weir/run_record/truth.hpp>
@@ -73,7 +70,7 @@ struct LabSummary {
   std::uint64_t machine_drops = 0;
   std::uint64_t cpu_load = 0;  // spinners beside the farm
   double cpu_load_s = 0;       // CPU time that they used
-  std::optional<lab::RelayReport> relay;
+  std::optional<reports::RelayReport> relay;
 };
 
 // The run without its start.
@@ -227,13 +224,13 @@ struct Summary {
   std::vector<RanPart> ran;  // by process, in the order of the reports; each once
 
   Theory theory;
-  std::optional<SteadySummary> after_1s;  // nothing: the run was too short
-  std::optional<LabSummary> lab;          // if there is one
-  std::vector<lab::PortReport> ports;     // the lab's limited ports
-  std::vector<lab::ForeignReport> foreign;
-  std::vector<lab::DisturbedHost> disturbed;
-  std::vector<lab::AppliedChange> changes;
-  std::vector<lab::AppliedOutage> outages;  // of the long line
+  std::optional<SteadySummary> after_1s;   // nothing: the run was too short
+  std::optional<LabSummary> lab;           // if there is one
+  std::vector<reports::PortReport> ports;  // the lab's limited ports
+  std::vector<reports::ForeignReport> foreign;
+  std::vector<reports::DisturbedHost> disturbed;
+  std::vector<reports::AppliedChange> changes;
+  std::vector<reports::AppliedOutage> outages;  // of the long line
 };
 
 // Returns the keys of Summary::fragments.

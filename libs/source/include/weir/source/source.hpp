@@ -50,6 +50,13 @@ class FragmentSource {
   virtual void given_up(SliceId /*slice*/) {}
 };
 
+// Makes a fragment that never comes, with the reason.
+[[nodiscard]] inline SourceFragment missing_fragment(MissingReason reason) {
+  SourceFragment fragment;
+  fragment.status = FragmentStatus::missing;
+  fragment.reason = reason;
+  return fragment;
+}
 // Returns whether the fragment has not arrived yet: missing without a reason.
 [[nodiscard]] inline bool is_pending(const SourceFragment& fragment) {
   return fragment.status == FragmentStatus::missing && fragment.reason == MissingReason::none;

@@ -11,7 +11,7 @@
 namespace weir::bench {
 
 struct CoincidenceOptions {
-  std::uint64_t slices = 2000;      // of the sector line (15 modules), per point
+  std::uint64_t slices = 2000;       // of the sector line (15 modules), per point
   std::uint64_t large_slices = 100;  // of ten strings (900 modules), per point
   std::vector<std::string> search_path;
   std::string out;  // folder; empty: no output
@@ -22,7 +22,7 @@ struct CoincidenceOptions {
 // One setting of detector and trigger.
 struct CoincidencePoint {
   std::string varied;  // length, background, bursts, reduction, search
-  source::HitsSettings settings;
+  emulation::HitsSettings settings;
   std::uint32_t minimum = 0;  // floors of a cluster
   std::string search = "vector";
   TriggerScore score;

@@ -2,9 +2,9 @@
 
 #include <weir/base/ids.hpp>
 #include <weir/base/time.hpp>
+#include <weir/emulation/hits_source.hpp>
+#include <weir/emulation/tracks.hpp>
 #include <weir/filter_host/instance.hpp>
-#include <weir/source/hits_source.hpp>
-#include <weir/source/tracks.hpp>
 
 #include <cstdint>
 #include <map>
@@ -32,7 +32,7 @@ struct TrackLight {
 // A slice of every module of the `hits` source, as a filter sees it, and its true tracks. Not copied.
 class EmulatedSlice {
  public:
-  EmulatedSlice(source::HitsGroup& group, std::uint64_t id);
+  EmulatedSlice(emulation::HitsGroup& group, std::uint64_t id);
   EmulatedSlice(EmulatedSlice&&) = default;
   EmulatedSlice& operator=(EmulatedSlice&&) = default;
 
@@ -44,7 +44,7 @@ class EmulatedSlice {
 
  private:
   std::uint64_t id_;
-  const source::Detector* detector_;
+  const emulation::Detector* detector_;
   std::vector<source::SourceFragment> fragments_;
   std::vector<weir_filter_fragment> table_;
   std::uint64_t bytes_ = 0;
@@ -54,7 +54,7 @@ class EmulatedSlice {
 class EmulatedTrigger {
  public:
   // `parameters`: of the plugin, besides the detector's. Throws std::runtime_error with the plugin's message.
-  EmulatedTrigger(const source::HitsSettings& settings,
+  EmulatedTrigger(const emulation::HitsSettings& settings,
                   std::vector<std::pair<std::string, std::string>> parameters,
                   const std::vector<std::string>& search_path);
 

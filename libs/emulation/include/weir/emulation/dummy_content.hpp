@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-namespace weir::source {
+namespace weir::emulation {
 
 enum class SizeDistribution : std::uint8_t { fixed, uniform, exponential, log_normal };
 
@@ -175,4 +175,4 @@ class DummyVerifier {
   std::optional<DummyContent> content_;
 };
 
-}  // namespace weir::source
+}  // namespace weir::emulation

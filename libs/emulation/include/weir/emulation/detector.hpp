@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace weir::source {
+namespace weir::emulation {
 
 // A string detector in water, and its hits. The members have the names of the farm file's keys.
 struct HitsSettings {
@@ -188,4 +188,4 @@ inline std::string Detector::check(const HitsSettings& s) {
   return {};
 }
 
-}  // namespace weir::source
+}  // namespace weir::emulation

@@ -1,7 +1,6 @@
-#include "missing_fragment.hpp"
 #include <weir/base/crc32c.hpp>
 #include <weir/base/hash.hpp>
-#include <weir/source/injected_faults.hpp>
+#include <weir/emulation/injected_faults.hpp>
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
@@ -9,21 +8,21 @@
 #include <optional>
 #include <utility>
 
-namespace weir::source {
+namespace weir::emulation {
 namespace {
 
 // Longest wait for the next fragment of a source.
 constexpr DurationNs kReorderPatience = 100 * kMillisecond;
 constexpr double kHashes = 18446744073709551616.0;  // 2^64
 
-void cut(SourceFragment& fragment) {
+void cut(source::SourceFragment& fragment) {
   fragment.bytes = fragment.bytes.first(fragment.bytes.size() / 2);
   if (fragment.crc32c != 0) fragment.crc32c = crc32c(fragment.bytes);
   fragment.status = FragmentStatus::truncated;
 }
 
 // Flips the bit in a copy, because the bytes may be shared with other fragments.
-void flip_bit(SourceFragment& fragment, std::uint64_t which) {
+void flip_bit(source::SourceFragment& fragment, std::uint64_t which) {
   auto copy = std::make_shared<std::vector<std::byte>>(fragment.bytes.begin(), fragment.bytes.end());
   (*copy)[which % copy->size()] ^= std::byte{1};
   fragment.bytes = *copy;
@@ -32,30 +31,32 @@ void flip_bit(SourceFragment& fragment, std::uint64_t which) {
 
 }  // namespace
 
-class FaultInjector::Wrapped final : public FragmentSource {
+class FaultInjector::Wrapped final : public source::FragmentSource {
  public:
-  Wrapped(FaultInjector& injector, std::unique_ptr<FragmentSource> source, const FaultRates& rates)
+  Wrapped(FaultInjector& injector, std::unique_ptr<source::FragmentSource> source, const FaultRates& rates)
       : injector_(injector), source_(std::move(source)), rates_(rates) {}
 
   [[nodiscard]] SourceId id() const override { return source_->id(); }
   void begin_run(RunNumber run) override { source_->begin_run(run); }
-  [[nodiscard]] SourceFragment produce(const Trigger& trigger) override {
+  [[nodiscard]] source::SourceFragment produce(const source::Trigger& trigger) override {
     return injector_.make(*this, trigger);
   }
   [[nodiscard]] Timing timing() const override { return Timing::either; }
   void given_up(SliceId slice) override { held_.erase(slice.value); }
 
   [[nodiscard]] const FaultRates& rates() const { return rates_; }
-  [[nodiscard]] SourceFragment produce_sound(const Trigger& trigger) { return source_->produce(trigger); }
+  [[nodiscard]] source::SourceFragment produce_sound(const source::Trigger& trigger) {
+    return source_->produce(trigger);
+  }
   // Holds a fragment until it is delivered or given up.
-  void hold(SliceId slice, SourceFragment fragment) {
+  void hold(SliceId slice, source::SourceFragment fragment) {
     held_.insert_or_assign(slice.value, std::move(fragment));
   }
   // Returns an empty fragment if the buffer has given it up: its arrival still counts.
-  [[nodiscard]] SourceFragment take_held(SliceId slice) {
+  [[nodiscard]] source::SourceFragment take_held(SliceId slice) {
     const auto at = held_.find(slice.value);
     if (at == held_.end()) return {};
-    SourceFragment fragment = std::move(at->second);
+    source::SourceFragment fragment = std::move(at->second);
     held_.erase(at);
     return fragment;
   }
@@ -68,13 +69,13 @@ class FaultInjector::Wrapped final : public FragmentSource {
 
  private:
   FaultInjector& injector_;
-  std::unique_ptr<FragmentSource> source_;
+  std::unique_ptr<source::FragmentSource> source_;
   FaultRates rates_;
-  boost::unordered_flat_map<std::uint64_t, SourceFragment> held_;
+  boost::unordered_flat_map<std::uint64_t, source::SourceFragment> held_;
 };
 
-std::unique_ptr<FragmentSource> FaultInjector::wrap(std::unique_ptr<FragmentSource> source,
-                                                    const FaultRates& rates) {
+std::unique_ptr<source::FragmentSource> FaultInjector::wrap(std::unique_ptr<source::FragmentSource> source,
+                                                            const FaultRates& rates) {
   has_sources_ = true;
   return std::make_unique<Wrapped>(*this, std::move(source), rates);
 }
@@ -93,7 +94,7 @@ void FaultInjector::end_run() {
   holding_.clear();
 }
 
-void FaultInjector::pass(TimeNs now, FragmentBuffer& buffer, AnswerSink& sink) {
+void FaultInjector::pass(TimeNs now, source::FragmentBuffer& buffer, source::AnswerSink& sink) {
   now_ = now;
   for (const Late& repeat : repeats_) deliver(repeat, buffer, sink);
   repeats_.clear();
@@ -109,16 +110,16 @@ void FaultInjector::pass(TimeNs now, FragmentBuffer& buffer, AnswerSink& sink) {
   });
 }
 
-SourceFragment FaultInjector::make(Wrapped& source, const Trigger& trigger) {
+source::SourceFragment FaultInjector::make(Wrapped& source, const source::Trigger& trigger) {
   const FaultRates& rates = source.rates();
   const SliceId slice = trigger.slice;
   const auto is = [&](InjectedFault fault, double rate) { return draw(fault, rate, source.id(), slice); };
   if (is_silent(rates, now_)) {
     ++counts_[static_cast<std::size_t>(InjectedFault::silence)];
-    return pending_fragment(0);
+    return source::pending_fragment(0);
   }
-  SourceFragment fragment = source.produce_sound(trigger);
-  if (is(InjectedFault::drop, rates.drop)) return missing_fragment(MissingReason::gap);
+  source::SourceFragment fragment = source.produce_sound(trigger);
+  if (is(InjectedFault::drop, rates.drop)) return source::missing_fragment(MissingReason::gap);
   if (!fragment.bytes.empty()) {
     if (is(InjectedFault::truncate, rates.truncate)) cut(fragment);
     if (is(InjectedFault::corrupt, rates.corrupt)) flip_bit(fragment, mix64(slice.value));
@@ -126,13 +127,14 @@ SourceFragment FaultInjector::make(Wrapped& source, const Trigger& trigger) {
   return schedule(source, slice, std::move(fragment));
 }
 
-SourceFragment FaultInjector::schedule(Wrapped& source, SliceId slice, SourceFragment fragment) {
+source::SourceFragment FaultInjector::schedule(Wrapped& source, SliceId slice,
+                                               source::SourceFragment fragment) {
   const FaultRates& rates = source.rates();
   Late one{now_, &source, slice, draw(InjectedFault::duplicate, rates.duplicate, source.id(), slice)};
   const auto hold = [&] {
     const auto size = static_cast<std::uint32_t>(fragment.bytes.size());
     source.hold(slice, std::move(fragment));
-    return pending_fragment(size);
+    return source::pending_fragment(size);
   };
   if (draw(InjectedFault::delay, rates.delay, source.id(), slice)) {
     if (late_.size() < kDelayedMax) {
@@ -158,7 +160,7 @@ void FaultInjector::keep(const Late& late) {
   late_.insert(at, late);
 }
 
-void FaultInjector::deliver(const Late& late, FragmentBuffer& buffer, AnswerSink& sink) {
+void FaultInjector::deliver(const Late& late, source::FragmentBuffer& buffer, source::AnswerSink& sink) {
   (void)buffer.deliver(late.source->id(), late.slice, late.source->take_held(late.slice), sink);
   if (late.twice) (void)buffer.deliver(late.source->id(), late.slice, {}, sink);
 }
@@ -178,4 +180,4 @@ bool FaultInjector::draw(InjectedFault fault, double rate, SourceId source, Slic
   return true;
 }
 
-}  // namespace weir::source
+}  // namespace weir::emulation

@@ -1,15 +1,15 @@
 #pragma once
 
-#include <weir/source/detector.hpp>
-#include <weir/source/hit.hpp>
+#include <weir/emulation/detector.hpp>
+#include <weir/emulation/tracks.hpp>
+#include <weir/hits.hpp>
 #include <weir/source/source.hpp>
-#include <weir/source/tracks.hpp>
 
 #include <cstdint>
 #include <memory>
 #include <vector>
 
-namespace weir::source {
+namespace weir::emulation {
 
 // The background rate of a module, constant from the end of the previous segment (or the slice's start) to
 // `end_ns`.
@@ -36,7 +36,8 @@ class HitsGroup {
 
   [[nodiscard]] const Detector& detector() const { return detector_; }
   // Returns all hits of one module in the slice, ascending in time, in the format of hit.hpp.
-  [[nodiscard]] SourceFragment produce(SourceId source, RunNumber run, const Trigger& trigger);
+  [[nodiscard]] source::SourceFragment produce(SourceId source, RunNumber run,
+                                               const source::Trigger& trigger);
 
  private:
   struct LightHit {
@@ -44,9 +45,9 @@ class HitsGroup {
     std::uint8_t tot_ns;
   };
 
-  void find_light(SourceId source, RunNumber run, const Trigger& trigger);
+  void find_light(SourceId source, RunNumber run, const source::Trigger& trigger);
   // Returns false if the hits were cut at kHitsBytesMax.
-  [[nodiscard]] bool append_hits(SourceId source, RunNumber run, const Trigger& trigger);
+  [[nodiscard]] bool append_hits(SourceId source, RunNumber run, const source::Trigger& trigger);
 
   Detector detector_;
   bool checksums_;
@@ -57,14 +58,14 @@ class HitsGroup {
 
 // One optical module of a string detector: background, waveforms, bioluminescence bursts and the light of
 // tracks.
-class HitsSource final : public FragmentSource {
+class HitsSource final : public source::FragmentSource {
  public:
   // Requires: the source is one of the detector's.
   HitsSource(SourceId id, std::shared_ptr<HitsGroup> group);
 
   [[nodiscard]] SourceId id() const override { return id_; }
   void begin_run(RunNumber run) override { run_ = run; }
-  [[nodiscard]] SourceFragment produce(const Trigger& trigger) override {
+  [[nodiscard]] source::SourceFragment produce(const source::Trigger& trigger) override {
     return group_->produce(id_, run_, trigger);
   }
 
@@ -74,4 +75,4 @@ class HitsSource final : public FragmentSource {
   std::shared_ptr<HitsGroup> group_;
 };
 
-}  // namespace weir::source
+}  // namespace weir::emulation

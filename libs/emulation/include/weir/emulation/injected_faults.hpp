@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace weir::source {
+namespace weir::emulation {
 
 // Faults of fragments that can be injected on purpose.
 enum class InjectedFault : std::uint8_t {
@@ -56,8 +56,8 @@ class FaultInjector {
   FaultInjector& operator=(const FaultInjector&) = delete;
 
   // Returns the source for the buffer. Requires: it is destroyed before this object and the buffer.
-  [[nodiscard]] std::unique_ptr<FragmentSource> wrap(std::unique_ptr<FragmentSource> source,
-                                                     const FaultRates& rates);
+  [[nodiscard]] std::unique_ptr<source::FragmentSource> wrap(std::unique_ptr<source::FragmentSource> source,
+                                                             const FaultRates& rates);
 
   [[nodiscard]] bool has_sources() const { return has_sources_; }
   void begin_run(TimeNs now);
@@ -66,7 +66,7 @@ class FaultInjector {
   // Sets the time of the slices that are made next. Requires: called before FragmentBuffer::make_some().
   void tick(TimeNs now) { now_ = now; }
   // Delivers due fragments. To be called often, and after each FragmentBuffer::make_some().
-  void pass(TimeNs now, FragmentBuffer& buffer, AnswerSink& sink);
+  void pass(TimeNs now, source::FragmentBuffer& buffer, source::AnswerSink& sink);
 
   // Returns the number of fragments with each fault since begin_run(). A fragment can have several.
   [[nodiscard]] const std::array<std::uint64_t, kInjectedFaults>& counts() const { return counts_; }
@@ -84,11 +84,12 @@ class FaultInjector {
     SliceId slice;
     bool twice = false;
   };
-  [[nodiscard]] SourceFragment make(Wrapped& source, const Trigger& trigger);
+  [[nodiscard]] source::SourceFragment make(Wrapped& source, const source::Trigger& trigger);
   // Returns the fragment, or a pending one if it arrives later.
-  [[nodiscard]] SourceFragment schedule(Wrapped& source, SliceId slice, SourceFragment fragment);
+  [[nodiscard]] source::SourceFragment schedule(Wrapped& source, SliceId slice,
+                                                source::SourceFragment fragment);
   void keep(const Late& late);
-  static void deliver(const Late& late, FragmentBuffer& buffer, AnswerSink& sink);
+  static void deliver(const Late& late, source::FragmentBuffer& buffer, source::AnswerSink& sink);
   [[nodiscard]] bool is_silent(const FaultRates& rates, TimeNs now) const;
   bool draw(InjectedFault fault, double rate, SourceId source, SliceId slice);
 
@@ -103,4 +104,4 @@ class FaultInjector {
   std::uint64_t not_delayed_ = 0;
 };
 
-}  // namespace weir::source
+}  // namespace weir::emulation

@@ -2,7 +2,7 @@
 // rate that hits no fragment changes nothing, and delayed fragments count in the buffer's account.
 #include "buffer_support.hpp"
 #include "weir_catch.hpp"
-#include <weir/source/injected_faults.hpp>
+#include <weir/emulation/injected_faults.hpp>
 
 #include <deque>
 #include <map>
@@ -10,6 +10,7 @@
 #include <utility>
 
 using namespace weir;
+using namespace weir::emulation;
 using namespace weir::source;
 using namespace weir::source::test;
 

@@ -1,12 +1,12 @@
 #include "random.hpp"
-#include <weir/source/tracks.hpp>
+#include <weir/emulation/tracks.hpp>
 
 #include <boost/random/normal_distribution.hpp>
 #include <boost/random/poisson_distribution.hpp>
 
 #include <cstdio>
 
-namespace weir::source {
+namespace weir::emulation {
 namespace {
 
 // Purposes of seeds, so that the random streams of one slice are independent.
@@ -44,11 +44,11 @@ Vector3 in_disc_across(const Vector3& direction, double radius, SmallEngine& eng
 
 }  // namespace
 
-DurationNs slice_duration(const HitsSettings& settings, const Trigger& trigger) {
+DurationNs slice_duration(const HitsSettings& settings, const source::Trigger& trigger) {
   return std::min(trigger.duration > 0 ? trigger.duration : settings.window_ns, kWindowMax);
 }
 
-std::vector<Track> tracks_of(const Detector& detector, RunNumber run, const Trigger& trigger) {
+std::vector<Track> tracks_of(const Detector& detector, RunNumber run, const source::Trigger& trigger) {
   const HitsSettings& settings = detector.settings();
   const auto duration = static_cast<double>(slice_duration(settings, trigger));
   const double mean = settings.track_rate_hz * duration * 1e-9;
@@ -95,7 +95,7 @@ TrackHit track_hit(const Detector& detector, RunNumber run, SliceId slice, std::
   return hit;
 }
 
-SliceTruth truth_of(const Detector& detector, RunNumber run, const Trigger& trigger) {
+SliceTruth truth_of(const Detector& detector, RunNumber run, const source::Trigger& trigger) {
   SliceTruth truth;
   const std::vector<Track> tracks = tracks_of(detector, run, trigger);
   for (std::size_t index = 0; index < tracks.size(); ++index) {
@@ -133,4 +133,4 @@ SliceTruth truth_of(const Detector& detector, RunNumber run, const Trigger& trig
   return truth;
 }
 
-}  // namespace weir::source
+}  // namespace weir::emulation

@@ -1,10 +1,10 @@
 #include <weir/base/assert.hpp>
 #include <weir/base/crc32c.hpp>
-#include <weir/source/dummy_source.hpp>
+#include <weir/emulation/dummy_source.hpp>
 
 #include <stdexcept>
 
-namespace weir::source {
+namespace weir::emulation {
 namespace {
 
 const DummySettings& checked(const DummySettings& settings) {
@@ -27,12 +27,12 @@ void DummyGroup::begin_run(RunNumber run) {
   content_ = std::make_unique<const DummyContent>(run, sizes_.size_max());
 }
 
-SourceFragment DummyGroup::produce(SourceId source, SliceId slice) const {
+source::SourceFragment DummyGroup::produce(SourceId source, SliceId slice) const {
   WEIR_ASSERT(content_ != nullptr);
-  SourceFragment fragment;
+  source::SourceFragment fragment;
   fragment.bytes = content_->fragment(source, slice, sizes_(source, slice));
   if (checksums_) fragment.crc32c = crc32c(fragment.bytes);
   return fragment;
 }
 
-}  // namespace weir::source
+}  // namespace weir::emulation

@@ -1,16 +1,17 @@
 #include "weir_catch.hpp"
 #include <weir/base/crc32c.hpp>
-#include <weir/source/dummy_source.hpp>
+#include <weir/emulation/dummy_source.hpp>
 
 #include <cmath>
 #include <set>
 
 using namespace weir;
+using namespace weir::emulation;
 using namespace weir::source;
 
 namespace {
 
-Trigger trigger(std::uint64_t slice) { return {SliceId(slice), 0, 0, TriggerType()}; }
+source::Trigger trigger(std::uint64_t slice) { return {SliceId(slice), 0, 0, TriggerType()}; }
 
 double mean_size(const DummySizes& sizes, double* sigma_of_log = nullptr) {
   constexpr std::uint64_t kDraws = 40'000;

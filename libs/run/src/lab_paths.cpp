@@ -1,6 +1,6 @@
 #include "lab_paths.hpp"
 
-namespace weir::run_record {
+namespace weir::run {
 
 LabPaths::LabPaths(const lab::LabPlan& plan) : plan_(plan), forwards_(plan.switches.size()) {
   std::map<std::string, std::size_t> stands_at;  // the switch that sends through the device
@@ -40,4 +40,4 @@ std::vector<std::string> LabPaths::between(std::size_t from, std::size_t to) con
   return devices;
 }
 
-}  // namespace weir::run_record
+}  // namespace weir::run

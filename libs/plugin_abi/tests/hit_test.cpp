@@ -1,11 +1,10 @@
 #include "weir_catch.hpp"
-#include <weir/source/hit.hpp>
+#include <weir/hits.hpp>
 
 #include <span>
 #include <vector>
 
 using namespace weir;
-using namespace weir::source;
 
 TEST_CASE("a hit is decoded as it was encoded, little-endian", "[hit]") {
   std::vector<std::byte> bytes(kHitBytes);

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace weir::source {
+namespace weir::emulation {
 
 // SplitMix64: 8 bytes of state, good enough for an emulated detector, and cheap to create for each (seed,
 // slice, module). Meets the standard's and Boost.Random's requirements on an engine.
@@ -36,4 +36,4 @@ template <class... Parts>
   return seed;
 }
 
-}  // namespace weir::source
+}  // namespace weir::emulation

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace weir::run_record {
+namespace weir::run {
 
 // The way of frames between the hosts of a lab. Pure.
 class LabPaths {
@@ -23,4 +23,4 @@ class LabPaths {
   std::map<std::pair<std::size_t, std::size_t>, std::string> steers_;  // by hosts
 };
 
-}  // namespace weir::run_record
+}  // namespace weir::run

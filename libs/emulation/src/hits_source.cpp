@@ -1,7 +1,7 @@
 #include "random.hpp"
 #include <weir/base/assert.hpp>
 #include <weir/base/crc32c.hpp>
-#include <weir/source/hits_source.hpp>
+#include <weir/emulation/hits_source.hpp>
 
 #include <boost/random/exponential_distribution.hpp>
 
@@ -11,7 +11,7 @@
 #include <cstring>
 #include <stdexcept>
 
-namespace weir::source {
+namespace weir::emulation {
 namespace {
 
 constexpr int kStreamBackground = 3;
@@ -145,12 +145,12 @@ HitsGroup::HitsGroup(const HitsSettings& settings, bool checksums)
       }()),
       checksums_(checksums) {}
 
-SourceFragment HitsGroup::produce(SourceId source, RunNumber run, const Trigger& trigger) {
+source::SourceFragment HitsGroup::produce(SourceId source, RunNumber run, const source::Trigger& trigger) {
   find_light(source, run, trigger);
   const bool whole = append_hits(source, run, trigger);
   const auto memory = std::make_shared_for_overwrite<std::byte[]>(bytes_.size());
   if (!bytes_.empty()) std::memcpy(memory.get(), bytes_.data(), bytes_.size());
-  SourceFragment fragment;
+  source::SourceFragment fragment;
   if (!whole) fragment.status = FragmentStatus::truncated;
   fragment.bytes = ConstBytes(memory.get(), bytes_.size());
   fragment.owner = memory;
@@ -158,7 +158,7 @@ SourceFragment HitsGroup::produce(SourceId source, RunNumber run, const Trigger&
   return fragment;
 }
 
-void HitsGroup::find_light(SourceId source, RunNumber run, const Trigger& trigger) {
+void HitsGroup::find_light(SourceId source, RunNumber run, const source::Trigger& trigger) {
   light_.clear();
   const auto duration = static_cast<double>(slice_duration(detector_.settings(), trigger));
   const std::vector<Track> tracks = tracks_of(detector_, run, trigger);
@@ -173,7 +173,7 @@ void HitsGroup::find_light(SourceId source, RunNumber run, const Trigger& trigge
             [](const LightHit& a, const LightHit& b) { return a.time_ns < b.time_ns; });
 }
 
-bool HitsGroup::append_hits(SourceId source, RunNumber run, const Trigger& trigger) {
+bool HitsGroup::append_hits(SourceId source, RunNumber run, const source::Trigger& trigger) {
   const HitsSettings& settings = detector_.settings();
   background_rate(settings, detector_.floor_index(source), trigger.time, slice_duration(settings, trigger),
                   segments_);
@@ -223,4 +223,4 @@ HitsSource::HitsSource(SourceId id, std::shared_ptr<HitsGroup> group) : id_(id),
   WEIR_ASSERT(group_ && group_->detector().contains(id));
 }
 
-}  // namespace weir::source
+}  // namespace weir::emulation

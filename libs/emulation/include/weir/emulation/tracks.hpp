@@ -1,6 +1,6 @@
 #pragma once
 
-#include <weir/source/detector.hpp>
+#include <weir/emulation/detector.hpp>
 #include <weir/source/source.hpp>
 
 #include <array>
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace weir::source {
+namespace weir::emulation {
 
 // A muon that crosses the detector on a straight line at the speed of light.
 struct Track {
@@ -18,14 +18,15 @@ struct Track {
 };
 
 // Returns the length of a slice: the trigger's duration, or window_ns if it has none; at most kWindowMax.
-[[nodiscard]] DurationNs slice_duration(const HitsSettings& settings, const Trigger& trigger);
+[[nodiscard]] DurationNs slice_duration(const HitsSettings& settings, const source::Trigger& trigger);
 
 // Returns the true tracks of a slice, a pure function: every source of the detector draws the same ones.
 // Their number is Poisson-distributed with mean track_rate_hz times the duration; directions are isotropic,
 // impact points uniform in the disc perpendicular to the direction, with the radius of the enclosing sphere
 // plus impact_margin_m. A track's light is entirely within its slice, unless the slice is shorter than the
 // light's time through the detector.
-[[nodiscard]] std::vector<Track> tracks_of(const Detector& detector, RunNumber run, const Trigger& trigger);
+[[nodiscard]] std::vector<Track> tracks_of(const Detector& detector, RunNumber run,
+                                           const source::Trigger& trigger);
 
 struct Light {
   double time_ns = 0;     // of the first unscattered Cherenkov photon, from the slice's start
@@ -63,9 +64,9 @@ struct SliceTruth {
   std::string lines;
   std::vector<std::uint32_t> modules;  // that recorded light, by track
 };
-[[nodiscard]] SliceTruth truth_of(const Detector& detector, RunNumber run, const Trigger& trigger);
+[[nodiscard]] SliceTruth truth_of(const Detector& detector, RunNumber run, const source::Trigger& trigger);
 
 // Lower edges of the bins of modules with light in which tracks are counted; the last bin has no upper edge.
 inline constexpr std::array<std::uint64_t, 8> kModuleBins{0, 1, 3, 5, 10, 20, 50, 100};
 
-}  // namespace weir::source
+}  // namespace weir::emulation

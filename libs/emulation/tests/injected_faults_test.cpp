@@ -1,12 +1,13 @@
 #include "weir_catch.hpp"
 #include <weir/base/crc32c.hpp>
-#include <weir/source/dummy_source.hpp>
-#include <weir/source/injected_faults.hpp>
+#include <weir/emulation/dummy_source.hpp>
+#include <weir/emulation/injected_faults.hpp>
 
 #include <map>
 #include <numeric>
 
 using namespace weir;
+using namespace weir::emulation;
 using namespace weir::source;
 
 namespace {

@@ -1,9 +1,9 @@
 #include <weir/base/assert.hpp>
-#include <weir/source/hit.hpp>
+#include <weir/hits.hpp>
 
 // For any input the reader stays inside the bytes and accounts for each of them.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace weir::source;
+  using namespace weir;
   const std::span<const std::byte> bytes(reinterpret_cast<const std::byte*>(data), size);
   HitReader reader(bytes);
   std::size_t used = 0;

@@ -1,8 +1,8 @@
 #include "weir_catch.hpp"
-#include <weir/source/detector.hpp>
+#include <weir/emulation/detector.hpp>
 
 using namespace weir;
-using namespace weir::source;
+using namespace weir::emulation;
 
 TEST_CASE("source ids run along modules, floors and strings, and back", "[detector]") {
   HitsSettings settings;

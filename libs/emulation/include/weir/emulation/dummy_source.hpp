@@ -1,11 +1,11 @@
 #pragma once
 
-#include <weir/source/dummy_content.hpp>
+#include <weir/emulation/dummy_content.hpp>
 #include <weir/source/source.hpp>
 
 #include <memory>
 
-namespace weir::source {
+namespace weir::emulation {
 
 // The common part of a process' dummy sources: sizes, and the pattern of the run. Not thread-safe.
 class DummyGroup {
@@ -18,7 +18,7 @@ class DummyGroup {
   void begin_run(RunNumber run);
   // Returns a fragment that is valid until the second begin_run() from now. Requires: begin_run() was called
   // (asserted).
-  [[nodiscard]] SourceFragment produce(SourceId source, SliceId slice) const;
+  [[nodiscard]] source::SourceFragment produce(SourceId source, SliceId slice) const;
 
  private:
   DummySizes sizes_;
@@ -28,13 +28,13 @@ class DummyGroup {
 };
 
 // A fragment is a reference into the group's pattern: making one costs a hash, plus the CRC32C if that is on.
-class DummySource final : public FragmentSource {
+class DummySource final : public source::FragmentSource {
  public:
   DummySource(SourceId id, std::shared_ptr<DummyGroup> group) : id_(id), group_(std::move(group)) {}
 
   [[nodiscard]] SourceId id() const override { return id_; }
   void begin_run(RunNumber run) override { group_->begin_run(run); }
-  [[nodiscard]] SourceFragment produce(const Trigger& trigger) override {
+  [[nodiscard]] source::SourceFragment produce(const source::Trigger& trigger) override {
     return group_->produce(id_, trigger.slice);
   }
 
@@ -43,4 +43,4 @@ class DummySource final : public FragmentSource {
   std::shared_ptr<DummyGroup> group_;
 };
 
-}  // namespace weir::source
+}  // namespace weir::emulation

@@ -1,19 +1,20 @@
 #include "weir_catch.hpp"
 #include <weir/base/crc32c.hpp>
-#include <weir/source/hits_source.hpp>
+#include <weir/emulation/hits_source.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
 using namespace weir;
+using namespace weir::emulation;
 using namespace weir::source;
 
 namespace {
 
 constexpr RunNumber kRun(5);
 
-Trigger slice_of(std::uint64_t slice, DurationNs duration = 10 * kMillisecond) {
+source::Trigger slice_of(std::uint64_t slice, DurationNs duration = 10 * kMillisecond) {
   return {SliceId(slice), static_cast<UtcNs>(slice) * duration, duration, TriggerType()};
 }
 
