@@ -212,6 +212,7 @@ bool HitsGroup::append_hits(SourceId source, RunNumber run, const source::Trigge
         time_ns += mean_gap_ns * gap(engine);
       }
       used = static_cast<std::size_t>(writer.at() - bytes_.data());
+      WEIR_ASSERT(used <= bytes_.size());  // kHitsAhead of the largest hits were made room for
     }
     start_ns = segment.end_ns;
   }

@@ -1,3 +1,4 @@
+#include <weir/base/assert.hpp>
 #include <weir/base/crc32c.hpp>
 #include <weir/base/hash.hpp>
 #include <weir/emulation/injected_faults.hpp>
@@ -23,6 +24,7 @@ void cut(source::SourceFragment& fragment) {
 
 // Flips the bit in a copy, because the bytes may be shared with other fragments.
 void flip_bit(source::SourceFragment& fragment, std::uint64_t which) {
+  WEIR_ASSERT(!fragment.bytes.empty());
   auto copy = std::make_shared<std::vector<std::byte>>(fragment.bytes.begin(), fragment.bytes.end());
   (*copy)[which % copy->size()] ^= std::byte{1};
   fragment.bytes = *copy;
@@ -157,6 +159,7 @@ source::SourceFragment FaultInjector::schedule(Wrapped& source, SliceId slice,
 void FaultInjector::keep(const Late& late) {
   const auto at = std::upper_bound(late_.begin(), late_.end(), late.due,
                                    [](TimeNs due, const Late& other) { return due < other.due; });
+  WEIR_ASSERT(late_.size() < kDelayedMax);
   late_.insert(at, late);
 }
 

@@ -1,4 +1,5 @@
 #include "random.hpp"
+#include <weir/base/assert.hpp>
 #include <weir/emulation/tracks.hpp>
 
 #include <boost/random/normal_distribution.hpp>
@@ -127,6 +128,7 @@ SliceTruth truth_of(const Detector& detector, RunNumber run, const source::Trigg
                       static_cast<long long>(trigger.time), track.time_ns, track.point.x, track.point.y,
                       track.point.z, track.direction.x, track.direction.y, track.direction.z, modules, floors,
                       strings, static_cast<unsigned long long>(photoelectrons));
+    WEIR_ASSERT(size > 0 && size < static_cast<int>(sizeof line));
     truth.lines.append(line, static_cast<std::size_t>(size));
     truth.modules.push_back(modules);
   }

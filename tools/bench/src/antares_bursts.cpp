@@ -23,7 +23,7 @@ constexpr std::uint32_t kCountedSlices = 40'000;
 
 bool in_burst(const emulation::HitsSettings& settings, std::uint32_t lcm, TimeNs at_ns,
               std::vector<emulation::RateSegment>& segments) {
-  source::background_rate(settings, lcm, at_ns, kSliceNs, segments);
+  emulation::background_rate(settings, lcm, at_ns, kSliceNs, segments);
   return segments.front().rate_hz > settings.background_hz;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <weir/base/assert.hpp>
 #include <weir/base/bytes.hpp>
 #include <weir/base/expected.hpp>
 #include <weir/base/hash.hpp>
@@ -45,8 +46,9 @@ class DummySizes {
  public:
   static constexpr std::size_t kQuantiles = 4096;
 
-  // Requires: size_bytes_min <= size_bytes_max.
+  // Requires: size_bytes_min <= size_bytes_max (asserted).
   explicit DummySizes(const DummySettings& settings) : settings_(settings) {
+    WEIR_ASSERT(settings.size_bytes_min <= settings.size_bytes_max);
     if (settings.distribution == SizeDistribution::exponential ||
         settings.distribution == SizeDistribution::log_normal) {
       quantiles_.resize(kQuantiles);
@@ -130,9 +132,10 @@ class DummyContent {
 
   [[nodiscard]] RunNumber run() const { return run_; }
 
-  // Returns bytes that are valid as long as this object. Requires: `size` is at most size_max.
+  // Returns bytes that are valid as long as this object. Requires: `size` is at most size_max (asserted).
   [[nodiscard]] ConstBytes fragment(SourceId source, SliceId slice, std::size_t size) const {
-    return ConstBytes(pattern_).subspan(start(source, slice), std::min(size, size_max_));
+    WEIR_ASSERT(size <= size_max_);
+    return ConstBytes(pattern_).subspan(start(source, slice), size);
   }
 
   // Checks a fragment of any length. The error is the offset of its first wrong byte.

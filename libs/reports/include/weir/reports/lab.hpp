@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-// What a lab reports of the run that took place in it. Rows of the run's summary.
+// Rows of a run's summary about the lab in which it took place.
 namespace weir::reports {
 
 // A port over a run; docs/summary.md explains each number.
