@@ -1,7 +1,5 @@
 #include "burst_saver.hpp"
 
-#include "node_link.hpp"
-#include "record.hpp"
 #include <weir/base/assert.hpp>
 #include <weir/base/planted.hpp>
 #include <weir/node/report.hpp>
@@ -20,22 +18,6 @@ namespace weir::dcm {
 namespace {
 
 constexpr std::uint64_t kBurstPieceBytes = 1U << 20;
-constexpr std::uint64_t kStagedMax = 8U << 20;  // per writer; a larger record is sent alone
-
-burst::RingSettings ring_settings(const v1::Farm& farm, std::size_t writers) {
-  const v1::BurstSettings& burst = farm.burst();
-  burst::RingSettings settings;
-  const auto frozen = [&](std::uint64_t bytes) {
-    return static_cast<std::uint64_t>(static_cast<double>(bytes) * burst.frozen_share());
-  };
-  settings.bytes = burst.buffer_bytes();
-  settings.disk_bytes = burst.disk_bytes();
-  settings.frozen_bytes_max = frozen(std::max(burst.buffer_bytes(), burst.disk_bytes()));
-  settings.frozen_memory_bytes_max = frozen(burst.buffer_bytes());
-  settings.bytes_per_s = burst.save_bytes_per_s();
-  settings.in_flight_bytes_max = kStagedMax * std::max<std::size_t>(1, writers);
-  return settings;
-}
 
 void set(v1::SliceSum& out, const SliceSum& sum) {
   out.set_count(sum.count);
@@ -44,28 +26,26 @@ void set(v1::SliceSum& out, const SliceSum& sum) {
 
 }  // namespace
 
-BurstSaver::BurstSaver(const node::Setup& setup, sessions::PeerCounters& counters,
+BurstSaver::BurstSaver(const BurstSaverSettings& settings, sessions::PeerCounters& counters,
                        std::unique_ptr<ports::ScratchDisk> disk)
-    : setup_(setup),
-      self_(setup.identity),
+    : settings_(settings),
+      self_(settings.link.self),
       counters_(counters),
-      retry_ns_(setup.farm.network().reconnect_ms() * kMillisecond),
-      ring_(ring_settings(setup.farm, setup.plan.of_role(Role::writer).size())),
-      region_(std::make_shared_for_overwrite<std::byte[]>(setup.farm.burst().buffer_bytes())) {
+      ring_(settings.ring),
+      region_(std::make_shared_for_overwrite<std::byte[]>(settings.ring.bytes)) {
   self_.burst = true;
   if (disk) disk_ = std::make_unique<BurstDisk>(std::move(disk), ring_, region_.get());
-  for (std::size_t i = 0; i < setup.plan.of_role(Role::writer).size(); ++i)
-    writers_.push_back(std::make_unique<Writer>());
+  for (std::size_t i = 0; i < settings.writers; ++i) writers_.push_back(std::make_unique<Writer>());
 }
 
 void BurstSaver::set_writer(NodeIndex index, const ports::Endpoint& at) {
   link_to(writers_.at(index.value)->link, Role::writer, index, at,
-          {self_, *this, setup_.limits, counters_, retry_ns_});
+          {self_, *this, settings_.link.limits, counters_, settings_.link.reconnect_ns});
 }
 
 // The attempt is the store epoch: should two DCMs have a slice after a fault, the later attempt counts.
 void BurstSaver::keep(const assembly::BuiltSlice& slice) {
-  RecordContext context{setup_.run, setup_.self.index, setup_.farm.run().checksums()};
+  RecordContext context = settings_.record;
   context.for_burst = true;
   const dcm::Record record = make_record(slice, StoreEpoch(slice.attempt().value), context);
   const auto offset = ring_.add(slice.id(), slice.attempt(), slice.assignment.time, record.bytes);
@@ -173,7 +153,8 @@ void BurstSaver::send_granted(Writer& to) {
 
 void BurstSaver::send_record(sessions::Peer& peer, const Sending& record) const {
   send_next(peer, record);
-  const std::uint64_t piece_bytes = std::min<std::uint64_t>(kBurstPieceBytes, setup_.limits.frame_bytes_max);
+  const std::uint64_t piece_bytes =
+      std::min<std::uint64_t>(kBurstPieceBytes, settings_.link.limits.frame_bytes_max);
   for (std::uint64_t offset = 0; offset < record.bytes; offset += piece_bytes) {
     const ConstBytes part = record.data.subspan(offset, std::min(piece_bytes, record.bytes - offset));
     const wire::RecordPiece piece =
@@ -269,7 +250,7 @@ void BurstSaver::take_refused(Writer& from, std::uint64_t number, bool again) {
   from.sent.erase(sent);
   from.staged_bytes -= record.bytes;
   if (!again) return ring_.refused(record.alert, record.slice);
-  from.pause_until_ns = now_ns_ + retry_ns_;
+  from.pause_until_ns = now_ns_ + settings_.link.reconnect_ns;
   if (record.repeated) return want(from, record);
   ring_.send_again(record.alert, record.slice);
 }

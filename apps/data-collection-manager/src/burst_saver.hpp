@@ -1,10 +1,11 @@
 #pragma once
 
 #include "burst_disk.hpp"
+#include "node_link.hpp"
+#include "record.hpp"
 #include <weir/assembly/built_slice.hpp>
 #include <weir/burst/ring.hpp>
 #include <weir/node/refusal_log.hpp>
-#include <weir/node/setup.hpp>
 #include <weir/ports/network.hpp>
 #include <weir/sessions/connector.hpp>
 #include <weir/sessions/peer.hpp>
@@ -25,15 +26,24 @@ class Report;
 
 namespace weir::dcm {
 
+struct BurstSaverSettings {
+  LinkSettings link;
+  std::size_t writers;  // places in the farm
+  burst::RingSettings ring;
+  RecordContext record;
+};
+
 // Keeps the records of settled slices in a separate ring of memory and disk, and sends the slices of an alert
 // to the writers over separate connections, when no other data waits: burst::Ring decides, this class copies
 // and sends. A sent record stays with its writer until the writer has answered, because that writer
 // recognises a repeated record.
 class BurstSaver final : public sessions::PeerHandler {
  public:
-  // Requires: burst.buffer_bytes > 0. `disk`: of burst.disk_bytes; null: only memory. Throws std::bad_alloc
+  static constexpr std::uint64_t kStagedMax = 8U << 20;  // per writer; a larger record is sent alone
+
+  // Requires: a ring of memory. `disk`: of burst.disk_bytes; null: only memory. Throws std::bad_alloc
   // when there is no such memory.
-  BurstSaver(const node::Setup& setup, sessions::PeerCounters& counters,
+  BurstSaver(const BurstSaverSettings& settings, sessions::PeerCounters& counters,
              std::unique_ptr<ports::ScratchDisk> disk);
 
   void set_writer(NodeIndex index, const ports::Endpoint& at);
@@ -86,11 +96,10 @@ class BurstSaver final : public sessions::PeerHandler {
   void take_refused(Writer& from, std::uint64_t number, bool again);
   [[nodiscard]] v1::Control account_message(const burst::Alert& alert, const burst::Account& account) const;
 
-  const node::Setup& setup_;
+  BurstSaverSettings settings_;
   sessions::PeerInfo self_;
   sessions::PeerCounters& counters_;
   node::RefusalLog refusals_;
-  DurationNs retry_ns_;
   TimeNs now_ns_ = 0;
   burst::Ring ring_;
   std::shared_ptr<std::byte[]> region_;

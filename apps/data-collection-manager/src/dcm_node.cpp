@@ -1,10 +1,8 @@
 #include "dcm_node.hpp"
 
 #include "orders.hpp"
-#include "settings.hpp"
 #include <weir/node/absences.hpp>
 #include <weir/node/columns.hpp>
-#include <weir/node/dcm_groups.hpp>
 
 #include <spdlog/spdlog.h>
 
@@ -18,67 +16,58 @@ using assembly::BuildState;
 using assembly::BuiltSlice;
 
 constexpr DurationNs kLookEvery = 10 * kMillisecond;
-constexpr DurationNs kConnectPatience = 2 * kSecond;  // at the beginning of the run
 constexpr DurationNs kTellBurstsEvery = 100 * kMillisecond;
-constexpr std::uint32_t kKeptShare = 2;     // of the slices that may be open
 constexpr DurationNs kTraceFrom = kSecond;  // a run has started up by then
 
-bool does_fetch(const node::Setup& setup) {
-  const std::vector<bool> fetching = node::fetching_groups(setup.farm);
-  return setup.self.group < fetching.size() && fetching[setup.self.group];
+std::unique_ptr<PushIntake> make_pushing(const std::optional<PushIntakeSettings>& settings,
+                                         const ports::Clock& clock, Builder& builder, SliceWay& way) {
+  return settings ? std::make_unique<PushIntake>(*settings, clock, builder, way) : nullptr;
 }
 
-DurationNs patience_ns(const v1::Farm& farm) {
-  return std::min<DurationNs>(farm.dcm().grace_ms() * kMillisecond, kConnectPatience);
-}
-
-std::unique_ptr<PushIntake> make_pushing(const node::Setup& setup, const ports::Clock& clock,
-                                         Builder& builder, SliceWay& way) {
-  if (!node::is_push(setup.farm)) return nullptr;
-  const auto readouts = static_cast<std::uint32_t>(setup.plan.of_role(Role::readout).size());
-  return std::make_unique<PushIntake>(setup, readouts, clock, builder, way);
-}
-
-std::unique_ptr<BurstSaver> make_burst_saver(const node::Setup& setup, sessions::PeerCounters& counters,
+std::unique_ptr<BurstSaver> make_burst_saver(const DcmNodeSettings& settings,
+                                             sessions::PeerCounters& counters,
                                              const DcmEnvironment& environment) {
-  if (setup.farm.burst().buffer_bytes() == 0) return nullptr;
-  const bool has_disk = setup.farm.burst().disk_bytes() > 0;
-  return std::make_unique<BurstSaver>(setup, counters, has_disk ? environment.make_burst_disk() : nullptr);
+  if (!settings.burst) return nullptr;
+  return std::make_unique<BurstSaver>(*settings.burst, counters,
+                                      settings.burst_has_disk ? environment.make_burst_disk() : nullptr);
 }
 
 }  // namespace
 
 DcmNode::DcmNode(const node::Setup& setup, DcmEnvironment environment)
-    : setup_(setup),
+    : settings_(node_settings(setup)),
       environment_(std::move(environment)),
-      identity_(setup_.identity),
-      supervisor_(identity_, setup_.limits, peer_counters_, setup_.supervisor,
-                  setup_.farm.network().reconnect_ms() * kMillisecond,
-                  setup_.farm.supervisor().status_interval_ms() * kMillisecond, *this, setup_.reports),
-      builder_("weir-" + setup_.identity.name, setup_.farm.dcm().buffer_bytes(),
-               assembly_settings(setup_.farm, setup_.self.remote), source_table(setup_.plan),
-               collector_settings(setup_), make_shaper(setup_)),
-      pushing_(make_pushing(setup_, environment_.clock, builder_, *this)),
-      reach_(patience_ns(setup_.farm)),
-      samples_(setup_, sampler_settings(setup_)),
+      identity_(settings_.member.identity),
+      supervisor_(identity_, settings_.member.limits, peer_counters_, settings_.member.supervisor,
+                  settings_.member.reconnect_ns, settings_.member.status_interval_ns, *this,
+                  settings_.member.reports),
+      builder_("weir-" + identity_.name, settings_.buffer_bytes, settings_.assembly, settings_.sources,
+               settings_.collector, make_shaper(setup)),
+      pushing_(make_pushing(settings_.push, environment_.clock, builder_, *this)),
+      reach_(settings_.connect_patience_ns),
+      samples_(settings_.samples),
       decisions_(builder_),
-      intake_(setup_.farm, builder_, pushing_.get(), *this),
-      filter_(setup_, {environment_.plugin_path, environment_.wake, environment_.make_workers},
+      intake_(settings_.type_sources, builder_, pushing_.get(), *this),
+      filter_(settings_.filter, {environment_.plugin_path, environment_.wake, environment_.make_workers},
               environment_.clock, builder_, decisions_, histograms_, *this, now_ns_),
-      departures_(setup_, peer_counters_, builder_, pushing_.get(), samples_, histograms_, *this, now_ns_),
-      burst_(make_burst_saver(setup_, peer_counters_, environment_)),
-      readouts_(setup_, peer_counters_, environment_.clock, builder_, pushing_.get(), course_),
-      server_(setup_.self.listen.empty()
-                  ? nullptr
-                  : std::make_unique<SliceServer>(setup_, identity_, peer_counters_, builder_, now_ns_)),
-      fetcher_(does_fetch(setup_) ? std::make_unique<SliceFetcher>(setup_, peer_counters_, builder_, course_)
-                                  : nullptr) {
+      departures_(settings_.departures, peer_counters_, builder_, pushing_.get(), samples_, histograms_,
+                  *this, now_ns_),
+      burst_(make_burst_saver(settings_, peer_counters_, environment_)),
+      readouts_(settings_.readout_link, settings_.readouts, peer_counters_, environment_.clock, builder_,
+                pushing_.get(), course_),
+      server_(settings_.server ? std::make_unique<SliceServer>(*settings_.server, identity_, peer_counters_,
+                                                               builder_, now_ns_)
+                               : nullptr),
+      fetcher_(settings_.fetcher
+                   ? std::make_unique<SliceFetcher>(*settings_.fetcher, make_fetch_shaper(setup),
+                                                    peer_counters_, builder_, course_)
+                   : nullptr) {
   departures_.keep_for(burst_.get());
   poll_filter();
   if (fetcher_) intake_.fetch_kept();
   if (!server_) return;
   identity_.listen = server_->open(environment_.network);
-  decisions_.keep_for(node::fetching_groups(setup_.farm), setup_.farm.dcm().slices_max() / kKeptShare);
+  decisions_.keep_for(settings_.fetching_groups, settings_.kept_max);
 }
 
 void DcmNode::pass(TimeNs now_ns) {
@@ -198,7 +187,7 @@ void DcmNode::look_at_reach() {
                             [&](std::uint32_t writer) { reach.add_writers(writer); });
   if (course_.is_running() && supervisor_.ready() && reach_.is_news(reach, now_ns_))
     supervisor_.send(message);
-  readouts_.drop_silent((setup_.farm.dcm().deadline_ms() + setup_.farm.dcm().grace_ms()) * kMillisecond);
+  readouts_.drop_silent(settings_.drop_silent_ns);
 }
 
 Expected<void, wire::WireError> DcmNode::take_verdict(const v1::ReachVerdict& verdict) {
@@ -238,17 +227,16 @@ void DcmNode::poll_filter() {
 }
 
 void DcmNode::begin_course() {
-  const std::vector<SourceId> configured = first_sources(setup_);
-  if (!configured.empty()) {
-    intake_.ask_first_for(configured);
+  if (!settings_.first_sources.empty()) {
+    intake_.ask_first_for(settings_.first_sources);
   } else if (const auto wish = filter_.first_sources()) {
     intake_.ask_first_for(*wish);
   }
   if (intake_.first_step_is_part()) filter_.count_steps();
-  builder_.collector.prefetch_after_steps(sources_after_steps(setup_));
+  builder_.collector.prefetch_after_steps(settings_.sources_after_steps);
   course_.begin();
   reach_.run_begun(now_ns_);
-  readouts_.start_trace(setup_.farm.dcm().trace_slices(), now_ns_ + kTraceFrom);
+  readouts_.start_trace(settings_.trace_slices, now_ns_ + kTraceFrom);
   supervisor_.send_begun({});
 }
 

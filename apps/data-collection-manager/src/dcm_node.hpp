@@ -11,6 +11,7 @@
 #include "reach_reporter.hpp"
 #include "readout_links.hpp"
 #include "run_phases.hpp"
+#include "settings.hpp"
 #include "slice_fetcher.hpp"
 #include "slice_samples.hpp"
 #include "slice_server.hpp"
@@ -81,7 +82,7 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   void close_run();
   [[nodiscard]] Workload workload() const;
 
-  const node::Setup& setup_;
+  const DcmNodeSettings settings_;
   DcmEnvironment environment_;
   TimeNs now_ns_ = 0;
   sessions::PeerInfo identity_;  // with the address at which it listens, if it does

@@ -48,9 +48,7 @@ void add_shaper(v1::Report& report, const shaping::Shaper& shaper) {
   gauges["shaper.base_us"] = static_cast<double>(shaper.base_ns()) / kMicrosecond;
 }
 
-void write_trace(const node::Setup& setup, const ArrivalTrace& trace) {
-  const std::string path =
-      fmt::format("{}/run-{:06}-{}-arrivals.csv", setup.farm.run().out(), setup.run.value, setup.self.name);
+void write_trace(const std::string& path, const ArrivalTrace& trace) {
   std::ofstream file(path);
   file << trace.csv();
   if (!file.flush()) return spdlog::warn("cannot write trace file={}", path);
@@ -64,7 +62,7 @@ void DcmNode::close_run() {
       course_.may_report_finally(intake_.in_flight() == 0, now_ns_)) {
     filter_.end_run();
     course_.close();
-    if (readouts_.trace().on()) write_trace(setup_, readouts_.trace());
+    if (readouts_.trace().on()) write_trace(settings_.trace_file, readouts_.trace());
   }
   if (course_.phase() == DcmPhase::over && !filter_has_ended_) filter_has_ended_ = filter_.poll_end();
 }
@@ -74,15 +72,15 @@ Workload DcmNode::workload() const {
   load.held_back = builder_.slices.in(BuildState::held_back).size();
   load.with_filter = builder_.slices.in(BuildState::queued).size() +
                      builder_.slices.in(BuildState::suspect).size() + filter_.in_flight();
-  load.units = setup_.farm.dcm().processing_units();
-  load.credits = setup_.identity.credits;
+  load.units = settings_.processing_units;
+  load.credits = settings_.member.identity.credits;
   load.bytes_used = builder_.pool.bytes_used();
   load.bytes_total = builder_.pool.bytes_total();
   return load;
 }
 
 v1::Report DcmNode::make_report(bool final) {
-  v1::Report report = node::begin_report(setup_, now_ns_, final);
+  v1::Report report = node::begin_report(settings_.member.identity, settings_.member.ran, now_ns_, final);
   reports::ReportCounters counters(report);
   counters["dcm.assigned"] = intake_.assigned();
   counters["dcm.accepted"] = decisions_.accepted();
@@ -114,7 +112,7 @@ v1::Report DcmNode::make_report(bool final) {
   reports::add_histogram(report, "decision_latency_us", decisions_.latency());
   node::add_network(report, environment_.stream_totals(), peer_counters_);
   node::add_process(report);
-  std::string state = status_of(course_, workload(), setup_.identity.name);
+  std::string state = status_of(course_, workload(), settings_.member.identity.name);
   if (const std::string workers = filter_.workers_note(); state == "running" && !workers.empty())
     state += ": filter workers " + workers;
   report.set_state(state);

@@ -5,7 +5,6 @@
 #include <weir/base/assert.hpp>
 #include <weir/base/planted.hpp>
 #include <weir/filter_job/job.hpp>
-#include <weir/node/reach.hpp>
 #include <weir/node/report.hpp>
 #include <weir/slice_rows/words.hpp>
 
@@ -21,18 +20,18 @@ namespace weir::dcm {
 using assembly::BuildState;
 using assembly::BuiltSlice;
 
-Departures::Departures(const node::Setup& setup, sessions::PeerCounters& counters, Builder& builder,
+Departures::Departures(DepartureSettings settings, sessions::PeerCounters& counters, Builder& builder,
                        PushIntake* pushing, SliceSamples& samples, HistogramStage& histograms, SliceWay& way,
                        const TimeNs& now_ns)
-    : setup_(setup),
+    : settings_(std::move(settings)),
       builder_(builder),
       pushing_(pushing),
       samples_(samples),
       histograms_(histograms),
       way_(way),
       now_ns_(now_ns),
-      outlet_(setup.identity, setup.limits, counters, setup.farm.network().reconnect_ms() * kMillisecond,
-              node::silence_ns(setup.farm), setup.plan.of_role(Role::writer).size(), builder.slices,
+      outlet_(settings_.link.self, settings_.link.limits, counters, settings_.link.reconnect_ns,
+              settings_.link.silence_ns, settings_.writers, builder.slices,
               static_cast<OutletEvents&>(*this)) {}
 
 void Departures::confirm(std::span<const ConfirmedSlice> rows) {
@@ -112,7 +111,7 @@ bool Departures::drop_kept() {
 
 void Departures::ship(BuiltSlice& slice, StoreEpoch epoch, NodeIndex writer) {
   if (slice.state() == BuildState::reported) samples_.accepted(slice, epoch, now_ns_);
-  Record record = make_record(slice, epoch, {setup_.run, setup_.self.index, setup_.farm.run().checksums()});
+  Record record = make_record(slice, epoch, settings_.record);
   assembly::Shipment& shipment = slice.shipment;
   shipment.epoch = epoch;
   shipment.writer = writer;

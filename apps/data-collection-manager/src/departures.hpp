@@ -3,24 +3,31 @@
 #include "builder.hpp"
 #include "burst_saver.hpp"
 #include "histogram_stage.hpp"
+#include "node_link.hpp"
 #include "orders.hpp"
 #include "outlet.hpp"
 #include "push_intake.hpp"
 #include "slice_samples.hpp"
 #include "slice_way.hpp"
 #include <weir/base/hash.hpp>
-#include <weir/node/setup.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
 namespace weir::dcm {
 
+struct DepartureSettings {
+  LinkSettings link;
+  std::size_t writers;  // places in the farm
+  RecordContext record;
+};
+
 // The end of slices: confirmed, shipped, stored, given up, released. Counts the outcomes for the ledger.
 class Departures final : private OutletEvents {
  public:
   // `pushing`: null in pull running.
-  Departures(const node::Setup& setup, sessions::PeerCounters& counters, Builder& builder,
+  Departures(DepartureSettings settings, sessions::PeerCounters& counters, Builder& builder,
              PushIntake* pushing, SliceSamples& samples, HistogramStage& histograms, SliceWay& way,
              const TimeNs& now_ns);
 
@@ -69,7 +76,7 @@ class Departures final : private OutletEvents {
   void on_stored(assembly::BuiltSlice& slice) override;
   void on_refused(assembly::BuiltSlice& slice, storage::StoreResult reason) override;
 
-  const node::Setup& setup_;
+  DepartureSettings settings_;
   Builder& builder_;
   PushIntake* pushing_;
   SliceSamples& samples_;

@@ -1,13 +1,9 @@
 #include "filter_desk.hpp"
 
-#include "settings.hpp"
 #include <weir/base/assert.hpp>
 #include <weir/base/text.hpp>
-#include <weir/config/filter_settings.hpp>
-#include <weir/config/source_groups.hpp>
 #include <weir/filter_host/processing_units.hpp>
 #include <weir/filter_host/worker_units.hpp>
-#include <weir/node/dcm_groups.hpp>
 #include <weir/node/identity.hpp>
 #include <weir/node/report.hpp>
 #include <weir/reports/filter_failures.hpp>
@@ -27,22 +23,10 @@ using assembly::BuildState;
 using assembly::BuiltSlice;
 using assembly::SliceDecision;
 
-constexpr int kIsolationShare = 4;  // share of a lease for the units to become idle, and for a suspect alone
-constexpr std::uint32_t kLaneSlots = 256;  // slices that a worker has ahead at most
-
-filter_host::FilterConfig filter_config(const node::Setup& setup) {
-  const v1::FilterSettings& filter = setup.farm.filter();
-  filter_host::FilterConfig config;
-  config.forward_groups = node::forward_groups(setup.farm, setup.self);
-  if (const auto groups = config::source_groups(setup.farm, setup.plan))
-    config.groups = filter_host::filter_groups(*groups);
-  config.parameters.assign(filter.parameters().begin(), filter.parameters().end());
-  config.log = [](int level, std::string_view line) {
-    constexpr spdlog::level::level_enum kLevels[] = {spdlog::level::debug, spdlog::level::info,
-                                                     spdlog::level::warn, spdlog::level::err};
-    spdlog::log(kLevels[std::clamp(level, 0, 3)], "filter {}", line);
-  };
-  return config;
+void write_log(int level, std::string_view line) {
+  constexpr spdlog::level::level_enum kLevels[] = {spdlog::level::debug, spdlog::level::info,
+                                                   spdlog::level::warn, spdlog::level::err};
+  spdlog::log(kLevels[std::clamp(level, 0, 3)], "filter {}", line);
 }
 
 // From a worker, so it may be anything.
@@ -51,27 +35,31 @@ std::string first_line(const std::string& text) {
   return clean_quoted(text.substr(0, text.find('\n')), kBytesMax);
 }
 
-std::vector<std::string> search_path(const v1::FilterSettings& filter, const FilterSurroundings& around) {
-  std::vector<std::string> path(filter.search_path().begin(), filter.search_path().end());
+std::vector<std::string> search_path(const FilterSettings& settings, const FilterSurroundings& around) {
+  std::vector<std::string> path = settings.search_path;
   path.insert(path.end(), around.plugin_path.begin(), around.plugin_path.end());
   return path;
 }
 
+filter_host::FilterConfig with_log(filter_host::FilterConfig config) {
+  config.log = write_log;
+  return config;
+}
+
 }  // namespace
 
-FilterDesk::FilterDesk(const node::Setup& setup, const FilterSurroundings& around, const ports::Clock& clock,
+FilterDesk::FilterDesk(FilterSettings settings, const FilterSurroundings& around, const ports::Clock& clock,
                        Builder& builder, Decisions& decisions, HistogramStage& histograms, SliceWay& way,
                        const TimeNs& now_ns)
-    : setup_(setup),
+    : settings_(std::move(settings)),
       clock_(clock),
       builder_(builder),
       decisions_(decisions),
       histograms_(histograms),
       way_(way),
       now_ns_(now_ns),
-      isolated_(config::runs_in_workers(setup.farm.filter())),
-      isolation_(setup.farm.supervisor().lease_ms() * kMillisecond / kIsolationShare) {
-  if (isolated_) {
+      isolation_(settings_.isolation_ns) {
+  if (settings_.isolated) {
     run_in_workers(around);
   } else {
     run_in_process(around);
@@ -80,16 +68,15 @@ FilterDesk::FilterDesk(const node::Setup& setup, const FilterSurroundings& aroun
 }
 
 void FilterDesk::run_in_process(const FilterSurroundings& around) {
-  const v1::FilterSettings& filter = setup_.farm.filter();
-  auto plugin = filter_host::FilterPlugin::load(filter.plugin(), search_path(filter, around));
+  auto plugin = filter_host::FilterPlugin::load(settings_.plugin, search_path(settings_, around));
   if (!plugin) throw std::runtime_error("filter.plugin: " + plugin.error().text);
-  plugin_part_ = node::filter_part(setup_, (*plugin)->path(), (*plugin)->file_crc32c());
-  node::require(setup_.run_identity, plugin_part_);
+  plugin_part_ = node::plugin_part(settings_.name, (*plugin)->path(), (*plugin)->file_crc32c());
+  node::require(settings_.run_identity, plugin_part_);
   filter_host::ProcessingUnitsOptions options;
-  options.units = setup_.farm.dcm().processing_units();
-  options.jobs_max = setup_.farm.dcm().slices_max();
+  options.units = settings_.units;
+  options.jobs_max = settings_.jobs_max;
   options.wake = around.wake;
-  auto units = filter_host::ProcessingUnits::create(*plugin, filter_config(setup_), options);
+  auto units = filter_host::ProcessingUnits::create(*plugin, with_log(settings_.config), options);
   if (!units) throw std::runtime_error("filter " + (*plugin)->name() + ": " + units.error().text);
   units_ = std::move(*units);
   library_ = *plugin;
@@ -99,27 +86,19 @@ void FilterDesk::run_in_process(const FilterSurroundings& around) {
 }
 
 void FilterDesk::run_in_workers(const FilterSurroundings& around) {
-  const v1::FilterSettings& filter = setup_.farm.filter();
   if (!around.make_workers)
     throw std::runtime_error("filter.isolation: this process cannot start filter workers");
   builder_.memory.seal();
   workers_ = around.make_workers(builder_.memory.descriptor());
   filter_host::WorkerUnitsOptions options;
-  const std::uint32_t count = filter.workers().count();
-  options.pool.workers = std::max(1U, count == 0 ? setup_.farm.dcm().processing_units() : count);
-  options.pool.spares = filter.workers().spare();
-  options.pool.lane_slots = kLaneSlots;
-  options.pool.kills_max = setup_.farm.supervisor().attempts_max();
-  options.pool.timeout_ns = filter.timeout_ms() * kMillisecond;
-  options.pool.end_share_max = filter.error_share_max();
-  options.pool.start_timeout_ns = filter.workers().start_timeout_ms() * kMillisecond;
-  options.jobs_max = setup_.farm.dcm().slices_max();
+  options.pool = settings_.workers;
+  options.jobs_max = settings_.jobs_max;
   options.rows_max = static_cast<std::uint32_t>(builder_.assembler.sources().size());
-  options.memory_bytes = filter.workers().memory_bytes();
-  options.measure_cpu = !dcm::first_sources(setup_).empty() || !setup_.farm.trigger().types().empty();
+  options.memory_bytes = settings_.worker_memory_bytes;
+  options.measure_cpu = settings_.measure_cpu;
   options.slice_memory = builder_.memory.bytes();
-  auto units = filter_host::WorkerUnits::launch(filter.plugin(), search_path(filter, around),
-                                                filter_config(setup_), options, *workers_);
+  auto units = filter_host::WorkerUnits::launch(settings_.plugin, search_path(settings_, around),
+                                                with_log(settings_.config), options, *workers_);
   starting_ = units.get();
   units_ = std::move(units);
 }
@@ -143,8 +122,8 @@ Expected<bool, std::string> FilterDesk::poll_start() {
 void FilterDesk::take_worker_plugin() {
   const filter_host::WorkerPlugin& plugin = starting_->plugin();
   plugin_ = plugin.name + " " + plugin.version;
-  plugin_part_ = node::filter_part(setup_, plugin.path, plugin.file_crc32c);
-  node::require(setup_.run_identity, plugin_part_);
+  plugin_part_ = node::plugin_part(settings_.name, plugin.path, plugin.file_crc32c);
+  node::require(settings_.run_identity, plugin_part_);
   spdlog::info("filter loaded plugin={} version={} path={} crc32c={:08x} workers={}", plugin.name,
                plugin.version, plugin.path, plugin.file_crc32c, units_->figures().workers);
   if (const std::string limit = units_->figures().memory_limit; !limit.empty())
@@ -155,7 +134,7 @@ void FilterDesk::take_worker_plugin() {
 
 FilterDesk::~FilterDesk() {
   // In this process no step may read a slice any more; workers keep the states, and are notified.
-  if (isolated_) builder_.slices.for_each_open(destroy_filter_state);
+  if (settings_.isolated) builder_.slices.for_each_open(destroy_filter_state);
   units_.reset();
   builder_.slices.for_each_open(destroy_filter_state);
 }
@@ -192,13 +171,13 @@ void FilterDesk::take(BuiltSlice& slice) {
     return decisions_.decide(slice, SliceDecision::accept(DecisionKind::poison), now_ns_);
   }
   if (slice.step == 0) show_first(slice);
-  if (slice.is_incomplete() && setup_.farm.dcm().incomplete() == v1::DcmSettings::INCOMPLETE_DEBUG)
+  if (slice.is_incomplete() && settings_.incomplete_to_debug)
     return decisions_.decide(slice, SliceDecision::accept(DecisionKind::incomplete), now_ns_);
-  if (isolated_ && slice.assignment.trigger_payload().size() > filter_host::LaneLayout::kPayloadMax)
+  if (settings_.isolated && slice.assignment.trigger_payload().size() > filter_host::LaneLayout::kPayloadMax)
     return decisions_.decide(slice, SliceDecision::fail("too_large"), now_ns_);
   make_view(slice);
   steps_board_.arrived(slice, now_ns_);
-  if (slice.assignment.suspect && !isolated_) builder_.slices.change(slice, BuildState::suspect);
+  if (slice.assignment.suspect && !settings_.isolated) builder_.slices.change(slice, BuildState::suspect);
 }
 
 // More than the first step names is here if the slice came whole, or if its steps begin again.
@@ -210,7 +189,7 @@ void FilterDesk::show_first(BuiltSlice& slice) {
 void FilterDesk::make_view(BuiltSlice& slice) const {
   weir_filter_slice& view = slice.view;
   view = filter_host::empty_slice();
-  view.run = setup_.run.value;
+  view.run = settings_.run.value;
   view.slice = slice.id().value;
   view.attempt = slice.attempt().value;
   view.step = slice.step;
@@ -231,7 +210,7 @@ void FilterDesk::make_view(BuiltSlice& slice) const {
 void FilterDesk::submit() {
   isolate();
   if (isolation_.is_open()) hand_over();
-  if (isolated_) units_->flush();
+  if (settings_.isolated) units_->flush();
 }
 
 void FilterDesk::hand_over() {
@@ -262,7 +241,7 @@ void FilterDesk::isolate() {
 void FilterDesk::take_results() {
   results_.clear();
   units_->drain(results_);
-  if (isolated_) report_kills();
+  if (settings_.isolated) report_kills();
   for (filter_job::FilterResult* result : results_) {
     BuiltSlice& slice = builder_.slices.in_slot(result->token);
     WEIR_ASSERT(assembly::is_with_filter(slice.state()));
@@ -310,7 +289,7 @@ void FilterDesk::failed(BuiltSlice& slice, filter_job::FilterResult& result) {
   if (++errors_ == 1) first_error_ = last_error_;
   if (const auto count = log_limit_.ask("error " + last_error_, now_ns_))
     spdlog::error("filter error slice={} reason=\"{}\" count={}", slice.id().value, last_error_, *count);
-  if (setup_.farm.filter().on_error() == v1::FilterSettings::ON_ERROR_REJECT) {
+  if (settings_.reject_failed) {
     give_back(result);
     return decisions_.decide(slice, SliceDecision::reject(), now_ns_);
   }
@@ -365,8 +344,8 @@ void FilterDesk::request_alert(const BuiltSlice& slice, const filter_job::AlertR
   std::int64_t before_ms = alert.before_ms;
   std::int64_t after_ms = alert.after_ms;
   if (before_ms == 0 && after_ms == 0) {
-    before_ms = static_cast<std::int64_t>(setup_.farm.burst().before_s() * 1e3);
-    after_ms = static_cast<std::int64_t>(setup_.farm.burst().after_s() * 1e3);
+    before_ms = settings_.alert_before_ms;
+    after_ms = settings_.alert_after_ms;
   }
   v1::Control message;
   v1::BurstAccount& wish = *message.mutable_burst_account();
@@ -404,7 +383,7 @@ void FilterDesk::watch() {
   const auto oldest = units_->oldest();
   if (oldest || !long_in_filter_.empty()) tell_long_in_filter();
   if (!oldest) return;
-  if (clock_.now_ns() - oldest->start_ns < step_deadline_ns()) return;
+  if (clock_.now_ns() - oldest->start_ns < settings_.step_deadline_ns) return;
   // Its result may be here by now, and the unit about to take its next job.
   const BuiltSlice& slice = builder_.slices.in_slot(oldest->token);
   const std::pair named{slice.id(), slice.attempt()};
@@ -417,13 +396,9 @@ void FilterDesk::watch() {
 // Returns the number of the slice that a unit has held for longer than a step may take; empty: none.
 std::string FilterDesk::held_slice() const {
   const auto oldest = units_->oldest();
-  if (!oldest || clock_.now_ns() - oldest->start_ns < step_deadline_ns()) return {};
+  if (!oldest || clock_.now_ns() - oldest->start_ns < settings_.step_deadline_ns) return {};
   const BuiltSlice& slice = builder_.slices.in_slot(oldest->token);
   return assembly::is_with_filter(slice.state()) ? std::to_string(slice.id().value) : std::string();
-}
-
-DurationNs FilterDesk::step_deadline_ns() const {
-  return setup_.farm.filter().step_deadline_ms() * kMillisecond;
 }
 
 void FilterDesk::forget_told() {
@@ -452,7 +427,7 @@ void FilterDesk::tell_long_in_filter() {
   running_.clear();
   units_->running(running_);
   std::vector<std::pair<SliceId, Attempt>> found;
-  const TimeNs before = clock_.now_ns() - setup_.farm.supervisor().lease_ms() * kMillisecond / 2;
+  const TimeNs before = clock_.now_ns() - settings_.long_in_filter_ns;
   for (const filter_host::OldestJob& job : running_) {
     // Slices no longer in `filtering` have been returned, and the unit is about to take its next job.
     const BuiltSlice& slice = builder_.slices.in_slot(job.token);
@@ -484,10 +459,8 @@ void FilterDesk::add_to(v1::Report& report) const {
   reports::note_filter_now(report, last_error_, held_slice());
   if (const std::string error = first_line(units_->end_error()); !error.empty())
     node::add_faults(report, std::vector{"the filter could not end the run: " + error});
-  const auto& groups = setup_.farm.dcm().groups();
-  if (setup_.self.group < groups.size())
-    (*report.mutable_notes())["group"] = groups[setup_.self.group].name();
-  if (isolated_) add_workers_to(report);
+  if (!settings_.group.empty()) (*report.mutable_notes())["group"] = settings_.group;
+  if (settings_.isolated) add_workers_to(report);
 }
 
 void FilterDesk::add_workers_to(v1::Report& report) const {

@@ -10,7 +10,6 @@
 #include <weir/filter_host/plugin.hpp>
 #include <weir/filter_host/worker_process.hpp>
 #include <weir/filter_host/worker_units.hpp>
-#include <weir/node/setup.hpp>
 #include <weir/ports/clock.hpp>
 #include <weir/telemetry/cause_limit.hpp>
 
@@ -23,6 +22,29 @@
 #include <vector>
 
 namespace weir::dcm {
+
+struct FilterSettings {
+  RunNumber run;
+  std::string plugin;                    // name or path
+  std::vector<std::string> search_path;  // before that of the surroundings
+  filter_host::FilterConfig config;      // without log
+  v1::RunIdentity::Part name;            // node::filter_name()
+  v1::RunIdentity run_identity;          // a plugin that differs from the run's is refused
+  std::uint32_t units;                   // filters that run side by side in this process
+  std::size_t jobs_max;                  // slices that are submitted and not drained
+  bool isolated;                         // the filter is in workers
+  worker_pool::PoolSettings workers;     // of such a filter
+  std::uint64_t worker_memory_bytes;     // 0: no limit
+  bool measure_cpu;                      // of each job in a worker
+  DurationNs isolation_ns;               // for the units to become idle, and for a suspect alone
+  DurationNs long_in_filter_ns;          // such slices are to blame for an expired lease
+  DurationNs step_deadline_ns;           // a longer step is stalled
+  bool incomplete_to_debug;              // incomplete slices are accepted unfiltered
+  bool reject_failed;                    // a slice whose filter fails is rejected
+  std::int64_t alert_before_ms;          // window of an alert of the filter that gives none
+  std::int64_t alert_after_ms;
+  std::string group;  // of this DCM; empty: a farm without groups
+};
 
 // Where filters run, and where their plugins are.
 struct FilterSurroundings {
@@ -38,7 +60,7 @@ struct FilterSurroundings {
 class FilterDesk {
  public:
   // Throws std::runtime_error with a sentence when the plugin cannot be had.
-  FilterDesk(const node::Setup& setup, const FilterSurroundings& around, const ports::Clock& clock,
+  FilterDesk(FilterSettings settings, const FilterSurroundings& around, const ports::Clock& clock,
              Builder& builder, Decisions& decisions, HistogramStage& histograms, SliceWay& way,
              const TimeNs& now_ns);
   // Waits for running steps, which read slices. Destroys the filter's states of open slices before the
@@ -106,18 +128,16 @@ class FilterDesk {
   void add_workers_to(v1::Report& report) const;
   void failed(assembly::BuiltSlice& slice, filter_job::FilterResult& result);
   [[nodiscard]] std::string held_slice() const;
-  [[nodiscard]] DurationNs step_deadline_ns() const;
   void tell_filtering();
   void tell_long_in_filter();
 
-  const node::Setup& setup_;
+  const FilterSettings settings_;
   const ports::Clock& clock_;
   Builder& builder_;
   Decisions& decisions_;
   HistogramStage& histograms_;
   SliceWay& way_;
   const TimeNs& now_ns_;
-  const bool isolated_;  // the filter is in workers
   // Holds the code that destroys the states of slices, which may outlive the units.
   std::shared_ptr<const filter_host::FilterPlugin> library_;
   std::string plugin_;  // name and version

@@ -10,13 +10,9 @@ namespace weir::dcm {
 using assembly::BuildState;
 using assembly::BuiltSlice;
 
-Intake::Intake(const v1::Farm& farm, Builder& builder, PushIntake* pushing, SliceWay& way)
+Intake::Intake(const std::vector<TypeSources>& types, Builder& builder, PushIntake* pushing, SliceWay& way)
     : builder_(builder), pushing_(pushing), way_(way) {
-  for (const v1::TriggerTypeSettings& type : farm.trigger().types()) {
-    if (type.sources().empty()) continue;
-    const std::vector<SourceId> sources(type.sources().begin(), type.sources().end());
-    of_type_.emplace(type.type(), builder_.collector.select(sources));
-  }
+  for (const TypeSources& one : types) of_type_.emplace(one.type, builder_.collector.select(one.sources));
 }
 
 void Intake::assign(std::vector<assembly::AssignedSlice> assigned) {

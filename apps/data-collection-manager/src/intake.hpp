@@ -3,7 +3,6 @@
 #include "builder.hpp"
 #include "push_intake.hpp"
 #include "slice_way.hpp"
-#include <weir/v1/farm.pb.h>
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
@@ -15,12 +14,18 @@
 
 namespace weir::dcm {
 
+// The sources of the first step of a trigger type that has its own.
+struct TypeSources {
+  std::uint32_t type;
+  std::vector<SourceId> sources;
+};
+
 // Opens assigned slices in order of assignment, if memory has room, and requests the sources of their first
 // step. Pure.
 class Intake {
  public:
   // `pushing`: null in pull running.
-  Intake(const v1::Farm& farm, Builder& builder, PushIntake* pushing, SliceWay& way);
+  Intake(const std::vector<TypeSources>& types, Builder& builder, PushIntake* pushing, SliceWay& way);
 
   void assign(std::vector<assembly::AssignedSlice> assigned);
   // Sets the first step's sources for trigger types without their own; if not called: all sources.

@@ -12,6 +12,13 @@
 // Shared by the DCM's connections to readouts, writers and other DCMs.
 namespace weir::dcm {
 
+struct LinkSettings {
+  sessions::PeerInfo self;  // this DCM's description in hellos
+  sessions::PeerLimits limits;
+  DurationNs reconnect_ns;
+  DurationNs silence_ns;  // a node that does not answer for this long is lost
+};
+
 // The connecting side of a link.
 struct LinkEnd {
   const sessions::PeerInfo& self;

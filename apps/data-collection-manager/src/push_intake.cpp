@@ -19,19 +19,19 @@ constexpr std::size_t kPushedDenominator = 8;
 
 }  // namespace
 
-PushIntake::PushIntake(const node::Setup& setup, std::uint32_t readouts, const ports::Clock& clock,
-                       Builder& builder, SliceWay& way)
-    : self_(setup.self.index),
-      readouts_(readouts),
+PushIntake::PushIntake(const PushIntakeSettings& settings, const ports::Clock& clock, Builder& builder,
+                       SliceWay& way)
+    : self_(settings.self),
+      readouts_(settings.readouts),
       clock_(clock),
       builder_(builder),
       way_(way),
-      timing_(node::push_timing(setup.farm, *setup.whole_farm)),
-      slice_ns_(static_cast<DurationNs>(setup.farm.trigger().slice_ms() * 1e6)),
-      wait_ns_(setup.farm.dcm().push_wait_ms() * kMillisecond),
-      deadline_ns_(setup.farm.dcm().deadline_ms() * kMillisecond),
-      unbound_max_(setup.farm.dcm().credits()),
-      window_(setup.farm.dcm().push_active_slices(), readouts) {}
+      timing_(settings.timing),
+      slice_ns_(settings.slice_ns),
+      wait_ns_(settings.wait_ns),
+      deadline_ns_(settings.deadline_ns),
+      unbound_max_(settings.unbound_max),
+      window_(settings.active_slices, settings.readouts) {}
 
 bool PushIntake::takes(std::uint32_t readout, const wire::FrameHeader& header, bool may_open, TimeNs now_ns) {
   if (header.attempt.value != 0) return true;

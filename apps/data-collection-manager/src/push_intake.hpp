@@ -3,8 +3,8 @@
 #include "builder.hpp"
 #include "slice_way.hpp"
 #include <weir/assembly/push_window.hpp>
+#include <weir/config/push_timing.hpp>
 #include <weir/node/push.hpp>
-#include <weir/node/setup.hpp>
 #include <weir/ports/clock.hpp>
 #include <weir/slice_rows/destinations.hpp>
 #include <weir/v1/control.pb.h>
@@ -14,12 +14,22 @@
 
 namespace weir::dcm {
 
+struct PushIntakeSettings {
+  NodeIndex self;
+  std::uint32_t readouts;
+  config::PushTiming timing;
+  DurationNs slice_ns;  // length of a time slice
+  DurationNs wait_ns;   // from a fragment's time to its request
+  DurationNs deadline_ns;
+  std::uint32_t unbound_max;  // slices that may wait for their assignment
+  std::uint32_t active_slices;
+};
+
 // Push running at a DCM: slices that readouts send unrequested. A fragment opens its slice, and the
 // assignment follows (`unbound` until then); overdue fragments are requested. Pure.
 class PushIntake {
  public:
-  PushIntake(const node::Setup& setup, std::uint32_t readouts, const ports::Clock& clock, Builder& builder,
-             SliceWay& way);
+  PushIntake(const PushIntakeSettings& settings, const ports::Clock& clock, Builder& builder, SliceWay& way);
 
   // False: not a table that a supervisor makes.
   [[nodiscard]] bool take_destinations(const v1::Destinations& message) {
@@ -62,7 +72,7 @@ class PushIntake {
   const ports::Clock& clock_;
   Builder& builder_;
   SliceWay& way_;
-  node::PushTiming timing_;
+  config::PushTiming timing_;
   DurationNs slice_ns_;
   DurationNs wait_ns_;
   DurationNs deadline_ns_;

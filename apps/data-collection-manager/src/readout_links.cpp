@@ -1,7 +1,5 @@
 #include "readout_links.hpp"
 
-#include "node_link.hpp"
-#include <weir/node/reach.hpp>
 #include <weir/wire/frame.hpp>
 
 #include <fmt/format.h>
@@ -18,26 +16,24 @@ constexpr DurationNs kTickEvery = kMillisecond;
 
 }  // namespace
 
-ReadoutLinks::ReadoutLinks(const node::Setup& setup, sessions::PeerCounters& counters,
-                           const ports::Clock& clock, Builder& builder, PushIntake* pushing,
-                           const RunPhases& course)
-    : setup_(setup),
-      self_(setup.identity),
+ReadoutLinks::ReadoutLinks(const LinkSettings& settings, std::size_t readouts,
+                           sessions::PeerCounters& counters, const ports::Clock& clock, Builder& builder,
+                           PushIntake* pushing, const RunPhases& course)
+    : settings_(settings),
       counters_(counters),
       clock_(clock),
       assembler_(builder.assembler),
       collector_(builder.collector),
       pushing_(pushing),
       course_(course) {
-  self_.wants_timing = collector_.shaper().learns();
-  const std::size_t readouts = setup.plan.of_role(Role::readout).size();
-  for (std::size_t i = 0; i < readouts; ++i) readouts_.emplace_back(node::silence_ns(setup.farm));
+  settings_.self.wants_timing = collector_.shaper().learns();
+  for (std::size_t i = 0; i < readouts; ++i) readouts_.emplace_back(settings.silence_ns);
 }
 
 void ReadoutLinks::set_readout(NodeIndex index, const ports::Endpoint& at) {
   if (index.value >= readouts_.size()) return;
   link_to(readouts_[index.value].link, Role::readout, index, at,
-          {self_, *this, setup_.limits, counters_, setup_.farm.network().reconnect_ms() * kMillisecond});
+          {settings_.self, *this, settings_.limits, counters_, settings_.reconnect_ns});
 }
 
 void ReadoutLinks::look() {
@@ -119,7 +115,7 @@ std::string ReadoutLinks::check_hello(const sessions::PeerInfo& info) {
 void ReadoutLinks::on_ready(sessions::Peer& peer) {
   log_if_due(readouts_[peer.tag].loss, course_.is_ending(), true, now_ns_);
   spdlog::info("readout connected name={} peer={}", peer.info().name, peer.stream().peer());
-  if (self_.wants_timing) peer.stream().note_arrivals();
+  if (settings_.self.wants_timing) peer.stream().note_arrivals();
   readouts_[peer.tag].probe.begin_anew();
   readouts_[peer.tag].in_frame = readouts_[peer.tag].in_block = false;
   readouts_[peer.tag].told_bytes = 0;

@@ -4,10 +4,10 @@
 #include "builder.hpp"
 #include "liveness_probe.hpp"
 #include "loss_note.hpp"
+#include "node_link.hpp"
 #include "push_intake.hpp"
 #include "run_phases.hpp"
 #include <weir/node/refusal_log.hpp>
-#include <weir/node/setup.hpp>
 #include <weir/ports/clock.hpp>
 #include <weir/sessions/connector.hpp>
 #include <weir/sessions/peer.hpp>
@@ -23,8 +23,8 @@ namespace weir::dcm {
 class ReadoutLinks final : public sessions::PeerHandler {
  public:
   // `pushing`: null in pull running.
-  ReadoutLinks(const node::Setup& setup, sessions::PeerCounters& counters, const ports::Clock& clock,
-               Builder& builder, PushIntake* pushing, const RunPhases& course);
+  ReadoutLinks(const LinkSettings& settings, std::size_t readouts, sessions::PeerCounters& counters,
+               const ports::Clock& clock, Builder& builder, PushIntake* pushing, const RunPhases& course);
 
   // Sets the address of the readout with this index; ignored if the farm does not have it.
   void set_readout(NodeIndex index, const ports::Endpoint& at);
@@ -88,8 +88,7 @@ class ReadoutLinks final : public sessions::PeerHandler {
   void arrived(std::uint32_t readout, assembly::BuiltSlice* slice, std::uint64_t payload_bytes,
                std::uint64_t other_bytes = 0);
 
-  const node::Setup& setup_;
-  sessions::PeerInfo self_;  // this DCM's description in hellos
+  LinkSettings settings_;
   sessions::PeerCounters& counters_;
   const ports::Clock& clock_;
   assembly::Assembler& assembler_;

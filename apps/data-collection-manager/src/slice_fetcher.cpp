@@ -1,10 +1,6 @@
 #include "slice_fetcher.hpp"
 
-#include "node_link.hpp"
 #include "orders.hpp"
-#include "settings.hpp"
-#include <weir/node/dcm_groups.hpp>
-#include <weir/node/reach.hpp>
 #include <weir/node/report.hpp>
 #include <weir/wire/frame.hpp>
 
@@ -20,22 +16,17 @@ using assembly::BuildState;
 using assembly::BuiltSlice;
 using assembly::FragmentProgress;
 
-SliceFetcher::SliceFetcher(const node::Setup& setup, sessions::PeerCounters& counters, Builder& builder,
-                           const RunPhases& course)
-    : setup_(setup),
-      self_(setup.identity),
+SliceFetcher::SliceFetcher(const SliceFetcherSettings& settings, std::unique_ptr<shaping::Shaper> shaper,
+                           sessions::PeerCounters& counters, Builder& builder, const RunPhases& course)
+    : link_(settings.link),
       counters_(counters),
       builder_(builder),
       course_(course),
-      patience_ns_(setup.farm.dcm().deadline_ms() * kMillisecond),
-      credits_(make_fetch_shaper(setup)),
+      patience_ns_(settings.patience_ns),
+      credits_(std::move(shaper)),
       fetched_(std::make_unique<v1::Control>()) {
-  std::uint32_t flows = 0;
-  for (const config::NodePlan* dcm : setup.plan.of_role(Role::dcm)) {
-    keepers_.push_back(std::make_unique<Keeper>(node::silence_ns(setup.farm)));
-    keepers_.back()->serves = node::is_fetched_by(setup.farm, *dcm, setup.self);
-    if (!dcm->listen.empty()) keepers_.back()->flow = flows++;
-  }
+  for (const SliceFetcherSettings::Keeper& keeper : settings.keepers)
+    keepers_.push_back(std::make_unique<Keeper>(keeper, link_.silence_ns));
 }
 
 void SliceFetcher::set_keeper(NodeIndex index, const ports::Endpoint& at, bool present) {
@@ -44,7 +35,7 @@ void SliceFetcher::set_keeper(NodeIndex index, const ports::Endpoint& at, bool p
   keeper.present = present && keeper.serves;
   if (!keeper.present || at.port == 0) return;
   link_to(keeper.link, Role::dcm, index, at,
-          {self_, *this, setup_.limits, counters_, setup_.farm.network().reconnect_ms() * kMillisecond});
+          {link_.self, *this, link_.limits, counters_, link_.reconnect_ns});
 }
 
 void SliceFetcher::tick(ports::Network& network, TimeNs now_ns) {

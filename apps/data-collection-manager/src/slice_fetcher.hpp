@@ -3,9 +3,9 @@
 #include "builder.hpp"
 #include "fetch_credits.hpp"
 #include "liveness_probe.hpp"
+#include "node_link.hpp"
 #include "run_phases.hpp"
 #include <weir/node/refusal_log.hpp>
-#include <weir/node/setup.hpp>
 #include <weir/sessions/connector.hpp>
 #include <weir/sessions/peer.hpp>
 
@@ -22,12 +22,22 @@ class Report;
 
 namespace weir::dcm {
 
+struct SliceFetcherSettings {
+  LinkSettings link;
+  DurationNs patience_ns;  // longest time to wait for a keeper
+  struct Keeper {
+    std::uint32_t flow;  // its index in the shaper
+    bool serves;         // it forwards slices to this DCM's group; others refuse connections
+  };
+  std::vector<Keeper> keepers;  // by index among the DCMs
+};
+
 // Fetches whole slices from the DCMs that keep them. A slice is built from the readouts if its DCM ends, has
 // dropped it, or is silent while all readouts answer.
 class SliceFetcher final : public sessions::PeerHandler {
  public:
-  SliceFetcher(const node::Setup& setup, sessions::PeerCounters& counters, Builder& builder,
-               const RunPhases& course);
+  SliceFetcher(const SliceFetcherSettings& settings, std::unique_ptr<shaping::Shaper> shaper,
+               sessions::PeerCounters& counters, Builder& builder, const RunPhases& course);
 
   // Sets the address of the DCM with this index. `present`: it is connected to the supervisor.
   void set_keeper(NodeIndex index, const ports::Endpoint& at, bool present);
@@ -47,10 +57,11 @@ class SliceFetcher final : public sessions::PeerHandler {
 
  private:
   struct Keeper {
-    explicit Keeper(DurationNs silence_ns) : probe(silence_ns) {}
+    Keeper(const SliceFetcherSettings::Keeper& from, DurationNs silence_ns)
+        : flow(from.flow), serves(from.serves), probe(silence_ns) {}
     std::unique_ptr<sessions::Connector> link;
-    std::uint32_t flow = 0;  // its index in the shaper
-    bool serves = false;     // it forwards slices to this DCM's group; others refuse connections
+    std::uint32_t flow;
+    bool serves;
     bool present = false;
     assembly::Reception reception;  // the frame that is being received
     LivenessProbe probe;
@@ -73,8 +84,7 @@ class SliceFetcher final : public sessions::PeerHandler {
   // Builds all slices that are to come from this DCM from the readouts.
   void leave_all(std::size_t keeper);
 
-  const node::Setup& setup_;
-  sessions::PeerInfo self_;
+  LinkSettings link_;
   sessions::PeerCounters& counters_;
   Builder& builder_;
   const RunPhases& course_;

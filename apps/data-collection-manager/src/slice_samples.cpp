@@ -10,15 +10,15 @@
 
 namespace weir::dcm {
 
-SliceSamples::SliceSamples(const node::Setup& setup, tap::SamplerSettings settings)
-    : setup_(setup), sampler_(settings, setup.identity.incarnation.value) {}
+SliceSamples::SliceSamples(const SliceSamplesSettings& settings)
+    : settings_(settings), sampler_(settings.sampler, settings.incarnation) {}
 
 void SliceSamples::wish(const v1::TapWish& wish, TimeNs now_ns) {
-  if (setup_.samples == nullptr) return;
+  if (settings_.sink == nullptr) return;
   for (const std::string& name : wish.streams()) {
     tap::SampleRequest one;
     one.stream = tap::find_stream(name);
-    one.tag = tap::tag_prefix(name, wish.id()) + setup_.self.name;
+    one.tag = tap::tag_prefix(name, wish.id()) + settings_.self;
     one.every = wish.every();
     one.sources.assign(wish.sources().begin(), wish.sources().end());
     std::sort(one.sources.begin(), one.sources.end());
@@ -44,7 +44,8 @@ void SliceSamples::sample_accepted(const assembly::BuiltSlice& slice, StoreEpoch
 
 void SliceSamples::sample(const assembly::BuiltSlice& slice, StoreEpoch epoch, bool undecided,
                           TimeNs now_ns) {
-  RecordContext context{setup_.run, setup_.self.index, setup_.farm.run().checksums(), undecided, {}};
+  RecordContext context = settings_.record;
+  context.undecided = undecided;
   for (tap::Tap* tap : due_) {
     if (!sampler_.may_make(*tap, now_ns)) continue;
     context.only = tap->request.sources;
@@ -57,7 +58,7 @@ void SliceSamples::sample(const assembly::BuiltSlice& slice, StoreEpoch epoch, b
     sample_.insert(sample_.end(), record.meta.begin(), record.meta.end());
     for (const ConstBytes payload : record.payloads)
       sample_.insert(sample_.end(), payload.begin(), payload.end());
-    sampler_.sent(*tap, bytes, setup_.samples->publish(tap->request.tag, sample_));
+    sampler_.sent(*tap, bytes, settings_.sink->publish(tap->request.tag, sample_));
   }
 }
 

@@ -2,10 +2,12 @@
 
 #include "record.hpp"
 #include <weir/assembly/built_slice.hpp>
-#include <weir/node/setup.hpp>
+#include <weir/node/node.hpp>
 #include <weir/tap/sampler.hpp>
 
 #include <cstddef>
+#include <cstdint>
+#include <string>
 #include <vector>
 
 namespace weir::v1 {
@@ -15,11 +17,19 @@ class TapWish;
 
 namespace weir::dcm {
 
+struct SliceSamplesSettings {
+  std::string self;  // name of this DCM
+  std::uint64_t incarnation;
+  node::SampleSink* sink;  // null: no samples
+  tap::SamplerSettings sampler;
+  RecordContext record;
+};
+
 // Samples of slices for clients of the bus: records made when a slice is complete and when it is confirmed.
 // Makes none without a sink.
 class SliceSamples {
  public:
-  SliceSamples(const node::Setup& setup, tap::SamplerSettings settings);
+  explicit SliceSamples(const SliceSamplesSettings& settings);
 
   void wish(const v1::TapWish& wish, TimeNs now_ns);
   void expire(TimeNs now_ns) {
@@ -40,7 +50,7 @@ class SliceSamples {
   void sample_accepted(const assembly::BuiltSlice& slice, StoreEpoch epoch, TimeNs now_ns);
   void sample(const assembly::BuiltSlice& slice, StoreEpoch epoch, bool undecided, TimeNs now_ns);
 
-  const node::Setup& setup_;
+  SliceSamplesSettings settings_;
   tap::Sampler sampler_;
   std::vector<tap::Tap*> due_;
   std::vector<std::byte> sample_;

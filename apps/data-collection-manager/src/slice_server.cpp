@@ -4,7 +4,6 @@
 #include <weir/base/planted.hpp>
 #include <weir/node/address_in_use.hpp>
 #include <weir/node/columns.hpp>
-#include <weir/node/dcm_groups.hpp>
 #include <weir/node/report.hpp>
 #include <weir/ports/endpoint_text.hpp>
 #include <weir/wire/frame.hpp>
@@ -12,6 +11,7 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace weir::dcm {
 namespace {
@@ -28,15 +28,16 @@ constexpr std::size_t kInlineMax = 512;
 
 }  // namespace
 
-SliceServer::SliceServer(const node::Setup& setup, const sessions::PeerInfo& self,
+SliceServer::SliceServer(SliceServerSettings settings, const sessions::PeerInfo& self,
                          sessions::PeerCounters& counters, Builder& builder, const TimeNs& now_ns)
-    : setup_(setup),
+    : settings_(std::move(settings)),
+      self_(self),
       builder_(builder),
       now_ns_(now_ns),
-      listener_(self, static_cast<sessions::PeerHandler&>(*this), setup.limits, counters, now_ns) {}
+      listener_(self, static_cast<sessions::PeerHandler&>(*this), settings_.limits, counters, now_ns) {}
 
 ports::Endpoint SliceServer::open(ports::Network& network) {
-  auto at = listener_.open(network, setup_.listen);
+  auto at = listener_.open(network, settings_.listen);
   if (!at) node::throw_listen_failure(at.error());
   spdlog::info("listening at={} for=\"DCMs of later groups\"", ports::to_text(*at));
   return *at;
@@ -45,10 +46,10 @@ ports::Endpoint SliceServer::open(ports::Network& network) {
 std::string SliceServer::check_hello(const sessions::PeerInfo& info) {
   if (info.role != Role::dcm)
     return "'" + info.name + "' is a " + std::string(name(info.role)) + ", and only DCMs fetch slices";
-  for (const config::NodePlan* dcm : setup_.plan.of_role(Role::dcm)) {
-    if (dcm->index != info.index || dcm->name != info.name) continue;
-    if (node::is_fetched_by(setup_.farm, setup_.self, *dcm)) return {};
-    return "'" + info.name + "' is in no group that fetches slices of '" + setup_.self.name + "'";
+  const std::size_t index = info.index.value;
+  if (index < settings_.dcms.size() && settings_.dcms[index].name == info.name) {
+    if (settings_.dcms[index].fetches) return {};
+    return "'" + info.name + "' is in no group that fetches slices of '" + self_.name + "'";
   }
   return "the farm has no DCM '" + info.name + "' with index " + std::to_string(info.index.value);
 }
@@ -121,7 +122,7 @@ bool SliceServer::is_unconfirmed(const Row& row) const {
 
 void SliceServer::send_slice(ports::Stream& stream, BuiltSlice& slice, Attempt as) {
   const std::shared_ptr<const void> memory = slice.memory.share();
-  const std::uint32_t piece_most = setup_.limits.frame_bytes_max;
+  const std::uint32_t piece_most = settings_.limits.frame_bytes_max;
   ++slices_;
   for (const weir_filter_fragment& fragment : slice.table) {
     ++fragments_;

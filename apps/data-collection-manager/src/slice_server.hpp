@@ -2,7 +2,7 @@
 
 #include "builder.hpp"
 #include <weir/node/refusal_log.hpp>
-#include <weir/node/setup.hpp>
+#include <weir/ports/network.hpp>
 #include <weir/sessions/listener.hpp>
 #include <weir/sessions/peer.hpp>
 
@@ -10,6 +10,7 @@
 #include <deque>
 #include <map>
 #include <string>
+#include <vector>
 
 namespace weir::v1 {
 class Fetch;
@@ -18,15 +19,25 @@ class Report;
 
 namespace weir::dcm {
 
+struct SliceServerSettings {
+  ports::Endpoint listen;
+  sessions::PeerLimits limits;
+  struct Fetcher {
+    std::string name;
+    bool fetches;  // slices of this DCM
+  };
+  std::vector<Fetcher> dcms;  // by index
+};
+
 // Sends kept slices to the DCMs of the groups that they were forwarded to. A slice stays charged to this DCM:
 // frames refer to its memory.
 class SliceServer final : public sessions::PeerHandler {
  public:
   // `self`: this DCM's description in hellos; outlives the server.
-  SliceServer(const node::Setup& setup, const sessions::PeerInfo& self, sessions::PeerCounters& counters,
+  SliceServer(SliceServerSettings settings, const sessions::PeerInfo& self, sessions::PeerCounters& counters,
               Builder& builder, const TimeNs& now_ns);
 
-  // Listens at the address of the setup; throws if that fails.
+  // Listens; throws if that fails.
   [[nodiscard]] ports::Endpoint open(ports::Network& network);
   // Call once per pass: answers requests, as many as each connection takes.
   void tick();
@@ -48,7 +59,8 @@ class SliceServer final : public sessions::PeerHandler {
   [[nodiscard]] bool is_unconfirmed(const Row& row) const;
   void send_slice(ports::Stream& stream, assembly::BuiltSlice& slice, Attempt as);
 
-  const node::Setup& setup_;
+  SliceServerSettings settings_;
+  const sessions::PeerInfo& self_;
   Builder& builder_;
   const TimeNs& now_ns_;
   node::RefusalLog refusals_;

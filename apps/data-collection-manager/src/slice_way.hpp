@@ -5,9 +5,6 @@
 namespace weir::v1 {
 class Control;
 }  // namespace weir::v1
-namespace weir::filter_host {
-struct FilterResult;
-}  // namespace weir::filter_host
 
 namespace weir::dcm {
 

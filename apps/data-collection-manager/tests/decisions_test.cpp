@@ -192,7 +192,7 @@ TEST_CASE("with many sources a slice is opened when its turn for memory comes, t
   std::vector<assembly::SourceInfo> sources;
   for (std::uint32_t i = 0; i < 5000; ++i) sources.push_back({SourceId(i + 1), i % Building::kReadouts});
   Building dcm(std::move(sources));
-  Intake intake(v1::Farm(), dcm.builder, nullptr, dcm.notes);
+  Intake intake({}, dcm.builder, nullptr, dcm.notes);
   const auto assignment = [](std::uint64_t id, std::uint64_t order) {
     assembly::AssignedSlice made = Building::assignment(id);
     made.order = SliceOrder(order);
@@ -233,11 +233,7 @@ TEST_CASE("with many sources a slice is opened when its turn for memory comes, t
 
 TEST_CASE("a slice that goes to no filter is requested whole, whatever the first step wants") {
   Building dcm;
-  v1::Farm farm;
-  v1::TriggerTypeSettings& type = *farm.mutable_trigger()->add_types();
-  type.set_type(3);
-  type.add_sources(2);
-  Intake intake(farm, dcm.builder, nullptr, dcm.notes);
+  Intake intake({{3, {SourceId(2)}}}, dcm.builder, nullptr, dcm.notes);
   const std::array first{SourceId(1)};
   intake.ask_first_for(first);
   std::vector<assembly::AssignedSlice> slices;
@@ -259,8 +255,7 @@ TEST_CASE("a slice that goes to no filter is requested whole, whatever the first
 
 TEST_CASE("a later attempt waits until the earlier one has left, and of two that wait the later one counts") {
   Building dcm;
-  const v1::Farm farm;
-  Intake intake(farm, dcm.builder, nullptr, dcm.notes);
+  Intake intake({}, dcm.builder, nullptr, dcm.notes);
   intake.assign({Building::assignment(5, 0), Building::assignment(6, 0)});
   intake.open_assigned(dcm.now());
   CHECK(dcm.find(5) != nullptr);

@@ -3,6 +3,7 @@
 #include "../src/departures.hpp"
 #include "../src/fetch_credits.hpp"
 #include "../src/intake.hpp"
+#include "../src/settings.hpp"
 #include "../src/slice_fetcher.hpp"
 #include "../src/slice_server.hpp"
 #include "building.hpp"
@@ -56,8 +57,11 @@ struct Keeping : Building {
     tap::SamplerSettings settings;
     settings.bytes_per_s = settings.sample_bytes_max = 1U << 20;
     settings.taps_max = 4;
-    samples.emplace(setup, settings);
-    departures.emplace(setup, counters, builder, nullptr, *samples, histograms, notes, clock.now);
+    SliceSamplesSettings sampling = samples_settings(setup);
+    sampling.sampler = settings;
+    samples.emplace(sampling);
+    departures.emplace(departure_settings(setup), counters, builder, nullptr, *samples, histograms, notes,
+                       clock.now);
     result.forward_group = 1;
   }
   // Returns the report of a forward of this slice.
@@ -92,7 +96,7 @@ struct Keeping : Building {
   std::optional<SliceSamples> samples;
   HistogramStage histograms;
   std::optional<Departures> departures;
-  SliceServer server{setup, identity, counters, builder, clock.now};
+  SliceServer server{server_settings(setup), identity, counters, builder, clock.now};
 };
 
 // DCM 1, of the group that fetches.
@@ -127,8 +131,8 @@ struct Fetching : Building {
   node::Setup setup;
   sessions::PeerCounters counters;
   RunPhases course;
-  Intake intake{setup.farm, builder, nullptr, notes};
-  SliceFetcher fetcher{setup, counters, builder, course};
+  Intake intake{{}, builder, nullptr, notes};
+  SliceFetcher fetcher{fetcher_settings(setup), make_fetch_shaper(setup), counters, builder, course};
 };
 
 struct Pair {
@@ -429,7 +433,8 @@ TEST_CASE("only DCMs of a group that fetches may connect to a DCM that keeps sli
   CHECK(dcms.keeping.counters.refused_hello == 0);
   Fetching other;
   other.setup.identity = process(Role::dcm, 0);  // of the first group
-  SliceFetcher stranger(other.setup, other.counters, other.builder, other.course);
+  SliceFetcher stranger(fetcher_settings(other.setup), make_fetch_shaper(other.setup), other.counters,
+                        other.builder, other.course);
   stranger.set_keeper(NodeIndex(0), dcms.keeping.identity.listen, true);
   for (int i = 0; i < 3; ++i) {
     stranger.tick(dcms.network, other.now() += 20 * kMillisecond);

@@ -2,6 +2,7 @@
 #include "../src/readout_links.hpp"
 
 #include "../src/push_intake.hpp"
+#include "../src/settings.hpp"
 #include "building.hpp"
 #include "far_side.hpp"
 
@@ -15,7 +16,7 @@ using assembly::BuiltSlice;
 
 constexpr DurationNs kReconnect = 100 * kMillisecond;
 
-node::Setup push_setup() {
+PushIntakeSettings push_settings() {
   node::Setup setup;
   setup.self.index = NodeIndex(1);
   v1::Farm& farm = setup.farm;
@@ -24,8 +25,10 @@ node::Setup push_setup() {
   farm.mutable_dcm()->set_push_active_slices(100);
   farm.mutable_dcm()->set_push_wait_ms(50);
   farm.mutable_dcm()->set_deadline_ms(1000);
+  for (std::uint16_t i = 0; i < Building::kReadouts; ++i)
+    setup.plan.nodes.emplace_back().role = Role::readout;
   setup.whole_farm = std::make_shared<const v1::Farm>(farm);
-  return setup;
+  return push_intake_settings(setup);
 }
 
 // Every slice goes to DCM 1 of two where its number is odd.
@@ -53,7 +56,7 @@ struct Pushed : Building {
     push.add_to(report);
     return report.counters().at("push." + name);
   }
-  PushIntake push{push_setup(), kReadouts, clock, builder, notes};
+  PushIntake push{push_settings(), clock, builder, notes};
 };
 
 struct Linked : Building {
@@ -67,7 +70,7 @@ struct Linked : Building {
     }
     collector().readout_down(0);
     collector().readout_down(1);
-    links.emplace(setup, counters, clock, builder, nullptr, course);
+    links.emplace(link_settings(setup), kReadouts, counters, clock, builder, nullptr, course);
     links->set_readout(NodeIndex(0), readout.at);
     course.begin();
     pass();

@@ -1,6 +1,5 @@
 #include "burst_stores.hpp"
 
-#include "settings.hpp"
 #include <weir/base/figures.hpp>
 
 #include <fmt/format.h>
@@ -57,8 +56,9 @@ struct BurstStores::One final : storage::StoreHandler {
   storage::RunStore store;
 };
 
-BurstStores::BurstStores(const node::Setup& setup, WriterEnvironment& environment, BurstEvents& events)
-    : setup_(setup), environment_(environment), events_(events) {}
+BurstStores::BurstStores(const WriterNodeSettings& settings, WriterEnvironment& environment,
+                         BurstEvents& events)
+    : settings_(settings), environment_(environment), events_(events) {}
 
 BurstStores::~BurstStores() = default;
 
@@ -67,9 +67,10 @@ std::string burst_folder_name(RunNumber run, std::uint32_t alert) {
 }
 
 BurstStores::One& BurstStores::make(std::uint32_t alert, std::uint32_t first_sequence) {
-  storage::RunStoreConfig config = store_config(setup_, first_sequence);
-  config.directory += "/" + burst_folder_name(setup_.run, alert);
-  config.queue_bytes_max = 2 * burst_grant_bytes(setup_.farm);
+  storage::RunStoreConfig config = settings_.store;
+  config.first_sequence = first_sequence;
+  config.directory += "/" + burst_folder_name(config.run, alert);
+  config.queue_bytes_max = 2 * settings_.burst_grant_bytes;
   auto& one = stores_[alert];
   one = std::make_unique<One>(events_, alert, std::move(config), environment_.disk);
   return *one;
@@ -110,7 +111,8 @@ BurstStores::One* BurstStores::started(std::uint32_t alert, TimeNs now) {
   One& one = found == stores_.end() ? make(alert, 0) : *found->second;
   if (one.ended || one.failed) return nullptr;
   if (!std::exchange(one.started, true)) {
-    const std::string folder = setup_.farm.run().out() + "/" + burst_folder_name(setup_.run, alert);
+    const std::string folder =
+        settings_.store.directory + "/" + burst_folder_name(settings_.store.run, alert);
     if (environment_.make_folder) {
       if (const std::string why = environment_.make_folder(folder); !why.empty()) {
         one.failed = true;
@@ -119,7 +121,7 @@ BurstStores::One* BurstStores::started(std::uint32_t alert, TimeNs now) {
       }
     }
     spdlog::info("burst alert stored number={} folder={}", alert, folder);
-    one.store.start(now, environment_.clock.utc_ns(), bytes_of_text(begin_of_run_record(setup_)));
+    one.store.start(now, environment_.clock.utc_ns(), bytes_of_text(settings_.begin_of_run));
   }
   return &one;
 }
@@ -140,9 +142,9 @@ void BurstStores::end(std::uint32_t alert, TimeNs now) {
   if (found == stores_.end() || std::exchange(found->second->ended, true)) return;
   One& one = *found->second;
   if (!one.started || one.failed) return;
-  const std::string record = "run: " + std::to_string(setup_.run.value) + "\nwriter: " + setup_.self.name +
-                             "\nburst: " + std::to_string(alert) +
-                             "\nslices: " + std::to_string(one.store.stored().count) + "\n";
+  const std::string record =
+      "run: " + std::to_string(settings_.store.run.value) + "\nwriter: " + settings_.member.identity.name +
+      "\nburst: " + std::to_string(alert) + "\nslices: " + std::to_string(one.store.stored().count) + "\n";
   one.store.close(now, bytes_of_text(record));
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "settings.hpp"
 #include <weir/base/hash.hpp>
 #include <weir/burst/alert.hpp>
 #include <weir/ports/disk.hpp>
@@ -31,7 +32,8 @@ class BurstStores final : public ports::DiskHandler {
   // Distinguishes the stores' files at the disk: the run's own files have lower ids.
   static constexpr unsigned kFileIdShift = 20;
 
-  BurstStores(const node::Setup& setup, WriterEnvironment& environment, BurstEvents& events);
+  // Keeps `settings`.
+  BurstStores(const WriterNodeSettings& settings, WriterEnvironment& environment, BurstEvents& events);
   ~BurstStores() override;
 
   // Requires: called before anything else. The copies of an earlier process count.
@@ -63,7 +65,7 @@ class BurstStores final : public ports::DiskHandler {
   [[nodiscard]] One* started(std::uint32_t alert, TimeNs now);
   [[nodiscard]] One& make(std::uint32_t alert, std::uint32_t first_sequence);
 
-  const node::Setup& setup_;
+  const WriterNodeSettings& settings_;
   WriterEnvironment& environment_;
   BurstEvents& events_;
   std::map<std::uint32_t, std::unique_ptr<One>> stores_;

@@ -1,7 +1,9 @@
 #include "settings.hpp"
 
 #include <weir/base/assert.hpp>
+#include <weir/config/durations.hpp>
 #include <weir/config/farm_file.hpp>
+#include <weir/config/stop_limit.hpp>
 #include <weir/node/process.hpp>
 
 #include <limits>
@@ -16,24 +18,23 @@ Number or_no_limit(Number value) {
 
 }  // namespace
 
-storage::RunStoreConfig store_config(const node::Setup& setup, std::uint32_t first_sequence) {
+storage::RunStoreConfig store_config(const node::Setup& setup) {
   const v1::WriterSettings& writer = setup.farm.writer();
-  storage::RunStoreConfig config;
-  config.directory = setup.farm.run().out();
-  config.writer = setup.self.name;
-  config.farm = setup.farm.farm();
-  config.run = setup.run;
-  config.first_sequence = first_sequence;
-  config.file_bytes_max = or_no_limit(writer.file_bytes_max());
-  config.file_bytes_limit = node::file_bytes_limit();
-  config.file_duration_max = or_no_limit(static_cast<DurationNs>(writer.file_seconds_max() * 1e9));
-  config.sync_bytes = writer.sync_bytes();
-  config.sync_interval = writer.sync_interval_ms() * kMillisecond;
+  storage::RunStoreConfig store;
+  store.directory = setup.farm.run().out();
+  store.writer = setup.self.name;
+  store.farm = setup.farm.farm();
+  store.run = setup.run;
+  store.file_bytes_max = or_no_limit(writer.file_bytes_max());
+  store.file_bytes_limit = node::file_bytes_limit();
+  store.file_duration_max = or_no_limit(config::from_s(writer.file_seconds_max()));
+  store.sync_bytes = writer.sync_bytes();
+  store.sync_interval = config::from_ms(writer.sync_interval_ms());
   // Granted records fit: the store's own bound is for records without a grant.
-  config.queue_bytes_max = 2 * writer.buffer_bytes();
-  config.check_fragments = setup.farm.run().checksums();
-  config.files_leave = !writer.on_close().empty();
-  return config;
+  store.queue_bytes_max = 2 * writer.buffer_bytes();
+  store.check_fragments = setup.farm.run().checksums();
+  store.files_leave = !writer.on_close().empty();
+  return store;
 }
 
 std::string begin_of_run_record(const node::Setup& setup) {
@@ -41,6 +42,19 @@ std::string begin_of_run_record(const node::Setup& setup) {
   return "# farm file, every key\n" + config::to_yaml(*setup.whole_farm);
 }
 
-std::uint64_t burst_grant_bytes(const v1::Farm& farm) { return farm.writer().buffer_bytes() / 4; }
+WriterNodeSettings node_settings(const node::Setup& setup) {
+  constexpr std::uint64_t kBurstShare = 4;
+  const v1::WriterSettings& writer = setup.farm.writer();
+  return {.member = node::member_settings(setup),
+          .store = store_config(setup),
+          .begin_of_run = begin_of_run_record(setup),
+          .grant_bytes = writer.buffer_bytes(),
+          .burst_grant_bytes = writer.buffer_bytes() / kBurstShare,
+          .has_burst_saver = setup.farm.burst().buffer_bytes() > 0,
+          .runs_on_close = !writer.on_close().empty(),
+          .on_close_ns = writer.on_close_s() * kSecond,
+          .close_patience_ns = config::close_patience(setup.farm),
+          .has_more_runs = setup.watcher != nullptr && !setup.one_run};
+}
 
 }  // namespace weir::writer

@@ -1,14 +1,13 @@
 #include "writer_node.hpp"
 
-#include "settings.hpp"
 #include <weir/base/figures.hpp>
 #include <weir/base/held_up.hpp>
 #include <weir/base/planted.hpp>
+#include <weir/config/stop_limit.hpp>
 #include <weir/node/address_in_use.hpp>
 #include <weir/node/columns.hpp>
 #include <weir/node/fault_notes.hpp>
 #include <weir/node/report.hpp>
-#include <weir/node/stop_limit.hpp>
 #include <weir/ports/endpoint_text.hpp>
 
 #include <spdlog/spdlog.h>
@@ -46,27 +45,32 @@ std::vector<std::byte> bytes_of(const std::string& text) {
   return {data, data + text.size()};
 }
 
+storage::RunStoreConfig with_first(storage::RunStoreConfig store, std::uint32_t sequence) {
+  store.first_sequence = sequence;
+  return store;
+}
+
 }  // namespace
 
 WriterNode::WriterNode(const node::Setup& setup, WriterEnvironment environment)
-    : setup_(setup),
+    : settings_(node_settings(setup)),
       environment_(std::move(environment)),
-      identity_(setup.identity),
-      store_(store_config(setup, environment_.earlier.next_sequence), environment_.disk, *this),
-      grants_(setup.farm.writer().buffer_bytes(), kPeersMax, kAsksMax),
-      bursts_(setup_, environment_, static_cast<BurstEvents&>(*this)),
-      burst_grants_(burst_grant_bytes(setup.farm), kPeersMax, kAsksMax),
-      listener_(identity_, *this, setup_.limits, peer_counters_, now_ns_),
-      supervisor_(identity_, setup_.limits, peer_counters_, setup_.supervisor,
-                  setup_.farm.network().reconnect_ms() * kMillisecond,
-                  setup_.farm.supervisor().status_interval_ms() * kMillisecond, *this, setup_.reports) {
+      identity_(settings_.member.identity),
+      store_(with_first(settings_.store, environment_.earlier.next_sequence), environment_.disk, *this),
+      grants_(settings_.grant_bytes, kPeersMax, kAsksMax),
+      bursts_(settings_, environment_, static_cast<BurstEvents&>(*this)),
+      burst_grants_(settings_.burst_grant_bytes, kPeersMax, kAsksMax),
+      listener_(identity_, *this, settings_.member.limits, peer_counters_, now_ns_),
+      supervisor_(identity_, settings_.member.limits, peer_counters_, settings_.member.supervisor,
+                  settings_.member.reconnect_ns, settings_.member.status_interval_ns, *this,
+                  settings_.member.reports) {
   now_ns_ = environment_.clock.now_ns();
-  auto at = listener_.open(environment_.network, setup_.listen);
+  auto at = listener_.open(environment_.network, settings_.member.listen);
   if (!at) node::throw_listen_failure(at.error());
   identity_.listen = *at;
   recall();
-  store_.start(now_ns_, environment_.clock.utc_ns(), bytes_of(begin_of_run_record(setup_)));
-  spdlog::info("listening at={} out={}", ports::to_text(*at), setup_.farm.run().out());
+  store_.start(now_ns_, environment_.clock.utc_ns(), bytes_of(settings_.begin_of_run));
+  spdlog::info("listening at={} out={}", ports::to_text(*at), settings_.store.directory);
 }
 
 // An earlier life's copies are this one's: they count, and they are not stored again.
@@ -136,7 +140,7 @@ Expected<void, wire::WireError> WriterNode::take_settled(const v1::Settled& sett
     const SliceId slice(settled.slice(row));
     over.push_back(slice);
     const bool stored = node::at_or_zero(settled.outcome(), row) == v1::OUTCOME_STORED;
-    if (stored && node::at_or_zero(settled.writer(), row) == setup_.self.index.value) continue;
+    if (stored && node::at_or_zero(settled.writer(), row) == settings_.member.identity.index.value) continue;
     // No copy of it counts here: all copies are dead.
     const Attempt attempt(static_cast<std::uint16_t>(node::at_or_zero(settled.attempt(), row)));
     const StoreEpoch epoch(stored ? static_cast<std::uint16_t>(node::at_or_zero(settled.epoch(), row))
@@ -215,11 +219,12 @@ void WriterNode::close_when_told() {
   const bool all_noted = store_.mark_unsynced_dead();
   if (!end_.may_close(store_.has_unsettled_copies(), now_ns_)) return;
   if (!all_noted) spdlog::error("dead-copy list full, some copies left unmarked");
-  const std::string record = "run: " + std::to_string(setup_.run.value) + "\nwriter: " + setup_.self.name +
+  const std::string record = "run: " + std::to_string(settings_.store.run.value) +
+                             "\nwriter: " + settings_.member.identity.name +
                              "\nslices: " + std::to_string(store_.stored().count) +
                              "\nslices_hash: " + std::to_string(store_.stored().hash_sum) +
                              "\ndead_copies: " + std::to_string(store_.dead_copies().size()) + "\n";
-  end_.close(now_ns_, node::close_patience(setup_.farm));
+  end_.close(now_ns_, settings_.close_patience_ns);
   store_.close(now_ns_, bytes_of(record));
 }
 
@@ -243,7 +248,7 @@ void WriterNode::on_signal(std::string_view signal_name) {
 }
 
 v1::Report WriterNode::make_report(bool final) {
-  v1::Report report = node::begin_report(setup_, now_ns_, final);
+  v1::Report report = node::begin_report(settings_.member.identity, settings_.member.ran, now_ns_, final);
   reports::ReportCounters counters(report);
   const storage::StoreCounters store = store_.counters();
   const storage::GrantCounters& grants = grants_.counters();
@@ -280,7 +285,7 @@ v1::Report WriterNode::make_report(bool final) {
   gauges["buffer_bytes_used"] = static_cast<double>(store_.bytes_queued());
   gauges["slices_in_flight"] = static_cast<double>(store_.unsettled());
   reports::add_sum(report, "live", store_.stored());
-  if (setup_.farm.burst().buffer_bytes() > 0) reports::add_sum(report, "burst_live", bursts_.stored());
+  if (settings_.has_burst_saver) reports::add_sum(report, "burst_live", bursts_.stored());
   const auto add_file = [&report](std::uint32_t alert, const storage::ClosedFile& file) {
     v1::Report::File& out = *report.add_files();
     out.set_path(file.path);
@@ -348,7 +353,7 @@ void WriterNode::on_burst_file(std::uint32_t alert, const storage::ClosedFile& f
   if (!file.sound) return;
   spdlog::info("file closed path={} bytes={} slices={} crc32c={:08x}", file.path, file.bytes, file.live.count,
                file.crc32c);
-  if (!setup_.farm.writer().on_close().empty()) environment_.on_close(file.path, file.crc32c);
+  if (settings_.runs_on_close) environment_.on_close(file.path, file.crc32c);
 }
 
 // Triggers continue: the alert's slices wait in the rings.
@@ -365,7 +370,7 @@ void WriterNode::on_file_closed(const storage::ClosedFile& file) {
   spdlog::info("file closed path={} bytes={} slices={} crc32c={:08x}", file.path, file.bytes, file.live.count,
                file.crc32c);
   files_.push_back(file);
-  if (!setup_.farm.writer().on_close().empty()) environment_.on_close(file.path, file.crc32c);
+  if (settings_.runs_on_close) environment_.on_close(file.path, file.crc32c);
 }
 
 void WriterNode::on_lost(const storage::LostCopies& lost) {
@@ -398,7 +403,7 @@ void WriterNode::on_failed(ports::DiskError, const std::string& detail) { failur
 
 void WriterNode::on_finished() {
   if (end_.phase() != EndPhase::closing) return;
-  end_.closed(now_ns_, has_more_runs() ? kCommandsPatience : setup_.farm.writer().on_close_s() * kSecond);
+  end_.closed(now_ns_, has_more_runs() ? kCommandsPatience : settings_.on_close_ns);
 }
 
 std::unique_ptr<node::Node> make_node(const node::Setup& setup, WriterEnvironment environment) {

@@ -3,6 +3,7 @@
 #include "burst_leaving.hpp"
 #include "burst_stores.hpp"
 #include "run_end.hpp"
+#include "settings.hpp"
 #include <weir/node/refusal_log.hpp>
 #include <weir/node/supervisor_client.hpp>
 #include <weir/node/throttle_teller.hpp>
@@ -66,7 +67,7 @@ class WriterNode final : public node::Node,
   void close_when_told();
   void tell_leaving(sessions::Peer& peer) const;
   bool run_ended() const override { return end_.is_over(commands_run(), now_ns_) && bursts_.at_rest(); }
-  [[nodiscard]] bool has_more_runs() const { return setup_.watcher != nullptr && !setup_.one_run; }
+  [[nodiscard]] bool has_more_runs() const { return settings_.has_more_runs; }
   [[nodiscard]] bool commands_run() const {
     return environment_.close_counts && environment_.close_counts().unfinished > 0;
   }
@@ -113,7 +114,7 @@ class WriterNode final : public node::Node,
   void on_failed(ports::DiskError error, const std::string& detail) override;
   void on_finished() override;
 
-  const node::Setup& setup_;
+  const WriterNodeSettings settings_;
   WriterEnvironment environment_;
   TimeNs now_ns_ = 0;
   sessions::PeerInfo identity_;  // with the real port

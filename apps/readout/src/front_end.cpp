@@ -26,38 +26,21 @@ void write_log(std::int32_t level, std::string_view text) {
   }
 }
 
-source_host::InstanceConfig config_of(const node::Setup& setup) {
-  source_host::InstanceConfig config;
-  for (const auto& [name, value] : setup.farm.source().parameters()) {
-    config.parameters.emplace_back(name, value);
-  }
-  std::sort(config.parameters.begin(), config.parameters.end());
-  config.sources = setup.identity.sources;
-  std::sort(config.sources.begin(), config.sources.end());
-  config.readout_name = setup.self.name;
-  config.readout_index = setup.self.index.value;
-  config.fragment_bytes_max = static_cast<std::uint32_t>(setup.farm.dcm().fragment_bytes_max());
-  config.checksums = setup.farm.run().checksums();
-  config.log = write_log;
-  return config;
-}
-
 }  // namespace
 
-std::unique_ptr<FrontEnd> FrontEnd::make(const node::Setup& setup, const ReadoutEnvironment& environment) {
-  const v1::SourceSettings& settings = setup.farm.source();
-  const bool udp = settings.kind() == v1::SourceSettings::KIND_UDP;
-  if (!udp && settings.kind() != v1::SourceSettings::KIND_PLUGIN) return nullptr;
-  std::vector<std::string> folders(settings.search_path().begin(), settings.search_path().end());
+std::unique_ptr<FrontEnd> FrontEnd::make(const FrontEndSettings& settings,
+                                         const ReadoutEnvironment& environment) {
+  std::vector<std::string> folders = settings.folders;
   folders.insert(folders.end(), environment.plugin_path.begin(), environment.plugin_path.end());
-  auto plugin = source_host::SourcePlugin::load(udp ? "udp" : settings.plugin(), folders);
+  auto plugin = source_host::SourcePlugin::load(settings.plugin, folders);
   if (!plugin) throw std::runtime_error("source.plugin: " + plugin.error().text);
 
   std::unique_ptr<FrontEnd> self(new FrontEnd);
-  self->ids_ = setup.identity.sources;
-  self->plugin_part_ = node::source_part(setup, (*plugin)->path(), (*plugin)->file_crc32c());
-  node::require(setup.run_identity, self->plugin_part_);
-  source_host::InstanceConfig config = config_of(setup);
+  self->ids_ = settings.instance.sources;
+  self->plugin_part_ = node::plugin_part(settings.name, (*plugin)->path(), (*plugin)->file_crc32c());
+  node::require(settings.run_identity, self->plugin_part_);
+  source_host::InstanceConfig config = settings.instance;
+  config.log = write_log;
   config.wake = [front_end = self.get(), wake = environment.wake] {
     front_end->woken_.store(true, std::memory_order_release);
     if (wake) wake();

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <weir/node/setup.hpp>
 #include <weir/readout/node.hpp>
 #include <weir/reports/loss_watch.hpp>
 #include <weir/source/fragment_buffer.hpp>
@@ -17,12 +16,20 @@
 
 namespace weir::readout {
 
+struct FrontEndSettings {
+  std::string plugin;                    // name or path
+  std::vector<std::string> folders;      // searched before the environment's
+  source_host::InstanceConfig instance;  // without wake and log
+  v1::RunIdentity::Part name;            // node::source_name()
+  v1::RunIdentity run_identity;          // a plugin that differs from the run's is refused
+};
+
 // A source plugin in a readout: called when its descriptor is readable, when it woke the readout, and also
 // every kPollInterval; delivered fragments go into the fragment buffer. One thread.
 class FrontEnd final : private source_host::Arrivals {
  public:
-  // Null when the farm's sources are not a plugin's. Throws std::runtime_error with a sentence.
-  [[nodiscard]] static std::unique_ptr<FrontEnd> make(const node::Setup& setup,
+  // Throws std::runtime_error with a sentence.
+  [[nodiscard]] static std::unique_ptr<FrontEnd> make(const FrontEndSettings& settings,
                                                       const ReadoutEnvironment& environment);
   ~FrontEnd() override;
 

@@ -13,54 +13,15 @@ namespace {
 
 using shaping::PushVerdict;
 
-shaping::Overrun overrun(const v1::Farm& farm) {
-  switch (farm.readout().on_overrun()) {
-    case v1::ReadoutSettings::ON_OVERRUN_REQUEUE:
-      return shaping::Overrun::requeue;
-    case v1::ReadoutSettings::ON_OVERRUN_TRUNCATE:
-      return shaping::Overrun::truncate;
-    case v1::ReadoutSettings::ON_OVERRUN_DROP:
-      return shaping::Overrun::drop;
-    default:
-      return shaping::Overrun::fall_behind;
-  }
-}
-
-shaping::BarrelSettings barrel_settings(const node::Setup& setup) {
-  const v1::ReadoutSettings& readout = setup.farm.readout();
-  const node::PushTiming timing = node::push_timing(setup.farm, *setup.whole_farm);
-  shaping::BarrelSettings settings;
-  settings.barrel = timing.barrel;
-  settings.sources = static_cast<std::uint32_t>(setup.identity.sources.size());
-  settings.collectors = static_cast<std::uint32_t>(setup.plan.of_role(Role::dcm).size());
-  settings.slot_ns = timing.slot_ns;
-  settings.delay_slots = timing.delay_slots(setup.self.index.value);
-  settings.overrun = overrun(setup.farm);
-  settings.overrun_bytes = static_cast<std::uint32_t>(readout.overrun_bytes());
-  settings.cut_off_bytes = static_cast<std::uint32_t>(readout.cut_off_bytes());
-  settings.cut_off_slices = readout.cut_off_slices();
-  settings.ahead_bytes = readout.push_ahead_bytes();
-  // A piece may be half as long again (shaping::Barrel), and has to fit a frame.
-  settings.piece_bytes = static_cast<std::uint32_t>(
-      std::min<std::uint64_t>(settings.piece_bytes, setup.farm.network().frame_bytes_max() / 3 * 2));
-  settings.slices_max = std::max<std::size_t>(1, 2 * std::size_t{readout.buffer_slices()});
-  return settings;
-}
-
 }  // namespace
 
-std::unique_ptr<PushSender> PushSender::make(const node::Setup& setup) {
-  if (!node::is_push(setup.farm)) return nullptr;
-  return std::unique_ptr<PushSender>(new PushSender(setup, barrel_settings(setup)));
-}
-
-PushSender::PushSender(const node::Setup& setup, const shaping::BarrelSettings& settings)
-    : sources_(setup.identity.sources),
-      checksums_(setup.farm.run().checksums()),
-      timing_(node::push_timing(setup.farm, *setup.whole_farm)),
-      clock_offset_max_ns_(static_cast<DurationNs>(setup.farm.readout().clock_offset_ms() * 1e6)),
-      barrel_(settings),
-      links_(settings.collectors) {
+PushSender::PushSender(const PushSettings& settings)
+    : sources_(settings.sources),
+      checksums_(settings.checksums),
+      timing_(settings.timing),
+      clock_offset_max_ns_(settings.clock_offset_max_ns),
+      barrel_(settings.barrel),
+      links_(settings.barrel.collectors) {
   std::sort(sources_.begin(), sources_.end());
 }
 

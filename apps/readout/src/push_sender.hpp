@@ -1,7 +1,7 @@
 #pragma once
 
+#include <weir/config/push_timing.hpp>
 #include <weir/node/push.hpp>
-#include <weir/node/setup.hpp>
 #include <weir/shaping/barrel.hpp>
 #include <weir/slice_rows/destinations.hpp>
 #include <weir/source/source.hpp>
@@ -9,11 +9,18 @@
 #include <array>
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <optional>
 #include <vector>
 
 namespace weir::readout {
+
+struct PushSettings {
+  std::vector<SourceId> sources;
+  bool checksums;
+  config::PushTiming timing;
+  DurationNs clock_offset_max_ns;  // a larger difference from the supervisor's clock is reported
+  shaping::BarrelSettings barrel;
+};
 
 // A readout's part of push running: gets slices when their fragments are available, and decides the
 // destination and time of each. Sends from the fragment buffer, as for requests. One thread.
@@ -22,8 +29,7 @@ class PushSender {
   // Used in place of a connection: a request to the buffer with an answer when the fragment is available.
   static constexpr std::uint32_t kProbe = UINT32_MAX;
 
-  // Null in pull running.
-  [[nodiscard]] static std::unique_ptr<PushSender> make(const node::Setup& setup);
+  explicit PushSender(const PushSettings& settings);
 
   // False: not a table that a supervisor makes.
   [[nodiscard]] bool take_destinations(const v1::Destinations& message) {
@@ -32,7 +38,7 @@ class PushSender {
   // The supervisor's clock when it sent an announcement, and this readout's now.
   void compare_clocks(UtcNs theirs, UtcNs own, TimeNs now_ns);
 
-  [[nodiscard]] const node::PushTiming& timing() const { return timing_; }
+  [[nodiscard]] const config::PushTiming& timing() const { return timing_; }
   // Asked of the buffer by the caller: one probe for each source. `ready_ns`: the end of the slice.
   void expect(SliceId slice, TimeNs ready_ns);
   // The answer to a probe.
@@ -62,12 +68,11 @@ class PushSender {
     std::size_t missing = 0;
   };
 
-  PushSender(const node::Setup& setup, const shaping::BarrelSettings& settings);
   [[nodiscard]] std::optional<std::uint32_t> place_of(SourceId source) const;
 
   std::vector<SourceId> sources_;  // ascending
   bool checksums_;
-  node::PushTiming timing_;
+  config::PushTiming timing_;
   DurationNs clock_offset_max_ns_;
   slice_rows::DestinationTable destinations_;
   shaping::Barrel barrel_;

@@ -5,7 +5,6 @@
 #include <weir/last_words/last_words.hpp>
 #include <weir/node/address_in_use.hpp>
 #include <weir/node/report.hpp>
-#include <weir/node/trigger_ids.hpp>
 #include <weir/ports/endpoint_text.hpp>
 #include <weir/wire/batch.hpp>
 
@@ -23,47 +22,28 @@ constexpr std::size_t kFragmentsPerPass =
     1U << 17U;  // whatever the number of slices: the loop serves connections, too
 // Connections of one DCM: the present one, and lost ones that this side has not noticed yet.
 constexpr std::ptrdiff_t kConnectionsOfDcmMax = 4;
-// Shares of a buffer's limit.
-constexpr double kStopAt = 0.95;
-constexpr double kGoOnBelow = 0.85;
-
-source::BufferLimits limits(const v1::Farm& farm) {
-  source::BufferLimits limits;
-  limits.bytes_max = farm.readout().buffer_bytes();
-  limits.slices_max = farm.readout().buffer_slices();
-  // The supervisor lowers the rate earlier: these marks are for triggers that it could not hold up.
-  limits.throttle_high = kStopAt;
-  limits.throttle_low = kGoOnBelow;
-  limits.parked_max = farm.readout().parked_max();
-  limits.early_bytes_max = farm.source().early_bytes();
-  limits.early_slices_max = farm.source().early_slices();
-  limits.wait_ns = farm.source().wait_ms() * kMillisecond;
-  limits.expected_bytes = static_cast<std::uint32_t>(farm.source().size_bytes());
-  limits.ids_ascend = node::ids_ascend(farm);
-  return limits;
-}
 
 }  // namespace
 
 ReadoutNode::ReadoutNode(const node::Setup& setup, ReadoutEnvironment environment)
-    : setup_(setup),
+    : settings_(node_settings(setup)),
       environment_(std::move(environment)),
-      identity_(setup.identity),
-      front_end_(FrontEnd::make(setup, environment_)),
-      injector_(setup.farm.source().seed()),
-      buffer_(front_end_ ? front_end_->sources() : make_sources(setup, injector_, recording_),
-              limits(setup.farm)),
-      losses_(setup.farm.source().loss_share_max()),
-      push_(PushSender::make(setup)),
-      truth_(setup),
+      identity_(settings_.member.identity),
+      front_end_(settings_.front_end ? FrontEnd::make(*settings_.front_end, environment_) : nullptr),
+      injector_(settings_.fault_seed),
+      buffer_(front_end_ ? front_end_->sources() : make_sources(settings_.sources, injector_, recording_),
+              settings_.buffer),
+      losses_(settings_.loss_share_max),
+      push_(settings_.push ? std::make_unique<PushSender>(*settings_.push) : nullptr),
+      truth_(settings_.truth),
       timings_(environment_.clock),
-      listener_(identity_, *this, setup_.limits, peer_counters_, now_ns_),
-      supervisor_(identity_, setup_.limits, peer_counters_, setup_.supervisor,
-                  setup_.farm.network().reconnect_ms() * kMillisecond,
-                  setup_.farm.supervisor().status_interval_ms() * kMillisecond, *this, setup_.reports) {
+      listener_(identity_, *this, settings_.member.limits, peer_counters_, now_ns_),
+      supervisor_(identity_, settings_.member.limits, peer_counters_, settings_.member.supervisor,
+                  settings_.member.reconnect_ns, settings_.member.status_interval_ns, *this,
+                  settings_.member.reports) {
   now_ns_ = environment_.clock.now_ns();
   if (front_end_) front_end_->attach(buffer_, *this, losses_);
-  auto at = listener_.open(environment_.network, setup_.listen);
+  auto at = listener_.open(environment_.network, settings_.member.listen);
   if (!at) node::throw_listen_failure(at.error());
   identity_.listen = *at;
   spdlog::info("listening at={} sources={}", ports::to_text(*at), identity_.sources.size());
@@ -236,7 +216,7 @@ Expected<void, wire::WireError> ReadoutNode::take_announcements(const v1::Announ
     fresh_.push_back(trigger);
   }
   for (const source::Trigger& trigger : fresh_) {
-    turn_on_.expect(trigger.slice, truth_.record(setup_.run, trigger));
+    turn_on_.expect(trigger.slice, truth_.record(settings_.member.identity.run, trigger));
     backlog_.push_back(trigger);
   }
   if (front_end_ && run_begun_ && !ended_) front_end_->announced(fresh_);
@@ -267,7 +247,7 @@ void ReadoutNode::on_signal(std::string_view signal_name) {
 }
 
 v1::Report ReadoutNode::make_report(bool final) {
-  v1::Report report = node::begin_report(setup_, now_ns_, final);
+  v1::Report report = node::begin_report(settings_.member.identity, settings_.member.ran, now_ns_, final);
   report.mutable_ran()->MergeFrom(recording_);
   reports::ReportCounters counters(report);
   const source::BufferCounters& buffer = buffer_.counters();
@@ -344,12 +324,9 @@ std::string ReadoutNode::check_hello(const sessions::PeerInfo& info) {
   if (info.role != Role::dcm) {
     return "'" + info.name + "' is a " + std::string(name(info.role)) + ", and has no business at a readout";
   }
-  const auto dcms = setup_.plan.of_role(Role::dcm);
-  const bool planned = std::any_of(dcms.begin(), dcms.end(), [&](const config::NodePlan* dcm) {
-    return dcm->index == info.index && dcm->name == info.name;
-  });
-  if (!planned) {
-    return "'" + info.name + "' is not in the plan of farm '" + setup_.farm.farm() +
+  const auto& dcms = settings_.dcms;
+  if (info.index.value >= dcms.size() || dcms[info.index.value] != info.name) {
+    return "'" + info.name + "' is not in the plan of farm '" + settings_.member.identity.farm +
            "': start all processes with the same farm file";
   }
   const auto here = std::count_if(connections_.begin(), connections_.end(), [&](const sessions::Peer* peer) {

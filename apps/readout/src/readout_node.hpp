@@ -3,6 +3,7 @@
 #include "answers.hpp"
 #include "front_end.hpp"
 #include "push_sender.hpp"
+#include "settings.hpp"
 #include "sources.hpp"
 #include "timings.hpp"
 #include "turn_on.hpp"
@@ -90,7 +91,7 @@ class ReadoutNode final : public node::Node,
   // Buffer
   void answer(const source::RequestedFragment& request, const source::SourceFragment& fragment) override;
 
-  const node::Setup& setup_;
+  const ReadoutNodeSettings settings_;
   ReadoutEnvironment environment_;
   TimeNs now_ns_ = 0;
   sessions::PeerInfo identity_;  // with the real port

@@ -56,7 +56,7 @@ Expected<void, wire::WireError> ReadoutNode::on_frame(sessions::Peer& peer, cons
     if (!view) return Unexpected<wire::WireError>(view.error());
     for (std::size_t set = 0; set < view->set_count(); ++set) {
       // Otherwise a frame of about 100 kB could request so many fragments that the answers fill any memory.
-      if (view->source_count(static_cast<std::uint16_t>(set)) > setup_.self.sources.size() + kStrayIdsMax)
+      if (view->source_count(static_cast<std::uint16_t>(set)) > settings_.planned_sources + kStrayIdsMax)
         return Unexpected<wire::WireError>(wire::WireError::bad_payload);
     }
     if (!behind) {

@@ -3,27 +3,45 @@
 #include <weir/emulation/detector.hpp>
 #include <weir/emulation/injected_faults.hpp>
 #include <weir/ingest/sources.hpp>
-#include <weir/node/setup.hpp>
-#include <weir/readout/source_settings.hpp>
 #include <weir/source/source.hpp>
+#include <weir/v1/control.pb.h>
 
 #include <cstdio>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 namespace weir::readout {
 
-// Makes the sources of this readout from the farm file, without masked ones; faults on purpose are the
-// injector's. `read` receives the part of a recording that was read. Errors: std::runtime_error, also if a
-// recording differs from the run's.
+struct SourcesSettings {
+  ingest::SourceSettings content;
+  std::vector<SourceId> sources;         // without masked ones
+  v1::RunIdentity::Part recording_name;  // node::recording_name()
+  v1::RunIdentity run_identity;          // a recording that differs from the run's is refused
+  struct Faults {
+    std::vector<SourceId> sources;  // empty: all
+    emulation::FaultRates rates;
+  };
+  std::vector<Faults> faults;  // the last one for a source counts
+};
+
+// Makes the sources of this readout; faults on purpose are the injector's. `read` receives the part of a
+// recording that was read. Errors: std::runtime_error, also if a recording differs from the run's.
 [[nodiscard]] std::vector<std::unique_ptr<source::FragmentSource>> make_sources(
-    const node::Setup& setup, emulation::FaultInjector& injector, v1::RunIdentity& read);
+    const SourcesSettings& settings, emulation::FaultInjector& injector, v1::RunIdentity& read);
+
+struct TruthSettings {
+  std::string path;
+  emulation::HitsSettings hits;
+};
 
 // Records the true tracks of source kind `hits`, one JSON object per line. Only the first readout of that
 // kind writes them, for every announced slice; the others compute the same tracks without writing.
 class TruthRecorder {
  public:
-  explicit TruthRecorder(const node::Setup& setup);
+  // Nothing: this readout records no tracks. Throws std::runtime_error if the file cannot be written.
+  explicit TruthRecorder(const std::optional<TruthSettings>& settings);
   // Returns the modules with light, by track.
   std::vector<std::uint32_t> record(RunNumber run, const source::Trigger& trigger);
 

@@ -2,6 +2,7 @@
 // common view.
 #include "../src/push_sender.hpp"
 
+#include "../src/settings.hpp"
 #include "weir_catch.hpp"
 #include <weir/base/crc32c.hpp>
 #include <weir/v1/control.pb.h>
@@ -39,8 +40,7 @@ struct Pushing {
       plan.index = NodeIndex(i);
     }
     setup.whole_farm = std::make_shared<const v1::Farm>(setup.farm);
-    sender = PushSender::make(setup);
-    REQUIRE(sender != nullptr);
+    sender.emplace(push_settings(setup).value());
     v1::Destinations table;
     v1::Destinations::Epoch& epoch = *table.add_epochs();
     epoch.set_number(1);
@@ -79,7 +79,7 @@ struct Pushing {
   }
 
   std::vector<std::byte> bytes = std::vector<std::byte>(kLong, std::byte{3});
-  std::unique_ptr<PushSender> sender;
+  std::optional<PushSender> sender;
 };
 
 }  // namespace
@@ -87,7 +87,7 @@ struct Pushing {
 TEST_CASE("in pull runs a readout sends no unrequested data") {
   node::Setup setup;
   setup.whole_farm = std::make_shared<const v1::Farm>(setup.farm);
-  CHECK(PushSender::make(setup) == nullptr);
+  CHECK_FALSE(push_settings(setup));
 }
 
 TEST_CASE("a slice is sent to its DCM when all of its fragments are available, and not before") {

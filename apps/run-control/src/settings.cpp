@@ -1,9 +1,9 @@
 #include "settings.hpp"
 
 #include <weir/config/farm_file.hpp>
+#include <weir/config/stop_limit.hpp>
 #include <weir/node/process.hpp>
 #include <weir/node/setup.hpp>
-#include <weir/node/stop_limit.hpp>
 #include <weir/security/keys.hpp>
 
 #include <fmt/format.h>
@@ -49,7 +49,7 @@ control::Deadlines deadlines_of(const v1::Farm& farm, const config::FarmPlan& pl
   deadlines.init_ns = seconds(settings.init_s());
   deadlines.start_ns =
       seconds(settings.start_s()) + static_cast<DurationNs>(plan.nodes.size()) * kStartOfEach;
-  deadlines.stop_ns = node::stop_limit(farm);
+  deadlines.stop_ns = config::stop_limit(farm);
   deadlines.return_ns = seconds(settings.return_s());
   deadlines.silence_ns = settings.silence_ms() * kMillisecond;
   return deadlines;

@@ -23,10 +23,9 @@ constexpr std::int64_t kWindowMsMax = 10LL * 24 * 3600 * 1000;
 
 }  // namespace
 
-BurstAlerts::BurstAlerts(const node::Setup& setup, Roster& roster, Journal& journal)
-    : setup_(setup), roster_(roster), journal_(journal) {
-  const auto dcms = setup.plan.of_role(Role::dcm);
-  if (setup.farm.burst().buffer_bytes() > 0) run_.emplace(RunAlerts{burst::AlertBook(dcms.size())});
+BurstAlerts::BurstAlerts(const BurstAlertSettings& settings, Roster& roster, Journal& journal)
+    : settings_(settings), roster_(roster), journal_(journal) {
+  if (settings_.buffer_bytes > 0) run_.emplace(RunAlerts{burst::AlertBook(settings_.dcms)});
 }
 
 void BurstAlerts::resume(RunAlerts alerts, TimeNs now) {
@@ -69,8 +68,8 @@ void BurstAlerts::ask(std::int64_t before_ms, std::int64_t after_ms, const std::
                       std::optional<UtcNs> now) {
   if (run_ && !now) return refuse("the replay has no slice yet, so that its time is unknown", reason);
   if (before_ms == 0 && after_ms == 0) {
-    before_ms = static_cast<std::int64_t>(setup_.farm.burst().before_s() * 1e3);
-    after_ms = static_cast<std::int64_t>(setup_.farm.burst().after_s() * 1e3);
+    before_ms = settings_.before_ms;
+    after_ms = settings_.after_ms;
   }
   const UtcNs from = now.value_or(0) - std::clamp(before_ms, -kWindowMsMax, kWindowMsMax) * kMillisecond;
   const UtcNs until = now.value_or(0) + std::clamp(after_ms, -kWindowMsMax, kWindowMsMax) * kMillisecond;
@@ -105,9 +104,7 @@ void BurstAlerts::ask_for_filter(const RosterMember& dcm, const v1::BurstAccount
   if (!run_) return;
   const UtcNs from = std::clamp(UtcNs{wish.alert().from_ns()}, -kTimeMax, kTimeMax);
   const UtcNs until = std::clamp(UtcNs{wish.alert().until_ns()}, -kTimeMax, kTimeMax);
-  const double apart_s = setup_.farm.burst().filter_alert_s();
-  const auto apart = static_cast<DurationNs>(apart_s * static_cast<double>(kSecond));
-  if (run_->filter_alert_from && std::abs(from - *run_->filter_alert_from) < apart) {
+  if (run_->filter_alert_from && std::abs(from - *run_->filter_alert_from) < settings_.filter_alert_ns) {
     ++run_->refused;  // without a log line: a filter may give an alert with each slice
     return;
   }
@@ -185,14 +182,13 @@ std::vector<burst::AlertAccount> BurstAlerts::accounts() const {
 
 // A DCM sends no slice until burst.save_bytes_per_s has room for the one before.
 DurationNs BurstAlerts::patience() const {
-  const v1::BurstSettings& burst = setup_.farm.burst();
   double largest = 0;
   for (const RosterMember& member : roster_.members()) {
     if (member.role == Role::dcm && member.has_report)
       largest = std::max(largest, reports::gauge_of(member.report, "burst_slice_bytes_max").value_or(0));
   }
-  largest = std::min(largest, static_cast<double>(burst.buffer_bytes()));
-  const double seconds = largest / static_cast<double>(burst.save_bytes_per_s());
+  largest = std::min(largest, static_cast<double>(settings_.buffer_bytes));
+  const double seconds = largest / static_cast<double>(settings_.save_bytes_per_s);
   return kPatience + static_cast<DurationNs>(seconds * static_cast<double>(kSecond));
 }
 

@@ -6,16 +6,25 @@
 #include <weir/assignment/actions.hpp>
 #include <weir/assignment/ledger.hpp>
 #include <weir/burst/alert_book.hpp>
-#include <weir/node/setup.hpp>
 #include <weir/v1/control.pb.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace weir::supervisor {
+
+struct BurstAlertSettings {
+  std::size_t dcms;
+  std::uint64_t buffer_bytes;  // of a DCM; 0: no burst saver
+  std::uint64_t save_bytes_per_s;
+  std::int64_t before_ms;  // window of an alert that gives none
+  std::int64_t after_ms;
+  DurationNs filter_alert_ns;  // trigger time between two alerts of filters
+};
 
 // The alerts of the run: their windows, the DCMs' reports about them, and the messages to every process.
 // burst::AlertBook decides.
@@ -25,7 +34,7 @@ class BurstAlerts {
   static constexpr DurationNs kPatience = 30 * kSecond;
 
   // `journal` has each alert and account before any node hears of it.
-  BurstAlerts(const node::Setup& setup, Roster& roster, Journal& journal);
+  BurstAlerts(const BurstAlertSettings& settings, Roster& roster, Journal& journal);
 
   // Continues the alerts of an earlier process. Throws std::runtime_error if the farm has other DCMs.
   void resume(RunAlerts alerts, TimeNs now);
@@ -81,7 +90,7 @@ class BurstAlerts {
   // DCM saved after its last account, before it died.
   [[nodiscard]] std::vector<burst::AlertAccount> accounts() const;
 
-  const node::Setup& setup_;
+  BurstAlertSettings settings_;
   Roster& roster_;
   Journal& journal_;
   std::optional<RunAlerts> run_;        // nothing without a burst saver

@@ -2,8 +2,6 @@
 
 #include <weir/base/assert.hpp>
 #include <weir/node/absences.hpp>
-#include <weir/node/trigger_ids.hpp>
-#include <weir/node/true_tracks.hpp>
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
@@ -24,30 +22,11 @@ bool takes_announcements(const RosterMember& member) {
   return member.role == Role::readout && is_there(member) && member.welcome != Welcome::open_slices;
 }
 
-DurationNs silence_of(const v1::Farm& farm, DurationNs lease_ms) {
-  constexpr DurationNs kReports = 10;
-  return std::max(lease_ms + farm.dcm().deadline_ms(), kReports * farm.supervisor().status_interval_ms()) *
-         kMillisecond;
-}
-
 }  // namespace
 
-DurationNs silence_of_group(const v1::Farm& farm, const config::NodePlan& node) {
-  if (node.role != Role::dcm || node.group >= farm.dcm().groups_size()) return 0;
-  const DurationNs lease_ms = farm.dcm().groups(node.group).lease_ms();
-  return lease_ms == 0 ? 0 : silence_of(farm, lease_ms);
-}
-
-Dispatch::Dispatch(const node::Setup& setup, const ports::Clock& clock, Roster& roster,
+Dispatch::Dispatch(const DispatchSettings& settings, const ports::Clock& clock, Roster& roster,
                    assignment::SupervisorMachine& machine, std::size_t unsent_max)
-    : setup_(setup),
-      clock_(clock),
-      roster_(roster),
-      machine_(machine),
-      unsent_max_(unsent_max),
-      ids_ascend_(node::ids_ascend(setup.farm)),
-      true_tracks_(node::has_true_tracks(setup.farm)),
-      silence_max_(silence_of(setup.farm, setup.farm.supervisor().lease_ms())) {}
+    : settings_(settings), clock_(clock), roster_(roster), machine_(machine), unsent_max_(unsent_max) {}
 
 // Separate from sending: dropping a node causes new actions, in the middle of the current ones.
 void Dispatch::drop_nodes_that_do_not_read() {
@@ -59,12 +38,12 @@ void Dispatch::drop_nodes_that_do_not_read() {
 
 void Dispatch::drop_nodes_that_say_nothing(TimeNs now_ns) {
   constexpr int kOwnShare = 4;  // share of it; longer gaps between two calls are this process's own stalls
-  if (now_ns - looked_for_silent_ns_ > silence_max_ / kOwnShare) listens_since_ns_ = now_ns;
+  if (now_ns - looked_for_silent_ns_ > settings_.silence_max / kOwnShare) listens_since_ns_ = now_ns;
   looked_for_silent_ns_ = now_ns;
   for (const RosterMember& member : roster_.members()) {
     if (!is_there(member) || (member.has_report && member.report.final())) continue;
     const DurationNs silent = now_ns - std::max(member.heard_ns, listens_since_ns_);
-    const DurationNs silence_max = member.silence_max > 0 ? member.silence_max : silence_max_;
+    const DurationNs silence_max = member.silence_max > 0 ? member.silence_max : settings_.silence_max;
     if (silent > silence_max) member.peer->drop(fmt::format("silent for {} s", silent / kSecond));
   }
 }
@@ -117,7 +96,7 @@ void Dispatch::carry_out(assignment::Actions& actions, RunStages& course, std::u
     RosterMember* member = roster_.find(Role::dcm, index);
     if (member == nullptr || member->peer == nullptr) continue;
     const assignment::DcmActions& own = actions.of(index);
-    const bool with_order = !ids_ascend_ || machine_.absences().number() > 0;
+    const bool with_order = !settings_.ids_ascend || machine_.absences().number() > 0;
     each_assignment(own.assign, actions, with_order, assignment_,
                     [member](const v1::Control& message) { member->peer->send(message); });
     if (own.confirm.empty()) continue;
@@ -192,13 +171,13 @@ void Dispatch::log_new_faults() {
 void Dispatch::send_clear(const assignment::Actions& actions) {
   v1::ClearSlices& clear = *clear_.mutable_clear();
   if (for_all<assignment::Cleared>(actions.cleared)) {
-    put_cleared(actions.cleared, true_tracks_, clear);
+    put_cleared(actions.cleared, settings_.true_tracks, clear);
     if (clear.slice_size() > 0) send_to(Role::readout, clear_);
     return;
   }
   for (RosterMember& member : roster_.members()) {
     if (member.role != Role::readout || !is_there(member)) continue;
-    put_cleared(own_part<assignment::Cleared>(member, actions.cleared), true_tracks_, clear);
+    put_cleared(own_part<assignment::Cleared>(member, actions.cleared), settings_.true_tracks, clear);
     if (clear.slice_size() > 0) member.peer->send(clear_);
   }
 }
@@ -302,9 +281,9 @@ void Dispatch::bring_up_to_date(RosterMember& member) const {
 void Dispatch::send_begin(const RosterMember& member, UtcNs begun_utc_ns) const {
   v1::Control message;
   v1::BeginRun& begin = *message.mutable_begin_run();
-  begin.set_run(setup_.run.value);
+  begin.set_run(settings_.run.value);
   begin.set_utc_ns(begun_utc_ns);
-  if (ids_ascend_) {
+  if (settings_.ids_ascend) {
     begin.set_first_slice(member.first_slice);
   } else if (member.role == Role::readout && member.first_order.value > 0) {
     for (const assignment::Announcement& one : machine_.open_slices()) {

@@ -4,7 +4,6 @@
 #include "roster.hpp"
 #include "run_stages.hpp"
 #include <weir/assignment/supervisor_machine.hpp>
-#include <weir/node/setup.hpp>
 #include <weir/ports/clock.hpp>
 
 #include <cstddef>
@@ -13,9 +12,12 @@
 
 namespace weir::supervisor {
 
-// Returns the silence after which a DCM of a group with a lease of its own is disconnected; 0 for other
-// nodes.
-[[nodiscard]] DurationNs silence_of_group(const v1::Farm& farm, const config::NodePlan& node);
+struct DispatchSettings {
+  RunNumber run;
+  bool ids_ascend;         // in announcements
+  bool true_tracks;        // a readout compares them with stored slices
+  DurationNs silence_max;  // longer than a lease without progress, and than ten report intervals
+};
 
 // Sends the machine's actions to the nodes, and the changes of the farm that they need. Remembers which of
 // them each node has received.
@@ -23,7 +25,7 @@ class Dispatch {
  public:
   static constexpr std::size_t kUnsentMax = 256U << 20;  // bytes that wait for one node
 
-  Dispatch(const node::Setup& setup, const ports::Clock& clock, Roster& roster,
+  Dispatch(const DispatchSettings& settings, const ports::Clock& clock, Roster& roster,
            assignment::SupervisorMachine& machine, std::size_t unsent_max = kUnsentMax);
 
   // Drops the nodes for which more than `unsent_max` bytes wait: they do not read. Called now and then,
@@ -32,8 +34,7 @@ class Dispatch {
   // Also drops nodes that send nothing although a report is due each status interval: such a process is
   // stalled, and its slices would wait for it. Time in which this process was stalled itself does not count.
   void drop_nodes_that_say_nothing(TimeNs now_ns);
-  // Longer than a lease without progress, and than ten report intervals.
-  [[nodiscard]] DurationNs silence_max() const { return silence_max_; }
+  [[nodiscard]] DurationNs silence_max() const { return settings_.silence_max; }
   // Nodes have joined or left, or their participation has changed; ports_changed(): new information about a
   // port.
   void directory_changed() { directory_changed_ = true; }
@@ -92,14 +93,11 @@ class Dispatch {
   [[nodiscard]] std::vector<Row> own_part(const RosterMember& readout, std::span<const Row> rows) const;
   [[nodiscard]] std::optional<UtcNs> push_utc_ns() const;
 
-  const node::Setup& setup_;
+  DispatchSettings settings_;
   const ports::Clock& clock_;
   Roster& roster_;
   assignment::SupervisorMachine& machine_;
   std::size_t unsent_max_;
-  bool ids_ascend_;
-  bool true_tracks_;  // a readout compares them with stored slices
-  DurationNs silence_max_;
   TimeNs looked_for_silent_ns_ = INT64_MIN / 2;
   TimeNs listens_since_ns_ = INT64_MIN / 2;  // this process, without standing still
   std::uint64_t next_slice_ = 0;

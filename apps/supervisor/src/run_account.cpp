@@ -2,7 +2,6 @@
 
 #include <weir/base/figures.hpp>
 #include <weir/base/held_up.hpp>
-#include <weir/config/injected_faults.hpp>
 #include <weir/node/fault_notes.hpp>
 #include <weir/node/report.hpp>
 #include <weir/reports/filter_failures.hpp>
@@ -57,23 +56,18 @@ std::string groups_text(const assignment::SupervisorLedger& ledger) {
 
 }  // namespace
 
-RunAccount::RunAccount(const node::Setup& setup, const SupervisorEnvironment& environment,
+RunAccount::RunAccount(AccountSettings settings, const SupervisorEnvironment& environment,
                        const sessions::PeerCounters& counters, assignment::SupervisorMachine& machine,
                        const Roster& roster, assignment::ThrottleTimes& throttle_times,
                        const BurstAlerts& bursts)
-    : setup_(setup),
+    : settings_(std::move(settings)),
       environment_(environment),
       counters_(counters),
       machine_(machine),
       roster_(roster),
       throttle_times_(throttle_times),
       bursts_(bursts),
-      losses_(setup.farm.source().loss_share_max()) {
-  for (const config::NodePlan* readout : setup.plan.of_role(Role::readout)) {
-    for (const SourceId source : readout->sources) readout_of_.emplace(source.value, readout->name);
-  }
-  for (const SourceId source : setup.plan.masked) readout_of_.erase(source.value);
-}
+      losses_(settings_.loss_share_max) {}
 
 void RunAccount::look(bool triggering, TimeNs now_ns) {
   throttle_times_.look(triggering ? machine_.throttled_by() : std::vector<assignment::HoldUp>(), now_ns);
@@ -86,7 +80,7 @@ void RunAccount::look_at_id_memory() {
   if (!id_memory_full_) return;
   spdlog::error(
       "id memory full intervals={} key=supervisor.id_intervals_max: an id that needs one more is vetoed",
-      setup_.farm.supervisor().id_intervals_max());
+      settings_.id_intervals_max);
 }
 
 v1::FarmStatus RunAccount::status(const RunStages& course, bool journal_waits, TimeNs now_ns) {
@@ -109,7 +103,7 @@ v1::FarmStatus RunAccount::status(const RunStages& course, bool journal_waits, T
 }
 
 v1::Report RunAccount::own_report(bool final, bool journal_waits, TimeNs now_ns) {
-  v1::Report report = node::begin_report(setup_, now_ns, final);
+  v1::Report report = node::begin_report(settings_.identity, settings_.ran, now_ns, final);
   reports::ReportCounters counters(report);
   const assignment::SupervisorLedger& ledger = machine_.ledger();
   counters["offered"] = ledger.offered;
@@ -176,7 +170,7 @@ v1::RunSummary RunAccount::summary(const RunStages& course, std::span<const std:
   for (const std::string& fault : bursts_.faults()) disturbed.push_back(fault);
   result.faults = result.faults || !disturbed.empty();
   v1::RunSummary summary;
-  summary.set_run(setup_.run.value);
+  summary.set_run(settings_.identity.run.value);
   summary.set_balanced(result.balanced);
   summary.set_faults(result.faults || !faults.empty());
   summary.set_ledger_text(assignment::format_ledger(result));
@@ -211,7 +205,7 @@ v1::RunSummary RunAccount::summary(const RunStages& course, std::span<const std:
 }
 
 void RunAccount::add_sources(v1::SourceCounts& out) {
-  reports::SourceSums sums(readout_of_);
+  reports::SourceSums sums(settings_.readout_of);
   for (const v1::Report& report : roster_.buried()) sums.add(report, true);
   for (const RosterMember& member : roster_.members()) {
     if (member.has_report) sums.add(member.report, false);
@@ -224,21 +218,15 @@ void RunAccount::add_sources(v1::SourceCounts& out) {
 // Names the sources of which too many fragments are missing or corrupt: in the log at the beginning, in the
 // summary.
 void RunAccount::judge(const v1::SourceCounts& sources) {
-  const v1::Farm& farm = *setup_.whole_farm;
-  const bool any_loss = config::entries_inject(farm, config::Injected::loss);
-  const bool any_damage = config::entries_inject(farm, config::Injected::damage);
   for (const reports::SourceRow& row : reports::source_rows(sources)) {
-    const auto injects = [&](config::Injected kind) {
-      return config::injects(farm.source(), row.source, kind);
-    };
-    reports::note_missing(row, any_loss || injects(config::Injected::loss), losses_);
-    reports::note_corrupt(row, any_damage || injects(config::Injected::damage), losses_);
+    reports::note_missing(row, settings_.lossy.contains(row.source), losses_);
+    reports::note_corrupt(row, settings_.damaged.contains(row.source), losses_);
   }
   for (const std::string& text : losses_.take_news()) spdlog::warn("data lost fault=\"{}\"", text);
 }
 
 std::vector<std::string> RunAccount::filter_faults() const {
-  reports::FilterFailures failures(setup_.farm.filter().error_share_max());
+  reports::FilterFailures failures(settings_.error_share_max);
   const auto add = [&failures](const v1::Report& report) {
     if (report.role() == v1::ROLE_DCM) failures.add(report);
   };
@@ -285,7 +273,7 @@ std::string RunAccount::throttle_state(bool journal_waits) const {
   const std::vector<assignment::HoldUp> held_up = machine_.throttled_by();
   if (held_up.empty() && journal_waits) {
     return held_up_state(Hold::blocked, slice_rows::name(slice_rows::HoldReason::supervisor_journal_full),
-                         setup_.self.name);
+                         settings_.identity.name);
   }
   if (held_up.empty()) return "running";
   const std::optional<slice_rows::NodeRef>& node = held_up.front().node;
@@ -295,7 +283,7 @@ std::string RunAccount::throttle_state(bool journal_waits) const {
   }
   const RosterMember* member = node ? roster_.find(node->role, node->node) : nullptr;
   return held_up_state(Hold::throttled, held_up.front().reason,
-                       member == nullptr ? setup_.self.name : member->name);
+                       member == nullptr ? settings_.identity.name : member->name);
 }
 
 // Describes the absences for display at the end: the latest ones, if there are many. Numbers count slices in

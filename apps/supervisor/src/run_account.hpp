@@ -5,7 +5,7 @@
 #include "run_stages.hpp"
 #include <weir/assignment/supervisor_machine.hpp>
 #include <weir/assignment/throttle_times.hpp>
-#include <weir/node/setup.hpp>
+#include <weir/config/injected_faults.hpp>
 #include <weir/reports/loss_watch.hpp>
 #include <weir/supervisor/node.hpp>
 
@@ -16,11 +16,22 @@
 
 namespace weir::supervisor {
 
+struct AccountSettings {
+  sessions::PeerInfo identity;
+  v1::RunIdentity ran;            // the parts that the supervisor runs
+  std::size_t id_intervals_max;   // of given ids
+  double loss_share_max;          // of a source's fragments
+  double error_share_max;         // of a filter's slices
+  config::InjectedSources lossy;  // by injected faults
+  config::InjectedSources damaged;
+  std::unordered_map<std::uint32_t, std::string> readout_of;  // by source, without masked ones
+};
+
 // The numbers of a run, during it and at its end: status, the supervisor's own report, the summary with the
 // ledger.
 class RunAccount {
  public:
-  RunAccount(const node::Setup& setup, const SupervisorEnvironment& environment,
+  RunAccount(AccountSettings settings, const SupervisorEnvironment& environment,
              const sessions::PeerCounters& counters, assignment::SupervisorMachine& machine,
              const Roster& roster, assignment::ThrottleTimes& throttle_times, const BurstAlerts& bursts);
 
@@ -44,16 +55,15 @@ class RunAccount {
   void add_sources(v1::SourceCounts& out);
   void judge(const v1::SourceCounts& sources);
 
-  const node::Setup& setup_;
+  AccountSettings settings_;
   const SupervisorEnvironment& environment_;
   const sessions::PeerCounters& counters_;
   assignment::SupervisorMachine& machine_;
   const Roster& roster_;
   assignment::ThrottleTimes& throttle_times_;
   const BurstAlerts& bursts_;
-  std::unordered_map<std::uint32_t, std::string> readout_of_;  // by source, without masked ones
-  reports::LossWatch losses_;                                  // of all DCMs
-  bool id_memory_full_ = false;                                // logged
+  reports::LossWatch losses_;    // of all DCMs
+  bool id_memory_full_ = false;  // logged
 };
 
 }  // namespace weir::supervisor

@@ -15,11 +15,11 @@ constexpr DurationNs kRetry = kSecond;
 
 }  // namespace
 
-RunJournal::RunJournal(const node::Setup& setup, const SupervisorEnvironment& environment,
+RunJournal::RunJournal(JournalSettings settings, const SupervisorEnvironment& environment,
                        assignment::SupervisorMachine& machine, const Roster& roster,
                        const HistogramBoard& histograms, const BurstAlerts& bursts,
                        const assignment::ThrottleTimes& throttle_times)
-    : setup_(setup),
+    : settings_(std::move(settings)),
       environment_(environment),
       machine_(machine),
       roster_(roster),
@@ -34,7 +34,7 @@ std::optional<JournalledRun> RunJournal::read() const {
   if (!bytes) throw std::runtime_error(bytes.error());
   auto run = read_journal(*bytes);
   if (!run) return std::nullopt;
-  if (run->run != setup_.run || run->farm != setup_.farm.farm()) {
+  if (run->run != settings_.run || run->farm != settings_.farm) {
     throw std::runtime_error("the journal is of run " + std::to_string(run->run.value) + " of farm '" +
                              run->farm + "', not of this one");
   }
@@ -87,8 +87,8 @@ std::string RunJournal::lacks(const RunStages& course, TimeNs now_ns) const {
 
 JournalledRun RunJournal::state(const RunStages& course, TimeNs now_ns) const {
   JournalledRun run;
-  run.run = setup_.run;
-  run.farm = setup_.farm.farm();
+  run.run = settings_.run;
+  run.farm = settings_.farm;
   run.claim = environment_.claim;
   run.begun_utc = course.begun_utc_ns();
   run.state = machine_.state(now_ns);

@@ -7,7 +7,6 @@
 #include "run_stages.hpp"
 #include <weir/assignment/supervisor_machine.hpp>
 #include <weir/assignment/throttle_times.hpp>
-#include <weir/node/setup.hpp>
 #include <weir/supervisor/node.hpp>
 
 #include <cstddef>
@@ -18,11 +17,16 @@
 
 namespace weir::supervisor {
 
+struct JournalSettings {
+  RunNumber run;
+  std::string farm;  // its name
+};
+
 // The journal of a run: an earlier process's state, new states if the journal is long or was lost, and faults
 // found meanwhile, which the journal preserves.
 class RunJournal {
  public:
-  RunJournal(const node::Setup& setup, const SupervisorEnvironment& environment,
+  RunJournal(JournalSettings settings, const SupervisorEnvironment& environment,
              assignment::SupervisorMachine& machine, const Roster& roster, const HistogramBoard& histograms,
              const BurstAlerts& bursts, const assignment::ThrottleTimes& throttle_times);
 
@@ -66,7 +70,7 @@ class RunJournal {
   void require_nodes(const JournalledRun& run) const;
   [[nodiscard]] bool is_without() const { return journal_.lost() || journal_.waits(); }
 
-  const node::Setup& setup_;
+  JournalSettings settings_;
   const SupervisorEnvironment& environment_;
   assignment::SupervisorMachine& machine_;
   const Roster& roster_;

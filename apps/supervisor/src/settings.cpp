@@ -1,10 +1,13 @@
 #include "settings.hpp"
 
+#include <weir/config/durations.hpp>
 #include <weir/config/id_order.hpp>
+#include <weir/config/push_timing.hpp>
 #include <weir/config/replayed_recording.hpp>
+#include <weir/config/silence.hpp>
+#include <weir/config/stop_limit.hpp>
+#include <weir/config/true_tracks.hpp>
 #include <weir/ingest/recorded_run.hpp>
-#include <weir/node/reach.hpp>
-#include <weir/node/stop_limit.hpp>
 
 #include <algorithm>
 #include <fstream>
@@ -64,7 +67,7 @@ std::vector<assignment::GroupSettings> groups_of(const node::Setup& setup) {
     group.name = each.name();
     group.remote = each.remote();
     group.fetches = each.fetch() == v1::DcmGroupSettings::FETCH_BUILDER;
-    group.lease_ns = each.lease_ms() * kMillisecond;
+    group.lease_ns = config::from_ms(each.lease_ms());
     group.pending_max = each.pending_max();
     for (std::size_t i = 0; i < static_cast<std::size_t>(from.size()); ++i) {
       const std::string& name = from[static_cast<int>(i)].name();
@@ -102,7 +105,7 @@ std::shared_ptr<const assignment::RecordedTriggers> recorded_triggers(const node
   const auto run = ingest::load_recorded_slices(path);
   if (!run) throw std::runtime_error("replay.path: " + run.error().detail);
   const v1::TriggerSettings& trigger = setup.farm.trigger();
-  const auto slice_ns = static_cast<DurationNs>(trigger.slice_ms() * 1e6);
+  const DurationNs slice_ns = config::from_ms(trigger.slice_ms());
   std::vector<assignment::RecordedTrigger> triggers;
   for (const ingest::RecordedSlice& slice : (*run)->slices) {
     if (recording->by_number && slice.slice > slice_rows::kSliceIdNamedMax) {
@@ -119,13 +122,100 @@ std::shared_ptr<const assignment::RecordedTriggers> recorded_triggers(const node
   return std::make_shared<assignment::RecordedTriggers>(std::move(triggers), recording->by_number);
 }
 
+DurationNs gather_ns(const node::Setup& setup) {
+  if (setup.start_limit_ns > 0) return config::gather_patience(setup.start_limit_ns);
+  constexpr DurationNs kEach = 100 * kMillisecond;
+  return config::from_s(setup.farm.supervisor().gather_s()) +
+         static_cast<DurationNs>(setup.plan.nodes.size()) * kEach;
+}
+
+bool pushes_by_clock(const v1::Farm& farm) {
+  const auto mode = farm.trigger().mode();
+  const bool by_clock = mode == v1::TriggerSettings::MODE_CLOCK || mode == v1::TriggerSettings::MODE_RATE ||
+                        mode == v1::TriggerSettings::MODE_POISSON;
+  return by_clock && config::is_push(farm);
+}
+
+DurationNs silence_of(const v1::Farm& farm, std::uint32_t lease_ms) {
+  constexpr DurationNs kReports = 10;
+  return std::max(config::from_ms(lease_ms) + config::from_ms(farm.dcm().deadline_ms()),
+                  kReports * config::from_ms(farm.supervisor().status_interval_ms()));
+}
+
 }  // namespace
 
-DurationNs gather_patience(const node::Setup& setup) {
-  if (setup.start_limit_ns > 0) return node::gather_patience(setup.start_limit_ns);
-  constexpr DurationNs kEach = 100 * kMillisecond;
-  const auto least = static_cast<DurationNs>(setup.farm.supervisor().gather_s() * 1e9);
-  return least + static_cast<DurationNs>(setup.plan.nodes.size()) * kEach;
+SupervisorNodeSettings node_settings(const node::Setup& setup) {
+  constexpr DurationNs kSpeaksWithin = 2 * kSecond;
+  constexpr DurationNs kNodesReturn = kSecond;
+  constexpr DurationNs kReconnects = 3;
+  const v1::Farm& farm = setup.farm;
+  const DurationNs status_interval_ns = config::from_ms(farm.supervisor().status_interval_ms());
+  const bool from_network = farm.trigger().mode() == v1::TriggerSettings::MODE_NETWORK;
+  return {
+      .identity = setup.identity,
+      .limits = setup.limits,
+      .listen = setup.supervisor,
+      .trigger_listen =
+          from_network ? std::optional(node::parse_endpoint(farm.trigger().listen())) : std::nullopt,
+      .absent = setup.absent,
+      .readouts = setup.plan.of_role(Role::readout).size(),
+      .writers = setup.plan.of_role(Role::writer).size(),
+      .pushes_by_clock = pushes_by_clock(farm),
+      .gather_ns = gather_ns(setup),
+      .speaks_within = std::min(kSpeaksWithin, 2 * status_interval_ns),
+      .status_interval_ns = status_interval_ns,
+      .nodes_return_ns = std::max(kNodesReturn, kReconnects * config::from_ms(farm.network().reconnect_ms())),
+      .first_slice = farm.trigger().first_slice(),
+      .slices = farm.run().slices(),
+      .duration_s = farm.run().duration_s(),
+      .reports = setup.reports,
+      .watcher = setup.watcher,
+      .one_run = setup.one_run,
+  };
+}
+
+DispatchSettings dispatch_settings(const node::Setup& setup) {
+  return {.run = setup.run,
+          .ids_ascend = config::ids_ascend(setup.farm),
+          .true_tracks = config::has_true_tracks(setup.farm),
+          .silence_max = silence_of(setup.farm, setup.farm.supervisor().lease_ms())};
+}
+
+DurationNs silence_of_group(const node::Setup& setup, const config::NodePlan& node) {
+  const auto& groups = setup.farm.dcm().groups();
+  if (node.role != Role::dcm || node.group >= groups.size()) return 0;
+  const std::uint32_t lease_ms = groups[node.group].lease_ms();
+  return lease_ms == 0 ? 0 : silence_of(setup.farm, lease_ms);
+}
+
+JournalSettings journal_settings(const node::Setup& setup) {
+  return {.run = setup.run, .farm = setup.farm.farm()};
+}
+
+BurstAlertSettings burst_alert_settings(const node::Setup& setup) {
+  const v1::BurstSettings& burst = setup.farm.burst();
+  return {.dcms = setup.plan.of_role(Role::dcm).size(),
+          .buffer_bytes = burst.buffer_bytes(),
+          .save_bytes_per_s = burst.save_bytes_per_s(),
+          .before_ms = static_cast<std::int64_t>(burst.before_s() * 1e3),
+          .after_ms = static_cast<std::int64_t>(burst.after_s() * 1e3),
+          .filter_alert_ns = config::from_s(burst.filter_alert_s())};
+}
+
+AccountSettings account_settings(const node::Setup& setup) {
+  AccountSettings settings{.identity = setup.identity,
+                           .ran = setup.ran,
+                           .id_intervals_max = setup.farm.supervisor().id_intervals_max(),
+                           .loss_share_max = setup.farm.source().loss_share_max(),
+                           .error_share_max = setup.farm.filter().error_share_max(),
+                           .lossy = config::injected_sources(*setup.whole_farm, config::Injected::loss),
+                           .damaged = config::injected_sources(*setup.whole_farm, config::Injected::damage),
+                           .readout_of = {}};
+  for (const config::NodePlan* readout : setup.plan.of_role(Role::readout)) {
+    for (const SourceId source : readout->sources) settings.readout_of.emplace(source.value, readout->name);
+  }
+  for (const SourceId source : setup.plan.masked) settings.readout_of.erase(source.value);
+  return settings;
 }
 
 assignment::SupervisorSettings machine_settings(const node::Setup& setup) {
@@ -137,22 +227,22 @@ assignment::SupervisorSettings machine_settings(const node::Setup& setup) {
   // A slice stays in the readouts' buffers until it is settled: more of them would only wait to be made.
   settings.in_flight_max = std::min(supervisor.in_flight_max(), setup.farm.readout().buffer_slices());
   settings.pending_max = supervisor.pending_max();
-  settings.lease_ns = supervisor.lease_ms() * kMillisecond;
-  settings.data_ns = setup.farm.dcm().deadline_ms() * kMillisecond;
+  settings.lease_ns = config::from_ms(supervisor.lease_ms());
+  settings.data_ns = config::from_ms(setup.farm.dcm().deadline_ms());
   // If another writer is available, a writer that does not acknowledge for this long loses the slice to it.
   settings.writer_ack_ns = settings.lease_ns;
-  settings.drain_ns = static_cast<DurationNs>(setup.farm.run().drain_timeout_s() * 1e9);
+  settings.drain_ns = config::from_s(setup.farm.run().drain_timeout_s());
   settings.filtered_attempts_max = static_cast<std::uint8_t>(supervisor.attempts_max());
   settings.attempts_max = static_cast<std::uint8_t>(settings.filtered_attempts_max + 14);
   settings.slices_max = setup.farm.run().slices();
-  settings.duration_ns = static_cast<DurationNs>(setup.farm.run().duration_s() * 1e9);
+  settings.duration_ns = config::from_s(setup.farm.run().duration_s());
   settings.first_slice = SliceId(setup.farm.trigger().first_slice());
   settings.id_intervals_max = supervisor.id_intervals_max();
   settings.gate = {supervisor.throttle_low(),
                    std::max(supervisor.throttle_low(), supervisor.throttle_high())};
-  settings.reach.settle_ns = node::settle_ns(setup.farm);
-  settings.reach.grace_ns = setup.farm.dcm().grace_ms() * kMillisecond;
-  settings.push = setup.farm.run().mode() == v1::RunSettings::MODE_PUSH;
+  settings.reach.settle_ns = config::settle_ns(setup.farm);
+  settings.reach.grace_ns = config::from_ms(setup.farm.dcm().grace_ms());
+  settings.push = config::is_push(setup.farm);
   settings.groups = groups_of(setup);
   settings.recorded = recorded_triggers(setup);
   settings.ids_ascend = !config::ascending_ids_reason(setup.farm).empty();
@@ -166,7 +256,7 @@ std::unique_ptr<assignment::TriggerSource> make_triggers(const node::Setup& setu
   if (trigger.rate_hz() > 0) settings.rate_hz = trigger.rate_hz();
   settings.seed = trigger.seed();
   settings.type = TriggerType(trigger.type());
-  settings.slice_ns = static_cast<DurationNs>(trigger.slice_ms() * 1e6);
+  settings.slice_ns = config::from_ms(trigger.slice_ms());
   settings.first_slice = SliceId(trigger.first_slice());
   if (trigger.mode() == v1::TriggerSettings::MODE_FILE) settings.file = read_trigger_file(trigger.file());
   auto source = assignment::make_trigger_source(std::move(settings));

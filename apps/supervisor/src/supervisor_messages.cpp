@@ -142,9 +142,9 @@ Expected<void, wire::WireError> SupervisorNode::take_filtering(RosterMember& dcm
 }
 
 Expected<void, wire::WireError> SupervisorNode::take_reach(RosterMember& dcm, const v1::Reach& reach) {
-  const auto readouts = lost_of(reach.readouts(), setup_.plan.of_role(Role::readout).size());
+  const auto readouts = lost_of(reach.readouts(), settings_.readouts);
   if (!readouts) return Unexpected<wire::WireError>(readouts.error());
-  const auto writers = lost_of(reach.writers(), setup_.plan.of_role(Role::writer).size());
+  const auto writers = lost_of(reach.writers(), settings_.writers);
   if (!writers) return Unexpected<wire::WireError>(writers.error());
   machine_.reach(dcm.index, *readouts, *writers, now_ns_);
   return {};
@@ -195,7 +195,7 @@ void SupervisorNode::on_command(const v1::Command& command) {
 }
 
 void SupervisorNode::expect_absent() {
-  for (const std::string& name : setup_.absent) {
+  for (const std::string& name : settings_.absent) {
     RosterMember* member = roster_.find(name);
     if (member == nullptr)
       throw std::runtime_error("the farm has no node '" + name + "' that could be absent");

@@ -1,12 +1,11 @@
 #include "supervisor_node.hpp"
 
-#include "settings.hpp"
 #include <weir/base/figures.hpp>
 #include <weir/base/text.hpp>
+#include <weir/config/stop_limit.hpp>
 #include <weir/node/address_in_use.hpp>
 #include <weir/node/fault_notes.hpp>
 #include <weir/node/report.hpp>
-#include <weir/node/stop_limit.hpp>
 #include <weir/ports/endpoint_text.hpp>
 
 #include <fmt/format.h>
@@ -22,7 +21,6 @@ namespace {
 // A process that connects anew has given its old connection up: recent traffic there means that another
 // process uses this name.
 constexpr DurationNs kLookForUnread = 10 * kMillisecond;  // a walk over the members
-constexpr DurationNs kSpeaksWithin = 2 * kSecond;
 
 constexpr std::size_t kClientUnsentMax = 1U << 20;
 constexpr std::size_t kRefusalBytesMax = 1000;
@@ -34,34 +32,35 @@ bool takes_part(Role role) { return role == Role::readout || role == Role::dcm |
 }  // namespace
 
 SupervisorNode::SupervisorNode(const node::Setup& setup, SupervisorEnvironment environment)
-    : setup_(setup),
+    : settings_(node_settings(setup)),
       environment_(std::move(environment)),
       now_ns_(environment_.clock.now_ns()),
-      machine_(machine_settings(setup_), make_triggers(setup_), make_policies(setup_)),
-      course_(now_ns_, gather_patience(setup_)),
-      journal_(setup_, environment_, machine_, roster_, histograms_, bursts_, throttle_times_),
-      dispatch_(setup_, environment_.clock, roster_, machine_),
-      bursts_(setup_, roster_, journal_.entries()),
-      account_(setup_, environment_, peer_counters_, machine_, roster_, throttle_times_, bursts_),
-      listener_(setup_.identity, *this, setup_.limits, peer_counters_, now_ns_),
-      trigger_listener_(setup_.identity, *this, setup_.limits, peer_counters_, now_ns_),
+      machine_(machine_settings(setup), make_triggers(setup), make_policies(setup)),
+      course_(now_ns_, settings_.gather_ns),
+      journal_(journal_settings(setup), environment_, machine_, roster_, histograms_, bursts_,
+               throttle_times_),
+      dispatch_(dispatch_settings(setup), environment_.clock, roster_, machine_),
+      bursts_(burst_alert_settings(setup), roster_, journal_.entries()),
+      account_(account_settings(setup), environment_, peer_counters_, machine_, roster_, throttle_times_,
+               bursts_),
+      listener_(settings_.identity, *this, settings_.limits, peer_counters_, now_ns_),
+      trigger_listener_(settings_.identity, *this, settings_.limits, peer_counters_, now_ns_),
       told_stage_(course_.shown()) {
-  for (const config::NodePlan& node : setup_.plan.nodes) {
+  for (const config::NodePlan& node : setup.plan.nodes) {
     if (node.masked || node.role == Role::supervisor) continue;
     RosterMember& member = roster_.plan(node.role, node.index, node.name, node.port);
     member.announce = node.announce;
     member.remote = node.remote;
     member.keeps = node.role == Role::dcm && !node.listen.empty();
-    member.silence_max = silence_of_group(setup_.farm, node);
+    member.silence_max = silence_of_group(setup, node);
   }
   expect_absent();
   resume_run();
-  const auto at = listener_.open(environment_.network, setup_.supervisor);
+  const auto at = listener_.open(environment_.network, settings_.listen);
   if (!at) node::throw_listen_failure("supervisor.listen: " + at.error());
   ports::Endpoint triggers;
-  if (setup_.farm.trigger().mode() == v1::TriggerSettings::MODE_NETWORK) {
-    const auto opened =
-        trigger_listener_.open(environment_.network, node::parse_endpoint(setup_.farm.trigger().listen()));
+  if (settings_.trigger_listen) {
+    const auto opened = trigger_listener_.open(environment_.network, *settings_.trigger_listen);
     if (!opened) throw std::runtime_error("trigger.listen: " + opened.error());
     triggers = *opened;
   }
@@ -72,12 +71,7 @@ SupervisorNode::SupervisorNode(const node::Setup& setup, SupervisorEnvironment e
 
 // Where data comes by the clock, triggers are made at their time.
 TimeNs SupervisorNode::wake_at_ns() const {
-  const auto mode = setup_.farm.trigger().mode();
-  const bool by_the_clock = mode == v1::TriggerSettings::MODE_CLOCK ||
-                            mode == v1::TriggerSettings::MODE_RATE ||
-                            mode == v1::TriggerSettings::MODE_POISSON;
-  const bool push = setup_.farm.run().mode() == v1::RunSettings::MODE_PUSH;
-  if (!push || !by_the_clock || !course_.is(RunStage::running)) return node::Node::wake_at_ns();
+  if (!settings_.pushes_by_clock || !course_.is(RunStage::running)) return node::Node::wake_at_ns();
   return machine_.next_wakeup(now()).value_or(node::Node::wake_at_ns());
 }
 
@@ -142,14 +136,13 @@ void SupervisorNode::advance_run() {
 std::string SupervisorNode::why_triggers_ended() {
   if (machine_.ids_used_up())
     return "the slice ids are used up: begin the next run with a lower trigger.first_slice";
-  const v1::RunSettings& run = setup_.farm.run();
   const std::uint64_t made = machine_.ledger().triggered.count;
-  if (machine_.recording_is_over() && (run.slices() == 0 || made < run.slices()))
+  if (machine_.recording_is_over() && (settings_.slices == 0 || made < settings_.slices))
     return fmt::format("the recording is over, after {}", counted(made, "slice"));
-  if ((run.slices() > 0 && made >= run.slices()) || !machine_.is_past_duration(now_ns_))
+  if ((settings_.slices > 0 && made >= settings_.slices) || !machine_.is_past_duration(now_ns_))
     return "all triggers made";
-  std::string why = fmt::format("run.duration_s ({:g} s) is over", run.duration_s());
-  if (run.slices() > 0) why += fmt::format(", after {} of {} triggers", made, run.slices());
+  std::string why = fmt::format("run.duration_s ({:g} s) is over", settings_.duration_s);
+  if (settings_.slices > 0) why += fmt::format(", after {} of {} triggers", made, settings_.slices);
   return why;
 }
 
@@ -215,11 +208,10 @@ std::string SupervisorNode::check_hello(const sessions::PeerInfo& info) {
   }
   RosterMember* member = roster_.find(info.role, info.index);
   if (member == nullptr || member->name != info.name) {
-    return "'" + info.name + "' is not in the plan of farm '" + setup_.farm.farm() +
+    return "'" + info.name + "' is not in the plan of farm '" + settings_.identity.farm +
            "': start all processes with the same farm file";
   }
-  const DurationNs lately =
-      std::min<DurationNs>(kSpeaksWithin, 2 * setup_.farm.supervisor().status_interval_ms() * kMillisecond);
+  const DurationNs lately = settings_.speaks_within;
   const bool speaks = member->peer != nullptr && now_ns_ - member->heard_ns < lately;
   // Its connection broke, or another process replaces a dead one.
   if (member->peer != nullptr && !speaks) return {};
@@ -264,7 +256,7 @@ void SupervisorNode::join(RosterMember& member) {
     if (member.was_there && !reported_finally(member)) lose_entries(member);
     roster_.bury(member);
     const bool first = course_.is(RunStage::gathering);
-    member.first_slice = first ? setup_.farm.trigger().first_slice() : dispatch_.next_slice();
+    member.first_slice = first ? settings_.first_slice : dispatch_.next_slice();
     member.first_order = dispatch_.announced();
     member.incarnation = info.incarnation;
     member.told_to_end = false;
@@ -377,8 +369,8 @@ void SupervisorNode::leave(RosterMember& member) {
 void SupervisorNode::ask_to_begin() {
   if (const std::string why = environment_.begin ? environment_.begin() : std::string(); !why.empty())
     return course_.fail(why);
-  course_.ask_to_begin(now_ns_, environment_.clock.utc_ns(), gather_patience(setup_));
-  dispatch_.begin(setup_.farm.trigger().first_slice(), SliceOrder());
+  course_.ask_to_begin(now_ns_, environment_.clock.utc_ns(), settings_.gather_ns);
+  dispatch_.begin(settings_.first_slice, SliceOrder());
   dispatch_.directory_to_all();
   for (const RosterMember& member : roster_.members()) {
     if (member.peer != nullptr) dispatch_.send_begin(member, course_.begun_utc_ns());
@@ -407,7 +399,7 @@ void SupervisorNode::stop(const std::string& reason, DurationNs limit_ns) {
 
 // Also of a run that drains already: because its triggers were at their end, or before this process began.
 void SupervisorNode::limit_stop(DurationNs limit_ns) {
-  const node::StopParts parts = node::stop_parts(limit_ns);
+  const config::StopParts parts = config::stop_parts(limit_ns);
   if (course_.is(RunStage::draining)) machine_.request_stop(now_ns_, parts.drain_ns);
   course_.limit_reports(now_ns_ + parts.reports_ns);
 }
@@ -439,7 +431,7 @@ void SupervisorNode::finish() {
   v1::RunSummary& summary = *message.mutable_summary();
   summary = account_.summary(course_, journal_.faults(), journal_.waits(), now_ns_);
   histograms_.add_all(summary);
-  if (setup_.watcher != nullptr) setup_.watcher->on_summary(summary);
+  if (settings_.watcher != nullptr) settings_.watcher->on_summary(summary);
   spdlog::info("run ended balanced={} triggered={} seconds={:.3f} reason=\"{}\"", summary.balanced(),
                machine_.ledger().triggered.count, static_cast<double>(summary.duration_ns()) / kSecond,
                course_.reason());
@@ -447,25 +439,25 @@ void SupervisorNode::finish() {
   course_.account();
   // Run control already has its account; but the program that started a farm for one run may not have read it
   // yet.
-  const bool awaited = setup_.one_run || (watchers_.was_one() && setup_.watcher == nullptr);
+  const bool awaited = settings_.one_run || (watchers_.was_one() && settings_.watcher == nullptr);
   watchers_.give_account(std::move(message), awaited, now_ns_);
 }
 
 void SupervisorNode::send_status() {
   // A change of stage is reported immediately: a client must be able to distinguish a process that dies
   // during the run from one that never joined.
-  if (watchers_.is_empty() && setup_.reports == nullptr) return;
+  if (watchers_.is_empty() && settings_.reports == nullptr) return;
   // A run that never began is not shown as one that is over.
   if (course_.is(RunStage::done) && course_.begun_ns() == 0) return;
   if (now_ns_ < next_status_ns_ && course_.shown() == told_stage_) return;
   told_stage_ = course_.shown();
-  next_status_ns_ = now_ns_ + setup_.farm.supervisor().status_interval_ms() * kMillisecond;
+  next_status_ns_ = now_ns_ + settings_.status_interval_ns;
   v1::Control message;
   v1::FarmStatus& status = *message.mutable_status();
   status = account_.status(course_, journal_.waits(), now_ns_);
   v1::Report& own = *status.mutable_nodes(status.nodes_size() - 1);
   histograms_.add_changed(own);
-  if (setup_.reports != nullptr) setup_.reports->take(own);
+  if (settings_.reports != nullptr) settings_.reports->take(own);
   watchers_.say(message);
 }
 

@@ -7,6 +7,7 @@
 #include "run_account.hpp"
 #include "run_journal.hpp"
 #include "run_stages.hpp"
+#include "settings.hpp"
 #include "trigger_answers.hpp"
 #include "watchers.hpp"
 #include <weir/assignment/supervisor_machine.hpp>
@@ -95,7 +96,7 @@ class SupervisorNode final : public node::Node, private sessions::PeerHandler {
   void hold_back_slow_clients();
   [[nodiscard]] assignment::Now now() const { return {now_ns_, environment_.clock.utc_ns()}; }
 
-  const node::Setup& setup_;
+  const SupervisorNodeSettings settings_;
   SupervisorEnvironment environment_;
   TimeNs look_for_unread_ns_ = 0;
   TimeNs now_ns_;

@@ -6,18 +6,11 @@
 #include <algorithm>
 
 namespace weir::supervisor {
-namespace {
-
-// After a restart, for the nodes of the run to connect again.
-constexpr DurationNs kNodesReturn = kSecond;
-constexpr DurationNs kReconnects = 3;
-
-}  // namespace
 
 void SupervisorNode::take_last_pass(const RosterMember& member, std::uint64_t last_pass) {
   if (last_pass <= resumed_pass_ || stale_ || course_.is(RunStage::done)) return;
   const std::string seen = member.name + " has received pass " + std::to_string(last_pass) + " of run " +
-                           std::to_string(setup_.run.value);
+                           std::to_string(settings_.identity.run.value);
   if (course_.is(RunStage::gathering))
     return course_.fail("the run cannot begin: " + seen +
                         ", and its journal is gone: end this node, and take another run number");
@@ -50,8 +43,7 @@ void SupervisorNode::resume_run() {
   }
   dispatch_.begin(run.state.next_slice.value, SliceOrder(run.state.ledger.triggered.count));
   resumed_pass_ = run.serial;
-  wait_for_nodes_until_ns_ =
-      now_ns_ + std::max(kNodesReturn, kReconnects * setup_.farm.network().reconnect_ms() * kMillisecond);
+  wait_for_nodes_until_ns_ = now_ns_ + settings_.nodes_return_ns;
   assignment::RunState state = run.state;
   // No triggers were made meanwhile either.
   if (state.shape.paused)

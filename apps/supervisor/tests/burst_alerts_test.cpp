@@ -3,6 +3,7 @@
 
 #include "../src/journal.hpp"
 #include "../src/roster.hpp"
+#include "../src/settings.hpp"
 #include "weir_catch.hpp"
 #include <weir/reports/numbers.hpp>
 
@@ -20,7 +21,7 @@ struct Saving {
     setup.whole_farm = std::make_shared<const v1::Farm>(setup.farm);
     setup.plan.nodes.emplace_back().role = Role::dcm;
     roster.plan(Role::dcm, NodeIndex(0), "dcm-0", "");
-    alerts.emplace(setup, roster, journal);
+    alerts.emplace(burst_alert_settings(setup), roster, journal);
     assignment::Actions actions;
     for (const std::uint64_t id : {1U, 2U}) {
       assignment::Announcement& one = actions.announce.emplace_back();

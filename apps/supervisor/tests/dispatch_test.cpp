@@ -62,7 +62,7 @@ struct Farm : sessions::PeerHandler {
     }
     setup.whole_farm = std::make_shared<const v1::Farm>(setup.farm);
     machine.emplace(machine_settings(setup), make_triggers(setup), make_policies(setup));
-    dispatch.emplace(setup, clock, roster, *machine);
+    dispatch.emplace(dispatch_settings(setup), clock, roster, *machine);
     auto opened = listener.open(network, {"memory", 0});
     REQUIRE(opened.has_value());
     at = *opened;
@@ -352,7 +352,7 @@ TEST_CASE("a node of any role with too much unread data is disconnected, and no 
   const Role role = GENERATE(Role::readout, Role::dcm, Role::writer);
   constexpr std::size_t kMax = 1000;
   Farm farm;
-  Dispatch dispatch(farm.setup, farm.clock, farm.roster, *farm.machine, kMax);
+  Dispatch dispatch(dispatch_settings(farm.setup), farm.clock, farm.roster, *farm.machine, kMax);
   farm.come(role, 0);
   farm.come(role, 1);
   RosterMember& slow = *farm.roster.find(role, NodeIndex(1));
@@ -422,15 +422,15 @@ TEST_CASE("a DCM of a remote group is sent announced addresses, and may be silen
   farm.setup.farm.mutable_dcm()->add_groups()->set_lease_ms(60'000);
   config::NodePlan plan;
   plan.role = Role::dcm;
-  CHECK(silence_of_group(farm.setup.farm, plan) == 0);
+  CHECK(silence_of_group(farm.setup, plan) == 0);
   plan.group = 1;
-  CHECK(silence_of_group(farm.setup.farm, plan) == 61 * kSecond);
+  CHECK(silence_of_group(farm.setup, plan) == 61 * kSecond);
 }
 
 TEST_CASE("reports that are seldom make no node silent") {
   Farm farm;
   farm.setup.farm.mutable_supervisor()->set_status_interval_ms(60'000);
-  const Dispatch dispatch(farm.setup, farm.clock, farm.roster, *farm.machine);
+  const Dispatch dispatch(dispatch_settings(farm.setup), farm.clock, farm.roster, *farm.machine);
   CHECK(dispatch.silence_max() == 600 * kSecond);
 }
 
@@ -489,8 +489,9 @@ TEST_CASE("a journal is read by a process of the same run, farm and claim, and b
   const assignment::ThrottleTimes lost_times;
   const HistogramBoard histograms;
   Journal no_entries(nullptr);
-  const BurstAlerts bursts(farm.setup, farm.roster, no_entries);
-  RunJournal journal(farm.setup, environment, *farm.machine, farm.roster, histograms, bursts, lost_times);
+  const BurstAlerts bursts(burst_alert_settings(farm.setup), farm.roster, no_entries);
+  RunJournal journal(journal_settings(farm.setup), environment, *farm.machine, farm.roster, histograms,
+                     bursts, lost_times);
   CHECK_FALSE(journal.read());
   farm.course.begin(farm.clock.now, 9);
   farm.machine->start({farm.clock.now, 9});
@@ -512,7 +513,9 @@ TEST_CASE("a journal is read by a process of the same run, farm and claim, and b
   CHECK_THROWS_WITH(journal.read(), Catch::ContainsSubstring("another run"));
   environment.claim = 3;
   farm.setup.run = RunNumber(8);
-  CHECK_THROWS_WITH(journal.read(), Catch::ContainsSubstring("not of this one"));
+  const RunJournal next(journal_settings(farm.setup), environment, *farm.machine, farm.roster, histograms,
+                        bursts, lost_times);
+  CHECK_THROWS_WITH(next.read(), Catch::ContainsSubstring("not of this one"));
 }
 
 TEST_CASE("faults and lost livetime outlive the supervisor's process, and count once") {
@@ -522,8 +525,9 @@ TEST_CASE("faults and lost livetime outlive the supervisor's process, and count 
   assignment::ThrottleTimes lost_times;
   const HistogramBoard histograms;
   Journal no_entries(nullptr);
-  const BurstAlerts bursts(farm.setup, farm.roster, no_entries);
-  RunJournal first(farm.setup, environment, *farm.machine, farm.roster, histograms, bursts, lost_times);
+  const BurstAlerts bursts(burst_alert_settings(farm.setup), farm.roster, no_entries);
+  RunJournal first(journal_settings(farm.setup), environment, *farm.machine, farm.roster, histograms, bursts,
+                   lost_times);
   farm.course.begin(farm.clock.now, 9);
   farm.machine->start({farm.clock.now, 9});
   const auto lose_dcm = [](assignment::SupervisorMachine& machine, std::uint16_t dcm) {
@@ -549,7 +553,8 @@ TEST_CASE("faults and lost livetime outlive the supervisor's process, and count 
   assignment::SupervisorMachine machine(machine_settings(farm.setup), make_triggers(farm.setup),
                                         make_policies(farm.setup));
   machine.start({farm.clock.now, 9});
-  RunJournal second(farm.setup, environment, machine, farm.roster, histograms, bursts, lost_times);
+  RunJournal second(journal_settings(farm.setup), environment, machine, farm.roster, histograms, bursts,
+                    lost_times);
   second.resumed(*found);
   lose_dcm(machine, 0);
   second.note_machine_faults(farm.clock.now);
@@ -581,8 +586,9 @@ TEST_CASE(
   const assignment::ThrottleTimes lost_times;
   const HistogramBoard histograms;
   Journal no_entries(nullptr);
-  const BurstAlerts bursts(farm.setup, farm.roster, no_entries);
-  RunJournal journal(farm.setup, environment, *farm.machine, farm.roster, histograms, bursts, lost_times);
+  const BurstAlerts bursts(burst_alert_settings(farm.setup), farm.roster, no_entries);
+  RunJournal journal(journal_settings(farm.setup), environment, *farm.machine, farm.roster, histograms,
+                     bursts, lost_times);
   farm.course.begin(farm.clock.now, 9);
   farm.machine->start({farm.clock.now, 9});
   journal.write_state(farm.course, farm.clock.now);
@@ -614,8 +620,9 @@ TEST_CASE("a journal with nodes that the farm file no longer has is refused with
   const assignment::ThrottleTimes lost_times;
   const HistogramBoard histograms;
   Journal no_entries(nullptr);
-  const BurstAlerts bursts(farm.setup, farm.roster, no_entries);
-  RunJournal journal(farm.setup, environment, *farm.machine, farm.roster, histograms, bursts, lost_times);
+  const BurstAlerts bursts(burst_alert_settings(farm.setup), farm.roster, no_entries);
+  RunJournal journal(journal_settings(farm.setup), environment, *farm.machine, farm.roster, histograms,
+                     bursts, lost_times);
   farm.course.begin(farm.clock.now, 9);
   farm.machine->start({farm.clock.now, 9});
   farm.roster.find(Role::writer, NodeIndex(1))->was_there = true;

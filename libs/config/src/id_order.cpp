@@ -1,5 +1,6 @@
 #include <weir/config/id_order.hpp>
 #include <weir/config/node_farm.hpp>
+#include <weir/config/push_timing.hpp>
 
 namespace weir::config {
 namespace {
@@ -30,6 +31,12 @@ std::string ascending_ids_reason(const v1::Farm& farm) {
            "been "
            "filtered; set dcm.order to 'completed'";
   return {};
+}
+
+bool ids_ascend(const v1::Farm& farm) {
+  const auto mode = farm.trigger().mode();
+  return is_push(farm) ||
+         (mode != v1::TriggerSettings::MODE_NETWORK && mode != v1::TriggerSettings::MODE_FILE);
 }
 
 }  // namespace weir::config

@@ -1,6 +1,6 @@
 #include <weir/base/assert.hpp>
+#include <weir/config/stop_limit.hpp>
 #include <weir/launch/farm_keeper.hpp>
-#include <weir/node/stop_limit.hpp>
 
 #include <algorithm>
 
@@ -13,7 +13,7 @@ constexpr std::uint32_t kKeptRestartsMax = 1'000'000;  // enough for a farm that
 }  // namespace
 
 DurationNs drain_patience(const v1::Farm& farm) {
-  return std::max(kDrainPatienceMin, node::stop_limit(farm));
+  return std::max(kDrainPatienceMin, config::stop_limit(farm));
 }
 
 void FarmKeeper::add(Kind kind) {

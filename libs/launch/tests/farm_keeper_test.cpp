@@ -1,6 +1,6 @@
 #include "weir_catch.hpp"
+#include <weir/config/stop_limit.hpp>
 #include <weir/launch/farm_keeper.hpp>
-#include <weir/node/stop_limit.hpp>
 
 #include <vector>
 
@@ -124,20 +124,20 @@ TEST_CASE("the parts of a stop end before it does, and the account has time to a
   v1::Farm farm;
   farm.mutable_control()->set_stop_s(60);
   farm.mutable_run()->set_drain_timeout_s(10);
-  const node::StopParts parts = node::stop_parts(node::stop_limit(farm));
+  const config::StopParts parts = config::stop_parts(config::stop_limit(farm));
   CHECK(parts.drain_ns == 40 * kSecond);
   CHECK(parts.reports_ns == 57 * kSecond);
-  CHECK(node::close_patience(farm) == 10 * kSecond);
-  CHECK(parts.drain_ns + node::close_patience(farm) < parts.reports_ns);
+  CHECK(config::close_patience(farm) == 10 * kSecond);
+  CHECK(parts.drain_ns + config::close_patience(farm) < parts.reports_ns);
   farm.mutable_run()->set_drain_timeout_s(600);
-  const node::StopParts longer = node::stop_parts(node::stop_limit(farm));
+  const config::StopParts longer = config::stop_parts(config::stop_limit(farm));
   CHECK(longer.drain_ns == 600 * kSecond);
-  CHECK(longer.drain_ns + node::close_patience(farm) < longer.reports_ns);
-  const node::StopParts late = node::stop_parts(2 * kSecond);
+  CHECK(longer.drain_ns + config::close_patience(farm) < longer.reports_ns);
+  const config::StopParts late = config::stop_parts(2 * kSecond);
   CHECK(late.drain_ns == 0);
   CHECK(late.reports_ns == 0);
-  CHECK(node::gather_patience(30 * kSecond) == 27 * kSecond);
-  CHECK(node::gather_patience(2 * kSecond) == kSecond);
+  CHECK(config::gather_patience(30 * kSecond) == 27 * kSecond);
+  CHECK(config::gather_patience(2 * kSecond) == kSecond);
 }
 
 }  // namespace weir::launch

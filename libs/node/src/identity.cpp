@@ -59,15 +59,11 @@ std::string plugin_file(const std::string& name, const Folders& search_path) {
   return locate_plugin(name, folders);
 }
 
-Part plugin_part(std::string_view kind, const std::string& name, const std::string& search_path,
-                 const std::string& path, std::uint32_t crc32c) {
+Part named(std::string_view kind, const std::string& name, const std::string& search_path = {}) {
   Part part;
   part.set_kind(std::string(kind));
   part.set_name(name);
   part.set_search_path(search_path);
-  part.set_path(path);
-  part.set_bytes(size_of(path));
-  part.set_crc32c(crc32c);
   return part;
 }
 
@@ -79,32 +75,15 @@ std::string source_file(const v1::Farm& farm) {
   return plugin_file(source_plugin(farm), farm.source().search_path());
 }
 
-Part filter_part(const v1::Farm& farm, const std::string& path, std::uint32_t crc32c) {
-  return plugin_part(kFilterPart, farm.filter().plugin(), joined(farm.filter().search_path()), path, crc32c);
+Part filter_name(const v1::Farm& farm) {
+  return named(kFilterPart, farm.filter().plugin(), joined(farm.filter().search_path()));
 }
 
-Part source_part(const v1::Farm& farm, const std::string& path, std::uint32_t crc32c) {
-  return plugin_part(kSourcePart, source_plugin(farm), joined(farm.source().search_path()), path, crc32c);
+Part source_name(const v1::Farm& farm) {
+  return named(kSourcePart, source_plugin(farm), joined(farm.source().search_path()));
 }
 
-Part recording_part(const v1::Farm& farm, const std::vector<ingest::RecordedFile>& files) {
-  Part part;
-  part.set_kind(std::string(kRecordingPart));
-  part.set_name(farm.replay().path());
-  std::string index;
-  for (const ingest::RecordedFile& file : files) {
-    index += fmt::format("{} {} {:08x}\n", file.name, file.bytes, file.crc32c);
-    part.set_bytes(part.bytes() + file.bytes);
-    if (part.files_size() == kFilesListed) continue;
-    v1::RunIdentity::File& listed = *part.add_files();
-    listed.set_name(file.name);
-    listed.set_bytes(file.bytes);
-    listed.set_mtime_ns(file.modified);
-    listed.set_crc32c(file.crc32c);
-  }
-  part.set_crc32c(crc32c(text_bytes(index)));
-  return part;
-}
+Part recording_name(const v1::Farm& farm) { return named(kRecordingPart, farm.replay().path()); }
 
 // Returns the node's farm with the run's own folders, which may differ from those of this host.
 v1::Farm shared_farm(const Setup& setup) {
@@ -115,16 +94,17 @@ v1::Farm shared_farm(const Setup& setup) {
 void add_filter(const v1::Farm& farm, const v1::Farm& here, v1::RunIdentity& identity) {
   const std::string path = filter_file(here);
   if (const auto copy = plugin_loader::copy_plugin(path))
-    *identity.add_parts() = filter_part(farm, path, copy->crc32c);
+    *identity.add_parts() = plugin_part(filter_name(farm), path, copy->crc32c);
 }
 
 void add_source(const v1::Farm& farm, const v1::Farm& here, v1::RunIdentity& identity) {
   if (here.source().kind() == v1::SourceSettings::KIND_REPLAY) {
     const auto files = ingest::fingerprint(here.replay().path());
-    if (files) *identity.add_parts() = recording_part(farm, *files);
+    if (files) *identity.add_parts() = recording_part(recording_name(farm), *files);
   } else if (!source_plugin(here).empty()) {
     const std::string path = source_file(here);
-    if (const auto crc = file_crc32c(path)) *identity.add_parts() = source_part(farm, path, *crc);
+    if (const auto crc = file_crc32c(path))
+      *identity.add_parts() = plugin_part(source_name(farm), path, *crc);
   }
 }
 
@@ -199,16 +179,31 @@ Part farm_part(const v1::Farm& farm) {
   return part;
 }
 
-Part filter_part(const Setup& setup, const std::string& path, std::uint32_t crc32c) {
-  return filter_part(shared_farm(setup), path, crc32c);
+Part filter_name(const Setup& setup) { return filter_name(shared_farm(setup)); }
+Part source_name(const Setup& setup) { return source_name(shared_farm(setup)); }
+Part recording_name(const Setup& setup) { return recording_name(shared_farm(setup)); }
+
+Part plugin_part(Part name, const std::string& path, std::uint32_t crc32c) {
+  name.set_path(path);
+  name.set_bytes(size_of(path));
+  name.set_crc32c(crc32c);
+  return name;
 }
 
-Part source_part(const Setup& setup, const std::string& path, std::uint32_t crc32c) {
-  return source_part(shared_farm(setup), path, crc32c);
-}
-
-Part recording_part(const Setup& setup, const std::vector<ingest::RecordedFile>& files) {
-  return recording_part(shared_farm(setup), files);
+Part recording_part(Part name, const std::vector<ingest::RecordedFile>& files) {
+  std::string index;
+  for (const ingest::RecordedFile& file : files) {
+    index += fmt::format("{} {} {:08x}\n", file.name, file.bytes, file.crc32c);
+    name.set_bytes(name.bytes() + file.bytes);
+    if (name.files_size() == kFilesListed) continue;
+    v1::RunIdentity::File& listed = *name.add_files();
+    listed.set_name(file.name);
+    listed.set_bytes(file.bytes);
+    listed.set_mtime_ns(file.modified);
+    listed.set_crc32c(file.crc32c);
+  }
+  name.set_crc32c(crc32c(text_bytes(index)));
+  return name;
 }
 
 v1::RunIdentity loadable_parts(const Setup& setup) {

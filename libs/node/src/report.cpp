@@ -5,8 +5,8 @@
 
 namespace weir::node {
 
-v1::Report begin_report(const Setup& setup, TimeNs now_ns, bool final) {
-  const sessions::PeerInfo& self = setup.identity;
+v1::Report begin_report(const sessions::PeerInfo& self, const v1::RunIdentity& ran, TimeNs now_ns,
+                        bool final) {
   v1::Report report;
   report.set_final(final);
   report.set_name(self.name);
@@ -14,7 +14,7 @@ v1::Report begin_report(const Setup& setup, TimeNs now_ns, bool final) {
   report.set_index(self.index.value);
   report.set_incarnation(self.incarnation.value);
   report.set_now_ns(now_ns);
-  *report.mutable_ran() = setup.ran;
+  *report.mutable_ran() = ran;
   return report;
 }
 

@@ -1,3 +1,4 @@
+#include <weir/config/durations.hpp>
 #include <weir/config/farm_file.hpp>
 #include <weir/config/node_farm.hpp>
 #include <weir/node/paths.hpp>
@@ -157,7 +158,7 @@ Setup make_setup(const v1::Farm& farm, const config::FarmPlan& plan, const std::
   // watch.
   setup.limits.connections_max = 2 * plan.nodes.size() + 64;
   setup.limits.authenticator = make_authenticator(farm);
-  setup.limits.hello_timeout_ns = farm.network().hello_timeout_ms() * kMillisecond;
+  setup.limits.hello_timeout_ns = config::from_ms(farm.network().hello_timeout_ms());
   sessions::PeerInfo& identity = setup.identity;
   identity.role = setup.self.role;
   identity.name = name;

@@ -8,13 +8,13 @@
 #include <weir/config/explain.hpp>
 #include <weir/config/farm_file.hpp>
 #include <weir/config/node_farm.hpp>
+#include <weir/config/push_timing.hpp>
 #include <weir/config/rate.hpp>
 #include <weir/config/suggest.hpp>
 #include <weir/lab/plan.hpp>
 #include <weir/launch/apart.hpp>
 #include <weir/node/identity.hpp>
 #include <weir/node/paths.hpp>
-#include <weir/node/push.hpp>
 #include <weir/node/recordings.hpp>
 #include <weir/plugin_trial/plugin_trial.hpp>
 #include <weir/run/exit_status.hpp>
@@ -181,8 +181,8 @@ double slices_per_s(const v1::TriggerSettings& trigger) {
 
 // Describes the data pushed to one DCM at a time, to compare with the buffer of its port.
 std::string push_line(const LoadedFarm& loaded, double slice_bytes) {
-  if (!node::is_push(loaded.farm)) return {};
-  const node::PushTiming timing = node::push_timing(loaded.farm, loaded.farm);
+  if (!config::is_push(loaded.farm)) return {};
+  const config::PushTiming timing = config::push_timing(loaded.farm, loaded.farm);
   const std::size_t readouts = std::max<std::size_t>(1, loaded.plan.of_role(Role::readout).size());
   const std::size_t group = timing.barrel ? std::min<std::size_t>(timing.group, readouts) : readouts;
   std::string text =

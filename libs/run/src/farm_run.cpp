@@ -1,6 +1,6 @@
+#include <weir/config/stop_limit.hpp>
 #include <weir/node/address_in_use.hpp>
 #include <weir/node/setup.hpp>
-#include <weir/node/stop_limit.hpp>
 #include <weir/run/farm_run.hpp>
 #include <weir/transport/free_ports.hpp>
 
@@ -60,7 +60,7 @@ launch::ControlChildSettings control_settings(const FarmRunSettings& settings) {
 // Run control's time for a stop, and twice for the resets of the processes that hold it up.
 DurationNs stop_bound(const v1::Farm& farm) {
   const auto order = static_cast<DurationNs>(farm.control().order_s() * static_cast<double>(kSecond));
-  return node::stop_limit(farm) + 2 * order + kBoundSlack;
+  return config::stop_limit(farm) + 2 * order + kBoundSlack;
 }
 
 std::string memory_file(const v1::Farm& farm) {

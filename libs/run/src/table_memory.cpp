@@ -2,7 +2,7 @@
 
 #include <weir/assembly/assembler.hpp>
 #include <weir/base/buffer_pool.hpp>
-#include <weir/node/push.hpp>
+#include <weir/config/push_timing.hpp>
 #include <weir/source/source.hpp>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ std::uint64_t dcm_table_bytes(const v1::Farm& own, std::size_t sources, const co
   const v1::DcmSettings& dcm = own.dcm();
   const std::uint64_t block = sizes.placed == 0 ? 0 : BufferPool::block_bytes(sizes.placed);
   const std::uint64_t with_memory = slices_in(dcm.buffer_bytes(), block, dcm.slices_max());
-  const bool one_waits = sources > assembly::Assembler::kManySources && !node::is_push(own);
+  const bool one_waits = sources > assembly::Assembler::kManySources && !config::is_push(own);
   const std::uint64_t slices =
       std::min<std::uint64_t>(dcm.slices_max(), with_memory + (one_waits ? 1 : dcm.credits()));
   constexpr std::size_t kRow =

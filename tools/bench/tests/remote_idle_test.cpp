@@ -3,8 +3,8 @@
 #include <weir/config/farm_file.hpp>
 #include <weir/config/lab_file.hpp>
 #include <weir/config/plan.hpp>
+#include <weir/config/silence.hpp>
 #include <weir/lab/plan.hpp>
-#include <weir/node/reach.hpp>
 
 namespace weir::bench {
 namespace {
@@ -23,7 +23,7 @@ TEST_CASE("the line idles in every case with a paper's value, and is probed in a
     const auto lab = config::read_lab(idle_lab(one, options), "lab.yaml");
     REQUIRE(lab);
     REQUIRE(lab::plan_lab(*lab, &*plan));
-    CHECK((node::silence_ns(farm->farm) / 3 > pause_ns) == (one.paper_ms > 0));
+    CHECK((config::silence_ns(farm->farm) / 3 > pause_ns) == (one.paper_ms > 0));
   }
 }
 

@@ -31,14 +31,16 @@ inline constexpr std::string_view kRecordingPart = "recording";
 
 // Returns the part for a whole farm: the checksum of its YAML with every key.
 [[nodiscard]] v1::RunIdentity::Part farm_part(const v1::Farm& farm);
-// Returns the part for this node's plugin, loaded from `path` with this checksum. Name and search path are
+// Return the name of this node's plugin or recording as a part without checksum. Name and search path are
 // those of the whole farm, which may differ from this host's.
-[[nodiscard]] v1::RunIdentity::Part filter_part(const Setup& setup, const std::string& path,
+[[nodiscard]] v1::RunIdentity::Part filter_name(const Setup& setup);
+[[nodiscard]] v1::RunIdentity::Part source_name(const Setup& setup);
+[[nodiscard]] v1::RunIdentity::Part recording_name(const Setup& setup);
+// Return the part of this name: a plugin loaded from `path` with this checksum, or a recording with the files
+// that were read.
+[[nodiscard]] v1::RunIdentity::Part plugin_part(v1::RunIdentity::Part name, const std::string& path,
                                                 std::uint32_t crc32c);
-[[nodiscard]] v1::RunIdentity::Part source_part(const Setup& setup, const std::string& path,
-                                                std::uint32_t crc32c);
-// Returns the part for this node's recording, with the `files` that were read.
-[[nodiscard]] v1::RunIdentity::Part recording_part(const Setup& setup,
+[[nodiscard]] v1::RunIdentity::Part recording_part(v1::RunIdentity::Part name,
                                                    const std::vector<ingest::RecordedFile>& files);
 
 // Reads the plugins and the recording that this node would load, and returns their parts. Files that cannot

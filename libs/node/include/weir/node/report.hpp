@@ -16,9 +16,10 @@ namespace weir::node {
 // Key of a report's notes for changes of a process' files from outside.
 constexpr std::string_view kDisturbedNote = "disturbed";
 
-// Returns a report with name, role, incarnation and the run's parts in setup.ran; the node adds counters and
-// the rest.
-[[nodiscard]] v1::Report begin_report(const Setup& setup, TimeNs now_ns, bool final);
+// Returns a report with name, role, incarnation and the parts that the node runs (Setup::ran); the node adds
+// counters and the rest.
+[[nodiscard]] v1::Report begin_report(const sessions::PeerInfo& self, const v1::RunIdentity& ran,
+                                      TimeNs now_ns, bool final);
 // Adds the counters `net.*` (bytes, calls, retransmissions), `peers.*` (refused, silent, protocol errors) and
 // `process.*`.
 void add_network(v1::Report& report, const ports::StreamCounters& streams,

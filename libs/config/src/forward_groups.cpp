@@ -1,11 +1,11 @@
-#include <weir/node/dcm_groups.hpp>
+#include <weir/config/forward_groups.hpp>
 
 #include <algorithm>
 
-namespace weir::node {
+namespace weir::config {
 
 std::vector<std::pair<std::string, std::uint32_t>> forward_groups(const v1::Farm& farm,
-                                                                  const config::NodePlan& dcm) {
+                                                                  const NodePlan& dcm) {
   const auto& groups = farm.dcm().groups();
   std::vector<std::pair<std::string, std::uint32_t>> to;
   if (dcm.group >= groups.size()) return to;
@@ -17,7 +17,7 @@ std::vector<std::pair<std::string, std::uint32_t>> forward_groups(const v1::Farm
   return to;
 }
 
-bool is_fetched_by(const v1::Farm& farm, const config::NodePlan& keeper, const config::NodePlan& dcm) {
+bool is_fetched_by(const v1::Farm& farm, const NodePlan& keeper, const NodePlan& dcm) {
   const std::vector<bool> fetching = fetching_groups(farm);
   const auto to = forward_groups(farm, keeper);
   return dcm.group < fetching.size() && fetching[dcm.group] &&
@@ -31,4 +31,4 @@ std::vector<bool> fetching_groups(const v1::Farm& farm) {
   return fetching;
 }
 
-}  // namespace weir::node
+}  // namespace weir::config

@@ -3,7 +3,7 @@
 #include <weir/base/time.hpp>
 #include <weir/v1/farm.pb.h>
 
-namespace weir::node {
+namespace weir::config {
 
 // Returns the longest time from `stop` until a run is over: control.stop_s or, if that is more,
 // run.drain_timeout_s plus the time to collect and reconcile final reports.
@@ -26,4 +26,4 @@ struct StopParts {
 // follows in the time for reports.
 [[nodiscard]] DurationNs close_patience(const v1::Farm& farm);
 
-}  // namespace weir::node
+}  // namespace weir::config

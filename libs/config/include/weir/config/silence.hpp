@@ -3,7 +3,7 @@
 #include <weir/base/time.hpp>
 #include <weir/v1/farm.pb.h>
 
-namespace weir::node {
+namespace weir::config {
 
 // Returns the time after which a readout or writer that does not answer is lost to a DCM: network.silence_ms,
 // or else a time from the deadline. Together with settle_ns() it is well below dcm.deadline_ms if that is
@@ -13,4 +13,4 @@ namespace weir::node {
 // may not have noticed yet, or it may be reconnecting.
 [[nodiscard]] DurationNs settle_ns(const v1::Farm& farm);
 
-}  // namespace weir::node
+}  // namespace weir::config

@@ -1,9 +1,9 @@
-#include <weir/node/stop_limit.hpp>
+#include <weir/config/stop_limit.hpp>
 
 #include <algorithm>
 #include <cmath>
 
-namespace weir::node {
+namespace weir::config {
 namespace {
 
 constexpr double kAfterDrainS = 20;
@@ -32,4 +32,4 @@ DurationNs close_patience(const v1::Farm& farm) {
   return nanoseconds(std::min(farm.run().drain_timeout_s(), kCloseMaxS));
 }
 
-}  // namespace weir::node
+}  // namespace weir::config

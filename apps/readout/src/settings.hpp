@@ -1,0 +1,34 @@
+#pragma once
+
+#include "front_end.hpp"
+#include "push_sender.hpp"
+#include "sources.hpp"
+#include <weir/node/member_settings.hpp>
+#include <weir/node/setup.hpp>
+#include <weir/source/fragment_buffer.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace weir::readout {
+
+// The settings of a readout, made once from the farm file.
+struct ReadoutNodeSettings {
+  node::MemberSettings member;
+  std::vector<std::string> dcms;  // names, by index
+  std::size_t planned_sources;    // of this readout, masked ones too
+  double loss_share_max;          // of a source's fragments
+  std::uint64_t fault_seed;
+  source::BufferLimits buffer;
+  std::optional<FrontEndSettings> front_end;  // nothing: the sources are built in
+  SourcesSettings sources;
+  std::optional<PushSettings> push;    // nothing: pull running
+  std::optional<TruthSettings> truth;  // of the first readout of kind `hits`
+};
+[[nodiscard]] ReadoutNodeSettings node_settings(const node::Setup& setup);
+[[nodiscard]] std::optional<PushSettings> push_settings(const node::Setup& setup);
+
+}  // namespace weir::readout
