@@ -83,7 +83,7 @@ def _named(out: str | os.PathLike[str]) -> Iterator[None]:
 
 
 def _parts(slices: Slices, nbytes: int) -> list[tuple[int, int]]:
-    """Returns the first slice of each part, and the one behind its last."""
+    """Returns the first slice of each part, and the end behind its last one."""
     begin = 0
     found = []
     for unit in slices.units(nbytes):

@@ -130,7 +130,7 @@ class Farm:
         self.close()
 
     def close(self) -> None:
-        """Disconnects; ends the farm if this object started it, whatever it does. A run that is on is stopped."""
+        """Disconnects; ends the farm, in any state, if this object started it. A run that is on is stopped."""
         if self._context.closed:
             return
         ends = False

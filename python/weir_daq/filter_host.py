@@ -149,7 +149,7 @@ def _of_the_filter(error: BaseException) -> list[traceback.FrameSummary]:
 
 
 def _sentence(error: BaseException, file: str) -> str:
-    """One line with the last place in the filter's own file."""
+    """Returns one line with the last position in the filter's own file."""
     if isinstance(error, ParameterError):
         return str(error)
     text = traceback.format_exception_only(type(error), error)[-1].strip()
@@ -221,7 +221,7 @@ def _refuse_exits(command: str) -> None:
 
 
 def _finish() -> None:
-    """What the interpreter does at its end, except that it waits for no thread of the filter.
+    """Does the work of the interpreter's own exit, without waiting for a thread of the filter.
 
     Runs the functions of atexit, destroys the objects of the filter's modules, and flushes open files. Of
     a child that the filter has forked, nothing of its parent's.

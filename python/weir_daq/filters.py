@@ -1,4 +1,4 @@
-"""Filters in Python: what a filter's file imports (docs/writing-a-filter.md).
+"""Filters in Python: the module that a filter's file imports (docs/writing-a-filter.md).
 
     from weir_daq.filters import accept, reject
 

@@ -53,7 +53,7 @@ class Parameters:
         return self._values.get(name)
 
     def parameter(self, name: str, default: T, lowest: T | None = None, highest: T | None = None) -> T:
-        """Returns the parameter, with the type of `default`, or `default` if the farm file does not have it.
+        """Returns the parameter, with the type of `default`, or `default` if the farm file lacks it.
 
         Raises ParameterError outside [lowest, highest].
         """
@@ -69,7 +69,7 @@ class Parameters:
         return value
 
     def required(self, name: str, kind: type[T]) -> T:
-        """Returns the parameter. Raises ParameterError if the farm file does not have it."""
+        """Returns the parameter. Raises ParameterError if the farm file lacks it."""
         text = self._look_up(name)
         if text is None:
             raise ParameterError(f"parameter '{name}' is missing")

@@ -1,7 +1,7 @@
-"""Pictures of what `weir bench` measured: python3 -m weir_daq.plots FILE.jsonl ...
+"""Pictures of the results of `weir bench`: python3 -m weir_daq.plots FILE.jsonl ...
 
 Each file is what `weir bench ... --out` left: a point a line. Its pictures are SVG files beside it, and NAME.md, if it is
-there, shows them at its end. What is drawn follows from what was varied: from left to right the first setting of AXES
+there, shows them at its end. The varied settings determine the picture: from left to right the first setting of AXES
 that was, a curve for each combination of the others. Needs matplotlib, for drawing alone.
 """
 
@@ -100,7 +100,7 @@ def axis_of(lines):
 
 
 def labels_of(lines, axis):
-    """Of each line what tells it from the others beside its place on the axis."""
+    """Returns what distinguishes each line from the others, besides its place on the axis."""
     words = [words_of(line) for line in lines]
     drawn = _word_of(axis[0]) if axis else None
     differ = [key for key in words[0] if key != drawn and len({one[key] for one in words}) > 1]

@@ -63,7 +63,7 @@ class Claim:
     def _took_over(self) -> bool:
         """Takes over the folder of an owner that has ended: of several processes that try, one renames its file.
 
-        False: it has changed meanwhile. Errors: ConvertError if its owner may be alive.
+        False: it has changed since. Errors: ConvertError if its owner may be alive.
         """
         try:
             names = os.listdir(self.scratch)
@@ -193,7 +193,7 @@ def _place() -> tuple[str, str, str]:
 
 
 def _started(process: int) -> str:
-    """Returns when a process began, in ticks since the boot; "-": it has ended; empty: this cannot be read."""
+    """Returns when a process began, in ticks since the boot; "-": it has ended; empty: unknown."""
     try:
         with open(f"/proc/{process}/stat", encoding="latin-1") as file:
             columns = file.read().rpartition(")")[2].split()

@@ -104,7 +104,7 @@ class Slice:
 
     @property
     def decision(self) -> str:
-        """A word of DECISION; undecided: a raw sample."""
+        """One of DECISION; undecided for a raw sample."""
         return _name(DECISION, self._decision)
 
     @property

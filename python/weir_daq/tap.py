@@ -52,7 +52,7 @@ class _Place:
 
 
 class Tap:
-    """Slices of whatever runs are on, as they come by.
+    """Slices of the active runs, as they pass.
 
     connect: HOST:PORT of run control. streams: raw, accepted, default, debug. every: one in so many slices of a
     stream, at each DCM. sources: whose bytes are wanted; none: all. keys: an observer.curve of `weir keys new`.

@@ -73,7 +73,7 @@ class _Worker:
 
 
 class WorkerPool:
-    """Processes that carry out tasks. Left by `with`, it ends them at once, whatever they do.
+    """Processes that carry out tasks. At the end of `with` it ends them at once.
 
     Errors: of a task; ConvertError if a worker dies, or if no worker makes progress for ten minutes.
     """

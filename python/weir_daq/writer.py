@@ -44,7 +44,7 @@ def slices_hash(ids: Array) -> int:
 
 
 class RunFileWriter:
-    """Writes one run file, in a hidden folder until close() puts the file on disk and gives it its name.
+    """Writes one run file, in a hidden folder until close() syncs and publishes the file.
 
     Left by an exception, it deletes the unfinished file; that of a process that was killed is deleted by the next one.
     Errors: OSError, FileExistsError if `path` exists or another process writes it.
@@ -105,7 +105,7 @@ class RunFileWriter:
         self._dead.extend(copies.tolist())
 
     def close(self, end_of_run: Bytes = b"") -> None:
-        """Completes the file, syncs it and gives it its name; deletes it after an error."""
+        """Completes, syncs and publishes the file; deletes it after an error."""
         try:
             self._complete(end_of_run)
             self._file.flush()

@@ -1,4 +1,4 @@
-"""Batches from nested columns: what Parquet and ROOT give back."""
+"""Batches from nested columns, as read from Parquet and ROOT."""
 
 from __future__ import annotations
 
