@@ -1,24 +1,17 @@
 #include "conversation.hpp"
 
+#include "false_supervisor.hpp"
 #include "impostor.hpp"
-#include <weir/node/columns.hpp>
-#include <weir/wire/batch.hpp>
-
-#include <malloc.h>
 
 #include <algorithm>
-#include <deque>
 #include <exception>
-#include <map>
 
 namespace weir::session_test {
 namespace {
 
 constexpr std::string_view kNames[] = {"stranger", "dcm", "readout", "writer", "supervisor", "control"};
-constexpr std::uint16_t kSupervisorPort = 19'000;
 constexpr std::uint64_t kSequencesMin = 8;
 constexpr std::uint64_t kSequencesMore = 40;
-constexpr std::size_t kDecidedMax = 20;
 
 struct Shape {
   std::uint64_t readouts = 2;
@@ -58,32 +51,6 @@ std::string farm_of(const Shape& shape) {
          ", shaper: " + shape.shaper +
          ", credits: 4, deadline_ms: 20, grace_ms: 10, buffer_bytes: 4194304}\n" +
          "writer: {count: " + std::to_string(shape.writers) + ", sync_interval_ms: 5}\n";
-}
-
-std::size_t allocated() { return mallinfo2().uordblks; }
-
-class Growth {
- public:
-  explicit Growth(MemoryFarm& farm) : farm_(farm) {}
-  [[nodiscard]] std::size_t bytes() const {
-    const std::size_t allowed = allocated_ + 2 * (farm_.bytes_stored() - stored_);
-    return std::max(allowed, allocated()) - allowed;
-  }
-
- private:
-  MemoryFarm& farm_;
-  std::size_t allocated_ = allocated();
-  std::uint64_t stored_ = farm_.bytes_stored();
-};
-
-// The supervisor's account sums up the nodes' reports: with one false report it need not balance.
-void demand_sound_nodes(MemoryFarm& farm, bool all_honest = true) {
-  for (const config::NodePlan& node : farm.plan().nodes) {
-    if (!farm.runs(node.name) || (!all_honest && node.role == Role::supervisor)) continue;
-    demand(farm.node(node.name).failure().empty(), node.name + ": " + farm.node(node.name).failure());
-    const std::string broken = farm.node(node.name).broken_invariant();
-    demand(broken.empty(), node.name + ": " + broken);
-  }
 }
 
 // ---- strangers
@@ -221,102 +188,6 @@ void under_commands(MemoryFarm& farm, Random& random, std::uint64_t sequences, O
 }
 
 // ---- an impostor of the supervisor
-
-class FalseSupervisor {
- public:
-  explicit FalseSupervisor(MemoryFarm& farm) : farm_(farm), listener_(farm.network(), kSupervisorPort) {
-    for (const config::NodePlan& node : farm.plan().nodes) {
-      if (node.role != Role::supervisor) nodes_.push_back(node.name);
-    }
-    for (const std::string& node : nodes_) farm.start(node);
-    greeting_.set_version(wire::kVersion);
-    greeting_.set_role(v1::ROLE_SUPERVISOR);
-    greeting_.set_name("supervisor");
-    greeting_.set_farm("session");
-  }
-  void act(Random& random, std::uint64_t newest_slice) {
-    Surroundings surroundings = around(farm_, newest_slice);
-    surroundings.decided.assign(decided_.begin(), decided_.end());
-    for (const std::string& node : nodes_) {
-      if (!node.starts_with("dcm")) surroundings.ports.push_back(farm_.port_of(node));
-    }
-    for (std::uint64_t n = 1 + random.below(4); n > 0; --n) {
-      for (auto& peer : listener_.peers()) {
-        listen(*peer);
-        std::vector<std::byte> frames;
-        append_message(random, surroundings, fitting(Role::supervisor, roles_[peer.get()]), frames);
-        peer->send(frames);
-        if (random.one_in(100)) peer->leave();
-      }
-      farm_.turn(1 + static_cast<int>(random.below(12)));
-      forget_closed();
-    }
-  }
-  // Checks that the nodes live, accept connections, and hold no slices once no supervisor leads them.
-  void demand_sound() {
-    for (auto& peer : listener_.peers()) peer->leave();
-    farm_.turn(50);
-    forget_closed();
-    demand_sound_nodes(farm_);
-    for (const std::string& node : nodes_) {
-      if (node.starts_with("dcm")) continue;
-      RawPeer client;
-      client.connect(farm_.network(), farm_.port_of(node));
-      v1::Hello hello = greeting_;
-      hello.set_role(v1::ROLE_DCM);
-      hello.set_name("dcm-0");
-      client.send(wire::FrameType::hello, hello);
-      farm_.turn(5);
-      demand(!client.take_frames().empty() && !client.closed(), node + " takes no connection any more");
-      client.leave();
-      farm_.turn();
-    }
-  }
-  // The highest that it has reported: with each run it begins anew.
-  std::uint64_t counter(const std::string& node, const std::string& name) const {
-    const auto found = highest_.find({node, name});
-    return found == highest_.end() ? 0 : found->second;
-  }
-
- private:
-  void listen(RawPeer& peer) {
-    for (const RawPeer::Frame& frame : peer.take_frames()) {
-      const int size = static_cast<int>(frame.payload.size());
-      if (frame.header.type == wire::FrameType::hello) {
-        v1::Hello theirs;
-        (void)theirs.ParseFromArray(frame.payload.data(), size);
-        roles_[&peer] = static_cast<Role>(theirs.role());
-        peer.send(wire::FrameType::hello, greeting_);
-      }
-      v1::Control message;
-      if (frame.header.type != wire::FrameType::control ||
-          !message.ParseFromArray(frame.payload.data(), size))
-        continue;
-      for (const auto& [name, count] : message.report().counters()) {
-        std::uint64_t& highest = highest_[{message.report().name(), name}];
-        highest = std::max<std::uint64_t>(highest, count);
-      }
-      for (int row = 0; row < message.decide().slice_size(); ++row) {
-        decided_.push_back({message.decide().slice(row), node::at_or_zero(message.decide().attempt(), row)});
-        if (decided_.size() > kDecidedMax) decided_.pop_front();
-      }
-    }
-  }
-  void forget_closed() {
-    for (const auto& peer : listener_.peers()) {
-      if (peer->closed()) roles_.erase(peer.get());
-    }
-    listener_.forget_closed();
-  }
-
-  MemoryFarm& farm_;
-  RawListener listener_;
-  std::vector<std::string> nodes_;
-  v1::Hello greeting_;
-  std::map<std::pair<std::string, std::string>, std::uint64_t> highest_;  // by node and counter
-  std::map<const RawPeer*, Role> roles_;
-  std::deque<Surroundings::Decided> decided_;
-};
 
 void under_false_supervisor(MemoryFarm& farm, Random& random, std::uint64_t sequences, Outcome& outcome) {
   FalseSupervisor supervisor(farm);

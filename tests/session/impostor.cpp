@@ -2,6 +2,8 @@
 
 #include <weir/wire/batch.hpp>
 
+#include <malloc.h>
+
 #include <algorithm>
 #include <stdexcept>
 
@@ -12,6 +14,8 @@ constexpr std::uint16_t kImpostorPort = 30'000;
 constexpr int kTurnsToEnd = 80'000;  // in ms: the time to drain, and the time for a lost writer with copies
 constexpr int kTurnsToStore = 3000;
 constexpr std::size_t kOthersMax = 6;
+
+std::size_t allocated() { return mallinfo2().uordblks; }
 
 }  // namespace
 
@@ -140,6 +144,22 @@ void end_run(MemoryFarm& farm, Watcher& watcher) {
   }
 }
 
+void demand_sound_nodes(MemoryFarm& farm, bool all_honest) {
+  for (const config::NodePlan& node : farm.plan().nodes) {
+    if (!farm.runs(node.name) || (!all_honest && node.role == Role::supervisor)) continue;
+    demand(farm.node(node.name).failure().empty(), node.name + ": " + farm.node(node.name).failure());
+    const std::string broken = farm.node(node.name).broken_invariant();
+    demand(broken.empty(), node.name + ": " + broken);
+  }
+}
+
+Growth::Growth(const MemoryFarm& farm) : farm_(farm), allocated_(allocated()), stored_(farm.bytes_stored()) {}
+
+std::size_t Growth::bytes() const {
+  const std::size_t allowed = allocated_ + 2 * (farm_.bytes_stored() - stored_);
+  return std::max(allowed, allocated()) - allowed;
+}
+
 // ---- Impostor
 
 Impostor::Impostor(MemoryFarm& farm, Role role, std::uint16_t index) : farm_(farm), role_(role) {
@@ -202,6 +222,35 @@ void Impostor::act(Random& random) {
     for (std::uint64_t n = random.below(4); n > 0; --n) send(*peer, random, surroundings, Role::dcm);
   }
   listener_->forget_closed();
+}
+
+void Impostor::say(const v1::Control& message, std::set<Role>& reached) {
+  constexpr int kTurnsToConnect = 20;  // more than network.reconnect_ms of the farms
+  come();
+  if (to_others_.empty()) {
+    for (const std::string& node : others_)
+      to_others_.push_back({connect(node), node.starts_with("writer") ? Role::writer : Role::readout});
+  }
+  farm_.turn(2);
+  for (int turn = 0; listener_ && turn < kTurnsToConnect && listener_->peers().empty(); ++turn) farm_.turn();
+  listen(*supervisor_);
+  if (!supervisor_->closed()) reached.insert(Role::supervisor);
+  supervisor_->send(message);
+  for (auto& [peer, role] : to_others_) {
+    listen(*peer);
+    if (!peer->closed()) reached.insert(role);
+    peer->send(message);
+  }
+  std::erase_if(to_others_, [](const Other& other) { return other.peer->closed(); });
+  if (listener_) {
+    for (auto& peer : listener_->peers()) {
+      if (listen(*peer)) peer->send(wire::FrameType::hello, hello_);
+      if (!peer->closed()) reached.insert(Role::dcm);
+      peer->send(message);
+    }
+    listener_->forget_closed();
+  }
+  farm_.turn(2);
 }
 
 std::unique_ptr<RawPeer> Impostor::connect(const std::string& node) {

@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -44,6 +45,22 @@ void demand_progress(MemoryFarm& farm, Watcher& watcher);
 // Ends the run and checks the invariants that hold for any input.
 void end_run(MemoryFarm& farm, Watcher& watcher);
 
+// The growth of this process's memory, beyond the data that a farm stores meanwhile.
+class Growth {
+ public:
+  explicit Growth(const MemoryFarm& farm);
+  [[nodiscard]] std::size_t bytes() const;
+
+ private:
+  const MemoryFarm& farm_;
+  std::size_t allocated_;
+  std::uint64_t stored_;
+};
+
+// No node has failed or broken an invariant of its own. The supervisor's account sums up the nodes' reports:
+// with one false report it need not balance.
+void demand_sound_nodes(MemoryFarm& farm, bool all_honest = true);
+
 // Takes the place of a node: sends its hello and then arbitrary messages to every process that the node is
 // connected to.
 class Impostor {
@@ -54,6 +71,8 @@ class Impostor {
   void begin();
   void leave();
   void act(Random& random);
+  // Connects as act() does, but to every node, and sends the message to each. Adds the roles that received it.
+  void say(const v1::Control& message, std::set<Role>& reached);
 
  private:
   struct Other {

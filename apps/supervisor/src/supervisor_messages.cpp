@@ -1,6 +1,7 @@
 // Messages from nodes, watchers and run control to the supervisor.
 #include "messages_in.hpp"
 #include "supervisor_node.hpp"
+#include <weir/reports/filter_histograms.hpp>
 #include <weir/slice_rows/reasons.hpp>
 #include <weir/wire/batch.hpp>
 
@@ -59,8 +60,7 @@ Expected<void, wire::WireError> SupervisorNode::on_control(sessions::Peer& peer,
 Expected<void, wire::WireError> SupervisorNode::take(RosterMember& member, const v1::Control& message) {
   switch (message.body_case()) {
     case v1::Control::kReport:
-      take_report(member, message.report());
-      return {};
+      return take_report(member, message.report());
     case v1::Control::kBegun:
       if (member.role == Role::writer || !(course_.is_beginning() || course_.has_begun()))
         return not_expected();
@@ -106,10 +106,16 @@ Expected<void, wire::WireError> SupervisorNode::take_of_dcm(RosterMember& dcm, c
   }
 }
 
-void SupervisorNode::take_report(RosterMember& member, const v1::Report& report) {
+Expected<void, wire::WireError> SupervisorNode::take_report(RosterMember& member, const v1::Report& report) {
+  // Only contents that are sound may end the run: see take_histograms().
+  const bool books = report.filter_histograms_size() > 0;
+  const auto is_sound = [](const v1::FilterHistogram& one) { return reports::booking_of(one).has_value(); };
+  if (books && (member.role != Role::dcm || !std::ranges::all_of(report.filter_histograms(), is_sound)))
+    return Unexpected<wire::WireError>(wire::WireError::bad_payload);
   if (roster_.take_report(member, report)) dispatch_.ports_changed();
-  if (report.filter_histograms_size() > 0) take_histograms(member);
+  if (books) take_histograms(member);
   if (member.report.final()) write_report(member);
+  return {};
 }
 
 // Contents of another binning cannot be added up: the run has to end.

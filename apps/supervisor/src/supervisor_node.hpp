@@ -56,7 +56,7 @@ class SupervisorNode final : public node::Node, private sessions::PeerHandler {
   Expected<void, wire::WireError> take_of_dcm(RosterMember& dcm, const v1::Control& message);
   Expected<void, wire::WireError> take_filtering(RosterMember& dcm, const v1::Filtering& filtering);
   Expected<void, wire::WireError> take_reach(RosterMember& dcm, const v1::Reach& reach);
-  void take_report(RosterMember& member, const v1::Report& report);
+  [[nodiscard]] Expected<void, wire::WireError> take_report(RosterMember& member, const v1::Report& report);
   void take_histograms(RosterMember& dcm);
   void write_report(const RosterMember& member);
   void recall(const v1::Report& report);
