@@ -1,4 +1,4 @@
-#include "bench_filter_command.hpp"
+#include "bench_options.hpp"
 #include "commands.hpp"
 #include <weir/bench/assignment.hpp>
 #include <weir/bench/changing_farm.hpp>
@@ -19,44 +19,10 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <vector>
 
 namespace weir::commands {
-namespace {
 
-constexpr const char* kBenchFooter =
-    "\nOne JSON line per point: the farm's rate, the rate of a bare exchange of the same bytes on this "
-    "machine\n"
-    "(\"ceiling\": without supervisor, filter, decisions and checksums), and the median of their ratios.\n"
-    "Farm and ceiling run in turn, round after round. docs/benchmarks.md explains the fields.";
-
-void add_loopback(CLI::App& bench, int& status) {
-  auto options = std::make_shared<bench::LoopbackOptions>();
-  CLI::App* command = bench.add_subcommand(
-      "loopback", "Compare a whole farm on 127.0.0.1, without storage, with a bare exchange");
-  command->footer(kBenchFooter);
-  command->add_option("--sizes", options->fragment_bytes, "fragment sizes in bytes")
-      ->delimiter(',')
-      ->type_name("N,N");
-  command->add_option("--dcms", options->dcms, "numbers of DCMs")->delimiter(',')->type_name("N,N");
-  command->add_option("--checksums", options->checksums, "CRC32C on, off, or on,off")
-      ->delimiter(',')
-      ->check(CLI::IsMember({"on", "off"}));
-  command->add_option("--readouts", options->readouts, "number of readouts")->check(CLI::Range(1, 32));
-  command
-      ->add_option("--sources", options->sources, "sources of each readout, with a fragment per slice each")
-      ->check(CLI::Range(1, 1024));
-  command->add_option("--rounds", options->rounds, "measurements of each point")->check(CLI::Range(1, 1000));
-  command->add_option("--seconds", options->seconds, "seconds per measurement")
-      ->check(CLI::Range(0.1, 3600.0));
-  command->add_flag("--tls", options->tls, "also measure the farm over TLS, and compare");
-  command
-      ->add_option("--yardstick", options->yardstick,
-                   "reference program to measure in turn, for comparison with the ceiling")
-      ->type_name("PROGRAM");
-  command->callback([options, &status] { status = bench::run_loopback(*options, stdout, stderr); });
-}
-
-// The command as typed, for the table of a sweep: it repeats the sweep.
 std::string typed_command() {
   std::ifstream file("/proc/self/cmdline");
   std::string text;
@@ -68,365 +34,298 @@ std::string typed_command() {
   return text;
 }
 
-constexpr const char* kNetworkFooter =
-    "\nEvery combination of the lists is a point: a farm in its own virtual network (docs/lab.md), measured\n"
-    "--rounds times for --seconds. One JSON line per point: settings, goodput and its share of theory, "
-    "latency,\n"
-    "retransmissions and drops, of the whole run and after its first second, and the CPU time. --out also "
-    "writes\n"
-    "a table. docs/benchmarks.md explains the fields, and how to draw them. Needs root.";
+namespace {
 
-void add_sweep(CLI::App& command, bench::NetworkOptions& options) {
-  const auto list = [&](const char* name, auto& values, const char* what) {
-    return command.add_option(name, values, what)->delimiter(',')->type_name("A,B");
-  };
-  list("--shapers", options.shapers, "shapers of the DCMs")
-      ->check(CLI::IsMember({"none", "byte-credits", "fragment-credits", "diatcp", "paced", "adaptive"}));
-  list("--windows", options.window_bytes, "windows of byte-credits and diatcp, of each DCM, in bytes");
-  list("--quotas", options.window_fragments, "quotas of fragment-credits, of each DCM");
-  list("--static-windows", options.window_segments,
-       "static congestion windows in segments; 0: the congestion control's own");
-  list("--congestion", options.congestion, "TCP congestion controls");
-  list("--sizes", options.fragment_bytes, "fragment sizes in bytes");
-  list("--fragments", options.fragments, "fragments per slice at each readout")->check(CLI::Range(1, 1024));
-  list("--readouts", options.readouts, "numbers of readouts")->check(CLI::Range(1, 200));
-  list("--loads", options.loads,
-       "trigger rates as a share of theory, such as 0.9; 0: as fast as slices are built");
-  command.add_option("--rate", options.rate, "rate of the ports")->type_name("RATE");
-  command.add_option("--buffer", options.buffer, "buffer of the ports")->type_name("SIZE");
-  command.add_option("--credits", options.credits, "slices in progress at a DCM")->check(CLI::Range(1, 1000));
-  command.add_option("--pace", options.pace, "rate of the shaper `paced`, as a share of theory")
-      ->check(CLI::Range(0.01, 2.0));
-  command.add_option("--seconds", options.seconds, "seconds per run")->check(CLI::Range(2.0, 3600.0));
-  command.add_option("--rounds", options.rounds, "measurements of each point")->check(CLI::Range(1, 100));
+void add_loopback(CLI::App& bench, int& status) {
+  BenchCommand<bench::LoopbackOptions> command(
+      bench, "loopback", "Compare a whole farm on 127.0.0.1, without storage, with a bare exchange",
+      "The farm's rate, the rate of a bare exchange of the same bytes on this machine (\"ceiling\": without\n"
+      "supervisor, filter, decisions and checksums), and the median of their ratios. Farm and ceiling run "
+      "in\n"
+      "turn, round after round.");
+  bench::LoopbackOptions& options = *command.options;
+  command.list("--sizes", options.fragment_bytes, "fragment sizes in bytes");
+  command.list("--dcms", options.dcms, "numbers of DCMs");
+  command.list("--checksums", options.checksums, "CRC32C on, off, or on,off")
+      ->check(CLI::IsMember({"on", "off"}));
+  command.add("--readouts", options.readouts, "number of readouts")->check(CLI::Range(1, 32));
+  command.add("--sources", options.sources, "sources of each readout, with a fragment per slice each")
+      ->check(CLI::Range(1, 1024));
+  command.rounds(options.rounds);
+  command.seconds(options.seconds, 0.1, "seconds per measurement");
+  command.app->add_flag("--tls", options.tls, "also measure the farm over TLS, and compare");
   command
-      .add_option("--trace", options.trace,
-                  "slices of each run with recorded arrivals, for a plot of one of them")
+      .add("--yardstick", options.yardstick,
+           "reference program to measure in turn, for comparison with the ceiling")
+      ->type_name("PROGRAM");
+  command.runs(status, bench::run_loopback);
+}
+
+void add_sweep(BenchCommand<bench::NetworkOptions>& command) {
+  bench::NetworkOptions& options = *command.options;
+  command.list("--shapers", options.shapers, "shapers of the DCMs")
+      ->check(CLI::IsMember({"none", "byte-credits", "fragment-credits", "diatcp", "paced", "adaptive"}));
+  command.list("--windows", options.window_bytes,
+               "windows of byte-credits and diatcp, of each DCM, in bytes");
+  command.list("--quotas", options.window_fragments, "quotas of fragment-credits, of each DCM");
+  command.list("--static-windows", options.window_segments,
+               "static congestion windows in segments; 0: the congestion control's own");
+  command.list("--congestion", options.congestion, "TCP congestion controls");
+  command.list("--sizes", options.fragment_bytes, "fragment sizes in bytes");
+  command.list("--fragments", options.fragments, "fragments per slice at each readout")
+      ->check(CLI::Range(1, 1024));
+  command.list("--readouts", options.readouts, "numbers of readouts")->check(CLI::Range(1, 200));
+  command.list("--loads", options.loads,
+               "trigger rates as a share of theory, such as 0.9; 0: as fast as slices are built");
+  command.add("--rate", options.rate, "rate of the ports")->type_name("RATE");
+  command.add("--buffer", options.buffer, "buffer of the ports")->type_name("SIZE");
+  command.add("--credits", options.credits, "slices in progress at a DCM")->check(CLI::Range(1, 1000));
+  command.add("--pace", options.pace, "rate of the shaper `paced`, as a share of theory")
+      ->check(CLI::Range(0.01, 2.0));
+  command.seconds(options.seconds, 2.0);
+  command.rounds(options.rounds);
+  command
+      .add("--trace", options.trace, "slices of each run with recorded arrivals, for a plot of one of them")
       ->check(CLI::Range(1, 1000));
-  command.add_option("--out", options.out, "folder for the table and the lines")->type_name("DIR");
-  command.add_option("--name", options.name, "prefix of their names")->type_name("NAME");
+  command.output();
 }
 
-void add_network(CLI::App& bench, int& status, bench::Pattern pattern, const char* name, const char* what) {
-  auto options = std::make_shared<bench::NetworkOptions>();
-  options->pattern = pattern;
-  options->name = name;
-  CLI::App* command = bench.add_subcommand(name, what);
-  command->footer(kNetworkFooter);
-  if (pattern == bench::Pattern::all_to_all) {
-    options->readouts = {6};
-    options->rate = "50mbit";
-    options->window_bytes = {36'000};
-    options->credits = 8;
+void add_network(CLI::App& bench, int& status, const char* name, const char* what,
+                 const bench::NetworkOptions& start) {
+  BenchCommand<bench::NetworkOptions> command(
+      bench, name, what,
+      "Every combination of the lists is a point: a farm in its own virtual network (docs/lab.md), measured\n"
+      "--rounds times for --seconds: goodput and its share of theory, latency, retransmissions and drops, "
+      "of\n"
+      "the whole run and after its first second, and the CPU time. Needs root.",
+      start);
+  command.options->output.name = name;
+  add_sweep(command);
+  if (start.pattern == bench::Pattern::all_to_all)
     command
-        ->add_option("--dcms-per-host", options->dcms_per_host, "DCMs on each host, in addition to a readout")
+        .add("--dcms-per-host", command.options->dcms_per_host, "DCMs on each host, in addition to a readout")
         ->check(CLI::Range(1, 64));
-  }
-  add_sweep(*command, *options);
-  command->callback([options, &status] {
-    options->command = typed_command();
-    status = bench::run_network(*options, stdout, stderr);
-  });
+  command.runs(status, bench::run_network);
 }
-
-constexpr const char* kAssignmentFooter =
-    "\nRuns the supervisor's policies with simulated destinations and time (RCNP emulation: 5 slow and 6 "
-    "fast\n"
-    "destinations). One JSON line per policy and load: mean, percentiles and each destination's share of "
-    "slices.\n"
-    "--out also writes a table. docs/benchmarks.md explains the fields, and how to draw them.";
 
 void add_assignment(CLI::App& bench, int& status) {
-  auto options = std::make_shared<bench::AssignmentOptions>();
-  CLI::App* command =
-      bench.add_subcommand("assignment", "Simulate the decision latency of the assignment policies");
-  command->footer(kAssignmentFooter);
-  command->add_option("--policies", options->policies, "values of supervisor.policy")
-      ->delimiter(',')
-      ->type_name("A,B");
-  command->add_option("--loads", options->loads, "offered loads, as shares of the processors' total capacity")
-      ->delimiter(',')
-      ->type_name("A,B")
+  BenchCommand<bench::AssignmentOptions> command(
+      bench, "assignment", "Simulate the decision latency of the assignment policies",
+      "Runs the supervisor's policies with simulated destinations and time (RCNP emulation: 5 slow and 6 "
+      "fast\n"
+      "destinations): mean, percentiles and each destination's share of slices.");
+  bench::AssignmentOptions& options = *command.options;
+  command.list("--policies", options.policies, "values of supervisor.policy");
+  command.list("--loads", options.loads, "offered loads, as shares of the processors' total capacity")
       ->check(CLI::Range(0.01, 1.5));
-  command->add_option("--seconds", options->seconds, "simulated seconds per point")
-      ->check(CLI::Range(1.0, 100000.0));
-  command->add_option("--credits", options->credits, "credits of each destination")
-      ->check(CLI::Range(1, 65535));
-  command->add_option("--seed", options->seed, "seed of the trigger times");
-  command->add_option("--out", options->out, "folder for the table and the lines")->type_name("DIR");
-  command->add_option("--name", options->name, "prefix of their names")->type_name("NAME");
-  command->callback([options, &status] {
-    options->command = typed_command();
-    status = bench::run_assignment(*options, stdout, stderr);
-  });
+  command.seconds(options.seconds, 1.0, "simulated seconds per point");
+  command.add("--credits", options.credits, "credits of each destination")->check(CLI::Range(1, 65535));
+  command.add("--seed", options.seed, "seed of the trigger times");
+  command.output();
+  command.runs(status, bench::run_assignment);
 }
-
-constexpr const char* kChangingFooter =
-    "\nRuns a farm on this machine under run control. DCMs are removed one after the other and added again, "
-    "one is\n"
-    "killed and restarted; the rate of stored slices must follow the number of present DCMs within 5 %. "
-    "With\n"
-    "--remote three nodes behind a long line leave and return, as in Fig. 8 of the paper. One JSON\n"
-    "line; --out also writes a table. docs/benchmarks.md explains the fields.";
 
 void add_changing_farm(CLI::App& bench, int& status) {
-  auto options = std::make_shared<bench::ChangingFarmOptions>();
-  CLI::App* command =
-      bench.add_subcommand("changing-farm", "Measure the rate while DCMs leave a run and rejoin it");
-  command->footer(kChangingFooter);
-  command->add_flag("--remote", options->remote,
-                    "unlike nodes behind a line of 20 ms in a lab (remote farms, Fig. 8); needs root");
-  command->add_option("--scale", options->scale, "with --remote: factor for the paper's rates and sizes")
+  BenchCommand<bench::ChangingFarmOptions> command(
+      bench, "changing-farm", "Measure the rate while DCMs leave a run and rejoin it",
+      "Runs a farm on this machine under run control. DCMs are removed one after the other and added again,\n"
+      "one is killed and restarted; the rate of stored slices must follow the number of present DCMs within\n"
+      "5 %. With --remote three nodes behind a long line leave and return, as in Fig. 8 of the paper.");
+  bench::ChangingFarmOptions& options = *command.options;
+  command.app->add_flag("--remote", options.remote,
+                        "unlike nodes behind a line of 20 ms in a lab (remote farms, Fig. 8); needs root");
+  command.add("--scale", options.scale, "with --remote: factor for the paper's rates and sizes")
       ->check(CLI::Range(0.01, 1.0));
-  command->add_option("--pace", options->pace, "with --remote: factor for the paper's times")
+  command.add("--pace", options.pace, "with --remote: factor for the paper's times")
       ->check(CLI::Range(0.1, 10.0));
-  command->add_option("--dcms", options->dcms, "number of DCMs")->check(CLI::Range(2, 64));
-  command->add_option("--filter-ms", options->filter_ms, "milliseconds that the filter sleeps per slice")
+  command.add("--dcms", options.dcms, "number of DCMs")->check(CLI::Range(2, 64));
+  command.add("--filter-ms", options.filter_ms, "milliseconds that the filter sleeps per slice")
       ->check(CLI::Range(1.0, 1000.0));
-  command->add_option("--step", options->step_s, "seconds between two changes")
-      ->check(CLI::Range(2.0, 3600.0));
-  command->add_option("--out", options->out, "folder for the table and the line")->type_name("DIR");
-  command->add_option("--name", options->name, "prefix of their names")->type_name("NAME");
-  command->callback([command, options, &status] {
-    if (options->remote && command->count("--name") == 0) options->name += "-remote";
-    options->command = typed_command();
-    status = bench::run_changing_farm(*options, stdout, stderr);
+  command.add("--step", options.step_s, "seconds between two changes")->check(CLI::Range(2.0, 3600.0));
+  command.output();
+  command.runs(status, [app = command.app](bench::ChangingFarmOptions& given, auto... files) {
+    if (given.remote && app->count("--name") == 0) given.output.name += "-remote";
+    return bench::run_changing_farm(given, files...);
   });
 }
 
-constexpr const char* kRcnpFooter =
-    "\nRuns the farms of a figure of the RCNP emulation (sequential selection) one after the other on this "
-    "machine.\n"
-    "One JSON line per farm, and a table with the paper's values beside the measured ones. "
-    "docs/benchmarks.md\n"
-    "lists the figures.";
-
 void add_rcnp(CLI::App& bench, int& status) {
-  auto options = std::make_shared<bench::RcnpOptions>();
-  CLI::App* command =
-      bench.add_subcommand("rcnp", "Measure a figure of the RCNP emulation: steps, latencies, CPU time");
-  command->footer(kRcnpFooter);
+  BenchCommand<bench::RcnpOptions> command(
+      bench, "rcnp", "Measure a figure of the RCNP emulation: steps, latencies, CPU time",
+      "Runs the farms of a figure of the RCNP emulation (sequential selection) one after the other on this\n"
+      "machine; the page has the paper's values beside the measured ones.");
+  bench::RcnpOptions& options = *command.options;
   std::vector<std::string> names;
   for (const bench::RcnpFigure& figure : bench::rcnp_figures()) names.push_back(figure.id);
   for (const bench::Experiment& figure : bench::rcnp_experiments()) names.push_back(figure.id);
-  command->add_option("--figure", options->figure, "figure")->required()->check(CLI::IsMember(names));
-  CLI::Option* const seconds =
-      command->add_option("--seconds", options->seconds, "seconds per run")->check(CLI::Range(1.0, 3600.0));
-  command->add_option("--out", options->out, "folder for the table and the lines")->type_name("DIR");
-  command->add_option("--name", options->name, "prefix of their names (default rcnp-FIGURE)")
-      ->type_name("NAME");
-  command->callback([options, seconds, &status] {
-    options->command = typed_command();
+  command.add("--figure", options.figure, "figure")->required()->check(CLI::IsMember(names));
+  CLI::Option* const seconds = command.seconds(options.seconds, 1.0);
+  command.output();
+  command.runs(status, [seconds](const bench::RcnpOptions& given, auto... files) {
     const auto& networks = bench::rcnp_experiments();
-    if (std::ranges::find(networks, options->figure, &bench::Experiment::id) == networks.end()) {
-      status = bench::run_rcnp(*options, stdout, stderr);
-      return;
-    }
+    if (std::ranges::find(networks, given.figure, &bench::Experiment::id) == networks.end())
+      return bench::run_rcnp(given, files...);
     bench::ExperimentOptions run;
     run.bench = "rcnp";
-    run.figure = options->figure;
-    run.measure_s = seconds->count() > 0 ? options->seconds : 0;
-    run.out = options->out;
-    run.command = options->command;
-    status = bench::run_experiment(networks, run, stdout, stderr);
+    run.figure = given.figure;
+    run.measure_s = seconds->count() > 0 ? given.seconds : 0;
+    run.output = given.output;
+    return bench::run_experiment(networks, run, files...);
   });
 }
-
-constexpr const char* kExperimentFooter =
-    "\nA figure is a list of runs, each of a whole farm in a virtual network of its own (docs/lab.md). One "
-    "JSON "
-    "line per\n"
-    "run, and a table with the paper's statements and whether they hold here. docs/benchmarks/README.md has "
-    "a "
-    "row for\n"
-    "each figure. Needs root. The first line says how long it takes.";
 
 void add_experiments(CLI::App& bench, int& status, const char* name, const char* what,
                      const std::vector<bench::Experiment>& experiments) {
-  auto options = std::make_shared<bench::ExperimentOptions>();
-  options->bench = name;
-  CLI::App* command = bench.add_subcommand(name, what);
-  command->footer(kExperimentFooter);
+  BenchCommand<bench::ExperimentOptions> command(
+      bench, name, what,
+      "A figure is a list of runs, each of a whole farm in a virtual network of its own (docs/lab.md). The "
+      "page\n"
+      "has the paper's statements and whether they hold here. docs/benchmarks/README.md has a row for each\n"
+      "figure. Needs root. The first line says how long it takes.");
+  bench::ExperimentOptions& options = *command.options;
+  options.bench = name;
   std::vector<std::string> figures;
   for (const bench::Experiment& experiment : experiments) figures.push_back(experiment.id);
-  command->add_option("--figure", options->figure, "figure")->required()->check(CLI::IsMember(figures));
-  command->add_option("--tcp", options->tcp, "hosts' TCP: the paper's (old), the kernel's (new) or both")
+  command.add("--figure", options.figure, "figure")->required()->check(CLI::IsMember(figures));
+  command.add("--tcp", options.tcp, "hosts' TCP: the paper's (old), the kernel's (new) or both")
       ->check(CLI::IsMember({"old", "new", "both"}));
-  command->add_option("--scale", options->scale, "factor for the paper's sizes (default: the figure's)")
+  command.add("--scale", options.scale, "factor for the paper's sizes (default: the figure's)")
       ->check(CLI::Range(0.001, 10.0));
-  command->add_option("--settle", options->settle_s, "settling time in seconds (default: the figure's)")
+  command.add("--settle", options.settle_s, "settling time in seconds (default: the figure's)")
       ->check(CLI::Range(0.5, 3600.0));
-  command->add_option("--measure", options->measure_s, "measuring time in seconds (default: the figure's)")
+  command.add("--measure", options.measure_s, "measuring time in seconds (default: the figure's)")
       ->check(CLI::Range(1.0, 3600.0));
-  command->add_flag("--loss-free", options->loss_free,
-                    "largest load without losses (G_mlf), by bisection, instead of the figure's loads");
-  command->add_option("--json", options->json, "file for the lines, instead of standard output")
+  command.app->add_flag("--loss-free", options.loss_free,
+                        "largest load without losses (G_mlf), by bisection, instead of the figure's loads");
+  command.add("--json", options.output.json, "file for the lines, instead of standard output")
       ->type_name("FILE");
-  command->add_option("--out", options->out, "folder for the table and the lines")->type_name("DIR");
-  command->callback([options, &status, &experiments] {
-    options->command = typed_command();
-    status = bench::run_experiment(experiments, *options, stdout, stderr);
+  command.folder();
+  command.runs(status, [&experiments](const bench::ExperimentOptions& given, auto... files) {
+    return bench::run_experiment(experiments, given, files...);
   });
 }
-
-constexpr const char* kFilterNodeFooter =
-    "\nA DCM bound to one or two CPUs, with one or two filters, gets slices of 10 ms at an input that rises "
-    "by "
-    "10 kHz\n"
-    "until slices are thrown away (ANTARES thesis, table 5.2). One JSON line per run, and a table with the "
-    "thesis' values\n"
-    "beside the measured ones. docs/benchmarks.md explains the fields. Needs two CPUs; about six minutes.";
 
 void add_filter_node(CLI::App& bench, int& status) {
-  auto options = std::make_shared<bench::FilterNodeOptions>();
-  CLI::App* command = bench.add_subcommand(
-      "filter-node", "Measure the CPU time of a filter node, and its largest input without a loss");
-  command->footer(kFilterNodeFooter);
-  command->add_option("--seconds", options->seconds, "seconds per run")->check(CLI::Range(2.0, 3600.0));
-  command->add_option("--out", options->out, "folder for the table and the lines")->type_name("DIR");
-  command->add_option("--name", options->name, "prefix of their names")->type_name("NAME");
-  command->callback([options, &status] {
-    options->command = typed_command();
-    status = bench::run_filter_node(*options, stdout, stderr);
-  });
+  BenchCommand<bench::FilterNodeOptions> command(
+      bench, "filter-node", "Measure the CPU time of a filter node, and its largest input without a loss",
+      "A DCM bound to one or two CPUs, with one or two filters, gets slices of 10 ms at an input that rises "
+      "by\n"
+      "10 kHz until slices are thrown away (ANTARES thesis, table 5.2); the page has the thesis' values "
+      "beside\n"
+      "the measured ones. Needs two CPUs; about six minutes.");
+  command.seconds(command.options->seconds, 2.0);
+  command.output();
+  command.runs(status, bench::run_filter_node);
 }
 
-constexpr const char* kRemoteFooter =
-    "\nA local group of DCMs beside a remote one behind a long thin line, in a virtual network: the remote "
-    "group "
-    "idle,\n"
-    "busy, and with its line cut, in turn (figure 8); or requests over a line that idles in between (figure "
-    "4)."
-    "  One JSON line per run, and a table with medians. Needs root.";
-
 // Figures 4 and 5 have another line and other runs than figure 8.
-int run_idle(const CLI::App& given, const bench::RemoteOptions& options) {
+int run_idle(const CLI::App& given, const bench::RemoteOptions& options, std::FILE* out, std::FILE* err) {
   bench::IdleOptions idle;
-  const auto take = [&](const char* name, auto value, auto& to) {
+  const auto take = [&](const char* name, const auto& value, auto& to) {
     if (given.count(name) > 0) to = value;
   };
   take("--seconds", options.seconds, idle.seconds);
   take("--rate", options.line_mbit, idle.line_mbit);
   take("--delay", options.delay_ms, idle.delay_ms);
-  take("--name", options.name, idle.name);
-  idle.out = options.out;
-  idle.command = options.command;
-  return bench::run_remote_idle(idle, stdout, stderr);
+  take("--name", options.output.name, idle.output.name);
+  idle.output.out = options.output.out;
+  idle.output.command = options.output.command;
+  return bench::run_remote_idle(idle, out, err);
 }
 
 void add_remote(CLI::App& bench, int& status) {
-  auto options = std::make_shared<bench::RemoteOptions>();
+  BenchCommand<bench::RemoteOptions> command(
+      bench, "remote", "Measure a remote farm beside a local one",
+      "A local group of DCMs beside a remote one behind a long thin line, in a virtual network: the remote\n"
+      "group idle, busy, and with its line cut, in turn (figure 8); or requests over a line that idles in\n"
+      "between (figure 4). Needs root.");
+  bench::RemoteOptions& options = *command.options;
   auto figure = std::make_shared<std::string>("8");
-  CLI::App* command = bench.add_subcommand("remote", "Measure a remote farm beside a local one");
-  command->footer(kRemoteFooter);
-  command->add_option("--figure", *figure, "figure of the paper on remote farms")
-      ->check(CLI::IsMember({"4", "8"}));
-  command->add_option("--rounds", options->rounds, "number of alternations")->check(CLI::Range(1, 1000));
-  command->add_option("--seconds", options->seconds, "length of each run")->check(CLI::Range(6.0, 3600.0));
-  command->add_option("--rate", options->line_mbit, "rate of the line in Mb/s")
-      ->check(CLI::Range(1.0, 10000.0));
-  command->add_option("--delay", options->delay_ms, "delay of the line in each direction, in ms")
+  command.add("--figure", *figure, "figure of the paper on remote farms")->check(CLI::IsMember({"4", "8"}));
+  command.rounds(options.rounds);
+  command.seconds(options.seconds, 6.0);
+  command.add("--rate", options.line_mbit, "rate of the line in Mb/s")->check(CLI::Range(1.0, 10000.0));
+  command.add("--delay", options.delay_ms, "delay of the line in each direction, in ms")
       ->check(CLI::Range(0.0, 1000.0));
-  command->add_option("--fragment-bytes", options->fragment_bytes, "bytes of a fragment; 16 are a slice")
+  command.add("--fragment-bytes", options.fragment_bytes, "bytes of a fragment; 16 are a slice")
       ->check(CLI::Range(1, 1'000'000));
-  command->add_flag("--fetch", options->fetch,
-                    "the remote group fetches built slices from the local DCM (docs/selection.md)");
-  command->add_option("--out", options->out, "folder for the table and the lines")->type_name("DIR");
-  command->add_option("--name", options->name, "first word of their names")->type_name("NAME");
-  command->callback([options, figure, given = command, &status] {
-    options->command = typed_command();
-    status = *figure == "4" ? run_idle(*given, *options) : bench::run_remote(*options, stdout, stderr);
+  command.app->add_flag("--fetch", options.fetch,
+                        "the remote group fetches built slices from the local DCM (docs/selection.md)");
+  command.output();
+  command.runs(status, [figure, app = command.app](const bench::RemoteOptions& given, auto... files) {
+    return *figure == "4" ? run_idle(*app, given, files...) : bench::run_remote(given, files...);
   });
 }
-
-constexpr const char* kFieldFooter =
-    "\nEach case is a farm in its own virtual network (docs/lab.md): mixed sizes, long lines, a slow or a "
-    "pausing\n"
-    "readout, a changing port, a bottleneck in the core and more; quiet, and with a spinner on each core. "
-    "One JSON\n"
-    "line per case, load and shaper. --out also writes a page. docs/benchmarks.md explains the fields, and "
-    "how to\n"
-    "draw them. Needs root; a round of all cases takes three quarters of an hour.";
 
 void add_field(CLI::App& bench, int& status) {
-  auto options = std::make_shared<bench::FieldOptions>();
-  CLI::App* command = bench.add_subcommand(
-      "field", "Measure shapers in realistic networks: long lines, slow hosts, busy machines");
-  command->footer(kFieldFooter);
-  const auto list = [&](const char* name, auto& values, const char* what) {
-    return command->add_option(name, values, what)->delimiter(',')->type_name("A,B");
-  };
+  BenchCommand<bench::FieldOptions> command(
+      bench, "field", "Measure shapers in realistic networks: long lines, slow hosts, busy machines",
+      "Each case is a farm in its own virtual network (docs/lab.md): mixed sizes, long lines, a slow or a\n"
+      "pausing readout, a changing port, a bottleneck in the core and more; quiet, and with a spinner on "
+      "each\n"
+      "core. Needs root; a round of all cases takes three quarters of an hour.");
+  bench::FieldOptions& options = *command.options;
   std::vector<std::string> names;
   for (const bench::FieldCase& one : bench::field_cases()) names.emplace_back(one.name);
-  list("--cases", options->cases, "names of cases (default: all)")->check(CLI::IsMember(names));
-  list("--shapers", options->shapers, "shapers of the DCMs")
+  command.list("--cases", options.cases, "names of cases (default: all)")->check(CLI::IsMember(names));
+  command.list("--shapers", options.shapers, "shapers of the DCMs")
       ->check(CLI::IsMember({"none", "byte-credits", "adaptive"}));
-  list("--windows", options->window_bytes, "windows of byte-credits, of each DCM, in bytes")
+  command.list("--windows", options.window_bytes, "windows of byte-credits, of each DCM, in bytes")
       ->check(CLI::PositiveNumber);
-  list("--loads", options->loads, "quiet, busy or both")->check(CLI::IsMember({"quiet", "busy"}));
-  command->add_option("--seconds", options->seconds, "seconds per run")->check(CLI::Range(3.0, 3600.0));
-  command->add_option("--rounds", options->rounds, "measurements of each point, in turn")
-      ->check(CLI::Range(1, 100));
-  command->add_option("--out", options->out, "folder for the page and the lines")->type_name("DIR");
-  command->add_option("--name", options->name, "prefix of their names")->type_name("NAME");
-  command->callback([options, &status] {
-    options->command = typed_command();
-    status = bench::run_field(*options, stdout, stderr);
-  });
+  command.list("--loads", options.loads, "quiet, busy or both")->check(CLI::IsMember({"quiet", "busy"}));
+  command.seconds(options.seconds, 3.0);
+  command.rounds(options.rounds);
+  command.output();
+  command.runs(status, bench::run_field);
 }
 
-constexpr const char* kCoincidenceFooter =
-    "\nRuns the filter coincidence on emulated slices with known tracks: efficiency over track length, "
-    "background and\n"
-    "bursts, purity, data reduction, CPU time. One JSON line per point; --out also writes a table, and "
-    "`./dev "
-    "plots`\n"
-    "draws it. docs/benchmarks.md explains the fields.";
-
 void add_coincidence(CLI::App& bench, int& status) {
-  auto options = std::make_shared<bench::CoincidenceOptions>();
-  CLI::App* command =
-      bench.add_subcommand("coincidence", "Measure efficiency, purity and CPU time of the muon trigger");
-  command->footer(kCoincidenceFooter);
-  command->add_option("--slices", options->slices, "slices of 15 modules per point")
+  BenchCommand<bench::CoincidenceOptions> command(
+      bench, "coincidence", "Measure efficiency, purity and CPU time of the muon trigger",
+      "Runs the filter coincidence on emulated slices with known tracks: efficiency over track length,\n"
+      "background and bursts, purity, data reduction, CPU time.");
+  bench::CoincidenceOptions& options = *command.options;
+  options.search_path = {node::plugin_folder()};
+  command.add("--slices", options.slices, "slices of 15 modules per point")
       ->check(CLI::Range(1UL, 1000000UL));
-  command->add_option("--large-slices", options->large_slices, "slices of 900 modules per point")
+  command.add("--large-slices", options.large_slices, "slices of 900 modules per point")
       ->check(CLI::Range(1UL, 100000UL));
-  command->add_option("--out", options->out, "folder for the table and the lines")->type_name("DIR");
-  command->add_option("--name", options->name, "prefix of their names")->type_name("NAME");
-  command->callback([options, &status] {
-    options->command = typed_command();
-    options->search_path = {node::plugin_folder()};
-    status = bench::run_coincidence(*options, stdout, stderr);
-  });
+  command.output();
+  command.runs(status, bench::run_coincidence);
 }
 
 }  // namespace
 
 void add_bench(CLI::App& app, int& status) {
-  CLI::App* command = app.add_subcommand("bench", "Measure the performance of this machine and build");
-  command->require_subcommand(1);
-  add_loopback(*command, status);
-  add_assignment(*command, status);
-  add_filter_benches(*command, status);
-  add_coincidence(*command, status);
-  add_changing_farm(*command, status);
-  add_rcnp(*command, status);
-  add_experiments(*command, status, "thesis", "Measure a figure of Jereczek's thesis in a virtual network",
+  CLI::App& bench = *app.add_subcommand("bench", "Measure the performance of this machine and build");
+  bench.require_subcommand(1);
+  add_loopback(bench, status);
+  add_assignment(bench, status);
+  add_filter_benches(bench, status);
+  add_coincidence(bench, status);
+  add_changing_farm(bench, status);
+  add_rcnp(bench, status);
+  add_experiments(bench, status, "thesis", "Measure a figure of Jereczek's thesis in a virtual network",
                   bench::thesis_experiments());
-  add_remote(*command, status);
-  add_filter_node(*command, status);
-  add_experiments(*command, status, "antares",
+  add_remote(bench, status);
+  add_filter_node(bench, status);
+  add_experiments(bench, status, "antares",
                   "Measure table 4.2 or a figure of the ANTARES thesis: pushed slices",
                   bench::antares_experiments());
-  add_experiments(*command, status, "mixed",
+  add_experiments(bench, status, "mixed",
                   "Measure a figure of the paper on mixed traffic: sources, and streams beside them",
                   bench::mixed_experiments());
-  add_field(*command, status);
-  add_network(*command, status, bench::Pattern::incast, "incast",
-              "Measure many readouts with one DCM behind one port, in a virtual network");
-  add_network(*command, status, bench::Pattern::all_to_all, "all-to-all",
-              "Measure hosts with a readout and DCMs each, all to all, in a virtual network");
+  add_field(bench, status);
+  add_network(bench, status, "incast",
+              "Measure many readouts with one DCM behind one port, in a virtual network", {});
+  bench::NetworkOptions each;
+  each.pattern = bench::Pattern::all_to_all;
+  each.readouts = {6};
+  each.rate = "50mbit";
+  each.window_bytes = {36'000};
+  each.credits = 8;
+  add_network(bench, status, "all-to-all",
+              "Measure hosts with a readout and DCMs each, all to all, in a virtual network", each);
 }
 
 }  // namespace weir::commands

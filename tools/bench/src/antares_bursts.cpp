@@ -1,7 +1,6 @@
 // Figure 4.4 of van Rantwijk's thesis: the emulated bursts, counted.
 #include "antares_bursts.hpp"
 
-#include "output.hpp"
 #include "units.hpp"
 #include <weir/base/time.hpp>
 #include <weir/emulation/hits_source.hpp>
@@ -9,6 +8,7 @@
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace weir::bench {
@@ -27,19 +27,20 @@ bool in_burst(const emulation::HitsSettings& settings, std::uint32_t lcm, TimeNs
   return segments.front().rate_hz > settings.background_hz;
 }
 
-std::string bursts_table(const Experiment& experiment, const BurstCount& count, std::uint32_t lcms,
-                         const ExperimentOptions& options) {
+std::string bursts_page(const Experiment& experiment, const BurstCount& count, std::uint32_t lcms,
+                        const ExperimentOptions& options) {
   const bool mean_met = std::abs(count.mean / (kBurstFraction * lcms) - 1) < 0.07;
   const double expected = std::sqrt(lcms * kBurstFraction * (1 - kBurstFraction));
   const bool sigma_met = std::abs(count.sigma / expected - 1) < 0.1;
-  return fmt::format(
-      "# Figure {} of the {}\n\n```sh\n{}\n```\n{}: {} slices, {} ms apart.\n\n"
-      "- {}: on average 15 of 300 LCMs are in a burst (5 %). Criterion: within 7 %; counted {:.2f}\n"
-      "- {}: independent bursts have a sigma of {:.2f}. Criterion: within 10 %; counted {:.2f}\n\n"
-      "Differences: {}\n",
-      experiment.id, options.bench, options.command, experiment.title, kCountedSlices, kApart / kMillisecond,
-      mean_met ? "met" : "NOT met", count.mean, sigma_met ? "met" : "NOT met", expected, count.sigma,
-      experiment.differs);
+  return page_head(fmt::format("Figure {} of the {}", experiment.id, options.bench), options.output,
+                   fmt::format("{}: {} slices, {} ms apart.", experiment.title, kCountedSlices,
+                               kApart / kMillisecond)) +
+         fmt::format(
+             "- {}: on average 15 of 300 LCMs are in a burst (5 %). Criterion: within 7 %; counted {:.2f}\n"
+             "- {}: independent bursts have a sigma of {:.2f}. Criterion: within 10 %; counted {:.2f}\n\n"
+             "Differences: {}\n",
+             mean_met ? "met" : "NOT met", count.mean, sigma_met ? "met" : "NOT met", expected, count.sigma,
+             experiment.differs);
 }
 
 }  // namespace
@@ -70,26 +71,25 @@ int run_bursts(const Experiment& experiment, const ExperimentOptions& options, s
                std::FILE* err) {
   const auto lcms = static_cast<std::uint32_t>(experiment.setting.readouts);
   const BurstCount count = count_bursts(lcms, kCountedSlices);
-  boost::json::array slices;
-  for (const auto& [bursts, number] : count.slices) slices.push_back(boost::json::array{bursts, number});
-  const std::string line = boost::json::serialize(boost::json::object{{"bench", "bursts"},
-                                                                      {"paper", options.bench},
-                                                                      {"figure", experiment.id},
-                                                                      {"title", experiment.title},
-                                                                      {"lcms", lcms},
-                                                                      {"mean", four_digits(count.mean)},
-                                                                      {"sigma", four_digits(count.sigma)},
-                                                                      {"slices", std::move(slices)}}) +
-                           "\n";
-  if (options.json.empty()) fmt::print(out, "{}", line);
-  if (!options.json.empty() && !write(options.json, line)) {
-    fmt::print(err, "weir bench: cannot write '{}'\n", options.json);
-    return 1;
-  }
-  const std::string table = bursts_table(experiment, count, lcms, options);
-  fmt::print(err, "\n{}", table);
-  if (options.out.empty()) return 0;
-  return write_output(options.out, options.bench + "-" + experiment.id, line, table, err);
+  Figure figure;
+  figure.bench = options.bench;
+  figure.groups = {{{experiment.id, [&] {
+                       boost::json::array slices;
+                       for (const auto& [bursts, number] : count.slices)
+                         slices.push_back(boost::json::array{bursts, number});
+                       return Lines{{{"bench", "bursts"},
+                                     {"paper", options.bench},
+                                     {"figure", experiment.id},
+                                     {"title", experiment.title},
+                                     {"lcms", lcms},
+                                     {"mean", four_digits(count.mean)},
+                                     {"sigma", four_digits(count.sigma)},
+                                     {"slices", std::move(slices)}}};
+                     }}}};
+  figure.page = [&](const Lines&) { return bursts_page(experiment, count, lcms, options); };
+  Output output = options.output;
+  output.name = output_name(experiment, options);
+  return run_figure(figure, output, out, err);
 }
 
 }  // namespace weir::bench

@@ -14,8 +14,10 @@
 #include <weir/node/paths.hpp>
 #include <weir/transport/loop.hpp>
 
+#include <boost/json.hpp>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 #include <fstream>
@@ -180,33 +182,25 @@ class ChangingFarm {
 }  // namespace
 
 int run_changing_farm(const ChangingFarmOptions& options, std::FILE* out, std::FILE* err) {
-  if (!options.out.empty() && !make_folder(options.out, err)) return 1;
-  const ScratchFolder folder;
-  ChangingFarmResult result;
-  try {
-    result = options.remote ? measure_remote_nodes(options, folder.path().string())
-                            : ChangingFarm(options, folder.path().string()).measure();
-  } catch (const std::exception& error) {
-    fmt::print(err, "weir bench: {}\n", error.what());
-    return 1;
-  }
-  const std::string line = to_json_line(result, options);
-  fmt::print(out, "{}\n", line);
-  bool good = result.balanced;
-  for (const Phase& phase : result.phases) {
-    good = good && phase.good();
-    fmt::print(err,
-               "{:5.1f} s  {:<16} {} DCMs: {:.1f} slices/s, {:+.1f} % from the expected rate, after {} s\n",
-               phase.change.at_s, phase.change.what, phase.change.dcms, phase.rate_hz,
-               100 * phase.deviation(), phase.followed_s ? fmt::format("{:.1f}", *phase.followed_s) : "-");
-  }
-  fmt::print(err, "the ledger {}\n", result.balanced ? "balances" : "does NOT balance");
-  if (!options.out.empty()) {
-    const int written =
-        write_output(options.out, options.name, line + "\n", table_of(result, options, machine()), err);
-    if (written != 0) return written;
-  }
-  return good ? 0 : 1;
+  Figure figure;
+  figure.bench = "changing-farm";
+  figure.groups = {{{options.output.name, [&] {
+                       const ScratchFolder folder;
+                       const std::string path = folder.path().string();
+                       return Lines{line_of(options.remote ? measure_remote_nodes(options, path)
+                                                           : ChangingFarm(options, path).measure(),
+                                            options)};
+                     }}}};
+  figure.sentence = [](const Line& line) {
+    const auto& phases = line.at("phases").as_array();
+    const auto good =
+        std::ranges::count_if(phases, [](const auto& phase) { return is_set(phase.as_object(), "good"); });
+    return fmt::format("{} of {} phases have the expected rate; the ledger {}", good, phases.size(),
+                       is_set(line, "ledger_balanced") ? "balances" : "does NOT balance");
+  };
+  figure.is_good = [](const Line& line) { return is_set(line, "_good"); };
+  figure.page = [&](const Lines& lines) { return changing_farm_page(lines.front(), options, machine()); };
+  return run_figure(figure, options.output, out, err);
 }
 
 }  // namespace weir::bench

@@ -1,7 +1,6 @@
 // The measured rate beside the expected one of the present DCMs: phases, a line, a table.
 #include "units.hpp"
 #include <weir/bench/changing_farm.hpp>
-#include <weir/run_record/json.hpp>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
@@ -102,17 +101,19 @@ std::vector<FarmStep> changing_farm_steps(std::uint32_t dcms) {
   return steps;
 }
 
-std::string to_json_line(const ChangingFarmResult& result, const ChangingFarmOptions& options) {
+Line line_of(const ChangingFarmResult& result, const ChangingFarmOptions& options) {
   boost::json::array phases;
+  bool good = result.balanced;
   for (const Phase& phase : result.phases) {
-    boost::json::object one{{"change", phase.change.what},
-                            {"at_s", hundredths(phase.change.at_s)},
-                            {"until_s", hundredths(phase.until_s)},
-                            {"dcms", phase.change.dcms},
-                            {"expected_hz", hundredths(phase.expected_hz)},
-                            {"rate_hz", hundredths(phase.rate_hz)},
-                            {"deviation_percent", hundredths(kPercent * phase.deviation())},
-                            {"good", phase.good()}};
+    good = good && phase.good();
+    Line one{{"change", phase.change.what},
+             {"at_s", hundredths(phase.change.at_s)},
+             {"until_s", hundredths(phase.until_s)},
+             {"dcms", phase.change.dcms},
+             {"expected_hz", hundredths(phase.expected_hz)},
+             {"rate_hz", hundredths(phase.rate_hz)},
+             {"deviation_percent", hundredths(kPercent * phase.deviation())},
+             {"good", phase.good()}};
     if (phase.followed_s) one["followed_s"] = hundredths(*phase.followed_s);
     phases.push_back(std::move(one));
   }
@@ -122,19 +123,19 @@ std::string to_json_line(const ChangingFarmResult& result, const ChangingFarmOpt
     rates.push_back(hundredths(rate_between(result.stored, at_s - kRateWindowS, at_s)));
   const bool remote = options.remote;
   const std::size_t dcms = remote ? remote_nodes().nodes.size() : options.dcms;
-  const boost::json::object line{{"bench", "changing-farm"},
-                                 {"remote", remote},
-                                 {"dcms", dcms},
-                                 {"filter_ms", remote ? remote_nodes().processing_ms : options.filter_ms},
-                                 {"step_s", remote ? 0 : options.step_s},
-                                 {"phases", std::move(phases)},
-                                 {"stored", result.stored_slices},
-                                 {"discarded", result.discarded},
-                                 {"ledger_balanced", result.balanced},
-                                 {"reason", result.reason},
-                                 {"rate_every_s", kRateWindowS},
-                                 {"rate_hz", std::move(rates)}};
-  return run_record::one_line(line);
+  return {{"bench", "changing-farm"},
+          {"remote", remote},
+          {"dcms", dcms},
+          {"filter_ms", remote ? remote_nodes().processing_ms : options.filter_ms},
+          {"step_s", remote ? 0 : options.step_s},
+          {"phases", std::move(phases)},
+          {"stored", result.stored_slices},
+          {"discarded", result.discarded},
+          {"ledger_balanced", result.balanced},
+          {"reason", result.reason},
+          {"rate_every_s", kRateWindowS},
+          {"rate_hz", std::move(rates)},
+          {"_good", good}};
 }
 
 namespace {
@@ -164,25 +165,30 @@ std::string introduction(const ChangingFarmOptions& options, const std::string& 
 
 }  // namespace
 
-std::string table_of(const ChangingFarmResult& result, const ChangingFarmOptions& options,
-                     const std::string& machine) {
-  std::string text = fmt::format("# {}\n\n", options.name);
-  if (!options.command.empty()) text += fmt::format("```sh\n{}\n```\n", options.command);
-  text += introduction(options, machine) +
-          fmt::format(
-              " The account: {} slices stored, {} discarded, the ledger {}.\n\n"
-              "| at, s | change | DCMs | expected, slices/s | rate, slices/s | deviation, % | followed "
-              "after, s |\n"
-              "| --- | --- | --- | --- | --- | --- | --- |\n",
-              result.stored_slices, result.discarded, result.balanced ? "balances" : "does NOT balance");
-  for (const Phase& phase : result.phases) {
-    fmt::format_to(std::back_inserter(text), "| {:.1f} | {} | {} | {:.1f} | {:.1f} | {:+.1f} | {} |\n",
-                   phase.change.at_s, phase.change.what, phase.change.dcms, phase.expected_hz, phase.rate_hz,
-                   kPercent * phase.deviation(),
-                   options.remote || &phase == &result.phases.front() ? "-"
-                   : phase.followed_s ? fmt::format("{:.1f}", *phase.followed_s)
-                                      : "never");
-  }
+std::string changing_farm_page(const Line& line, const ChangingFarmOptions& options,
+                               const std::string& machine) {
+  Lines phases;
+  for (const auto& phase : line.at("phases").as_array()) phases.push_back(phase.as_object());
+  const auto followed = [&](const Line& phase) {
+    if (options.remote || text_of(phase, "change") == "begin") return std::string("-");
+    return phase.contains("followed_s") ? fmt::format("{:.1f}", number_of(phase, "followed_s")) : "never";
+  };
+  const auto deviation = [](const Line& phase) {
+    return fmt::format("{:+.1f}", number_of(phase, "deviation_percent"));
+  };
+  std::string text =
+      page_head(
+          options.output.name, options.output,
+          fmt::format("{} The account: {} slices stored, {} discarded, the ledger {}.",
+                      introduction(options, machine), number_of(line, "stored"), number_of(line, "discarded"),
+                      is_set(line, "ledger_balanced") ? "balances" : "does NOT balance")) +
+      table_of(phases, {number_column("at, s", "at_s", 1),
+                        text_column("change", "change"),
+                        number_column("DCMs", "dcms", 0),
+                        number_column("expected, slices/s", "expected_hz", 1),
+                        number_column("rate, slices/s", "rate_hz", 1),
+                        {"deviation, %", deviation},
+                        {"followed after, s", followed}});
   if (options.remote)
     text += fmt::format("\nThe paper (Fig. 8): {}.\n\nDifference: {}.\n", remote_nodes().paper,
                         remote_nodes().differs);

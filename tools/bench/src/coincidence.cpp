@@ -1,11 +1,12 @@
 #include "output.hpp"
+#include "units.hpp"
 #include <weir/bench/coincidence.hpp>
+#include <weir/bench/emulated_trigger.hpp>
 
+#include <boost/json.hpp>
 #include <fmt/format.h>
 
 #include <deque>
-#include <iterator>
-#include <stdexcept>
 
 namespace weir::bench {
 namespace {
@@ -35,6 +36,15 @@ emulation::HitsSettings ten_strings() {
 std::uint32_t modules_of(const emulation::HitsSettings& settings) {
   return settings.strings * settings.floors_per_string * settings.modules_per_floor;
 }
+
+// One setting of detector and trigger.
+struct CoincidencePoint {
+  std::string varied;  // length, background, bursts, reduction, search
+  emulation::HitsSettings settings;
+  std::uint32_t minimum = 0;  // floors of a cluster
+  std::string search = "vector";
+  TriggerScore score;
+};
 
 // Points that differ in the trigger only: the same slices go through each.
 struct Scan {
@@ -100,89 +110,96 @@ void measure(Scan& scan, const CoincidenceOptions& options) {
   }
 }
 
-std::string lengths_of(const std::map<std::uint32_t, TrackCounts>& counts) {
-  std::string text;
-  for (const auto& [length, count] : counts) {
-    fmt::format_to(std::back_inserter(text), "{}[{}, {}, {}]", text.empty() ? "" : ", ", length, count.tracks,
-                   count.found);
-  }
-  return "[" + text + "]";
+boost::json::array lengths_of(const std::map<std::uint32_t, TrackCounts>& counts) {
+  boost::json::array lengths;
+  for (const auto& [length, count] : counts)
+    lengths.push_back(boost::json::array{length, count.tracks, count.found});
+  return lengths;
 }
 
 double share_of(std::uint64_t part, std::uint64_t whole) {
   return whole == 0 ? 1 : static_cast<double>(part) / static_cast<double>(whole);
 }
 
-std::string table_of(const std::vector<CoincidencePoint>& points, const CoincidenceOptions& options) {
-  std::string text = fmt::format(
-      "# {}\n\n```sh\n{}\n```\nThe filter `coincidence` on emulated slices of 10 ms, {}. Long tracks have at "
-      "least `minimum` "
-      "level-1 floors\nof their own light; bright ones at least {} hits. An event is true if most of its "
-      "hits "
-      "belong to one track.\n\n"
-      "| varied | modules | background, kHz | in bursts, % | tracks, Hz | minimum | search | long tracks "
-      "found | "
-      "bright tracks found | true events | slices accepted | stored, 1 of | CPU of a slice, ms |\n"
-      "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
-      options.name, options.command, machine(), kBrightHits);
-  for (const CoincidencePoint& point : points) {
-    const TriggerScore& score = point.score;
-    const TrackCounts longs = score.long_tracks(point.minimum);
-    const TrackCounts bright = score.bright_tracks(kBrightHits);
-    fmt::format_to(
-        std::back_inserter(text),
-        "| {} | {} | {:g} | {:g} | {:g} | {} | {} | {} of {} | {} of {} | {} of {} | {} of {} | {} | {:.2f} "
-        "|\n",
-        point.varied, modules_of(point.settings), point.settings.background_hz / 1e3,
-        100 * point.settings.burst_fraction, point.settings.track_rate_hz, point.minimum, point.search,
-        longs.found, longs.tracks, bright.found, bright.tracks, score.true_events, score.events,
-        score.accepted, score.slices,
-        score.bytes_out == 0 ? "no bytes" : fmt::format("{:.0f}", share_of(score.bytes_in, score.bytes_out)),
-        score.median_cpu_ms());
-  }
-  return text;
+Line line_of(const CoincidencePoint& point) {
+  const TriggerScore& score = point.score;
+  const TrackCounts longs = score.long_tracks(point.minimum);
+  const TrackCounts bright = score.bright_tracks(kBrightHits);
+  return {{"bench", "coincidence"},
+          {"varied", point.varied},
+          {"modules", modules_of(point.settings)},
+          {"background_hz", point.settings.background_hz},
+          {"burst_fraction", point.settings.burst_fraction},
+          {"track_rate_hz", point.settings.track_rate_hz},
+          {"minimum", point.minimum},
+          {"search", point.search},
+          {"slices", score.slices},
+          {"accepted", score.accepted},
+          {"events", score.events},
+          {"true_events", score.true_events},
+          {"purity", four_digits(share_of(score.true_events, score.events))},
+          {"long_tracks", longs.tracks},
+          {"long_tracks_found", longs.found},
+          {"efficiency", four_digits(longs.share())},
+          {"bright_tracks", bright.tracks},
+          {"bright_tracks_found", bright.found},
+          {"bytes_in", score.bytes_in},
+          {"bytes_out", score.bytes_out},
+          {"cpu_ms", four_digits(score.median_cpu_ms())},
+          {"by_floors", lengths_of(score.by_floors)},
+          {"by_hits", lengths_of(score.by_hits)}};
+}
+
+// "97 of 100"
+Column share_column(const char* head, const char* part, const char* whole) {
+  return {head, [part, whole](const Line& line) {
+            return fmt::format("{} of {}", number_of(line, part), number_of(line, whole));
+          }};
+}
+
+std::string coincidence_page(const Lines& lines, const CoincidenceOptions& options) {
+  const auto reduction = [](const Line& line) {
+    const double bytes = number_of(line, "bytes_out");
+    return bytes == 0 ? "no bytes" : fmt::format("{:.0f}", number_of(line, "bytes_in") / bytes);
+  };
+  return page_head(
+             options.output.name, options.output,
+             fmt::format("The filter `coincidence` on emulated slices of 10 ms, {}. Long tracks have at "
+                         "least `minimum` level-1 floors\nof their own light; bright ones at least {} "
+                         "hits. An event is true if most of its hits belong to one track.",
+                         machine(), kBrightHits)) +
+         table_of(lines, {text_column("varied", "varied"),
+                          number_column("modules", "modules", 0),
+                          number_column("background, kHz", "background_hz", 0, 1e-3),
+                          number_column("in bursts, %", "burst_fraction", 0, kPercent),
+                          number_column("tracks, Hz", "track_rate_hz", 0),
+                          number_column("minimum", "minimum", 0),
+                          text_column("search", "search"),
+                          share_column("long tracks found", "long_tracks_found", "long_tracks"),
+                          share_column("bright tracks found", "bright_tracks_found", "bright_tracks"),
+                          share_column("true events", "true_events", "events"),
+                          share_column("slices accepted", "accepted", "slices"),
+                          {"stored, 1 of", reduction},
+                          number_column("CPU of a slice, ms", "cpu_ms", 2)});
 }
 
 }  // namespace
 
-std::string to_json_line(const CoincidencePoint& point) {
-  const TriggerScore& score = point.score;
-  const TrackCounts longs = score.long_tracks(point.minimum);
-  const TrackCounts bright = score.bright_tracks(kBrightHits);
-  return fmt::format(
-      R"({{"bench": "coincidence", "varied": "{}", "modules": {}, "background_hz": {:.0f}, )"
-      R"("burst_fraction": {:g}, "track_rate_hz": {:g}, "minimum": {}, "search": "{}", "slices": {}, )"
-      R"("accepted": {}, "events": {}, "true_events": {}, "purity": {:.4f}, "long_tracks": {}, )"
-      R"("long_tracks_found": {}, "efficiency": {:.4f}, "bright_tracks": {}, "bright_tracks_found": {}, )"
-      R"("bytes_in": {}, "bytes_out": {}, "cpu_ms": {:.3f}, "by_floors": {}, "by_hits": {}}})",
-      point.varied, modules_of(point.settings), point.settings.background_hz, point.settings.burst_fraction,
-      point.settings.track_rate_hz, point.minimum, point.search, score.slices, score.accepted, score.events,
-      score.true_events, share_of(score.true_events, score.events), longs.tracks, longs.found, longs.share(),
-      bright.tracks, bright.found, score.bytes_in, score.bytes_out, score.median_cpu_ms(),
-      lengths_of(score.by_floors), lengths_of(score.by_hits));
-}
-
 int run_coincidence(const CoincidenceOptions& options, std::FILE* out, std::FILE* err) {
-  if (!options.out.empty() && !make_folder(options.out, err)) return 1;
-  std::vector<CoincidencePoint> points;
-  std::string lines;
-  try {
-    for (Scan& scan : scans_of(options)) {
-      measure(scan, options);
-      for (CoincidencePoint& point : scan.points) {
-        const std::string line = to_json_line(point);
-        fmt::print(out, "{}\n", line);
-        std::fflush(out);
-        lines += line + "\n";
-        points.push_back(std::move(point));
-      }
-    }
-  } catch (const std::exception& error) {
-    fmt::print(err, "weir bench coincidence: {}\n", error.what());
-    return 1;
+  Figure figure;
+  figure.bench = "coincidence";
+  figure.needs_all = true;
+  for (const Scan& scan : scans_of(options)) {
+    const auto measure_scan = [&options, its = Scan(scan)]() mutable -> Expected<Lines, std::string> {
+      measure(its, options);
+      Lines lines;
+      for (const CoincidencePoint& point : its.points) lines.push_back(line_of(point));
+      return lines;
+    };
+    figure.groups.push_back({{scan.points.front().varied, measure_scan}});
   }
-  if (options.out.empty()) return 0;
-  return write_output(options.out, options.name, lines, table_of(points, options), err);
+  figure.page = [&](const Lines& lines) { return coincidence_page(lines, options); };
+  return run_figure(figure, options.output, out, err);
 }
 
 }  // namespace weir::bench

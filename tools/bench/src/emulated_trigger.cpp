@@ -1,5 +1,6 @@
 #include <weir/base/bytes.hpp>
 #include <weir/bench/emulated_trigger.hpp>
+#include <weir/bench/figure.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -157,12 +158,6 @@ TrackCounts TriggerScore::long_tracks(std::uint32_t floors) const { return sum_f
 
 TrackCounts TriggerScore::bright_tracks(std::uint32_t hits) const { return sum_from(by_hits, hits); }
 
-double TriggerScore::median_cpu_ms() const {
-  if (cpu_ms.empty()) return 0;
-  std::vector<double> sorted = cpu_ms;
-  std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2),
-                   sorted.end());
-  return sorted[sorted.size() / 2];
-}
+double TriggerScore::median_cpu_ms() const { return median(cpu_ms); }
 
 }  // namespace weir::bench

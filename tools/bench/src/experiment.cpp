@@ -7,58 +7,42 @@
 #include <weir/base/scratch_folder.hpp>
 #include <weir/base/time.hpp>
 #include <weir/bench/experiment.hpp>
-#include <weir/config/farm_file.hpp>
-#include <weir/config/lab_file.hpp>
-#include <weir/config/plan.hpp>
 #include <weir/lab/network_trace.hpp>
-#include <weir/lab/plan.hpp>
-#include <weir/run/lab_network.hpp>
 
+#include <boost/json.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <map>
 #include <optional>
 
 namespace weir::bench {
 namespace {
 
+namespace json = boost::json;
+
 constexpr double kStartAndEndS = 5;  // of a run's processes, roughly
 constexpr double kSecondsPerMinute = 60;
 constexpr std::uint64_t kSlowUs = 200'000;  // TCP's shortest retransmission timeout
 
+constexpr double kSegmentBytes = 1448;    // of a full frame: TCP with time stamps, MTU 1500
 constexpr std::size_t kDelaysMax = 1000;  // points of a figure
 
-struct Files {
-  std::string farm;
-  std::string lab;
-};
-
-// Returns theory's goodput for the point, or the reason why its farm or lab is wrong.
-Expected<run_record::Theory, std::string> theory_of_point(const ExperimentPoint& point, const Files& files) {
-  const auto farm = config::load_farm(files.farm);
-  if (!farm) return Unexpected<std::string>(config::to_text(farm.error()));
-  const auto plan = config::expand(farm->farm, farm->locations);
-  if (!plan) return Unexpected<std::string>(config::to_text(plan.error()));
-  const auto lab_file = config::load_lab(files.lab);
-  if (!lab_file) return Unexpected<std::string>(config::to_text(lab_file.error()));
-  const auto lab = lab::plan_lab(*lab_file, &*plan);
-  if (!lab) return Unexpected<std::string>(config::to_text(lab.error()));
-  const double fragments = point.setting.readouts * point.setting.sources;
-  return run_record::theory_of(run::network_of(*lab, *plan),
-                               {fragments * point.setting.fragment_bytes, fragments});
+void take_percentiles(const run_record::Percentiles& percentiles, Line& figures) {
+  figures["mean_ms"] = percentiles.mean / kUsPerMs;
+  figures["sigma_ms"] = percentiles.sigma / kUsPerMs;
+  figures["min_ms"] = 0.0;
+  figures["p50_ms"] = static_cast<double>(percentiles.p50) / kUsPerMs;
+  figures["p99_ms"] = static_cast<double>(percentiles.p99) / kUsPerMs;
+  figures["max_ms"] = static_cast<double>(percentiles.max) / kUsPerMs;
+  figures["slow_share"] = 0.0;
+  figures["histogram_ms"].emplace_array();
 }
 
-void take_percentiles(const run_record::Percentiles& percentiles, ExperimentFigures& figures) {
-  figures.mean_ms = percentiles.mean / kUsPerMs;
-  figures.sigma_ms = percentiles.sigma / kUsPerMs;
-  figures.p50_ms = static_cast<double>(percentiles.p50) / kUsPerMs;
-  figures.p99_ms = static_cast<double>(percentiles.p99) / kUsPerMs;
-  figures.max_ms = static_cast<double>(percentiles.max) / kUsPerMs;
-}
-
-void take_latency(const metrics::ValueHistogram& latency, ExperimentFigures& figures) {
+void take_latency(const metrics::ValueHistogram& latency, Line& figures) {
+  take_percentiles(run_record::percentiles_of(latency), figures);
   std::map<std::uint32_t, std::uint64_t> bins;
   std::uint64_t slow = 0;
   for (const auto& bucket : latency.encode().buckets) {
@@ -67,70 +51,74 @@ void take_latency(const metrics::ValueHistogram& latency, ExperimentFigures& fig
     bins[static_cast<std::uint32_t>(middle / static_cast<std::uint64_t>(kUsPerMs))] += bucket.count;
     if (middle >= kSlowUs) slow += bucket.count;
   }
-  figures.histogram.assign(bins.begin(), bins.end());
-  if (latency.count() > 0) figures.slow = static_cast<double>(slow) / static_cast<double>(latency.count());
-  take_percentiles(run_record::percentiles_of(latency), figures);
-  figures.min_ms = static_cast<double>(latency.min()) / kUsPerMs;
+  for (const auto& [ms, slices] : bins) figures["histogram_ms"].as_array().push_back(json::array{ms, slices});
+  if (latency.count() > 0)
+    figures["slow_share"] = static_cast<double>(slow) / static_cast<double>(latency.count());
+  figures["min_ms"] = static_cast<double>(latency.min()) / kUsPerMs;
 }
 
-// The readouts' own ports are named "r0>switch".
-void take_sources(const std::vector<reports::PortReport>& ports, ExperimentFigures& figures) {
-  std::optional<double> least;
-  for (const reports::PortReport& port : ports) {
-    const bool own = port.name.size() > 1 && port.name[0] == 'r' && std::isdigit(port.name[1]) != 0;
-    if (!own) continue;
-    least = std::min(least.value_or(port.use), port.use);
-    figures.source_most = std::max(figures.source_most, port.use);
-  }
-  figures.source_least = least.value_or(0);
-}
-
-void take_pauses(const run_record::Summary& summary, ExperimentFigures& figures) {
-  double most_s = 0;
+// Of the ports: drops, pauses and the use of the readouts' own ones, which are named "r0>switch".
+void take_ports(const run_record::Summary& summary, Line& figures) {
+  std::uint64_t drops = 0;
+  std::uint64_t pauses = 0;
+  const reports::PortReport none{};
+  const reports::PortReport* drops_at = &none;
+  const reports::PortReport* held = &none;
+  std::vector<double> uses;
   for (const reports::PortReport& port : summary.ports) {
-    figures.pauses += static_cast<double>(port.pauses);
-    if (port.paused_s <= most_s) continue;
-    most_s = port.paused_s;
-    figures.held_at = port.name;
+    drops += port.drops_after_1s;
+    pauses += port.pauses;
+    if (port.drops_after_1s > drops_at->drops_after_1s) drops_at = &port;
+    if (port.paused_s > held->paused_s) held = &port;
+    if (port.name.size() > 1 && port.name[0] == 'r' && std::isdigit(port.name[1]) != 0)
+      uses.push_back(port.use);
   }
-  if (summary.duration_s > 0) figures.held = std::min(1.0, most_s / summary.duration_s);
+  figures["drops"] = drops;
+  figures["drops_at"] = drops_at->name;
+  figures["source_least"] = uses.empty() ? 0 : std::ranges::min(uses);
+  figures["source_most"] = uses.empty() ? 0 : std::ranges::max(uses);
+  figures["pauses"] = pauses;
+  figures["held_share"] = summary.duration_s > 0 ? std::min(1.0, held->paused_s / summary.duration_s) : 0;
+  figures["held_at"] = held->name;
 }
 
-// `push`: latencies leave out the readouts' slots, as ANTARES' delays do.
-ExperimentFigures figures_of(const run_record::Summary& summary, double offered_hz, bool push) {
-  ExperimentFigures figures;
-  const run_record::SteadySummary& after = *summary.after_1s;
-  figures.offered_hz = offered_hz;
-  figures.sustained_hz = after.slices_per_s;
-  figures.goodput_bytes_per_s = after.goodput_bytes_per_s;
-  figures.theory_bytes_per_s = summary.theory.thesis_goodput_bytes_per_s;
-  figures.stream_theory_bytes_per_s = summary.theory.goodput_bytes_per_s;
-  figures.serialisation_ms = summary.theory.serialisation_us / kUsPerMs;
-  if (push) {
-    take_percentiles(after.build_latency_us, figures);
-  } else {
-    take_latency(after.latency, figures);
-  }
-  std::uint64_t most = 0;
-  for (const reports::PortReport& port : summary.ports) {
-    figures.drops += static_cast<double>(port.drops_after_1s);
-    if (port.drops_after_1s <= most) continue;
-    most = port.drops_after_1s;
-    figures.drops_at = port.name;
-  }
-  take_sources(summary.ports, figures);
-  take_pauses(summary, figures);
-  for (const reports::DisturbedHost& host : summary.disturbed)
-    figures.bit_error_losses += static_cast<double>(host.frames_lost);
-  figures.knows_drops = summary.lab.has_value();
-  if (summary.lab) figures.other_drops = static_cast<double>(summary.lab->machine_drops);
+// Losses and delays of the lab besides its ports.
+void take_lab(const run_record::Summary& summary, Line& figures) {
+  std::uint64_t other_drops = summary.lab ? summary.lab->machine_drops : 0;
+  std::uint64_t bit_error_losses = 0;
+  for (const reports::DisturbedHost& host : summary.disturbed) bit_error_losses += host.frames_lost;
+  figures["jitter_p99_ms"] = 0.0;
+  figures["inexact_delay"] = false;
   if (summary.lab && summary.lab->relay) {
-    figures.other_drops += static_cast<double>(summary.lab->relay->dropped);
-    figures.jitter_ms = static_cast<double>(summary.lab->relay->late_p99_us) / kUsPerMs;
-    figures.inexact_delay = summary.lab->relay->is_inexact();
+    other_drops += summary.lab->relay->dropped;
+    figures["jitter_p99_ms"] = static_cast<double>(summary.lab->relay->late_p99_us) / kUsPerMs;
+    figures["inexact_delay"] = summary.lab->relay->is_inexact();
   }
-  if (after.seconds > 0) figures.retransmits_per_s = static_cast<double>(after.retransmits) / after.seconds;
-  return figures;
+  figures["bit_error_losses"] = bit_error_losses;
+  figures["other_drops"] = other_drops;
+  figures["_knows_drops"] = summary.lab.has_value();
+}
+
+json::array points_of(const Series& series) {
+  json::array points;
+  for (const auto& [x, y] : series) points.push_back(json::array{four_digits(x), four_digits(y)});
+  return points;
+}
+
+void take_trace(Show show, const TraceView& view, Line& figures) {
+  figures["idle_gaps"] = view.idle_gaps;
+  figures["collection_ms"] = view.collection_ms;
+  figures["early_requests"] = view.early_requests;
+  figures["longest_queue_kb"] = view.most_queue_kb;
+  figures["_queue_at"] = view.queues.empty() ? "" : view.queues.front().port;
+  if (show == Show::use) figures["use"] = points_of(view.use);
+  if (show == Show::collection) {
+    figures["requests"] = points_of(view.requests);
+    figures["responses"] = points_of(view.responses);
+  }
+  if (show != Show::queues) return;
+  json::object& queues = figures["queues"].emplace_object();
+  for (const TraceView::Queue& queue : view.queues) queues[queue.port] = points_of(queue.kb);
 }
 
 Series read_delays(const ExperimentPoint& point, const std::string& out) {
@@ -140,41 +128,33 @@ Series read_delays(const ExperimentPoint& point, const std::string& out) {
   return delays_of(files, kDelaysMax);
 }
 
-Expected<ExperimentFigures, std::string> measure(const ExperimentPoint& point, const ExperimentTimes& times,
-                                                 const std::string& folder) {
-  const Files files{folder + "/farm.yaml", folder + "/lab.yaml"};
+Expected<Line, std::string> measure(const ExperimentPoint& point, const ExperimentTimes& times,
+                                    const std::string& folder) {
   double rate_hz = point.setting.rate_hz;
-  const auto write_files = [&] {
-    return write(files.farm, farm_text(point, times, rate_hz)) && write(files.lab, lab_text(point));
-  };
-  if (!write_files()) return Unexpected<std::string>("cannot write into " + folder);
-  const auto theory = theory_of_point(point, files);
-  if (!theory) return Unexpected<std::string>(theory.error());
+  const double fragments = point.setting.readouts * point.setting.sources;
+  const double slice_bytes = fragments * point.setting.fragment_bytes;
+  auto run = prepare_run(folder, farm_text(point, times, rate_hz), lab_text(point));
+  if (!run) return Unexpected<std::string>(run.error());
   if (point.setting.load > 0) {
-    const double slice_bytes = point.setting.readouts * point.setting.sources * point.setting.fragment_bytes;
+    const auto theory = theory_of_run(*run, slice_bytes, fragments);
+    if (!theory) return Unexpected<std::string>(theory.error());
     rate_hz = point.setting.load * theory->thesis_goodput_bytes_per_s / slice_bytes;
-    if (!write_files()) return Unexpected<std::string>("cannot write into " + folder);
+    run = prepare_run(folder, farm_text(point, times, rate_hz), lab_text(point));
+    if (!run) return Unexpected<std::string>(run.error());
   }
-  run::RunOptions run;
-  run.farm.farm_file = files.farm;
-  run.lab_file = files.lab;
-  run.out = folder + "/out";
-  run.log_level = "error";
-  run.quiet = true;
-  run.settle_s = times.settle_s;
-  if (needs_trace(point.show)) run.trace_network = folder + "/trace.jsonl";
+  run->settle_s = times.settle_s;
+  if (needs_trace(point.show)) run->trace_network = folder + "/trace.jsonl";
   const MachineLoad load;
-  const auto summary = summary_of_lab_run(run);
+  const auto summary = summary_of_lab_run(*run);
   if (!summary) return Unexpected<std::string>(summary.error());
   if (!summary->after_1s) return Unexpected<std::string>("no process reported after the settling time");
-  ExperimentFigures figures = figures_of(*summary, rate_hz, point.setting.push);
-  figures.cpu = load.cpu_s_per_s();
-  if (point.show == Show::delays) figures.delays = read_delays(point, run.out);
-  if (run.trace_network.empty()) return figures;
-  const auto trace = lab::NetworkTrace::from_lines(read(run.trace_network));
+  Line figures = figures_of(*summary, rate_hz, point.setting.push);
+  figures["cpu_s_per_s"] = load.cpu_s_per_s();
+  if (point.show == Show::delays) figures["delays"] = points_of(read_delays(point, run->out));
+  if (run->trace_network.empty()) return figures;
+  const auto trace = lab::NetworkTrace::from_lines(read(run->trace_network));
   if (!trace) return Unexpected<std::string>(trace.error());
-  const double slice_bytes = point.setting.readouts * point.setting.sources * point.setting.fragment_bytes;
-  figures.trace = view_of(*trace, "d0", times.settle_s, slice_bytes);
+  take_trace(point.show, view_of(*trace, "d0", times.settle_s, slice_bytes), figures);
   return figures;
 }
 
@@ -188,11 +168,12 @@ Expected<ExperimentResult, std::string> measure_loss_free(ExperimentPoint point,
     point.setting.load = search.load();
     auto figures = measure(point, times, folder);
     if (!figures) return Unexpected<std::string>(figures.error());
-    fmt::print(err,
-               "  {}: load {:.1f} %, goodput {:.1f} % of theory, {:.0f} drops, {:.1f} retransmissions/s\n",
-               label_of(point), kPercent * point.setting.load, kPercent * figures->of(Quantity::share),
-               figures->drops + figures->other_drops, figures->retransmits_per_s);
-    if (search.measured(figures->is_loss_free())) best = ExperimentResult{point, std::move(*figures)};
+    fmt::print(
+        err, "  {}: load {:.1f} %, goodput {:.1f} % of theory, {:.0f} drops, {:.1f} retransmissions/s\n",
+        label_of(point), kPercent * point.setting.load, kPercent * number_of(*figures, "share_of_theory"),
+        number_of(*figures, "drops") + number_of(*figures, "other_drops"),
+        number_of(*figures, "retransmits_per_s"));
+    if (search.measured(is_loss_free(*figures))) best = ExperimentResult{point, std::move(*figures)};
   }
   return std::move(*best);
 }
@@ -213,31 +194,43 @@ std::vector<Tcp> tcps_of(const std::string& name) {
   return {Tcp::old_tcp, Tcp::new_tcp};
 }
 
-void tell(const ExperimentPoint& point, const ExperimentFigures& figures, std::FILE* err) {
-  fmt::print(err,
-             "{} at {:g}: {:.1f} of {:.1f} slices/s, {:.1f} % of theory, latency mean {:.1f} ms sigma {:.1f} "
-             "p99 {:.1f}, {:.0f} drops{}{}\n",
-             label_of(point), point.x, figures.sustained_hz, figures.offered_hz,
-             kPercent * figures.of(Quantity::share), figures.mean_ms, figures.sigma_ms, figures.p99_ms,
-             figures.drops, figures.drops_at.empty() ? "" : ", most at " + figures.drops_at,
-             point.setting.delay_ms > 0 ? fmt::format(", jitter {:.2f} ms", figures.jitter_ms) : "");
-}
-
-int write_results(const Experiment& experiment, const std::vector<ExperimentResult>& results,
-                  const ExperimentOptions& options, std::FILE* err) {
-  std::string lines;
-  for (const ExperimentResult& result : results) lines += experiment_line(experiment, result, options) + "\n";
-  if (!options.json.empty() && !write(options.json, lines)) {
-    fmt::print(err, "weir bench: cannot write '{}'\n", options.json);
-    return 1;
-  }
-  const std::string table = experiment_table(experiment, results, options, machine());
-  fmt::print(err, "\n{}", table);
-  if (options.out.empty()) return 0;
-  return write_output(options.out, output_name(experiment, options), lines, table, err);
+std::string sentence(const Line& line) {
+  const auto figure = [&](const char* key) { return number_of(line, key); };
+  const std::string at = text_of(line, "drops_at");
+  return fmt::format(
+      "{} at {:g}: {:.1f} of {:.1f} slices/s, {:.1f} % of theory, latency mean {:.1f} ms sigma {:.1f} p99 "
+      "{:.1f}, {:.0f} drops{}{}",
+      text_of(line, "_label"), figure("x_paper"), figure("sustained_hz"), figure("offered_hz"),
+      kPercent * figure("share_of_theory"), figure("mean_ms"), figure("sigma_ms"), figure("p99_ms"),
+      figure("drops"), at.empty() ? "" : ", most at " + at,
+      figure("delay_ms") > 0 ? fmt::format(", jitter {:.2f} ms", figure("jitter_p99_ms")) : "");
 }
 
 }  // namespace
+
+Line figures_of(const run_record::Summary& summary, double offered_hz, bool push) {
+  const run_record::SteadySummary& after = *summary.after_1s;
+  const double theory = summary.theory.thesis_goodput_bytes_per_s;
+  const double again = after.seconds > 0 ? static_cast<double>(after.retransmits) / after.seconds : 0;
+  Line figures{{"offered_hz", offered_hz},
+               {"sustained_hz", after.slices_per_s},
+               {"goodput_bytes_per_s", after.goodput_bytes_per_s},
+               {"thesis_goodput_bytes_per_s", theory},
+               {"theoretical_goodput_bytes_per_s", summary.theory.goodput_bytes_per_s},
+               {"share_of_theory", theory > 0 ? after.goodput_bytes_per_s / theory : 0},
+               {"serialisation_ms", summary.theory.serialisation_us / kUsPerMs},
+               {"retransmits_per_s", again},
+               {"retransmitted", again > 0 ? again / (after.goodput_bytes_per_s / kSegmentBytes + again) : 0},
+               {"_sustained", offered_hz > 0 ? after.slices_per_s / offered_hz : 0}};
+  if (push) {
+    take_percentiles(after.build_latency_us, figures);
+  } else {
+    take_latency(after.latency, figures);
+  }
+  take_ports(summary, figures);
+  take_lab(summary, figures);
+  return figures;
+}
 
 int run_experiment(const std::vector<Experiment>& experiments, const ExperimentOptions& options,
                    std::FILE* out, std::FILE* err) {
@@ -246,7 +239,6 @@ int run_experiment(const std::vector<Experiment>& experiments, const ExperimentO
     fmt::print(err, "weir bench {}: unknown figure '{}'\n", options.bench, options.figure);
     return 2;
   }
-  if (!options.out.empty() && !make_folder(options.out, err)) return 1;
   if (options.loss_free && !has_loss_free_load(*found)) {
     fmt::print(
         err,
@@ -265,27 +257,24 @@ int run_experiment(const std::vector<Experiment>& experiments, const ExperimentO
   fmt::print(err, "{}: {}{} runs at scale {:g}, about {:.0f} min\n", experiment.title,
              options.loss_free ? "at most " : "", runs, scale,
              std::ceil(seconds * static_cast<double>(runs) / kSecondsPerMinute));
-  const ScratchFolder folder;
   std::vector<ExperimentResult> results;
-  bool failed = false;
+  Figure figure;
+  figure.bench = options.bench;
   for (const ExperimentPoint& point : points) {
-    auto measured = measure_point(point, times, options, folder.path().string(), err);
-    if (!measured) {
-      // A failed run costs its point; a signal ends the command.
-      failed = true;
-      fmt::print(err, "weir bench {}: {} at {:g}: {}\n", options.bench, label_of(point), point.x,
-                 measured.error());
-      if (measured.error().starts_with("SIG")) break;
-      continue;
-    }
-    const ExperimentResult& result = results.emplace_back(std::move(*measured));
-    tell(result.point, result.figures, err);
-    if (!options.json.empty()) continue;
-    fmt::print(out, "{}\n", experiment_line(experiment, result, options));
-    std::fflush(out);
+    const auto measured = [&]() -> Expected<Lines, std::string> {
+      const ScratchFolder folder;
+      auto result = measure_point(point, times, options, folder.path().string(), err);
+      if (!result) return Unexpected<std::string>(result.error());
+      results.push_back(std::move(*result));
+      return Lines{line_of(experiment, results.back(), options)};
+    };
+    figure.groups.push_back({{fmt::format("{} at {:g}", label_of(point), point.x), measured}});
   }
-  const int written = results.empty() ? 1 : write_results(experiment, results, options, err);
-  return failed ? 1 : written;
+  figure.sentence = sentence;
+  figure.page = [&](const Lines&) { return experiment_page(experiment, results, options, machine()); };
+  Output output = options.output;
+  output.name = output_name(experiment, options);
+  return run_figure(figure, output, out, err);
 }
 
 }  // namespace weir::bench

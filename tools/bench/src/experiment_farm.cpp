@@ -267,7 +267,6 @@ std::string farm_text(const ExperimentPoint& point, const ExperimentTimes& times
   if (rate_hz > 0) trigger = fmt::format("{{mode: rate, rate_hz: {:.6g}, first_slice: 1}}", rate_hz);
   std::string push;
   if (setting.push) {
-    constexpr double kMsPerS = 1000;
     trigger = fmt::format("{{mode: clock, slice_ms: {:.6g}, first_slice: 1}}", kMsPerS / rate_hz);
     push = fmt::format(", buffer_slices: {}, shaper: {}, barrel_group: {}", 2 * kPushedSlices,
                        point.cure.group > 0 ? "barrel" : "direct", std::max(1U, point.cure.group));

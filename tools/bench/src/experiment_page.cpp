@@ -15,7 +15,51 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr double kSegmentBytes = 1448;  // of a full frame: TCP with time stamps, MTU 1500
+// A quantity's name, its key in the figures, and how it is written.
+struct QuantityText {
+  const char* name;
+  const char* key;
+  double factor;
+  int digits;
+  const char* unit;
+};
+QuantityText words_of(Quantity quantity) {
+  switch (quantity) {
+    case Quantity::share:
+      return {"goodput, of theory", "share_of_theory", kPercent, 0, " %"};
+    case Quantity::sustained:
+      return {"slices built, of those offered", "_sustained", kPercent, 0, " %"};
+    case Quantity::mean_ms:
+      return {"mean latency", "mean_ms", 1, 1, " ms"};
+    case Quantity::min_ms:
+      return {"shortest latency", "min_ms", 1, 1, " ms"};
+    case Quantity::max_ms:
+      return {"longest latency", "max_ms", 1, 1, " ms"};
+    case Quantity::p99_ms:
+      return {"p99 of the latency", "p99_ms", 1, 1, " ms"};
+    case Quantity::slow:
+      return {"slices of 200 ms or more", "slow_share", kPercent, 0, " %"};
+    case Quantity::drops:
+      return {"frames dropped", "drops", 1, 0, ""};
+    case Quantity::retransmitted:
+      return {"retransmitted segments", "retransmitted", kPercent, 3, " %"};
+    case Quantity::rate:
+      return {"slices per second", "sustained_hz", 1, 0, " Hz"};
+    case Quantity::source_least:
+      return {"use of the link of the source that sends least", "source_least", kPercent, 0, " %"};
+    case Quantity::source_most:
+      return {"use of the link of the source that sends most", "source_most", kPercent, 0, " %"};
+    case Quantity::idle_gaps:
+      return {"times of 150 ms or more in which the link is idle", "idle_gaps", 1, 0, ""};
+    case Quantity::collection_ms:
+      return {"first request to last response", "collection_ms", 1, 1, " ms"};
+    case Quantity::early_requests:
+      return {"requests in the first quarter of this time", "early_requests", kPercent, 0, " %"};
+    case Quantity::queue_kb:
+      return {"longest queue", "longest_queue_kb", 1, 0, " kB"};
+  }
+  return {};
+}
 
 double our_x(const ExperimentPoint& point, Vary vary) {
   switch (vary) {
@@ -45,26 +89,8 @@ bool matches(const Expectation& expectation, const ExperimentResult& result) {
 // `ratio`: of the quantity to that of another cure.
 std::string value_text(Quantity quantity, bool ratio, double value) {
   if (ratio) return fmt::format("{:.2f} times", value);
-  switch (quantity) {
-    case Quantity::share:
-    case Quantity::sustained:
-    case Quantity::slow:
-    case Quantity::source_least:
-    case Quantity::source_most:
-    case Quantity::early_requests:
-      return fmt::format("{:.0f} %", kPercent * value);
-    case Quantity::drops:
-    case Quantity::idle_gaps:
-      return fmt::format("{:.0f}", value);
-    case Quantity::retransmitted:
-      return fmt::format("{:.3f} %", kPercent * value);
-    case Quantity::rate:
-      return fmt::format("{:.0f} Hz", value);
-    case Quantity::queue_kb:
-      return fmt::format("{:.0f} kB", value);
-    default:
-      return fmt::format("{:.1f} ms", value);
-  }
+  const QuantityText text = words_of(quantity);
+  return fmt::format("{:.{}f}{}", text.factor * value, text.digits, text.unit);
 }
 
 std::string verdict_line(const ExpectationVerdict& verdict) {
@@ -83,94 +109,63 @@ std::string verdict_line(const ExpectationVerdict& verdict) {
   const std::string low = text(verdict.least);
   const std::string high = text(verdict.most);
   return verdict_text(verdict.met,
-                      fmt::format("{}. Criterion: {}{}{}", about, name_of(expectation.quantity), bounds,
+                      fmt::format("{}. Criterion: {}{}{}", about, words_of(expectation.quantity).name, bounds,
                                   expectation.over.empty() ? "" : " those of " + expectation.over),
                       low == high ? low : low + " to " + high);
 }
 
 // Returns nothing if the value is a ratio to a run that was not measured.
-std::optional<double> value_of(const Expectation& expectation, const ExperimentResult& result,
-                               const std::vector<ExperimentResult>& results) {
-  const double value = result.figures.of(expectation.quantity);
+std::optional<double> compared_value_of(const Expectation& expectation, const ExperimentResult& result,
+                                        const std::vector<ExperimentResult>& results) {
+  const double value = value_of(expectation.quantity, result.figures);
   if (expectation.over.empty()) return value;
   const auto other = std::ranges::find_if(results, [&](const ExperimentResult& one) {
     return one.point.cure.label == expectation.over && one.point.tcp == result.point.tcp &&
            one.point.x == result.point.x;
   });
-  if (other == results.end() || other->figures.of(expectation.quantity) <= 0) return std::nullopt;
-  return value / other->figures.of(expectation.quantity);
+  if (other == results.end()) return std::nullopt;
+  const double divisor = value_of(expectation.quantity, other->figures);
+  return divisor <= 0 ? std::nullopt : std::optional(value / divisor);
 }
 
-json::array points_of(const Series& series) {
-  json::array points;
-  for (const auto& [x, y] : series) points.push_back(json::array{four_digits(x), four_digits(y)});
-  return points;
+Column paper_x() {
+  return {"paper's x", [](const Line& line) { return fmt::format("{:g}", number_of(line, "x_paper")); }};
 }
 
-void add_trace(Show show, const TraceView& view, json::object& line) {
-  if (!needs_trace(show)) return;
-  line["idle_gaps"] = view.idle_gaps;
-  line["collection_ms"] = four_digits(view.collection_ms);
-  line["early_requests"] = four_digits(view.early_requests);
-  line["longest_queue_kb"] = four_digits(view.most_queue_kb);
-  if (show == Show::use) line["use"] = points_of(view.use);
-  if (show == Show::collection) {
-    line["requests"] = points_of(view.requests);
-    line["responses"] = points_of(view.responses);
-  }
-  if (show != Show::queues) return;
-  json::object& queues = line["queues"].emplace_object();
-  for (const TraceView::Queue& queue : view.queues) queues[queue.port] = points_of(queue.kb);
+const Column kLabel = text_column("cure, TCP", "_label");
+
+std::string trace_table(const Lines& lines) {
+  return table_of(
+      lines, {kLabel, number_column("idle for 150 ms or more", "idle_gaps", 0),
+              number_column("first request to last response, ms", "collection_ms", 1),
+              number_column("requests in its first quarter, %", "early_requests", 0, kPercent),
+              number_column("longest queue, kB", "longest_queue_kb", 1), text_column("at", "_queue_at")});
 }
 
-std::string trace_table(const std::vector<ExperimentResult>& results) {
-  std::string text =
-      "\n| cure, TCP | idle for 150 ms or more | first request to last response, ms | requests in its first "
-      "quarter, % | longest queue, kB | at |\n| --- | --- | --- | --- | --- | --- |\n";
-  for (const auto& [point, figures] : results) {
-    const TraceView& view = figures.trace;
-    fmt::format_to(std::back_inserter(text), "| {} | {:.0f} | {:.1f} | {:.0f} | {:.1f} | {} |\n",
-                   label_of(point), view.idle_gaps, view.collection_ms, kPercent * view.early_requests,
-                   view.most_queue_kb, view.queues.empty() ? "" : view.queues.front().port);
-  }
-  return text;
+std::string source_table(const Lines& lines) {
+  return table_of(
+      lines, {kLabel, number_column("link of the source that sends least, %", "source_least", 1, kPercent),
+              number_column("most, %", "source_most", 1, kPercent)});
 }
 
-std::string source_table(const std::vector<ExperimentResult>& results) {
-  std::string text =
-      "\n| cure, TCP | link of the source that sends least, % | most, % |\n| --- | --- | --- |\n";
-  for (const auto& [point, figures] : results) {
-    fmt::format_to(std::back_inserter(text), "| {} | {:.1f} | {:.1f} |\n", label_of(point),
-                   kPercent * figures.source_least, kPercent * figures.source_most);
-  }
-  return text;
+// Rows of runs with back-pressure.
+std::string pause_table(const Lines& lines) {
+  Lines held;
+  std::ranges::copy_if(lines, std::back_inserter(held),
+                       [](const Line& line) { return text_of(line, "back_pressure") != "none"; });
+  if (held.empty()) return {};
+  return "\n" + table_of(held, {kLabel, paper_x(), number_column("pauses of the run", "pauses", 0),
+                                text_column("port held back longest", "held_at"),
+                                number_column("of the run, %", "held_share", 1, kPercent)});
 }
 
-// Rows of runs with back-pressure; empty if there are none.
-std::string pause_table(const std::vector<ExperimentResult>& results) {
-  std::string rows;
-  for (const auto& [point, figures] : results) {
-    if (point.cure.back_pressure.empty()) continue;
-    fmt::format_to(std::back_inserter(rows), "| {} | {:.4g} | {:.0f} | {} | {:.1f} |\n", label_of(point),
-                   point.x, figures.pauses, figures.held_at, kPercent * figures.held);
-  }
-  if (rows.empty()) return {};
-  return "\n| cure, TCP | paper's x | pauses of the run | port held back longest | of the run, % |\n| --- | "
-         "--- | "
-         "--- | --- | --- |\n" +
-         rows;
-}
-
-std::string bit_error_table(const std::vector<ExperimentResult>& results) {
-  std::string text =
-      "\n| cure, TCP | bit error rate | frames lost to it, settling included | retransmitted segments, % | "
-      "longest latency, ms |\n| --- | --- | --- | --- | --- |\n";
-  for (const auto& [point, figures] : results) {
-    fmt::format_to(std::back_inserter(text), "| {} | {:g} | {:.0f} | {:.3f} | {:.1f} |\n", label_of(point),
-                   point.cure.bit_errors, figures.bit_error_losses,
-                   kPercent * figures.of(Quantity::retransmitted), figures.max_ms);
-  }
-  return text;
+std::string bit_error_table(const Lines& lines) {
+  const auto rate = [](const Line& line) { return fmt::format("{:g}", number_of(line, "bit_errors")); };
+  return table_of(lines, {kLabel,
+                          {"bit error rate", rate},
+                          number_column("frames lost to it, settling included", "bit_error_losses", 0),
+                          number_column("retransmitted segments, %", "retransmitted", 3, kPercent),
+                          number_column("longest latency, ms", "max_ms", 1)});
 }
 
 // `paper_ms`: the delay in the paper.
@@ -179,11 +174,12 @@ std::string delay_text(double paper_ms, const std::vector<ExperimentResult>& res
   double jitter_ms = 0;
   std::string marks;
   for (const auto& [point, figures] : results) {
-    jitter_ms = std::max(jitter_ms, figures.jitter_ms);
-    if (!figures.inexact_delay) continue;
+    const double its_ms = number_of(figures, "jitter_p99_ms");
+    jitter_ms = std::max(jitter_ms, its_ms);
+    if (!is_set(figures, "inexact_delay")) continue;
     marks += fmt::format(
         "- Jitter above 10 % of the delay: {} at {:g}, {:.2f} ms. This row's delays are not exact.\n",
-        label_of(point), point.x, figures.jitter_ms);
+        label_of(point), point.x, its_ms);
   }
   return fmt::format(
       "\nThe readouts' links have a delay of {:g} ms in each direction ({:g} ms in the paper), with a p99 "
@@ -207,82 +203,11 @@ std::string scale_text(const Experiment& experiment, double scale) {
 
 }  // namespace
 
-const char* name_of(Quantity quantity) {
-  switch (quantity) {
-    case Quantity::share:
-      return "goodput, of theory";
-    case Quantity::sustained:
-      return "slices built, of those offered";
-    case Quantity::mean_ms:
-      return "mean latency";
-    case Quantity::min_ms:
-      return "shortest latency";
-    case Quantity::max_ms:
-      return "longest latency";
-    case Quantity::p99_ms:
-      return "p99 of the latency";
-    case Quantity::slow:
-      return "slices of 200 ms or more";
-    case Quantity::drops:
-      return "frames dropped";
-    case Quantity::retransmitted:
-      return "retransmitted segments";
-    case Quantity::rate:
-      return "slices per second";
-    case Quantity::source_least:
-      return "use of the link of the source that sends least";
-    case Quantity::source_most:
-      return "use of the link of the source that sends most";
-    case Quantity::idle_gaps:
-      return "times of 150 ms or more in which the link is idle";
-    case Quantity::collection_ms:
-      return "first request to last response";
-    case Quantity::early_requests:
-      return "requests in the first quarter of this time";
-    case Quantity::queue_kb:
-      return "longest queue";
-  }
-  return "";
-}
+double value_of(Quantity quantity, const Line& figures) { return number_of(figures, words_of(quantity).key); }
 
-double ExperimentFigures::of(Quantity quantity) const {
-  switch (quantity) {
-    case Quantity::share:
-      return theory_bytes_per_s > 0 ? goodput_bytes_per_s / theory_bytes_per_s : 0;
-    case Quantity::sustained:
-      return offered_hz > 0 ? sustained_hz / offered_hz : 0;
-    case Quantity::mean_ms:
-      return mean_ms;
-    case Quantity::min_ms:
-      return min_ms;
-    case Quantity::max_ms:
-      return max_ms;
-    case Quantity::p99_ms:
-      return p99_ms;
-    case Quantity::slow:
-      return slow;
-    case Quantity::drops:
-      return drops;
-    case Quantity::retransmitted:
-      return retransmits_per_s > 0
-                 ? retransmits_per_s / (goodput_bytes_per_s / kSegmentBytes + retransmits_per_s)
-                 : 0;
-    case Quantity::rate:
-      return sustained_hz;
-    case Quantity::source_least:
-      return source_least;
-    case Quantity::source_most:
-      return source_most;
-    case Quantity::idle_gaps:
-      return trace.idle_gaps;
-    case Quantity::collection_ms:
-      return trace.collection_ms;
-    case Quantity::early_requests:
-      return trace.early_requests;
-    case Quantity::queue_kb:
-      return trace.most_queue_kb;
-  }
-  return 0;
+bool is_loss_free(const Line& figures) {
+  if (!is_set(figures, "_knows_drops")) return number_of(figures, "retransmits_per_s") == 0;
+  return number_of(figures, "drops") + number_of(figures, "other_drops") == 0;
 }
 
 bool LossFreeSearch::measured(bool loss_free) {
@@ -328,7 +253,7 @@ std::vector<ExpectationVerdict> verdicts_of(const Experiment& experiment,
     verdict.expectation = &expectation;
     for (const ExperimentResult& result : results) {
       if (!matches(expectation, result)) continue;
-      const auto measured = value_of(expectation, result, results);
+      const auto measured = compared_value_of(expectation, result, results);
       if (!measured) continue;
       const double value = *measured;
       verdict.least = verdict.measured ? std::min(verdict.least, value) : value;
@@ -340,121 +265,103 @@ std::vector<ExpectationVerdict> verdicts_of(const Experiment& experiment,
   return verdicts;
 }
 
-std::string experiment_line(const Experiment& experiment, const ExperimentResult& result,
-                            const ExperimentOptions& options) {
+Line line_of(const Experiment& experiment, const ExperimentResult& result, const ExperimentOptions& options) {
   const ExperimentPoint& point = result.point;
-  const ExperimentFigures& figures = result.figures;
   const ExperimentTimes times = times_of(experiment, options);
-  json::array histogram;
-  for (const auto& [ms, slices] : figures.histogram) histogram.push_back(json::array{ms, slices});
-  json::object line{{"bench", "experiment"},
-                    {"paper", options.bench},
-                    {"figure", experiment.id},
-                    {"title", experiment.title},
-                    {"x_label", name_of(experiment.vary)},
-                    {"x_paper", point.x},
-                    {"x", four_digits(our_x(point, experiment.vary))},
-                    {"cure", point.cure.label},
-                    {"tcp", name_of(point.tcp)},
-                    {"scale", scale_of(experiment, options)},
-                    {"settle_s", times.settle_s},
-                    {"measure_s", times.measure_s},
-                    {"loss_free", options.loss_free},
-                    {"readouts", point.setting.readouts},
-                    {"offered_hz", four_digits(figures.offered_hz)},
-                    {"sustained_hz", four_digits(figures.sustained_hz)},
-                    {"goodput_bytes_per_s", four_digits(figures.goodput_bytes_per_s)},
-                    {"thesis_goodput_bytes_per_s", four_digits(figures.theory_bytes_per_s)},
-                    {"theoretical_goodput_bytes_per_s", four_digits(figures.stream_theory_bytes_per_s)},
-                    {"share_of_theory", four_digits(figures.of(Quantity::share))},
-                    {"serialisation_ms", four_digits(figures.serialisation_ms)},
-                    {"mean_ms", four_digits(figures.mean_ms)},
-                    {"sigma_ms", four_digits(figures.sigma_ms)},
-                    {"min_ms", four_digits(figures.min_ms)},
-                    {"p50_ms", four_digits(figures.p50_ms)},
-                    {"p99_ms", four_digits(figures.p99_ms)},
-                    {"max_ms", four_digits(figures.max_ms)},
-                    {"slow_share", four_digits(figures.slow)},
-                    {"drops", figures.drops},
-                    {"drops_at", figures.drops_at},
-                    {"other_drops", figures.other_drops},
-                    {"retransmits_per_s", four_digits(figures.retransmits_per_s)},
-                    {"retransmitted", four_digits(figures.of(Quantity::retransmitted))},
-                    {"bit_errors", point.cure.bit_errors},
-                    {"bit_error_losses", figures.bit_error_losses},
-                    {"cpu_s_per_s", four_digits(figures.cpu)},
-                    {"delay_ms", four_digits(point.setting.delay_ms)},
-                    {"jitter_p99_ms", four_digits(figures.jitter_ms)},
-                    {"inexact_delay", figures.inexact_delay},
-                    {"source_least", four_digits(figures.source_least)},
-                    {"source_most", four_digits(figures.source_most)},
-                    {"back_pressure", point.cure.back_pressure.empty() ? "none" : point.cure.back_pressure},
-                    {"pauses", figures.pauses},
-                    {"held_share", four_digits(figures.held)},
-                    {"held_at", figures.held_at},
-                    {"histogram_ms", std::move(histogram)}};
-  add_trace(point.show, figures.trace, line);
-  if (point.show == Show::delays) line["delays"] = points_of(figures.delays);
+  Line line{{"bench", "experiment"},
+            {"paper", options.bench},
+            {"figure", experiment.id},
+            {"title", experiment.title},
+            {"x_label", name_of(experiment.vary)},
+            {"x_paper", point.x},
+            {"x", four_digits(our_x(point, experiment.vary))},
+            {"cure", point.cure.label},
+            {"tcp", name_of(point.tcp)},
+            {"scale", scale_of(experiment, options)},
+            {"settle_s", times.settle_s},
+            {"measure_s", times.measure_s},
+            {"loss_free", options.loss_free},
+            {"readouts", point.setting.readouts},
+            {"bit_errors", point.cure.bit_errors},
+            {"delay_ms", four_digits(point.setting.delay_ms)},
+            {"back_pressure", point.cure.back_pressure.empty() ? "none" : point.cure.back_pressure},
+            {"_label", label_of(point)}};
+  for (const auto& [key, value] : result.figures)
+    line[key] = value.is_double() ? json::value(four_digits(value.get_double())) : value;
   if (point.show == Show::bars) line["bars"] = true;
-  return json::serialize(line);
+  return line;
 }
 
-std::string experiment_table(const Experiment& experiment, const std::vector<ExperimentResult>& results,
-                             const ExperimentOptions& options, const std::string& machine) {
-  const double scale = scale_of(experiment, options);
-  const ExperimentTimes times = times_of(experiment, options);
-  std::string text = fmt::format(
-      "# Figure {} of the {}\n\n```sh\n{}\n```\n{}. {} Settling {:g} s, measuring "
-      "{:g} s, on {}. Theory is the thesis' formula.\n\n",
-      experiment.id, options.bench, options.command, experiment.title, scale_text(experiment, scale),
-      times.settle_s, times.measure_s, machine);
-  const bool varies = experiment.vary != Vary::nothing;
-  const std::string x_names =
-      varies ? fmt::format(" {}: paper | ours |", name_of(experiment.vary)) : std::string();
-  text += fmt::format(
-      "| cure, TCP |{} offered, Hz | sustained, Hz | goodput, % of theory | latency mean, ms | sigma | min | "
-      "p50 | p99 | 200 ms or more, % | drops | most at |\n|{} --- | --- | --- | --- | --- | --- | --- | --- "
-      "| "
-      "--- | --- | --- | --- |\n",
-      x_names, varies ? " --- | --- |" : "");
-  for (const auto& [point, figures] : results) {
-    const std::string x =
-        varies ? fmt::format(" {:g} | {:.4g} |", point.x, our_x(point, experiment.vary)) : std::string();
-    fmt::format_to(std::back_inserter(text),
-                   "| {} |{} {} | {:.1f} | {:.1f} | {:.1f} | {:.1f} | {:.1f} | {:.1f} | {:.1f} | {:.1f} | "
-                   "{:.0f} | {} |\n",
-                   label_of(point), x,
-                   figures.offered_hz > 0 ? fmt::format("{:.1f}", figures.offered_hz) : "as built",
-                   figures.sustained_hz, kPercent * figures.of(Quantity::share), figures.mean_ms,
-                   figures.sigma_ms, figures.min_ms, figures.p50_ms, figures.p99_ms, kPercent * figures.slow,
-                   figures.drops, figures.drops_at);
+namespace {
+
+std::vector<Column> columns_of(const Experiment& experiment) {
+  std::vector<Column> columns{kLabel};
+  if (experiment.vary != Vary::nothing) {
+    columns.push_back({fmt::format("{}: paper", name_of(experiment.vary)), paper_x().cell});
+    columns.push_back({"ours", [](const Line& line) { return fmt::format("{:.4g}", number_of(line, "x")); }});
   }
-  if (needs_trace(experiment.show)) text += trace_table(results);
-  if (!experiment.setting.flows.empty()) text += source_table(results);
-  text += pause_table(results);
+  const auto offered = [](const Line& line) {
+    const double hz = number_of(line, "offered_hz");
+    return hz > 0 ? fmt::format("{:.1f}", hz) : "as built";
+  };
+  columns.insert(columns.end(), {{"offered, Hz", offered},
+                                 number_column("sustained, Hz", "sustained_hz", 1),
+                                 number_column("goodput, % of theory", "share_of_theory", 1, kPercent),
+                                 number_column("latency mean, ms", "mean_ms", 1),
+                                 number_column("sigma", "sigma_ms", 1),
+                                 number_column("min", "min_ms", 1),
+                                 number_column("p50", "p50_ms", 1),
+                                 number_column("p99", "p99_ms", 1),
+                                 number_column("200 ms or more, %", "slow_share", 1, kPercent),
+                                 number_column("drops", "drops", 0),
+                                 text_column("most at", "drops_at")});
+  return columns;
+}
+
+std::string loss_free_text(const std::vector<ExperimentResult>& results) {
+  std::string text =
+      "Each row is the run with the largest load without a dropped frame (G_mlf), by bisection. "
+      "Retransmissions alone are not a loss: TCP also retransmits late segments.\n";
+  for (const auto& [point, figures] : results) {
+    if (is_loss_free(figures)) continue;
+    text += fmt::format(
+        "\n- No load without losses: {} at {:g}; its row is the least load, {:.1f} % of theory{}.\n",
+        label_of(point), point.x, kPercent * point.setting.load,
+        number_of(figures, "drops") > 0
+            ? std::string()
+            : fmt::format(", with {:.0f} frames dropped where no port counts them",
+                          number_of(figures, "other_drops")));
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string experiment_page(const Experiment& experiment, const std::vector<ExperimentResult>& results,
+                            const ExperimentOptions& options, const std::string& machine) {
+  const ExperimentTimes times = times_of(experiment, options);
+  Lines lines;
+  for (const ExperimentResult& result : results) lines.push_back(line_of(experiment, result, options));
+  std::string text =
+      page_head(fmt::format("Figure {} of the {}", experiment.id, options.bench), options.output,
+                fmt::format("{}. {} Settling {:g} s, measuring {:g} s, on {}. Theory is the thesis' formula.",
+                            experiment.title, scale_text(experiment, scale_of(experiment, options)),
+                            times.settle_s, times.measure_s, machine)) +
+      table_of(lines, columns_of(experiment));
+  if (needs_trace(experiment.show)) text += "\n" + trace_table(lines);
+  if (!experiment.setting.flows.empty()) text += "\n" + source_table(lines);
+  text += pause_table(lines);
   if (std::ranges::any_of(experiment.cures, [](const Cure& cure) { return cure.bit_errors > 0; }))
-    text += bit_error_table(results);
+    text += "\n" + bit_error_table(lines);
   text += delay_text(experiment.setting.delay_ms, results);
   text += fmt::format("\nA slice alone takes {:.1f} ms through its port.\n\n",
-                      results.empty() ? 0 : results.front().figures.serialisation_ms);
+                      lines.empty() ? 0 : number_of(lines.front(), "serialisation_ms"));
   if (options.loss_free) {
-    text +=
-        "Each row is the run with the largest load without a dropped frame (G_mlf), by bisection. "
-        "Retransmissions alone are not a loss: TCP also retransmits late segments.\n";
-    for (const ExperimentResult& result : results) {
-      if (result.figures.is_loss_free()) continue;
-      text += fmt::format(
-          "\n- No load without losses: {} at {:g}; its row is the least load, {:.1f} % of theory{}.\n",
-          label_of(result.point), result.point.x, kPercent * result.point.setting.load,
-          result.figures.drops > 0 ? std::string()
-                                   : fmt::format(", with {:.0f} frames dropped where no port counts them",
-                                                 result.figures.other_drops));
-    }
+    text += loss_free_text(results);
   } else {
     for (const ExpectationVerdict& verdict : verdicts_of(experiment, results)) text += verdict_line(verdict);
   }
-  text += fmt::format("\nDifferences: {}\n", experiment.differs);
-  return text;
+  return text + fmt::format("\nDifferences: {}\n", experiment.differs);
 }
 
 }  // namespace weir::bench

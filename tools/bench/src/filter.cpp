@@ -1,6 +1,8 @@
 // A filter in the process, the same one in a worker, and in Python.
 #include "output.hpp"
+#include "units.hpp"
 #include <weir/base/memory_region.hpp>
+#include <weir/bench/figure.hpp>
 #include <weir/bench/filter.hpp>
 #include <weir/clock/clock.hpp>
 #include <weir/filter_host/plugin.hpp>
@@ -8,9 +10,9 @@
 #include <weir/filter_host/spawned_workers.hpp>
 #include <weir/filter_host/worker_units.hpp>
 
-#include <fmt/format.h>
+#include <boost/json.hpp>
 
-#include <algorithm>
+#include <cmath>
 #include <functional>
 #include <memory>
 #include <poll.h>
@@ -159,9 +161,7 @@ double pump(FilterUnits& units, Waiter& waiter, const Slices& slices, std::uint6
     if (results.empty()) waiter.wait();
     units.recycle(results);
   }
-  if (times.empty()) return 0;
-  std::nth_element(times.begin(), times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2), times.end());
-  return times[times.size() / 2];
+  return median(std::move(times));
 }
 
 filter_host::FilterConfig config_of(const FilterOptions& options) {
@@ -207,7 +207,7 @@ std::unique_ptr<FilterUnits> make_worker(const FilterOptions& options, const std
   return filter_host::WorkerUnits::launch(plugin, options.search_path, config_of(options), made, host);
 }
 
-FilterFigures measure(const FilterOptions& options, Way way) {
+Line measure(const FilterOptions& options, Way way, const char* name) {
   Slices slices(options);
   Waiter waiter;
   const std::unique_ptr<filter_host::SpawnedWorkers> host =
@@ -226,75 +226,60 @@ FilterFigures measure(const FilterOptions& options, Way way) {
   if (auto begun = units->begin_run(run); !begun) throw std::runtime_error(begun.error().text);
   wait_for_start(*units, waiter);
   pump(*units, waiter, slices, options.slices / 10, options.in_flight);  // pages and caches
-  FilterFigures figures;
-  figures.latency_ns = pump(*units, waiter, slices, kLatencySlices, 1);
+  const double latency_ns = pump(*units, waiter, slices, kLatencySlices, 1);
   const DurationNs cpu_before = cpu_used_ns(*units);
   const TimeNs start = monotonic_now_ns();
   pump(*units, waiter, slices, options.slices, options.in_flight);
-  const TimeNs end = monotonic_now_ns();
+  const auto elapsed = static_cast<double>(monotonic_now_ns() - start);
   const auto count = static_cast<double>(options.slices);
-  figures.slices_per_s = count * static_cast<double>(kSecond) / static_cast<double>(end - start);
-  figures.cpu_ns = static_cast<double>(cpu_used_ns(*units) - cpu_before) / count;
+  const auto cpu_ns = static_cast<double>(cpu_used_ns(*units) - cpu_before);
   units->end_run();
   while (!units->poll_end()) waiter.wait();
   (void)units->stop(10 * kSecond);
-  return figures;
+  return {{"way", name},
+          {"slice_bytes", options.slice_bytes},
+          {"sources", options.sources},
+          {"slices_per_s", std::round(count * static_cast<double>(kSecond) / elapsed)},
+          {"cpu_ns_per_slice", std::round(cpu_ns / count)},
+          {"latency_us", hundredths(latency_ns / kMicrosecond)}};
 }
 
-using Rounds = std::vector<FilterFigures>;
-
-// Returns the median over the rounds of a figure, or of its difference from that of `less` in the same round.
-double round_median(const Rounds& rounds, double FilterFigures::*figure, const Rounds* less = nullptr) {
-  std::vector<double> values;
-  for (std::size_t i = 0; i < rounds.size(); ++i)
-    values.push_back(rounds[i].*figure - (less == nullptr ? 0 : (*less)[i].*figure));
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
-std::string medians(const char* name, const Rounds& rounds, const Rounds& first) {
-  const auto of = [&](double FilterFigures::*figure) { return round_median(rounds, figure); };
-  const auto added = [&](double FilterFigures::*figure) { return round_median(rounds, figure, &first); };
-  return fmt::format(R"("{}": {{"slices_per_s": {:.0f}, "cpu_ns_per_slice": {:.0f}, "cpu_ns_added": {:.0f}, )"
-                     R"("latency_us": {:.1f}, "latency_us_added": {:.1f}}})",
-                     name, of(&FilterFigures::slices_per_s), of(&FilterFigures::cpu_ns),
-                     added(&FilterFigures::cpu_ns), of(&FilterFigures::latency_ns) / kMicrosecond,
-                     added(&FilterFigures::latency_ns) / kMicrosecond);
+// Returns the medians of each way, and those of its differences from the first way in the same round.
+Line medians_by_way(const Lines& lines, std::uint32_t rounds) {
+  Line summary{{"rounds", rounds}};
+  const std::size_t ways = lines.size() / rounds;
+  for (std::size_t way = 0; way < ways; ++way) {
+    Lines its;
+    for (std::size_t i = way; i < lines.size(); i += ways) {
+      Line& line = its.emplace_back(lines[i]);
+      const Line& first = lines[i - way];
+      const auto added = [&](const char* key) { return number_of(line, key) - number_of(first, key); };
+      line = {{"slices_per_s", line.at("slices_per_s")},
+              {"cpu_ns_per_slice", line.at("cpu_ns_per_slice")},
+              {"cpu_ns_added", added("cpu_ns_per_slice")},
+              {"latency_us", line.at("latency_us")},
+              {"latency_us_added", hundredths(added("latency_us"))}};
+    }
+    summary[text_of(lines[way], "way")] = medians_of(its);
+  }
+  summary["machine"] = machine();
+  return summary;
 }
 
 }  // namespace
 
 int run_filter(const FilterOptions& options, std::FILE* out, std::FILE* err) {
-  Rounds all[std::size(kWays)];
-  try {
-    for (std::uint32_t round = 0; round < options.rounds; ++round) {
-      for (std::size_t i = 0; i < std::size(kWays); ++i) {
-        const auto& [way, name] = kWays[i];
-        if (way == Way::python && options.python_plugin.empty()) continue;
-        const FilterFigures figures = measure(options, way);
-        fmt::print(out,
-                   R"({{"way": "{}", "slice_bytes": {}, "sources": {}, "slices_per_s": {:.0f}, )"
-                   R"("cpu_ns_per_slice": {:.0f}, "latency_us": {:.1f}}})"
-                   "\n",
-                   name, options.slice_bytes, options.sources, figures.slices_per_s, figures.cpu_ns,
-                   figures.latency_ns / kMicrosecond);
-        std::fflush(out);
-        all[i].push_back(figures);
-      }
-    }
-  } catch (const std::exception& error) {
-    fmt::print(err, "weir bench filter: {}\n", error.what());
-    return 1;
+  Figure figure;
+  figure.bench = "filter";
+  figure.needs_all = figure.line_per_round = true;
+  figure.rounds = options.rounds;
+  auto& group = figure.groups.emplace_back();
+  for (const auto& [way, name] : kWays) {
+    if (way == Way::python && options.python_plugin.empty()) continue;
+    group.push_back({name, [&options, way, name] { return Lines{measure(options, way, name)}; }});
   }
-  fmt::print(out, R"({{"rounds": {})", options.rounds);
-  for (std::size_t i = 0; i < std::size(kWays); ++i) {
-    if (!all[i].empty()) fmt::print(out, ", {}", medians(kWays[i].second, all[i], all[0]));
-  }
-  fmt::print(out,
-             R"(, "machine": "{}"}})"
-             "\n",
-             machine());
-  return 0;
+  figure.summary = [&](const Lines& lines) { return medians_by_way(lines, options.rounds); };
+  return run_figure(figure, {}, out, err);
 }
 
 }  // namespace weir::bench

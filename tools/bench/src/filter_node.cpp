@@ -13,8 +13,6 @@
 namespace weir::bench {
 namespace {
 
-constexpr double kCpuMsPerS = 1000;
-
 std::vector<std::uint32_t> cpus_of_this_process() {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -33,8 +31,8 @@ FilterNodePoint point_of(const FilterNodeCase& node, double input_khz, const run
   point.thrown_away = run_record::total_of(summary.vetoed) + run_record::total_of(summary.discarded);
   const run_record::CpuSummary& cpu = summary.cpu;
   const auto slices = static_cast<double>(std::max<std::uint64_t>(1, cpu.slices));
-  point.cost.filter_ms = kCpuMsPerS * cpu.filter_s / slices;
-  point.cost.transport_ms = kCpuMsPerS * cpu.transport_s / slices;
+  point.cost.filter_ms = kMsPerS * cpu.filter_s / slices;
+  point.cost.transport_ms = kMsPerS * cpu.transport_s / slices;
   if (cpu.seconds > 0) {
     point.cost.filter_percent = kPercent * cpu.filter_s / cpu.seconds / node.filters;
     point.cost.transport_percent = kPercent * cpu.transport_s / cpu.seconds;
@@ -67,36 +65,26 @@ Expected<FilterNodeResult, std::string> measure(const FilterNodeCase& node,
 }  // namespace
 
 int run_filter_node(const FilterNodeOptions& options, std::FILE* out, std::FILE* err) {
-  if (!options.out.empty() && !make_folder(options.out, err)) return 1;
   const std::vector<std::uint32_t> cpus = cpus_of_this_process();
-  std::vector<FilterNodeResult> results;
-  int status = 0;
+  Figure figure;
+  figure.bench = "filter-node";
+  figure.needs_all = true;
   for (const FilterNodeCase& node : filter_node_cases()) {
-    if (cpus.size() < node.cpus) {
-      fmt::print(err, "weir bench filter-node: {} needs {} CPUs, and this process may use {}\n", node.label,
-                 node.cpus, cpus.size());
-      return 1;
-    }
-    auto result = measure(node, {cpus.begin(), cpus.begin() + node.cpus}, options.seconds, err);
-    if (!result) {
-      fmt::print(err, "weir bench filter-node: {}: {}\n", node.label, result.error());
-      return 1;
-    }
-    if (const std::string why = result->without_max(); !why.empty()) {
-      fmt::print(err, "weir bench filter-node: {}: {}\n", node.label, why);
-      status = 1;
-    }
-    results.push_back(std::move(*result));
+    const auto measure_node = [&, err]() -> Expected<Lines, std::string> {
+      if (cpus.size() < node.cpus)
+        return Unexpected<std::string>(
+            fmt::format("needs {} CPUs, and this process may use {}", node.cpus, cpus.size()));
+      const auto result = measure(node, {cpus.begin(), cpus.begin() + node.cpus}, options.seconds, err);
+      if (!result) return Unexpected<std::string>(result.error());
+      if (const std::string why = result->without_max(); !why.empty())
+        fmt::print(err, "weir bench filter-node: {}: {}\n", node.label, why);
+      return lines_of(*result);
+    };
+    figure.groups.push_back({{node.label, measure_node}});
   }
-  const std::string lines = filter_node_lines(results);
-  fmt::print(out, "{}", lines);
-  const std::string table = filter_node_table(results, options, machine());
-  if (options.out.empty()) {
-    fmt::print(err, "\n{}", table);
-  } else {
-    status = std::max(status, write_output(options.out, options.name, lines, table, err));
-  }
-  return status;
+  figure.is_good = [](const Line& line) { return text_of(line, "_without_max").empty(); };
+  figure.page = [&](const Lines& lines) { return filter_node_page(lines, options, machine()); };
+  return run_figure(figure, options.output, out, err);
 }
 
 }  // namespace weir::bench

@@ -41,15 +41,6 @@ std::string detector_text(double input_khz) {
       kSlicesPerS, kModules, input_khz * 1000);
 }
 
-// Returns "-" for a value that does not exist.
-std::string or_dash(double value, int digits) {
-  return value > 0 ? fmt::format("{:.{}f}", value, digits) : std::string("-");
-}
-
-json::value max_json(const FilterNodeResult& result) {
-  return result.max_khz() > 0 ? json::value(result.max_khz()) : json::value();
-}
-
 json::object cost_json(const FilterNodeCost& cost) {
   return {{"filter_ms", four_digits(cost.filter_ms)},
           {"filter_percent", four_digits(cost.filter_percent)},
@@ -86,11 +77,6 @@ std::string FilterNodeResult::without_max() const {
       lowest.thrown_away, lowest.offered, lowest.input_khz, lowest.cpu);
 }
 
-const FilterNodePoint* FilterNodeResult::reference() const {
-  const auto found = std::ranges::find(points, kFilterNodeKhz, &FilterNodePoint::input_khz);
-  return found == points.end() ? nullptr : &*found;
-}
-
 bool raises(const FilterNodeResult& result) {
   if (!result.node.emulated || result.points.empty()) return false;
   const FilterNodePoint& last = result.points.back();
@@ -111,68 +97,65 @@ std::string farm_text(const FilterNodeCase& node, double input_khz, const std::v
       fmt::join(cpus, ", "), node.emulated ? 0 : 1);
 }
 
-std::string filter_node_lines(const std::vector<FilterNodeResult>& results) {
-  std::string lines;
-  for (const FilterNodeResult& result : results) {
-    for (const FilterNodePoint& point : result.points) {
-      json::object line{{"bench", "filter-node"},
-                        {"node", result.node.label},
-                        {"cpus", result.node.cpus},
-                        {"filters", result.node.filters},
-                        {"emulated", result.node.emulated},
-                        {"input_khz", point.input_khz},
-                        {"offered", point.offered},
-                        {"thrown_away", point.thrown_away},
-                        {"machine_cpu_s_per_s", hundredths(point.cpu)},
-                        {"max_khz", max_json(result)},
-                        {"paper_max_khz", result.node.paper_max_khz}};
-      for (auto& [key, value] : cost_json(point.cost)) line[key] = value;
-      line["paper"] = cost_json(result.node.paper);
-      lines += json::serialize(line) + "\n";
-    }
+Lines lines_of(const FilterNodeResult& result) {
+  const bool known = result.max_khz() > 0;
+  Lines lines;
+  for (const FilterNodePoint& point : result.points) {
+    Line& line = lines.emplace_back(Line{{"bench", "filter-node"},
+                                         {"node", result.node.label},
+                                         {"cpus", result.node.cpus},
+                                         {"filters", result.node.filters},
+                                         {"emulated", result.node.emulated},
+                                         {"input_khz", point.input_khz},
+                                         {"offered", point.offered},
+                                         {"thrown_away", point.thrown_away},
+                                         {"machine_cpu_s_per_s", hundredths(point.cpu)},
+                                         {"max_khz", known ? json::value(result.max_khz()) : json::value()},
+                                         {"paper_max_khz", result.node.paper_max_khz},
+                                         {"paper", cost_json(result.node.paper)},
+                                         {"_without_max", result.without_max()},
+                                         {"_max_khz", result.node.emulated ? result.max_khz() : 0}});
+    const json::object cost = cost_json(point.cost);
+    line.insert(cost.begin(), cost.end());
   }
   return lines;
 }
 
-std::string filter_node_table(const std::vector<FilterNodeResult>& results, const FilterNodeOptions& options,
-                              const std::string& machine) {
-  std::string text = fmt::format(
-      "# CPU time of a filter node, table 5.2\n\n```sh\n{}\n```\nAt an input of {:.0f} kHz per module, {:g} "
-      "s a "
-      "run; the largest input without a thrown away slice. On {}.\n\n"
-      "| CPUs x filters | filter, ms per slice: paper | here | % of real time: paper | here | transport, ms "
-      "per "
-      "slice: paper | here | % of real time: paper | here | largest input, kHz: paper | here |\n"
-      "| --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |\n",
-      options.command, kFilterNodeKhz, options.seconds, machine);
-  for (const FilterNodeResult& result : results) {
-    const FilterNodePoint* const point = result.reference();
-    if (point == nullptr) continue;
-    const FilterNodeCost& paper = result.node.paper;
-    const FilterNodeCost& here = point->cost;
-    fmt::format_to(std::back_inserter(text),
-                   "| {} | {} | {:.2f} | {} | {:.1f} | {} | {:.2f} | {} | {:.1f} | {} | {} |\n",
-                   result.node.label, or_dash(paper.filter_ms, 1), here.filter_ms,
-                   or_dash(paper.filter_percent, 0), here.filter_percent, or_dash(paper.transport_ms, 1),
-                   here.transport_ms, or_dash(paper.transport_percent, 0), here.transport_percent,
-                   or_dash(result.node.paper_max_khz, 0),
-                   or_dash(result.node.emulated ? result.max_khz() : 0, 0));
-  }
-  text +=
-      "\nThe paper: two nodes with one or two CPUs of 2002 and one or two filter processes each, beside a "
-      "dispatcher process; "
-      "slices of 10 ms of 5 LCMs, 60 kB at 70 kHz. Without a loss: 50, 70 and 100 kHz.\n\n"
-      "Difference: transport takes a thread of the DCM a small part of the dispatcher's time, because a "
-      "slice is "
-      "received "
-      "into the memory that the filter reads, so a second CPU gains little until a second filter uses it. "
-      "Here one of "
-      "the two "
-      "nodes with every second slice, bound to CPUs of this machine; the filter `busy` takes the thesis' CPU "
-      "time of "
-      "287 ns per "
-      "byte, and the last row has a filter of today.\n";
-  return text;
+std::string filter_node_page(const Lines& lines, const FilterNodeOptions& options,
+                             const std::string& machine) {
+  Lines reference;
+  std::ranges::copy_if(lines, std::back_inserter(reference),
+                       [](const Line& line) { return number_of(line, "input_khz") == kFilterNodeKhz; });
+  return page_head(
+             "CPU time of a filter node, table 5.2", options.output,
+             fmt::format("At an input of {:.0f} kHz per module, {:g} s a run; the largest input without "
+                         "a thrown away slice. On {}.",
+                         kFilterNodeKhz, options.seconds, machine)) +
+         table_of(reference, {text_column("CPUs x filters", "node"),
+                              paper_column("filter, ms per slice: paper", "paper.filter_ms"),
+                              number_column("here", "filter_ms", 2),
+                              paper_column("% of real time: paper", "paper.filter_percent"),
+                              number_column("here", "filter_percent", 1),
+                              paper_column("transport, ms per slice: paper", "paper.transport_ms"),
+                              number_column("here", "transport_ms", 2),
+                              paper_column("% of real time: paper", "paper.transport_percent"),
+                              number_column("here", "transport_percent", 1),
+                              paper_column("largest input, kHz: paper", "paper_max_khz"),
+                              paper_column("here", "_max_khz")}) +
+         "\nThe paper: two nodes with one or two CPUs of 2002 and one or two filter processes each, beside a "
+         "dispatcher process; "
+         "slices of 10 ms of 5 LCMs, 60 kB at 70 kHz. Without a loss: 50, 70 and 100 kHz.\n\n"
+         "Difference: transport takes a thread of the DCM a small part of the dispatcher's time, because a "
+         "slice is "
+         "received "
+         "into the memory that the filter reads, so a second CPU gains little until a second filter uses it. "
+         "Here one of "
+         "the two "
+         "nodes with every second slice, bound to CPUs of this machine; the filter `busy` takes the thesis' "
+         "CPU "
+         "time of "
+         "287 ns per "
+         "byte, and the last row has a filter of today.\n";
 }
 
 }  // namespace weir::bench

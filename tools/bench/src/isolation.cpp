@@ -1,26 +1,27 @@
 // Farms with a filter that misbehaves in its workers: the cost of each fault.
+#include "lab_farm.hpp"
 #include "output.hpp"
+#include "units.hpp"
 #include <weir/base/memory_region.hpp>
 #include <weir/bench/isolation.hpp>
-#include <weir/bench/loopback.hpp>
 #include <weir/clock/clock.hpp>
 #include <weir/emulation/dummy_content.hpp>
 #include <weir/file_reader.hpp>
 #include <weir/filter_host/spawned_workers.hpp>
 #include <weir/filter_host/worker_units.hpp>
-#include <weir/run/farm_command.hpp>
 #include <weir/run_record/summary.hpp>
 
+#include <boost/json.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cstdlib>
+#include <cmath>
 #include <filesystem>
-#include <fstream>
 #include <future>
-#include <optional>
+#include <memory>
 #include <stdexcept>
 #include <thread>
 
@@ -139,20 +140,11 @@ run_record::Summary run_trial(const IsolationOptions& options, const Trial& tria
   std::error_code ignored;
   fs::remove_all(folder, ignored);
   fs::create_directories(folder);
-  run::RunOptions run;
-  run.farm.farm_file = folder + "/farm.yaml";
-  std::ofstream(run.farm.farm_file) << farm_of(options, trial);
-  run.out = folder + "/run";
-  run.quiet = true;
-  char* said = nullptr;
-  std::size_t said_bytes = 0;
-  std::FILE* err = ::open_memstream(&said, &said_bytes);
-  if (err == nullptr) throw std::runtime_error("no memory");
+  const auto run = prepare_run(folder, farm_of(options, trial));
+  if (!run) throw std::runtime_error(run.error());
   run_record::Summary summary;
-  (void)run::run_farm(run, err, err, &summary);
-  std::fclose(err);
-  const std::string text(said, said_bytes);
-  std::free(said);
+  std::string text;
+  (void)run_quietly(*run, summary, text);
   if (summary.triggered == 0) throw std::runtime_error(text);
   return summary;
 }
@@ -277,115 +269,112 @@ LoneTimes measure_workers(const IsolationOptions& options, const IsolationLangua
   return {median(restarts), median(fill_times)};
 }
 
-std::string line_of(const IsolationOptions& options, const Trial& trial, const Outcome& outcome,
-                    double allowed, const std::vector<std::string>& failed) {
+Line line_of(const IsolationOptions& options, const Trial& trial, const Outcome& outcome, double allowed,
+             const std::vector<std::string>& failed) {
   const run_record::Summary& summary = outcome.summary;
-  return fmt::format(
-      R"({{"bench": "isolation", "language": "{}", "fault": "{}", "slices": {}, "every": {}, "stored": {}, )"
-      R"("poison": {}, "wrong": {}, "changed": {}, "balanced": {}, "restarts": {}, "retried": {}, )"
-      R"("restart_s": {:.3f}, "fill_s": {:.3f}, "duration_s": {:.2f}, "allowed_s": {:.2f}, "slices_per_s": {:.0f}, )"
-      R"("spinners": {}, "failed": [{}{}{}], "machine": "{}"}})",
-      trial.language, trial.fault.name, options.slices, options.every, outcome.stored.slices,
-      outcome.stored.poison, outcome.stored.wrong, outcome.stored.changed, summary.ledger_balanced,
-      count_of(summary.filter_workers, "restarts"), count_of(summary.filter_workers, "slices_retried"),
-      outcome.restart_s, outcome.fill_s, summary.duration_s, allowed, summary.slices_per_s, options.spin,
-      failed.empty() ? "" : "\"", fmt::join(failed, "\", \""), failed.empty() ? "" : "\"", machine());
+  return {
+      {"bench", "isolation"},
+      {"language", trial.language},
+      {"fault", trial.fault.name},
+      {"slices", options.slices},
+      {"every", options.every},
+      {"stored", outcome.stored.slices},
+      {"poison", outcome.stored.poison},
+      {"wrong", outcome.stored.wrong},
+      {"changed", outcome.stored.changed},
+      {"balanced", summary.ledger_balanced},
+      {"restarts", count_of(summary.filter_workers, "restarts")},
+      {"retried", count_of(summary.filter_workers, "slices_retried")},
+      {"restart_s", four_digits(outcome.restart_s)},
+      {"fill_s", four_digits(outcome.fill_s)},
+      {"duration_s", hundredths(summary.duration_s)},
+      {"allowed_s", hundredths(allowed)},
+      {"slices_per_s", std::round(summary.slices_per_s)},
+      {"spinners", options.spin},
+      {"failed", boost::json::array(failed.begin(), failed.end())},
+      {"machine", machine()},
+      {"_language", trial.language == "c++" ? "C++" : "Python"},
+      {"_allowed", trial.fault.timed ? fmt::format("{:.1f}", allowed) : ""},
+      {"_checks", failed.empty() ? std::string("held") : fmt::format("failed: {}", fmt::join(failed, ", "))}};
 }
 
-std::string row_of(const Trial& trial, const Outcome& outcome, double allowed,
-                   const std::vector<std::string>& failed) {
-  const run_record::Summary& summary = outcome.summary;
-  return fmt::format("| {} | {} | {} | {} | {} | {} | {:.1f} | {} | {} |\n",
-                     trial.language == "c++" ? "C++" : "Python", trial.fault.name, outcome.stored.poison,
-                     outcome.stored.wrong, outcome.stored.changed,
-                     count_of(summary.filter_workers, "restarts"), summary.duration_s,
-                     trial.fault.timed ? fmt::format("{:.1f}", allowed) : "",
-                     failed.empty() ? "held" : fmt::format("failed: {}", fmt::join(failed, ", ")));
+// `alone`: times of each language's worker without a farm.
+std::string isolation_page(const Lines& lines, const IsolationOptions& options, const std::string& alone) {
+  return page_head(
+             options.output.name, options.output,
+             fmt::format(
+                 "{} slices through two DCMs with a worker and a spare each. The filter misbehaves on "
+                 "one slice in {}, with `leak`\non each. {}{}. `none` is the run without faults; "
+                 "{:.0f} % of its rate may be lost, and the time of each restart\nof a worker.{}",
+                 options.slices, options.every, machine(),
+                 options.spin ? ", with a spinner on each core" : "", kPercent * options.tolerance, alone)) +
+         table_of(lines, {text_column("language", "_language"), text_column("fault", "fault"),
+                          number_column("poison", "poison", 0), number_column("wrong decisions", "wrong", 0),
+                          number_column("changed fragments", "changed", 0),
+                          number_column("restarts", "restarts", 0), number_column("seconds", "duration_s", 1),
+                          text_column("allowed", "_allowed"), text_column("checks", "_checks")});
 }
 
-// The files' contents, as the runs end.
-struct IsolationResults {
-  std::string lines;
-  std::string rows;
-  std::string alone;  // times of each language's worker without a farm
-  int bad = 0;        // runs with a failed check
-};
-
-// Returns the options that differ from the defaults.
-std::string words_of(const IsolationOptions& options) {
-  std::string words = options.spin ? " --spin" : "";
-  if (options.slices != IsolationOptions().slices) words += fmt::format(" --slices {}", options.slices);
-  for (const std::string& fault : options.faults) words += " --fault " + fault;
-  return words;
-}
-
-std::string page_of(const IsolationOptions& options, const IsolationResults& results) {
-  return fmt::format(
-      "# {}\n\n```sh\nweir bench isolation{} --out docs/benchmarks --name {}\n```\n"
-      "{} slices through two DCMs with a worker and a spare each. The filter misbehaves on one slice in {}, "
-      "with "
-      "`leak`\non each. {}{}. `none` is the run without faults; {:.0f} % of its rate may be lost, and the "
-      "time of "
-      "each restart\nof a worker.{}\n\n"
-      "| language | fault | poison | wrong decisions | changed fragments | restarts | seconds | allowed | "
-      "checks "
-      "|\n| --- | --- | --- | --- | --- | --- | --- | --- | --- |\n{}",
-      options.name, words_of(options), options.name, options.slices, options.every, machine(),
-      options.spin ? ", with a spinner on each core" : "", 100 * options.tolerance, results.alone,
-      results.rows);
-}
-
-void try_language(const IsolationOptions& options, std::size_t language, std::FILE* out,
-                  IsolationResults& results) {
-  const IsolationLanguage& its = options.languages[language];
+std::vector<IsolationFault> faults_of(const IsolationOptions& options) {
   std::vector<IsolationFault> faults{kNone};
   for (const IsolationFault& fault : kFaults) {
     const auto& wanted = options.faults;
     if (wanted.empty() || std::find(wanted.begin(), wanted.end(), fault.name) != wanted.end())
       faults.push_back(fault);
   }
+  return faults;
+}
+
+// A language's runs. The first one is without faults.
+struct LanguageRuns {
+  const IsolationOptions& options;
+  const IsolationLanguage& language;
+  std::string& alone;
+  LoneTimes lone = {};
   double clean_s = 0;
-  const bool fills = std::any_of(faults.begin(), faults.end(), [](const auto& fault) { return fault.fills; });
-  const LoneTimes alone =
-      options.tolerance > 0 ? measure_workers(options, its, fills) : LoneTimes{};  // only to judge the rate
-  results.alone += fmt::format(
-      " A worker of {} starts in {:.0f} ms{}.", its.name == "c++" ? "C++" : "Python", 1e3 * alone.restart_s,
-      fills ? fmt::format(" and fills its memory in {:.0f} ms", 1e3 * alone.fill_s) : "");
-  for (const IsolationFault& fault : faults) {
-    const Trial trial{its.name, its.plugin, fault};
+
+  Lines measure(const IsolationFault& fault) {
+    if (fault.name == kNone.name) measure_alone();
+    const Trial trial{language.name, language.plugin, fault};
     const Outcome outcome{run_trial(options, trial, options.folder),
-                          read_back(options, fault, options.folder + "/run"), alone.restart_s, alone.fill_s};
+                          read_back(options, fault, options.folder + "/out"), lone.restart_s, lone.fill_s};
     if (fault.name == kNone.name) clean_s = outcome.summary.duration_s;
     const double allowed = allowed_s(options, fault, outcome, clean_s);
-    const std::vector<std::string> failed = failed_checks(options, fault, outcome, allowed);
-    const std::string line = line_of(options, trial, outcome, allowed, failed) + "\n";
-    fmt::print(out, "{}", line);
-    std::fflush(out);
-    results.lines += line;
-    results.rows += row_of(trial, outcome, allowed, failed);
-    results.bad += failed.empty() ? 0 : 1;
+    return {line_of(options, trial, outcome, allowed, failed_checks(options, fault, outcome, allowed))};
   }
-}
+
+ private:
+  void measure_alone() {
+    const bool fills = std::ranges::any_of(faults_of(options), &IsolationFault::fills);
+    if (options.tolerance > 0) lone = measure_workers(options, language, fills);  // only to judge the rate
+    alone +=
+        fmt::format(" A worker of {} starts in {:.0f} ms{}.", language.name == "c++" ? "C++" : "Python",
+                    kMsPerS * lone.restart_s,
+                    fills ? fmt::format(" and fills its memory in {:.0f} ms", kMsPerS * lone.fill_s) : "");
+  }
+};
 
 }  // namespace
 
 int run_isolation(const IsolationOptions& options, std::FILE* out, std::FILE* err) {
-  if (!options.out.empty() && !make_folder(options.out, err)) return 2;
-  IsolationResults results;
-  try {
-    const Spinners spinners(options.spin);
-    for (std::size_t language = 0; language < options.languages.size(); ++language)
-      try_language(options, language, out, results);
-  } catch (const std::exception& error) {
-    fmt::print(err, "weir bench isolation: {}\n", error.what());
-    return 2;
+  Figure figure;
+  figure.bench = "isolation";
+  figure.needs_all = true;
+  figure.failure_status = 2;
+  std::string alone;
+  for (const IsolationLanguage& language : options.languages) {
+    const auto runs = std::make_shared<LanguageRuns>(LanguageRuns{options, language, alone});
+    for (const IsolationFault& fault : faults_of(options))
+      figure.groups.push_back(
+          {{language.name + " " + std::string(fault.name), [runs, fault] { return runs->measure(fault); }}});
   }
+  figure.is_good = [](const Line& line) { return text_of(line, "_checks") == "held"; };
+  figure.page = [&](const Lines& lines) { return isolation_page(lines, options, alone); };
+  const Spinners spinners(options.spin);
+  const int status = run_figure(figure, options.output, out, err);
   std::error_code ignored;
-  std::filesystem::remove_all(options.folder, ignored);
-  if (!options.out.empty() &&
-      write_output(options.out, options.name, results.lines, page_of(options, results), err) != 0)
-    return 2;
-  return results.bad == 0 ? 0 : 1;
+  fs::remove_all(options.folder, ignored);
+  return status;
 }
 
 std::vector<std::string> isolation_faults() {

@@ -3,11 +3,22 @@
 #include <weir/base/expected.hpp>
 #include <weir/bench/network.hpp>
 #include <weir/run/farm_command.hpp>
+#include <weir/run_record/farm_network.hpp>
 #include <weir/run_record/summary.hpp>
 
 #include <string>
 
 namespace weir::bench {
+
+// Writes a farm file and a lab file into the folder, and returns the options of a run of them with its output
+// in FOLDER/out. Without a lab file the farm runs on this machine as it is.
+[[nodiscard]] Expected<run::RunOptions, std::string> prepare_run(const std::string& folder,
+                                                                 const std::string& farm_text,
+                                                                 const std::string& lab_text = {});
+
+// Runs a farm, and returns its exit status. `text`: its output and messages. A signal is the summary's
+// reason.
+int run_quietly(const run::RunOptions& options, run_record::Summary& summary, std::string& text);
 
 // Runs a farm once in a lab, in a separate thread, because that thread stays in the lab's network. Removes
 // earlier contents of the run's folder. Errors are messages, which begin with "SIG" if a signal ended the
@@ -35,7 +46,12 @@ class MachineLoad {
   double before_s_;
 };
 
-// As summary_of_lab_run(), with the figures of a network point.
-[[nodiscard]] Expected<NetworkRun, std::string> measure_farm(const run::RunOptions& options);
+// Returns the limits of a prepared run's network, for slices of so many bytes and fragments. Errors: a farm
+// or a lab that is invalid.
+[[nodiscard]] Expected<run_record::Theory, std::string> theory_of_run(const run::RunOptions& options,
+                                                                      double slice_bytes, double fragments);
+
+// As summary_of_lab_run(), with the figures of its network.
+[[nodiscard]] Expected<NetworkRun, std::string> measure_in_lab(const run::RunOptions& options);
 
 }  // namespace weir::bench

@@ -2,12 +2,10 @@
 #include <weir/base/scratch_folder.hpp>
 #include <weir/bench/ceiling.hpp>
 #include <weir/bench/loopback.hpp>
-#include <weir/run_record/json.hpp>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 
 namespace weir::bench {
@@ -67,26 +65,14 @@ Expected<Round, std::string> measure_round(const LoopbackPoint& point, const Loo
   return round;
 }
 
-template <class Value>
-double median_of(const std::vector<Round>& rounds, Value value) {
-  std::vector<double> values;
-  values.reserve(rounds.size());
-  for (const Round& round : rounds) values.push_back(value(round));
-  return median(std::move(values));
-}
-
 double ratio(const Rate& over, const Rate& under) { return over.fragments_per_s / under.fragments_per_s; }
 
 // More digits than such a machine repeats.
-template <class Which>
-boost::json::object medians(const std::vector<Round>& rounds, Which which) {
-  const auto of = [&](double Rate::*member) {
-    return four_digits(median_of(rounds, [&](const Round& round) { return which(round).*member; }));
-  };
-  return {{"fragments_per_s", of(&Rate::fragments_per_s)},
-          {"goodput_bytes_per_s", of(&Rate::goodput_bytes_per_s)},
-          {"cpu_us_per_fragment", of(&Rate::cpu_us_per_fragment)},
-          {"system_calls_per_fragment", of(&Rate::system_calls_per_fragment)}};
+Line line_of(const Rate& rate) {
+  return {{"fragments_per_s", four_digits(rate.fragments_per_s)},
+          {"goodput_bytes_per_s", four_digits(rate.goodput_bytes_per_s)},
+          {"cpu_us_per_fragment", four_digits(rate.cpu_us_per_fragment)},
+          {"system_calls_per_fragment", four_digits(rate.system_calls_per_fragment)}};
 }
 
 std::string describe(const LoopbackPoint& point) {
@@ -96,34 +82,27 @@ std::string describe(const LoopbackPoint& point) {
 
 }  // namespace
 
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  std::sort(values.begin(), values.end());
-  const std::size_t half = values.size() / 2;
-  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
-}
-
-std::string to_json_line(const LoopbackPoint& point, const std::vector<Round>& rounds) {
-  boost::json::object line{{"bench", "loopback"},        {"fragment_bytes", point.fragment_bytes},
-                           {"readouts", point.readouts}, {"sources_per_readout", point.sources},
-                           {"dcms", point.dcms},         {"checksums", point.checksums},
-                           {"rounds", rounds.size()}};
-  line["weir"] = medians(rounds, [](const Round& round) { return round.farm; });
-  line["ceiling"] = medians(rounds, [](const Round& round) { return round.ceiling; });
-  line["ratio"] =
-      four_digits(median_of(rounds, [](const Round& round) { return ratio(round.farm, round.ceiling); }));
-  if (!rounds.empty() && rounds.front().tls) {
-    line["tls"] = medians(rounds, [](const Round& round) { return *round.tls; });
-    line["tls_to_plain"] =
-        four_digits(median_of(rounds, [](const Round& round) { return ratio(*round.tls, round.farm); }));
+Line line_of(const LoopbackPoint& point, const Round& round) {
+  Line line{{"bench", "loopback"},
+            {"fragment_bytes", point.fragment_bytes},
+            {"readouts", point.readouts},
+            {"sources_per_readout", point.sources},
+            {"dcms", point.dcms},
+            {"checksums", point.checksums},
+            {"rounds", 1},
+            {"weir", line_of(round.farm)},
+            {"ceiling", line_of(round.ceiling)},
+            {"ratio", four_digits(ratio(round.farm, round.ceiling))},
+            {"_label", describe(point)}};
+  if (round.tls) {
+    line["tls"] = line_of(*round.tls);
+    line["tls_to_plain"] = four_digits(ratio(*round.tls, round.farm));
   }
-  if (!rounds.empty() && rounds.front().yardstick) {
-    line["yardstick_fragments_per_s"] =
-        four_digits(median_of(rounds, [](const Round& round) { return round.yardstick->fragments_per_s; }));
-    line["ceiling_to_yardstick"] = four_digits(
-        median_of(rounds, [](const Round& round) { return ratio(round.ceiling, *round.yardstick); }));
+  if (round.yardstick) {
+    line["yardstick_fragments_per_s"] = four_digits(round.yardstick->fragments_per_s);
+    line["ceiling_to_yardstick"] = four_digits(ratio(round.ceiling, *round.yardstick));
   }
-  return run_record::one_line(line);
+  return line;
 }
 
 Expected<Rate, std::string> measure_yardstick(const std::string& program, const LoopbackPoint& point,
@@ -150,29 +129,29 @@ Expected<Rate, std::string> measure_yardstick(const std::string& program, const 
 }
 
 int run_loopback(const LoopbackOptions& options, std::FILE* out, std::FILE* err) {
-  const ScratchFolder folder;
+  Figure figure;
+  figure.bench = "loopback";
+  figure.needs_all = true;
+  figure.rounds = options.rounds;
   for (const std::uint32_t bytes : options.fragment_bytes) {
     for (const std::uint32_t dcms : options.dcms) {
       for (const std::string& checksums : options.checksums) {
         const LoopbackPoint point{options.readouts, options.sources, dcms, bytes, checksums == "on"};
-        std::vector<Round> rounds;
-        for (std::uint32_t i = 0; i < options.rounds; ++i) {
-          const auto round = measure_round(point, options, folder.path().string(), i);
-          if (!round) {
-            fmt::print(err, "weir bench: {}: {}\n", describe(point), round.error());
-            return 1;
-          }
-          rounds.push_back(*round);
-        }
-        fmt::print(out, "{}\n", to_json_line(point, rounds));
-        std::fflush(out);
-        fmt::print(err, "{}: {:.3g} fragments/s, {:.2f} of the ceiling\n", describe(point),
-                   median_of(rounds, [](const Round& round) { return round.farm.fragments_per_s; }),
-                   median_of(rounds, [](const Round& round) { return ratio(round.farm, round.ceiling); }));
+        const auto measure = [&options, point, number = 0U]() mutable -> Expected<Lines, std::string> {
+          const ScratchFolder folder;
+          const auto round = measure_round(point, options, folder.path().string(), number++);
+          if (!round) return Unexpected<std::string>(round.error());
+          return Lines{line_of(point, *round)};
+        };
+        figure.groups.push_back({{describe(point), measure}});
       }
     }
   }
-  return 0;
+  figure.sentence = [](const Line& line) {
+    return fmt::format("{}: {:.3g} fragments/s, {:.2f} of the ceiling", text_of(line, "_label"),
+                       number_of(line, "weir.fragments_per_s"), number_of(line, "ratio"));
+  };
+  return run_figure(figure, {}, out, err);
 }
 
 }  // namespace weir::bench

@@ -1,107 +1,116 @@
-// A sweep over farms in virtual networks: measuring, and writing down.
+// A sweep over farms in virtual networks: measuring, and its page.
 #include "lab_farm.hpp"
 #include "output.hpp"
+#include "units.hpp"
 #include <weir/base/scratch_folder.hpp>
 #include <weir/bench/network.hpp>
-#include <weir/config/farm_file.hpp>
-#include <weir/config/lab_file.hpp>
-#include <weir/config/plan.hpp>
-#include <weir/lab/plan.hpp>
-#include <weir/run/farm_command.hpp>
-#include <weir/run/lab_network.hpp>
 
 #include <fmt/format.h>
 
-#include <cstdio>
-#include <thread>
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <utility>
 
 namespace weir::bench {
 namespace {
 
-// The theoretical rate of a point; an error if its farm or lab is invalid.
-Expected<double, std::string> theory_of_point(const NetworkPoint& point, const std::string& farm_path,
-                                              const std::string& lab_path) {
-  const auto farm = config::load_farm(farm_path);
-  if (!farm) return Unexpected<std::string>(config::to_text(farm.error()));
-  const auto plan = config::expand(farm->farm, farm->locations);
-  if (!plan) return Unexpected<std::string>(config::to_text(plan.error()));
-  const auto lab_file = config::load_lab(lab_path);
-  if (!lab_file) return Unexpected<std::string>(config::to_text(lab_file.error()));
-  const auto lab = lab::plan_lab(*lab_file, &*plan);
-  if (!lab) return Unexpected<std::string>(config::to_text(lab.error()));
-  const double fragments = static_cast<double>(point.readouts) * point.fragments;
-  const run_record::SliceLoad load{fragments * point.fragment_bytes, fragments};
-  return run_record::theory_of(run::network_of(*lab, *plan), load).goodput_bytes_per_s;
+std::string in_words(const Line& line, const char* key, const char* format, double factor = 1) {
+  const double value = factor * number_of(line, key);
+  return value > 0 ? fmt::format(fmt::runtime(format), value) : std::string();
 }
 
-int write_out(const std::vector<NetworkResult>& results, const NetworkOptions& options, std::FILE* err) {
-  std::string lines;
-  for (const NetworkResult& result : results) lines += to_json_line(result, options) + "\n";
-  return write_output(options.out, options.name, lines, table_of(results, options, machine()), err);
+// A setting of a point, in words; empty: not applicable.
+using Setting = std::string (*)(const Line&);
+constexpr std::array<Setting, 9> kSettings = {
+    [](const Line& line) { return text_of(line, "shaper"); },
+    [](const Line& line) {
+      const std::string text = in_words(line, "window_fragments", "{:g} fragment");
+      return text.empty() || text == "1 fragment" ? text : text + "s";
+    },
+    [](const Line& line) { return in_words(line, "window_bytes", "{:g} kB", 1 / kBytesPerKb); },
+    [](const Line& line) { return in_words(line, "offered_share_of_theory", "{:g} % offered", kPercent); },
+    [](const Line& line) { return in_words(line, "readouts", "{:g} readouts"); },
+    [](const Line& line) { return in_words(line, "fragment_bytes", "fragments of {} B"); },
+    [](const Line& line) { return in_words(line, "fragments_per_readout", "{:g} a readout"); },
+    [](const Line& line) { return in_words(line, "window_segments", "congestion window fixed at {:g}"); },
+    [](const Line& line) { return text_of(line, "congestion_control"); },
+};
+
+// Returns the settings that distinguish the point from the others: "byte-credits, 36 kB, bbr".
+std::string label_of(const Line& line, const Lines& lines) {
+  std::string text;
+  for (const Setting setting : kSettings) {
+    const std::string value = setting(line);
+    const bool differs =
+        std::ranges::any_of(lines, [&](const Line& one) { return setting(one) != setting(lines.front()); });
+    if (!value.empty() && differs) text += (text.empty() ? "" : ", ") + value;
+  }
+  return text.empty() ? text_of(line, "_label") : text;
+}
+
+Expected<NetworkRun, std::string> measure(const NetworkPoint& point, const NetworkOptions& options,
+                                          const std::string& folder) {
+  const double fragments = static_cast<double>(point.readouts) * point.fragments;
+  const double slice_bytes = fragments * point.fragment_bytes;
+  auto run = prepare_run(folder, farm_text(point, options, 0), lab_text(point, options));
+  if (run && point.load > 0) {
+    const auto theory = theory_of_run(*run, slice_bytes, fragments);
+    if (!theory) return Unexpected<std::string>(theory.error());
+    const double rate_hz = point.load * theory->goodput_bytes_per_s / slice_bytes;
+    run = prepare_run(folder, farm_text(point, options, rate_hz), lab_text(point, options));
+  }
+  if (!run) return Unexpected<std::string>(run.error());
+  return measure_in_lab(*run);
+}
+
+FigurePoint figure_point(const NetworkPoint& point, const NetworkOptions& options) {
+  const auto latency_us = std::make_shared<metrics::ValueHistogram>();  // of all rounds
+  return {describe(point), [point, &options, latency_us]() -> Expected<Lines, std::string> {
+            const ScratchFolder folder;
+            const auto run = measure(point, options, folder.path().string());
+            if (!run) return Unexpected<std::string>(run.error());
+            latency_us->merge(run->latency_us);
+            const std::string arrivals = (folder.path() / "out/run-000001-dcm-0-arrivals.csv").string();
+            return Lines{line_of(point, options, *run, *latency_us, read(arrivals))};
+          }};
 }
 
 }  // namespace
 
-Expected<NetworkRun, std::string> measure(const NetworkPoint& point, const NetworkOptions& options,
-                                          const std::string& folder) {
-  const std::string farm_path = folder + "/farm.yaml";
-  const std::string lab_path = folder + "/lab.yaml";
-  if (!write(farm_path, farm_text(point, options, 0)) || !write(lab_path, lab_text(point, options)))
-    return Unexpected<std::string>("cannot write into " + folder);
-  const auto theory = theory_of_point(point, farm_path, lab_path);
-  if (!theory) return Unexpected<std::string>(theory.error());
-  if (point.load > 0) {
-    const double slice_bytes = static_cast<double>(point.readouts) * point.fragments * point.fragment_bytes;
-    if (!write(farm_path, farm_text(point, options, point.load * *theory / slice_bytes)))
-      return Unexpected<std::string>("cannot write into " + folder);
-  }
-  run::RunOptions run;
-  run.farm.farm_file = farm_path;
-  run.lab_file = lab_path;
-  run.out = folder + "/out";
-  run.log_level = "warning";
-  run.quiet = true;
-  auto figures = measure_farm(run);
-  if (!figures) return figures;
-  if (options.trace > 0) figures->arrivals = read(run.out + "/run-000001-dcm-0-arrivals.csv");
-  return figures;
-}
-
-Expected<NetworkResult, std::string> measure_rounds(const NetworkPoint& point, const NetworkOptions& options,
-                                                    const std::string& folder) {
-  NetworkResult result{point, {}};
-  for (std::uint32_t round = 0; round < options.rounds; ++round) {
-    auto run = measure(point, options, folder);
-    if (!run) return Unexpected<std::string>(run.error());
-    result.runs.push_back(std::move(*run));
-  }
-  return result;
+std::string network_page(const Lines& lines, const NetworkOptions& options, const std::string& machine) {
+  const auto ms = [](const char* head, const char* key) {
+    return number_column(head, std::string("after_1s.") + key, 1, 1 / kUsPerMs);
+  };
+  return page_head(options.output.name, options.output,
+                   fmt::format("On {}; ports of {} with a buffer of {}, {:g} s a run, medians of {} run{}. "
+                               "Goodput, latency and retransmissions are those after the first second.",
+                               machine, options.rate, options.buffer, options.seconds, options.rounds,
+                               options.rounds == 1 ? "" : "s")) +
+         table_of(lines, {{"point", [&](const Line& line) { return label_of(line, lines); }},
+                          number_column("goodput, % of theory", "after_1s.share_of_theory", 1, kPercent),
+                          ms("p50, ms", "p50_us"),
+                          ms("p99, ms", "p99_us"),
+                          ms("max, ms", "max_us"),
+                          number_column("p99 over serialisation", "p99_over_serialisation", 2),
+                          number_column("retransmitted a second", "after_1s.retransmits_per_s", 0),
+                          number_column("drops at ports", "after_1s.port_drops", 0),
+                          number_column("CPU, s/s", "machine_cpu_s_per_s", 2)});
 }
 
 int run_network(const NetworkOptions& options, std::FILE* out, std::FILE* err) {
-  if (!options.out.empty() && !make_folder(options.out, err)) return 1;
-  const ScratchFolder folder;
-  std::vector<NetworkResult> results;
-  bool failed = false;
-  for (const NetworkPoint& point : expand(options)) {
-    auto measured = measure_rounds(point, options, folder.path().string());
-    if (!measured) {
-      // A sweep takes long: an error skips its point, a signal the remaining ones.
-      failed = true;
-      fmt::print(err, "weir bench: {}: {}\n", describe(point), measured.error());
-      if (measured.error().starts_with("SIG")) break;
-      continue;
-    }
-    const NetworkResult& result = results.emplace_back(std::move(*measured));
-    fmt::print(out, "{}\n", to_json_line(result, options));
-    std::fflush(out);
-    const NetworkRun run = result.medians();
-    fmt::print(err, "{}: {:.1f} % of theory, p99 {:.1f} ms, {:.0f} retransmissions/s, CPU {:.2f} of {}\n",
-               describe(point), 100 * run.after_1s.share_of_theory, run.after_1s.p99_us / 1000,
-               run.after_1s.retransmits_per_s, run.machine_cpu_s_per_s, std::thread::hardware_concurrency());
-  }
-  const int written = options.out.empty() ? 0 : write_out(results, options, err);
-  return failed ? 1 : written;
+  Figure figure;
+  figure.bench = options.pattern == Pattern::incast ? "incast" : "all-to-all";
+  figure.rounds = options.rounds;
+  for (const NetworkPoint& point : expand(options)) figure.groups.push_back({figure_point(point, options)});
+  figure.sentence = [](const Line& line) {
+    return fmt::format("{}: {:.1f} % of theory, p99 {:.1f} ms, {:.0f} retransmissions/s, CPU {:.2f}",
+                       text_of(line, "_label"), kPercent * number_of(line, "after_1s.share_of_theory"),
+                       number_of(line, "after_1s.p99_us") / kUsPerMs,
+                       number_of(line, "after_1s.retransmits_per_s"), number_of(line, "machine_cpu_s_per_s"));
+  };
+  figure.page = [&](const Lines& lines) { return network_page(lines, options, machine()); };
+  return run_figure(figure, options.output, out, err);
 }
 
 }  // namespace weir::bench

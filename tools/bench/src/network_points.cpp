@@ -1,9 +1,7 @@
 // The points of a sweep, and the farm and the lab of each.
 #include "units.hpp"
-#include <weir/bench/loopback.hpp>
 #include <weir/bench/network.hpp>
 #include <weir/config/rate.hpp>
-#include <weir/run_record/json.hpp>
 #include <weir/shaping/theory.hpp>
 
 #include <boost/json.hpp>
@@ -37,19 +35,6 @@ std::vector<NetworkPoint> with_windows(NetworkPoint point, const NetworkOptions&
     points.push_back(point);
   }
   return points;
-}
-
-json::object part_of(const NetworkPart& part) {
-  return {{"goodput_bytes_per_s", four_digits(part.goodput_bytes_per_s)},
-          {"share_of_theory", four_digits(part.share_of_theory)},
-          {"slices_per_s", four_digits(part.slices_per_s)},
-          {"p50_us", four_digits(part.p50_us)},
-          {"p90_us", four_digits(part.p90_us)},
-          {"p99_us", four_digits(part.p99_us)},
-          {"p999_us", four_digits(part.p999_us)},
-          {"max_us", four_digits(part.max_us)},
-          {"retransmits_per_s", four_digits(part.retransmits_per_s)},
-          {"port_drops", four_digits(part.port_drops)}};
 }
 
 // A DCM's share of its port's capacity.
@@ -216,66 +201,28 @@ std::string lab_text(const NetworkPoint& point, const NetworkOptions& options) {
   return text;
 }
 
-NetworkRun NetworkResult::medians() const {
-  NetworkRun all;
-  const auto of = [&](auto value) {
-    std::vector<double> values;
-    for (const NetworkRun& run : runs) values.push_back(value(run));
-    return median(std::move(values));
-  };
-  for (double NetworkPart::*figure :
-       {&NetworkPart::goodput_bytes_per_s, &NetworkPart::share_of_theory, &NetworkPart::slices_per_s,
-        &NetworkPart::p50_us, &NetworkPart::p90_us, &NetworkPart::p99_us, &NetworkPart::p999_us,
-        &NetworkPart::max_us, &NetworkPart::retransmits_per_s, &NetworkPart::port_drops}) {
-    all.whole.*figure = of([&](const NetworkRun& run) { return run.whole.*figure; });
-    all.after_1s.*figure = of([&](const NetworkRun& run) { return run.after_1s.*figure; });
-  }
-  for (double NetworkRun::*figure :
-       {&NetworkRun::theory_bytes_per_s, &NetworkRun::serialisation_us, &NetworkRun::dcm_share_min,
-        &NetworkRun::dcm_share_max, &NetworkRun::machine_drops, &NetworkRun::jitter_us,
-        &NetworkRun::cpu_s_per_s, &NetworkRun::machine_cpu_s_per_s}) {
-    all.*figure = of([&](const NetworkRun& run) { return run.*figure; });
-  }
-  for (const NetworkRun& run : runs) all.latency_us.merge(run.latency_us);
-  if (!runs.empty()) all.arrivals = runs.back().arrivals;
-  return all;
-}
-
-std::string to_json_line(const NetworkResult& result, const NetworkOptions& options) {
-  const NetworkPoint& point = result.point;
-  const NetworkRun run = result.medians();
-  const double unit = run.serialisation_us > 0 ? run.serialisation_us : 1;
-  json::object line{{"bench", name_of(point.pattern)},
-                    {"shaper", point.shaper},
-                    {"window_bytes", point.window_bytes},
-                    {"window_fragments", point.window_fragments},
-                    {"window_segments", point.window_segments},
-                    {"congestion_control", point.congestion},
-                    {"fragment_bytes", point.fragment_bytes},
-                    {"fragments_per_readout", point.fragments},
-                    {"readouts", point.readouts},
-                    {"dcms", point.dcms},
-                    {"offered_share_of_theory", point.load},
-                    {"port_rate", options.rate},
-                    {"port_buffer", options.buffer},
-                    {"seconds", options.seconds},
-                    {"rounds", result.runs.size()},
-                    {"theoretical_goodput_bytes_per_s", four_digits(run.theory_bytes_per_s)},
-                    {"serialisation_us", four_digits(run.serialisation_us)},
-                    {"whole", part_of(run.whole)},
-                    {"after_1s", part_of(run.after_1s)},
-                    {"p50_over_serialisation", four_digits(run.after_1s.p50_us / unit)},
-                    {"p99_over_serialisation", four_digits(run.after_1s.p99_us / unit)},
-                    {"max_over_serialisation", four_digits(run.after_1s.max_us / unit)},
-                    {"dcm_share_min", four_digits(run.dcm_share_min)},
-                    {"dcm_share_max", four_digits(run.dcm_share_max)},
-                    {"machine_drops", four_digits(run.machine_drops)},
-                    {"cpu_s_per_s", four_digits(run.cpu_s_per_s)},
-                    {"machine_cpu_s_per_s", four_digits(run.machine_cpu_s_per_s)},
-                    {"took_longer", took_longer(run.latency_us)}};
-  if (json::array arrivals = arrivals_of(run.arrivals); !arrivals.empty())
-    line["arrivals"] = std::move(arrivals);
-  return run_record::one_line(line);
+Line line_of(const NetworkPoint& point, const NetworkOptions& options, const NetworkRun& run,
+             const metrics::ValueHistogram& latency_us, const std::string& arrivals) {
+  Line line{{"bench", name_of(point.pattern)},
+            {"shaper", point.shaper},
+            {"window_bytes", point.window_bytes},
+            {"window_fragments", point.window_fragments},
+            {"window_segments", point.window_segments},
+            {"congestion_control", point.congestion},
+            {"fragment_bytes", point.fragment_bytes},
+            {"fragments_per_readout", point.fragments},
+            {"readouts", point.readouts},
+            {"dcms", point.dcms},
+            {"offered_share_of_theory", point.load},
+            {"port_rate", options.rate},
+            {"port_buffer", options.buffer},
+            {"seconds", options.seconds},
+            {"rounds", 1},
+            {"_label", describe(point)}};
+  line.insert(run.line.begin(), run.line.end());
+  line["took_longer"] = took_longer(latency_us);
+  if (json::array points = arrivals_of(arrivals); !points.empty()) line["arrivals"] = std::move(points);
+  return line;
 }
 
 }  // namespace weir::bench

@@ -13,7 +13,6 @@ namespace weir::bench {
 namespace {
 
 constexpr std::uint32_t kFragmentBytes = 1000;
-constexpr double kMsPerS = 1000;
 constexpr std::uint32_t kFinalMicroseconds =
     10'000;  // asleep, as the paper's servers have processors of their own
 constexpr std::uint32_t kFinalUnits = 4;
@@ -149,33 +148,34 @@ Expected<RcnpResult, std::string> measure(const RcnpPoint& point, double seconds
 }  // namespace
 
 int run_rcnp(const RcnpOptions& options, std::FILE* out, std::FILE* err) {
-  if (!options.out.empty() && !make_folder(options.out, err)) return 1;
   const auto& figures = rcnp_figures();
-  const auto figure = std::ranges::find(figures, options.figure, &RcnpFigure::id);
-  if (figure == figures.end()) {
+  const auto its = std::ranges::find(figures, options.figure, &RcnpFigure::id);
+  if (its == figures.end()) {
     fmt::print(err, "weir bench rcnp: unknown figure '{}'\n", options.figure);
     return 2;
   }
   std::vector<RcnpResult> results;
-  for (const RcnpPoint& point : figure->points) {
-    auto result = measure(point, options.seconds, results.empty() ? 0 : results.back().rate_hz);
-    if (!result) {
-      fmt::print(err, "weir bench rcnp: {}: {}\n", point.label, result.error());
-      return 1;
-    }
-    fmt::print(err, "{:<24} {:>8.1f} slices/s, T_dec mean {:.3f} ms, CPU {:.3f} ms a slice\n", point.label,
-               result->rate_hz, result->mean_ms, result->cpu_ms());
-    results.push_back(std::move(*result));
+  Figure figure;
+  figure.bench = "rcnp";
+  figure.needs_all = true;
+  for (const RcnpPoint& point : its->points) {
+    const auto measure_point = [&]() -> Expected<Lines, std::string> {
+      auto result = measure(point, options.seconds, results.empty() ? 0 : results.back().rate_hz);
+      if (!result) return Unexpected<std::string>(result.error());
+      results.push_back(std::move(*result));
+      return Lines{line_of(*its, results.back())};
+    };
+    figure.groups.push_back({{point.label, measure_point}});
   }
-  const std::string lines = rcnp_lines(*figure, results);
-  fmt::print(out, "{}", lines);
-  const std::string table = rcnp_table(*figure, results, options, machine());
-  if (options.out.empty()) {
-    fmt::print(err, "\n{}", table);
-    return 0;
-  }
-  const std::string name = options.name.empty() ? "rcnp-" + figure->id : options.name;
-  return write_output(options.out, name, lines, table, err);
+  figure.sentence = [](const Line& line) {
+    return fmt::format("{:<24} {:>8.1f} slices/s, T_dec mean {:.3f} ms, CPU {:.3f} ms a slice",
+                       text_of(line, "label"), number_of(line, "rate_hz"),
+                       number_of(line, "decision_mean_ms"), number_of(line, "_cpu_ms"));
+  };
+  figure.page = [&](const Lines&) { return rcnp_page(*its, results, options, machine()); };
+  Output output = options.output;
+  if (output.name.empty()) output.name = "rcnp-" + its->id;
+  return run_figure(figure, output, out, err);
 }
 
 }  // namespace weir::bench

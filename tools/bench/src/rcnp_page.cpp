@@ -169,23 +169,6 @@ std::string findings(const RcnpFigure& figure, const std::vector<RcnpResult>& re
   return {};
 }
 
-// A column for the paper's values, if the figure has any.
-struct PaperColumn {
-  double RcnpPoint::*value;
-  bool shown = false;
-
-  [[nodiscard]] const char* head() const { return shown ? ": paper | here" : ""; }
-  [[nodiscard]] std::string cell(const RcnpPoint& point) const {
-    if (!shown) return {};
-    return point.*value > 0 ? fmt::format("{:g} | ", point.*value) : "- | ";
-  }
-};
-
-PaperColumn column_of(const std::vector<RcnpResult>& results, double RcnpPoint::*value) {
-  return {value,
-          std::ranges::any_of(results, [value](const RcnpResult& one) { return one.point.*value > 0; })};
-}
-
 std::string others_text(const std::vector<RcnpResult>& results) {
   double most = 0;
   for (const RcnpResult& one : results) most = std::max(most, one.other_cores);
@@ -194,70 +177,70 @@ std::string others_text(const std::vector<RcnpResult>& results) {
 
 }  // namespace
 
-std::string rcnp_lines(const RcnpFigure& figure, const std::vector<RcnpResult>& results) {
-  std::string lines;
-  for (const RcnpResult& result : results) {
-    json::array above;
-    for (const TimeAbove& one : result.above) above.push_back(json::array{one.us, one.share});
-    json::object line{{"bench", "rcnp"},
-                      {"figure", figure.id},
-                      {"title", figure.title},
-                      {"x_label", figure.x},
-                      {"label", result.point.label},
-                      {"x", result.point.x},
-                      {"readouts", result.point.readouts},
-                      {"dcms", result.point.dcms},
-                      {"steps", result.point.steps},
-                      {"rate_hz", result.rate_hz},
-                      {"decision_mean_ms", result.mean_ms},
-                      {"decision_sigma_ms", result.sigma_ms},
-                      {"decision_p99_ms", result.p99_ms},
-                      {"decision_max_ms", result.max_ms},
-                      {"filter_cpu_ms", result.filter_ms},
-                      {"transport_cpu_ms", result.transport_ms},
-                      {"algorithm_ms", result.algorithm_ms},
-                      {"selection_mean_ms", result.selection_ms},
-                      {"other_cores", four_digits(result.other_cores)},
-                      {"decision_above_us", std::move(above)}};
-    if (figure.id == "7") {
-      json::array buffers;
-      for (const std::uint32_t packed : kPacked) {
-        const Occupancy buffer = occupancy_of(result.above, kSourceRateHz, packed, 1);
-        buffers.push_back(json::object{{"packed", packed},
-                                       {"mean_slices", four_digits(buffer.mean_slices)},
-                                       {"max_slices", buffer.max_slices},
-                                       {"slice_bytes", kSourceBytesPerSlice},
-                                       {"sample_ms", four_digits(buffer.sample_ms)},
-                                       {"slices", json::array(buffer.slices.begin(), buffer.slices.end())}});
-      }
-      line["buffers"] = std::move(buffers);
-    }
-    lines += json::serialize(line) + "\n";
+Line line_of(const RcnpFigure& figure, const RcnpResult& result) {
+  json::array above;
+  for (const TimeAbove& one : result.above) above.push_back(json::array{one.us, one.share});
+  Line line{{"bench", "rcnp"},
+            {"figure", figure.id},
+            {"title", figure.title},
+            {"x_label", figure.x},
+            {"label", result.point.label},
+            {"x", result.point.x},
+            {"readouts", result.point.readouts},
+            {"dcms", result.point.dcms},
+            {"steps", result.point.steps},
+            {"rate_hz", result.rate_hz},
+            {"decision_mean_ms", result.mean_ms},
+            {"decision_sigma_ms", result.sigma_ms},
+            {"decision_p99_ms", result.p99_ms},
+            {"decision_max_ms", result.max_ms},
+            {"filter_cpu_ms", result.filter_ms},
+            {"transport_cpu_ms", result.transport_ms},
+            {"algorithm_ms", result.algorithm_ms},
+            {"selection_mean_ms", result.selection_ms},
+            {"other_cores", four_digits(result.other_cores)},
+            {"decision_above_us", std::move(above)},
+            {"_cpu_ms", result.cpu_ms()},
+            {"_paper_mean_ms", result.point.paper_mean_ms},
+            {"_paper_cpu_ms", result.point.paper_cpu_ms}};
+  if (figure.id != "7") return line;
+  json::array& buffers = line["buffers"].emplace_array();
+  for (const std::uint32_t packed : kPacked) {
+    const Occupancy buffer = occupancy_of(result.above, kSourceRateHz, packed, 1);
+    buffers.push_back(json::object{{"packed", packed},
+                                   {"mean_slices", four_digits(buffer.mean_slices)},
+                                   {"max_slices", buffer.max_slices},
+                                   {"slice_bytes", kSourceBytesPerSlice},
+                                   {"sample_ms", four_digits(buffer.sample_ms)},
+                                   {"slices", json::array(buffer.slices.begin(), buffer.slices.end())}});
   }
-  return lines;
+  return line;
 }
 
-std::string rcnp_table(const RcnpFigure& figure, const std::vector<RcnpResult>& results,
-                       const RcnpOptions& options, const std::string& machine) {
-  std::string text = fmt::format("# RCNP emulation, {}{}\n\n```sh\n{}\n```\n{}. On {}. {}\n\n",
-                                 figure.id.size() <= 3 ? "figure " : "", figure.id, options.command,
-                                 figure.title, machine, others_text(results));
-  const PaperColumn mean = column_of(results, &RcnpPoint::paper_mean_ms);
-  const PaperColumn cpu = column_of(results, &RcnpPoint::paper_cpu_ms);
-  text += fmt::format(
-      "| farm | slices/s | T_dec mean, ms{} | sigma, ms | p99, ms | max, ms | CPU, ms{} | filter, ms | "
-      "transport, ms |\n",
-      mean.head(), cpu.head());
-  text += fmt::format("| --- | --- | ---{} | --- | --- | --- | ---{} | --- | --- |\n",
-                      mean.shown ? " | ---" : "", cpu.shown ? " | ---" : "");
-  for (const RcnpResult& one : results)
-    text +=
-        fmt::format("| {} | {:.1f} | {}{:.3f} | {:.3f} | {:.3f} | {:.3f} | {}{:.3f} | {:.3f} | {:.3f} |\n",
-                    one.point.label, one.rate_hz, mean.cell(one.point), one.mean_ms, one.sigma_ms, one.p99_ms,
-                    one.max_ms, cpu.cell(one.point), one.cpu_ms(), one.filter_ms, one.transport_ms);
-  text += "\n" + findings(figure, results);
-  text += fmt::format("\nThe paper: {}.\n\nDifference: {}.\n", figure.paper, figure.differs);
-  return text;
+std::string rcnp_page(const RcnpFigure& figure, const std::vector<RcnpResult>& results,
+                      const RcnpOptions& options, const std::string& machine) {
+  Lines lines;
+  for (const RcnpResult& result : results) lines.push_back(line_of(figure, result));
+  std::vector<Column> columns{text_column("farm", "label"), number_column("slices/s", "rate_hz", 1)};
+  // The paper's values are in front of ours, if the figure has any.
+  const auto add_measured = [&](const std::string& head, const char* key, const char* paper) {
+    const bool known =
+        std::ranges::any_of(lines, [&](const Line& line) { return number_of(line, paper) > 0; });
+    if (known) columns.push_back(paper_column(head + ": paper", paper));
+    columns.push_back(number_column(known ? "here" : head, key, 3));
+  };
+  add_measured("T_dec mean, ms", "decision_mean_ms", "_paper_mean_ms");
+  columns.push_back(number_column("sigma, ms", "decision_sigma_ms", 3));
+  columns.push_back(number_column("p99, ms", "decision_p99_ms", 3));
+  columns.push_back(number_column("max, ms", "decision_max_ms", 3));
+  add_measured("CPU, ms", "_cpu_ms", "_paper_cpu_ms");
+  columns.push_back(number_column("filter, ms", "filter_cpu_ms", 3));
+  columns.push_back(number_column("transport, ms", "transport_cpu_ms", 3));
+  return page_head(fmt::format("RCNP emulation, {}{}", figure.id.size() <= 3 ? "figure " : "", figure.id),
+                   options.output,
+                   fmt::format("{}. On {}. {}", figure.title, machine, others_text(results))) +
+         table_of(lines, columns) + "\n" + findings(figure, results) +
+         fmt::format("\nThe paper: {}.\n\nDifference: {}.\n", figure.paper, figure.differs);
 }
 
 }  // namespace weir::bench

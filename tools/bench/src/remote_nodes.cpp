@@ -3,7 +3,6 @@
 
 #include "farm_operator.hpp"
 #include "lab_farm.hpp"
-#include "output.hpp"
 #include <weir/launch/farms_here.hpp>
 
 #include <fmt/format.h>
@@ -107,17 +106,11 @@ std::string remote_nodes_lab(const RemoteNodes& remote, double scale) {
 ChangingFarmResult measure_remote_nodes(const ChangingFarmOptions& options, const std::string& folder) {
   const RemoteNodes& remote = remote_nodes();
   const std::string name = fmt::format("bench-remote-nodes-{}", ::getpid());
-  run::RunOptions run;
-  run.farm.farm_file = folder + "/farm.yaml";
-  run.lab_file = folder + "/lab.yaml";
-  if (!write(run.farm.farm_file, remote_nodes_farm(remote, options.scale, name)) ||
-      !write(run.lab_file, remote_nodes_lab(remote, options.scale)))
-    throw std::runtime_error("cannot write into " + folder);
-  run.duration_s = options.pace * remote.until_s + kRemoteEndS;
-  run.out = folder + "/out";
-  run.log_level = "error";
-  run.quiet = true;
-  auto farm_run = std::async(std::launch::async, [&] { return summary_of_lab_run(run); });
+  auto run = prepare_run(folder, remote_nodes_farm(remote, options.scale, name),
+                         remote_nodes_lab(remote, options.scale));
+  if (!run) throw std::runtime_error(run.error());
+  run->duration_s = options.pace * remote.until_s + kRemoteEndS;
+  auto farm_run = std::async(std::launch::async, [&] { return summary_of_lab_run(*run); });
   FarmOperator farm(control_of(name, farm_run), [] {});
   farm.wait_until([&] { return farm.begin_s() > 0; }, "no report of the supervisor has come");
   auto present = static_cast<std::uint32_t>(remote.nodes.size());

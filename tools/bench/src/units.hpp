@@ -11,6 +11,7 @@ namespace weir::bench {
 
 inline constexpr double kPercent = 100;
 inline constexpr double kUsPerMs = 1000;
+inline constexpr double kMsPerS = 1000;
 inline constexpr double kBytesPerKb = 1000;
 inline constexpr double kMbitPerGbit = 1000;
 // Buffers of a farm's processes that hold no benchmark up.

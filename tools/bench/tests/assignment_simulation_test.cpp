@@ -55,7 +55,7 @@ TEST_CASE("learning avoids a server that becomes slow, and uses it again when it
 }
 
 TEST_CASE("the same seed gives the same figures, and an unknown policy an error") {
-  CHECK(to_json_line(run("learning")) == to_json_line(run("learning")));
+  CHECK(line_of(run("learning")) == line_of(run("learning")));
   AssignmentCase one = rcnp_case();
   one.policy = "guess";
   CHECK(simulate(one).error().starts_with("assignment: unknown policy 'guess'"));

@@ -1,5 +1,6 @@
 #include "weir_catch.hpp"
 #include <weir/bench/coincidence.hpp>
+#include <weir/bench/emulated_trigger.hpp>
 
 #include <cstdio>
 #include <cstdlib>

@@ -4,6 +4,9 @@
 #include <weir/config/lab_file.hpp>
 #include <weir/config/plan.hpp>
 #include <weir/lab/plan.hpp>
+#include <weir/run_record/summary.hpp>
+
+#include <boost/json.hpp>
 
 #include <algorithm>
 
@@ -20,11 +23,7 @@ const Experiment& thesis(const char* id) {
 }
 
 ExperimentResult result_of(ExperimentPoint point, double share, double drops) {
-  ExperimentResult result{std::move(point), {}};
-  result.figures.theory_bytes_per_s = 1e7;
-  result.figures.goodput_bytes_per_s = share * 1e7;
-  result.figures.drops = drops;
-  return result;
+  return {std::move(point), {{"share_of_theory", share}, {"drops", drops}}};
 }
 
 }  // namespace
@@ -165,12 +164,16 @@ TEST_CASE("a cure with bit errors has them on all links, and the page has the lo
   ExperimentOptions options;
   options.bench = "antares";
   std::vector<ExperimentResult> results{result_of(points[0], 0.5, 0), result_of(points[1], 0.5, 0)};
-  results[1].figures.goodput_bytes_per_s = 999 * 1448.0;
-  results[1].figures.retransmits_per_s = 1;
-  results[1].figures.bit_error_losses = 12;
-  CHECK(results[0].figures.of(Quantity::retransmitted) == 0);
-  CHECK(results[1].figures.of(Quantity::retransmitted) == Approx(0.001));
-  CHECK_THAT(experiment_table(*figure, results, options, {}),
+  run_record::Summary summary;
+  summary.after_1s.emplace();
+  summary.after_1s->goodput_bytes_per_s = 999 * 1448.0;
+  CHECK(value_of(Quantity::retransmitted, figures_of(summary, 0, false)) == 0);
+  summary.after_1s->seconds = 2;
+  summary.after_1s->retransmits = 2;
+  results[1].figures = figures_of(summary, 0, false);
+  CHECK(value_of(Quantity::retransmitted, results[1].figures) == Approx(0.001));
+  results[1].figures["bit_error_losses"] = 12;
+  CHECK_THAT(experiment_page(*figure, results, options, {}),
              ContainsSubstring("cut-off, bit errors, old TCP | 1e-08 | 12 | 0.100 | 0.0 |"));
 }
 
@@ -186,14 +189,14 @@ TEST_CASE("delays grow as the speed shrinks, and a page marks rows with too much
   ExperimentOptions options;
   options.bench = "antares";
   ExperimentResult result = result_of(points.front(), 0.5, 0);
-  result.figures.jitter_ms = 0.3;
-  std::string page = experiment_table(*figure, {result}, options, {});
+  result.figures["jitter_p99_ms"] = 0.3;
+  std::string page = experiment_page(*figure, {result}, options, {});
   CHECK_THAT(
       page, ContainsSubstring("a delay of 4 ms in each direction (0.4 ms in the paper), with a p99 jitter of "
                               "0.30 ms") &&
                 !ContainsSubstring("not exact"));
-  result.figures.inexact_delay = true;
-  page = experiment_table(*figure, {result}, options, {});
+  result.figures["inexact_delay"] = true;
+  page = experiment_page(*figure, {result}, options, {});
   CHECK_THAT(page, ContainsSubstring("- Jitter above 10 % of the delay: direct, old TCP at 0, 0.30 ms."));
 }
 
@@ -203,7 +206,7 @@ TEST_CASE("a statement about a ratio compares two cures at the same x") {
   std::vector<ExperimentResult> results;
   for (ExperimentPoint& point : points) {
     ExperimentResult& result = results.emplace_back(result_of(std::move(point), 0.5, 0));
-    result.figures.sustained_hz = result.point.cure.units == 4 ? 3000 : 1000;
+    result.figures["sustained_hz"] = result.point.cure.units == 4 ? 3000 : 1000;
   }
   const ExpectationVerdict verdict = verdicts_of(figure, results).front();
   CHECK(verdict.met);
@@ -234,19 +237,15 @@ TEST_CASE("the largest loss-free load is bisected to a few per cent") {
 }
 
 TEST_CASE("in a lab a dropped frame is a loss, wherever it was, and a retransmission is none") {
-  ExperimentFigures figures;
-  figures.knows_drops = true;
-  figures.retransmits_per_s = 3;  // spurious
-  CHECK(figures.is_loss_free());
-  figures.other_drops = 1;
-  CHECK_FALSE(figures.is_loss_free());
-  figures.other_drops = 0;
-  figures.drops = 1;
-  CHECK_FALSE(figures.is_loss_free());
-  ExperimentFigures elsewhere;
-  CHECK(elsewhere.is_loss_free());
-  elsewhere.retransmits_per_s = 3;
-  CHECK_FALSE(elsewhere.is_loss_free());
+  Line figures{{"_knows_drops", true}, {"retransmits_per_s", 3}};  // spurious
+  CHECK(is_loss_free(figures));
+  figures["other_drops"] = 1;
+  CHECK_FALSE(is_loss_free(figures));
+  figures["other_drops"] = 0;
+  figures["drops"] = 1;
+  CHECK_FALSE(is_loss_free(figures));
+  CHECK(is_loss_free({}));
+  CHECK_FALSE(is_loss_free({{"retransmits_per_s", 3}}));
 }
 
 TEST_CASE("a search for the load replaces the loads of a figure, and has files of its own") {
@@ -269,17 +268,17 @@ TEST_CASE("a page names the rows for which no load was free of losses") {
   options.bench = "thesis";
   options.loss_free = true;
   ExperimentResult result = result_of(expand(figure, {Tcp::old_tcp}, 0.01).front(), 0.2, 0);
-  result.figures.knows_drops = true;
-  result.figures.retransmits_per_s = 0.5;
+  result.figures["_knows_drops"] = true;
+  result.figures["retransmits_per_s"] = 0.5;
   const std::string note = "No load without losses: TCP Cubic, old TCP";
-  CHECK(experiment_table(figure, {result}, options, {}).find(note) == std::string::npos);
+  CHECK(experiment_page(figure, {result}, options, {}).find(note) == std::string::npos);
   result.point.setting.load = 0.032;
-  result.figures.other_drops = 7;
-  std::string page = experiment_table(figure, {result}, options, {});
+  result.figures["other_drops"] = 7;
+  std::string page = experiment_page(figure, {result}, options, {});
   CHECK(page.find(note) != std::string::npos);
   CHECK(page.find("3.2 % of theory, with 7 frames dropped where no port counts them.") != std::string::npos);
-  result.figures.drops = 2;
-  page = experiment_table(figure, {result}, options, {});
+  result.figures["drops"] = 2;
+  page = experiment_page(figure, {result}, options, {});
   CHECK(page.find("3.2 % of theory.") != std::string::npos);
 }
 
@@ -292,14 +291,14 @@ TEST_CASE("a statement of the paper holds if all matching runs meet it, and is n
     results.push_back(result_of(point, point.cure.label == "TCP Cubic" ? 0.2 : 0.8, 0));
   for (const ExpectationVerdict& verdict : verdicts_of(figure, results)) CHECK(verdict.met);
   // Below full load the statement about plain TCP says nothing.
-  results.front().figures.goodput_bytes_per_s = 9e6;
+  results.front().figures["share_of_theory"] = 0.9;
   CHECK(verdicts_of(figure, results).front().met);
-  for (ExperimentResult& result : results) result.figures.goodput_bytes_per_s = 5e6;
+  for (ExperimentResult& result : results) result.figures["share_of_theory"] = 0.5;
   for (const ExpectationVerdict& verdict : verdicts_of(figure, results))
     CHECK(verdict.met == (verdict.expectation->quantity != Quantity::share));
   ExperimentOptions options;
   options.bench = "thesis";
-  const std::string table = experiment_table(figure, results, options, "this machine");
+  const std::string table = experiment_page(figure, results, options, "this machine");
   CHECK_THAT(table,
              ContainsSubstring("NOT met: TCP Cubic, old TCP: plain TCP reaches less than 20 % of theory. "
                                "Criterion: goodput, of theory at most 25 %; measured 50 %"));

@@ -52,52 +52,53 @@ TEST_CASE("cases, loads and shapers are chosen by name") {
   CHECK(describe(groups[0][0]) == "core, busy, byte-credits 72 kB");
 }
 
-FieldResult result_of(const char* name, bool busy, double share) {
+// A round with this share of theory, and a p99 of three times the serialisation.
+NetworkRun run_of(double share) {
+  NetworkRun run;
+  run.line = {{"whole", {{"port_drops", 7}}},
+              {"after_1s", {{"share_of_theory", share}, {"port_drops", 0}}},
+              {"p99_over_serialisation", 3.0}};
+  return run;
+}
+
+Line line_of_case(const char* name, bool busy, double share) {
   FieldOptions options;
   options.cases = {name};
-  FieldResult result{expand(options)[busy ? 1 : 0][0], {}};
-  for (const double factor : {0.5, 1.0, 2.0}) {
-    NetworkRun run;
-    run.after_1s.share_of_theory = factor * share;
-    run.after_1s.p99_us = 3000;
-    run.serialisation_us = 1000;
-    run.whole.port_drops = 7;
-    result.runs.push_back(run);
-  }
-  return result;
+  Lines rounds;
+  for (const double factor : {0.5, 1.0, 2.0})
+    rounds.push_back(line_of(expand(options)[busy ? 1 : 0][0], options, run_of(factor * share)));
+  return medians_of(rounds);
 }
 
 TEST_CASE("figures are medians, relative to theory, which includes the narrowest place") {
-  const FieldFigures lan = figures_of(result_of("lan-8", false, 0.5));
-  CHECK(lan.share_of_theory == 0.5);
-  CHECK(lan.p99_over_serialisation == 3);
-  CHECK(lan.drops == 7);
-  const FieldFigures line = figures_of(result_of("wan-40", false, 0.1));
-  CHECK(line.share_of_theory == Approx(0.1));
-  CHECK(line.p99_over_serialisation == Approx(0.6));
+  const Line lan = line_of_case("lan-8", false, 0.5);
+  CHECK(number_of(lan, "share_of_theory") == 0.5);
+  CHECK(number_of(lan, "p99_over_serialisation") == 3);
+  CHECK(number_of(lan, "drops") == 7);
+  const Line line = line_of_case("wan-40", false, 0.1);
+  CHECK(number_of(line, "share_of_theory") == Approx(0.1));
+  CHECK(number_of(line, "p99_over_serialisation") == Approx(0.6));
 }
 
 TEST_CASE("the page has a section a case, and each point a line") {
-  const FieldOptions options;
-  const std::vector<FieldResult> results{result_of("lan-8", false, 0.9), result_of("lan-8", true, 0.8),
-                                         result_of("core", true, 0.3)};
-  const std::string page = page_of(results, options, "2 cores");
+  const Lines lines{line_of_case("lan-8", false, 0.9), line_of_case("lan-8", true, 0.8),
+                    line_of_case("core", true, 0.3)};
+  const std::string page = field_page(lines, {}, "2 cores");
   CHECK_THAT(page, Catch::ContainsSubstring("\n## lan-8\n8 readouts to one DCM.\n"));
   CHECK_THAT(page, Catch::ContainsSubstring("| busy | adaptive | 80.0 | 3.00 | 7 | 0 | 0 | 0.00 |\n"));
   CHECK_THAT(page, !Catch::ContainsSubstring("jitter"));
-  const auto line = boost::json::parse(to_json_line(results[1], options)).as_object();
-  CHECK(line.at("case").as_string() == "lan-8");
-  CHECK(line.at("load").as_string() == "busy");
-  CHECK(line.at("rounds").to_number<int>() == 3);
+  CHECK(lines[1].at("case").as_string() == "lan-8");
+  CHECK(lines[1].at("load").as_string() == "busy");
+  CHECK(lines[1].at("rounds").to_number<int>() == 3);
 }
 
 TEST_CASE("a case with a delay has its jitter, with a mark if delays are not exact") {
-  FieldResult result = result_of("wan-40", false, 0.5);
-  result.runs[1].jitter_us = 80;
-  CHECK_THAT(page_of({result}, {}, "2 cores"),
+  Line line = line_of_case("wan-40", false, 0.5);
+  line["_jitter_us"] = 80;
+  CHECK_THAT(field_page({line}, {}, "2 cores"),
              Catch::ContainsSubstring("\nThe p99 jitter of the delay was at most 80 us.\n"));
-  result.runs[1].inexact_delay = 1;
-  CHECK_THAT(page_of({result}, {}, "2 cores"),
+  line["_inexact_delay"] = true;
+  CHECK_THAT(field_page({line}, {}, "2 cores"),
              Catch::ContainsSubstring("80 us, more than 10 % of the delay"));
 }
 

@@ -3,7 +3,7 @@
 #include <weir/config/farm_file.hpp>
 #include <weir/config/plan.hpp>
 
-#include <algorithm>
+#include <boost/json.hpp>
 
 namespace weir::bench {
 namespace {
@@ -35,8 +35,8 @@ TEST_CASE("the largest input is the last one below the first with thrown away sl
 TEST_CASE("a case without a largest input says why, and has no figure in table and lines") {
   FilterNodeResult busy = at({5, 7, 9, 9});
   CHECK_THAT(busy.without_max(), ContainsSubstring("5 of 500 slices were thrown away at 40 kHz"));
-  CHECK_THAT(filter_node_table({busy}, {}, "a machine"), ContainsSubstring("| 50 | - |"));
-  CHECK_THAT(filter_node_lines({busy}), ContainsSubstring("\"max_khz\":null"));
+  CHECK_THAT(filter_node_page(lines_of(busy), {}, "a machine"), ContainsSubstring("| 50 | - |"));
+  CHECK(lines_of(busy).front().at("max_khz").is_null());
   CHECK(at({0, 3}).without_max().empty());
   busy.node.emulated = false;  // one input, which is not raised
   CHECK(busy.without_max().empty());
@@ -68,18 +68,18 @@ TEST_CASE("every case is a farm with the node's CPUs and filters, and slices gro
 }
 
 TEST_CASE("the table has the thesis' values beside the measured ones, and the lines have every run") {
-  std::vector<FilterNodeResult> results;
+  Lines lines;
   for (const FilterNodeCase& node : filter_node_cases()) {
-    results.push_back(at({0, 0, 0, 0, 9}));
-    results.back().node = node;
+    FilterNodeResult result = at({0, 0, 0, 0, 9});
+    result.node = node;
+    for (const Line& line : lines_of(result)) lines.push_back(line);
   }
-  const std::string table = filter_node_table(results, {}, "a machine");
-  CHECK_THAT(table,
+  const std::string page = filter_node_page(lines, {}, "a machine");
+  CHECK_THAT(page,
              ContainsSubstring("| 1 x 1 | 20.2 | 12.50 | 51 | 62.0 | 7.5 | 0.25 | 36 | 1.2 | 50 | 70 |"));
-  CHECK_THAT(table, ContainsSubstring("| 2 x 1, coincidence | - | 12.50 | - | 62.0 |"));
-  const std::string lines = filter_node_lines(results);
-  CHECK(std::count(lines.begin(), lines.end(), '\n') == 20);
-  CHECK_THAT(lines, ContainsSubstring("\"paper_max_khz\":1E2"));
+  CHECK_THAT(page, ContainsSubstring("| 2 x 1, coincidence | - | 12.50 | - | 62.0 |"));
+  CHECK(lines.size() == 20);
+  CHECK(number_of(lines[10], "paper_max_khz") == 100);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <weir/config/lab_file.hpp>
 #include <weir/config/plan.hpp>
 #include <weir/lab/plan.hpp>
+#include <weir/run_record/summary.hpp>
 
 #include <boost/json.hpp>
 
@@ -60,28 +61,16 @@ TEST_CASE("the farm and the lab of every kind of point are good") {
   }
 }
 
-TEST_CASE("figures are medians over the rounds, each on its own; latencies are of all rounds") {
-  NetworkResult result;
-  for (const double value : {3.0, 1.0, 2.0}) {
-    NetworkRun run;
-    run.after_1s.goodput_bytes_per_s = value;
-    run.after_1s.p99_us = 10 - value;
-    run.serialisation_us = 5;
-    run.latency_us.record(100);
-    result.runs.push_back(run);
-  }
-  const NetworkRun run = result.medians();
-  CHECK(run.after_1s.goodput_bytes_per_s == 2);
-  CHECK(run.after_1s.p99_us == 8);
-  CHECK(run.latency_us.count() == 3);
-}
-
 TEST_CASE("a line has the settings, and latencies relative to the time of a single slice") {
   NetworkOptions options;
-  NetworkResult result{expand(options).front(), {NetworkRun()}};
-  result.runs[0].serialisation_us = 22'000;
-  result.runs[0].after_1s.p99_us = 33'000;
-  const auto line = boost::json::parse(to_json_line(result, options)).as_object();
+  run_record::Summary summary;
+  CHECK_FALSE(network_run_of(summary));  // nothing after the first second
+  summary.after_1s.emplace();
+  summary.theory.serialisation_us = 22'000;
+  summary.after_1s->latency_us.p99 = 33'000;
+  const auto run = network_run_of(summary);
+  REQUIRE(run);
+  const Line line = line_of(expand(options).front(), options, *run, {}, {});
   CHECK(line.at("bench").as_string() == "incast");
   CHECK(line.at("window_bytes").to_number<int>() == 72'000);
   CHECK(line.at("port_rate").as_string() == "200mbit");

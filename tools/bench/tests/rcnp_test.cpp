@@ -46,7 +46,7 @@ TEST_CASE("figure 15 keeps its order within the noise of two runs, and loses it 
       result.point = figure->points[results.size() - 1];
       result.selection_ms = ms;
     }
-    return rcnp_table(*figure, results, {}, "a machine");
+    return rcnp_page(*figure, results, {}, "a machine");
   };
   const std::string first = "within noise of the selection alone and the single farm clearly above both";
   CHECK_THAT(table(1.538, 1.612, 2.756), ContainsSubstring(first));
@@ -86,7 +86,7 @@ std::string table_of(const std::string& id, const std::vector<double>& means_ms,
     result.algorithm_ms = 0.25;
     result.above = above;
   }
-  return rcnp_table(*figure, results, {}, "a machine");
+  return rcnp_page(*figure, results, {}, "a machine");
 }
 
 }  // namespace
@@ -124,7 +124,7 @@ TEST_CASE("every figure names its points, the paper's values and the reason of t
       result.above = {{100, 0.5}, {300, 0}};
       results.push_back(result);
     }
-    const std::string table = rcnp_table(figure, results, {}, "a machine");
+    const std::string table = rcnp_page(figure, results, {}, "a machine");
     CHECK_THAT(table, Catch::ContainsSubstring("The paper: " + figure.paper));
     CHECK_THAT(table, Catch::ContainsSubstring(figure.points.back().label));
     if (!figure.x.empty()) CHECK_THAT(table, Catch::ContainsSubstring("R^2 = 1.0000"));

@@ -6,6 +6,8 @@
 #include <weir/config/silence.hpp>
 #include <weir/lab/plan.hpp>
 
+#include <boost/json.hpp>
+
 namespace weir::bench {
 namespace {
 
@@ -28,13 +30,15 @@ TEST_CASE("the line idles in every case with a paper's value, and is probed in a
 }
 
 TEST_CASE("the table has the paper's time beside the median and the longest one") {
-  std::vector<IdleResult> results;
-  for (const IdleCase& one : idle_cases()) results.push_back({one, {{3, 50}, {4, 90}, {5, 45}}, true});
-  const std::string table = idle_table(results, {}, "a machine");
-  CHECK_THAT(table, ContainsSubstring("| idle line | 160 | 50.0 | 90.0 | 3 |"));
-  CHECK_THAT(table, ContainsSubstring("| line kept busy by probes | - | 50.0 |"));
-  CHECK_THAT(idle_lines(results, {}), ContainsSubstring("\"times_ms\":[[3E0,5E1],[4E0,9E1],[5E0,4.5E1]]"));
-  CHECK(IdleResult{}.median_ms() == 0);
+  const IdleOptions options;
+  Lines lines;
+  for (const IdleCase& one : idle_cases())
+    lines.push_back(line_of(one, options, {{3, 50}, {4, 90}, {5, 45}}, true));
+  const std::string page = idle_page(lines, options, "a machine");
+  CHECK_THAT(page, ContainsSubstring("| idle line | 160 | 50.0 | 90.0 | 3 |"));
+  CHECK_THAT(page, ContainsSubstring("| line kept busy by probes | - | 50.0 |"));
+  CHECK(lines.front().at("times_ms") == boost::json::parse("[[3.0,50.0],[4.0,90.0],[5.0,45.0]]"));
+  CHECK(number_of(line_of(idle_cases().front(), options, {}, true), "median_ms") == 0);
 }
 
 }  // namespace

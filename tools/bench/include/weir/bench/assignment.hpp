@@ -2,6 +2,7 @@
 
 #include <weir/base/expected.hpp>
 #include <weir/base/time.hpp>
+#include <weir/bench/figure.hpp>
 #include <weir/metrics/histogram.hpp>
 
 #include <cstdint>
@@ -70,11 +71,9 @@ struct AssignmentOptions {
   double seconds = 100;  // simulated, for each point
   std::uint32_t credits = 17;
   std::uint64_t seed = 1;
-  std::string out;  // folder; empty: no output
-  std::string name = "assignment";
-  std::string command;
+  Output output{.name = "assignment"};
 };
-[[nodiscard]] std::string to_json_line(const AssignmentResult& result);
+[[nodiscard]] Line line_of(const AssignmentResult& result);
 int run_assignment(const AssignmentOptions& options, std::FILE* out, std::FILE* err);
 
 }  // namespace weir::bench

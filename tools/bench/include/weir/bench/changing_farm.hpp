@@ -1,5 +1,7 @@
 #pragma once
 
+#include <weir/bench/figure.hpp>
+
 #include <cstdint>
 #include <cstdio>
 #include <optional>
@@ -88,9 +90,7 @@ struct ChangingFarmOptions {
   std::uint32_t dcms = 6;
   double filter_ms = 25;  // that each DCM's filter takes for a slice, asleep: the rate is dcms / filter_ms
   double step_s = 8;      // between two changes
-  std::string out;        // folder; empty: no output
-  std::string name = "changing-farm";
-  std::string command;
+  Output output{.name = "changing-farm"};
 };
 
 struct ChangingFarmResult {
@@ -102,9 +102,10 @@ struct ChangingFarmResult {
   std::string reason;  // that the account gives
 };
 
-[[nodiscard]] std::string to_json_line(const ChangingFarmResult& result, const ChangingFarmOptions& options);
-[[nodiscard]] std::string table_of(const ChangingFarmResult& result, const ChangingFarmOptions& options,
-                                   const std::string& machine);
+[[nodiscard]] Line line_of(const ChangingFarmResult& result, const ChangingFarmOptions& options);
+// A row for each phase of the line.
+[[nodiscard]] std::string changing_farm_page(const Line& line, const ChangingFarmOptions& options,
+                                             const std::string& machine);
 
 // The changes of the farm, in order: half of the DCMs leave and rejoin, one is killed and restarted.
 struct FarmStep {

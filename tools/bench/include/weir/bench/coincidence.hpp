@@ -1,6 +1,6 @@
 #pragma once
 
-#include <weir/bench/emulated_trigger.hpp>
+#include <weir/bench/figure.hpp>
 
 #include <cstdint>
 #include <cstdio>
@@ -14,22 +14,11 @@ struct CoincidenceOptions {
   std::uint64_t slices = 2000;       // of the sector line (15 modules), per point
   std::uint64_t large_slices = 100;  // of ten strings (900 modules), per point
   std::vector<std::string> search_path;
-  std::string out;  // folder; empty: no output
-  std::string name = "coincidence";
-  std::string command;
+  Output output{.name = "coincidence"};
 };
 
-// One setting of detector and trigger.
-struct CoincidencePoint {
-  std::string varied;  // length, background, bursts, reduction, search
-  emulation::HitsSettings settings;
-  std::uint32_t minimum = 0;  // floors of a cluster
-  std::string search = "vector";
-  TriggerScore score;
-};
-
-[[nodiscard]] std::string to_json_line(const CoincidencePoint& point);
-// Writes a line of JSON per point to `out`. Returns 0, or 1 with a message to `err`.
+// Measures efficiency over track length, background and bursts, data reduction, and the searches.
+// Returns 0, or 1 with a message to `err`.
 int run_coincidence(const CoincidenceOptions& options, std::FILE* out, std::FILE* err);
 
 }  // namespace weir::bench

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <weir/base/expected.hpp>
+#include <weir/bench/figure.hpp>
 #include <weir/bench/trace_view.hpp>
 
 #include <cstdint>
@@ -9,6 +10,10 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+namespace weir::run_record {
+struct Summary;
+}
 
 // Experiments of the papers as data: a network with its traffic, cures, the quantity that varies, and the
 // paper's values. `weir bench thesis`, `weir bench antares` and `weir bench mixed` run them with whole farms
@@ -91,20 +96,20 @@ struct Scaling {
 struct Cure {
   std::string label;
   std::string shaper = "none";
-  std::uint32_t units = 0;     // slices that a DCM builds at a time; 0: the setting's
-  bool flows = true;           // with the setting's flows; else slices as fast as they are built
-  double quota = 0;            // of fragment-credits, strict
-  double window_kb = 0;        // of byte-credits and diatcp
-  std::uint32_t segments = 0;  // static congestion window
-  std::uint32_t group = 0;     // of pushing readouts: at most so many send to one DCM at a time; 0: all
-  bool bursts = false;         // the sources are LCMs with bioluminescence
-  bool cut_off = false;        // of the bursts only the first and last slices are sent
-  double bit_errors = 0;       // rate on the links of all hosts
-  double pace = 0;             // of `paced`, as a share of what a port can carry
-  double ring_packets = 0;     // above 0: a ring for each DCM at the ports
-  double ring_mbit = 0;        // its rate; 0: the port's
+  std::uint32_t units = 0;         // slices that a DCM builds at a time; 0: the setting's
+  bool flows = true;               // with the setting's flows; else slices as fast as they are built
+  double quota = 0;                // of fragment-credits, strict
+  double window_kb = 0;            // of byte-credits and diatcp
+  std::uint32_t segments = 0;      // static congestion window
+  std::uint32_t group = 0;         // of pushing readouts: at most so many send to one DCM at a time; 0: all
+  bool bursts = false;             // the sources are LCMs with bioluminescence
+  bool cut_off = false;            // of the bursts only the first and last slices are sent
+  double bit_errors = 0;           // rate on the links of all hosts
+  double pace = 0;                 // of `paced`, as a share of what a port can carry
+  double ring_packets = 0;         // above 0: a ring for each DCM at the ports
+  double ring_mbit = 0;            // its rate; 0: the port's
   std::string back_pressure = {};  // "pause" or "credits": of the switches
-  std::uint32_t spines = 0;    // 0: the setting's
+  std::uint32_t spines = 0;        // 0: the setting's
 };
 
 // Measured quantities of a point.
@@ -126,7 +131,6 @@ enum class Quantity : std::uint8_t {
   early_requests,  // share of the request bytes in the first quarter of that time
   queue_kb         // the longest queue of any port
 };
-[[nodiscard]] const char* name_of(Quantity quantity);
 
 // A statement of the paper that a measurement confirms or not. It holds for all matching points.
 struct Expectation {
@@ -179,52 +183,16 @@ struct ExperimentPoint {
                                     double rate_hz);
 [[nodiscard]] std::string lab_text(const ExperimentPoint& point);
 
-// Results of a run after its settling time.
-struct ExperimentFigures {
-  double offered_hz = 0;  // 0: as fast as slices are built
-  double sustained_hz = 0;
-  double goodput_bytes_per_s = 0;
-  double theory_bytes_per_s = 0;         // the thesis' formula
-  double stream_theory_bytes_per_s = 0;  // the stream bound
-  double serialisation_ms = 0;
-  double mean_ms = 0;
-  double sigma_ms = 0;
-  double min_ms = 0;
-  double p50_ms = 0;
-  double p99_ms = 0;
-  double max_ms = 0;
-  double slow = 0;
-  double drops = 0;      // of the lab's ports, rings among them
-  std::string drops_at;  // the port with the most
-  // In the lab, but not at a port: of links with a delay and of the machine's CPUs.
-  double other_drops = 0;
-  bool knows_drops = false;  // measured in a lab
-  // Frames, in the whole run.
-  double bit_error_losses = 0;
-  double retransmits_per_s = 0;
-  double jitter_ms = 0;        // p99 of how late frames left links with a delay
-  bool inexact_delay = false;  // above 10 % of the delay
-  double cpu = 0;  // seconds of CPU per second, of the whole machine
-  std::vector<std::pair<std::uint32_t, std::uint64_t>> histogram;  // ms, slices; bins of 1 ms
-  double source_least = 0;
-  double source_most = 0;
-  double pauses = 0;    // by which switches held a port back, from the run's begin on
-  double held = 0;      // share of the run in which the port that was held back longest was
-  std::string held_at;  // this port
-  TraceView trace;  // if the experiment shows one
-  Series delays;    // slice, ms: if the experiment shows them
-
-  [[nodiscard]] double of(Quantity quantity) const;
-  // Returns whether no frame was dropped. In a lab retransmissions do not count, because TCP also retransmits
-  // late segments. Outside of one they are the only sign of a loss.
-  [[nodiscard]] bool is_loss_free() const {
-    return knows_drops ? drops + other_drops == 0 : retransmits_per_s == 0;
-  }
-};
 struct ExperimentResult {
   ExperimentPoint point;
-  ExperimentFigures figures;
+  Line figures;  // of the run after its settling time, in full precision; keys as in docs/benchmarks.md
 };
+// `push`: latencies leave out the readouts' slots, as ANTARES' delays do. Requires: after_1s.
+[[nodiscard]] Line figures_of(const run_record::Summary& summary, double offered_hz, bool push);
+[[nodiscard]] double value_of(Quantity quantity, const Line& figures);
+// Returns whether no frame was dropped. In a lab retransmissions do not count, because TCP also retransmits
+// late segments. Outside of one they are the only sign of a loss.
+[[nodiscard]] bool is_loss_free(const Line& figures);
 
 struct ExpectationVerdict {
   const Expectation* expectation = nullptr;
@@ -244,9 +212,7 @@ struct ExperimentOptions {
   double scale = 0;          // 0: the figure's own
   double settle_s = 0;       // 0: the figure's own
   double measure_s = 0;      // likewise
-  std::string json;          // file for the lines; empty: standard output
-  std::string out;           // folder for the table and the lines; empty: none
-  std::string command;
+  Output output;             // its name is the figure's
 };
 
 // Bisects the load for the largest one without losses. Pure: the caller measures.
@@ -280,11 +246,11 @@ class LossFreeSearch {
 [[nodiscard]] double scale_of(const Experiment& experiment, const ExperimentOptions& options);
 [[nodiscard]] ExperimentTimes times_of(const Experiment& experiment, const ExperimentOptions& options);
 
-[[nodiscard]] std::string experiment_line(const Experiment& experiment, const ExperimentResult& result,
-                                          const ExperimentOptions& options);
-[[nodiscard]] std::string experiment_table(const Experiment& experiment,
-                                           const std::vector<ExperimentResult>& results,
-                                           const ExperimentOptions& options, const std::string& machine);
+[[nodiscard]] Line line_of(const Experiment& experiment, const ExperimentResult& result,
+                           const ExperimentOptions& options);
+[[nodiscard]] std::string experiment_page(const Experiment& experiment,
+                                          const std::vector<ExperimentResult>& results,
+                                          const ExperimentOptions& options, const std::string& machine);
 
 [[nodiscard]] const std::vector<Experiment>& thesis_experiments();
 [[nodiscard]] const std::vector<Experiment>& antares_experiments();

@@ -40,9 +40,7 @@ struct FieldOptions {
   std::vector<std::string> loads{"quiet", "busy"};  // busy: a spinner for each core
   double seconds = 8;
   std::uint32_t rounds = 1;
-  std::string out;  // folder for page and lines; empty: none
-  std::string name = "field";
-  std::string command;  // as it was typed
+  Output output{.name = "field"};
 };
 
 struct FieldPoint {
@@ -52,36 +50,19 @@ struct FieldPoint {
   std::uint64_t window_bytes = 0;  // 0: the shaper has no window
 };
 
-// A point with all its rounds.
-struct FieldResult {
-  FieldPoint point;
-  std::vector<NetworkRun> runs;
-};
-
-// Medians over the rounds, each on its own.
-struct FieldFigures {
-  double share_of_theory = 0;         // after the first second, relative to the rate that the network allows
-  double p99_over_serialisation = 0;  // 0: no slice was built after the first second
-  double drops = 0;
-  double drops_after_1s = 0;
-  double retransmits_per_s = 0;
-  double cpu_s_per_s = 0;          // of the farm
-  double machine_cpu_s_per_s = 0;  // including spinners
-};
-[[nodiscard]] FieldFigures figures_of(const FieldResult& result);
-
 // Case by case, quiet before busy; the points of a group are measured in turn, round after round.
 [[nodiscard]] std::vector<std::vector<FieldPoint>> expand(const FieldOptions& options);
 [[nodiscard]] std::string shaper_text(const FieldPoint& point);  // "byte-credits 72 kB"
 [[nodiscard]] std::string describe(const FieldPoint& point);
 [[nodiscard]] std::string farm_text(const FieldPoint& point, const FieldOptions& options);
 [[nodiscard]] std::string lab_text(const FieldPoint& point, const FieldOptions& options, unsigned cores);
-[[nodiscard]] std::string to_json_line(const FieldResult& result, const FieldOptions& options);
-[[nodiscard]] std::string page_of(const std::vector<FieldResult>& results, const FieldOptions& options,
-                                  const std::string& machine);
+// Returns the line of a round. Latency is relative to the narrowest place of the network.
+[[nodiscard]] Line line_of(const FieldPoint& point, const FieldOptions& options, const NetworkRun& run);
+// A section for each case.
+[[nodiscard]] std::string field_page(const Lines& lines, const FieldOptions& options,
+                                     const std::string& machine);
 
-// Runs the whole benchmark: a JSON line per point to `out`, a sentence per point to `err`, and the output
-// requested in the options. A failed point is skipped. Returns the exit status: 0, or 1 if one failed.
+// Measures the shapers of a case in turn. Returns the exit status: 0, or 1 if a point failed.
 [[nodiscard]] int run_field(const FieldOptions& options, std::FILE* out, std::FILE* err);
 
 }  // namespace weir::bench

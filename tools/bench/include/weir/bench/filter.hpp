@@ -23,13 +23,6 @@ struct FilterOptions {
   std::uint32_t rounds = 3;
 };
 
-// Result of one way. CPU time is of all processes, user and system.
-struct FilterFigures {
-  double slices_per_s = 0;
-  double cpu_ns = 0;      // per slice, with options.in_flight slices on their way
-  double latency_ns = 0;  // of a single slice, median
-};
-
 // Measures in turn, round after round; writes a line of JSON for each, and one with the medians of each way
 // and their differences from the first. Returns 0, or 1 with a message to `err`.
 int run_filter(const FilterOptions& options, std::FILE* out, std::FILE* err);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <weir/bench/figure.hpp>
+
 #include <cstdint>
 #include <cstdio>
 #include <string>
@@ -52,25 +54,22 @@ struct FilterNodeResult {
   [[nodiscard]] double max_khz() const;
   // Explains why the largest input is unknown; empty: it is known, or the case does not measure it.
   [[nodiscard]] std::string without_max() const;
-  // Returns the run at 70 kHz; null: it was not measured.
-  [[nodiscard]] const FilterNodePoint* reference() const;
 };
 // True if the input is to be raised once more: until slices are thrown away, and to 70 kHz at least.
 [[nodiscard]] bool raises(const FilterNodeResult& result);
 
 struct FilterNodeOptions {
   double seconds = 10;  // of each run
-  std::string out;      // folder for the table and the lines; empty: none
-  std::string name = "filter-node";
-  std::string command;
+  Output output{.name = "filter-node"};
 };
 
 // `cpus`: numbers of the CPUs for the DCM.
 [[nodiscard]] std::string farm_text(const FilterNodeCase& node, double input_khz,
                                     const std::vector<std::uint32_t>& cpus);
-[[nodiscard]] std::string filter_node_lines(const std::vector<FilterNodeResult>& results);
-[[nodiscard]] std::string filter_node_table(const std::vector<FilterNodeResult>& results,
-                                            const FilterNodeOptions& options, const std::string& machine);
+// Returns a line for each run.
+[[nodiscard]] Lines lines_of(const FilterNodeResult& result);
+[[nodiscard]] std::string filter_node_page(const Lines& lines, const FilterNodeOptions& options,
+                                           const std::string& machine);
 
 // 0: every case was measured, up to an input at which slices were thrown away, above the lowest one.
 [[nodiscard]] int run_filter_node(const FilterNodeOptions& options, std::FILE* out, std::FILE* err);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <weir/bench/figure.hpp>
+
 #include <cstdint>
 #include <cstdio>
 #include <string>
@@ -24,8 +26,7 @@ struct IsolationOptions {
   double tolerance = 0.05;  // of the rate; 0: it is not judged
   bool spin = false;        // a thread that computes for each core, beside the farm
   std::string folder;       // for the runs' files; made, and removed
-  std::string out;          // folder for NAME.jsonl and NAME.md; empty: neither
-  std::string name = "isolation";
+  Output output{.name = "isolation"};
 };
 
 // Runs each fault in a farm of its own, and a farm without faults before them. Checks that the run balances,

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <weir/base/expected.hpp>
+#include <weir/bench/figure.hpp>
 
 #include <cstdint>
 #include <cstdio>
@@ -47,19 +48,17 @@ struct LoopbackOptions {
 [[nodiscard]] Expected<Rate, std::string> measure_yardstick(const std::string& program,
                                                             const LoopbackPoint& point, double seconds);
 
-// Measures the farm and the ceiling in turn, round after round; ratios are computed within a round, so that
-// other load on the machine affects both. The line has the medians.
+// The farm and the ceiling, measured one after the other. Ratios are computed within a round, so that other
+// load on the machine affects both.
 struct Round {
   Rate farm;
   Rate ceiling;
   std::optional<Rate> yardstick;
   std::optional<Rate> tls;
 };
-[[nodiscard]] std::string to_json_line(const LoopbackPoint& point, const std::vector<Round>& rounds);
-[[nodiscard]] double median(std::vector<double> values);
+[[nodiscard]] Line line_of(const LoopbackPoint& point, const Round& round);
 
-// The whole benchmark: a JSON line per point into `out`, a sentence per point into `err`. Returns the exit
-// status.
+// Measures each point round after round. Returns the exit status.
 [[nodiscard]] int run_loopback(const LoopbackOptions& options, std::FILE* out, std::FILE* err);
 
 }  // namespace weir::bench

@@ -1,12 +1,17 @@
 #pragma once
 
 #include <weir/base/expected.hpp>
+#include <weir/bench/figure.hpp>
 #include <weir/metrics/histogram.hpp>
 
 #include <cstdint>
 #include <cstdio>
 #include <string>
 #include <vector>
+
+namespace weir::run_record {
+struct Summary;
+}
 
 // Whole farms in virtual networks, point by point: `weir bench incast` and `weir bench all-to-all`.
 namespace weir::bench {
@@ -37,9 +42,7 @@ struct NetworkOptions {
   double seconds = 5;
   std::uint32_t rounds = 1;
   std::uint32_t trace = 0;  // slices of each point with recorded arrivals; one of them is reported
-  std::string out;          // folder for the table and the lines; empty: none
-  std::string name;         // prefix of their names; empty: the bench's
-  std::string command;      // as it was typed, for the table
+  Output output;            // no name: the pattern's
 };
 
 struct NetworkPoint {
@@ -56,66 +59,29 @@ struct NetworkPoint {
   double load = 0;
 };
 
-// A run, or a part of one.
-struct NetworkPart {
-  double goodput_bytes_per_s = 0;
-  double share_of_theory = 0;
-  double slices_per_s = 0;
-  double p50_us = 0;  // first request to last fragment
-  double p90_us = 0;
-  double p99_us = 0;
-  double p999_us = 0;
-  double max_us = 0;
-  double retransmits_per_s = 0;
-  double port_drops = 0;
-};
-
+// Figures of a run in a lab: its network and its latencies, of the whole run and after the first second.
 struct NetworkRun {
-  NetworkPart whole;
-  NetworkPart after_1s;
-  double theory_bytes_per_s = 0;
-  double serialisation_us = 0;
-  double dcm_share_min = 0;
-  double dcm_share_max = 0;
-  double machine_drops = 0;
+  Line line;                           // docs/benchmarks.md explains the keys
   double jitter_us = 0;                // p99 of how late frames left links with a delay
-  double inexact_delay = 0;            // 1: above 10 % of the delay
-  double cpu_s_per_s = 0;              // of the farm's processes
-  double machine_cpu_s_per_s = 0;      // of all processes on this machine: limited by its cores
+  bool inexact_delay = false;          // above 10 % of the delay
   metrics::ValueHistogram latency_us;  // after 1 s
-  std::string arrivals;                // the trace of dcm-0, CSV
 };
-
-// A point with all its rounds. Each figure is the median over the rounds; the histogram is the sum over all
-// rounds, the trace that of the last.
-struct NetworkResult {
-  NetworkPoint point;
-  std::vector<NetworkRun> runs;
-
-  [[nodiscard]] NetworkRun medians() const;
-};
+// Errors: a run that ended within its first second.
+[[nodiscard]] Expected<NetworkRun, std::string> network_run_of(const run_record::Summary& summary);
 
 [[nodiscard]] std::vector<NetworkPoint> expand(const NetworkOptions& options);
 [[nodiscard]] std::string describe(const NetworkPoint& point);
 [[nodiscard]] std::string farm_text(const NetworkPoint& point, const NetworkOptions& options,
                                     double trigger_hz);
 [[nodiscard]] std::string lab_text(const NetworkPoint& point, const NetworkOptions& options);
-[[nodiscard]] std::string to_json_line(const NetworkResult& result, const NetworkOptions& options);
-// A line for each point of a sweep, in Markdown.
-[[nodiscard]] std::string table_of(const std::vector<NetworkResult>& results, const NetworkOptions& options,
-                                   const std::string& machine);
+// Returns the line of a round. `latency_us`: of all rounds so far; `arrivals`: the trace of dcm-0, CSV.
+[[nodiscard]] Line line_of(const NetworkPoint& point, const NetworkOptions& options, const NetworkRun& run,
+                           const metrics::ValueHistogram& latency_us, const std::string& arrivals);
+// A table with a row for each point, labelled by the settings that differ.
+[[nodiscard]] std::string network_page(const Lines& lines, const NetworkOptions& options,
+                                       const std::string& machine);
 
-// Runs one farm in a separate lab. Requires: `folder` exists. Errors are messages.
-[[nodiscard]] Expected<NetworkRun, std::string> measure(const NetworkPoint& point,
-                                                        const NetworkOptions& options,
-                                                        const std::string& folder);
-
-[[nodiscard]] Expected<NetworkResult, std::string> measure_rounds(const NetworkPoint& point,
-                                                                  const NetworkOptions& options,
-                                                                  const std::string& folder);
-
-// Runs the whole benchmark: a JSON line per point to `out`, a sentence per point to `err`, and the output
-// requested in the options. A failed point is skipped. Returns the exit status: 0, or 1 if one failed.
+// Measures each point in labs of its own. Returns the exit status: 0, or 1 if a point failed.
 [[nodiscard]] int run_network(const NetworkOptions& options, std::FILE* out, std::FILE* err);
 
 }  // namespace weir::bench

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <weir/base/expected.hpp>
+#include <weir/bench/figure.hpp>
 
 #include <cstdint>
 #include <cstdio>
@@ -113,14 +114,12 @@ struct Occupancy {
 struct RcnpOptions {
   std::string figure = "steps";
   double seconds = 5;  // of each run
-  std::string out;     // folder for the table and the lines; empty: no output
-  std::string name;    // prefix of their names; empty: rcnp-FIGURE
-  std::string command;
+  Output output;       // no name: rcnp-FIGURE
 };
 
-[[nodiscard]] std::string rcnp_lines(const RcnpFigure& figure, const std::vector<RcnpResult>& results);
-[[nodiscard]] std::string rcnp_table(const RcnpFigure& figure, const std::vector<RcnpResult>& results,
-                                     const RcnpOptions& options, const std::string& machine);
+[[nodiscard]] Line line_of(const RcnpFigure& figure, const RcnpResult& result);
+[[nodiscard]] std::string rcnp_page(const RcnpFigure& figure, const std::vector<RcnpResult>& results,
+                                    const RcnpOptions& options, const std::string& machine);
 
 // 0: every farm of the figure ran, and its ledger balanced.
 [[nodiscard]] int run_rcnp(const RcnpOptions& options, std::FILE* out, std::FILE* err);

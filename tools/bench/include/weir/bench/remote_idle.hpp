@@ -1,5 +1,7 @@
 #pragma once
 
+#include <weir/bench/figure.hpp>
+
 #include <cstdint>
 #include <cstdio>
 #include <string>
@@ -23,26 +25,16 @@ struct IdleOptions {
   double pause_s = 3;   // from request to request: above several of TCP's timeouts
   double line_mbit = 400;
   double delay_ms = 10;  // of the line, in each direction
-  std::string out;       // folder for the table and the lines; empty: none
-  std::string name = "remote-4";
-  std::string command;
-};
-
-struct IdleResult {
-  IdleCase run;
-  std::vector<std::pair<double, double>>
-      times_ms;  // slice, from request to last byte; the first ones are left out
-  bool balanced = false;
-
-  [[nodiscard]] double median_ms() const;
-  [[nodiscard]] double max_ms() const;
+  Output output{.name = "remote-4"};
 };
 
 [[nodiscard]] std::string idle_farm(const IdleCase& one, const IdleOptions& options);
 [[nodiscard]] std::string idle_lab(const IdleCase& one, const IdleOptions& options);
-[[nodiscard]] std::string idle_lines(const std::vector<IdleResult>& results, const IdleOptions& options);
-[[nodiscard]] std::string idle_table(const std::vector<IdleResult>& results, const IdleOptions& options,
-                                     const std::string& machine);
+// `times_ms`: slice, from request to last byte; the first ones are left out.
+[[nodiscard]] Line line_of(const IdleCase& one, const IdleOptions& options,
+                           const std::vector<std::pair<double, double>>& times_ms, bool balanced);
+[[nodiscard]] std::string idle_page(const Lines& lines, const IdleOptions& options,
+                                    const std::string& machine);
 
 // 0: every run ended with a ledger that balances. Needs root.
 [[nodiscard]] int run_remote_idle(const IdleOptions& options, std::FILE* out, std::FILE* err);
