@@ -16,17 +16,15 @@ using google::protobuf::FieldDescriptor;
 constexpr const char* kIntroduction =
     R"(# Configuration: every key of a farm file
 
-A farm file is one YAML document. `weir check FARM` reads it without starting anything, and names every mistake
-with its line. Any key can be set on the command line too, as in `--set dcm.credits=8`,
-`--set readout.masked=[1,2]` or `--set filter.parameters.minimum=5`; a list is replaced as a whole. A key that is
-left out has its default; paths are relative to the directory that `weir` is started in (those of `include` to their
-file's folder).
+A farm file is one YAML document. `weir check FARM` names every mistake with its line. Any key can be set on the command
+line, as in `--set dcm.credits=8` or `--set readout.masked=[1,2]`; a list is replaced as a whole. Relative paths begin in
+the working folder.
 
-Keys marked *per node* hold for all nodes of their role, and an entry of `nodes`, or the entry's profile, may give its
-own; a readout's entry may so for keys of `source` and `replay`. `weir check FARM --explain NODE` shows a node's settings and where each comes from.
+An entry of `nodes`, or its profile, may override keys marked †; a readout's entry also keys of `source` and `replay`.
+`weir check FARM --explain NODE` shows a node's settings and their origin.
 
-A size takes bytes, or a unit: `64k` and `64kB` are 64 000 bytes, `64KiB` is 65 536; likewise `M`, `G`, `T`. Times
-are plain numbers with their unit in the key's name. YAML's aliases and tags are not used.
+Sizes are bytes, or have a unit: `64k` and `64kB` are 64 000 bytes, `64KiB` is 65 536; likewise `M`, `G`, `T`. Times are
+numbers with their unit in the key's name.
 
 This page is rendered from `proto/weir/v1/farm.proto`, its last part from `lab.proto`; a test keeps them equal.
 )";
@@ -34,21 +32,20 @@ This page is rendered from `proto/weir/v1/farm.proto`, its last part from `lab.p
 constexpr const char* kLabIntroduction = R"(
 ## The lab file
 
-A virtual network for `weir lab` and `weir run FARM --lab FILE`; [lab.md](lab.md) explains its use. It is read as a
-farm file is. On the command line its keys have `lab.` in front, as in `--set lab.port_rate=200mbit`.
+A virtual network for `weir lab` and `weir run FARM --lab FILE` ([lab.md](lab.md)). On the command line its keys have
+the prefix `lab.`, as in `--set lab.port_rate=200mbit`.
 
-Rates and buffers are written as for `tc`, which receives them: `1gbit`, `200mbit` and `2.5gbit` are bits per second in
-steps of 1000; `100k` and `4m` are bytes in steps of 1024, so `100k` is 102 400 bytes. (Elsewhere in this page a `k` is
-1000.) A rate `unlimited` is none.
+Rates and buffers are those of `tc`: `1gbit` and `200mbit` are bits per second in steps of 1000; `100k` and `4m` are
+bytes in steps of 1024. `unlimited` is no rate.
 )";
 
 std::string type_name(const FieldDescriptor& field) {
   switch (field.cpp_type()) {
     case FieldDescriptor::CPPTYPE_BOOL:
-      return "true, false";
+      return "boolean";
     case FieldDescriptor::CPPTYPE_UINT32:
     case FieldDescriptor::CPPTYPE_UINT64:
-      return is_size(field) ? "size" : "whole number";
+      return is_size(field) ? "size" : "integer";
     case FieldDescriptor::CPPTYPE_DOUBLE:
       return "number";
     case FieldDescriptor::CPPTYPE_ENUM:
@@ -76,13 +73,25 @@ std::string type_name(const FieldDescriptor& field) {
   return "text";
 }
 
+std::string range_of(const FieldDescriptor& field) {
+  const v1::KeyRules& rule = rules(field);
+  const bool whole = field.cpp_type() == FieldDescriptor::CPPTYPE_UINT32 ||
+                     field.cpp_type() == FieldDescriptor::CPPTYPE_UINT64;
+  std::string low;
+  if (rule.has_above()) low = ">" + print_limit(field, rule.above());
+  if (rule.has_min() || (whole && rule.has_max())) low = print_limit(field, rule.min());
+  if (rule.has_max()) return low + "…" + print_limit(field, rule.max());
+  return rule.has_min() ? "≥" + low : low;
+}
+
 std::string type_column(const FieldDescriptor& field) {
   const bool list = field.is_repeated() && !field.is_map();
   std::string text =
       list ? "list of " + type_name(field) + (type_name(field).back() == 's' ? "" : "s") : type_name(field);
   const std::string& unit = rules(field).unit();
   if (!unit.empty() && unit != "bytes") text += ", " + unit;
-  return text;
+  const std::string range = range_of(field);
+  return range.empty() ? text : text + ", " + range;
 }
 
 std::string default_column(const FieldDescriptor& field) {
@@ -93,28 +102,17 @@ std::string default_column(const FieldDescriptor& field) {
   return text.empty() ? "empty" : "`" + text + "`";
 }
 
-std::string range_column(const FieldDescriptor& field) {
-  const v1::KeyRules& rule = rules(field);
-  const bool whole = field.cpp_type() == FieldDescriptor::CPPTYPE_UINT32 ||
-                     field.cpp_type() == FieldDescriptor::CPPTYPE_UINT64;
-  std::string low;
-  if (rule.has_above()) low = "> " + print_limit(field, rule.above());
-  if (rule.has_min() || (whole && rule.has_max())) low = print_limit(field, rule.min());
-  if (rule.has_max()) return low + (rule.has_above() ? ", ≤ " : " … ") + print_limit(field, rule.max());
-  return rule.has_min() ? "≥ " + low : low;
-}
-
+// The words of an enumeration are listed once: not where a key is described as another one.
 std::string meaning_column(const FieldDescriptor& field) {
   std::string text = rules(field).doc();
-  const std::string own = rules(field).per_node() && !is_section(field) ? " *Per node.*" : "";
-  if (field.cpp_type() != FieldDescriptor::CPPTYPE_ENUM) return text + own;
+  if (field.cpp_type() != FieldDescriptor::CPPTYPE_ENUM || text.starts_with("As `")) return text;
   text.back() = ':';  // without the full stop: more words follow
   for (int i = 0; i < field.enum_type()->value_count(); ++i) {
     const EnumValueDescriptor& value = *field.enum_type()->value(i);
     const std::string& meaning = value.options().GetExtension(v1::value_doc);
     text += (i == 0 ? " `" : ", `") + word(value) + "`" + (meaning.empty() ? "" : " (" + meaning + ")");
   }
-  return text + "." + own;
+  return text + ".";
 }
 
 // Keys that a node may override appear in the tables of their own sections.
@@ -125,14 +123,13 @@ void add_own_rows(std::string& page, const Descriptor& type, const std::string& 
     if (rules(field).inlined()) {
       add_own_rows(page, *field.message_type(), path);
     } else if (is_section(field)) {
-      page += "| `" + join(path, field.name()) + "` | section |  |  | " + rules(field).doc() + " |\n";
+      page += "| `" + join(path, field.name()) + "` | section |  | " + rules(field).doc() + " |\n";
     } else {
       some = some || rules(field).per_node();
     }
   }
   if (some)
-    page += "| `" + path + ".KEY` |  |  |  | Each key of `" + path.substr(0, path.find('.')) +
-            "` that is marked *per node*. |\n";
+    page += "| `" + path + ".KEY` |  |  | Each key of `" + path.substr(0, path.find('.')) + "` marked †. |\n";
 }
 
 void add_rows(std::string& page, const Descriptor& type, const std::string& path) {
@@ -145,12 +142,12 @@ void add_rows(std::string& page, const Descriptor& type, const std::string& path
     }
     if (is_section(field)) {
       if (path.empty()) continue;  // described in a table of its own
-      page += "| `" + key + "` | section |  |  | " + rules(field).doc() + " |\n";
+      page += "| `" + key + "` | section |  | " + rules(field).doc() + " |\n";
       add_rows(page, *field.message_type(), key);
       continue;
     }
-    page += "| `" + key + "` | " + type_column(field) + " | " + default_column(field) + " | " +
-            range_column(field) + " | " + meaning_column(field) + " |\n";
+    page += "| `" + key + (rules(field).per_node() ? "`† | " : "` | ") + type_column(field) + " | " +
+            default_column(field) + " | " + meaning_column(field) + " |\n";
     if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE && !field.is_map()) {
       add_rows(page, *field.message_type(), key + "[]");
     }
@@ -158,7 +155,7 @@ void add_rows(std::string& page, const Descriptor& type, const std::string& path
 }
 
 void add_table(std::string& page, const Descriptor& type, const std::string& path) {
-  page += "\n| key | type | default | range | meaning |\n| --- | --- | --- | --- | --- |\n";
+  page += "\n| key | value | default | meaning |\n| --- | --- | --- | --- |\n";
   add_rows(page, type, path);
 }
 
