@@ -126,19 +126,24 @@ function(weir_label_target target)
 endfunction()
 
 # weir_add_test(NAME storage_record SOURCES ... [DEPENDS ...] [LINKS ...] [LABELS unit] [TARGETS ...]
-#               [ALONE ...] [RUN_SERIAL])
+#               [ALONE ...] [PARTS n] [RUN_SERIAL] [NIGHTLY])
 #   One Catch2 executable <build>/tests/NAME_test, one ctest test NAME. TARGETS are what it starts or loads,
 #   and so must be built before. The sources see WEIR_SOURCE_DIR (the tree), WEIR_TEST_SOURCE_DIR (the folder
 #   of the CMakeLists.txt), WEIR_BIN_DIR and WEIR_PLUGIN_DIR (what is built). What cannot be tested here calls
 #   weir::skip_test() (tests/support/skip.hpp), and ctest shows the test as skipped. ALONE are those of
-#   the SOURCES that are not compiled in a batch with others.
+#   the SOURCES that are not compiled in a batch with others. With PARTS its test cases are divided among the
+#   ctest tests NAME_1 to NAME_n, which run side by side. NIGHTLY: its cases with the tag [nightly] are larger searches,
+#   the test NAME_nightly.
 function(weir_add_test)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "RUN_SERIAL" "NAME" "SOURCES;ALONE;DEPENDS;LINKS;LABELS;TARGETS")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "RUN_SERIAL;NIGHTLY" "NAME;PARTS" "SOURCES;ALONE;DEPENDS;LINKS;LABELS;TARGETS")
   if(NOT BUILD_TESTING)
     return()
   endif()
   weir_require_arguments(weir_add_test NAME SOURCES)
   weir_default(arg_LABELS unit)
+  if(arg_LABELS MATCHES "^(unit|golden|arch|protocol)$")
+    list(APPEND arg_LABELS quick)  # `./dev test -L quick`: two minutes
+  endif()
   set(target ${arg_NAME})
   if(NOT target MATCHES "_test$")
     string(APPEND target _test)
@@ -151,10 +156,38 @@ function(weir_add_test)
   if(arg_TARGETS)
     add_dependencies(${target} ${arg_TARGETS})
   endif()
-  add_test(NAME ${arg_NAME} COMMAND ${target})
-  set_tests_properties(${arg_NAME} PROPERTIES
+  if(arg_PARTS)
+    set(tests "")
+    foreach(part RANGE 1 ${arg_PARTS})
+      weir_add_part_of_test(${arg_NAME}_${part} ${target} ${part} ${arg_PARTS})
+      list(APPEND tests ${arg_NAME}_${part})
+    endforeach()
+  else()
+    set(tests ${arg_NAME})
+    add_test(NAME ${arg_NAME} COMMAND ${target})
+  endif()
+  set_tests_properties(${tests} PROPERTIES
     LABELS "${arg_LABELS}" RUN_SERIAL ${arg_RUN_SERIAL} SKIP_RETURN_CODE 77)
+  if(arg_NIGHTLY)
+    weir_add_nightly_test(${arg_NAME}_nightly ${target} "[nightly]")
+  endif()
   weir_label_target(${target} ${arg_LABELS})
+endfunction()
+
+# weir_add_part_of_test(NAME TARGET PART PARTS): the ctest test of one part of an executable's test cases.
+function(weir_add_part_of_test name target part parts)
+  if(Catch2_VERSION VERSION_LESS 3)  # which cannot do it itself
+    add_test(NAME ${name} COMMAND sh "${PROJECT_SOURCE_DIR}/tests/support/run_part.sh" $<TARGET_FILE:${target}> ${part} ${parts})
+  else()
+    math(EXPR index "${part} - 1")
+    add_test(NAME ${name} COMMAND ${target} --shard-count ${parts} --shard-index ${index})
+  endif()
+endfunction()
+
+# weir_add_nightly_test(NAME COMMAND...): a search with a larger budget. ctest runs it with `-C nightly` only (.ci/run nightly).
+function(weir_add_nightly_test name)
+  add_test(NAME ${name} CONFIGURATIONS nightly COMMAND ${ARGN})
+  set_tests_properties(${name} PROPERTIES LABELS nightly TIMEOUT 14400)
 endfunction()
 
 # weir_add_fuzzer(NAME storage_record SOURCES ... [DEPENDS ...] [LINKS ...] [CORPUS dir])

@@ -245,11 +245,8 @@ void live_dangerously(std::uint64_t seeds) {
   std::printf("%llu random sequences of faults and three ends\n", static_cast<unsigned long long>(seeds));
 }
 
-}  // namespace
-
-TEST_CASE(
-    "a writer that ends at any system call loses nothing that it has acknowledged, killed or without power") {
-  const Publishing publishing = GENERATE(Publishing::by_rename, Publishing::by_link, Publishing::by_neither);
+// With so many random losses for each call.
+void end_at_each_call(Publishing publishing, std::uint64_t budget) {
   const std::uint64_t calls = calls_of_a_whole_life(publishing);
   REQUIRE(calls > 100);
   struct End {
@@ -259,9 +256,9 @@ TEST_CASE(
   };
   const std::vector<End> ends{{Fault::stop, Loss::nothing, 1},
                               {Fault::stop, Loss::all_unsynced, 1},
-                              {Fault::stop, Loss::any_part, 4},
+                              {Fault::stop, Loss::any_part, 2 * budget},
                               {Fault::stop_within, Loss::nothing, 1},
-                              {Fault::stop_within, Loss::any_part, 2}};
+                              {Fault::stop_within, Loss::any_part, budget}};
   std::uint64_t points = 0;
   std::uint64_t twice_named = 0;
   for (std::uint64_t call = 0; call < calls; ++call) {
@@ -287,6 +284,18 @@ TEST_CASE(
   CHECK((twice_named > 0) == (publishing == Publishing::by_link));
   std::printf("%llu crash points at %llu system calls\n", static_cast<unsigned long long>(points),
               static_cast<unsigned long long>(calls));
+}
+
+}  // namespace
+
+TEST_CASE("a writer that ends at any system call loses nothing that it has acknowledged: names by rename") {
+  end_at_each_call(Publishing::by_rename, 1);
+}
+TEST_CASE("a writer that ends at any system call loses nothing that it has acknowledged: names by link") {
+  end_at_each_call(Publishing::by_link, 1);
+}
+TEST_CASE("a writer that ends at any system call loses nothing that it has acknowledged: placeholders") {
+  end_at_each_call(Publishing::by_neither, 1);
 }
 
 TEST_CASE("any system call that fails once costs nothing, and nothing is acknowledged that is not on disk") {
@@ -369,7 +378,11 @@ TEST_CASE(
 }
 
 TEST_CASE("faults, an end, a restart and another end, at random calls, lose nothing that was acknowledged") {
-  live_dangerously(200);
+  live_dangerously(100);
 }
 
-TEST_CASE("the same for long", "[.long]") { live_dangerously(20'000); }
+// ./storage_crash_points_test "[nightly]": half an hour.
+TEST_CASE("through the night: more random losses at each call", "[.][nightly]") {
+  end_at_each_call(GENERATE(Publishing::by_rename, Publishing::by_link, Publishing::by_neither), 4);
+}
+TEST_CASE("through the night: more random faults and ends", "[.][nightly]") { live_dangerously(10'000); }
