@@ -30,6 +30,9 @@ if(WEIR_CCACHE)
   endforeach()
 endif()
 
+include(CheckLinkerFlag)
+check_linker_flag(CXX -fuse-ld=mold WEIR_HAS_MOLD)  # a quicker linker, where there is one: for tests
+
 if(WEIR_FUZZ)
   if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
     message(FATAL_ERROR "WEIR_FUZZ needs clang (libFuzzer), this compiler is ${CMAKE_CXX_COMPILER_ID}: "
