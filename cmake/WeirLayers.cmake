@@ -36,6 +36,7 @@ set(WEIR_SIDEWAYS
     "readout_node>node" "dcm_node>node" "supervisor_node>node" "writer_node>node"
     # Processes of nodes are started, and shown with their end.
     "launch>node" "launch>farm_view"
+    "page>farm_view"  # the state of a process, as `weir top` shows it
     # A run's record has how each process ended.
     "run_record>node" "run_record>launch"
     # Benchmarks start farms as `weir run` does.

@@ -10,7 +10,6 @@
 #include <weir/http/client.hpp>
 #include <weir/node/metrics_export.hpp>
 #include <weir/node/recordings.hpp>
-#include <weir/page/view.hpp>
 #include <weir/ports/endpoint_text.hpp>
 
 #include <CLI/CLI.hpp>
@@ -143,7 +142,7 @@ class FrameSource {
  private:
   Expected<farm_view::TopFrame, std::string> look_at_control() {
     try {
-      return rates_.of_state(state_.next(control_->status()));
+      return rates_.of_view(control_->status());
     } catch (const std::runtime_error& error) {
       return Unexpected<std::string>(error.what());
     }
@@ -162,7 +161,6 @@ class FrameSource {
 
   std::vector<std::string> places_;
   std::unique_ptr<ControlClient> control_;
-  page::ViewState state_;
   farm_view::TopRates rates_;
 };
 

@@ -1,5 +1,7 @@
 #include <weir/base/figures.hpp>
 #include <weir/base/role.hpp>
+#include <weir/base/text.hpp>
+#include <weir/farm_view/display_state.hpp>
 #include <weir/farm_view/live_view.hpp>
 #include <weir/farm_view/top_view.hpp>
 #include <weir/reports/numbers.hpp>
@@ -12,6 +14,7 @@
 #include <array>
 #include <cmath>
 #include <cstdlib>
+#include <utility>
 
 namespace weir::farm_view {
 namespace {
@@ -47,6 +50,7 @@ struct Column {
 };
 constexpr std::size_t kReasonMin = 12;
 constexpr std::string_view kCut = "…";
+constexpr std::size_t kTextBytesMax = 500;  // of a reason or a note
 
 const std::array<Column, 9> kColumns = {{
     {"process", 16, 0, [](const TopRow& row) { return row.name; }},
@@ -139,6 +143,29 @@ bool before(const TopRow& left, const TopRow& right, TopSort sort) {
   return false;
 }
 
+std::string clean(const std::string& text) { return clean_text(text, kTextBytesMax); }
+
+// Fills the figures of a row from a process' report, and from the rates between its last two.
+void take_report(const v1::Report& report, const reports::NodeRates& rates, TopRow& row) {
+  if (const auto group = report.notes().find("group"); group != report.notes().end())
+    row.group = clean(group->second);
+  row.lost = reports::node_totals(report).lost;
+  row.in_flight = static_cast<std::uint64_t>(reports::gauge_of(report, "slices_in_flight").value_or(0));
+  if (!rates.measured()) return;
+  row.slices_per_s = rates.slices_per_s();
+  if (report.role() != v1::ROLE_SUPERVISOR) row.bytes_per_s = rates.bytes_per_s();
+  row.cpu_percent = kPercent * rates.cores();
+  if (rates.built_us().count() > 0) row.p99_us = static_cast<double>(rates.built_us().percentile(99));
+}
+
+// ": 10 triggered, 1 stored, …", by the supervisor's report: the live members lack the counts of dead ones.
+std::string counts_text(const v1::Report& supervisor) {
+  const auto count = [&](metrics::CounterKey key) { return reports::counter_of(supervisor, key); };
+  return fmt::format(": {} triggered, {} stored, {} rejected, {} discarded", count("triggered"),
+                     count("stored"), count("rejected"), reports::total_of(supervisor, "discarded.")) +
+         missing_text(reports::total_of(supervisor, "farm.fragments.missing."), count("farm.dcms_lost"));
+}
+
 }  // namespace
 
 std::optional<TopSort> top_sort(std::string_view text) {
@@ -207,18 +234,43 @@ Expected<TopRow, std::string> TopRates::of_metrics(const std::string& text, Time
   TopRow row;
   row.name = report.name();
   row.role = name(static_cast<Role>(report.role()));
-  if (const auto group = report.notes().find("group"); group != report.notes().end())
-    row.group = group->second;
   row.state = report.state();
-  row.lost = reports::node_totals(report).lost;
-  row.in_flight = static_cast<std::uint64_t>(reports::gauge_of(report, "slices_in_flight").value_or(0));
-  if (!seen.rates.measured()) return row;
-  row.slices_per_s = seen.rates.slices_per_s();
-  if (report.role() != v1::ROLE_SUPERVISOR) row.bytes_per_s = seen.rates.bytes_per_s();
-  row.cpu_percent = kPercent * seen.rates.cores();
-  if (const metrics::ValueHistogram& built_us = seen.rates.built_us(); built_us.count() > 0)
-    row.p99_us = static_cast<double>(built_us.percentile(99));
+  take_report(report, seen.rates, row);
   return row;
+}
+
+TopFrame TopRates::of_view(const v1::FarmView& view) {
+  TopFrame frame;
+  frame.title = fmt::format("farm {}: {}, run {}", clean(view.farm()), clean(view.state()), view.run());
+  for (const v1::FarmView::Finding& one : view.health()) {
+    if (one.reason().empty()) continue;
+    frame.reasons.push_back(clean(one.gravity()) + ": " + clean(one.word()) + ": " + clean(one.reason()));
+  }
+  const v1::Report* supervisor = &v1::Report::default_instance();
+  std::map<std::string, Seen> seen;  // a node that has left is forgotten
+  for (const v1::FarmView::Node& node : view.nodes()) {
+    const v1::Report& report = node.report();
+    const bool reported = !report.name().empty();
+    if (reported && report.role() == v1::ROLE_SUPERVISOR) supervisor = &report;
+    const DisplayState shown = display_state(view, node);
+    TopRow& row = frame.rows.emplace_back();
+    row.name = clean(node.name());
+    row.role = clean(node.role());
+    row.state = clean(shown.state);
+    row.reason = clean(shown.reason);
+    row.pid = node.live() ? node.pid() : 0;
+    reports::NodeRates& rates = seen[node.name()].rates;
+    rates = seen_[node.name()].rates;
+    if (reported && shown.has_rates()) {
+      rates.take(report, view.utc_ns());
+    } else {
+      rates.clear();
+    }
+    if (reported) take_report(report, rates, row);
+  }
+  frame.title += counts_text(*supervisor);
+  seen_ = std::move(seen);
+  return frame;
 }
 
 TopFrame TopRates::frame_of(std::vector<TopRow> rows) {

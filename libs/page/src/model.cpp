@@ -1,6 +1,7 @@
 #include "model.hpp"
 
 #include <weir/base/text.hpp>
+#include <weir/farm_view/display_state.hpp>
 #include <weir/reports/numbers.hpp>
 #include <weir/v1/control.pb.h>
 
@@ -31,10 +32,7 @@ double rounded(double value) {
 
 // The last rates of a process that is not in a run are no longer valid.
 bool has_rates(const MemberView& member) {
-  for (const char* out : {"dead", "idle", "standby", "ready"}) {
-    if (member.state == out) return false;
-  }
-  return member.report != nullptr;
+  return member.report != nullptr && farm_view::DisplayState{member.state, {}}.has_rates();
 }
 
 json::string text(const std::string& from) { return json::string(clean_text(from, kTextBytesMax)); }

@@ -1,10 +1,10 @@
-#include "model.hpp"
-#include <weir/base/held_up.hpp>
 #include <weir/control/states.hpp>
+#include <weir/farm_view/display_state.hpp>
 #include <weir/page/view.hpp>
 
 #include <algorithm>
 #include <memory>
+#include <utility>
 #include <vector>
 
 namespace weir::page {
@@ -22,11 +22,6 @@ std::vector<control::Command> commands_of(const v1::FarmView& view, control::Sta
   return commands;
 }
 
-// In a farm of one run the supervisor may end last, without being observed.
-bool has_ended(const v1::FarmView& view, const v1::FarmView::Node& node) {
-  return view.over() && (view.one_run() || !node.live());
-}
-
 MemberView page_member(const v1::FarmView& view, const v1::FarmView::Node& node) {
   MemberView member;
   member.name = node.name();
@@ -36,15 +31,9 @@ MemberView page_member(const v1::FarmView& view, const v1::FarmView::Node& node)
   member.importance = node.duty();
   member.heartbeat_age_s = static_cast<double>(node.silent_ns()) / kNsPerSecond;
   if (node.silent_ns() < 0) member.heartbeat_age_s = -1;
-  member.state = !node.live() ? "dead" : node.inactive() ? "inactive" : node.state().state();
-  if (has_ended(view, node)) member.state = "ended";
-  member.reason = node.state().reason();
-  if (node.excluded()) member.reason = "removed" + (member.reason.empty() ? "" : "; " + member.reason);
-  const HeldUp held = held_up_of(node.report().state());
-  if (member.state == control::name(control::State::running) && held.hold != Hold::none) {
-    member.state = name(held.hold);
-    member.reason = held.told;
-  }
+  farm_view::DisplayState shown = farm_view::display_state(view, node);
+  member.state = std::move(shown.state);
+  member.reason = std::move(shown.reason);
   if (!node.report().name().empty()) member.report = std::make_shared<const v1::Report>(node.report());
   return member;
 }
@@ -94,14 +83,6 @@ Farm farm_of(const v1::FarmView& view, const v1::RunSummary* last) {
   if (last != nullptr) farm.ledger = ledger_lines(*last);
   for (int i = view.runs_size(); i-- > 0;) farm.runs.push_back(page_run(view.runs(i)));
   return farm;
-}
-
-ViewState::ViewState() : model_(std::make_unique<Model>(Model::Limits{1, 0})) {}
-ViewState::~ViewState() = default;
-
-std::string ViewState::next(const v1::FarmView& view) {
-  model_->update(farm_of(view, nullptr));
-  return model_->state_json(false);
 }
 
 }  // namespace weir::page

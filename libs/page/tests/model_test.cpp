@@ -2,6 +2,7 @@
 
 #include "made_up_farm.hpp"
 #include "weir_catch.hpp"
+#include <weir/farm_view/top_view.hpp>
 #include <weir/page/view.hpp>
 #include <weir/v1/bus.pb.h>
 #include <weir/v1/control.pb.h>
@@ -287,4 +288,45 @@ TEST_CASE("a member that left is forgotten") {
   model.update({});
   model.update(farm_of(dcm_report(3, 30, 0)));
   CHECK(member(model, "slices_per_s") == "none");
+}
+
+TEST_CASE("`weir top` shows the same of run control's view as of the page's state") {
+  Model model({});
+  farm_view::TopRates rates;
+  Expected<farm_view::TopFrame, std::string> of_page = Unexpected(std::string("no state"));
+  farm_view::TopFrame of_view;
+  for (int second = 1; second <= 3; ++second) {
+    v1::FarmView view;
+    view.set_farm("f");
+    view.set_state("running");
+    view.set_run(7);
+    view.set_utc_ns(second * kSecond);
+    v1::FarmView::Finding& finding = *view.add_health();
+    finding.set_gravity("warning");
+    finding.set_word("DCM lost");
+    finding.set_reason("dcm-1 is dead");
+    for (const char* name : {"supervisor", "dcm-0", "dcm-1", "dcm-2"}) {
+      v1::FarmView::Node& node = *view.add_nodes();
+      node.set_name(name);
+      node.set_live(std::string(name) != "dcm-1");
+      node.set_pid(5);
+      node.mutable_state()->set_state("running");
+      node.set_excluded(std::string(name) == "dcm-2");
+      v1::Report report = dcm_report(second, static_cast<std::uint64_t>(100 * second), 2000);
+      report.set_name(name);
+      if (node.name() == "supervisor") report.set_role(v1::ROLE_SUPERVISOR);
+      (*report.mutable_notes())["group"] = "near";
+      (*report.mutable_counters())["triggered"] = 40;
+      *node.mutable_report() = report;
+    }
+    model.update(weir::page::farm_of(view, nullptr));
+    of_page = farm_view::TopRates::of_state(model.state_json(false));
+    of_view = rates.of_view(view);
+  }
+  REQUIRE(of_page);
+  CHECK(of_view.title == of_page->title);
+  CHECK(of_view.reasons == of_page->reasons);
+  CHECK(of_view.rows.at(1).slices_per_s == Approx(100));
+  CHECK(format_top(of_view, farm_view::TopSort::plan, 200, 100) ==
+        format_top(*of_page, farm_view::TopSort::plan, 200, 100));
 }

@@ -12,7 +12,11 @@
 #include <string_view>
 #include <vector>
 
-// The screen of `weir top`, from the page's state or from metrics. Pure.
+namespace weir::v1 {
+class FarmView;
+}
+
+// The screen of `weir top`, from run control's view, the page's state or metrics. Pure.
 namespace weir::farm_view {
 
 struct TopRow {
@@ -40,11 +44,13 @@ enum class TopSort : std::uint8_t { plan, name, state, slices, data, p99, lost, 
 [[nodiscard]] std::optional<TopSort> top_sort(std::string_view text);
 constexpr std::string_view kTopSorts = "plan, name, state, slices, data, p99, lost, cpu";
 
-// Rows of `weir top`. The page's state contains rates; for metrics they are computed between two readings.
+// Rows of `weir top`. The page's state contains rates; otherwise they are computed between two readings.
 class TopRates {
  public:
   // Reads GET /api/state of the page. Errors: the text is not a farm's state.
   [[nodiscard]] static Expected<TopFrame, std::string> of_state(const std::string& json);
+  // Reads run control's view.
+  [[nodiscard]] TopFrame of_view(const v1::FarmView& view);
   // Reads GET /metrics of one process, in Prometheus' text format, fetched at `now_ns`. Errors: the text is
   // not from a node.
   [[nodiscard]] Expected<TopRow, std::string> of_metrics(const std::string& text, TimeNs now_ns);
