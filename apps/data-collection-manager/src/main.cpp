@@ -34,11 +34,11 @@ std::vector<std::string> worker_command(const weir::v1::FilterSettings& filter) 
   return weir::python_host::filter_host_command(interpreter(filter.python()), "worker", {});
 }
 
-weir::config::Problems try_filter(const weir::v1::Farm& farm, const weir::config::FarmPlan& plan,
-                                  const weir::config::NodePlan&, const weir::config::Locations& locations) {
+weir::config::Problems try_filter(const weir::config::PlannedFarm& farm, const weir::config::NodePlan&,
+                                  const weir::config::Locations& locations) {
   std::string description;
   const auto problem =
-      weir::plugin_trial::try_filter({farm, plan, locations, {weir::node::plugin_folder()}}, description);
+      weir::plugin_trial::try_filter({farm, locations, {weir::node::plugin_folder()}}, description);
   return problem ? weir::config::Problems{*problem} : weir::config::Problems{};
 }
 

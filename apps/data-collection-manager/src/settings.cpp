@@ -70,7 +70,7 @@ CollectorSettings collector_settings(const node::Setup& setup) {
   const std::size_t readouts = readouts_of(setup);
   const std::size_t dcms = std::max<std::size_t>(1, setup.plan.of_role(Role::dcm).size());
   CollectorSettings settings;
-  settings.assembly = assembly_settings(setup.farm, setup.self.remote);
+  settings.assembly = assembly_settings(setup);
   settings.readouts = static_cast<std::uint32_t>(readouts);
   const std::uint64_t frame_max = setup.farm.network().frame_bytes_max();
   if (setup.farm.dcm().fragment_bytes_max() > frame_max) settings.piece_bytes_max = frame_max / 2;
@@ -191,7 +191,8 @@ worker_pool::PoolSettings worker_settings(const v1::Farm& farm) {
 
 }  // namespace
 
-assembly::AssemblySettings assembly_settings(const v1::Farm& farm, bool remote) {
+assembly::AssemblySettings assembly_settings(const node::Setup& setup) {
+  const v1::Farm& farm = setup.farm;
   const v1::DcmSettings& dcm = farm.dcm();
   assembly::AssemblySettings settings;
   settings.slices_max = dcm.slices_max();
@@ -205,7 +206,7 @@ assembly::AssemblySettings assembly_settings(const v1::Farm& farm, bool remote) 
   settings.deadline_ns = config::from_ms(dcm.deadline_ms());
   const DurationNs lease_ns = config::from_ms(farm.supervisor().lease_ms());
   // A slice waits behind all others on the line, and after an outage TCP needs seconds to fill it.
-  if (remote) settings.deadline_ns = std::max(settings.deadline_ns, lease_ns / 2);
+  if (setup.self.remote) settings.deadline_ns = std::max(settings.deadline_ns, lease_ns / 2);
   settings.deadline_most_ns =
       std::min(kDeadlinesMax * settings.deadline_ns, settings.deadline_ns + lease_ns / 2);
   for (const v1::FilterStepSettings& step : farm.filter().steps())
@@ -309,7 +310,7 @@ DcmNodeSettings node_settings(const node::Setup& setup) {
   DcmNodeSettings settings{
       .member = node::member_settings(setup),
       .buffer_bytes = dcm.buffer_bytes(),
-      .assembly = assembly_settings(farm, setup.self.remote),
+      .assembly = assembly_settings(setup),
       .sources = source_table(setup.plan),
       .collector = collector_settings(setup),
       .push = std::nullopt,

@@ -54,8 +54,8 @@ struct DcmNodeSettings {
 };
 [[nodiscard]] DcmNodeSettings node_settings(const node::Setup& setup);
 
-// Of the parts. `remote`: the DCM is in a remote group. Its steps have at least half of the lease.
-[[nodiscard]] assembly::AssemblySettings assembly_settings(const v1::Farm& farm, bool remote);
+// Of the parts. The steps of a DCM in a remote group have at least half of the lease.
+[[nodiscard]] assembly::AssemblySettings assembly_settings(const node::Setup& setup);
 [[nodiscard]] LinkSettings link_settings(const node::Setup& setup);
 [[nodiscard]] PushIntakeSettings push_intake_settings(const node::Setup& setup);
 [[nodiscard]] SliceSamplesSettings samples_settings(const node::Setup& setup);

@@ -5,11 +5,9 @@
 
 namespace {
 
-weir::config::Problems try_source(const weir::v1::Farm& farm, const weir::config::FarmPlan& plan,
-                                  const weir::config::NodePlan& self,
+weir::config::Problems try_source(const weir::config::PlannedFarm& farm, const weir::config::NodePlan& self,
                                   const weir::config::Locations& locations) {
-  const auto problem =
-      weir::plugin_trial::try_source({farm, plan, locations, {weir::node::plugin_folder()}}, self);
+  const auto problem = weir::plugin_trial::try_source({farm, locations, {weir::node::plugin_folder()}}, self);
   return problem ? weir::config::Problems{*problem} : weir::config::Problems{};
 }
 

@@ -110,8 +110,9 @@ std::string Commands::start(const v1::Request& request) {
   auto made_of = identity();
   if (!made_of) return made_of.error();
   if (std::string missing = missing_disk(request); !missing.empty()) return missing;
-  const auto run =
-      parts_.book.claim(RunNumber(request.run()), parts_.machine.run(), parts_.setup.configured());
+  const auto& farm = parts_.setup.configured();
+  const auto run = parts_.book.claim(RunNumber(request.run()), parts_.machine.run(), farm.farm(),
+                                     RunNumber(farm.run().number()));
   if (!run) return run.error();
   const auto done =
       parts_.machine.command(control::Command::start, *run, request.reason(), parts_.now_ns, parts_.actions);
@@ -123,9 +124,9 @@ std::string Commands::start(const v1::Request& request) {
   parts_.setup.start(std::move(sets));
   note_disks(parts_, *run);
   parts_.members.forget_reports();
-  const v1::Farm of_run = parts_.setup.of_run(*run);
-  *made_of->add_parts() = node::farm_part(of_run);
-  const std::string failure = parts_.book.begin(*run, of_run, parts_.setup.plan(), std::move(*made_of));
+  const config::PlannedFarm of_run = parts_.setup.of_run(*run);
+  *made_of->add_parts() = node::farm_part(of_run.farm);
+  const std::string failure = parts_.book.begin(*run, of_run, std::move(*made_of));
   if (!failure.empty()) parts_.log.error(failure);
   return {};
 }

@@ -22,8 +22,6 @@ bool has_same_processes(const config::FarmPlan& one, const config::FarmPlan& oth
                     [](const auto& a, const auto& b) { return a.name == b.name && a.masked == b.masked; });
 }
 
-std::string digest_of(const v1::Farm& farm) { return fmt::format("{:08x}", node::farm_part(farm).crc32c()); }
-
 v1::FarmView::Override shown_of(const std::string& assignment, std::string_view origin) {
   v1::FarmView::Override shown;
   shown.set_key(key_of(assignment));
@@ -69,10 +67,10 @@ void FarmSetup::use_if_needed(const std::string& fallback, Expected<Configuratio
   } else if (!has_same_processes(first->plan, *plan)) {
     file_problem_ = kOtherProcesses;
   }
-  if (!file_problem_.empty()) first = Configuration{std::move(begun->farm), std::move(*plan), {}};
+  if (!file_problem_.empty()) first = Configuration{{std::move(begun->farm), std::move(*plan)}, {}};
 }
 
-Expected<FarmSetup::Read, std::string> FarmSetup::read(const Overrides& overrides) const {
+Expected<config::PlannedFarm, std::string> FarmSetup::read(const Overrides& overrides) const {
   const auto failed = [](const config::Problems& problems) {
     return Unexpected<std::string>(config::to_text(problems));
   };
@@ -89,7 +87,7 @@ Expected<FarmSetup::Read, std::string> FarmSetup::read(const Overrides& override
   if (!problems.empty()) return failed(problems);
   auto plan = config::expand(file->farm, file->locations, node::read_recording);
   if (!plan) return failed(plan.error());
-  return Read{std::move(file->farm), std::move(*plan)};
+  return config::PlannedFarm{std::move(file->farm), std::move(*plan)};
 }
 
 Expected<FarmSetup::Overrides, std::string> FarmSetup::with(const Sets& more, std::string_view origin) const {
@@ -140,17 +138,17 @@ Expected<FarmSetup::Configuration, std::string> FarmSetup::prepare(const Sets& m
   if (!now) return Unexpected<std::string>(now.error());
   if (!configured_.plan.nodes.empty() && !has_same_processes(now->plan, configured_.plan))
     return Unexpected<std::string>(kOtherProcesses);
-  return Configuration{std::move(now->farm), std::move(now->plan), std::move(*overrides)};
+  return Configuration{std::move(*now), std::move(*overrides)};
 }
 
 void FarmSetup::configure(Configuration configuration) {
   configured_ = std::move(configuration);
   wanted_ = configured_.overrides;
-  digest_ = digest_of(configured_.farm);
+  digest_ = node::farm_digest(configured_.farm);
 }
 
 std::string FarmSetup::check_run_sets(const Sets& wanted) const {
-  v1::Farm trial = configured_.farm;
+  auto trial = configured_.farm;
   for (const std::string& one : wanted) {
     const std::string key = key_of(one);
     if (key != "run.slices" && key != "run.duration_s")
@@ -169,17 +167,17 @@ bool FarmSetup::recall(const Remembered& before, std::string& problem) {
   } else if (problem = take(before.wanted); !problem.empty()) {
     wanted_.clear();
   }
-  if (auto now = read(before.configured); now && digest_of(now->farm) == before.digest) {
-    configured_ = {std::move(now->farm), std::move(now->plan), before.configured};
+  if (auto now = read(before.configured); now && node::farm_digest(now->farm) == before.digest) {
+    configured_ = {std::move(*now), before.configured};
     digest_ = before.digest;
     return true;
   }
   // The file was edited since.
   auto kept = config::read_farm(before.farm_yaml, "run-control.farm.yaml");
-  if (kept && digest_of(kept->farm) == before.digest) {
+  if (kept && node::farm_digest(kept->farm) == before.digest) {
     auto kept_plan = config::expand(kept->farm, kept->locations, node::read_recording);
     if (kept_plan && has_same_processes(*kept_plan, plan)) {
-      configured_ = {std::move(kept->farm), std::move(*kept_plan), before.configured};
+      configured_ = {{std::move(kept->farm), std::move(*kept_plan)}, before.configured};
       digest_ = before.digest;
       return true;
     }
@@ -197,11 +195,11 @@ FarmSetup::Sets FarmSetup::configured_sets() const {
   return sets;
 }
 
-v1::Farm FarmSetup::of_run(RunNumber run) const {
-  v1::Farm farm = configured_.farm;
-  farm.mutable_run()->set_number(run.value);
-  for (const std::string& one : run_sets_) (void)config::apply_override(farm, one);  // checked
-  return farm;
+config::PlannedFarm FarmSetup::of_run(RunNumber run) const {
+  config::PlannedFarm planned = configured_;
+  planned.farm.mutable_run()->set_number(run.value);
+  for (const std::string& one : run_sets_) (void)config::apply_override(planned.farm, one);  // checked
+  return planned;
 }
 
 std::vector<v1::FarmView::Override> FarmSetup::shown(bool run_is_on) const {

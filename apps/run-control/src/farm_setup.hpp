@@ -3,7 +3,7 @@
 #include <weir/base/expected.hpp>
 #include <weir/base/ids.hpp>
 #include <weir/config/farm_file.hpp>
-#include <weir/config/plan.hpp>
+#include <weir/config/planned_farm.hpp>
 #include <weir/v1/bus.pb.h>
 
 #include <string>
@@ -31,9 +31,7 @@ class FarmSetup {
   };
   using Overrides = std::vector<Override>;
   // The settings for a `configure`.
-  struct Configuration {
-    v1::Farm farm;
-    config::FarmPlan plan;
+  struct Configuration : config::PlannedFarm {
     Overrides overrides;
   };
   // The state that outlives the process.
@@ -83,17 +81,13 @@ class FarmSetup {
   [[nodiscard]] Sets configured_sets() const;
   [[nodiscard]] const Sets& run_sets() const { return run_sets_; }
   // configured() with the run's number and the keys of `start`.
-  [[nodiscard]] v1::Farm of_run(RunNumber run) const;
+  [[nodiscard]] config::PlannedFarm of_run(RunNumber run) const;
   // Returns every key set by a person that differs from the file, for display; `run_is_on`: includes those of
   // `start`.
   [[nodiscard]] std::vector<v1::FarmView::Override> shown(bool run_is_on) const;
 
  private:
-  struct Read {
-    v1::Farm farm;
-    config::FarmPlan plan;
-  };
-  [[nodiscard]] Expected<Read, std::string> read(const Overrides& overrides) const;
+  [[nodiscard]] Expected<config::PlannedFarm, std::string> read(const Overrides& overrides) const;
   [[nodiscard]] Expected<Overrides, std::string> with(const Sets& more, std::string_view origin) const;
   [[nodiscard]] std::string take(Overrides wanted);
   void use_if_needed(const std::string& fallback, Expected<Configuration, std::string>& first);

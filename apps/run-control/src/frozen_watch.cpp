@@ -49,12 +49,12 @@ std::optional<control::ProcessLook> look_at(const Process& process) {
 // name. In a farm of one run the starter may leave dead processes dead.
 bool resumes(const Parts& parts, std::size_t member) {
   const RunNumber run = parts.machine.run();
-  const v1::Farm& farm = parts.setup.configured();
+  const v1::RunSettings& settings = parts.setup.configured().run();
   const bool restarts =
       parts.book.keeper() == RunBook::Keeper::self ||
-      (farm.run().restart() == v1::RunSettings::RESTART_ON_FAILURE && farm.run().restarts_max() > 0);
+      (settings.restart() == v1::RunSettings::RESTART_ON_FAILURE && settings.restarts_max() > 0);
   std::string folder = parts.members.out(member, run);
-  if (folder.empty()) folder = parts.setup.of_run(run).run().out();
+  if (folder.empty()) folder = parts.setup.of_run(run).farm.run().out();
   const std::string journal =
       fmt::format("{}/run-{:06}-{}.journal", folder, run.value, parts.machine.members()[member].plan.name);
   std::error_code error;

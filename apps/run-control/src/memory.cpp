@@ -83,12 +83,13 @@ std::string Memory::keep(const v1::ControlMemory& memory) {
 
 std::string Memory::farm_path() const { return fs::path(path_).replace_extension(".farm.yaml").string(); }
 
-std::string Memory::keep_farm(const std::string& digest, const v1::Farm& farm) {
+std::string Memory::keep_farm(const FarmSetup& setup) {
+  const std::string& digest = setup.digest();
   if (path_.empty() || extent_ == Extent::state || kept_farm_ == digest) return {};
   const std::string head =
       "# The farm that run control has given its processes; it reads this when it is started again.\n";
   std::string failure;
-  if (run_record::write_file(farm_path(), head + config::to_yaml(farm))) {
+  if (run_record::write_file(farm_path(), head + config::to_yaml(setup.configured()))) {
     kept_farm_ = digest;
   } else {
     failure = "cannot write '" + farm_path() + "': " + std::strerror(errno);

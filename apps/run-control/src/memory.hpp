@@ -1,8 +1,8 @@
 #pragma once
 
+#include "farm_setup.hpp"
 #include <weir/base/expected.hpp>
 #include <weir/v1/bus.pb.h>
-#include <weir/v1/farm.pb.h>
 
 #include <cstdint>
 #include <optional>
@@ -29,8 +29,8 @@ class Memory {
   [[nodiscard]] const v1::ControlMemory* before() const { return before_ ? &*before_ : nullptr; }
   // Writes the state if it has changed. Returns an error message, once per failure.
   [[nodiscard]] std::string keep(const v1::ControlMemory& memory);
-  // Writes the farm if its digest has changed; call before keep().
-  [[nodiscard]] std::string keep_farm(const std::string& digest, const v1::Farm& farm);
+  // Writes the configured farm if its digest has changed; call before keep().
+  [[nodiscard]] std::string keep_farm(const FarmSetup& setup);
   // Why the state or the farm is not on the disk; empty: both are.
   [[nodiscard]] const std::string& failure() const { return failure_.empty() ? farm_failure_ : failure_; }
   // Farm of the previous process, YAML; empty: none was kept.

@@ -5,6 +5,7 @@
 #include "members.hpp"
 #include "orders.hpp"
 #include "run_book.hpp"
+#include "settings.hpp"
 #include <weir/base/time.hpp>
 #include <weir/control/disk_memory.hpp>
 #include <weir/control/farm_machine.hpp>
@@ -15,6 +16,7 @@ namespace weir::run_control {
 // collects the machine's actions until the end of the turn.
 struct Parts {
   FarmSetup& setup;
+  const OwnSettings& own;
   EventLog& log;
   RunBook& book;
   control::FarmMachine& machine;

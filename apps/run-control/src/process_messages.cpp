@@ -56,8 +56,7 @@ bool ProcessMessages::is_held(std::size_t member, const bus::Sender& from, const
   const Process& process = parts_.members[member];
   if (!known.live || known.incarnation.value == join.incarnation() || process.client == from.id) return false;
   // Its last message may be from just before its death; then silence follows soon.
-  const bool fresh =
-      parts_.now_ns - known.heard_ns < 2 * parts_.setup.file().control().heartbeat_ms() * kMillisecond;
+  const bool fresh = parts_.now_ns - known.heard_ns < 2 * parts_.own.heartbeat_ns;
   return fresh && !is_dead(process);
 }
 
@@ -82,7 +81,7 @@ void ProcessMessages::join(const bus::Sender& from, const v1::Join& join) {
   v1::Welcome& welcome = *answer.mutable_welcome();
   welcome.set_publish_port(ports_.publish);
   welcome.set_subscribe_port(ports_.subscribe);
-  welcome.set_heartbeat_ms(parts_.setup.file().control().heartbeat_ms());
+  welcome.set_heartbeat_ms(static_cast<std::uint32_t>(parts_.own.heartbeat_ns / kMillisecond));
   send_(from.id, answer);
   parts_.machine.joined(*member, Incarnation(join.incarnation()), state_of(join.state()), parts_.now_ns,
                         parts_.actions);
@@ -143,8 +142,8 @@ void ProcessMessages::note_part_in_run(std::size_t member, const v1::Answer& ans
   if (!farm.run_open || !order || order->id != answer.id()) return;
   const bool configures = order->command == control::Command::configure;
   if (configures && answer.good()) {
-    const std::string failure = parts_.book.learn(parts_.members[member].identity, farm.run,
-                                                  parts_.setup.of_run(farm.run), parts_.setup.plan());
+    const std::string failure =
+        parts_.book.learn(parts_.members[member].identity, farm.run, parts_.setup.of_run(farm.run));
     if (!failure.empty()) parts_.log.error(failure);
   } else if ((configures || order->command == control::Command::start) && !answer.good()) {
     parts_.book.note_fault(parts_.machine.members()[member].plan.name + " took no part: " + answer.error());

@@ -43,7 +43,8 @@ std::string made(const std::string& folder) {
 RunBook::RunBook(const std::string& out, Keeper keeper)
     : out_(made(out)), keeper_(keeper), history_(out_ + "/runs.jsonl", kRunsKept), records_(out_) {}
 
-Expected<RunNumber, std::string> RunBook::claim(RunNumber wanted, RunNumber last, const v1::Farm& farm) {
+Expected<RunNumber, std::string> RunBook::claim(RunNumber wanted, RunNumber last, const std::string& farm,
+                                                RunNumber first) {
   const auto refused = [](const std::string& why) { return Unexpected<std::string>(why); };
   if (keeper_ == Keeper::starter) {
     if (wanted.value != 0 && last.value == 0) return wanted;
@@ -54,7 +55,7 @@ Expected<RunNumber, std::string> RunBook::claim(RunNumber wanted, RunNumber last
     return refused(fmt::format("{} leaves no number for the next run: take a lower one", wanted.value));
   if (wanted.value != 0) {
     const bool is_free = run_record::free_run_number(wanted, run_record::file_names_in(out_)) == wanted;
-    const auto claimed = is_free ? node::claim_run(out_, wanted, farm.farm(), claim_) : false;
+    const auto claimed = is_free ? node::claim_run(out_, wanted, farm, claim_) : false;
     if (!claimed) return refused("control.out: " + claimed.error());
     if (!*claimed)
       return refused(
@@ -64,8 +65,8 @@ Expected<RunNumber, std::string> RunBook::claim(RunNumber wanted, RunNumber last
   const RunNumber highest(std::max(last.value, history_.highest()));
   if (highest.value == std::numeric_limits<std::uint32_t>::max())
     return refused("control.out: " + run_record::no_run_number_left(out_));
-  const RunNumber from = std::max(highest.next(), RunNumber(farm.run().number()));
-  auto claimed = run_record::claim_free_run(out_, from, farm.farm(), claim_);
+  const RunNumber from = std::max(highest.next(), first);
+  auto claimed = run_record::claim_free_run(out_, from, farm, claim_);
   if (!claimed) return refused("control.out: " + claimed.error());
   return *claimed;
 }
@@ -76,32 +77,29 @@ void RunBook::give_up(RunNumber run) const {
 
 std::uint64_t RunBook::claim_of(RunNumber run) const { return node::read_claim(out_, run).value_or(0); }
 
-std::string RunBook::begin(RunNumber run, const v1::Farm& of_run, const config::FarmPlan& plan,
-                           v1::RunIdentity identity) {
+std::string RunBook::begin(RunNumber run, const config::PlannedFarm& of_run, v1::RunIdentity identity) {
   begin_utc_ = utc_now_ns();
   identity_ = std::move(identity);
   faults_.clear();
   operations_.clear();
   if (keeper_ == Keeper::self) open_ = run;
-  return write_begin(run, of_run, plan);
+  return write_begin(run, of_run);
 }
 
-std::string RunBook::write_begin(RunNumber run, const v1::Farm& of_run, const config::FarmPlan& plan) {
+std::string RunBook::write_begin(RunNumber run, const config::PlannedFarm& of_run) {
   if (keeper_ == Keeper::starter) return {};
-  const auto write = [paths = run_record::record_paths(out_, run), of_run, plan, begin = begin_utc_,
+  const auto write = [paths = run_record::record_paths(out_, run), of_run, begin = begin_utc_,
                       identity = identity_, out = out_]() -> std::string {
-    if (run_record::write_begin_records(paths, "Every key of this run.", of_run, plan, begin, identity))
-      return {};
+    if (run_record::write_begin_records(paths, "Every key of this run.", of_run, begin, identity)) return {};
     return fmt::format("cannot write into '{}': {}", out, std::strerror(errno));
   };
   return records_.write(fmt::format("the begin record of run {}", run.value), write);
 }
 
-std::string RunBook::learn(const v1::RunIdentity& more, RunNumber run, const v1::Farm& of_run,
-                           const config::FarmPlan& plan) {
+std::string RunBook::learn(const v1::RunIdentity& more, RunNumber run, const config::PlannedFarm& of_run) {
   const int before = identity_.parts_size();
   (void)node::merge(more, identity_);
-  return identity_.parts_size() == before ? std::string() : write_begin(run, of_run, plan);
+  return identity_.parts_size() == before ? std::string() : write_begin(run, of_run);
 }
 
 void RunBook::note_fault(const std::string& fault) {

@@ -4,7 +4,7 @@
 #include <weir/base/expected.hpp>
 #include <weir/base/ids.hpp>
 #include <weir/base/time.hpp>
-#include <weir/config/plan.hpp>
+#include <weir/config/planned_farm.hpp>
 #include <weir/control/farm_machine.hpp>
 #include <weir/control/health.hpp>
 #include <weir/run_record/records.hpp>
@@ -34,20 +34,20 @@ class RunBook {
   RunBook(const std::string& out, Keeper keeper);
 
   // Returns a number for a run after `last`: the one wanted, or with 0 the next free one.
+  // `farm`: its name; `first`: the lowest number, from the farm file.
   [[nodiscard]] Expected<RunNumber, std::string> claim(RunNumber wanted, RunNumber last,
-                                                       const v1::Farm& farm);
+                                                       const std::string& farm, RunNumber first);
   // That run is not to be after all.
   void give_up(RunNumber run) const;
   // The id under which the run was claimed; 0: it was not.
   [[nodiscard]] std::uint64_t claim_of(RunNumber run) const;
   // The run is on from now, and is made of these parts. Returns why its record is not written yet; empty: it
   // is.
-  [[nodiscard]] std::string begin(RunNumber run, const v1::Farm& of_run, const config::FarmPlan& plan,
-                                  v1::RunIdentity identity);
+  [[nodiscard]] std::string begin(RunNumber run, const config::PlannedFarm& of_run, v1::RunIdentity identity);
   // A process has joined the present run: adds its parts to the run's identity and record. Differing parts
   // are not replaced: that process refuses to begin.
-  [[nodiscard]] std::string learn(const v1::RunIdentity& more, RunNumber run, const v1::Farm& of_run,
-                                  const config::FarmPlan& plan);
+  [[nodiscard]] std::string learn(const v1::RunIdentity& more, RunNumber run,
+                                  const config::PlannedFarm& of_run);
   // Notes for the run that is on that a process died, or could not take part, and why. In the run's record
   // and sentence these precede the faults of the supervisor's account.
   void note_fault(const std::string& fault);
@@ -93,7 +93,7 @@ class RunBook {
   [[nodiscard]] std::optional<control::HealthView::LastRun> last_run(RunNumber run) const;
 
  private:
-  [[nodiscard]] std::string write_begin(RunNumber run, const v1::Farm& of_run, const config::FarmPlan& plan);
+  [[nodiscard]] std::string write_begin(RunNumber run, const config::PlannedFarm& of_run);
   void add_faults(v1::RunSummary& account) const;
   [[nodiscard]] std::vector<control::Event> record(const v1::RunOver& over, const std::string& farm);
   [[nodiscard]] std::vector<control::Event> keep(const v1::RunSummary& account, v1::FarmView::Run entry,

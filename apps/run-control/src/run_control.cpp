@@ -40,25 +40,18 @@ constexpr DurationNs kShowInterval = kSecond;
 constexpr DurationNs kPortLookInterval = 2 * kSecond;
 constexpr DurationNs kAccountPatience = 10 * kSecond;
 
-std::vector<control::Rule> rules_of(const FarmSetup& setup) {
-  auto rules = config::read_rules(setup.file(), setup.plan());
-  if (!rules) throw std::runtime_error(config::to_text(rules.error()));
-  return std::move(*rules);
-}
-
-std::string listen_of(const RunControlSettings& settings, const v1::Farm& file) {
-  const std::string& listen = settings.listen.empty() ? file.control().listen() : settings.listen;
+std::string listen_of(const RunControlSettings& settings, const OwnSettings& own) {
+  const std::string& listen = settings.listen.empty() ? own.listen : settings.listen;
   if (!listen.empty()) return listen;
   throw std::runtime_error(settings.farm_file +
                            ": control.listen is empty: set it to where run control is to listen, as in "
                            "127.0.0.1:7700");
 }
 
-bus::HubSettings hub_of(const RunControlSettings& settings, const FarmSetup& setup) {
-  if (const std::string why = node::allow_descriptors(setup.plan().nodes.size()); !why.empty())
-    throw std::runtime_error(why);
-  bus::HubSettings hub = hub_settings(setup.file().control(), listen_of(settings, setup.file()));
-  hub.connections_max = bus::connections_of(setup.plan().nodes.size());
+bus::HubSettings hub_of(const RunControlSettings& settings, const OwnSettings& own, std::size_t processes) {
+  if (const std::string why = node::allow_descriptors(processes); !why.empty()) throw std::runtime_error(why);
+  bus::HubSettings hub = hub_settings(own.keys, listen_of(settings, own));
+  hub.connections_max = bus::connections_of(processes);
   if (settings.network.empty()) return hub;
   hub.beside = [settings](std::uint16_t port) {
     return listen_in(settings.network, settings.network_host, port);
@@ -66,16 +59,16 @@ bus::HubSettings hub_of(const RunControlSettings& settings, const FarmSetup& set
   return hub;
 }
 
-std::string out_of(const RunControlSettings& settings, const v1::Farm& file) {
-  const bool of_run = file.control().out().empty() || settings.one_run;
-  auto out = node::made_folder(of_run ? file.run().out() : file.control().out());
+std::string out_of(const RunControlSettings& settings, const OwnSettings& own) {
+  const bool of_run = own.control_out.empty() || settings.one_run;
+  auto out = node::made_folder(of_run ? own.run_out : own.control_out);
   if (!out) throw std::runtime_error("control.out: " + out.error());
   return std::move(*out);
 }
 
-std::string memory_of(const RunControlSettings& settings, const v1::Farm& file) {
+std::string memory_of(const RunControlSettings& settings, const OwnSettings& own) {
   if (!settings.memory.empty() || settings.one_run) return settings.memory;
-  return out_of(settings, file) + "/run-control.state";
+  return out_of(settings, own) + "/run-control.state";
 }
 
 control::Remembered remembered(const v1::ControlMemory& memory) {
@@ -104,19 +97,6 @@ FarmSetup::Remembered settings_of(const v1::ControlMemory& memory, const std::st
           {memory.run_sets().begin(), memory.run_sets().end()},
           memory.farm_digest(),
           farm_yaml};
-}
-
-HealthWatch::Groups groups_of(const FarmSetup& setup) {
-  HealthWatch::Groups groups;
-  const v1::DcmSettings& dcm = setup.file().dcm();
-  for (const config::NodePlan* node : setup.plan().of_role(Role::dcm)) {
-    if (node->group < dcm.groups_size()) groups.of_dcm[node->name] = dcm.groups(node->group).name();
-  }
-  for (const v1::DcmGroupSettings& group : dcm.groups()) {
-    groups.pending_max[group.name()] =
-        group.pending_max() > 0 ? group.pending_max() : setup.file().supervisor().pending_max();
-  }
-  return groups;
 }
 
 // Hz; 0: triggers from outside, or as many as possible.
@@ -171,6 +151,7 @@ class RunControl::Core final : private bus::HubHandler {
 
   bool begins_with_file_;
   FarmSetup setup_;
+  const OwnSettings own_;
   node::LogFile log_file_;
   node::StandstillReport pauses_;
   RunBook book_;
@@ -210,38 +191,34 @@ class RunControl::Core final : private bus::HubHandler {
 RunControl::Core::Core(RunControlSettings settings)
     : begins_with_file_(settings.begins_with_file),
       setup_(settings.farm_file, settings.sets, settings.fallback),
-      log_file_(setup_.file().run().out() + "/log/run-control.log", setup_.file().log().file_bytes_max(),
-                setup_.file().log().files_kept()),
-      book_(out_of(settings, setup_.file()),
-            settings.one_run ? RunBook::Keeper::starter : RunBook::Keeper::self),
-      memory_(memory_of(settings, setup_.file()),
-              settings.one_run ? Memory::Extent::state : Memory::Extent::farm),
-      hub_(hub_of(settings, setup_)),
+      own_(own_settings(setup_, settings.one_run)),
+      log_file_(own_.run_out + "/log/run-control.log", own_.log_file_bytes_max, own_.log_files_kept),
+      book_(out_of(settings, own_), settings.one_run ? RunBook::Keeper::starter : RunBook::Keeper::self),
+      memory_(memory_of(settings, own_), settings.one_run ? Memory::Extent::state : Memory::Extent::farm),
+      hub_(hub_of(settings, own_, setup_.plan().nodes.size())),
       log_([this](const v1::FarmView::Line& line) {
         if (web_) web_->log("run-control", line);
         hub_.publish("log.run-control", bytes_of(line.SerializeAsString()));
       }),
-      machine_(members_of(setup_.plan(), setup_.file().control(), settings.one_run),
-               deadlines_of(setup_.file(), setup_.plan()), settings.one_run),
+      machine_(own_.members, own_.deadlines, settings.one_run),
       members_(machine_.members().size()),
       orders_(machine_, members_, setup_, book_,
               [this](const std::string& to, const v1::BusMessage& message) { hub_.send(to, message); }),
-      parts_{setup_, log_, book_, machine_, members_, orders_, {}, awake_now_ns()},
+      parts_{setup_, own_, log_, book_, machine_, members_, orders_, {}, awake_now_ns()},
       reception_(parts_, {hub_.publish_port(), hub_.subscribe_port()},
                  [this](const std::string& to, const v1::BusMessage& message) { hub_.send(to, message); }),
       commands_(parts_),
-      rules_(rules_of(setup_), log_, commands_),
-      health_(begins_anew() ? HealthWatch::Begin::anew : HealthWatch::Begin::recalled,
-              setup_.file().control().heartbeat_ms() * kMillisecond, flow_limits(rules_.rules()),
-              parts_.now_ns),
-      frozen_(deadlines_of(setup_.file(), setup_.plan()).return_ns),
+      rules_(own_.rules, log_, commands_),
+      health_(begins_anew() ? HealthWatch::Begin::anew : HealthWatch::Begin::recalled, own_.heartbeat_ns,
+              flow_limits(rules_.rules()), parts_.now_ns),
+      frozen_(own_.deadlines.return_ns),
       taps_(parts_, hub_.subscribe_port(),
             [this](const std::string& to, const v1::BusMessage& message) { hub_.send(to, message); }),
       going_off_(std::move(settings.going_off)) {
-  health_.set_groups(groups_of(setup_));
+  health_.set_groups(own_.groups);
   if (!settings.one_run) {
-    const char* key = setup_.file().control().out().empty() ? "run.out" : "control.out";
-    folders_.set_folders({{key, out_of(settings, setup_.file()), node::FolderWatch::Links::resolved}});
+    const char* key = own_.control_out.empty() ? "run.out" : "control.out";
+    folders_.set_folders({{key, out_of(settings, own_), node::FolderWatch::Links::resolved}});
   }
   tell_ports();
   hub_.observe("report.");
@@ -259,12 +236,10 @@ RunControl::Core::~Core() {
 }
 
 void RunControl::Core::open_page(const RunControlSettings& settings) {
-  const v1::ControlSettings& control = setup_.file().control();
-  const std::string& page = settings.page.empty() && !settings.one_run ? control.page() : settings.page;
+  const std::string& page = settings.page.empty() && !settings.one_run ? own_.page : settings.page;
   if (page.empty()) return;
-  web_.emplace(node::parse_endpoint(page), page_token(out_of(settings, setup_.file()) + "/page-token"),
-               std::vector<std::string>(control.page_names().begin(), control.page_names().end()),
-               out_of(settings, setup_.file()));
+  web_.emplace(node::parse_endpoint(page), page_token(out_of(settings, own_) + "/page-token"),
+               own_.page_names, out_of(settings, own_));
 }
 
 // False: this process takes over the farm of one that died. `weir up` starts a new session, unless a run is
@@ -370,8 +345,7 @@ void RunControl::Core::turn(DurationNs wait) {
   look_for_account();
   tell_watchers();
   log_run();
-  for (const std::string& failure :
-       {memory_.keep_farm(setup_.digest(), setup_.configured()), memory_.keep(memory())}) {
+  for (const std::string& failure : {memory_.keep_farm(setup_), memory_.keep(memory())}) {
     if (!failure.empty()) log_.error(failure);
   }
   show_page();

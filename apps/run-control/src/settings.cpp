@@ -1,6 +1,8 @@
 #include "settings.hpp"
 
+#include <weir/config/durations.hpp>
 #include <weir/config/farm_file.hpp>
+#include <weir/config/rules.hpp>
 #include <weir/config/stop_limit.hpp>
 #include <weir/node/process.hpp>
 #include <weir/node/setup.hpp>
@@ -17,8 +19,6 @@ namespace weir::run_control {
 namespace {
 
 DurationNs seconds(double value) { return static_cast<DurationNs>(std::llround(value * kSecond)); }
-
-}  // namespace
 
 std::vector<control::MemberPlan> members_of(const config::FarmPlan& plan, const v1::ControlSettings& settings,
                                             bool one_run) {
@@ -40,22 +40,64 @@ std::vector<control::MemberPlan> members_of(const config::FarmPlan& plan, const 
   return members;
 }
 
-control::Deadlines deadlines_of(const v1::Farm& farm, const config::FarmPlan& plan) {
+control::Deadlines deadlines_of(const FarmSetup& setup) {
   constexpr DurationNs kStartOfEach = 100 * kMillisecond;
-  const v1::ControlSettings& settings = farm.control();
+  const v1::ControlSettings& settings = setup.file().control();
   control::Deadlines deadlines;
   deadlines.order_ns = seconds(settings.order_s());
   deadlines.configure_ns = seconds(settings.configure_s());
   deadlines.init_ns = seconds(settings.init_s());
   deadlines.start_ns =
-      seconds(settings.start_s()) + static_cast<DurationNs>(plan.nodes.size()) * kStartOfEach;
-  deadlines.stop_ns = config::stop_limit(farm);
+      seconds(settings.start_s()) + static_cast<DurationNs>(setup.plan().nodes.size()) * kStartOfEach;
+  deadlines.stop_ns = config::stop_limit(setup.file());
   deadlines.return_ns = seconds(settings.return_s());
-  deadlines.silence_ns = settings.silence_ms() * kMillisecond;
+  deadlines.silence_ns = config::from_ms(settings.silence_ms());
   return deadlines;
 }
 
-bus::HubSettings hub_settings(const v1::ControlSettings& settings, const std::string& listen) {
+std::vector<control::Rule> rules_of(const FarmSetup& setup) {
+  auto rules = config::read_rules(setup.file(), setup.plan());
+  if (!rules) throw std::runtime_error(config::to_text(rules.error()));
+  return std::move(*rules);
+}
+
+HealthWatch::Groups groups_of(const FarmSetup& setup) {
+  HealthWatch::Groups groups;
+  const v1::DcmSettings& dcm = setup.file().dcm();
+  for (const config::NodePlan* node : setup.plan().of_role(Role::dcm)) {
+    if (node->group < dcm.groups_size()) groups.of_dcm[node->name] = dcm.groups(node->group).name();
+  }
+  for (const v1::DcmGroupSettings& group : dcm.groups()) {
+    groups.pending_max[group.name()] =
+        group.pending_max() > 0 ? group.pending_max() : setup.file().supervisor().pending_max();
+  }
+  return groups;
+}
+
+}  // namespace
+
+OwnSettings own_settings(const FarmSetup& setup, bool one_run) {
+  const auto& file = setup.file();
+  const v1::ControlSettings& control = file.control();
+  return {.listen = control.listen(),
+          .keys = control.keys(),
+          .run_out = file.run().out(),
+          .control_out = control.out(),
+          .log_file_bytes_max = file.log().file_bytes_max(),
+          .log_files_kept = file.log().files_kept(),
+          .page = control.page(),
+          .page_names = {control.page_names().begin(), control.page_names().end()},
+          .members = members_of(setup.plan(), control, one_run),
+          .deadlines = deadlines_of(setup),
+          .heartbeat_ns = config::from_ms(control.heartbeat_ms()),
+          .taps_max = file.tap().taps_max(),
+          .tap_bytes_per_s = file.tap().rate_bytes_max(),
+          .tap_lease_ns = config::from_ms(std::llround(file.tap().lease_s() * kSecond / kMillisecond)),
+          .groups = groups_of(setup),
+          .rules = rules_of(setup)};
+}
+
+bus::HubSettings hub_settings(const std::string& folder, const std::string& listen) {
   const ports::Endpoint at = node::parse_endpoint(listen);
   bus::HubSettings hub;
   hub.host = at.host;
@@ -64,7 +106,6 @@ bus::HubSettings hub_settings(const v1::ControlSettings& settings, const std::st
     hub.publish_port = static_cast<std::uint16_t>(at.port + 1);
     hub.subscribe_port = static_cast<std::uint16_t>(at.port + 2);
   }
-  const std::string& folder = settings.keys();
   if (folder.empty()) {
     if (!config::is_loopback(listen)) {
       throw std::runtime_error(

@@ -1,23 +1,41 @@
 #pragma once
 
+#include "farm_setup.hpp"
+#include "health_watch.hpp"
 #include <weir/bus/hub.hpp>
-#include <weir/config/plan.hpp>
 #include <weir/control/farm_machine.hpp>
-#include <weir/v1/farm.pb.h>
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
-// The farm file's `control` as the parts of run control take it.
 namespace weir::run_control {
 
-// The plan's processes, except masked ones. Errors: std::runtime_error if the farm file gives a duty to an
-// unknown process. With `one_run` none is transient: all are waited for.
-[[nodiscard]] std::vector<control::MemberPlan> members_of(const config::FarmPlan& plan,
-                                                          const v1::ControlSettings& settings, bool one_run);
-// Each process of the plan adds 100 ms to control.start_s: hundreds of them take longer to connect.
-[[nodiscard]] control::Deadlines deadlines_of(const v1::Farm& farm, const config::FarmPlan& plan);
-// Throws std::runtime_error with a sentence: keys are wanted and not there.
-[[nodiscard]] bus::HubSettings hub_settings(const v1::ControlSettings& settings, const std::string& listen);
+// The settings of run control itself, from the farm file that it was started with.
+struct OwnSettings {
+  std::string listen;  // empty: not in the farm file
+  std::string keys;    // folder; empty: none
+  std::string run_out;
+  std::string control_out;  // empty: run_out
+  std::uint64_t log_file_bytes_max;
+  std::uint32_t log_files_kept;
+  std::string page;  // host:port; empty: none
+  std::vector<std::string> page_names;
+  std::vector<control::MemberPlan> members;  // the plan's processes, except masked ones
+  control::Deadlines deadlines;
+  DurationNs heartbeat_ns;
+  std::size_t taps_max;
+  std::uint64_t tap_bytes_per_s;  // 0: no taps
+  DurationNs tap_lease_ns;
+  HealthWatch::Groups groups;
+  std::vector<control::Rule> rules;
+};
+// With `one_run` no process is transient: all are waited for. Each process of the plan adds 100 ms to
+// control.start_s: hundreds of them take longer to connect. Errors: std::runtime_error if the farm file gives
+// a duty to an unknown process, or has rules that are not valid.
+[[nodiscard]] OwnSettings own_settings(const FarmSetup& setup, bool one_run);
+// Throws std::runtime_error with a sentence: keys are wanted and not there. `keys`: their folder.
+[[nodiscard]] bus::HubSettings hub_settings(const std::string& keys, const std::string& listen);
 
 }  // namespace weir::run_control

@@ -15,10 +15,7 @@ constexpr int kTapSourcesMax = 65'536;
 }  // namespace
 
 Taps::Taps(const Parts& parts, std::uint16_t subscribe_port, Orders::Send send)
-    : parts_(parts),
-      subscribe_port_(subscribe_port),
-      send_(std::move(send)),
-      leases_(parts.setup.file().tap().taps_max()) {}
+    : parts_(parts), subscribe_port_(subscribe_port), send_(std::move(send)), leases_(parts.own.taps_max) {}
 
 std::string Taps::check(const v1::TapWish& wish) const {
   if (!tap::good_id(wish.id())) return "tap: the client's id is 16 hex digits, not '" + wish.id() + "'";
@@ -30,15 +27,13 @@ std::string Taps::check(const v1::TapWish& wish) const {
   if (wish.sources_size() > kTapSourcesMax)
     return fmt::format("tap: {} sources are too many, {} may be named: leave them out for all",
                        wish.sources_size(), kTapSourcesMax);
-  if (parts_.setup.file().tap().rate_bytes_max() == 0)
-    return "tap: this farm has none: its tap.rate_bytes_max is 0";
+  if (parts_.own.tap_bytes_per_s == 0) return "tap: this farm has none: its tap.rate_bytes_max is 0";
   return {};
 }
 
 std::string Taps::take(const v1::TapWish& wish, v1::TapPlace& place) {
   if (std::string error = check(wish); !error.empty()) return error;
-  const auto lease_ms =
-      static_cast<std::uint32_t>(std::llround(parts_.setup.file().tap().lease_s() * kSecond / kMillisecond));
+  const auto lease_ms = static_cast<std::uint32_t>(parts_.own.tap_lease_ns / kMillisecond);
   for (const std::string& name : wish.streams()) {
     const std::string tag = tap::tag_prefix(name, wish.id());
     if (wish.ends()) {

@@ -55,11 +55,11 @@ TEST_CASE("set keys reach the processes by configure, and not before") {
   REQUIRE(setup.set({"dcm.credits=4"}).empty());
   REQUIRE(setup.set({"dcm.credits=5", "run.slices=7"}).empty());
   CHECK(setup.configured().dcm().credits() == 3);
-  CHECK(setup.of_run(RunNumber(1)).dcm().credits() == 3);
+  CHECK(setup.of_run(RunNumber(1)).farm.dcm().credits() == 3);
   CHECK(setup.configured_sets().empty());
   REQUIRE(configure(setup).empty());
   CHECK(setup.configured().dcm().credits() == 5);
-  CHECK(setup.of_run(RunNumber(1)).run().slices() == 7);
+  CHECK(setup.of_run(RunNumber(1)).farm.run().slices() == 7);
   CHECK(setup.file().dcm().credits() == 3);
   CHECK(setup.configured_sets() == FarmSetup::Sets{"dcm.credits=5", "run.slices=7"});
 }
@@ -159,8 +159,8 @@ TEST_CASE("start sets only the length of its run") {
   CHECK_FALSE(setup.check_run_sets({"run.slices=many"}).empty());
   CHECK(setup.check_run_sets({"run.slices=12"}).empty());
   setup.start({"run.slices=12"});
-  CHECK(setup.of_run(RunNumber(3)).run().slices() == 12);
-  CHECK(setup.of_run(RunNumber(3)).run().number() == 3);
+  CHECK(setup.of_run(RunNumber(3)).farm.run().slices() == 12);
+  CHECK(setup.of_run(RunNumber(3)).farm.run().number() == 3);
   CHECK(setup.configured().run().slices() != 12);
 }
 

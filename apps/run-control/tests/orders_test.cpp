@@ -57,8 +57,7 @@ TEST_CASE("a start carries the identity of the run") {
   farm.join_all();
   v1::RunIdentity identity;
   identity.add_parts()->set_kind("filter plugin");
-  REQUIRE(
-      farm.book.begin(RunNumber(2), farm.setup.of_run(RunNumber(2)), farm.setup.plan(), identity).empty());
+  REQUIRE(farm.book.begin(RunNumber(2), farm.setup.of_run(RunNumber(2)), identity).empty());
   farm.orders.send(start(farm.member("dcm-0"), 2));
   REQUIRE(farm.sent.back().second.order().identity().parts_size() == 1);
   CHECK(farm.sent.back().second.order().identity().parts(0).kind() == "filter plugin");

@@ -77,7 +77,7 @@ TEST_CASE("an end record that cannot be written exists, with the line of its run
     const std::uint32_t run = obstacle == end ? 3 : 4;
     fs::remove_all(obstacle);
     fs::create_directory(obstacle);
-    CHECK(farm.book.begin(RunNumber(run), farm.setup.of_run(RunNumber(run)), farm.setup.plan(), {}).empty());
+    CHECK(farm.book.begin(RunNumber(run), farm.setup.of_run(RunNumber(run)), {}).empty());
     const auto events = farm.book.end(over(run), "small");
     REQUIRE(events.size() == 2);
     CHECK_THAT(events[0].text, ContainsSubstring("it is kept, and written when there is room"));
@@ -98,7 +98,7 @@ TEST_CASE("a begin record that cannot be written follows as well") {
   test::SmallFarm farm;
   const fs::path begin = farm.folder.path() / "run-000003-begin.yaml";
   fs::create_directory(begin);
-  CHECK_THAT(farm.book.begin(RunNumber(3), farm.setup.of_run(RunNumber(3)), farm.setup.plan(), {}),
+  CHECK_THAT(farm.book.begin(RunNumber(3), farm.setup.of_run(RunNumber(3)), {}),
              ContainsSubstring("cannot write into"));
   fs::remove(begin);
   CHECK(farm.book.look(10 * kSecond).size() == 1);

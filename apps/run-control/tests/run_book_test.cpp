@@ -30,27 +30,25 @@ v1::RunOver over(std::uint32_t run) {
 
 TEST_CASE("a run has a unique number, the next one or the requested one") {
   test::SmallFarm farm;
-  const v1::Farm& file = farm.setup.configured();
-  CHECK(farm.book.claim(RunNumber(0), RunNumber(4), file) == RunNumber(5));
+  CHECK(farm.book.claim(RunNumber(0), RunNumber(4), "small", RunNumber(1)) == RunNumber(5));
   CHECK(farm.book.claim_of(RunNumber(5)) != 0);
-  CHECK(farm.book.claim(RunNumber(0), RunNumber(4), file) == RunNumber(6));  // 5 is claimed
-  const auto taken = farm.book.claim(RunNumber(5), RunNumber(6), file);
+  CHECK(farm.book.claim(RunNumber(0), RunNumber(4), "small", RunNumber(1)) == RunNumber(6));  // 5 is claimed
+  const auto taken = farm.book.claim(RunNumber(5), RunNumber(6), "small", RunNumber(1));
   REQUIRE_FALSE(taken);
   CHECK_THAT(taken.error(), ContainsSubstring("run 5"));
-  CHECK(farm.book.claim(RunNumber(9), RunNumber(6), file) == RunNumber(9));
+  CHECK(farm.book.claim(RunNumber(9), RunNumber(6), "small", RunNumber(1)) == RunNumber(9));
   farm.book.give_up(RunNumber(9));
   CHECK(farm.book.claim_of(RunNumber(9)) == 0);
-  CHECK_FALSE(farm.book.claim(RunNumber(0), RunNumber(4'294'967'295), file));
+  CHECK_FALSE(farm.book.claim(RunNumber(0), RunNumber(4'294'967'295), "small", RunNumber(1)));
 }
 
 TEST_CASE("the starter of a farm for one run gives it a number, and keeps its records") {
   test::SmallFarm farm(RunBook::Keeper::starter);
-  const v1::Farm& file = farm.setup.configured();
-  CHECK(farm.book.claim(RunNumber(3), RunNumber(0), file) == RunNumber(3));
+  CHECK(farm.book.claim(RunNumber(3), RunNumber(0), "small", RunNumber(1)) == RunNumber(3));
   CHECK(farm.book.claim_of(RunNumber(3)) == 0);
-  CHECK_FALSE(farm.book.claim(RunNumber(0), RunNumber(0), file));
-  CHECK_FALSE(farm.book.claim(RunNumber(4), RunNumber(3), file));
-  CHECK(farm.book.begin(RunNumber(3), farm.setup.of_run(RunNumber(3)), farm.setup.plan(), {}).empty());
+  CHECK_FALSE(farm.book.claim(RunNumber(0), RunNumber(0), "small", RunNumber(1)));
+  CHECK_FALSE(farm.book.claim(RunNumber(4), RunNumber(3), "small", RunNumber(1)));
+  CHECK(farm.book.begin(RunNumber(3), farm.setup.of_run(RunNumber(3)), {}).empty());
   CHECK(farm.book.end(over(3), "small").empty());
   CHECK(farm.book.runs().size() == 1);
   REQUIRE(farm.book.account() != nullptr);
@@ -64,7 +62,7 @@ TEST_CASE("the starter of a farm for one run gives it a number, and keeps its re
 TEST_CASE("a run's records are written at its begin and its end, and its end counts once") {
   test::SmallFarm farm;
   CHECK(farm.book.begin_utc() == 0);
-  CHECK(farm.book.begin(RunNumber(3), farm.setup.of_run(RunNumber(3)), farm.setup.plan(), {}).empty());
+  CHECK(farm.book.begin(RunNumber(3), farm.setup.of_run(RunNumber(3)), {}).empty());
   CHECK(farm.book.begin_utc() > 0);
   CHECK(std::filesystem::exists(farm.folder.path() / "run-000003-begin.yaml"));
   CHECK_FALSE(farm.book.knows(over(3)));
@@ -128,7 +126,7 @@ TEST_CASE("the result of the last run is that of its account, or unknown") {
 
 TEST_CASE("a process that could take no part in a run is listed once in the run's faults") {
   test::SmallFarm farm;
-  CHECK(farm.book.begin(RunNumber(3), farm.setup.of_run(RunNumber(3)), farm.setup.plan(), {}).empty());
+  CHECK(farm.book.begin(RunNumber(3), farm.setup.of_run(RunNumber(3)), {}).empty());
   farm.book.note_fault("dcm-0 took no part: another filter");
   farm.book.note_fault("dcm-0 took no part: another filter");
   (void)farm.book.end(over(3), "small");
@@ -138,14 +136,14 @@ TEST_CASE("a process that could take no part in a run is listed once in the run'
   CHECK(last->balanced);
   REQUIRE(farm.book.account()->faults_text_size() == 1);
   CHECK(farm.book.account()->faults_text(0) == "dcm-0 took no part: another filter");
-  CHECK(farm.book.begin(RunNumber(4), farm.setup.of_run(RunNumber(4)), farm.setup.plan(), {}).empty());
+  CHECK(farm.book.begin(RunNumber(4), farm.setup.of_run(RunNumber(4)), {}).empty());
   CHECK(farm.book.faults().empty());
 }
 
 TEST_CASE("causes precede consequences in a run's sentence, record, history and headline") {
   const auto keeper = GENERATE(RunBook::Keeper::self, RunBook::Keeper::starter);
   test::SmallFarm farm(keeper);
-  (void)farm.book.begin(RunNumber(3), farm.setup.of_run(RunNumber(3)), farm.setup.plan(), {});
+  (void)farm.book.begin(RunNumber(3), farm.setup.of_run(RunNumber(3)), {});
   farm.book.note_fault("dcm-0 died in the run: signal 11");
   farm.book.note_fault("dcm-1 took no part: another filter");
   farm.book.note_leading_fault("no writer was left at the end: writer-0 removed by mark");
@@ -173,7 +171,7 @@ TEST_CASE("causes precede consequences in a run's sentence, record, history and 
 
 TEST_CASE("a run without an account has the deaths that run control saw in its record") {
   test::SmallFarm farm;
-  (void)farm.book.begin(RunNumber(3), farm.setup.of_run(RunNumber(3)), farm.setup.plan(), {});
+  (void)farm.book.begin(RunNumber(3), farm.setup.of_run(RunNumber(3)), {});
   farm.book.note_fault("supervisor died in the run: signal 11");
   (void)farm.book.lose({RunNumber(3), true, "it was reset"}, {}, "small");
   REQUIRE(farm.book.runs().size() == 1);
@@ -183,16 +181,16 @@ TEST_CASE("a run without an account has the deaths that run control saw in its r
 
 TEST_CASE("a late process's new part is added to the run's record, and a differing one is not") {
   test::SmallFarm farm;
-  const v1::Farm of_run = farm.setup.of_run(RunNumber(3));
+  const config::PlannedFarm of_run = farm.setup.of_run(RunNumber(3));
   v1::RunIdentity filter;
   filter.add_parts()->set_kind("filter plugin");
   filter.mutable_parts(0)->set_crc32c(0xabcd);
-  CHECK(farm.book.begin(RunNumber(3), of_run, farm.setup.plan(), filter).empty());
+  CHECK(farm.book.begin(RunNumber(3), of_run, filter).empty());
   v1::RunIdentity more = filter;
   more.mutable_parts(0)->set_crc32c(0xdddd);
   more.add_parts()->set_kind("source plugin");
   more.mutable_parts(1)->set_crc32c(0x1234);
-  CHECK(farm.book.learn(more, RunNumber(3), of_run, farm.setup.plan()).empty());
+  CHECK(farm.book.learn(more, RunNumber(3), of_run).empty());
   std::ifstream file(farm.folder.path() / "run-000003-begin.yaml");
   const std::string record{std::istreambuf_iterator<char>(file), {}};
   CHECK_THAT(record, ContainsSubstring("0000abcd") && ContainsSubstring("00001234"));
@@ -206,7 +204,7 @@ TEST_CASE("a folder that cannot be made is named") {
 TEST_CASE(
     "a run without an account has its entry with the last reported counts, and a late account replaces it") {
   test::SmallFarm farm;
-  CHECK(farm.book.begin(RunNumber(3), farm.setup.of_run(RunNumber(3)), farm.setup.plan(), {}).empty());
+  CHECK(farm.book.begin(RunNumber(3), farm.setup.of_run(RunNumber(3)), {}).empty());
   CHECK(farm.book.open() == RunNumber(3));
   v1::Report report;
   report.set_name("supervisor");
@@ -239,7 +237,7 @@ TEST_CASE(
 
 TEST_CASE("a run that never began has its entry, with the reason") {
   test::SmallFarm farm;
-  CHECK(farm.book.begin(RunNumber(3), farm.setup.of_run(RunNumber(3)), farm.setup.plan(), {}).empty());
+  CHECK(farm.book.begin(RunNumber(3), farm.setup.of_run(RunNumber(3)), {}).empty());
   v1::RunOver none;
   none.set_run(3);
   none.set_failure("the run cannot begin: no connection from dcm-0");
@@ -267,7 +265,7 @@ TEST_CASE("slices that the stop discarded are in the entry and in the event") {
 TEST_CASE("changes of the farm during a run are in its record") {
   test::SmallFarm farm;
   farm.book.note_operation("before any run");
-  CHECK(farm.book.begin(RunNumber(3), farm.setup.of_run(RunNumber(3)), farm.setup.plan(), {}).empty());
+  CHECK(farm.book.begin(RunNumber(3), farm.setup.of_run(RunNumber(3)), {}).empty());
   farm.book.note_operation("readout-1 removed");
   (void)farm.book.end(over(3), "small");
   std::ifstream file(farm.folder.path() / "run-000003-end.json");

@@ -23,9 +23,9 @@ struct SmallFarm {
   explicit SmallFarm(RunBook::Keeper keeper = RunBook::Keeper::self, const std::string& more = {})
       : file(write(folder.path(), more)),
         setup(file, {}),
+        own(own_settings(setup, keeper == RunBook::Keeper::starter)),
         book(folder.path(), keeper),
-        machine(members_of(setup.plan(), setup.file().control(), keeper == RunBook::Keeper::starter),
-                deadlines_of(setup.file(), setup.plan())),
+        machine(own.members, own.deadlines),
         members(machine.members().size()) {}
 
   [[nodiscard]] std::size_t member(const std::string& name) const { return machine.find(name).value(); }
@@ -56,13 +56,14 @@ struct SmallFarm {
   ScratchFolder folder;
   std::string file;
   FarmSetup setup;
+  OwnSettings own;
   EventLog log{[](const v1::FarmView::Line&) {}};
   RunBook book;
   control::FarmMachine machine;
   Members members;
   std::vector<std::pair<std::string, v1::BusMessage>> sent;  // by client of the bus
   Orders orders{machine, members, setup, book, outbox()};
-  Parts parts{setup, log, book, machine, members, orders, {}, kSecond};
+  Parts parts{setup, own, log, book, machine, members, orders, {}, kSecond};
 };
 
 }  // namespace weir::run_control::test

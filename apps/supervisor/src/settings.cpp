@@ -129,17 +129,17 @@ DurationNs gather_ns(const node::Setup& setup) {
          static_cast<DurationNs>(setup.plan.nodes.size()) * kEach;
 }
 
-bool pushes_by_clock(const v1::Farm& farm) {
-  const auto mode = farm.trigger().mode();
+bool pushes_by_clock(const node::Setup& setup) {
+  const auto mode = setup.farm.trigger().mode();
   const bool by_clock = mode == v1::TriggerSettings::MODE_CLOCK || mode == v1::TriggerSettings::MODE_RATE ||
                         mode == v1::TriggerSettings::MODE_POISSON;
-  return by_clock && config::is_push(farm);
+  return by_clock && config::is_push(setup.farm);
 }
 
-DurationNs silence_of(const v1::Farm& farm, std::uint32_t lease_ms) {
+DurationNs silence_of(const node::Setup& setup, std::uint32_t lease_ms) {
   constexpr DurationNs kReports = 10;
-  return std::max(config::from_ms(lease_ms) + config::from_ms(farm.dcm().deadline_ms()),
-                  kReports * config::from_ms(farm.supervisor().status_interval_ms()));
+  return std::max(config::from_ms(lease_ms) + config::from_ms(setup.farm.dcm().deadline_ms()),
+                  kReports * config::from_ms(setup.farm.supervisor().status_interval_ms()));
 }
 
 }  // namespace
@@ -148,7 +148,7 @@ SupervisorNodeSettings node_settings(const node::Setup& setup) {
   constexpr DurationNs kSpeaksWithin = 2 * kSecond;
   constexpr DurationNs kNodesReturn = kSecond;
   constexpr DurationNs kReconnects = 3;
-  const v1::Farm& farm = setup.farm;
+  const auto& farm = setup.farm;
   const DurationNs status_interval_ns = config::from_ms(farm.supervisor().status_interval_ms());
   const bool from_network = farm.trigger().mode() == v1::TriggerSettings::MODE_NETWORK;
   return {
@@ -160,7 +160,7 @@ SupervisorNodeSettings node_settings(const node::Setup& setup) {
       .absent = setup.absent,
       .readouts = setup.plan.of_role(Role::readout).size(),
       .writers = setup.plan.of_role(Role::writer).size(),
-      .pushes_by_clock = pushes_by_clock(farm),
+      .pushes_by_clock = pushes_by_clock(setup),
       .gather_ns = gather_ns(setup),
       .speaks_within = std::min(kSpeaksWithin, 2 * status_interval_ns),
       .status_interval_ns = status_interval_ns,
@@ -178,14 +178,14 @@ DispatchSettings dispatch_settings(const node::Setup& setup) {
   return {.run = setup.run,
           .ids_ascend = config::ids_ascend(setup.farm),
           .true_tracks = config::has_true_tracks(setup.farm),
-          .silence_max = silence_of(setup.farm, setup.farm.supervisor().lease_ms())};
+          .silence_max = silence_of(setup, setup.farm.supervisor().lease_ms())};
 }
 
 DurationNs silence_of_group(const node::Setup& setup, const config::NodePlan& node) {
   const auto& groups = setup.farm.dcm().groups();
   if (node.role != Role::dcm || node.group >= groups.size()) return 0;
   const std::uint32_t lease_ms = groups[node.group].lease_ms();
-  return lease_ms == 0 ? 0 : silence_of(setup.farm, lease_ms);
+  return lease_ms == 0 ? 0 : silence_of(setup, lease_ms);
 }
 
 JournalSettings journal_settings(const node::Setup& setup) {

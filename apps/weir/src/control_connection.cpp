@@ -59,19 +59,19 @@ void add_connection_options(CLI::App& command, ConnectionOptions& options) {
 }
 
 ControlConnection control_connection(const ConnectionOptions& options) {
-  v1::Farm farm;
+  config::FarmFile file;
   ControlConnection made;
   if (!options.farm_file.empty()) {
-    auto file = config::load_farm(options.farm_file);
-    if (!file) throw std::invalid_argument(config::to_text(file.error()));
-    farm = file->farm;
-    made.farm = farm.farm();
+    auto read = config::load_farm(options.farm_file);
+    if (!read) throw std::invalid_argument(config::to_text(read.error()));
+    file = std::move(*read);
+    made.farm = file.farm.farm();
   }
-  std::string at = options.connect.empty() ? farm.control().listen() : options.connect;
+  std::string at = options.connect.empty() ? file.farm.control().listen() : options.connect;
   const char* usual = std::getenv("WEIR_CONNECT");
   if (at.empty() && usual != nullptr) at = usual;
   if (at.empty()) at = only_farm_here();
-  const std::string& folder = options.keys.empty() ? farm.control().keys() : options.keys;
+  const std::string& folder = options.keys.empty() ? file.farm.control().keys() : options.keys;
   const auto role = options.role == "observer" ? security::BusRole::observer : security::BusRole::operator_;
   try {
     auto client = launch::bus_client(at, folder, role);

@@ -66,7 +66,7 @@ std::string metrics_of_farm(const TopOptions& options, std::vector<std::string>&
   if (!plan) return config::to_text(plan.error());
   for (const config::NodePlan& one : plan->nodes) {
     if (one.masked) continue;
-    const ports::Endpoint at = node::metrics_endpoint(file->farm, *plan, one.name);
+    const ports::Endpoint at = node::metrics_endpoint(file->farm.metrics().listen(), *plan, one.name);
     if (at.port == 0)
       return farm_file + ": metrics.listen gives no ports: set it to HOST:PORT, or name the places";
     urls.push_back("http://" + ports::to_text(at) + "/metrics");

@@ -1,5 +1,4 @@
 #include <weir/base/assert.hpp>
-#include <weir/config/stop_limit.hpp>
 #include <weir/launch/farm_keeper.hpp>
 
 #include <algorithm>
@@ -12,9 +11,7 @@ constexpr std::uint32_t kKeptRestartsMax = 1'000'000;  // enough for a farm that
 
 }  // namespace
 
-DurationNs drain_patience(const v1::Farm& farm) {
-  return std::max(kDrainPatienceMin, config::stop_limit(farm));
-}
+DurationNs drain_patience(DurationNs stop_limit) { return std::max(kDrainPatienceMin, stop_limit); }
 
 void FarmKeeper::add(Kind kind) {
   WEIR_ASSERT(processes_.empty() == (kind == Kind::control));

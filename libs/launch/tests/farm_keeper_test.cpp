@@ -112,11 +112,11 @@ TEST_CASE("a farm that is told to end may drain for as long as its file allows, 
   v1::Farm farm;
   farm.mutable_run()->set_drain_timeout_s(10);
   farm.mutable_control()->set_stop_s(5);
-  CHECK(drain_patience(farm) == 60 * kSecond);
+  CHECK(drain_patience(config::stop_limit(farm)) == 60 * kSecond);
   farm.mutable_run()->set_drain_timeout_s(600);
-  CHECK(drain_patience(farm) == 620 * kSecond);
+  CHECK(drain_patience(config::stop_limit(farm)) == 620 * kSecond);
   farm.mutable_control()->set_stop_s(1800);
-  CHECK(drain_patience(farm) == 1800 * kSecond);
+  CHECK(drain_patience(config::stop_limit(farm)) == 1800 * kSecond);
 }
 
 }  // namespace

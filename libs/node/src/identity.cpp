@@ -179,6 +179,8 @@ Part farm_part(const v1::Farm& farm) {
   return part;
 }
 
+std::string farm_digest(const v1::Farm& farm) { return fmt::format("{:08x}", farm_part(farm).crc32c()); }
+
 Part filter_name(const Setup& setup) { return filter_name(shared_farm(setup)); }
 Part source_name(const Setup& setup) { return source_name(shared_farm(setup)); }
 Part recording_name(const Setup& setup) { return recording_name(shared_farm(setup)); }
@@ -213,14 +215,15 @@ v1::RunIdentity loadable_parts(const Setup& setup) {
   return identity;
 }
 
-v1::RunIdentity loadable_parts(const v1::Farm& farm, const config::FarmPlan& plan) {
+v1::RunIdentity loadable_parts(const config::PlannedFarm& planned) {
+  const config::NodeFarms farms(planned.farm);
   v1::RunIdentity identity;
-  for (const config::NodeFarms::Kind& kind : config::NodeFarms(farm).kinds(plan, Role::readout)) {
+  for (const config::NodeFarms::Kind& kind : farms.kinds(planned.plan, Role::readout)) {
     v1::RunIdentity one;
     add_source(kind.shared.farm, kind.shared.farm, one);
     (void)merge(one, identity);
   }
-  for (const config::NodeFarms::Kind& kind : config::NodeFarms(farm).kinds(plan, Role::dcm)) {
+  for (const config::NodeFarms::Kind& kind : farms.kinds(planned.plan, Role::dcm)) {
     v1::RunIdentity one;
     add_filter(kind.shared.farm, kind.shared.farm, one);
     (void)merge(one, identity);

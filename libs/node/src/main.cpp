@@ -111,19 +111,21 @@ int run_under_control(const CommandLine& line, Role role, const MakeNode& make, 
 // Tries the plugins of the farm that run control sends on standard input. This host's farm file, if it is
 // readable, gives the lines of the keys.
 std::string trial_text(const CommandLine& line, const TryPlugins& try_plugins) {
-  v1::Farm farm;
-  if (!farm.ParseFromFileDescriptor(STDIN_FILENO)) return "standard input has no farm";
+  config::PlannedFarm planned;
+  if (!planned.farm.ParseFromFileDescriptor(STDIN_FILENO)) return "standard input has no farm";
   config::Locations locations;
   if (auto file = config::load_farm(line.farm_file)) {
     for (const std::string& set : line.sets) (void)config::apply_override(file->farm, set, &file->locations);
     locations = std::move(file->locations);
   }
-  const auto plan = config::expand(farm, locations, read_recording);
+  auto plan = config::expand(planned.farm, locations, read_recording);
   if (!plan) return config::to_text(plan.error());
-  const auto self = std::find_if(plan->nodes.begin(), plan->nodes.end(),
+  planned.plan = std::move(*plan);
+  const auto& nodes = planned.plan.nodes;
+  const auto self = std::find_if(nodes.begin(), nodes.end(),
                                  [&](const config::NodePlan& node) { return node.name == line.name; });
-  if (self == plan->nodes.end()) return "the farm has no node '" + line.name + "'";
-  return config::to_text(try_plugins(farm, *plan, *self, locations));
+  if (self == nodes.end()) return "the farm has no node '" + line.name + "'";
+  return config::to_text(try_plugins(planned, *self, locations));
 }
 
 // Prints problems to standard output, for the parent. The plugin's own output goes to standard error.

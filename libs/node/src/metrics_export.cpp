@@ -28,11 +28,11 @@ class ServedReports final : public MetricsExport {
 
 }  // namespace
 
-ports::Endpoint metrics_endpoint(const v1::Farm& farm, const config::FarmPlan& plan,
+ports::Endpoint metrics_endpoint(const std::string& listen, const config::FarmPlan& plan,
                                  const std::string& name) {
   constexpr std::size_t kPortMax = 65535;
-  if (farm.metrics().listen().empty()) return {};
-  ports::Endpoint at = parse_endpoint(farm.metrics().listen());
+  if (listen.empty()) return {};
+  ports::Endpoint at = parse_endpoint(listen);
   if (at.port == 0) return at;
   std::size_t port = at.port;
   for (const config::NodePlan& node : plan.nodes) {
@@ -48,7 +48,7 @@ ports::Endpoint metrics_endpoint(const v1::Farm& farm, const config::FarmPlan& p
 
 std::unique_ptr<MetricsExport> make_metrics_export(const Setup& setup, ReportSink* behind) {
   try {
-    const ports::Endpoint at = metrics_endpoint(setup.farm, setup.plan, setup.self.name);
+    const ports::Endpoint at = metrics_endpoint(setup.farm.metrics().listen(), setup.plan, setup.self.name);
     if (at.host.empty()) return nullptr;
     auto served = std::make_unique<ServedReports>(at, setup, behind);
     spdlog::info("metrics url=http://{}/metrics", ports::to_text(served->endpoint()));

@@ -102,11 +102,11 @@ std::optional<config::Problem> try_filter_of(const TriedFarm& tried, const confi
   const v1::FilterSettings& settings = dcms.farm.filter();
   filter_host::FilterConfig config;
   config.parameters.assign(settings.parameters().begin(), settings.parameters().end());
-  const auto groups = config::source_groups(tried.farm, tried.plan, tried.locations);
+  const auto groups = config::source_groups(tried.planned.farm, tried.planned.plan, tried.locations);
   if (!groups) return groups.error().front();
   config.groups = filter_host::filter_groups(*groups);
-  if (group < tried.farm.dcm().groups_size()) {
-    for (const std::string& name : tried.farm.dcm().groups(group).forward())
+  if (group < tried.planned.farm.dcm().groups_size()) {
+    for (const std::string& name : tried.planned.farm.dcm().groups(group).forward())
       config.forward_groups.emplace_back(name, 0);
   }
   const std::vector<std::string> folders = folders_of(settings, tried);
@@ -123,8 +123,8 @@ std::optional<config::Problem> try_filter_of(const TriedFarm& tried, const confi
 
 std::optional<config::Problem> try_filter(const TriedFarm& tried, std::string& description) {
   description.clear();
-  const config::NodeFarms farms(tried.farm);
-  for (const config::NodeFarms::Kind& kind : farms.kinds(tried.plan, Role::dcm)) {
+  const config::NodeFarms farms(tried.planned.farm);
+  for (const config::NodeFarms::Kind& kind : farms.kinds(tried.planned.plan, Role::dcm)) {
     std::set<int> groups;  // DCMs of one kind may be in several
     for (const config::NodePlan* dcm : kind.nodes) groups.insert(static_cast<int>(dcm->group));
     for (const int group : groups) {
@@ -137,7 +137,7 @@ std::optional<config::Problem> try_filter(const TriedFarm& tried, std::string& d
 config::Problems load_sources(const TriedFarm& tried, std::string& description) {
   config::Problems problems;
   std::set<std::string> seen;
-  for (const auto& kind : config::NodeFarms(tried.farm).kinds(tried.plan, Role::readout)) {
+  for (const auto& kind : config::NodeFarms(tried.planned.farm).kinds(tried.planned.plan, Role::readout)) {
     const v1::SourceSettings& source = kind.shared.farm.source();
     const std::string name = plugin_of(source);
     if (name.empty()) continue;
@@ -152,7 +152,7 @@ config::Problems load_sources(const TriedFarm& tried, std::string& description) 
 }
 
 std::optional<config::Problem> try_source(const TriedFarm& tried, const config::NodePlan& readout) {
-  const config::NodeFarm own = config::NodeFarms(tried.farm).of(readout);
+  const config::NodeFarm own = config::NodeFarms(tried.planned.farm).of(readout);
   const v1::SourceSettings& source = own.farm.source();
   const std::string name = plugin_of(source);
   if (name.empty()) return std::nullopt;
@@ -162,7 +162,7 @@ std::optional<config::Problem> try_source(const TriedFarm& tried, const config::
   config.parameters.assign(source.parameters().begin(), source.parameters().end());
   std::sort(config.parameters.begin(), config.parameters.end());
   for (const SourceId one : readout.sources) {
-    if (!std::binary_search(tried.plan.masked.begin(), tried.plan.masked.end(), one))
+    if (!std::binary_search(tried.planned.plan.masked.begin(), tried.planned.plan.masked.end(), one))
       config.sources.push_back(one);
   }
   std::sort(config.sources.begin(), config.sources.end());

@@ -74,14 +74,24 @@ std::string ranges(const std::vector<SourceId>& sources) {
   return text;
 }
 
-using BytesOf = std::function<std::uint64_t(const config::NodePlan&, const v1::Farm&)>;
+ReadoutTables readout_tables(const v1::Farm& own) {
+  return {std::min(own.readout().buffer_slices(), own.supervisor().in_flight_max()),
+          own.readout().buffer_bytes()};
+}
+
+DcmTables dcm_tables(const v1::Farm& own) {
+  const v1::DcmSettings& dcm = own.dcm();
+  return {dcm.slices_max(), dcm.buffer_bytes(), dcm.credits(), config::is_push(own)};
+}
+
+using BytesOf = std::function<std::uint64_t(const config::NodePlan&, const config::NodeFarm&)>;
 
 // Returns the memory bounds of one role's nodes, by amount; `bytes_of` returns that of one node.
 std::string memory_lines(const LoadedFarm& loaded, Role role, const char* what, const BytesOf& bytes_of) {
   const config::NodeFarms farms(loaded.farm);
   std::map<std::uint64_t, std::size_t> nodes;  // node counts by bytes
   for (const auto& kind : farms.kinds(loaded.plan, role)) {
-    for (const config::NodePlan* node : kind.nodes) ++nodes[bytes_of(*node, kind.shared.farm)];
+    for (const config::NodePlan* node : kind.nodes) ++nodes[bytes_of(*node, kind.shared)];
   }
   double all = 0;
   for (const auto& [bytes, count] : nodes) all += static_cast<double>(bytes) * static_cast<double>(count);
@@ -110,19 +120,22 @@ std::string bus_line(std::size_t processes) {
 std::string memory_text(const LoadedFarm& loaded, const config::ExpectedSizes& sizes) {
   const std::size_t sources = loaded.plan.sources.size();
   return memory_lines(loaded, Role::readout, "readout",
-                      [&](const config::NodePlan& node, const v1::Farm& own) {
+                      [&](const config::NodePlan& node, const config::NodeFarm& shared) {
+                        const auto& own = shared.farm;
                         const bool front_end = !node::source_plugin(own).empty();
                         return own.readout().buffer_bytes() + (front_end ? own.source().early_bytes() : 0) +
-                               readout_table_bytes(own, node.sources.size(), sizes);
+                               readout_table_bytes(readout_tables(own), node.sources.size(), sizes);
                       }) +
          memory_lines(loaded, Role::dcm, "DCM",
-                      [&](const config::NodePlan&, const v1::Farm& own) {
+                      [&](const config::NodePlan&, const config::NodeFarm& shared) {
+                        const auto& own = shared.farm;
                         return own.dcm().buffer_bytes() + own.burst().buffer_bytes() +
-                               dcm_table_bytes(own, sources, sizes);
+                               dcm_table_bytes(dcm_tables(own), sources, sizes);
                       }) +
-         memory_lines(
-             loaded, Role::writer, "writer",
-             [](const config::NodePlan&, const v1::Farm& own) { return own.writer().buffer_bytes(); }) +
+         memory_lines(loaded, Role::writer, "writer",
+                      [](const config::NodePlan&, const config::NodeFarm& own) {
+                        return own.farm.writer().buffer_bytes();
+                      }) +
          bus_line(loaded.plan.nodes.size());
 }
 
@@ -214,9 +227,10 @@ std::string expectations(const LoadedFarm& loaded, const SliceSize& size, double
 }
 
 // Returns the network's throughput and buffer limits, or an empty text if its rates are unknown.
-std::string network_text(const v1::Farm& farm, const run_record::FarmNetwork& network,
+std::string network_text(const LoadedFarm& loaded, const run_record::FarmNetwork& network,
                          const run_record::SliceLoad& slice) {
-  const auto safe = safe_window_of(farm, network);
+  const DurationNs round_trip_ns = loaded.farm.network().round_trip_us() * kMicrosecond;
+  const auto safe = safe_window_of(network, round_trip_ns);
   if (!safe) return {};
   const run_record::Theory theory = run_record::theory_of(network, slice);
   std::string text =
@@ -232,7 +246,7 @@ std::string network_text(const v1::Farm& farm, const run_record::FarmNetwork& ne
   std::uint64_t window = proposed_window_bytes(*safe, theory.dcms_per_port);
   std::string tightest;
   for (const run_record::FarmLink& link : network.links) {
-    const LinkLoad load = load_of(farm, network, link);
+    const LinkLoad load = load_of(network, link, round_trip_ns);
     if (load.safe.most <= 0) continue;
     const auto proposed = proposed_window_bytes(load.safe, static_cast<std::uint32_t>(std::ceil(load.dcms)));
     if (proposed >= window) continue;
@@ -247,7 +261,7 @@ std::string network_text(const v1::Farm& farm, const run_record::FarmNetwork& ne
 Expected<run_record::FarmNetwork, std::string> network_at(const LoadedFarm& loaded,
                                                           const std::string& lab_file,
                                                           const std::vector<std::string>& sets) {
-  if (lab_file.empty()) return run_record::network_of(loaded.farm, loaded.plan);
+  if (lab_file.empty()) return run_record::network_of(loaded);
   const auto file = load_lab(lab_file, sets);
   if (!file) return Unexpected<std::string>(file.error());
   const auto lab = lab::plan_lab(*file, &loaded.plan);
@@ -292,8 +306,9 @@ config::Problems socket_warnings(const LoadedFarm& loaded) {
 config::Problems table_warnings(const LoadedFarm& loaded, const config::ExpectedSizes& sizes) {
   std::uint64_t readout = 0;
   for (const config::NodePlan* node : loaded.plan.of_role(Role::readout))
-    readout = std::max(readout, readout_table_bytes(loaded.farm, node->sources.size(), sizes));
-  const std::uint64_t dcm = dcm_table_bytes(loaded.farm, loaded.plan.sources.size(), sizes);
+    readout =
+        std::max(readout, readout_table_bytes(readout_tables(loaded.farm), node->sources.size(), sizes));
+  const std::uint64_t dcm = dcm_table_bytes(dcm_tables(loaded.farm), loaded.plan.sources.size(), sizes);
   config::Problems warnings;
   const auto warn = [&](const char* key, std::uint64_t rows, std::uint64_t buffer, const char* remedy) {
     if (rows <= buffer) return;
@@ -426,7 +441,7 @@ int check_farm(const FarmOptions& options, const std::string& lab_file, std::FIL
   const double rate = slices_per_s(farm.trigger());
   const run_record::SliceLoad slice{
       size.bytes, static_cast<double>(loaded->plan.sources.size() - loaded->plan.masked.size())};
-  const config::Problems found = check_network(farm, loaded->locations, *network, {slice, rate});
+  const config::Problems found = check_network(*loaded, loaded->locations, *network, {slice, rate});
   loaded->warnings.insert(loaded->warnings.end(), found.begin(), found.end());
   for (const config::Problems& more : {loopback_warnings(*loaded), socket_warnings(*loaded),
                                        table_warnings(*loaded, size.sizes), disk_warnings(*loaded)})
@@ -434,7 +449,7 @@ int check_farm(const FarmOptions& options, const std::string& lab_file, std::FIL
   if (!loaded->warnings.empty()) fmt::print(err, "{}\n", config::to_text(loaded->warnings));
   std::string source;
   std::string filter;
-  const plugin_trial::TriedFarm tried{farm, loaded->plan, loaded->locations, {node::plugin_folder()}};
+  const plugin_trial::TriedFarm tried{*loaded, loaded->locations, {node::plugin_folder()}};
   config::Problems problems = apart(tried, "source.plugin", source, plugin_trial::load_sources);
   const config::Problems of_filter =
       apart(tried, "filter.plugin", filter, [](const plugin_trial::TriedFarm& of, std::string& description) {
@@ -446,7 +461,7 @@ int check_farm(const FarmOptions& options, const std::string& lab_file, std::FIL
   problems.insert(problems.end(), disks.begin(), disks.end());
   if (!problems.empty()) fmt::print(err, "{}\n", config::to_text(problems));
   std::string text = fmt::format("farm {}\n\n", farm.farm()) + plan_table(*loaded) + dcm_groups_text(*loaded);
-  text += "\nexpected\n" + expectations(*loaded, size, rate) + network_text(farm, *network, slice);
+  text += "\nexpected\n" + expectations(*loaded, size, rate) + network_text(*loaded, *network, slice);
   text +=
       "\nmemory bounds\n" + memory_text(*loaded, size.sizes) + burst_disk_line(*loaded) + disk_lines(*loaded);
   if (!source.empty()) text += "\nsource\n" + source;

@@ -30,12 +30,14 @@ class NoErrors final : public google::protobuf::io::ErrorCollector {
   void AddError(int, int, const std::string&) override {}
 };
 
-std::string control_out(const v1::Farm& farm) {
-  return farm.control().out().empty() ? farm.run().out() : farm.control().out();
+std::string control_out(const LoadedFarm& loaded) {
+  const std::string& out = loaded.farm.control().out();
+  return out.empty() ? loaded.farm.run().out() : out;
 }
 
 // Known places, with the key that is in the farm file.
-std::vector<control::FolderPlace> places_of(const v1::Farm& farm) {
+std::vector<control::FolderPlace> places_of(const LoadedFarm& loaded) {
+  const auto& farm = loaded.farm;
   std::vector<std::pair<std::string, std::string>> folders{{"run.out", farm.run().out()}};
   if (!farm.control().out().empty()) folders.emplace_back(kControlOut, farm.control().out());
   if (farm.burst().disk_bytes() > 0) folders.emplace_back("burst.folder", farm.burst().folder());
@@ -48,9 +50,9 @@ std::vector<control::FolderPlace> places_of(const v1::Farm& farm) {
   return places;
 }
 
-v1::ControlMemory memory_of(const v1::Farm& farm) {
+v1::ControlMemory memory_of(const LoadedFarm& loaded) {
   std::ostringstream text;
-  text << std::ifstream(control_out(farm) + "/run-control.state").rdbuf();
+  text << std::ifstream(control_out(loaded) + "/run-control.state").rdbuf();
   NoErrors errors;
   google::protobuf::TextFormat::Parser parser;
   parser.RecordErrorsTo(&errors);
@@ -75,7 +77,7 @@ config::Problems disk_warnings(const LoadedFarm& loaded) {
   control::DiskMemory memory;
   std::vector<control::DiskMemory::Disk> disks;
   std::set<std::string> processes;
-  const v1::ControlMemory kept = memory_of(loaded.farm);
+  const v1::ControlMemory kept = memory_of(loaded);
   for (const v1::ControlMemory::Disk& one : kept.disks()) {
     disks.push_back({one.process(), one.mount(), one.device(), one.folder(), RunNumber(one.run())});
     processes.insert(one.process());
@@ -83,7 +85,7 @@ config::Problems disk_warnings(const LoadedFarm& loaded) {
   memory.recall(std::move(disks));
   if (processes.empty()) processes.insert("this host");
   config::Problems warnings;
-  for (const control::FolderPlace& place : places_of(loaded.farm)) {
+  for (const control::FolderPlace& place : places_of(loaded)) {
     std::vector<control::MissingDisk> missing;
     for (const std::string& process : processes) {
       if (auto one = memory.missing(process, place)) missing.push_back(std::move(*one));
@@ -97,7 +99,7 @@ config::Problems disk_warnings(const LoadedFarm& loaded) {
 
 std::string disk_lines(const LoadedFarm& loaded) {
   std::string text;
-  for (const control::FolderPlace& one : places_of(loaded.farm))
+  for (const control::FolderPlace& one : places_of(loaded))
     text += fmt::format("  {:<12} {} on {}, {}{}\n", one.key, one.folder, one.mount, one.device,
                         free_text(one.folder));
   if (text.empty()) return {};

@@ -67,7 +67,8 @@ Expected<LoadedFarm, config::Problems> load(const FarmOptions& options) {
                                           {},
                                           error.what()}});
   }
-  return LoadedFarm{std::move(file->farm), std::move(*plan), std::move(file->locations), std::move(problems)};
+  return LoadedFarm{
+      {std::move(file->farm), std::move(*plan)}, std::move(file->locations), std::move(problems)};
 }
 
 }  // namespace weir::run

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <weir/config/farm_file.hpp>
-#include <weir/config/plan.hpp>
+#include <weir/config/planned_farm.hpp>
 #include <weir/run/farm_command.hpp>
 
 #include <string>
@@ -9,9 +9,7 @@
 
 namespace weir::run {
 
-struct LoadedFarm {
-  v1::Farm farm;
-  config::FarmPlan plan;
+struct LoadedFarm : config::PlannedFarm {
   config::Locations locations;
   config::Problems warnings;
 };

@@ -1,3 +1,4 @@
+#include <weir/config/durations.hpp>
 #include <weir/config/stop_limit.hpp>
 #include <weir/node/address_in_use.hpp>
 #include <weir/node/setup.hpp>
@@ -32,12 +33,13 @@ const char* signal_name(int signal) {
   return signal == SIGINT ? "SIGINT" : signal == SIGTERM ? "SIGTERM" : "SIGHUP";
 }
 
-launch::FarmNodesSettings nodes_settings(const FarmRunSettings& settings, const v1::Farm& farm) {
+launch::FarmNodesSettings nodes_settings(const FarmRunSettings& settings,
+                                         const config::PlannedFarm& planned) {
   launch::FarmNodesSettings nodes{settings.program_folder, settings.farm_file, settings.log_folder,
                                   settings.log_level, settings.places};
-  nodes.log_files_kept = farm.log().files_kept();
-  nodes.restarts.on_failure = farm.run().restart() == v1::RunSettings::RESTART_ON_FAILURE;
-  nodes.restarts.restarts_max = farm.run().restarts_max();
+  nodes.log_files_kept = planned.farm.log().files_kept();
+  nodes.restarts.on_failure = planned.farm.run().restart() == v1::RunSettings::RESTART_ON_FAILURE;
+  nodes.restarts.restarts_max = planned.farm.run().restarts_max();
   return nodes;
 }
 
@@ -58,28 +60,31 @@ launch::ControlChildSettings control_settings(const FarmRunSettings& settings) {
 }
 
 // Run control's time for a stop, and twice for the resets of the processes that hold it up.
-DurationNs stop_bound(const v1::Farm& farm) {
-  const auto order = static_cast<DurationNs>(farm.control().order_s() * static_cast<double>(kSecond));
-  return config::stop_limit(farm) + 2 * order + kBoundSlack;
+DurationNs stop_bound(const config::PlannedFarm& planned) {
+  const DurationNs order = config::from_s(planned.farm.control().order_s());
+  return config::stop_limit(planned.farm) + 2 * order + kBoundSlack;
 }
 
-std::string memory_file(const v1::Farm& farm) {
-  return fmt::format("{}/run-{:06}-control.state", farm.run().out(), farm.run().number());
+std::string memory_file(const config::PlannedFarm& planned) {
+  const v1::RunSettings& run = planned.farm.run();
+  return fmt::format("{}/run-{:06}-control.state", run.out(), run.number());
 }
 
 }  // namespace
 
-FarmRun::FarmRun(const v1::Farm& farm, const config::FarmPlan& plan, FarmRunSettings settings,
-                 FarmRunView view)
-    : farm_(farm),
+FarmRun::FarmRun(const config::PlannedFarm& planned, FarmRunSettings settings, FarmRunView view)
+    : out_(planned.farm.run().out()),
+      restarts_max_(planned.farm.run().restarts_max()),
+      journal_(planned.farm.supervisor().journal()),
       view_(std::move(view)),
-      loop_(node::socket_policy(farm)),
-      nodes_(plan, nodes_settings(settings, farm), view_.started),
-      control_({control_settings(settings), memory_file(farm), farm.control().keys(), settings.control_host},
+      loop_(node::socket_policy(planned.farm)),
+      nodes_(planned.plan, nodes_settings(settings, planned), view_.started),
+      control_({control_settings(settings), memory_file(planned), planned.farm.control().keys(),
+                settings.control_host},
                [this] { loop_.wake(); }),
-      leader_(RunNumber(farm.run().number())),
+      leader_(RunNumber(planned.farm.run().number())),
       news_(settings.settling_ns),
-      stop_bound_(stop_bound(farm)) {}
+      stop_bound_(stop_bound(planned)) {}
 
 FarmRunResult FarmRun::run() {
   loop_.on_signals({SIGINT, SIGTERM, SIGHUP, SIGCHLD}, [this](int signal) {
@@ -123,8 +128,7 @@ void FarmRun::find_control() {
   const std::string& at = (*place)->at;
   view_.say("run control at " + at + ": weir ctl, weir top and weir tap take --connect " + at);
   if (!(*place)->page.empty())
-    view_.say("page http://" + (*place)->page + "/  its buttons want the token in " + farm_.run().out() +
-              "/page-token");
+    view_.say("page http://" + (*place)->page + "/  its buttons want the token in " + out_ + "/page-token");
   stage_ = Stage::leading;
   since_ns_ = now_ns_;
   if (const std::string error = nodes_.start(control_.asked_at()); !error.empty()) give_up(error);
@@ -240,7 +244,7 @@ EndFacts FarmRun::facts_of(const launch::FarmNodes::Node& node) const {
   facts.led = leader_.lost().empty();
   facts.looked = now_ns_ - node.at_ns >= kToldPatience &&
                  (!facts.led || !leader_.led() || leader_.looked_ns() >= node.at_ns);
-  facts.journal = farm_.supervisor().journal();
+  facts.journal = journal_;
   return facts;
 }
 
@@ -272,8 +276,7 @@ void FarmRun::judge_end(launch::FarmNodes::Node& node) {
   if (verdict == EndVerdict::stays_away) return view_.say(what + (facts.run_over ? "" : ": stays away"));
   if (nodes_.start_again(node, now_ns_)) {
     if (!again)
-      view_.say(
-          fmt::format("{}: restarting ({} of {})", what, node.restarts.count(), farm_.run().restarts_max()));
+      view_.say(fmt::format("{}: restarting ({} of {})", what, node.restarts.count(), restarts_max_));
   } else if (facts.supervisor) {
     give_up(what);
   } else {

@@ -2,6 +2,7 @@
 #include "detachment.hpp"
 #include "farm.hpp"
 #include "folder_lock.hpp"
+#include <weir/config/stop_limit.hpp>
 #include <weir/launch/child.hpp>
 #include <weir/launch/control_process.hpp>
 #include <weir/launch/farm_keeper.hpp>
@@ -44,7 +45,7 @@ class FarmUp {
         farm_(farm),
         log_(std::move(log)),
         out_(out),
-        keeper_(launch::drain_patience(farm.farm)),
+        keeper_(launch::drain_patience(config::stop_limit(farm.farm))),
         node_farm_(std::filesystem::path(log_).parent_path() / "weir-up.farm.yaml") {}
 
   // Returns the reason of a failure, or an empty string if all processes ended well. `background` is left to

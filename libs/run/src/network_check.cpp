@@ -23,13 +23,18 @@ std::string kb(double bytes) {
 
 class NetworkCheck {
  public:
-  NetworkCheck(const v1::Farm& farm, const config::Locations& locations,
+  NetworkCheck(const config::PlannedFarm& planned, const config::Locations& locations,
                const run_record::FarmNetwork& network, const ExpectedTraffic& traffic)
-      : farm_(farm), locations_(locations), network_(network), traffic_(traffic) {}
+      : dcm_(planned.farm.dcm()),
+        network_settings_(planned.farm.network()),
+        by_clock_(planned.farm.trigger().mode() == v1::TriggerSettings::MODE_CLOCK),
+        locations_(locations),
+        network_(network),
+        traffic_(traffic) {}
 
   config::Problems run() {
     check_rate();
-    if (const auto safe = safe_window_of(farm_, network_)) {
+    if (const auto safe = safe_window_of(network_, round_trip_ns())) {
       safe_ = *safe;
       members_ = std::max(1U, network_.port()->dcms);
       check_shaper();
@@ -45,11 +50,13 @@ class NetworkCheck {
                          key, std::move(what)});
   }
 
+  [[nodiscard]] DurationNs round_trip_ns() const { return network_settings_.round_trip_us() * kMicrosecond; }
+
   void check_rate() {
     const double can = run_record::theory_of(network_, traffic_.slice).goodput_bytes_per_s;
     const double wanted = traffic_.slices_per_s * traffic_.slice.bytes;
     if (can <= 0 || wanted <= can) return;
-    const bool clock = farm_.trigger().mode() == v1::TriggerSettings::MODE_CLOCK;
+    const bool clock = by_clock_;
     const double most = can / traffic_.slice.bytes;
     warn(
         clock ? "trigger.slice_ms" : "trigger.rate_hz",
@@ -72,7 +79,7 @@ class NetworkCheck {
 
   void check_shaper() {
     using Dcm = v1::DcmSettings;
-    const Dcm& dcm = farm_.dcm();
+    const Dcm& dcm = dcm_;
     switch (dcm.shaper()) {
       case Dcm::SHAPER_BYTE_CREDITS:
       case Dcm::SHAPER_DIATCP:
@@ -99,14 +106,14 @@ class NetworkCheck {
     } else if (all < safe_.least) {
       warn(key,
            fmt::format("{}{} is below the {} that are under way to the port in {} us: it will idle; set {}",
-                       shown, of_all_dcms(), kb(safe_.least), farm_.network().round_trip_us(), proposal));
+                       shown, of_all_dcms(), kb(safe_.least), network_settings_.round_trip_us(), proposal));
     }
   }
 
   void check_quota() {
     if (traffic_.slice.fragments <= 0 || traffic_.slice.bytes <= 0) return;
     const double fragment = traffic_.slice.bytes / traffic_.slice.fragments + wire::kHeaderBytes;
-    const std::uint32_t quota = farm_.dcm().window_fragments();
+    const std::uint32_t quota = dcm_.window_fragments();
     if (safe_.most > 0 && fragment * members_ > safe_.most) {
       return warn("dcm.window_fragments",
                   fmt::format("one fragment of {}{} is above {}: packets will be lost; set dcm.shaper to "
@@ -121,17 +128,17 @@ class NetworkCheck {
   }
 
   void check_no_shaper() {
-    const double all = traffic_.slice.bytes * farm_.dcm().credits() * members_;
+    const double all = traffic_.slice.bytes * dcm_.credits() * members_;
     if (safe_.most <= 0 || all <= safe_.most) return;
     warn("dcm.shaper",
          fmt::format("without one {} slices of {}{} may be under way, above {}: packets will be lost; set "
                      "byte-credits and dcm.window_bytes to {}",
-                     farm_.dcm().credits(), bytes_text(traffic_.slice.bytes), of_all_dcms(),
-                     what_port_holds(), proposed_bytes()));
+                     dcm_.credits(), bytes_text(traffic_.slice.bytes), of_all_dcms(), what_port_holds(),
+                     proposed_bytes()));
   }
 
   void check_pace() {
-    const auto pace = static_cast<double>(farm_.dcm().pace_bytes_per_s());
+    const auto pace = static_cast<double>(dcm_.pace_bytes_per_s());
     const double can = shaping::stream_goodput(network_.link(network_.port()->port_bits_per_s), 1, 0);
     if (pace * members_ <= can) return;
     constexpr double kBelow = 0.95;
@@ -144,7 +151,7 @@ class NetworkCheck {
   // itself. Static congestion windows limit it as well.
   [[nodiscard]] double in_flight_of_dcm() const {
     using Dcm = v1::DcmSettings;
-    const Dcm& dcm = farm_.dcm();
+    const Dcm& dcm = dcm_;
     double bytes = 0;
     if (dcm.shaper() == Dcm::SHAPER_BYTE_CREDITS || dcm.shaper() == Dcm::SHAPER_DIATCP)
       bytes = static_cast<double>(dcm.window_bytes());
@@ -162,7 +169,7 @@ class NetworkCheck {
 
   [[nodiscard]] const char* window_key() const {
     using Dcm = v1::DcmSettings;
-    switch (farm_.dcm().shaper()) {
+    switch (dcm_.shaper()) {
       case Dcm::SHAPER_FRAGMENT_CREDITS:
         return "dcm.window_fragments";
       case Dcm::SHAPER_NONE:
@@ -174,7 +181,7 @@ class NetworkCheck {
 
   // The sum of all windows through a line between switches (Jereczek 2017, eq. 4.2 and 4.3).
   void check_link(const run_record::FarmLink& link) {
-    const auto [dcms, safe] = load_of(farm_, network_, link);
+    const auto [dcms, safe] = load_of(network_, link, round_trip_ns());
     if (safe.most <= 0) return;
     const double each = in_flight_of_dcm();
     if (each <= 0 || each * dcms <= safe.most) return;
@@ -201,7 +208,9 @@ class NetworkCheck {
                                    : std::string("a shaper: one segment is too much")));
   }
 
-  const v1::Farm& farm_;
+  const v1::DcmSettings& dcm_;
+  const v1::NetworkSettings& network_settings_;
+  bool by_clock_;
   const config::Locations& locations_;
   const run_record::FarmNetwork& network_;
   const ExpectedTraffic& traffic_;
@@ -212,25 +221,23 @@ class NetworkCheck {
 
 }  // namespace
 
-std::optional<shaping::SafeWindow> safe_window_of(const v1::Farm& farm,
-                                                  const run_record::FarmNetwork& network) {
+std::optional<shaping::SafeWindow> safe_window_of(const run_record::FarmNetwork& network,
+                                                  DurationNs round_trip_ns) {
   const run_record::FarmHost* port = network.port();
   if (port == nullptr) return std::nullopt;
-  const DurationNs round_trip = farm.network().round_trip_us() * kMicrosecond;
   shaping::SafeWindow safe =
-      shaping::safe_window(network.link(port->port_bits_per_s), round_trip, port->buffer_bytes);
+      shaping::safe_window(network.link(port->port_bits_per_s), round_trip_ns, port->buffer_bytes);
   if (port->buffer_bytes <= 0) safe.most = 0;
   return safe;
 }
 
-LinkLoad load_of(const v1::Farm& farm, const run_record::FarmNetwork& network,
-                 const run_record::FarmLink& link) {
+LinkLoad load_of(const run_record::FarmNetwork& network, const run_record::FarmLink& link,
+                 DurationNs round_trip_ns) {
   LinkLoad load;
   for (std::size_t h = 0; h < network.hosts.size(); ++h)
     load.dcms += network.hosts[h].dcms * link.data_parts[h];
   if (link.bits_per_s <= 0) return load;
-  load.safe = shaping::safe_window(network.link(link.bits_per_s),
-                                   farm.network().round_trip_us() * kMicrosecond, link.buffer_bytes);
+  load.safe = shaping::safe_window(network.link(link.bits_per_s), round_trip_ns, link.buffer_bytes);
   if (link.buffer_bytes <= 0) load.safe.most = 0;
   return load;
 }
@@ -241,9 +248,9 @@ std::uint64_t proposed_window_bytes(const shaping::SafeWindow& safe, std::uint32
   return static_cast<std::uint64_t>(std::max(1.0, std::floor(each)) * kBytesPerKb);
 }
 
-config::Problems check_network(const v1::Farm& farm, const config::Locations& locations,
+config::Problems check_network(const config::PlannedFarm& planned, const config::Locations& locations,
                                const run_record::FarmNetwork& network, const ExpectedTraffic& traffic) {
-  return NetworkCheck(farm, locations, network, traffic).run();
+  return NetworkCheck(planned, locations, network, traffic).run();
 }
 
 }  // namespace weir::run

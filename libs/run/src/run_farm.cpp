@@ -87,7 +87,7 @@ struct RunBegin {
 std::string write_begin(const run_record::RecordPaths& paths, const LoadedFarm& loaded,
                         const RunBegin& begun) {
   if (run_record::write_begin_records(paths, "Every key of this run. It runs again with: weir run FILE",
-                                      loaded.farm, loaded.plan, begun.utc, begun.identity))
+                                      loaded, begun.utc, begun.identity))
     return {};
   return fmt::format("run.out: cannot write into '{}': {}", loaded.farm.run().out(), std::strerror(errno));
 }
@@ -114,7 +114,7 @@ Expected<run_record::RecordPaths, std::string> prepare_folder(LoadedFarm& loaded
   }
   const run_record::RecordPaths paths = run_record::record_paths(out, run);
   begun.utc = utc_now();
-  begun.identity = node::loadable_parts(loaded.farm, loaded.plan);
+  begun.identity = node::loadable_parts(loaded);
   if (const std::string failure = write_begin(paths, loaded, begun); !failure.empty())
     return Unexpected<std::string>(failure);
   return paths;
@@ -144,10 +144,10 @@ RunEnd end_of(const FarmRunResult& result) {
   return end;
 }
 
-run_record::Summary summary_of(const FarmRunResult& result, const v1::Farm& farm) {
+run_record::Summary summary_of(const FarmRunResult& result, const LoadedFarm& loaded) {
   run_record::Summary summary = run_record::summarize(
-      result.account ? *result.account : account_of(result.last_status, farm.run().number()));
-  summary.farm = farm.farm();
+      result.account ? *result.account : account_of(result.last_status, loaded.farm.run().number()));
+  summary.farm = loaded.farm.farm();
   summary.processes = result.processes;
   const RunEnd end = end_of(result);
   // The ends of processes cause the losses in the account.
@@ -193,15 +193,14 @@ bool add_to_history(const v1::FarmView::Run& line, const LoadedFarm& loaded, std
 
 // Adds the state of the data on disk to the summary.
 void look_at_data(const LoadedFarm& loaded, run_record::Summary& summary) {
-  const v1::Farm& farm = loaded.farm;
-  const RunNumber run(farm.run().number());
-  run_record::add_unreported_files(farm.run().out(), run, summary);
+  const RunNumber run(loaded.farm.run().number());
+  run_record::add_unreported_files(loaded.farm.run().out(), run, summary);
   const bool hits = std::any_of(loaded.plan.nodes.begin(), loaded.plan.nodes.end(), [](const auto& node) {
     return node.role == Role::readout && node.source_kind == v1::SourceSettings::KIND_HITS;
   });
-  if (!hits || farm.hits().track_rate_hz() == 0) return;
-  const std::string& path = farm.hits().truth_file();
-  std::ifstream truth(path.empty() ? farm.run().out() + "/truth.jsonl" : path);
+  if (!hits || loaded.farm.hits().track_rate_hz() == 0) return;
+  const std::string& path = loaded.farm.hits().truth_file();
+  std::ifstream truth(path.empty() ? loaded.farm.run().out() + "/truth.jsonl" : path);
   summary.truth = run_record::compare_with_truth(truth, run, run_record::stored_slices(summary.files));
 }
 
@@ -316,8 +315,8 @@ void name_ports(const lab::LabPlan& lab, LoadedFarm& loaded) {
 // Adds the theoretical limit, and the goodput after the first second as a share of it.
 void add_network(const lab::LabPlan* lab, const LoadedFarm& loaded, const run_record::SteadyPart& steady,
                  run_record::Summary& summary) {
-  const run_record::FarmNetwork whole = lab != nullptr ? network_of(*lab, loaded.plan, 0, summary.duration_s)
-                                                       : run_record::network_of(loaded.farm, loaded.plan);
+  const run_record::FarmNetwork whole =
+      lab != nullptr ? network_of(*lab, loaded.plan, 0, summary.duration_s) : run_record::network_of(loaded);
   run_record::add_theory(whole, summary);
   run_record::add_steady_part(steady, summary);
   if (lab == nullptr || lab->changes.empty() || !summary.after_1s || whole.bits_per_s() <= 0) return;
@@ -378,9 +377,9 @@ int run_loaded(LoadedFarm& loaded, const RunOptions& options, std::FILE* out, st
       screen.show(frame);
     };
   }
-  FarmRun run(loaded.farm, loaded.plan, std::move(settings), std::move(view));
+  FarmRun run(loaded, std::move(settings), std::move(view));
   const FarmRunResult result = run.run();
-  run_record::Summary summary = summary_of(result, loaded.farm);
+  run_record::Summary summary = summary_of(result, loaded);
   std::string trace_failure;
   if (*lab) {
     (*lab)->account(summary);

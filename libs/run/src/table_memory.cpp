@@ -2,7 +2,6 @@
 
 #include <weir/assembly/assembler.hpp>
 #include <weir/base/buffer_pool.hpp>
-#include <weir/config/push_timing.hpp>
 #include <weir/source/source.hpp>
 
 #include <algorithm>
@@ -19,21 +18,17 @@ std::uint64_t slices_in(std::uint64_t room, std::uint64_t bytes, std::uint64_t m
 
 }  // namespace
 
-std::uint64_t readout_table_bytes(const v1::Farm& own, std::size_t sources,
+std::uint64_t readout_table_bytes(const ReadoutTables& own, std::size_t sources,
                                   const config::ExpectedSizes& sizes) {
-  const std::uint64_t most =
-      std::min<std::uint64_t>(own.readout().buffer_slices(), own.supervisor().in_flight_max());
-  const std::uint64_t slices = slices_in(own.readout().buffer_bytes(), sizes.fragment * sources, most);
+  const std::uint64_t slices = slices_in(own.buffer_bytes, sizes.fragment * sources, own.slices_max);
   return slices * sources * sizeof(source::SourceFragment);
 }
 
-std::uint64_t dcm_table_bytes(const v1::Farm& own, std::size_t sources, const config::ExpectedSizes& sizes) {
-  const v1::DcmSettings& dcm = own.dcm();
+std::uint64_t dcm_table_bytes(const DcmTables& own, std::size_t sources, const config::ExpectedSizes& sizes) {
   const std::uint64_t block = sizes.placed == 0 ? 0 : BufferPool::block_bytes(sizes.placed);
-  const std::uint64_t with_memory = slices_in(dcm.buffer_bytes(), block, dcm.slices_max());
-  const bool one_waits = sources > assembly::Assembler::kManySources && !config::is_push(own);
-  const std::uint64_t slices =
-      std::min<std::uint64_t>(dcm.slices_max(), with_memory + (one_waits ? 1 : dcm.credits()));
+  const std::uint64_t with_memory = slices_in(own.buffer_bytes, block, own.slices_max);
+  const bool one_waits = sources > assembly::Assembler::kManySources && !own.push;
+  const std::uint64_t slices = std::min(own.slices_max, with_memory + (one_waits ? 1 : own.credits));
   constexpr std::size_t kRow =
       sizeof(weir_filter_fragment) + sizeof(assembly::FragmentProgress) + kRecordRow + sizeof(ConstBytes);
   return slices * sources * kRow;

@@ -15,7 +15,8 @@ std::string warnings(const std::string& text, double slices_per_s = 0) {
   REQUIRE(file.has_value());
   const auto plan = config::expand(file->farm, file->locations);
   REQUIRE(plan.has_value());
-  return config::to_text(check_network(file->farm, file->locations, run_record::network_of(file->farm, *plan),
+  const config::PlannedFarm planned{file->farm, *plan};
+  return config::to_text(check_network(planned, file->locations, run_record::network_of(planned),
                                        {{8 * 65'536, 8}, slices_per_s}));
 }
 
@@ -70,7 +71,7 @@ TEST_CASE("DCMs that share a port share its capacity") {
   run_record::FarmNetwork network;
   network.hosts = {{0, 0, 0, 0, 1}, {1e9, 0, 102'400, 2, 0}};
   CHECK(
-      config::to_text(check_network(farm->farm, farm->locations, network, {{8 * 65'536, 8}, 0})) ==
+      config::to_text(check_network({farm->farm, {}}, farm->locations, network, {{8 * 65'536, 8}, 0})) ==
       "farm.yaml:1: dcm.window_bytes: 72kB of each of 2 DCMs that share a port is above the port's capacity, "
       "12kB under way + 100k of buffer: packets will be lost; set 36000");
 }
@@ -85,12 +86,12 @@ TEST_CASE("the windows of all DCMs behind a line between switches are checked ag
       {2e8, 0, 102'400, 0, 1}, {2e8, 0, 102'400, 1, 0}, {2e8, 0, 102'400, 1, 0}, {2e8, 0, 102'400, 1, 0}};
   network.links = {{"rack1>core", 2e8, 102'400, {0, 1, 1, 1}}};
   CHECK(
-      config::to_text(check_network(farm->farm, farm->locations, network, {{6 * 65'536, 6}, 0})) ==
+      config::to_text(check_network({farm->farm, {}}, farm->locations, network, {{6 * 65'536, 6}, 0})) ==
       "farm.yaml:1: dcm.window_bytes: 65kB of each of 3 DCMs may be in flight through rack1>core, above its "
       "2.4kB under way + 100k of buffer: packets will be lost there; set byte-credits and "
       "dcm.window_bytes to 21000");
   network.links.front().data_parts = {0, 0, 0.5, 0.5};
-  CHECK(check_network(farm->farm, farm->locations, network, {{6 * 65'536, 6}, 0}).empty());
+  CHECK(check_network({farm->farm, {}}, farm->locations, network, {{6 * 65'536, 6}, 0}).empty());
 }
 
 TEST_CASE("static congestion windows of all readouts are checked against the port") {
@@ -101,7 +102,7 @@ TEST_CASE("static congestion windows of all readouts are checked against the por
   network.hosts = {{0, 0, 0, 0, 1}, {1e9, 0, 102'400, 1, 0}};
   const auto text = [&](std::uint32_t segments) {
     network.window_segments = segments;
-    return config::to_text(check_network(farm->farm, farm->locations, network, {{24 * 65'536, 24}, 0}));
+    return config::to_text(check_network({farm->farm, {}}, farm->locations, network, {{24 * 65'536, 24}, 0}));
   };
   CHECK_THAT(text(4),
              Catch::ContainsSubstring("lab.window_segments: 4 segments from each of 24 readouts are 139kB, "

@@ -97,10 +97,12 @@ const FarmHost* FarmNetwork::port() const {
   return slowest;
 }
 
-FarmNetwork network_of(const v1::Farm& farm, const config::FarmPlan& plan) {
+FarmNetwork network_of(const config::PlannedFarm& planned) {
+  const v1::NetworkSettings& settings = planned.farm.network();
+  const config::FarmPlan& plan = planned.plan;
   FarmNetwork network;
-  const auto rate = static_cast<double>(config::parse_rate(farm.network().port_rate()).value_or(0));
-  const auto buffer = static_cast<double>(config::parse_buffer(farm.network().port_buffer()).value_or(0));
+  const auto rate = static_cast<double>(config::parse_rate(settings.port_rate()).value_or(0));
+  const auto buffer = static_cast<double>(config::parse_buffer(settings.port_buffer()).value_or(0));
   const auto shares = data_shares(plan);
   network.readouts = static_cast<std::uint32_t>(shares.size());
   std::map<std::string_view, std::uint32_t> ports;

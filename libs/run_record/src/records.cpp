@@ -79,8 +79,8 @@ std::vector<Part> parts_of(const v1::RunIdentity& identity, std::string_view kin
   return found;
 }
 
-std::string parts_record(const v1::Farm& farm, const v1::RunIdentity& identity) {
-  const Part whole = node::farm_part(farm);
+std::string parts_record(const config::PlannedFarm& planned, const v1::RunIdentity& identity) {
+  const Part whole = node::farm_part(planned.farm);
   std::string text =
       fmt::format("farm_file: {{bytes: {}, crc32c: {}}}\n", whole.bytes(), checksum_text(whole.crc32c()));
   const std::vector<Part> sources = parts_of(identity, node::kSourcePart);
@@ -94,7 +94,8 @@ std::string parts_record(const v1::Farm& farm, const v1::RunIdentity& identity) 
     if (filters.size() > 1) text += "  - " + plugin_record(filter, "    ");
   }
   // No process has reported its checksum.
-  if (filters.empty()) text += fmt::format("filter:\n  plugin: {}\n", yaml_text(farm.filter().plugin()));
+  if (filters.empty())
+    text += fmt::format("filter:\n  plugin: {}\n", yaml_text(planned.farm.filter().plugin()));
   const std::vector<Part> recordings = parts_of(identity, node::kRecordingPart);
   if (!recordings.empty()) text += "recordings:\n";
   for (const Part& recording : recordings) text += recording_record(recording);
@@ -172,23 +173,25 @@ std::vector<std::string> file_names_in(const std::string& folder) {
   return names;
 }
 
-std::string begin_record(const v1::Farm& farm, const config::FarmPlan& plan, UtcNs begin_utc,
+std::string begin_record(const config::PlannedFarm& planned, UtcNs begin_utc,
                          const v1::RunIdentity& identity) {
+  const auto& farm = planned.farm;
   std::string text = fmt::format("run: {}\nfarm: {}\nbegin: {}\n", farm.run().number(),
                                  yaml_text(farm.farm()), utc_text(begin_utc));
   text += fmt::format(
       "versions:\n  weir: {}\n  wire: {}\n  file_format: {}\n  filter_abi: {}\n  source_abi: {}\n", kVersion,
       wire::kVersion, storage::kFormatVersion, WEIR_FILTER_ABI_VERSION, WEIR_SOURCE_ABI_VERSION);
-  text += parts_record(farm, identity) + nodes_record(plan) + "configuration:\n";
+  text += parts_record(planned, identity) + nodes_record(planned.plan) + "configuration:\n";
   std::istringstream lines(config::to_yaml(farm));
   for (std::string line; std::getline(lines, line);) text += line.empty() ? "\n" : "  " + line + "\n";
   return text;
 }
 
-bool write_begin_records(const RecordPaths& paths, const std::string& comment, const v1::Farm& farm,
-                         const config::FarmPlan& plan, UtcNs begin_utc, const v1::RunIdentity& identity) {
-  return write_file(paths.farm, "# " + comment + "\n" + config::to_yaml(farm)) &&
-         write_file(paths.begin, begin_record(farm, plan, begin_utc, identity));
+bool write_begin_records(const RecordPaths& paths, const std::string& comment,
+                         const config::PlannedFarm& planned, UtcNs begin_utc,
+                         const v1::RunIdentity& identity) {
+  return write_file(paths.farm, "# " + comment + "\n" + config::to_yaml(planned.farm)) &&
+         write_file(paths.begin, begin_record(planned, begin_utc, identity));
 }
 
 bool write_histograms(const RecordPaths& paths, const v1::RunSummary& account) {

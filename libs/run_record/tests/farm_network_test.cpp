@@ -17,12 +17,7 @@ FarmNetwork all_to_all(double port, double link, std::uint32_t hosts = 6) {
   return network;
 }
 
-struct Farm {
-  v1::Farm farm;
-  config::FarmPlan plan;
-};
-
-Farm farm_of(const std::string& text) {
+config::PlannedFarm farm_of(const std::string& text) {
   const auto file = config::read_farm(text, "farm.yaml");
   REQUIRE(file.has_value());
   const auto plan = config::expand(file->farm, file->locations);
@@ -31,8 +26,9 @@ Farm farm_of(const std::string& text) {
 }
 
 TEST_CASE("many readouts to one DCM are bounded by the port of the DCM") {
-  const Farm farm = farm_of("network: {port_rate: 200mbit}\nreadout: {count: 8}\ndcm: {count: 1}\n");
-  const FarmNetwork network = network_of(farm.farm, farm.plan);
+  const config::PlannedFarm farm =
+      farm_of("network: {port_rate: 200mbit}\nreadout: {count: 8}\ndcm: {count: 1}\n");
+  const FarmNetwork network = network_of(farm);
   CHECK(network.bits_per_s() == Approx(200 * kMbit));
   CHECK(network.readouts == 8);
   REQUIRE(network.port() != nullptr);
@@ -40,16 +36,17 @@ TEST_CASE("many readouts to one DCM are bounded by the port of the DCM") {
 }
 
 TEST_CASE("DCMs that receive through one port share its rate") {
-  const Farm farm =
+  const config::PlannedFarm farm =
       farm_of("network: {port_rate: 200mbit}\nreadout: {count: 8}\ndcm: {count: 6, per_port: 3}\n");
-  const FarmNetwork network = network_of(farm.farm, farm.plan);
+  const FarmNetwork network = network_of(farm);
   CHECK(network.bits_per_s() == Approx(400 * kMbit));
   CHECK(network.port()->dcms == 3);
 }
 
 TEST_CASE("one readout to many DCMs is bounded by the readout's link") {
-  const Farm farm = farm_of("network: {port_rate: 200mbit}\nreadout: {count: 1}\ndcm: {count: 8}\n");
-  CHECK(network_of(farm.farm, farm.plan).bits_per_s() == Approx(200 * kMbit));
+  const config::PlannedFarm farm =
+      farm_of("network: {port_rate: 200mbit}\nreadout: {count: 1}\ndcm: {count: 8}\n");
+  CHECK(network_of(farm).bits_per_s() == Approx(200 * kMbit));
 }
 
 TEST_CASE("the readout with the most data for its link bounds all, as every slice needs its part") {
@@ -67,17 +64,17 @@ TEST_CASE("data that a DCM reads on its own host pass neither port nor link") {
 
 TEST_CASE("a network without limits, or unknown, has no bound") {
   CHECK(all_to_all(0, 0).bits_per_s() == 0);
-  const Farm farm = farm_of("readout: {count: 8}\n");
-  const Theory theory = theory_of(network_of(farm.farm, farm.plan), {1e6, 8});
+  const config::PlannedFarm farm = farm_of("readout: {count: 8}\n");
+  const Theory theory = theory_of(network_of(farm), {1e6, 8});
   CHECK(theory.goodput_bytes_per_s == 0);
   CHECK(theory.serialisation_us == 0);
   CHECK(theory.dcms_per_port == 0);
 }
 
 TEST_CASE("masked sources and masked readouts have no data") {
-  const Farm farm =
+  const config::PlannedFarm farm =
       farm_of("network: {port_rate: 1gbit}\nreadout: {count: 4, masked: [1]}\ndcm: {count: 1}\n");
-  const FarmNetwork network = network_of(farm.farm, farm.plan);
+  const FarmNetwork network = network_of(farm);
   CHECK(network.readouts == 3);
   CHECK(network.hosts.size() == 4);
 }

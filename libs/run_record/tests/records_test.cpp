@@ -84,7 +84,7 @@ TEST_CASE("the begin-of-run record names versions, plugin, nodes, masks and ever
   recording.set_kind("recording");
   recording.set_name("/data/one");
   recording.add_files()->set_name("index.json");
-  const std::string record = begin_record(farm, plan, 0, identity);
+  const std::string record = begin_record({farm, plan}, 0, identity);
   CHECK_THAT(record,
              ContainsSubstring("run: 7\nfarm: \"a \\\"quoted\\\" farm\"\nbegin: 1970-01-01T00:00:00.000Z\n"));
   CHECK_THAT(record, ContainsSubstring("  filter_abi: 1\n  source_abi: 1\n"));

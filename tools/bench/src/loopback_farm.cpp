@@ -81,7 +81,7 @@ Expected<Rate, std::string> measure_farm(const LoopbackPoint& point, double seco
   if (!loaded) return Unexpected<std::string>(config::to_text(loaded.error()));
   const auto plan = config::expand(loaded->farm, loaded->locations);
   if (!plan) return Unexpected<std::string>(config::to_text(plan.error()));
-  run::FarmRun farm(loaded->farm, *plan, {node::program_folder(), path, folder, "warning"},
+  run::FarmRun farm({loaded->farm, *plan}, {node::program_folder(), path, folder, "warning"},
                     {[](const farm_view::LiveFrame&) {}, [](const std::string&) {}});
   const run::FarmRunResult result = farm.run();
   if (!result.failure.empty()) return Unexpected<std::string>(result.failure);

@@ -2,7 +2,6 @@
 
 #include <weir/base/time.hpp>
 #include <weir/launch/restarts.hpp>
-#include <weir/v1/farm.pb.h>
 
 #include <cstddef>
 #include <cstdint>
@@ -11,9 +10,9 @@
 
 namespace weir::launch {
 
-// Returns the time from the first signal to SIGKILL: a minute, or the farm file's time limit for draining if
-// that is longer.
-[[nodiscard]] DurationNs drain_patience(const v1::Farm& farm);
+// Returns the time from the first signal to SIGKILL: a minute, or the longest time that a run may take to end
+// (config::stop_limit) if that is more.
+[[nodiscard]] DurationNs drain_patience(DurationNs stop_limit);
 // Times from the end of a run control that has ended the farm to SIGTERM for the remaining processes, and to
 // SIGKILL.
 constexpr DurationNs kOffGrace = 2 * kSecond;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <weir/config/plan.hpp>
+#include <weir/config/planned_farm.hpp>
 #include <weir/ingest/recorded_run.hpp>
 #include <weir/node/setup.hpp>
 #include <weir/v1/control.pb.h>
@@ -31,6 +31,8 @@ inline constexpr std::string_view kRecordingPart = "recording";
 
 // Returns the part for a whole farm: the checksum of its YAML with every key.
 [[nodiscard]] v1::RunIdentity::Part farm_part(const v1::Farm& farm);
+// Returns that checksum as 8 hex digits.
+[[nodiscard]] std::string farm_digest(const v1::Farm& farm);
 // Return the name of this node's plugin or recording as a part without checksum. Name and search path are
 // those of the whole farm, which may differ from this host's.
 [[nodiscard]] v1::RunIdentity::Part filter_name(const Setup& setup);
@@ -47,7 +49,7 @@ inline constexpr std::string_view kRecordingPart = "recording";
 // be read have no part: loading them gives the error.
 [[nodiscard]] v1::RunIdentity loadable_parts(const Setup& setup);
 // The same for every node of the farm, on this host.
-[[nodiscard]] v1::RunIdentity loadable_parts(const v1::Farm& farm, const config::FarmPlan& plan);
+[[nodiscard]] v1::RunIdentity loadable_parts(const config::PlannedFarm& planned);
 
 // A part for which two processes have different checksums.
 struct PartConflict {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <weir/config/locations.hpp>
+#include <weir/config/planned_farm.hpp>
 #include <weir/config/problem.hpp>
 #include <weir/node/node.hpp>
 #include <weir/node/setup.hpp>
@@ -14,9 +15,8 @@ using MakeNode = std::function<std::unique_ptr<Node>(const Setup& setup, transpo
 
 // Makes an instance of the plugin of `self` with its parameters, and destroys it; a source plugin may open
 // sockets meanwhile. Returns the problems. Empty: the role has no plugin.
-using TryPlugins =
-    std::function<config::Problems(const v1::Farm& farm, const config::FarmPlan& plan,
-                                   const config::NodePlan& self, const config::Locations& locations)>;
+using TryPlugins = std::function<config::Problems(
+    const config::PlannedFarm& farm, const config::NodePlan& self, const config::Locations& locations)>;
 
 // The whole main() of a node executable: command line, farm file, logging, loop, signals. Returns the exit
 // status: 0 done, 1 failed (the reason is on standard error), 2 a wrong command line or farm file,

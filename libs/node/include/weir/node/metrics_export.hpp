@@ -16,9 +16,9 @@ class MetricsExport : public ReportSink {
   virtual void set_run(RunNumber run) = 0;
 };
 
-// Returns this node's address for metrics.listen: the plan's first node uses that port, each further one the
-// next. Empty host: no metrics. Throws std::runtime_error if the port is out of range.
-[[nodiscard]] ports::Endpoint metrics_endpoint(const v1::Farm& farm, const config::FarmPlan& plan,
+// Returns this node's address, given metrics.listen: the plan's first node uses that port, each further one
+// the next. Empty host: no metrics. Throws std::runtime_error if the port is out of range.
+[[nodiscard]] ports::Endpoint metrics_endpoint(const std::string& listen, const config::FarmPlan& plan,
                                                const std::string& name);
 
 // Returns null if the farm has no metrics, or if the port cannot be used: that is logged, and the run

@@ -14,8 +14,8 @@ namespace weir::node {
 // owner polls it in each turn, or waits. Destroying the object kills the child.
 class PluginTrialChild {
  public:
-  // Throws std::runtime_error if the child cannot be started. `farm`: a serialised v1::Farm, which the child
-  // reads from standard input. `now`: on the monotonic clock.
+  // Throws std::runtime_error if the child cannot be started. `farm`: the farm file, serialised, which the
+  // child reads from standard input. `now`: on the monotonic clock.
   PluginTrialChild(const std::string& program, const std::vector<std::string>& arguments,
                    const std::string& farm, TimeNs now, DurationNs limit);
   ~PluginTrialChild();

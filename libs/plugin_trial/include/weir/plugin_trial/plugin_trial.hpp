@@ -1,9 +1,8 @@
 #pragma once
 
 #include <weir/config/locations.hpp>
-#include <weir/config/plan.hpp>
+#include <weir/config/planned_farm.hpp>
 #include <weir/config/problem.hpp>
-#include <weir/v1/farm.pb.h>
 
 #include <optional>
 #include <string>
@@ -13,8 +12,7 @@
 namespace weir::plugin_trial {
 
 struct TriedFarm {
-  const v1::Farm& farm;
-  const config::FarmPlan& plan;
+  const config::PlannedFarm& planned;
   const config::Locations& locations;
   std::vector<std::string> folders;  // searched for plugins after the farm's own search paths
 };

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <weir/config/plan.hpp>
+#include <weir/config/planned_farm.hpp>
 #include <weir/farm_view/live_view.hpp>
 #include <weir/launch/farm_nodes.hpp>
 #include <weir/launch/run_control_child.hpp>
@@ -13,7 +13,6 @@
 #include <weir/run_record/summary.hpp>
 #include <weir/transport/loop.hpp>
 #include <weir/v1/control.pb.h>
-#include <weir/v1/farm.pb.h>
 
 #include <functional>
 #include <map>
@@ -66,7 +65,7 @@ struct FarmRunView {
 // and passes on Ctrl-C (a second one kills). When run() returns or throws, no process is left.
 class FarmRun {
  public:
-  FarmRun(const v1::Farm& farm, const config::FarmPlan& plan, FarmRunSettings settings, FarmRunView view);
+  FarmRun(const config::PlannedFarm& planned, FarmRunSettings settings, FarmRunView view);
 
   [[nodiscard]] FarmRunResult run();
 
@@ -105,7 +104,9 @@ class FarmRun {
   void say_it_ends() const;
   void show();
 
-  const v1::Farm& farm_;
+  std::string out_;             // run.out
+  std::uint32_t restarts_max_;  // of a process
+  bool journal_;                // the supervisor keeps one
   FarmRunView view_;
   transport::Loop loop_;
   launch::FarmNodes nodes_;

@@ -1,8 +1,7 @@
 #pragma once
 
-#include <weir/config/plan.hpp>
+#include <weir/config/planned_farm.hpp>
 #include <weir/shaping/theory.hpp>
-#include <weir/v1/farm.pb.h>
 
 #include <cstdint>
 #include <map>
@@ -49,7 +48,7 @@ struct FarmNetwork {
 
 // Builds it from network.port_rate and network.port_buffer: a host for each readout, and one for the DCMs of
 // each port. TCP timestamps are on, as is Linux' default.
-[[nodiscard]] FarmNetwork network_of(const v1::Farm& farm, const config::FarmPlan& plan);
+[[nodiscard]] FarmNetwork network_of(const config::PlannedFarm& planned);
 // Returns each node's share of all sources that are read, by name.
 [[nodiscard]] std::map<std::string_view, double> data_shares(const config::FarmPlan& plan);
 

@@ -3,7 +3,7 @@
 #include <weir/base/expected.hpp>
 #include <weir/base/ids.hpp>
 #include <weir/base/time.hpp>
-#include <weir/config/plan.hpp>
+#include <weir/config/planned_farm.hpp>
 #include <weir/v1/control.pb.h>
 #include <weir/v1/farm.pb.h>
 
@@ -39,16 +39,17 @@ struct RecordPaths {
 [[nodiscard]] std::vector<std::string> file_names_in(const std::string& folder);
 
 // Returns the begin-of-run record as YAML: versions, the run's parts, nodes and sources, configuration.
-[[nodiscard]] std::string begin_record(const v1::Farm& farm, const config::FarmPlan& plan, UtcNs begin_utc,
+[[nodiscard]] std::string begin_record(const config::PlannedFarm& planned, UtcNs begin_utc,
                                        const v1::RunIdentity& identity);
 
 // Writes the begin-of-run record and the farm file, the latter below a comment line. Returns false if one
 // could not be written; errno has the reason.
 [[nodiscard]] bool write_begin_records(const RecordPaths& paths, const std::string& comment,
-                                       const v1::Farm& farm, const config::FarmPlan& plan, UtcNs begin_utc,
+                                       const config::PlannedFarm& planned, UtcNs begin_utc,
                                        const v1::RunIdentity& identity);
 
-// Writes the run's histograms beside its other records. An account without histograms writes nothing and is a success.
+// Writes the run's histograms beside its other records. An account without histograms writes nothing and is a
+// success.
 [[nodiscard]] bool write_histograms(const RecordPaths& paths, const v1::RunSummary& account);
 
 // Writes the text completely or not at all: an earlier file is kept until the new one is complete. (A path
