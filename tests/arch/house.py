@@ -17,6 +17,9 @@ LIMITS = pathlib.Path(__file__).with_name("house.json")
 LINES_PER_ASSERTION_MAX = 300
 
 ASSERTION = re.compile(r"\bWEIR_ASSERT\(|\bstatic_assert\(")
+SETTINGS = re.compile(r"^struct (\w*(?:Settings|Config|Limits|Options|Rates))\b")
+DEFAULT = re.compile(r"^\s+[\w:<>,]+(?: [\w:<>,]+)* \w+ =\s*([^;]*)")
+NO_VALUE = ("0", "false", "{}", "nullptr", "-1")
 TYPE = re.compile(r"^(?:class|struct) (\w+)")
 SLICE_ID = re.compile(r"^\s+(?:std::vector<)?SliceId>? \w+(?: = .*|\{.*\})?;")
 
@@ -76,6 +79,24 @@ def types_with_slice_id(house):
                 kind = None
 
 
+def second_defaults(house):
+    """Finds default values in structs of settings: the farm file's schema has each default."""
+    for name, lines in house:
+        if not name.endswith(".hpp") or name.startswith("tools/"):
+            continue
+        kind = None
+        for number, line in enumerate(lines, 1):
+            opened = SETTINGS.match(line.strip())
+            if opened and not line.rstrip().endswith(";"):
+                kind = opened.group(1)
+            elif kind and line.strip() == "};":
+                kind = None
+            elif kind:
+                value = DEFAULT.match(line)
+                if value and value.group(1) not in NO_VALUE:
+                    yield f"{name}:{number}: {kind}: {line.strip()}"
+
+
 # Each count: its description, and the search for its places.
 COUNTS = {
     "farm_readers": ("files outside libs/config that read the farm's schema, v1::Farm",
@@ -88,6 +109,7 @@ COUNTS = {
                          matches(r"_ms\(\) \* kMillisecond|kMillisecond \* .*_ms\(\)")),
     "clock_members": ("parts that keep a clock instead of taking the time",
                       matches(r"^\s+(?:const )?(?:ports::)?Clock& \w+;", ["libs/ports/", "libs/clock/"])),
+    "second_defaults": ("default values in structs of settings, beside those in farm.proto", second_defaults),
     "slice_id_types": ("types in headers with the id of a slice", types_with_slice_id),
     "bare_rooms": (f"libraries and programs with less than an assertion per {LINES_PER_ASSERTION_MAX} lines", bare_rooms),
 }

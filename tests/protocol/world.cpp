@@ -44,6 +44,7 @@ SupervisorSettings settings(const Scenario& scenario) {
   settings.remembered_slices = 4;
   settings.lease_ns = kPatience;
   settings.writer_ack_ns = kPatience;
+  settings.drain_ns = 30 * kSecond;
   return settings;
 }
 

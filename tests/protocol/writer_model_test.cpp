@@ -134,6 +134,7 @@ class RealWriter final : public storage::StoreHandler {
     config.farm = "protocol";
     config.run = kRun;
     config.first_sequence = life_;
+    config.file_bytes_max = 4ULL << 30;
     config.sync_interval = kSecond;
     disk_ = std::make_unique<test::MemoryDisk>();
     store_ = std::make_unique<RunStore>(config, *disk_, *this);

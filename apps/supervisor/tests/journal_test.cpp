@@ -64,6 +64,7 @@ SupervisorSettings settings(bool split) {
   settings.in_flight_max = 40;
   settings.pending_max = 10;
   settings.lease_ns = 200;
+  settings.drain_ns = 30 * kSecond;
   settings.first_slice = SliceId(7);
   settings.attempts_max = 20;
   if (split) settings.groups = two_groups();

@@ -110,6 +110,7 @@ inline RunStoreConfig small_config() {
   config.writer = "writer-0";
   config.farm = "test-farm";
   config.run = RunNumber(7);
+  config.file_bytes_max = 4ULL << 30;
   config.chunk_bytes = 16U << 10;
   config.reference_bytes_min = 2U << 10;
   config.queue_bytes_max = 1U << 20;

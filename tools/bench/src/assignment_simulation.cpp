@@ -70,7 +70,9 @@ class Simulation {
   static assignment::SupervisorSettings machine_settings(const AssignmentCase& one) {
     assignment::SupervisorSettings settings;
     settings.dcms = one.destinations.size();
+    settings.pending_max = 256;
     settings.lease_ns = 3600 * kSecond;  // no DCM dies here
+    settings.drain_ns = 30 * kSecond;
     return settings;
   }
   static std::unique_ptr<assignment::TriggerSource> triggers() {

@@ -33,18 +33,18 @@ struct SupervisorSettings {
   std::size_t dcms = 0;
   std::size_t writers = 0;                  // 0: the farm stores nothing
   std::uint32_t in_flight_max = 4096;       // unsettled slices
-  std::uint32_t pending_max = 256;          // slices that wait for a first DCM; triggers beyond are vetoed
+  std::uint32_t pending_max;                // slices that wait for a first DCM; triggers beyond are vetoed
   std::uint32_t remembered_slices = 65536;  // settled slices that are remembered to recognise late messages
   std::uint32_t credits_max = 65536;        // per DCM; a DCM that declares more gets this many
   // A DCM that decides no slice for lease_ns + data_ns loses its slices. A slice that has been in the filter
   // for lease_ns is taken from its DCM regardless of other decisions.
-  DurationNs lease_ns = 30 * kSecond;
+  DurationNs lease_ns;
   DurationNs data_ns = 0;  // longest time that a slice may wait for its data
   // Time from confirmation to acknowledgement before another writer is chosen; 0: no limit. It doubles with
   // each further confirmation of a slice, so that in a farm of slow writers one of them eventually has enough
   // time.
   DurationNs writer_ack_ns = 0;
-  DurationNs drain_ns = 30 * kSecond;            // longest time without a settled slice after request_stop()
+  DurationNs drain_ns;                           // longest time without a settled slice after request_stop()
   DurationNs drain_look_ns = 50 * kMillisecond;  // between checks of draining nodes
   std::uint8_t filtered_attempts_max = 2;  // attempts that killed or stalled their filter; then unfiltered
   std::uint8_t attempts_max = 16;          // attempts during which the DCM died or stalled; then discarded

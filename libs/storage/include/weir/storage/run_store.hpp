@@ -32,7 +32,7 @@ struct RunStoreConfig {
   RunNumber run;
   std::uint32_t first_sequence = 0;  // of the first file; after a restart from read_earlier_life()
 
-  std::uint64_t file_bytes_max = 4ULL << 30;    // a file with one record may be larger
+  std::uint64_t file_bytes_max;                 // a file with one record may be larger
   std::uint64_t file_bytes_limit = UINT64_MAX;  // no file can be longer: the next one is begun before this
   std::uint64_t file_records_max = 4'000'000;   // bounds the index in memory (48 bytes a record)
   DurationNs file_duration_max = 600 * kSecond;
