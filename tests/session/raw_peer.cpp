@@ -3,6 +3,7 @@
 #include <weir/wire/batch.hpp>
 
 #include <stdexcept>
+#include <utility>
 
 namespace weir::session_test {
 namespace {
@@ -37,7 +38,15 @@ std::vector<RawPeer::Frame> RawPeer::take_frames() {
     const std::size_t whole = wire::kHeaderBytes + header->length;
     if (received_.size() - at < whole) break;
     const auto from = received_.begin() + static_cast<std::ptrdiff_t>(at);
-    frames.push_back({*header, {from + wire::kHeaderBytes, from + static_cast<std::ptrdiff_t>(whole)}});
+    if (header->type == wire::FrameType::control &&
+        header->total > header->length) {  // a part of a long message
+      long_message_.insert(long_message_.end(), from + wire::kHeaderBytes,
+                           from + static_cast<std::ptrdiff_t>(whole));
+      if (long_message_.size() >= header->total)
+        frames.push_back({*header, std::exchange(long_message_, {})});
+    } else {
+      frames.push_back({*header, {from + wire::kHeaderBytes, from + static_cast<std::ptrdiff_t>(whole)}});
+    }
     at += whole;
   }
   received_.erase(received_.begin(), received_.begin() + static_cast<std::ptrdiff_t>(at));

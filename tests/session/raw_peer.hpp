@@ -44,6 +44,7 @@ class RawPeer final : public ports::StreamHandler {
   std::unique_ptr<ports::Stream> stream_;
   std::vector<std::byte> space_ = std::vector<std::byte>(4096);
   std::vector<std::byte> received_;
+  std::vector<std::byte> long_message_;  // its parts so far
   bool closed_ = false;
 };
 
