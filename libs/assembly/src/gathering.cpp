@@ -1,4 +1,5 @@
 #include <weir/assembly/gathering.hpp>
+#include <weir/base/assert.hpp>
 
 #include <utility>
 
@@ -46,6 +47,7 @@ void Gathering::add_range(std::uint32_t readout, const Range& range) {
 void Gathering::drop_first_range(std::uint32_t readout) {
   Part& part = parts[readout];
   const Range& range = ranges[part.first_range];
+  WEIR_ASSERT(range.length <= part.range_bytes);
   part.range_bytes -= range.length;
   part.first_range = range.next;
   if (part.first_range == kNone) part.last_range = kNone;
@@ -57,7 +59,9 @@ void Gathering::take_from_first_range(std::uint32_t readout, std::uint32_t bytes
   Range& range = ranges[part.first_range];
   if (bytes >= range.length) return drop_first_range(readout);
   range.offset += bytes;
+  WEIR_ASSERT(bytes <= range.length);
   range.length -= bytes;
+  WEIR_ASSERT(bytes <= part.range_bytes);
   part.range_bytes -= bytes;
 }
 

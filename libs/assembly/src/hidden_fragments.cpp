@@ -14,6 +14,7 @@ std::uint32_t Assembler::want_one(BuiltSlice& slice, SourceIndex source) {
     case State::receiving_ahead:
       progress.state = progress.state == State::ahead ? State::requested : State::receiving;
       slice.table[source].total = slice.early[source].total;
+      WEIR_ASSERT(slice.ahead > 0);
       --slice.ahead;
       ++slice.outstanding;
       ++counters_.prefetch_used;
@@ -62,6 +63,7 @@ void Assembler::hide_unnamed(BuiltSlice& slice, const Selection& named) {
     if (named_[i] || slice.progress[i].state != State::done) continue;
     if (slice.early.empty()) slice.early = blank_table_;
     weir_filter_fragment& entry = slice.table[i];
+    WEIR_ASSERT(entry.length <= slice.payload_bytes);
     slice.payload_bytes -= entry.length;
     if (has_flaw(entry)) --slice.flawed;
     slice.early[i] = std::exchange(entry, blank_table_[i]);
@@ -102,6 +104,7 @@ void Assembler::cancel_ahead(BuiltSlice& slice, SourceIndex source) {
     progress.state = State::cancelled;
     slice.early[source] = blank_table_[source];
   }
+  WEIR_ASSERT(slice.ahead > 0);
   --slice.ahead;
   ++counters_.cancelled;
   ++counters_.prefetch_unused;
@@ -145,6 +148,7 @@ void Assembler::miss_ahead(BuiltSlice& slice, SourceIndex source, MissingReason 
   entry.missing_reason = static_cast<std::uint8_t>(reason);
   count_missing(source, reason);
   slice.progress[source].state = State::here_ahead;
+  WEIR_ASSERT(slice.ahead > 0);
   --slice.ahead;
 }
 

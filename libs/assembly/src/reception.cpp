@@ -1,5 +1,6 @@
 // Received frames: fragments, ranges of fragments, and blocks of whole fragments.
 #include <weir/assembly/assembler.hpp>
+#include <weir/base/assert.hpp>
 #include <weir/base/crc32c.hpp>
 #include <weir/base/planted.hpp>
 
@@ -157,6 +158,7 @@ bool Assembler::finish(const Reception& reception, const wire::FrameHeader& head
   if (reception.slice == nullptr) return false;
   BuiltSlice& slice = *reception.slice;
   FragmentProgress& progress = slice.progress[reception.source];
+  WEIR_ASSERT(slice.receiving > 0);
   --slice.receiving;
   const bool released = slice.state() == BuildState::released;
   const bool was_ahead = progress.state == State::receiving_cancelled;
@@ -368,6 +370,7 @@ void Assembler::part(const Reception& reception, ConstBytes bytes) {
 void Assembler::abandon(const Reception& reception) {
   if (reception.slice == nullptr) return;
   BuiltSlice& slice = *reception.slice;
+  WEIR_ASSERT(slice.receiving > 0);
   --slice.receiving;
   FragmentProgress& progress = slice.progress[reception.source];
   // Asked for once more, from the start, when the connection is back.

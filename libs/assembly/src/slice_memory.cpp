@@ -33,6 +33,7 @@ std::byte* SliceMemory::allocate(BufferPool& pool, std::size_t size, std::size_t
   }
   std::byte* at = next_;
   next_ += wanted;
+  WEIR_ASSERT(wanted <= room_);
   room_ -= wanted;
   placed_ += wanted;
   return at;

@@ -23,6 +23,7 @@ void DcmTable::join(NodeIndex dcm, Incarnation incarnation, std::uint32_t credit
 }
 
 void DcmTable::leave(NodeIndex dcm) {
+  WEIR_ASSERT(views_[dcm.value].credits_free <= credits_free_);
   credits_free_ -= views_[dcm.value].credits_free;
   views_[dcm.value] = {};
   states_[dcm.value] = {};
@@ -31,6 +32,7 @@ void DcmTable::leave(NodeIndex dcm) {
 void DcmTable::take(NodeIndex dcm) {
   WEIR_ASSERT(views_[dcm.value].credits_free > 0);
   --views_[dcm.value].credits_free;
+  WEIR_ASSERT(credits_free_ > 0);
   --credits_free_;
   ++states_[dcm.value].assigned;
 }
@@ -57,6 +59,7 @@ void DcmTable::hold_back(NodeIndex dcm) {
   state.held_back = true;
   views_[dcm.value].closed = true;
   state.kept += views_[dcm.value].credits_free;
+  WEIR_ASSERT(views_[dcm.value].credits_free <= credits_free_);
   credits_free_ -= views_[dcm.value].credits_free;
   views_[dcm.value].credits_free = 0;
 }

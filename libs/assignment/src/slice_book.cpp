@@ -42,6 +42,7 @@ void SliceBook::settle(SliceEntry& entry, Outcome outcome) {
   const SliceId slice = entry.slice;
   if (entry.has_payload) {
     const auto found = payloads_.find(slice);
+    WEIR_ASSERT(found->second.size() <= payload_bytes_);
     payload_bytes_ -= found->second.size();
     payloads_.erase(found);
     entry.has_payload = false;
@@ -52,6 +53,7 @@ void SliceBook::settle(SliceEntry& entry, Outcome outcome) {
   }
   entry.state = SliceState::settled;
   entry.outcome = outcome;
+  WEIR_ASSERT(live_ > 0);
   --live_;
   SliceEntry& place = ring_[slice.value & mask_];
   if (&place == &entry) return;

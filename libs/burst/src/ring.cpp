@@ -116,6 +116,7 @@ void Ring::written(SliceId slice, std::uint32_t checksum) {
   WEIR_ASSERT(entry.on_disk == OnDisk::writing);
   entry.on_disk = OnDisk::yes;
   entry.checksum = checksum;
+  WEIR_ASSERT(entry.bytes <= writing_);
   writing_ -= entry.bytes;
   if (entry.wanted != 0) frozen_memory_ -= entry.bytes;
   disk_fails_ = false;
@@ -127,6 +128,7 @@ void Ring::write_failed(SliceId slice) {
   disk_.remove(*entry.disk);
   entry.disk.reset();
   entry.on_disk = OnDisk::no;
+  WEIR_ASSERT(entry.bytes <= writing_);
   writing_ -= entry.bytes;
   for_disk_.push_front(slice);
   disk_fails_ = true;
@@ -178,6 +180,7 @@ void Ring::let_go(Entry& entry, std::size_t slot) {
   entry.sending &= static_cast<std::uint16_t>(~bit(slot));
   entry.from_memory &= entry.sending;
   if (entry.wanted == 0) {
+    WEIR_ASSERT(entry.bytes <= frozen_);
     frozen_ -= entry.bytes;
     if (entry.on_disk != OnDisk::yes) frozen_memory_ -= entry.bytes;
   }
@@ -268,6 +271,7 @@ void Ring::send_again(std::uint32_t alert, SliceId slice) {
   if (entry == nullptr) return;
   entry->sending &= static_cast<std::uint16_t>(~bit(slot));
   entry->from_memory &= entry->sending;
+  WEIR_ASSERT(entry->bytes <= in_flight_);
   in_flight_ -= entry->bytes;
   slots_[slot]->queue.push_front(slice);
 }

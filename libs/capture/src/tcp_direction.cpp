@@ -1,3 +1,4 @@
+#include <weir/base/assert.hpp>
 #include <weir/capture/tcp_direction.hpp>
 
 #include <algorithm>
@@ -50,6 +51,7 @@ void TcpDirection::drain(TcpSink& sink) {
       sink.on_bytes(ConstBytes(first->second).subspan(static_cast<std::size_t>(next_ - first->first)));
       next_ = end;
     }
+    WEIR_ASSERT(first->second.size() <= waiting_bytes_);
     waiting_bytes_ -= first->second.size();
     waiting_.erase(first);
   }

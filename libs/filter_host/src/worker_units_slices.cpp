@@ -1,4 +1,5 @@
 // WorkerUnits: slices on their way through the workers' lanes.
+#include <weir/base/assert.hpp>
 #include <weir/filter_host/worker_units.hpp>
 
 #include <algorithm>
@@ -120,6 +121,7 @@ void WorkerUnits::drain(std::vector<FilterResult*>& out) {
     if (host_.has_news()) take_ends();
     act();
   }
+  WEIR_ASSERT(finished_.size() <= in_flight_);
   in_flight_ -= finished_.size();
   out.insert(out.end(), finished_.begin(), finished_.end());
   finished_.clear();

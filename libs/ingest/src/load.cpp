@@ -1,5 +1,6 @@
 #include "recorded_file.hpp"
 #include "source_list.hpp"
+#include <weir/base/assert.hpp>
 #include <weir/base/crc32c.hpp>
 #include <weir/ingest/fingerprint.hpp>
 #include <weir/ingest/folder_index.hpp>
@@ -170,6 +171,7 @@ Expected<std::shared_ptr<const RecordedRun>, IngestFailure> load_folder(const st
     const FolderIndex::Slice& slice = index->slices[n];
     auto content = read_slice_file(folder, slice, bytes_left);
     if (!content) return Unexpected<IngestFailure>(content.error());
+    WEIR_ASSERT(content->size() <= bytes_left);
     bytes_left -= content->size();
     run->files.push_back(recorded_file(folder / slice.file, crc32c_of(*content)));
     files->push_back(std::move(*content));

@@ -1,3 +1,4 @@
+#include <weir/base/assert.hpp>
 #include <weir/launch/restarts.hpp>
 
 #include <algorithm>
@@ -25,6 +26,7 @@ std::optional<TimeNs> Restarts::after_refusal(TimeNs now_ns) const {
 void Restarts::refill(TimeNs now_ns) {
   while (count_ > 0 && now_ns - refilled_ns_ >= settings_.refill_ns) {
     refilled_ns_ += settings_.refill_ns;
+    WEIR_ASSERT(count_ > 0);
     --count_;
   }
   if (count_ == 0) refilled_ns_ = now_ns;  // unused restarts do not accumulate

@@ -126,6 +126,7 @@ void Reassembler::hold(Source& source, ConstBytes datagram, const Packet& packet
 void Reassembler::drop_held(Source& source, std::size_t count) {
   const auto end = source.held.begin() + static_cast<std::ptrdiff_t>(count);
   for (auto at = source.held.begin(); at != end; ++at) {
+    WEIR_ASSERT(at->datagram.size() <= bytes_held_);
     bytes_held_ -= at->datagram.size();
     count_loss(source, PacketLoss::unconfirmed, counters_.unconfirmed);
   }
@@ -142,6 +143,7 @@ void Reassembler::replay_held(Source& source, TimeNs now, ReassemblySink& sink) 
     return drop_held(source, source.held.size());
   const std::vector<Held> held = std::exchange(source.held, {});
   for (const Held& one : held) {
+    WEIR_ASSERT(one.datagram.size() <= bytes_held_);
     bytes_held_ -= one.datagram.size();
     const auto packet = parse(one.datagram);
     take_packet(source, *packet, one.datagram, one.from, now, sink);
@@ -200,6 +202,7 @@ void Reassembler::take_data(Source& source, const Packet& packet, TimeNs now, Re
   FragmentMemory memory = std::move(begun.memory);
   const bool truncated = begun.truncated;
   source.begun.erase(at);
+  WEIR_ASSERT(memory.size <= bytes_begun_);
   bytes_begun_ -= memory.size;
   ++counters_.fragments;
   counters_.bytes += memory.size;
@@ -265,6 +268,7 @@ bool Reassembler::make_room(Source& source, std::uint32_t size, ReassemblySink& 
 
 void Reassembler::give_up(Source& source, std::map<SliceId, Begun>::iterator begun, ReassemblySink& sink) {
   const SliceId slice = begun->first;
+  WEIR_ASSERT(begun->second.memory.size <= bytes_begun_);
   bytes_begun_ -= begun->second.memory.size;
   source.begun.erase(begun);
   ++counters_.fragments_lost;

@@ -77,11 +77,14 @@ void Barrel::decide(Parcel& parcel) {
     const bool drops = settings_.overrun == Overrun::drop;
     const std::uint32_t cut = drops ? size : size - settings_.overrun_bytes;
     parcel.verdicts[source] = drops ? PushVerdict::dropped : PushVerdict::truncated;
+    WEIR_ASSERT(cut <= size);
     size -= cut;
+    WEIR_ASSERT(cut <= counters_.waiting.bytes);
     counters_.waiting.bytes -= cut;
     counters_.dropped.bytes += cut;
     counters_.truncated += drops ? 0 : 1;
     if (!drops) continue;
+    WEIR_ASSERT(counters_.waiting.fragments > 0);
     --counters_.waiting.fragments;
     ++counters_.dropped.fragments;
   }
@@ -95,7 +98,9 @@ void Barrel::suppress(SliceId slice, std::uint32_t source) {
   if (std::exchange(parcel->verdicts[source], PushVerdict::suppressed) == PushVerdict::truncated)
     --counters_.truncated;
   const std::uint32_t size = std::exchange(parcel->sizes[source], 0);
+  WEIR_ASSERT(counters_.waiting.fragments > 0);
   --counters_.waiting.fragments;
+  WEIR_ASSERT(size <= counters_.waiting.bytes);
   counters_.waiting.bytes -= size;
   ++counters_.suppressed.fragments;
   counters_.suppressed.bytes += size;
@@ -257,6 +262,7 @@ std::optional<PushPiece> Barrel::take(Parcel& parcel) {
       rest <= settings_.piece_bytes + settings_.piece_bytes / 2 ? rest : settings_.piece_bytes;
   const PushPiece piece{parcel.slice, parcel.collector, parcel.source, parcel.offset, length};
   counters_.sent.bytes += length;
+  WEIR_ASSERT(length <= counters_.waiting.bytes);
   counters_.waiting.bytes -= length;
   if (length < rest) {
     parcel.offset += length;
@@ -265,6 +271,7 @@ std::optional<PushPiece> Barrel::take(Parcel& parcel) {
   const PushVerdict verdict = parcel.verdicts[parcel.source];
   if (verdict != PushVerdict::suppressed && verdict != PushVerdict::dropped) {  // counted already
     ++counters_.sent.fragments;
+    WEIR_ASSERT(counters_.waiting.fragments > 0);
     --counters_.waiting.fragments;
   }
   parcel.gone[parcel.source] = true;
@@ -282,7 +289,9 @@ void Barrel::not_pushed(Parcel& parcel, std::uint32_t source, NotPushed reason) 
   BarrelCounters::Amount& amount = counters_.not_pushed[static_cast<std::size_t>(reason)];
   ++amount.fragments;
   amount.bytes += parcel.sizes[source] - sent;
+  WEIR_ASSERT(counters_.waiting.fragments > 0);
   --counters_.waiting.fragments;
+  WEIR_ASSERT(parcel.sizes[source] - sent <= counters_.waiting.bytes);
   counters_.waiting.bytes -= parcel.sizes[source] - sent;
 }
 

@@ -1,5 +1,7 @@
 #include "ways.hpp"
 
+#include <weir/base/assert.hpp>
+
 #include <algorithm>
 #include <utility>
 
@@ -25,6 +27,7 @@ bool is_far(DurationNs time_ns, double rate) {
 }
 
 void Ways::recount(Way& way) {
+  WEIR_ASSERT(way.counted <= elsewhere_);
   elsewhere_ -= way.counted;
   way.counted = way.silent ? way.owed : std::min(way.on_line, way.owed);
   elsewhere_ += way.counted;
@@ -64,7 +67,9 @@ void Ways::responded(std::uint32_t readout, DurationNs time_ns, DurationNs netwo
 
 void Ways::lost(std::uint32_t readout) {
   Way& way = ways_[readout];
+  WEIR_ASSERT(way.counted <= elsewhere_);
   elsewhere_ -= way.counted;
+  WEIR_ASSERT(way.on_line <= on_lines_);
   on_lines_ -= way.on_line;
   way = {};
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <weir/base/assert.hpp>
 #include <weir/shaping/shaper.hpp>
 
 #include <vector>
@@ -22,7 +23,9 @@ class Accounts {
   void give_back(std::uint32_t readout, std::uint64_t charge) {
     Flow& flow = flows_[readout];
     const std::uint64_t back = charge < flow.charge ? charge : flow.charge;
+    WEIR_ASSERT(back <= flow.charge);
     flow.charge -= back;
+    WEIR_ASSERT(back <= taken_);
     taken_ -= back;
   }
   void answered(std::uint32_t readout, std::uint32_t fragments) {
@@ -46,8 +49,10 @@ class Accounts {
     std::uint64_t charge = 0;
   };
   void close(Flow& flow) {
+    WEIR_ASSERT(flow.charge <= taken_);
     taken_ -= flow.charge;
     flow = {};
+    WEIR_ASSERT(active_ > 0);
     --active_;
   }
 

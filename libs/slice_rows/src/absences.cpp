@@ -34,6 +34,7 @@ void AbsenceTable::join(NodeIndex readout, SliceOrder from) {
   });
   const auto open = std::prev(last.base());
   ++number_;
+  WEIR_ASSERT(open_ > 0);
   --open_;
   if (open->from >= from) return erase(own, open);
   open->until = from;

@@ -117,7 +117,9 @@ void FragmentBuffer::reserve(Entry& entry, std::uint32_t column, std::uint64_t b
 
 void FragmentBuffer::unreserve(Entry& entry, std::uint32_t column) {
   const std::uint64_t reserved = expected_bytes(rows_[entry.row][column]);
+  WEIR_ASSERT(reserved <= entry.reserved);
   entry.reserved -= reserved;
+  WEIR_ASSERT(reserved <= counters_.bytes_reserved);
   counters_.bytes_reserved -= reserved;
 }
 
@@ -201,8 +203,11 @@ void FragmentBuffer::push_out_oldest() {
 
 void FragmentBuffer::release_early(const EarlySlices::Slice& early, DropReason reason) {
   counters_.dropped[index_of(reason)] += early.kept;
+  WEIR_ASSERT(early.kept <= counters_.held);
   counters_.held -= early.kept;
+  WEIR_ASSERT(early.bytes <= counters_.bytes_early);
   counters_.bytes_early -= early.bytes;
+  WEIR_ASSERT(counters_.slices_early > 0);
   --counters_.slices_early;
   release_row(early.row);
 }
@@ -211,8 +216,11 @@ void FragmentBuffer::clear_early(SliceId slice) {
   const auto early = early_slices_.take(slice);
   if (!early) return;
   counters_.cleared += early->kept;
+  WEIR_ASSERT(early->kept <= counters_.held);
   counters_.held -= early->kept;
+  WEIR_ASSERT(early->bytes <= counters_.bytes_early);
   counters_.bytes_early -= early->bytes;
+  WEIR_ASSERT(counters_.slices_early > 0);
   --counters_.slices_early;
   release_row(early->row);
 }

@@ -74,6 +74,7 @@ void FragmentBuffer::end_run(AnswerSink& sink) {
       index_.erase(entry.trigger.slice);
       answer_all_missing(entry.parked, MissingReason::not_produced, sink);
       ++counters_.never_made;
+      WEIR_ASSERT(counters_.waiting > 0);
       --counters_.waiting;
       entry.state = State::settled;
     }
@@ -202,12 +203,14 @@ void FragmentBuffer::clear_one(SliceId slice, AnswerSink& sink) {
   answer_all_missing(entry.parked, MissingReason::not_produced, sink);
   entry.state = State::settled;  // its number stays taken until the queue reaches it
   ++counters_.never_made;
+  WEIR_ASSERT(counters_.waiting > 0);
   --counters_.waiting;
 }
 
 void FragmentBuffer::release_held(Entry& entry, std::uint32_t entry_index) {
   for (std::uint32_t column = 0; entry.pending > 0 && column < sources_.size(); ++column) {
     if (!is_pending(rows_[entry.row][column])) continue;
+    WEIR_ASSERT(entry.pending > 0);
     --entry.pending;
     sources_[column]->given_up(entry.trigger.slice);
   }
@@ -216,9 +219,13 @@ void FragmentBuffer::release_held(Entry& entry, std::uint32_t entry_index) {
   } else {
     free_rows_.push_back(entry.row);
   }
+  WEIR_ASSERT(entry.kept <= counters_.held);
   counters_.held -= entry.kept;
+  WEIR_ASSERT(entry.bytes <= counters_.bytes_held);
   counters_.bytes_held -= entry.bytes;
+  WEIR_ASSERT(entry.reserved <= counters_.bytes_reserved);
   counters_.bytes_reserved -= entry.reserved;
+  WEIR_ASSERT(counters_.slices_held > 0);
   --counters_.slices_held;
   entry.state = State::settled;
   free_entries_.push_back(entry_index);
@@ -249,7 +256,9 @@ void FragmentBuffer::make(std::uint32_t at) {
   const auto early = early_slices_.take(slice);
   entry.row = early ? early->row : take_row();
   if (early) {
+    WEIR_ASSERT(early->bytes <= counters_.bytes_early);
     counters_.bytes_early -= early->bytes;
+    WEIR_ASSERT(counters_.slices_early > 0);
     --counters_.slices_early;
   }
   const bool pushed_out = pushed_out_.find(slice).has_value();
@@ -263,6 +272,7 @@ void FragmentBuffer::make(std::uint32_t at) {
   if (entry.pending > 0 && limits_.wait_ns > 0) awaited_.push_back({now_ + limits_.wait_ns, at, slice});
   entry.state = State::held;
   ++counters_.made;
+  WEIR_ASSERT(counters_.waiting > 0);
   --counters_.waiting;
   ++counters_.slices_held;
   slice_bytes_estimate_ =

@@ -22,8 +22,10 @@ void GrantBook::disconnect(PeerId peer) {
   if (found == peers_.end()) return;
   const Peer& gone = found->second;
   askers_.erase(turn_of(peer, gone));
+  WEIR_ASSERT(gone.granted_total - gone.received_total <= charged_bytes_);
   charged_bytes_ -= gone.granted_total - gone.received_total;
   orphaned_bytes_ += gone.received_total - gone.released_total;
+  WEIR_ASSERT(gone.wanted_total - gone.granted_total <= waiting_bytes_);
   waiting_bytes_ -= gone.wanted_total - gone.granted_total;
   peers_.erase(found);
 }
@@ -85,6 +87,7 @@ void GrantBook::release(PeerId peer, std::uint64_t bytes) {
     owner.released_total += bytes;
     if (asks) askers_.insert(turn_of(peer, owner));
   }
+  WEIR_ASSERT(bytes <= charged_bytes_);
   charged_bytes_ -= bytes;
 }
 
@@ -102,6 +105,7 @@ void GrantBook::grant(std::vector<Grant>& out) {
     if (!peer.asks.empty()) askers_.insert(turn_of(id, peer));
     if (std::exchange(peer.told, false)) untold_.push_back(id);
     charged_bytes_ += bytes;
+    WEIR_ASSERT(bytes <= waiting_bytes_);
     waiting_bytes_ -= bytes;
     ++counters_.grants;
     counters_.bytes_granted += bytes;

@@ -114,6 +114,7 @@ std::optional<Token> WorkerPool::returned(Seat seat, bool more, bool holds_state
   worker.exclusive = false;  // its only step is done
   constexpr DurationNs kWallMax = 3600 * kSecond;
   worker.mean_ns += (std::clamp<DurationNs>(wall_ns, 1, kWallMax) - worker.mean_ns) / kMemory;
+  WEIR_ASSERT(in_pool_ > 0);
   --in_pool_;
   if (!marks_.empty()) {
     const auto mark = marks_.find(lent.token);
@@ -163,6 +164,7 @@ std::uint64_t WorkerPool::observe(Seat seat, std::uint64_t begun, std::uint64_t 
 void WorkerPool::corrupt(Seat seat, PoolActions& out) {
   Worker& worker = seats_[seat];
   // Its counters cannot be trusted: any slice lent to it may have done this, so all count as one batch.
+  WEIR_ASSERT(worker.owed <= worker.done);
   worker.done -= worker.owed;
   worker.owed = 0;
   worker.begun = worker.lent_total;
@@ -305,6 +307,7 @@ void WorkerPool::note_idle_end(Seat seat) {
 
 // Its state is gone.
 void WorkerPool::restart(Token token, PoolActions& out) {
+  WEIR_ASSERT(in_pool_ > 0);
   --in_pool_;
   const auto found = marks_.find(token);
   const Mark mark = found == marks_.end() ? Mark{} : found->second;
@@ -330,6 +333,7 @@ void WorkerPool::blame(Token token, const WorkerEnd& end, PoolActions& out) {
   if (mark.kills < settings_.kills_max) return repeat(token, Wish::fresh, out);
   marks_.erase(token);
   homes_.erase(token);
+  WEIR_ASSERT(in_pool_ > 0);
   --in_pool_;
   ++poisoned_;
   out.poison.push_back({token, end.text});

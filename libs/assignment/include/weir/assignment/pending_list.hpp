@@ -44,6 +44,7 @@ class PendingList {
     WEIR_ASSERT(size_ > 0);
     const Slice slice = ring_[head_];
     head_ = (head_ + 1) & mask();
+    WEIR_ASSERT(size_ > 0);
     --size_;
     return slice;
   }

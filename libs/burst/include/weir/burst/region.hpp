@@ -1,5 +1,6 @@
 #pragma once
 
+#include <weir/base/assert.hpp>
 #include <weir/base/ids.hpp>
 
 #include <cstdint>
@@ -33,6 +34,7 @@ class Region {
   [[nodiscard]] std::optional<Extents::iterator> place(SliceId slice, std::uint64_t bytes, IsHeld is_held,
                                                        Overwrite overwrite);
   void remove(Extents::iterator extent) {
+    WEIR_ASSERT(extent->bytes <= used_);
     used_ -= extent->bytes;
     if (head_ == extent) ++head_;
     extents_.erase(extent);
@@ -88,6 +90,7 @@ std::optional<Region::Extents::iterator> Region::place(SliceId slice, std::uint6
         continue;
       }
       const SliceId gone = head_->slice;
+      WEIR_ASSERT(head_->bytes <= used_);
       used_ -= head_->bytes;
       head_ = extents_.erase(head_);
       overwrite(gone);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <weir/base/assert.hpp>
 #include <weir/base/ids.hpp>
 
 #include <cstddef>
@@ -81,6 +82,7 @@ class ParkedRequests {
   void release(std::uint32_t at) {
     nodes_[at].next = free_;
     free_ = at;
+    WEIR_ASSERT(size_ > 0);
     --size_;
   }
 
