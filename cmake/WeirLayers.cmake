@@ -4,7 +4,7 @@
 set(WEIR_LAYER_0 base plugin_abi filter_abi source_abi)
 set(WEIR_LAYER_1 wire metrics histograms packets filter_job slice_rows)
 set(WEIR_LAYER_2 source emulation shaping assembly assignment burst control ports tap worker_pool)
-set(WEIR_LAYER_3 clock json proto security bus sessions reports transport http ingest last_words plugin_loader filter_host orphans python_host source_host storage file_reader config telemetry simnet)
+set(WEIR_LAYER_3 clock json proto slice_codec security bus sessions reports transport http ingest last_words plugin_loader filter_host orphans python_host source_host storage file_reader config telemetry simnet)
 set(WEIR_LAYER_4 capture filter_try page lab node plugin_trial farm_view launch run_record readout_node dcm_node supervisor_node writer_node)
 set(WEIR_LAYER_5 run run_control bench emit tap_client)
 set(WEIR_LAYER_MAX 5)
@@ -24,6 +24,8 @@ set(WEIR_SIDEWAYS
     "filter_host>last_words"  # the slice that a filter in the process works on
     "sessions>proto"  # hellos and control messages are of generated types
     "reports>proto"   # reads and writes them
+    "slice_codec>proto"  # converts rows and messages
+    "slice_rows>wire"  # the id of a copy is an entry of frames
     "config>proto"    # the farm file's schema is a Protocol Buffers message
     "telemetry>proto" "telemetry>reports" "telemetry>http"  # exports nodes' reports, over HTTP
     "ingest>storage"  # a replay source reads Weir's own run files

@@ -314,7 +314,7 @@ void World::filtering_arrives(std::uint8_t dcm, const Row& row) {
 }
 
 void World::stored_arrives(std::uint8_t writer) {
-  std::vector<StoredAck> batch;
+  std::vector<CopyId> batch;
   for (const Row& row : farm_.to_writer[writer].to_listener.receive()) {
     batch.push_back({SliceId(row.slice), Attempt(row.attempt), StoreEpoch(row.epoch)});
   }

@@ -2,8 +2,8 @@
 #include "memory_farm.hpp"
 #include "raw_peer.hpp"
 #include "weir_catch.hpp"
-#include <weir/node/columns.hpp>
 #include <weir/node/report.hpp>
+#include <weir/slice_codec/columns.hpp>
 #include <weir/wire/batch.hpp>
 
 #include <spdlog/spdlog.h>
@@ -71,7 +71,7 @@ class SupervisedDcm {
                       v1::Confirmation code) {
     message.mutable_confirm()->add_slice(slice);
     message.mutable_confirm()->add_attempt(attempt);
-    node::add(*message.mutable_confirm()->mutable_code(), code);
+    slice_codec::add(*message.mutable_confirm()->mutable_code(), code);
   }
   void confirm(std::uint64_t slice, std::uint32_t attempt, v1::Confirmation code) {
     v1::Control message;
@@ -93,8 +93,9 @@ class SupervisedDcm {
         if (message.has_report()) report = message.report();
         const v1::Decide& decide = message.decide();
         for (int row = 0; row < decide.slice_size(); ++row) {
-          if (decide.slice(row) != slice || node::at_or_zero(decide.attempt(), row) != attempt) continue;
-          said = v1::Verdict_Name(node::at_or_zero(decide.verdict(), row));
+          if (decide.slice(row) != slice || slice_codec::at_or_zero(decide.attempt(), row) != attempt)
+            continue;
+          said = v1::Verdict_Name(slice_codec::at_or_zero(decide.verdict(), row));
           for (const v1::Decide::Failure& failure : decide.failures()) {
             if (failure.index() == static_cast<std::uint32_t>(row)) *said += " " + failure.reason();
           }

@@ -1,6 +1,6 @@
 #include "false_supervisor.hpp"
 
-#include <weir/node/columns.hpp>
+#include <weir/slice_codec/columns.hpp>
 
 #include <algorithm>
 
@@ -106,7 +106,8 @@ void FalseSupervisor::listen(RawPeer& peer) {
       highest = std::max<std::uint64_t>(highest, count);
     }
     for (int row = 0; row < message.decide().slice_size(); ++row) {
-      decided_.push_back({message.decide().slice(row), node::at_or_zero(message.decide().attempt(), row)});
+      decided_.push_back(
+          {message.decide().slice(row), slice_codec::at_or_zero(message.decide().attempt(), row)});
       if (decided_.size() > kDecidedMax) decided_.pop_front();
     }
   }

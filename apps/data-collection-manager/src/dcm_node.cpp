@@ -1,8 +1,9 @@
 #include "dcm_node.hpp"
 
-#include "orders.hpp"
-#include <weir/node/absences.hpp>
-#include <weir/node/columns.hpp>
+#include <weir/node/refused.hpp>
+#include <weir/slice_codec/assign.hpp>
+#include <weir/slice_codec/decide.hpp>
+#include <weir/slice_codec/tables.hpp>
 
 #include <spdlog/spdlog.h>
 
@@ -159,12 +160,11 @@ void DcmNode::save_bursts() {
 
 void DcmNode::report_decisions() {
   if (!decisions_.wait() || !supervisor_.ready()) return;
-  v1::Decide& decide = *decided_.mutable_decide();
-  decide.Clear();
-  decisions_.report(decide);
-  if (decide.slice_size() == 0) return;
-  node::leave_out_zeros(*decide.mutable_attempt());
-  supervisor_.send(decided_);
+  decided_.clear();
+  decisions_.report(decided_);
+  if (decided_.empty()) return;
+  slice_codec::encode(decided_, *decision_message_.mutable_decide());
+  supervisor_.send(decision_message_);
 }
 
 bool DcmNode::tell_supervisor(const v1::Control& message) {
@@ -191,8 +191,9 @@ void DcmNode::look_at_reach() {
 }
 
 Expected<void, wire::WireError> DcmNode::take_verdict(const v1::ReachVerdict& verdict) {
-  auto missing = reach_.judged(verdict, readouts_.size());
-  if (!missing) return Unexpected<wire::WireError>(missing.error());
+  auto missing = slice_codec::decode(verdict, readouts_.size());
+  if (!missing) return node::refused(missing.error());
+  reach_.judge(verdict.cut_off());
   builder_.collector.set_verdict(std::move(*missing), reach_.is_cut_off());
   return {};
 }
@@ -246,8 +247,8 @@ Expected<void, wire::WireError> DcmNode::on_supervisor_message(const v1::Control
       take_directory(message.directory());
       return {};
     case v1::Control::kAssign: {
-      auto assigned = assignments_of(message.assign());
-      if (!assigned) return Unexpected<wire::WireError>(assigned.error());
+      auto assigned = slice_codec::decode(message.assign());
+      if (!assigned) return node::refused(assigned.error());
       intake_.assign(std::move(*assigned));
       return {};
     }
@@ -256,13 +257,12 @@ Expected<void, wire::WireError> DcmNode::on_supervisor_message(const v1::Control
           {std::max(1U, message.port_share().members()), message.port_share().base_ns()});
       return {};
     case v1::Control::kDestinations:
-      if (!pushing_ || !pushing_->take_destinations(message.destinations())) return bad_payload();
-      return {};
+      return take_destinations(message.destinations());
     case v1::Control::kAbsences:
       return take_absences(message.absences());
     case v1::Control::kConfirm: {
-      const auto confirmed = confirmations_of(message.confirm());
-      if (!confirmed) return Unexpected<wire::WireError>(confirmed.error());
+      const auto confirmed = slice_codec::decode(message.confirm());
+      if (!confirmed) return node::refused(confirmed.error());
       departures_.confirm(*confirmed);
       return {};
     }
@@ -294,9 +294,16 @@ void DcmNode::take_directory(const v1::Directory& directory) {
   }
 }
 
+Expected<void, wire::WireError> DcmNode::take_destinations(const v1::Destinations& message) {
+  if (!pushing_) return Unexpected<wire::WireError>(wire::WireError::bad_payload);
+  const auto taken = pushing_->take_destinations(message);
+  if (!taken) return node::refused(taken.error());
+  return {};
+}
+
 Expected<void, wire::WireError> DcmNode::take_absences(const v1::Absences& message) {
   slice_rows::AbsenceTable absences;
-  if (!absences.replace(node::ranges_of(message))) return bad_payload();
+  if (!absences.replace(slice_codec::decode(message))) return node::refused({"Absences", "ranges", 0});
   builder_.collector.set_absences(std::move(absences), now_ns_);
   return {};
 }

@@ -71,6 +71,7 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
 
   void take_directory(const v1::Directory& directory);
   Expected<void, wire::WireError> take_verdict(const v1::ReachVerdict& verdict);
+  Expected<void, wire::WireError> take_destinations(const v1::Destinations& message);
   Expected<void, wire::WireError> take_absences(const v1::Absences& absences);
   void look_at_reach();
   void hand_back(const std::vector<assembly::BuiltSlice*>& slices, std::string_view reason);
@@ -94,7 +95,9 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   ReachReporter reach_;
   SliceSamples samples_;
   Decisions decisions_;
-  v1::Control decided_;  // the last message of them: its columns keep their memory
+  // Of the last report; both keep their memory.
+  std::vector<slice_rows::AttemptDecision> decided_;
+  v1::Control decision_message_;
   Intake intake_;
   HistogramStage histograms_;
   FilterDesk filter_;

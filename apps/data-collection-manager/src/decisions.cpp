@@ -4,16 +4,16 @@
 #include "slice_times.hpp"
 #include <weir/base/assert.hpp>
 #include <weir/filter_job/job.hpp>
-#include <weir/node/columns.hpp>
 
 #include <algorithm>
-#include <string>
 
 namespace weir::dcm {
 
 using assembly::BuildState;
 using assembly::BuiltSlice;
 using assembly::SliceDecision;
+using slice_rows::AttemptDecision;
+using slice_rows::Verdict;
 
 void Decisions::decide(BuiltSlice& slice, const SliceDecision& decision, TimeNs now_ns) {
   destroy_filter_state(slice);
@@ -54,56 +54,41 @@ bool Decisions::can_keep(const BuiltSlice& slice) const {
   });
 }
 
-void Decisions::report(v1::Decide& batch) {
+void Decisions::report(std::vector<AttemptDecision>& batch) {
   const auto one = [&](BuiltSlice& slice) { report_one(slice, batch); };
   builder_.slices.for_each_in(BuildState::held_back, one);
   builder_.slices.for_each_in(BuildState::decided, one);
 }
 
-void Decisions::report_one(BuiltSlice& slice, v1::Decide& batch) {
+void Decisions::report_one(BuiltSlice& slice, std::vector<AttemptDecision>& batch) {
   const bool accepted = slice.decision.accepted;
-  const bool flawed = slice.is_incomplete();
-  v1::Verdict verdict = flawed ? v1::VERDICT_REJECT_INCOMPLETE : v1::VERDICT_REJECT;
-  if (accepted) verdict = flawed ? v1::VERDICT_ACCEPT_INCOMPLETE : v1::VERDICT_ACCEPT;
+  AttemptDecision row{slice.id(), slice.attempt()};
+  if (accepted) row.verdict = Verdict::accept;
   if (accepted && builder_.slices.accepted_bytes() > accepted_most()) {
     if (slice.state() == BuildState::held_back) return;
     // Its lease would run out, and it is over with the filter.
-    verdict = v1::VERDICT_HELD;
+    row.verdict = Verdict::held;
   }
   if (!slice.decision.failure.empty()) {
-    add_failure(batch, slice.id(), slice.attempt(), slice.decision.failure);
+    row.verdict = Verdict::failed;
+    row.reason = slice_rows::discard_reason(slice.decision.failure);
   } else if (slice.decision.forwarded) {
+    const filter_job::FilterResult& result = *slice.result;
     slice.decision.kept = !keeps_for_.empty() && can_keep(slice);
-    add_forward(batch, slice);
-  } else {
-    batch.add_slice(slice.id().value);
-    batch.add_attempt(slice.attempt().value);
-    node::add(*batch.mutable_verdict(), verdict);
+    row.verdict = Verdict::forward;
+    row.group = GroupIndex(static_cast<std::uint8_t>(result.forward_group));
+    row.bytes = result.filter_result;
+    row.kept = slice.decision.kept;
   }
-  if (verdict == v1::VERDICT_HELD) return builder_.slices.change(slice, BuildState::held_back);
+  row.incomplete = slice.is_incomplete();
+  batch.push_back(row);
+  if (row.verdict == Verdict::held) return builder_.slices.change(slice, BuildState::held_back);
   accepted_ += accepted ? 1 : 0;
   builder_.slices.change(slice, BuildState::reported);
 }
 
-void Decisions::add_failure(v1::Decide& batch, SliceId slice, Attempt attempt, std::string_view why) {
-  v1::Decide::Failure& failure = *batch.add_failures();
-  failure.set_index(static_cast<std::uint32_t>(batch.slice_size()));
-  failure.set_reason(std::string(why));
-  batch.add_slice(slice.value);
-  batch.add_attempt(attempt.value);
-  node::add(*batch.mutable_verdict(), v1::VERDICT_FAILED);
-}
-
-void Decisions::add_forward(v1::Decide& batch, const BuiltSlice& slice) {
-  const filter_job::FilterResult& result = *slice.result;
-  v1::Decide::Forward& forward = *batch.add_forwards();
-  forward.set_index(static_cast<std::uint32_t>(batch.slice_size()));
-  forward.set_group(result.forward_group);
-  forward.set_kept(slice.decision.kept);
-  forward.set_bytes(result.filter_result.data(), result.filter_result.size());
-  batch.add_slice(slice.id().value);
-  batch.add_attempt(slice.attempt().value);
-  node::add(*batch.mutable_verdict(), v1::VERDICT_FORWARD);
+AttemptDecision failed(SliceId slice, Attempt attempt, slice_rows::DiscardReason reason) {
+  return {slice, attempt, Verdict::failed, reason};
 }
 
 void destroy_filter_state(BuiltSlice& slice) {

@@ -2,10 +2,9 @@
 
 #include "builder.hpp"
 #include <weir/metrics/histogram.hpp>
-#include <weir/v1/control.pb.h>
+#include <weir/slice_rows/rows.hpp>
 
 #include <cstdint>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -35,19 +34,16 @@ class Decisions {
   // True if decisions wait to be reported.
   [[nodiscard]] bool wait() const;
   // Appends the decisions that may be reported now, and moves their slices to `reported` or `held_back`.
-  void report(v1::Decide& batch);
-  // Reports that a slice was not built, with the reason; the slice may be unknown here.
-  static void add_failure(v1::Decide& batch, SliceId slice, Attempt attempt, std::string_view why);
+  void report(std::vector<slice_rows::AttemptDecision>& batch);
 
   [[nodiscard]] std::uint64_t accepted() const { return accepted_; }
   // from the assignment, us
   [[nodiscard]] const metrics::ValueHistogram& latency() const { return latency_; }
 
  private:
-  static void add_forward(v1::Decide& batch, const assembly::BuiltSlice& slice);
   [[nodiscard]] bool can_keep(const assembly::BuiltSlice& slice) const;
   [[nodiscard]] std::uint64_t accepted_most() const { return builder_.pool.bytes_total() / kAcceptedShare; }
-  void report_one(assembly::BuiltSlice& slice, v1::Decide& batch);
+  void report_one(assembly::BuiltSlice& slice, std::vector<slice_rows::AttemptDecision>& batch);
 
   Builder& builder_;
   std::vector<bool> keeps_for_;
@@ -56,6 +52,9 @@ class Decisions {
   metrics::ValueHistogram latency_;
 };
 
+// The report that an attempt was not built; its slice may be unknown here.
+[[nodiscard]] slice_rows::AttemptDecision failed(SliceId slice, Attempt attempt,
+                                                 slice_rows::DiscardReason reason);
 // Destroys the state that the filter keeps between the steps of a slice.
 void destroy_filter_state(assembly::BuiltSlice& slice);
 

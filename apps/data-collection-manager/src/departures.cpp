@@ -6,7 +6,7 @@
 #include <weir/base/planted.hpp>
 #include <weir/filter_job/job.hpp>
 #include <weir/node/report.hpp>
-#include <weir/slice_rows/words.hpp>
+#include <weir/slice_codec/decide.hpp>
 
 #include <spdlog/spdlog.h>
 
@@ -19,6 +19,7 @@ namespace weir::dcm {
 
 using assembly::BuildState;
 using assembly::BuiltSlice;
+using slice_rows::Answer;
 
 Departures::Departures(DepartureSettings settings, sessions::PeerCounters& counters, Builder& builder,
                        PushIntake* pushing, SliceSamples& samples, HistogramStage& histograms, SliceWay& way,
@@ -34,48 +35,47 @@ Departures::Departures(DepartureSettings settings, sessions::PeerCounters& count
               settings_.link.silence_ns, settings_.writers, builder.slices,
               static_cast<OutletEvents&>(*this)) {}
 
-void Departures::confirm(std::span<const ConfirmedSlice> rows) {
+void Departures::confirm(std::span<const slice_rows::Confirmation> rows) {
   release_unreferenced();  // no acknowledgement of these is expected
-  v1::Control answer;
-  v1::Decide& forgotten = *answer.mutable_decide();
-  for (const ConfirmedSlice& row : rows) {
+  std::vector<slice_rows::AttemptDecision> forgotten;
+  for (const slice_rows::Confirmation& row : rows) {
     BuiltSlice* slice = builder_.slices.find(row.slice, row.attempt);
     if (slice != nullptr && slice->state() == BuildState::given_up) slice = nullptr;
     // Its writer acknowledged it to this DCM and died before it reported to the supervisor: the slice has to
     // be rebuilt.
-    if (slice == nullptr && row.code == v1::CONFIRMATION_STORE) {
-      Decisions::add_failure(forgotten, row.slice, row.attempt, "lost");
+    if (slice == nullptr && row.answer == Answer::store) {
+      forgotten.push_back(failed(row.slice, row.attempt, slice_rows::DiscardReason::lost));
       continue;
     }
     // A confirmation of something that was not reported from here is stale.
     if (slice == nullptr || !assembly::is_reported(slice->state())) continue;
     if (slice->state() == BuildState::kept) {
       const bool held = planted(Planted::hold_kept) && row.slice.value % 8 == 6;
-      if (row.code != v1::CONFIRMATION_KEEP && row.code != v1::CONFIRMATION_STORE && !held) give_up(*slice);
+      if (row.answer != Answer::keep && row.answer != Answer::store && !held) give_up(*slice);
       continue;
     }
     // The farm file has no such writer: the slice cannot be stored as confirmed, and is built anew.
-    if (row.code == v1::CONFIRMATION_STORE && row.writer.value >= outlet_.writers()) {
+    if (row.answer == Answer::store && row.writer.value >= outlet_.writers()) {
       spdlog::debug("confirmation names an unknown writer slice={} writer={}", row.slice.value,
                     row.writer.value);
       ++counts_.refused;
-      Decisions::add_failure(forgotten, row.slice, row.attempt, "lost");
+      forgotten.push_back(failed(row.slice, row.attempt, slice_rows::DiscardReason::lost));
       give_up(*slice);
       continue;
     }
     confirm_one(*slice, row);
   }
-  if (forgotten.slice_size() > 0) way_.tell_supervisor(answer);
+  if (!forgotten.empty()) tell(forgotten);
 }
 
-void Departures::confirm_one(BuiltSlice& slice, const ConfirmedSlice& row) {
-  switch (row.code) {
-    case v1::CONFIRMATION_STORE:
+void Departures::confirm_one(BuiltSlice& slice, const slice_rows::Confirmation& row) {
+  switch (row.answer) {
+    case Answer::store:
       return ship(slice, row.epoch, row.writer);
-    case v1::CONFIRMATION_KEEP:
+    case Answer::keep:
       if (slice.decision.kept && slice.state() == BuildState::reported) keep(slice);
       return;
-    case v1::CONFIRMATION_SETTLED:
+    case Answer::settled:
       // The next attempt of a forwarded slice may have the fragments that are missing in this one.
       slice.counts = !slice.decision.forwarded;
       if (slice.decision.forwarded) {
@@ -91,6 +91,12 @@ void Departures::confirm_one(BuiltSlice& slice, const ConfirmedSlice& row) {
       ++counts_.refused;
       return give_up(slice);
   }
+}
+
+void Departures::tell(std::span<const slice_rows::AttemptDecision> failures) {
+  v1::Control message;
+  slice_codec::encode(failures, *message.mutable_decide());
+  way_.tell_supervisor(message);
 }
 
 void Departures::keep(BuiltSlice& slice) {
@@ -141,11 +147,9 @@ void Departures::on_refused(BuiltSlice& slice, storage::StoreResult reason) {
     ++counts_.unheard;
     if (!slice.counts) keep_for_alerts(slice);
   }
-  v1::Control message;
-  Decisions::add_failure(*message.mutable_decide(), slice.id(), slice.attempt(),
-                         slice_rows::name(slice_rows::DiscardReason::writer_refused));
+  const auto refused = failed(slice.id(), slice.attempt(), slice_rows::DiscardReason::writer_refused);
   give_up(slice);
-  way_.tell_supervisor(message);
+  tell({&refused, 1});
 }
 
 // A connection may refer to the memory of a slice on its way to a writer.

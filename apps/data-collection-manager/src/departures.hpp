@@ -4,12 +4,12 @@
 #include "burst_saver.hpp"
 #include "histogram_stage.hpp"
 #include "node_link.hpp"
-#include "orders.hpp"
 #include "outlet.hpp"
 #include "push_intake.hpp"
 #include "slice_samples.hpp"
 #include "slice_way.hpp"
 #include <weir/base/hash.hpp>
+#include <weir/slice_rows/rows.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -33,7 +33,7 @@ class Departures final : private OutletEvents {
 
   // Handles the supervisor's confirmations. A slice that is to be stored and is no longer here is answered as
   // lost.
-  void confirm(std::span<const ConfirmedSlice> rows);
+  void confirm(std::span<const slice_rows::Confirmation> rows);
   // Gives up the slice: this DCM must not deliver it.
   void give_up(assembly::BuiltSlice& slice);
   // Call once per pass; connections make no callbacks, because they may release memory at any point.
@@ -69,9 +69,10 @@ class Departures final : private OutletEvents {
     std::uint64_t kept_at_end = 0;   // not settled before this DCM's part in the run ended
   };
 
+  void tell(std::span<const slice_rows::AttemptDecision> failures);
   void keep(assembly::BuiltSlice& slice);
   void keep_for_alerts(const assembly::BuiltSlice& slice);
-  void confirm_one(assembly::BuiltSlice& slice, const ConfirmedSlice& row);
+  void confirm_one(assembly::BuiltSlice& slice, const slice_rows::Confirmation& row);
   void ship(assembly::BuiltSlice& slice, StoreEpoch epoch, NodeIndex writer);
   void on_stored(assembly::BuiltSlice& slice) override;
   void on_refused(assembly::BuiltSlice& slice, storage::StoreResult reason) override;

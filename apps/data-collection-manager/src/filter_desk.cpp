@@ -8,6 +8,7 @@
 #include <weir/node/report.hpp>
 #include <weir/reports/filter_failures.hpp>
 #include <weir/reports/numbers.hpp>
+#include <weir/slice_codec/filtering.hpp>
 
 #include <spdlog/spdlog.h>
 
@@ -182,7 +183,7 @@ void FilterDesk::take(BuiltSlice& slice) {
 
 // More than the first step names is here if the slice came whole, or if its steps begin again.
 void FilterDesk::show_first(BuiltSlice& slice) {
-  const auto& first = slice.assignment.first;
+  const auto& first = slice.first;
   if (first != nullptr && slice.gathering.selection != first) builder_.assembler.hide_unnamed(slice, *first);
 }
 
@@ -323,8 +324,7 @@ void FilterDesk::report_kills() {
   kills_.clear();
   units_->take_kills(kills_);
   if (kills_.empty()) return;
-  v1::FilterKills& message = *killed_.mutable_filter_kills();
-  message.Clear();
+  std::vector<slice_rows::FilterKill> rows;
   const filter_host::WorkerFigures figures = units_->figures();
   for (const filter_host::SliceKills& one : kills_) {
     const BuiltSlice& slice = builder_.slices.in_slot(one.token);
@@ -332,10 +332,9 @@ void FilterDesk::report_kills() {
       spdlog::warn("filter worker ended slice={} attempt={} reason=\"{}\" count={} restarts={}",
                    slice.id().value, slice.attempt().value, first_line(figures.last_end), *count,
                    figures.restarts);
-    message.add_slice(slice.id().value);
-    message.add_attempt(slice.attempt().value);
-    message.add_number(one.number);
+    rows.push_back({slice.id(), slice.attempt(), one.number});
   }
+  slice_codec::encode(rows, *killed_.mutable_filter_kills());
   way_.tell_supervisor(killed_);
 }
 
@@ -407,18 +406,12 @@ void FilterDesk::forget_told() {
 }
 
 void FilterDesk::tell_filtering() {
+  slice_rows::FilterNote note;
+  note.for_long = long_in_filter_;
+  if (isolation_.alone())
+    note.alone = slice_rows::Lease{isolation_.suspect()->id(), isolation_.suspect()->attempt()};
   v1::Control message;
-  v1::Filtering& filtering = *message.mutable_filtering();
-  filtering.set_serial(isolation_.next_serial());
-  for (const auto& [slice, attempt] : long_in_filter_) {
-    filtering.add_slice(slice.value);
-    filtering.add_attempt(attempt.value);
-  }
-  if (isolation_.alone()) {
-    const BuiltSlice& suspect = *isolation_.suspect();
-    filtering.set_alone(suspect.id().value);
-    filtering.set_alone_attempt(suspect.attempt().value);
-  }
+  slice_codec::encode(note, isolation_.next_serial(), *message.mutable_filtering());
   way_.tell_supervisor(message);
 }
 
@@ -426,13 +419,13 @@ void FilterDesk::tell_filtering() {
 void FilterDesk::tell_long_in_filter() {
   running_.clear();
   units_->running(running_);
-  std::vector<std::pair<SliceId, Attempt>> found;
+  std::vector<slice_rows::Lease> found;
   const TimeNs before = clock_.now_ns() - settings_.long_in_filter_ns;
   for (const filter_host::OldestJob& job : running_) {
     // Slices no longer in `filtering` have been returned, and the unit is about to take its next job.
     const BuiltSlice& slice = builder_.slices.in_slot(job.token);
     if (job.start_ns <= before && slice.state() == BuildState::filtering)
-      found.emplace_back(slice.id(), slice.attempt());
+      found.push_back({slice.id(), slice.attempt()});
   }
   if (found == long_in_filter_) return;
   long_in_filter_ = std::move(found);

@@ -152,8 +152,8 @@ class FilterDesk {
   v1::Control killed_;  // the message, of this pass
   Isolation isolation_;
   StepBoard steps_board_;
-  std::vector<std::pair<SliceId, Attempt>> long_in_filter_;  // reported to the supervisor
-  std::optional<std::pair<SliceId, Attempt>> stalled_;       // the last one seen
+  std::vector<slice_rows::Lease> long_in_filter_;       // reported to the supervisor
+  std::optional<std::pair<SliceId, Attempt>> stalled_;  // the last one seen
   std::uint64_t filtered_ = 0;  // slices with a last verdict: of the filter, or because it failed
   std::uint64_t errors_ = 0;
   std::uint64_t poisoned_ = 0;

@@ -2,6 +2,7 @@
 
 #include "decisions.hpp"
 #include <weir/base/assert.hpp>
+#include <weir/slice_codec/decide.hpp>
 
 #include <utility>
 
@@ -26,7 +27,7 @@ void Intake::open_assigned(TimeNs now_ns) {
   });
   while (BuiltSlice* next = next_assigned()) {
     if (builder_.assembler.full()) return;
-    next->assignment.first = first_of(*next);
+    next->first = first_of(*next);
     if (pushing_ != nullptr) {
       if (pushing_->bind(*next, now_ns) != nullptr) continue;
       pushing_->drop_unbound(next->id());
@@ -60,8 +61,9 @@ void Intake::block(BuiltSlice& slice) {
       BuildState::blocked, [&](const BuiltSlice& one) { return one.id() == slice.id(); });
   builder_.slices.change(slice, BuildState::blocked);
   if (earlier == nullptr) return;
+  const auto lost = failed(earlier->id(), earlier->attempt(), slice_rows::DiscardReason::lost);
   v1::Control message;
-  Decisions::add_failure(*message.mutable_decide(), earlier->id(), earlier->attempt(), "lost");
+  slice_codec::encode({&lost, 1}, *message.mutable_decide());
   builder_.slices.change(*earlier, BuildState::spare);
   way_.tell_supervisor(message);
 }
@@ -72,7 +74,7 @@ void Intake::open(BuiltSlice& slice, TimeNs now_ns) {
   if (pushing_ != nullptr && pushing_->comes_here(slice.id(), slice.attempt()))
     return pushing_->open_assigned(slice, now_ns);
   slice.fetched = fetches_ && slice.assignment.is_kept;
-  builder_.collector.collect(slice, fetches_ ? builder_.collector.everything() : slice.assignment.first);
+  builder_.collector.collect(slice, fetches_ ? builder_.collector.everything() : slice.first);
 }
 
 std::shared_ptr<const assembly::Selection> Intake::first_of(const BuiltSlice& slice) const {

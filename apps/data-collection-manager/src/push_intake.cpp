@@ -90,6 +90,7 @@ BuiltSlice* PushIntake::bind(BuiltSlice& assigned, TimeNs now_ns) {
   BuiltSlice* slice = builder_.slices.find(assigned.id(), assigned.attempt());
   if (slice == nullptr || !slice->awaits_assignment) return nullptr;
   slice->assignment = std::move(assigned.assignment);
+  slice->first = std::move(assigned.first);
   builder_.slices.change(assigned, BuildState::spare);
   slice->assigned_ns = now_ns;
   slice->awaits_assignment = false;

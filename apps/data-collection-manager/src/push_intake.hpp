@@ -4,8 +4,8 @@
 #include "slice_way.hpp"
 #include <weir/assembly/push_window.hpp>
 #include <weir/config/push_timing.hpp>
-#include <weir/node/push.hpp>
 #include <weir/ports/clock.hpp>
+#include <weir/slice_codec/tables.hpp>
 #include <weir/slice_rows/destinations.hpp>
 #include <weir/v1/control.pb.h>
 
@@ -31,9 +31,8 @@ class PushIntake {
  public:
   PushIntake(const PushIntakeSettings& settings, const ports::Clock& clock, Builder& builder, SliceWay& way);
 
-  // False: not a table that a supervisor makes.
-  [[nodiscard]] bool take_destinations(const v1::Destinations& message) {
-    return node::take_destinations(message, destinations_);
+  [[nodiscard]] Expected<void, slice_codec::BadRow> take_destinations(const v1::Destinations& message) {
+    return slice_codec::decode(message, destinations_);
   }
   // Its readouts send it here, on their own.
   [[nodiscard]] bool comes_here(SliceId slice, Attempt attempt) const {

@@ -1,7 +1,5 @@
 #include "reach_reporter.hpp"
 
-#include "orders.hpp"
-
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
@@ -30,21 +28,13 @@ bool ReachReporter::is_news(const v1::Reach& reach, TimeNs now_ns) {
   return true;
 }
 
-Expected<std::vector<bool>, wire::WireError> ReachReporter::judged(const v1::ReachVerdict& verdict,
-                                                                   std::size_t readouts) {
-  std::vector<bool> missing(readouts);
-  for (const std::uint32_t readout : verdict.missing()) {
-    if (readout >= missing.size()) return bad_payload();
-    missing[readout] = true;
+void ReachReporter::judge(bool cut_off) {
+  if (cut_off != cut_off_) {
+    spdlog::log(cut_off ? spdlog::level::warn : spdlog::level::info,
+                cut_off ? "cut off from readouts that other DCMs reach: returns slices that it cannot build"
+                        : "reaches all readouts again that other DCMs reach");
   }
-  if (verdict.cut_off() != cut_off_) {
-    spdlog::log(verdict.cut_off() ? spdlog::level::warn : spdlog::level::info,
-                verdict.cut_off()
-                    ? "cut off from readouts that other DCMs reach: returns slices that it cannot build"
-                    : "reaches all readouts again that other DCMs reach");
-  }
-  cut_off_ = verdict.cut_off();
-  return missing;
+  cut_off_ = cut_off;
 }
 
 }  // namespace weir::dcm

@@ -1,12 +1,7 @@
 #pragma once
 
-#include <weir/base/expected.hpp>
 #include <weir/base/time.hpp>
 #include <weir/v1/control.pb.h>
-#include <weir/wire/frame.hpp>
-
-#include <cstddef>
-#include <vector>
 
 namespace weir::dcm {
 
@@ -25,10 +20,8 @@ class ReachReporter {
   // Returns true if `reach` differs from the last report, and remembers it as reported.
   [[nodiscard]] bool is_news(const v1::Reach& reach, TimeNs now_ns);
 
-  // Returns a mark for each of `readouts` that is missing for the farm. Errors: bad_payload if the verdict
-  // names others.
-  [[nodiscard]] Expected<std::vector<bool>, wire::WireError> judged(const v1::ReachVerdict& verdict,
-                                                                    std::size_t readouts);
+  // Takes the farm's verdict.
+  void judge(bool cut_off);
   // True if other DCMs reach readouts that this one cannot: it returns slices that it cannot build.
   [[nodiscard]] bool is_cut_off() const { return cut_off_; }
 

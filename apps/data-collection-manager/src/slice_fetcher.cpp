@@ -1,7 +1,8 @@
 #include "slice_fetcher.hpp"
 
-#include "orders.hpp"
+#include <weir/node/refused.hpp>
 #include <weir/node/report.hpp>
+#include <weir/slice_codec/fetch.hpp>
 #include <weir/wire/frame.hpp>
 
 #include <spdlog/spdlog.h>
@@ -73,10 +74,8 @@ void SliceFetcher::request_wanted() {
     const shaping::Credit credit = full ? shaping::Credit::full : try_take(*slice, keeper->flow);
     full = credit == shaping::Credit::full;
     if (credit != shaping::Credit::granted) return false;
-    v1::Fetch& fetch = *requests[slice->assignment.kept_by.value].mutable_fetch();
-    fetch.add_slice(slice->id().value);
-    fetch.add_attempt(slice->assignment.kept_attempt.value);
-    fetch.add_as(slice->attempt().value);
+    slice_codec::append({slice->id(), slice->assignment.kept_attempt, slice->attempt()},
+                        *requests[slice->assignment.kept_by.value].mutable_fetch());
     return true;
   });
   for (const auto& [index, request] : requests) keepers_[index]->link->peer().send(request);
@@ -129,9 +128,7 @@ void SliceFetcher::complete(BuiltSlice& slice) {
   if (std::exchange(slice.fetched, false)) ++slices_;
   // The DCM that keeps the slice may have the missing fragments.
   if (slice.flawed > 0) return;
-  v1::Fetched& fetched = *fetched_->mutable_fetched();
-  fetched.add_slice(slice.id().value);
-  fetched.add_attempt(slice.attempt().value);
+  slice_codec::append(slice_rows::Lease{slice.id(), slice.attempt()}, *fetched_->mutable_fetched());
 }
 
 void SliceFetcher::tell(const std::function<void(const v1::Control&)>& send) {
@@ -207,11 +204,10 @@ Expected<void, wire::WireError> SliceFetcher::on_frame(sessions::Peer& peer, con
 Expected<void, wire::WireError> SliceFetcher::on_control(sessions::Peer& peer, const v1::Control& message) {
   if (!message.has_fetch() || !message.fetch().gone())
     return Unexpected<wire::WireError>(wire::WireError::not_expected);
-  const v1::Fetch& gone = message.fetch();
-  if (gone.as_size() != gone.slice_size()) return bad_payload();
-  for (int i = 0; i < gone.slice_size(); ++i) {
-    BuiltSlice* const slice =
-        builder_.slices.find(SliceId(gone.slice(i)), Attempt(static_cast<std::uint16_t>(gone.as(i))));
+  const auto gone = slice_codec::decode_gone(message.fetch());
+  if (!gone) return node::refused(gone.error());
+  for (const slice_rows::Lease& one : *gone) {
+    BuiltSlice* const slice = builder_.slices.find(one.slice, one.attempt);
     if (slice != nullptr && slice->fetched && slice->assignment.kept_by.value == peer.tag) leave(*slice);
   }
   return {};

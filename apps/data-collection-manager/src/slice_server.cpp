@@ -1,11 +1,11 @@
 #include "slice_server.hpp"
 
-#include "orders.hpp"
 #include <weir/base/planted.hpp>
 #include <weir/node/address_in_use.hpp>
-#include <weir/node/columns.hpp>
+#include <weir/node/refused.hpp>
 #include <weir/node/report.hpp>
 #include <weir/ports/endpoint_text.hpp>
+#include <weir/slice_codec/fetch.hpp>
 #include <weir/wire/frame.hpp>
 
 #include <spdlog/spdlog.h>
@@ -68,16 +68,12 @@ void SliceServer::on_gone(sessions::Peer& peer, std::string_view why) {
 
 Expected<void, wire::WireError> SliceServer::on_control(sessions::Peer& peer, const v1::Control& message) {
   if (!message.has_fetch()) return Unexpected<wire::WireError>(wire::WireError::not_expected);
-  const v1::Fetch& fetch = message.fetch();
-  const int rows = fetch.slice_size();
-  std::deque<Row>& waiting = waiting_[peer.tag];
-  const bool fits = node::fits(fetch.attempt(), rows) && node::fits(fetch.as(), rows) && !fetch.gone();
-  if (!fits || waiting.size() + static_cast<std::size_t>(rows) > kWaitingMax) return bad_payload();
-  for (int i = 0; i < rows; ++i) {
-    waiting.push_back({SliceId(fetch.slice(i)),
-                       Attempt(static_cast<std::uint16_t>(node::at_or_zero(fetch.attempt(), i))),
-                       Attempt(static_cast<std::uint16_t>(node::at_or_zero(fetch.as(), i)))});
-  }
+  std::deque<slice_rows::FetchRow>& waiting = waiting_[peer.tag];
+  const auto wanted = slice_codec::decode(message.fetch());
+  if (!wanted) return node::refused(wanted.error());
+  if (message.fetch().gone() || waiting.size() + wanted->size() > kWaitingMax)
+    return Unexpected<wire::WireError>(wire::WireError::bad_payload);
+  waiting.insert(waiting.end(), wanted->begin(), wanted->end());
   return {};
 }
 
@@ -90,11 +86,11 @@ void SliceServer::tick() {
   }
 }
 
-void SliceServer::serve(sessions::Peer& peer, std::deque<Row>& waiting) {
+void SliceServer::serve(sessions::Peer& peer, std::deque<slice_rows::FetchRow>& waiting) {
   v1::Control answer;
   v1::Fetch& gone = *answer.mutable_fetch();
   while (!waiting.empty() && peer.unsent_bytes() < kUnsentMax) {
-    const Row row = waiting.front();
+    const slice_rows::FetchRow row = waiting.front();
     // The request has overtaken the supervisor's confirmation, which comes over another connection.
     if (is_unconfirmed(row)) break;
     waiting.pop_front();
@@ -107,15 +103,12 @@ void SliceServer::serve(sessions::Peer& peer, std::deque<Row>& waiting) {
     }
     if (planted(Planted::forget_gone)) continue;
     ++gone_;
-    gone.add_slice(row.slice.value);
-    gone.add_as(row.as.value);
+    slice_codec::append_gone(row, gone);
   }
-  if (gone.slice_size() == 0) return;
-  gone.set_gone(true);
-  peer.send(answer);
+  if (gone.slice_size() > 0) peer.send(answer);
 }
 
-bool SliceServer::is_unconfirmed(const Row& row) const {
+bool SliceServer::is_unconfirmed(const slice_rows::FetchRow& row) const {
   const BuiltSlice* const slice = builder_.slices.find(row.slice, row.attempt);
   return slice != nullptr && slice->state() == BuildState::reported && slice->decision.kept;
 }

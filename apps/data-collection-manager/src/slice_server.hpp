@@ -5,6 +5,7 @@
 #include <weir/ports/network.hpp>
 #include <weir/sessions/listener.hpp>
 #include <weir/sessions/peer.hpp>
+#include <weir/slice_rows/rows.hpp>
 
 #include <cstdint>
 #include <deque>
@@ -44,19 +45,13 @@ class SliceServer final : public sessions::PeerHandler {
   void add_to(v1::Report& report) const;
 
  private:
-  struct Row {
-    SliceId slice;
-    Attempt attempt;  // of this DCM
-    Attempt as;       // of the requesting DCM
-  };
-
   std::string check_hello(const sessions::PeerInfo& info) override;
   void on_ready(sessions::Peer& peer) override;
   void on_gone(sessions::Peer& peer, std::string_view why) override;
   Expected<void, wire::WireError> on_control(sessions::Peer& peer, const v1::Control& message) override;
 
-  void serve(sessions::Peer& peer, std::deque<Row>& waiting);
-  [[nodiscard]] bool is_unconfirmed(const Row& row) const;
+  void serve(sessions::Peer& peer, std::deque<slice_rows::FetchRow>& waiting);
+  [[nodiscard]] bool is_unconfirmed(const slice_rows::FetchRow& row) const;
   void send_slice(ports::Stream& stream, assembly::BuiltSlice& slice, Attempt as);
 
   SliceServerSettings settings_;
@@ -67,7 +62,7 @@ class SliceServer final : public sessions::PeerHandler {
   sessions::SessionListener listener_;
   std::uint64_t connections_ = 0;
   // By tag: requests in order. Ordered, so that a simulated farm behaves the same each time.
-  std::map<std::uint64_t, std::deque<Row>> waiting_;
+  std::map<std::uint64_t, std::deque<slice_rows::FetchRow>> waiting_;
   std::uint64_t slices_ = 0;
   std::uint64_t gone_ = 0;
   std::uint64_t fragments_ = 0;

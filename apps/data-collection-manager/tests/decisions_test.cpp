@@ -1,11 +1,10 @@
-// Reports of decisions to the supervisor, and the parsing of its columns.
+// Reports of decisions to the supervisor, and the order in which slices are opened.
 #include "../src/decisions.hpp"
 
 #include "../src/intake.hpp"
-#include "../src/orders.hpp"
 #include "building.hpp"
 #include <weir/filter_job/job.hpp>
-#include <weir/node/columns.hpp>
+#include <weir/slice_codec/decide.hpp>
 
 #include <array>
 
@@ -20,8 +19,10 @@ struct Deciding : Building {
   Decisions decisions{builder};
 
   v1::Decide report() {
+    std::vector<slice_rows::AttemptDecision> rows;
+    decisions.report(rows);
     v1::Decide batch;
-    decisions.report(batch);
+    slice_codec::encode(rows, batch);
     return batch;
   }
   BuiltSlice& accept(std::uint64_t id, std::uint32_t bytes) {
@@ -102,30 +103,6 @@ TEST_CASE("a slice that was given back while its fragments are outstanding is wi
   CHECK(dcm.builder.assembler.counters().cancelled == 2);
 }
 
-TEST_CASE("columns of unequal length are refused, and omitted ones are zero") {
-  v1::Assign assign;
-  for (const std::uint64_t id : {4U, 5U}) assign.add_slice(id);
-  assign.set_duration_ns(77);
-  assign.add_suspect(1);
-  assign.add_unfiltered(2);  // there is no such row
-  v1::Assign::Payload& payload = *assign.add_payload();
-  payload.set_index(0);
-  payload.set_bytes("abc");
-  const auto rows = assignments_of(assign);
-  REQUIRE(rows.has_value());
-  REQUIRE(rows->size() == 2);
-  CHECK((*rows)[1].slice == SliceId(5));
-  CHECK((*rows)[1].attempt == Attempt(0));
-  CHECK((*rows)[1].duration == 77);
-  CHECK((*rows)[1].suspect);
-  CHECK_FALSE((*rows)[0].suspect);
-  CHECK((*rows)[0].payload.size() == 3);
-  assign.add_attempt(1);
-  CHECK_FALSE(assignments_of(assign).has_value());
-  assign.add_attempt(2);
-  CHECK(assignments_of(assign).value()[1].attempt == Attempt(2));
-}
-
 TEST_CASE("a forward is reported with its group and bytes, and its confirmation counts it as forwarded") {
   Deciding dcm;
   BuiltSlice& slice = dcm.complete(5);
@@ -144,48 +121,6 @@ TEST_CASE("a forward is reported with its group and bytes, and its confirmation 
   CHECK(batch.forwards(0).bytes() == "xxx");
   CHECK(dcm.decisions.accepted() == 0);
   slice.result = nullptr;
-}
-
-TEST_CASE("forwarded bytes are behind the payload of the slice's trigger") {
-  v1::Assign assign;
-  for (const std::uint64_t id : {4U, 5U}) assign.add_slice(id);
-  v1::Assign::Payload& payload = *assign.add_payload();
-  payload.set_index(0);
-  payload.set_bytes("trigger");
-  for (const std::uint32_t row : {0U, 1U}) {
-    v1::Assign::Forwarded& forwarded = *assign.add_forwarded();
-    forwarded.set_index(row);
-    forwarded.set_bytes("found");
-  }
-  const auto rows = assignments_of(assign);
-  REQUIRE(rows.has_value());
-  const auto text = [](ConstBytes bytes) {
-    return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  };
-  CHECK(text((*rows)[0].trigger_payload()) == "trigger");
-  CHECK(text((*rows)[0].forwarded()) == "found");
-  CHECK((*rows)[1].trigger_payload().empty());
-  CHECK(text((*rows)[1].forwarded()) == "found");
-  assign.mutable_forwarded(1)->set_index(0);
-  CHECK_FALSE(assignments_of(assign).has_value());  // twice
-}
-
-TEST_CASE("a confirmation's columns become rows, unless their lengths differ") {
-  v1::Confirm confirm;
-  confirm.add_slice(4);
-  confirm.add_attempt(1);
-  node::add(*confirm.mutable_code(), v1::CONFIRMATION_STORE);
-  confirm.add_epoch(3);
-  const auto rows = confirmations_of(confirm);
-  REQUIRE(rows.has_value());
-  CHECK(rows->front().slice == SliceId(4));
-  CHECK(rows->front().attempt == Attempt(1));
-  CHECK(rows->front().code == v1::CONFIRMATION_STORE);
-  CHECK(rows->front().epoch == StoreEpoch(3));
-  CHECK(rows->front().writer == NodeIndex(0));
-  confirm.add_writer(1);
-  confirm.add_writer(1);
-  CHECK_FALSE(confirmations_of(confirm).has_value());
 }
 
 TEST_CASE("with many sources a slice is opened when its turn for memory comes, the oldest first") {
@@ -249,7 +184,7 @@ TEST_CASE("a slice that goes to no filter is requested whole, whatever the first
     REQUIRE(dcm.find(id) != nullptr);
     REQUIRE(dcm.find(id)->gathering.next != nullptr);
     CHECK(dcm.find(id)->gathering.next->all == (id >= 2));
-    CHECK(dcm.find(id)->assignment.first->all == (id >= 2));
+    CHECK(dcm.find(id)->first->all == (id >= 2));
   }
 }
 

@@ -49,13 +49,13 @@ struct Leaving : Building {
   BuiltSlice& reported(std::uint64_t id, const SliceDecision& decision) {
     BuiltSlice& slice = complete(id);
     decisions.decide(slice, decision, now());
-    v1::Decide batch;
+    std::vector<slice_rows::AttemptDecision> batch;
     decisions.report(batch);
     return slice;
   }
   BuiltSlice& accepted(std::uint64_t id) { return reported(id, SliceDecision::accept(DecisionKind::poison)); }
-  void confirm(std::uint64_t id, v1::Confirmation code, std::uint16_t writer = 0) {
-    const ConfirmedSlice row{SliceId(id), Attempt(0), code, StoreEpoch(1), NodeIndex(writer)};
+  void confirm(std::uint64_t id, slice_rows::Answer answer, std::uint16_t writer = 0) {
+    const slice_rows::Confirmation row{SliceId(id), Attempt(0), StoreEpoch(1), NodeIndex(writer), answer};
     departures->confirm({&row, 1});
   }
   v1::Report report(bool final = false) {
@@ -118,9 +118,9 @@ TEST_CASE("a confirmed forward counts as forwarded, and the slice is released") 
   BuiltSlice& slice = dcm.complete(5);
   slice.result = &result;
   dcm.decisions.decide(slice, SliceDecision::forward(), dcm.now());
-  v1::Decide batch;
+  std::vector<slice_rows::AttemptDecision> batch;
   dcm.decisions.report(batch);
-  dcm.confirm(5, v1::CONFIRMATION_SETTLED);
+  dcm.confirm(5, slice_rows::Answer::settled);
   const v1::Report report = dcm.report(true);
   CHECK(Leaving::count(report, "forwarded") == 1);
   CHECK(Leaving::count(report, "rejected") == 0);
@@ -144,18 +144,18 @@ TEST_CASE("histogram entries count once their slice is rejected, stored or forwa
   const auto entries = [&] { return dcm.histograms.contents().view(0).entries(); };
   decided(1, SliceDecision::reject());
   CHECK(entries() == 0);
-  dcm.confirm(1, v1::CONFIRMATION_SETTLED);
+  dcm.confirm(1, slice_rows::Answer::settled);
   CHECK(entries() == 1);
   decided(2, SliceDecision::accept(DecisionKind::filter));
-  dcm.confirm(2, v1::CONFIRMATION_STORE);
+  dcm.confirm(2, slice_rows::Answer::store);
   CHECK(entries() == 1);  // no writer has it on disk
   decided(3, SliceDecision::reject());
   dcm.departures->give_up(*dcm.find(3));
   decided(4, SliceDecision::fail("too_large"));
-  dcm.confirm(4, v1::CONFIRMATION_SETTLED);
+  dcm.confirm(4, slice_rows::Answer::settled);
   CHECK(entries() == 1);
   decided(5, SliceDecision::accept(DecisionKind::filter));  // a farm without writers
-  dcm.confirm(5, v1::CONFIRMATION_SETTLED);
+  dcm.confirm(5, slice_rows::Answer::settled);
   CHECK(entries() == 2);
   dcm.departures->give_up_all(true);
   dcm.departures->release_unreferenced();
@@ -178,7 +178,7 @@ TEST_CASE("histogram entries beyond the limit are dropped with their slice's, an
     result.fills = {{histograms::kEntries, 0, 1}};  // of a later step: it would have room
     dcm.histograms.take(slice, result);
   }
-  for (const std::uint64_t id : {1U, 2U}) dcm.confirm(id, v1::CONFIRMATION_SETTLED);
+  for (const std::uint64_t id : {1U, 2U}) dcm.confirm(id, slice_rows::Answer::settled);
   CHECK(dcm.histograms.contents().view(0).entries() == 1);
   CHECK(dcm.histograms.held() == 0);
   v1::Report report;
@@ -202,14 +202,14 @@ TEST_CASE("the steps of a slice add up, and a slice that begins again begins wit
   dcm.histograms.drop(slice);
   step();
   step();
-  dcm.confirm(1, v1::CONFIRMATION_SETTLED);
+  dcm.confirm(1, slice_rows::Answer::settled);
   CHECK(dcm.histograms.contents().view(0).entries() == 2);
 }
 
 TEST_CASE("an accepted slice is shipped when that is confirmed, and its memory is free when it is on disk") {
   Leaving dcm;
   BuiltSlice& slice = dcm.accepted(5);
-  dcm.confirm(5, v1::CONFIRMATION_STORE);
+  dcm.confirm(5, slice_rows::Answer::store);
   CHECK(slice.state() == BuildState::storing);
   CHECK(slice.shipment.bytes > 128);
   CHECK(slice.shipment.epoch == StoreEpoch(1));
@@ -225,7 +225,7 @@ TEST_CASE("an accepted slice is shipped when that is confirmed, and its memory i
 TEST_CASE("memory that a connection refers to is released when the connection drops it, and not before") {
   Leaving dcm;
   BuiltSlice& slice = dcm.accepted(5);
-  dcm.confirm(5, v1::CONFIRMATION_STORE);
+  dcm.confirm(5, slice_rows::Answer::store);
   auto queue = slice.memory.share();
   dcm.departures->give_up(slice);
   CHECK(slice.state() == BuildState::given_up);
@@ -244,8 +244,8 @@ TEST_CASE("settled slices are counted as rejected or discarded, and late decisio
   dcm.accepted(2);
   dcm.reported(3, SliceDecision::fail("lost"));
   dcm.accepted(4);
-  for (const std::uint64_t id : {1U, 2U, 3U}) dcm.confirm(id, v1::CONFIRMATION_SETTLED);
-  dcm.confirm(4, v1::CONFIRMATION_REFUSED);
+  for (const std::uint64_t id : {1U, 2U, 3U}) dcm.confirm(id, slice_rows::Answer::settled);
+  dcm.confirm(4, slice_rows::Answer::refused);
   const v1::Report report = dcm.report();
   CHECK(Leaving::count(report, "rejected") == 1);
   CHECK(Leaving::count(report, "discarded") == 2);
@@ -256,9 +256,9 @@ TEST_CASE("settled slices are counted as rejected or discarded, and late decisio
 TEST_CASE("a confirmation to store an unknown slice, or at an unknown writer, is answered as lost") {
   Leaving dcm;
   dcm.accepted(5);
-  dcm.confirm(5, v1::CONFIRMATION_STORE, 3);
-  dcm.confirm(77, v1::CONFIRMATION_STORE);
-  dcm.confirm(78, v1::CONFIRMATION_SETTLED);  // an unknown slice needs no answer
+  dcm.confirm(5, slice_rows::Answer::store, 3);
+  dcm.confirm(77, slice_rows::Answer::store);
+  dcm.confirm(78, slice_rows::Answer::settled);  // an unknown slice needs no answer
   REQUIRE(dcm.notes.told.size() == 2);
   for (const v1::Control& told : dcm.notes.told) {
     REQUIRE(told.decide().slice_size() == 1);
@@ -272,8 +272,8 @@ TEST_CASE("a confirmation to store an unknown slice, or at an unknown writer, is
 TEST_CASE("a confirmation of an unreported slice changes nothing") {
   Leaving dcm;
   BuiltSlice& slice = dcm.complete(5);
-  dcm.confirm(5, v1::CONFIRMATION_STORE);
-  dcm.confirm(5, v1::CONFIRMATION_SETTLED);
+  dcm.confirm(5, slice_rows::Answer::store);
+  dcm.confirm(5, slice_rows::Answer::settled);
   CHECK(slice.state() == BuildState::queued);
   CHECK(dcm.notes.told.empty());
 }
@@ -281,7 +281,7 @@ TEST_CASE("a confirmation of an unreported slice changes nothing") {
 TEST_CASE("at a run's end slices that wait for a writer stay, and without a supervisor none do") {
   Leaving dcm;
   BuiltSlice& storing = dcm.accepted(1);
-  dcm.confirm(1, v1::CONFIRMATION_STORE);
+  dcm.confirm(1, slice_rows::Answer::store);
   dcm.accepted(2);
   dcm.slices().assign(Building::assignment(3));
   BuiltSlice& filtering = dcm.complete(4);
@@ -334,7 +334,7 @@ TEST_CASE("only clients that asked for samples get the slices that pass") {
   CHECK(dcm.bus.tags == std::vector<std::string>{"tap.raw.0123456789abcdef.dcm-0"});
   CHECK(dcm.bus.bytes > tap::kSampleHeadLength + 128);
   dcm.accepted(6);
-  dcm.confirm(6, v1::CONFIRMATION_STORE);  // no filter has seen it: to the debug stream
+  dcm.confirm(6, slice_rows::Answer::store);  // no filter has seen it: to the debug stream
   REQUIRE(dcm.bus.tags.size() == 2);
   CHECK(dcm.bus.tags.back() == "tap.debug.0123456789abcdef.dcm-0");
   dcm.samples->expire(dcm.now() + 2 * kSecond);

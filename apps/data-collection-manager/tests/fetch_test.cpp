@@ -10,6 +10,7 @@
 #include "memory_network.hpp"
 #include "peer_identity.hpp"
 #include <weir/filter_job/job.hpp>
+#include <weir/slice_codec/decide.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -74,17 +75,19 @@ struct Keeping : Building {
   v1::Decide report_forward(BuiltSlice& slice) {
     slice.result = &result;
     decisions.decide(slice, SliceDecision::forward(), now());
+    std::vector<slice_rows::AttemptDecision> rows;
+    decisions.report(rows);
     v1::Decide batch;
-    decisions.report(batch);
+    slice_codec::encode(rows, batch);
     return batch;
   }
-  void confirm(std::uint64_t id, v1::Confirmation code) {
-    const ConfirmedSlice row{SliceId(id), Attempt(0), code, StoreEpoch(0), NodeIndex(0)};
+  void confirm(std::uint64_t id, slice_rows::Answer answer) {
+    const slice_rows::Confirmation row{SliceId(id), Attempt(0), StoreEpoch(0), NodeIndex(0), answer};
     departures->confirm({&row, 1});
   }
   void keep(std::uint64_t id) {
     REQUIRE(forward(id).forwards(0).kept());
-    confirm(id, v1::CONFIRMATION_KEEP);
+    confirm(id, slice_rows::Answer::keep);
     REQUIRE(find(id)->state() == BuildState::kept);
   }
 
@@ -190,7 +193,7 @@ TEST_CASE("a kept slice arrives whole in pieces, is reported, and released when 
   CHECK_FALSE(dcms.fetching.asks_readouts());
   CHECK(dcms.fetching.builder.assembler.counters().received == 2);
   CHECK(dcms.keeping.slices().accepted_bytes() > 0);
-  dcms.keeping.confirm(5, v1::CONFIRMATION_SETTLED);
+  dcms.keeping.confirm(5, slice_rows::Answer::settled);
   dcms.turn();
   CHECK(dcms.keeping.find(5) == nullptr);
   CHECK(dcms.keeping.builder.pool.bytes_used() == 0);
@@ -203,7 +206,7 @@ TEST_CASE("a request that overtakes the confirmation waits for it") {
   dcms.fetching.assign(5, 1);
   dcms.turns(5);
   CHECK(dcms.fetching.built() == nullptr);
-  dcms.keeping.confirm(5, v1::CONFIRMATION_KEEP);
+  dcms.keeping.confirm(5, slice_rows::Answer::keep);
   dcms.turns(2);
   CHECK(dcms.fetching.built() != nullptr);
 }
@@ -211,7 +214,7 @@ TEST_CASE("a request that overtakes the confirmation waits for it") {
 TEST_CASE("a slice that is no longer kept is built from the readouts") {
   Pair dcms;
   dcms.keeping.keep(5);
-  dcms.keeping.confirm(5, v1::CONFIRMATION_SETTLED);
+  dcms.keeping.confirm(5, slice_rows::Answer::settled);
   dcms.fetching.assign(5, 1);
   dcms.turns(5);
   CHECK(dcms.fetching.asks_readouts());
@@ -307,12 +310,12 @@ TEST_CASE("a DCM keeps whole slices only, and none beyond half of its memory") {
   BuiltSlice& flawed = dcm.complete(1);
   flawed.flawed = 1;
   CHECK_FALSE(dcm.report_forward(flawed).forwards(0).kept());
-  dcm.confirm(1, v1::CONFIRMATION_SETTLED);
+  dcm.confirm(1, slice_rows::Answer::settled);
   constexpr std::uint32_t kLarge = Building::kMemory / 8;
   std::uint64_t kept = 0;
   for (std::uint64_t id = 2; id < 6; ++id) {
     const bool is_kept = dcm.forward(id, kLarge).forwards(0).kept();
-    dcm.confirm(id, is_kept ? v1::CONFIRMATION_KEEP : v1::CONFIRMATION_SETTLED);
+    dcm.confirm(id, is_kept ? slice_rows::Answer::keep : slice_rows::Answer::settled);
     kept += is_kept ? 1 : 0;
   }
   CHECK(kept >= 1);
@@ -326,12 +329,12 @@ TEST_CASE("accepts that need room make the DCM drop the slices that it keeps, ol
   constexpr std::uint32_t kLarge = Building::kMemory / 16;  // each slice has two
   dcm.notes.release(dcm.complete(100, kLarge));  // the first one takes more, as its size is not known
   REQUIRE(dcm.forward(1, kLarge).forwards(0).kept());
-  dcm.confirm(1, v1::CONFIRMATION_KEEP);
+  dcm.confirm(1, slice_rows::Answer::keep);
   std::uint64_t id = 2;
   while (!dcm.decisions.needs_room()) {
     REQUIRE(id < 7);
     dcm.decisions.decide(dcm.complete(id++, kLarge), SliceDecision::accept(DecisionKind::poison), dcm.now());
-    v1::Decide batch;
+    std::vector<slice_rows::AttemptDecision> batch;
     dcm.decisions.report(batch);
   }
   CHECK(dcm.departures->drop_kept());

@@ -39,7 +39,7 @@ struct Pushed : Building {
     epoch.set_number(1);
     epoch.add_dcm(0);
     epoch.add_dcm(1);
-    REQUIRE(push.take_destinations(table));
+    REQUIRE(push.take_destinations(table).has_value());
     notes.before_release = [this](BuiltSlice& slice) { push.leaves(slice); };
   }
   bool comes(std::uint64_t id, std::uint32_t readout = 0, std::uint32_t bytes = 64, bool may_open = true) {

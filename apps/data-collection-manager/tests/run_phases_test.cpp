@@ -127,26 +127,12 @@ TEST_CASE("a new supervisor receives all reports again, and judges afresh") {
   ReachReporter teller(kPatience);
   teller.met(0);
   REQUIRE(teller.is_news(lost({}, {0}), 0));
-  v1::ReachVerdict verdict;
-  verdict.set_cut_off(true);
-  verdict.add_missing(1);
-  const auto missing = teller.judged(verdict, 3);
-  REQUIRE(missing.has_value());
-  CHECK(*missing == std::vector<bool>{false, true, false});
+  teller.judge(true);
   CHECK(teller.is_cut_off());
   teller.lost();
   CHECK_FALSE(teller.is_cut_off());
   teller.met(kSecond);
   CHECK(teller.is_news(lost({}, {0}), kSecond));
-}
-
-TEST_CASE("a verdict that names an unknown readout changes nothing") {
-  ReachReporter teller(kPatience);
-  v1::ReachVerdict verdict;
-  verdict.set_cut_off(true);
-  verdict.add_missing(3);
-  CHECK_FALSE(teller.judged(verdict, 3).has_value());
-  CHECK_FALSE(teller.is_cut_off());
 }
 
 }  // namespace weir::dcm

@@ -5,8 +5,8 @@
 #include <weir/base/planted.hpp>
 #include <weir/config/stop_limit.hpp>
 #include <weir/node/address_in_use.hpp>
-#include <weir/node/columns.hpp>
 #include <weir/node/fault_notes.hpp>
+#include <weir/node/refused.hpp>
 #include <weir/node/report.hpp>
 #include <weir/ports/endpoint_text.hpp>
 
@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t kPeersMax = 4096;
 constexpr std::size_t kAsksMax = 65536;
-constexpr std::uint16_t kEveryEpoch = UINT16_MAX;
+constexpr StoreEpoch kEveryEpoch{UINT16_MAX};
 constexpr std::size_t kDisturbancesTold = 20;
 constexpr DurationNs kCommandsPatience = 10 * kSecond;  // for writer.on_close, before the farm's next run
 
@@ -129,33 +129,25 @@ Expected<void, wire::WireError> WriterNode::on_supervisor_message(const v1::Cont
 }
 
 Expected<void, wire::WireError> WriterNode::take_settled(const v1::Settled& settled) {
-  const int rows = settled.slice_size();
-  if (!node::fits(settled.attempt(), rows) || !node::fits(settled.epoch(), rows) ||
-      !node::fits(settled.writer(), rows) || !node::fits(settled.outcome(), rows)) {
-    return Unexpected<wire::WireError>(wire::WireError::bad_payload);
-  }
+  const auto taken = slice_codec::decode(settled, settled_);
+  if (!taken) return node::refused(taken.error());
   std::vector<SliceId> over;
-  over.reserve(static_cast<std::size_t>(rows));
-  for (int row = 0; row < rows; ++row) {
-    const SliceId slice(settled.slice(row));
-    over.push_back(slice);
-    const bool stored = node::at_or_zero(settled.outcome(), row) == v1::OUTCOME_STORED;
-    if (stored && node::at_or_zero(settled.writer(), row) == settings_.member.identity.index.value) continue;
+  over.reserve(settled_.slices.size());
+  for (const slice_rows::Cleared& one : settled_.slices) {
+    over.push_back(one.slice);
+    const bool stored = one.outcome == slice_rows::Outcome::stored;
+    if (stored && one.writer == settings_.member.identity.index) continue;
     // No copy of it counts here: all copies are dead.
-    const Attempt attempt(static_cast<std::uint16_t>(node::at_or_zero(settled.attempt(), row)));
-    const StoreEpoch epoch(stored ? static_cast<std::uint16_t>(node::at_or_zero(settled.epoch(), row))
-                                  : kEveryEpoch);
-    if (store_.has_copy(slice)) (void)store_.mark_dead(slice, attempt, epoch);
+    if (store_.has_copy(one.slice))
+      (void)store_.mark_dead(one.slice, one.attempt, stored ? one.epoch : kEveryEpoch);
   }
-  for (const v1::Settled::Copy& copy : settled.copies()) {
-    if (copy.live()) {
-      over.emplace_back(copy.slice());
+  for (const slice_rows::CopyNotice& copy : settled_.copies) {
+    if (copy.live) {
+      over.push_back(copy.slice);
       continue;
     }
-    const SliceId slice(copy.slice());
-    (void)store_.mark_dead(slice, Attempt(static_cast<std::uint16_t>(copy.attempt())),
-                           StoreEpoch(static_cast<std::uint16_t>(copy.epoch())));
-    if (copy.settled()) store_.forget_dead(slice);
+    (void)store_.mark_dead(copy.slice, copy.attempt, copy.epoch);
+    if (copy.settled) store_.forget_dead(copy.slice);
   }
   store_.settle(over);
   return {};

@@ -9,6 +9,7 @@
 #include <weir/node/throttle_teller.hpp>
 #include <weir/sessions/listener.hpp>
 #include <weir/sessions/peer.hpp>
+#include <weir/slice_codec/settled.hpp>
 #include <weir/storage/disk_watch.hpp>
 #include <weir/storage/grant_book.hpp>
 #include <weir/storage/run_store.hpp>
@@ -131,6 +132,7 @@ class WriterNode final : public node::Node,
   sessions::SessionListener listener_;
   node::SupervisorClient supervisor_;
   std::vector<wire::CopyId> acknowledged_;  // for the supervisor, since the last pass
+  slice_codec::SettledSlices settled_;      // of the message at hand
   std::vector<storage::ClosedFile> files_;
   std::vector<std::pair<std::uint32_t, storage::ClosedFile>> burst_files_;  // with their alert
   std::uint64_t earlier_dead_ = 0;  // copies of earlier lives that are known to be dead

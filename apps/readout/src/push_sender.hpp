@@ -1,8 +1,8 @@
 #pragma once
 
 #include <weir/config/push_timing.hpp>
-#include <weir/node/push.hpp>
 #include <weir/shaping/barrel.hpp>
+#include <weir/slice_codec/tables.hpp>
 #include <weir/slice_rows/destinations.hpp>
 #include <weir/source/source.hpp>
 
@@ -31,9 +31,8 @@ class PushSender {
 
   explicit PushSender(const PushSettings& settings);
 
-  // False: not a table that a supervisor makes.
-  [[nodiscard]] bool take_destinations(const v1::Destinations& message) {
-    return node::take_destinations(message, destinations_);
+  [[nodiscard]] Expected<void, slice_codec::BadRow> take_destinations(const v1::Destinations& message) {
+    return slice_codec::decode(message, destinations_);
   }
   // The supervisor's clock when it sent an announcement, and this readout's now.
   void compare_clocks(UtcNs theirs, UtcNs own, TimeNs now_ns);

@@ -4,6 +4,7 @@
 #include <weir/base/held_up.hpp>
 #include <weir/last_words/last_words.hpp>
 #include <weir/node/address_in_use.hpp>
+#include <weir/node/refused.hpp>
 #include <weir/node/report.hpp>
 #include <weir/ports/endpoint_text.hpp>
 #include <weir/wire/batch.hpp>
@@ -164,56 +165,53 @@ Expected<void, wire::WireError> ReadoutNode::on_supervisor_message(const v1::Con
     case v1::Control::kAnnounce:
       return take_announcements(message.announce());
     case v1::Control::kClear:
-      cleared_.clear();
-      for (const std::uint64_t slice : message.clear().slice()) cleared_.emplace_back(slice);
+      slice_codec::decode(message.clear(), cleared_);
       clear();
-      turn_on_.settle(message.clear());
+      turn_on_.settle(cleared_);
       return {};
     case v1::Control::kOpenSlices:
       clear_all_but(message.open_slices());
       return {};
     case v1::Control::kDestinations:
-      if (!push_ || !push_->take_destinations(message.destinations()))
-        return Unexpected<wire::WireError>(wire::WireError::bad_payload);
-      return {};
+      return take_destinations(message.destinations());
     default:
       return Unexpected<wire::WireError>(wire::WireError::not_expected);
   }
 }
 
 void ReadoutNode::clear() {
-  buffer_.clear(cleared_, *this);
+  buffer_.clear(cleared_.slices, *this);
   if (!push_) return;
-  for (const SliceId slice : cleared_) push_->settled(slice);
+  for (const SliceId slice : cleared_.slices) push_->settled(slice);
 }
 
 // The supervisor's last clears may not have been sent, or were lost with the connection.
 void ReadoutNode::clear_all_but(const v1::OpenSlices& open) {
-  std::vector<SliceId> kept;
-  for (const std::uint64_t slice : open.slice()) kept.emplace_back(slice);
+  std::vector<SliceId> kept = slice_codec::decode(open);
   std::sort(kept.begin(), kept.end());
-  cleared_.clear();
-  buffer_.list_open(cleared_);
-  for (const source::Trigger& trigger : backlog_) cleared_.push_back(trigger.slice);
-  std::erase_if(cleared_, [&](SliceId slice) { return std::binary_search(kept.begin(), kept.end(), slice); });
+  std::vector<SliceId>& cleared = cleared_.slices;
+  cleared.clear();
+  buffer_.list_open(cleared);
+  for (const source::Trigger& trigger : backlog_) cleared.push_back(trigger.slice);
+  std::erase_if(cleared, [&](SliceId slice) { return std::binary_search(kept.begin(), kept.end(), slice); });
   clear();
   turn_on_.forget_all_but(kept);
 }
 
+Expected<void, wire::WireError> ReadoutNode::take_destinations(const v1::Destinations& message) {
+  if (!push_) return Unexpected<wire::WireError>(wire::WireError::bad_payload);
+  const auto taken = push_->take_destinations(message);
+  if (!taken) return node::refused(taken.error());
+  return {};
+}
+
 Expected<void, wire::WireError> ReadoutNode::take_announcements(const v1::Announce& announce) {
-  const int rows = announce.slice_size();
-  if (announce.time_ns_size() != rows || (announce.type_size() != 0 && announce.type_size() != rows)) {
-    return Unexpected<wire::WireError>(wire::WireError::bad_payload);
-  }
+  const auto taken = slice_codec::decode(announce, announced_);
+  if (!taken) return node::refused(taken.error());
   fresh_.clear();
-  for (int i = 0; i < rows; ++i) {
-    source::Trigger trigger;
-    trigger.slice = SliceId(announce.slice(i));
-    if (announce.again() && is_announced(trigger.slice)) continue;
-    trigger.time = announce.time_ns(i);
-    trigger.duration = announce.duration_ns();
-    if (announce.type_size() != 0) trigger.type = TriggerType(announce.type(i));
-    fresh_.push_back(trigger);
+  for (const slice_rows::Announcement& one : announced_) {
+    if (announce.again() && is_announced(one.slice)) continue;
+    fresh_.push_back({one.slice, one.info.time, one.info.duration, one.info.type});
   }
   for (const source::Trigger& trigger : fresh_) {
     turn_on_.expect(trigger.slice, truth_.record(settings_.member.identity.run, trigger));

@@ -14,6 +14,7 @@
 #include <weir/reports/loss_watch.hpp>
 #include <weir/sessions/listener.hpp>
 #include <weir/sessions/peer.hpp>
+#include <weir/slice_codec/announce.hpp>
 #include <weir/source/fragment_buffer.hpp>
 #include <weir/wire/batch.hpp>
 
@@ -45,6 +46,7 @@ class ReadoutNode final : public node::Node,
   // Supervisor
   void on_begin_run(const v1::BeginRun& begin) override;
   Expected<void, wire::WireError> on_supervisor_message(const v1::Control& message) override;
+  Expected<void, wire::WireError> take_destinations(const v1::Destinations& message);
   Expected<void, wire::WireError> take_announcements(const v1::Announce& announce);
   void clear();
   void clear_all_but(const v1::OpenSlices& open);
@@ -116,8 +118,10 @@ class ReadoutNode final : public node::Node,
   std::deque<source::Trigger>
       backlog_;  // announced, not yet taken by the buffer; bounded by slices in flight
   std::vector<source::Trigger> triggers_;
-  std::vector<source::Trigger> fresh_;  // scratch: of the current announcement
-  std::vector<SliceId> cleared_;
+  // Of the message at hand:
+  std::vector<slice_rows::Announcement> announced_;
+  std::vector<source::Trigger> fresh_;  // of `announced_`
+  slice_codec::ClearedSlices cleared_;
   node::ThrottleTeller throttle_;
   std::unordered_map<std::uint64_t, Waiting> waiting_;  // by tag
   node::RefusalLog refusals_;

@@ -13,18 +13,19 @@ void TurnOn::expect(SliceId slice, std::vector<std::uint32_t> modules) {
   if (!modules.empty()) open_[slice] = std::move(modules);
 }
 
-void TurnOn::settle(const v1::ClearSlices& clear) {
+void TurnOn::settle(const slice_codec::ClearedSlices& cleared) {
   if (open_.empty()) return;
-  const std::unordered_set<std::uint64_t> stored(clear.stored().begin(), clear.stored().end());
-  for (const std::uint64_t slice : clear.slice()) {
-    const auto found = open_.find(SliceId(slice));
+  std::unordered_set<std::uint64_t> stored;
+  for (const SliceId slice : cleared.stored) stored.insert(slice.value);
+  for (const SliceId slice : cleared.slices) {
+    const auto found = open_.find(slice);
     if (found == open_.end()) continue;
     for (const std::uint32_t modules : found->second) {
       const auto above =
           std::upper_bound(emulation::kModuleBins.begin(), emulation::kModuleBins.end(), modules);
       Bin& bin = bins_[static_cast<std::size_t>(above - emulation::kModuleBins.begin()) - 1];
       ++bin.tracks;
-      bin.stored += stored.contains(slice) ? 1 : 0;
+      bin.stored += stored.contains(slice.value) ? 1 : 0;
     }
     open_.erase(found);
   }

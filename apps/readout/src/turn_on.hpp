@@ -2,6 +2,7 @@
 
 #include <weir/base/ids.hpp>
 #include <weir/emulation/tracks.hpp>
+#include <weir/slice_codec/announce.hpp>
 #include <weir/v1/control.pb.h>
 
 #include <array>
@@ -18,8 +19,8 @@ class TurnOn {
  public:
   // Takes the tracks of an announced slice: modules with light, by track.
   void expect(SliceId slice, std::vector<std::uint32_t> modules);
-  // Settles the slices of the message; slices without tracks are skipped.
-  void settle(const v1::ClearSlices& clear);
+  // Slices without tracks are skipped.
+  void settle(const slice_codec::ClearedSlices& cleared);
   // Forgets slices that were settled while the supervisor was away: their outcome is unknown.
   // Requires: `open` ascends.
   void forget_all_but(std::span<const SliceId> open);

@@ -46,7 +46,7 @@ struct Pushing {
     epoch.set_number(1);
     epoch.add_dcm(0);
     epoch.add_dcm(1);
-    REQUIRE(sender->take_destinations(table));
+    REQUIRE(sender->take_destinations(table).has_value());
     for (shaping::PushLink& link : sender->links()) link.up = true;
   }
   source::SourceFragment fragment(std::uint32_t length) {
@@ -124,7 +124,7 @@ TEST_CASE("a slice without destination is counted, and not sent") {
   v1::Destinations::Epoch& epoch = *nobody.add_epochs();
   epoch.set_number(2);
   epoch.add_dcm(7);  // the farm has no DCM of this index
-  REQUIRE(readout.sender->take_destinations(nobody));
+  REQUIRE(readout.sender->take_destinations(nobody).has_value());
   readout.make(3);
   CHECK(readout.sent().empty());
   CHECK(readout.counter("push.slices_no_destination") == 1);

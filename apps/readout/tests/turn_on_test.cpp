@@ -11,11 +11,11 @@
 namespace weir::readout {
 namespace {
 
-v1::ClearSlices cleared(std::initializer_list<std::uint64_t> slices,
-                        std::initializer_list<std::uint64_t> stored) {
-  v1::ClearSlices clear;
-  for (const std::uint64_t slice : slices) clear.add_slice(slice);
-  for (const std::uint64_t slice : stored) clear.add_stored(slice);
+slice_codec::ClearedSlices cleared(std::initializer_list<std::uint64_t> slices,
+                                   std::initializer_list<std::uint64_t> stored) {
+  slice_codec::ClearedSlices clear;
+  for (const std::uint64_t slice : slices) clear.slices.emplace_back(slice);
+  for (const std::uint64_t slice : stored) clear.stored.emplace_back(slice);
   return clear;
 }
 

@@ -1,7 +1,12 @@
 #include "dispatch.hpp"
 
+#include "directory.hpp"
 #include <weir/base/assert.hpp>
-#include <weir/node/absences.hpp>
+#include <weir/slice_codec/announce.hpp>
+#include <weir/slice_codec/assign.hpp>
+#include <weir/slice_codec/decide.hpp>
+#include <weir/slice_codec/settled.hpp>
+#include <weir/slice_codec/tables.hpp>
 
 #include <fmt/format.h>
 #include <spdlog/spdlog.h>
@@ -97,10 +102,10 @@ void Dispatch::carry_out(assignment::Actions& actions, RunStages& course, std::u
     if (member == nullptr || member->peer == nullptr) continue;
     const assignment::DcmActions& own = actions.of(index);
     const bool with_order = !settings_.ids_ascend || machine_.absences().number() > 0;
-    each_assignment(own.assign, actions, with_order, assignment_,
-                    [member](const v1::Control& message) { member->peer->send(message); });
+    slice_codec::each_assignment(own.assign, actions.payload, with_order, assignment_,
+                                 [member](const v1::Control& message) { member->peer->send(message); });
     if (own.confirm.empty()) continue;
-    put_confirmations(own.confirm, *confirmation_.mutable_confirm());
+    slice_codec::encode(own.confirm, *confirmation_.mutable_confirm());
     member->peer->send(confirmation_);
   }
   if (!actions.cleared.empty() || !actions.copies.empty()) {
@@ -117,19 +122,20 @@ void Dispatch::send_announcements(const assignment::Actions& actions) {
     announced_ = std::max(announced_, one.order.next());
   }
   if (for_all<assignment::Announcement>(actions.announce)) {
-    each_announcement(actions.announce, false, push_utc_ns(), announcement_,
-                      [this](const v1::Control& message) {
-                        const sessions::ControlFrames frames = sessions::frames_of(message);
-                        for (RosterMember& member : roster_.members()) {
-                          if (takes_announcements(member)) member.peer->send(frames);
-                        }
-                      });
+    slice_codec::each_announcement(actions.announce, false, push_utc_ns(), announcement_,
+                                   [this](const v1::Control& message) {
+                                     const sessions::ControlFrames frames = sessions::frames_of(message);
+                                     for (RosterMember& member : roster_.members()) {
+                                       if (takes_announcements(member)) member.peer->send(frames);
+                                     }
+                                   });
     return;
   }
   for (RosterMember& member : roster_.members()) {
     if (!takes_announcements(member)) continue;
-    each_announcement(own_part<assignment::Announcement>(member, actions.announce), false, push_utc_ns(),
-                      announcement_, [&member](const v1::Control& message) { member.peer->send(message); });
+    slice_codec::each_announcement(own_part<assignment::Announcement>(member, actions.announce), false,
+                                   push_utc_ns(), announcement_,
+                                   [&member](const v1::Control& message) { member.peer->send(message); });
   }
 }
 
@@ -139,10 +145,9 @@ void Dispatch::send_open_slices(const RosterMember& member) const {
   const std::vector<assignment::Announcement> open =
       own_part<assignment::Announcement>(member, machine_.open_slices());
   v1::Control message;
-  each_announcement(open, true, push_utc_ns(), message,
-                    [&peer](const v1::Control& announcement) { peer.send(announcement); });
-  v1::OpenSlices& slices = *message.mutable_open_slices();
-  for (const assignment::Announcement& one : open) slices.add_slice(one.slice.value);
+  slice_codec::each_announcement(open, true, push_utc_ns(), message,
+                                 [&peer](const v1::Control& announcement) { peer.send(announcement); });
+  slice_codec::encode(open, *message.mutable_open_slices());
   peer.send(message);
 }
 
@@ -171,13 +176,13 @@ void Dispatch::log_new_faults() {
 void Dispatch::send_clear(const assignment::Actions& actions) {
   v1::ClearSlices& clear = *clear_.mutable_clear();
   if (for_all<assignment::Cleared>(actions.cleared)) {
-    put_cleared(actions.cleared, settings_.true_tracks, clear);
+    slice_codec::encode(actions.cleared, settings_.true_tracks, clear);
     if (clear.slice_size() > 0) send_to(Role::readout, clear_);
     return;
   }
   for (RosterMember& member : roster_.members()) {
     if (member.role != Role::readout || !is_there(member)) continue;
-    put_cleared(own_part<assignment::Cleared>(member, actions.cleared), settings_.true_tracks, clear);
+    slice_codec::encode(own_part<assignment::Cleared>(member, actions.cleared), settings_.true_tracks, clear);
     if (clear.slice_size() > 0) member.peer->send(clear_);
   }
 }
@@ -188,8 +193,8 @@ void Dispatch::send_cleared(const assignment::Actions& actions) {
   bool made = false;
   for (RosterMember& member : roster_.members()) {
     if (member.role != Role::writer || !is_there(member)) continue;
-    if (!std::exchange(made, true)) put_settled(actions.cleared, settled);
-    put_copies(actions.copies, member.index, settled);
+    if (!std::exchange(made, true)) slice_codec::encode(actions.cleared, settled);
+    slice_codec::encode(actions.copies, member.index, settled);
     member.peer->send(settled_);
   }
 }
@@ -250,14 +255,16 @@ void Dispatch::tell_absences() {
 }
 
 void Dispatch::send_destinations(sessions::Peer& peer) const {
-  const v1::Control message = destinations(machine_.destinations());
-  if (message.has_destinations()) peer.send(message);
+  if (machine_.destinations().epochs().empty()) return;
+  v1::Control message;
+  slice_codec::encode(machine_.destinations(), *message.mutable_destinations());
+  peer.send(message);
 }
 
 void Dispatch::send_absences(sessions::Peer& peer) const {
   if (machine_.absences().number() == 0) return;
   v1::Control message;
-  node::put_absences(machine_.absences().ranges(), *message.mutable_absences());
+  slice_codec::encode(machine_.absences().ranges(), *message.mutable_absences());
   peer.send(message);
 }
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "messages_out.hpp"
 #include "roster.hpp"
 #include "run_stages.hpp"
 #include <weir/assignment/supervisor_machine.hpp>

@@ -3,8 +3,8 @@
 #include "journal_format.hpp"
 #include <weir/base/crc32c.hpp>
 #include <weir/base/planted.hpp>
-#include <weir/node/absences.hpp>
-#include <weir/node/columns.hpp>
+#include <weir/slice_codec/columns.hpp>
+#include <weir/slice_codec/tables.hpp>
 
 #include <algorithm>
 #include <span>
@@ -16,7 +16,6 @@ namespace {
 
 using assignment::OpenSlice;
 using assignment::SupervisorLedger;
-using node::put_absences;
 
 std::vector<std::uint64_t> counts_of(const SupervisorLedger& ledger) {
   std::vector<std::uint64_t> counts(ledger.vetoed.begin(), ledger.vetoed.end());
@@ -91,7 +90,7 @@ void put_shape(const assignment::FarmShape& shape, UtcNs utc_ns, v1::JournalFarm
     removed.set_role(static_cast<std::uint32_t>(slice_rows::place_of(node.role)));
     removed.set_index(node.node.value);
   }
-  put_absences(shape.absences, *out.mutable_absences());
+  slice_codec::encode(shape.absences, *out.mutable_absences());
   out.set_paused(shape.paused);
   out.set_paused_ns(shape.paused_ns);
   out.set_utc_ns(utc_ns);
@@ -240,24 +239,24 @@ void Journal::write_pass(const assignment::Actions& actions, const SupervisorLed
   for (const assignment::Cleared& one : actions.cleared) {
     if (planted(Planted::forget_journal) && one.slice.value % 8 == 1) continue;
     pass.add_settled(one.slice.value);
-    node::add(outcomes, static_cast<int>(one.outcome));
-    node::add(reasons, static_cast<int>(one.reason));
+    slice_codec::add(outcomes, static_cast<int>(one.outcome));
+    slice_codec::add(reasons, static_cast<int>(one.reason));
     pass.add_settled_writer(one.outcome == slice_rows::Outcome::stored ? one.writer.value : 0);
     pass.add_incomplete(one.incomplete);
     if (has_alerts_)
       pass.add_settled_kept_by(one.kept_by == slice_rows::kNoNode ? 0 : std::uint32_t{one.kept_by.value} + 1);
   }
-  node::leave_out_zeros(*pass.mutable_type());
+  slice_codec::leave_out_zeros(*pass.mutable_type());
   for (auto* column :
        {pass.mutable_kills(), pass.mutable_losses(), pass.mutable_confirmed_attempt(), pass.mutable_epoch(),
         pass.mutable_writer(), pass.mutable_settled_writer(), pass.mutable_reopened_kills(),
         pass.mutable_reopened_losses(), pass.mutable_reopened_refusals(), pass.mutable_settled_kept_by()})
-    node::leave_out_zeros(*column);
-  node::leave_out_zeros(outcomes);
-  node::leave_out_zeros(reasons);
+    slice_codec::leave_out_zeros(*column);
+  slice_codec::leave_out_zeros(outcomes);
+  slice_codec::leave_out_zeros(reasons);
   for (auto* column : {pass.mutable_suspect(), pass.mutable_confirmed_incomplete(), pass.mutable_incomplete(),
                        pass.mutable_reopened_suspect()})
-    node::leave_out_zeros(*column);
+    slice_codec::leave_out_zeros(*column);
   put_counts(ledger, *pass.mutable_counts());
   append(pass_entry_);
 }

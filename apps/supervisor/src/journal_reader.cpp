@@ -2,8 +2,8 @@
 #include "journal.hpp"
 #include "journal_format.hpp"
 #include <weir/base/crc32c.hpp>
-#include <weir/node/absences.hpp>
-#include <weir/node/columns.hpp>
+#include <weir/slice_codec/columns.hpp>
+#include <weir/slice_codec/tables.hpp>
 
 #include <algorithm>
 #include <tuple>
@@ -12,7 +12,7 @@
 namespace weir::supervisor {
 namespace {
 
-using node::at_or_zero;
+using slice_codec::at_or_zero;
 
 using assignment::OpenSlice;
 using assignment::SupervisorLedger;
@@ -182,7 +182,7 @@ class Reader {
       if (node.role() >= std::size(slice_rows::kNodeRoles)) continue;
       shape.removed.push_back({slice_rows::kNodeRoles[node.role()], id_of<NodeIndex>(node.index())});
     }
-    shape.absences = node::ranges_of(farm.absences());
+    shape.absences = slice_codec::decode(farm.absences());
     shape.paused = farm.paused();
     shape.paused_ns = farm.paused_ns();
     run_.shaped_utc = farm.utc_ns();

@@ -1,7 +1,7 @@
 #include "run_alerts.hpp"
 
 #include "journal_format.hpp"
-#include <weir/node/columns.hpp>
+#include <weir/slice_codec/columns.hpp>
 
 #include <string>
 #include <utility>
@@ -25,8 +25,9 @@ Times times_of(const v1::JournalAlerts::Times& from) {
   std::int64_t quantum = 0;
   for (int i = 0; i < from.step_size(); ++i) {
     quantum += from.step(i);
-    times.emplace_hint(times.end(), quantum,
-                       SliceSum{node::at_or_zero(from.count(), i), node::at_or_zero(from.hash_sum(), i)});
+    times.emplace_hint(
+        times.end(), quantum,
+        SliceSum{slice_codec::at_or_zero(from.count(), i), slice_codec::at_or_zero(from.hash_sum(), i)});
   }
   return times;
 }

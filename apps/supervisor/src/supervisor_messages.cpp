@@ -1,7 +1,11 @@
 // Messages from nodes, watchers and run control to the supervisor.
-#include "messages_in.hpp"
 #include "supervisor_node.hpp"
+#include <weir/node/refused.hpp>
 #include <weir/reports/filter_histograms.hpp>
+#include <weir/slice_codec/decide.hpp>
+#include <weir/slice_codec/fetch.hpp>
+#include <weir/slice_codec/filtering.hpp>
+#include <weir/slice_codec/tables.hpp>
 #include <weir/slice_rows/reasons.hpp>
 #include <weir/wire/batch.hpp>
 
@@ -34,10 +38,7 @@ Expected<void, wire::WireError> SupervisorNode::on_frame(sessions::Peer& peer,
     return Unexpected<wire::WireError>(wire::WireError::bad_checksum);
   const auto entries = wire::parse_slice_entries(payload);
   if (!entries) return Unexpected<wire::WireError>(entries.error());
-  acknowledged_.clear();
-  for (const wire::CopyId& entry : *entries)
-    acknowledged_.push_back({entry.slice, entry.attempt, entry.epoch});
-  machine_.stored(peer.info().index, acknowledged_, actions_);
+  machine_.stored(peer.info().index, *entries, actions_);
   return {};
 }
 
@@ -78,21 +79,22 @@ Expected<void, wire::WireError> SupervisorNode::take(RosterMember& member, const
 Expected<void, wire::WireError> SupervisorNode::take_of_dcm(RosterMember& dcm, const v1::Control& message) {
   switch (message.body_case()) {
     case v1::Control::kDecide: {
-      const auto taken = take_decisions(message.decide(), decisions_);
-      if (taken) machine_.decisions(dcm.index, decisions_, now_ns_, actions_);
-      return taken;
+      const auto taken = slice_codec::decode(message.decide(), decisions_);
+      if (!taken) return node::refused(taken.error());
+      machine_.decisions(dcm.index, decisions_, now_ns_, actions_);
+      return {};
     }
     case v1::Control::kFiltering:
       return take_filtering(dcm, message.filtering());
     case v1::Control::kFilterKills: {
-      const auto kills = filter_kills_of(message.filter_kills());
-      if (!kills) return Unexpected<wire::WireError>(kills.error());
+      const auto kills = slice_codec::decode(message.filter_kills());
+      if (!kills) return node::refused(kills.error());
       machine_.filter_killed(dcm.index, *kills, actions_);
       return {};
     }
     case v1::Control::kFetched: {
-      const auto slices = fetched_of(message.fetched());
-      if (!slices) return Unexpected<wire::WireError>(slices.error());
+      const auto slices = slice_codec::decode(message.fetched());
+      if (!slices) return node::refused(slices.error());
       machine_.fetched(dcm.index, *slices, actions_);
       return {};
     }
@@ -138,8 +140,8 @@ void SupervisorNode::write_report(const RosterMember& member) {
 
 Expected<void, wire::WireError> SupervisorNode::take_filtering(RosterMember& dcm,
                                                                const v1::Filtering& filtering) {
-  const auto note = filter_note_of(filtering);
-  if (!note) return Unexpected<wire::WireError>(note.error());
+  const auto note = slice_codec::decode(filtering);
+  if (!note) return node::refused(note.error());
   machine_.filtering(dcm.index, *note, now_ns_);
   v1::Control answer;
   answer.mutable_filtering()->set_serial(filtering.serial());
@@ -148,11 +150,9 @@ Expected<void, wire::WireError> SupervisorNode::take_filtering(RosterMember& dcm
 }
 
 Expected<void, wire::WireError> SupervisorNode::take_reach(RosterMember& dcm, const v1::Reach& reach) {
-  const auto readouts = lost_of(reach.readouts(), settings_.readouts);
-  if (!readouts) return Unexpected<wire::WireError>(readouts.error());
-  const auto writers = lost_of(reach.writers(), settings_.writers);
-  if (!writers) return Unexpected<wire::WireError>(writers.error());
-  machine_.reach(dcm.index, *readouts, *writers, now_ns_);
+  const auto unreached = slice_codec::decode(reach, settings_.readouts, settings_.writers);
+  if (!unreached) return node::refused(unreached.error());
+  machine_.reach(dcm.index, unreached->readouts, unreached->writers, now_ns_);
   return {};
 }
 

@@ -118,7 +118,6 @@ class SupervisorNode final : public node::Node, private sessions::PeerHandler {
   sessions::SessionListener listener_;
   sessions::SessionListener trigger_listener_;
   std::vector<assignment::AttemptDecision> decisions_;
-  std::vector<assignment::StoredAck> acknowledged_;
   TimeNs next_status_ns_ = 0;
   std::uint64_t resumed_pass_ = 0;      // the last pass found in the journal; 0: none
   TimeNs wait_for_nodes_until_ns_ = 0;  // after a restart; 0: no wait

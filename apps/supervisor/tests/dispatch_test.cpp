@@ -128,68 +128,6 @@ v1::Control some_status() {
 
 }  // namespace
 
-TEST_CASE("announcements are split into messages of limited rows, and columns of zeros are omitted") {
-  std::vector<assignment::Announcement> many(kRowsMax + 1, announced(5));
-  std::vector<int> rows;
-  v1::Control out;
-  each_announcement(many, true, std::nullopt, out, [&](const v1::Control& message) {
-    rows.push_back(message.announce().slice_size());
-    CHECK(message.announce().type_size() == 0);
-    CHECK(message.announce().again());
-  });
-  CHECK(rows == std::vector<int>{kRowsMax, 1});
-  many.resize(1);
-  many.front().info.type = TriggerType(3);
-  each_announcement(many, false, UtcNs(9), out, [&](const v1::Control& message) {
-    CHECK(message.announce().type(0) == 3);
-    CHECK(message.announce().utc_ns() == 9);
-    CHECK_FALSE(message.announce().again());
-  });
-}
-
-TEST_CASE("a message of assignments has no more payload than a receiver accepts in one piece") {
-  assignment::Actions actions;
-  actions.payload.resize(kPayloadBytesMax / 2);
-  assignment::Assignment one;
-  one.payload_length = static_cast<std::uint32_t>(actions.payload.size());
-  std::vector<assignment::Assignment> five(5, one);
-  five[4].suspect = true;
-  five[4].attempt = Attempt(1);
-  std::vector<v1::Control> sent;
-  v1::Control out;
-  each_assignment(five, actions, false, out, [&](const v1::Control& message) { sent.push_back(message); });
-  REQUIRE(sent.size() == 3);
-  CHECK(sent[0].assign().slice_size() == 2);
-  CHECK(sent[0].assign().payload_size() == 2);
-  CHECK(sent[2].assign().slice_size() == 1);
-  CHECK(sent[2].assign().suspect(0) == 0);  // rows count anew
-  CHECK(sent[0].assign().attempt_size() == 0);
-  CHECK(sent[2].assign().attempt(0) == 1);
-  each_assignment({}, actions, false, out, [](const v1::Control&) { FAIL("nothing is to be sent"); });
-}
-
-TEST_CASE("a confirmation names a writer only if the slice is to be stored") {
-  std::vector<assignment::Confirmation> rows(3);
-  rows[0] = {SliceId(4), Attempt(1), StoreEpoch(2), NodeIndex(1), slice_rows::Answer::store};
-  rows[1] = {SliceId(5), Attempt(0), StoreEpoch(0), slice_rows::kNoNode, slice_rows::Answer::settled};
-  v1::Confirm confirm;
-  put_confirmations(rows, confirm);
-  CHECK(confirm.code()[0] == v1::CONFIRMATION_STORE);
-  CHECK(confirm.writer(0) == 1);
-  CHECK(confirm.epoch(0) == 2);
-  CHECK(confirm.code()[1] == v1::CONFIRMATION_SETTLED);
-  CHECK(confirm.writer(1) == 0);
-  CHECK(confirm.code()[2] == v1::CONFIRMATION_REFUSED);
-  CHECK(confirm.attempt_size() == 3);  // of all rows, if one is not zero
-  rows.erase(rows.begin());
-  put_confirmations(rows, confirm);
-  CHECK(confirm.slice_size() == 2);
-  CHECK(confirm.code().size() == 2);
-  CHECK(confirm.attempt().empty());  // all zero
-  CHECK(confirm.epoch().empty());
-  CHECK(confirm.writer().empty());
-}
-
 TEST_CASE("each node is sent its own part: readouts announcements and clears, DCMs slices, writers copies") {
   Farm farm;
   Far& readout = farm.come(Role::readout, 0);
@@ -221,21 +159,6 @@ TEST_CASE("each node is sent its own part: readouts announcements and clears, DC
   CHECK(farm.course.has_triggered());
   farm.carry_out();
   CHECK(readout.heard.size() == 2);
-}
-
-TEST_CASE("a clear lists the stored slices only if a readout records true tracks") {
-  using slice_rows::Outcome;
-  const std::vector<assignment::Cleared> rows{
-      {SliceId(3), SliceOrder(3), Attempt(0), StoreEpoch(1), NodeIndex(0), Outcome::stored},
-      {SliceId(4), SliceOrder(4), Attempt(0), StoreEpoch(0), slice_rows::kNoNode, Outcome::rejected}};
-  v1::ClearSlices clear;
-  put_cleared(rows, true, clear);
-  CHECK(clear.slice_size() == 2);
-  REQUIRE(clear.stored_size() == 1);
-  CHECK(clear.stored(0) == 3);
-  put_cleared(rows, false, clear);
-  CHECK(clear.slice_size() == 2);
-  CHECK(clear.stored_size() == 0);
 }
 
 TEST_CASE("DCMs receive changed addresses, and their shares of ports that others use too") {

@@ -247,7 +247,7 @@ class WrittenRun {
   void acknowledge() {
     if (confirmed_.empty()) return;
     const Confirmation one = confirmed_[below(confirmed_.size())];
-    const StoredAck ack{one.slice, one.attempt, one.epoch};
+    const CopyId ack{one.slice, one.attempt, one.epoch};
     machine.stored(one.writer, {&ack, 1}, actions_);
   }
   void pass() {

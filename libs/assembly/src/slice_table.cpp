@@ -85,6 +85,7 @@ BuiltSlice& SliceTable::assign(AssignedSlice assignment) {
   }
   BuiltSlice& slice = spares.back();  // the last one used: its memory is in the cache
   slice.assignment = std::move(assignment);
+  slice.first = nullptr;
   slice.step = slice.flawed = 0;
   slice.is_timed = slice.counts = slice.expired_empty = false;
   slice.assigned_ns = slice.first_request_ns = slice.last_fragment_ns = slice.deadline_ns =

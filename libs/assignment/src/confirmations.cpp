@@ -7,7 +7,7 @@ namespace {
 
 // True if the copy of the last confirmation arrived late and no other was confirmed since: its DCM died after
 // sending it, or its writer died and reconnected.
-bool wants_copy(const SliceEntry& entry, NodeIndex writer, const StoredAck& ack) {
+bool wants_copy(const SliceEntry& entry, NodeIndex writer, const CopyId& ack) {
   if (entry.copy_writer != writer || entry.copy_attempt != ack.attempt || entry.epoch != ack.epoch)
     return false;
   if (entry.state == SliceState::waiting_writer) return entry.attempt == ack.attempt;
@@ -39,7 +39,7 @@ void Confirmations::give_up(const SliceEntry& entry) {
   if (entry.state == SliceState::confirmed) given_up_.add({entry.slice, entry.copy_writer, entry.epoch});
 }
 
-Copy Confirmations::judge(const SliceEntry* entry, NodeIndex writer, const StoredAck& ack) const {
+Copy Confirmations::judge(const SliceEntry* entry, NodeIndex writer, const CopyId& ack) const {
   if (entry == nullptr) return given_up_.has(ack.slice, writer, ack.epoch) ? Copy::old_dead : Copy::old_live;
   const bool last = entry->writer == writer && entry->attempt == ack.attempt && entry->epoch == ack.epoch;
   if (last && entry->state == SliceState::confirmed) return Copy::live;
@@ -48,7 +48,7 @@ Copy Confirmations::judge(const SliceEntry* entry, NodeIndex writer, const Store
   return last && stored ? Copy::repeated : Copy::dead;
 }
 
-void Confirmations::take(SliceEntry& entry, NodeIndex writer, const StoredAck& ack) {
+void Confirmations::take(SliceEntry& entry, NodeIndex writer, const CopyId& ack) {
   WEIR_ASSERT(wants_copy(entry, writer, ack));
   given_up_.take_back(entry.slice, writer, ack.epoch);
   entry.attempt = ack.attempt;

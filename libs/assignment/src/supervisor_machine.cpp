@@ -280,12 +280,12 @@ void SupervisorMachine::confirm_accept(SliceEntry& entry, TimeNs now, Actions& o
       {entry.slice, entry.attempt, entry.epoch, entry.writer, Answer::store, entry.copy_incomplete});
 }
 
-void SupervisorMachine::stored(NodeIndex writer, std::span<const StoredAck> batch, Actions& out) {
+void SupervisorMachine::stored(NodeIndex writer, std::span<const CopyId> batch, Actions& out) {
   if (!writers().live(writer)) {
     ++ledger_.strangers;
     return;
   }
-  for (const StoredAck& ack : batch) {
+  for (const CopyId& ack : batch) {
     SliceEntry* entry = book_.find(ack.slice);
     const Copy copy = confirmations_.judge(entry, writer, ack);
     switch (copy) {
@@ -312,7 +312,7 @@ void SupervisorMachine::stored(NodeIndex writer, std::span<const StoredAck> batc
   }
 }
 
-void SupervisorMachine::take_copy(SliceEntry& entry, NodeIndex writer, const StoredAck& ack, Actions& out) {
+void SupervisorMachine::take_copy(SliceEntry& entry, NodeIndex writer, const CopyId& ack, Actions& out) {
   if (entry.state == SliceState::pending) groups_[entry.group].waiting.erase(entry.slice);
   if (entry.state == SliceState::assigned) dcms_.revoke(entry.dcm, entry.slice, entry.attempt);
   if (entry.state == SliceState::waiting_writer)

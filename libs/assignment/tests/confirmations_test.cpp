@@ -32,8 +32,8 @@ struct Setup {
     entry.writer = kNoNode;
   }
   // The copy confirmed last.
-  [[nodiscard]] StoredAck last() const { return {kSlice, entry.copy_attempt, entry.epoch}; }
-  [[nodiscard]] Copy judge(NodeIndex writer, const StoredAck& ack) const {
+  [[nodiscard]] CopyId last() const { return {kSlice, entry.copy_attempt, entry.epoch}; }
+  [[nodiscard]] Copy judge(NodeIndex writer, const CopyId& ack) const {
     return confirmations.judge(&entry, writer, ack);
   }
 };
@@ -97,7 +97,7 @@ TEST_CASE("a copy that was given up counts after all while no other was confirme
   Setup setup;
   REQUIRE(setup.confirm() == Result::confirmed);
   const NodeIndex writer = setup.entry.writer;
-  const StoredAck first = setup.last();
+  const CopyId first = setup.last();
   setup.give_up_and_reopen();
   CHECK(setup.judge(writer, first) == Copy::late_live);
   setup.entry.state = SliceState::assigned;
@@ -115,7 +115,7 @@ TEST_CASE("of a slice that waits for a writer only this attempt's copy counts af
   Setup setup;
   REQUIRE(setup.confirm() == Result::confirmed);
   const NodeIndex writer = setup.entry.writer;
-  const StoredAck first = setup.last();
+  const CopyId first = setup.last();
   setup.confirmations.give_up(setup.entry);
   setup.entry.state = SliceState::waiting_writer;
   setup.confirmations.give_up(setup.entry);  // it is not confirmed any more

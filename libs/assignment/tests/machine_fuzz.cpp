@@ -106,7 +106,7 @@ class Player {
                                      static_cast<DiscardReason>(step.number % 256), (step.choice & 8) != 0};
       machine_.decisions(step.who, {&decision, 1}, now_, actions_);
     } else if (settings_.writers > 0) {
-      const StoredAck ack{step.slice, attempt, StoreEpoch(step.number)};
+      const CopyId ack{step.slice, attempt, StoreEpoch(step.number)};
       machine_.stored(step.who, {&ack, 1}, actions_);
     }
   }

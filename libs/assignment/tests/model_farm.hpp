@@ -59,7 +59,7 @@ class Farm {
     machine.decisions(node(dcm), {&decision, 1}, now.mono, actions);
   }
   void store(std::uint16_t writer, std::uint64_t slice, std::uint16_t attempt, std::uint16_t epoch) {
-    const StoredAck ack{SliceId(slice), Attempt(attempt), StoreEpoch(epoch)};
+    const CopyId ack{SliceId(slice), Attempt(attempt), StoreEpoch(epoch)};
     machine.stored(node(writer), {&ack, 1}, actions);
   }
   OfferResult offer(std::optional<SliceId> slice, ConstBytes payload = {}) {

@@ -147,7 +147,7 @@ TEST_CASE("a writer is notified of a dead copy, and whether its slice is settled
   SupervisorMachine next(settings, make_trigger_source({}).value(), make_policy("credits").value());
   next.resume(farm.machine.state(farm.now.mono), kMillisecond, farm.now, farm.actions);
   next.writer_joined(NodeIndex(0), Incarnation(1), farm.now.mono, farm.actions);
-  const StoredAck ack{SliceId(0), Attempt(0), StoreEpoch(0)};
+  const CopyId ack{SliceId(0), Attempt(0), StoreEpoch(0)};
   next.stored(NodeIndex(0), {&ack, 1}, farm.actions);  // forgotten there
   REQUIRE(farm.actions.copies.size() == 2);
   for (const CopyNotice& copy : farm.actions.copies) {

@@ -79,7 +79,7 @@ class RandomFarm {
   struct Writer {
     bool live = false;
     std::map<std::uint64_t, std::vector<Copy>> disk;
-    std::vector<StoredAck> unsent;  // on disk, but not reported to the supervisor
+    std::vector<CopyId> unsent;  // on disk, but not reported to the supervisor
   };
 
   SupervisorSettings settings() {
@@ -253,7 +253,7 @@ class RandomFarm {
     if (confirmed_.empty()) return;
     const auto& [slice, latest] =
         *std::next(confirmed_.begin(), static_cast<std::ptrdiff_t>(dice_.below(confirmed_.size())));
-    StoredAck ack{SliceId(slice), latest.attempt, latest.epoch};
+    CopyId ack{SliceId(slice), latest.attempt, latest.epoch};
     if (latest.writer == NodeIndex(index) || dice_.one_in(2)) ack.epoch = ack.epoch.next();
     machine_->stored(NodeIndex(index), {&ack, 1}, actions_);
   }
@@ -262,7 +262,7 @@ class RandomFarm {
     Writer& writer = writers_[index];
     if (writer.live && faulty_ && dice_.one_in(10)) acknowledge_wrongly(index);
     if (!writer.live || writer.unsent.empty() || dice_.one_in(2)) return;
-    std::vector<StoredAck> acks;
+    std::vector<CopyId> acks;
     const std::size_t n = 1 + dice_.below(writer.unsent.size());
     acks.assign(writer.unsent.begin(), writer.unsent.begin() + static_cast<std::ptrdiff_t>(n));
     writer.unsent.erase(writer.unsent.begin(), writer.unsent.begin() + static_cast<std::ptrdiff_t>(n));

@@ -47,7 +47,7 @@ TEST_CASE(
   machine.writer_joined(node(0), Incarnation(2), now.mono, actions);
   machine.writer_joined(node(1), Incarnation(2), now.mono, actions);
   const auto acknowledge = [&](std::uint16_t writer, std::uint16_t epoch) {
-    const StoredAck ack{SliceId(0), Attempt(0), StoreEpoch(epoch)};
+    const CopyId ack{SliceId(0), Attempt(0), StoreEpoch(epoch)};
     machine.stored(node(writer), {&ack, 1}, actions);
   };
   acknowledge(0, 0);
@@ -144,7 +144,7 @@ TEST_CASE("possible dead copies of a writer are remembered until it reports them
   machine.resume(farm.machine.state(farm.now.mono), kMillisecond, farm.now, actions);
   CHECK(machine.copies_given_up(node(0)).all == 1);
   machine.writer_joined(node(0), Incarnation(2), farm.now.mono, actions);
-  const StoredAck ack{SliceId(0), Attempt(0), StoreEpoch(0)};
+  const CopyId ack{SliceId(0), Attempt(0), StoreEpoch(0)};
   machine.stored(node(0), {&ack, 1}, actions);
   CHECK(machine.ledger().copies_taken == 1);
   CHECK(machine.copies_given_up(node(0)).all == 0);
@@ -194,7 +194,7 @@ TEST_CASE("a copy of a slice's last possible attempt is an orphan when its DCM l
   CHECK(machine.in_flight() == 0);
   CHECK(machine.copies_given_up(node(0)).all == 1);
   CHECK(machine.copies_given_up(node(0)).orphans == 1);
-  const StoredAck ack{SliceId(0), Attempt(UINT16_MAX), StoreEpoch(0)};
+  const CopyId ack{SliceId(0), Attempt(UINT16_MAX), StoreEpoch(0)};
   machine.stored(node(0), {&ack, 1}, actions);
   REQUIRE(actions.copies.size() == 1);
   CHECK_FALSE(actions.copies[0].live);
@@ -228,7 +228,7 @@ TEST_CASE(
     Actions actions;
     machine.resume(farm.machine.state(farm.now.mono), kMillisecond, farm.now, actions);
     machine.writer_joined(node(0), Incarnation(2), farm.now.mono, actions);
-    const StoredAck ack{SliceId(0), Attempt(0), StoreEpoch(0)};
+    const CopyId ack{SliceId(0), Attempt(0), StoreEpoch(0)};
     machine.stored(node(0), {&ack, 1}, actions);
     CHECK(machine.ledger().copies_taken == 1);
     CHECK(machine.ledger().stored_incomplete.count == (incomplete ? 1 : 0));

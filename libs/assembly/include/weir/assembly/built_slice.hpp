@@ -9,6 +9,7 @@
 #include <weir/base/ids.hpp>
 #include <weir/base/time.hpp>
 #include <weir/filter_job/job.hpp>
+#include <weir/slice_rows/rows.hpp>
 #include <weir/weir_filter.h>
 
 #include <boost/intrusive/list_hook.hpp>
@@ -23,29 +24,7 @@ namespace weir::assembly {
 // The order of a slice that fragments have opened, until its assignment comes.
 constexpr SliceOrder kOrderUnknown{UINT64_MAX};
 
-struct AssignedSlice {
-  SliceId slice;
-  SliceOrder order;  // 0 where no readout was absent before it
-  Attempt attempt;
-  UtcNs time = 0;
-  DurationNs duration = 0;
-  TriggerType type;
-  bool unfiltered = false;  // poison: accept to the debug stream unseen
-  bool suspect = false;     // of its DCM's death: runs alone in the filter
-  std::uint8_t kills = 0;   // kills of filters by earlier attempts
-  std::uint16_t forwarded_bytes =
-      0;                           // the end of `payload`: bytes forwarded by the filter of an earlier group
-  std::vector<std::byte> payload;  // the trigger's payload, then forwarded bytes
-  bool is_kept = false;            // whole in DCM `kept_by`, as its attempt `kept_attempt`
-  NodeIndex kept_by;
-  Attempt kept_attempt;
-  std::shared_ptr<const Selection> first;  // the sources of its first step
-
-  [[nodiscard]] ConstBytes trigger_payload() const {
-    return ConstBytes(payload).first(payload.size() - forwarded_bytes);
-  }
-  [[nodiscard]] ConstBytes forwarded() const { return ConstBytes(payload).last(forwarded_bytes); }
-};
+using slice_rows::AssignedSlice;
 
 // As in weir_filter_fragment::status.
 [[nodiscard]] constexpr std::uint8_t abi_status(FragmentStatus status) {
@@ -185,6 +164,7 @@ struct BuiltSlice : StateHook, OrderHook, WriterHook {
   std::size_t payload_bytes = 0;  // of all received fragments
   TimeNs last_fragment_ns = 0;    // when bytes of it arrived last
   Gathering gathering;
+  std::shared_ptr<const Selection> first;  // the sources of its first step
 
   std::uint32_t ahead = 0;  // fragments requested ahead and not here
   // Table entries of fragments that are or were ahead or unnamed, by source; empty if none were. The filter

@@ -42,9 +42,9 @@ class Confirmations {
   // slice is not confirmed.
   void give_up(const SliceEntry& entry);
   // `entry`: null if the slice is forgotten.
-  [[nodiscard]] Copy judge(const SliceEntry* entry, NodeIndex writer, const StoredAck& ack) const;
+  [[nodiscard]] Copy judge(const SliceEntry* entry, NodeIndex writer, const CopyId& ack) const;
   // Makes a late_live copy the one that counts.
-  void take(SliceEntry& entry, NodeIndex writer, const StoredAck& ack);
+  void take(SliceEntry& entry, NodeIndex writer, const CopyId& ack);
   // Marks the copies of a slice that ended without being stored.
   void not_stored(const SliceEntry& entry) {
     if (entry.confirmations > 0) given_up_.orphan(entry.slice);

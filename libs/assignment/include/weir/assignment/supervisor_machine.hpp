@@ -181,7 +181,7 @@ class SupervisorMachine {
   // An external trigger; info.time 0 means now.
   OfferResult offer(const TriggerOffer& trigger, const Now& now, Actions& out);
   void decisions(NodeIndex dcm, std::span<const AttemptDecision> batch, TimeNs now, Actions& out);
-  void stored(NodeIndex writer, std::span<const StoredAck> batch, Actions& out);
+  void stored(NodeIndex writer, std::span<const CopyId> batch, Actions& out);
   // The slices are whole in their new DCM: the DCMs that keep them may drop them.
   void fetched(NodeIndex dcm, std::span<const Lease> slices, Actions& out);
   void filtering(NodeIndex dcm, const FilterNote& note, TimeNs now);
@@ -271,7 +271,7 @@ class SupervisorMachine {
   }
   void confirm_accept(SliceEntry& entry, TimeNs now, Actions& out, NodeIndex silent = kNoNode);
   void settle(SliceEntry& entry, Outcome outcome, DiscardReason reason, Actions& out);
-  void take_copy(SliceEntry& entry, NodeIndex writer, const StoredAck& ack, Actions& out);
+  void take_copy(SliceEntry& entry, NodeIndex writer, const CopyId& ack, Actions& out);
 
   // True if the DCM may get slices, credits permitting.
   [[nodiscard]] bool takes_slices(NodeIndex dcm) const {

@@ -7,7 +7,7 @@
 
 // Lists about many slices are columns; an all-zero column is left out
 // (docs/decisions/0004-control-lists-are-columns.md). Pure.
-namespace weir::node {
+namespace weir::slice_codec {
 
 // Clears a filled column if it contains only zeros.
 template <class Column>
@@ -41,4 +41,4 @@ inline void leave_out_zeros(std::string& column) {
   return column.empty() || column.size() == static_cast<std::size_t>(rows);
 }
 
-}  // namespace weir::node
+}  // namespace weir::slice_codec
