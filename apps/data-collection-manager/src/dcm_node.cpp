@@ -302,8 +302,10 @@ Expected<void, wire::WireError> DcmNode::take_destinations(const v1::Destination
 }
 
 Expected<void, wire::WireError> DcmNode::take_absences(const v1::Absences& message) {
+  const auto ranges = slice_codec::decode(message);
+  if (!ranges) return node::refused(ranges.error());
   slice_rows::AbsenceTable absences;
-  if (!absences.replace(slice_codec::decode(message))) return node::refused({"Absences", "ranges", 0});
+  if (!absences.replace(*ranges)) return node::refused({"Absences", "ranges", 0});
   builder_.collector.set_absences(std::move(absences), now_ns_);
   return {};
 }

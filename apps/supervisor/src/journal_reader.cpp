@@ -182,7 +182,7 @@ class Reader {
       if (node.role() >= std::size(slice_rows::kNodeRoles)) continue;
       shape.removed.push_back({slice_rows::kNodeRoles[node.role()], id_of<NodeIndex>(node.index())});
     }
-    shape.absences = slice_codec::decode(farm.absences());
+    shape.absences = slice_codec::decode(farm.absences()).value_or(std::vector<slice_rows::AbsenceRange>());
     shape.paused = farm.paused();
     shape.paused_ns = farm.paused_ns();
     run_.shaped_utc = farm.utc_ns();

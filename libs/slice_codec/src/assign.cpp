@@ -94,7 +94,7 @@ void put_flags(const v1::Assign& assign, const Columns& columns, std::vector<Ass
 Expected<std::vector<AssignedSlice>, BadRow> decode(const v1::Assign& assign) {
   const int rows = assign.slice_size();
   Columns columns("Assign", rows);
-  columns.fits("attempt", assign.attempt())
+  columns.fits_small("attempt", assign.attempt())
       .fits("time_ns", assign.time_ns())
       .fits("type", assign.type())
       .fits("order", assign.order());
@@ -124,8 +124,10 @@ Expected<std::vector<AssignedSlice>, BadRow> decode(const v1::Assign& assign) {
     append(forwarded.bytes(), one.payload);
     one.forwarded_bytes = static_cast<std::uint16_t>(forwarded.bytes().size());
   }
-  for (const v1::Assign::Kept& kept : assign.kept()) {
+  for (int i = 0; i < assign.kept_size(); ++i) {
+    const v1::Assign::Kept& kept = assign.kept(i);
     if (!columns.has_row(kept.index()) || kept.dcm() >= UINT16_MAX) continue;
+    if (kept.attempt() > UINT16_MAX) return columns.refuse("kept", static_cast<std::size_t>(i));
     AssignedSlice& one = assigned[kept.index()];
     one.is_kept = true;
     one.kept_by = NodeIndex(static_cast<std::uint16_t>(kept.dcm()));

@@ -119,7 +119,7 @@ void encode(std::span<const AttemptDecision> rows, v1::Decide& out) {
 Expected<void, BadRow> decode(const v1::Decide& decide, std::vector<AttemptDecision>& out) {
   const int rows = decide.slice_size();
   Columns columns("Decide", rows);
-  columns.fills("verdict", decide.verdict()).fits("attempt", decide.attempt());
+  columns.fills("verdict", decide.verdict()).fits_small("attempt", decide.attempt());
   if (columns.are_bad()) return columns.refusal();
   out.clear();
   for (int i = 0; i < rows; ++i) {
@@ -155,10 +155,10 @@ void encode(std::span<const Confirmation> rows, v1::Confirm& out) {
 Expected<std::vector<Confirmation>, BadRow> decode(const v1::Confirm& confirm) {
   const int rows = confirm.slice_size();
   Columns columns("Confirm", rows);
-  columns.fits("attempt", confirm.attempt())
+  columns.fits_small("attempt", confirm.attempt())
       .fits("code", confirm.code())
-      .fits("epoch", confirm.epoch())
-      .fits("writer", confirm.writer());
+      .fits_small("epoch", confirm.epoch())
+      .fits_small("writer", confirm.writer());
   if (columns.are_bad()) return columns.refusal();
   std::vector<Confirmation> confirmed(static_cast<std::size_t>(rows));
   for (int i = 0; i < rows; ++i) {

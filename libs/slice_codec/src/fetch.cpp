@@ -19,7 +19,7 @@ void append(const FetchRow& row, v1::Fetch& out) {
 
 Expected<std::vector<FetchRow>, BadRow> decode(const v1::Fetch& fetch) {
   Columns columns("Fetch", fetch.slice_size());
-  columns.fits("attempt", fetch.attempt()).fits("as", fetch.as());
+  columns.fits_small("attempt", fetch.attempt()).fits_small("as", fetch.as());
   if (columns.are_bad()) return columns.refusal();
   std::vector<FetchRow> rows;
   for (int i = 0; i < fetch.slice_size(); ++i)
@@ -36,7 +36,7 @@ void append_gone(const FetchRow& row, v1::Fetch& out) {
 
 Expected<std::vector<Lease>, BadRow> decode_gone(const v1::Fetch& gone) {
   Columns columns("Fetch", gone.slice_size());
-  columns.fills("as", gone.as());
+  columns.fills_small("as", gone.as());
   if (columns.are_bad()) return columns.refusal();
   std::vector<Lease> rows;
   for (int i = 0; i < gone.slice_size(); ++i)
@@ -51,7 +51,7 @@ void append(const Lease& row, v1::Fetched& out) {
 
 Expected<std::vector<Lease>, BadRow> decode(const v1::Fetched& fetched) {
   Columns columns("Fetched", fetched.slice_size());
-  columns.fills("attempt", fetched.attempt());
+  columns.fills_small("attempt", fetched.attempt());
   if (columns.are_bad()) return columns.refusal();
   std::vector<Lease> rows;
   for (int i = 0; i < fetched.slice_size(); ++i)

@@ -20,8 +20,9 @@ void encode(const FilterNote& note, std::uint64_t serial, v1::Filtering& out) {
 
 Expected<FilterNote, BadRow> decode(const v1::Filtering& filtering) {
   Columns columns("Filtering", filtering.slice_size());
-  columns.fills("attempt", filtering.attempt());
+  columns.fills_small("attempt", filtering.attempt());
   if (columns.are_bad()) return columns.refusal();
+  if (filtering.alone_attempt() > UINT16_MAX) return columns.refuse("alone_attempt", 0);
   const auto lease = [](std::uint64_t slice, std::uint32_t attempt) {
     return Lease{SliceId(slice), Attempt(static_cast<std::uint16_t>(attempt))};
   };
@@ -43,7 +44,7 @@ void encode(std::span<const FilterKill> rows, v1::FilterKills& out) {
 
 Expected<std::vector<FilterKill>, BadRow> decode(const v1::FilterKills& message) {
   Columns columns("FilterKills", message.slice_size());
-  columns.fills("attempt", message.attempt()).fills("number", message.number());
+  columns.fills_small("attempt", message.attempt()).fills("number", message.number());
   if (columns.are_bad()) return columns.refusal();
   std::vector<FilterKill> kills;
   for (int i = 0; i < message.slice_size(); ++i)

@@ -44,9 +44,9 @@ void encode(std::span<const CopyNotice> notices, NodeIndex writer, v1::Settled& 
 Expected<void, BadRow> decode(const v1::Settled& settled, SettledSlices& out) {
   const int rows = settled.slice_size();
   Columns columns("Settled", rows);
-  columns.fits("attempt", settled.attempt())
-      .fits("epoch", settled.epoch())
-      .fits("writer", settled.writer())
+  columns.fits_small("attempt", settled.attempt())
+      .fits_small("epoch", settled.epoch())
+      .fits_small("writer", settled.writer())
       .fits("outcome", settled.outcome());
   if (columns.are_bad()) return columns.refusal();
   out.slices.clear();
@@ -60,6 +60,8 @@ Expected<void, BadRow> decode(const v1::Settled& settled, SettledSlices& out) {
     one.outcome = static_cast<Outcome>(at_or_zero(settled.outcome(), i));
   }
   for (const v1::Settled::Copy& copy : settled.copies()) {
+    if (copy.attempt() > UINT16_MAX || copy.epoch() > UINT16_MAX)
+      return columns.refuse("copies", out.copies.size());
     CopyNotice& one = out.copies.emplace_back();
     one.slice = SliceId(copy.slice());
     one.attempt = Attempt(static_cast<std::uint16_t>(copy.attempt()));

@@ -44,9 +44,11 @@ void encode(const std::vector<AbsenceRange>& ranges, v1::Absences& out) {
   }
 }
 
-std::vector<AbsenceRange> decode(const v1::Absences& message) {
+Expected<std::vector<AbsenceRange>, BadRow> decode(const v1::Absences& message) {
   std::vector<AbsenceRange> ranges;
   for (const v1::Absences::Range& row : message.ranges()) {
+    if (row.readout() > UINT16_MAX)
+      return Unexpected<BadRow>(BadRow{"Absences", "ranges.readout", ranges.size()});
     AbsenceRange& range = ranges.emplace_back();
     range.readout = NodeIndex(static_cast<std::uint16_t>(row.readout()));
     range.from = SliceOrder(row.from_order());

@@ -153,7 +153,9 @@ Expected<void, BadRow> destinations_trip(const v1::Control& in, v1::Control& out
 }
 
 Expected<void, BadRow> absences_trip(const v1::Control& in, v1::Control& out) {
-  encode(decode(in.absences()), *out.mutable_absences());
+  const auto ranges = decode(in.absences());
+  if (!ranges) return Unexpected<BadRow>(ranges.error());
+  encode(*ranges, *out.mutable_absences());
   return {};
 }
 

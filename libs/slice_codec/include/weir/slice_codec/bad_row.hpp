@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
 
 namespace weir::slice_codec {
@@ -35,6 +36,17 @@ class Columns {
       note(name, end_of(column));
     return *this;
   }
+  // Likewise, of attempts, epochs or nodes: 16 bits each.
+  template <class Column>
+  Columns& fits_small(std::string_view name, const Column& column) {
+    fits(name, column);
+    return are_small(name, column);
+  }
+  template <class Column>
+  Columns& fills_small(std::string_view name, const Column& column) {
+    fills(name, column);
+    return are_small(name, column);
+  }
   [[nodiscard]] bool has_row(std::uint32_t index) const { return index < static_cast<std::uint32_t>(rows_); }
   [[nodiscard]] Unexpected<BadRow> refuse(std::string_view name, std::size_t row) const {
     return Unexpected<BadRow>(BadRow{message_, name, row});
@@ -44,6 +56,13 @@ class Columns {
   [[nodiscard]] Unexpected<BadRow> refusal() const { return Unexpected<BadRow>(bad_); }
 
  private:
+  template <class Column>
+  Columns& are_small(std::string_view name, const Column& column) {
+    const auto large =
+        std::find_if(column.begin(), column.end(), [](auto entry) { return entry > UINT16_MAX; });
+    if (large != column.end()) note(name, static_cast<std::size_t>(large - column.begin()));
+    return *this;
+  }
   // The first row without an entry, or the first entry without a row.
   template <class Column>
   [[nodiscard]] std::size_t end_of(const Column& column) const {

@@ -19,7 +19,7 @@ void encode(const slice_rows::DestinationTable& table, v1::Destinations& out);
 
 void encode(const std::vector<slice_rows::AbsenceRange>& ranges, v1::Absences& out);
 // Returns the ranges in the message, without further checks.
-[[nodiscard]] std::vector<slice_rows::AbsenceRange> decode(const v1::Absences& message);
+[[nodiscard]] Expected<std::vector<slice_rows::AbsenceRange>, BadRow> decode(const v1::Absences& message);
 
 // The nodes that a DCM cannot reach: ascending and unique.
 struct UnreachedNodes {
