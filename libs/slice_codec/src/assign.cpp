@@ -76,17 +76,64 @@ void append(const std::string& bytes, std::vector<std::byte>& out) {
   out.insert(out.end(), begin, begin + bytes.size());
 }
 
-// Marks the rows of lists of indices.
-void put_flags(const v1::Assign& assign, const Columns& columns, std::vector<AssignedSlice>& out) {
-  for (const std::uint32_t index : assign.unfiltered()) {
-    if (columns.has_row(index)) out[index].unfiltered = true;
+// Calls with the row of each index of a list.
+template <class Mark>
+Expected<void, BadRow> for_each_row(std::string_view name,
+                                    const google::protobuf::RepeatedField<std::uint32_t>& list,
+                                    const Columns& columns, std::vector<AssignedSlice>& out,
+                                    const Mark& mark) {
+  for (int i = 0; i < list.size(); ++i) {
+    if (!columns.has_row(list[i])) return columns.refuse(name, static_cast<std::size_t>(i));
+    mark(out[list[i]]);
   }
-  for (const std::uint32_t index : assign.suspect()) {
-    if (columns.has_row(index)) out[index].suspect = true;
+  return {};
+}
+
+Expected<void, BadRow> put_flags(const v1::Assign& assign, const Columns& columns,
+                                 std::vector<AssignedSlice>& out) {
+  auto put = for_each_row("unfiltered", assign.unfiltered(), columns, out,
+                          [](AssignedSlice& one) { one.unfiltered = true; });
+  if (put)
+    put = for_each_row("suspect", assign.suspect(), columns, out,
+                       [](AssignedSlice& one) { one.suspect = true; });
+  if (!put) return put;
+  return for_each_row("killed", assign.killed(), columns, out, [](AssignedSlice& one) {
+    if (one.kills < UINT8_MAX) ++one.kills;
+  });
+}
+
+Expected<void, BadRow> put_bytes(const v1::Assign& assign, const Columns& columns,
+                                 std::vector<AssignedSlice>& out) {
+  for (int i = 0; i < assign.payload_size(); ++i) {
+    const v1::Assign::Payload& payload = assign.payload(i);
+    if (!columns.has_row(payload.index()) || !out[payload.index()].payload.empty())
+      return columns.refuse("payload", static_cast<std::size_t>(i));
+    append(payload.bytes(), out[payload.index()].payload);
   }
-  for (const std::uint32_t index : assign.killed()) {
-    if (columns.has_row(index) && out[index].kills < UINT8_MAX) ++out[index].kills;
+  for (int i = 0; i < assign.forwarded_size(); ++i) {
+    const v1::Assign::Forwarded& forwarded = assign.forwarded(i);
+    const std::size_t size = forwarded.bytes().size();
+    if (!columns.has_row(forwarded.index()) || size > WEIR_FORWARD_BYTES_MAX ||
+        out[forwarded.index()].forwarded_bytes > 0)
+      return columns.refuse("forwarded", static_cast<std::size_t>(i));
+    append(forwarded.bytes(), out[forwarded.index()].payload);
+    out[forwarded.index()].forwarded_bytes = static_cast<std::uint16_t>(size);
   }
+  return {};
+}
+
+Expected<void, BadRow> put_keepers(const v1::Assign& assign, const Columns& columns,
+                                   std::vector<AssignedSlice>& out) {
+  for (int i = 0; i < assign.kept_size(); ++i) {
+    const v1::Assign::Kept& kept = assign.kept(i);
+    if (!columns.has_row(kept.index()) || kept.dcm() >= UINT16_MAX || kept.attempt() > UINT16_MAX)
+      return columns.refuse("kept", static_cast<std::size_t>(i));
+    AssignedSlice& one = out[kept.index()];
+    one.is_kept = true;
+    one.kept_by = NodeIndex(static_cast<std::uint16_t>(kept.dcm()));
+    one.kept_attempt = Attempt(static_cast<std::uint16_t>(kept.attempt()));
+  }
+  return {};
 }
 
 }  // namespace
@@ -109,29 +156,8 @@ Expected<std::vector<AssignedSlice>, BadRow> decode(const v1::Assign& assign) {
     one.duration = assign.duration_ns();
     one.type = TriggerType(at_or_zero(assign.type(), i));
   }
-  put_flags(assign, columns, assigned);
-  for (const v1::Assign::Payload& payload : assign.payload()) {
-    if (!columns.has_row(payload.index())) continue;
-    assigned[payload.index()].payload.clear();
-    append(payload.bytes(), assigned[payload.index()].payload);
-  }
-  for (int i = 0; i < assign.forwarded_size(); ++i) {
-    const v1::Assign::Forwarded& forwarded = assign.forwarded(i);
-    if (!columns.has_row(forwarded.index())) continue;
-    AssignedSlice& one = assigned[forwarded.index()];
-    if (forwarded.bytes().size() > WEIR_FORWARD_BYTES_MAX || one.forwarded_bytes > 0)
-      return columns.refuse("forwarded", static_cast<std::size_t>(i));
-    append(forwarded.bytes(), one.payload);
-    one.forwarded_bytes = static_cast<std::uint16_t>(forwarded.bytes().size());
-  }
-  for (int i = 0; i < assign.kept_size(); ++i) {
-    const v1::Assign::Kept& kept = assign.kept(i);
-    if (!columns.has_row(kept.index()) || kept.dcm() >= UINT16_MAX) continue;
-    if (kept.attempt() > UINT16_MAX) return columns.refuse("kept", static_cast<std::size_t>(i));
-    AssignedSlice& one = assigned[kept.index()];
-    one.is_kept = true;
-    one.kept_by = NodeIndex(static_cast<std::uint16_t>(kept.dcm()));
-    one.kept_attempt = Attempt(static_cast<std::uint16_t>(kept.attempt()));
+  for (const auto put : {put_flags, put_bytes, put_keepers}) {
+    if (auto good = put(assign, columns, assigned); !good) return Unexpected<BadRow>(good.error());
   }
   return assigned;
 }

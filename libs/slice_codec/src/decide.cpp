@@ -129,9 +129,11 @@ Expected<void, BadRow> decode(const v1::Decide& decide, std::vector<AttemptDecis
     if (!put_verdict(at_or_zero(decide.verdict(), i), row))
       return columns.refuse("verdict", static_cast<std::size_t>(i));
   }
-  for (const v1::Decide::Failure& failure : decide.failures()) {
-    if (columns.has_row(failure.index()))
-      out[failure.index()].reason = slice_rows::discard_reason(failure.reason());
+  for (int i = 0; i < decide.failures_size(); ++i) {
+    const v1::Decide::Failure& failure = decide.failures(i);
+    if (!columns.has_row(failure.index()) || out[failure.index()].verdict != Verdict::failed)
+      return columns.refuse("failures", static_cast<std::size_t>(i));
+    out[failure.index()].reason = slice_rows::discard_reason(failure.reason());
   }
   if (has_forward(decide)) return put_forwards(decide, columns, out);
   return {};
@@ -163,6 +165,8 @@ Expected<std::vector<Confirmation>, BadRow> decode(const v1::Confirm& confirm) {
   std::vector<Confirmation> confirmed(static_cast<std::size_t>(rows));
   for (int i = 0; i < rows; ++i) {
     Confirmation& one = confirmed[static_cast<std::size_t>(i)];
+    if (!v1::Confirmation_IsValid(at_or_zero(confirm.code(), i)))
+      return columns.refuse("code", static_cast<std::size_t>(i));
     one.slice = SliceId(confirm.slice(i));
     one.attempt = Attempt(static_cast<std::uint16_t>(at_or_zero(confirm.attempt(), i)));
     one.answer = static_cast<Answer>(at_or_zero(confirm.code(), i));

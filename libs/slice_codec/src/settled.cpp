@@ -52,6 +52,8 @@ Expected<void, BadRow> decode(const v1::Settled& settled, SettledSlices& out) {
   out.slices.clear();
   out.copies.clear();
   for (int i = 0; i < rows; ++i) {
+    if (!v1::Outcome_IsValid(at_or_zero(settled.outcome(), i)))
+      return columns.refuse("outcome", static_cast<std::size_t>(i));
     Cleared& one = out.slices.emplace_back();
     one.slice = SliceId(settled.slice(i));
     one.attempt = Attempt(static_cast<std::uint16_t>(at_or_zero(settled.attempt(), i)));

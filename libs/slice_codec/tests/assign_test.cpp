@@ -66,7 +66,6 @@ TEST_CASE("columns of unequal length are refused, and omitted ones are zero") {
   for (const std::uint64_t id : {4U, 5U}) assign.add_slice(id);
   assign.set_duration_ns(77);
   assign.add_suspect(1);
-  assign.add_unfiltered(2);  // there is no such row
   v1::Assign::Payload& payload = *assign.add_payload();
   payload.set_index(0);
   payload.set_bytes("abc");

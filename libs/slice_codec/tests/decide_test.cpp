@@ -18,7 +18,6 @@ TEST_CASE("decisions are converted to rows with their reasons, unless the column
   v1::Decide::Failure& failure = *decide.add_failures();
   failure.set_index(3);
   failure.set_reason(std::string(slice_rows::name(slice_rows::DiscardReason::writer_refused)));
-  decide.add_failures()->set_index(77);  // there is no such row
   REQUIRE(decode(decide, rows).has_value());
   REQUIRE(rows.size() == 4);
   CHECK(rows[0].verdict == slice_rows::Verdict::accept);

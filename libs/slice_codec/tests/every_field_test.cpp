@@ -14,6 +14,7 @@
 
 #include <functional>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <utility>
@@ -22,6 +23,8 @@
 namespace weir::slice_codec {
 namespace {
 
+using google::protobuf::FieldDescriptor;
+using google::protobuf::Message;
 using test::RandomRows;
 using Trip = std::function<Expected<void, BadRow>(const v1::Control&, v1::Control&)>;
 
@@ -206,6 +209,68 @@ TEST_CASE("each field of each message about slices survives decoding and encodin
     ++messages;
   });
   CHECK(messages == kTrips.size());
+}
+
+// Calls with each message that differs from a good one by one bad entry, and the name of its column.
+void for_each_spoiled(const Message& good,
+                      const std::function<void(const Message&, const std::string&)>& call) {
+  const auto& type = *good.GetDescriptor();
+  for (int i = 0; i < type.field_count(); ++i) {
+    const auto& field = *type.field(i);
+    const std::unique_ptr<Message> bad(good.New());
+    bad->CopyFrom(good);
+    const auto& reflection = *bad->GetReflection();
+    const std::string name(field.name());
+    const bool is_number = field.cpp_type() == FieldDescriptor::CPPTYPE_UINT32;
+    if (is_number && test::is_small(field)) {
+      field.is_repeated() ? reflection.SetRepeatedUInt32(bad.get(), &field, 0, 65536)
+                          : reflection.SetUInt32(bad.get(), &field, 65536);
+      call(*bad, name);
+    } else if (is_number && test::is_list_of_rows(field)) {
+      reflection.AddUInt32(bad.get(), &field, RandomRows::kRows);
+      call(*bad, name);
+    } else if (is_number && field.is_repeated()) {
+      reflection.AddUInt32(bad.get(), &field, 1);
+      call(*bad, name);
+    } else if (test::is_byte_column(field)) {
+      std::string column = reflection.GetString(good, &field);
+      column.back() = '\x7f';
+      reflection.SetString(bad.get(), &field, column);
+      call(*bad, name);
+    } else if (field.message_type() != nullptr) {
+      for_each_spoiled(reflection.GetRepeatedMessage(good, &field, 0),
+                       [&](const Message& row, const std::string& column) {
+                         reflection.MutableRepeatedMessage(bad.get(), &field, 0)->CopyFrom(row);
+                         call(*bad, name + "." + column);
+                       });
+    }
+  }
+}
+
+TEST_CASE("an entry that no process sends refuses its message, and is named") {
+  std::set<std::string> columns;
+  for_each_body([&](const google::protobuf::FieldDescriptor& body, const Trip& trip) {
+    v1::Control good;
+    RandomRows(1).fill(*good.GetReflection()->MutableMessage(&good, &body));
+    for_each_spoiled(good.GetReflection()->GetMessage(good, &body),
+                     [&](const Message& bad, const std::string& column) {
+                       v1::Control in;
+                       in.GetReflection()->MutableMessage(&in, &body)->CopyFrom(bad);
+                       v1::Control out;
+                       CAPTURE(column, in.DebugString());
+                       const auto taken = trip(in, out);
+                       REQUIRE_FALSE(taken.has_value());
+                       CHECK(std::string(taken.error().message) == std::string(bad.GetDescriptor()->name()));
+                       // The column itself, or the one that it belongs to.
+                       CHECK(column.substr(0, column.find('.')) ==
+                             std::string(taken.error().column.substr(0, taken.error().column.find('.'))));
+                       columns.insert(std::string(bad.GetDescriptor()->name()) + "." + column);
+                     });
+  });
+  for (const char* const name :
+       {"Assign.killed", "Assign.kept.index", "Assign.payload.index", "Confirm.code", "Decide.failures.index",
+        "Fetch.as", "Settled.copies.epoch", "Settled.outcome", "Absences.ranges.readout"})
+    CHECK(columns.contains(name));
 }
 
 TEST_CASE("an answer about slices that are not kept survives, and has no attempts of its sender") {

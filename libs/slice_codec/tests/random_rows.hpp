@@ -18,6 +18,24 @@ namespace weir::test {
 using google::protobuf::FieldDescriptor;
 using google::protobuf::Message;
 
+// Numbers of 16 bits: nodes, attempts, epochs.
+inline bool is_small(const FieldDescriptor& field) {
+  static const std::set<std::string> kSmall{"alone_attempt", "as",    "attempt", "dcm",
+                                            "epoch",         "index", "readout", "writer"};
+  return kSmall.contains(std::string(field.name()));
+}
+inline bool is_list_of_rows(const FieldDescriptor& field) {
+  static const std::set<std::string> kLists{"weir.v1.Assign.killed", "weir.v1.Assign.suspect",
+                                            "weir.v1.Assign.unfiltered"};
+  return kLists.contains(std::string(field.full_name()));
+}
+// Columns of small numbers, a byte each.
+inline bool is_byte_column(const FieldDescriptor& field) {
+  static const std::set<std::string> kBytes{"weir.v1.Confirm.code", "weir.v1.Decide.verdict",
+                                            "weir.v1.Settled.outcome"};
+  return kBytes.contains(std::string(field.full_name()));
+}
+
 class RandomRows {
  public:
   static constexpr int kRows = 4;

@@ -6,9 +6,8 @@
 
 namespace weir::node {
 
-// The error of a frame handler for a message with a bad row.
-[[nodiscard]] inline Unexpected<wire::WireError> refused(const slice_codec::BadRow&) {
-  return Unexpected<wire::WireError>(wire::WireError::bad_payload);
-}
+// Logs why a message is refused, and returns the error of its frame handler: the connection ends, and is
+// counted as a protocol error.
+[[nodiscard]] Unexpected<wire::WireError> refused(const slice_codec::BadRow& bad);
 
 }  // namespace weir::node
