@@ -95,7 +95,8 @@ void Departures::confirm_one(BuiltSlice& slice, const slice_rows::Confirmation& 
 
 void Departures::tell(std::span<const slice_rows::AttemptDecision> failures) {
   v1::Control message;
-  slice_codec::encode(failures, *message.mutable_decide());
+  for (const slice_rows::AttemptDecision& failure : failures)
+    slice_codec::append(failure, *message.mutable_decide());
   way_.tell_supervisor(message);
 }
 

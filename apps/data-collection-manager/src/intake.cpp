@@ -61,9 +61,9 @@ void Intake::block(BuiltSlice& slice) {
       BuildState::blocked, [&](const BuiltSlice& one) { return one.id() == slice.id(); });
   builder_.slices.change(slice, BuildState::blocked);
   if (earlier == nullptr) return;
-  const auto lost = failed(earlier->id(), earlier->attempt(), slice_rows::DiscardReason::lost);
   v1::Control message;
-  slice_codec::encode({&lost, 1}, *message.mutable_decide());
+  slice_codec::append(failed(earlier->id(), earlier->attempt(), slice_rows::DiscardReason::lost),
+                      *message.mutable_decide());
   builder_.slices.change(*earlier, BuildState::spare);
   way_.tell_supervisor(message);
 }

@@ -93,26 +93,27 @@ Expected<void, BadRow> put_forwards(const v1::Decide& decide, const Columns& col
 
 }  // namespace
 
+void append(const AttemptDecision& row, v1::Decide& out) {
+  const auto index = static_cast<std::uint32_t>(out.slice_size());
+  out.add_slice(row.slice.value);
+  out.add_attempt(row.attempt.value);
+  add(*out.mutable_verdict(), code_of(row));
+  if (row.verdict == Verdict::failed) {
+    v1::Decide::Failure& failure = *out.add_failures();
+    failure.set_index(index);
+    failure.set_reason(std::string(name(row.reason)));
+  } else if (row.verdict == Verdict::forward) {
+    v1::Decide::Forward& forward = *out.add_forwards();
+    forward.set_index(index);
+    forward.set_group(row.group.value);
+    forward.set_kept(row.kept);
+    forward.set_bytes(row.bytes.data(), row.bytes.size());
+  }
+}
+
 void encode(std::span<const AttemptDecision> rows, v1::Decide& out) {
   out.Clear();
-  std::string& verdicts = *out.mutable_verdict();
-  for (const AttemptDecision& row : rows) {
-    const auto index = static_cast<std::uint32_t>(out.slice_size());
-    out.add_slice(row.slice.value);
-    out.add_attempt(row.attempt.value);
-    add(verdicts, code_of(row));
-    if (row.verdict == Verdict::failed) {
-      v1::Decide::Failure& failure = *out.add_failures();
-      failure.set_index(index);
-      failure.set_reason(std::string(name(row.reason)));
-    } else if (row.verdict == Verdict::forward) {
-      v1::Decide::Forward& forward = *out.add_forwards();
-      forward.set_index(index);
-      forward.set_group(row.group.value);
-      forward.set_kept(row.kept);
-      forward.set_bytes(row.bytes.data(), row.bytes.size());
-    }
-  }
+  for (const AttemptDecision& row : rows) append(row, out);
   leave_out_zeros(*out.mutable_attempt());
 }
 

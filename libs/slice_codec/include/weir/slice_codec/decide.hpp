@@ -10,6 +10,9 @@
 // Decide: DCM -> supervisor. Confirm: its answer.
 namespace weir::slice_codec {
 
+// Adds a row to all columns.
+void append(const slice_rows::AttemptDecision& row, v1::Decide& out);
+// Replaces `out`; leaves out a column of zeros.
 void encode(std::span<const slice_rows::AttemptDecision> rows, v1::Decide& out);
 // Replaces `out`; its bytes are those of the message. An unknown verdict is refused: a wrong guess would
 // throw the slice away.
