@@ -44,7 +44,7 @@ class Socket {
   };
   // Returns up to kBatch datagrams; empty: none is waiting.
   [[nodiscard]] std::span<const Datagram> receive();
-  // Datagrams dropped by the kernel since the socket was opened, as far as known: exact after
+  // Datagrams dropped by the kernel since the socket was opened, as known: exact after
   // look_at_drops().
   [[nodiscard]] std::uint64_t kernel_drops() const { return kernel_drops_; }
   void look_at_drops();

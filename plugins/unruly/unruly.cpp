@@ -1,7 +1,7 @@
 // Accepts every slice, and does something bad over every n-th: `what` is
 //   crash     writes where no memory is      abort     std::abort()
-//   exit      std::exit(0)                   hang      sleeps for ever
-//   spin      computes for ever              memory    allocates until nothing is left
+//   exit      std::exit(0)                   hang      sleeps forever
+//   spin      computes forever              memory    allocates until nothing is left
 //   overflow  more output than allowed       wild      writes into the slice's bytes
 //   fork      leaves a child behind          twice     forks, and both come back from process()
 //   scribble  writes over its lane           throw     throws

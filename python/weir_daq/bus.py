@@ -108,7 +108,7 @@ def read_keys(path: str | os.PathLike[str]) -> dict[str, bytes]:
     with open(path, encoding="utf-8") as file:
         lines = [line.split() for line in file if line.strip() and not line.startswith("#")]
     if not lines or lines[0] != ["weir-curve-keys", "1"]:
-        raise ValueError(f"{os.fspath(path)}: not a file of weir-curve-keys: make one with `weir keys new`")
+        raise ValueError(f"{os.fspath(path)}: not a file of weir-curve-keys: create one with `weir keys new`")
     for words in lines[1:]:
         if len(words) == 2:
             keys[words[0]] = words[1].encode()

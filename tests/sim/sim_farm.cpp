@@ -187,7 +187,7 @@ Outcome SimFarm::run() {
 void SimFarm::check_end(Outcome& outcome) {
   // A short run may be over before a slow line has let the watcher in.
   if (!watcher_->met() && processes_.front()->ended_well()) return;
-  if (!watcher_->account()) return fail("the supervisor gave no account of the run");
+  if (!watcher_->account()) return fail("the supervisor sent no account of the run");
   const v1::RunSummary& account = *watcher_->account();
   outcome.ledger = account.ledger_text();
   // Only files that exist at the end count, as stored on their machines.

@@ -234,7 +234,7 @@ TEST_CASE("dead DCMs are the worst finding, in the same words everywhere, and ov
   CHECK(shown);
   one.farm.start_node("dcm-0");
   one.farm.start_node("dcm-1");
-  REQUIRE(one.says("warning: processes die: dcm-0 (1 time), dcm-1 (1 time) lost in this run and back again"));
+  REQUIRE(one.says("warning: processes die: dcm-0 (1 time), dcm-1 (1 time) lost and back in this run"));
   one.farm.stop_with_faults("dcm-");
   CHECK(one.says("warning: run 1 had faults: "));
 }
@@ -248,8 +248,8 @@ TEST_CASE("a stopped process is silent, then lost, and a restarted run control r
   REQUIRE(one.says("warning: "));
   one.farm.kill_run_control();
   one.farm.start_run_control();
-  const bool told = wait_until(
-      [&] { return one.worst().find("run control was started again") != std::string::npos; }, Seconds(20));
+  const bool told =
+      wait_until([&] { return one.worst().find("run control restarted") != std::string::npos; }, Seconds(20));
   CHECK(told);
   one.farm.stop_with_faults("fragments are missing");  // of the readout, or of its sources
 }
@@ -267,9 +267,11 @@ TEST_CASE("run control ends a frozen supervisor, says so everywhere, and its suc
   REQUIRE(end.has_value());
   one.farm.start_node("supervisor", "signal 9 (Killed)");
   REQUIRE(one.says(
-      "warning: processes die: supervisor (1 time: killed by run control: stopped by a signal, and"));
-  CHECK_THAT(one.farm.events(), ContainsSubstring(") was killed by run control: stopped by a signal, and not "
-                                                  "heard for 4 s; its successor resumes the run"));
+      "warning: processes die: supervisor (1 time: killed by run control: stopped by a signal, silent"));
+  CHECK_THAT(
+      one.farm.events(),
+      ContainsSubstring(
+          ") was killed by run control: stopped by a signal, silent for 4 s; its successor resumes the run"));
   one.farm.stop_with_faults("supervisor");
   const boost::json::value record = one.record();
   CHECK(record.at("ledger_balanced").as_bool());

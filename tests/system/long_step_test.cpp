@@ -44,7 +44,7 @@ TEST_CASE("a DCM whose filter is still busy after a reset restarts, and the next
   farm.must({"reset"});
   INFO(farm.logs());
   CHECK(farm.node("dcm-0").wait(Seconds(20)) == kStartAgain);
-  CHECK_THAT(farm.node("dcm-0").err(), Catch::ContainsSubstring("a filter step does not end"));
+  CHECK_THAT(farm.node("dcm-0").err(), Catch::ContainsSubstring("a filter step did not end"));
 
   std::filesystem::remove(dwell);
   farm.start_node("dcm-0");

@@ -192,7 +192,7 @@ TEST_CASE("a second farm in the same folder is refused, and the first one's proc
   const CommandEnd second = run_command(
       folder, "weir", {"up", config_file("event-building.yaml"), "--set", "run.out=" + (folder / "out")});
   CHECK(second.status == 1);
-  CHECK_THAT(second.err, Catch::ContainsSubstring("`weir up` keeps another farm in it (process " +
+  CHECK_THAT(second.err, Catch::ContainsSubstring("is in use by another farm of `weir up` (process " +
                                                   std::to_string(farm.process().pid())));
   for (const char* command : {"init", "configure", "start"}) farm.must({command});
   const pid_t before = farm.pid_of("dcm-0");

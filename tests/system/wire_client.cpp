@@ -197,7 +197,7 @@ v1::RunSummary FarmWatcher::account() {
   while (const auto message = client_.receive_control(kAccountPatience)) {
     if (message->has_summary()) return message->summary();
   }
-  throw std::runtime_error("the supervisor gave no account of the run");
+  throw std::runtime_error("the supervisor sent no account of the run");
 }
 
 bool FarmWatcher::wait_for_report(const std::string& node, Seconds patience,

@@ -38,7 +38,7 @@ void BurstDisk::take_write(const ports::ScratchResult& result, const burst::Ring
   if (result.error.empty()) {
     ring_.written(write.slice, result.crc32c);
     bytes_written_ += write.bytes;
-    if (std::exchange(failing_, false)) spdlog::info("burst ring uses its disk again");
+    if (std::exchange(failing_, false)) spdlog::info("burst ring disk resumed");
     return;
   }
   ring_.write_failed(write.slice);

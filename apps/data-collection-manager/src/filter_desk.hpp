@@ -90,7 +90,7 @@ class FilterDesk {
   void take_results();
   // Looks for steps that take too long.
   void watch();
-  // The supervisor has received the note with this serial. forget_told(): the supervisor is gone, and so are
+  // The supervisor has received the note with this serial. forget_told(): the supervisor has left, and so are
   // its notes.
   void answered(std::uint64_t serial) { isolation_.answered(serial); }
   void forget_told();

@@ -28,7 +28,7 @@ namespace weir::dcm {
 class OutletEvents {
  public:
   virtual ~OutletEvents() = default;
-  // It is on disk. The shipment is gone.
+  // It is on disk. The shipment is removed.
   virtual void on_stored(assembly::BuiltSlice& slice) = 0;
   // The writer does not take it, and would not if it were sent again. The shipment is still there.
   virtual void on_refused(assembly::BuiltSlice& slice, storage::StoreResult reason) = 0;

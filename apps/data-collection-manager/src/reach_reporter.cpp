@@ -32,7 +32,7 @@ void ReachReporter::judge(bool cut_off) {
   if (cut_off != cut_off_) {
     spdlog::log(cut_off ? spdlog::level::warn : spdlog::level::info,
                 cut_off ? "cut off from readouts that other DCMs reach: returns slices that it cannot build"
-                        : "reaches all readouts again that other DCMs reach");
+                        : "again reaches all readouts that other DCMs reach");
   }
   cut_off_ = cut_off;
 }

@@ -12,8 +12,8 @@ namespace weir::dcm {
 enum class DcmPhase : std::uint8_t {
   ready,       // no run has begun
   running,     //
-  told_early,  // told to end before a run had begun
-  ending,      // told to end: waits for pending work
+  told_early,  // ordered to end before a run had begun
+  ending,      // ordered to end: waits for pending work
   over,        // the filter has been told that the run is over
 };
 constexpr std::size_t kRunPhases = 5;

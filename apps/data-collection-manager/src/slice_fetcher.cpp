@@ -108,7 +108,7 @@ void SliceFetcher::look() {
 }
 
 // A fragment that its DCM is sending is requested from its readout only when no connection writes it: one
-// that is half open would write it for ever.
+// that is half open would write it forever.
 void SliceFetcher::leave(BuiltSlice& slice) {
   ++from_readouts_;
   Keeper* const keeper = keeper_of(slice);

@@ -32,7 +32,7 @@ void hold_run(const weir::node::Setup& setup, bool has_earlier_files) {
   weir::node::give_up_claim(out, setup.run, setup.claim);
   throw std::runtime_error("run.out: '" + out + "' holds files of another run " +
                            std::to_string(setup.run.value) +
-                           " of this writer: take another run number, or another folder");
+                           " of this writer: choose another run number or folder");
 }
 
 // Returns the alerts' slices that an earlier process of this writer stored.

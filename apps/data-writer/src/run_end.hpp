@@ -10,7 +10,7 @@ namespace weir::writer {
 
 enum class EndPhase : std::uint8_t {
   open,      // takes records
-  told,      // told to end: the fate of its copies may still be reported
+  told,      // ordered to end: the fate of its copies may still be reported
   closing,   // the files are being closed
   closed,    // files are closed; commands for them (writer.on_close) may still run
   given_up,  // they could not be: the disk stays full, and the last one stays a .part

@@ -12,7 +12,7 @@ namespace weir::writer {
 
 std::string WriterNode::check_hello(const sessions::PeerInfo& info) {
   if (info.role == Role::dcm || info.role == Role::supervisor) return {};
-  return "'" + info.name + "' is a " + std::string(name(info.role)) + ", and has no business at a writer";
+  return "'" + info.name + "' is a " + std::string(name(info.role)) + ", which a writer does not accept";
 }
 
 void WriterNode::on_ready(sessions::Peer& peer) {

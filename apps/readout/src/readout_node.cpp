@@ -320,7 +320,7 @@ void ReadoutNode::add_losses(v1::Report& report) {
 
 std::string ReadoutNode::check_hello(const sessions::PeerInfo& info) {
   if (info.role != Role::dcm) {
-    return "'" + info.name + "' is a " + std::string(name(info.role)) + ", and has no business at a readout";
+    return "'" + info.name + "' is a " + std::string(name(info.role)) + ", which a readout does not accept";
   }
   const auto& dcms = settings_.dcms;
   if (info.index.value >= dcms.size() || dcms[info.index.value] != info.name) {

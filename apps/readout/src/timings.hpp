@@ -33,7 +33,7 @@ class Timings {
     }
     samples_.clear();
   }
-  // The connection is gone.
+  // The connection has ended.
   void forget(std::uint64_t connection) {
     retransmitted_.erase(connection);
     std::erase_if(samples_, [=](const Sample& sample) { return sample.connection == connection; });

@@ -11,13 +11,13 @@ std::string CommandQueue::ask(v1::Request request) {
   std::future<std::string> answer = waiting->answer.get_future();
   {
     const std::lock_guard lock(mutex_);
-    if (waiting_.size() >= kWaitingMax) return "too many commands wait: try again";
+    if (waiting_.size() >= kWaitingMax) return "too many commands are waiting: try again";
     waiting_.push_back(waiting);
   }
   if (answer.wait_for(patience_) == std::future_status::ready) return answer.get();
-  if (give_up(waiting)) return "run control does not answer: look at its log";
+  if (give_up(waiting)) return "run control does not answer: check its log";
   if (answer.wait_for(patience_) == std::future_status::ready) return answer.get();
-  return "run control has taken the command, and does not say how it ends: look at its log";
+  return "run control accepted the command but did not report its result: check its log";
 }
 
 bool CommandQueue::give_up(const std::shared_ptr<Waiting>& waiting) {

@@ -48,7 +48,7 @@ std::string Commands::carry_out(const v1::Request& given) {
   if (other == RequestKind::burst) return burst(request);
   if (other == RequestKind::kill) return send_signals(request, parts_);
   return "'" + request.command() +
-         "' is not a command: there are init, configure, start, pause, continue, stop, reset, off, status, "
+         "' is not a command: use init, configure, start, pause, continue, stop, reset, off, status, "
          "add, remove, "
          "set, unset, log-level, tap, kill, burst";
 }
@@ -86,8 +86,8 @@ Expected<v1::RunIdentity, std::string> Commands::identity() const {
     if (const auto conflict = node::merge(parts_.members[i].identity, all)) {
       const v1::RunIdentity::Part& known = all.parts(conflict->known);
       return Unexpected<std::string>(
-          fmt::format("{} of {} has checksum {:08x}, and {} has {:08x} ({}): give both the same file, and "
-                      "configure again",
+          fmt::format("{} of {} has checksum {:08x}, and {} has {:08x} ({}): install the same file on both, "
+                      "and configure again",
                       node::text_of(conflict->part), member.plan.name, conflict->part.crc32c(),
                       owners[static_cast<std::size_t>(conflict->known)], known.crc32c(), known.path()));
     }
@@ -167,7 +167,7 @@ std::string Commands::last_of_its_kind(const std::vector<std::size_t>& away) con
     }
     if (others || all[member].removed) continue;
     const std::string& process = all[member].plan.name;
-    return "without " + process + " no slice gets through: no other " + kind + " takes part; to remove " +
+    return "without " + process + " no slice can pass: no other " + kind + " takes part; to remove " +
            process + " all the same, add `--last`";
   }
   return {};
@@ -199,21 +199,21 @@ std::string Commands::change_farm(const v1::Request& request, bool away) {
 
 std::string Commands::burst(const v1::Request& request) {
   if (parts_.setup.configured().burst().buffer_bytes() == 0)
-    return "burst.buffer_bytes is 0: this farm keeps no data for alerts";
+    return "burst.buffer_bytes is 0: this farm stores no data for alerts";
   const control::State state = parts_.machine.state();
-  if (state != control::State::running && state != control::State::paused) return "no run is on";
+  if (state != control::State::running && state != control::State::paused) return "no run is active";
   constexpr double kWindowMax = 86400.0 * 10;
   const auto is_good = [](double seconds) {
     return std::isfinite(seconds) && std::abs(seconds) <= kWindowMax;
   };
   if (!is_good(request.before_s()) || !is_good(request.after_s()))
-    return "burst takes a window of at most ten days";
+    return "a burst window has at most ten days";
   v1::Command command;
   command.set_kind(v1::Command::BURST);
   command.set_before_ms(std::llround(request.before_s() * 1e3));
   command.set_after_ms(std::llround(request.after_s() * 1e3));
   command.set_reason(request.reason());
-  if (command.before_ms() + command.after_ms() < 0) return "the window's end is before its begin";
+  if (command.before_ms() + command.after_ms() < 0) return "the window ends before it begins";
   parts_.book.note_operation("burst alert");
   parts_.orders.tell_supervisor(command);
   return {};
@@ -221,7 +221,7 @@ std::string Commands::burst(const v1::Request& request) {
 
 std::string Commands::log_level(const v1::Request& request) {
   if (!telemetry::is_log_level(request.level()))
-    return "'" + request.level() + "' is not a log level: there are trace, debug, info, warning, error";
+    return "'" + request.level() + "' is not a log level: use trace, debug, info, warning, error";
   auto members = named(request);
   if (!members) return members.error();
   if (members->empty()) {

@@ -15,7 +15,7 @@ namespace {
 using node::key_of;
 
 constexpr const char* kOtherProcesses =
-    "the farm would have other processes with that: change the farm file, and start run control anew";
+    "the farm would have other processes: edit the farm file, and restart run control";
 
 bool has_same_processes(const config::FarmPlan& one, const config::FarmPlan& other) {
   return std::equal(one.nodes.begin(), one.nodes.end(), other.nodes.begin(), other.nodes.end(),
@@ -95,10 +95,10 @@ Expected<FarmSetup::Overrides, std::string> FarmSetup::with(const Sets& more, st
   for (const std::string& one : more) {
     const std::string key = key_of(one);
     if (key.starts_with("control.") || key == "farm")
-      return Unexpected<std::string>(key + " cannot be set while the farm is there");
+      return Unexpected<std::string>(key + " cannot be set while the farm is up");
     if (key.starts_with("log.") || key.starts_with("metrics."))
       return Unexpected<std::string>(
-          key + " takes effect only when a process starts: change the farm file, and start the farm anew" +
+          key + " takes effect only when a process starts: edit the farm file, and restart the farm" +
           (key == "log.level" ? "; `weir ctl log-level` changes the level now" : ""));
     std::erase_if(overrides, [&](const Override& old) { return key_of(old.assignment) == key; });
     overrides.push_back({one, std::string(origin)});

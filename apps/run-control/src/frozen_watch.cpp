@@ -95,7 +95,7 @@ void FrozenWatch::look(Parts& parts) {
 void FrozenWatch::end(std::size_t member, Parts& parts) const {
   const std::string& name = parts.machine.members()[member].plan.name;
   const std::string why =
-      fmt::format("killed by run control: {}, and not heard for {} s", control::text_of(freeze().kind),
+      fmt::format("killed by run control: {}, silent for {} s", control::text_of(freeze().kind),
                   (parts.now_ns - parts.machine.members()[member].heard_ns) / kSecond);
   const std::uint32_t pid = parts.members[member].pid;
   if (const std::string error = kill_member(member, parts); !error.empty())

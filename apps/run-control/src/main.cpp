@@ -34,7 +34,7 @@ std::string reached_at(const weir::bus::Hub& hub) {
 }
 
 int run(weir::run_control::RunControlSettings settings) {
-  // For the program that started the farm's processes: from now on they were told to end.
+  // For the program that started the farm's processes: from now on they were ordered to end.
   settings.going_off = [] {
     std::printf("off\n");
     std::fflush(stdout);
@@ -89,18 +89,18 @@ int main(int argc, char** argv) {
   app.add_flag("--begin-with-file", settings.begins_with_file,
                "forget keys that operators set in an earlier session, unless its run is still on");
   app.add_option("--fallback", settings.fallback,
-                 "farm file to begin with if the other one cannot be used or has other processes");
-  app.add_option("--memory", settings.memory,
-                 "file for what outlives this process, instead of run-control.state in control.out");
-  app.add_option("--network", settings.network,
-                 "path of a network namespace to listen in, too: one that is reached from nowhere else");
+                 "farm file to use if the other one is unusable or has other processes");
+  app.add_option(
+      "--memory", settings.memory,
+      "file for the state that outlives this process, instead of run-control.state in control.out");
+  app.add_option("--network", settings.network, "path of a second network namespace to listen in");
   app.add_option("--network-host", settings.network_host, "address there")->needs("--network");
   app.add_option("--log-level", log_level, "trace, debug, info, warning or error")
       ->check(CLI::IsMember({"trace", "debug", "info", "warning", "error"}));
-  const CLI::Option* dies = app.add_option("--die-with-parent", parent,
-                                           "end when the process that started this one is gone: its PID")
-                                ->expected(0, 1)
-                                ->type_name("[PID]");
+  const CLI::Option* dies =
+      app.add_option("--die-with-parent", parent, "PID of the starting process: end when it has ended")
+          ->expected(0, 1)
+          ->type_name("[PID]");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -55,9 +55,9 @@ Expected<v1::ControlMemory, std::string> read_memory(const std::string& path) {
   text << file.rdbuf();
   v1::ControlMemory memory;
   if (!file || !parse(text.str(), memory)) {
-    return Unexpected<std::string>(
-        "'" + path + "' cannot be read as what run control wrote down: look at it, and move it " +
-        "away to begin anew");
+    return Unexpected<std::string>("'" + path +
+                                   "' is not a valid state of run control: inspect it, and move it " +
+                                   "away to start afresh");
   }
   return memory;
 }

@@ -48,18 +48,18 @@ Expected<RunNumber, std::string> RunBook::claim(RunNumber wanted, RunNumber last
   const auto refused = [](const std::string& why) { return Unexpected<std::string>(why); };
   if (keeper_ == Keeper::starter) {
     if (wanted.value != 0 && last.value == 0) return wanted;
-    return refused("this farm makes one run: `weir up` keeps one for many");
+    return refused("this farm makes one run only: use `weir up` for several");
   }
   claim_ = node::make_incarnation().value;
   if (wanted.value == std::numeric_limits<std::uint32_t>::max())
-    return refused(fmt::format("{} leaves no number for the next run: take a lower one", wanted.value));
+    return refused(fmt::format("{} leaves no number for the next run: choose a lower one", wanted.value));
   if (wanted.value != 0) {
     const bool is_free = run_record::free_run_number(wanted, run_record::file_names_in(out_)) == wanted;
     const auto claimed = is_free ? node::claim_run(out_, wanted, farm, claim_) : false;
     if (!claimed) return refused("control.out: " + claimed.error());
     if (!*claimed)
       return refused(
-          fmt::format("{} holds files of run {} already: take another number", out_, wanted.value));
+          fmt::format("{} holds files of run {} already: choose another number", out_, wanted.value));
     return wanted;
   }
   const RunNumber highest(std::max(last.value, history_.highest()));
@@ -159,7 +159,7 @@ std::vector<control::Event> RunBook::end(const v1::RunOver& over, const std::str
   last_.reset();
   const bool never_began = !over.failure().empty();
   return lose({RunNumber(over.run()), !never_began,
-               never_began ? over.failure() : "its supervisor ended it and gave no account"},
+               never_began ? over.failure() : "its supervisor ended it without an account"},
               {}, farm);
 }
 
@@ -215,7 +215,7 @@ std::vector<control::Event> RunBook::lose(const control::LostRun& lost,
   }
   add_faults(account);
   account.set_ledger_text(
-      "no ledger: the supervisor gave no account; the counts are the last ones that processes reported\n");
+      "no ledger: the supervisor sent no account; the counts are the last reported ones\n");
   v1::FarmView::Run entry = run_of(account);
   entry.set_outcome(lost.begun ? outcome::kNoAccount : outcome::kNeverBegan);
   entry.set_failure(lost.begun ? "no account of it" : "it never began");

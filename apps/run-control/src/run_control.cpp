@@ -271,9 +271,8 @@ bool RunControl::Core::recall_settings(const v1::ControlMemory& before) {
     log_.error("settings of an earlier session do not fit the farm file any more: " + problem);
   if (!same && before.run_open())
     log_.error(
-        "the farm file was changed, and the farm of the run that is on cannot be read: a process that is "
-        "started "
-        "again in this run takes no part");
+        "the farm file was changed, and the active run's farm cannot be read: processes that restart in this "
+        "run take no part");
   return same || before.run_open();
 }
 
@@ -313,8 +312,7 @@ void RunControl::Core::tell_ports() {
   const auto tell = [this](const char* what, std::uint16_t port, std::uint16_t is) {
     if (port == 0 || port == is) return;
     log_.note(control::Level::warning,
-              fmt::format("port {} is taken: {} port {} instead; a firewall has to let it through", port,
-                          what, is));
+              fmt::format("port {} is taken: {} port {} instead; open it in the firewall", port, what, is));
   };
   tell("publications go to", hub_.settings().publish_port, hub_.publish_port());
   tell("subscribers connect to", hub_.settings().subscribe_port, hub_.subscribe_port());
@@ -458,7 +456,7 @@ void RunControl::Core::on_message(const bus::Sender& from, const v1::BusMessage&
     reception_.take(from, message);
     if (message.has_run_over() && members_.of(from.id)) watchers_.take(message);
   } else {
-    reception_.refuse(from, "this key is not one of a process of the farm");
+    reception_.refuse(from, "this key does not belong to a process of the farm");
   }
   // The next message of this turn may ask for the state, and has to get the events that led to it.
   note_events();
@@ -493,7 +491,7 @@ void RunControl::Core::watch(const bus::Sender& from, const v1::Request& request
   }
   v1::BusMessage full;
   full.mutable_reply()->set_id(request.id());
-  full.mutable_reply()->set_error("too many watch the farm already");
+  full.mutable_reply()->set_error("too many clients are watching the farm");
   hub_.send(from.id, full);
 }
 
@@ -526,7 +524,7 @@ v1::Reply RunControl::Core::request(const v1::Request& request, security::BusRol
   } else if (role == security::BusRole::operator_) {
     reply.set_error(carry_out(request));
   } else {
-    reply.set_error("this key may look and not command: use an operator's");
+    reply.set_error("an observer's key cannot command: use an operator's");
   }
   reply.set_good(reply.error().empty());
   return reply;

@@ -108,10 +108,9 @@ bus::HubSettings hub_settings(const std::string& folder, const std::string& list
   }
   if (folder.empty()) {
     if (!config::is_loopback(listen)) {
-      throw std::runtime_error(
-          "control.listen: " + at.host +
-          " is not loopback, where the bus needs keys: make them with `weir keys new FOLDER`, and "
-          "name the folder in control.keys");
+      throw std::runtime_error("control.listen: " + at.host +
+                               " is not loopback, where the bus needs keys: create them with `weir keys new "
+                               "FOLDER`, and name the folder in control.keys");
     }
     return hub;
   }

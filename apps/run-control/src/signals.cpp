@@ -68,8 +68,8 @@ Expected<Target, std::string> target_of(std::size_t member, const Parts& parts) 
   const auto refused = [](const std::string& why) { return Unexpected<std::string>(why); };
   if (process.pid == 0) return refused(name + " is not there");
   if (process.pid_space.empty() || process.pid_space != node::pid_space())
-    return refused(fmt::format("{} is process {} on {}, and run control is not: end it there", name,
-                               process.pid, process.host));
+    return refused(fmt::format("{} is process {} on another host, {}: signal it there", name, process.pid,
+                               process.host));
   Handle handle(process.pid);
   if (!handle.is_open() || !is_node(process.pid, name)) return refused(name + " no longer exists");
   return Target{member, std::move(handle)};

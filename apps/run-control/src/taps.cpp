@@ -19,14 +19,14 @@ Taps::Taps(const Parts& parts, std::uint16_t subscribe_port, Orders::Send send)
 
 std::string Taps::check(const v1::TapWish& wish) const {
   if (!tap::good_id(wish.id())) return "tap: the client's id is 16 hex digits, not '" + wish.id() + "'";
-  if (wish.streams_size() == 0) return "tap: which streams? There are " + tap::stream_names();
+  if (wish.streams_size() == 0) return "tap: no stream given: use " + tap::stream_names();
   for (const std::string& name : wish.streams()) {
     if (tap::find_stream(name) == nullptr)
       return "tap: no stream '" + name + "'; there are " + tap::stream_names();
   }
   if (wish.sources_size() > kTapSourcesMax)
-    return fmt::format("tap: {} sources are too many, {} may be named: leave them out for all",
-                       wish.sources_size(), kTapSourcesMax);
+    return fmt::format("tap: {} sources are too many (at most {}): omit them for all", wish.sources_size(),
+                       kTapSourcesMax);
   if (parts_.own.tap_bytes_per_s == 0) return "tap: this farm has none: its tap.rate_bytes_max is 0";
   return {};
 }
@@ -39,7 +39,7 @@ std::string Taps::take(const v1::TapWish& wish, v1::TapPlace& place) {
     if (wish.ends()) {
       leases_.end(tag);
     } else if (!leases_.renew(tag, lease_ms * kMillisecond, parts_.now_ns)) {
-      return fmt::format("tap: the farm has {} already, as many as tap.taps_max allows: end one first",
+      return fmt::format("tap: the farm has {} taps, the maximum (tap.taps_max): end one first",
                          leases_.count());
     }
     place.add_tags(tag);

@@ -41,11 +41,11 @@ std::string page_token(const std::string& file) {
   std::string token;
   std::getline(in, token);
   if (token.empty())
-    throw std::runtime_error("'" + file + "' holds no token: remove it, and a new one is made");
+    throw std::runtime_error("'" + file + "' has no token: remove the file, and a new one is created");
   if (token.size() < kTokenBytesMin) {
     throw std::runtime_error(
-        fmt::format("'{}' holds a token of less than {} characters, which can be guessed: "
-                    "remove it, and a new one is made",
+        fmt::format("'{}' has a token of less than {} characters, which can be guessed: remove the file, and "
+                    "a new one is created",
                     file, kTokenBytesMin));
   }
   return token;
@@ -75,7 +75,7 @@ page::CommandAnswer Web::alert(const page::RequestedCommand& command) {
     if (key == "reason") wish.set_reason(value);
   }
   const std::string error = commands_.ask(std::move(wish));
-  return {error.empty(), error.empty() ? "the alert is given" : error};
+  return {error.empty(), error.empty() ? "alert accepted" : error};
 }
 
 page::CommandAnswer Web::ask(const page::RequestedCommand& command) {

@@ -49,7 +49,7 @@ TEST_CASE("a wish that is being carried out when patience ends is waited for") {
 
 TEST_CASE("a request is answered with its result") {
   CommandQueue wishes(std::chrono::minutes(1));
-  for (const std::string error : {"", "no run is on"}) {
+  for (const std::string error : {"", "no run is active"}) {
     auto asked = std::async(std::launch::async, [&] { return wishes.ask(wish_of("stop")); });
     std::string command;
     while (asked.wait_for(std::chrono::milliseconds(1)) == std::future_status::timeout) {

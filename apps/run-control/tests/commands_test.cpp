@@ -148,7 +148,7 @@ TEST_CASE("an unknown log level, or one that would silence the log, is sent to n
     INFO(word);
     v1::Request level = request("log-level");
     level.set_level(word);
-    CHECK_THAT(desk.ask(level), ContainsSubstring("is not a log level: there are trace, debug, info"));
+    CHECK_THAT(desk.ask(level), ContainsSubstring("is not a log level: use trace, debug, info"));
   }
   CHECK(desk.farm.sent.empty());
 }
@@ -176,7 +176,7 @@ TEST_CASE("the last process of its kind is removed only on explicit request") {
   Desk desk;
   v1::Request remove = request("remove", {"dcm-0"});
   CHECK_THAT(desk.ask(remove),
-             ContainsSubstring("without dcm-0 no slice gets through: no other DCM takes part; to remove "
+             ContainsSubstring("without dcm-0 no slice can pass: no other DCM takes part; to remove "
                                "dcm-0 all the same, add `--last`"));
   remove.set_last(true);
   CHECK(desk.ask(remove).empty());

@@ -65,7 +65,7 @@ TEST_CASE("a truncated file is refused with an error, and no other output") {
     std::ofstream(path, std::ios::trunc) << whole.substr(0, size);
     const auto read = read_memory(path);
     CHECK_FALSE(read);
-    if (!read) CHECK(read.error().find("move it away to begin anew") != std::string::npos);
+    if (!read) CHECK(read.error().find("move it away to start afresh") != std::string::npos);
   }
   std::cerr.rdbuf(before);
   CHECK(printed.str().empty());

@@ -78,9 +78,9 @@ TEST_CASE("a rule that fires reports it and acts on the processes concerned") {
 
 TEST_CASE("an action that a rule cannot do is an error that names it") {
   Watched watched(control::Act::stop);
-  watched.deeds.error = "no run is on";
+  watched.deeds.error = "no run is active";
   watched.rules.look(gone(), kSecond);
-  CHECK(watched.log.lines().back().text() == "rule mine cannot stop: no run is on");
+  CHECK(watched.log.lines().back().text() == "rule mine cannot stop: no run is active");
   CHECK(watched.log.lines().back().level() == "error");
 }
 

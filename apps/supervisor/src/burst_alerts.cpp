@@ -79,7 +79,7 @@ void BurstAlerts::ask(std::int64_t before_ms, std::int64_t after_ms, const std::
 void BurstAlerts::open(UtcNs from, UtcNs until, const std::string& by, std::optional<UtcNs> filter_from) {
   if (!run_) {
     return spdlog::warn(
-        "burst alert refused reason=\"burst.buffer_bytes is 0: this farm keeps nothing for alerts\" "
+        "burst alert refused reason=\"burst.buffer_bytes is 0: this farm stores no data for alerts\" "
         "by=\"{}\"",
         by);
   }

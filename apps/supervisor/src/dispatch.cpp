@@ -203,7 +203,7 @@ void Dispatch::send_cleared(const assignment::Actions& actions) {
 void Dispatch::let_go(slice_rows::NodeRef node) {
   const RosterMember* found = roster_.find(node.role, node.node);
   if (found == nullptr || found->peer == nullptr) return;
-  spdlog::info("told to end name={}", found->name);
+  spdlog::info("end order sent name={}", found->name);
   send_end(*found->peer);
 }
 

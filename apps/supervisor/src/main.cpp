@@ -63,7 +63,7 @@ bool output_is_log() {
 int main(int argc, char** argv) {
   std::unique_ptr<weir::supervisor::JournalStore> journal;
   return weir::node::run_node_main(
-      argc, argv, weir::Role::supervisor, "weir-supervisor: hands out slices and keeps the ledger",
+      argc, argv, weir::Role::supervisor, "weir-supervisor: assigns slices and keeps the ledger",
       [&journal](const weir::node::Setup& setup, weir::transport::Loop& loop) {
         // On standard output, for the process that started this one and needs the ports. Left out where that
         // is the log: each of its lines has log.format, and one names the ports.

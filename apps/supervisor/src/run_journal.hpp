@@ -39,7 +39,7 @@ class RunJournal {
   // The single entries.
   [[nodiscard]] Journal& entries() { return journal_; }
   void note_fault(const std::string& fault);
-  // Records a member's process, or that it was told to end.
+  // Records a member's process, or that it was ordered to end.
   void write_join(const RosterMember& member) {
     journal_.write_join(member.role, member.index, joined(member));
   }

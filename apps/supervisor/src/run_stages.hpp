@@ -18,7 +18,7 @@ enum class RunStage : std::uint8_t {
   gathering,  // waits for all nodes of the plan
   running,    //
   draining,   // triggers have ended; slices in flight are completed
-  reporting,  // all nodes are told to end; waits for their final reports
+  reporting,  // all nodes are ordered to end; waits for their final reports
   accounted,  // the run's account is there, for the watching clients to take
   done,       // the process ends
 };
@@ -68,7 +68,7 @@ class RunStages {
   [[nodiscard]] bool is(RunStage stage) const { return stage_ == stage; }
   // Slices are on their way.
   [[nodiscard]] bool is_on() const { return is(RunStage::running) || is(RunStage::draining); }
-  // True if all nodes have been told to end.
+  // True if all nodes have been ordered to end.
   [[nodiscard]] bool is_ending() const { return is(RunStage::reporting) || is(RunStage::accounted); }
   [[nodiscard]] bool has_begun() const { return stage_ != RunStage::gathering; }
   // The stage's name for display: "gathering", … The account is shown as reporting.

@@ -239,7 +239,7 @@ void SupervisorNode::change_farm(const v1::Command& command) {
     }
     // A node that has refused to take part does not hold up the run's begin; it may still come.
     if (drain && course_.is(RunStage::gathering) && member->peer == nullptr && !member->absent) {
-      spdlog::warn("begins without name={} reason=\"{}\"", name, command.reason());
+      spdlog::warn("began without name={} reason=\"{}\"", name, command.reason());
       expect_later(*member);
       continue;
     }

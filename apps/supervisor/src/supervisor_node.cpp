@@ -171,7 +171,7 @@ void SupervisorNode::carry_out() {
   if (!journal_.waits()) tell_nodes();
 }
 
-// These processes are told to end. The next supervisor process must know this: only their successors take
+// These processes are ordered to end. The next supervisor process must know this: only their successors take
 // part in the run.
 void SupervisorNode::note_leaving() {
   for (const slice_rows::NodeRef node : actions_.leaving) {

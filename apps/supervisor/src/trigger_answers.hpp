@@ -15,7 +15,7 @@ namespace weir::supervisor {
 class TriggerAnswers {
  public:
   void add(sessions::Peer& client, v1::Control answer);
-  // It is gone.
+  // It has left.
   void forget(const sessions::Peer& client) { waiting_.erase(&client); }
   void send();
   [[nodiscard]] std::size_t bytes_for(const sessions::Peer& client) const;

@@ -84,8 +84,7 @@ void add_sweep(BenchCommand<bench::NetworkOptions>& command) {
       ->check(CLI::Range(0.01, 2.0));
   command.seconds(options.seconds, 2.0);
   command.rounds(options.rounds);
-  command
-      .add("--trace", options.trace, "slices of each run with recorded arrivals, for a plot of one of them")
+  command.add("--trace", options.trace, "slices of each run with recorded arrivals")
       ->check(CLI::Range(1, 1000));
   command.output();
 }

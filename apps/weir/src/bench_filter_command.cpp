@@ -58,7 +58,7 @@ void add_filter_bench(CLI::App& bench, int& status) {
   auto parameters = std::make_shared<std::vector<std::string>>();
   auto python = std::make_shared<std::string>();
   command.add("--plugin", options.plugin, "name or path of the plugin");
-  command.add("--python", *python, "name or path of the filter in Python; none: without")->type_name("FILE");
+  command.add("--python", *python, "name or path of the filter in Python, or none")->type_name("FILE");
   command.add("--set", *parameters, "parameter of the filter")->type_name("NAME=VALUE");
   command.add("--bytes", options.slice_bytes, "bytes of a slice")->check(CLI::Range(1U, 1U << 24U));
   command.add("--sources", options.sources, "fragments of a slice")->check(CLI::Range(1, 65536));
@@ -110,16 +110,16 @@ void add_isolation(CLI::App& bench, int& status) {
   options.folder = (temporary_folder() / ("weir-isolation-" + std::to_string(::getpid()))).string();
   options.search_path = {node::plugin_folder()};
   command.add("--slices", options.slices, "slices of a run")->check(CLI::Range(10UL, 1000000000UL));
-  command.add("--every", options.every, "slices of which one is bad")->check(CLI::Range(2UL, 1000000000UL));
+  command.add("--every", options.every, "one bad slice in N")->check(CLI::Range(2UL, 1000000000UL));
   command.add("--fault", options.faults, "only these faults")
       ->check(CLI::IsMember(bench::isolation_faults()));
-  command.add("--language", *languages, "only filters in c++, or in python")
+  command.add("--language", *languages, "only filters in C++, or in Python")
       ->check(CLI::IsMember({"c++", "python"}));
   command.add("--timeout-ms", options.timeout_ms, "time limit of a slice that hangs, in ms")
       ->check(CLI::Range(10, 60000));
   command.add("--tolerance", options.tolerance, "loss of rate that is allowed; 0: not judged")
       ->check(CLI::Range(0.0, 0.99));
-  command.app->add_flag("--spin", options.spin, "compute on every core beside the farm");
+  command.app->add_flag("--spin", options.spin, "compute on every core besides the farm");
   command.add("--folder", options.folder, "folder for the runs, removed at the end")->type_name("DIR");
   command.output();
   command.runs(status, [languages](bench::IsolationOptions& given, auto... files) {

@@ -27,14 +27,13 @@ std::string only_farm_here() {
   if (farms.size() == 1) return farms.front().control;
   if (farms.empty()) {
     throw std::invalid_argument(
-        "where is run control? None of yours is on this machine: give --connect HOST:PORT, --farm FILE with "
-        "control.listen, or set WEIR_CONNECT");
+        "no run control of yours on this machine: use --connect HOST:PORT, --farm FILE with control.listen, "
+        "or WEIR_CONNECT");
   }
   std::string list;
   for (const launch::FarmHere& one : farms)
     list += (list.empty() ? "" : ", ") + one.farm + " at " + one.control;
-  throw std::invalid_argument("which farm? There are " + list +
-                              ": give --connect HOST:PORT, or set WEIR_CONNECT");
+  throw std::invalid_argument("several farms: " + list + ": give --connect HOST:PORT, or set WEIR_CONNECT");
 }
 
 // "mark on daq-1, pid 4711": names the operator in logs and records. No proof: keys are for that.
@@ -102,8 +101,8 @@ v1::Reply ControlClient::ask(v1::Request request) {
   }
   client_.drop_unsent();
   throw std::runtime_error(
-      fmt::format("run control at {}:{} does not answer within {} s: is it there, and do both have the same "
-                  "keys?",
+      fmt::format("run control at {}:{} does not answer within {} s: check that it is running, and that both "
+                  "have the same keys",
                   at_.host, at_.port, timeout_s_));
 }
 

@@ -87,7 +87,7 @@ const v1::SourceCounts& sources_of(const v1::FarmView& view) {
 void print_sources(const v1::FarmView& view, bool json) {
   const v1::SourceCounts& sources = sources_of(view);
   if (json) return fmt::print("{}", run_record::pretty(run_record::sources_json(sources)));
-  if (sources.source_size() == 0) return fmt::print("no counts of sources: no run was reported yet\n");
+  if (sources.source_size() == 0) return fmt::print("no counts of sources: no run reported yet\n");
   fmt::print("{}", run_record::sources_text(sources));
 }
 
@@ -233,7 +233,7 @@ int follow_off(ControlClient& ctl, const CtlOptions& options, UtcNs since, v1::F
   const bool run_is_on = view.state() == name(State::running) || view.state() == name(State::paused);
   int status = 0;
   if (run_is_on) {
-    // The account may follow shortly after the stop, while the processes are told to end.
+    // The account may follow shortly after the stop, while the processes are ordered to end.
     bool is_open = true;
     while (is_open && !nothing_listens(ctl.host(), ctl.port())) {
       ctl.pause();

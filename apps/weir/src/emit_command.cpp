@@ -45,7 +45,8 @@ void add_emit(CLI::App& app, int& status) {
       ->check(CLI::Range(0.0, 1e7))
       ->check([](const std::string& value) -> std::string {
         const double rate = std::strtod(value.c_str(), nullptr);
-        return rate > 0 && rate < kRateMinHz ? "a rate above 0 is at least 3.2e-8 Hz, one slice a year" : "";
+        return rate > 0 && rate < kRateMinHz ? "a rate above 0 must be at least 3.2e-8 Hz, one slice a year"
+                                             : "";
       })
       ->capture_default_str();
   command->add_option("--slices", options->slices,
@@ -54,8 +55,8 @@ void add_emit(CLI::App& app, int& status) {
   command->add_option("--run", options->run, "run number, instead of the supervisor's or the farm file's")
       ->check(CLI::Range(std::uint64_t{0}, std::uint64_t{UINT32_MAX}));
   command->add_option("--session", options->session,
-                      "session number in the packets; 0: none (default: a new one each time)");
-  command->add_option("--size", options->size_bytes, "size, or mean size, of dummy fragments in bytes")
+                      "session number in the packets; 0: none (default: a new one)");
+  command->add_option("--size", options->size_bytes, "size or mean size of dummy fragments in bytes")
       ->check(CLI::Range(std::uint64_t{0}, kFragmentBytesMax));
   command
       ->add_option("--packet-bytes", options->packet_bytes,

@@ -47,7 +47,7 @@ std::string asan_library() {
   return path.starts_with('/') ? path : "";
 }
 
-// Starts this command line again, without --asan, under AddressSanitizer: its library has to be loaded before
+// Starts this command line again, without --asan, under AddressSanitizer: its library must be loaded before
 // all others. Returns only when that fails.
 int restart_with_asan() {
   const std::string library = asan_library();

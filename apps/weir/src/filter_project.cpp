@@ -304,7 +304,7 @@ int create_filter_project(const std::string& name, const std::string& folder, bo
                     : std::string("cmake -B build -DCMAKE_BUILD_TYPE=Release && cmake --build build && ctest "
                                   "--test-dir build"))
       << "\n"
-      << "README.md there has the rest.\n";
+      << "Its README.md has the rest.\n";
   return 0;
 }
 

@@ -94,7 +94,7 @@ void make_new(const Options& options) {
   const std::string name = options.name.empty() ? today() : options.name;
   check_name(name);
   if (::mkdir(options.folder.c_str(), kFolderMode) != 0 && errno != EEXIST)
-    fail(fmt::format("{}: cannot be made: {}", options.folder, std::strerror(errno)));
+    fail(fmt::format("{}: cannot be created: {}", options.folder, std::strerror(errno)));
   struct NewFile {
     std::string path;
     std::string text;

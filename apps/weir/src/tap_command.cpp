@@ -81,7 +81,8 @@ void tell_silence(const tap_client::TapClient& tap, bool& told) {
   const bool away = tap.unanswered_ns() > kSilence;
   const bool silent = tap.dcms() == 0 || away;
   if (silent && !told)
-    fmt::print(stderr, "weir tap: {}\n", away ? "run control does not answer; waits" : "no run is on; waits");
+    fmt::print(stderr, "weir tap: {}\n",
+               away ? "run control does not answer; waiting" : "no run is active; waiting");
   told = silent;
 }
 
@@ -118,7 +119,8 @@ int sample(const TapOptions& options) {
     if (!file) print_slice(*slice, options.json);
   }
   if (file) file->close();
-  if (other_run) fmt::print(stderr, "weir tap: another run began, and a file holds one: it ends here\n");
+  if (other_run)
+    fmt::print(stderr, "weir tap: another run began: the file ends here, because it holds one run\n");
   print_end(tap.tally(), known, options);
   return taken > 0 ? 0 : kNothing;
 }
@@ -128,7 +130,7 @@ int run_tap(const TapOptions& options) {
   transport::handle_signal(SIGTERM, [](int) { g_signalled = 1; });
   try {
     if (!options.out.empty() && options.streams.size() > 1)
-      throw std::invalid_argument("a file holds each slice once: --out takes one --stream");
+      throw std::invalid_argument("a file has each slice once: --out allows one --stream");
     return sample(options);
   } catch (const std::invalid_argument& error) {
     fmt::print(stderr, "weir tap: {}\n", error.what());
@@ -148,7 +150,7 @@ void add_tap(CLI::App& app, int& status) {
   tap->add_option("--stream", options->streams,
                   "raw (before the filter), accepted, default or debug (default: raw)")
       ->delimiter(',');
-  tap->add_option("--every", options->every, "one sample per so many slices of the stream, at each DCM")
+  tap->add_option("--every", options->every, "take one in N slices of the stream, at each DCM")
       ->check(CLI::Range(1U, UINT32_MAX));
   tap->add_option("--source", options->sources, "sources to show; default: all")->delimiter(',');
   tap->add_option("--count", options->count, "number of samples after which to end");
@@ -158,7 +160,7 @@ void add_tap(CLI::App& app, int& status) {
                   "run file for the samples, readable by `weir file`, instead of a line each");
   tap->add_option("--timeout", options->timeout_s, "seconds to wait for run control's answer")
       ->check(CLI::Range(0.1, 3600.0));
-  tap->add_flag("--json", options->json, "print lines of JSON; the last one is the account");
+  tap->add_flag("--json", options->json, "print lines of JSON, the account last");
   tap->callback([options, &status] {
     if (options->streams.empty()) options->streams = {"raw"};
     status = run_tap(*options);

@@ -68,7 +68,7 @@ std::string metrics_of_farm(const TopOptions& options, std::vector<std::string>&
     if (one.masked) continue;
     const ports::Endpoint at = node::metrics_endpoint(file->farm.metrics().listen(), *plan, one.name);
     if (at.port == 0)
-      return farm_file + ": metrics.listen gives no ports: set it to HOST:PORT, or name the places";
+      return farm_file + ": metrics.listen gives no ports: set it to HOST:PORT, or name the addresses";
     urls.push_back("http://" + ports::to_text(at) + "/metrics");
   }
   return {};
@@ -123,7 +123,7 @@ class FrameSource {
         silent.push_back(place + ": " + row.error());
       }
     }
-    if (rows.empty()) return Unexpected(silent.empty() ? std::string("no place to look at") : silent.front());
+    if (rows.empty()) return Unexpected(silent.empty() ? std::string("no processes given") : silent.front());
     farm_view::TopFrame frame = farm_view::TopRates::frame_of(std::move(rows));
     frame.reasons = std::move(silent);
     return frame;
@@ -291,7 +291,7 @@ void add_top(CLI::App& app, int& status) {
       ->capture_default_str();
   command->add_flag("--targets", options->targets,
                     "with --farm: print the addresses of its metrics, for Prometheus' file_sd_configs");
-  command->add_flag("--once", options->once, "print one frame and end");
+  command->add_flag("--once", options->once, "print one frame");
   command->callback([options, &status] { status = top(*options); });
 }
 

@@ -38,8 +38,7 @@ Expected<std::vector<std::byte>, std::string> read(const std::string& path) {
   const std::streamoff size = file.tellg();
   if (size < 0) return Unexpected<std::string>(path + ": cannot be read");
   if (static_cast<std::uint64_t>(size) > kFileBytesMax)
-    return Unexpected<std::string>(path +
-                                   ": longer than 2 GiB: let tcpdump write several files with -C 1000");
+    return Unexpected<std::string>(path + ": longer than 2 GiB: split the capture with tcpdump -C 1000");
   std::vector<std::byte> bytes(static_cast<std::size_t>(size));
   file.seekg(0);
   file.read(reinterpret_cast<char*>(bytes.data()), size);

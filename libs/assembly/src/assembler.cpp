@@ -337,7 +337,7 @@ void Assembler::release(BuiltSlice& slice) {
     if (wanted.slice == &slice) wanted.slice = nullptr;
   }
   if (settings_.order == ReleaseOrder::by_id) unreleased_.erase(slice.id());
-  // Follows downward slowly: one large slice is not remembered for ever. A part of a slice says nothing here.
+  // Follows downward slowly: one large slice is not remembered forever. A part of a slice says nothing here.
   const std::size_t bytes = slice.memory.placed() + slice.refused_bytes;
   slice_bytes_expected_ = std::max(slice_bytes_expected_, bytes);
   if (slice.flawed == 0 && slice.decision.failure.empty())

@@ -14,7 +14,7 @@
 
 namespace weir::bus {
 
-// Answers ZeroMQ's requests for admission (ZAP, RFC 27): a client's key has to be on the list, which also has
+// Answers ZeroMQ's requests for admission (ZAP, RFC 27): a client's key must be on the list, which also has
 // its role. Messages carry the role as "User-Id". Runs in its own thread, because ZeroMQ's I/O thread waits
 // for the answer.
 class Admission {

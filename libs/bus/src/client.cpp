@@ -144,7 +144,7 @@ struct Client::Core {
     return std::chrono::ceil<std::chrono::milliseconds>(at - Clock::now());
   }
 
-  // Sets the time by which queued publications have to leave. Returns true if the thread has to be woken.
+  // Sets the time by which queued publications have to leave. Returns true if the thread must be woken.
   bool leave_by(Clock::time_point at) {
     if (leave_at && *leave_at <= at) return false;
     leave_at = at;
@@ -169,7 +169,7 @@ struct Client::Core {
   std::deque<zmq::message_t> outgoing;
   std::deque<zmq::message_t> to_publish;
   std::size_t publish_bytes = 0;
-  std::optional<Clock::time_point> leave_at;  // when `to_publish` has to be sent; set while it is not empty
+  std::optional<Clock::time_point> leave_at;  // when `to_publish` must be sent; set while it is not empty
   std::uint16_t publish_port = 0;
   std::vector<v1::BusMessage> incoming;
   ClientCounters counters;

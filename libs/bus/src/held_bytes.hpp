@@ -28,7 +28,7 @@ class HeldBytes {
  public:
   explicit HeldBytes(HeldLimits limits) : limits_(limits) {}
 
-  // Returns false if the connection is beyond the limit and has to be ended.
+  // Returns false if the connection is beyond the limit and must be ended.
   [[nodiscard]] bool opened(ConnectionKey key);
   // Its messages that the hub has not taken stay in memory, and count until the socket is empty.
   void closed(ConnectionKey key);

@@ -75,7 +75,7 @@ void check_exposure(Validation& found, const FarmPlan& plan) {
   if (!found.farm().security().key_file().empty()) return;
   if (found.farm().security().tls())
     found.error(ProblemKind::missing_key, "security.key_file",
-                "needed by security.tls: make keys with `weir keys new`");
+                "needed by security.tls: create keys with `weir keys new`");
   std::string first;
   std::size_t others = 0;
   const auto look_at = [&](const std::string& who, const std::string& listen) {
@@ -90,13 +90,12 @@ void check_exposure(Validation& found, const FarmPlan& plan) {
   if (others > 0) first += " and " + std::to_string(others) + " more like it";
   if (found.farm().security().mode() == v1::SecuritySettings::MODE_OPEN) {
     found.warn("security.mode", "'open': " + first +
-                                    ", and whoever gets there can take part; make keys with "
-                                    "`weir keys new` (docs/security.md)");
+                                    ", and any process that reaches it can take part; create keys with `weir "
+                                    "keys new` (docs/security.md)");
   } else {
-    found.inconsistent("security.key_file",
-                       "needed, as " + first +
-                           ", outside this machine: make keys with "
-                           "`weir keys new`, or set security.mode=open on a private network");
+    found.inconsistent("security.key_file", "needed, as " + first +
+                                                ", outside this machine: create keys with `weir keys new`, "
+                                                "or set security.mode=open on a private network");
   }
 }
 
@@ -106,9 +105,9 @@ void check_ports(Validation& found, const FarmPlan& plan) {
   if (metrics > 0 && metrics + plan.nodes.size() - 1 > kPortMax) {
     const std::size_t first_beyond = kPortMax + 1 - metrics;
     found.inconsistent("metrics.listen", in_quotes(plan.nodes[first_beyond].name) +
-                                             " would serve at port 65536: begin at " +
+                                             " would need port 65536: start at " +
                                              std::to_string(kPortMax + 1 - plan.nodes.size()) +
-                                             " or below, as each process takes the next port");
+                                             " or below, because each process uses the next port");
   }
   check_page_port(found);
   for (const NodeFarms::Kind& readouts : found.node_farms().kinds(plan, Role::readout))

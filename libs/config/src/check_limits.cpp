@@ -74,7 +74,7 @@ void check_dcm(Validation& found, const ExpectedSizes& sizes) {
   if (window && dcm.range_bytes() > dcm.window_bytes()) {
     found.warn("dcm.window_bytes", print_size(dcm.window_bytes()) + " is below one request of " +
                                        print_size(dcm.range_bytes()) +
-                                       ": set a smaller dcm.range_bytes, or requests go one by one");
+                                       ": set a smaller dcm.range_bytes, otherwise requests go one by one");
   }
   check_unused(found, "dcm.window_bytes", dcm.has_window_bytes(), "byte-credits");
   check_unused(found, "dcm.window_fragments", dcm.has_window_fragments(), "fragment-credits");
@@ -166,7 +166,7 @@ void check_writers(Validation& found, const FarmPlan& plan, const ExpectedSizes&
       if (found.here().writer().buffer_bytes() >= sizes.slice) return;
       found.warn("writer.buffer_bytes", print_size(found.here().writer().buffer_bytes()) +
                                             " is below one slice of about " + print_size(sizes.slice) +
-                                            ": a writer takes one at a time, and needs the memory for it");
+                                            ": a writer accepts one at a time, and needs memory for it");
     });
   }
 }
@@ -178,7 +178,7 @@ void check_length(Validation& found) {
   found.error(ProblemKind::out_of_range, "farm",
               "the farm is " + std::to_string(bytes) + " bytes long with its included files, and above " +
                   std::to_string(kFarmFileBytesMax) +
-                  ": give readouts a count and sources_per_readout instead of lists of sources");
+                  ": use count and sources_per_readout instead of lists of sources");
 }
 
 }  // namespace weir::config

@@ -93,7 +93,7 @@ void check_front_end(Validation& found) {
   if (source.wait_ms() == 0 || source.wait_ms() >= found.farm().dcm().deadline_ms()) {
     found.warn("source.wait_ms", "a slice is given up after dcm.deadline_ms, " +
                                      std::to_string(found.farm().dcm().deadline_ms()) +
-                                     " ms: a shorter wait tells which fragments did not come");
+                                     " ms: a shorter wait shows which fragments are missing");
   }
 }
 

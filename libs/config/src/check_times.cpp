@@ -25,10 +25,9 @@ void check_lease(Validation& found) {
   const std::uint32_t lease_ms = found.farm().supervisor().lease_ms();
   const std::uint32_t step_ms = found.farm().filter().step_deadline_ms();
   if (lease_ms <= step_ms) {
-    found.warn("supervisor.lease_ms",
-               std::to_string(lease_ms) + " is not above filter.step_deadline_ms, " +
-                   std::to_string(step_ms) +
-                   ": a step that the filter takes long for is ended before it counts as stalled");
+    found.warn("supervisor.lease_ms", std::to_string(lease_ms) + " is not above filter.step_deadline_ms, " +
+                                          std::to_string(step_ms) +
+                                          ": a long step is ended before it counts as stalled");
   }
   found.for_kinds(Role::dcm, found.farm().dcm().nodes_size(), [&] { check_worker_lease(found); });
 }
@@ -39,7 +38,7 @@ void check_heartbeat(Validation& found) {
   found.inconsistent("control.heartbeat_ms", std::to_string(control.heartbeat_ms()) +
                                                  " is not below control.silence_ms, " +
                                                  std::to_string(control.silence_ms()) +
-                                                 ": run control would take live processes for dead between "
+                                                 ": run control would consider live processes dead between "
                                                  "two heartbeats; set at most a third of it");
 }
 

@@ -31,7 +31,7 @@ void check_trigger(Validation& found) {
     found.error(ProblemKind::missing_key, "trigger.rate_hz", "needed by trigger.mode '" + mode + "'");
   } else if (needs_rate && trigger.rate_hz() < kRateMinHz) {
     found.error(ProblemKind::out_of_range, "trigger.rate_hz",
-                "a rate above 0 is at least 3.2e-8 Hz, one trigger a year");
+                "a rate above 0 must be at least 3.2e-8 Hz, one trigger a year");
   }
   if (trigger.mode() == Trigger::MODE_FILE) {
     std::error_code ignored;
@@ -91,7 +91,7 @@ void check_overrun(Validation& found) {
   if (readout.cut_off_bytes() > 0 && !barrel) {
     found.inconsistent(
         "readout.cut_off_bytes",
-        "needs readout.shaper 'barrel': to know the end of a burst, slices have to be held back");
+        "needs readout.shaper 'barrel': slices must be held back until the end of a burst is known");
   }
   const auto mode = found.farm().trigger().mode();
   const bool knows_slot =
@@ -124,7 +124,7 @@ void check_push(Validation& found, const FarmPlan& plan) {
   if (found.farm().dcm().push_active_slices() < active) {
     found.warn("dcm.push_active_slices", std::to_string(found.farm().dcm().push_active_slices()) +
                                              " is below the " + std::to_string(active) +
-                                             " slices that the delays keep under way: slices are pushed out");
+                                             " slices under way: slices will be evicted");
   }
 }
 

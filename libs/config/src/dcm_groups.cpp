@@ -32,14 +32,14 @@ class GroupCheck {
                     "needs dcm.nodes: give each group its DCMs, as in {name: NAME-{i}, count: 2, "
                     "group: GROUP}");
     if (farm_.supervisor().policy() != v1::SupervisorSettings::POLICY_CREDITS)
-      inconsistent_("supervisor.policy", "has no effect beside dcm.groups: give each group its policy");
+      inconsistent_("supervisor.policy", "has no effect besides dcm.groups: set policy in each group");
     for (int i = 0; i < dcm_.groups_size(); ++i) check_group(i);
     states_.assign(static_cast<std::size_t>(dcm_.groups_size()), State::unseen);
     follow(0);
     for (int i = 0; i < dcm_.groups_size(); ++i) {
       if (states_[static_cast<std::size_t>(i)] == State::unseen)
         inconsistent_(key_of(i), "no slice reaches group " + in_quotes(name_of(i)) +
-                                     ": name it in the `forward` of another group, or leave it out");
+                                     ": name it in the `forward` of another group, or remove it");
     }
   }
 
@@ -106,7 +106,7 @@ class GroupCheck {
       if (next == State::on_the_way)
         inconsistent_(list_entry(key_of(group) + ".forward", i),
                       "a slice that was forwarded to " + in_quotes(name_of(*to)) +
-                          " comes there again: a slice never goes back");
+                          " would return there: a slice never goes back");
       if (next == State::unseen) follow(*to);
     }
     states_[static_cast<std::size_t>(group)] = State::done;

@@ -44,7 +44,7 @@ class Composition {
                            "include", in_quotes(path) + ": " + what});
     };
     if (++files_ > kIncludesMax)
-      return refuse("more than " + std::to_string(kIncludesMax) + " files: do they include each other?");
+      return refuse("more than " + std::to_string(kIncludesMax) + " files: they may include each other");
     const auto text = read_text(path, "farm file");
     if (!text) return refuse(text.error().front().what);
     add(*text, path);

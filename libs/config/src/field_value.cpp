@@ -80,10 +80,10 @@ Result parse_whole(const FieldDescriptor& field, std::string_view text) {
   const bool has_digits = split_digits(negative ? text.substr(1) : text, digits, rest);
   const SizeUnit* unit = is_size(field) ? find_size_unit(rest) : (rest.empty() ? &kSizeUnits[0] : nullptr);
   if (!has_digits || unit == nullptr) {
-    return refuse(
-        ProblemKind::bad_value,
-        in_quotes(text) + (is_size(field) ? " is not a size: write bytes, or as in 64k, 64KiB, 1MiB, 2GB"
-                                          : " is not a whole number"));
+    return refuse(ProblemKind::bad_value,
+                  in_quotes(text) +
+                      (is_size(field) ? " is not a size: write bytes, or a unit as in 64k, 64KiB, 1MiB, 2GB"
+                                      : " is not a whole number"));
   }
   if (negative) return out_of_range(text, "below", smallest);
 

@@ -23,7 +23,7 @@ bool any_readout_has_marks(const v1::Farm& farm) {
 
 std::string ascending_ids_reason(const v1::Farm& farm) {
   if (farm.run().mode() == v1::RunSettings::MODE_PUSH)
-    return "run.mode 'push' needs ascending numbers: they say which DCM gets a slice";
+    return "run.mode 'push' needs ascending numbers, because they determine the DCM of a slice";
   if (any_readout_has_marks(farm))
     return "source.kind 'udp' needs ascending numbers: a mark in its packets ends all numbers below";
   if (farm.dcm().order() == v1::DcmSettings::ORDER_ID)

@@ -62,8 +62,7 @@ class Override {
       if (field->is_map() && !rest.empty())
         return set_parameter(*message, *field, path, std::string(rest), value);
       if (!is_section(*field)) {
-        if (!rest.empty())
-          return report(ProblemKind::unknown_key, key, "'" + path + "' has no keys below it");
+        if (!rest.empty()) return report(ProblemKind::unknown_key, key, "'" + path + "' has no subkeys");
         return set_field(*message, *field, path, value);
       }
       if (rest.empty()) return report(ProblemKind::wrong_kind, key, examples(*field));

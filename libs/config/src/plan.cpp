@@ -81,7 +81,7 @@ class Planner {
       if (group.count > 1 && !takes_number(group.name))
         report(ProblemKind::inconsistent, group.name_key(),
                std::to_string(group.count) + " nodes cannot all be called '" + group.name +
-                   "': put {i} where their number goes");
+                   "': write {i} in place of their number");
       if (!node.profile().empty() && !profiles.contains(node.profile()))
         report(ProblemKind::inconsistent, group.key + ".profile",
                "unknown profile " + in_quotes(node.profile()) + " in " + role + ".profiles" +
@@ -104,7 +104,7 @@ class Planner {
     if (group.count > 1)
       report(
           ProblemKind::inconsistent, group.key + ".listen",
-          "one address for " + std::to_string(group.count) + " nodes: leave it out, or list them one by one");
+          "one address for " + std::to_string(group.count) + " nodes: omit it, or list the nodes one by one");
     return listen;
   }
 
@@ -116,7 +116,7 @@ class Planner {
                                         [](const auto& group) { return group.remote(); });
     if (nodes > 1) {
       report(ProblemKind::inconsistent, key + ".announce",
-             "one address for " + std::to_string(nodes) + " nodes: leave it out, or list them one by one");
+             "one address for " + std::to_string(nodes) + " nodes: omit it, or list the nodes one by one");
     } else if (announce.ends_with(":0")) {
       report(ProblemKind::inconsistent, key + ".announce",
              "has no port: DCMs would not know where to connect");
@@ -125,7 +125,7 @@ class Planner {
              "needs " + key + ".listen with a port, to which the gateway forwards");
     } else if (!any_remote) {
       report(ProblemKind::inconsistent, key + ".announce",
-             "is for DCMs of remote groups: set `remote: true` in one of dcm.groups, or leave it out");
+             "is for DCMs of remote groups: set `remote: true` in one of dcm.groups, or remove it");
     }
     return announce;
   }
@@ -139,7 +139,7 @@ class Planner {
     }
     if (!writer.nodes().empty() && !writer.listen().empty()) {
       report(ProblemKind::inconsistent, "writer.listen",
-             "has no effect beside writer.nodes: give each entry its listen");
+             "has no effect besides writer.nodes: set listen in each entry");
     }
     std::size_t made = 0;
     for (const Group& group : groups_of(writer, "writer")) {
@@ -275,7 +275,7 @@ class Planner {
       report(ProblemKind::inconsistent, listed ? group.key + ".sources" : group.key,
              "source " + std::to_string(claim.source.value) + " belongs to '" +
                  claimants_[owner.claimant].name + "' already" +
-                 (listed ? "" : ": give first_source or sources here"));
+                 (listed ? "" : ": set first_source or sources here"));
     }
   }
 
@@ -336,7 +336,7 @@ class Planner {
       return {};
     }
     if (!replay_) {
-      report(ProblemKind::unreadable, key, "this program opens no recordings");
+      report(ProblemKind::unreadable, key, "this program does not open recordings");
       return {};
     }
     auto contents = replay_(path);

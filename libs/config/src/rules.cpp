@@ -108,10 +108,9 @@ class Reader {
     for (const Word& one : kWords) known.emplace_back(one.text);
     rule.when = control::Condition::reason;
     rule.reason = text;
-    return check_known(
-        "when", text, known,
-        "none of process_gone, process_error, run_seconds, livetime_below, rate_below, no_triggers_s, and no "
-        "reason such as WRITER_DISK_FULL (docs/operating.md)");
+    return check_known("when", text, known,
+                       "not process_gone, process_error, run_seconds, livetime_below, rate_below, "
+                       "no_triggers_s, or a reason such as WRITER_DISK_FULL (docs/operating.md)");
   }
 
   void check_fit(const control::Rule& rule) {
@@ -121,18 +120,18 @@ class Reader {
     const bool of_run =
         is_share || rule.when == Condition::run_seconds || rule.when == Condition::no_triggers_s;
     if (of_run && !rule.of.empty())
-      error("of", ProblemKind::inconsistent, "this condition is one of the run: leave it out");
+      error("of", ProblemKind::inconsistent, "this condition applies to the run: remove it");
     if (of_run && rule.value <= 0)
       error("value", ProblemKind::missing_key, "needed by this condition, above 0");
     if (is_share && rule.value > 1)
       error("value", ProblemKind::out_of_range, print_number(rule.value) + " is above 1: it is a share");
     if (!of_run && rule.value != 0)
-      error("value", ProblemKind::inconsistent, "this condition has no value: leave it out");
+      error("value", ProblemKind::inconsistent, "this condition has no value: remove it");
     if (rule.act == Act::reset && rule.when != Condition::process_error)
       error("do", ProblemKind::inconsistent, "'reset' is for the condition process_error");
     if (rule.act == Act::restart && (of_run || rule.when == Condition::process_gone))
       error("do", ProblemKind::inconsistent,
-            "'restart' is for processes that are there: for process_error, or a reason");
+            "'restart' needs a running process: use process_error, or a reason");
   }
 
   const Locations& locations_;

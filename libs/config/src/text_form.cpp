@@ -70,8 +70,7 @@ const char* check_form(v1::TextForm form, std::string_view text) {
     case v1::TEXT_HOST:
       return is_host(text) ? nullptr : "is not a host name or address";
     case v1::TEXT_RATE:
-      return parse_rate(text) ? nullptr
-                              : "is not a rate: write it as in 1gbit, 200mbit, 2.5gbit or unlimited";
+      return parse_rate(text) ? nullptr : "is not a rate: write 1gbit, 200mbit, 2.5gbit or unlimited";
     case v1::TEXT_BUFFER:
       return parse_buffer(text) ? nullptr : "is not a size: write bytes, or as in 100k (102400 bytes), 4m";
     case v1::TEXT_ANY:

@@ -72,7 +72,7 @@ void check_dcms(Validation& found, const FarmPlan& plan, const ExpectedSizes& si
 void check_burst(Validation& found, const FarmPlan& plan);
 void check_writers(Validation& found, const FarmPlan& plan, const ExpectedSizes& sizes);
 
-// Pairs of times of which one has to be below the other (check_times.cpp).
+// Pairs of times of which one must be below the other (check_times.cpp).
 void check_times(Validation& found);
 void check_sync_times(Validation& found, const FarmPlan& plan);
 

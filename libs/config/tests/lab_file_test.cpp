@@ -32,7 +32,7 @@ TEST_CASE("a mistake in a lab file is named with its line and the nearest key") 
   CHECK(lab_problems("lab: x\nport_rat: 1gbit\n") ==
         "lab.yaml:2: port_rat: unknown key; did you mean 'port_rate'?");
   CHECK(lab_problems("port_rate: quick\n") ==
-        "lab.yaml:1: port_rate: 'quick' is not a rate: write it as in 1gbit, 200mbit, 2.5gbit or unlimited");
+        "lab.yaml:1: port_rate: 'quick' is not a rate: write 1gbit, 200mbit, 2.5gbit or unlimited");
   CHECK(lab_problems("port_buffer: 1.5m\n") ==
         "lab.yaml:1: port_buffer: '1.5m' is not a size: write bytes, or as in 100k (102400 bytes), 4m");
   CHECK(lab_problems("hosts: [{nodes: [dcm-0]}]\n") == "lab.yaml:1: hosts[0].name: missing");

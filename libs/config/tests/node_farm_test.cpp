@@ -157,9 +157,10 @@ TEST_CASE("a key that cannot differ between nodes, or is unknown, is refused in 
 }
 
 TEST_CASE("entries that do not fit together are refused with their line") {
-  CHECK(node_problems("dcm:\n  nodes:\n    - {name: a, count: 2}\n") ==
-        "farm.yaml:3: dcm.nodes[0].name: 2 nodes cannot all be called 'a': put {i} where their number goes\n"
-        "farm.yaml:3: dcm.nodes[0].name: another node is called 'a' too");
+  CHECK(
+      node_problems("dcm:\n  nodes:\n    - {name: a, count: 2}\n") ==
+      "farm.yaml:3: dcm.nodes[0].name: 2 nodes cannot all be called 'a': write {i} in place of their number\n"
+      "farm.yaml:3: dcm.nodes[0].name: another node is called 'a' too");
   CHECK(node_problems("readout:\n  nodes:\n    - {name: 'a{j}'}\n") ==
         "farm.yaml:3: readout.nodes[0].name: 'a{j}' is not a name: 1 to 64 letters, digits, '_', '-' and "
         "'.', and "
@@ -170,12 +171,12 @@ TEST_CASE("entries that do not fit together are refused with their line") {
         "farm.yaml:4: dcm.profiles[1].name: another profile is called 'fast' already");
   CHECK(node_problems("readout:\n  nodes:\n    - {name: a, sources_per_readout: 3}\n    - {name: b, "
                       "first_source: 3}\n") ==
-        "farm.yaml:4: readout.nodes[1]: source 3 belongs to 'a' already: give first_source or sources here");
+        "farm.yaml:4: readout.nodes[1]: source 3 belongs to 'a' already: set first_source or sources here");
   CHECK(node_problems("readout:\n  nodes:\n    - {name: 'a-{i}', count: 3, sources: [1, 2]}\n") ==
         "farm.yaml:3: readout.nodes[0].count: 3 readouts for 2 sources");
   CHECK(
       node_problems("readout:\n  nodes:\n    - {name: 'a-{i}', count: 3, listen: '127.0.0.1:4000'}\n") ==
-      "farm.yaml:3: readout.nodes[0].listen: one address for 3 nodes: leave it out, or list them one by one");
+      "farm.yaml:3: readout.nodes[0].listen: one address for 3 nodes: omit it, or list the nodes one by one");
   CHECK(node_problems(
             "readout:\n  nodes:\n    - {name: 'a-{i}', count: 4000}\n    - {name: 'b-{i}', count: 97}\n") ==
         "farm.yaml:2: readout.nodes: 4097 nodes are above 4096");
@@ -265,7 +266,7 @@ TEST_CASE("sizes and faults of unknown sources, and an address for no writer, ar
             "readout:\n  nodes:\n    - name: a\n      source: {faults: [{sources: [77], drop: 0.5}]}\n") ==
         "farm.yaml:4: readout.nodes[0].source.faults[0].sources[0]: unknown source 77");
   CHECK(node_problems("writer:\n  listen: '127.0.0.1:4000'\n  nodes: [{name: a}]\n") ==
-        "farm.yaml:2: writer.listen: has no effect beside writer.nodes: give each entry its listen");
+        "farm.yaml:2: writer.listen: has no effect besides writer.nodes: set listen in each entry");
 }
 
 TEST_CASE("a farm of 300 readouts fits on a screen, and is planned immediately") {

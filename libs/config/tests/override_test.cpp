@@ -77,7 +77,7 @@ TEST_CASE("a refused override gives the reason and changes nothing") {
   CHECK(refusal("dcm.credits") == "--set dcm.credits: write key=value");
   CHECK(refusal("=8") == "--set =8: write key=value");
   CHECK(refusal("dcm={credits: 8}") == "--set dcm: is a section: set one of its keys, as in dcm.count=…");
-  CHECK(refusal("dcm.credits.most=8") == "--set dcm.credits.most: 'dcm.credits' has no keys below it");
+  CHECK(refusal("dcm.credits.most=8") == "--set dcm.credits.most: 'dcm.credits' has no subkeys");
   CHECK(refusal("readout.masked=5") == "--set readout.masked: expected a list as in [a, b], found '5'");
   CHECK(refusal("readout.masked=[a]") == "--set readout.masked[0]: 'a' is not a whole number");
   CHECK_THAT(refusal("readout.masked=[1"),

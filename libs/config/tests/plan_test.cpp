@@ -69,7 +69,7 @@ TEST_CASE("a farm that replays is rejected by programs that cannot read recordin
   const auto plan = config::expand(read_farm("source: {kind: replay}\nreplay: {path: folder}\n").farm);
   REQUIRE_FALSE(plan.has_value());
   CHECK(plan.error().front().key == "replay.path");
-  CHECK(plan.error().front().what == "this program opens no recordings");
+  CHECK(plan.error().front().what == "this program does not open recordings");
 }
 
 TEST_CASE("recorded sources are shared out in the recording's order") {

@@ -47,8 +47,8 @@ TEST_CASE("rules of a farm file become run control's") {
 
 TEST_CASE("a rule's mistakes are named with file and line") {
   CHECK(errors("    - {name: a, when: WRITER_DISK_FUL}\n") ==
-        "farm.yaml:4: control.rules[0].when: 'WRITER_DISK_FUL' is none of process_gone, process_error, "
-        "run_seconds, livetime_below, rate_below, no_triggers_s, and no reason such as WRITER_DISK_FULL "
+        "farm.yaml:4: control.rules[0].when: 'WRITER_DISK_FUL' is not process_gone, process_error, "
+        "run_seconds, livetime_below, rate_below, no_triggers_s, or a reason such as WRITER_DISK_FULL "
         "(docs/operating.md); did you mean "
         "'WRITER_DISK_FULL'?");
   CHECK(errors("    - name: a\n      when: process_gone\n      of: [dcm-2]\n") ==
@@ -70,14 +70,13 @@ TEST_CASE("a condition without a target for its action is refused") {
   CHECK(errors("    - {name: a, when: livetime_below, value: 90}\n") ==
         "farm.yaml:4: control.rules[0].value: 90 is above 1: it is a share");
   CHECK(errors("    - {name: a, when: livetime_below, value: 0.9, of: [dcm]}\n") ==
-        "farm.yaml:4: control.rules[0].of: this condition is one of the run: leave it out");
+        "farm.yaml:4: control.rules[0].of: this condition applies to the run: remove it");
   CHECK(errors("    - {name: a, when: process_gone, value: 3}\n") ==
-        "farm.yaml:4: control.rules[0].value: this condition has no value: leave it out");
+        "farm.yaml:4: control.rules[0].value: this condition has no value: remove it");
   CHECK(errors("    - {name: a, when: FILTER_TOO_SLOW, do: reset}\n") ==
         "farm.yaml:4: control.rules[0].do: 'reset' is for the condition process_error");
   CHECK(
       errors("    - {name: a, when: process_gone, do: restart}\n") ==
-      "farm.yaml:4: control.rules[0].do: 'restart' is for processes that are there: for process_error, or a "
-      "reason");
+      "farm.yaml:4: control.rules[0].do: 'restart' needs a running process: use process_error, or a reason");
   CHECK(errors("    - {name: a, when: process_error, of: [dcm, writer-0], do: restart}\n").empty());
 }

@@ -49,7 +49,7 @@ TEST_CASE("a trigger mode needs its own keys") {
 TEST_CASE("a rate below one trigger a year is refused") {
   for (const char* rate : {"1e-8", "1e-12", "4e-320"}) {
     CHECK(errors("trigger: {mode: poisson, rate_hz: " + std::string(rate) + "}\n") ==
-          "farm.yaml:1: trigger.rate_hz: a rate above 0 is at least 3.2e-8 Hz, one trigger a year");
+          "farm.yaml:1: trigger.rate_hz: a rate above 0 must be at least 3.2e-8 Hz, one trigger a year");
   }
   CHECK(errors("trigger: {mode: rate, rate_hz: 3.2e-8}\n").empty());
 }
@@ -156,13 +156,12 @@ TEST_CASE("inconsistent limits are errors") {
 TEST_CASE("a row of ports beyond 65535 is refused with a valid beginning") {
   // One supervisor, one writer, two DCMs and two readouts.
   const std::string farm = "readout: {count: 2}\ndcm: {count: 2}\nwriter: {count: 1}\n";
-  CHECK(
-      errors(farm + "metrics: {listen: '127.0.0.1:65531'}\n") ==
-      "farm.yaml:4: metrics.listen: 'readout-1' would serve at port 65536: begin at 65530 or below, as each "
-      "process takes the next port");
+  CHECK(errors(farm + "metrics: {listen: '127.0.0.1:65531'}\n") ==
+        "farm.yaml:4: metrics.listen: 'readout-1' would need port 65536: start at 65530 or below, because "
+        "each process uses the next port");
   CHECK(errors(farm + "metrics: {listen: '[::1]:65535'}\n") ==
-        "farm.yaml:4: metrics.listen: 'writer-0' would serve at port 65536: begin at 65530 or below, as each "
-        "process takes the next port");
+        "farm.yaml:4: metrics.listen: 'writer-0' would need port 65536: start at 65530 or below, because "
+        "each process uses the next port");
   CHECK(errors(farm + "metrics: {listen: '127.0.0.1:65530'}\n").empty());
   CHECK(errors(farm + "metrics: {listen: '127.0.0.1:0'}\n").empty());
   const std::string udp = farm + "source: {kind: udp, wait_ms: 100, parameters: {port: ";
@@ -190,7 +189,7 @@ TEST_CASE("a farm that listens beyond loopback needs a key, or security.mode=ope
   CHECK(
       errors("readout:\n  host: 10.0.0.1\n  count: 3\n") ==
       "farm.yaml: security.key_file: needed, as readout-0 listens at 10.0.0.1:0 and 2 more like it, outside "
-      "this machine: make keys with `weir keys new`, or set security.mode=open on a private "
+      "this machine: create keys with `weir keys new`, or set security.mode=open on a private "
       "network");
   CHECK_THAT(errors("trigger: {mode: network, listen: '0.0.0.0:7000'}\n"),
              Catch::ContainsSubstring("as the supervisor's port for triggers listens at 0.0.0.0:7000"));
@@ -200,13 +199,13 @@ TEST_CASE("a farm that listens beyond loopback needs a key, or security.mode=ope
   CHECK_THAT(warnings("readout: {host: 10.0.0.1}\nsecurity:\n  mode: open\n"),
              Catch::ContainsSubstring("farm.yaml:3: security.mode: 'open': readout-0 listens at"));
   CHECK(errors("security:\n  tls: true\n") ==
-        "farm.yaml:1: security.key_file: needed by security.tls: make keys with `weir keys new`");
+        "farm.yaml:1: security.key_file: needed by security.tls: create keys with `weir keys new`");
 }
 
 TEST_CASE("limits that waste something are warnings") {
   CHECK_THAT(warnings("readout: {count: 100}\nsource: {size_bytes: 1MiB}\nwriter:\n  buffer_bytes: 64MiB\n"),
              Catch::ContainsSubstring("farm.yaml:4: writer.buffer_bytes: 64MiB is below one slice of about "
-                                      "100MiB: a writer takes one at a time, and needs the memory for it"));
+                                      "100MiB: a writer accepts one at a time, and needs memory for it"));
   CHECK(warnings("dcm:\n  credits: 2\n  processing_units: 4\n") ==
         "farm.yaml:2: dcm.credits: 2 is below dcm.processing_units, 4: some of them never work");
   CHECK(
@@ -216,11 +215,11 @@ TEST_CASE("limits that waste something are warnings") {
         "farm.yaml:2: supervisor.in_flight_max: 9000 is above readout.buffer_slices, 8192: the readouts are "
         "the limit");
   CHECK(warnings("supervisor:\n  lease_ms: 1000\n") ==
-        "farm.yaml:2: supervisor.lease_ms: 1000 is not above filter.step_deadline_ms, 1000: a step that the "
-        "filter takes long for is ended before it counts as stalled");
+        "farm.yaml:2: supervisor.lease_ms: 1000 is not above filter.step_deadline_ms, 1000: a long step is "
+        "ended before it counts as stalled");
   CHECK(warnings("dcm:\n  shaper: byte-credits\n  window_bytes: 32KiB\n  range_bytes: 64KiB\n") ==
         "farm.yaml:3: dcm.window_bytes: 32KiB is below one request of 64KiB: set a smaller dcm.range_bytes, "
-        "or requests go one by one");
+        "otherwise requests go one by one");
   CHECK(
       warnings("readout: {count: 64}\nsource: {size_bytes: 256KiB}\nsupervisor: {in_flight_max: 1000}\n") ==
       "farm.yaml: dcm.buffer_bytes: 512MiB holds about 28 slices in blocks of 16MiB, and dcm.credits allows "
@@ -233,10 +232,9 @@ TEST_CASE("limits that waste something are warnings") {
 }
 
 TEST_CASE("of two inconsistent times the larger one is refused at its line") {
-  CHECK(
-      errors("control:\n  heartbeat_ms: 5000\n") ==
-      "farm.yaml:2: control.heartbeat_ms: 5000 is not below control.silence_ms, 5000: run control would take "
-      "live processes for dead between two heartbeats; set at most a third of it");
+  CHECK(errors("control:\n  heartbeat_ms: 5000\n") ==
+        "farm.yaml:2: control.heartbeat_ms: 5000 is not below control.silence_ms, 5000: run control would "
+        "consider live processes dead between two heartbeats; set at most a third of it");
   CHECK(errors("control: {heartbeat_ms: 500, silence_ms: 499}\n") != "");
   CHECK(errors("control: {heartbeat_ms: 498, silence_ms: 499}\n") == "");
   CHECK(errors("dcm:\n  deadline_ms: 2\nnetwork: {round_trip_us: 2000}\n") ==
@@ -274,12 +272,12 @@ TEST_CASE("an empty text for a required key is an error") {
 
 TEST_CASE("an output folder that only a shell would expand is an error") {
   CHECK(errors("run:\n  out: ~/x\n") ==
-        "farm.yaml:2: run.out: '~/x' is not expanded here, and would be a folder named '~': write the whole "
+        "farm.yaml:2: run.out: '~/x' is not expanded here, and would be a folder named '~': write the full "
         "path, or ./~");
   CHECK(errors("control:\n  out: '~'\n").starts_with("farm.yaml:2: control.out: '~' is not expanded here"));
   CHECK(errors("run:\n  out: ./~/x\n").empty());
   CHECK(errors("run:\n  out: a~b\n").empty());
-  const std::string variable = " has a variable, which is not expanded here: write the whole path";
+  const std::string variable = " has a variable, which is not expanded here: write the full path";
   CHECK(errors("run:\n  out: ${HOME}/x\n") == "farm.yaml:2: run.out: '${HOME}/x'" + variable);
   CHECK(errors("burst:\n  folder: /data/$USER\n") == "farm.yaml:2: burst.folder: '/data/$USER'" + variable);
   CHECK(errors("filter:\n  search_path: [a, $(pwd)/b]\n") ==
@@ -414,15 +412,14 @@ TEST_CASE("groups of DCMs have names, DCMs, and a way to each of them from the f
   CHECK(errors(with(kSplit, "forward: [building]", "forward: [builder]")) ==
         "farm.yaml:6: dcm.groups[0].forward[0]: unknown group 'builder': not in dcm.groups\n"
         "farm.yaml:7: dcm.groups[1]: no slice reaches group 'building': name it in the `forward` of another "
-        "group, or leave it out");
-  CHECK(
-      errors(with(kSplit, "- {name: building}", "- {name: building, forward: [selection]}")) ==
-      "farm.yaml:7: dcm.groups[1].forward[0]: a slice that was forwarded to 'selection' comes there again: a "
-      "slice never goes back");
+        "group, or remove it");
+  CHECK(errors(with(kSplit, "- {name: building}", "- {name: building, forward: [selection]}")) ==
+        "farm.yaml:7: dcm.groups[1].forward[0]: a slice that was forwarded to 'selection' would return "
+        "there: a slice never goes back");
   CHECK(errors(std::string(kSplit) + "run: {mode: push}\ntrigger: {mode: clock}\n") ==
         "farm.yaml:5: dcm.groups: needs run.mode 'pull': pushed slices are sent before any filter decides");
   CHECK(errors(std::string(kSplit) + "supervisor: {policy: static}\n") ==
-        "farm.yaml:8: supervisor.policy: has no effect beside dcm.groups: give each group its policy");
+        "farm.yaml:8: supervisor.policy: has no effect besides dcm.groups: set policy in each group");
   CHECK(errors("dcm: {groups: [{name: one}]}\n").find("dcm.groups: needs dcm.nodes") != std::string::npos);
 }
 

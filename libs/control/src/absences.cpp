@@ -128,7 +128,7 @@ void hosts_away(const HealthView& view, Findings& out) {
     for (const Process* one : processes) least = std::min(least, one->silent_ns);
     out.push_back({Gravity::error, "host " + host + " lost",
                    "none of its " + std::to_string(processes.size()) + " processes is heard, the last one " +
-                       whole_seconds(least) + " ago: look at the machine and its line (" + list(processes) +
+                       whole_seconds(least) + " ago: check the machine and its network (" + list(processes) +
                        ")"});
   }
 }
@@ -222,13 +222,10 @@ void back_in_run(const HealthView& view, Findings& out) {
   }
   if (!dead.empty())
     out.push_back({Gravity::warning, "processes die",
-                   list(dead) + " lost in this run and back again, the last time " +
-                       whole_seconds(least_dead) + " ago"});
+                   list(dead) + " lost and back in this run, last " + whole_seconds(least_dead) + " ago"});
   if (!away.empty())
     out.push_back({Gravity::warning, "processes were away",
-                   list(away) +
-                       " not heard for a while in this run, and the same as before: stopped, or cut "
-                       "off; the last time " +
+                   list(away) + " silent for a while in this run, and back (stopped, or cut off); last " +
                        whole_seconds(least_away) + " ago"});
 }
 
@@ -246,7 +243,7 @@ void absent(const HealthView& view, Findings& out) {
   if (!never.empty()) {
     out.push_back({view.state == State::idle ? Gravity::waiting : Gravity::warning, "incomplete",
                    std::to_string(never.size()) + " of " + std::to_string(view.processes.size()) +
-                       " processes not there yet: " + list(never)});
+                       " processes not yet connected: " + list(never)});
   }
   for (const Kind& kind : kinds_of(view)) {
     if (!kind.all.empty() || kind.removed.empty()) continue;

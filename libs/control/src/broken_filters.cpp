@@ -93,7 +93,7 @@ void filter_fails(const HealthView& view, const FilterLately& filter, Findings& 
   text += of_slices(failed, filter);
   if (filter.errors > 0)
     text += ": " + (filter.error.empty() ? "the DCMs' logs have the reason" : filter.error);
-  if (filter.errors == 0) text += ": they ended their DCM too often";
+  if (filter.errors == 0) text += ": they killed their DCM too often";
   out.push_back({is_too_much(view, failed, filter) ? Gravity::error : Gravity::warning, "filter fails",
                  std::move(text)});
 }

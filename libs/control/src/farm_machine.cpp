@@ -92,9 +92,9 @@ void FarmMachine::begin_off(TimeNs now) {
 Expected<void, std::string> FarmMachine::can_exclude(std::size_t member, bool on) const {
   WEIR_ASSERT(member < members_.size());
   const MemberPlan& plan = members_[member].plan;
-  if (member == supervisor_) return refusal(plan.name + " is the supervisor: no run goes on without it");
+  if (member == supervisor_) return refusal(plan.name + " is the supervisor: no run continues without it");
   if (on && plan.duty == Duty::essential) {
-    return refusal(plan.name + " is essential: the farm file does not let a run go on without it");
+    return refusal(plan.name + " is essential: no run continues without it");
   }
   return {};
 }
@@ -267,7 +267,7 @@ void FarmMachine::watch_silence(TimeNs now, FarmActions& out) {
     member.live = false;
     member.gone_ns = member.heard_ns;
     member.order.reset();
-    out.events.push_back({Level::warning, member.plan.name + " has gone silent"});
+    out.events.push_back({Level::warning, member.plan.name + " is silent"});
   }
 }
 
@@ -300,7 +300,7 @@ void FarmMachine::watch_run(TimeNs now, FarmActions& out) {
       if (member.plan.duty != Duty::essential || (member.live && !member.inactive)) continue;
       if (now - member.gone_ns < deadlines_.return_ns) continue;
       const std::string why =
-          member.plan.name + " is essential and " + (member.live ? "does not follow" : "did not come back");
+          member.plan.name + " is essential and " + (member.live ? "does not follow" : "did not return");
       if (&member == &leader) {
         lose_run(why, out);
         return fail(why, out);
@@ -379,8 +379,8 @@ void FarmMachine::transition_late(TimeNs now, FarmActions& out) {
   if (command == Command::stop && !resetting_) {
     // A member that has not ended its part of the run by now is reset, and led to `ready` again.
     resetting_ = true;
-    if (run_open_) out.events.push_back({Level::error, "the run ends without its supervisor's account"});
-    lose_run("its supervisor gave no account in time: " + late + " held the stop up", out);
+    if (run_open_) out.events.push_back({Level::error, "the run ends without an account"});
+    lose_run("its supervisor sent no account in time: " + late + " held the stop up", out);
     until_ns_ = now + 2 * deadlines_.order_ns;
     for (std::size_t i = 0; i < members_.size(); ++i) {
       Member& member = members_[i];
@@ -404,7 +404,7 @@ void FarmMachine::transition_late(TimeNs now, FarmActions& out) {
   if (off_next_) begin_off(now);
 }
 
-// The farm is not ready with these settings: `configure` has to be given again, with others.
+// The farm is not ready with these settings: `configure` must be given again, with others.
 void FarmMachine::refuse_configure(const std::string& why, FarmActions& out) {
   out.events.push_back({Level::error, "configure is refused: " + why});
   state_ = goal_ = State::standby;

@@ -191,7 +191,7 @@ void FarmMachine::recall(const Remembered& remembered, TimeNs now) {
     stop_reason_ = "stopped";
     begin(Command::stop, State::ready, deadlines_.stop_ns, now);
   }
-  if (goal_ == State::error) reason_ = "it was before run control was started again";
+  if (goal_ == State::error) reason_ = "it was before run control restarted";
   // Each member has as long to report as a lost process has to return.
   for (Member& member : members_) member.gone_ns = now;
 }

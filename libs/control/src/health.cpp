@@ -128,7 +128,7 @@ void triggers(const HealthView& view, Findings& out) {
         {Gravity::warning, "no triggers",
          (flow.had_triggers ? "the last trigger arrived " + whole_seconds(*flow.silent_ns) + " ago"
                             : "none in the first " + whole_seconds(*flow.silent_ns) + " of the run") +
-             ": look at the trigger's source, or pause the run"});
+             ": check the trigger's source, or pause the run"});
   } else if (flow.rate) {
     out.push_back({Gravity::warning, "low rate",
                    "triggers come at " + per_second(*flow.rate) + ", " +
@@ -150,7 +150,7 @@ void silent(const HealthView& view, Findings& out) {
   std::vector<std::string> texts;
   for (const Process* one : quiet)
     texts.push_back(one->name + " (for " + whole_seconds(one->silent_ns) + ")");
-  out.push_back({Gravity::warning, "silent", list(texts) + " sends nothing: stopped, very busy, or cut off"});
+  out.push_back({Gravity::warning, "silent", list(texts) + " is silent: stopped, overloaded, or cut off"});
 }
 
 void lost_lately(const HealthView& view, Findings& out) {
@@ -195,11 +195,11 @@ void records(const HealthView& view, Findings& out) {
   if (!now.unwritten.empty()) {
     out.push_back({Gravity::error, "records not written",
                    list(now.unwritten) + ": " + now.why +
-                       ": make room; run control keeps them and writes them then, do not end it before"});
+                       ": make room, and run control writes them; do not end it before"});
   } else if (now.free_bytes) {
     out.push_back({Gravity::warning, "disk of records",
                    now.folder + " has " + std::to_string(*now.free_bytes / 1000) +
-                       " kB left: make room, or the next records cannot be written"});
+                       " kB left: make room for the next records"});
   }
 }
 
@@ -240,7 +240,7 @@ std::string how_last_ended(const HealthView& view) {
 void restarted(const HealthView& view, Findings& out) {
   if (!view.recalled || view.up_ns >= kRestartTold) return;
   const Picked awaited = pick(view, [&](const Process& one) { return is_awaited(view, one); });
-  const std::string since = "run control was started again " + whole_seconds(view.up_ns) + " ago";
+  const std::string since = "run control restarted " + whole_seconds(view.up_ns) + " ago";
   if (awaited.empty()) {
     out.push_back({Gravity::waiting, "run control restarted", since + " and has taken over the farm"});
   } else {

@@ -15,13 +15,13 @@ struct RefusalWords {
 };
 constexpr std::array<RefusalWords, 6> kRefusals = {{
     {"duplicate_id",
-     "the front-end sends numbers that this run has had: it was restarted, or sends twice; continue after "
-     "its last number, or begin a new run"},
+     "the front-end repeats numbers: it was restarted, or sends twice; continue after its last number, or "
+     "begin a new run"},
     {"bad_id", "the front-end's slice numbers are larger than a slice number may be"},
     {"too_large", "the front-end's trigger payload is longer than a trigger's payload may be"},
-    {"closed", "triggers arrive from outside, and trigger.mode of this run takes none"},
+    {"closed", "triggers arrive from outside, but trigger.mode of this run accepts none"},
     {"id_memory_full",
-     "the front-end's slice numbers have more gaps than the supervisor keeps: let it count without gaps"},
+     "the front-end's slice numbers have more gaps than the supervisor stores: number slices without gaps"},
     {"not_ascending", "the front-end's slice numbers go back, and in this farm they have to ascend"},
 }};
 

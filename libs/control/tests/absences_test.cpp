@@ -110,7 +110,7 @@ TEST_CASE("a process that returns as itself was away and did not die") {
   const auto health = health_of(view);
   REQUIRE(health.size() == 1);
   CHECK(health[0].word == "processes were away");
-  CHECK_THAT(health[0].reason, StartsWith("readout-1 (2 times) not heard for a while"));
+  CHECK_THAT(health[0].reason, StartsWith("readout-1 (2 times) silent for a while"));
 }
 
 TEST_CASE("a group without a DCM is an error that names its slices and its limit") {
@@ -135,7 +135,7 @@ TEST_CASE("processes of one host that vanish together are named as a host") {
   }
   CHECK(health_of(view).front() ==
         Finding{Gravity::error, "host node7 lost",
-                "none of its 3 processes is heard, the last one 7 s ago: look at the machine and its line "
+                "none of its 3 processes is heard, the last one 7 s ago: check the machine and its network "
                 "(readout-0, dcm-0, dcm-1)"});
   of(view, "dcm-1").live = true;
   CHECK_THAT(all_of(health_of(view)), !ContainsSubstring("host node7"));

@@ -97,8 +97,7 @@ class RandomFarm {
     if (std::exchange(runs_over_, farm_.runs_over) != farm_.runs_over) run_open_ = false;
     for (; events_seen_ < farm_.events.size(); ++events_seen_) {
       const std::string& event = farm_.events[events_seen_];
-      if (event.starts_with("the farm is in error") ||
-          event == "the run ends without its supervisor's account")
+      if (event.starts_with("the farm is in error") || event == "the run ends without an account")
         run_open_ = false;
     }
   }

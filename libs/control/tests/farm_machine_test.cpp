@@ -251,7 +251,7 @@ TEST_CASE("a supervisor that stays absent ends in error after its time, and rese
   farm.kill(kSupervisor);
   for (int i = 0; i < 310; ++i) farm.pass();
   CHECK(farm.machine.state() == State::error);
-  CHECK(farm.machine.reason() == "supervisor-0 is essential and did not come back");
+  CHECK(farm.machine.reason() == "supervisor-0 is essential and did not return");
   farm.start_process(kSupervisor);
   CHECK(farm.command(Command::reset));
   farm.settle();
@@ -269,7 +269,7 @@ TEST_CASE("another essential process that stays absent stops the run") {
   farm.start_process(kReadout0);
   farm.settle();
   CHECK(farm.runs_over == 1);
-  CHECK(farm.has_event("readout-0 is essential and did not come back: the run is stopped"));
+  CHECK(farm.has_event("readout-0 is essential and did not return: the run is stopped"));
   CHECK(farm.machine.state() == State::ready);
 }
 
@@ -571,7 +571,7 @@ TEST_CASE("a supervisor that returns when its run was given up is asked for the 
   farm.processes[kSupervisor].alive = false;  // frozen
   farm.command(Command::stop);
   farm.settle();
-  CHECK(farm.has_event("the run ends without its supervisor's account"));
+  CHECK(farm.has_event("the run ends without an account"));
   farm.processes[kSupervisor].alive = true;
   farm.command(Command::reset);
   farm.settle();

@@ -123,7 +123,7 @@ TEST_CASE("the headline says that the supervisor is frozen, and when run control
   // Back again, its end is told in run control's words.
   view = running();
   of(view, "supervisor").deaths = 1;
-  of(view, "supervisor").last_end = "killed by run control: stopped by a signal, and not heard for 15 s";
+  of(view, "supervisor").last_end = "killed by run control: stopped by a signal, silent for 15 s";
   CHECK_THAT(sentence(health_of(view)[0]),
              ContainsSubstring("processes die: supervisor (1 time: killed by run control: stopped"));
 }

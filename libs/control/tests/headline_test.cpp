@@ -68,8 +68,8 @@ TEST_CASE("a record that is not written leads over a run's good end, and follows
   HealthView view = in_state(State::ready);
   view.records.folder = "/x";
   view.records.free_bytes = 12'400;
-  CHECK(health_of(view)[0] == Finding{Gravity::warning, "disk of records",
-                                      "/x has 12 kB left: make room, or the next records cannot be written"});
+  CHECK(health_of(view)[0] ==
+        Finding{Gravity::warning, "disk of records", "/x has 12 kB left: make room for the next records"});
   view.records.unwritten = {"the end record of run 5"};
   view.records.why = "cannot write '/x/run-000005-end.json': No space left on device";
   for (const bool over : {false, true}) {
@@ -78,7 +78,7 @@ TEST_CASE("a record that is not written leads over a run's good end, and follows
     CHECK_THAT(
         sentence(health[0]),
         StartsWith("records not written: the end record of run 5: cannot write '/x/run-000005-end.json': No "
-                   "space left on device: make room; run control keeps them"));
+                   "space left on device: make room, and run control writes them"));
     CHECK(health[0].gravity == Gravity::error);
     CHECK_THAT(all_of(health), !Catch::Matchers::ContainsSubstring("its ledger balances"));
   }
@@ -102,7 +102,7 @@ TEST_CASE("refused triggers are an error in the front-end's words, and a few of 
   auto health = health_of(view);
   CHECK(health[0].gravity == Gravity::error);
   CHECK_THAT(sentence(health[0]),
-             StartsWith("triggers refused: 400 of 400 in the last 10 s (duplicate_id): the front-end sends"));
+             StartsWith("triggers refused: 400 of 400 in the last 10 s (duplicate_id): the front-end repeats"));
   CHECK(health[1].word == "no triggers");
   view.lost[1].count = 3;
   view.flow = {};

@@ -80,7 +80,7 @@ std::vector<Case> emergencies() {
        Gravity::error, "nobody heard", "none of the 9 processes is heard, the last one 8 s ago"},
       {"a process is stopped, and not yet taken for gone", running(),
        [](HealthView& view) { of(view, "readout-1").silent_ns = 3 * kSecond; }, Gravity::warning, "silent",
-       "readout-1 (for 3 s) sends nothing"},
+       "readout-1 (for 3 s) is silent"},
       {"filters crash their DCMs, which come back", running(),
        [](HealthView& view) {
          of(view, "dcm-0").deaths = 2;
@@ -90,7 +90,7 @@ std::vector<Case> emergencies() {
          of(view, "dcm-2").last_end = "signal 9 (Killed)";
        },
        Gravity::warning, "processes die",
-       "dcm-0 (2 times), dcm-2 (1 time: signal 9 (Killed)) lost in this run and back again, the last time 4 "
+       "dcm-0 (2 times), dcm-2 (1 time: signal 9 (Killed)) lost and back in this run, last 4 "
        "s "
        "ago"},
       {"writers are slow", running(),
@@ -105,7 +105,7 @@ std::vector<Case> emergencies() {
            hold(view, name, Hold::blocked, "WRITER_DISK_STALLS", name);
        },
        Gravity::error, "blocked", "WRITER_DISK_STALLS"},
-      {"run control was started again a moment ago", running(),
+      {"run control restarted a moment ago", running(),
        [](HealthView& view) {
          view.recalled = true;
          view.up_ns = 3 * kSecond;
@@ -254,9 +254,10 @@ TEST_CASE("a gathering farm is waiting, and the previous run is shown until the 
   HealthView view = in_state(State::idle);
   view.last.reset();
   for (Process& one : view.processes) one.live = one.known = false;
-  CHECK(health_of(view).front() ==
-        Finding{Gravity::waiting, "incomplete",
-                "9 of 9 processes not there yet: supervisor, readout-0, readout-1, readout-2 and 5 more"});
+  CHECK(
+      health_of(view).front() ==
+      Finding{Gravity::waiting, "incomplete",
+              "9 of 9 processes not yet connected: supervisor, readout-0, readout-1, readout-2 and 5 more"});
   HealthView next = in_state(State::ready);
   next.last->balanced = false;
   CHECK(health_of(next).front().gravity == Gravity::error);

@@ -49,11 +49,10 @@ std::vector<std::string> files_of(const fs::path& folder, std::optional<std::uin
   std::string all;
   for (const auto& [run, files] : runs) all += (all.empty() ? "" : ", ") + std::to_string(run);
   if (!number && !runs.empty())
-    throw Error(ErrorKind::ambiguous, folder.string() + ": say which run: it has " + all);
-  throw Error(ErrorKind::not_found, folder.string() + ": no run" +
-                                        (number ? " " + std::to_string(*number) : "") + ": it has " +
-                                        (all.empty() ? "no run files" : all) +
-                                        "; give the folder that run.out named, or a run file");
+    throw Error(ErrorKind::ambiguous, folder.string() + ": choose a run: it has " + all);
+  throw Error(ErrorKind::not_found,
+              folder.string() + ": no run" + (number ? " " + std::to_string(*number) : "") + ": it has " +
+                  (all.empty() ? "no run files" : all) + "; use the folder of run.out, or a run file");
 }
 
 }  // namespace

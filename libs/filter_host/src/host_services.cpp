@@ -79,7 +79,7 @@ struct FilterInstance::Services {
     try {
       const bool known = booking != nullptr && booking->struct_size >= sizeof *booking &&
                          booking->kind >= WEIR_HISTOGRAM_1D && booking->kind <= WEIR_HISTOGRAM_PROFILE;
-      std::string fault = "it booked a histogram of a kind that this Weir does not have";
+      std::string fault = "it booked a histogram of a kind that this Weir lacks";
       if (!instance.creating_) {
         instance.metrics_.count(FilterMetrics::kMetricRefused, 1);
         return WEIR_NO_METRIC;
@@ -231,7 +231,7 @@ struct FilterInstance::Services {
     if (found != nullptr)
       return add_sources(host, list, found->sources.data(),
                          static_cast<std::uint32_t>(found->sources.size()));
-    self(host).misuse_ = "it named a source group that the farm does not have";
+    self(host).misuse_ = "it named a source group that the farm lacks";
     return 1;
   }
   static std::int32_t need_group(const weir_filter_host* host, std::uint32_t group) noexcept {

@@ -263,7 +263,7 @@ void FilterInstance::take_need_more(const weir_filter_decision& decision, const 
     sort_unique(ahead);
     result.prefetch_sources = std::move(ahead);
   }
-  // Without this a filter that always needs more would keep a slice for ever.
+  // Without this a filter that always needs more would keep a slice forever.
   if (!news) return fail(result, "it needs more, but of no source that was not asked for already");
   result.verdict = StepVerdict::need_more;
 }

@@ -194,7 +194,7 @@ class SpawnedWorker final : public WorkerProcess {
   std::int64_t pid() const override { return pid_; }
 
  private:
-  // Descriptors that are at their end would be readable for ever.
+  // Descriptors that are at their end would be readable forever.
   void watch_the_rest() {
     for (auto& one : shared_->watched) {
       if (one.pidfd != pidfd_.get()) continue;

@@ -16,7 +16,7 @@ StreamTable::StreamTable(const std::vector<std::string>& names)
     if (name.empty()) throw std::runtime_error("a stream has an empty name: name it or leave it out");
     if (name == kDefault || name == kDebug) continue;
     if (std::find(own_.begin(), own_.end(), name) != own_.end()) {
-      throw std::runtime_error("stream '" + name + "' is listed twice: leave one out");
+      throw std::runtime_error("stream '" + name + "' is listed twice: remove one");
     }
     if (own_.size() == kOwnStreamsMax) {
       throw std::runtime_error("stream '" + name + "' is one too many: a farm has at most " +

@@ -161,15 +161,15 @@ void Worker::refuse(const std::string& text) {
 std::string Worker::map(const v1::WorkerMessage::Setup& setup) {
   const LaneLayout layout(setup.slots(), setup.rows_max(), config_.limits);
   if (setup.slots() == 0 || layout.bytes != size_of(kLaneDescriptor))
-    return "its lane has another size than its settings say: DCM and filter worker are of different versions";
+    return "its lane and its settings differ in size: DCM and filter worker have different versions";
   void* lane = ::mmap(nullptr, layout.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, kLaneDescriptor, 0);
   if (lane == MAP_FAILED) return std::string("cannot map its lane: ") + std::strerror(errno);
   ::madvise(lane, layout.bytes, MADV_DONTFORK);
   lane_ = LaneView({static_cast<std::byte*>(lane), layout.bytes}, layout);
   if (lane_.header().magic != LaneHeader::kMagic || lane_.header().version != LaneHeader::kVersion)
-    return "its lane is of another version: DCM and filter worker are of different versions";
+    return "its lane has another version: DCM and filter worker have different versions";
   const std::size_t bytes = static_cast<std::size_t>(setup.slice_memory_bytes());
-  if (bytes > size_of(kSliceMemoryDescriptor)) return "slice memory is smaller than its settings say";
+  if (bytes > size_of(kSliceMemoryDescriptor)) return "slice memory is smaller than in its settings";
   return bytes == 0 ? std::string() : map_slices(bytes);
 }
 
@@ -204,7 +204,7 @@ void Worker::set_up(const v1::WorkerMessage::Setup& setup) {
   config_.log = [this](int level, std::string_view line) { log(level, line); };
   if (std::string why = map(setup); !why.empty()) return refuse(why);
   if (setup.files().empty())
-    return refuse("its settings have no plugin: DCM and filter worker are of different versions");
+    return refuse("its settings have no plugin: DCM and filter worker have different versions");
   auto plugin = FilterPlugin::load_copy(copy_of(setup), kPluginDescriptor);
   if (!plugin) return refuse(plugin.error().text);
   auto instance = FilterInstance::create(*plugin, config_, metrics_);

@@ -273,7 +273,7 @@ std::string WorkerUnits::other_plugin(const v1::WorkerMessage::Ready& ready) {
   if (plugin_.path.empty() || ready.crc32c() == plugin_.file_crc32c) return {};
   const std::string why = "filter plugin at " + plugin_.path + " has checksum " + hex(ready.crc32c()) +
                           ", and the run began with " + hex(plugin_.file_crc32c) +
-                          ": put the file back that the run began with, or end the run";
+                          ": restore the file that the run began with, or end the run";
   if (!in_run_) return why;
   bool any_ready = false;
   for (worker_pool::Seat index = 0; index < pool_.seats(); ++index)

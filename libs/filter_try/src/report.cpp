@@ -250,8 +250,7 @@ std::string trial_text(const filter_host::FilterPlugin& plugin, const TrialResul
                       bytes_text(static_cast<double>(totals.recorded_bytes)),
                       share(totals.requested_bytes, totals.recorded_bytes));
   if (totals.slices > 0 && totals.recorded_bytes == 0)
-    text +=
-        "  no data    these slices were stored without raw data: record some with a filter that keeps it\n";
+    text += "  no data    these slices have no raw data: record some with a filter that keeps it\n";
   if (totals.events > 0)
     text += fmt::format("  output     {}, {}\n", counted(totals.events, "event"),
                         bytes_text(static_cast<double>(totals.event_bytes)));

@@ -117,7 +117,7 @@ HttpResponse Server::Impl::Session::respond(const HttpRequest& request) {
   const Handler* handler = Router::handler(*place, request.method);
   if (handler == nullptr) {
     const std::string allowed = Router::allowed(*place);
-    HttpResponse response = plain(405, "here one can " + allowed);
+    HttpResponse response = plain(405, "allowed: " + allowed);
     response.headers.emplace_back("Allow", allowed);
     return response;
   }

@@ -114,7 +114,7 @@ FolderIndex::Slice parse_slice(const json::value& node, const std::string& field
   std::sort(slice.fragments.begin(), slice.fragments.end(), less);
   const auto twice = std::adjacent_find(slice.fragments.begin(), slice.fragments.end(), same);
   if (twice != slice.fragments.end()) {
-    bad(field + ".fragments", "source " + std::to_string(twice->source.value) + " is there twice");
+    bad(field + ".fragments", "source " + std::to_string(twice->source.value) + " occurs twice");
   }
   return slice;
 }
@@ -156,7 +156,7 @@ FolderIndex parse_document(const json::value& document, const ReplayLimits& limi
   const auto twice = std::adjacent_find(index.slices.begin(), index.slices.end(),
                                         [](auto& a, auto& b) { return a.slice == b.slice; });
   if (twice != index.slices.end())
-    bad("slices", "slice " + std::to_string(twice->slice.value) + " is there twice");
+    bad("slices", "slice " + std::to_string(twice->slice.value) + " occurs twice");
   const DurationNs length = common_length(index.slices);
   for (FolderIndex::Slice& slice : index.slices)
     if (slice.duration == 0) slice.duration = length;

@@ -59,7 +59,7 @@ Expected<void, IngestFailure> append_slices(const RunFileReader& file, const Rep
       return failed(IngestError::malformed, file.path(),
                     "slice " + std::to_string(entry.slice.value) + " at byte " +
                         std::to_string(entry.offset) + ": " + std::string(storage::name(view.error())) +
-                        "; 'weir file verify' tells more");
+                        "; 'weir file verify' has details");
     }
     fragments += view->fragment_count();
     if (run.slices.size() >= limits.slices_max || fragments > limits.fragments_max) {

@@ -73,7 +73,7 @@ TEST_CASE("a field that is wrong is named with its place", "[index]") {
   CHECK(detail_of(with("\"hits\": 3", "\"hits\": [1]")).find("slices[1].fragments[1].hits") == 0);
   CHECK(detail_of(with("\"source\": 9, \"offset\": 12", "\"source\": 8, \"offset\": 12"))
             .find("slices[1].fragments") == 0);
-  CHECK(detail_of(with("\"slice\": 3", "\"slice\": 4")).find("slices: slice 4 is there twice") == 0);
+  CHECK(detail_of(with("\"slice\": 3", "\"slice\": 4")).find("slices: slice 4 occurs twice") == 0);
   CHECK(detail_of(with("\"file\": \"a.bin\"", "\"file\": \"../a.bin\"")).find("slices[1].file") == 0);
   CHECK(detail_of(with("\"utc_ns\": 5", "\"utc_ns\": 1000000000")).find("slices[1].utc_ns") == 0);
   CHECK(detail_of(with("\"bytes\": 30, ", "")).find("slices[1].bytes: is not there") == 0);

@@ -120,7 +120,7 @@ class Planner {
     if (count == 0) count = listed;
     if (count == 0 && farm_ != nullptr) count = hosts_for_farm();
     if (count == 0) {
-      report("host_count", "the lab has no hosts: name them in `hosts`, or say how many",
+      report("host_count", "the lab has no hosts: name them in `hosts`, or set host_count",
              ProblemKind::missing_key);
     } else if (count < listed) {
       report("host_count", fmt::format("{} is less than the {} of `hosts`", count, listed));
@@ -160,13 +160,13 @@ class Planner {
 
   void check_bit_errors(double rate, const std::string& key) {
     if (rate > 0 && rate < kBitErrorsMin)
-      report(key, fmt::format("is below {:g}: give a rate that loses frames, or 0", kBitErrorsMin));
+      report(key, fmt::format("is below {:g}: set a rate that loses frames, or 0", kBitErrorsMin));
   }
 
   void slow_down(const v1::HostSettings& own, const std::string& key, LabHost& host) {
     host.cpu_share = own.cpu_share();
     if (host.cpu_share > 0 && host.cpu_share < kCpuShareMin)
-      report(key + "cpu_share", fmt::format("is below {}: nothing would get done", kCpuShareMin));
+      report(key + "cpu_share", fmt::format("is below {}: the nodes would make no progress", kCpuShareMin));
     host.pause = {ns(own.pause().every_ms() / kMsPerS), ns(own.pause().for_ms() / kMsPerS)};
     if ((host.pause.every_ns > 0) != (host.pause.for_ns > 0)) {
       report(key + "pause", "needs every_ms and for_ms");
@@ -320,8 +320,7 @@ class Planner {
   // Returns the index of the port that a change refers to, or nothing after reporting a problem.
   std::optional<std::size_t> port_of(const v1::ChangeSettings& change, const std::string& key) {
     if (change.host().empty() == change.link().empty()) {
-      report(key + "host",
-             change.host().empty() ? "is missing: give host or link" : "and link are two ports");
+      report(key + "host", change.host().empty() ? "is missing: set host or link" : "and link are two ports");
       return std::nullopt;
     }
     const bool by_host = change.link().empty();
@@ -335,7 +334,7 @@ class Planner {
     const bool line = std::any_of(counted.begin(), counted.end(),
                                   [&](const Port& one) { return one.name == change.link(); });
     if (by_host) {
-      report(key + "host", host ? "has a port that is not limited: give it a port_rate from the start"
+      report(key + "host", host ? "has an unlimited port: set its port_rate from the start"
                                 : fmt::format("unknown host '{}'", change.host()));
     } else {
       report(key + "link",
@@ -355,7 +354,7 @@ class Planner {
       PortChange change{ns(settings.at_s()), *port, config::parse_rate(settings.port_rate()).value_or(0),
                         config::parse_buffer(settings.port_buffer()).value_or(0)};
       if (settings.port_rate().empty() && settings.port_buffer().empty()) {
-        report(key + "port_rate", "is not given, nor port_buffer: nothing would change");
+        report(key + "port_rate", "is needed, or port_buffer: otherwise nothing changes");
       } else if (!settings.port_rate().empty() && change.rate_bits_per_s == 0) {
         report(key + "port_rate", "is unlimited: a port that changes stays limited");
       } else if (!settings.port_buffer().empty() && change.buffer_bytes < lab_.mtu() + kOverheadBytes) {

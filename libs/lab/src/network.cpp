@@ -28,8 +28,7 @@ namespace {
 
 constexpr const char* kTun = "/dev/net/tun";
 constexpr const char* kNeedsRoot =
-    "a lab makes network namespaces, which takes root's rights (CAP_SYS_ADMIN, CAP_NET_ADMIN): run it as "
-    "root";
+    "a lab creates network namespaces, which needs CAP_SYS_ADMIN and CAP_NET_ADMIN: run it as root";
 
 void set(const std::string& name, const std::string& value, const std::string& where) {
   if (const auto done = write_sysctl(name, value); !done) {
@@ -124,7 +123,7 @@ Expected<LabNetwork, NetworkError> LabNetwork::make(const LabPlan& plan) {
   using Failed = Unexpected<NetworkError>;
   if (auto missing = missing_tools()) return Failed({std::move(*missing), true});
   if (plan.needs_relay() && ::access(kTun, R_OK | W_OK) != 0)
-    return Failed({fmt::format("{} needs {}: {} (as root: modprobe tun; a container has to be given it)",
+    return Failed({fmt::format("{} needs {}: {} (as root: modprobe tun; in a container, pass the device)",
                                plan.has_fabric() ? "back_pressure" : "a long line or a link with a delay",
                                kTun, std::strerror(errno)),
                    true});

@@ -35,9 +35,9 @@ class RelayWork {
   virtual ~RelayWork() = default;
   // Returns the descriptors of the devices.
   [[nodiscard]] virtual std::vector<int> devices() const = 0;
-  // Takes the frames that arrived at a device. Returns false if it is gone.
+  // Takes the frames that arrived at a device. Returns false if it was removed.
   virtual bool receive(std::size_t device, RelayEvents& events) = 0;
-  // Sends the frames that are due. Returns false if a device is gone.
+  // Sends the frames that are due. Returns false if a device was removed.
   virtual bool send_due(RelayEvents& events) = 0;
   [[nodiscard]] virtual std::optional<TimeNs> due_ns() const = 0;
   virtual void set_down(bool down) = 0;

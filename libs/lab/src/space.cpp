@@ -40,7 +40,7 @@ OwnedDescriptor make_space(const std::function<void()>& first) {
   in_thread([&] {
     if (::unshare(CLONE_NEWNET) != 0) {
       if (errno == EPERM) throw NotPermitted();
-      throw std::runtime_error(std::string("cannot make a network namespace: ") + std::strerror(errno));
+      throw std::runtime_error(std::string("cannot create a network namespace: ") + std::strerror(errno));
     }
     space = OwnedDescriptor(::open("/proc/thread-self/ns/net", O_RDONLY | O_CLOEXEC));
     if (!space.is_open())

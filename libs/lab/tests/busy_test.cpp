@@ -44,7 +44,7 @@ TEST_CASE("pauses that make no sense are refused with their place") {
   CHECK(problems_of("hosts:\n  - {name: a, pause: {every_ms: 50, for_ms: 0.1}}\n") ==
         "lab.yaml:2: lab.hosts[0].pause: has a pause, or a time between two, that is shorter than 1 ms");
   CHECK(problems_of("hosts:\n  - {name: a, cpu_share: 0.001}\n") ==
-        "lab.yaml:2: lab.hosts[0].cpu_share: is below 0.01: nothing would get done");
+        "lab.yaml:2: lab.hosts[0].cpu_share: is below 0.01: the nodes would make no progress");
   CHECK_THAT(problems_of("lab: x\nhost_count: 1\nloss: 0.9\n"),
              Catch::ContainsSubstring("lab.yaml:3: loss: "));
   CHECK_THAT(problems_of("lab: x\ncpu_load: -1\n"), Catch::ContainsSubstring("lab.yaml:2: cpu_load: "));
@@ -103,7 +103,7 @@ TEST_CASE("a host's own bit errors go before the lab's, and loss does not exclud
   CHECK_THAT(tc_lines(plan, kFirstHost),
              Catch::ContainsSubstring("prio 1 bpf") && Catch::ContainsSubstring("prio 2 bpf"));
   CHECK(problems_of("host_count: 1\nbit_errors: 1e-12\n") ==
-        "lab.yaml:2: lab.bit_errors: is below 1e-11: give a rate that loses frames, or 0");
+        "lab.yaml:2: lab.bit_errors: is below 1e-11: set a rate that loses frames, or 0");
   CHECK_THAT(problems_of("host_count: 1\nbit_errors: 0.01\n"),
              Catch::ContainsSubstring("lab.yaml:2: bit_errors: "));
 }
@@ -155,18 +155,16 @@ TEST_CASE("a change of an unknown port is rejected with its place") {
                        "\n");
   };
   CHECK(of("{at_s: 1, host: h9, port_rate: 1gbit}") == "lab.yaml:4: lab.changes[0].host: unknown host 'h9'");
-  CHECK(
-      of("{at_s: 1, host: a, port_rate: 1gbit}") ==
-      "lab.yaml:4: lab.changes[0].host: has a port that is not limited: give it a port_rate from the start");
+  CHECK(of("{at_s: 1, host: a, port_rate: 1gbit}") ==
+        "lab.yaml:4: lab.changes[0].host: has an unlimited port: set its port_rate from the start");
   CHECK(of("{at_s: 1, link: x>y, port_rate: 1gbit}") ==
         "lab.yaml:4: lab.changes[0].link: unknown or unlimited port 'x>y'; the summary of a run names the "
         "limited ones");
   CHECK(of("{at_s: 1, host: h1, link: x, port_rate: 1gbit}") ==
         "lab.yaml:4: lab.changes[0].host: and link are two ports");
-  CHECK(of("{at_s: 1, port_rate: 1gbit}") ==
-        "lab.yaml:4: lab.changes[0].host: is missing: give host or link");
+  CHECK(of("{at_s: 1, port_rate: 1gbit}") == "lab.yaml:4: lab.changes[0].host: is missing: set host or link");
   CHECK(of("{at_s: 1, host: h1}") ==
-        "lab.yaml:4: lab.changes[0].port_rate: is not given, nor port_buffer: nothing would change");
+        "lab.yaml:4: lab.changes[0].port_rate: is needed, or port_buffer: otherwise nothing changes");
   CHECK(of("{at_s: 1, host: h1, port_rate: unlimited}") ==
         "lab.yaml:4: lab.changes[0].port_rate: is unlimited: a port that changes stays limited");
   CHECK(of("{at_s: 1, host: h1, port_buffer: 100}") ==

@@ -38,7 +38,7 @@ TEST_CASE("the farm determines the number of hosts if the lab does not") {
   CHECK(plan_of("lab: x\n", kIncast).hosts.size() == 9);
   CHECK(plan_of("placement: together\n", "readout: {count: 6}\ndcm: {count: 4}\n").hosts.size() == 6);
   CHECK(problems_of("lab: x\n") ==
-        "lab.yaml: lab.host_count: the lab has no hosts: name them in `hosts`, or say how many");
+        "lab.yaml: lab.host_count: the lab has no hosts: name them in `hosts`, or set host_count");
 }
 
 TEST_CASE("placed together, host i has readout i and its share of the DCMs") {

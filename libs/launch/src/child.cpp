@@ -134,7 +134,7 @@ Expected<Child, std::string> Child::start(const ChildSettings& settings) {
   std::array<int, 2> pipe{-1, -1};
   if (settings.read_output && ::pipe2(pipe.data(), O_CLOEXEC | O_NONBLOCK) < 0) {
     close_if_open(log);
-    return Unexpected<std::string>(system_error("cannot make a pipe"));
+    return Unexpected<std::string>(system_error("cannot create a pipe"));
   }
   std::vector<char*> argv;
   argv.reserve(settings.arguments.size() + 2);

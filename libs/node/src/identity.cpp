@@ -140,8 +140,8 @@ int find(const v1::RunIdentity& identity, const Part& wanted) {
 }
 
 std::string advice(const Part& part) {
-  if (part.kind() == kFarmPart) return "run control and the process have to be of one version of Weir";
-  return "put the file back that the run began with, or end the run";
+  if (part.kind() == kFarmPart) return "run control and the process must have the same version of Weir";
+  return "restore the file that the run began with, or end the run";
 }
 
 }  // namespace

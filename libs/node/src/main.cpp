@@ -156,7 +156,7 @@ int run_whole(const CommandLine& line, Role role, const MakeNode& make, const Tr
   const std::string& control = line.control.empty() ? setup.farm.control().listen() : line.control;
   const auto metrics = make_metrics_export(setup);
   if (const std::string where = exposed_at(setup); !where.empty())
-    spdlog::warn("unprotected at={}: without security.key_file every process that reaches it may connect",
+    spdlog::warn("unprotected at={}: without security.key_file any process that reaches it may connect",
                  where);
   try {
     if (!line.alone && !control.empty()) {
@@ -204,7 +204,7 @@ int run_node_main(int argc, char** argv, Role role, const char* description, con
   // Used by the shell process; hidden from the help.
   if (try_plugins) app.add_flag("--try-plugins", tries)->group("");
   const CLI::Option* dies =
-      app.add_option("--die-with-parent", parent, "PID of the starting process: end when it is gone")
+      app.add_option("--die-with-parent", parent, "PID of the starting process: end when it has ended")
           ->expected(0, 1)
           ->type_name("[PID]");
   try {

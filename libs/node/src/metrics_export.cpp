@@ -41,7 +41,7 @@ ports::Endpoint metrics_endpoint(const std::string& listen, const config::FarmPl
   }
   if (port > kPortMax)
     throw std::runtime_error("metrics.listen: '" + name + "' would serve at port " + std::to_string(port) +
-                             "; begin with a lower one");
+                             "; start with a lower one");
   at.port = static_cast<std::uint16_t>(port);
   return at;
 }

@@ -126,9 +126,8 @@ std::optional<std::string> PluginTrialChild::result(TimeNs now) {
   if (now < until_ns_) return std::nullopt;
   kill_child();
   return fmt::format(
-      "the plugin's trial did not end within {:g} s: look for what its constructor or destructor waits for, "
-      "or "
-      "raise control.configure_s",
+      "the plugin's trial did not end within {:g} s: check what its constructor or destructor is waiting "
+      "for, or raise control.configure_s",
       static_cast<double>(limit_) / static_cast<double>(kSecond));
 }
 

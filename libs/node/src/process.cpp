@@ -69,7 +69,7 @@ std::string allow_descriptors(std::size_t farm_processes) {
   }
   if (limit.rlim_cur >= wanted) return {};
   return fmt::format(
-      "a process may have {} files open, and one of a farm of {} processes needs {}: raise it with ulimit -n",
+      "a process may open {} files, but with {} processes it needs {}: raise the limit with ulimit -n",
       limit.rlim_cur, farm_processes, wanted);
 }
 

@@ -88,9 +88,9 @@ Expected<bool, std::string> hold_claim(const std::string& folder, RunNumber run,
   const auto claimed = claim_run(folder, run, farm, id);
   if (!claimed || *claimed) return claimed;
   if (read_claim(folder, run) == id) return false;  // another process of the run came first
-  return Unexpected<std::string>(fmt::format(
-      "'{}' holds run {} of another farm, as {} shows: take another run number, or another folder", folder,
-      run.value, claim_path(folder, run)));
+  return Unexpected<std::string>(
+      fmt::format("'{}' holds run {} of another farm, as {} shows: choose another run number or folder",
+                  folder, run.value, claim_path(folder, run)));
 }
 
 void give_up_claim(const std::string& folder, RunNumber run, std::uint64_t id) {

@@ -39,7 +39,7 @@ std::vector<transport::TlsKey> tls_keys(const v1::Farm& farm) {
   std::vector<transport::TlsKey> keys;
   if (!farm.security().tls()) return keys;
   if (farm.security().key_file().empty())
-    throw std::runtime_error("security.key_file: needed by security.tls: make keys with `weir keys new`");
+    throw std::runtime_error("security.key_file: needed by security.tls: create keys with `weir keys new`");
   for (const security::FarmKey& key : farm_keys(farm).keys)
     keys.push_back({key.name, security::derived_secret(key, kTlsPurpose)});
   return keys;
@@ -50,7 +50,7 @@ void check_exposure(const Setup& setup) {
   const std::string where = exposed_at(setup);
   if (where.empty() || setup.farm.security().mode() == v1::SecuritySettings::MODE_OPEN) return;
   throw std::runtime_error("security.key_file: needed, as " + setup.identity.name + " listens at " + where +
-                           ", which other machines can reach: make keys with `weir keys new`, or "
+                           ", which other machines can reach: create keys with `weir keys new`, or "
                            "set security.mode=open on a private network");
 }
 

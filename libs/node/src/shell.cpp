@@ -22,7 +22,7 @@ namespace {
 constexpr DurationNs kRunWait = 5 * kMillisecond;
 constexpr DurationNs kIdleWait = 100 * kMillisecond;
 constexpr int kFailuresMax = 5;  // failures of the node in one run; more put the process into error
-constexpr int kStartAgain = 75;  // exit status (EX_TEMPFAIL): the process has to be started again
+constexpr int kStartAgain = 75;  // exit status (EX_TEMPFAIL): the process must be started again
 
 std::string endpoint_of(const MetricsExport* metrics) {
   if (metrics == nullptr) return {};
@@ -205,7 +205,7 @@ bool Shell::waits_for_start(const v1::Order& order) const {
 void Shell::carry_out(const v1::Order& order) {
   if (order.has_tell()) {
     if (node_) node_->on_command(order.tell());
-    return answer(order.id(), node_ ? "" : "no run is on");
+    return answer(order.id(), node_ ? "" : "no run is active");
   }
   if (order.command() == name(control::RequestKind::log_level)) {
     return answer(order.id(), telemetry::set_log_level(order.reason())
@@ -300,7 +300,7 @@ std::string Shell::init() {
 
 std::string Shell::configure(const v1::Order& order) {
   if (!order.has_farm())
-    return "run control sent no farm: it is older than this process, install the same version for both "
+    return "run control sent no farm: it is older than this process; install the same version for both "
            "same";
   std::vector<std::string> keys;
   for (const std::string& one : order.sets()) keys.push_back(key_of(one));
@@ -521,7 +521,7 @@ void Shell::leave_node_behind() {
   (void)node_.release();
   (void)setup_.release();
   if (!quits_.empty() || line_.one_run) return;
-  quits_ = "a filter step does not end";
+  quits_ = "a filter step did not end";
   exit_status_ = kStartAgain;
   spdlog::error("process restarting reason=\"{}\"", quits_);
 }

@@ -323,7 +323,7 @@ void Reassembler::weigh_doubted(Source& source, SliceId slice, std::uint64_t pla
 }
 
 // Takes marks that are no longer in doubt. A packet that comes late can still refute one, so that the packets
-// up to the confirming one have to be there.
+// up to the confirming one must be there.
 void Reassembler::promote_doubted(Source& source, TimeNs now) {
   const Sequence& sequence = source.sender.sequence();
   const auto is_certain = [&](const Mark& mark) {

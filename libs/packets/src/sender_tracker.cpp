@@ -76,7 +76,7 @@ bool SenderTracker::continues_count(const Packet& packet, const Origin& from) {
                       [&](const Candidate& candidate) { return candidate.sender.session == packet.session; });
 }
 
-// Adopts a session number that the count goes on with, when a second packet in a row has it.
+// Adopts a session number that the count continues with, when a second packet in a row has it.
 void SenderTracker::note_session(std::uint32_t session) {
   if (session == session_) return renumbered_.reset();
   if (renumbered_ != session) {

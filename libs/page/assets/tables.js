@@ -125,7 +125,7 @@ export function showLedger(state) {
 function noLedger(state) {
   if (!state.runs) return 'No run has ended yet.';
   const run = state.last_run.toString().padStart(6, '0');
-  return `The ledger of run ${state.last_run} is in run-${run}-end.json: run control was started again since.`;
+  return `The ledger of run ${state.last_run} is in run-${run}-end.json: run control restarted since.`;
 }
 
 // ---- runs

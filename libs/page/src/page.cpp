@@ -198,7 +198,7 @@ std::optional<http::HttpResponse> Page::Impl::admit(const http::HttpRequest& req
   const bool by_host = verdict == http::HostRule::Verdict::foreign_host;
   const std::string who = clean_quoted(header(request, by_host ? "host" : "origin"), kShownMax);
   const std::string why =
-      by_host ? "'" + who + "' is not a name of this page" : "a page of '" + who + "' may not ask here";
+      by_host ? "'" + who + "' is not a name of this page" : "a page of '" + who + "' is not allowed here";
   return json_response(
       answer_json({false, why + ": add it to control.page_names in the farm file if it is yours"}),
       by_host ? kMisdirected : kForbidden);
@@ -231,13 +231,13 @@ std::optional<http::HttpResponse> Page::Impl::refusal(const http::HttpRequest& r
   switch (gate_.ask(header(request, "authorization"), request.peer, monotonic_now_ns())) {
     case Gate::Answer::no_token_set:
       count(&PageCounters::commands_unauthorised);
-      return refuse(403, "run control was started without an operator's token: this page only shows");
+      return refuse(403, "run control has no operator's token: this page is read-only");
     case Gate::Answer::rate_limited:
       count(&PageCounters::commands_rate_limited);
       return refuse(429, "too many wrong tokens from this address: wait a minute");
     case Gate::Answer::unauthorised: {
       count(&PageCounters::commands_unauthorised);
-      http::HttpResponse response = refuse(401, "this takes the operator's token");
+      http::HttpResponse response = refuse(401, "this needs the operator's token");
       response.headers.emplace_back("WWW-Authenticate", "Bearer");
       return response;
     }

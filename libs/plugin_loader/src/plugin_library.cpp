@@ -245,7 +245,7 @@ std::optional<LoadError> check_struct(const PluginKind& kind, const std::string&
   const std::string who = kind.noun + " plugin '" + path + "' ";
   const std::string abi = "ABI " + std::to_string(kind.abi);
   if (plugin == nullptr) {
-    return LoadError{LoadErrorCode::incomplete, who + "gives no description of itself (null): it is broken"};
+    return LoadError{LoadErrorCode::incomplete, who + "returns no description (null): it is broken"};
   }
   if (plugin->abi_version != kind.abi) {
     return LoadError{LoadErrorCode::wrong_abi, wrong_abi(kind, path, plugin->abi_version)};

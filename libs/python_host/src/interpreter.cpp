@@ -140,7 +140,7 @@ Expected<Interpreter, std::string> find_interpreter(const std::string& chosen, c
     if (why.empty()) return python;
     tried += (tried.empty() ? "" : "; ") + program + ": " + why;
   }
-  return Unexpected<std::string>("no Python for a filter in Python (" + tried + "): " + kAdvice);
+  return Unexpected<std::string>("no interpreter for a filter in Python (" + tried + "): " + kAdvice);
 }
 
 std::vector<std::string> filter_host_command(const Interpreter& python, const std::string& verb,

@@ -51,7 +51,7 @@ config::Problems burst_disk_problems(const LoadedFarm& loaded) {
   if (failed || space.available >= rings.all) return {};
   return {{config::ProblemKind::inconsistent, config::Severity::error,
            loaded.locations.of("burst.disk_bytes"), "burst.disk_bytes",
-           fmt::format("the DCMs need {}, and '{}' has {} free: take a smaller ring, or another disk",
+           fmt::format("the DCMs need {}, but '{}' has {} free: use a smaller ring or another disk",
                        text(rings.all), loaded.farm.burst().folder(), text(space.available))}};
 }
 

@@ -318,7 +318,7 @@ config::Problems table_warnings(const LoadedFarm& loaded, const config::Expected
                      bytes_text(static_cast<double>(rows)), remedy)});
   };
   warn("readout.buffer_bytes", readout, loaded.farm.readout().buffer_bytes(),
-       "give the readouts that memory, or set a smaller supervisor.in_flight_max");
+       "provide that memory, or set a smaller supervisor.in_flight_max");
   const std::uint64_t deadline_ms = loaded.farm.dcm().deadline_ms();
   if (const std::uint64_t wanted_ms = slice_time_ms(loaded.plan.sources.size()); wanted_ms > deadline_ms) {
     warnings.push_back(
@@ -330,7 +330,7 @@ config::Problems table_warnings(const LoadedFarm& loaded, const config::Expected
              wanted_ms, loaded.plan.sources.size(), deadline_ms, wanted_ms)});
   }
   warn("dcm.buffer_bytes", dcm, loaded.farm.dcm().buffer_bytes(),
-       "give each DCM that memory, or set smaller dcm.credits and dcm.buffer_bytes");
+       "provide that memory, or set smaller dcm.credits and dcm.buffer_bytes");
   return warnings;
 }
 

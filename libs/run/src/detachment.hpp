@@ -7,7 +7,7 @@
 
 namespace weir::run {
 
-// A program that goes on in the background: a child process in a session of its own, without a terminal.
+// A program that continues in the background: a child process in a session of its own, without a terminal.
 class Detachment {
  public:
   // Divides the process, which must have one thread. In the parent this prints the child's output and returns
@@ -15,7 +15,7 @@ class Detachment {
   [[nodiscard]] static Expected<Detachment, std::string> begin();
 
   [[nodiscard]] bool is_parent() const { return parent_; }
-  // Returns the parent's exit status: 0 if the child goes on, otherwise the child's.
+  // Returns the parent's exit status: 0 if the child continues, otherwise the child's.
   [[nodiscard]] int status() const { return status_; }
   // In the child: lets the parent end. From now on output and errors are appended to the file, or dropped if
   // it cannot be opened.

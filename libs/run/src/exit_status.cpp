@@ -9,7 +9,7 @@ int exit_status(const RunEnd& end) {
 
 std::string explain(const RunEnd& end) {
   if (!end.failure.empty()) return end.failure;
-  if (!end.has_summary) return "the supervisor gave no account of the run";
+  if (!end.has_summary) return "the supervisor sent no account of the run";
   if (!end.balanced) return "the ledger does not balance";
   if (end.faults) return "the ledger balances, with faults survived";
   if (!end.processes_well) return "the ledger balances, but a process did not end well";

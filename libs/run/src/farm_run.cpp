@@ -356,7 +356,7 @@ void FarmRun::on_signal(int signal) {
     give_up(std::string("killed by the second ") + signal_name(signal));
     ending_.kill();
   } else if (is_on()) {
-    view_.say("stops: waits for the slices in flight (Ctrl-C again kills)");
+    view_.say("stopping: waiting for the slices in flight (Ctrl-C again kills)");
     ask_to_stop(signal_name(signal));
   } else if (leader_.started() && stage_ != Stage::settled) {
     stop_asked_ns_ = now_ns_;

@@ -147,7 +147,7 @@ void FarmUp::introduce(const std::string& page) const {
   const std::string& out =
       farm_.farm.control().out().empty() ? farm_.farm.run().out() : farm_.farm.control().out();
   say("run control  " + control_ + "   weir ctl --connect " + control_ + " status");
-  say("page         " + page + "   its buttons want the token in " + out + "/page-token");
+  say("page         " + page + "   its buttons need the token in " + out + "/page-token");
   say("logs         " + log_);
 }
 

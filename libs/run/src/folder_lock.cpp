@@ -38,8 +38,8 @@ Expected<FolderLock, std::string> FolderLock::take(const std::string& folder) {
   if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0) {
     if (errno == EWOULDBLOCK)
       return Unexpected<std::string>(
-          fmt::format("'{}' is in use: `weir up` keeps another farm in it ({}). End that farm, or give this "
-                      "one another folder with --set run.out=FOLDER",
+          fmt::format("'{}' is in use by another farm of `weir up` ({}): end that farm, or choose another "
+                      "folder with --set run.out=FOLDER",
                       folder, owner_of(path)));
     return FolderLock(std::move(file));
   }

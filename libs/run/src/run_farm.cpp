@@ -405,11 +405,11 @@ int run_loaded(LoadedFarm& loaded, const RunOptions& options, std::FILE* out, st
 int run_farm(const RunOptions& options, std::FILE* out, std::FILE* err, run_record::Summary* told) {
   std::signal(SIGPIPE, SIG_IGN);  // a closed output pipe does not end the run
   if (const auto lab = share_out(options.farm.sets).lab; options.lab_file.empty() && !lab.empty()) {
-    fmt::print(err, "weir run: --set {}: no lab is given; give its file with --lab FILE\n", lab.front());
+    fmt::print(err, "weir run: --set {}: no lab: use --lab FILE\n", lab.front());
     return kExitUsage;
   }
   if (options.lab_file.empty() && !options.trace_network.empty()) {
-    fmt::print(err, "weir run: --trace-network needs a virtual network; give its file with --lab FILE\n");
+    fmt::print(err, "weir run: --trace-network needs a virtual network: use --lab FILE\n");
     return kExitUsage;
   }
   auto loaded = load(with_overrides(options));

@@ -40,7 +40,7 @@ TEST_CASE("a ledger that does not balance causes status 1, regardless of other r
 
 TEST_CASE("a run without the supervisor's account has status 1") {
   CHECK(exit_status(RunEnd{}) == 1);
-  CHECK(explain(RunEnd{}) == "the supervisor gave no account of the run");
+  CHECK(explain(RunEnd{}) == "the supervisor sent no account of the run");
 }
 
 TEST_CASE("an abandoned run has status 1 with the reason, even if its ledger balances") {

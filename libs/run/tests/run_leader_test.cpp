@@ -178,8 +178,8 @@ TEST_CASE("a farm that is reset, or in error, is in its run no more") {
 
   RunLeader broken(RunNumber(1));
   lead_into_run(broken, kNow);
-  broken.take(error_for(asked(broken, now), "writer-0 is essential and did not come back"), now);
-  CHECK(broken.lost() == "the farm is in error: writer-0 is essential and did not come back");
+  broken.take(error_for(asked(broken, now), "writer-0 is essential and did not return"), now);
+  CHECK(broken.lost() == "the farm is in error: writer-0 is essential and did not return");
 }
 
 TEST_CASE("removed processes are known from a request made after a process' end") {

@@ -70,7 +70,7 @@ int run_histograms_command(const HistogramsCommand& command, std::ostream& out, 
   const auto path = find_histograms(command.run);
   if (!path) {
     err << "weir file histograms: '" << command.run
-        << "' has no run-…-histograms.json: its filter booked no histograms, or no run has ended there\n";
+        << "' has no run-…-histograms.json: the filter booked no histograms, or no run has ended yet\n";
     return kUnable;
   }
   std::ifstream file(*path, std::ios::binary);

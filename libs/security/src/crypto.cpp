@@ -19,8 +19,7 @@ const unsigned char* octets(ConstBytes bytes) { return reinterpret_cast<const un
 
 void fill_random(Bytes out) {
   if (::RAND_bytes(reinterpret_cast<unsigned char*>(out.data()), static_cast<int>(out.size())) == 1) return;
-  throw std::runtime_error(
-      "the system gives no random numbers: without them no key and no proof can be made");
+  throw std::runtime_error("the system returned no random numbers, which keys and proofs need");
 }
 
 Digest sha256(ConstBytes bytes) {

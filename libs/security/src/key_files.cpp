@@ -33,7 +33,7 @@ std::string wrong_mode(int fd, const std::string& file, bool secret) {
   const mode_t forbidden = handed_out ? kOthersAnything & ~kGroupRead : kOthersAnything;
   if (secret && (about.st_mode & forbidden) != 0) {
     return file + ": holds a secret, and other users can read or write it: if none has, " + "`chmod 600 " +
-           file + "`; else make new keys with `weir keys`";
+           file + "`; otherwise create new keys with `weir keys`";
   }
   if ((about.st_mode & kOthersWrite) != 0)
     return file + ": users other than its owner can write to it: `chmod 644 " + file + "`";

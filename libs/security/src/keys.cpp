@@ -93,7 +93,7 @@ class Lines {
   // Returns an empty string, or an error if the file is of another kind or version.
   [[nodiscard]] std::string wrong_format(std::string_view format) const {
     if (lines_.empty() || lines_.front().words.size() != 2 || lines_.front().words[0] != format) {
-      return file_ + ": is not a file of " + std::string(format) + ": make one with `weir keys new`";
+      return file_ + ": is not a file of " + std::string(format) + ": create one with `weir keys new`";
     }
     if (lines_.front().words[1] == kVersion) return {};
     return at(lines_.front(), "version " + std::string(lines_.front().words[1]) +
@@ -175,13 +175,13 @@ Expected<FarmKeys, std::string> parse_farm_keys(std::string_view text, const std
     }
     key.name = line.words[1];
     if (keys.find(key.name) != nullptr)
-      return wrong(lines.at(line, "key '" + key.name + "' is there twice: take one out"));
+      return wrong(lines.at(line, "key '" + key.name + "' occurs twice: remove one"));
     if (keys.keys.size() == kFarmKeysMax) {
       return wrong(lines.at(line, "more than " + std::to_string(kFarmKeysMax) + " keys: remove unused ones"));
     }
     keys.keys.push_back(std::move(key));
   }
-  if (keys.keys.empty()) return wrong(lines.nowhere("holds no key: make one with `weir keys new`"));
+  if (keys.keys.empty()) return wrong(lines.nowhere("holds no key: create one with `weir keys new`"));
   return keys;
 }
 
@@ -229,7 +229,7 @@ Expected<std::vector<AllowedClient>, std::string> parse_clients(std::string_view
     client.public_key = line.words[3];
     const bool known = std::any_of(clients.begin(), clients.end(),
                                    [&](const auto& each) { return each.public_key == client.public_key; });
-    if (known) return wrong(lines.at(line, "this key is there twice: it can have one role only"));
+    if (known) return wrong(lines.at(line, "duplicate key: a key can have only one role"));
     if (clients.size() == kClientsMax)
       return wrong(lines.at(line, "more than " + std::to_string(kClientsMax) + " clients"));
     clients.push_back(std::move(client));
@@ -248,8 +248,7 @@ CurveKeys make_curve_keys(BusRole role, const std::string& server_public) {
   char public_key[kCurveKeyChars + 1];
   char secret_key[kCurveKeyChars + 1];
   if (::zmq_curve_keypair(public_key, secret_key) != 0) {
-    throw std::runtime_error(
-        "this ZeroMQ was built without CURVE: take the distribution's libzmq, which has it");
+    throw std::runtime_error("this ZeroMQ was built without CURVE: install the distribution's libzmq");
   }
   return {role, server_public.empty() ? std::string(public_key) : server_public, public_key, secret_key};
 }

@@ -56,7 +56,7 @@ TEST_CASE("a file that holds no good farm keys is refused with its line, and wit
     CHECK(problem.find("aaaaaaaa") == problem.npos);
   }
   const std::string one = "key a " + kHex + "\n";
-  CHECK_THAT(farm_problem(head + one + one), ContainsSubstring("farm.key:5: key 'a' is there twice"));
+  CHECK_THAT(farm_problem(head + one + one), ContainsSubstring("farm.key:5: key 'a' occurs twice"));
   std::string many = head;
   for (std::size_t i = 0; i <= kFarmKeysMax; ++i) many += "key k" + std::to_string(i) + " " + kHex + "\n";
   CHECK_THAT(farm_problem(many), ContainsSubstring("farm.key:12: more than 8 keys"));
@@ -100,7 +100,7 @@ TEST_CASE("the bus' clients are read back with their roles; a key with two of th
   const std::string head = "weir-bus-clients 1\n";
   CHECK(clients_problem(head) == "");
   CHECK_THAT(clients_problem(head + "client node a " + kCurve + "\nclient operator a " + kCurve),
-             ContainsSubstring("bus-clients:3: this key is there twice"));
+             ContainsSubstring("bus-clients:3: duplicate key"));
   CHECK_THAT(clients_problem(head + "client root a " + kCurve), ContainsSubstring("bus-clients:2: is not"));
 }
 

@@ -24,7 +24,7 @@ static_assert(v1::ROLE_READOUT == static_cast<int>(Role::readout) &&
               v1::ROLE_TRIGGER == static_cast<int>(Role::trigger));
 
 constexpr std::uint32_t kHelloBytesMax = 64 * 1024;
-constexpr char kSoftware[] = "weir 0.5";
+constexpr char kSoftware[] = WEIR_SOFTWARE;
 constexpr std::uint32_t kProofFrameBytesMax = 512;
 
 std::vector<std::byte> serialized(const google::protobuf::MessageLite& message) {

@@ -414,7 +414,7 @@ void Adaptive::grow() {
   move_to(std::max(target_, std::min(step, kUpHosts * wanted)));
 }
 
-// While hosts hold back answers, and slow uplinks send them, other requests have to be in flight.
+// While hosts hold back answers, and slow uplinks send them, other requests must be in flight.
 double Adaptive::wanted_by_hosts() const {
   const double time_ns = static_cast<double>(shortest_.ns()) + uplink_ns_ + kHostTimes * host_ns_;
   return std::max(enough_, best_of_late() * time_ns);

@@ -42,7 +42,7 @@ FragmentBuffer::FragmentBuffer(std::vector<std::unique_ptr<FragmentSource>> sour
   for (const auto& source : sources_) {
     if (!ids_.empty() && ids_.back() == source->id()) {
       throw std::runtime_error("readout buffer: source " + std::to_string(source->id().value) +
-                               " is there twice");
+                               " occurs twice");
     }
     ids_.push_back(source->id());
     timing_.push_back(source->timing());

@@ -203,7 +203,7 @@ void begun_text(const std::string& path, bool json, std::ostream& out) {
     return verify_json(report, out);
   }
   out << fmt::format(
-      "{}: holds no record, not closed\n  Its writer has just opened it, or ended before its first record. "
+      "{}: no record, not closed\n  Its writer has just opened it, or ended before its first record. "
       "When the run is over, remove the file: nothing was stored in it.\n",
       path);
 }
@@ -226,7 +226,7 @@ void verify_text(const VerifyReport& report, std::ostream& out) {
               ? "Every record is whole.\n"
               : fmt::format("Everything before {} is whole; the {} B after it are not a whole record.\n",
                             report.torn_at, report.torn_bytes))
-      << "  To make a closed file of the whole part: weir file recover " << report.path << '\n';
+      << "  To recover the intact records: weir file recover " << report.path << '\n';
 }
 
 // Returns the worse of two results: unable, faults, unclosed, fine, in this order.
@@ -261,9 +261,9 @@ int verify_all(std::vector<RunFileReader>& files, const std::vector<std::string>
 }
 
 std::optional<std::string> senseless(const FileCommand& command) {
-  if (command.paths.empty()) return "no file is named";
+  if (command.paths.empty()) return "no file given";
   if (command.verb == FileVerb::recover && command.paths.size() > 1 && !command.out.empty()) {
-    return "--out names one file: recover the files one by one, or leave it out";
+    return "--out names one file: recover the files one by one, or omit it";
   }
   if (command.verb != FileVerb::dump) return std::nullopt;
   if (!command.slice) return "dump needs the id of a slice: --slice N";

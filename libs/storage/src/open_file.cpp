@@ -128,7 +128,7 @@ DiskOutcome OpenFile::append(std::vector<ConstBytes>& pieces) {
         calls_.pwritev(descriptor_, vector.data(), static_cast<int>(count), static_cast<off_t>(size_));
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) return keep(failure(errno, "write", path_));
-    // A device that accepts no bytes without an error must not block the thread for ever.
+    // A device that accepts no bytes without an error must not block the thread forever.
     if (written == 0) return keep(failure(ENOSPC, "write", path_));
     size_ += static_cast<std::uint64_t>(written);
     first = skip(pieces, first, static_cast<std::size_t>(written));

@@ -248,7 +248,7 @@ void OutputFile::retry() {
     disk_.create(id_, part_path_, note(Kind::create));
   }
   hand_over();
-  // Syncs even if no data have to be written again, because the disk's answer is needed.
+  // Syncs even if no data must be written again, because the disk's answer is needed.
   sync_wanted_ = false;
   sync_under_way_ = true;
   ++counters_.syncs;

@@ -58,7 +58,7 @@ void recover_text(const std::string& path, const std::string& made, const Recove
   const std::uint64_t more = report.cuts_total - report.cuts.size();
   if (more > 0) out << fmt::format("    ... and {} more places\n", more);
   out << fmt::format(
-      "  The new file verifies. {} is as it was: keep it or remove it, but do not read both as one run.\n",
+      "  The new file is verified. {} is unchanged: keep or remove it, but do not read both as one run.\n",
       path);
 }
 
@@ -68,7 +68,7 @@ int recover_file(const std::string& path, const FileCommand& command, std::ostre
   std::string made = command.out;
   if (made.empty()) {
     if (!path.ends_with(kPartSuffix)) {
-      err << fmt::format("weir file: {}: has no name that ends in {}: name the new file with --out\n", path,
+      err << fmt::format("weir file: {}: the name does not end in {}: name the new file with --out\n", path,
                          kPartSuffix);
       return kFileCommandUnable;
     }

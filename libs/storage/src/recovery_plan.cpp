@@ -49,9 +49,9 @@ class Planner {
       return std::nullopt;
     }
     if (header.error() == StorageError::bad_version) {
-      return StorageFailure{StorageError::bad_version, path_ +
-                                                           ": written in a version of the format that this "
-                                                           "program does not know: recover it with that one"};
+      return StorageFailure{
+          StorageError::bad_version,
+          path_ + ": unknown version of the format: recover it with the program that wrote it"};
     }
     return rebuild_header(header.error());
   }
@@ -79,8 +79,7 @@ class Planner {
     const auto first = find_first_record(file_);
     const auto name = parse_run_file_name(std::filesystem::path(path_).filename().string());
     if (!first && !name) {
-      return StorageFailure{error,
-                            path_ + ": not a Weir run file: no header, no record, and not named like one"};
+      return StorageFailure{error, path_ + ": not a Weir run file: no header, no record, no matching name"};
     }
     if (name) {
       header_.run = name->run;

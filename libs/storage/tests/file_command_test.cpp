@@ -174,7 +174,7 @@ TEST_CASE("a .part without a header is an unclosed file, and hides no other file
       const Shown text = run(command);
       INFO(bytes << " " << zeros << text.err);
       CHECK(text.status == kFileCommandUnclosed);
-      CHECK_THAT(text.out, ContainsSubstring(part + ": holds no record") && ContainsSubstring(": sound\n"));
+      CHECK_THAT(text.out, ContainsSubstring(part + ": no record") && ContainsSubstring(": sound\n"));
       command.json = true;
       CHECK(run(command).status == kFileCommandUnclosed);
       command = file.command(FileVerb::info);

@@ -46,8 +46,8 @@ struct TapClient::Core {
     while (!place.subscribe_port() && monotonic_now_ns() < until) hear(client.wait(kLook));
     if (!place.subscribe_port()) {
       throw std::runtime_error(
-          fmt::format("run control at {}:{} does not answer within {} s: is it there, and do both have the "
-                      "same keys?",
+          fmt::format("run control at {}:{} does not answer within {} s: check that it is running, and that "
+                      "both have the same keys",
                       settings.control.host, settings.control.port, settings.answer_ns / kSecond));
     }
   }

@@ -58,7 +58,7 @@ Expected<void, WireError> check_fragment(const FrameHeader& h) {
     return {};
   }
   if (std::uint64_t{h.offset} + h.length > h.total) return Unexpected<WireError>(WireError::bad_range);
-  // An answer without progress would make a DCM request the rest for ever.
+  // An answer without progress would make a DCM request the rest forever.
   if (h.length == 0 && h.offset < h.total) return Unexpected<WireError>(WireError::bad_range);
   return {};
 }

@@ -92,7 +92,7 @@ void WorkerPool::lend_own(PoolActions& out) {
   }
 }
 
-// Fresh workers that must stay so: each death leaves one for the slice that it blames, which may have to be
+// Fresh workers that must stay so: each death leaves one for the slice that it blames, which may must be
 // submitted again first.
 std::size_t WorkerPool::fresh_reserved() const {
   if (marks_.empty()) return 0;

@@ -136,7 +136,7 @@ std::optional<Token> WorkerPool::returned(Seat seat, bool more, bool holds_state
 
 void WorkerPool::started(Seat seat) {
   Worker& worker = seats_[seat];
-  if (worker.state != State::starting) return;  // it was told to end meanwhile
+  if (worker.state != State::starting) return;  // it was ordered to end meanwhile
   enter(worker, State::ready, now_ns_);
   worker.ready_ns = now_ns_;
 }
@@ -285,7 +285,7 @@ void WorkerPool::not_begun(std::deque<Lent>& lent, PoolActions& out) {
   }
 }
 
-// True if the slice had state in a worker, which is gone.
+// True if the slice had state in a worker, which has left.
 bool WorkerPool::lose_state(Token token) { return homes_.erase(token) > 0; }
 
 // No slice was in process(): one that has been there may be the cause, and its state is here. Most likely it
@@ -305,7 +305,7 @@ void WorkerPool::note_idle_end(Seat seat) {
   }
 }
 
-// Its state is gone.
+// Its state has left.
 void WorkerPool::restart(Token token, PoolActions& out) {
   WEIR_ASSERT(in_pool_ > 0);
   --in_pool_;

@@ -39,7 +39,7 @@ DatagramSender::DatagramSender(std::span<const ports::Endpoint> targets) {
     address.size = found->ai_addrlen;
   }
   socket_ = ::socket(family, SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  if (socket_ < 0) throw std::runtime_error(std::string("no socket can be had: ") + std::strerror(errno));
+  if (socket_ < 0) throw std::runtime_error(std::string("no socket: ") + std::strerror(errno));
   ::setsockopt(socket_, SOL_SOCKET, SO_SNDBUF, &kSendBuffer, sizeof kSendBuffer);
 }
 

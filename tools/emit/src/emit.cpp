@@ -30,7 +30,7 @@ class Alarm {
  public:
   explicit Alarm(transport::Loop& loop)
       : timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC)) {
-    if (timer_ < 0) throw std::runtime_error(std::string("no timer can be had: ") + std::strerror(errno));
+    if (timer_ < 0) throw std::runtime_error(std::string("no timer: ") + std::strerror(errno));
     watch_ = loop.watch(timer_, [this] {
       std::uint64_t expirations = 0;
       (void)!::read(timer_, &expirations, sizeof expirations);

@@ -91,7 +91,7 @@ ports::Endpoint endpoint_of(const config::NodePlan& node, const v1::Farm& farm) 
   at.host = host.empty() || is_wildcard(host) ? node::parse_endpoint(node.listen).host : host;
   if (!is_wildcard(at.host)) return at;
   throw std::runtime_error("'" + node.name + "' listens at " + at.host +
-                           ": set readout.nodes[].listen to its real address, or say --to and --sources");
+                           ": set readout.nodes[].listen to its real address, or use --to and --sources");
 }
 
 std::vector<Target> targets_of(const EmitOptions& options, const Loaded& loaded) {
@@ -113,7 +113,7 @@ std::vector<Target> targets_of(const EmitOptions& options, const Loaded& loaded)
     }
   }
   if (targets.empty())
-    throw std::runtime_error("the farm has no sources of kind 'udp': say --to and --sources");
+    throw std::runtime_error("the farm has no sources of kind 'udp': use --to and --sources");
   return targets;
 }
 
@@ -145,7 +145,7 @@ std::optional<ports::Endpoint> trigger_of(const EmitOptions& options, const v1::
   const ports::Endpoint at = node::parse_endpoint(farm.trigger().listen());
   if (at.port == 0) {
     throw std::runtime_error(
-        "trigger.listen takes any free port: say --trigger HOST:PORT, as `weir run` tells it");
+        "trigger.listen has no fixed port: use --trigger HOST:PORT, as printed by `weir run`");
   }
   return at;
 }
@@ -173,7 +173,7 @@ std::vector<SourceId> parse_sources(const std::string& text) {
 
 EmitPlan make_plan(const EmitOptions& options) {
   if (options.farm_file.empty() && options.to.empty()) {
-    throw std::runtime_error("where to? Name a farm file, or say --to HOST:PORT --sources 1-4");
+    throw std::runtime_error("no readout given: name a farm file, or use --to HOST:PORT --sources 1-4");
   }
   const Loaded loaded = load(options);
   EmitPlan plan;

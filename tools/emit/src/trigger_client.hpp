@@ -26,7 +26,7 @@ class TriggerClient final : private sessions::PeerHandler {
   [[nodiscard]] RunNumber run() const { return run_; }  // when ready
   void offer(const std::vector<source::Trigger>& triggers);
 
-  // The run takes no more: it has ended, or its supervisor is gone.
+  // The run takes no more: it has ended, or its supervisor has left.
   [[nodiscard]] bool over() const { return over_; }
   // The first slice that was offered has been answered: taken, or the run has not begun (false).
   [[nodiscard]] std::optional<bool> take_first_answer() { return std::exchange(first_, std::nullopt); }

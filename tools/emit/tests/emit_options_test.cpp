@@ -60,14 +60,14 @@ TEST_CASE("a farm file gives the readout and address of each source, and the add
 
 TEST_CASE("a missing setting for emit is an error that names it") {
   EmitOptions options;
-  CHECK_THAT(complaint(options), ContainsSubstring("Name a farm file"));
+  CHECK_THAT(complaint(options), ContainsSubstring("name a farm file"));
   options.to = {"127.0.0.1:9"};
   CHECK_THAT(complaint(options), ContainsSubstring("each --to needs its --sources"));
   options.to.clear();
   options.farm_file = farm_file("farm: emitted\n");
   CHECK_THAT(complaint(options), ContainsSubstring("no sources of kind 'udp'"));
   options.farm_file = farm_file("source: {kind: udp}\ntrigger: {mode: network}\n");
-  CHECK_THAT(complaint(options), ContainsSubstring("say --trigger"));
+  CHECK_THAT(complaint(options), ContainsSubstring("use --trigger"));
 }
 
 TEST_CASE("each emitter has a different session number, unless one is given") {

@@ -24,7 +24,7 @@ struct ReadoutEnvironment {
   std::vector<std::string> plugin_path = {};  // where the installation's plugins are, searched last
 };
 
-// A readout: makes or takes in the fragments of its sources, keeps them until they are cleared, serves them.
+// A readout: makes or receives the fragments of its sources, keeps them until they are cleared, serves them.
 // Throws std::runtime_error with a sentence when its sources cannot be had or its port is taken.
 [[nodiscard]] std::unique_ptr<node::Node> make_node(const node::Setup& setup, ReadoutEnvironment environment);
 

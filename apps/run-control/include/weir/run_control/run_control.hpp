@@ -22,7 +22,7 @@ struct RunControlSettings {
   // The farm makes one run, led and recorded by the program that started this process and the others; all end
   // with that run. Only the token of a page requested here and `memory` are written.
   bool one_run = false;
-  // Called when `off` was requested, before any process is told to end; may be empty.
+  // Called when `off` was requested, before any process is ordered to end; may be empty.
   std::function<void()> going_off = {};
   // Another network of this machine in which it also listens, at the same ports and without keys; for
   // networks without outside access (a lab). The path of its namespace, and an address in it; empty: none.

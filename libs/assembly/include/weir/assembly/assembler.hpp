@@ -172,7 +172,7 @@ class Assembler {
   static void note_bytes(BuiltSlice& slice, TimeNs now_ns) { slice.last_fragment_ns = now_ns; }
   // This DCM must not build the slice any longer, though another may: outstanding fragments are neither
   // received nor missing, but cancelled. The slice becomes `decided` without take_completed(). Requires: the
-  // filter's state is gone.
+  // filter's state is lost.
   void withdraw(BuiltSlice& slice);
   // Returns slices that stopped waiting for fragments since the last call.
   [[nodiscard]] std::vector<BuiltSlice*> take_expired();

@@ -42,7 +42,7 @@ inline constexpr Transitions kSliceTransitions({
     {BuildState::assigned, BuildState::waiting_for_memory},
     {BuildState::assigned, BuildState::spare},  // the slice is here already, or the supervisor gone
     {BuildState::blocked, BuildState::waiting_for_memory},
-    {BuildState::blocked, BuildState::spare},  // a later attempt waits, or the supervisor is gone
+    {BuildState::blocked, BuildState::spare},  // a later attempt waits, or the supervisor has left
     {BuildState::waiting_for_memory, BuildState::collecting},
     {BuildState::waiting_for_memory, BuildState::complete},  // no fragments are requested
     {BuildState::waiting_for_memory, BuildState::decided},   // given back

@@ -28,7 +28,7 @@ class PartTable {
   // `now` on. Returns true if it took part until now.
   [[nodiscard]] bool remove(NodeRef node, bool live, SliceOrder next, TimeNs now);
   // Returns a node to the run, a live readout from slice `next` on. Returns true if it takes part from now
-  // on. A process that was told to end does not take part; its successor does.
+  // on. A process that was ordered to end does not take part; its successor does.
   [[nodiscard]] bool add(NodeRef node, bool live, SliceOrder next);
   // A process of a readout joined; `next` is the next slice.
   void readout_joined(NodeIndex readout, SliceOrder next);
@@ -43,7 +43,7 @@ class PartTable {
   [[nodiscard]] bool has_work(NodeRef node, const SliceEntry& entry) const;
   // The node has drained: it may end.
   void let_go(NodeRef node);
-  // A process that was told to end has reconnected.
+  // A process that was ordered to end has reconnected.
   void was_told_to_end(NodeRef node);
 
   [[nodiscard]] Part of(NodeRef node) const { return parts_[place_of(node.role)][node.node.value]; }

@@ -124,7 +124,7 @@ class SupervisorMachine {
   // count: it runs alone in the filter (Assignment::suspect). When a writer leaves, its unacknowledged slices
   // are confirmed again under a higher epoch.
   void dcm_joined(NodeIndex dcm, Incarnation incarnation, std::uint32_t credits, TimeNs now, Actions& out);
-  // `reported`: the DCM sent its final report. A DCM that was let go and has not sent it is a loss like any
+  // `reported`: the DCM sent its final report. A DCM that was released and has not sent it is a loss like any
   // other: the last messages to it, from writers too, may be lost with its connection, and the DCMs' counts
   // are lower bounds.
   void dcm_left(NodeIndex dcm, TimeNs now, Actions& out, bool reported = false);
@@ -166,7 +166,7 @@ class SupervisorMachine {
   // Returns the node to the run: immediately if it still drains or idles, otherwise its next process takes
   // part when it joins.
   void add(NodeRef node, TimeNs now, Actions& out);
-  // The process that is about to join was told to end before, by this or an earlier supervisor process: it
+  // The process that is about to join was ordered to end before, by this or an earlier supervisor process: it
   // appears in Actions::leaving again. If the node was added meanwhile, its next process takes part.
   void was_told_to_end(NodeRef node, Actions& out);
   [[nodiscard]] Part part(NodeRef node) const { return parts_.of(node); }

@@ -67,7 +67,7 @@ class AlertBook {
                                          std::string& error);
   // The account of a DCM for its part of an alert. No effect on alerts that are not open.
   void told(NodeIndex dcm, std::uint32_t alert, const Account& account);
-  // Alerts wait kReturnPatience for this DCM: if only its connection was lost, it comes back with its ring.
+  // Alerts wait kReturnPatience for this DCM: if only its connection was lost, it returns with its ring.
   void dcm_left(NodeIndex dcm, TimeNs now);
   // Alerts do not wait for this DCM any more: it has returned.
   void dcm_joined(NodeIndex dcm);

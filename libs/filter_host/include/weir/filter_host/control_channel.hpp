@@ -17,11 +17,11 @@ class ControlChannel {
 
   explicit ControlChannel(int descriptor) : descriptor_(descriptor) {}
 
-  // Queues the message and sends as much as the socket takes. A peer that is gone shows in ended().
+  // Queues the message and sends as much as the socket takes. A peer that has left shows in ended().
   void send(const v1::WorkerMessage& message);
   // Sends the rest, without waiting.
   void flush();
-  // Waits until everything is sent, or the peer is gone.
+  // Waits until everything is sent, or the peer has left.
   void flush_all();
   // The next whole message; false: none has arrived.
   [[nodiscard]] bool receive(v1::WorkerMessage& message);

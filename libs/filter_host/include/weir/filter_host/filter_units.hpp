@@ -22,7 +22,7 @@ struct OldestJob {
   TimeNs start_ns = 0;
 };
 
-// Kills of a slice that have to be added to its count.
+// Kills of a slice that must be added to its count.
 struct SliceKills {
   std::uint64_t token = 0;
   std::uint32_t number = 0;

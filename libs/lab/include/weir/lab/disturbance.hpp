@@ -32,7 +32,7 @@ class Disturbance {
   void begun(DurationNs ago_ns);
   // To be called often: makes the changes that are due, and returns them.
   [[nodiscard]] std::vector<PortChange> pass(const LabPlan& plan, const LabNetwork& network);
-  // To be called often. Returns whether the long line goes down (true) or comes back (false) now.
+  // To be called often. Returns whether the long line goes down (true) or returns (false) now.
   [[nodiscard]] std::optional<bool> line_change(const LabPlan& plan);
   void line_failed(const std::string& why) { outages_.back().failure = why; }
   [[nodiscard]] const std::vector<reports::AppliedOutage>& outages() const { return outages_; }

@@ -30,7 +30,7 @@ class NodeRates {
   // renewed for three of its intervals and at least a second has no rates any more, and neither has a final
   // one.
   void take(const v1::Report& report, TimeNs seen_ns);
-  // Forgets the report: the node is gone, or its report is no longer valid.
+  // Forgets the report: the node has left, or its report is no longer valid.
   void clear();
 
   [[nodiscard]] bool measured() const { return measured_; }

@@ -8,7 +8,7 @@ namespace weir::run {
 struct EndFacts {
   bool supervisor = false;
   bool well = false;       // with status 0, which does not mean that it was asked to end
-  bool run_over = false;   // every slice is settled: the supervisor tells the others to end
+  bool run_over = false;   // every slice is settled: the supervisor ends the others
   bool taken_out = false;  // removed by an operator
   bool looked = false;     // run_over and taken_out are known for the time of its end
   bool led = true;      // run control is connected and the farm is in its run: a restarted process joins it

@@ -12,7 +12,7 @@ struct UpOptions {
   std::string listen;  // host:port of run control; empty: control.listen, else a free port of loopback
   std::string page;    // host:port of its page; empty: control.page
   std::string log_level;
-  bool detach = false;  // goes on in the background once the farm is there: see farm_up()
+  bool detach = false;  // continues in the background once the farm is up: see farm_up()
 };
 
 // Runs run control and every process of the farm on this machine until `weir ctl off` or a signal (`weir

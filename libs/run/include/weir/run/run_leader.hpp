@@ -28,7 +28,7 @@ class RunLeader {
   void take(const v1::Reply& reply, TimeNs now);
   // The run has to end, for this reason. Requested once the farm is in its run, and repeated while it is.
   void stop(const std::string& reason);
-  // Returns whether run control has owed an answer so long that it has to be restarted.
+  // Returns whether run control has owed an answer so long that it must be restarted.
   [[nodiscard]] bool is_silent(TimeNs now) const {
     return asked_ != Ask::none && now - asked_ns_ >= kPatience;
   }

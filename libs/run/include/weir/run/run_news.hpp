@@ -17,7 +17,7 @@ class RunNews {
     gathering,  // the run has not begun
     running,    // or paused
     draining,
-    over  // every slice is settled: the supervisor tells the others to end, or has done so
+    over  // every slice is settled: the supervisor ends the others, or has done so
   };
 
   // `settling_ns`: the steady part begins so long after the run's begin.

@@ -68,7 +68,7 @@ struct LabSummary {
   std::string back_pressure;  // "none", "pause", "credits"
   std::uint64_t hosts = 0;
   std::uint64_t machine_drops = 0;
-  std::uint64_t cpu_load = 0;  // spinners beside the farm
+  std::uint64_t cpu_load = 0;  // spinners besides the farm
   double cpu_load_s = 0;       // CPU time that they used
   std::optional<reports::RelayReport> relay;
 };

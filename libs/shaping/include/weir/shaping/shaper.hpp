@@ -52,7 +52,7 @@ class Shaper {
  public:
   virtual ~Shaper() = default;
   // A demand larger than the whole window is granted if nothing else is outstanding, so that it cannot wait
-  // for ever. A strict shaper refuses it.
+  // forever. A strict shaper refuses it.
   [[nodiscard]] virtual Credit try_take(const Demand& demand, TimeNs now_ns) = 0;
   // Takes credit regardless of the window: for requests repeated after a lost connection or a bad checksum.
   virtual void take(const Demand& demand, TimeNs now_ns) = 0;

@@ -15,7 +15,7 @@ namespace weir::slice_rows {
 enum class Part : std::uint8_t {
   in,         // takes part, or will when it joins
   draining,   // gets no new work; finishes its present work
-  leaving,    // has no work left, and was told to end
+  leaving,    // has no work left, and was ordered to end
   returning,  // likewise, and its next process takes part
   out         // gets no work, even if it joins
 };

@@ -121,7 +121,7 @@ class WorkerPool {
   // The entry that returned() takes next. Requires: observe() has announced it.
   [[nodiscard]] Token next_token(Seat seat) const { return seats_[seat].lent.front().token; }
   [[nodiscard]] LendKind next_kind(Seat seat) const { return seats_[seat].lent.front().kind; }
-  // A worker's oldest result was taken: the token, nothing for a forget. `more`: the slice comes back for
+  // A worker's oldest result was taken: the token, nothing for a forget. `more`: the slice returns for
   // another step; `holds_state`: to this worker.
   std::optional<Token> returned(Seat seat, bool more, bool holds_state, DurationNs wall_ns);
   // The result that is to be taken next has lengths or texts that are impossible.
@@ -133,7 +133,7 @@ class WorkerPool {
 
   [[nodiscard]] Seat seats() const { return static_cast<Seat>(seats_.size()); }
   [[nodiscard]] bool is_running(Seat seat) const;  // its process may live
-  [[nodiscard]] bool is_ready(Seat seat) const;    // started, and not told to end
+  [[nodiscard]] bool is_ready(Seat seat) const;    // started, and not ordered to end
   // Nothing in its lane can be believed.
   [[nodiscard]] bool is_corrupt(Seat seat) const { return seats_[seat].ended_for == EndKind::corrupt; }
   // Tokens in process(), with the time at which the pool saw that they were.

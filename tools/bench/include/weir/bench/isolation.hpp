@@ -21,10 +21,10 @@ struct IsolationOptions {
   std::vector<std::string> search_path;  // of their plugins
   std::vector<std::string> faults;       // of isolation_faults(); empty: all
   std::uint64_t slices = 100'000;
-  std::uint64_t every = 1000;  // slices of which one is bad
+  std::uint64_t every = 1000;  // one bad slice in N
   std::uint32_t timeout_ms = 200;
   double tolerance = 0.05;  // of the rate; 0: it is not judged
-  bool spin = false;        // a thread that computes for each core, beside the farm
+  bool spin = false;        // a thread that computes for each core, besides the farm
   std::string folder;       // for the runs' files; made, and removed
   Output output{.name = "isolation"};
 };

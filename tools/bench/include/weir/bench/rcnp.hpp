@@ -66,7 +66,7 @@ struct RcnpResult {
   double transport_ms = 0;  // requesting, receiving, assembling
   double algorithm_ms = 0;  // set: steps x RcnpPoint::microseconds
   double selection_ms = 0;  // mean T_dec without building whole slices and their last processing
-  double other_cores = 0;   // CPU time per second of programs beside the farm
+  double other_cores = 0;   // CPU time per second of programs besides the farm
   std::vector<TimeAbove> above;
 
   [[nodiscard]] double cpu_ms() const { return filter_ms + transport_ms; }  // the paper's T_dst
