@@ -77,14 +77,14 @@ function(weir_check_layers name layer)
     elseif(below GREATER layer)
       message(FATAL_ERROR "library '${name}' (layer ${layer}) depends upward on '${dependency}' (layer "
                           "${below}): an arrow goes only down. Move the shared part to a lower layer, or let "
-                          "'${dependency}' hand in what '${name}' needs through an interface of libs/ports")
+                          "'${dependency}' hand in what '${name}' needs through an interface of libs/network/ports")
     elseif(below EQUAL layer AND NOT "${name}>${dependency}" IN_LIST WEIR_SIDEWAYS)
       message(FATAL_ERROR "library '${name}' (layer ${layer}) depends sideways on '${dependency}' (layer "
                           "${below}): move the shared part to a lower layer, or, with a reason, add "
                           "'${name}>${dependency}' to WEIR_SIDEWAYS in cmake/WeirLayers.cmake")
     elseif(NOT TARGET weir_${dependency})
       message(FATAL_ERROR "library '${name}' depends on '${dependency}', which is not declared yet: is "
-                          "libs/${dependency}/CMakeLists.txt there, and listed before '${name}'?")
+                          "its CMakeLists.txt in a wing of libs/, and listed before '${name}'?")
     endif()
   endforeach()
 endfunction()

@@ -59,7 +59,7 @@ install(FILES "${systemd}/weir.default" DESTINATION /etc/default RENAME weir COM
 weir_install_packaged(Packaged "${CMAKE_INSTALL_DATADIR}/weir/sysctl" "${systemd}/60-weir.conf")
 # Pages link to each other and to these formats: their places are kept.
 file(GLOB_RECURSE pages CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}"
-     "${PROJECT_SOURCE_DIR}/docs/*.md" "${PROJECT_SOURCE_DIR}/docs/*.svg" "${PROJECT_SOURCE_DIR}/libs/*/FORMAT.md"
+     "${PROJECT_SOURCE_DIR}/docs/*.md" "${PROJECT_SOURCE_DIR}/docs/*.svg" "${PROJECT_SOURCE_DIR}/libs/*/*/FORMAT.md"
      "${PROJECT_SOURCE_DIR}/plugins/*/README.md" "${PROJECT_SOURCE_DIR}/deploy/*/README.md")
 foreach(page README.md ${pages})
   cmake_path(GET page PARENT_PATH folder)

@@ -1,4 +1,4 @@
-// Fragments from front-ends that send datagrams: libs/packets/FORMAT.md says how. README.md has the
+// Fragments from front-ends that send datagrams: libs/readout/packets/FORMAT.md says how. README.md has the
 // parameters and the counters.
 #include "socket.hpp"
 #include <weir/packets/reassembler.hpp>

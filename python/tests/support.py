@@ -9,7 +9,7 @@ import unittest
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-GOLDEN = os.path.join(ROOT, "libs/storage/tests/golden/run_file_v1.weir")
+GOLDEN = os.path.join(ROOT, "libs/records/storage/tests/golden/run_file_v1.weir")
 sys.path.insert(0, os.path.join(ROOT, "python"))
 SKIPPED = 77  # exit status
 

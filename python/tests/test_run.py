@@ -185,7 +185,7 @@ class WriterTest(unittest.TestCase):
             if os.path.exists(weir_command):
                 done = subprocess.run([weir_command, "file", "verify", *paths], capture_output=True, text=True)
                 self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-            reader = os.path.join(ROOT, "libs/storage/tests/page_reader.py")
+            reader = os.path.join(ROOT, "libs/records/storage/tests/page_reader.py")
             done = subprocess.run([sys.executable, "-B", reader, *paths], capture_output=True, text=True)
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertIn("slice 9 ", done.stdout)

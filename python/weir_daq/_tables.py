@@ -1,4 +1,4 @@
-"""Names of the numbers in slice records. Rendered by base_test from libs/base: do not edit."""
+"""Names of the numbers in slice records. Rendered by base_test from libs/foundation/base: do not edit."""
 
 STATUS = (
     "ok",

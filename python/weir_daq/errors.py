@@ -6,7 +6,7 @@ class WeirError(Exception):
 
 
 class FormatError(WeirError, ValueError):
-    """Bytes that break libs/storage/FORMAT.md."""
+    """Bytes that break libs/records/storage/FORMAT.md."""
 
 
 class NoRunError(WeirError, FileNotFoundError):

@@ -1,4 +1,4 @@
-"""Run files, memory-mapped: libs/storage/FORMAT.md."""
+"""Run files, memory-mapped: libs/records/storage/FORMAT.md."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ from .filters import (
     whole,
 )
 
-_CRASH_DESCRIPTOR = 8  # libs/filter_host/include/weir/filter_host/worker_descriptors.hpp
+_CRASH_DESCRIPTOR = 8  # libs/filtering/filter_host/include/weir/filter_host/worker_descriptors.hpp
 _ABI = 1
 _NO_METRIC = _NO_GROUP = 0xFFFFFFFF
 _ALL_SOURCES = 0xFFFFFFFF

@@ -61,7 +61,7 @@ _INCOMPLETE = 1
 _MASK = (1 << 64) - 1
 _REJECT, _ACCEPT, _NEED_MORE, _FORWARD = 1, 2, 3, 4
 _KEEP_ALL, _KEEP_LISTED, _KEEP_NONE = 0, 1, 2
-_ALERT_S_MAX = 10 * 24 * 3600  # AlertRequest::kWindowMsMax of libs/filter_host
+_ALERT_S_MAX = 10 * 24 * 3600  # AlertRequest::kWindowMsMax of libs/filtering/filter_host
 
 
 def whole(value: Any, name: str, bits: int, low: int = 0) -> int:
@@ -89,7 +89,7 @@ def _window_s(value: Any, name: str) -> float:
     return seconds
 
 
-def _mix(x: int) -> int:  # mix64 of libs/base
+def _mix(x: int) -> int:  # mix64 of libs/foundation/base
     x = (x + 0x9E3779B97F4A7C15) & _MASK
     x = ((x ^ (x >> 30)) * 0xBF58476D1CE4E5B9) & _MASK
     x = ((x ^ (x >> 27)) * 0x94D049BB133111EB) & _MASK

@@ -79,7 +79,7 @@ def _flat(one: _Slice) -> tuple[Array, Array]:
 def hits_of(slices: Iterable[_Slice]) -> Any:
     """Returns {"source": u4, "hits": var * {"channel", "time_ns", "tot_ns"}}, var per slice.
 
-    Errors: FormatError for fragments that are not hits (libs/source, hit.hpp), MissingPackageError.
+    Errors: FormatError for fragments that are not hits (libs/readout/source, hit.hpp), MissingPackageError.
     """
     ak = need("awkward", "hits as arrays")
     hits, counts, sources, rows = [], [], [], []

@@ -1,4 +1,4 @@
-"""Slice records, as libs/storage/FORMAT.md specifies them byte by byte."""
+"""Slice records, as libs/records/storage/FORMAT.md specifies them byte by byte."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Writes run files: libs/storage/FORMAT.md."""
+"""Writes run files: libs/records/storage/FORMAT.md."""
 
 from __future__ import annotations
 

@@ -88,6 +88,14 @@ std::string breach(std::string_view path, std::size_t line, const std::string& w
   return std::string(path) + ":" + std::to_string(line) + ": " + what;
 }
 
+// Returns the folder of a library, which is in a wing, or of a program.
+std::string room_of(const std::string& path) {
+  std::size_t end = path.find('/');
+  for (int depth = is_under(path, "libs") ? 2 : 1; depth > 0 && end != path.npos; --depth)
+    end = path.find('/', end + 1);
+  return path.substr(0, end);
+}
+
 struct Include {
   std::size_t line;
   std::string target;  // without brackets or quotes
@@ -241,8 +249,8 @@ Breaches check_declared_layers(const SourceTree& tree, const Layers& layers) {
   std::set<std::string> folders;
   for (const auto& [path, text] : tree) {
     const std::filesystem::path parts(path);
-    if (is_under(path, "libs") && std::distance(parts.begin(), parts.end()) > 2) {
-      folders.insert("libs/" + std::next(parts.begin())->string());
+    if (is_under(path, "libs") && std::distance(parts.begin(), parts.end()) > 3) {
+      folders.insert(room_of(path));
     }
   }
   for (const auto& folder : folders) {
@@ -273,7 +281,7 @@ Breaches check_pure_libraries(const SourceTree& tree, const Layers& layers) {
     if (library.layer > layers.pure_layer_max) continue;
     const std::string what = "'" + library.name + "' is a pure library (layer " +
                              std::to_string(library.layer) +
-                             "): let it come in as a parameter, or through libs/ports";
+                             "): let it come in as a parameter, or through libs/network/ports";
     for (const auto& [path, text] : tree) {
       if (!is_under(path, library.dir) || !is_cpp(path)) continue;
       for (const auto& include : includes_of(text)) {
@@ -369,7 +377,7 @@ Breaches check_type_names(const SourceTree& tree) {
     // The file reader's types are those of programs outside.
     const bool is_outside = path.ends_with("/include/weir/file_reader.hpp");
     if (!is_product(path) || !is_header(path) || is_test(path) || is_outside) continue;
-    const std::string folder = path.substr(0, path.find('/', path.find('/') + 1));
+    const std::string folder = room_of(path);
     const std::string code = without_comments(text, true);
     for (const std::string_view line : lines_of(code)) {
       if (const std::string name = defined_type(line); !name.empty()) types[name].emplace(folder, path);
@@ -502,7 +510,8 @@ Breaches check_report_numbers(const SourceTree& tree) {
   for (const auto& [path, text] : tree) {
     const bool product = path.starts_with("libs/") || path.starts_with("apps/") || path.starts_with("tools/");
     // The exporter visits every field, whatever its name.
-    const bool may = path.starts_with("libs/reports/") || path.starts_with("libs/telemetry/");
+    const bool may =
+        path.starts_with("libs/monitoring/reports/") || path.starts_with("libs/monitoring/telemetry/");
     if (!product || may || path.find("/tests/") != std::string::npos || !path.ends_with("pp")) continue;
     std::size_t number = 0;
     for (const std::string_view line : lines_of(text)) {

@@ -47,7 +47,7 @@ Breaches check_matchers(const SourceTree& tree);
 // compiler's library and not with the next.
 Breaches check_standard_headers(const SourceTree& tree);
 
-// Reports' numbers are written and read by keys of metrics' table, through libs/reports: a text beside it
+// Reports' numbers are written and read by keys of metrics' table, through libs/monitoring/reports: a text beside it
 // would drift.
 Breaches check_report_numbers(const SourceTree& tree);
 

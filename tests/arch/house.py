@@ -34,7 +34,7 @@ def sources():
 
 
 def room_of(name):
-    return "/".join(name.split("/")[:2])
+    return "/".join(name.split("/")[: 3 if name.startswith("libs/") else 2])
 
 
 def matches(pattern, but=(), once_a_file=False):
@@ -99,16 +99,16 @@ def second_defaults(house):
 
 # Each count: its description, and the search for its places.
 COUNTS = {
-    "farm_readers": ("files outside libs/config that read the farm's schema, v1::Farm",
-                     matches(r"\bv1::Farm\b", ["libs/config/"], once_a_file=True)),
+    "farm_readers": ("files outside libs/operation/config that read the farm's schema, v1::Farm",
+                     matches(r"\bv1::Farm\b", ["libs/operation/config/"], once_a_file=True)),
     "assignment_users": ("includes of the supervisor's machine in other programs and libraries",
-                         matches(r"#include <weir/assignment/", ["libs/assignment/", "apps/supervisor/", "tools/bench/"])),
+                         matches(r"#include <weir/assignment/", ["libs/building/assignment/", "apps/supervisor/", "tools/bench/"])),
     "setup_members": ("parts of nodes that keep the whole setup",
                       matches(r"^\s+const (?:node::)?Setup& \w+;")),
     "unit_conversions": ("places that convert milliseconds of the farm file",
                          matches(r"_ms\(\) \* kMillisecond|kMillisecond \* .*_ms\(\)")),
     "clock_members": ("parts that keep a clock instead of taking the time",
-                      matches(r"^\s+(?:const )?(?:ports::)?Clock& \w+;", ["libs/ports/", "libs/clock/"])),
+                      matches(r"^\s+(?:const )?(?:ports::)?Clock& \w+;", ["libs/network/ports/", "libs/foundation/clock/"])),
     "second_defaults": ("default values in structs of settings, beside those in farm.proto", second_defaults),
     "slice_id_types": ("types in headers with the id of a slice", types_with_slice_id),
     "bare_rooms": (f"libraries and programs with less than an assertion per {LINES_PER_ASSERTION_MAX} lines", bare_rooms),

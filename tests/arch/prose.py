@@ -79,6 +79,8 @@ def files():
 
 def folder_of(path):
     parts = path.relative_to(ROOT).parts
+    if parts[0] == "libs":
+        return "/".join(parts[:3]) if len(parts) > 3 else "libs"
     return "/".join(parts[:2]) if parts[0] in ("apps", "libs", "plugins", "tests", "tools") and len(parts) > 2 else parts[0]
 
 

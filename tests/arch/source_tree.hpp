@@ -7,7 +7,7 @@
 
 namespace weir::arch {
 
-// Text files by their path from the top of the tree ("libs/base/src/crc32c.cpp").
+// Text files by their path from the top of the tree ("libs/foundation/base/src/crc32c.cpp").
 using SourceTree = std::map<std::string, std::string>;
 
 // The text files under the given folders of `root`. Files that hold a zero byte are left out.
@@ -17,7 +17,7 @@ SourceTree read_tree(const std::string& root, const std::vector<std::string>& fo
 struct Library {
   std::string name;
   int layer = 0;
-  std::string dir;                   // from the top of the tree: "libs/wire"
+  std::string dir;                   // from the top of the tree: "libs/network/wire"
   std::vector<std::string> depends;  // names
   std::vector<std::string> headers;  // as they are included: "weir/wire/frame.hpp"
 };

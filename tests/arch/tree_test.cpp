@@ -48,7 +48,7 @@ std::string listed(const Breaches& breaches) {
 }  // namespace
 
 TEST_CASE("the checks have read this tree and its layers") {
-  REQUIRE(tree().contains("libs/base/CMakeLists.txt"));
+  REQUIRE(tree().contains("libs/foundation/base/CMakeLists.txt"));
   REQUIRE(tree().contains("tests/arch/tree_test.cpp"));
   REQUIRE(
       std::ranges::any_of(layers().libraries, [](const Library& library) { return library.name == "base"; }));

@@ -133,7 +133,7 @@ TEST_CASE("every metric that nodes export is in the document, and every one in t
   const Kinds document = documented();
   CHECK(document.size() > 100);
   for (const auto& [name, kind] : exported) {
-    INFO(name << " is exported; libs/metrics/include/weir/metrics/table.hpp describes metrics");
+    INFO(name << " is exported; libs/foundation/metrics/include/weir/metrics/table.hpp describes metrics");
     CHECK(document.contains(name));
     if (document.contains(name)) CHECK(document.at(name) == kind);
   }

@@ -21,7 +21,7 @@ extern char** environ;
 namespace weir::writer {
 namespace {
 
-constexpr std::string_view kOwnerVariable = "WEIR_CHILD=";  // libs/launch ends processes with this variable
+constexpr std::string_view kOwnerVariable = "WEIR_CHILD=";  // libs/operation/launch ends processes with this variable
 
 constexpr auto kLook = std::chrono::milliseconds(100);  // while children run
 constexpr int kTimedOut = 124;                          // exit status of `timeout`

@@ -23,7 +23,7 @@ constexpr const char* kDecodeFooter =
     "  weir wire decode farm.pcap --slice 17\n"
     "A line has the seconds since the first packet, sender and receiver by the names of their hellos, and "
     "the\n"
-    "frame. Connections with TLS cannot be decoded. libs/wire/FORMAT.md describes the frames.";
+    "frame. Connections with TLS cannot be decoded. libs/network/wire/FORMAT.md describes the frames.";
 
 struct WireOptions {
   std::string file;

@@ -10,7 +10,7 @@ namespace weir::simnet {
 namespace {
 
 constexpr int kReceivesPerTurn = 8;
-constexpr std::size_t kLengthAt = 4;                     // in a frame's head (libs/wire/FORMAT.md)
+constexpr std::size_t kLengthAt = 4;                     // in a frame's head (libs/network/wire/FORMAT.md)
 constexpr std::size_t kGather = 4096;                    // small appends share a piece up to this size
 constexpr DurationNs kHearDeadMachineMax = 2 * kSecond;  // until the end of a dead machine is noticed
 
