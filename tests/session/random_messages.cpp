@@ -26,6 +26,16 @@ std::uint64_t slice(Random& random, const Surroundings& around) {
 std::uint32_t small(Random& random, std::uint64_t below) {
   return static_cast<std::uint32_t>(random.one_in(15) ? odd(random) : random.below(below));
 }
+// Likewise, of attempts, epochs and nodes: a number beyond 16 bits refuses the message whole.
+std::uint32_t small_id(Random& random, std::uint64_t below) {
+  const std::uint32_t number = small(random, below);
+  return random.one_in(8) ? number : number & 0xffffU;
+}
+// A row of a message, mostly one that it has: another one refuses the message whole.
+std::uint32_t row(Random& random, std::uint32_t rows) {
+  if (random.one_in(15)) return small(random, rows + 1);
+  return static_cast<std::uint32_t>(random.below(rows));
+}
 std::uint32_t rows(Random& random) {
   return random.one_in(30) ? 3000 : static_cast<std::uint32_t>(random.below(6));
 }
@@ -54,15 +64,15 @@ std::string text(Random& random) {
 void fill(Random& random, const Surroundings& around, v1::Assign& out) {
   const std::uint32_t n = rows(random);
   for (std::uint32_t i = 0; i < n; ++i) out.add_slice(slice(random, around));
-  column(random, n, *out.mutable_attempt(), [&] { return small(random, 3); });
+  column(random, n, *out.mutable_attempt(), [&] { return small_id(random, 3); });
   column(random, n, *out.mutable_time_ns(), [&] { return static_cast<std::int64_t>(odd(random)); });
   column(random, n, *out.mutable_type(), [&] { return small(random, 3); });
-  if (random.one_in(4)) out.add_unfiltered(small(random, n + 1));
+  if (n > 0 && random.one_in(4)) out.add_unfiltered(row(random, n));
   if (n > 0 && out.slice(0) % 4 == 1) out.add_suspect(n / 2);
   if (n > 0 && out.slice(0) % 4 == 2) out.add_killed(n / 2);
-  if (random.one_in(4)) {
+  if (n > 0 && random.one_in(4)) {
     v1::Assign::Payload& payload = *out.add_payload();
-    payload.set_index(small(random, n + 1));
+    payload.set_index(row(random, n));
     payload.set_bytes(text(random));
   }
 }
@@ -70,10 +80,13 @@ void fill(Random& random, const Surroundings& around, v1::Assign& out) {
 void fill(Random& random, const Surroundings& around, v1::Decide& out) {
   const std::uint32_t n = rows(random);
   for (std::uint32_t i = 0; i < n; ++i) out.add_slice(slice(random, around));
-  column(random, n, *out.mutable_attempt(), [&] { return small(random, 3); });
+  column(random, n, *out.mutable_attempt(), [&] { return small_id(random, 3); });
   column(random, n, *out.mutable_verdict(), [&] { return small(random, 6); });
-  if (!random.one_in(3)) return;
-  out.add_failures()->set_index(small(random, n + 1));
+  if (n == 0 || !random.one_in(3)) return;
+  const std::uint32_t failed = row(random, n);
+  if (failed < out.verdict().size() && !random.one_in(15))
+    (*out.mutable_verdict())[failed] = static_cast<char>(v1::VERDICT_FAILED);
+  out.add_failures()->set_index(failed);
   out.mutable_failures(0)->set_reason(text(random));
 }
 
@@ -85,8 +98,8 @@ void confirm_decided(Random& random, const Surroundings& around, v1::Confirm& ou
     out.add_attempt(decided.attempt);
     out.mutable_code()->push_back(
         static_cast<char>(random.one_in(4) ? small(random, 4) : std::uint32_t{v1::CONFIRMATION_STORE}));
-    out.add_epoch(random.one_in(4) ? small(random, 3) : 0);
-    out.add_writer(random.one_in(8) ? small(random, 3) : 0);
+    out.add_epoch(random.one_in(4) ? small_id(random, 3) : 0);
+    out.add_writer(random.one_in(8) ? small_id(random, 3) : 0);
   }
 }
 
@@ -94,24 +107,24 @@ void fill(Random& random, const Surroundings& around, v1::Confirm& out) {
   if (!around.decided.empty() && !random.one_in(4)) return confirm_decided(random, around, out);
   const std::uint32_t n = rows(random);
   for (std::uint32_t i = 0; i < n; ++i) out.add_slice(slice(random, around));
-  column(random, n, *out.mutable_attempt(), [&] { return small(random, 3); });
+  column(random, n, *out.mutable_attempt(), [&] { return small_id(random, 3); });
   column(random, n, *out.mutable_code(), [&] { return small(random, 4); });
-  column(random, n, *out.mutable_epoch(), [&] { return small(random, 3); });
-  column(random, n, *out.mutable_writer(), [&] { return small(random, 3); });
+  column(random, n, *out.mutable_epoch(), [&] { return small_id(random, 3); });
+  column(random, n, *out.mutable_writer(), [&] { return small_id(random, 3); });
 }
 
 void fill(Random& random, const Surroundings& around, v1::Settled& out) {
   const std::uint32_t n = rows(random);
   for (std::uint32_t i = 0; i < n; ++i) out.add_slice(slice(random, around));
-  column(random, n, *out.mutable_attempt(), [&] { return small(random, 3); });
-  column(random, n, *out.mutable_epoch(), [&] { return small(random, 3); });
-  column(random, n, *out.mutable_writer(), [&] { return small(random, 3); });
-  column(random, n, *out.mutable_outcome(), [&] { return small(random, 4); });
+  column(random, n, *out.mutable_attempt(), [&] { return small_id(random, 3); });
+  column(random, n, *out.mutable_epoch(), [&] { return small_id(random, 3); });
+  column(random, n, *out.mutable_writer(), [&] { return small_id(random, 3); });
+  column(random, n, *out.mutable_outcome(), [&] { return small(random, 3); });
   if (!random.one_in(3)) return;
   v1::Settled::Copy& copy = *out.add_copies();
   copy.set_slice(slice(random, around));
-  copy.set_attempt(small(random, 3));
-  copy.set_epoch(small(random, 3));
+  copy.set_attempt(small_id(random, 3));
+  copy.set_epoch(small_id(random, 3));
   copy.set_live(random.one_in(2));
   copy.set_settled(copy.attempt() == 1);
 }
