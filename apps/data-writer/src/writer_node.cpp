@@ -20,7 +20,7 @@ namespace weir::writer {
 namespace {
 
 constexpr std::size_t kPeersMax = 4096;
-constexpr std::size_t kAsksMax = 65536;
+constexpr std::size_t kAsksMax = 65535;
 constexpr StoreEpoch kEveryEpoch{UINT16_MAX};
 constexpr std::size_t kDisturbancesTold = 20;
 constexpr DurationNs kCommandsPatience = 10 * kSecond;  // for writer.on_close, before the farm's next run

@@ -10,6 +10,7 @@ namespace weir::storage {
 GrantBook::GrantBook(std::uint64_t bound_bytes, std::size_t peers_max, std::size_t asks_max)
     : bound_bytes_(bound_bytes), peers_max_(peers_max), asks_max_(asks_max) {
   WEIR_ASSERT(bound_bytes > 0 && peers_max > 0 && asks_max > 0);
+  WEIR_ASSERT(peers_max <= UINT64_MAX / kAskMax / asks_max);  // the sum of all requests fits
 }
 
 bool GrantBook::connect(PeerId peer) {
@@ -35,7 +36,8 @@ bool GrantBook::ask(PeerId peer, std::uint64_t wanted_total) {
   if (found == peers_.end()) return false;
   Peer& asking = found->second;
   if (wanted_total == asking.wanted_total) return true;
-  if (wanted_total < asking.wanted_total || asking.asks.size() >= asks_max_) {
+  if (wanted_total < asking.wanted_total || wanted_total - asking.wanted_total > kAskMax ||
+      asking.asks.size() >= asks_max_) {
     ++counters_.violations;
     return false;
   }

@@ -140,6 +140,20 @@ TEST_CASE("a peer that sends more than granted, or counts backwards, is found ou
   CHECK(book.counters().violations == 2);
 }
 
+TEST_CASE("a request larger than any record is refused: the sum of all requests never wraps") {
+  GrantBook book(100, 3, 8);
+  for (const std::uint32_t peer : {1U, 2U, 3U}) REQUIRE(book.connect(PeerId(peer)));
+  CHECK_FALSE(book.ask(PeerId(1), UINT64_MAX));
+  CHECK_FALSE(book.ask(PeerId(2), GrantBook::kAskMax + 1));
+  CHECK(book.ask(PeerId(2), GrantBook::kAskMax));
+  CHECK(book.ask(PeerId(3), 50));
+  CHECK(book.waiting_bytes() == GrantBook::kAskMax + 50);
+  CHECK(book.counters().violations == 2);
+  book.disconnect(PeerId(2));
+  book.disconnect(PeerId(1));
+  CHECK(book.waiting_bytes() == 50);
+}
+
 TEST_CASE("requests beyond the limit are refused, and do not affect earlier ones") {
   GrantBook book(100, 1, 2);
   REQUIRE(book.connect(kA));

@@ -25,7 +25,7 @@ struct GrantCounters {
   std::uint64_t grants = 0;
   std::uint64_t bytes_granted = 0;
   std::uint64_t oversize = 0;     // grants beyond the bound, each on its own
-  std::uint64_t violations = 0;   // more bytes than granted, a total that fell, too many requests
+  std::uint64_t violations = 0;   // more bytes than granted, a total that fell, a request too large, too many
   std::uint64_t charged_max = 0;  // bytes, highest so far
 };
 
@@ -48,6 +48,8 @@ struct GrantCounters {
 class GrantBook {
  public:
   static constexpr std::uint64_t kShareOfFree = 4;
+  static constexpr std::uint64_t kAskMax = std::uint64_t{64}
+                                           << 30U;  // bytes of the longest record (wire::kRecordBytesMax)
 
   GrantBook(std::uint64_t bound_bytes, std::size_t peers_max, std::size_t asks_max);
 
@@ -56,7 +58,7 @@ class GrantBook {
   // Frees the peer's unsent grants at once; sent bytes stay charged until they are released.
   void disconnect(PeerId peer);
   // The peer wants to have sent `wanted_total` bytes; the difference to its last request is one request.
-  // Returns false if the total has fallen: the peer is faulty.
+  // Returns false if the total has fallen, or the request is above kAskMax: the peer is faulty.
   [[nodiscard]] bool ask(PeerId peer, std::uint64_t wanted_total);
   // Bytes of a record have arrived. Returns false if they are more than granted.
   [[nodiscard]] bool received(PeerId peer, std::uint64_t bytes);
