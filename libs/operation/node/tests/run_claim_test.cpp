@@ -74,7 +74,7 @@ TEST_CASE(
   REQUIRE_FALSE(refused.has_value());
   CHECK_THAT(refused.error(), Catch::ContainsSubstring("holds run 7 of another farm") &&
                                   Catch::ContainsSubstring("run-000007-claim.yaml") &&
-                                  Catch::ContainsSubstring("take another run number"));
+                                  Catch::ContainsSubstring("choose another run number"));
   CHECK(hold_claim(folder.path(), RunNumber(8), "farm", kOthers) == true);
 }
 
