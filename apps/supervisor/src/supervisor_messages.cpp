@@ -109,13 +109,17 @@ Expected<void, wire::WireError> SupervisorNode::take_of_dcm(RosterMember& dcm, c
 }
 
 Expected<void, wire::WireError> SupervisorNode::take_report(RosterMember& member, const v1::Report& report) {
-  // Only contents that are sound may end the run: see take_histograms().
-  const bool books = report.filter_histograms_size() > 0;
-  const auto is_sound = [](const v1::FilterHistogram& one) { return reports::booking_of(one).has_value(); };
-  if (books && (member.role != Role::dcm || !std::ranges::all_of(report.filter_histograms(), is_sound)))
-    return Unexpected<wire::WireError>(wire::WireError::bad_payload);
+  // Only contents that are sound, and of a DCM, may end the run: see take_histograms().
+  const auto& booked = report.filter_histograms();
+  const auto bad = std::ranges::find_if(booked, [&](const v1::FilterHistogram& one) {
+    return member.role != Role::dcm || !reports::booking_of(one);
+  });
+  if (bad != booked.end()) {
+    const auto row = static_cast<std::size_t>(bad - booked.begin());
+    return node::refused({"Report", "filter_histograms", row});
+  }
   if (roster_.take_report(member, report)) dispatch_.ports_changed();
-  if (books) take_histograms(member);
+  if (!booked.empty()) take_histograms(member);
   if (member.report.final()) write_report(member);
   return {};
 }

@@ -31,7 +31,7 @@ DurationNs thread_cpu_ns() {
 
 }  // namespace
 
-// What the units' threads and the caller have in common; a thread that hangs keeps it alive.
+// Shared by the units' threads and the caller; a thread that hangs keeps it alive.
 struct ProcessingUnits::Shared {
   struct QueuedJob {
     Job job;

@@ -21,7 +21,7 @@ void destroy(void* data) {
   delete static_cast<std::uint64_t*>(data);
 }
 
-// A worker whose filter needs everything at step 0, and fails at step 1, where nothing is left to need.
+// A worker whose filter requests every source at step 0, and fails at step 1.
 struct Worker {
   Worker() {
     if (auto begun = instance->begin_run({RunNumber(1), 0, {10, 20}}); !begun) FAIL(begun.error().text);

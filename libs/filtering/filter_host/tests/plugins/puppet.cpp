@@ -97,7 +97,7 @@ void call(const weir_filter_host* host, weir_filter_decision* decision, Strings&
       decision->struct_size = static_cast<uint32_t>(strings.number(4));
       return;
     case 14:
-      // A size that nobody could have, and no bytes.
+      // An impossible size, without bytes.
       host->add_event(host, 1, nullptr, strings.number(8));
       host->set_result(host, nullptr, strings.number(8));
       host->need_sources(host, nullptr, static_cast<uint32_t>(strings.number(4)));
