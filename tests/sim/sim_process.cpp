@@ -41,8 +41,7 @@ std::string by_descriptor(const char* folder, int descriptor) {
 }
 
 const std::vector<std::string>& plugin_path() {
-  static const std::vector<std::string> folders{by_descriptor(WEIR_PLUGIN_DIR, 1000),
-                                                by_descriptor(WEIR_SYSTEM_PLUGIN_DIR, 1001)};
+  static const std::vector<std::string> folders{by_descriptor(WEIR_PLUGIN_DIR, 1000)};
   return folders;
 }
 
