@@ -21,6 +21,9 @@ if(plugins)
 endif()
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/configs/" DESTINATION "${CMAKE_INSTALL_DATADIR}/weir/configs"
         COMPONENT Runtime FILES_MATCHING PATTERN "*.yaml")
+# At the same place in the build tree: `weir demo` runs configs/demo.yaml.
+file(MAKE_DIRECTORY "${PROJECT_BINARY_DIR}/share/weir")
+file(CREATE_LINK "${PROJECT_SOURCE_DIR}/configs" "${PROJECT_BINARY_DIR}/share/weir/configs" SYMBOLIC)
 
 # weir_install_sdk(COMPONENT TARGET MODULE): a kit for plugins of one kind, complete by itself. What all kits share is
 # installed with each.

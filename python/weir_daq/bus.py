@@ -93,7 +93,7 @@ def reply(data: bytes) -> Any:
 
 
 def parse_sample(payload: bytes) -> tuple[tuple[int, ...], memoryview]:
-    """Returns (numbering, sequence, dropped, seen) and the slice record of a tap's sample (libs/monitoring/tap, sample.hpp)."""
+    """Returns (numbering, sequence, dropped, seen) and the record of a sample (libs/monitoring/tap, sample.hpp)."""
     if len(payload) < _SAMPLE.size:
         raise ValueError(f"a sample of {len(payload)} bytes is too short")
     magic, version, length, *numbers = _SAMPLE.unpack_from(payload)

@@ -19,6 +19,7 @@ void add_file(CLI::App& app, int& status);
 void add_filter(CLI::App& app, int& status);
 void add_bench(CLI::App& app, int& status);
 void add_ctl(CLI::App& app, int& status);
+void add_demo(CLI::App& app, int& status);
 void add_emit(CLI::App& app, int& status);
 void add_keys(CLI::App& app, int& status);
 void add_lab(CLI::App& app, int& status);

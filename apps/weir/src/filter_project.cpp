@@ -17,7 +17,7 @@ namespace weir::commands {
 namespace {
 
 struct Template {
-  std::string_view path;  // @name@, @file@, @Class@, @plugin@ and @modules@ are replaced here and in the text
+  std::string_view path;  // @name@, @file@, @Class@ and the like are replaced here and in the text
   std::string_view text;
 };
 
@@ -148,7 +148,7 @@ test:
 A filter for Weir.
 
 ```sh
-cmake -B build -DCMAKE_BUILD_TYPE=Release             # with -DCMAKE_PREFIX_PATH=PREFIX when Weir's SDK is not installed system-wide
+@configure@
 cmake --build build
 ctest --test-dir build
 weir run farm.yaml --out run                           # a farm on this machine
@@ -254,11 +254,22 @@ std::string class_name(std::string_view name) {
   return text;
 }
 
+// Names this installation's SDK where CMake does not look by itself.
+std::string configure_command() {
+  const std::string prefix = python_host::installation();
+  const std::string command = "cmake -B build -DCMAKE_BUILD_TYPE=Release";
+  if (prefix == "/usr" || prefix == "/usr/local") return command;
+  if (std::error_code error; std::filesystem::exists(prefix + "/lib/cmake/Weir", error))
+    return command + " -DCMAKE_PREFIX_PATH='" + prefix + "'";
+  return command + "  # with -DCMAKE_PREFIX_PATH=PREFIX when Weir's SDK is not installed system-wide";
+}
+
 std::string filled(std::string_view text, const std::string& name, bool in_python) {
   std::string file = name;
   std::ranges::replace(file, '-', '_');
-  const std::array<std::pair<std::string_view, std::string>, 5> marks{
+  const std::array<std::pair<std::string_view, std::string>, 6> marks{
       {{"@name@", name},
+       {"@configure@", configure_command()},
        {"@modules@", python_host::installation() + "/lib/weir/python"},
        {"@file@", file},
        {"@Class@", class_name(name)},
@@ -301,8 +312,7 @@ int create_filter_project(const std::string& name, const std::string& folder, bo
   }
   out << "Created " << folder << ". Next:\n  cd " << folder << "\n  "
       << (in_python ? "PYTHONPATH=" + python_host::installation() + "/lib/weir/python python3 -m unittest"
-                    : std::string("cmake -B build -DCMAKE_BUILD_TYPE=Release && cmake --build build && ctest "
-                                  "--test-dir build"))
+                    : configure_command() + "\n  cmake --build build && ctest --test-dir build")
       << "\n"
       << "Its README.md has the rest.\n";
   return 0;
