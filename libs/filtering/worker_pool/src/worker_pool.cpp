@@ -155,10 +155,18 @@ std::uint64_t WorkerPool::observe(Seat seat, std::uint64_t begun, std::uint64_t 
   if (begun != worker.begun) worker.since_ns = worker.state == State::active ? now_ns_ : worker.since_ns;
   worker.begun = begun;
   const std::uint64_t news = done - worker.done;
-  if (news > 0) worker.latest.clear();
+  if (has_step(worker, worker.owed, news)) worker.latest.clear();
   worker.done = done;
   worker.owed += news;
   return news;
+}
+
+// True if one of these entries of its lane is a step.
+bool WorkerPool::has_step(const Worker& worker, std::uint64_t from, std::uint64_t count) {
+  WEIR_ASSERT(from + count <= worker.lent.size());
+  const auto first = worker.lent.begin() + static_cast<std::ptrdiff_t>(from);
+  return std::any_of(first, first + static_cast<std::ptrdiff_t>(count),
+                     [](const Lent& one) { return one.kind == LendKind::step; });
 }
 
 void WorkerPool::corrupt(Seat seat, PoolActions& out) {
@@ -199,7 +207,8 @@ void WorkerPool::ended(Seat seat, WorkerEnd end, TimeNs now_ns, PoolActions& out
     end.text = reason(end.kind) + "; ended with " + end.text;
   }
   note_end(end);
-  if (!starting && worker.begun == worker.done && end.kind != EndKind::memory) note_idle_end(seat);
+  const bool in_step = has_step(worker, 0, worker.begun - worker.done);
+  if (!starting && !in_step && end.kind != EndKind::memory) note_idle_end(seat);
   put_off(worker, end, starting, settle_lent(worker, end, out));
   if (draining_ == seat) draining_.reset();
   empty_seat(worker, now_ns);
@@ -289,14 +298,16 @@ void WorkerPool::not_begun(std::deque<Lent>& lent, PoolActions& out) {
 bool WorkerPool::lose_state(Token token) { return homes_.erase(token) > 0; }
 
 // No slice was in process(): one that has been there may be the cause, and its state is here. Most likely it
-// is the last one. If there are several last ones, they are repeated alone.
+// is the last one. If there are several last ones, they are repeated alone. While a state is dropped, the
+// slice of that state is the likeliest, and it has left.
 void WorkerPool::note_idle_end(Seat seat) {
   const Worker& worker = seats_[seat];
+  const bool in_forget = worker.begun != worker.done;
   for (const auto& [token, home] : homes_) {
     if (home.seat != seat || home.life != worker.life) continue;
     Mark& mark = marks_[token];
     ++mark.idle_ends;
-    if (std::ranges::find(worker.latest, token) == worker.latest.end()) continue;
+    if (in_forget || std::ranges::find(worker.latest, token) == worker.latest.end()) continue;
     if (worker.latest.size() == 1) {
       ++mark.ends_after_step;
     } else {

@@ -394,6 +394,54 @@ TEST_CASE("worker pool: three ends of workers right after a step of a slice make
   CHECK(bench.poison.empty());
 }
 
+TEST_CASE("worker pool: dropping the state of other slices does not hide which step was the last") {
+  Bench bench(1, 0);
+  std::uint32_t ends = 0;
+  while (bench.poison.empty() && ends < 2 * WorkerPool::kIdleEndsMax) {
+    bench.submit(2);
+    bench.pass();
+    bench.work(0, 1, 1, true);
+    bench.submit(1);
+    bench.pass();
+    bench.work(0, 2, 2, true);
+    bench.pool.forget(2);
+    bench.pass();
+    REQUIRE(bench.lends.back().kind == LendKind::forget);
+    bench.work(0, 3, 3);
+    bench.dies(0, EndKind::exit);
+    ++ends;
+    bench.submit(1);
+    bench.pass(10 * kSecond);
+    bench.pool.started(0);
+  }
+  CHECK(ends == WorkerPool::kEndsAfterStepMax);
+  CHECK(bench.poison == std::vector<Token>{1});
+}
+
+TEST_CASE("worker pool: an end while a state is dropped counts as one between the steps of the others") {
+  Bench bench(1, 0);
+  std::uint32_t ends = 0;
+  while (bench.poison.empty() && ends < 2 * WorkerPool::kIdleEndsMax) {
+    for (const Token token : {1U, 2U}) bench.submit(token);
+    bench.pass();
+    for (std::uint64_t done : {1U, 2U}) {
+      bench.work(0, done, done, true);
+      bench.pass();
+    }
+    bench.pool.forget(2);
+    bench.pass();
+    bench.work(0, 3, 2);
+    bench.dies(0, EndKind::exit);
+    ++ends;
+    bench.submit(1);
+    bench.pass(10 * kSecond);
+    bench.pool.started(0);
+  }
+  CHECK(ends == WorkerPool::kIdleEndsMax);
+  CHECK(bench.poison == std::vector<Token>{1});
+  CHECK(bench.reported == 0);
+}
+
 TEST_CASE(
     "worker pool: thirty ends between the steps of a slice make it poison, though another step was the "
     "last") {

@@ -202,6 +202,7 @@ class WorkerPool {
     std::uint64_t life = 0;
   };
 
+  [[nodiscard]] static bool has_step(const Worker& worker, std::uint64_t from, std::uint64_t count);
   void enter(Worker& worker, State state, TimeNs now_ns);
   void end(Seat seat, EndKind why, PoolActions& out);
   void watch(Seat seat, DurationNs step_ns, TimeNs now_ns, PoolActions& out);
