@@ -1,6 +1,7 @@
 """pyproject.toml of the tree (a wheel with executables), that of python/ (without) and the build agree."""
 
 import os
+import re
 import sys
 import unittest
 from pathlib import Path
@@ -23,6 +24,14 @@ class PackagingTest(unittest.TestCase):
         whole, python = project("pyproject.toml"), project("python/pyproject.toml")
         for table in ("name", "requires-python", "license", "dependencies", "optional-dependencies", "dynamic"):
             self.assertEqual(whole[table], python[table], table)
+
+    def test_the_version_is_the_same_everywhere(self):
+        def version(file, before):
+            return re.search(before + r"\W*([0-9.]+)", (TREE / file).read_text(encoding="utf-8"))[1]
+
+        wanted = version("CMakeLists.txt", r"project\(Weir VERSION")
+        self.assertEqual(version("python/weir_daq/__init__.py", "__version__ ="), wanted)
+        self.assertEqual(version("CITATION.cff", "\nversion:"), wanted)
 
     def test_each_executable_for_people_has_a_script(self):
         scripts = {name for name, entry in project("pyproject.toml")["scripts"].items() if "executables" in entry}

@@ -2,6 +2,7 @@
 
 #include "weir_catch.hpp"
 
+#include <algorithm>
 #include <cstdint>
 #include <vector>
 
