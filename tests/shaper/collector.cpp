@@ -6,7 +6,7 @@
 namespace weir::shaper_model {
 namespace {
 
-constexpr std::uint64_t kWholePieces = 2;  // as in collector_requests.cpp
+constexpr std::uint64_t kWholePieces = 2;  // as in request_cutter.cpp
 
 std::uint32_t payload_of(std::uint64_t frame_bytes) {
   return static_cast<std::uint32_t>(frame_bytes > kHeaderBytes ? frame_bytes - kHeaderBytes : 1);

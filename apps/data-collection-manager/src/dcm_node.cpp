@@ -138,7 +138,7 @@ void DcmNode::to_filter(BuiltSlice& slice) {
   if (slice.step == 0) samples_.complete(slice, now_ns_);
   filter_.take(slice);
   // Slices decided without the filter are excluded.
-  if (slice.state() == BuildState::queued) builder_.collector.fetch_ahead(slice, now_ns_);
+  if (slice.state() == BuildState::queued) builder_.collector.fetch_ahead(slice);
 }
 
 void DcmNode::hand_back(const std::vector<BuiltSlice*>& slices, std::string_view reason) {

@@ -121,7 +121,7 @@ void ReadoutLinks::on_ready(sessions::Peer& peer) {
   readouts_[peer.tag].told_bytes = 0;
   readouts_[peer.tag].retransmitted = 0;
   readouts_[peer.tag].timing_ns = now_ns_;
-  collector_.readout_up(static_cast<std::uint32_t>(peer.tag), now_ns_);
+  collector_.readout_up(static_cast<std::uint32_t>(peer.tag));
 }
 
 void ReadoutLinks::on_gone(sessions::Peer& peer, std::string_view why) {

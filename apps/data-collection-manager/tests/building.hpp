@@ -52,8 +52,8 @@ struct Building {
   explicit Building(std::vector<assembly::SourceInfo> sources = {{SourceId(1), 0}, {SourceId(2), 1}},
                     const assembly::AssemblySettings& settings = assembly())
       : builder("weir-test", kMemory, settings, std::move(sources), collecting(), shaper()) {
-    collector().readout_up(0, now());
-    collector().readout_up(1, now());
+    collector().readout_up(0);
+    collector().readout_up(1);
   }
 
   [[nodiscard]] TimeNs& now() { return clock.now; }

@@ -47,7 +47,7 @@ struct TwoSources {
     settings.memory_bytes = pool.bytes_total();
     collector =
         std::make_unique<Collector>(settings, assembler, slices, pool, std::make_unique<Learner>(told));
-    collector->readout_up(0, now);
+    collector->readout_up(0);
   }
   // Returns the entries of the requests that the last passes made, in order.
   std::vector<wire::RequestEntry> requests() {

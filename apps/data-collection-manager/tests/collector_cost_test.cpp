@@ -139,7 +139,7 @@ TEST_CASE("losing and regaining all readouts costs a few steps for each fragment
       for (std::uint32_t readout = 0; readout < readouts; ++readout) event(readout);
     };
     const auto lose = [&] { each([&](std::uint32_t readout) { collector.readout_down(readout); }); };
-    const auto regain = [&] { each([&](std::uint32_t readout) { collector.readout_up(readout, kSecond); }); };
+    const auto regain = [&] { each([&](std::uint32_t readout) { collector.readout_up(readout); }); };
     CHECK(cost(lose) <= 2 * fragments);
     CHECK(cost(regain) <= 3 * fragments);
     (void)farm.pass(0);

@@ -36,7 +36,7 @@ class CollectorFarm {
     settings.first_readout = readouts / 3;
     settings.memory_bytes = pool_.bytes_total();
     collector_.emplace(settings, assembler_, slices_, pool_, std::move(shaper));
-    for (std::uint32_t readout = 0; readout < readouts; ++readout) collector_->readout_up(readout, kStart);
+    for (std::uint32_t readout = 0; readout < readouts; ++readout) collector_->readout_up(readout);
   }
 
   // One pass: slices are opened and asked for, `answers` requests answered, whole slices released. Returns

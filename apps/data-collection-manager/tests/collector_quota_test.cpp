@@ -43,8 +43,7 @@ class QuotaFarm {
     settings.memory_bytes = pool_.bytes_total();
     collector_ =
         std::make_unique<Collector>(settings, assembler_, slices_, pool_, quota_of(fragments, strict));
-    for (std::uint32_t readout = 0; readout < kQuotaReadouts; ++readout)
-      collector_->readout_up(readout, now_);
+    for (std::uint32_t readout = 0; readout < kQuotaReadouts; ++readout) collector_->readout_up(readout);
   }
   void open(std::uint64_t id) {
     assembly::AssignedSlice assignment;

@@ -58,8 +58,7 @@ class Farm {
     shaping::ShaperSettings none;
     none.readouts = shape.readouts;
     collector_.emplace(settings, assembler_, slices_, pool_, shaping::make_shaper("none", none).value());
-    for (std::uint32_t readout = 0; readout < shape.readouts; ++readout)
-      collector_->readout_up(readout, now_ns_);
+    for (std::uint32_t readout = 0; readout < shape.readouts; ++readout) collector_->readout_up(readout);
     std::vector<SourceId> few;
     for (std::uint32_t source = 1; source <= shape.sources(); source += 7) few.push_back(SourceId(source));
     few_ = collector_->select(few);

@@ -29,7 +29,7 @@ class UnknownSizes {
     window.range_bytes = kLargePiece;
     collector_ = std::make_unique<Collector>(settings, assembler_, slices_, pool_,
                                              *shaping::make_shaper("byte-credits", window));
-    collector_->readout_up(0, now_);
+    collector_->readout_up(0);
   }
   // Collects one slice; returns the number of passes.
   int collect(std::uint64_t id) {

@@ -307,7 +307,7 @@ TEST_CASE("an abandoned slice awaits nothing ahead, though its filter goes on") 
   std::vector<BuiltSlice*> done;
   dcm.builder.assembler.take_completed(done);
   REQUIRE(done == std::vector<BuiltSlice*>{&slice});
-  dcm.collector().fetch_ahead(slice, dcm.now());
+  dcm.collector().fetch_ahead(slice);
   dcm.collector().issue_ahead(dcm.now());
   REQUIRE(slice.ahead == 1);
   dcm.slices().change(slice, BuildState::filtering);

@@ -39,7 +39,7 @@ struct Two {
     shaping::ShaperSettings shaping;
     shaping.readouts = 2;
     collector.emplace(settings, assembler, slices, pool, shaping::make_shaper("none", shaping).value());
-    for (const std::uint32_t readout : {0U, 1U}) collector->readout_up(readout, now);
+    for (const std::uint32_t readout : {0U, 1U}) collector->readout_up(readout);
   }
   BuiltSlice& open(std::uint64_t id) {
     assembly::AssignedSlice assignment;
@@ -167,7 +167,7 @@ TEST_CASE(
   farm.silent[1] = true;
   farm.pass_time(5 * kSecond);
   CHECK(farm.missing(MissingReason::deadline) == 0);
-  if (lost) farm.collector->readout_up(1, farm.now);
+  if (lost) farm.collector->readout_up(1);
   farm.collector->set_lost(1, false);
   farm.silent[1] = false;
   farm.pass_time(5 * kSecond + kSecond / 2);
@@ -214,7 +214,7 @@ TEST_CASE("the fragments of a lost readout are missing when the farm says so, un
   farm.pass();
   CHECK(farm.missing(MissingReason::source_down) == 2);
   farm.answer_first(second);
-  farm.collector->readout_up(1, farm.now);
+  farm.collector->readout_up(1);
   farm.collector->set_lost(1, false);
   BuiltSlice& third = farm.open(3);
   farm.pass();
