@@ -1,7 +1,6 @@
 #include "writer_node.hpp"
 
 #include <weir/base/figures.hpp>
-#include <weir/base/held_up.hpp>
 #include <weir/base/planted.hpp>
 #include <weir/config/stop_limit.hpp>
 #include <weir/node/address_in_use.hpp>
@@ -19,26 +18,8 @@
 namespace weir::writer {
 namespace {
 
-constexpr std::size_t kPeersMax = 4096;
-constexpr std::size_t kAsksMax = 65535;
 constexpr StoreEpoch kEveryEpoch{UINT16_MAX};
-constexpr std::size_t kDisturbancesTold = 20;
 constexpr DurationNs kCommandsPatience = 10 * kSecond;  // for writer.on_close, before the farm's next run
-
-// "17..20, 23", not more of it than a person reads.
-std::string names_of(const std::vector<SliceId>& slices) {
-  constexpr std::size_t kRangesMax = 20;
-  std::string text;
-  std::size_t ranges = 0;
-  for (std::size_t i = 0; i < slices.size(); ++i) {
-    const std::size_t first = i;
-    while (i + 1 < slices.size() && slices[i + 1].value == slices[i].value + 1) ++i;
-    if (++ranges > kRangesMax) return text + ", ...";
-    text += (text.empty() ? ": " : ", ") + std::to_string(slices[first].value);
-    if (i > first) text += ".." + std::to_string(slices[i].value);
-  }
-  return text;
-}
 
 std::vector<std::byte> bytes_of(const std::string& text) {
   const auto* data = reinterpret_cast<const std::byte*>(text.data());
@@ -57,15 +38,14 @@ WriterNode::WriterNode(const node::Setup& setup, WriterEnvironment environment)
       environment_(std::move(environment)),
       identity_(settings_.member.identity),
       store_(with_first(settings_.store, environment_.earlier.next_sequence), environment_.disk, *this),
-      grants_(settings_.grant_bytes, kPeersMax, kAsksMax),
       bursts_(settings_, environment_, static_cast<BurstEvents&>(*this)),
-      burst_grants_(settings_.burst_grant_bytes, kPeersMax, kAsksMax),
-      listener_(identity_, *this, settings_.member.limits, peer_counters_, now_ns_),
+      dcms_({settings_.grant_bytes, settings_.burst_grant_bytes}, identity_, settings_.member.limits,
+            peer_counters_, *this),
       supervisor_(identity_, settings_.member.limits, peer_counters_, settings_.member.supervisor,
                   settings_.member.reconnect_ns, settings_.member.status_interval_ns, *this,
                   settings_.member.reports) {
   now_ns_ = environment_.clock.now_ns();
-  auto at = listener_.open(environment_.network, settings_.member.listen);
+  auto at = dcms_.open(environment_.network, settings_.member.listen);
   if (!at) node::throw_listen_failure(at.error());
   identity_.listen = *at;
   recall();
@@ -100,16 +80,17 @@ void WriterNode::recall() {
 void WriterNode::pass(TimeNs now_ns) {
   now_ns_ = now_ns;
   environment_.deliver_disk_events(static_cast<ports::DiskHandler&>(*this));
-  listener_.tick();
+  dcms_.tick(now_ns);
   if (takes_part_) supervisor_.tick(environment_.network, now_ns);
   store_.flush(now_ns);
   store_.tick(now_ns);
   bursts_.pass(now_ns);
-  disk_watch_.look(store_.bytes_queued() > 0, store_.counters().bytes_stored, now_ns);
+  disk_.look(store_.bytes_queued() > 0, store_.counters().bytes_stored, now_ns);
   close_when_told();
-  send_acknowledgements();
-  send_refusals();
-  send_grants();
+  dcms_.send_acknowledgements();
+  acknowledge();
+  dcms_.send_refusals();
+  if (!disk_.is_blocked()) dcms_.send_grants(!bursts_.is_opening());
   tell_throttle();
   give_up_closing();
 }
@@ -121,7 +102,7 @@ void WriterNode::on_begin_run(const v1::BeginRun&) {}
 Expected<void, wire::WireError> WriterNode::on_supervisor_message(const v1::Control& message) {
   if (message.has_burst_alert()) {
     if (message.burst_alert().ended()) bursts_.end(message.burst_alert().number(), now_ns_);
-    if (!bursts_.has_open()) burst_leaving_.note_over();
+    if (!bursts_.has_open()) dcms_.end_alerts();
     return {};
   }
   if (!message.has_settled()) return Unexpected<wire::WireError>(wire::WireError::not_expected);
@@ -163,25 +144,21 @@ void WriterNode::on_supervisor_ready() {
   }
 }
 
-slice_rows::HoldReason WriterNode::reason() const {
-  if (blocked_.empty())
-    return disk_watch_.stalled() > 0 ? slice_rows::HoldReason::writer_disk_stalls
-                                     : slice_rows::HoldReason::writer_buffer;
-  if (blocked_ == ports::name(ports::DiskError::no_space)) return slice_rows::HoldReason::writer_disk_full;
-  if (blocked_ == ports::name(ports::DiskError::not_writable))
-    return slice_rows::HoldReason::writer_disk_not_writable;
-  if (blocked_ == ports::name(ports::DiskError::changed) ||
-      blocked_ == ports::name(ports::DiskError::not_found))
-    return slice_rows::HoldReason::writer_disk_gone;
-  return slice_rows::HoldReason::writer_disk_error;
+// Copies on disk, for the supervisor.
+void WriterNode::acknowledge() {
+  if (acknowledged_.empty() || !supervisor_.ready()) return;
+  std::vector<std::byte> frames;
+  wire::append_slice_entries(wire::FrameType::stored, acknowledged_, frames);
+  supervisor_.peer().stream().append(frames);
+  acknowledged_.clear();
 }
 
 void WriterNode::tell_throttle() {
   if (!supervisor_.ready()) return;
   // Without granted bytes: a DCM may never send those.
   const double level =
-      static_cast<double>(store_.bytes_queued()) / static_cast<double>(grants_.bound_bytes());
-  const auto message = throttle_.look(!blocked_.empty(), reason(), std::min(level, 1.0));
+      static_cast<double>(store_.bytes_queued()) / static_cast<double>(dcms_.grant_bound_bytes());
+  const auto message = throttle_.look(disk_.is_blocked(), disk_.reason(), std::min(level, 1.0));
   if (message) supervisor_.send(*message);
 }
 
@@ -189,23 +166,14 @@ void WriterNode::tell_throttle() {
 // its last file must list only live ones as live.
 void WriterNode::on_end_run() {
   end_.tell(now_ns_);
-  burst_leaving_.begin(now_ns_);
-  for (const auto& [tag, connection] : connections_) {
-    if (connection.burst) tell_leaving(*connection.peer);
-  }
+  dcms_.begin_leaving(now_ns_);
   close_when_told();
-}
-
-void WriterNode::tell_leaving(sessions::Peer& peer) const {
-  v1::Control message;
-  message.mutable_burst_leave();
-  peer.send(message);
 }
 
 void WriterNode::close_when_told() {
   if (end_.phase() != EndPhase::told) return;
   if (!bursts_.ended()) {
-    if (!burst_leaving_.is_over(now_ns_)) return;
+    if (!dcms_.has_left(now_ns_)) return;
     bursts_.end_all(now_ns_);
   }
   const bool all_noted = store_.mark_unsynced_dead();
@@ -224,7 +192,7 @@ void WriterNode::close_when_told() {
 void WriterNode::give_up_closing() {
   if (!end_.is_in_vain(store_.blocked(), now_ns_)) return;
   end_.give_up();
-  unclosed_ = "a run file could not be closed and stays a .part: " + blocked_detail_;
+  unclosed_ = "a run file could not be closed and stays a .part: " + disk_.detail();
   spdlog::error("{}", unclosed_);
 }
 
@@ -243,7 +211,7 @@ v1::Report WriterNode::make_report(bool final) {
   v1::Report report = node::begin_report(settings_.member.identity, settings_.member.ran, now_ns_, final);
   reports::ReportCounters counters(report);
   const storage::StoreCounters store = store_.counters();
-  const storage::GrantCounters& grants = grants_.counters();
+  const storage::GrantCounters& grants = dcms_.grant_counters();
   counters["writer.records"] = store.records;
   counters["writer.bytes_in"] = store.bytes_in;
   counters["writer.bytes_stored"] = store.bytes_stored;
@@ -257,7 +225,8 @@ v1::Report WriterNode::make_report(bool final) {
   if (store.files_left > 0) counters["writer.files_left"] = store.files_left;
   if (store.files_restored > 0) counters["writer.files_restored"] = store.files_restored;
   if (store.slices_lost > 0) counters["writer.slices_lost"] = store.slices_lost;
-  if (disturbances_ > 0) (*report.mutable_notes())[std::string(node::kDisturbedNote)] = disturbances_text_;
+  if (!disk_.disturbances().empty())
+    (*report.mutable_notes())[std::string(node::kDisturbedNote)] = disk_.disturbances();
   for (std::size_t i = 0; i < store.results.size(); ++i) {
     const auto result = static_cast<storage::StoreResult>(i);
     if (store.results[i] > 0) counters.of("writer.result.", storage::name(result)) = store.results[i];
@@ -270,7 +239,7 @@ v1::Report WriterNode::make_report(bool final) {
     counters["writer.on_close_dropped"] = commands.dropped;
     add_close_notes(commands, final, report);
   }
-  if (no_memory_ > 0) counters.of("writer.result.", "no_memory") = no_memory_;
+  if (dcms_.no_memory() > 0) counters.of("writer.result.", "no_memory") = dcms_.no_memory();
   counters["writer.grants"] = grants.grants;
   counters["writer.grant_violations"] = grants.violations;
   reports::Gauges gauges(report);
@@ -306,10 +275,7 @@ void WriterNode::add_close_notes(CloseCounts commands, bool final, v1::Report& r
 std::string WriterNode::state() const {
   if (end_.phase() == EndPhase::closed && commands_run())
     return "waits for writer.on_close of " + counted(environment_.close_counts().unfinished, "file");
-  const bool stalls = blocked_.empty() && disk_watch_.stalled() > 0;
-  if (blocked_.empty() && !stalls) return "running";
-  const std::string state = held_up_state(Hold::blocked, slice_rows::name(reason()), identity_.name);
-  return stalls ? state + " for " + std::to_string(disk_watch_.stalled() / kSecond) + " s" : state;
+  return disk_.text(identity_.name);
 }
 
 // ---- store
@@ -321,23 +287,18 @@ void WriterNode::on_stored(std::span<const storage::StoredSlice> slices) {
     const wire::CopyId entry{stored.slice, stored.attempt, stored.epoch};
     const bool dropped = planted(Planted::drop_acknowledgement) && stored.slice.value % 16 == 5;
     if (!dropped) acknowledged_.push_back(entry);
-    grants_.release(storage::PeerId(stored.origin), stored.bytes);
-    const auto found = connections_.find(stored.origin);
-    if (found != connections_.end()) found->second.acknowledged.push_back(entry);
   }
+  dcms_.stored(slices);
+}
+
+storage::StoreResult WriterNode::on_record(const ReceivedRecord& record) {
+  return record.alert ? bursts_.store(*record.alert, record.bytes, record.owner, record.origin, now_ns_)
+                      : store_.store(record.bytes, record.owner, record.origin, now_ns_);
 }
 
 void WriterNode::on_disk_event(const ports::DiskEvent& event) {
   if (event.file.value >> BurstStores::kFileIdShift == 0) return store_.on_disk_event(event);
   bursts_.on_disk_event(event);
-}
-
-void WriterNode::on_burst_stored(std::uint32_t alert, std::span<const storage::StoredSlice> slices) {
-  for (const storage::StoredSlice& stored : slices) {
-    burst_grants_.release(storage::PeerId(stored.origin), stored.bytes);
-    const auto found = connections_.find(stored.origin);
-    if (found != connections_.end()) found->second.burst_stored[alert].push_back(stored.slice);
-  }
 }
 
 void WriterNode::on_burst_file(std::uint32_t alert, const storage::ClosedFile& file) {
@@ -351,7 +312,7 @@ void WriterNode::on_burst_file(std::uint32_t alert, const storage::ClosedFile& f
 // Triggers continue: the alert's slices wait in the rings.
 void WriterNode::on_burst_blocked(std::uint32_t alert, const std::string& detail) {
   spdlog::error("burst alert blocked number={} reason=\"{}\"", alert, detail);
-  note_disturbance("burst " + std::to_string(alert) + ": " + detail);
+  disk_.note_disturbance("burst " + std::to_string(alert) + ": " + detail);
 }
 
 void WriterNode::on_file_closed(const storage::ClosedFile& file) {
@@ -366,28 +327,19 @@ void WriterNode::on_file_closed(const storage::ClosedFile& file) {
 }
 
 void WriterNode::on_lost(const storage::LostCopies& lost) {
-  const std::string what = lost.path + ": " + lost.why + ": " + counted(lost.count, "slice") +
-                           " vanished from disk" + names_of(lost.slices);
+  const std::string what = text_of(lost);
   spdlog::error("{}", what);
-  note_disturbance(what);
-}
-
-// For the end of the run; only the first ones.
-void WriterNode::note_disturbance(const std::string& what) {
-  if (++disturbances_ > kDisturbancesTold) return;
-  disturbances_text_ += (disturbances_text_.empty() ? "" : "; ") + what;
+  disk_.note_disturbance(what);
 }
 
 void WriterNode::on_blocked(ports::DiskError error, const std::string& detail) {
-  if (error == ports::DiskError::changed) note_disturbance(detail);
   takes_part_ = true;
-  blocked_ = ports::name(error);
-  blocked_detail_ = detail;
+  disk_.set_blocked(error, detail);
   spdlog::error("blocked reason=\"{}\"", detail);
 }
 
 void WriterNode::on_resumed() {
-  blocked_.clear();
+  disk_.set_accepting();
   spdlog::info("resumed");
 }
 

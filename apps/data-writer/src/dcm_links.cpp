@@ -1,7 +1,6 @@
-// WriterNode: records from DCMs, acknowledgements and refusals.
-#include "writer_node.hpp"
-#include <weir/base/figures.hpp>
-#include <weir/wire/batch.hpp>
+#include "dcm_links.hpp"
+
+#include <weir/v1/control.pb.h>
 
 #include <spdlog/spdlog.h>
 
@@ -9,13 +8,45 @@
 #include <utility>
 
 namespace weir::writer {
+namespace {
 
-std::string WriterNode::check_hello(const sessions::PeerInfo& info) {
+constexpr std::size_t kPeersMax = 4096;
+constexpr std::size_t kAsksMax = 65535;
+
+void tell_leaving(sessions::Peer& peer) {
+  v1::Control message;
+  message.mutable_burst_leave();
+  peer.send(message);
+}
+
+}  // namespace
+
+DcmLinks::DcmLinks(const DcmLinksSettings& settings, const sessions::PeerInfo& identity,
+                   const sessions::PeerLimits& limits, sessions::PeerCounters& counters,
+                   RecordHandler& records)
+    : records_(records),
+      grants_(settings.grant_bytes, kPeersMax, kAsksMax),
+      burst_grants_(settings.burst_grant_bytes, kPeersMax, kAsksMax),
+      listener_(identity, *this, limits, counters, now_ns_) {}
+
+void DcmLinks::tick(TimeNs now_ns) {
+  now_ns_ = now_ns;
+  listener_.tick();
+}
+
+void DcmLinks::begin_leaving(TimeNs now_ns) {
+  burst_leaving_.begin(now_ns);
+  for (const auto& [tag, connection] : connections_) {
+    if (connection.burst) tell_leaving(*connection.peer);
+  }
+}
+
+std::string DcmLinks::check_hello(const sessions::PeerInfo& info) {
   if (info.role == Role::dcm || info.role == Role::supervisor) return {};
   return "'" + info.name + "' is a " + std::string(name(info.role)) + ", which a writer does not accept";
 }
 
-void WriterNode::on_ready(sessions::Peer& peer) {
+void DcmLinks::on_ready(sessions::Peer& peer) {
   const storage::PeerId id(++last_connection_);
   if (!(peer.info().burst ? burst_grants_ : grants_).connect(id)) return peer.drop("too many DCMs");
   peer.tag = id.value;
@@ -27,7 +58,7 @@ void WriterNode::on_ready(sessions::Peer& peer) {
   spdlog::info("connected name={} peer={}", peer.info().name, peer.stream().peer());
 }
 
-void WriterNode::on_gone(sessions::Peer& peer, std::string_view why) {
+void DcmLinks::on_gone(sessions::Peer& peer, std::string_view why) {
   const auto found = connections_.find(peer.tag);
   if (found == connections_.end()) {
     if (!peer.was_ready()) refusals_.note(peer, why, now_ns_);
@@ -41,7 +72,7 @@ void WriterNode::on_gone(sessions::Peer& peer, std::string_view why) {
 }
 
 // The first piece charges the whole record, so that a record that has begun can always be completed.
-bool WriterNode::begin_record(Connection& connection, const wire::FrameHeader& header) {
+bool DcmLinks::begin_record(Connection& connection, const wire::FrameHeader& header) {
   const wire::RecordPiece piece = wire::record_piece(header);
   const std::uint64_t bytes = piece.total == 0 ? header.length : piece.total;
   if (piece.offset != 0 || !grants_of(connection).received(connection.id, bytes)) return false;
@@ -57,7 +88,7 @@ bool WriterNode::begin_record(Connection& connection, const wire::FrameHeader& h
   return true;
 }
 
-wire::PayloadPlace WriterNode::on_header(sessions::Peer& peer, const wire::FrameHeader& header) {
+wire::PayloadPlace DcmLinks::on_header(sessions::Peer& peer, const wire::FrameHeader& header) {
   if (header.type != wire::FrameType::data || header.length == 0) return {};
   Connection& connection = connection_of(peer);
   if (connection.record_bytes == 0) {
@@ -72,31 +103,30 @@ wire::PayloadPlace WriterNode::on_header(sessions::Peer& peer, const wire::Frame
   return {wire::PayloadPlace::Kind::place, connection.record.get() + connection.record_here};
 }
 
-Expected<void, wire::WireError> WriterNode::on_frame(sessions::Peer& peer, const wire::FrameHeader& header,
-                                                     ConstBytes) {
+Expected<void, wire::WireError> DcmLinks::on_frame(sessions::Peer& peer, const wire::FrameHeader& header,
+                                                   ConstBytes) {
   Connection& connection = connection_of(peer);
   connection.record_here += header.length;
   if (connection.record_here == connection.record_bytes) take_record(connection, peer);
   return {};
 }
 
-void WriterNode::take_record(Connection& connection, const sessions::Peer& peer) {
+void DcmLinks::take_record(Connection& connection, const sessions::Peer& peer) {
   const std::shared_ptr<std::byte[]> record = std::exchange(connection.record, nullptr);
   ++connection.records;
   if (!record) {
     ++no_memory_;
     refuse(connection, peer, storage::StoreResult::no_memory);
   } else {
-    const ConstBytes bytes(record.get(), connection.record_bytes);
-    const auto result = connection.burst
-                            ? bursts_.store(connection.alert, bytes, record, connection.id.value, now_ns_)
-                            : store_.store(bytes, record, connection.id.value, now_ns_);
+    const auto alert = connection.burst ? std::optional(connection.alert) : std::nullopt;
+    const auto result =
+        records_.on_record({connection.id.value, alert, {record.get(), connection.record_bytes}, record});
     if (storage::is_refusal(result)) refuse(connection, peer, result);
   }
   connection.record_bytes = 0;
 }
 
-void WriterNode::refuse(Connection& connection, const sessions::Peer& peer, storage::StoreResult reason) {
+void DcmLinks::refuse(Connection& connection, const sessions::Peer& peer, storage::StoreResult reason) {
   constexpr std::uint64_t kLoggedMax = 20;
   constexpr std::uint64_t kLoggedOneIn = 1000;
   grants_of(connection).release(connection.id, connection.record_bytes);
@@ -107,11 +137,11 @@ void WriterNode::refuse(Connection& connection, const sessions::Peer& peer, stor
                connection.record_bytes, refused_);
 }
 
-Expected<void, wire::WireError> WriterNode::on_control(sessions::Peer& peer, const v1::Control& message) {
+Expected<void, wire::WireError> DcmLinks::on_control(sessions::Peer& peer, const v1::Control& message) {
   Connection& connection = connection_of(peer);
   if (message.has_burst_next() && connection.burst && connection.record_bytes == 0) {
     connection.alert = message.burst_next().number();
-    bursts_.prepare(connection.alert, now_ns_);
+    records_.on_next_alert(connection.alert);
     return {};
   }
   if (message.has_burst_leave() && connection.burst) {
@@ -129,13 +159,29 @@ Expected<void, wire::WireError> WriterNode::on_control(sessions::Peer& peer, con
   return {};
 }
 
-void WriterNode::send_grants() {
-  if (!blocked_.empty()) return;
-  send_new_grants(grants_);
-  if (!bursts_.is_opening()) send_new_grants(burst_grants_);
+void DcmLinks::stored(std::span<const storage::StoredSlice> slices) {
+  for (const storage::StoredSlice& stored : slices) {
+    grants_.release(storage::PeerId(stored.origin), stored.bytes);
+    const auto found = connections_.find(stored.origin);
+    if (found != connections_.end())
+      found->second.acknowledged.push_back({stored.slice, stored.attempt, stored.epoch});
+  }
 }
 
-void WriterNode::send_new_grants(storage::GrantBook& book) {
+void DcmLinks::burst_stored(std::uint32_t alert, std::span<const storage::StoredSlice> slices) {
+  for (const storage::StoredSlice& stored : slices) {
+    burst_grants_.release(storage::PeerId(stored.origin), stored.bytes);
+    const auto found = connections_.find(stored.origin);
+    if (found != connections_.end()) found->second.burst_stored[alert].push_back(stored.slice);
+  }
+}
+
+void DcmLinks::send_grants(bool bursts) {
+  send_new_grants(grants_);
+  if (bursts) send_new_grants(burst_grants_);
+}
+
+void DcmLinks::send_new_grants(storage::GrantBook& book) {
   new_grants_.clear();
   book.grant(new_grants_);
   for (const storage::Grant& grant : new_grants_) {
@@ -145,7 +191,7 @@ void WriterNode::send_new_grants(storage::GrantBook& book) {
   }
 }
 
-void WriterNode::send_acknowledgements() {
+void DcmLinks::send_acknowledgements() {
   std::vector<std::byte> frames;
   for (auto& [tag, connection] : connections_) {
     if (connection.acknowledged.empty()) continue;
@@ -163,14 +209,9 @@ void WriterNode::send_acknowledgements() {
     }
     connection.burst_stored.clear();
   }
-  if (acknowledged_.empty() || !supervisor_.ready()) return;
-  frames.clear();
-  wire::append_slice_entries(wire::FrameType::stored, acknowledged_, frames);
-  supervisor_.peer().stream().append(frames);
-  acknowledged_.clear();
 }
 
-void WriterNode::send_refusals() {
+void DcmLinks::send_refusals() {
   for (auto& [tag, connection] : connections_) {
     if (connection.refused.empty()) continue;
     v1::Control message;
