@@ -1,5 +1,7 @@
 #include "request_accounts.hpp"
 
+#include <utility>
+
 namespace weir::dcm {
 
 void RequestAccounts::requested(std::uint32_t readout, Part& part, std::uint64_t bytes,
