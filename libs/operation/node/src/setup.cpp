@@ -1,6 +1,8 @@
+#include "run_setup.hpp"
 #include <weir/config/durations.hpp>
 #include <weir/config/farm_file.hpp>
 #include <weir/config/node_farm.hpp>
+#include <weir/node/identity.hpp>
 #include <weir/node/paths.hpp>
 #include <weir/node/recordings.hpp>
 #include <weir/node/run_folder.hpp>
@@ -241,6 +243,51 @@ Setup make_setup(const CommandLine& line, const v1::Farm& farm,
   Setup setup = own_setup(line, here, locations, role);
   setup.whole_farm = std::make_shared<const v1::Farm>(farm);
   return setup;
+}
+
+namespace {
+
+// Applies the order's run number and overrides to the farm.
+void take_run(const v1::Order& order, v1::Farm& farm) {
+  farm.mutable_run()->set_number(order.run());
+  for (const std::string& one : order.sets()) {
+    if (const auto problems = config::apply_override(farm, one); !problems.empty()) fail(problems);
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Setup> run_setup(const Setup& configured, const v1::Order& order) {
+  auto setup = std::make_unique<Setup>(configured);
+  setup->run = RunNumber(order.run());
+  setup->claim = order.claim();
+  setup->identity.run = setup->run;
+  setup->identity.incarnation = make_incarnation();
+  setup->absent.assign(order.absent().begin(), order.absent().end());
+  setup->start_limit_ns = config::from_ms(order.limit_ms());
+  take_run(order, setup->farm);
+  v1::Farm whole = *configured.whole_farm;
+  take_run(order, whole);
+  setup->run_identity = order.identity();
+  *setup->ran.add_parts() = farm_part(whole);
+  require(order.identity(), setup->ran.parts(0));
+  setup->whole_farm = std::make_shared<const v1::Farm>(std::move(whole));
+  resolve_out(*setup, order.out());
+  if (setup->self.role != Role::supervisor) {
+    setup->supervisor = supervisor_for(*setup, order.supervisor());
+  } else if (!order.listen().empty()) {
+    setup->supervisor = parse_endpoint(order.listen());
+  }
+  return setup;
+}
+
+std::vector<FolderWatch::Folder> data_folders(const Setup& setup, FolderWatch::Links run_out) {
+  const Role role = setup.self.role;
+  const bool keeps_journal = role == Role::supervisor && setup.farm.supervisor().journal();
+  if (role == Role::writer || keeps_journal) return {{"run.out", setup.farm.run().out(), run_out}};
+  if (role == Role::dcm && setup.farm.burst().disk_bytes() > 0)
+    return {{"burst.folder", setup.farm.burst().folder()}};
+  return {};
 }
 
 }  // namespace weir::node

@@ -1,13 +1,13 @@
 #pragma once
 
+#include "account_delivery.hpp"
 #include "bus_link.hpp"
+#include "configuration.hpp"
+#include "node_owner.hpp"
 #include <weir/control/states.hpp>
 #include <weir/node/folder_watch.hpp>
-#include <weir/node/identity.hpp>
 #include <weir/node/log_file.hpp>
-#include <weir/node/main.hpp>
 #include <weir/node/metrics_export.hpp>
-#include <weir/node/plugin_trial_child.hpp>
 #include <weir/node/setup.hpp>
 #include <weir/node/standstill_report.hpp>
 
@@ -33,7 +33,7 @@ class Shell final : public ReportSink, public RunWatcher, public SampleSink {
   // Runs until `off` or a signal. Returns the exit status.
   int run();
   // Returns true if a node could not be destroyed (Node::let_go): the process has to end with _exit().
-  [[nodiscard]] bool left_behind() const { return left_behind_; }
+  [[nodiscard]] bool left_behind() const { return node_.left_behind(); }
 
  private:
   void take(const v1::Report& report) override;
@@ -42,27 +42,24 @@ class Shell final : public ReportSink, public RunWatcher, public SampleSink {
   void on_summary(const v1::RunSummary& summary) override;
 
   void turn(TimeNs now_ns);
-  void carry_out(const v1::Order& order);
   void take_orders();
-  [[nodiscard]] bool waits_for_start(const v1::Order& order) const;
+  void take_order(v1::Order& order);
+  void carry_out(control::Command command, const v1::Order& order);
   // Returns an error, or an empty string.
   [[nodiscard]] std::string transition(control::Command command, const v1::Order& order);
   [[nodiscard]] std::string init();
   [[nodiscard]] std::string configure(const v1::Order& order);
-  void begin_trial(const v1::Order& order, Setup setup);
   void look_at_trial(TimeNs now_ns);
-  void take_settings(Setup setup, std::uint64_t epoch);
+  void enter_ready();
   [[nodiscard]] std::string start(const v1::Order& order);
   void look_at_start();
   void enter_run();
   void report_failed(const std::string& command, const std::string& error);
   void tell(v1::Command::Kind kind, const std::string& reason, std::uint64_t limit_ms = 0);
   void node_finished();
-  void tell_run_over(const std::string& failure);
   void hand_over_account();
   void end_with_run(const std::string& failure);
   void drop_node();
-  void leave_node_behind();
   void flush();
   void on_signal(int signal);
   void answer(std::uint64_t order, const std::string& error, bool wrong_settings = false);
@@ -73,12 +70,10 @@ class Shell final : public ReportSink, public RunWatcher, public SampleSink {
     whole
   };  // without the lists of a recording's files, or with them
   [[nodiscard]] v1::MemberState state(Extent extent) const;
-  void look_at_plugins();
   void watch_folders();  // of the run, or of the configuration
 
   CommandLine line_;
   Role role_;
-  const MakeNode& make_;
   transport::Loop loop_;
   BusLink bus_;
   LogFile log_file_;
@@ -86,41 +81,24 @@ class Shell final : public ReportSink, public RunWatcher, public SampleSink {
   FolderWatch folders_;
   MetricsExport* metrics_;  // may be null
   std::string name_;
-  bool has_plugins_;
-  std::optional<Setup> configured_;
-  v1::RunIdentity identity_;  // of the files that a run of `configured_` would load
-  PluginWatch plugins_;       // of `configured_`
-  // `configure` is answered once its plugin has been tried.
-  struct Trial {
-    PluginTrialChild child;
-    std::uint64_t order;
-    std::uint64_t epoch;
-    Setup setup;
-  };
-  std::unique_ptr<Trial> trial_;
-  std::unique_ptr<Setup> setup_;  // of the current run; outlives the node
-  std::unique_ptr<Node> node_;
+  Configuration configuration_;
+  NodeOwner node_;  // of the current run
   control::State state_ = control::State::idle;
   RunNumber run_;
-  std::uint64_t epoch_ = 0;
   bool ended_ = false;
   bool begun_ = false;
   std::string reason_;
   std::string listens_at_;
-  std::optional<v1::RunSummary> summary_;
-  enum class Account : std::uint8_t { none, told, taken } account_ = Account::none;  // by run control
+  AccountDelivery account_;
   std::optional<std::uint64_t> stop_order_;   // answered when the run is over
   std::optional<std::uint64_t> start_order_;  // answered when the node is prepared
   std::vector<v1::Order> orders_;
   std::vector<v1::Order> held_orders_;  // that wait for the answer to `start_order_`
   std::vector<v1::TapWish> wishes_;
-  int failures_ = 0;   // consecutive ones, in the run `tried_`
-  RunNumber tried_;    // the last run started, even if its node failed
   std::string quits_;  // why the process ends
   int exit_status_ = 0;
   TimeNs quit_until_ns_ = 0;
   bool done_ = false;
-  bool left_behind_ = false;
 };
 
 }  // namespace weir::node
