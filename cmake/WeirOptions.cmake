@@ -3,6 +3,7 @@
 option(WEIR_WERROR "Compiler warnings are errors: for those who write Weir (.ci/run), not for those who build it" OFF)
 option(WEIR_IPO "Interprocedural optimisation: a slower build, a slightly faster farm" OFF)
 option(WEIR_UNITY "A library's sources are compiled several at a time: a build from nothing takes half, one after a change more" OFF)
+option(WEIR_BENCH "`weir bench` measures; OFF (`./dev demo` from nothing): it says how to build it, and a first build is shorter" ON)
 option(WEIR_COVERAGE "Instrument for gcov" OFF)
 option(WEIR_FUZZ "Build the fuzz targets with libFuzzer (clang); otherwise they replay their corpus" OFF)
 option(WEIR_PLANTED_BUGS "Bugs that weir-sim can switch on, to see that it finds them; for tests only" OFF)
