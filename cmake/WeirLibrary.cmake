@@ -126,7 +126,7 @@ function(weir_label_target target)
 endfunction()
 
 # weir_add_test(NAME storage_record SOURCES ... [DEPENDS ...] [LINKS ...] [LABELS unit] [TARGETS ...]
-#               [ALONE ...] [PARTS n] [RUN_SERIAL] [NIGHTLY])
+#               [ALONE ...] [PARTS n] [NIGHTLY])
 #   One Catch2 executable <build>/tests/NAME_test, one ctest test NAME. TARGETS are what it starts or loads,
 #   and so must be built before. The sources see WEIR_SOURCE_DIR (the tree), WEIR_TEST_SOURCE_DIR (the folder
 #   of the CMakeLists.txt), WEIR_BIN_DIR and WEIR_PLUGIN_DIR (what is built). What cannot be tested here calls
@@ -135,7 +135,7 @@ endfunction()
 #   ctest tests NAME_1 to NAME_n, which run side by side. NIGHTLY: its cases with the tag [nightly] are larger searches,
 #   the test NAME_nightly.
 function(weir_add_test)
-  cmake_parse_arguments(PARSE_ARGV 0 arg "RUN_SERIAL;NIGHTLY" "NAME;PARTS" "SOURCES;ALONE;DEPENDS;LINKS;LABELS;TARGETS")
+  cmake_parse_arguments(PARSE_ARGV 0 arg "NIGHTLY" "NAME;PARTS" "SOURCES;ALONE;DEPENDS;LINKS;LABELS;TARGETS")
   if(NOT BUILD_TESTING)
     return()
   endif()
@@ -167,7 +167,10 @@ function(weir_add_test)
     add_test(NAME ${arg_NAME} COMMAND ${target})
   endif()
   set_tests_properties(${tests} PROPERTIES
-    LABELS "${arg_LABELS}" RUN_SERIAL ${arg_RUN_SERIAL} SKIP_RETURN_CODE 77)
+    LABELS "${arg_LABELS}" SKIP_RETURN_CODE 77)
+  if("system" IN_LIST arg_LABELS)
+    set_tests_properties(${tests} PROPERTIES COST 30)  # before the many that take a second
+  endif()
   if(arg_NIGHTLY)
     weir_add_nightly_test(${arg_NAME}_nightly ${target} "[nightly]")
   endif()

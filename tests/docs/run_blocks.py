@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Runs the code blocks of a page, in their order, in an empty folder.
 
-    run_blocks.py PAGE [--tagged] [--slices N]
+    run_blocks.py PAGE [--tagged] [--slices N] [--seconds N]
 
 A block with `file=NAME` in its first line is written to NAME. A block of kind `sh` runs under `bash -e` and must succeed, one of
 kind `sh fails` must not. Blocks without a kind show output and are left out. `weir` comes from PATH; `configs` is the project's.
 
 --tagged: only blocks of kind `sh tested` run, as in a clone: `build/release` is the build tree of that `weir`. HOME is the folder.
---slices: runs of more than N slices end after N.
+--slices: runs of more than N slices end after N. --seconds: `weir run` ends after N seconds.
 """
 import argparse
 import os
@@ -22,8 +22,12 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 BLOCK = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.S | re.M)
 
 
-def shorten(body, slices):
-    return re.sub(r"(?<=--slices )\d+", lambda found: str(min(int(found.group()), slices)), body)
+def shorten(body, slices, seconds):
+    body = re.sub(r"(?<=--slices )\d+", lambda found: str(min(int(found.group()), slices)), body)
+    if seconds is None:
+        return body
+    body = re.sub(r"(?<=--duration )\d+", lambda found: str(min(int(found.group()), seconds)), body)
+    return re.sub(r"\bweir run (?!.*--duration )", f"weir run --duration {seconds} ", body)
 
 
 def link_build(folder):
@@ -31,7 +35,7 @@ def link_build(folder):
     folder.joinpath("build/release").symlink_to(pathlib.Path(shutil.which("weir")).resolve().parents[1])
 
 
-def run(page, tagged, slices):
+def run(page, tagged, slices, seconds):
     ran = 0
     with tempfile.TemporaryDirectory(prefix="weir-docs-") as name:
         folder = pathlib.Path(name)
@@ -48,7 +52,7 @@ def run(page, tagged, slices):
             if written:
                 folder.joinpath(written.group(1)).write_text(body)
             elif kinds[:1] == ["sh"]:
-                ended = subprocess.run(["bash", "-e", "-c", shorten(body, slices)], cwd=folder, capture_output=True, text=True,
+                ended = subprocess.run(["bash", "-e", "-c", shorten(body, slices, seconds)], cwd=folder, capture_output=True, text=True,
                                        timeout=240, env=environment)
                 ran += 1
                 if (ended.returncode != 0) != ("fails" in kinds):
@@ -63,5 +67,6 @@ if __name__ == "__main__":
     parser.add_argument("page", type=pathlib.Path)
     parser.add_argument("--tagged", action="store_true")
     parser.add_argument("--slices", type=int, default=sys.maxsize)
+    parser.add_argument("--seconds", type=int)
     given = parser.parse_args()
-    sys.exit(run(given.page, given.tagged, given.slices))
+    sys.exit(run(given.page, given.tagged, given.slices, given.seconds))

@@ -334,7 +334,8 @@ TEST_CASE("a static congestion window holds from the farm's first connection on"
   CHECK(end.summary.count("port_drops") == 0);
 }
 
-TEST_CASE("16 readouts that push directly overflow the ports that barrel shifting by twos leaves alone") {
+TEST_CASE("16 readouts that push directly overflow the ports that barrel shifting by twos leaves alone",
+          "[.alone]") {
   NEEDS_ROOT();
   const auto push = [](const std::string& shaper) {
     const TemporaryFolder folder;
