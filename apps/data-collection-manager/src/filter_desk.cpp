@@ -1,10 +1,6 @@
 #include "filter_desk.hpp"
 
 #include <weir/base/assert.hpp>
-#include <weir/base/text.hpp>
-#include <weir/filter_host/processing_units.hpp>
-#include <weir/filter_host/worker_units.hpp>
-#include <weir/node/identity.hpp>
 #include <weir/node/report.hpp>
 #include <weir/reports/filter_failures.hpp>
 #include <weir/reports/numbers.hpp>
@@ -12,9 +8,6 @@
 
 #include <spdlog/spdlog.h>
 
-#include <algorithm>
-#include <stdexcept>
-#include <string_view>
 #include <vector>
 
 namespace weir::dcm {
@@ -23,29 +16,6 @@ namespace {
 using assembly::BuildState;
 using assembly::BuiltSlice;
 using assembly::SliceDecision;
-
-void write_log(int level, std::string_view line) {
-  constexpr spdlog::level::level_enum kLevels[] = {spdlog::level::debug, spdlog::level::info,
-                                                   spdlog::level::warn, spdlog::level::err};
-  spdlog::log(kLevels[std::clamp(level, 0, 3)], "filter {}", line);
-}
-
-// From a worker, so it may be anything.
-std::string first_line(const std::string& text) {
-  constexpr std::size_t kBytesMax = 1000;
-  return clean_quoted(text.substr(0, text.find('\n')), kBytesMax);
-}
-
-std::vector<std::string> search_path(const FilterSettings& settings, const FilterSurroundings& around) {
-  std::vector<std::string> path = settings.search_path;
-  path.insert(path.end(), around.plugin_path.begin(), around.plugin_path.end());
-  return path;
-}
-
-filter_host::FilterConfig with_log(filter_host::FilterConfig config) {
-  config.log = write_log;
-  return config;
-}
 
 }  // namespace
 
@@ -59,107 +29,34 @@ FilterDesk::FilterDesk(FilterSettings settings, const FilterSurroundings& around
       histograms_(histograms),
       way_(way),
       now_ns_(now_ns),
-      isolation_(settings_.isolation_ns) {
-  if (settings_.isolated) {
-    run_in_workers(around);
-  } else {
-    run_in_process(around);
-  }
-  histograms_.book([this] { return units_->histograms(); });
-}
-
-void FilterDesk::run_in_process(const FilterSurroundings& around) {
-  auto plugin = filter_host::FilterPlugin::load(settings_.plugin, search_path(settings_, around));
-  if (!plugin) throw std::runtime_error("filter.plugin: " + plugin.error().text);
-  plugin_part_ = node::plugin_part(settings_.name, (*plugin)->path(), (*plugin)->file_crc32c());
-  node::require(settings_.run_identity, plugin_part_);
-  filter_host::ProcessingUnitsOptions options;
-  options.units = settings_.units;
-  options.jobs_max = settings_.jobs_max;
-  options.wake = around.wake;
-  auto units = filter_host::ProcessingUnits::create(*plugin, with_log(settings_.config), options);
-  if (!units) throw std::runtime_error("filter " + (*plugin)->name() + ": " + units.error().text);
-  units_ = std::move(*units);
-  library_ = *plugin;
-  plugin_ = (*plugin)->name() + " " + (*plugin)->version();
-  spdlog::info("filter loaded plugin={} version={} path={} crc32c={:08x}", (*plugin)->name(),
-               (*plugin)->version(), (*plugin)->path(), (*plugin)->file_crc32c());
-}
-
-void FilterDesk::run_in_workers(const FilterSurroundings& around) {
-  if (!around.make_workers)
-    throw std::runtime_error("filter.isolation: this process cannot start filter workers");
-  builder_.memory.seal();
-  workers_ = around.make_workers(builder_.memory.descriptor());
-  filter_host::WorkerUnitsOptions options;
-  options.pool = settings_.workers;
-  options.jobs_max = settings_.jobs_max;
-  options.rows_max = static_cast<std::uint32_t>(builder_.assembler.sources().size());
-  options.memory_bytes = settings_.worker_memory_bytes;
-  options.measure_cpu = settings_.measure_cpu;
-  options.slice_memory = builder_.memory.bytes();
-  auto units = filter_host::WorkerUnits::launch(settings_.plugin, search_path(settings_, around),
-                                                with_log(settings_.config), options, *workers_);
-  starting_ = units.get();
-  units_ = std::move(units);
+      runtime_(settings_.runtime, around, builder.memory, builder.assembler.sources()),
+      isolation_(settings_.isolation_ns),
+      long_steps_({settings_.long_in_filter_ns, settings_.step_deadline_ns}, builder.slices) {
+  histograms_.book([this] { return units().histograms(); });
 }
 
 Expected<bool, std::string> FilterDesk::poll_start() {
-  const auto done = units_->poll_start();
-  if (!done) {
-    return Unexpected<std::string>((plugin_.empty() ? "filter.plugin: " : "filter " + plugin_ + ": ") +
-                                   done.error().text);
-  }
-  if (!*done || starting_ == nullptr) return *done;
-  try {
-    take_worker_plugin();
-  } catch (const std::exception& error) {
-    return Unexpected<std::string>(error.what());
-  }
-  return true;
-}
-
-// Throws std::runtime_error when the workers have loaded another file than the run's.
-void FilterDesk::take_worker_plugin() {
-  const filter_host::WorkerPlugin& plugin = starting_->plugin();
-  plugin_ = plugin.name + " " + plugin.version;
-  plugin_part_ = node::plugin_part(settings_.name, plugin.path, plugin.file_crc32c);
-  node::require(settings_.run_identity, plugin_part_);
-  spdlog::info("filter loaded plugin={} version={} path={} crc32c={:08x} workers={}", plugin.name,
-               plugin.version, plugin.path, plugin.file_crc32c, units_->figures().workers);
-  if (const std::string limit = units_->figures().memory_limit; !limit.empty())
-    spdlog::info("filter workers limited memory=\"{}\"", limit);
-  histograms_.book([this] { return units_->histograms(); });
-  starting_ = nullptr;
+  auto done = runtime_.poll_start();
+  if (runtime_.take_loaded()) histograms_.book([this] { return units().histograms(); });
+  return done;
 }
 
 FilterDesk::~FilterDesk() {
   // In this process no step may read a slice any more; workers keep the states, and are notified.
-  if (settings_.isolated) builder_.slices.for_each_open(destroy_filter_state);
-  units_.reset();
+  if (isolated()) builder_.slices.for_each_open(destroy_filter_state);
+  runtime_.end();
   builder_.slices.for_each_open(destroy_filter_state);
 }
 
-Expected<void, std::string> FilterDesk::begin_run(RunNumber number, UtcNs start_utc_ns) {
-  filter_host::RunInfo run;
-  run.run = number;
-  run.start_time = start_utc_ns;
-  for (const assembly::SourceInfo& source : builder_.assembler.sources())
-    run.sources.push_back(source.id.value);
-  if (auto begun = units_->begin_run(run); !begun)
-    return Unexpected<std::string>("filter " + plugin_ + ": " + begun.error().text);
-  return {};
-}
-
 std::optional<std::vector<SourceId>> FilterDesk::first_sources() {
-  const auto wish = units_->first_sources();
+  const auto wish = units().first_sources();
   if (!wish) return std::nullopt;
   return std::vector<SourceId>(wish->begin(), wish->end());
 }
 
 void FilterDesk::count_steps() {
   steps_board_.enable();
-  units_->measure_cpu();
+  units().measure_cpu();
 }
 
 void FilterDesk::take(BuiltSlice& slice) {
@@ -167,18 +64,18 @@ void FilterDesk::take(BuiltSlice& slice) {
   if (slice.assignment.unfiltered) {
     if (slice.result == nullptr) {  // else it was counted when it became poison here
       ++filtered_;
-      ++poisoned_;
+      errors_.count_poison();
     }
     return decisions_.decide(slice, SliceDecision::accept(DecisionKind::poison), now_ns_);
   }
   if (slice.step == 0) show_first(slice);
   if (slice.is_incomplete() && settings_.incomplete_to_debug)
     return decisions_.decide(slice, SliceDecision::accept(DecisionKind::incomplete), now_ns_);
-  if (settings_.isolated && slice.assignment.trigger_payload().size() > filter_host::LaneLayout::kPayloadMax)
+  if (isolated() && slice.assignment.trigger_payload().size() > filter_host::LaneLayout::kPayloadMax)
     return decisions_.decide(slice, SliceDecision::fail("too_large"), now_ns_);
   make_view(slice);
   steps_board_.arrived(slice, now_ns_);
-  if (slice.assignment.suspect && !settings_.isolated) builder_.slices.change(slice, BuildState::suspect);
+  if (slice.assignment.suspect && !isolated()) builder_.slices.change(slice, BuildState::suspect);
 }
 
 // More than the first step names is here if the slice came whole, or if its steps begin again.
@@ -190,7 +87,7 @@ void FilterDesk::show_first(BuiltSlice& slice) {
 void FilterDesk::make_view(BuiltSlice& slice) const {
   weir_filter_slice& view = slice.view;
   view = filter_host::empty_slice();
-  view.run = settings_.run.value;
+  view.run = settings_.runtime.run.value;
   view.slice = slice.id().value;
   view.attempt = slice.attempt().value;
   view.step = slice.step;
@@ -211,7 +108,7 @@ void FilterDesk::make_view(BuiltSlice& slice) const {
 void FilterDesk::submit() {
   isolate();
   if (isolation_.is_open()) hand_over();
-  if (settings_.isolated) units_->flush();
+  if (isolated()) units().flush();
 }
 
 void FilterDesk::hand_over() {
@@ -219,7 +116,7 @@ void FilterDesk::hand_over() {
   builder_.slices.for_each_in(BuildState::queued,
                               [this](BuiltSlice& slice) { jobs_.push_back(job_of(slice)); });
   if (jobs_.empty()) return;
-  const std::size_t taken = units_->submit(jobs_);
+  const std::size_t taken = units().submit(jobs_);
   for (std::size_t i = 0; i < taken; ++i)
     builder_.slices.change(builder_.slices.in_slot(jobs_[i].token), BuildState::filtering);
   steps_ += taken;
@@ -228,12 +125,12 @@ void FilterDesk::hand_over() {
 void FilterDesk::isolate() {
   while (true) {
     const Isolation::Step step =
-        isolation_.step(now_ns_, units_->in_flight(), builder_.slices.first_in(BuildState::suspect));
+        isolation_.step(now_ns_, units().in_flight(), builder_.slices.first_in(BuildState::suspect));
     if (step.tell) tell_filtering();
     if (!step.job) return;
     builder_.slices.change(*step.job, BuildState::queued);
     const filter_job::Job job[] = {job_of(*step.job)};
-    if (units_->submit(job) == 0) continue;  // goes with the others
+    if (units().submit(job) == 0) continue;  // goes with the others
     builder_.slices.change(*step.job, BuildState::filtering);
     ++steps_;
   }
@@ -241,8 +138,8 @@ void FilterDesk::isolate() {
 
 void FilterDesk::take_results() {
   results_.clear();
-  units_->drain(results_);
-  if (settings_.isolated) report_kills();
+  units().drain(results_);
+  if (isolated()) report_kills();
   for (filter_job::FilterResult* result : results_) {
     BuiltSlice& slice = builder_.slices.in_slot(result->token);
     WEIR_ASSERT(assembly::is_with_filter(slice.state()));
@@ -286,10 +183,9 @@ void FilterDesk::act_on(BuiltSlice& slice, filter_job::FilterResult& result) {
 
 void FilterDesk::failed(BuiltSlice& slice, filter_job::FilterResult& result) {
   histograms_.drop(slice);
-  last_error_ = first_line(result.error);
-  if (++errors_ == 1) first_error_ = last_error_;
-  if (const auto count = log_limit_.ask("error " + last_error_, now_ns_))
-    spdlog::error("filter error slice={} reason=\"{}\" count={}", slice.id().value, last_error_, *count);
+  if (const auto line = errors_.note_error(result.error, now_ns_))
+    spdlog::error("filter error slice={} reason=\"{}\" count={}", slice.id().value, line->reason,
+                  line->count);
   if (settings_.reject_failed) {
     give_back(result);
     return decisions_.decide(slice, SliceDecision::reject(), now_ns_);
@@ -300,10 +196,8 @@ void FilterDesk::failed(BuiltSlice& slice, filter_job::FilterResult& result) {
 
 void FilterDesk::poison(BuiltSlice& slice, filter_job::FilterResult& result) {
   histograms_.drop(slice);
-  const std::string reason = first_line(result.error);
-  if (++poisoned_ == 1) first_poison_ = reason;
-  if (const auto count = log_limit_.ask("poison " + reason, now_ns_))
-    spdlog::error("poison slice={} reason=\"{}\" count={}", slice.id().value, reason, *count);
+  if (const auto line = errors_.note_poison(result.error, now_ns_))
+    spdlog::error("poison slice={} reason=\"{}\" count={}", slice.id().value, line->reason, line->count);
   slice.result = &result;  // its record says why
   slice.assignment.unfiltered = true;
   gather(slice, builder_.collector.everything());
@@ -322,16 +216,15 @@ void FilterDesk::restart(BuiltSlice& slice, filter_job::FilterResult& result) {
 
 void FilterDesk::report_kills() {
   kills_.clear();
-  units_->take_kills(kills_);
+  units().take_kills(kills_);
   if (kills_.empty()) return;
   std::vector<slice_rows::FilterKill> rows;
-  const filter_host::WorkerFigures figures = units_->figures();
+  const filter_host::WorkerFigures figures = units().figures();
   for (const filter_host::SliceKills& one : kills_) {
     const BuiltSlice& slice = builder_.slices.in_slot(one.token);
-    if (const auto count = log_limit_.ask("end " + figures.last_end, now_ns_))
+    if (const auto line = errors_.note_end(figures.last_end, now_ns_))
       spdlog::warn("filter worker ended slice={} attempt={} reason=\"{}\" count={} restarts={}",
-                   slice.id().value, slice.attempt().value, first_line(figures.last_end), *count,
-                   figures.restarts);
+                   slice.id().value, slice.attempt().value, line->reason, line->count, figures.restarts);
     rows.push_back({slice.id(), slice.attempt(), one.number});
   }
   slice_codec::encode(rows, *killed_.mutable_filter_kills());
@@ -375,39 +268,30 @@ void FilterDesk::gather(BuiltSlice& slice, std::shared_ptr<const assembly::Selec
 
 void FilterDesk::give_back(filter_job::FilterResult& result) {
   filter_job::FilterResult* const held[] = {&result};
-  units_->recycle(held);
+  units().recycle(held);
 }
 
 void FilterDesk::watch() {
-  const auto oldest = units_->oldest();
-  if (oldest || !long_in_filter_.empty()) tell_long_in_filter();
+  const auto oldest = units().oldest();
+  const TimeNs now_ns = clock_.now_ns();
+  if (oldest || !long_steps_.long_ones().empty()) {
+    running_.clear();
+    units().running(running_);
+    if (long_steps_.find_long(running_, now_ns)) tell_filtering();
+  }
   if (!oldest) return;
-  if (clock_.now_ns() - oldest->start_ns < settings_.step_deadline_ns) return;
-  // Its result may be here by now, and the unit about to take its next job.
-  const BuiltSlice& slice = builder_.slices.in_slot(oldest->token);
-  const std::pair named{slice.id(), slice.attempt()};
-  if (!assembly::is_with_filter(slice.state()) || stalled_ == named) return;
-  stalled_ = named;
-  ++stalls_;
-  spdlog::warn("filter stalled slice={}", slice.id().value);
-}
-
-// Returns the number of the slice that a unit has held for longer than a step may take; empty: none.
-std::string FilterDesk::held_slice() const {
-  const auto oldest = units_->oldest();
-  if (!oldest || clock_.now_ns() - oldest->start_ns < settings_.step_deadline_ns) return {};
-  const BuiltSlice& slice = builder_.slices.in_slot(oldest->token);
-  return assembly::is_with_filter(slice.state()) ? std::to_string(slice.id().value) : std::string();
+  if (const auto slice = long_steps_.find_stalled(*oldest, now_ns))
+    spdlog::warn("filter stalled slice={}", slice->value);
 }
 
 void FilterDesk::forget_told() {
   isolation_.clear();
-  long_in_filter_.clear();
+  long_steps_.forget_long();
 }
 
 void FilterDesk::tell_filtering() {
   slice_rows::FilterNote note;
-  note.for_long = long_in_filter_;
+  note.for_long = long_steps_.long_ones();
   if (isolation_.alone())
     note.alone = slice_rows::Lease{isolation_.suspect()->id(), isolation_.suspect()->attempt()};
   v1::Control message;
@@ -415,49 +299,30 @@ void FilterDesk::tell_filtering() {
   way_.tell_supervisor(message);
 }
 
-// An expired lease is blamed only on slices that have been in the filter for half of it.
-void FilterDesk::tell_long_in_filter() {
-  running_.clear();
-  units_->running(running_);
-  std::vector<slice_rows::Lease> found;
-  const TimeNs before = clock_.now_ns() - settings_.long_in_filter_ns;
-  for (const filter_host::OldestJob& job : running_) {
-    // Slices no longer in `filtering` have been returned, and the unit is about to take its next job.
-    const BuiltSlice& slice = builder_.slices.in_slot(job.token);
-    if (job.start_ns <= before && slice.state() == BuildState::filtering)
-      found.push_back({slice.id(), slice.attempt()});
-  }
-  if (found == long_in_filter_) return;
-  long_in_filter_ = std::move(found);
-  tell_filtering();
-}
-
 void FilterDesk::add_to(v1::Report& report) const {
   reports::ReportCounters counters(report);
   counters["dcm.filtered"] = filtered_;
-  counters["dcm.filter_errors"] = errors_;
-  counters["dcm.poisoned"] = poisoned_;
-  counters["dcm.filter_stalled"] = stalls_;
+  counters["dcm.filter_stalled"] = long_steps_.stalls();
   counters["dcm.steps"] = steps_;
   reports::Gauges gauges(report);
-  gauges["cpu.filter_s"] = static_cast<double>(units_->cpu_ns()) / kSecond;
+  gauges["cpu.filter_s"] = static_cast<double>(units().cpu_ns()) / kSecond;
   steps_board_.add_to(report);
-  for (const auto& [name, value] : units_->metrics().counters) counters.of("filter.", name) = value;
-  if (const auto oldest = units_->oldest_start_ns()) {
+  for (const auto& [name, value] : units().metrics().counters) counters.of("filter.", name) = value;
+  if (const auto oldest = units().oldest_start_ns()) {
     gauges["filter.oldest_s"] = static_cast<double>(clock_.now_ns() - *oldest) / kSecond;
   }
-  *report.mutable_ran()->add_parts() = plugin_part_;
-  (*report.mutable_notes())["filter"] = plugin_;
-  reports::note_filter_failure(report, first_error_, first_poison_);
-  reports::note_filter_now(report, last_error_, held_slice());
-  if (const std::string error = first_line(units_->end_error()); !error.empty())
+  *report.mutable_ran()->add_parts() = runtime_.plugin_part();
+  (*report.mutable_notes())["filter"] = runtime_.plugin();
+  const auto held = long_steps_.held(units().oldest(), clock_.now_ns());
+  errors_.add_to(report, held ? std::to_string(held->value) : std::string());
+  if (const std::string error = first_line(units().end_error()); !error.empty())
     node::add_faults(report, std::vector{"the filter could not end the run: " + error});
   if (!settings_.group.empty()) (*report.mutable_notes())["group"] = settings_.group;
-  if (settings_.isolated) add_workers_to(report);
+  if (isolated()) add_workers_to(report);
 }
 
 void FilterDesk::add_workers_to(v1::Report& report) const {
-  const filter_host::WorkerFigures figures = units_->figures();
+  const filter_host::WorkerFigures figures = units().figures();
   reports::ReportCounters counters(report);
   counters["dcm.worker_restarts"] = figures.restarts;
   counters["dcm.worker_unkillable"] = figures.unkillable;

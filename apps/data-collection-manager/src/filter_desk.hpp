@@ -2,16 +2,14 @@
 
 #include "builder.hpp"
 #include "decisions.hpp"
+#include "filter_errors.hpp"
+#include "filter_runtime.hpp"
 #include "histogram_stage.hpp"
 #include "isolation.hpp"
+#include "long_steps.hpp"
 #include "slice_way.hpp"
 #include "step_board.hpp"
-#include <weir/filter_host/filter_units.hpp>
-#include <weir/filter_host/plugin.hpp>
-#include <weir/filter_host/worker_process.hpp>
-#include <weir/filter_host/worker_units.hpp>
 #include <weir/ports/clock.hpp>
-#include <weir/telemetry/cause_limit.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -24,34 +22,15 @@
 namespace weir::dcm {
 
 struct FilterSettings {
-  RunNumber run;
-  std::string plugin;                    // name or path
-  std::vector<std::string> search_path;  // before that of the surroundings
-  filter_host::FilterConfig config;      // without log
-  v1::RunIdentity::Part name;            // node::filter_name()
-  v1::RunIdentity run_identity;          // a plugin that differs from the run's is refused
-  std::uint32_t units;                   // filters that run side by side in this process
-  std::size_t jobs_max;                  // slices that are submitted and not drained
-  bool isolated;                         // the filter is in workers
-  worker_pool::PoolSettings workers;     // of such a filter
-  std::uint64_t worker_memory_bytes;     // 0: no limit
-  bool measure_cpu;                      // of each job in a worker
-  DurationNs isolation_ns;               // for the units to become idle, and for a suspect alone
-  DurationNs long_in_filter_ns;          // such slices are to blame for an expired lease
-  DurationNs step_deadline_ns;           // a longer step is stalled
-  bool incomplete_to_debug;              // incomplete slices are accepted unfiltered
-  bool reject_failed;                    // a slice whose filter fails is rejected
-  std::int64_t alert_before_ms;          // window of an alert of the filter that gives none
+  FilterRuntimeSettings runtime;
+  DurationNs isolation_ns;       // for the units to become idle, and for a suspect alone
+  DurationNs long_in_filter_ns;  // such slices are to blame for an expired lease
+  DurationNs step_deadline_ns;   // a longer step is stalled
+  bool incomplete_to_debug;      // incomplete slices are accepted unfiltered
+  bool reject_failed;            // a slice whose filter fails is rejected
+  std::int64_t alert_before_ms;  // window of an alert of the filter that gives none
   std::int64_t alert_after_ms;
   std::string group;  // of this DCM; empty: a farm without groups
-};
-
-// Where filters run, and where their plugins are.
-struct FilterSurroundings {
-  std::vector<std::string> plugin_path;  // searched after the farm file's
-  std::function<void()> wake;            // as in ProcessingUnitsOptions
-  // As in Environment.
-  std::function<std::unique_ptr<filter_host::WorkerHost>(int slice_memory)> make_workers = {};
 };
 
 // Passes complete slices to the filter's units and handles their results. With a filter in this process
@@ -74,11 +53,13 @@ class FilterDesk {
   [[nodiscard]] Expected<bool, std::string> poll_start();
   // Requires: poll_start() has returned true; the run has begun when it does so again. Errors: why the filter
   // does not begin it.
-  [[nodiscard]] Expected<void, std::string> begin_run(RunNumber run, UtcNs start_utc_ns);
+  [[nodiscard]] Expected<void, std::string> begin_run(RunNumber run, UtcNs start_utc_ns) {
+    return runtime_.begin_run(run, start_utc_ns);
+  }
   // Requires: the units have no jobs.
-  void end_run() { units_->end_run(); }
+  void end_run() { units().end_run(); }
   // As FilterUnits::poll_end().
-  [[nodiscard]] bool poll_end() { return units_->poll_end(); }
+  [[nodiscard]] bool poll_end() { return units().poll_end(); }
   [[nodiscard]] std::optional<std::vector<SourceId>> first_sources();
 
   // The first step does not get all sources: steps are counted, with their CPU time.
@@ -96,23 +77,22 @@ class FilterDesk {
   void forget_told();
 
   void give_back(filter_job::FilterResult& result);
-  [[nodiscard]] std::size_t in_flight() const { return units_->in_flight(); }
+  [[nodiscard]] std::size_t in_flight() const { return units().in_flight(); }
   // As FilterUnits::stop().
-  [[nodiscard]] bool stop(DurationNs patience_ns) { return units_->stop(patience_ns); }
+  [[nodiscard]] bool stop(DurationNs patience_ns) { return units().stop(patience_ns); }
   // Returns why the filter has stopped; empty if it runs.
-  [[nodiscard]] std::string failure() const { return units_->failure(); }
+  [[nodiscard]] std::string failure() const { return units().failure(); }
   void add_to(v1::Report& report) const;
   // Pids, restarts and the last failure of its workers; empty without workers.
-  [[nodiscard]] std::string workers_note() const { return units_->figures().note; }
+  [[nodiscard]] std::string workers_note() const { return units().figures().note; }
 
  private:
   // The units identify a slice by its place in the table.
   [[nodiscard]] static filter_job::Job job_of(assembly::BuiltSlice& slice) {
     return {&slice.view, slice.slot, slice.assignment.kills};
   }
-  void run_in_process(const FilterSurroundings& around);
-  void run_in_workers(const FilterSurroundings& around);
-  void take_worker_plugin();
+  [[nodiscard]] filter_host::FilterUnits& units() const { return runtime_.units(); }
+  [[nodiscard]] bool isolated() const { return settings_.runtime.isolated; }
   void show_first(assembly::BuiltSlice& slice);
   void make_view(assembly::BuiltSlice& slice) const;
   void hand_over();
@@ -127,9 +107,7 @@ class FilterDesk {
   void request_alert(const assembly::BuiltSlice& slice, const filter_job::AlertRequest& alert);
   void add_workers_to(v1::Report& report) const;
   void failed(assembly::BuiltSlice& slice, filter_job::FilterResult& result);
-  [[nodiscard]] std::string held_slice() const;
   void tell_filtering();
-  void tell_long_in_filter();
 
   const FilterSettings settings_;
   const ports::Clock& clock_;
@@ -138,30 +116,17 @@ class FilterDesk {
   HistogramStage& histograms_;
   SliceWay& way_;
   const TimeNs& now_ns_;
-  // Holds the code that destroys the states of slices, which may outlive the units.
-  std::shared_ptr<const filter_host::FilterPlugin> library_;
-  std::string plugin_;  // name and version
-  v1::RunIdentity::Part plugin_part_;
-  std::unique_ptr<filter_host::WorkerHost> workers_;  // null: in this process
-  std::unique_ptr<filter_host::FilterUnits> units_;
-  const filter_host::WorkerUnits* starting_ = nullptr;  // `units_`, until its workers have created the filter
-  std::vector<filter_job::Job> jobs_;                   // of this pass
+  FilterRuntime runtime_;
+  std::vector<filter_job::Job> jobs_;  // of this pass
   std::vector<filter_job::FilterResult*> results_;
   std::vector<filter_host::OldestJob> running_;
   std::vector<filter_host::SliceKills> kills_;
   v1::Control killed_;  // the message, of this pass
   Isolation isolation_;
   StepBoard steps_board_;
-  std::vector<slice_rows::Lease> long_in_filter_;       // reported to the supervisor
-  std::optional<std::pair<SliceId, Attempt>> stalled_;  // the last one seen
+  LongSteps long_steps_;
+  FilterErrors errors_;
   std::uint64_t filtered_ = 0;  // slices with a last verdict: of the filter, or because it failed
-  std::uint64_t errors_ = 0;
-  std::uint64_t poisoned_ = 0;
-  std::string first_error_;
-  std::string first_poison_;
-  std::string last_error_;
-  telemetry::CauseLimit log_limit_;  // of lines about failures
-  std::uint64_t stalls_ = 0;         // steps that took longer than their deadline
   std::uint64_t steps_ = 0;
 };
 
