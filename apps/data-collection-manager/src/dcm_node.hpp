@@ -4,7 +4,7 @@
 #include "burst_saver.hpp"
 #include "decisions.hpp"
 #include "departures.hpp"
-#include "filter_desk.hpp"
+#include "filter_stage.hpp"
 #include "histogram_stage.hpp"
 #include "intake.hpp"
 #include "push_intake.hpp"
@@ -100,7 +100,7 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   v1::Control decision_message_;
   Intake intake_;
   HistogramStage histograms_;
-  FilterDesk filter_;
+  FilterStage filter_;
   FilterStart filter_start_ = FilterStart::creates;
   Departures departures_;
   const std::unique_ptr<BurstSaver> burst_;  // null without burst.buffer_bytes

@@ -3,7 +3,7 @@
 #include "burst_saver.hpp"
 #include "collector.hpp"
 #include "departures.hpp"
-#include "filter_desk.hpp"
+#include "filter_stage.hpp"
 #include "intake.hpp"
 #include "node_link.hpp"
 #include "push_intake.hpp"

@@ -1,7 +1,7 @@
 // Decisions of the filter, the end of slices, and samples on the way.
 #include "../src/departures.hpp"
 
-#include "../src/filter_desk.hpp"
+#include "../src/filter_stage.hpp"
 #include "../src/settings.hpp"
 #include "building.hpp"
 #include "far_side.hpp"
@@ -89,25 +89,25 @@ struct Filtering : Building {
     filter.set_plugin("scripted");
     (*filter.mutable_parameters())["do"] = does;
     filter.set_on_error(on_error);
-    desk.emplace(filter_settings(setup), FilterSurroundings{{WEIR_TEST_PLUGIN_DIR}, nullptr}, clock, builder,
-                 decisions, histograms, notes, clock.now);
-    REQUIRE(desk->begin_run(RunNumber(7), 0).has_value());
+    stage.emplace(filter_settings(setup), FilterSurroundings{{WEIR_TEST_PLUGIN_DIR}, nullptr}, clock, builder,
+                  decisions, histograms, notes, clock.now);
+    REQUIRE(stage->begin_run(RunNumber(7), 0).has_value());
   }
   BuiltSlice& run(std::uint64_t id, bool suspect = false) {
     BuiltSlice& slice = complete(id);
     slice.assignment.suspect = suspect;
-    desk->take(slice);
+    stage->take(slice);
     turn();
     return slice;
   }
   void turn() {
-    desk->submit();
-    desk->take_results();
+    stage->submit();
+    stage->take_results();
   }
 
   Decisions decisions{builder};
   HistogramStage histograms;
-  std::optional<FilterDesk> desk;
+  std::optional<FilterStage> stage;
 };
 
 }  // namespace
@@ -353,7 +353,7 @@ TEST_CASE("a slice that its filter accepts is decided, with the result until it 
   REQUIRE(slice.result != nullptr);
   CHECK(slice.view.slice == 5);
   CHECK(slice.view.fragment_count == 2);
-  dcm.desk->give_back(*std::exchange(slice.result, nullptr));
+  dcm.stage->give_back(*std::exchange(slice.result, nullptr));
 }
 
 TEST_CASE("a slice with a failed filter is rejected or accepted unfiltered, as the farm file sets") {
@@ -365,7 +365,7 @@ TEST_CASE("a slice with a failed filter is rejected or accepted unfiltered, as t
   CHECK(slice.decision.by == DecisionKind::no_filter);
   for (const Filtering* dcm : {&rejects, &accepts}) {
     v1::Report report;
-    dcm->desk->add_to(report);
+    dcm->stage->add_to(report);
     CHECK(report.counters().at("dcm.filter_errors") == 1);
   }
 }
@@ -384,24 +384,24 @@ TEST_CASE("a slice that is held for poison is accepted, and its filter never see
   Filtering dcm("throw");
   BuiltSlice& slice = dcm.complete(5);
   slice.assignment.unfiltered = true;
-  dcm.desk->take(slice);
+  dcm.stage->take(slice);
   CHECK(slice.state() == BuildState::decided);
   CHECK(slice.decision.by == DecisionKind::poison);
   dcm.turn();
   v1::Report report;
-  dcm.desk->add_to(report);
+  dcm.stage->add_to(report);
   CHECK(report.counters().at("dcm.steps") == 0);
 }
 
 TEST_CASE("an abandoned slice is released when its filter returns it") {
   Filtering dcm("reject");
   BuiltSlice& slice = dcm.complete(5);
-  dcm.desk->take(slice);
-  dcm.desk->submit();
+  dcm.stage->take(slice);
+  dcm.stage->submit();
   REQUIRE(slice.state() == BuildState::filtering);
   dcm.slices().change(slice, BuildState::abandoned);
   CHECK(dcm.notes.released.empty());
-  dcm.desk->take_results();
+  dcm.stage->take_results();
   CHECK(dcm.notes.released == std::vector<std::uint64_t>{5});
 }
 
@@ -414,14 +414,14 @@ TEST_CASE("a suspect waits until the supervisor has been notified that it is alo
   CHECK(told.alone() == 5);
   const BuiltSlice& other = dcm.run(6);
   CHECK(other.state() == BuildState::queued);
-  dcm.desk->answered(told.serial());
+  dcm.stage->answered(told.serial());
   dcm.turn();
   CHECK(suspect.state() == BuildState::decided);
   CHECK(other.state() == BuildState::queued);
   dcm.turn();
   REQUIRE(dcm.notes.told.size() == 2);
   CHECK_FALSE(dcm.notes.told.back().filtering().has_alone());
-  dcm.desk->answered(dcm.notes.told.back().filtering().serial());
+  dcm.stage->answered(dcm.notes.told.back().filtering().serial());
   dcm.turn();
   CHECK(other.state() == BuildState::decided);
 }

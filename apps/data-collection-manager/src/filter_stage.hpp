@@ -36,17 +36,17 @@ struct FilterSettings {
 // Passes complete slices to the filter's units and handles their results. With a filter in this process
 // suspects run alone, and the supervisor is notified which slice is to blame if the process dies; kills of
 // filter workers are reported to it.
-class FilterDesk {
+class FilterStage {
  public:
   // Throws std::runtime_error with a sentence when the plugin cannot be had.
-  FilterDesk(FilterSettings settings, const FilterSurroundings& around, const ports::Clock& clock,
-             Builder& builder, Decisions& decisions, HistogramStage& histograms, SliceWay& way,
-             const TimeNs& now_ns);
+  FilterStage(FilterSettings settings, const FilterSurroundings& around, const ports::Clock& clock,
+              Builder& builder, Decisions& decisions, HistogramStage& histograms, SliceWay& way,
+              const TimeNs& now_ns);
   // Waits for running steps, which read slices. Destroys the filter's states of open slices before the
   // plugin.
-  ~FilterDesk();
-  FilterDesk(const FilterDesk&) = delete;
-  FilterDesk& operator=(const FilterDesk&) = delete;
+  ~FilterStage();
+  FilterStage(const FilterStage&) = delete;
+  FilterStage& operator=(const FilterStage&) = delete;
 
   // Advances the start of the filter's workers, or their begin of the run, without waiting. Returns true when
   // it is complete, which it is at once for a filter in this process. Errors: why the filter does not start.

@@ -1,4 +1,4 @@
-#include "filter_desk.hpp"
+#include "filter_stage.hpp"
 
 #include <weir/base/assert.hpp>
 #include <weir/node/report.hpp>
@@ -19,9 +19,9 @@ using assembly::SliceDecision;
 
 }  // namespace
 
-FilterDesk::FilterDesk(FilterSettings settings, const FilterSurroundings& around, const ports::Clock& clock,
-                       Builder& builder, Decisions& decisions, HistogramStage& histograms, SliceWay& way,
-                       const TimeNs& now_ns)
+FilterStage::FilterStage(FilterSettings settings, const FilterSurroundings& around, const ports::Clock& clock,
+                         Builder& builder, Decisions& decisions, HistogramStage& histograms, SliceWay& way,
+                         const TimeNs& now_ns)
     : settings_(std::move(settings)),
       clock_(clock),
       builder_(builder),
@@ -35,31 +35,31 @@ FilterDesk::FilterDesk(FilterSettings settings, const FilterSurroundings& around
   histograms_.book([this] { return units().histograms(); });
 }
 
-Expected<bool, std::string> FilterDesk::poll_start() {
+Expected<bool, std::string> FilterStage::poll_start() {
   auto done = runtime_.poll_start();
   if (runtime_.take_loaded()) histograms_.book([this] { return units().histograms(); });
   return done;
 }
 
-FilterDesk::~FilterDesk() {
+FilterStage::~FilterStage() {
   // In this process no step may read a slice any more; workers keep the states, and are notified.
   if (isolated()) builder_.slices.for_each_open(destroy_filter_state);
   runtime_.end();
   builder_.slices.for_each_open(destroy_filter_state);
 }
 
-std::optional<std::vector<SourceId>> FilterDesk::first_sources() {
+std::optional<std::vector<SourceId>> FilterStage::first_sources() {
   const auto wish = units().first_sources();
   if (!wish) return std::nullopt;
   return std::vector<SourceId>(wish->begin(), wish->end());
 }
 
-void FilterDesk::count_steps() {
+void FilterStage::count_steps() {
   steps_board_.enable();
   units().measure_cpu();
 }
 
-void FilterDesk::take(BuiltSlice& slice) {
+void FilterStage::take(BuiltSlice& slice) {
   WEIR_ASSERT(slice.state() == BuildState::queued && !slice.awaits_assignment);
   if (slice.assignment.unfiltered) {
     if (slice.result == nullptr) {  // else it was counted when it became poison here
@@ -79,12 +79,12 @@ void FilterDesk::take(BuiltSlice& slice) {
 }
 
 // More than the first step names is here if the slice came whole, or if its steps begin again.
-void FilterDesk::show_first(BuiltSlice& slice) {
+void FilterStage::show_first(BuiltSlice& slice) {
   const auto& first = slice.first;
   if (first != nullptr && slice.gathering.selection != first) builder_.assembler.hide_unnamed(slice, *first);
 }
 
-void FilterDesk::make_view(BuiltSlice& slice) const {
+void FilterStage::make_view(BuiltSlice& slice) const {
   weir_filter_slice& view = slice.view;
   view = filter_host::empty_slice();
   view.run = settings_.runtime.run.value;
@@ -105,13 +105,13 @@ void FilterDesk::make_view(BuiltSlice& slice) const {
   view.state = &slice.filter_state;
 }
 
-void FilterDesk::submit() {
+void FilterStage::submit() {
   isolate();
   if (isolation_.is_open()) hand_over();
   if (isolated()) units().flush();
 }
 
-void FilterDesk::hand_over() {
+void FilterStage::hand_over() {
   jobs_.clear();
   builder_.slices.for_each_in(BuildState::queued,
                               [this](BuiltSlice& slice) { jobs_.push_back(job_of(slice)); });
@@ -122,7 +122,7 @@ void FilterDesk::hand_over() {
   steps_ += taken;
 }
 
-void FilterDesk::isolate() {
+void FilterStage::isolate() {
   while (true) {
     const Isolation::Step step =
         isolation_.step(now_ns_, units().in_flight(), builder_.slices.first_in(BuildState::suspect));
@@ -136,7 +136,7 @@ void FilterDesk::isolate() {
   }
 }
 
-void FilterDesk::take_results() {
+void FilterStage::take_results() {
   results_.clear();
   units().drain(results_);
   if (isolated()) report_kills();
@@ -153,7 +153,7 @@ void FilterDesk::take_results() {
   }
 }
 
-void FilterDesk::act_on(BuiltSlice& slice, filter_job::FilterResult& result) {
+void FilterStage::act_on(BuiltSlice& slice, filter_job::FilterResult& result) {
   using filter_job::StepVerdict;
   steps_board_.finished(slice, result, now_ns_);
   histograms_.take(slice, result);
@@ -181,7 +181,7 @@ void FilterDesk::act_on(BuiltSlice& slice, filter_job::FilterResult& result) {
   failed(slice, result);
 }
 
-void FilterDesk::failed(BuiltSlice& slice, filter_job::FilterResult& result) {
+void FilterStage::failed(BuiltSlice& slice, filter_job::FilterResult& result) {
   histograms_.drop(slice);
   if (const auto line = errors_.note_error(result.error, now_ns_))
     spdlog::error("filter error slice={} reason=\"{}\" count={}", slice.id().value, line->reason,
@@ -194,7 +194,7 @@ void FilterDesk::failed(BuiltSlice& slice, filter_job::FilterResult& result) {
   decisions_.decide(slice, SliceDecision::accept(DecisionKind::no_filter), now_ns_);
 }
 
-void FilterDesk::poison(BuiltSlice& slice, filter_job::FilterResult& result) {
+void FilterStage::poison(BuiltSlice& slice, filter_job::FilterResult& result) {
   histograms_.drop(slice);
   if (const auto line = errors_.note_poison(result.error, now_ns_))
     spdlog::error("poison slice={} reason=\"{}\" count={}", slice.id().value, line->reason, line->count);
@@ -204,7 +204,7 @@ void FilterDesk::poison(BuiltSlice& slice, filter_job::FilterResult& result) {
 }
 
 // The worker with the filter's state of it has ended.
-void FilterDesk::restart(BuiltSlice& slice, filter_job::FilterResult& result) {
+void FilterStage::restart(BuiltSlice& slice, filter_job::FilterResult& result) {
   histograms_.drop(slice);
   give_back(result);
   slice.filter_state = {};
@@ -214,7 +214,7 @@ void FilterDesk::restart(BuiltSlice& slice, filter_job::FilterResult& result) {
   builder_.slices.change(slice, BuildState::queued);
 }
 
-void FilterDesk::report_kills() {
+void FilterStage::report_kills() {
   kills_.clear();
   units().take_kills(kills_);
   if (kills_.empty()) return;
@@ -232,7 +232,7 @@ void FilterDesk::report_kills() {
 }
 
 // The supervisor decides whether to take it, and counts it.
-void FilterDesk::request_alert(const BuiltSlice& slice, const filter_job::AlertRequest& alert) {
+void FilterStage::request_alert(const BuiltSlice& slice, const filter_job::AlertRequest& alert) {
   std::int64_t before_ms = alert.before_ms;
   std::int64_t after_ms = alert.after_ms;
   if (before_ms == 0 && after_ms == 0) {
@@ -247,7 +247,7 @@ void FilterDesk::request_alert(const BuiltSlice& slice, const filter_job::AlertR
   way_.tell_supervisor(message);
 }
 
-void FilterDesk::need_more(BuiltSlice& slice, filter_job::FilterResult& result) {
+void FilterStage::need_more(BuiltSlice& slice, filter_job::FilterResult& result) {
   if (!result.prefetch_sources.empty()) {
     const std::vector<SourceId> hint(result.prefetch_sources.begin(), result.prefetch_sources.end());
     slice.gathering.hint = builder_.collector.select(hint);
@@ -261,17 +261,17 @@ void FilterDesk::need_more(BuiltSlice& slice, filter_job::FilterResult& result) 
   give_back(result);
 }
 
-void FilterDesk::gather(BuiltSlice& slice, std::shared_ptr<const assembly::Selection> sources) {
+void FilterStage::gather(BuiltSlice& slice, std::shared_ptr<const assembly::Selection> sources) {
   builder_.assembler.next_step(slice);
   builder_.collector.collect(slice, std::move(sources));
 }
 
-void FilterDesk::give_back(filter_job::FilterResult& result) {
+void FilterStage::give_back(filter_job::FilterResult& result) {
   filter_job::FilterResult* const held[] = {&result};
   units().recycle(held);
 }
 
-void FilterDesk::watch() {
+void FilterStage::watch() {
   const auto oldest = units().oldest();
   const TimeNs now_ns = clock_.now_ns();
   if (oldest || !long_steps_.long_ones().empty()) {
@@ -284,12 +284,12 @@ void FilterDesk::watch() {
     spdlog::warn("filter stalled slice={}", slice->value);
 }
 
-void FilterDesk::forget_told() {
+void FilterStage::forget_told() {
   isolation_.clear();
   long_steps_.forget_long();
 }
 
-void FilterDesk::tell_filtering() {
+void FilterStage::tell_filtering() {
   slice_rows::FilterNote note;
   note.for_long = long_steps_.long_ones();
   if (isolation_.alone())
@@ -299,7 +299,7 @@ void FilterDesk::tell_filtering() {
   way_.tell_supervisor(message);
 }
 
-void FilterDesk::add_to(v1::Report& report) const {
+void FilterStage::add_to(v1::Report& report) const {
   reports::ReportCounters counters(report);
   counters["dcm.filtered"] = filtered_;
   counters["dcm.filter_stalled"] = long_steps_.stalls();
@@ -321,7 +321,7 @@ void FilterDesk::add_to(v1::Report& report) const {
   if (isolated()) add_workers_to(report);
 }
 
-void FilterDesk::add_workers_to(v1::Report& report) const {
+void FilterStage::add_workers_to(v1::Report& report) const {
   const filter_host::WorkerFigures figures = units().figures();
   reports::ReportCounters counters(report);
   counters["dcm.worker_restarts"] = figures.restarts;
