@@ -51,8 +51,8 @@ DcmNode::DcmNode(const node::Setup& setup, DcmEnvironment environment)
       intake_(settings_.type_sources, builder_, pushing_.get(), *this),
       filter_(settings_.filter, {environment_.plugin_path, environment_.wake, environment_.make_workers},
               environment_.clock, builder_, decisions_, histograms_, *this, now_ns_),
-      departures_(settings_.departures, peer_counters_, builder_, pushing_.get(), samples_, histograms_,
-                  *this, now_ns_),
+      shipments_(settings_.shipments, peer_counters_, builder_, pushing_.get(), samples_, histograms_, *this,
+                 now_ns_),
       burst_(make_burst_saver(settings_, peer_counters_, environment_)),
       readouts_(settings_.readout_link, settings_.readouts, peer_counters_, environment_.clock, builder_,
                 pushing_.get(), course_),
@@ -63,7 +63,7 @@ DcmNode::DcmNode(const node::Setup& setup, DcmEnvironment environment)
                    ? std::make_unique<SliceFetcher>(*settings_.fetcher, make_fetch_shaper(setup),
                                                     peer_counters_, builder_, course_)
                    : nullptr) {
-  departures_.keep_for(burst_.get());
+  shipments_.keep_for(burst_.get());
   poll_filter();
   if (fetcher_) intake_.fetch_kept();
   if (!server_) return;
@@ -79,7 +79,7 @@ void DcmNode::pass(TimeNs now_ns) {
   if (course_.is_ending()) close_run();
   supervisor_.tick(environment_.network, now_ns);
   readouts_.tick(environment_.network, now_ns);
-  departures_.release_unreferenced();
+  shipments_.release_unreferenced();
   filter_.take_results();
   filter_.watch();
   samples_.expire(now_ns);
@@ -97,8 +97,8 @@ void DcmNode::pass(TimeNs now_ns) {
   builder_.collector.issue_ahead(now_ns);
   filter_.submit();
   readouts_.send_requests();
-  departures_.outlet().tick(environment_.network, now_ns);
-  departures_.release_unreferenced();
+  shipments_.outlet().tick(environment_.network, now_ns);
+  shipments_.release_unreferenced();
   report_decisions();
   if (burst_) save_bursts();
 }
@@ -107,7 +107,7 @@ void DcmNode::exchange_slices() {
   if (server_) {
     server_->tick();
     // Accepts go before what another DCM can build as well.
-    while (decisions_.needs_room() && departures_.drop_kept()) {
+    while (decisions_.needs_room() && shipments_.drop_kept()) {
     }
   }
   if (!fetcher_) return;
@@ -183,8 +183,8 @@ void DcmNode::look_at_reach() {
   readouts_.look();
   if (fetcher_) fetcher_->look();
   readouts_.add_lost_to(reach);
-  departures_.outlet().look(now_ns_, course_.is_ending(),
-                            [&](std::uint32_t writer) { reach.add_writers(writer); });
+  shipments_.outlet().look(now_ns_, course_.is_ending(),
+                           [&](std::uint32_t writer) { reach.add_writers(writer); });
   if (course_.is_running() && supervisor_.ready() && reach_.is_news(reach, now_ns_))
     supervisor_.send(message);
   readouts_.drop_silent(settings_.drop_silent_ns);
@@ -263,7 +263,7 @@ Expected<void, wire::WireError> DcmNode::on_supervisor_message(const v1::Control
     case v1::Control::kConfirm: {
       const auto confirmed = slice_codec::decode(message.confirm());
       if (!confirmed) return node::refused(confirmed.error());
-      departures_.confirm(*confirmed);
+      shipments_.confirm(*confirmed);
       return {};
     }
     case v1::Control::kFiltering:
@@ -280,7 +280,7 @@ Expected<void, wire::WireError> DcmNode::on_supervisor_message(const v1::Control
 }
 
 void DcmNode::take_directory(const v1::Directory& directory) {
-  Outlet& writers = departures_.outlet();
+  Outlet& writers = shipments_.outlet();
   for (const v1::Directory::Node& node : directory.nodes()) {
     const ports::Endpoint at{node.host(), static_cast<std::uint16_t>(node.port())};
     const auto index = NodeIndex(static_cast<std::uint16_t>(node.index()));
@@ -316,7 +316,7 @@ void DcmNode::on_supervisor_gone() {
   // The supervisor reassigns all slices of this DCM when it notices the loss. A DCM that was told to end has
   // only settled slices, and keeps waiting for its writers' acknowledgements.
   forget_told();
-  departures_.give_up_all(!course_.is_ending());
+  shipments_.give_up_all(!course_.is_ending());
 }
 
 // ---- the end
@@ -326,7 +326,7 @@ void DcmNode::on_supervisor_gone() {
 void DcmNode::on_end_run() {
   course_.end(now_ns_);
   forget_told();
-  departures_.end_run();
+  shipments_.end_run();
   close_run();
 }
 

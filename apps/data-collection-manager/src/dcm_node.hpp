@@ -3,7 +3,6 @@
 #include "builder.hpp"
 #include "burst_saver.hpp"
 #include "decisions.hpp"
-#include "departures.hpp"
 #include "filter_stage.hpp"
 #include "histogram_stage.hpp"
 #include "intake.hpp"
@@ -12,6 +11,7 @@
 #include "readout_links.hpp"
 #include "run_phases.hpp"
 #include "settings.hpp"
+#include "shipment_stage.hpp"
 #include "slice_fetcher.hpp"
 #include "slice_samples.hpp"
 #include "slice_server.hpp"
@@ -65,7 +65,7 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   void on_supervisor_gone() override;
 
   void to_filter(assembly::BuiltSlice& slice) override;
-  void release(assembly::BuiltSlice& slice) override { departures_.release(slice); }
+  void release(assembly::BuiltSlice& slice) override { shipments_.release(slice); }
   void give_back(filter_job::FilterResult& result) override { filter_.give_back(result); }
   bool tell_supervisor(const v1::Control& message) override;
 
@@ -102,7 +102,7 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   HistogramStage histograms_;
   FilterStage filter_;
   FilterStart filter_start_ = FilterStart::creates;
-  Departures departures_;
+  ShipmentStage shipments_;
   const std::unique_ptr<BurstSaver> burst_;  // null without burst.buffer_bytes
   ReadoutLinks readouts_;
   const std::unique_ptr<SliceServer> server_;    // null if no group fetches slices from this DCM

@@ -89,7 +89,7 @@ v1::Report DcmNode::make_report(bool final) {
   counters["shaper.overdrawn"] = builder_.collector.overdrawn();
   counters["slices.expired_empty"] = builder_.collector.expired_empty();
   add_fragments(report, builder_.assembler.counters());
-  departures_.add_to(report, final);
+  shipments_.add_to(report, final);
   if (burst_) burst_->add_to(report);
   if (server_) server_->add_to(report);
   if (fetcher_) fetcher_->add_to(report);

@@ -273,7 +273,7 @@ FilterSettings filter_settings(const node::Setup& setup) {
           .group = setup.self.group < groups.size() ? groups[setup.self.group].name() : std::string()};
 }
 
-DepartureSettings departure_settings(const node::Setup& setup) {
+ShipmentSettings shipment_settings(const node::Setup& setup) {
   return {.link = link_settings(setup),
           .writers = setup.plan.of_role(Role::writer).size(),
           .record = record_context(setup)};
@@ -321,7 +321,7 @@ DcmNodeSettings node_settings(const node::Setup& setup) {
       .sources_after_steps = sources_after_steps(setup),
       .filter = filter_settings(setup),
       .samples = samples_settings(setup),
-      .departures = departure_settings(setup),
+      .shipments = shipment_settings(setup),
       .burst = std::nullopt,
       .burst_has_disk = farm.burst().disk_bytes() > 0,
       .readout_link = link_settings(setup),

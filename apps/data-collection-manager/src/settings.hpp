@@ -2,11 +2,11 @@
 
 #include "burst_saver.hpp"
 #include "collector.hpp"
-#include "departures.hpp"
 #include "filter_stage.hpp"
 #include "intake.hpp"
 #include "node_link.hpp"
 #include "push_intake.hpp"
+#include "shipment_stage.hpp"
 #include "slice_fetcher.hpp"
 #include "slice_samples.hpp"
 #include "slice_server.hpp"
@@ -39,7 +39,7 @@ struct DcmNodeSettings {
   std::vector<std::vector<SourceId>> sources_after_steps;  // to be prefetched while each step runs
   FilterSettings filter;
   SliceSamplesSettings samples;
-  DepartureSettings departures;
+  ShipmentSettings shipments;
   std::optional<BurstSaverSettings> burst;
   bool burst_has_disk;
   LinkSettings readout_link;
@@ -60,7 +60,7 @@ struct DcmNodeSettings {
 [[nodiscard]] PushIntakeSettings push_intake_settings(const node::Setup& setup);
 [[nodiscard]] SliceSamplesSettings samples_settings(const node::Setup& setup);
 [[nodiscard]] FilterSettings filter_settings(const node::Setup& setup);
-[[nodiscard]] DepartureSettings departure_settings(const node::Setup& setup);
+[[nodiscard]] ShipmentSettings shipment_settings(const node::Setup& setup);
 [[nodiscard]] SliceServerSettings server_settings(const node::Setup& setup);
 [[nodiscard]] SliceFetcherSettings fetcher_settings(const node::Setup& setup);
 [[nodiscard]] std::unique_ptr<shaping::Shaper> make_shaper(const node::Setup& setup);

@@ -1,9 +1,9 @@
 // Built slices that move: one DCM keeps and sends them, another fetches them, in memory.
 #include "../src/decisions.hpp"
-#include "../src/departures.hpp"
 #include "../src/fetch_credits.hpp"
 #include "../src/intake.hpp"
 #include "../src/settings.hpp"
+#include "../src/shipment_stage.hpp"
 #include "../src/slice_fetcher.hpp"
 #include "../src/slice_server.hpp"
 #include "building.hpp"
@@ -61,8 +61,8 @@ struct Keeping : Building {
     SliceSamplesSettings sampling = samples_settings(setup);
     sampling.sampler = settings;
     samples.emplace(sampling);
-    departures.emplace(departure_settings(setup), counters, builder, nullptr, *samples, histograms, notes,
-                       clock.now);
+    shipments.emplace(shipment_settings(setup), counters, builder, nullptr, *samples, histograms, notes,
+                      clock.now);
     result.forward_group = 1;
   }
   // Returns the report of a forward of this slice.
@@ -83,7 +83,7 @@ struct Keeping : Building {
   }
   void confirm(std::uint64_t id, slice_rows::Answer answer) {
     const slice_rows::Confirmation row{SliceId(id), Attempt(0), StoreEpoch(0), NodeIndex(0), answer};
-    departures->confirm({&row, 1});
+    shipments->confirm({&row, 1});
   }
   void keep(std::uint64_t id) {
     REQUIRE(forward(id).forwards(0).kept());
@@ -98,7 +98,7 @@ struct Keeping : Building {
   Decisions decisions{builder};
   std::optional<SliceSamples> samples;
   HistogramStage histograms;
-  std::optional<Departures> departures;
+  std::optional<ShipmentStage> shipments;
   SliceServer server{server_settings(setup), identity, counters, builder, clock.now};
 };
 
@@ -156,7 +156,7 @@ struct Pair {
     network.run(700);
     keeping.server.tick();
     network.run(700);
-    keeping.departures->release_unreferenced();
+    keeping.shipments->release_unreferenced();
   }
   void turns(int number, DurationNs step = kMillisecond) {
     for (; number > 0; --number) turn(step);
@@ -337,10 +337,10 @@ TEST_CASE("accepts that need room make the DCM drop the slices that it keeps, ol
     std::vector<slice_rows::AttemptDecision> batch;
     dcm.decisions.report(batch);
   }
-  CHECK(dcm.departures->drop_kept());
+  CHECK(dcm.shipments->drop_kept());
   CHECK(dcm.find(1) == nullptr);
   CHECK_FALSE(dcm.decisions.needs_room());
-  CHECK_FALSE(dcm.departures->drop_kept());
+  CHECK_FALSE(dcm.shipments->drop_kept());
 }
 
 // As many fragments as one slice has.
@@ -422,9 +422,9 @@ TEST_CASE("a DCM that is removed reports how many slices it still kept") {
   test::MemoryNetwork network;
   Keeping dcm(network);
   dcm.keep(5);
-  dcm.departures->end_run();
+  dcm.shipments->end_run();
   v1::Report report;
-  dcm.departures->add_to(report, true);
+  dcm.shipments->add_to(report, true);
   CHECK(report.counters().at("fetch.kept_at_end") == 1);
   CHECK(dcm.find(5) == nullptr);
 }

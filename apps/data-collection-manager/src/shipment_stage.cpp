@@ -1,4 +1,4 @@
-#include "departures.hpp"
+#include "shipment_stage.hpp"
 
 #include "decisions.hpp"
 #include "record.hpp"
@@ -21,9 +21,9 @@ using assembly::BuildState;
 using assembly::BuiltSlice;
 using slice_rows::Answer;
 
-Departures::Departures(DepartureSettings settings, sessions::PeerCounters& counters, Builder& builder,
-                       PushIntake* pushing, SliceSamples& samples, HistogramStage& histograms, SliceWay& way,
-                       const TimeNs& now_ns)
+ShipmentStage::ShipmentStage(ShipmentSettings settings, sessions::PeerCounters& counters, Builder& builder,
+                             PushIntake* pushing, SliceSamples& samples, HistogramStage& histograms,
+                             SliceWay& way, const TimeNs& now_ns)
     : settings_(std::move(settings)),
       builder_(builder),
       pushing_(pushing),
@@ -35,7 +35,7 @@ Departures::Departures(DepartureSettings settings, sessions::PeerCounters& count
               settings_.link.silence_ns, settings_.writers, builder.slices,
               static_cast<OutletEvents&>(*this)) {}
 
-void Departures::confirm(std::span<const slice_rows::Confirmation> rows) {
+void ShipmentStage::confirm(std::span<const slice_rows::Confirmation> rows) {
   release_unreferenced();  // no acknowledgement of these is expected
   std::vector<slice_rows::AttemptDecision> forgotten;
   for (const slice_rows::Confirmation& row : rows) {
@@ -68,7 +68,7 @@ void Departures::confirm(std::span<const slice_rows::Confirmation> rows) {
   if (!forgotten.empty()) tell(forgotten);
 }
 
-void Departures::confirm_one(BuiltSlice& slice, const slice_rows::Confirmation& row) {
+void ShipmentStage::confirm_one(BuiltSlice& slice, const slice_rows::Confirmation& row) {
   switch (row.answer) {
     case Answer::store:
       return ship(slice, row.epoch, row.writer);
@@ -93,21 +93,21 @@ void Departures::confirm_one(BuiltSlice& slice, const slice_rows::Confirmation& 
   }
 }
 
-void Departures::tell(std::span<const slice_rows::AttemptDecision> failures) {
+void ShipmentStage::tell(std::span<const slice_rows::AttemptDecision> failures) {
   v1::Control message;
   for (const slice_rows::AttemptDecision& failure : failures)
     slice_codec::append(failure, *message.mutable_decide());
   way_.tell_supervisor(message);
 }
 
-void Departures::keep(BuiltSlice& slice) {
+void ShipmentStage::keep(BuiltSlice& slice) {
   counts_.forwarded.add(slice.id());
   ++counts_.kept;
   histograms_.settle(slice);
   builder_.slices.change(slice, BuildState::kept);
 }
 
-bool Departures::drop_kept() {
+bool ShipmentStage::drop_kept() {
   BuiltSlice* const oldest = builder_.slices.find_in(
       BuildState::kept, [](const BuiltSlice& slice) { return !slice.memory.is_shared(); });
   if (oldest == nullptr) return false;
@@ -116,7 +116,7 @@ bool Departures::drop_kept() {
   return true;
 }
 
-void Departures::ship(BuiltSlice& slice, StoreEpoch epoch, NodeIndex writer) {
+void ShipmentStage::ship(BuiltSlice& slice, StoreEpoch epoch, NodeIndex writer) {
   if (slice.state() == BuildState::reported) samples_.accepted(slice, epoch, now_ns_);
   Record record = make_record(slice, epoch, settings_.record);
   assembly::Shipment& shipment = slice.shipment;
@@ -132,7 +132,7 @@ void Departures::ship(BuiltSlice& slice, StoreEpoch epoch, NodeIndex writer) {
   outlet_.ship(slice);
 }
 
-void Departures::on_stored(BuiltSlice& slice) {
+void ShipmentStage::on_stored(BuiltSlice& slice) {
   counts_.stored.add(slice.id());
   histograms_.settle(slice);
   slice.counts = true;
@@ -140,7 +140,7 @@ void Departures::on_stored(BuiltSlice& slice) {
 }
 
 // The fragments may be sound nevertheless: the supervisor has the slice rebuilt a limited number of times.
-void Departures::on_refused(BuiltSlice& slice, storage::StoreResult reason) {
+void ShipmentStage::on_refused(BuiltSlice& slice, storage::StoreResult reason) {
   spdlog::debug("record refused by its writer slice={} attempt={} reason={}", slice.id().value,
                 slice.attempt().value, storage::name(reason));
   if (slice.shipment.sent_before) {
@@ -154,7 +154,7 @@ void Departures::on_refused(BuiltSlice& slice, storage::StoreResult reason) {
 }
 
 // A connection may refer to the memory of a slice on its way to a writer.
-void Departures::give_up(BuiltSlice& slice) {
+void ShipmentStage::give_up(BuiltSlice& slice) {
   const bool is_sent = slice.state() == BuildState::storing || slice.state() == BuildState::stored ||
                        (slice.state() == BuildState::kept && slice.memory.is_shared());
   if (!is_sent) return release(slice);
@@ -162,7 +162,7 @@ void Departures::give_up(BuiltSlice& slice) {
   builder_.slices.change(slice, BuildState::given_up);
 }
 
-void Departures::release_unreferenced() {
+void ShipmentStage::release_unreferenced() {
   const auto release_if = [this](BuiltSlice& slice) {
     if (!slice.memory.is_shared()) release(slice);
   };
@@ -170,12 +170,12 @@ void Departures::release_unreferenced() {
   builder_.slices.for_each_in(BuildState::given_up, release_if);
 }
 
-void Departures::end_run() {
+void ShipmentStage::end_run() {
   counts_.kept_at_end = builder_.slices.in(BuildState::kept).size();
   give_up_all(false);
 }
 
-void Departures::give_up_all(bool stored_too) {
+void ShipmentStage::give_up_all(bool stored_too) {
   const auto forget = [this](BuiltSlice& slice) { builder_.slices.change(slice, BuildState::spare); };
   builder_.slices.for_each_in(BuildState::assigned, forget);
   builder_.slices.for_each_in(BuildState::blocked, forget);
@@ -202,12 +202,12 @@ void Departures::give_up_all(bool stored_too) {
   }
 }
 
-void Departures::keep_for_alerts(const BuiltSlice& slice) {
+void ShipmentStage::keep_for_alerts(const BuiltSlice& slice) {
   const assembly::SliceDecision& decision = slice.decision;
   if (burst_ != nullptr && !decision.forwarded && decision.failure.empty()) burst_->keep(slice);
 }
 
-void Departures::release(BuiltSlice& slice) {
+void ShipmentStage::release(BuiltSlice& slice) {
   WEIR_ASSERT(!slice.memory.is_shared() && !slice.is_in_line());
   if (slice.counts) keep_for_alerts(slice);
   destroy_filter_state(slice);
@@ -222,7 +222,7 @@ void Departures::release(BuiltSlice& slice) {
   builder_.assembler.release(slice);
 }
 
-void Departures::add_to(v1::Report& report, bool final) const {
+void ShipmentStage::add_to(v1::Report& report, bool final) const {
   reports::ReportCounters counters(report);
   counters["dcm.output_events"] = counts_.output_events;
   counters["dcm.refused"] = counts_.refused;

@@ -17,19 +17,19 @@
 
 namespace weir::dcm {
 
-struct DepartureSettings {
+struct ShipmentSettings {
   LinkSettings link;
   std::size_t writers;  // places in the farm
   RecordContext record;
 };
 
 // The end of slices: confirmed, shipped, stored, given up, released. Counts the outcomes for the ledger.
-class Departures final : private OutletEvents {
+class ShipmentStage final : private OutletEvents {
  public:
   // `pushing`: null in pull running.
-  Departures(DepartureSettings settings, sessions::PeerCounters& counters, Builder& builder,
-             PushIntake* pushing, SliceSamples& samples, HistogramStage& histograms, SliceWay& way,
-             const TimeNs& now_ns);
+  ShipmentStage(ShipmentSettings settings, sessions::PeerCounters& counters, Builder& builder,
+                PushIntake* pushing, SliceSamples& samples, HistogramStage& histograms, SliceWay& way,
+                const TimeNs& now_ns);
 
   // Handles the supervisor's confirmations. A slice that is to be stored and is no longer here is answered as
   // lost.
@@ -77,7 +77,7 @@ class Departures final : private OutletEvents {
   void on_stored(assembly::BuiltSlice& slice) override;
   void on_refused(assembly::BuiltSlice& slice, storage::StoreResult reason) override;
 
-  DepartureSettings settings_;
+  ShipmentSettings settings_;
   Builder& builder_;
   PushIntake* pushing_;
   SliceSamples& samples_;

@@ -1,5 +1,5 @@
 // Decisions of the filter, the end of slices, and samples on the way.
-#include "../src/departures.hpp"
+#include "../src/shipment_stage.hpp"
 
 #include "../src/filter_stage.hpp"
 #include "../src/settings.hpp"
@@ -43,8 +43,8 @@ struct Leaving : Building {
     SliceSamplesSettings sampling = samples_settings(setup);
     sampling.sampler = settings;
     samples.emplace(sampling);
-    departures.emplace(departure_settings(setup), counters, builder, nullptr, *samples, histograms, notes,
-                       clock.now);
+    shipments.emplace(shipment_settings(setup), counters, builder, nullptr, *samples, histograms, notes,
+                      clock.now);
   }
   BuiltSlice& reported(std::uint64_t id, const SliceDecision& decision) {
     BuiltSlice& slice = complete(id);
@@ -56,11 +56,11 @@ struct Leaving : Building {
   BuiltSlice& accepted(std::uint64_t id) { return reported(id, SliceDecision::accept(DecisionKind::poison)); }
   void confirm(std::uint64_t id, slice_rows::Answer answer, std::uint16_t writer = 0) {
     const slice_rows::Confirmation row{SliceId(id), Attempt(0), StoreEpoch(1), NodeIndex(writer), answer};
-    departures->confirm({&row, 1});
+    shipments->confirm({&row, 1});
   }
   v1::Report report(bool final = false) {
     v1::Report made;
-    departures->add_to(made, final);
+    shipments->add_to(made, final);
     return made;
   }
   static std::uint64_t count(const v1::Report& report, const std::string& name) {
@@ -74,7 +74,7 @@ struct Leaving : Building {
   Decisions decisions{builder};
   std::optional<SliceSamples> samples;
   HistogramStage histograms;
-  std::optional<Departures> departures;
+  std::optional<ShipmentStage> shipments;
 };
 
 struct Filtering : Building {
@@ -150,15 +150,15 @@ TEST_CASE("histogram entries count once their slice is rejected, stored or forwa
   dcm.confirm(2, slice_rows::Answer::store);
   CHECK(entries() == 1);  // no writer has it on disk
   decided(3, SliceDecision::reject());
-  dcm.departures->give_up(*dcm.find(3));
+  dcm.shipments->give_up(*dcm.find(3));
   decided(4, SliceDecision::fail("too_large"));
   dcm.confirm(4, slice_rows::Answer::settled);
   CHECK(entries() == 1);
   decided(5, SliceDecision::accept(DecisionKind::filter));  // a farm without writers
   dcm.confirm(5, slice_rows::Answer::settled);
   CHECK(entries() == 2);
-  dcm.departures->give_up_all(true);
-  dcm.departures->release_unreferenced();
+  dcm.shipments->give_up_all(true);
+  dcm.shipments->release_unreferenced();
   CHECK(entries() == 2);
   CHECK(dcm.histograms.held() == 0);
 }
@@ -218,7 +218,7 @@ TEST_CASE("an accepted slice is shipped when that is confirmed, and its memory i
   Outlet::drop(slice);
   const auto queue = slice.memory.share();  // a connection's
   dcm.slices().change(slice, BuildState::stored);
-  dcm.departures->release_unreferenced();
+  dcm.shipments->release_unreferenced();
   CHECK(dcm.find(5) == &slice);
 }
 
@@ -227,13 +227,13 @@ TEST_CASE("memory that a connection refers to is released when the connection dr
   BuiltSlice& slice = dcm.accepted(5);
   dcm.confirm(5, slice_rows::Answer::store);
   auto queue = slice.memory.share();
-  dcm.departures->give_up(slice);
+  dcm.shipments->give_up(slice);
   CHECK(slice.state() == BuildState::given_up);
   CHECK_FALSE(slice.is_in_line());
-  dcm.departures->release_unreferenced();
+  dcm.shipments->release_unreferenced();
   CHECK(dcm.builder.pool.bytes_used() > 0);
   queue.reset();
-  dcm.departures->release_unreferenced();
+  dcm.shipments->release_unreferenced();
   CHECK(dcm.find(5) == nullptr);
   CHECK(dcm.builder.pool.bytes_used() == 0);
 }
@@ -286,12 +286,12 @@ TEST_CASE("at a run's end slices that wait for a writer stay, and without a supe
   dcm.slices().assign(Building::assignment(3));
   BuiltSlice& filtering = dcm.complete(4);
   dcm.slices().change(filtering, BuildState::filtering);
-  dcm.departures->give_up_all(false);
+  dcm.shipments->give_up_all(false);
   CHECK(storing.state() == BuildState::storing);
   CHECK(filtering.state() == BuildState::abandoned);
   CHECK(dcm.find(2) == nullptr);
   CHECK(dcm.slices().in(BuildState::assigned).empty());
-  dcm.departures->give_up_all(true);
+  dcm.shipments->give_up_all(true);
   CHECK(storing.state() == BuildState::given_up);
   CHECK(filtering.state() == BuildState::abandoned);
 }
@@ -311,7 +311,7 @@ TEST_CASE("an abandoned slice awaits nothing ahead, though its filter goes on") 
   dcm.collector().issue_ahead(dcm.now());
   REQUIRE(slice.ahead == 1);
   dcm.slices().change(slice, BuildState::filtering);
-  dcm.departures->give_up_all(true);
+  dcm.shipments->give_up_all(true);
   CHECK(slice.state() == BuildState::abandoned);
   CHECK(slice.ahead == 0);
   const assembly::FragmentCounters& counters = dcm.builder.assembler.counters();
