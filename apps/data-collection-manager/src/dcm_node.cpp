@@ -20,9 +20,9 @@ constexpr DurationNs kLookEvery = 10 * kMillisecond;
 constexpr DurationNs kTellBurstsEvery = 100 * kMillisecond;
 constexpr DurationNs kTraceFrom = kSecond;  // a run has started up by then
 
-std::unique_ptr<PushIntake> make_pushing(const std::optional<PushIntakeSettings>& settings,
-                                         const ports::Clock& clock, Builder& builder, SliceWay& way) {
-  return settings ? std::make_unique<PushIntake>(*settings, clock, builder, way) : nullptr;
+std::unique_ptr<PushAdmission> make_pushing(const std::optional<PushAdmissionSettings>& settings,
+                                            const ports::Clock& clock, Builder& builder, SliceWay& way) {
+  return settings ? std::make_unique<PushAdmission>(*settings, clock, builder, way) : nullptr;
 }
 
 std::unique_ptr<BurstSaver> make_burst_saver(const DcmNodeSettings& settings,
@@ -48,7 +48,7 @@ DcmNode::DcmNode(const node::Setup& setup, DcmEnvironment environment)
       reach_(settings_.connect_patience_ns),
       samples_(settings_.samples),
       decisions_(builder_),
-      intake_(settings_.type_sources, builder_, pushing_.get(), *this),
+      admission_(settings_.type_sources, builder_, pushing_.get(), *this),
       filter_(settings_.filter, {environment_.plugin_path, environment_.wake, environment_.make_workers},
               environment_.clock, builder_, decisions_, histograms_, *this, now_ns_),
       shipments_(settings_.shipments, peer_counters_, builder_, pushing_.get(), samples_, histograms_, *this,
@@ -65,7 +65,7 @@ DcmNode::DcmNode(const node::Setup& setup, DcmEnvironment environment)
                    : nullptr) {
   shipments_.keep_for(burst_.get());
   poll_filter();
-  if (fetcher_) intake_.fetch_kept();
+  if (fetcher_) admission_.fetch_kept();
   if (!server_) return;
   identity_.listen = server_->open(environment_.network);
   decisions_.keep_for(settings_.fetching_groups, settings_.kept_max);
@@ -83,7 +83,7 @@ void DcmNode::pass(TimeNs now_ns) {
   filter_.take_results();
   filter_.watch();
   samples_.expire(now_ns);
-  if (course_.has_begun()) intake_.open_assigned(now_ns);
+  if (course_.has_begun()) admission_.open_assigned(now_ns);
   look_at_reach();
   readouts_.tell_partial_frames();
   if (pushing_) pushing_->ask_for_overdue(now_ns);
@@ -229,11 +229,11 @@ void DcmNode::poll_filter() {
 
 void DcmNode::begin_course() {
   if (!settings_.first_sources.empty()) {
-    intake_.ask_first_for(settings_.first_sources);
+    admission_.ask_first_for(settings_.first_sources);
   } else if (const auto wish = filter_.first_sources()) {
-    intake_.ask_first_for(*wish);
+    admission_.ask_first_for(*wish);
   }
-  if (intake_.first_step_is_part()) filter_.count_steps();
+  if (admission_.first_step_is_part()) filter_.count_steps();
   builder_.collector.prefetch_after_steps(settings_.sources_after_steps);
   course_.begin();
   reach_.run_begun(now_ns_);
@@ -249,7 +249,7 @@ Expected<void, wire::WireError> DcmNode::on_supervisor_message(const v1::Control
     case v1::Control::kAssign: {
       auto assigned = slice_codec::decode(message.assign());
       if (!assigned) return node::refused(assigned.error());
-      intake_.assign(std::move(*assigned));
+      admission_.assign(std::move(*assigned));
       return {};
     }
     case v1::Control::kPortShare:
@@ -336,7 +336,7 @@ void DcmNode::forget_told() {
 }
 
 bool DcmNode::run_ended() const {
-  if (!course_.may_report_finally(intake_.in_flight() == 0 && filter_.in_flight() == 0, now_ns_))
+  if (!course_.may_report_finally(admission_.in_flight() == 0 && filter_.in_flight() == 0, now_ns_))
     return false;
   // A filter that hangs is not told.
   if (course_.phase() == DcmPhase::ending) return filter_.in_flight() > 0;

@@ -5,13 +5,13 @@
 #include "decisions.hpp"
 #include "filter_stage.hpp"
 #include "histogram_stage.hpp"
-#include "intake.hpp"
-#include "push_intake.hpp"
+#include "push_admission.hpp"
 #include "reach_reporter.hpp"
 #include "readout_links.hpp"
 #include "run_phases.hpp"
 #include "settings.hpp"
 #include "shipment_stage.hpp"
+#include "slice_admission.hpp"
 #include "slice_fetcher.hpp"
 #include "slice_samples.hpp"
 #include "slice_server.hpp"
@@ -90,7 +90,7 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   sessions::PeerCounters peer_counters_;
   node::SupervisorClient supervisor_;
   Builder builder_;
-  const std::unique_ptr<PushIntake> pushing_;  // null in pull running
+  const std::unique_ptr<PushAdmission> pushing_;  // null in pull running
   RunPhases course_;
   ReachReporter reach_;
   SliceSamples samples_;
@@ -98,7 +98,7 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   // Of the last report; both keep their memory.
   std::vector<slice_rows::AttemptDecision> decided_;
   v1::Control decision_message_;
-  Intake intake_;
+  SliceAdmission admission_;
   HistogramStage histograms_;
   FilterStage filter_;
   FilterStart filter_start_ = FilterStart::creates;

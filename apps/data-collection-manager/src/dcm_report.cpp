@@ -59,7 +59,7 @@ void write_trace(const std::string& path, const ArrivalTrace& trace) {
 
 void DcmNode::close_run() {
   if (course_.phase() == DcmPhase::ending && filter_.in_flight() == 0 &&
-      course_.may_report_finally(intake_.in_flight() == 0, now_ns_)) {
+      course_.may_report_finally(admission_.in_flight() == 0, now_ns_)) {
     filter_.end_run();
     course_.close();
     if (readouts_.trace().on()) write_trace(settings_.trace_file, readouts_.trace());
@@ -82,7 +82,7 @@ Workload DcmNode::workload() const {
 v1::Report DcmNode::make_report(bool final) {
   v1::Report report = node::begin_report(settings_.member.identity, settings_.member.ran, now_ns_, final);
   reports::ReportCounters counters(report);
-  counters["dcm.assigned"] = intake_.assigned();
+  counters["dcm.assigned"] = admission_.assigned();
   counters["dcm.accepted"] = decisions_.accepted();
   counters["dcm.handed_back"] = handed_back_;
   counters["fragments.bytes_arrived"] = readouts_.arrived_bytes();
@@ -100,7 +100,7 @@ v1::Report DcmNode::make_report(bool final) {
   add_sources(report, builder_.assembler, now_ns_, environment_.clock.utc_ns());
   reports::Gauges gauges(report);
   gauges["cpu.transport_s"] = static_cast<double>(node::thread_cpu_ns()) / kSecond;
-  gauges["slices_in_flight"] = static_cast<double>(intake_.in_flight());
+  gauges["slices_in_flight"] = static_cast<double>(admission_.in_flight());
   gauges["buffer_bytes_used"] = static_cast<double>(builder_.pool.bytes_used());
   const shaping::Shaper& shaper = builder_.collector.shaper();
   add_shaper(report, shaper);

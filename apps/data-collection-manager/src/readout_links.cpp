@@ -18,7 +18,7 @@ constexpr DurationNs kTickEvery = kMillisecond;
 
 ReadoutLinks::ReadoutLinks(const LinkSettings& settings, std::size_t readouts,
                            sessions::PeerCounters& counters, const ports::Clock& clock, Builder& builder,
-                           PushIntake* pushing, const RunPhases& course)
+                           PushAdmission* pushing, const RunPhases& course)
     : settings_(settings),
       counters_(counters),
       clock_(clock),

@@ -5,7 +5,7 @@
 #include "liveness_probe.hpp"
 #include "loss_note.hpp"
 #include "node_link.hpp"
-#include "push_intake.hpp"
+#include "push_admission.hpp"
 #include "run_phases.hpp"
 #include <weir/node/refusal_log.hpp>
 #include <weir/ports/clock.hpp>
@@ -24,7 +24,7 @@ class ReadoutLinks final : public sessions::PeerHandler {
  public:
   // `pushing`: null in pull running.
   ReadoutLinks(const LinkSettings& settings, std::size_t readouts, sessions::PeerCounters& counters,
-               const ports::Clock& clock, Builder& builder, PushIntake* pushing, const RunPhases& course);
+               const ports::Clock& clock, Builder& builder, PushAdmission* pushing, const RunPhases& course);
 
   // Sets the address of the readout with this index; ignored if the farm does not have it.
   void set_readout(NodeIndex index, const ports::Endpoint& at);
@@ -93,7 +93,7 @@ class ReadoutLinks final : public sessions::PeerHandler {
   const ports::Clock& clock_;
   assembly::Assembler& assembler_;
   Collector& collector_;
-  PushIntake* pushing_;
+  PushAdmission* pushing_;
   const RunPhases& course_;
   TimeNs now_ns_ = 0;
   node::RefusalLog refusals_;

@@ -224,7 +224,7 @@ LinkSettings link_settings(const node::Setup& setup) {
           .silence_ns = config::silence_ns(setup.farm)};
 }
 
-PushIntakeSettings push_intake_settings(const node::Setup& setup) {
+PushAdmissionSettings push_admission_settings(const node::Setup& setup) {
   const v1::DcmSettings& dcm = setup.farm.dcm();
   return {.self = setup.self.index,
           .readouts = static_cast<std::uint32_t>(readouts_of(setup)),
@@ -335,7 +335,7 @@ DcmNodeSettings node_settings(const node::Setup& setup) {
           fmt::format("{}/run-{:06}-{}-arrivals.csv", farm.run().out(), setup.run.value, setup.self.name),
       .processing_units = dcm.processing_units(),
   };
-  if (config::is_push(farm)) settings.push = push_intake_settings(setup);
+  if (config::is_push(farm)) settings.push = push_admission_settings(setup);
   if (farm.burst().buffer_bytes() > 0) settings.burst = burst_saver_settings(setup);
   if (!setup.self.listen.empty()) settings.server = server_settings(setup);
   if (does_fetch(setup)) settings.fetcher = fetcher_settings(setup);

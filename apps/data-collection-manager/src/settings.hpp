@@ -3,10 +3,10 @@
 #include "burst_saver.hpp"
 #include "collector.hpp"
 #include "filter_stage.hpp"
-#include "intake.hpp"
 #include "node_link.hpp"
-#include "push_intake.hpp"
+#include "push_admission.hpp"
 #include "shipment_stage.hpp"
+#include "slice_admission.hpp"
 #include "slice_fetcher.hpp"
 #include "slice_samples.hpp"
 #include "slice_server.hpp"
@@ -31,7 +31,7 @@ struct DcmNodeSettings {
   assembly::AssemblySettings assembly;
   std::vector<assembly::SourceInfo> sources;
   CollectorSettings collector;  // without the memory's size
-  std::optional<PushIntakeSettings> push;
+  std::optional<PushAdmissionSettings> push;
   DurationNs connect_patience_ns;  // for readouts, at the begin of the run
   DurationNs drop_silent_ns;       // a readout that holds all requests for this long is disconnected
   std::vector<TypeSources> type_sources;
@@ -57,7 +57,7 @@ struct DcmNodeSettings {
 // Of the parts. The steps of a DCM in a remote group have at least half of the lease.
 [[nodiscard]] assembly::AssemblySettings assembly_settings(const node::Setup& setup);
 [[nodiscard]] LinkSettings link_settings(const node::Setup& setup);
-[[nodiscard]] PushIntakeSettings push_intake_settings(const node::Setup& setup);
+[[nodiscard]] PushAdmissionSettings push_admission_settings(const node::Setup& setup);
 [[nodiscard]] SliceSamplesSettings samples_settings(const node::Setup& setup);
 [[nodiscard]] FilterSettings filter_settings(const node::Setup& setup);
 [[nodiscard]] ShipmentSettings shipment_settings(const node::Setup& setup);

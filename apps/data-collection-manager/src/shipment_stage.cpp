@@ -22,7 +22,7 @@ using assembly::BuiltSlice;
 using slice_rows::Answer;
 
 ShipmentStage::ShipmentStage(ShipmentSettings settings, sessions::PeerCounters& counters, Builder& builder,
-                             PushIntake* pushing, SliceSamples& samples, HistogramStage& histograms,
+                             PushAdmission* pushing, SliceSamples& samples, HistogramStage& histograms,
                              SliceWay& way, const TimeNs& now_ns)
     : settings_(std::move(settings)),
       builder_(builder),

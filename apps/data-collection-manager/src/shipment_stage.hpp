@@ -5,7 +5,7 @@
 #include "histogram_stage.hpp"
 #include "node_link.hpp"
 #include "outlet.hpp"
-#include "push_intake.hpp"
+#include "push_admission.hpp"
 #include "slice_samples.hpp"
 #include "slice_way.hpp"
 #include <weir/base/hash.hpp>
@@ -28,7 +28,7 @@ class ShipmentStage final : private OutletEvents {
  public:
   // `pushing`: null in pull running.
   ShipmentStage(ShipmentSettings settings, sessions::PeerCounters& counters, Builder& builder,
-                PushIntake* pushing, SliceSamples& samples, HistogramStage& histograms, SliceWay& way,
+                PushAdmission* pushing, SliceSamples& samples, HistogramStage& histograms, SliceWay& way,
                 const TimeNs& now_ns);
 
   // Handles the supervisor's confirmations. A slice that is to be stored and is no longer here is answered as
@@ -79,7 +79,7 @@ class ShipmentStage final : private OutletEvents {
 
   ShipmentSettings settings_;
   Builder& builder_;
-  PushIntake* pushing_;
+  PushAdmission* pushing_;
   SliceSamples& samples_;
   HistogramStage& histograms_;
   SliceWay& way_;

@@ -1,7 +1,7 @@
 // Reports of decisions to the supervisor, and the order in which slices are opened.
 #include "../src/decisions.hpp"
 
-#include "../src/intake.hpp"
+#include "../src/slice_admission.hpp"
 #include "building.hpp"
 #include <weir/filter_job/job.hpp>
 #include <weir/slice_codec/decide.hpp>
@@ -127,27 +127,27 @@ TEST_CASE("with many sources a slice is opened when its turn for memory comes, t
   std::vector<assembly::SourceInfo> sources;
   for (std::uint32_t i = 0; i < 5000; ++i) sources.push_back({SourceId(i + 1), i % Building::kReadouts});
   Building dcm(std::move(sources));
-  Intake intake({}, dcm.builder, nullptr, dcm.notes);
+  SliceAdmission admission({}, dcm.builder, nullptr, dcm.notes);
   const auto assignment = [](std::uint64_t id, std::uint64_t order) {
     assembly::AssignedSlice made = Building::assignment(id);
     made.order = SliceOrder(order);
     return made;
   };
-  intake.assign({assignment(7, 2), assignment(8, 3), assignment(9, 4)});
-  intake.open_assigned(dcm.now());
-  intake.open_assigned(dcm.now());
+  admission.assign({assignment(7, 2), assignment(8, 3), assignment(9, 4)});
+  admission.open_assigned(dcm.now());
+  admission.open_assigned(dcm.now());
   CHECK(dcm.find(7) != nullptr);
   CHECK(dcm.find(8) == nullptr);
-  CHECK(intake.in_flight() == 3);
+  CHECK(admission.in_flight() == 3);
   // Another DCM has lost it, and readouts may wait for its end.
-  intake.assign({assignment(5, 1)});
-  intake.open_assigned(dcm.now());
+  admission.assign({assignment(5, 1)});
+  admission.open_assigned(dcm.now());
   CHECK(dcm.find(5) != nullptr);
   CHECK(dcm.find(8) == nullptr);
   // The first slice is built alone, to learn the sizes.
   dcm.collector().pass(dcm.now());
   REQUIRE(dcm.find(7)->state() == assembly::BuildState::collecting);
-  intake.open_assigned(dcm.now());
+  admission.open_assigned(dcm.now());
   CHECK(dcm.find(8) == nullptr);
   constexpr std::uint32_t kBytes = 8;
   for (std::uint32_t source = 0; source < 5000; ++source) {
@@ -161,24 +161,24 @@ TEST_CASE("with many sources a slice is opened when its turn for memory comes, t
   dcm.builder.assembler.take_completed(done);
   dcm.collector().pass(dcm.now());
   REQUIRE(dcm.find(5)->state() == assembly::BuildState::collecting);
-  intake.open_assigned(dcm.now());
+  admission.open_assigned(dcm.now());
   CHECK(dcm.find(8) != nullptr);
   CHECK(dcm.find(9) == nullptr);
 }
 
 TEST_CASE("a slice that goes to no filter is requested whole, whatever the first step wants") {
   Building dcm;
-  Intake intake({{3, {SourceId(2)}}}, dcm.builder, nullptr, dcm.notes);
+  SliceAdmission admission({{3, {SourceId(2)}}}, dcm.builder, nullptr, dcm.notes);
   const std::array first{SourceId(1)};
-  intake.ask_first_for(first);
+  admission.ask_first_for(first);
   std::vector<assembly::AssignedSlice> slices;
   for (std::uint64_t id = 0; id < 4; ++id) {
     slices.push_back(Building::assignment(id));
     slices.back().unfiltered = id >= 2;
     slices.back().type = TriggerType(id % 2 == 0 ? 0 : 3);
   }
-  intake.assign(std::move(slices));
-  intake.open_assigned(dcm.now());
+  admission.assign(std::move(slices));
+  admission.open_assigned(dcm.now());
   for (std::uint64_t id = 0; id < 4; ++id) {
     INFO("slice " << id);
     REQUIRE(dcm.find(id) != nullptr);
@@ -190,18 +190,18 @@ TEST_CASE("a slice that goes to no filter is requested whole, whatever the first
 
 TEST_CASE("a later attempt waits until the earlier one has left, and of two that wait the later one counts") {
   Building dcm;
-  Intake intake({}, dcm.builder, nullptr, dcm.notes);
-  intake.assign({Building::assignment(5, 0), Building::assignment(6, 0)});
-  intake.open_assigned(dcm.now());
+  SliceAdmission admission({}, dcm.builder, nullptr, dcm.notes);
+  admission.assign({Building::assignment(5, 0), Building::assignment(6, 0)});
+  admission.open_assigned(dcm.now());
   CHECK(dcm.find(5) != nullptr);
-  CHECK(intake.in_flight() == 2);
-  intake.assign({Building::assignment(5, 1)});
-  intake.open_assigned(dcm.now());
+  CHECK(admission.in_flight() == 2);
+  admission.assign({Building::assignment(5, 1)});
+  admission.open_assigned(dcm.now());
   CHECK(dcm.find(5, 1) == nullptr);
-  CHECK(intake.in_flight() == 3);
+  CHECK(admission.in_flight() == 3);
   CHECK(dcm.notes.told.empty());
-  intake.assign({Building::assignment(5, 2)});
-  intake.open_assigned(dcm.now());
+  admission.assign({Building::assignment(5, 2)});
+  admission.open_assigned(dcm.now());
   REQUIRE(dcm.notes.told.size() == 1);
   const v1::Decide& lost = dcm.notes.told.front().decide();
   CHECK(lost.slice(0) == 5);
@@ -209,9 +209,9 @@ TEST_CASE("a later attempt waits until the earlier one has left, and of two that
   CHECK(lost.verdict()[0] == v1::VERDICT_FAILED);
   CHECK(lost.failures(0).reason() == "lost");
   dcm.notes.release(*dcm.find(5));
-  intake.open_assigned(dcm.now());
+  admission.open_assigned(dcm.now());
   CHECK(dcm.find(5, 2) != nullptr);
-  CHECK(intake.assigned() == 4);
+  CHECK(admission.assigned() == 4);
 }
 
 }  // namespace weir::dcm

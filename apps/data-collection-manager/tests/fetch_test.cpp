@@ -1,9 +1,9 @@
 // Built slices that move: one DCM keeps and sends them, another fetches them, in memory.
 #include "../src/decisions.hpp"
 #include "../src/fetch_credits.hpp"
-#include "../src/intake.hpp"
 #include "../src/settings.hpp"
 #include "../src/shipment_stage.hpp"
+#include "../src/slice_admission.hpp"
 #include "../src/slice_fetcher.hpp"
 #include "../src/slice_server.hpp"
 #include "building.hpp"
@@ -104,15 +104,15 @@ struct Keeping : Building {
 
 // DCM 1, of the group that fetches.
 struct Fetching : Building {
-  explicit Fetching(node::Setup with = setup_of(1)) : setup(std::move(with)) { intake.fetch_kept(); }
+  explicit Fetching(node::Setup with = setup_of(1)) : setup(std::move(with)) { admission.fetch_kept(); }
   void assign(std::uint64_t id, std::uint16_t attempt, std::uint16_t keeper = 0) {
     assembly::AssignedSlice made = assignment(id, attempt);
     made.is_kept = true;
     made.kept_by = NodeIndex(keeper);
     std::vector<assembly::AssignedSlice> assigned;
     assigned.push_back(std::move(made));
-    intake.assign(std::move(assigned));
-    intake.open_assigned(now());
+    admission.assign(std::move(assigned));
+    admission.open_assigned(now());
   }
   // The slice if it is complete.
   BuiltSlice* built() {
@@ -134,7 +134,7 @@ struct Fetching : Building {
   node::Setup setup;
   sessions::PeerCounters counters;
   RunPhases course;
-  Intake intake{{}, builder, nullptr, notes};
+  SliceAdmission admission{{}, builder, nullptr, notes};
   SliceFetcher fetcher{fetcher_settings(setup), make_fetch_shaper(setup), counters, builder, course};
 };
 

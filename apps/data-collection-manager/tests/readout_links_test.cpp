@@ -1,7 +1,7 @@
 // Data from readouts: requested over their connections, or pushed.
 #include "../src/readout_links.hpp"
 
-#include "../src/push_intake.hpp"
+#include "../src/push_admission.hpp"
 #include "../src/settings.hpp"
 #include "building.hpp"
 #include "far_side.hpp"
@@ -16,7 +16,7 @@ using assembly::BuiltSlice;
 
 constexpr DurationNs kReconnect = 100 * kMillisecond;
 
-PushIntakeSettings push_settings() {
+PushAdmissionSettings push_settings() {
   node::Setup setup;
   setup.self.index = NodeIndex(1);
   v1::Farm& farm = setup.farm;
@@ -28,7 +28,7 @@ PushIntakeSettings push_settings() {
   for (std::uint16_t i = 0; i < Building::kReadouts; ++i)
     setup.plan.nodes.emplace_back().role = Role::readout;
   setup.whole_farm = std::make_shared<const v1::Farm>(farm);
-  return push_intake_settings(setup);
+  return push_admission_settings(setup);
 }
 
 // Every slice goes to DCM 1 of two where its number is odd.
@@ -56,7 +56,7 @@ struct Pushed : Building {
     push.add_to(report);
     return report.counters().at("push." + name);
   }
-  PushIntake push{push_settings(), clock, builder, notes};
+  PushAdmission push{push_settings(), clock, builder, notes};
 };
 
 struct Linked : Building {

@@ -14,7 +14,7 @@
 
 namespace weir::dcm {
 
-struct PushIntakeSettings {
+struct PushAdmissionSettings {
   NodeIndex self;
   std::uint32_t readouts;
   config::PushTiming timing;
@@ -27,9 +27,10 @@ struct PushIntakeSettings {
 
 // Push running at a DCM: slices that readouts send unrequested. A fragment opens its slice, and the
 // assignment follows (`unbound` until then); overdue fragments are requested. Pure.
-class PushIntake {
+class PushAdmission {
  public:
-  PushIntake(const PushIntakeSettings& settings, const ports::Clock& clock, Builder& builder, SliceWay& way);
+  PushAdmission(const PushAdmissionSettings& settings, const ports::Clock& clock, Builder& builder,
+                SliceWay& way);
 
   [[nodiscard]] Expected<void, slice_codec::BadRow> take_destinations(const v1::Destinations& message) {
     return slice_codec::decode(message, destinations_);

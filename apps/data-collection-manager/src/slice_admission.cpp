@@ -1,4 +1,4 @@
-#include "intake.hpp"
+#include "slice_admission.hpp"
 
 #include "decisions.hpp"
 #include <weir/base/assert.hpp>
@@ -11,17 +11,18 @@ namespace weir::dcm {
 using assembly::BuildState;
 using assembly::BuiltSlice;
 
-Intake::Intake(const std::vector<TypeSources>& types, Builder& builder, PushIntake* pushing, SliceWay& way)
+SliceAdmission::SliceAdmission(const std::vector<TypeSources>& types, Builder& builder,
+                               PushAdmission* pushing, SliceWay& way)
     : builder_(builder), pushing_(pushing), way_(way) {
   for (const TypeSources& one : types) of_type_.emplace(one.type, builder_.collector.select(one.sources));
 }
 
-void Intake::assign(std::vector<assembly::AssignedSlice> assigned) {
+void SliceAdmission::assign(std::vector<assembly::AssignedSlice> assigned) {
   assigned_ += assigned.size();
   for (assembly::AssignedSlice& one : assigned) builder_.slices.assign(std::move(one));
 }
 
-void Intake::open_assigned(TimeNs now_ns) {
+void SliceAdmission::open_assigned(TimeNs now_ns) {
   builder_.slices.for_each_in(BuildState::blocked, [&](BuiltSlice& slice) {
     if (!builder_.assembler.full() && !builder_.slices.is_open(slice.id())) open(slice, now_ns);
   });
@@ -41,7 +42,7 @@ void Intake::open_assigned(TimeNs now_ns) {
   }
 }
 
-BuiltSlice* Intake::next_assigned() {
+BuiltSlice* SliceAdmission::next_assigned() {
   if (pushing_ != nullptr || !builder_.assembler.has_many_sources())
     return builder_.slices.first_in(BuildState::assigned);
   BuiltSlice* next = nullptr;
@@ -56,7 +57,7 @@ BuiltSlice* Intake::next_assigned() {
 }
 
 // Of two waiting attempts the later one counts. The earlier one's credit returns only with its decision.
-void Intake::block(BuiltSlice& slice) {
+void SliceAdmission::block(BuiltSlice& slice) {
   BuiltSlice* const earlier = builder_.slices.find_in(
       BuildState::blocked, [&](const BuiltSlice& one) { return one.id() == slice.id(); });
   builder_.slices.change(slice, BuildState::blocked);
@@ -68,7 +69,7 @@ void Intake::block(BuiltSlice& slice) {
   way_.tell_supervisor(message);
 }
 
-void Intake::open(BuiltSlice& slice, TimeNs now_ns) {
+void SliceAdmission::open(BuiltSlice& slice, TimeNs now_ns) {
   const auto opened = builder_.assembler.open(slice, now_ns);
   WEIR_ASSERT(opened.has_value());
   if (pushing_ != nullptr && pushing_->comes_here(slice.id(), slice.attempt()))
@@ -77,7 +78,7 @@ void Intake::open(BuiltSlice& slice, TimeNs now_ns) {
   builder_.collector.collect(slice, fetches_ ? builder_.collector.everything() : slice.first);
 }
 
-std::shared_ptr<const assembly::Selection> Intake::first_of(const BuiltSlice& slice) const {
+std::shared_ptr<const assembly::Selection> SliceAdmission::first_of(const BuiltSlice& slice) const {
   if (slice.assignment.unfiltered) return builder_.collector.everything();  // no step will request the rest
   if (!of_type_.empty()) {
     const auto own = of_type_.find(slice.assignment.type.value);
@@ -86,7 +87,7 @@ std::shared_ptr<const assembly::Selection> Intake::first_of(const BuiltSlice& sl
   return first_ ? first_ : builder_.collector.everything();
 }
 
-std::size_t Intake::in_flight() const {
+std::size_t SliceAdmission::in_flight() const {
   return builder_.slices.open_count() + builder_.slices.in(BuildState::assigned).size() +
          builder_.slices.in(BuildState::blocked).size();
 }

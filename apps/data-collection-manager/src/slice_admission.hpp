@@ -1,7 +1,7 @@
 #pragma once
 
 #include "builder.hpp"
-#include "push_intake.hpp"
+#include "push_admission.hpp"
 #include "slice_way.hpp"
 
 #include <boost/unordered/unordered_flat_map.hpp>
@@ -22,10 +22,11 @@ struct TypeSources {
 
 // Opens assigned slices in order of assignment, if memory has room, and requests the sources of their first
 // step. Pure.
-class Intake {
+class SliceAdmission {
  public:
   // `pushing`: null in pull running.
-  Intake(const std::vector<TypeSources>& types, Builder& builder, PushIntake* pushing, SliceWay& way);
+  SliceAdmission(const std::vector<TypeSources>& types, Builder& builder, PushAdmission* pushing,
+                 SliceWay& way);
 
   void assign(std::vector<assembly::AssignedSlice> assigned);
   // Sets the first step's sources for trigger types without their own; if not called: all sources.
@@ -49,7 +50,7 @@ class Intake {
   [[nodiscard]] std::shared_ptr<const assembly::Selection> first_of(const assembly::BuiltSlice& slice) const;
 
   Builder& builder_;
-  PushIntake* pushing_;
+  PushAdmission* pushing_;
   SliceWay& way_;
   std::shared_ptr<const assembly::Selection> first_;
   boost::unordered_flat_map<std::uint32_t, std::shared_ptr<const assembly::Selection>> of_type_;

@@ -1,4 +1,4 @@
-#include "push_intake.hpp"
+#include "push_admission.hpp"
 
 #include <weir/base/assert.hpp>
 #include <weir/reports/numbers.hpp>
@@ -19,8 +19,8 @@ constexpr std::size_t kPushedDenominator = 8;
 
 }  // namespace
 
-PushIntake::PushIntake(const PushIntakeSettings& settings, const ports::Clock& clock, Builder& builder,
-                       SliceWay& way)
+PushAdmission::PushAdmission(const PushAdmissionSettings& settings, const ports::Clock& clock,
+                             Builder& builder, SliceWay& way)
     : self_(settings.self),
       readouts_(settings.readouts),
       clock_(clock),
@@ -33,7 +33,8 @@ PushIntake::PushIntake(const PushIntakeSettings& settings, const ports::Clock& c
       unbound_max_(settings.unbound_max),
       window_(settings.active_slices, settings.readouts) {}
 
-bool PushIntake::takes(std::uint32_t readout, const wire::FrameHeader& header, bool may_open, TimeNs now_ns) {
+bool PushAdmission::takes(std::uint32_t readout, const wire::FrameHeader& header, bool may_open,
+                          TimeNs now_ns) {
   if (header.attempt.value != 0) return true;
   BuiltSlice* slice = builder_.slices.find(header.slice, header.attempt);
   if (slice == nullptr && !builder_.slices.is_open(header.slice) && !builder_.assembler.full() && may_open &&
@@ -54,7 +55,7 @@ bool PushIntake::takes(std::uint32_t readout, const wire::FrameHeader& header, b
   return false;
 }
 
-BuiltSlice& PushIntake::open_early(SliceId id, TimeNs now_ns) {
+BuiltSlice& PushAdmission::open_early(SliceId id, TimeNs now_ns) {
   assembly::AssignedSlice early;
   early.slice = id;
   early.order = assembly::kOrderUnknown;
@@ -66,7 +67,7 @@ BuiltSlice& PushIntake::open_early(SliceId id, TimeNs now_ns) {
   return slice;
 }
 
-void PushIntake::open(BuiltSlice& slice, bool bound, TimeNs now_ns) {
+void PushAdmission::open(BuiltSlice& slice, bool bound, TimeNs now_ns) {
   slice.pushed = true;
   slice.awaits_assignment = !bound;
   if (!bound) ++unbound_;
@@ -79,14 +80,14 @@ void PushIntake::open(BuiltSlice& slice, bool bound, TimeNs now_ns) {
 }
 
 // Counted from the trigger's time, or from now while that is unknown.
-void PushIntake::set_due(BuiltSlice& slice, TimeNs now_ns) const {
+void PushAdmission::set_due(BuiltSlice& slice, TimeNs now_ns) const {
   const bool unbound = slice.awaits_assignment;
   const DurationNs slice_ns = unbound ? slice_ns_ : slice.assignment.duration;
   const TimeNs since = unbound ? now_ns : timing_.moment(slice.assignment.time, now_ns, clock_.utc_ns());
   slice.due_ns = since + timing_.latest_ns(readouts_, slice_ns);
 }
 
-BuiltSlice* PushIntake::bind(BuiltSlice& assigned, TimeNs now_ns) {
+BuiltSlice* PushAdmission::bind(BuiltSlice& assigned, TimeNs now_ns) {
   BuiltSlice* slice = builder_.slices.find(assigned.id(), assigned.attempt());
   if (slice == nullptr || !slice->awaits_assignment) return nullptr;
   slice->assignment = std::move(assigned.assignment);
@@ -104,14 +105,14 @@ BuiltSlice* PushIntake::bind(BuiltSlice& assigned, TimeNs now_ns) {
   return slice;
 }
 
-void PushIntake::drop_unbound(SliceId slice) {
+void PushAdmission::drop_unbound(SliceId slice) {
   BuiltSlice* early = builder_.slices.find(slice, Attempt(0));
   if (early == nullptr || !early->awaits_assignment) return;
   ++never_assigned_;
   way_.release(*early);
 }
 
-void PushIntake::ask_for_overdue(TimeNs now_ns) {
+void PushAdmission::ask_for_overdue(TimeNs now_ns) {
   while (const auto due = window_.next_due(now_ns)) {
     BuiltSlice* slice = builder_.slices.find(due->slice, Attempt(0));
     WEIR_ASSERT(slice != nullptr);
@@ -134,14 +135,14 @@ void PushIntake::ask_for_overdue(TimeNs now_ns) {
   }
 }
 
-void PushIntake::leaves(const BuiltSlice& slice) {
+void PushAdmission::leaves(const BuiltSlice& slice) {
   window_.left(slice.id());
   if (!slice.awaits_assignment) return;
   WEIR_ASSERT(unbound_ > 0);
   --unbound_;
 }
 
-void PushIntake::add_to(v1::Report& report) const {
+void PushAdmission::add_to(v1::Report& report) const {
   reports::ReportCounters counters(report);
   counters["push.opened_early"] = opened_early_;
   counters["push.never_assigned"] = never_assigned_;
