@@ -21,8 +21,9 @@ constexpr DurationNs kTellBurstsEvery = 100 * kMillisecond;
 constexpr DurationNs kTraceFrom = kSecond;  // a run has started up by then
 
 std::unique_ptr<PushAdmission> make_pushing(const std::optional<PushAdmissionSettings>& settings,
-                                            const ports::Clock& clock, Builder& builder, SliceWay& way) {
-  return settings ? std::make_unique<PushAdmission>(*settings, clock, builder, way) : nullptr;
+                                            const ports::Clock& clock, Builder& builder,
+                                            SliceRouter& router) {
+  return settings ? std::make_unique<PushAdmission>(*settings, clock, builder, router) : nullptr;
 }
 
 std::unique_ptr<BurstSaver> make_burst_saver(const DcmNodeSettings& settings,

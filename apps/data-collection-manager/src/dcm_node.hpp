@@ -29,7 +29,7 @@
 namespace weir::dcm {
 
 // Leads a slice from one part to the next, and gives the supervisor's messages to the part that they are for.
-class DcmNode final : public node::Node, private node::SupervisorEvents, private SliceWay {
+class DcmNode final : public node::Node, private node::SupervisorEvents, private SliceRouter {
  public:
   DcmNode(const node::Setup& setup, DcmEnvironment environment);
 

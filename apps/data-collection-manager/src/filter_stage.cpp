@@ -20,14 +20,14 @@ using assembly::SliceDecision;
 }  // namespace
 
 FilterStage::FilterStage(FilterSettings settings, const FilterSurroundings& around, const ports::Clock& clock,
-                         Builder& builder, Decisions& decisions, HistogramStage& histograms, SliceWay& way,
-                         const TimeNs& now_ns)
+                         Builder& builder, Decisions& decisions, HistogramStage& histograms,
+                         SliceRouter& router, const TimeNs& now_ns)
     : settings_(std::move(settings)),
       clock_(clock),
       builder_(builder),
       decisions_(decisions),
       histograms_(histograms),
-      way_(way),
+      router_(router),
       now_ns_(now_ns),
       runtime_(settings_.runtime, around, builder.memory, builder.assembler.sources()),
       isolation_(settings_.isolation_ns),
@@ -149,7 +149,7 @@ void FilterStage::take_results() {
       continue;
     }
     give_back(*result);
-    way_.release(slice);
+    router_.release(slice);
   }
 }
 
@@ -228,7 +228,7 @@ void FilterStage::report_kills() {
     rows.push_back({slice.id(), slice.attempt(), one.number});
   }
   slice_codec::encode(rows, *killed_.mutable_filter_kills());
-  way_.tell_supervisor(killed_);
+  router_.tell_supervisor(killed_);
 }
 
 // The supervisor decides whether to take it, and counts it.
@@ -244,7 +244,7 @@ void FilterStage::request_alert(const BuiltSlice& slice, const filter_job::Alert
   wish.mutable_alert()->set_from_ns(slice.view.trigger_time_utc_ns - before_ms * kMillisecond);
   wish.mutable_alert()->set_until_ns(slice.view.trigger_time_utc_ns + after_ms * kMillisecond);
   wish.set_reason(alert.reason);
-  way_.tell_supervisor(message);
+  router_.tell_supervisor(message);
 }
 
 void FilterStage::need_more(BuiltSlice& slice, filter_job::FilterResult& result) {
@@ -296,7 +296,7 @@ void FilterStage::tell_filtering() {
     note.alone = slice_rows::Lease{isolation_.suspect()->id(), isolation_.suspect()->attempt()};
   v1::Control message;
   slice_codec::encode(note, isolation_.next_serial(), *message.mutable_filtering());
-  way_.tell_supervisor(message);
+  router_.tell_supervisor(message);
 }
 
 void FilterStage::add_to(v1::Report& report) const {

@@ -7,7 +7,7 @@
 #include "histogram_stage.hpp"
 #include "isolation.hpp"
 #include "long_steps.hpp"
-#include "slice_way.hpp"
+#include "slice_router.hpp"
 #include "step_board.hpp"
 #include <weir/ports/clock.hpp>
 
@@ -40,7 +40,7 @@ class FilterStage {
  public:
   // Throws std::runtime_error with a sentence when the plugin cannot be had.
   FilterStage(FilterSettings settings, const FilterSurroundings& around, const ports::Clock& clock,
-              Builder& builder, Decisions& decisions, HistogramStage& histograms, SliceWay& way,
+              Builder& builder, Decisions& decisions, HistogramStage& histograms, SliceRouter& router,
               const TimeNs& now_ns);
   // Waits for running steps, which read slices. Destroys the filter's states of open slices before the
   // plugin.
@@ -114,7 +114,7 @@ class FilterStage {
   Builder& builder_;
   Decisions& decisions_;
   HistogramStage& histograms_;
-  SliceWay& way_;
+  SliceRouter& router_;
   const TimeNs& now_ns_;
   FilterRuntime runtime_;
   std::vector<filter_job::Job> jobs_;  // of this pass

@@ -20,12 +20,12 @@ constexpr std::size_t kPushedDenominator = 8;
 }  // namespace
 
 PushAdmission::PushAdmission(const PushAdmissionSettings& settings, const ports::Clock& clock,
-                             Builder& builder, SliceWay& way)
+                             Builder& builder, SliceRouter& router)
     : self_(settings.self),
       readouts_(settings.readouts),
       clock_(clock),
       builder_(builder),
-      way_(way),
+      router_(router),
       timing_(settings.timing),
       slice_ns_(settings.slice_ns),
       wait_ns_(settings.wait_ns),
@@ -101,7 +101,7 @@ BuiltSlice* PushAdmission::bind(BuiltSlice& assigned, TimeNs now_ns) {
   builder_.collector.assignment_came(*slice, now_ns);
   if (slice->state() != BuildState::unassigned) return slice;
   builder_.slices.change(*slice, BuildState::queued);
-  way_.to_filter(*slice);
+  router_.to_filter(*slice);
   return slice;
 }
 
@@ -109,7 +109,7 @@ void PushAdmission::drop_unbound(SliceId slice) {
   BuiltSlice* early = builder_.slices.find(slice, Attempt(0));
   if (early == nullptr || !early->awaits_assignment) return;
   ++never_assigned_;
-  way_.release(*early);
+  router_.release(*early);
 }
 
 void PushAdmission::ask_for_overdue(TimeNs now_ns) {
@@ -120,7 +120,7 @@ void PushAdmission::ask_for_overdue(TimeNs now_ns) {
     if (slice->awaits_assignment) {
       if (!due->all) continue;
       ++never_assigned_;
-      way_.release(*slice);
+      router_.release(*slice);
       continue;
     }
     if (slice->state() != BuildState::collecting) continue;

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "builder.hpp"
-#include "slice_way.hpp"
+#include "slice_router.hpp"
 #include <weir/assembly/push_window.hpp>
 #include <weir/config/push_timing.hpp>
 #include <weir/ports/clock.hpp>
@@ -30,7 +30,7 @@ struct PushAdmissionSettings {
 class PushAdmission {
  public:
   PushAdmission(const PushAdmissionSettings& settings, const ports::Clock& clock, Builder& builder,
-                SliceWay& way);
+                SliceRouter& router);
 
   [[nodiscard]] Expected<void, slice_codec::BadRow> take_destinations(const v1::Destinations& message) {
     return slice_codec::decode(message, destinations_);
@@ -71,7 +71,7 @@ class PushAdmission {
   std::uint32_t readouts_;
   const ports::Clock& clock_;
   Builder& builder_;
-  SliceWay& way_;
+  SliceRouter& router_;
   config::PushTiming timing_;
   DurationNs slice_ns_;
   DurationNs wait_ns_;

@@ -23,13 +23,13 @@ using slice_rows::Answer;
 
 ShipmentStage::ShipmentStage(ShipmentSettings settings, sessions::PeerCounters& counters, Builder& builder,
                              PushAdmission* pushing, SliceSamples& samples, HistogramStage& histograms,
-                             SliceWay& way, const TimeNs& now_ns)
+                             SliceRouter& router, const TimeNs& now_ns)
     : settings_(std::move(settings)),
       builder_(builder),
       pushing_(pushing),
       samples_(samples),
       histograms_(histograms),
-      way_(way),
+      router_(router),
       now_ns_(now_ns),
       outlet_(settings_.link.self, settings_.link.limits, counters, settings_.link.reconnect_ns,
               settings_.link.silence_ns, settings_.writers, builder.slices,
@@ -97,7 +97,7 @@ void ShipmentStage::tell(std::span<const slice_rows::AttemptDecision> failures) 
   v1::Control message;
   for (const slice_rows::AttemptDecision& failure : failures)
     slice_codec::append(failure, *message.mutable_decide());
-  way_.tell_supervisor(message);
+  router_.tell_supervisor(message);
 }
 
 void ShipmentStage::keep(BuiltSlice& slice) {
@@ -216,7 +216,7 @@ void ShipmentStage::release(BuiltSlice& slice) {
   if (slice.result != nullptr) {
     if (assembly::is_reported(slice.state()) && !slice.decision.forwarded)
       counts_.output_events += slice.result->events.size();
-    way_.give_back(*std::exchange(slice.result, nullptr));
+    router_.give_back(*std::exchange(slice.result, nullptr));
   }
   builder_.collector.forget(slice);
   builder_.assembler.release(slice);

@@ -6,8 +6,8 @@
 #include "node_link.hpp"
 #include "outlet.hpp"
 #include "push_admission.hpp"
+#include "slice_router.hpp"
 #include "slice_samples.hpp"
-#include "slice_way.hpp"
 #include <weir/base/hash.hpp>
 #include <weir/slice_rows/rows.hpp>
 
@@ -28,8 +28,8 @@ class ShipmentStage final : private OutletEvents {
  public:
   // `pushing`: null in pull running.
   ShipmentStage(ShipmentSettings settings, sessions::PeerCounters& counters, Builder& builder,
-                PushAdmission* pushing, SliceSamples& samples, HistogramStage& histograms, SliceWay& way,
-                const TimeNs& now_ns);
+                PushAdmission* pushing, SliceSamples& samples, HistogramStage& histograms,
+                SliceRouter& router, const TimeNs& now_ns);
 
   // Handles the supervisor's confirmations. A slice that is to be stored and is no longer here is answered as
   // lost.
@@ -82,7 +82,7 @@ class ShipmentStage final : private OutletEvents {
   PushAdmission* pushing_;
   SliceSamples& samples_;
   HistogramStage& histograms_;
-  SliceWay& way_;
+  SliceRouter& router_;
   const TimeNs& now_ns_;
   Counts counts_;
   Outlet outlet_;

@@ -12,8 +12,8 @@ using assembly::BuildState;
 using assembly::BuiltSlice;
 
 SliceAdmission::SliceAdmission(const std::vector<TypeSources>& types, Builder& builder,
-                               PushAdmission* pushing, SliceWay& way)
-    : builder_(builder), pushing_(pushing), way_(way) {
+                               PushAdmission* pushing, SliceRouter& router)
+    : builder_(builder), pushing_(pushing), router_(router) {
   for (const TypeSources& one : types) of_type_.emplace(one.type, builder_.collector.select(one.sources));
 }
 
@@ -66,7 +66,7 @@ void SliceAdmission::block(BuiltSlice& slice) {
   slice_codec::append(failed(earlier->id(), earlier->attempt(), slice_rows::DiscardReason::lost),
                       *message.mutable_decide());
   builder_.slices.change(*earlier, BuildState::spare);
-  way_.tell_supervisor(message);
+  router_.tell_supervisor(message);
 }
 
 void SliceAdmission::open(BuiltSlice& slice, TimeNs now_ns) {

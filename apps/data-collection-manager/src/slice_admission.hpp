@@ -2,7 +2,7 @@
 
 #include "builder.hpp"
 #include "push_admission.hpp"
-#include "slice_way.hpp"
+#include "slice_router.hpp"
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
@@ -26,7 +26,7 @@ class SliceAdmission {
  public:
   // `pushing`: null in pull running.
   SliceAdmission(const std::vector<TypeSources>& types, Builder& builder, PushAdmission* pushing,
-                 SliceWay& way);
+                 SliceRouter& router);
 
   void assign(std::vector<assembly::AssignedSlice> assigned);
   // Sets the first step's sources for trigger types without their own; if not called: all sources.
@@ -51,7 +51,7 @@ class SliceAdmission {
 
   Builder& builder_;
   PushAdmission* pushing_;
-  SliceWay& way_;
+  SliceRouter& router_;
   std::shared_ptr<const assembly::Selection> first_;
   boost::unordered_flat_map<std::uint32_t, std::shared_ptr<const assembly::Selection>> of_type_;
   std::uint64_t assigned_ = 0;

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "../src/builder.hpp"
-#include "../src/slice_way.hpp"
+#include "../src/slice_router.hpp"
 #include "weir_catch.hpp"
 #include <weir/ports/clock.hpp>
 #include <weir/v1/control.pb.h>
@@ -21,7 +21,7 @@ struct HandClock final : ports::Clock {
   TimeNs now = kSecond;
 };
 
-struct Notes final : SliceWay {
+struct Notes final : SliceRouter {
   explicit Notes(Builder& of) : builder(of) {}
   void to_filter(assembly::BuiltSlice& slice) override { filtered.push_back(&slice); }
   void release(assembly::BuiltSlice& slice) override {

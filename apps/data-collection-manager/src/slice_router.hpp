@@ -10,9 +10,9 @@ namespace weir::dcm {
 
 // Routes slices between the parts of the DCM, and messages to the supervisor. The node implements it; tests
 // use a recorder.
-class SliceWay {
+class SliceRouter {
  public:
-  virtual ~SliceWay() = default;
+  virtual ~SliceRouter() = default;
   // It is as complete as it gets, `queued`, and assigned: it has its turn with the filter.
   virtual void to_filter(assembly::BuiltSlice& slice) = 0;
   // Releases a slice. Requires: it is settled, and no part refers to it.
