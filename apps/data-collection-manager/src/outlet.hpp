@@ -1,7 +1,7 @@
 #pragma once
 
 #include "liveness_probe.hpp"
-#include "loss_note.hpp"
+#include "loss_log.hpp"
 #include <weir/assembly/slice_table.hpp>
 #include <weir/base/ids.hpp>
 #include <weir/node/refusal_log.hpp>
@@ -73,7 +73,7 @@ class Outlet final : public sessions::PeerHandler {
     std::uint64_t returned_total = 0;  // granted for records that were dropped before they were sent
     std::uint64_t told_returned = 0;
     LivenessProbe probe;
-    LossNote loss;
+    LossLog loss;
   };
 
   void on_ready(sessions::Peer& peer) override;

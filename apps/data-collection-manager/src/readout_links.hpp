@@ -3,7 +3,7 @@
 #include "arrival_trace.hpp"
 #include "builder.hpp"
 #include "liveness_probe.hpp"
-#include "loss_note.hpp"
+#include "loss_log.hpp"
 #include "node_link.hpp"
 #include "push_admission.hpp"
 #include "run_phases.hpp"
@@ -65,7 +65,7 @@ class ReadoutLinks final : public sessions::PeerHandler {
     std::uint64_t retransmitted = 0;  // on this connection, as last reported by its readout
     std::vector<std::byte> frames;
     LivenessProbe probe;
-    LossNote loss;
+    LossLog loss;
   };
 
   std::string check_hello(const sessions::PeerInfo& info) override;

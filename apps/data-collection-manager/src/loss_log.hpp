@@ -11,7 +11,7 @@ namespace weir::dcm {
 // Decides when, and as which event, a lost connection is logged. At the end of a run the peer may finish
 // before this process receives the end. That is not a loss, so logging waits until this process must have
 // received it. Pure, except for log_if_due().
-class LossNote {
+class LossLog {
  public:
   enum class Due : std::uint8_t { nothing, end_of_run, loss };
 
@@ -37,6 +37,6 @@ class LossNote {
   bool pending_ = false;
 };
 
-void log_if_due(LossNote& note, bool ending, bool back, TimeNs now_ns);
+void log_if_due(LossLog& log, bool ending, bool back, TimeNs now_ns);
 
 }  // namespace weir::dcm
