@@ -6,7 +6,7 @@
 #include "run_end.hpp"
 #include "settings.hpp"
 #include <weir/node/supervisor_client.hpp>
-#include <weir/node/throttle_teller.hpp>
+#include <weir/node/throttle_reporter.hpp>
 #include <weir/sessions/peer.hpp>
 #include <weir/slice_codec/settled.hpp>
 #include <weir/storage/run_store.hpp>
@@ -91,7 +91,7 @@ class WriterNode final : public node::Node,
   std::uint64_t earlier_dead_ = 0;  // copies of earlier lives that are known to be dead
   DiskState disk_;
   std::string unclosed_;  // why a file stays a .part
-  node::ThrottleTeller throttle_;
+  node::ThrottleReporter throttle_;
   std::string failure_;
   // The supervisor must not learn of a writer that cannot store, only of one that waits for room. A run that
   // it knows has to end there, whatever happens to the disk.

@@ -9,7 +9,7 @@
 #include "turn_on.hpp"
 #include <weir/node/refusal_log.hpp>
 #include <weir/node/supervisor_client.hpp>
-#include <weir/node/throttle_teller.hpp>
+#include <weir/node/throttle_reporter.hpp>
 #include <weir/readout/node.hpp>
 #include <weir/reports/loss_watch.hpp>
 #include <weir/sessions/listener.hpp>
@@ -122,7 +122,7 @@ class ReadoutNode final : public node::Node,
   std::vector<slice_rows::Announcement> announced_;
   std::vector<source::Trigger> fresh_;  // of `announced_`
   slice_codec::ClearedSlices cleared_;
-  node::ThrottleTeller throttle_;
+  node::ThrottleReporter throttle_;
   std::unordered_map<std::uint64_t, Waiting> waiting_;  // by tag
   node::RefusalLog refusals_;
   std::uint64_t bytes_peak_ = 0;  // of the buffer

@@ -10,7 +10,7 @@ namespace weir::node {
 
 // Decides when a node reports its fill level to the supervisor: when it stops or resumes, and when the level
 // has changed by a twentieth. One per connection.
-class ThrottleTeller {
+class ThrottleReporter {
  public:
   // Returns the message to send now, if any.
   [[nodiscard]] std::optional<v1::Control> look(bool on, slice_rows::HoldReason reason, double level) {
