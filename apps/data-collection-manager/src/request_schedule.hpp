@@ -1,8 +1,8 @@
 #pragma once
 
 #include "request_accounts.hpp"
+#include "request_queues.hpp"
 #include "size_estimates.hpp"
-#include "wants.hpp"
 #include <weir/shaping/readout_choice.hpp>
 
 #include <cstdint>
@@ -78,7 +78,7 @@ class RequestSchedule {
     bool full = false;     // in this round: the shaper allows no further request to it
     bool touched = false;  // listed in touched_
   };
-  [[nodiscard]] Wants& queue_of(const assembly::BuiltSlice& slice) {
+  [[nodiscard]] RequestQueues& queue_of(const assembly::BuiltSlice& slice) {
     return slice.gathering.ahead ? ahead_queue_ : queue_;
   }
   void touch_first(std::uint32_t readout);
@@ -86,8 +86,8 @@ class RequestSchedule {
   const RequestAccounts& accounts_;
   const SizeEstimates& sizes_;
   std::vector<Readout> of_;
-  Wants queue_;
-  Wants ahead_queue_;                   // served if no request of queue_ is possible
+  RequestQueues queue_;
+  RequestQueues ahead_queue_;           // served if no request of queue_ is possible
   shaping::ReadoutChoice choice_;       // among readouts that are up, not full, and wanted
   std::vector<std::uint32_t> touched_;  // refreshed before the next round
   std::vector<std::uint32_t> full_;     // of this round

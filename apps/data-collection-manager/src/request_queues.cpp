@@ -1,4 +1,4 @@
-#include "wants.hpp"
+#include "request_queues.hpp"
 
 namespace weir::dcm {
 namespace {
@@ -11,7 +11,7 @@ assembly::Gathering::Part& part_of(BuiltSlice& slice, std::uint32_t readout) {
 
 }  // namespace
 
-void Wants::add(BuiltSlice& slice, std::uint32_t readout) {
+void RequestQueues::add(BuiltSlice& slice, std::uint32_t readout) {
   assembly::Gathering::Part& part = part_of(slice, readout);
   if (part.wanted) return;
   part.wanted = true;
@@ -32,7 +32,7 @@ void Wants::add(BuiltSlice& slice, std::uint32_t readout) {
   if (list.next == newer) list.next = &slice;
 }
 
-void Wants::remove(BuiltSlice& slice, std::uint32_t readout) {
+void RequestQueues::remove(BuiltSlice& slice, std::uint32_t readout) {
   assembly::Gathering::Part& part = part_of(slice, readout);
   if (!part.wanted) return;
   part.wanted = false;
@@ -44,7 +44,7 @@ void Wants::remove(BuiltSlice& slice, std::uint32_t readout) {
   part.older = part.newer = nullptr;
 }
 
-void Wants::remove_all_of(std::uint32_t readout) {
+void RequestQueues::remove_all_of(std::uint32_t readout) {
   for (; BuiltSlice* slice = lists_[readout].oldest; ++steps_) remove(*slice, readout);
 }
 

@@ -9,9 +9,9 @@ namespace weir::dcm {
 
 // For each readout, the list of slices that want data from it, oldest first. Changes and lookups take
 // constant time, whatever the number of slices and readouts.
-class Wants {
+class RequestQueues {
  public:
-  explicit Wants(std::uint32_t readouts) : lists_(readouts) {}
+  explicit RequestQueues(std::uint32_t readouts) : lists_(readouts) {}
 
   // No effect if the slice is already listed. A slice that is added again is among the oldest.
   void add(assembly::BuiltSlice& slice, std::uint32_t readout);
