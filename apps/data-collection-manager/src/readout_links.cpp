@@ -224,8 +224,4 @@ void ReadoutLinks::on_abandoned(sessions::Peer& peer, const wire::FrameHeader&) 
   assembler_.abandon(std::exchange(readouts_[peer.tag].reception, {}));
 }
 
-Expected<void, wire::WireError> ReadoutLinks::on_control(sessions::Peer&, const v1::Control&) {
-  return Unexpected<wire::WireError>(wire::WireError::not_expected);
-}
-
 }  // namespace weir::dcm

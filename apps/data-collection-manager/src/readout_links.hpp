@@ -74,7 +74,6 @@ class ReadoutLinks final : public sessions::PeerHandler {
   wire::PayloadPlace on_header(sessions::Peer& peer, const wire::FrameHeader& header) override;
   Expected<void, wire::WireError> on_frame(sessions::Peer& peer, const wire::FrameHeader& header,
                                            ConstBytes payload) override;
-  Expected<void, wire::WireError> on_control(sessions::Peer& peer, const v1::Control& message) override;
   void on_part(sessions::Peer& peer, const wire::FrameHeader& header, ConstBytes part) override;
   void on_abandoned(sessions::Peer& peer, const wire::FrameHeader& header) override;
 

@@ -368,10 +368,6 @@ wire::PayloadPlace ReadoutNode::on_header(sessions::Peer&, const wire::FrameHead
   return {wire::PayloadPlace::Kind::whole, nullptr};
 }
 
-Expected<void, wire::WireError> ReadoutNode::on_control(sessions::Peer&, const v1::Control&) {
-  return Unexpected<wire::WireError>(wire::WireError::not_expected);
-}
-
 void ReadoutNode::answer(const source::RequestedFragment& request, const source::SourceFragment& fragment) {
   if (!push_) return answers_.add(request, fragment);
   if (request.connection == PushSender::kProbe)

@@ -67,7 +67,6 @@ class ReadoutNode final : public node::Node,
   wire::PayloadPlace on_header(sessions::Peer& peer, const wire::FrameHeader& header) override;
   Expected<void, wire::WireError> on_frame(sessions::Peer& peer, const wire::FrameHeader& header,
                                            ConstBytes payload) override;
-  Expected<void, wire::WireError> on_control(sessions::Peer& peer, const v1::Control& message) override;
   // Frames of requests and cancels that wait until their DCM has read earlier answers.
   struct Waiting {
     struct Frame {

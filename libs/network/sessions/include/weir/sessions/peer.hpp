@@ -85,8 +85,11 @@ class PeerHandler {
     (void)peer, (void)header, (void)payload;
     return Unexpected<wire::WireError>(wire::WireError::not_expected);
   }
-  [[nodiscard]] virtual Expected<void, wire::WireError> on_control(Peer& peer,
-                                                                   const v1::Control& message) = 0;
+  // A peer with a message that its handler does not expect is disconnected.
+  [[nodiscard]] virtual Expected<void, wire::WireError> on_control(Peer& peer, const v1::Control& message) {
+    (void)peer, (void)message;
+    return Unexpected<wire::WireError>(wire::WireError::not_expected);
+  }
   // Like wire::FrameSink::on_part().
   virtual void on_part(Peer& peer, const wire::FrameHeader& header, ConstBytes part) {
     (void)peer, (void)header, (void)part;
