@@ -104,7 +104,7 @@ Record make_record(const BuiltSlice& slice, StoreEpoch epoch, const RecordContex
   head.trigger_time = slice.assignment.time;
   head.duration = slice.assignment.duration;
   head.trigger_type = slice.assignment.type;
-  head.collector = context.collector;
+  head.dcm = context.dcm;
   head.stream_mask = streams_of(slice);
   head.decision = slice.decision.by;
   head.prescale = result != nullptr ? std::max(1U, result->prescale) : 1;

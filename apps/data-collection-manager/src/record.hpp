@@ -15,7 +15,7 @@ struct Record {
 };
 struct RecordContext {
   RunNumber run;
-  NodeIndex collector;
+  NodeIndex dcm;
   bool checksums = true;
   bool undecided = false;                 // the filter has not seen it
   bool for_burst = false;                 // all raw data, whatever the filter named and decided to keep

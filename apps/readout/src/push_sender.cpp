@@ -21,7 +21,7 @@ PushSender::PushSender(const PushSettings& settings)
       timing_(settings.timing),
       clock_offset_max_ns_(settings.clock_offset_max_ns),
       barrel_(settings.barrel),
-      links_(settings.barrel.collectors) {
+      links_(settings.barrel.dcms) {
   std::sort(sources_.begin(), sources_.end());
 }
 

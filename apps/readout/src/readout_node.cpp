@@ -83,13 +83,13 @@ void ReadoutNode::push() {
   for (std::size_t dcm = 0; dcm < links.size(); ++dcm) look_at(dcm);
   while (const auto piece = push_->next(now_ns_)) {
     source::RequestedFragment request;
-    request.connection = static_cast<std::uint32_t>(dcms_[piece->collector]->tag);
+    request.connection = static_cast<std::uint32_t>(dcms_[piece->dcm]->tag);
     request.slice = piece->slice;
     request.source = push_->source(piece->source);
     request.offset = piece->offset;
     request.length = piece->length;
     buffer_.request(request, *this);
-    look_at(piece->collector);
+    look_at(piece->dcm);
   }
 }
 

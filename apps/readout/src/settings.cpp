@@ -135,7 +135,7 @@ shaping::BarrelSettings barrel_settings(const node::Setup& setup) {
   shaping::BarrelSettings settings;
   settings.barrel = timing.barrel;
   settings.sources = static_cast<std::uint32_t>(setup.identity.sources.size());
-  settings.collectors = static_cast<std::uint32_t>(setup.plan.of_role(Role::dcm).size());
+  settings.dcms = static_cast<std::uint32_t>(setup.plan.of_role(Role::dcm).size());
   settings.slot_ns = timing.slot_ns;
   settings.delay_slots = timing.delay_slots(setup.self.index.value);
   settings.overrun = overrun(readout);

@@ -99,7 +99,7 @@ TEST_CASE("a slice is sent to its DCM when all of its fragments are available, a
   readout.sender->is_there(SliceId(3), kLower, readout.fragment(200));
   const auto pieces = readout.sent();
   REQUIRE(pieces.size() == 2);
-  CHECK(pieces[0].collector == 1);
+  CHECK(pieces[0].dcm == 1);
   CHECK(readout.sender->source(pieces[0].source) == kLower);  // by id, unlike in the farm file
   CHECK(pieces[0].length == 200);
   CHECK(readout.sender->source(pieces[1].source) == kUpper);
@@ -115,7 +115,7 @@ TEST_CASE("a missing fragment is sent as one without bytes") {
   const auto pieces = readout.sent();
   REQUIRE(pieces.size() == 2);
   CHECK(pieces[0].length == 0);
-  CHECK(pieces[0].collector == 0);
+  CHECK(pieces[0].dcm == 0);
 }
 
 TEST_CASE("a slice without destination is counted, and not sent") {

@@ -14,7 +14,7 @@ constexpr std::size_t kStaleMax = 1024;  // entries of settled slices before the
 Barrel::Barrel(const BarrelSettings& settings)
     : settings_(settings),
       cut_off_(settings.cut_off_bytes, settings.cut_off_slices, settings.sources),
-      to_(settings.collectors) {
+      to_(settings.dcms) {
   WEIR_ASSERT(!settings_.barrel || settings_.slot_ns > 0);
   WEIR_ASSERT(settings_.piece_bytes > 0 && settings_.slices_max > 0);
   settings_.stall_ns = std::max(settings_.stall_ns, 2 * settings_.slot_ns);
@@ -25,9 +25,8 @@ Barrel::Parcel* Barrel::find(SliceId slice, State state) {
   return found != parcels_.end() && found->second.state == state ? &found->second : nullptr;
 }
 
-void Barrel::add(SliceId slice, std::uint32_t collector, TimeNs ready_ns,
-                 std::span<const std::uint32_t> sizes) {
-  WEIR_ASSERT(sizes.size() == settings_.sources && collector < settings_.collectors);
+void Barrel::add(SliceId slice, std::uint32_t dcm, TimeNs ready_ns, std::span<const std::uint32_t> sizes) {
+  WEIR_ASSERT(sizes.size() == settings_.sources && dcm < settings_.dcms);
   if (parcels_.contains(slice)) return;
   while (parcels_.size() >= settings_.slices_max && !over_.empty()) {
     const SliceId oldest = over_.front();
@@ -36,7 +35,7 @@ void Barrel::add(SliceId slice, std::uint32_t collector, TimeNs ready_ns,
   }
   Parcel& parcel = parcels_[slice];
   parcel.slice = slice;
-  parcel.collector = collector;
+  parcel.dcm = dcm;
   parcel.sizes.assign(sizes.begin(), sizes.end());
   parcel.verdicts.assign(sizes.size(), PushVerdict::whole);
   parcel.gone.assign(sizes.size(), false);
@@ -52,7 +51,7 @@ void Barrel::add(SliceId slice, std::uint32_t collector, TimeNs ready_ns,
     return;
   }
   if (!settings_.barrel) {
-    to_[collector].push_back(slice);
+    to_[dcm].push_back(slice);
     return;
   }
   parcel.due_ns = ready_ns + settings_.delay_slots * settings_.slot_ns;
@@ -107,7 +106,7 @@ void Barrel::suppress(SliceId slice, std::uint32_t source) {
 }
 
 std::optional<PushPiece> Barrel::next(TimeNs now_ns, std::span<const PushLink> links) {
-  WEIR_ASSERT(links.size() == settings_.collectors);
+  WEIR_ASSERT(links.size() == settings_.dcms);
   if (!settings_.barrel) return next_at_once(links);
   auto piece = next_in_turn(now_ns, links);
   plan_wake(now_ns);
@@ -115,16 +114,16 @@ std::optional<PushPiece> Barrel::next(TimeNs now_ns, std::span<const PushLink> l
 }
 
 std::optional<PushPiece> Barrel::next_at_once(std::span<const PushLink> links) {
-  for (std::uint32_t collector = 0; collector < settings_.collectors; ++collector) {
-    auto& queue = to_[collector];
+  for (std::uint32_t dcm = 0; dcm < settings_.dcms; ++dcm) {
+    auto& queue = to_[dcm];
     while (!queue.empty()) {
       Parcel* parcel = find(queue.front(), State::waiting);
-      if (parcel != nullptr && !links[collector].up) leave(*parcel, NotPushed::not_connected);
+      if (parcel != nullptr && !links[dcm].up) leave(*parcel, NotPushed::not_connected);
       if (parcel == nullptr || parcel->state == State::over) {
         queue.pop_front();
         continue;
       }
-      if (links[collector].unsent_bytes >= settings_.ahead_bytes) break;
+      if (links[dcm].unsent_bytes >= settings_.ahead_bytes) break;
       if (auto piece = take(*parcel)) return piece;
       over(*parcel);
     }
@@ -140,7 +139,7 @@ std::optional<PushPiece> Barrel::next_in_turn(TimeNs now_ns, std::span<const Pus
       end_current();
       continue;
     }
-    const PushLink& link = links[parcel->collector];
+    const PushLink& link = links[parcel->dcm];
     if (!link.up) {
       leave(*parcel, NotPushed::not_connected);
       end_current();
@@ -195,10 +194,10 @@ bool Barrel::begin(TimeNs now_ns, std::span<const PushLink> links) {
   waiting_.pop_front();
   Parcel& parcel = *find(*current_, State::waiting);
   parcel.state = State::sending;
-  slot_collector_ = parcel.collector;
+  slot_dcm_ = parcel.dcm;
   slot_end_ns_ = parcel.due_ns + settings_.slot_ns;
   moved_ns_ = now_ns;
-  unsent_ = links[parcel.collector].unsent_bytes;
+  unsent_ = links[parcel.dcm].unsent_bytes;
   if (now_ns >= slot_end_ns_) ++counters_.behind;
   return true;
 }
@@ -208,13 +207,13 @@ bool Barrel::begin_rest(TimeNs now_ns, std::span<const PushLink> links) {
   const bool in_slot = now_ns < slot_end_ns_;
   for (auto at = rests_.begin(); at != rests_.end();) {
     Parcel* parcel = find(*at, State::rest);
-    if (parcel != nullptr && !links[parcel->collector].up) leave(*parcel, NotPushed::not_connected);
+    if (parcel != nullptr && !links[parcel->dcm].up) leave(*parcel, NotPushed::not_connected);
     if (parcel == nullptr || parcel->state == State::over) {
       at = rests_.erase(at);
       continue;
     }
-    const bool in_turn = !in_slot || parcel->collector == slot_collector_;
-    const PushLink& link = links[parcel->collector];
+    const bool in_turn = !in_slot || parcel->dcm == slot_dcm_;
+    const PushLink& link = links[parcel->dcm];
     if (!in_turn || link.unsent_bytes >= settings_.ahead_bytes) {
       ++at;
       continue;
@@ -260,7 +259,7 @@ std::optional<PushPiece> Barrel::take(Parcel& parcel) {
   // A short last piece would cost more than making this one longer.
   const std::uint32_t length =
       rest <= settings_.piece_bytes + settings_.piece_bytes / 2 ? rest : settings_.piece_bytes;
-  const PushPiece piece{parcel.slice, parcel.collector, parcel.source, parcel.offset, length};
+  const PushPiece piece{parcel.slice, parcel.dcm, parcel.source, parcel.offset, length};
   counters_.sent.bytes += length;
   WEIR_ASSERT(length <= counters_.waiting.bytes);
   counters_.waiting.bytes -= length;

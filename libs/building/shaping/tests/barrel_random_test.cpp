@@ -30,7 +30,7 @@ BarrelSettings random_settings(std::mt19937_64& random) {
   BarrelSettings settings;
   settings.barrel = random() % 4 != 0;
   settings.sources = 1 + static_cast<std::uint32_t>(random() % 4);
-  settings.collectors = 1 + static_cast<std::uint32_t>(random() % 5);
+  settings.dcms = 1 + static_cast<std::uint32_t>(random() % 5);
   settings.slot_ns = 1'000;
   settings.delay_slots = static_cast<std::uint32_t>(random() % 6);
   settings.overrun = static_cast<Overrun>(random() % 4);
@@ -52,7 +52,7 @@ TEST_CASE("every byte is sent, cut, suppressed, left or waits, whatever connecti
   std::mt19937_64 random(seed);
   const BarrelSettings settings = random_settings(random);
   Barrel barrel(settings);
-  std::vector<PushLink> links(settings.collectors, {true, 0});
+  std::vector<PushLink> links(settings.dcms, {true, 0});
   // Bytes received of each fragment: pieces must follow each other, and end once.
   std::map<std::pair<std::uint64_t, std::uint32_t>, std::uint64_t> have;
   std::uint64_t sent = 0;
@@ -65,8 +65,8 @@ TEST_CASE("every byte is sent, cut, suppressed, left or waits, whatever connecti
       if (random() % 10 == 0) burst = !burst;
       std::vector<std::uint32_t> sizes(settings.sources);
       for (std::uint32_t& size : sizes) size = static_cast<std::uint32_t>(random() % (burst ? 2000 : 300));
-      const auto collector = static_cast<std::uint32_t>(slice % settings.collectors);
-      barrel.add(SliceId(slice++), collector, now, sizes);
+      const auto dcm = static_cast<std::uint32_t>(slice % settings.dcms);
+      barrel.add(SliceId(slice++), dcm, now, sizes);
     }
     for (PushLink& link : links) {
       link.unsent_bytes -= std::min<std::uint64_t>(link.unsent_bytes, random() % 200);
@@ -77,13 +77,13 @@ TEST_CASE("every byte is sent, cut, suppressed, left or waits, whatever connecti
       barrel.asked_for(SliceId(random() % slice), static_cast<std::uint32_t>(random() % settings.sources));
     for (int pieces = 0; const auto piece = barrel.next(now, links); ++pieces) {
       REQUIRE(pieces < 100'000);
-      REQUIRE(links[piece->collector].up);
-      REQUIRE(links[piece->collector].unsent_bytes < settings.ahead_bytes);
+      REQUIRE(links[piece->dcm].up);
+      REQUIRE(links[piece->dcm].unsent_bytes < settings.ahead_bytes);
       std::uint64_t& before = have[{piece->slice.value, piece->source}];
       REQUIRE(before == piece->offset);
       before += piece->length;
       sent += piece->length;
-      links[piece->collector].unsent_bytes += piece->length;
+      links[piece->dcm].unsent_bytes += piece->length;
     }
     REQUIRE(imbalance(barrel.counters()) == "");
     REQUIRE(barrel.counters().sent.bytes == sent);

@@ -11,10 +11,10 @@ namespace {
 
 constexpr DurationNs kSlot = 10 * kMillisecond;
 
-BarrelSettings settings(std::uint32_t sources = 1, std::uint32_t collectors = 4) {
+BarrelSettings settings(std::uint32_t sources = 1, std::uint32_t dcms = 4) {
   BarrelSettings settings;
   settings.sources = sources;
-  settings.collectors = collectors;
+  settings.dcms = dcms;
   settings.slot_ns = kSlot;
   settings.piece_bytes = 1000;
   settings.ahead_bytes = 4000;
@@ -23,8 +23,7 @@ BarrelSettings settings(std::uint32_t sources = 1, std::uint32_t collectors = 4)
 
 // A readout with connections that take `bytes_per_ms` each.
 struct Readout {
-  explicit Readout(const BarrelSettings& settings)
-      : barrel(settings), links(settings.collectors, {true, 0}) {}
+  explicit Readout(const BarrelSettings& settings) : barrel(settings), links(settings.dcms, {true, 0}) {}
 
   void add(std::uint64_t slice, std::vector<std::uint32_t> sizes) {
     barrel.add(SliceId(slice), static_cast<std::uint32_t>(slice % links.size()),
@@ -35,7 +34,7 @@ struct Readout {
     for (; now <= until; now += 100 * kMicrosecond) {
       for (PushLink& link : links) link.unsent_bytes -= std::min(link.unsent_bytes, bytes_per_ms / 10);
       while (const auto piece = barrel.next(now, links)) {
-        links[piece->collector].unsent_bytes += piece->length;
+        links[piece->dcm].unsent_bytes += piece->length;
         begun.try_emplace(piece->slice.value, now);
         sent[piece->slice.value] += piece->length;
         order.push_back(piece->slice.value);
@@ -80,20 +79,20 @@ TEST_CASE("of 16 readouts at most k send to one DCM at a time if each slice fits
   const std::uint32_t group = GENERATE(1U, 2U, 4U);
   constexpr std::uint32_t kReadouts = 16;
   // A cycle covers all delays.
-  const std::uint32_t collectors = kReadouts / group;
+  const std::uint32_t dcms = kReadouts / group;
   std::vector<std::unique_ptr<Readout>> readouts;
   for (std::uint32_t i = 0; i < kReadouts; ++i) {
-    BarrelSettings own = settings(1, collectors);
+    BarrelSettings own = settings(1, dcms);
     own.delay_slots = barrel_delay(i, group);
     readouts.push_back(std::make_unique<Readout>(own));
     for (std::uint64_t slice = 0; slice < 40; ++slice) readouts.back()->add(slice, {9000});
   }
   std::uint32_t most = 0;
   for (TimeNs now = 0; now < 60 * kSlot; now += kMillisecond / 2) {
-    std::vector<std::uint32_t> senders(collectors, 0);
+    std::vector<std::uint32_t> senders(dcms, 0);
     for (const auto& readout : readouts) {
       readout->run(now);
-      for (std::uint32_t c = 0; c < collectors; ++c) senders[c] += readout->links[c].unsent_bytes > 0 ? 1 : 0;
+      for (std::uint32_t c = 0; c < dcms; ++c) senders[c] += readout->links[c].unsent_bytes > 0 ? 1 : 0;
     }
     for (const std::uint32_t count : senders) most = std::max(most, count);
   }

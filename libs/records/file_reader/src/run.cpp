@@ -210,7 +210,7 @@ std::int64_t Slice::duration_ns() const { return record_->view.head().duration; 
 std::uint32_t Slice::trigger_type() const { return record_->view.head().trigger_type.value; }
 std::uint64_t Slice::streams() const { return record_->view.head().stream_mask; }
 std::uint32_t Slice::prescale() const { return record_->view.head().prescale; }
-std::uint32_t Slice::dcm() const { return record_->view.head().collector.value; }
+std::uint32_t Slice::dcm() const { return record_->view.head().dcm.value; }
 Decision Slice::decision() const { return static_cast<Decision>(record_->view.head().decision); }
 bool Slice::is_incomplete() const {
   return (record_->view.head().flags & storage::slice_flag::incomplete) != 0;

@@ -33,7 +33,7 @@ void dump_head(const RunFileReader& file, const IndexEntry& entry, const SliceRe
   out << fmt::format("slice {} in {} at {}{}\n", head.slice.value, file.path(), entry.offset,
                      entry.dead ? " (dead copy)" : "");
   line("run", fmt::format("{}, attempt {}, store epoch {}, built by DCM {}", head.run.value,
-                          head.attempt.value, head.epoch.value, head.collector.value));
+                          head.attempt.value, head.epoch.value, head.dcm.value));
   line("trigger", fmt::format("{}, type {}, {}", human_utc(head.trigger_time), head.trigger_type.value,
                               human_duration(head.duration)));
   line("decision", fmt::format("{}, prescale {}, streams {:#018x}", name(head.decision), head.prescale,

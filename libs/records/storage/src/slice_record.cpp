@@ -19,7 +19,7 @@ constexpr std::uint16_t kFragmentChecksummed = 1U << 1;
 namespace at {
 constexpr std::size_t crc = 0, layout = 4, flags = 6, total_length = 8, meta_length = 16, fragments = 20,
                       slice = 24, run = 32, attempt = 36, epoch = 38, trigger_time = 40, duration = 48,
-                      trigger_type = 56, decision = 60, reserved_byte = 61, collector = 62, streams = 64,
+                      trigger_type = 56, decision = 60, reserved_byte = 61, dcm = 62, streams = 64,
                       prescale = 72, trigger_length = 76, result_length = 80, events = 84, reserved = 88;
 }
 
@@ -51,7 +51,7 @@ void put_head(FieldWriter& out, const SliceRecord& record) {
       .put(head.trigger_type.value)
       .put(static_cast<std::uint8_t>(head.decision))
       .put<std::uint8_t>(0)
-      .put(head.collector.value)
+      .put(head.dcm.value)
       .put(head.stream_mask)
       .put(head.prescale)
       .put(static_cast<std::uint32_t>(record.trigger_payload.size()))
@@ -215,7 +215,7 @@ class SliceRecordParser {
     head.duration = static_cast<DurationNs>(load_le<std::uint64_t>(data(at::duration)));
     head.trigger_type = TriggerType(load_le<std::uint32_t>(data(at::trigger_type)));
     head.decision = static_cast<DecisionKind>(load_le<std::uint8_t>(data(at::decision)));
-    head.collector = NodeIndex(load_le<std::uint16_t>(data(at::collector)));
+    head.dcm = NodeIndex(load_le<std::uint16_t>(data(at::dcm)));
     head.stream_mask = load_le<std::uint64_t>(data(at::streams));
     head.prescale = load_le<std::uint32_t>(data(at::prescale));
   }

@@ -34,7 +34,7 @@ inline std::vector<Buffer> one_of_each_kind() {
   rich.head =
       head_of({.slice = 0x0123'4567'89ab'cdef, .attempt = 2, .epoch = 4, .streams = 0x8000'0000'0000'0003});
   rich.head.trigger_type = TriggerType(9);
-  rich.head.collector = NodeIndex(2);
+  rich.head.dcm = NodeIndex(2);
   rich.head.flags = slice_flag::incomplete | slice_flag::unfiltered | slice_flag::poison;
   rich.head.decision = DecisionKind::poison;
   rich.head.prescale = 100;

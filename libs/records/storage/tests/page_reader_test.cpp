@@ -37,7 +37,7 @@ std::string slice_text(const SliceRecordView& view, bool sound) {
       " type %u decision %u dcm %u streams %" PRIu64 " prescale %u trigger %zu %08x result %zu %08x %s\n",
       head.slice.value, head.run.value, unsigned{head.attempt.value}, unsigned{head.epoch.value},
       unsigned{head.flags}, head.trigger_time, head.duration, head.trigger_type.value,
-      static_cast<unsigned>(head.decision), unsigned{head.collector.value}, head.stream_mask, head.prescale,
+      static_cast<unsigned>(head.decision), unsigned{head.dcm.value}, head.stream_mask, head.prescale,
       view.trigger_payload().size(), crc32c(view.trigger_payload()), view.filter_result().size(),
       crc32c(view.filter_result()), sound ? "sound" : "fragments damaged");
   for (std::size_t i = 0; i < view.fragment_count(); ++i) {

@@ -41,7 +41,7 @@ struct Rich {
     table = {whole_fragment(SourceId(3), whole), bad, missing, part, dropped};
     record.head = head_of({.slice = 42, .attempt = 3, .epoch = 2, .streams = 0x8000'0000'0000'0001});
     record.head.trigger_type = TriggerType(6);
-    record.head.collector = NodeIndex(4);
+    record.head.dcm = NodeIndex(4);
     record.head.flags = slice_flag::incomplete;
     record.head.decision = DecisionKind::prescale;
     record.head.prescale = 10;

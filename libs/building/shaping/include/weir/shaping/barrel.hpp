@@ -39,7 +39,7 @@ constexpr std::size_t kNotPushedReasons = 4;
 struct BarrelSettings {
   bool barrel = true;             // false: `direct`, all at once
   std::uint32_t sources = 0;      // of the readout
-  std::uint32_t collectors = 0;   // places of DCMs
+  std::uint32_t dcms = 0;         // places of DCMs
   DurationNs slot_ns = 0;         // `barrel`
   std::uint32_t delay_slots = 0;  // `barrel`: this readout's delay, longer with the cut-off
   Overrun overrun = Overrun::fall_behind;
@@ -66,7 +66,7 @@ struct PushLink {
 // Bytes to be sent now.
 struct PushPiece {
   SliceId slice;
-  std::uint32_t collector = 0;
+  std::uint32_t dcm = 0;
   std::uint32_t source = 0;  // index among the readout's sources
   std::uint32_t offset = 0;
   std::uint32_t length = 0;  // 0: an empty fragment, or the notice of a missing one
@@ -101,7 +101,7 @@ class Barrel {
 
   // A slice is available, with the sizes of its fragments by source. Requires: in order of slices, for the
   // cut-off. `ready_ns`: the end of the slice on this machine's clock, from which slots are counted.
-  void add(SliceId slice, std::uint32_t collector, TimeNs ready_ns, std::span<const std::uint32_t> sizes);
+  void add(SliceId slice, std::uint32_t dcm, TimeNs ready_ns, std::span<const std::uint32_t> sizes);
   // Returns the next piece to send; the caller counts it as unsent. `links` by DCM. To be called until it
   // returns nothing.
   [[nodiscard]] std::optional<PushPiece> next(TimeNs now_ns, std::span<const PushLink> links);
@@ -122,7 +122,7 @@ class Barrel {
   enum class State : std::uint8_t { waiting, sending, rest, over };
   struct Parcel {
     SliceId slice;
-    std::uint32_t collector = 0;
+    std::uint32_t dcm = 0;
     State state = State::waiting;
     TimeNs due_ns = 0;
     std::uint32_t source = 0;  // sent next, from `offset` on
@@ -161,7 +161,7 @@ class Barrel {
   std::deque<SliceId> rests_;            // oldest first
   std::optional<SliceId> current_;
   bool current_is_rest_ = false;
-  std::uint32_t slot_collector_ = 0;  // the DCM of the slot that lasts until slot_end_ns_
+  std::uint32_t slot_dcm_ = 0;  // the DCM of the slot that lasts until slot_end_ns_
   TimeNs slot_end_ns_ = 0;
   TimeNs moved_ns_ = 0;  // when the current connection last progressed, or got data
   std::uint64_t unsent_ = 0;

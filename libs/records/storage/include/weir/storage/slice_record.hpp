@@ -55,7 +55,7 @@ struct SliceHead {
   UtcNs trigger_time = 0;
   DurationNs duration = 0;
   TriggerType trigger_type;
-  NodeIndex collector;  // the DCM that built it
+  NodeIndex dcm;  // the DCM that built it
   std::uint64_t stream_mask = 0;
   std::uint16_t flags = 0;  // slice_flag; unknown bits are kept and ignored
   DecisionKind decision = DecisionKind::filter;
