@@ -178,7 +178,7 @@ std::string Commands::change_farm(const v1::Request& request, bool away) {
   if (!members) return members.error();
   if (members->empty()) return request.command() + " takes the names of processes";
   for (const std::size_t member : *members) {
-    if (const auto possible = parts_.machine.can_exclude(member, away); !possible) return possible.error();
+    if (const auto possible = parts_.machine.can_remove(member, away); !possible) return possible.error();
   }
   if (away && !request.last()) {
     if (std::string last = last_of_its_kind(*members); !last.empty()) return last;

@@ -26,7 +26,7 @@ class Orders {
   void tell(std::size_t member, v1::Order order);
   // Sends a command to the supervisor of the present run; no effect without one.
   void tell_supervisor(const v1::Command& command);
-  // The members that were taken out of the farm: a supervisor that was started again in its run would take
+  // The members that were removed from the farm: a supervisor that was started again in its run would take
   // all back.
   void tell_who_is_out();
   // True if an answer belongs to a tell().

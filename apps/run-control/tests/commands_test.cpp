@@ -70,7 +70,7 @@ TEST_CASE("if one of several processes cannot leave or rejoin the farm, none doe
   const std::string by = desk.farm.machine.remembered().removed.front().by;
   CHECK_THAT(by, ContainsSubstring("mark on") && !ContainsSubstring("\x1b"));
   CHECK_THAT(desk.farm.parts.actions.events.front().text,
-             ContainsSubstring("is taken out of the farm, by mark on"));
+             ContainsSubstring("is removed from the farm, by mark on"));
   CHECK_THAT(desk.ask(request("add", {"dcm-0", "supervisor"})), ContainsSubstring("supervisor"));
   CHECK(desk.farm.machine.remembered().removed.size() == 2);
   CHECK(desk.ask(request("add", {"dcm-0", "readout-0"})).empty());

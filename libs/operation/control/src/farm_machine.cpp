@@ -89,7 +89,7 @@ void FarmMachine::begin_off(TimeNs now) {
   begin(Command::off, State::idle, deadlines_.order_ns, now);
 }
 
-Expected<void, std::string> FarmMachine::can_exclude(std::size_t member, bool on) const {
+Expected<void, std::string> FarmMachine::can_remove(std::size_t member, bool on) const {
   WEIR_ASSERT(member < members_.size());
   const MemberPlan& plan = members_[member].plan;
   if (member == supervisor_) return refusal(plan.name + " is the supervisor: no run continues without it");
@@ -101,7 +101,7 @@ Expected<void, std::string> FarmMachine::can_exclude(std::size_t member, bool on
 
 Expected<void, std::string> FarmMachine::set_removed(std::size_t member, bool on, TimeNs now,
                                                      FarmActions& out, const std::string& by) {
-  if (auto possible = can_exclude(member, on); !possible) return possible;
+  if (auto possible = can_remove(member, on); !possible) return possible;
   Member& one = members_[member];
   one.removed = on;
   one.removed_ns = on ? now : 0;
@@ -111,7 +111,7 @@ Expected<void, std::string> FarmMachine::set_removed(std::size_t member, bool on
     one.again = true;
   }
   out.events.push_back({Level::info, one.plan.name +
-                                         (on ? " is taken out of the farm" : " takes part again") +
+                                         (on ? " is removed from the farm" : " takes part again") +
                                          (by.empty() ? "" : ", by " + by)});
   steer(now, out);
   return {};

@@ -147,7 +147,7 @@ class FarmMachine {
   [[nodiscard]] Expected<void, std::string> set_removed(std::size_t member, bool on, TimeNs now,
                                                         FarmActions& out, const std::string& by = {});
   // Checks whether set_removed() is possible, with the same error. The other members' state does not matter.
-  [[nodiscard]] Expected<void, std::string> can_exclude(std::size_t member, bool on) const;
+  [[nodiscard]] Expected<void, std::string> can_remove(std::size_t member, bool on) const;
   // Leads a member out of `error`: it is reset, and then led to the farm's state. Refused for a member that
   // is not in error, and for the supervisor, because its errors are the farm's.
   [[nodiscard]] Expected<void, std::string> readmit(std::size_t member, TimeNs now, FarmActions& out);
