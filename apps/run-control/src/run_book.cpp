@@ -195,6 +195,17 @@ std::vector<control::Event> RunBook::record(const v1::RunOver& over, const std::
   return events;
 }
 
+std::optional<RunNumber> RunBook::take_overdue(bool goes_on, bool all_gone, TimeNs now_ns) {
+  if (!open_ || goes_on) {
+    account_until_ns_.reset();
+    return std::nullopt;
+  }
+  if (!account_until_ns_) account_until_ns_ = now_ns + kAccountPatience;
+  if (now_ns < *account_until_ns_ && !all_gone) return std::nullopt;
+  account_until_ns_.reset();
+  return open_;
+}
+
 std::vector<control::Event> RunBook::lose(const control::LostRun& lost,
                                           const std::vector<v1::Report>& reports, const std::string& farm) {
   if (keeper_ == Keeper::starter || entry_of(lost.run.value) != nullptr) return {};

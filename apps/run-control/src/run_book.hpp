@@ -78,6 +78,11 @@ class RunBook {
   static constexpr std::size_t kOperationsKept = 1000;
   // The run that was begun and has no entry yet.
   [[nodiscard]] std::optional<RunNumber> open() const { return open_; }
+  // Returns the open run if its account is overdue after the run's end: its supervisor died before the
+  // account arrived. Waits for kAccountPatience, unless all processes are gone; then waits anew. `goes_on`:
+  // the run has not ended.
+  [[nodiscard]] std::optional<RunNumber> take_overdue(bool goes_on, bool all_gone, TimeNs now_ns);
+  static constexpr DurationNs kAccountPatience = 10 * kSecond;
 
   [[nodiscard]] Keeper keeper() const { return keeper_; }
   // The last run's parts, and the faults that kept processes out of it.
@@ -112,6 +117,7 @@ class RunBook {
   std::vector<std::string> faults_;
   UtcNs begin_utc_ = 0;
   std::optional<RunNumber> open_;
+  std::optional<TimeNs> account_until_ns_;
   std::deque<run_record::Summary::Operation> operations_;
   std::optional<v1::RunOver> last_;
 };

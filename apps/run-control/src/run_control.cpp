@@ -3,7 +3,7 @@
 #include "frozen_watch.hpp"
 #include "health_watch.hpp"
 #include "memory.hpp"
-#include "network_socket.hpp"
+#include "memory_contents.hpp"
 #include "parts.hpp"
 #include "process_messages.hpp"
 #include "rule_watch.hpp"
@@ -17,8 +17,6 @@
 #include <weir/node/folder_watch.hpp>
 #include <weir/node/identity.hpp>
 #include <weir/node/log_file.hpp>
-#include <weir/node/paths.hpp>
-#include <weir/node/process.hpp>
 #include <weir/node/setup.hpp>
 #include <weir/node/standstill_report.hpp>
 #include <weir/ports/endpoint_text.hpp>
@@ -38,66 +36,6 @@ namespace {
 
 constexpr DurationNs kShowInterval = kSecond;
 constexpr DurationNs kPortLookInterval = 2 * kSecond;
-constexpr DurationNs kAccountPatience = 10 * kSecond;
-
-std::string listen_of(const RunControlSettings& settings, const OwnSettings& own) {
-  const std::string& listen = settings.listen.empty() ? own.listen : settings.listen;
-  if (!listen.empty()) return listen;
-  throw std::runtime_error(settings.farm_file +
-                           ": control.listen is empty: set it to where run control is to listen, as in "
-                           "127.0.0.1:7700");
-}
-
-bus::HubSettings hub_of(const RunControlSettings& settings, const OwnSettings& own, std::size_t processes) {
-  if (const std::string why = node::allow_descriptors(processes); !why.empty()) throw std::runtime_error(why);
-  bus::HubSettings hub = hub_settings(own.keys, listen_of(settings, own));
-  hub.connections_max = bus::connections_of(processes);
-  if (settings.network.empty()) return hub;
-  hub.beside = [settings](std::uint16_t port) {
-    return listen_in(settings.network, settings.network_host, port);
-  };
-  return hub;
-}
-
-std::string out_of(const RunControlSettings& settings, const OwnSettings& own) {
-  const bool of_run = own.control_out.empty() || settings.one_run;
-  auto out = node::made_folder(of_run ? own.run_out : own.control_out);
-  if (!out) throw std::runtime_error("control.out: " + out.error());
-  return std::move(*out);
-}
-
-std::string memory_of(const RunControlSettings& settings, const OwnSettings& own) {
-  if (!settings.memory.empty() || settings.one_run) return settings.memory;
-  return out_of(settings, own) + "/run-control.state";
-}
-
-control::Remembered remembered(const v1::ControlMemory& memory) {
-  control::Remembered kept;
-  kept.goal = control::state_of(memory.goal()).value_or(control::State::idle);
-  kept.run = RunNumber(memory.run());
-  kept.epoch = memory.epoch();
-  kept.run_open = memory.run_open();
-  for (int i = 0; i < memory.excluded_size(); ++i)
-    kept.removed.push_back(
-        {memory.excluded(i), i < memory.excluded_by_size() ? memory.excluded_by(i) : std::string()});
-  return kept;
-}
-
-template <class List>
-FarmSetup::Overrides overrides_of(const List& assignments, const List& origins) {
-  FarmSetup::Overrides overrides;
-  for (int i = 0; i < assignments.size(); ++i)
-    overrides.push_back({assignments[i], i < origins.size() ? origins[i] : std::string(kBySet)});
-  return overrides;
-}
-
-FarmSetup::Remembered settings_of(const v1::ControlMemory& memory, const std::string& farm_yaml) {
-  return {overrides_of(memory.sets(), memory.set_by()),
-          overrides_of(memory.configured_sets(), memory.configured_by()),
-          {memory.run_sets().begin(), memory.run_sets().end()},
-          memory.farm_digest(),
-          farm_yaml};
-}
 
 // Hz; 0: triggers from outside, or as many as possible.
 double trigger_rate(const v1::TriggerSettings& trigger) {
@@ -173,7 +111,6 @@ class RunControl::Core final : private bus::HubHandler {
   Taps taps_;
   FarmWatchers watchers_;
   std::function<void()> going_off_;
-  std::optional<TimeNs> account_until_ns_;
   TimeNs next_show_ns_ = 0;
   TimeNs next_port_look_ns_ = 0;
   std::string no_port_;        // why no process can connect; empty if they can
@@ -193,9 +130,9 @@ RunControl::Core::Core(RunControlSettings settings)
       setup_(settings.farm_file, settings.sets, settings.fallback),
       own_(own_settings(setup_, settings.one_run)),
       log_file_(own_.run_out + "/log/run-control.log", own_.log_file_bytes_max, own_.log_files_kept),
-      book_(out_of(settings, own_), settings.one_run ? RunBook::Keeper::starter : RunBook::Keeper::self),
-      memory_(memory_of(settings, own_), settings.one_run ? Memory::Extent::state : Memory::Extent::farm),
-      hub_(hub_of(settings, own_, setup_.plan().nodes.size())),
+      book_(made_out(settings, own_), settings.one_run ? RunBook::Keeper::starter : RunBook::Keeper::self),
+      memory_(memory_path(settings, own_), settings.one_run ? Memory::Extent::state : Memory::Extent::farm),
+      hub_(hub_settings(settings, own_, setup_.plan().nodes.size())),
       log_([this](const v1::FarmView::Line& line) {
         if (web_) web_->log("run-control", line);
         hub_.publish("log.run-control", bytes_of(line.SerializeAsString()));
@@ -218,7 +155,7 @@ RunControl::Core::Core(RunControlSettings settings)
   health_.set_groups(own_.groups);
   if (!settings.one_run) {
     const char* key = own_.control_out.empty() ? "run.out" : "control.out";
-    folders_.set_folders({{key, out_of(settings, own_), node::FolderWatch::Links::resolved}});
+    folders_.set_folders({{key, made_out(settings, own_), node::FolderWatch::Links::resolved}});
   }
   tell_ports();
   hub_.observe("report.");
@@ -238,8 +175,8 @@ RunControl::Core::~Core() {
 void RunControl::Core::open_page(const RunControlSettings& settings) {
   const std::string& page = settings.page.empty() && !settings.one_run ? own_.page : settings.page;
   if (page.empty()) return;
-  web_.emplace(node::parse_endpoint(page), page_token(out_of(settings, own_) + "/page-token"),
-               own_.page_names, out_of(settings, own_));
+  web_.emplace(node::parse_endpoint(page), page_token(made_out(settings, own_) + "/page-token"),
+               own_.page_names, made_out(settings, own_));
 }
 
 // False: this process takes over the farm of one that died. `weir up` starts a new session, unless a run is
@@ -255,7 +192,7 @@ void RunControl::Core::recall(const v1::ControlMemory& before) {
   rules_.recall(before.next_by());
   book_.recall(RunNumber(before.run()), before.run_begin_utc_ns());
   book_.recall(before.identity(), {before.run_faults().begin(), before.run_faults().end()});
-  control::Remembered farm = remembered(before);
+  control::Remembered farm = farm_of(before);
   if (!recall_settings(before)) ++farm.epoch;  // the processes are given the farm as it is now
   machine_.recall(farm, parts_.now_ns);
   log_.note(control::Level::info,
@@ -277,30 +214,12 @@ bool RunControl::Core::recall_settings(const v1::ControlMemory& before) {
 }
 
 v1::ControlMemory RunControl::Core::memory() const {
-  const control::Remembered now = machine_.remembered();
   v1::ControlMemory memory;
-  memory.set_goal(std::string(control::name(now.goal)));
-  memory.set_run(now.run.value);
-  memory.set_epoch(now.epoch);
-  memory.set_run_open(now.run_open);
-  for (const control::Remembered::Removed& one : now.removed) {
-    memory.add_excluded(one.name);
-    memory.add_excluded_by(one.by);
-  }
-  const FarmSetup::Remembered settings = setup_.remembered();
-  for (const FarmSetup::Override& one : settings.wanted) {
-    memory.add_sets(one.assignment);
-    memory.add_set_by(one.origin);
-  }
-  for (const FarmSetup::Override& one : settings.configured) {
-    memory.add_configured_sets(one.assignment);
-    memory.add_configured_by(one.origin);
-  }
-  for (const std::string& one : settings.run_sets) memory.add_run_sets(one);
-  memory.set_farm_digest(settings.digest);
+  add_farm(machine_.remembered(), memory);
+  add_settings(setup_.remembered(), memory);
   *memory.mutable_identity() = book_.identity();
   for (const std::string& one : book_.faults()) memory.add_run_faults(one);
-  memory.set_supervisor(members_.supervisor(now.run));
+  memory.set_supervisor(members_.supervisor(RunNumber(memory.run())));
   memory.set_next_by(rules_.next_by());
   memory.set_run_begin_utc_ns(book_.begin_utc());
   add_disks(parts_.disks, memory);
@@ -431,17 +350,9 @@ void RunControl::Core::lose_run(const control::LostRun& lost) {
     log_.note(event.level, event.text);
 }
 
-// A supervisor that has ended its run, and dies before its account has arrived.
 void RunControl::Core::look_for_account() {
-  const auto run = book_.open();
-  if (!run || machine_.remembered().run_open) {
-    account_until_ns_.reset();
-    return;
-  }
-  if (!account_until_ns_) account_until_ns_ = parts_.now_ns + kAccountPatience;
-  if (parts_.now_ns < *account_until_ns_ && !machine_.all_gone()) return;
-  account_until_ns_.reset();
-  lose_run({*run, true, "its supervisor ended it, and the account did not arrive"});
+  const auto run = book_.take_overdue(machine_.remembered().run_open, machine_.all_gone(), parts_.now_ns);
+  if (run) lose_run({*run, true, "its supervisor ended it, and the account did not arrive"});
 }
 
 void RunControl::Core::on_message(const bus::Sender& from, const v1::BusMessage& message) {

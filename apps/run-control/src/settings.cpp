@@ -1,9 +1,11 @@
 #include "settings.hpp"
 
+#include "network_socket.hpp"
 #include <weir/config/durations.hpp>
 #include <weir/config/farm_file.hpp>
 #include <weir/config/rules.hpp>
 #include <weir/config/stop_limit.hpp>
+#include <weir/node/paths.hpp>
 #include <weir/node/process.hpp>
 #include <weir/node/setup.hpp>
 #include <weir/security/keys.hpp>
@@ -74,6 +76,14 @@ HealthWatch::Groups groups_of(const FarmSetup& setup) {
   return groups;
 }
 
+std::string listen_of(const RunControlSettings& settings, const OwnSettings& own) {
+  const std::string& listen = settings.listen.empty() ? own.listen : settings.listen;
+  if (!listen.empty()) return listen;
+  throw std::runtime_error(settings.farm_file +
+                           ": control.listen is empty: set it to where run control is to listen, as in "
+                           "127.0.0.1:7700");
+}
+
 }  // namespace
 
 OwnSettings own_settings(const FarmSetup& setup, bool one_run) {
@@ -121,6 +131,30 @@ bus::HubSettings hub_settings(const std::string& folder, const std::string& list
   hub.keys = std::move(*keys);
   hub.clients = std::move(*clients);
   return hub;
+}
+
+bus::HubSettings hub_settings(const RunControlSettings& settings, const OwnSettings& own,
+                              std::size_t processes) {
+  if (const std::string why = node::allow_descriptors(processes); !why.empty()) throw std::runtime_error(why);
+  bus::HubSettings hub = hub_settings(own.keys, listen_of(settings, own));
+  hub.connections_max = bus::connections_of(processes);
+  if (settings.network.empty()) return hub;
+  hub.beside = [settings](std::uint16_t port) {
+    return listen_in(settings.network, settings.network_host, port);
+  };
+  return hub;
+}
+
+std::string made_out(const RunControlSettings& settings, const OwnSettings& own) {
+  const bool of_run = own.control_out.empty() || settings.one_run;
+  auto out = node::made_folder(of_run ? own.run_out : own.control_out);
+  if (!out) throw std::runtime_error("control.out: " + out.error());
+  return std::move(*out);
+}
+
+std::string memory_path(const RunControlSettings& settings, const OwnSettings& own) {
+  if (!settings.memory.empty() || settings.one_run) return settings.memory;
+  return made_out(settings, own) + "/run-control.state";
 }
 
 }  // namespace weir::run_control

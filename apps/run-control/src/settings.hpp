@@ -4,6 +4,7 @@
 #include "health_watch.hpp"
 #include <weir/bus/hub.hpp>
 #include <weir/control/farm_machine.hpp>
+#include <weir/run_control/run_control.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -37,5 +38,13 @@ struct OwnSettings {
 [[nodiscard]] OwnSettings own_settings(const FarmSetup& setup, bool one_run);
 // Throws std::runtime_error with a sentence: keys are wanted and not there. `keys`: their folder.
 [[nodiscard]] bus::HubSettings hub_settings(const std::string& keys, const std::string& listen);
+// Returns the settings of the hub for so many processes, and raises this process's limit of descriptors for
+// them. Throws likewise.
+[[nodiscard]] bus::HubSettings hub_settings(const RunControlSettings& settings, const OwnSettings& own,
+                                            std::size_t processes);
+// Returns the folder of the records, and makes it if it does not exist. Throws std::runtime_error.
+[[nodiscard]] std::string made_out(const RunControlSettings& settings, const OwnSettings& own);
+// Returns the file of the saved state; empty: none.
+[[nodiscard]] std::string memory_path(const RunControlSettings& settings, const OwnSettings& own);
 
 }  // namespace weir::run_control

@@ -282,3 +282,24 @@ TEST_CASE("a restarted run control remembers a run without an entry") {
   farm.book.recall(RunNumber(4), 4);
   CHECK(farm.book.open() == RunNumber(4));
 }
+
+TEST_CASE("a run without an account is overdue after a while, or when all processes are gone") {
+  test::SmallFarm farm;
+  CHECK_FALSE(farm.book.take_overdue(false, true, kSecond));  // no run was begun
+  CHECK(farm.book.begin(RunNumber(3), farm.setup.of_run(RunNumber(3)), {}).empty());
+  CHECK_FALSE(farm.book.take_overdue(true, true, kSecond));
+  CHECK_FALSE(farm.book.take_overdue(false, false, 2 * kSecond));
+  SECTION("after a while") {
+    const TimeNs until = 2 * kSecond + RunBook::kAccountPatience;
+    CHECK_FALSE(farm.book.take_overdue(false, false, until - 1));
+    CHECK(farm.book.take_overdue(false, false, until) == RunNumber(3));
+    CHECK_FALSE(farm.book.take_overdue(false, false, until));
+  }
+  SECTION("all processes are gone") {
+    CHECK(farm.book.take_overdue(false, true, 3 * kSecond) == RunNumber(3));
+  }
+  SECTION("unless the account arrives") {
+    CHECK_FALSE(farm.book.end(over(3), "small").empty());
+    CHECK_FALSE(farm.book.take_overdue(false, true, 100 * kSecond));
+  }
+}
