@@ -286,16 +286,30 @@ void Journal::write_reporting() {
   append(entry);
 }
 
-void add_fault(std::vector<std::string>& faults, const std::string& fault) {
+FaultTexts::FaultTexts(std::vector<std::string> texts) : texts_(std::move(texts)) {
+  for (std::size_t i = 0; i < texts_.size(); ++i) places_[texts_[i]] = i;
+}
+
+// Returns the place of the last fault that this one continues, or the end.
+std::size_t FaultTexts::begun(const std::string& fault) const {
   constexpr std::string_view kLasted = " for ";
-  const auto begun = std::find_if(faults.rbegin(), faults.rend(), [&](const std::string& one) {
-    return fault.starts_with(one) && std::string_view(fault).substr(one.size()).starts_with(kLasted);
-  });
-  if (begun == faults.rend()) {
-    faults.push_back(fault);
-  } else {
-    *begun = fault;
+  std::size_t last = texts_.size();
+  for (std::size_t at = fault.find(kLasted); at != fault.npos; at = fault.find(kLasted, at + 1)) {
+    const auto place = places_.find(fault.substr(0, at));
+    if (place != places_.end() && (last == texts_.size() || place->second > last)) last = place->second;
   }
+  return last;
+}
+
+void FaultTexts::add(const std::string& fault) {
+  const std::size_t place = begun(fault);
+  if (place == texts_.size()) {
+    texts_.push_back(fault);
+  } else {
+    places_.erase(texts_[place]);
+    texts_[place] = fault;
+  }
+  places_[fault] = place;
 }
 
 void Journal::write_fault(const std::string& fault) {

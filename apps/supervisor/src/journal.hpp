@@ -14,6 +14,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -43,7 +44,9 @@ struct JournalledRun {
   std::uint64_t serial = 0;                          // of its last pass
   std::vector<v1::FilterHistogram> histograms = {};  // HistogramBoard::earlier()
   std::optional<RunAlerts> alerts = {};              // filled by read_journal()
-  DurationNs running_ns = 0;                         // with `stop`: how long triggers were on
+  std::string impossible =
+      {};                     // the first entry that no supervisor writes, by number and column; empty: none
+  DurationNs running_ns = 0;  // with `stop`: how long triggers were on
 };
 
 // Parses the entries of a journal up to the first incomplete one. Returns nullopt if it contains no run.
@@ -52,8 +55,23 @@ struct JournalledRun {
 // Writes a run as the first entry of its journal. `alerts`: of a farm with a burst saver.
 void put(const JournalledRun& run, const RunAlerts* alerts, v1::JournalState& state);
 
-// Appends a fault to a run's. A fault that continues an earlier one with " for" and a time replaces it.
-void add_fault(std::vector<std::string>& faults, const std::string& fault);
+// The faults of a run, in their order.
+class FaultTexts {
+ public:
+  explicit FaultTexts(std::vector<std::string> texts = {});
+
+  // Appends a fault. One that continues an earlier one with " for " and a time replaces the last such.
+  void add(const std::string& fault);
+  // Returns whether it would replace one.
+  [[nodiscard]] bool continues(const std::string& fault) const { return begun(fault) != texts_.size(); }
+  [[nodiscard]] const std::vector<std::string>& all() const { return texts_; }
+
+ private:
+  [[nodiscard]] std::size_t begun(const std::string& fault) const;
+
+  std::vector<std::string> texts_;
+  std::unordered_map<std::string, std::size_t> places_;  // of each text, its last
+};
 
 // For tests: returns the first part of a run that its journal lacks, or an empty string. Times and the
 // reports that nodes send again when they connect are not compared.

@@ -32,15 +32,11 @@ void take_bytes(const std::string& from, std::vector<std::byte>& to) {
   to.assign(bytes, bytes + from.size());
 }
 
-template <class Id>
-Id id_of(std::uint32_t value) {
-  return Id(static_cast<std::uint16_t>(value));
-}
-
 // Applies entries to the run that they are about.
 class Reader {
  public:
   bool apply(const v1::JournalEntry& entry) {
+    ++entries_;
     switch (entry.body_case()) {
       case v1::JournalEntry::kState:
         take_state(entry.state());
@@ -62,7 +58,7 @@ class Reader {
         run_.reporting = true;
         return begun_;
       case v1::JournalEntry::kFault:
-        add_fault(run_.faults, entry.fault());
+        faults_.add(entry.fault());
         return begun_;
       case v1::JournalEntry::kFarm:
         take_shape(entry.farm());
@@ -95,6 +91,8 @@ class Reader {
     std::sort(run_.state.open.begin(), run_.state.open.end(),
               [](const OpenSlice& a, const OpenSlice& b) { return a.order < b.order; });
     for (const auto& [key, copy] : given_up_) run_.state.given_up.push_back(copy);
+    run_.faults = faults_.all();
+    run_.impossible = impossible_;
     return std::move(run_);
   }
 
@@ -105,6 +103,16 @@ class Reader {
   };
   using CopyKey = std::tuple<SliceId, NodeIndex, StoreEpoch>;
 
+  template <class Id>
+  Id id_of(std::uint32_t value, std::string_view column) {
+    if (value > UINT16_MAX) note_impossible(column);
+    return Id(static_cast<std::uint16_t>(value));
+  }
+  // No supervisor writes such an entry: the run that it belongs to is unknown.
+  void note_impossible(std::string_view column) {
+    if (impossible_.empty()) impossible_ = "entry " + std::to_string(entries_) + ", " + std::string(column);
+  }
+
   void give_up_copy(const OpenSlice& slice) {
     given_up_[{slice.slice, slice.copy_writer, slice.epoch}] = {slice.slice, slice.copy_writer, slice.epoch,
                                                                 false};
@@ -113,6 +121,7 @@ class Reader {
   void take_state(const v1::JournalState& state) {
     begun_ = true;
     run_ = {};
+    impossible_.clear();
     run_.run = RunNumber(state.run());
     run_.farm = state.farm();
     run_.claim = state.claim();
@@ -135,8 +144,8 @@ class Reader {
     for (const v1::JournalState::Open& open : state.open()) take_open(open);
     given_up_.clear();
     for (const v1::JournalState::GivenUp& copy : state.given_up()) {
-      const auto writer = id_of<NodeIndex>(copy.writer());
-      const auto epoch = id_of<StoreEpoch>(copy.epoch());
+      const auto writer = id_of<NodeIndex>(copy.writer(), "given_up.writer");
+      const auto epoch = id_of<StoreEpoch>(copy.epoch(), "given_up.epoch");
       given_up_[{SliceId(copy.slice()), writer, epoch}] = {SliceId(copy.slice()), writer, epoch,
                                                            copy.orphan()};
     }
@@ -146,7 +155,7 @@ class Reader {
     run_.stop = state.stop();
     run_.running_ns = state.running_ns();
     run_.reporting = state.reporting();
-    run_.faults.assign(state.faults().begin(), state.faults().end());
+    faults_ = FaultTexts({state.faults().begin(), state.faults().end()});
     take_shape(state.farm_now());
     take_lost_times(state.lost_times());
     run_.serial = state.serial();
@@ -179,10 +188,17 @@ class Reader {
     assignment::FarmShape& shape = run_.state.shape;
     shape = {};
     for (const v1::JournalFarm::Node& node : farm.removed()) {
-      if (node.role() >= std::size(slice_rows::kNodeRoles)) continue;
-      shape.removed.push_back({slice_rows::kNodeRoles[node.role()], id_of<NodeIndex>(node.index())});
+      if (node.role() >= std::size(slice_rows::kNodeRoles)) {
+        note_impossible("removed.role");
+        continue;
+      }
+      shape.removed.push_back(
+          {slice_rows::kNodeRoles[node.role()], id_of<NodeIndex>(node.index(), "removed.index")});
     }
-    shape.absences = slice_codec::decode(farm.absences()).value_or(std::vector<slice_rows::AbsenceRange>());
+    if (auto absences = slice_codec::decode(farm.absences()))
+      shape.absences = std::move(*absences);
+    else
+      note_impossible(absences.error().column);
     shape.paused = farm.paused();
     shape.paused_ns = farm.paused_ns();
     run_.shaped_utc = farm.utc_ns();
@@ -195,16 +211,16 @@ class Reader {
     const auto* bytes = reinterpret_cast<const std::byte*>(open.payload().data());
     slice.payload.assign(bytes, bytes + open.payload().size());
     slice.assigned = open.assigned();
-    slice.attempt = id_of<Attempt>(open.attempt());
+    slice.attempt = id_of<Attempt>(open.attempt(), "open.attempt");
     slice.kills = static_cast<std::uint8_t>(open.kills());
     slice.losses = static_cast<std::uint8_t>(open.losses());
     slice.suspect = open.suspect();
     slice.order = SliceOrder(open.order());
     slice.refusals = static_cast<std::uint8_t>(open.refusals());
     slice.confirmations = static_cast<std::uint16_t>(open.confirmations());
-    slice.epoch = id_of<StoreEpoch>(open.epoch());
-    slice.copy_attempt = id_of<Attempt>(open.copy_attempt());
-    slice.copy_writer = id_of<NodeIndex>(open.copy_writer());
+    slice.epoch = id_of<StoreEpoch>(open.epoch(), "open.epoch");
+    slice.copy_attempt = id_of<Attempt>(open.copy_attempt(), "open.copy_attempt");
+    slice.copy_writer = id_of<NodeIndex>(open.copy_writer(), "open.copy_writer");
     slice.copy_incomplete = open.copy_incomplete();
     slice.group = GroupIndex(static_cast<std::uint8_t>(open.group()));
     slice.arrived = open.arrived();
@@ -215,7 +231,7 @@ class Reader {
     Joined& joined = run_.joined[{join.role(), join.index()}];
     const bool same_process = joined.incarnation == join.incarnation();
     if (run_.alerts && join.role() == v1::ROLE_DCM && !same_process)
-      run_.alerts->book.dcm_replaced(id_of<NodeIndex>(join.index()));
+      run_.alerts->book.dcm_replaced(id_of<NodeIndex>(join.index(), "joined.index"));
     joined = {join.incarnation(), join.first_slice(), join.told_to_end(), SliceOrder(join.first_order())};
   }
 
@@ -231,7 +247,7 @@ class Reader {
       if (found == open_.end()) continue;
       Open& open = found->second;
       if (std::exchange(open.confirmed, false)) give_up_copy(open.slice);
-      open.slice.attempt = id_of<Attempt>(at_or_zero(pass.assigned_attempt(), i));
+      open.slice.attempt = id_of<Attempt>(at_or_zero(pass.assigned_attempt(), i), "assigned_attempt");
       open.slice.kills = static_cast<std::uint8_t>(at_or_zero(pass.kills(), i));
       open.slice.losses = static_cast<std::uint8_t>(at_or_zero(pass.losses(), i));
       open.slice.suspect = at_or_zero(pass.suspect(), i);
@@ -246,10 +262,10 @@ class Reader {
       if (found == open_.end()) continue;
       Open& open = found->second;
       if (std::exchange(open.confirmed, true)) give_up_copy(open.slice);
-      open.slice.epoch = id_of<StoreEpoch>(at_or_zero(pass.epoch(), i));
+      open.slice.epoch = id_of<StoreEpoch>(at_or_zero(pass.epoch(), i), "epoch");
       open.slice.confirmations = static_cast<std::uint16_t>(open.slice.epoch.value + 1);
-      open.slice.copy_attempt = id_of<Attempt>(at_or_zero(pass.confirmed_attempt(), i));
-      open.slice.copy_writer = id_of<NodeIndex>(at_or_zero(pass.writer(), i));
+      open.slice.copy_attempt = id_of<Attempt>(at_or_zero(pass.confirmed_attempt(), i), "confirmed_attempt");
+      open.slice.copy_writer = id_of<NodeIndex>(at_or_zero(pass.writer(), i), "writer");
       open.slice.copy_incomplete = at_or_zero(pass.confirmed_incomplete(), i);
     }
     for (int i = 0; i < pass.settled_size(); ++i) settle(pass, i);
@@ -311,7 +327,8 @@ class Reader {
     const auto outcome = static_cast<Outcome>(at_or_zero(pass.outcome(), row));
     settle_in_group(open.slice, outcome);
     if (outcome == Outcome::stored) {
-      const std::size_t writer = at_or_zero(pass.settled_writer(), row);
+      const std::size_t writer =
+          id_of<NodeIndex>(at_or_zero(pass.settled_writer(), row), "settled_writer").value;
       if (ledger.stored_by.size() <= writer) ledger.stored_by.resize(writer + 1);
       ledger.stored.add(slice);
       ledger.stored_by[writer].add(slice);
@@ -335,8 +352,9 @@ class Reader {
 
   // `kept_by`: index + 1, or 0.
   void keep_for_alerts(const OpenSlice& slice, std::uint32_t kept_by) {
-    run_.alerts->book.settled(slice.slice, slice.info.time,
-                              kept_by > 0 ? std::optional(id_of<NodeIndex>(kept_by - 1)) : std::nullopt);
+    run_.alerts->book.settled(
+        slice.slice, slice.info.time,
+        kept_by > 0 ? std::optional(id_of<NodeIndex>(kept_by - 1, "kept_by")) : std::nullopt);
   }
 
   // Null in a farm with one group.
@@ -376,7 +394,7 @@ class Reader {
       slice.group = GroupIndex(static_cast<std::uint8_t>(forwarded.group()));
       if (auto* to = group_of(slice); to != nullptr) to->arrived.add(slice.slice);
       slice.arrived = true;
-      slice.attempt = id_of<Attempt>(forwarded.attempt());
+      slice.attempt = id_of<Attempt>(forwarded.attempt(), "forwarded.attempt");
       slice.kills = slice.losses = 0;
       slice.suspect = false;
       slice.copy_writer = slice_rows::kNoNode;
@@ -396,6 +414,9 @@ class Reader {
   }
 
   JournalledRun run_;
+  FaultTexts faults_;
+  std::size_t entries_ = 0;
+  std::string impossible_;
   bool begun_ = false;
   slice_rows::IdIntervals given_;
   std::map<SliceId, Open> open_;

@@ -43,6 +43,11 @@ std::optional<JournalledRun> RunJournal::read() const {
         "the journal is of another run " + std::to_string(run->run.value) + " of farm '" + run->farm +
         "', begun by another run control or program: choose another run number, or another run.out");
   }
+  if (!run->impossible.empty()) {
+    throw std::runtime_error("the journal of run " + std::to_string(run->run.value) +
+                             " has an impossible value (" + run->impossible +
+                             "): it is damaged, and the run cannot be resumed; begin the next one");
+  }
   require_nodes(*run);
   return run;
 }
@@ -67,7 +72,7 @@ void RunJournal::require_nodes(const JournalledRun& run) const {
 }
 
 void RunJournal::resumed(const JournalledRun& run) {
-  faults_ = run.faults;
+  faults_ = FaultTexts(run.faults);
   note_fault("the supervisor was restarted: " + counted(run.state.open.size(), "slice") + " assigned again");
   journal_.resume(run.serial);
   shape_written_ = machine_.shape_number();
@@ -107,7 +112,7 @@ JournalledRun RunJournal::state(const RunStages& course, TimeNs now_ns) const {
   run.stop = course.is(RunStage::draining) || course.is_ending() ? course.reason() : "";
   run.running_ns = course.running_ns();
   run.reporting = course.is_ending();
-  run.faults = faults_;
+  run.faults = faults_.all();
   run.lost_times = throttle_times_.lost();
   run.serial = journal_.serial();
   return run;
@@ -143,13 +148,24 @@ void RunJournal::note_machine_faults(TimeNs now_ns) {
   const auto faults = machine_.faults();
   for (; machine_faults_noted_ < faults.size(); ++machine_faults_noted_) {
     const assignment::Fault& fault = faults[machine_faults_noted_];
-    if (fault.counts() && faults_.size() < assignment::kFaultsMax)
-      note_fault(assignment::describe_in_record(fault, environment_.clock.utc_ns() - (now_ns - fault.at)));
+    if (!fault.counts()) continue;
+    const std::string text = assignment::describe_in_record(fault, utc_of(fault, now_ns));
+    if (faults_.all().size() < assignment::kFaultsMax || faults_.continues(text)) note_fault(text);
   }
 }
 
+// The end of an outage has the time that its start was given: the clock may have been set meanwhile, and the
+// text of the end begins with that of the start.
+UtcNs RunJournal::utc_of(const assignment::Fault& fault, TimeNs now_ns) {
+  const UtcNs utc_ns = environment_.clock.utc_ns() - (now_ns - fault.at);
+  if (fault.kind != assignment::FaultKind::down) return utc_ns;
+  if (fault.lasted == 0) return outages_utc_[fault.node] = utc_ns;
+  const auto begun = outages_utc_.extract(fault.node);
+  return begun.empty() ? utc_ns : begun.mapped();
+}
+
 void RunJournal::note_fault(const std::string& fault) {
-  add_fault(faults_, fault);
+  faults_.add(fault);
   journal_.write_fault(fault);
 }
 

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -46,7 +47,7 @@ class RunJournal {
   // Records the machine's new faults. Call once per pass, before its messages leave.
   void note_machine_faults(TimeNs now_ns);
   // All of them in their order, an earlier process' before.
-  [[nodiscard]] const std::vector<std::string>& faults() const { return faults_; }
+  [[nodiscard]] const std::vector<std::string>& faults() const { return faults_.all(); }
   // The farm's shape, where it has changed.
   void write_shape(TimeNs now_ns);
   // Records lost livetime if it has grown; the last kLostTimesEvery may be unwritten.
@@ -66,6 +67,7 @@ class RunJournal {
 
   static constexpr DurationNs kLostTimesEvery = 100 * kMillisecond;
 
+  [[nodiscard]] UtcNs utc_of(const assignment::Fault& fault, TimeNs now_ns);
   [[nodiscard]] JournalledRun state(const RunStages& course, TimeNs now_ns) const;
   void require_nodes(const JournalledRun& run) const;
   [[nodiscard]] bool is_without() const { return journal_.lost() || journal_.waits(); }
@@ -78,7 +80,8 @@ class RunJournal {
   const BurstAlerts& bursts_;
   const assignment::ThrottleTimes& throttle_times_;
   Journal journal_;
-  std::vector<std::string> faults_;
+  FaultTexts faults_;
+  std::map<NodeIndex, UtcNs> outages_utc_;  // start of each readout's outage that lasts
   std::size_t machine_faults_noted_ = 0;
   TimeNs retry_ns_ = 0;
   std::uint32_t shape_written_ = 0;

@@ -8,6 +8,7 @@
 #include "memory_network.hpp"
 #include "peer_identity.hpp"
 #include "weir_catch.hpp"
+#include <weir/base/crc32c.hpp>
 #include <weir/config/plan.hpp>
 #include <weir/sessions/connector.hpp>
 #include <weir/sessions/listener.hpp>
@@ -20,8 +21,9 @@ namespace {
 
 struct HandClock final : ports::Clock {
   [[nodiscard]] TimeNs now_ns() const override { return now; }
-  [[nodiscard]] UtcNs utc_ns() const override { return now; }
+  [[nodiscard]] UtcNs utc_ns() const override { return now + utc_offset; }
   TimeNs now = kSecond;
+  DurationNs utc_offset = 0;
 };
 
 using test::process;
@@ -499,10 +501,12 @@ TEST_CASE(
     "the end of an outage replaces its start in faults and journal; one that moved no slice is in neither") {
   const std::string start = "readout-1's fragments are missing: it was reached by no DCM from 12:01:04 UTC";
   const std::vector<std::string> over{"dcm-0 was lost", start + " for 3.20 s", "dcm-0 was lost"};
-  std::vector<std::string> faults;
-  for (const char* const one : {"dcm-0 was lost", start.c_str(), "dcm-0 was lost"}) add_fault(faults, one);
-  add_fault(faults, over[1]);
-  CHECK(faults == over);
+  FaultTexts faults({"dcm-0 was lost"});
+  for (const char* const one : {start.c_str(), "dcm-0 was lost"}) faults.add(one);
+  CHECK(faults.continues(over[1]));
+  CHECK_FALSE(faults.continues(start));
+  faults.add(over[1]);
+  CHECK(faults.all() == over);
   Farm farm;
   test::MemoryJournal store;
   SupervisorEnvironment environment{farm.network, farm.clock, {}, {}, &store};
@@ -534,6 +538,112 @@ TEST_CASE(
   const auto found = journal.read();
   REQUIRE(found);
   CHECK(found->faults == over);
+}
+
+TEST_CASE("a journal with a value that no supervisor writes is refused with its entry and column") {
+  Farm farm;
+  SupervisorEnvironment environment{farm.network, farm.clock, {}, {}, nullptr};
+  const assignment::ThrottleTimes lost_times;
+  const HistogramBoard histograms;
+  Journal no_entries(nullptr);
+  const BurstAlerts bursts(burst_alert_settings(farm.setup), farm.roster, no_entries);
+  farm.course.begin(farm.clock.now, 9);
+  farm.machine->start({farm.clock.now, 9});
+  constexpr std::uint32_t kBeyond = UINT16_MAX + 1;
+  struct Entry {
+    const char* column;
+    v1::JournalEntry entry;
+  };
+  std::vector<Entry> entries;
+  const auto add = [&](const char* column) -> v1::JournalEntry& {
+    return entries.emplace_back(Entry{column, {}}).entry;
+  };
+  add("").mutable_farm()->mutable_absences()->add_ranges()->set_readout(1);
+  add("ranges.readout").mutable_farm()->mutable_absences()->add_ranges()->set_readout(kBeyond + 1);
+  add("removed.index").mutable_farm()->add_removed()->set_index(kBeyond);
+  add("removed.role").mutable_farm()->add_removed()->set_role(77);
+  for (const char* const column : {"given_up.writer", "given_up.epoch", "open.attempt", "open.copy_writer"}) {
+    v1::JournalState& state = *add(column).mutable_state();
+    state.set_run(7);
+    state.set_farm("test farm");
+    if (column[0] == 'g') {
+      v1::JournalState::GivenUp& copy = *state.add_given_up();
+      copy.set_writer(column == std::string("given_up.writer") ? kBeyond : 0);
+      copy.set_epoch(column == std::string("given_up.epoch") ? kBeyond : 0);
+    } else {
+      v1::JournalState::Open& open = *state.add_open();
+      open.set_attempt(column == std::string("open.attempt") ? kBeyond : 0);
+      open.set_copy_writer(column == std::string("open.copy_writer") ? kBeyond : 0);
+    }
+  }
+  for (const Entry& one : entries) {
+    CAPTURE(one.column);
+    test::MemoryJournal store;
+    environment.journal = &store;
+    RunJournal journal(journal_settings(farm.setup), environment, *farm.machine, farm.roster, histograms,
+                       bursts, lost_times);
+    journal.write_state(farm.course, farm.clock.now);
+    const std::string body = one.entry.SerializeAsString();
+    const auto* bytes = reinterpret_cast<const std::byte*>(body.data());
+    std::vector<std::byte> framed(2 * sizeof(std::uint32_t));
+    store_le(framed.data(), static_cast<std::uint32_t>(body.size()));
+    store_le(framed.data() + sizeof(std::uint32_t), crc32c({bytes, body.size()}));
+    framed.insert(framed.end(), bytes, bytes + body.size());
+    REQUIRE(store.append(framed));
+    if (one.column[0] == '\0') {
+      CHECK(journal.read()->state.shape.absences.size() == 1);
+    } else {
+      CHECK_THROWS_WITH(journal.read(),
+                        Catch::ContainsSubstring("(entry 2, " + std::string(one.column) + ")"));
+    }
+  }
+}
+
+TEST_CASE("an outage is one line of the record, though the clock is set before it ends") {
+  Farm farm;
+  test::MemoryJournal store;
+  SupervisorEnvironment environment{farm.network, farm.clock, {}, {}, &store};
+  const assignment::ThrottleTimes lost_times;
+  const HistogramBoard histograms;
+  Journal no_entries(nullptr);
+  const BurstAlerts bursts(burst_alert_settings(farm.setup), farm.roster, no_entries);
+  RunJournal journal(journal_settings(farm.setup), environment, *farm.machine, farm.roster, histograms,
+                     bursts, lost_times);
+  assignment::Actions actions;
+  farm.machine->start({farm.clock.now, 9});
+  farm.machine->dcm_joined(NodeIndex(0), Incarnation(1), 4, 5, actions);
+  const NodeIndex down(1);
+  farm.machine->readout_joined(down, Incarnation(1), 5);
+  const auto reports = [&](std::span<const NodeIndex> missing) {
+    const std::size_t before = farm.machine->faults().size();
+    farm.machine->reach(NodeIndex(0), missing, {}, farm.clock.now);
+    const TimeNs until = farm.clock.now + 60 * kSecond;
+    while (farm.clock.now < until && farm.machine->faults().size() == before) {
+      farm.clock.now += 100 * kMillisecond;
+      farm.machine->tick({farm.clock.now, farm.clock.now}, actions);
+    }
+    REQUIRE(farm.machine->faults().size() == before + 1);
+    journal.note_machine_faults(farm.clock.now);
+  };
+  for (const int outage : {1, 2}) {
+    CAPTURE(outage);
+    reports({&down, 1});
+    REQUIRE(journal.faults().size() == static_cast<std::size_t>(outage));
+    const std::string begun = journal.faults().back();
+    farm.clock.utc_offset += 17 * kSecond;
+    reports({});
+    REQUIRE(journal.faults().size() == static_cast<std::size_t>(outage));
+    CHECK(journal.faults().back().starts_with(begun + " for "));
+  }
+}
+
+TEST_CASE("a record with thousands of faults takes no time for each beyond its own") {
+  FaultTexts faults;
+  constexpr std::size_t kMany = 200'000;
+  for (std::size_t i = 0; i < kMany; ++i) faults.add("fault " + std::to_string(i));
+  for (std::size_t i = 0; i < kMany; ++i) faults.add("fault " + std::to_string(i) + " for 2 s");
+  CHECK(faults.all().size() == kMany);
+  CHECK(faults.all().back() == "fault 199999 for 2 s");
 }
 
 TEST_CASE("a journal with nodes that the farm file no longer has is refused with an error that names one") {
