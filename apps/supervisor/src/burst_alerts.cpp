@@ -180,6 +180,16 @@ std::vector<burst::AlertAccount> BurstAlerts::accounts() const {
   return all;
 }
 
+std::string BurstAlerts::unheard_writers() const {
+  std::string names;
+  for (const RosterMember& member : roster_.members()) {
+    const bool heard = member.has_report && member.report.final();
+    if (member.role == Role::writer && member.was_there && !heard)
+      names += (names.empty() ? "" : ", ") + member.name;
+  }
+  return names;
+}
+
 // A DCM sends no slice until burst.save_bytes_per_s has room for the one before.
 DurationNs BurstAlerts::patience() const {
   double largest = 0;
@@ -281,6 +291,7 @@ std::vector<assignment::Equation> BurstAlerts::equations(bool undisturbed, std::
     writers_final = writers_final && member.has_report && member.report.final();
     live += reports::sum_of(member.report, "burst_live");
   }
+  const std::string unheard = unheard_writers();
   const SliceSum saved_by_dcms = saved();
   const bool same = exact && writers_final;
   assignment::Equation disk{"bursts: saved = live on disk",
@@ -288,7 +299,9 @@ std::vector<assignment::Equation> BurstAlerts::equations(bool undisturbed, std::
                             {live, true},
                             same ? Relation::equal : Relation::at_most,
                             false,
-                            same ? "" : "a process was lost, or slices were built again"};
+                            !unheard.empty() ? unheard + " gave no final report: its files were not read back"
+                            : same           ? ""
+                                             : "a process was lost, or slices were built again"};
   const std::uint64_t accounted = all.count + lost;
   const std::uint64_t surplus = accounted - std::min(accounted, asked.count);  // in two rings
   // A rebuilt slice enters a ring again, and each alert may save it there once more; writers store it once.
@@ -301,6 +314,7 @@ std::vector<assignment::Equation> BurstAlerts::equations(bool undisturbed, std::
 std::vector<std::string> BurstAlerts::faults() const {
   std::vector<std::string> texts;
   if (!run_) return texts;
+  const std::string unheard = unheard_writers();
   for (const burst::AlertAccount& account : accounts()) {
     const std::uint64_t refused = account.told.refused.count;
     const std::uint64_t disk = account.told.disk_slow.count + account.told.disk_failed.count;
@@ -311,6 +325,8 @@ std::vector<std::string> BurstAlerts::faults() const {
         "by writers",
         account.alert.number, all, account.asked.count, account.lost, refused);
     if (disk > 0) text += fmt::format(", {} not taken or not returned by the rings' disks", disk);
+    if (account.lost + refused > 0 && !unheard.empty())
+      text += fmt::format("; {} gave no final report: its files may have some of them", unheard);
     texts.push_back(text);
   }
   return texts;

@@ -89,6 +89,9 @@ class BurstAlerts {
   // Returns the accounts of all alerts. The closed files in the writers' reports also count slices that a
   // DCM saved after its last account, before it died.
   [[nodiscard]] std::vector<burst::AlertAccount> accounts() const;
+  // Names the writers without a final report: their files may have slices that no account counts as saved.
+  // Empty: all have reported.
+  [[nodiscard]] std::string unheard_writers() const;
 
   BurstAlertSettings settings_;
   Roster& roster_;

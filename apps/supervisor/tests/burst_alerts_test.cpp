@@ -74,6 +74,29 @@ TEST_CASE("an alert without a saved slice ends half a minute after the run, and 
         "burst 1: 2 of 2 slices not saved: 2 lost with their process, 0 refused by writers");
 }
 
+TEST_CASE("an alert that lost slices names the writers without a final report, which may have them") {
+  const bool reported = GENERATE(true, false);
+  CAPTURE(reported);
+  Saving farm;
+  for (const char* const name : {"writer-0", "writer-1", "writer-2"}) {
+    const auto index = static_cast<std::uint16_t>(name[7] - '0');
+    RosterMember& writer = farm.roster.plan(Role::writer, NodeIndex(index), name, "");
+    writer.was_there = index < 2;
+    writer.has_report = true;
+    writer.report.set_final(index == 0 || reported);
+  }
+  farm.save(1);
+  CHECK(farm.alerts->look(4 * Saving::kTime, farm.now, true, true));
+  REQUIRE(farm.alerts->faults().size() == 1);
+  CHECK(farm.alerts->faults().front() ==
+        std::string("burst 1: 1 of 2 slices not saved: 1 lost with their process, 0 refused by writers") +
+            (reported ? "" : "; writer-1 gave no final report: its files may have some of them"));
+  const auto equations = farm.alerts->equations(false, 0);
+  REQUIRE(equations.size() == 2);
+  CHECK(equations[1].note == (reported ? "a process was lost, or slices were built again"
+                                       : "writer-1 gave no final report: its files were not read back"));
+}
+
 TEST_CASE("each saved slice gives the others another half a minute, and the last ends the wait") {
   const bool all = GENERATE(true, false);
   CAPTURE(all);
