@@ -11,6 +11,7 @@
 #include <weir/bench/rcnp.hpp>
 #include <weir/bench/remote.hpp>
 #include <weir/bench/remote_idle.hpp>
+#include <weir/bench/store.hpp>
 #include <weir/node/paths.hpp>
 
 #include <CLI/CLI.hpp>
@@ -59,6 +60,25 @@ void add_loopback(CLI::App& bench, int& status) {
            "reference program to measure in turn, for comparison with the ceiling")
       ->type_name("PROGRAM");
   command.runs(status, bench::run_loopback);
+}
+
+void add_store(CLI::App& bench, int& status) {
+  BenchCommand<bench::StoreOptions> command(
+      bench, "store", "Compare a farm that stores every slice with its disk",
+      "The farm has its default settings. After each run a single file gets as many bytes with as many\n"
+      "syncs: the disk's own rate. The line names the file system.");
+  bench::StoreOptions& options = *command.options;
+  command.list("--sizes", options.slice_bytes, "slice sizes in bytes");
+  command.list("--dcms", options.dcms, "numbers of DCMs");
+  command.add("--readouts", options.readouts, "number of readouts")->check(CLI::Range(1, 32));
+  command.add("--sources", options.sources, "sources of each readout, with a fragment per slice each")
+      ->check(CLI::Range(1, 1024));
+  command.add("--writers", options.writers, "number of writers")->check(CLI::Range(1, 32));
+  command.add("--folder", options.folder, "folder on the disk to measure; empty: the current one")
+      ->type_name("DIR");
+  command.rounds(options.rounds);
+  command.seconds(options.seconds, 0.1, "seconds per farm");
+  command.runs(status, bench::run_store);
 }
 
 void add_sweep(BenchCommand<bench::NetworkOptions>& command) {
@@ -299,6 +319,7 @@ void add_bench(CLI::App& app, int& status) {
   CLI::App& bench = *app.add_subcommand("bench", "Measure the performance of this machine and build");
   bench.require_subcommand(1);
   add_loopback(bench, status);
+  add_store(bench, status);
   add_assignment(bench, status);
   add_filter_benches(bench, status);
   add_coincidence(bench, status);

@@ -1,18 +1,14 @@
+#include "plain_farm.hpp"
 #include "units.hpp"
 #include <weir/bench/ceiling.hpp>
 #include <weir/bench/loopback.hpp>
-#include <weir/config/farm_file.hpp>
-#include <weir/config/plan.hpp>
-#include <weir/node/paths.hpp>
 #include <weir/reports/numbers.hpp>
-#include <weir/run/farm_run.hpp>
 #include <weir/security/keys.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
-#include <fstream>
 
 namespace weir::bench {
 namespace {
@@ -67,7 +63,6 @@ Totals totals_of(const v1::RunSummary& account) {
 
 Expected<Rate, std::string> measure_farm(const LoopbackPoint& point, double seconds,
                                          const std::string& folder, bool tls) {
-  const std::string path = folder + "/farm.yaml";
   std::string text = farm_text(point, seconds, folder);
   if (tls) {
     const std::string key = folder + "/farm.key";
@@ -76,23 +71,13 @@ Expected<Rate, std::string> measure_farm(const LoopbackPoint& point, double seco
       return Unexpected<std::string>(why);
     text += fmt::format("security: {{key_file: '{}', tls: true}}\n", key);
   }
-  std::ofstream(path) << text;
-  const auto loaded = config::load_farm(path);
-  if (!loaded) return Unexpected<std::string>(config::to_text(loaded.error()));
-  const auto plan = config::expand(loaded->farm, loaded->locations);
-  if (!plan) return Unexpected<std::string>(config::to_text(plan.error()));
-  run::FarmRun farm({loaded->farm, *plan}, {node::program_folder(), path, folder, "warning"},
-                    {[](const farm_view::LiveFrame&) {}, [](const std::string&) {}});
-  const run::FarmRunResult result = farm.run();
-  if (!result.failure.empty()) return Unexpected<std::string>(result.failure);
-  if (!result.account) return Unexpected<std::string>("the supervisor gave no account");
-  if (!result.account->balanced()) return Unexpected<std::string>("the ledger does not balance");
-  if (result.account->reason().starts_with("SIG")) return Unexpected<std::string>(result.account->reason());
-  const double duration_s = static_cast<double>(result.account->duration_ns()) / kSecond;
-  const Totals totals = totals_of(*result.account);
+  const auto ran = run_plain_farm(text, folder);
+  if (!ran) return Unexpected<std::string>(ran.error());
+  const double duration_s = static_cast<double>(ran->account->duration_ns()) / kSecond;
+  const Totals totals = totals_of(*ran->account);
   if (totals.fragments <= 0 || duration_s <= 0) return Unexpected<std::string>("no fragment arrived");
   double cpu_s = 0;
-  for (const run_record::ProcessRecord& process : result.processes) cpu_s += process.end.cpu_s;
+  for (const run_record::ProcessRecord& process : ran->processes) cpu_s += process.end.cpu_s;
   return Rate{totals.fragments / duration_s, totals.fragments / duration_s * point.fragment_bytes,
               1e6 * cpu_s / totals.fragments, totals.system_calls / totals.fragments};
 }

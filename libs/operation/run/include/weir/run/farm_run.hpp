@@ -65,7 +65,9 @@ struct FarmRunView {
 // and passes on Ctrl-C (a second one kills). When run() returns or throws, no process is left.
 class FarmRun {
  public:
+  // Requires: `planned` outlives it.
   FarmRun(const config::PlannedFarm& planned, FarmRunSettings settings, FarmRunView view);
+  FarmRun(const config::PlannedFarm&& planned, FarmRunSettings settings, FarmRunView view) = delete;
 
   [[nodiscard]] FarmRunResult run();
 
