@@ -5,6 +5,13 @@
 #include <cstring>
 
 namespace weir::wire {
+namespace {
+
+// Up to this length several frames per receive, each copied once, cost less than a receive for each. Above,
+// half of a frame and more goes straight to its target.
+constexpr std::uint32_t kGathered = 48 * 1024;
+
+}  // namespace
 
 FrameParser::FrameParser(std::uint32_t payload_max) : payload_max_(payload_max), spill_(kSpillInitial) {}
 
@@ -17,7 +24,7 @@ std::array<Bytes, 2> FrameParser::receive_space() {
     spill_begin_ = 0;
   }
   // parse_spill() leaves less than a header, so the buffer has room whatever the limit.
-  const std::size_t limit = large_frames_ ? kSpillLargeFrames : kSpillSmallFrames;
+  const std::size_t limit = header_.length > kGathered ? kSpillLargeFrames : kSpillSmallFrames;
   if (spill_filled_ && spill_.size() < limit) spill_.resize(2 * spill_.size());
   spill_filled_ = false;
   const Bytes spill = Bytes(spill_).first(std::min(limit, spill_.size())).subspan(spill_end_);

@@ -137,6 +137,19 @@ TEST_CASE("thousands of small frames in full receives come out in order") {
   CHECK(receives < 2 * stream.bytes.size() / FrameParser::kSpillSmallFrames + 10);
 }
 
+// Four fragments of 4 KiB are a block of little more than 16 KiB, four of 8 KiB one of 32 KiB.
+TEST_CASE("blocks of 16 to 48 KiB arrive by many in one receive") {
+  const std::uint32_t length = GENERATE(16U * 1024 + 1, 16U * 1024 + 400, 33U * 1024, 48U * 1024);
+  Stream stream;
+  for (std::uint32_t bytes = 0; bytes < 8U << 20U; bytes += length) stream.add(Kind::place, length);
+  FrameParser parser(kParsedMax);
+  RecordingSink sink(kind_of);
+  std::size_t receives = 0;
+  REQUIRE(feed(parser, sink, stream.bytes, [&] { return ++receives, stream.bytes.size(); }));
+  check_same(sink.frames, stream.expected);
+  CHECK(receives < stream.bytes.size() / FrameParser::kSpillSmallFrames + 10);
+}
+
 TEST_CASE("the bulk of large placed payloads is offered to the receive at its target") {
   Stream stream;
   for (int i = 0; i < 10; ++i) stream.add(Kind::place, kParsedMax);
