@@ -281,6 +281,20 @@ TEST_CASE("a writer that is killed is started again and every slice is stored on
   CHECK(check_stored_once(folder, end).fragments == kSlices * kSources);
 }
 
+// Far more slices wait for the disk than are in assembly, and the interval comes seldom.
+TEST_CASE("a DCM and its writer that are killed at full speed lose none of many unacknowledged slices") {
+  const TemporaryFolder folder;
+  FarmRun run(folder, farm(),
+              three_seconds({"trigger.mode=max", "writer.sync_interval_ms=2000", "dcm.count=1",
+                             "dcm.credits=16", "dcm.slices_max=16"}));
+  REQUIRE(run.wait_for_data(1'000'000));
+  REQUIRE(run.send_signal("writer-0", SIGKILL));
+  REQUIRE(run.send_signal("dcm-0", SIGKILL));
+  const FarmEnd end = run.finish();
+  CHECK_BALANCED(end, 3);
+  CHECK(check_stored_once(folder, end).fragments == kSlices * kSources);
+}
+
 TEST_CASE("the other writer takes over from a dead one") {
   const TemporaryFolder folder;
   FarmRun run(folder, farm(), three_seconds({"writer.count=2", "run.restart=never"}));

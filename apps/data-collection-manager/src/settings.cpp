@@ -196,6 +196,7 @@ assembly::AssemblySettings assembly_settings(const node::Setup& setup) {
   const v1::DcmSettings& dcm = farm.dcm();
   assembly::AssemblySettings settings;
   settings.slices_max = dcm.slices_max();
+  settings.waiting_max = assembly::waiting_slices_max(dcm.buffer_bytes(), setup.plan.sources.size());
   settings.fragment_bytes_max = static_cast<std::uint32_t>(dcm.fragment_bytes_max());
   // A range requested in one piece has to fit into one frame.
   const std::uint64_t frame_max = farm.network().frame_bytes_max();

@@ -3,9 +3,11 @@
 #include <weir/base/assert.hpp>
 #include <weir/config/durations.hpp>
 #include <weir/config/farm_file.hpp>
+#include <weir/config/node_farm.hpp>
 #include <weir/config/stop_limit.hpp>
 #include <weir/node/process.hpp>
 
+#include <algorithm>
 #include <limits>
 
 namespace weir::writer {
@@ -14,6 +16,27 @@ namespace {
 template <class Number>
 Number or_no_limit(Number value) {
   return value > 0 ? value : std::numeric_limits<Number>::max();
+}
+
+// Syncs come before the interval when the farm could otherwise run into one of its bounds and wait for the
+// interval: at a quarter of each bound, so that the next data arrive while the disk syncs.
+constexpr std::uint64_t kSyncShare = 4;
+
+std::uint64_t sync_bytes(const node::Setup& setup, std::uint64_t writers) {
+  // Half of a DCM's memory is for slices that wait for their writer, in blocks of up to twice their size.
+  constexpr std::uint64_t kDcmShare = 4;
+  std::uint64_t bytes =
+      std::min(setup.farm.writer().sync_bytes(), setup.farm.writer().buffer_bytes() / kSyncShare);
+  if (setup.whole_farm == nullptr) return bytes;
+  for (const auto& dcms : config::NodeFarms(*setup.whole_farm).kinds(setup.plan, Role::dcm))
+    bytes = std::min(bytes, dcms.shared.farm.dcm().buffer_bytes() / kDcmShare / kSyncShare / writers);
+  return std::max<std::uint64_t>(1, bytes);
+}
+
+std::uint64_t sync_records(const node::Setup& setup, std::uint64_t writers) {
+  const std::uint64_t unsettled =
+      std::min(setup.farm.supervisor().in_flight_max(), setup.farm.readout().buffer_slices());
+  return std::max<std::uint64_t>(1, unsettled / kSyncShare / writers);
 }
 
 }  // namespace
@@ -28,7 +51,9 @@ storage::RunStoreConfig store_config(const node::Setup& setup) {
   store.file_bytes_max = or_no_limit(writer.file_bytes_max());
   store.file_bytes_limit = node::file_bytes_limit();
   store.file_duration_max = or_no_limit(config::from_s(writer.file_seconds_max()));
-  store.sync_bytes = writer.sync_bytes();
+  const std::uint64_t writers = std::max<std::uint64_t>(1, setup.plan.of_role(Role::writer).size());
+  store.sync_bytes = sync_bytes(setup, writers);
+  store.sync_records = sync_records(setup, writers);
   store.sync_interval = config::from_ms(writer.sync_interval_ms());
   // Granted records fit: the store's own bound is for records without a grant.
   store.queue_bytes_max = 2 * writer.buffer_bytes();

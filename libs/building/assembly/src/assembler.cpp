@@ -46,6 +46,13 @@ WholeSize size_of_whole(const BuiltSlice& slice) {
 
 }  // namespace
 
+std::size_t waiting_slices_max(std::uint64_t buffer_bytes, std::size_t sources) {
+  constexpr std::uint64_t kShare = 8;
+  constexpr std::uint64_t kSliceBytes = 4096;  // its object, its filter's result, the head of its record
+  constexpr std::uint64_t kMost = 32'768;      // half of the requests for space that a writer takes
+  return std::min(kMost, buffer_bytes / kShare / (kSliceBytes + sources * kSourceRowBytes));
+}
+
 Assembler::Assembler(AssemblySettings settings, std::vector<SourceInfo> sources, BufferPool& pool,
                      SliceTable& slices)
     : settings_(settings),

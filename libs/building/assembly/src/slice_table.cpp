@@ -123,6 +123,8 @@ void SliceTable::change(BuiltSlice& slice, BuildState to) {
   if (waits_for_others(slice.decision) && is_reported(from) != is_reported(to)) {
     const std::uint64_t bytes = slice.memory.bytes();
     accepted_bytes_ = is_reported(to) ? accepted_bytes_ + bytes : accepted_bytes_ - bytes;
+    if (slice.decision.accepted)
+      accepted_count_ = is_reported(to) ? accepted_count_ + 1 : accepted_count_ - 1;
   }
 }
 
@@ -149,6 +151,7 @@ std::string SliceTable::broken_invariant() const {
   std::uint64_t bytes = 0;
   std::size_t open = 0;
   std::size_t listed = 0;
+  std::size_t accepted = 0;
   for (std::size_t i = 0; i < kSliceStates; ++i) {
     for (const BuiltSlice& slice : lists_[i]) {
       ++listed;
@@ -157,11 +160,13 @@ std::string SliceTable::broken_invariant() const {
       if (found != assembly::is_open(slice.state()))
         return "the open slices and the slices known by id differ";
       open += found ? 1 : 0;
+      accepted += slice.decision.accepted && is_reported(slice.state()) ? 1 : 0;
       bytes += waits_for_others(slice.decision) && is_reported(slice.state()) ? slice.memory.bytes() : 0;
     }
   }
   if (listed != all_.size()) return "a slice is in no state's list";
   if (open != by_id_.size() || open != order_.size()) return "the open slices and the ordered slices differ";
+  if (accepted != accepted_count_) return "the slices that wait for a writer are miscounted";
   if (bytes != accepted_bytes_) return "bytes that wait for a writer do not add up";
   return {};
 }

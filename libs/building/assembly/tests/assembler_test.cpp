@@ -76,6 +76,46 @@ TEST_CASE("no more than slices_max are open, and an id is open once") {
   CHECK(f.assembler.open(again, 0).has_value());
 }
 
+TEST_CASE("accepted slices that wait for their writer leave room for others, up to their own limit") {
+  AssemblySettings settings;
+  settings.slices_max = 2;
+  settings.waiting_max = 3;
+  Fixture f(settings);
+  const auto report = [&f](std::uint64_t id, bool accepted) {
+    BuiltSlice& slice = f.open(id);
+    (void)f.assembler.want(slice, {});
+    (void)f.completed_ids();
+    for (const BuildState to : {BuildState::filtering, BuildState::decided}) f.slices.change(slice, to);
+    slice.decision.accepted = accepted;
+    f.slices.change(slice, BuildState::reported);
+  };
+  for (std::uint64_t id = 1; id <= 4; ++id) {
+    REQUIRE_FALSE(f.assembler.full());
+    report(id, true);
+  }
+  // Three besides the two, and not more, although no fragment has taken any memory.
+  REQUIRE_FALSE(f.assembler.full());
+  report(5, true);
+  CHECK(f.assembler.full());
+  BuiltSlice& second = *f.slices.find(SliceId(2), Attempt(0));
+  second.shipment.bytes = 1;
+  for (const BuildState to : {BuildState::storing, BuildState::stored}) f.slices.change(second, to);
+  CHECK(f.assembler.full());
+  f.assembler.release(second);
+  CHECK_FALSE(f.assembler.full());
+  report(6, false);
+  CHECK(f.assembler.full());
+  CHECK(f.slices.accepted_count() == 4);
+  CHECK(f.slices.broken_invariant() == "");
+}
+
+TEST_CASE("the slices that may wait for a writer take at most an eighth of the buffer beside it") {
+  CHECK(waiting_slices_max(512U << 20U, 0) == (64U << 20U) / 4096);
+  CHECK(waiting_slices_max(512U << 20U, 100'000) <= (64U << 20U) / (100'000 * kSourceRowBytes));
+  CHECK(waiting_slices_max(64U << 10U, 100'000) == 0);
+  CHECK(waiting_slices_max(1ULL << 40U, 1) == 32'768);
+}
+
 TEST_CASE("a fragment of an attempt that is not open is late, and dropped") {
   Fixture f;
   BuiltSlice& slice = f.open_all(5, 1);

@@ -181,9 +181,11 @@ TEST_CASE(
   for (const BuildState state : {storing, storing, stored, storing, given_up}) {
     walker.go(accepted, state);
     CHECK(table.accepted_bytes() == bytes);
+    CHECK(table.accepted_count() == 1);
   }
   walker.go(accepted, released);
   CHECK(table.accepted_bytes() == 0);
+  CHECK(table.accepted_count() == 0);
   walker.go(rejected, {storing, stored, released});
   CHECK(table.accepted_bytes() == 0);
 }

@@ -1,5 +1,6 @@
 #include "weir_catch.hpp"
 #include <weir/base/crc32c.hpp>
+#include <weir/base/crc32c_combine.hpp>
 
 #include <array>
 #include <string_view>
@@ -72,6 +73,28 @@ TEST_CASE("CRC32C continues from any cut") {
     const std::uint32_t begun = crc32c(ConstBytes(bytes).first(cut));
     if (crc32c_extend(begun, ConstBytes(bytes).subspan(cut)) != whole) FAIL("cut at " << cut);
   }
+}
+
+TEST_CASE("CRC32C of two parts is combined from theirs at any length, and for lengths that no memory has") {
+  const auto bytes = counting(100'000);
+  for (std::size_t cut = 0; cut <= 1000; ++cut) {
+    for (const std::size_t rest : {std::size_t{0}, std::size_t{1}, cut, std::size_t{65'536}, 99'000 - cut}) {
+      const std::uint32_t a = crc32c(ConstBytes(bytes).first(cut));
+      const std::uint32_t b = crc32c(ConstBytes(bytes).subspan(cut, rest));
+      if (crc32c_combine(a, b, rest) != crc32c(ConstBytes(bytes).first(cut + rest)))
+        FAIL("cut at " << cut << ", " << rest << " bytes follow");
+    }
+  }
+  // 2^36 zeros, twice as many as 2^35 and 2^35.
+  const std::uint32_t begin = crc32c(bytes_of("123456789"));
+  std::uint32_t zeros = crc32c(ConstBytes(std::vector<std::byte>(1024)));
+  for (std::uint64_t length = 1024; length < 1ULL << 36U; length *= 2)
+    zeros = crc32c_combine(zeros, zeros, length);
+  std::uint32_t half = crc32c(ConstBytes(std::vector<std::byte>(1024)));
+  for (std::uint64_t length = 1024; length < 1ULL << 35U; length *= 2)
+    half = crc32c_combine(half, half, length);
+  CHECK(crc32c_combine(begin, zeros, 1ULL << 36U) ==
+        crc32c_combine(crc32c_combine(begin, half, 1ULL << 35U), half, 1ULL << 35U));
 }
 
 }  // namespace weir

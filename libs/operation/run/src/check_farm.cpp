@@ -81,7 +81,8 @@ ReadoutTables readout_tables(const v1::Farm& own) {
 
 DcmTables dcm_tables(const v1::Farm& own) {
   const v1::DcmSettings& dcm = own.dcm();
-  return {dcm.slices_max(), dcm.buffer_bytes(), dcm.credits(), config::is_push(own)};
+  return {dcm.slices_max(), own.supervisor().in_flight_max(), dcm.buffer_bytes(), dcm.credits(),
+          config::is_push(own)};
 }
 
 using BytesOf = std::function<std::uint64_t(const config::NodePlan&, const config::NodeFarm&)>;

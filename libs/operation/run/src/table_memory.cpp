@@ -9,8 +9,6 @@
 namespace weir::run {
 namespace {
 
-constexpr std::size_t kRecordRow = 32;  // of a fragment in a slice's record (libs/records/storage/FORMAT.md)
-
 // Returns how many slices of `bytes` fit into `room`, `most` at most.
 std::uint64_t slices_in(std::uint64_t room, std::uint64_t bytes, std::uint64_t most) {
   return bytes == 0 ? most : std::min(most, room / bytes + 1);
@@ -26,12 +24,13 @@ std::uint64_t readout_table_bytes(const ReadoutTables& own, std::size_t sources,
 
 std::uint64_t dcm_table_bytes(const DcmTables& own, std::size_t sources, const config::ExpectedSizes& sizes) {
   const std::uint64_t block = sizes.placed == 0 ? 0 : BufferPool::block_bytes(sizes.placed);
-  const std::uint64_t with_memory = slices_in(own.buffer_bytes, block, own.slices_max);
+  const std::uint64_t most =
+      own.slices_max +
+      std::min<std::uint64_t>(own.in_flight_max, assembly::waiting_slices_max(own.buffer_bytes, sources));
+  const std::uint64_t with_memory = slices_in(own.buffer_bytes, block, most);
   const bool one_waits = sources > assembly::Assembler::kManySources && !own.push;
-  const std::uint64_t slices = std::min(own.slices_max, with_memory + (one_waits ? 1 : own.credits));
-  constexpr std::size_t kRow =
-      sizeof(weir_filter_fragment) + sizeof(assembly::FragmentProgress) + kRecordRow + sizeof(ConstBytes);
-  return slices * sources * kRow;
+  const std::uint64_t slices = std::min(most, with_memory + (one_waits ? 1 : own.credits));
+  return slices * sources * assembly::kSourceRowBytes;
 }
 
 std::uint64_t slice_time_ms(std::size_t fragments) {

@@ -13,6 +13,7 @@ struct ReadoutTables {
 };
 struct DcmTables {
   std::uint64_t slices_max;
+  std::uint64_t in_flight_max;  // of the farm
   std::uint64_t buffer_bytes;
   std::uint64_t credits;
   bool push;  // slices open as their fragments arrive, whether memory has room or not

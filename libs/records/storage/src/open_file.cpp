@@ -48,6 +48,8 @@ std::string folder_of(const std::string& path) { return std::filesystem::path(pa
 constexpr const char* kUnmounted = ": its disk was unmounted: mount it again";
 constexpr const char* kForeign = ".foreign";  // for a file found under a run file's name
 constexpr std::size_t kCopyBytes = 1U << 20;
+// Written to disk while the file grows; less than this waits for the sync.
+constexpr std::uint64_t kWritebackBytes = 4U << 20;
 
 }  // namespace
 
@@ -133,12 +135,18 @@ DiskOutcome OpenFile::append(std::vector<ConstBytes>& pieces) {
     size_ += static_cast<std::uint64_t>(written);
     first = skip(pieces, first, static_cast<std::size_t>(written));
   }
+  if (size_ - writeback_end_ >= kWritebackBytes) {
+    calls_.start_writeback(descriptor_, static_cast<off_t>(writeback_end_),
+                           static_cast<off_t>(size_ - writeback_end_));
+    writeback_end_ = size_;
+  }
   return {};
 }
 
 DiskOutcome OpenFile::sync() {
   if (outcome_.error != DiskError::none) return outcome_;
   if (calls_.fdatasync(descriptor_) != 0) return keep(failure(errno, "sync", path_));
+  writeback_end_ = size_;
   return keep(check());
 }
 
@@ -228,7 +236,7 @@ DiskOutcome OpenFile::truncate(std::uint64_t size) {
   if (calls_.ftruncate(descriptor_, static_cast<off_t>(size)) != 0) {
     return keep(failure(errno, "truncate", path_));
   }
-  size_ = size;
+  size_ = writeback_end_ = size;
   outcome_ = {};
   return {};
 }

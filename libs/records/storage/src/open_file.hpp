@@ -69,6 +69,7 @@ class OpenFile {
   int descriptor_;
   std::string path_;
   std::uint64_t size_ = 0;
+  std::uint64_t writeback_end_ = 0;     // up to here the disk has been started
   bool has_identity_ = false;           // the file system distinguishes files by their inode
   std::optional<dev_t> folder_device_;  // at the file's creation
   DiskOutcome outcome_;                 // of the failed operation, until truncate()

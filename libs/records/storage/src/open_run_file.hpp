@@ -29,8 +29,16 @@ struct RunStore::File {
   TimeNs opened = 0;
   std::vector<IndexEntry> index;  // in file order
   std::deque<Waiting> waiting;
-  std::uint64_t unsynced_bytes = 0;      // since the last requested sync
-  std::optional<TimeNs> unsynced_since;  // of the first of them
+  // Since the last requested sync:
+  std::uint64_t unsynced_bytes = 0;
+  std::uint64_t unsynced_records = 0;
+  std::optional<TimeNs> unsynced_since;  // the first of them
+
+  void sync() {
+    unsynced_bytes = unsynced_records = 0;
+    unsynced_since.reset();
+    output.request_sync();
+  }
   TimeNs retry_at = 0;
   SliceSum live;
   std::vector<ports::FileRange> read_back;  // to be read back once the file is published

@@ -2,6 +2,7 @@
 
 #include <weir/base/assert.hpp>
 #include <weir/base/crc32c.hpp>
+#include <weir/base/crc32c_combine.hpp>
 
 #include <algorithm>
 #include <cstring>
@@ -32,14 +33,16 @@ void OutputFile::open(FileHeader header) {
   add_reference(*owned, owned);
 }
 
-std::uint64_t OutputFile::append(RecordType type, ConstBytes body, const std::shared_ptr<const void>& owner) {
+std::uint64_t OutputFile::append(RecordType type, ConstBytes body, const std::shared_ptr<const void>& owner,
+                                 std::optional<std::uint32_t> crc) {
   WEIR_ASSERT(!finishing_);
   const std::uint64_t offset = size_;
   add_head(type, body.size());
-  if (body.size() < settings_.reference_bytes_min) {
-    add_copy(body);
-  } else {
+  if (is_referred_to(body.size())) {
     add_reference(body, owner);
+    if (crc) gathering_->known.emplace_back(gathering_->pieces.size() - 1, *crc);
+  } else {
+    add_copy(body);
   }
   add_padding(body.size());
   ++records_;
@@ -75,7 +78,9 @@ void OutputFile::add_copy(ConstBytes bytes) {
   std::byte* to = block_.get() + block_used_;
   std::memcpy(to, bytes.data(), bytes.size());
   block_used_ += bytes.size();
-  if (!segment.pieces.empty() && segment.pieces.back().data() + segment.pieces.back().size() == to) {
+  const bool is_known = !segment.known.empty() && segment.known.back().first + 1 == segment.pieces.size();
+  if (!segment.pieces.empty() && !is_known &&
+      segment.pieces.back().data() + segment.pieces.back().size() == to) {
     ConstBytes& last = segment.pieces.back();
     last = ConstBytes(last.data(), last.size() + bytes.size());
   } else {
@@ -101,7 +106,15 @@ OutputFile::Segment& OutputFile::gathering() {
 void OutputFile::close_segment() {
   if (!gathering_) return;
   gathering_->end = size_;
-  for (const ConstBytes piece : gathering_->pieces) crc_ = crc32c_extend(crc_, piece);
+  auto known = gathering_->known.begin();
+  for (std::size_t i = 0; i < gathering_->pieces.size(); ++i) {
+    const ConstBytes piece = gathering_->pieces[i];
+    if (known != gathering_->known.end() && known->first == i) {
+      crc_ = crc32c_combine(crc_, (known++)->second, piece.size());
+    } else {
+      crc_ = crc32c_extend(crc_, piece);
+    }
+  }
   segments_.push_back(std::exchange(gathering_, nullptr));
 }
 

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace weir::storage {
@@ -43,7 +44,9 @@ class OutputFile {
 
   void open(FileHeader header);
   // Returns the offset of the record's head. `owner` keeps a large body alive; small ones are copied here.
-  std::uint64_t append(RecordType type, ConstBytes body, const std::shared_ptr<const void>& owner);
+  // `crc`: the body's CRC32C, if the caller knows it.
+  std::uint64_t append(RecordType type, ConstBytes body, const std::shared_ptr<const void>& owner,
+                       std::optional<std::uint32_t> crc = std::nullopt);
   std::uint64_t append(RecordType type, std::vector<std::byte> body);
   // Passes on gathered records if the disk has no append of this file in progress.
   void flush();
@@ -65,6 +68,10 @@ class OutputFile {
   void retry();
 
   [[nodiscard]] ports::FileId id() const { return id_; }
+  // Returns whether a body of this length is referred to, and not copied.
+  [[nodiscard]] bool is_referred_to(std::uint64_t bytes) const {
+    return bytes >= settings_.reference_bytes_min;
+  }
   [[nodiscard]] std::uint64_t size() const { return size_; }
   [[nodiscard]] std::uint64_t durable_end() const { return durable_end_; }
   [[nodiscard]] std::uint64_t records() const { return records_; }
@@ -90,6 +97,7 @@ class OutputFile {
   };
   struct Segment {
     std::vector<ConstBytes> pieces;
+    std::vector<std::pair<std::size_t, std::uint32_t>> known;  // the CRC32C of pieces, by index, ascending
     std::vector<std::shared_ptr<const void>> owners;
     std::uint64_t end = 0;  // its place in the file
     std::size_t bytes = 0;

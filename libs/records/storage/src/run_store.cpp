@@ -117,7 +117,9 @@ void RunStore::accept(const SliceRecordView& view, ConstBytes record,
   }
 
   const auto index = static_cast<std::uint32_t>(file.index.size());
-  const std::uint64_t offset = file.output.append(RecordType::slice, record, owner);
+  std::optional<std::uint32_t> crc;
+  if (config_.check_fragments && file.output.is_referred_to(record.size())) crc = record_checksum(view);
+  const std::uint64_t offset = file.output.append(RecordType::slice, record, owner, crc);
   file.index.push_back({head.slice, offset, record.size(), head.stream_mask, head.trigger_time, head.attempt,
                         head.epoch, head.flags, false});
   set_known(head.slice, {head.attempt, head.epoch, file.sequence, index, true, false, false});
@@ -129,11 +131,9 @@ void RunStore::accept(const SliceRecordView& view, ConstBytes record,
 
   file.unsynced_bytes += record.size();
   if (!file.unsynced_since) file.unsynced_since = now_;
-  if (file.unsynced_bytes >= config_.sync_bytes) {
-    file.unsynced_bytes = 0;
-    file.unsynced_since.reset();
-    file.output.request_sync();
-  }
+  ++file.unsynced_records;
+  const bool enough = config_.sync_records && file.unsynced_records >= *config_.sync_records;
+  if (enough || file.unsynced_bytes >= config_.sync_bytes) file.sync();
 }
 
 // The first copy's bytes are on disk or on their way, so the second copy's bytes are not needed.
@@ -332,11 +332,7 @@ void RunStore::tick(TimeNs now) {
   if (state_ == State::open) {
     roll_over_if_due(0);
     File& file = current();
-    if (file.unsynced_since && now_ - *file.unsynced_since >= config_.sync_interval) {
-      file.unsynced_bytes = 0;
-      file.unsynced_since.reset();
-      file.output.request_sync();
-    }
+    if (file.unsynced_since && now_ - *file.unsynced_since >= config_.sync_interval) file.sync();
   }
   for (auto& file : files_) {
     if (file->output.failed() && file->output.idle() && now_ >= file->retry_at) file->output.retry();

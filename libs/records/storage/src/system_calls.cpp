@@ -21,6 +21,9 @@ class OperatingSystem final : public SystemCalls {
   ssize_t pwritev(int descriptor, const iovec* pieces, int count, off_t offset) override {
     return ::pwritev(descriptor, pieces, count, offset);
   }
+  void start_writeback(int descriptor, off_t offset, off_t bytes) override {
+    (void)::sync_file_range(descriptor, offset, bytes, SYNC_FILE_RANGE_WRITE);
+  }
   int fdatasync(int descriptor) override { return ::fdatasync(descriptor); }
   int fsync(int descriptor) override { return ::fsync(descriptor); }
   int ftruncate(int descriptor, off_t size) override { return ::ftruncate(descriptor, size); }

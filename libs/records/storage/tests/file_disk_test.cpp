@@ -248,6 +248,33 @@ TEST_CASE("a file has the mode that the umask leaves") {
   CHECK((status.st_mode & ALLPERMS) == (S_IRUSR | S_IWUSR | S_IRGRP | S_IWGRP | S_IROTH));
 }
 
+TEST_CASE("a growing file is written to the device before its sync, by four megabytes at a time") {
+  struct Noted : ForwardedCalls {
+    void start_writeback(int, off_t offset, off_t bytes) override { ranges.emplace_back(offset, bytes); }
+    std::vector<std::pair<off_t, off_t>> ranges;
+  };
+  constexpr off_t kMiB = 1 << 20;
+  const TemporaryFolder folder;
+  Noted calls;
+  {
+    Loop loop(calls);
+    const auto owner = std::make_shared<Buffer>(kMiB);
+    loop.disk.create(kFile, folder / "a.part", 1);
+    const auto grow = [&](int mebibytes) {
+      for (int i = 0; i < mebibytes; ++i) loop.disk.append(kFile, {*owner}, owner, 2);
+    };
+    grow(9);
+    loop.disk.sync(kFile, 3);
+    grow(3);
+    loop.disk.sync(kFile, 4);
+    grow(2);
+    loop.disk.truncate(kFile, 12 * kMiB, 5);
+    grow(4);
+  }
+  CHECK(calls.ranges ==
+        std::vector<std::pair<off_t, off_t>>{{0, 4 * kMiB}, {4 * kMiB, 4 * kMiB}, {12 * kMiB, 4 * kMiB}});
+}
+
 TEST_CASE("a device that accepts no data without an error counts as full") {
   struct TakesNothing : ForwardedCalls {
     ssize_t pwritev(int, const iovec*, int, off_t) override { return 0; }

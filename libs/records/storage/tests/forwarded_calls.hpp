@@ -16,6 +16,9 @@ class ForwardedCalls : public SystemCalls {
   ssize_t pwritev(int descriptor, const iovec* pieces, int count, off_t offset) override {
     return real_.pwritev(descriptor, pieces, count, offset);
   }
+  void start_writeback(int descriptor, off_t offset, off_t bytes) override {
+    real_.start_writeback(descriptor, offset, bytes);
+  }
   int fdatasync(int descriptor) override { return real_.fdatasync(descriptor); }
   int fsync(int descriptor) override { return real_.fsync(descriptor); }
   int ftruncate(int descriptor, off_t size) override { return real_.ftruncate(descriptor, size); }

@@ -112,6 +112,38 @@ TEST_CASE("enough bytes are synced immediately") {
   CHECK(fixture.seen.batches >= 9);
 }
 
+TEST_CASE("enough records are synced immediately, and fewer at the interval as before") {
+  RunStoreConfig config = small_config();
+  config.sync_records = 4;
+  Fixture fixture(config);
+  fixture.start();
+  const std::uint64_t before = fixture.disk.syncs();
+  for (std::uint64_t i = 1; i <= 11; ++i) {
+    (void)fixture.put({.slice = i});
+    fixture.disk.run(fixture.store);
+    CHECK(fixture.seen.stored.size() == i / 4 * 4);
+  }
+  CHECK(fixture.disk.syncs() == before + 2);
+  fixture.pass(99 * kMillisecond);
+  CHECK(fixture.seen.stored.size() == 8);
+  fixture.pass(1 * kMillisecond);
+  CHECK(fixture.seen.stored.size() == 11);
+  CHECK(fixture.disk.syncs() == before + 3);
+}
+
+TEST_CASE("records that arrive during a sync wait for the next one, which begins when that has ended") {
+  RunStoreConfig config = small_config();
+  config.sync_records = 4;
+  Fixture fixture(config);
+  fixture.start();
+  const std::uint64_t before = fixture.disk.syncs();
+  for (std::uint64_t i = 1; i <= 40; ++i) (void)fixture.put({.slice = i});
+  fixture.disk.run(fixture.store);
+  CHECK(fixture.seen.stored.size() == 40);
+  CHECK(fixture.seen.batches == 2);
+  CHECK(fixture.disk.syncs() == before + 2);
+}
+
 TEST_CASE("an acknowledged record survives a crash") {
   Fixture fixture;
   fixture.start();

@@ -136,3 +136,26 @@ TEST_CASE("a fragment marked ok with another source checksum is refused") {
   CHECK(parse_slice_record(rich.bytes(), Check::meta));
   CHECK(parse_slice_record(rich.bytes(), Check::fragments).error() == StorageError::bad_checksum);
 }
+
+TEST_CASE("a record's checksum from its fragments' is that of its bytes, with and without checksums") {
+  for (const std::uint32_t bytes : {0U, 13U, 16'384U, 40'001U}) {
+    for (const bool checksummed : {true, false}) {
+      std::vector<FragmentRecord> table;
+      std::vector<Buffer> payloads;
+      for (std::uint32_t s = 0; s < 3; ++s) {
+        payloads.push_back(pattern(bytes + s, s));
+        table.push_back(whole_fragment(SourceId(s + 1), payloads.back()));
+        table.back().checksummed = checksummed;
+      }
+      SliceRecord record;
+      record.head = head_of({});
+      record.fragments = table;
+      Buffer whole;
+      encode_slice_meta(record, whole);
+      for (const Buffer& payload : payloads) whole.insert(whole.end(), payload.begin(), payload.end());
+      const auto view = parse_slice_record(whole, Check::fragments);
+      REQUIRE(view);
+      CHECK(record_checksum(*view) == crc32c(whole));
+    }
+  }
+}

@@ -8,6 +8,7 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <limits>
@@ -28,6 +29,7 @@ enum class ReleaseOrder : std::uint8_t {
 
 struct AssemblySettings {
   std::size_t slices_max = 1024;  // open at a time, including those that wait for their confirmation
+  std::size_t waiting_max = 0;    // besides these: accepted ones that wait for their writer
   std::uint32_t fragment_bytes_max = 16U << 20;
   std::uint32_t range_bytes = 0;     // longest range of one request; 0: whole fragments
   DurationNs deadline_ns = kSecond;  // per step, from its first request
@@ -39,6 +41,13 @@ struct AssemblySettings {
   ReleaseOrder order = ReleaseOrder::as_completed;
   bool checksums = true;
 };
+
+// Bytes that an open slice takes beside the pool for each source, its row in the record included.
+constexpr std::size_t kSourceRowBytes = sizeof(weir_filter_fragment) + sizeof(FragmentProgress) +
+                                        sizeof(ConstBytes) + 32;  // libs/records/storage/FORMAT.md
+// Returns a `waiting_max` for a DCM: the tables and objects of so many slices take an eighth of
+// `buffer_bytes` at most, so that empty slices have a limit as well. Memory in the pool has its own.
+[[nodiscard]] std::size_t waiting_slices_max(std::uint64_t buffer_bytes, std::size_t sources);
 
 enum class OpenError : std::uint8_t { full, duplicate };
 
@@ -204,7 +213,10 @@ class Assembler {
   [[nodiscard]] bool is_empty() const {
     return slices_.open_count() == 0 && slices_.in(BuildState::released).empty();
   }
-  [[nodiscard]] bool full() const { return slices_.open_count() >= settings_.slices_max; }
+  [[nodiscard]] bool full() const {
+    const std::size_t waiting = std::min(slices_.accepted_count(), settings_.waiting_max);
+    return slices_.open_count() - waiting >= settings_.slices_max;
+  }
   [[nodiscard]] const std::vector<SourceInfo>& sources() const { return sources_; }
   [[nodiscard]] std::optional<SourceIndex> index_of(SourceId source) const;
   // Returns the sources of one readout, ascending.

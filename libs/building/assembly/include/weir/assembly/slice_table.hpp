@@ -86,6 +86,8 @@ class SliceTable {
   // Memory of decided slices that wait for their writer or for another DCM: from the report of the decision
   // to the release.
   [[nodiscard]] std::uint64_t accepted_bytes() const { return accepted_bytes_; }
+  // Accepted slices, from the report of the decision to the release: built, and waiting for their writer.
+  [[nodiscard]] std::size_t accepted_count() const { return accepted_count_; }
   // Looks at all of them. Empty: all is well.
   [[nodiscard]] std::string broken_invariant() const;
 
@@ -97,6 +99,7 @@ class SliceTable {
   Order order_;
   boost::unordered_flat_map<SliceId, BuiltSlice*, std::hash<SliceId>> by_id_;
   std::uint64_t accepted_bytes_ = 0;
+  std::size_t accepted_count_ = 0;
 };
 
 }  // namespace weir::assembly

@@ -38,6 +38,7 @@ struct RunStoreConfig {
   DurationNs file_duration_max = 600 * kSecond;
 
   std::uint64_t sync_bytes = 64ULL << 20;  // group commit: whichever is reached first
+  std::optional<std::uint64_t> sync_records;
   DurationNs sync_interval = 100 * kMillisecond;
   DurationNs retry_interval = kSecond;  // between retries after a disk error
 

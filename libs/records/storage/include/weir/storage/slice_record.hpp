@@ -125,4 +125,8 @@ enum class Check : std::uint8_t {
 // exists.
 [[nodiscard]] bool fragment_is_sound(const FragmentView& fragment);
 
+// Returns the CRC32C of the whole record. Long fragments are not read again: their own checksums are
+// combined. Requires: the record was parsed with Check::fragments.
+[[nodiscard]] std::uint32_t record_checksum(const SliceRecordView& record);
+
 }  // namespace weir::storage

@@ -23,6 +23,9 @@ class SystemCalls {
   // Makes the next reads come from the disk, for synced data (posix_fadvise, POSIX_FADV_DONTNEED).
   virtual int drop_cache(int descriptor) = 0;
   virtual ssize_t pwritev(int descriptor, const iovec* pieces, int count, off_t offset) = 0;
+  // Starts to write a range of the file to disk, without waiting for it (sync_file_range). Nothing is durable
+  // before fdatasync(), which then has less to write; a failure is found there, too.
+  virtual void start_writeback(int descriptor, off_t offset, off_t bytes) = 0;
   virtual int fdatasync(int descriptor) = 0;
   virtual int fsync(int descriptor) = 0;
   virtual int ftruncate(int descriptor, off_t size) = 0;
