@@ -6,6 +6,8 @@
 
 #include <cerrno>
 #include <csignal>
+#include <fstream>
+#include <sstream>
 #include <utility>
 
 namespace weir::run_control {
@@ -25,9 +27,24 @@ std::string reachable(const std::string& endpoint, const std::string& address) {
 
 }  // namespace
 
+std::string began(std::uint32_t pid) {
+  constexpr int kStart = 20;  // word after the name, which may contain any character
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string line;
+  if (!std::getline(file, line)) return {};
+  const std::size_t name_end = line.rfind(')');
+  std::istringstream words(name_end == line.npos ? std::string() : line.substr(name_end + 1));
+  std::string word;
+  for (int i = 1; i <= kStart && words >> word; ++i) {
+    if (i == 1 && (word == "Z" || word == "X")) return "-";
+  }
+  return word;
+}
+
 bool is_dead(const Process& process) {
-  return process.pid != 0 && !process.pid_space.empty() && process.pid_space == node::pid_space() &&
-         ::kill(static_cast<pid_t>(process.pid), 0) != 0 && errno == ESRCH;
+  if (process.pid == 0 || process.pid_space.empty() || process.pid_space != node::pid_space()) return false;
+  if (::kill(static_cast<pid_t>(process.pid), 0) != 0) return errno == ESRCH;
+  return !process.began.empty() && began(process.pid) != process.began;
 }
 
 void Members::joined(std::size_t member, const bus::Sender& from, const v1::Join& join) {
@@ -41,6 +58,7 @@ void Members::joined(std::size_t member, const bus::Sender& from, const v1::Join
   process.host = clean_text(join.host(), kHostBytesMax);
   process.pid = join.pid();
   process.pid_space = join.pid_space();
+  process.began = process.pid_space == node::pid_space() ? began(process.pid) : std::string();
   process.metrics = reachable(join.metrics(), from.address);
   process.software = join.software();
 }

@@ -20,6 +20,7 @@ struct Process {
   std::string host;
   std::uint32_t pid = 0;
   std::string pid_space;  // node::pid_space(), of which the pid is
+  std::string began;      // began() of the pid when it joined; empty: on another machine, or unknown
   std::string metrics;
   std::string software;
   std::string after;         // how the process that it replaced had ended; empty: unknown
@@ -32,6 +33,9 @@ struct Process {
   std::vector<control::FolderPlace> places;  // of its folders for data, those that it knows
 };
 
+// Returns the time at which the process with this number began, in clock ticks since the boot: numbers are
+// used again. Empty: no process has it. "-": its process has ended, and was not waited for.
+[[nodiscard]] std::string began(std::uint32_t pid);
 // On this machine, and there no more: its silence need not be waited for.
 [[nodiscard]] bool is_dead(const Process& process);
 

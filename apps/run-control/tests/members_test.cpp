@@ -77,3 +77,41 @@ TEST_CASE("a process is dead when its number is free on the machine that it was 
   process.pid = static_cast<std::uint32_t>(::getpid());
   CHECK_FALSE(is_dead(process));
 }
+
+TEST_CASE("a process is dead when another has its number, or its parent has not waited for it") {
+  Members members(1);
+  v1::Join join;
+  join.set_pid(static_cast<std::uint32_t>(::getpid()));
+  join.set_pid_space(node::pid_space());
+  members.joined(0, {"a", "127.0.0.1", security::BusRole::node}, join);
+  REQUIRE_FALSE(members[0].began.empty());
+  CHECK_FALSE(is_dead(members[0]));
+  Process earlier = members[0];
+  earlier.began = std::to_string(std::stoull(earlier.began) - 1);
+  CHECK(is_dead(earlier));
+  earlier.began.clear();  // /proc did not have it
+  CHECK_FALSE(is_dead(earlier));
+  join.set_pid_space("another machine");
+  members.joined(0, {"a", "127.0.0.1", security::BusRole::node}, join);
+  CHECK(members[0].began.empty());
+
+  int ends[2];
+  REQUIRE(::pipe(ends) == 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    char none = 0;
+    ::close(ends[1]);
+    ::_exit(static_cast<int>(::read(ends[0], &none, 1)));
+  }
+  join.set_pid(static_cast<std::uint32_t>(child));
+  join.set_pid_space(node::pid_space());
+  members.joined(0, {"a", "127.0.0.1", security::BusRole::node}, join);
+  CHECK_FALSE(is_dead(members[0]));
+  ::close(ends[0]);
+  ::close(ends[1]);
+  siginfo_t ended{};
+  REQUIRE(::waitid(P_PID, static_cast<id_t>(child), &ended, WEXITED | WNOWAIT) == 0);
+  CHECK(is_dead(members[0]));
+  ::waitpid(child, nullptr, 0);
+  CHECK(is_dead(members[0]));
+}
