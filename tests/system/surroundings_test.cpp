@@ -406,6 +406,25 @@ TEST_CASE("run control's addresses on the command line are used by a run, and it
   CHECK_FALSE(fs::exists(folder / "out"));
 }
 
+TEST_CASE("run control listens at the farm file's address, and at a free port where it cannot") {
+  const struct {
+    const char* listen;
+    const char* at;
+  } places[] = {
+      {"127.0.0.2:0", "127.0.0.2:"}, {"192.0.2.1:7700", "127.0.0.1:"}, {"no-host:7700", "127.0.0.1:"}};
+  for (const auto& place : places) {
+    CAPTURE(place.listen);
+    const TemporaryFolder folder;
+    std::ofstream(folder / "farm.yaml")
+        << read_file(farm()) << "\ncontrol: {listen: '" << place.listen << "'}\n";
+    const FarmEnd end = run_farm(folder, folder / "farm.yaml", {"--slices", "50"});
+    CHECK_BALANCED(end, 0);
+    CHECK_THAT(end.out, ContainsSubstring("run control at " + std::string(place.at)));
+    const bool moved = end.out.find("control.listen of the farm file is not used: ") != std::string::npos;
+    CHECK(moved == (std::string(place.at) == "127.0.0.1:"));
+  }
+}
+
 TEST_CASE("a run without problems causes no warning") {
   const TemporaryFolder folder;
   const FarmEnd end = run_farm(folder, farm(), two_seconds());

@@ -31,6 +31,13 @@ std::string RunControlChild::start() {
   return {};
 }
 
+bool RunControlChild::moves() {
+  if (client_ || !std::exchange(settings_.may_move, false)) return false;
+  settings_.child.listen = kAnyPort;
+  output_.clear();
+  return true;
+}
+
 std::optional<ProcessEnd> RunControlChild::poll() {
   auto end = child_.poll();
   if (end) state_ = State::ended;

@@ -84,6 +84,27 @@ TEST_CASE("run control that dies is restarted after a while at its address, a li
   CHECK(place.log().find("--one-run --memory " + place.memory) != std::string::npos);
 }
 
+TEST_CASE("run control that cannot listen at its address moves to a free port once, if it may") {
+  for (const bool may : {true, false}) {
+    CAPTURE(may);
+    Place place;
+    const std::filesystem::path program = place.folder.path() / "weir-run-control";
+    std::ofstream(program)
+        << "#!/bin/sh\ncase \"$*\" in *127.0.0.1:0*) ;; *) exit 2;; esac\n"
+           "echo 'run-control 7700 publish 1 subscribe 2'\necho 'page none'\nexec sleep 100\n";
+    place.settings.listen = "192.0.2.1:7700";
+    RunControlChild control({place.settings, place.memory, "", "", may}, [] {});
+    REQUIRE(control.start().empty());
+    CHECK(end_of(control).status == 2);
+    REQUIRE(control.moves() == may);
+    if (!may) continue;
+    REQUIRE(control.start().empty());
+    find(control);
+    CHECK(control.asked_at() == "127.0.0.1:7700");
+    CHECK_FALSE(control.moves());
+  }
+}
+
 TEST_CASE("the saved state of one-run control is for that run alone") {
   const Place place;
   const auto remember = [&] { std::ofstream(place.memory) << "what was remembered"; };

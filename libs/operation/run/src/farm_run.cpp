@@ -47,7 +47,7 @@ launch::ControlChildSettings control_settings(const FarmRunSettings& settings) {
   launch::ControlChildSettings control;
   control.program_folder = settings.program_folder;
   control.farm_file = settings.farm_file;
-  control.listen = settings.listen.empty() ? "127.0.0.1:0" : settings.listen;
+  control.listen = settings.listen.empty() ? launch::kAnyPort : settings.listen;
   control.page = settings.page;
   control.log_level = settings.log_level;
   control.log_file = settings.log_folder + "/run-control.log";
@@ -80,7 +80,7 @@ FarmRun::FarmRun(const config::PlannedFarm& planned, FarmRunSettings settings, F
       loop_(node::socket_policy(planned.farm)),
       nodes_(planned.plan, nodes_settings(settings, planned), view_.started),
       control_({control_settings(settings), memory_file(planned), planned.farm.control().keys(),
-                settings.control_host},
+                settings.control_host, settings.listen_may_move},
                [this] { loop_.wake(); }),
       leader_(RunNumber(planned.farm.run().number())),
       news_(settings.settling_ns),
@@ -182,6 +182,12 @@ void FarmRun::watch_control() {
 }
 
 void FarmRun::control_ended(const launch::ProcessEnd& end) {
+  if (stage_ == Stage::control && control_.moves()) {
+    view_.say("control.listen of the farm file is not used: " + control_.story(end));
+    since_ns_ = now_ns_;
+    if (const std::string error = control_.start(); !error.empty()) give_up(error);
+    return;
+  }
   result_.processes.push_back({"run-control", "control", end});
   if (stage_ == Stage::ending || (stage_ == Stage::settled && end.well())) return;
   const std::string what = control_.story(end);

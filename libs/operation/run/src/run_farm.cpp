@@ -58,8 +58,7 @@ constexpr std::pair<std::string_view, std::string_view> kKeysOfRunControl[] = {
     {"control.out", ", which keeps its state in run.out: use --out"},
     {"control.transient", ", which waits for all of its processes"}};
 
-// Returns an address of run control from the command line. That of a farm file is for run control of its own,
-// perhaps on another host.
+// Returns an address of run control, if it is from the command line and not from the farm file.
 std::string given_address(const LoadedFarm& loaded, std::string_view key, const std::string& value) {
   return loaded.locations.exactly(key) == config::kSetOption ? value : std::string();
 }
@@ -354,7 +353,8 @@ int run_loaded(LoadedFarm& loaded, const RunOptions& options, std::FILE* out, st
                            paths->log,
                            options.log_level,
                            given_address(loaded, "control.page", loaded.farm.control().page()),
-                           given_address(loaded, "control.listen", loaded.farm.control().listen())};
+                           loaded.farm.control().listen()};
+  settings.listen_may_move = given_address(loaded, "control.listen", settings.listen).empty();
   settings.settling_ns = settling_of(options);
   FarmRunView view{[&](const farm_view::LiveFrame& frame) { screen.show(frame); }, say};
   view.made_of = [&](const v1::RunIdentity& identity) {

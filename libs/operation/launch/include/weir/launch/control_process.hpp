@@ -11,6 +11,8 @@
 
 namespace weir::launch {
 
+constexpr const char* kAnyPort = "127.0.0.1:0";
+
 // weir-run-control as a child of `weir run` and `weir up`.
 struct ControlChildSettings {
   std::string program_folder;

@@ -33,6 +33,7 @@ class RunControlChild {
     std::string memory;       // file
     std::string keys_folder;  // control.keys
     std::string host = {};    // host for connections to it; empty: its listening address
+    bool may_move = false;    // to a free port of 127.0.0.1, if its address cannot be used
   };
   // `wake` is called on another thread.
   RunControlChild(Settings settings, std::function<void()> wake);
@@ -42,6 +43,9 @@ class RunControlChild {
 
   // Returns an error, or an empty string.
   [[nodiscard]] std::string start();
+  // Chooses a free port of 127.0.0.1 for the next start. Returns false if it has listened already, or may not
+  // move.
+  [[nodiscard]] bool moves();
   // Returns its end, once.
   [[nodiscard]] std::optional<ProcessEnd> poll();
   // Schedules a restart. Returns false if it has died too often.

@@ -23,12 +23,13 @@
 namespace weir::run {
 
 struct FarmRunSettings {
-  std::string program_folder;  // of weir-supervisor and the other programs
-  std::string farm_file;       // read by every process
-  std::string log_folder;      // exists; one log file per node
-  std::string log_level;       // empty: the farm file's
-  std::string page = {};       // host:port of the farm's page; empty: no page
-  std::string listen = {};     // host:port of run control; empty: a free port of 127.0.0.1
+  std::string program_folder;    // of weir-supervisor and the other programs
+  std::string farm_file;         // read by every process
+  std::string log_folder;        // exists; one log file per node
+  std::string log_level;         // empty: the farm file's
+  std::string page = {};         // host:port of the farm's page; empty: no page
+  std::string listen = {};       // host:port of run control; empty: a free port of 127.0.0.1
+  bool listen_may_move = false;  // to a free port of 127.0.0.1, if run control cannot listen there
   std::map<std::string, launch::NodePlace> places = {};  // by node; others run like this process
   // Address at which this process and the nodes reach run control, if not through loopback: in this process'
   // network, which is not run control's.
