@@ -96,6 +96,20 @@ TEST_CASE("weir up ends when the farm is off, even if one of its processes is fr
   CHECK(processes_naming(folder.path().string()).empty());
 }
 
+TEST_CASE("weir up that is told to end does not wait for frozen processes until its limit") {
+  const TemporaryFolder folder;
+  KeptFarm farm(folder, {"readout.count=2"});
+  farm.must({"init"});
+  for (const char* name : {"readout-0", "readout-1"}) {
+    const pid_t still = farm.pid_of(name);
+    REQUIRE(still != 0);
+    REQUIRE(::kill(still, SIGSTOP) == 0);
+  }
+  farm.process().send_signal(SIGTERM);
+  CHECK(farm.process().wait(Seconds(45)) == 0);  // the limit is 60 s
+  CHECK(processes_naming(folder.path().string()).empty());
+}
+
 TEST_CASE(
     "a run of a kept farm stays in the folder that its link named when the run began, and the next follows "
     "it") {

@@ -177,6 +177,12 @@ void Child::send_signal(int signal) const {
   if (pid_ > 0) ::kill(pid_, signal);
 }
 
+bool Child::is_stopped() const {
+  siginfo_t info{};
+  return pid_ > 0 && ::waitid(P_PID, static_cast<id_t>(pid_), &info, WSTOPPED | WNOHANG | WNOWAIT) == 0 &&
+         info.si_pid == pid_;
+}
+
 std::string Child::take_output() {
   std::string text;
   std::array<char, 4096> buffer{};

@@ -42,10 +42,11 @@ void FarmKeeper::signalled(TimeNs now_ns) {
   kill_at_ = std::min(kill_at_.value_or(at), at);
 }
 
-FarmKeeper::Deeds FarmKeeper::turn(TimeNs now_ns) {
+FarmKeeper::Deeds FarmKeeper::turn(TimeNs now_ns, std::span<const std::size_t> stopped) {
   Deeds deeds;
   if (signals_ > 0) {
     end_by_signal(deeds);
+    end_stopped(now_ns, stopped, deeds);
   } else if (off_) {
     end_by_control(now_ns, deeds);
   }
@@ -69,6 +70,20 @@ void FarmKeeper::end_by_signal(Deeds& deeds) {
   if (!drained) return;
   for (std::size_t i = 1; i < processes_.size(); ++i) terminate(i, deeds);
   if (all_but_control_over()) terminate(0, deeds);
+}
+
+// A stopped process does not end by itself, and delays run control's end.
+void FarmKeeper::end_stopped(TimeNs now_ns, std::span<const std::size_t> stopped, Deeds& deeds) {
+  const bool control = all_but_control_over();
+  bool only_stopped = !everyone_over();
+  for (std::size_t i = control ? 0 : 1; i < processes_.size(); ++i)
+    only_stopped = only_stopped && (processes_[i].over || std::ranges::find(stopped, i) != stopped.end());
+  if (!only_stopped) return stopped_since_.reset();
+  if (!stopped_since_) stopped_since_ = now_ns;
+  if (now_ns < *stopped_since_ + kStoppedPatience) return;
+  for (std::size_t i = control ? 0 : 1; i < processes_.size(); ++i) {
+    if (!processes_[i].over) deeds.end.push_back(i);
+  }
 }
 
 // Once run control has ended, it can no longer stop the others. A process that waits for its restart is

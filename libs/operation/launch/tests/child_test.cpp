@@ -60,6 +60,25 @@ TEST_CASE("a process that a signal ends has the signal's number, negative") {
   CHECK(describe(end) == "signal 9 (Killed)");
 }
 
+TEST_CASE("a process that a signal has stopped is known until it continues or ends") {
+  const TemporaryFolder folder;
+  auto child = Child::start(shell("kill -STOP $$; sleep 100", folder));
+  REQUIRE(child.has_value());
+  const auto becomes = [&](bool stopped) {
+    for (int i = 0; i < 5000 && child->is_stopped() != stopped; ++i) ::usleep(2000);
+    return child->is_stopped() == stopped;
+  };
+  REQUIRE(becomes(true));
+  CHECK(child->is_stopped());
+  child->send_signal(SIGCONT);
+  CHECK(becomes(false));
+  child->send_signal(SIGSTOP);
+  CHECK(becomes(true));
+  child->send_signal(SIGKILL);
+  CHECK(wait_for(*child).status == -SIGKILL);
+  CHECK_FALSE(child->is_stopped());
+}
+
 TEST_CASE("standard error goes to the log, which a restart continues") {
   const TemporaryFolder folder;
   auto first = Child::start(shell("echo one >&2", folder));

@@ -72,6 +72,30 @@ TEST_CASE("a process that still lives when run control has ended the farm is tol
   CHECK(keeper.everyone_over());
 }
 
+TEST_CASE("after a signal, stopped processes are killed once no other is awaited") {
+  const std::vector<std::size_t> stopped{kWriter, kDcm};
+  FarmKeeper keeper = keeper_of_four();
+  CHECK(keeper.turn(kNow, stopped).end.empty());  // without a signal they may be continued at any time
+  keeper.signalled(kNow);
+  CHECK(keeper.turn(kNow + 50 * kSecond, stopped).end.empty());  // the supervisor drains the run
+  CHECK(keeper.ended(kSupervisor, true, kNow + 50 * kSecond) == Verdict::over);
+  const TimeNs alone = kNow + 51 * kSecond;
+  CHECK(keeper.turn(alone, stopped).end.empty());
+  CHECK(keeper.turn(alone + kSecond, Places{kDcm}).end.empty());  // the writer was continued
+  CHECK(keeper.turn(alone + 2 * kSecond, stopped).end.empty());
+  FarmKeeper::Deeds deeds = keeper.turn(alone + 2 * kSecond + kStoppedPatience, stopped);
+  CHECK(deeds.end == stopped);
+  CHECK_FALSE(deeds.kill);
+  for (const std::size_t process : stopped)
+    CHECK(keeper.ended(process, false, alone + 5 * kSecond) == Verdict::over);
+  CHECK(keeper.turn(alone + 5 * kSecond, Places{}).terminate == Places{kControl});
+  CHECK(keeper.turn(alone + 6 * kSecond, Places{kControl}).end.empty());
+  CHECK(keeper.turn(alone + 6 * kSecond + kStoppedPatience, Places{kControl}).end == Places{kControl});
+  CHECK(keeper.ended(kControl, false, alone + 9 * kSecond) == Verdict::over);
+  CHECK(keeper.turn(alone + 20 * kSecond, Places{kControl}).end.empty());
+  CHECK(keeper.everyone_over());
+}
+
 TEST_CASE("run control that dies while it ends the farm is restarted for that, alone") {
   FarmKeeper keeper = keeper_of_four();
   keeper.off();

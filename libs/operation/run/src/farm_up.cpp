@@ -108,7 +108,7 @@ std::string FarmUp::start_run_control() {
   keeper_.add(launch::FarmKeeper::Kind::control);
   const v1::ControlSettings& keys = farm_.farm.control();
   const std::string listen = !options_.listen.empty() ? options_.listen
-                             : keys.listen().empty()  ? "127.0.0.1:0"
+                             : keys.listen().empty()  ? launch::kAnyPort
                                                       : keys.listen();
   const std::string page = !options_.page.empty() ? options_.page
                            : keys.page().empty()  ? "127.0.0.1:0"
@@ -193,7 +193,11 @@ void FarmUp::turn(TimeNs now_ns) {
     if (const auto end = kept_[i].child.poll()) ended(i, *end, now_ns);
   }
   listen_to_control();
-  const launch::FarmKeeper::Deeds deeds = keeper_.turn(now_ns);
+  std::vector<std::size_t> stopped;
+  for (std::size_t i = 0; signalled_ && i < kept_.size(); ++i) {
+    if (kept_[i].child.is_stopped()) stopped.push_back(i);
+  }
+  const launch::FarmKeeper::Deeds deeds = keeper_.turn(now_ns, stopped);
   for (const std::size_t i : deeds.start) {
     Kept& kept = kept_[i];
     const std::vector<std::string> arguments = kept.settings.arguments;
@@ -209,6 +213,7 @@ void FarmUp::turn(TimeNs now_ns) {
     }
   }
   for (const std::size_t i : deeds.terminate) kept_[i].child.send_signal(SIGTERM);
+  for (const std::size_t i : deeds.end) kept_[i].child.send_signal(SIGKILL);
   if (!deeds.kill) return;
   for (const Kept& kept : kept_) kept.child.send_signal(SIGKILL);
 }

@@ -55,6 +55,8 @@ class Child {
   // Returns the end of the process, once. Never blocks.
   [[nodiscard]] std::optional<ProcessEnd> poll();
   void send_signal(int signal) const;
+  // True while a signal (SIGSTOP) has stopped it.
+  [[nodiscard]] bool is_stopped() const;
   // Returns its standard output since the last call.
   [[nodiscard]] std::string take_output();
 

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace weir::launch {
@@ -17,6 +18,8 @@ namespace weir::launch {
 // SIGKILL.
 constexpr DurationNs kOffGrace = 2 * kSecond;
 constexpr DurationNs kOffPatience = 10 * kSecond;
+// Time after a signal for which only processes remain that are stopped (SIGSTOP), to SIGKILL for these.
+constexpr DurationNs kStoppedPatience = 2 * kSecond;
 
 // Decides for `weir up` which processes are restarted, which are terminated and when, and which are killed.
 // Processes are named by their place in the order of add(); any other index is a bug (asserted). Pure.
@@ -32,6 +35,7 @@ class FarmKeeper {
     std::vector<std::size_t>
         start;  // to be started now: answer with started(), or with ended() if that fails
     std::vector<std::size_t> terminate;  // processes to send SIGTERM
+    std::vector<std::size_t> end;        // processes to send SIGKILL
     bool kill = false;                   // SIGKILL to all running processes
   };
 
@@ -47,7 +51,8 @@ class FarmKeeper {
   void off() { off_ = true; }
   // A signal requests the farm's end; a second one requests it at once.
   void signalled(TimeNs now_ns);
-  [[nodiscard]] Deeds turn(TimeNs now_ns);
+  // `stopped`: running processes that a signal has stopped.
+  [[nodiscard]] Deeds turn(TimeNs now_ns, std::span<const std::size_t> stopped = {});
   [[nodiscard]] bool everyone_over() const;
 
  private:
@@ -60,6 +65,7 @@ class FarmKeeper {
     bool over = false;
   };
   void end_by_signal(Deeds& deeds);
+  void end_stopped(TimeNs now_ns, std::span<const std::size_t> stopped, Deeds& deeds);
   void end_by_control(TimeNs now_ns, Deeds& deeds);
   void terminate(std::size_t process, Deeds& deeds);
   void give_up_waiting(Process& process);
@@ -71,6 +77,7 @@ class FarmKeeper {
   int signals_ = 0;
   std::optional<TimeNs> off_since_;  // when run control ended
   std::optional<TimeNs> kill_at_;
+  std::optional<TimeNs> stopped_since_;  // since when only stopped processes are awaited
 };
 
 }  // namespace weir::launch
