@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -34,6 +35,13 @@ using worker_pool::WorkerEnd;
 constexpr DurationNs kLookEvery = kMillisecond;
 constexpr DurationNs kOrderlyEnd = 3 * kSecond;  // then a worker is killed
 constexpr const char* kMark = "WEIR_FILTER_WORKER=";
+
+// Returns a mark that no other worker of this process has, whichever object starts it: a worker's end ends
+// all processes with its mark.
+std::string next_mark() {
+  static std::atomic<std::uint64_t> started{0};
+  return kMark + std::to_string(::getpid()) + "-" + std::to_string(++started);
+}
 
 std::string system_error(const char* call) {
   return std::string("cannot start a filter worker: ") + call + ": " + std::strerror(errno);
@@ -71,7 +79,6 @@ struct SpawnedWorkers::Shared {
   OwnedDescriptor slice_memory;
   OwnedDescriptor library;  // of the plugin; closed: Python
   Pipe results;             // workers have the end for writing; this process keeps it open, too
-  std::uint64_t started = 0;
   struct Watched {
     int pidfd;
     int control;
@@ -125,7 +132,7 @@ class SpawnedWorker final : public WorkerProcess {
     beginning.pass_on(note_.descriptor(), kCrashDescriptor);
     if (shared_->library.is_open()) beginning.pass_on(shared_->library.get(), kPluginDescriptor);
     for (const int to : {STDOUT_FILENO, STDERR_FILENO}) beginning.pass_on(output_.descriptor(), to);
-    mark_ = kMark + std::to_string(::getpid()) + "-" + std::to_string(++shared_->started);
+    mark_ = next_mark();
     if (const int error = beginning.start(shared_->command, mark_, pid_); error != 0)
       return "cannot start a filter worker: " + shared_->command.front() + ": " + std::strerror(error);
     output_.started();

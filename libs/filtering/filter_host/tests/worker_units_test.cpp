@@ -351,6 +351,18 @@ TEST_CASE("filter workers: output beyond the limits and exceptions are errors, n
   }
 }
 
+TEST_CASE("filter workers: the end of a worker ends no worker of another pool in the process") {
+  SmallDcm quiet(Parameters{{"what", "none"}});
+  SmallDcm crashes(Parameters{{"what", "crash"}, {"every", "10"}});
+  REQUIRE(quiet.refusal.empty());
+  REQUIRE(crashes.refusal.empty());
+  crashes.run(100);
+  CHECK(crashes.units->figures().restarts > 3);
+  quiet.run(100);
+  CHECK(quiet.units->figures().restarts == 0);
+  CHECK(quiet.with(StepVerdict::accept).size() == 100);
+}
+
 TEST_CASE("filter workers: a leak costs restarts and no slice") {
   if (!kSanitizers.empty()) return skip_test(kNoMemoryLimit);
   SmallDcm dcm(Parameters{{"what", "leak"}}, "unruly", std::uint64_t{128} << 20);
