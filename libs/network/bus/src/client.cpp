@@ -1,4 +1,5 @@
 #include "sockets.hpp"
+#include <weir/base/assert.hpp>
 #include <weir/bus/client.hpp>
 
 #include <algorithm>
@@ -23,6 +24,7 @@ struct Client::Core {
         wake(std::move(on_arrival)),
         event(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
     if (event < 0) throw std::system_error(errno, std::generic_category(), "eventfd for the bus");
+    WEIR_ASSERT(settings.queue_max > 0 && settings.queue_bytes_max > 0);
     commands = zmq::socket_t(context, zmq::socket_type::dealer);
     publisher = zmq::socket_t(context, zmq::socket_type::pub);
     for (zmq::socket_t* socket : {&commands, &publisher}) {
@@ -105,14 +107,13 @@ struct Client::Core {
 
   void deliver() {
     for (;;) {
-      zmq::message_t message;
-      {
-        const std::lock_guard lock(mutex);
-        if (outgoing.empty()) return;
-        message.copy(outgoing.front());
-      }
-      if (!commands.send(message, zmq::send_flags::dontwait)) return;
+      // The lock is held until the message has left the queue: meanwhile, send() and drop_unsent() may remove
+      // it.
       const std::lock_guard lock(mutex);
+      if (outgoing.empty()) return;
+      zmq::message_t message;
+      message.copy(outgoing.front());
+      if (!commands.send(message, zmq::send_flags::dontwait)) return;
       outgoing.pop_front();
       ++counters.sent;
     }
@@ -126,6 +127,7 @@ struct Client::Core {
       port = publish_port;
       if (leave_at && until(*leave_at).count() <= 0) {
         leave_at.reset();
+        WEIR_ASSERT(publish_bytes <= settings.queue_bytes_max);
         published.swap(to_publish);
         publish_bytes = 0;
       }
