@@ -1,3 +1,4 @@
+#include <weir/base/assert.hpp>
 #include <weir/hits.hpp>
 #include <weir/ingest/folder_index.hpp>
 
@@ -125,6 +126,7 @@ DurationNs common_length(const std::vector<FolderIndex::Slice>& slices) {
   constexpr auto kLengthMax = static_cast<std::uint64_t>(3600 * kSecond);
   DurationNs length = 0;
   for (std::size_t i = 1; i < slices.size(); ++i) {
+    WEIR_ASSERT(slices[i - 1].slice < slices[i].slice);
     const std::uint64_t ids = slices[i].slice.value - slices[i - 1].slice.value;
     if (slices[i].time <= slices[i - 1].time) return 0;
     const auto time = static_cast<std::uint64_t>(slices[i].time - slices[i - 1].time);
@@ -151,6 +153,7 @@ FolderIndex parse_document(const json::value& document, const ReplayLimits& limi
     const std::string field = at("slices", index.slices.size());
     index.slices.push_back(parse_slice(slice, field, limits.fragments_max - fragments));
     fragments += index.slices.back().fragments.size();
+    WEIR_ASSERT(fragments <= limits.fragments_max);
   }
   std::sort(index.slices.begin(), index.slices.end(), [](auto& a, auto& b) { return a.slice < b.slice; });
   const auto twice = std::adjacent_find(index.slices.begin(), index.slices.end(),

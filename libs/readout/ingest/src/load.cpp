@@ -73,6 +73,7 @@ Expected<std::string, IngestFailure> read_slice_file(const fs::path& folder, con
 void sort_files(std::vector<RecordedFile>& files) {
   const auto by_name = [](const RecordedFile& a, const RecordedFile& b) { return a.name < b.name; };
   const auto same_name = [](const RecordedFile& a, const RecordedFile& b) { return a.name == b.name; };
+  WEIR_ASSERT(!files.empty());  // the index comes first
   std::sort(files.begin() + 1, files.end(), by_name);
   files.erase(std::unique(files.begin() + 1, files.end(), same_name), files.end());
 }
@@ -175,6 +176,7 @@ Expected<std::shared_ptr<const RecordedRun>, IngestFailure> load_folder(const st
     bytes_left -= content->size();
     run->files.push_back(recorded_file(folder / slice.file, crc32c_of(*content)));
     files->push_back(std::move(*content));
+    WEIR_ASSERT(files->size() <= index->slices.size());  // the strings have kept their places
     const ConstBytes bytes = std::as_bytes(std::span(files->back()));
     RecordedSlice& recorded = run->slices.emplace_back();
     recorded.slice = slice.slice;
@@ -184,6 +186,7 @@ Expected<std::shared_ptr<const RecordedRun>, IngestFailure> load_folder(const st
     for (const FolderIndex::Fragment& fragment : slice.fragments) {
       RecordedFragment& entry = recorded.fragments.emplace_back();
       entry.source = fragment.source;
+      WEIR_ASSERT(fragment.offset <= bytes.size() && fragment.length <= bytes.size() - fragment.offset);
       entry.bytes = bytes.subspan(fragment.offset, fragment.length);
     }
   }

@@ -48,6 +48,7 @@ source::SourceFragment ReplaySource::produce(const source::Trigger& trigger) {
     fragment.reason = MissingReason::not_produced;
     return fragment;
   }
+  WEIR_ASSERT(*place < fragments_.size());
   RecordedFragment& recorded = fragments_[*place];
   fragment.status = recorded.status;
   fragment.reason = recorded.reason;

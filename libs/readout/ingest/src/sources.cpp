@@ -68,26 +68,6 @@ SourceList make_replay(const SourceSettings& settings, std::span<const SourceId>
 
 }  // namespace
 
-std::optional<SourceKind> source_kind(std::string_view text) {
-  for (const SourceKind kind : {SourceKind::dummy, SourceKind::hits, SourceKind::replay}) {
-    if (name(kind) == text) return kind;
-  }
-  return std::nullopt;
-}
-
-std::vector<SourceId> known_sources(const SourceSettings& settings) {
-  if (settings.kind == SourceKind::dummy) return {};
-  if (settings.kind == SourceKind::replay) return recorded(settings.replay)->sources;
-  if (const std::string why = emulation::Detector::check(settings.hits); !why.empty()) {
-    throw std::runtime_error("hits source: " + why);
-  }
-  const emulation::Detector detector(settings.hits);
-  std::vector<SourceId> ids;
-  for (std::uint32_t n = 0; n < detector.modules(); ++n)
-    ids.emplace_back(settings.hits.first_source.value + n);
-  return ids;
-}
-
 SourceList make_sources(const SourceSettings& settings, std::span<const SourceId> sources,
                         std::vector<RecordedFile>* read) {
   switch (settings.kind) {

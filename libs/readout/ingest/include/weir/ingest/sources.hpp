@@ -16,11 +16,6 @@
 namespace weir::ingest {
 
 enum class SourceKind : std::uint8_t { dummy, hits, replay };
-[[nodiscard]] constexpr std::string_view name(SourceKind kind) {
-  constexpr std::string_view kNames[] = {"dummy", "hits", "replay"};
-  return kNames[static_cast<std::size_t>(kind)];
-}
-[[nodiscard]] std::optional<SourceKind> source_kind(std::string_view name);
 
 struct ReplaySettings {
   std::string path;
@@ -43,12 +38,8 @@ struct SourceSettings {
   ReplaySettings replay;
 };
 
-// Returns the sources of a farm of this kind, ascending; empty for dummy, which can have any. For kind replay
-// the recorded data are read. Throws std::runtime_error if settings or data are unusable.
-[[nodiscard]] std::vector<SourceId> known_sources(const SourceSettings& settings);
-
 // Makes the named sources of a farm, with shared common data. Throws std::runtime_error, also for a source
-// that is not one of known_sources(). `read` receives the files of a recording, if any.
+// unknown to the detector or to the recording. `read` receives the files of a recording, if any.
 [[nodiscard]] std::vector<std::unique_ptr<source::FragmentSource>> make_sources(
     const SourceSettings& settings, std::span<const SourceId> sources,
     std::vector<RecordedFile>* read = nullptr);
