@@ -1,3 +1,4 @@
+#include <weir/base/assert.hpp>
 #include <weir/metrics/histogram.hpp>
 
 #include <algorithm>
@@ -26,6 +27,7 @@ std::uint64_t ValueHistogram::percentile(double percent) const {
   const double share = std::clamp(percent, 0.0, 100.0) / 100.0;
   const auto wanted = static_cast<std::uint64_t>(std::ceil(share * static_cast<double>(count_)));
   const std::uint64_t rank = std::clamp<std::uint64_t>(wanted, 1, count_);
+  WEIR_ASSERT(min_ <= max_);
   std::uint64_t seen = 0;
   for (std::uint32_t bucket = bucket_of(min_); bucket < kBuckets; ++bucket) {
     seen += counts_[bucket];
@@ -99,6 +101,7 @@ Expected<ValueHistogram, MetricsError> ValueHistogram::decode(const EncodedHisto
   }
   histogram.min_ = encoded.min;
   histogram.max_ = encoded.max;
+  WEIR_ASSERT(histogram.count_ > 0 && histogram.min_ <= histogram.max_);
   histogram.sum_ = encoded.sum;
   return histogram;
 }

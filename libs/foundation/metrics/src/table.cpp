@@ -1,3 +1,4 @@
+#include <weir/base/assert.hpp>
 #include <weir/metrics/table.hpp>
 
 namespace weir::metrics {
@@ -24,11 +25,13 @@ std::string document() {
       "each power of\n"
       "ten. [deploy/grafana](../deploy/grafana/README.md) has a configuration for Prometheus and a "
       "dashboard.\n\n"
-      "This page is rendered from `libs/foundation/metrics/include/weir/metrics/table.hpp`; `system_metrics` compares "
+      "This page is rendered from `libs/foundation/metrics/include/weir/metrics/table.hpp`; `system_metrics` "
+      "compares "
       "it with the\n"
       "exports of whole farms.\n\n"
       "| metric | kind | of | meaning |\n| --- | --- | --- | --- |\n";
   for (const Entry& entry : kTable) {
+    WEIR_ASSERT(static_cast<std::size_t>(entry.kind) < std::size(kKinds));
     text.append("| `").append(entry.name).append("` | ").append(kKinds[static_cast<std::size_t>(entry.kind)]);
     text.append(" | ").append(entry.of).append(" | ").append(entry.help);
     if (!entry.label.empty()) text.append(" Label `").append(entry.label).append("`.");

@@ -1,3 +1,4 @@
+#include <weir/base/assert.hpp>
 #include <weir/base/figures.hpp>
 #include <weir/base/role.hpp>
 #include <weir/base/time.hpp>
@@ -61,6 +62,7 @@ std::vector<LiveRow> by_role(const std::vector<LiveRow>& rows) {
       if (!group.row.state.empty()) group.row.state += ", ";
       group.row.state += group.states.size() == 1 ? state : fmt::format("{} {}", count, state);
     }
+    WEIR_ASSERT(group.measured <= group.members && !group.states.empty());
     merged.push_back(std::move(group.row));
   }
   return merged;

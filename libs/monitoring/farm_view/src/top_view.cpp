@@ -1,3 +1,4 @@
+#include <weir/base/assert.hpp>
 #include <weir/base/figures.hpp>
 #include <weir/base/role.hpp>
 #include <weir/base/text.hpp>
@@ -85,6 +86,7 @@ std::vector<const Column*> columns_for(std::size_t width) {
       if ((*one)->spare > 0 && (least == shown.end() || (*one)->spare < (*least)->spare)) least = one;
     }
     if (least == shown.end()) break;
+    WEIR_ASSERT(taken > (*least)->width);
     taken -= (*least)->width + 1;
     shown.erase(least);
   }
@@ -117,6 +119,7 @@ std::string cut(std::string line, std::size_t width) {
   if (line.size() <= width) return line;
   if (width < kCut.size()) return {};
   std::size_t end = width - kCut.size();
+  WEIR_ASSERT(end < line.size());
   while (end > 0 && (static_cast<unsigned char>(line[end]) & 0xC0U) == 0x80U) --end;
   return line.substr(0, end) + std::string(kCut);
 }
@@ -169,6 +172,7 @@ std::string counts_text(const v1::Report& supervisor) {
 }  // namespace
 
 std::optional<TopSort> top_sort(std::string_view text) {
+  static_assert(kSortNames.size() == static_cast<std::size_t>(TopSort::cpu) + 1);
   const auto found = std::find(kSortNames.begin(), kSortNames.end(), text);
   if (found == kSortNames.end()) return std::nullopt;
   return static_cast<TopSort>(found - kSortNames.begin());

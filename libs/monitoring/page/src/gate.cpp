@@ -1,5 +1,7 @@
 #include "gate.hpp"
 
+#include <weir/base/assert.hpp>
+
 namespace weir::page {
 namespace {
 
@@ -35,6 +37,7 @@ Gate::Answer Gate::ask(std::string_view authorization, const std::string& peer, 
     return Answer::open;
   Refused& refused = of_peer(peer, now_ns);
   if (refused.count >= refused_max_) return Answer::rate_limited;
+  WEIR_ASSERT(refused_.size() <= kPeersMax + 1);  // the last one is shared
   ++refused.count;
   return Answer::unauthorised;
 }

@@ -1,5 +1,6 @@
 #include "log_ring.hpp"
 
+#include <weir/base/assert.hpp>
 #include <weir/base/text.hpp>
 
 #include <algorithm>
@@ -21,6 +22,7 @@ const LogRing::Entry& LogRing::add(LogLine line) {
   line.text = clean_text(line.text, line_bytes_max_);
   line.process = clean_text(line.process, kNameBytesMax);
   if (entries_.size() >= lines_max_) {
+    WEIR_ASSERT(!entries_.empty() && entries_.front().number + entries_.size() == next_);
     entries_.pop_front();
     ++dropped_;
   }

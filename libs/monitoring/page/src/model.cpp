@@ -1,5 +1,6 @@
 #include "model.hpp"
 
+#include <weir/base/assert.hpp>
 #include <weir/base/text.hpp>
 #include <weir/farm_view/display_state.hpp>
 #include <weir/reports/numbers.hpp>
@@ -262,6 +263,7 @@ void Model::update(const Farm& farm) {
     }
   }
   std::erase_if(rates_, [&](const auto& one) { return !there.contains(one.first); });
+  WEIR_ASSERT(rates_.size() == there.size());
   history_.push_back(make_point());
   while (history_.size() > limits_.history_max) history_.pop_front();
 }
@@ -301,6 +303,7 @@ Model::Point Model::make_point() const {
         break;
     }
   }
+  WEIR_ASSERT(point.measured || measured == 0);
   point.assigned_known = measured > 0 || unmeasured == 0;
   point.built = built_us.count();
   point.p50_us = built_us.percentile(50);
@@ -379,6 +382,7 @@ std::string Model::history_json() const {
 std::string Model::runs_json() const {
   json::array runs;
   const std::size_t first = farm_.runs.size() - std::min(farm_.runs.size(), limits_.runs_max);
+  WEIR_ASSERT(farm_.runs.size() - first <= limits_.runs_max);
   for (std::size_t i = first; i < farm_.runs.size(); ++i) {
     const RunEntry& run = farm_.runs[i];
     runs.push_back({{"number", run.number},

@@ -12,6 +12,7 @@ constexpr std::array<std::string_view, 5> kLevels = {"trace", "debug", "info", "
 
 }  // namespace
 
+static_assert(kLevels.size() == static_cast<std::size_t>(LogLevel::error) + 1);
 std::string_view name(LogLevel level) { return kLevels[static_cast<std::size_t>(level)]; }
 std::optional<LogLevel> log_level(std::string_view text) {
   const auto found = std::find(kLevels.begin(), kLevels.end(), text);

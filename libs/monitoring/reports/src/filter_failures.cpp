@@ -1,3 +1,4 @@
+#include <weir/base/assert.hpp>
 #include <weir/reports/filter_failures.hpp>
 #include <weir/reports/numbers.hpp>
 
@@ -27,6 +28,7 @@ void take_first(std::string& place, const v1::Report& report, std::string_view k
 
 void list(std::string& text, std::uint64_t count, std::string_view name) {
   if (count == 0) return;
+  WEIR_ASSERT(!text.empty());  // it ends in the list begun by '('
   text += (text.back() == '(' ? "" : ", ") + std::string(name) + " " + std::to_string(count);
 }
 

@@ -1,3 +1,4 @@
+#include <weir/base/assert.hpp>
 #include <weir/histograms/document.hpp>
 #include <weir/reports/filter_histograms.hpp>
 
@@ -30,6 +31,7 @@ std::string quoted(const std::string& text) {
 }  // namespace
 
 void put(const histograms::Booking& booking, std::span<const double> cells, v1::FilterHistogram& out) {
+  WEIR_ASSERT(cells.size() == histograms::cells_of(booking));  // otherwise every reader refuses it
   out.set_name(booking.name);
   out.set_kind(static_cast<std::uint32_t>(booking.kind));
   put_axis(booking.x, *out.mutable_x());

@@ -1,3 +1,4 @@
+#include <weir/base/assert.hpp>
 #include <weir/reports/loss_watch.hpp>
 
 #include <algorithm>
@@ -10,6 +11,7 @@ std::string_view name(LossWatch::Stage stage) {
 }
 
 void name_the_rest(std::vector<std::string>& sentences, std::size_t found) {
+  WEIR_ASSERT(sentences.size() <= found);
   if (found > sentences.size())
     sentences.push_back("and " + std::to_string(found - sentences.size()) + " more sources lose as much");
 }
@@ -26,6 +28,7 @@ void LossWatch::begin_run() { tallies_.clear(); }
 
 std::uint64_t& LossWatch::lost_for(Tally& tally, std::string_view reason) {
   if (const auto known = tally.lost.find(reason); known != tally.lost.end()) return known->second;
+  WEIR_ASSERT(tally.lost.size() <= kReasonsMax + 1);  // "other" is one more
   return tally.lost[std::string(tally.lost.size() < kReasonsMax ? reason : "other")];
 }
 
@@ -84,6 +87,7 @@ std::string LossWatch::describe(const Key& key, const Tally& tally) {
   }
   for (const auto& [count, reason] : reasons)
     text += (text.back() == '(' ? "" : ", ") + reason + " " + std::to_string(count);
+  WEIR_ASSERT(!reasons.empty());
   return text + ")";
 }
 

@@ -1,3 +1,4 @@
+#include <weir/base/assert.hpp>
 #include <weir/reports/merged_texts.hpp>
 
 #include <cstddef>
@@ -18,6 +19,7 @@ std::vector<std::string> merged(std::span<const std::string> texts) {
     ++place->second.times;
     if (is_new) out.push_back(text);
   }
+  WEIR_ASSERT(out.size() == known.size());
   for (const auto& [text, place] : known) {
     if (place.times > 1) out[place.at] += " (" + std::to_string(place.times) + " times)";
   }

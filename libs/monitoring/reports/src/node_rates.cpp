@@ -1,3 +1,4 @@
+#include <weir/base/assert.hpp>
 #include <weir/reports/node_rates.hpp>
 #include <weir/reports/numbers.hpp>
 
@@ -63,6 +64,7 @@ void NodeRates::take(const v1::Report& report, TimeNs seen_ns) {
 }
 
 void NodeRates::measure(const NodeTotals& totals, const metrics::ValueHistogram& built_us, TimeNs now_ns) {
+  WEIR_ASSERT(now_ns > now_ns_ && totals.slices >= totals_.slices && totals.bytes >= totals_.bytes);
   measured_ = true;
   passed_ns_ = now_ns - now_ns_;
   slices_ = totals.slices - totals_.slices;

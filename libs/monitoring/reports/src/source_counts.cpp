@@ -1,3 +1,4 @@
+#include <weir/base/assert.hpp>
 #include <weir/base/figures.hpp>
 #include <weir/base/fragment_status.hpp>
 #include <weir/reports/source_counts.hpp>
@@ -40,6 +41,7 @@ class ReasonColumns {
         column = out_.Add();
         column->set_name(reason);
       }
+      WEIR_ASSERT(column->row_size() == column->count_size());
       column->add_row(row);
       column->add_count(count);
     }
@@ -125,6 +127,7 @@ std::vector<std::size_t> worst_sources(std::vector<SourceRank> ranks) {
   std::partial_sort(ranks.begin(), ranks.begin() + static_cast<std::ptrdiff_t>(most), ranks.end(), is_worse);
   std::vector<std::size_t> places;
   for (std::size_t i = 0; i < most; ++i) places.push_back(ranks[i].place);
+  WEIR_ASSERT(places.size() <= kSourceRowsMax);
   return places;
 }
 
@@ -144,6 +147,7 @@ void put_sources(std::span<const SourceRow> rows, std::size_t sources, v1::Sourc
     if (is_new) out.add_readout_name(row.readout);
     out.add_readout(known->second);
   }
+  WEIR_ASSERT(out.source_size() == static_cast<int>(rows.size()) && out.readout_size() <= out.source_size());
   put_column(rows, &SourceRow::received, *out.mutable_received());
   put_column(rows, &SourceRow::bytes, *out.mutable_bytes());
   put_column(rows, &SourceRow::produced, *out.mutable_produced());

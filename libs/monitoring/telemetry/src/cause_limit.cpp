@@ -1,3 +1,4 @@
+#include <weir/base/assert.hpp>
 #include <weir/telemetry/cause_limit.hpp>
 
 #include <utility>
@@ -23,6 +24,7 @@ std::optional<std::uint64_t> CauseLimit::ask(std::string_view cause, TimeNs now_
   std::string key = without_digits(cause);
   if (!causes_.contains(key) && causes_.size() >= kCausesMax) key.clear();
   Seen& seen = causes_[key];
+  WEIR_ASSERT(causes_.size() <= kCausesMax + 1);  // one for all further causes
   ++seen.count;
   if (now_ns < seen.next_ns) return std::nullopt;
   seen.next_ns = now_ns + kInterval;

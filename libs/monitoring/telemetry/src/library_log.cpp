@@ -1,5 +1,6 @@
 #include "library_log.hpp"
 
+#include <weir/base/assert.hpp>
 #include <weir/base/text.hpp>
 #include <weir/clock/clock.hpp>
 #include <weir/telemetry/line_limit.hpp>
@@ -54,6 +55,7 @@ LibraryLog& library_log() {
 void say_of_protobuf(google::protobuf::LogLevel level, const char*, int, const std::string& text) {
   constexpr spdlog::level::level_enum kLevels[] = {spdlog::level::info, spdlog::level::warn,
                                                    spdlog::level::err, spdlog::level::critical};
+  static_assert(std::size(kLevels) == google::protobuf::LOGLEVEL_FATAL + 1);
   library_log().say(kLevels[level], "protobuf", text);
 }
 #endif
@@ -61,7 +63,10 @@ void say_of_protobuf(google::protobuf::LogLevel level, const char*, int, const s
 }  // namespace
 
 InsideLog::InsideLog() { ++logs_inside; }
-InsideLog::~InsideLog() { --logs_inside; }
+InsideLog::~InsideLog() {
+  WEIR_ASSERT(logs_inside > 0);
+  --logs_inside;
+}
 
 void take_over_library_logs() {
 #if GOOGLE_PROTOBUF_VERSION < 4022000

@@ -1,3 +1,4 @@
+#include <weir/base/assert.hpp>
 #include <weir/metrics/histogram.hpp>
 #include <weir/metrics/table.hpp>
 #include <weir/reports/source_counts.hpp>
@@ -69,6 +70,7 @@ class Writer {
       return;
     }
     std::string labels = labels_;
+    WEIR_ASSERT(key.starts_with(entry->key));
     if (!entry->label.empty())
       labels += fmt::format(",{}=\"{}\"", entry->label, escape_label(key.substr(entry->key.size())));
     const std::string name(entry->name);

@@ -1,5 +1,7 @@
 #include "admission.hpp"
 
+#include <weir/base/assert.hpp>
+
 #include <array>
 
 namespace weir::bus {
@@ -29,6 +31,7 @@ Admission::Admission(zmq::context_t& context, const std::vector<security::Allowe
       stop_(context, zmq::socket_type::pair),
       stop_sender_(context, zmq::socket_type::pair) {
   for (const security::AllowedClient& one : clients) roles_[one.public_key] = security::name(one.role);
+  WEIR_ASSERT(roles_.size() == clients.size());  // a key has one role
   socket_.set(zmq::sockopt::linger, 0);
   socket_.bind("inproc://zeromq.zap.01");
   stop_.bind(kStopEndpoint);

@@ -1,5 +1,7 @@
 #include "connection_watch.hpp"
 
+#include <weir/base/assert.hpp>
+
 #include <charconv>
 #include <chrono>
 #include <cstring>
@@ -57,6 +59,7 @@ ConnectionWatch::~ConnectionWatch() {
 }
 
 void ConnectionWatch::add(std::size_t place, zmq::socket_t& socket) {
+  WEIR_ASSERT(place < kSockets && !thread_.joinable());
   const std::string at = "inproc://monitor-" + std::to_string(place);
   constexpr int kEvents = ZMQ_EVENT_ACCEPTED | ZMQ_EVENT_DISCONNECTED | ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
                           ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL | ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
@@ -68,6 +71,7 @@ void ConnectionWatch::add(std::size_t place, zmq::socket_t& socket) {
 }
 
 void ConnectionWatch::start(const std::array<std::uint16_t, kSockets>& ports) {
+  WEIR_ASSERT(!thread_.joinable());
   ports_ = ports;
   thread_ = std::thread([this] { run(); });
 }
@@ -144,6 +148,7 @@ bool ConnectionWatch::is_ours(ConnectionKey key) const {
 }
 
 bool ConnectionWatch::taken(std::size_t place, const zmq::message_t& message) {
+  WEIR_ASSERT(place < kSockets);
   const int descriptor = descriptor_of(message);
   if (descriptor < 0) return true;
   senders_[place].insert(descriptor);
@@ -152,6 +157,7 @@ bool ConnectionWatch::taken(std::size_t place, const zmq::message_t& message) {
 }
 
 void ConnectionWatch::drained(std::size_t place) {
+  WEIR_ASSERT(place < kSockets);
   if (senders_[place].empty()) return;
   const std::lock_guard lock(mutex_);
   held_.emptied(place);

@@ -1,5 +1,7 @@
 #include "held_bytes.hpp"
 
+#include <weir/base/assert.hpp>
+
 #include <algorithm>
 #include <utility>
 
@@ -84,6 +86,7 @@ std::vector<ConnectionKey> HeldBytes::excess() {
   // The hub still takes the messages of ended connections; new ones end until it has.
   for (const auto& [held, key] : largest) {
     if (sum <= limits_.bytes_max) break;
+    WEIR_ASSERT(held <= sum);
     sum -= held;
     end(key, connections_.at(key));
   }

@@ -1,6 +1,7 @@
 #include "admission.hpp"
 #include "connection_watch.hpp"
 #include "sockets.hpp"
+#include <weir/base/assert.hpp>
 #include <weir/bus/hub.hpp>
 
 #include <algorithm>
@@ -72,6 +73,7 @@ struct Hub::Core {
   }
 
   static void serve(zmq::socket_t& socket, int listening) {
+    WEIR_ASSERT(listening >= 0);
     if (zmq_setsockopt(socket.handle(), ZMQ_USE_FD, &listening, sizeof listening) != 0)
       throw std::runtime_error("the bus cannot listen at a second place");
     (void)bind_at(socket, "127.0.0.1", 0);  // the address is ignored: the socket listens already
@@ -184,6 +186,7 @@ std::uint16_t Hub::publish_port() const { return core_->publish_port; }
 std::uint16_t Hub::subscribe_port() const { return core_->subscribe_port; }
 
 void Hub::poll(DurationNs wait, HubHandler& handler) {
+  WEIR_ASSERT(wait >= 0);  // ZeroMQ waits forever otherwise
   Core& core = *core_;
   std::array<zmq::pollitem_t, 3> items{{{core.commands.handle(), 0, ZMQ_POLLIN, 0},
                                         {core.publishers.handle(), 0, ZMQ_POLLIN, 0},

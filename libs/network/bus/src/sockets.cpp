@@ -1,5 +1,7 @@
 #include "sockets.hpp"
 
+#include <weir/base/assert.hpp>
+
 #include <algorithm>
 #include <cstring>
 #include <stdexcept>
@@ -20,6 +22,7 @@ constexpr int kHandshakeMs = 5000;
 }  // namespace
 
 void set_limits(zmq::socket_t& socket, int queue_max, std::size_t message_bytes_max) {
+  WEIR_ASSERT(queue_max > 0 && message_bytes_max > 0);  // ZeroMQ takes 0 for no limit
   socket.set(zmq::sockopt::sndhwm, queue_max);
   socket.set(zmq::sockopt::rcvhwm, queue_max);
   socket.set(zmq::sockopt::maxmsgsize, static_cast<std::int64_t>(message_bytes_max));
@@ -62,6 +65,7 @@ std::uint16_t bind_at(zmq::socket_t& socket, const std::string& host, std::uint1
                              (error.num() == EADDRINUSE ? ": does another run control use this port?" : ""));
   }
   const std::string bound = socket.get(zmq::sockopt::last_endpoint);
+  WEIR_ASSERT(bound.rfind(':') != bound.npos);
   return static_cast<std::uint16_t>(std::stoul(bound.substr(bound.rfind(':') + 1)));
 }
 
@@ -79,6 +83,7 @@ std::optional<v1::BusMessage> from_message(const zmq::message_t& message) {
 }
 
 zmq::message_t join(std::string_view tag, ConstBytes payload) {
+  WEIR_ASSERT(tag.find('\0') == tag.npos);  // split() ends the tag there
   zmq::message_t made(tag.size() + 1 + payload.size());
   char* at = std::copy(tag.begin(), tag.end(), made.data<char>());
   *at++ = '\0';

@@ -1,3 +1,4 @@
+#include <weir/base/assert.hpp>
 #include <weir/capture/capture_decoder.hpp>
 #include <weir/capture/frame_text.hpp>
 #include <weir/capture/tcp_direction.hpp>
@@ -6,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <span>
 #include <utility>
 #include <vector>
 
@@ -58,6 +58,7 @@ class CaptureDecoder::Direction final : public TcpSink, public wire::FrameSink {
         bytes = bytes.subspan(now);
         given += now;
       }
+      WEIR_ASSERT(given > 0);
       if (const auto good = parser_->received(given, *this); !good) {
         print(fmt::format("broken frame error={}", wire::name(good.error())));
         restart();

@@ -1,3 +1,4 @@
+#include <weir/base/assert.hpp>
 #include <weir/capture/pcap_reader.hpp>
 
 #include <fmt/format.h>
@@ -27,6 +28,7 @@ constexpr std::size_t kTcpHeaderMin = 20;
 constexpr std::uint8_t kSyn = 2;
 
 std::uint16_t big16(ConstBytes bytes, std::size_t at) {
+  WEIR_ASSERT(at + 1 < bytes.size());
   return static_cast<std::uint16_t>(std::to_integer<unsigned>(bytes[at]) << 8U |
                                     std::to_integer<unsigned>(bytes[at + 1]));
 }
@@ -135,6 +137,7 @@ Expected<PcapReader, std::string> PcapReader::open(ConstBytes file) {
 }
 
 std::uint32_t PcapReader::number(std::size_t offset) const {
+  WEIR_ASSERT(offset + sizeof(std::uint32_t) <= rest_.size());
   return swapped_ ? big32(rest_, offset) : load_le<std::uint32_t>(rest_.data() + offset);
 }
 
@@ -165,6 +168,7 @@ std::optional<CapturedSegment> PcapReader::segment_of(ConstBytes packet) const {
   const auto link = link_header(link_, packet);
   if (!link) return std::nullopt;
   const ConstBytes inside = packet.subspan(*link);
+  WEIR_ASSERT(!inside.empty());
   const unsigned version = std::to_integer<unsigned>(inside[0]) >> 4U;
   const auto ip = version == 4 ? ip_v4(inside) : version == 6 ? ip_v6(inside) : std::nullopt;
   if (!ip || ip->payload.size() < kTcpHeaderMin) return std::nullopt;

@@ -59,6 +59,7 @@ void TcpDirection::drain(TcpSink& sink) {
 
 void TcpDirection::skip_gap(TcpSink& sink) {
   const std::uint64_t to = waiting_.begin()->first;
+  WEIR_ASSERT(to > next_);
   sink.on_gap(static_cast<std::uint32_t>(std::min<std::uint64_t>(to - next_, UINT32_MAX)));
   next_ = to;
   drain(sink);

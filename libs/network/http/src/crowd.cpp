@@ -1,5 +1,7 @@
 #include "crowd.hpp"
 
+#include <weir/base/assert.hpp>
+
 #include <algorithm>
 #include <array>
 #include <map>
@@ -16,6 +18,7 @@ Crowd::Id Crowd::enter(std::string peer) {
 void Crowd::turn_to(Id id, Doing doing) {
   const auto found = all_.find(id);
   if (found == all_.end()) return;
+  WEIR_ASSERT(found->second.doing != Doing::listening);  // a stream ends with its connection
   found->second.doing = doing;
   found->second.since = ++turns_;
 }
@@ -28,6 +31,7 @@ std::optional<Crowd::Id> Crowd::makes_room() const {
   };
   std::array<Oldest, 4> oldest;
   for (const auto& [id, one] : all_) {
+    WEIR_ASSERT(static_cast<std::size_t>(one.doing) < oldest.size());
     Oldest& of = oldest[static_cast<std::size_t>(one.doing)];
     ++of.count;
     if (of.id && of.since < one.since) continue;

@@ -1,12 +1,16 @@
 #include "router.hpp"
 
+#include <weir/base/assert.hpp>
+
 namespace weir::http {
 
 void Router::add(std::string method, const std::string& path, Handler handler) {
+  WEIR_ASSERT(path.starts_with('/') && !places_[path].handlers.contains(method));
   places_[path].handlers[std::move(method)] = std::move(handler);
 }
 
 void Router::add_stream(const std::string& path, Greeting greeting) {
+  WEIR_ASSERT(path.starts_with('/') && !places_[path].is_stream);
   places_[path].is_stream = true;
   places_[path].greeting = std::move(greeting);
 }

@@ -1,4 +1,5 @@
 #include "server_impl.hpp"
+#include <weir/base/assert.hpp>
 #include <weir/ports/endpoint_text.hpp>
 
 #include <csignal>
@@ -53,6 +54,7 @@ Server::Impl::~Impl() {
 }
 
 void Server::Impl::start() {
+  WEIR_ASSERT(!thread_.joinable());
   accept();
   live();
   // Signals are handled by the main thread.
@@ -99,6 +101,7 @@ void Server::Impl::enter(tcp::socket socket) {
   if (!taken && sessions_.size() >= limits_.connections_max + kRefusalsMax) return;
   const std::string from = text_of(peer.address());
   const Crowd::Id id = crowd_.enter(from);
+  WEIR_ASSERT(crowd_.size() == sessions_.size() + 1);
   auto session = std::make_shared<Session>(*this, std::move(socket), id, from, text_of(local.address()));
   sessions_.emplace(id, session);
   count([taken](ServerCounters& counters) {
@@ -133,7 +136,8 @@ void Server::Impl::publish(const std::string& path, std::string_view name, std::
     return count([](ServerCounters& counters) { ++counters.events_dropped; });
   }
   asio::post(context_, [this, path, piece, size] {
-    published_bytes_.fetch_sub(size);
+    const std::size_t before = published_bytes_.fetch_sub(size);
+    WEIR_ASSERT(before >= size);
     hand_out(&path, piece);
   });
 }
@@ -147,9 +151,11 @@ Server::Server(const ports::Endpoint& listen, const Limits& limits)
     : impl_(std::make_unique<Impl>(listen, limits)) {}
 Server::~Server() = default;
 void Server::route(std::string method, std::string path, Handler handler) {
+  WEIR_ASSERT(!impl_->thread_.joinable());
   impl_->router_.add(std::move(method), path, std::move(handler));
 }
 void Server::stream(std::string path, std::function<std::string(const HttpRequest&)> greeting) {
+  WEIR_ASSERT(!impl_->thread_.joinable());
   impl_->router_.add_stream(path, std::move(greeting));
 }
 void Server::start() { impl_->start(); }

@@ -1,5 +1,6 @@
 // One connection: requests with their responses, or an event stream.
 #include "server_impl.hpp"
+#include <weir/base/assert.hpp>
 
 #include <algorithm>
 #include <utility>
@@ -187,6 +188,7 @@ void Server::Impl::Session::begin_stream(const std::string& path, const Greeting
     return answer(plain(500, std::string("this failed: ") + error.what()), 11, false, false);
   }
   server_.crowd_.turn_to(id_, Doing::listening);
+  WEIR_ASSERT(!listening_ && !writing_);
   server_.listeners_.emplace(this, path);
   listening_ = true;
   server_.count([](ServerCounters& counters) { ++counters.event_clients, ++counters.requests; });
@@ -230,6 +232,7 @@ void Server::Impl::Session::send_queued() {
     if (error == beast::error::timeout)
       self->server_.count([](ServerCounters& counters) { ++counters.event_clients_dropped; });
     if (error) return self->close();
+    WEIR_ASSERT(self->pieces_sent_ <= self->queue_.size());
     for (std::size_t i = 0; i < self->pieces_sent_; ++i) {
       self->queued_bytes_ -= std::min(self->queued_bytes_, self->queue_.front()->size());
       self->queue_.pop_front();
@@ -241,12 +244,20 @@ void Server::Impl::Session::send_queued() {
 void Server::Impl::Session::close() {
   if (std::exchange(listening_, false)) {
     server_.listeners_.erase(this);
-    server_.count([](ServerCounters& counters) { --counters.event_clients; });
+    server_.count([](ServerCounters& counters) {
+      WEIR_ASSERT(counters.event_clients > 0);
+      --counters.event_clients;
+    });
   }
   const auto self = shared_from_this();
   server_.crowd_.leave(id_);
   const bool mine = server_.sessions_.erase(id_) > 0;
-  if (mine) server_.count([](ServerCounters& counters) { --counters.connections; });
+  if (mine) {
+    server_.count([](ServerCounters& counters) {
+      WEIR_ASSERT(counters.connections > 0);
+      --counters.connections;
+    });
+  }
   stream_.close();
 }
 

@@ -8,6 +8,7 @@
 #include <openssl/rand.h>
 #include <openssl/sha.h>
 
+#include <limits>
 #include <stdexcept>
 
 namespace weir::security {
@@ -18,6 +19,7 @@ const unsigned char* octets(ConstBytes bytes) { return reinterpret_cast<const un
 }  // namespace
 
 void fill_random(Bytes out) {
+  WEIR_ASSERT(out.size() <= std::numeric_limits<int>::max());
   if (::RAND_bytes(reinterpret_cast<unsigned char*>(out.data()), static_cast<int>(out.size())) == 1) return;
   throw std::runtime_error("the system returned no random numbers, which keys and proofs need");
 }

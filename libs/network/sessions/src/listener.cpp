@@ -1,3 +1,4 @@
+#include <weir/base/assert.hpp>
 #include <weir/sessions/listener.hpp>
 
 #include <algorithm>
@@ -11,6 +12,7 @@ SessionListener::SessionListener(const PeerInfo& self, PeerHandler& handler, con
 
 Expected<ports::Endpoint, std::string> SessionListener::open(ports::Network& network,
                                                              const ports::Endpoint& at) {
+  WEIR_ASSERT(!socket_);
   auto socket = network.listen(at, *this);
   if (!socket) return Unexpected<std::string>(socket.error());
   socket_ = std::move(*socket);

@@ -1,5 +1,6 @@
 #include "hello.hpp"
 #include <weir/base/assert.hpp>
+#include <weir/base/transitions.hpp>
 #include <weir/sessions/peer.hpp>
 #include <weir/v1/control.pb.h>
 #include <weir/wire/batch.hpp>
@@ -27,9 +28,16 @@ constexpr std::uint32_t kHelloBytesMax = 64 * 1024;
 constexpr char kSoftware[] = WEIR_SOFTWARE;
 constexpr std::uint32_t kProofFrameBytesMax = 512;
 
+// Requires: ByteSizeLong() was called, and `space` has that size.
+void write(const google::protobuf::MessageLite& message, Bytes space) {
+  auto* begin = reinterpret_cast<std::uint8_t*>(space.data());
+  const std::uint8_t* end = message.SerializeWithCachedSizesToArray(begin);
+  WEIR_ASSERT(end == begin + space.size());
+}
+
 std::vector<std::byte> serialized(const google::protobuf::MessageLite& message) {
   std::vector<std::byte> payload(message.ByteSizeLong());
-  message.SerializeWithCachedSizesToArray(reinterpret_cast<std::uint8_t*>(payload.data()));
+  write(message, payload);
   return payload;
 }
 
@@ -42,13 +50,26 @@ std::vector<std::byte> framed(wire::FrameType type, ConstBytes payload) {
 // Writes one frame into exactly its space. Requires: ByteSizeLong() was called.
 void write_frame(const v1::Control& message, Bytes space) {
   const Bytes payload = space.subspan(wire::kHeaderBytes);
-  message.SerializeWithCachedSizesToArray(reinterpret_cast<std::uint8_t*>(payload.data()));
+  write(message, payload);
   wire::encode_header(wire::payload_header(wire::FrameType::control, payload),
                       space.first<wire::kHeaderBytes>());
 }
 
 bool parse(google::protobuf::MessageLite& message, ConstBytes payload) {
   return message.ParseFromArray(payload.data(), static_cast<int>(payload.size()));
+}
+
+// Moves a peer to a following state. None follows gone.
+template <class State>
+void enter(State& state, State to) {
+  static constexpr Transitions kAllowed({Transition<State>{State::waiting, State::proving},
+                                         {State::waiting, State::ready},
+                                         {State::waiting, State::gone},
+                                         {State::proving, State::ready},
+                                         {State::proving, State::gone},
+                                         {State::ready, State::gone}});
+  WEIR_ASSERT(kAllowed.allow(state, to));
+  state = to;
 }
 
 std::string_view sentence(ports::CloseReason reason) {
@@ -107,6 +128,7 @@ Peer::Peer(const PeerInfo& self, PeerHandler& handler, const PeerLimits& limits,
 Peer::~Peer() = default;
 
 void Peer::connect(ports::Network& network, const ports::Endpoint& to) {
+  WEIR_ASSERT(!stream_ && state_ == State::waiting);
   connecting_ = true;
   stream_ = network.connect(to, *this);
 }
@@ -218,7 +240,7 @@ void Peer::on_closed(ports::CloseReason reason) {
 void Peer::end(std::string_view why) {
   if (state_ == State::gone) return;
   parser_.ended(*this);
-  state_ = State::gone;
+  enter(state_, State::gone);
   handler_.on_gone(*this, why);
 }
 
@@ -283,6 +305,7 @@ Expected<void, wire::WireError> Peer::on_control(const wire::FrameHeader& header
     if (!next) return bad;
     gathered_total_ = header.total;
     gathered_.insert(gathered_.end(), payload.begin(), payload.end());
+    WEIR_ASSERT(gathered_.size() <= gathered_total_);  // the header was checked
     if (gathered_.size() < gathered_total_) return {};
     whole = std::exchange(gathered_, {});
     payload = whole;
@@ -356,6 +379,7 @@ std::string Peer::refusal_of_proof(const v1::Proof& proof) const {
 }
 
 ports::Hellos Peer::hellos() const {
+  WEIR_ASSERT(!own_hello_.empty() && !peer_hello_.empty());  // a proof is of both
   return connecting_ ? ports::Hellos{own_hello_, peer_hello_} : ports::Hellos{peer_hello_, own_hello_};
 }
 
@@ -379,7 +403,7 @@ Expected<void, wire::WireError> Peer::on_hello(ConstBytes payload) {
   }
   if (limits_.authenticator) {
     peer_hello_.assign(payload.begin(), payload.end());
-    state_ = State::proving;
+    enter(state_, State::proving);
     if (connecting_) {
       send_proof();
     } else {
@@ -417,7 +441,7 @@ Expected<void, wire::WireError> Peer::on_proof(ConstBytes payload) {
 void Peer::be_ready() {
   own_hello_ = {};
   peer_hello_ = {};
-  state_ = State::ready;
+  enter(state_, State::ready);
   was_ready_ = true;
   parser_.set_payload_max(limits_.frame_bytes_max);
   handler_.on_ready(*this);

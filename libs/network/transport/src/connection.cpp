@@ -50,6 +50,7 @@ Connection::~Connection() {
 }
 
 void Connection::connect(const ports::Endpoint& to, ports::StreamHandler& handler) {
+  WEIR_ASSERT(handler_ == nullptr && !open_ && !ended_);
   handler_ = &handler;
   peer_ = ports::to_text(to);
   auto endpoints = std::make_shared<std::vector<tcp::endpoint>>();
@@ -121,6 +122,7 @@ void Connection::shake_hands() {
 }
 
 void Connection::established() {
+  WEIR_ASSERT(!open_ && !ended_ && handler_ != nullptr);
   open_ = true;
   wait_readable();
   if (!outbox_.empty()) outbox_for_append();
@@ -178,6 +180,7 @@ Connection::ReceiveResult Connection::receive_once() {
     end(ports::CloseReason::peer_closed);
     return ReceiveResult::ended;
   }
+  WEIR_ASSERT(static_cast<std::size_t>(n) <= room);
   counters_.bytes_received += static_cast<std::uint64_t>(n);
   core_->received_in_pass += static_cast<std::size_t>(n);
   if (!handler_->on_received(static_cast<std::size_t>(n))) {
@@ -254,6 +257,7 @@ void Connection::flush() {
       boost::asio::post(core_->io, [self = shared_from_this()] { self->send_failed(); });
       return;
     }
+    WEIR_ASSERT(tls_ || static_cast<std::size_t>(n) <= offered);
     counters_.bytes_sent += static_cast<std::uint64_t>(n);
     outbox_.consume(static_cast<std::size_t>(n));
     if (static_cast<std::size_t>(n) < offered) return wait_writable();
@@ -270,6 +274,7 @@ void Connection::send_failed() {
 }
 
 void Connection::wait_writable() {
+  WEIR_ASSERT(!writing_ && open_);
   writing_ = true;
   ++counters_.wait_calls;
   socket_->async_wait(tcp::socket::wait_write, [self = shared_from_this()](error_code error) {

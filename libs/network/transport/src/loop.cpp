@@ -1,5 +1,6 @@
 #include "connection.hpp"
 #include "loop_core.hpp"
+#include <weir/base/assert.hpp>
 #include <weir/clock/clock.hpp>
 #include <weir/ports/endpoint_text.hpp>
 #include <weir/transport/loop.hpp>
@@ -171,6 +172,7 @@ void Loop::Core::flush_dirty() {
 }
 
 void Loop::Core::forget(Connection* connection, const ports::StreamCounters& last) {
+  WEIR_ASSERT(live.contains(connection));
   live.erase(connection);
   closed_totals += last;
 }
@@ -235,6 +237,7 @@ void Loop::wake_at(TimeNs at_ns) {
 }
 
 void Loop::on_signals(std::initializer_list<int> signals, std::function<void(int)> handler) {
+  WEIR_ASSERT(!core_->signals);
   core_->signal_handler = std::move(handler);
   core_->signals = std::make_unique<boost::asio::signal_set>(core_->io);
   for (const int signal : signals) {

@@ -24,6 +24,7 @@ Bytes Outbox::reserve(std::size_t size) {
   }
   std::byte* at = chunk_.get() + chunk_used_;
   chunk_used_ += size;
+  WEIR_ASSERT(chunk_used_ <= kChunkBytes);
   if (segments_.size() > first_) {
     Segment& last = segments_.back();
     if (last.data + last.size == at && last.owner.get() == chunk_.get()) {
@@ -62,6 +63,7 @@ void Outbox::consume(std::size_t bytes) {
   WEIR_ASSERT(bytes <= bytes_);
   bytes_ -= bytes;
   while (bytes > 0) {
+    WEIR_ASSERT(first_ < segments_.size());
     Segment& segment = segments_[first_];
     if (bytes < segment.size) {
       segment.data += bytes;
@@ -73,6 +75,7 @@ void Outbox::consume(std::size_t bytes) {
     ++first_;
   }
   if (first_ == segments_.size()) {
+    WEIR_ASSERT(bytes_ == 0);
     segments_.clear();
     first_ = 0;
   } else if (first_ >= 1024 && first_ * 2 >= segments_.size()) {

@@ -137,6 +137,7 @@ bool TlsSession::push() {
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return false;
     sent_ += static_cast<std::size_t>(n);
+    WEIR_ASSERT(sent_ <= records_.size());
   }
   records_.clear();
   sent_ = 0;
@@ -213,6 +214,7 @@ ssize_t TlsSession::write(std::span<const iovec> list) {
     std::size_t n = 0;
     const int result = ::SSL_write_ex(session_, from, size, &n);
     if (result != 1) return failed(result);
+    WEIR_ASSERT(n <= size);
     taken += n;
     for (at += n; piece < list.size() && at >= list[piece].iov_len; ++piece) at -= list[piece].iov_len;
     if (records_.size() >= kOwedMax && !push()) return static_cast<ssize_t>(taken);

@@ -1,4 +1,3 @@
-#include "loop_core.hpp"
 
 #include <boost/asio/posix/stream_descriptor.hpp>
 

@@ -58,6 +58,7 @@ void RequestWriter::take_frame(std::vector<std::byte>& out) {
     store_le(at + 20, entry.slot);
     at += kRequestEntryBytes;
   }
+  WEIR_ASSERT(next_source == set_sources_.size() && at == out.data() + out.size());
   finish_frame(FrameType::request, out, begin);
   entries_.clear();
   set_sources_.clear();
@@ -92,6 +93,7 @@ Expected<RequestView, WireError> RequestView::parse(ConstBytes payload) {
 }
 
 RequestEntry RequestView::entry(std::size_t index) const {
+  WEIR_ASSERT(index < entry_count_);
   const std::byte* at = entries_.data() + index * kRequestEntryBytes;
   return {SliceId(load_le<std::uint64_t>(at)), Attempt(load_le<std::uint16_t>(at + 8)),
           load_le<std::uint16_t>(at + 10),     load_le<std::uint32_t>(at + 12),
@@ -117,6 +119,7 @@ void append_slice_entries(FrameType type, std::span<const CopyId> entries, std::
       store_le(at + 12, std::uint32_t{0});
       at += kSliceEntryBytes;
     }
+    WEIR_ASSERT(at == out.data() + out.size());
     finish_frame(type, out, begin);
     entries = entries.subspan(some.size());
   }

@@ -1,3 +1,4 @@
+#include <weir/base/assert.hpp>
 #include <weir/base/crc32c.hpp>
 #include <weir/wire/block.hpp>
 
@@ -25,6 +26,7 @@ void BlockWriter::write_head(SliceId slice, Attempt attempt, std::uint32_t slot,
   FrameHeader header;
   header.type = FrameType::block;
   header.attempt = attempt;
+  WEIR_ASSERT(row_bytes_ <= bytes_ && bytes_ <= kBlockPayloadMax);
   header.length = static_cast<std::uint32_t>(bytes_);
   header.slice = slice;
   header.source = SourceId(static_cast<std::uint32_t>(size()));

@@ -96,6 +96,8 @@ Expected<void, WireError> check_control(const FrameHeader& h) {
 
 }  // namespace
 
+static_assert(kCrc + sizeof(std::uint32_t) == kHeaderBytes);
+
 std::string_view name(WireError error) {
   switch (error) {
     case WireError::unknown_type:
