@@ -68,6 +68,7 @@ class RunControl::Core final : private bus::HubHandler {
   void watch(const bus::Sender& from, const v1::Request& request);
   void tell_watchers();
   [[nodiscard]] v1::BusMessage watched(std::uint64_t id) const;
+  [[nodiscard]] bool sends_long(const bus::Sender& from) const override;
   void on_published(std::string_view tag, ConstBytes payload) override;
   void tell_ports();
   [[nodiscard]] bool begins_anew() const;
@@ -371,6 +372,12 @@ void RunControl::Core::on_message(const bus::Sender& from, const v1::BusMessage&
   }
   // The next message of this turn may ask for the state, and has to get the events that led to it.
   note_events();
+}
+
+// The supervisor's account has the reports of all processes.
+bool RunControl::Core::sends_long(const bus::Sender& from) const {
+  const auto member = members_.of(from.id);
+  return member && machine_.members()[*member].plan.role == Role::supervisor;
 }
 
 void RunControl::Core::on_published(std::string_view tag, ConstBytes payload) {

@@ -52,6 +52,7 @@ void add_counters(const bus::HubCounters& counters, std::uint64_t refused_joins,
   counts["bus.dropped"] = counters.dropped;
   counts["bus.malformed"] = counters.malformed;
   counts["bus.not_allowed"] = counters.not_allowed;
+  counts["bus.too_long"] = counters.too_long;
   counts["bus.ended"] = counters.ended;
   counts["bus.refused_key"] = counters.refused_key;
   counts["bus.refused_handshake"] = counters.refused_handshake;

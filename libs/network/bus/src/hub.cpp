@@ -103,17 +103,21 @@ struct Hub::Core {
         more = body.more();
         ++parts;
       }
+      Sender from;
+      from.id = id.to_string();
+      from.address = address_of(body);
+      if (settings.keys) from.role = role_of(user_of(body));
+      if (parts == 1 && readable && body.size() > settings.first_bytes_max && !handler.sends_long(from)) {
+        ++counters.too_long;
+        continue;
+      }
       const auto message = parts == 1 && readable ? from_message(body) : std::nullopt;
       if (!message) {
         ++counters.malformed;
         continue;
       }
       ++counters.received;
-      Sender from;
-      from.id = id.to_string();
       remember(from.id, descriptor_of(body));
-      from.address = address_of(body);
-      if (settings.keys) from.role = role_of(user_of(body));
       handler.on_message(from, *message);
     }
   }

@@ -26,6 +26,7 @@ class Middle final : public HubHandler {
   void on_message(const Sender& from, const v1::BusMessage& message) override {
     heard.push_back({from, message});
   }
+  [[nodiscard]] bool sends_long(const Sender&) const override { return takes_long; }
   void on_published(std::string_view tag, ConstBytes payload) override {
     observed.emplace_back(tag, payload.size());
   }
@@ -41,6 +42,7 @@ class Middle final : public HubHandler {
   }
 
   Hub hub;
+  bool takes_long = false;
   std::vector<Heard> heard;
   std::vector<std::pair<std::string, std::size_t>> observed;
 };

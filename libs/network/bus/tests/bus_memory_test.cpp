@@ -121,6 +121,25 @@ TEST_CASE("a message in parts that never ends costs its connection, and no memor
   REQUIRE(middle.until([&] { return middle.heard.size() == 2; }));
 }
 
+TEST_CASE("a long command is read only from a client that may send one, and counted otherwise") {
+  Middle middle(small());
+  Client client({"127.0.0.1", middle.hub.port(), {}}, {});
+  client.send(heartbeat(1));
+  REQUIRE(middle.until([&] { return middle.heard.size() == 1; }));
+  v1::BusMessage many;
+  for (int i = 0; i < 600'000; ++i) (void)many.mutable_run_over()->mutable_summary()->add_nodes();
+  REQUIRE(many.ByteSizeLong() > small().first_bytes_max);
+  for (int i = 0; i < 3; ++i) client.send(many);
+  client.send(heartbeat(2));
+  REQUIRE(middle.until([&] { return middle.heard.size() == 2; }));
+  CHECK(middle.hub.counters().too_long == 3);
+  CHECK(middle.heard.back().message.has_heartbeat());
+  middle.takes_long = true;
+  client.send(many);
+  REQUIRE(middle.until([&] { return middle.heard.size() == 3; }));
+  CHECK(middle.heard.back().message.has_run_over());
+}
+
 // The hub takes no message meanwhile.
 TEST_CASE("large messages of many clients are held up to the limit") {
   HubSettings settings = small();

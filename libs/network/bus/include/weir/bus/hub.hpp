@@ -34,7 +34,8 @@ struct HubSettings {
   // unfinished ones, and answers that were not read. Beyond them connections end, the largest first.
   std::size_t connections_max = 4096;         // of all three ports; further ones end at once
   std::uint64_t held_bytes_max = 128U << 20;  // of all connections
-  std::uint64_t first_bytes_max = 1U << 20;   // of a connection without a whole message, so without a key
+  std::uint64_t first_bytes_max = 1U << 20;   // of a connection without a whole message, so without a key;
+                                              // a longer command is read if HubHandler::sends_long()
   int published_queue_max = 1000;             // published messages to one subscriber, or from one publisher
 };
 
@@ -57,6 +58,7 @@ struct HubCounters {
   std::uint64_t received = 0;
   std::uint64_t malformed = 0;          // not a BusMessage
   std::uint64_t not_allowed = 0;        // published without a node's key
+  std::uint64_t too_long = 0;           // commands that were not read
   std::uint64_t dropped = 0;            // to clients that are gone or do not read
   std::uint64_t published = 0;          // forwarded
   std::uint64_t refused_key = 0;        // connections with a key that is not on the list
@@ -77,6 +79,9 @@ class HubHandler {
  public:
   virtual ~HubHandler() = default;
   virtual void on_message(const Sender& from, const v1::BusMessage& message) = 0;
+  // Returns whether this client's commands beyond HubSettings::first_bytes_max are read: a command may take
+  // many times its bytes then.
+  [[nodiscard]] virtual bool sends_long(const Sender&) const { return false; }
   // Receives published messages with the tags of observe().
   virtual void on_published(std::string_view tag, ConstBytes payload) = 0;
 };
