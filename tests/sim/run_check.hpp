@@ -38,6 +38,7 @@ class RunCheck {
   void check_filter_alerts();
   void check_saved_alerts();
   void check_files();
+  [[nodiscard]] bool a_writer_was_unheard(const std::string& alert) const;
   void check_alert(const std::string& folder);
   void check_missing();
   void check_bytes(const storage::SliceRecordView& slice, const storage::FragmentView& fragment);
