@@ -296,7 +296,7 @@ void DcmNode::take_directory(const v1::Directory& directory) {
 }
 
 Expected<void, wire::WireError> DcmNode::take_destinations(const v1::Destinations& message) {
-  if (!pushing_) return Unexpected<wire::WireError>(wire::WireError::bad_payload);
+  if (!pushing_) return node::refused({"Destinations", "epochs", 0});
   const auto taken = pushing_->take_destinations(message);
   if (!taken) return node::refused(taken.error());
   return {};

@@ -71,8 +71,9 @@ Expected<void, wire::WireError> SliceServer::on_control(sessions::Peer& peer, co
   std::deque<slice_rows::FetchRow>& waiting = waiting_[peer.tag];
   const auto wanted = slice_codec::decode(message.fetch());
   if (!wanted) return node::refused(wanted.error());
-  if (message.fetch().gone() || waiting.size() + wanted->size() > kWaitingMax)
-    return Unexpected<wire::WireError>(wire::WireError::bad_payload);
+  if (message.fetch().gone()) return node::refused({"Fetch", "gone", 0});
+  if (waiting.size() + wanted->size() > kWaitingMax)
+    return node::refused({"Fetch", "slice", kWaitingMax - waiting.size()});
   waiting.insert(waiting.end(), wanted->begin(), wanted->end());
   return {};
 }

@@ -1,5 +1,6 @@
 #include "dcm_links.hpp"
 
+#include <weir/node/refused.hpp>
 #include <weir/v1/control.pb.h>
 
 #include <spdlog/spdlog.h>
@@ -152,10 +153,9 @@ Expected<void, wire::WireError> DcmLinks::on_control(sessions::Peer& peer, const
   const storage::PeerId id = connection.id;
   storage::GrantBook& grants = grants_of(connection);
   if (connection.burst) burst_leaving_.note_records(peer.info().index);
-  if (!grants.ask(id, message.space().wanted_total()) ||
-      !grants.give_back(id, message.space().returned_total())) {
-    return Unexpected<wire::WireError>(wire::WireError::bad_payload);
-  }
+  if (!grants.ask(id, message.space().wanted_total())) return node::refused({"Space", "wanted_total", 0});
+  if (!grants.give_back(id, message.space().returned_total()))
+    return node::refused({"Space", "returned_total", 0});
   return {};
 }
 

@@ -6,12 +6,8 @@
 #include <weir/writer/node.hpp>
 
 #include <fmt/format.h>
-#include <malloc.h>
 
-#include <algorithm>
-#include <cstdint>
 #include <filesystem>
-#include <limits>
 #include <map>
 #include <memory>
 #include <stdexcept>
@@ -51,15 +47,6 @@ std::map<std::uint32_t, weir::storage::EarlierLife> earlier_bursts(const weir::n
     if (!earlier->files.empty()) found.emplace(alert, std::move(*earlier));
   }
   return found;
-}
-
-// Records come and go by the megabyte. With the allocator's own thresholds their pages are returned to the
-// kernel and taken from it again, at a page fault for each 4 KiB of each record. Longer records are rare.
-void keep_memory_of_records(const weir::v1::WriterSettings& settings) {
-  constexpr int kRecordBytes = 16 << 20;
-  const auto most = std::min<std::uint64_t>(settings.buffer_bytes(), std::numeric_limits<int>::max());
-  ::mallopt(M_MMAP_THRESHOLD, kRecordBytes);
-  ::mallopt(M_TRIM_THRESHOLD, static_cast<int>(most));
 }
 
 // The real disk beside the node that uses it.
@@ -103,7 +90,6 @@ int main(int argc, char** argv) {
   weir::writer::CloseCommands commands;  // beyond runs
   return weir::node::run_node_main(argc, argv, weir::Role::writer, "weir-writer: stores accepted slices",
                                    [&](const weir::node::Setup& setup, weir::transport::Loop& loop) {
-                                     keep_memory_of_records(setup.farm.writer());
                                      const std::string& out = setup.farm.run().out();
                                      if (auto failure = weir::storage::make_folder(out)) {
                                        throw std::runtime_error("run.out: " + failure->detail);

@@ -199,7 +199,7 @@ void ReadoutNode::clear_all_but(const v1::OpenSlices& open) {
 }
 
 Expected<void, wire::WireError> ReadoutNode::take_destinations(const v1::Destinations& message) {
-  if (!push_) return Unexpected<wire::WireError>(wire::WireError::bad_payload);
+  if (!push_) return node::refused({"Destinations", "epochs", 0});
   const auto taken = push_->take_destinations(message);
   if (!taken) return node::refused(taken.error());
   return {};
