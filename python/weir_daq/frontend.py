@@ -1,5 +1,5 @@
 """Front-ends and triggers in Python, on any machine: `Sender` sends fragments as datagrams to the source `udp` of a
-readout, `TriggerClient` offers triggers to a farm with `trigger.mode: network`. Weir is not needed there.
+readout, `TriggerClient` offers triggers to a farm with `trigger.mode: network`. Weir is not needed there::
 
     with Sender("127.0.0.1", 7300, source=1) as sender, TriggerClient("127.0.0.1", 7400, farm="bench") as trigger:
         for event in board:

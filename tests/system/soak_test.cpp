@@ -194,7 +194,8 @@ TEST_CASE("other slices are filtered and stored, whatever a filter does to its p
   FarmRun run(folder, farm,
               {"--slices", std::to_string(slices), "--set",
                std::string("filter.plugin=") + WEIR_SYSTEM_PLUGIN_DIR + "/misbehaves.so", "--set",
-               "filter.parameters.seed=" + std::to_string(seed), "--set", "dcm.processing_units=2"});
+               "filter.parameters.seed=" + std::to_string(seed), "--set", "dcm.processing_units=2", "--set",
+               "dcm.deadline_ms=20000"});  // on a busy machine workers start slowly
   const FarmEnd end = run.finish(Seconds(60 + slices / 5));
   CHECK_BALANCED(end, 3);
   CHECK(end.summary.count("triggered") == static_cast<std::uint64_t>(slices));
