@@ -4,26 +4,6 @@
 
 namespace weir::dcm {
 
-void RequestAccounts::requested(std::uint32_t readout, Part& part, std::uint64_t bytes,
-                                PendingRequests::Question question) {
-  Account& of = of_[readout];
-  question.owed = of.owed;
-  if (learns_) of.pending.ask(question);
-  of.owed += bytes;
-  part.owed_fragments += question.fragments;
-  part.owed_bytes += bytes;
-}
-
-std::uint64_t RequestAccounts::arrived(std::uint32_t readout, Part* part, std::uint64_t bytes) {
-  Account& of = of_[readout];
-  std::uint64_t& owed = part != nullptr ? part->owed_bytes : of.late_bytes;
-  const std::uint64_t back = std::min(owed, bytes);
-  owed -= back;
-  of.owed -= std::min(of.owed, back);
-  progress_of(readout).bytes += back;
-  return back;
-}
-
 bool RequestAccounts::answered(std::uint32_t readout, Part* part, const PendingRequests::Answer& answer) {
   Account& of = of_[readout];
   const std::uint32_t owed = part == nullptr ? 0 : std::min(part->owed_fragments, answer.fragments);

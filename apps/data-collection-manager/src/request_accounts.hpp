@@ -86,4 +86,25 @@ class RequestAccounts {
   std::vector<Reply> replies_;             // of this pass, for a shaper that learns
 };
 
+// For each request and each received piece.
+inline void RequestAccounts::requested(std::uint32_t readout, Part& part, std::uint64_t bytes,
+                                       PendingRequests::Question question) {
+  Account& of = of_[readout];
+  question.owed = of.owed;
+  if (learns_) of.pending.ask(question);
+  of.owed += bytes;
+  part.owed_fragments += question.fragments;
+  part.owed_bytes += bytes;
+}
+
+inline std::uint64_t RequestAccounts::arrived(std::uint32_t readout, Part* part, std::uint64_t bytes) {
+  Account& of = of_[readout];
+  std::uint64_t& owed = part != nullptr ? part->owed_bytes : of.late_bytes;
+  const std::uint64_t back = std::min(owed, bytes);
+  owed -= back;
+  of.owed -= std::min(of.owed, back);
+  progress_of(readout).bytes += back;
+  return back;
+}
+
 }  // namespace weir::dcm

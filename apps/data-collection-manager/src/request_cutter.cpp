@@ -164,23 +164,9 @@ RequestCutter::Piece RequestCutter::rest_of(SourceId source, assembly::SourceInd
   return piece;
 }
 
-bool RequestCutter::advance(BuiltSlice& slice, std::uint32_t readout, const Piece& piece) {
-  Gathering& gathering = slice.gathering;
-  Gathering::Part& part = gathering.parts[readout];
-  if (piece.range) {
-    gathering.take_from_first_range(readout, piece.length);
-  } else {
-    note_asked(slice, piece);
-    part.next = piece.end;
-    part.offset = piece.end_offset;
-  }
-  return part.first_range != Gathering::kNone || part.next < gathering.selection->by_readout[readout].size();
-}
-
 // A fragment requested in ranges before its length is known is requested up to this offset. The expectation
 // may have changed since the previous range.
 void RequestCutter::note_asked(BuiltSlice& slice, const Piece& piece) {
-  if (piece.offset == 0 && piece.end_offset == 0) return;
   const assembly::SourceIndex source = *assembler_.index_of(sources_.front());
   slice.progress[source].asked =
       piece.end_offset > 0 ? sizes_.of(source).bytes() : piece.offset + piece.length;

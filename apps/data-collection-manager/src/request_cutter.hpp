@@ -65,4 +65,19 @@ class RequestCutter {
   std::vector<SourceId> sources_;
 };
 
+// For each request.
+inline bool RequestCutter::advance(assembly::BuiltSlice& slice, std::uint32_t readout, const Piece& piece) {
+  assembly::Gathering& gathering = slice.gathering;
+  assembly::Gathering::Part& part = gathering.parts[readout];
+  if (piece.range) {
+    gathering.take_from_first_range(readout, piece.length);
+  } else {
+    if (piece.offset != 0 || piece.end_offset != 0) note_asked(slice, piece);
+    part.next = piece.end;
+    part.offset = piece.end_offset;
+  }
+  return part.first_range != assembly::Gathering::kNone ||
+         part.next < gathering.selection->by_readout[readout].size();
+}
+
 }  // namespace weir::dcm

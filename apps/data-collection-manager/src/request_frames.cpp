@@ -1,14 +1,6 @@
 #include "request_frames.hpp"
 
-#include <utility>
-
 namespace weir::dcm {
-
-RequestFrames::Lane& RequestFrames::lane_to_send(std::uint32_t readout) {
-  Lane& lane = lanes_[readout];
-  if (!std::exchange(lane.listed, true)) to_send_.push_back(readout);
-  return lane;
-}
 
 void RequestFrames::request(std::uint32_t readout, std::span<const SourceId> sources, bool all,
                             const wire::RequestEntry& entry) {

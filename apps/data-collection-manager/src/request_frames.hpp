@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace weir::dcm {
@@ -33,7 +34,11 @@ class RequestFrames {
     std::vector<std::byte> frames;  // complete ones
     bool listed = false;            // in to_send_
   };
-  Lane& lane_to_send(std::uint32_t readout);
+  Lane& lane_to_send(std::uint32_t readout) {
+    Lane& lane = lanes_[readout];
+    if (!std::exchange(lane.listed, true)) to_send_.push_back(readout);
+    return lane;
+  }
 
   std::vector<Lane> lanes_;
   std::vector<std::uint32_t> to_send_;

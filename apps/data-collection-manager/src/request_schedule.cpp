@@ -71,12 +71,6 @@ void RequestSchedule::begin_round() {
   touched_.clear();
 }
 
-std::optional<std::uint32_t> RequestSchedule::best() {
-  const auto best = choice_.best();
-  if (best) ++steps_;
-  return best;
-}
-
 BuiltSlice* RequestSchedule::first_unasked(std::uint32_t readout) {
   BuiltSlice* slice = queue_.oldest(readout);
   while (slice != nullptr && slice->gathering.parts[readout].owed_fragments > 0) {

@@ -43,7 +43,11 @@ class RequestSchedule {
   // A round of requests begins: all connected readouts may receive some.
   void begin_round();
   // Returns the readout for the next request of the round, which is oldest()'s; nullopt: none.
-  [[nodiscard]] std::optional<std::uint32_t> best();
+  [[nodiscard]] std::optional<std::uint32_t> best() {
+    const auto best = choice_.best();
+    if (best) ++steps_;
+    return best;
+  }
   [[nodiscard]] assembly::BuiltSlice* oldest(std::uint32_t readout) const {
     assembly::BuiltSlice* const oldest = queue_.oldest(readout);
     return oldest != nullptr ? oldest : ahead_queue_.oldest(readout);
