@@ -1,6 +1,7 @@
 #include "readout_node.hpp"
 
 #include "source_report.hpp"
+#include <weir/base/assert.hpp>
 #include <weir/base/held_up.hpp>
 #include <weir/last_words/last_words.hpp>
 #include <weir/node/address_in_use.hpp>
@@ -12,7 +13,6 @@
 #include <spdlog/spdlog.h>
 
 #include <algorithm>
-#include <stdexcept>
 
 namespace weir::readout {
 namespace {
@@ -338,6 +338,7 @@ void ReadoutNode::on_ready(sessions::Peer& peer) {
   const auto free = std::find(connections_.begin(), connections_.end(), nullptr);
   peer.tag = static_cast<std::uint64_t>(free - connections_.begin());
   if (free == connections_.end()) connections_.push_back(nullptr);
+  WEIR_ASSERT(connections_[peer.tag] == nullptr && !waiting_.contains(peer.tag));
   connections_[peer.tag] = &peer;
   served_.resize(connections_.size());
   if (peer.info().role == Role::dcm) {

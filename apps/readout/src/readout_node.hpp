@@ -111,7 +111,6 @@ class ReadoutNode final : public node::Node,
   std::vector<sessions::Peer*> connections_;  // by tag; null if closed
   Answers answers_{connections_, timings_};
   std::vector<sessions::Peer*> dcms_;  // by index; null if not connected
-  std::vector<SourceId> all_sources_;
   sessions::SessionListener listener_;
   node::SupervisorClient supervisor_;
   std::deque<source::Trigger>

@@ -2,7 +2,6 @@
 
 #include "network_socket.hpp"
 #include <weir/config/durations.hpp>
-#include <weir/config/farm_file.hpp>
 #include <weir/config/rules.hpp>
 #include <weir/config/stop_limit.hpp>
 #include <weir/node/paths.hpp>

@@ -5,7 +5,6 @@
 #include <weir/config/stop_limit.hpp>
 #include <weir/node/address_in_use.hpp>
 #include <weir/node/fault_notes.hpp>
-#include <weir/node/report.hpp>
 #include <weir/ports/endpoint_text.hpp>
 
 #include <fmt/format.h>

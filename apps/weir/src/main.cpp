@@ -9,7 +9,6 @@
 #include <cstdio>
 #include <exception>
 #include <string>
-#include <utility>
 #include <vector>
 
 namespace {

@@ -1,5 +1,4 @@
 // The policies against the load.
-#include "output.hpp"
 #include "units.hpp"
 #include <weir/bench/assignment.hpp>
 

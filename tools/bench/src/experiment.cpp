@@ -5,7 +5,6 @@
 #include "output.hpp"
 #include "units.hpp"
 #include <weir/base/scratch_folder.hpp>
-#include <weir/base/time.hpp>
 #include <weir/bench/experiment.hpp>
 #include <weir/lab/network_trace.hpp>
 

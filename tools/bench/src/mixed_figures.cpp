@@ -2,7 +2,6 @@
 // Credit-based Flow-controlled ATM Network", as data.
 #include <weir/bench/experiment.hpp>
 
-#include <string>
 #include <utility>
 
 namespace weir::bench {

@@ -1,8 +1,6 @@
 // Figures of Jereczek's thesis (2017), chapter 4, that show a network over time, as data.
 #include "thesis_traces.hpp"
 
-#include <string>
-
 namespace weir::bench {
 namespace {
 

@@ -1,5 +1,4 @@
 #include <weir/assignment/lease_clock.hpp>
-#include <weir/base/assert.hpp>
 
 #include <algorithm>
 

@@ -49,25 +49,4 @@ std::string format_ledger(const LedgerResult& result) {
   return text + "THE LEDGER DOES NOT BALANCE.\n";
 }
 
-std::string format_outcomes(const SupervisorLedger& supervisor) {
-  std::vector<std::pair<std::string, std::uint64_t>> lines = {{"offered", supervisor.offered}};
-  for (std::size_t i = 0; i < kVetoReasons; ++i) {
-    lines.emplace_back("vetoed." + std::string(name(static_cast<VetoReason>(i))), supervisor.vetoed[i]);
-  }
-  lines.emplace_back("triggered", supervisor.triggered.count);
-  lines.emplace_back("stored", supervisor.stored.count);
-  lines.emplace_back("stored_incomplete", supervisor.stored_incomplete.count);
-  lines.emplace_back("rejected", supervisor.rejected.count);
-  for (std::size_t i = 0; i < kDiscardReasons; ++i) {
-    lines.emplace_back("discarded." + std::string(name(static_cast<DiscardReason>(i))),
-                       supervisor.discarded[i].count);
-  }
-  lines.emplace_back("open", supervisor.open);
-  std::string text;
-  for (const auto& [line_name, count] : lines) {
-    if (count > 0) text += line_name + " = " + std::to_string(count) + '\n';
-  }
-  return text;
-}
-
 }  // namespace weir::assignment

@@ -244,9 +244,6 @@ TEST_CASE("the ledger is printed as an aligned table with its verdict") {
              Catch::ContainsSubstring("offered = triggered + vetoed                        12 =   12  ok\n"));
   CHECK_THAT(text, Catch::ContainsSubstring(" 5 =    5  ok, same ids\n"));
   CHECK_THAT(text, Catch::ContainsSubstring("The ledger balances.\n"));
-  CHECK(format_outcomes(Run().supervisor) ==
-        "offered = 12\nvetoed.throttled = 2\ntriggered = 10\nstored = 5\nrejected = 4\ndiscarded.deadline = "
-        "1\n");
 }
 
 TEST_CASE("every reason has a unique name, and is found by it") {

@@ -1,5 +1,4 @@
 #include "relay_work.hpp"
-#include <weir/clock/clock.hpp>
 #include <weir/lab/relay.hpp>
 
 #include <fmt/format.h>

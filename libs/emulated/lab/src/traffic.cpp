@@ -4,12 +4,10 @@
 #include <weir/lab/traffic.hpp>
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 #include <ctime>
 #include <fcntl.h>
 #include <poll.h>
-#include <stdexcept>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <thread>

@@ -1,4 +1,3 @@
-#include <weir/base/assert.hpp>
 #include <weir/filter_host/lane_worker.hpp>
 
 #include <algorithm>

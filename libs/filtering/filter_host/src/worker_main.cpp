@@ -29,7 +29,6 @@
 #include <time.h>
 #include <unistd.h>
 #include <utility>
-#include <vector>
 
 namespace weir::filter_host {
 namespace {

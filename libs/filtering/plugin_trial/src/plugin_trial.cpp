@@ -12,7 +12,6 @@
 #include <google/protobuf/util/json_util.h>
 
 #include <algorithm>
-#include <memory>
 #include <set>
 #include <utility>
 

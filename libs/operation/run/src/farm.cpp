@@ -6,7 +6,6 @@
 #include <weir/node/setup.hpp>
 
 #include <algorithm>
-#include <stdexcept>
 
 namespace weir::run {
 

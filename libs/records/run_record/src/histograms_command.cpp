@@ -1,7 +1,6 @@
 #include <weir/file_reader/recorded_histograms.hpp>
 #include <weir/histograms/document.hpp>
 #include <weir/histograms/drawing.hpp>
-#include <weir/reports/filter_histograms.hpp>
 #include <weir/run_record/histograms_command.hpp>
 
 #include <algorithm>

@@ -1,6 +1,5 @@
 #include "summary_steps.hpp"
 
-#include <weir/base/time.hpp>
 #include <weir/reports/numbers.hpp>
 
 #include <algorithm>

@@ -275,15 +275,6 @@ std::optional<std::string> senseless(const FileCommand& command) {
 
 }  // namespace
 
-std::optional<FileVerb> parse_file_verb(std::string_view text) {
-  if (text == "info") return FileVerb::info;
-  if (text == "ls") return FileVerb::ls;
-  if (text == "dump") return FileVerb::dump;
-  if (text == "verify") return FileVerb::verify;
-  if (text == "recover") return FileVerb::recover;
-  return std::nullopt;
-}
-
 int run_file_command(const FileCommand& command, std::ostream& out, std::ostream& err) {
   if (const auto why = senseless(command)) {
     err << "weir file: " << *why << '\n';

@@ -1,7 +1,5 @@
 #include "named_files.hpp"
 
-#include <weir/storage/recover.hpp>
-
 #include <algorithm>
 #include <filesystem>
 #include <set>

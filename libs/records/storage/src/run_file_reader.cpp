@@ -1,10 +1,8 @@
 #include "mapped_file.hpp"
-#include <weir/base/crc32c.hpp>
 #include <weir/base/planted.hpp>
 #include <weir/storage/run_file_reader.hpp>
 
 #include <algorithm>
-#include <cstring>
 #include <numeric>
 #include <tuple>
 #include <utility>

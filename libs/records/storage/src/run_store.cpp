@@ -5,7 +5,6 @@
 #include <weir/storage/run_store.hpp>
 
 #include <algorithm>
-#include <deque>
 #include <utility>
 
 namespace weir::storage {

@@ -97,11 +97,4 @@ std::string hex_dump(ConstBytes bytes, std::size_t bytes_max, std::string_view i
   return out;
 }
 
-bool is_printable(ConstBytes bytes) {
-  return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) {
-    const auto c = std::to_integer<unsigned char>(b);
-    return is_plain(c) || c == '\n' || c == '\t' || c == '\r';
-  });
-}
-
 }  // namespace weir::storage

@@ -17,6 +17,5 @@ namespace weir::storage {
 [[nodiscard]] std::string slice_flags_text(std::uint16_t flags);  // "incomplete,unfiltered", "-"
 [[nodiscard]] std::string json_string(std::string_view text);     // quoted; any bytes give valid JSON
 [[nodiscard]] std::string hex_dump(ConstBytes bytes, std::size_t bytes_max, std::string_view indent);
-[[nodiscard]] bool is_printable(ConstBytes bytes);  // text of printable ASCII and white space
 
 }  // namespace weir::storage

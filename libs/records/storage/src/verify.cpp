@@ -7,9 +7,7 @@
 #include <algorithm>
 #include <map>
 #include <string>
-#include <string_view>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 
 namespace weir::storage {

@@ -273,8 +273,6 @@ TEST_CASE("an impossible request is reported, and the other files are shown") {
   CHECK_THAT(shown.out, ContainsSubstring("writer-0"));
   CHECK(run({}).status == kFileCommandUnable);
   CHECK(run(file.command(FileVerb::dump)).status == kFileCommandUnable);
-  CHECK(parse_file_verb("ls") == FileVerb::ls);
-  CHECK_FALSE(parse_file_verb("rm"));
 }
 
 TEST_CASE("a folder stands for its run files, and a file with two names counts once") {

@@ -211,7 +211,5 @@ struct LedgerResult {
 
 // Formats the equations as a table, one line each, columns aligned; the last line gives the result.
 [[nodiscard]] std::string format_ledger(const LedgerResult& result);
-// Formats the outcomes of triggers as `name = value` lines, without zeros.
-[[nodiscard]] std::string format_outcomes(const SupervisorLedger& supervisor);
 
 }  // namespace weir::assignment

@@ -16,7 +16,6 @@ enum class FileVerb : std::uint8_t {
   verify,   // every checksum, the index against the records, the sums
   recover,  // makes a closed file from one that is damaged or was not closed
 };
-[[nodiscard]] std::optional<FileVerb> parse_file_verb(std::string_view text);
 
 struct FileCommand {
   FileVerb verb = FileVerb::info;
