@@ -1,3 +1,4 @@
+#include "broken_invariant.hpp"
 #include "weir_catch.hpp"
 #include <weir/base/bounded_queue.hpp>
 #include <weir/base/hash.hpp>
@@ -56,6 +57,15 @@ TEST_CASE("a queue accepts move-only values") {
   BoundedQueue<std::unique_ptr<int>> queue(3);
   for (int i = 0; i < 3; ++i) CHECK(queue.try_push(std::make_unique<int>(i)));
   for (int i = 0; i < 3; ++i) CHECK(*queue.pop() == i);
+}
+
+TEST_CASE("an empty queue has no front to give") {
+  const auto broken = [] {
+    BoundedQueue<int> queue(1);
+    (void)queue.pop();
+  };
+  CHECK_THAT(weir::test::broken_invariant(broken),
+             Catch::Matchers::ContainsSubstring("broken invariant: size_ > 0"));
 }
 
 }  // namespace weir

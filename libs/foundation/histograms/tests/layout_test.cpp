@@ -1,3 +1,4 @@
+#include "broken_invariant.hpp"
 #include "weir_catch.hpp"
 #include <weir/histograms/contents.hpp>
 #include <weir/histograms/layout.hpp>
@@ -198,4 +199,15 @@ TEST_CASE("many fills of one cell are one addition") {
   fills.clear();
   fills.take(additions);
   CHECK(additions.empty());
+}
+
+TEST_CASE("contents never lose a histogram") {
+  const auto broken = [] {
+    Layout layout;
+    (void)layout.book({"a", Kind::one_dimension, {4, 0, 4}});
+    Contents contents(layout);
+    contents.set_layout(Layout());
+  };
+  CHECK_THAT(weir::test::broken_invariant(broken),
+             Catch::Matchers::ContainsSubstring("broken invariant: layout.all().size() >="));
 }

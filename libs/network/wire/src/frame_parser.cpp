@@ -16,6 +16,7 @@ constexpr std::uint32_t kGathered = 48 * 1024;
 FrameParser::FrameParser(std::uint32_t payload_max) : payload_max_(payload_max), spill_(kSpillInitial) {}
 
 std::array<Bytes, 2> FrameParser::receive_space() {
+  WEIR_ASSERT(spill_begin_ <= spill_end_);
   if (spill_begin_ == spill_end_) {
     spill_begin_ = spill_end_ = 0;
   } else if (spill_begin_ > 0) {
@@ -84,6 +85,7 @@ Expected<void, WireError> FrameParser::begin_frame(FrameSink& sink) {
   large_frames_ = header_.length > kLargeFrame;
   const PayloadPlace placement = sink.on_header(header_);
   if (dead_) return Unexpected<WireError>(error_);
+  WEIR_ASSERT(!in_payload_);  // a sink does not call its parser
   kind_ = placement.kind;
   in_payload_ = true;
   if (kind_ == PayloadPlace::Kind::refuse) return fail(WireError::not_expected);
