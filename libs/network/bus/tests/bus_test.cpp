@@ -136,6 +136,22 @@ TEST_CASE("a client without a hub keeps its newest messages, and counts those it
   CHECK(client.counters().dropped_published == 1);
 }
 
+TEST_CASE("messages dropped while they are being sent are counted once") {
+  Middle middle;
+  Client client(to(middle.hub), {});
+  constexpr std::uint64_t kMessages = 20000;
+  for (std::uint64_t i = 0; i < kMessages; ++i) {
+    client.send(heartbeat(i));
+    client.drop_unsent();
+  }
+  const ClientCounters counters = client.counters();
+  CHECK(counters.sent + counters.dropped_messages == kMessages);
+  client.send(heartbeat(kMessages));
+  CHECK(middle.until([&] {
+    return !middle.heard.empty() && middle.heard.back().message.heartbeat().incarnation() == kMessages;
+  }));
+}
+
 TEST_CASE("deferred messages leave with the next immediate one, in order, and by themselves in time") {
   Middle middle;
   Subscriber everything(listening(middle.hub));
