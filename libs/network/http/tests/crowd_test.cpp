@@ -1,5 +1,6 @@
 #include "crowd.hpp"
 
+#include "broken_invariant.hpp"
 #include "weir_catch.hpp"
 
 #include <vector>
@@ -58,4 +59,15 @@ TEST_CASE("a new listener is made room by the address that has most, and by no o
   CHECK(crowd.listener_makes_room("good") == first);
   CHECK(crowd.listener_makes_room("other") == first);
   CHECK_FALSE(crowd.listener_makes_room("greedy").has_value());
+}
+
+TEST_CASE("a connection with an event stream does not take requests again") {
+  const auto broken = [] {
+    Crowd crowd;
+    const auto id = crowd.enter("10.0.0.1");
+    crowd.turn_to(id, Doing::listening);
+    crowd.turn_to(id, Doing::idle);
+  };
+  CHECK_THAT(weir::test::broken_invariant(broken),
+             Catch::Matchers::ContainsSubstring("broken invariant: found->second.doing != Doing::listening"));
 }

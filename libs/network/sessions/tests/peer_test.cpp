@@ -1,3 +1,4 @@
+#include "broken_invariant.hpp"
 #include "peer_fixture.hpp"
 #include <weir/base/text.hpp>
 
@@ -491,6 +492,16 @@ TEST_CASE("a listener on a port in use reports it") {
   CHECK_THAT(opened.error(), ContainsSubstring("in use"));
   farm.listener.close();
   CHECK(second.open(farm.network, farm.endpoint).has_value());
+}
+
+TEST_CASE("a peer sends nothing before the hellos") {
+  const auto broken = [] {
+    Farm farm;
+    farm.connector.tick(farm.network, farm.now);
+    farm.connector.peer().ask_if_alive();
+  };
+  CHECK_THAT(weir::test::broken_invariant(broken),
+             Catch::Matchers::ContainsSubstring("broken invariant: state_ == State::ready"));
 }
 
 }  // namespace weir::sessions

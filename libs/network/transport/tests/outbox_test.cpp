@@ -1,5 +1,6 @@
 #include "outbox.hpp"
 
+#include "broken_invariant.hpp"
 #include "weir_catch.hpp"
 #include <weir/base/hash.hpp>
 
@@ -166,6 +167,16 @@ TEST_CASE("empty data adds no entry") {
   CHECK(outbox.reserve(0).empty());
   CHECK(outbox.empty());
   CHECK(entries(outbox) == 0);
+}
+
+TEST_CASE("more bytes than were appended cannot be sent") {
+  const auto broken = [] {
+    Outbox outbox;
+    outbox.append(std::vector<std::byte>(10));
+    outbox.consume(11);
+  };
+  CHECK_THAT(weir::test::broken_invariant(broken),
+             Catch::Matchers::ContainsSubstring("broken invariant: bytes <= bytes_"));
 }
 
 }  // namespace weir::transport
