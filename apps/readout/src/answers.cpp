@@ -1,5 +1,6 @@
 #include "answers.hpp"
 
+#include <weir/base/assert.hpp>
 #include <weir/wire/frame.hpp>
 
 #include <algorithm>
@@ -38,6 +39,7 @@ void Answers::add(const source::RequestedFragment& request, const source::Source
     return send(request, fragment);
   }
   if (!block_.empty() && (!continues(request) || !block_.takes(size))) flush();
+  WEIR_ASSERT(block_.size() == payloads_.size());
   if (block_.empty()) request_ = request;
   if (missing) {
     payloads_.emplace_back();
@@ -49,6 +51,7 @@ void Answers::add(const source::RequestedFragment& request, const source::Source
 }
 
 void Answers::send(const source::RequestedFragment& request, const source::SourceFragment& fragment) {
+  WEIR_ASSERT(request.connection < connections_.size());
   sessions::Peer* peer = connections_[request.connection];
   if (peer == nullptr) return;
   timings_.answered(request.connection, request.slice, request.offset);
@@ -73,6 +76,7 @@ void Answers::send(const source::RequestedFragment& request, const source::Sourc
 
 void Answers::flush() {
   if (block_.empty()) return;
+  WEIR_ASSERT(request_.connection < connections_.size() && block_.size() == payloads_.size());
   sessions::Peer* peer = connections_[request_.connection];
   if (peer != nullptr) {
     timings_.answered(request_.connection, request_.slice, 0);
@@ -114,6 +118,7 @@ void Answers::send_block(ports::Stream& stream) {
     const ConstBytes bytes = payloads_[i].bytes;
     const std::size_t zeros = wire::block_bytes(bytes.size()) - bytes.size();
     if (bytes.size() <= kInlineMax) {
+      WEIR_ASSERT(bytes.size() <= room.size());
       std::copy(bytes.begin(), bytes.end(), room.begin());
       room = room.subspan(bytes.size());
     } else {
@@ -121,6 +126,7 @@ void Answers::send_block(ports::Stream& stream) {
       room_bytes = zeros;
       room_from(i + 1);
     }
+    WEIR_ASSERT(zeros <= room.size());
     std::fill_n(room.begin(), zeros, std::byte{0});
     room = room.subspan(zeros);
   }

@@ -1,5 +1,6 @@
 #include "push_sender.hpp"
 
+#include <weir/base/assert.hpp>
 #include <weir/base/crc32c.hpp>
 #include <weir/reports/numbers.hpp>
 #include <weir/v1/control.pb.h>
@@ -51,6 +52,7 @@ void PushSender::compare_clocks(UtcNs theirs, UtcNs own, TimeNs now_ns) {
 void PushSender::expect(SliceId slice, TimeNs ready_ns) {
   Coming& coming = coming_[slice];
   if (!coming.sizes.empty()) return;  // announced again
+  WEIR_ASSERT(coming.missing == 0);
   coming.ready_ns = ready_ns;
   coming.sizes.assign(sources_.size(), 0);
   coming.missing = sources_.size();
@@ -59,6 +61,7 @@ void PushSender::expect(SliceId slice, TimeNs ready_ns) {
 void PushSender::is_there(SliceId slice, SourceId source, const source::SourceFragment& fragment) {
   const bool missing = fragment.status == FragmentStatus::missing;
   if (missing) {
+    WEIR_ASSERT(fragment.reason != MissingReason::none);
     ++probes_missing_[static_cast<std::size_t>(fragment.reason)];
   } else {
     ++probes_served_;
@@ -68,6 +71,7 @@ void PushSender::is_there(SliceId slice, SourceId source, const source::SourceFr
   if (found == coming_.end() || !place) return;
   Coming& coming = found->second;
   coming.sizes[*place] = missing ? 0 : static_cast<std::uint32_t>(fragment.bytes.size());
+  WEIR_ASSERT(coming.missing > 0 && *place < coming.sizes.size());
   if (--coming.missing > 0) return;
   const auto to = destinations_.of(slice);
   if (to && to->value < links_.size()) {

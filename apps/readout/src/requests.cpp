@@ -1,4 +1,5 @@
 #include "readout_node.hpp"
+#include <weir/base/assert.hpp>
 #include <weir/wire/batch.hpp>
 
 namespace weir::readout {
@@ -76,6 +77,7 @@ Expected<void, wire::WireError> ReadoutNode::on_frame(sessions::Peer& peer, cons
 }
 
 void ReadoutNode::serve_waiting(sessions::Peer& peer, Waiting& waiting) {
+  WEIR_ASSERT(peer.tag < served_.size());
   std::size_t& served = served_[peer.tag];
   while (!waiting.frames.empty() && peer.unsent_bytes() <= kUnsentHigh && served < kServedMax) {
     const Waiting::Frame& frame = waiting.frames.front();
@@ -100,6 +102,7 @@ void ReadoutNode::cancel(const sessions::Peer& peer, const std::vector<wire::Cop
 
 std::size_t ReadoutNode::serve(sessions::Peer& peer, const wire::RequestView& view, std::size_t from,
                                std::size_t& served) {
+  WEIR_ASSERT(from <= view.entry_count());
   while (from < view.entry_count() && peer.unsent_bytes() <= kUnsentHigh && served < kServedMax)
     served += serve(peer, view, view.entry(from++));
   return from;

@@ -1,3 +1,4 @@
+#include "broken_invariant.hpp"
 #include "packet_bytes.hpp"
 #include "weir_catch.hpp"
 
@@ -104,4 +105,10 @@ TEST_CASE("an empty part is good as a whole empty fragment alone, a mark only wi
   auto loaded = unchecked();
   loaded[5] = std::byte{2};
   CHECK(error_of(loaded) == PacketError::bad_part);
+}
+
+TEST_CASE("a packet is a part of its fragment") {
+  const auto broken = [] { (void)datagram(part(18, 20), "abc"); };
+  CHECK_THAT(weir::test::broken_invariant(broken),
+             Catch::Matchers::ContainsSubstring("broken invariant: good_part(packet)"));
 }
