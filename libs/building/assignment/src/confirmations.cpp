@@ -22,10 +22,10 @@ Confirmations::Result Confirmations::confirm(SliceEntry& entry, TimeNs now, Node
   if (entry.confirmations == UINT16_MAX) return Result::exhausted;
   entry.writer = writers_.next(silent, unreached);
   if (entry.writer == kNoNode) {
-    entry.state = SliceState::waiting_writer;
+    enter(entry, SliceState::waiting_writer);
     return Result::no_writer;
   }
-  entry.state = SliceState::confirmed;
+  enter(entry, SliceState::confirmed);
   entry.epoch = StoreEpoch(entry.confirmations++);
   if (planted(Planted::forget_epoch)) entry.epoch = StoreEpoch(0);
   entry.copy_attempt = entry.attempt;

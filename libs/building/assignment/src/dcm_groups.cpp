@@ -57,6 +57,7 @@ std::size_t DcmGroups::pending() const {
 double DcmGroups::level(GroupIndex group, std::size_t pending_max) const {
   const DcmGroup& one = groups_[group.value];
   const std::size_t limit = one.settings.pending_max > 0 ? one.settings.pending_max : pending_max;
+  WEIR_ASSERT(limit > 0);
   return static_cast<double>(one.waiting.pending()) / static_cast<double>(limit);
 }
 

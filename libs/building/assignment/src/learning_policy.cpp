@@ -1,5 +1,7 @@
 #include "learning_policy.hpp"
 
+#include <weir/base/assert.hpp>
+
 #include <algorithm>
 #include <bit>
 #include <limits>
@@ -67,6 +69,7 @@ std::optional<NodeIndex> LearningPolicy::choose(SliceId, std::span<const DcmView
     if (expected_[place] > enough) continue;
     if (!best || load(place, *best) < load(*best, place)) best = place;
   }
+  WEIR_ASSERT(best.has_value());  // the least expected time is one of them
   last_ = *best;
   if (dcms[*best].in_use() == 0) of(*best).heard_at = now;
   return NodeIndex(static_cast<std::uint16_t>(*best));
@@ -76,6 +79,7 @@ void LearningPolicy::decided(NodeIndex dcm, std::uint32_t before, DurationNs too
   constexpr double kWeight = 0.125;
   Dcm& known = of(dcm.value);
   known.heard_at = now;
+  WEIR_ASSERT(class_of(before) < known.means.size());
   Mean& mean = known.means[class_of(before)];
   const auto measured = static_cast<double>(std::max<DurationNs>(took, 1));
   mean.ns = is_forgotten(mean, now) ? measured : mean.ns + kWeight * (measured - mean.ns);

@@ -1,5 +1,6 @@
 #include "learning_policy.hpp"
 #include <weir/assignment/policy.hpp>
+#include <weir/base/assert.hpp>
 
 #include <algorithm>
 #include <numeric>
@@ -75,6 +76,7 @@ class SchedulePolicy final : public AssignmentPolicy {
       weight = std::max(1U, static_cast<std::uint32_t>(weight / std::max(divisor, 1U) / shrink));
     rows = std::accumulate(weights.begin(), weights.end(), std::uint64_t{0});
     std::vector<std::int64_t> behind(places, 0);
+    WEIR_ASSERT(rows >= places);  // each DCM has a place
     for (std::uint64_t row = 0; row < rows; ++row) {
       for (std::size_t i = 0; i < places; ++i) behind[i] += weights[i];
       const auto most = std::max_element(behind.begin(), behind.end());

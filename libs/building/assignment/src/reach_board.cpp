@@ -1,4 +1,5 @@
 #include <weir/assignment/reach_board.hpp>
+#include <weir/base/assert.hpp>
 #include <weir/base/planted.hpp>
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 namespace weir::assignment {
 
 void ReachBoard::forget(NodeIndex dcm) {
+  WEIR_ASSERT(dcm.value < dcms_.size());
   const bool takes_part = dcms_[dcm.value].takes_part;
   dcms_[dcm.value] = {};
   dcms_[dcm.value].takes_part = takes_part;
@@ -14,15 +16,18 @@ void ReachBoard::forget(NodeIndex dcm) {
 }
 
 void ReachBoard::set_part(NodeIndex dcm, bool takes_part) {
+  WEIR_ASSERT(dcm.value < dcms_.size());
   dirty_ = dirty_ || dcms_[dcm.value].takes_part != takes_part;
   dcms_[dcm.value].takes_part = takes_part;
 }
 
 void ReachBoard::report(NodeIndex dcm, std::span<const NodeIndex> readouts,
                         std::span<const NodeIndex> writers, TimeNs now) {
+  WEIR_ASSERT(dcm.value < dcms_.size());
   Dcm& self = dcms_[dcm.value];
   self.known = true;
   merge(self.readouts, readouts, now);
+  WEIR_ASSERT(self.readouts.empty() || self.readouts.back().node.value < readouts_.size());
   merge(self.writers, writers, now);
   dirty_ = true;
 }
@@ -148,6 +153,7 @@ void ReachBoard::judge(TimeNs now) {
     believe(dcms_[i], now);
     believe_writers(dcms_[i], now);
     lacks[i] = nodes_of(dcms_[i].readouts).size();
+    WEIR_ASSERT(groups_[i].value < best.size());
     std::size_t& of_group = best[groups_[i].value];
     if (dcms_[i].counts()) of_group = std::min(of_group, lacks[i]);
   }

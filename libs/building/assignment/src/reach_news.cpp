@@ -1,4 +1,5 @@
 #include <weir/assignment/reach_news.hpp>
+#include <weir/base/assert.hpp>
 
 #include <algorithm>
 #include <span>
@@ -18,6 +19,7 @@ std::vector<NodeIndex> added(std::span<const NodeIndex> now, std::span<const Nod
 }  // namespace
 
 std::vector<ReachNews::News> ReachNews::take(NodeIndex dcm, const ReachBoard& reach) {
+  WEIR_ASSERT(dcm.value < told_.size());
   Told& told = told_[dcm.value];
   std::vector<News> news;
   const bool cut_off = reach.is_cut_off(dcm);
@@ -48,6 +50,7 @@ std::vector<NodeIndex> ReachNews::take_writers_lost(NodeIndex dcm, const ReachBo
 }
 
 std::optional<ReachNews::News> ReachNews::handed_back(NodeIndex dcm) {
+  WEIR_ASSERT(dcm.value < told_.size());
   Told& told = told_[dcm.value];
   if (++told.handed_back > 1 || !told.cut_off) return std::nullopt;
   return News{FaultKind::cut_off, 1, told.cut_off_from};

@@ -45,6 +45,7 @@ void RunClock::pause(TimeNs now) {
 
 void RunClock::continue_run(TimeNs now) {
   if (!paused_) return;
+  WEIR_ASSERT(now >= paused_since_);
   paused_before_ = paused_ns(now);
   paused_ = false;
   ++number_;

@@ -3,7 +3,6 @@
 #include <weir/base/planted.hpp>
 
 #include <algorithm>
-#include <utility>
 
 namespace weir::assignment {
 
@@ -128,11 +127,12 @@ void SupervisorMachine::filter_killed(NodeIndex dcm, std::span<const FilterKill>
 }
 
 void SupervisorMachine::reopen(SliceEntry& entry, Blame blame, Actions& out) {
+  WEIR_ASSERT(entry.live() && entry.state != SliceState::pending);
   confirmations_.give_up(entry);
   if (!blame_.try_again(entry, blame))
     return settle(entry, Outcome::discarded, DiscardReason::attempts_exhausted, out);
   entry.attempt = entry.attempt.next();
-  entry.state = SliceState::pending;
+  enter(entry, SliceState::pending);
   entry.dcm = kNoNode;
   entry.writer = kNoNode;
   groups_[entry.group].waiting.put_back(entry.slice, entry.order);
@@ -155,12 +155,14 @@ void SupervisorMachine::expire_leases(TimeNs now, Actions& out) {
     SliceEntry& entry = *book_.find(*slice);
     if (entry.state == SliceState::assigned) {
       ++ledger_.leases_expired;
+      WEIR_ASSERT(entry.dcm.value < by_dcm.size());
       ++by_dcm[entry.dcm.value];
       dcms_.revoke(entry.dcm, entry.slice, entry.attempt);
       const bool in_filter_for_long = dcms_.noted_at(entry.dcm, {entry.slice, entry.attempt}).has_value();
       reopen(entry, blame_.of_expiry(entry, in_filter_for_long), out);
     } else {
       ++ledger_.reconfirmed;
+      WEIR_ASSERT(entry.writer.value < by_writer.size());
       ++by_writer[entry.writer.value];
       confirm_elsewhere(entry, now, out);
     }

@@ -1,5 +1,6 @@
 // Slices that go from one group of DCMs to another.
 #include <weir/assignment/supervisor_machine.hpp>
+#include <weir/base/assert.hpp>
 #include <weir/base/planted.hpp>
 
 #include <algorithm>
@@ -37,7 +38,7 @@ void SupervisorMachine::forward(SliceEntry& entry, const AttemptDecision& decisi
   if (entry.attempt.value == UINT16_MAX)
     return settle(entry, Outcome::discarded, DiscardReason::attempts_exhausted, out);
   entry.attempt = entry.attempt.next();
-  entry.state = SliceState::pending;
+  enter(entry, SliceState::pending);
   entry.dcm = kNoNode;
   entry.writer = kNoNode;
   entry.copy_writer = kNoNode;
@@ -46,6 +47,7 @@ void SupervisorMachine::forward(SliceEntry& entry, const AttemptDecision& decisi
   if (!(planted(Planted::lose_forward) && entry.slice.value % 8 == 3))
     groups_[entry.group].waiting.add(entry.slice, entry.order);
   if (planted(Planted::clear_forwarded) && entry.slice.value % 8 == 6) clear_early(entry, out);
+  WEIR_ASSERT(out.payload.size() + decision.bytes.size() <= UINT32_MAX);
   out.forwarded.push_back({entry.slice, entry.attempt, entry.group,
                            static_cast<std::uint32_t>(out.payload.size()),
                            static_cast<std::uint32_t>(decision.bytes.size())});

@@ -107,8 +107,9 @@ SliceEntry& SupervisorMachine::waiting(SliceId slice) {
 
 void SupervisorMachine::assign(SliceEntry& entry, NodeIndex dcm, TimeNs now, Actions& out) {
   entry.before = static_cast<std::uint16_t>(std::min(dcms_.views()[dcm.value].in_use(), 65535U));
+  WEIR_ASSERT(groups_.of(dcm) == entry.group);
   dcms_.take(dcm);
-  entry.state = SliceState::assigned;
+  enter(entry, SliceState::assigned);
   entry.dcm = dcm;
   entry.since = now;
   leases_.assigned(entry.group, now);
@@ -124,12 +125,14 @@ void SupervisorMachine::assign(SliceEntry& entry, NodeIndex dcm, TimeNs now, Act
   assignment.losses = entry.losses;
   if (entry.has_payload) {
     const ConstBytes payload = book_.payload(entry);
+    WEIR_ASSERT(out.payload.size() + payload.size() <= UINT32_MAX);
     assignment.payload_offset = static_cast<std::uint32_t>(out.payload.size());
     assignment.payload_length = static_cast<std::uint32_t>(payload.size());
     out.payload.insert(out.payload.end(), payload.begin(), payload.end());
   }
   if (entry.has_forwarded && !(planted(Planted::forget_forward_bytes) && !entry.arrived)) {
     const ConstBytes bytes = book_.forwarded(entry);
+    WEIR_ASSERT(out.payload.size() + bytes.size() <= UINT32_MAX);
     assignment.forwarded_offset = static_cast<std::uint32_t>(out.payload.size());
     assignment.forwarded_length = static_cast<std::uint32_t>(bytes.size());
     out.payload.insert(out.payload.end(), bytes.begin(), bytes.end());
@@ -173,6 +176,7 @@ void SupervisorMachine::decide(NodeIndex dcm, const AttemptDecision& decision, T
     const bool stale = entry != nullptr && entry->state == SliceState::pending;
     if (planted(Planted::forward_stale) && decision.verdict == Verdict::forward && stale) {
       groups_[entry->group].waiting.erase(entry->slice);
+      enter(*entry, SliceState::assigned);
       entry->dcm = dcm;
       forward(*entry, decision, out);
       return;
@@ -326,6 +330,7 @@ void SupervisorMachine::settle(SliceEntry& entry, Outcome outcome, DiscardReason
   switch (outcome) {
     case Outcome::stored:
       ledger_.stored.add(entry.slice);
+      WEIR_ASSERT(entry.writer.value < ledger_.stored_by.size());
       ledger_.stored_by[entry.writer.value].add(entry.slice);
       if (entry.incomplete) ledger_.stored_incomplete.add(entry.slice);
       break;
@@ -333,6 +338,7 @@ void SupervisorMachine::settle(SliceEntry& entry, Outcome outcome, DiscardReason
       ledger_.rejected.add(entry.slice);
       break;
     case Outcome::discarded:
+      WEIR_ASSERT(static_cast<std::size_t>(reason) < ledger_.discarded.size());
       ledger_.discarded[static_cast<std::size_t>(reason)].add(entry.slice);
       break;
   }

@@ -83,6 +83,7 @@ OfferResult SupervisorMachine::admit(const TriggerOffer& offered, TimeNs now, Ac
   ids_.give(slice);
   ledger_.triggered.add(slice);
   groups_.first().waiting.add(slice, entry->order);
+  WEIR_ASSERT(out.payload.size() + trigger.payload.size() <= UINT32_MAX);
   out.announce.push_back({slice, entry->order, trigger.info, static_cast<std::uint32_t>(out.payload.size()),
                           static_cast<std::uint32_t>(trigger.payload.size())});
   out.payload.insert(out.payload.end(), trigger.payload.begin(), trigger.payload.end());

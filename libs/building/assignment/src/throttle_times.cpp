@@ -1,4 +1,5 @@
 #include <weir/assignment/throttle_times.hpp>
+#include <weir/base/assert.hpp>
 
 #include <algorithm>
 
@@ -6,6 +7,7 @@ namespace weir::assignment {
 
 void ThrottleTimes::look(std::span<const HoldUp> held_up, TimeNs now) {
   const DurationNs passed = last_ == 0 ? 0 : now - last_;
+  WEIR_ASSERT(passed >= 0);
   last_ = now;
   if (held_up.empty()) return;
   std::map<std::string_view, double> shares;

@@ -1,4 +1,5 @@
 #include <weir/assignment/trigger_source.hpp>
+#include <weir/base/assert.hpp>
 #include <weir/base/hash.hpp>
 
 #include <algorithm>
@@ -131,6 +132,7 @@ class ClockSource final : public TriggerSource {
       : slice_ns_(settings.slice_ns), first_slice_(settings.first_slice), type_(settings.type) {}
   std::string_view name() const override { return "clock"; }
   void start(const Now& now) override {
+    WEIR_ASSERT(slice_ns_ > 0);
     const UtcNs since_boundary = ((now.utc % slice_ns_) + slice_ns_) % slice_ns_;
     origin_ = since_boundary == 0 ? now.utc : now.utc - since_boundary + slice_ns_;
   }
@@ -192,6 +194,7 @@ class FileSource final : public TriggerSource {
 
  private:
   TimeNs due_at() const {
+    WEIR_ASSERT(offered_ < triggers_.size());
     // The file's times are anyone's: the difference of two is taken without overflow.
     const auto distance = static_cast<std::uint64_t>(triggers_[offered_].time) -
                           static_cast<std::uint64_t>(triggers_.front().time);

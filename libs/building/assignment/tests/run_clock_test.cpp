@@ -1,3 +1,4 @@
+#include "broken_invariant.hpp"
 #include "weir_catch.hpp"
 #include <weir/assignment/run_clock.hpp>
 
@@ -165,4 +166,13 @@ TEST_CASE("a drain ends at its limit, whatever is settled, and a later stop can 
   CHECK(other.drains_until() == after(3 * kSecond));
   other.slice_settled();
   CHECK(other.drained_too_long(after(3 * kSecond)));
+}
+
+TEST_CASE("a run begins once") {
+  const auto broken = [] {
+    RunClock clock = started_clock();
+    clock.start(kBegin);
+  };
+  CHECK_THAT(weir::test::broken_invariant(broken),
+             Catch::Matchers::ContainsSubstring("broken invariant: kPhaseTransitions.allow(phase_, phase)"));
 }

@@ -1,3 +1,4 @@
+#include "broken_invariant.hpp"
 #include "weir_catch.hpp"
 #include <weir/assignment/slice_book.hpp>
 
@@ -72,4 +73,16 @@ TEST_CASE("exactly the unsettled slices are visited, whatever the order of their
     REQUIRE(visited == unsettled);
     REQUIRE(book.live() == unsettled.size());
   }
+}
+
+TEST_CASE("a settled slice is not assigned again, nor settled twice") {
+  const auto broken = [] {
+    SliceBook book(4, 8);
+    SliceEntry* entry = book.insert(SliceId(3), {}, {});
+    enter(*entry, SliceState::assigned);
+    book.settle(*entry, Outcome::stored);
+    enter(*entry, SliceState::assigned);
+  };
+  CHECK_THAT(weir::test::broken_invariant(broken),
+             Catch::Matchers::ContainsSubstring("broken invariant: kTransitions.allow(entry.state, state)"));
 }

@@ -7,9 +7,9 @@
 
 using namespace weir;
 using namespace weir::assignment;
-using test::Farm;
-using test::node;
-using test::small_farm;
+using weir::assignment::test::Farm;
+using weir::assignment::test::node;
+using weir::assignment::test::small_farm;
 
 namespace {
 

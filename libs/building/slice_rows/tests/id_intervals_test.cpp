@@ -1,3 +1,4 @@
+#include "broken_invariant.hpp"
 #include "weir_catch.hpp"
 #include <weir/base/hash.hpp>
 #include <weir/slice_rows/id_intervals.hpp>
@@ -100,4 +101,13 @@ TEST_CASE("ids without gaps take one interval however many they are, and sparse 
   for (std::uint64_t i = 0; i < 100'000; ++i) sparse.add(SliceId(mix64(i) >> 2U));
   CHECK(sparse.size() > 99'000);
   for (std::uint64_t i = 0; i < 100'000; ++i) CHECK(sparse.contains(SliceId(mix64(i) >> 2U)));
+}
+
+TEST_CASE("an interval of ids ends where it begins, or later") {
+  const auto broken = [] {
+    IdIntervals set;
+    set.add({SliceId(5), SliceId(4)});
+  };
+  CHECK_THAT(weir::test::broken_invariant(broken),
+             Catch::Matchers::ContainsSubstring("broken invariant: interval.first <= interval.last"));
 }

@@ -56,6 +56,9 @@ struct SliceEntry {
   [[nodiscard]] bool live() const { return state != SliceState::empty && state != SliceState::settled; }
 };
 
+// Moves a slice to a following state.
+void enter(SliceEntry& entry, SliceState state);
+
 // Every unsettled slice of the run, and the last settled ones. A slice is stored at its id modulo the size of
 // a ring, which costs almost nothing for ascending ids; if another unsettled slice occupies the place, it is
 // stored in a map. A settled slice is remembered until a later id takes its place. No allocation in steady
