@@ -1,3 +1,4 @@
+#include <weir/base/assert.hpp>
 #include <weir/base/text.hpp>
 #include <weir/filter_host/instance.hpp>
 #include <weir/plugin_loader/guarded.hpp>
@@ -137,6 +138,7 @@ std::string FilterInstance::end_run() {
 }
 
 void FilterInstance::process(const weir_filter_slice& slice, FilterResult& result) {
+  WEIR_ASSERT(slice_ == nullptr && instance_ != nullptr);  // one slice at a time
   result.clear();
   slice_ = &slice;
   result_ = &result;

@@ -107,6 +107,7 @@ void SliceRunner::OpenSlice::begin(const ingest::RecordedSlice& recorded_slice,
                              : absent_row(source, FragmentStatus::missing, MissingReason::not_produced));
     table.push_back(absent_row(source, FragmentStatus::not_requested, MissingReason::none));
   }
+  WEIR_ASSERT(recorded.size() == run.sources.size() && next == slice->fragments.end());  // both are sorted
   view = filter_host::empty_slice();
   view.run = slice->run.value;
   view.slice = slice->slice.value;
@@ -121,6 +122,7 @@ void SliceRunner::OpenSlice::begin(const ingest::RecordedSlice& recorded_slice,
 }
 
 void SliceRunner::OpenSlice::request(std::size_t row) {
+  WEIR_ASSERT(row < table.size() && table[row].source == recorded[row].source);
   if (is_requested(table[row])) return;
   table[row] = recorded[row];
   requested_bytes += recorded[row].length;
@@ -202,6 +204,7 @@ void SliceRunner::run_step(std::span<const std::unique_ptr<OpenSlice>> slices) {
     one->view.flags = is_incomplete(one->table) ? std::uint32_t{WEIR_SLICE_INCOMPLETE} : 0;
     batch_.push_back(one->view);
   }
+  WEIR_ASSERT(!slices.empty());
   DurationNs share_ns = 0;
   if (begin_batch_) {
     const ProcessingMark mark(slices.front()->slice->slice, slices.size());
@@ -221,6 +224,7 @@ void SliceRunner::process(OpenSlice& one, const weir_filter_slice& view, Duratio
   one.fills.insert(one.fills.end(), one.result.fills.begin(), one.result.fills.end());
   if (one.result.verdict != StepVerdict::need_more) return;
   one.request_wanted();  // the instance refuses a request for nothing new, so this ends
+  WEIR_ASSERT(view.step == one.view.step);
   ++one.view.step;
 }
 

@@ -1,4 +1,5 @@
 #include "crash_note.hpp"
+#include <weir/base/assert.hpp>
 #include <weir/clock/clock.hpp>
 #include <weir/filter_try/slice_runner.hpp>
 #include <weir/filter_try/trial.hpp>
@@ -55,6 +56,7 @@ void run_share(FilterInstance& instance, const ingest::RecordedRun& run, const T
   std::vector<const ingest::RecordedSlice*> decided;
   const auto decide = [&](const ingest::RecordedSlice& slice, const SliceOutcome& outcome,
                           std::span<const histograms::Addition> fills) {
+    WEIR_ASSERT(static_cast<std::size_t>(&slice - run.slices.data()) - first < outcomes.size());
     outcomes[static_cast<std::size_t>(&slice - run.slices.data()) - first] = outcome;
     histograms.add(fills);
     decided.push_back(&slice);

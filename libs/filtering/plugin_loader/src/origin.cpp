@@ -1,5 +1,7 @@
 #include "origin.hpp"
 
+#include <weir/base/assert.hpp>
+
 #include <elf.h>
 #include <link.h>
 
@@ -71,6 +73,7 @@ class Elf {
         continue;
       const std::uint64_t offset = part.p_offset + (address - part.p_vaddr);
       if (offset >= bytes_.size()) return {};
+      WEIR_ASSERT(offset < bytes_.size());
       return {bytes_.data() + offset, ::strnlen(bytes_.data() + offset, bytes_.size() - offset)};
     }
     return {};

@@ -1,3 +1,4 @@
+#include <weir/base/assert.hpp>
 #include <weir/base/crc32c.hpp>
 #include <weir/base/plugin_file.hpp>
 #include <weir/plugin_loader/plugin_copy.hpp>
@@ -5,7 +6,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -133,6 +133,7 @@ Expected<PluginCopy, std::string> copy_plugin(const std::string& path) {
   for (PluginFile& file : modules.take()) {
     copy.crc32c = crc32c_extend(copy.crc32c, bytes_of(fs::path(file.path).filename().string()));
     copy.crc32c = crc32c_extend(copy.crc32c, bytes_of(file.content));
+    WEIR_ASSERT(file.path != path);  // the plugin itself comes first
     copy.files.push_back(std::move(file));
   }
   return copy;

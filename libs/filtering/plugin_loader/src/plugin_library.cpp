@@ -1,4 +1,5 @@
 #include "origin.hpp"
+#include <weir/base/assert.hpp>
 #include <weir/base/crc32c.hpp>
 #include <weir/plugin_loader/plugin_library.hpp>
 
@@ -47,6 +48,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
       diagonal = std::exchange(row[j], std::min({row[j] + 1, row[j - 1] + 1, changed}));
     }
   }
+  WEIR_ASSERT(row.back() <= std::max(a.size(), b.size()));
   return row.back();
 }
 

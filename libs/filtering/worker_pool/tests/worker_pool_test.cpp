@@ -1,3 +1,4 @@
+#include "broken_invariant.hpp"
 #include "weir_catch.hpp"
 #include <weir/worker_pool/worker_pool.hpp>
 
@@ -796,6 +797,12 @@ TEST_CASE("worker pool: workers that do not start are retried more and more slow
   CHECK(starts == 10);
   CHECK(now - begin > 10 * kSecond);
   CHECK(pool.last_end() == "start: refused: no such file");
+}
+
+TEST_CASE("a pool has a worker") {
+  const auto broken = [] { const WorkerPool pool(Bench::settings(0, 1, 8)); };
+  CHECK_THAT(weir::test::broken_invariant(broken),
+             Catch::Matchers::ContainsSubstring("broken invariant: settings.workers > 0"));
 }
 
 }  // namespace
