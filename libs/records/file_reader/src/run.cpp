@@ -1,4 +1,5 @@
 #include "run_histograms.hpp"
+#include <weir/base/assert.hpp>
 #include <weir/file_reader.hpp>
 #include <weir/storage/format.hpp>
 #include <weir/storage/run_file_reader.hpp>
@@ -73,6 +74,7 @@ struct Run::Data {
   }
   [[nodiscard]] fs::path beside(const char* suffix) const {
     std::string stem = storage::run_file_name(files.front().header().run, "", 0);
+    WEIR_ASSERT(std::count(stem.begin(), stem.end(), '-') >= 2);
     stem.resize(stem.find('-', stem.find('-') + 1));  // run-000001
     return folder / (stem + suffix);
   }
@@ -157,6 +159,7 @@ std::vector<Histogram> Run::histograms() const {
 }
 
 Slice Run::operator[](std::size_t index) const {
+  WEIR_ASSERT(index < data_->places.size());
   const Data::Place& place = data_->places[index];
   const storage::RunFileReader& file = data_->files[place.file];
   const storage::IndexEntry& entry = file.entries()[place.entry];
@@ -259,8 +262,14 @@ bool Fragment::is_sound() const {
 
 std::string_view name(ErrorKind kind) {
   constexpr std::string_view kNames[] = {"not_found", "ambiguous", "damaged", "io"};
+  static_assert(std::size(kNames) == static_cast<std::size_t>(ErrorKind::io) + 1);
   return kNames[static_cast<std::size_t>(kind)];
 }
+// The public enumerations have the values of the records.
+static_assert(static_cast<int>(Status::not_requested) == static_cast<int>(FragmentStatus::not_requested));
+static_assert(static_cast<std::size_t>(Reason::removed) + 1 == kMissingReasons);
+static_assert(static_cast<int>(Decision::burst) == static_cast<int>(DecisionKind::burst));
+
 std::string_view name(Status status) { return weir::name(static_cast<FragmentStatus>(status)); }
 std::string_view name(Reason reason) { return weir::name(static_cast<MissingReason>(reason)); }
 std::string_view name(Decision decision) { return weir::name(static_cast<DecisionKind>(decision)); }

@@ -1,5 +1,6 @@
 #include "run_histograms.hpp"
 
+#include <weir/base/assert.hpp>
 #include <weir/file_reader/recorded_histograms.hpp>
 
 namespace weir::files {
@@ -9,6 +10,7 @@ Axis axis_of(const histograms::BinnedAxis& axis) { return {axis.bins, axis.low, 
 
 Histogram histogram_of(const RecordedHistogram& recorded) {
   const histograms::Booking& booking = recorded.booking;
+  WEIR_ASSERT(recorded.cells.size() == histograms::cells_of(booking));
   const histograms::View view(booking, recorded.cells);
   Histogram out;
   out.name = booking.name;

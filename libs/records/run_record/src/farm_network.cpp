@@ -1,4 +1,5 @@
 #include "packing.hpp"
+#include <weir/base/assert.hpp>
 #include <weir/config/rate.hpp>
 #include <weir/run_record/farm_network.hpp>
 #include <weir/wire/block.hpp>
@@ -81,8 +82,10 @@ double FarmNetwork::bits_per_s() const {
     add_row(host.link_bits_per_s,
             [&](std::size_t c) { return host.data_share * (c == own ? 1 - alone : 1); });
   }
-  for (std::size_t link = 0; link < links.size(); ++link)
+  for (std::size_t link = 0; link < links.size(); ++link) {
+    WEIR_ASSERT(links[link].data_parts.size() == hosts.size());
     add_row(links[link].bits_per_s, [&](std::size_t c) { return classes[c].link_parts[link]; });
+  }
   add_row(kBeyond, [](std::size_t) { return 1.0; });  // the sum is bounded without limits, too
   const double most = largest_sum(rows, limits);
   return most < kBeyond / 2 ? most : 0;

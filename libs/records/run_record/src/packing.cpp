@@ -1,5 +1,7 @@
 #include "packing.hpp"
 
+#include <weir/base/assert.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <limits>
@@ -13,8 +15,10 @@ class Tableau {
  public:
   Tableau(const std::vector<std::vector<double>>& rows, const std::vector<double>& limits, double scale)
       : columns_(rows.empty() ? 0 : rows.front().size()), gain_(columns_ + rows.size(), 0) {
+    WEIR_ASSERT(rows.size() == limits.size() && scale > 0);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       std::vector<double>& row = rows_.emplace_back(rows[i]);
+      WEIR_ASSERT(row.size() == columns_);
       row.resize(columns_ + rows.size(), 0);
       row[columns_ + i] = 1;
       limits_.push_back(limits[i] / scale);
@@ -54,6 +58,7 @@ class Tableau {
     return best;
   }
   void pivot(std::size_t leaves, std::size_t enters) {
+    WEIR_ASSERT(leaves < rows_.size() && enters < gain_.size() && rows_[leaves][enters] > 0);
     const double by = rows_[leaves][enters];
     for (double& value : rows_[leaves]) value /= by;
     limits_[leaves] /= by;

@@ -1,3 +1,4 @@
+#include <weir/base/assert.hpp>
 #include <weir/base/figures.hpp>
 #include <weir/config/farm_file.hpp>
 #include <weir/node/identity.hpp>
@@ -141,6 +142,7 @@ std::optional<RunNumber> free_run_number(RunNumber from, const std::vector<std::
     if (number == kRunNumberMax) return std::nullopt;
     ++number;
   }
+  WEIR_ASSERT(number >= from.value);
   return RunNumber(number);
 }
 
@@ -200,6 +202,7 @@ bool write_histograms(const RecordPaths& paths, const v1::RunSummary& account) {
 }
 
 bool write_file(const std::string& path, const std::string& text) {
+  WEIR_ASSERT(!path.empty());
   errno = 0;
   std::error_code none;
   const fs::file_type type = fs::symlink_status(path, none).type();

@@ -1,3 +1,4 @@
+#include <weir/base/assert.hpp>
 #include <weir/reports/numbers.hpp>
 #include <weir/run_record/run_history.hpp>
 
@@ -73,6 +74,7 @@ void RunHistory::keep(const v1::FarmView::Run& run) {
     *known = run;
     return;
   }
+  WEIR_ASSERT(runs_.size() <= kept_max_ && kept_max_ > 0);
   runs_.push_front(run);
   if (runs_.size() > kept_max_) runs_.pop_back();
 }

@@ -1,3 +1,4 @@
+#include <weir/base/assert.hpp>
 #include <weir/emulation/tracks.hpp>
 #include <weir/run_record/truth.hpp>
 
@@ -34,6 +35,7 @@ std::vector<TruthComparison::Bin> empty_bins() {
 
 TruthComparison compare_with_truth(std::istream& truth, RunNumber run,
                                    const std::vector<std::uint64_t>& stored) {
+  WEIR_ASSERT(std::is_sorted(stored.begin(), stored.end()));
   TruthComparison comparison;
   comparison.bins = empty_bins();
   std::unordered_set<std::uint64_t> stored_with_track;
@@ -49,10 +51,12 @@ TruthComparison compare_with_truth(std::istream& truth, RunNumber run,
     if (kept && *modules > 0) stored_with_track.insert(*slice);
     const auto bin = std::find_if(comparison.bins.begin(), comparison.bins.end(),
                                   [&](const auto& one) { return *modules <= one.modules_max; });
+    WEIR_ASSERT(bin != comparison.bins.end());  // the last one has no upper bound
     ++comparison.tracks;
     ++bin->tracks;
     if (kept) ++bin->stored;
   }
+  WEIR_ASSERT(stored_with_track.size() <= stored.size());
   comparison.stored_without_track = stored.size() - stored_with_track.size();
   std::erase_if(comparison.bins, [](const TruthComparison::Bin& bin) { return bin.tracks == 0; });
   return comparison;

@@ -1,3 +1,4 @@
+#include "broken_invariant.hpp"
 #include "weir_catch.hpp"
 #include <weir/run_record/truth.hpp>
 
@@ -46,6 +47,16 @@ TEST_CASE("lines of other runs and lines without tracks are skipped") {
   const TruthComparison result = compare_with_truth(truth, RunNumber(1), {});
   CHECK(result.tracks == 0);
   CHECK(result.bins.empty());
+}
+
+TEST_CASE("stored slices are given in ascending order") {
+  const auto broken = [] {
+    std::istringstream truth(track(1, 5, 4));
+    (void)compare_with_truth(truth, RunNumber(1), {7, 5});
+  };
+  CHECK_THAT(
+      weir::test::broken_invariant(broken),
+      Catch::Matchers::ContainsSubstring("broken invariant: std::is_sorted(stored.begin(), stored.end())"));
 }
 
 }  // namespace

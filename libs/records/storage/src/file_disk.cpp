@@ -1,6 +1,7 @@
 #include "look_at.hpp"
 #include "mapped_file.hpp"
 #include "open_file.hpp"
+#include <weir/base/assert.hpp>
 #include <weir/storage/file_disk.hpp>
 
 #include <condition_variable>
@@ -50,6 +51,7 @@ class FileDisk::Worker {
   void ask(Operation operation) {
     {
       const std::lock_guard lock(mutex_);
+      WEIR_ASSERT(!ending_);
       queue_.push_back(std::move(operation));
     }
     condition_.notify_one();

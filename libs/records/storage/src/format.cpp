@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 
 namespace weir::storage {
@@ -103,6 +102,7 @@ void encode_file_header(FileHeader& header, std::vector<std::byte>& out) {
       .put_text(std::string_view(header.writer).substr(0, writer_length))
       .put_text(std::string_view(header.farm).substr(0, farm_length));
   while (writer.written() < header.length - kCrcLength) writer.put<std::uint8_t>(0);
+  WEIR_ASSERT(writer.written() + kCrcLength == header.length);
   header.tag = crc32c(writer.view(0));
   writer.put(header.tag);
 }
@@ -184,6 +184,7 @@ std::vector<std::byte> encode_index(std::vector<IndexEntry>& entries) {
         .put(entry.slice_flags)
         .put(static_cast<std::uint16_t>(entry.dead ? kIndexDead : 0));
   }
+  WEIR_ASSERT(body.size() == kListHeadLength + entries.size() * kIndexEntryLength);
   seal(writer);
   return body;
 }
@@ -215,6 +216,7 @@ std::vector<std::byte> encode_dead_list(std::span<const DeadCopy> copies) {
   for (const DeadCopy& copy : copies) {
     writer.put(copy.slice.value).put(copy.attempt.value).put(copy.epoch.value).put(copy.sequence);
   }
+  WEIR_ASSERT(body.size() == kListHeadLength + copies.size() * kDeadCopyLength);
   seal(writer);
   return body;
 }

@@ -44,6 +44,7 @@ bool GrantBook::ask(PeerId peer, std::uint64_t wanted_total) {
   ++counters_.asks;
   waiting_bytes_ += wanted_total - asking.wanted_total;
   asking.wanted_total = wanted_total;
+  WEIR_ASSERT(asking.asks.empty() || asking.asks.back() < wanted_total);
   asking.asks.push_back(wanted_total);
   if (asking.asks.size() == 1) askers_.insert(turn_of(peer, asking));
   return true;
@@ -98,6 +99,7 @@ void GrantBook::grant(std::vector<Grant>& out) {
     ++steps_;
     const PeerId id = askers_.begin()->peer;
     Peer& peer = peers_.at(id);
+    WEIR_ASSERT(!peer.asks.empty() && peer.asks.front() > peer.granted_total);
     const std::uint64_t bytes = peer.asks.front() - peer.granted_total;
     if (!admissible(peer, bytes)) break;
     askers_.erase(askers_.begin());

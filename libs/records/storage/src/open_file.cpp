@@ -1,5 +1,7 @@
 #include "open_file.hpp"
 
+#include <weir/base/assert.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -259,6 +261,7 @@ DiskOutcome OpenFile::publish(const std::string& final_path) {
 
 std::size_t OpenFile::skip(std::vector<ConstBytes>& pieces, std::size_t first, std::size_t written) {
   while (first < pieces.size() && written >= pieces[first].size()) written -= pieces[first++].size();
+  WEIR_ASSERT(first < pieces.size() || written == 0);
   if (first < pieces.size()) pieces[first] = pieces[first].subspan(written);
   return first;
 }

@@ -69,6 +69,7 @@ void OutputFile::add_padding(std::uint64_t body_length) {
 // Consecutive copied bytes share one piece.
 void OutputFile::add_copy(ConstBytes bytes) {
   if (bytes.empty()) return;
+  WEIR_ASSERT(bytes.size() <= settings_.chunk_bytes);
   Segment& segment = gathering();
   if (!block_ || settings_.chunk_bytes - block_used_ < bytes.size()) {
     block_ = std::shared_ptr<std::byte[]>(new std::byte[settings_.chunk_bytes]);
@@ -105,6 +106,7 @@ OutputFile::Segment& OutputFile::gathering() {
 
 void OutputFile::close_segment() {
   if (!gathering_) return;
+  WEIR_ASSERT(segments_.empty() || segments_.back()->end < size_);
   gathering_->end = size_;
   auto known = gathering_->known.begin();
   for (std::size_t i = 0; i < gathering_->pieces.size(); ++i) {
@@ -199,6 +201,7 @@ OutputFile::Outcome OutputFile::on_event(const ports::DiskEvent& event) {
   const Operation operation = operations_.front();
   operations_.pop_front();
   Outcome outcome;
+  WEIR_ASSERT(operation.kind != Kind::append || appends_under_way_ > 0);
   if (operation.kind == Kind::append) --appends_under_way_;
   changed_ = changed_ || event.error == ports::DiskError::changed;
   if (event.error != ports::DiskError::none) {
@@ -235,6 +238,7 @@ OutputFile::Outcome OutputFile::on_event(const ports::DiskEvent& event) {
 }
 
 bool OutputFile::made_durable(std::uint64_t end) {
+  WEIR_ASSERT(end <= handed_end_ && handed_end_ <= size_);
   if (end <= durable_end_) return false;
   counters_.bytes_durable += end - durable_end_;
   durable_end_ = end;

@@ -1,4 +1,5 @@
 #include "open_run_file.hpp"
+#include "run_store_state.hpp"
 #include <weir/base/assert.hpp>
 #include <weir/base/crc32c.hpp>
 #include <weir/base/planted.hpp>
@@ -40,7 +41,7 @@ void RunStore::start(TimeNs now, UtcNs utc, std::vector<std::byte> begin_of_run)
   now_ = started_ns_ = now;
   started_utc_ = utc;
   begin_of_run_ = std::move(begin_of_run);
-  state_ = State::starting;
+  enter(state_, State::starting);
   open_file();
 }
 
@@ -314,7 +315,7 @@ void RunStore::close_file(const std::vector<std::byte>* end_of_run) {
 void RunStore::close(TimeNs now, const std::vector<std::byte>& end_of_run) {
   now_ = now;
   if (state_ != State::open && state_ != State::starting) return;
-  state_ = State::closing;
+  enter(state_, State::closing);
   emit_acknowledgements();
   close_file(&end_of_run);
 }
@@ -349,7 +350,7 @@ void RunStore::on_disk_event(const ports::DiskEvent& event) {
   if (state_ == State::failed) return;
   if (outcome.failed) on_file_failed(file);
   if (outcome.advanced && state_ == State::starting) {
-    state_ = State::open;
+    enter(state_, State::open);
     handler_.on_ready();
   }
   if (outcome.advanced) acknowledge_durable(file);
@@ -360,7 +361,7 @@ void RunStore::on_disk_event(const ports::DiskEvent& event) {
 void RunStore::on_file_failed(File& file) {
   // A full disk may have room later, whether the run has begun or not. Any other error means a wrong folder.
   if (state_ == State::starting && file.output.error() != ports::DiskError::no_space) {
-    state_ = State::failed;
+    enter(state_, State::failed);
     handler_.on_failed(file.output.error(), file.output.detail());
     return;
   }

@@ -1,5 +1,6 @@
 // RunStore: checks of closed files against the file system.
 #include "open_run_file.hpp"
+#include "run_store_state.hpp"
 #include <weir/base/assert.hpp>
 #include <weir/base/crc32c.hpp>
 #include <weir/storage/run_file_reader.hpp>
@@ -185,7 +186,7 @@ void RunStore::end_check() {
 void RunStore::check_again(TimeNs now) {
   WEIR_ASSERT(finished());
   now_ = now;
-  state_ = State::closing;
+  enter(state_, State::closing);
   last_look_ = false;
   finish_if_done();
 }
@@ -197,7 +198,7 @@ void RunStore::finish_if_done() {
     for (std::uint32_t i = 0; i < closed_.size(); ++i) to_check_.push_back(i);
     if (!to_check_.empty()) return begin_check();
   }
-  state_ = State::finished;
+  enter(state_, State::finished);
   handler_.on_finished();
 }
 

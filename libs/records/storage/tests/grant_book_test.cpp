@@ -1,3 +1,4 @@
+#include "broken_invariant.hpp"
 #include "weir_catch.hpp"
 #include <weir/storage/grant_book.hpp>
 
@@ -276,4 +277,18 @@ TEST_CASE(
     for (const Peer& peer : peers) CHECK((!peer.there || peer.granted == peer.wanted));
     CHECK(book.waiting_bytes() == 0);
   }
+}
+
+TEST_CASE("a peer releases no more bytes than it sent") {
+  const auto broken = [] {
+    GrantBook book(1000, 4, 16);
+    (void)book.connect(kA);
+    (void)book.ask(kA, 300);
+    (void)granted(book, kA);
+    (void)book.received(kA, 100);
+    book.release(kA, 101);
+  };
+  CHECK_THAT(weir::test::broken_invariant(broken),
+             Catch::Matchers::ContainsSubstring(
+                 "broken invariant: bytes <= owner.received_total - owner.released_total"));
 }
