@@ -1,5 +1,6 @@
 #include "log_ring.hpp"
 
+#include "broken_invariant.hpp"
 #include "weir_catch.hpp"
 
 using namespace weir::page;
@@ -46,4 +47,13 @@ TEST_CASE("a line is kept as clean text, cut where it is too long") {
   const LogLine& kept = ring.add({1, "dcm\x1b-0", LogLevel::info, "a\nb \xff" + std::string(20, 'x')}).line;
   CHECK(kept.process == "dcm\\x1b-0");
   CHECK(kept.text == "a\\nb \\xffx");
+}
+
+TEST_CASE("a ring has room for a line") {
+  const auto broken = [] {
+    LogRing ring(0, 1000);
+    ring.add({1, "dcm-0", LogLevel::info, "joins"});
+  };
+  CHECK_THAT(weir::test::broken_invariant(broken),
+             Catch::Matchers::ContainsSubstring("broken invariant: !entries_.empty()"));
 }

@@ -266,7 +266,7 @@ TEST_CASE("the state describes the farm, and text from processes cannot break it
 
 TEST_CASE("the plots' history and the runs are bounded, the latest are kept") {
   Model model({.history_max = 10, .runs_max = 2});
-  test::MadeUpFarm farm(3, 2, 1);
+  weir::page::test::MadeUpFarm farm(3, 2, 1);
   for (int i = 0; i < 30; ++i) {
     farm.step();
     model.update(farm.farm());

@@ -1,3 +1,4 @@
+#include "broken_invariant.hpp"
 #include "weir_catch.hpp"
 #include <weir/reports/filter_histograms.hpp>
 
@@ -98,4 +99,14 @@ TEST_CASE("the histograms of a run are the last ones reported, and those of anot
   run.take(6, {});
   CHECK(run.version() > version);
   CHECK(run.document() == "{\"run\": 6, \"incomplete\": [], \"histograms\": []}\n");
+}
+
+TEST_CASE("a report has every cell of a histogram") {
+  const auto broken = [] {
+    v1::FilterHistogram out;
+    put({"a", Kind::one_dimension, {4, 0, 4}, {}}, std::vector<double>(3), out);
+  };
+  CHECK_THAT(
+      weir::test::broken_invariant(broken),
+      Catch::Matchers::ContainsSubstring("broken invariant: cells.size() == histograms::cells_of(booking)"));
 }

@@ -24,6 +24,8 @@ void encode_sample_head(const SampleHead& head, std::vector<std::byte>& out) {
   }
 }
 
+static_assert(kNumbersAt + 4 * sizeof(std::uint64_t) == kSampleHeadLength);
+
 std::optional<Sample> parse_sample(ConstBytes bytes) {
   if (bytes.size() < kSampleHeadLength || std::memcmp(bytes.data(), kMagic, sizeof kMagic) != 0 ||
       load_le<std::uint16_t>(bytes.data() + kVersionAt) != kSampleVersion) {

@@ -1,3 +1,4 @@
+#include <weir/base/assert.hpp>
 #include <weir/base/hash.hpp>
 #include <weir/tap/sampler.hpp>
 
@@ -19,6 +20,7 @@ bool Sampler::renew(SampleRequest request, DurationNs lease, TimeNs now) {
     (*place)->head.numbering = mix64(seed_ + ++numberings_);
   }
   request.every = std::max(1U, request.every);
+  WEIR_ASSERT(taps_.size() <= settings_.taps_max && request.stream != nullptr);
   (*place)->request = std::move(request);
   (*place)->until_ns = now + lease;
   return true;
@@ -33,6 +35,7 @@ void Sampler::expire(TimeNs now) {
 }
 
 void Sampler::pass_by(Tap& tap, std::vector<Tap*>& out) const {
+  WEIR_ASSERT(tap.request.every > 0);
   if (tap.head.seen++ % tap.request.every == 0) out.push_back(&tap);
 }
 

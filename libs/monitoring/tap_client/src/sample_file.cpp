@@ -1,3 +1,4 @@
+#include <weir/base/assert.hpp>
 #include <weir/base/crc32c.hpp>
 #include <weir/base/hash.hpp>
 #include <weir/tap_client/sample_file.hpp>
@@ -46,6 +47,7 @@ void SampleFile::fail(const std::string& what) const {
 
 void SampleFile::begin(RunNumber run) {
   const std::string part = path_ + std::string(storage::kPartSuffix);
+  WEIR_ASSERT(!file_ && size_ == 0);
   file_.reset(std::fopen(part.c_str(), "wbx"));
   if (!file_) fail("make the .part of");
   run_ = run;
@@ -70,6 +72,7 @@ void SampleFile::write(ConstBytes bytes) {
 
 std::uint64_t SampleFile::write_record(storage::RecordType type, ConstBytes body) {
   const std::uint64_t at = size_;
+  WEIR_ASSERT(at % storage::kAlignment == 0);
   storage::RecordHead head;
   head.tag = tag_;
   head.offset = at;
@@ -100,12 +103,14 @@ Added SampleFile::add(const storage::SliceRecordView& slice) {
   entry.slice_flags = head.flags;
   entry.offset = write_record(storage::RecordType::slice, slice.bytes());
   index_.push_back(entry);
+  WEIR_ASSERT(entry.offset % storage::kAlignment == 0);
   return Added::written;
 }
 
 void SampleFile::close() {
   if (!file_) return;
   storage::Footer footer;
+  WEIR_ASSERT(index_.size() == known_.size() && index_.size() + 1 == records_);
   footer.tail_offset = size_;
   footer.index_count = index_.size();
   for (const storage::IndexEntry& entry : index_) footer.live.add(entry.slice);

@@ -1,3 +1,4 @@
+#include <weir/base/assert.hpp>
 #include <weir/bus/subscriber.hpp>
 #include <weir/clock/clock.hpp>
 #include <weir/control/states.hpp>
@@ -130,6 +131,7 @@ std::optional<SampledSlice> TapClient::take(DurationNs wait) {
   do {
     core_->renew_if_due();
     const DurationNs look = std::clamp<DurationNs>(until - monotonic_now_ns(), 0, kLook);
+    WEIR_ASSERT(core_->subscriber.has_value());  // the constructor waited for the place
     if (auto published = core_->subscriber->take(look)) {
       if (auto slice = core_->decode(std::move(*published))) return slice;
     }
