@@ -1,5 +1,6 @@
 #include "field_value.hpp"
 #include "schema.hpp"
+#include <weir/base/assert.hpp>
 #include <weir/config/document.hpp>
 #include <weir/v1/farm.pb.h>
 #include <weir/v1/lab.pb.h>
@@ -106,6 +107,7 @@ std::string default_column(const FieldDescriptor& field) {
 std::string meaning_column(const FieldDescriptor& field) {
   std::string text = rules(field).doc();
   if (field.cpp_type() != FieldDescriptor::CPPTYPE_ENUM || text.starts_with("As `")) return text;
+  WEIR_ASSERT(text.ends_with('.'));
   text.back() = ':';  // without the full stop: more words follow
   for (int i = 0; i < field.enum_type()->value_count(); ++i) {
     const EnumValueDescriptor& value = *field.enum_type()->value(i);

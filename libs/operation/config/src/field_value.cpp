@@ -94,6 +94,7 @@ Result parse_whole(const FieldDescriptor& field, std::string_view text) {
     return out_of_range(text, "above", is_size(field) ? print_size(largest) : std::to_string(largest));
   }
   value *= unit->bytes;
+  WEIR_ASSERT(value <= largest);
   if (static_cast<double>(value) < rule.min()) return out_of_range(text, "below", smallest);
   return FieldValue(value);
 }
@@ -177,6 +178,7 @@ Expected<FieldValue, ValueError> parse_value(const FieldDescriptor& field, std::
 }
 
 void store_value(Message& message, const FieldDescriptor& field, const FieldValue& value) {
+  WEIR_ASSERT(field.containing_type() == message.GetDescriptor());
   const auto& access = *message.GetReflection();
   const bool list = field.is_repeated();
   switch (field.cpp_type()) {
@@ -210,6 +212,7 @@ void store_value(Message& message, const FieldDescriptor& field, const FieldValu
 }
 
 FieldValue load_value(const Message& message, const FieldDescriptor& field, int index) {
+  WEIR_ASSERT(field.containing_type() == message.GetDescriptor());
   const auto& access = *message.GetReflection();
   const bool list = field.is_repeated();
   switch (field.cpp_type()) {

@@ -2,6 +2,7 @@
 
 #include "field_value.hpp"
 #include "schema.hpp"
+#include <weir/base/assert.hpp>
 
 namespace weir::config {
 namespace {
@@ -49,6 +50,7 @@ void MessageReader::read_message(const YamlNode& node, Message& message, const s
   FirstLines first_lines;
   const Descriptor& type = *message.GetDescriptor();
   for (std::size_t i = 0; i < node.keys.size(); ++i) {
+    WEIR_ASSERT(node.keys.size() == node.items.size());
     const YamlNode& key = node.keys[i];
     report_repeated(key, path, first_lines);
     const FieldWay way = find_key(type, key.text);
@@ -157,6 +159,7 @@ void MessageReader::read_map(const YamlNode& node, Message& message, const Field
       report(key.error().kind, node.keys[i].line, name, key.error().what);
       continue;
     }
+    WEIR_ASSERT(node.keys.size() == node.items.size());
     YamlNode item = node.items[i];
     if (item.kind == YamlNode::Kind::null) item.line = node.keys[i].line;
     remove_entry(message, field, node.keys[i].text);

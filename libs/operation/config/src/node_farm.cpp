@@ -1,4 +1,5 @@
 #include "schema.hpp"
+#include <weir/base/assert.hpp>
 #include <weir/config/node_farm.hpp>
 
 #include <google/protobuf/descriptor.h>
@@ -89,6 +90,7 @@ std::string NodeFarm::key_of(std::string_view key) const {
 
 std::string NodeFarm::key_in_entry(std::string_view key) const {
   if (entry.empty()) return std::string(key);
+  WEIR_ASSERT(entry.find('.') != entry.npos);  // ROLE.nodes[i]
   const std::string role = entry.substr(0, entry.find('.') + 1);
   if (key.starts_with(role)) key.remove_prefix(role.size());
   return join(entry, std::string(key));

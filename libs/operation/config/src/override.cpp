@@ -1,6 +1,7 @@
 #include "message_file.hpp"
 #include "message_reader.hpp"
 #include "schema.hpp"
+#include <weir/base/assert.hpp>
 #include <weir/base/text.hpp>
 #include <weir/config/farm_file.hpp>
 
@@ -77,6 +78,7 @@ class Override {
 
   // The file has these keys without the prefix.
   void note(std::string_view key) {
+    WEIR_ASSERT(prefix_.empty() || key.starts_with(prefix_));
     if (!prefix_.empty()) key.remove_prefix(prefix_.size() + 1);
     locations_.set_option(std::string(key));
   }

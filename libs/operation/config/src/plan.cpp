@@ -2,6 +2,7 @@
 #include "node_names.hpp"
 #include "schema.hpp"
 #include "yaml_tree.hpp"
+#include <weir/base/assert.hpp>
 #include <weir/config/node_farm.hpp>
 #include <weir/config/plan.hpp>
 #include <weir/config/suggest.hpp>
@@ -235,6 +236,7 @@ class Planner {
       for (std::size_t i = 0; i < group.count; ++i) {
         // The first readouts take one source more if the division leaves a remainder.
         const std::size_t share = sources.size() / group.count + (i < sources.size() % group.count ? 1 : 0);
+        WEIR_ASSERT(share > 0 && share <= static_cast<std::size_t>(sources.end() - next));
         const auto end = next + static_cast<std::ptrdiff_t>(share);
         const std::string name = numbered(group.name, static_cast<std::uint32_t>(i));
         claim(name, {next, end}, group);
@@ -246,6 +248,7 @@ class Planner {
         add(std::move(made_node), group.name_key());
         next = end;
       }
+      WEIR_ASSERT(group.count == 0 || next == sources.end());  // each source has a readout
       plan_.sources.insert(plan_.sources.end(), sources.begin(), sources.end());
       if (plan_.sources.size() > kSourcesMax)
         return report(ProblemKind::out_of_range, group.key,
@@ -270,6 +273,7 @@ class Planner {
       const Claim& owner = claims_[i - 1];
       const Claim& claim = claims_[i];
       if (claim.source != owner.source || !reported.insert(claim.claimant).second) continue;
+      WEIR_ASSERT(claim.claimant < claimants_.size() && owner.claimant < claimants_.size());
       const Group& group = claimants_[claim.claimant].group;
       const bool listed = group.entry != kNoEntry && !farm_.readout().nodes(group.entry).sources().empty();
       report(ProblemKind::inconsistent, listed ? group.key + ".sources" : group.key,
@@ -323,6 +327,7 @@ class Planner {
     }
     std::vector<SourceId> sources;
     sources.reserve(count);
+    WEIR_ASSERT(first + count <= std::uint64_t{UINT32_MAX} + 1);
     for (std::uint64_t i = 0; i < count; ++i) sources.emplace_back(static_cast<std::uint32_t>(first + i));
     return sources;
   }

@@ -1,5 +1,6 @@
 #include "schema.hpp"
 
+#include <weir/base/assert.hpp>
 #include <weir/config/suggest.hpp>
 
 #include <algorithm>
@@ -26,6 +27,7 @@ std::string word(const EnumValueDescriptor& value) {
   std::size_t prefix = 1;
   for (const char c : value.type()->name()) prefix += std::isupper(static_cast<unsigned char>(c)) ? 2 : 1;
   prefix -= 1;
+  WEIR_ASSERT(prefix < value.name().size());  // values begin with their type's name
   std::string text = value.name().substr(std::min(prefix, value.name().size()));
   for (char& c : text) c = c == '_' ? '-' : static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return text;

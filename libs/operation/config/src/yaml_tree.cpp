@@ -1,5 +1,6 @@
 #include "yaml_tree.hpp"
 
+#include <weir/base/assert.hpp>
 #include <weir/base/text.hpp>
 
 #include <yaml-cpp/eventhandler.h>
@@ -24,6 +25,7 @@ class TreeBuilder final : public YAML::EventHandler {
   explicit TreeBuilder(int depth_max) : depth_max_(depth_max) {}
 
   Expected<YamlNode, YamlError> take() {
+    WEIR_ASSERT(open_.empty());
     if (bad_key_line_ != 0) return Unexpected<YamlError>({bad_key_line_, "a key has to be a plain word"});
     return std::move(root_);
   }
@@ -71,6 +73,7 @@ class TreeBuilder final : public YAML::EventHandler {
     open_.push_back(node(kind, mark));
   }
   void close() {
+    WEIR_ASSERT(!open_.empty());
     YamlNode done = std::move(open_.back());
     open_.pop_back();
     add(std::move(done));
@@ -83,6 +86,8 @@ class TreeBuilder final : public YAML::EventHandler {
     if (open_.empty()) {
       root_ = std::move(child);
     } else if (!expects_key()) {
+      WEIR_ASSERT(open_.back().kind != YamlNode::Kind::map ||
+                  open_.back().keys.size() == open_.back().items.size() + 1);
       open_.back().items.push_back(std::move(child));
     } else if (child.kind == YamlNode::Kind::scalar) {
       open_.back().keys.push_back(std::move(child));

@@ -1,9 +1,9 @@
 // Processes that are missing in a run, or were.
 #include "findings.hpp"
+#include <weir/base/assert.hpp>
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <utility>
 
 namespace weir::control {
@@ -124,6 +124,7 @@ void hosts_away(const HealthView& view, Findings& out) {
   for (const auto& [host, processes] : hosts) {
     const auto gone = [&](const Process* one) { return is_gone(view, *one); };
     if (processes.size() < 2 || !std::all_of(processes.begin(), processes.end(), gone)) continue;
+    WEIR_ASSERT(!processes.empty());
     DurationNs least = processes.front()->silent_ns;
     for (const Process* one : processes) least = std::min(least, one->silent_ns);
     out.push_back({Gravity::error, "host " + host + " lost",

@@ -1,3 +1,4 @@
+#include <weir/base/assert.hpp>
 #include <weir/control/filter_flow.hpp>
 
 #include <algorithm>
@@ -37,6 +38,7 @@ std::vector<FilterLately> FilterFlow::lately(TimeNs now) const {
   std::map<std::string, FilterLately> groups;
   for (const auto& [dcm, looks] : dcms_) {
     if (looks.size() < 2 || looks.back().at <= now - kWindow) continue;
+    WEIR_ASSERT(looks.front().at <= looks.back().at);
     const Counts& first = looks.front().counts;
     const Counts& last = looks.back().counts;
     FilterLately& sum = groups[last.group];

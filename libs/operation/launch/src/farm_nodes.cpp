@@ -1,3 +1,4 @@
+#include <weir/base/assert.hpp>
 #include <weir/launch/farm_nodes.hpp>
 #include <weir/launch/log_tail.hpp>
 #include <weir/node/address_in_use.hpp>
@@ -83,6 +84,7 @@ std::string FarmNodes::start(Node& node) {
   child.append_log = node.starts > 0;
   child.read_output = node.plan->role == Role::supervisor;
   node.log_from = child.append_log ? size_of(child.log_file) : 0;
+  WEIR_ASSERT(!node.child.running());
   ++node.starts;
   auto started = Child::start(child);
   if (!started) return node.plan->name + ": " + started.error();

@@ -1,3 +1,4 @@
+#include "broken_invariant.hpp"
 #include "weir_catch.hpp"
 #include <weir/config/stop_limit.hpp>
 #include <weir/launch/farm_keeper.hpp>
@@ -162,6 +163,15 @@ TEST_CASE("the parts of a stop end before it does, and the account has time to a
   CHECK(late.reports_ns == 0);
   CHECK(config::gather_patience(30 * kSecond) == 27 * kSecond);
   CHECK(config::gather_patience(2 * kSecond) == kSecond);
+}
+
+TEST_CASE("a keeper knows the processes that it keeps") {
+  const auto broken = [] {
+    FarmKeeper keeper = keeper_of_four();
+    keeper.started(4);
+  };
+  CHECK_THAT(weir::test::broken_invariant(broken),
+             Catch::Matchers::ContainsSubstring("broken invariant: process < processes_.size()"));
 }
 
 }  // namespace weir::launch

@@ -1,5 +1,6 @@
 #include "bus_link.hpp"
 
+#include <weir/base/assert.hpp>
 #include <weir/telemetry/log.hpp>
 #include <weir/transport/free_ports.hpp>
 
@@ -38,6 +39,7 @@ void BusLink::receive(std::vector<v1::Order>& orders, std::vector<v1::TapWish>& 
 }
 
 void BusLink::say(const v1::MemberState& state, TimeNs now_ns) {
+  WEIR_ASSERT(heartbeat_ns_ > 0);
   next_heartbeat_ns_ = now_ns + heartbeat_ns_;
   if (!joined_) return join(state);
   v1::BusMessage message;

@@ -1,3 +1,4 @@
+#include <weir/base/assert.hpp>
 #include <weir/node/folder_watch.hpp>
 #include <weir/node/mounts.hpp>
 #include <weir/node/paths.hpp>
@@ -50,6 +51,7 @@ bool FolderWatch::look(TimeNs now) {
     if (!path) continue;
     if (auto place = place_of(one.key, *path)) places.push_back(std::move(*place));
   }
+  WEIR_ASSERT(places.size() <= folders_.size());
   return std::exchange(places_, std::move(places)) != places_;
 }
 

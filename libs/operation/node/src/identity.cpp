@@ -1,3 +1,4 @@
+#include <weir/base/assert.hpp>
 #include <weir/base/crc32c.hpp>
 #include <weir/base/plugin_file.hpp>
 #include <weir/config/farm_file.hpp>
@@ -204,6 +205,7 @@ Part recording_part(Part name, const std::vector<ingest::RecordedFile>& files) {
     listed.set_mtime_ns(file.modified);
     listed.set_crc32c(file.crc32c);
   }
+  WEIR_ASSERT(name.files_size() <= kFilesListed);
   name.set_crc32c(crc32c(text_bytes(index)));
   return name;
 }
@@ -253,6 +255,7 @@ void require(const v1::RunIdentity& run, const Part& part) {
   const int index = find(run, part);
   if (index < 0 || run.parts(index).crc32c() == part.crc32c()) return;
   const Part& expected = run.parts(index);
+  WEIR_ASSERT(is_same(expected, part));
   throw std::runtime_error(fmt::format(
       "{} has checksum {:08x}, and the run began with {:08x}{}: {}", text_of(part), part.crc32c(),
       expected.crc32c(), expected.path() == part.path() ? "" : " (" + expected.path() + ")", advice(part)));

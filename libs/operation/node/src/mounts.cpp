@@ -1,3 +1,4 @@
+#include <weir/base/assert.hpp>
 #include <weir/control/disk_memory.hpp>
 #include <weir/node/mounts.hpp>
 
@@ -90,6 +91,7 @@ std::optional<Mount> mount_of(std::string_view mountinfo, std::string_view path)
     at = next;
   }
   if (at == nullptr || at->type == "autofs") return std::nullopt;
+  WEIR_ASSERT(control::is_within(path, at->point));
   return Mount{at->point, at->source + " (" + at->type + ")"};
 }
 
@@ -102,6 +104,7 @@ std::string unmounted_point(std::string_view fstab, std::string_view path, std::
     const std::size_t least = std::max(mounted.size(), deepest.size());
     if (fields[2] != "swap" && point.size() > least && control::is_within(path, point)) deepest = point;
   });
+  WEIR_ASSERT(deepest.empty() || deepest.size() > mounted.size());
   return deepest;
 }
 

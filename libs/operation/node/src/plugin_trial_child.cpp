@@ -1,3 +1,4 @@
+#include <weir/base/assert.hpp>
 #include <weir/clock/clock.hpp>
 #include <weir/node/plugin_trial_child.hpp>
 
@@ -97,6 +98,7 @@ PluginTrialChild::~PluginTrialChild() {
 
 void PluginTrialChild::kill_child() {
   if (pid_ <= 0) return;
+  WEIR_ASSERT(pid_ > 1);  // otherwise the signal goes to every process
   ::kill(-pid_, SIGKILL);
   int status = 0;
   while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
@@ -112,6 +114,7 @@ void PluginTrialChild::read_output() {
 }
 
 std::optional<std::string> PluginTrialChild::result(TimeNs now) {
+  WEIR_ASSERT(pid_ > 0);  // the verdict is given once
   read_output();
   siginfo_t ended{};
   ::waitid(P_PID, static_cast<id_t>(pid_), &ended, WEXITED | WNOHANG | WNOWAIT);

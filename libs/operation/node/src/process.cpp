@@ -1,3 +1,4 @@
+#include <weir/base/assert.hpp>
 #include <weir/node/process.hpp>
 
 #include <fmt/format.h>
@@ -59,6 +60,7 @@ std::string bind_to_cpus(std::span<const std::uint32_t> cpus) {
 }
 
 std::string allow_descriptors(std::size_t farm_processes) {
+  WEIR_ASSERT(farm_processes > 0);
   const std::size_t wanted = kOwn + kPerProcess * farm_processes;
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return {};

@@ -1,4 +1,5 @@
 #include "run_setup.hpp"
+#include <weir/base/assert.hpp>
 #include <weir/config/durations.hpp>
 #include <weir/config/farm_file.hpp>
 #include <weir/config/node_farm.hpp>
@@ -155,6 +156,7 @@ Setup make_setup(const v1::Farm& farm, const config::FarmPlan& plan, const std::
   setup.supervisor = supervisor;
   if (!setup.self.listen.empty()) setup.listen = parse_endpoint(setup.self.listen);
   setup.run = RunNumber(farm.run().number());
+  WEIR_ASSERT(farm.network().frame_bytes_max() <= UINT32_MAX);
   setup.limits.frame_bytes_max = static_cast<std::uint32_t>(farm.network().frame_bytes_max());
   // Room for all nodes, for some of them twice until a lost connection is noticed, and for a few that only
   // watch.

@@ -1,3 +1,4 @@
+#include <weir/base/assert.hpp>
 #include <weir/node/supervisor_client.hpp>
 
 #include <spdlog/spdlog.h>
@@ -44,6 +45,7 @@ void SupervisorClient::send_begun(const std::string& refusal) {
 }
 
 void SupervisorClient::report(bool final) {
+  WEIR_ASSERT(!final_sent_);  // the final report is the last one
   v1::Control message;
   *message.mutable_report() = events_.make_report(final);
   send(message);

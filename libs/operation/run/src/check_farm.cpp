@@ -6,7 +6,6 @@
 #include <weir/bus/hub.hpp>
 #include <weir/config/expected_sizes.hpp>
 #include <weir/config/explain.hpp>
-#include <weir/config/farm_file.hpp>
 #include <weir/config/node_farm.hpp>
 #include <weir/config/push_timing.hpp>
 #include <weir/config/rate.hpp>
@@ -23,7 +22,6 @@
 #include <weir/run/lab_run.hpp>
 #include <weir/run/network_check.hpp>
 #include <weir/run_record/farm_network.hpp>
-#include <weir/run_record/records.hpp>
 #include <weir/transport/congestion_control.hpp>
 
 #include <fmt/format.h>
@@ -33,8 +31,6 @@
 #include <functional>
 #include <iterator>
 #include <map>
-#include <memory>
-#include <optional>
 #include <set>
 #include <string>
 #include <utility>

@@ -1,3 +1,5 @@
+#include <weir/base/assert.hpp>
+#include <weir/base/transitions.hpp>
 #include <weir/config/durations.hpp>
 #include <weir/config/stop_limit.hpp>
 #include <weir/node/address_in_use.hpp>
@@ -102,6 +104,21 @@ FarmRunResult FarmRun::run() {
   return std::move(result_);
 }
 
+void FarmRun::enter(Stage stage) {
+  static constexpr Transitions kAllowed({Transition<Stage>{Stage::control, Stage::leading},
+                                         {Stage::control, Stage::ending},
+                                         {Stage::leading, Stage::running},
+                                         {Stage::leading, Stage::ending},
+                                         {Stage::running, Stage::over},
+                                         {Stage::running, Stage::settled},
+                                         {Stage::running, Stage::ending},
+                                         {Stage::over, Stage::settled},
+                                         {Stage::over, Stage::ending},
+                                         {Stage::settled, Stage::ending}});
+  WEIR_ASSERT(kAllowed.allow(stage_, stage));
+  stage_ = stage;
+}
+
 void FarmRun::pass(TimeNs now_ns) {
   now_ns_ = now_ns;
   if (const std::string pause = pauses_.look(); !pause.empty()) view_.say("weir run " + pause);
@@ -129,7 +146,7 @@ void FarmRun::find_control() {
   view_.say("run control at " + at + ": weir ctl, weir top and weir tap take --connect " + at);
   if (!(*place)->page.empty())
     view_.say("page http://" + (*place)->page + "/  its buttons want the token in " + out_ + "/page-token");
-  stage_ = Stage::leading;
+  enter(Stage::leading);
   since_ns_ = now_ns_;
   if (const std::string error = nodes_.start(control_.asked_at()); !error.empty()) give_up(error);
 }
@@ -151,15 +168,15 @@ void FarmRun::follow_news(bool fresh) {
   if (stage_ == Stage::ending || stage_ == Stage::settled) return;
   const RunNews::Phase phase = news_.phase();
   if (stage_ == Stage::leading && phase != RunNews::Phase::gathering) {
-    stage_ = Stage::running;
+    enter(Stage::running);
     if (view_.made_of) view_.made_of(news_.identity());
     if (view_.begun) view_.begun(news_.run_ns(now_ns_));
   }
-  if (phase == RunNews::Phase::over) stage_ = Stage::over;
+  if (phase == RunNews::Phase::over && stage_ != Stage::over) enter(Stage::over);
   if (phase == RunNews::Phase::draining || phase == RunNews::Phase::over) say_it_ends();
   if (fresh) show();
   if (!news_.account()) return;
-  stage_ = Stage::settled;
+  enter(Stage::settled);
   nodes_.stay_away();
   ending_.settle(now_ns_);
 }
@@ -383,7 +400,7 @@ void FarmRun::give_up(const std::string& reason) {
   if (stage_ == Stage::ending) return;
   say_it_ends();  // a process that hangs does not end by itself
   if (result_.failure.empty()) result_.failure = reason;
-  stage_ = Stage::ending;
+  enter(Stage::ending);
   nodes_.stay_away();
   ending_.terminate(now_ns_);
 }

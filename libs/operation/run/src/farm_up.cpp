@@ -2,6 +2,7 @@
 #include "detachment.hpp"
 #include "farm.hpp"
 #include "folder_lock.hpp"
+#include <weir/base/assert.hpp>
 #include <weir/config/stop_limit.hpp>
 #include <weir/launch/child.hpp>
 #include <weir/launch/control_process.hpp>
@@ -174,6 +175,7 @@ std::string FarmUp::start_nodes() {
 }
 
 void FarmUp::ended(std::size_t process, const launch::ProcessEnd& end, TimeNs now_ns) {
+  WEIR_ASSERT(process < kept_.size());
   listen_to_control();  // it announces that it ends the others first
   const launch::FarmKeeper::Verdict verdict = keeper_.ended(process, end.well(), now_ns);
   kept_[process].end = launch::describe(end);
@@ -199,6 +201,7 @@ void FarmUp::turn(TimeNs now_ns) {
   }
   const launch::FarmKeeper::Deeds deeds = keeper_.turn(now_ns, stopped);
   for (const std::size_t i : deeds.start) {
+    WEIR_ASSERT(i < kept_.size());
     Kept& kept = kept_[i];
     const std::vector<std::string> arguments = kept.settings.arguments;
     // Run control has other options, and is not a member of its farm.

@@ -1,3 +1,4 @@
+#include <weir/base/assert.hpp>
 #include <weir/config/rate.hpp>
 #include <weir/lab/named.hpp>
 #include <weir/run/exit_status.hpp>
@@ -51,6 +52,7 @@ void print_hosts(const lab::LabPlan& plan, std::FILE* out) {
   std::size_t width = 0;
   for (const lab::LabHost& host : plan.hosts) width = std::max(width, host.name.size());
   for (const lab::LabHost& host : plan.hosts) {
+    WEIR_ASSERT(host.attached < plan.switches.size());
     fmt::print(out, "  {:<{}}  {:<13}  control {:<13}  at {}\n", host.name, width, host.address,
                host.control_address, plan.switches[host.attached]);
   }
@@ -116,6 +118,7 @@ int lab_status(const LabOptions& options, std::FILE* out, std::FILE* err) {
   }
   const std::vector<lab::PortCount>& counts = counters->read();
   for (std::size_t i = 0; i < counts.size(); ++i) {
+    WEIR_ASSERT(i < plan->ports.size());
     const lab::Port& port = plan->ports[i];
     fmt::print(out, "  {:<24}  {:>9}  buffer {:>6}  {} bytes in {} frames sent, {} dropped\n", port.name,
                config::print_rate(port.rate_bits_per_s), config::print_buffer(port.buffer_bytes),

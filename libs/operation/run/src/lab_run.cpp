@@ -1,3 +1,4 @@
+#include <weir/base/assert.hpp>
 #include <weir/base/figures.hpp>
 #include <weir/run/lab_run.hpp>
 #include <weir/run_record/records.hpp>
@@ -147,6 +148,7 @@ std::string LabRun::live_line() const {
   std::uint64_t drops = 0;
   for (const lab::PortCount& count : counts_) drops += count.drops;
   const std::vector<double>& use = record_.use_now();
+  WEIR_ASSERT(use.size() <= ports_.size());
   const auto busiest = std::max_element(use.begin(), use.end());
   if (busiest == use.end()) return {};
   return fmt::format("lab {}: busiest port {} at {:.0f} %, {} dropped", plan_.name,

@@ -1,6 +1,7 @@
 #include "burst_disks.hpp"
 #include "disks.hpp"
 #include "farm.hpp"
+#include <weir/base/assert.hpp>
 #include <weir/base/figures.hpp>
 #include <weir/clock/clock.hpp>
 #include <weir/farm_view/live_screen.hpp>
@@ -107,6 +108,7 @@ Expected<run_record::RecordPaths, std::string> prepare_folder(LoadedFarm& loaded
       run_record::claim_free_run(out, wanted, loaded.farm.farm(), node::make_incarnation().value);
   if (!claimed) return Unexpected<std::string>("run.out: " + claimed.error());
   const RunNumber run = *claimed;
+  WEIR_ASSERT(run.value >= wanted.value);
   if (run != wanted) {
     screen.say(fmt::format("{} holds run {} already: this is run {}", out, wanted.value, run.value));
     loaded.farm.mutable_run()->set_number(run.value);
@@ -303,6 +305,7 @@ void name_ports(const lab::LabPlan& lab, LoadedFarm& loaded) {
   for (config::NodePlan& node : loaded.plan.nodes) {
     if (node.role != Role::dcm) continue;
     v1::DcmNodeSettings& entry = *dcm.add_nodes();
+    WEIR_ASSERT(node.entry == config::kNoEntry || node.entry < before.nodes_size());
     if (node.entry != config::kNoEntry) entry = before.nodes(node.entry);
     node.entry = dcm.nodes_size() - 1;
     entry.set_name(node.name);

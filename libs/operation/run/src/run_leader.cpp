@@ -1,3 +1,4 @@
+#include <weir/base/assert.hpp>
 #include <weir/control/states.hpp>
 #include <weir/run/run_leader.hpp>
 #include <weir/v1/bus.pb.h>
@@ -42,6 +43,8 @@ std::optional<v1::Request> RunLeader::next(TimeNs now) {
     if (is_silent(now) && step_ != Step::led) failure_ = "run control does not answer";
     return std::nullopt;
   }
+  static_assert(std::size(kCommands) == static_cast<std::size_t>(Step::led) &&
+                std::size(kStates) == std::size(kCommands));
   v1::Request request;
   request.set_id(last_id_ + 1);
   if (stop_reason_ && can_stop_ && now >= next_stop_ns_) {
@@ -51,6 +54,7 @@ std::optional<v1::Request> RunLeader::next(TimeNs now) {
     request.set_reason(*stop_reason_);
   } else if (step_ != Step::led && !commanded_) {
     asked_ = Ask::command;
+    WEIR_ASSERT(static_cast<std::size_t>(step_) < std::size(kCommands));
     request.set_command(std::string(name(kCommands[static_cast<std::size_t>(step_)])));
     if (step_ == Step::start) request.set_run(run_.value);
   } else {
@@ -60,6 +64,7 @@ std::optional<v1::Request> RunLeader::next(TimeNs now) {
     watch_id_ = request.id();
     request.set_command(std::string(name(control::RequestKind::watch)));
   }
+  WEIR_ASSERT(asked_ != Ask::none);
   asked_ns_ = now;
   last_id_ = request.id();
   return request;
@@ -105,6 +110,7 @@ void RunLeader::look(const v1::FarmView& view) {
     failure_ = "the farm is " + view.state() + " after " +
                std::string(name(kCommands[static_cast<std::size_t>(step_)]));
   } else {
+    WEIR_ASSERT(step_ != Step::led && commanded_);
     step_ = static_cast<Step>(static_cast<int>(step_) + 1);
     commanded_ = false;
     if (step_ == Step::led) watch(view);

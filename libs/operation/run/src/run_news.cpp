@@ -1,7 +1,6 @@
 #include <weir/run/run_news.hpp>
 
 #include <algorithm>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -55,6 +54,8 @@ bool RunNews::take(const v1::FarmView& view) {
   told_ns_ = at;
   status_ = std::move(status);
   // A restarted supervisor resumes a run that was already over.
+  static_assert(Phase::gathering < Phase::running && Phase::running < Phase::draining &&
+                Phase::draining < Phase::over);
   phase_ = std::max(phase_, phase_of(status_.state()));
   steady_.take(status_, at);
   return true;

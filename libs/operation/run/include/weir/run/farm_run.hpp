@@ -83,6 +83,7 @@ class FarmRun {
   };
   [[nodiscard]] bool is_on() const { return stage_ == Stage::running || stage_ == Stage::over; }
 
+  void enter(Stage stage);
   void pass(TimeNs now_ns);
   // run control
   void find_control();
