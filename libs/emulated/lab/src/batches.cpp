@@ -1,3 +1,4 @@
+#include <weir/base/assert.hpp>
 #include <weir/lab/batches.hpp>
 
 #include <fmt/format.h>
@@ -49,6 +50,7 @@ std::string switch_links(const LabPlan& plan, const std::vector<std::string>& pa
   }
   for (std::size_t i = 0; i < plan.hosts.size(); ++i) {
     const LabHost& host = plan.hosts[i];
+    WEIR_ASSERT(host.attached < plan.switches.size());
     const std::string master = "master " + plan.switches[host.attached];
     if (host.delay_ns > 0) {
       add_relayed(host.name, plan.mtu, master, lines);
@@ -93,6 +95,7 @@ std::string forwarding(const LabPlan& plan) {
     quiet(plan.line->to.device);
   }
   for (const Forward& forward : plan.forwards) {
+    WEIR_ASSERT(forward.host < plan.hosts.size());
     lines.add("fdb replace {} dev {} master static", plan.hosts[forward.host].mac, forward.device);
   }
   return lines.take();

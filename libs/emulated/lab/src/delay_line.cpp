@@ -16,6 +16,7 @@ void DelayLine::forget_sent(TimeNs now_ns) {
   while (unsent_ > 0) {
     const Frame& first = frames_[frames_.size() - unsent_];
     if (first.sent_ns > now_ns) return;
+    WEIR_ASSERT(first.bytes.size() <= waiting_bytes_);
     waiting_bytes_ -= first.bytes.size();
     --unsent_;
   }
@@ -77,6 +78,7 @@ LinkDelays::LinkDelays(const std::vector<RelayedLink>& links) {
 }
 
 bool LinkDelays::offer(std::size_t direction, TimeNs now_ns, ConstBytes frame) {
+  WEIR_ASSERT(direction < lines_.size());
   DelayLine& line = lines_[direction];
   const bool idle = !line.due_ns().has_value();
   if (!line.offer(now_ns, frame)) return false;

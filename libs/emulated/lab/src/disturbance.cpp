@@ -1,4 +1,5 @@
 #include "units.hpp"
+#include <weir/base/assert.hpp>
 #include <weir/clock/clock.hpp>
 #include <weir/lab/disturbance.hpp>
 
@@ -97,6 +98,7 @@ std::optional<bool> Disturbance::line_change(const LabPlan& plan) {
   if (down) {
     outages_.push_back({seconds(elapsed), 0, {}});
   } else {
+    WEIR_ASSERT(!outages_.empty());
     outages_.back().for_s = seconds(elapsed) - outages_.back().at_s;
   }
   return down;

@@ -78,6 +78,7 @@ std::size_t FabricPlan::next_port(std::size_t came_by, std::size_t source, std::
     const auto steered = steers_.find({source, destination});
     if (steered != steers_.end()) return steered->second;
   }
+  WEIR_ASSERT(came_by < ports_.size() && ports_[came_by].to >= hosts_ && destination < hosts_);
   const std::size_t port = routes_[(ports_[came_by].to - hosts_) * hosts_ + destination];
   WEIR_ASSERT(port != kNoPort);
   return port;

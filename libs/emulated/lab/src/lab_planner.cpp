@@ -1,4 +1,5 @@
 #include "topology.hpp"
+#include <weir/base/assert.hpp>
 #include <weir/base/time.hpp>
 #include <weir/config/rate.hpp>
 #include <weir/lab/fabric_plan.hpp>
@@ -277,6 +278,7 @@ class Planner {
   }
 
   void put(const config::NodePlan& node, std::size_t i) {
+    WEIR_ASSERT(i < plan_.hosts.size());
     LabHost& host = plan_.hosts[i];
     host.nodes.push_back(node.name);
     host.has_dcm = host.has_dcm || node.role == Role::dcm;
@@ -409,6 +411,7 @@ class Planner {
   void fill_changes() {
     std::vector<Port> now = plan_.ports;
     for (PortChange& change : plan_.changes) {
+      WEIR_ASSERT(change.port < now.size());
       Port& port = now[change.port];
       if (change.rate_bits_per_s == 0) change.rate_bits_per_s = port.rate_bits_per_s;
       if (change.buffer_bytes == 0) change.buffer_bytes = port.buffer_bytes;

@@ -3,6 +3,7 @@
 #include "sockets.hpp"
 #include "space.hpp"
 #include "tools.hpp"
+#include <weir/base/assert.hpp>
 #include <weir/lab/batches.hpp>
 #include <weir/lab/network.hpp>
 
@@ -102,6 +103,7 @@ Expected<void, std::string> LabNetwork::enter(Space to) const {
 }
 
 Expected<void, std::string> LabNetwork::change(const LabPlan& plan, const PortChange& change) const {
+  WEIR_ASSERT(change.port < plan.ports.size());
   return run_tool(Tool::tc, change_line(plan, change), space(plan.ports[change.port].space));
 }
 

@@ -56,6 +56,7 @@ void NetworkTrace::take(DurationNs at_ns, std::span<const PortCount> ports,
   values_.push_back(narrow(static_cast<std::uint64_t>(std::max<DurationNs>(at_ns, 0) / kNsPerUs)));
   for (std::size_t i = 0; i < ports.size(); ++i) values_.push_back(narrow(now[i] - last_[i]));
   for (const PortCount& port : ports) values_.push_back(narrow(port.backlog_bytes));
+  WEIR_ASSERT(last_.size() == now.size());
   for (std::size_t i = ports.size(); i < now.size(); ++i) values_.push_back(narrow(now[i] - last_[i]));
   last_ = std::move(now);
 }
