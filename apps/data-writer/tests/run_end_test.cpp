@@ -1,5 +1,6 @@
 #include "../src/run_end.hpp"
 
+#include "broken_invariant.hpp"
 #include "weir_catch.hpp"
 
 namespace weir::writer {
@@ -59,6 +60,15 @@ TEST_CASE("a writer with closed files waits for their commands, within their lim
   CHECK(end.is_over(false, kStart));
   CHECK_FALSE(end.is_over(true, kStart + kCommands - 1));
   CHECK(end.is_over(true, kStart + kCommands));
+}
+
+TEST_CASE("a writer does not close its files before it is told to end") {
+  const auto broken = [] {
+    WriterRunEnd end;
+    end.close(kStart, kDrain);
+  };
+  CHECK_THAT(weir::test::broken_invariant(broken),
+             Catch::Matchers::ContainsSubstring("broken invariant: kEndTransitions.allow(phase_, to)"));
 }
 
 }  // namespace weir::writer

@@ -1,5 +1,7 @@
 #include "command_queue.hpp"
 
+#include <weir/base/assert.hpp>
+
 #include <algorithm>
 #include <utility>
 
@@ -29,6 +31,7 @@ std::shared_ptr<CommandQueue::Waiting> CommandQueue::next() {
   const std::lock_guard lock(mutex_);
   if (waiting_.empty()) return nullptr;
   std::shared_ptr<Waiting> waiting = std::move(waiting_.front());
+  WEIR_ASSERT(waiting_.size() <= kWaitingMax && waiting != nullptr);
   waiting_.pop_front();
   return waiting;
 }

@@ -165,6 +165,7 @@ std::string Commands::last_of_its_kind(const std::vector<std::size_t>& away) con
       const bool alike = kind_of(i) == kind;
       others = others || (alike && all[i].live && !all[i].removed && !goes);
     }
+    WEIR_ASSERT(member < all.size());
     if (others || all[member].removed) continue;
     const std::string& process = all[member].plan.name;
     return "without " + process + " no slice can pass: no other " + kind + " takes part; to remove " +

@@ -1,6 +1,7 @@
 #include "frozen_watch.hpp"
 
 #include "signals.hpp"
+#include <weir/base/assert.hpp>
 #include <weir/node/setup.hpp>
 
 #include <fmt/format.h>
@@ -97,6 +98,7 @@ void FrozenWatch::end(std::size_t member, Parts& parts) const {
   const std::string why =
       fmt::format("killed by run control: {}, silent for {} s", control::text_of(freeze().kind),
                   (parts.now_ns - parts.machine.members()[member].heard_ns) / kSecond);
+  WEIR_ASSERT(member < parts.members.size());
   const std::uint32_t pid = parts.members[member].pid;
   if (const std::string error = kill_member(member, parts); !error.empty())
     return parts.log.error(fmt::format("{} (process {}) cannot be {}: {}", name, pid, why, error));

@@ -1,5 +1,6 @@
 #include "members.hpp"
 
+#include <weir/base/assert.hpp>
 #include <weir/base/text.hpp>
 #include <weir/node/identity.hpp>
 #include <weir/node/setup.hpp>
@@ -48,9 +49,11 @@ bool is_dead(const Process& process) {
 }
 
 void Members::joined(std::size_t member, const bus::Sender& from, const v1::Join& join) {
+  WEIR_ASSERT(member < processes_.size());
   Process& process = processes_[member];
   by_client_.erase(process.client);
   by_client_[from.id] = member;
+  WEIR_ASSERT(by_client_.size() <= processes_.size());  // one client a process
   process.client = from.id;
   const bool is_other = process.pid != join.pid() || process.pid_space != join.pid_space();
   process.after = clean_text(join.after(), kAfterBytesMax);
@@ -69,12 +72,14 @@ std::optional<std::size_t> Members::of(const std::string& client) const {
 }
 
 void Members::is_made_of(std::size_t member, const v1::RunIdentity& identity) {
+  WEIR_ASSERT(member < processes_.size());
   v1::RunIdentity now = identity;
   node::take_files(processes_[member].identity, now);
   processes_[member].identity = std::move(now);
 }
 
 void Members::writes_to(std::size_t member, const v1::MemberState& state) {
+  WEIR_ASSERT(member < processes_.size());
   processes_[member].places.clear();
   for (const v1::FolderPlace& one : state.places())
     processes_[member].places.push_back(

@@ -1,5 +1,6 @@
 #include "orders.hpp"
 
+#include <weir/base/assert.hpp>
 #include <weir/node/identity.hpp>
 
 #include <utility>
@@ -34,10 +35,12 @@ void Orders::send(const control::Order& order) const {
       sent.set_supervisor(supervisor);
     }
   }
+  WEIR_ASSERT(order.member < members_.size());
   send_(members_[order.member].client, message);
 }
 
 void Orders::tell(std::size_t member, v1::Order order) {
+  WEIR_ASSERT(member < members_.size());
   v1::BusMessage message;
   order.set_id(kFirst + ++told_);
   *message.mutable_order() = std::move(order);
@@ -46,6 +49,7 @@ void Orders::tell(std::size_t member, v1::Order order) {
 
 void Orders::tell_supervisor(const v1::Command& command) {
   for (std::size_t i = 0; i < members_.size(); ++i) {
+    WEIR_ASSERT(machine_.members().size() == members_.size());
     const control::Member& member = machine_.members()[i];
     if (member.plan.role != Role::supervisor || !member.live || !member.told.in_run()) continue;
     v1::Order order;

@@ -1,5 +1,7 @@
 #include "record_keeper.hpp"
 
+#include <weir/base/assert.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -28,6 +30,7 @@ std::string RecordKeeper::write(const std::string& name, Write write) {
   why_ = why;
   kept_.push_back({name, std::move(write)});
   if (kept_.size() > kKeptMax) {
+    WEIR_ASSERT(kept_.size() == kKeptMax + 1);
     dropped_.push_back(kept_.front().name);
     kept_.pop_front();
   }

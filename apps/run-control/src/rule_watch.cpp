@@ -1,5 +1,6 @@
 #include "rule_watch.hpp"
 
+#include <weir/base/assert.hpp>
 #include <weir/reports/numbers.hpp>
 
 #include <fmt/format.h>
@@ -26,6 +27,7 @@ control::RulesView rules_view(const control::FarmMachine& machine, const Members
   seen.under_way = machine.under_way().has_value();
   seen.run = machine.run();
   if (begin_utc > 0) seen.run_ns = std::max<DurationNs>(0, now_utc - begin_utc);
+  WEIR_ASSERT(machine.members().size() == members.size());
   for (std::size_t i = 0; i < members.size(); ++i) {
     const control::Member& member = machine.members()[i];
     const v1::Report& report = members[i].report;

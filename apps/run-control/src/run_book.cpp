@@ -1,5 +1,6 @@
 #include "run_book.hpp"
 
+#include <weir/base/assert.hpp>
 #include <weir/base/figures.hpp>
 #include <weir/clock/clock.hpp>
 #include <weir/node/identity.hpp>
@@ -99,6 +100,7 @@ std::string RunBook::write_begin(RunNumber run, const config::PlannedFarm& of_ru
 std::string RunBook::learn(const v1::RunIdentity& more, RunNumber run, const config::PlannedFarm& of_run) {
   const int before = identity_.parts_size();
   (void)node::merge(more, identity_);
+  WEIR_ASSERT(identity_.parts_size() >= before);
   return identity_.parts_size() == before ? std::string() : write_begin(run, of_run);
 }
 
@@ -123,6 +125,7 @@ void RunBook::note_operation(const std::string& what) {
   if (!open_) return;
   operations_.push_back({utc_now_ns(), what});
   if (operations_.size() > kOperationsKept) operations_.pop_front();
+  WEIR_ASSERT(operations_.size() <= kOperationsKept);
 }
 
 void RunBook::recall(RunNumber run, UtcNs begin_utc) {

@@ -1,5 +1,6 @@
 #include "signals.hpp"
 
+#include <weir/base/assert.hpp>
 #include <weir/node/setup.hpp>
 
 #include <fmt/format.h>
@@ -64,6 +65,7 @@ struct Target {
 
 Expected<Target, std::string> target_of(std::size_t member, const Parts& parts) {
   const std::string& name = parts.machine.members()[member].plan.name;
+  WEIR_ASSERT(member < parts.members.size());
   const Process& process = parts.members[member];
   const auto refused = [](const std::string& why) { return Unexpected<std::string>(why); };
   if (process.pid == 0) return refused(name + " is not there");

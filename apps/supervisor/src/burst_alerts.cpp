@@ -1,5 +1,6 @@
 #include "burst_alerts.hpp"
 
+#include <weir/base/assert.hpp>
 #include <weir/base/text.hpp>
 #include <weir/reports/numbers.hpp>
 
@@ -40,6 +41,7 @@ void BurstAlerts::resume(RunAlerts alerts, TimeNs now) {
 
 void BurstAlerts::note(const assignment::Actions& actions) {
   if (!run_) return;
+  WEIR_ASSERT(announced_noted_ <= actions.announce.size() && cleared_noted_ <= actions.cleared.size());
   for (; announced_noted_ < actions.announce.size(); ++announced_noted_)
     run_->book.announced(actions.announce[announced_noted_].info.time);
   for (; cleared_noted_ < actions.cleared.size(); ++cleared_noted_) {

@@ -1,5 +1,6 @@
 #include "histogram_board.hpp"
 
+#include <weir/base/assert.hpp>
 #include <weir/reports/filter_histograms.hpp>
 
 #include <algorithm>
@@ -12,6 +13,7 @@ std::string HistogramBoard::take(const std::string& dcm, Incarnation process, co
     const auto histogram = of(dcm, one);
     if (!histogram) return histogram.error();
     Totals& last = (*histogram)->last[dcm];
+    WEIR_ASSERT(last.cells.empty() || last.cells.size() == (*histogram)->earlier.size());
     if (last.process != process) {
       for (std::size_t i = 0; i < last.cells.size(); ++i) (*histogram)->earlier[i] += last.cells[i];
       last.process = process;
@@ -33,6 +35,7 @@ Expected<HistogramBoard::Histogram*, std::string> HistogramBoard::of(const std::
       return Unexpected<std::string>(dcm + ": histogram '" + booking->name +
                                      "' is one too many: the filters of this farm book more than " +
                                      std::to_string(kCellsMax) + " cells");
+    WEIR_ASSERT(cells_ <= kCellsMax);
     cells_ += cells;
     found = by_name_.try_emplace(booking->name).first;
     found->second.booking = *booking;
@@ -60,6 +63,7 @@ std::string HistogramBoard::recall(std::span<const v1::FilterHistogram> earlier)
     for (const std::string& dcm : one.incomplete()) losses_[dcm].earlier = true;
     const auto histogram = of("the journal", one);
     if (!histogram) return histogram.error();
+    WEIR_ASSERT((*histogram)->earlier.size() == static_cast<std::size_t>(one.cells_size()));
     for (std::size_t i = 0; i < (*histogram)->earlier.size(); ++i)
       (*histogram)->earlier[i] += one.cells(static_cast<int>(i));
   }
@@ -101,6 +105,7 @@ void HistogramBoard::add_totals(const std::string& dcm, Incarnation process, v1:
 void HistogramBoard::put(const Histogram& histogram, v1::FilterHistogram& out) const {
   Cells sum = histogram.earlier;
   for (const auto& [dcm, totals] : histogram.last) {
+    WEIR_ASSERT(totals.cells.size() == sum.size());
     for (std::size_t i = 0; i < totals.cells.size(); ++i) sum[i] += totals.cells[i];
   }
   reports::put(histogram.booking, sum, out);

@@ -1,6 +1,7 @@
 #include "journal.hpp"
 
 #include "journal_format.hpp"
+#include <weir/base/assert.hpp>
 #include <weir/base/crc32c.hpp>
 #include <weir/base/planted.hpp>
 #include <weir/slice_codec/columns.hpp>
@@ -70,6 +71,7 @@ void put_forwarded(const assignment::Actions& actions, v1::JournalPass& out) {
     forwarded.set_slice(one.slice.value);
     forwarded.set_attempt(one.attempt.value);
     forwarded.set_group(one.group.value);
+    WEIR_ASSERT(std::size_t{one.offset} + one.length <= actions.payload.size());
     const auto bytes = std::span(actions.payload).subspan(one.offset, one.length);
     forwarded.set_bytes(bytes.data(), bytes.size());
   }
@@ -99,6 +101,7 @@ void put_shape(const assignment::FarmShape& shape, UtcNs utc_ns, v1::JournalFarm
 void put_given(const std::vector<assignment::IdInterval>& given, v1::JournalState& out) {
   std::uint64_t end = 0;  // of the previous interval
   for (const assignment::IdInterval& interval : given) {
+    WEIR_ASSERT(interval.first.value >= end && interval.first <= interval.last);
     out.add_given_gap(interval.first.value - end);
     out.add_given_length(interval.last.value - interval.first.value + 1);
     end = interval.last.value + 1;
@@ -224,6 +227,7 @@ void Journal::write_pass(const assignment::Actions& actions, const SupervisorLed
   const auto differ = std::adjacent_find(durations.begin(), durations.end(), std::not_equal_to<>());
   if (differ == durations.end() && !durations.empty()) durations.Truncate(1);
   for (const NodeIndex dcm : actions.touched) {
+    WEIR_ASSERT(dcm.value < actions.dcms.size());
     for (const assignment::Assignment& one : actions.dcms[dcm.value].assign) {
       if (one.attempt.value == 0) continue;
       pass.add_assigned(one.slice.value);
@@ -246,6 +250,10 @@ void Journal::write_pass(const assignment::Actions& actions, const SupervisorLed
     if (has_alerts_)
       pass.add_settled_kept_by(one.kept_by == slice_rows::kNoNode ? 0 : std::uint32_t{one.kept_by.value} + 1);
   }
+  WEIR_ASSERT(outcomes.size() == static_cast<std::size_t>(pass.settled_size()) &&
+              outcomes.size() == reasons.size());
+  WEIR_ASSERT(pass.reopened_size() == pass.reopened_refusals_size() &&
+              pass.confirmed_size() == pass.writer_size());
   slice_codec::leave_out_zeros(*pass.mutable_type());
   for (auto* column :
        {pass.mutable_kills(), pass.mutable_losses(), pass.mutable_confirmed_attempt(), pass.mutable_epoch(),

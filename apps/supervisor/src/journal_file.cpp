@@ -1,6 +1,6 @@
+#include <weir/base/assert.hpp>
 #include <weir/supervisor/journal_store.hpp>
 
-#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -109,6 +109,7 @@ class JournalFile final : public JournalStore {
   // Reserves space beyond the end of the file without changing its size. If the file system cannot do that or
   // is full, the next attempt follows half of it later; append() reports errors.
   void reserve() {
+    WEIR_ASSERT(file_ >= 0);
     const off_t end = ::lseek(file_, 0, SEEK_END);
     (void)::fallocate(file_, FALLOC_FL_KEEP_SIZE, end, kAhead);
     reserved_ = end + kAhead;

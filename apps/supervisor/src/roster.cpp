@@ -1,6 +1,6 @@
 #include "roster.hpp"
 
-#include <weir/node/report.hpp>
+#include <weir/base/assert.hpp>
 
 #include <algorithm>
 #include <limits>
@@ -99,6 +99,7 @@ bool RosterMember::meet(Incarnation process) {
 }
 
 RosterMember& Roster::plan(Role role, NodeIndex index, const std::string& name, const std::string& port) {
+  WEIR_ASSERT(members_.size() < kNoPlace);
   const auto place = static_cast<std::uint32_t>(members_.size());
   RosterMember& member = members_.emplace_back();
   member.role = role;
@@ -116,6 +117,7 @@ std::uint32_t Roster::place_of(Role role, NodeIndex index) const {
   const auto number = static_cast<std::size_t>(role);
   if (number >= places_.size() || index.value >= places_[number].size()) return kNoPlace;
   ++steps_;
+  WEIR_ASSERT(places_[number][index.value] == kNoPlace || places_[number][index.value] < members_.size());
   return places_[number][index.value];
 }
 
@@ -144,6 +146,7 @@ RosterMember* Roster::find(const std::string& name) {
 }
 
 void Roster::connected(RosterMember& member, sessions::Peer& peer) {
+  WEIR_ASSERT(&member >= members_.data() && &member < members_.data() + members_.size());
   peer.tag = static_cast<std::uint64_t>(&member - members_.data());
   member.peer = &peer;
 }
@@ -204,6 +207,7 @@ void Roster::keep(const v1::Report& report) {
   buried_sources_ += static_cast<std::size_t>(report.sources().source_size());
   if (buried_sources_ <= kBuriedSourcesMax) return;
   buried_.back().clear_sources();
+  WEIR_ASSERT(buried_.size() <= kBuriedMax);
   forgot_sources_ = true;
 }
 

@@ -1,5 +1,6 @@
 #include "run_journal.hpp"
 
+#include <weir/base/assert.hpp>
 #include <weir/base/figures.hpp>
 
 #include <spdlog/spdlog.h>
@@ -146,6 +147,7 @@ bool RunJournal::keep(const RunStages& course, TimeNs now_ns) {
 
 void RunJournal::note_machine_faults(TimeNs now_ns) {
   const auto faults = machine_.faults();
+  WEIR_ASSERT(machine_faults_noted_ <= faults.size());
   for (; machine_faults_noted_ < faults.size(); ++machine_faults_noted_) {
     const assignment::Fault& fault = faults[machine_faults_noted_];
     if (!fault.counts()) continue;

@@ -1,5 +1,6 @@
 // The stages of a run, and the conversion of nodes' messages for the machine.
 #include "../src/run_stages.hpp"
+#include "broken_invariant.hpp"
 #include "one_way.hpp"
 #include "weir_catch.hpp"
 
@@ -98,6 +99,16 @@ TEST_CASE("a run lasts from its first trigger to the last slice that was settled
   course.triggered(kStart + 3 * kSecond);
   course.settled(kStart + 7 * kSecond);
   CHECK(course.duration_ns() == 5 * kSecond);
+}
+
+TEST_CASE("a run does not begin twice") {
+  const auto broken = [] {
+    RunStages stages(kSecond, kSecond);
+    stages.begin(kSecond, 0);
+    stages.begin(kSecond, 0);
+  };
+  CHECK_THAT(weir::test::broken_invariant(broken),
+             Catch::Matchers::ContainsSubstring("broken invariant: kRunTransitions.allow(stage_, to)"));
 }
 
 }  // namespace weir::supervisor

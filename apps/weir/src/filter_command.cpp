@@ -1,5 +1,6 @@
 #include "commands.hpp"
 #include "filter_project.hpp"
+#include <weir/base/assert.hpp>
 #include <weir/base/plugin_file.hpp>
 #include <weir/config/farm_file.hpp>
 #include <weir/config/plan.hpp>
@@ -64,6 +65,7 @@ int restart_with_asan() {
   for (std::size_t at = 0; at < words.size(); at += std::strlen(words.c_str() + at) + 1) {
     const std::string word(words.c_str() + at);
     if (word == "--asan") continue;
+    WEIR_ASSERT(kept.size() + word.size() < kept.capacity());
     arguments.push_back(kept.data() + kept.size());
     kept += word;
     kept += '\0';

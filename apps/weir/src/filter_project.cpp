@@ -1,6 +1,7 @@
 #include "filter_project.hpp"
 
 #include "commands.hpp"
+#include <weir/base/assert.hpp>
 #include <weir/python_host/interpreter.hpp>
 
 #include <algorithm>
@@ -244,6 +245,7 @@ bool is_filter_name(std::string_view name) {
 
 // "big-slices" -> "BigSlices"
 std::string class_name(std::string_view name) {
+  WEIR_ASSERT(is_filter_name(name));
   std::string text;
   bool is_first = true;
   for (const char letter : name) {

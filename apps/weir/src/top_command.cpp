@@ -1,5 +1,6 @@
 #include "commands.hpp"
 #include "control_connection.hpp"
+#include <weir/base/assert.hpp>
 #include <weir/base/text.hpp>
 #include <weir/clock/clock.hpp>
 #include <weir/config/farm_file.hpp>
@@ -80,6 +81,7 @@ void print_targets(const std::vector<std::string>& urls) {
   constexpr std::string_view kPath = "/metrics";
   std::printf("[{\"targets\": [");
   for (std::size_t i = 0; i < urls.size(); ++i) {
+    WEIR_ASSERT(urls[i].starts_with(kScheme) && urls[i].ends_with(kPath));
     const std::string place = urls[i].substr(kScheme.size(), urls[i].size() - kScheme.size() - kPath.size());
     std::printf("%s\"%s\"", i == 0 ? "" : ", ", place.c_str());
   }
@@ -130,6 +132,7 @@ class FrameSource {
   }
   // A page has rates from the beginning; otherwise rates need a second report.
   [[nodiscard]] bool needs_more(const farm_view::TopFrame& frame, int looks) const {
+    WEIR_ASSERT(control_ != nullptr || !places_.empty());
     if (control_ == nullptr) return looks < 2 && places_.front().ends_with("/metrics");
     const auto runs = [](const farm_view::TopRow& row) {
       return row.state == control::name(control::State::running);
