@@ -1,5 +1,6 @@
 #include "datagram_sender.hpp"
 
+#include <weir/base/assert.hpp>
 #include <weir/ports/endpoint_text.hpp>
 
 #include <netdb.h>
@@ -54,6 +55,7 @@ std::size_t DatagramSender::send(std::span<const OutgoingPacket> packets) {
     if (packet.withheld) continue;
     pieces_[2 * i] = {const_cast<std::byte*>(packet.header.data()), packet.header.size()};
     pieces_[2 * i + 1] = {const_cast<std::byte*>(packet.payload.data()), packet.payload.size()};
+    WEIR_ASSERT(packet.target < addresses_.size());
     Address& address = addresses_[packet.target];
     mmsghdr& header = headers_.emplace_back();
     header.msg_hdr.msg_name = &address.bytes;

@@ -60,6 +60,7 @@ void Player::begin_slice() {
 bool Player::next(TimeNs now, OutgoingPacket& out) {
   if (done() || next_due() > now) return false;
   if (cursor_ == packets_) begin_slice();
+  WEIR_ASSERT(column_ < fragments_.size() && offset_ <= fragments_[column_].bytes.size());
   const source::SourceFragment& fragment = fragments_[column_];
   const std::size_t payload_max = settings_.packet_bytes - packets::kHeaderBytes;
   packets::Packet packet;
@@ -83,6 +84,7 @@ bool Player::next(TimeNs now, OutgoingPacket& out) {
   out.ended = cursor_ == packets_ ? std::optional(packet.slice) : std::nullopt;
   offset_ = last ? 0 : static_cast<std::uint32_t>(offset_ + packet.payload.size());
   if (last) ++column_;
+  WEIR_ASSERT((cursor_ == packets_) == (column_ == fragments_.size()));
   return true;
 }
 
