@@ -57,6 +57,7 @@ void BurstSaver::keep(const assembly::BuiltSlice& slice) {
     std::memcpy(to, payload.data(), payload.size());
     to += payload.size();
   }
+  WEIR_ASSERT(to == region_.get() + *offset + record.bytes);
 }
 
 void BurstSaver::take(const v1::BurstAlert& message) {
@@ -146,12 +147,14 @@ void BurstSaver::send_granted(Writer& to) {
     const Sending record = to.queue.front();
     to.queue.pop_front();
     to.sent_total += record.bytes;
+    WEIR_ASSERT(to.sent_total <= to.wanted_total);
     to.sent.emplace(++to.records, record);
     send_record(to.link->peer(), record);
   }
 }
 
 void BurstSaver::send_record(sessions::Peer& peer, const Sending& record) const {
+  WEIR_ASSERT(record.data.size() == record.bytes);
   send_next(peer, record);
   const std::uint64_t piece_bytes =
       std::min<std::uint64_t>(kBurstPieceBytes, settings_.link.limits.frame_bytes_max);
@@ -224,6 +227,7 @@ Expected<void, wire::WireError> BurstSaver::on_control(sessions::Peer& peer, con
       ++sent;
       continue;
     }
+    WEIR_ASSERT(record.bytes <= from.staged_bytes);
     from.staged_bytes -= record.bytes;
     bytes_saved_ += record.bytes;
     ring_.saved(alert, record.slice);
@@ -237,6 +241,7 @@ void BurstSaver::take_leaving(Writer& from) {
   from.leaves = true;
   std::erase_if(from.queue, [&](const Sending& record) {
     if (record.repeated) return false;
+    WEIR_ASSERT(record.bytes <= from.staged_bytes);
     from.staged_bytes -= record.bytes;
     ring_.send_again(record.alert, record.slice);
     return true;
@@ -248,6 +253,7 @@ void BurstSaver::take_refused(Writer& from, std::uint64_t number, bool again) {
   if (sent == from.sent.end()) return;
   const Sending record = sent->second;
   from.sent.erase(sent);
+  WEIR_ASSERT(record.bytes <= from.staged_bytes);
   from.staged_bytes -= record.bytes;
   if (!again) return ring_.refused(record.alert, record.slice);
   from.pause_until_ns = now_ns_ + settings_.link.reconnect_ns;

@@ -73,6 +73,7 @@ void Decisions::report_one(BuiltSlice& slice, std::vector<AttemptDecision>& batc
     row.verdict = Verdict::failed;
     row.reason = slice_rows::discard_reason(slice.decision.failure);
   } else if (slice.decision.forwarded) {
+    WEIR_ASSERT(slice.result != nullptr);
     const filter_job::FilterResult& result = *slice.result;
     slice.decision.kept = !keeps_for_.empty() && can_keep(slice);
     row.verdict = Verdict::forward;

@@ -1,5 +1,7 @@
 #include "fetch_credits.hpp"
 
+#include <weir/base/assert.hpp>
+
 #include <algorithm>
 #include <iterator>
 
@@ -28,6 +30,7 @@ void FetchCredits::arrived(SliceId slice, Attempt attempt, std::uint64_t bytes, 
     end(found, now_ns);
     return;
   }
+  WEIR_ASSERT(rest.fragments > 0);
   --rest.fragments;
   shaper_->answered(rest.readout, 1, 0, now_ns);
 }

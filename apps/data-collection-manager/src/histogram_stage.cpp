@@ -1,5 +1,6 @@
 #include "histogram_stage.hpp"
 
+#include <weir/base/assert.hpp>
 #include <weir/base/planted.hpp>
 #include <weir/reports/numbers.hpp>
 
@@ -39,6 +40,7 @@ void HistogramStage::hold(const assembly::BuiltSlice& slice, Additions& fills) {
   }
   if (is_beyond_[slice.slot]) return;
   Additions& kept = by_slot_[slice.slot];
+  WEIR_ASSERT(kept.size() <= held_);
   held_ -= kept.size();
   if (kept.empty()) {
     std::swap(kept, fills);
@@ -66,8 +68,10 @@ void HistogramStage::count(const assembly::BuiltSlice& slice) {
 void HistogramStage::forget(const assembly::BuiltSlice& slice) {
   if (slice.slot >= by_slot_.size()) return;
   Additions& kept = by_slot_[slice.slot];
+  WEIR_ASSERT(kept.size() <= held_);
   held_ -= kept.size();
   kept.clear();
+  WEIR_ASSERT(!is_beyond_[slice.slot] || beyond_ > 0);
   if (is_beyond_[slice.slot]) --beyond_;
   is_beyond_[slice.slot] = false;
   constexpr std::size_t kKeptCapacity = 256;

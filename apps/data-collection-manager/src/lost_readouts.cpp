@@ -1,5 +1,7 @@
 #include "lost_readouts.hpp"
 
+#include <weir/base/assert.hpp>
+
 #include <algorithm>
 
 namespace weir::dcm {
@@ -18,6 +20,7 @@ void LostReadouts::set_lost(std::uint32_t readout, bool lost) {
 }
 
 void LostReadouts::set_verdict(const std::vector<bool>& missing, bool cut_off) {
+  WEIR_ASSERT(missing.size() == readouts_.size());
   for (std::uint32_t readout = 0; readout < readouts_.size(); ++readout) {
     readouts_[readout].missing = missing[readout];
     if (!missing[readout]) readouts_[readout].given_up = false;

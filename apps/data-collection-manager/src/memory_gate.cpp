@@ -1,5 +1,6 @@
 #include "memory_gate.hpp"
 
+#include <weir/base/assert.hpp>
 #include <weir/config/expected_sizes.hpp>
 
 #include <algorithm>
@@ -82,6 +83,7 @@ BuiltSlice* MemoryGate::find_oldest(TimeNs moved_ns, TimeNs now_ns) {
   if (now_ns - oldest_looked_ns_ < kLookForOldest) return nullptr;
   oldest_looked_ns_ = now_ns;
   BuiltSlice* const oldest = oldest_waiting();
+  WEIR_ASSERT(oldest != nullptr);
   const auto is_before = [&](const BuiltSlice& slice) { return is_older(slice, *oldest); };
   if (slices_.find_in(BuildState::collecting, is_before) != nullptr) return nullptr;
   // The slice that learns the sizes is alone, and gives way too.
@@ -92,6 +94,7 @@ BuiltSlice* MemoryGate::find_oldest(TimeNs moved_ns, TimeNs now_ns) {
   slices_.for_each_in(BuildState::collecting, [&](BuiltSlice& slice) {
     if (newest == nullptr || is_older(*newest, slice)) newest = &slice;
   });
+  WEIR_ASSERT(newest != nullptr);
   // Pushed slices may hold nothing, and wait for full readouts; complete ones may have all of the memory.
   if (newest->pushed) {
     assembler_.let_overtake();

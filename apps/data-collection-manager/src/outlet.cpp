@@ -97,6 +97,7 @@ void Outlet::send_granted(Writer& to) {
   }
   // The next record's own space is not granted yet: the remaining grant belongs to dropped records, and other
   // DCMs wait for it.
+  WEIR_ASSERT(to.sent_total <= to.granted_total);
   to.returned_total += to.granted_total - to.sent_total;
   to.sent_total = to.granted_total;
 }
@@ -153,6 +154,7 @@ void Outlet::send_record(sessions::Peer& peer, BuiltSlice& slice) const {
   cut(shipment.meta, [&](ConstBytes bytes) { stream.append(bytes); });
   for (const ConstBytes payload : shipment.payloads)
     cut(payload, [&](ConstBytes bytes) { stream.append_reference(bytes, memory); });
+  WEIR_ASSERT(offset == shipment.bytes && in_piece == 0);
 }
 
 void Outlet::on_ready(sessions::Peer& peer) {

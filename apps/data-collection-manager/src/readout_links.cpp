@@ -1,5 +1,6 @@
 #include "readout_links.hpp"
 
+#include <weir/base/assert.hpp>
 #include <weir/wire/frame.hpp>
 
 #include <fmt/format.h>
@@ -170,6 +171,7 @@ Expected<void, wire::WireError> ReadoutLinks::on_frame(sessions::Peer& peer, con
   // The clock is read where it shows: at a slice's last fragment.
   const bool completes = reception.slice != nullptr && reception.slice->outstanding == 1;
   const std::uint64_t told = std::exchange(readout.told_bytes, 0);
+  WEIR_ASSERT(told <= header.length);
   arrived(index, reception.slice, header.length - told, wire::kHeaderBytes);
   collector_.answered(index, reception, header);
   (void)assembler_.finish(reception, header, completes ? clock_.now_ns() : now_ns_);
@@ -181,6 +183,7 @@ Expected<void, wire::WireError> ReadoutLinks::take_block(std::uint32_t index, co
   Readout& readout = readouts_[index];
   readout.in_frame = readout.in_block = false;
   const std::uint64_t told = std::exchange(readout.told_bytes, 0);
+  WEIR_ASSERT(told <= header.length);
   const auto block = wire::BlockView::parse(header, payload);
   if (!block) return Unexpected<wire::WireError>(block.error());
   assembly::BuiltSlice* slice = assembler_.slice_of(header);

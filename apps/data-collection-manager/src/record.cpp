@@ -1,5 +1,6 @@
 #include "record.hpp"
 
+#include <weir/base/assert.hpp>
 #include <weir/base/crc32c.hpp>
 #include <weir/filter_job/job.hpp>
 #include <weir/storage/slice_record.hpp>
@@ -69,6 +70,7 @@ Record make_record(const BuiltSlice& slice, StoreEpoch epoch, const RecordContex
   const bool unfiltered = slice.decision.by != DecisionKind::filter || context.undecided;
   const filter_job::FilterResult* result = context.undecided ? nullptr : result_of(slice);
   Record out;
+  std::uint64_t payload_bytes = 0;
   std::vector<storage::FragmentRecord> fragments;
   fragments.reserve(slice.table.size());
   const bool raw = context.undecided || context.for_burst;  // what no step has named, too
@@ -87,6 +89,7 @@ Record make_record(const BuiltSlice& slice, StoreEpoch epoch, const RecordContex
     fragments.push_back(record);
     if (record.kept && fragment.length > 0) {
       out.payloads.emplace_back(static_cast<const std::byte*>(fragment.data), fragment.length);
+      payload_bytes += fragment.length;
     }
   }
   std::vector<storage::OutputEvent> events;
@@ -127,6 +130,7 @@ Record make_record(const BuiltSlice& slice, StoreEpoch epoch, const RecordContex
   record.fragments = fragments;
   storage::encode_slice_meta(record, out.meta);
   out.bytes = storage::slice_record_length(record);
+  WEIR_ASSERT(out.bytes == out.meta.size() + payload_bytes);
   return out;
 }
 

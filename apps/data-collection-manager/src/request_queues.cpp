@@ -1,5 +1,7 @@
 #include "request_queues.hpp"
 
+#include <weir/base/assert.hpp>
+
 namespace weir::dcm {
 namespace {
 
@@ -36,6 +38,7 @@ void RequestQueues::remove(BuiltSlice& slice, std::uint32_t readout) {
   assembly::Gathering::Part& part = part_of(slice, readout);
   if (!part.wanted) return;
   part.wanted = false;
+  WEIR_ASSERT(size_ > 0);
   --size_;
   List& list = lists_[readout];
   if (list.next == &slice) list.next = part.newer;

@@ -1,5 +1,7 @@
 #include "request_schedule.hpp"
 
+#include <weir/base/assert.hpp>
+
 #include <numeric>
 #include <utility>
 
@@ -90,6 +92,7 @@ void RequestSchedule::refresh(std::uint32_t readout) {
 }
 
 void RequestSchedule::end_turn(std::uint32_t readout) {
+  WEIR_ASSERT(!of_[readout].full);
   of_[readout].full = true;
   full_.push_back(readout);
 }

@@ -1,5 +1,6 @@
 #include "size_estimates.hpp"
 
+#include <weir/base/assert.hpp>
 #include <weir/wire/block.hpp>
 #include <weir/wire/frame.hpp>
 
@@ -46,8 +47,10 @@ void SizeEstimates::learn(std::uint32_t readout, std::span<const assembly::Fragm
     shaping::ExpectedSize& expected = of_[size.source];
     if (expected.is_always(size.bytes)) continue;
     if (expected.known()) {
+      WEIR_ASSERT(wire::fragment_wire_bytes(expected.bytes()) <= of.bytes);
       of.bytes -= wire::fragment_wire_bytes(expected.bytes());
     } else {
+      WEIR_ASSERT(of.unknown > 0);
       --of.unknown;
     }
     expected.note(size.bytes);
@@ -64,6 +67,7 @@ std::uint32_t SizeEstimates::guess(std::uint32_t readout, std::uint64_t piece) {
 std::uint64_t SizeEstimates::bytes_left(const assembly::Gathering& gathering, std::uint32_t readout) const {
   const Readout& of = readouts_[readout];
   const assembly::Gathering::Part& part = gathering.parts[readout];
+  WEIR_ASSERT(part.next <= gathering.selection->by_readout[readout].size());
   const std::size_t rest = gathering.selection->by_readout[readout].size() - part.next;
   std::uint64_t left = rest == of.sources ? of.bytes : of.bytes * rest / of.sources;
   left -= std::min<std::uint64_t>(left, part.offset);

@@ -1,5 +1,6 @@
 #include "slice_fetcher.hpp"
 
+#include <weir/base/assert.hpp>
 #include <weir/node/refused.hpp>
 #include <weir/node/report.hpp>
 #include <weir/slice_codec/fetch.hpp>
@@ -110,6 +111,7 @@ void SliceFetcher::look() {
 // A fragment that its DCM is sending is requested from its readout only when no connection writes it: one
 // that is half open would write it forever.
 void SliceFetcher::leave(BuiltSlice& slice) {
+  WEIR_ASSERT(slice.fetched);
   ++from_readouts_;
   Keeper* const keeper = keeper_of(slice);
   if (keeper != nullptr && keeper->reception.slice == &slice)

@@ -1,5 +1,6 @@
 #include "slice_server.hpp"
 
+#include <weir/base/assert.hpp>
 #include <weir/base/planted.hpp>
 #include <weir/node/address_in_use.hpp>
 #include <weir/node/refused.hpp>
@@ -115,6 +116,7 @@ bool SliceServer::is_unconfirmed(const slice_rows::FetchRow& row) const {
 }
 
 void SliceServer::send_slice(ports::Stream& stream, BuiltSlice& slice, Attempt as) {
+  WEIR_ASSERT(slice.state() == BuildState::kept);
   const std::shared_ptr<const void> memory = slice.memory.share();
   const std::uint32_t piece_most = settings_.limits.frame_bytes_max;
   ++slices_;
@@ -127,6 +129,7 @@ void SliceServer::send_slice(ports::Stream& stream, BuiltSlice& slice, Attempt a
     std::uint32_t sent = 0;
     do {
       if (status != FragmentStatus::missing) {
+        WEIR_ASSERT(sent <= fragment.length);
         header.status = status;
         header.offset = sent;
         header.length = std::min(piece_most, fragment.length - sent);

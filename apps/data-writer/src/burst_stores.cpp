@@ -1,5 +1,6 @@
 #include "burst_stores.hpp"
 
+#include <weir/base/assert.hpp>
 #include <weir/base/figures.hpp>
 
 #include <fmt/format.h>
@@ -71,6 +72,7 @@ BurstStores::One& BurstStores::make(std::uint32_t alert, std::uint32_t first_seq
   config.first_sequence = first_sequence;
   config.directory += "/" + burst_folder_name(config.run, alert);
   config.queue_bytes_max = 2 * settings_.burst_grant_bytes;
+  WEIR_ASSERT(!stores_.contains(alert));
   auto& one = stores_[alert];
   one = std::make_unique<One>(events_, alert, std::move(config), environment_.disk);
   return *one;

@@ -1,3 +1,4 @@
+#include <weir/base/assert.hpp>
 #include <weir/base/time.hpp>
 #include <weir/clock/clock.hpp>
 #include <weir/writer/close_commands.hpp>
@@ -21,7 +22,8 @@ extern char** environ;
 namespace weir::writer {
 namespace {
 
-constexpr std::string_view kOwnerVariable = "WEIR_CHILD=";  // libs/operation/launch ends processes with this variable
+// libs/operation/launch ends processes with this variable.
+constexpr std::string_view kOwnerVariable = "WEIR_CHILD=";
 
 constexpr auto kLook = std::chrono::milliseconds(100);  // while children run
 constexpr int kTimedOut = 124;                          // exit status of `timeout`
@@ -113,6 +115,7 @@ std::vector<std::string> line_of(const CloseCommand& what) {
 }  // namespace
 
 CloseCounts operator-(const CloseCounts& left, const CloseCounts& right) {
+  WEIR_ASSERT(left.started >= right.started && left.bad() >= right.bad());
   return {left.started - right.started,
           left.failed - right.failed,
           left.ended_by_limit - right.ended_by_limit,
@@ -257,6 +260,7 @@ void CloseCommands::hand_over() {
       line.push_back(waiting_.front().crc32c);
       ++counts_.started;
     }
+    WEIR_ASSERT(line.size() > 6 && line.size() % 2 == 0);
     pid_t pid = 0;
     const std::size_t files = (line.size() - 6) / 2;
     if (const int error = Beginning().start(line, pid); error != 0) {

@@ -1,5 +1,6 @@
 #include "dcm_links.hpp"
 
+#include <weir/base/assert.hpp>
 #include <weir/node/refused.hpp>
 #include <weir/v1/control.pb.h>
 
@@ -108,11 +109,13 @@ Expected<void, wire::WireError> DcmLinks::on_frame(sessions::Peer& peer, const w
                                                    ConstBytes) {
   Connection& connection = connection_of(peer);
   connection.record_here += header.length;
+  WEIR_ASSERT(connection.record_here <= connection.record_bytes);
   if (connection.record_here == connection.record_bytes) take_record(connection, peer);
   return {};
 }
 
 void DcmLinks::take_record(Connection& connection, const sessions::Peer& peer) {
+  WEIR_ASSERT(connection.record_bytes > 0 && connection.record_here == connection.record_bytes);
   const std::shared_ptr<std::byte[]> record = std::exchange(connection.record, nullptr);
   ++connection.records;
   if (!record) {
