@@ -80,6 +80,13 @@ Expected<void, IngestFailure> append_slices(const RunFileReader& file, const Rep
     }
     std::sort(slice.fragments.begin(), slice.fragments.end(),
               [](const auto& a, const auto& b) { return a.source < b.source; });
+    const auto twice = std::adjacent_find(slice.fragments.begin(), slice.fragments.end(),
+                                          [](const auto& a, const auto& b) { return a.source == b.source; });
+    if (twice != slice.fragments.end()) {
+      return failed(IngestError::malformed, file.path(),
+                    "slice " + std::to_string(entry.slice.value) + ": source " +
+                        std::to_string(twice->source.value) + " occurs twice");
+    }
     crc = extend(crc, slice);
   }
   run.files.push_back(recorded_file(file.path(), crc));

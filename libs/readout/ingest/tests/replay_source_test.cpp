@@ -204,6 +204,17 @@ TEST_CASE("Weir's own run files are replayed by slice id over all files of the r
   CHECK(load_recorded_run(folder / "a.weir"));
 }
 
+TEST_CASE("a stored slice that has a source twice is refused", "[replay]") {
+  const TemporaryFolder folder;
+  RunFile file(RunNumber(4));
+  file.add(20, {{7, "one"}, {3, "two"}, {7, "three"}});
+  folder.write("a.weir", file.content());
+  const auto run = load_recorded_run(folder / "a.weir");
+  REQUIRE_FALSE(run);
+  CHECK(run.error().error == IngestError::malformed);
+  CHECK(run.error().detail.find("slice 20: source 7 occurs twice") != std::string::npos);
+}
+
 TEST_CASE("files of two runs, or none that holds a slice, are refused", "[replay]") {
   const TemporaryFolder folder;
   RunFile four(RunNumber(4));
