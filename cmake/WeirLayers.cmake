@@ -4,7 +4,7 @@
 set(WEIR_LAYER_0 base plugin_abi filter_abi source_abi)
 set(WEIR_LAYER_1 wire metrics histograms packets filter_job slice_rows)
 set(WEIR_LAYER_2 source emulation shaping assembly assignment burst control ports tap worker_pool)
-set(WEIR_LAYER_3 clock json proto slice_codec security bus sessions reports transport http ingest last_words plugin_loader filter_host orphans python_host source_host storage file_reader config telemetry simnet)
+set(WEIR_LAYER_3 clock json proto slice_codec security bus sessions reports transport http ingest last_words plugin_loader filter_host orphans child_process python_host source_host storage file_reader config telemetry simnet)
 set(WEIR_LAYER_4 capture filter_try page lab node plugin_trial farm_view launch run_record readout_node dcm_node supervisor_node writer_node)
 set(WEIR_LAYER_5 run run_control bench emit tap_client)
 set(WEIR_LAYER_MAX 5)
@@ -20,7 +20,11 @@ set(WEIR_SIDEWAYS
     "bus>proto" "bus>security"  # carries the generated types, under the farm's keys
     "transport>clock" "http>clock" "telemetry>clock" "filter_host>clock"  # read in one place
     "filter_host>proto"  # what a DCM and its filter workers tell each other
-    "filter_host>orphans"  # what filters in workers leave running
+    "child_process>orphans"  # what a child leaves running
+    "filter_host>orphans"  # adopts what filters in workers leave running
+    # Filter workers and source hosts are children with a lane.
+    "filter_host>child_process" "source_host>child_process" "source_host>orphans" "source_host>clock"
+    "source_host>python_host"  # finds the interpreter of sources in Python
     "filter_host>last_words"  # the slice that a filter in the process works on
     "sessions>proto"  # hellos and control messages are of generated types
     "reports>proto"   # reads and writes them

@@ -24,6 +24,7 @@ from .run import Run, RunWarning, Slices
 
 if TYPE_CHECKING:
     from .farm import Farm
+    from .sources import Source
     from .tap import Sampled, Tap
 
 __version__ = "0.5.0"
@@ -49,6 +50,7 @@ __all__ = [
     "Sampled",
     "Slice",
     "Slices",
+    "Source",
     "Tap",
     "TapError",
     "WeirError",
@@ -70,6 +72,10 @@ def __getattr__(name: str) -> Any:
         from . import farm
 
         return farm.Farm
+    if name == "Source":
+        from . import sources
+
+        return sources.Source
     if name == "convert":
         return importlib.import_module(".convert", __name__)
     raise AttributeError(f"module 'weir_daq' has no attribute '{name}'")

@@ -25,6 +25,7 @@ from typing import Any, Callable, NoReturn
 
 import numpy as np
 
+from ._tracebacks import report, sentence
 from .filter_modules import CopiedModules, clear, refuse_hidden_modules, show_in_tracebacks
 from .filters import (
     SLICE_BYTES,
@@ -141,32 +142,12 @@ def _numbers(items: Any) -> tuple[Any, int]:
 # ---- errors of a filter
 
 
-def _of_the_filter(error: BaseException) -> list[traceback.FrameSummary]:
-    here = os.path.dirname(os.path.abspath(__file__))
-    frames = traceback.extract_tb(error.__traceback__)
-    first = next((i for i, frame in enumerate(frames) if os.path.dirname(frame.filename) != here), len(frames))
-    return list(frames)[first:]
-
-
 def _sentence(error: BaseException, file: str) -> str:
-    """Returns one line with the last position in the filter's own file."""
-    if isinstance(error, ParameterError):
-        return str(error)
-    text = traceback.format_exception_only(type(error), error)[-1].strip()
-    if isinstance(error, SyntaxError):
-        return f"{text} ({os.path.basename(error.filename or file)}:{error.lineno})"
-    if isinstance(error, ModuleNotFoundError) and error.name and text.endswith(f"'{error.name}'"):
-        version = sys.version.split()[0]
-        text += f" in {sys.executable}, Python {version}: install it there, or name another in filter.python"
-    lines = [frame.lineno for frame in _of_the_filter(error) if os.path.abspath(frame.filename) == file]
-    return f"{text} ({os.path.basename(file)}:{lines[-1]})" if lines else text
+    return sentence(error, file, "filter")
 
 
 def _report(error: BaseException, file: str) -> str:
-    """The sentence, and the traceback from the filter's first frame on."""
-    lines = ["Traceback (most recent call last):\n", *traceback.format_list(_of_the_filter(error))]
-    lines += traceback.format_exception_only(type(error), error)
-    return _sentence(error, file) + "\n" + "".join(lines)
+    return report(error, file, "filter")
 
 
 def _note(text: str) -> None:

@@ -41,7 +41,9 @@ def _parse(name: str, value: str, kind: type) -> Any:
 
 
 class Parameters:
-    """The farm file's parameters. One that the filter's __init__ does not read is refused when it returns."""
+    """The farm file's parameters. One that the plugin's __init__ does not read is refused when it returns."""
+
+    noun = "filter"
 
     def __init__(self, values: dict[str, str]) -> None:
         self._values = values
@@ -105,5 +107,5 @@ class Parameters:
             if name not in self._known:
                 known = ", ".join(self._known)
                 raise ParameterError(
-                    f"unknown parameter '{name}': this filter {'knows ' + known if known else 'takes none'}"
+                    f"unknown parameter '{name}': this {self.noun} {'knows ' + known if known else 'takes none'}"
                 )

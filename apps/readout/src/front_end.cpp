@@ -32,7 +32,7 @@ std::unique_ptr<FrontEnd> FrontEnd::make(const FrontEndSettings& settings,
                                          const ReadoutEnvironment& environment) {
   std::vector<std::string> folders = settings.folders;
   folders.insert(folders.end(), environment.plugin_path.begin(), environment.plugin_path.end());
-  auto plugin = source_host::SourcePlugin::load(settings.plugin, folders);
+  auto plugin = source_host::SourcePlugin::load(settings.plugin, folders, settings.host);
   if (!plugin) throw std::runtime_error("source.plugin: " + plugin.error().text);
 
   std::unique_ptr<FrontEnd> self(new FrontEnd);

@@ -19,6 +19,7 @@ namespace weir::readout {
 struct FrontEndSettings {
   std::string plugin;                    // name or path
   std::vector<std::string> folders;      // searched before the environment's
+  source_host::HostSettings host;        // of a source in Python
   source_host::InstanceConfig instance;  // without wake and log
   v1::RunIdentity::Part name;            // node::source_name()
   v1::RunIdentity run_identity;          // a plugin that differs from the run's is refused

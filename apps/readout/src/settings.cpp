@@ -190,6 +190,11 @@ std::optional<FrontEndSettings> front_end_settings(const node::Setup& setup) {
   instance.checksums = setup.farm.run().checksums();
   return FrontEndSettings{.plugin = udp ? "udp" : source.plugin(),
                           .folders = {source.search_path().begin(), source.search_path().end()},
+                          .host = {.python = source.python(),
+                                   .timeout_ns = config::from_ms(source.host().timeout_ms()),
+                                   .start_timeout_ns = config::from_ms(source.host().start_timeout_ms()),
+                                   .wait_ns = config::from_ms(source.wait_ms()),
+                                   .lane_bytes = source.host().lane_bytes()},
                           .instance = std::move(instance),
                           .name = node::source_name(setup),
                           .run_identity = setup.run_identity};

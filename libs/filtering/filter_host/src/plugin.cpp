@@ -6,7 +6,6 @@
 
 #include <array>
 #include <cstddef>
-#include <filesystem>
 #include <utility>
 
 namespace weir::filter_host {
@@ -64,35 +63,6 @@ std::optional<plugin_loader::LoadError> check(const weir_filter_plugin* plugin, 
   return plugin_loader::check_struct(kKind, path, &claim, kPluginSizeMin, required);
 }
 
-std::string find_python_plugin(const std::string& name_or_path, const std::vector<std::string>& search_path) {
-  namespace fs = std::filesystem;
-  std::error_code none;
-  if (fs::is_regular_file(name_or_path, none)) return fs::absolute(name_or_path, none).string();
-  if (name_or_path.find('/') != name_or_path.npos) return {};
-  for (const std::string& folder : search_path) {
-    const fs::path path = fs::path(folder) / name_or_path;
-    if (fs::is_regular_file(path, none)) return fs::absolute(path, none).string();
-  }
-  return {};
-}
-
-std::string no_python_file(const std::string& name_or_path, const std::vector<std::string>& search_path) {
-  namespace fs = std::filesystem;
-  std::error_code none;
-  const std::string begin = "filter '" + name_or_path + "': no such file";
-  const std::string place = fs::absolute(name_or_path, none).lexically_normal().string();
-  if (name_or_path.find('/') != name_or_path.npos) {
-    return begin +
-           (fs::path(name_or_path).is_absolute()
-                ? ""
-                : ": " + place + " (a relative path begins in the working folder, not beside the farm file)");
-  }
-  std::string folders = fs::path(place).parent_path().string();
-  for (const std::string& folder : search_path) folders += ", " + fs::absolute(folder, none).string();
-  return begin + " in " + folders +
-         ": give the path of the Python file, or add its folder to filter.search_path";
-}
-
 FilterPlugin::PythonLoader& python_loader() {
   static FilterPlugin::PythonLoader loader;
   return loader;
@@ -109,9 +79,9 @@ Expected<std::string, FilterError> FilterPlugin::find(const std::string& name_or
     if (!path) return Unexpected<FilterError>(from(std::move(path.error())));
     return std::move(*path);
   }
-  std::string path = find_python_plugin(name_or_path, search_path);
-  if (!path.empty()) return path;
-  return Unexpected<FilterError>({FilterErrorCode::not_found, no_python_file(name_or_path, search_path)});
+  auto path = plugin_loader::find_python_plugin(kKind.noun, name_or_path, search_path);
+  if (path) return std::move(*path);
+  return Unexpected<FilterError>({FilterErrorCode::not_found, std::move(path.error())});
 }
 
 FilterPlugin::Loaded FilterPlugin::take_library(

@@ -1,6 +1,7 @@
-#include "lifted_descriptor.hpp"
 #include "memory_groups.hpp"
-#include "worker_spawning.hpp"
+#include <weir/child_process/child_parts.hpp>
+#include <weir/child_process/child_process.hpp>
+#include <weir/child_process/lifted_descriptor.hpp>
 #include <weir/clock/clock.hpp>
 #include <weir/filter_host/control_channel.hpp>
 #include <weir/filter_host/spawned_workers.hpp>
@@ -29,46 +30,31 @@
 namespace weir::filter_host {
 namespace {
 
+using child_process::ChildEnd;
+using child_process::ChildProcess;
+using child_process::lifted;
+using child_process::Pipe;
+using child_process::SharedFile;
 using worker_pool::EndKind;
 using worker_pool::WorkerEnd;
 
 constexpr DurationNs kLookEvery = kMillisecond;
 constexpr DurationNs kOrderlyEnd = 3 * kSecond;  // then a worker is killed
-constexpr const char* kMark = "WEIR_FILTER_WORKER=";
+constexpr const char* kMark = "WEIR_FILTER_WORKER";
+constexpr const char* kPurpose = "a filter worker";
 
-// Returns a mark that no other worker of this process has, whichever object starts it: a worker's end ends
-// all processes with its mark.
-std::string next_mark() {
-  static std::atomic<std::uint64_t> started{0};
-  return kMark + std::to_string(::getpid()) + "-" + std::to_string(++started);
-}
+std::string system_error(const char* call) { return child_process::start_error(kPurpose, call); }
 
-std::string system_error(const char* call) {
-  return std::string("cannot start a filter worker: ") + call + ": " + std::strerror(errno);
-}
-
-std::string crash_note(ConstBytes note) {
-  const auto* text = reinterpret_cast<const char*>(note.data());
-  std::string out(text, ::strnlen(text, note.size()));
-  for (char& c : out) {
-    const bool printable = c == '\n' || (c >= ' ' && c <= '~');
-    if (!printable) c = '?';
-  }
-  return out;
-}
-
-WorkerEnd describe(const siginfo_t& info, bool killed_here, const std::string& note) {
+WorkerEnd describe(const ChildEnd& ended) {
   WorkerEnd end;
-  if (info.si_code == CLD_EXITED) {
-    end.kind = info.si_status == kExitOutOfMemory ? EndKind::memory : EndKind::exit;
-    end.text = info.si_status == kExitOutOfMemory ? "out of memory"
-                                                  : "exit status " + std::to_string(info.si_status);
+  const bool out_of_memory = !ended.by_signal && ended.status == kExitOutOfMemory;
+  end.text = out_of_memory ? "out of memory" : ended.text();
+  if (ended.by_signal) {
+    end.kind = ended.status == SIGKILL && !ended.killed_here ? EndKind::memory : EndKind::signal;
   } else {
-    const char* name = ::strsignal(info.si_status);
-    end.kind = info.si_status == SIGKILL && !killed_here ? EndKind::memory : EndKind::signal;
-    end.text = "signal " + std::to_string(info.si_status) + " (" + (name != nullptr ? name : "unknown") + ")";
+    end.kind = out_of_memory ? EndKind::memory : EndKind::exit;
   }
-  if (!note.empty()) end.text += "\n" + note;
+  if (!ended.note.empty()) end.text += "\n" + ended.note;
   return end;
 }
 
@@ -106,7 +92,7 @@ class SpawnedWorker final : public WorkerProcess {
  public:
   explicit SpawnedWorker(std::shared_ptr<SpawnedWorkers::Shared> shared) : shared_(std::move(shared)) {}
   ~SpawnedWorker() override {
-    std::erase_if(shared_->watched, [this](const auto& one) { return one.pidfd == pidfd_.get(); });
+    std::erase_if(shared_->watched, [this](const auto& one) { return one.pidfd == child_.pidfd(); });
     if (!group_.empty()) shared_->groups->remove(group_);
   }
 
@@ -116,35 +102,31 @@ class SpawnedWorker final : public WorkerProcess {
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0) return system_error("socketpair");
     control_ = lifted(OwnedDescriptor(pair[0]));
     const OwnedDescriptor other = lifted(OwnedDescriptor(pair[1]));
-    if (!control_.is_open() || !other.is_open() || !work_.open(O_CLOEXEC | O_NONBLOCK) || !output_.open())
+    if (!control_.is_open() || !other.is_open() || !work_.open(O_CLOEXEC | O_NONBLOCK))
       return system_error("descriptors");
-    if (!lane_file_.open("weir-lane", layout.bytes) || !note_.open("weir-crash-note", kCrashNoteMax))
-      return system_error("memfd_create");
+    if (!lane_file_.open("weir-lane", layout.bytes)) return system_error("memfd_create");
     new (lane_file_.bytes().data()) LaneHeader;
     lane_ = LaneView(lane_file_.bytes(), layout);
     channel_.emplace(control_.get());
-    Beginning beginning;
-    beginning.pass_on(other.get(), kControlDescriptor);
-    beginning.pass_on(shared_->slice_memory.get(), kSliceMemoryDescriptor);
-    beginning.pass_on(lane_file_.descriptor(), kLaneDescriptor);
-    beginning.pass_on(work_.read.get(), kWorkDescriptor);
-    beginning.pass_on(shared_->results.write.get(), kResultsDescriptor);
-    beginning.pass_on(note_.descriptor(), kCrashDescriptor);
-    if (shared_->library.is_open()) beginning.pass_on(shared_->library.get(), kPluginDescriptor);
-    for (const int to : {STDOUT_FILENO, STDERR_FILENO}) beginning.pass_on(output_.descriptor(), to);
-    mark_ = next_mark();
-    if (const int error = beginning.start(shared_->command, mark_, pid_); error != 0)
-      return "cannot start a filter worker: " + shared_->command.front() + ": " + std::strerror(error);
-    output_.started();
-    pidfd_ = OwnedDescriptor(static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0)));
-    if (!pidfd_.is_open()) return give_up(system_error("pidfd_open"));
+    child_process::ChildStart beginning{kPurpose, shared_->command, kMark, {}, kCrashDescriptor};
+    beginning.descriptors = {{other.get(), kControlDescriptor},
+                             {shared_->slice_memory.get(), kSliceMemoryDescriptor},
+                             {lane_file_.descriptor(), kLaneDescriptor},
+                             {work_.read.get(), kWorkDescriptor},
+                             {shared_->results.write.get(), kResultsDescriptor}};
+    if (shared_->library.is_open())
+      beginning.descriptors.emplace_back(shared_->library.get(), kPluginDescriptor);
+    if (std::string why = child_.start(beginning); !why.empty()) return why;
     // It allocates little before its settings arrive.
     if (shared_->groups) {
-      auto group = shared_->groups->add(pid_);
-      if (!group) return give_up("cannot limit the memory of a filter worker: " + group.error());
+      auto group = shared_->groups->add(child_.pid());
+      if (!group) {
+        child_.give_up();
+        return "cannot limit the memory of a filter worker: " + group.error();
+      }
       group_ = std::move(*group);
     }
-    shared_->watched.push_back({pidfd_.get(), -1, -1});
+    shared_->watched.push_back({child_.pidfd(), -1, -1});
     watch_the_rest();
     return {};
   }
@@ -152,10 +134,10 @@ class SpawnedWorker final : public WorkerProcess {
   const LaneView& lane() const override { return lane_; }
   void send(const v1::WorkerMessage& message) override { channel_->send(message); }
   bool receive(v1::WorkerMessage& message) override {
-    output_.pass_on(false);
+    child_.pass_output();
     if (channel_->receive(message)) return true;
     if (channel_->ended()) end_in_order();  // it has closed the socket, or sent nonsense
-    if (channel_->ended() || output_.readable() < 0) watch_the_rest();
+    if (channel_->ended() || child_.output() < 0) watch_the_rest();
     return false;
   }
   void wake() override { (void)!::write(work_.write.get(), "", 1); }
@@ -165,29 +147,15 @@ class SpawnedWorker final : public WorkerProcess {
     channel_->flush();
     ::shutdown(control_.get(), SHUT_WR);
   }
-  void kill(bool hard) override {
-    killed_hard_ = killed_hard_ || hard;
-    if (!end_) ::syscall(SYS_pidfd_send_signal, pidfd_.get(), hard ? SIGKILL : SIGQUIT, nullptr, 0);
-  }
+  void kill(bool hard) override { child_.kill(hard); }
   std::optional<WorkerEnd> end() override {
     if (end_) return end_;
-    siginfo_t info{};
-    constexpr auto kPidfd = static_cast<idtype_t>(3);  // P_PIDFD
-    const auto look = [&](int flags) {
-      return ::waitid(kPidfd, static_cast<id_t>(pidfd_.get()), &info, WEXITED | WNOHANG | flags);
-    };
-    output_.pass_on(false);
-    if (look(WNOWAIT) != 0 || info.si_pid == 0) {
+    const auto& ended = child_.end();
+    if (!ended) {
       if (kill_ns_ != 0 && awake_now_ns() >= kill_ns_) kill(true);
       return std::nullopt;
     }
-    // Ends forked children of the filter, too. Before the worker is reaped: after that the kernel may reuse
-    // its number.
-    ::kill(-pid_, SIGKILL);
-    (void)look(0);
-    orphans::end_descendants(pid_, mark_);
-    output_.pass_on(true);
-    end_ = describe(info, killed_hard_, crash_note(note_.bytes()));
+    end_ = describe(*ended);
     if (!group_.empty()) {
       if (MemoryGroups::ran_out(group_)) {
         end_->kind = EndKind::memory;
@@ -195,40 +163,30 @@ class SpawnedWorker final : public WorkerProcess {
       }
       shared_->groups->remove(std::exchange(group_, {}));
     }
-    std::erase_if(shared_->watched, [this](const auto& one) { return one.pidfd == pidfd_.get(); });
+    std::erase_if(shared_->watched, [this](const auto& one) { return one.pidfd == child_.pidfd(); });
     return end_;
   }
-  std::int64_t pid() const override { return pid_; }
+  std::int64_t pid() const override { return child_.pid(); }
 
  private:
   // Descriptors that are at their end would be readable forever.
   void watch_the_rest() {
     for (auto& one : shared_->watched) {
-      if (one.pidfd != pidfd_.get()) continue;
+      if (one.pidfd != child_.pidfd()) continue;
       one.control = channel_->ended() ? -1 : control_.get();
-      one.output = output_.readable();
+      one.output = child_.output();
     }
-  }
-  std::string give_up(std::string why) const {
-    ::kill(pid_, SIGKILL);
-    ::waitpid(pid_, nullptr, 0);
-    return why;
   }
 
   std::shared_ptr<SpawnedWorkers::Shared> shared_;
   OwnedDescriptor control_;
   Pipe work_;
-  OwnedDescriptor pidfd_;
+  ChildProcess child_;
   SharedFile lane_file_;
-  SharedFile note_;
-  WorkerOutput output_;
   LaneView lane_;
   std::optional<ControlChannel> channel_;
-  std::string group_;  // the folder of its control group; empty: none
-  std::string mark_;   // in the environment of its descendants
-  pid_t pid_ = 0;
+  std::string group_;   // the folder of its control group; empty: none
   TimeNs kill_ns_ = 0;  // when an orderly end has taken too long; 0: it was not asked for
-  bool killed_hard_ = false;
   std::optional<WorkerEnd> end_;
 };
 
@@ -238,7 +196,8 @@ SpawnedWorkers::SpawnedWorkers(std::vector<std::string> command, int slice_memor
                                ports::Readiness* readiness)
     : shared_(std::make_shared<Shared>()) {
   shared_->command = std::move(command);
-  shared_->slice_memory = OwnedDescriptor(::fcntl(slice_memory, F_DUPFD_CLOEXEC, kFirstPrivate));
+  shared_->slice_memory =
+      OwnedDescriptor(::fcntl(slice_memory, F_DUPFD_CLOEXEC, child_process::kFirstPrivate));
   if (!shared_->results.open(O_CLOEXEC | O_NONBLOCK) || !shared_->slice_memory.is_open())
     throw std::runtime_error(system_error("pipe"));
   orphans::adopt();
@@ -272,7 +231,7 @@ std::string SpawnedWorkers::limit_memory(std::uint64_t bytes) {
 }
 
 std::string SpawnedWorkers::share_library(const std::string& bytes) {
-  shared_->library = sealed_file("weir-plugin", bytes);
+  shared_->library = child_process::sealed_file("weir-plugin", bytes);
   return shared_->library.is_open() ? std::string() : system_error("a copy of the plugin in memory");
 }
 

@@ -139,4 +139,29 @@ Expected<PluginCopy, std::string> copy_plugin(const std::string& path) {
   return copy;
 }
 
+Expected<std::string, std::string> find_python_plugin(const std::string& noun,
+                                                      const std::string& name_or_path,
+                                                      const std::vector<std::string>& search_path) {
+  std::error_code none;
+  if (fs::is_regular_file(name_or_path, none)) return fs::absolute(name_or_path, none).string();
+  const std::string begin = noun + " '" + name_or_path + "': no such file";
+  const fs::path place = fs::absolute(name_or_path, none).lexically_normal();
+  if (name_or_path.find('/') != name_or_path.npos) {
+    return Unexpected<std::string>(
+        begin + (fs::path(name_or_path).is_absolute()
+                     ? ""
+                     : ": " + place.string() +
+                           " (a relative path begins in the working folder, not beside the farm file)"));
+  }
+  std::string folders = place.parent_path().string();
+  for (const std::string& folder : search_path) {
+    const fs::path path = fs::path(folder) / name_or_path;
+    if (fs::is_regular_file(path, none)) return fs::absolute(path, none).string();
+    folders += ", " + fs::absolute(folder, none).string();
+  }
+  return Unexpected<std::string>(begin + " in " + folders +
+                                 ": give the path of the Python file, or add its folder to " + noun +
+                                 ".search_path");
+}
+
 }  // namespace weir::plugin_loader

@@ -1,4 +1,5 @@
 #include <weir/base/plugin_file.hpp>
+#include <weir/config/durations.hpp>
 #include <weir/config/node_farm.hpp>
 #include <weir/config/source_groups.hpp>
 #include <weir/filter_host/instance.hpp>
@@ -53,6 +54,14 @@ template <class Plugin>
 std::string described(const Plugin& plugin) {
   return fmt::format("  {} {}, {}\n  from {}\n", plugin.name(), plugin.version(), plugin.description(),
                      plugin.path());
+}
+
+source_host::HostSettings host_settings(const v1::SourceSettings& source) {
+  return {.python = source.python(),
+          .timeout_ns = config::from_ms(source.host().timeout_ms()),
+          .start_timeout_ns = config::from_ms(source.host().start_timeout_ms()),
+          .wait_ns = config::from_ms(source.wait_ms()),
+          .lane_bytes = source.host().lane_bytes()};
 }
 
 class NoArrivals final : public source_host::Arrivals {
@@ -133,6 +142,25 @@ std::optional<config::Problem> try_filter(const TriedFarm& tried, std::string& d
   return std::nullopt;
 }
 
+namespace {
+
+// Adds to the description, or returns why the plugin cannot be used: a source in Python is imported for it.
+std::optional<std::string> describe(const source_host::SourcePlugin& plugin, const std::string& interpreter,
+                                    std::string& description) {
+  if (plugin.python() == nullptr) {
+    description += described(plugin);
+    return std::nullopt;
+  }
+  const auto python = python_host::find_interpreter(interpreter, python_host::installation(), "source");
+  if (!python) return python.error();
+  const auto answer = python_host::check_source(*python, plugin.path());
+  if (answer.status != 0) return "source '" + plugin.path() + "': " + answer.text;
+  description += answer.text;
+  return std::nullopt;
+}
+
+}  // namespace
+
 config::Problems load_sources(const TriedFarm& tried, std::string& description) {
   config::Problems problems;
   std::set<std::string> seen;
@@ -140,11 +168,13 @@ config::Problems load_sources(const TriedFarm& tried, std::string& description) 
     const v1::SourceSettings& source = kind.shared.farm.source();
     const std::string name = plugin_of(source);
     if (name.empty()) continue;
-    const auto plugin = source_host::SourcePlugin::load(name, folders_of(source, tried));
+    const auto plugin =
+        source_host::SourcePlugin::load(name, folders_of(source, tried), host_settings(source));
     if (!plugin) {
       problems.push_back(problem(tried, kind.shared.key_of("source.plugin"), plugin.error().text));
     } else if (seen.insert((*plugin)->path()).second) {
-      description += described(**plugin);
+      if (auto found = describe(**plugin, source.python(), description))
+        problems.push_back(problem(tried, kind.shared.key_of("source.plugin"), *found));
     }
   }
   return problems;
@@ -155,7 +185,7 @@ std::optional<config::Problem> try_source(const TriedFarm& tried, const config::
   const v1::SourceSettings& source = own.farm.source();
   const std::string name = plugin_of(source);
   if (name.empty()) return std::nullopt;
-  const auto plugin = source_host::SourcePlugin::load(name, folders_of(source, tried));
+  const auto plugin = source_host::SourcePlugin::load(name, folders_of(source, tried), host_settings(source));
   if (!plugin) return problem(tried, own.key_of("source.plugin"), plugin.error().text);
   source_host::InstanceConfig config;
   config.parameters.assign(source.parameters().begin(), source.parameters().end());

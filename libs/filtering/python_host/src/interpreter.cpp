@@ -21,8 +21,7 @@ namespace {
 constexpr int kSignalled = 128;
 constexpr char kCheckMark = '\x1e';  // begins the result in the output of filter_host.py
 constexpr const char* kAdvice =
-    "install NumPy (apt install python3-numpy, or pip install numpy), or name an interpreter that has it in "
-    "filter.python";
+    "install NumPy (apt install python3-numpy, or pip install numpy), or name an interpreter that has it in ";
 
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
@@ -66,11 +65,13 @@ std::vector<std::string> with_environment(const Interpreter& python) {
 }
 
 // Empty: it can. Else the reason.
-std::string cannot_host(const Interpreter& python) {
+std::string cannot_host(const Interpreter& python, const std::string& noun) {
   std::vector<std::string> words = with_environment(python);
   words.insert(words.end(),
                {"-c", program_text("import sys\n"
-                                   "try:\n  import numpy, weir_daq.filters\n"
+                                   "try:\n  import numpy, weir_daq." +
+                                   noun +
+                                   "s\n"
                                    "except ImportError as why: sys.exit(f'{sys.executable}: {why}')")});
   const auto child = run_child(words);
   if (!child) return child.error();
@@ -128,39 +129,64 @@ std::string installation() {
   return error ? std::string(".") : program.parent_path().parent_path().string();
 }
 
-Expected<Interpreter, std::string> find_interpreter(const std::string& chosen, const std::string& prefix) {
+Expected<Interpreter, std::string> find_interpreter(const std::string& chosen, const std::string& prefix,
+                                                    const std::string& noun) {
   const std::string folder = prefix + "/lib/weir/python";
   std::vector<std::string> programs{"python3", "/usr/bin/python3"};
   if (const std::string named = environment("WEIR_PYTHON"); !named.empty()) programs = {named};
   if (!chosen.empty()) programs = {chosen};
   std::string tried;
   for (const std::string& program : programs) {
-    Interpreter python{program, folder, prefix + "/lib/weir/weir-filter-host.so"};
-    const std::string why = cannot_host(python);
+    Interpreter python{program, folder, prefix + "/lib/weir"};
+    const std::string why = cannot_host(python, noun);
     if (why.empty()) return python;
     tried += (tried.empty() ? "" : "; ") + program + ": " + why;
   }
-  return Unexpected<std::string>("no interpreter for a filter in Python (" + tried + "): " + kAdvice);
+  return Unexpected<std::string>("no interpreter for a " + noun + " in Python (" + tried + "): " + kAdvice +
+                                 noun + ".python");
 }
 
-std::vector<std::string> filter_host_command(const Interpreter& python, const std::string& verb,
-                                             const std::vector<std::string>& arguments) {
+namespace {
+
+std::vector<std::string> host_command(const Interpreter& python, const std::string& noun,
+                                      const std::string& verb, const std::vector<std::string>& arguments) {
   std::vector<std::string> words = with_environment(python);
-  words.insert(words.end(), {"-c", program_text("from weir_daq.filter_host import main; main(sys.argv[1:])"),
-                             verb, python.library});
+  words.insert(words.end(),
+               {"-c", program_text("from weir_daq." + noun + "_host import main; main(sys.argv[1:])"), verb,
+                python.libraries + "/weir-" + noun + "-host.so"});
   words.insert(words.end(), arguments.begin(), arguments.end());
   return words;
 }
 
-CheckResult check_filter(const Interpreter& python, const std::string& setup) {
-  const auto child = run_child(filter_host_command(python, "check", {setup}));
+CheckResult checked(const Interpreter& python, const std::string& noun, const std::string& setup) {
+  const auto child = run_child(host_command(python, noun, "check", {setup}));
   if (!child) return {1, child.error()};
   const std::size_t mark = child->text.rfind(kCheckMark);
   if (mark != std::string::npos) return {child->status, child->text.substr(mark + 1)};
   return {1, python.program + " ended with " +
                  (child->status > kSignalled ? "signal " + std::to_string(child->status - kSignalled)
                                              : "status " + std::to_string(child->status)) +
-                 " while it loaded the filter: " + last_line(child->text)};
+                 " while it loaded the " + noun + ": " + last_line(child->text)};
+}
+
+}  // namespace
+
+std::vector<std::string> filter_host_command(const Interpreter& python, const std::string& verb,
+                                             const std::vector<std::string>& arguments) {
+  return host_command(python, "filter", verb, arguments);
+}
+
+std::vector<std::string> source_host_command(const Interpreter& python, const std::string& verb,
+                                             const std::vector<std::string>& arguments) {
+  return host_command(python, "source", verb, arguments);
+}
+
+CheckResult check_filter(const Interpreter& python, const std::string& setup) {
+  return checked(python, "filter", setup);
+}
+
+CheckResult check_source(const Interpreter& python, const std::string& path) {
+  return checked(python, "source", path);
 }
 
 }  // namespace weir::python_host

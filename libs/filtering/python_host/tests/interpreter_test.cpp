@@ -44,8 +44,8 @@ TEST_CASE("a helper that keeps a child's output open does not delay its end") {
 }
 
 TEST_CASE("a command line has the verb, the library and the arguments in order") {
-  const std::vector<std::string> words = filter_host_command(
-      {"python3", "/p/lib/weir/python", "/p/lib/weir/weir-filter-host.so"}, "worker", {"one", "two"});
+  const std::vector<std::string> words =
+      filter_host_command({"python3", "/p/lib/weir/python", "/p/lib/weir"}, "worker", {"one", "two"});
   const auto at = std::find(words.begin(), words.end(), "python3");
   REQUIRE(words.end() - at == 7);
   CHECK(at[1] == "-c");

@@ -23,21 +23,10 @@ namespace {
 namespace fs = std::filesystem;
 using Part = v1::RunIdentity::Part;
 
-constexpr std::size_t kChunk = std::size_t{1} << 16;
 constexpr int kFilesListed = 1000;
 
 ConstBytes text_bytes(std::string_view text) {
   return {reinterpret_cast<const std::byte*>(text.data()), text.size()};
-}
-
-std::optional<std::uint32_t> file_crc32c(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return std::nullopt;
-  std::array<char, kChunk> chunk{};
-  std::uint32_t crc = 0;
-  while (file.read(chunk.data(), chunk.size()), file.gcount() > 0)
-    crc = crc32c_extend(crc, text_bytes({chunk.data(), static_cast<std::size_t>(file.gcount())}));
-  return file.bad() ? std::nullopt : std::optional(crc);
 }
 
 std::uint64_t size_of(const std::string& path) {
@@ -104,8 +93,8 @@ void add_source(const v1::Farm& farm, const v1::Farm& here, v1::RunIdentity& ide
     if (files) *identity.add_parts() = recording_part(recording_name(farm), *files);
   } else if (!source_plugin(here).empty()) {
     const std::string path = source_file(here);
-    if (const auto crc = file_crc32c(path))
-      *identity.add_parts() = plugin_part(source_name(farm), path, *crc);
+    if (const auto copy = plugin_loader::copy_plugin(path))
+      *identity.add_parts() = plugin_part(source_name(farm), path, copy->crc32c);
   }
 }
 

@@ -34,7 +34,8 @@ struct Held {
 };
 
 bool good_reason(std::uint8_t reason) {
-  return reason == WEIR_SOURCE_NOT_PRODUCED || reason == WEIR_SOURCE_DROPPED || reason == WEIR_SOURCE_GAP;
+  return reason == WEIR_SOURCE_DOWN || reason == WEIR_SOURCE_NOT_PRODUCED || reason == WEIR_SOURCE_DROPPED ||
+         reason == WEIR_SOURCE_TOO_LARGE || reason == WEIR_SOURCE_GAP;
 }
 
 bool well_formed(const weir_source_fragment& raw) {

@@ -61,8 +61,10 @@ enum {
 };
 
 enum {
+  WEIR_SOURCE_DOWN = 2,         /* its front-end does not run; refused by hosts up to 0.6 */
   WEIR_SOURCE_NOT_PRODUCED = 4, /* the source had no data for this slice */
   WEIR_SOURCE_DROPPED = 5,      /* it existed, but there was no room for it */
+  WEIR_SOURCE_TOO_LARGE = 9,    /* larger than a limit; refused by hosts up to 0.6 */
   WEIR_SOURCE_GAP = 11          /* it was sent, but a part was lost in transit */
 };
 

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <cstddef>
-
 // Numbers under which a worker inherits its descriptors (docs/protocols.md, "Filter workers").
 namespace weir::filter_host {
 
@@ -11,7 +9,6 @@ constexpr int kLaneDescriptor = 5;
 constexpr int kWorkDescriptor = 6;
 constexpr int kResultsDescriptor = 7;
 constexpr int kCrashDescriptor = 8;
-constexpr int kPluginDescriptor = 9;              // of a plugin in C++
-constexpr std::size_t kCrashNoteMax = 64 * 1024;  // bytes
+constexpr int kPluginDescriptor = 9;  // of a plugin in C++
 
 }  // namespace weir::filter_host

@@ -28,4 +28,9 @@ constexpr std::size_t kPythonCopyBytesMax = std::size_t{48} << 20;
 // module. A package is read as a whole. Errors: a sentence without the path.
 [[nodiscard]] Expected<PluginCopy, std::string> copy_plugin(const std::string& path);
 
+// Returns the absolute path of a plugin in Python: a file of this name, or else the first one in the folders
+// of `search_path`. `noun`: "filter" or "source". Errors: a sentence with the places.
+[[nodiscard]] Expected<std::string, std::string> find_python_plugin(
+    const std::string& noun, const std::string& name_or_path, const std::vector<std::string>& search_path);
+
 }  // namespace weir::plugin_loader

@@ -9,19 +9,21 @@ namespace weir::python_host {
 
 // An interpreter that can import NumPy and weir_daq, and where this installation has its parts.
 struct Interpreter {
-  std::string program;  // a path, or a name to be searched for on the path
-  std::string folder;   // of weir_daq
-  std::string library;  // weir-filter-host.so
+  std::string program;    // a path, or a name to be searched for on the path
+  std::string folder;     // of weir_daq
+  std::string libraries;  // folder of weir-filter-host.so and weir-source-host.so
 };
 
 // Returns the folder that has bin/ and lib/ of this installation or build.
 [[nodiscard]] std::string installation();
 
 // Returns the first usable interpreter: `chosen`, if not empty, and no other; else $WEIR_PYTHON, python3 on
-// the path, /usr/bin/python3. Starts a child for each one that it tries, and waits for it.
+// the path, /usr/bin/python3. Starts a child for each one that it tries, and waits for it. `noun`:
+// "filter" or "source".
 // Errors: a sentence with the missing part and the command that installs it.
 [[nodiscard]] Expected<Interpreter, std::string> find_interpreter(const std::string& chosen,
-                                                                  const std::string& prefix = installation());
+                                                                  const std::string& prefix = installation(),
+                                                                  const std::string& noun = "filter");
 
 // Returns the text for `python -c` that runs a program without the working folder in sys.path: modules of its
 // files there would hide those of Python. `-m` puts the folder there, and `-P` is missing before Python 3.11.
@@ -36,6 +38,10 @@ struct Interpreter {
 [[nodiscard]] std::vector<std::string> filter_host_command(const Interpreter& python, const std::string& verb,
                                                            const std::vector<std::string>& arguments);
 
+// The same for main() of weir_daq.source_host.
+[[nodiscard]] std::vector<std::string> source_host_command(const Interpreter& python, const std::string& verb,
+                                                           const std::vector<std::string>& arguments);
+
 constexpr int kRefusesParameters = 2;
 struct CheckResult {
   int status = 0;    // 0: the filter can be made; kRefusesParameters; else it cannot be loaded
@@ -43,6 +49,8 @@ struct CheckResult {
 };
 // Makes an instance of a filter in a child process. `setup`: a v1::WorkerMessage::Setup in JSON.
 [[nodiscard]] CheckResult check_filter(const Interpreter& python, const std::string& setup);
+// Imports a file with a source in a child process, and makes no source.
+[[nodiscard]] CheckResult check_source(const Interpreter& python, const std::string& path);
 
 struct ChildOutput {
   int status = 0;    // exit status; 128 and more: 128 + signal

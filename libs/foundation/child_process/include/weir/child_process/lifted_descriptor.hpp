@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <utility>
 
-namespace weir::filter_host {
+namespace weir::child_process {
 
 // Descriptors of the DCM are above all numbers that a worker inherits.
 constexpr int kFirstPrivate = 16;
@@ -16,4 +16,4 @@ constexpr int kFirstPrivate = 16;
   return OwnedDescriptor(::fcntl(descriptor.get(), F_DUPFD_CLOEXEC, kFirstPrivate));
 }
 
-}  // namespace weir::filter_host
+}  // namespace weir::child_process

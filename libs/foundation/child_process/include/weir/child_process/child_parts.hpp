@@ -12,9 +12,9 @@
 #include <sys/types.h>
 #include <vector>
 
-// Parts of SpawnedWorkers that make system calls: memory, pipes, and the start of a process. A worker may do
-// anything to a descriptor that it inherits; nothing of that may end or block the DCM.
-namespace weir::filter_host {
+// Memory, pipes, and the start of a child. A child may do anything to a descriptor that it inherits; nothing
+// of that may end or block its parent.
+namespace weir::child_process {
 
 // A file in memory with a mapping of it. Its size cannot change: a mapping beyond the end of a file that was
 // truncated ends the process that reads it.
@@ -38,8 +38,8 @@ class SharedFile {
 // Returns a file in memory that nothing can change; closed: the system refuses.
 [[nodiscard]] OwnedDescriptor sealed_file(const char* name, std::string_view bytes);
 
-// A pipe. Each end has its own flags, unlike an eventfd: there a worker could clear O_NONBLOCK for the DCM as
-// well.
+// A pipe. Each end has its own flags, unlike an eventfd: there a child could clear O_NONBLOCK for its
+// parent as well.
 struct Pipe {
   OwnedDescriptor read;
   OwnedDescriptor write;
@@ -66,9 +66,9 @@ class Beginning {
   int first_closed_ = 0;
 };
 
-// Passes on the output of a worker to standard error of this process, in whole lines. The worker cannot write
+// Passes on the output of a child to standard error of this process, in whole lines. The child cannot write
 // there itself: its descriptor would stay with a log file that was closed at log.file_bytes_max.
-class WorkerOutput {
+class PassedOutput {
  public:
   [[nodiscard]] bool open();
   // To be inherited as standard output and error; closed by started().
@@ -84,4 +84,4 @@ class WorkerOutput {
   std::string line_;  // so far
 };
 
-}  // namespace weir::filter_host
+}  // namespace weir::child_process

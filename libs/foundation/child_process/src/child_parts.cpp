@@ -1,6 +1,5 @@
-#include "worker_spawning.hpp"
-
-#include "lifted_descriptor.hpp"
+#include <weir/child_process/child_parts.hpp>
+#include <weir/child_process/lifted_descriptor.hpp>
 
 #include <algorithm>
 #include <array>
@@ -13,7 +12,7 @@
 
 extern char** environ;
 
-namespace weir::filter_host {
+namespace weir::child_process {
 namespace {
 
 constexpr std::size_t kLineMax = 64 * 1024;     // bytes of a line that are held back until it ends
@@ -97,12 +96,12 @@ int Beginning::start(std::vector<std::string> command, std::string mark, pid_t& 
   return ::posix_spawn(&pid, argv.front(), &actions_, &attributes_, argv.data(), environment.data());
 }
 
-bool WorkerOutput::open() {
+bool PassedOutput::open() {
   // Programs do not expect an output that refuses bytes.
   return pipe_.open(O_CLOEXEC) && ::fcntl(pipe_.read.get(), F_SETFL, O_NONBLOCK) == 0;
 }
 
-void WorkerOutput::pass_on(bool end) {
+void PassedOutput::pass_on(bool end) {
   std::array<char, 16 * 1024> piece;
   for (std::size_t passed = 0; passed < kPassedMax;) {
     const ssize_t got = ::read(pipe_.read.get(), piece.data(), piece.size());
@@ -120,4 +119,4 @@ void WorkerOutput::pass_on(bool end) {
   line_.clear();
 }
 
-}  // namespace weir::filter_host
+}  // namespace weir::child_process
