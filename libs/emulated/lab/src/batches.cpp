@@ -229,7 +229,7 @@ std::string host_side(const LabPlan& plan, std::size_t i) {
     lines.add("link set data gso_max_segs 1");
   lines.add("addr add {}/{} dev data", host.address, kPrefixBits);
   lines.add("link set data up");
-  if (plan.window_segments > 0) {
+  if (plan.locks_windows()) {
     lines.add("route replace 10.77.0.0/{} dev data scope link src {} cwnd lock {} initcwnd {}", kPrefixBits,
               host.address, plan.window_segments, plan.window_segments);
   }

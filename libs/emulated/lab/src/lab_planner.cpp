@@ -16,6 +16,8 @@
 namespace weir::lab {
 namespace {
 
+constexpr std::uint32_t kStaticWindowMax = 9999;  // of weir-static-window
+
 using config::ProblemKind;
 using config::Problems;
 
@@ -91,10 +93,13 @@ class Planner {
     plan_.burst_bytes = config::parse_buffer(lab_.burst()).value_or(0);
     if (plan_.burst_bytes < lab_.mtu() + kOverheadBytes) report("burst", "is shorter than a frame");
     plan_.window_segments = lab_.window_segments();
+    plan_.static_window = lab_.static_window();
+    if (plan_.static_window && (plan_.window_segments == 0 || plan_.window_segments > kStaticWindowMax))
+      report("static_window", fmt::format("needs a window_segments from 1 to {}", kStaticWindowMax));
     plan_.cpu_load = lab_.cpu_load();
     check_bit_errors(lab_.bit_errors(), "bit_errors");
     // The kernel applies a route's static window to a connection only through saved metrics of earlier ones.
-    plan_.sysctls = {{"ipv4/tcp_no_metrics_save", plan_.window_segments > 0 ? "0" : "1"},
+    plan_.sysctls = {{"ipv4/tcp_no_metrics_save", plan_.locks_windows() ? "0" : "1"},
                      {"ipv4/tcp_slow_start_after_idle", lab_.slow_start_after_idle() ? "1" : "0"}};
     for (const auto& [name, value] : lab_.sysctls()) {
       std::string path = name;

@@ -112,13 +112,24 @@ Expected<void, std::string> LabNetwork::set_line_down(const LabPlan& plan, bool 
 }
 
 Expected<void, std::string> LabNetwork::connect_once(const LabPlan& plan) const {
-  if (plan.window_segments == 0) return {};
+  if (!plan.locks_windows()) return {};
   try {
     meet_once(plan, *this);
   } catch (const std::exception& error) {
     return Unexpected<std::string>(error.what());
   }
   return {};
+}
+
+std::string LabNetwork::refusal() {
+  try {
+    (void)make_space([] {});
+  } catch (const NotPermitted&) {
+    return kNeedsRoot;
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return missing_tools().value_or(std::string());
 }
 
 Expected<LabNetwork, NetworkError> LabNetwork::make(const LabPlan& plan) {

@@ -22,6 +22,11 @@ std::string LabPlan::space_name(Space space) const {
   return space == kControl ? "control" : hosts[space - kFirstHost].name;
 }
 
+void LabPlan::set_congestion_control(const std::string& name_of_it) {
+  for (LabHost& host : hosts) host.congestion_control = name_of_it;
+  for (auto& [node, place] : places) place.congestion_control = name_of_it;
+}
+
 std::vector<Port> LabPlan::counted_ports() const {
   std::vector<Port> counted = ports;
   if (!line) return counted;

@@ -230,6 +230,14 @@ TEST_CASE("a static window is remembered by the kernel, which forgets other conn
   const auto saves = [](const LabPlan& plan) { return plan.sysctls.front().second; };
   CHECK(saves(plan_of("host_count: 2\n")) == "1");
   CHECK(saves(plan_of("host_count: 2\nwindow_segments: 4\n")) == "0");
+  // A congestion control that keeps the window needs neither a route nor a first connection.
+  LabPlan kept = plan_of("host_count: 2\nwindow_segments: 4\nstatic_window: true\n");
+  CHECK(saves(kept) == "1");
+  CHECK_FALSE(kept.locks_windows());
+  kept.set_congestion_control("weir4_1");
+  CHECK(kept.hosts.back().congestion_control == "weir4_1");
+  CHECK(problems_of("host_count: 2\nstatic_window: true\n") ==
+        "lab.yaml:2: lab.static_window: needs a window_segments from 1 to 9999");
 }
 
 }  // namespace

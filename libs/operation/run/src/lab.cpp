@@ -63,6 +63,9 @@ void print_hosts(const lab::LabPlan& plan, std::FILE* out) {
 int lab_up(const LabOptions& options, std::FILE* out, std::FILE* err) {
   const auto plan = plan_of(options);
   if (!plan) return refuse(err, plan.error(), kExitUsage);
+  if (plan->static_window)
+    return refuse(err, "lab.static_window ends with the process that loaded it: use weir run FARM --lab FILE",
+                  kExitUsage);
   if (!lab::names_present(plan->name).empty()) {
     return refuse(
         err, fmt::format("lab {} is up already: `weir lab down {}` ends it", plan->name, options.lab_file),

@@ -11,7 +11,6 @@
 #include <utility>
 
 namespace weir::run {
-namespace {}  // namespace
 
 Expected<config::LabFile, std::string> load_lab(const std::string& path,
                                                 const std::vector<std::string>& sets) {
@@ -35,11 +34,19 @@ LabRun::LabRun(lab::LabPlan plan, lab::Disturbance disturbance, lab::LabNetwork 
       ports_(plan_.counted_ports()),
       record_(ports_) {}
 
-Expected<LabRun, LabError> LabRun::make(const config::LabFile& file, const lab::LabPlan& plan,
+Expected<LabRun, LabError> LabRun::make(const config::LabFile& file, const lab::LabPlan& given,
                                         const std::string& congestion_control) {
+  lab::LabPlan plan = given;
   const auto failed = [&](const std::string& why, bool usage) {
     return Unexpected<LabError>({fmt::format("lab {}: {}", plan.name, why), usage});
   };
+  std::optional<StaticWindow> window;
+  if (plan.static_window) {
+    auto started = StaticWindow::start(plan.window_segments);
+    if (!started) return failed(started.error(), true);
+    plan.set_congestion_control(started->name());
+    window = std::move(*started);
+  }
   auto network = lab::LabNetwork::make(plan);
   if (!network) return failed(network.error().what, network.error().usage);
   auto counters = lab::PortCounters::open(plan, *network);
@@ -47,6 +54,7 @@ Expected<LabRun, LabError> LabRun::make(const config::LabFile& file, const lab::
   auto disturbance = lab::Disturbance::open(plan);
   if (!disturbance) return failed(disturbance.error(), false);
   LabRun run(plan, std::move(*disturbance), std::move(*network), std::move(*counters));
+  run.window_ = std::move(window);
   run.yaml_ = config::to_yaml(file.lab);
   if (plan.needs_relay()) {
     auto relay = lab::Relay::open(plan, run.network_);

@@ -27,6 +27,8 @@ class LabNetwork {
   LabNetwork(LabNetwork&& other) noexcept;
   LabNetwork& operator=(LabNetwork&& other) noexcept;
 
+  // Returns why no lab can be made here: rights, or missing programs; empty: one can.
+  [[nodiscard]] static std::string refusal();
   // Makes the network, without names.
   [[nodiscard]] static Expected<LabNetwork, NetworkError> make(const LabPlan& plan);
   // Opens a named network (named.hpp).

@@ -61,9 +61,9 @@ struct LabHost {
   std::string control_address;  // device `control`
   std::string mac;              // of `data`
   std::size_t attached = 0;     // the switch, by number
-  std::size_t card = 0;  // interface card of that switch, shared by hosts with the same one; 0: its own
-  bool own_port = false;        // sends at a limited rate, through a Port of its own
-  bool slow_nic = false;        // receives at a limited rate, through a Port of its own, device `nic`
+  std::size_t card = 0;   // interface card of that switch, shared by hosts with the same one; 0: its own
+  bool own_port = false;  // sends at a limited rate, through a Port of its own
+  bool slow_nic = false;  // receives at a limited rate, through a Port of its own, device `nic`
   Offloads offloads = Offloads::checksum;
   std::string congestion_control;  // empty: the farm's
   std::vector<std::string> nodes;  // the farm's, by name
@@ -153,6 +153,7 @@ struct LabPlan {
   std::uint32_t mtu = 1500;
   std::uint64_t burst_bytes = 0;
   std::uint32_t window_segments = 0;
+  bool static_window = false;  // kept through losses, by a congestion control instead of the route
   std::vector<std::pair<std::string, std::string>> sysctls;  // of every host: "ipv4/tcp_timestamps", "0"
   std::vector<std::string> switches;
   std::vector<LabHost> hosts;
@@ -169,6 +170,10 @@ struct LabPlan {
   std::vector<Outage> outages;             // likewise, of the line
   std::map<std::string, LabPlace> places;  // of every node that is not masked; empty without a farm
 
+  // Returns whether routes lock the window. Then a loss still reduces it.
+  [[nodiscard]] bool locks_windows() const { return window_segments > 0 && !static_window; }
+  // Sets the TCP congestion control of every host and node.
+  void set_congestion_control(const std::string& name_of_it);
   // Returns `ports`, followed by the two directions of the line, if any.
   [[nodiscard]] std::vector<Port> counted_ports() const;
   // Returns the long line, if any, followed by the links with a delay. Empty with a fabric, which delays.

@@ -12,6 +12,7 @@
 #include <weir/lab/relay.hpp>
 #include <weir/lab/traffic.hpp>
 #include <weir/run/farm_run.hpp>
+#include <weir/run/static_window.hpp>
 #include <weir/run_record/summary.hpp>
 
 #include <map>
@@ -75,6 +76,7 @@ class LabRun {
   // Returns the mean rates of the plan's ports over the run.
   [[nodiscard]] std::vector<double> mean_rates(double seconds) const;
 
+  std::optional<StaticWindow> window_;  // outlives the network and its sockets
   std::string yaml_;
   lab::LabPlan plan_;
   lab::Disturbance disturbance_;

@@ -1,0 +1,50 @@
+#include <weir/base/scratch_folder.hpp>
+#include <weir/base/time.hpp>
+#include <weir/clock/clock.hpp>
+#include <weir/node/paths.hpp>
+#include <weir/run/static_window.hpp>
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <fstream>
+#include <iterator>
+#include <thread>
+
+namespace weir::run {
+namespace {
+
+constexpr DurationNs kPatience = 10 * kSecond;  // loading takes some ms
+constexpr std::chrono::milliseconds kLook{2};
+
+}  // namespace
+
+Expected<StaticWindow, std::string> StaticWindow::start(std::uint32_t segments, const std::string& program) {
+  const ScratchFolder folder;
+  launch::ChildSettings settings;
+  settings.program = program.empty() ? node::program_folder() + "/weir-static-window" : program;
+  settings.arguments = {std::to_string(segments)};
+  settings.log_file = (folder.path() / "static-window.log").string();
+  settings.read_output = true;
+  auto process = launch::Child::start(settings);
+  if (!process) return Unexpected<std::string>(process.error());
+  StaticWindow window;
+  window.process_ = std::move(*process);
+  const TimeNs until_ns = awake_now_ns() + kPatience;
+  while (!window.name_.ends_with('\n')) {
+    window.name_ += window.process_.take_output();
+    const bool ended = window.process_.poll().has_value();
+    if (ended || awake_now_ns() > until_ns) {
+      std::ifstream log(settings.log_file);
+      const std::string why(std::istreambuf_iterator<char>(log), {});
+      return Unexpected<std::string>(
+          fmt::format("no static window: {}",
+                      why.empty() ? "weir-static-window does not answer" : why.substr(0, why.find('\n'))));
+    }
+    std::this_thread::sleep_for(kLook);
+  }
+  window.name_.pop_back();
+  return window;
+}
+
+}  // namespace weir::run
