@@ -19,6 +19,7 @@ constexpr weir::commands::AddCommand kCommands[] = {
     weir::commands::add_ctl,  weir::commands::add_lab,     weir::commands::add_bench,
     weir::commands::add_keys, weir::commands::add_tap,     weir::commands::add_top,
     weir::commands::add_up,   weir::commands::add_version, weir::commands::add_wire,
+    weir::commands::add_plan,
 };
 
 constexpr const char* kDescription =
