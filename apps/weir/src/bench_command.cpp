@@ -28,7 +28,10 @@ std::string typed_command() {
   std::ifstream file("/proc/self/cmdline");
   std::string text;
   std::string word;
+  bool folder = false;
   for (bool first = true; std::getline(file, word, '\0'); first = false) {
+    if (folder && word.starts_with('/')) word = "DIR";  // means nothing on another machine
+    folder = word == "--out";
     const bool plain = word.find_first_of(" \t\n'\"$&;|<>()*?\\") == word.npos && !word.empty();
     text += first ? "weir" : plain ? " " + word : " '" + word + "'";
   }
@@ -179,6 +182,11 @@ void add_rcnp(CLI::App& bench, int& status) {
   for (const bench::Experiment& figure : bench::rcnp_experiments()) names.push_back(figure.id);
   command.add("--figure", options.figure, "figure")->required()->check(CLI::IsMember(names));
   CLI::Option* const seconds = command.seconds(options.seconds, 1.0);
+  command.add("--rounds", options.rounds, "runs of the whole figure; the page states whether they agree")
+      ->check(CLI::Range(1, 100));
+  command
+      .add("--judge", options.judge, "print the page of earlier lines, with today's criteria; runs nothing")
+      ->type_name("FILE");
   command.output();
   command.runs(status, [seconds](const bench::RcnpOptions& given, auto... files) {
     const auto& networks = bench::rcnp_experiments();
@@ -188,6 +196,8 @@ void add_rcnp(CLI::App& bench, int& status) {
     run.bench = "rcnp";
     run.figure = given.figure;
     run.measure_s = seconds->count() > 0 ? given.seconds : 0;
+    run.rounds = given.rounds;
+    run.judge = given.judge;
     run.output = given.output;
     return bench::run_experiment(networks, run, files...);
   });
@@ -206,8 +216,12 @@ void add_experiments(CLI::App& bench, int& status, const char* name, const char*
   std::vector<std::string> figures;
   for (const bench::Experiment& experiment : experiments) figures.push_back(experiment.id);
   command.add("--figure", options.figure, "figure")->required()->check(CLI::IsMember(figures));
-  command.add("--tcp", options.tcp, "hosts' TCP: the paper's (old), the kernel's (new) or both")
-      ->check(CLI::IsMember({"old", "new", "both"}));
+  command
+      .add("--tcp", options.tcp,
+           "hosts' TCP: without SACK, RACK and tail-loss probes (old), the same with a static window "
+           "(thesis), the "
+           "kernel's (new), or the figure's (both)")
+      ->check(CLI::IsMember({"old", "new", "thesis", "both"}));
   command.add("--scale", options.scale, "factor for the paper's sizes (default: the figure's)")
       ->check(CLI::Range(0.001, 10.0));
   command.add("--settle", options.settle_s, "settling time in seconds (default: the figure's)")
@@ -216,6 +230,11 @@ void add_experiments(CLI::App& bench, int& status, const char* name, const char*
       ->check(CLI::Range(1.0, 3600.0));
   command.app->add_flag("--loss-free", options.loss_free,
                         "largest load without losses (G_mlf), by bisection, instead of the figure's loads");
+  command.add("--rounds", options.rounds, "runs of the whole figure; the page states whether they agree")
+      ->check(CLI::Range(1, 100));
+  command
+      .add("--judge", options.judge, "print the page of earlier lines, with today's criteria; runs nothing")
+      ->type_name("FILE");
   command.add("--json", options.output.json, "file for the lines, instead of standard output")
       ->type_name("FILE");
   command.folder();

@@ -32,15 +32,16 @@ std::string bursts_page(const Experiment& experiment, const BurstCount& count, s
   const bool mean_met = std::abs(count.mean / (kBurstFraction * lcms) - 1) < 0.07;
   const double expected = std::sqrt(lcms * kBurstFraction * (1 - kBurstFraction));
   const bool sigma_met = std::abs(count.sigma / expected - 1) < 0.1;
-  return page_head(fmt::format("Figure {} of the {}", experiment.id, options.bench), options.output,
+  return page_head(fmt::format("Figure {} of the ANTARES thesis", experiment.id), options.output,
                    fmt::format("{}: {} slices, {} ms apart.", experiment.title, kCountedSlices,
                                kApart / kMillisecond)) +
-         fmt::format(
-             "- {}: on average 15 of 300 LCMs are in a burst (5 %). Criterion: within 7 %; counted {:.2f}\n"
-             "- {}: independent bursts have a sigma of {:.2f}. Criterion: within 10 %; counted {:.2f}\n\n"
-             "Differences: {}\n",
-             mean_met ? "met" : "NOT met", count.mean, sigma_met ? "met" : "NOT met", expected, count.sigma,
-             experiment.differs);
+         verdict_table_head() +
+         verdict_row(mean_met, "4.4.1: on average 5 % of the detector (15 of 300 LCMs) is in burst mode",
+                     "within 7 %", fmt::format("{:.2f}", count.mean)) +
+         verdict_row(sigma_met, "4.3.3: bursts in different floors are independent",
+                     fmt::format("sigma of the counts within 10 % of the binomial law's {:.2f}", expected),
+                     fmt::format("{:.2f}", count.sigma)) +
+         fmt::format("\nDifferences: {}\n", experiment.differs);
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <weir/base/scratch_folder.hpp>
 #include <weir/base/time.hpp>
 #include <weir/bench/changing_farm.hpp>
+#include <weir/bench/conditions.hpp>
 #include <weir/clock/clock.hpp>
 #include <weir/config/farm_file.hpp>
 #include <weir/config/plan.hpp>
@@ -182,8 +183,10 @@ class ChangingFarm {
 }  // namespace
 
 int run_changing_farm(const ChangingFarmOptions& options, std::FILE* out, std::FILE* err) {
+  const std::string where = where_now();
   Figure figure;
   figure.bench = "changing-farm";
+  figure.needs_lab = options.remote;
   figure.groups = {{{options.output.name, [&] {
                        const ScratchFolder folder;
                        const std::string path = folder.path().string();
@@ -199,7 +202,7 @@ int run_changing_farm(const ChangingFarmOptions& options, std::FILE* out, std::F
                        is_set(line, "ledger_balanced") ? "balances" : "does NOT balance");
   };
   figure.is_good = [](const Line& line) { return is_set(line, "_good"); };
-  figure.page = [&](const Lines& lines) { return changing_farm_page(lines.front(), options, machine()); };
+  figure.page = [&](const Lines& lines) { return changing_farm_page(lines.front(), options, where); };
   return run_figure(figure, options.output, out, err);
 }
 

@@ -6,7 +6,9 @@
 #include "units.hpp"
 #include <weir/base/scratch_folder.hpp>
 #include <weir/bench/experiment.hpp>
+#include <weir/lab/network.hpp>
 #include <weir/lab/network_trace.hpp>
+#include <weir/run/static_window.hpp>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
@@ -15,6 +17,7 @@
 #include <cctype>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <optional>
 
 namespace weir::bench {
@@ -32,11 +35,11 @@ constexpr std::size_t kDelaysMax = 1000;  // points of a figure
 void take_percentiles(const run_record::Percentiles& percentiles, Line& figures) {
   figures["mean_ms"] = percentiles.mean / kUsPerMs;
   figures["sigma_ms"] = percentiles.sigma / kUsPerMs;
-  figures["min_ms"] = 0.0;
+  figures["min_ms"] = nullptr;  // a pushed slice has none, nor a histogram
   figures["p50_ms"] = static_cast<double>(percentiles.p50) / kUsPerMs;
   figures["p99_ms"] = static_cast<double>(percentiles.p99) / kUsPerMs;
   figures["max_ms"] = static_cast<double>(percentiles.max) / kUsPerMs;
-  figures["slow_share"] = 0.0;
+  figures["slow_share"] = nullptr;
   figures["histogram_ms"].emplace_array();
 }
 
@@ -120,11 +123,23 @@ void take_trace(Show show, const TraceView& view, Line& figures) {
   for (const TraceView::Queue& queue : view.queues) queues[queue.port] = points_of(queue.kb);
 }
 
-Series read_delays(const ExperimentPoint& point, const std::string& out) {
+std::vector<std::string> arrivals_of(const ExperimentPoint& point, const std::string& out) {
   std::vector<std::string> files;
   for (std::uint32_t dcm = 0; dcm < point.setting.dcms; ++dcm)
     files.push_back(read(fmt::format("{}/run-000001-dcm-{}-arrivals.csv", out, dcm)));
-  return delays_of(files, kDelaysMax);
+  return files;
+}
+
+void take_fragments(const ExperimentPoint& point, double rate_hz, const std::vector<std::string>& arrivals,
+                    Line& figures) {
+  std::vector<double> delays = fragment_delays_of(arrivals, point.cure.group, kMsPerS / rate_hz);
+  std::sort(delays.begin(), delays.end());
+  const auto count = static_cast<double>(delays.size());
+  figures["fragments"] = delays.size();
+  figures["fragment_mean_ms"] =
+      delays.empty() ? 0 : std::accumulate(delays.begin(), delays.end(), 0.0) / count;
+  figures["fragment_p99_ms"] = delays.empty() ? 0 : delays[(delays.size() * 99 - 1) / 100];
+  figures["fragment_max_ms"] = delays.empty() ? 0 : delays.back();
 }
 
 Expected<Line, std::string> measure(const ExperimentPoint& point, const ExperimentTimes& times,
@@ -149,7 +164,12 @@ Expected<Line, std::string> measure(const ExperimentPoint& point, const Experime
   if (!summary->after_1s) return Unexpected<std::string>("no process reported after the settling time");
   Line figures = figures_of(*summary, rate_hz, point.setting.push);
   figures["cpu_s_per_s"] = load.cpu_s_per_s();
-  if (point.show == Show::delays) figures["delays"] = points_of(read_delays(point, run->out));
+  add_derived(point, figures);
+  if (point.setting.push) {
+    const std::vector<std::string> arrivals = arrivals_of(point, run->out);
+    take_fragments(point, rate_hz, arrivals, figures);
+    if (point.show == Show::delays) figures["delays"] = points_of(delays_of(arrivals, kDelaysMax));
+  }
   if (run->trace_network.empty()) return figures;
   const auto trace = lab::NetworkTrace::from_lines(read(run->trace_network));
   if (!trace) return Unexpected<std::string>(trace.error());
@@ -172,7 +192,7 @@ Expected<ExperimentResult, std::string> measure_loss_free(ExperimentPoint point,
         label_of(point), kPercent * point.setting.load, kPercent * number_of(*figures, "share_of_theory"),
         number_of(*figures, "drops") + number_of(*figures, "other_drops"),
         number_of(*figures, "retransmits_per_s"));
-    if (search.measured(is_loss_free(*figures))) best = ExperimentResult{point, std::move(*figures)};
+    if (search.measured(is_loss_free(*figures))) best = ExperimentResult{point, 1, std::move(*figures)};
   }
   return std::move(*best);
 }
@@ -184,13 +204,7 @@ Expected<ExperimentResult, std::string> measure_point(const ExperimentPoint& poi
   if (options.loss_free) return measure_loss_free(point, times, folder, err);
   auto figures = measure(point, times, folder);
   if (!figures) return Unexpected<std::string>(figures.error());
-  return ExperimentResult{point, std::move(*figures)};
-}
-
-std::vector<Tcp> tcps_of(const std::string& name) {
-  if (name == "old") return {Tcp::old_tcp};
-  if (name == "new") return {Tcp::new_tcp};
-  return {Tcp::old_tcp, Tcp::new_tcp};
+  return ExperimentResult{point, 1, std::move(*figures)};
 }
 
 std::string sentence(const Line& line) {
@@ -231,6 +245,103 @@ Line figures_of(const run_record::Summary& summary, double offered_hz, bool push
   return figures;
 }
 
+namespace {
+
+int judge_again(const Experiment& experiment, const ExperimentOptions& options, std::FILE* out,
+                std::FILE* err) {
+  const std::string text = read(options.judge);
+  const auto results = results_of(experiment, text);
+  if (!results) {
+    fmt::print(err, "weir bench {}: '{}': {}\n", options.bench, options.judge, results.error());
+    return 2;
+  }
+  if (results->empty()) {
+    fmt::print(err, "weir bench {}: '{}' has no lines, or cannot be read\n", options.bench, options.judge);
+    return 2;
+  }
+  ExperimentOptions its = options;  // as the lines were measured
+  Lines lines;
+  for (const ExperimentResult& result : *results) lines.push_back(result.figures);
+  its.scale = number_of(lines.front(), "scale");
+  its.settle_s = number_of(lines.front(), "settle_s");
+  its.measure_s = number_of(lines.front(), "measure_s");
+  its.loss_free = is_set(lines.front(), "loss_free");
+  its.output.command = text_of(lines.front(), "command");
+  const std::string page = experiment_page(experiment, *results, its, conditions_of(lines));
+  fmt::print(out, "{}", page);
+  return 0;
+}
+
+// Measures all points of a figure, round after round.
+class ExperimentRun {
+ public:
+  ExperimentRun(const Experiment& experiment, const ExperimentOptions& options, std::FILE* err)
+      : experiment_(experiment), options_(options), err_(err), times_(times_of(experiment, options)) {}
+
+  [[nodiscard]] Expected<Lines, std::string> measure(const ExperimentPoint& point, std::size_t number) {
+    const ScratchFolder folder;
+    if (conditions_.machine.empty()) conditions_ = conditions_now();
+    const double others = sample_busy_share();
+    auto result = measure_point(point, times_, options_, folder.path().string(), err_);
+    if (!result) return Unexpected<std::string>(result.error());
+    conditions_.others = std::max({conditions_.others, others, sample_busy_share()});
+    result->run = ++runs_[number].first;
+    json::array& runs = runs_[number].second;
+    json::object& figures = runs.emplace_back(json::object()).get_object();
+    for (const auto& [key, value] : result->figures) {
+      if (!value.is_array() && !value.is_object() && !key.starts_with('_'))
+        figures[key] = value.is_double() ? json::value(four_digits(value.get_double())) : value;
+    }
+    results_.push_back(std::move(*result));
+    Line line = line_of(experiment_, results_.back(), options_);
+    line["command"] = options_.output.command;
+    fmt::print(err_, "run {}: {}\n", results_.back().run, sentence(line));
+    add_to(line, conditions_);
+    line["runs"] = runs;
+    return Lines{std::move(line)};
+  }
+
+  [[nodiscard]] std::string page(const std::string& left_out) const {
+    return experiment_page(experiment_, results_, options_, conditions_, left_out);
+  }
+
+ private:
+  const Experiment& experiment_;
+  const ExperimentOptions& options_;
+  std::FILE* err_;
+  ExperimentTimes times_;
+  RunConditions conditions_;
+  std::vector<ExperimentResult> results_;
+  std::map<std::size_t, std::pair<std::uint32_t, json::array>> runs_;  // by the point's number
+};
+
+// Removes the points with a kept window if none can be kept here. Returns the reason; empty: it can, or none
+// asks.
+std::string leave_out(std::vector<ExperimentPoint>& points) {
+  const auto asks = [](const ExperimentPoint& point) { return point.cure.kept; };
+  if (std::ranges::none_of(points, asks) || !lab::LabNetwork::refusal().empty()) return {};
+  const auto window = run::StaticWindow::start(1);
+  if (window) return {};
+  const auto left = std::erase_if(points, asks);
+  return fmt::format("{} points of a static window that losses do not reduce are left out: {}", left,
+                     window.error());
+}
+
+// Returns the exit status of a request that is refused; 0: none.
+int refusal_of(const Experiment& experiment, const ExperimentOptions& options, std::FILE* err) {
+  if (options.loss_free && !has_loss_free_load(experiment)) {
+    fmt::print(
+        err,
+        "weir bench {}: --loss-free needs slices that are requested at a rate: figure {} pushes them, or "
+        "has flows beside an idle farm\n",
+        options.bench, experiment.id);
+    return 2;
+  }
+  return 0;
+}
+
+}  // namespace
+
 int run_experiment(const std::vector<Experiment>& experiments, const ExperimentOptions& options,
                    std::FILE* out, std::FILE* err) {
   const auto found = std::ranges::find(experiments, options.figure, &Experiment::id);
@@ -238,39 +349,31 @@ int run_experiment(const std::vector<Experiment>& experiments, const ExperimentO
     fmt::print(err, "weir bench {}: unknown figure '{}'\n", options.bench, options.figure);
     return 2;
   }
-  if (options.loss_free && !has_loss_free_load(*found)) {
-    fmt::print(
-        err,
-        "weir bench {}: --loss-free needs slices that are requested at a rate: figure {} pushes them, or "
-        "has flows beside an idle farm\n",
-        options.bench, found->id);
-    return 2;
-  }
+  if (const int refused = refusal_of(*found, options, err); refused != 0) return refused;
   const Experiment experiment = options.loss_free ? loss_free_of(*found) : *found;
+  if (!options.judge.empty()) return judge_again(experiment, options, out, err);
+  if (experiment.show == Show::bursts) return run_bursts(experiment, options, out, err);
   const double scale = scale_of(experiment, options);
   const ExperimentTimes times = times_of(experiment, options);
-  if (experiment.show == Show::bursts) return run_bursts(experiment, options, out, err);
-  const auto points = expand(experiment, tcps_of(options.tcp), scale);
-  const auto runs = points.size() * (options.loss_free ? LossFreeSearch::kSteps : 1);
+  auto points = expand(experiment, tcps_of(experiment, options), scale);
+  const std::string left_out = leave_out(points);
+  if (!left_out.empty()) fmt::print(err, "weir bench {}: {}\n", options.bench, left_out);
+  if (points.empty()) return 2;
+  const auto runs = points.size() * options.rounds * (options.loss_free ? LossFreeSearch::kSteps : 1);
   const double seconds = times.settle_s + times.measure_s + kStartAndEndS;
   fmt::print(err, "{}: {}{} runs at scale {:g}, about {:.0f} min\n", experiment.title,
              options.loss_free ? "at most " : "", runs, scale,
              std::ceil(seconds * static_cast<double>(runs) / kSecondsPerMinute));
-  std::vector<ExperimentResult> results;
+  ExperimentRun run(experiment, options, err);
   Figure figure;
   figure.bench = options.bench;
-  for (const ExperimentPoint& point : points) {
-    const auto measured = [&]() -> Expected<Lines, std::string> {
-      const ScratchFolder folder;
-      auto result = measure_point(point, times, options, folder.path().string(), err);
-      if (!result) return Unexpected<std::string>(result.error());
-      results.push_back(std::move(*result));
-      return Lines{line_of(experiment, results.back(), options)};
-    };
-    figure.groups.push_back({{fmt::format("{} at {:g}", label_of(point), point.x), measured}});
-  }
-  figure.sentence = sentence;
-  figure.page = [&](const Lines&) { return experiment_page(experiment, results, options, machine()); };
+  figure.needs_lab = true;
+  figure.rounds = options.rounds;
+  auto& group = figure.groups.emplace_back();
+  for (std::size_t number = 0; number < points.size(); ++number)
+    group.push_back({fmt::format("{} at {:g}", label_of(points[number]), points[number].x),
+                     [&, number] { return run.measure(points[number], number); }});
+  figure.page = [&](const Lines&) { return run.page(left_out); };
   Output output = options.output;
   output.name = output_name(experiment, options);
   return run_figure(figure, output, out, err);

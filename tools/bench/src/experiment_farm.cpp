@@ -23,8 +23,9 @@ constexpr std::uint32_t kCutOffBytes = 20'000;  // between a module's fragment o
 constexpr std::uint32_t kTracedSlices = 200;    // of each DCM
 constexpr double kIdleHz = 10;
 constexpr std::uint32_t kIdleBytes = 64;
-constexpr std::uint32_t kPushedSlices = 512;   // that a push farm holds
-constexpr std::uint32_t kDeadlineMs = 20'000;  // above several timeouts of TCP
+constexpr std::uint32_t kPushedSlices = 512;    // that a push farm holds
+constexpr std::uint32_t kDeadlineMs = 20'000;   // above several timeouts of TCP
+constexpr std::uint32_t kThesisSegments = 100;  // more than any readout's response
 constexpr const char* kOldTcp =
     "sysctls: {ipv4.tcp_sack: 0, ipv4.tcp_recovery: 0, ipv4.tcp_early_retrans: 0}\n";
 
@@ -182,7 +183,10 @@ std::string topology_text(const ExperimentSetting& setting, const Cure& cure) {
 
 }  // namespace
 
-const char* name_of(Tcp tcp) { return tcp == Tcp::old_tcp ? "old" : "new"; }
+const char* name_of(Tcp tcp) {
+  if (tcp == Tcp::thesis) return "thesis";
+  return tcp == Tcp::old_tcp ? "old" : "new";
+}
 
 const char* name_of(Vary vary) {
   switch (vary) {
@@ -219,9 +223,14 @@ std::vector<ExperimentPoint> expand(const Experiment& experiment, const std::vec
         ExperimentPoint point{cure, tcp, x, experiment.setting, experiment.show};
         if (cure.units > 0) point.setting.units = cure.units;
         if (cure.spines > 0) point.setting.spines = cure.spines;
+        if (cure.port_kb > 0) point.setting.port_kb = cure.port_kb;
         if (!cure.flows) point.setting.flows.clear();
         apply(experiment.vary, x, point.setting, point.cure);
         scale_by(scale, experiment.scaling, point.setting, point.cure);
+        if (tcp == Tcp::thesis && !cure.cubic) {
+          point.cure.kept = true;
+          if (point.cure.segments == 0) point.cure.segments = kThesisSegments;
+        }
         points.push_back(std::move(point));
       }
     }
@@ -290,7 +299,7 @@ std::string farm_text(const ExperimentPoint& point, const ExperimentTimes& times
       dcm_bytes, kDeadlineMs, shaper_text(point.cure, setting),
       (setting.push ? fmt::format(", push_wait_ms: {}, push_active_slices: {}", kDeadlineMs, kPushedSlices)
                     : "") +
-          (point.show == Show::delays ? fmt::format(", trace_slices: {}", kTracedSlices) : ""));
+          (setting.push ? fmt::format(", trace_slices: {}", kTracedSlices) : ""));
 }
 
 std::string lab_text(const ExperimentPoint& point) {
@@ -302,13 +311,14 @@ std::string lab_text(const ExperimentPoint& point) {
   if (!cure.back_pressure.empty()) text += fmt::format("back_pressure: {}\n", cure.back_pressure);
   if (cure.bit_errors > 0) text += fmt::format("bit_errors: {:g}\n", cure.bit_errors);
   if (cure.segments > 0) text += fmt::format("window_segments: {}\n", cure.segments);
+  if (cure.segments > 0 && cure.kept) text += "static_window: true\n";
   if (cure.ring_packets > 0) {
     text += fmt::format("port_queue: per-dcm\nring_packets: {}\n", whole(cure.ring_packets));
     if (cure.ring_mbit > 0) text += fmt::format("ring_rate: {}\n", rate_text(cure.ring_mbit));
   }
   if (!setting.flows.empty()) text += "foreign:\n";
   for (const auto& [from, to] : setting.flows) text += fmt::format("  - {{from: r{}, to: d{}}}\n", from, to);
-  if (point.tcp == Tcp::old_tcp) text += kOldTcp;
+  if (point.tcp != Tcp::new_tcp) text += kOldTcp;
   return text;
 }
 

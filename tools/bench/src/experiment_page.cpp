@@ -1,5 +1,6 @@
-// Verdicts, the table and the lines of an experiment. Pure.
+// The table and the lines of an experiment. Pure.
 #include "units.hpp"
+#include "verdicts.hpp"
 #include <weir/bench/experiment.hpp>
 
 #include <boost/json.hpp>
@@ -8,58 +9,13 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <optional>
+#include <sstream>
+#include <system_error>
 
 namespace weir::bench {
 namespace {
 
 namespace json = boost::json;
-
-// A quantity's name, its key in the figures, and how it is written.
-struct QuantityText {
-  const char* name;
-  const char* key;
-  double factor;
-  int digits;
-  const char* unit;
-};
-QuantityText words_of(Quantity quantity) {
-  switch (quantity) {
-    case Quantity::share:
-      return {"goodput, of theory", "share_of_theory", kPercent, 0, " %"};
-    case Quantity::sustained:
-      return {"slices built, of those offered", "_sustained", kPercent, 0, " %"};
-    case Quantity::mean_ms:
-      return {"mean latency", "mean_ms", 1, 1, " ms"};
-    case Quantity::min_ms:
-      return {"shortest latency", "min_ms", 1, 1, " ms"};
-    case Quantity::max_ms:
-      return {"longest latency", "max_ms", 1, 1, " ms"};
-    case Quantity::p99_ms:
-      return {"p99 of the latency", "p99_ms", 1, 1, " ms"};
-    case Quantity::slow:
-      return {"slices of 200 ms or more", "slow_share", kPercent, 0, " %"};
-    case Quantity::drops:
-      return {"frames dropped", "drops", 1, 0, ""};
-    case Quantity::retransmitted:
-      return {"retransmitted segments", "retransmitted", kPercent, 3, " %"};
-    case Quantity::rate:
-      return {"slices per second", "sustained_hz", 1, 0, " Hz"};
-    case Quantity::source_least:
-      return {"use of the link of the source that sends least", "source_least", kPercent, 0, " %"};
-    case Quantity::source_most:
-      return {"use of the link of the source that sends most", "source_most", kPercent, 0, " %"};
-    case Quantity::idle_gaps:
-      return {"times of 150 ms or more in which the link is idle", "idle_gaps", 1, 0, ""};
-    case Quantity::collection_ms:
-      return {"first request to last response", "collection_ms", 1, 1, " ms"};
-    case Quantity::early_requests:
-      return {"requests in the first quarter of this time", "early_requests", kPercent, 0, " %"};
-    case Quantity::queue_kb:
-      return {"longest queue", "longest_queue_kb", 1, 0, " kB"};
-  }
-  return {};
-}
 
 double our_x(const ExperimentPoint& point, Vary vary) {
   switch (vary) {
@@ -80,66 +36,55 @@ double our_x(const ExperimentPoint& point, Vary vary) {
   }
 }
 
-bool matches(const Expectation& expectation, const ExperimentResult& result) {
-  const ExperimentPoint& point = result.point;
-  return (expectation.cure.empty() || expectation.cure == point.cure.label) && expectation.tcp == point.tcp &&
-         point.x >= expectation.x_from && point.x <= expectation.x_to;
-}
-
-// `ratio`: of the quantity to that of another cure.
-std::string value_text(Quantity quantity, bool ratio, double value) {
-  if (ratio) return fmt::format("{:.2f} times", value);
-  const QuantityText text = words_of(quantity);
-  return fmt::format("{:.{}f}{}", text.factor * value, text.digits, text.unit);
-}
-
-std::string verdict_line(const ExpectationVerdict& verdict) {
-  const Expectation& expectation = *verdict.expectation;
-  const std::string about =
-      fmt::format("{}{}{} TCP: {}", expectation.cure, expectation.cure.empty() ? "" : ", ",
-                  name_of(expectation.tcp), expectation.paper);
-  if (!verdict.measured) return fmt::format("- not measured: {}\n", about);
-  std::string bounds;
-  const auto text = [&](double value) {
-    return value_text(expectation.quantity, !expectation.over.empty(), value);
-  };
-  if (std::isfinite(expectation.least)) bounds += " at least " + text(expectation.least);
-  if (std::isfinite(expectation.most))
-    bounds += (bounds.empty() ? " at most " : ", at most ") + text(expectation.most);
-  const std::string low = text(verdict.least);
-  const std::string high = text(verdict.most);
-  return verdict_text(verdict.met,
-                      fmt::format("{}. Criterion: {}{}{}", about, words_of(expectation.quantity).name, bounds,
-                                  expectation.over.empty() ? "" : " those of " + expectation.over),
-                      low == high ? low : low + " to " + high);
-}
-
-// Returns nothing if the value is a ratio to a run that was not measured.
-std::optional<double> compared_value_of(const Expectation& expectation, const ExperimentResult& result,
-                                        const std::vector<ExperimentResult>& results) {
-  const double value = value_of(expectation.quantity, result.figures);
-  if (expectation.over.empty()) return value;
-  const auto other = std::ranges::find_if(results, [&](const ExperimentResult& one) {
-    return one.point.cure.label == expectation.over && one.point.tcp == result.point.tcp &&
-           one.point.x == result.point.x;
-  });
-  if (other == results.end()) return std::nullopt;
-  const double divisor = value_of(expectation.quantity, other->figures);
-  return divisor <= 0 ? std::nullopt : std::optional(value / divisor);
-}
-
 Column paper_x() {
-  return {"paper's x", [](const Line& line) { return fmt::format("{:g}", number_of(line, "x_paper")); }};
+  return {"in the paper's unit",
+          [](const Line& line) { return fmt::format("{:g}", number_of(line, "x_paper")); }};
 }
 
 const Column kLabel = text_column("cure, TCP", "_label");
 
-std::string trace_table(const Lines& lines) {
+// A number, or "-" where the line has none.
+Column known_column(std::string head, std::string key, int digits, double factor = 1) {
+  return {std::move(head), [key = std::move(key), digits, factor](const Line& line) {
+            const json::value* const value = line.if_contains(key);
+            return value != nullptr && value->is_number()
+                       ? fmt::format("{:.{}f}", factor * value->to_number<double>(), digits)
+                       : std::string("-");
+          }};
+}
+
+std::string trace_table(Show show, const Lines& lines) {
+  if (show == Show::use)
+    return table_of(lines, {kLabel, number_column("idle for 175 ms or more, times", "idle_gaps", 0)});
   return table_of(
-      lines, {kLabel, number_column("idle for 150 ms or more", "idle_gaps", 0),
-              number_column("first request to last response, ms", "collection_ms", 1),
-              number_column("requests in its first quarter, %", "early_requests", 0, kPercent),
-              number_column("longest queue, kB", "longest_queue_kb", 1), text_column("at", "_queue_at")});
+      lines,
+      {kLabel,
+       number_column("first request to last response, ms: median of the collections without an idle ms",
+                     "collection_ms", 1),
+       number_column("requests in its first quarter, %", "early_requests", 0, kPercent),
+       number_column("longest queue, kB", "longest_queue_kb", 1), text_column("at", "_queue_at")});
+}
+
+// Of pushed slices, as the paper's delays are.
+std::string fragment_table(bool varies, const Lines& lines) {
+  std::vector<Column> columns{kLabel};
+  if (varies) columns.push_back(paper_x());
+  columns.insert(
+      columns.end(),
+      {known_column("fragments", "fragments", 0), known_column("delay mean, ms", "fragment_mean_ms", 1),
+       known_column("99 %", "fragment_p99_ms", 1), known_column("longest", "fragment_max_ms", 1),
+       known_column("retransmitted segments, %", "retransmitted", 2, kPercent)});
+  return table_of(lines, columns);
+}
+
+std::string push_text(bool varies, const Lines& lines) {
+  return "\nLatencies in the table are those of slices: from the last readout's slot to the last fragment. "
+         "The "
+         "paper's delays are of fragments:\n\n" +
+         fragment_table(varies, lines) +
+         "\nA fragment's delay here begins with the first byte of its slice at the DCM, plus its readout's "
+         "slots; "
+         "the paper's begins with its sending.\n";
 }
 
 std::string source_table(const Lines& lines) {
@@ -173,7 +118,7 @@ std::string delay_text(double paper_ms, const std::vector<ExperimentResult>& res
   if (results.empty() || results.front().point.setting.delay_ms == 0) return {};
   double jitter_ms = 0;
   std::string marks;
-  for (const auto& [point, figures] : results) {
+  for (const auto& [point, run, figures] : results) {
     const double its_ms = number_of(figures, "jitter_p99_ms");
     jitter_ms = std::max(jitter_ms, its_ms);
     if (!is_set(figures, "inexact_delay")) continue;
@@ -201,9 +146,26 @@ std::string scale_text(const Experiment& experiment, double scale) {
   return fmt::format("Scale {:g} of: {}.", scale, scaled);
 }
 
+// Adds quantities that lines leave out. Removes two of pushed slices, which have no histogram.
+void complete(ExperimentResult& result) {
+  Line& figures = result.figures;
+  const double offered_hz = number_of(figures, "offered_hz");
+  figures["_sustained"] = offered_hz > 0 ? number_of(figures, "sustained_hz") / offered_hz : 0;
+  figures["_knows_drops"] = true;
+  add_derived(result.point, figures);
+  if (!result.point.setting.push) return;
+  figures["min_ms"] = nullptr;
+  figures["slow_share"] = nullptr;
+}
+
 }  // namespace
 
-double value_of(Quantity quantity, const Line& figures) { return number_of(figures, words_of(quantity).key); }
+void add_derived(const ExperimentPoint& point, Line& figures) {
+  const double ring =
+      point.cure.ring_mbit > 0 ? std::max(1.0, point.setting.port_mbit / point.cure.ring_mbit) : 1;
+  const double alone_ms = number_of(figures, "serialisation_ms") * ring;
+  figures["_over_serialisation"] = alone_ms > 0 ? number_of(figures, "mean_ms") / alone_ms : 0;
+}
 
 bool is_loss_free(const Line& figures) {
   if (!is_set(figures, "_knows_drops")) return number_of(figures, "retransmits_per_s") == 0;
@@ -234,6 +196,13 @@ std::string output_name(const Experiment& experiment, const ExperimentOptions& o
   return options.bench + "-" + experiment.id + (options.loss_free ? "-loss-free" : "");
 }
 
+std::vector<Tcp> tcps_of(const Experiment& experiment, const ExperimentOptions& options) {
+  for (const Tcp tcp : {Tcp::old_tcp, Tcp::new_tcp, Tcp::thesis}) {
+    if (options.tcp == name_of(tcp)) return {tcp};
+  }
+  return experiment.tcps;
+}
+
 double scale_of(const Experiment& experiment, const ExperimentOptions& options) {
   return options.scale > 0 ? options.scale : experiment.scale;
 }
@@ -243,26 +212,6 @@ ExperimentTimes times_of(const Experiment& experiment, const ExperimentOptions& 
   if (options.settle_s > 0) times.settle_s = options.settle_s;
   if (options.measure_s > 0) times.measure_s = options.measure_s;
   return times;
-}
-
-std::vector<ExpectationVerdict> verdicts_of(const Experiment& experiment,
-                                            const std::vector<ExperimentResult>& results) {
-  std::vector<ExpectationVerdict> verdicts;
-  for (const Expectation& expectation : experiment.expectations) {
-    ExpectationVerdict& verdict = verdicts.emplace_back();
-    verdict.expectation = &expectation;
-    for (const ExperimentResult& result : results) {
-      if (!matches(expectation, result)) continue;
-      const auto measured = compared_value_of(expectation, result, results);
-      if (!measured) continue;
-      const double value = *measured;
-      verdict.least = verdict.measured ? std::min(verdict.least, value) : value;
-      verdict.most = verdict.measured ? std::max(verdict.most, value) : value;
-      verdict.measured = true;
-    }
-    verdict.met = verdict.measured && verdict.least >= expectation.least && verdict.most <= expectation.most;
-  }
-  return verdicts;
 }
 
 Line line_of(const Experiment& experiment, const ExperimentResult& result, const ExperimentOptions& options) {
@@ -285,20 +234,60 @@ Line line_of(const Experiment& experiment, const ExperimentResult& result, const
             {"bit_errors", point.cure.bit_errors},
             {"delay_ms", four_digits(point.setting.delay_ms)},
             {"back_pressure", point.cure.back_pressure.empty() ? "none" : point.cure.back_pressure},
-            {"_label", label_of(point)}};
+            {"_label", label_of(point)},
+            {"_run", result.run}};
   for (const auto& [key, value] : result.figures)
     line[key] = value.is_double() ? json::value(four_digits(value.get_double())) : value;
   if (point.show == Show::bars) line["bars"] = true;
   return line;
 }
 
+Expected<std::vector<ExperimentResult>, std::string> results_of(const Experiment& experiment,
+                                                                const std::string& lines) {
+  std::vector<ExperimentResult> results;
+  std::istringstream text(lines);
+  std::size_t number = 0;
+  for (std::string written; std::getline(text, written);) {
+    ++number;
+    std::error_code error;
+    const json::value value = json::parse(written, error);
+    if (error || !value.is_object() || text_of(value.get_object(), "figure") != experiment.id)
+      return Unexpected<std::string>(
+          fmt::format("line {} is none of figure {}: take the file of that figure", number, experiment.id));
+    const Line& line = value.get_object();
+    const auto points =
+        expand(experiment, {Tcp::old_tcp, Tcp::new_tcp, Tcp::thesis}, number_of(line, "scale"));
+    const auto point = std::ranges::find_if(points, [&](const ExperimentPoint& one) {
+      return one.cure.label == text_of(line, "cure") && name_of(one.tcp) == text_of(line, "tcp") &&
+             one.x == number_of(line, "x_paper");
+    });
+    if (point == points.end())
+      return Unexpected<std::string>(
+          fmt::format("line {}: figure {} has no such point today", number, experiment.id));
+    const json::value* const runs = line.if_contains("runs");
+    if (runs == nullptr || !runs->is_array()) {
+      results.push_back({*point, 1, line});
+      continue;
+    }
+    std::uint32_t run = 0;
+    for (const json::value& one : runs->get_array()) {
+      Line figures = line;
+      for (const auto& [key, its] : one.as_object()) figures[key] = its;
+      results.push_back({*point, ++run, std::move(figures)});
+    }
+  }
+  for (ExperimentResult& result : results) complete(result);
+  return results;
+}
+
 namespace {
 
-std::vector<Column> columns_of(const Experiment& experiment) {
+std::vector<Column> columns_of(const Experiment& experiment, bool several) {
   std::vector<Column> columns{kLabel};
+  if (several) columns.push_back(number_column("run", "_run", 0));
   if (experiment.vary != Vary::nothing) {
-    columns.push_back({fmt::format("{}: paper", name_of(experiment.vary)), paper_x().cell});
-    columns.push_back({"ours", [](const Line& line) { return fmt::format("{:.4g}", number_of(line, "x")); }});
+    columns.push_back({fmt::format("{}: in the paper's unit", name_of(experiment.vary)), paper_x().cell});
+    columns.push_back({"here", [](const Line& line) { return fmt::format("{:.4g}", number_of(line, "x")); }});
   }
   const auto offered = [](const Line& line) {
     const double hz = number_of(line, "offered_hz");
@@ -309,10 +298,10 @@ std::vector<Column> columns_of(const Experiment& experiment) {
                                  number_column("goodput, % of theory", "share_of_theory", 1, kPercent),
                                  number_column("latency mean, ms", "mean_ms", 1),
                                  number_column("sigma", "sigma_ms", 1),
-                                 number_column("min", "min_ms", 1),
+                                 known_column("min", "min_ms", 1),
                                  number_column("p50", "p50_ms", 1),
                                  number_column("p99", "p99_ms", 1),
-                                 number_column("200 ms or more, %", "slow_share", 1, kPercent),
+                                 known_column("200 ms or more, %", "slow_share", 1, kPercent),
                                  number_column("drops", "drops", 0),
                                  text_column("most at", "drops_at")});
   return columns;
@@ -322,7 +311,7 @@ std::string loss_free_text(const std::vector<ExperimentResult>& results) {
   std::string text =
       "Each row is the run with the largest load without a dropped frame (G_mlf), by bisection. "
       "Retransmissions alone are not a loss: TCP also retransmits late segments.\n";
-  for (const auto& [point, figures] : results) {
+  for (const auto& [point, run, figures] : results) {
     if (is_loss_free(figures)) continue;
     text += fmt::format(
         "\n- No load without losses: {} at {:g}; its row is the least load, {:.1f} % of theory{}.\n",
@@ -335,20 +324,50 @@ std::string loss_free_text(const std::vector<ExperimentResult>& results) {
   return text;
 }
 
+std::string paper_of(const std::string& bench) {
+  if (bench == "antares") return "the ANTARES thesis";
+  if (bench == "mixed") return "the paper on mixed traffic";
+  return bench == "rcnp" ? "the RCNP emulation" : "the thesis";
+}
+
+// "table-4.2-sizes" is a part of table 4.2.
+std::string page_title(const Experiment& experiment, const ExperimentOptions& options) {
+  std::string id = experiment.id;
+  std::string kind = "Figure";
+  std::string part;
+  if (constexpr std::string_view kTable = "table-"; id.starts_with(kTable)) {
+    kind = "Table";
+    id = id.substr(kTable.size());
+    if (const std::size_t dash = id.find('-'); dash != id.npos) {
+      part = ": " + id.substr(dash + 1);
+      id.resize(dash);
+    }
+  }
+  return fmt::format("{} {} of {}{}", kind, id, paper_of(options.bench), part);
+}
+
 }  // namespace
 
 std::string experiment_page(const Experiment& experiment, const std::vector<ExperimentResult>& results,
-                            const ExperimentOptions& options, const std::string& machine) {
+                            const ExperimentOptions& options, const RunConditions& conditions,
+                            const std::string& left_out) {
   const ExperimentTimes times = times_of(experiment, options);
+  const double scale = scale_of(experiment, options);
   Lines lines;
-  for (const ExperimentResult& result : results) lines.push_back(line_of(experiment, result, options));
-  std::string text =
-      page_head(fmt::format("Figure {} of the {}", experiment.id, options.bench), options.output,
-                fmt::format("{}. {} Settling {:g} s, measuring {:g} s, on {}. Theory is the thesis' formula.",
-                            experiment.title, scale_text(experiment, scale_of(experiment, options)),
-                            times.settle_s, times.measure_s, machine)) +
-      table_of(lines, columns_of(experiment));
-  if (needs_trace(experiment.show)) text += "\n" + trace_table(lines);
+  bool several = false;
+  for (const ExperimentResult& result : results) {
+    lines.push_back(line_of(experiment, result, options));
+    several = several || result.run > 1;
+  }
+  std::string text = page_head(page_title(experiment, options), options.output,
+                               fmt::format("{}. {} Settling {:g} s, measuring {:g} s. Theory is the thesis' "
+                                           "formula (A.12).\n\n{}",
+                                           experiment.title, scale_text(experiment, scale), times.settle_s,
+                                           times.measure_s, text_of(conditions))) +
+                     table_of(lines, columns_of(experiment, several));
+  if (!left_out.empty()) text += "\nLeft out: " + left_out + ".\n";
+  if (experiment.setting.push) text += push_text(experiment.vary != Vary::nothing, lines);
+  if (needs_trace(experiment.show)) text += "\n" + trace_table(experiment.show, lines);
   if (!experiment.setting.flows.empty()) text += "\n" + source_table(lines);
   text += pause_table(lines);
   if (std::ranges::any_of(experiment.cures, [](const Cure& cure) { return cure.bit_errors > 0; }))
@@ -356,11 +375,8 @@ std::string experiment_page(const Experiment& experiment, const std::vector<Expe
   text += delay_text(experiment.setting.delay_ms, results);
   text += fmt::format("\nA slice alone takes {:.1f} ms through its port.\n\n",
                       lines.empty() ? 0 : number_of(lines.front(), "serialisation_ms"));
-  if (options.loss_free) {
-    text += loss_free_text(results);
-  } else {
-    for (const ExpectationVerdict& verdict : verdicts_of(experiment, results)) text += verdict_line(verdict);
-  }
+  text +=
+      options.loss_free ? loss_free_text(results) : statements_text(experiment, results, scale, conditions);
   return text + fmt::format("\nDifferences: {}\n", experiment.differs);
 }
 

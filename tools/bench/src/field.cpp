@@ -3,6 +3,7 @@
 #include "output.hpp"
 #include "units.hpp"
 #include <weir/base/scratch_folder.hpp>
+#include <weir/bench/conditions.hpp>
 #include <weir/bench/field.hpp>
 
 #include <boost/json.hpp>
@@ -102,8 +103,10 @@ std::string field_page(const Lines& lines, const FieldOptions& options, const st
 }
 
 int run_field(const FieldOptions& options, std::FILE* out, std::FILE* err) {
+  const std::string where = where_now();
   Figure figure;
   figure.bench = "field";
+  figure.needs_lab = true;
   figure.rounds = options.rounds;
   for (const auto& points : expand(options)) {
     auto& group = figure.groups.emplace_back();
@@ -116,7 +119,7 @@ int run_field(const FieldOptions& options, std::FILE* out, std::FILE* err) {
         number_of(line, "p99_over_serialisation"), number_of(line, "drops"),
         number_of(line, "drops_after_1s"), number_of(line, "cpu_s_per_s"));
   };
-  figure.page = [&](const Lines& lines) { return field_page(lines, options, machine()); };
+  figure.page = [&](const Lines& lines) { return field_page(lines, options, where); };
   return run_figure(figure, options.output, out, err);
 }
 

@@ -2,6 +2,7 @@
 #include "output.hpp"
 #include "units.hpp"
 #include <weir/bench/figure.hpp>
+#include <weir/lab/network.hpp>
 #include <weir/run_record/json.hpp>
 
 #include <boost/json.hpp>
@@ -199,6 +200,10 @@ std::string page_head(const std::string& title, const Output& output, const std:
 }
 
 int run_figure(const Figure& figure, const Output& output, std::FILE* out, std::FILE* err) {
+  if (const std::string why = figure.needs_lab ? lab::LabNetwork::refusal() : std::string(); !why.empty()) {
+    fmt::print(err, "weir bench {}: {}\n", figure.bench, why);
+    return 2;
+  }
   if (!output.out.empty() && !make_folder(output.out, err)) return figure.failure_status;
   FigureRun run(figure, output, out, err);
   for (const auto& group : figure.groups) {

@@ -2,6 +2,7 @@
 #include "lab_farm.hpp"
 #include "output.hpp"
 #include "units.hpp"
+#include <weir/bench/conditions.hpp>
 #include <weir/bench/filter_node.hpp>
 #include <weir/run_record/summary.hpp>
 
@@ -43,11 +44,13 @@ FilterNodePoint point_of(const FilterNodeCase& node, double input_khz, const run
 Expected<FilterNodeResult, std::string> measure(const FilterNodeCase& node,
                                                 const std::vector<std::uint32_t>& cpus, double seconds,
                                                 std::FILE* err) {
-  FilterNodeResult result{node, {}};
+  FilterNodeResult result;
+  result.node = node;
   do {
     const double input_khz = !node.emulated          ? kFilterNodeKhz
                              : result.points.empty() ? kFilterNodeFromKhz
                                                      : result.points.back().input_khz + kFilterNodeStepKhz;
+    result.other_share = std::max(result.other_share, sample_busy_share());
     const MachineLoad load;
     const auto summary = summary_of_run(farm_text(node, input_khz, cpus), seconds);
     if (!summary) return Unexpected<std::string>(summary.error());
@@ -66,6 +69,7 @@ Expected<FilterNodeResult, std::string> measure(const FilterNodeCase& node,
 
 int run_filter_node(const FilterNodeOptions& options, std::FILE* out, std::FILE* err) {
   const std::vector<std::uint32_t> cpus = cpus_of_this_process();
+  const std::string where = where_now();
   Figure figure;
   figure.bench = "filter-node";
   figure.needs_all = true;
@@ -83,7 +87,7 @@ int run_filter_node(const FilterNodeOptions& options, std::FILE* out, std::FILE*
     figure.groups.push_back({{node.label, measure_node}});
   }
   figure.is_good = [](const Line& line) { return text_of(line, "_without_max").empty(); };
-  figure.page = [&](const Lines& lines) { return filter_node_page(lines, options, machine()); };
+  figure.page = [&](const Lines& lines) { return filter_node_page(lines, options, where); };
   return run_figure(figure, options.output, out, err);
 }
 

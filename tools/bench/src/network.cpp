@@ -3,6 +3,7 @@
 #include "output.hpp"
 #include "units.hpp"
 #include <weir/base/scratch_folder.hpp>
+#include <weir/bench/conditions.hpp>
 #include <weir/bench/network.hpp>
 
 #include <fmt/format.h>
@@ -98,8 +99,10 @@ std::string network_page(const Lines& lines, const NetworkOptions& options, cons
 }
 
 int run_network(const NetworkOptions& options, std::FILE* out, std::FILE* err) {
+  const std::string where = where_now();
   Figure figure;
   figure.bench = options.pattern == Pattern::incast ? "incast" : "all-to-all";
+  figure.needs_lab = true;
   figure.rounds = options.rounds;
   for (const NetworkPoint& point : expand(options)) figure.groups.push_back({figure_point(point, options)});
   figure.sentence = [](const Line& line) {
@@ -108,7 +111,7 @@ int run_network(const NetworkOptions& options, std::FILE* out, std::FILE* err) {
                        number_of(line, "after_1s.p99_us") / kUsPerMs,
                        number_of(line, "after_1s.retransmits_per_s"), number_of(line, "machine_cpu_s_per_s"));
   };
-  figure.page = [&](const Lines& lines) { return network_page(lines, options, machine()); };
+  figure.page = [&](const Lines& lines) { return network_page(lines, options, where); };
   return run_figure(figure, options.output, out, err);
 }
 

@@ -2,12 +2,16 @@
 #include "lab_farm.hpp"
 #include "output.hpp"
 #include "units.hpp"
+#include <weir/bench/conditions.hpp>
 #include <weir/bench/rcnp.hpp>
 #include <weir/run_record/summary.hpp>
 
+#include <boost/json.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <sstream>
+#include <system_error>
 
 namespace weir::bench {
 namespace {
@@ -145,6 +149,52 @@ Expected<RcnpResult, std::string> measure(const RcnpPoint& point, double seconds
   return result;
 }
 
+// Reads the results in lines of an earlier run.
+Expected<std::vector<RcnpResult>, std::string> results_of(const RcnpFigure& figure,
+                                                          const std::string& lines) {
+  std::vector<RcnpResult> results;
+  std::istringstream text(lines);
+  for (std::string written; std::getline(text, written);) {
+    std::error_code error;
+    const boost::json::value value = boost::json::parse(written, error);
+    const std::size_t number = results.size() % figure.points.size();
+    if (error || !value.is_object() || text_of(value.get_object(), "figure") != figure.id ||
+        text_of(value.get_object(), "label") != figure.points[number].label)
+      return Unexpected<std::string>(
+          fmt::format("line {} is none of figure {}", results.size() + 1, figure.id));
+    const Line& line = value.get_object();
+    RcnpResult& result = results.emplace_back();
+    result.point = figure.points[number];
+    result.run = static_cast<std::uint32_t>((results.size() - 1) / figure.points.size()) + 1;
+    result.rate_hz = number_of(line, "rate_hz");
+    result.mean_ms = number_of(line, "decision_mean_ms");
+    result.sigma_ms = number_of(line, "decision_sigma_ms");
+    result.p99_ms = number_of(line, "decision_p99_ms");
+    result.max_ms = number_of(line, "decision_max_ms");
+    result.filter_ms = number_of(line, "filter_cpu_ms");
+    result.transport_ms = number_of(line, "transport_cpu_ms");
+    result.algorithm_ms = number_of(line, "algorithm_ms");
+    result.selection_ms = number_of(line, "selection_mean_ms");
+    result.other_cores = number_of(line, "other_cores");
+    for (const auto& one : line.at("decision_above_us").as_array())
+      result.above.push_back({one.at(0).to_number<double>(), one.at(1).to_number<double>()});
+  }
+  if (results.empty()) return Unexpected<std::string>("it has no lines, or cannot be read");
+  return results;
+}
+
+int judge_again(const RcnpFigure& figure, const RcnpOptions& options, std::FILE* out, std::FILE* err) {
+  const auto results = results_of(figure, read(options.judge));
+  if (!results) {
+    fmt::print(err, "weir bench rcnp: '{}': {}\n", options.judge, results.error());
+    return 2;
+  }
+  RcnpOptions its = options;
+  its.output.command = {};
+  fmt::print(out, "{}", rcnp_page(figure, *results, its, text_of(RunConditions{})));
+  return 0;
+}
+
 }  // namespace
 
 int run_rcnp(const RcnpOptions& options, std::FILE* out, std::FILE* err) {
@@ -154,25 +204,32 @@ int run_rcnp(const RcnpOptions& options, std::FILE* out, std::FILE* err) {
     fmt::print(err, "weir bench rcnp: unknown figure '{}'\n", options.figure);
     return 2;
   }
+  if (!options.judge.empty()) return judge_again(*its, options, out, err);
   std::vector<RcnpResult> results;
   Figure figure;
   figure.bench = "rcnp";
   figure.needs_all = true;
+  figure.rounds = options.rounds;
+  const RunConditions conditions = conditions_now();
+  auto& group = figure.groups.emplace_back();
   for (const RcnpPoint& point : its->points) {
     const auto measure_point = [&]() -> Expected<Lines, std::string> {
       auto result = measure(point, options.seconds, results.empty() ? 0 : results.back().rate_hz);
       if (!result) return Unexpected<std::string>(result.error());
+      result->run = static_cast<std::uint32_t>(results.size() / its->points.size()) + 1;
       results.push_back(std::move(*result));
-      return Lines{line_of(*its, results.back())};
+      Line line = line_of(*its, results.back());
+      add_to(line, conditions);
+      return Lines{std::move(line)};
     };
-    figure.groups.push_back({{point.label, measure_point}});
+    group.push_back({point.label, measure_point});
   }
   figure.sentence = [](const Line& line) {
     return fmt::format("{:<24} {:>8.1f} slices/s, T_dec mean {:.3f} ms, CPU {:.3f} ms a slice",
                        text_of(line, "label"), number_of(line, "rate_hz"),
                        number_of(line, "decision_mean_ms"), number_of(line, "_cpu_ms"));
   };
-  figure.page = [&](const Lines&) { return rcnp_page(*its, results, options, machine()); };
+  figure.page = [&](const Lines&) { return rcnp_page(*its, results, options, text_of(conditions)); };
   Output output = options.output;
   if (output.name.empty()) output.name = "rcnp-" + its->id;
   return run_figure(figure, output, out, err);

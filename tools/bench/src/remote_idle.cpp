@@ -4,6 +4,7 @@
 #include "output.hpp"
 #include "units.hpp"
 #include <weir/base/scratch_folder.hpp>
+#include <weir/bench/conditions.hpp>
 #include <weir/bench/remote_idle.hpp>
 
 #include <boost/json.hpp>
@@ -118,8 +119,10 @@ std::string idle_page(const Lines& lines, const IdleOptions& options, const std:
 }
 
 int run_remote_idle(const IdleOptions& options, std::FILE* out, std::FILE* err) {
+  const std::string where = where_now();
   Figure figure;
   figure.bench = "remote";
+  figure.needs_lab = true;
   figure.needs_all = true;
   for (const IdleCase& one : idle_cases())
     figure.groups.push_back({{one.label, [&] { return measure(one, options); }}});
@@ -129,7 +132,7 @@ int run_remote_idle(const IdleOptions& options, std::FILE* out, std::FILE* err) 
                        number_of(line, "max_ms"));
   };
   figure.is_good = [](const Line& line) { return is_set(line, "balanced"); };
-  figure.page = [&](const Lines& lines) { return idle_page(lines, options, machine()); };
+  figure.page = [&](const Lines& lines) { return idle_page(lines, options, where); };
   return run_figure(figure, options.output, out, err);
 }
 

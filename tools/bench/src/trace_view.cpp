@@ -15,8 +15,9 @@ constexpr double kUsPerMilli = 1e3;
 constexpr double kBytesPerKilo = 1e3;
 constexpr double kBits = 8;
 constexpr double kBinUs = 10'000;
-// The rest of the slice arrives while TCP's timeout of 200 ms runs.
-constexpr double kGapUs = 150'000;
+// The rest of the slice, up to 20 ms long, arrives while TCP's timeout of 200 ms runs; samples are 1 ms
+// apart.
+constexpr double kGapUs = 175'000;
 constexpr double kIdleUse = 0.03;  // heartbeats and acknowledgements stay below
 constexpr double kPauseUs = 900;   // an idle time that separates two slices
 constexpr double kEarlyPart = 0.25;

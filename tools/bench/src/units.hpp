@@ -17,10 +17,23 @@ inline constexpr double kMbitPerGbit = 1000;
 // Buffers of a farm's processes that hold no benchmark up.
 inline constexpr std::uint64_t kBufferBytesMin = 64U << 20;
 
-// Returns a line of a page: a statement holds here or not.
+// Returns a line of a page: a statement of our own holds here or not.
 [[nodiscard]] inline std::string verdict_text(bool met, const std::string& claim,
                                               const std::string& measured) {
-  return fmt::format("- {}: {}; measured {}\n", met ? "met" : "NOT met", claim, measured);
+  return fmt::format("- {}: {}; measured {}\n", met ? "met" : "not met", claim, measured);
+}
+
+// A table of a paper's statements.
+[[nodiscard]] inline std::string verdict_table_head() {
+  return "| verdict | the paper | criterion | here |\n| --- | --- | --- | --- |\n";
+}
+[[nodiscard]] inline std::string verdict_row(const std::string& verdict, const std::string& paper,
+                                             const std::string& criterion, const std::string& measured) {
+  return fmt::format("| {} | {} | {} | {} |\n", verdict, paper, criterion, measured);
+}
+[[nodiscard]] inline std::string verdict_row(bool met, const std::string& paper, const std::string& criterion,
+                                             const std::string& measured) {
+  return verdict_row(std::string(met ? "met" : "not met"), paper, criterion, measured);
 }
 
 // Rounds to four digits.

@@ -38,8 +38,8 @@ TEST_CASE("modes are summed up by medians, with the spread of the local rate") {
   CHECK_THAT(page, ContainsSubstring("- met: the local group's medians are within 3 %; measured 3.0 %"));
   const std::string worse =
       remote_page({line(RemoteMode::idle, 100, 0), line(RemoteMode::busy, 96, 0.89)}, {}, "a machine");
-  CHECK_THAT(worse, ContainsSubstring("- NOT met: the busy line"));
-  CHECK_THAT(worse, ContainsSubstring("- NOT met: the local group's medians"));
+  CHECK_THAT(worse, ContainsSubstring("- not met: the busy line"));
+  CHECK_THAT(worse, ContainsSubstring("- not met: the local group's medians"));
   RemoteOptions fetching;
   fetching.fetch = true;
   CHECK_THAT(remote_page(lines, fetching, "a machine"),

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <weir/base/expected.hpp>
+#include <weir/bench/conditions.hpp>
 #include <weir/bench/figure.hpp>
 #include <weir/bench/trace_view.hpp>
 
@@ -21,8 +22,9 @@ struct Summary;
 namespace weir::bench {
 
 enum class Tcp : std::uint8_t {
-  old_tcp,  // without SACK, RACK and tail-loss probes, as in the thesis
-  new_tcp   // the kernel's own
+  old_tcp,  // without SACK, RACK and tail-loss probes
+  new_tcp,  // the kernel's own
+  thesis    // as old_tcp, with a static window that losses do not reduce, except for a cure that is Cubic
 };
 [[nodiscard]] const char* name_of(Tcp tcp);
 
@@ -100,7 +102,9 @@ struct Cure {
   bool flows = true;               // with the setting's flows; else slices as fast as they are built
   double quota = 0;                // of fragment-credits, strict
   double window_kb = 0;            // of byte-credits and diatcp
+  bool cubic = false;              // plain TCP, also where the others have a static window
   std::uint32_t segments = 0;      // static congestion window
+  bool kept = false;               // through losses, too (lab.static_window)
   std::uint32_t group = 0;         // of pushing readouts: at most so many send to one DCM at a time; 0: all
   bool bursts = false;             // the sources are LCMs with bioluminescence
   bool cut_off = false;            // of the bursts only the first and last slices are sent
@@ -110,6 +114,7 @@ struct Cure {
   double ring_mbit = 0;            // its rate; 0: the port's
   std::string back_pressure = {};  // "pause" or "credits": of the switches
   std::uint32_t spines = 0;        // 0: the setting's
+  double port_kb = 0;              // likewise
 };
 
 // Measured quantities of a point.
@@ -119,20 +124,25 @@ enum class Quantity : std::uint8_t {
   max_ms,
   mean_ms,  // latency: first request to last fragment
   min_ms,
+  p50_ms,
   p99_ms,
+  over_serialisation,  // mean latency, over the time that a slice alone takes through its port or ring
+  fragment_mean_ms,    // of pushed fragments, each from its sending to its last byte
+  fragment_p99_ms,
+  fragment_max_ms,
   slow,  // share of slices that took 200 ms or longer
   drops,
   retransmitted,   // share of the full frames of payload that TCP sent again
   rate,            // slices built per second
   source_least,    // use of the link of the readout that sent least
   source_most,     // and of the one that sent most
-  idle_gaps,       // of 150 ms or more at the DCM's port
-  collection_ms,   // from the first request of a slice to its last response, on the wire
-  early_requests,  // share of the request bytes in the first quarter of that time
+  idle_gaps,       // of 175 ms or more at the DCM's port
+  early_requests,  // share of the request bytes in the first quarter of a slice's collection
   queue_kb         // the longest queue of any port
 };
 
-// A statement of the paper that a measurement confirms or not. It holds for all matching points.
+// A statement of the paper, with a criterion for all matching points; or without one, where `cannot` or
+// `open` has the reason.
 struct Expectation {
   std::string cure = {};  // empty: all
   Tcp tcp = Tcp::old_tcp;
@@ -140,9 +150,14 @@ struct Expectation {
   double x_to = std::numeric_limits<double>::infinity();
   Quantity quantity = Quantity::share;
   std::string over = {};  // a cure: the quantity is divided by that of this cure at the same x
+  double over_x = std::numeric_limits<double>::quiet_NaN();  // by that of the same cure at this x
+  // In the paper's unit and speed: where slices come slower by the scale, times are longer by its inverse.
   double least = -std::numeric_limits<double>::infinity();
   double most = std::numeric_limits<double>::infinity();
-  std::string paper = {};  // a clause
+  std::string at = {};      // section, figure or table
+  std::string paper = {};   // a clause, with its number and unit
+  std::string cannot = {};  // a clause: why the statement cannot appear here
+  std::string open = {};    // a clause: what the paper leaves open about it
 };
 
 struct ExperimentTimes {
@@ -157,6 +172,7 @@ struct Experiment {
   Scaling scaling;
   double scale = 0.1;
   ExperimentTimes times;
+  std::vector<Tcp> tcps = {Tcp::old_tcp, Tcp::new_tcp};
   Vary vary = Vary::nothing;
   std::vector<double> x = {0};  // the paper's values
   Show show = Show::none;
@@ -185,30 +201,45 @@ struct ExperimentPoint {
 
 struct ExperimentResult {
   ExperimentPoint point;
+  std::uint32_t run = 1;  // of the runs of the whole figure
   Line figures;  // of the run after its settling time, in full precision; keys as in docs/benchmarks.md
 };
 // `push`: latencies leave out the readouts' slots, as ANTARES' delays do. Requires: after_1s.
 [[nodiscard]] Line figures_of(const run_record::Summary& summary, double offered_hz, bool push);
 [[nodiscard]] double value_of(Quantity quantity, const Line& figures);
+// Adds quantities that follow from the figures and the point.
+void add_derived(const ExperimentPoint& point, Line& figures);
 // Returns whether no frame was dropped. In a lab retransmissions do not count, because TCP also retransmits
 // late segments. Outside of one they are the only sign of a loss.
 [[nodiscard]] bool is_loss_free(const Line& figures);
 
-struct ExpectationVerdict {
-  const Expectation* expectation = nullptr;
-  bool measured = false;  // a point matches
+// Measured values of a statement in one run of the figure.
+struct ExpectationRun {
+  std::uint32_t run = 0;
   bool met = false;
   double least = 0;  // of the matching points
   double most = 0;
 };
+struct ExpectationVerdict {
+  const Expectation* expectation = nullptr;
+  double times_factor = 1;           // of bounds in ms
+  std::vector<ExpectationRun> runs;  // in which a point matches
+  [[nodiscard]] bool measured() const { return !runs.empty(); }
+  [[nodiscard]] bool met() const;      // in each run
+  [[nodiscard]] bool differs() const;  // one run meets the criterion, another does not
+};
+// `scale`: of the experiment's run, for bounds in ms.
 [[nodiscard]] std::vector<ExpectationVerdict> verdicts_of(const Experiment& experiment,
-                                                          const std::vector<ExperimentResult>& results);
+                                                          const std::vector<ExperimentResult>& results,
+                                                          double scale);
 
 struct ExperimentOptions {
   std::string bench;  // "thesis"
   std::string figure;
-  std::string tcp = "both";  // "old", "new", "both"
+  std::string tcp = "both";  // "old", "new", "thesis"; "both": the figure's
   bool loss_free = false;    // find the largest loss-free goodput (G_mlf) by bisection of the load
+  std::uint32_t rounds = 2;  // runs of the whole figure
+  std::string judge = {};    // file of earlier lines: a page of them, with today's criteria, and no run
   double scale = 0;          // 0: the figure's own
   double settle_s = 0;       // 0: the figure's own
   double measure_s = 0;      // likewise
@@ -242,6 +273,8 @@ class LossFreeSearch {
 // Returns the name of the figure's files: "thesis-4.13", "thesis-4.13-loss-free".
 [[nodiscard]] std::string output_name(const Experiment& experiment, const ExperimentOptions& options);
 
+// Returns the TCPs that the options or else the figure give.
+[[nodiscard]] std::vector<Tcp> tcps_of(const Experiment& experiment, const ExperimentOptions& options);
 // Returns the scale and the times that the options or else the figure give.
 [[nodiscard]] double scale_of(const Experiment& experiment, const ExperimentOptions& options);
 [[nodiscard]] ExperimentTimes times_of(const Experiment& experiment, const ExperimentOptions& options);
@@ -250,7 +283,11 @@ class LossFreeSearch {
                            const ExperimentOptions& options);
 [[nodiscard]] std::string experiment_page(const Experiment& experiment,
                                           const std::vector<ExperimentResult>& results,
-                                          const ExperimentOptions& options, const std::string& machine);
+                                          const ExperimentOptions& options, const RunConditions& conditions,
+                                          const std::string& left_out = {});
+// Returns the results in lines of an earlier run. Errors: a message with the line at fault.
+[[nodiscard]] Expected<std::vector<ExperimentResult>, std::string> results_of(const Experiment& experiment,
+                                                                              const std::string& lines);
 
 [[nodiscard]] const std::vector<Experiment>& thesis_experiments();
 [[nodiscard]] const std::vector<Experiment>& antares_experiments();

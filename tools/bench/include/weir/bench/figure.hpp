@@ -65,6 +65,7 @@ struct Figure {
   std::vector<std::vector<FigurePoint>> groups;
   std::uint32_t rounds = 1;
   bool line_per_round = false;  // instead of medians over the rounds
+  bool needs_lab = false;       // refused once, with status 2, where no virtual network can be made
   bool needs_all = false;       // a failed point ends the figure without a page
   int failure_status = 1;
   std::function<std::string(const Line&)> sentence;  // printed for each line

@@ -49,6 +49,7 @@ struct FilterNodePoint {
 struct FilterNodeResult {
   FilterNodeCase node;
   std::vector<FilterNodePoint> points;  // ascending
+  double other_share = 0;               // of the cores, used by other programs before a run, at most
 
   // Returns the largest input without thrown away slices, below the first one with some; 0: none.
   [[nodiscard]] double max_khz() const;

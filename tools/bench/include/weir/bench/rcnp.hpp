@@ -57,6 +57,7 @@ struct RcnpFigure {
 
 struct RcnpResult {
   RcnpPoint point;
+  std::uint32_t run = 1;  // of the runs of the whole figure
   double rate_hz = 0;
   double mean_ms = 0;  // T_dec: assignment to decision; with groups, of the first one
   double sigma_ms = 0;
@@ -113,8 +114,10 @@ struct Occupancy {
 
 struct RcnpOptions {
   std::string figure = "steps";
-  double seconds = 5;  // of each run
-  Output output;       // no name: rcnp-FIGURE
+  double seconds = 5;        // of each run
+  std::uint32_t rounds = 2;  // runs of the whole figure
+  std::string judge = {};    // file of earlier lines: a page of them, and no run
+  Output output;             // no name: rcnp-FIGURE
 };
 
 [[nodiscard]] Line line_of(const RcnpFigure& figure, const RcnpResult& result);

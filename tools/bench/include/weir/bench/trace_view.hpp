@@ -14,7 +14,7 @@ using Series = std::vector<std::pair<double, double>>;
 // The part of a network trace that concerns one DCM's port, after a settling time.
 struct TraceView {
   Series use;            // s, share of the port's rate; bins of 10 ms
-  double idle_gaps = 0;  // of 150 ms or more
+  double idle_gaps = 0;  // of 175 ms or more
   struct Queue {
     std::string port;
     double most_kb = 0;

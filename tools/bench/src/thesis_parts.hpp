@@ -1,0 +1,50 @@
+#pragma once
+
+#include <weir/bench/experiment.hpp>
+
+#include <cstdint>
+#include <vector>
+
+// Parts of the table of the thesis' figures.
+namespace weir::bench {
+
+inline constexpr double kSegmentKb = 1.448;
+// A window that lets a readout send its whole response at once: the thesis switches congestion control off
+// where it tests pause frames and rings.
+inline constexpr std::uint32_t kWholeResponse = 100;
+inline constexpr const char* kModernTcp =
+    " Today's TCP repairs most losses without a timeout (SACK, RACK, tail-loss probes). The thesis switches "
+    "SACK "
+    "off (section 3.5.2); it does not name the hosts' kernel, and RACK and tail-loss probes are newer than "
+    "the "
+    "Scientific Linux 6 that it mentions.";
+
+// The thesis' cures, with a congestion window in segments and a quota in fragments.
+[[nodiscard]] inline Cure plain_tcp() { return {.label = "TCP Cubic", .cubic = true}; }
+[[nodiscard]] inline Cure static_window(std::uint32_t segments) {
+  return {.label = "static TCP", .segments = segments};
+}
+[[nodiscard]] inline Cure shaping(double quota) {
+  return {.label = "traffic shaping", .shaper = "fragment-credits", .quota = quota};
+}
+[[nodiscard]] inline Cure pause_frames() {
+  return {.label = "pause frames", .segments = kWholeResponse, .kept = true, .back_pressure = "pause"};
+}
+
+// The hosts have the thesis' static window, and all statements are about it.
+inline void with_static_window(Experiment& figure) {
+  figure.tcps = {Tcp::thesis, Tcp::old_tcp};
+  for (Expectation& expectation : figure.expectations) expectation.tcp = Tcp::thesis;
+}
+
+// Hosts with a readout and DCMs each (figure 4.12).
+[[nodiscard]] ExperimentSetting all_to_all();
+
+// Returns the figures that show a network over time: 4.2, 4.6, 4.7 and 4.10.
+[[nodiscard]] std::vector<Experiment> thesis_traces();
+// Returns those of pause frames and of the shared uplink: 4.13, 4.15, 4.16 and 4.17.
+[[nodiscard]] std::vector<Experiment> thesis_links();
+// Returns those of software switches: 5.8, 5.10 and 6.8.
+[[nodiscard]] std::vector<Experiment> thesis_rings();
+
+}  // namespace weir::bench

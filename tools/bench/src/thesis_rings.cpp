@@ -1,0 +1,205 @@
+// Figures of Jereczek's thesis (2017), chapters 5 and 6: queues for each DCM in a software switch, as data.
+#include "thesis_parts.hpp"
+
+#include <string>
+
+namespace weir::bench {
+namespace {
+
+// Figure 6.7a with one plane: six readouts and six hosts with eight DCMs each, at two leaves.
+ExperimentSetting leaves_and_spines() {
+  ExperimentSetting setting;
+  setting.layout = NetworkLayout::leaf_spine;
+  setting.readouts = 6;
+  setting.readouts_per_rack = 3;
+  setting.sources = 1;
+  setting.fragment_bytes = 128 * 1024;
+  setting.dcms = 6;
+  setting.stands_for = 8;
+  setting.units = 2;
+  setting.port_mbit = setting.host_mbit = setting.uplink_mbit = 10'000;
+  setting.nic_mbit = 8700;
+  setting.rate_hz = 0;
+  return setting;
+}
+
+Experiment ring_figure() {
+  Experiment figure;
+  figure.id = "5.8";
+  figure.title = "Rings with a rate of 0.777 Gb/s for each DCM: all to all, 128 KiB a readout";
+  figure.setting = all_to_all();
+  figure.setting.dcms = 1;
+  figure.setting.fragment_bytes = 128 * 1024;
+  figure.setting.port_kb = 600;
+  figure.scaling.buffers = figure.scaling.readouts = false;
+  figure.scaling.rings = 5.0 / 11;  // flows to a DCM
+  figure.scale = 0.01;
+  figure.vary = Vary::ring;
+  figure.x = {128, 512, 1024, 2048};
+  // 12 DCMs of the paper at 0.777 Gb/s together: 9.32 Gb/s of a host's 10.
+  figure.cures = {{.label = "rings", .segments = kWholeResponse, .ring_packets = 1, .ring_mbit = 9324}};
+  figure.expectations = {
+      {.x_to = 512,
+       .quantity = Quantity::drops,
+       .least = 1,
+       .at = "5.4.2.2",
+       .paper = "small buffers of 128 or 512 packets per DCM trigger incast"},
+      {.x_to = 512,
+       .quantity = Quantity::mean_ms,
+       .over_x = 2048,
+       .least = 2,
+       .at = "5.4.2.2",
+       .paper = "and result in a very high mean latency because of the high TCP timeout rate"},
+      {.x_from = 1024,
+       .quantity = Quantity::drops,
+       .most = 0,
+       .at = "5.4.2.2",
+       .paper = "in the optimum operating range no packets are dropped"},
+      {.x_from = 1024,
+       .quantity = Quantity::over_serialisation,
+       .most = 1.2,
+       .at = "5.4.2.2",
+       .paper = "the latency remains at its minimum of 17.2 ms with low jitter; the serialisation "
+                "takes 15.6 ms (1.10 times)"},
+      {.x_from = 1024,
+       .quantity = Quantity::share,
+       .least = 0.72,
+       .most = 0.88,
+       .at = "5.4.2.2",
+       .paper = "the throughput achieves 80 % of the theoretical maximum, because of the shaping and "
+                "the limitations of the traffic generation setup"}};
+  with_static_window(figure);
+  figure.differs =
+      "A ring of Weir's lab is one of a host, so one DCM on each of six hosts has the rate of the paper's "
+      "twelve: a "
+      "slice is 450 segments over five flows instead of 990 over eleven, and the rings' sizes are scaled "
+      "alike.";
+  return figure;
+}
+
+Experiment large_burst_figure() {
+  Experiment figure;
+  figure.id = "5.10";
+  figure.title = "Ring size for a burst of 9,790 segments: 110 readouts of 128 KiB, one DCM at 0.78 Gb/s";
+  figure.setting.layout = NetworkLayout::one_switch;
+  figure.setting.readouts = 110;
+  figure.setting.sources = 1;
+  figure.setting.fragment_bytes = 128 * 1024;
+  figure.setting.rate_hz = 0;
+  figure.times = {4, 10};
+  figure.vary = Vary::ring;
+  figure.x = {1000, 3000, 4500, 7000, 9000, 9500, 10'000};
+  figure.cures = {{.label = "rings", .segments = kWholeResponse, .ring_packets = 1, .ring_mbit = 780}};
+  figure.expectations = {
+      {.x_from = 9500,
+       .quantity = Quantity::drops,
+       .most = 0,
+       .at = "5.4.2.3",
+       .paper = "starting with 9000 packets, nearly the number that carries the event, nothing is lost"},
+      {.x_from = 9500,
+       .quantity = Quantity::over_serialisation,
+       .most = 1.05,
+       .at = "5.4.2.3",
+       .paper = "the mean latency remains at 159 ms, very close to the serialisation delay of 156 ms (1.02 "
+                "times)"},
+      {.x_to = 8999,
+       .quantity = Quantity::drops,
+       .least = 1,
+       .at = "5.4.2.3",
+       .paper = "below 9000 packets are dropped by the switch"},
+      {.x_to = 8999,
+       .quantity = Quantity::over_serialisation,
+       .least = 1.25,
+       .at = "5.4.2.3",
+       .paper = "with high jitter and mean latency"},
+      {.x_to = 4999,
+       .quantity = Quantity::slow,
+       .least = 1,
+       .at = "5.4.2.3",
+       .paper = "below 5000 every event suffers from at least one timeout of at least 200 ms"}};
+  with_static_window(figure);
+  figure.differs =
+      std::string(
+          "Here a slice is 1,001 segments of 1,448 bytes (11 x 91), which the readouts send in 11.1 ms; in "
+          "this time the "
+          "ring passes on 70 of them at 78 Mb/s. So it is lossless from 931 packets on: 9,310 in the paper's "
+          "unit, "
+          "beyond the 9,000 there. A slice alone takes 156 ms, so 200 ms and more mean a timeout.") +
+      kModernTcp;
+  return figure;
+}
+
+// The statements about one configuration at the paper's optimum.
+void add_optimum(Experiment& figure, const char* cure, double gbit, const char* no_drops) {
+  Expectation at{.cure = cure, .x_from = gbit, .x_to = gbit, .quantity = Quantity::drops, .most = 0};
+  at.at = "Figure 6.8g, 6.3.2.1";
+  at.paper = no_drops;
+  figure.expectations.push_back(at);
+}
+
+Experiment ring_rate_figure() {
+  Experiment figure;
+  figure.id = "6.8";
+  figure.title =
+      "Rate of the rings in a plane of leaves and spines: 6 readouts of 128 KiB, 6 hosts with DCMs";
+  figure.setting = leaves_and_spines();
+  figure.scaling.buffers = figure.scaling.readouts = false;
+  figure.scale = 0.005;
+  figure.times = {4, 10};
+  figure.vary = Vary::ring_rate;
+  figure.x = {0.6, 0.75, 0.91, 1.04, 1.2, 1.47};
+  // Each ring holds both slices of its DCM: 1,086 packets.
+  const Cure rings = {.label = "one spine", .segments = 2 * kWholeResponse, .ring_packets = 2048};
+  figure.cures = {rings, rings};
+  figure.cures[1].label = "two spines";
+  figure.cures[1].spines = 2;
+  add_optimum(figure, "one spine", 0.91,
+              "3 packets in 40 us, 0.91 Gb/s, are the optimum: no packet is dropped");
+  figure.expectations.push_back({.cure = "one spine",
+                                 .x_from = 0.91,
+                                 .x_to = 0.91,
+                                 .quantity = Quantity::share,
+                                 .least = 0.91,
+                                 .at = "Figure 6.9",
+                                 .paper = "with 95.7 % of the theoretical limit"});
+  add_optimum(figure, "two spines", 1.04,
+              "3 packets in 35 us, 1.04 Gb/s, are the optimum: no packet is dropped");
+  figure.expectations.push_back({.cure = "two spines",
+                                 .x_from = 1.04,
+                                 .x_to = 1.04,
+                                 .quantity = Quantity::share,
+                                 .over_x = 0.91,
+                                 .least = 1,
+                                 .at = "6.3.2.1",
+                                 .paper = "where the goodput is maximised"});
+  figure.expectations.push_back({.x_from = 1.2,
+                                 .quantity = Quantity::drops,
+                                 .least = 1,
+                                 .at = "6.3.2.1",
+                                 .paper = "the hosts' on-chip buffers are small, so they are easily "
+                                          "overflowed; only tuned rings eliminate drops"});
+  figure.expectations.push_back(
+      {.at = "6.3.2.1",
+       .paper = "two planes: 4 packets in 33 us, 1.47 Gb/s, 11.8 Gb/s to a host; all percentiles "
+                "below 6 ms",
+       .cannot = "a host of the lab has one link, to one leaf"});
+  with_static_window(figure);
+  figure.differs =
+      "The hosts' cards of 8.7 Gb/s and 64 kB were put in so that the optimum with two spines is where the "
+      "paper has "
+      "it: the paper's hosts take less than their port's 10 Gb/s (PCIe gen1, small buffers on the card), but "
+      "it does "
+      "not say how much through one port. So the place of that optimum is not a result. One DCM with two "
+      "slices "
+      "at a "
+      "time and eight times the ring's rate stands for the eight DCMs of a host. The formula of section "
+      "6.2.2 gives "
+      "6.67 Gb/s a host with one spine, 0.83 a DCM, and two spines do not limit it.";
+  return figure;
+}
+
+}  // namespace
+
+std::vector<Experiment> thesis_rings() { return {ring_figure(), large_burst_figure(), ring_rate_figure()}; }
+
+}  // namespace weir::bench
