@@ -1,3 +1,4 @@
+#include <weir/base/assert.hpp>
 #include <weir/base/scratch_folder.hpp>
 #include <weir/base/time.hpp>
 #include <weir/clock/clock.hpp>
@@ -20,6 +21,7 @@ constexpr std::chrono::milliseconds kLook{2};
 }  // namespace
 
 Expected<StaticWindow, std::string> StaticWindow::start(std::uint32_t segments, const std::string& program) {
+  WEIR_ASSERT(segments > 0);
   const ScratchFolder folder;
   launch::ChildSettings settings;
   settings.program = program.empty() ? node::program_folder() + "/weir-static-window" : program;
@@ -44,6 +46,7 @@ Expected<StaticWindow, std::string> StaticWindow::start(std::uint32_t segments, 
     std::this_thread::sleep_for(kLook);
   }
   window.name_.pop_back();
+  WEIR_ASSERT(!window.name_.empty());
   return window;
 }
 
