@@ -1,8 +1,11 @@
 // The machine of a figure, its load, and the version of Weir.
 #include "output.hpp"
 #include "units.hpp"
+#include <weir/base/time.hpp>
 #include <weir/bench/conditions.hpp>
+#include <weir/clock/clock.hpp>
 #include <weir/node/paths.hpp>
+#include <weir/transport/loop.hpp>
 
 #include <fmt/format.h>
 
@@ -13,14 +16,13 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
-#include <thread>
 
 namespace weir::bench {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::chrono::milliseconds kSample{333};
+constexpr DurationNs kSample = 333 * kMillisecond;
 constexpr std::size_t kCommitLetters = 10;
 
 std::string first_line(const fs::path& path) {
@@ -112,7 +114,10 @@ std::string where_now() {
 
 double sample_busy_share() {
   const auto [busy_before, before] = jiffies();
-  std::this_thread::sleep_for(kSample);
+  transport::Loop loop{transport::SocketPolicy{}};
+  const TimeNs until_ns = awake_now_ns() + kSample;
+  for (TimeNs now_ns = awake_now_ns(); now_ns < until_ns; now_ns = awake_now_ns())
+    loop.run_once([](TimeNs) {}, until_ns - now_ns);
   const auto [busy, all] = jiffies();
   return all > before ? hundredths((busy - busy_before) / (all - before)) : 0;
 }

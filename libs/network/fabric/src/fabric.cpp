@@ -58,8 +58,8 @@ Servers servers_for(std::uint64_t ports, std::uint32_t spines, const SwitchKind&
   return servers;
 }
 
-Router reference_router(std::uint64_t ports) {
-  Router router;
+ReferenceRouter reference_router(std::uint64_t ports) {
+  ReferenceRouter router;
   router.chassis = parts_of(ports, kChassisPorts);
   router.modules = parts_of(ports, kModulePorts);
   router.fabric_modules = router.modules;

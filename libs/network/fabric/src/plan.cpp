@@ -58,7 +58,7 @@ Expected<Plan, std::string> plan_of(const Wish& wish) {
 std::string text_of(const Plan& plan) {
   const Wish& wish = plan.wish;
   const Servers packed = servers_for(plan.ports(), plan.spines, wish.kind);
-  const Router router = reference_router(plan.ports());
+  const ReferenceRouter router = reference_router(plan.ports());
   std::string text;
   const auto line = [&](const char* what, const std::string& value) {
     fmt::format_to(std::back_inserter(text), "{:<30} {}\n", what, value);

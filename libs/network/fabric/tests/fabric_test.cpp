@@ -50,9 +50,9 @@ TEST_CASE("switches are counted plane after plane, with each full plane's leaves
 }
 
 TEST_CASE("the reference router is bought by chassis of 768 ports and modules of 24") {
-  const Router small = reference_router(24);
+  const ReferenceRouter small = reference_router(24);
   CHECK(small.price == Approx(98'698 + 51'948));
-  const Router large = reference_router(769);
+  const ReferenceRouter large = reference_router(769);
   CHECK(large.chassis == 2);
   CHECK(large.modules == 33);
   CHECK(large.price == Approx(2 * 98'698 + 33 * 51'948 + (33 - 14) * 7'399));

@@ -4,19 +4,18 @@
 #include <weir/clock/clock.hpp>
 #include <weir/node/paths.hpp>
 #include <weir/run/static_window.hpp>
+#include <weir/transport/loop.hpp>
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <fstream>
 #include <iterator>
-#include <thread>
 
 namespace weir::run {
 namespace {
 
 constexpr DurationNs kPatience = 10 * kSecond;  // loading takes some ms
-constexpr std::chrono::milliseconds kLook{2};
+constexpr DurationNs kLook = 2 * kMillisecond;
 
 }  // namespace
 
@@ -31,6 +30,7 @@ Expected<StaticWindow, std::string> StaticWindow::start(std::uint32_t segments, 
   auto process = launch::Child::start(settings);
   if (!process) return Unexpected<std::string>(process.error());
   StaticWindow window;
+  transport::Loop loop{transport::SocketPolicy{}};
   window.process_ = std::move(*process);
   const TimeNs until_ns = awake_now_ns() + kPatience;
   while (!window.name_.ends_with('\n')) {
@@ -43,7 +43,7 @@ Expected<StaticWindow, std::string> StaticWindow::start(std::uint32_t segments, 
           fmt::format("no static window: {}",
                       why.empty() ? "weir-static-window does not answer" : why.substr(0, why.find('\n'))));
     }
-    std::this_thread::sleep_for(kLook);
+    loop.run_once([](TimeNs) {}, kLook);
   }
   window.name_.pop_back();
   WEIR_ASSERT(!window.name_.empty());

@@ -50,12 +50,12 @@ struct Servers {
 [[nodiscard]] Servers servers_for(std::uint64_t ports, std::uint32_t spines, const SwitchKind& kind);
 
 // The thesis' reference: large routers in the core (6.2.5.2), in its catalogue prices.
-struct Router {
+struct ReferenceRouter {
   std::uint64_t chassis = 0;  // with up to 768 ports of 10 Gb/s
   std::uint64_t modules = 0;  // of 24 ports
   std::uint64_t fabric_modules = 0;
   double price = 0;
 };
-[[nodiscard]] Router reference_router(std::uint64_t ports);
+[[nodiscard]] ReferenceRouter reference_router(std::uint64_t ports);
 
 }  // namespace weir::fabric
