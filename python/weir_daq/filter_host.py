@@ -40,8 +40,8 @@ from .filters import (
     Values,
     are_referred_to,
     source_number,
-    whole,
 )
+from .parameters import whole
 
 _CRASH_DESCRIPTOR = 8  # libs/filtering/filter_host/include/weir/filter_host/worker_descriptors.hpp
 _ABI = 1

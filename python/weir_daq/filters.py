@@ -15,7 +15,6 @@
 from __future__ import annotations
 
 import math
-import operator
 import struct
 import sys
 from collections.abc import Iterable, Sequence
@@ -26,7 +25,7 @@ import numpy.typing as npt
 
 from ._tables import REASON, STATUS
 from .hits import HIT, decode_hits
-from .parameters import ParameterError, Parameters
+from .parameters import ParameterError, Parameters, whole
 
 __all__ = [
     "HITS", "TABLE", "Axis", "Counter", "Decision", "Fragment", "Histogram", "Histogram2D", "ParameterError", "RunInfo",
@@ -62,20 +61,6 @@ _MASK = (1 << 64) - 1
 _REJECT, _ACCEPT, _NEED_MORE, _FORWARD = 1, 2, 3, 4
 _KEEP_ALL, _KEEP_LISTED, _KEEP_NONE = 0, 1, 2
 _ALERT_S_MAX = 10 * 24 * 3600  # AlertRequest::kWindowMsMax of libs/filtering/filter_host
-
-
-def whole(value: Any, name: str, bits: int, low: int = 0) -> int:
-    """Returns `value` as a whole number that `bits` bits hold, from `low` on. Raises TypeError or ValueError.
-
-    ctypes would take the lowest bits of any number.
-    """
-    try:
-        number = operator.index(value)
-    except TypeError:
-        raise TypeError(f"{name} {value!r} is not a whole number") from None
-    if not low <= number < 1 << bits:
-        raise ValueError(f"{name} {value!r} is not within {low} and 2**{bits} - 1")
-    return number
 
 
 def source_number(value: Any) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 import re
 from collections.abc import Sequence
 from typing import Any, TypeVar
@@ -16,6 +17,20 @@ _RANGE_MAX = 1_000_000
 
 class ParameterError(ValueError):
     """A parameter is missing, unknown or unusable."""
+
+
+def whole(value: Any, name: str, bits: int, low: int = 0) -> int:
+    """Returns `value` as a whole number that `bits` bits hold, from `low` on. Raises TypeError or ValueError.
+
+    ctypes would take the lowest bits of any number.
+    """
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{name} {value!r} is not a whole number") from None
+    if not low <= number < 1 << bits:
+        raise ValueError(f"{name} {value!r} is not within {low} and 2**{bits} - 1")
+    return number
 
 
 def _refuse(name: str, value: str, why: str) -> ParameterError:

@@ -36,7 +36,8 @@ _FRAGMENT, _FAILED, _LOG, _READY, _REFUSED, _BEGUN, _ENDED, _COUNT, _FAULT = ran
 _REQUEST = np.dtype([("kind", "<u4"), ("type", "<u4"), ("slice", "<u8"), ("time", "<i8"), ("duration", "<i8")])
 _OK, _MISSING = 0, 1
 _SENT, _TOO_LONG = 0, 1
-_BATCH = 256  # requests taken at once
+_BATCH = 256  # requests taken at once, if their fragments are not more than
+_BATCH_FRAGMENTS = 1024
 _PATIENCE_MS = 500
 _CHECK_MARK = "\x1e"  # what the source prints itself comes before it
 _DIRECT_BYTES = 8192  # longer fragments are sent one by one
@@ -63,10 +64,11 @@ class Host(SourceServices):
         self.fragment_max = int(library.weir_source_host_open())
         self.requests = np.zeros(_BATCH, _REQUEST)
         self._at = self.requests.ctypes.data
+        self.batch = _BATCH
         self._timed = self._delay_us = 0
 
     def take(self) -> Any:
-        return self.requests[: self._take(self._at, _BATCH, _PATIENCE_MS)]
+        return self.requests[: self._take(self._at, self.batch, _PATIENCE_MS)]
 
     def tell(self, kind: int, text: str = "", source: int = 0, number: int = 0, status: int = 0) -> None:
         data = text.encode("utf-8", "replace")[:60000]
@@ -168,14 +170,17 @@ class _LogHandler(logging.Handler):
 
 
 class Module:
-    """A file with a source, compiled."""
+    """A file with a source, compiled. `copied`: modules beside it are in `files`; otherwise they are on disk."""
 
-    def __init__(self, files: list[tuple[str, bytes]]) -> None:
+    def __init__(self, files: list[tuple[str, bytes]], copied: bool = True) -> None:
         self.path, content = files[0]
         stem = os.path.splitext(os.path.basename(self.path))[0]
         folder = os.path.dirname(self.path)
         refuse_hidden_modules(folder)
-        sys.meta_path.insert(0, CopiedModules(folder, files[1:]))
+        if copied:
+            sys.meta_path.insert(0, CopiedModules(folder, files[1:]))
+        else:
+            sys.path.append(folder)
         name = stem if stem not in sys.modules else stem + "_source"
         module = types.ModuleType(name)
         module.__file__ = self.path
@@ -223,6 +228,7 @@ class Process:
 
     def __init__(self, host: Host, setup: dict[str, list[bytes]]) -> None:
         self.host = host
+        self.pid = os.getpid()
         files = [(os.fsdecode(path), content) for path, content in zip(setup["file"], setup["content"])]
         self.path = os.path.abspath(files[0][0])
         self.module = Module([(os.path.abspath(path), content) for path, content in files])
@@ -235,6 +241,7 @@ class Process:
         self.sources = [
             self.module.make(SourceSetup(values, int(source), readout, index), host) for source in setup["source"]
         ]
+        host.batch = min(_BATCH, max(1, _BATCH_FRAGMENTS // max(1, len(self.sources))))
         self.threads: list[threading.Thread] = []
         self.announced = self.module.kind.announced is not Source.announced
         self.batches = callable(getattr(self.module.kind, "fragments", None))
@@ -261,6 +268,8 @@ class Process:
 
     def end_for(self, error: BaseException) -> NoReturn:
         """Ends the process: the readout has the reason from the note, and starts another."""
+        if os.getpid() != self.pid:  # a forked child
+            _end(0)
         text = self.report(error)
         os.write(_NOTE_DESCRIPTOR, text.encode("ascii", "replace"))
         self.host.log(3, text)
@@ -424,7 +433,7 @@ def _check(path: str) -> int:
         path = os.path.abspath(path)
         with open(path, "rb") as file:
             content = file.read()
-        module = Module([(path, content)])
+        module = Module([(path, content)], copied=False)
         text, status = f"  {module.description}\n  from {path}\n", 0
     except BaseException as error:
         text, status = sentence(error, path, "source"), 1

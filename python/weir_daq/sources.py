@@ -20,7 +20,7 @@ from typing import Any, Callable, NamedTuple, Union
 import numpy as np
 import numpy.typing as npt
 
-from .parameters import ParameterError, Parameters
+from .parameters import ParameterError, Parameters, whole
 
 __all__ = ["Counter", "ParameterError", "RunInfo", "Source", "SourceSetup"]
 
@@ -60,7 +60,7 @@ class Counter:
         self._name, self._count = name, count
 
     def add(self, amount: int = 1) -> None:
-        self._count(self._name, amount)
+        self._count(self._name, whole(amount, "amount", 64))
 
 
 class SourceSetup(Parameters):
@@ -92,7 +92,7 @@ class Source:
         pass
 
     def announced(self, slice_id: int, time_ns: int) -> None:
-        """Receives each slice that the farm builds, with its time (UTC)."""
+        """Receives each announced slice, with its time (UTC)."""
 
     def begin_run(self, run: RunInfo) -> None:
         pass
@@ -110,7 +110,7 @@ class Source:
             return False
         if time_ns is not None:
             self._services.note_time(time_ns)
-        return self._services.send(self.source, slice_id, _STATUS[status], data)
+        return self._services.send(self.source, whole(slice_id, "slice id", 64), _STATUS[status], data)
 
     def deliver_many(self, slice_ids: Sequence[int], data: Sequence[Bytes] | npt.NDArray[Any]) -> bool:
         """Hands over the bytes of many slices: a list, or an array with a row for each. Otherwise as deliver()."""

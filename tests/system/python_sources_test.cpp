@@ -1,4 +1,5 @@
 // Sources in Python: some that misbehave beside others that do not, and hosts that are killed.
+#include "controlled_farm.hpp"
 #include "farm_run.hpp"
 #include "python_here.hpp"
 #include "stored_run.hpp"
@@ -210,4 +211,106 @@ TEST_CASE("a source that refuses its parameters refuses the run, with its senten
   const FarmEnd end = run_source(folder, "unruly_source.py", "refuse");
   CHECK(end.status == 1);
   CHECK_THAT(end.err, ContainsSubstring("ValueError: no crate found (unruly_source.py:"));
+}
+
+namespace {
+
+// Returns the host that this readout started last, after `since` earlier ones; 0: none.
+pid_t latest_host(const FarmRun& run, const std::string& readout, std::size_t since) {
+  const std::string log = run.log(readout);
+  const std::string mark = "host ready pid=";
+  std::size_t at = log.find(mark);
+  for (std::size_t i = 0; i < since && at != log.npos; ++i) at = log.find(mark, at + 1);
+  return at == log.npos ? 0 : static_cast<pid_t>(std::stol(log.substr(at + mark.size())));
+}
+
+}  // namespace
+
+TEST_CASE("hosts that are killed at full speed cost their own fragments, and come back") {
+  if (!has_python()) return;
+  for (const char* plugin : {"unruly_source.py", "unruly_sender.py"}) {
+    const TemporaryFolder folder;
+    FarmRun run(folder, farm_file(folder, plugin),
+                {"--set", "trigger.mode=max", "--set", "run.duration_s=4", "--set", "run.slices=0", "--set",
+                 "filter.plugin=prescale"});
+    std::size_t kills = 0;
+    for (; kills < 3; ++kills) {
+      pid_t host = 0;
+      REQUIRE(wait_until([&] { return (host = latest_host(run, "readout-0", kills)) != 0; }, Seconds(60)));
+      if (kills == 0) REQUIRE(run.wait_for_data(10'000));
+      REQUIRE(::kill(host, SIGKILL) == 0);
+    }
+    const FarmEnd end = run.finish();
+    CHECK_BALANCED(end, 3);
+    CHECK_THAT(end.out, ContainsSubstring("source host of readout-0 ended: signal 9"));
+    CHECK_THAT(end.out, !ContainsSubstring("source host of readout-1"));
+    CHECK(end.summary.count("source.host_restarts") >= 2);
+    std::uint64_t of_others = 0;
+    StoredRun(folder / "out").for_each_slice([&](const storage::SliceRecordView& slice) {
+      for (const SourceId source : {SourceId(3), SourceId(4)}) {
+        const auto fragment = slice.find(source);
+        if (!fragment || fragment->record.status == FragmentStatus::missing) ++of_others;
+      }
+    });
+    CHECK(of_others == 0);
+  }
+}
+
+TEST_CASE("a readout that is killed takes its host along, and its successor starts another") {
+  if (!has_python()) return;
+  const TemporaryFolder folder;
+  FarmRun run(folder, farm_file(folder, "unruly_source.py"),
+              {"--set", "trigger.rate_hz=200", "--set", "run.duration_s=5", "--set", "run.slices=0"});
+  pid_t host = 0;
+  REQUIRE(run.wait_for_data(5'000));
+  REQUIRE((host = latest_host(run, "readout-0", 0)) != 0);
+  REQUIRE(run.send_signal("readout-0", SIGKILL));
+  CHECK(wait_until([&] { return ::kill(host, 0) != 0; }, Seconds(20)));
+  CHECK(wait_until([&] { return latest_host(run, "readout-0", 1) != 0; }, Seconds(60)));
+  const FarmEnd end = run.finish();
+  CHECK_BALANCED(end, 3);
+  CHECK(end.summary.count("triggered") == end.summary.count("stored"));
+}
+
+TEST_CASE("sources in Python serve a farm in push mode") {
+  if (!has_python()) return;
+  for (const char* plugin : {"unruly_source.py", "unruly_sender.py"}) {
+    const TemporaryFolder folder;
+    const FarmEnd end = run_source(folder, plugin, "in order", {"run.mode=push", "dcm.count=2"});
+    CHECK_BALANCED(end, 0);
+    const Missing missing = check_stored(folder);
+    CHECK(missing.of_bad + missing.of_neighbours + missing.of_others == 0);
+  }
+}
+
+TEST_CASE("runs in a row have a host each, and leave nothing behind") {
+  if (!has_python()) return;
+  const TemporaryFolder folder;
+  ControlledFarm farm(folder,
+                      "trigger: {mode: rate, rate_hz: 500}\n"
+                      "source: {kind: plugin, plugin: '" +
+                          test_plugin("unruly_source.py") +
+                          "', host: {start_timeout_ms: 60000}}\n"
+                          "readout: {count: 1, sources_per_readout: 2}\n"
+                          "dcm: {count: 1}\n",
+                      {"supervisor", "writer-0", "readout-0", "dcm-0"});
+  farm.make_ready();
+  const auto cycle = [&] {
+    farm.must({"start"});
+    farm.stop_good();
+  };
+  cycle();
+  const Holdings before = holdings_of(farm.node("readout-0").pid());
+  for (int i = 0; i < 3; ++i) cycle();
+  const Holdings after = holdings_of(farm.node("readout-0").pid());
+  CHECK(after.descriptors <= before.descriptors + 1);
+  CHECK(after.threads <= before.threads);
+  std::size_t hosts = 0;
+  const std::string log = farm.node("readout-0").err();
+  for (std::size_t at = log.find("host ready pid="); at != log.npos;
+       at = log.find("host ready pid=", at + 1)) {
+    ++hosts;
+    CHECK(::kill(static_cast<pid_t>(std::stol(log.substr(at + 15))), 0) != 0);
+  }
+  CHECK(hosts >= 4);
 }

@@ -24,6 +24,7 @@ void add_emit(CLI::App& app, int& status);
 void add_keys(CLI::App& app, int& status);
 void add_lab(CLI::App& app, int& status);
 void add_plan(CLI::App& app, int& status);
+void add_source(CLI::App& app, int& status);
 void add_tap(CLI::App& app, int& status);
 void add_top(CLI::App& app, int& status);
 void add_up(CLI::App& app, int& status);

@@ -14,12 +14,12 @@
 namespace {
 
 constexpr weir::commands::AddCommand kCommands[] = {
-    weir::commands::add_demo, weir::commands::add_run,     weir::commands::add_check,
-    weir::commands::add_file, weir::commands::add_filter,  weir::commands::add_emit,
-    weir::commands::add_ctl,  weir::commands::add_lab,     weir::commands::add_bench,
-    weir::commands::add_keys, weir::commands::add_tap,     weir::commands::add_top,
-    weir::commands::add_up,   weir::commands::add_version, weir::commands::add_wire,
-    weir::commands::add_plan,
+    weir::commands::add_demo, weir::commands::add_run,    weir::commands::add_check,
+    weir::commands::add_file, weir::commands::add_filter, weir::commands::add_emit,
+    weir::commands::add_ctl,  weir::commands::add_lab,    weir::commands::add_bench,
+    weir::commands::add_keys, weir::commands::add_source, weir::commands::add_tap,
+    weir::commands::add_top,  weir::commands::add_up,     weir::commands::add_version,
+    weir::commands::add_wire, weir::commands::add_plan,
 };
 
 constexpr const char* kDescription =

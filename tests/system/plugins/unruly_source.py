@@ -46,6 +46,8 @@ class Unruly(weir_daq.Source):
             ctypes.string_at(0)
         if self.what == "fork":
             if os.fork() == 0:
+                if slice_id % 200 == 99:
+                    raise SystemExit(5)
                 return b"of the child"
             self.children += 1
         return bytes([slice_id % 251]) * (10 + self.source)

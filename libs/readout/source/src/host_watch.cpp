@@ -37,7 +37,10 @@ void HostWatch::begun(std::uint64_t number, TimeNs now_ns) {
 HostWatch::Ask HostWatch::announce(SliceId slice, std::uint64_t number, TimeNs now_ns) {
   if (state_ != State::running) return Ask::down;
   forget_settled(now_ns);
-  if (owed_.size() >= settings_.owed_max) return Ask::full;
+  if (owed_.size() >= settings_.owed_max) {
+    if (asks_) return Ask::full;
+    forget_oldest();  // its fragments may have arrived
+  }
   // One that had nothing to do has its whole time.
   if (progress_.done >= last_number_) waited_ns_ = 0;
   last_number_ = number;
@@ -55,9 +58,13 @@ void HostWatch::forget_settled(TimeNs now_ns) {
     const bool answered = asks_ && first.number <= progress_.done;
     const bool given_up = settings_.wait_ns > 0 && now_ns - first.since_ns > settings_.wait_ns;
     if (!answered && !given_up) return;
-    owed_.pop_front();
-    asked_.pop_front();
+    forget_oldest();
   }
+}
+
+void HostWatch::forget_oldest() {
+  owed_.pop_front();
+  asked_.pop_front();
 }
 
 void HostWatch::condemn() {

@@ -74,6 +74,13 @@ TEST_CASE("announced slices beyond the limit are not asked", "[source]") {
   CHECK(host.watch.announce(SliceId(9), 6, host.now) == Ask::ask);
 }
 
+TEST_CASE("a host that delivers on its own owes only the latest slices at the limit") {
+  Host host;
+  host.run(false);
+  for (std::uint64_t i = 0; i < 9; ++i) CHECK(host.watch.announce(SliceId(i), 2 + i, host.now) == Ask::ask);
+  CHECK(host.die() == std::vector{SliceId(5), SliceId(6), SliceId(7), SliceId(8)});
+}
+
 TEST_CASE("a host without progress is ended softly, then hard", "[source]") {
   Host host;
   host.run();

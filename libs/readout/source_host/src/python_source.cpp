@@ -1,18 +1,12 @@
 #include "python_source.hpp"
 
-#include "source_process.hpp"
-#include <weir/child_process/child_parts.hpp>
+#include "python_host.hpp"
 #include <weir/clock/clock.hpp>
 #include <weir/orphans/orphans.hpp>
-#include <weir/source/host_watch.hpp>
 #include <weir/source_host/instance.hpp>
 
-#include <algorithm>
-#include <array>
-#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
-#include <memory>
 #include <poll.h>
 #include <sstream>
 #include <stdexcept>
@@ -24,83 +18,13 @@ namespace {
 
 using source::HostWatch;
 
-constexpr std::size_t kRecordsPerPoll = 4096;
-constexpr std::size_t kBytesPerPoll = std::size_t{8} << 20;
-constexpr std::size_t kTextMax = 64 * 1024;
 constexpr DurationNs kLookEvery = kMillisecond;  // at the process
 constexpr DurationNs kEndPatience = 2 * kSecond;
 constexpr int kWaitStepMs = 50;
 
-void free_bytes(void* owner) { std::free(owner); }
-
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-// The sources of one readout, in a process of their own. One thread.
-class PythonHost {
- public:
-  PythonHost(const weir_source_parameters& parameters, const weir_source_readout& readout,
-             const weir_source_host& host, const PythonSource& source);
-  ~PythonHost();
-  PythonHost(const PythonHost&) = delete;
-  PythonHost& operator=(const PythonHost&) = delete;
-
-  void begin_run(const weir_source_run& run);
-  void announced(const weir_source_trigger* triggers, std::uint32_t count, std::uint32_t stride);
-  void poll();
-  void end_run();
-  [[nodiscard]] int fd() const { return wake_.read.get(); }
-
- private:
-  void start();
-  void restart();
-  // Waits until the host is in this state. Throws the reason if it does not get there.
-  void wait_for(HostWatch::State state, const char* task);
-  void wait_a_moment();
-  void take_wake_ups() const;
-  void begin();
-  // Returns false if records are left.
-  bool drain();
-  void take(const LaneRecord& record);
-  void take_fragment(const LaneRecord& record);
-  [[nodiscard]] std::string take_text(const LaneRecord& record);
-  void take_failure(std::uint32_t source, std::uint64_t slice, const std::string& text);
-  void take_ready(std::uint32_t status, const std::string& text);
-  [[nodiscard]] bool deliver_missing(std::uint32_t source, std::uint64_t slice, std::uint8_t reason);
-  std::size_t miss_all(std::uint64_t slice, std::uint8_t reason, std::size_t counter);
-  void look_at_process(TimeNs now_ns);
-  void note_end(const child_process::ChildEnd& end, TimeNs now_ns);
-  void obey(HostWatch::Order order);
-  void report_losses();
-  void count(std::size_t which, std::uint64_t amount = 1) { host_.count(&host_, counters_[which], amount); }
-  void log(std::int32_t level, const std::string& text) { host_.log(&host_, level, text.c_str()); }
-
-  enum Lost : std::size_t { kException, kEnded, kDown, kNotAsked, kTooLong, kLosts };
-  static constexpr std::array<const char*, kLosts> kLostNames{"exception", "host_ended", "host_down",
-                                                              "not_asked", "too_long"};
-  enum Counter : std::size_t { kRestarts = kLosts, kHung, kCounters };
-  struct Tally {
-    std::uint64_t reached = 0;
-    std::array<std::uint64_t, kLosts> lost{};
-  };
-
-  const weir_source_host& host_;
-  const weir_source_readout& readout_;
-  const PythonSource& source_;
-  std::string setup_;
-  child_process::Pipe wake_;
-  HostWatch watch_;
-  std::unique_ptr<SourceProcess> process_;
-  std::array<std::uint32_t, kCounters> counters_{};
-  std::vector<Tally> tallies_;  // by place of the source
-  weir_source_run run_{};
-  bool in_run_ = false;
-  bool run_ended_ = false;  // the host has ended the run
-  bool waiting_ = false;    // for it to make its sources, or to begin the run
-  bool started_before_ = false;
-  std::string refusal_;  // why the host cannot go on
-  std::string run_error_;
-  TimeNs looked_ns_ = 0;
-};
+}  // namespace
 
 PythonHost::PythonHost(const weir_source_parameters& parameters, const weir_source_readout& readout,
                        const weir_source_host& host, const PythonSource& source)
@@ -211,10 +135,10 @@ void PythonHost::begin() {
   process_->lane().ring();
 }
 
-void PythonHost::announced(const weir_source_trigger* triggers, std::uint32_t count, std::uint32_t stride) {
+void PythonHost::announced(const weir_source_trigger* triggers, std::uint32_t size, std::uint32_t stride) {
   const TimeNs now_ns = awake_now_ns();
   const auto* bytes = reinterpret_cast<const char*>(triggers);
-  for (std::uint32_t i = 0; i < count; ++i) {
+  for (std::uint32_t i = 0; i < size; ++i) {
     const auto& one = *reinterpret_cast<const weir_source_trigger*>(bytes + std::size_t{i} * stride);
     const std::uint64_t number = process_->lane().asked() + 1;
     switch (watch_.announce(SliceId(one.slice), number, now_ns)) {
@@ -222,6 +146,10 @@ void PythonHost::announced(const weir_source_trigger* triggers, std::uint32_t co
         if (process_->lane().ask(
                 {HostRequestKind::slice, one.type, one.slice, one.time_utc_ns, one.duration_ns}) != 0)
           break;
+        if (!watch_.asks()) {  // it delivers the slice even so, if it does not wait for the announcement
+          count(kNotAsked);
+          break;
+        }
         [[fallthrough]];
       case HostWatch::Ask::full:
         miss_all(one.slice, WEIR_SOURCE_DROPPED, kNotAsked);
@@ -237,145 +165,9 @@ void PythonHost::announced(const weir_source_trigger* triggers, std::uint32_t co
 void PythonHost::poll() {
   take_wake_ups();
   if (!drain() || !process_->lane().fall_asleep()) host_.wake(&host_);
-  look_at_process(awake_now_ns());
-  report_losses();
-}
-
-bool PythonHost::drain() {
-  LaneReader& lane = process_->lane();
-  std::size_t bytes = 0;
-  for (std::size_t records = 0; records < kRecordsPerPoll && bytes < kBytesPerPoll; ++records) {
-    LaneRecord record;
-    const LaneReader::Read read = lane.next(record);
-    if (read == LaneReader::Read::corrupt && watch_.state() != HostWatch::State::ending) {
-      refusal_ = "its lane holds nonsense";
-      watch_.condemn();
-      process_->child().kill(true);
-    }
-    if (read != LaneReader::Read::record) {
-      lane.release();
-      lane.ring();
-      return true;
-    }
-    bytes += sizeof record + record.length;
-    take(record);
-  }
-  lane.release();
-  lane.ring();
-  return false;
-}
-
-void PythonHost::take(const LaneRecord& record) {
-  if (record.kind == RecordKind::fragment) return take_fragment(record);
-  const std::string text = take_text(record);
-  switch (record.kind) {
-    case RecordKind::failed:
-      return take_failure(record.source, record.slice, text);
-    case RecordKind::log:
-      return log(static_cast<std::int32_t>(record.status), text);
-    case RecordKind::ready:
-      return take_ready(record.status, text);
-    case RecordKind::refused:
-      refusal_ = text;
-      return watch_.condemn();
-    case RecordKind::begun:
-      return watch_.begun(process_->lane().asked(), awake_now_ns());
-    case RecordKind::ended:
-      run_ended_ = true;
-      run_error_ = text;
-      return;
-    case RecordKind::count:
-      return host_.count(&host_, host_.counter(&host_, text.c_str()), record.slice);
-    case RecordKind::fault:
-      return host_.fault(&host_, text.c_str());
-    default:
-      return;
-  }
-}
-
-std::string PythonHost::take_text(const LaneRecord& record) {
-  std::string text(std::min<std::size_t>(record.length, kTextMax), '\0');
-  if (record.length <= kTextMax) {
-    process_->lane().take_bytes(reinterpret_cast<std::byte*>(text.data()), text.size());
-  } else {
-    process_->lane().take_bytes(nullptr, record.length);
-    text = "a text of " + std::to_string(record.length) + " bytes";
-  }
-  return text;
-}
-
-void PythonHost::take_ready(std::uint32_t status, const std::string& text) {
-  watch_.ready((status & 1U) != 0);
-  log(WEIR_SOURCE_LOG_INFO, "host ready pid=" + std::to_string(process_->child().pid()) + " " + text);
-  if (in_run_ && !run_ended_) begin();
-}
-
-void PythonHost::take_fragment(const LaneRecord& record) {
-  weir_source_fragment fragment{};
-  fragment.struct_size = sizeof fragment;
-  fragment.source = record.source;
-  fragment.slice = record.slice;
-  fragment.status = static_cast<std::uint8_t>(std::min<std::uint32_t>(record.status, UINT8_MAX));
-  const auto* place =
-      std::lower_bound(readout_.sources, readout_.sources + readout_.source_count, record.source);
-  const bool known = place != readout_.sources + readout_.source_count && *place == record.source;
-  if (fragment.status == WEIR_SOURCE_MISSING) {
-    process_->lane().take_bytes(nullptr, record.length);
-    fragment.missing_reason = WEIR_SOURCE_NOT_PRODUCED;
-  } else if (record.length > readout_.fragment_bytes_max) {
-    process_->lane().take_bytes(nullptr, record.length);
-    take_failure(record.source, record.slice,
-                 "too long: " + std::to_string(record.length) + " bytes, and dcm.fragment_bytes_max is " +
-                     std::to_string(readout_.fragment_bytes_max));
-    return;
-  } else {
-    auto* bytes = static_cast<std::byte*>(std::malloc(std::max<std::size_t>(record.length, 1)));
-    if (bytes == nullptr) throw std::bad_alloc();
-    process_->lane().take_bytes(bytes, record.length);
-    fragment.data = bytes;
-    fragment.length = record.length;
-    fragment.release = &free_bytes;
-    fragment.owner = bytes;
-  }
-  if (known) ++tallies_[static_cast<std::size_t>(place - readout_.sources)].reached;
-  (void)host_.deliver(&host_, &fragment);
-}
-
-// `text` begins with "too long" if the source has made the fragment.
-void PythonHost::take_failure(std::uint32_t source, std::uint64_t slice, const std::string& text) {
-  const bool too_long = text.starts_with("too long");
-  const Lost lost = too_long ? kTooLong : kException;
-  count(lost);
-  const auto* place = std::lower_bound(readout_.sources, readout_.sources + readout_.source_count, source);
-  if (place != readout_.sources + readout_.source_count && *place == source) {
-    Tally& tally = tallies_[static_cast<std::size_t>(place - readout_.sources)];
-    ++tally.reached;
-    ++tally.lost[lost];
-    (void)deliver_missing(source, slice, too_long ? WEIR_SOURCE_TOO_LARGE : WEIR_SOURCE_NOT_PRODUCED);
-  }
-  log(WEIR_SOURCE_LOG_ERROR,
-      "slice " + std::to_string(slice) + ", source " + std::to_string(source) + ": " + text);
-}
-
-bool PythonHost::deliver_missing(std::uint32_t source, std::uint64_t slice, std::uint8_t reason) {
-  weir_source_fragment fragment{};
-  fragment.struct_size = sizeof fragment;
-  fragment.source = source;
-  fragment.slice = slice;
-  fragment.status = WEIR_SOURCE_MISSING;
-  fragment.missing_reason = reason;
-  return host_.deliver(&host_, &fragment) == WEIR_DELIVER_TAKEN;
-}
-
-// The run's summary names such fragments by their reason.
-std::size_t PythonHost::miss_all(std::uint64_t slice, std::uint8_t reason, std::size_t lost) {
-  std::size_t missing = 0;
-  for (std::uint32_t i = 0; i < readout_.source_count; ++i) {
-    if (!deliver_missing(readout_.sources[i], slice, reason)) continue;
-    ++missing;
-  }
-  count(lost, missing);
-  return missing;
+  const TimeNs now_ns = awake_now_ns();
+  look_at_process(now_ns);
+  report_losses(now_ns);
 }
 
 void PythonHost::look_at_process(TimeNs now_ns) {
@@ -425,18 +217,6 @@ void PythonHost::note_end(const child_process::ChildEnd& end, TimeNs now_ns) {
   host_.fault(&host_, text.c_str());
 }
 
-void PythonHost::report_losses() {
-  for (std::uint32_t i = 0; i < readout_.source_count; ++i) {
-    Tally& tally = tallies_[i];
-    if (tally.reached > 0) host_.losses(&host_, readout_.sources[i], tally.reached, 0, "");
-    for (std::size_t lost = 0; lost < kLosts; ++lost) {
-      if (tally.lost[lost] > 0)
-        host_.losses(&host_, readout_.sources[i], 0, tally.lost[lost], kLostNames[lost]);
-    }
-    tally = {};
-  }
-}
-
 void PythonHost::end_run() {
   if (watch_.state() == HostWatch::State::running) {
     (void)process_->lane().ask({HostRequestKind::end_run, 0, 0, 0, 0});
@@ -453,10 +233,13 @@ void PythonHost::end_run() {
           "its host did not end the run within " + std::to_string(kEndPatience / kMillisecond) + " ms");
     if (!run_error_.empty()) log(WEIR_SOURCE_LOG_ERROR, run_error_);
   }
-  report_losses();
+  reported_ns_ = 0;
+  report_losses(awake_now_ns());
   in_run_ = false;
   run_ended_ = true;
 }
+
+namespace {
 
 // ---- the functions of the ABI
 

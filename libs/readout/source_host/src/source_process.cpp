@@ -3,11 +3,14 @@
 #include <weir/child_process/child_parts.hpp>
 
 #include <cstring>
+#include <poll.h>
 
 namespace weir::source_host {
 namespace {
 
 constexpr const char* kPurpose = "a source host";
+constexpr int kLooks = 50;  // at a process that was killed
+constexpr int kLookMs = 100;
 constexpr const char* kMark = "WEIR_SOURCE_HOST";
 
 void add_text(std::string& out, const std::string& text) {
@@ -43,7 +46,12 @@ std::string setup_text(const HostSetup& setup, const plugin_loader::PluginCopy& 
 }
 
 SourceProcess::~SourceProcess() {
-  if (child_.pid() > 0 && !child_.end()) child_.give_up();
+  if (child_.pid() == 0) return;
+  child_.kill(true);
+  for (int looks = 0; !child_.end() && looks < kLooks; ++looks) {
+    pollfd ended{child_.pidfd(), POLLIN, 0};
+    (void)::poll(&ended, 1, kLookMs);
+  }
 }
 
 std::string SourceProcess::start(const PythonSource& source, const std::string& setup, int wake) {

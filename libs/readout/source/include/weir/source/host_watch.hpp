@@ -15,7 +15,7 @@ struct HostWatchSettings {
   DurationNs timeout_ns;        // without progress on an announced slice
   DurationNs start_timeout_ns;  // from the start of a process until it is ready, and to begin a run
   DurationNs wait_ns;           // of the buffer for a fragment; 0: no limit
-  std::size_t owed_max;         // announced slices without an answer
+  std::size_t owed_max;         // announced slices without an answer; of a host that delivers, the latest
 };
 
 // Decides when a source host is started, when it hangs, and which slices it owes at its end
@@ -33,7 +33,7 @@ class HostWatch {
   enum class Ask : std::uint8_t {
     ask,   // the host owes the slice from now on
     down,  // no host runs: the fragments are missing
-    full   // owed_max slices are owed: likewise
+    full   // the host has not answered owed_max slices: likewise
   };
   // Numbers of the lane. A host with requests and the same numbers for timeout_ns hangs.
   struct Progress {
@@ -62,6 +62,7 @@ class HostWatch {
   void finish() { finished_ = true; }
 
   [[nodiscard]] State state() const { return state_; }
+  [[nodiscard]] bool asks() const { return asks_; }
   [[nodiscard]] bool hung() const { return hung_; }  // the present or last process was killed for a timeout
   [[nodiscard]] std::size_t owed() const { return owed_.size(); }
   [[nodiscard]] DurationNs pause_ns() const { return pause_ns_; }  // before the next start
@@ -73,6 +74,7 @@ class HostWatch {
   };
   void enter(State state);
   void forget_settled(TimeNs now_ns);
+  void forget_oldest();
 
   HostWatchSettings settings_;
   State state_ = State::down;
