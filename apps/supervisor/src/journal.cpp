@@ -129,6 +129,23 @@ void put_confirmed(std::span<const assignment::Confirmation> rows, v1::JournalPa
   }
 }
 
+// One message per client and session, with its rows in their order.
+void put_answers(std::span<const assignment::NumberedAnswer> rows,
+                 google::protobuf::RepeatedPtrField<v1::JournalAnswers>& out) {
+  v1::JournalAnswers* to = nullptr;
+  for (const assignment::NumberedAnswer& one : rows) {
+    if (to == nullptr || to->client() != one.client || to->session() != one.session) {
+      to = out.Add();
+      to->set_client(one.client);
+      to->set_session(one.session);
+    }
+    to->add_number(one.number);
+    to->add_slice(one.answer.slice.value);
+    slice_codec::add(*to->mutable_reason(), one.answer.taken ? 0 : static_cast<int>(one.answer.reason) + 1);
+  }
+  for (v1::JournalAnswers& answers : out) slice_codec::leave_out_zeros(*answers.mutable_reason());
+}
+
 void put_lost_times(const assignment::LostTimes& times, v1::JournalLostTimes& out) {
   out.set_all_ns(times.all);
   for (const auto& [reason, time] : times.by_reason) {
@@ -175,6 +192,7 @@ void put(const JournalledRun& run, const RunAlerts* alerts, v1::JournalState& st
   for (const std::string& fault : run.faults) state.add_faults(fault);
   put_shape(run.state.shape, run.shaped_utc, *state.mutable_farm_now());
   put_lost_times(run.lost_times, *state.mutable_lost_times());
+  put_answers(run.answered.state(), *state.mutable_answers());
   if (alerts != nullptr) put(*alerts, *state.mutable_alerts());
 }
 
@@ -208,6 +226,7 @@ void Journal::write_pass(const assignment::Actions& actions, const SupervisorLed
     pass.add_killed_kills(one.kills);
   }
   put_reopened(actions.reopened, pass);
+  put_answers(actions.answered, *pass.mutable_answers());
   put_confirmed(actions.unsent, pass);
   for (const SliceId slice : actions.fetched) pass.add_fetched(slice.value);
   put_forwarded(actions, pass);

@@ -44,6 +44,7 @@ struct JournalledRun {
   std::uint64_t serial = 0;                          // of its last pass
   std::vector<v1::FilterHistogram> histograms = {};  // HistogramBoard::earlier()
   std::optional<RunAlerts> alerts = {};              // filled by read_journal()
+  assignment::AnsweredTriggers answered = {};
   std::string impossible =
       {};                     // the first entry that no supervisor writes, by number and column; empty: none
   DurationNs running_ns = 0;  // with `stop`: how long triggers were on

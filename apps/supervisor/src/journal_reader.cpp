@@ -160,6 +160,7 @@ class Reader {
     take_lost_times(state.lost_times());
     run_.serial = state.serial();
     take_given(state);
+    take_answers(state.answers());
     if (state.has_alerts()) run_.alerts = alerts_of(state.alerts());
   }
 
@@ -238,6 +239,7 @@ class Reader {
   void take_pass(const v1::JournalPass& pass) {
     run_.serial = std::max(run_.serial, pass.serial());
     take_triggers(pass);
+    take_answers(pass.answers());
     take_kills(pass);
     take_reopened(pass);
     take_fetched(pass);
@@ -293,6 +295,20 @@ class Reader {
       if (found == open_.end()) continue;
       const auto* bytes = reinterpret_cast<const std::byte*>(payload.bytes().data());
       found->second.slice.payload.assign(bytes, bytes + payload.bytes().size());
+    }
+  }
+
+  void take_answers(const google::protobuf::RepeatedPtrField<v1::JournalAnswers>& answers) {
+    for (const v1::JournalAnswers& of : answers) {
+      for (int i = 0; i < of.number_size(); ++i) {
+        const slice_rows::TriggerNumber number{of.client(), of.session(), of.number(i)};
+        slice_rows::OfferResult known;
+        if (number.number == 0) continue;
+        if (run_.answered.find(number, known) != assignment::AnsweredTriggers::Found::fresh) continue;
+        const std::uint8_t reason = at_or_zero(of.reason(), i);
+        const auto veto = static_cast<slice_rows::VetoReason>(reason == 0 ? 0 : reason - 1);
+        run_.answered.add(number, {reason == 0, SliceId(at_or_zero(of.slice(), i)), veto});
+      }
     }
   }
 

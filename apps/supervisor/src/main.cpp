@@ -2,6 +2,7 @@
 #include <weir/node/run_claim.hpp>
 #include <weir/ports/endpoint_text.hpp>
 #include <weir/supervisor/node.hpp>
+#include <weir/transport/datagram_socket.hpp>
 
 #include <fmt/format.h>
 
@@ -82,6 +83,7 @@ int main(int argc, char** argv) {
         weir::supervisor::SupervisorEnvironment environment{loop, loop, listening,
                                                             weir::node::totals_from_now(loop), journal.get()};
         claim(setup, environment);
+        environment.datagrams = weir::transport::open_datagrams(loop);
         return weir::supervisor::make_node(setup, std::move(environment));
       });
 }

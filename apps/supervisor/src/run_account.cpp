@@ -59,7 +59,7 @@ std::string groups_text(const assignment::SupervisorLedger& ledger) {
 RunAccount::RunAccount(AccountSettings settings, const SupervisorEnvironment& environment,
                        const sessions::PeerCounters& counters, assignment::SupervisorMachine& machine,
                        const Roster& roster, assignment::ThrottleTimes& throttle_times,
-                       const BurstAlerts& bursts)
+                       const BurstAlerts& bursts, const TextCounters* text)
     : settings_(std::move(settings)),
       environment_(environment),
       counters_(counters),
@@ -67,6 +67,7 @@ RunAccount::RunAccount(AccountSettings settings, const SupervisorEnvironment& en
       roster_(roster),
       throttle_times_(throttle_times),
       bursts_(bursts),
+      text_(text),
       losses_(settings_.loss_share_max) {}
 
 void RunAccount::look(bool triggering, TimeNs now_ns) {
@@ -130,6 +131,13 @@ v1::Report RunAccount::own_report(bool final, bool journal_waits, TimeNs now_ns)
   counters["supervisor.copies_taken"] = ledger.copies_taken;
   counters["supervisor.acks_dead"] = ledger.acks_dead;
   counters["supervisor.acks_unknown"] = ledger.acks_unknown;
+  if (text_ != nullptr) {
+    counters["trigger_text.repeated"] = text_->repeated;
+    counters["trigger_text.made_room"] = text_->made_room;
+    for (std::size_t i = 0; i < kTextRefusals.size(); ++i) {
+      if (text_->refused[i] > 0) counters.of("trigger_text.refused.", kTextRefusals[i]) = text_->refused[i];
+    }
+  }
   if (const DurationNs paused = machine_.paused_ns(now_ns); paused > 0)
     counters["paused_ms"] = static_cast<std::uint64_t>(paused / kMillisecond);
   for (const auto& [reason, time] : throttle_times_.lost().by_reason) {

@@ -3,6 +3,7 @@
 #include "burst_alerts.hpp"
 #include "roster.hpp"
 #include "run_stages.hpp"
+#include "text_responder.hpp"
 #include <weir/assignment/supervisor_machine.hpp>
 #include <weir/assignment/throttle_times.hpp>
 #include <weir/config/injected_faults.hpp>
@@ -33,7 +34,8 @@ class RunAccount {
  public:
   RunAccount(AccountSettings settings, const SupervisorEnvironment& environment,
              const sessions::PeerCounters& counters, assignment::SupervisorMachine& machine,
-             const Roster& roster, assignment::ThrottleTimes& throttle_times, const BurstAlerts& bursts);
+             const Roster& roster, assignment::ThrottleTimes& throttle_times, const BurstAlerts& bursts,
+             const TextCounters* text);
 
   // Once a pass while slices are on their way: notes which node holds triggers up, and logs the first id that
   // the memory of ids has no room for.
@@ -62,6 +64,7 @@ class RunAccount {
   const Roster& roster_;
   assignment::ThrottleTimes& throttle_times_;
   const BurstAlerts& bursts_;
+  const TextCounters* text_;     // null without trigger.listen_text
   reports::LossWatch losses_;    // of all DCMs
   bool id_memory_full_ = false;  // logged
 };

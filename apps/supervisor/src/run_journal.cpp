@@ -19,7 +19,8 @@ constexpr DurationNs kRetry = kSecond;
 RunJournal::RunJournal(JournalSettings settings, const SupervisorEnvironment& environment,
                        assignment::SupervisorMachine& machine, const Roster& roster,
                        const HistogramBoard& histograms, const BurstAlerts& bursts,
-                       const assignment::ThrottleTimes& throttle_times)
+                       const assignment::ThrottleTimes& throttle_times,
+                       const assignment::AnsweredTriggers& answered)
     : settings_(std::move(settings)),
       environment_(environment),
       machine_(machine),
@@ -27,6 +28,7 @@ RunJournal::RunJournal(JournalSettings settings, const SupervisorEnvironment& en
       histograms_(histograms),
       bursts_(bursts),
       throttle_times_(throttle_times),
+      answered_(answered),
       journal_(environment.journal) {}
 
 std::optional<JournalledRun> RunJournal::read() const {
@@ -116,6 +118,7 @@ JournalledRun RunJournal::state(const RunStages& course, TimeNs now_ns) const {
   run.faults = faults_.all();
   run.lost_times = throttle_times_.lost();
   run.serial = journal_.serial();
+  run.answered = answered_;
   return run;
 }
 

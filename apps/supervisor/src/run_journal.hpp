@@ -29,7 +29,8 @@ class RunJournal {
  public:
   RunJournal(JournalSettings settings, const SupervisorEnvironment& environment,
              assignment::SupervisorMachine& machine, const Roster& roster, const HistogramBoard& histograms,
-             const BurstAlerts& bursts, const assignment::ThrottleTimes& throttle_times);
+             const BurstAlerts& bursts, const assignment::ThrottleTimes& throttle_times,
+             const assignment::AnsweredTriggers& answered);
 
   // Returns the state left by an earlier process of this run. Errors: std::runtime_error with a message if it
   // belongs to another run, or has nodes that the farm file does not have.
@@ -79,6 +80,7 @@ class RunJournal {
   const HistogramBoard& histograms_;
   const BurstAlerts& bursts_;
   const assignment::ThrottleTimes& throttle_times_;
+  const assignment::AnsweredTriggers& answered_;
   Journal journal_;
   FaultTexts faults_;
   std::map<NodeIndex, UtcNs> outages_utc_;  // start of each readout's outage that lasts

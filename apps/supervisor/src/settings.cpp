@@ -157,6 +157,9 @@ SupervisorNodeSettings node_settings(const node::Setup& setup) {
       .listen = setup.supervisor,
       .trigger_listen =
           from_network ? std::optional(node::parse_endpoint(farm.trigger().listen())) : std::nullopt,
+      .text_listen = from_network && !farm.trigger().listen_text().empty()
+                         ? std::optional(node::parse_endpoint(farm.trigger().listen_text()))
+                         : std::nullopt,
       .absent = setup.absent,
       .readouts = setup.plan.of_role(Role::readout).size(),
       .writers = setup.plan.of_role(Role::writer).size(),
@@ -200,6 +203,20 @@ BurstAlertSettings burst_alert_settings(const node::Setup& setup) {
           .before_ms = static_cast<std::int64_t>(burst.before_s() * 1e3),
           .after_ms = static_cast<std::int64_t>(burst.after_s() * 1e3),
           .filter_alert_ns = config::from_s(burst.filter_alert_s())};
+}
+
+TextSettings text_settings(const node::Setup& setup, std::uint64_t claim) {
+  TextSettings settings{
+      .farm = setup.farm.farm(), .run = setup.run, .keys = node::trigger_keys(setup.farm), .claim = claim};
+  const std::string& listen = setup.farm.trigger().listen_text();
+  const bool open = setup.farm.security().mode() == v1::SecuritySettings::MODE_OPEN;
+  if (!settings.keys && !open && !config::is_loopback(listen)) {
+    throw std::runtime_error(
+        "trigger.key_file: needed, as trigger.listen_text is " + listen +
+        ", which other machines can reach: create a key with `weir keys trigger`, or set "
+        "security.mode=open on a private network");
+  }
+  return settings;
 }
 
 AccountSettings account_settings(const node::Setup& setup) {

@@ -4,6 +4,7 @@
 #include "dispatch.hpp"
 #include "run_account.hpp"
 #include "run_journal.hpp"
+#include "text_responder.hpp"
 #include <weir/assignment/dcm_groups.hpp>
 #include <weir/assignment/supervisor_machine.hpp>
 #include <weir/assignment/trigger_source.hpp>
@@ -24,6 +25,7 @@ struct SupervisorNodeSettings {
   sessions::PeerLimits limits;
   ports::Endpoint listen;
   std::optional<ports::Endpoint> trigger_listen;  // in a farm whose triggers come over the network
+  std::optional<ports::Endpoint> text_listen;     // likewise, as lines of text
   std::vector<std::string> absent;                // nodes for which the run does not wait
   std::size_t readouts;                           // places in the farm
   std::size_t writers;
@@ -43,6 +45,8 @@ struct SupervisorNodeSettings {
 [[nodiscard]] DispatchSettings dispatch_settings(const node::Setup& setup);
 [[nodiscard]] JournalSettings journal_settings(const node::Setup& setup);
 [[nodiscard]] BurstAlertSettings burst_alert_settings(const node::Setup& setup);
+// `claim`: of the run. Throws std::runtime_error if trigger clients would need a key and have none.
+[[nodiscard]] TextSettings text_settings(const node::Setup& setup, std::uint64_t claim);
 [[nodiscard]] AccountSettings account_settings(const node::Setup& setup);
 // Returns the silence after which a DCM of a group with a lease of its own is disconnected; 0 for other
 // nodes.

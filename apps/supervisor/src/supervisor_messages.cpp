@@ -160,29 +160,6 @@ Expected<void, wire::WireError> SupervisorNode::take_reach(RosterMember& dcm, co
   return {};
 }
 
-void SupervisorNode::take_triggers(sessions::Peer& peer, const v1::TriggerOffer& offer) {
-  v1::Control answer;
-  for (const v1::TriggerOffer::One& one : offer.triggers()) {
-    assignment::TriggerOffer trigger;
-    if (one.has_slice()) trigger.slice = SliceId(one.slice());
-    trigger.info.time = one.time_ns();
-    trigger.info.type = TriggerType(one.type());
-    trigger.payload =
-        ConstBytes(reinterpret_cast<const std::byte*>(one.payload().data()), one.payload().size());
-    v1::TriggerAnswer::One& out = *answer.mutable_trigger_answer()->add_answers();
-    const bool waits = wait_for_nodes_until_ns_ != 0;
-    if (!course_.is(RunStage::running) || waits) {
-      out.set_busy(course_.is(RunStage::gathering) || waits ? "not_running" : "draining");
-      continue;
-    }
-    const assignment::OfferResult result = machine_.offer(trigger, now(), actions_);
-    out.set_taken(result.taken);
-    out.set_slice(result.slice.value);
-    if (!result.taken) out.set_busy(std::string(slice_rows::name(result.reason)));
-  }
-  answers_.add(peer, std::move(answer));
-}
-
 void SupervisorNode::on_command(const v1::Command& command) {
   switch (command.kind()) {
     case v1::Command::SHUTDOWN:

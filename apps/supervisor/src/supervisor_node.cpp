@@ -37,13 +37,18 @@ SupervisorNode::SupervisorNode(const node::Setup& setup, SupervisorEnvironment e
       machine_(machine_settings(setup), make_triggers(setup), make_policies(setup)),
       course_(now_ns_, settings_.gather_ns),
       journal_(journal_settings(setup), environment_, machine_, roster_, histograms_, bursts_,
-               throttle_times_),
+               throttle_times_, answered_),
       dispatch_(dispatch_settings(setup), environment_.clock, roster_, machine_),
       bursts_(burst_alert_settings(setup), roster_, journal_.entries()),
+      text_responder_(
+          text_settings(setup, environment_.claim), answered_,
+          [this](const auto& trigger) { return offer(trigger); },
+          [this](const auto& answer) { note_answer(answer); }),
       account_(account_settings(setup), environment_, peer_counters_, machine_, roster_, throttle_times_,
-               bursts_),
+               bursts_, settings_.text_listen ? &text_responder_.counters() : nullptr),
       listener_(settings_.identity, *this, settings_.limits, peer_counters_, now_ns_),
       trigger_listener_(settings_.identity, *this, settings_.limits, peer_counters_, now_ns_),
+      text_triggers_(text_responder_),
       told_stage_(course_.shown()) {
   for (const config::NodePlan& node : setup.plan.nodes) {
     if (node.masked || node.role == Role::supervisor) continue;
@@ -57,19 +62,14 @@ SupervisorNode::SupervisorNode(const node::Setup& setup, SupervisorEnvironment e
   resume_run();
   const auto at = listener_.open(environment_.network, settings_.listen);
   if (!at) node::throw_listen_failure("supervisor.listen: " + at.error());
-  ports::Endpoint triggers;
-  if (settings_.trigger_listen) {
-    const auto opened = trigger_listener_.open(environment_.network, *settings_.trigger_listen);
-    if (!opened) throw std::runtime_error("trigger.listen: " + opened.error());
-    triggers = *opened;
-  }
-  spdlog::info("listening at={} nodes={}{}", ports::to_text(*at), roster_.members().size(),
-               triggers.port == 0 ? "" : " triggers=" + ports::to_text(triggers));
-  environment_.listening(*at, triggers);
+  const std::string triggers = listen_for_triggers();
+  spdlog::info("listening at={} nodes={}{}", ports::to_text(*at), roster_.members().size(), triggers);
+  environment_.listening(*at, triggers_at_);
 }
 
 // Where data comes by the clock, triggers are made at their time.
 TimeNs SupervisorNode::wake_at_ns() const {
+  if (text_triggers_.is_behind()) return now_ns_;
   if (!settings_.pushes_by_clock || !course_.is(RunStage::running)) return node::Node::wake_at_ns();
   return machine_.next_wakeup(now()).value_or(node::Node::wake_at_ns());
 }
@@ -78,6 +78,7 @@ void SupervisorNode::pass(TimeNs now_ns) {
   now_ns_ = now_ns;
   listener_.tick();
   trigger_listener_.tick();
+  text_triggers_.tick(wait_for_nodes_until_ns_ != 0);
   if (now_ns >= look_for_unread_ns_) {
     look_for_unread_ns_ = now_ns + kLookForUnread;
     dispatch_.drop_nodes_that_do_not_read();
@@ -98,7 +99,10 @@ void SupervisorNode::pass(TimeNs now_ns) {
     wait_for_reports();
   }
   if (journal_.keep(course_, now_ns_)) tell_nodes();
-  if (!journal_.waits()) answers_.send();
+  if (!journal_.waits()) {
+    answers_.send();
+    text_triggers_.send();
+  }
   hold_back_slow_clients();
   send_status();
 }

@@ -8,6 +8,8 @@
 #include "run_journal.hpp"
 #include "run_stages.hpp"
 #include "settings.hpp"
+#include "text_responder.hpp"
+#include "text_triggers.hpp"
 #include "trigger_answers.hpp"
 #include "watchers.hpp"
 #include <weir/assignment/supervisor_machine.hpp>
@@ -60,7 +62,11 @@ class SupervisorNode final : public node::Node, private sessions::PeerHandler {
   void take_histograms(RosterMember& dcm);
   void write_report(const RosterMember& member);
   void recall(const v1::Report& report);
-  void take_triggers(sessions::Peer& peer, const v1::TriggerOffer& offer);
+  void take_triggers(sessions::Peer& peer, const v1::TriggerOffer& offers);
+  [[nodiscard]] slice_rows::OfferResult offer(const assignment::TriggerOffer& trigger);
+  void note_answer(const assignment::NumberedAnswer& answer);
+  // Returns the addresses for the log.
+  [[nodiscard]] std::string listen_for_triggers();
 
   void join(RosterMember& member);
   void admit_dcm(const RosterMember& dcm);
@@ -107,16 +113,20 @@ class SupervisorNode final : public node::Node, private sessions::PeerHandler {
   assignment::Actions actions_;
   RunStages course_;
   assignment::ThrottleTimes throttle_times_;
+  assignment::AnsweredTriggers answered_;
   RunJournal journal_;
   Dispatch dispatch_;
   BurstAlerts bursts_;
   HistogramBoard histograms_;
   std::string histogram_fault_;  // the last one; empty: none
+  TextResponder text_responder_;
   RunAccount account_;
   RunWatchers watchers_;
   TriggerAnswers answers_;
   sessions::SessionListener listener_;
   sessions::SessionListener trigger_listener_;
+  TextTriggers text_triggers_;
+  ports::Endpoint triggers_at_;  // port 0: none
   std::vector<assignment::AttemptDecision> decisions_;
   TimeNs next_status_ns_ = 0;
   std::uint64_t resumed_pass_ = 0;      // the last pass found in the journal; 0: none

@@ -50,6 +50,7 @@ void SupervisorNode::resume_run() {
     state.shape.paused_ns += std::max<DurationNs>(0, environment_.clock.utc_ns() - run.shaped_utc);
   machine_.resume(state, already, now(), actions_);
   throttle_times_.resume(run.lost_times);
+  answered_ = run.answered;
   journal_.resumed(run);
   if (run.alerts) bursts_.resume(*run.alerts, now_ns_);
   bursts_.note(actions_);

@@ -28,6 +28,8 @@ struct HandClock final : ports::Clock {
 
 using test::process;
 
+const assignment::AnsweredTriggers kUnanswered;
+
 constexpr std::uint16_t kSizes[] = {4, 16, 64, 256};
 
 // A node, or a watching client: records received messages.
@@ -416,7 +418,7 @@ TEST_CASE("a journal is read by a process of the same run, farm and claim, and b
   Journal no_entries(nullptr);
   const BurstAlerts bursts(burst_alert_settings(farm.setup), farm.roster, no_entries);
   RunJournal journal(journal_settings(farm.setup), environment, *farm.machine, farm.roster, histograms,
-                     bursts, lost_times);
+                     bursts, lost_times, kUnanswered);
   CHECK_FALSE(journal.read());
   farm.course.begin(farm.clock.now, 9);
   farm.machine->start({farm.clock.now, 9});
@@ -439,7 +441,7 @@ TEST_CASE("a journal is read by a process of the same run, farm and claim, and b
   environment.claim = 3;
   farm.setup.run = RunNumber(8);
   const RunJournal next(journal_settings(farm.setup), environment, *farm.machine, farm.roster, histograms,
-                        bursts, lost_times);
+                        bursts, lost_times, kUnanswered);
   CHECK_THROWS_WITH(next.read(), Catch::ContainsSubstring("not of this one"));
 }
 
@@ -452,7 +454,7 @@ TEST_CASE("faults and lost livetime outlive the supervisor's process, and count 
   Journal no_entries(nullptr);
   const BurstAlerts bursts(burst_alert_settings(farm.setup), farm.roster, no_entries);
   RunJournal first(journal_settings(farm.setup), environment, *farm.machine, farm.roster, histograms, bursts,
-                   lost_times);
+                   lost_times, kUnanswered);
   farm.course.begin(farm.clock.now, 9);
   farm.machine->start({farm.clock.now, 9});
   const auto lose_dcm = [](assignment::SupervisorMachine& machine, std::uint16_t dcm) {
@@ -479,7 +481,7 @@ TEST_CASE("faults and lost livetime outlive the supervisor's process, and count 
                                         make_policies(farm.setup));
   machine.start({farm.clock.now, 9});
   RunJournal second(journal_settings(farm.setup), environment, machine, farm.roster, histograms, bursts,
-                    lost_times);
+                    lost_times, kUnanswered);
   second.resumed(*found);
   lose_dcm(machine, 0);
   second.note_machine_faults(farm.clock.now);
@@ -515,7 +517,7 @@ TEST_CASE(
   Journal no_entries(nullptr);
   const BurstAlerts bursts(burst_alert_settings(farm.setup), farm.roster, no_entries);
   RunJournal journal(journal_settings(farm.setup), environment, *farm.machine, farm.roster, histograms,
-                     bursts, lost_times);
+                     bursts, lost_times, kUnanswered);
   farm.course.begin(farm.clock.now, 9);
   farm.machine->start({farm.clock.now, 9});
   journal.write_state(farm.course, farm.clock.now);
@@ -581,7 +583,7 @@ TEST_CASE("a journal with a value that no supervisor writes is refused with its 
     test::MemoryJournal store;
     environment.journal = &store;
     RunJournal journal(journal_settings(farm.setup), environment, *farm.machine, farm.roster, histograms,
-                       bursts, lost_times);
+                       bursts, lost_times, kUnanswered);
     journal.write_state(farm.course, farm.clock.now);
     const std::string body = one.entry.SerializeAsString();
     const auto* bytes = reinterpret_cast<const std::byte*>(body.data());
@@ -608,7 +610,7 @@ TEST_CASE("an outage is one line of the record, though the clock is set before i
   Journal no_entries(nullptr);
   const BurstAlerts bursts(burst_alert_settings(farm.setup), farm.roster, no_entries);
   RunJournal journal(journal_settings(farm.setup), environment, *farm.machine, farm.roster, histograms,
-                     bursts, lost_times);
+                     bursts, lost_times, kUnanswered);
   assignment::Actions actions;
   farm.machine->start({farm.clock.now, 9});
   farm.machine->dcm_joined(NodeIndex(0), Incarnation(1), 4, 5, actions);
@@ -655,7 +657,7 @@ TEST_CASE("a journal with nodes that the farm file no longer has is refused with
   Journal no_entries(nullptr);
   const BurstAlerts bursts(burst_alert_settings(farm.setup), farm.roster, no_entries);
   RunJournal journal(journal_settings(farm.setup), environment, *farm.machine, farm.roster, histograms,
-                     bursts, lost_times);
+                     bursts, lost_times, kUnanswered);
   farm.course.begin(farm.clock.now, 9);
   farm.machine->start({farm.clock.now, 9});
   farm.roster.find(Role::writer, NodeIndex(1))->was_there = true;

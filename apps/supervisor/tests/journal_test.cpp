@@ -500,6 +500,38 @@ TEST_CASE("a journal always yields the state that its supervisor had") {
   CHECK(fetched > kSeeds / 4);
 }
 
+TEST_CASE("the journal has the answers to numbered triggers, from passes and in a state") {
+  MemoryStore store;
+  Journal journal(&store);
+  SupervisorMachine machine = make_machine();
+  machine.start({});
+  JournalledRun run{RunNumber(3), "farm", 1234, machine.state(0), {}, {}, "", false, {}};
+  journal.write_state(run);
+  const auto answered = [](const NumberedAnswer& one, const AnsweredTriggers& in) {
+    OfferResult answer;
+    return in.find({one.client, one.session, one.number}, answer) == AnsweredTriggers::Found::answered &&
+           answer == one.answer;
+  };
+  Actions actions;
+  actions.answered = {{"tlu", 4, 1, {true, SliceId(7)}},
+                      {"tlu", 4, 9, {}},
+                      {"beam", 1, 1, {true, SliceId(8)}},
+                      {"tlu", 4, 2, {false, {}, VetoReason::throttled}}};
+  CHECK_FALSE(actions.empty());
+  const std::vector<NumberedAnswer> given = actions.answered;
+  journal.write_pass(actions, machine.ledger());
+  auto read = read_journal(store.bytes);
+  REQUIRE(read);
+  for (const NumberedAnswer& one : given) CHECK(answered(one, read->answered));
+  journal.write_state(*read);
+  read = read_journal(store.bytes);
+  REQUIRE(read);
+  for (const NumberedAnswer& one : given) CHECK(answered(one, read->answered));
+  CHECK(read->answered.state().size() == given.size());
+  actions.clear();
+  CHECK(actions.empty());
+}
+
 TEST_CASE("the journal has every alert, every account of it, and the slices of alerts to come") {
   std::uint64_t open = 0;
   std::uint64_t ended = 0;

@@ -150,6 +150,30 @@ void drop_key(const Options& options) {
   fmt::print("key {} is refused by every process with the new {}\n", options.name, security::kFarmKeyFile);
 }
 
+// A new file, or a further key in it.
+void add_trigger_key(const Options& options) {
+  const std::string file = path_of(options, security::kTriggerKeyFile);
+  const std::string name = options.name.empty() ? today() : options.name;
+  check_name(name);
+  if (::mkdir(options.folder.c_str(), kFolderMode) != 0 && errno != EEXIST)
+    fail(fmt::format("{}: cannot be created: {}", options.folder, std::strerror(errno)));
+  security::FarmKeys keys;
+  std::error_code none;
+  if (std::filesystem::exists(std::filesystem::symlink_status(file, none))) {
+    auto found = security::read_trigger_keys(file);
+    if (!found) fail(found.error());
+    keys = std::move(*found);
+  }
+  if (keys.find(name) != nullptr)
+    fail(fmt::format("key '{}' already exists in {}: choose another name with --name", name, file));
+  if (keys.keys.size() == security::kFarmKeysMax)
+    fail(fmt::format("{} already has {} keys: remove the line of one that is no longer used", file,
+                     keys.keys.size()));
+  keys.keys.push_back(security::make_farm_key(name));
+  must(security::replace_file(file, security::trigger_keys_text(keys), true));
+  fmt::print("{}\n", file);
+}
+
 void add_client(const Options& options) {
   check_name(options.name);
   const auto control = security::read_curve_keys(path_of(options, security::curve_file(BusRole::control)));
@@ -206,6 +230,9 @@ void add_keys(CLI::App& app, int& status) {
   one->add_option("NAME", options->name, "name of the farm key")->required();
   one = add_action(*keys, status, "drop", "Remove a farm key; it is refused from now on", options, drop_key);
   one->add_option("NAME", options->name, "name of the farm key")->required();
+  one = add_action(*keys, status, "trigger", "Create a key of trigger clients, or add one", options,
+                   add_trigger_key);
+  one->add_option("--name", options->name, "name of the key (default: the date)");
   one = add_action(*keys, status, "client", "Create the keys of a further client of the bus", options,
                    add_client);
   one->add_option("NAME", options->name, "name of the client and of its file")->required();

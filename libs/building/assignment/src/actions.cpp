@@ -30,6 +30,7 @@ void Actions::clear() {
   forwarded.clear();
   unsent.clear();
   fetched.clear();
+  answered.clear();
   cleared.clear();
   copies.clear();
   leaving.clear();

@@ -1,7 +1,8 @@
+#include "text_fields.hpp"
 #include <weir/slice_rows/id_intervals.hpp>
 #include <weir/slice_rows/trigger_file.hpp>
 
-#include <charconv>
+#include <algorithm>
 #include <string>
 
 namespace weir::slice_rows {
@@ -9,48 +10,11 @@ namespace {
 
 constexpr std::string_view kBlanks = " \t\r";
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";  // some editors begin UTF-8 text with it
-constexpr std::size_t kEchoMax = 40;                         // longest field that an error quotes
-
-std::string_view take_field(std::string_view& line) {
-  const std::size_t begin = line.find_first_not_of(kBlanks);
-  if (begin == std::string_view::npos) return line = {};
-  line.remove_prefix(begin);
-  const std::string_view field = line.substr(0, line.find_first_of(kBlanks));
-  line.remove_prefix(field.size());
-  return field;
-}
-
-template <class T>
-std::optional<T> parse_number(std::string_view field) {
-  T value{};
-  const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
-  if (error != std::errc() || end != field.data() + field.size()) return std::nullopt;
-  return value;
-}
-
-std::string quoted(std::string_view field) {
-  std::string text = "'";
-  for (const char c : field.substr(0, kEchoMax)) text += (c >= ' ' && c <= '~') ? c : '?';
-  return text + (field.size() > kEchoMax ? "...'" : "'");
-}
-
-std::optional<std::vector<std::byte>> parse_hex(std::string_view field) {
-  if (field.size() % 2 != 0) return std::nullopt;
-  std::vector<std::byte> bytes(field.size() / 2);
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    std::uint8_t value{};
-    const char* const first = field.data() + 2 * i;
-    const auto [end, error] = std::from_chars(first, first + 2, value, 16);
-    if (error != std::errc() || end != first + 2) return std::nullopt;
-    bytes[i] = std::byte{value};
-  }
-  return bytes;
-}
 
 // Parses a line that is neither empty nor a comment. Errors: a description of the problem.
 Expected<FileTrigger, std::string> parse_line(std::string_view line) {
   FileTrigger trigger;
-  const std::string_view slice = take_field(line);
+  const std::string_view slice = take_field(line, kBlanks);
   const auto slice_value = parse_number<std::uint64_t>(slice);
   if (!slice_value)
     return Unexpected<std::string>("the slice number " + quoted(slice) + " is not a whole number from 0 on");
@@ -59,28 +23,28 @@ Expected<FileTrigger, std::string> parse_line(std::string_view line) {
   }
   trigger.slice = SliceId(*slice_value);
 
-  const std::string_view time = take_field(line);
+  const std::string_view time = take_field(line, kBlanks);
   if (time.empty()) return Unexpected<std::string>("the time in ns is missing after the slice number");
   const auto time_value = parse_number<std::int64_t>(time);
   if (!time_value)
     return Unexpected<std::string>("the time " + quoted(time) + " is not a whole number of ns");
   trigger.time = *time_value;
 
-  const std::string_view type = take_field(line);
+  const std::string_view type = take_field(line, kBlanks);
   if (type.empty()) return trigger;
   const auto type_value = parse_number<std::uint32_t>(type);
   if (!type_value)
     return Unexpected<std::string>("the type " + quoted(type) + " is not a number from 0 to 2^32 - 1");
   trigger.type = TriggerType(*type_value);
 
-  const std::string_view payload = take_field(line);
+  const std::string_view payload = take_field(line, kBlanks);
   auto bytes = parse_hex(payload);
   if (!bytes)
     return Unexpected<std::string>("the payload " + quoted(payload) +
                                    " is not an even number of hexadecimal digits");
   trigger.payload = std::move(*bytes);
 
-  const std::string_view rest = take_field(line);
+  const std::string_view rest = take_field(line, kBlanks);
   if (!rest.empty())
     return Unexpected<std::string>("nothing may follow the payload, but " + quoted(rest) + " does");
   return trigger;

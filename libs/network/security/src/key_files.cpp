@@ -78,6 +78,12 @@ Expected<FarmKeys, std::string> read_farm_keys(const std::string& file) {
   return read_file(file, true).and_then([&](const std::string& text) { return parse_farm_keys(text, file); });
 }
 
+Expected<FarmKeys, std::string> read_trigger_keys(const std::string& file) {
+  return read_file(file, true).and_then([&](const std::string& text) {
+    return parse_trigger_keys(text, file);
+  });
+}
+
 Expected<CurveKeys, std::string> read_curve_keys(const std::string& file) {
   return read_file(file, true).and_then([&](const std::string& text) {
     return parse_curve_keys(text, file);

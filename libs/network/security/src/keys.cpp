@@ -13,6 +13,7 @@ constexpr std::size_t kFingerprintBytes = 8;
 constexpr BusRole kRoles[] = {BusRole::control, BusRole::node, BusRole::observer, BusRole::operator_};
 constexpr std::string_view kRoleNames[] = {"control", "node", "observer", "operator"};
 constexpr std::string_view kFarmFormat = "weir-farm-keys";
+constexpr std::string_view kTriggerFormat = "weir-trigger-keys";
 constexpr std::string_view kCurveFormat = "weir-curve-keys";
 constexpr std::string_view kClientsFormat = "weir-bus-clients";
 constexpr std::string_view kVersion = "1";
@@ -61,6 +62,16 @@ bool find_role(std::string_view text, BusRole& role) {
   return true;
 }
 
+std::string maker(std::string_view format) {
+  return format == kTriggerFormat ? "`weir keys trigger`" : "`weir keys new`";
+}
+
+std::string key_lines(const FarmKeys& keys) {
+  std::string text;
+  for (const FarmKey& key : keys.keys) text += "key " + key.name + " " + hex(key.secret) + "\n";
+  return text;
+}
+
 // A non-empty line of a file: its words and its number.
 struct Line {
   std::size_t number = 0;
@@ -93,7 +104,7 @@ class Lines {
   // Returns an empty string, or an error if the file is of another kind or version.
   [[nodiscard]] std::string wrong_format(std::string_view format) const {
     if (lines_.empty() || lines_.front().words.size() != 2 || lines_.front().words[0] != format) {
-      return file_ + ": is not a file of " + std::string(format) + ": create one with `weir keys new`";
+      return file_ + ": is not a file of " + std::string(format) + ": create one with " + maker(format);
     }
     if (lines_.front().words[1] == kVersion) return {};
     return at(lines_.front(), "version " + std::string(lines_.front().words[1]) +
@@ -139,8 +150,14 @@ std::string to_text(const FarmKeys& keys) {
       "# secret. The first key is the one that is used, any of them is accepted (`weir keys`, "
       "docs/security.md).\n" +
       std::string(kFarmFormat) + " " + std::string(kVersion) + "\n";
-  for (const FarmKey& key : keys.keys) text += "key " + key.name + " " + hex(key.secret) + "\n";
-  return text;
+  return text + key_lines(keys);
+}
+
+std::string trigger_keys_text(const FarmKeys& keys) {
+  return "# Keys of a Weir farm's trigger clients (trigger.key_file, docs/triggers.md). Any holder of a key "
+         "can\n"
+         "# offer triggers, and do nothing else: keep it secret. Any key of the file is accepted.\n" +
+         std::string(kTriggerFormat) + " " + std::string(kVersion) + "\n" + key_lines(keys);
 }
 
 std::string to_text(const CurveKeys& keys) {
@@ -163,9 +180,12 @@ std::string to_text(const std::vector<AllowedClient>& clients) {
   return text;
 }
 
-Expected<FarmKeys, std::string> parse_farm_keys(std::string_view text, const std::string& file) {
+namespace {
+
+Expected<FarmKeys, std::string> parse_secrets(std::string_view format, std::string_view text,
+                                              const std::string& file) {
   const Lines lines(text, file);
-  if (std::string why = lines.wrong_format(kFarmFormat); !why.empty()) return wrong(std::move(why));
+  if (std::string why = lines.wrong_format(format); !why.empty()) return wrong(std::move(why));
   FarmKeys keys;
   for (const Line& line : lines.said()) {
     FarmKey key;
@@ -181,8 +201,18 @@ Expected<FarmKeys, std::string> parse_farm_keys(std::string_view text, const std
     }
     keys.keys.push_back(std::move(key));
   }
-  if (keys.keys.empty()) return wrong(lines.nowhere("holds no key: create one with `weir keys new`"));
+  if (keys.keys.empty()) return wrong(lines.nowhere("holds no key: create one with " + maker(format)));
   return keys;
+}
+
+}  // namespace
+
+Expected<FarmKeys, std::string> parse_farm_keys(std::string_view text, const std::string& file) {
+  return parse_secrets(kFarmFormat, text, file);
+}
+
+Expected<FarmKeys, std::string> parse_trigger_keys(std::string_view text, const std::string& file) {
+  return parse_secrets(kTriggerFormat, text, file);
 }
 
 Expected<CurveKeys, std::string> parse_curve_keys(std::string_view text, const std::string& file) {
@@ -251,6 +281,23 @@ CurveKeys make_curve_keys(BusRole role, const std::string& server_public) {
     throw std::runtime_error("this ZeroMQ was built without CURVE: install the distribution's libzmq");
   }
   return {role, server_public.empty() ? std::string(public_key) : server_public, public_key, secret_key};
+}
+
+std::string trigger_challenge(const FarmKeys& keys, std::string_view purpose) {
+  constexpr std::size_t kBytes = 16;
+  const Digest mac = hmac_sha256(keys.keys.front().secret, std::as_bytes(std::span(purpose)));
+  return hex(ConstBytes(mac).first(kBytes));
+}
+
+bool proves_trigger(const FarmKeys& keys, std::string_view challenge, std::string_view line,
+                    std::string_view mac) {
+  Digest given{};
+  if (!from_hex(mac, given)) return false;
+  const std::string proved = std::string(challenge) + " " + std::string(line);
+  bool good = false;
+  for (const FarmKey& key : keys.keys)
+    good = same_secret(hmac_sha256(key.secret, std::as_bytes(std::span(proved))), given) || good;
+  return good;
 }
 
 std::string fingerprint(const FarmKey& key) {

@@ -70,8 +70,30 @@ bool is_loopback(std::string_view listen) {
          host.starts_with("127.");
 }
 
+namespace {
+
+// Triggers as lines of text have keys of their own.
+void check_trigger_exposure(Validation& found) {
+  const v1::TriggerSettings& trigger = found.farm().trigger();
+  if (is_loopback(trigger.listen_text()) || !trigger.key_file().empty()) return;
+  if (found.farm().security().mode() == v1::SecuritySettings::MODE_OPEN) {
+    found.warn("trigger.listen_text",
+               "any program that reaches " + trigger.listen_text() +
+                   " can offer triggers; create a key with `weir keys trigger` (docs/triggers.md)");
+  } else {
+    found.error(
+        ProblemKind::missing_key, "trigger.key_file",
+        "needed, as trigger.listen_text is " + trigger.listen_text() +
+            ", outside this machine: create a key with `weir keys trigger`, or set security.mode=open on a "
+            "private network");
+  }
+}
+
+}  // namespace
+
 // Reports nodes that listen on an address beyond this machine without a key.
 void check_exposure(Validation& found, const FarmPlan& plan) {
+  check_trigger_exposure(found);
   if (!found.farm().security().key_file().empty()) return;
   if (found.farm().security().tls())
     found.error(ProblemKind::missing_key, "security.key_file",

@@ -44,6 +44,9 @@ void check_trigger(Validation& found) {
   if (trigger.mode() == Trigger::MODE_NETWORK && trigger.listen().empty()) {
     found.error(ProblemKind::missing_key, "trigger.listen", "needed by trigger.mode 'network'");
   }
+  if (trigger.mode() != Trigger::MODE_NETWORK && !trigger.listen_text().empty()) {
+    found.inconsistent("trigger.listen_text", "needs trigger.mode 'network'");
+  }
   if (trigger.first_slice() > slice_rows::kSliceIdNamedMax.value) {
     found.error(ProblemKind::out_of_range, "trigger.first_slice",
                 std::to_string(trigger.first_slice()) + " is above " +

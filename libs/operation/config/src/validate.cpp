@@ -25,6 +25,7 @@ void check_texts(Validation& found) {
   check_folder(found, "control.out", farm.control().out());
   check_folder(found, "burst.folder", farm.burst().folder());
   check_folder(found, "trigger.file", farm.trigger().file());
+  check_folder(found, "trigger.key_file", farm.trigger().key_file());
   const auto check_plugin = [&](const std::string& key, const auto& settings) {
     check_folder(found, key + ".plugin", settings.plugin());
     for (int i = 0; i < settings.search_path_size(); ++i)

@@ -183,6 +183,19 @@ TEST_CASE("the page needs a port of its own beside the three of run control's bu
   }
 }
 
+TEST_CASE("triggers as lines of text need mode network, and their own key beyond loopback") {
+  CHECK(errors("trigger: {mode: network, listen_text: '127.0.0.1:5571'}\n") == "");
+  CHECK(errors("trigger:\n  listen_text: '127.0.0.1:5571'\n") ==
+        "farm.yaml:2: trigger.listen_text: needs trigger.mode 'network'");
+  const std::string open = "trigger: {mode: network, listen_text: '0.0.0.0:5571'";
+  CHECK_THAT(errors(open + "}\nsecurity: {key_file: farm.key}\n"),
+             Catch::ContainsSubstring("trigger.key_file: needed, as trigger.listen_text is 0.0.0.0:5571") &&
+                 Catch::ContainsSubstring("`weir keys trigger`"));
+  CHECK(errors(open + ", key_file: trigger.key}\n") == "");
+  CHECK_THAT(warnings(open + "}\nsecurity: {mode: open}\n"),
+             Catch::ContainsSubstring("any program that reaches 0.0.0.0:5571 can offer triggers"));
+}
+
 TEST_CASE("a farm that listens beyond loopback needs a key, or security.mode=open") {
   CHECK(errors("readout: {host: 127.0.0.2}\nwriter: {host: '::1'}\nsupervisor: {listen: 'localhost:0'}\n") ==
         "");

@@ -113,6 +113,13 @@ std::shared_ptr<const ports::Authenticator> make_authenticator(const v1::Farm& f
   return std::make_shared<security::FarmAuthenticator>(farm_keys(farm));
 }
 
+std::optional<security::FarmKeys> trigger_keys(const v1::Farm& farm) {
+  if (farm.trigger().key_file().empty()) return std::nullopt;
+  auto keys = security::read_trigger_keys(farm.trigger().key_file());
+  if (!keys) throw std::runtime_error("trigger.key_file: " + keys.error());
+  return std::move(*keys);
+}
+
 ports::Endpoint parse_endpoint(const std::string& text) {
   const std::size_t colon = text.rfind(':');
   unsigned port = 65536;
@@ -212,9 +219,10 @@ std::string key_of(std::string_view assignment) {
 
 bool is_local_key(std::string_view key) {
   constexpr std::string_view kSections[] = {"control.", "log.", "metrics.", "security."};
-  constexpr std::string_view kKeys[] = {
-      "dcm.host", "filter.search_path", "hits.truth_file",   "readout.host", "replay.path",
-      "run.out",  "source.search_path", "supervisor.listen", "writer.host",  "writer.listen"};
+  constexpr std::string_view kKeys[] = {"dcm.host",           "filter.search_path", "hits.truth_file",
+                                        "readout.host",       "replay.path",        "run.out",
+                                        "source.search_path", "supervisor.listen",  "trigger.key_file",
+                                        "writer.host",        "writer.listen"};
   return std::any_of(std::begin(kSections), std::end(kSections),
                      [key](std::string_view section) { return key.starts_with(section); }) ||
          std::find(std::begin(kKeys), std::end(kKeys), key) != std::end(kKeys);

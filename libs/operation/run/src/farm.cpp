@@ -57,15 +57,22 @@ Expected<LoadedFarm, config::Problems> load(const FarmOptions& options) {
   if (!plan) return Unexpected<config::Problems>(plan.error());
   if (const config::Problems unknown = unknown_members(*file, *plan); !unknown.empty())
     return Unexpected<config::Problems>(unknown);
-  try {
-    (void)node::make_authenticator(file->farm);
-  } catch (const std::exception& error) {
-    return Unexpected<config::Problems>({{config::ProblemKind::unreadable,
-                                          config::Severity::error,
-                                          file->locations.of("security.key_file"),
-                                          {},
-                                          error.what()}});
-  }
+  const auto unreadable = [&](const char* key, auto read) -> std::optional<config::Problem> {
+    try {
+      (void)read(file->farm);
+    } catch (const std::exception& error) {
+      return config::Problem{config::ProblemKind::unreadable,
+                             config::Severity::error,
+                             file->locations.of(key),
+                             {},
+                             error.what()};
+    }
+    return std::nullopt;
+  };
+  if (const auto problem = unreadable("security.key_file", node::make_authenticator))
+    return Unexpected<config::Problems>({*problem});
+  if (const auto problem = unreadable("trigger.key_file", node::trigger_keys))
+    return Unexpected<config::Problems>({*problem});
   return LoadedFarm{
       {std::move(file->farm), std::move(*plan)}, std::move(file->locations), std::move(problems)};
 }

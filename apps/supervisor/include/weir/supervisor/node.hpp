@@ -3,6 +3,7 @@
 #include <weir/node/node.hpp>
 #include <weir/node/setup.hpp>
 #include <weir/ports/clock.hpp>
+#include <weir/ports/datagrams.hpp>
 #include <weir/ports/network.hpp>
 #include <weir/supervisor/journal_store.hpp>
 
@@ -27,6 +28,8 @@ struct SupervisorEnvironment {
   // Called when the run is about to begin; may be empty. Returns the reason why it must not begin; empty if
   // it may.
   std::function<std::string()> begin = {};
+  // Opens the UDP socket of trigger.listen_text; empty: TCP alone.
+  ports::OpenDatagrams datagrams = {};
 };
 
 // Makes the supervisor: begins the run when every node of the plan has joined, makes triggers, assigns

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <weir/assignment/answered_triggers.hpp>
 #include <weir/assignment/words.hpp>
 #include <weir/base/bytes.hpp>
 #include <weir/slice_rows/rows.hpp>
@@ -49,8 +50,9 @@ struct Actions {
   std::vector<Reopening> reopened;
   std::vector<KillCount> killed;  // for the journal only
   std::vector<Forwarding> forwarded;
-  std::vector<Confirmation> unsent;  // for the journal only: their DCM left first
-  std::vector<SliceId> fetched;      // for the journal only: whole in a DCM of their group
+  std::vector<Confirmation> unsent;      // for the journal only: their DCM left first
+  std::vector<SliceId> fetched;          // for the journal only: whole in a DCM of their group
+  std::vector<NumberedAnswer> answered;  // for the journal only: to triggers as lines of text
   std::vector<Cleared> cleared;
   std::vector<CopyNotice> copies;
   std::vector<NodeRef> leaving;    // drained nodes, which are told that they may end
@@ -71,8 +73,8 @@ struct Actions {
   }
   [[nodiscard]] bool empty() const {
     return announce.empty() && touched.empty() && reopened.empty() && killed.empty() && forwarded.empty() &&
-           unsent.empty() && fetched.empty() && cleared.empty() && copies.empty() && leaving.empty() &&
-           judged.empty();
+           unsent.empty() && fetched.empty() && answered.empty() && cleared.empty() && copies.empty() &&
+           leaving.empty() && judged.empty();
   }
   // Drops all actions for one DCM. The store epochs of its confirmations are used up.
   void drop(NodeIndex dcm);

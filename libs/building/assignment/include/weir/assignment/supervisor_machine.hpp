@@ -69,12 +69,6 @@ struct SupervisorSettings {
   std::uint32_t forward_bytes_max = 4096;
 };
 
-struct OfferResult {
-  bool taken = false;
-  SliceId slice;                         // when accepted
-  VetoReason reason = VetoReason::none;  // when vetoed
-};
-
 // The supervisor's decisions: triggers, leases, confirmations, clears, and its side of the ledger. Pure: time
 // is an input, actions are the output, one thread. Node indexes come from the farm file and are within the
 // settings' sizes (asserted); all other input may be arbitrary data from a peer, and is answered or counted,

@@ -75,6 +75,7 @@ constexpr Entry latency(std::string_view key, std::string_view name, std::string
 inline constexpr std::string_view kAll = "all";
 inline constexpr std::string_view kSupervisor = "supervisor";
 inline constexpr std::string_view kSplit = "supervisor, with groups of DCMs";
+inline constexpr std::string_view kTextSupervisor = "supervisor, with trigger.listen_text";
 inline constexpr std::string_view kReadout = "readout";
 inline constexpr std::string_view kPushReadout = "readout, in push running";
 inline constexpr std::string_view kFrontEnd = "readout, with front-ends";
@@ -101,6 +102,12 @@ inline constexpr Entry kTable[] = {
           "Triggers that were offered, accepted or not."),
     counts("vetoed.", "weir_triggers_vetoed_total", "reason", kSupervisor,
            "Triggers that did not become slices, by reason."),
+    rare("trigger_text.repeated", "weir_trigger_text_repeated_total", kTextSupervisor,
+         "Repeats of numbered triggers, which got the same answer again."),
+    counts("trigger_text.refused.", "weir_trigger_text_refused_total", "reason", kTextSupervisor,
+           "Lines of trigger clients that were answered with an error: line, number, mac, old, clients."),
+    rare("trigger_text.made_room", "weir_trigger_text_made_room_total", kTextSupervisor,
+         "Connections of trigger clients that were closed for another one, at the limit."),
     count("triggered", "weir_slices_triggered_total", kSupervisor, "Slices that were triggered."),
     count("stored", "weir_slices_stored_total", kSupervisor, "Slices settled as stored: on disk."),
     count("stored_incomplete", "weir_slices_stored_incomplete_total", kSupervisor,

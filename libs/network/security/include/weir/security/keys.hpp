@@ -59,12 +59,17 @@ struct AllowedClient {
 [[nodiscard]] std::string to_text(const CurveKeys& keys);
 [[nodiscard]] std::string to_text(const std::vector<AllowedClient>& clients);
 [[nodiscard]] Expected<FarmKeys, std::string> parse_farm_keys(std::string_view text, const std::string& file);
+// Keys of trigger clients (trigger.key_file), which prove nothing else.
+[[nodiscard]] std::string trigger_keys_text(const FarmKeys& keys);
+[[nodiscard]] Expected<FarmKeys, std::string> parse_trigger_keys(std::string_view text,
+                                                                 const std::string& file);
 [[nodiscard]] Expected<CurveKeys, std::string> parse_curve_keys(std::string_view text,
                                                                 const std::string& file);
 [[nodiscard]] Expected<std::vector<AllowedClient>, std::string> parse_clients(std::string_view text,
                                                                               const std::string& file);
 
 [[nodiscard]] Expected<FarmKeys, std::string> read_farm_keys(const std::string& file);
+[[nodiscard]] Expected<FarmKeys, std::string> read_trigger_keys(const std::string& file);
 [[nodiscard]] Expected<CurveKeys, std::string> read_curve_keys(const std::string& file);
 // Contains no secrets: any user may read the file, but only its owner may write it.
 [[nodiscard]] Expected<std::vector<AllowedClient>, std::string> read_clients(const std::string& file);
@@ -78,6 +83,13 @@ struct AllowedClient {
 [[nodiscard]] FarmKey make_farm_key(const std::string& name);
 [[nodiscard]] CurveKeys make_curve_keys(BusRole role, const std::string& server_public);  // empty: its own
 
+// Returns 32 hex digits that a trigger client's proofs include: the same for equal keys and `purpose`.
+[[nodiscard]] std::string trigger_challenge(const FarmKeys& keys, std::string_view purpose);
+// Returns true if `mac` is hexadecimal HMAC-SHA256 over challenge, a blank and the line, with one of the
+// keys.
+[[nodiscard]] bool proves_trigger(const FarmKeys& keys, std::string_view challenge, std::string_view line,
+                                  std::string_view mac);
+
 // Returns 16 hex digits that identify a key without revealing it.
 [[nodiscard]] std::string fingerprint(const FarmKey& key);
 [[nodiscard]] bool good_key_name(std::string_view name);
@@ -85,6 +97,7 @@ struct AllowedClient {
 // Names of the files in a folder made by `weir keys new`.
 inline constexpr std::string_view kFarmKeyFile = "farm.key";
 inline constexpr std::string_view kClientsFile = "bus-clients";
+inline constexpr std::string_view kTriggerKeyFile = "trigger.key";
 [[nodiscard]] std::string curve_file(BusRole role);  // "operator.curve"
 
 }  // namespace weir::security

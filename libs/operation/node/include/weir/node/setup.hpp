@@ -76,6 +76,9 @@ struct Setup {
 [[nodiscard]] Setup make_setup(const v1::Farm& farm, const config::FarmPlan& plan, const std::string& name,
                                const ports::Endpoint& supervisor);
 
+// Returns the keys of trigger clients; nullopt without trigger.key_file. Throws std::runtime_error if the
+// file has none.
+[[nodiscard]] std::optional<security::FarmKeys> trigger_keys(const v1::Farm& farm);
 // Returns the authenticator of the farm's connections, or null without security.key_file. Throws
 // std::runtime_error if the file is not valid.
 [[nodiscard]] std::shared_ptr<const ports::Authenticator> make_authenticator(const v1::Farm& farm);

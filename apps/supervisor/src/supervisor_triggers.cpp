@@ -1,0 +1,59 @@
+// Triggers from outside: as messages of the wire format, and as lines of text.
+#include "supervisor_node.hpp"
+#include <weir/ports/endpoint_text.hpp>
+#include <weir/slice_rows/reasons.hpp>
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+namespace weir::supervisor {
+
+slice_rows::OfferResult SupervisorNode::offer(const assignment::TriggerOffer& trigger) {
+  const bool waits = wait_for_nodes_until_ns_ != 0;
+  if (course_.is(RunStage::gathering) || waits) return {};
+  if (!course_.is(RunStage::running)) return {false, {}, slice_rows::VetoReason::draining};
+  return machine_.offer(trigger, now(), actions_);
+}
+
+void SupervisorNode::take_triggers(sessions::Peer& peer, const v1::TriggerOffer& offers) {
+  v1::Control answer;
+  for (const v1::TriggerOffer::One& one : offers.triggers()) {
+    assignment::TriggerOffer trigger;
+    if (one.has_slice()) trigger.slice = SliceId(one.slice());
+    trigger.info.time = one.time_ns();
+    trigger.info.type = TriggerType(one.type());
+    trigger.payload =
+        ConstBytes(reinterpret_cast<const std::byte*>(one.payload().data()), one.payload().size());
+    const slice_rows::OfferResult result = offer(trigger);
+    v1::TriggerAnswer::One& out = *answer.mutable_trigger_answer()->add_answers();
+    out.set_taken(result.taken);
+    out.set_slice(result.slice.value);
+    if (!result.taken) out.set_busy(std::string(slice_rows::busy_name(result)));
+  }
+  answers_.add(peer, std::move(answer));
+}
+
+// Before the run begins the whole memory goes into the journal's first state.
+void SupervisorNode::note_answer(const assignment::NumberedAnswer& answer) {
+  if (course_.is_on()) actions_.answered.push_back(answer);
+}
+
+std::string SupervisorNode::listen_for_triggers() {
+  std::string at;
+  if (settings_.trigger_listen) {
+    const auto opened = trigger_listener_.open(environment_.network, *settings_.trigger_listen);
+    if (!opened) throw std::runtime_error("trigger.listen: " + opened.error());
+    triggers_at_ = *opened;
+    at = " triggers=" + ports::to_text(*opened);
+  }
+  if (settings_.text_listen) {
+    const auto opened =
+        text_triggers_.open(environment_.network, environment_.datagrams, *settings_.text_listen);
+    if (!opened) throw std::runtime_error("trigger.listen_text: " + opened.error());
+    at += " text_triggers=" + ports::to_text(*opened);
+  }
+  return at;
+}
+
+}  // namespace weir::supervisor
