@@ -59,7 +59,7 @@ install(FILES "${systemd}/weir.default" DESTINATION /etc/default RENAME weir COM
 weir_install_packaged(Packaged "${CMAKE_INSTALL_DATADIR}/weir/sysctl" "${systemd}/60-weir.conf")
 # Pages link to each other and to these formats: their places are kept.
 file(GLOB_RECURSE pages CONFIGURE_DEPENDS RELATIVE "${PROJECT_SOURCE_DIR}"
-     "${PROJECT_SOURCE_DIR}/docs/*.md" "${PROJECT_SOURCE_DIR}/docs/*.svg" "${PROJECT_SOURCE_DIR}/libs/*/*/FORMAT.md"
+     "${PROJECT_SOURCE_DIR}/docs/*.md" "${PROJECT_SOURCE_DIR}/docs/*.svg" "${PROJECT_SOURCE_DIR}/docs/examples/*" "${PROJECT_SOURCE_DIR}/docs/pictures/*" "${PROJECT_SOURCE_DIR}/libs/*/*/FORMAT.md"
      "${PROJECT_SOURCE_DIR}/plugins/*/README.md" "${PROJECT_SOURCE_DIR}/deploy/*/README.md")
 foreach(page README.md ${pages})
   cmake_path(GET page PARENT_PATH folder)
@@ -77,8 +77,18 @@ weir_install_packaged(Packaged "${papers}" "${PROJECT_BINARY_DIR}/packed/example
 file(CREATE_LINK ../../weir/python/weir_daq "${PROJECT_BINARY_DIR}/packed/weir_daq" SYMBOLIC)
 weir_install_packaged(Packaged lib/python3/dist-packages "${PROJECT_BINARY_DIR}/packed/weir_daq")
 set(manuals "${CMAKE_INSTALL_DATADIR}/man/man1")
-foreach(name weir weir-node)
-  weir_install_gzipped(Packaged "${manuals}" ${name}.1.gz "${debian}/${name}.1")
+# Manual pages and completions come from the help of the executables, which are built by then.
+set(made "${PROJECT_BINARY_DIR}/packed/manuals")
+install(CODE "execute_process(COMMAND \"${debian}/manuals\" \"${CMAKE_RUNTIME_OUTPUT_DIRECTORY}\" \"${made}\" COMMAND_ERROR_IS_FATAL ANY)"
+        COMPONENT Packaged EXCLUDE_FROM_ALL)
+weir_install_packaged(Packaged "${manuals}" "${made}/weir.1.gz" "${made}/weir-node.1.gz")
+foreach(completion "bash-completion/completions weir bash" "zsh/vendor-completions _weir zsh" "fish/vendor_completions.d weir.fish fish")
+  separate_arguments(completion)
+  list(GET completion 0 folder)
+  list(GET completion 1 name)
+  list(GET completion 2 shell)
+  install(FILES "${made}/weir.${shell}" DESTINATION "${CMAKE_INSTALL_DATADIR}/${folder}" RENAME ${name} COMPONENT Packaged
+          EXCLUDE_FROM_ALL)
 endforeach()
 get_property(apps GLOBAL PROPERTY WEIR_APP_TARGETS)
 foreach(name IN LISTS apps)
@@ -98,7 +108,7 @@ weir_install_packaged(PackagedSdk "${papers}/examples/filter" "${outside}/projec
 weir_install_packaged(PackagedSdk "${papers}/examples/reader" "${outside}/reader-project/CMakeLists.txt"
                       "${outside}/reader-project/list_slices.cpp")
 weir_install_packaged(PackagedSdk "${papers}/examples/source" "${outside}/source-project/CMakeLists.txt"
-                      "${outside}/source-project/on_demand.cpp" "${outside}/source-project/ramp.cpp")
+                      "${outside}/source-project/board.cpp" "${outside}/source-project/on_demand.cpp" "${outside}/source-project/ramp.cpp")
 
 # ---- control fields
 set(CPACK_PACKAGE_NAME weir)

@@ -3,6 +3,11 @@
 #include "stored_run.hpp"
 #include "weir_catch.hpp"
 
+#include <cstring>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 namespace {
 
 using namespace weir;
@@ -80,6 +85,56 @@ TEST_CASE("a source with its own thread delivers the slices that were announced 
   });
   CHECK(found.kept == 1500);
   CHECK(found.missing == 500);
+  CHECK(found.wrong == 0);
+}
+
+TEST_CASE("a source with a socket delivers each datagram, and counts the malformed ones") {
+  const TemporaryFolder folder;
+  const int board = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  sockaddr_in at{};
+  at.sin_family = AF_INET;
+  at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t length = sizeof at;
+  const int probe = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  REQUIRE(::bind(probe, reinterpret_cast<const sockaddr*>(&at), sizeof at) == 0);
+  REQUIRE(::getsockname(probe, reinterpret_cast<sockaddr*>(&at), &length) == 0);
+  ::close(probe);
+  const std::string farm =
+      folder.write("farm.yaml",
+                   "farm: outside\n"
+                   "source: {kind: plugin, plugin: board, search_path: [\"" WEIR_DOWNSTREAM_PLUGINS
+                   "\"], parameters: {port: " +
+                       std::to_string(ntohs(at.sin_port)) +
+                       "}, wait_ms: 20000}\n"
+                       "trigger: {mode: rate, rate_hz: 200}\n"
+                       "dcm: {deadline_ms: 30000}\n"
+                       "readout: {nodes: [{name: crate, sources: [5, 6]}]}\n");
+  FarmRun run(folder, farm, {"--slices", "100"});
+  REQUIRE(run.wait_for_log("supervisor", "run began"));
+  const auto send = [&](const void* bytes, std::size_t size) {
+    REQUIRE(::sendto(board, bytes, size, 0, reinterpret_cast<const sockaddr*>(&at), sizeof at) ==
+            static_cast<ssize_t>(size));
+  };
+  send("short", 5);
+  for (std::uint64_t slice = 0; slice < 100; ++slice) {
+    for (std::uint32_t source = 5; source <= 6; ++source) {
+      std::byte datagram[16] = {};
+      std::memcpy(datagram, &source, sizeof source);
+      std::memcpy(datagram + 4, &slice, sizeof slice);
+      datagram[12] = static_cast<std::byte>(source + slice);
+      send(datagram, sizeof datagram);
+    }
+  }
+  ::close(board);
+  const FarmEnd end = run.finish();
+  CHECK_BALANCED(end, 0);
+  CHECK(end.summary.count("source.malformed") == 1);
+  const Fragments found = look(folder, [](std::uint64_t slice, const storage::FragmentView& fragment) {
+    return fragment.bytes.size() == 4 &&
+           fragment.bytes[0] == static_cast<std::byte>(fragment.record.source.value + slice);
+  });
+  CHECK(found.kept == 200);
+  CHECK(found.missing == 0);
   CHECK(found.wrong == 0);
 }
 

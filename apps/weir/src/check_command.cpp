@@ -1,4 +1,5 @@
 #include "commands.hpp"
+#include "farm_project.hpp"
 #include <weir/run/farm_command.hpp>
 
 #include <CLI/CLI.hpp>
@@ -12,7 +13,10 @@ void add_check(CLI::App& app, int& status) {
   auto options = std::make_shared<run::FarmOptions>();
   auto lab_file = std::make_shared<std::string>();
   CLI::App* command = app.add_subcommand("check", "Check a farm file without starting anything");
-  command->add_option("FARM", options->farm_file, "farm file (YAML)")->required();
+  command
+      ->add_option("FARM", options->farm_file,
+                   "farm file (YAML), or a folder with farm.yaml, which is entered")
+      ->required();
   command
       ->add_option("--set", options->sets,
                    "key of the farm file with its value, or of the lab file with the prefix lab.; repeatable")
@@ -24,6 +28,8 @@ void add_check(CLI::App& app, int& status) {
   command->add_option("--explain", *node, "node: show its settings, with each key, its value and its origin")
       ->type_name("NODE");
   command->callback([options, lab_file, node, &status] {
+    keep_path(options->farm_file, *lab_file);
+    enter_farm_folder(options->farm_file);
     status = node->empty() ? run::check_farm(*options, *lab_file, stdout, stderr)
                            : run::explain_node(*options, *node, stdout, stderr);
   });

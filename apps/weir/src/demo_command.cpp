@@ -35,7 +35,9 @@ constexpr const char* kIntroduction =
 constexpr const char* kNext =
     "\nNext, a filter of your own, in Python (without --python: in C++):\n"
     "  weir filter new my-filter --python && cd my-filter\n"
-    "  weir run farm.yaml --page 127.0.0.1:0\n";
+    "  weir run farm.yaml --page 127.0.0.1:0\n"
+    "or a farm of your own, with front-end and filter in Python:\n"
+    "  weir new my-farm && weir run my-farm --page 127.0.0.1:0\n";
 
 std::string share() { return fs::path(node::program_folder()).parent_path() / "share/weir"; }
 
@@ -64,6 +66,7 @@ int run_demo(const DemoOptions& options) {
   }
   std::fputs(kIntroduction, stdout);
   std::fflush(stdout);
+  if (options.out.empty()) run.removed = run.out;
   const int status = run::run_farm(run, stdout, stderr);
   if (options.out.empty()) {
     std::error_code error;

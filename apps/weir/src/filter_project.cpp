@@ -162,13 +162,18 @@ weir filter try build/@name@.so run --set minimum=4500 # another threshold on th
 constexpr Template kPythonFiles[] = {
     {"@file@.py", R"("""A filter for Weir."""
 
+from __future__ import annotations
+
+from typing import Any
+
 import numpy as np
-from weir_daq.filters import accept, reject
+import numpy.typing as npt
+from weir_daq.filters import Decision, Setup, Slice, accept, reject
 
 __version__ = "0.1"
 
 
-def changes(data):
+def changes(data: npt.NDArray[Any]) -> int:
     """Bytes that differ from their predecessor: data that change carry information."""
     return int(np.count_nonzero(data[1:] != data[:-1]))
 
@@ -176,11 +181,11 @@ def changes(data):
 class Filter:
     """accepts slices with at least `minimum` changing bytes"""
 
-    def __init__(self, setup):
+    def __init__(self, setup: Setup) -> None:
         self.minimum = setup.parameter("minimum", 1000)
         self.changes = setup.book_histogram("changes", 100, 0, 100000)
 
-    def process(self, slice):
+    def process(self, slice: Slice) -> Decision:
         found = sum(changes(fragment.data) for fragment in slice if not fragment.missing)
         self.changes.fill(found)
         return accept() if found >= self.minimum else reject()
@@ -193,20 +198,21 @@ import subprocess
 import tempfile
 import unittest
 
-from @file@ import Filter
 from weir_daq.filter_testing import make_setup, make_slice
+
+from @file@ import Filter
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
 class FilterTest(unittest.TestCase):
-    def test_it_counts_the_bytes_that_change(self):
+    def test_it_counts_the_bytes_that_change(self) -> None:
         decide = Filter(make_setup(minimum=2)).process
         self.assertTrue(decide(make_slice({1: b"\1\1\2\1"})).accepted)
         self.assertTrue(decide(make_slice({1: b"\1\1\2\2", 2: None})).rejected)
 
     @unittest.skipUnless(shutil.which("weir"), "weir is not on the path")
-    def test_it_decides_in_a_farm_and_decides_alike_twice(self):
+    def test_it_decides_in_a_farm_and_decides_alike_twice(self) -> None:
         with tempfile.TemporaryDirectory() as folder:
             out = os.path.join(folder, "run")
             subprocess.run(["weir", "run", "farm.yaml", "--out", out], cwd=HERE, check=True, capture_output=True)

@@ -14,12 +14,13 @@
 namespace {
 
 constexpr weir::commands::AddCommand kCommands[] = {
-    weir::commands::add_demo, weir::commands::add_run,    weir::commands::add_check,
-    weir::commands::add_file, weir::commands::add_filter, weir::commands::add_emit,
-    weir::commands::add_ctl,  weir::commands::add_lab,    weir::commands::add_bench,
-    weir::commands::add_keys, weir::commands::add_source, weir::commands::add_tap,
-    weir::commands::add_top,  weir::commands::add_up,     weir::commands::add_version,
-    weir::commands::add_wire, weir::commands::add_plan,
+    weir::commands::add_demo,  weir::commands::add_new_farm,   weir::commands::add_run,
+    weir::commands::add_check, weir::commands::add_file,       weir::commands::add_filter,
+    weir::commands::add_emit,  weir::commands::add_ctl,        weir::commands::add_lab,
+    weir::commands::add_bench, weir::commands::add_keys,       weir::commands::add_tap,
+    weir::commands::add_top,   weir::commands::add_up,         weir::commands::add_version,
+    weir::commands::add_wire,  weir::commands::add_completion, weir::commands::add_manual,
+    weir::commands::add_plan,  weir::commands::add_source,
 };
 
 constexpr const char* kDescription =
@@ -29,6 +30,7 @@ constexpr const char* kDescription =
 constexpr const char* kFooter =
     "\nA first run with an emulated detector on this machine:\n"
     "  weir demo                          a small farm with a page; Ctrl-C ends it\n"
+    "  weir new my-farm && weir run my-farm   a farm of your own, in Python\n"
     "\nThe same step by step:\n"
     "  weir check configs/demo.yaml       check the farm file and its needs\n"
     "  weir run configs/demo.yaml         run the farm; Ctrl-C ends it early\n"

@@ -1,9 +1,11 @@
 #include "commands.hpp"
+#include "farm_project.hpp"
 #include <weir/run/farm_command.hpp>
 
 #include <CLI/CLI.hpp>
 
 #include <memory>
+#include <string>
 
 namespace weir::commands {
 namespace {
@@ -25,7 +27,10 @@ void add_run(CLI::App& app, int& status) {
   auto options = std::make_shared<run::RunOptions>();
   CLI::App* command = app.add_subcommand("run", "Run a whole farm on this machine");
   command->footer(kRunFooter);
-  command->add_option("FARM", options->farm.farm_file, "farm file (YAML)")->required();
+  command
+      ->add_option("FARM", options->farm.farm_file,
+                   "farm file (YAML), or a folder with farm.yaml, which is entered")
+      ->required();
   command->add_option("--slices", options->slices, "number of slices after which the run ends")
       ->type_name("N");
   command->add_option("--duration", options->duration_s, "seconds after which the run ends")->type_name("S");
@@ -55,7 +60,13 @@ void add_run(CLI::App& app, int& status) {
       ->add_option("--page", options->page, "address of the farm's page during the run; port 0: any free one")
       ->type_name("HOST:PORT");
   command->add_flag("--quiet", options->quiet, "print only problems");
-  command->callback([options, &status] { status = run::run_farm(*options, stdout, stderr); });
+  command->callback([options, &status] {
+    for (std::string* path :
+         {&options->out, &options->summary_file, &options->trace_network, &options->lab_file})
+      keep_path(options->farm.farm_file, *path);
+    enter_farm_folder(options->farm.farm_file);
+    status = run::run_farm(*options, stdout, stderr);
+  });
 }
 
 }  // namespace weir::commands

@@ -1,4 +1,5 @@
 #include "commands.hpp"
+#include "farm_project.hpp"
 #include <weir/run/farm_up.hpp>
 
 #include <CLI/CLI.hpp>
@@ -14,7 +15,10 @@ void add_up(CLI::App& app, int& status) {
   command->footer(
       "\nThe processes wait for an operator: weir ctl init, configure, start, …, or the page's buttons.\n"
       "`weir ctl off`, or Ctrl-C, ends them. A process that dies is restarted.");
-  command->add_option("FARM", options->farm.farm_file, "farm file (YAML)")->required();
+  command
+      ->add_option("FARM", options->farm.farm_file,
+                   "farm file (YAML), or a folder with farm.yaml, which is entered")
+      ->required();
   command->add_option("--set", options->farm.sets, "key of the farm file with its value; repeatable")
       ->type_name("KEY=VALUE")
       ->allow_extra_args(false);
@@ -27,7 +31,10 @@ void add_up(CLI::App& app, int& status) {
       ->type_name("LEVEL");
   command->add_flag("--detach", options->detach,
                     "go on in the background once every process is started; `weir ctl off` ends the farm");
-  command->callback([options, &status] { status = run::farm_up(*options, stdout, stderr); });
+  command->callback([options, &status] {
+    enter_farm_folder(options->farm.farm_file);
+    status = run::farm_up(*options, stdout, stderr);
+  });
 }
 
 }  // namespace weir::commands

@@ -216,12 +216,15 @@ std::string suggestions(const run_record::Summary& summary) {
   return text;
 }
 
-void print_end(const run_record::Summary& summary, const run_record::RecordPaths& paths, std::FILE* out) {
+void print_end(const run_record::Summary& summary, const run_record::RecordPaths& paths, bool files_stay,
+               std::FILE* out) {
   std::string text = run_record::to_text(summary);
-  text +=
-      fmt::format("\nRecords\n  {}\n  {}\n  {}\n  {}/*.log\n", paths.begin, paths.farm, paths.end, paths.log);
-  if (std::filesystem::exists(paths.histograms)) text += fmt::format("  {}\n", paths.histograms);
-  text += suggestions(summary);
+  if (files_stay) {
+    text += fmt::format("\nRecords\n  {}\n  {}\n  {}\n  {}/*.log\n", paths.begin, paths.farm, paths.end,
+                        paths.log);
+    if (std::filesystem::exists(paths.histograms)) text += fmt::format("  {}\n", paths.histograms);
+    text += suggestions(summary);
+  }
   std::fputs(text.c_str(), out);
   std::fflush(out);
 }
@@ -392,7 +395,7 @@ int run_loaded(LoadedFarm& loaded, const RunOptions& options, std::FILE* out, st
   look_at_data(loaded, summary);
   const v1::FarmView::Run line = history_line(result, summary, loaded, begin);
   summary.outcome = line.outcome();
-  if (!options.quiet && result.account) print_end(summary, *paths, out);
+  if (!options.quiet && result.account) print_end(summary, *paths, options.removed.empty(), out);
   if (told != nullptr) *told = summary;
   const bool recorded = write_summary(summary, paths->end, err) && write_histograms(result, *paths, err);
   const bool listed = add_to_history(line, loaded, err);
