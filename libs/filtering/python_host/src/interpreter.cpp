@@ -67,12 +67,16 @@ std::vector<std::string> with_environment(const Interpreter& python) {
 // Empty: it can. Else the reason.
 std::string cannot_host(const Interpreter& python, const std::string& noun) {
   std::vector<std::string> words = with_environment(python);
-  words.insert(words.end(),
-               {"-c", program_text("import sys\n"
-                                   "try:\n  import numpy, weir_daq." +
-                                   noun +
-                                   "s\n"
-                                   "except ImportError as why: sys.exit(f'{sys.executable}: {why}')")});
+  // Each readout looks for one: a source's host imports the packages itself, soon after.
+  const std::string program = noun == "source"
+                                  ? "import importlib.util, sys\n"
+                                    "for name in ('numpy', 'weir_daq'):\n"
+                                    "  if importlib.util.find_spec(name) is None:\n"
+                                    "    sys.exit(f\"{sys.executable}: No module named '{name}'\")"
+                                  : "import sys\n"
+                                    "try:\n  import numpy, weir_daq.filters\n"
+                                    "except ImportError as why: sys.exit(f'{sys.executable}: {why}')";
+  words.insert(words.end(), {"-c", program_text(program)});
   const auto child = run_child(words);
   if (!child) return child.error();
   if (child->status == 0) return {};

@@ -25,6 +25,13 @@ TEST_CASE("an interpreter without the package is refused with Python's own words
   CHECK_THAT(found.error(), ContainsSubstring("python3: "));
 }
 
+TEST_CASE("the interpreter of a source is looked for under its own key") {
+  const auto found = find_interpreter("/usr/bin/env", "/nowhere", "source");
+  REQUIRE_FALSE(found);
+  CHECK_THAT(found.error(), ContainsSubstring("no interpreter for a source in Python"));
+  CHECK_THAT(found.error(), ContainsSubstring("source.python"));
+}
+
 TEST_CASE("a child's output and exit status come back") {
   const auto child = run_child({"/bin/sh", "-c", "echo out; echo err >&2; exit 3"});
   REQUIRE(child);
