@@ -48,7 +48,7 @@ TEST_CASE("the manual page has every command with its options, and troff finds n
   const CommandEnd made = run_command(folder, "weir", {"manual"});
   REQUIRE(made.status == 0);
   for (const char* part :
-       {"weir file verify", "weir ctl start", "\\-\\-slices", "WEIR_CONNECT", "Exit status"})
+       {"weir file verify", "weir ctl start", "\\-\\-slices", "HOST:PORT", "WEIR_CONNECT", "Exit status"})
     CHECK_THAT(made.out, Catch::ContainsSubstring(part));
   const std::string page = folder.write("weir.1", made.out);
   Process groff({"/bin/sh", "-c", "command -v groff >/dev/null || exit 0; groff -man -ww -z -Tutf8 " + page},

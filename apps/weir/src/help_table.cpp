@@ -35,7 +35,7 @@ HelpOption option_of(const CLI::Option& option) {
   if (option.get_items_expected_max() > 0) {
     const std::string type = option.get_type_name();
     out.choices = choices_of(type);
-    out.value = type.substr(0, type.find(':'));
+    out.value = type.substr(0, type.find(":{"));
     const std::string_view kPaths[] = {"FILE", "DIR", "FARM", "FOLDER", "PLUGIN", "RUN"};
     const std::string& shown = out.is_positional ? out.names.front() : out.value;
     out.is_file = std::any_of(std::begin(kPaths), std::end(kPaths),
