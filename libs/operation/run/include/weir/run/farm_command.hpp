@@ -23,11 +23,11 @@ struct RunOptions {
   std::optional<double> duration_s;
   std::string out;
   std::string log_level;
-  std::string summary_file;   // in addition to the end-of-run record; may be empty
-  std::string page;           // host:port of the farm's page; empty: no page
-  std::string removed;        // folder that the caller removes: no records and commands are listed; may be empty
-  bool quiet = false;         // no live view, no summary: problems only
-  double settle_s = 1;        // Summary::after_1s and the ports' drops after 1 s leave this out
+  std::string summary_file;  // in addition to the end-of-run record; may be empty
+  std::string page;          // host:port of the farm's page; empty: no page
+  std::string removed;  // folder that the caller removes: no records and commands are listed; may be empty
+  bool quiet = false;   // no live view, no summary: problems only
+  double settle_s = 1;  // Summary::after_1s and the ports' drops after 1 s leave this out
   std::string trace_network;  // file for the ports and requests of the lab over time; empty: none
   std::string lab_file;       // the farm runs in a virtual network; empty: on this machine as it is
 };
