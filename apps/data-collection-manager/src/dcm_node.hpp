@@ -18,6 +18,7 @@
 #include "slice_times.hpp"
 #include "status.hpp"
 #include <weir/dcm/node.hpp>
+#include <weir/node/report.hpp>
 #include <weir/node/supervisor_client.hpp>
 
 #include <algorithm>
@@ -88,6 +89,7 @@ class DcmNode final : public node::Node, private node::SupervisorEvents, private
   TimeNs now_ns_ = 0;
   sessions::PeerInfo identity_;  // with the address at which it listens, if it does
   sessions::PeerCounters peer_counters_;
+  node::LoopTime loop_time_;
   node::SupervisorClient supervisor_;
   Builder builder_;
   const std::unique_ptr<PushAdmission> pushing_;  // null in pull running

@@ -99,7 +99,6 @@ v1::Report DcmNode::make_report(bool final) {
   if (pushing_) pushing_->add_to(report);
   add_sources(report, builder_.assembler, now_ns_, environment_.clock.utc_ns());
   reports::Gauges gauges(report);
-  gauges["cpu.transport_s"] = static_cast<double>(node::thread_cpu_ns()) / kSecond;
   gauges["slices_in_flight"] = static_cast<double>(admission_.in_flight());
   gauges["buffer_bytes_used"] = static_cast<double>(builder_.pool.bytes_used());
   const shaping::Shaper& shaper = builder_.collector.shaper();
@@ -112,6 +111,8 @@ v1::Report DcmNode::make_report(bool final) {
   reports::add_histogram(report, "decision_latency_us", decisions_.latency());
   node::add_network(report, environment_.stream_totals(), peer_counters_);
   node::add_process(report);
+  loop_time_.add_to(report);
+  gauges["cpu.transport_s"] = reports::gauge_of(report, "loop.cpu_s").value_or(0);
   std::string state = status_of(course_, workload(), settings_.member.identity.name);
   if (const std::string workers = filter_.workers_note(); state == "running" && !workers.empty())
     state += ": filter workers " + workers;

@@ -259,6 +259,7 @@ v1::Report WriterNode::make_report(bool final) {
   for (const auto& [alert, file] : burst_files_) add_file(alert, file);
   node::add_network(report, environment_.stream_totals(), peer_counters_);
   node::add_process(report);
+  loop_time_.add_to(report);
   report.set_state(state());
   return report;
 }

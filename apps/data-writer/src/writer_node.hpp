@@ -5,6 +5,7 @@
 #include "disk_state.hpp"
 #include "run_end.hpp"
 #include "settings.hpp"
+#include <weir/node/report.hpp>
 #include <weir/node/supervisor_client.hpp>
 #include <weir/node/throttle_reporter.hpp>
 #include <weir/sessions/peer.hpp>
@@ -80,6 +81,7 @@ class WriterNode final : public node::Node,
   TimeNs now_ns_ = 0;
   sessions::PeerInfo identity_;  // with the real port
   sessions::PeerCounters peer_counters_;
+  node::LoopTime loop_time_;
   storage::RunStore store_;
   BurstStores bursts_;
   DcmLinks dcms_;

@@ -288,6 +288,7 @@ v1::Report ReadoutNode::make_report(bool final) {
       static_cast<double>(buffer.bytes_held + buffer.bytes_reserved + buffer.bytes_early);
   node::add_network(report, environment_.stream_totals(), peer_counters_);
   node::add_process(report);
+  loop_time_.add_to(report);
   gauges["buffer_bytes_peak"] = static_cast<double>(bytes_peak_);
   gauges["slices_held_peak"] = static_cast<double>(slices_peak_);
   gauges["buffer_level"] = buffer_.level();

@@ -8,6 +8,7 @@
 #include "timings.hpp"
 #include "turn_on.hpp"
 #include <weir/node/refusal_log.hpp>
+#include <weir/node/report.hpp>
 #include <weir/node/supervisor_client.hpp>
 #include <weir/node/throttle_reporter.hpp>
 #include <weir/readout/node.hpp>
@@ -97,6 +98,7 @@ class ReadoutNode final : public node::Node,
   TimeNs now_ns_ = 0;
   sessions::PeerInfo identity_;  // with the real port
   sessions::PeerCounters peer_counters_;
+  node::LoopTime loop_time_;
   std::unique_ptr<FrontEnd> front_end_;  // where the sources are a plugin's
   emulation::FaultInjector injector_;    // idle where no faults are asked for
   v1::RunIdentity recording_;            // the part of it that was read, where there is one

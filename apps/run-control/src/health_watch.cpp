@@ -165,6 +165,11 @@ void HealthWatch::take_reports(const control::FarmMachine& machine, const Member
   for (std::size_t i = 0; i < members.size(); ++i) {
     const control::Member& member = machine.members()[i];
     const bool reports = member.live && member.told.in_run() && members[i].report.now_ns() != 0;
+    if (reports) {
+      loops_[i].take(members[i].report);
+    } else {
+      loops_.erase(i);
+    }
     if (member.plan.role == Role::dcm && reports)
       filters_.take(member.plan.name, filter_counts(members[i].report), now);
     if (member.plan.role != Role::supervisor) continue;
@@ -236,6 +241,7 @@ std::vector<control::Finding> HealthWatch::judge(const control::FarmMachine& mac
   }
   add_groups(machine, members, seen);
   add_measures(now, seen);
+  seen.full = full(machine, members);
   seen.records = records_;
   seen.missing_disks = missing_disks_;
   seen.off = machine.going_off();
@@ -244,6 +250,17 @@ std::vector<control::Finding> HealthWatch::judge(const control::FarmMachine& mac
   std::vector<control::Finding> findings = control::health_of(seen);
   name_worst_source(members, findings);
   return findings;
+}
+
+std::vector<std::string> HealthWatch::full(const control::FarmMachine& machine,
+                                           const Members& members) const {
+  if (machine.state() != control::State::running) return {};
+  std::vector<reports::NodeUse> nodes;
+  for (const auto& [i, loop] : loops_) {
+    if (loop.lately())
+      nodes.push_back({machine.members()[i].plan.name, members[i].report.role(), *loop.lately()});
+  }
+  return reports::limits(nodes);
 }
 
 std::vector<control::Finding> HealthWatch::findings(const control::FarmMachine& machine,

@@ -7,7 +7,9 @@
 #include <weir/control/health.hpp>
 #include <weir/control/rules.hpp>
 #include <weir/control/trigger_flow.hpp>
+#include <weir/reports/loop_use.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -57,6 +59,8 @@ class HealthWatch {
   void add_groups(const control::FarmMachine& machine, const Members& members,
                   control::HealthView& out) const;
   void add_measures(TimeNs now, control::HealthView& out) const;
+  [[nodiscard]] std::vector<std::string> full(const control::FarmMachine& machine,
+                                              const Members& members) const;
   [[nodiscard]] std::vector<control::Finding> judge(const control::FarmMachine& machine,
                                                     const Members& members,
                                                     std::optional<control::HealthView::LastRun> last,
@@ -76,6 +80,7 @@ class HealthWatch {
   std::vector<control::MissingDisk> missing_disks_;
   control::Headline headline_;  // of a run
   bool draining_ = false;
+  std::map<std::size_t, reports::LoopWatch> loops_;  // of the members in a run
   TimeNs next_look_ns_ = 0;
   std::int64_t looked_at_ns_ = 0;  // the supervisor's clock in the report that was looked at
 };

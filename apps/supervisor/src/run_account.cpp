@@ -152,6 +152,7 @@ v1::Report RunAccount::own_report(bool final, bool journal_waits, TimeNs now_ns)
   add_sources(*report.mutable_sources());
   node::add_network(report, environment_.stream_totals(), counters_);
   node::add_process(report);
+  loop_time_.add_to(report);
   if (throttle_times_.lost().all > 0)
     counters["lost_livetime_ms"] = static_cast<std::uint64_t>(throttle_times_.lost().all / kMillisecond);
   report.set_state(throttle_state(journal_waits));

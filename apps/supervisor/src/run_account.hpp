@@ -7,6 +7,7 @@
 #include <weir/assignment/supervisor_machine.hpp>
 #include <weir/assignment/throttle_times.hpp>
 #include <weir/config/injected_faults.hpp>
+#include <weir/node/report.hpp>
 #include <weir/reports/loss_watch.hpp>
 #include <weir/supervisor/node.hpp>
 
@@ -67,6 +68,7 @@ class RunAccount {
   const TextCounters* text_;     // null without trigger.listen_text
   reports::LossWatch losses_;    // of all DCMs
   bool id_memory_full_ = false;  // logged
+  node::LoopTime loop_time_;
 };
 
 }  // namespace weir::supervisor

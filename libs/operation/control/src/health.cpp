@@ -322,6 +322,8 @@ std::vector<Finding> health_of(const HealthView& view) {
     out.push_back(
         {on ? Gravity::good : Gravity::waiting, std::string(name(view.state)), how_last_ended(view)});
   }
+  // No fault: every farm that runs as fast as it can has such a process.
+  for (const std::string& one : view.full) out.push_back({Gravity::good, "full", one});
   return out;
 }
 

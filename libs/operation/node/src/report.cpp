@@ -1,6 +1,8 @@
 #include <weir/node/fault_notes.hpp>
 #include <weir/node/report.hpp>
 
+#include <ctime>
+#include <fstream>
 #include <sys/resource.h>
 
 namespace weir::node {
@@ -37,12 +39,6 @@ void add_network(v1::Report& report, const ports::StreamCounters& streams,
   }
 }
 
-DurationNs thread_cpu_ns() {
-  timespec time{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return time.tv_sec * kSecond + time.tv_nsec;
-}
-
 void add_process(v1::Report& report) {
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
@@ -51,6 +47,27 @@ void add_process(v1::Report& report) {
   gauges["process.cpu_s"] = static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
                             kMicro * static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec);
   gauges["process.rss_max_bytes"] = 1024.0 * static_cast<double>(usage.ru_maxrss);
+}
+
+LoopTime::LoopTime() : begin_(now()) {}
+
+LoopTime::Times LoopTime::now() {
+  timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  Times times{time.tv_sec * kSecond + time.tv_nsec, 0};
+  // Linux, Documentation/scheduler/sched-stats.rst: time on the CPU, time waiting on a run queue (ns each),
+  // turns.
+  std::ifstream stats("/proc/thread-self/schedstat");
+  DurationNs ran_ns = 0;
+  stats >> ran_ns >> times.wait_ns;
+  return times;
+}
+
+void LoopTime::add_to(v1::Report& report) const {
+  const Times times = now();
+  reports::Gauges gauges(report);
+  gauges["loop.cpu_s"] = static_cast<double>(times.cpu_ns - begin_.cpu_ns) / kSecond;
+  gauges["loop.wait_s"] = static_cast<double>(times.wait_ns - begin_.wait_ns) / kSecond;
 }
 
 void add_faults(v1::Report& report, std::span<const std::string> faults) {

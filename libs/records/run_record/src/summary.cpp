@@ -239,6 +239,8 @@ Summary summarize(const v1::RunSummary& account) {
     add_files(report, false, summary.files);
     add_files(report, true, summary.burst_files);
     add_ran(report, known_parts, summary.ran);
+    if (summary.duration_s > 0)
+      summary.loops.push_back({report.name(), report.role(), reports::loop_use(report, summary.duration_s)});
     summary.retransmits += reports::counter_of(report, "net.retransmits");
     summary.bytes_stored += reports::counter_of(report, "writer.bytes_stored");
     if (report.role() == v1::ROLE_READOUT) {

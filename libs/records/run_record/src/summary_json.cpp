@@ -1,4 +1,5 @@
 #include <weir/base/figures.hpp>
+#include <weir/base/role.hpp>
 #include <weir/base/time.hpp>
 #include <weir/run_record/json.hpp>
 #include <weir/run_record/source_table.hpp>
@@ -76,6 +77,17 @@ json::object object_of(const CpuSummary& cpu) {
           {"transport_ms_a_slice", kMsPerS * cpu.transport_s / slices},
           {"filter_share", cpu.filter_s / seconds},
           {"transport_share", cpu.transport_s / seconds}};
+}
+
+json::array loops_of(const Summary& summary) {
+  json::array array;
+  for (const reports::NodeUse& loop : summary.loops) {
+    array.push_back({{"name", loop.name},
+                     {"role", name(static_cast<Role>(loop.role))},
+                     {"cpu_share", loop.use.cpu},
+                     {"wait_share", loop.use.wait}});
+  }
+  return array;
 }
 
 json::object cpu_of(const Summary& summary) {
@@ -339,6 +351,7 @@ std::string to_json(const Summary& summary) {
   object.emplace("prefetch", object_of(summary.prefetch));
   object.emplace("fetch", object_of(summary.fetch));
   object.emplace("cpu", cpu_of(summary));
+  object.emplace("loops", loops_of(summary));
   object.emplace("retransmits", summary.retransmits);
   object.emplace("after_1s", after_1s_of(summary));
   object.emplace("output_events", summary.output_events);

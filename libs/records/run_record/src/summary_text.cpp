@@ -218,6 +218,13 @@ void add_cpu(const Summary& summary, Page& page) {
             kMsPerS * cpu.transport_s / slices, kPercent * cpu.transport_s / cpu.seconds);
 }
 
+// A short run is mostly its start.
+void add_limits(const Summary& summary, Page& page) {
+  constexpr double kLongEnough = 2;
+  if (summary.duration_s < kLongEnough) return;
+  for (const std::string& limit : reports::limits(summary.loops)) page.line("full", "{}", limit);
+}
+
 void add_truth(const Summary& summary, Page& page) {
   if (!summary.truth || summary.truth->tracks == 0) return;
   page.heading("True tracks, by the modules that saw their light");
@@ -372,6 +379,7 @@ std::string to_text(const Summary& summary) {
   add_fragments(summary, page);
   add_rates(summary, page);
   add_cpu(summary, page);
+  add_limits(summary, page);
   add_plugin("Source ", summary.source_plugin, summary.source, summary, page);
   add_plugin("Faults on purpose, of fragments", "", summary.injected, summary, page);
   add_plugin("Filter ", summary.filter_plugin, summary.filter, summary, page);

@@ -511,6 +511,10 @@ inline constexpr Entry kTable[] = {
      kAll,
      false,
      "Processor time, of all threads."},
+    seconds("loop.cpu_s", "weir_loop_cpu_seconds_total", kAll,
+            "CPU time, in this run, of the thread that moves the data."),
+    seconds("loop.wait_s", "weir_loop_wait_seconds_total", kAll,
+            "Time that this thread was ready to run and no core was free."),
     level("process.rss_max_bytes", "weir_process_resident_max_bytes", kAll,
           "Largest resident memory of the process."),
 };

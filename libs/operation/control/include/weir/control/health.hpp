@@ -124,6 +124,7 @@ struct HealthView {
   };
   Records records;
   std::vector<MissingDisk> missing_disks;  // of run control and live processes
+  std::vector<std::string> full;           // sentences about processes that use their core fully
   bool draining = false;                   // no more triggers in this run
   bool off = false;                        // `off` was given
   bool over = false;  // the farm ends on purpose: after `off`, or after the only run of `weir run`

@@ -24,9 +24,24 @@ constexpr std::string_view kDisturbedNote = "disturbed";
 // `process.*`.
 void add_network(v1::Report& report, const ports::StreamCounters& streams,
                  const sessions::PeerCounters& peers);
-// Returns the CPU time of the calling thread.
-[[nodiscard]] DurationNs thread_cpu_ns();
 void add_process(v1::Report& report);
+
+// The time of the calling thread, the loop that moves the data, since this object was made: at the beginning
+// of a run, by a node.
+class LoopTime {
+ public:
+  LoopTime();
+  // Adds the gauges loop.cpu_s and loop.wait_s: it ran, and was ready to run while no core was free.
+  void add_to(v1::Report& report) const;
+
+ private:
+  struct Times {
+    DurationNs cpu_ns = 0;
+    DurationNs wait_ns = 0;  // 0 where the kernel does not count it
+  };
+  [[nodiscard]] static Times now();
+  Times begin_;
+};
 // Adds sentences to kFaultNote, one per line.
 void add_faults(v1::Report& report, std::span<const std::string> faults);
 

@@ -3,6 +3,7 @@
 #include <weir/launch/child.hpp>
 #include <weir/metrics/histogram.hpp>
 #include <weir/reports/lab.hpp>
+#include <weir/reports/loop_use.hpp>
 #include <weir/run_record/farm_network.hpp>
 #include <weir/run_record/steady_part.hpp>
 #include <weir/run_record/truth.hpp>
@@ -183,6 +184,7 @@ struct Summary {
   Counts fetch;                    // built slices that moved between DCMs; empty: none
   CpuSummary cpu;
   std::vector<CpuSummary> cpu_of_dcms;
+  std::vector<reports::NodeUse> loops;  // of each process that moves data, over the run
   std::uint64_t retransmits = 0;
   std::uint64_t output_events = 0;
   std::uint64_t bytes_in = 0;
