@@ -6,11 +6,13 @@
 #include <weir/bench/experiment.hpp>
 #include <weir/bench/field.hpp>
 #include <weir/bench/filter_node.hpp>
+#include <weir/bench/latency.hpp>
 #include <weir/bench/loopback.hpp>
 #include <weir/bench/network.hpp>
 #include <weir/bench/rcnp.hpp>
 #include <weir/bench/remote.hpp>
 #include <weir/bench/remote_idle.hpp>
+#include <weir/bench/scale.hpp>
 #include <weir/bench/store.hpp>
 #include <weir/node/paths.hpp>
 
@@ -82,6 +84,39 @@ void add_store(CLI::App& bench, int& status) {
   command.rounds(options.rounds);
   command.seconds(options.seconds, 0.1, "seconds per farm");
   command.runs(status, bench::run_store);
+}
+
+void add_scale(CLI::App& bench, int& status) {
+  BenchCommand<bench::ScaleOptions> command(
+      bench, "scale", "Compare farms of more and more processes, on more and more cores",
+      "As many readouts as DCMs, on the first cores of this machine. Each line names the processes that\n"
+      "limit the farm. The bare exchange (\"ceiling\") has the same processes and cores.");
+  bench::ScaleOptions& options = *command.options;
+  command.list("--processes", options.processes, "numbers of readouts, and of DCMs; empty: 1, 2, 4, … cores");
+  command.list("--cores", options.cores, "numbers of cores; empty: 1, 2, 4, … of this machine");
+  command.list("--sizes", options.fragment_bytes, "fragment sizes in bytes");
+  command.add("--sources", options.sources, "sources of each readout, with a fragment per slice each")
+      ->check(CLI::Range(1, 1024));
+  command.rounds(options.rounds);
+  command.seconds(options.seconds, 0.1, "seconds per measurement");
+  command.runs(status, bench::run_scale);
+}
+
+void add_latency(CLI::App& bench, int& status) {
+  BenchCommand<bench::LatencyOptions> command(
+      bench, "latency", "Measure the time from assignment to slice at several rates",
+      "A farm with one DCM and its default settings, without storage. After each farm the same bytes are\n"
+      "exchanged without it, one slice after the other.");
+  bench::LatencyOptions& options = *command.options;
+  command.list("--rates", options.rates_hz, "rates of triggers in Hz")->check(CLI::Range(1.0, 1e6));
+  command.add("--size", options.fragment_bytes, "size of a fragment in bytes")
+      ->check(CLI::Range(1U, 1U << 24));
+  command.add("--readouts", options.readouts, "number of readouts")->check(CLI::Range(1, 32));
+  command.add("--sources", options.sources, "sources of each readout, with a fragment per slice each")
+      ->check(CLI::Range(1, 1024));
+  command.rounds(options.rounds);
+  command.seconds(options.seconds, 0.1, "seconds per farm");
+  command.runs(status, bench::run_latency);
 }
 
 void add_sweep(BenchCommand<bench::NetworkOptions>& command) {
@@ -339,6 +374,8 @@ void add_bench(CLI::App& app, int& status) {
   bench.require_subcommand(1);
   add_loopback(bench, status);
   add_store(bench, status);
+  add_scale(bench, status);
+  add_latency(bench, status);
   add_assignment(bench, status);
   add_filter_benches(bench, status);
   add_coincidence(bench, status);

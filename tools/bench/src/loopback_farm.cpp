@@ -3,6 +3,7 @@
 #include <weir/bench/ceiling.hpp>
 #include <weir/bench/loopback.hpp>
 #include <weir/reports/numbers.hpp>
+#include <weir/run_record/summary.hpp>
 #include <weir/security/keys.hpp>
 
 #include <fmt/format.h>
@@ -61,8 +62,8 @@ Totals totals_of(const v1::RunSummary& account) {
 
 }  // namespace
 
-Expected<Rate, std::string> measure_farm(const LoopbackPoint& point, double seconds,
-                                         const std::string& folder, bool tls) {
+Expected<LoopbackRun, std::string> run_loopback_farm(const LoopbackPoint& point, double seconds,
+                                                     const std::string& folder, bool tls) {
   std::string text = farm_text(point, seconds, folder);
   if (tls) {
     const std::string key = folder + "/farm.key";
@@ -78,8 +79,19 @@ Expected<Rate, std::string> measure_farm(const LoopbackPoint& point, double seco
   if (totals.fragments <= 0 || duration_s <= 0) return Unexpected<std::string>("no fragment arrived");
   double cpu_s = 0;
   for (const run_record::ProcessRecord& process : ran->processes) cpu_s += process.end.cpu_s;
-  return Rate{totals.fragments / duration_s, totals.fragments / duration_s * point.fragment_bytes,
-              1e6 * cpu_s / totals.fragments, totals.system_calls / totals.fragments};
+  LoopbackRun result;
+  result.rate = {totals.fragments / duration_s, totals.fragments / duration_s * point.fragment_bytes,
+                 1e6 * cpu_s / totals.fragments, totals.system_calls / totals.fragments};
+  result.slices_per_s = totals.fragments / duration_s / (point.readouts * point.sources);
+  result.loops = run_record::summarize(*ran->account).loops;
+  return result;
+}
+
+Expected<Rate, std::string> measure_farm(const LoopbackPoint& point, double seconds,
+                                         const std::string& folder, bool tls) {
+  const auto ran = run_loopback_farm(point, seconds, folder, tls);
+  if (!ran) return Unexpected<std::string>(ran.error());
+  return ran->rate;
 }
 
 }  // namespace weir::bench

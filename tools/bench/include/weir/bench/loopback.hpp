@@ -2,6 +2,7 @@
 
 #include <weir/base/expected.hpp>
 #include <weir/bench/figure.hpp>
+#include <weir/reports/loop_use.hpp>
 
 #include <cstdint>
 #include <cstdio>
@@ -39,6 +40,16 @@ struct LoopbackOptions {
   std::string yardstick;  // a further reference program, run in turn with the others; empty: none
   bool tls = false;       // the same farm over TLS, too
 };
+
+// A farm's rate, with how its processes used their cores.
+struct LoopbackRun {
+  Rate rate;
+  double slices_per_s = 0;
+  std::vector<reports::NodeUse> loops;
+};
+[[nodiscard]] Expected<LoopbackRun, std::string> run_loopback_farm(const LoopbackPoint& point, double seconds,
+                                                                   const std::string& folder,
+                                                                   bool tls = false);
 
 // Runs one farm. Requires: `folder` exists. With `tls`: over TLS, with a new key.
 [[nodiscard]] Expected<Rate, std::string> measure_farm(const LoopbackPoint& point, double seconds,

@@ -52,8 +52,8 @@ struct NodeUse {
   LoopUse use;
 };
 
-// Returns a sentence and a remedy for the full processes of each role, as "dcm-0: 96 % of a core used, which is
-// all that one process can: add DCMs", and one for processes on hosts with too few cores.
+// Returns a sentence and a remedy for the full processes of each role, as "dcm-0: 96 % of a core used, which
+// is all that one process can: add DCMs", and one for processes on hosts with too few cores.
 [[nodiscard]] std::vector<std::string> limits(std::span<const NodeUse> nodes);
 
 }  // namespace weir::reports
