@@ -2,7 +2,7 @@
 
 #include "source_process.hpp"
 #include <weir/child_process/child_parts.hpp>
-#include <weir/source/host_watch.hpp>
+#include <weir/host_watch/host_watch.hpp>
 #include <weir/weir_source.h>
 
 #include <array>
@@ -33,7 +33,7 @@ class PythonHost {
   void start();
   void restart();
   // Waits until the host is in this state. Throws the reason if it does not get there.
-  void wait_for(source::HostWatch::State state, const char* task);
+  void wait_for(host_watch::HostWatch::State state, const char* task);
   void wait_a_moment();
   void take_wake_ups() const;
   void begin();
@@ -48,7 +48,7 @@ class PythonHost {
   std::size_t miss_all(std::uint64_t slice, std::uint8_t reason, std::size_t counter);
   void look_at_process(TimeNs now_ns);
   void note_end(const child_process::ChildEnd& end, TimeNs now_ns);
-  void obey(source::HostWatch::Order order);
+  void obey(host_watch::HostWatch::Order order);
   void report_losses(TimeNs now_ns);
   void count(std::size_t which, std::uint64_t amount = 1) { host_.count(&host_, counters_[which], amount); }
   void log(std::int32_t level, const std::string& text) { host_.log(&host_, level, text.c_str()); }
@@ -67,7 +67,7 @@ class PythonHost {
   const PythonSource& source_;
   std::string setup_;
   child_process::Pipe wake_;
-  source::HostWatch watch_;
+  host_watch::HostWatch watch_;
   std::unique_ptr<SourceProcess> process_;
   std::array<std::uint32_t, kCounters> counters_{};
   std::vector<Tally> tallies_;  // by place of the source

@@ -9,7 +9,7 @@
 namespace weir::source_host {
 namespace {
 
-using source::HostWatch;
+using host_watch::HostWatch;
 
 constexpr std::size_t kRecordsPerPoll = 4096;
 constexpr std::size_t kBytesPerPoll = std::size_t{8} << 20;

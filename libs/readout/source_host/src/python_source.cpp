@@ -16,7 +16,7 @@
 namespace weir::source_host {
 namespace {
 
-using source::HostWatch;
+using host_watch::HostWatch;
 
 constexpr DurationNs kLookEvery = kMillisecond;  // at the process
 constexpr DurationNs kEndPatience = 2 * kSecond;

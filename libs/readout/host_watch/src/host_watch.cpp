@@ -1,9 +1,9 @@
 #include <weir/base/assert.hpp>
-#include <weir/source/host_watch.hpp>
+#include <weir/host_watch/host_watch.hpp>
 
 #include <algorithm>
 
-namespace weir::source {
+namespace weir::host_watch {
 
 void HostWatch::enter(State state) {
   state_ = state;
@@ -111,4 +111,4 @@ HostWatch::Order HostWatch::pass(TimeNs now_ns) {
   return Order::kill_softly;
 }
 
-}  // namespace weir::source
+}  // namespace weir::host_watch

@@ -1,16 +1,16 @@
 #include "weir_catch.hpp"
-#include <weir/source/host_watch.hpp>
+#include <weir/host_watch/host_watch.hpp>
 
 using weir::DurationNs;
 using weir::kMillisecond;
 using weir::kSecond;
 using weir::SliceId;
 using weir::TimeNs;
-using weir::source::HostWatch;
-using weir::source::HostWatchSettings;
-using Order = weir::source::HostWatch::Order;
-using State = weir::source::HostWatch::State;
-using Ask = weir::source::HostWatch::Ask;
+using weir::host_watch::HostWatch;
+using weir::host_watch::HostWatchSettings;
+using Order = weir::host_watch::HostWatch::Order;
+using State = weir::host_watch::HostWatch::State;
+using Ask = weir::host_watch::HostWatch::Ask;
 
 namespace {
 

@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-namespace weir::source {
+namespace weir::host_watch {
 
 struct HostWatchSettings {
   DurationNs timeout_ns;        // without progress on an announced slice
@@ -94,4 +94,4 @@ class HostWatch {
   DurationNs waited_ns_ = 0;  // in the state, or without progress; gaps between passes count as kGapMax
 };
 
-}  // namespace weir::source
+}  // namespace weir::host_watch
