@@ -81,6 +81,7 @@ TEST_CASE("docs/summary.md has every key of the summary, and no other") {
   summary.ledger.emplace_back();
   summary.steps.emplace_back();
   summary.cpu_of_dcms.emplace_back();
+  summary.loops.emplace_back();
   summary.decision_times.above.emplace_back();
   summary.files.emplace_back();
   summary.bursts.emplace_back();
