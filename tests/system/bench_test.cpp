@@ -1,5 +1,4 @@
-// `weir bench incast` with one short point: measured and written to a file. Needs root; without it ctest
-// shows SKIPPED.
+// `weir bench` with short points. Those in virtual networks need root; without it ctest shows SKIPPED.
 #include "needs_root.hpp"
 #include "process.hpp"
 #include "weir_catch.hpp"
@@ -41,6 +40,33 @@ TEST_CASE("a point of incast is a line of JSON, with what its pictures are drawn
   CHECK(json::parse(read_file(out / "short.jsonl")).is_object());
   CHECK(line.at("took_longer").as_array().size() > 1);
   CHECK(line.at("arrivals").as_array().size() >= 8);
+}
+
+TEST_CASE("a farm on one core and its latency at a low rate are measured beside the bare exchange") {
+  const TemporaryFolder folder;
+  const CommandEnd scale = run_command(folder, "weir",
+                                       {"bench", "scale", "--processes", "1", "--cores", "1", "--sizes",
+                                        "512", "--seconds", "0.5", "--rounds", "1"});
+  INFO(scale.err);
+  REQUIRE(scale.status == 0);
+  const json::object farm = json::parse(scale.out).as_object();
+  CHECK(farm.at("fragments_per_s").to_number<double>() > 0);
+  CHECK(farm.at("ratio").to_number<double>() > 0);
+  CHECK(farm.at("dcm_share").to_number<double>() > 0);
+
+  const CommandEnd latency = run_command(
+      folder, "weir", {"bench", "latency", "--rates", "500", "--seconds", "0.5", "--rounds", "1"});
+  INFO(latency.err);
+  REQUIRE(latency.status == 0);
+  const json::object times = json::parse(latency.out).as_object();
+  CHECK(times.at("slices_per_s").to_number<double>() > 250);
+  CHECK(times.at("build_latency_us").at("p50").to_number<double>() >=
+        times.at("latency_us").at("p50").to_number<double>());
+  CHECK(times.at("exchange_us").to_number<double>() > 0);
+
+  const CommandEnd many = run_command(folder, "weir", {"bench", "scale", "--cores", "100000"});
+  CHECK(many.status == 1);
+  CHECK_THAT(many.err, ContainsSubstring("--cores 100000: this machine lends 1 to "));
 }
 
 TEST_CASE("a case of the field is measured under each shaper, quiet and busy, and gets a page") {

@@ -14,7 +14,8 @@ namespace {
 
 // A full thread still sleeps now and then, when its work comes in bursts.
 constexpr double kFull = 0.9;
-constexpr double kWaitsMin = 0.1;
+// Processes that wait for each other's data use less than their share, also where cores are few.
+constexpr double kWaitsMuch = 0.25;
 
 constexpr std::array<std::pair<v1::Role, std::string_view>, 4> kRemedies = {{
     {v1::ROLE_READOUT, "give the sources to more readouts"},
@@ -49,7 +50,7 @@ std::string names(const std::vector<const NodeUse*>& nodes) {
 
 LoopLimit limit_of(const LoopUse& use) {
   if (use.cpu >= kFull) return LoopLimit::core;
-  return use.cpu + use.wait >= kFull && use.wait >= kWaitsMin ? LoopLimit::host : LoopLimit::none;
+  return use.wait >= kWaitsMuch ? LoopLimit::host : LoopLimit::none;
 }
 
 LoopUse loop_use(const v1::Report& report, double seconds) {

@@ -23,7 +23,8 @@ v1::Report report_at(TimeNs now_ns, double cpu_s, double wait_s) {
 TEST_CASE("a process is full with its core, or for lack of one, and not while it sleeps") {
   CHECK(limit_of({0.97, 0.02}) == LoopLimit::core);
   CHECK(limit_of({0.55, 0.42}) == LoopLimit::host);
-  CHECK(limit_of({0.55, 0.2}) == LoopLimit::none);   // it sleeps a quarter of the time
+  CHECK(limit_of({0.3, 0.3}) == LoopLimit::host);
+  CHECK(limit_of({0.55, 0.2}) == LoopLimit::none);
   CHECK(limit_of({0.85, 0.06}) == LoopLimit::none);  // nearly full, and hardly waits
   CHECK(limit_of({0, 0}) == LoopLimit::none);
 }

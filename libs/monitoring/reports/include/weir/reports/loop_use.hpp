@@ -21,7 +21,7 @@ struct LoopUse {
 enum class LoopLimit : std::uint8_t {
   none,
   core,  // the thread uses its core fully
-  host   // it would use more than the cores of its host give it
+  host   // its host has no free core for it in a quarter of the time
 };
 [[nodiscard]] LoopLimit limit_of(const LoopUse& use);
 
