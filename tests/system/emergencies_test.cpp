@@ -47,6 +47,18 @@ struct Farm {
   [[nodiscard]] bool says(const std::string& beginning) const {
     return wait_until([&] { return worst().starts_with(beginning); }, Seconds(30));
   }
+  // True once a finding with this word is among the health messages.
+  [[nodiscard]] bool lists(const std::string& word) const {
+    return wait_until(
+        [&] {
+          const boost::json::value view = farm.status();
+          for (const boost::json::value& one : view.at("health").as_array()) {
+            if (one.at("word").as_string() == word) return true;
+          }
+          return false;
+        },
+        Seconds(30));
+  }
   [[nodiscard]] boost::json::value record() const {
     return boost::json::parse(read_file(folder / "control/run-000001-end.json"));
   }
@@ -244,6 +256,7 @@ TEST_CASE("a stopped process is silent, then lost, and a restarted run control r
   one.farm.begin_run();
   one.farm.node("readout-1").send_signal(SIGSTOP);
   REQUIRE(one.says("error: readout lost: readout-1"));
+  REQUIRE(one.lists("fragments missing"));  // the DCMs wait for it no longer
   one.farm.node("readout-1").send_signal(SIGCONT);
   REQUIRE(one.says("warning: "));
   one.farm.kill_run_control();
