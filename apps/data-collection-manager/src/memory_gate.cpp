@@ -60,9 +60,24 @@ bool MemoryGate::reserve(BuiltSlice& slice) {
   const std::size_t planned = pool_.bytes_used() + BufferPool::block_bytes(more);
   if (!alone && planned > config::dcm_buffer_planned(memory_bytes_)) return false;
   if (slice.memory.reserve(pool_, more)) return true;
-  if (!alone || slices_.in(BuildState::complete).empty()) return alone;
+  if (!alone) return false;
+  if (slices_.in(BuildState::complete).empty()) return !is_made_room_for(slice);
   assembler_.let_overtake();
   return false;
+}
+
+// Slices between two steps may hold all memory, each less than it needs, and take it in turn without an end.
+// The oldest gets it, from the newest first.
+bool MemoryGate::is_made_room_for(const BuiltSlice& slice) {
+  BuiltSlice* newest = nullptr;
+  slices_.for_each_in(BuildState::waiting_for_memory, [&](BuiltSlice& other) {
+    if (&other == &slice || other.memory.bytes() == 0 || other.pushed || other.awaits_assignment) return;
+    if (newest == nullptr || is_older(*newest, other)) newest = &other;
+  });
+  if (newest == nullptr) return false;
+  oldest_first_ = true;
+  if (is_older(slice, *newest)) assembler_.crowd_out(*newest);
+  return true;
 }
 
 BuiltSlice* MemoryGate::next_waiting() {

@@ -34,9 +34,11 @@ WholeSize size_of_whole(const BuiltSlice& slice) {
     const bool done = slice.progress[i].state == FragmentProgress::State::done ||
                       slice.progress[i].state == FragmentProgress::State::unnamed ||
                       slice.progress[i].state == FragmentProgress::State::here_ahead;
-    if (is_outstanding(slice.progress[i]) || (done && missing && !counted)) {
+    // The first range of a fragment takes the memory of all of it.
+    const bool placed = is_outstanding(slice.progress[i]) && slice.progress[i].target != nullptr;
+    if ((is_outstanding(slice.progress[i]) && !placed) || (done && missing && !counted)) {
       ++absent;
-    } else if (done) {
+    } else if (done || placed) {
       ++here;
     }
   }
@@ -279,7 +281,12 @@ void Assembler::learn_size(const BuiltSlice& slice) {
 
 std::vector<BuiltSlice*> Assembler::take_crowded_out() {
   std::vector<BuiltSlice*> slices = std::exchange(crowded_out_, {});
-  std::erase_if(slices, [](const BuiltSlice* slice) { return slice->state() != BuildState::collecting; });
+  std::erase_if(slices, [](BuiltSlice* slice) {
+    const bool lacks =
+        slice->state() == BuildState::collecting || slice->state() == BuildState::waiting_for_memory;
+    if (!lacks) slice->crowded_out = false;  // its step has ended: it may lack memory for the next one
+    return !lacks;
+  });
   return slices;
 }
 

@@ -243,6 +243,35 @@ TEST_CASE("a fragment is not lost to other slices' memory: its slice is built ag
   CHECK(f.assembler.slice_bytes_expected() == 12'000);
 }
 
+// They counted as absent beside the memory that they had: slices of 5.6 MB were expected to take 19.7.
+TEST_CASE("fragments whose first range has arrived count as here in the expected size of slices") {
+  AssemblySettings settings;
+  settings.range_bytes = 1000;
+  Fixture f(settings, Fixture::three_sources(), 1U << 20);
+  BuiltSlice& slice = f.open_all(6);
+  CHECK(f.deliver_ok(slice, 0, 1000));
+  for (const SourceId source : {SourceId(20), SourceId(30)}) {
+    const auto bytes = content(SliceId(6), source, 1000);
+    CHECK(f.deliver(range_header(SliceId(6), Attempt(0), source, bytes, 0, 10), bytes,
+                    source == SourceId(30) ? 1 : 0));
+  }
+  REQUIRE(slice.outstanding == 2);
+  f.assembler.crowd_out(slice);
+  CHECK(f.assembler.take_crowded_out() == std::vector<BuiltSlice*>{&slice});
+  f.assembler.withdraw(slice);
+  CHECK(f.assembler.slice_bytes_expected() == slice.memory.placed());
+}
+
+TEST_CASE("a slice that was to give way and has ended its step may be asked for it again") {
+  Fixture f({}, Fixture::three_sources(), 1U << 20);
+  BuiltSlice& slice = f.open_all(6);
+  f.assembler.crowd_out(slice);
+  for (std::uint32_t source = 0; source < 3; ++source) CHECK(f.deliver_ok(slice, source, 100));
+  REQUIRE(slice.state() == BuildState::complete);
+  CHECK(f.assembler.take_crowded_out().empty());
+  CHECK_FALSE(slice.crowded_out);
+}
+
 TEST_CASE("a slice without any fragment says nothing about the size of slices") {
   Fixture f;
   BuiltSlice& slice = f.open_all(5);

@@ -194,8 +194,8 @@ class Assembler {
   void crowd_out(BuiltSlice& slice) {
     if (!std::exchange(slice.crowded_out, true)) crowded_out_.push_back(&slice);
   }
-  // Returns the slices that collect and lack memory which other slices hold, since the last call. Their
-  // fragments would be lost: they are to be withdrawn, and built later.
+  // Returns the slices that collect or wait, and lack memory which other slices hold or hold what these lack,
+  // since the last call. Fragments would be lost: they are to be withdrawn, and built later.
   [[nodiscard]] std::vector<BuiltSlice*> take_crowded_out();
   [[nodiscard]] std::vector<RangeWanted>& ranges_wanted() { return ranges_wanted_; }
 
