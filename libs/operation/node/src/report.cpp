@@ -1,9 +1,13 @@
 #include <weir/node/fault_notes.hpp>
 #include <weir/node/report.hpp>
 
+#include <algorithm>
+#include <array>
+#include <charconv>
 #include <ctime>
-#include <fstream>
+#include <fcntl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 namespace weir::node {
 
@@ -57,9 +61,15 @@ LoopTime::Times LoopTime::now() {
   Times times{time.tv_sec * kSecond + time.tv_nsec, 0};
   // Linux, Documentation/scheduler/sched-stats.rst: time on the CPU, time waiting on a run queue (ns each),
   // turns.
-  std::ifstream stats("/proc/thread-self/schedstat");
-  DurationNs ran_ns = 0;
-  stats >> ran_ns >> times.wait_ns;
+  const int file = ::open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return times;
+  std::array<char, 96> text{};
+  const ssize_t length = ::read(file, text.data(), text.size());
+  ::close(file);
+  const char* const begin = text.data();
+  const char* const end = begin + std::max<ssize_t>(0, length);
+  const char* const wait = std::find(begin, end, ' ');
+  if (wait != end) std::from_chars(wait + 1, end, times.wait_ns);
   return times;
 }
 
