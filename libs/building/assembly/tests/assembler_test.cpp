@@ -244,7 +244,7 @@ TEST_CASE("a fragment is not lost to other slices' memory: its slice is built ag
 }
 
 // They counted as absent beside the memory that they had: slices of 5.6 MB were expected to take 19.7.
-TEST_CASE("fragments whose first range has arrived count as here in the expected size of slices") {
+TEST_CASE("a fragment with its first range is not absent in the expected size of slices") {
   AssemblySettings settings;
   settings.range_bytes = 1000;
   Fixture f(settings, Fixture::three_sources(), 1U << 20);
