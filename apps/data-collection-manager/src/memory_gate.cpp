@@ -61,14 +61,14 @@ bool MemoryGate::reserve(BuiltSlice& slice) {
   if (!alone && planned > config::dcm_buffer_planned(memory_bytes_)) return false;
   if (slice.memory.reserve(pool_, more)) return true;
   if (!alone) return false;
-  if (slices_.in(BuildState::complete).empty()) return !is_made_room_for(slice);
+  if (slices_.in(BuildState::complete).empty()) return !make_room_for(slice);
   assembler_.let_overtake();
   return false;
 }
 
 // Slices between two steps may hold all memory, each less than it needs, and take it in turn without an end.
 // The oldest gets it, from the newest first.
-bool MemoryGate::is_made_room_for(const BuiltSlice& slice) {
+bool MemoryGate::make_room_for(const BuiltSlice& slice) {
   BuiltSlice* newest = nullptr;
   slices_.for_each_in(BuildState::waiting_for_memory, [&](BuiltSlice& other) {
     if (&other == &slice || other.memory.bytes() == 0 || other.pushed || other.awaits_assignment) return;

@@ -44,7 +44,8 @@ class MemoryGate {
   [[nodiscard]] assembly::BuiltSlice* oldest_waiting();
   // False: the slice has to wait.
   [[nodiscard]] bool reserve(assembly::BuiltSlice& slice);
-  [[nodiscard]] bool is_made_room_for(const assembly::BuiltSlice& slice);
+  // True: others hold memory that the slice needs, and give way; it has to wait.
+  [[nodiscard]] bool make_room_for(const assembly::BuiltSlice& slice);
   [[nodiscard]] std::size_t bytes_to_reserve(const assembly::BuiltSlice& slice) const;
   [[nodiscard]] assembly::BuiltSlice* find_oldest(TimeNs moved_ns, TimeNs now_ns);
 
