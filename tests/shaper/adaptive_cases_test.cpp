@@ -2,16 +2,16 @@
 // seeds cover more.
 #include "cases.hpp"
 #include "judge.hpp"
-#include "model.hpp"
 #include "networks.hpp"
 #include "weir_catch.hpp"
+#include <weir/packet_model/pull_model.hpp>
 
-namespace weir::shaper_model {
+namespace weir::packet_model {
 
 TEST_CASE("adaptive fills a quiet port without a loss, and slices hardly wait") {
   for (const char* name : {"lan-8to1", "lan-24to1", "lan-1g", "foreign-udp"}) {
     CAPTURE(name);
-    const RunResult run = Model(case_named(name), {"adaptive", 0}).run();
+    const RunResult run = PullModel(case_named(name), {"adaptive", 0}).run();
     CHECK(run.goodput > 0.993);
     CHECK(run.p99 < (std::string(name) == "foreign-udp" ? 2.0 : 1.1));
     CHECK(run.drops == 0);
@@ -19,37 +19,37 @@ TEST_CASE("adaptive fills a quiet port without a loss, and slices hardly wait") 
 }
 
 TEST_CASE("adaptive does not mistake a busy, pausing or slow host for a full queue") {
-  const RunResult busy = Model(case_named("busy-13"), {"adaptive", 0}).run();
+  const RunResult busy = PullModel(case_named("busy-13"), {"adaptive", 0}).run();
   CHECK(busy.goodput > 0.95);
   CHECK(busy.p99 < 4);
   for (const char* name : {"one-pauses", "one-slow"}) {
     CAPTURE(name);
-    const RunResult run = Model(case_named(name), {"adaptive", 0}).run();
+    const RunResult run = PullModel(case_named(name), {"adaptive", 0}).run();
     CHECK(run.goodput > 0.99);
     CHECK(run.drops == 0);
   }
 }
 
 TEST_CASE("adaptive delivers all-to-all traffic as well as the best hand-tuned window") {
-  const RunResult run = Model(case_named("all-to-all-6x2"), {"adaptive", 0}).run();
-  const RunResult by_hand = Model(case_named("all-to-all-6x2"), {"byte-credits", 72'000}).run();
+  const RunResult run = PullModel(case_named("all-to-all-6x2"), {"adaptive", 0}).run();
+  const RunResult by_hand = PullModel(case_named("all-to-all-6x2"), {"byte-credits", 72'000}).run();
   CHECK(run.goodput > 0.97 * by_hand.goodput);
   CHECK(run.p99 < 1.3 * by_hand.p99);
   CHECK(run.drops == 0);
 }
 
 TEST_CASE("adaptive keeps half of its port against a greedy foreign flow, and yields the other half") {
-  const RunResult run = Model(case_named("foreign-tcp"), {"adaptive", 0}).run();
+  const RunResult run = PullModel(case_named("foreign-tcp"), {"adaptive", 0}).run();
   CHECK(run.goodput > 0.7);  // the flow is there for half of the time
   CHECK(run.goodput < 0.85);
   CHECK(run.p99 < 6);
 }
 
 TEST_CASE("without host times adaptive mistakes a host's delay for the network's, and is slower") {
-  RunSettings without;
+  PullRunSpec without;
   without.host_times = false;
-  const RunResult untold = Model(case_named("busy-13"), {"adaptive", 0}, without).run();
-  const RunResult told = Model(case_named("busy-13"), {"adaptive", 0}).run();
+  const RunResult untold = PullModel(case_named("busy-13"), {"adaptive", 0}, without).run();
+  const RunResult told = PullModel(case_named("busy-13"), {"adaptive", 0}).run();
   CHECK(told.goodput > untold.goodput);
 }
 
@@ -60,14 +60,14 @@ TEST_CASE("adaptive fills long lines, damaged ones, and near and far ones at onc
   };
   for (const Case& line : {Case{"wan-40ms", 0.97}, {"wan-40ms-loss", 0.97}, {"near-and-far", 0.95}}) {
     CAPTURE(line.name);
-    const RunResult run = Model(case_named(line.name), {"adaptive", 0}).run();
+    const RunResult run = PullModel(case_named(line.name), {"adaptive", 0}).run();
     CHECK(run.goodput > line.goodput);
     CHECK(run.drops < 20);
   }
 }
 
 TEST_CASE("adaptive fills a line of 40 ms within ten round trips") {
-  const RunResult run = Model(case_named("wan-40ms"), {"adaptive", 0}).run();
+  const RunResult run = PullModel(case_named("wan-40ms"), {"adaptive", 0}).run();
   CHECK(run.start_goodput > 0.43);  // doubling from the minimum: full at the sixth or seventh step
   CHECK(run.drops == 0);
 }
@@ -75,7 +75,7 @@ TEST_CASE("adaptive fills a line of 40 ms within ten round trips") {
 TEST_CASE("adaptive follows a port that changes, and shares one with another farm") {
   for (const char* name : {"port-changes", "two-farms"}) {
     CAPTURE(name);
-    const RunResult run = Model(case_named(name), {"adaptive", 0}).run();
+    const RunResult run = PullModel(case_named(name), {"adaptive", 0}).run();
     CHECK(run.goodput > 0.99);
     CHECK(run.drops == 0);
   }
@@ -111,11 +111,11 @@ TEST_CASE("adaptive fills ports far from the usual rate and distance") {
 TEST_CASE("adaptive tries whether a loss was worth its window") {
   double goodput = 0;  // varies from seed to seed by a tenth
   for (std::uint64_t seed = 1; seed <= 8; ++seed) {
-    Network network = case_named("busy-1g");
+    PullNetwork network = case_named("busy-1g");
     network.seed = seed;
-    goodput += Model(network, {"adaptive", 0}).run().goodput / 8;
+    goodput += PullModel(network, {"adaptive", 0}).run().goodput / 8;
   }
   CHECK(goodput > 0.82);
 }
 
-}  // namespace weir::shaper_model
+}  // namespace weir::packet_model

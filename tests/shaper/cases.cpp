@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace weir::shaper_model {
+namespace weir::packet_model {
 namespace {
 
 constexpr double kBurst = 16'384;  // burst size of the lab's ports
@@ -14,8 +14,8 @@ constexpr double kInFlight = 8e6;  // bytes
 LinkSpec link(double bits_per_s, double buffer_bytes) { return {{{0, bits_per_s}}, buffer_bytes, kBurst, 0}; }
 
 // One DCM at one port, on a quiet network.
-Network plain(const char* name, std::uint32_t readouts, double port_bits, double buffer, double bytes) {
-  Network network;
+PullNetwork plain(const char* name, std::uint32_t readouts, double port_bits, double buffer, double bytes) {
+  PullNetwork network;
   network.name = name;
   ReadoutSpec readout;
   readout.bytes = bytes;
@@ -30,16 +30,16 @@ Network plain(const char* name, std::uint32_t readouts, double port_bits, double
   return network;
 }
 
-Network busy_1g() {
-  Network network = plain("busy-1g", 8, 1e9, 256e3, 65536);
+PullNetwork busy_1g() {
+  PullNetwork network = plain("busy-1g", 8, 1e9, 256e3, 65536);
   for (ReadoutSpec& readout : network.readouts) readout.cpu = busy_cpu();
   network.dcms[0].cpu = busy_cpu();
   network.length_ns = 4 * kSecond;
   return network;
 }
 
-Network busy_13() {
-  Network network = plain("busy-13", 13, 200e6, 256e3, 16e3);
+PullNetwork busy_13() {
+  PullNetwork network = plain("busy-13", 13, 200e6, 256e3, 16e3);
   double bytes = 4e3;
   for (ReadoutSpec& readout : network.readouts) {
     readout.bytes = bytes;
@@ -50,8 +50,8 @@ Network busy_13() {
   return network;
 }
 
-Network wan(const char* name, double loss) {
-  Network network = plain(name, 8, 1e9, 500e3, 65536);
+PullNetwork wan(const char* name, double loss) {
+  PullNetwork network = plain(name, 8, 1e9, 500e3, 65536);
   network.line = {link(200e6, 1e6)};
   network.line[0].loss = loss;
   for (ReadoutSpec& readout : network.readouts) {
@@ -62,21 +62,21 @@ Network wan(const char* name, double loss) {
   return network;
 }
 
-Network one_slow() {
-  Network network = plain("one-slow", 8, 200e6, 256e3, 65536);
+PullNetwork one_slow() {
+  PullNetwork network = plain("one-slow", 8, 200e6, 256e3, 65536);
   network.readouts[3].uplink_bits_per_s = 10e6;
   network.length_ns = 20 * kSecond;
   return network;
 }
 
-Network one_pauses() {
-  Network network = plain("one-pauses", 8, 200e6, 256e3, 65536);
+PullNetwork one_pauses() {
+  PullNetwork network = plain("one-pauses", 8, 200e6, 256e3, 65536);
   network.readouts[3].cpu.pause_ms = 80;
   return network;
 }
 
-Network all_to_all() {
-  Network network = plain("all-to-all-6x2", 6, 50e6, 100e3, 65536);
+PullNetwork all_to_all() {
+  PullNetwork network = plain("all-to-all-6x2", 6, 50e6, 100e3, 65536);
   for (ReadoutSpec& readout : network.readouts) readout.uplink_bits_per_s = 50e6;
   network.hosts_together = true;
   network.ports.assign(6, network.ports[0]);
@@ -86,33 +86,33 @@ Network all_to_all() {
   return network;
 }
 
-Network near_and_far() {
-  Network network = plain("near-and-far", 8, 200e6, 256e3, 65536);
+PullNetwork near_and_far() {
+  PullNetwork network = plain("near-and-far", 8, 200e6, 256e3, 65536);
   for (std::size_t r = 4; r < 8; ++r) network.readouts[r].round_trip_ns = 20 * kMillisecond;
   return network;
 }
 
-Network port_changes() {
-  Network network = plain("port-changes", 8, 150e6, 256e3, 65536);
+PullNetwork port_changes() {
+  PullNetwork network = plain("port-changes", 8, 150e6, 256e3, 65536);
   network.ports[0].rates = {{0, 150e6}, {4 * kSecond, 40e6}, {8 * kSecond, 150e6}};
   network.length_ns = 12 * kSecond;
   return network;
 }
 
-Network foreign_udp() {
-  Network network = plain("foreign-udp", 8, 200e6, 256e3, 65536);
+PullNetwork foreign_udp() {
+  PullNetwork network = plain("foreign-udp", 8, 200e6, 256e3, 65536);
   network.foreign = {{0, 80e6, 2 * kSecond, 6 * kSecond}};
   return network;
 }
 
-Network foreign_tcp() {
-  Network network = plain("foreign-tcp", 8, 200e6, 256e3, 65536);
+PullNetwork foreign_tcp() {
+  PullNetwork network = plain("foreign-tcp", 8, 200e6, 256e3, 65536);
   network.foreign = {{0, 0, 2 * kSecond, 6 * kSecond}};
   return network;
 }
 
-Network two_farms() {
-  Network network = plain("two-farms", 16, 200e6, 256e3, 65536);
+PullNetwork two_farms() {
+  PullNetwork network = plain("two-farms", 16, 200e6, 256e3, 65536);
   network.strangers = true;
   network.dcms[0].readouts = 8;
   network.dcms.push_back(network.dcms[0]);
@@ -135,7 +135,7 @@ Cpu busy_cpu() {
   return cpu;
 }
 
-std::vector<Network> cases() {
+std::vector<PullNetwork> cases() {
   return {plain("lan-8to1", 8, 200e6, 256e3, 65536),
           plain("lan-24to1", 24, 200e6, 256e3, 65536),
           plain("lan-1g", 8, 1e9, 100e3, 65536),
@@ -153,11 +153,11 @@ std::vector<Network> cases() {
           two_farms()};
 }
 
-Network case_named(std::string_view name) {
-  for (const Network& network : cases()) {
+PullNetwork case_named(std::string_view name) {
+  for (const PullNetwork& network : cases()) {
     if (network.name == name) return network;
   }
   throw std::runtime_error("no case is called '" + std::string(name) + "'");
 }
 
-}  // namespace weir::shaper_model
+}  // namespace weir::packet_model

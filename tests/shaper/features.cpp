@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-namespace weir::shaper_model {
+namespace weir::packet_model {
 namespace {
 
 template <typename T>
@@ -13,7 +13,7 @@ bool put(T& place, const T& value) {
   return std::exchange(place, value) != value;
 }
 
-bool for_cpus(Network& network, bool dcms, bool (*change)(Cpu&)) {
+bool for_cpus(PullNetwork& network, bool dcms, bool (*change)(Cpu&)) {
   bool changed = false;
   if (dcms) {
     for (DcmSpec& dcm : network.dcms) changed = change(dcm.cpu) || changed;
@@ -34,7 +34,7 @@ bool not_pausing(Cpu& cpu) { return put(cpu.pause_ms, 0.0); }
 bool not_slow(Cpu& cpu) { return put(cpu.request_us, Cpu{}.request_us); }
 
 template <typename Change>
-bool for_links(Network& network, Change change) {
+bool for_links(PullNetwork& network, Change change) {
   bool changed = false;
   for (auto* links : {&network.ports, &network.core, &network.line}) {
     for (LinkSpec& link : *links) changed = change(link) || changed;
@@ -42,14 +42,14 @@ bool for_links(Network& network, Change change) {
   return changed;
 }
 
-bool near(Network& network) {
+bool near(PullNetwork& network) {
   bool changed = false;
   for (ReadoutSpec& readout : network.readouts)
     changed = put(readout.round_trip_ns, ReadoutSpec{}.round_trip_ns) || changed;
   return changed;
 }
 
-bool same_sizes(Network& network) {
+bool same_sizes(PullNetwork& network) {
   double sum = 0;
   for (const ReadoutSpec& readout : network.readouts) sum += readout.bytes;
   bool changed = false;
@@ -60,7 +60,7 @@ bool same_sizes(Network& network) {
   return changed;
 }
 
-bool fast_uplinks(Network& network) {
+bool fast_uplinks(PullNetwork& network) {
   double fastest = 1e9;
   for (const LinkSpec& port : network.ports) fastest = std::max(fastest, port.rates[0].bits_per_s);
   bool changed = false;
@@ -68,7 +68,7 @@ bool fast_uplinks(Network& network) {
   return changed;
 }
 
-bool one_dcm(Network& network) {
+bool one_dcm(PullNetwork& network) {
   if (network.dcms.size() == 1 || network.hosts_together) return false;
   network.dcms.resize(1);
   network.ports.resize(1);
@@ -78,7 +78,7 @@ bool one_dcm(Network& network) {
   return true;
 }
 
-bool fewer_readouts(Network& network) {
+bool fewer_readouts(PullNetwork& network) {
   if (network.readouts.size() < 4 || network.hosts_together || network.strangers) return false;
   network.readouts.resize(network.readouts.size() / 2);
   for (DcmSpec& dcm : network.dcms) dcm.readouts = static_cast<std::uint32_t>(network.readouts.size());
@@ -87,41 +87,41 @@ bool fewer_readouts(Network& network) {
 
 struct Feature {
   const char* name;
-  bool (*take_away)(Network&);
+  bool (*take_away)(PullNetwork&);
 };
 
 constexpr Feature kFeatures[] = {
-    {"foreign", [](Network& n) { return !std::exchange(n.foreign, {}).empty(); }},
+    {"foreign", [](PullNetwork& n) { return !std::exchange(n.foreign, {}).empty(); }},
     {"rate-changes",
-     [](Network& n) {
+     [](PullNetwork& n) {
        return for_links(n, [](LinkSpec& link) {
          const bool changes = link.rates.size() > 1;
          link.rates.resize(1);
          return changes;
        });
      }},
-    {"loss", [](Network& n) { return for_links(n, [](LinkSpec& link) { return put(link.loss, 0.0); }); }},
-    {"overtaking", [](Network& n) { return put(n.reordered, 0.0); }},
+    {"loss", [](PullNetwork& n) { return for_links(n, [](LinkSpec& link) { return put(link.loss, 0.0); }); }},
+    {"overtaking", [](PullNetwork& n) { return put(n.reordered, 0.0); }},
     {"offered-rate",
-     [](Network& n) {
+     [](PullNetwork& n) {
        bool changed = false;
        for (DcmSpec& dcm : n.dcms) changed = put(dcm.slices_per_s, 0.0) || changed;
        return changed;
      }},
-    {"busy", [](Network& n) { return for_cpus(n, false, not_busy); }},
-    {"pauses", [](Network& n) { return for_cpus(n, false, not_pausing); }},
-    {"slow", [](Network& n) { return for_cpus(n, false, not_slow); }},
-    {"busy-dcm", [](Network& n) { return for_cpus(n, true, not_busy); }},
-    {"pauses-dcm", [](Network& n) { return for_cpus(n, true, not_pausing); }},
-    {"slow-dcm", [](Network& n) { return for_cpus(n, true, not_slow); }},
+    {"busy", [](PullNetwork& n) { return for_cpus(n, false, not_busy); }},
+    {"pauses", [](PullNetwork& n) { return for_cpus(n, false, not_pausing); }},
+    {"slow", [](PullNetwork& n) { return for_cpus(n, false, not_slow); }},
+    {"busy-dcm", [](PullNetwork& n) { return for_cpus(n, true, not_busy); }},
+    {"pauses-dcm", [](PullNetwork& n) { return for_cpus(n, true, not_pausing); }},
+    {"slow-dcm", [](PullNetwork& n) { return for_cpus(n, true, not_slow); }},
     {"dcms", one_dcm},
-    {"strangers", [](Network& n) { return std::exchange(n.strangers, false); }},
-    {"core", [](Network& n) { return !std::exchange(n.core, {}).empty(); }},
-    {"line", [](Network& n) { return !std::exchange(n.line, {}).empty(); }},
+    {"strangers", [](PullNetwork& n) { return std::exchange(n.strangers, false); }},
+    {"core", [](PullNetwork& n) { return !std::exchange(n.core, {}).empty(); }},
+    {"line", [](PullNetwork& n) { return !std::exchange(n.line, {}).empty(); }},
     {"far", near},
     {"uplinks", fast_uplinks},
     {"spread",
-     [](Network& n) {
+     [](PullNetwork& n) {
        bool changed = false;
        for (ReadoutSpec& readout : n.readouts) changed = put(readout.spread, Spread::fixed) || changed;
        return changed;
@@ -129,8 +129,8 @@ constexpr Feature kFeatures[] = {
     {"uneven", same_sizes},
     {"half-readouts", fewer_readouts},
     {"burst",
-     [](Network& n) { return for_links(n, [](LinkSpec& link) { return put(link.burst_bytes, 0.0); }); }},
-    {"slow-start", [](Network& n) { return std::exchange(n.slow_start_after_idle, false); }},
+     [](PullNetwork& n) { return for_links(n, [](LinkSpec& link) { return put(link.burst_bytes, 0.0); }); }},
+    {"slow-start", [](PullNetwork& n) { return std::exchange(n.slow_start_after_idle, false); }},
 };
 
 }  // namespace
@@ -144,11 +144,11 @@ const std::vector<std::string>& features() {
   return names;
 }
 
-bool take_away(Network& network, const std::string& feature) {
+bool take_away(PullNetwork& network, const std::string& feature) {
   for (const Feature& one : kFeatures) {
     if (feature == one.name) return one.take_away(network);
   }
   return false;
 }
 
-}  // namespace weir::shaper_model
+}  // namespace weir::packet_model

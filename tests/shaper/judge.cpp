@@ -2,17 +2,17 @@
 
 #include <algorithm>
 
-namespace weir::shaper_model {
+namespace weir::packet_model {
 namespace {
 
 constexpr double kAsGood = 0.99;  // share of the best goodput
 
 }  // namespace
 
-std::vector<RunResult> run_all(const Network& network, const std::vector<ShaperSpec>& shapers,
-                               const RunSettings& settings) {
+std::vector<RunResult> run_all(const PullNetwork& network, const std::vector<ShaperSpec>& shapers,
+                               const PullRunSpec& settings) {
   std::vector<RunResult> runs;
-  for (const ShaperSpec& shaper : shapers) runs.push_back(Model(network, shaper, settings).run());
+  for (const ShaperSpec& shaper : shapers) runs.push_back(PullModel(network, shaper, settings).run());
   return runs;
 }
 
@@ -36,4 +36,4 @@ Judgement judge(const std::vector<RunResult>& runs) {
   return judgement;
 }
 
-}  // namespace weir::shaper_model
+}  // namespace weir::packet_model

@@ -1,10 +1,10 @@
 #pragma once
 
-#include "model.hpp"
+#include <weir/packet_model/pull_model.hpp>
 
 #include <vector>
 
-namespace weir::shaper_model {
+namespace weir::packet_model {
 
 // Compares the first of several shapers with the others on a network; a single shaper is judged by its own
 // figures.
@@ -16,8 +16,9 @@ struct Judgement {
 };
 
 [[nodiscard]] Judgement judge(const std::vector<RunResult>& runs);
-[[nodiscard]] std::vector<RunResult> run_all(const Network& network, const std::vector<ShaperSpec>& shapers,
-                                             const RunSettings& settings);
+[[nodiscard]] std::vector<RunResult> run_all(const PullNetwork& network,
+                                             const std::vector<ShaperSpec>& shapers,
+                                             const PullRunSpec& settings);
 
 // Limits of a good run: least goodput and highest p99.
 struct Limits {
@@ -28,4 +29,4 @@ struct Limits {
   }
 };
 
-}  // namespace weir::shaper_model
+}  // namespace weir::packet_model

@@ -7,7 +7,7 @@
 #include <exception>
 
 int main(int argc, char** argv) {
-  using namespace weir::shaper_model;
+  using namespace weir::packet_model;
   try {
     Options options;
     if (const int status = parse_options(argc, argv, options); status >= 0) return status;

@@ -1,11 +1,11 @@
 #include "networks.hpp"
 
-#include "random.hpp"
+#include <weir/packet_model/random.hpp>
 
 #include <algorithm>
 #include <cmath>
 
-namespace weir::shaper_model {
+namespace weir::packet_model {
 namespace {
 
 constexpr double kBurst = 16'384;
@@ -39,7 +39,7 @@ Cpu draw_cpu(Random& random) {
   return cpu;
 }
 
-void draw_sizes(Random& random, Network& network) {
+void draw_sizes(Random& random, PullNetwork& network) {
   const double mean =
       std::min(random.log_uniform(1e3, 1e6), kSliceMax / static_cast<double>(network.readouts.size()));
   const auto spread = static_cast<Spread>(one_in(random, 2) ? 0 : random.below(3));
@@ -51,7 +51,7 @@ void draw_sizes(Random& random, Network& network) {
   if (one_in(random, 7)) network.readouts[random.below(network.readouts.size())].bytes *= 10;
 }
 
-void draw_hosts(Random& random, Network& network) {
+void draw_hosts(Random& random, PullNetwork& network) {
   if (one_in(random, 3)) {
     const Cpu cpu = draw_cpu(random);
     for (ReadoutSpec& readout : network.readouts) readout.cpu = cpu;
@@ -64,7 +64,7 @@ void draw_hosts(Random& random, Network& network) {
 }
 
 // Draws the round trips; distant hosts get a rate that bounds the bytes in flight.
-void draw_ways(Random& random, Network& network, double& rate) {
+void draw_ways(Random& random, PullNetwork& network, double& rate) {
   const bool far = one_in(random, 4);
   const bool some_far = !far && one_in(random, 10);
   const double near_ns = random.log_uniform(30e3, 1e6);
@@ -84,7 +84,7 @@ void draw_ways(Random& random, Network& network, double& rate) {
   network.line = {line};
 }
 
-void draw_uplinks(Random& random, Network& network, double rate) {
+void draw_uplinks(Random& random, PullNetwork& network, double rate) {
   double uplink = std::max(1e9, rate);
   const auto count = static_cast<double>(network.readouts.size());
   if (network.hosts_together) {
@@ -98,7 +98,7 @@ void draw_uplinks(Random& random, Network& network, double rate) {
     network.readouts[random.below(network.readouts.size())].uplink_bits_per_s = uplink / 20;
 }
 
-void draw_dcms(Random& random, Network& network, double rate) {
+void draw_dcms(Random& random, PullNetwork& network, double rate) {
   LinkSpec port;
   port.rates = {{0, rate}};
   port.buffer_bytes = random.log_uniform(30e3, 2e6);
@@ -133,7 +133,7 @@ void draw_dcms(Random& random, Network& network, double rate) {
   network.core = {core};
 }
 
-void draw_events(Random& random, Network& network, double rate) {
+void draw_events(Random& random, PullNetwork& network, double rate) {
   const TimeNs first = network.length_ns / 3;
   const TimeNs second = 2 * first;
   if (one_in(random, 10)) {
@@ -148,7 +148,7 @@ void draw_events(Random& random, Network& network, double rate) {
   }
 }
 
-void draw_length(Network& network) {
+void draw_length(PullNetwork& network) {
   const double best = best_bytes_per_s(network, 0);
   double slice = 0;
   DurationNs longest = 0;
@@ -166,9 +166,9 @@ void draw_length(Network& network) {
 
 }  // namespace
 
-Network make_network(std::uint64_t seed) {
+PullNetwork make_network(std::uint64_t seed) {
   Random random(seed);
-  Network network;
+  PullNetwork network;
   network.name = "seed-" + std::to_string(seed);
   network.seed = seed;
   network.hosts_together = one_in(random, 10);
@@ -197,4 +197,4 @@ Network make_network(std::uint64_t seed) {
   return network;
 }
 
-}  // namespace weir::shaper_model
+}  // namespace weir::packet_model

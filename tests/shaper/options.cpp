@@ -8,7 +8,7 @@
 #include <charconv>
 #include <stdexcept>
 
-namespace weir::shaper_model {
+namespace weir::packet_model {
 namespace {
 
 constexpr const char* kShapers =
@@ -91,4 +91,4 @@ int parse_options(int argc, char** argv, Options& options) {
   return -1;
 }
 
-}  // namespace weir::shaper_model
+}  // namespace weir::packet_model

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace weir::shaper_model {
+namespace weir::packet_model {
 
 struct Options {
   std::uint64_t first = 0;
@@ -23,10 +23,10 @@ struct Options {
   Limits limits;
   bool limits_given = false;
   std::vector<std::string> without;  // features that the seeds' networks are without
-  RunSettings run;
+  PullRunSpec run;
 };
 
 // Returns -1 to continue, otherwise the exit status.
 [[nodiscard]] int parse_options(int argc, char** argv, Options& options);
 
-}  // namespace weir::shaper_model
+}  // namespace weir::packet_model

@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-namespace weir::shaper_model {
+namespace weir::packet_model {
 namespace {
 
 constexpr unsigned kSeedSecondsMax = 120;  // CPU seconds; more means an endless loop
@@ -51,8 +51,8 @@ void* map_shared(std::size_t bytes) {
   return at;
 }
 
-Network network_of(std::uint64_t seed, const Options& options) {
-  Network network = make_network(seed);
+PullNetwork network_of(std::uint64_t seed, const Options& options) {
+  PullNetwork network = make_network(seed);
   for (const std::string& feature : options.without) (void)take_away(network, feature);
   return network;
 }
@@ -144,7 +144,7 @@ Limits limits_of(const Options& options, const Judgement& judgement) {
   return {0, 1 + kAsBad * (judgement.p99 - 1)};
 }
 
-int run_one(const Options& options, const Network& network) {
+int run_one(const Options& options, const PullNetwork& network) {
   std::printf("%s", describe(network).c_str());
   if (options.describe) return 0;
   print_header();
@@ -202,4 +202,4 @@ int run_search(const Options& options) {
   return sound && failed == 0 ? 0 : 1;
 }
 
-}  // namespace weir::shaper_model
+}  // namespace weir::packet_model

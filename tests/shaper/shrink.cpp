@@ -2,15 +2,15 @@
 
 #include "networks.hpp"
 
-namespace weir::shaper_model {
+namespace weir::packet_model {
 
-Shrunk shrink(const Network& network, const std::vector<ShaperSpec>& shapers, const RunSettings& settings,
+Shrunk shrink(const PullNetwork& network, const std::vector<ShaperSpec>& shapers, const PullRunSpec& settings,
               const Limits& limits) {
   Shrunk smallest{network, {}, judge(run_all(network, shapers, settings))};
   for (bool smaller = true; smaller;) {
     smaller = false;
     for (const std::string& feature : features()) {
-      Network candidate = smallest.network;
+      PullNetwork candidate = smallest.network;
       if (!take_away(candidate, feature)) continue;
       const Judgement judgement = judge(run_all(candidate, shapers, settings));
       if (!limits.fails(judgement)) continue;
@@ -23,4 +23,4 @@ Shrunk shrink(const Network& network, const std::vector<ShaperSpec>& shapers, co
   return smallest;
 }
 
-}  // namespace weir::shaper_model
+}  // namespace weir::packet_model

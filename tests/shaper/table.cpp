@@ -4,11 +4,11 @@
 
 #include <cstdio>
 
-namespace weir::shaper_model {
+namespace weir::packet_model {
 
-void print_runs(const Network& network, const Options& options) {
+void print_runs(const PullNetwork& network, const Options& options) {
   for (const ShaperSpec& shaper : options.shapers) {
-    const RunResult run = Model(network, shaper, options.run).run();
+    const RunResult run = PullModel(network, shaper, options.run).run();
     std::printf("%-15s %-18s %6.1f %6.1f %8.2f %8.2f %7llu %7llu %7llu %7llu %5llu\n", network.name.c_str(),
                 shaper.text().c_str(), 100 * run.goodput, 100 * run.start_goodput, run.p50, run.p99,
                 static_cast<unsigned long long>(run.slices), static_cast<unsigned long long>(run.drops),
@@ -25,15 +25,15 @@ void print_header() {
 }
 
 int run_cases(const Options& options) {
-  const std::vector<Network> chosen =
-      options.case_name.empty() ? cases() : std::vector<Network>{case_named(options.case_name)};
+  const std::vector<PullNetwork> chosen =
+      options.case_name.empty() ? cases() : std::vector<PullNetwork>{case_named(options.case_name)};
   if (options.describe) {
-    for (const Network& network : chosen) std::printf("%s", describe(network).c_str());
+    for (const PullNetwork& network : chosen) std::printf("%s", describe(network).c_str());
     return 0;
   }
   print_header();
-  for (const Network& network : chosen) print_runs(network, options);
+  for (const PullNetwork& network : chosen) print_runs(network, options);
   return 0;
 }
 
-}  // namespace weir::shaper_model
+}  // namespace weir::packet_model

@@ -1,11 +1,11 @@
-#include "network.hpp"
+#include <weir/packet_model/pull_network.hpp>
 
 #include <algorithm>
 #include <cstdarg>
 #include <cstdio>
 #include <limits>
 
-namespace weir::shaper_model {
+namespace weir::packet_model {
 namespace {
 
 std::string format(const char* how, ...) __attribute__((format(printf, 1, 2)));
@@ -51,7 +51,7 @@ std::string describe(const ReadoutSpec& readout) {
 }
 
 // Readouts that differ only in size share one line.
-std::string describe_readouts(const Network& network) {
+std::string describe_readouts(const PullNetwork& network) {
   std::string text;
   for (std::size_t first = 0, next = 0; first < network.readouts.size(); first = next) {
     double least = network.readouts[first].bytes;
@@ -76,13 +76,13 @@ struct Links {
   std::vector<Load> loads;    // indexed by DCM
 };
 
-Links links_of(const Network& network, TimeNs at_ns) {
+Links links_of(const PullNetwork& network, TimeNs at_ns) {
   Links links;
   const auto rate = [&](double bits) { links.rates.push_back(bits / 8 * kStreamBound); };
   for (const ReadoutSpec& readout : network.readouts) rate(readout.uplink_bits_per_s);
   for (std::uint32_t p = 0; p < network.ports.size(); ++p) {
     double bits = rate_at(network.ports[p], at_ns);
-    for (const Foreign& foreign : network.foreign) {
+    for (const OtherTraffic& foreign : network.foreign) {
       const bool there = foreign.from_ns <= at_ns && (foreign.until_ns == 0 || at_ns < foreign.until_ns);
       if (foreign.port == p && there) bits -= foreign.udp_bits_per_s;
     }
@@ -106,7 +106,7 @@ Links links_of(const Network& network, TimeNs at_ns) {
   return links;
 }
 
-double bytes_of_slice(const Network& network, const DcmSpec& dcm) {
+double bytes_of_slice(const PullNetwork& network, const DcmSpec& dcm) {
   double bytes = 0;
   for (std::uint32_t r = 0; r < dcm.readouts; ++r) bytes += network.readouts[dcm.first_readout + r].bytes;
   return bytes;
@@ -122,7 +122,7 @@ double rate_at(const LinkSpec& link, TimeNs at_ns) {
   return rate;
 }
 
-double best_bytes_per_s(const Network& network, TimeNs at_ns) {
+double best_bytes_per_s(const PullNetwork& network, TimeNs at_ns) {
   Links links = links_of(network, at_ns);
   std::vector<double> slices(network.dcms.size());  // per second
   std::vector<bool> done(network.dcms.size());
@@ -159,7 +159,7 @@ double best_bytes_per_s(const Network& network, TimeNs at_ns) {
   return sum;
 }
 
-double best_bytes_per_s(const Network& network, TimeNs from_ns, TimeNs to_ns) {
+double best_bytes_per_s(const PullNetwork& network, TimeNs from_ns, TimeNs to_ns) {
   std::vector<TimeNs> cuts{from_ns, to_ns};
   const auto add = [&](TimeNs at) {
     if (at > from_ns && at < to_ns) cuts.push_back(at);
@@ -169,7 +169,7 @@ double best_bytes_per_s(const Network& network, TimeNs from_ns, TimeNs to_ns) {
       for (const RateFrom& rate : link.rates) add(rate.from_ns);
     }
   }
-  for (const Foreign& foreign : network.foreign) {
+  for (const OtherTraffic& foreign : network.foreign) {
     add(foreign.from_ns);
     add(foreign.until_ns);
   }
@@ -180,7 +180,7 @@ double best_bytes_per_s(const Network& network, TimeNs from_ns, TimeNs to_ns) {
   return bytes / static_cast<double>(std::max<TimeNs>(1, to_ns - from_ns));
 }
 
-std::string describe(const Network& network) {
+std::string describe(const PullNetwork& network) {
   std::string text =
       format("%s (seed %llu), %.2f s", network.name.c_str(), static_cast<unsigned long long>(network.seed),
              static_cast<double>(network.length_ns) / kSecond);
@@ -199,7 +199,7 @@ std::string describe(const Network& network) {
   for (const LinkSpec& port : network.ports) text += "  port: " + describe(port) + "\n";
   for (const LinkSpec& core : network.core) text += "  core: " + describe(core) + "\n";
   for (const LinkSpec& line : network.line) text += "  line: " + describe(line) + "\n";
-  for (const Foreign& foreign : network.foreign) {
+  for (const OtherTraffic& foreign : network.foreign) {
     text += format("  foreign at port %u: ", foreign.port);
     text += foreign.udp_bits_per_s > 0 ? format("UDP %.0f Mb/s", foreign.udp_bits_per_s / 1e6) : "a TCP flow";
     text += format(", from %.2f s", static_cast<double>(foreign.from_ns) / kSecond);
@@ -209,4 +209,4 @@ std::string describe(const Network& network) {
   return text;
 }
 
-}  // namespace weir::shaper_model
+}  // namespace weir::packet_model

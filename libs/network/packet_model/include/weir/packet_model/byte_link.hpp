@@ -1,18 +1,18 @@
 #pragma once
 
-#include "network.hpp"
+#include <weir/packet_model/pull_network.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <optional>
 
-namespace weir::shaper_model {
+namespace weir::packet_model {
 
 // A queue before a line of a rate that may change at set times. Packets leave in the order in which they
 // enter, at times that are known as they enter: no event for a queue's own doings.
-class Link {
+class ByteLink {
  public:
-  explicit Link(const LinkSpec& spec) : buffer_(spec.buffer_bytes), burst_(spec.burst_bytes) {
+  explicit ByteLink(const LinkSpec& spec) : buffer_(spec.buffer_bytes), burst_(spec.burst_bytes) {
     for (const RateFrom& rate : spec.rates) {
       const double per_ns = rate.bits_per_s / 8e9;
       const double work = pieces_.empty() ? 0 : work_at(rate.from_ns);
@@ -71,4 +71,4 @@ class Link {
   std::uint64_t drops_ = 0;
 };
 
-}  // namespace weir::shaper_model
+}  // namespace weir::packet_model

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "network.hpp"
-#include "random.hpp"
+#include <weir/packet_model/pull_network.hpp>
+#include <weir/packet_model/random.hpp>
 #include <weir/shaping/expected_size.hpp>
 #include <weir/shaping/readout_choice.hpp>
 #include <weir/shaping/shaper.hpp>
@@ -10,7 +10,7 @@
 #include <memory>
 #include <vector>
 
-namespace weir::shaper_model {
+namespace weir::packet_model {
 
 constexpr std::uint32_t kHeaderBytes = 32;  // header bytes per frame
 
@@ -28,7 +28,7 @@ struct Question {
 
 // Requests one DCM's fragments as apps/data-collection-manager does: the oldest slice first, within it the
 // readout that owes least, large fragments in pieces; sizes are predicted as shaping::ExpectedSize does.
-class Collector {
+class FragmentRequester {
  public:
   struct Done {
     TimeNs first_ns = 0;
@@ -36,7 +36,7 @@ class Collector {
     TimeNs serialisation_ns = 0;
   };
 
-  Collector(const Network& network, std::uint32_t dcm, std::unique_ptr<shaping::Shaper> shaper);
+  FragmentRequester(const PullNetwork& network, std::uint32_t dcm, std::unique_ptr<shaping::Shaper> shaper);
 
   void trigger() { ++triggered_; }
   // Reports `bytes` received of the answer to `question`.
@@ -92,7 +92,7 @@ class Collector {
   void set_wanted(std::uint64_t slice, std::uint32_t readout, bool wanted);
   [[nodiscard]] Slice& slice_of(std::uint64_t number) { return slices_[number - first_slice_]; }
 
-  const Network& network_;
+  const PullNetwork& network_;
   const DcmSpec& spec_;
   std::unique_ptr<shaping::Shaper> shaper_;
   shaping::ReadoutChoice choice_;
@@ -110,4 +110,4 @@ class Collector {
   std::uint64_t payload_ = 0;
 };
 
-}  // namespace weir::shaper_model
+}  // namespace weir::packet_model

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace weir::shaper_model {
+namespace weir::packet_model {
 
 constexpr std::uint32_t kSegmentBytes = 1448;     // payload of a full frame, with TCP's timestamps
 constexpr std::uint32_t kFrameOverhead = 90;      // on the wire beside it
@@ -57,16 +57,16 @@ struct DcmSpec {
 };
 
 // Traffic of others through a port.
-struct Foreign {
+struct OtherTraffic {
   std::uint32_t port = 0;
   double udp_bits_per_s = 0;  // 0: a greedy TCP flow
   TimeNs from_ns = 0;
   TimeNs until_ns = 0;
 };
 
-// The network of a run. `hosts_together`: readout i and the DCMs of port i share a host, whose uplink also
+// The network of a run. `hosts_together`: readout i and the DCMs of port i share a host. Its uplink also
 // carries the DCMs' requests and acknowledgements.
-struct Network {
+struct PullNetwork {
   std::string name;
   std::uint64_t seed = 1;
   DurationNs length_ns = 5 * kSecond;
@@ -75,26 +75,27 @@ struct Network {
   std::vector<LinkSpec> ports;
   std::vector<LinkSpec> core;  // at most one
   std::vector<LinkSpec> line;  // at most one
-  std::vector<Foreign> foreign;
+  std::vector<OtherTraffic> foreign;
   bool hosts_together = false;
   bool strangers = false;  // DCMs of different farms: they receive no information about each other
   bool slow_start_after_idle = true;
   double reordered = 0;  // share of packets overtaken after the port
 };
 
-[[nodiscard]] std::string describe(const Network& network);
+[[nodiscard]] std::string describe(const PullNetwork& network);
 
 // Rate of a link at a time, bits per second.
 [[nodiscard]] double rate_at(const LinkSpec& link, TimeNs at_ns);
 
 // Returns the payload bytes per second of all DCMs that the links allow at best: every link's rate is divided
 // among the DCMs so that the least served DCM gets as much as possible.
-[[nodiscard]] double best_bytes_per_s(const Network& network, TimeNs at_ns);
+[[nodiscard]] double best_bytes_per_s(const PullNetwork& network, TimeNs at_ns);
 // On average from one time to another.
-[[nodiscard]] double best_bytes_per_s(const Network& network, TimeNs from_ns, TimeNs to_ns);
+[[nodiscard]] double best_bytes_per_s(const PullNetwork& network, TimeNs from_ns, TimeNs to_ns);
 
-[[nodiscard]] constexpr bool same_host(const Network& network, const DcmSpec& dcm, std::uint32_t readout) {
+[[nodiscard]] constexpr bool same_host(const PullNetwork& network, const DcmSpec& dcm,
+                                       std::uint32_t readout) {
   return network.hosts_together && dcm.port == readout;
 }
 
-}  // namespace weir::shaper_model
+}  // namespace weir::packet_model

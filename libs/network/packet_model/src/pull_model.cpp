@@ -1,12 +1,12 @@
-// The hosts and their processes; model_network.cpp models the path between them.
-#include "model.hpp"
+// The hosts and their processes; pull_path.cpp models the path between them.
+#include <weir/packet_model/pull_model.hpp>
 
 #include <algorithm>
 #include <cstdio>
 #include <stdexcept>
 #include <utility>
 
-namespace weir::shaper_model {
+namespace weir::packet_model {
 namespace {
 
 constexpr DurationNs kTick = 5 * kMillisecond;  // a node's loop turns
@@ -26,7 +26,7 @@ constexpr double kSocketNs = 2000;
 constexpr double kByteNs = 0.2;
 constexpr double kQuestionNs = 500;
 
-std::unique_ptr<shaping::Shaper> make_shaper(const Network& network, std::uint32_t dcm,
+std::unique_ptr<shaping::Shaper> make_shaper(const PullNetwork& network, std::uint32_t dcm,
                                              const ShaperSpec& spec) {
   shaping::ShaperSettings settings;
   settings.readouts = network.dcms[dcm].readouts;
@@ -45,20 +45,20 @@ std::string ShaperSpec::text() const {
   return name + ":" + std::to_string(window_bytes / 1000) + "k";
 }
 
-Model::Model(const Network& network, const ShaperSpec& shaper, const RunSettings& settings)
+PullModel::PullModel(const PullNetwork& network, const ShaperSpec& shaper, const PullRunSpec& settings)
     : network_(network), shaper_(shaper), settings_(settings), losses_(network.seed ^ 0x105e5) {
   for (std::size_t i = 0; i < network_.readouts.size(); ++i) {
     LinkSpec uplink;
     uplink.rates = {{0, network_.readouts[i].uplink_bits_per_s}};
     readouts_.push_back(
-        {Process(network_.readouts[i].cpu, network_.seed * 7919 + i), Link(uplink), {}, {}, {}});
+        {HostProcess(network_.readouts[i].cpu, network_.seed * 7919 + i), ByteLink(uplink), {}, {}, {}});
   }
   for (const LinkSpec& port : network_.ports) ports_.emplace_back(port);
   for (const LinkSpec& core : network_.core) core_.emplace_back(core);
   for (const LinkSpec& line : network_.line) line_.emplace_back(line);
   for (std::uint32_t d = 0; d < network_.dcms.size(); ++d) {
-    dcms_.push_back({Process(network_.dcms[d].cpu, network_.seed * 104729 + d),
-                     Collector(network_, d, make_shaper(network_, d, shaper_)),
+    dcms_.push_back({HostProcess(network_.dcms[d].cpu, network_.seed * 104729 + d),
+                     FragmentRequester(network_, d, make_shaper(network_, d, shaper_)),
                      0,
                      false,
                      0,
@@ -68,7 +68,7 @@ Model::Model(const Network& network, const ShaperSpec& shaper, const RunSettings
   add_connections();
 }
 
-void Model::add_connections() {
+void PullModel::add_connections() {
   for (std::uint32_t d = 0; d < network_.dcms.size(); ++d) {
     const DcmSpec& dcm = network_.dcms[d];
     dcms_[d].first_connection = static_cast<std::uint32_t>(connections_.size());
@@ -93,41 +93,41 @@ void Model::add_connections() {
   }
 }
 
-void Model::add_greedy(std::uint32_t index) {
-  const Foreign& foreign = network_.foreign[index];
+void PullModel::add_greedy(std::uint32_t index) {
+  const OtherTraffic& foreign = network_.foreign[index];
   LinkSpec uplink;
   uplink.rates = {{0, std::max(kForeignUplink, rate_at(network_.ports[foreign.port], 0))}};
-  readouts_.push_back({Process({}, index), Link(uplink), {}, {}, {}});
+  readouts_.push_back({HostProcess({}, index), ByteLink(uplink), {}, {}, {}});
   const auto connection = static_cast<std::uint32_t>(connections_.size());
   connections_.push_back({.readout = static_cast<std::uint32_t>(readouts_.size() - 1),
                           .greedy = true,
                           .way_ns = kForeignWay,
                           .port = foreign.port,
                           .sender = TcpSender(connection, 2 * kForeignWay, true, *this)});
-  queue_.push(foreign.from_ns, {.kind = EventKind::foreign_starts, .index = connection, .first = 1});
+  queue_.push(foreign.from_ns, {.kind = PullEventKind::foreign_starts, .index = connection, .first = 1});
   if (foreign.until_ns > 0)
-    queue_.push(foreign.until_ns, {.kind = EventKind::foreign_starts, .index = connection});
+    queue_.push(foreign.until_ns, {.kind = PullEventKind::foreign_starts, .index = connection});
 }
 
-void Model::begin() {
+void PullModel::begin() {
   warm_ns_ = network_.length_ns / 8;
   DurationNs longest = 0;
   for (const Connection& connection : connections_) longest = std::max(longest, 2 * connection.way_ns);
   start_ns_ = std::min(std::max(kStartMin, 10 * longest), network_.length_ns / 2);
   for (std::uint32_t d = 0; d < dcms_.size(); ++d) {
-    queue_.push(static_cast<TimeNs>(d) * 37 * kMicrosecond, {.kind = EventKind::dcm_tick, .index = d});
-    if (network_.dcms[d].slices_per_s > 0) queue_.push(1, {.kind = EventKind::trigger, .index = d});
+    queue_.push(static_cast<TimeNs>(d) * 37 * kMicrosecond, {.kind = PullEventKind::dcm_tick, .index = d});
+    if (network_.dcms[d].slices_per_s > 0) queue_.push(1, {.kind = PullEventKind::trigger, .index = d});
   }
   for (std::uint32_t i = 0; i < network_.foreign.size(); ++i) {
-    const Foreign& foreign = network_.foreign[i];
+    const OtherTraffic& foreign = network_.foreign[i];
     if (foreign.udp_bits_per_s > 0)
-      queue_.push(foreign.from_ns, {.kind = EventKind::foreign_packet, .index = i});
+      queue_.push(foreign.from_ns, {.kind = PullEventKind::foreign_packet, .index = i});
   }
-  if (dcms_.size() > 1 && !network_.strangers) queue_.push(kShareEvery, {.kind = EventKind::share});
-  if (settings_.trace) queue_.push(network_.length_ns / kTraceLines, {.kind = EventKind::trace});
+  if (dcms_.size() > 1 && !network_.strangers) queue_.push(kShareEvery, {.kind = PullEventKind::share});
+  if (settings_.trace) queue_.push(network_.length_ns / kTraceLines, {.kind = PullEventKind::trace});
 }
 
-RunResult Model::run() {
+RunResult PullModel::run() {
   begin();
   while (!queue_.empty()) {
     const TimeNs at = queue_.next_ns();
@@ -141,20 +141,20 @@ RunResult Model::run() {
   return result();
 }
 
-void Model::note_marks(TimeNs at_ns) {
+void PullModel::note_marks(TimeNs at_ns) {
   if (now_ns_ < warm_ns_ && at_ns >= warm_ns_) warm_payload_ = payload();
   if (now_ns_ < start_ns_ && at_ns >= start_ns_) start_payload_ = payload();
   if (now_ns_ < kSecond && at_ns >= kSecond) early_drops_ = drops();
 }
 
-void Model::handle(const Event& event) {
+void PullModel::handle(const PullEvent& event) {
   switch (event.kind) {
-    case EventKind::segment:
+    case PullEventKind::segment:
       return hop(event);
-    case EventKind::acknowledgement:
-    case EventKind::requests:
+    case PullEventKind::acknowledgement:
+    case PullEventKind::requests:
       return hop_back(event);
-    case EventKind::sender_timer: {
+    case PullEventKind::sender_timer: {
       Connection& connection = connections_[event.index];
       if (connection.timer_event_ns != now_ns_) return;
       connection.timer_event_ns = 0;
@@ -162,40 +162,40 @@ void Model::handle(const Event& event) {
       if (at > 0 && at <= now_ns_) connection.sender.timer(now_ns_);
       return arm(event.index);
     }
-    case EventKind::delayed_ack: {
+    case PullEventKind::delayed_ack: {
       Connection& connection = connections_[event.index];
       connection.delayed_ack = false;
       if (connection.receiver.owes_ack()) acknowledge(event.index, connection.receiver.take_ack());
       return;
     }
-    case EventKind::readout_pass:
+    case PullEventKind::readout_pass:
       return readout_pass(event.index);
-    case EventKind::handed_over:
+    case PullEventKind::handed_over:
       return handed_over(event.index);
-    case EventKind::dcm_pass:
+    case PullEventKind::dcm_pass:
       return dcm_pass(event.index);
-    case EventKind::dcm_sends:
+    case PullEventKind::dcm_sends:
       return dcm_sends(event.index);
-    case EventKind::dcm_tick:
+    case PullEventKind::dcm_tick:
       wake(dcms_[event.index], event.index);
       return queue_.push(now_ns_ + kTick, event);
-    case EventKind::trigger:
+    case PullEventKind::trigger:
       dcms_[event.index].collector.trigger();
       wake(dcms_[event.index], event.index);
       return queue_.push(now_ns_ + static_cast<DurationNs>(1e9 / network_.dcms[event.index].slices_per_s),
                          event);
-    case EventKind::foreign_packet:
+    case PullEventKind::foreign_packet:
       return foreign_packet(event);
-    case EventKind::foreign_starts:
+    case PullEventKind::foreign_starts:
       return begin_foreign(event);
-    case EventKind::share:
+    case PullEventKind::share:
       return share();
-    case EventKind::trace:
+    case PullEventKind::trace:
       return trace();
   }
 }
 
-void Model::begin_foreign(const Event& event) {
+void PullModel::begin_foreign(const PullEvent& event) {
   TcpSender& sender = connections_[event.index].sender;
   if (event.first > 0) {
     sender.write(kEndless, now_ns_);
@@ -205,7 +205,7 @@ void Model::begin_foreign(const Event& event) {
   arm(event.index);
 }
 
-void Model::requested(const Event& event) {
+void PullModel::requested(const PullEvent& event) {
   Connection& connection = connections_[event.index];
   Readout& readout = readouts_[connection.readout];
   for (std::uint32_t i = 0; i < event.first; ++i) {
@@ -216,12 +216,12 @@ void Model::requested(const Event& event) {
   wake(readout, connection.readout);
 }
 
-void Model::wake(Readout& readout, std::uint32_t index) {
+void PullModel::wake(Readout& readout, std::uint32_t index) {
   if (std::exchange(readout.awake, true)) return;
-  queue_.push(readout.process.wakes(now_ns_), {.kind = EventKind::readout_pass, .index = index});
+  queue_.push(readout.process.wakes(now_ns_), {.kind = PullEventKind::readout_pass, .index = index});
 }
 
-void Model::readout_pass(std::uint32_t index) {
+void PullModel::readout_pass(std::uint32_t index) {
   Readout& readout = readouts_[index];
   double cost = kPassNs;
   std::size_t count = 0;
@@ -250,10 +250,10 @@ void Model::readout_pass(std::uint32_t index) {
     readout.asked.pop_front();
     readout.arrived_ns.pop_front();
   }
-  queue_.push(handed, {.kind = EventKind::handed_over, .index = index});
+  queue_.push(handed, {.kind = PullEventKind::handed_over, .index = index});
 }
 
-void Model::handed_over(std::uint32_t index) {
+void PullModel::handed_over(std::uint32_t index) {
   Readout& readout = readouts_[index];
   for (const auto& [connection, bytes] : readout.to_write) {
     connections_[connection].sender.write(bytes, now_ns_);
@@ -262,15 +262,15 @@ void Model::handed_over(std::uint32_t index) {
   readout.to_write.clear();
   readout.awake = !readout.asked.empty();
   if (readout.awake)
-    queue_.push(readout.process.goes_on(now_ns_), {.kind = EventKind::readout_pass, .index = index});
+    queue_.push(readout.process.goes_on(now_ns_), {.kind = PullEventKind::readout_pass, .index = index});
 }
 
-void Model::wake(Dcm& dcm, std::uint32_t index) {
+void PullModel::wake(Dcm& dcm, std::uint32_t index) {
   if (std::exchange(dcm.awake, true)) return;
-  queue_.push(dcm.process.wakes(now_ns_), {.kind = EventKind::dcm_pass, .index = index});
+  queue_.push(dcm.process.wakes(now_ns_), {.kind = PullEventKind::dcm_pass, .index = index});
 }
 
-void Model::dcm_pass(std::uint32_t index) {
+void PullModel::dcm_pass(std::uint32_t index) {
   Dcm& dcm = dcms_[index];
   std::uint64_t bytes = 0;
   for (const std::uint32_t number : dcm.readable) bytes += read(dcm, connections_[number]);
@@ -288,10 +288,10 @@ void Model::dcm_pass(std::uint32_t index) {
     cost += kQuestionNs;
   }
   cost += kSocketNs * static_cast<double>(dcm.sends.size());
-  queue_.push(now_ns_ + static_cast<DurationNs>(cost), {.kind = EventKind::dcm_sends, .index = index});
+  queue_.push(now_ns_ + static_cast<DurationNs>(cost), {.kind = PullEventKind::dcm_sends, .index = index});
 }
 
-std::uint64_t Model::read(Dcm& dcm, Connection& connection) {
+std::uint64_t PullModel::read(Dcm& dcm, Connection& connection) {
   connection.readable = false;
   const std::uint64_t before = connection.read;
   const std::uint64_t here = connection.receiver.in_order();
@@ -309,7 +309,7 @@ std::uint64_t Model::read(Dcm& dcm, Connection& connection) {
   return here - before;
 }
 
-void Model::tell_losses(Dcm& dcm) {
+void PullModel::tell_losses(Dcm& dcm) {
   if (now_ns_ - dcm.looked_ns < shaping::kLookEvery) return;
   dcm.looked_ns = now_ns_;
   shaping::Shaper& shaper = dcm.collector.shaper();
@@ -322,27 +322,27 @@ void Model::tell_losses(Dcm& dcm) {
   }
 }
 
-void Model::dcm_sends(std::uint32_t index) {
+void PullModel::dcm_sends(std::uint32_t index) {
   Dcm& dcm = dcms_[index];
   for (const std::uint32_t number : dcm.sends) {
     Connection& connection = connections_[number];
     if (connection.receiver.owes_ack()) acknowledge(number, connection.receiver.take_ack());
-    send_back({.kind = EventKind::requests, .index = number, .first = connection.to_send});
+    send_back({.kind = PullEventKind::requests, .index = number, .first = connection.to_send});
     connection.to_send = 0;
   }
   dcm.sends.clear();
   dcm.awake = !dcm.readable.empty();
   if (dcm.awake) {
-    queue_.push(dcm.process.goes_on(now_ns_), {.kind = EventKind::dcm_pass, .index = index});
+    queue_.push(dcm.process.goes_on(now_ns_), {.kind = PullEventKind::dcm_pass, .index = index});
     return;
   }
   const TimeNs again = dcm.collector.shaper().next_ns();
   if (again == shaping::kNever || !dcm.collector.wants()) return;
   dcm.awake = true;
-  queue_.push(std::max(again, now_ns_ + kMicrosecond), {.kind = EventKind::dcm_pass, .index = index});
+  queue_.push(std::max(again, now_ns_ + kMicrosecond), {.kind = PullEventKind::dcm_pass, .index = index});
 }
 
-void Model::share() {
+void PullModel::share() {
   for (Dcm& dcm : dcms_) {
     const std::uint32_t port = network_.dcms[connections_[dcm.first_connection].dcm].port;
     shaping::PortShare share{0, 0};
@@ -354,7 +354,7 @@ void Model::share() {
     }
     if (share.members > 1) dcm.collector.shaper().set_share(share);
   }
-  queue_.push(now_ns_ + kShareEvery, {.kind = EventKind::share});
+  queue_.push(now_ns_ + kShareEvery, {.kind = PullEventKind::share});
 }
 
-}  // namespace weir::shaper_model
+}  // namespace weir::packet_model

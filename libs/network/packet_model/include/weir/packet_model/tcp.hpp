@@ -1,12 +1,12 @@
 #pragma once
 
-#include "network.hpp"
+#include <weir/packet_model/pull_network.hpp>
 
 #include <cstdint>
 #include <deque>
 #include <vector>
 
-namespace weir::shaper_model {
+namespace weir::packet_model {
 
 constexpr std::uint32_t kNoSegment = UINT32_MAX;
 constexpr double kWindowCut = 0.7;  // the window's share that remains after a loss
@@ -194,4 +194,4 @@ class TcpReceiver {
   std::uint64_t out_of_order_ = 0;
 };
 
-}  // namespace weir::shaper_model
+}  // namespace weir::packet_model

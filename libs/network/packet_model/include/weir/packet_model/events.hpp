@@ -5,37 +5,10 @@
 #include <cstdint>
 #include <vector>
 
-namespace weir::shaper_model {
-
-enum class EventKind : std::uint8_t {
-  segment,          // a connection's segment is at its next hop
-  acknowledgement,  // of a connection, on the return path
-  requests,         // of a connection, on the forward path
-  sender_timer,
-  delayed_ack,
-  readout_pass,
-  handed_over,  // a readout's answers are in its kernel
-  dcm_pass,
-  dcm_sends,
-  dcm_tick,
-  trigger,
-  foreign_packet,
-  foreign_starts,
-  share,
-  trace,
-};
-
-struct Event {
-  EventKind kind = EventKind::trace;
-  std::uint8_t hop = 0;
-  std::uint16_t length = 0;
-  std::uint32_t index = 0;
-  std::uint32_t first = 0;
-  std::uint32_t second = 0;
-  TimeNs stamp_ns = 0;
-};
+namespace weir::packet_model {
 
 // Orders the events by time. Events of the same time keep the order in which they were pushed.
+template <class Event>
 class EventQueue {
  public:
   void push(TimeNs at_ns, const Event& event) {
@@ -103,4 +76,4 @@ class EventQueue {
   std::uint32_t order_ = 0;
 };
 
-}  // namespace weir::shaper_model
+}  // namespace weir::packet_model

@@ -1,11 +1,11 @@
 // The path between readouts and DCMs, and the results of a run.
-#include "model.hpp"
+#include <weir/packet_model/pull_model.hpp>
 
 #include <algorithm>
 #include <cstdio>
 #include <utility>
 
-namespace weir::shaper_model {
+namespace weir::packet_model {
 namespace {
 
 constexpr std::uint32_t kAckWire = 90;  // a frame without data
@@ -25,10 +25,11 @@ double quantile(std::vector<double>& values, double share) {
 
 }  // namespace
 
-void Model::send_segment(std::uint32_t number, std::uint32_t segment, std::uint16_t length, TimeNs now_ns) {
+void PullModel::send_segment(std::uint32_t number, std::uint32_t segment, std::uint16_t length,
+                             TimeNs now_ns) {
   ++packets_;
   Connection& connection = connections_[number];
-  Event event{EventKind::segment, kHost, length, number, segment, 0, now_ns};
+  PullEvent event{PullEventKind::segment, kHost, length, number, segment, 0, now_ns};
   if (connection.local) return queue_.push(now_ns + connection.way_ns, event);
   const TimeNs left = readouts_[connection.readout].uplink.pass(length + kFrameOverhead, now_ns);
   event.hop = connection.over_line && !line_.empty() ? kLine
@@ -37,7 +38,7 @@ void Model::send_segment(std::uint32_t number, std::uint32_t segment, std::uint1
   queue_.push(left + connection.way_ns, event);
 }
 
-void Model::hop(const Event& event) {
+void PullModel::hop(const PullEvent& event) {
   switch (event.hop) {
     case kLine:
       return enter(line_[0], network_.line[0], event);
@@ -52,14 +53,14 @@ void Model::hop(const Event& event) {
   }
 }
 
-void Model::enter(Link& link, const LinkSpec& spec, const Event& event) {
+void PullModel::enter(ByteLink& link, const LinkSpec& spec, const PullEvent& event) {
   if (losses_.chance(spec.loss)) {
     ++random_losses_;
     return;
   }
   const auto leaves = link.enter(event.length + kFrameOverhead, now_ns_);
   if (!leaves) return;
-  Event next = event;
+  PullEvent next = event;
   next.hop = event.hop == kLine ? (core_.empty() ? kPort : kCore) : event.hop + 1;
   TimeNs at = *leaves;
   if (next.hop == kHost && losses_.chance(network_.reordered))
@@ -67,14 +68,14 @@ void Model::enter(Link& link, const LinkSpec& spec, const Event& event) {
   queue_.push(at, next);
 }
 
-void Model::received(const Event& event) {
+void PullModel::received(const PullEvent& event) {
   Connection& connection = connections_[event.index];
   const std::uint64_t before = connection.receiver.in_order();
   const auto outcome = connection.receiver.segment(event.first, event.length, event.stamp_ns);
   if (outcome.acknowledge) {
     acknowledge(event.index, outcome.ack);
   } else if (!std::exchange(connection.delayed_ack, true)) {
-    queue_.push(now_ns_ + kDelayedAck, {.kind = EventKind::delayed_ack, .index = event.index});
+    queue_.push(now_ns_ + kDelayedAck, {.kind = PullEventKind::delayed_ack, .index = event.index});
   }
   const std::uint64_t here = connection.receiver.in_order();
   if (here == before || connection.greedy) return;
@@ -85,8 +86,8 @@ void Model::received(const Event& event) {
   wake(dcm, connection.dcm);
 }
 
-void Model::acknowledge(std::uint32_t connection, const Acknowledgement& ack) {
-  send_back({.kind = EventKind::acknowledgement,
+void PullModel::acknowledge(std::uint32_t connection, const Acknowledgement& ack) {
+  send_back({.kind = PullEventKind::acknowledgement,
              .length = static_cast<std::uint16_t>(ack.duplicate),
              .index = connection,
              .first = ack.next,
@@ -95,40 +96,40 @@ void Model::acknowledge(std::uint32_t connection, const Acknowledgement& ack) {
 }
 
 // Acknowledgements are never lost; where hosts both send and receive, they use capacity on the hosts' links.
-void Model::send_back(const Event& event) {
+void PullModel::send_back(const PullEvent& event) {
   const Connection& connection = connections_[event.index];
   TimeNs at = now_ns_;
   const bool crowded = connection.back_link != UINT32_MAX && !connection.local;
-  const std::uint32_t wire = event.kind == EventKind::requests ? kRequestWire : kAckWire;
+  const std::uint32_t wire = event.kind == PullEventKind::requests ? kRequestWire : kAckWire;
   if (crowded) at = readouts_[connection.back_link].uplink.pass(wire, now_ns_);
-  Event next = event;
+  PullEvent next = event;
   next.hop = crowded ? kPort : kHost;
   queue_.push(at + connection.way_ns, next);
 }
 
-void Model::hop_back(const Event& event) {
+void PullModel::hop_back(const PullEvent& event) {
   Connection& connection = connections_[event.index];
   if (event.hop == kPort) {
-    const std::uint32_t wire = event.kind == EventKind::requests ? kRequestWire : kAckWire;
-    Event next = event;
+    const std::uint32_t wire = event.kind == PullEventKind::requests ? kRequestWire : kAckWire;
+    PullEvent next = event;
     next.hop = kHost;
     return queue_.push(ports_[connection.readout].pass(wire, now_ns_), next);
   }
-  if (event.kind == EventKind::requests) return requested(event);
+  if (event.kind == PullEventKind::requests) return requested(event);
   connection.sender.acknowledged({event.first, event.second, event.length > 0, event.stamp_ns}, now_ns_);
   arm(event.index);
 }
 
-void Model::arm(std::uint32_t number) {
+void PullModel::arm(std::uint32_t number) {
   Connection& connection = connections_[number];
   const TimeNs at = connection.sender.timer_at_ns();
   if (at == 0 || (connection.timer_event_ns > 0 && connection.timer_event_ns <= at)) return;
   connection.timer_event_ns = std::max(at, now_ns_);
-  queue_.push(connection.timer_event_ns, {.kind = EventKind::sender_timer, .index = number});
+  queue_.push(connection.timer_event_ns, {.kind = PullEventKind::sender_timer, .index = number});
 }
 
-void Model::foreign_packet(const Event& event) {
-  const Foreign& foreign = network_.foreign[event.index];
+void PullModel::foreign_packet(const PullEvent& event) {
+  const OtherTraffic& foreign = network_.foreign[event.index];
   constexpr std::uint32_t kWire = kSegmentBytes + kFrameOverhead;
   if (foreign.until_ns > 0 && now_ns_ >= foreign.until_ns) return;
   (void)ports_[foreign.port].enter(kWire, now_ns_);
@@ -137,21 +138,21 @@ void Model::foreign_packet(const Event& event) {
   queue_.push(now_ns_ + static_cast<DurationNs>(apart * losses_.uniform(0.5, 1.5)), event);
 }
 
-std::uint64_t Model::payload() const {
+std::uint64_t PullModel::payload() const {
   std::uint64_t sum = 0;
   for (const Dcm& dcm : dcms_) sum += dcm.collector.payload();
   return sum;
 }
 
-std::uint64_t Model::drops() const {
+std::uint64_t PullModel::drops() const {
   std::uint64_t sum = 0;
   for (const auto* links : {&ports_, &core_, &line_}) {
-    for (const Link& link : *links) sum += link.drops();
+    for (const ByteLink& link : *links) sum += link.drops();
   }
   return sum;
 }
 
-void Model::trace() {
+void PullModel::trace() {
   const DurationNs step = network_.length_ns / 100;
   const double best = best_bytes_per_s(network_, now_ns_ - step, now_ns_) * static_cast<double>(step) / 1e9;
   const std::uint64_t now = payload();
@@ -167,10 +168,10 @@ void Model::trace() {
                 static_cast<unsigned long long>(shaper.piece_bytes()));
   }
   std::printf("\n");
-  queue_.push(now_ns_ + step, {.kind = EventKind::trace});
+  queue_.push(now_ns_ + step, {.kind = PullEventKind::trace});
 }
 
-RunResult Model::result() {
+RunResult PullModel::result() {
   RunResult result;
   const double best = best_bytes_per_s(network_, warm_ns_, network_.length_ns);
   const double seconds = static_cast<double>(network_.length_ns - warm_ns_) / kSecond;
@@ -183,7 +184,7 @@ RunResult Model::result() {
   std::vector<double> latencies;
   for (const Dcm& dcm : dcms_) {
     result.slices += dcm.collector.done().size();
-    for (const Collector::Done& done : dcm.collector.done()) {
+    for (const FragmentRequester::Done& done : dcm.collector.done()) {
       if (done.first_ns < warm_ns_) continue;
       latencies.push_back(static_cast<double>(done.last_ns - done.first_ns) /
                           static_cast<double>(done.serialisation_ns));
@@ -192,7 +193,7 @@ RunResult Model::result() {
   // Slices that are not whole at the end count where they have taken longer than nearly all others.
   const double nearly_all = quantile(latencies, 0.99);
   for (const Dcm& dcm : dcms_) {
-    for (const Collector::Done& open : dcm.collector.open_slices()) {
+    for (const FragmentRequester::Done& open : dcm.collector.open_slices()) {
       const double age = static_cast<double>(network_.length_ns - open.first_ns) /
                          static_cast<double>(open.serialisation_ns);
       if (age > nearly_all) latencies.push_back(age);
@@ -213,4 +214,4 @@ RunResult Model::result() {
   return result;
 }
 
-}  // namespace weir::shaper_model
+}  // namespace weir::packet_model

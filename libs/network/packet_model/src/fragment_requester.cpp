@@ -1,9 +1,9 @@
-#include "collector.hpp"
+#include <weir/packet_model/fragment_requester.hpp>
 
 #include <algorithm>
 #include <utility>
 
-namespace weir::shaper_model {
+namespace weir::packet_model {
 namespace {
 
 constexpr std::uint64_t kWholePieces = 2;  // as in request_cutter.cpp
@@ -14,7 +14,8 @@ std::uint32_t payload_of(std::uint64_t frame_bytes) {
 
 }  // namespace
 
-Collector::Collector(const Network& network, std::uint32_t dcm, std::unique_ptr<shaping::Shaper> shaper)
+FragmentRequester::FragmentRequester(const PullNetwork& network, std::uint32_t dcm,
+                                     std::unique_ptr<shaping::Shaper> shaper)
     : network_(network),
       spec_(network.dcms[dcm]),
       shaper_(std::move(shaper)),
@@ -22,14 +23,14 @@ Collector::Collector(const Network& network, std::uint32_t dcm, std::unique_ptr<
       sizes_(network.seed * 1000 + dcm),
       flows_(spec_.readouts) {}
 
-std::uint32_t Collector::draw_size(const ReadoutSpec& readout) {
+std::uint32_t FragmentRequester::draw_size(const ReadoutSpec& readout) {
   double bytes = readout.bytes;
   if (readout.spread == Spread::uniform) bytes = sizes_.uniform(0, 2 * readout.bytes);
   if (readout.spread == Spread::exponential) bytes = sizes_.exponential(readout.bytes);
   return static_cast<std::uint32_t>(std::clamp(bytes, 16.0, 64e6));
 }
 
-void Collector::open_slices_now(TimeNs now_ns) {
+void FragmentRequester::open_slices_now(TimeNs now_ns) {
   while (open_ < spec_.credits && (spec_.slices_per_s <= 0 || triggered_ > 0)) {
     if (triggered_ > 0) --triggered_;
     Slice slice;
@@ -63,7 +64,7 @@ void Collector::open_slices_now(TimeNs now_ns) {
   }
 }
 
-void Collector::refresh(std::uint32_t readout) {
+void FragmentRequester::refresh(std::uint32_t readout) {
   Flow& flow = flows_[readout];
   if (flow.wants.empty() || flow.full) return choice_.remove(readout);
   const std::uint64_t oldest = flow.wants.front();
@@ -74,7 +75,7 @@ void Collector::refresh(std::uint32_t readout) {
 
 // Requests a fragment of up to two pieces whole, a larger one in pieces; the last piece may be half a piece
 // longer.
-Collector::Cut Collector::cut(const Slice& slice, std::uint32_t readout) const {
+FragmentRequester::Cut FragmentRequester::cut(const Slice& slice, std::uint32_t readout) const {
   const Part& part = slice.parts[readout];
   const std::uint64_t most = shaper_->piece_bytes();
   if (!part.begun) {
@@ -90,7 +91,7 @@ Collector::Cut Collector::cut(const Slice& slice, std::uint32_t readout) const {
   return {length, std::uint64_t{length} + kHeaderBytes, part.asked + length};
 }
 
-void Collector::issue(TimeNs now_ns, std::vector<Question>& asked) {
+void FragmentRequester::issue(TimeNs now_ns, std::vector<Question>& asked) {
   for (const std::uint32_t readout : std::exchange(full_, {})) {
     flows_[readout].full = false;
     refresh(readout);
@@ -110,7 +111,8 @@ void Collector::issue(TimeNs now_ns, std::vector<Question>& asked) {
   }
 }
 
-void Collector::send(std::uint32_t readout, const Cut& piece, TimeNs now_ns, std::vector<Question>& asked) {
+void FragmentRequester::send(std::uint32_t readout, const Cut& piece, TimeNs now_ns,
+                             std::vector<Question>& asked) {
   Flow& flow = flows_[readout];
   const std::uint64_t number = flow.wants.front();
   Slice& slice = slice_of(number);
@@ -131,7 +133,7 @@ void Collector::send(std::uint32_t readout, const Cut& piece, TimeNs now_ns, std
 }
 
 // The readout has more of the slice, or less, than was taken to be there.
-void Collector::set_wanted(std::uint64_t slice, std::uint32_t readout, bool wanted) {
+void FragmentRequester::set_wanted(std::uint64_t slice, std::uint32_t readout, bool wanted) {
   auto& wants = flows_[readout].wants;
   const auto place = std::lower_bound(wants.begin(), wants.end(), slice);
   const bool is_wanted = place != wants.end() && *place == slice;
@@ -145,7 +147,7 @@ void Collector::set_wanted(std::uint64_t slice, std::uint32_t readout, bool want
   }
 }
 
-void Collector::arrived(const Question& question, std::uint64_t bytes, TimeNs now_ns) {
+void FragmentRequester::arrived(const Question& question, std::uint64_t bytes, TimeNs now_ns) {
   Flow& flow = flows_[question.readout];
   Part& part = slice_of(question.slice).parts[question.readout];
   const std::uint64_t back = std::min(part.owed_bytes, bytes);
@@ -156,7 +158,8 @@ void Collector::arrived(const Question& question, std::uint64_t bytes, TimeNs no
   refresh(question.readout);
 }
 
-void Collector::answered(const Question& question, std::uint32_t answer, DurationNs host_ns, TimeNs now_ns) {
+void FragmentRequester::answered(const Question& question, std::uint32_t answer, DurationNs host_ns,
+                                 TimeNs now_ns) {
   const std::uint32_t readout = question.readout;
   Flow& flow = flows_[readout];
   Slice& slice = slice_of(question.slice);
@@ -186,7 +189,7 @@ void Collector::answered(const Question& question, std::uint32_t answer, Duratio
   --open_;
 }
 
-void Collector::pass(TimeNs now_ns, std::vector<Question>& asked) {
+void FragmentRequester::pass(TimeNs now_ns, std::vector<Question>& asked) {
   while (!slices_.empty() && slices_.front().missing == 0 && slices_.front().owed_answers == 0) {
     slices_.pop_front();
     ++first_slice_;
@@ -200,7 +203,7 @@ void Collector::pass(TimeNs now_ns, std::vector<Question>& asked) {
   shaper_->end_of_pass(wanting_ > 0, now_ns);
 }
 
-std::vector<Collector::Done> Collector::open_slices() const {
+std::vector<FragmentRequester::Done> FragmentRequester::open_slices() const {
   std::vector<Done> open;
   for (const Slice& slice : slices_) {
     if (slice.missing > 0 && slice.first_ns >= 0) open.push_back({slice.first_ns, 0, slice.serialisation_ns});
@@ -208,4 +211,4 @@ std::vector<Collector::Done> Collector::open_slices() const {
   return open;
 }
 
-}  // namespace weir::shaper_model
+}  // namespace weir::packet_model

@@ -1,18 +1,46 @@
 #pragma once
 
-#include "collector.hpp"
-#include "events.hpp"
-#include "link.hpp"
-#include "network.hpp"
-#include "process.hpp"
-#include "tcp.hpp"
+#include <weir/packet_model/byte_link.hpp>
+#include <weir/packet_model/events.hpp>
+#include <weir/packet_model/fragment_requester.hpp>
+#include <weir/packet_model/host_process.hpp>
+#include <weir/packet_model/pull_network.hpp>
+#include <weir/packet_model/tcp.hpp>
 
 #include <deque>
 #include <memory>
 #include <string>
 #include <vector>
 
-namespace weir::shaper_model {
+namespace weir::packet_model {
+
+enum class PullEventKind : std::uint8_t {
+  segment,          // a connection's segment is at its next hop
+  acknowledgement,  // of a connection, on the return path
+  requests,         // of a connection, on the forward path
+  sender_timer,
+  delayed_ack,
+  readout_pass,
+  handed_over,  // a readout's answers are in its kernel
+  dcm_pass,
+  dcm_sends,
+  dcm_tick,
+  trigger,
+  foreign_packet,
+  foreign_starts,
+  share,
+  trace,
+};
+
+struct PullEvent {
+  PullEventKind kind = PullEventKind::trace;
+  std::uint8_t hop = 0;
+  std::uint16_t length = 0;
+  std::uint32_t index = 0;
+  std::uint32_t first = 0;
+  std::uint32_t second = 0;
+  TimeNs stamp_ns = 0;
+};
 
 struct ShaperSpec {
   std::string name;  // as in make_shaper()
@@ -21,7 +49,7 @@ struct ShaperSpec {
   [[nodiscard]] std::string text() const;
 };
 
-struct RunSettings {
+struct PullRunSpec {
   bool host_times = true;  // shapers receive the hosts' processing times
   bool trace = false;      // print the shapers' decisions
 };
@@ -43,9 +71,9 @@ struct RunResult {
 };
 
 // A farm's data collection on a network, packet by packet. The same network and shaper give the same run.
-class Model final : private Wire {
+class PullModel final : private Wire {
  public:
-  Model(const Network& network, const ShaperSpec& shaper, const RunSettings& settings = {});
+  PullModel(const PullNetwork& network, const ShaperSpec& shaper, const PullRunSpec& settings = {});
   RunResult run();
 
  private:
@@ -83,16 +111,16 @@ class Model final : private Wire {
     bool readable = false;
   };
   struct Readout {
-    Process process;
-    Link uplink;
+    HostProcess process;
+    ByteLink uplink;
     std::deque<std::pair<std::uint32_t, Question>> asked;  // connection
     std::deque<TimeNs> arrived_ns;
     std::vector<std::pair<std::uint32_t, std::uint64_t>> to_write;  // connection, bytes
     bool awake = false;
   };
   struct Dcm {
-    Process process;
-    Collector collector;
+    HostProcess process;
+    FragmentRequester collector;
     std::uint32_t first_connection = 0;
     bool awake = false;
     TimeNs looked_ns = 0;
@@ -103,18 +131,18 @@ class Model final : private Wire {
   void add_connections();
   void add_greedy(std::uint32_t index);
   void begin();
-  void begin_foreign(const Event& event);
-  void handle(const Event& event);
+  void begin_foreign(const PullEvent& event);
+  void handle(const PullEvent& event);
   void send_segment(std::uint32_t connection, std::uint32_t segment, std::uint16_t length,
                     TimeNs now_ns) override;
-  void hop(const Event& event);
-  void enter(Link& link, const LinkSpec& spec, const Event& event);
-  void received(const Event& event);
+  void hop(const PullEvent& event);
+  void enter(ByteLink& link, const LinkSpec& spec, const PullEvent& event);
+  void received(const PullEvent& event);
   void acknowledge(std::uint32_t connection, const Acknowledgement& ack);
-  void send_back(const Event& event);
-  void hop_back(const Event& event);
+  void send_back(const PullEvent& event);
+  void hop_back(const PullEvent& event);
   void arm(std::uint32_t connection);
-  void requested(const Event& event);
+  void requested(const PullEvent& event);
   void wake(Readout& readout, std::uint32_t index);
   void readout_pass(std::uint32_t index);
   void handed_over(std::uint32_t index);
@@ -124,21 +152,21 @@ class Model final : private Wire {
   void tell_losses(Dcm& dcm);
   void dcm_sends(std::uint32_t index);
   void share();
-  void foreign_packet(const Event& event);
+  void foreign_packet(const PullEvent& event);
   void trace();
   void note_marks(TimeNs at_ns);
   RunResult result();
 
-  const Network network_;
+  const PullNetwork network_;
   const ShaperSpec shaper_;
-  const RunSettings settings_;
-  EventQueue queue_;
+  const PullRunSpec settings_;
+  EventQueue<PullEvent> queue_;
   TimeNs now_ns_ = 0;
   Random losses_;
   std::deque<Connection> connections_;
   std::deque<Readout> readouts_;
   std::deque<Dcm> dcms_;
-  std::deque<Link> ports_, core_, line_;
+  std::deque<ByteLink> ports_, core_, line_;
   std::vector<Question> asked_;
 
   TimeNs warm_ns_ = 0;
@@ -155,4 +183,4 @@ class Model final : private Wire {
   [[nodiscard]] std::uint64_t drops() const;
 };
 
-}  // namespace weir::shaper_model
+}  // namespace weir::packet_model

@@ -1,11 +1,11 @@
 // How a window grows, and the receiving side.
-#include "tcp.hpp"
+#include <weir/packet_model/tcp.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <utility>
 
-namespace weir::shaper_model {
+namespace weir::packet_model {
 namespace {
 
 constexpr double kCubicC = 0.4;
@@ -67,4 +67,4 @@ TcpReceiver::Outcome TcpReceiver::segment(std::uint32_t number, std::uint16_t le
   return {true, ack};
 }
 
-}  // namespace weir::shaper_model
+}  // namespace weir::packet_model

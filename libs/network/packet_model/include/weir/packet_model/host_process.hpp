@@ -1,16 +1,16 @@
 #pragma once
 
-#include "network.hpp"
-#include "random.hpp"
+#include <weir/packet_model/pull_network.hpp>
+#include <weir/packet_model/random.hpp>
 
 #include <algorithm>
 
-namespace weir::shaper_model {
+namespace weir::packet_model {
 
 // A host's process: when it gets a core.
-class Process {
+class HostProcess {
  public:
-  Process(const Cpu& cpu, std::uint64_t seed) : cpu_(cpu), random_(seed) {
+  HostProcess(const Cpu& cpu, std::uint64_t seed) : cpu_(cpu), random_(seed) {
     phase_ns_ = static_cast<DurationNs>(random_.uniform() * cpu.pause_every_ms * kMillisecond);
   }
 
@@ -49,4 +49,4 @@ class Process {
   TimeNs begun_ns_ = 0;
 };
 
-}  // namespace weir::shaper_model
+}  // namespace weir::packet_model

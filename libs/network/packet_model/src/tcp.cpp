@@ -1,9 +1,10 @@
-#include "tcp.hpp"
+#include <weir/base/assert.hpp>
+#include <weir/packet_model/tcp.hpp>
 
 #include <algorithm>
 #include <cmath>
 
-namespace weir::shaper_model {
+namespace weir::packet_model {
 namespace {
 
 constexpr double kInitialWindow = 10;
@@ -207,6 +208,7 @@ void TcpSender::find_lost(TimeNs now_ns) {
 }
 
 void TcpSender::mark_lost(std::uint32_t number) {
+  WEIR_ASSERT(number >= first_ && number < next_);
   Segment& segment = at(number);
   if (!segment.lost) ++lost_;
   segment.lost = true;
@@ -337,4 +339,4 @@ void TcpSender::time_out(TimeNs now_ns) {
   arm(now_ns);
 }
 
-}  // namespace weir::shaper_model
+}  // namespace weir::packet_model

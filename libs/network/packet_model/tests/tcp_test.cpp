@@ -1,14 +1,13 @@
 // Tests the modelled TCP alone: its retransmissions when segments are lost.
-#include "tcp.hpp"
-
 #include "weir_catch.hpp"
+#include <weir/packet_model/tcp.hpp>
 
 #include <algorithm>
 #include <functional>
 #include <set>
 #include <vector>
 
-namespace weir::shaper_model {
+namespace weir::packet_model {
 namespace {
 
 constexpr DurationNs kWay = kMillisecond;
@@ -177,4 +176,4 @@ TEST_CASE("an idle connection starts slowly again, where that is on") {
   if (!restart) CHECK(pair.sender.window() == before);
 }
 
-}  // namespace weir::shaper_model
+}  // namespace weir::packet_model

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdint>
 
-namespace weir::shaper_model {
+namespace weir::packet_model {
 
 // A stream of numbers from a seed: the same in every process.
 class Random {
@@ -25,4 +25,4 @@ class Random {
   std::uint64_t state_;
 };
 
-}  // namespace weir::shaper_model
+}  // namespace weir::packet_model
