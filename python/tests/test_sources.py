@@ -82,6 +82,7 @@ class SourcesTest(unittest.TestCase):
         setup = {
             "readout": [b"readout-0"],
             "index": [b"0"],
+            "memory_bytes": [b"0"],
             "source": [str(one).encode() for one in sources],
             "parameter": [one.encode() for one in names],
             "value": [str(parameters[one]).encode() for one in names],

@@ -14,6 +14,7 @@ import gc
 import io
 import logging
 import os
+import resource
 import signal
 import sys
 import threading
@@ -229,6 +230,7 @@ class Process:
     def __init__(self, host: Host, setup: dict[str, list[bytes]]) -> None:
         self.host = host
         self.pid = os.getpid()
+        self.memory = int(setup["memory_bytes"][0])
         files = [(os.fsdecode(path), content) for path, content in zip(setup["file"], setup["content"])]
         self.path = os.path.abspath(files[0][0])
         self.module = Module([(os.path.abspath(path), content) for path, content in files])
@@ -265,16 +267,21 @@ class Process:
             source.run()
         except BaseException as error:
             self.end_for(error)
+        if source.running:
+            self.host.log(2, f"source {source.source}: run() returned during the run; it is not called again")
 
     def end_for(self, error: BaseException) -> NoReturn:
         """Ends the process: the readout has the reason from the note, and starts another."""
         if os.getpid() != self.pid:  # a forked child
             _end(0)
+        if isinstance(error, MemoryError):
+            _limit_memory(0)  # so that the report has room
+            self.host.count("host_memory", 1)
         text = self.report(error)
         os.write(_NOTE_DESCRIPTOR, text.encode("ascii", "replace"))
         self.host.log(3, text)
         if not isinstance(error, SystemExit):
-            self.host.tell(_REFUSED, sentence(error, self.path, "source"))
+            self.host.tell(_REFUSED, _memory_word(error, self.memory) + sentence(error, self.path, "source"))
         code = error.code if isinstance(error, SystemExit) else 1
         _end(code if isinstance(code, int) else 1 if code else 0)
 
@@ -344,6 +351,8 @@ class Process:
     def _guarded(self, source: Source, ids: list[int], call: Callable[[], Any]) -> None:
         try:
             call()
+        except MemoryError:
+            raise
         except Exception as error:
             text = self.report(error)
             for slice_id in ids:
@@ -360,6 +369,8 @@ class Process:
                 data = fragment(slice_id)
                 if data is not None and type(data) is not bytes:
                     data = as_bytes(data)
+            except MemoryError:
+                raise
             except Exception as error:
                 host.tell(_FAILED, self.report(error), number, slice_id)
                 continue
@@ -385,6 +396,17 @@ def _end(status: int) -> NoReturn:
         with contextlib.suppress(Exception):
             stream.flush()
     os._exit(status & 0xFF)
+
+
+def _limit_memory(limit: int) -> None:
+    """Limits the private memory of this process to so many bytes; 0: as far as the system allows."""
+    most = resource.getrlimit(resource.RLIMIT_DATA)[1]
+    unlimited = most == resource.RLIM_INFINITY
+    resource.setrlimit(resource.RLIMIT_DATA, ((limit if unlimited else min(limit, most)) if limit else most, most))
+
+
+def _memory_word(error: BaseException, limit: int) -> str:
+    return f"out of memory, source.host.memory_bytes is {limit}: " if limit and isinstance(error, MemoryError) else ""
 
 
 def _read_setup() -> dict[str, list[bytes]]:
@@ -414,12 +436,15 @@ def _run(library: str) -> int:
     faulthandler.register(signal.SIGQUIT, _NOTE_DESCRIPTOR, all_threads=True, chain=True)
     setup = _read_setup()
     path = os.path.abspath(os.fsdecode(setup["file"][0]))
+    memory = int(setup["memory_bytes"][0])
     try:
+        _limit_memory(memory)
         process = Process(host, setup)
     except BaseException as error:
+        _limit_memory(0)
         if not isinstance(error, ParameterError):
             host.log(3, report(error, path, "source"))
-        host.tell(_REFUSED, sentence(error, path, "source"))
+        host.tell(_REFUSED, _memory_word(error, memory) + sentence(error, path, "source"))
         return 1
     gc.freeze()
     try:

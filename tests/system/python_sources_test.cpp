@@ -135,7 +135,9 @@ TEST_CASE("a source that ends its host costs the fragments that the host owed, a
   for (const Case& one :
        {Case{"exit", "exit status 3", "run.slices=1000"},
         Case{"sys.exit", "exit status 4", "run.slices=1000"}, Case{"crash", "signal 11", "run.slices=1000"},
-        Case{"hang", "no progress for 300 ms", "source.host.timeout_ms=300"}}) {
+        Case{"hang", "no progress for 300 ms", "source.host.timeout_ms=300"},
+        Case{"leak", "out of memory, source.host.memory_bytes is 800000000: MemoryError (unruly_source.py:",
+             "source.host.memory_bytes=800000000"}}) {
     const TemporaryFolder folder;
     // Once: a host that ends in its first slices waits ever longer.
     const FarmEnd end = run_source(folder, "unruly_source.py", one.what,
@@ -144,6 +146,7 @@ TEST_CASE("a source that ends its host costs the fragments that the host owed, a
     CHECK_BALANCED(end, 3);
     CHECK_THAT(end.out, ContainsSubstring(std::string("source host of readout-0 ended: ") + one.fault));
     CHECK(end.summary.count("source.host_restarts") >= 1);
+    if (one.what == std::string("leak")) CHECK(end.summary.count("source.host_memory") >= 1);
     const Missing missing = check_stored(folder);
     CHECK(missing.of_bad == missing.of_neighbours);
     CHECK(missing.of_bad < kSlices);

@@ -8,6 +8,7 @@
 #include <weir/node/refused.hpp>
 #include <weir/node/report.hpp>
 #include <weir/ports/endpoint_text.hpp>
+#include <weir/reports/source_counts.hpp>
 #include <weir/wire/batch.hpp>
 
 #include <spdlog/spdlog.h>
@@ -272,6 +273,8 @@ v1::Report ReadoutNode::make_report(bool final) {
     counters["readout.not_arrived"] = buffer.not_arrived;
     counters["readout.passed_absent"] = buffer.passed_absent;
     front_end_->add_to(report);
+    for (const std::string& text : silent_sources_.update(buffer_, now_ns_)) spdlog::warn(text);
+    if (!ended_) reports::note_silent_sources(report, silent_sources_.text());
   }
   for (std::size_t i = 0; i < emulation::kInjectedFaults; ++i) {
     const auto fault = static_cast<emulation::InjectedFault>(i);

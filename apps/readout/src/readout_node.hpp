@@ -4,6 +4,7 @@
 #include "front_end.hpp"
 #include "push_sender.hpp"
 #include "settings.hpp"
+#include "silent_sources.hpp"
 #include "sources.hpp"
 #include "timings.hpp"
 #include "turn_on.hpp"
@@ -107,6 +108,7 @@ class ReadoutNode final : public node::Node,
   std::unique_ptr<PushSender> push_;  // null in pull running
   TruthRecorder truth_;
   TurnOn turn_on_;
+  SilentSources silent_sources_;
   Timings timings_;
   std::vector<std::size_t> served_;           // by tag: fragments in this pass
   bool behind_ = false;                       // requests are waiting only for their turn

@@ -194,7 +194,8 @@ std::optional<FrontEndSettings> front_end_settings(const node::Setup& setup) {
                                    .timeout_ns = config::from_ms(source.host().timeout_ms()),
                                    .start_timeout_ns = config::from_ms(source.host().start_timeout_ms()),
                                    .wait_ns = config::from_ms(source.wait_ms()),
-                                   .lane_bytes = source.host().lane_bytes()},
+                                   .lane_bytes = source.host().lane_bytes(),
+                                   .memory_bytes = source.host().memory_bytes()},
                           .instance = std::move(instance),
                           .name = node::source_name(setup),
                           .run_identity = setup.run_identity};

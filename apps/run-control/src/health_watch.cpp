@@ -100,6 +100,7 @@ control::HealthView::Process process_of(const control::Member& member, const Pro
   if (member.live && member.told.in_run() && member.told.run == run) {
     take_hold_up(process.report.state(), one);
     take_filter(process.report, one);
+    one.silent_sources = reports::silent_sources(process.report);
     one.ring_missed = reports::total_of(process.report, "burst.disk_missed.");
   }
   return one;

@@ -123,7 +123,8 @@ int try_source(const SourceTrial& trial, std::ostream& out, std::ostream& err) {
       .timeout_ns = config::from_ms(defaults.host().timeout_ms()),
       .start_timeout_ns = config::from_ms(defaults.host().start_timeout_ms()),
       .wait_ns = 0,
-      .lane_bytes = defaults.host().lane_bytes()};
+      .lane_bytes = defaults.host().lane_bytes(),
+      .memory_bytes = defaults.host().memory_bytes()};
   const auto plugin = source_host::SourcePlugin::load(trial.plugin, trial.search_path, host);
   if (!plugin) {
     err << "weir source try: " << plugin.error().text << "\n";

@@ -13,6 +13,7 @@ class Unruly(weir_daq.Source):
     def __init__(self, setup):
         self.what = setup.parameter("what", "nothing")
         self.every = setup.parameter("every", 100)
+        self.kept = []
         self.is_bad = setup.source == setup.parameter("bad", 1)
         if self.what == "refuse":
             raise ValueError("no crate found")
@@ -42,6 +43,9 @@ class Unruly(weir_daq.Source):
             os._exit(3)
         if self.what == "sys.exit":
             raise SystemExit(4)
+        if self.what == "leak":
+            while True:
+                self.kept.append(bytes(16 << 20))
         if self.what == "crash":
             ctypes.string_at(0)
         if self.what == "fork":

@@ -61,7 +61,8 @@ source_host::HostSettings host_settings(const v1::SourceSettings& source) {
           .timeout_ns = config::from_ms(source.host().timeout_ms()),
           .start_timeout_ns = config::from_ms(source.host().start_timeout_ms()),
           .wait_ns = config::from_ms(source.wait_ms()),
-          .lane_bytes = source.host().lane_bytes()};
+          .lane_bytes = source.host().lane_bytes(),
+          .memory_bytes = source.host().memory_bytes()};
 }
 
 class NoArrivals final : public source_host::Arrivals {

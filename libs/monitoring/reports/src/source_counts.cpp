@@ -10,6 +10,8 @@
 namespace weir::reports {
 namespace {
 
+constexpr const char* kSilentNote = "silent_sources";
+
 using Counts = std::map<std::string, std::uint64_t>;
 using Reasons = google::protobuf::RepeatedPtrField<v1::SourceCounts::Reason>;
 
@@ -129,6 +131,15 @@ std::vector<std::size_t> worst_sources(std::vector<SourceRank> ranks) {
   for (std::size_t i = 0; i < most; ++i) places.push_back(ranks[i].place);
   WEIR_ASSERT(places.size() <= kSourceRowsMax);
   return places;
+}
+
+void note_silent_sources(v1::Report& report, const std::string& text) {
+  if (!text.empty()) (*report.mutable_notes())[kSilentNote] = text;
+}
+
+std::string silent_sources(const v1::Report& readout) {
+  const auto note = readout.notes().find(kSilentNote);
+  return note == readout.notes().end() ? std::string() : note->second;
 }
 
 void put_sources(std::span<const SourceRow> rows, std::size_t sources, v1::SourceCounts& out) {

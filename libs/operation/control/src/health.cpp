@@ -153,6 +153,15 @@ void silent(const HealthView& view, Findings& out) {
   out.push_back({Gravity::warning, "silent", list(texts) + " is silent: stopped, overloaded, or cut off"});
 }
 
+void silent_sources(const HealthView& view, Findings& out) {
+  std::vector<std::string> texts;
+  for (const Process* one : pick(view, [](const Process& it) { return !it.silent_sources.empty(); }))
+    texts.push_back(one->silent_sources + " at " + one->name);
+  if (texts.empty()) return;
+  out.push_back({Gravity::error, "source silent",
+                 "no data of " + list(texts) + ": the front-end has stopped, or its run() hangs"});
+}
+
 void lost_lately(const HealthView& view, Findings& out) {
   for (const auto& [prefix, noun] :
        {std::pair<std::string_view, std::string_view>{"discarded.", "slice"}, {"missing.", "fragment"}}) {
@@ -294,6 +303,7 @@ std::vector<Finding> health_of(const HealthView& view) {
     unsettled(view, out);
     refused_triggers(view, out);
     triggers(view, out);
+    silent_sources(view, out);
     lost_lately(view, out);
     silent(view, out);
     back_in_run(view, out);

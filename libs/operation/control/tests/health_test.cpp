@@ -403,4 +403,16 @@ TEST_CASE("losses count for ten seconds, and a new run counts from zero") {
   CHECK(progress.lost_lately().empty());
 }
 
+TEST_CASE("a source that has stopped is an error before the fragments that it costs") {
+  HealthView view = running();
+  of(view, "readout-1").silent_sources = "source 3 for 12 s (240 slices)";
+  view.lost = {{"missing.deadline", 240}};
+  const std::vector<Finding> health = health_of(view);
+  REQUIRE(health.size() == 2);
+  CHECK(health[0] == Finding{Gravity::error, "source silent",
+                             "no data of source 3 for 12 s (240 slices) at readout-1: the front-end has "
+                             "stopped, or its run() hangs"});
+  CHECK(health[1].word == "fragments missing");
+}
+
 }  // namespace weir::control

@@ -19,6 +19,7 @@ constexpr std::size_t index_of(DropReason reason) { return static_cast<std::size
 Delivery FragmentBuffer::deliver(SourceId source, SliceId slice, SourceFragment fragment, AnswerSink& sink) {
   const std::uint32_t column = column_of(source);
   if (column == kNone || timing_[column] == FragmentSource::Timing::at_once) return Delivery::unknown_source;
+  drops_[column].unanswered = 0;
   if (fragment.status == FragmentStatus::missing) {
     if (fragment.reason == MissingReason::none) fragment.reason = MissingReason::not_produced;
   } else {
@@ -238,6 +239,7 @@ bool FragmentBuffer::awaits(const Awaited& awaited) const {
 void FragmentBuffer::source_passed(SourceId source, SliceId slice, MissingReason reason, AnswerSink& sink) {
   const std::uint32_t column = column_of(source);
   if (column == kNone || timing_[column] == FragmentSource::Timing::at_once) return;
+  drops_[column].unanswered = 0;
   PassedSlices& passed = passed_[column];
   const std::optional<SliceId> before = passed.upto();
   if (before && slice <= *before) return;
@@ -274,7 +276,10 @@ void FragmentBuffer::tick(TimeNs now, AnswerSink& sink) {
     counters_.not_arrived += entry.pending;
     const SourceFragment* row = rows_[entry.row].get();
     for (std::uint32_t column = 0; entry.pending > 0 && column < sources_.size(); ++column) {
-      if (is_pending(row[column])) give_up_pending(entry, column, MissingReason::deadline);
+      if (!is_pending(row[column])) continue;
+      if (drops_[column].unanswered++ == 0)
+        drops_[column].unanswered_since_ns = awaited.until - limits_.wait_ns;
+      give_up_pending(entry, column, MissingReason::deadline);
     }
     answer_arrived(entry, sink);
   }

@@ -34,7 +34,8 @@ PythonHost::PythonHost(const weir_source_parameters& parameters, const weir_sour
       watch_({source.settings.timeout_ns, source.settings.start_timeout_ns, source.settings.wait_ns,
               SourceLaneHeader::kRequests - 2}),  // room to begin and to end a run
       tallies_(readout.source_count) {
-  HostSetup setup{readout.name, readout.index, readout.fragment_bytes_max, {}, {}};
+  HostSetup setup{
+      readout.name, readout.index, readout.fragment_bytes_max, source.settings.memory_bytes, {}, {}};
   setup.sources.assign(readout.sources, readout.sources + readout.source_count);
   const auto* table = reinterpret_cast<const char*>(parameters.table);
   for (std::uint32_t i = 0; i < parameters.count; ++i) {

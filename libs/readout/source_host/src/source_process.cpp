@@ -33,6 +33,7 @@ std::string setup_text(const HostSetup& setup, const plugin_loader::PluginCopy& 
   add_pair(out, "readout", setup.readout);
   add_pair(out, "index", std::to_string(setup.index));
   add_pair(out, "fragment_bytes_max", std::to_string(setup.fragment_bytes_max));
+  add_pair(out, "memory_bytes", std::to_string(setup.memory_bytes));
   for (const std::uint32_t source : setup.sources) add_pair(out, "source", std::to_string(source));
   for (const auto& [name, value] : setup.parameters) {
     add_pair(out, "parameter", name);

@@ -18,6 +18,7 @@ struct HostSetup {
   std::string readout;
   std::uint32_t index = 0;
   std::uint32_t fragment_bytes_max = 0;
+  std::uint64_t memory_bytes = 0;  // 0: no limit
   std::vector<std::uint32_t> sources;
   std::vector<std::pair<std::string, std::string>> parameters;
 };

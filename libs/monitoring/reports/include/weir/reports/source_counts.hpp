@@ -70,6 +70,10 @@ void note_missing(const SourceRow& row, bool on_purpose, LossWatch& losses);
 // some.
 void note_corrupt(const SourceRow& row, bool on_purpose, LossWatch& losses);
 
+// Sources that have stopped, as text of the readout's report; empty: none.
+void note_silent_sources(v1::Report& report, const std::string& text);
+[[nodiscard]] std::string silent_sources(const v1::Report& readout);
+
 // Adds up the sources of all processes' reports.
 class SourceSums {
  public:

@@ -90,8 +90,9 @@ struct HealthView {
     std::string cause;     // "writer-0"
     // The slice that has been in its filter longest, if that is longer than a step may take.
     DurationNs filter_held_ns = 0;
-    std::string filter_held;   // its number
-    bool has_workers = false;  // filters are in workers
+    std::string filter_held;     // its number
+    bool has_workers = false;    // filters are in workers
+    std::string silent_sources;  // of a readout: "source 3 for 12 s (240 slices)"; empty: none
   };
   std::vector<Process> processes;  // those of the plan
   // From the supervisor's reports: see RunProgress.

@@ -113,6 +113,10 @@ struct SourceDrops {
   std::uint64_t reached = 0;
   std::array<std::uint64_t, kDropReasons> dropped{};
   TimeNs last_ns = 0;  // tick() before the last delivery; 0: none, or the source makes its fragments at once
+  // Fragments given up after wait_ns since the last sign of the source, and when the first of their slices
+  // was announced.
+  std::uint64_t unanswered = 0;
+  TimeNs unanswered_since_ns = 0;
 };
 
 // The result of a delivery.

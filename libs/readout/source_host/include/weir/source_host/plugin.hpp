@@ -21,6 +21,7 @@ struct HostSettings {
   DurationNs start_timeout_ns;  // to become ready, and to begin a run
   DurationNs wait_ns;           // for a fragment that has not arrived; 0: no limit
   std::uint64_t lane_bytes;
+  std::uint64_t memory_bytes;  // 0: no limit
 };
 
 // A source in Python as it was read.
