@@ -114,10 +114,12 @@ class BusTest(unittest.TestCase):
 
         with tempfile.TemporaryDirectory() as folder:
             out = os.path.join(folder, "set")
-            subprocess.run([protoc, "-I", os.path.join(ROOT, "proto"), "-o", out, "weir/v1/bus.proto"], check=True)
+            command = [protoc, "-I", os.path.join(ROOT, "proto"), "--include_imports", "-o", out, "weir/v1/bus.proto"]
+            subprocess.run(command, check=True)
             with open(out, "rb") as file:
-                whole = descriptor_pb2.FileDescriptorSet.FromString(file.read()).file[0]
-        compared = self.compare(whole.message_type, bus._file_descriptor().message_type)
+                files = descriptor_pb2.FileDescriptorSet.FromString(file.read()).file
+        messages = [message for one in files for message in one.message_type]
+        compared = self.compare(messages, bus._file_descriptor().message_type)
         self.assertGreater(compared, 60)
 
     def compare(self, theirs, ours):

@@ -1,9 +1,12 @@
 """weir_daq.Source and its host: classes, parameters, bytes, records for the readout."""
 
+import contextlib
 import os
+import socket
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 from support import ROOT, main, require
@@ -14,6 +17,7 @@ import numpy as np
 import weir_daq
 from weir_daq import source_host
 from weir_daq.sources import ParameterError, RunInfo, SourceServices, SourceSetup, as_bytes
+from weir_daq.streams import Stream
 
 BIN = os.environ.get("WEIR_BIN_DIR", os.path.join(ROOT, "build/release/bin"))
 HAS_HOST = os.path.exists(os.path.join(os.path.dirname(BIN), "lib/weir/weir-source-host.so"))
@@ -131,6 +135,39 @@ class SourcesTest(unittest.TestCase):
         process._answer(requests(9, 10))
         self.assertEqual([number for _, _, number in self.lane.failed()], [4, 5, 9, 10])
         self.assertIn("1 fragments for 2 slices", self.lane.failed()[2][0])
+
+    def test_a_listener_delivers_what_streams_send(self):
+        with socket.create_server(("127.0.0.1", 0)) as free:
+            port = free.getsockname()[1]
+        process = self.process(
+            "import weir_daq.streams\nclass Source(weir_daq.streams.Listener): pass\n",
+            sources=[0],
+            port=port,
+            fragment_bytes_max=1 << 21,
+        )
+        process.begin_run(RunInfo(3, 0))
+        sent = [(1, b"one"), (7, b""), (2, None), (3, bytes(range(256)) * 6000)]
+        for _ in range(2):  # the second connection replaces the first
+            with Stream("127.0.0.1", port) as stream:
+                before = len(self.lane.sent)
+                for slice_id, data in sent:
+                    stream.send(slice_id, data)
+                while len(self.lane.sent) < before + len(sent):
+                    time.sleep(0.001)
+        expected = [(0, slice_id, 1 if data is None else 0, data or b"") for slice_id, data in sent]
+        self.assertEqual(self.lane.sent, 2 * expected)
+        with Stream("127.0.0.1", port) as stream, contextlib.suppress(OSError):
+            stream.send(8, bytes(1 << 22))
+        while not self.lane.logs:
+            time.sleep(0.001)
+        self.assertIn("a fragment of 4194304 bytes, 2097152 are possible", self.lane.logs[0])
+        with Stream("127.0.0.1", port) as stream:
+            stream._socket.sendall(bytes(5))
+        while len(self.lane.logs) < 2:
+            time.sleep(0.001)
+        self.assertIn("the connection ended inside a fragment", self.lane.logs[1])
+        process.end_run()
+        self.assertEqual(self.lane.sent, 2 * expected)
 
     def test_a_source_delivers_while_the_run_lasts(self):
         process = self.process(

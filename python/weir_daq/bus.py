@@ -20,11 +20,13 @@ SCHEMA = {
     "TapWish": "id 1 string, streams 2 string*, every 3 uint32, sources 4 uint32*, lease_ms 5 uint32, ends 6 bool",
     "TapPlace": "subscribe_port 1 uint32, tags 2 string*, lease_ms 3 uint32, dcms 4 uint32",
     "MemberState": "state 1 string, run 2 uint32, epoch 3 uint64, begun 4 bool, ended 5 bool, reason 6 string",
+    "Report": "counters 6 Report.CountersEntry*",
+    "Report.CountersEntry": "key 1 string, value 2 uint64",  # a map
     "FarmView": "farm 1 string, state 2 string, under_way 3 string, reason 4 string, run 5 uint32, epoch 6 uint64,"
     " sets 7 string*, utc_ns 8 sfixed64, nodes 9 FarmView.Node*, events 10 FarmView.Line*, runs 11 FarmView.Run*,"
     " run_begin_utc_ns 13 sfixed64, one_run 14 bool, health 15 FarmView.Finding*",
     "FarmView.Node": "name 1 string, role 2 string, duty 3 string, live 4 bool, inactive 5 bool, excluded 6 bool,"
-    " state 7 MemberState, host 8 string, pid 9 uint32, metrics 10 string",
+    " state 7 MemberState, host 8 string, pid 9 uint32, metrics 10 string, report 12 Report",
     "FarmView.Line": "utc_ns 1 sfixed64, level 2 string, text 3 string",
     "FarmView.Run": "run 1 uint32, begin_utc_ns 2 sfixed64, duration_ns 3 sfixed64, triggered 4 uint64,"
     " stored 5 uint64, rejected 6 uint64, discarded 7 uint64, balanced 8 bool, faults 9 bool, reason 10 string",

@@ -12,7 +12,7 @@ import tempfile
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Union
 
 from . import bus
@@ -67,6 +67,7 @@ class FarmStatus:
     sets: list[str]  # of the last configure
     nodes: list[NodeStatus]
     runs: list[RunResult]  # the last ones, newest first
+    counts: dict[str, int] = field(default_factory=dict)  # of the run that is on: offered, triggered, stored, ...
 
 
 @dataclass(frozen=True)
@@ -159,6 +160,7 @@ class Farm:
             list(view.sets),
             [_node(one) for one in view.nodes],
             [_result(one) for one in view.runs],
+            {one.key: one.value for node in view.nodes if node.role == "supervisor" for one in node.report.counters},
         )
 
     def set(self, settings: Mapping[str, Value]) -> None:

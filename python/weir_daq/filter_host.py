@@ -198,7 +198,7 @@ def _refuse_exits(command: str) -> None:
         _end_process(status)
 
     sys.unraisablehook = note
-    os._exit = end  # type: ignore[assignment]
+    os._exit = end
 
 
 def _finish() -> None:

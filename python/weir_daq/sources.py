@@ -40,7 +40,7 @@ class SourceServices:
     def send(self, source: int, slice_id: int, status: int, data: Bytes) -> bool:
         raise NotImplementedError
 
-    def send_many(self, source: int, slice_ids: Sequence[int], data: Sequence[Bytes] | npt.NDArray[Any]) -> bool:
+    def send_many(self, source: int, slice_ids: Sequence[int], data: Sequence[Bytes | None] | npt.NDArray[Any]) -> bool:
         raise NotImplementedError
 
     def log(self, level: int, text: str) -> None:
@@ -112,8 +112,11 @@ class Source:
             self._services.note_time(time_ns)
         return self._services.send(self.source, whole(slice_id, "slice id", 64), _STATUS[status], data)
 
-    def deliver_many(self, slice_ids: Sequence[int], data: Sequence[Bytes] | npt.NDArray[Any]) -> bool:
-        """Hands over the bytes of many slices: a list, or an array with a row for each. Otherwise as deliver()."""
+    def deliver_many(self, slice_ids: Sequence[int], data: Sequence[Bytes | None] | npt.NDArray[Any]) -> bool:
+        """Hands over the bytes of many slices: a list, or an array with a row for each. Otherwise as deliver().
+
+        None in the list: the slice has no data.
+        """
         if not self.running:
             return False
         return self._services.send_many(self.source, slice_ids, data)
