@@ -34,6 +34,12 @@ class UdpSocket {
     (void)::sendto(socket_, bytes.data(), bytes.size(), 0, reinterpret_cast<const sockaddr*>(&at), sizeof at);
   }
 
+  // Returns whether nothing has arrived.
+  [[nodiscard]] bool is_silent() const {
+    std::byte byte{};
+    return ::recv(socket_, &byte, sizeof byte, MSG_DONTWAIT) < 0;
+  }
+
  private:
   static sockaddr_in loopback(std::uint16_t port) {
     sockaddr_in at{};
