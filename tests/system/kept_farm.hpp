@@ -40,6 +40,8 @@ class KeptFarm {
     at_ = out().substr(from, out().find(' ', from) - from);
   }
 
+  // Returns the address of run control.
+  [[nodiscard]] const std::string& at() const { return at_; }
   [[nodiscard]] std::string out() const { return process_->out(); }
   [[nodiscard]] Process& process() { return *process_; }
   [[nodiscard]] CommandEnd ctl(const std::vector<std::string>& words) const {

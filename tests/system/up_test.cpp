@@ -319,3 +319,21 @@ TEST_CASE("slow starts of filter workers leave their DCM in touch, and the run c
   CHECK(farm.status().at("state").as_string() == "ready");
   CHECK_THAT(farm.out(), !Catch::ContainsSubstring("silent"));
 }
+
+TEST_CASE("weir soak takes a farm through runs with kills, and prints their ledgers") {
+  const TemporaryFolder folder;
+  KeptFarm farm(folder);
+  const CommandEnd end = run_command(folder, "weir",
+                                     {"soak", "--connect", farm.at(), "--hours", "0.0004", "--run-s", "1",
+                                      "--kill-every-s", "0.3", "--pause-every-s", "0.7"});
+  INFO(end.err);
+  INFO(end.out);
+  CHECK(end.status == 0);
+  CHECK_THAT(end.out, Catch::ContainsSubstring("with a balanced ledger") &&
+                          Catch::ContainsSubstring(" kill") && Catch::ContainsSubstring(" stored + ") &&
+                          Catch::ContainsSubstring("no findings"));
+  farm.must({"start"});
+  CHECK(run_command(folder, "weir", {"soak", "--connect", farm.at()}).status == 2);  // in a run
+  (void)farm.ctl({"stop"});
+  farm.must({"off"});
+}
