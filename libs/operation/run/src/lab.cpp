@@ -64,7 +64,10 @@ int lab_up(const LabOptions& options, std::FILE* out, std::FILE* err) {
   const auto plan = plan_of(options);
   if (!plan) return refuse(err, plan.error(), kExitUsage);
   if (plan->static_window)
-    return refuse(err, "lab.static_window ends with the process that loaded it: use weir run FARM --lab FILE",
+    return refuse(err,
+                  "lab.static_window ends with the process that loaded it, and none stays here: use weir run "
+                  "FARM --lab FILE; or set it to false, keep `weir-static-window SEGMENTS` running, and give "
+                  "your programs the congestion control that it prints",
                   kExitUsage);
   if (!lab::names_present(plan->name).empty()) {
     return refuse(
