@@ -31,6 +31,22 @@ std::string reasons_text(const reports::SourceRow& row) {
 
 }  // namespace
 
+double fairness_of(std::span<const std::uint64_t> bytes) {
+  double sum = 0;
+  double squares = 0;
+  for (const std::uint64_t one : bytes) {
+    sum += static_cast<double>(one);
+    squares += static_cast<double>(one) * static_cast<double>(one);
+  }
+  return squares > 0 ? sum * sum / (static_cast<double>(bytes.size()) * squares) : 0;
+}
+
+std::vector<std::uint64_t> bytes_of_sources(const v1::SourceCounts& counts) {
+  std::vector<std::uint64_t> bytes;
+  for (const reports::SourceRow& row : reports::source_rows(counts)) bytes.push_back(row.bytes);
+  return bytes;
+}
+
 json::object sources_json(const v1::SourceCounts& counts) {
   json::array rows;
   for (const reports::SourceRow& row : reports::source_rows(counts)) {
@@ -47,6 +63,7 @@ json::object sources_json(const v1::SourceCounts& counts) {
   return {{"losing", counts.losing()},
           {"left_out", counts.left_out()},
           {"partial", counts.partial()},
+          {"fairness", fairness_of(bytes_of_sources(counts))},
           {"incomplete", json::array(counts.incomplete().begin(), counts.incomplete().end())},
           {"rows", std::move(rows)}};
 }

@@ -2,6 +2,7 @@
 #include <weir/base/time.hpp>
 #include <weir/reports/fragment_totals.hpp>
 #include <weir/reports/numbers.hpp>
+#include <weir/run_record/source_table.hpp>
 #include <weir/run_record/summary.hpp>
 
 #include <algorithm>
@@ -234,6 +235,7 @@ Summary summarize(const v1::RunSummary& account) {
   metrics::ValueHistogram decision_latency;
   for (const std::string& outcome : fragment_outcomes()) summary.fragments[outcome] = 0;
   std::set<PartKey> known_parts;
+  std::vector<std::uint64_t> dcm_bytes;
   for (const v1::Report& report : account.nodes()) {
     add_fragments(report, summary);
     add_files(report, false, summary.files);
@@ -248,6 +250,7 @@ Summary summarize(const v1::RunSummary& account) {
       add_readout_peaks(report, summary);
     }
     if (report.role() != v1::ROLE_DCM) continue;
+    dcm_bytes.push_back(reports::counter_of(report, "fragments.bytes"));
     summary.bytes_in += reports::counter_of(report, "fragments.bytes");
     summary.output_events += reports::counter_of(report, "dcm.output_events");
     add_filter(report, summary);
@@ -259,6 +262,8 @@ Summary summarize(const v1::RunSummary& account) {
   for (const v1::Report& report : account.nodes()) {
     if (report.role() == v1::ROLE_SUPERVISOR) take_totals(report, summary);
   }
+  summary.source_fairness = fairness_of(bytes_of_sources(summary.sources));
+  summary.dcm_fairness = fairness_of(dcm_bytes);
   add_groups(account, summary);
   summary.latency_us = percentiles_of(latency);
   summary.build_latency_us = percentiles_of(build_latency);

@@ -325,6 +325,7 @@ std::string to_json(const Summary& summary) {
   object.emplace("discarded", object_of(summary.discarded));
   object.emplace("fragments", fragments_of(summary));
   object.emplace("sources", sources_json(summary.sources));
+  object.emplace("dcm_fairness", summary.dcm_fairness);
   object.emplace("ledger_balanced", summary.ledger_balanced);
   object.emplace("ledger", ledger_of(summary));
   object.emplace("faults", json::array(summary.faults.begin(), summary.faults.end()));

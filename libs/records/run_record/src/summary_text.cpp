@@ -123,6 +123,9 @@ void add_fragments(const Summary& summary, Page& page) {
   if (!odd.empty()) page.line("", "besides:{}", in_brackets(odd));
   for (const std::string& line : reports::worst_lines(summary.sources, reports::kSourcesNamed))
     page.line("", "{}", line);
+  constexpr double kUnequal = 0.95;
+  if (summary.source_fairness > 0 && summary.source_fairness < kUnequal)
+    page.line("", "unequal bytes of sources: fairness {:.2f} (1: equal)", summary.source_fairness);
 }
 
 void add_theory(const Summary& summary, Page& page) {

@@ -31,5 +31,17 @@ TEST_CASE("the table of sources has the missing fragments by reason, and the tim
   CHECK_THAT(text, ContainsSubstring("dcm-1 ended before its final report"));
   const boost::json::object object = run_record::sources_json(counts);
   CHECK(object.at("left_out").to_number<int>() == 3);
+  CHECK(object.at("fairness").to_number<double>() == Approx(0.5));  // one of two sources has all bytes
   CHECK(object.at("rows").at(0).at("missing").at("deadline").to_number<int>() == 4000);
+}
+
+TEST_CASE("fairness is 1 for equal bytes, the share of those that have any, and 0 without bytes") {
+  using run_record::fairness_of;
+  CHECK(fairness_of(std::vector<std::uint64_t>{7, 7, 7, 7}) == Approx(1));
+  CHECK(fairness_of(std::vector<std::uint64_t>{9, 0, 0, 0}) == Approx(0.25));
+  CHECK(fairness_of(std::vector<std::uint64_t>{5, 5, 0, 0}) == Approx(0.5));
+  // Four sources with 48 and two with 96 (mixed traffic, figure 11).
+  CHECK(fairness_of(std::vector<std::uint64_t>{48, 48, 48, 48, 96, 96}) == Approx(8.0 / 9));
+  CHECK(fairness_of(std::vector<std::uint64_t>{0, 0}) == 0);
+  CHECK(fairness_of({}) == 0);
 }

@@ -167,7 +167,9 @@ struct Summary {
   // DCMs that were lost before their final report: if above 0, requested, received and missing are lower
   // bounds.
   std::uint64_t dcms_lost = 0;
-  v1::SourceCounts sources;  // of the supervisor's report
+  v1::SourceCounts sources;    // of the supervisor's report
+  double source_fairness = 0;  // fairness_of() the bytes of each source
+  double dcm_fairness = 0;     // and those of each DCM
 
   double slices_per_s = 0;
   double fragments_per_s = 0;
