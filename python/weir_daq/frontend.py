@@ -122,7 +122,7 @@ class Sender:
 
 _FRAME = struct.Struct("<BBHIQIIII")
 _HELLO, _REFUSE, _CONTROL = 1, 2, 6
-_WIRE_VERSION = 4
+_WIRE_VERSION = 5
 _ROLE_TRIGGER = 6
 _OFFER, _ANSWER = 16, 17  # bodies of Control
 _ANSWER_BYTES_MAX = 1 << 20

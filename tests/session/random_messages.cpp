@@ -257,7 +257,12 @@ void append_fragment(Random& random, const Surroundings& around, wire::FrameType
 void append_block(Random& random, const Surroundings& around, std::vector<std::byte>& out) {
   wire::BlockWriter writer;
   std::vector<std::byte> payloads;
+  const auto begin = [&] {
+    writer.begin({SliceId(slice(random, around)), Attempt(static_cast<std::uint16_t>(small(random, 2))),
+                  small(random, 20)});
+  };
   for (std::uint64_t n = 1 + random.below(5); n > 0; --n) {
+    if (writer.empty() || random.one_in(4)) begin();
     const bool missing = random.one_in(5);
     const auto payload = random.bytes(missing ? 0 : random.below(400));
     wire::BlockRow row;
@@ -276,8 +281,7 @@ void append_block(Random& random, const Surroundings& around, std::vector<std::b
   }
   const std::size_t at = out.size();
   out.resize(at + writer.head_bytes());
-  writer.write_head(SliceId(slice(random, around)), Attempt(static_cast<std::uint16_t>(small(random, 2))),
-                    small(random, 20), std::span(out).subspan(at));
+  writer.write_head(std::span(out).subspan(at));
   out.insert(out.end(), payloads.begin(), payloads.end());
 }
 

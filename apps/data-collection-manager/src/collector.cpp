@@ -16,6 +16,8 @@ using assembly::SourceIndex;
 
 // TCP's timeout after a loss is at least two round trips; the retransmission takes another one.
 constexpr DurationNs kGapRoundTrips = 6;
+// Short requests to a readout follow each other up to this sum, as long as its blocks of several slices are.
+constexpr std::uint64_t kRunBytes = 16 * 1024;
 
 // Returns the slice's part at this readout; nullptr: it has requested nothing.
 Gathering::Part* part_of(BuiltSlice* slice, std::uint32_t readout) {
@@ -184,9 +186,11 @@ void Collector::answered(std::uint32_t readout, const assembly::Reception& recep
 }
 
 void Collector::answered(std::uint32_t readout, const assembly::BlockReception& reception,
-                         const wire::FrameHeader& header) {
-  take_answer(readout, reception.slice, {header.slice, 0, wire::block_head(header).rows, header.length},
-              reception.taken);
+                         const wire::BlockSlice& of, const wire::BlockPart& part) {
+  take_answer(
+      readout, reception.slice,
+      {of.slice, 0, static_cast<std::uint32_t>(part.size()), static_cast<std::uint32_t>(part.bytes())},
+      reception.taken);
 }
 
 void Collector::take_answer(std::uint32_t readout, BuiltSlice* slice, const PendingRequests::Answer& answer,
@@ -227,6 +231,7 @@ void Collector::issue(TimeNs now_ns) {
     if (credit == shaping::Credit::granted) {
       overdraft_.granted(outstanding);
       send(slice, readout, *piece, now_ns);
+      send_run(readout, piece->bytes, outstanding, now_ns);
     } else if (overdraft_.allows(shaper_->outstanding())) {
       send_beyond(slice, readout, now_ns);
     } else if (credit == shaping::Credit::full) {
@@ -237,6 +242,29 @@ void Collector::issue(TimeNs now_ns) {
     schedule_.refresh(readout);
   }
   start_deadlines(UINT64_MAX, now_ns);
+}
+
+// Asks the readout for further slices at once, so that it answers them together, and saves the choices in
+// between. Only as much as its share of the window, or the others would wait.
+void Collector::send_run(std::uint32_t readout, std::uint64_t bytes, std::uint64_t outstanding,
+                         TimeNs now_ns) {
+  const std::uint64_t window = shaper_->window();
+  const std::uint64_t end = window == 0 ? UINT64_MAX : outstanding + window / readouts_;
+  while (bytes > 0 && shaper_->outstanding() < end) {
+    BuiltSlice* const slice = schedule_.oldest(readout);
+    if (slice == nullptr || slice->gathering.ahead) return;
+    ++steps_;
+    const auto piece = piece_of(*slice, readout);
+    if (!piece) {
+      schedule_.remove(*slice, readout);
+      continue;
+    }
+    bytes += piece->bytes;
+    if (piece->bytes == 0 || bytes > kRunBytes) return;
+    if (shaper_->try_take({readout, piece->fragments, piece->bytes}, now_ns) != shaping::Credit::granted)
+      return;
+    send(*slice, readout, *piece, now_ns);
+  }
 }
 
 std::optional<RequestCutter::Piece> Collector::piece_of(BuiltSlice& slice, std::uint32_t readout) {

@@ -122,9 +122,9 @@ class Collector {
   // Handles a complete frame (a fragment, a range of one, or `missing`), after arrived() for its last bytes.
   // `reception` is the assembler's result for this frame.
   void answered(std::uint32_t readout, const assembly::Reception& reception, const wire::FrameHeader& header);
-  // The same of a block, after the assembler has taken it.
-  void answered(std::uint32_t readout, const assembly::BlockReception& reception,
-                const wire::FrameHeader& header);
+  // The same of a slice's part of a block, after the assembler has taken it.
+  void answered(std::uint32_t readout, const assembly::BlockReception& reception, const wire::BlockSlice& of,
+                const wire::BlockPart& part);
   // Handles a readout's timing of the request that it answered last; `arrived_ns`: its arrival at this host.
   void timed(std::uint32_t readout, const wire::Timing& timing, TimeNs arrived_ns) {
     accounts_.timed(readout, timing, arrived_ns);
@@ -161,6 +161,8 @@ class Collector {
   void send_beyond(assembly::BuiltSlice& slice, std::uint32_t readout, TimeNs now_ns);
   void send(assembly::BuiltSlice& slice, std::uint32_t readout, const RequestCutter::Piece& piece,
             TimeNs now_ns);
+  // After a granted request of `bytes`, before which so much was outstanding.
+  void send_run(std::uint32_t readout, std::uint64_t bytes, std::uint64_t outstanding, TimeNs now_ns);
   [[nodiscard]] std::optional<RequestCutter::Piece> piece_of(assembly::BuiltSlice& slice,
                                                              std::uint32_t readout);
   // Starts the deadlines of slices before `order` that a lost readout holds up, although no request could be

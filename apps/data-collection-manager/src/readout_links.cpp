@@ -147,7 +147,7 @@ wire::PayloadPlace ReadoutLinks::on_header(sessions::Peer& peer, const wire::Fra
   readout.in_frame = true;
   if (!std::exchange(readout.listed, true)) receiving_.push_back(static_cast<std::uint32_t>(peer.tag));
   if (readout.in_block) {
-    readout.block = header;
+    readout.block = {header.slice, header.attempt, wire::block_head(header).slot};
     return {wire::PayloadPlace::Kind::whole, nullptr};
   }
   if (pushing_ != nullptr &&
@@ -182,17 +182,23 @@ Expected<void, wire::WireError> ReadoutLinks::take_block(std::uint32_t index, co
                                                          ConstBytes payload) {
   Readout& readout = readouts_[index];
   readout.in_frame = readout.in_block = false;
-  const std::uint64_t told = std::exchange(readout.told_bytes, 0);
+  std::uint64_t told = std::exchange(readout.told_bytes, 0);
   WEIR_ASSERT(told <= header.length);
   const auto block = wire::BlockView::parse(header, payload);
   if (!block) return Unexpected<wire::WireError>(block.error());
-  assembly::BuiltSlice* slice = assembler_.slice_of(header);
-  const bool completes = slice != nullptr && slice->outstanding <= block->size();
-  arrived(index, slice, 0, header.length - told + wire::kHeaderBytes);
-  const assembly::BlockReception reception =
-      assembler_.take(header, *block, index, completes ? clock_.now_ns() : now_ns_);
-  for (const assembly::FragmentSize& size : reception.taken) arrived_bytes_ += size.bytes;
-  collector_.answered(index, reception, header);
+  std::size_t overhead = wire::kHeaderBytes;
+  block->for_each_slice([&](const wire::BlockSlice& of, const wire::BlockPart& part) {
+    assembly::BuiltSlice* slice = assembler_.slice_of(of);
+    const bool completes = slice != nullptr && slice->outstanding <= part.size();
+    const std::uint64_t bytes = part.bytes() + std::exchange(overhead, wire::kBlockSliceBytes);
+    const std::uint64_t known = std::min<std::uint64_t>(told, bytes);
+    told -= known;
+    arrived(index, slice, 0, bytes - known);
+    const assembly::BlockReception reception =
+        assembler_.take(of, part, index, completes ? clock_.now_ns() : now_ns_);
+    for (const assembly::FragmentSize& size : reception.taken) arrived_bytes_ += size.bytes;
+    collector_.answered(index, reception, of, part);
+  });
   return {};
 }
 

@@ -55,8 +55,8 @@ class ReadoutLinks final : public sessions::PeerHandler {
     explicit Readout(DurationNs silence_ns) : probe(silence_ns) {}
     std::unique_ptr<sessions::Connector> link;
     assembly::Reception reception;  // the frame that is being received
-    wire::FrameHeader block;        // ... when that is a block, which is not received into the slice
-    bool in_frame = false;          // receiving a fragment's payload
+    wire::BlockSlice block;  // ... when that is a block, which is not received into the slice: its first
+    bool in_frame = false;   // receiving a fragment's payload
     bool in_block = false;
     bool listed = false;              // listed in receiving_
     std::uint64_t told_bytes = 0;     // bytes of that frame reported to the collector

@@ -94,6 +94,7 @@ struct TwoSources {
   void answer_with_one_block() {
     now += kMillisecond;
     wire::BlockWriter writer;
+    writer.begin({slice->id(), slice->attempt(), 0});
     for (const std::uint32_t source : {1U, 2U}) {
       wire::BlockRow row;
       row.source = SourceId(source);
@@ -101,14 +102,16 @@ struct TwoSources {
       writer.add(row);
     }
     std::vector<std::byte> frame(writer.head_bytes());
-    writer.write_head(slice->id(), slice->attempt(), 0, frame);
+    writer.write_head(frame);
     frame.resize(writer.frame_bytes());
     const auto header = wire::decode_header(ConstBytes(frame).first<wire::kHeaderBytes>(), 0);
     REQUIRE(header.has_value());
     const auto view = wire::BlockView::parse(*header, ConstBytes(frame).subspan(wire::kHeaderBytes));
     REQUIRE(view.has_value());
     collector->arrived(0, slice, frame.size(), now);
-    collector->answered(0, assembler.take(*header, *view, 0, now), *header);
+    view->for_each_slice([&](const wire::BlockSlice& of, const wire::BlockPart& part) {
+      collector->answered(0, assembler.take(of, part, 0, now), of, part);
+    });
     collector->timed(0, {slice->id(), 0, 1, 0}, now);
     collector->pass(now);
     frame_bytes = frame.size();

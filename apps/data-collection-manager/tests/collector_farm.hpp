@@ -72,6 +72,7 @@ class CollectorFarm {
   [[nodiscard]] Collector& collector() { return *collector_; }
   [[nodiscard]] assembly::Assembler& assembler() { return assembler_; }
   [[nodiscard]] std::size_t unanswered() const { return unanswered_; }
+  [[nodiscard]] std::size_t unanswered_of(std::uint32_t readout) const { return waiting_[readout].size(); }
 
   static constexpr std::uint32_t kBytes = 64;
   static constexpr std::uint32_t kShortBytes = 8;

@@ -182,7 +182,8 @@ class Farm {
         send_fragment(static_cast<std::uint32_t>(readout), asked.entry, source, bytes);
         continue;
       }
-      if (!block_.takes(bytes)) send_block(static_cast<std::uint32_t>(readout), asked.entry);
+      if (!block_.takes(bytes)) send_block(static_cast<std::uint32_t>(readout));
+      if (block_.empty()) block_.begin({asked.entry.slice, asked.entry.attempt, asked.entry.slot});
       wire::BlockRow row;
       row.source = source;
       row.length = bytes;
@@ -192,21 +193,23 @@ class Farm {
       }
       block_.add(row);
     }
-    send_block(static_cast<std::uint32_t>(readout), asked.entry);
+    send_block(static_cast<std::uint32_t>(readout));
   }
-  void send_block(std::uint32_t readout, const wire::RequestEntry& entry) {
+  void send_block(std::uint32_t readout) {
     if (block_.empty()) return;
     std::vector<std::byte> frame(block_.head_bytes());
-    block_.write_head(entry.slice, entry.attempt, entry.slot, frame);
+    block_.write_head(frame);
     frame.resize(block_.frame_bytes());
     block_.clear();
     const auto header = wire::decode_header(ConstBytes(frame).first<wire::kHeaderBytes>(), UINT32_MAX);
     REQUIRE(header.has_value());
     const auto view = wire::BlockView::parse(*header, ConstBytes(frame).subspan(wire::kHeaderBytes));
     REQUIRE(view.has_value());
-    const auto reception = assembler_.take(*header, *view, readout, now_ns_);
-    collector_->arrived(readout, reception.slice, frame.size(), now_ns_);
-    collector_->answered(readout, reception, *header);
+    view->for_each_slice([&](const wire::BlockSlice& of, const wire::BlockPart& part) {
+      const auto reception = assembler_.take(of, part, readout, now_ns_);
+      collector_->arrived(readout, reception.slice, frame.size(), now_ns_);
+      collector_->answered(readout, reception, of, part);
+    });
   }
   void send_fragment(std::uint32_t readout, const wire::RequestEntry& entry, SourceId source,
                      std::uint32_t bytes) {

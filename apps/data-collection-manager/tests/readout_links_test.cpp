@@ -102,13 +102,14 @@ struct Linked : Building {
   // Readout 0's fragment of so many bytes, and one of a source that is not its own.
   static std::vector<std::byte> block(std::uint64_t id, std::uint32_t bytes) {
     wire::BlockWriter writer;
+    writer.begin({SliceId(id), Attempt(0), 0});
     wire::BlockRow row;
     row.source = SourceId(1);
     row.length = bytes;
     writer.add(row);
     writer.add({SourceId(2)});
     std::vector<std::byte> frame(writer.head_bytes());
-    writer.write_head(SliceId(id), Attempt(0), 0, frame);
+    writer.write_head(frame);
     frame.resize(writer.frame_bytes(), std::byte{7});
     return frame;
   }

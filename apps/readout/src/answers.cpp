@@ -11,6 +11,10 @@ namespace {
 
 // Up to here a payload is copied behind its header, so that both are one piece.
 constexpr std::size_t kInlineMax = 512;
+// Slices share a block up to these lengths of its fragments and of all of it: longer ones gain little, and
+// the DCM's window would wait for the end of the block.
+constexpr std::size_t kSharingFragmentMax = 4096;
+constexpr std::size_t kSharedBlockMax = 16 * 1024;
 
 // The part of the fragment that was asked for.
 ConstBytes asked_bytes(const source::RequestedFragment& request, const source::SourceFragment& fragment) {
@@ -34,13 +38,12 @@ void Answers::add(const source::RequestedFragment& request, const source::Source
   const bool missing = fragment.status == FragmentStatus::missing;
   const std::size_t size = missing ? 0 : fragment.bytes.size();
   const bool whole = request.offset == 0 && (request.length == 0 || size <= request.length);
-  if (request.alone || !whole || size > wire::kBlockFragmentMax) {
+  if (!whole || size > wire::kBlockFragmentMax) {
     flush();
     return send(request, fragment);
   }
-  if (!block_.empty() && (!continues(request) || !block_.takes(size))) flush();
   WEIR_ASSERT(block_.size() == payloads_.size());
-  if (block_.empty()) request_ = request;
+  make_room(request.connection, {request.slice, request.attempt, request.slot}, size);
   if (missing) {
     payloads_.emplace_back();
     block_.add({request.source, 0, 0, FragmentStatus::missing, fragment.reason});
@@ -48,6 +51,20 @@ void Answers::add(const source::RequestedFragment& request, const source::Source
     payloads_.emplace_back(fragment.bytes, fragment.owner);
     block_.add({request.source, static_cast<std::uint32_t>(size), fragment.crc32c, fragment.status});
   }
+}
+
+void Answers::make_room(std::uint32_t connection, const wire::BlockSlice& slice, std::size_t size) {
+  if (!block_.empty()) {
+    const bool same_peer = connection == connection_;
+    if (same_peer && slice == block_.last_slice() && block_.takes(size)) return;
+    const std::size_t bytes = wire::kBlockSliceBytes + wire::kBlockRowBytes + wire::block_bytes(size);
+    const bool shares = same_peer && slice != block_.last_slice() && size <= kSharingFragmentMax &&
+                        block_.bytes() + bytes <= kSharedBlockMax;
+    if (shares) return block_.begin(slice);
+    flush();
+  }
+  connection_ = connection;
+  block_.begin(slice);
 }
 
 void Answers::send(const source::RequestedFragment& request, const source::SourceFragment& fragment) {
@@ -76,10 +93,10 @@ void Answers::send(const source::RequestedFragment& request, const source::Sourc
 
 void Answers::flush() {
   if (block_.empty()) return;
-  WEIR_ASSERT(request_.connection < connections_.size() && block_.size() == payloads_.size());
-  sessions::Peer* peer = connections_[request_.connection];
+  WEIR_ASSERT(connection_ < connections_.size() && block_.size() == payloads_.size());
+  sessions::Peer* peer = connections_[connection_];
   if (peer != nullptr) {
-    timings_.answered(request_.connection, request_.slice, 0);
+    timings_.answered(connection_, block_.last_slice().slice, 0);
     if (block_.size() == 1) {
       send_only(peer->stream());
     } else {
@@ -93,7 +110,8 @@ void Answers::flush() {
 // A block of one row would be longer than the equivalent frame.
 void Answers::send_only(ports::Stream& stream) {
   const wire::BlockRow& row = block_.row(0);
-  wire::FrameHeader header = wire::missing_fragment(request_.slice, request_.attempt, row.source, row.reason);
+  const wire::BlockSlice& slice = block_.last_slice();
+  wire::FrameHeader header = wire::missing_fragment(slice.slice, slice.attempt, row.source, row.reason);
   if (row.status != FragmentStatus::missing) {
     header.status = row.status;
     header.length = header.total = row.length;
@@ -112,7 +130,7 @@ void Answers::send_block(ports::Stream& stream) {
     room = stream.reserve(std::exchange(room_bytes, 0));
   };
   room_from(0);
-  block_.write_head(request_.slice, request_.attempt, request_.slot, room.first(block_.head_bytes()));
+  block_.write_head(room.first(block_.head_bytes()));
   room = room.subspan(block_.head_bytes());
   for (std::size_t i = 0; i < payloads_.size(); ++i) {
     const ConstBytes bytes = payloads_[i].bytes;

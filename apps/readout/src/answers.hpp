@@ -13,9 +13,9 @@
 
 namespace weir::readout {
 
-// Sends fragments to the DCMs that requested them. Consecutive fragments of one slice for one DCM form a
-// block; long fragments and ranges get separate frames. Added fragments leave with flush(), or with the next
-// one that does not fit. Keeps the order. One thread.
+// Sends fragments to the DCMs that requested them. Consecutive fragments for one DCM form a block: those of
+// one slice, and of further slices while they are short; long fragments and ranges get separate frames. Added
+// fragments leave with flush(), or with the next one that does not fit. Keeps the order. One thread.
 class Answers {
  public:
   // `connections`: by tag, null if closed: fragments for it are dropped. Requires: both arguments outlive
@@ -23,8 +23,7 @@ class Answers {
   Answers(const std::vector<sessions::Peer*>& connections, Timings& timings)
       : connections_(connections), timings_(timings) {}
 
-  // The fragment's owner is kept until it has left. A fragment that was the only one of its request leaves at
-  // once.
+  // The fragment's owner is kept until it has left.
   void add(const source::RequestedFragment& request, const source::SourceFragment& fragment);
   // Sends immediately, in a separate frame.
   void send(const source::RequestedFragment& request, const source::SourceFragment& fragment);
@@ -39,16 +38,15 @@ class Answers {
     std::shared_ptr<const void> owner;
   };
 
-  [[nodiscard]] bool continues(const source::RequestedFragment& request) const {
-    return request.slice == request_.slice && request.connection == request_.connection &&
-           request.attempt == request_.attempt && request.slot == request_.slot;
-  }
+  // Makes room in the block for a fragment of this length, at the end of this slice. Sends it before, if
+  // needed.
+  void make_room(std::uint32_t connection, const wire::BlockSlice& slice, std::size_t size);
   void send_block(ports::Stream& stream);
   void send_only(ports::Stream& stream);
 
   const std::vector<sessions::Peer*>& connections_;
   Timings& timings_;
-  source::RequestedFragment request_;  // the first one of the block
+  std::uint32_t connection_ = 0;  // of the block
   wire::BlockWriter block_;
   std::vector<Payload> payloads_;  // by row
 };

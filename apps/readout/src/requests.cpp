@@ -124,7 +124,6 @@ std::size_t ReadoutNode::serve(sessions::Peer& peer, const wire::RequestView& vi
   };
   const bool all = entry.source_set == wire::kAllSources;
   const std::size_t count = all ? identity_.sources.size() : view.source_count(entry.source_set);
-  request.alone = count == 1;
   if (all) {
     for (const SourceId source : identity_.sources) ask(source);
     return count;

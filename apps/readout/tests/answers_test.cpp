@@ -83,11 +83,21 @@ struct Served {
   Answers answers{connections, timings};
 };
 
-wire::BlockView block_of(const test::RecordingSide::Frame& frame) {
+std::vector<std::pair<wire::BlockSlice, wire::BlockPart>> parts_of(const test::RecordingSide::Frame& frame) {
   REQUIRE(frame.header.type == wire::FrameType::block);
   const auto view = wire::BlockView::parse(frame.header, frame.payload);
   REQUIRE(view.has_value());
-  return *view;
+  std::vector<std::pair<wire::BlockSlice, wire::BlockPart>> parts;
+  view->for_each_slice(
+      [&](const wire::BlockSlice& of, const wire::BlockPart& part) { parts.emplace_back(of, part); });
+  return parts;
+}
+
+// Requires: a block of one slice.
+wire::BlockPart block_of(const test::RecordingSide::Frame& frame) {
+  const auto parts = parts_of(frame);
+  REQUIRE(parts.size() == 1);
+  return parts.front().second;
 }
 
 }  // namespace
@@ -105,7 +115,7 @@ TEST_CASE("the fragments of one slice for one DCM leave as one block, copied or 
   CHECK(frames[0].header.slice == SliceId(9));
   CHECK(frames[0].header.attempt == Attempt(1));
   CHECK(wire::block_head(frames[0].header).slot == 4);
-  const wire::BlockView block = block_of(frames[0]);
+  const wire::BlockPart block = block_of(frames[0]);
   REQUIRE(block.size() == 6);
   std::size_t at = 0;
   for (std::uint32_t source = 0; source < sizes.size(); ++source) {
@@ -136,38 +146,70 @@ TEST_CASE("one fragment alone leaves as a fragment frame") {
   CHECK(wire::missing_reason(frames[1].header) == MissingReason::gap);
 }
 
-TEST_CASE("a fragment requested alone leaves immediately, behind earlier ones") {
-  Served readout;
-  readout.answers.add(Served::request(9, 1), readout.fragment(5));
-  readout.answers.add(Served::request(9, 2), readout.fragment(5));
-  auto alone = Served::request(9, 3);
-  alone.alone = true;
-  readout.answers.add(alone, readout.fragment(5));
-  const auto frames = readout.sent();
-  REQUIRE(frames.size() == 2);
-  CHECK(block_of(frames[0]).size() == 2);
-  CHECK(frames[1].header.type == wire::FrameType::fragment);
-}
-
-TEST_CASE("another slice, attempt or DCM begins another block, and order is kept") {
+TEST_CASE("short fragments of several slices and attempts for one DCM share a block, and order is kept") {
   Served readout;
   auto other_attempt = Served::request(9, 1);
   other_attempt.attempt = Attempt(2);
+  auto other_slot = Served::request(7, 1);
+  other_slot.slot = 6;
+  const std::vector<source::RequestedFragment> requests = {Served::request(9, 1), Served::request(8, 1),
+                                                           Served::request(8, 2), other_attempt, other_slot};
+  for (std::size_t i = 0; i < requests.size(); ++i)
+    readout.answers.add(requests[i], readout.fragment(i == 3 ? 4096 : 9 + i));
+  readout.answers.flush();
+  const auto frames = readout.sent();
+  REQUIRE(frames.size() == 1);
+  const auto parts = parts_of(frames[0]);
+  REQUIRE(parts.size() == 4);
+  CHECK(parts[0].first == wire::BlockSlice{SliceId(9), Attempt(1), 4});
+  CHECK(parts[1].first == wire::BlockSlice{SliceId(8), Attempt(1), 4});
+  CHECK(parts[2].first == wire::BlockSlice{SliceId(9), Attempt(2), 4});
+  CHECK(parts[3].first == wire::BlockSlice{SliceId(7), Attempt(1), 6});
+  const std::vector<std::size_t> rows = {1, 2, 1, 1};
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const wire::BlockPart& part = parts[i].second;
+    REQUIRE(part.size() == rows[i]);
+    std::size_t at = 0;
+    for (std::size_t row = 0; row < part.size(); ++row, ++next) {
+      CHECK(part.row(row).source == requests[next].source);
+      CHECK(part.row(row).length == (next == 3 ? 4096 : 9 + next));
+      CHECK(part.row(row).crc == crc32c(part.payloads().subspan(at, part.row(row).length)));
+      at += wire::block_bytes(part.row(row).length);
+    }
+  }
+}
+
+TEST_CASE("a longer fragment of another slice, or one beyond 16 KiB, begins another block") {
+  Served readout;
+  for (std::uint64_t slice = 1; slice <= 40; ++slice)
+    readout.answers.add(Served::request(slice, 1), readout.fragment(1024));
+  readout.answers.add(Served::request(41, 1), readout.fragment(4097));
+  readout.answers.flush();
+  const auto frames = readout.sent();
+  REQUIRE(frames.size() == 4);
+  std::size_t slices = 0;
+  for (std::size_t i = 0; i < 3; ++i) {
+    CHECK(frames[i].header.length <= 16 * 1024);
+    slices += parts_of(frames[i]).size();
+  }
+  CHECK(slices == 40);
+  CHECK(frames[3].header.type == wire::FrameType::fragment);
+  CHECK(frames[3].header.slice == SliceId(41));
+}
+
+TEST_CASE("another DCM begins another block, and those of a closed connection are dropped") {
+  Served readout;
   auto nobody = Served::request(9, 1);
   nobody.connection = 1;
-  for (const auto& [first, second] : {std::pair{Served::request(8, 1), Served::request(8, 2)},
-                                      {Served::request(9, 1), Served::request(9, 2)},
-                                      {other_attempt, other_attempt},
-                                      {nobody, nobody}}) {
-    readout.answers.add(first, readout.fragment(10));
-    readout.answers.add(second, readout.fragment(10));
-  }
+  for (const auto& request : {Served::request(8, 1), Served::request(8, 2), nobody, nobody,
+                              Served::request(9, 1), Served::request(9, 2)})
+    readout.answers.add(request, readout.fragment(10));
   readout.answers.flush();
-  const auto frames = readout.sent();  // fragments for a closed connection are dropped
-  REQUIRE(frames.size() == 3);
+  const auto frames = readout.sent();
+  REQUIRE(frames.size() == 2);
   CHECK(frames[0].header.slice == SliceId(8));
   CHECK(frames[1].header.slice == SliceId(9));
-  CHECK(frames[2].header.attempt == Attempt(2));
   for (const auto& frame : frames) CHECK(block_of(frame).size() == 2);
 }
 

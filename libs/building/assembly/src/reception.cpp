@@ -241,12 +241,12 @@ void Assembler::complete_fragment(BuiltSlice& slice, SourceIndex source, const w
   fragment_done(slice, source, now_ns);
 }
 
-bool Assembler::look_at_rows(const BuiltSlice* slice, const wire::BlockView& block, std::uint32_t readout) {
-  row_sources_.resize(block.size());
+bool Assembler::look_at_rows(const BuiltSlice* slice, const wire::BlockPart& part, std::uint32_t readout) {
+  row_sources_.resize(part.size());
   bool plain = slice != nullptr;
   SourceIndex guess = 0;  // a readout's sources follow each other, mostly
-  for (std::size_t i = 0; i < block.size(); ++i) {
-    const wire::BlockRow row = block.row(i);
+  for (std::size_t i = 0; i < part.size(); ++i) {
+    const wire::BlockRow row = part.row(i);
     const bool right = guess < sources_.size() && sources_[guess].id == row.source;
     const SourceIndex source = right ? guess : index_of(row.source).value_or(kNoSource);
     if (source == kNoSource || sources_[source].readout != readout) {
@@ -269,13 +269,13 @@ bool Assembler::look_at_rows(const BuiltSlice* slice, const wire::BlockView& blo
 }
 
 // Mostly the slice wants all of it: then there is one piece of memory for the payloads, and one copy into it.
-BlockReception Assembler::take(const wire::FrameHeader& header, const wire::BlockView& block,
-                               std::uint32_t readout, TimeNs now_ns) {
+BlockReception Assembler::take(const wire::BlockSlice& of, const wire::BlockPart& part, std::uint32_t readout,
+                               TimeNs now_ns) {
   taken_.clear();
-  BuiltSlice* slice = slice_of(header);
-  const bool plain = look_at_rows(slice, block, readout);
+  BuiltSlice* slice = slice_of(of);
+  const bool plain = look_at_rows(slice, part, readout);
   if (slice == nullptr) return {};
-  const ConstBytes payloads = block.payloads();
+  const ConstBytes payloads = part.payloads();
   std::byte* memory = nullptr;
   if (plain && !payloads.empty() && slice->memory.fits(payloads.size())) {
     memory = slice->memory.allocate(pool_, payloads.size(), slice_bytes_expected_);
@@ -283,26 +283,26 @@ BlockReception Assembler::take(const wire::FrameHeader& header, const wire::Bloc
   }
   if (plain && (memory != nullptr || payloads.empty())) {
     expect_next(*slice, row_sources_.front());
-    take_rows(*slice, block, memory, now_ns);
+    take_rows(*slice, part, memory, now_ns);
     return {slice, taken_};
   }
   std::size_t at = 0;
-  for (std::size_t i = 0; i < block.size(); ++i) {
-    const wire::BlockRow row = block.row(i);
+  for (std::size_t i = 0; i < part.size(); ++i) {
+    const wire::BlockRow row = part.row(i);
     if (row_sources_[i] != kNoSource)
-      take_row_alone(header, row, payloads.subspan(at, row.length), readout, now_ns);
+      take_row_alone(of, row, payloads.subspan(at, row.length), readout, now_ns);
     at += wire::block_bytes(row.length);
   }
   return {slice, taken_};
 }
 
 // Requires: all of them are wanted; the payloads are in `memory`.
-void Assembler::take_rows(BuiltSlice& slice, const wire::BlockView& block, std::byte* memory, TimeNs now_ns) {
+void Assembler::take_rows(BuiltSlice& slice, const wire::BlockPart& part, std::byte* memory, TimeNs now_ns) {
   std::uint32_t good = 0;  // present and intact: nearly all
   std::uint64_t bytes = 0;
   std::byte* next = memory;
-  for (std::size_t i = 0; i < block.size(); ++i) {
-    const wire::BlockRow row = block.row(i);
+  for (std::size_t i = 0; i < part.size(); ++i) {
+    const wire::BlockRow row = part.row(i);
     const SourceIndex source = row_sources_[i];
     FragmentProgress& progress = slice.progress[source];
     std::byte* const data = row.length == 0 ? nullptr : next;
@@ -339,16 +339,16 @@ void Assembler::take_rows(BuiltSlice& slice, const wire::BlockView& block, std::
   if (slice.outstanding == 0) completed(slice);
 }
 
-void Assembler::take_row_alone(const wire::FrameHeader& block, const wire::BlockRow& row, ConstBytes payload,
+void Assembler::take_row_alone(const wire::BlockSlice& of, const wire::BlockRow& row, ConstBytes payload,
                                std::uint32_t readout, TimeNs now_ns) {
   wire::FrameHeader header;
   if (row.status == FragmentStatus::missing) {
-    header = wire::missing_fragment(block.slice, block.attempt, row.source, row.reason);
+    header = wire::missing_fragment(of.slice, of.attempt, row.source, row.reason);
   } else {
     header.type = wire::FrameType::fragment;
     header.status = row.status;
-    header.attempt = block.attempt;
-    header.slice = block.slice;
+    header.attempt = of.attempt;
+    header.slice = of.slice;
     header.source = row.source;
     header.length = header.total = row.length;
     header.crc = row.crc;

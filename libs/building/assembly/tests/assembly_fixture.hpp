@@ -120,9 +120,11 @@ class Fixture {
   BlockReception deliver_block(SliceId slice, Attempt attempt, std::uint32_t slot,
                                const std::vector<Row>& rows, std::uint32_t readout, TimeNs now_ns = 0) {
     wire::BlockWriter writer;
+    const wire::BlockSlice of{slice, attempt, slot};
+    writer.begin(of);
     for (const Row& row : rows) writer.add(row.row);
     std::vector<std::byte> frame(writer.head_bytes());
-    writer.write_head(slice, attempt, slot, frame);
+    writer.write_head(frame);
     for (const Row& row : rows) {
       frame.insert(frame.end(), row.bytes.begin(), row.bytes.end());
       frame.resize(frame.size() + wire::block_bytes(row.bytes.size()) - row.bytes.size(), std::byte{0x55});
@@ -131,7 +133,11 @@ class Fixture {
     WEIR_ASSERT(header.has_value());
     const auto view = wire::BlockView::parse(*header, ConstBytes(frame).subspan(wire::kHeaderBytes));
     WEIR_ASSERT(view.has_value());
-    return assembler.take(*header, *view, readout, now_ns);
+    BlockReception reception;
+    view->for_each_slice([&](const wire::BlockSlice& slice_of, const wire::BlockPart& part) {
+      reception = assembler.take(slice_of, part, readout, now_ns);
+    });
+    return reception;
   }
   BlockReception deliver_block(const BuiltSlice& slice, const std::vector<Row>& rows, std::uint32_t readout,
                                TimeNs now_ns = 0) {

@@ -11,19 +11,41 @@ namespace {
 
 NodeIndex index_of(std::size_t place) { return NodeIndex(static_cast<std::uint16_t>(place)); }
 
+// A DCM gets no more slices of a round than in turn, but in sequence: it requests them together, and a readout
+// answers with fewer and longer blocks.
 class CreditsPolicy final : public AssignmentPolicy {
  public:
   std::string_view name() const override { return "credits"; }
+  void begin_round(std::size_t waiting, std::span<const DcmView> dcms) override {
+    std::size_t credits = 0;
+    std::size_t open = 0;
+    for (const DcmView& dcm : dcms) {
+      credits += dcm.credits_free;
+      open += dcm.credits_free > 0 ? 1 : 0;
+    }
+    run_ = open == 0 ? 1 : std::clamp<std::size_t>(std::min(waiting, credits) / open, 1, kRunMax);
+    left_ = 0;
+  }
   std::optional<NodeIndex> choose(SliceId, std::span<const DcmView> dcms, TimeNs) override {
+    if (left_ > 0 && last_ < dcms.size() && dcms[last_].credits_free > 0) {
+      --left_;
+      return index_of(last_);
+    }
     for (std::size_t step = 0; step < dcms.size(); ++step) {
       if (++last_ >= dcms.size()) last_ = 0;
-      if (dcms[last_].credits_free > 0) return index_of(last_);
+      if (dcms[last_].credits_free == 0) continue;
+      left_ = run_ - 1;
+      return index_of(last_);
     }
     return std::nullopt;
   }
 
  private:
+  static constexpr std::size_t kRunMax = 16;  // beyond, a block of 1 KiB fragments is full
+
   std::size_t last_ = SIZE_MAX - 1;
+  std::size_t run_ = 1;
+  std::size_t left_ = 0;  // slices of the run
 };
 
 class StaticPolicy final : public AssignmentPolicy {

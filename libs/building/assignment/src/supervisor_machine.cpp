@@ -91,6 +91,7 @@ void SupervisorMachine::assign_pending(TimeNs now, Actions& out) {
 
 void SupervisorMachine::assign_pending(DcmGroup& group, TimeNs now, Actions& out) {
   const auto any_credit = [&] { return groups_.has_credit(group, dcms_); };
+  if (group.waiting.pending() > 0) group.placement.begin_round(group.waiting.pending(), dcms_);
   group.waiting.hand_out(any_credit, [&](SliceId slice) {
     SliceEntry& entry = waiting(slice);
     const auto dcm = group.placement.choose(entry, dcms_, now);

@@ -28,6 +28,28 @@ TEST_CASE("credits is round robin over the DCMs with a free credit") {
   CHECK_FALSE(policy->choose(SliceId(3), std::vector<DcmView>{dcm(1, 0)}, kNow));
 }
 
+TEST_CASE("credits deals slices that wait together in runs, and no DCM gets more of them than in turn") {
+  const auto policy = make_policy("credits").value();
+  const auto dealt = [&](std::size_t waiting, std::vector<DcmView> dcms) {
+    std::vector<std::size_t> order;
+    policy->begin_round(waiting, dcms);
+    for (std::size_t slice = 0; slice < waiting; ++slice) {
+      const auto chosen = policy->choose(SliceId(slice), dcms, kNow);
+      if (!chosen) break;
+      order.push_back(chosen->value);
+      --dcms[chosen->value].credits_free;
+    }
+    return order;
+  };
+  using Order = std::vector<std::size_t>;
+  CHECK(dealt(7, {dcm(9, 9), dcm(9, 9), kGone, dcm(9, 9)}) == Order{0, 0, 1, 1, 3, 3, 0});
+  CHECK(dealt(2, {dcm(9, 9), dcm(9, 9), kGone, dcm(9, 9)}) == Order{1, 3});  // the turn goes on
+  CHECK(dealt(6, {dcm(9, 9), dcm(9, 1), kGone}) == Order{0, 0, 0, 1, 0, 0});
+  CHECK(dealt(100, {dcm(9, 2), dcm(9, 2), kClosed}) == Order{1, 1, 0, 0});
+  CHECK(dealt(40, {dcm(99, 99), dcm(99, 99)}).at(16) == 0);  // the longest run
+  CHECK(dealt(5, {kGone, kClosed}).empty());
+}
+
 TEST_CASE("static gives slice s to DCM s mod N, waits for its credit, and skips absent DCMs") {
   const auto policy = make_policy("static").value();
   const std::vector<DcmView> dcms = {dcm(2, 2), dcm(2, 0), kGone, kClosed};

@@ -126,13 +126,14 @@ TEST_CASE("a slice that is handed back any number of times is neither poison nor
 
 TEST_CASE("a DCM that reaches its readouts again gets slices with all its credits, and is reported") {
   ReachFarm farm;
-  farm.pass();
+  const Actions begun = farm.pass();
+  REQUIRE(farm.given_to(begun, 1) > 0);
   farm.says(1, {0});
   farm.after(0);
   farm.after(kSettle);
   REQUIRE(farm.machine.reach().is_cut_off(node(1)));
   const auto slices = farm.machine.in_flight();
-  farm.decide(1, 1, 0, Verdict::failed, DiscardReason::unreachable);
+  farm.decide(1, begun.dcms[1].assign.front().slice.value, 0, Verdict::failed, DiscardReason::unreachable);
   farm.says(1, {});
   farm.after(0);
   const Actions done = farm.after(kSecond);

@@ -10,6 +10,7 @@
 #include <google/protobuf/message.h>
 
 #include <algorithm>
+#include <optional>
 
 namespace weir::capture {
 namespace {
@@ -128,7 +129,9 @@ FrameText fragment(const wire::FrameHeader& header) {
 FrameText block(const wire::FrameHeader& header, ConstBytes payload) {
   FrameText text;
   text.slices = {header.slice};
-  text.line = fmt::format("block slice={} attempt={}", header.slice.value, header.attempt.value);
+  const std::uint32_t further = wire::block_head(header).further_slices;
+  text.line = fmt::format("block slice={} attempt={}{}", header.slice.value, header.attempt.value,
+                          further > 0 ? fmt::format(" further_slices={}", further) : "");
   const auto view = wire::BlockView::parse(header, payload);
   if (!view) {
     text.line += fmt::format(" error={}", wire::name(view.error()));
@@ -136,13 +139,19 @@ FrameText block(const wire::FrameHeader& header, ConstBytes payload) {
   }
   std::uint64_t bytes = 0;
   std::size_t missing = 0;
-  for (std::size_t i = 0; i < view->size(); ++i) {
-    bytes += view->row(i).length;
-    missing += view->row(i).status == FragmentStatus::missing ? 1 : 0;
-  }
-  text.line += fmt::format(" fragments={} bytes={} first_source={}{}", view->size(), bytes,
-                           view->size() > 0 ? view->row(0).source.value : 0,
-                           missing > 0 ? fmt::format(" missing={}", missing) : "");
+  std::optional<SourceId> first;
+  text.slices.clear();
+  view->for_each_slice([&](const wire::BlockSlice& of, const wire::BlockPart& part) {
+    text.slices.push_back(of.slice);
+    for (std::size_t i = 0; i < part.size(); ++i) {
+      const wire::BlockRow row = part.row(i);
+      if (!first) first = row.source;
+      bytes += row.length;
+      missing += row.status == FragmentStatus::missing ? 1 : 0;
+    }
+  });
+  text.line += fmt::format(" fragments={} bytes={} first_source={}{}", wire::block_head(header).rows, bytes,
+                           first->value, missing > 0 ? fmt::format(" missing={}", missing) : "");
   return text;
 }
 

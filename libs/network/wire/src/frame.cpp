@@ -39,7 +39,7 @@ std::size_t payload_limit(FrameType type) {
     case FrameType::control:
       return kControlFrameMax;
     case FrameType::timing:
-      return 0;
+      return kTimingPayloadMax;
     case FrameType::block:
       return kBlockPayloadMax;
     case FrameType::fragment:
@@ -77,9 +77,11 @@ Expected<void, WireError> check_data(const FrameHeader& h) {
 }
 
 Expected<void, WireError> check_block(const FrameHeader& h) {
-  if (h.status != FragmentStatus::ok || h.total != 0) return Unexpected<WireError>(WireError::not_zero);
+  if (h.status != FragmentStatus::ok) return Unexpected<WireError>(WireError::not_zero);
   const std::uint64_t rows = block_head(h).rows;
-  if (rows == 0 || rows * kBlockRowBytes > h.length) return Unexpected<WireError>(WireError::bad_range);
+  const std::uint64_t further = block_head(h).further_slices;
+  if (rows <= further || rows * kBlockRowBytes + further * kBlockSliceBytes > h.length)
+    return Unexpected<WireError>(WireError::bad_range);
   return {};
 }
 

@@ -3,8 +3,10 @@
 #include <weir/wire/block.hpp>
 
 #include <functional>
+#include <map>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace weir::wire {
@@ -14,6 +16,8 @@ struct Part {
   BlockRow row;
   std::string_view text;
 };
+
+using Slices = std::vector<std::pair<BlockSlice, BlockPart>>;
 
 BlockRow row_of(std::uint32_t source, std::string_view text) {
   BlockRow row;
@@ -38,15 +42,23 @@ std::vector<Part> parts() {
           {row_of(13, "network!"), "network!"}};
 }
 
-// Returns header and payload.
-std::vector<std::byte> frame_of(const std::vector<Part>& parts) {
+constexpr BlockSlice kSlice{SliceId(77), Attempt(3), 5};
+constexpr BlockSlice kOther{SliceId(12), Attempt(1), 70'000};
+constexpr BlockSlice kThird{SliceId(78), Attempt(0), 6};
+
+// Returns header and payload. `begins`: slices after the first, each with the place of its first row.
+std::vector<std::byte> frame_of(const std::vector<Part>& parts,
+                                const std::map<std::size_t, BlockSlice>& begins = {}) {
   BlockWriter writer;
-  for (const Part& part : parts) {
-    REQUIRE(writer.takes(part.text.size()));
-    writer.add(part.row);
+  writer.begin(kSlice);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto other = begins.find(i);
+    if (other != begins.end()) writer.begin(other->second);
+    REQUIRE(writer.takes(parts[i].text.size()));
+    writer.add(parts[i].row);
   }
   std::vector<std::byte> frame(writer.head_bytes());
-  writer.write_head(SliceId(77), Attempt(3), 5, frame);
+  writer.write_head(frame);
   for (const Part& part : parts) {
     const auto bytes = std::as_bytes(std::span(part.text));
     frame.insert(frame.end(), bytes.begin(), bytes.end());
@@ -69,15 +81,42 @@ std::vector<std::byte> altered(std::vector<std::byte> frame, std::size_t row, st
                                std::uint8_t to) {
   FrameHeader header = header_of(frame);
   frame[kHeaderBytes + row * kBlockRowBytes + at] = std::byte{to};
-  header.crc = crc32c(payload_of(frame).first(block_head(header).rows * kBlockRowBytes));
+  const BlockHead head = block_head(header);
+  header.crc =
+      crc32c(payload_of(frame).first(head.rows * kBlockRowBytes + head.further_slices * kBlockSliceBytes));
   encode_header(header, std::span(frame).first<kHeaderBytes>());
   return frame;
+}
+
+Slices slices_of(const std::vector<std::byte>& frame) {
+  const auto view = BlockView::parse(header_of(frame), payload_of(frame));
+  REQUIRE(view.has_value());
+  Slices slices;
+  view->for_each_slice([&](const BlockSlice& of, const BlockPart& part) { slices.emplace_back(of, part); });
+  return slices;
 }
 
 WireError error_of(const std::vector<std::byte>& frame) {
   const auto view = BlockView::parse(header_of(frame), payload_of(frame));
   REQUIRE_FALSE(view.has_value());
   return view.error();
+}
+
+void check_rows(const Slices& slices, const std::vector<Part>& parts) {
+  std::size_t next = 0;
+  for (const auto& [of, part] : slices) {
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < part.size(); ++i, ++next) {
+      REQUIRE(next < parts.size());
+      CHECK(part.row(i) == parts[next].row);
+      const auto bytes = std::as_bytes(std::span(parts[next].text));
+      const ConstBytes there = part.payloads().subspan(at, bytes.size());
+      CHECK(std::vector(there.begin(), there.end()) == std::vector(bytes.begin(), bytes.end()));
+      at += block_bytes(bytes.size());
+    }
+    CHECK(at == part.payloads().size());
+  }
+  CHECK(next == parts.size());
 }
 
 }  // namespace
@@ -91,23 +130,48 @@ TEST_CASE("a block contains the fragments of one slice, each with its row") {
   CHECK(block_head(header).rows == 4);
   CHECK(block_head(header).slot == 5);
   CHECK(header.length == 4 * kBlockRowBytes + 16 + 8);
-  const auto view = BlockView::parse(header, payload_of(frame));
-  REQUIRE(view.has_value());
-  REQUIRE(view->size() == 4);
-  std::size_t at = 0;
-  for (std::size_t i = 0; i < 4; ++i) {
-    const Part part = parts()[i];
-    CHECK(view->row(i) == part.row);
-    const auto bytes = std::as_bytes(std::span(part.text));
-    const ConstBytes there = view->payloads().subspan(at, bytes.size());
-    CHECK(std::vector(there.begin(), there.end()) == std::vector(bytes.begin(), bytes.end()));
-    at += block_bytes(bytes.size());
+  const Slices slices = slices_of(frame);
+  REQUIRE(slices.size() == 1);
+  CHECK(slices[0].first == kSlice);
+  check_rows(slices, parts());
+}
+
+TEST_CASE("a block contains fragments of several slices, in the order in which they were added") {
+  const auto frame = frame_of(parts(), {{1, kOther}, {3, kThird}});
+  const FrameHeader header = header_of(frame);
+  CHECK(header.slice == SliceId(77));
+  CHECK(block_head(header).rows == 4);
+  CHECK(block_head(header).further_slices == 2);
+  CHECK(header.length == 4 * kBlockRowBytes + 2 * kBlockSliceBytes + 16 + 8);
+  const Slices slices = slices_of(frame);
+  REQUIRE(slices.size() == 3);
+  CHECK(slices[0].first == kSlice);
+  CHECK(slices[1].first == kOther);
+  CHECK(slices[2].first == kThird);
+  CHECK(slices[0].second.size() == 1);
+  CHECK(slices[1].second.size() == 2);
+  CHECK(slices[1].second.bytes() == 2 * kBlockRowBytes);
+  check_rows(slices, parts());
+}
+
+TEST_CASE("a block is refused if its entries have more rows than the block") {
+  const auto whole = frame_of(parts(), {{1, kOther}, {3, kThird}});
+  constexpr std::size_t kRows = 10;  // in an entry, which is as long as a row
+  CHECK(error_of(altered(whole, 0, kRows, 0)) == WireError::bad_payload);
+  CHECK(error_of(altered(whole, 0, kRows, 3)) == WireError::bad_payload);  // none is left for the first
+  CHECK(error_of(altered(whole, 0, kRows + 1, 1)) == WireError::bad_payload);
+  CHECK(error_of(altered(whole, 1, kRows, 0)) == WireError::bad_payload);
+  CHECK_FALSE(slices_of(altered(whole, 0, kRows, 1)).empty());  // another division is a good block
+  for (std::size_t at = 0; at < 2 * kBlockSliceBytes; ++at) {
+    auto frame = whole;
+    frame[kHeaderBytes + at] ^= std::byte{0x20};
+    CHECK(error_of(frame) == WireError::bad_checksum);
   }
-  CHECK(at == view->payloads().size());
 }
 
 TEST_CASE("a block takes fragments as long as there is room, and no long ones") {
   BlockWriter writer;
+  writer.begin(kSlice);
   CHECK(writer.takes(kBlockFragmentMax));
   CHECK_FALSE(writer.takes(kBlockFragmentMax + 1));
   std::size_t rows = 0;
@@ -163,7 +227,8 @@ TEST_CASE("a block's header has no other fields, and no more rows than fit") {
     return decoded.error();
   };
   CHECK(refusal([](FrameHeader& h) { h.status = FragmentStatus::truncated; }) == WireError::not_zero);
-  CHECK(refusal([](FrameHeader& h) { h.total = 1; }) == WireError::not_zero);
+  CHECK(refusal([](FrameHeader& h) { h.total = 4; }) == WireError::bad_range);
+  CHECK(refusal([](FrameHeader& h) { h.total = UINT32_MAX; }) == WireError::bad_range);
   CHECK(refusal([](FrameHeader& h) { h.source = SourceId(0); }) == WireError::bad_range);
   CHECK(refusal([](FrameHeader& h) { h.source = SourceId(6); }) == WireError::bad_range);
   CHECK(refusal([](FrameHeader& h) { h.source = SourceId(UINT32_MAX); }) == WireError::bad_range);

@@ -89,7 +89,7 @@ TEST_CASE("a missing fragment's header carries its reason") {
   }
 }
 
-TEST_CASE("a timing has only its four numbers") {
+TEST_CASE("a timing has its four numbers, and room for a later release's") {
   const Timing said{SliceId(0x0102030405060708), 1U << 31, 4'000'000'000, 7};
   const FrameHeader header = timing_header(said);
   const auto decoded = through_the_wire(header);
@@ -98,7 +98,9 @@ TEST_CASE("a timing has only its four numbers") {
   CHECK(decoded->length == 0);
   CHECK(timing(*decoded) == said);
   FrameHeader bad = header;
-  bad.length = 1;
+  bad.length = kTimingPayloadMax;
+  CHECK(through_the_wire(bad).has_value());
+  bad.length = kTimingPayloadMax + 1;
   CHECK(through_the_wire(bad).error() == WireError::too_long);
   bad = header;
   bad.attempt = Attempt(1);

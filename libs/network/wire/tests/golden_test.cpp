@@ -116,11 +116,19 @@ std::vector<BlockRow> block_rows() {
   return rows;
 }
 
-Frame block() {
+const std::vector<BlockSlice> kBlockSlices = {{SliceId(4712), Attempt(1), 17},
+                                              {SliceId(4714), Attempt(0), 3}};
+
+// From this row on the fragments are of the second slice; all of one: of none.
+Frame block(std::size_t further_from) {
   BlockWriter writer;
-  for (const BlockRow& row : block_rows()) writer.add(row);
+  writer.begin(kBlockSlices[0]);
+  for (std::size_t i = 0; i < kBlockTexts.size(); ++i) {
+    if (i == further_from) writer.begin(kBlockSlices[1]);
+    writer.add(block_rows()[i]);
+  }
   Frame out(writer.head_bytes());
-  writer.write_head(SliceId(4712), Attempt(1), 17, out);
+  writer.write_head(out);
   for (const std::string_view text : kBlockTexts) {
     const ConstBytes bytes = bytes_of(text);
     out.insert(out.end(), bytes.begin(), bytes.end());
@@ -159,7 +167,8 @@ std::vector<Golden> all_golden() {
           {"data_end", frame_of(record_end(), "slice record")},
           {"stored", slice_entries(FrameType::stored, kStoredEntries)},
           {"timing", frame_of(timing_header(kTiming), "")},
-          {"block", block()}};
+          {"block", block(kBlockTexts.size())},
+          {"block_of_two", block(2)}};
 }
 
 std::filesystem::path path_of(std::string_view name) {
@@ -279,15 +288,34 @@ TEST_CASE("the committed request decodes to its values") {
 TEST_CASE("the committed block decodes to its values") {
   const FrameHeader header = committed_header("block");
   CHECK(header.type == FrameType::block);
-  CHECK(header.slice == SliceId(4712));
-  CHECK(header.attempt == Attempt(1));
-  CHECK(block_head(header).slot == 17);
   const std::string payload = committed_payload("block");
   const auto view = BlockView::parse(header, bytes_of(payload));
   REQUIRE(view.has_value());
-  REQUIRE(view->size() == kBlockTexts.size());
-  for (std::size_t i = 0; i < kBlockTexts.size(); ++i) CHECK(view->row(i) == block_rows()[i]);
+  std::size_t slices = 0;
+  view->for_each_slice([&](const BlockSlice& of, const BlockPart& part) {
+    ++slices;
+    CHECK(of == kBlockSlices[0]);
+    REQUIRE(part.size() == kBlockTexts.size());
+    for (std::size_t i = 0; i < kBlockTexts.size(); ++i) CHECK(part.row(i) == block_rows()[i]);
+  });
+  CHECK(slices == 1);
   CHECK(payload.substr(3 * kBlockRowBytes) == std::string("Weir keeps\0\0\0\0\0\0full.\0\0\0", 24));
+}
+
+TEST_CASE("the committed block of two slices decodes to its values") {
+  const FrameHeader header = committed_header("block_of_two");
+  CHECK(block_head(header).further_slices == 1);
+  const std::string payload = committed_payload("block_of_two");
+  const auto view = BlockView::parse(header, bytes_of(payload));
+  REQUIRE(view.has_value());
+  std::vector<BlockSlice> slices;
+  std::size_t next = 0;
+  view->for_each_slice([&](const BlockSlice& of, const BlockPart& part) {
+    slices.push_back(of);
+    CHECK(part.size() == (slices.size() == 1 ? 2 : 1));
+    for (std::size_t i = 0; i < part.size(); ++i) CHECK(part.row(i) == block_rows()[next++]);
+  });
+  CHECK(slices == kBlockSlices);
 }
 
 TEST_CASE("the committed cancel and stored frames decode to their values") {

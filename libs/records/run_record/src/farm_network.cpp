@@ -120,12 +120,12 @@ FarmNetwork network_of(const config::PlannedFarm& planned) {
 
 namespace {
 
-// Returns the smallest overhead of a slice's fragments: one header each, or one row each and a header per
-// readout.
+// Returns the smallest overhead of a slice's fragments: one header each, or one row each and an entry per
+// readout in a block with other slices.
 double header_bytes(const SliceLoad& load, double readouts) {
   const double alone = load.fragments * wire::kHeaderBytes;
   if (load.fragments <= 0 || load.bytes / load.fragments > wire::kBlockFragmentMax) return alone;
-  return std::min(alone, load.fragments * wire::kBlockRowBytes + readouts * wire::kHeaderBytes);
+  return std::min(alone, load.fragments * wire::kBlockRowBytes + readouts * wire::kBlockSliceBytes);
 }
 
 }  // namespace

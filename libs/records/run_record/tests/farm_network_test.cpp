@@ -89,7 +89,7 @@ TEST_CASE("theory counts a header per fragment, and what of a slice passes the p
   CHECK(theory.thesis_goodput_bytes_per_s == Approx(shaping::thesis_goodput(6 * 60 * kMbit, 65'536, 32)));
 }
 
-TEST_CASE("theory counts a row per short fragment and a header per readout, where that is less") {
+TEST_CASE("theory counts a row per short fragment and an entry per readout, where that is less") {
   const FarmNetwork network = all_to_all(50 * kMbit, 50 * kMbit);
   REQUIRE(network.readouts == 6);
   const auto goodput = [&](double bytes, double fragments) {
@@ -98,8 +98,8 @@ TEST_CASE("theory counts a row per short fragment and a header per readout, wher
   const auto carried = [&](double bytes, double headers) {
     return Approx(shaping::stream_goodput(network.link(network.bits_per_s()), bytes, headers));
   };
-  CHECK(goodput(24 * 64, 24) == carried(24 * 64, 24 * 16 + 6 * 32));
-  // With one fragment per readout, a frame of its own is shorter than a block.
+  CHECK(goodput(24 * 64, 24) == carried(24 * 64, 24 * 16 + 6 * 16));
+  // With one fragment per readout, a row and an entry are as long as a frame of its own.
   CHECK(goodput(6 * 64, 6) == carried(6 * 64, 6 * 32));
   CHECK(goodput(24 * 65'536, 24) == carried(24 * 65'536, 24 * 32));  // too long for a block
 }

@@ -156,12 +156,12 @@ class Assembler {
   // A part of a large payload, while it is in the cache: its checksum goes along.
   void part(const Reception& reception, ConstBytes bytes);
   void abandon(const Reception& reception);
-  // Handles a completely received block: each row like a separate fragment frame.
-  BlockReception take(const wire::FrameHeader& header, const wire::BlockView& block, std::uint32_t readout,
+  // Handles one slice's part of a completely received block: each row like a separate fragment frame.
+  BlockReception take(const wire::BlockSlice& of, const wire::BlockPart& part, std::uint32_t readout,
                       TimeNs now_ns);
-  // Returns the open slice of a block, or null.
-  [[nodiscard]] BuiltSlice* slice_of(const wire::FrameHeader& block) const {
-    return slices_.find(block.slice, block.attempt, wire::block_head(block).slot);
+  // Returns the open slice of a part of a block, or null.
+  [[nodiscard]] BuiltSlice* slice_of(const wire::BlockSlice& of) const {
+    return slices_.find(of.slice, of.attempt, of.slot);
   }
 
   // Gives up the outstanding fragments of these readouts, in all open slices or in one. Costs a step for each
@@ -247,11 +247,11 @@ class Assembler {
   Reception refuse(BuiltSlice& slice, SourceIndex source, MissingReason reason);
   // All its bytes are at their target.
   void complete_fragment(BuiltSlice& slice, SourceIndex source, const wire::BlockRow& whole, TimeNs now_ns);
-  // Stores the sources of a block's rows in row_sources_. Returns true if the slice wants each of them, and
+  // Stores the sources of the part's rows in row_sources_. Returns true if the slice wants each of them, and
   // has received none.
-  bool look_at_rows(const BuiltSlice* slice, const wire::BlockView& block, std::uint32_t readout);
-  void take_rows(BuiltSlice& slice, const wire::BlockView& block, std::byte* memory, TimeNs now_ns);
-  void take_row_alone(const wire::FrameHeader& block, const wire::BlockRow& row, ConstBytes payload,
+  bool look_at_rows(const BuiltSlice* slice, const wire::BlockPart& part, std::uint32_t readout);
+  void take_rows(BuiltSlice& slice, const wire::BlockPart& part, std::byte* memory, TimeNs now_ns);
+  void take_row_alone(const wire::BlockSlice& of, const wire::BlockRow& row, ConstBytes payload,
                       std::uint32_t readout, TimeNs now_ns);
   void expect_next(BuiltSlice& slice, SourceIndex source);
   [[nodiscard]] BuiltSlice* find_next(SourceIndex source, SliceId id, Attempt attempt);

@@ -26,6 +26,10 @@ class Placement {
 
   // The set of DCMs has changed: in push runs an epoch begins with slice `next`.
   void renew(SliceId next, const DcmTable& dcms);
+  // So many slices wait for choose().
+  void begin_round(std::size_t waiting, const DcmTable& dcms) {
+    policy_->begin_round(waiting, dcms.views().subspan(first_, count_));
+  }
   // Returns nullopt if the slice has to wait. Call when a credit is free.
   [[nodiscard]] std::optional<NodeIndex> choose(const SliceEntry& entry, const DcmTable& dcms, TimeNs now) {
     const DcmView* pushed_to = push_ && entry.attempt.value == 0 ? destination(entry.slice, dcms) : nullptr;

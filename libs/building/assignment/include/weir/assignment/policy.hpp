@@ -4,6 +4,7 @@
 #include <weir/base/expected.hpp>
 #include <weir/base/time.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -31,6 +32,8 @@ class AssignmentPolicy {
  public:
   virtual ~AssignmentPolicy() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
+  // So many slices wait, and are offered to choose() in turn.
+  virtual void begin_round(std::size_t /*waiting*/, std::span<const DcmView> /*dcms*/) {}
   // Returns a live DCM with a free credit, or nullopt: then the slice waits. Requires: at least one credit is
   // free. The caller assigns the slice to the returned DCM immediately.
   [[nodiscard]] virtual std::optional<NodeIndex> choose(SliceId slice, std::span<const DcmView> dcms,
@@ -48,7 +51,8 @@ struct PolicySettings {
 };
 
 // `credits`         round robin among the DCMs with a free credit: flow control, without balancing before
-//                   a DCM is full (RCNP emulation, section VI, "Using multi-processor machines")
+//                   a DCM is full (RCNP emulation, section VI, "Using multi-processor machines"). Slices that
+//                   wait at the same time are dealt in runs, one for each DCM
 // `static`          slice s to DCM s mod N, N being all places of the farm; if that DCM is absent, the next
 //                   present one. If that DCM has no free credit, the slice waits for it
 // `schedule-table`  weighted round robin through an evenly spread table; DCMs without free credits are

@@ -11,12 +11,14 @@
 #include <cstdint>
 #include <vector>
 
-// The frame with several fragments of one slice from one readout (FORMAT.md, "block"): rows that describe
+// The frame with fragments of one or several slices from one readout (FORMAT.md, "block"): rows that describe
 // them, followed by the payloads in the same order. Every fragment in it is whole, or marked as missing. Long
 // fragments and ranges are sent in fragment frames.
 namespace weir::wire {
 
 constexpr std::size_t kBlockRowBytes = 16;
+// The entry of each slice after the first one.
+constexpr std::size_t kBlockSliceBytes = 16;
 // A payload begins at a multiple of this from the block's start; the bytes in between are zero.
 constexpr std::size_t kBlockAlignment = 8;
 // Limit for the rows and payloads of one frame: small enough to be received as a whole before it is
@@ -46,10 +48,11 @@ struct BlockRow {
   bool operator==(const BlockRow&) const = default;
 };
 
-// The contents of a block's header besides slice and attempt.
+// The contents of a block's header besides the first slice and its attempt.
 struct BlockHead {
-  std::uint32_t rows = 0;
-  std::uint32_t slot = 0;  // from the request that it answers
+  std::uint32_t rows = 0;            // of all slices
+  std::uint32_t slot = 0;            // of the first slice, from the request that it answers
+  std::uint32_t further_slices = 0;  // after the first
 };
 [[nodiscard]] BlockHead block_head(const FrameHeader& header);
 
@@ -66,43 +69,75 @@ inline void store_row(const BlockRow& row, std::byte* at) {
   store_le(at + 12, static_cast<std::uint32_t>(row.status) | static_cast<std::uint32_t>(row.reason) << 8);
 }
 
-// Builds a block row by row. Does not allocate when reused.
+// One slice of a block.
+struct BlockSlice {
+  SliceId slice;
+  Attempt attempt;
+  std::uint32_t slot = 0;  // from the request that it answers
+  bool operator==(const BlockSlice&) const = default;
+};
+
+// Builds a block slice by slice and row by row. Does not allocate when reused.
 class BlockWriter {
  public:
   BlockWriter() : rows_(kBlockPayloadMax) {}
 
   [[nodiscard]] bool empty() const { return bytes_ == 0; }
+  // Returns the number of rows.
   [[nodiscard]] std::size_t size() const { return row_bytes_ / kBlockRowBytes; }
   [[nodiscard]] BlockRow row(std::size_t index) const { return load_row(&rows_[kBlockRowBytes * index]); }
-  // Returns whether there is room for a fragment of this length, and whether it is short enough for a block.
+  // Returns whether there is room for another fragment of the last slice of this length, and whether it is
+  // short enough for a block.
   [[nodiscard]] bool takes(std::size_t length) const {
     return length <= kBlockFragmentMax && bytes_ + kBlockRowBytes + block_bytes(length) <= kBlockPayloadMax;
+  }
+  // Returns the length of rows, entries and payloads so far.
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+  // Rows from here on belong to this slice. Requires: the slice before has a row; takes() returned true for a
+  // payload that is longer by kBlockSliceBytes than that of the next row.
+  void begin(const BlockSlice& slice) {
+    WEIR_ASSERT(slices_.empty() || slices_.back().rows > 0);
+    if (!slices_.empty()) bytes_ += kBlockSliceBytes;
+    slices_.push_back({slice, 0});
   }
   // Requires: takes() returned true.
   void add(const BlockRow& row) {
     bytes_ += kBlockRowBytes + block_bytes(row.length);
-    WEIR_ASSERT(bytes_ <= kBlockPayloadMax);
+    WEIR_ASSERT(bytes_ <= kBlockPayloadMax && !slices_.empty());
+    ++slices_.back().rows;
     store_row(row, &rows_[row_bytes_]);
     row_bytes_ += kBlockRowBytes;
   }
-  // Returns the length of header and rows; the payloads, each with its padding, follow.
-  [[nodiscard]] std::size_t head_bytes() const { return kHeaderBytes + row_bytes_; }
+  // Requires: not empty.
+  [[nodiscard]] const BlockSlice& last_slice() const { return slices_.back().slice; }
+  // Returns the length of header, entries and rows; the payloads, each with its padding, follow.
+  [[nodiscard]] std::size_t head_bytes() const {
+    return kHeaderBytes + row_bytes_ + (slices_.size() - 1) * kBlockSliceBytes;
+  }
   // Returns the length of the whole frame.
   [[nodiscard]] std::size_t frame_bytes() const { return kHeaderBytes + bytes_; }
-  // Writes header and rows into head_bytes() bytes. Requires: not empty.
-  void write_head(SliceId slice, Attempt attempt, std::uint32_t slot, Bytes out) const;
-  void clear() { row_bytes_ = bytes_ = 0; }
+  // Writes header, entries and rows into head_bytes() bytes. Requires: not empty.
+  void write_head(Bytes out) const;
+  void clear() {
+    row_bytes_ = bytes_ = 0;
+    slices_.clear();
+  }
 
  private:
+  struct Part {
+    BlockSlice slice;
+    std::uint32_t rows = 0;
+  };
+  std::vector<Part> slices_;
   std::vector<std::byte> rows_;
   std::size_t row_bytes_ = 0;
-  std::size_t bytes_ = 0;  // rows and payloads
+  std::size_t bytes_ = 0;  // entries, rows and payloads
 };
 
-// A received block, checked as a whole before its first row is used. Refers to the payload.
-class BlockView {
+// The fragments of one slice in a received block. Refers to the frame.
+class BlockPart {
  public:
-  [[nodiscard]] static Expected<BlockView, WireError> parse(const FrameHeader& header, ConstBytes payload);
+  BlockPart(ConstBytes rows, ConstBytes payloads) : rows_(rows), payloads_(payloads) {}
 
   [[nodiscard]] std::size_t size() const { return rows_.size() / kBlockRowBytes; }
   [[nodiscard]] BlockRow row(std::size_t index) const {
@@ -110,10 +145,57 @@ class BlockView {
   }
   // Returns all payloads in sequence: each begins after the block_bytes() of the previous ones.
   [[nodiscard]] ConstBytes payloads() const { return payloads_; }
+  // Returns the length of rows and payloads.
+  [[nodiscard]] std::size_t bytes() const { return rows_.size() + payloads_.size(); }
 
  private:
   ConstBytes rows_;
   ConstBytes payloads_;
 };
+
+// A received block, checked as a whole before its first row is used. Refers to the frame.
+class BlockView {
+ public:
+  [[nodiscard]] static Expected<BlockView, WireError> parse(const FrameHeader& header, ConstBytes payload);
+
+  // Calls visit(const BlockSlice&, const BlockPart&) for each slice, in the order of the frame.
+  template <class Visit>
+  void for_each_slice(Visit visit) const;
+
+ private:
+  struct Entry {
+    BlockSlice slice;
+    std::uint32_t rows = 0;
+  };
+  [[nodiscard]] static Entry load_entry(const std::byte* at) {
+    return {{SliceId(load_le<std::uint64_t>(at)), Attempt(load_le<std::uint16_t>(at + 8)),
+             load_le<std::uint32_t>(at + 12)},
+            load_le<std::uint16_t>(at + 10)};
+  }
+
+  Entry first_;
+  ConstBytes entries_;  // of the further slices
+  ConstBytes rows_;
+  ConstBytes payloads_;
+};
+
+template <class Visit>
+void BlockView::for_each_slice(Visit visit) const {
+  if (entries_.empty()) return visit(first_.slice, BlockPart(rows_, payloads_));
+  ConstBytes rows = rows_;
+  ConstBytes payloads = payloads_;
+  const auto visit_next = [&](const Entry& entry) {
+    const ConstBytes own = rows.first(kBlockRowBytes * std::size_t{entry.rows});
+    std::size_t bytes = 0;
+    for (std::size_t at = 0; at < own.size(); at += kBlockRowBytes)
+      bytes += block_bytes(load_le<std::uint32_t>(own.data() + at + 4));
+    visit(entry.slice, BlockPart(own, payloads.first(bytes)));
+    rows = rows.subspan(own.size());
+    payloads = payloads.subspan(bytes);
+  };
+  visit_next(first_);
+  for (std::size_t at = 0; at < entries_.size(); at += kBlockSliceBytes)
+    visit_next(load_entry(entries_.data() + at));
+}
 
 }  // namespace weir::wire

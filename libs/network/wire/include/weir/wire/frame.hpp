@@ -13,13 +13,15 @@
 // The frame header, specified in FORMAT.md. All data on a connection are frames.
 namespace weir::wire {
 
-constexpr std::uint16_t kVersion = 4;
+constexpr std::uint16_t kVersion = 5;
 constexpr std::size_t kHeaderBytes = 32;
 constexpr std::size_t kHelloPayloadMax = 64 * 1024;  // hello, refuse
 // A longer control message is sent in several frames. Independent of the receiver's limit for data: a farm
 // that accepts only small pieces of data still exchanges messages about thousands of slices.
 constexpr std::uint32_t kControlFrameMax = 1U << 20;
 constexpr std::uint32_t kControlMessageMax = 256U << 20;
+// Room for further fields of a later release, which a receiver skips.
+constexpr std::uint32_t kTimingPayloadMax = 64;
 // Of one slice.
 constexpr std::uint64_t kRecordBytesMax = std::uint64_t{64} << 30;
 
@@ -33,7 +35,7 @@ enum class FrameType : std::uint8_t {
   data = 7,      // DCM -> writer: (a piece of) one slice record
   stored = 8,    // writer -> DCM and supervisor: acknowledges records on disk
   timing = 9,    // readout -> DCM: time that a request spent in its host, after the answer
-  block = 10,    // readout -> DCM: several fragments of one slice, each whole (block.hpp)
+  block = 10,    // readout -> DCM: fragments of one or several slices, each whole (block.hpp)
 };
 
 enum class WireError : std::uint8_t {
@@ -67,7 +69,7 @@ struct FrameHeader {
                             // block: CRC32C of its rows; other types but data: CRC32C of the payload
                             // data: source, offset, total and crc hold a RecordPiece
                             // timing: source and total hold numbers, see Timing
-                            // block: source and offset hold numbers, see BlockHead
+                            // block: source, offset and total hold numbers, see BlockHead
   bool operator==(const FrameHeader&) const = default;
 };
 

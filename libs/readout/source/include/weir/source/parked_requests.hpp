@@ -19,7 +19,6 @@ struct RequestedFragment {
   std::uint32_t offset = 0;  // of the requested byte range
   std::uint32_t length = 0;
   std::uint32_t slot = 0;  // the DCM's own number for the slice
-  bool alone = false;      // requested without other fragments of the slice
   bool operator==(const RequestedFragment&) const = default;
 };
 
