@@ -71,14 +71,14 @@ std::string bash(const std::vector<HelpCommand>& table) {
 std::string zsh(const std::vector<HelpCommand>& table) {
   std::string out =
       "#compdef weir\n# zsh completion of weir; made by `weir completion zsh`\n"
-      "_weir() {\n  local path=\"\" word\n  local -a commands options\n"
+      "_weir() {\n  local place=\"\" word\n  local -a commands options\n"
       "  local -a known=(";
   for (const HelpCommand& command : table)
     if (!command.words.empty()) out += in_quotes(fmt::format("{}", fmt::join(command.words, "/"))) + " ";
   out +=
       ")\n  for word in \"${(@)words[2,CURRENT-1]}\"; do\n"
-      "    if (( ${known[(Ie)${path:+$path/}$word]} )); then path=\"${path:+$path/}$word\"; fi\n  done\n"
-      "  case \"$path\" in\n";
+      "    if (( ${known[(Ie)${place:+$place/}$word]} )); then place=\"${place:+$place/}$word\"; fi\n  done\n"
+      "  case \"$place\" in\n";
   const auto described = [](const std::string& name, const std::string& text) {
     std::string escaped;
     for (const char letter : first_sentence(text))
