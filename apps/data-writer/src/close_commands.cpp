@@ -1,5 +1,6 @@
 #include <weir/base/assert.hpp>
 #include <weir/base/time.hpp>
+#include <weir/child_process/child_parts.hpp>
 #include <weir/clock/clock.hpp>
 #include <weir/writer/close_commands.hpp>
 
@@ -10,7 +11,6 @@
 #include <cctype>
 #include <cerrno>
 #include <chrono>
-#include <csignal>
 #include <fcntl.h>
 #include <string_view>
 #include <sys/wait.h>
@@ -46,14 +46,7 @@ class Beginning {
     environment_.push_back(nullptr);
     ::posix_spawnattr_init(&attributes_);
     ::posix_spawn_file_actions_init(&actions_);
-    sigset_t all;
-    sigset_t none;
-    ::sigfillset(&all);
-    ::sigemptyset(&none);
-    ::posix_spawnattr_setsigdefault(&attributes_, &all);
-    ::posix_spawnattr_setsigmask(&attributes_, &none);
-    ::posix_spawnattr_setflags(&attributes_,
-                               POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSID);
+    child_process::set_default_signals(attributes_, POSIX_SPAWN_SETSID);
     ::posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
     if (output == Output::none) {
       ::posix_spawn_file_actions_addopen(&actions_, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);

@@ -1,11 +1,11 @@
 #include "farm_project.hpp"
 
 #include "commands.hpp"
+#include "new_project.hpp"
 #include <weir/python_host/interpreter.hpp>
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <ostream>
 #include <string_view>
 #include <system_error>
@@ -14,11 +14,6 @@ namespace weir::commands {
 namespace {
 
 namespace fs = std::filesystem;
-
-struct ProjectFile {
-  std::string_view path;
-  std::string_view text;  // @name@ and @modules@ are replaced
-};
 
 constexpr ProjectFile kFiles[] = {
     {"farm.yaml",
@@ -179,22 +174,9 @@ bool is_farm_folder(const std::string& path) {
 }  // namespace
 
 int create_farm_project(const std::string& folder, std::ostream& out, std::ostream& err) {
-  std::error_code error;
-  if (fs::exists(folder, error) && !(fs::is_directory(folder, error) && fs::is_empty(folder, error))) {
-    err << "weir new: " << folder << " exists and is not an empty folder: name another one\n";
-    return kUsage;
-  }
-  fs::create_directories(folder, error);
   const std::string name = farm_name(folder);
-  for (const ProjectFile& file : kFiles) {
-    const fs::path path = fs::path(folder) / file.path;
-    std::ofstream stream(path, std::ios::binary);
-    stream << filled(file.text, name);
-    stream.close();
-    if (stream) continue;
-    err << "weir new: cannot write " << path.string() << ": check the folder's rights and the disk's room\n";
-    return 1;
-  }
+  const auto fill = [&](std::string_view text) { return filled(text, name); };
+  if (const int status = create_project("weir new", folder, kFiles, fill, err); status != 0) return status;
   out << "Created " << folder
       << ": farm.yaml, front_end.py, pulse_filter.py, test_farm.py, README.md. Next:\n"
       << "  weir run " << folder << " --page 127.0.0.1:0\n";

@@ -1,14 +1,12 @@
 #include "filter_project.hpp"
 
 #include "commands.hpp"
-#include <weir/base/assert.hpp>
+#include "new_project.hpp"
 #include <weir/python_host/interpreter.hpp>
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <filesystem>
-#include <fstream>
 #include <ostream>
 #include <span>
 #include <string_view>
@@ -16,11 +14,6 @@
 
 namespace weir::commands {
 namespace {
-
-struct Template {
-  std::string_view path;  // @name@, @file@, @Class@ and the like are replaced here and in the text
-  std::string_view text;
-};
 
 constexpr std::string_view kFarmFile =
     R"(# A farm on this machine that tries the filter: `weir run farm.yaml`.
@@ -55,7 +48,7 @@ writer:
   count: 1
 )";
 
-constexpr Template kCppFiles[] = {
+constexpr ProjectFile kCppFiles[] = {
     {"algorithm.hpp", R"(// The algorithm, without Weir: easy to test.
 #pragma once
 
@@ -159,7 +152,7 @@ weir filter try build/@name@.so run --set minimum=4500 # another threshold on th
 )"},
 };
 
-constexpr Template kPythonFiles[] = {
+constexpr ProjectFile kPythonFiles[] = {
     {"@file@.py", R"("""A filter for Weir."""
 
 from __future__ import annotations
@@ -249,19 +242,6 @@ bool is_filter_name(std::string_view name) {
          });
 }
 
-// "big-slices" -> "BigSlices"
-std::string class_name(std::string_view name) {
-  WEIR_ASSERT(is_filter_name(name));
-  std::string text;
-  bool is_first = true;
-  for (const char letter : name) {
-    if (letter != '-')
-      text += is_first ? static_cast<char>(std::toupper(static_cast<unsigned char>(letter))) : letter;
-    is_first = letter == '-';
-  }
-  return text;
-}
-
 // Names this installation's SDK where CMake does not look by itself.
 std::string configure_command() {
   const std::string prefix = python_host::installation();
@@ -293,31 +273,17 @@ std::string filled(std::string_view text, const std::string& name, bool in_pytho
 
 int create_filter_project(const std::string& name, const std::string& folder, bool in_python,
                           std::ostream& out, std::ostream& err) {
-  namespace fs = std::filesystem;
   if (!is_filter_name(name)) {
     err << "weir filter new: '" << name
         << "' is not a name for a filter: begin with a lower-case letter, then use "
         << "lower-case letters, digits and '-', for example big-slices\n";
     return kUsage;
   }
-  std::error_code error;
-  if (fs::exists(folder, error) && !fs::is_empty(folder, error)) {
-    err << "weir filter new: " << folder << " exists and is not empty: choose another folder with --folder\n";
-    return kUsage;
-  }
-  fs::create_directories(folder, error);
-  const std::span<const Template> files =
-      in_python ? std::span<const Template>(kPythonFiles) : std::span<const Template>(kCppFiles);
-  for (const Template& file : files) {
-    const fs::path path = fs::path(folder) / filled(file.path, name, in_python);
-    std::ofstream stream(path, std::ios::binary);
-    stream << filled(file.text, name, in_python);
-    stream.close();
-    if (!stream) {
-      err << "weir filter new: cannot write " << path.string() << "\n";
-      return 1;
-    }
-  }
+  const std::span<const ProjectFile> files =
+      in_python ? std::span<const ProjectFile>(kPythonFiles) : std::span<const ProjectFile>(kCppFiles);
+  const auto fill = [&](std::string_view text) { return filled(text, name, in_python); };
+  if (const int status = create_project("weir filter new", folder, files, fill, err); status != 0)
+    return status;
   out << "Created " << folder << ". Next:\n  cd " << folder << "\n  "
       << (in_python ? "PYTHONPATH=" + python_host::installation() + "/lib/weir/python python3 -m unittest"
                     : configure_command() + "\n  cmake --build build && ctest --test-dir build")

@@ -1,26 +1,18 @@
 #include "source_project.hpp"
 
 #include "commands.hpp"
+#include "new_project.hpp"
 #include <weir/python_host/interpreter.hpp>
 
 #include <algorithm>
 #include <array>
-#include <cctype>
-#include <filesystem>
-#include <fstream>
 #include <ostream>
 #include <span>
 #include <string_view>
-#include <system_error>
 #include <utility>
 
 namespace weir::commands {
 namespace {
-
-struct SourceFile {
-  std::string_view path;  // @name@, @file@, @Class@, @plugin@ and @modules@ are replaced here and in the text
-  std::string_view text;
-};
 
 constexpr std::string_view kSourceFarm =
     R"(# A farm on this machine that tries the source: `weir run farm.yaml`.
@@ -51,7 +43,7 @@ writer:
   count: 1
 )";
 
-constexpr SourceFile kSourceInPython[] = {
+constexpr ProjectFile kSourceInPython[] = {
     {"@file@.py", R"("""A source for Weir."""
 
 from __future__ import annotations
@@ -118,7 +110,7 @@ weir run farm.yaml --out run               # a farm on this machine
 )"},
 };
 
-constexpr SourceFile kSourceInCpp[] = {
+constexpr ProjectFile kSourceInCpp[] = {
     {"@file@.cpp", R"(#include <weir/source.hpp>
 
 #include <cstddef>
@@ -181,17 +173,10 @@ class SourceMarks {
   SourceMarks(const std::string& name, bool in_python) {
     std::string file = name;
     std::ranges::replace(file, '-', '_');
-    std::string type;
-    bool first = true;
-    for (const char letter : name) {
-      if (letter != '-')
-        type += first ? static_cast<char>(std::toupper(static_cast<unsigned char>(letter))) : letter;
-      first = letter == '-';
-    }
     const std::string prefix = python_host::installation();
     marks_ = {{{"@name@", name},
                {"@file@", file},
-               {"@Class@", type},
+               {"@Class@", class_name(name)},
                {"@plugin@", in_python ? "./" + file + ".py" : "./build/" + name + ".so"},
                {"@modules@", prefix + "/lib/weir/python"},
                {"@prefix@", prefix}}};
@@ -212,31 +197,18 @@ class SourceMarks {
 
 int create_source_project(const std::string& name, const std::string& folder, bool in_python,
                           std::ostream& out, std::ostream& err) {
-  namespace fs = std::filesystem;
   if (!is_source_name(name)) {
     err << "weir source new: '" << name
         << "' is not a name for a source: begin with a lower-case letter, then use "
         << "lower-case letters, digits and '-', for example ramp\n";
     return kUsage;
   }
-  std::error_code error;
-  if (fs::exists(folder, error) && !fs::is_empty(folder, error)) {
-    err << "weir source new: " << folder << " exists and is not empty: choose another folder with --folder\n";
-    return kUsage;
-  }
-  fs::create_directories(folder, error);
   const SourceMarks marks(name, in_python);
-  const std::span<const SourceFile> files =
-      in_python ? std::span<const SourceFile>(kSourceInPython) : std::span<const SourceFile>(kSourceInCpp);
-  for (const SourceFile& file : files) {
-    const fs::path path = fs::path(folder) / marks.fill(file.path);
-    std::ofstream stream(path, std::ios::binary);
-    stream << marks.fill(file.text);
-    stream.close();
-    if (stream) continue;
-    err << "weir source new: cannot write " << path.string() << "\n";
-    return 1;
-  }
+  const std::span<const ProjectFile> files =
+      in_python ? std::span<const ProjectFile>(kSourceInPython) : std::span<const ProjectFile>(kSourceInCpp);
+  const auto fill = [&](std::string_view text) { return marks.fill(text); };
+  if (const int status = create_project("weir source new", folder, files, fill, err); status != 0)
+    return status;
   out << "Created " << folder << ". Next:\n  cd " << folder << "\n  "
       << (in_python ? "weir source try " + marks.fill("@plugin@")
                     : marks.fill("cmake -B build -DCMAKE_PREFIX_PATH='@prefix@' && cmake --build build"))

@@ -60,18 +60,22 @@ bool Pipe::open(int flags) {
   return read.is_open() && write.is_open();
 }
 
-Beginning::Beginning() {
-  ::posix_spawnattr_init(&attributes_);
-  ::posix_spawn_file_actions_init(&actions_);
+void set_default_signals(posix_spawnattr_t& attributes, short group) {
   sigset_t all;
   sigset_t none;
   ::sigfillset(&all);
   ::sigemptyset(&none);
-  ::posix_spawnattr_setsigdefault(&attributes_, &all);
-  ::posix_spawnattr_setsigmask(&attributes_, &none);
+  ::posix_spawnattr_setsigdefault(&attributes, &all);
+  ::posix_spawnattr_setsigmask(&attributes, &none);
+  const int flags = POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | group;
+  ::posix_spawnattr_setflags(&attributes, static_cast<short>(flags));
+}
+
+Beginning::Beginning() {
+  ::posix_spawnattr_init(&attributes_);
+  ::posix_spawn_file_actions_init(&actions_);
   ::posix_spawnattr_setpgroup(&attributes_, 0);
-  ::posix_spawnattr_setflags(&attributes_,
-                             POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
+  set_default_signals(attributes_, POSIX_SPAWN_SETPGROUP);
   ::posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
 }
 

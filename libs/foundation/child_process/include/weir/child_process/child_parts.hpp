@@ -48,6 +48,10 @@ struct Pipe {
   [[nodiscard]] bool open(int flags);
 };
 
+// Gives a child the default handlers and an empty mask of signals. `group`: POSIX_SPAWN_SETPGROUP or
+// POSIX_SPAWN_SETSID.
+void set_default_signals(posix_spawnattr_t& attributes, short group);
+
 // Prepares a child: descriptors, signals, process group, environment.
 class Beginning {
  public:
