@@ -59,8 +59,7 @@ class Hosted {
       case Role::supervisor:
         node_ = supervisor::make_node(
             setup_,
-            {loop, loop, [this](const ports::Endpoint& at, const ports::Endpoint&) { listens_at_ = at; },
-             totals});
+            {loop, loop, [this](const ports::Endpoint& at, const auto&...) { listens_at_ = at; }, totals});
         break;
       case Role::readout:
         node_ = readout::make_node(setup_,

@@ -45,9 +45,8 @@ void MemoryFarm::start(const std::string& name) {
 void MemoryFarm::make(Hosted& hosted) {
   switch (hosted.setup.identity.role) {
     case Role::supervisor:
-      hosted.node = supervisor::make_node(
-          hosted.setup,
-          {network_, clock_, [](const ports::Endpoint&, const ports::Endpoint&) {}, no_totals, &journal_});
+      hosted.node = supervisor::make_node(hosted.setup,
+                                          {network_, clock_, [](const auto&...) {}, no_totals, &journal_});
       break;
     case Role::readout:
       hosted.node = readout::make_node(hosted.setup, {network_, clock_, no_totals});

@@ -97,8 +97,7 @@ void SimProcess::make_node() {
   const auto wake = [this] { host_.wake(); };
   switch (role_) {
     case Role::supervisor:
-      node_ = supervisor::make_node(
-          setup_, {host_, host_, [](const ports::Endpoint&, const ports::Endpoint&) {}, totals, &journal_});
+      node_ = supervisor::make_node(setup_, {host_, host_, [](const auto&...) {}, totals, &journal_});
       break;
     case Role::readout:
       node_ = readout::make_node(setup_, {host_, host_, totals, nullptr, wake, plugin_path()});

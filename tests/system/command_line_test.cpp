@@ -194,3 +194,12 @@ TEST_CASE("weir run waits for slowly starting processes as long as run control d
   INFO(end.err);
   CHECK(end.status == 0);
 }
+
+TEST_CASE("a demo names no file of the folder that it removes") {
+  const TemporaryFolder folder;
+  const CommandEnd end = run_command(folder, "weir", {"demo", "--duration", "0.5"});
+  CHECK(end.status == 0);
+  CHECK_THAT(end.out, Catch::ContainsSubstring("stored"));
+  CHECK_THAT(end.out, Catch::ContainsSubstring("and its files are removed"));
+  CHECK_THAT(end.out, !Catch::ContainsSubstring(".weir"));
+}

@@ -39,6 +39,12 @@ std::uint16_t text_port(const FarmRun& run) {
   return static_cast<std::uint16_t>(std::atoi(log.c_str() + at + 1));
 }
 
+// Checks that `weir run` prints the address.
+void check_printed(FarmRun& run, const std::string& port) {
+  const std::string line = "takes triggers as lines of text at 127.0.0.1:" + port + "\n";
+  CHECK(wait_until([&] { return run.process().out().find(line) != std::string::npos; }, Seconds(10)));
+}
+
 // Runs a client to its end and returns its answers, one a line.
 std::vector<std::string> answers_of(const TemporaryFolder& folder, const std::vector<std::string>& command) {
   Process client(command, folder / "client.out", folder / "client.err");
@@ -63,6 +69,7 @@ TEST_CASE("clients in a shell, in Python and in C trigger one slice per answer")
   FarmRun run(folder, farm_file(folder), {});
   REQUIRE(run.wait_for_log("supervisor", "run began"));
   const std::string port = std::to_string(text_port(run));
+  check_printed(run, port);
   REQUIRE(Process({"/usr/bin/env", "cc", "-std=c99", "-Wall", "-Werror", "-o", folder / "trigger",
                    example("trigger.c")},
                   folder / "cc.out", folder / "cc.err")

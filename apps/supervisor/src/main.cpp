@@ -69,11 +69,12 @@ int main(int argc, char** argv) {
         // On standard output, for the process that started this one and needs the ports. Left out where that
         // is the log: each of its lines has log.format, and one names the ports.
         const auto listening = [&setup](const weir::ports::Endpoint& nodes,
-                                        const weir::ports::Endpoint& triggers) {
+                                        const weir::ports::Endpoint& triggers,
+                                        const weir::ports::Endpoint& text) {
           if (setup.watcher != nullptr) setup.watcher->on_listening(weir::ports::to_text(nodes));
           if (output_is_log()) return;
-          std::printf("supervisor %s triggers %s\n", weir::ports::to_text(nodes).c_str(),
-                      weir::ports::to_text(triggers).c_str());
+          std::printf("supervisor %s triggers %s text %s\n", weir::ports::to_text(nodes).c_str(),
+                      weir::ports::to_text(triggers).c_str(), weir::ports::to_text(text).c_str());
           std::fflush(stdout);
         };
         std::error_code none;  // the writers will say that the folder is not there

@@ -64,7 +64,7 @@ SupervisorNode::SupervisorNode(const node::Setup& setup, SupervisorEnvironment e
   if (!at) node::throw_listen_failure("supervisor.listen: " + at.error());
   const std::string triggers = listen_for_triggers();
   spdlog::info("listening at={} nodes={}{}", ports::to_text(*at), roster_.members().size(), triggers);
-  environment_.listening(*at, triggers_at_);
+  environment_.listening(*at, triggers_at_, text_triggers_at_);
 }
 
 // Where data comes by the clock, triggers are made at their time.

@@ -126,7 +126,8 @@ class SupervisorNode final : public node::Node, private sessions::PeerHandler {
   sessions::SessionListener listener_;
   sessions::SessionListener trigger_listener_;
   TextTriggers text_triggers_;
-  ports::Endpoint triggers_at_;  // port 0: none
+  ports::Endpoint triggers_at_;       // port 0: none
+  ports::Endpoint text_triggers_at_;  // likewise
   std::vector<assignment::AttemptDecision> decisions_;
   TimeNs next_status_ns_ = 0;
   std::uint64_t resumed_pass_ = 0;      // the last pass found in the journal; 0: none

@@ -51,6 +51,7 @@ std::string SupervisorNode::listen_for_triggers() {
     const auto opened =
         text_triggers_.open(environment_.network, environment_.datagrams, *settings_.text_listen);
     if (!opened) throw std::runtime_error("trigger.listen_text: " + opened.error());
+    text_triggers_at_ = *opened;
     at += " text_triggers=" + ports::to_text(*opened);
   }
   return at;

@@ -11,6 +11,8 @@
 
 #include <algorithm>
 #include <csignal>
+#include <map>
+#include <sstream>
 #include <unistd.h>
 #include <utility>
 
@@ -326,16 +328,19 @@ void FarmRun::start_due() {
 // The supervisor's line has its address for external triggers.
 void FarmRun::tell_triggers() {
   if (stage_ != Stage::leading && !is_on()) return;
-  constexpr std::string_view kTriggers = " triggers ";
   supervisor_output_ += nodes_.take_supervisor_output();
   const std::size_t end = supervisor_output_.find('\n');
   if (end == supervisor_output_.npos) return;
-  const std::string line = supervisor_output_.substr(0, end);
-  supervisor_output_.clear();
-  const std::size_t triggers = line.find(kTriggers);
-  if (triggers == line.npos) return;
-  const std::string offers = line.substr(triggers + kTriggers.size());
-  if (!offers.ends_with(":0")) view_.say("takes triggers at " + offers);
+  std::istringstream line(std::exchange(supervisor_output_, {}).substr(0, end));
+  std::map<std::string, std::string> places;  // "triggers", "text" and their addresses
+  for (std::string name, at; line >> name >> at;) places[name] = at;
+  const auto tell = [&](const char* name, const char* what) {
+    const auto place = places.find(name);
+    if (place != places.end() && !place->second.ends_with(":0"))
+      view_.say(std::string("takes ") + what + " at " + place->second);
+  };
+  tell("triggers", "triggers");
+  tell("text", "triggers as lines of text");
 }
 
 // ---- the run's end

@@ -218,7 +218,12 @@ std::string suggestions(const run_record::Summary& summary) {
 
 void print_end(const run_record::Summary& summary, const run_record::RecordPaths& paths, bool files_stay,
                std::FILE* out) {
-  std::string text = run_record::to_text(summary);
+  run_record::Summary shown = summary;
+  if (!files_stay) {
+    shown.files.clear();
+    shown.burst_files.clear();
+  }
+  std::string text = run_record::to_text(shown);
   if (files_stay) {
     text += fmt::format("\nRecords\n  {}\n  {}\n  {}\n  {}/*.log\n", paths.begin, paths.farm, paths.end,
                         paths.log);

@@ -17,9 +17,11 @@ namespace weir::supervisor {
 struct SupervisorEnvironment {
   ports::Network& network;
   ports::Clock& clock;
-  // Called once, when the supervisor listens, with the addresses for nodes and for triggers (port 0: triggers
-  // are not accepted).
-  std::function<void(const ports::Endpoint& nodes, const ports::Endpoint& triggers)> listening;
+  // Called once, when the supervisor listens, with the addresses for nodes, for triggers, and for triggers as
+  // lines of text (port 0: not accepted).
+  std::function<void(const ports::Endpoint& nodes, const ports::Endpoint& triggers,
+                     const ports::Endpoint& text)>
+      listening;
   std::function<ports::StreamCounters()> stream_totals;
   // Without, the run ends with this process. Outlives the node.
   JournalStore* journal = nullptr;
