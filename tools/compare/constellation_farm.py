@@ -53,7 +53,8 @@ def measure(record_bytes: int, seconds: float) -> float:
 def run_once(controller: ScriptableController, record_bytes: int, seconds: float) -> float:
     controller.await_satellites(list(SATELLITES), timeout=PATIENCE_S)
     everybody = controller.constellation
-    everybody.initialize({name: {"block_size": record_bytes} for name in SATELLITES})
+    for name in SATELLITES:  # a dictionary goes to a satellite as it is, not by the satellite's name
+        everybody.get_satellite(*name.split(".")).initialize({"block_size": record_bytes})
     controller.await_state(SatelliteState.INIT, timeout=PATIENCE_S)
     everybody.launch()
     controller.await_state(SatelliteState.ORBIT, timeout=PATIENCE_S)
