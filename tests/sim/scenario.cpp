@@ -67,6 +67,17 @@ std::string remembering(const std::string& filter, Scenario& scenario) {
 
 constexpr std::uint64_t kBurstTag = 0x62757273;
 
+const std::string kTextTriggers = "{mode: network, listen_text: '127.0.0.1:7002'}";
+
+// Likewise.
+bool takes_text_triggers(Scenario& scenario) {
+  constexpr std::uint64_t kTag = 0x74657874;
+  Random own(scenario.seed ^ kTag);
+  scenario.text_triggers = !scenario.push && scenario.ids == IdOrder::of_the_farm && own.chance(120);
+  if (scenario.text_triggers) scenario.clock_slice_ns = 0;
+  return scenario.text_triggers;
+}
+
 // By a generator of its own, as filter_yaml(): one farm of three keeps data for alerts, in rings that hold
 // all of a run or a few slices.
 bool has_burst_saver(const Scenario& scenario) {
@@ -312,7 +323,11 @@ void write_farm(Scenario& scenario, const ManySources& many, Random& random) {
   yaml += "network: {reconnect_ms: " + number(random.skewed(5, 300)) +
           ", hello_timeout_ms: " + number(random.skewed(200, 3000)) + "}\n";
   const std::string own_triggers = trigger_yaml(scenario, random);
-  yaml += "trigger: " + (ids_from_outside(scenario) ? kTriggersFromOutside : own_triggers) + "\n";
+  yaml += "trigger: " +
+          (ids_from_outside(scenario)      ? kTriggersFromOutside
+           : takes_text_triggers(scenario) ? kTextTriggers
+                                           : own_triggers) +
+          "\n";
   std::string source = source_yaml(random);
   if (scenario.many_sources) source = many.source;
   source.insert(source.size() - 1, harmless_faults(scenario));

@@ -73,6 +73,7 @@ struct Scenario {
   bool fetches = false;          // groups after the first get whole slices from the DCMs that forward them
   std::size_t killer_group = 0;  // whose filter the killers end
   IdOrder ids = IdOrder::of_the_farm;
+  bool text_triggers = false;      // triggers are lines of text
   DurationNs grace_ns = 0;         // dcm.grace_ms
   bool two_step = false;           // some sources may not be asked for
   bool remembers = false;          // the filter fails a slice that lost what its first step remembered

@@ -1,6 +1,7 @@
 #include "sim_farm.hpp"
 
 #include "run_check.hpp"
+#include "text_trigger_client.hpp"
 #include "trigger_client.hpp"
 #include "watcher.hpp"
 #include <weir/config/farm_file.hpp>
@@ -52,9 +53,14 @@ SimFarm::SimFarm(const Scenario& scenario)
     triggers_ = std::make_unique<TriggerClient>(world_, scenario_, farm_.farm.farm(),
                                                 ports::Endpoint{"127.0.0.1", 7001},
                                                 [this](const std::string& problem) { fail(problem); });
+  if (scenario_.text_triggers)
+    text_triggers_ =
+        std::make_unique<TextTriggerClient>(world_, scenario_, ports::Endpoint{"127.0.0.1", 7002},
+                                            [this](const std::string& problem) { fail(problem); });
 }
 
 SimFarm::~SimFarm() {
+  text_triggers_.reset();
   triggers_.reset();
   watcher_.reset();
   processes_.clear();

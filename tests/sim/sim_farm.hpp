@@ -14,6 +14,7 @@
 
 namespace weir::sim {
 
+class TextTriggerClient;
 class TriggerClient;
 class Watcher;
 
@@ -66,6 +67,7 @@ class SimFarm {
   simnet::World world_;
   std::vector<std::unique_ptr<SimProcess>> processes_;  // the supervisor first
   std::unique_ptr<Watcher> watcher_;
+  std::unique_ptr<TextTriggerClient> text_triggers_;
   std::unique_ptr<TriggerClient> triggers_;  // external triggers; null: the farm makes them itself
   std::string problem_;
   TimeNs ended_ns_ = 0;  // the run is over

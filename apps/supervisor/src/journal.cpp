@@ -134,6 +134,7 @@ void put_answers(std::span<const assignment::NumberedAnswer> rows,
                  google::protobuf::RepeatedPtrField<v1::JournalAnswers>& out) {
   v1::JournalAnswers* to = nullptr;
   for (const assignment::NumberedAnswer& one : rows) {
+    if (planted(Planted::forget_answers) && one.number % 4 == 1) continue;
     if (to == nullptr || to->client() != one.client || to->session() != one.session) {
       to = out.Add();
       to->set_client(one.client);

@@ -45,9 +45,10 @@ enum class Planted : std::uint8_t {
   count_fetched_twice,   // a slice whose DCM fails is built whole from readouts, fetched fragments included
   clear_fetched,         // readouts drop the fragments of a slice when it is fetched
   hold_kept,             // some settled slices stay charged to the DCM that keeps them
+  forget_answers,        // some answers to numbered triggers are not in the supervisor's journal
   forget_gone,           // a DCM does not answer requests for slices that it no longer keeps
 };
-constexpr std::size_t kPlanted = 37;
+constexpr std::size_t kPlanted = 38;
 
 [[nodiscard]] constexpr std::string_view name(Planted bug) {
   constexpr std::string_view kNames[kPlanted] = {"none",
@@ -86,6 +87,7 @@ constexpr std::size_t kPlanted = 37;
                                                  "count-fetched-twice",
                                                  "clear-fetched",
                                                  "hold-kept",
+                                                 "forget-answers",
                                                  "forget-gone"};
   return kNames[static_cast<std::size_t>(bug)];
 }
