@@ -8,12 +8,15 @@
 #include <weir/storage/folder.hpp>
 #include <weir/storage/verify.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <sys/stat.h>
+#include <thread>
 
 using namespace weir;
 using namespace weir::storage;
@@ -379,4 +382,53 @@ TEST_CASE("a run on a real disk is read back whole, and its files are counted on
   CHECK(earlier->files[1].crc32c == seen.closed[1].crc32c);
   CHECK(read_earlier_life(folder.path(), RunNumber(8), "writer-0")->next_sequence == 0);
   CHECK_FALSE(read_earlier_life(folder / "nowhere", RunNumber(8), "writer-0"));
+}
+
+TEST_CASE(
+    "a disk whose sync takes 30 ms gets larger batches, and every record is acknowledged after its sync") {
+  struct SlowSync : ForwardedCalls {
+    std::atomic<int> syncs{0};
+    std::atomic<off_t> written{0};
+    std::atomic<off_t> durable{0};
+    ssize_t pwritev(int descriptor, const iovec* pieces, int count, off_t offset) override {
+      const ssize_t n = ForwardedCalls::pwritev(descriptor, pieces, count, offset);
+      if (n > 0) written = std::max<off_t>(written, offset + n);
+      return n;
+    }
+    int fdatasync(int descriptor) override {
+      std::this_thread::sleep_for(std::chrono::milliseconds(30));
+      const off_t end = written;
+      const int status = ForwardedCalls::fdatasync(descriptor);
+      ++syncs;
+      durable = end;
+      return status;
+    }
+  } calls;
+  const TemporaryFolder folder;
+  Recorder seen;
+  constexpr std::uint64_t kSlices = 600;
+  constexpr std::uint64_t kSyncEvery = 20;
+  Loop loop(calls);
+  RunStoreConfig config = small_config();
+  config.directory = folder.path();
+  config.sync_records = kSyncEvery;
+  config.queue_bytes_max = 64U << 20;
+  RunStore store(config, loop.disk, seen);
+  store.start(0, 0, {});
+  loop.wait_for([&] { return seen.ready == 1; }, store);
+  const int begun = calls.syncs;
+  for (std::uint64_t i = 1; i <= kSlices; ++i) {
+    auto record = std::make_shared<const Buffer>(make_record({.slice = i, .fragment_bytes = 3000}));
+    REQUIRE(store.store(*record, record, 0, static_cast<TimeNs>(i)) == StoreResult::accepted);
+    store.flush(static_cast<TimeNs>(i));
+    loop.disk.deliver(store);
+    CHECK(static_cast<off_t>(seen.stored.size() * 6000) <= calls.durable);
+  }
+  store.close(kSlices, {});
+  loop.wait_for([&] { return seen.finished == 1; }, store);
+  CHECK(seen.stored.size() == kSlices);
+  CHECK(seen.blocked.empty());
+  CHECK(calls.syncs - begun < static_cast<int>(kSlices / kSyncEvery));
+  REQUIRE(seen.closed.size() == 1);
+  CHECK(verify(*RunFileReader::open(seen.closed.front().path)).sound());
 }
