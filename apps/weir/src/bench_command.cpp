@@ -3,6 +3,7 @@
 #include <weir/bench/assignment.hpp>
 #include <weir/bench/changing_farm.hpp>
 #include <weir/bench/coincidence.hpp>
+#include <weir/bench/costs.hpp>
 #include <weir/bench/experiment.hpp>
 #include <weir/bench/field.hpp>
 #include <weir/bench/filter_node.hpp>
@@ -100,6 +101,19 @@ void add_scale(CLI::App& bench, int& status) {
   command.rounds(options.rounds);
   command.seconds(options.seconds, 0.1, "seconds per measurement");
   command.runs(status, bench::run_scale);
+}
+
+void add_costs(CLI::App& bench, int& status) {
+  BenchCommand<bench::CostsOptions> command(
+      bench, "costs", "Measure the processor time of a slice in each process",
+      "Farms of one DCM with their default settings, as fast as they can, without storage and with it. The\n"
+      "lines are a table for `weir check --costs` and `weir size --costs`.");
+  bench::CostsOptions& options = *command.options;
+  command.add("--folder", options.folder, "folder for stored slices; empty: the current one")
+      ->type_name("DIR");
+  command.rounds(options.rounds);
+  command.seconds(options.seconds, 0.1, "seconds per farm");
+  command.runs(status, bench::run_costs);
 }
 
 void add_latency(CLI::App& bench, int& status) {
@@ -375,6 +389,7 @@ void add_bench(CLI::App& app, int& status) {
   add_loopback(bench, status);
   add_store(bench, status);
   add_scale(bench, status);
+  add_costs(bench, status);
   add_latency(bench, status);
   add_assignment(bench, status);
   add_filter_benches(bench, status);

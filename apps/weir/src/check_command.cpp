@@ -24,13 +24,19 @@ void add_check(CLI::App& app, int& status) {
       ->allow_extra_args(false);
   command->add_option("--lab", *lab_file, "lab file with the rates and buffers to check against")
       ->type_name("FILE");
+  auto costs_file = std::make_shared<std::string>();
+  command
+      ->add_option("--costs", *costs_file,
+                   "processor times measured by `weir bench costs`, instead of the built-in ones")
+      ->type_name("FILE");
   auto node = std::make_shared<std::string>();
   command->add_option("--explain", *node, "node: show its settings, with each key, its value and its origin")
       ->type_name("NODE");
-  command->callback([options, lab_file, node, &status] {
+  command->callback([options, lab_file, costs_file, node, &status] {
     keep_path(options->farm_file, *lab_file);
+    keep_path(options->farm_file, *costs_file);
     enter_farm_folder(options->farm_file);
-    status = node->empty() ? run::check_farm(*options, *lab_file, stdout, stderr)
+    status = node->empty() ? run::check_farm(*options, *lab_file, *costs_file, stdout, stderr)
                            : run::explain_node(*options, *node, stdout, stderr);
   });
 }

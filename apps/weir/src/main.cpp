@@ -20,8 +20,8 @@ constexpr weir::commands::AddCommand kCommands[] = {
     weir::commands::add_bench, weir::commands::add_keys,       weir::commands::add_tap,
     weir::commands::add_top,   weir::commands::add_up,         weir::commands::add_version,
     weir::commands::add_wire,  weir::commands::add_completion, weir::commands::add_manual,
-    weir::commands::add_plan,  weir::commands::add_source,
-    weir::commands::add_probe, weir::commands::add_soak,
+    weir::commands::add_plan,  weir::commands::add_source,     weir::commands::add_probe,
+    weir::commands::add_soak,  weir::commands::add_size,
 };
 
 constexpr const char* kDescription =

@@ -16,6 +16,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <sys/resource.h>
 #include <unistd.h>
 
 namespace weir::bench {
@@ -45,6 +46,14 @@ std::string file_system_of(const std::string& folder) {
   return mount ? mount->device : "unknown";
 }
 
+double thread_cpu_s() {
+  rusage use{};
+  ::getrusage(RUSAGE_THREAD, &use);
+  constexpr double kUsPerS = 1e6;
+  return static_cast<double>(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
+         static_cast<double>(use.ru_utime.tv_usec + use.ru_stime.tv_usec) / kUsPerS;
+}
+
 std::string failed(const char* what) { return fmt::format("{}: {}", what, std::strerror(errno)); }
 
 }  // namespace
@@ -70,14 +79,15 @@ Expected<StoreRate, std::string> measure_store(const StorePoint& point, double s
   return rate;
 }
 
-Expected<double, std::string> measure_disk(const std::string& folder, std::uint64_t bytes,
-                                           std::uint64_t syncs) {
+Expected<DiskRate, std::string> measure_disk(const std::string& folder, std::uint64_t bytes,
+                                             std::uint64_t syncs) {
   const ScratchFolder scratch(folder);
   const std::string path = (scratch.path() / "bytes").string();
   const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   if (file < 0) return Unexpected<std::string>(failed("open"));
   const std::vector<char> block(kBlockBytes, 'w');
   const std::uint64_t every = std::max<std::uint64_t>(1, bytes / std::max<std::uint64_t>(1, syncs));
+  const double cpu_before_s = thread_cpu_s();
   const auto begin = std::chrono::steady_clock::now();
   std::string failure;
   std::uint64_t next_sync = every;
@@ -93,12 +103,15 @@ Expected<double, std::string> measure_disk(const std::string& folder, std::uint6
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
   ::close(file);
   if (!failure.empty()) return Unexpected<std::string>(failure);
-  return took.count();
+  return DiskRate{took.count(), bytes, thread_cpu_s() - cpu_before_s};
 }
 
-Line line_of(const StorePoint& point, const StoreRate& farm, double disk_s, const std::string& file_system) {
+Line line_of(const StorePoint& point, const StoreRate& farm, const DiskRate& disk,
+             const std::string& file_system) {
   const auto bytes = static_cast<double>(farm.bytes);
   const double rate = bytes / farm.seconds;
+  const auto disk_bytes = static_cast<double>(disk.bytes);
+  const double disk_rate = disk_bytes / disk.seconds;
   return {{"bench", "store"},
           {"slice_bytes", point.slice_bytes},
           {"readouts", point.readouts},
@@ -112,11 +125,31 @@ Line line_of(const StorePoint& point, const StoreRate& farm, double disk_s, cons
           {"bytes", farm.bytes},
           {"syncs_per_s", four_digits(static_cast<double>(farm.syncs) / farm.seconds)},
           {"writer_cpu_ns_per_byte", four_digits(farm.writer_cpu_s * kSecond / bytes)},
-          {"disk_bytes_per_s", four_digits(bytes / disk_s)},
-          {"ratio", four_digits(rate * disk_s / bytes)},
+          {"disk_cpu_ns_per_byte", four_digits(disk.cpu_s * kSecond / disk_bytes)},
+          {"disk_bytes_per_s", four_digits(disk_rate)},
+          {"ratio", four_digits(rate / disk_rate)},
           {"_label", fmt::format("slices of {} B, {} DCM{}", point.slice_bytes, point.dcms,
                                  point.dcms == 1 ? "" : "s")}};
 }
+
+namespace {
+
+// The first one fills the memory of the file cache for the second one, so the order changes with each round.
+Expected<Lines, std::string> measure_round(const StorePoint& point, double seconds, const std::string& folder,
+                                           const std::string& file_system, std::uint32_t number,
+                                           StoreRate& last) {
+  const bool disk_first = number % 2 == 1;
+  Expected<DiskRate, std::string> disk = DiskRate();
+  if (disk_first) disk = measure_disk(folder, last.bytes, last.syncs);
+  const auto farm = measure_store(point, seconds, folder);
+  if (!farm) return Unexpected<std::string>("the farm: " + farm.error());
+  last = *farm;
+  if (!disk_first) disk = measure_disk(folder, last.bytes, last.syncs);
+  if (!disk) return Unexpected<std::string>("the disk: " + disk.error());
+  return Lines{line_of(point, *farm, *disk, file_system)};
+}
+
+}  // namespace
 
 int run_store(const StoreOptions& options, std::FILE* out, std::FILE* err) {
   const std::string folder =
@@ -133,12 +166,9 @@ int run_store(const StoreOptions& options, std::FILE* out, std::FILE* err) {
   for (const std::uint32_t bytes : options.slice_bytes) {
     for (const std::uint32_t dcms : options.dcms) {
       const StorePoint point{options.readouts, options.sources, dcms, options.writers, bytes};
-      const auto measure = [&options, folder, file_system, point]() -> Expected<Lines, std::string> {
-        const auto farm = measure_store(point, options.seconds, folder);
-        if (!farm) return Unexpected<std::string>("the farm: " + farm.error());
-        const auto disk_s = measure_disk(folder, farm->bytes, farm->syncs);
-        if (!disk_s) return Unexpected<std::string>("the disk: " + disk_s.error());
-        return Lines{line_of(point, *farm, *disk_s, file_system)};
+      const auto measure = [&options, folder, file_system, point, last = StoreRate(),
+                            number = 0U]() mutable -> Expected<Lines, std::string> {
+        return measure_round(point, options.seconds, folder, file_system, number++, last);
       };
       figure.groups.push_back({{fmt::format("{} B, {} DCMs", bytes, dcms), measure}});
     }

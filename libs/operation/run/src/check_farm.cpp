@@ -1,6 +1,7 @@
 #include "burst_disks.hpp"
 #include "disks.hpp"
 #include "farm.hpp"
+#include "processor_time.hpp"
 #include "table_memory.hpp"
 #include <weir/base/figures.hpp>
 #include <weir/bus/hub.hpp>
@@ -421,7 +422,8 @@ int explain_node(const FarmOptions& options, const std::string& name, std::FILE*
   return kExitFine;
 }
 
-int check_farm(const FarmOptions& options, const std::string& lab_file, std::FILE* out, std::FILE* err) {
+int check_farm(const FarmOptions& options, const std::string& lab_file, const std::string& costs_file,
+               std::FILE* out, std::FILE* err) {
   Sets sets = lab_file.empty() ? Sets{options.sets, {}} : share_out(options.sets);
   auto loaded = load({options.farm_file, sets.farm});
   if (!loaded) {
@@ -434,14 +436,21 @@ int check_farm(const FarmOptions& options, const std::string& lab_file, std::FIL
     fmt::print(err, "{}\n", network.error());
     return kExitUsage;
   }
+  const auto costs = costs_from(costs_file);
+  if (!costs) {
+    fmt::print(err, "{}\n", costs.error());
+    return kExitUsage;
+  }
   const SliceSize size = slice_size(*loaded);
   const double rate = slices_per_s(farm.trigger());
+  const ProcessorTime time = processor_time(*loaded, size.sizes, rate, *costs);
   const run_record::SliceLoad slice{
       size.bytes, static_cast<double>(loaded->plan.sources.size() - loaded->plan.masked.size())};
   const config::Problems found = check_network(*loaded, loaded->locations, *network, {slice, rate});
   loaded->warnings.insert(loaded->warnings.end(), found.begin(), found.end());
-  for (const config::Problems& more : {loopback_warnings(*loaded), socket_warnings(*loaded),
-                                       table_warnings(*loaded, size.sizes), disk_warnings(*loaded)})
+  for (const config::Problems& more :
+       {loopback_warnings(*loaded), socket_warnings(*loaded), table_warnings(*loaded, size.sizes),
+        disk_warnings(*loaded), time.warnings})
     loaded->warnings.insert(loaded->warnings.end(), more.begin(), more.end());
   if (!loaded->warnings.empty()) fmt::print(err, "{}\n", config::to_text(loaded->warnings));
   std::string source;
@@ -458,7 +467,8 @@ int check_farm(const FarmOptions& options, const std::string& lab_file, std::FIL
   problems.insert(problems.end(), disks.begin(), disks.end());
   if (!problems.empty()) fmt::print(err, "{}\n", config::to_text(problems));
   std::string text = fmt::format("farm {}\n\n", farm.farm()) + plan_table(*loaded) + dcm_groups_text(*loaded);
-  text += "\nexpected\n" + expectations(*loaded, size, rate) + network_text(*loaded, *network, slice);
+  text +=
+      "\nexpected\n" + expectations(*loaded, size, rate) + network_text(*loaded, *network, slice) + time.text;
   text +=
       "\nmemory bounds\n" + memory_text(*loaded, size.sizes) + burst_disk_line(*loaded) + disk_lines(*loaded);
   if (!source.empty()) text += "\nsource\n" + source;

@@ -1,6 +1,7 @@
 #include "weir_catch.hpp"
 #include <weir/base/scratch_folder.hpp>
 #include <weir/run/farm_command.hpp>
+#include <weir/run/size_farm.hpp>
 
 #include <cstdio>
 #include <fstream>
@@ -44,10 +45,32 @@ Checked check_text(const std::string& text, const std::vector<std::string>& sets
   std::FILE* out = std::tmpfile();
   std::FILE* err = std::tmpfile();
   Checked checked;
-  checked.status = check_farm({path, sets}, "", out, err);
+  checked.status = check_farm({path, sets}, "", "", out, err);
   checked.page = text_of(out);
   checked.problems = text_of(err);
   return checked;
+}
+
+struct Sized {
+  int status = 0;
+  std::string page;
+  std::string problems;
+  Checked checked;  // the printed farm file
+};
+
+// The printed file includes the farm, so it is checked while that exists.
+Sized size_text(const std::string& text, std::uint32_t cores, double slices_per_s = 0) {
+  const ScratchFolder folder;
+  const std::string path = folder.path() / "farm.yaml";
+  std::ofstream(path) << text;
+  std::FILE* out = std::tmpfile();
+  std::FILE* err = std::tmpfile();
+  Sized sized;
+  sized.status = size_farm({path, cores, slices_per_s}, out, err);
+  sized.page = text_of(out);
+  sized.problems = text_of(err);
+  if (sized.status != 2) sized.checked = check_text(sized.page);
+  return sized;
 }
 
 }  // namespace
@@ -167,4 +190,53 @@ TEST_CASE("the page has the limit of what run control holds for clients of its b
   CHECK(small.status == 0);
   CHECK_THAT(small.page, ContainsSubstring("run control") &&
                              ContainsSubstring(" clients of its bus, 1.05 MB for one without a key"));
+}
+
+TEST_CASE("check estimates the processor time, and warns with its key about a role of too few processes") {
+  const std::string farm =
+      "farm: small\ntrigger: {mode: rate, rate_hz: 1000}\nreadout: {count: 2, sources_per_readout: 2}\n"
+      "dcm:\n  count: 1\nwriter: {count: 1}\n";
+  const Checked modest = check_text(farm);
+  CHECK(modest.status == 0);
+  CHECK(modest.problems == "");
+  CHECK_THAT(modest.page, ContainsSubstring("a slice takes ") &&
+                              ContainsSubstring("1 000 a second use, of a core: ") &&
+                              ContainsSubstring(" slices a second at most; then "));
+  const Checked high = check_text(farm, {"trigger.rate_hz=600000"});
+  CHECK(high.status == 0);
+  CHECK_THAT(high.problems, ContainsSubstring("farm.yaml:5: dcm.count: 600 000 slices a second take ") &&
+                                ContainsSubstring("writer.count: 600 000 slices"));
+  CHECK_THAT(check_text(farm, {"run.mode=push"}).page, !ContainsSubstring("processor time"));
+}
+
+TEST_CASE("a farm sized for a host is a farm file with the same sources") {
+  const std::string farm = "farm: small\nreadout: {count: 3, sources_per_readout: 4}\ndcm: {count: 9}\n";
+  const Sized large = size_text(farm, 24);
+  CHECK(large.status == 0);
+  CHECK(large.problems == "");
+  CHECK(large.checked.status == 0);
+  CHECK_THAT(large.page,
+             ContainsSubstring("for 24 cores, by `weir size`: ") && ContainsSubstring("\ndcm: {count: "));
+  CHECK_THAT(large.checked.page, ContainsSubstring("dcm-1 ") && ContainsSubstring("-12\n"));
+  const Sized small = size_text(farm, 1);
+  CHECK_THAT(small.page,
+             ContainsSubstring(
+                 "readout: {count: 1, sources_per_readout: 12}\ndcm: {count: 1}\nwriter: {count: 1}\n"));
+  const Sized beyond = size_text(farm, 2, 5e6);
+  CHECK(beyond.status == 1);
+  CHECK_THAT(beyond.problems, ContainsSubstring("5 000 000 slices a second are more than 2 cores can"));
+}
+
+TEST_CASE("sizing keeps front-ends with their readouts, and roles with a list of nodes") {
+  const Sized listed = size_text(
+      "farm: small\nreadout: {nodes: [{name: a, sources: [1, 2]}, {name: b, sources: [7]}]}\n"
+      "dcm: {nodes: [{name: 'd-{i}', count: 3}]}\n",
+      16);
+  CHECK(listed.status == 0);
+  CHECK_THAT(listed.page,
+             ContainsSubstring("# The readouts and DCMs are those of ") && !ContainsSubstring("readout:"));
+  CHECK(listed.checked.status == 0);
+  CHECK_THAT(size_text("farm: small\nsource: {kind: udp, parameters: {port: 7000}}\n", 8).page,
+             ContainsSubstring("# The readouts are those of "));
+  CHECK(size_text("farm: small\nrun: {mode: push}\n", 8).status == 2);
 }

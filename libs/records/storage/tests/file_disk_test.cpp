@@ -384,8 +384,7 @@ TEST_CASE("a run on a real disk is read back whole, and its files are counted on
   CHECK_FALSE(read_earlier_life(folder / "nowhere", RunNumber(8), "writer-0"));
 }
 
-TEST_CASE(
-    "a disk whose sync takes 30 ms gets larger batches, and every record is acknowledged after its sync") {
+TEST_CASE("syncs of 30 ms make larger batches, and every record is acknowledged after its sync") {
   struct SlowSync : ForwardedCalls {
     std::atomic<int> syncs{0};
     std::atomic<off_t> written{0};

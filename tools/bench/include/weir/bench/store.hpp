@@ -41,13 +41,17 @@ struct StoreRate {
 // Runs one farm that stores in `folder`, and removes its files. Requires: `folder` exists.
 [[nodiscard]] Expected<StoreRate, std::string> measure_store(const StorePoint& point, double seconds,
                                                              const std::string& folder);
-// Writes as many bytes into one file in `folder`, with as many syncs between them, and removes it: the disk's
-// own rate. Returns the seconds that it took.
-[[nodiscard]] Expected<double, std::string> measure_disk(const std::string& folder, std::uint64_t bytes,
-                                                         std::uint64_t syncs);
+struct DiskRate {
+  double seconds = 0;
+  std::uint64_t bytes = 0;
+  double cpu_s = 0;
+};
+// Writes bytes into one file in `folder`, with so many syncs between them, and removes it: the disk's own
+// rate.
+[[nodiscard]] Expected<DiskRate, std::string> measure_disk(const std::string& folder, std::uint64_t bytes,
+                                                           std::uint64_t syncs);
 
-// A farm, and the disk after it: their ratio is computed within a round.
-[[nodiscard]] Line line_of(const StorePoint& point, const StoreRate& farm, double disk_s,
+[[nodiscard]] Line line_of(const StorePoint& point, const StoreRate& farm, const DiskRate& disk,
                            const std::string& file_system);
 
 // Measures each point round after round. Returns the exit status.

@@ -38,9 +38,10 @@ struct RunOptions {
                            run_record::Summary* told = nullptr);
 
 // Prints problems and warnings, then the plan (`weir check`). Rates and buffers of the network are those of
-// the lab file, if one is given. Returns 0, or 2 if the farm cannot run.
-[[nodiscard]] int check_farm(const FarmOptions& options, const std::string& lab_file, std::FILE* out,
-                             std::FILE* err);
+// the lab file, and processor times those of the file of `weir bench costs`, if they are given. Returns 0, or
+// 2 if the farm cannot run.
+[[nodiscard]] int check_farm(const FarmOptions& options, const std::string& lab_file,
+                             const std::string& costs_file, std::FILE* out, std::FILE* err);
 
 // Prints every key of a node, its value, and where it was given (`weir check --explain NODE`). Returns 0, or
 // 2 if the farm cannot run or has no such node.
