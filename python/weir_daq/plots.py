@@ -509,6 +509,39 @@ def _delay_figures(name, title, about, lines):
     return figures
 
 
+def antares_model_figures(name, lines):
+    """The figures of chapter 4 of the ANTARES thesis, simulated."""
+    figures = []
+    reno = [line for line in lines if line["sender"] == "Reno"]
+    for number, row, what in (("4.1", "tcp-direct-sector", "1 sector"), ("4.2", "tcp-direct-10-strings", "full detector")):
+        for line in reno:
+            if line["row"] != row or not line.get("delays"):
+                continue
+            plot = Figure("%s-%s" % (name, number), "Figure %s: delays, %s, TCP, direct transmission" % (number, what),
+                          "simulated; %d of %d fragments" % (len(line["delays"]), line["delivered"]), "slice", "delay of a fragment, s")
+            plot.curves.append(("Reno", [x for x, _ in line["delays"]], [y / 1000 for _, y in line["delays"]],
+                                {"marker": ".", "linestyle": ""}))
+            plot.y_limits = (0, None)
+            figures.append(plot)
+    if reno:
+        bars = Figure(name + "-4.3", "Figure 4.3: TCP models", "simulated, Reno", "", "delay of a fragment, s")
+        bars.groups = [line["label"] for line in reno]
+        bars.log_y = True
+        for label, key in (("mean", "mean_ms"), ("99 %", "p99_ms"), ("longest", "max_ms")):
+            bars.bars.append((label, [line[key] / 1000 for line in reno]))
+        figures.append(bars)
+    for line in reno:
+        if line["row"] != "tcp-bio" or not line.get("in_burst"):
+            continue
+        slices = line["in_burst"]
+        total = sum(count for _, count in slices)
+        plot = Figure(name + "-4.4", "Figure 4.4: LCMs in a burst, of %d" % line["lcms"], "simulated", "LCMs in a burst", "slices, %")
+        plot.curves.append(("counted", [lcms for lcms, _ in slices], [100 * count / total for _, count in slices], {"marker": "."}))
+        plot.y_limits = (0, None)
+        figures.append(plot)
+    return figures
+
+
 def _sources_figure(name, title, about, lines):
     bars = Figure(name + "-sources", title, about, "", "use of a source's link, %")
     bars.groups = ["%s, %s TCP" % (line["cure"], line["tcp"]) for line in lines]
@@ -596,6 +629,7 @@ def alert_figures(name, lines):
 
 
 KINDS = {
+    "antares-model": antares_model_figures,
     "bursts": burst_figures,
     "network-trace": network_trace_figures,
     "experiment": experiment_figures,

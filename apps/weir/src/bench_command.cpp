@@ -1,5 +1,6 @@
 #include "bench_options.hpp"
 #include "commands.hpp"
+#include <weir/bench/antares_model.hpp>
 #include <weir/bench/assignment.hpp>
 #include <weir/bench/changing_farm.hpp>
 #include <weir/bench/coincidence.hpp>
@@ -252,8 +253,9 @@ void add_rcnp(CLI::App& bench, int& status) {
   });
 }
 
-void add_experiments(CLI::App& bench, int& status, const char* name, const char* what,
-                     const std::vector<bench::Experiment>& experiments) {
+BenchCommand<bench::ExperimentOptions> add_experiments(CLI::App& bench, int& status, const char* name,
+                                                       const char* what,
+                                                       const std::vector<bench::Experiment>& experiments) {
   BenchCommand<bench::ExperimentOptions> command(
       bench, name, what,
       "A figure is a list of runs, each of a whole farm in a virtual network of its own (docs/lab.md). The "
@@ -288,6 +290,41 @@ void add_experiments(CLI::App& bench, int& status, const char* name, const char*
       ->type_name("FILE");
   command.folder();
   command.runs(status, [&experiments](const bench::ExperimentOptions& given, auto... files) {
+    return bench::run_experiment(experiments, given, files...);
+  });
+  return command;
+}
+
+// The figures of ANTARES run in a lab with --figure, and all at their own size in a model with --model.
+void add_antares(CLI::App& bench, int& status) {
+  const std::vector<bench::Experiment>& experiments = bench::antares_experiments();
+  auto command =
+      add_experiments(bench, status, "antares",
+                      "Measure table 4.2 or a figure of the ANTARES thesis: pushed slices", experiments);
+  auto model = std::make_shared<bench::AntaresModelOptions>();
+  auto chosen = std::make_shared<bool>(false);
+  CLI::Option* const figure = command.app->get_option("--figure")->required(false);
+  CLI::Option* const flag =
+      command.app
+          ->add_flag("--model", *chosen,
+                     "simulate tables 4.2 and 4.3 at their own size (300 LCMs, 100 PCs), without root")
+          ->excludes(figure);
+  std::vector<std::string> names;
+  for (const bench::ModelRow& row : bench::model_rows()) names.push_back(row.name);
+  command.list("--rows", model->rows, "with --model: rows of the tables (default: all)")
+      ->check(CLI::IsMember(names))
+      ->needs(flag);
+  command.seconds(model->seconds, 0.1, "with --model: simulated seconds of each row")->needs(flag);
+  command.add("--seed", model->seed, "with --model: seed of bursts and bit errors")->needs(flag);
+  command.runs(status, [=, &experiments](const bench::ExperimentOptions& given, auto... files) {
+    if (*chosen) {
+      model->output.out = given.output.out;
+      model->judge = given.judge;
+      model->output.json = given.output.json;
+      model->output.command = given.output.command;
+      return bench::run_antares_model(*model, files...);
+    }
+    if (figure->count() == 0) throw CLI::RequiredError("--figure, or --model,");
     return bench::run_experiment(experiments, given, files...);
   });
 }
@@ -400,9 +437,7 @@ void add_bench(CLI::App& app, int& status) {
                   bench::thesis_experiments());
   add_remote(bench, status);
   add_filter_node(bench, status);
-  add_experiments(bench, status, "antares",
-                  "Measure table 4.2 or a figure of the ANTARES thesis: pushed slices",
-                  bench::antares_experiments());
+  add_antares(bench, status);
   add_experiments(bench, status, "mixed",
                   "Measure a figure of the paper on mixed traffic: sources, and streams beside them",
                   bench::mixed_experiments());
