@@ -114,5 +114,5 @@ TEST_CASE("a new filter project is a folder that is not overwritten") {
   CHECK(std::filesystem::exists(project + "/big_slices.cpp"));
   const CommandEnd again = run_command(folder, "weir", {"filter", "new", "big-slices", "--folder", project});
   CHECK(again.status == 2);
-  CHECK_THAT(again.err, ContainsSubstring("not empty"));
+  CHECK_THAT(again.err, ContainsSubstring("not an empty folder"));
 }

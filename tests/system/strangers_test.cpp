@@ -168,16 +168,16 @@ TEST_CASE(
   CHECK(watcher.wait_for_counter("readout-0", "readout.held_back", 1, Seconds(30)));
   const v1::Report busy = watcher.report_of("readout-0", Seconds(10));
   CHECK(busy.gauges().at("process.rss_max_bytes") < 600e6);
-  const std::uint64_t expected =
-      kFrames * wire::kBatchEntriesMax * (wire::kHeaderBytes + kSources * wire::kBlockRowBytes);
-  std::uint64_t heard = 0;
-  while (heard < expected) {
-    const std::size_t more = client.raw().receive(Seconds(20)).size();
-    if (more == 0) break;
-    heard += more;
+  constexpr std::uint64_t kExpected = kFrames * wire::kBatchEntriesMax * kSources;
+  std::uint64_t heard = 0;  // rows
+  while (heard < kExpected) {
+    const auto answer = client.receive(Seconds(20));
+    if (!answer) break;
+    CHECK(answer->header.type == wire::FrameType::block);
+    heard += wire::block_head(answer->header).rows;
   }
   asks.join();
-  CHECK(heard == expected);
+  CHECK(heard == kExpected);
   const FarmEnd end = stop(run);
   CHECK_BALANCED(end, 0);
 }
