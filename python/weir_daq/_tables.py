@@ -7,6 +7,7 @@ STATUS = (
     "corrupt",
     "suppressed",
     "not_requested",
+    "out_of_step",
 )
 REASON = (
     "none",
@@ -22,6 +23,7 @@ REASON = (
     "unknown_source",
     "gap",
     "removed",
+    "too_old",
 )
 DECISION = (
     "filter",

@@ -20,6 +20,7 @@ void add_fragments(v1::Report& report, const assembly::FragmentCounters& fragmen
   counters["fragments.received"] = fragments.received;
   counters["fragments.truncated"] = fragments.truncated;
   counters["fragments.suppressed"] = fragments.suppressed;
+  counters["fragments.out_of_step"] = fragments.out_of_step;
   counters["fragments.corrupt"] = fragments.corrupt;
   counters["fragments.asked_again"] = fragments.asked_again;
   counters["fragments.late"] = fragments.late;

@@ -226,6 +226,7 @@ void Assembler::complete_fragment(BuiltSlice& slice, SourceIndex source, const w
   tallies_.receive(source, whole.length, now_ns);
   if (status == FragmentStatus::truncated) ++counters_.truncated;
   if (status == FragmentStatus::suppressed) ++counters_.suppressed;
+  if (status == FragmentStatus::out_of_step) ++counters_.out_of_step;
   if (status == FragmentStatus::corrupt) {
     ++counters_.corrupt;
     ++sources_[source].corrupt;
@@ -237,7 +238,7 @@ void Assembler::complete_fragment(BuiltSlice& slice, SourceIndex source, const w
     return;
   }
   slice.payload_bytes += whole.length;
-  if (status == FragmentStatus::truncated || status == FragmentStatus::corrupt) ++slice.flawed;
+  if (has_flaw(entry)) ++slice.flawed;
   fragment_done(slice, source, now_ns);
 }
 

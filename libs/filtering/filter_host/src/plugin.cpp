@@ -17,6 +17,7 @@ static_assert(WEIR_FRAGMENT_TRUNCATED == static_cast<int>(FragmentStatus::trunca
 static_assert(WEIR_FRAGMENT_CORRUPT == static_cast<int>(FragmentStatus::corrupt));
 static_assert(WEIR_FRAGMENT_SUPPRESSED == static_cast<int>(FragmentStatus::suppressed));
 static_assert(WEIR_FRAGMENT_NOT_REQUESTED == static_cast<int>(FragmentStatus::not_requested));
+static_assert(WEIR_FRAGMENT_OUT_OF_STEP == static_cast<int>(FragmentStatus::out_of_step));
 static_assert(WEIR_MISSING_NONE == static_cast<int>(MissingReason::none));
 static_assert(WEIR_MISSING_DEADLINE == static_cast<int>(MissingReason::deadline));
 static_assert(WEIR_MISSING_SOURCE_DOWN == static_cast<int>(MissingReason::source_down));
@@ -30,7 +31,7 @@ static_assert(WEIR_MISSING_TOO_LARGE == static_cast<int>(MissingReason::too_larg
 static_assert(WEIR_MISSING_UNKNOWN_SOURCE == static_cast<int>(MissingReason::unknown_source));
 static_assert(WEIR_MISSING_GAP == static_cast<int>(MissingReason::gap));
 static_assert(WEIR_MISSING_REMOVED == static_cast<int>(MissingReason::removed));
-static_assert(WEIR_MISSING_REMOVED + 1 == kMissingReasons, "add the new reason to weir_filter.h");
+static_assert(WEIR_MISSING_TOO_OLD + 1 == kMissingReasons, "add the new reason to weir_filter.h");
 
 // The fields of the first release of ABI 1; later fields are optional and their presence is read from
 // struct_size.

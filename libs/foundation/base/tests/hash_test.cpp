@@ -82,10 +82,10 @@ TEST_CASE("little-endian fields have the lowest byte first in memory, at any ali
 
 TEST_CASE("every fragment status and missing reason has a unique name") {
   std::set<std::string_view> names;
-  for (std::uint8_t i = 0; i <= 5; ++i) names.insert(name(static_cast<FragmentStatus>(i)));
-  CHECK(names.size() == 6);
+  for (std::uint8_t i = 0; i <= 6; ++i) names.insert(name(static_cast<FragmentStatus>(i)));
+  CHECK(names.size() == 7);
   CHECK(names.count("unknown") == 0);
-  CHECK(name(static_cast<FragmentStatus>(6)) == "unknown");
+  CHECK(name(static_cast<FragmentStatus>(7)) == "unknown");
   names.clear();
   for (std::uint8_t i = 0; i < kMissingReasons; ++i) names.insert(name(static_cast<MissingReason>(i)));
   CHECK(names.size() == kMissingReasons);

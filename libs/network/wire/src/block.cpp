@@ -9,8 +9,7 @@ namespace {
 
 bool is_sound(const BlockRow& row, std::uint32_t word) {
   if (word >> 16 != 0) return false;  // must be zero
-  if (row.status != FragmentStatus::missing)
-    return row.status <= FragmentStatus::suppressed && row.reason == MissingReason::none;
+  if (row.status != FragmentStatus::missing) return is_sent(row.status) && row.reason == MissingReason::none;
   const auto reason = static_cast<std::uint8_t>(row.reason);
   return reason != 0 && reason < kMissingReasons && row.length == 0 && row.crc == 0;
 }

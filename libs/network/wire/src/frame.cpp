@@ -50,7 +50,7 @@ std::size_t payload_limit(FrameType type) {
 }
 
 Expected<void, WireError> check_fragment(const FrameHeader& h) {
-  if (h.status > FragmentStatus::suppressed) return Unexpected<WireError>(WireError::bad_status);
+  if (!is_sent(h.status)) return Unexpected<WireError>(WireError::bad_status);
   if (h.status == FragmentStatus::missing) {
     const bool reason_good = h.total != 0 && h.total < kMissingReasons;
     if (h.length != 0 || h.offset != 0 || !reason_good) return Unexpected<WireError>(WireError::bad_range);

@@ -266,8 +266,8 @@ std::string_view name(ErrorKind kind) {
   return kNames[static_cast<std::size_t>(kind)];
 }
 // The public enumerations have the values of the records.
-static_assert(static_cast<int>(Status::not_requested) == static_cast<int>(FragmentStatus::not_requested));
-static_assert(static_cast<std::size_t>(Reason::removed) + 1 == kMissingReasons);
+static_assert(static_cast<int>(Status::out_of_step) == static_cast<int>(FragmentStatus::out_of_step));
+static_assert(static_cast<std::size_t>(Reason::too_old) + 1 == kMissingReasons);
 static_assert(static_cast<int>(Decision::burst) == static_cast<int>(DecisionKind::burst));
 
 std::string_view name(Status status) { return weir::name(static_cast<FragmentStatus>(status)); }

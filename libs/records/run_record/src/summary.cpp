@@ -18,19 +18,14 @@ struct FragmentOutcome {
   const char* name;  // the key in the summary
   metrics::CounterKey key;
 };
-constexpr FragmentOutcome kFragmentOutcomes[] = {{"produced", "fragments.produced"},
-                                                 {"requested", "fragments.requested"},
-                                                 {"received", "fragments.received"},
-                                                 {"late", "fragments.late"},
-                                                 {"duplicate", "fragments.duplicate"},
-                                                 {"unknown", "fragments.unknown"},
-                                                 {"corrupt", "fragments.corrupt"},
-                                                 {"truncated", "fragments.truncated"},
-                                                 {"suppressed", "fragments.suppressed"},
-                                                 {"asked_again", "fragments.asked_again"},
-                                                 {"served", "fragments.served"},
-                                                 {"cleared", "fragments.cleared"},
-                                                 {"held", "fragments.held"}};
+constexpr FragmentOutcome kFragmentOutcomes[] = {
+    {"produced", "fragments.produced"},       {"requested", "fragments.requested"},
+    {"received", "fragments.received"},       {"late", "fragments.late"},
+    {"duplicate", "fragments.duplicate"},     {"unknown", "fragments.unknown"},
+    {"corrupt", "fragments.corrupt"},         {"truncated", "fragments.truncated"},
+    {"suppressed", "fragments.suppressed"},   {"out_of_step", "fragments.out_of_step"},
+    {"asked_again", "fragments.asked_again"}, {"served", "fragments.served"},
+    {"cleared", "fragments.cleared"},         {"held", "fragments.held"}};
 
 void add_counts(const Counts& more, Counts& counts) {
   for (const auto& [reason, count] : more) counts[reason] += count;

@@ -116,7 +116,8 @@ void add_fragments(const Summary& summary, Page& page) {
               counted(summary.dcms_lost, "DCM"));
   }
   Counts odd;
-  for (const char* key : {"late", "duplicate", "unknown", "corrupt", "truncated", "suppressed"}) {
+  for (const char* key :
+       {"late", "duplicate", "unknown", "corrupt", "truncated", "suppressed", "out_of_step"}) {
     if (count(key) > 0) odd[key] = count(key);
   }
   for (const auto& [reason, dropped] : summary.fragments_dropped) odd["dropped " + reason] = dropped;

@@ -41,14 +41,16 @@ extern "C" {
 
 /* ---- Slices ---- */
 
-/* Status of one source's fragment. `ok`, `truncated` and `corrupt` have bytes. */
+/* Status of one source's fragment. `ok`, `truncated`, `corrupt` and `out_of_step` have bytes. New ones may be
+ * added. */
 enum {
-  WEIR_FRAGMENT_OK = 0,           /* complete, with a valid checksum */
-  WEIR_FRAGMENT_MISSING = 1,      /* requested, but not received: see missing_reason */
-  WEIR_FRAGMENT_TRUNCATED = 2,    /* shortened by the source; the bytes present are valid */
-  WEIR_FRAGMENT_CORRUPT = 3,      /* the checksum does not match; the bytes are as received */
-  WEIR_FRAGMENT_SUPPRESSED = 4,   /* withheld by the source on purpose */
-  WEIR_FRAGMENT_NOT_REQUESTED = 5 /* not requested yet: a filter can (WEIR_FILTER_NEED_MORE) */
+  WEIR_FRAGMENT_OK = 0,            /* complete, with a valid checksum */
+  WEIR_FRAGMENT_MISSING = 1,       /* requested, but not received: see missing_reason */
+  WEIR_FRAGMENT_TRUNCATED = 2,     /* shortened by the source; the bytes present are valid */
+  WEIR_FRAGMENT_CORRUPT = 3,       /* the checksum does not match; the bytes are as received */
+  WEIR_FRAGMENT_SUPPRESSED = 4,    /* withheld by the source on purpose */
+  WEIR_FRAGMENT_NOT_REQUESTED = 5, /* not requested yet: a filter can (WEIR_FILTER_NEED_MORE) */
+  WEIR_FRAGMENT_OUT_OF_STEP = 6 /* probably of another slice: the front-end's counter or time does not fit */
 };
 
 /* Why a fragment is missing. New reasons may be added. */
@@ -65,7 +67,8 @@ enum {
   WEIR_MISSING_TOO_LARGE = 9,
   WEIR_MISSING_UNKNOWN_SOURCE = 10,
   WEIR_MISSING_GAP = 11,
-  WEIR_MISSING_REMOVED = 12 /* its readout was removed from the run on purpose: not a defect of the slice */
+  WEIR_MISSING_REMOVED = 12, /* its readout was removed from the run on purpose: not a defect of the slice */
+  WEIR_MISSING_TOO_OLD = 13
 };
 
 /* One entry of a slice's table. */
@@ -281,9 +284,9 @@ struct weir_filter_host {
   /* (process) Gives a burst alert: the farm saves the raw data of the slices from `before_ms` before this
    * slice's trigger time to `after_ms` after it, rejected ones too. Both 0: the window of the farm file
    * (burst.before_s, burst.after_s). `reason` is up to 100 bytes of printable text for the run's account. One
-   * alert per step; the last call counts. Independent of the decision; a filter error gives none. The farm takes
-   * one alert of filters per burst.filter_alert_s (10 s) of trigger time and counts the others as refused;
-   * without a burst saver it takes none. */
+   * alert per step; the last call counts. Independent of the decision; a filter error gives none. The farm
+   * takes one alert of filters per burst.filter_alert_s (10 s) of trigger time and counts the others as
+   * refused; without a burst saver it takes none. */
   void (*alert)(const weir_filter_host* host, int64_t before_ms, int64_t after_ms, const char* reason);
 };
 

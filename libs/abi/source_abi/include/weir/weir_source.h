@@ -70,7 +70,10 @@ enum {
 
 enum {
   WEIR_SOURCE_HAS_CRC32C =
-      1u /* `crc32c` is filled in, and covers the bytes; otherwise the host computes it */
+      1u, /* `crc32c` is filled in, and covers the bytes; otherwise the host computes it */
+  /* Not in the first release: */
+  WEIR_SOURCE_HAS_COUNTER = 2u, /* `counter` is filled in */
+  WEIR_SOURCE_HAS_TIME = 4u     /* `time_ns` and `duration_ns` are filled in */
 };
 
 /* One source's part of one slice. */
@@ -90,6 +93,11 @@ typedef struct weir_source_fragment {
    * destroy. */
   void (*release)(void* owner);
   void* owner;
+  /* Not in the first release: compare struct_size. What the front-end itself counted and measured; the farm's
+   * section `build` says how they are used. */
+  uint64_t counter;    /* of its triggers; wraps at build.counter_bits */
+  int64_t time_ns;     /* of its own clock, before build.offsets are added */
+  int64_t duration_ns; /* of the data, from time_ns on; 0: a moment */
 } weir_source_fragment;
 
 /* A slice that the farm builds. */

@@ -51,6 +51,7 @@ enum class Status : std::uint8_t {
   corrupt = 3,    // the checksum was wrong twice; the bytes are kept as received
   suppressed = 4,
   not_requested = 5,
+  out_of_step = 6,  // its front-end's counter or time does not fit the slice; the bytes are good
 };
 enum class Reason : std::uint8_t {
   none = 0,
@@ -66,6 +67,7 @@ enum class Reason : std::uint8_t {
   unknown_source = 10,
   gap = 11,
   removed = 12,
+  too_old = 13,
 };
 enum class Decision : std::uint8_t {
   filter = 0,      // the filter accepted the slice

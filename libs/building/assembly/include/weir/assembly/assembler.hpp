@@ -55,9 +55,10 @@ enum class OpenError : std::uint8_t { full, duplicate };
 // have left. Late, duplicate and unknown fragments are counted in addition.
 struct FragmentCounters {
   std::uint64_t requested = 0;
-  std::uint64_t received = 0;  // ok, truncated, suppressed and corrupt
+  std::uint64_t received = 0;  // all but the missing ones
   std::uint64_t truncated = 0;
   std::uint64_t suppressed = 0;
+  std::uint64_t out_of_step = 0;
   std::uint64_t corrupt = 0;
   std::uint64_t asked_again = 0;
   std::uint64_t late = 0;       // the (slice, attempt) is not open any more, or has given the fragment up

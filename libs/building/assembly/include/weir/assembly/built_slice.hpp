@@ -35,6 +35,7 @@ using slice_rows::AssignedSlice;
 [[nodiscard]] inline bool has_flaw(const weir_filter_fragment& entry) {
   return entry.status == abi_status(FragmentStatus::truncated) ||
          entry.status == abi_status(FragmentStatus::corrupt) ||
+         entry.status == abi_status(FragmentStatus::out_of_step) ||
          (entry.status == abi_status(FragmentStatus::missing) &&
           entry.missing_reason != static_cast<std::uint8_t>(MissingReason::removed));
 }

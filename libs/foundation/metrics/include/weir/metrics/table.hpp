@@ -347,6 +347,8 @@ inline constexpr Entry kTable[] = {
           "Of the received: shortened by the source."),
     count("fragments.suppressed", "weir_fragments_suppressed_total", kDcm,
           "Of the received: left out by the source's cut-off."),
+    count("fragments.out_of_step", "weir_fragments_out_of_step_total", kDcm,
+          "Of the received: the front-end's counter or time does not fit the slice."),
     count("fragments.corrupt", "weir_fragments_corrupt_total", kDcm,
           "Of the received: the checksum did not match, twice."),
     count("fragments.asked_again", "weir_fragments_asked_again_total", kDcm,
