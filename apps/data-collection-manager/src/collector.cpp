@@ -1,6 +1,7 @@
 #include "collector.hpp"
 
 #include <weir/base/assert.hpp>
+#include <weir/wire/block.hpp>
 
 #include <utility>
 
@@ -16,8 +17,6 @@ using assembly::SourceIndex;
 
 // TCP's timeout after a loss is at least two round trips; the retransmission takes another one.
 constexpr DurationNs kGapRoundTrips = 6;
-// Short requests to a readout follow each other up to this sum, as long as its blocks of several slices are.
-constexpr std::uint64_t kRunBytes = 16 * 1024;
 
 // Returns the slice's part at this readout; nullptr: it has requested nothing.
 Gathering::Part* part_of(BuiltSlice* slice, std::uint32_t readout) {
@@ -260,7 +259,7 @@ void Collector::send_run(std::uint32_t readout, std::uint64_t bytes, std::uint64
       continue;
     }
     bytes += piece->bytes;
-    if (piece->bytes == 0 || bytes > kRunBytes) return;
+    if (piece->bytes == 0 || bytes > wire::kSharedBlockMax) return;
     if (shaper_->try_take({readout, piece->fragments, piece->bytes}, now_ns) != shaping::Credit::granted)
       return;
     send(*slice, readout, *piece, now_ns);

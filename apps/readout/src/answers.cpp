@@ -11,10 +11,8 @@ namespace {
 
 // Up to here a payload is copied behind its header, so that both are one piece.
 constexpr std::size_t kInlineMax = 512;
-// Slices share a block up to these lengths of its fragments and of all of it: longer ones gain little, and
-// the DCM's window would wait for the end of the block.
+// Slices share a block up to this length of its fragments: longer ones gain little.
 constexpr std::size_t kSharingFragmentMax = 4096;
-constexpr std::size_t kSharedBlockMax = 16 * 1024;
 
 // The part of the fragment that was asked for.
 ConstBytes asked_bytes(const source::RequestedFragment& request, const source::SourceFragment& fragment) {
@@ -59,7 +57,7 @@ void Answers::make_room(std::uint32_t connection, const wire::BlockSlice& slice,
     if (same_peer && slice == block_.last_slice() && block_.takes(size)) return;
     const std::size_t bytes = wire::kBlockSliceBytes + wire::kBlockRowBytes + wire::block_bytes(size);
     const bool shares = same_peer && slice != block_.last_slice() && size <= kSharingFragmentMax &&
-                        block_.bytes() + bytes <= kSharedBlockMax;
+                        block_.bytes() + bytes <= wire::kSharedBlockMax;
     if (shares) return block_.begin(slice);
     flush();
   }

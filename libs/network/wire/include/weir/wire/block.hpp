@@ -26,6 +26,9 @@ constexpr std::size_t kBlockAlignment = 8;
 constexpr std::uint32_t kBlockPayloadMax = 64 * 1024;
 // For longer fragments, the bytes saved in a block are not worth the waiting.
 constexpr std::uint32_t kBlockFragmentMax = 16 * 1024;
+// Limit for a block that several slices share, and for the requests to a readout that a DCM sends in a row:
+// in longer blocks slices gain little, and the DCM's window would wait for the end of the block.
+constexpr std::uint32_t kSharedBlockMax = 16 * 1024;
 
 // Returns the length of a payload in a block, padding included.
 [[nodiscard]] constexpr std::size_t block_bytes(std::size_t length) {
