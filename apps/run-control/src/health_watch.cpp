@@ -245,6 +245,7 @@ std::vector<control::Finding> HealthWatch::judge(const control::FarmMachine& mac
   seen.full = full(machine, members);
   seen.records = records_;
   seen.missing_disks = missing_disks_;
+  seen.disks = disks_;
   seen.off = machine.going_off();
   seen.over = machine.is_over();
   seen.last = std::move(last);

@@ -38,6 +38,7 @@ class HealthWatch {
   void set_freeze(const control::Freeze& freeze) { freeze_ = freeze; }
   void set_records(control::HealthView::Records records) { records_ = std::move(records); }
   void set_missing_disks(std::vector<control::MissingDisk> disks) { missing_disks_ = std::move(disks); }
+  void set_disks(std::vector<control::DiskUse> disks) { disks_ = std::move(disks); }
   // The farm's groups of DCMs. Empty: none.
   struct Groups {
     std::map<std::string, std::string> of_dcm;         // by name
@@ -78,6 +79,7 @@ class HealthWatch {
   control::Freeze freeze_;
   control::HealthView::Records records_;
   std::vector<control::MissingDisk> missing_disks_;
+  std::vector<control::DiskUse> disks_;
   control::Headline headline_;  // of a run
   bool draining_ = false;
   std::map<std::size_t, reports::LoopWatch> loops_;  // of the members in a run

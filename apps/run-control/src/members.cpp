@@ -81,9 +81,13 @@ void Members::is_made_of(std::size_t member, const v1::RunIdentity& identity) {
 void Members::writes_to(std::size_t member, const v1::MemberState& state) {
   WEIR_ASSERT(member < processes_.size());
   processes_[member].places.clear();
-  for (const v1::FolderPlace& one : state.places())
+  processes_[member].spaces.clear();
+  for (const v1::FolderPlace& one : state.places()) {
     processes_[member].places.push_back(
         {one.key(), one.folder(), one.mount(), one.device(), one.unmounted()});
+    if (one.total_bytes() > 0)
+      processes_[member].spaces[one.folder()] = {one.free_bytes(), one.total_bytes()};
+  }
   if (state.out().empty()) return;
   processes_[member].out = state.out();
   processes_[member].out_run = RunNumber(state.run());

@@ -3,6 +3,7 @@
 #include <weir/base/ids.hpp>
 #include <weir/bus/hub.hpp>
 #include <weir/control/disk_memory.hpp>
+#include <weir/control/disk_space.hpp>
 #include <weir/v1/bus.pb.h>
 
 #include <cstddef>
@@ -13,6 +14,9 @@
 #include <vector>
 
 namespace weir::run_control {
+
+// Space on the disks of folders, by folder; only known ones.
+using Spaces = std::map<std::string, control::DiskSpace>;
 
 // A process of the farm: its address and its reports. Its orders are the machine's matter.
 struct Process {
@@ -31,6 +35,7 @@ struct Process {
   std::string out;
   RunNumber out_run;
   std::vector<control::FolderPlace> places;  // of its folders for data, those that it knows
+  Spaces spaces;
 };
 
 // Returns the time at which the process with this number began, in clock ticks since the boot: numbers are

@@ -26,6 +26,7 @@ struct Parts {
   TimeNs now_ns = 0;
   control::DiskMemory disks = {};
   std::vector<control::FolderPlace> own_places = {};  // of run control
+  Spaces own_spaces = {};
 };
 
 }  // namespace weir::run_control

@@ -1,12 +1,11 @@
 #include "record_keeper.hpp"
 
 #include <weir/base/assert.hpp>
+#include <weir/node/space_probe.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <sys/statvfs.h>
-#include <unistd.h>
 #include <utility>
 
 namespace weir::run_control {
@@ -14,11 +13,8 @@ namespace {
 
 // Returns the bytes that this process may still write; nullopt: unknown.
 std::optional<std::uint64_t> room_in(const std::string& folder) {
-  struct statvfs now {};
-  if (::statvfs(folder.c_str(), &now) != 0 || now.f_blocks == 0) return std::nullopt;
-  if (now.f_files > 0 && now.f_ffree == 0) return 0;
-  const bool is_root = ::geteuid() == 0;
-  return (is_root ? now.f_bfree : now.f_bavail) * now.f_frsize;
+  const auto space = node::disk_space(folder);
+  return space ? std::optional(space->free_bytes) : std::nullopt;
 }
 
 }  // namespace

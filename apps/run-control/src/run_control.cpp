@@ -1,5 +1,6 @@
 #include "commands.hpp"
 #include "disks.hpp"
+#include "farm_disks.hpp"
 #include "frozen_watch.hpp"
 #include "health_watch.hpp"
 #include "memory.hpp"
@@ -18,6 +19,7 @@
 #include <weir/node/identity.hpp>
 #include <weir/node/log_file.hpp>
 #include <weir/node/setup.hpp>
+#include <weir/node/space_probe.hpp>
 #include <weir/node/standstill_report.hpp>
 #include <weir/ports/endpoint_text.hpp>
 #include <weir/run_control/run_control.hpp>
@@ -80,6 +82,7 @@ class RunControl::Core final : private bus::HubHandler {
   void look_at_rules();
   void look_at_records();
   void look_at_disks();
+  void look_at_space();
   void log_run();
   void show_page();
   void note_events();
@@ -107,6 +110,8 @@ class RunControl::Core final : private bus::HubHandler {
   RuleWatch rules_;
   HealthWatch health_;
   node::FolderWatch folders_;  // of run control
+  node::SpaceProbe probe_;     // likewise
+  FarmDisks disks_;
   TimeNs next_disk_look_ns_ = 0;
   FrozenWatch frozen_;
   Taps taps_;
@@ -149,6 +154,7 @@ RunControl::Core::Core(RunControlSettings settings)
       rules_(own_.rules, log_, commands_),
       health_(begins_anew() ? HealthWatch::Begin::anew : HealthWatch::Begin::recalled, own_.heartbeat_ns,
               flow_limits(rules_.rules()), parts_.now_ns),
+      disks_(own_.disk_limits),
       frozen_(own_.deadlines.return_ns),
       taps_(parts_, hub_.subscribe_port(),
             [this](const std::string& to, const v1::BusMessage& message) { hub_.send(to, message); }),
@@ -311,11 +317,22 @@ void RunControl::Core::look_at_records() {
 
 void RunControl::Core::look_at_disks() {
   if (folders_.look(parts_.now_ns)) parts_.own_places = folders_.places();
+  look_at_space();
   if (parts_.now_ns < next_disk_look_ns_) return;
   next_disk_look_ns_ = parts_.now_ns + node::FolderWatch::kInterval;
   auto missing = missing_disks(parts_);
   note_unmounted(parts_, missing);
   health_.set_missing_disks(std::move(missing));
+}
+
+void RunControl::Core::look_at_space() {
+  probe_.look(parts_.own_places, parts_.now_ns);
+  parts_.own_spaces.clear();
+  for (const control::FolderPlace& place : parts_.own_places) {
+    if (const auto space = probe_.of(place.folder, parts_.now_ns)) parts_.own_spaces[place.folder] = *space;
+  }
+  disks_.look(parts_);
+  health_.set_disks(disks_.uses());
 }
 
 void RunControl::Core::log_run() {
@@ -465,6 +482,7 @@ v1::FarmView RunControl::Core::view() const {
   auto findings = health_.findings(machine_, members_, book_.last_run(machine_.run()), parts_.now_ns);
   if (!no_port_.empty()) findings.insert(findings.begin(), {control::Gravity::error, "no port", no_port_});
   add_health(findings, view);
+  add_disks(disks_.uses(), view);
   for (const std::string& one : setup_.configured_sets()) view.add_sets(one);
   const bool is_on =
       machine_.state() == control::State::running || machine_.state() == control::State::paused;

@@ -19,6 +19,8 @@
 namespace weir::run_control {
 namespace {
 
+constexpr double kSecondsPerHour = 3600;
+
 DurationNs seconds(double value) { return static_cast<DurationNs>(std::llround(value * kSecond)); }
 
 std::vector<control::MemberPlan> members_of(const config::FarmPlan& plan, const v1::ControlSettings& settings,
@@ -103,7 +105,8 @@ OwnSettings own_settings(const FarmSetup& setup, bool one_run) {
           .tap_bytes_per_s = file.tap().rate_bytes_max(),
           .tap_lease_ns = config::from_ms(std::llround(file.tap().lease_s() * kSecond / kMillisecond)),
           .groups = groups_of(setup),
-          .rules = rules_of(setup)};
+          .rules = rules_of(setup),
+          .disk_limits = {control.disk_free_min(), seconds(control.disk_hours_min() * kSecondsPerHour)}};
 }
 
 bus::HubSettings hub_settings(const std::string& folder, const std::string& listen) {

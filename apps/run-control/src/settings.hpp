@@ -31,6 +31,7 @@ struct OwnSettings {
   DurationNs tap_lease_ns;
   HealthWatch::Groups groups;
   std::vector<control::Rule> rules;
+  control::DiskLimits disk_limits;
 };
 // With `one_run` no process is transient: all are waited for. Each process of the plan adds 100 ms to
 // control.start_s: hundreds of them take longer to connect. Errors: std::runtime_error if the farm file gives

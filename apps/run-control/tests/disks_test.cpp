@@ -1,5 +1,6 @@
 #include "../src/disks.hpp"
 
+#include "../src/farm_disks.hpp"
 #include "small_farm.hpp"
 #include "weir_catch.hpp"
 
@@ -97,6 +98,39 @@ TEST_CASE("a disk unmounted in a run is a fault of that run, and between runs of
   farm.members.writes_to(writer, lies_on("/"));
   note_unmounted(farm.parts, missing_disks(farm.parts));
   CHECK(farm.book.has_fault("the disk of run.out was unmounted in the run: /data, /dev/sd (ext4)") == in_run);
+}
+
+TEST_CASE("processes on one disk of one host are shown together, while they live and it answers") {
+  test::SmallFarm farm;
+  farm.join_all();
+  FarmDisks disks({0.1, 7200 * kSecond});
+  const auto report = [&](const std::string& process, std::uint64_t free_bytes) {
+    v1::MemberState state = lies_on("/data");
+    state.mutable_places(0)->set_free_bytes(free_bytes);
+    state.mutable_places(0)->set_total_bytes(1000);
+    farm.members.writes_to(farm.member(process), state);
+  };
+  farm.parts.own_places = {{"control.out", "/data/control", "/data", "/dev/sd (ext4)", ""}};
+  report("writer-0", 90);
+  report("supervisor", 90);
+  disks.look(farm.parts);
+  REQUIRE(disks.uses().size() == 1);  // run control's own is not measured yet
+  const control::DiskUse use = disks.uses().front();
+  CHECK(use.processes == std::vector<std::string>{"supervisor", "writer-0"});
+  CHECK(use.folder == "/data/out");
+  CHECK(use.is_short);
+  v1::FarmView view;
+  add_disks(disks.uses(), view);
+  CHECK(view.disks(0).free_bytes() == 90);
+  CHECK(view.disks(0).is_short());
+
+  farm.parts.own_spaces["/data/control"] = {90, 1000};
+  farm.members.writes_to(farm.member("supervisor"), lies_on("/data"));
+  farm.members.writes_to(farm.member("writer-0"), lies_on("/data"));
+  farm.parts.now_ns += 10 * kSecond;
+  disks.look(farm.parts);
+  REQUIRE(disks.uses().size() == 1);
+  CHECK(disks.uses().front().processes == std::vector<std::string>{kRunControl});
 }
 
 TEST_CASE("the disks outlive run control") {

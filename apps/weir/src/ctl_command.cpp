@@ -8,6 +8,7 @@
 #include <weir/bus/client.hpp>
 #include <weir/clock/clock.hpp>
 #include <weir/control/states.hpp>
+#include <weir/farm_view/disks.hpp>
 #include <weir/reports/numbers.hpp>
 #include <weir/reports/source_counts.hpp>
 #include <weir/run_record/json.hpp>
@@ -125,6 +126,8 @@ void print_view(const v1::FarmView& view) {
       fmt::print("  {}: {}: {}\n", one.gravity(), one.word(), one.reason());
   }
   print_run(view);
+  for (const control::DiskUse& one : farm_view::disks_of(view))
+    fmt::print("  disk     {}\n", control::space_text(one));
   for (const auto& one : view.overrides())
     fmt::print("  set      {}={}  by {}{}\n", one.key(), one.value(), one.origin(), state_of(one));
   std::size_t width = 4;

@@ -2,6 +2,7 @@
 #include <weir/base/figures.hpp>
 #include <weir/base/role.hpp>
 #include <weir/base/text.hpp>
+#include <weir/farm_view/disks.hpp>
 #include <weir/farm_view/display_state.hpp>
 #include <weir/farm_view/live_view.hpp>
 #include <weir/farm_view/top_view.hpp>
@@ -203,6 +204,7 @@ Expected<TopFrame, std::string> TopRates::of_state(const std::string& text) {
                               text_of(*finding, "reason"));
     }
   }
+  frame.disk = text_of(*state, "disk");
   for (const json::value& one : members->get_array()) {
     const json::object* member = one.if_object();
     if (member == nullptr) continue;
@@ -250,6 +252,8 @@ TopFrame TopRates::of_view(const v1::FarmView& view) {
     if (one.reason().empty()) continue;
     frame.reasons.push_back(clean(one.gravity()) + ": " + clean(one.word()) + ": " + clean(one.reason()));
   }
+  const std::vector<control::DiskUse> disks = disks_of(view);
+  if (const control::DiskUse* disk = control::shortest(disks)) frame.disk = control::space_text(*disk);
   const v1::Report* supervisor = &v1::Report::default_instance();
   std::map<std::string, Seen> seen;  // a node that has left is forgotten
   for (const v1::FarmView::Node& node : view.nodes()) {
@@ -337,12 +341,14 @@ std::vector<std::string> format_top(const TopFrame& frame, TopSort sort, std::si
   std::vector<std::string> lines{frame.title};
   const std::vector<const Column*> shown = columns_for(columns);
   // Long reasons take several lines where the table leaves room.
-  const std::size_t table = 2 + frame.rows.size() + group_rows(frame.rows).size();
+  const std::size_t table =
+      2 + (frame.disk.empty() ? 0 : 1) + frame.rows.size() + group_rows(frame.rows).size();
   std::size_t room =
       lines_max > table + 1 + frame.reasons.size() ? lines_max - table - 1 - frame.reasons.size() : 0;
   for (const std::string& reason : frame.reasons) {
     for (std::string& line : folded("  " + reason, columns, room)) lines.push_back(std::move(line));
   }
+  if (!frame.disk.empty()) lines.push_back("  disk: " + frame.disk);
   if (const std::string names = left_out(shown); !names.empty())
     lines.push_back("  no room for: " + names + "; a wider terminal shows them");
   std::string head;

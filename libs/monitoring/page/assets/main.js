@@ -3,6 +3,7 @@
 import { addPoint, setHistory } from './plots.js';
 import { addLog, loadLogs, setProcesses, showLedger, showMembers, showRuns } from './tables.js';
 import { badge, byteRate, duration, el, grouped, kindOfGravity, micros, rate, setText } from './text.js';
+import { freeText, freeWarns, showDisks } from './disks.js';
 import { showControl } from './control.js';
 import { setReferences, showHistograms } from './histograms.js';
 import { showFlow } from './farm.js';
@@ -23,6 +24,7 @@ const FIGURES = [
   ['Building, p99', (state) => micros(state.point?.p99_us)],
   ['Discarded', (state) => grouped(state.counts.discarded), (state) => state.counts.discarded > 0],
   ['Fragments missing', (state) => (state.counts.dcms_lost > 0 ? '≥ ' : '') + grouped(state.counts.fragments_missing), (state) => state.counts.fragments_missing > 0],
+  ['Disk free', freeText, freeWarns],
 ];
 const figures = FIGURES.map(([title]) => {
   const value = el('dd');
@@ -46,6 +48,7 @@ function showState(state) {
   showOverrides(state.overrides);
   showFlow(state);
   showSources(state);
+  showDisks(state);
   showMembers(state.members);
   showLedger(state);
   showHistograms(state);

@@ -221,6 +221,23 @@ json::object counts_json(const Farm& farm) {
   return out;
 }
 
+json::array disks_json(const Farm& farm) {
+  json::array disks;
+  for (const control::DiskUse& one : farm.disks) {
+    json::array processes;
+    for (const std::string& process : one.processes) processes.push_back(text(process));
+    disks.push_back({{"host", text(one.host)},
+                     {"folder", text(one.folder)},
+                     {"processes", std::move(processes)},
+                     {"free_bytes", one.space.free_bytes},
+                     {"total_bytes", one.space.total_bytes},
+                     {"fill_per_s", rounded(one.fill_per_s)},
+                     {"short", one.is_short},
+                     {"left_s", one.left ? json::value(*one.left / kSecond) : json::value(nullptr)}});
+  }
+  return disks;
+}
+
 json::object log_object(const LogRing::Entry& entry) {
   return {{"number", entry.number},
           {"t", milliseconds(entry.line.utc_ns)},
@@ -358,6 +375,9 @@ std::string Model::state_json(bool can_command) const {
     members.push_back(member_json(member, rates_.at(member.name)));
   }
   out["members"] = std::move(members);
+  out["disks"] = disks_json(farm_);
+  if (const control::DiskUse* disk = control::shortest(farm_.disks))
+    out["disk"] = text(control::space_text(*disk));
   json::array ledger;
   for (const LedgerLine& line : farm_.ledger) {
     ledger.push_back({{"name", text(line.name)},

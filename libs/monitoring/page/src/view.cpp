@@ -1,4 +1,5 @@
 #include <weir/control/states.hpp>
+#include <weir/farm_view/disks.hpp>
 #include <weir/farm_view/display_state.hpp>
 #include <weir/page/view.hpp>
 
@@ -78,6 +79,7 @@ Farm farm_of(const v1::FarmView& view, const v1::RunSummary* last) {
     farm.overrides.push_back({one.key(), one.value(), one.origin(), one.in_force(), one.unset()});
   farm.over = view.over();
   for (const auto& node : view.nodes()) farm.members.push_back(page_member(view, node));
+  farm.disks = farm_view::disks_of(view);
   const bool ended = view.over() || view.run_begin_utc_ns() == 0;
   if (last != nullptr && ended && last->run() == view.run()) show_account(*last, farm);
   if (last != nullptr) farm.ledger = ledger_lines(*last);

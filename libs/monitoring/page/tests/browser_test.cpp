@@ -108,6 +108,10 @@ TEST_CASE("the page shows the farm's state, its processes, plots, ledger, log an
   CHECK(browser.value("String([...document.querySelectorAll('svg.plot path.line')].every((line) => "
                       "line.getAttribute('d').length > 50))") == "true");
   CHECK(browser.value(count("#members tbody tr")) == "10");
+  CHECK(browser.value(count("#disk-table tbody tr")) == "2");
+  CHECK(browser.value(text_of("#disk-table tbody tr:last-child")).find("writer-0, writer-1") !=
+        std::string::npos);
+  CHECK(browser.value(text_of("#figures")).find("Disk free25\u202f%") != std::string::npos);
   CHECK(browser.value(text_of("#equations")).find("same ids") != std::string::npos);
   CHECK(browser.eventually(count("#run-table tbody tr") + " === 4"));
   // Log lines are shown as text, not as HTML.

@@ -46,6 +46,15 @@ MadeUpFarm::MadeUpFarm(unsigned readouts, unsigned dcms, unsigned writers, std::
                   {"triggers: offered = triggered + vetoed", "641000", "641000", true, ""},
                   {"slices: triggered = stored + rejected + discarded", "641000", "641000", true, "same ids"},
                   {"slices: stored = live on disk", "45785", "45785", true, "same ids"}};
+  farm_.disks = {
+      {{"supervisor"}, "daq-00", "/data/journal", {190'000'000'000, 240'000'000'000}, 2.1e4, {}, false},
+      {{"writer-0", "writer-1"},
+       "store-0",
+       "/data/out",
+       {4'100'000'000'000, 16'000'000'000'000},
+       7.6e6,
+       149 * 3600 * kSecond,
+       false}};
   begin_run();
 }
 

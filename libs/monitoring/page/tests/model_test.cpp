@@ -290,6 +290,37 @@ TEST_CASE("a member that left is forgotten") {
   CHECK(member(model, "slices_per_s") == "none");
 }
 
+TEST_CASE(
+    "the state has the farm's disks, and `weir top` shows the one that is full first, of state and view") {
+  v1::FarmView view;
+  for (const double left_s : {0.0, 7'000.0}) {
+    v1::FarmView::Disk& disk = *view.add_disks();
+    disk.add_processes("writer-" + std::to_string(view.disks_size() - 1));
+    disk.set_host("daq-3");
+    disk.set_folder("/data/out");
+    disk.set_free_bytes(45'000'000'000);
+    disk.set_total_bytes(500'000'000'000);
+    disk.set_left_s(left_s);
+    disk.set_fill_per_s(left_s > 0 ? 6.4e6 : 0);
+    disk.set_is_short(left_s > 0);
+  }
+  view.add_disks()->set_host("daq-4");  // unknown space
+  Model model({10, 10});
+  model.update(page::farm_of(view, nullptr));
+  const json::object state = state_of(model);
+  REQUIRE(state.at("disks").as_array().size() == 2);
+  CHECK(state.at("disks").at(0).at("left_s").is_null());
+  CHECK(state.at("disks").at(1).at("left_s") == json::value(7'000));
+  CHECK(state.at("disks").at(1).at("short") == json::value(true));
+  const std::string shown =
+      "daq-3 '/data/out' (writer-1): 45.0 GB free (9 %), full in 1 h 56 min at 6.40 MB/s";
+  farm_view::TopRates rates;
+  CHECK(rates.of_view(view).disk == shown);
+  CHECK(rates.of_state(model.state_json(true))->disk == shown);
+  CHECK(farm_view::format_top(rates.of_view(view), farm_view::TopSort::plan, 120, 10).at(1) ==
+        "  disk: " + shown);
+}
+
 TEST_CASE("`weir top` shows the same of run control's view as of the page's state") {
   Model model({});
   farm_view::TopRates rates;

@@ -15,7 +15,6 @@ using Picked = std::vector<const HealthView::Process*>;
 
 [[nodiscard]] std::string whole_seconds(DurationNs time);                       // "12 s"
 [[nodiscard]] std::string counted(std::uint64_t count, std::string_view noun);  // "2 slices"
-[[nodiscard]] std::string percent(double share);                                // "50 %"
 [[nodiscard]] std::string list(const std::vector<std::string>& names);          // at most four
 [[nodiscard]] std::string list(const Picked& picked);
 

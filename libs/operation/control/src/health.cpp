@@ -212,6 +212,12 @@ void records(const HealthView& view, Findings& out) {
   }
 }
 
+void filling_disks(const HealthView& view, Findings& out) {
+  for (const DiskUse& one : view.disks) {
+    if (one.is_short) out.push_back({Gravity::warning, "disk fills", sentence(one)});
+  }
+}
+
 void last_run(const HealthView& view, Findings& out) {
   if (!view.last) return;
   const HealthView::LastRun& last = *view.last;
@@ -315,6 +321,7 @@ std::vector<Finding> health_of(const HealthView& view) {
     records(view, out);
     if (!view.under_way) last_run(view, out);
   }
+  filling_disks(view, out);
   restarted(view, out);
   if (view.under_way) {
     out.push_back({Gravity::waiting, std::string(name(*view.under_way)) + " is under way",

@@ -1,23 +1,16 @@
 #include "bus_link.hpp"
 
 #include <weir/base/assert.hpp>
+#include <weir/node/process.hpp>
 #include <weir/telemetry/log.hpp>
 #include <weir/transport/free_ports.hpp>
 
 #include <spdlog/spdlog.h>
 
-#include <array>
 #include <unistd.h>
 
 namespace weir::node {
 namespace {
-
-constexpr std::size_t kHostNameMax = 256;
-
-std::string host_name() {
-  std::array<char, kHostNameMax> name{};
-  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
-}
 
 ConstBytes bytes_of(const std::string& text) {
   return {reinterpret_cast<const std::byte*>(text.data()), text.size()};

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -33,6 +34,12 @@ void prepare_process() {
     if (::fcntl(descriptor, F_GETFD) >= 0 || errno != EBADF) continue;
     (void)::open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);  // the lowest free number
   }
+}
+
+std::string host_name() {
+  constexpr std::size_t kHostNameMax = 256;
+  std::array<char, kHostNameMax> name{};
+  return ::gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
 std::uint64_t file_bytes_limit() {

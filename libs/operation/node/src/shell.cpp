@@ -89,6 +89,7 @@ void Shell::turn(TimeNs now_ns) {
   take_orders();
   look_at_trial(now_ns);
   if (folders_.look(now_ns)) bus_.state_changed();
+  spaces_.look(folders_.places(), now_ns);
   if (bus_.heartbeat_due(now_ns)) {
     if (!node_) configuration_.look_at_plugins();
     bus_.say(state(Extent::brief), now_ns);
@@ -119,6 +120,10 @@ v1::MemberState Shell::state(Extent extent) const {
     place.set_mount(one.mount);
     place.set_device(one.device);
     place.set_unmounted(one.unmounted);
+    if (const auto space = spaces_.of(one.folder, loop_.now_ns())) {
+      place.set_free_bytes(space->free_bytes);
+      place.set_total_bytes(space->total_bytes);
+    }
   }
   return told;
 }
@@ -404,19 +409,31 @@ void Shell::drop_node() {
 void Shell::on_summary(const v1::RunSummary& summary) { account_.set_summary(summary); }
 
 void Shell::take(const v1::Report& report) {
+  v1::Report more = shell_counters();
+  const bool none = more.ByteSizeLong() == 0;
+  if (!none) more.MergeFrom(report);
+  const v1::Report& told = none ? report : more;
+  bus_.take(told);
+  if (metrics_ != nullptr) metrics_->take(told);
+}
+
+// Returns dropped messages and the space on the disk, which the node cannot measure.
+v1::Report Shell::shell_counters() const {
+  v1::Report report;
   const bus::ClientCounters bus = bus_.counters();
-  v1::Report counted;
   const std::pair<std::string_view, std::uint64_t> dropped[] = {{"sent", bus.dropped_messages},
                                                                 {"published", bus.dropped_published},
                                                                 {"received", bus.dropped_received}};
   for (const auto& [what, count] : dropped) {
-    if (count > 0) reports::ReportCounters(counted).of("bus.dropped.", what) = count;
+    if (count > 0) reports::ReportCounters(report).of("bus.dropped.", what) = count;
   }
-  const bool none = counted.counters().empty();
-  if (!none) counted.MergeFrom(report);
-  const v1::Report& told = none ? report : counted;
-  bus_.take(told);
-  if (metrics_ != nullptr) metrics_->take(told);
+  if (folders_.places().empty()) return report;
+  if (const auto space = spaces_.of(folders_.places().front().folder, loop_.now_ns())) {
+    reports::Gauges gauges(report);
+    gauges["disk.free_bytes"] = static_cast<double>(space->free_bytes);
+    gauges["disk.total_bytes"] = static_cast<double>(space->total_bytes);
+  }
+  return report;
 }
 
 void Shell::on_signal(int signal) {

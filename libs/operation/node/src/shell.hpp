@@ -9,6 +9,7 @@
 #include <weir/node/log_file.hpp>
 #include <weir/node/metrics_export.hpp>
 #include <weir/node/setup.hpp>
+#include <weir/node/space_probe.hpp>
 #include <weir/node/standstill_report.hpp>
 
 #include <memory>
@@ -37,6 +38,7 @@ class Shell final : public ReportSink, public RunWatcher, public SampleSink {
 
  private:
   void take(const v1::Report& report) override;
+  [[nodiscard]] v1::Report shell_counters() const;
   bool publish(std::string_view tag, ConstBytes sample) override { return bus_.publish_sample(tag, sample); }
   void on_listening(const std::string& endpoint) override { listens_at_ = endpoint; }
   void on_summary(const v1::RunSummary& summary) override;
@@ -79,6 +81,7 @@ class Shell final : public ReportSink, public RunWatcher, public SampleSink {
   LogFile log_file_;
   StandstillReport pauses_;
   FolderWatch folders_;
+  SpaceProbe spaces_;
   MetricsExport* metrics_;  // may be null
   std::string name_;
   Configuration configuration_;

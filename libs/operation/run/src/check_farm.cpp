@@ -469,8 +469,8 @@ int check_farm(const FarmOptions& options, const std::string& lab_file, const st
   std::string text = fmt::format("farm {}\n\n", farm.farm()) + plan_table(*loaded) + dcm_groups_text(*loaded);
   text +=
       "\nexpected\n" + expectations(*loaded, size, rate) + network_text(*loaded, *network, slice) + time.text;
-  text +=
-      "\nmemory bounds\n" + memory_text(*loaded, size.sizes) + burst_disk_line(*loaded) + disk_lines(*loaded);
+  text += "\nmemory bounds\n" + memory_text(*loaded, size.sizes) + burst_disk_line(*loaded) +
+          disk_lines(*loaded, rate * size.bytes);
   if (!source.empty()) text += "\nsource\n" + source;
   if (!filter.empty()) text += "\nfilter\n" + filter;
   std::fputs(text.c_str(), out);

@@ -3,8 +3,10 @@
 #include "burst_disks.hpp"
 #include <weir/base/figures.hpp>
 #include <weir/control/disk_memory.hpp>
+#include <weir/control/disk_space.hpp>
 #include <weir/node/folder_watch.hpp>
 #include <weir/node/paths.hpp>
+#include <weir/node/space_probe.hpp>
 #include <weir/v1/bus.pb.h>
 
 #include <fmt/format.h>
@@ -13,6 +15,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <set>
 #include <sstream>
 #include <system_error>
@@ -23,6 +26,7 @@ namespace weir::run {
 namespace {
 
 constexpr const char* kControlOut = "control.out";
+constexpr const char* kRunOut = "run.out";
 
 // Keeps protobuf from printing its own complaint.
 class NoErrors final : public google::protobuf::io::ErrorCollector {
@@ -38,7 +42,7 @@ std::string control_out(const LoadedFarm& loaded) {
 // Known places, with the key that is in the farm file.
 std::vector<control::FolderPlace> places_of(const LoadedFarm& loaded) {
   const auto& farm = loaded.farm;
-  std::vector<std::pair<std::string, std::string>> folders{{"run.out", farm.run().out()}};
+  std::vector<std::pair<std::string, std::string>> folders{{kRunOut, farm.run().out()}};
   if (!farm.control().out().empty()) folders.emplace_back(kControlOut, farm.control().out());
   if (farm.burst().disk_bytes() > 0) folders.emplace_back("burst.folder", farm.burst().folder());
   std::vector<control::FolderPlace> places;
@@ -62,12 +66,35 @@ v1::ControlMemory memory_of(const LoadedFarm& loaded) {
   return memory;
 }
 
-std::string free_text(const std::string& folder) {
+// Of the nearest parent that exists. `bytes_per_s` goes there.
+std::optional<control::DiskUse> use_of(const control::FolderPlace& place, double bytes_per_s) {
   std::error_code failed;
-  std::filesystem::path there = folder;
+  std::filesystem::path there = place.folder;
   while (there.has_relative_path() && !std::filesystem::exists(there, failed)) there = there.parent_path();
-  const auto space = std::filesystem::space(there, failed);
-  return failed ? "" : fmt::format(", {} free", bytes_text(static_cast<double>(space.available)));
+  const auto space = node::disk_space(there.string());
+  if (!space) return std::nullopt;
+  control::DiskUse use{{place.key}, {}, place.folder, *space, 0, {}, false};
+  if (place.key != kRunOut || bytes_per_s <= 0) return use;
+  use.fill_per_s = bytes_per_s;
+  use.left = control::time_left(*space, bytes_per_s);
+  return use;
+}
+
+std::string free_text(const control::FolderPlace& place, double bytes_per_s) {
+  const auto use = use_of(place, bytes_per_s);
+  if (!use) return {};
+  std::string text = fmt::format(", {} free ({})", bytes_text(static_cast<double>(use->space.free_bytes)),
+                                 control::percent(control::free_share(use->space)));
+  if (use->left) text += fmt::format(", for {} if every slice is stored", control::duration_text(*use->left));
+  return text;
+}
+
+// The farm's own warning, before it starts.
+config::Problems short_disks(const LoadedFarm& loaded, const control::FolderPlace& place) {
+  const auto use = use_of(place, 0);
+  if (!use || control::free_share(use->space) >= loaded.farm.control().disk_free_min()) return {};
+  return {{config::ProblemKind::inconsistent, config::Severity::warning, loaded.locations.of(place.key),
+           place.key, control::sentence(*use)}};
 }
 
 }  // namespace
@@ -90,6 +117,8 @@ config::Problems disk_warnings(const LoadedFarm& loaded) {
     for (const std::string& process : processes) {
       if (auto one = memory.missing(process, place)) missing.push_back(std::move(*one));
     }
+    const config::Problems full = short_disks(loaded, place);
+    warnings.insert(warnings.end(), full.begin(), full.end());
     if (missing.empty()) continue;
     warnings.push_back({config::ProblemKind::inconsistent, config::Severity::warning,
                         loaded.locations.of(place.key), place.key, control::sentence(missing, "")});
@@ -97,11 +126,11 @@ config::Problems disk_warnings(const LoadedFarm& loaded) {
   return warnings;
 }
 
-std::string disk_lines(const LoadedFarm& loaded) {
+std::string disk_lines(const LoadedFarm& loaded, double bytes_per_s) {
   std::string text;
   for (const control::FolderPlace& one : places_of(loaded))
     text += fmt::format("  {:<12} {} on {}, {}{}\n", one.key, one.folder, one.mount, one.device,
-                        free_text(one.folder));
+                        free_text(one, bytes_per_s));
   if (text.empty()) return {};
   return "\ndisks of this host\n" + text;
 }

@@ -91,6 +91,8 @@ inline constexpr std::string_view kBurstWriter = "writer, with burst.buffer_byte
 inline constexpr std::string_view kTapDcm = "DCM, once it was tapped";
 inline constexpr std::string_view kPushDcm = "DCM, in push running";
 inline constexpr std::string_view kWriter = "writer";
+inline constexpr std::string_view kDiskUser =
+    "writer; supervisor, with supervisor.journal; DCM, with burst.disk_bytes";
 
 inline constexpr Entry kTable[] = {
     // The bus
@@ -465,6 +467,24 @@ inline constexpr Entry kTable[] = {
     count("writer.retries", "weir_writer_retries_total", kWriter,
           "Failed writes and syncs that were tried again."),
     count("writer.blocked", "weir_writer_blocked_total", kWriter, "Times that the disk accepted no data."),
+    {From::gauge,
+     "disk.free_bytes",
+     Kind::gauge,
+     "weir_disk_free_bytes",
+     {},
+     1,
+     kDiskUser,
+     true,
+     "Free bytes of the file system with the process' folder; absent while it does not answer."},
+    {From::gauge,
+     "disk.total_bytes",
+     Kind::gauge,
+     "weir_disk_bytes",
+     {},
+     1,
+     kDiskUser,
+     true,
+     "Size of this file system."},
     count("writer.files_closed", "weir_writer_files_closed_total", kWriter, "Run files closed."),
     count("writer.on_close_started", "weir_writer_on_close_started_total", kWriter,
           "Commands of writer.on_close that were started."),

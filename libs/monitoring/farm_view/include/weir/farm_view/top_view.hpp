@@ -37,6 +37,7 @@ struct TopRow {
 struct TopFrame {
   std::string title;  // the farm, its state and run, and counts
   std::vector<std::string> reasons;
+  std::string disk;  // the disk that is full first; empty: unknown
   std::vector<TopRow> rows;
 };
 

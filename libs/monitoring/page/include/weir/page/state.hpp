@@ -1,6 +1,7 @@
 #pragma once
 
 #include <weir/base/time.hpp>
+#include <weir/control/disk_space.hpp>
 #include <weir/control/health.hpp>
 #include <weir/control/states.hpp>
 
@@ -81,6 +82,7 @@ struct Farm {
   std::vector<control::Command> commands;     // possible commands
   std::vector<Override> overrides;            //
   std::vector<MemberView> members;            // in the plan's order
+  std::vector<control::DiskUse> disks;        // with folders of the farm
   std::vector<LedgerLine> ledger;             // of the last run that ended; may be empty
   std::uint64_t histograms = 0;               // grows whenever Page::show_histograms() has new contents
   std::vector<RunEntry> runs;                 // the latest last

@@ -4,6 +4,7 @@
 #include <weir/base/ids.hpp>
 #include <weir/base/time.hpp>
 #include <weir/control/disk_memory.hpp>
+#include <weir/control/disk_space.hpp>
 #include <weir/control/farm_machine.hpp>
 #include <weir/control/filter_flow.hpp>
 #include <weir/control/frozen.hpp>
@@ -125,6 +126,7 @@ struct HealthView {
   };
   Records records;
   std::vector<MissingDisk> missing_disks;  // of run control and live processes
+  std::vector<DiskUse> disks;              // with folders of the farm
   std::vector<std::string> full;           // sentences about processes that use their core fully
   bool draining = false;                   // no more triggers in this run
   bool off = false;                        // `off` was given

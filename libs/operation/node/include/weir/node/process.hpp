@@ -18,6 +18,9 @@ constexpr int kSignalBase = 128;
 // printed text.
 void prepare_process();
 
+// Returns an empty string if the system does not tell.
+[[nodiscard]] std::string host_name();
+
 // Returns how many bytes this process may write to one file (`ulimit -f`).
 [[nodiscard]] std::uint64_t file_bytes_limit();
 
