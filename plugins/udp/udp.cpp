@@ -148,6 +148,11 @@ class Udp : public weir::AsyncSource, private weir::packets::ReassemblySink {
     weir::SourceBytes bytes(std::span<const std::byte>(memory.bytes.get(), memory.size));
     bytes.release = [](void* owner) { delete[] static_cast<std::byte*>(owner); };
     bytes.owner = memory.bytes.release();
+    if (memory.stamp.has_counter) bytes.stamp.counter = memory.stamp.counter;
+    if (memory.stamp.has_time) {
+      bytes.stamp.time_ns = memory.stamp.time;
+      bytes.stamp.duration_ns = memory.stamp.duration;
+    }
     deliver(source.value, slice.value, bytes, truncated ? WEIR_SOURCE_TRUNCATED : WEIR_SOURCE_OK);
   }
   void lost(weir::SourceId source, weir::SliceId slice) override {

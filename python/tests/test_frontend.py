@@ -58,6 +58,25 @@ class PacketTest(unittest.TestCase):
             lives.sender.send(0x0102030405060708, b"a whole packet")
             self.assertEqual(lives.next(), (GOLDEN / "session.bin").read_bytes())
 
+    def test_counter_and_time_make_the_header_longer(self):
+        with received(run=42, source=1003, session=0) as stamped:
+            stamped.sender.packets = 0x11223344
+            stamped.sender.send(0x0102030405060708, b"a whole packet", counter=0x1112131415161718,
+                                time_ns=0x2122232425262728, duration_ns=1000)
+            self.assertEqual(stamped.next(), (GOLDEN / "stamped.bin").read_bytes())
+            stamped.sender.send(1, b"", counter=5)
+            packet = stamped.next()
+            self.assertEqual((len(packet), number(packet, 48, 1), number(packet, 56, 8)), (80, 1, 5))
+            stamped.sender.send(2, b"", time_ns=-1)
+            packet = stamped.next()
+            self.assertEqual((number(packet, 48, 1), packet[64:72]), (2, b"\xff" * 8))
+        with received(source=3, datagram_bytes=90) as parts:
+            parts.sender.send(9, bytes(range(20)), counter=1)
+            packets = [parts.next() for _ in range(2)]
+            self.assertEqual(b"".join(packet[80:] for packet in packets), bytes(range(20)))
+        with received(source=3, datagram_bytes=80) as small, self.assertRaisesRegex(ValueError, "no room for data"):
+            small.sender.send(9, b"x", counter=1)
+
     def test_the_last_of_several_parts_closes_the_slice(self):
         with received(source=3, datagram_bytes=148) as parts:
             data = bytes(range(250))

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -27,20 +28,22 @@ class Lane(SourceServices):
     """Keeps what sources send."""
 
     def __init__(self):
-        self.sent, self.told, self.logs = [], [], []
+        self.sent, self.told, self.logs, self.stamps = [], [], [], []
 
-    def send(self, source, slice_id, status, data):
+    def send(self, source, slice_id, status, data, stamp=None):
+        if stamp is not None:
+            self.stamps.append((source, slice_id) + struct.unpack("<I4xQqq", stamp))
         self.sent.append((source, slice_id, status, bytes(as_bytes(data))))
         return True
 
-    def send_many(self, source, slice_ids, data):
+    def send_many(self, source, slice_ids, data, stamps=None):
         if len(data) != len(slice_ids):
             raise ValueError(f"{len(data)} fragments for {len(slice_ids)} slices")
-        for slice_id, one in zip(slice_ids, data):
+        for place, (slice_id, one) in enumerate(zip(slice_ids, data)):
             if one is None:
                 self.missing(source, slice_id)
             else:
-                self.send(source, slice_id, 0, one)
+                self.send(source, slice_id, 0, one, None if stamps is None else stamps[place].tobytes())
         return True
 
     def send_pieces(self, source, slice_ids, pieces):
@@ -190,6 +193,25 @@ class SourcesTest(unittest.TestCase):
         self.assertEqual(self.lane.told[-1][1], "source 1: OSError: crate 3 (one.py:9)")
         self.assertIn((source_host._COUNT, "events", 0, 2, 0), self.lane.told)
 
+    def test_counters_and_times_come_with_the_fragments(self):
+        process = self.process(
+            "class Sender(weir_daq.Source):\n"
+            "    def run(self):\n"
+            "        self.deliver(11, b'a', counter=255)\n"
+            "        self.deliver(12, b'b', time_ns=-9, duration_ns=4)\n"
+            "        self.deliver_many([13, 14, 15], [b'c', None, b'd'], counter=[1, 2, 3], time_ns=[10, 20, 30])\n"
+            "        self.deliver(16, b'e')\n"
+            "        while self.running: pass\n"
+        )
+        process.begin_run(RunInfo(3, 0))
+        while len(self.lane.sent) < 6:
+            pass
+        process.end_run()
+        self.assertEqual(
+            self.lane.stamps,
+            [(1, 11, 1, 255, 0, 0), (1, 12, 2, 0, -9, 4), (1, 13, 3, 1, 10, 0), (1, 15, 3, 3, 30, 0)],
+        )
+
     def test_a_class_that_is_not_a_source_is_refused_with_a_sentence(self):
         for text, sentence in (
             ("", "has to have one class derived from weir_daq.Source, and has none"),
@@ -251,6 +273,23 @@ class TryTest(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn("Ran 2 tests", done.stderr)
         self.assertNotIn("skipped", done.stderr)
+
+    def test_a_trial_shows_counters_and_times(self):
+        self.write(
+            "clock.py",
+            "import time\n"
+            "class Clock(weir_daq.Source):\n"
+            "  def run(self):\n"
+            "    self.deliver(0, b'a', counter=7, time_ns=5)\n"
+            "    self.deliver_many([1, 2], [b'b', bytes(9000)], counter=[8, 9])\n"
+            "    self.deliver_many([3, 4], [b'c', None], time_ns=[6, 7], counter=[10, 11])\n"
+            "    while self.running: time.sleep(0.01)\n",
+        )
+        out = self.weir("source", "try", "./clock.py", "--slices", "5", "--sources", "1", "--list")
+        for line in ("slice 0 source 1: 1 bytes 61 counter 7 time 5", "slice 1 source 1: 1 bytes 62 counter 8",
+                     "slice 2 source 1: 9000 bytes 0000000000000000 counter 9",
+                     "slice 3 source 1: 1 bytes 63 counter 10 time 6"):  # fmt: skip
+            self.assertIn(line + "\n", out)
 
     def test_a_trial_shows_the_fragments(self):
         self.write("ramp.py", "class Ramp(weir_daq.Source):\n  def fragment(self, i): return bytes([i, self.source])\n")

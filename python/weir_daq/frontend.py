@@ -27,6 +27,8 @@ from .record import crc32c
 # ---- datagrams: libs/readout/packets/FORMAT.md
 
 _PACKET = struct.Struct("<4sBBHIIQIIIHHII")
+_STAMP = struct.Struct("<B7xQqq")
+_HAS_COUNTER, _HAS_TIME = 1, 2
 _DATA, _MARK = 1, 2
 _CHECKSUM, _TRUNCATED, _CLOSES = 1, 2, 4
 _CRC_AT = 40
@@ -59,17 +61,28 @@ class Sender:
         self.source, self.run = source, run
         self.session = int(time.time()) & 0xFFFFFFFF if session is None else session
         self.packets = self.bytes = 0  # sent so far
-        self._payload_max = datagram_bytes - _PACKET.size
+        self._datagram_bytes = datagram_bytes
         self._checksum = _CHECKSUM if checksum else 0
         self._last: int | None = None
         family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_DGRAM)[0]
         self._socket = socket.socket(family, kind, protocol)
         self._socket.connect(address)
 
-    def send(self, slice_id: int, data: bytes | bytearray | memoryview, *, truncated: bool = False) -> None:
+    def send(
+        self,
+        slice_id: int,
+        data: bytes | bytearray | memoryview,
+        *,
+        counter: int | None = None,
+        time_ns: int | None = None,
+        duration_ns: int = 0,
+        truncated: bool = False,
+    ) -> None:
         """Sends the fragment of a slice, and closes the slice: slices come in ascending order.
 
-        `truncated` marks a fragment that the front-end had to cut. Raises OSError where the network refuses; packets to
+        `counter`: the front-end's own count of its triggers. `time_ns`: UTC by its own clock, at the begin of the data,
+        which cover `duration_ns`. The farm file's section `build` compares both with the slice. `truncated` marks a
+        fragment that the front-end had to cut. Raises OSError where the network refuses; packets to
         a readout that is not there are lost without an error.
         """
         view = memoryview(data).cast("B")
@@ -77,10 +90,17 @@ class Sender:
         if total > _FRAGMENT_MAX:
             raise ValueError(f"a fragment of {total} bytes: {_FRAGMENT_MAX} are possible")
         flags = self._checksum | (_TRUNCATED if truncated else 0)
-        for offset in range(0, max(total, 1), self._payload_max):
-            part = view[offset : offset + self._payload_max]
+        stamp = b""
+        if counter is not None or time_ns is not None:
+            has = (0 if counter is None else _HAS_COUNTER) | (0 if time_ns is None else _HAS_TIME)
+            stamp = _STAMP.pack(has, counter or 0, time_ns or 0, duration_ns)
+        payload_max = self._datagram_bytes - _PACKET.size - len(stamp)
+        if payload_max < 1:
+            raise ValueError(f"datagram_bytes={self._datagram_bytes} has no room for data behind counter and time")
+        for offset in range(0, max(total, 1), payload_max):
+            part = view[offset : offset + payload_max]
             closes = _CLOSES if offset + len(part) == total else 0
-            self._send(_DATA, slice_id, total, offset, flags | closes, part)
+            self._send(_DATA, slice_id, total, offset, flags | closes, part, stamp)
         self._last = slice_id
 
     def mark(self, slice_id: int) -> None:
@@ -98,10 +118,13 @@ class Sender:
                 self.mark(self._last)
         self._socket.close()
 
-    def _send(self, kind: int, slice_id: int, total: int, offset: int, flags: int, part: memoryview) -> None:
+    def _send(
+        self, kind: int, slice_id: int, total: int, offset: int, flags: int, part: memoryview, stamp: bytes = b""
+    ) -> None:
         sequence = self.packets & 0xFFFFFFFF
-        head = (b"WUDP", 1, kind, _PACKET.size, self.run, self.source, slice_id, sequence, total, offset, flags, 0, 0)
-        packet = bytearray(_PACKET.pack(*head, self.session)) + part
+        length = _PACKET.size + len(stamp)
+        head = (b"WUDP", 1, kind, length, self.run, self.source, slice_id, sequence, total, offset, flags, 0, 0)
+        packet = bytearray(_PACKET.pack(*head, self.session)) + stamp + part
         if flags & _CHECKSUM:
             struct.pack_into("<I", packet, _CRC_AT, crc32c(packet))
         self.packets += 1

@@ -56,9 +56,9 @@ class Host(SourceServices):
         self.library = library
         u32, u64, pointer = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_void_p
         self._send = library.weir_source_host_send
-        self._send.argtypes = (u32, u32, u64, u32, pointer, u64)
+        self._send.argtypes = (u32, u32, u64, u32, pointer, u64, pointer)
         self._send_many = library.weir_source_host_send_many
-        self._send_many.argtypes = (u32, pointer, pointer, u32, pointer, u64)
+        self._send_many.argtypes = (u32, pointer, pointer, u32, pointer, u64, pointer)
         self._take = library.weir_source_host_take
         self._take.argtypes = (pointer, u32, ctypes.c_int32)
         library.weir_source_host_open.restype = u64
@@ -73,17 +73,17 @@ class Host(SourceServices):
 
     def tell(self, kind: int, text: str = "", source: int = 0, number: int = 0, status: int = 0) -> None:
         data = text.encode("utf-8", "replace")[:60000]
-        self._check(self._send(kind, source, number, status, data, len(data)))
+        self._check(self._send(kind, source, number, status, data, len(data), None))
 
     def _check(self, result: int) -> None:
         if result > _TOO_LONG:
             raise RuntimeError("a forked child of a source delivers nothing: deliver in the process of the source")
 
-    def send(self, source: int, slice_id: int, status: int, data: Any) -> bool:
+    def send(self, source: int, slice_id: int, status: int, data: Any, stamp: bytes | None = None) -> bool:
         data = as_bytes(data)
         length = data.nbytes if isinstance(data, memoryview) else len(data)
         place = data if type(data) is bytes else np.frombuffer(data, np.uint8).ctypes.data if length else None
-        result = self._send(_FRAGMENT, source, slice_id, status, place, length)
+        result = self._send(_FRAGMENT, source, slice_id, status, place, length, stamp)
         if result == _TOO_LONG:
             self._too_long(source, slice_id, length)
         self._check(result)
@@ -94,42 +94,49 @@ class Host(SourceServices):
         self.tell(_FAILED, text, source, slice_id)
 
     def missing(self, source: int, slice_id: int) -> None:
-        self._send(_FRAGMENT, source, slice_id, _MISSING, None, 0)
+        self._send(_FRAGMENT, source, slice_id, _MISSING, None, 0, None)
 
-    def send_many(self, source: int, slice_ids: Sequence[int], data: Any) -> bool:
+    def send_many(self, source: int, slice_ids: Sequence[int], data: Any, stamps: Any = None) -> bool:
         if len(data) != len(slice_ids):
             raise ValueError(f"{len(data)} fragments for {len(slice_ids)} slices")
         if isinstance(data, np.ndarray):
             lengths = np.full(len(data), data[0].nbytes if len(data) else 0, np.uint32)
-            self._send_joined(source, slice_ids, lengths, np.ascontiguousarray(data))
+            self._send_joined(source, slice_ids, lengths, np.ascontiguousarray(data), stamps)
             return True
         pieces, ids, size = [], [], 0
-        for slice_id, one in zip(slice_ids, data):
+        places: list[int] = []  # of their stamps
+
+        def send_gathered() -> None:
+            self.send_pieces(source, ids, pieces, None if stamps is None else stamps[places])
+
+        for place, (slice_id, one) in enumerate(zip(slice_ids, data)):
             if one is None:
                 self.missing(source, slice_id)
                 continue
             one = as_bytes(one)
             if len(one) > _DIRECT_BYTES:
-                self.send(source, slice_id, _OK, one)
+                self.send(source, slice_id, _OK, one, None if stamps is None else stamps[place].tobytes())
                 continue
             pieces.append(one)
             ids.append(slice_id)
+            places.append(place)
             size += len(one)
             if size > _GATHER_BYTES:
-                self.send_pieces(source, ids, pieces)
-                pieces, ids, size = [], [], 0
-        self.send_pieces(source, ids, pieces)
+                send_gathered()
+                pieces, ids, places, size = [], [], [], 0
+        send_gathered()
         return True
 
-    def send_pieces(self, source: int, slice_ids: Sequence[int], pieces: list[Any]) -> None:
+    def send_pieces(self, source: int, slice_ids: Sequence[int], pieces: list[Any], stamps: Any = None) -> None:
         if pieces:
             lengths = np.fromiter(map(len, pieces), np.uint32, len(pieces))
-            self._send_joined(source, slice_ids, lengths, np.frombuffer(b"".join(pieces), np.uint8))
+            self._send_joined(source, slice_ids, lengths, np.frombuffer(b"".join(pieces), np.uint8), stamps)
 
-    def _send_joined(self, source: int, slice_ids: Sequence[int], lengths: Any, data: Any) -> None:
+    def _send_joined(self, source: int, slice_ids: Sequence[int], lengths: Any, data: Any, stamps: Any) -> None:
         ids = np.array(slice_ids, np.uint64)
+        place = None if stamps is None else stamps.ctypes.data
         result = self._send_many(
-            source, ids.ctypes.data, lengths.ctypes.data, len(ids), data.ctypes.data, data.nbytes
+            source, ids.ctypes.data, lengths.ctypes.data, len(ids), data.ctypes.data, data.nbytes, place
         )
         if result == _TOO_LONG:
             for slice_id, length in zip(slice_ids, lengths.tolist()):

@@ -14,6 +14,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 from typing import Any, Callable, NamedTuple, Union
 
@@ -29,6 +30,14 @@ _STATUS = {"ok": 0, "truncated": 2, "corrupt": 3, "suppressed": 4}
 _LEVELS = {"debug": 0, "info": 1, "warning": 2, "error": 3}
 
 
+# LaneStamp of libs/readout/source_host/include/weir/source_host/lane.hpp
+_HAS_COUNTER, _HAS_TIME = 1, 2
+_STAMP = struct.Struct("<IIQqq")
+STAMP_DTYPE = np.dtype(
+    [("has", "<u4"), ("reserved", "<u4"), ("counter", "<u8"), ("time_ns", "<i8"), ("duration_ns", "<i8")]
+)
+
+
 class RunInfo(NamedTuple):
     number: int
     first_slice: int  # no lower one is announced
@@ -37,10 +46,16 @@ class RunInfo(NamedTuple):
 class SourceServices:
     """Functions of a source's host, for Source."""
 
-    def send(self, source: int, slice_id: int, status: int, data: Bytes) -> bool:
+    def send(self, source: int, slice_id: int, status: int, data: Bytes, stamp: bytes | None = None) -> bool:
         raise NotImplementedError
 
-    def send_many(self, source: int, slice_ids: Sequence[int], data: Sequence[Bytes | None] | npt.NDArray[Any]) -> bool:
+    def send_many(
+        self,
+        source: int,
+        slice_ids: Sequence[int],
+        data: Sequence[Bytes | None] | npt.NDArray[Any],
+        stamps: npt.NDArray[Any] | None = None,
+    ) -> bool:
         raise NotImplementedError
 
     def log(self, level: int, text: str) -> None:
@@ -100,26 +115,60 @@ class Source:
     def end_run(self) -> None:
         pass
 
-    def deliver(self, slice_id: int, data: Bytes, *, time_ns: int | None = None, status: str = "ok") -> bool:
+    def deliver(
+        self,
+        slice_id: int,
+        data: Bytes,
+        *,
+        time_ns: int | None = None,
+        duration_ns: int = 0,
+        counter: int | None = None,
+        status: str = "ok",
+    ) -> bool:
         """Hands over the bytes of a slice, in any order of slices; waits while the readout has no room.
 
-        `time_ns`: when the data were taken (UTC): the summary then has the mean delay. `status`: "truncated",
-        "corrupt" and "suppressed" mark the fragment. Returns False outside a run. For any thread.
+        `time_ns`: when the data were taken (UTC), and for how long (`duration_ns`): the summary then has the mean
+        delay. `counter`: the front-end's own count of its triggers. The farm file's section `build` compares both with
+        the slice. `status`: "truncated", "corrupt" and "suppressed" mark the fragment. Returns False outside a run. For
+        any thread.
         """
         if not self.running:
             return False
         if time_ns is not None:
             self._services.note_time(time_ns)
-        return self._services.send(self.source, whole(slice_id, "slice id", 64), _STATUS[status], data)
+        number = whole(slice_id, "slice id", 64)
+        if time_ns is None and counter is None:
+            return self._services.send(self.source, number, _STATUS[status], data)
+        has = (0 if counter is None else _HAS_COUNTER) | (0 if time_ns is None else _HAS_TIME)
+        stamp = _STAMP.pack(has, 0, whole(counter or 0, "counter", 64), time_ns or 0, duration_ns)
+        return self._services.send(self.source, number, _STATUS[status], data, stamp)
 
-    def deliver_many(self, slice_ids: Sequence[int], data: Sequence[Bytes | None] | npt.NDArray[Any]) -> bool:
+    def deliver_many(
+        self,
+        slice_ids: Sequence[int],
+        data: Sequence[Bytes | None] | npt.NDArray[Any],
+        *,
+        time_ns: Sequence[int] | npt.NDArray[Any] | None = None,
+        duration_ns: int = 0,
+        counter: Sequence[int] | npt.NDArray[Any] | None = None,
+    ) -> bool:
         """Hands over the bytes of many slices: a list, or an array with a row for each. Otherwise as deliver().
 
-        None in the list: the slice has no data.
+        None in the list: the slice has no data. `time_ns` and `counter`: one for each slice.
         """
         if not self.running:
             return False
-        return self._services.send_many(self.source, slice_ids, data)
+        if time_ns is None and counter is None:
+            return self._services.send_many(self.source, slice_ids, data)
+        stamps = np.zeros(len(slice_ids), STAMP_DTYPE)
+        if counter is not None:
+            stamps["has"] |= _HAS_COUNTER
+            stamps["counter"] = np.asarray(counter, np.uint64)
+        if time_ns is not None:
+            stamps["has"] |= _HAS_TIME
+            stamps["time_ns"] = np.asarray(time_ns, np.int64)
+            stamps["duration_ns"] = duration_ns
+        return self._services.send_many(self.source, slice_ids, data, stamps)
 
     def counter(self, name: str) -> Counter:
         return Counter(name, self._services.count)

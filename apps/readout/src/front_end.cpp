@@ -99,7 +99,8 @@ void FrontEnd::add_to(v1::Report& report) const {
   (*report.mutable_notes())["source"] = instance_->plugin().name() + " " + instance_->plugin().version();
 }
 
-source::Delivery FrontEnd::on_fragment(SourceId source, SliceId slice, source::SourceFragment fragment) {
+source::Delivery FrontEnd::on_fragment(SourceId source, SliceId slice, source::SourceFragment fragment,
+                                       const Stamp& /*stamp*/) {
   return buffer_->deliver(source, slice, std::move(fragment), *sink_);
 }
 

@@ -56,7 +56,8 @@ class FrontEnd final : private source_host::Arrivals {
 
  private:
   FrontEnd() = default;
-  source::Delivery on_fragment(SourceId source, SliceId slice, source::SourceFragment fragment) override;
+  source::Delivery on_fragment(SourceId source, SliceId slice, source::SourceFragment fragment,
+                               const Stamp& stamp) override;
   void on_watermark(SourceId source, SliceId slice, MissingReason reason) override;
   void on_losses(std::optional<SourceId> source, std::uint64_t reached, std::uint64_t lost,
                  std::string_view reason) override;

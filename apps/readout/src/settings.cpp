@@ -109,6 +109,30 @@ emulation::FaultRates rates_of(const v1::SourceFaultsSettings& from) {
   return to;
 }
 
+emulation::SlipKind slip_kind(v1::SourceFaultsSettings::Slip kind) {
+  using Settings = v1::SourceFaultsSettings;
+  switch (kind) {
+    case Settings::SLIP_MISS:
+      return emulation::SlipKind::miss;
+    case Settings::SLIP_TWICE:
+      return emulation::SlipKind::twice;
+    case Settings::SLIP_RESTART:
+      return emulation::SlipKind::restart;
+    case Settings::SLIP_JUMP:
+      return emulation::SlipKind::jump;
+    case Settings::SLIP_LAG:
+      return emulation::SlipKind::lag;
+    case Settings::SLIP_DRIFT:
+      return emulation::SlipKind::drift;
+    default:
+      return emulation::SlipKind::none;
+  }
+}
+
+emulation::Slip slip_of(const v1::SourceFaultsSettings& from) {
+  return {slip_kind(from.slip()), SliceId(from.slip_at()), config::from_us(from.slip_us())};
+}
+
 bool is_first_of_kind(const node::Setup& setup) {
   for (const config::NodePlan* node : setup.plan.of_role(Role::readout)) {
     if (node->source_kind == setup.self.source_kind) return node->name == setup.self.name;
@@ -169,7 +193,7 @@ SourcesSettings sources_settings(const node::Setup& setup) {
   if (recording && recording->by_number) settings.content.replay.order = ingest::ReplayOrder::by_number;
   for (const v1::SourceFaultsSettings& from : setup.farm.source().faults()) {
     SourcesSettings::Faults& faults =
-        settings.faults.emplace_back(SourcesSettings::Faults{{}, rates_of(from)});
+        settings.faults.emplace_back(SourcesSettings::Faults{{}, rates_of(from), slip_of(from)});
     for (const std::uint32_t source : from.sources()) faults.sources.emplace_back(source);
   }
   return settings;

@@ -12,11 +12,10 @@ namespace weir::readout {
 namespace {
 
 // Returns null for a source without faults.
-const emulation::FaultRates* faults_of(const SourcesSettings& settings, SourceId source) {
-  const emulation::FaultRates* found = nullptr;
+const SourcesSettings::Faults* faults_of(const SourcesSettings& settings, SourceId source) {
+  const SourcesSettings::Faults* found = nullptr;
   for (const SourcesSettings::Faults& one : settings.faults) {
-    if (one.sources.empty() || std::ranges::find(one.sources, source) != one.sources.end())
-      found = &one.rates;
+    if (one.sources.empty() || std::ranges::find(one.sources, source) != one.sources.end()) found = &one;
   }
   return found;
 }
@@ -35,8 +34,11 @@ std::vector<std::unique_ptr<source::FragmentSource>> make_sources(const SourcesS
     *read.add_parts() = std::move(part);
   }
   for (auto& source : sources) {
-    if (const emulation::FaultRates* faults = faults_of(settings, source->id()))
-      source = injector.wrap(std::move(source), *faults);
+    const SourcesSettings::Faults* faults = faults_of(settings, source->id());
+    if (faults == nullptr) continue;
+    if (faults->slip.kind != emulation::SlipKind::none)
+      source = std::make_unique<emulation::SlippingSource>(std::move(source), faults->slip);
+    source = injector.wrap(std::move(source), faults->rates);
   }
   return sources;
 }

@@ -2,6 +2,7 @@
 
 #include <weir/emulation/detector.hpp>
 #include <weir/emulation/injected_faults.hpp>
+#include <weir/emulation/slip.hpp>
 #include <weir/ingest/sources.hpp>
 #include <weir/source/source.hpp>
 #include <weir/v1/control.pb.h>
@@ -22,6 +23,7 @@ struct SourcesSettings {
   struct Faults {
     std::vector<SourceId> sources;  // empty: all
     emulation::FaultRates rates;
+    emulation::Slip slip;
   };
   std::vector<Faults> faults;  // the last one for a source counts
 };

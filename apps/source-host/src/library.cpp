@@ -54,18 +54,23 @@ std::uint32_t weir_source_host_take(void* requests, std::uint32_t count, std::in
 }
 
 std::int32_t weir_source_host_send(std::uint32_t kind, std::uint32_t source, std::uint64_t slice,
-                                   std::uint32_t status, const void* data, std::uint64_t length) {
+                                   std::uint32_t status, const void* data, std::uint64_t length,
+                                   const void* stamp) {
   if (in_child.load(std::memory_order_relaxed)) return kForked;
   const LaneRecord record{static_cast<RecordKind>(kind), source, slice, static_cast<std::uint32_t>(length),
                           status};
-  return lane->write(record, {static_cast<const std::byte*>(data), length}) ? kSent : kTooLong;
+  const ConstBytes bytes{static_cast<const std::byte*>(data), length};
+  const bool sent = stamp == nullptr ? lane->write(record, bytes)
+                                     : lane->write(record, *static_cast<const LaneStamp*>(stamp), bytes);
+  return sent ? kSent : kTooLong;
 }
 
 std::int32_t weir_source_host_send_many(std::uint32_t source, const std::uint64_t* slices,
                                         const std::uint32_t* lengths, std::uint32_t count, const void* data,
-                                        std::uint64_t length) {
+                                        std::uint64_t length, const void* stamps) {
   if (in_child.load(std::memory_order_relaxed)) return kForked;
   const bool sent = lane->write_many(source, {slices, count}, {lengths, count},
-                                     {static_cast<const std::byte*>(data), length});
+                                     {static_cast<const std::byte*>(data), length},
+                                     {static_cast<const LaneStamp*>(stamps), stamps == nullptr ? 0 : count});
   return sent ? kSent : kTooLong;
 }

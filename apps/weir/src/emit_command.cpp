@@ -63,6 +63,12 @@ void add_emit(CLI::App& app, int& status) {
                    "size of a datagram in bytes, including its header")
       ->check(CLI::Range(64, 65507))
       ->capture_default_str();
+  command->add_flag(
+      "--stamps", options->stamps,
+      "send each front-end's counter and time (default: if the farm file has the section build)");
+  command->add_option(
+      "--slip", options->slip,
+      "SOURCE:KIND@SLICE: let a source get out of step; miss, twice, restart, jump, lag or drift");
   command->add_option("--drop-every", options->drop_every, "drop every N-th packet, to test losses");
   command->callback([options, &status] { status = emit::emit(*options, stdout, stderr); });
 }

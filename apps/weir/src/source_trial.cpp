@@ -25,7 +25,8 @@ class Deliveries final : public source_host::Arrivals {
  public:
   Deliveries(std::ostream& out, bool list) : out_(out), list_(list) {}
 
-  source::Delivery on_fragment(SourceId source, SliceId slice, source::SourceFragment fragment) override {
+  source::Delivery on_fragment(SourceId source, SliceId slice, source::SourceFragment fragment,
+                               const Stamp& stamp) override {
     last_ns_ = monotonic_now_ns();
     if (fragment.status == FragmentStatus::missing) {
       ++missing_[fragment.reason];
@@ -35,7 +36,7 @@ class Deliveries final : public source_host::Arrivals {
       smallest_ = std::min(smallest_, fragment.bytes.size());
       largest_ = std::max(largest_, fragment.bytes.size());
     }
-    if (list_) show(source, slice, fragment);
+    if (list_) show(source, slice, fragment, stamp);
     return source::Delivery::taken;
   }
   void on_watermark(SourceId, SliceId, MissingReason) override {}
@@ -63,7 +64,8 @@ class Deliveries final : public source_host::Arrivals {
   }
 
  private:
-  void show(SourceId source, SliceId slice, const source::SourceFragment& fragment) const {
+  void show(SourceId source, SliceId slice, const source::SourceFragment& fragment,
+            const Stamp& stamp) const {
     out_ << fmt::format("slice {} source {}: ", slice.value, source.value);
     if (fragment.status == FragmentStatus::missing) {
       out_ << "missing (" << name(fragment.reason) << ")\n";
@@ -72,6 +74,8 @@ class Deliveries final : public source_host::Arrivals {
     out_ << fragment.bytes.size() << " bytes ";
     for (std::size_t i = 0; i < std::min(kShown, fragment.bytes.size()); ++i)
       out_ << fmt::format("{:02x}", static_cast<unsigned>(fragment.bytes[i]));
+    if (stamp.has_counter) out_ << " counter " << stamp.counter;
+    if (stamp.has_time) out_ << " time " << stamp.time;
     out_ << "\n";
   }
 
@@ -90,8 +94,10 @@ void make_all(source_host::SourceInstance& instance, const std::vector<SourceId>
               std::uint64_t slices, Deliveries& deliveries) {
   for (std::uint64_t slice = 0; slice < slices; ++slice) {
     const source::Trigger trigger{SliceId(slice), utc_now_ns(), 0, {}};
-    for (const SourceId source : sources)
-      (void)deliveries.on_fragment(source, trigger.slice, instance.make(source, trigger));
+    for (const SourceId source : sources) {
+      source::SourceFragment fragment = instance.make(source, trigger);
+      (void)deliveries.on_fragment(source, trigger.slice, std::move(fragment), instance.made_stamp());
+    }
   }
 }
 

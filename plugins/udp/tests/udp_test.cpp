@@ -19,8 +19,9 @@ using namespace weir::source_host;
 namespace {
 
 struct Received final : Arrivals {
-  source::Delivery on_fragment(SourceId source, SliceId slice, source::SourceFragment fragment) override {
-    fragments.push_back({source, slice, std::move(fragment)});
+  source::Delivery on_fragment(SourceId source, SliceId slice, source::SourceFragment fragment,
+                               const Stamp& stamp) override {
+    fragments.push_back({source, slice, std::move(fragment), stamp});
     return source::Delivery::taken;
   }
   void on_watermark(SourceId, SliceId slice, MissingReason reason) override {
@@ -37,6 +38,7 @@ struct Received final : Arrivals {
     SourceId source;
     SliceId slice;
     source::SourceFragment fragment;
+    Stamp stamp;
   };
   std::map<std::string, std::uint64_t> losses;  // "3": reached, "3 stale": lost
   std::vector<std::string> faults;
@@ -88,9 +90,10 @@ class Bench {
   void send(packets::Packet packet, std::size_t bytes) const {
     const std::vector<std::byte> payload(bytes, std::byte{0x5a});
     packet.payload = payload;
-    std::vector<std::byte> out(packets::kHeaderBytes + bytes);
-    packets::encode_header(packet, std::span(out).first<packets::kHeaderBytes>());
-    std::copy(payload.begin(), payload.end(), out.begin() + packets::kHeaderBytes);
+    const std::size_t header = packets::header_bytes(packet);
+    std::vector<std::byte> out(header + bytes);
+    packets::encode_header(packet, std::span(out).first(header));
+    std::copy(payload.begin(), payload.end(), out.begin() + static_cast<std::ptrdiff_t>(header));
     send(out);
   }
   void poll(TimeNs now) const { instance->poll(now); }
@@ -125,6 +128,22 @@ packets::Packet part(std::uint64_t slice, std::uint32_t sequence, std::uint32_t 
 }
 
 }  // namespace
+
+TEST_CASE("the stamp of any of its packets comes with the fragment") {
+  Bench bench;
+  const Stamp stamp{true, true, 77, -5, 1000};
+  packets::Packet first = part(1, 0, 2000);
+  packets::Packet second = part(1, 1, 2000, 1000);
+  second.stamp = stamp;
+  bench.send(first, 1000);
+  bench.send(second, 1000);
+  bench.send(part(2, 2, 10), 10);
+  bench.poll(1);
+  REQUIRE(bench.received.fragments.size() == 2);
+  CHECK(bench.received.fragments[0].stamp == stamp);
+  CHECK(bench.received.fragments[0].fragment.bytes.size() == 2000);
+  CHECK_FALSE(bench.received.fragments[1].stamp.any());
+}
 
 TEST_CASE("datagrams become fragments, their loss a gap") {
   Bench bench;

@@ -53,7 +53,7 @@ std::size_t DatagramSender::send(std::span<const OutgoingPacket> packets) {
   for (std::size_t i = 0; i < packets.size(); ++i) {
     const OutgoingPacket& packet = packets[i];
     if (packet.withheld) continue;
-    pieces_[2 * i] = {const_cast<std::byte*>(packet.header.data()), packet.header.size()};
+    pieces_[2 * i] = {const_cast<std::byte*>(packet.header().data()), packet.header().size()};
     pieces_[2 * i + 1] = {const_cast<std::byte*>(packet.payload.data()), packet.payload.size()};
     WEIR_ASSERT(packet.target < addresses_.size());
     Address& address = addresses_[packet.target];

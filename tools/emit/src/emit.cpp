@@ -127,6 +127,8 @@ class Emitter {
     for (std::uint32_t target = 0; target < plan_.targets.size(); ++target) {
       for (auto& source :
            ingest::make_sources(plan_.targets[target].content, plan_.targets[target].sources)) {
+        if (plan_.slip && plan_.slip->first == source->id())
+          source = std::make_unique<emulation::SlippingSource>(std::move(source), plan_.slip->second);
         source->begin_run(run);
         played.push_back({std::move(source), target});
       }

@@ -171,6 +171,27 @@ std::vector<SourceId> parse_sources(const std::string& text) {
   return sources;
 }
 
+std::pair<SourceId, emulation::Slip> parse_slip(const std::string& text) {
+  const std::size_t colon = std::min(text.find(':'), text.size());
+  const std::size_t at = std::min(text.find('@', colon), text.size());
+  const std::string kind = text.substr(std::min(colon + 1, text.size()), at - std::min(colon + 1, at));
+  std::uint32_t source = 0;
+  std::uint64_t slice = 0;
+  const auto reads = [&](std::size_t from, std::size_t to, auto& number) {
+    if (from >= to) return false;
+    const auto parsed = std::from_chars(text.data() + from, text.data() + to, number);
+    return parsed.ec == std::errc() && parsed.ptr == text.data() + to;
+  };
+  if (reads(0, colon, source) && reads(at + 1, text.size(), slice)) {
+    for (std::size_t i = 1; i < emulation::kSlipKinds; ++i) {
+      const auto one = static_cast<emulation::SlipKind>(i);
+      if (name(one) == kind) return {SourceId(source), {one, SliceId(slice)}};
+    }
+  }
+  throw std::runtime_error("--slip: '" + text +
+                           "' is not like 3:miss@1000; kinds are miss, twice, restart, jump, lag and drift");
+}
+
 EmitPlan make_plan(const EmitOptions& options) {
   if (options.farm_file.empty() && options.to.empty()) {
     throw std::runtime_error("no readout given: name a farm file, or use --to HOST:PORT --sources 1-4");
@@ -195,6 +216,11 @@ EmitPlan make_plan(const EmitOptions& options) {
   player.slice_ns = static_cast<DurationNs>(loaded.farm.trigger().slice_ms() * 1e6);
   player.packet_bytes = options.packet_bytes;
   player.drop_every = options.drop_every;
+  player.stamps = options.stamps || !options.slip.empty() || loaded.farm.has_build();
+  if (player.stamps && player.packet_bytes <= packets::kStampedHeaderBytes)
+    throw std::runtime_error("--packet-bytes: a header with counter and time has " +
+                             std::to_string(packets::kStampedHeaderBytes) + " bytes");
+  if (!options.slip.empty()) plan.slip = parse_slip(options.slip);
   return plan;
 }
 

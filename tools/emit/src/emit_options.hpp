@@ -2,6 +2,7 @@
 
 #include "player.hpp"
 #include <weir/emit/emit.hpp>
+#include <weir/emulation/slip.hpp>
 #include <weir/ingest/sources.hpp>
 #include <weir/ports/authenticator.hpp>
 #include <weir/ports/network.hpp>
@@ -10,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace weir::emit {
@@ -28,10 +30,13 @@ struct EmitPlan {
   std::shared_ptr<const ports::Authenticator> authenticator;  // with the farm's key, if it has one
   transport::SocketPolicy sockets;                            // of the connection for triggers
   PlayerSettings player;
+  std::optional<std::pair<SourceId, emulation::Slip>> slip;
 };
 
 // "1-4,7", sorted, each once. Throws std::runtime_error with a sentence, as the next does.
 [[nodiscard]] std::vector<SourceId> parse_sources(const std::string& text);
+// "3:miss@1000".
+[[nodiscard]] std::pair<SourceId, emulation::Slip> parse_slip(const std::string& text);
 [[nodiscard]] EmitPlan make_plan(const EmitOptions& options);
 
 }  // namespace weir::emit

@@ -17,8 +17,14 @@ Player::Player(const PlayerSettings& settings, std::vector<Played> sources)
     : settings_(settings),
       sources_(std::move(sources)),
       sequences_(sources_.size()),
-      fragments_(sources_.size()) {
-  WEIR_ASSERT(settings_.packet_bytes > packets::kHeaderBytes && !sources_.empty());
+      fragments_(sources_.size()),
+      stamps_(sources_.size()) {
+  WEIR_ASSERT(payload_max() > 0 && !sources_.empty());
+}
+
+std::size_t Player::payload_max() const {
+  const std::size_t header = settings_.stamps ? packets::kStampedHeaderBytes : packets::kHeaderBytes;
+  return settings_.packet_bytes - std::min(settings_.packet_bytes, header);
 }
 
 void Player::start(TimeNs now, UtcNs utc) {
@@ -45,13 +51,13 @@ TimeNs Player::next_due() const {
 }
 
 void Player::begin_slice() {
-  const std::size_t payload_max = settings_.packet_bytes - packets::kHeaderBytes;
   const source::Trigger trigger = trigger_of(SliceId(settings_.first.value + played_));
   packets_ = cursor_ = 0;
   column_ = offset_ = 0;
   for (std::size_t i = 0; i < sources_.size(); ++i) {
     fragments_[i] = sources_[i].source->produce(trigger);
-    packets_ += packets_of(fragments_[i], payload_max);
+    if (settings_.stamps) stamps_[i] = sources_[i].source->stamp(trigger);
+    packets_ += packets_of(fragments_[i], payload_max());
   }
   ++played_;
   ++counters_.slices;
@@ -62,7 +68,6 @@ bool Player::next(TimeNs now, OutgoingPacket& out) {
   if (cursor_ == packets_) begin_slice();
   WEIR_ASSERT(column_ < fragments_.size() && offset_ <= fragments_[column_].bytes.size());
   const source::SourceFragment& fragment = fragments_[column_];
-  const std::size_t payload_max = settings_.packet_bytes - packets::kHeaderBytes;
   packets::Packet packet;
   packet.slice = SliceId(settings_.first.value + played_ - 1);
   bool last = true;
@@ -72,10 +77,12 @@ bool Player::next(TimeNs now, OutgoingPacket& out) {
   } else {
     packet.total = static_cast<std::uint32_t>(fragment.bytes.size());
     packet.offset = offset_;
-    packet.payload = fragment.bytes.subspan(offset_, std::min(payload_max, fragment.bytes.size() - offset_));
+    packet.payload =
+        fragment.bytes.subspan(offset_, std::min(payload_max(), fragment.bytes.size() - offset_));
     packet.truncated = fragment.status == FragmentStatus::truncated;
     last = offset_ + packet.payload.size() == fragment.bytes.size();
     packet.closes = last;
+    packet.stamp = stamps_[column_];
     if (last) ++counters_.fragments;
   }
   encode(packet, column_, out);
@@ -93,7 +100,8 @@ void Player::encode(packets::Packet packet, std::uint32_t column, OutgoingPacket
   packet.session = settings_.session;
   packet.source = sources_[column].source->id();
   packet.sequence = sequences_[column]++;
-  packets::encode_header(packet, out.header);
+  out.header_bytes = packets::header_bytes(packet);
+  packets::encode_header(packet, Bytes(out.header_room).first(out.header_bytes));
   out.payload = packet.payload;
   out.target = sources_[column].target;
   ++counters_.packets;

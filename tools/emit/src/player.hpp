@@ -21,13 +21,16 @@ struct PlayerSettings {
   DurationNs slice_ns = 0;          // length of a time slice, for the content
   std::size_t packet_bytes = 1472;  // header and payload
   std::uint64_t drop_every = 0;     // 0: never
+  bool stamps = false;              // counters and times are sent
 };
 
 // One packet to be sent.
 struct OutgoingPacket {
-  std::array<std::byte, packets::kHeaderBytes> header;
+  std::array<std::byte, packets::kStampedHeaderBytes> header_room;
+  std::size_t header_bytes = 0;
   ConstBytes payload;
   std::shared_ptr<const void> owner;  // of the payload
+  [[nodiscard]] ConstBytes header() const { return ConstBytes(header_room).first(header_bytes); }
   std::uint32_t target = 0;
   bool withheld = false;         // counted as sent but dropped, to test its handling
   std::optional<SliceId> ended;  // the last packet of this slice
@@ -70,12 +73,14 @@ class Player {
 
  private:
   void begin_slice();
+  [[nodiscard]] std::size_t payload_max() const;
   void encode(packets::Packet packet, std::uint32_t column, OutgoingPacket& out);
 
   PlayerSettings settings_;
   std::vector<Played> sources_;
   std::vector<std::uint32_t> sequences_;
   std::vector<source::SourceFragment> fragments_;  // of the current slice
+  std::vector<Stamp> stamps_;                      // of these, if they are sent
   std::uint64_t played_ = 0;                       // slices begun
   std::uint64_t packets_ = 0;                      // of this slice
   std::uint64_t cursor_ = 0;                       // of these, sent

@@ -28,6 +28,16 @@ std::string farm_file(const std::string& text) {
 
 }  // namespace
 
+TEST_CASE("a slip is a source, a kind and a slice") {
+  const auto [source, slip] = parse_slip("3:lag@1000");
+  CHECK(source == SourceId(3));
+  CHECK(slip.kind == emulation::SlipKind::lag);
+  CHECK(slip.at == SliceId(1000));
+  for (const char* wrong :
+       {"", "3", "3:miss", "3:miss@", ":miss@4", "3:fast@4", "3:none@4", "x:miss@4", "3@4"})
+    CHECK_THROWS_WITH(parse_slip(wrong), Catch::Matchers::ContainsSubstring("is not like 3:miss@1000"));
+}
+
 TEST_CASE("a list of sources is numbers and ranges, sorted, each once") {
   CHECK(parse_sources("7,1-3,2") == std::vector{SourceId(1), SourceId(2), SourceId(3), SourceId(7)});
   CHECK_THROWS(parse_sources(""));

@@ -37,7 +37,7 @@ struct Heard : packets::ReassemblySink {
 };
 
 std::vector<std::byte> datagram(const OutgoingPacket& packet) {
-  std::vector<std::byte> bytes(packet.header.begin(), packet.header.end());
+  std::vector<std::byte> bytes(packet.header().begin(), packet.header().end());
   bytes.insert(bytes.end(), packet.payload.begin(), packet.payload.end());
   return bytes;
 }
@@ -128,6 +128,26 @@ TEST_CASE("all packets of a player carry its session number") {
   for (; player.next(kStart, packet); ++sent) CHECK(session_of(packet) == 77);
   CHECK(sent == 12);
   for (const OutgoingPacket& mark : player.last_marks()) CHECK(session_of(mark) == 77);
+}
+
+TEST_CASE("a player sends each front-end's counter and time in all packets of a fragment") {
+  PlayerSettings settings;
+  settings.rate_hz = 0;
+  settings.slices = 2;
+  settings.first = SliceId(100);
+  settings.stamps = true;
+  settings.packet_bytes = 1000;
+  Player player = make_player(settings);
+  OutgoingPacket packet;
+  int sent = 0;
+  for (; player.next(kStart, packet); ++sent) {
+    const auto bytes = datagram(packet);
+    CHECK(bytes.size() <= 1000);
+    const auto parsed = packets::parse(bytes);
+    REQUIRE(parsed);
+    CHECK(parsed->stamp == emulation::stamp_in_step(player.trigger_of(parsed->slice)));
+  }
+  CHECK(sent == 2 * 2 * 4);
 }
 
 TEST_CASE("packets that are withheld are missed by their sequence, and the last marks tell") {

@@ -67,7 +67,9 @@ source_host::HostSettings host_settings(const v1::SourceSettings& source) {
 
 class NoArrivals final : public source_host::Arrivals {
  public:
-  source::Delivery on_fragment(SourceId, SliceId, source::SourceFragment) override { return {}; }
+  source::Delivery on_fragment(SourceId, SliceId, source::SourceFragment, const Stamp&) override {
+    return {};
+  }
   void on_watermark(SourceId, SliceId, MissingReason) override {}
 };
 

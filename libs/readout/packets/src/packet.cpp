@@ -21,6 +21,14 @@ constexpr std::size_t kOffsetAt = 32;
 constexpr std::size_t kFlagsAt = 36;
 constexpr std::size_t kCrcAt = 40;
 constexpr std::size_t kSessionAt = 44;
+// Behind the first 48 bytes:
+constexpr std::size_t kHasAt = 48;
+constexpr std::size_t kCounterAt = 56;
+constexpr std::size_t kTimeAt = 64;
+constexpr std::size_t kDurationAt = 72;
+
+constexpr std::uint8_t kHasCounter = 1;
+constexpr std::uint8_t kHasTime = 2;
 
 constexpr std::uint16_t kFlagChecksum = 1;
 constexpr std::uint16_t kFlagTruncated = 2;
@@ -34,6 +42,27 @@ std::uint32_t checksum(ConstBytes header, ConstBytes payload) {
   crc = crc32c_extend(crc, kZero);
   crc = crc32c_extend(crc, header.subspan(kCrcAt + kZero.size()));
   return crc32c_extend(crc, payload);
+}
+
+Stamp load_stamp(const std::byte* at) {
+  Stamp stamp;
+  const auto has = load_le<std::uint8_t>(at + kHasAt);
+  stamp.has_counter = (has & kHasCounter) != 0;
+  stamp.has_time = (has & kHasTime) != 0;
+  if (stamp.has_counter) stamp.counter = load_le<std::uint64_t>(at + kCounterAt);
+  if (!stamp.has_time) return stamp;
+  stamp.time = static_cast<UtcNs>(load_le<std::uint64_t>(at + kTimeAt));
+  stamp.duration = static_cast<DurationNs>(load_le<std::uint64_t>(at + kDurationAt));
+  return stamp;
+}
+
+void store_stamp(const Stamp& stamp, std::byte* at) {
+  const int has = (stamp.has_counter ? kHasCounter : 0) | (stamp.has_time ? kHasTime : 0);
+  store_le<std::uint8_t>(at + kHasAt, static_cast<std::uint8_t>(has));
+  if (stamp.has_counter) store_le<std::uint64_t>(at + kCounterAt, stamp.counter);
+  if (!stamp.has_time) return;
+  store_le<std::uint64_t>(at + kTimeAt, static_cast<std::uint64_t>(stamp.time));
+  store_le<std::uint64_t>(at + kDurationAt, static_cast<std::uint64_t>(stamp.duration));
 }
 
 bool good_part(const Packet& packet) {
@@ -76,6 +105,7 @@ Expected<Packet, PacketError> parse(ConstBytes datagram) {
   packet.total = load_le<std::uint32_t>(at + kTotalAt);
   packet.offset = load_le<std::uint32_t>(at + kOffsetAt);
   packet.session = load_le<std::uint32_t>(at + kSessionAt);
+  if (header >= kStampedHeaderBytes) packet.stamp = load_stamp(at);
   packet.payload = datagram.subspan(header);
   if (!good_part(packet)) return bad(PacketError::bad_part);
   if (packet.checksummed &&
@@ -85,8 +115,8 @@ Expected<Packet, PacketError> parse(ConstBytes datagram) {
   return packet;
 }
 
-void encode_header(const Packet& packet, std::span<std::byte, kHeaderBytes> out) {
-  WEIR_ASSERT(good_part(packet));
+void encode_header(const Packet& packet, Bytes out) {
+  WEIR_ASSERT(good_part(packet) && out.size() == header_bytes(packet));
   std::fill(out.begin(), out.end(), std::byte{});
   const int flags = (packet.checksummed ? kFlagChecksum : 0) | (packet.truncated ? kFlagTruncated : 0) |
                     (packet.closes ? kFlagCloses : 0);
@@ -94,7 +124,7 @@ void encode_header(const Packet& packet, std::span<std::byte, kHeaderBytes> out)
   store_le<std::uint32_t>(at + kMagicAt, kMagic);
   store_le<std::uint8_t>(at + kVersionAt, kVersion);
   store_le<std::uint8_t>(at + kTypeAt, static_cast<std::uint8_t>(packet.type));
-  store_le<std::uint16_t>(at + kHeaderLengthAt, kHeaderBytes);
+  store_le<std::uint16_t>(at + kHeaderLengthAt, static_cast<std::uint16_t>(out.size()));
   store_le<std::uint32_t>(at + kRunAt, packet.run.value);
   store_le<std::uint32_t>(at + kSourceAt, packet.source.value);
   store_le<std::uint64_t>(at + kSliceAt, packet.slice.value);
@@ -103,6 +133,7 @@ void encode_header(const Packet& packet, std::span<std::byte, kHeaderBytes> out)
   store_le<std::uint32_t>(at + kOffsetAt, packet.offset);
   store_le<std::uint16_t>(at + kFlagsAt, static_cast<std::uint16_t>(flags));
   store_le<std::uint32_t>(at + kSessionAt, packet.session);
+  if (packet.stamp.any()) store_stamp(packet.stamp, at);
   if (packet.checksummed) store_le<std::uint32_t>(at + kCrcAt, checksum(out, packet.payload));
 }
 

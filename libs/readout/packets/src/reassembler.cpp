@@ -187,7 +187,8 @@ void Reassembler::take_data(Source& source, const Packet& packet, TimeNs now, Re
       return sink.lost(source.id, packet.slice);
     }
     at = source.begun.try_emplace(packet.slice).first;
-    at->second.memory = {std::make_unique_for_overwrite<std::byte[]>(packet.total), packet.total};
+    at->second.memory = {std::make_unique_for_overwrite<std::byte[]>(packet.total), packet.total,
+                         packet.stamp};
     bytes_begun_ += packet.total;
   }
   Begun& begun = at->second;
@@ -195,6 +196,7 @@ void Reassembler::take_data(Source& source, const Packet& packet, TimeNs now, Re
     return count_loss(source, PacketLoss::inconsistent, counters_.inconsistent);
   }
   begun.truncated = begun.truncated || packet.truncated;
+  if (!begun.memory.stamp.any()) begun.memory.stamp = packet.stamp;
   begun.last = now;
   const bool whole = packet.total == 0 || (begun.parts.size() == 1 && begun.parts[0].first == 0 &&
                                            begun.parts[0].second == packet.total);

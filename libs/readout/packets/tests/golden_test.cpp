@@ -13,6 +13,8 @@ using namespace weir::packets::test;
 
 namespace {
 
+constexpr Stamp kStamp{true, true, 0x1112131415161718, 0x2122232425262728, 1000};
+
 struct Golden {
   const char* name;
   std::vector<std::byte> bytes;
@@ -38,7 +40,10 @@ std::vector<Golden> all_golden() {
   mark.total = 0;
   Packet lives = packet;
   lives.session = 0xa1b2c3d4;
-  return {{"session.bin", datagram(lives, "a whole packet")},
+  Packet stamped = packet;
+  stamped.stamp = kStamp;
+  return {{"stamped.bin", datagram(stamped, "a whole packet")},
+          {"session.bin", datagram(lives, "a whole packet")},
           {"whole.bin", datagram(packet, "a whole packet")},
           {"part.bin", datagram(part, "a part")},
           {"mark.bin", datagram(mark, "")}};
@@ -61,6 +66,7 @@ TEST_CASE("packets have the bytes that FORMAT.md says, and that were committed")
     CHECK(golden.bytes == committed);
     const auto packet = parse(committed);
     REQUIRE(packet);
+    CHECK(packet->stamp == (std::string_view(golden.name) == "stamped.bin" ? kStamp : Stamp{}));
     CHECK(packet->session == (std::string_view(golden.name) == "session.bin" ? 0xa1b2c3d4 : 0));
   }
 }

@@ -20,9 +20,9 @@ inline Origin address(std::uint8_t number) { return {{10, 0, 0, number}, number,
 inline std::vector<std::byte> datagram(Packet packet, std::string_view payload) {
   const std::vector<std::byte> bytes = bytes_of(payload);
   packet.payload = bytes;
-  std::vector<std::byte> out(kHeaderBytes + bytes.size());
-  encode_header(packet, std::span(out).first<kHeaderBytes>());
-  std::copy(bytes.begin(), bytes.end(), out.begin() + kHeaderBytes);
+  std::vector<std::byte> out(header_bytes(packet) + bytes.size());
+  encode_header(packet, std::span(out).first(header_bytes(packet)));
+  std::copy(bytes.begin(), bytes.end(), out.begin() + static_cast<std::ptrdiff_t>(header_bytes(packet)));
   return out;
 }
 

@@ -31,9 +31,10 @@ class Checking final : public ReassemblySink {
 void round_trip(ConstBytes datagram) {
   const auto packet = parse(datagram);
   if (!packet) return;
-  std::vector<std::byte> again(kHeaderBytes + packet->payload.size());
-  encode_header(*packet, std::span(again).first<kHeaderBytes>());
-  std::copy(packet->payload.begin(), packet->payload.end(), again.begin() + kHeaderBytes);
+  std::vector<std::byte> again(header_bytes(*packet) + packet->payload.size());
+  encode_header(*packet, std::span(again).first(header_bytes(*packet)));
+  std::copy(packet->payload.begin(), packet->payload.end(),
+            again.end() - static_cast<std::ptrdiff_t>(packet->payload.size()));
   const auto back = parse(again);
   WEIR_ASSERT(back.has_value());
   WEIR_ASSERT(back->slice == packet->slice && back->source == packet->source);

@@ -55,6 +55,41 @@ TEST_CASE("a packet is read back from its bytes") {
   CHECK(std::equal(back->payload.begin(), back->payload.end(), bytes.begin() + kHeaderBytes));
 }
 
+TEST_CASE("a stamped packet is read back, and an older reader of 48 bytes finds its payload") {
+  for (const Stamp& stamp : {Stamp{true, false, UINT64_MAX, 0, 0}, Stamp{false, true, 0, -5, 7},
+                             Stamp{true, true, 3, INT64_MIN, INT64_MAX}}) {
+    Packet packet = part();
+    packet.stamp = stamp;
+    const auto bytes = datagram(packet, "payload");
+    CHECK(load_le<std::uint16_t>(bytes.data() + 6) == kStampedHeaderBytes);
+    const auto back = parse(bytes);
+    REQUIRE(back);
+    CHECK(back->stamp == stamp);
+    CHECK(back->payload.size() == 7);
+    CHECK(back->payload[0] == std::byte{'p'});
+  }
+}
+
+TEST_CASE("a header with half of a stamp, or with fields of later revisions behind it, is read") {
+  auto half = unchecked();
+  half.insert(half.begin() + kHeaderBytes, 24, std::byte{0xff});
+  store_le<std::uint16_t>(half.data() + 6, kHeaderBytes + 24);
+  const auto without = parse(half);
+  REQUIRE(without);
+  CHECK_FALSE(without->stamp.any());
+  Packet packet = part();
+  packet.checksummed = false;
+  packet.stamp = {true, false, 9, 0, 0};
+  auto longer = datagram(packet, "abc");
+  longer.insert(longer.begin() + kStampedHeaderBytes, 8, std::byte{0xee});
+  store_le<std::uint16_t>(longer.data() + 6, kStampedHeaderBytes + 8);
+  longer[48] |= std::byte{0x80};  // a bit of a later revision
+  const auto with = parse(longer);
+  REQUIRE(with);
+  CHECK(with->stamp == packet.stamp);
+  CHECK(with->payload.size() == 3);
+}
+
 TEST_CASE("any changed byte of a checksummed packet is found") {
   const auto good = datagram(part(), "payload");
   for (std::size_t at = 0; at < good.size(); ++at) {

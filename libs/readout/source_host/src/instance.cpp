@@ -4,6 +4,7 @@
 #include <weir/source_host/instance.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 #include <utility>
 
@@ -44,6 +45,19 @@ bool well_formed(const weir_source_fragment& raw) {
   return raw.data != nullptr || raw.length == 0;
 }
 
+Stamp stamp_of(const weir_source_fragment& raw) {
+  Stamp stamp;
+  constexpr auto kEnd = offsetof(weir_source_fragment, duration_ns) + sizeof raw.duration_ns;
+  if (raw.struct_size < kEnd) return stamp;
+  stamp.has_counter = (raw.flags & WEIR_SOURCE_HAS_COUNTER) != 0;
+  stamp.has_time = (raw.flags & WEIR_SOURCE_HAS_TIME) != 0;
+  if (stamp.has_counter) stamp.counter = raw.counter;
+  if (!stamp.has_time) return stamp;
+  stamp.time = raw.time_ns;
+  stamp.duration = raw.duration_ns;
+  return stamp;
+}
+
 void give_back(const weir_source_fragment& raw) {
   if (raw.release != nullptr) raw.release(raw.owner);
 }
@@ -75,6 +89,7 @@ class MadeSource final : public source::FragmentSource {
   [[nodiscard]] source::SourceFragment produce(const source::Trigger& trigger) override {
     return instance_->make(id_, trigger);
   }
+  [[nodiscard]] Stamp stamp(const source::Trigger&) const override { return instance_->made_stamp(); }
 
  private:
   SourceId id_;
@@ -315,6 +330,7 @@ source::SourceFragment SourceInstance::make(SourceId source, const source::Trigg
   guarded(error, [&] {
     status = plugin_->functions().make(instance_, source.value, &asked, &raw, error, kErrorTextSize);
   });
+  made_stamp_ = stamp_of(raw);
   if (status == 0 && well_formed(raw)) return fragment_of(raw);
   if (status == 0) {
     give_back(raw);
@@ -361,7 +377,8 @@ std::int32_t SourceInstance::deliver(const weir_source_fragment& raw) {
     ++refused_;
     return refusal;
   }
-  return answer_to(arrivals_->on_fragment(SourceId(raw.source), SliceId(raw.slice), fragment_of(raw)));
+  return answer_to(
+      arrivals_->on_fragment(SourceId(raw.source), SliceId(raw.slice), fragment_of(raw), stamp_of(raw)));
 }
 
 bool SourceInstance::may_tell() const {

@@ -129,17 +129,33 @@ bool LaneWriter::write(const LaneRecord& record, ConstBytes bytes) {
   return true;
 }
 
+bool LaneWriter::write(const LaneRecord& record, const LaneStamp& stamp, ConstBytes bytes) {
+  if (bytes.size() + sizeof stamp > record_max()) return false;
+  const std::lock_guard lock(mutex_);
+  put(record, stamp, bytes);
+  publish();
+  return true;
+}
+
 bool LaneWriter::write_many(std::uint32_t source, std::span<const std::uint64_t> slices,
-                            std::span<const std::uint32_t> lengths, ConstBytes bytes) {
+                            std::span<const std::uint32_t> lengths, ConstBytes bytes,
+                            std::span<const LaneStamp> stamps) {
+  const std::size_t length_max = record_max() - (stamps.empty() ? 0 : sizeof(LaneStamp));
   std::uint64_t sum = 0;
   for (const std::uint32_t length : lengths) {
-    if (length > record_max()) return false;
+    if (length > length_max) return false;
     sum += length;
   }
   if (slices.size() != lengths.size() || sum != bytes.size()) return false;
+  if (!stamps.empty() && stamps.size() != slices.size()) return false;
   const std::lock_guard lock(mutex_);
   for (std::size_t i = 0; i < slices.size(); ++i) {
-    put({RecordKind::fragment, source, slices[i], lengths[i], 0}, bytes.first(lengths[i]));
+    const LaneRecord record{RecordKind::fragment, source, slices[i], lengths[i], 0};
+    if (stamps.empty()) {
+      put(record, bytes.first(lengths[i]));
+    } else {
+      put(record, stamps[i], bytes.first(lengths[i]));
+    }
     bytes = bytes.subspan(lengths[i]);
   }
   publish();
@@ -151,6 +167,16 @@ void LaneWriter::put(const LaneRecord& record, ConstBytes bytes) {
   copy_in(written_, {reinterpret_cast<const std::byte*>(&record), sizeof record});
   copy_in(written_ + sizeof record, bytes);
   written_ += room_of(bytes.size());
+}
+
+void LaneWriter::put(LaneRecord record, const LaneStamp& stamp, ConstBytes bytes) {
+  record.kind = RecordKind::stamped;
+  record.length = static_cast<std::uint32_t>(sizeof stamp + bytes.size());
+  wait_for_room(room_of(record.length));
+  copy_in(written_, {reinterpret_cast<const std::byte*>(&record), sizeof record});
+  copy_in(written_ + sizeof record, {reinterpret_cast<const std::byte*>(&stamp), sizeof stamp});
+  copy_in(written_ + sizeof record + sizeof stamp, bytes);
+  written_ += room_of(record.length);
 }
 
 void LaneWriter::copy_in(std::uint64_t at, ConstBytes bytes) {

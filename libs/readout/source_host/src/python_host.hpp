@@ -40,7 +40,8 @@ class PythonHost {
   // Returns false if records are left.
   bool drain();
   void take(const LaneRecord& record);
-  void take_fragment(const LaneRecord& record);
+  void take_fragment(const LaneRecord& record, const LaneStamp& stamp);
+  void take_stamped(LaneRecord record);
   [[nodiscard]] std::string take_text(const LaneRecord& record);
   void take_failure(std::uint32_t source, std::uint64_t slice, const std::string& text);
   void take_ready(std::uint32_t status, const std::string& text);

@@ -45,7 +45,8 @@ bool PythonHost::drain() {
 }
 
 void PythonHost::take(const LaneRecord& record) {
-  if (record.kind == RecordKind::fragment) return take_fragment(record);
+  if (record.kind == RecordKind::fragment) return take_fragment(record, {});
+  if (record.kind == RecordKind::stamped) return take_stamped(record);
   const std::string text = take_text(record);
   switch (record.kind) {
     case RecordKind::failed:
@@ -89,12 +90,26 @@ void PythonHost::take_ready(std::uint32_t status, const std::string& text) {
   if (in_run_ && !run_ended_) begin();
 }
 
-void PythonHost::take_fragment(const LaneRecord& record) {
+void PythonHost::take_stamped(LaneRecord record) {
+  LaneStamp stamp;
+  if (record.length < sizeof stamp) return process_->lane().take_bytes(nullptr, record.length);
+  static_assert(sizeof stamp % 8 == 0);  // what follows begins where a record's bytes may
+  process_->lane().take_bytes(reinterpret_cast<std::byte*>(&stamp), sizeof stamp);
+  record.length -= static_cast<std::uint32_t>(sizeof stamp);
+  take_fragment(record, stamp);
+}
+
+void PythonHost::take_fragment(const LaneRecord& record, const LaneStamp& stamp) {
   weir_source_fragment fragment{};
   fragment.struct_size = sizeof fragment;
   fragment.source = record.source;
   fragment.slice = record.slice;
   fragment.status = static_cast<std::uint8_t>(std::min<std::uint32_t>(record.status, UINT8_MAX));
+  if ((stamp.has & LaneStamp::kCounter) != 0) fragment.flags |= WEIR_SOURCE_HAS_COUNTER;
+  if ((stamp.has & LaneStamp::kTime) != 0) fragment.flags |= WEIR_SOURCE_HAS_TIME;
+  fragment.counter = stamp.counter;
+  fragment.time_ns = stamp.time_ns;
+  fragment.duration_ns = stamp.duration_ns;
   const auto* place =
       std::lower_bound(readout_.sources, readout_.sources + readout_.source_count, record.source);
   const bool known = place != readout_.sources + readout_.source_count && *place == record.source;

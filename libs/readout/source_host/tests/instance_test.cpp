@@ -13,12 +13,13 @@ using namespace weir::source_host;
 namespace {
 
 struct Received final : Arrivals {
-  source::Delivery on_fragment(SourceId source, SliceId slice, source::SourceFragment fragment) override {
-    fragments.push_back({source, slice, std::move(fragment)});
+  source::Delivery on_fragment(SourceId source, SliceId slice, source::SourceFragment fragment,
+                               const Stamp& stamp) override {
+    fragments.push_back({source, slice, std::move(fragment), stamp});
     return source::Delivery::taken;
   }
   void on_watermark(SourceId source, SliceId slice, MissingReason reason) override {
-    watermarks.push_back({source, slice, {}});
+    watermarks.push_back({source, slice, {}, {}});
     watermarks.back().fragment.reason = reason;
   }
   void on_losses(std::optional<SourceId> source, std::uint64_t reached, std::uint64_t lost,
@@ -31,6 +32,7 @@ struct Received final : Arrivals {
     SourceId source;
     SliceId slice;
     source::SourceFragment fragment;
+    Stamp stamp;
   };
   std::vector<std::string> losses;
   std::vector<std::string> faults;
@@ -96,6 +98,24 @@ TEST_CASE("delivered fragments come with their bytes and a checksum that the hos
   CHECK(one.fragment.bytes[3] == std::byte{1});
   CHECK(one.fragment.crc32c == crc32c(one.fragment.bytes));
   CHECK(bench.count("answer_0") == 2);
+}
+
+TEST_CASE("a front-end's counter and time arrive with the fragment, where the plugin knows the fields") {
+  Bench bench("scripted");
+  REQUIRE(bench.instance->begin_run(RunNumber(1), SliceId(0)));
+  bench.announce(1);
+  CHECK_FALSE(bench.received.fragments.back().stamp.any());
+  bench.announce(30);
+  CHECK(bench.received.fragments.back().stamp == Stamp{true, true, 255, -7, 1000});
+  bench.announce(31);  // with the flags, but built before the fields
+  CHECK_FALSE(bench.received.fragments.back().stamp.any());
+  Bench made("made");
+  REQUIRE(made.instance->begin_run(RunNumber(1), SliceId(0)));
+  const std::vector<SourceId> ids{SourceId(3)};
+  const auto sources = make_sources(made.instance, ids);
+  const source::Trigger trigger{SliceId(9), 5000, 0, TriggerType()};
+  (void)sources[0]->produce(trigger);
+  CHECK(sources[0]->stamp(trigger) == Stamp{true, true, 9, 5000, 0});
 }
 
 TEST_CASE("an invalid fragment is refused, returned and counted") {

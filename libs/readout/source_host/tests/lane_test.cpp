@@ -79,6 +79,26 @@ TEST_CASE("many fragments go in at once, and one that is too long does not") {
   CHECK(lane.read() == "none");
 }
 
+TEST_CASE("a stamp travels in front of its fragment's bytes") {
+  Lane lane(512);
+  LaneWriter writer(lane.memory, [] {});
+  const std::vector<std::uint64_t> slices{7, 9};
+  const std::vector<std::uint32_t> lengths{1, 2};
+  const std::vector<LaneStamp> stamps{{LaneStamp::kCounter, 0, 5, 0, 0}, {LaneStamp::kTime, 0, 0, -6, 8}};
+  const auto stamped = [](const LaneStamp& stamp, const std::string& text) {
+    return std::string(reinterpret_cast<const char*>(&stamp), sizeof stamp) + text;
+  };
+  REQUIRE(writer.write_many(5, slices, lengths, bytes_of("abc"), stamps));
+  CHECK(lane.read() == "10:5:7:" + stamped(stamps[0], "a"));
+  CHECK(lane.read() == "10:5:9:" + stamped(stamps[1], "bc"));
+  CHECK_FALSE(writer.write_many(5, slices, lengths, bytes_of("abc"), std::span(stamps).first(1)));
+  const std::string longest(writer.record_max() - sizeof(LaneStamp), 'x');
+  REQUIRE(writer.write(fragment(1, longest), stamps[0], bytes_of(longest)));
+  CHECK(lane.read() == "10:3:1:" + stamped(stamps[0], longest));
+  CHECK_FALSE(writer.write(fragment(1, longest + "x"), stamps[0], bytes_of(longest + "x")));
+  CHECK(lane.read() == "none");
+}
+
 TEST_CASE("a full ring makes the writer wait, and nothing is lost") {
   Lane lane(256);
   std::thread host([memory = lane.memory] {

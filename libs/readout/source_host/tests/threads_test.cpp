@@ -20,7 +20,8 @@ constexpr std::uint64_t kSlices = 500;
 constexpr std::uint32_t kLines = 100;  // per run
 
 struct Taken final : Arrivals {
-  source::Delivery on_fragment(SourceId source, SliceId slice, source::SourceFragment fragment) override {
+  source::Delivery on_fragment(SourceId source, SliceId slice, source::SourceFragment fragment,
+                               const Stamp& /*stamp*/) override {
     wrong += fragment.bytes.size() == source.value ? 0 : 1;
     const bool fresh = seen.emplace(source.value, slice.value).second;
     return fresh ? source::Delivery::taken : source::Delivery::duplicate;

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -41,12 +42,20 @@ class SourceSetup : public PluginParameters<weir_source_parameters> {
   const weir_source_host* host_;
 };
 
+// A front-end's own counter and clock. The farm file's section `build` says how it is used.
+struct SourceStamp {
+  std::optional<std::uint64_t> counter;  // of its triggers; wraps at build.counter_bits
+  std::optional<std::int64_t> time_ns;   // UTC by its own clock, at the begin of the data
+  std::int64_t duration_ns = 0;          // of the data, from time_ns on; 0: a moment
+};
+
 // Bytes passed to the host, with their owner.
 struct SourceBytes {
   std::span<const std::byte> bytes;
   void (*release)(void* owner) = nullptr;  // null: valid as long as the source
   void* owner = nullptr;
   bool absent = false;  // the source has no data for the slice
+  SourceStamp stamp;    // ignored by a host older than these fields
 
   SourceBytes() = default;
   // The source has no data for this slice: its fragment is missing (`not_produced`), which is not a loss.
@@ -121,6 +130,24 @@ class Source {
   const weir_source_readout* readout_;
 };
 
+namespace source_detail {
+
+// Does nothing to a fragment of a host without these fields.
+inline void put_stamp(const SourceStamp& stamp, weir_source_fragment& fragment) {
+  if (fragment.struct_size < offsetof(weir_source_fragment, duration_ns) + sizeof fragment.duration_ns)
+    return;
+  if (stamp.counter) {
+    fragment.flags |= WEIR_SOURCE_HAS_COUNTER;
+    fragment.counter = *stamp.counter;
+  }
+  if (!stamp.time_ns) return;
+  fragment.flags |= WEIR_SOURCE_HAS_TIME;
+  fragment.time_ns = *stamp.time_ns;
+  fragment.duration_ns = stamp.duration_ns;
+}
+
+}  // namespace source_detail
+
 // Makes each fragment when its slice is announced.
 class SyncSource : public Source {
  public:
@@ -151,6 +178,7 @@ class AsyncSource : public Source {
     fragment.length = static_cast<std::uint32_t>(bytes.bytes.size());
     fragment.release = bytes.release;
     fragment.owner = bytes.owner;
+    source_detail::put_stamp(bytes.stamp, fragment);
     return host()->deliver(host(), &fragment);
   }
   // Reports that the fragment will not arrive.
@@ -225,6 +253,7 @@ struct SourceBoundary {
       fragment->length = static_cast<std::uint32_t>(bytes.bytes.size());
       fragment->release = bytes.release;
       fragment->owner = bytes.owner;
+      put_stamp(bytes.stamp, *fragment);
       if (bytes.absent) {
         fragment->status = WEIR_SOURCE_MISSING;
         fragment->missing_reason = WEIR_SOURCE_NOT_PRODUCED;

@@ -13,7 +13,9 @@ class Made : public weir::SyncSource {
   weir::SourceBytes make(std::uint32_t source, const weir_source_trigger& trigger) override {
     if (trigger.slice == fail_at_) throw std::runtime_error("nothing to be had");
     made_.add();
-    return weir::SourceBytes(std::vector<std::byte>(source, static_cast<std::byte>(trigger.slice)));
+    weir::SourceBytes bytes(std::vector<std::byte>(source, static_cast<std::byte>(trigger.slice)));
+    bytes.stamp = {trigger.slice, trigger.time_utc_ns, 0};
+    return bytes;
   }
 
  private:

@@ -60,6 +60,20 @@ class Scripted : public weir::AsyncSource {
         host()->losses(host(), first, 1, 1, nullptr);
         fault("crate 3 restarted");
         return std::thread([&] { fault("from a thread"); }).join();
+      case 30: {
+        weir::SourceBytes bytes(std::vector<std::byte>(1));
+        bytes.stamp = {255, -7, 1000};
+        return answer(deliver(first, 30, std::move(bytes)));
+      }
+      case 31: {  // as a plugin of the first release, which has other memory behind its fields
+        weir_source_fragment fragment{};
+        fragment.struct_size = offsetof(weir_source_fragment, counter);
+        fragment.source = first;
+        fragment.slice = trigger.slice;
+        fragment.flags = WEIR_SOURCE_HAS_COUNTER | WEIR_SOURCE_HAS_TIME;
+        fragment.counter = 1;
+        return answer(host()->deliver(host(), &fragment));
+      }
       default: {  // a length without data
         weir_source_fragment fragment{};
         fragment.struct_size = sizeof fragment;

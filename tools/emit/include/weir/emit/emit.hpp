@@ -22,7 +22,9 @@ struct EmitOptions {
   std::optional<std::uint32_t> session;  // of this start of the front-ends; nullopt: a new one each time
   std::uint64_t size_bytes = 0;          // 0: as the farm file says
   std::uint32_t packet_bytes = 1472;     // per datagram: the payload of an Ethernet frame of 1500 bytes
-  std::uint64_t drop_every = 0;          // n: every n-th packet is dropped, to test its handling; 0: none
+  bool stamps = false;  // counters and times are sent; as well if the farm file has a section `build`
+  std::string slip;     // SOURCE:KIND@SLICE
+  std::uint64_t drop_every = 0;  // n: every n-th packet is dropped, to test its handling; 0: none
 };
 
 // `weir emit`: plays the front-ends of a farm. Returns the exit status: 0 done, 1 failed, 2 a wrong command

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <weir/emulation/dummy_content.hpp>
+#include <weir/emulation/slip.hpp>
 #include <weir/source/source.hpp>
 
 #include <memory>
@@ -37,6 +38,8 @@ class DummySource final : public source::FragmentSource {
   [[nodiscard]] source::SourceFragment produce(const source::Trigger& trigger) override {
     return group_->produce(id_, trigger.slice);
   }
+
+  [[nodiscard]] Stamp stamp(const source::Trigger& trigger) const override { return stamp_in_step(trigger); }
 
  private:
   SourceId id_;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <weir/emulation/detector.hpp>
+#include <weir/emulation/slip.hpp>
 #include <weir/emulation/tracks.hpp>
 #include <weir/hits.hpp>
 #include <weir/source/source.hpp>
@@ -68,6 +69,8 @@ class HitsSource final : public source::FragmentSource {
   [[nodiscard]] source::SourceFragment produce(const source::Trigger& trigger) override {
     return group_->produce(id_, run_, trigger);
   }
+
+  [[nodiscard]] Stamp stamp(const source::Trigger& trigger) const override { return stamp_in_step(trigger); }
 
  private:
   SourceId id_;

@@ -3,6 +3,7 @@
 #include <weir/base/bytes.hpp>
 #include <weir/base/expected.hpp>
 #include <weir/base/ids.hpp>
+#include <weir/base/stamp.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -15,6 +16,7 @@ namespace weir::packets {
 constexpr std::uint32_t kMagic = 0x50445557;  // the bytes "WUDP"
 constexpr std::uint8_t kVersion = 1;
 constexpr std::size_t kHeaderBytes = 48;
+constexpr std::size_t kStampedHeaderBytes = 80;   // with a counter or a time
 constexpr std::size_t kHeaderBytesMax = 1024;     // for later revisions
 constexpr std::size_t kDatagramBytesMax = 65507;  // UDP over IPv4
 constexpr std::uint16_t kPortDefault = 7300;      // of readout 0; readout i takes this + i
@@ -36,6 +38,7 @@ struct Packet {
   std::uint32_t session{};   // changes with each start of the front-end; 0: not used
   std::uint32_t total = 0;   // bytes of the whole fragment
   std::uint32_t offset = 0;  // of this part
+  Stamp stamp;               // of the fragment; the same in all its packets
   ConstBytes payload;        // a view of the datagram
 };
 
@@ -60,7 +63,12 @@ constexpr std::size_t kPacketErrors = 8;
 // payload inside `total`.
 [[nodiscard]] Expected<Packet, PacketError> parse(ConstBytes datagram);
 
-// Writes the header; the payload follows it in the datagram. Requires: the packet obeys the rules.
-void encode_header(const Packet& packet, std::span<std::byte, kHeaderBytes> out);
+// Returns the length of the packet's header.
+[[nodiscard]] inline std::size_t header_bytes(const Packet& packet) {
+  return packet.stamp.any() ? kStampedHeaderBytes : kHeaderBytes;
+}
+// Writes the header; the payload follows it in the datagram. Requires: the packet obeys the rules, and `out`
+// has header_bytes(packet).
+void encode_header(const Packet& packet, Bytes out);
 
 }  // namespace weir::packets

@@ -65,6 +65,7 @@ struct SourceLosses {
 struct FragmentMemory {
   std::unique_ptr<std::byte[]> bytes;
   std::uint32_t size = 0;
+  Stamp stamp;  // of the packet that arrived first of those that have one
 };
 
 // Receives the results of reassembly. Called from inside take() and tick().

@@ -3,6 +3,7 @@
 #include <weir/base/bytes.hpp>
 #include <weir/base/fragment_status.hpp>
 #include <weir/base/ids.hpp>
+#include <weir/base/stamp.hpp>
 #include <weir/base/time.hpp>
 
 #include <cstdint>
@@ -38,6 +39,9 @@ class FragmentSource {
   virtual void begin_run(RunNumber run) = 0;
   // Makes or fetches the fragment of this trigger. Must not block.
   [[nodiscard]] virtual SourceFragment produce(const Trigger& trigger) = 0;
+  // Returns the counter and the clock of the front-end with the fragment that produce() returned last, for
+  // this trigger.
+  [[nodiscard]] virtual Stamp stamp(const Trigger& /*trigger*/) const { return {}; }
   // How the source's fragments reach the buffer.
   enum class Timing : std::uint8_t {
     at_once,  // produce() returns every fragment

@@ -2,6 +2,7 @@
 
 #include <weir/base/expected.hpp>
 #include <weir/base/ids.hpp>
+#include <weir/base/stamp.hpp>
 #include <weir/base/time.hpp>
 #include <weir/source/fragment_buffer.hpp>
 #include <weir/source_host/plugin.hpp>
@@ -27,7 +28,8 @@ namespace weir::source_host {
 class Arrivals {
  public:
   virtual ~Arrivals() = default;
-  virtual source::Delivery on_fragment(SourceId source, SliceId slice, source::SourceFragment fragment) = 0;
+  virtual source::Delivery on_fragment(SourceId source, SliceId slice, source::SourceFragment fragment,
+                                       const Stamp& stamp) = 0;
   virtual void on_watermark(SourceId source, SliceId slice, MissingReason reason) = 0;
   // Pieces that reached a source (none: an unknown one), and how many of them the plugin dropped.
   virtual void on_losses(std::optional<SourceId> /*source*/, std::uint64_t /*reached*/,
@@ -75,6 +77,8 @@ class SourceInstance : public std::enable_shared_from_this<SourceInstance> {
   void announced(std::span<const source::Trigger> triggers);
   // Makes a fragment; one that the plugin cannot make is missing, not_produced. Requires: makes().
   [[nodiscard]] source::SourceFragment make(SourceId source, const source::Trigger& trigger);
+  // Returns the stamp of the fragment that make() returned last.
+  [[nodiscard]] const Stamp& made_stamp() const { return made_stamp_; }
   // The readout ends: no more deliveries or wake-ups. Ends a current run.
   void detach();
 
@@ -120,6 +124,7 @@ class SourceInstance : public std::enable_shared_from_this<SourceInstance> {
   bool ending_ = false;          // end_run() is under way
   std::string end_error_;        // the first error that it logged
   std::vector<weir_source_trigger> triggers_;
+  Stamp made_stamp_;
   std::mutex wake_mutex_;  // guards what other threads call: config_.wake and config_.log
 };
 

@@ -60,9 +60,10 @@ enum class RecordKind : std::uint32_t {
   ready = 4,     // status: 1 if it answers each slice; text: version, line feed, description
   refused = 5,   // text; the host exits
   begun = 6,
-  ended = 7,  // text: why the sources could not end the run
-  count = 8,  // slice: the amount; text: name of a counter
-  fault = 9,  // text
+  ended = 7,     // text: why the sources could not end the run
+  count = 8,     // slice: the amount; text: name of a counter
+  fault = 9,     // text
+  stamped = 10,  // a fragment; its bytes begin with a LaneStamp
 };
 
 // Bytes follow, then up to 7 more to a multiple of 8.
@@ -72,6 +73,18 @@ struct LaneRecord {
   std::uint64_t slice = 0;
   std::uint32_t length = 0;
   std::uint32_t status = 0;
+};
+
+// The counter and clock of a source with a fragment.
+struct LaneStamp {
+  static constexpr std::uint32_t kCounter = 1;
+  static constexpr std::uint32_t kTime = 2;
+
+  std::uint32_t has = 0;
+  std::uint32_t reserved = 0;
+  std::uint64_t counter = 0;
+  std::int64_t time_ns = 0;
+  std::int64_t duration_ns = 0;
 };
 
 [[nodiscard]] constexpr std::size_t lane_bytes(std::size_t record_bytes) {
@@ -136,13 +149,17 @@ class LaneWriter {
   std::size_t take(std::span<LaneRequest> requests, int patience_ms);
   // Waits for room. False: the record is longer than record_max(), and was not written.
   [[nodiscard]] bool write(const LaneRecord& record, ConstBytes bytes);
-  // The fragments of one source: their bytes are one after the other.
+  // Writes a fragment with its stamp.
+  [[nodiscard]] bool write(const LaneRecord& record, const LaneStamp& stamp, ConstBytes bytes);
+  // The fragments of one source: their bytes are one after the other. `stamps`: of all or of none.
   [[nodiscard]] bool write_many(std::uint32_t source, std::span<const std::uint64_t> slices,
-                                std::span<const std::uint32_t> lengths, ConstBytes bytes);
+                                std::span<const std::uint32_t> lengths, ConstBytes bytes,
+                                std::span<const LaneStamp> stamps = {});
   [[nodiscard]] std::size_t record_max() const;
 
  private:
   void put(const LaneRecord& record, ConstBytes bytes);
+  void put(LaneRecord record, const LaneStamp& stamp, ConstBytes bytes);
   void copy_in(std::uint64_t at, ConstBytes bytes);
   void wait_for_room(std::size_t bytes);
   void publish();
