@@ -25,6 +25,7 @@ find_package(OpenSSL 3.0 REQUIRED)
 find_package(cppzmq CONFIG REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(ISAL REQUIRED IMPORTED_TARGET libisal)
+find_package(SQLite3 REQUIRED)  # gives SQLite::SQLite3
 
 find_package(hwy CONFIG QUIET)  # optional: vector instructions for the plugin `coincidence`
 

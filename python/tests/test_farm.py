@@ -55,8 +55,8 @@ class FarmTest(unittest.TestCase):
     def test_a_joined_farm_is_paused_continued_and_stopped_and_stays(self):
         with weir.Farm(self.file, weir=WEIR, timeout_s=30) as farm:
             with weir.Farm(connect=farm.connect) as joined:
-                run = joined.start()
-                self.assertEqual(joined.status().state, "running")
+                run = joined.start(fields={"type": "laser"})
+                self.assertEqual((joined.status().state, joined.status().fields), ("running", {"type": "laser"}))
                 joined.pause()
                 self.assertEqual(farm.status().state, "paused")
                 joined.continue_run()
@@ -64,6 +64,9 @@ class FarmTest(unittest.TestCase):
                     joined.wait(0.2)
                 result = joined.stop("enough")
                 self.assertEqual((result.run, result.balanced), (run, True))
+                joined.annotate(run, {"quality": "good"})
+                with self.assertRaisesRegex(weir.ControlError, "is not a quality"):
+                    joined.annotate(run, {"quality": "fine"})
             status = farm.status()
             self.assertEqual(status.state, "ready")
             self.assertEqual({node.role for node in status.nodes}, {"supervisor", "readout", "dcm", "writer"})

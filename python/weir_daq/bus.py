@@ -15,7 +15,8 @@ from ._packages import need
 SCHEMA = {
     "BusMessage": "request 8 Request, reply 9 Reply",
     "Request": "id 1 uint64, command 2 string, run 3 uint32, sets 4 string*, nodes 5 string*, reason 6 string,"
-    " level 7 string, tap 8 TapWish, signal 9 string",
+    " level 7 string, tap 8 TapWish, signal 9 string, fields 31 Request.FieldsEntry*",
+    "Request.FieldsEntry": "key 1 string, value 2 string",  # a map
     "Reply": "id 1 uint64, good 2 bool, error 3 string, view 4 FarmView, tap 5 TapPlace",
     "TapWish": "id 1 string, streams 2 string*, every 3 uint32, sources 4 uint32*, lease_ms 5 uint32, ends 6 bool",
     "TapPlace": "subscribe_port 1 uint32, tags 2 string*, lease_ms 3 uint32, dcms 4 uint32",
@@ -24,7 +25,9 @@ SCHEMA = {
     "Report.CountersEntry": "key 1 string, value 2 uint64",  # a map
     "FarmView": "farm 1 string, state 2 string, under_way 3 string, reason 4 string, run 5 uint32, epoch 6 uint64,"
     " sets 7 string*, utc_ns 8 sfixed64, nodes 9 FarmView.Node*, events 10 FarmView.Line*, runs 11 FarmView.Run*,"
-    " run_begin_utc_ns 13 sfixed64, one_run 14 bool, health 15 FarmView.Finding*",
+    " run_begin_utc_ns 13 sfixed64, one_run 14 bool, health 15 FarmView.Finding*,"
+    " run_fields 31 FarmView.RunFieldsEntry*",
+    "FarmView.RunFieldsEntry": "key 1 string, value 2 string",
     "FarmView.Node": "name 1 string, role 2 string, duty 3 string, live 4 bool, inactive 5 bool, excluded 6 bool,"
     " state 7 MemberState, host 8 string, pid 9 uint32, metrics 10 string, report 12 Report",
     "FarmView.Line": "utc_ns 1 sfixed64, level 2 string, text 3 string",

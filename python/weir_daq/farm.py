@@ -68,6 +68,7 @@ class FarmStatus:
     nodes: list[NodeStatus]
     runs: list[RunResult]  # the last ones, newest first
     counts: dict[str, int] = field(default_factory=dict)  # of the run that is on: offered, triggered, stored, ...
+    fields: dict[str, str] = field(default_factory=dict)  # of the run, by its operator
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,10 @@ def _text(value: Value) -> str:
 
 def _sets(settings: Mapping[str, Value]) -> list[str]:
     return [f"{key}={_text(value)}" for key, value in settings.items()]
+
+
+def _entries(fields: Mapping[str, str]) -> list[dict[str, str]]:
+    return [{"key": key, "value": value} for key, value in fields.items()]
 
 
 class Farm:
@@ -161,6 +166,7 @@ class Farm:
             [_node(one) for one in view.nodes],
             [_result(one) for one in view.runs],
             {one.key: one.value for node in view.nodes if node.role == "supervisor" for one in node.report.counters},
+            {one.key: one.value for one in view.run_fields},
         )
 
     def set(self, settings: Mapping[str, Value]) -> None:
@@ -173,13 +179,28 @@ class Farm:
             self._lead("init")
         self._lead("configure", sets=_sets(settings or {}))
 
-    def start(self, run: int = 0, *, slices: int | None = None, duration_s: float | None = None) -> int:
-        """Begins a run and returns its number; configures the farm first if it is not ready. run=0: the next number."""
+    def start(
+        self,
+        run: int = 0,
+        *,
+        slices: int | None = None,
+        duration_s: float | None = None,
+        fields: Mapping[str, str] | None = None,
+    ) -> int:
+        """Begins a run and returns its number; configures the farm first if it is not ready. run=0: the next number.
+
+        fields: descriptions for the run's record: comment, type, shifter, quality, and names of your own.
+        """
         if self.status().state in (_IDLE, _STANDBY):
             self.configure()
         limits = {"run.slices": slices, "run.duration_s": duration_s}
-        self._lead("start", run=run, sets=_sets({key: value for key, value in limits.items() if value is not None}))
+        sets = _sets({key: value for key, value in limits.items() if value is not None})
+        self._lead("start", run=run, sets=sets, fields=_entries(fields or {}))
         return self.status().run
+
+    def annotate(self, run: int, fields: Mapping[str, str]) -> None:
+        """Adds fields to a run after its start; an empty value removes a field."""
+        self._request("annotate", run=run, fields=_entries(fields))
 
     def pause(self) -> None:
         """Takes no triggers until continue_run()."""

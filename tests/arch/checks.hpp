@@ -26,7 +26,8 @@ Breaches check_pure_libraries(const SourceTree& tree, const Layers& layers);
 // No code in libs/, apps/, tools/ or plugins/ outside tests sleeps.
 Breaches check_no_sleep(const SourceTree& tree);
 
-// Every .cpp of libs/, apps/, tools/, plugins/ and tests/ is named by a CMakeLists.txt of its folder or one above.
+// Every .cpp of libs/, apps/, tools/, plugins/ and tests/ is named by a CMakeLists.txt of its folder or one
+// above.
 Breaches check_no_orphans(const SourceTree& tree);
 
 // Every library has a README.md, which names each public header if it has a table of headers.
@@ -47,8 +48,8 @@ Breaches check_matchers(const SourceTree& tree);
 // compiler's library and not with the next.
 Breaches check_standard_headers(const SourceTree& tree);
 
-// Reports' numbers are written and read by keys of metrics' table, through libs/monitoring/reports: a text beside it
-// would drift.
+// Reports' numbers are written and read by keys of metrics' table, through libs/monitoring/reports: a text
+// beside it would drift.
 Breaches check_report_numbers(const SourceTree& tree);
 
 // Every page that a file cites by a path or in capitals ("docs/lab.md", "FORMAT.md") exists. `pages` are the

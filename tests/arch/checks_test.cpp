@@ -16,7 +16,8 @@ SourceTree good_tree() {
       {"libs/foundation/base/README.md", "# base\n"},
       {"libs/foundation/base/include/weir/base/a.hpp", "// About a.\n#pragma once\n"},
       {"libs/foundation/base/src/a.cpp", "#include <weir/base/a.hpp>\n#include <vector>\n"},
-      {"libs/network/wire/CMakeLists.txt", "weir_add_library(NAME wire LAYER 1 SOURCES src/w.cpp DEPENDS base)\n"},
+      {"libs/network/wire/CMakeLists.txt",
+       "weir_add_library(NAME wire LAYER 1 SOURCES src/w.cpp DEPENDS base)\n"},
       {"libs/network/wire/README.md", "# wire\n"},
       {"libs/network/wire/include/weir/wire/w.hpp", "#pragma once\n#include <weir/base/a.hpp>\n"},
       {"libs/network/wire/src/w.cpp", "#include <weir/wire/w.hpp>\n"},
@@ -33,7 +34,11 @@ Layers good_layers() {
   return {.pure_layer_max = 2,
           .sideways = {"ingest>storage"},
           .libraries = {
-              {.name = "base", .layer = 0, .dir = "libs/foundation/base", .depends = {}, .headers = {"weir/base/a.hpp"}},
+              {.name = "base",
+               .layer = 0,
+               .dir = "libs/foundation/base",
+               .depends = {},
+               .headers = {"weir/base/a.hpp"}},
               {.name = "wire",
                .layer = 1,
                .dir = "libs/network/wire",
@@ -107,7 +112,8 @@ TEST_CASE("a library's test may include any library") {
 
 TEST_CASE("an include that a comment holds does not count") {
   auto tree = good_tree();
-  tree["libs/network/wire/src/w.cpp"] += "// #include <weir/transport/t.hpp>\n/*\n#include <weir/no.hpp>\n*/\n";
+  tree["libs/network/wire/src/w.cpp"] +=
+      "// #include <weir/transport/t.hpp>\n/*\n#include <weir/no.hpp>\n*/\n";
   CHECK(check_includes(tree, good_layers()).empty());
 }
 
@@ -143,7 +149,8 @@ TEST_CASE("each impure include is found in a pure library and allowed above") {
   tree["libs/network/transport/src/t.cpp"] += "#include <" + include + ">\n";
   CHECK(check_pure_libraries(tree, good_layers()).empty());
   tree["libs/network/wire/src/w.cpp"] += "#include <" + include + ">\n";
-  require_one(check_pure_libraries(tree, good_layers()), "libs/network/wire/src/w.cpp:2", "<" + include + ">");
+  require_one(check_pure_libraries(tree, good_layers()), "libs/network/wire/src/w.cpp:2",
+              "<" + include + ">");
 }
 
 TEST_CASE("an include that only begins like an impure one is allowed") {
@@ -231,13 +238,15 @@ TEST_CASE("tests that skip by a warning, or by words for ctest, are found") {
   tree["libs/network/wire/tests/frame_test.cpp"] += "void g() { WARN(\"Skipped: nothing is here\"); }\n";
   require_one(check_skips(tree), "libs/network/wire/tests/frame_test.cpp:", "weir::skip_test()");
   tree = good_tree();
-  tree["libs/network/wire/CMakeLists.txt"] += "set_tests_properties(a PROPERTIES SKIP_REGULAR_EXPRESSION b)\n";
+  tree["libs/network/wire/CMakeLists.txt"] +=
+      "set_tests_properties(a PROPERTIES SKIP_REGULAR_EXPRESSION b)\n";
   require_one(check_skips(tree), "libs/network/wire/CMakeLists.txt:", "weir::skip_test()");
 }
 
 TEST_CASE("a matcher that one version of Catch2 alone has is found") {
   auto tree = good_tree();
-  tree["libs/network/wire/tests/frame_test.cpp"] += "void f() { CHECK_THAT(a, Catch::ContainsSubstring(b)); }\n";
+  tree["libs/network/wire/tests/frame_test.cpp"] +=
+      "void f() { CHECK_THAT(a, Catch::ContainsSubstring(b)); }\n";
   CHECK(check_matchers(tree).empty());
   tree["libs/network/wire/tests/frame_test.cpp"] += "void g() { CHECK_THAT(a, Catch::Contains(b)); }\n";
   require_one(check_matchers(tree), "libs/network/wire/tests/frame_test.cpp:", "ContainsSubstring");
@@ -245,7 +254,8 @@ TEST_CASE("a matcher that one version of Catch2 alone has is found") {
 
 TEST_CASE("a function of the standard library without its header is found") {
   auto tree = good_tree();
-  tree["libs/network/wire/src/frame.cpp"] += "#include <utility>\nint f(int& a) { return std::exchange(a, 1); }\n";
+  tree["libs/network/wire/src/frame.cpp"] +=
+      "#include <utility>\nint f(int& a) { return std::exchange(a, 1); }\n";
   CHECK(check_standard_headers(tree).empty());
   tree["libs/network/wire/tests/frame_test.cpp"] += "int g(int& a) { return std::exchange(a, 1); }\n";
   require_one(check_standard_headers(tree), "libs/network/wire/tests/frame_test.cpp:", "<utility>");
@@ -271,8 +281,10 @@ TEST_CASE("a public header that only tests include is found") {
 
 TEST_CASE("a type name that two libraries define is found") {
   auto tree = good_tree();
-  tree["libs/foundation/base/include/weir/base/a.hpp"] += "struct Frame;\nstruct Reader {\n  struct Row {};\n};\n";
-  tree["libs/network/wire/include/weir/wire/w.hpp"] += "class Frame final : Reader {};\nenum class Row { a };\n";
+  tree["libs/foundation/base/include/weir/base/a.hpp"] +=
+      "struct Frame;\nstruct Reader {\n  struct Row {};\n};\n";
+  tree["libs/network/wire/include/weir/wire/w.hpp"] +=
+      "class Frame final : Reader {};\nenum class Row { a };\n";
   CHECK(check_type_names(tree).empty());
   tree["libs/network/transport/include/weir/transport/t.hpp"] += "// struct Reader {\nclass Frame {\n};\n";
   require_one(check_type_names(tree), "libs/network/wire/include/weir/wire/w.hpp", "'Frame'");

@@ -71,7 +71,8 @@ class Impostor {
   void begin();
   void leave();
   void act(Random& random);
-  // Connects as act() does, but to every node, and sends the message to each. Adds the roles that received it.
+  // Connects as act() does, but to every node, and sends the message to each. Adds the roles that received
+  // it.
   void say(const v1::Control& message, std::set<Role>& reached);
 
  private:

@@ -96,6 +96,38 @@ TEST_CASE("after the last run number no run begins, and the operator gets the re
   CHECK(farm.state() == "ready");
 }
 
+TEST_CASE("what operators say about runs is in their records, which are listed, shown and compared") {
+  const TemporaryFolder folder;
+  const ControlledFarm farm(folder, kBusyFarm, kNodes,
+                            ", required_fields: [type, shifter], run_types: [physics, laser]");
+  const auto runs = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {"runs", "--in", farm.farm_file()});
+    return run_command(folder, "weir", words);
+  };
+  farm.make_ready();
+  const CommandEnd refused = farm.ctl({"start", "--type", "physics"});
+  CHECK(refused.status == 1);
+  CHECK_THAT(refused.err, Catch::ContainsSubstring("this farm starts no run without shifter"));
+  CHECK(runs({}).out.find("physics") == std::string::npos);
+  farm.must(
+      {"start", "--type", "physics", "--shifter", "Ann", "--comment", "first light", "--field", "hv=1200"});
+  CHECK_THAT(runs({"--outcome", "open"}).out, Catch::ContainsSubstring("first light; hv=1200"));
+  farm.stop_good();
+  farm.must({"start", "--type", "laser", "--shifter", "Bob"});
+  farm.stop_good();
+  farm.must({"annotate", "1", "--quality", "bad", "--comment", "HV trip"});
+  CHECK(runs({"annotate", "2", "--quality", "good"}).status == 0);
+  const CommandEnd found = runs({"--quality", "bad", "--text", "trip", "--since", "1h", "--csv"});
+  CHECK_THAT(found.out, Catch::ContainsSubstring(",first light; HV trip,1200,bad,Ann,physics\r\n"));
+  CHECK(runs({"--type", "laser"}).out.find("first light") == std::string::npos);
+  CHECK_THAT(runs({"show", "1"}).out, Catch::ContainsSubstring("comment=HV trip  quality=bad\n") &&
+                                          Catch::ContainsSubstring("run-000001-end.json"));
+  CHECK_THAT(runs({"diff", "1", "2"}).out, Catch::ContainsSubstring("physics -> laser\n"));
+  CHECK_THAT(runs({"show", "9"}).err, Catch::ContainsSubstring("has no run 9"));
+  CHECK_THAT(farm.ctl({"annotate", "9", "--quality", "bad"}).err,
+             Catch::ContainsSubstring("run 9 has no record"));
+}
+
 TEST_CASE("run control logs in the format of the farm file, as the processes do") {
   const TemporaryFolder folder;
   ControlledFarm farm(folder, std::string(kIdleFarm) + "log: {format: json}\n", kNodes);

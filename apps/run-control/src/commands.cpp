@@ -4,7 +4,9 @@
 #include "signals.hpp"
 #include <weir/base/assert.hpp>
 #include <weir/base/text.hpp>
+#include <weir/clock/clock.hpp>
 #include <weir/node/identity.hpp>
+#include <weir/run_record/annotations.hpp>
 #include <weir/telemetry/log.hpp>
 
 #include <fmt/format.h>
@@ -37,7 +39,11 @@ std::string Commands::carry_out(const v1::Request& given) {
       return "'" + clean_text(one, kTextMax) +
              "' has characters that a farm file cannot have: control characters, or invalid UTF-8";
   }
-  if (const auto command = control::command_of(request.command())) return transition(*command, request);
+  const auto command = control::command_of(request.command());
+  if (command == control::Command::start) {
+    if (std::string why = refused_fields(request); !why.empty()) return why;
+  }
+  if (command) return transition(*command, request);
   using control::RequestKind;
   const auto other = control::request_of(request.command());
   if (other == RequestKind::set) return set(request);
@@ -47,10 +53,11 @@ std::string Commands::carry_out(const v1::Request& given) {
   if (other == RequestKind::log_level) return log_level(request);
   if (other == RequestKind::burst) return burst(request);
   if (other == RequestKind::kill) return send_signals(request, parts_);
+  if (other == RequestKind::annotate) return annotate(request);
   return "'" + request.command() +
          "' is not a command: use init, configure, start, pause, continue, stop, reset, off, status, "
          "add, remove, "
-         "set, unset, log-level, tap, kill, burst";
+         "set, unset, log-level, tap, kill, burst, annotate";
 }
 
 std::string Commands::transition(control::Command command, const v1::Request& request) {
@@ -104,6 +111,29 @@ std::string Commands::missing_disk(const v1::Request& request) const {
   return missing.empty() ? "" : control::sentence(missing, control::kAcceptDisks);
 }
 
+std::string Commands::refused_fields(const v1::Request& request) const {
+  const v1::ControlSettings& settings = parts_.setup.configured().control();
+  const run_record::RunFields fields{request.fields().begin(), request.fields().end()};
+  std::string why =
+      run_record::check_fields(fields, {settings.run_types().begin(), settings.run_types().end()});
+  // `weir run` starts its one run by itself.
+  if (!why.empty() || parts_.book.keeper() == RunBook::Keeper::starter) return why;
+  return run_record::missing_fields(fields,
+                                    {settings.required_fields().begin(), settings.required_fields().end()});
+}
+
+std::string Commands::annotate(const v1::Request& request) {
+  const v1::ControlSettings& settings = parts_.setup.configured().control();
+  const run_record::Annotation annotation{
+      request.run(), utc_now_ns(), request.by(), {request.fields().begin(), request.fields().end()}};
+  std::string why =
+      parts_.book.annotate(annotation, {settings.run_types().begin(), settings.run_types().end()});
+  if (why.empty())
+    parts_.log.note(control::Level::info, fmt::format("run {} annotated{}", request.run(),
+                                                      request.by().empty() ? "" : " by " + request.by()));
+  return why;
+}
+
 std::string Commands::start(const v1::Request& request) {
   FarmSetup::Sets sets(request.sets().begin(), request.sets().end());
   if (std::string error = parts_.setup.check_run_sets(sets); !error.empty()) return error;
@@ -126,7 +156,9 @@ std::string Commands::start(const v1::Request& request) {
   parts_.members.forget_reports();
   const config::PlannedFarm of_run = parts_.setup.of_run(*run);
   *made_of->add_parts() = node::farm_part(of_run.farm);
-  const std::string failure = parts_.book.begin(*run, of_run, std::move(*made_of));
+  const std::string failure =
+      parts_.book.begin(*run, of_run, std::move(*made_of),
+                        run_record::cleaned({request.fields().begin(), request.fields().end()}));
   if (!failure.empty()) parts_.log.error(failure);
   return {};
 }

@@ -31,6 +31,9 @@ class Commands final : public RuleActions {
   // Returns which folders miss their disk, unless the request accepts that.
   [[nodiscard]] std::string missing_disk(const v1::Request& request) const;
   [[nodiscard]] std::string start(const v1::Request& request);
+  // Returns why an operator may not start a run with these fields; empty: allowed.
+  [[nodiscard]] std::string refused_fields(const v1::Request& request) const;
+  [[nodiscard]] std::string annotate(const v1::Request& request);
   // Returns why these may not be removed without confirmation; empty if others of their kind remain.
   [[nodiscard]] std::string last_of_its_kind(const std::vector<std::size_t>& away) const;
   [[nodiscard]] std::string change_farm(const v1::Request& request, bool away);

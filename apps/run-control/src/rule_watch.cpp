@@ -88,10 +88,12 @@ std::string RuleWatch::act(const control::Rule& rule, const control::Firing& fir
   return errors;
 }
 
-void RuleWatch::start_next(control::State state, const std::vector<std::string>& run_sets) {
+void RuleWatch::start_next(control::State state, const std::vector<std::string>& run_sets,
+                           const run_record::RunFields& fields) {
   const std::string by = std::exchange(next_by_, {});
   v1::Request request;
   for (const std::string& one : run_sets) request.add_sets(one);
+  request.mutable_fields()->insert(fields.begin(), fields.end());
   const std::string error = state == control::State::ready
                                 ? actions_.transition(control::Command::start, request)
                                 : fmt::format("the farm is {}", control::name(state));

@@ -4,6 +4,7 @@
 #include "members.hpp"
 #include <weir/control/farm_machine.hpp>
 #include <weir/control/rules.hpp>
+#include <weir/run_record/run_fields.hpp>
 #include <weir/v1/bus.pb.h>
 
 #include <optional>
@@ -39,9 +40,10 @@ class RuleWatch {
   [[nodiscard]] bool is_due(TimeNs now) const { return !rules_.rules().empty() && now >= next_look_ns_; }
   void look(const control::RulesView& view, TimeNs now);
   [[nodiscard]] const std::vector<control::Rule>& rules() const { return rules_.rules(); }
-  // A rule has ended a run to start the next, and that is over: starts it, with the keys of the one before.
+  // A rule has ended a run to start the next, and that is over: starts it with these keys and fields.
   [[nodiscard]] bool wants_next() const { return !next_by_.empty(); }
-  void start_next(control::State state, const std::vector<std::string>& run_sets);
+  void start_next(control::State state, const std::vector<std::string>& run_sets,
+                  const run_record::RunFields& fields);
   // A command from outside replaces a rule's next action.
   void commanded() { next_by_.clear(); }
   // The rule that ended the run and starts the next one; empty: none.

@@ -78,9 +78,11 @@ void RunBook::give_up(RunNumber run) const {
 
 std::uint64_t RunBook::claim_of(RunNumber run) const { return node::read_claim(out_, run).value_or(0); }
 
-std::string RunBook::begin(RunNumber run, const config::PlannedFarm& of_run, v1::RunIdentity identity) {
+std::string RunBook::begin(RunNumber run, const config::PlannedFarm& of_run, v1::RunIdentity identity,
+                           run_record::RunFields fields) {
   begin_utc_ = utc_now_ns();
   identity_ = std::move(identity);
+  fields_ = std::move(fields);
   faults_.clear();
   operations_.clear();
   if (keeper_ == Keeper::self) open_ = run;
@@ -90,8 +92,9 @@ std::string RunBook::begin(RunNumber run, const config::PlannedFarm& of_run, v1:
 std::string RunBook::write_begin(RunNumber run, const config::PlannedFarm& of_run) {
   if (keeper_ == Keeper::starter) return {};
   const auto write = [paths = run_record::record_paths(out_, run), of_run, begin = begin_utc_,
-                      identity = identity_, out = out_]() -> std::string {
-    if (run_record::write_begin_records(paths, "Every key of this run.", of_run, begin, identity)) return {};
+                      identity = identity_, fields = fields_, out = out_]() -> std::string {
+    if (run_record::write_begin_records(paths, "Every key of this run.", of_run, begin, identity, fields))
+      return {};
     return fmt::format("cannot write into '{}': {}", out, std::strerror(errno));
   };
   return records_.write(fmt::format("the begin record of run {}", run.value), write);
@@ -116,8 +119,15 @@ bool RunBook::has_fault(const std::string& begin) const {
                      [&](const std::string& fault) { return fault.starts_with(begin); });
 }
 
-void RunBook::recall(const v1::RunIdentity& identity, std::vector<std::string> faults) {
+std::string RunBook::annotate(const run_record::Annotation& annotation,
+                              const std::vector<std::string>& types) const {
+  return run_record::add_annotation(out_, annotation, types);
+}
+
+void RunBook::recall(const v1::RunIdentity& identity, std::vector<std::string> faults,
+                     run_record::RunFields fields) {
   identity_ = identity;
+  fields_ = std::move(fields);
   faults_ = std::move(faults);
 }
 

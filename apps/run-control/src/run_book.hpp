@@ -7,7 +7,9 @@
 #include <weir/config/planned_farm.hpp>
 #include <weir/control/farm_machine.hpp>
 #include <weir/control/health.hpp>
+#include <weir/run_record/annotations.hpp>
 #include <weir/run_record/records.hpp>
+#include <weir/run_record/run_fields.hpp>
 #include <weir/run_record/run_history.hpp>
 #include <weir/run_record/summary.hpp>
 #include <weir/v1/bus.pb.h>
@@ -42,8 +44,9 @@ class RunBook {
   // The id under which the run was claimed; 0: it was not.
   [[nodiscard]] std::uint64_t claim_of(RunNumber run) const;
   // The run is on from now, and is made of these parts. Returns why its record is not written yet; empty: it
-  // is.
-  [[nodiscard]] std::string begin(RunNumber run, const config::PlannedFarm& of_run, v1::RunIdentity identity);
+  // is. `fields`: the operator's.
+  [[nodiscard]] std::string begin(RunNumber run, const config::PlannedFarm& of_run, v1::RunIdentity identity,
+                                  run_record::RunFields fields = {});
   // A process has joined the present run: adds its parts to the run's identity and record. Differing parts
   // are not replaced: that process refuses to begin.
   [[nodiscard]] std::string learn(const v1::RunIdentity& more, RunNumber run,
@@ -88,7 +91,12 @@ class RunBook {
   // The last run's parts, and the faults that kept processes out of it.
   [[nodiscard]] const v1::RunIdentity& identity() const { return identity_; }
   [[nodiscard]] const std::vector<std::string>& faults() const { return faults_; }
-  void recall(const v1::RunIdentity& identity, std::vector<std::string> faults);
+  void recall(const v1::RunIdentity& identity, std::vector<std::string> faults, run_record::RunFields fields);
+  // The operator's fields of the present or last run.
+  [[nodiscard]] const run_record::RunFields& fields() const { return fields_; }
+  // Adds an annotation of a run. Returns an error; empty: the annotation is in its file.
+  [[nodiscard]] std::string annotate(const run_record::Annotation& annotation,
+                                     const std::vector<std::string>& types) const;
   [[nodiscard]] UtcNs begin_utc() const { return begin_utc_; }      // of the present or last run; 0: none
   [[nodiscard]] bool is_over() const { return last_.has_value(); }  // a run was, in this process' time
   // The last account; null: none since this process started.
@@ -115,6 +123,7 @@ class RunBook {
   std::uint64_t claim_ = 0;  // the last one
   v1::RunIdentity identity_;
   std::vector<std::string> faults_;
+  run_record::RunFields fields_;
   UtcNs begin_utc_ = 0;
   std::optional<RunNumber> open_;
   std::optional<TimeNs> account_until_ns_;

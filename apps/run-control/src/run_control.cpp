@@ -198,7 +198,8 @@ void RunControl::Core::recall(const v1::ControlMemory& before) {
   parts_.disks.recall(disks_of(before));
   rules_.recall(before.next_by());
   book_.recall(RunNumber(before.run()), before.run_begin_utc_ns());
-  book_.recall(before.identity(), {before.run_faults().begin(), before.run_faults().end()});
+  book_.recall(before.identity(), {before.run_faults().begin(), before.run_faults().end()},
+               {before.run_fields().begin(), before.run_fields().end()});
   control::Remembered farm = farm_of(before);
   if (!recall_settings(before)) ++farm.epoch;  // the processes are given the farm as it is now
   machine_.recall(farm, parts_.now_ns);
@@ -226,6 +227,7 @@ v1::ControlMemory RunControl::Core::memory() const {
   add_settings(setup_.remembered(), memory);
   *memory.mutable_identity() = book_.identity();
   for (const std::string& one : book_.faults()) memory.add_run_faults(one);
+  memory.mutable_run_fields()->insert(book_.fields().begin(), book_.fields().end());
   memory.set_supervisor(members_.supervisor(RunNumber(memory.run())));
   memory.set_next_by(rules_.next_by());
   memory.set_run_begin_utc_ns(book_.begin_utc());
@@ -298,7 +300,7 @@ void RunControl::Core::show_page() {
 
 void RunControl::Core::look_at_rules() {
   if (rules_.wants_next() && !machine_.under_way() && !machine_.remembered().run_open)
-    rules_.start_next(machine_.state(), setup_.run_sets());
+    rules_.start_next(machine_.state(), setup_.run_sets(), run_record::inherited(book_.fields()));
   if (rules_.is_due(parts_.now_ns))
     rules_.look(rules_view(machine_, members_, book_.begin_utc(), utc_now_ns(), health_.flow()),
                 parts_.now_ns);
@@ -488,6 +490,7 @@ v1::FarmView RunControl::Core::view() const {
       machine_.state() == control::State::running || machine_.state() == control::State::paused;
   for (v1::FarmView::Override& one : setup_.shown(is_on)) *view.add_overrides() = std::move(one);
   *view.mutable_identity() = node::without_files(book_.identity());
+  add_fields(book_.fields(), setup_.configured().control(), view);
   view.set_run_begin_utc_ns(is_on ? book_.begin_utc() : 0);
   for (std::size_t i = 0; i < members_.size(); ++i)
     *view.add_nodes() = view_of(machine_.members()[i], members_[i], parts_.now_ns);

@@ -45,6 +45,13 @@ void add_health(const std::vector<control::Finding>& findings, v1::FarmView& vie
   }
 }
 
+void add_fields(const run_record::RunFields& fields, const v1::ControlSettings& settings,
+                v1::FarmView& view) {
+  view.mutable_run_fields()->insert(fields.begin(), fields.end());
+  *view.mutable_required_fields() = settings.required_fields();
+  *view.mutable_run_types() = settings.run_types();
+}
+
 void add_counters(const bus::HubCounters& counters, std::uint64_t refused_joins, v1::FarmView& view) {
   auto& counts = *view.mutable_counters();
   counts["bus.received"] = counters.received;

@@ -4,7 +4,9 @@
 #include <weir/bus/hub.hpp>
 #include <weir/control/farm_machine.hpp>
 #include <weir/control/health.hpp>
+#include <weir/run_record/run_fields.hpp>
 #include <weir/v1/bus.pb.h>
+#include <weir/v1/farm.pb.h>
 
 #include <cstdint>
 #include <vector>
@@ -16,6 +18,8 @@ namespace weir::run_control {
 // States, commands, runs and the machine's reason.
 void add_machine(const control::FarmMachine& machine, v1::FarmView& view);
 void add_health(const std::vector<control::Finding>& findings, v1::FarmView& view);
+// Adds the operator's fields of the run, and what run control requires of them.
+void add_fields(const run_record::RunFields& fields, const v1::ControlSettings& settings, v1::FarmView& view);
 void add_counters(const bus::HubCounters& counters, std::uint64_t refused_joins, v1::FarmView& view);
 
 }  // namespace weir::run_control

@@ -18,12 +18,28 @@
 #include <iterator>
 #include <sstream>
 #include <stdexcept>
+#include <string_view>
 #include <unistd.h>
 
 namespace weir::run_control {
 namespace {
 
 constexpr std::size_t kTokenBytesMin = 16;  // for a token written by a person
+constexpr std::string_view kField = "field.";
+
+// Adds the run number and the operator's fields. Returns an error for people; empty: none.
+std::string add_run(const page::RequestedCommand& command, v1::Request& wish) {
+  for (const auto& [key, value] : command.parameters) {
+    if (key.starts_with(kField)) (*wish.mutable_fields())[key.substr(kField.size())] = value;
+    if (key != "run" || value.empty()) continue;
+    std::uint32_t run = 0;
+    const auto parsed = std::from_chars(value.data(), value.data() + value.size(), run);
+    if (parsed.ec != std::errc() || parsed.ptr != value.data() + value.size())
+      return "'" + value + "' is not a run number";
+    wish.set_run(run);
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -51,7 +67,8 @@ std::string page_token(const std::string& file) {
   return token;
 }
 
-Web::Web(const ports::Endpoint& listen, std::string token, std::vector<std::string> names, std::string out) {
+Web::Web(const ports::Endpoint& listen, std::string token, std::vector<std::string> names, std::string out)
+    : desk_(out) {
   page::PageSettings settings;
   settings.listen = listen;
   settings.token = std::move(token);
@@ -62,6 +79,8 @@ Web::Web(const ports::Endpoint& listen, std::string token, std::vector<std::stri
     std::ifstream file(run_record::record_paths(folder, RunNumber(run)).histograms, std::ios::binary);
     return std::string(std::istreambuf_iterator<char>(file), {});
   };
+  settings.find_runs = [this](const RunDesk::Query& query) { return desk_.find(query); };
+  settings.show_run = [this](const RunDesk::Query& query) { return desk_.show(query); };
   page_.emplace(settings, [this](const page::RequestedCommand& command) { return ask(command); });
 }
 
@@ -78,19 +97,22 @@ page::CommandAnswer Web::alert(const page::RequestedCommand& command) {
   return {error.empty(), error.empty() ? "alert accepted" : error};
 }
 
+page::CommandAnswer Web::annotate(const page::RequestedCommand& command) {
+  v1::Request wish;
+  wish.set_command(std::string(control::name(control::RequestKind::annotate)));
+  wish.set_by("the page, from " + command.peer);
+  if (const std::string wrong = add_run(command, wish); !wrong.empty()) return {false, wrong};
+  const std::string error = commands_.ask(std::move(wish));
+  return {error.empty(), error.empty() ? "the annotation is in the records" : error};
+}
+
 page::CommandAnswer Web::ask(const page::RequestedCommand& command) {
   if (command.burst) return alert(command);
+  if (command.annotation) return annotate(command);
   v1::Request wish;
   wish.set_command(std::string(control::name(command.kind)));
+  if (const std::string wrong = add_run(command, wish); !wrong.empty()) return {false, wrong};
   for (const auto& [key, value] : command.parameters) {
-    if (key == "run" && !value.empty()) {
-      std::uint32_t run = 0;
-      const auto parsed = std::from_chars(value.data(), value.data() + value.size(), run);
-      if (parsed.ec != std::errc() || parsed.ptr != value.data() + value.size()) {
-        return {false, "'" + value + "' is not a run number"};
-      }
-      wish.set_run(run);
-    }
     if (key == "slices" && !value.empty()) wish.add_sets("run.slices=" + value);
     if (key == "duration_s" && !value.empty()) wish.add_sets("run.duration_s=" + value);
     if (key == "set") {

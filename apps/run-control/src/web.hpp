@@ -1,6 +1,7 @@
 #pragma once
 
 #include "command_queue.hpp"
+#include "run_desk.hpp"
 #include <weir/page/page.hpp>
 #include <weir/reports/filter_histograms.hpp>
 #include <weir/v1/bus.pb.h>
@@ -33,6 +34,7 @@ class Web {
  private:
   page::CommandAnswer ask(const page::RequestedCommand& command);
   page::CommandAnswer alert(const page::RequestedCommand& command);
+  page::CommandAnswer annotate(const page::RequestedCommand& command);
   void show_sources(const v1::FarmView& view, const v1::RunSummary* last);
 
   reports::RunHistograms histograms_;
@@ -40,6 +42,7 @@ class Web {
   std::uint32_t account_taken_ = 0;     // run
   TimeNs sources_shown_ns_ = 0;         // time of the report with them
   CommandQueue commands_{std::chrono::seconds(5)};
+  RunDesk desk_;
   std::optional<page::Page> page_;  // its thread ends first
 };
 

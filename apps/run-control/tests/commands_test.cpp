@@ -2,6 +2,9 @@
 
 #include "small_farm.hpp"
 #include "weir_catch.hpp"
+#include <weir/run_record/annotations.hpp>
+
+#include <fstream>
 
 using namespace weir;
 using namespace weir::run_control;
@@ -195,4 +198,37 @@ TEST_CASE("the last DCM of a group is removed only on explicit request, though o
   v1::Request remove = request("remove", {"far-1"});
   remove.set_last(true);
   CHECK(desk.ask(remove).empty());
+}
+
+TEST_CASE("a start without a required field, or with an unknown type, is refused with a sentence") {
+  Desk desk(RunBook::Keeper::self,
+            "control: {required_fields: [type, shifter], run_types: [physics, laser]}\n");
+  v1::Request start = request("start");
+  CHECK_THAT(desk.ask(start), ContainsSubstring("starts no run without type, shifter"));
+  (*start.mutable_fields())["type"] = "lasre";
+  CHECK_THAT(desk.ask(start), ContainsSubstring("use physics, laser"));
+  (*start.mutable_fields())["type"] = "laser";
+  CHECK_THAT(desk.ask(start), ContainsSubstring("without shifter"));
+  (*start.mutable_fields())["shifter"] = "Ann";
+  CHECK_THAT(desk.ask(start), ContainsSubstring("start is not possible"));  // the farm is idle
+}
+
+TEST_CASE("an annotation is written beside the records of its run") {
+  Desk desk;
+  CHECK(desk.farm.book.begin(RunNumber(3), desk.farm.setup.of_run(RunNumber(3)), {}, {{"type", "laser"}})
+            .empty());
+  CHECK(desk.farm.book.fields() == run_record::RunFields{{"type", "laser"}});
+  v1::Request annotate = request("annotate");
+  annotate.set_run(3);
+  annotate.set_by("Ann");
+  CHECK_THAT(desk.ask(annotate), ContainsSubstring("takes fields"));
+  (*annotate.mutable_fields())["quality"] = "bad";
+  CHECK(desk.ask(annotate).empty());
+  CHECK(desk.farm.last_line() == "run 3 annotated by Ann");
+  std::ifstream file(run_record::annotations_path(desk.farm.folder.path()));
+  std::string line;
+  REQUIRE(std::getline(file, line));
+  CHECK(run_record::read_annotation(line)->fields == run_record::RunFields{{"quality", "bad"}});
+  annotate.set_run(4);
+  CHECK_THAT(desk.ask(annotate), ContainsSubstring("run 4 has no record"));
 }

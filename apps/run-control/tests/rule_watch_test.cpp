@@ -12,6 +12,7 @@ struct Deeds final : RuleActions {
   std::string transition(control::Command command, const v1::Request& request) override {
     done.push_back(std::string(control::name(command)));
     sets.assign(request.sets().begin(), request.sets().end());
+    fields = {request.fields().begin(), request.fields().end()};
     return error;
   }
   std::string readmit(std::size_t member) override {
@@ -26,6 +27,7 @@ struct Deeds final : RuleActions {
 
   std::vector<std::string> done;
   std::vector<std::string> sets;
+  run_record::RunFields fields;
   std::string error;
 };
 
@@ -84,15 +86,16 @@ TEST_CASE("an action that a rule cannot do is an error that names it") {
   CHECK(watched.log.lines().back().level() == "error");
 }
 
-TEST_CASE("a rule that ends a run for the next one starts it with the same keys") {
+TEST_CASE("a rule that ends a run for the next one starts it with the same keys and fields") {
   Watched watched(control::Act::start_next);
   CHECK_FALSE(watched.rules.wants_next());
   watched.rules.look(gone(), kSecond);
   REQUIRE(watched.rules.wants_next());
   CHECK(watched.rules.next_by() == "mine");
-  watched.rules.start_next(control::State::ready, {"run.slices=5"});
+  watched.rules.start_next(control::State::ready, {"run.slices=5"}, {{"type", "physics"}});
   CHECK(watched.deeds.done == std::vector<std::string>{"stop", "start"});
   CHECK(watched.deeds.sets == std::vector<std::string>{"run.slices=5"});
+  CHECK(watched.deeds.fields == run_record::RunFields{{"type", "physics"}});
   CHECK(watched.log.lines().back().text() == "rule mine: run 8 starts");
   CHECK_FALSE(watched.rules.wants_next());
 }
@@ -103,7 +106,7 @@ TEST_CASE("no next run starts when an operator has commanded since, or the farm 
   watched.rules.commanded();
   CHECK_FALSE(watched.rules.wants_next());
   watched.rules.recall("mine");
-  watched.rules.start_next(control::State::error, {});
+  watched.rules.start_next(control::State::error, {}, {});
   CHECK(watched.deeds.done.empty());
   CHECK_THAT(watched.log.lines().back().text(), ContainsSubstring("the farm is error"));
 }

@@ -30,6 +30,7 @@ void add_soak(CLI::App& app, int& status);
 void add_source(CLI::App& app, int& status);
 void add_manual(CLI::App& app, int& status);
 void add_new_farm(CLI::App& app, int& status);
+void add_runs(CLI::App& app, int& status);
 void add_size(CLI::App& app, int& status);
 void add_tap(CLI::App& app, int& status);
 void add_top(CLI::App& app, int& status);

@@ -36,7 +36,8 @@ std::string only_farm_here() {
   throw std::invalid_argument("several farms: " + list + ": give --connect HOST:PORT, or set WEIR_CONNECT");
 }
 
-// "mark on daq-1, pid 4711": names the operator in logs and records. No proof: keys are for that.
+}  // namespace
+
 std::string client_name() {
   const passwd* user = ::getpwuid(::getuid());
   char host[256] = {};
@@ -44,8 +45,6 @@ std::string client_name() {
   return fmt::format("{}{}{}, pid {}", user != nullptr ? user->pw_name : fmt::format("user {}", ::getuid()),
                      named ? " on " : "", static_cast<const char*>(host), ::getpid());
 }
-
-}  // namespace
 
 void add_connection_options(CLI::App& command, ConnectionOptions& options) {
   command.add_option("--farm", options.farm_file, "farm file: address of run control, and keys");

@@ -44,6 +44,8 @@ class ControlClient {
   std::uint64_t last_id_ = 0;
 };
 
+// Returns the operator's name for logs and records: "mark on daq-1, pid 4711". No proof: keys are for that.
+[[nodiscard]] std::string client_name();
 // `options` outlives the app.
 void add_connection_options(CLI::App& command, ConnectionOptions& options);
 // Throws std::invalid_argument, a sentence.

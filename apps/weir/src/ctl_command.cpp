@@ -1,6 +1,7 @@
 #include "commands.hpp"
 #include "control_connection.hpp"
 #include "farm_end.hpp"
+#include "field_options.hpp"
 #include <weir/base/figures.hpp>
 #include <weir/base/held_up.hpp>
 #include <weir/base/role.hpp>
@@ -22,6 +23,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <ctime>
+#include <map>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -48,6 +50,7 @@ struct CtlOptions {
   v1::Request request;
   std::vector<std::string> nodes;
   std::vector<std::string> sets;
+  RunFieldOptions fields;
 };
 
 std::string state_of(const v1::FarmView::Node& node) {
@@ -117,6 +120,15 @@ void print_run(const v1::FarmView& view) {
   }
 }
 
+// "type=physics shifter=Ann"
+void print_fields(const v1::FarmView& view) {
+  const std::map<std::string, std::string> fields(view.run_fields().begin(), view.run_fields().end());
+  if (fields.empty()) return;
+  std::string text;
+  for (const auto& [name, value] : fields) text += fmt::format("  {}={}", name, value);
+  fmt::print("  run {}:{}\n", view.run(), text);
+}
+
 void print_view(const v1::FarmView& view) {
   fmt::print("{}  {}{}{}  run {}\n", view.farm(), view.state(),
              view.under_way().empty() ? "" : ", " + view.under_way() + " is under way",
@@ -126,6 +138,7 @@ void print_view(const v1::FarmView& view) {
       fmt::print("  {}: {}: {}\n", one.gravity(), one.word(), one.reason());
   }
   print_run(view);
+  print_fields(view);
   for (const control::DiskUse& one : farm_view::disks_of(view))
     fmt::print("  disk     {}\n", control::space_text(one));
   for (const auto& one : view.overrides())
@@ -270,6 +283,8 @@ int carry_out(const CtlOptions& options) {
   v1::Request request = options.request;
   for (const std::string& one : options.nodes) request.add_nodes(one);
   for (const std::string& one : options.sets) request.add_sets(one);
+  const run_record::RunFields fields = options.fields.given();
+  request.mutable_fields()->insert(fields.begin(), fields.end());
   const v1::Reply reply = ctl.ask(request);
   if (!reply.good()) {
     if (options.json) print_json(reply);
@@ -357,6 +372,7 @@ void add_ctl(CLI::App& app, int& status) {
   start->add_flag_callback(
       "--accept-disks", [options] { options->request.set_accept_disks(true); },
       "start although a disk of earlier runs, or of /etc/fstab, is not mounted");
+  add_field_options(*start, options->fields);
   add("pause", "Pause triggers until `continue`");
   add("continue", "Resume triggers after `pause`");
   add("stop", "Drain and end the run")
@@ -373,6 +389,12 @@ void add_ctl(CLI::App& app, int& status) {
   remove->add_flag_callback(
       "--last", [options] { options->request.set_last(true); },
       "allow removing the last DCM (of its group), writer or readout");
+  CLI::App* annotate = add("annotate", "Add fields to a run after its start");
+  annotate
+      ->add_option_function<std::uint32_t>(
+          "run", [options](std::uint32_t run) { options->request.set_run(run); }, "run number")
+      ->required();
+  add_field_options(*annotate, options->fields);
   CLI::App* burst = add("burst", "Save the raw data around the present time as a burst alert");
   burst->add_option_function<double>(
       "--before", [options](double seconds) { options->request.set_before_s(seconds); },

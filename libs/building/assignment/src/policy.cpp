@@ -11,8 +11,8 @@ namespace {
 
 NodeIndex index_of(std::size_t place) { return NodeIndex(static_cast<std::uint16_t>(place)); }
 
-// A DCM gets no more slices of a round than in turn, but in sequence: it requests them together, and a readout
-// answers with fewer and longer blocks.
+// A DCM gets no more slices of a round than in turn, but in sequence: it requests them together, and a
+// readout answers with fewer and longer blocks.
 class CreditsPolicy final : public AssignmentPolicy {
  public:
   std::string_view name() const override { return "credits"; }

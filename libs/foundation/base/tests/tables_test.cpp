@@ -35,7 +35,8 @@ std::string python_tuple(const std::string& variable, const std::vector<std::str
 }
 
 std::string python_tables() {
-  return "\"\"\"Names of the numbers in slice records. Rendered by base_test from libs/foundation/base: do not "
+  return "\"\"\"Names of the numbers in slice records. Rendered by base_test from libs/foundation/base: do "
+         "not "
          "edit.\"\"\"\n\n" +
          python_tuple("STATUS", names<FragmentStatus>()) + python_tuple("REASON", names<MissingReason>()) +
          python_tuple("DECISION", names<DecisionKind>());

@@ -1,5 +1,6 @@
 // The operator's buttons, behind the token.
 import { el, setText } from './text.js';
+import { forgetRun, startFields } from './fields.js';
 
 const $ = (id) => document.getElementById(id);
 const COMMANDS = ['init', 'configure', 'start', 'pause', 'continue', 'stop', 'reset'];
@@ -41,6 +42,7 @@ function parametersOf(command) {
     const value = $('p-' + key).value.trim();
     if (value) parameters[key] = value;
   }
+  if (command === 'start') Object.assign(parameters, startFields());
   return parameters;
 }
 
@@ -55,11 +57,29 @@ async function send(command) {
     const said = await answer.json();
     say(said.message || command + ' is taken', !said.taken);
     underWay = said.taken ? { command, states: 0 } : null;
+    if (said.taken && command === 'start') forgetRun();
     if (answer.status === 401) setToken('');
   } catch (error) {
     say('No answer from run control: ' + error.message);
   }
   show();
+}
+
+export const hasToken = () => Boolean(token);
+
+// Sends a request of the operator; returns run control's answer.
+export async function post(path, body) {
+  try {
+    const answer = await fetch(path, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', Authorization: 'Bearer ' + token },
+      body: JSON.stringify(body),
+    });
+    if (answer.status === 401) setToken('');
+    return await answer.json();
+  } catch (error) {
+    return { taken: false, message: 'no answer from run control: ' + error.message };
+  }
 }
 
 function say(text, refused = false) {

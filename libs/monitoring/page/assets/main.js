@@ -1,18 +1,20 @@
 // Takes the state from run control and shows it. `/?poll` asks each second instead of listening to the stream, for
 // proxies that hold streams back.
 import { addPoint, setHistory } from './plots.js';
-import { addLog, loadLogs, setProcesses, showLedger, showMembers, showRuns } from './tables.js';
+import { addLog, loadLogs, setProcesses, showLedger, showMembers } from './tables.js';
 import { badge, byteRate, duration, el, grouped, kindOfGravity, micros, rate, setText } from './text.js';
 import { freeText, freeWarns, showDisks } from './disks.js';
 import { showControl } from './control.js';
-import { setReferences, showHistograms } from './histograms.js';
+import { showHistograms } from './histograms.js';
+import { loadRuns } from './runs.js';
+import { showFields } from './fields.js';
 import { showFlow } from './farm.js';
 import { showSources } from './sources.js';
 import { unheard } from './health.js';
 
 const $ = (id) => document.getElementById(id);
 const STALE_MS = 5000;
-let runs = -1;
+let runs = null;
 let heard = 0;
 let last = null;
 
@@ -37,7 +39,8 @@ function showState(state) {
   last = state;
   setText($('farm-name'), state.farm || 'Weir');
   const on = state.run_begin !== null;
-  const run = state.run ? 'run ' + state.run + (on ? ' · ' + duration((state.now - state.run_begin) / 1000) : ' ended') : '';
+  const type = state.run_fields?.type ? ' · ' + state.run_fields.type : '';
+  const run = state.run ? 'run ' + state.run + type + (on ? ' · ' + duration((state.now - state.run_begin) / 1000) : ' ended') : '';
   const plain = state.over || state.health[0].word === state.state; // the badge says it already
   setText($('run'), [plain ? '' : state.state, run].filter(Boolean).join(' · '));
   FIGURES.forEach(([, text, warns], i) => {
@@ -55,12 +58,12 @@ function showState(state) {
   setProcesses(state.members.map((member) => member.name));
   addPoint(state.point);
   showLink();
-  if (runs !== state.runs) {
-    runs = state.runs;
-    get('/api/runs').then((answer) => {
-      showRuns(answer);
-      setReferences(answer.runs);
-    }, () => {});
+  showFields(state);
+  // A run has begun or ended.
+  const known = state.last_run + ' ' + state.run;
+  if (runs !== known) {
+    runs = known;
+    loadRuns().catch(() => {});
   }
 }
 

@@ -1,5 +1,5 @@
-// Processes, ledger, log and runs.
-import { badge, byteRate, clock, duration, el, grouped, memberKind, micros, moment, plural, rate, setText } from './text.js';
+// Processes, ledger and log.
+import { badge, byteRate, clock, el, grouped, memberKind, micros, plural, rate, setText } from './text.js';
 
 const $ = (id) => document.getElementById(id);
 
@@ -126,38 +126,6 @@ function noLedger(state) {
   if (!state.runs) return 'No run has ended yet.';
   const run = state.last_run.toString().padStart(6, '0');
   return `The ledger of run ${state.last_run} is in run-${run}-end.json: run control restarted since.`;
-}
-
-// ---- runs
-
-const RUN_COLUMNS = ['Run', 'Begin (UTC)', 'Running', 'Triggered', 'Stored', 'Rejected', 'Discarded', 'Ledger', 'Ended'];
-
-function outcomeOf(run) {
-  if (run.outcome === 'never_began') return ['error', 'never began'];
-  if (run.outcome === 'no_account') return ['error', 'no account'];
-  if (run.outcome === 'failed') return ['error', 'failed'];
-  if (!run.balanced) return ['error', 'does not balance'];
-  if (run.discarded_at_stop) return ['warning', 'balances, cut short'];
-  return run.faults ? ['warning', 'balances, with faults'] : ['running', 'balances'];
-}
-
-function endOf(run) {
-  return run.discarded_at_stop ? `${run.reason}; ${grouped(run.discarded_at_stop)} in flight discarded` : run.reason;
-}
-
-export function showRuns({ runs, left_out }) {
-  const head = el('tr', {}, ...RUN_COLUMNS.map((title, i) => el('th', { scope: 'col', className: i >= 2 && i <= 6 ? 'number' : '' }, title)));
-  const lines = [...runs].reverse().map((run) => {
-    const mark = el('span', { className: 'badge small' });
-    const [kind, word] = outcomeOf(run);
-    badge(mark, kind, word);
-    return el('tr', {}, el('th', { scope: 'row' }, String(run.number)), el('td', {}, moment(run.begin)),
-      ...[duration(run.running_s), ...[run.triggered, run.stored, run.rejected, run.discarded].map(grouped)].map((text) =>
-        el('td', { className: 'number' }, text)), el('td', {}, mark), el('td', {}, endOf(run)));
-  });
-  if (left_out) lines.push(el('tr', {}, el('td', { colSpan: RUN_COLUMNS.length }, plural(left_out, 'earlier run') + ' not shown')));
-  $('run-table').replaceChildren(el('thead', {}, head),
-    el('tbody', {}, ...(lines.length ? lines : [el('tr', {}, el('td', { colSpan: RUN_COLUMNS.length }, 'None has ended yet.'))])));
 }
 
 // ---- log

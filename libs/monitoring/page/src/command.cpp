@@ -54,18 +54,41 @@ ParsedCommand parse_alert(const std::string& body, const std::string& peer) {
   const json::value value = json::parse(body.empty() ? "{}" : body, bad);
   const json::object* object = bad ? nullptr : value.if_object();
   if (object == nullptr)
-    return {{}, "the body is not a JSON object: send {\"before_s\": 10, \"after_s\": 5, \"reason\": \"GRB\"}"};
+    return {{},
+            "the body is not a JSON object: send {\"before_s\": 10, \"after_s\": 5, \"reason\": \"GRB\"}"};
   ParsedCommand parsed;
   parsed.command.burst = true;
   parsed.command.peer = peer;
   for (const auto& member : *object) {
     const bool time = member.key() == "before_s" || member.key() == "after_s";
     if (!time && member.key() != "reason")
-      return {{},
-              "\"" + clean_text(member.key(), 100) + "\" is unknown; the keys are before_s, after_s and reason"};
+      return {
+          {},
+          "\"" + clean_text(member.key(), 100) + "\" is unknown; the keys are before_s, after_s and reason"};
     if (time ? !member.value().is_number() : !member.value().is_string())
       return {{}, "before_s and after_s are numbers of seconds, reason is a text"};
     parsed.command.parameters[std::string(member.key())] = as_text(member.value());
+  }
+  return parsed;
+}
+
+ParsedCommand parse_annotation(const std::string& body, const std::string& peer) {
+  boost::system::error_code bad;
+  const json::value value = json::parse(body, bad);
+  const json::object* object = bad ? nullptr : value.if_object();
+  const json::value* run = object == nullptr ? nullptr : object->if_contains("run");
+  const json::value* fields = object == nullptr ? nullptr : object->if_contains("fields");
+  if (run == nullptr || !run->is_number() || fields == nullptr || !fields->is_object() || object->size() != 2)
+    return {{}, "the body is not an annotation: send {\"run\": 12, \"fields\": {\"quality\": \"bad\"}}"};
+  if (fields->get_object().size() > kParametersMax)
+    return {{}, "an annotation has at most " + std::to_string(kParametersMax) + " fields"};
+  ParsedCommand parsed;
+  parsed.command.annotation = true;
+  parsed.command.peer = peer;
+  parsed.command.parameters["run"] = as_text(*run);
+  for (const auto& member : fields->get_object()) {
+    if (!member.value().is_string()) return {{}, "each field is a text"};
+    parsed.command.parameters["field." + std::string(member.key())] = as_text(member.value());
   }
   return parsed;
 }

@@ -16,6 +16,8 @@ struct ParsedCommand {
 // Parses {"before_s": 10, "after_s": 5, "reason": "GRB"}; an empty body is an alert without a window of its
 // own.
 [[nodiscard]] ParsedCommand parse_alert(const std::string& body, const std::string& peer);
+// Likewise for an annotation of a run.
+[[nodiscard]] ParsedCommand parse_annotation(const std::string& body, const std::string& peer);
 // Returns {"taken": …, "message": …}.
 [[nodiscard]] std::string answer_json(const CommandAnswer& answer);
 

@@ -387,6 +387,11 @@ std::string Model::state_json(bool can_command) const {
                       {"note", text(line.note)}});
   }
   out["ledger"] = std::move(ledger);
+  json::object fields;
+  for (const auto& [name, value] : farm_.run_fields) fields.emplace(name, text(value));
+  out["run_fields"] = std::move(fields);
+  out["required_fields"] = json::array(farm_.required_fields.begin(), farm_.required_fields.end());
+  out["run_types"] = json::array(farm_.run_types.begin(), farm_.run_types.end());
   out["runs"] = farm_.runs.size();
   out["last_run"] = farm_.runs.empty() ? 0 : farm_.runs.back().number;
   if (!history_.empty()) out["point"] = ModelJson::point(history_.back());
@@ -403,7 +408,7 @@ std::string Model::runs_json() const {
   json::array runs;
   const std::size_t first = farm_.runs.size() - std::min(farm_.runs.size(), limits_.runs_max);
   WEIR_ASSERT(farm_.runs.size() - first <= limits_.runs_max);
-  for (std::size_t i = first; i < farm_.runs.size(); ++i) {
+  for (std::size_t i = farm_.runs.size(); i-- > first;) {
     const RunEntry& run = farm_.runs[i];
     runs.push_back({{"number", run.number},
                     {"begin", milliseconds(run.begin_utc_ns)},
@@ -419,7 +424,8 @@ std::string Model::runs_json() const {
                     {"failure", text(run.failure)},
                     {"discarded_at_stop", run.discarded_at_stop}});
   }
-  return json::serialize(json::object{{"runs", std::move(runs)}, {"left_out", first}});
+  return json::serialize(
+      json::object{{"runs", std::move(runs)}, {"matching", farm_.runs.size()}, {"all", farm_.runs.size()}});
 }
 
 std::string log_json(const LogRing::Entry& entry) { return json::serialize(log_object(entry)); }

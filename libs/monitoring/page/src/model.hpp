@@ -11,8 +11,8 @@
 
 namespace weir::page {
 
-// The page's view of the farm: states in, JSON out. Pure; not thread-safe. libs/monitoring/page/README.md describes the
-// JSON.
+// The page's view of the farm: states in, JSON out. Pure; not thread-safe. libs/monitoring/page/README.md
+// describes the JSON.
 class Model {
  public:
   struct Limits {

@@ -58,6 +58,11 @@ std::string parameter(const http::HttpRequest& request, const char* name) {
   return found == request.query.end() ? std::string() : found->second;
 }
 
+http::HttpResponse answered(Expected<std::string, std::string> document) {
+  if (document) return json_response(std::move(*document));
+  return json_response(answer_json({false, document.error()}), 400);
+}
+
 }  // namespace
 
 class Page::Impl {
@@ -79,9 +84,13 @@ class Page::Impl {
       const std::lock_guard lock(mutex_);
       return json_response(model_.history_json());
     });
-    server_.route("GET", "/api/runs", [this](const http::HttpRequest&) {
+    server_.route("GET", "/api/runs", [this, find = settings.find_runs](const http::HttpRequest& request) {
+      if (find) return answered(find(request.query));
       const std::lock_guard lock(mutex_);
       return json_response(model_.runs_json());
+    });
+    server_.route("GET", "/api/run", [show = settings.show_run](const http::HttpRequest& request) {
+      return answered(show ? show(request.query) : Unexpected<std::string>("this page has no records"));
     });
     server_.route("GET", "/api/histograms",
                   [this, recorded = settings.recorded_histograms](const http::HttpRequest& request) {
@@ -96,6 +105,10 @@ class Page::Impl {
     server_.route("POST", "/api/command",
                   [this](const http::HttpRequest& request) { return command(request); });
     server_.route("POST", "/api/burst", [this](const http::HttpRequest& request) { return burst(request); });
+    server_.route("POST", "/api/annotate", [this](const http::HttpRequest& request) {
+      auto refused = refusal(request);
+      return refused ? std::move(*refused) : carry_out(parse_annotation(request.body, request.peer));
+    });
     server_.route("POST", "/api/operator", [this](const http::HttpRequest& request) {
       return refusal(request).value_or(json_response(answer_json({true, "this is the operator's token"})));
     });

@@ -83,6 +83,9 @@ Farm farm_of(const v1::FarmView& view, const v1::RunSummary* last) {
   const bool ended = view.over() || view.run_begin_utc_ns() == 0;
   if (last != nullptr && ended && last->run() == view.run()) show_account(*last, farm);
   if (last != nullptr) farm.ledger = ledger_lines(*last);
+  farm.run_fields = {view.run_fields().begin(), view.run_fields().end()};
+  farm.required_fields = {view.required_fields().begin(), view.required_fields().end()};
+  farm.run_types = {view.run_types().begin(), view.run_types().end()};
   for (int i = view.runs_size(); i-- > 0;) farm.runs.push_back(page_run(view.runs(i)));
   return farm;
 }

@@ -50,3 +50,17 @@ TEST_CASE("a malformed alert is refused with a reason") {
     CHECK(parse_alert(body, "").error != "");
   }
 }
+
+TEST_CASE("an annotation has a run and fields of text") {
+  const auto parsed = parse_annotation(R"({"run": 12, "fields": {"quality": "bad", "hv": ""}})", "10.0.0.1");
+  REQUIRE(parsed.error == "");
+  CHECK(parsed.command.annotation);
+  CHECK(parsed.command.parameters ==
+        std::map<std::string, std::string>{{"run", "12"}, {"field.quality", "bad"}, {"field.hv", ""}});
+  for (const char* body :
+       {"", "[]", "{}", R"({"run": 12})", R"({"run": "12", "fields": {}})", R"({"run": 12, "fields": []})",
+        R"({"run": 12, "fields": {"a": 1}})", R"({"run": 12, "fields": {}, "more": 1})"}) {
+    INFO(body);
+    CHECK(parse_annotation(body, "").error != "");
+  }
+}

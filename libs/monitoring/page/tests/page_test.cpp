@@ -6,6 +6,9 @@
 
 #include <boost/json.hpp>
 
+#include <map>
+#include <string>
+
 using namespace weir;
 using namespace weir::page;
 using Catch::ContainsSubstring;
@@ -53,14 +56,46 @@ TEST_CASE("the page and all that it names are served") {
   const auto page = served.get("/");
   CHECK(page.status == 200);
   CHECK_THAT(page.body, ContainsSubstring("<!doctype html>"));
-  for (const char* file : {"/page.css", "/icon.svg", "/main.js", "/farm.js", "/plots.js", "/tables.js",
-                           "/control.js", "/histograms.js", "/sources.js", "/health.js", "/text.js"}) {
+  for (const char* file :
+       {"/page.css", "/icon.svg", "/main.js", "/farm.js", "/plots.js", "/tables.js", "/control.js",
+        "/fields.js", "/histograms.js", "/runs.js", "/sources.js", "/health.js", "/text.js"}) {
     INFO(file);
     CHECK(served.get(file).status == 200);
   }
   CHECK(served.get("/page.html").status == 404);
   CHECK(served.get("/../etc/passwd").status == 404);
   CHECK_THAT(page.body, !ContainsSubstring("http://") && !ContainsSubstring("https://"));
+}
+
+TEST_CASE("runs are found and shown by run control's records, and annotated with the token") {
+  std::map<std::string, std::string> asked;
+  RequestedCommand said;
+  PageSettings settings;
+  settings.token = "sesame";
+  settings.find_runs = [&](const RunQuery& query) -> Expected<std::string, std::string> {
+    asked = query;
+    return std::string("{\"runs\": []}");
+  };
+  settings.show_run = [](const RunQuery&) -> Expected<std::string, std::string> {
+    return Unexpected<std::string>("there is no run 9");
+  };
+  const Page page(settings, [&](const RequestedCommand& command) {
+    said = command;
+    return CommandAnswer{true, "taken"};
+  });
+  const std::string url = "127.0.0.1:" + std::to_string(page.endpoint().port);
+  CHECK(http::get(url + "/api/runs?text=HV%20trip&limit=5")->body == "{\"runs\": []}");
+  CHECK(asked == std::map<std::string, std::string>{{"text", "HV trip"}, {"limit", "5"}});
+  const auto none = http::get(url + "/api/run?number=9");
+  CHECK(none->status == 400);
+  CHECK_THAT(none->body, ContainsSubstring("there is no run 9"));
+  const std::string body = R"({"run": 3, "fields": {"quality": "bad"}})";
+  CHECK(http::post(url + "/api/annotate", body, "wrong")->status == 401);
+  CHECK(http::post(url + "/api/annotate", "{}", "sesame")->status == 400);
+  CHECK_FALSE(said.annotation);
+  CHECK(http::post(url + "/api/annotate", body, "sesame")->status == 202);
+  CHECK(said.annotation);
+  CHECK(said.parameters.at("field.quality") == "bad");
 }
 
 TEST_CASE("state, history, runs and logs are JSON") {

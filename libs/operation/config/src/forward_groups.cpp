@@ -4,8 +4,7 @@
 
 namespace weir::config {
 
-std::vector<std::pair<std::string, std::uint32_t>> forward_groups(const v1::Farm& farm,
-                                                                  const NodePlan& dcm) {
+std::vector<std::pair<std::string, std::uint32_t>> forward_groups(const v1::Farm& farm, const NodePlan& dcm) {
   const auto& groups = farm.dcm().groups();
   std::vector<std::pair<std::string, std::uint32_t>> to;
   if (dcm.group >= groups.size()) return to;

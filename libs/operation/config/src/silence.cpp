@@ -23,8 +23,7 @@ DurationNs silence_ns(const v1::Farm& farm) {
 }
 
 DurationNs settle_ns(const v1::Farm& farm) {
-  const DurationNs reconnect_ns =
-      std::min<DurationNs>(from_ms(farm.network().reconnect_ms()), kReconnectMax);
+  const DurationNs reconnect_ns = std::min<DurationNs>(from_ms(farm.network().reconnect_ms()), kReconnectMax);
   return std::max(std::clamp(deadline_ns(farm) / 4, kSettleMin, kSettleMax), kReconnects * reconnect_ns);
 }
 

@@ -101,8 +101,9 @@ TEST_CASE("refused triggers are an error in the front-end's words, and a few of 
   view.flow.silent_ns = 12 * kSecond;
   auto health = health_of(view);
   CHECK(health[0].gravity == Gravity::error);
-  CHECK_THAT(sentence(health[0]),
-             StartsWith("triggers refused: 400 of 400 in the last 10 s (duplicate_id): the front-end repeats"));
+  CHECK_THAT(
+      sentence(health[0]),
+      StartsWith("triggers refused: 400 of 400 in the last 10 s (duplicate_id): the front-end repeats"));
   CHECK(health[1].word == "no triggers");
   view.lost[1].count = 3;
   view.flow = {};

@@ -175,11 +175,14 @@ std::vector<std::string> file_names_in(const std::string& folder) {
   return names;
 }
 
-std::string begin_record(const config::PlannedFarm& planned, UtcNs begin_utc,
-                         const v1::RunIdentity& identity) {
+std::string begin_record(const config::PlannedFarm& planned, UtcNs begin_utc, const v1::RunIdentity& identity,
+                         const RunFields& fields) {
   const auto& farm = planned.farm;
   std::string text = fmt::format("run: {}\nfarm: {}\nbegin: {}\n", farm.run().number(),
                                  yaml_text(farm.farm()), utc_text(begin_utc));
+  if (!fields.empty()) text += "fields:\n";
+  for (const auto& [name, value] : fields)
+    text += fmt::format("  {}: {}\n", yaml_text(name), yaml_text(value));
   text += fmt::format(
       "versions:\n  weir: {}\n  wire: {}\n  file_format: {}\n  filter_abi: {}\n  source_abi: {}\n", kVersion,
       wire::kVersion, storage::kFormatVersion, WEIR_FILTER_ABI_VERSION, WEIR_SOURCE_ABI_VERSION);
@@ -190,10 +193,10 @@ std::string begin_record(const config::PlannedFarm& planned, UtcNs begin_utc,
 }
 
 bool write_begin_records(const RecordPaths& paths, const std::string& comment,
-                         const config::PlannedFarm& planned, UtcNs begin_utc,
-                         const v1::RunIdentity& identity) {
+                         const config::PlannedFarm& planned, UtcNs begin_utc, const v1::RunIdentity& identity,
+                         const RunFields& fields) {
   return write_file(paths.farm, "# " + comment + "\n" + config::to_yaml(planned.farm)) &&
-         write_file(paths.begin, begin_record(planned, begin_utc, identity));
+         write_file(paths.begin, begin_record(planned, begin_utc, identity, fields));
 }
 
 bool write_histograms(const RecordPaths& paths, const v1::RunSummary& account) {

@@ -1,28 +1,15 @@
 #include <weir/base/assert.hpp>
 #include <weir/reports/numbers.hpp>
+#include <weir/run_record/append_line.hpp>
 #include <weir/run_record/run_history.hpp>
 
 #include <google/protobuf/util/json_util.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <fcntl.h>
 #include <fstream>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <utility>
 
 namespace weir::run_record {
-namespace {
-
-bool ends_in_line(int file) {
-  struct stat now {};
-  char last = '\n';
-  if (::fstat(file, &now) != 0 || now.st_size == 0) return true;
-  return ::pread(file, &last, 1, now.st_size - 1) != 1 || last == '\n';
-}
-
-}  // namespace
 
 v1::FarmView::Run run_of(const v1::RunSummary& summary) {
   v1::FarmView::Run run;
@@ -91,20 +78,7 @@ std::string append_run(const std::string& path, const v1::FarmView::Run& run) {
   options.always_print_primitive_fields = true;
   if (!google::protobuf::util::MessageToJsonString(run, &line, options).ok())
     return "a run's line cannot be made";
-  const auto failed = [&](int why) { return "cannot write '" + path + "': " + std::strerror(why); };
-  const int file = ::open(path.c_str(), O_RDWR | O_APPEND | O_CREAT | O_CLOEXEC, 0666);
-  if (file < 0) return failed(errno);
-  if (!ends_in_line(file)) line.insert(line.begin(), '\n');
-  line += '\n';
-  const ssize_t written = ::write(file, line.data(), line.size());
-  const int why = written < 0 ? errno : ENOSPC;
-  // A part of a line would stay in the file when the run is tried again.
-  if (written > 0 && written < static_cast<ssize_t>(line.size())) {
-    struct stat now {};
-    if (::fstat(file, &now) == 0) (void)!::ftruncate(file, now.st_size - written);
-  }
-  ::close(file);
-  return written == static_cast<ssize_t>(line.size()) ? std::string() : failed(why);
+  return append_line(path, std::move(line));
 }
 
 }  // namespace weir::run_record

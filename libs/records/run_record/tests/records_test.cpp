@@ -98,5 +98,14 @@ TEST_CASE("the begin-of-run record names versions, plugin, nodes, masks and ever
   CHECK_THAT(record, ContainsSubstring("\n    credits: 64\n"));
 }
 
+TEST_CASE("the begin record has the operator's fields, whatever their text is") {
+  config::PlannedFarm planned;
+  planned.farm.set_farm("small");
+  const std::string text = begin_record(planned, 0, {}, {{"comment", "a \"b\": c\\"}, {"type", "physics"}});
+  CHECK_THAT(text,
+             ContainsSubstring("fields:\n  \"comment\": \"a \\\"b\\\": c\\\\\"\n  \"type\": \"physics\"\n"));
+  CHECK_THAT(begin_record(planned, 0, {}), !ContainsSubstring("\nfields:"));
+}
+
 }  // namespace
 }  // namespace weir::run_record

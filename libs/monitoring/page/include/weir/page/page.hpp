@@ -1,14 +1,18 @@
 #pragma once
 
+#include <weir/base/expected.hpp>
 #include <weir/http/server.hpp>
 #include <weir/page/state.hpp>
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace weir::page {
+
+using RunQuery = std::map<std::string, std::string>;  // of a request
 
 struct PageSettings {
   ports::Endpoint listen{"127.0.0.1", 0};
@@ -25,6 +29,10 @@ struct PageSettings {
   // Returns the histograms of a past run as JSON, for the ratio to it; empty: not recorded. Called on the
   // page's thread. May be empty.
   std::function<std::string(std::uint32_t run)> recorded_histograms;
+  // Returns the document of /api/runs for a query, or of /api/run for the run of that number, as JSON; the
+  // error is a sentence. Called on the page's thread. Without them /api/runs has the runs of update().
+  std::function<Expected<std::string, std::string>(const RunQuery& query)> find_runs;
+  std::function<Expected<std::string, std::string>(const RunQuery& query)> show_run;
   http::Limits limits;
 };
 

@@ -73,19 +73,22 @@ struct Override {
 struct Farm {
   std::string name;
   control::State state = control::State::idle;
-  std::vector<control::Finding> health;       // the worst first, from control::health_of()
-  std::optional<control::Command> under_way;  // a transition
-  bool over = false;                          // the farm has ended, or is about to, on purpose
-  std::uint32_t run = 0;                      // the current one, else the last one; 0: none yet
-  UtcNs now_utc_ns = 0;                       // the moment of this state
-  UtcNs run_begin_utc_ns = 0;                 // 0: no run
-  std::vector<control::Command> commands;     // possible commands
-  std::vector<Override> overrides;            //
-  std::vector<MemberView> members;            // in the plan's order
-  std::vector<control::DiskUse> disks;        // with folders of the farm
-  std::vector<LedgerLine> ledger;             // of the last run that ended; may be empty
-  std::uint64_t histograms = 0;               // grows whenever Page::show_histograms() has new contents
-  std::vector<RunEntry> runs;                 // the latest last
+  std::vector<control::Finding> health;           // the worst first, from control::health_of()
+  std::optional<control::Command> under_way;      // a transition
+  bool over = false;                              // the farm has ended, or is about to, on purpose
+  std::uint32_t run = 0;                          // the current one, else the last one; 0: none yet
+  UtcNs now_utc_ns = 0;                           // the moment of this state
+  UtcNs run_begin_utc_ns = 0;                     // 0: no run
+  std::vector<control::Command> commands;         // possible commands
+  std::vector<Override> overrides;                //
+  std::vector<MemberView> members;                // in the plan's order
+  std::vector<control::DiskUse> disks;            // with folders of the farm
+  std::vector<LedgerLine> ledger;                 // of the last run that ended; may be empty
+  std::uint64_t histograms = 0;                   // grows whenever Page::show_histograms() has new contents
+  std::vector<RunEntry> runs;                     // the latest last
+  std::map<std::string, std::string> run_fields;  // the operator's, of `run`
+  std::vector<std::string> required_fields;       // without which no run is started
+  std::vector<std::string> run_types;             // allowed values of the field `type`; empty: any
 };
 
 enum class LogLevel : std::uint8_t { trace, debug, info, warning, error };
@@ -101,10 +104,12 @@ struct LogLine {
 
 struct RequestedCommand {
   control::Command kind = control::Command::init;  // never `off`; unused for an alert
-  // start: run, slices, duration_s; configure: set (key=value lines); an alert: before_s, after_s, reason
+  // start: run, slices, duration_s, field.NAME; configure: set (key=value lines); an alert: before_s,
+  // after_s, reason; an annotation: run, field.NAME
   std::map<std::string, std::string> parameters;
-  std::string peer;    // of the client
-  bool burst = false;  // an alert for the burst saver (POST /api/burst)
+  std::string peer;         // of the client
+  bool burst = false;       // an alert for the burst saver (POST /api/burst)
+  bool annotation = false;  // POST /api/annotate
 };
 
 struct CommandAnswer {

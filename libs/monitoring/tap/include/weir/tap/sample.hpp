@@ -9,9 +9,9 @@
 
 namespace weir::tap {
 
-// The head in front of a published slice record (libs/records/storage/FORMAT.md, "Slice record"). Little-endian:
-// "WTAP" (4 bytes), version 1 (2), length of the head (2), then the four numbers (8 each). A reader continues
-// after the head's length, and refuses another version.
+// The head in front of a published slice record (libs/records/storage/FORMAT.md, "Slice record").
+// Little-endian: "WTAP" (4 bytes), version 1 (2), length of the head (2), then the four numbers (8 each). A
+// reader continues after the head's length, and refuses another version.
 struct SampleHead {
   std::uint64_t numbering = 0;  // changes when `sequence` starts from 0 again
   std::uint64_t sequence = 0;   // of this tag's samples, from 0: gaps are samples lost in transit

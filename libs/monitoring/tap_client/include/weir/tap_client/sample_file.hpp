@@ -16,8 +16,8 @@ namespace weir::tap_client {
 
 enum class Added : std::uint8_t { written, known, other_run };
 
-// A run file (libs/records/storage/FORMAT.md) of samples: PATH.part until close(). Never replaces an existing file.
-// Throws std::runtime_error if the disk refuses.
+// A run file (libs/records/storage/FORMAT.md) of samples: PATH.part until close(). Never replaces an existing
+// file. Throws std::runtime_error if the disk refuses.
 class SampleFile {
  public:
   // `note` is written to its begin-of-run record. The file is created with the first slice, and has that

@@ -14,8 +14,7 @@ namespace weir::config {
 [[nodiscard]] std::vector<std::pair<std::string, std::uint32_t>> forward_groups(const v1::Farm& farm,
                                                                                 const NodePlan& dcm);
 // Whether `dcm` fetches slices from `keeper`, which forwards them to its group.
-[[nodiscard]] bool is_fetched_by(const v1::Farm& farm, const NodePlan& keeper,
-                                 const NodePlan& dcm);
+[[nodiscard]] bool is_fetched_by(const v1::Farm& farm, const NodePlan& keeper, const NodePlan& dcm);
 // By place in dcm.groups: whether its DCMs fetch slices from the DCMs that forward them.
 [[nodiscard]] std::vector<bool> fetching_groups(const v1::Farm& farm);
 

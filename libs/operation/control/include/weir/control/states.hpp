@@ -51,9 +51,10 @@ enum class RequestKind : std::uint8_t {
   kill,
   restart,
   unset,
-  burst
+  burst,
+  annotate
 };
-constexpr std::size_t kRequests = 11;
+constexpr std::size_t kRequests = 12;
 [[nodiscard]] std::string_view name(RequestKind request);  // "status", …, "log-level"
 [[nodiscard]] std::optional<RequestKind> request_of(std::string_view name);
 

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-// A farm's network, in the terms of libs/building/shaping/theory.hpp: rates and buffers at the hosts, and of the links
-// between switches. Pure.
+// A farm's network, in the terms of libs/building/shaping/theory.hpp: rates and buffers at the hosts, and of
+// the links between switches. Pure.
 namespace weir::run_record {
 
 struct FarmHost {

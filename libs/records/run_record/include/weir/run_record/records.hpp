@@ -4,6 +4,7 @@
 #include <weir/base/ids.hpp>
 #include <weir/base/time.hpp>
 #include <weir/config/planned_farm.hpp>
+#include <weir/run_record/run_fields.hpp>
 #include <weir/v1/control.pb.h>
 #include <weir/v1/farm.pb.h>
 
@@ -38,15 +39,16 @@ struct RecordPaths {
 // Returns the names in a folder; none if the folder does not exist.
 [[nodiscard]] std::vector<std::string> file_names_in(const std::string& folder);
 
-// Returns the begin-of-run record as YAML: versions, the run's parts, nodes and sources, configuration.
+// Returns the begin-of-run record as YAML: the operator's fields, versions, the run's parts, nodes and
+// sources, configuration.
 [[nodiscard]] std::string begin_record(const config::PlannedFarm& planned, UtcNs begin_utc,
-                                       const v1::RunIdentity& identity);
+                                       const v1::RunIdentity& identity, const RunFields& fields = {});
 
 // Writes the begin-of-run record and the farm file, the latter below a comment line. Returns false if one
 // could not be written; errno has the reason.
 [[nodiscard]] bool write_begin_records(const RecordPaths& paths, const std::string& comment,
                                        const config::PlannedFarm& planned, UtcNs begin_utc,
-                                       const v1::RunIdentity& identity);
+                                       const v1::RunIdentity& identity, const RunFields& fields = {});
 
 // Writes the run's histograms beside its other records. An account without histograms writes nothing and is a
 // success.

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <weir/run_database/run_database.hpp>
+
+#include <boost/json/object.hpp>
+
+#include <string>
+#include <vector>
+
+namespace weir::run_database {
+
+// Returns the records of one run: its row, `annotations`, `parts` (versions, plugins,
+// recordings), `records` (paths of its files), and `end_record`, or null.
+[[nodiscard]] boost::json::object document_of(const std::string& folder, const RunRow& row,
+                                              const std::vector<run_record::Annotation>& annotations);
+// The same for people, with the ledger and the files of the end record.
+[[nodiscard]] std::string to_text(const boost::json::object& document);
+
+}  // namespace weir::run_database
