@@ -269,6 +269,29 @@ TEST_CASE("hits of an emulated detector are built as front-ends send them") {
   CHECK(end.summary.count("bytes_in") > 300 * 4 * 3000);  // 700 hits of 6 bytes in 10 ms
 }
 
+TEST_CASE(
+    "front-ends that number the slices themselves are built, also after kills of a readout and the "
+    "supervisor") {
+  FrontEndFarm farm({"--slices", "1800"}, {"trigger.mode=max", "build.by=number", "dcm.grace_ms=300",
+                                           "source.wait_ms=500", "supervisor.in_flight_max=100000"});
+  const auto emitter = farm.start_emit("emit", {"--trigger", "none", "--rate", "1000", "--slices", "6000"});
+  REQUIRE(farm.run->wait_for_data(1'000'000));
+  REQUIRE(farm.run->send_signal("supervisor", SIGKILL));
+  REQUIRE(farm.run->wait_for_log("supervisor", "run resumed"));
+  REQUIRE(farm.run->send_signal("readout-0", SIGKILL));
+  const FarmEnd end = farm.run->finish();
+  emitter->send_signal(SIGTERM);
+  (void)emitter->wait(Seconds(20));
+  CHECK_BALANCED(end, 3);
+  CHECK(end.summary.count("stored") == 1800);
+  // The front-ends' numbers are the only triggers.
+  CHECK(end.summary.count("offered") == 1800 + end.summary.count_all("vetoed"));
+  CHECK(end.summary.count("numbers.late") == 0);
+  CHECK(end.summary.count("numbers.unanchored") == 0);
+  CHECK(end.summary.count("filter.verify_mismatch") == 0);
+  CHECK(check_dummy_data(StoredRun(farm.folder / "out")).wrong == "");
+}
+
 TEST_CASE("an unknown source plugin ends the run with the nearest name") {
   const TemporaryFolder folder;
   const FarmEnd absent = run_farm(

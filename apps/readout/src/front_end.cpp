@@ -37,6 +37,7 @@ std::unique_ptr<FrontEnd> FrontEnd::make(const FrontEndSettings& settings,
 
   std::unique_ptr<FrontEnd> self(new FrontEnd);
   self->ids_ = settings.instance.sources;
+  self->clock_ = &environment.clock;
   self->plugin_part_ = node::plugin_part(settings.name, (*plugin)->path(), (*plugin)->file_crc32c());
   node::require(settings.run_identity, self->plugin_part_);
   source_host::InstanceConfig config = settings.instance;
@@ -66,7 +67,9 @@ std::vector<std::unique_ptr<source::FragmentSource>> FrontEnd::sources() const {
   return source_host::make_sources(instance_, ids_);
 }
 
-void FrontEnd::attach(source::FragmentBuffer& buffer, source::AnswerSink& sink, reports::LossWatch& losses) {
+void FrontEnd::attach(source::FragmentBuffer& buffer, source::AnswerSink& sink, reports::LossWatch& losses,
+                      OwnNumbers* numbers) {
+  numbers_ = numbers;
   buffer_ = &buffer;
   sink_ = &sink;
   losses_ = &losses;
@@ -86,6 +89,7 @@ void FrontEnd::pass(TimeNs now_ns) {
   const bool woken = woken_.exchange(false, std::memory_order_acq_rel);
   if (!readable_ && !woken && now_ns - polled_ns_ < kPollInterval) return;
   polled_ns_ = now_ns;
+  polled_utc_ns_ = clock_->utc_ns();
   instance_->poll(now_ns);
   if (!readable_) return;
   readable_ = false;
@@ -100,12 +104,22 @@ void FrontEnd::add_to(v1::Report& report) const {
 }
 
 source::Delivery FrontEnd::on_fragment(SourceId source, SliceId slice, source::SourceFragment fragment,
-                                       const Stamp& /*stamp*/) {
-  return buffer_->deliver(source, slice, std::move(fragment), *sink_);
+                                       const Stamp& stamp) {
+  if (numbers_ == nullptr) return buffer_->deliver(source, slice, std::move(fragment), *sink_);
+  const auto number = numbers_->take(source, slice.value);
+  if (!number) {
+    if (const std::string fault = numbers_->take_fault(); !fault.empty()) on_fault(fault);
+    return source::Delivery::late;
+  }
+  const source::Delivery delivery = buffer_->deliver(source, *number, std::move(fragment), *sink_);
+  if (delivery == source::Delivery::taken)
+    numbers_->arrived(source, *number, stamp, polled_utc_ns_, polled_ns_);
+  return delivery;
 }
 
 void FrontEnd::on_watermark(SourceId source, SliceId slice, MissingReason reason) {
-  buffer_->source_passed(source, slice, reason, *sink_);
+  const auto number = numbers_ == nullptr ? slice : numbers_->place(source, slice.value);
+  if (number) buffer_->source_passed(source, *number, reason, *sink_);
 }
 
 void FrontEnd::on_losses(std::optional<SourceId> source, std::uint64_t reached, std::uint64_t lost,

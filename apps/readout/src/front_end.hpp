@@ -1,5 +1,6 @@
 #pragma once
 
+#include "own_numbers.hpp"
 #include <weir/readout/node.hpp>
 #include <weir/reports/loss_watch.hpp>
 #include <weir/source/fragment_buffer.hpp>
@@ -36,7 +37,9 @@ class FrontEnd final : private source_host::Arrivals {
 
   [[nodiscard]] std::vector<std::unique_ptr<source::FragmentSource>> sources() const;
   // Sets the buffer to deliver to and the counter of losses. Requires: called before begin_run().
-  void attach(source::FragmentBuffer& buffer, source::AnswerSink& sink, reports::LossWatch& losses);
+  // `numbers`: places the fragments' counters; null: fragments come with the slice's id.
+  void attach(source::FragmentBuffer& buffer, source::AnswerSink& sink, reports::LossWatch& losses,
+              OwnNumbers* numbers);
 
   // Empty, or why the plugin refuses the run.
   [[nodiscard]] std::string begin_run(RunNumber run, SliceId first_slice);
@@ -70,6 +73,9 @@ class FrontEnd final : private source_host::Arrivals {
   source::FragmentBuffer* buffer_ = nullptr;
   source::AnswerSink* sink_ = nullptr;
   reports::LossWatch* losses_ = nullptr;
+  OwnNumbers* numbers_ = nullptr;
+  const ports::Clock* clock_ = nullptr;
+  UtcNs polled_utc_ns_ = 0;
   std::vector<std::string> faults_;
   std::uint64_t faults_unnamed_ = 0;
   bool readable_ = false;

@@ -44,7 +44,9 @@ ReadoutNode::ReadoutNode(const node::Setup& setup, ReadoutEnvironment environmen
                   settings_.member.reconnect_ns, settings_.member.status_interval_ns, *this,
                   settings_.member.reports) {
   now_ns_ = environment_.clock.now_ns();
-  if (front_end_) front_end_->attach(buffer_, *this, losses_);
+  if (settings_.numbers && front_end_)
+    numbers_.emplace(*settings_.numbers, std::vector(buffer_.sources().begin(), buffer_.sources().end()));
+  if (front_end_) front_end_->attach(buffer_, *this, losses_, numbers_ ? &*numbers_ : nullptr);
   auto at = listener_.open(environment_.network, settings_.member.listen);
   if (!at) node::throw_listen_failure(at.error());
   identity_.listen = *at;
@@ -58,6 +60,7 @@ void ReadoutNode::pass(TimeNs now_ns) {
   if (run_begun_ && !ended_) buffer_.tick(now_ns, *this);
   make_announced();
   if (front_end_) front_end_->pass(now_ns);
+  if (numbers_ && run_begun_ && !ended_ && supervisor_.ready()) numbers_->tell(supervisor_, now_ns);
   note_peaks();
   tell_throttle();
   hold_back_slow_peers();
@@ -117,6 +120,7 @@ void ReadoutNode::make_announced() {
     triggers_.assign(backlog_.begin(), backlog_.end());
     const std::size_t taken = buffer_.announce(triggers_, *this);
     if (taken > 0) last_words::note_slice(triggers_[taken - 1].slice);
+    if (taken > 0 && numbers_) numbers_->announced(triggers_[taken - 1].slice);
     backlog_.erase(backlog_.begin(), backlog_.begin() + static_cast<std::ptrdiff_t>(taken));
     if (taken < triggers_.size()) break;
   }
@@ -145,6 +149,11 @@ void ReadoutNode::tell_throttle() {
 
 // ---- supervisor
 
+void ReadoutNode::on_supervisor_ready() {
+  throttle_.forget();
+  if (numbers_) numbers_->repeat();
+}
+
 void ReadoutNode::on_begin_run(const v1::BeginRun& begin) {
   if (run_begun_) return supervisor_.send_begun(failure_);
   run_begun_ = true;
@@ -155,6 +164,7 @@ void ReadoutNode::on_begin_run(const v1::BeginRun& begin) {
   // Slices from before this process took part: their data are nowhere.
   if (begin.first_slice() > 0) buffer_.advance_watermark(SliceId(begin.first_slice() - 1), *this);
   for (const std::uint64_t slice : begin.before()) buffer_.miss(SliceId(slice), *this);
+  if (numbers_) numbers_->begin_run(SliceId(begin.first_slice()));
   if (front_end_) failure_ = front_end_->begin_run(RunNumber(begin.run()), SliceId(begin.first_slice()));
   supervisor_.send_begun(failure_);
   if (!failure_.empty()) return;
@@ -273,6 +283,7 @@ v1::Report ReadoutNode::make_report(bool final) {
     counters["readout.not_arrived"] = buffer.not_arrived;
     counters["readout.passed_absent"] = buffer.passed_absent;
     front_end_->add_to(report);
+    if (numbers_) numbers_->add_to(report);
     for (const std::string& text : silent_sources_.update(buffer_, now_ns_)) spdlog::warn(text);
     if (!ended_) reports::note_silent_sources(report, silent_sources_.text());
   }

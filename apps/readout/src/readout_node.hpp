@@ -56,7 +56,7 @@ class ReadoutNode final : public node::Node,
   void on_end_run() override;
   bool run_ended() const override { return ended_; }
   v1::Report make_report(bool final) override;
-  void on_supervisor_ready() override { throttle_.forget(); }
+  void on_supervisor_ready() override;
   void make_announced();
   void tell_throttle();
   void add_losses(v1::Report& report);
@@ -104,6 +104,7 @@ class ReadoutNode final : public node::Node,
   emulation::FaultInjector injector_;    // idle where no faults are asked for
   v1::RunIdentity recording_;            // the part of it that was read, where there is one
   source::FragmentBuffer buffer_;
+  std::optional<OwnNumbers> numbers_;  // where front-ends number the slices
   reports::LossWatch losses_;
   std::unique_ptr<PushSender> push_;  // null in pull running
   TruthRecorder truth_;

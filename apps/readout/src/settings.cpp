@@ -33,6 +33,22 @@ source::BufferLimits limits(const v1::Farm& farm) {
   return limits;
 }
 
+std::optional<OwnNumbersSettings> own_numbers(const v1::Farm& farm) {
+  const v1::BuildSettings& build = farm.build();
+  if (build.by() != v1::BuildSettings::BY_NUMBER) return std::nullopt;
+  constexpr std::uint32_t kNeverWraps = 64;
+  OwnNumbersSettings numbers{build.counter_bits() == 0 ? kNeverWraps : build.counter_bits(),
+                             SliceId(farm.trigger().first_slice()),
+                             build.time_tolerance_us() > 0,
+                             {}};
+  for (const v1::BuildOffsetSettings& offset : build.offsets()) {
+    for (const std::uint32_t source : offset.sources())
+      numbers.offsets[source] = {static_cast<std::int64_t>(offset.counter()),
+                                 static_cast<DurationNs>(offset.time_us() * 1e3)};
+  }
+  return numbers;
+}
+
 emulation::SizeDistribution distribution(v1::SourceSettings::Distribution value) {
   switch (value) {
     case v1::SourceSettings::DISTRIBUTION_UNIFORM:
@@ -270,6 +286,7 @@ ReadoutNodeSettings node_settings(const node::Setup& setup) {
           .fault_seed = farm.source().seed(),
           .buffer = limits(farm),
           .front_end = front_end_settings(setup),
+          .numbers = own_numbers(farm),
           .sources = sources_settings(setup),
           .push = push_settings(setup),
           .truth = truth_settings(setup)};

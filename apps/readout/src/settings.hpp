@@ -1,6 +1,7 @@
 #pragma once
 
 #include "front_end.hpp"
+#include "own_numbers.hpp"
 #include "push_sender.hpp"
 #include "sources.hpp"
 #include <weir/node/member_settings.hpp>
@@ -24,6 +25,7 @@ struct ReadoutNodeSettings {
   std::uint64_t fault_seed;
   source::BufferLimits buffer;
   std::optional<FrontEndSettings> front_end;  // nothing: the sources are built in
+  std::optional<OwnNumbersSettings> numbers;  // where front-ends number the slices
   SourcesSettings sources;
   std::optional<PushSettings> push;    // nothing: pull running
   std::optional<TruthSettings> truth;  // of the first readout of kind `hits`

@@ -59,7 +59,8 @@ std::string groups_text(const assignment::SupervisorLedger& ledger) {
 RunAccount::RunAccount(AccountSettings settings, const SupervisorEnvironment& environment,
                        const sessions::PeerCounters& counters, assignment::SupervisorMachine& machine,
                        const Roster& roster, assignment::ThrottleTimes& throttle_times,
-                       const BurstAlerts& bursts, const TextCounters* text)
+                       const BurstAlerts& bursts, const TextCounters* text,
+                       const numbering::OrderCounts* numbers)
     : settings_(std::move(settings)),
       environment_(environment),
       counters_(counters),
@@ -68,6 +69,7 @@ RunAccount::RunAccount(AccountSettings settings, const SupervisorEnvironment& en
       throttle_times_(throttle_times),
       bursts_(bursts),
       text_(text),
+      numbers_(numbers),
       losses_(settings_.loss_share_max) {}
 
 void RunAccount::look(bool triggering, TimeNs now_ns) {
@@ -131,6 +133,12 @@ v1::Report RunAccount::own_report(bool final, bool journal_waits, TimeNs now_ns)
   counters["supervisor.copies_taken"] = ledger.copies_taken;
   counters["supervisor.acks_dead"] = ledger.acks_dead;
   counters["supervisor.acks_unknown"] = ledger.acks_unknown;
+  if (numbers_ != nullptr) {
+    counters["numbers.gaps"] = numbers_->closed;
+    counters["numbers.nobodys"] = numbers_->left_out;
+    counters["numbers.late"] = numbers_->late;
+    counters["numbers.unconfirmed"] = numbers_->unconfirmed;
+  }
   if (text_ != nullptr) {
     counters["trigger_text.repeated"] = text_->repeated;
     counters["trigger_text.made_room"] = text_->made_room;

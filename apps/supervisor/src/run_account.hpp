@@ -8,6 +8,7 @@
 #include <weir/assignment/throttle_times.hpp>
 #include <weir/config/injected_faults.hpp>
 #include <weir/node/report.hpp>
+#include <weir/numbering/number_order.hpp>
 #include <weir/reports/loss_watch.hpp>
 #include <weir/supervisor/node.hpp>
 
@@ -36,7 +37,7 @@ class RunAccount {
   RunAccount(AccountSettings settings, const SupervisorEnvironment& environment,
              const sessions::PeerCounters& counters, assignment::SupervisorMachine& machine,
              const Roster& roster, assignment::ThrottleTimes& throttle_times, const BurstAlerts& bursts,
-             const TextCounters* text);
+             const TextCounters* text, const numbering::OrderCounts* numbers);
 
   // Once a pass while slices are on their way: notes which node holds triggers up, and logs the first id that
   // the memory of ids has no room for.
@@ -65,7 +66,9 @@ class RunAccount {
   const Roster& roster_;
   assignment::ThrottleTimes& throttle_times_;
   const BurstAlerts& bursts_;
-  const TextCounters* text_;     // null without trigger.listen_text
+  const TextCounters* text_;
+  const numbering::OrderCounts*
+      numbers_;                  // null: slices are triggered     // null without trigger.listen_text
   reports::LossWatch losses_;    // of all DCMs
   bool id_memory_full_ = false;  // logged
   node::LoopTime loop_time_;

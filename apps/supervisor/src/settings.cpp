@@ -150,7 +150,8 @@ SupervisorNodeSettings node_settings(const node::Setup& setup) {
   constexpr DurationNs kReconnects = 3;
   const auto& farm = setup.farm;
   const DurationNs status_interval_ns = config::from_ms(farm.supervisor().status_interval_ms());
-  const bool from_network = farm.trigger().mode() == v1::TriggerSettings::MODE_NETWORK;
+  const bool from_network =
+      !config::is_by_number(farm) && farm.trigger().mode() == v1::TriggerSettings::MODE_NETWORK;
   return {
       .identity = setup.identity,
       .limits = setup.limits,
@@ -160,6 +161,9 @@ SupervisorNodeSettings node_settings(const node::Setup& setup) {
       .text_listen = from_network && !farm.trigger().listen_text().empty()
                          ? std::optional(node::parse_endpoint(farm.trigger().listen_text()))
                          : std::nullopt,
+      .numbers_skew_ns =
+          config::is_by_number(farm) ? std::optional(config::from_ms(farm.build().skew_ms())) : std::nullopt,
+      .type = TriggerType(farm.trigger().type()),
       .absent = setup.absent,
       .readouts = setup.plan.of_role(Role::readout).size(),
       .writers = setup.plan.of_role(Role::writer).size(),
@@ -262,14 +266,15 @@ assignment::SupervisorSettings machine_settings(const node::Setup& setup) {
   settings.push = config::is_push(setup.farm);
   settings.groups = groups_of(setup);
   settings.recorded = recorded_triggers(setup);
-  settings.ids_ascend = !config::ascending_ids_reason(setup.farm).empty();
+  settings.ids_ascend = config::is_by_number(setup.farm) || !config::ascending_ids_reason(setup.farm).empty();
   return settings;
 }
 
 std::unique_ptr<assignment::TriggerSource> make_triggers(const node::Setup& setup) {
   const v1::TriggerSettings& trigger = setup.farm.trigger();
   assignment::TriggerSettings settings;
-  settings.mode = mode_name(trigger.mode());
+  // Numbers that front-ends have counted are offered like triggers from outside.
+  settings.mode = config::is_by_number(setup.farm) ? "network" : mode_name(trigger.mode());
   if (trigger.rate_hz() > 0) settings.rate_hz = trigger.rate_hz();
   settings.seed = trigger.seed();
   settings.type = TriggerType(trigger.type());

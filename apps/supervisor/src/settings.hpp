@@ -26,6 +26,8 @@ struct SupervisorNodeSettings {
   ports::Endpoint listen;
   std::optional<ports::Endpoint> trigger_listen;  // in a farm whose triggers come over the network
   std::optional<ports::Endpoint> text_listen;     // likewise, as lines of text
+  std::optional<DurationNs> numbers_skew_ns;      // where front-ends number the slices
+  TriggerType type;                               // of such slices
   std::vector<std::string> absent;                // nodes for which the run does not wait
   std::size_t readouts;                           // places in the farm
   std::size_t writers;

@@ -71,6 +71,8 @@ Expected<void, wire::WireError> SupervisorNode::take(RosterMember& member, const
       machine_.throttle(member.role, member.index, message.throttle().on(), message.throttle().reason(),
                         message.throttle().level());
       return {};
+    case v1::Control::kSeen:
+      return member.role == Role::readout && numbers_ ? take_seen(member, message.seen()) : not_expected();
     default:
       return member.role == Role::dcm ? take_of_dcm(member, message) : not_expected();
   }

@@ -44,8 +44,12 @@ SupervisorNode::SupervisorNode(const node::Setup& setup, SupervisorEnvironment e
           text_settings(setup, environment_.claim), answered_,
           [this](const auto& trigger) { return offer(trigger); },
           [this](const auto& answer) { note_answer(answer); }),
+      numbers_(settings_.numbers_skew_ns ? std::optional<numbering::NumberOrder>(
+                                               std::in_place, settings_.readouts, *settings_.numbers_skew_ns)
+                                         : std::nullopt),
       account_(account_settings(setup), environment_, peer_counters_, machine_, roster_, throttle_times_,
-               bursts_, settings_.text_listen ? &text_responder_.counters() : nullptr),
+               bursts_, settings_.text_listen ? &text_responder_.counters() : nullptr,
+               numbers_ ? &numbers_->counts() : nullptr),
       listener_(settings_.identity, *this, settings_.limits, peer_counters_, now_ns_),
       trigger_listener_(settings_.identity, *this, settings_.limits, peer_counters_, now_ns_),
       text_triggers_(text_responder_),
@@ -120,6 +124,7 @@ void SupervisorNode::gather() {
 
 void SupervisorNode::advance_run() {
   const bool waits = waits_for_nodes();
+  if (!waits) offer_numbers();
   if (!waits) machine_.tick(now(), actions_);
   account_.look(course_.is(RunStage::running), now_ns_);
   journal_.write_shape(now_ns_);
@@ -374,6 +379,7 @@ void SupervisorNode::ask_to_begin() {
     return course_.fail(why);
   course_.ask_to_begin(now_ns_, environment_.clock.utc_ns(), settings_.gather_ns);
   dispatch_.begin(settings_.first_slice, SliceOrder());
+  if (numbers_) numbers_->begin(SliceId(settings_.first_slice), now_ns_);
   dispatch_.directory_to_all();
   for (const RosterMember& member : roster_.members()) {
     if (member.peer != nullptr) dispatch_.send_begin(member, course_.begun_utc_ns());

@@ -15,6 +15,7 @@
 #include <weir/assignment/supervisor_machine.hpp>
 #include <weir/assignment/throttle_times.hpp>
 #include <weir/node/refusal_log.hpp>
+#include <weir/numbering/number_order.hpp>
 #include <weir/sessions/listener.hpp>
 #include <weir/sessions/peer.hpp>
 #include <weir/supervisor/node.hpp>
@@ -65,6 +66,9 @@ class SupervisorNode final : public node::Node, private sessions::PeerHandler {
   void take_triggers(sessions::Peer& peer, const v1::TriggerOffer& offers);
   [[nodiscard]] slice_rows::OfferResult offer(const assignment::TriggerOffer& trigger);
   void note_answer(const assignment::NumberedAnswer& answer);
+  [[nodiscard]] Expected<void, wire::WireError> take_seen(const RosterMember& readout, const v1::Seen& seen);
+  // Offers the numbers of front-ends that are due.
+  void offer_numbers();
   // Returns the addresses for the log.
   [[nodiscard]] std::string listen_for_triggers();
 
@@ -120,6 +124,7 @@ class SupervisorNode final : public node::Node, private sessions::PeerHandler {
   HistogramBoard histograms_;
   std::string histogram_fault_;  // the last one; empty: none
   TextResponder text_responder_;
+  std::optional<numbering::NumberOrder> numbers_;  // where front-ends number the slices
   RunAccount account_;
   RunWatchers watchers_;
   TriggerAnswers answers_;

@@ -42,6 +42,7 @@ void SupervisorNode::resume_run() {
     course_.resume(now_ns_, run.begun_utc, already);
   }
   dispatch_.begin(run.state.next_slice.value, SliceOrder(run.state.ledger.triggered.count));
+  if (numbers_) numbers_->begin(run.state.next_slice, now_ns_);
   resumed_pass_ = run.serial;
   wait_for_nodes_until_ns_ = now_ns_ + settings_.nodes_return_ns;
   assignment::RunState state = run.state;

@@ -1,6 +1,9 @@
 // Triggers from outside: as messages of the wire format, and as lines of text.
 #include "supervisor_node.hpp"
+#include <weir/node/refused.hpp>
 #include <weir/ports/endpoint_text.hpp>
+#include <weir/slice_codec/bad_row.hpp>
+#include <weir/slice_codec/columns.hpp>
 #include <weir/slice_rows/reasons.hpp>
 
 #include <stdexcept>
@@ -32,6 +35,33 @@ void SupervisorNode::take_triggers(sessions::Peer& peer, const v1::TriggerOffer&
     if (!result.taken) out.set_busy(std::string(slice_rows::busy_name(result)));
   }
   answers_.add(peer, std::move(answer));
+}
+
+Expected<void, wire::WireError> SupervisorNode::take_seen(const RosterMember& readout, const v1::Seen& seen) {
+  slice_codec::Columns columns("Seen", seen.slice_size());
+  columns.fits("time_ns", seen.time_ns());
+  if (columns.are_bad()) return node::refused(columns.refusal().value());
+  for (int i = 0; i < seen.slice_size(); ++i) {
+    if (seen.slice(i) > numbering::kNumberMax.value)
+      return node::refused({"Seen", "slice", static_cast<std::size_t>(i)});
+  }
+  // A readout that was removed from the run has no say.
+  if (machine_.part({Role::readout, readout.index}) != slice_rows::Part::in) return {};
+  for (int i = 0; i < seen.slice_size(); ++i)
+    numbers_->seen(readout.index.value, SliceId(seen.slice(i)), slice_codec::at_or_zero(seen.time_ns(), i),
+                   now_ns_);
+  return {};
+}
+
+void SupervisorNode::offer_numbers() {
+  if (!numbers_ || !course_.is(RunStage::running)) return;
+  while (const auto due = numbers_->next(now_ns_)) {
+    assignment::TriggerOffer trigger;
+    trigger.slice = due->number;
+    trigger.info.time = due->time;
+    trigger.info.type = settings_.type;
+    (void)machine_.offer(trigger, now(), actions_);
+  }
 }
 
 // Before the run begins the whole memory goes into the journal's first state.

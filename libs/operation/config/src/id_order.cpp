@@ -33,9 +33,11 @@ std::string ascending_ids_reason(const v1::Farm& farm) {
   return {};
 }
 
+bool is_by_number(const v1::Farm& farm) { return farm.build().by() == v1::BuildSettings::BY_NUMBER; }
+
 bool ids_ascend(const v1::Farm& farm) {
   const auto mode = farm.trigger().mode();
-  return is_push(farm) ||
+  return is_push(farm) || is_by_number(farm) ||
          (mode != v1::TriggerSettings::MODE_NETWORK && mode != v1::TriggerSettings::MODE_FILE);
 }
 

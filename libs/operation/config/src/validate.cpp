@@ -42,6 +42,7 @@ void check_texts(Validation& found) {
 
 void check_settings(Validation& found) {
   check_trigger(found);
+  check_building(found);
   check_texts(found);
   found.for_kinds(Role::readout, found.farm().readout().nodes_size(), [&] {
     check_hits(found);

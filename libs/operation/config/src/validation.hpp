@@ -52,6 +52,9 @@ void check_trigger_file(Validation& found);
 void check_overrun(Validation& found);
 void check_push(Validation& found, const FarmPlan& plan);
 
+// The ways to build slices (check_building.cpp).
+void check_building(Validation& found);
+
 // Sources, and lists that name them (check_sources.cpp).
 void check_hits(Validation& found);
 void check_dummy_sizes(Validation& found);

@@ -196,6 +196,26 @@ TEST_CASE("triggers as lines of text need mode network, and their own key beyond
              Catch::ContainsSubstring("any program that reaches 0.0.0.0:5571 can offer triggers"));
 }
 
+TEST_CASE("slices by number need front-ends that count, and no triggers") {
+  const std::string udp = "source: {kind: udp}\n";
+  CHECK(errors("build: {by: number}\n" + udp) == "");
+  CHECK(errors("build: {by: number, counter_bits: 48}\n" + udp) == "");
+  CHECK(errors("build: {by: number, counter_bits: 8}\nsource: {kind: plugin, plugin: board}\n") == "");
+  CHECK_THAT(errors("build: {by: number}\n"),
+             Catch::ContainsSubstring("build.by: 'number' needs front-ends that count"));
+  CHECK_THAT(
+      errors("build: {by: number}\ntrigger: {mode: network}\n" + udp),
+      Catch::ContainsSubstring("trigger.mode: build.by 'number' takes its slices from the front-ends"));
+  CHECK_THAT(errors("build: {by: number, counter_bits: 16}\n" + udp),
+             Catch::ContainsSubstring("'udp' needs numbers of at least 48 bits"));
+  CHECK_THAT(errors("build: {counter_bits: 7}\n"),
+             Catch::ContainsSubstring("build.counter_bits: 7 is below 8"));
+  CHECK_THAT(errors("build: {offsets: [{sources: [1, 2]}, {sources: [2]}]}\n"),
+             Catch::ContainsSubstring("build.offsets[1].sources: source 2 has an offset already"));
+  CHECK_THAT(warnings("build: {by: number, skew_ms: 600}\n" + udp),
+             Catch::ContainsSubstring("build.skew_ms: is longer than source.wait_ms"));
+}
+
 TEST_CASE("a farm that listens beyond loopback needs a key, or security.mode=open") {
   CHECK(errors("readout: {host: 127.0.0.2}\nwriter: {host: '::1'}\nsupervisor: {listen: 'localhost:0'}\n") ==
         "");

@@ -79,6 +79,8 @@ inline constexpr std::string_view kTextSupervisor = "supervisor, with trigger.li
 inline constexpr std::string_view kReadout = "readout";
 inline constexpr std::string_view kPushReadout = "readout, in push running";
 inline constexpr std::string_view kFrontEnd = "readout, with front-ends";
+inline constexpr std::string_view kNumbersReadout = "readout, in a farm by number";
+inline constexpr std::string_view kNumbersSupervisor = "supervisor, in a farm by number";
 inline constexpr std::string_view kFaulty = "readout, with faults on purpose";
 inline constexpr std::string_view kTracksReadout = "readout, the first of kind `hits`";
 inline constexpr std::string_view kDcm = "DCM";
@@ -110,6 +112,14 @@ inline constexpr Entry kTable[] = {
            "Lines of trigger clients that were answered with an error: line, number, mac, old, clients."),
     rare("trigger_text.made_room", "weir_trigger_text_made_room_total", kTextSupervisor,
          "Connections of trigger clients that were closed for another one, at the limit."),
+    count("numbers.gaps", "weir_numbers_gaps_total", kNumbersSupervisor,
+          "Gaps in the front-ends' numbers that were closed."),
+    count("numbers.nobodys", "weir_numbers_nobodys_total", kNumbersSupervisor,
+          "Numbers in them: no front-end sent one within build.skew_ms."),
+    count("numbers.late", "weir_numbers_late_total", kNumbersSupervisor,
+          "Numbers that a readout reported when their gap had been closed."),
+    count("numbers.unconfirmed", "weir_numbers_unconfirmed_total", kNumbersSupervisor,
+          "Numbers that few readouts reached, far ahead of the farm: given up."),
     count("triggered", "weir_slices_triggered_total", kSupervisor, "Slices that were triggered."),
     count("stored", "weir_slices_stored_total", kSupervisor, "Slices settled as stored: on disk."),
     count("stored_incomplete", "weir_slices_stored_incomplete_total", kSupervisor,
@@ -224,6 +234,16 @@ inline constexpr Entry kTable[] = {
           "Fragments given up after source.wait_ms."),
     count("readout.passed_absent", "weir_readout_passed_absent_total", kFrontEnd,
           "Fragments that their source reported as absent."),
+    count("numbers.left_out", "weir_numbers_left_out_total", kNumbersReadout,
+          "Numbers that a source left out between two fragments."),
+    count("numbers.repeated", "weir_numbers_repeated_total", kNumbersReadout,
+          "Fragments with their source's previous number."),
+    count("numbers.back", "weir_numbers_back_total", kNumbersReadout,
+          "Fragments with a lower number than their source's previous one."),
+    count("numbers.unanchored", "weir_numbers_unanchored_total", kNumbersReadout,
+          "Fragments that were dropped because their counter could not be placed."),
+    count("numbers.forgotten", "weir_numbers_forgotten_total", kNumbersReadout,
+          "Numbers of a source far ahead of the others, beyond the limit: never reported."),
     counts("source.", "weir_source_total", "counter", kFrontEnd,
            "The source plugin's own counters, by name."),
     counts("injected.", "weir_injected_total", "fault", kFaulty,

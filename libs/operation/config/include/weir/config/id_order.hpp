@@ -13,4 +13,7 @@ namespace weir::config {
 // or, in push running, requires this order. Files and trigger clients may name ids in any order.
 [[nodiscard]] bool ids_ascend(const v1::Farm& farm);
 
+// True if front-ends number the slices.
+[[nodiscard]] bool is_by_number(const v1::Farm& farm);
+
 }  // namespace weir::config

@@ -1,0 +1,101 @@
+#include "own_numbers.hpp"
+
+#include <weir/base/assert.hpp>
+#include <weir/reports/numbers.hpp>
+#include <weir/slice_codec/announce.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace weir::readout {
+
+OwnNumbers::OwnNumbers(const OwnNumbersSettings& settings, std::vector<SourceId> sources)
+    : settings_(settings), sources_(std::move(sources)), told_(sources_.size()), seen_(sources_.size()) {
+  for (const SourceId source : sources_) {
+    const auto offset = settings_.offsets.find(source.value);
+    tracks_.emplace_back(numbering::CounterSettings{
+        settings_.bits, offset == settings_.offsets.end() ? 0 : offset->second.counter, settings_.first});
+  }
+}
+
+void OwnNumbers::begin_run(SliceId first_slice) {
+  for (numbering::CounterTrack& track : tracks_) track.begin();
+  std::fill(told_.begin(), told_.end(), false);
+  seen_.begin();
+  latest_.reset();
+  fault_.clear();
+  if (first_slice > settings_.first) announced(SliceId(first_slice.value - 1));
+}
+
+std::size_t OwnNumbers::place_of(SourceId source) const {
+  const auto at = std::lower_bound(sources_.begin(), sources_.end(), source);
+  WEIR_ASSERT(at != sources_.end() && *at == source);
+  return static_cast<std::size_t>(at - sources_.begin());
+}
+
+std::optional<SliceId> OwnNumbers::take(SourceId source, std::uint64_t counter) {
+  const std::size_t place = place_of(source);
+  const auto number = tracks_[place].take(counter, latest_);
+  if (number || told_[place]) return number;
+  told_[place] = true;
+  fault_ = fmt::format(
+      "source {}: counter {} of {} bits cannot be placed beside slice {}: its fragments are dropped; let all "
+      "front-ends begin "
+      "with the run, or send wider counters",
+      source.value, counter, settings_.bits, latest_.value_or(settings_.first).value);
+  return number;
+}
+
+std::optional<SliceId> OwnNumbers::place(SourceId source, std::uint64_t counter) const {
+  return tracks_[place_of(source)].place(counter, latest_);
+}
+
+void OwnNumbers::arrived(SourceId source, SliceId number, const Stamp& stamp, UtcNs utc, TimeNs now) {
+  UtcNs time = utc;
+  if (settings_.times && stamp.has_time) {
+    const auto offset = settings_.offsets.find(source.value);
+    time = stamp.time + (offset == settings_.offsets.end() ? 0 : offset->second.time);
+  }
+  seen_.note(place_of(source), number, time, now);
+}
+
+void OwnNumbers::announced(SliceId upto) {
+  latest_ = std::max(latest_.value_or(upto), upto);
+  seen_.announced(upto);
+}
+
+void OwnNumbers::tell(node::SupervisorClient& supervisor, TimeNs now) {
+  for (;;) {
+    seen_.take(slice_codec::kRowsMax, now, batch_);
+    if (batch_.empty()) return;
+    v1::Control message;
+    v1::Seen& seen = *message.mutable_seen();
+    for (const numbering::SeenNumber& one : batch_) {
+      seen.add_slice(one.number.value);
+      seen.add_time_ns(one.time);
+    }
+    supervisor.send(message);
+  }
+}
+
+void OwnNumbers::add_to(v1::Report& report) const {
+  numbering::CounterCounts all;
+  for (const numbering::CounterTrack& track : tracks_) {
+    all.left_out += track.counts().left_out;
+    all.repeated += track.counts().repeated;
+    all.back += track.counts().back;
+    all.unanchored += track.counts().unanchored;
+  }
+  reports::ReportCounters counters(report);
+  counters["numbers.left_out"] = all.left_out;
+  counters["numbers.repeated"] = all.repeated;
+  counters["numbers.back"] = all.back;
+  counters["numbers.unanchored"] = all.unanchored;
+  counters["numbers.forgotten"] = seen_.forgotten();
+}
+
+std::string OwnNumbers::take_fault() { return std::exchange(fault_, {}); }
+
+}  // namespace weir::readout

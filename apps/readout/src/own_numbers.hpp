@@ -1,0 +1,70 @@
+#pragma once
+
+#include <weir/base/ids.hpp>
+#include <weir/base/stamp.hpp>
+#include <weir/base/time.hpp>
+#include <weir/node/supervisor_client.hpp>
+#include <weir/numbering/counter_track.hpp>
+#include <weir/numbering/seen_numbers.hpp>
+#include <weir/v1/control.pb.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace weir::readout {
+
+struct OwnNumbersSettings {
+  std::uint32_t bits;  // width of the counters
+  SliceId first;       // the run's first number
+  bool times;          // front-ends send times, which are those of the slices
+  struct Offset {
+    std::int64_t counter = 0;  // added to its counter
+    DurationNs time = 0;       // added to its time
+  };
+  std::map<std::uint32_t, Offset> offsets;  // by source
+};
+
+// The numbers that front-ends count themselves (build.by: number): places each fragment's counter, and tells
+// the supervisor the numbers that it has not announced yet. One thread.
+class OwnNumbers {
+ public:
+  // `sources`: ascending.
+  OwnNumbers(const OwnNumbersSettings& settings, std::vector<SourceId> sources);
+
+  // `first_slice`: the readout takes part from this number on.
+  void begin_run(SliceId first_slice);
+  // Returns the number of a fragment with this counter; none: it cannot be placed, and is dropped.
+  // Requires: a source of this readout.
+  [[nodiscard]] std::optional<SliceId> take(SourceId source, std::uint64_t counter);
+  // Returns the number that the counter stands for now.
+  [[nodiscard]] std::optional<SliceId> place(SourceId source, std::uint64_t counter) const;
+  // The fragment is in the buffer. `utc`: the time of its arrival.
+  void arrived(SourceId source, SliceId number, const Stamp& stamp, UtcNs utc, TimeNs now);
+  void announced(SliceId upto);
+  // Sends the new numbers, in messages of bounded length. Requires: the supervisor is connected.
+  void tell(node::SupervisorClient& supervisor, TimeNs now);
+  // The connection is new.
+  void repeat() { seen_.repeat(); }
+
+  void add_to(v1::Report& report) const;
+  // Returns a sentence about a source with a counter that could not be placed, for the first time in the run;
+  // empty: none.
+  [[nodiscard]] std::string take_fault();
+
+ private:
+  [[nodiscard]] std::size_t place_of(SourceId source) const;
+
+  const OwnNumbersSettings settings_;
+  const std::vector<SourceId> sources_;
+  std::vector<numbering::CounterTrack> tracks_;
+  std::vector<bool> told_;  // a fault was made of its counter
+  numbering::SeenNumbers seen_;
+  std::optional<SliceId> latest_;
+  std::vector<numbering::SeenNumber> batch_;
+  std::string fault_;
+};
+
+}  // namespace weir::readout

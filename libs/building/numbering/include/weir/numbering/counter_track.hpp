@@ -1,0 +1,51 @@
+#pragma once
+
+#include <weir/base/ids.hpp>
+
+#include <cstdint>
+#include <optional>
+
+namespace weir::numbering {
+
+struct CounterSettings {
+  std::uint32_t bits;   // width of the counter, 8 to 64
+  std::int64_t offset;  // added to it
+  SliceId first;        // the run's first number
+};
+
+// Deviations of a source's counter.
+struct CounterCounts {
+  std::uint64_t left_out = 0;    // numbers between a fragment and the previous one
+  std::uint64_t repeated = 0;    // the previous number again
+  std::uint64_t back = 0;        // a number below the previous one
+  std::uint64_t unanchored = 0;  // counters that cannot be placed: the fragment is dropped
+  bool operator==(const CounterCounts&) const = default;
+};
+
+// Extends the counter of one source, which wraps, to the numbers of slices. A counter stands for the number
+// nearest to the next one that is expected: the one after the source's previous number, or the farm's latest
+// where that is higher. So a source may be behind or ahead of the farm by less than half of the counter's
+// range. A source that begins when the farm has passed that half cannot be placed: its counter
+// may have wrapped any number of times. Not thread-safe.
+class CounterTrack {
+ public:
+  explicit CounterTrack(const CounterSettings& settings);
+
+  // Begins a run.
+  void begin();
+  // Returns the number of a fragment with this counter; none: it cannot be placed. `latest`: the highest
+  // number announced to the farm, if there is one.
+  [[nodiscard]] std::optional<SliceId> take(std::uint64_t counter, std::optional<SliceId> latest);
+  // Returns the number that the counter stands for, without counting it as a fragment's.
+  [[nodiscard]] std::optional<SliceId> place(std::uint64_t counter, std::optional<SliceId> latest) const;
+  [[nodiscard]] const CounterCounts& counts() const { return counts_; }
+  [[nodiscard]] std::optional<SliceId> last() const { return last_; }
+
+ private:
+  CounterSettings settings_;
+  std::uint64_t mask_;
+  std::optional<SliceId> last_;
+  CounterCounts counts_;
+};
+
+}  // namespace weir::numbering

@@ -1,0 +1,88 @@
+#pragma once
+
+#include <weir/base/ids.hpp>
+#include <weir/base/time.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+namespace weir::numbering {
+
+constexpr std::uint32_t kCounterBitsMin = 8;
+constexpr SliceId kNumberMax{(1ULL << 62U) - (1ULL << 32U) - 1};  // as for triggers from outside
+
+// Counts since begin().
+struct OrderCounts {
+  std::uint64_t closed = 0;       // gaps that were closed
+  std::uint64_t left_out = 0;     // numbers in them: no front-end sent them in time
+  std::uint64_t late = 0;         // reports of numbers below the next one that were never offered
+  std::uint64_t unconfirmed = 0;  // numbers that waited behind a gap, were not confirmed, and were given up
+  bool operator==(const OrderCounts&) const = default;
+};
+
+// Makes triggers, in ascending order, of the numbers that readouts have seen. The number after the previous
+// one is due at once. Another one waits until more than half of the readouts that delivered lately have
+// reached it, and for `skew_ns` from then on; then the gap before it is closed. At most kHeldMax numbers
+// wait; beyond, the highest is given up. Not thread-safe.
+class NumberOrder {
+ public:
+  static constexpr std::size_t kHeldMax = 65536;
+  static constexpr std::size_t kGapsMax = 1024;                // remembered, to count late numbers
+  static constexpr DurationNs kDeliveredLately = 1 * kSecond;  // or 10 times the skew
+  // A number that waits for longer behind a gap belongs to a front-end out of step.
+  static constexpr DurationNs kConfirmedWithin = 10 * kSecond;
+
+  struct Due {
+    SliceId number;
+    UtcNs time = 0;
+  };
+
+  NumberOrder(std::size_t readouts, DurationNs skew_ns);
+
+  // Begins a run, or resumes it: `next` is the first number that was neither offered nor passed over. Every
+  // readout counts as one that delivers until it has been silent.
+  void begin(SliceId next, TimeNs now);
+  // A readout has fragments of this number. `time`: of the trigger, as its front-end says.
+  void seen(std::size_t readout, SliceId number, UtcNs time, TimeNs now);
+  // Returns the next number that is due.
+  [[nodiscard]] std::optional<Due> next(TimeNs now);
+
+  [[nodiscard]] const OrderCounts& counts() const { return counts_; }
+  [[nodiscard]] std::size_t waiting() const { return held_.size(); }
+
+ private:
+  struct Held {
+    UtcNs time = 0;
+    TimeNs since = 0;
+    TimeNs confirmed = 0;  // when most readouts had reached it; 0: not yet
+  };
+  struct Reader {
+    SliceId at;
+    TimeNs heard = 0;
+  };
+  struct Gap {
+    SliceId from;
+    SliceId until;  // the first one behind
+  };
+  // Returns the highest number that more than half of the readouts that deliver have reached.
+  [[nodiscard]] SliceId reached_by_most(TimeNs now);
+  void confirm(TimeNs now);
+  void close_gap(SliceId number);
+  void give_up_unconfirmed(TimeNs now);
+
+  DurationNs skew_ns_;
+  std::vector<Reader> readers_;
+  std::vector<SliceId> at_;  // of those that deliver
+  SliceId next_;
+  SliceId confirmed_upto_;
+  std::map<SliceId, Held> held_;
+  std::vector<Gap> gaps_;  // ring of the latest
+  std::size_t gap_at_ = 0;
+  TimeNs checked_ = 0;
+  OrderCounts counts_;
+};
+
+}  // namespace weir::numbering

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <weir/base/ids.hpp>
+#include <weir/base/time.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+namespace weir::numbering {
+
+struct SeenNumber {
+  SliceId number;
+  UtcNs time = 0;
+  bool operator==(const SeenNumber&) const = default;
+};
+
+// The numbers of a readout's fragments that the supervisor has to hear of, each once. A number up to one
+// above the highest so far is reported at once. A higher one waits until more than half of the sources that
+// delivered lately have reached it, so that one counter that jumps does not move the farm. Not thread-safe.
+class SeenNumbers {
+ public:
+  static constexpr DurationNs kDeliveredLately = 1 * kSecond;
+  static constexpr std::size_t kWaitingMax = 8192;  // beyond, the highest is forgotten
+
+  explicit SeenNumbers(std::size_t sources) : sources_(sources) {}
+
+  void begin();
+  // A fragment of the source, by its place, has arrived.
+  void note(std::size_t source, SliceId number, UtcNs time, TimeNs now);
+  // The supervisor has announced numbers up to this one.
+  void announced(SliceId upto);
+  // Moves the numbers to be reported to `out`, at most `most`.
+  void take(std::size_t most, TimeNs now, std::vector<SeenNumber>& out);
+  // The connection to the supervisor is new: everything that it has not announced is reported again.
+  void repeat();
+
+  [[nodiscard]] std::uint64_t forgotten() const { return forgotten_; }
+  [[nodiscard]] std::size_t waiting() const { return waiting_.size(); }
+
+ private:
+  struct Source {
+    SliceId at;
+    TimeNs heard = 0;
+    bool delivers = false;
+  };
+  [[nodiscard]] bool is_reached_by_most(SliceId number, TimeNs now) const;
+
+  std::vector<Source> sources_;
+  std::optional<SliceId> announced_;
+  std::optional<SliceId> top_;        // the highest that was believed
+  std::map<SliceId, UtcNs> known_;    // believed, not announced: their times
+  std::map<SliceId, UtcNs> waiting_;  // not believed yet
+  std::vector<SeenNumber> fresh_;     // to be reported
+  std::uint64_t forgotten_ = 0;
+};
+
+}  // namespace weir::numbering

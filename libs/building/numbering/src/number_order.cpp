@@ -1,0 +1,105 @@
+#include <weir/base/assert.hpp>
+#include <weir/numbering/number_order.hpp>
+
+#include <algorithm>
+#include <functional>
+
+namespace weir::numbering {
+
+NumberOrder::NumberOrder(std::size_t readouts, DurationNs skew_ns) : skew_ns_(skew_ns), readers_(readouts) {}
+
+void NumberOrder::begin(SliceId next, TimeNs now) {
+  next_ = next;
+  confirmed_upto_ = next;
+  held_.clear();
+  gaps_.clear();
+  gap_at_ = 0;
+  checked_ = 0;
+  counts_ = {};
+  std::fill(readers_.begin(), readers_.end(), Reader{SliceId(), now});
+}
+
+void NumberOrder::seen(std::size_t readout, SliceId number, UtcNs time, TimeNs now) {
+  WEIR_ASSERT(readout < readers_.size() && number <= kNumberMax);
+  readers_[readout] = {number, now};
+  if (number < next_) {
+    const bool passed_over = std::any_of(gaps_.begin(), gaps_.end(), [number](const Gap& gap) {
+      return gap.from <= number && number < gap.until;
+    });
+    counts_.late += passed_over ? 1U : 0U;
+    return;
+  }
+  // A number that most have already passed is confirmed.
+  held_.try_emplace(number, Held{time, now, number < confirmed_upto_ ? now : 0});
+  if (held_.size() <= kHeldMax) return;
+  held_.erase(std::prev(held_.end()));
+  ++counts_.unconfirmed;
+}
+
+std::optional<NumberOrder::Due> NumberOrder::next(TimeNs now) {
+  if (held_.empty()) return std::nullopt;
+  if (now - checked_ > kConfirmedWithin / 10) give_up_unconfirmed(now);
+  if (held_.empty()) return std::nullopt;
+  const auto first = held_.begin();
+  const SliceId number = first->first;
+  Held& held = first->second;
+  if (number != next_) {
+    // Others of the majority may still send numbers of the gap.
+    confirm(now);
+    if (held.confirmed == 0 || now - held.confirmed < skew_ns_) return std::nullopt;
+    close_gap(number);
+  }
+  const UtcNs time = held.time;
+  held_.erase(first);
+  next_ = SliceId(number.value + 1);
+  return Due{number, time};
+}
+
+SliceId NumberOrder::reached_by_most(TimeNs now) {
+  const DurationNs lately = std::max(kDeliveredLately, 10 * skew_ns_);
+  at_.clear();
+  for (const Reader& reader : readers_) {
+    if (now - reader.heard <= lately) at_.push_back(reader.at);
+  }
+  // No readout delivers any more: no other numbers will come.
+  if (at_.empty()) return kNumberMax;
+  const auto most = at_.begin() + static_cast<std::ptrdiff_t>(at_.size() / 2);
+  std::nth_element(at_.begin(), most, at_.end(), std::greater<>());
+  return *most;
+}
+
+// Each number that waits is visited once.
+void NumberOrder::confirm(TimeNs now) {
+  const SliceId reached = reached_by_most(now);
+  if (reached < confirmed_upto_) return;
+  for (auto at = held_.lower_bound(confirmed_upto_); at != held_.end() && at->first <= reached; ++at)
+    at->second.confirmed = now;
+  confirmed_upto_ = SliceId(reached.value + 1);
+}
+
+void NumberOrder::close_gap(SliceId number) {
+  ++counts_.closed;
+  counts_.left_out += number.value - next_.value;
+  const Gap gap{next_, number};
+  if (gaps_.size() < kGapsMax) {
+    gaps_.push_back(gap);
+  } else {
+    gaps_[gap_at_++ % kGapsMax] = gap;
+  }
+}
+
+// Numbers of a front-end that is far ahead: they would otherwise be taken for the farm's when it gets there.
+void NumberOrder::give_up_unconfirmed(TimeNs now) {
+  checked_ = now;
+  for (auto at = held_.begin(); at != held_.end();) {
+    const bool unconfirmed = at->first != next_ && at->second.confirmed == 0;
+    if (unconfirmed && now - at->second.since > kConfirmedWithin) {
+      at = held_.erase(at);
+      ++counts_.unconfirmed;
+    } else {
+      ++at;
+    }
+  }
+}
+
+}  // namespace weir::numbering

@@ -1,0 +1,73 @@
+#include <weir/base/assert.hpp>
+#include <weir/numbering/seen_numbers.hpp>
+
+#include <algorithm>
+
+namespace weir::numbering {
+
+void SeenNumbers::begin() {
+  std::fill(sources_.begin(), sources_.end(), Source());
+  announced_.reset();
+  top_.reset();
+  known_.clear();
+  waiting_.clear();
+  fresh_.clear();
+  forgotten_ = 0;
+}
+
+void SeenNumbers::note(std::size_t source, SliceId number, UtcNs time, TimeNs now) {
+  WEIR_ASSERT(source < sources_.size());
+  sources_[source] = {number, now, true};
+  if (announced_ && number <= *announced_) return;
+  const bool follows = top_ && number.value <= top_->value + 1;
+  if (!follows && !is_reached_by_most(number, now)) {
+    waiting_.try_emplace(number, time);
+    if (waiting_.size() <= kWaitingMax) return;
+    waiting_.erase(std::prev(waiting_.end()));
+    ++forgotten_;
+    return;
+  }
+  top_ = std::max(top_.value_or(number), number);
+  if (known_.try_emplace(number, time).second) fresh_.push_back({number, time});
+}
+
+void SeenNumbers::announced(SliceId upto) {
+  if (announced_ && upto <= *announced_) return;
+  announced_ = upto;
+  top_ = std::max(top_.value_or(upto), upto);
+  waiting_.erase(waiting_.begin(), waiting_.upper_bound(upto));
+  known_.erase(known_.begin(), known_.upper_bound(upto));
+}
+
+void SeenNumbers::take(std::size_t most, TimeNs now, std::vector<SeenNumber>& out) {
+  // The lowest first: it may be all that keeps the others waiting.
+  while (!waiting_.empty()) {
+    const auto [number, time] = *waiting_.begin();
+    const bool follows = top_ && number.value <= top_->value + 1;
+    if (!follows && !is_reached_by_most(number, now)) break;
+    waiting_.erase(waiting_.begin());
+    top_ = std::max(top_.value_or(number), number);
+    if (known_.try_emplace(number, time).second) fresh_.push_back({number, time});
+  }
+  const auto end = fresh_.begin() + static_cast<std::ptrdiff_t>(std::min(most, fresh_.size()));
+  out.assign(fresh_.begin(), end);
+  fresh_.erase(fresh_.begin(), end);
+}
+
+void SeenNumbers::repeat() {
+  fresh_.clear();
+  for (const auto& [number, time] : known_) fresh_.push_back({number, time});
+}
+
+bool SeenNumbers::is_reached_by_most(SliceId number, TimeNs now) const {
+  std::size_t delivering = 0;
+  std::size_t there = 0;
+  for (const Source& source : sources_) {
+    if (!source.delivers || now - source.heard > kDeliveredLately) continue;
+    ++delivering;
+    there += source.at >= number ? 1U : 0U;
+  }
+  return delivering == 0 || 2 * there > delivering;
+}
+
+}  // namespace weir::numbering

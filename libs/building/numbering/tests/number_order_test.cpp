@@ -1,0 +1,129 @@
+#include "weir_catch.hpp"
+#include <weir/numbering/number_order.hpp>
+
+#include <vector>
+
+using namespace weir;
+using numbering::NumberOrder;
+
+namespace {
+
+constexpr DurationNs kSkew = 20 * kMillisecond;
+
+class Order {
+ public:
+  explicit Order(std::size_t readouts, std::uint64_t next = 0) : order(readouts, kSkew) {
+    order.begin(SliceId(next), now);
+  }
+  void see(std::size_t readout, std::uint64_t number) { order.seen(readout, SliceId(number), 7, now); }
+  std::vector<std::uint64_t> due() {
+    std::vector<std::uint64_t> numbers;
+    while (const auto one = order.next(now)) numbers.push_back(one->number.value);
+    return numbers;
+  }
+
+  NumberOrder order;
+  TimeNs now = kSecond;
+};
+
+using Numbers = std::vector<std::uint64_t>;
+
+}  // namespace
+
+TEST_CASE("consecutive numbers are due at once, each once") {
+  Order farm(2);
+  farm.see(0, 0);
+  farm.see(1, 0);
+  farm.see(0, 1);
+  CHECK(farm.due() == Numbers{0, 1});
+  farm.see(1, 1);
+  farm.see(1, 2);
+  CHECK(farm.due() == Numbers{2});
+  CHECK(farm.order.counts() == numbering::OrderCounts());
+}
+
+TEST_CASE("a number that one front-end left out comes from another, in order") {
+  Order farm(2);
+  farm.see(0, 0);
+  farm.see(0, 2);
+  CHECK(farm.due() == Numbers{0});
+  farm.see(1, 1);
+  CHECK(farm.due() == Numbers{1, 2});
+  CHECK(farm.order.counts().closed == 0);
+}
+
+TEST_CASE("a gap is closed when most readouts are past it, after the skew") {
+  Order farm(3);
+  farm.see(0, 0);
+  farm.see(0, 5);
+  farm.see(1, 5);
+  CHECK(farm.due() == Numbers{0});
+  farm.now += kSkew;
+  CHECK(farm.due() == Numbers{5});
+  CHECK(farm.order.counts().closed == 1);
+  CHECK(farm.order.counts().left_out == 4);
+  farm.see(2, 3);
+  CHECK(farm.due().empty());
+  CHECK(farm.order.counts().late == 1);
+}
+
+TEST_CASE("one counter that jumps does not move the farm") {
+  Order farm(3);
+  for (std::size_t readout = 0; readout < 3; ++readout) farm.see(readout, 0);
+  CHECK(farm.due() == Numbers{0});
+  Numbers all;
+  for (std::uint64_t number = 1; number < 20000; ++number) {
+    farm.now += kMillisecond;
+    farm.see(0, number);
+    farm.see(1, number);
+    farm.see(2, number + (1U << 20U));
+    for (const std::uint64_t due : farm.due()) all.push_back(due);
+  }
+  REQUIRE(all.size() == 19999);
+  CHECK(all.back() == 19999);
+  CHECK(farm.order.counts().left_out == 0);
+  CHECK(farm.order.counts().unconfirmed > 0);
+  CHECK(farm.order.waiting() < 12000);
+}
+
+TEST_CASE("numbers of a farm with one readout are believed after the skew") {
+  Order farm(1);
+  farm.see(0, 100);
+  CHECK(farm.due().empty());
+  farm.now += kSkew;
+  CHECK(farm.due() == Numbers{100});
+}
+
+TEST_CASE("readouts that no longer deliver have no vote") {
+  Order farm(2);
+  farm.see(0, 0);
+  farm.see(1, 0);
+  CHECK(farm.due() == Numbers{0});
+  farm.see(0, 3);
+  farm.now += kSkew;
+  CHECK(farm.due().empty());
+  farm.now += NumberOrder::kDeliveredLately;
+  farm.see(0, 4);
+  CHECK(farm.due().empty());
+  farm.now += kSkew;
+  CHECK(farm.due() == Numbers{3, 4});
+}
+
+TEST_CASE("a resumed run goes on with the next number") {
+  Order farm(1, 500);
+  farm.see(0, 499);
+  farm.see(0, 500);
+  CHECK(farm.due() == Numbers{500});
+  CHECK(farm.order.counts().late == 0);
+}
+
+TEST_CASE("the store of waiting numbers is bounded, and keeps the lowest") {
+  Order farm(2);
+  farm.see(1, 0);
+  CHECK(farm.due() == Numbers{0});
+  for (std::uint64_t i = 0; i < NumberOrder::kHeldMax + 10; ++i) farm.see(0, 10 + i);
+  CHECK(farm.order.waiting() == NumberOrder::kHeldMax);
+  CHECK(farm.order.counts().unconfirmed == 10);
+  for (std::uint64_t number = 1; number < 10; ++number) farm.see(1, number);
+  CHECK(farm.due().size() == NumberOrder::kHeldMax);  // the nine pushed others out
+}

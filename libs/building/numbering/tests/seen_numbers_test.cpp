@@ -1,0 +1,97 @@
+#include "weir_catch.hpp"
+#include <weir/numbering/seen_numbers.hpp>
+
+#include <algorithm>
+#include <vector>
+
+using namespace weir;
+using numbering::SeenNumber;
+using numbering::SeenNumbers;
+
+namespace {
+
+std::vector<std::uint64_t> taken(SeenNumbers& seen, TimeNs now, std::size_t most = 1000) {
+  std::vector<SeenNumber> out;
+  seen.take(most, now, out);
+  std::vector<std::uint64_t> numbers;
+  for (const SeenNumber& one : out) numbers.push_back(one.number.value);
+  return numbers;
+}
+
+using Numbers = std::vector<std::uint64_t>;
+
+}  // namespace
+
+TEST_CASE("each number is reported once, with the time of its first fragment") {
+  SeenNumbers seen(2);
+  seen.begin();
+  seen.note(0, SliceId(0), 10, 1);
+  seen.note(1, SliceId(0), 11, 2);
+  seen.note(0, SliceId(1), 20, 3);
+  std::vector<SeenNumber> out;
+  seen.take(10, 4, out);
+  CHECK(out == std::vector<SeenNumber>{{SliceId(0), 10}, {SliceId(1), 20}});
+  CHECK(taken(seen, 5).empty());
+}
+
+TEST_CASE("announced numbers are not reported any more") {
+  SeenNumbers seen(2);
+  seen.begin();
+  seen.note(0, SliceId(3), 0, 1);
+  seen.announced(SliceId(4));
+  seen.note(1, SliceId(4), 0, 2);
+  seen.note(1, SliceId(5), 0, 3);
+  CHECK(taken(seen, 4) == Numbers{3, 5});
+  seen.repeat();
+  CHECK(taken(seen, 5) == Numbers{5});
+}
+
+TEST_CASE("after a new connection, numbers that were not announced are reported again in order") {
+  SeenNumbers seen(1);
+  seen.begin();
+  for (const std::uint64_t number : {0U, 1U, 2U, 3U}) seen.note(0, SliceId(number), 0, 1);
+  CHECK(taken(seen, 2) == Numbers{0, 1, 2, 3});
+  seen.announced(SliceId(1));
+  seen.repeat();
+  CHECK(taken(seen, 3) == Numbers{2, 3});
+}
+
+TEST_CASE("at most as many as asked for are taken, the rest later") {
+  SeenNumbers seen(1);
+  seen.begin();
+  for (const std::uint64_t number : {0U, 1U, 2U}) seen.note(0, SliceId(number), 0, 1);
+  CHECK(taken(seen, 2, 2) == Numbers{0, 1});
+  CHECK(taken(seen, 2, 2) == Numbers{2});
+}
+
+TEST_CASE("a source that jumps ahead of the others is not believed until most have reached it") {
+  SeenNumbers seen(3);
+  seen.begin();
+  for (std::size_t source = 0; source < 3; ++source) seen.note(source, SliceId(0), 0, 1);
+  CHECK(taken(seen, 1) == Numbers{0});
+  seen.note(2, SliceId(65), 0, 2);
+  CHECK(taken(seen, 2).empty());
+  CHECK(seen.waiting() == 1);
+  seen.note(0, SliceId(1), 0, 3);
+  CHECK(taken(seen, 3) == Numbers{1});
+  SECTION("the others go there, too") {
+    seen.note(0, SliceId(65), 0, 4);
+    CHECK(taken(seen, 4) == Numbers{65});
+  }
+  SECTION("the others deliver no more") {
+    const TimeNs later = 2 * SeenNumbers::kDeliveredLately;
+    seen.note(2, SliceId(66), 0, later);
+    Numbers both = taken(seen, later);
+    std::sort(both.begin(), both.end());
+    CHECK(both == Numbers{65, 66});
+  }
+}
+
+TEST_CASE("the store of numbers that are not believed is bounded") {
+  SeenNumbers seen(3);
+  seen.begin();
+  for (std::size_t source = 0; source < 3; ++source) seen.note(source, SliceId(0), 0, 1);
+  for (std::uint64_t i = 0; i < SeenNumbers::kWaitingMax + 5; ++i) seen.note(0, SliceId(100 + i), 0, 2);
+  CHECK(seen.waiting() == SeenNumbers::kWaitingMax);
+  CHECK(seen.forgotten() == 5);
+}
