@@ -1,18 +1,18 @@
 #include "connection.hpp"
 
+#include "endpoints.hpp"
 #include "loop_core.hpp"
 #include <weir/base/assert.hpp>
 #include <weir/ports/endpoint_text.hpp>
 
-#include <boost/asio/buffer.hpp>
 #include <boost/asio/ip/address.hpp>
-#include <boost/asio/post.hpp>
 
 #include <array>
 #include <cerrno>
 #include <cstring>
 #include <netinet/tcp.h>
 #include <stdexcept>
+#include <sys/epoll.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <utility>
@@ -20,28 +20,32 @@
 namespace weir::transport {
 namespace {
 
-using boost::asio::ip::tcp;
-using boost::system::error_code;
-
 // After this many receives it is the next connection's turn.
 constexpr int kReceivesPerTurn = 8;
 constexpr std::size_t kSendListMax = 1024;  // IOV_MAX on Linux
+constexpr std::uint32_t kEvents = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
 
 // The kernel may assign a port without a listener to the connecting socket itself, and TCP then connects the
 // socket to itself.
-bool connected_to_itself(const tcp::socket& socket) {
-  error_code error;
-  const tcp::endpoint local = socket.local_endpoint(error);
-  return !error && local == socket.remote_endpoint(error) && !error;
+bool connected_to_itself(int socket) {
+  const auto local = local_endpoint(socket);
+  return local && local == remote_endpoint(socket);
 }
 
-std::string text_of(const tcp::endpoint& endpoint) {
+// Returns 0 if the connection was made.
+int connect_error(int socket) {
+  int error = 0;
+  socklen_t size = sizeof error;
+  return ::getsockopt(socket, SOL_SOCKET, SO_ERROR, &error, &size) == 0 ? error : errno;
+}
+
+std::string text_of(const TcpEndpoint& endpoint) {
   return endpoint.address().to_string() + ":" + std::to_string(endpoint.port());
 }
 
 }  // namespace
 
-Connection::Connection(Loop::Core& core, tcp::socket socket) : core_(&core), socket_(std::move(socket)) {
+Connection::Connection(Loop::Core& core, OwnedDescriptor socket) : core_(&core), socket_(std::move(socket)) {
   core_->remember(this);
 }
 
@@ -52,113 +56,105 @@ Connection::~Connection() {
 void Connection::connect(const ports::Endpoint& to, ports::StreamHandler& handler) {
   WEIR_ASSERT(handler_ == nullptr && !open_ && !ended_);
   handler_ = &handler;
+  connecting_ = true;
   peer_ = ports::to_text(to);
-  auto endpoints = std::make_shared<std::vector<tcp::endpoint>>();
-  error_code bad_address;
+  boost::system::error_code bad_address;
   const auto address = boost::asio::ip::make_address(to.host, bad_address);
   if (!bad_address) {
-    endpoints->emplace_back(address, to.port);
-    try_next(std::move(endpoints), 0);
-    return;
+    candidates_ = {TcpEndpoint(address, to.port)};
+    return try_next();
   }
-  auto resolver = std::make_shared<tcp::resolver>(core_->io);
-  resolver->async_resolve(to.host, std::to_string(to.port),
-                          [self = shared_from_this(), resolver, endpoints](
-                              error_code error, const tcp::resolver::results_type& found) {
-                            if (error || self->ended_) return self->end(ports::CloseReason::refused);
-                            for (const auto& entry : found) endpoints->push_back(entry.endpoint());
-                            self->try_next(endpoints, 0);
-                          });
+  core_->names.ask(to, [core = core_, weak = weak_from_this()](const TcpEndpoints& found) {
+    core->post([weak, found] {
+      const auto self = weak.lock();
+      if (!self || self->ended_) return;
+      self->candidates_ = found;
+      self->try_next();
+    });
+  });
 }
 
-void Connection::try_next(std::shared_ptr<std::vector<tcp::endpoint>> endpoints, std::size_t index) {
-  error_code error;
-  socket_->close(error);
-  if (index >= endpoints->size()) {
-    boost::asio::post(core_->io, [self = shared_from_this()] { self->end(ports::CloseReason::refused); });
-    return;
+void Connection::try_next() {
+  while (next_candidate_ < candidates_.size()) {
+    const TcpEndpoint& to = candidates_[next_candidate_++];
+    wait_.reset();
+    readable_ = ends_ = false;
+    socket_ = OwnedDescriptor(
+        ::socket(to.protocol().family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP));
+    if (!socket_.is_open()) continue;
+    core_->set_options(socket_.get());
+    const int connected = ::connect(socket_.get(), to.data(), static_cast<socklen_t>(to.size()));
+    if (connected != 0 && errno != EINPROGRESS) continue;
+    ++counters_.wait_calls;
+    wait_ = core_->reactor.add(socket_.get(), kEvents, *this);
+    if (wait_.is_active()) return;
   }
-  const tcp::endpoint to = (*endpoints)[index];
-  socket_->open(to.protocol(), error);
-  if (!error) core_->set_options(socket_->native_handle());
-  socket_->async_connect(to, [self = shared_from_this(), endpoints, index](error_code failed) {
-    if (self->ended_) return;
-    if (failed || connected_to_itself(*self->socket_)) {
-      if (index + 1 < endpoints->size()) return self->try_next(endpoints, index + 1);
-      return self->end(ports::CloseReason::refused);
-    }
-    self->open_now(true);
-  });
+  core_->post([self = shared_from_this()] { self->end(ports::CloseReason::refused); });
+}
+
+void Connection::connection_made() {
+  if (connect_error(socket_.get()) != 0 || connected_to_itself(socket_.get())) return try_next();
+  open_now();
 }
 
 void Connection::accepted(ports::StreamHandler& handler) {
   handler_ = &handler;
-  error_code error;
-  const tcp::endpoint remote = socket_->remote_endpoint(error);
-  if (!error) peer_ = text_of(remote);
-  open_now(false);
+  if (const auto remote = remote_endpoint(socket_.get())) peer_ = text_of(*remote);
+  ++counters_.wait_calls;
+  wait_ = core_->reactor.add(socket_.get(), kEvents, *this);
+  if (wait_.is_active()) return open_now();
+  core_->post([self = shared_from_this()] { self->end(ports::CloseReason::reset); });
 }
 
-void Connection::open_now(bool connecting) {
-  connecting_ = connecting;
-  error_code error;
-  socket_->native_non_blocking(true, error);
+void Connection::open_now() {
   if (!core_->tls) return established();
-  tls_ = core_->tls->open(socket_->native_handle(), connecting);
+  tls_ = core_->tls->open(socket_.get(), connecting_);
   shake_hands();
+}
+
+void Connection::on_events(std::uint32_t events) {
+  const auto self = shared_from_this();  // the handler may destroy the stream
+  if ((events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0) ends_ = true;
+  if ((events & EPOLLIN) != 0 || ends_) readable_ = true;
+  if (!open_ && tls_) return shake_hands();
+  const bool writable = (events & (EPOLLOUT | EPOLLHUP | EPOLLERR)) != 0;
+  if (!open_) return writable ? connection_made() : void();
+  if (writing_ && writable) {
+    writing_ = false;
+    flush();
+  }
+  queue_turn();
 }
 
 void Connection::shake_hands() {
   const TlsSession::Step step = tls_ ? tls_->handshake() : TlsSession::Step::failed;
-  if (step == TlsSession::Step::done) return established();
   if (step == TlsSession::Step::failed) return end(ports::CloseReason::not_trusted);
-  const auto what = step == TlsSession::Step::wants_read ? tcp::socket::wait_read : tcp::socket::wait_write;
-  ++counters_.wait_calls;
-  socket_->async_wait(what, [self = shared_from_this()](error_code error) {
-    if (self->ended_ || self->handler_ == nullptr) return;
-    if (error) return self->end(ports::CloseReason::reset);
-    self->shake_hands();
-  });
+  if (step != TlsSession::Step::done) return;  // an event continues it
+  readable_ = true;
+  established();
 }
 
 void Connection::established() {
   WEIR_ASSERT(!open_ && !ended_ && handler_ != nullptr);
   open_ = true;
-  wait_readable();
+  queue_turn();
   if (!outbox_.empty()) outbox_for_append();
   if (connecting_) handler_->on_connected();
 }
 
-void Connection::wait_readable() {
-  if (reading_ || paused_ || !open_) return;
-  reading_ = true;
-  const auto readable = [self = shared_from_this()](error_code error) {
-    self->reading_ = false;
-    if (self->ended_ || self->handler_ == nullptr) return;
-    if (error) return self->end(ports::CloseReason::reset);
-    self->on_readable();
-  };
-  // Bytes that TLS has already taken out of the socket no longer make it readable.
-  if (tls_ && tls_->may_have_more()) return boost::asio::post(core_->io, [readable] { readable({}); });
-  ++counters_.wait_calls;
-  socket_->async_wait(tcp::socket::wait_read, readable);
+void Connection::queue_turn() {
+  if (queued_ || !readable_ || paused_ || !open_) return;
+  queued_ = true;
+  core_->readable.push_back(shared_from_this());
 }
 
-void Connection::on_readable() {
-  for (int i = 0; i < kReceivesPerTurn && !paused_; ++i) {
-    switch (receive_once()) {
-      case ReceiveResult::more:
-        break;
-      case ReceiveResult::drained:
-        return wait_readable();
-      case ReceiveResult::ended:
-        return;
-    }
-  }
-  wait_readable();
+void Connection::take_turn() {
+  queued_ = false;
+  for (int i = 0; i < kReceivesPerTurn && readable_ && !paused_ && open_; ++i) receive_once();
+  queue_turn();
 }
 
-Connection::ReceiveResult Connection::receive_once() {
+void Connection::receive_once() {
   const ports::ReceiveSpace space = handler_->receive_space();
   std::array<iovec, 2> list{};
   std::size_t count = 0;
@@ -172,29 +168,24 @@ Connection::ReceiveResult Connection::receive_once() {
   const ssize_t n = receive(list.data(), count);
   ++counters_.receive_calls;
   if (n < 0) {
-    if (errno == EAGAIN || errno == EINTR) return ReceiveResult::drained;
-    end(ports::CloseReason::reset);
-    return ReceiveResult::ended;
+    if (errno == EINTR) return;
+    readable_ = false;
+    return errno == EAGAIN ? void() : end(ports::CloseReason::reset);
   }
-  if (n == 0) {
-    end(ports::CloseReason::peer_closed);
-    return ReceiveResult::ended;
-  }
+  if (n == 0) return end(ports::CloseReason::peer_closed);
   WEIR_ASSERT(static_cast<std::size_t>(n) <= room);
   counters_.bytes_received += static_cast<std::uint64_t>(n);
   core_->received_in_pass += static_cast<std::size_t>(n);
-  if (!handler_->on_received(static_cast<std::size_t>(n))) {
-    end(ports::CloseReason::protocol_error);
-    return ReceiveResult::ended;
-  }
-  if (ended_) return ReceiveResult::ended;
-  return static_cast<std::size_t>(n) < room ? ReceiveResult::drained : ReceiveResult::more;
+  // A socket that had fewer bytes than there was room is empty, and its next event announces more. Bytes that
+  // TLS has taken out of it, or the end behind the bytes, are not announced.
+  if (static_cast<std::size_t>(n) < room) readable_ = ends_ || (tls_ && tls_->may_have_more());
+  if (!handler_->on_received(static_cast<std::size_t>(n))) end(ports::CloseReason::protocol_error);
 }
 
 // With TLS the kernel's timestamps are not available, because a record may span several receives.
 ssize_t Connection::receive(iovec* list, std::size_t count) {
   if (tls_) return tls_->read({list, count});
-  const int socket = socket_->native_handle();
+  const int socket = socket_.get();
   if (!notes_arrivals_) return ::readv(socket, list, static_cast<int>(count));
   alignas(cmsghdr) std::array<std::byte, CMSG_SPACE(sizeof(timespec))> notes;
   msghdr message{};
@@ -215,7 +206,7 @@ ssize_t Connection::receive(iovec* list, std::size_t count) {
 void Connection::note_arrivals() {
   const int on = 1;
   notes_arrivals_ = !tls_ && open_ && !ended_ &&
-                    ::setsockopt(socket_->native_handle(), SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on) == 0;
+                    ::setsockopt(socket_.get(), SOL_SOCKET, SO_TIMESTAMPNS, &on, sizeof on) == 0;
 }
 
 std::uint64_t Connection::retransmitted() const { return open_ && !ended_ ? retransmits_now() : 0; }
@@ -234,60 +225,52 @@ void Connection::flush() {
   dirty_ = false;
   if (!open_ || writing_ || ended_) return;
   std::array<iovec, kSendListMax> list;  // gather() fills as many entries as it returns
+  std::size_t list_max = list.size();
   while (!outbox_.empty() || (tls_ && tls_->owed_bytes() > 0)) {
     msghdr message{};
     message.msg_iov = list.data();
-    message.msg_iovlen = outbox_.gather(list);
+    message.msg_iovlen = outbox_.gather(std::span(list).first(list_max));
     std::size_t offered = 0;
     for (std::size_t i = 0; i < message.msg_iovlen; ++i) offered += list[i].iov_len;
     const ssize_t n = tls_ ? tls_->write({list.data(), message.msg_iovlen})
-                           : ::sendmsg(socket_->native_handle(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+                           : ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
     ++counters_.send_calls;
     if (n < 0) {
-      if (errno == EAGAIN) return wait_writable();
+      if (errno == EAGAIN) {
+        writing_ = true;
+        return;
+      }
       if (errno == EINTR) continue;
       if (errno == EFAULT) {
         // A new connection would end likewise. Posted, because close() flushes and is called by destructors.
-        boost::asio::post(core_->io, [] {
+        core_->post([] {
           throw std::runtime_error("memory to be sent cannot be read: its file was truncated while in use");
         });
         return;
       }
       // Posted, because the handler must not be called from within its own call.
-      boost::asio::post(core_->io, [self = shared_from_this()] { self->send_failed(); });
+      core_->post([self = shared_from_this()] { self->send_failed(); });
       return;
     }
     WEIR_ASSERT(tls_ || static_cast<std::size_t>(n) <= offered);
     counters_.bytes_sent += static_cast<std::uint64_t>(n);
     outbox_.consume(static_cast<std::size_t>(n));
-    if (static_cast<std::size_t>(n) < offered) return wait_writable();
+    // The socket is probably full. Only EAGAIN makes the kernel announce room; a cheap call asks for it.
+    list_max = static_cast<std::size_t>(n) < offered ? 1 : list.size();
   }
   if (handler_ != nullptr) handler_->on_drained();
 }
 
 // The peer may have sent a reason before it closed, so received data are read first.
 void Connection::send_failed() {
-  for (int i = 0; i < kReceivesPerTurn && !ended_ && !paused_; ++i) {
-    if (receive_once() != ReceiveResult::more) break;
-  }
+  readable_ = true;
+  for (int i = 0; i < kReceivesPerTurn && readable_ && !ended_ && !paused_; ++i) receive_once();
   end(ports::CloseReason::reset);
-}
-
-void Connection::wait_writable() {
-  WEIR_ASSERT(!writing_ && open_);
-  writing_ = true;
-  ++counters_.wait_calls;
-  socket_->async_wait(tcp::socket::wait_write, [self = shared_from_this()](error_code error) {
-    self->writing_ = false;
-    if (self->ended_) return;
-    if (error) return self->end(ports::CloseReason::reset);
-    self->flush();
-  });
 }
 
 void Connection::pause_receiving(bool paused) {
   paused_ = paused;
-  if (!paused && !ended_) wait_readable();
+  if (!paused) queue_turn();
 }
 
 void Connection::end(ports::CloseReason reason) {
@@ -310,7 +293,6 @@ void Connection::close() {
 void Connection::detach_from_core() {
   handler_ = nullptr;
   if (!ended_) shut();
-  socket_.reset();
   core_ = nullptr;
 }
 
@@ -319,18 +301,17 @@ void Connection::shut() {
   if (open_) counters_.retransmits = retransmits_now();
   if (open_ && tls_) tls_->say_end();
   open_ = false;
-  error_code error;
-  socket_->shutdown(tcp::socket::shutdown_both, error);
-  socket_->close(error);
+  readable_ = false;
+  wait_.reset();
+  if (socket_.is_open()) ::shutdown(socket_.get(), SHUT_RDWR);
+  socket_.reset();
   outbox_.clear();
 }
 
 std::uint64_t Connection::retransmits_now() const {
   tcp_info info{};
   socklen_t size = sizeof info;
-  auto& socket = const_cast<tcp::socket&>(*socket_);
-  if (::getsockopt(socket.native_handle(), IPPROTO_TCP, TCP_INFO, &info, &size) != 0)
-    return counters_.retransmits;
+  if (::getsockopt(socket_.get(), IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return counters_.retransmits;
   return info.tcpi_total_retrans;
 }
 

@@ -1,4 +1,5 @@
 #include "connection.hpp"
+#include "endpoints.hpp"
 #include "loop_core.hpp"
 #include <weir/base/assert.hpp>
 #include <weir/clock/clock.hpp>
@@ -7,32 +8,33 @@
 #include <weir/transport/signals.hpp>
 
 #include <boost/asio/ip/address.hpp>
-#include <boost/asio/post.hpp>
-#include <boost/asio/steady_timer.hpp>
 
-#include <chrono>
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <fcntl.h>
 #include <limits>
 #include <netinet/tcp.h>
+#include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <system_error>
 
 namespace weir::transport {
 namespace {
 
-using boost::asio::ip::tcp;
-using boost::system::error_code;
-
-// A pass ends after this many handlers or received bytes, so that their results do not wait for all arriving
-// data.
-constexpr int kHandlersPerPass = 256;
+// A pass ends after this many turns of connections or received bytes, so that their results do not wait for
+// all arriving data.
+constexpr std::size_t kTurnsPerPass = 256;
 constexpr std::size_t kBytesPerPass = 8U << 20;
 constexpr int kKeepAliveIdleS = 10;
 constexpr int kKeepAliveIntervalS = 5;
 constexpr int kUserTimeoutMs = 30'000;  // without an acknowledgement from the other host's kernel
-constexpr auto kAcceptRetry = std::chrono::milliseconds(100);
+constexpr int kAcceptsPerEvent = 64;
+constexpr DurationNs kRetry = 100 * kMillisecond;
 
 // Without this, a child process of a plugin or of writer.on_close would keep a connection open after this
-// process has died. Asio does not set the flag.
+// process has died.
 bool close_at_exec(int fd) { return ::fcntl(fd, F_SETFD, FD_CLOEXEC) == 0; }
 
 class TcpStream final : public ports::Stream {
@@ -58,59 +60,59 @@ class TcpStream final : public ports::Stream {
   std::shared_ptr<Connection> connection_;
 };
 
-// The pending accept keeps this object alive; the Listener's handle disables it.
-class Accepting : public std::enable_shared_from_this<Accepting> {
+// A listening socket. The acceptor may destroy the Listener from within a call; close() then disables this
+// object.
+class Accepting final : public std::enable_shared_from_this<Accepting>, private Reactor::Client {
  public:
-  Accepting(Loop::Core& core, ports::Acceptor& acceptor)
-      : core_(core), acceptor_(acceptor), socket_(core.io), retry_(core.io) {}
+  Accepting(Loop::Core& core, ports::Acceptor& acceptor) : core_(core), acceptor_(acceptor) {}
 
-  std::string open(const tcp::endpoint& at) {
-    error_code error;
-    socket_.open(at.protocol(), error);
-    if (!error) socket_.set_option(tcp::acceptor::reuse_address(true), error);
+  // Returns why it failed; empty: it listens.
+  std::string open(const TcpEndpoint& at) {
+    socket_ = OwnedDescriptor(
+        ::socket(at.protocol().family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP));
+    const int on = 1;
+    if (!socket_.is_open() || ::setsockopt(socket_.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0)
+      return std::strerror(errno);
     // Accepted sockets inherit these options. Setting the congestion control on them later has no effect: a
     // socket that began with BBR stays paced under any other algorithm.
-    if (!error) core_.set_options(socket_.native_handle());
-    if (!error) socket_.bind(at, error);
-    if (!error) socket_.listen(boost::asio::socket_base::max_listen_connections, error);
-    return error ? error.message() : std::string();
-  }
-  void accept() {
-    socket_.async_accept([self = shared_from_this()](error_code error, tcp::socket socket) {
-      if (self->closed_) return;
-      if (error) return self->retry_later();
-      if (!close_at_exec(socket.native_handle())) ++self->core_.counters.option_failures;
-      auto connection = std::make_shared<Connection>(self->core_, std::move(socket));
-      ports::StreamHandler* handler = self->acceptor_.on_accept(std::make_unique<TcpStream>(connection));
-      if (handler != nullptr) connection->accepted(*handler);
-      self->accept();
-    });
+    core_.set_options(socket_.get());
+    if (::bind(socket_.get(), at.data(), static_cast<socklen_t>(at.size())) != 0 ||
+        ::listen(socket_.get(), SOMAXCONN) != 0)
+      return std::strerror(errno);
+    // Level-triggered: connections beyond kAcceptsPerEvent are another event.
+    wait_ = core_.reactor.add(socket_.get(), EPOLLIN, *this);
+    return wait_.is_active() ? std::string() : std::strerror(errno);
   }
   void close() {
-    closed_ = true;
-    error_code error;
-    socket_.close(error);
-    retry_.cancel();
+    wait_.reset();
+    socket_.reset();
   }
-  tcp::endpoint local() const {
-    error_code error;
-    return socket_.local_endpoint(error);
-  }
+  std::uint16_t port() const { return local_endpoint(socket_.get()).value_or(TcpEndpoint()).port(); }
 
  private:
-  void retry_later() {
+  void on_events(std::uint32_t) override {
+    const auto self = shared_from_this();
+    for (int i = 0; i < kAcceptsPerEvent && socket_.is_open(); ++i) {
+      OwnedDescriptor socket(::accept4(socket_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+      if (!socket.is_open() && (errno == ECONNABORTED || errno == EINTR)) continue;
+      if (!socket.is_open()) return errno == EAGAIN ? void() : resume_later();
+      auto connection = std::make_shared<Connection>(core_, std::move(socket));
+      ports::StreamHandler* handler = acceptor_.on_accept(std::make_unique<TcpStream>(connection));
+      if (handler != nullptr) connection->accepted(*handler);
+    }
+  }
+  void resume_later() {
     ++core_.counters.accept_failures;
-    retry_.expires_after(kAcceptRetry);
-    retry_.async_wait([self = shared_from_this()](error_code) {
-      if (!self->closed_) self->accept();
+    (void)wait_.change(0);
+    core_.post_later([weak = weak_from_this()] {
+      if (const auto self = weak.lock(); self && self->wait_.is_active()) (void)self->wait_.change(EPOLLIN);
     });
   }
 
   Loop::Core& core_;
   ports::Acceptor& acceptor_;
-  tcp::acceptor socket_;
-  boost::asio::steady_timer retry_;
-  bool closed_ = false;
+  OwnedDescriptor socket_;
+  Reactor::Registration wait_;
 };
 
 class TcpListener final : public ports::Listener {
@@ -118,7 +120,7 @@ class TcpListener final : public ports::Listener {
   TcpListener(std::shared_ptr<Accepting> accepting, std::string host)
       : accepting_(std::move(accepting)), host_(std::move(host)) {}
   ~TcpListener() override { accepting_->close(); }
-  ports::Endpoint endpoint() const override { return {host_, accepting_->local().port()}; }
+  ports::Endpoint endpoint() const override { return {host_, accepting_->port()}; }
 
  private:
   std::shared_ptr<Accepting> accepting_;
@@ -177,10 +179,89 @@ void Loop::Core::forget(Connection* connection, const ports::StreamCounters& las
   closed_totals += last;
 }
 
+Loop::Core::Core(SocketPolicy socket_policy)
+    : policy(std::move(socket_policy)),
+      tls(policy.tls_keys.empty() ? nullptr : std::make_unique<TlsContext>(policy.tls_keys)),
+      timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC)) {
+  // Setting the timer clears its event, so it is never read.
+  if (timer_.is_open()) alarm_ = reactor.add(timer_.get(), EPOLLIN | EPOLLET, on_alarm_);
+  if (!alarm_.is_active()) throw std::system_error(errno, std::generic_category(), "cannot make a timer");
+}
+
+void Loop::Core::take_in(DurationNs wait_ns) {
+  if (!dirty.empty() || !readable.empty()) wait_ns = 0;
+  if (!later_.empty()) wait_ns = std::min(wait_ns, kRetry);
+  received_in_pass = 0;
+  run_tasks();
+  reactor.wait(wait_ns);
+  ++looks;
+  run_tasks();
+  // Only turns that are due now: a connection that has more data waits until the others had theirs.
+  for (std::size_t turns = std::min(readable.size(), kTurnsPerPass);
+       turns > 0 && received_in_pass < kBytesPerPass; --turns) {
+    const std::shared_ptr<Connection> connection = std::move(readable.front());
+    readable.pop_front();
+    connection->take_turn();
+  }
+}
+
+void Loop::Core::post(std::function<void()> task) {
+  {
+    const std::lock_guard lock(tasks_mutex_);
+    tasks_.push_back(std::move(task));
+    has_tasks_.store(true, std::memory_order_release);
+  }
+  reactor.wake();
+}
+
+void Loop::Core::post_later(std::function<void()> task) {
+  if (later_.empty()) later_ns_ = awake_now_ns() + kRetry;
+  later_.push_back(std::move(task));
+}
+
+void Loop::Core::run_tasks() {
+  Tasks due;
+  if (has_tasks_.load(std::memory_order_acquire)) {
+    const std::lock_guard lock(tasks_mutex_);
+    due.swap(tasks_);
+    has_tasks_.store(false, std::memory_order_relaxed);
+  }
+  for (const auto& task : due) task();
+  if (later_.empty() || awake_now_ns() < later_ns_) return;
+  due.clear();
+  due.swap(later_);
+  for (const auto& task : due) task();
+}
+
+void Loop::Core::set_alarm(TimeNs at_ns) {
+  if (at_ns <= 0 || at_ns == std::numeric_limits<TimeNs>::max()) at_ns = 0;
+  if (alarm_ns_ == at_ns) return;
+  alarm_ns_ = at_ns;
+  itimerspec at{};  // all zero: none
+  if (at_ns != 0) {
+    const TimeNs at_monotonic_ns = std::max<TimeNs>(at_ns + left_out_ns(), 1);
+    at.it_value.tv_sec = at_monotonic_ns / kSecond;
+    at.it_value.tv_nsec = at_monotonic_ns % kSecond;
+  }
+  const int set = ::timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &at, nullptr);
+  WEIR_ASSERT(set == 0);
+}
+
+void Loop::Core::receive_signals(std::initializer_list<int> signals, std::function<void(int)> handler) {
+  WEIR_ASSERT(!signals_);
+  signals_ = std::make_unique<SignalInbox>(signals);
+  on_signal_ = std::make_unique<Callback>([this, handler = std::move(handler)] {
+    while (const std::optional<int> signal = signals_->take()) handler(*signal);
+  });
+  signal_wait_ = reactor.add(signals_->descriptor(), EPOLLIN, *on_signal_);
+  WEIR_ASSERT(signal_wait_.is_active());
+}
+
 Loop::Loop(SocketPolicy policy) : core_(std::make_unique<Core>(std::move(policy))) {}
 
 Loop::~Loop() {
   core_->dirty.clear();
+  core_->readable.clear();
   while (!core_->live.empty()) {  // a connection may hold the last reference to another one
     const auto connection = (*core_->live.begin())->shared_from_this();
     core_->live.erase(core_->live.begin());
@@ -189,18 +270,8 @@ Loop::~Loop() {
 }
 
 void Loop::run_once(const std::function<void(TimeNs)>& pass, DurationNs wait_ns) {
-  if (!core_->dirty.empty()) wait_ns = 0;
-  core_->received_in_pass = 0;
-  core_->io.restart();
-  core_->io.run_one_for(std::chrono::nanoseconds(wait_ns));
-  ++core_->looks;
-  for (int i = 1; i < kHandlersPerPass && core_->received_in_pass < kBytesPerPass; ++i) {
-    if (core_->io.poll_one() > 0) continue;
-    ++core_->looks;  // no handler was ready, so the reactor was polled once more
-    break;
-  }
-  // Makes data visible that were written before a wake() which found another one pending.
-  core_->wake_pending.exchange(false, std::memory_order_acq_rel);
+  core_->take_in(wait_ns);
+  core_->reactor.clear_wake();
   ++core_->counters.passes;
   pass(now_ns());
   core_->flush_dirty();
@@ -215,69 +286,30 @@ void Loop::stop() {
   wake();
 }
 
-void Loop::wake() {
-  if (core_->wake_pending.exchange(true, std::memory_order_acq_rel)) return;
-  boost::asio::post(core_->io, [] {});
-}
+void Loop::wake() { core_->reactor.wake(); }
 
-// The reactor's own waits are in whole milliseconds; its timers are exact.
-void Loop::wake_at(TimeNs at_ns) {
-  if (core_->alarm_ns == at_ns) return;
-  if (at_ns <= 0 || at_ns == std::numeric_limits<TimeNs>::max()) {
-    if (core_->alarm_ns != 0) core_->alarm.cancel();
-    core_->alarm_ns = 0;
-    return;
-  }
-  core_->alarm_ns = at_ns;
-  const TimeNs at_monotonic_ns = at_ns + left_out_ns();
-  core_->alarm.expires_at(std::chrono::steady_clock::time_point(std::chrono::nanoseconds(at_monotonic_ns)));
-  core_->alarm.async_wait([core = core_.get()](error_code error) {
-    if (!error) core->alarm_ns = 0;
-  });
-}
+void Loop::wake_at(TimeNs at_ns) { core_->set_alarm(at_ns); }
 
 void Loop::on_signals(std::initializer_list<int> signals, std::function<void(int)> handler) {
-  WEIR_ASSERT(!core_->signals);
-  core_->signal_handler = std::move(handler);
-  core_->signals = std::make_unique<boost::asio::signal_set>(core_->io);
-  for (const int signal : signals) {
-    if (!is_ignored(signal)) core_->signals->add(signal);
-  }
-  auto again = std::make_shared<std::function<void()>>();
-  *again = [core = core_.get(), weak = std::weak_ptr<std::function<void()>>(again)] {
-    core->signals->async_wait([core, self = weak.lock()](error_code error, int signal) {
-      if (error) return;
-      core->signal_handler(signal);
-      if (self) (*self)();
-    });
-  };
-  (*again)();
+  core_->receive_signals(signals, std::move(handler));
 }
 
 Expected<std::unique_ptr<ports::Listener>, std::string> Loop::listen(const ports::Endpoint& at,
                                                                      ports::Acceptor& acceptor) {
   const std::string where = ports::to_text(at);
-  error_code error;
-  tcp::endpoint endpoint;
+  boost::system::error_code error;
   const auto address = boost::asio::ip::make_address(at.host, error);
-  if (!error) {
-    endpoint = tcp::endpoint(address, at.port);
-  } else {
-    tcp::resolver resolver(core_->io);
-    const auto found = resolver.resolve(at.host, std::to_string(at.port), tcp::resolver::passive, error);
-    if (error || found.empty()) return Unexpected<std::string>(where + ": no such host");
-    endpoint = found.begin()->endpoint();
-  }
+  const TcpEndpoints found = error ? look_up(at, true) : TcpEndpoints{{address, at.port}};
+  if (found.empty()) return Unexpected<std::string>(where + ": no such host");
   auto accepting = std::make_shared<Accepting>(*core_, acceptor);
-  if (const std::string why = accepting->open(endpoint); !why.empty()) {
+  if (const std::string why = accepting->open(found.front()); !why.empty()) {
     return Unexpected<std::string>(where + ": cannot listen: " + why);
   }
-  accepting->accept();
   return std::make_unique<TcpListener>(std::move(accepting), at.host);
 }
 
 std::unique_ptr<ports::Stream> Loop::connect(const ports::Endpoint& to, ports::StreamHandler& handler) {
-  auto connection = std::make_shared<Connection>(*core_, tcp::socket(core_->io));
+  auto connection = std::make_shared<Connection>(*core_);
   connection->connect(to, handler);
   return std::make_unique<TcpStream>(std::move(connection));
 }

@@ -1,7 +1,5 @@
+#include "signal_inbox.hpp"
 #include <weir/transport/signals.hpp>
-
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/signal_set.hpp>
 
 #include <csignal>
 
@@ -17,30 +15,17 @@ void handle_signal(int signal, void (*handler)(int)) {
 }
 
 struct SignalWatch::Core {
-  boost::asio::io_context io;
-  boost::asio::signal_set signals{io};
+  SignalInbox inbox;
   std::optional<int> last;
-
-  void wait() {
-    signals.async_wait([this](const boost::system::error_code& error, int signal) {
-      if (error) return;
-      last = signal;
-      wait();
-    });
-  }
 };
 
-SignalWatch::SignalWatch(std::initializer_list<int> signals) : core_(std::make_unique<Core>()) {
-  for (const int signal : signals) {
-    if (!is_ignored(signal)) core_->signals.add(signal);
-  }
-  core_->wait();
-}
+SignalWatch::SignalWatch(std::initializer_list<int> signals)
+    : core_(new Core{SignalInbox(signals), std::nullopt}) {}
 
 SignalWatch::~SignalWatch() = default;
 
 std::optional<int> SignalWatch::received() {
-  core_->io.poll();
+  while (const std::optional<int> signal = core_->inbox.take()) core_->last = signal;
   return core_->last;
 }
 

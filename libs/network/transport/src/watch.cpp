@@ -1,37 +1,34 @@
+#include "loop_core.hpp"
+#include <weir/transport/loop.hpp>
 
-#include <boost/asio/posix/stream_descriptor.hpp>
+#include <sys/epoll.h>
+#include <utility>
 
 namespace weir::transport {
 namespace {
 
-// The pending wait keeps this object alive; the Watch disables it.
-class Watching : public std::enable_shared_from_this<Watching> {
+// Registered for one event at a time: its reader may leave data in the descriptor.
+class Watching final : public std::enable_shared_from_this<Watching>, private Reactor::Client {
  public:
-  Watching(boost::asio::io_context& io, std::function<void()> on_readable)
-      : descriptor_(io), on_readable_(std::move(on_readable)) {}
+  explicit Watching(std::function<void()> on_readable) : on_readable_(std::move(on_readable)) {}
 
-  bool open(int descriptor) {
-    boost::system::error_code error;
-    descriptor_.assign(descriptor, error);
-    return !error;
+  bool open(Reactor& reactor, int descriptor) {
+    wait_ = reactor.add(descriptor, EPOLLONESHOT, *this);
+    return wait_.is_active();
   }
   void arm() {
-    if (armed_) return;
-    armed_ = true;
-    descriptor_.async_wait(boost::asio::posix::descriptor_base::wait_read,
-                           [self = shared_from_this()](boost::system::error_code error) {
-                             self->armed_ = false;
-                             if (!error && self->on_readable_) self->on_readable_();
-                           });
+    if (!armed_) armed_ = wait_.change(EPOLLIN | EPOLLONESHOT);
   }
-  void close() {
-    on_readable_ = nullptr;
-    (void)descriptor_.release();  // stays open, because the caller owns it
-  }
+  void close() { wait_.reset(); }
 
  private:
-  boost::asio::posix::stream_descriptor descriptor_;
+  void on_events(std::uint32_t) override {
+    const auto self = shared_from_this();  // the handler may destroy the Watch
+    if (std::exchange(armed_, false)) on_readable_();
+  }
+
   std::function<void()> on_readable_;
+  Reactor::Registration wait_;
   bool armed_ = false;
 };
 
@@ -48,8 +45,8 @@ class DescriptorWatch final : public ports::Watch {
 }  // namespace
 
 std::unique_ptr<ports::Watch> Loop::watch(int descriptor, std::function<void()> on_readable) {
-  auto watching = std::make_shared<Watching>(core_->io, std::move(on_readable));
-  if (!watching->open(descriptor)) return nullptr;
+  auto watching = std::make_shared<Watching>(std::move(on_readable));
+  if (!watching->open(core_->reactor, descriptor)) return nullptr;
   return std::make_unique<DescriptorWatch>(std::move(watching));
 }
 

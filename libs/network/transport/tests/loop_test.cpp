@@ -1,7 +1,10 @@
 #include "loop_fixture.hpp"
 
 #include <algorithm>
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 namespace weir::transport {
 
@@ -165,6 +168,67 @@ TEST_CASE("a receiver that pauses while it is called is not asked for room again
     asked = far.asked;
     far.stream->pause_receiving(false);
   }
+}
+
+TEST_CASE("waiting for a stream's next bytes takes no system call") {
+  Pair pair;
+  const auto calls = [](const Party& party) { return party.stream->counters(); };
+  for (std::size_t i = 1; i <= 100; ++i) {
+    pair.client.say("request");
+    REQUIRE(pair.until([&] { return pair.far().received == 7 * i; }));
+    pair.far().say("answer");
+    REQUIRE(pair.until([&] { return pair.client.received == 6 * i; }));
+  }
+  CHECK(calls(pair.far()).receive_calls == 100);
+  CHECK(calls(pair.far()).wait_calls == 1);
+  CHECK(calls(pair.client).receive_calls == 100);
+  CHECK(calls(pair.client).wait_calls == 1);
+}
+
+TEST_CASE("a stream that always has data takes turns with the others") {
+  constexpr std::size_t kPiece = 1 << 20;
+  const auto flood = std::make_shared<const std::vector<std::byte>>(kPiece);
+  Pair pair;
+  Party quiet;
+  quiet.stream = pair.loop.connect(pair.server.listener->endpoint(), quiet);
+  REQUIRE(pair.until([&] { return pair.server.parties.size() == 2; }));
+  Party& answering = *pair.server.parties.back();
+  pair.far().spill.resize(16);  // one turn takes 128 bytes
+  pair.client.stream->append_reference(*flood, flood);
+  REQUIRE(pair.until([&] { return pair.far().received > 0; }));
+  for (std::size_t i = 1; i <= 50; ++i) {
+    const std::size_t before = pair.far().received;
+    quiet.say("x");
+    pair.loop.run_once([](TimeNs) {}, 0);  // sends it
+    pair.loop.run_once([](TimeNs) {}, 0);
+    CHECK(answering.received == i);
+    CHECK(pair.far().received > before);
+    CHECK(pair.far().received <= before + 2 * 128);
+  }
+}
+
+TEST_CASE("a connection that finds no free descriptor is accepted once there is one") {
+  Loop loop{SocketPolicy{}};
+  Server server;
+  Party client;
+  client.stream = loop.connect(server.open(loop), client);
+  rlimit before{};
+  REQUIRE(::getrlimit(RLIMIT_NOFILE, &before) == 0);
+  const int next = ::fcntl(STDIN_FILENO, F_DUPFD, 0);
+  REQUIRE(next >= 0);
+  ::close(next);
+  rlimit none = before;
+  none.rlim_cur = static_cast<rlim_t>(next);
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &none) == 0);
+  const bool failed = run_until({&loop}, [&] { return loop.counters().accept_failures > 0; });
+  const std::uint64_t passes = loop.counters().passes;
+  for (int i = 0; i < 3; ++i) loop.run_once([](TimeNs) {}, 5 * kMillisecond);
+  const std::uint64_t failures = loop.counters().accept_failures;
+  REQUIRE(::setrlimit(RLIMIT_NOFILE, &before) == 0);
+  CHECK(failed);
+  CHECK(failures == 1);  // no attempt per pass
+  CHECK(loop.counters().passes == passes + 3);
+  CHECK(run_until({&loop}, [&] { return server.parties.size() == 1; }));
 }
 
 TEST_CASE("a few hundred connections at once are all accepted and served") {
