@@ -1,4 +1,4 @@
-"""weir-daq: converts runs, makes new files of their slices, imports recordings (docs/python.md)."""
+"""weir-daq: converts runs, makes new files of their slices, imports recordings, scans settings (docs/python.md)."""
 
 from __future__ import annotations
 
@@ -129,6 +129,31 @@ def _compare(options: argparse.Namespace) -> int:
     return 0
 
 
+def _scan(options: argparse.Namespace) -> int:
+    from .farm import Farm
+    from .scan import Done, Results, carry_out, read_plan
+
+    plan = read_plan(options.file)
+    path = options.results or options.file + ".results.jsonl"
+    results = Results(path)
+    good = sum(results.is_good(point) for point in plan.points)
+    print(f"{len(plan.points)} runs, {good} taken; results in {path}", flush=True)
+
+    def report(done: Done, left: int, seconds: float | None) -> None:
+        stored, triggered = done.result.get("stored"), done.result.get("triggered")
+        said = f"FAILED: {done.failure}" if done.failure else f"{stored} of {triggered} stored"
+        minutes, rest = divmod(int(seconds or 0), 60)
+        time = f", {minutes // 60}:{minutes % 60:02}:{rest:02}" if left and seconds is not None else ""
+        print(f"{done.point.name}  run {done.run}: {said}; {left} left{time}", flush=True)
+
+    with Farm(connect=options.connect, keys=options.keys, timeout_s=options.timeout) as farm:
+        done = carry_out(farm, plan, results, report)
+    failed = [one for one in done if one.failure]
+    if failed:
+        print(f"weir-daq: {len(failed)} of {len(done)} runs failed; the same command repeats them", file=sys.stderr)
+    return 1 if failed else 0
+
+
 def _check(options: argparse.Namespace) -> int:
     formats.load(options.to)
     return 0
@@ -197,6 +222,13 @@ def _parser() -> argparse.ArgumentParser:
 
     check = add("check", _check, "Exit with 0 if the packages of a format are installed")
     check.add_argument("to", choices=tuple(formats.FORMATS))
+
+    taken = add("scan", _scan, "Take runs over values of farm-file keys")
+    taken.add_argument("file", metavar="FILE", help="values and length of the runs (YAML, or JSON)")
+    taken.add_argument("--connect", required=True, metavar="HOST:PORT", help="run control")
+    taken.add_argument("--keys", metavar="FILE", help="operator.curve, where the bus has keys")
+    taken.add_argument("--results", metavar="FILE", help="a line of JSON a run; without: FILE.results.jsonl")
+    taken.add_argument("--timeout", type=float, default=5.0, metavar="S", help="seconds to wait for an answer (5)")
     return parser
 
 

@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Union
 
-from . import bus
+from . import bus, scan
 from ._packages import need
 from .errors import ControlError
 
@@ -209,6 +209,10 @@ class Farm:
     def continue_run(self) -> None:
         self._lead("continue")
 
+    def reset(self) -> None:
+        """Returns the farm to idle from any state; a current run is lost."""
+        self._lead("reset")
+
     def stop(self, reason: str = "") -> RunResult:
         """Drains and ends the run; returns its account."""
         run = self.status().run
@@ -243,28 +247,22 @@ class Farm:
         slices, duration_s: the length of each run, one of them at least. progress: a bar on stderr; None: if that is
         a terminal. After an error or an interrupt the run that is on is stopped.
         """
-        if slices is None and duration_s is None:
-            raise ValueError("a scan needs the length of its runs: slices or duration_s")
-        wanted = list(values)
-        points = []
+        points = [scan.Point({key: value}, number) for number, value in enumerate(values)]
+        wanted = scan.Plan(points, slices, duration_s)
         shown = sys.stderr.isatty() if progress is None else progress
-        bar = need("tqdm", "a progress bar").tqdm(total=len(wanted), desc=key, unit="run") if shown else None
+        bar = need("tqdm", "a progress bar").tqdm(total=len(points), desc=key, unit="run") if shown else None
+
+        def report(done: scan.Done, *_: Any) -> None:
+            if bar is not None:
+                bar.set_postfix_str(f"{key}={done.point.values[key]}")
+                bar.update()
+
         try:
-            for value in wanted:
-                self.configure({key: value})
-                self.start(slices=slices, duration_s=duration_s)
-                points.append(ScanPoint(value, self.wait()))
-                if bar is not None:
-                    bar.set_postfix_str(f"{key}={value}")
-                    bar.update()
-        except BaseException:
-            if self.status().state in (_RUNNING, _PAUSED):
-                self.stop("scan interrupted")
-            raise
+            done = scan.carry_out(self, wanted, scan.Results(), report, on_failure="raise")
         finally:
             if bar is not None:
                 bar.close()
-        return points
+        return [ScanPoint(one.point.values[key], RunResult(**one.result)) for one in done]
 
     # ---- the bus
 

@@ -1,5 +1,6 @@
 #include "run_desk.hpp"
 
+#include <weir/base/assert.hpp>
 #include <weir/base/text.hpp>
 #include <weir/clock/clock.hpp>
 #include <weir/run_database/moment.hpp>
@@ -60,6 +61,7 @@ RunDesk::Answer RunDesk::find(const Query& query) {
     if (!number || *number == 0) return wrong(limit, "a number of runs");
     wanted.limit = std::min(*number, kShownMax);
   }
+  WEIR_ASSERT(wanted.limit > 0 && wanted.limit <= kShownMax);
   if (std::string why = database_.update(); !why.empty()) return Unexpected<std::string>(std::move(why));
   const auto list = database_.find(wanted);
   if (!list) return Unexpected<std::string>(list.error());
