@@ -19,6 +19,7 @@ from .errors import (
 from .files import RunFile, read_run_file
 from .histograms import Histogram, Histograms, read_histograms
 from .hits import HIT, decode_hits
+from .pieces import PIECE, Pieces, decode_pieces
 from .record import TABLE, Fragment, Slice, crc32c, parse_slice
 from .run import Run, RunWarning, Slices
 
@@ -31,6 +32,7 @@ __version__ = "0.5.0"
 __all__ = [
     "DECISION",
     "HIT",
+    "PIECE",
     "REASON",
     "STATUS",
     "TABLE",
@@ -44,6 +46,7 @@ __all__ = [
     "MissingPackageError",
     "NoRunError",
     "NoSliceError",
+    "Pieces",
     "Run",
     "RunFile",
     "RunWarning",
@@ -56,6 +59,7 @@ __all__ = [
     "WeirError",
     "crc32c",
     "decode_hits",
+    "decode_pieces",
     "parse_slice",
     "read_histograms",
     "read_run_file",

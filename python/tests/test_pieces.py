@@ -1,0 +1,39 @@
+import pathlib
+import unittest
+
+from support import main, require
+
+require("numpy", "crc32c")
+
+import weir_daq as weir
+
+GOLDEN = pathlib.Path(__file__).parents[2] / "libs/readout/source/tests/golden/window.bin"
+
+
+class PiecesTest(unittest.TestCase):
+    def test_the_golden_window_is_read(self):
+        pieces = weir.decode_pieces(GOLDEN.read_bytes())
+        self.assertEqual((pieces.time_ns, pieces.duration_ns, pieces.before_ns, pieces.after_ns), (1000, 100, 10, 10))
+        self.assertEqual(pieces.table["offset_ns"].tolist(), [-5, 50, 95])
+        self.assertEqual(pieces.table["duration_ns"].tolist(), [0, 3, 0])
+        self.assertEqual(pieces.table["status"].tolist(), [0, 2, 0])
+        self.assertEqual((pieces.table["flags"] & weir.pieces.BORDER).tolist(), [1, 0, 1])
+        self.assertEqual(pieces.begin_here.tolist(), [False, True, True])
+        self.assertEqual([bytes(pieces[i]) for i in range(len(pieces))], [b"ab", b"", b"cde"])
+        self.assertEqual(bytes(pieces[-1]), b"cde")
+        with self.assertRaises(IndexError):
+            pieces[3]
+
+    def test_damaged_windows_are_refused(self):
+        golden = GOLDEN.read_bytes()
+        for length in range(len(golden)):
+            with self.assertRaises(weir.FormatError):
+                weir.decode_pieces(golden[:length])
+        for damaged in (golden + b"x", b"X" + golden[1:], golden[:4] + b"\xff" * 4 + golden[8:],
+                        golden[:40] + b"\xff" * 7 + b"\x7f" + golden[48:]):
+            with self.assertRaises(weir.FormatError):
+                weir.decode_pieces(damaged)
+
+
+if __name__ == "__main__":
+    main()
