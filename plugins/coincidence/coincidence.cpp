@@ -1,10 +1,13 @@
 // The filter `coincidence`: README.md describes its algorithm, parameters and output.
 #include "cluster_finder.hpp"
+#include "window_hits.hpp"
 #include <weir/emulation/detector.hpp>
 #include <weir/filter.hpp>
 
 #include <fstream>
 #include <memory>
+#include <span>
+#include <vector>
 
 namespace {
 
@@ -65,10 +68,11 @@ class Coincidence : public weir::Filter {
 
   weir::Decision process(const weir::Slice& slice) override {
     finder_.clear();
+    window_.clear();
     for (const weir::Fragment fragment : slice) {
-      finder_.add(fragment.source(), fragment.bytes());
+      finder_.add(fragment.source(), window_.of(fragment.bytes()));
     }
-    const std::span<const Cluster> clusters = finder_.find();
+    const std::span<const Cluster> clusters = own_clusters();
     malformed_.add(finder_.malformed_count());
     hits_.add(finder_.hit_count());
     hits_per_slice_.fill(static_cast<double>(finder_.hit_count()));
@@ -81,11 +85,21 @@ class Coincidence : public weir::Filter {
   }
 
  private:
+  // Returns the clusters that begin in the slice itself: one in an overlap belongs to one of two slices.
+  std::span<const Cluster> own_clusters() {
+    const std::span<const Cluster> found = finder_.find();
+    own_.clear();
+    for (const Cluster& cluster : found) {
+      if (window_.begins_here(finder_.hits()[cluster.first_hit].time_ns)) own_.push_back(cluster);
+    }
+    return own_;
+  }
+
   void write_event(const weir::Slice& slice, const Cluster& cluster, std::size_t index) {
     const std::span<const FoundHit> hits = finder_.hits().subspan(cluster.first_hit, cluster.hit_count);
     event_.clear();
     event_.put(kEventVersion).put(static_cast<std::uint16_t>(cluster.floors)).put(cluster.hit_count);
-    event_.put(static_cast<std::uint64_t>(slice.trigger_time_utc_ns()));
+    event_.put(static_cast<std::uint64_t>(slice.trigger_time_utc_ns() - window_.begin_ns()));
     for (const FoundHit& hit : hits) {
       event_.put(hit.source).put(hit.time_ns).put(hit.channel).put(hit.tot_ns).put(std::uint16_t{0});
     }
@@ -97,6 +111,8 @@ class Coincidence : public weir::Filter {
 
   bool keep_raw_;
   ClusterFinder finder_;
+  coincidence::WindowHits window_;
+  std::vector<Cluster> own_;
   weir::Counter hits_;
   weir::Counter level1_;
   weir::Counter clusters_;

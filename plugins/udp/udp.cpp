@@ -162,6 +162,10 @@ class Udp : public weir::AsyncSource, private weir::packets::ReassemblySink {
     watermark(source.value, slice.value, gap ? WEIR_SOURCE_GAP : WEIR_SOURCE_NOT_PRODUCED);
   }
 
+  void time_passed(weir::SourceId source, std::int64_t time_ns, bool gap) override {
+    AsyncSource::time_passed(source.value, time_ns, gap ? WEIR_SOURCE_GAP : WEIR_SOURCE_NOT_PRODUCED);
+  }
+
   void restarted(weir::SourceId source, const Origin& before, const Origin& after) override {
     note_event({false, before, after, {}}, source);
   }

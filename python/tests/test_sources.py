@@ -67,6 +67,9 @@ class Lane(SourceServices):
     def report_delay(self):
         pass
 
+    def passed(self, source, time_ns, gap):
+        self.told.append((source_host._PASSED, "", source, time_ns, int(gap)))
+
     def failed(self):
         return [(text.splitlines()[0], source, number) for kind, text, source, number, _ in self.told
                 if kind == source_host._FAILED]  # fmt: skip
@@ -211,6 +214,25 @@ class SourcesTest(unittest.TestCase):
             self.lane.stamps,
             [(1, 11, 1, 255, 0, 0), (1, 12, 2, 0, -9, 4), (1, 13, 3, 1, 10, 0), (1, 15, 3, 3, 30, 0)],
         )
+
+    def test_pieces_have_times_and_progress_is_reported(self):
+        process = self.process(
+            "class Clock(weir_daq.Source):\n"
+            "    def run(self):\n"
+            "        self.deliver_piece(70, b'a', duration_ns=4)\n"
+            "        self.passed(80)\n"
+            "        self.passed(90, gap=True)\n"
+            "        self.deliver(1, b'last')\n"
+            "        while self.running: pass\n"
+        )
+        process.begin_run(RunInfo(3, 0))
+        while len(self.lane.sent) < 2:
+            pass
+        process.end_run()
+        self.assertEqual(self.lane.stamps, [(1, 0, 2, 0, 70, 4)])
+        progress = [(source, number, status) for kind, _, source, number, status in self.lane.told
+                    if kind == source_host._PASSED]  # fmt: skip
+        self.assertEqual(progress, [(1, 80, 0), (1, 90, 1)])
 
     def test_a_class_that_is_not_a_source_is_refused_with_a_sentence(self):
         for text, sentence in (

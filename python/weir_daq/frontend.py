@@ -103,9 +103,14 @@ class Sender:
             self._send(_DATA, slice_id, total, offset, flags | closes, part, stamp)
         self._last = slice_id
 
-    def mark(self, slice_id: int) -> None:
-        """Says that the source has finished this slice and all earlier ones: one without data is settled at once."""
-        self._send(_MARK, slice_id, 0, 0, self._checksum, memoryview(b""))
+    def mark(self, slice_id: int, *, time_ns: int | None = None) -> None:
+        """Says that the source has finished this slice and all earlier ones: one without data is settled at once.
+
+        `time_ns` (`build.by: time`): no more data that begin before this time will be sent. There the slice ids are numbers
+        of this sender's data and marks, which ascend by one.
+        """
+        stamp = b"" if time_ns is None else _STAMP.pack(_HAS_TIME, 0, time_ns, 0)
+        self._send(_MARK, slice_id, 0, 0, self._checksum, memoryview(b""), stamp)
         self._last = slice_id
 
     def close(self) -> None:

@@ -628,7 +628,21 @@ def alert_figures(name, lines):
     return [figure]
 
 
+def border_figures(name, lines):
+    """Clusters that the filter `coincidence` finds near borders of time slices, with and without overlap."""
+    figure = Figure(name, "Clusters near borders of time slices", _count(sum(line["clusters"] for line in lines), "cluster"),
+                    "from the nearest border to a cluster's first hit, us", "found, %")
+    for overlap in sorted({line["overlap_us"] for line in lines}):
+        points = [((line["from_ns"] + line["until_ns"]) / 2000, 100 * line["found"] / line["clusters"])
+                  for line in lines if line["overlap_us"] == overlap and line["clusters"]]
+        _curve(figure, "overlap %g us" % overlap if overlap else "no overlap", points)
+    figure.log_x = True
+    figure.y_limits = (0, 105)
+    return [figure]
+
+
 KINDS = {
+    "borders": border_figures,
     "antares-model": antares_model_figures,
     "bursts": burst_figures,
     "network-trace": network_trace_figures,

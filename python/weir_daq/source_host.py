@@ -34,6 +34,7 @@ from .sources import RunInfo, Source, SourceServices, SourceSetup, as_bytes
 _SETUP_DESCRIPTOR, _NOTE_DESCRIPTOR = 4, 8
 _SLICE, _BEGIN, _END, _FINISH = range(4)
 _FRAGMENT, _FAILED, _LOG, _READY, _REFUSED, _BEGUN, _ENDED, _COUNT, _FAULT = range(1, 10)
+_PASSED = 11
 _REQUEST = np.dtype([("kind", "<u4"), ("type", "<u4"), ("slice", "<u8"), ("time", "<i8"), ("duration", "<i8")])
 _OK, _MISSING = 0, 1
 _SENT, _TOO_LONG = 0, 1
@@ -149,6 +150,9 @@ class Host(SourceServices):
 
     def count(self, name: str, amount: int) -> None:
         self.tell(_COUNT, name, number=amount)
+
+    def passed(self, source: int, time_ns: int, gap: bool) -> None:
+        self.tell(_PASSED, source=source, number=time_ns & 0xFFFF_FFFF_FFFF_FFFF, status=int(gap))
 
     def note_time(self, time_ns: int) -> None:
         self._timed += 1

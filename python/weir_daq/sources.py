@@ -67,6 +67,9 @@ class SourceServices:
     def note_time(self, time_ns: int) -> None:
         raise NotImplementedError
 
+    def passed(self, source: int, time_ns: int, gap: bool) -> None:
+        raise NotImplementedError
+
 
 class Counter:
     """A number in the run's summary, as `source.NAME`."""
@@ -169,6 +172,22 @@ class Source:
             stamps["time_ns"] = np.asarray(time_ns, np.int64)
             stamps["duration_ns"] = duration_ns
         return self._services.send_many(self.source, slice_ids, data, stamps)
+
+    def deliver_piece(self, time_ns: int, data: Bytes, *, duration_ns: int = 0, status: str = "ok") -> bool:
+        """Hands over data of one moment (a hit, a frame) in a farm with `build.by: time`, in nearly any order.
+
+        `time_ns`: UTC by the front-end's clock, at the begin of the data. Otherwise as deliver().
+        """
+        return self.deliver(0, data, time_ns=time_ns, duration_ns=duration_ns, status=status)
+
+    def passed(self, time_ns: int, *, gap: bool = False) -> None:
+        """Reports progress (`build.by: time`): no more data that begin before `time_ns` will be delivered.
+
+        Windows that end by then are built. Call it at least every few milliseconds, with or without data. `gap`: data
+        since the last call may be lost, and the windows that need them are marked truncated. For any thread.
+        """
+        if self.running:
+            self._services.passed(self.source, whole(time_ns, "time", 63), gap)
 
     def counter(self, name: str) -> Counter:
         return Counter(name, self._services.count)

@@ -49,6 +49,15 @@ std::unique_ptr<FrontEnd> FrontEnd::make(const FrontEndSettings& settings,
   auto instance = source_host::SourceInstance::create(*plugin, std::move(config), *self);
   if (!instance) throw std::runtime_error(instance.error().text);
   self->instance_ = *instance;
+  if (settings.windows) {
+    if (self->instance_->makes()) {
+      throw std::runtime_error(
+          "source.plugin: '" + (*plugin)->name() +
+          "' makes fragments on request, but with build.by: time a source delivers its data "
+          "with their times. Use an asynchronous source, or another build.by");
+    }
+    self->windows_ = std::make_unique<WindowDelivery>(self->ids_, *settings.windows);
+  }
   spdlog::info("source plugin={} version={} path={}", (*plugin)->name(), (*plugin)->version(),
                (*plugin)->path());
   if (environment.readiness != nullptr && self->instance_->fd() >= 0) {
@@ -64,7 +73,7 @@ FrontEnd::~FrontEnd() {
 }
 
 std::vector<std::unique_ptr<source::FragmentSource>> FrontEnd::sources() const {
-  return source_host::make_sources(instance_, ids_);
+  return windows_ ? windows_->sources() : source_host::make_sources(instance_, ids_);
 }
 
 void FrontEnd::attach(source::FragmentBuffer& buffer, source::AnswerSink& sink, reports::LossWatch& losses,
@@ -73,15 +82,27 @@ void FrontEnd::attach(source::FragmentBuffer& buffer, source::AnswerSink& sink, 
   buffer_ = &buffer;
   sink_ = &sink;
   losses_ = &losses;
+  if (windows_) windows_->attach(buffer, sink);
 }
 
-std::string FrontEnd::begin_run(RunNumber run, SliceId first_slice) {
+std::string FrontEnd::begin_run(RunNumber run, SliceId first_slice, bool joins) {
   faults_.clear();
   faults_unnamed_ = 0;
+  if (windows_) windows_->begin_run(joins ? std::optional(clock_->utc_ns()) : std::nullopt);
   const auto begun = instance_->begin_run(run, first_slice);
   if (!begun) return begun.error().text;
   if (watch_) watch_->arm();
   return {};
+}
+
+void FrontEnd::announced(std::span<const source::Trigger> triggers) {
+  if (windows_) windows_->announced(triggers);
+  instance_->announced(triggers);
+}
+
+void FrontEnd::end_run() {
+  instance_->end_run();
+  if (windows_) windows_->end_run();
 }
 
 void FrontEnd::pass(TimeNs now_ns) {
@@ -99,12 +120,14 @@ void FrontEnd::pass(TimeNs now_ns) {
 void FrontEnd::add_to(v1::Report& report) const {
   reports::ReportCounters counters(report);
   for (const auto& [name, value] : instance_->counters()) counters.of("source.", name) = value;
+  if (windows_) windows_->add_to(report);
   *report.mutable_ran()->add_parts() = plugin_part_;
   (*report.mutable_notes())["source"] = instance_->plugin().name() + " " + instance_->plugin().version();
 }
 
 source::Delivery FrontEnd::on_fragment(SourceId source, SliceId slice, source::SourceFragment fragment,
                                        const Stamp& stamp) {
+  if (windows_) return windows_->add(source, slice, std::move(fragment), stamp, clock_->utc_ns());
   if (numbers_ == nullptr) return buffer_->deliver(source, slice, std::move(fragment), *sink_);
   const auto number = numbers_->take(source, slice.value);
   if (!number) {
@@ -118,8 +141,13 @@ source::Delivery FrontEnd::on_fragment(SourceId source, SliceId slice, source::S
 }
 
 void FrontEnd::on_watermark(SourceId source, SliceId slice, MissingReason reason) {
+  if (windows_) return;  // their ids are no slices
   const auto number = numbers_ == nullptr ? slice : numbers_->place(source, slice.value);
   if (number) buffer_->source_passed(source, *number, reason, *sink_);
+}
+
+void FrontEnd::on_time_passed(SourceId source, UtcNs time, bool gap) {
+  if (windows_) windows_->pass(source, time, gap, clock_->utc_ns());
 }
 
 void FrontEnd::on_losses(std::optional<SourceId> source, std::uint64_t reached, std::uint64_t lost,
@@ -134,6 +162,7 @@ void FrontEnd::add_losses(std::uint64_t made, std::uint64_t delivered) {
     losses_->set_reached(source, Stage::made, made);
     losses_->set_lost(source, Stage::made, "make_failed", failed);
   }
+  if (windows_) windows_->add_losses(*losses_);
   const std::uint64_t refused = instance_->refused();
   if (refused == 0) return;
   losses_->set_reached(reports::LossWatch::kNoSource, Stage::fragments, delivered + refused);
@@ -151,6 +180,9 @@ void FrontEnd::on_fault(std::string_view text) {
 
 std::vector<std::string> FrontEnd::faults() const {
   std::vector<std::string> all = faults_;
+  if (windows_) {
+    if (std::string text = windows_->fault(); !text.empty()) all.push_back(std::move(text));
+  }
   if (faults_unnamed_ > 0)
     all.push_back("and " + std::to_string(faults_unnamed_) + " more of its front-ends");
   return all;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "own_numbers.hpp"
+#include "window_delivery.hpp"
 #include <weir/readout/node.hpp>
 #include <weir/reports/loss_watch.hpp>
 #include <weir/source/fragment_buffer.hpp>
@@ -18,12 +19,13 @@
 namespace weir::readout {
 
 struct FrontEndSettings {
-  std::string plugin;                    // name or path
-  std::vector<std::string> folders;      // searched before the environment's
-  source_host::HostSettings host;        // of a source in Python
-  source_host::InstanceConfig instance;  // without wake and log
-  v1::RunIdentity::Part name;            // node::source_name()
-  v1::RunIdentity run_identity;          // a plugin that differs from the run's is refused
+  std::string plugin;                             // name or path
+  std::vector<std::string> folders;               // searched before the environment's
+  source_host::HostSettings host;                 // of a source in Python
+  source_host::InstanceConfig instance;           // without wake and log
+  v1::RunIdentity::Part name;                     // node::source_name()
+  v1::RunIdentity run_identity;                   // a plugin that differs from the run's is refused
+  std::optional<source::WindowSettings> windows;  // with build.by: time
 };
 
 // A source plugin in a readout: called when its descriptor is readable, when it woke the readout, and also
@@ -42,10 +44,14 @@ class FrontEnd final : private source_host::Arrivals {
               OwnNumbers* numbers);
 
   // Empty, or why the plugin refuses the run.
-  [[nodiscard]] std::string begin_run(RunNumber run, SliceId first_slice);
-  void announced(std::span<const source::Trigger> triggers) { instance_->announced(triggers); }
+  // `joins`: the run has begun without this process.
+  [[nodiscard]] std::string begin_run(RunNumber run, SliceId first_slice, bool joins);
+  void announced(std::span<const source::Trigger> triggers);
+  void cleared(std::span<const SliceId> slices) {
+    if (windows_) windows_->cleared(slices);
+  }
   void pass(TimeNs now_ns);
-  void end_run() { instance_->end_run(); }
+  void end_run();
   // Adds `source.NAME` for each of the plugin's counters; note `source`: its name and version; its part of
   // `ran`.
   void add_to(v1::Report& report) const;
@@ -62,6 +68,7 @@ class FrontEnd final : private source_host::Arrivals {
   source::Delivery on_fragment(SourceId source, SliceId slice, source::SourceFragment fragment,
                                const Stamp& stamp) override;
   void on_watermark(SourceId source, SliceId slice, MissingReason reason) override;
+  void on_time_passed(SourceId source, UtcNs time, bool gap) override;
   void on_losses(std::optional<SourceId> source, std::uint64_t reached, std::uint64_t lost,
                  std::string_view reason) override;
   void on_fault(std::string_view text) override;
@@ -70,6 +77,7 @@ class FrontEnd final : private source_host::Arrivals {
   std::shared_ptr<source_host::SourceInstance> instance_;
   v1::RunIdentity::Part plugin_part_;
   std::unique_ptr<ports::Watch> watch_;
+  std::unique_ptr<WindowDelivery> windows_;  // with build.by: time
   source::FragmentBuffer* buffer_ = nullptr;
   source::AnswerSink* sink_ = nullptr;
   reports::LossWatch* losses_ = nullptr;

@@ -165,7 +165,10 @@ void ReadoutNode::on_begin_run(const v1::BeginRun& begin) {
   if (begin.first_slice() > 0) buffer_.advance_watermark(SliceId(begin.first_slice() - 1), *this);
   for (const std::uint64_t slice : begin.before()) buffer_.miss(SliceId(slice), *this);
   if (numbers_) numbers_->begin_run(SliceId(begin.first_slice()));
-  if (front_end_) failure_ = front_end_->begin_run(RunNumber(begin.run()), SliceId(begin.first_slice()));
+  if (front_end_) {
+    const bool joins = begin.before_size() > 0 || begin.first_slice() > settings_.first_slice.value;
+    failure_ = front_end_->begin_run(RunNumber(begin.run()), SliceId(begin.first_slice()), joins);
+  }
   supervisor_.send_begun(failure_);
   if (!failure_.empty()) return;
   spdlog::info("run began first_slice={} missed={}", begin.first_slice(), begin.before_size());
@@ -191,6 +194,7 @@ Expected<void, wire::WireError> ReadoutNode::on_supervisor_message(const v1::Con
 }
 
 void ReadoutNode::clear() {
+  if (front_end_) front_end_->cleared(cleared_.slices);
   buffer_.clear(cleared_.slices, *this);
   if (!push_) return;
   for (const SliceId slice : cleared_.slices) push_->settled(slice);

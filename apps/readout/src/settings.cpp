@@ -1,5 +1,6 @@
 #include "settings.hpp"
 
+#include <weir/config/build_rules.hpp>
 #include <weir/config/durations.hpp>
 #include <weir/config/id_order.hpp>
 #include <weir/config/replayed_recording.hpp>
@@ -196,7 +197,25 @@ std::optional<TruthSettings> truth_settings(const node::Setup& setup) {
   namespace fs = std::filesystem;
   const std::string& file = farm.hits().truth_file();
   return TruthSettings{.path = file.empty() ? (fs::path(farm.run().out()) / "truth.jsonl").string() : file,
-                       .hits = hits_settings(farm)};
+                       .hits = hits_settings(farm),
+                       .by_time = config::is_by_time(farm)};
+}
+
+std::optional<source::WindowSettings> window_settings(const v1::Farm& farm) {
+  if (!config::is_by_time(farm)) return std::nullopt;
+  const v1::BuildSettings& build = farm.build();
+  source::WindowSettings windows;
+  windows.ring.bytes_max = build.ring_bytes();
+  windows.ring.windows_ascend = config::has_time_slices(farm);
+  windows.ring.checksums = farm.run().checksums();
+  windows.overlap_ns = config::from_us(build.overlap_us());
+  windows.before_ns = config::from_us(build.before_us());
+  windows.after_ns = config::from_us(build.after_us());
+  for (const v1::BuildOffsetSettings& offset : build.offsets()) {
+    for (const std::uint32_t source : offset.sources())
+      windows.offsets[SourceId(source)] = config::from_us(offset.time_us());
+  }
+  return windows;
 }
 
 SourcesSettings sources_settings(const node::Setup& setup) {
@@ -207,6 +226,7 @@ SourcesSettings sources_settings(const node::Setup& setup) {
                            .faults = {}};
   const auto recording = config::replayed_recording(*setup.whole_farm);
   if (recording && recording->by_number) settings.content.replay.order = ingest::ReplayOrder::by_number;
+  settings.content.windows = window_settings(setup.farm);
   for (const v1::SourceFaultsSettings& from : setup.farm.source().faults()) {
     SourcesSettings::Faults& faults =
         settings.faults.emplace_back(SourcesSettings::Faults{{}, rates_of(from), slip_of(from)});
@@ -227,7 +247,8 @@ std::optional<FrontEndSettings> front_end_settings(const node::Setup& setup) {
   instance.readout_name = setup.self.name;
   instance.readout_index = setup.self.index.value;
   instance.fragment_bytes_max = static_cast<std::uint32_t>(setup.farm.dcm().fragment_bytes_max());
-  instance.checksums = setup.farm.run().checksums();
+  // Windows have checksums of their own.
+  instance.checksums = setup.farm.run().checksums() && !config::is_by_time(setup.farm);
   return FrontEndSettings{.plugin = udp ? "udp" : source.plugin(),
                           .folders = {source.search_path().begin(), source.search_path().end()},
                           .host = {.python = source.python(),
@@ -238,7 +259,8 @@ std::optional<FrontEndSettings> front_end_settings(const node::Setup& setup) {
                                    .memory_bytes = source.host().memory_bytes()},
                           .instance = std::move(instance),
                           .name = node::source_name(setup),
-                          .run_identity = setup.run_identity};
+                          .run_identity = setup.run_identity,
+                          .windows = window_settings(setup.farm)};
 }
 
 std::vector<std::string> dcms_of(const config::FarmPlan& plan) {
@@ -284,6 +306,7 @@ ReadoutNodeSettings node_settings(const node::Setup& setup) {
           .planned_sources = setup.self.sources.size(),
           .loss_share_max = farm.source().loss_share_max(),
           .fault_seed = farm.source().seed(),
+          .first_slice = SliceId(farm.trigger().first_slice()),
           .buffer = limits(farm),
           .front_end = front_end_settings(setup),
           .numbers = own_numbers(farm),

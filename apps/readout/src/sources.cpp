@@ -52,11 +52,13 @@ TruthRecorder::TruthRecorder(const std::optional<TruthSettings>& settings) {
   file_.reset(std::fopen(path.c_str(), "ae"));  // closed in child processes
   if (!file_) throw std::runtime_error("hits.truth_file: cannot write '" + path.string() + "'");
   detector_ = std::make_unique<emulation::Detector>(settings->hits);
+  by_time_ = settings->by_time;
 }
 
 std::vector<std::uint32_t> TruthRecorder::record(RunNumber run, const source::Trigger& trigger) {
   if (!detector_) return {};
-  emulation::SliceTruth truth = emulation::truth_of(*detector_, run, trigger);
+  emulation::SliceTruth truth = by_time_ ? emulation::truth_between(*detector_, run, trigger)
+                                         : emulation::truth_of(*detector_, run, trigger);
   std::fputs(truth.lines.c_str(), file_.get());
   return std::move(truth.modules);
 }

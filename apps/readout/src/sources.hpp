@@ -36,6 +36,7 @@ struct SourcesSettings {
 struct TruthSettings {
   std::string path;
   emulation::HitsSettings hits;
+  bool by_time = false;  // tracks are a function of absolute time
 };
 
 // Records the true tracks of source kind `hits`, one JSON object per line. Only the first readout of that
@@ -50,6 +51,7 @@ class TruthRecorder {
  private:
   std::unique_ptr<std::FILE, int (*)(std::FILE*)> file_{nullptr, &std::fclose};
   std::unique_ptr<emulation::Detector> detector_;
+  bool by_time_ = false;
 };
 
 }  // namespace weir::readout

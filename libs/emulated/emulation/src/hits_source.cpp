@@ -173,6 +173,23 @@ void HitsGroup::find_light(SourceId source, RunNumber run, const source::Trigger
             [](const LightHit& a, const LightHit& b) { return a.time_ns < b.time_ns; });
 }
 
+HitsGroup::CellHits HitsGroup::produce_cell(SourceId source, RunNumber run, const source::Trigger& cell) {
+  light_.clear();
+  const DurationNs reach = light_reach(detector_);
+  for (const CellTrack& one :
+       tracks_between(detector_, run, cell.time - reach, cell.time + cell.duration + reach)) {
+    const TrackHit hit = track_hit(detector_, run, one.cell.slice, one.index, one.track, source);
+    const double time_ns = hit.time_ns + static_cast<double>(one.cell.time - cell.time);
+    if (hit.photoelectrons == 0 || time_ns < 0 || time_ns >= static_cast<double>(cell.duration)) continue;
+    light_.push_back(
+        {static_cast<std::uint32_t>(time_ns),
+         tot_of(hit.photoelectrons, seed_of(run.value, one.cell.slice.value, one.index, source.value))});
+  }
+  std::ranges::sort(light_, {}, &LightHit::time_ns);
+  const bool whole = append_hits(source, run, cell);
+  return {bytes_, whole};
+}
+
 bool HitsGroup::append_hits(SourceId source, RunNumber run, const source::Trigger& trigger) {
   const HitsSettings& settings = detector_.settings();
   background_rate(settings, detector_.floor_index(source), trigger.time, slice_duration(settings, trigger),

@@ -7,7 +7,8 @@ namespace weir::reports {
 namespace {
 
 std::string_view name(LossWatch::Stage stage) {
-  return stage == LossWatch::Stage::packets ? "packets" : "fragments";
+  if (stage == LossWatch::Stage::packets) return "packets";
+  return stage == LossWatch::Stage::pieces ? "pieces" : "fragments";
 }
 
 void name_the_rest(std::vector<std::string>& sentences, std::size_t found) {
@@ -73,6 +74,7 @@ std::string LossWatch::describe(const Key& key, const Tally& tally) {
   switch (key.second) {
     case Stage::packets:
     case Stage::fragments:
+    case Stage::pieces:
       text += reached + " were thrown away (";
       break;
     case Stage::contents:

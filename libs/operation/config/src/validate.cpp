@@ -55,6 +55,7 @@ void check_settings(Validation& found) {
                [&](const std::string& key, std::string what) { found.inconsistent(key, std::move(what)); });
   check_supervisor(found);
   check_times(found);
+  check_windows(found);
   check_trigger_file(found);
   check_overrun(found);
 }

@@ -77,6 +77,8 @@ void check_writers(Validation& found, const FarmPlan& plan, const ExpectedSizes&
 
 // Pairs of times of which one must be below the other (check_times.cpp).
 void check_times(Validation& found);
+// Windows of time (check_windows.cpp).
+void check_windows(Validation& found);
 void check_sync_times(Validation& found, const FarmPlan& plan);
 
 // Addresses and ports (check_addresses.cpp).

@@ -32,6 +32,24 @@ std::string warnings(const std::string& text) { return found(Severity::warning, 
 
 }  // namespace
 
+TEST_CASE("windows of time need a length, and a wait that is longer") {
+  const std::string farm = "source: {kind: udp}\nbuild: {by: time";
+  using Catch::ContainsSubstring;
+  CHECK_THAT(errors(farm + "}\n"), ContainsSubstring("the window of an event is empty"));
+  CHECK_THAT(errors(farm + ", after_us: 5, overlap_us: 5}\n"),
+             ContainsSubstring("build.overlap_us: is for time slices"));
+  CHECK_THAT(errors(farm + ", after_us: 500000}\n"),
+             ContainsSubstring("source.wait_ms: is not longer than the window"));
+  CHECK_THAT(errors(farm + ", before_us: 5}\n"),
+             !ContainsSubstring("build") && !ContainsSubstring("source.wait_ms"));
+  const std::string slices = "trigger: {mode: clock, slice_ms: 10}\n" + farm;
+  CHECK_THAT(errors(slices + ", overlap_us: 100}\n"), !ContainsSubstring("build"));
+  CHECK_THAT(errors(slices + ", overlap_us: 10001}\n"), ContainsSubstring("is longer than a time slice"));
+  CHECK_THAT(errors(slices + ", after_us: 1}\n"), ContainsSubstring("build.after_us: is for events"));
+  CHECK_THAT(errors("build: {overlap_us: 1}\n"),
+             ContainsSubstring("build.overlap_us: needs build.by 'time'"));
+}
+
 TEST_CASE("a farm of defaults is valid, without a warning") {
   CHECK(config::to_text(config::validate(v1::Farm())).empty());
 }

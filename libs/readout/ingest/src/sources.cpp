@@ -1,5 +1,6 @@
 #include <weir/emulation/dummy_source.hpp>
 #include <weir/emulation/hits_source.hpp>
+#include <weir/emulation/hits_window.hpp>
 #include <weir/ingest/sources.hpp>
 
 #include <algorithm>
@@ -47,7 +48,11 @@ SourceList make_hits(const SourceSettings& settings, std::span<const SourceId> i
       not_there(id, "the detector, which has " + std::to_string(detector.modules()) + " from " +
                         std::to_string(detector.first_source().value) + " on");
     }
-    list.push_back(std::make_unique<emulation::HitsSource>(id, group));
+    if (settings.windows) {
+      list.push_back(std::make_unique<emulation::HitsWindowSource>(id, group, *settings.windows));
+    } else {
+      list.push_back(std::make_unique<emulation::HitsSource>(id, group));
+    }
   }
   return list;
 }

@@ -71,7 +71,14 @@ void Reassembler::take_packet(Source& source, const Packet& packet, ConstBytes d
   } else {
     take_data(source, packet, now, sink);
   }
-  if (ends) take_mark(source, {packet.slice, place + 1, now + limits_.gap_ns, {}});
+  if (ends) {
+    const bool timed = is_mark && packet.stamp.has_time;
+    take_mark(source, {packet.slice,
+                       place + 1,
+                       now + limits_.gap_ns,
+                       {},
+                       timed ? std::optional(packet.stamp.time) : std::nullopt});
+  }
   settle_marks(source, now, sink);
 }
 
@@ -354,6 +361,7 @@ void Reassembler::settle_marks(Source& source, TimeNs now, ReassemblySink& sink)
     }
     source.passed = mark.slice;
     sink.passed(source.id, mark.slice, gap);
+    if (mark.time) sink.time_passed(source.id, *mark.time, gap);
   }
 }
 

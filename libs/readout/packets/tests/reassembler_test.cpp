@@ -21,6 +21,9 @@ struct Found final : ReassemblySink {
   void passed(SourceId source, SliceId slice, bool gap) override {
     marks.push_back(std::to_string(source.value) + ":" + std::to_string(slice.value) + (gap ? " gap" : ""));
   }
+  void time_passed(SourceId source, UtcNs time, bool gap) override {
+    progress.push_back(std::to_string(source.value) + ":" + std::to_string(time) + (gap ? " gap" : ""));
+  }
   void restarted(SourceId source, const Origin& before, const Origin& after) override {
     lives.push_back(std::to_string(source.value) + ": " + to_text(before) + " > " + to_text(after));
   }
@@ -31,6 +34,7 @@ struct Found final : ReassemblySink {
   std::map<Pair, std::string> fragments;
   std::vector<Pair> losses;
   std::vector<std::string> marks;
+  std::vector<std::string> progress;
   std::vector<std::string> lives;
   std::vector<std::string> clashes;
 };
@@ -52,8 +56,10 @@ struct Bench {
     packet.session = session;
     reassembler.take(datagram(packet, payload), from, now, found);
   }
-  void mark(std::uint64_t slice, std::uint32_t sequence) {
+  void mark(std::uint64_t slice, std::uint32_t sequence, std::optional<UtcNs> time = {}) {
     Packet packet;
+    packet.stamp.has_time = time.has_value();
+    packet.stamp.time = time.value_or(0);
     packet.type = PacketType::mark;
     packet.source = SourceId(5);
     packet.slice = SliceId(slice);
@@ -86,6 +92,21 @@ TEST_CASE("a fragment of one packet is whole at once, an empty one too") {
   CHECK(bench.found.fragments.at({5, 1}) == "abc");
   CHECK(bench.found.fragments.at({5, 2}).empty());
   CHECK(bench.reassembler.bytes_begun() == 0);
+}
+
+TEST_CASE("a mark with a time reports the source's progress, once earlier packets have arrived or are lost") {
+  Bench bench;
+  bench.send(0, 0, 3, "abc", 0);
+  bench.mark(1, 1, 500);
+  CHECK(bench.found.progress == std::vector<std::string>{"5:500"});
+  bench.mark(2, 2);
+  CHECK(bench.found.progress.size() == 1);
+  bench.mark(4, 4, 900);  // packet 3 is missing
+  CHECK(bench.found.progress.size() == 1);
+  bench.mark(5, 5, 1000);
+  bench.now += 10 * kSecond;
+  bench.reassembler.tick(bench.now, bench.found);
+  CHECK(bench.found.progress == std::vector<std::string>{"5:500", "5:900 gap", "5:1000"});
 }
 
 TEST_CASE("parts make a fragment in whichever order they come") {

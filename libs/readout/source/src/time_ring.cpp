@@ -17,6 +17,7 @@ void TimeRing::begin_run(std::optional<UtcNs> from) {
   counters_ = {};
   passed_ = kNever;
   gone_until_ = from.value_or(kNever);
+  gap_until_ = kNever;
   next_begin_ = kNever;
   longest_ = 1;
 }
@@ -81,8 +82,9 @@ bool TimeRing::make_room(const Piece& piece, std::vector<MadeWindow>& made) {
   return true;
 }
 
-void TimeRing::pass(UtcNs time, UtcNs utc, std::vector<MadeWindow>& made) {
+void TimeRing::pass(UtcNs time, bool gap, UtcNs utc, std::vector<MadeWindow>& made) {
   if (time <= passed_ || time < 0 || time > utc + kAheadMax) return;
+  if (gap) gap_until_ = time;
   passed_ = time;
   make_passed(made);
   free_old();
@@ -90,8 +92,7 @@ void TimeRing::pass(UtcNs time, UtcNs utc, std::vector<MadeWindow>& made) {
 
 void TimeRing::open(const TimeWindow& window, std::vector<MadeWindow>& made) {
   WEIR_ASSERT(window.begin() < window.end());
-  const bool fresh = begin_of_.emplace(window.slice.value, window.begin()).second;
-  WEIR_ASSERT(fresh);
+  if (!begin_of_.emplace(window.slice.value, window.begin()).second) return;
   const auto at = windows_.emplace(window.begin(), window);
   if (limits_.windows_ascend)
     next_begin_ = std::max(next_begin_, window.end() - window.after - window.before);
@@ -128,6 +129,7 @@ TimeRing::Windows::iterator TimeRing::make(Windows::iterator at, bool forced, st
     whole = whole && piece->second.piece.status != FragmentStatus::missing;
   }
   const bool cut = window.begin() < gone_until_;
+  const bool gap = window.begin() < gap_until_;
   ++counters_.windows;
   counters_.forced += forced ? 1 : 0;
   counters_.cut += cut ? 1 : 0;
@@ -135,6 +137,8 @@ TimeRing::Windows::iterator TimeRing::make(Windows::iterator at, bool forced, st
   const std::uint64_t bytes = encoded_bytes(list_);
   if (cut && list_.empty()) {
     result.fragment = missing_fragment(MissingReason::too_old);
+  } else if (gap && list_.empty()) {
+    result.fragment = missing_fragment(MissingReason::gap);
   } else if (bytes > UINT32_MAX) {
     result.fragment = missing_fragment(MissingReason::too_large);
   } else {
@@ -142,7 +146,7 @@ TimeRing::Windows::iterator TimeRing::make(Windows::iterator at, bool forced, st
     encode_pieces(window, list_, memory.get());
     for (Kept* kept : found_) kept->placed = true;
     counters_.copies += found_.size();
-    result.fragment.status = whole && !cut ? FragmentStatus::ok : FragmentStatus::truncated;
+    result.fragment.status = whole && !cut && !gap ? FragmentStatus::ok : FragmentStatus::truncated;
     result.fragment.bytes = {memory.get(), bytes};
     result.fragment.owner = memory;
     if (limits_.checksums) result.fragment.crc32c = crc32c(result.fragment.bytes);

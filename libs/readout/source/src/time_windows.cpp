@@ -60,10 +60,10 @@ void TimeWindows::add(SourceId source, Piece piece, UtcNs utc) {
   one.ring.add(std::move(piece), utc, made_);
 }
 
-void TimeWindows::pass(SourceId source, UtcNs time, UtcNs utc) {
+void TimeWindows::pass(SourceId source, UtcNs time, bool gap, UtcNs utc) {
   OneSource& one = ring(source);
   if (__builtin_add_overflow(time, one.offset, &time)) return;
-  one.ring.pass(time, utc, made_);
+  one.ring.pass(time, gap, utc, made_);
 }
 
 void TimeWindows::announced(std::span<const Trigger> triggers) {

@@ -61,9 +61,9 @@ TEST_CASE("a time slice has the pieces of its window, once its source has passed
   ring.open(slice_at(2, 1100, 100, 0), made);
   for (const UtcNs time : {1099, 1000, 1100, 1050, 999}) ring.add(piece_at(time, 10 * time), kNow, made);
   CHECK(made.empty());
-  ring.pass(1099, kNow, made);
+  ring.pass(1099, false, kNow, made);
   CHECK(made.empty());
-  ring.pass(1100, kNow, made);
+  ring.pass(1100, false, kNow, made);
   REQUIRE(made.size() == 1);
   CHECK(made[0].source == SourceId(7));
   CHECK(made[0].slice == SliceId(1));
@@ -72,7 +72,7 @@ TEST_CASE("a time slice has the pieces of its window, once its source has passed
   CHECK(contents_of(made[0].fragment) == std::vector<std::uint64_t>{10000, 10500, 10990});
   CHECK(ring.counters().held == 1);
   CHECK(ring.counters().unplaced == 1);
-  ring.pass(1200, kNow, made);
+  ring.pass(1200, false, kNow, made);
   REQUIRE(made.size() == 2);
   CHECK(contents_of(made[1].fragment) == std::vector<std::uint64_t>{11000});
   CHECK(ring.counters().held == 0);
@@ -84,11 +84,11 @@ TEST_CASE("a source without data in a window sends an empty fragment, not a miss
   TimeRing ring(SourceId(1), {});
   ring.begin_run({});
   ring.open(slice_at(1, 1000, 100, 10), made);
-  ring.pass(1110, kNow, made);
+  ring.pass(1110, false, kNow, made);
   REQUIRE(made.size() == 1);
   CHECK(made[0].fragment.status == FragmentStatus::ok);
   CHECK(made[0].fragment.bytes.size() == kPiecesHeaderBytes);
-  ring.pass(5000, kNow, made);
+  ring.pass(5000, false, kNow, made);
   ring.open(slice_at(2, 1100, 100, 10), made);  // its source has passed it before
   REQUIRE(made.size() == 2);
   CHECK(made[1].fragment.status == FragmentStatus::ok);
@@ -107,7 +107,7 @@ TEST_CASE("pieces at a border are in both slices, marked, and begin in one") {
   ring.add(piece_at(1110, 5), kNow, made);
   ring.add(piece_at(1020, 6, 65), kNow, made);  // ends at 1085
   ring.add(piece_at(1060, 7, 31), kNow, made);  // ends at 1091
-  ring.pass(1210, kNow, made);
+  ring.pass(1210, false, kNow, made);
   REQUIRE(made.size() == 2);
   CHECK(contents_of(made[0].fragment) == std::vector<std::uint64_t>{6, 1, 7, 2, 3, 4});
   CHECK(contents_of(made[1].fragment) == std::vector<std::uint64_t>{7, 3, 4, 5});
@@ -132,7 +132,7 @@ TEST_CASE("data stay for late events until their room is needed; older windows a
   TimeRing ring(SourceId(1), limits);
   ring.begin_run({});
   for (UtcNs time = 100; time <= 600; time += 100) ring.add(piece_at(time, time), kNow, made);
-  ring.pass(700, kNow, made);
+  ring.pass(700, false, kNow, made);
   CHECK(ring.counters().held == 4);
   CHECK(ring.counters().unplaced == 2);
   ring.open({SliceId(3), 450, 0, 60, 60}, made);
@@ -166,7 +166,7 @@ TEST_CASE("a full ring makes the windows that need its oldest pieces at once, tr
   CHECK(contents_of(made[0].fragment) == std::vector<std::uint64_t>{1010, 1020});
   ring.add(piece_at(1005, 1), kNow, made);  // older than all: does not force younger ones out
   CHECK(made.size() == 1);
-  ring.pass(1200, kNow, made);
+  ring.pass(1200, false, kNow, made);
   REQUIRE(made.size() == 2);
   CHECK(made[1].fragment.status == FragmentStatus::ok);
   CHECK(ring.counters().forced == 1);
@@ -179,9 +179,9 @@ TEST_CASE("pieces that cannot be kept are counted with their reason") {
   limits.bytes_max = 1000;
   TimeRing ring(SourceId(1), limits);
   ring.begin_run({});
-  ring.pass(500, kNow, made);
-  ring.pass(400, kNow, made);                             // lower: ignored
-  ring.pass(kNow + TimeRing::kAheadMax + 1, kNow, made);  // a clock that is wrong
+  ring.pass(500, false, kNow, made);
+  ring.pass(400, false, kNow, made);                             // lower: ignored
+  ring.pass(kNow + TimeRing::kAheadMax + 1, false, kNow, made);  // a clock that is wrong
   ring.add(piece_at(499, 1), kNow, made);
   ring.add(piece_at(600, 1, 0, 900), kNow, made);
   ring.add(piece_at(-1, 1), kNow, made);
@@ -211,13 +211,30 @@ TEST_CASE("a window that reaches before a readout's first data is marked, as is 
   Piece lost = piece_at(1110, 2, 5, 0);
   lost.status = FragmentStatus::missing;
   ring.add(std::move(lost), kNow, made);
-  ring.pass(2000, kNow, made);
+  ring.pass(2000, false, kNow, made);
   REQUIRE(made.size() == 2);
   CHECK(made[0].fragment.status == FragmentStatus::truncated);
   CHECK(made[1].fragment.status == FragmentStatus::truncated);
   const auto pieces = pieces_of(made[1].fragment);
   REQUIRE(pieces.size() == 1);
   CHECK(pieces[0].status == static_cast<std::uint8_t>(FragmentStatus::missing));
+}
+
+TEST_CASE("a gap that a source reports marks the windows that reach into it") {
+  std::vector<MadeWindow> made;
+  TimeRing ring(SourceId(1), {});
+  ring.begin_run({});
+  for (std::uint64_t i = 0; i < 4; ++i)
+    ring.open(slice_at(i, 1000 + 100 * static_cast<UtcNs>(i), 100, 0), made);
+  ring.add(piece_at(1110, 1), kNow, made);
+  ring.pass(1100, false, kNow, made);
+  ring.pass(1250, true, kNow, made);
+  ring.pass(2000, false, kNow, made);
+  REQUIRE(made.size() == 4);
+  CHECK(made[0].fragment.status == FragmentStatus::ok);
+  CHECK(made[1].fragment.status == FragmentStatus::truncated);
+  CHECK(made[2].fragment.reason == MissingReason::gap);
+  CHECK(made[3].fragment.status == FragmentStatus::ok);
 }
 
 TEST_CASE("a closed window is not made, and frees its pieces") {
@@ -227,18 +244,20 @@ TEST_CASE("a closed window is not made, and frees its pieces") {
   ring.open(slice_at(1, 1000, 100, 0), made);
   ring.open(slice_at(2, 1100, 100, 0), made);
   ring.add(piece_at(1010, 1), kNow, made);
+  ring.open(slice_at(1, 1000, 100, 0), made);  // announced again
+  CHECK(ring.open_windows() == 2);
   ring.close(SliceId(1));
   ring.close(SliceId(1));
   CHECK(ring.counters().held == 0);
-  ring.pass(2000, kNow, made);
+  ring.pass(2000, false, kNow, made);
   REQUIRE(made.size() == 1);
   CHECK(made[0].slice == SliceId(2));
 }
 
 namespace {
 
-// The ring against a list of everything that was ever added: what it makes has to be what the list has,
-// except where the ring says that it had no room.
+// Compares the ring with a list of all pieces that were ever added: windows have the list's pieces, except
+// for those that the ring reports as cut.
 class RingExercise {
  public:
   explicit RingExercise(std::uint32_t seed) : random_(seed) {
@@ -256,7 +275,7 @@ class RingExercise {
       check_ledger(ring_->counters());
       REQUIRE(ring_->counters().bytes_held <= limits_.bytes_max);
     }
-    ring_->pass(clock_ + 10'000, kFar, made_);
+    ring_->pass(clock_ + 10'000, false, kFar, made_);
     take();
     CHECK(open_.empty());
     CHECK(ring_->open_windows() == 0);
@@ -282,7 +301,7 @@ class RingExercise {
         return open();
       case 1:
         passed_ = std::max(passed_, clock_ - 70 - static_cast<UtcNs>(below(60)));
-        return ring_->pass(passed_, kFar, made_);
+        return ring_->pass(passed_, false, kFar, made_);
       case 2:
         if (!open_.empty() && below(8) == 0) {
           const auto at = std::next(open_.begin(), static_cast<std::ptrdiff_t>(below(open_.size())));
@@ -377,7 +396,7 @@ TEST_CASE("whatever the order, a window that is ok has exactly its pieces") {
     sum.cut += exercise.counters().cut;
     sum.placed += exercise.counters().placed;
   }
-  // The exercise reaches what it is for.
+  // All of it happened.
   CHECK(sum.windows > 3000);
   CHECK(sum.forced > 20);
   CHECK(sum.cut > 20);

@@ -84,10 +84,10 @@ TEST_CASE("offsets are added to times and to progress, and a time that overflows
   windows.add(SourceId(1), moment(5050), 9000);
   windows.add(SourceId(2), moment(6050), 9000);
   windows.add(SourceId(2), moment(INT64_MIN), 9000);
-  windows.pass(SourceId(1), 5100, 9000);
-  windows.pass(SourceId(2), 5100, 9000);
+  windows.pass(SourceId(1), 5100, false, 9000);
+  windows.pass(SourceId(2), 5100, false, 9000);
   CHECK(windows.take_made().size() == 1);
-  windows.pass(SourceId(2), 6100, 9000);
+  windows.pass(SourceId(2), 6100, false, 9000);
   const auto made = windows.take_made();
   REQUIRE(made.size() == 1);
   CHECK(FragmentPieces::read(made[0].fragment.bytes)->size() == 1);
@@ -103,7 +103,7 @@ TEST_CASE("a slice that is given up or cleared closes its windows") {
   windows.announced(slices);
   WindowedSource(SourceId(1), windows).given_up(SliceId(1));
   windows.close(SliceId(2));
-  for (const SourceId source : ids) windows.pass(source, 9000, 9000);
+  for (const SourceId source : ids) windows.pass(source, 9000, false, 9000);
   const auto made = windows.take_made();
   REQUIRE(made.size() == 1);
   CHECK(made[0].source == SourceId(2));
@@ -177,12 +177,13 @@ TEST_CASE("common signals of free-running front-ends are in one slice; the delay
           store_le(content->data(), hit.signal);
           windows.add(ids[source], {hit.time + clock, 0, FragmentStatus::ok, *content, content}, hit.arrival);
         }
-        windows.pass(ids[source], now + clock - 2 * kMillisecond, now);
+        windows.pass(ids[source], now + clock - 2 * kMillisecond, false, now);
       }
       take();
     }
     for (const int source : {0, 1})
-      windows.pass(ids[source], kStart + kSlices * kSlice + kOffset + kSecond, kStart + kSlices * kSlice);
+      windows.pass(ids[source], kStart + kSlices * kSlice + kOffset + kSecond, false,
+                   kStart + kSlices * kSlice);
     take();
     CHECK(windows.counters().dropped == PieceCounters().dropped);
     found = windows.sources()[0].delays.least() - windows.sources()[1].delays.least();

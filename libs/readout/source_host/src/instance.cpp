@@ -171,6 +171,19 @@ struct SourceInstance::Services {
       ++instance.refused_;
     }
   }
+  static void time_passed(const weir_source_host* host, std::uint32_t source, std::int64_t time_ns,
+                          std::uint8_t reason) noexcept {
+    SourceInstance& instance = self(host);
+    if (!instance.may_tell() || !instance.serves(source)) {
+      ++instance.refused_;
+      return;
+    }
+    try {
+      instance.arrivals_->on_time_passed(SourceId(source), time_ns, reason == WEIR_SOURCE_GAP);
+    } catch (...) {
+      ++instance.refused_;
+    }
+  }
   static void losses(const weir_source_host* host, std::uint32_t source, std::uint64_t reached,
                      std::uint64_t lost, const char* reason) noexcept {
     SourceInstance& instance = self(host);
@@ -221,7 +234,7 @@ SourceInstance::SourceInstance(std::shared_ptr<const SourcePlugin> plugin, Insta
   host_ = {sizeof host_,       WEIR_SOURCE_ABI_VERSION, this,
            &Services::log,     &Services::counter,      &Services::count,
            &Services::deliver, &Services::watermark,    &Services::wake,
-           &Services::losses,  &Services::fault};
+           &Services::losses,  &Services::fault,        &Services::time_passed};
 }
 
 Expected<std::shared_ptr<SourceInstance>, SourceError> SourceInstance::create(

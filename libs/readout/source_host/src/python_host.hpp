@@ -42,6 +42,7 @@ class PythonHost {
   void take(const LaneRecord& record);
   void take_fragment(const LaneRecord& record, const LaneStamp& stamp);
   void take_stamped(LaneRecord record);
+  void take_passed(const LaneRecord& record);
   [[nodiscard]] std::string take_text(const LaneRecord& record);
   void take_failure(std::uint32_t source, std::uint64_t slice, const std::string& text);
   void take_ready(std::uint32_t status, const std::string& text);
@@ -61,6 +62,7 @@ class PythonHost {
   struct Tally {
     std::uint64_t reached = 0;
     std::array<std::uint64_t, kLosts> lost{};
+    bool restarted = false;  // the host, and the source has not reported progress since
   };
 
   const weir_source_host& host_;

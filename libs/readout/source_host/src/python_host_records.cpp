@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <new>
+#include <utility>
 
 namespace weir::source_host {
 namespace {
@@ -66,6 +67,8 @@ void PythonHost::take(const LaneRecord& record) {
       return;
     case RecordKind::count:
       return host_.count(&host_, host_.counter(&host_, text.c_str()), record.slice);
+    case RecordKind::passed:
+      return take_passed(record);
     case RecordKind::fault:
       return host_.fault(&host_, text.c_str());
     default:
@@ -135,6 +138,17 @@ void PythonHost::take_fragment(const LaneRecord& record, const LaneStamp& stamp)
   (void)host_.deliver(&host_, &fragment);
 }
 
+// The first progress after a restart of the host does not show whether data were lost meanwhile.
+void PythonHost::take_passed(const LaneRecord& record) {
+  const auto* place =
+      std::lower_bound(readout_.sources, readout_.sources + readout_.source_count, record.source);
+  if (place == readout_.sources + readout_.source_count || *place != record.source) return;
+  Tally& tally = tallies_[static_cast<std::size_t>(place - readout_.sources)];
+  const bool gap = record.status != 0 || std::exchange(tally.restarted, false);
+  host_.time_passed(&host_, record.source, static_cast<std::int64_t>(record.slice),
+                    gap ? WEIR_SOURCE_GAP : WEIR_SOURCE_NOT_PRODUCED);
+}
+
 // `text` begins with "too long" if the source has made the fragment.
 void PythonHost::take_failure(std::uint32_t source, std::uint64_t slice, const std::string& text) {
   const bool too_long = text.starts_with("too long");
@@ -182,7 +196,8 @@ void PythonHost::report_losses(TimeNs now_ns) {
       if (tally.lost[lost] > 0)
         host_.losses(&host_, readout_.sources[i], 0, tally.lost[lost], kLostNames[lost]);
     }
-    tally = {};
+    tally.reached = 0;
+    tally.lost = {};
   }
 }
 

@@ -213,6 +213,7 @@ void PythonHost::note_end(const child_process::ChildEnd& end, TimeNs now_ns) {
   for (std::string line; std::getline(note, line);) log(WEIR_SOURCE_LOG_WARNING, line);
   if (waiting_ && refusal_.empty()) refusal_ = "its host ended: " + first_line(why);
   if (waiting_ || !in_run_) return;
+  for (Tally& tally : tallies_) tally.restarted = true;
   const std::string text = "source host of " + std::string(readout_.name) + " ended: " + first_line(why) +
                            ", " + std::to_string(missing) + " fragments missing (source_down)";
   host_.fault(&host_, text.c_str());

@@ -242,6 +242,7 @@ Summary summarize(const v1::RunSummary& account) {
     summary.bytes_stored += reports::counter_of(report, "writer.bytes_stored");
     if (report.role() == v1::ROLE_READOUT) {
       add_source(report, summary);
+      add_windows(report, summary);
       add_readout_peaks(report, summary);
     }
     if (report.role() != v1::ROLE_DCM) continue;
@@ -265,6 +266,7 @@ Summary summarize(const v1::RunSummary& account) {
   summary.decision_latency_us = percentiles_of(decision_latency);
   summary.decision_times = decision_times_of(decision_latency);
   finish_steps(summary);
+  finish_clocks(summary);
   summary.slices_per_s = per_second(summary.triggered, summary.duration_s);
   summary.fragments_per_s = per_second(summary.fragments["received"], summary.duration_s);
   summary.goodput_bytes_per_s = per_second(summary.bytes_in, summary.duration_s);

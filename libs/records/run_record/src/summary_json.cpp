@@ -144,6 +144,17 @@ json::array files_of(const std::vector<Summary::File>& files) {
   return array;
 }
 
+json::array clocks_of(const Summary& summary) {
+  json::array array;
+  for (const Summary::Clock& clock : summary.clocks) {
+    array.push_back({{"source", clock.source},
+                     {"delay_least_us", clock.least_us},
+                     {"delay_median_us", clock.median_us},
+                     {"correction_us", clock.correction_us}});
+  }
+  return array;
+}
+
 json::array processes_of(const Summary& summary) {
   json::array array;
   for (const ProcessRecord& process : summary.processes) {
@@ -361,6 +372,8 @@ std::string to_json(const Summary& summary) {
   object.emplace("source_plugin", summary.source_plugin);
   object.emplace("source", object_of(summary.source));
   object.emplace("injected", object_of(summary.injected));
+  object.emplace("pieces", object_of(summary.pieces));
+  object.emplace("clocks", clocks_of(summary));
   object.emplace("filter_plugin", summary.filter_plugin);
   object.emplace("filter", object_of(summary.filter));
   object.emplace("filter_workers", object_of(summary.filter_workers));

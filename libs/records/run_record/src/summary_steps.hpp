@@ -8,6 +8,10 @@ namespace weir::run_record {
 void add_steps(const v1::Report& dcm, Summary& summary);
 // After all DCMs and groups: means of steps, in the order of the groups.
 void finish_steps(Summary& summary);
+// Adds one readout's pieces and the clocks of its sources (summary_windows.cpp).
+void add_windows(const v1::Report& readout, Summary& summary);
+// After all readouts: corrections relative to the median of the least delays.
+void finish_clocks(Summary& summary);
 [[nodiscard]] DecisionTimes decision_times_of(const metrics::ValueHistogram& histogram);
 
 }  // namespace weir::run_record

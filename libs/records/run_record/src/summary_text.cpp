@@ -7,8 +7,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <utility>
+#include <vector>
 
 namespace weir::run_record {
 namespace {
@@ -188,6 +190,25 @@ void add_plugin(const std::string& heading, const std::string& plugin, const Cou
             : per_something(static_cast<double>(count) / static_cast<double>(summary.triggered)) + " a slice";
     page.line(fmt::format("{:<{}}", name, key_width), "  {:>{}}  {}", grouped(count), count_width, a_slice);
   }
+}
+
+// Lists the sources with the largest differences from the farm's clocks, with their corrections.
+void add_clocks(const Summary& summary, Page& page) {
+  constexpr std::size_t kClocksShown = 8;
+  if (summary.clocks.empty()) return;
+  std::vector<Summary::Clock> clocks = summary.clocks;
+  std::ranges::stable_sort(clocks, [](const Summary::Clock& a, const Summary::Clock& b) {
+    return std::abs(a.correction_us) > std::abs(b.correction_us);
+  });
+  page.heading("Clocks of sources: arrival after the end of the data");
+  const std::size_t shown = std::min(clocks.size(), kClocksShown);
+  for (std::size_t i = 0; i < shown; ++i) {
+    const Summary::Clock& clock = clocks[i];
+    page.line(fmt::format("source {}", clock.source),
+              "  least {:.1f} us, median {:.1f} us; build.offsets: add {:.1f} us", clock.least_us,
+              clock.median_us, clock.correction_us);
+  }
+  if (shown < clocks.size()) page.line("", "and {} more", clocks.size() - shown);
 }
 
 // Times of a slice, on average.
@@ -386,6 +407,8 @@ std::string to_text(const Summary& summary) {
   add_limits(summary, page);
   add_plugin("Source ", summary.source_plugin, summary.source, summary, page);
   add_plugin("Faults on purpose, of fragments", "", summary.injected, summary, page);
+  add_plugin("Pieces of windows", "", summary.pieces, summary, page);
+  add_clocks(summary, page);
   add_plugin("Filter ", summary.filter_plugin, summary.filter, summary, page);
   add_steps(summary, page);
   add_plugin("Filter workers", "", summary.filter_workers, summary, page);

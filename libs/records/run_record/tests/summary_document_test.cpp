@@ -57,7 +57,8 @@ void add_keys(const json::value& value, const std::string& path, Names& keys) {
                                 "source",
                                 "filter",
                                 "filter_workers",
-                                "prefetch"};
+                                "prefetch",
+                                "pieces"};
   if (const json::array* array = value.if_array()) {
     for (const json::value& entry : *array) add_keys(entry, path + "[]", keys);
   } else if (const json::object* object = value.if_object(); object != nullptr && !by_name.contains(path)) {
@@ -84,6 +85,7 @@ TEST_CASE("docs/summary.md has every key of the summary, and no other") {
   summary.loops.emplace_back();
   summary.decision_times.above.emplace_back();
   summary.files.emplace_back();
+  summary.clocks.emplace_back();
   summary.bursts.emplace_back();
   summary.burst_files.emplace_back();
   summary.processes.emplace_back();

@@ -103,6 +103,15 @@ class Source {
  protected:
   void log(std::int32_t level, const std::string& text) const { host_->log(host_, level, text.c_str()); }
   [[nodiscard]] SourceCounter counter(const char* name) const { return {host_, host_->counter(host_, name)}; }
+  // build.by: time. Reports that the source delivers nothing more that begins before `time_ns` of its clock.
+  // WEIR_SOURCE_GAP: data since the last report may be lost. Returns false if the host is too old for it.
+  bool time_passed(std::uint32_t source, std::int64_t time_ns,
+                   std::uint8_t reason = WEIR_SOURCE_NOT_PRODUCED) const {
+    if (host_->struct_size < offsetof(weir_source_host, time_passed) + sizeof host_->time_passed)
+      return false;
+    host_->time_passed(host(), source, time_ns, reason);
+    return true;
+  }
   // Reports pieces that reached a source, or WEIR_SOURCE_ALL, and how many of them were dropped. A host older
   // than this header does not count them.
   void losses(std::uint32_t source, std::uint64_t reached, std::uint64_t lost, const char* reason) const {

@@ -39,6 +39,13 @@ class HitsGroup {
   // Returns all hits of one module in the slice, ascending in time, in the format of hit.hpp.
   [[nodiscard]] source::SourceFragment produce(SourceId source, RunNumber run,
                                                const source::Trigger& trigger);
+  // Returns the module's hits in a cell of absolute time (cell_of()), valid until the next call.
+  struct CellHits {
+    ConstBytes bytes;
+    bool whole = true;  // not cut at kHitsBytesMax
+  };
+  [[nodiscard]] CellHits produce_cell(SourceId source, RunNumber run, const source::Trigger& cell);
+  [[nodiscard]] bool checksums() const { return checksums_; }
 
  private:
   struct LightHit {

@@ -28,6 +28,21 @@ struct Track {
 [[nodiscard]] std::vector<Track> tracks_of(const Detector& detector, RunNumber run,
                                            const source::Trigger& trigger);
 
+// Tracks as a function of absolute time, for windows that overlap (build.by: time): time is divided into
+// cells of window_ns, and each draws its tracks, uniform in the whole cell. A track's light may be in two
+// cells.
+struct CellTrack {
+  source::Trigger cell;  // with its number as the slice
+  std::size_t index = 0;
+  Track track;  // time from the cell's begin
+};
+[[nodiscard]] source::Trigger cell_of(const HitsSettings& settings, UtcNs time);
+// Returns the tracks that reach their closest point in [from, until).
+[[nodiscard]] std::vector<CellTrack> tracks_between(const Detector& detector, RunNumber run, UtcNs from,
+                                                    UtcNs until);
+// Returns how far a track's light is from its closest point in time, at most.
+[[nodiscard]] DurationNs light_reach(const Detector& detector);
+
 struct Light {
   double time_ns = 0;     // of the first unscattered Cherenkov photon, from the slice's start
   double distance_m = 0;  // of closest approach
@@ -65,6 +80,9 @@ struct SliceTruth {
   std::vector<std::uint32_t> modules;  // that recorded light, by track
 };
 [[nodiscard]] SliceTruth truth_of(const Detector& detector, RunNumber run, const source::Trigger& trigger);
+// The truth of a slice in absolute time: its tracks reach their closest point in it. `slice`: its begin and
+// length; times are from its begin.
+[[nodiscard]] SliceTruth truth_between(const Detector& detector, RunNumber run, const source::Trigger& slice);
 
 // Lower edges of the bins of modules with light in which tracks are counted; the last bin has no upper edge.
 inline constexpr std::array<std::uint64_t, 8> kModuleBins{0, 1, 3, 5, 10, 20, 50, 100};

@@ -81,6 +81,7 @@ inline constexpr std::string_view kPushReadout = "readout, in push running";
 inline constexpr std::string_view kFrontEnd = "readout, with front-ends";
 inline constexpr std::string_view kNumbersReadout = "readout, in a farm by number";
 inline constexpr std::string_view kNumbersSupervisor = "supervisor, in a farm by number";
+inline constexpr std::string_view kWindows = "readout, by time";
 inline constexpr std::string_view kFaulty = "readout, with faults on purpose";
 inline constexpr std::string_view kTracksReadout = "readout, the first of kind `hits`";
 inline constexpr std::string_view kDcm = "DCM";
@@ -200,6 +201,15 @@ inline constexpr Entry kTable[] = {
           "Largest use of its buffer, since its process started."),
     level("slices_held_peak", "weir_slices_held_max", kReadout, "Largest number of slices held, likewise."),
     level("buffer_level", "weir_buffer_level", kReadout, "Fill level of its fullest buffer, 0 to 1."),
+    {From::gauge,
+     "ring_bytes_used",
+     Kind::gauge,
+     "weir_ring_used_bytes",
+     {},
+     1,
+     kWindows,
+     true,
+     "Pieces in the rings of its sources, build.ring_bytes each."},
     // Readouts
     count("fragments.produced", "weir_fragments_produced_total", kReadout,
           "Fragments that the sources produced."),
@@ -246,6 +256,29 @@ inline constexpr Entry kTable[] = {
           "Numbers of a source far ahead of the others, beyond the limit: never reported."),
     counts("source.", "weir_source_total", "counter", kFrontEnd,
            "The source plugin's own counters, by name."),
+    rare("pieces.received", "weir_pieces_received_total", kWindows, "Pieces that reached the readout."),
+    rare("pieces.placed", "weir_pieces_placed_total", kWindows,
+         "Of them, freed after they were in a window or more."),
+    rare("pieces.unplaced", "weir_pieces_unplaced_total", kWindows,
+         "Of them, freed without: no window had their time."),
+    counts("pieces.dropped.", "weir_pieces_dropped_total", "reason", kWindows,
+           "Of them, dropped, by reason."),
+    {From::counter,
+     "pieces.held",
+     Kind::gauge,
+     "weir_pieces_held",
+     {},
+     1,
+     kWindows,
+     true,
+     "Of them, held now."},
+    rare("pieces.copies", "weir_pieces_copies_total", kWindows,
+         "Pieces in windows; one in two windows counts twice."),
+    rare("readout.windows", "weir_readout_windows_total", kWindows, "Windows of sources that were made."),
+    rare("readout.windows_forced", "weir_readout_windows_forced_total", kWindows,
+         "Of them, made before their time had passed, because build.ring_bytes was full."),
+    rare("readout.windows_cut", "weir_readout_windows_cut_total", kWindows,
+         "Of them, without data that had left the ring: truncated, or missing (too_old)."),
     counts("injected.", "weir_injected_total", "fault", kFaulty,
            "Fragments with a fault on purpose (`source.faults`), by fault."),
     count("push.fragments", "weir_push_fragments_total", kPushReadout, "Fragments pushed."),

@@ -18,8 +18,9 @@ namespace weir::reports {
 class LossWatch {
  public:
   // `contents`: fragments that are kept, but with other bytes than their source's. `made`: fragments that the
-  // source was asked for. `missing`: fragments that DCMs requested.
-  enum class Stage : std::uint8_t { packets, fragments, contents, made, missing };
+  // source was asked for. `missing`: fragments that DCMs requested. `pieces`: data
+  // with a time of their own, with build.by: time.
+  enum class Stage : std::uint8_t { packets, fragments, contents, made, missing, pieces };
   static constexpr SourceId kNoSource = SourceId(UINT32_MAX);  // pieces without a known source
   static constexpr std::uint64_t kLostMin = 10;                // fewer are ignored, whatever their share
   static constexpr std::size_t kReasonsMax = 16;  // of one source and stage; further ones count as `other`

@@ -5,6 +5,7 @@
 #include <weir/ingest/recorded_run.hpp>
 #include <weir/ingest/replay_source.hpp>
 #include <weir/source/source.hpp>
+#include <weir/source/time_windows.hpp>
 
 #include <memory>
 #include <optional>
@@ -35,6 +36,7 @@ struct SourceSettings {
   };
   std::vector<OtherSizes> other_sizes;
   emulation::HitsSettings hits;
+  std::optional<source::WindowSettings> windows;  // of `hits`, with build.by: time
   ReplaySettings replay;
 };
 

@@ -78,6 +78,8 @@ class ReassemblySink {
   // The source is done with this slice and all earlier ones. `gap`: packets were lost in between, so a
   // missing fragment may have been sent.
   virtual void passed(SourceId source, SliceId slice, bool gap) = 0;
+  // Follows passed() if the mark has a time: the source sends nothing more that begins before.
+  virtual void time_passed(SourceId /*source*/, UtcNs /*time*/, bool /*gap*/) {}
   // The source's front-end has restarted: it sent from `before`, and now sends from `after`.
   virtual void restarted(SourceId source, const Origin& before, const Origin& after) = 0;
   // A second front-end sends this source's id: packets from `kept` are read, those from `other` dropped.
@@ -122,6 +124,7 @@ class Reassembler {
     std::uint64_t place = 0;  // in the sequence, behind its packet
     TimeNs until = 0;
     std::optional<std::uint64_t> confirmed_by;  // the place of a later packet that agrees with it
+    std::optional<UtcNs> time;                  // the source's progress
   };
   // A packet with an unknown session number: of a new life, or damaged.
   struct Held {

@@ -22,7 +22,7 @@ struct Piece {
   [[nodiscard]] UtcNs end() const { return time + (duration > 0 ? duration : 1); }
 };
 
-// The time whose data make one fragment: [time - before, time + duration + after).
+// A time, of which a fragment has the data: [time - before, time + duration + after).
 struct TimeWindow {
   SliceId slice;
   UtcNs time = 0;           // begin of a time slice, or moment of an event

@@ -64,8 +64,8 @@ struct MadeWindow {
 // Keeps one source's pieces by time, and makes the fragment of each announced window once the source has
 // passed its end. Bounded in bytes. When it is full, the oldest pieces are freed; windows that need them are
 // made at once (forced, truncated). A window that begins before data which were freed has the status
-// truncated, and is missing (too_old) if it has no pieces left. Pieces come in any order, and repetitions are
-// not recognised. Not thread-safe; uses no clock.
+// truncated, and is missing (too_old) if it has no pieces left; likewise (gap) if it begins before the end of
+// a gap. Pieces come in any order, and repetitions are not recognised. Not thread-safe; uses no clock.
 class TimeRing {
  public:
   static constexpr std::uint64_t kPieceOverhead = 128;
@@ -79,11 +79,13 @@ class TimeRing {
   // Frees all. Open windows are not made.
   void end_run();
 
-  // Appends to `made` what the piece completes or forces, as the next two functions do. `utc`: now.
+  // Appends the windows that the piece forces to `made`. The next two functions append completed ones. `utc`:
+  // now.
   void add(Piece piece, UtcNs utc, std::vector<MadeWindow>& made);
-  // The source delivers no more pieces that begin before `time`. Lower than before: ignored.
-  void pass(UtcNs time, UtcNs utc, std::vector<MadeWindow>& made);
-  // Requires: the slice has no open window.
+  // The source delivers no more pieces that begin before `time`. Lower than before: ignored. `gap`: pieces
+  // since the last call may be lost, so that windows with a part of this time are truncated.
+  void pass(UtcNs time, bool gap, UtcNs utc, std::vector<MadeWindow>& made);
+  // A slice with an open window is ignored.
   void open(const TimeWindow& window, std::vector<MadeWindow>& made);
   // Its fragment is no longer needed. Unknown slices are ignored.
   void close(SliceId slice);
@@ -122,6 +124,7 @@ class TimeRing {
   boost::unordered_flat_map<std::uint64_t, UtcNs> begin_of_;  // open slices
   UtcNs passed_ = kNever;
   UtcNs gone_until_ = kNever;       // data before this may have been freed
+  UtcNs gap_until_ = kNever;        // data before this may not have come
   UtcNs next_begin_ = kNever;       // of the windows to come, if they ascend
   DurationNs longest_ = 1;          // of the pieces, since the ring was empty
   std::vector<Kept*> found_;        // of the window at hand

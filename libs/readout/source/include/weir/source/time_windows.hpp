@@ -52,8 +52,8 @@ class ArrivalDelays {
   std::vector<DurationNs> samples_;
 };
 
-// The windows of all sources of a readout: a TimeRing for each. The caller delivers what is made to the
-// FragmentBuffer, whose WindowedSource reports the fragments that it no longer waits for. Not thread-safe;
+// The windows of all sources of a readout: a TimeRing for each. The caller delivers the made fragments to the
+// FragmentBuffer. Its WindowedSource reports fragments that are no longer needed. Not thread-safe;
 // uses no clock.
 class TimeWindows {
  public:
@@ -68,13 +68,14 @@ class TimeWindows {
   // A piece that came without a time.
   void add_timeless(SourceId source) { ring(source).ring.drop(PieceDrop::no_time); }
   // `time`: of the source's own clock.
-  void pass(SourceId source, UtcNs time, UtcNs utc);
+  void pass(SourceId source, UtcNs time, bool gap, UtcNs utc);
   // Opens the window of each slice for each source. Requires: not announced before.
   void announced(std::span<const Trigger> triggers);
   // Closes the window of the slice, for one source or all.
   void close(SourceId source, SliceId slice) { ring(source).ring.close(slice); }
   void close(SliceId slice);
 
+  [[nodiscard]] bool has_made() const { return !made_.empty(); }
   // Returns the fragments made since the last call.
   [[nodiscard]] std::vector<MadeWindow> take_made() { return std::exchange(made_, {}); }
 
@@ -94,7 +95,7 @@ class TimeWindows {
   std::vector<MadeWindow> made_;
 };
 
-// A source whose fragments are windows' pieces. Requires: `windows` outlives it.
+// A source with windows' pieces as fragments. Requires: `windows` outlives it.
 class WindowedSource final : public FragmentSource {
  public:
   WindowedSource(SourceId id, TimeWindows& windows) : id_(id), windows_(windows) {}

@@ -31,6 +31,8 @@ class Arrivals {
   virtual source::Delivery on_fragment(SourceId source, SliceId slice, source::SourceFragment fragment,
                                        const Stamp& stamp) = 0;
   virtual void on_watermark(SourceId source, SliceId slice, MissingReason reason) = 0;
+  // The source delivers nothing more that begins before `time` of its clock. `gap`: it may have lost some.
+  virtual void on_time_passed(SourceId /*source*/, UtcNs /*time*/, bool /*gap*/) {}
   // Pieces that reached a source (none: an unknown one), and how many of them the plugin dropped.
   virtual void on_losses(std::optional<SourceId> /*source*/, std::uint64_t /*reached*/,
                          std::uint64_t /*lost*/, std::string_view /*reason*/) {}

@@ -64,6 +64,7 @@ enum class RecordKind : std::uint32_t {
   count = 8,     // slice: the amount; text: name of a counter
   fault = 9,     // text
   stamped = 10,  // a fragment; its bytes begin with a LaneStamp
+  passed = 11,   // slice: the time (signed) before which the source delivers nothing more; status 1: a gap
 };
 
 // Bytes follow, then up to 7 more to a multiple of 8.

@@ -195,6 +195,15 @@ struct Summary {
   std::string source_plugin;  // name and version; empty for built-in sources
   Counts source;              // the plugin's counters
   Counts injected;            // fragments with an injected fault, by fault
+  Counts pieces;              // with build.by: time: data with a time, and windows; empty: none
+  // The delay of a source's pieces in UTC, with its clock's error in it.
+  struct Clock {
+    std::uint32_t source = 0;
+    double least_us = 0;
+    double median_us = 0;
+    double correction_us = 0;  // added to its times, the farm's sources would have the same least delay
+  };
+  std::vector<Clock> clocks;  // ascending
   std::string filter_plugin;  // name and version
   Counts filter;              // the plugin's counters
   Counts filter_workers;      // restarts, ends by reason, slices retried and poisoned; empty: all zero
