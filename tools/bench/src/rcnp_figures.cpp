@@ -27,6 +27,19 @@ RcnpPoint gathering(std::uint32_t sources) {
   return point;
 }
 
+// 6 of the sources of a system of 6 or 19, other ones for each slice.
+RcnpPoint system_of(std::uint32_t sources) {
+  RcnpPoint point;
+  point.label = fmt::format("6 of {} sources", sources);
+  point.x = sources;
+  point.readouts = sources;
+  point.dcms = 1;
+  point.steps = 1;
+  point.sources_per_step = 6;
+  point.microseconds = 0;
+  return point;
+}
+
 RcnpPoint stepping(std::uint32_t steps, std::uint32_t dcms) {
   RcnpPoint point;
   point.label = fmt::format("{} step{}", steps, steps == 1 ? "" : "s");
@@ -102,6 +115,13 @@ std::vector<RcnpFigure> make_figures() {
        "T_dst grows linearly with the number of sources; the curves have no numbers in the text",
        "One request frame and one block of fragments serve many slices, so the cost of a source falls with "
        "the rate"},
+      {"sources",
+       "CPU time to gather 6 blocks of 1 kB in systems of 6 and 19 sources (V.B)",
+       "",
+       {system_of(6), system_of(19)},
+       "the time depends on the number of sources in the system with socket based interfaces (select), and "
+       "not with the zero copy library; the curves have no numbers in the text",
+       "A readout answers several slices in a block, and has a third of the slices if it is one of 19"},
       {"steps",
        "CPU time of a sequence of steps: 4 of 11 sources of 1 kB, a copy and 100 us each (VI.A)",
        "steps",

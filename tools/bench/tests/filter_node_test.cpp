@@ -77,6 +77,8 @@ TEST_CASE("the table has the thesis' values beside the measured ones, and the li
   const std::string page = filter_node_page(lines, {}, "a machine");
   CHECK_THAT(page,
              ContainsSubstring("| 1 x 1 | 20.2 | 12.50 | 51 | 62.0 | 7.5 | 0.25 | 36 | 1.2 | 50 | 70 |"));
+  CHECK_THAT(page, ContainsSubstring("| met | 5.5.3: two 2-CPU nodes are just enough"));
+  CHECK_THAT(page, ContainsSubstring("120 nodes like 2 x 2 (2 x 70 kHz / 70 kHz x 300/5)"));
   CHECK_THAT(page, ContainsSubstring("| 2 x 1, coincidence | - | 12.50 | - | 62.0 |"));
   CHECK(lines.size() == 20);
   CHECK(number_of(lines[10], "paper_max_khz") == 100);

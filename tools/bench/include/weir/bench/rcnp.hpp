@@ -46,7 +46,7 @@ struct RcnpPoint {
 };
 
 struct RcnpFigure {
-  std::string id;     // "5", "steps", "10a", "table1"
+  std::string id;     // "5", "sources", "steps", "10a", "table1"
   std::string title;  // as in the paper
   std::string x;      // meaning of RcnpPoint::x; empty: points have labels
   std::vector<RcnpPoint> points;
