@@ -72,8 +72,13 @@ FrontEnd::~FrontEnd() {
   if (instance_) instance_->detach();
 }
 
-std::vector<std::unique_ptr<source::FragmentSource>> FrontEnd::sources() const {
-  return windows_ ? windows_->sources() : source_host::make_sources(instance_, ids_);
+std::vector<std::unique_ptr<source::FragmentSource>> FrontEnd::sources(StepCheck* steps) {
+  if (windows_) return windows_->sources();
+  steps_ = steps;
+  auto sources = source_host::make_sources(instance_, ids_);
+  if (steps == nullptr || !instance_->makes()) return sources;
+  for (auto& source : sources) source = steps->wrap(std::move(source));
+  return sources;
 }
 
 void FrontEnd::attach(source::FragmentBuffer& buffer, source::AnswerSink& sink, reports::LossWatch& losses,
@@ -128,22 +133,30 @@ void FrontEnd::add_to(v1::Report& report) const {
 source::Delivery FrontEnd::on_fragment(SourceId source, SliceId slice, source::SourceFragment fragment,
                                        const Stamp& stamp) {
   if (windows_) return windows_->add(source, slice, std::move(fragment), stamp, clock_->utc_ns());
-  if (numbers_ == nullptr) return buffer_->deliver(source, slice, std::move(fragment), *sink_);
-  const auto number = numbers_->take(source, slice.value);
-  if (!number) {
-    if (const std::string fault = numbers_->take_fault(); !fault.empty()) on_fault(fault);
-    return source::Delivery::late;
+  if (numbers_ != nullptr) {
+    const auto number = numbers_->take(source, slice.value);
+    if (!number) {
+      if (const std::string fault = numbers_->take_fault(); !fault.empty()) on_fault(fault);
+      return source::Delivery::late;
+    }
+    slice = *number;
   }
-  const source::Delivery delivery = buffer_->deliver(source, *number, std::move(fragment), *sink_);
-  if (delivery == source::Delivery::taken)
-    numbers_->arrived(source, *number, stamp, polled_utc_ns_, polled_ns_);
+  if (steps_ != nullptr) {
+    const bool there = fragment.status != FragmentStatus::missing;
+    slice = there ? steps_->check(source, slice, stamp, fragment) : steps_->place(source, slice);
+  }
+  const source::Delivery delivery = buffer_->deliver(source, slice, std::move(fragment), *sink_);
+  if (numbers_ != nullptr && delivery == source::Delivery::taken)
+    numbers_->arrived(source, slice, stamp, polled_utc_ns_, polled_ns_);
   return delivery;
 }
 
 void FrontEnd::on_watermark(SourceId source, SliceId slice, MissingReason reason) {
   if (windows_) return;  // their ids are no slices
   const auto number = numbers_ == nullptr ? slice : numbers_->place(source, slice.value);
-  if (number) buffer_->source_passed(source, *number, reason, *sink_);
+  if (!number) return;
+  buffer_->source_passed(source, steps_ == nullptr ? *number : steps_->place(source, *number), reason,
+                         *sink_);
 }
 
 void FrontEnd::on_time_passed(SourceId source, UtcNs time, bool gap) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "own_numbers.hpp"
+#include "step_check.hpp"
 #include "window_delivery.hpp"
 #include <weir/readout/node.hpp>
 #include <weir/reports/loss_watch.hpp>
@@ -37,7 +38,8 @@ class FrontEnd final : private source_host::Arrivals {
                                                       const ReadoutEnvironment& environment);
   ~FrontEnd() override;
 
-  [[nodiscard]] std::vector<std::unique_ptr<source::FragmentSource>> sources() const;
+  // `steps`: the check of counters and times; null: none. Requires: it is valid as long as this object.
+  [[nodiscard]] std::vector<std::unique_ptr<source::FragmentSource>> sources(StepCheck* steps);
   // Sets the buffer to deliver to and the counter of losses. Requires: called before begin_run().
   // `numbers`: places the fragments' counters; null: fragments come with the slice's id.
   void attach(source::FragmentBuffer& buffer, source::AnswerSink& sink, reports::LossWatch& losses,
@@ -80,6 +82,7 @@ class FrontEnd final : private source_host::Arrivals {
   std::unique_ptr<WindowDelivery> windows_;  // with build.by: time
   source::FragmentBuffer* buffer_ = nullptr;
   source::AnswerSink* sink_ = nullptr;
+  StepCheck* steps_ = nullptr;
   reports::LossWatch* losses_ = nullptr;
   OwnNumbers* numbers_ = nullptr;
   const ports::Clock* clock_ = nullptr;

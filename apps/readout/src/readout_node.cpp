@@ -31,9 +31,12 @@ ReadoutNode::ReadoutNode(const node::Setup& setup, ReadoutEnvironment environmen
     : settings_(node_settings(setup)),
       environment_(std::move(environment)),
       identity_(settings_.member.identity),
+      steps_(settings_.steps ? std::make_unique<StepCheck>(*settings_.steps, settings_.sources.sources)
+                             : nullptr),
       front_end_(settings_.front_end ? FrontEnd::make(*settings_.front_end, environment_) : nullptr),
       injector_(settings_.fault_seed),
-      buffer_(front_end_ ? front_end_->sources() : make_sources(settings_.sources, injector_, recording_),
+      buffer_(front_end_ ? front_end_->sources(steps_.get())
+                         : make_sources(settings_.sources, injector_, steps_.get(), recording_),
               settings_.buffer),
       losses_(settings_.loss_share_max),
       push_(settings_.push ? std::make_unique<PushSender>(*settings_.push) : nullptr),
@@ -63,6 +66,7 @@ void ReadoutNode::pass(TimeNs now_ns) {
   if (numbers_ && run_begun_ && !ended_ && supervisor_.ready()) numbers_->tell(supervisor_, now_ns);
   note_peaks();
   tell_throttle();
+  tell_steps();
   hold_back_slow_peers();
   std::fill(served_.begin(), served_.end(), 0);
   push();
@@ -147,17 +151,24 @@ void ReadoutNode::tell_throttle() {
   if (const auto message = throttle_.look(on, fullest(), buffer_.level())) supervisor_.send(*message);
 }
 
+void ReadoutNode::tell_steps() {
+  if (!steps_ || !run_begun_ || !supervisor_.ready()) return;
+  if (const auto message = steps_->take_message(now_ns_)) supervisor_.send(*message);
+}
+
 // ---- supervisor
 
 void ReadoutNode::on_supervisor_ready() {
   throttle_.forget();
   if (numbers_) numbers_->repeat();
+  if (steps_) steps_->forget();
 }
 
 void ReadoutNode::on_begin_run(const v1::BeginRun& begin) {
   if (run_begun_) return supervisor_.send_begun(failure_);
   run_begun_ = true;
   buffer_.begin_run(RunNumber(begin.run()));
+  if (steps_) steps_->begin_run();
   losses_.begin_run();
   injector_.begin_run(now_ns_);
   buffer_.tick(now_ns_, *this);  // the beginning of its wait for announced slices
@@ -186,11 +197,16 @@ Expected<void, wire::WireError> ReadoutNode::on_supervisor_message(const v1::Con
     case v1::Control::kOpenSlices:
       clear_all_but(message.open_slices());
       return {};
+    case v1::Control::kStepVerdict:
+      if (!steps_) break;
+      steps_->take_verdict(message.step_verdict());
+      return {};
     case v1::Control::kDestinations:
       return take_destinations(message.destinations());
     default:
-      return Unexpected<wire::WireError>(wire::WireError::not_expected);
+      break;
   }
+  return Unexpected<wire::WireError>(wire::WireError::not_expected);
 }
 
 void ReadoutNode::clear() {
@@ -232,6 +248,7 @@ Expected<void, wire::WireError> ReadoutNode::take_announcements(const v1::Announ
     turn_on_.expect(trigger.slice, truth_.record(settings_.member.identity.run, trigger));
     backlog_.push_back(trigger);
   }
+  if (steps_) steps_->announced(fresh_, buffer_);
   if (front_end_ && run_begun_ && !ended_) front_end_->announced(fresh_);
   make_announced();
   if (push_) expect_to_push(announce.utc_ns());
@@ -298,6 +315,7 @@ v1::Report ReadoutNode::make_report(bool final) {
   if (injector_.not_delayed() > 0) counters.of("injected.", "not_delayed") = injector_.not_delayed();
   if (push_) push_->add_to(report);
   turn_on_.add_to(report);
+  if (steps_) steps_->add_to(report);
   add_losses(report);
   add_sources(report, buffer_, now_ns_, environment_.clock.utc_ns());
   reports::Gauges gauges(report);

@@ -6,6 +6,7 @@
 #include "settings.hpp"
 #include "silent_sources.hpp"
 #include "sources.hpp"
+#include "step_check.hpp"
 #include "timings.hpp"
 #include "turn_on.hpp"
 #include <weir/node/refusal_log.hpp>
@@ -59,6 +60,7 @@ class ReadoutNode final : public node::Node,
   void on_supervisor_ready() override;
   void make_announced();
   void tell_throttle();
+  void tell_steps();
   void add_losses(v1::Report& report);
   [[nodiscard]] slice_rows::HoldReason fullest() const;
 
@@ -100,6 +102,7 @@ class ReadoutNode final : public node::Node,
   sessions::PeerInfo identity_;  // with the real port
   sessions::PeerCounters peer_counters_;
   node::LoopTime loop_time_;
+  std::unique_ptr<StepCheck> steps_;     // null: counters and times are not compared
   std::unique_ptr<FrontEnd> front_end_;  // where the sources are a plugin's
   emulation::FaultInjector injector_;    // idle where no faults are asked for
   v1::RunIdentity recording_;            // the part of it that was read, where there is one

@@ -191,6 +191,23 @@ shaping::BarrelSettings barrel_settings(const node::Setup& setup) {
   return settings;
 }
 
+std::optional<steps::WatchSettings> watch_settings(const node::Setup& setup) {
+  const v1::BuildSettings& build = setup.farm.build();
+  if (build.by() == v1::BuildSettings::BY_TIME) return std::nullopt;
+  steps::WatchSettings settings;
+  const bool by_number = build.by() == v1::BuildSettings::BY_NUMBER;
+  if (!by_number) settings.counter_bits = build.counter_bits();
+  settings.time_tolerance_ns = config::from_us(build.time_tolerance_us());
+  if (settings.counter_bits == 0 && settings.time_tolerance_ns == 0) return std::nullopt;
+  for (const v1::BuildOffsetSettings& from : build.offsets()) {
+    steps::WatchSettings::Offset offset;
+    offset.time_ns = config::from_us(from.time_us());
+    if (from.has_counter() && !by_number) offset.counter = static_cast<std::int64_t>(from.counter());
+    for (const std::uint32_t source : from.sources()) settings.offsets.emplace_back(SourceId(source), offset);
+  }
+  return settings;
+}
+
 std::optional<TruthSettings> truth_settings(const node::Setup& setup) {
   const v1::Farm& farm = setup.farm;
   if (!config::has_true_tracks(farm) || !is_first_of_kind(setup)) return std::nullopt;
@@ -311,6 +328,7 @@ ReadoutNodeSettings node_settings(const node::Setup& setup) {
           .front_end = front_end_settings(setup),
           .numbers = own_numbers(farm),
           .sources = sources_settings(setup),
+          .steps = watch_settings(setup),
           .push = push_settings(setup),
           .truth = truth_settings(setup)};
 }

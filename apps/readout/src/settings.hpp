@@ -7,6 +7,7 @@
 #include <weir/node/member_settings.hpp>
 #include <weir/node/setup.hpp>
 #include <weir/source/fragment_buffer.hpp>
+#include <weir/steps/step_watch.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -28,8 +29,9 @@ struct ReadoutNodeSettings {
   std::optional<FrontEndSettings> front_end;  // nothing: the sources are built in
   std::optional<OwnNumbersSettings> numbers;  // where front-ends number the slices
   SourcesSettings sources;
-  std::optional<PushSettings> push;    // nothing: pull running
-  std::optional<TruthSettings> truth;  // of the first readout of kind `hits`
+  std::optional<steps::WatchSettings> steps;  // nothing: counters and times are not compared
+  std::optional<PushSettings> push;           // nothing: pull running
+  std::optional<TruthSettings> truth;         // of the first readout of kind `hits`
 };
 [[nodiscard]] ReadoutNodeSettings node_settings(const node::Setup& setup);
 [[nodiscard]] std::optional<PushSettings> push_settings(const node::Setup& setup);

@@ -24,7 +24,7 @@ const SourcesSettings::Faults* faults_of(const SourcesSettings& settings, Source
 
 std::vector<std::unique_ptr<source::FragmentSource>> make_sources(const SourcesSettings& settings,
                                                                   emulation::FaultInjector& injector,
-                                                                  v1::RunIdentity& read) {
+                                                                  StepCheck* steps, v1::RunIdentity& read) {
   std::vector<ingest::RecordedFile> files;
   auto sources = ingest::make_sources(settings.content, settings.sources, &files);
   if (!files.empty()) {
@@ -35,10 +35,10 @@ std::vector<std::unique_ptr<source::FragmentSource>> make_sources(const SourcesS
   }
   for (auto& source : sources) {
     const SourcesSettings::Faults* faults = faults_of(settings, source->id());
-    if (faults == nullptr) continue;
-    if (faults->slip.kind != emulation::SlipKind::none)
+    if (faults != nullptr && faults->slip.kind != emulation::SlipKind::none)
       source = std::make_unique<emulation::SlippingSource>(std::move(source), faults->slip);
-    source = injector.wrap(std::move(source), faults->rates);
+    if (steps != nullptr) source = steps->wrap(std::move(source));
+    if (faults != nullptr) source = injector.wrap(std::move(source), faults->rates);
   }
   return sources;
 }

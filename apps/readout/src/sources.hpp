@@ -1,5 +1,6 @@
 #pragma once
 
+#include "step_check.hpp"
 #include <weir/emulation/detector.hpp>
 #include <weir/emulation/injected_faults.hpp>
 #include <weir/emulation/slip.hpp>
@@ -28,10 +29,12 @@ struct SourcesSettings {
   std::vector<Faults> faults;  // the last one for a source counts
 };
 
-// Makes the sources of this readout; faults on purpose are the injector's. `read` receives the part of a
+// Makes the sources of this readout; faults on purpose are the injector's. `steps`: checks their counters and
+// times; null: nothing does. `read` receives the part of a
 // recording that was read. Errors: std::runtime_error, also if a recording differs from the run's.
 [[nodiscard]] std::vector<std::unique_ptr<source::FragmentSource>> make_sources(
-    const SourcesSettings& settings, emulation::FaultInjector& injector, v1::RunIdentity& read);
+    const SourcesSettings& settings, emulation::FaultInjector& injector, StepCheck* steps,
+    v1::RunIdentity& read);
 
 struct TruthSettings {
   std::string path;

@@ -101,6 +101,7 @@ control::HealthView::Process process_of(const control::Member& member, const Pro
     take_hold_up(process.report.state(), one);
     take_filter(process.report, one);
     one.silent_sources = reports::silent_sources(process.report);
+    one.out_of_step = reports::out_of_step(process.report);
     one.ring_missed = reports::total_of(process.report, "burst.disk_missed.");
   }
   return one;

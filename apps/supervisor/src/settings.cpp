@@ -239,6 +239,18 @@ AccountSettings account_settings(const node::Setup& setup) {
   return settings;
 }
 
+StepSettings step_settings(const node::Setup& setup) {
+  const v1::BuildSettings& build = setup.farm.build();
+  StepSettings settings{build.on_out_of_step(), {}};
+  // Readouts that compare nothing have no sources to report.
+  if (build.counter_bits() == 0 && build.time_tolerance_us() == 0) return settings;
+  for (const config::NodePlan* readout : setup.plan.of_role(Role::readout)) {
+    for (const SourceId source : readout->sources) settings.readout_of.emplace(source.value, readout->index);
+  }
+  for (const SourceId source : setup.plan.masked) settings.readout_of.erase(source.value);
+  return settings;
+}
+
 assignment::SupervisorSettings machine_settings(const node::Setup& setup) {
   const v1::SupervisorSettings& supervisor = setup.farm.supervisor();
   assignment::SupervisorSettings settings;

@@ -4,6 +4,7 @@
 #include "dispatch.hpp"
 #include "run_account.hpp"
 #include "run_journal.hpp"
+#include "slip_board.hpp"
 #include "text_responder.hpp"
 #include <weir/assignment/dcm_groups.hpp>
 #include <weir/assignment/supervisor_machine.hpp>
@@ -50,6 +51,7 @@ struct SupervisorNodeSettings {
 // `claim`: of the run. Throws std::runtime_error if trigger clients would need a key and have none.
 [[nodiscard]] TextSettings text_settings(const node::Setup& setup, std::uint64_t claim);
 [[nodiscard]] AccountSettings account_settings(const node::Setup& setup);
+[[nodiscard]] StepSettings step_settings(const node::Setup& setup);
 // Returns the silence after which a DCM of a group with a lease of its own is disconnected; 0 for other
 // nodes.
 [[nodiscard]] DurationNs silence_of_group(const node::Setup& setup, const config::NodePlan& node);

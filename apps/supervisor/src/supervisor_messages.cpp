@@ -73,6 +73,8 @@ Expected<void, wire::WireError> SupervisorNode::take(RosterMember& member, const
       return {};
     case v1::Control::kSeen:
       return member.role == Role::readout && numbers_ ? take_seen(member, message.seen()) : not_expected();
+    case v1::Control::kOutOfStep:
+      return member.role == Role::readout ? take_steps(member, message.out_of_step()) : not_expected();
     default:
       return member.role == Role::dcm ? take_of_dcm(member, message) : not_expected();
   }
@@ -135,6 +137,22 @@ void SupervisorNode::take_histograms(RosterMember& dcm) {
   spdlog::error("histograms do not add up reason=\"{}\"", fault);
   if (!course_.is(RunStage::gathering)) journal_.note_fault(fault);
   stop(fault);
+}
+
+Expected<void, wire::WireError> SupervisorNode::take_steps(const RosterMember& readout,
+                                                           const v1::OutOfStep& message) {
+  const auto taken = steps_.take(readout.index, message);
+  if (!taken) return node::refused(taken.error());
+  if (!steps_.take_change()) return {};
+  for (const std::string& text : steps_.take_news()) {
+    spdlog::warn("source out of step fault=\"{}\"", text);
+    if (course_.has_begun()) journal_.note_fault(text);
+  }
+  for (const RosterMember& member : roster_.members()) {
+    if (member.role == Role::readout && member.peer != nullptr) member.peer->send(steps_.verdict());
+  }
+  if (const std::string why = steps_.why_stop(); !why.empty() && course_.is(RunStage::running)) stop(why);
+  return {};
 }
 
 void SupervisorNode::write_report(const RosterMember& member) {

@@ -40,6 +40,7 @@ SupervisorNode::SupervisorNode(const node::Setup& setup, SupervisorEnvironment e
                throttle_times_, answered_),
       dispatch_(dispatch_settings(setup), environment_.clock, roster_, machine_),
       bursts_(burst_alert_settings(setup), roster_, journal_.entries()),
+      steps_(step_settings(setup)),
       text_responder_(
           text_settings(setup, environment_.claim), answered_,
           [this](const auto& trigger) { return offer(trigger); },
@@ -288,6 +289,7 @@ void SupervisorNode::join(RosterMember& member) {
       break;
     case Role::readout:
       machine_.readout_joined(member.index, info.incarnation, now_ns_);
+      if (steps_.names_any()) peer.send(steps_.verdict());
       break;
     default:
       machine_.writer_joined(member.index, info.incarnation, now_ns_, actions_);

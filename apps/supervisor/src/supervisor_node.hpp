@@ -8,6 +8,7 @@
 #include "run_journal.hpp"
 #include "run_stages.hpp"
 #include "settings.hpp"
+#include "slip_board.hpp"
 #include "text_responder.hpp"
 #include "text_triggers.hpp"
 #include "trigger_answers.hpp"
@@ -61,6 +62,7 @@ class SupervisorNode final : public node::Node, private sessions::PeerHandler {
   Expected<void, wire::WireError> take_reach(RosterMember& dcm, const v1::Reach& reach);
   [[nodiscard]] Expected<void, wire::WireError> take_report(RosterMember& member, const v1::Report& report);
   void take_histograms(RosterMember& dcm);
+  Expected<void, wire::WireError> take_steps(const RosterMember& readout, const v1::OutOfStep& message);
   void write_report(const RosterMember& member);
   void recall(const v1::Report& report);
   void take_triggers(sessions::Peer& peer, const v1::TriggerOffer& offers);
@@ -123,6 +125,7 @@ class SupervisorNode final : public node::Node, private sessions::PeerHandler {
   BurstAlerts bursts_;
   HistogramBoard histograms_;
   std::string histogram_fault_;  // the last one; empty: none
+  SlipBoard steps_;
   TextResponder text_responder_;
   std::optional<numbering::NumberOrder> numbers_;  // where front-ends number the slices
   RunAccount account_;

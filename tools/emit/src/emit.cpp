@@ -116,6 +116,7 @@ class Emitter {
     if (first_asked_ || now < next_first_) return;
     source::Trigger first;
     first.slice = plan_.player.first;
+    first.time = first_utc_ = loop_.utc_ns();
     trigger_->offer({first});
     first_asked_ = true;
   }
@@ -135,7 +136,7 @@ class Emitter {
     }
     player_.emplace(settings, std::move(played));
     begun_ = loop_.now_ns();
-    player_->start(begun_, loop_.utc_ns());
+    player_->start(begun_, first_utc_ != 0 ? first_utc_ : loop_.utc_ns());
     state_ = State::playing;
     (void)now;
   }
@@ -204,6 +205,7 @@ class Emitter {
   bool signalled_ = false;
   bool first_asked_ = false;
   TimeNs next_first_ = 0;
+  UtcNs first_utc_ = 0;  // time of the first slice, as it was offered; 0: not offered
   TimeNs begun_ = 0;
   TimeNs ended_ns_ = 0;
   TimeNs next_mark_ = 0;

@@ -11,6 +11,12 @@ namespace weir::reports {
 namespace {
 
 constexpr const char* kSilentNote = "silent_sources";
+constexpr const char* kStepNote = "out_of_step";
+
+std::string note_of(const v1::Report& report, const char* name) {
+  const auto note = report.notes().find(name);
+  return note == report.notes().end() ? std::string() : note->second;
+}
 
 using Counts = std::map<std::string, std::uint64_t>;
 using Reasons = google::protobuf::RepeatedPtrField<v1::SourceCounts::Reason>;
@@ -137,10 +143,13 @@ void note_silent_sources(v1::Report& report, const std::string& text) {
   if (!text.empty()) (*report.mutable_notes())[kSilentNote] = text;
 }
 
-std::string silent_sources(const v1::Report& readout) {
-  const auto note = readout.notes().find(kSilentNote);
-  return note == readout.notes().end() ? std::string() : note->second;
+std::string silent_sources(const v1::Report& readout) { return note_of(readout, kSilentNote); }
+
+void note_out_of_step(v1::Report& report, const std::string& text) {
+  if (!text.empty()) (*report.mutable_notes())[kStepNote] = text;
 }
+
+std::string out_of_step(const v1::Report& readout) { return note_of(readout, kStepNote); }
 
 void put_sources(std::span<const SourceRow> rows, std::size_t sources, v1::SourceCounts& out) {
   rows = rows.first(std::min(rows.size(), kSourceRowsMax));

@@ -45,7 +45,65 @@ void check_numbers(Validation& found) {
   }
 }
 
+bool compares(const Build& build) { return build.counter_bits() > 0 || build.time_tolerance_us() > 0; }
+
+bool delivers_by_itself(const v1::SourceSettings& source) {
+  return source.kind() == v1::SourceSettings::KIND_PLUGIN || source.kind() == v1::SourceSettings::KIND_UDP;
+}
+
+// The front-ends of the nodes under check.
+void check_step_sources(Validation& found) {
+  const Build& build = found.farm().build();
+  const v1::SourceSettings& source = found.here().source();
+  if (build.on_out_of_step() == Build::ON_OUT_OF_STEP_REALIGN && !delivers_by_itself(source))
+    found.inconsistent(
+        "build.on_out_of_step",
+        "'realign' is for front-ends that deliver by themselves: source.kind 'udp' or 'plugin'");
+  const bool counts_others = found.farm().trigger().mode() != v1::TriggerSettings::MODE_NETWORK;
+  if (build.by() == Build::BY_TRIGGER && build.counter_bits() > 0 && counts_others &&
+      delivers_by_itself(source))
+    found.warn(
+        "build.counter_bits",
+        "the supervisor makes the triggers, and front-ends that count triggers of their own get out of step "
+        "at once: set trigger.mode to 'network', or build.by to 'number'");
+}
+
 }  // namespace
+
+// Counters and times of front-ends that are compared with the slices.
+void check_steps(Validation& found) {
+  const Build& build = found.farm().build();
+  if (build.by() == Build::BY_TIME) return;
+  if (build.on_out_of_step() != Build::ON_OUT_OF_STEP_MARK && !compares(build))
+    found.warn("build.on_out_of_step",
+               "nothing is compared: set build.counter_bits or build.time_tolerance_us");
+  if (build.on_out_of_step() == Build::ON_OUT_OF_STEP_REALIGN &&
+      found.farm().run().mode() == v1::RunSettings::MODE_PUSH)
+    found.inconsistent("build.on_out_of_step", "'realign' does not work with run.mode 'push'");
+  const v1::TriggerSettings& trigger = found.farm().trigger();
+  double apart_us = 0;
+  if (trigger.mode() == v1::TriggerSettings::MODE_RATE && trigger.rate_hz() > 0)
+    apart_us = 1e6 / trigger.rate_hz();
+  if (trigger.mode() == v1::TriggerSettings::MODE_CLOCK) apart_us = 1e3 * trigger.slice_ms();
+  if (apart_us > 0 && 2 * build.time_tolerance_us() >= apart_us)
+    found.warn(
+        "build.time_tolerance_us",
+        "a source that slips by one is not seen: it has to be below half of the time between triggers");
+  found.for_kinds(Role::readout, found.farm().readout().nodes_size(), [&] { check_step_sources(found); });
+}
+
+void check_step_offsets(Validation& found, const FarmPlan& plan) {
+  const std::set<SourceId> known(plan.sources.begin(), plan.sources.end());
+  const Build& build = found.farm().build();
+  for (int i = 0; i < build.offsets_size(); ++i) {
+    const auto& sources = build.offsets(i).sources();
+    for (int k = 0; k < sources.size(); ++k) {
+      if (!known.contains(SourceId(sources[k])))
+        found.inconsistent("build.offsets[" + std::to_string(i) + "].sources[" + std::to_string(k) + "]",
+                           "unknown source " + std::to_string(sources[k]));
+    }
+  }
+}
 
 void check_building(Validation& found) {
   const Build& build = found.farm().build();

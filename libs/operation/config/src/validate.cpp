@@ -56,6 +56,7 @@ void check_settings(Validation& found) {
   check_supervisor(found);
   check_times(found);
   check_windows(found);
+  check_steps(found);
   check_trigger_file(found);
   check_overrun(found);
 }
@@ -77,6 +78,7 @@ void check_source_groups(Validation& found, const FarmPlan& plan) {
 void check_plan(Validation& found, const FarmPlan& plan, const ReplayReader& replay) {
   check_length(found);
   check_sources(found, plan);
+  check_step_offsets(found, plan);
   const ExpectedSizes sizes = check_readouts(found, plan, replay);
   check_push(found, plan);
   check_dcms(found, plan, sizes);

@@ -65,6 +65,10 @@ void check_sources(Validation& found, const FarmPlan& plan);
 [[nodiscard]] ReplayContents recorded_by(Validation& found, const ReplayReader& replay);
 void check_listed_sources(Validation& found, const NodeFarms::Kind& readouts, const ReplayContents& recorded);
 
+// Front-ends' counters and times (check_building.cpp).
+void check_steps(Validation& found);
+void check_step_offsets(Validation& found, const FarmPlan& plan);
+
 // Counts and memory limits (check_limits.cpp).
 void check_dcm_limits(Validation& found);
 void check_supervisor(Validation& found);

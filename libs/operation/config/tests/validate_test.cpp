@@ -253,6 +253,26 @@ TEST_CASE("a farm that listens beyond loopback needs a key, or security.mode=ope
         "farm.yaml:1: security.key_file: needed by security.tls: create keys with `weir keys new`");
 }
 
+TEST_CASE("counters and times can be compared where front-ends have them") {
+  CHECK(errors("build: {counter_bits: 8}\n").empty());
+  CHECK(warnings("build: {counter_bits: 8}\n").empty());
+  CHECK_THAT(warnings("source: {kind: udp}\nbuild: {counter_bits: 8}\n"),
+             Catch::Matchers::ContainsSubstring(
+                 "farm.yaml:2: build.counter_bits: the supervisor makes the triggers"));
+  CHECK(
+      warnings("source: {kind: udp}\ntrigger: {mode: network}\nbuild: {counter_bits: 8}\n").find("counter") ==
+      std::string::npos);
+  CHECK_THAT(warnings("build: {on_out_of_step: mask}\n"),
+             Catch::Matchers::ContainsSubstring("nothing is compared"));
+  CHECK_THAT(errors("build: {counter_bits: 8, on_out_of_step: realign}\n"),
+             Catch::Matchers::ContainsSubstring("'realign' is for front-ends that deliver by themselves"));
+  CHECK_THAT(warnings("trigger: {mode: rate, rate_hz: 1000}\nbuild: {time_tolerance_us: 500}\n"),
+             Catch::Matchers::ContainsSubstring("below half of the time between triggers"));
+  CHECK(warnings("trigger: {mode: rate, rate_hz: 1000}\nbuild: {time_tolerance_us: 499}\n").empty());
+  CHECK(errors("build: {counter_bits: 8, offsets: [{sources: [1, 99999], counter: 1}]}\n") ==
+        "farm.yaml:1: build.offsets[0].sources[1]: unknown source 99999");
+}
+
 TEST_CASE("limits that waste something are warnings") {
   CHECK_THAT(warnings("readout: {count: 100}\nsource: {size_bytes: 1MiB}\nwriter:\n  buffer_bytes: 64MiB\n"),
              Catch::ContainsSubstring("farm.yaml:4: writer.buffer_bytes: 64MiB is below one slice of about "

@@ -162,6 +162,15 @@ void silent_sources(const HealthView& view, Findings& out) {
                  "no data of " + list(texts) + ": the front-end has stopped, or its run() hangs"});
 }
 
+void out_of_step(const HealthView& view, Findings& out) {
+  std::vector<std::string> texts;
+  for (const Process* one : pick(view, [](const Process& it) { return !it.out_of_step.empty(); }))
+    texts.push_back(one->out_of_step + " at " + one->name);
+  if (texts.empty()) return;
+  out.push_back({Gravity::error, "out of step",
+                 list(texts) + ": its data are in the wrong slices, and are marked there"});
+}
+
 void lost_lately(const HealthView& view, Findings& out) {
   for (const auto& [prefix, noun] :
        {std::pair<std::string_view, std::string_view>{"discarded.", "slice"}, {"missing.", "fragment"}}) {
@@ -310,6 +319,7 @@ std::vector<Finding> health_of(const HealthView& view) {
     refused_triggers(view, out);
     triggers(view, out);
     silent_sources(view, out);
+    out_of_step(view, out);
     lost_lately(view, out);
     silent(view, out);
     back_in_run(view, out);

@@ -415,4 +415,14 @@ TEST_CASE("a source that has stopped is an error before the fragments that it co
   CHECK(health[1].word == "fragments missing");
 }
 
+TEST_CASE("a source out of step is an error") {
+  HealthView view = running();
+  of(view, "readout-1").out_of_step = "source 3 out of step by -1 since slice 4711";
+  const std::vector<Finding> health = health_of(view);
+  REQUIRE(health.size() == 1);
+  CHECK(health[0] == Finding{Gravity::error, "out of step",
+                             "source 3 out of step by -1 since slice 4711 at readout-1: its data are in the "
+                             "wrong slices, and are marked there"});
+}
+
 }  // namespace weir::control

@@ -196,6 +196,14 @@ Delivery FragmentBuffer::keep_early(SliceId slice, std::uint32_t column, SourceF
   return Delivery::taken;
 }
 
+void FragmentBuffer::mark_out_of_step(SourceId source, SliceId slice) {
+  const std::uint32_t column = column_of(source);
+  const EarlySlices::Slice* early = early_slices_.find(slice);
+  if (column == kNone || early == nullptr) return;
+  SourceFragment& place = rows_[early->row][column];
+  if (place.status != FragmentStatus::missing) place.status = FragmentStatus::out_of_step;
+}
+
 void FragmentBuffer::push_out_oldest() {
   const auto [slice, early] = early_slices_.take_oldest();
   release_early(early, DropReason::early_full);

@@ -82,6 +82,8 @@ inline constexpr std::string_view kFrontEnd = "readout, with front-ends";
 inline constexpr std::string_view kNumbersReadout = "readout, in a farm by number";
 inline constexpr std::string_view kNumbersSupervisor = "supervisor, in a farm by number";
 inline constexpr std::string_view kWindows = "readout, by time";
+inline constexpr std::string_view kStepReadout =
+    "readout, with build.counter_bits or build.time_tolerance_us";
 inline constexpr std::string_view kFaulty = "readout, with faults on purpose";
 inline constexpr std::string_view kTracksReadout = "readout, the first of kind `hits`";
 inline constexpr std::string_view kDcm = "DCM";
@@ -210,6 +212,8 @@ inline constexpr Entry kTable[] = {
      kWindows,
      true,
      "Pieces in the rings of its sources, build.ring_bytes each."},
+    rare_level("sources_out_of_step", "weir_sources_out_of_step", kStepReadout,
+               "Its sources that are out of step with the slices now."),
     // Readouts
     count("fragments.produced", "weir_fragments_produced_total", kReadout,
           "Fragments that the sources produced."),
@@ -254,6 +258,12 @@ inline constexpr Entry kTable[] = {
           "Fragments that were dropped because their counter could not be placed."),
     count("numbers.forgotten", "weir_numbers_forgotten_total", kNumbersReadout,
           "Numbers of a source far ahead of the others, beyond the limit: never reported."),
+    rare("readout.out_of_step", "weir_readout_out_of_step_total", kStepReadout,
+         "Fragments with a counter or a time that does not fit their slice."),
+    rare("readout.realigned", "weir_readout_realigned_total", kStepReadout,
+         "Fragments that went to another slice than they came with (`build.on_out_of_step: realign`)."),
+    rare("readout.not_compared", "weir_readout_not_compared_total", kStepReadout,
+         "Fragments with a time that arrived too early, or too late, to be compared."),
     counts("source.", "weir_source_total", "counter", kFrontEnd,
            "The source plugin's own counters, by name."),
     rare("pieces.received", "weir_pieces_received_total", kWindows, "Pieces that reached the readout."),

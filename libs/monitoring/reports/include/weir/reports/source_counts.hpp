@@ -74,6 +74,10 @@ void note_corrupt(const SourceRow& row, bool on_purpose, LossWatch& losses);
 void note_silent_sources(v1::Report& report, const std::string& text);
 [[nodiscard]] std::string silent_sources(const v1::Report& readout);
 
+// Sources out of step, as text of the readout's report; empty: none.
+void note_out_of_step(v1::Report& report, const std::string& text);
+[[nodiscard]] std::string out_of_step(const v1::Report& readout);
+
 // Adds up the sources of all processes' reports.
 class SourceSums {
  public:

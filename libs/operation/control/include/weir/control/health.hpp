@@ -94,6 +94,7 @@ struct HealthView {
     std::string filter_held;     // its number
     bool has_workers = false;    // filters are in workers
     std::string silent_sources;  // of a readout: "source 3 for 12 s (240 slices)"; empty: none
+    std::string out_of_step;     // of a readout: "source 3 out of step by -1 since slice 4711"; empty: none
   };
   std::vector<Process> processes;  // those of the plan
   // From the supervisor's reports: see RunProgress.

@@ -167,6 +167,8 @@ class FragmentBuffer {
 
   // Delivers a fragment of a source that is not at_once. Status missing: it will not arrive, for its reason.
   Delivery deliver(SourceId source, SliceId slice, SourceFragment fragment, AnswerSink& sink);
+  // Marks this fragment, if it has arrived and waits for its announcement.
+  void mark_out_of_step(SourceId source, SliceId slice);
   // The source will deliver no more fragments up to and including this slice; absent ones are missing for
   // `reason`. A slice lower than before is ignored.
   void source_passed(SourceId source, SliceId slice, MissingReason reason, AnswerSink& sink);
