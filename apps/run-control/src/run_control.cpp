@@ -1,3 +1,4 @@
+#include "alarm_watch.hpp"
 #include "commands.hpp"
 #include "disks.hpp"
 #include "farm_disks.hpp"
@@ -83,6 +84,8 @@ class RunControl::Core final : private bus::HubHandler {
   void look_at_records();
   void look_at_disks();
   void look_at_space();
+  void look_at_alarms();
+  [[nodiscard]] std::vector<control::Finding> findings() const;
   void log_run();
   void show_page();
   void note_events();
@@ -109,6 +112,7 @@ class RunControl::Core final : private bus::HubHandler {
   Commands commands_;
   RuleWatch rules_;
   HealthWatch health_;
+  AlarmWatch alarms_;
   node::FolderWatch folders_;  // of run control
   node::SpaceProbe probe_;     // likewise
   FarmDisks disks_;
@@ -154,6 +158,7 @@ RunControl::Core::Core(RunControlSettings settings)
       rules_(own_.rules, log_, commands_),
       health_(begins_anew() ? HealthWatch::Begin::anew : HealthWatch::Begin::recalled, own_.heartbeat_ns,
               flow_limits(rules_.rules()), parts_.now_ns),
+      alarms_(own_.alarms, settings.one_run ? "" : made_out(settings, own_) + "/alarms.jsonl", log_),
       disks_(own_.disk_limits),
       frozen_(own_.deadlines.return_ns),
       taps_(parts_, hub_.subscribe_port(),
@@ -197,6 +202,7 @@ void RunControl::Core::recall(const v1::ControlMemory& before) {
   members_.supervisor_listens(RunNumber(before.run()), before.supervisor(), {});
   parts_.disks.recall(disks_of(before));
   rules_.recall(before.next_by());
+  alarms_.recall(before, {parts_.now_ns, utc_now_ns()});
   book_.recall(RunNumber(before.run()), before.run_begin_utc_ns());
   book_.recall(before.identity(), {before.run_faults().begin(), before.run_faults().end()},
                {before.run_fields().begin(), before.run_fields().end()});
@@ -232,6 +238,7 @@ v1::ControlMemory RunControl::Core::memory() const {
   memory.set_next_by(rules_.next_by());
   memory.set_run_begin_utc_ns(book_.begin_utc());
   add_disks(parts_.disks, memory);
+  alarms_.add_to(memory);
   return memory;
 }
 
@@ -264,6 +271,7 @@ void RunControl::Core::turn(DurationNs wait) {
   health_.set_error_share_max(setup_.configured().filter().error_share_max());
   health_.set_expected_rate(trigger_rate(setup_.configured().trigger()));
   health_.look(machine_, members_, parts_.now_ns);
+  look_at_alarms();
   if (web_) {
     web_->answer([this](const v1::Request& wish) { return carry_out(wish); });
   }
@@ -335,6 +343,18 @@ void RunControl::Core::look_at_space() {
   }
   disks_.look(parts_);
   health_.set_disks(disks_.uses());
+}
+
+// The farm that ends on purpose raises no alarm.
+void RunControl::Core::look_at_alarms() {
+  if (alarms_.is_due(parts_.now_ns)) alarms_.look(parts_, findings(), utc_now_ns());
+  alarms_.turn(parts_, utc_now_ns());
+}
+
+std::vector<control::Finding> RunControl::Core::findings() const {
+  auto findings = health_.findings(machine_, members_, book_.last_run(machine_.run()), parts_.now_ns);
+  if (!no_port_.empty()) findings.insert(findings.begin(), {control::Gravity::error, "no port", no_port_});
+  return findings;
 }
 
 void RunControl::Core::log_run() {
@@ -468,6 +488,8 @@ v1::Reply RunControl::Core::request(const v1::Request& request, security::BusRol
 }
 
 std::string RunControl::Core::carry_out(const v1::Request& request) {
+  if (request.command() == name(control::RequestKind::alarm))
+    return alarms_.carry_out(request.alarm(), request.by(), {parts_.now_ns, utc_now_ns()});
   std::string error = commands_.carry_out(request);
   if (error.empty() && control::command_of(request.command())) rules_.commanded();
   return error;
@@ -481,9 +503,8 @@ v1::FarmView RunControl::Core::view() const {
   if (const auto flow = health_.flow(); flow && flow->rate) view.set_offered_per_s(*flow->rate);
   view.set_utc_ns(utc_now_ns());
   add_machine(machine_, view);
-  auto findings = health_.findings(machine_, members_, book_.last_run(machine_.run()), parts_.now_ns);
-  if (!no_port_.empty()) findings.insert(findings.begin(), {control::Gravity::error, "no port", no_port_});
-  add_health(findings, view);
+  add_health(with_channels(findings(), alarms_.findings()), view);
+  alarms_.add_to(view);
   add_disks(disks_.uses(), view);
   for (const std::string& one : setup_.configured_sets()) view.add_sets(one);
   const bool is_on =

@@ -64,6 +64,16 @@ std::vector<control::Rule> rules_of(const FarmSetup& setup) {
   return std::move(*rules);
 }
 
+config::Alarms alarms_of(const FarmSetup& setup, bool one_run) {
+  auto alarms = config::read_alarms(setup.file());
+  if (!alarms) throw std::runtime_error(config::to_text(alarms.error()));
+  if (one_run) {
+    alarms->settings.channels.clear();
+    alarms->ways.clear();
+  }
+  return std::move(*alarms);
+}
+
 HealthWatch::Groups groups_of(const FarmSetup& setup) {
   HealthWatch::Groups groups;
   const v1::DcmSettings& dcm = setup.file().dcm();
@@ -106,7 +116,8 @@ OwnSettings own_settings(const FarmSetup& setup, bool one_run) {
           .tap_lease_ns = config::from_ms(std::llround(file.tap().lease_s() * kSecond / kMillisecond)),
           .groups = groups_of(setup),
           .rules = rules_of(setup),
-          .disk_limits = {control.disk_free_min(), seconds(control.disk_hours_min() * kSecondsPerHour)}};
+          .disk_limits = {control.disk_free_min(), seconds(control.disk_hours_min() * kSecondsPerHour)},
+          .alarms = alarms_of(setup, one_run)};
 }
 
 bus::HubSettings hub_settings(const std::string& folder, const std::string& listen) {

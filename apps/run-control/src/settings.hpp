@@ -3,6 +3,7 @@
 #include "farm_setup.hpp"
 #include "health_watch.hpp"
 #include <weir/bus/hub.hpp>
+#include <weir/config/alarms.hpp>
 #include <weir/control/farm_machine.hpp>
 #include <weir/run_control/run_control.hpp>
 
@@ -32,6 +33,7 @@ struct OwnSettings {
   HealthWatch::Groups groups;
   std::vector<control::Rule> rules;
   control::DiskLimits disk_limits;
+  config::Alarms alarms;  // without channels in `weir run`
 };
 // With `one_run` no process is transient: all are waited for. Each process of the plan adds 100 ms to
 // control.start_s: hundreds of them take longer to connect. Errors: std::runtime_error if the farm file gives

@@ -1,5 +1,6 @@
 #include "view.hpp"
 
+#include <algorithm>
 #include <string>
 
 namespace weir::run_control {
@@ -34,6 +35,16 @@ void add_machine(const control::FarmMachine& machine, v1::FarmView& view) {
   view.set_reason(machine.reason());
   view.set_run(machine.run().value);
   view.set_epoch(machine.epoch());
+}
+
+std::vector<control::Finding> with_channels(std::vector<control::Finding> findings,
+                                            const std::vector<control::Finding>& channels) {
+  for (const control::Finding& one : channels) {
+    const auto place = std::ranges::find_if(
+        findings, [&](const control::Finding& other) { return other.gravity < one.gravity; });
+    findings.insert(place, one);
+  }
+  return findings;
 }
 
 void add_health(const std::vector<control::Finding>& findings, v1::FarmView& view) {

@@ -17,6 +17,9 @@ namespace weir::run_control {
 [[nodiscard]] v1::FarmView::Node view_of(const control::Member& member, const Process& process, TimeNs now);
 // States, commands, runs and the machine's reason.
 void add_machine(const control::FarmMachine& machine, v1::FarmView& view);
+// Inserts findings about channels before those that are less grave.
+[[nodiscard]] std::vector<control::Finding> with_channels(std::vector<control::Finding> findings,
+                                                          const std::vector<control::Finding>& channels);
 void add_health(const std::vector<control::Finding>& findings, v1::FarmView& view);
 // Adds the operator's fields of the run, and what run control requires of them.
 void add_fields(const run_record::RunFields& fields, const v1::ControlSettings& settings, v1::FarmView& view);

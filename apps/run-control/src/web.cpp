@@ -106,7 +106,22 @@ page::CommandAnswer Web::annotate(const page::RequestedCommand& command) {
   return {error.empty(), error.empty() ? "the annotation is in the records" : error};
 }
 
+page::CommandAnswer Web::alarm(const page::RequestedCommand& command) {
+  v1::Request wish;
+  wish.set_command(std::string(control::name(control::RequestKind::alarm)));
+  wish.set_by("the page, from " + command.peer);
+  wish.mutable_alarm()->set_what(command.alarm);
+  for (const auto& [key, value] : command.parameters) {
+    if (key == "alarm") wish.mutable_alarm()->set_alarm(value);
+    if (key == "person") wish.mutable_alarm()->set_person(value);
+    if (key == "for_s") wish.mutable_alarm()->set_for_s(std::stod(value));
+  }
+  const std::string error = commands_.ask(std::move(wish));
+  return {error.empty(), error.empty() ? command.alarm + " is done" : error};
+}
+
 page::CommandAnswer Web::ask(const page::RequestedCommand& command) {
+  if (!command.alarm.empty()) return alarm(command);
   if (command.burst) return alert(command);
   if (command.annotation) return annotate(command);
   v1::Request wish;

@@ -33,6 +33,7 @@ class Web {
 
  private:
   page::CommandAnswer ask(const page::RequestedCommand& command);
+  page::CommandAnswer alarm(const page::RequestedCommand& command);
   page::CommandAnswer alert(const page::RequestedCommand& command);
   page::CommandAnswer annotate(const page::RequestedCommand& command);
   void show_sources(const v1::FarmView& view, const v1::RunSummary* last);

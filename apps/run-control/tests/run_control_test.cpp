@@ -139,3 +139,37 @@ TEST_CASE("a view that shows a refused configure has the event with its reason, 
   CHECK(last.find("configure is refused: ") == 0);
   CHECK(last.find("the plugin cannot be used") != std::string::npos);
 }
+
+TEST_CASE(
+    "an alarm is raised, acknowledged by a person, and still acknowledged after a restart of run control") {
+  const ScratchFolder folder;
+  const std::string file = folder.path() / "farm.yaml";
+  std::ofstream(file) << "farm: small\nrun: {out: '" << folder.path().string()
+                      << "'}\ncontrol: {alarms: {raise_after_s: 0, rules: [{name: unused, state: idle}]}}\n";
+  const auto made = [&] {
+    RunControlSettings settings;
+    settings.farm_file = file;
+    settings.listen = "127.0.0.1:0";
+    settings.page = "";
+    return std::make_unique<RunControl>(std::move(settings));
+  };
+  v1::Request ack = request("alarm");
+  ack.mutable_alarm()->set_what("ack");
+  ack.mutable_alarm()->set_alarm("unused");
+  ack.mutable_alarm()->set_person("Ada");
+  auto control = made();
+  CHECK(control->request(ack).error() == "no alarm 'unused' is active");
+  const auto shown = [&] {
+    const v1::FarmView view = control->view();
+    for (const v1::Alarm& one : view.alarms()) {
+      if (one.name() == "unused") return one;
+    }
+    return v1::Alarm();
+  };
+  for (int i = 0; i < 300 && shown().name().empty(); ++i) control->turn(10 * kMillisecond);
+  REQUIRE(shown().reason() == "the farm is idle");
+  CHECK(control->request(ack).good());
+  control->turn(kMillisecond);
+  control = made();
+  CHECK(shown().acked_by() == "Ada");
+}

@@ -32,6 +32,7 @@ void add_manual(CLI::App& app, int& status);
 void add_new_farm(CLI::App& app, int& status);
 void add_runs(CLI::App& app, int& status);
 void add_size(CLI::App& app, int& status);
+void add_alarm(CLI::App& app, int& status);
 void add_tap(CLI::App& app, int& status);
 void add_top(CLI::App& app, int& status);
 void add_up(CLI::App& app, int& status);

@@ -146,6 +146,8 @@ function followCommand(state) {
   underWay = null;
 }
 
+export const operatorToken = () => token;
+
 export function showControl(state) {
   allowed = state.commands;
   followCommand(state);

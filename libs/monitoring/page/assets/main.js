@@ -3,6 +3,7 @@
 import { addPoint, setHistory } from './plots.js';
 import { addLog, loadLogs, setProcesses, showLedger, showMembers } from './tables.js';
 import { badge, byteRate, duration, el, grouped, kindOfGravity, micros, rate, setText } from './text.js';
+import { showAlarms } from './alarms.js';
 import { freeText, freeWarns, showDisks } from './disks.js';
 import { showControl } from './control.js';
 import { showHistograms } from './histograms.js';
@@ -52,6 +53,7 @@ function showState(state) {
   showFlow(state);
   showSources(state);
   showDisks(state);
+  showAlarms(state);
   showMembers(state.members);
   showLedger(state);
   showHistograms(state);

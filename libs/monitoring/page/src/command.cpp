@@ -93,6 +93,33 @@ ParsedCommand parse_annotation(const std::string& body, const std::string& peer)
   return parsed;
 }
 
+ParsedCommand parse_alarm(const std::string& body, const std::string& peer) {
+  boost::system::error_code bad;
+  const json::value value = json::parse(body, bad);
+  const json::object* object = bad ? nullptr : value.if_object();
+  if (object == nullptr)
+    return {{},
+            "the body is not a JSON object: send {\"what\": \"ack\", \"alarm\": \"blocked\", \"person\": "
+            "\"Ada\"}"};
+  ParsedCommand parsed;
+  parsed.command.peer = peer;
+  for (const auto& member : *object) {
+    const bool text = member.key() == "what" || member.key() == "alarm" || member.key() == "person";
+    if (!text && member.key() != "for_s")
+      return {
+          {},
+          "\"" + clean_text(member.key(), 100) + "\" is unknown; the keys are what, alarm, person and for_s"};
+    if (text ? !member.value().is_string() : !member.value().is_number())
+      return {{}, "what, alarm and person are texts, for_s is a number of seconds"};
+    parsed.command.parameters[std::string(member.key())] = as_text(member.value());
+  }
+  parsed.command.alarm = parsed.command.parameters["what"];
+  if (parsed.command.alarm != "ack" && parsed.command.alarm != "shelve" &&
+      parsed.command.alarm != "unshelve" && parsed.command.alarm != "test")
+    return {{}, "\"what\" is one of ack, shelve, unshelve, test"};
+  return parsed;
+}
+
 std::string answer_json(const CommandAnswer& answer) {
   return json::serialize(
       json::object{{"taken", answer.taken}, {"message", clean_text(answer.message, kAnswerBytesMax)}});

@@ -18,6 +18,8 @@ struct ParsedCommand {
 [[nodiscard]] ParsedCommand parse_alert(const std::string& body, const std::string& peer);
 // Likewise for an annotation of a run.
 [[nodiscard]] ParsedCommand parse_annotation(const std::string& body, const std::string& peer);
+// Parses {"what": "ack", "alarm": "blocked", "person": "Ada", "for_s": 3600}.
+[[nodiscard]] ParsedCommand parse_alarm(const std::string& body, const std::string& peer);
 // Returns {"taken": …, "message": …}.
 [[nodiscard]] std::string answer_json(const CommandAnswer& answer);
 

@@ -238,6 +238,23 @@ json::array disks_json(const Farm& farm) {
   return disks;
 }
 
+json::array alarms_json(const Farm& farm) {
+  json::array alarms;
+  for (const control::Alarm& one : farm.alarms) {
+    json::object& alarm = alarms.emplace_back(json::object()).get_object();
+    alarm = {{"name", text(one.name)},
+             {"severity", json::string(control::name(one.gravity))},
+             {"reason", text(one.reason)},
+             {"since", milliseconds(one.since_utc)},
+             {"acked_by", text(one.acked_by)}};
+    const auto shelf = std::ranges::find(farm.shelves, one.name, &control::AlarmShelf::name);
+    if (shelf == farm.shelves.end()) continue;
+    alarm["shelved_by"] = text(shelf->by);
+    alarm["shelved_until"] = milliseconds(shelf->until_utc);
+  }
+  return alarms;
+}
+
 json::object log_object(const LogRing::Entry& entry) {
   return {{"number", entry.number},
           {"t", milliseconds(entry.line.utc_ns)},
@@ -378,6 +395,11 @@ std::string Model::state_json(bool can_command) const {
   out["disks"] = disks_json(farm_);
   if (const control::DiskUse* disk = control::shortest(farm_.disks))
     out["disk"] = text(control::space_text(*disk));
+  out["alarms"] = alarms_json(farm_);
+  json::array channels;
+  for (const ChannelState& one : farm_.alarm_channels)
+    channels.push_back({{"name", text(one.name)}, {"error", text(one.error)}});
+  out["alarm_channels"] = std::move(channels);
   json::array ledger;
   for (const LedgerLine& line : farm_.ledger) {
     ledger.push_back({{"name", text(line.name)},

@@ -25,6 +25,7 @@ class Model {
   void update(const Farm& farm);
   // Returns the state of the last update. `can_command`: a token is configured.
   [[nodiscard]] std::string state_json(bool can_command) const;
+  [[nodiscard]] const Farm& farm() const { return farm_; }
   // Returns the points of the plots, the oldest first.
   [[nodiscard]] std::string history_json() const;
   [[nodiscard]] std::string runs_json() const;

@@ -1,5 +1,6 @@
 #include "assets.hpp"
 #include "command.hpp"
+#include "farm_metrics.hpp"
 #include "gate.hpp"
 #include "model.hpp"
 #include <weir/base/text.hpp>
@@ -109,6 +110,7 @@ class Page::Impl {
       auto refused = refusal(request);
       return refused ? std::move(*refused) : carry_out(parse_annotation(request.body, request.peer));
     });
+    server_.route("POST", "/api/alarm", [this](const http::HttpRequest& request) { return alarm(request); });
     server_.route("POST", "/api/operator", [this](const http::HttpRequest& request) {
       return refusal(request).value_or(json_response(answer_json({true, "this is the operator's token"})));
     });
@@ -184,6 +186,7 @@ class Page::Impl {
   std::optional<http::HttpResponse> refusal(const http::HttpRequest& request);
   http::HttpResponse command(const http::HttpRequest& request);
   http::HttpResponse burst(const http::HttpRequest& request);
+  http::HttpResponse alarm(const http::HttpRequest& request);
   http::HttpResponse carry_out(const ParsedCommand& parsed);
   http::HttpResponse own_metrics() const;
 
@@ -270,6 +273,11 @@ http::HttpResponse Page::Impl::burst(const http::HttpRequest& request) {
   return carry_out(parse_alert(request.body, request.peer));
 }
 
+http::HttpResponse Page::Impl::alarm(const http::HttpRequest& request) {
+  if (auto refused = refusal(request)) return std::move(*refused);
+  return carry_out(parse_alarm(request.body, request.peer));
+}
+
 http::HttpResponse Page::Impl::carry_out(const ParsedCommand& parsed) {
   if (!parsed.error.empty()) {
     count(&PageCounters::commands_malformed);
@@ -311,6 +319,10 @@ http::HttpResponse Page::Impl::own_metrics() const {
       server.event_clients_dropped);
   add("weir_page_requests_total", "counter", "Requests that were answered.", server.requests);
   add("weir_page_malformed_total", "counter", "Requests that were not valid HTTP.", server.malformed);
+  {
+    const std::lock_guard lock(mutex_);
+    text += farm_metrics(model_.farm());
+  }
   return {200, "text/plain; version=0.0.4; charset=utf-8", std::move(text), {}};
 }
 

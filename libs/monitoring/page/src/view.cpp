@@ -48,6 +48,21 @@ std::vector<control::Finding> health_of(const v1::FarmView& view) {
   return health;
 }
 
+void add_alarms(const v1::FarmView& view, Farm& farm) {
+  for (const v1::Alarm& one : view.alarms()) {
+    control::Alarm& alarm = farm.alarms.emplace_back();
+    alarm.name = one.name();
+    alarm.gravity = control::gravity_of(one.gravity()).value_or(control::Gravity::error);
+    alarm.reason = one.reason();
+    alarm.since_utc = one.since_utc_ns();
+    alarm.acked_by = one.acked_by();
+  }
+  for (const v1::AlarmShelf& one : view.shelves())
+    farm.shelves.push_back({one.name(), one.by(), one.until_utc_ns()});
+  for (const v1::FarmView::AlarmChannel& one : view.alarm_channels())
+    farm.alarm_channels.push_back({one.name(), one.error()});
+}
+
 // The last reports before a run's end lack its last slices, which the account contains.
 void show_account(const v1::RunSummary& account, Farm& farm) {
   for (const v1::Report& report : account.nodes()) {
@@ -80,6 +95,7 @@ Farm farm_of(const v1::FarmView& view, const v1::RunSummary* last) {
   farm.over = view.over();
   for (const auto& node : view.nodes()) farm.members.push_back(page_member(view, node));
   farm.disks = farm_view::disks_of(view);
+  add_alarms(view, farm);
   const bool ended = view.over() || view.run_begin_utc_ns() == 0;
   if (last != nullptr && ended && last->run() == view.run()) show_account(*last, farm);
   if (last != nullptr) farm.ledger = ledger_lines(*last);

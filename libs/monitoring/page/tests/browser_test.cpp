@@ -169,6 +169,40 @@ TEST_CASE("an operator commands the farm by keyboard alone, and stopping needs a
   CHECK(browser.errors().empty());
 }
 
+TEST_CASE("alarms are listed, and acknowledged by a named operator; sound waits for a click") {
+  if (no_browser()) return;
+  Served served(2, 2);
+  control::Alarm alarm;
+  alarm.name = "blocked";
+  alarm.gravity = control::Gravity::error;
+  alarm.reason = "writer-0: <b>full</b>";
+  alarm.since_utc = test::MadeUpFarm::kBeginUtcNs;
+  served.farm.set_alarms({alarm});
+  served.step();
+  Browser browser;
+  browser.go(served.url());
+  REQUIRE(browser.eventually(count("#alarm-list li") + " === 1"));
+  CHECK(browser.value(text_of("#alarm-list li")).find("blocked writer-0: <b>full</b> since ") == 0);
+  CHECK(browser.value(count("#alarm-list b")) == "0");
+  CHECK(browser.value(count("#alarm-list button")) == "0");
+  CHECK(browser.value(text_of("#alarm-sound")).find("Sound is off") == 0);
+  REQUIRE(tab_to(browser, "#token"));
+  browser.type("sesame");
+  browser.press("Enter");
+  CHECK(browser.eventually("(" + text_of("label[for=token]") + " === 'You are the operator.')"));
+  served.step();
+  REQUIRE(browser.eventually(count("#alarm-list button") + " === 2"));
+  browser.value("document.querySelector('#alarm-list button').click()");
+  CHECK(browser.eventually(text_of("#alarm-answer") + ".startsWith('Give your name')"));
+  browser.type("Ada");
+  browser.value("document.querySelector('#alarm-list button').click()");
+  CHECK(browser.eventually(text_of("#alarm-answer") + " === 'ack is done'"));
+  served.step();
+  CHECK(browser.eventually(text_of("#alarm-list li") + ".includes('acknowledged by Ada')"));
+  CHECK(browser.value(count("#alarm-list button")) == "1");
+  CHECK(browser.errors().empty());
+}
+
 TEST_CASE("a wrong token is refused, forgotten, and nothing happens to the farm") {
   if (no_browser()) return;
   Served served(2, 2);

@@ -64,3 +64,15 @@ TEST_CASE("an annotation has a run and fields of text") {
     CHECK(parse_annotation(body, "").error != "");
   }
 }
+
+TEST_CASE("a person's wish about an alarm has a verb, and nothing unknown") {
+  const auto parsed =
+      page::parse_alarm(R"({"what": "shelve", "alarm": "dead time", "person": "Ada", "for_s": 60})", "here");
+  CHECK(parsed.error.empty());
+  CHECK(parsed.command.alarm == "shelve");
+  CHECK(parsed.command.parameters.at("alarm") == "dead time");
+  CHECK(parsed.command.parameters.at("for_s") == "60");
+  for (const char* wrong : {"", "[]", "{}", R"({"what": "dance"})", R"({"what": "ack", "alarm": 5})",
+                            R"({"what": "ack", "for_s": "x"})", R"({"what": "ack", "who": "Ada"})"})
+    CHECK_FALSE(page::parse_alarm(wrong, "here").error.empty());
+}

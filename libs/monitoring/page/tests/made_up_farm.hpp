@@ -24,6 +24,7 @@ class MadeUpFarm {
   void strike(const std::string& role, const std::string& state, const std::string& reason);
   void lose_lately(const std::vector<control::LostLately>& lost) { lost_ = lost; }
   void end_badly();
+  void set_alarms(std::vector<control::Alarm> alarms) { farm_.alarms = std::move(alarms); }
   // Returns the log lines of the last step.
   [[nodiscard]] const std::vector<LogLine>& logged() const { return logged_; }
 

@@ -1,5 +1,6 @@
 #include "model.hpp"
 
+#include "farm_metrics.hpp"
 #include "made_up_farm.hpp"
 #include "weir_catch.hpp"
 #include <weir/farm_view/top_view.hpp>
@@ -360,4 +361,46 @@ TEST_CASE("`weir top` shows the same of run control's view as of the page's stat
   CHECK(of_view.rows.at(1).slices_per_s == Approx(100));
   CHECK(format_top(of_view, farm_view::TopSort::plan, 200, 100) ==
         format_top(*of_page, farm_view::TopSort::plan, 200, 100));
+}
+
+TEST_CASE(
+    "alarms of the view are in the state, and the farm's metrics have state, findings, alarms and disks") {
+  v1::FarmView view;
+  view.set_state("running");
+  view.set_run(7);
+  v1::Alarm& alarm = *view.add_alarms();
+  alarm.set_name("disk \"fills\"");
+  alarm.set_gravity("warning");
+  alarm.set_acked_by("Ada");
+  v1::AlarmShelf& shelf = *view.add_shelves();
+  shelf.set_name(alarm.name());
+  shelf.set_by("Bob");
+  v1::FarmView::AlarmChannel& channel = *view.add_alarm_channels();
+  channel.set_name("chat");
+  channel.set_error("refused");
+  v1::FarmView::Disk& disk = *view.add_disks();
+  disk.set_host("daq-3");
+  disk.set_folder("/data");
+  disk.set_free_bytes(1);
+  disk.set_total_bytes(4);
+  disk.set_left_s(60);
+  v1::FarmView::Finding& finding = *view.add_health();
+  finding.set_gravity("error");
+  finding.set_word("blocked");
+  Model model({10, 10});
+  model.update(page::farm_of(view, nullptr));
+  const json::object state = state_of(model);
+  CHECK(state.at("alarms").at(0).at("acked_by") == json::value("Ada"));
+  CHECK(state.at("alarms").at(0).at("shelved_by") == json::value("Bob"));
+  CHECK(state.at("alarm_channels").at(0).at("error") == json::value("refused"));
+  const std::string metrics = farm_metrics(model.farm());
+  for (const char* line :
+       {"weir_farm_state{state=\"running\"} 1\n", "weir_farm_state{state=\"idle\"} 0\n", "weir_farm_run 7\n",
+        "weir_farm_finding{severity=\"error\",finding=\"blocked\"} 1\n",
+        "weir_farm_alarm{severity=\"warning\",alarm=\"disk \\\"fills\\\"\"} 0\n",
+        "weir_farm_disk_free_ratio{host=\"daq-3\",folder=\"/data\"} 0.250000\n",
+        "weir_farm_disk_left_seconds{host=\"daq-3\",folder=\"/data\"} 60\n"}) {
+    CAPTURE(line);
+    CHECK(metrics.find(line) != std::string::npos);
+  }
 }

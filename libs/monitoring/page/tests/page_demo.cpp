@@ -39,6 +39,18 @@ int main(int argc, char** argv) {
     page.update(shown);
     for (const LogLine& line : farm.logged()) page.log(line);
   };
+  control::Alarm blocked;
+  blocked.name = "disk fills";
+  blocked.gravity = control::Gravity::warning;
+  blocked.reason =
+      "store-0 '/data/out' (writer-0, writer-1): 1.20 TB free (7 %), full in 1 h 50 min at 182 MB/s: move or "
+      "delete files there, or let the next run write to another disk";
+  blocked.since_utc = test::MadeUpFarm::kBeginUtcNs;
+  control::Alarm lost = blocked;
+  lost.name = "DCM lost";
+  lost.reason = "dcm-3 (not heard for 40 s): the others build";
+  lost.acked_by = "Ada";
+  farm.set_alarms({blocked, lost});
   constexpr int kPast = 240;  // seconds of history in the plots
   for (int i = 0; i < kPast; ++i) step();
   std::printf("http://127.0.0.1:%u/ token made-up\n", static_cast<unsigned>(page.endpoint().port));

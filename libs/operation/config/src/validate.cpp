@@ -1,5 +1,6 @@
 #include "dcm_groups.hpp"
 #include "validation.hpp"
+#include <weir/config/alarms.hpp>
 #include <weir/config/folder_name.hpp>
 #include <weir/config/rules.hpp>
 #include <weir/config/source_groups.hpp>
@@ -89,6 +90,7 @@ void check_plan(Validation& found, const FarmPlan& plan, const ReplayReader& rep
   check_ports(found, plan);
   check_source_groups(found, plan);
   if (const auto rules = read_rules(found.farm(), plan, found.locations()); !rules) found.add(rules.error());
+  if (const auto alarms = read_alarms(found.farm(), found.locations()); !alarms) found.add(alarms.error());
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <weir/base/time.hpp>
+#include <weir/control/alarms.hpp>
 #include <weir/control/disk_space.hpp>
 #include <weir/control/health.hpp>
 #include <weir/control/states.hpp>
@@ -70,6 +71,11 @@ struct Override {
   bool unset = false;     // removed with the next `configure`
 };
 
+struct ChannelState {
+  std::string name;
+  std::string error;  // of its last message; empty: it was delivered
+};
+
 struct Farm {
   std::string name;
   control::State state = control::State::idle;
@@ -83,6 +89,9 @@ struct Farm {
   std::vector<Override> overrides;                //
   std::vector<MemberView> members;                // in the plan's order
   std::vector<control::DiskUse> disks;            // with folders of the farm
+  std::vector<control::Alarm> alarms;             // active ones
+  std::vector<control::AlarmShelf> shelves;       //
+  std::vector<ChannelState> alarm_channels;       //
   std::vector<LedgerLine> ledger;                 // of the last run that ended; may be empty
   std::uint64_t histograms = 0;                   // grows whenever Page::show_histograms() has new contents
   std::vector<RunEntry> runs;                     // the latest last
@@ -110,6 +119,8 @@ struct RequestedCommand {
   std::string peer;         // of the client
   bool burst = false;       // an alert for the burst saver (POST /api/burst)
   bool annotation = false;  // POST /api/annotate
+  // Of POST /api/alarm: ack, shelve, unshelve, test; with parameters alarm, person, for_s. Empty: another.
+  std::string alarm = {};
 };
 
 struct CommandAnswer {

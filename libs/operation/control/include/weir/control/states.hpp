@@ -52,9 +52,10 @@ enum class RequestKind : std::uint8_t {
   restart,
   unset,
   burst,
-  annotate
+  annotate,
+  alarm
 };
-constexpr std::size_t kRequests = 12;
+constexpr std::size_t kRequests = 13;
 [[nodiscard]] std::string_view name(RequestKind request);  // "status", …, "log-level"
 [[nodiscard]] std::optional<RequestKind> request_of(std::string_view name);
 

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <weir/v1/control.pb.h>
+
+#include <optional>
+#include <string_view>
+
+namespace weir::reports {
+
+struct MetricValue {
+  double value = 0;
+  bool grows = false;  // a counter
+};
+// Returns a report's value of an exported metric, such as weir_slices_in_flight, summed over its labels;
+// nullopt: the report has none, or the name is not that of a counter or gauge.
+[[nodiscard]] std::optional<MetricValue> metric_value(const v1::Report& report, std::string_view name);
+
+}  // namespace weir::reports
