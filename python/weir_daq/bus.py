@@ -17,7 +17,8 @@ SCHEMA = {
     "Request": "id 1 uint64, command 2 string, run 3 uint32, sets 4 string*, nodes 5 string*, reason 6 string,"
     " level 7 string, tap 8 TapWish, signal 9 string, fields 31 Request.FieldsEntry*",
     "Request.FieldsEntry": "key 1 string, value 2 string",  # a map
-    "Reply": "id 1 uint64, good 2 bool, error 3 string, view 4 FarmView, tap 5 TapPlace",
+    "Reply": "id 1 uint64, good 2 bool, error 3 string, view 4 FarmView, tap 5 TapPlace,"
+    " pending_ms 31 uint64",
     "TapWish": "id 1 string, streams 2 string*, every 3 uint32, sources 4 uint32*, lease_ms 5 uint32, ends 6 bool",
     "TapPlace": "subscribe_port 1 uint32, tags 2 string*, lease_ms 3 uint32, dcms 4 uint32",
     "MemberState": "state 1 string, run 2 uint32, epoch 3 uint64, begun 4 bool, ended 5 bool, reason 6 string",

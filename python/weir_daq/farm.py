@@ -276,6 +276,9 @@ class Farm:
             reply = bus.reply(self._control.recv())
             if reply is None or reply.id != self._requests:
                 continue
+            if reply.pending_ms:  # hooks are asked first
+                until = time.monotonic() + self._timeout_s + reply.pending_ms / 1000
+                continue
             if not reply.good:
                 raise ControlError(f"run control refuses `{command}`: {reply.error or 'without a reason'}")
             return reply

@@ -128,6 +128,40 @@ TEST_CASE("what operators say about runs is in their records, which are listed, 
              Catch::ContainsSubstring("run 9 has no record"));
 }
 
+TEST_CASE(
+    "a hook refuses a start with its reason, another gets the end of the run, and a slow one delays no "
+    "stop") {
+  const TemporaryFolder folder;
+  const std::string flag = folder / "go";
+  const std::string end = folder / "end.json";
+  const ControlledFarm farm(folder, kBusyFarm, kNodes,
+                            ", hooks: [{name: voltage, at: [before-start], run: 'test -e " + flag +
+                                " || { echo module 3 is off; exit 1; }'}, " +
+                                "{name: book, at: [after-stop], run: 'cat >" + end + ".new && mv " + end +
+                                ".new " + end +
+                                "'}, {name: slow, at: [after-stop], run: sleep 1000, limit_s: 2000}]");
+  farm.make_ready();
+  const CommandEnd refused = farm.ctl({"start"});
+  CHECK(refused.status == 1);
+  CHECK_THAT(refused.err, Catch::ContainsSubstring("start refused by hook voltage: module 3 is off"));
+  CHECK(farm.state() == "ready");
+  CHECK_THAT(farm.ctl({"status"}).out,
+             Catch::ContainsSubstring("warning: start refused: hook voltage: module 3 is off"));
+  std::ofstream(flag) << "x";
+  farm.must({"start", "--type", "laser"});
+  farm.stop_good();
+  farm.must({"start", "--type", "physics"});
+  farm.stop_good();
+  REQUIRE(wait_until([&] { return std::ifstream(end).good(); }, Seconds(20)));
+  std::ifstream file(end);
+  std::string line;
+  REQUIRE(std::getline(file, line));
+  const boost::json::value account = boost::json::parse(line);
+  CHECK(account.at("end").at("outcome").as_string() == "good");
+  CHECK(account.at("records").at("end").as_string().ends_with("-end.json"));
+  CHECK(account.at("hook").as_string() == "book");
+}
+
 TEST_CASE("run control logs in the format of the farm file, as the processes do") {
   const TemporaryFolder folder;
   ControlledFarm farm(folder, std::string(kIdleFarm) + "log: {format: json}\n", kNodes);

@@ -1,6 +1,7 @@
 #include "commands.hpp"
 
 #include "disks.hpp"
+#include "hook_account.hpp"
 #include "signals.hpp"
 #include <weir/base/assert.hpp>
 #include <weir/base/text.hpp>
@@ -61,6 +62,44 @@ std::string Commands::carry_out(const v1::Request& given) {
 }
 
 std::string Commands::transition(control::Command command, const v1::Request& request) {
+  const auto waits = parts_.hooks == nullptr ? std::nullopt : parts_.hooks->waits();
+  if (waits && control::point_before(command)) {
+    return fmt::format("{} is not possible now: {} waits for its hooks; `reset` gives it up",
+                       control::name(command), control::name(*waits));
+  }
+  if (waits) {
+    parts_.hooks->give_up();
+    given_up_ = Answered{fmt::format("{} was given up: {} was commanded while its hooks were asked",
+                                     control::name(*waits), control::name(command))};
+    parts_.log.note(control::Level::warning, given_up_->error);
+  }
+  if (asks_hooks(command, request)) return {};
+  return proceed(command, request);
+}
+
+bool Commands::asks_hooks(control::Command command, const v1::Request& request) {
+  const bool possible =
+      !parts_.machine.under_way() && control::after(parts_.machine.state(), command).has_value();
+  if (!possible || parts_.hooks == nullptr || !control::point_before(command)) return false;
+  if (!parts_.hooks->ask(command, account_before(parts_, request))) return false;
+  asked_ = request;
+  return true;
+}
+
+std::optional<Commands::Answered> Commands::look_at_hooks() {
+  if (parts_.hooks == nullptr) return std::nullopt;
+  parts_.hooks->look();
+  if (given_up_) return std::exchange(given_up_, std::nullopt);
+  const auto verdict = parts_.hooks->take_verdict();
+  if (!verdict) return std::nullopt;
+  const std::string what(control::name(verdict->command));
+  if (!verdict->refusal.empty()) return Answered{what + " refused by " + verdict->refusal};
+  Answered answered{proceed(verdict->command, asked_)};
+  if (!answered.error.empty()) parts_.log.error(what + ": " + answered.error);
+  return answered;
+}
+
+std::string Commands::proceed(control::Command command, const v1::Request& request) {
   if (command == control::Command::start) return start(request);
   if (command == control::Command::configure) return configure(request);
   const auto done = parts_.machine.command(command, RunNumber(request.run()), request.reason(), parts_.now_ns,

@@ -5,6 +5,7 @@
 #include <weir/control/states.hpp>
 #include <weir/v1/bus.pb.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,18 @@ class Commands final : public RuleActions {
   [[nodiscard]] std::string restart(std::size_t member, const std::string& why) override;
   [[nodiscard]] RunNumber run() const override { return parts_.machine.run(); }
 
+  // The end of a transition's hooks.
+  struct Answered {
+    std::string error;  // a refusal by a hook, or a later one; empty: the transition is in progress
+  };
+  // Each turn: continues a transition that its hooks have allowed, or ends it.
+  [[nodiscard]] std::optional<Answered> look_at_hooks();
+
  private:
+  // Carries out a transition that no hook has to allow any more.
+  [[nodiscard]] std::string proceed(control::Command command, const v1::Request& request);
+  // Asks the hooks before the transition. Returns false: none exists, or the transition is not possible now.
+  [[nodiscard]] bool asks_hooks(control::Command command, const v1::Request& request);
   [[nodiscard]] std::string set(const v1::Request& request);
   [[nodiscard]] std::string unset(const v1::Request& request);
   [[nodiscard]] std::string configure(const v1::Request& request);
@@ -43,6 +55,8 @@ class Commands final : public RuleActions {
   [[nodiscard]] Expected<std::vector<std::size_t>, std::string> named(const v1::Request& request) const;
 
   Parts& parts_;
+  v1::Request asked_;                 // the request whose hooks are asked
+  std::optional<Answered> given_up_;  // by another command
 };
 
 }  // namespace weir::run_control

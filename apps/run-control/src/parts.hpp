@@ -2,6 +2,7 @@
 
 #include "event_log.hpp"
 #include "farm_setup.hpp"
+#include "hook_desk.hpp"
 #include "members.hpp"
 #include "orders.hpp"
 #include "run_book.hpp"
@@ -27,6 +28,8 @@ struct Parts {
   control::DiskMemory disks = {};
   std::vector<control::FolderPlace> own_places = {};  // of run control
   Spaces own_spaces = {};
+  HookDesk* hooks = nullptr;  // null: none
+  std::string folder = {};    // of the runs' records
 };
 
 }  // namespace weir::run_control

@@ -97,8 +97,7 @@ void RuleWatch::start_next(control::State state, const std::vector<std::string>&
   const std::string error = state == control::State::ready
                                 ? actions_.transition(control::Command::start, request)
                                 : fmt::format("the farm is {}", control::name(state));
-  if (error.empty())
-    return log_.note(control::Level::info, fmt::format("rule {}: run {} starts", by, actions_.run().value));
+  if (error.empty()) return log_.note(control::Level::info, fmt::format("rule {}: the next run starts", by));
   log_.error(fmt::format("rule {} cannot start the next run: {}", by, error));
 }
 

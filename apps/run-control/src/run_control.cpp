@@ -4,6 +4,8 @@
 #include "farm_disks.hpp"
 #include "frozen_watch.hpp"
 #include "health_watch.hpp"
+#include "hook_account.hpp"
+#include "hook_desk.hpp"
 #include "memory.hpp"
 #include "memory_contents.hpp"
 #include "parts.hpp"
@@ -29,6 +31,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <functional>
 #include <optional>
 #include <stdexcept>
@@ -80,6 +83,8 @@ class RunControl::Core final : private bus::HubHandler {
   [[nodiscard]] v1::ControlMemory memory() const;
   [[nodiscard]] std::string carry_out(const v1::Request& request);
   void look_for_ports();
+  void look_at_hooks();
+  void answer_later(const bus::Sender& from, const v1::Request& request, v1::Reply& reply);
   void look_at_rules();
   void look_at_records();
   void look_at_disks();
@@ -107,6 +112,13 @@ class RunControl::Core final : private bus::HubHandler {
   control::FarmMachine machine_;
   Members members_;
   Orders orders_;
+  HookDesk hooks_;
+  control::TransitionWatch transitions_;
+  struct Asker {
+    std::string client;  // that waits for hooks; empty: none
+    std::uint64_t id = 0;
+  };
+  Asker asker_;
   Parts parts_;
   ProcessMessages reception_;
   Commands commands_;
@@ -151,6 +163,7 @@ RunControl::Core::Core(RunControlSettings settings)
       members_(machine_.members().size()),
       orders_(machine_, members_, setup_, book_,
               [this](const std::string& to, const v1::BusMessage& message) { hub_.send(to, message); }),
+      hooks_(own_.hooks, made_out(settings, own_) + "/hooks", log_),
       parts_{setup_, own_, log_, book_, machine_, members_, orders_, {}, awake_now_ns()},
       reception_(parts_, {hub_.publish_port(), hub_.subscribe_port()},
                  [this](const std::string& to, const v1::BusMessage& message) { hub_.send(to, message); }),
@@ -165,6 +178,8 @@ RunControl::Core::Core(RunControlSettings settings)
             [this](const std::string& to, const v1::BusMessage& message) { hub_.send(to, message); }),
       going_off_(std::move(settings.going_off)) {
   health_.set_groups(own_.groups);
+  parts_.hooks = &hooks_;
+  parts_.folder = made_out(settings, own_);
   if (!settings.one_run) {
     const char* key = own_.control_out.empty() ? "run.out" : "control.out";
     folders_.set_folders({{key, made_out(settings, own_), node::FolderWatch::Links::resolved}});
@@ -275,6 +290,7 @@ void RunControl::Core::turn(DurationNs wait) {
   if (web_) {
     web_->answer([this](const v1::Request& wish) { return carry_out(wish); });
   }
+  look_at_hooks();
   carry_out_actions();
   look_for_account();
   tell_watchers();
@@ -283,6 +299,31 @@ void RunControl::Core::turn(DurationNs wait) {
     if (!failure.empty()) log_.error(failure);
   }
   show_page();
+}
+
+void RunControl::Core::look_at_hooks() {
+  if (own_.hooks.empty()) return;
+  if (const auto answered = commands_.look_at_hooks()) {
+    if (!asker_.client.empty()) {
+      v1::BusMessage message;
+      message.mutable_reply()->set_id(asker_.id);
+      message.mutable_reply()->set_error(answered->error);
+      message.mutable_reply()->set_good(answered->error.empty());
+      hub_.send(asker_.client, message);
+    }
+    asker_ = {};
+  }
+  const control::TransitionWatch::Seen now{machine_.state(), machine_.under_way(),
+                                           !machine_.why_refused().empty(), book_.open()};
+  for (const control::TransitionWatch::Passed& one : transitions_.look(now)) {
+    if (hooks_.has(one.point)) hooks_.inform(one.point, account_after(parts_, one.run));
+  }
+}
+
+// Sends the answer to a command once its hooks have answered.
+void RunControl::Core::answer_later(const bus::Sender& from, const v1::Request& request, v1::Reply& reply) {
+  reply.set_pending_ms(static_cast<std::uint64_t>(hooks_.longest() / kMillisecond));
+  asker_ = {from.id, request.id()};
 }
 
 // Processes of this host that cannot connect cannot report why.
@@ -354,6 +395,10 @@ void RunControl::Core::look_at_alarms() {
 std::vector<control::Finding> RunControl::Core::findings() const {
   auto findings = health_.findings(machine_, members_, book_.last_run(machine_.run()), parts_.now_ns);
   if (!no_port_.empty()) findings.insert(findings.begin(), {control::Gravity::error, "no port", no_port_});
+  const auto below = std::find_if(findings.begin(), findings.end(),
+                                  [](const auto& one) { return one.gravity < control::Gravity::warning; });
+  const auto of_hooks = hooks_.findings();
+  findings.insert(below, of_hooks.begin(), of_hooks.end());
   return findings;
 }
 
@@ -401,7 +446,9 @@ void RunControl::Core::on_message(const bus::Sender& from, const v1::BusMessage&
     watch(from, message.request());
   } else if (message.has_request()) {
     v1::BusMessage answer;
+    const bool waited = hooks_.waits().has_value();
     *answer.mutable_reply() = request(message.request(), from.role);
+    if (!waited && hooks_.waits()) answer_later(from, message.request(), *answer.mutable_reply());
     hub_.send(from.id, answer);
   } else if (from.role == security::BusRole::node || from.role == security::BusRole::operator_) {
     reception_.take(from, message);
@@ -503,6 +550,7 @@ v1::FarmView RunControl::Core::view() const {
   if (const auto flow = health_.flow(); flow && flow->rate) view.set_offered_per_s(*flow->rate);
   view.set_utc_ns(utc_now_ns());
   add_machine(machine_, view);
+  if (const auto command = hooks_.waits()) view.set_under_way(std::string(name(*command)));
   add_health(with_channels(findings(), alarms_.findings()), view);
   alarms_.add_to(view);
   add_disks(disks_.uses(), view);
@@ -518,6 +566,7 @@ v1::FarmView RunControl::Core::view() const {
   for (const auto& line : log_.lines()) *view.add_events() = line;
   for (const auto& run : book_.runs()) *view.add_runs() = run;
   add_counters(hub_.counters(), log_.refusals(), view);
+  add_counters(hooks_.counts(), view);
   return view;
 }
 

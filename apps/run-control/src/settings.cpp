@@ -2,6 +2,7 @@
 
 #include "network_socket.hpp"
 #include <weir/config/durations.hpp>
+#include <weir/config/hooks.hpp>
 #include <weir/config/rules.hpp>
 #include <weir/config/stop_limit.hpp>
 #include <weir/node/paths.hpp>
@@ -74,6 +75,12 @@ config::Alarms alarms_of(const FarmSetup& setup, bool one_run) {
   return std::move(*alarms);
 }
 
+std::vector<control::Hook> hooks_of(const FarmSetup& setup) {
+  auto hooks = config::read_hooks(setup.file());
+  if (!hooks) throw std::runtime_error(config::to_text(hooks.error()));
+  return std::move(*hooks);
+}
+
 HealthWatch::Groups groups_of(const FarmSetup& setup) {
   HealthWatch::Groups groups;
   const v1::DcmSettings& dcm = setup.file().dcm();
@@ -116,6 +123,7 @@ OwnSettings own_settings(const FarmSetup& setup, bool one_run) {
           .tap_lease_ns = config::from_ms(std::llround(file.tap().lease_s() * kSecond / kMillisecond)),
           .groups = groups_of(setup),
           .rules = rules_of(setup),
+          .hooks = one_run ? std::vector<control::Hook>() : hooks_of(setup),
           .disk_limits = {control.disk_free_min(), seconds(control.disk_hours_min() * kSecondsPerHour)},
           .alarms = alarms_of(setup, one_run)};
 }

@@ -5,6 +5,7 @@
 #include <weir/bus/hub.hpp>
 #include <weir/config/alarms.hpp>
 #include <weir/control/farm_machine.hpp>
+#include <weir/control/hooks.hpp>
 #include <weir/run_control/run_control.hpp>
 
 #include <cstddef>
@@ -32,12 +33,13 @@ struct OwnSettings {
   DurationNs tap_lease_ns;
   HealthWatch::Groups groups;
   std::vector<control::Rule> rules;
+  std::vector<control::Hook> hooks;  // none in a farm of one run
   control::DiskLimits disk_limits;
   config::Alarms alarms;  // without channels in `weir run`
 };
 // With `one_run` no process is transient: all are waited for. Each process of the plan adds 100 ms to
 // control.start_s: hundreds of them take longer to connect. Errors: std::runtime_error if the farm file gives
-// a duty to an unknown process, or has rules that are not valid.
+// a duty to an unknown process, or has rules or hooks that are not valid.
 [[nodiscard]] OwnSettings own_settings(const FarmSetup& setup, bool one_run);
 // Throws std::runtime_error with a sentence: keys are wanted and not there. `keys`: their folder.
 [[nodiscard]] bus::HubSettings hub_settings(const std::string& keys, const std::string& listen);

@@ -63,6 +63,14 @@ void add_fields(const run_record::RunFields& fields, const v1::ControlSettings& 
   *view.mutable_run_types() = settings.run_types();
 }
 
+void add_counters(const HookDesk::Counts& counts, v1::FarmView& view) {
+  auto& all = *view.mutable_counters();
+  all["hooks.started"] = counts.started;
+  all["hooks.refused"] = counts.refused;
+  all["hooks.failed"] = counts.failed;
+  all["hooks.dropped"] = counts.dropped;
+}
+
 void add_counters(const bus::HubCounters& counters, std::uint64_t refused_joins, v1::FarmView& view) {
   auto& counts = *view.mutable_counters();
   counts["bus.received"] = counters.received;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "hook_desk.hpp"
 #include "members.hpp"
 #include <weir/bus/hub.hpp>
 #include <weir/control/farm_machine.hpp>
@@ -23,6 +24,7 @@ void add_machine(const control::FarmMachine& machine, v1::FarmView& view);
 void add_health(const std::vector<control::Finding>& findings, v1::FarmView& view);
 // Adds the operator's fields of the run, and what run control requires of them.
 void add_fields(const run_record::RunFields& fields, const v1::ControlSettings& settings, v1::FarmView& view);
+void add_counters(const HookDesk::Counts& counts, v1::FarmView& view);
 void add_counters(const bus::HubCounters& counters, std::uint64_t refused_joins, v1::FarmView& view);
 
 }  // namespace weir::run_control

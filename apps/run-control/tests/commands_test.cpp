@@ -4,7 +4,9 @@
 #include "weir_catch.hpp"
 #include <weir/run_record/annotations.hpp>
 
+#include <chrono>
 #include <fstream>
+#include <thread>
 
 using namespace weir;
 using namespace weir::run_control;
@@ -231,4 +233,59 @@ TEST_CASE("an annotation is written beside the records of its run") {
   CHECK(run_record::read_annotation(line)->fields == run_record::RunFields{{"quality", "bad"}});
   annotate.set_run(4);
   CHECK_THAT(desk.ask(annotate), ContainsSubstring("run 4 has no record"));
+}
+
+namespace {
+
+std::optional<Commands::Answered> answer_of_hooks(Desk& desk) {
+  std::optional<Commands::Answered> answered;
+  for (int i = 0; i < 2000 && !answered; ++i) {
+    answered = desk.commands.look_at_hooks();
+    if (!answered) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  return answered;
+}
+
+}  // namespace
+
+TEST_CASE("a transition waits for its hooks, and is refused with their reason or continues") {
+  Desk desk;
+  const std::string folder = desk.farm.folder.path().string();
+  HookDesk hooks({{"disk",
+                   {control::HookPoint::before_configure},
+                   "test -e " + folder + "/go || { echo no disk; exit 1; }",
+                   10 * kSecond,
+                   true}},
+                 folder + "/hooks", desk.farm.log);
+  desk.farm.parts.hooks = &hooks;
+  CHECK_THAT(desk.ask(request("configure")),
+             ContainsSubstring("not possible now"));  // the farm is idle: no hook
+  CHECK(desk.ask(request("init")).empty());
+  for (const char* name : {"supervisor", "writer-0", "readout-0", "dcm-0"}) desk.farm.join(name, "standby");
+  for (int i = 0; i < 3; ++i) desk.farm.machine.tick(desk.farm.parts.now_ns, desk.farm.parts.actions);
+  REQUIRE(desk.farm.machine.state() == control::State::standby);
+  CHECK(desk.ask(request("configure")).empty());
+  CHECK(hooks.waits() == control::Command::configure);
+  CHECK_THAT(desk.ask(request("configure")), ContainsSubstring("configure waits for its hooks"));
+  CHECK(answer_of_hooks(desk)->error == "configure refused by hook disk: no disk");
+  CHECK_FALSE(desk.farm.machine.under_way());
+  std::ofstream(folder + "/go") << "x";
+  CHECK(desk.ask(request("configure")).empty());
+  CHECK(answer_of_hooks(desk)->error.empty());
+  CHECK(desk.farm.machine.under_way() == control::Command::configure);
+}
+
+TEST_CASE("another command gives up a transition that waits for its hooks") {
+  Desk desk;
+  HookDesk hooks({{"slow", {control::HookPoint::before_configure}, "sleep 1000", 10 * kSecond, true}},
+                 desk.farm.folder.path().string() + "/hooks", desk.farm.log);
+  desk.farm.parts.hooks = &hooks;
+  CHECK(desk.ask(request("init")).empty());
+  for (const char* name : {"supervisor", "writer-0", "readout-0", "dcm-0"}) desk.farm.join(name, "standby");
+  for (int i = 0; i < 3; ++i) desk.farm.machine.tick(desk.farm.parts.now_ns, desk.farm.parts.actions);
+  CHECK(desk.ask(request("configure")).empty());
+  CHECK(desk.ask(request("reset")).empty());
+  CHECK_FALSE(hooks.waits());
+  CHECK(answer_of_hooks(desk)->error ==
+        "configure was given up: reset was commanded while its hooks were asked");
 }

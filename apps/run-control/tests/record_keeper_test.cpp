@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-v1::RunOver over(std::uint32_t run) {
+v1::RunOver over_of(std::uint32_t run) {
   v1::RunOver over;
   over.set_run(run);
   over.mutable_summary()->set_run(run);
@@ -78,7 +78,7 @@ TEST_CASE("an end record that cannot be written exists, with the line of its run
     fs::remove_all(obstacle);
     fs::create_directory(obstacle);
     CHECK(farm.book.begin(RunNumber(run), farm.setup.of_run(RunNumber(run)), {}).empty());
-    const auto events = farm.book.end(over(run), "small");
+    const auto events = farm.book.end(over_of(run), "small");
     REQUIRE(events.size() == 2);
     CHECK_THAT(events[0].text, ContainsSubstring("it is kept, and written when there is room"));
     CHECK_THAT(farm.book.runs().front().failure(), ContainsSubstring("cannot write"));

@@ -90,10 +90,14 @@ v1::Reply ControlClient::ask(v1::Request request) {
   v1::BusMessage message;
   *message.mutable_request() = std::move(request);
   client_.send(message);
-  const double until_s = monotonic_now_s() + timeout_s_;
+  double until_s = monotonic_now_s() + timeout_s_;
   while (monotonic_now_s() < until_s) {
     for (v1::BusMessage& answer : client_.wait(kAnswerWait)) {
       if (!answer.has_reply() || answer.reply().id() != last_id_) continue;
+      if (answer.reply().pending_ms() > 0) {  // hooks are asked first
+        until_s = monotonic_now_s() + timeout_s_ + static_cast<double>(answer.reply().pending_ms()) / 1e3;
+        continue;
+      }
       reports::clean_texts(*answer.mutable_reply());
       return std::move(*answer.mutable_reply());
     }

@@ -2,6 +2,7 @@
 #include "validation.hpp"
 #include <weir/config/alarms.hpp>
 #include <weir/config/folder_name.hpp>
+#include <weir/config/hooks.hpp>
 #include <weir/config/rules.hpp>
 #include <weir/config/source_groups.hpp>
 
@@ -91,6 +92,7 @@ void check_plan(Validation& found, const FarmPlan& plan, const ReplayReader& rep
   check_source_groups(found, plan);
   if (const auto rules = read_rules(found.farm(), plan, found.locations()); !rules) found.add(rules.error());
   if (const auto alarms = read_alarms(found.farm(), found.locations()); !alarms) found.add(alarms.error());
+  if (const auto hooks = read_hooks(found.farm(), found.locations()); !hooks) found.add(hooks.error());
 }
 
 }  // namespace

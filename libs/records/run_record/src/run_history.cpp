@@ -71,14 +71,18 @@ std::string RunHistory::add(const v1::FarmView::Run& run) {
   return append_run(path_, run);
 }
 
-std::string append_run(const std::string& path, const v1::FarmView::Run& run) {
+std::string line_of(const v1::FarmView::Run& run) {
   std::string line;
   google::protobuf::util::JsonPrintOptions options;
   options.preserve_proto_field_names = true;
   options.always_print_primitive_fields = true;
-  if (!google::protobuf::util::MessageToJsonString(run, &line, options).ok())
-    return "a run's line cannot be made";
-  return append_line(path, std::move(line));
+  if (!google::protobuf::util::MessageToJsonString(run, &line, options).ok()) return {};
+  return line;
+}
+
+std::string append_run(const std::string& path, const v1::FarmView::Run& run) {
+  std::string line = line_of(run);
+  return line.empty() ? "a run's line cannot be made" : append_line(path, std::move(line));
 }
 
 }  // namespace weir::run_record

@@ -23,6 +23,8 @@ inline constexpr char kNoAccount[] = "no_account";  // its supervisor sent none
 // True if the run's supervisor gave an account.
 [[nodiscard]] bool is_accounted(const v1::FarmView::Run& run);
 
+// Returns the run's line of JSON without its end; empty: it cannot be made.
+[[nodiscard]] std::string line_of(const v1::FarmView::Run& run);
 // Appends the run's line of JSON to the file at `path`, on a line of its own even if the last line was cut.
 // Returns an error for people; empty: the file has the line.
 [[nodiscard]] std::string append_run(const std::string& path, const v1::FarmView::Run& run);
