@@ -237,6 +237,21 @@ TEST_CASE("an annotation is written beside the records of its run") {
 
 namespace {
 
+// All processes join, and obey `init`.
+void reach_standby(Desk& desk) {
+  Parts& parts = desk.farm.parts;
+  control::FarmMachine& machine = desk.farm.machine;
+  desk.farm.join_all();
+  REQUIRE(desk.ask(request("init")).empty());
+  machine.tick(parts.now_ns, parts.actions);
+  control::MemberState standby;
+  standby.state = control::State::standby;
+  for (const control::Order& order : std::exchange(parts.actions.orders, {}))
+    machine.answered(order.member, order.id, true, "", standby, parts.now_ns, parts.actions);
+  machine.tick(parts.now_ns, parts.actions);
+  REQUIRE(machine.state() == control::State::standby);
+}
+
 std::optional<Commands::Answered> answer_of_hooks(Desk& desk) {
   std::optional<Commands::Answered> answered;
   for (int i = 0; i < 2000 && !answered; ++i) {
@@ -260,10 +275,7 @@ TEST_CASE("a transition waits for its hooks, and is refused with their reason or
   desk.farm.parts.hooks = &hooks;
   CHECK_THAT(desk.ask(request("configure")),
              ContainsSubstring("not possible now"));  // the farm is idle: no hook
-  CHECK(desk.ask(request("init")).empty());
-  for (const char* name : {"supervisor", "writer-0", "readout-0", "dcm-0"}) desk.farm.join(name, "standby");
-  for (int i = 0; i < 3; ++i) desk.farm.machine.tick(desk.farm.parts.now_ns, desk.farm.parts.actions);
-  REQUIRE(desk.farm.machine.state() == control::State::standby);
+  reach_standby(desk);
   CHECK(desk.ask(request("configure")).empty());
   CHECK(hooks.waits() == control::Command::configure);
   CHECK_THAT(desk.ask(request("configure")), ContainsSubstring("configure waits for its hooks"));
@@ -280,9 +292,7 @@ TEST_CASE("another command gives up a transition that waits for its hooks") {
   HookDesk hooks({{"slow", {control::HookPoint::before_configure}, "sleep 1000", 10 * kSecond, true}},
                  desk.farm.folder.path().string() + "/hooks", desk.farm.log);
   desk.farm.parts.hooks = &hooks;
-  CHECK(desk.ask(request("init")).empty());
-  for (const char* name : {"supervisor", "writer-0", "readout-0", "dcm-0"}) desk.farm.join(name, "standby");
-  for (int i = 0; i < 3; ++i) desk.farm.machine.tick(desk.farm.parts.now_ns, desk.farm.parts.actions);
+  reach_standby(desk);
   CHECK(desk.ask(request("configure")).empty());
   CHECK(desk.ask(request("reset")).empty());
   CHECK_FALSE(hooks.waits());

@@ -102,7 +102,7 @@ TEST_CASE("a hook that hangs is killed at its limit, with its descendants") {
   AskedHooks desk({hook_at("slow", HookPoint::before_start,
                            "trap '' TERM; sleep 1000 & echo $!; wait; sleep 1000", 100 * kMillisecond)});
   REQUIRE(desk.desk.ask(control::Command::start, kHookAccount));
-  CHECK(desk.verdict()->refusal == "hook slow: took longer than 0.1 s (limit_s)");
+  CHECK_THAT(desk.verdict()->refusal, ContainsSubstring("hook slow: took longer than 0.1 s (limit_s)"));
   const std::string said = desk.output("slow");
   const pid_t child = std::stoi(said.substr(said.find('\n') + 1));
   CHECK(becomes_true([&] { return ::kill(child, 0) != 0; }));
