@@ -67,7 +67,7 @@ TEST_CASE("an unknown command or option is rejected with a suggestion") {
        "weir ctl start: run: 'threshold scan' is not a number in range; `weir ctl start --help` says more"},
       {{"ctl", "set"}, "weir ctl set: sets is missing"},
       {{"ctl", "status", "now"}, "weir ctl status: unexpected: now"},
-      {{"ctl", "start", "--comment", "hello"}, "weir ctl start: unknown option '--comment'"},
+      {{"ctl", "start", "--coment", "hello"}, "weir ctl start: unknown option '--coment'"},
       {{"ctl", "stop", "--reson", "x"}, "weir ctl stop: unknown option '--reson': did you mean '--reason'?"},
       {{"ctl", "--timeout", "0", "status"}, "--timeout: 0 is outside the range"},
       {{"ctl", "--as", "boss", "status"}, "--as: boss is none of {operator,observer}"},

@@ -53,7 +53,7 @@ void check_completion(const Shell& shell) {
   const CommandEnd made = run_command(folder, "weir", {"completion", shell.name});
   REQUIRE(made.status == 0);
   const std::string file = folder.write("completion", made.out);
-  CHECK(offered(folder, shell, file, "weir ru") == "run\n");
+  CHECK(offered(folder, shell, file, "weir dem") == "demo\n");
   CHECK(offered(folder, shell, file, "weir file ver") == "verify\n");
   CHECK(offered(folder, shell, file, "weir run farm.yaml --sli") == "--slices\n");
   CHECK(offered(folder, shell, file, "weir keys tr") == "trigger\n");

@@ -67,7 +67,7 @@ TEST_CASE(
         ContainsSubstring(i == 0 ? "rule last: the run was started" : "rule rotate: the run was started"));
   }
   CHECK_THAT(farm.events(), ContainsSubstring("end the run and start the next"));
-  CHECK_THAT(farm.events(), ContainsSubstring("rule rotate: run 3 starts"));
+  CHECK_THAT(farm.events(), ContainsSubstring("rule rotate: the next run starts"));
   CHECK(std::filesystem::exists(farm.out() + "/run-000003-end.json"));
 }
 

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <fstream>
 #include <thread>
+#include <utility>
 
 using namespace weir;
 using namespace weir::run_control;

@@ -29,7 +29,7 @@ using test::RandomRows;
 using Trip = std::function<Expected<void, BadRow>(const v1::Control&, v1::Control&)>;
 
 // Messages about slices that other parts write and read: triggers of clients, and slices saved for alerts.
-const std::set<std::string> kElsewhere{"BurstStored", "TriggerAnswer", "TriggerOffer"};
+const std::set<std::string> kElsewhere{"BurstStored", "Seen", "TriggerAnswer", "TriggerOffer"};
 
 bool is_about_slices(const google::protobuf::Descriptor& message) {
   for (int i = 0; i < message.field_count(); ++i) {
