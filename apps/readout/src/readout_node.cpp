@@ -212,6 +212,9 @@ Expected<void, wire::WireError> ReadoutNode::on_supervisor_message(const v1::Con
 void ReadoutNode::clear() {
   if (front_end_) front_end_->cleared(cleared_.slices);
   buffer_.clear(cleared_.slices, *this);
+  // Vetoed numbers are cleared without an announcement.
+  if (numbers_ && !cleared_.slices.empty())
+    numbers_->announced(*std::max_element(cleared_.slices.begin(), cleared_.slices.end()));
   if (!push_) return;
   for (const SliceId slice : cleared_.slices) push_->settled(slice);
 }

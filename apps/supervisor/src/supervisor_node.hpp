@@ -21,9 +21,11 @@
 #include <weir/sessions/peer.hpp>
 #include <weir/supervisor/node.hpp>
 
+#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace weir::supervisor {
@@ -71,6 +73,8 @@ class SupervisorNode final : public node::Node, private sessions::PeerHandler {
   [[nodiscard]] Expected<void, wire::WireError> take_seen(const RosterMember& readout, const v1::Seen& seen);
   // Offers the numbers of front-ends that are due.
   void offer_numbers();
+  // Lets readouts drop the fragments of numbers that were vetoed while no slice was announced.
+  void clear_vetoed_numbers();
   // Returns the addresses for the log.
   [[nodiscard]] std::string listen_for_triggers();
 
@@ -128,6 +132,8 @@ class SupervisorNode final : public node::Node, private sessions::PeerHandler {
   SlipBoard steps_;
   TextResponder text_responder_;
   std::optional<numbering::NumberOrder> numbers_;  // where front-ends number the slices
+  // Vetoed since the last slice, with the time: announcements have not passed them over yet.
+  std::deque<std::pair<SliceId, TimeNs>> vetoed_numbers_;
   RunAccount account_;
   RunWatchers watchers_;
   TriggerAnswers answers_;

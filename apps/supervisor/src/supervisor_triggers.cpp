@@ -2,10 +2,12 @@
 #include "supervisor_node.hpp"
 #include <weir/node/refused.hpp>
 #include <weir/ports/endpoint_text.hpp>
+#include <weir/slice_codec/announce.hpp>
 #include <weir/slice_codec/bad_row.hpp>
 #include <weir/slice_codec/columns.hpp>
 #include <weir/slice_rows/reasons.hpp>
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -60,7 +62,31 @@ void SupervisorNode::offer_numbers() {
     trigger.slice = due->number;
     trigger.info.time = due->time;
     trigger.info.type = settings_.type;
-    (void)machine_.offer(trigger, now(), actions_);
+    if (machine_.offer(trigger, now(), actions_).taken) {
+      vetoed_numbers_.clear();
+    } else {
+      vetoed_numbers_.emplace_back(due->number, now_ns_);
+    }
+  }
+  clear_vetoed_numbers();
+}
+
+// In a pause, for example. Only once the other front-ends had their time: what comes later is dropped as
+// late.
+void SupervisorNode::clear_vetoed_numbers() {
+  constexpr DurationNs kLeast = 50 * kMillisecond;
+  constexpr std::size_t kWaitingMax = slice_codec::kRowsMax;
+  const TimeNs before = now_ns_ - std::max(*settings_.numbers_skew_ns, kLeast);
+  v1::Control message;
+  v1::ClearSlices& clear = *message.mutable_clear();
+  while (!vetoed_numbers_.empty() &&
+         (vetoed_numbers_.front().second <= before || vetoed_numbers_.size() > kWaitingMax)) {
+    clear.add_slice(vetoed_numbers_.front().first.value);
+    vetoed_numbers_.pop_front();
+  }
+  if (clear.slice().empty()) return;
+  for (const RosterMember& member : roster_.members()) {
+    if (member.role == Role::readout && member.peer != nullptr) member.peer->send(message);
   }
 }
 

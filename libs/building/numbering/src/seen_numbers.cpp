@@ -12,6 +12,7 @@ void SeenNumbers::begin() {
   known_.clear();
   waiting_.clear();
   fresh_.clear();
+  behind_ = false;
   forgotten_ = 0;
 }
 
@@ -27,8 +28,22 @@ void SeenNumbers::note(std::size_t source, SliceId number, UtcNs time, TimeNs no
     ++forgotten_;
     return;
   }
+  believe(number, time);
+}
+
+void SeenNumbers::believe(SliceId number, UtcNs time) {
   top_ = std::max(top_.value_or(number), number);
-  if (known_.try_emplace(number, time).second) fresh_.push_back({number, time});
+  if (!known_.try_emplace(number, time).second) return;
+  if (known_.size() > kKnownMax) {
+    known_.erase(known_.begin());
+    ++forgotten_;
+  }
+  // Without a supervisor they stay: the next connection gets all numbers that are known.
+  if (fresh_.size() == kKnownMax) {
+    fresh_.clear();
+    behind_ = true;
+  }
+  if (!behind_) fresh_.push_back({number, time});
 }
 
 void SeenNumbers::announced(SliceId upto) {
@@ -40,14 +55,14 @@ void SeenNumbers::announced(SliceId upto) {
 }
 
 void SeenNumbers::take(std::size_t most, TimeNs now, std::vector<SeenNumber>& out) {
+  if (behind_) repeat();
   // The lowest first: it may be all that keeps the others waiting.
   while (!waiting_.empty()) {
     const auto [number, time] = *waiting_.begin();
     const bool follows = top_ && number.value <= top_->value + 1;
     if (!follows && !is_reached_by_most(number, now)) break;
     waiting_.erase(waiting_.begin());
-    top_ = std::max(top_.value_or(number), number);
-    if (known_.try_emplace(number, time).second) fresh_.push_back({number, time});
+    believe(number, time);
   }
   const auto end = fresh_.begin() + static_cast<std::ptrdiff_t>(std::min(most, fresh_.size()));
   out.assign(fresh_.begin(), end);
@@ -55,6 +70,7 @@ void SeenNumbers::take(std::size_t most, TimeNs now, std::vector<SeenNumber>& ou
 }
 
 void SeenNumbers::repeat() {
+  behind_ = false;
   fresh_.clear();
   for (const auto& [number, time] : known_) fresh_.push_back({number, time});
 }

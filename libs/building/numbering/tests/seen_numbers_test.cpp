@@ -87,6 +87,18 @@ TEST_CASE("a source that jumps ahead of the others is not believed until most ha
   }
 }
 
+TEST_CASE("without a supervisor the store of numbers is bounded, and keeps the highest") {
+  SeenNumbers seen(1);
+  seen.begin();
+  constexpr std::uint64_t kAll = 3 * SeenNumbers::kKnownMax;
+  for (std::uint64_t number = 0; number < kAll; ++number) seen.note(0, SliceId(number), 0, 1);
+  CHECK(seen.forgotten() == kAll - SeenNumbers::kKnownMax);
+  const Numbers numbers = taken(seen, 2, kAll);
+  REQUIRE(numbers.size() == SeenNumbers::kKnownMax);
+  CHECK(numbers.front() == kAll - SeenNumbers::kKnownMax);
+  CHECK(numbers.back() == kAll - 1);
+}
+
 TEST_CASE("the store of numbers that are not believed is bounded") {
   SeenNumbers seen(3);
   seen.begin();

@@ -23,6 +23,9 @@ struct SeenNumber {
 class SeenNumbers {
  public:
   static constexpr DurationNs kDeliveredLately = 1 * kSecond;
+  // Numbers that are kept for a new connection: without a supervisor the lowest are forgotten. Their
+  // fragments have left the store of early fragments by then.
+  static constexpr std::size_t kKnownMax = 65536;
   static constexpr std::size_t kWaitingMax = 8192;  // beyond, the highest is forgotten
 
   explicit SeenNumbers(std::size_t sources) : sources_(sources) {}
@@ -30,7 +33,7 @@ class SeenNumbers {
   void begin();
   // A fragment of the source, by its place, has arrived.
   void note(std::size_t source, SliceId number, UtcNs time, TimeNs now);
-  // The supervisor has announced numbers up to this one.
+  // The supervisor has announced numbers up to this one, or has vetoed them.
   void announced(SliceId upto);
   // Moves the numbers to be reported to `out`, at most `most`.
   void take(std::size_t most, TimeNs now, std::vector<SeenNumber>& out);
@@ -47,6 +50,7 @@ class SeenNumbers {
     bool delivers = false;
   };
   [[nodiscard]] bool is_reached_by_most(SliceId number, TimeNs now) const;
+  void believe(SliceId number, UtcNs time);
 
   std::vector<Source> sources_;
   std::optional<SliceId> announced_;
@@ -54,6 +58,7 @@ class SeenNumbers {
   std::map<SliceId, UtcNs> known_;    // believed, not announced: their times
   std::map<SliceId, UtcNs> waiting_;  // not believed yet
   std::vector<SeenNumber> fresh_;     // to be reported
+  bool behind_ = false;               // `fresh_` lacks some of them
   std::uint64_t forgotten_ = 0;
 };
 
