@@ -71,7 +71,7 @@ void SupervisorNode::offer_numbers() {
   clear_vetoed_numbers();
 }
 
-// In a pause, for example. Only once the other front-ends had their time: what comes later is dropped as
+// In a pause, for example. Other front-ends get their time first, because later fragments are dropped as
 // late.
 void SupervisorNode::clear_vetoed_numbers() {
   constexpr DurationNs kLeast = 50 * kMillisecond;

@@ -257,7 +257,7 @@ inline constexpr Entry kTable[] = {
     rare("numbers.unanchored", "weir_numbers_unanchored_total", kNumbersReadout,
          "Fragments that were dropped because their counter could not be placed."),
     rare("numbers.forgotten", "weir_numbers_forgotten_total", kNumbersReadout,
-         "Numbers of a source far ahead of the others, beyond the limit: never reported."),
+         "Numbers beyond the limits, far ahead of other sources or without a supervisor: forgotten."),
     rare("readout.out_of_step", "weir_readout_out_of_step_total", kStepReadout,
          "Fragments with a counter or a time that does not fit their slice."),
     rare("readout.realigned", "weir_readout_realigned_total", kStepReadout,
