@@ -74,9 +74,8 @@ bool TimeRing::make_room(const Piece& piece, std::vector<MadeWindow>& made) {
       }
       return false;
     }
-    for (auto at = windows_.begin(); at != windows_.end() && at->first < oldest.end();) {
-      at = at->second.has(oldest) ? make(at, true, made) : std::next(at);
-    }
+    // Those that end before the oldest piece are made, too: nothing can come for them while the ring is full.
+    while (!windows_.empty() && windows_.begin()->first < oldest.end()) make(windows_.begin(), true, made);
     free_first(true);
   }
   return true;

@@ -173,6 +173,24 @@ TEST_CASE("a full ring makes the windows that need its oldest pieces at once, tr
   check_ledger(ring.counters());
 }
 
+TEST_CASE("a full ring makes empty windows before its oldest piece, too, and looks at each window once") {
+  std::vector<MadeWindow> made;
+  RingLimits limits;
+  limits.bytes_max = 2 * (TimeRing::kPieceOverhead + 8);
+  TimeRing ring(SourceId(1), limits);
+  ring.begin_run({});
+  for (std::uint64_t i = 0; i < 3; ++i)
+    ring.open(slice_at(i, 1000 + 100 * static_cast<UtcNs>(i), 100, 0), made);
+  for (const UtcNs time : {1210, 1220, 1230}) ring.add(piece_at(time, time), kNow, made);
+  REQUIRE(made.size() == 3);
+  CHECK(made[0].fragment.status == FragmentStatus::truncated);
+  CHECK(contents_of(made[0].fragment).empty());
+  CHECK(contents_of(made[2].fragment) == std::vector<std::uint64_t>{1210, 1220});
+  CHECK(ring.open_windows() == 0);
+  CHECK(ring.counters().forced == 3);
+  check_ledger(ring.counters());
+}
+
 TEST_CASE("pieces that cannot be kept are counted with their reason") {
   std::vector<MadeWindow> made;
   RingLimits limits;

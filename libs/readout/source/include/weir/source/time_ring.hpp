@@ -62,10 +62,10 @@ struct MadeWindow {
 };
 
 // Keeps one source's pieces by time, and makes the fragment of each announced window once the source has
-// passed its end. Bounded in bytes. When it is full, the oldest pieces are freed; windows that need them are
-// made at once (forced, truncated). A window that begins before data which were freed has the status
-// truncated, and is missing (too_old) if it has no pieces left; likewise (gap) if it begins before the end of
-// a gap. Pieces come in any order, and repetitions are not recognised. Not thread-safe; uses no clock.
+// passed its end. Bounded in bytes. When it is full, the oldest pieces are freed; windows that begin before
+// their end are made at once (forced, truncated). A window that begins before data which were freed has the
+// status truncated, and is missing (too_old) if it has no pieces left; likewise (gap) if it begins before the
+// end of a gap. Pieces come in any order, and repetitions are not recognised. Not thread-safe; uses no clock.
 class TimeRing {
  public:
   static constexpr std::uint64_t kPieceOverhead = 128;
