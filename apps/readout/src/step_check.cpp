@@ -1,5 +1,6 @@
 #include "step_check.hpp"
 
+#include <weir/base/planted.hpp>
 #include <weir/reports/numbers.hpp>
 #include <weir/reports/source_counts.hpp>
 
@@ -57,7 +58,9 @@ void StepCheck::begin_run() {
 SliceId StepCheck::check(SourceId source, SliceId slice, const Stamp& stamp,
                          source::SourceFragment& fragment) {
   const steps::Placed placed = watch_.take(source, slice, stamp);
-  if (!placed.fits) fragment.status = FragmentStatus::out_of_step;
+  const bool ignored = planted(Planted::mark_named) &&
+                       std::ranges::find(named_, source, &steps::Slipped::source) == named_.end();
+  if (!placed.fits && !ignored) fragment.status = FragmentStatus::out_of_step;
   if (treatments_.empty()) return placed.slice;
   const auto found = treatments_.find(source);
   if (found == treatments_.end()) return placed.slice;

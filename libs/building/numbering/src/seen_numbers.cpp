@@ -1,4 +1,5 @@
 #include <weir/base/assert.hpp>
+#include <weir/base/planted.hpp>
 #include <weir/numbering/seen_numbers.hpp>
 
 #include <algorithm>
@@ -72,6 +73,7 @@ void SeenNumbers::take(std::size_t most, TimeNs now, std::vector<SeenNumber>& ou
 void SeenNumbers::repeat() {
   behind_ = false;
   fresh_.clear();
+  if (planted(Planted::tell_once)) return;
   for (const auto& [number, time] : known_) fresh_.push_back({number, time});
 }
 

@@ -1,5 +1,6 @@
 #include <weir/base/assert.hpp>
 #include <weir/base/crc32c.hpp>
+#include <weir/base/planted.hpp>
 #include <weir/source/time_ring.hpp>
 
 #include <algorithm>
@@ -16,7 +17,7 @@ void TimeRing::begin_run(std::optional<UtcNs> from) {
   WEIR_ASSERT(pieces_.empty() && windows_.empty());
   counters_ = {};
   passed_ = kNever;
-  gone_until_ = from.value_or(kNever);
+  gone_until_ = planted(Planted::join_whole) ? kNever : from.value_or(kNever);
   gap_until_ = kNever;
   next_begin_ = kNever;
   longest_ = 1;
@@ -94,7 +95,8 @@ void TimeRing::open(const TimeWindow& window, std::vector<MadeWindow>& made) {
   if (!begin_of_.emplace(window.slice.value, window.begin()).second) return;
   const auto at = windows_.emplace(window.begin(), window);
   if (limits_.windows_ascend)
-    next_begin_ = std::max(next_begin_, window.end() - window.after - window.before);
+    next_begin_ = std::max(next_begin_,
+                           window.end() - (planted(Planted::lose_border) ? 0 : window.after + window.before));
   if (window.end() <= passed_) make(at, false, made);
   free_old();
 }
@@ -128,7 +130,7 @@ TimeRing::Windows::iterator TimeRing::make(Windows::iterator at, bool forced, st
     whole = whole && piece->second.piece.status != FragmentStatus::missing;
   }
   const bool cut = window.begin() < gone_until_;
-  const bool gap = window.begin() < gap_until_;
+  const bool gap = window.begin() < gap_until_ && !planted(Planted::hide_gap);
   ++counters_.windows;
   counters_.forced += forced ? 1 : 0;
   counters_.cut += cut ? 1 : 0;

@@ -47,8 +47,15 @@ enum class Planted : std::uint8_t {
   hold_kept,             // some settled slices stay charged to the DCM that keeps them
   forget_answers,        // some answers to numbered triggers are not in the supervisor's journal
   forget_gone,           // a DCM does not answer requests for slices that it no longer keeps
+  mark_named,            // fragments out of step are not marked before their source is named
+  close_gaps,            // a gap in the front-ends' numbers is closed at once
+  place_anyhow,          // a counter that cannot be placed stands for the nearest number
+  tell_once,             // a restarted supervisor does not get the numbers of its predecessor again
+  join_whole,            // a readout that joins a run takes its first windows for whole
+  hide_gap,              // a window in a gap of its source counts as whole
+  lose_border,           // pieces near a border are freed with the first of their windows
 };
-constexpr std::size_t kPlanted = 38;
+constexpr std::size_t kPlanted = 45;
 
 [[nodiscard]] constexpr std::string_view name(Planted bug) {
   constexpr std::string_view kNames[kPlanted] = {"none",
@@ -88,7 +95,14 @@ constexpr std::size_t kPlanted = 38;
                                                  "clear-fetched",
                                                  "hold-kept",
                                                  "forget-answers",
-                                                 "forget-gone"};
+                                                 "forget-gone",
+                                                 "mark-named",
+                                                 "close-gaps",
+                                                 "place-anyhow",
+                                                 "tell-once",
+                                                 "join-whole",
+                                                 "hide-gap",
+                                                 "lose-border"};
   return kNames[static_cast<std::size_t>(bug)];
 }
 
