@@ -53,9 +53,11 @@ enum class RequestKind : std::uint8_t {
   unset,
   burst,
   annotate,
-  alarm
+  alarm,
+  preflight,
+  sequence
 };
-constexpr std::size_t kRequests = 13;
+constexpr std::size_t kRequests = 15;
 [[nodiscard]] std::string_view name(RequestKind request);  // "status", …, "log-level"
 [[nodiscard]] std::optional<RequestKind> request_of(std::string_view name);
 
