@@ -87,7 +87,7 @@ void DcmNode::pass(TimeNs now_ns) {
   if (course_.has_begun()) admission_.open_assigned(now_ns);
   look_at_reach();
   readouts_.tell_partial_frames();
-  if (pushing_) pushing_->ask_for_overdue(now_ns);
+  if (pushing_) pushing_->end_waiting(now_ns);
   // Before the collector's pass, which cancels their requests: the supervisor's answer may release them
   // before the next one.
   if (reach_.is_cut_off()) hand_back(builder_.collector.take_stranded(), "unreachable");
@@ -353,6 +353,7 @@ std::string DcmNode::broken_invariant() {
   if (std::string broken = builder_.slices.broken_invariant(); !broken.empty()) return broken;
   const shaping::Shaper& shaper = builder_.collector.shaper();
   if (shaper.strict() && shaper.outstanding() > shaper.window()) return "requests exceed a strict quota";
+  if (pushing_ && !pushing_->keeps_order()) return "a pushed slice went to the filter after a newer one";
   if (!builder_.assembler.is_empty()) return {};
   if (builder_.pool.bytes_used() > 0) return "memory is in use and no slice is open";
   if (histograms_.held() > 0) return "histogram entries are held and no slice is open";

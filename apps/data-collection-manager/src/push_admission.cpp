@@ -31,6 +31,7 @@ PushAdmission::PushAdmission(const PushAdmissionSettings& settings, const ports:
       wait_ns_(settings.wait_ns),
       deadline_ns_(settings.deadline_ns),
       unbound_max_(settings.unbound_max),
+      gives_up_(settings.gives_up),
       window_(settings.active_slices, settings.readouts) {}
 
 bool PushAdmission::takes(std::uint32_t readout, const wire::FrameHeader& header, bool may_open,
@@ -44,6 +45,7 @@ bool PushAdmission::takes(std::uint32_t readout, const wire::FrameHeader& header
   if (slice == nullptr || !slice->pushed) return true;
   window_.arrived(readout, header.slice);
   if (slice->first_request_ns == 0) slice->first_request_ns = now_ns;
+  if (gives_up_) return true;  // without memory it is missing
   // Requested data needs a place; unrequested data can be requested later.
   const std::size_t most = builder_.pool.bytes_total() / kPushedDenominator * kPushedNumerator;
   const bool asked = slice->gathering.has_begun();
@@ -74,9 +76,11 @@ void PushAdmission::open(BuiltSlice& slice, bool bound, TimeNs now_ns) {
   WEIR_ASSERT(unbound_ <= unbound_max_);
   set_due(slice, now_ns);
   const TimeNs ask_ns = slice.due_ns + timing_.slot_ns + wait_ns_;
-  builder_.assembler.expect(slice, ask_ns + deadline_ns_);
-  window_.opened(slice.id(), ask_ns);
+  builder_.assembler.expect(slice, gives_up_ ? ask_ns : ask_ns + deadline_ns_);
+  const bool is_late = gives_up_ && !window_.may_open(slice.id());
+  window_.opened(slice.id(), ask_ns, !bound || !gives_up_);
   builder_.collector.expect_pushed(slice, now_ns);
+  if (is_late) give_up_rest(slice, now_ns);
 }
 
 // Counted from the trigger's time, or from now while that is unknown.
@@ -112,27 +116,56 @@ void PushAdmission::drop_unbound(SliceId slice) {
   router_.release(*early);
 }
 
-void PushAdmission::ask_for_overdue(TimeNs now_ns) {
-  while (const auto due = window_.next_due(now_ns)) {
-    BuiltSlice* slice = builder_.slices.find(due->slice, Attempt(0));
-    WEIR_ASSERT(slice != nullptr);
-    if (!due->all) ++pushed_out_;
-    if (slice->awaits_assignment) {
-      if (!due->all) continue;
-      ++never_assigned_;
-      router_.release(*slice);
-      continue;
-    }
-    if (slice->state() != BuildState::collecting) continue;
-    asked_.resize(readouts_);
-    std::iota(asked_.begin(), asked_.end(), 0U);
-    if (due->all) {
-      ++asked_for_;
-    } else {
-      std::erase_if(asked_, [&](std::uint32_t readout) { return !window_.passed_by(readout, due->slice); });
-    }
-    builder_.collector.ask_for_rest(*slice, asked_);
+void PushAdmission::end_waiting(TimeNs now_ns) {
+  while (const auto due = window_.next_due(now_ns)) end_waiting_for(*due, now_ns);
+  if (gives_up_) give_up_unseen(now_ns);
+}
+
+void PushAdmission::end_waiting_for(const assembly::PushWindow::Due& due, TimeNs now_ns) {
+  BuiltSlice* slice = builder_.slices.find(due.slice, Attempt(0));
+  WEIR_ASSERT(slice != nullptr);
+  if (!due.all) ++pushed_out_;
+  if (slice->awaits_assignment && due.all) {
+    ++never_assigned_;
+    return router_.release(*slice);
   }
+  if (gives_up_) {
+    if (!due.all) give_up_rest(*slice, now_ns);  // otherwise its deadline has passed
+    return;
+  }
+  if (!slice->awaits_assignment && slice->state() == BuildState::collecting) ask_for_rest(*slice, due.all);
+}
+
+void PushAdmission::ask_for_rest(BuiltSlice& slice, bool all) {
+  asked_.resize(readouts_);
+  std::iota(asked_.begin(), asked_.end(), 0U);
+  if (all) {
+    ++asked_for_;
+  } else {
+    std::erase_if(asked_, [&](std::uint32_t readout) { return !window_.passed_by(readout, slice.id()); });
+  }
+  builder_.collector.ask_for_rest(slice, asked_);
+}
+
+void PushAdmission::give_up_rest(BuiltSlice& slice, TimeNs now_ns) {
+  if (slice.state() != BuildState::collecting) return;
+  ++given_up_;
+  builder_.assembler.give_up(slice, MissingReason::overflow, now_ns);
+}
+
+// A slice of which nothing has come is not active: the oldest active one, once it is complete, does not wait
+// for it.
+void PushAdmission::give_up_unseen(TimeNs now_ns) {
+  const auto oldest = window_.oldest_active();
+  const BuiltSlice* slice = oldest ? builder_.slices.find(*oldest, Attempt(0)) : nullptr;
+  if (slice == nullptr || slice->state() != BuildState::complete) return;
+  while (const auto unseen = window_.push_out_unseen()) end_waiting_for({*unseen, false}, now_ns);
+}
+
+void PushAdmission::complete(const BuiltSlice& slice) {
+  window_.left(slice.id());
+  in_order_ = in_order_ && (!newest_filtered_ || slice.id() > *newest_filtered_);
+  newest_filtered_ = std::max(slice.id(), newest_filtered_.value_or(slice.id()));
 }
 
 void PushAdmission::leaves(const BuiltSlice& slice) {
@@ -148,6 +181,7 @@ void PushAdmission::add_to(v1::Report& report) const {
   counters["push.never_assigned"] = never_assigned_;
   counters["push.pushed_out"] = pushed_out_;
   counters["push.asked_for"] = asked_for_;
+  counters["push.given_up"] = given_up_;
   counters["push.no_memory"] = no_memory_;
 }
 

@@ -10,6 +10,7 @@
 #include <weir/v1/control.pb.h>
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 namespace weir::dcm {
@@ -23,10 +24,11 @@ struct PushAdmissionSettings {
   DurationNs deadline_ns;
   std::uint32_t unbound_max;  // slices that may wait for their assignment
   std::uint32_t active_slices;
+  bool gives_up;  // missing fragments are given up, not requested (dcm.incomplete: order)
 };
 
 // Push running at a DCM: slices that readouts send unrequested. A fragment opens its slice, and the
-// assignment follows (`unbound` until then); overdue fragments are requested. Pure.
+// assignment follows (`unbound` until then); overdue fragments are requested, or given up. Pure.
 class PushAdmission {
  public:
   PushAdmission(const PushAdmissionSettings& settings, const ports::Clock& clock, Builder& builder,
@@ -51,21 +53,27 @@ class PushAdmission {
   [[nodiscard]] assembly::BuiltSlice* bind(assembly::BuiltSlice& assigned, TimeNs now_ns);
   // A later attempt of it has come: the first one's assignment was lost, and will not.
   void drop_unbound(SliceId slice);
-  // Once a pass.
-  void ask_for_overdue(TimeNs now_ns);
+  // Once a pass: slices that have waited too long.
+  void end_waiting(TimeNs now_ns);
 
-  // complete(): a pushed slice is complete. leaves(): it is about to be released.
-  void complete(const assembly::BuiltSlice& slice) { window_.left(slice.id()); }
+  // complete(): a pushed slice goes to the filter. leaves(): it is about to be released.
+  void complete(const assembly::BuiltSlice& slice);
   void leaves(const assembly::BuiltSlice& slice);
   void readout_lost(std::uint32_t readout) { window_.readout_lost(readout); }
 
   [[nodiscard]] std::uint32_t unbound() const { return unbound_; }
+  // Returns false if slices are to go to the filter in order, and one has gone after a newer one.
+  [[nodiscard]] bool keeps_order() const { return in_order_ || !gives_up_; }
   void add_to(v1::Report& report) const;
 
  private:
   void open(assembly::BuiltSlice& slice, bool bound, TimeNs now_ns);
   assembly::BuiltSlice& open_early(SliceId id, TimeNs now_ns);
   void set_due(assembly::BuiltSlice& slice, TimeNs now_ns) const;
+  void end_waiting_for(const assembly::PushWindow::Due& due, TimeNs now_ns);
+  void ask_for_rest(assembly::BuiltSlice& slice, bool all);
+  void give_up_rest(assembly::BuiltSlice& slice, TimeNs now_ns);
+  void give_up_unseen(TimeNs now_ns);
 
   NodeIndex self_;
   std::uint32_t readouts_;
@@ -77,14 +85,18 @@ class PushAdmission {
   DurationNs wait_ns_;
   DurationNs deadline_ns_;
   std::uint32_t unbound_max_;
+  bool gives_up_;
   slice_rows::DestinationTable destinations_;
   assembly::PushWindow window_;
   std::vector<std::uint32_t> asked_;  // scratch: readouts of one slice
+  std::optional<SliceId> newest_filtered_;
+  bool in_order_ = true;
   std::uint32_t unbound_ = 0;         // slices that wait for their assignment
   std::uint64_t opened_early_ = 0;    // slices opened by a fragment
   std::uint64_t never_assigned_ = 0;  // of these
   std::uint64_t pushed_out_ = 0;      // slices
   std::uint64_t asked_for_ = 0;       // slices of which something was asked for when its time had come
+  std::uint64_t given_up_ = 0;        // of `pushed_out_`, those of which something was missing
   std::uint64_t no_memory_ = 0;       // fragments thrown away, to be asked for later
 };
 

@@ -189,6 +189,10 @@ worker_pool::PoolSettings worker_settings(const v1::Farm& farm) {
   return settings;
 }
 
+bool gives_up_late(const v1::Farm& farm) {
+  return farm.dcm().incomplete() == v1::DcmSettings::INCOMPLETE_ORDER;
+}
+
 }  // namespace
 
 assembly::AssemblySettings assembly_settings(const node::Setup& setup) {
@@ -212,8 +216,8 @@ assembly::AssemblySettings assembly_settings(const node::Setup& setup) {
       std::min(kDeadlinesMax * settings.deadline_ns, settings.deadline_ns + lease_ns / 2);
   for (const v1::FilterStepSettings& step : farm.filter().steps())
     settings.step_deadlines_ns.push_back(config::from_ms(step.deadline_ms()));
-  settings.order = dcm.order() == v1::DcmSettings::ORDER_ID ? assembly::ReleaseOrder::by_id
-                                                            : assembly::ReleaseOrder::as_completed;
+  if (dcm.order() == v1::DcmSettings::ORDER_ID) settings.order = assembly::ReleaseOrder::by_id;
+  if (gives_up_late(farm)) settings.order = assembly::ReleaseOrder::pushed_by_id;
   settings.checksums = farm.run().checksums();
   return settings;
 }
@@ -234,7 +238,8 @@ PushAdmissionSettings push_admission_settings(const node::Setup& setup) {
           .wait_ns = config::from_ms(dcm.push_wait_ms()),
           .deadline_ns = config::from_ms(dcm.deadline_ms()),
           .unbound_max = dcm.credits(),
-          .active_slices = dcm.push_active_slices()};
+          .active_slices = dcm.push_active_slices(),
+          .gives_up = gives_up_late(setup.farm)};
 }
 
 SliceSamplesSettings samples_settings(const node::Setup& setup) {

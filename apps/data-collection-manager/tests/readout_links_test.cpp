@@ -16,13 +16,14 @@ using assembly::BuiltSlice;
 
 constexpr DurationNs kReconnect = 100 * kMillisecond;
 
-PushAdmissionSettings push_settings() {
+PushAdmissionSettings push_settings(bool in_order = false) {
   node::Setup setup;
   setup.self.index = NodeIndex(1);
   v1::Farm& farm = setup.farm;
   farm.mutable_run()->set_mode(v1::RunSettings::MODE_PUSH);
   farm.mutable_dcm()->set_credits(3);
-  farm.mutable_dcm()->set_push_active_slices(100);
+  farm.mutable_dcm()->set_push_active_slices(in_order ? 2 : 100);
+  if (in_order) farm.mutable_dcm()->set_incomplete(v1::DcmSettings::INCOMPLETE_ORDER);
   farm.mutable_dcm()->set_push_wait_ms(50);
   farm.mutable_dcm()->set_deadline_ms(1000);
   for (std::uint16_t i = 0; i < Building::kReadouts; ++i)
@@ -32,8 +33,16 @@ PushAdmissionSettings push_settings() {
 }
 
 // Every slice goes to DCM 1 of two where its number is odd.
+assembly::AssemblySettings push_assembly(bool in_order) {
+  assembly::AssemblySettings settings = Building::assembly();
+  if (in_order) settings.order = assembly::ReleaseOrder::pushed_by_id;
+  return settings;
+}
+
 struct Pushed : Building {
-  Pushed() {
+  explicit Pushed(bool in_order = false)
+      : Building({{SourceId(1), 0}, {SourceId(2), 1}}, push_assembly(in_order)),
+        push(push_settings(in_order), clock, builder, notes) {
     v1::Destinations table;
     v1::Destinations::Epoch& epoch = *table.add_epochs();
     epoch.set_number(1);
@@ -56,7 +65,29 @@ struct Pushed : Building {
     push.add_to(report);
     return report.counters().at("push." + name);
   }
-  PushAdmission push{push_settings(), clock, builder, notes};
+  // One pass of the node: the ids that go to the filter, in order.
+  std::vector<std::uint64_t> pass() {
+    push.end_waiting(now());
+    collector().pass(now());
+    std::vector<BuiltSlice*> done;
+    builder.assembler.take_completed(done);
+    std::vector<std::uint64_t> ids;
+    for (BuiltSlice* slice : done) {
+      ids.push_back(slice->id().value);
+      push.complete(*slice);
+    }
+    return ids;
+  }
+  BuiltSlice& assign(std::uint64_t id) {
+    BuiltSlice& slice = open(id);
+    slice.assignment.time = clock.utc_ns();
+    push.open_assigned(slice, now());
+    return slice;
+  }
+  [[nodiscard]] std::uint64_t missing(MissingReason reason) const {
+    return builder.assembler.counters().missing[static_cast<std::size_t>(reason)];
+  }
+  PushAdmission push;
 };
 
 struct Linked : Building {
@@ -295,10 +326,10 @@ TEST_CASE("fragments of a pushed slice that are overdue are requested") {
   slice.assignment.time = dcm.clock.utc_ns();
   dcm.push.open_assigned(slice, dcm.now());
   REQUIRE(dcm.comes(5, 0));
-  dcm.push.ask_for_overdue(dcm.now());
+  dcm.push.end_waiting(dcm.now());
   CHECK(dcm.counter("asked_for") == 0);
   dcm.now() += kSecond;
-  dcm.push.ask_for_overdue(dcm.now());
+  dcm.push.end_waiting(dcm.now());
   CHECK(dcm.counter("asked_for") == 1);
   dcm.collector().pass(dcm.now());
   CHECK(dcm.collector().to_send() == std::vector<std::uint32_t>{1});
@@ -311,7 +342,7 @@ TEST_CASE("a slice is released if its assignment is overdue, or its next attempt
   dcm.push.drop_unbound(SliceId(7));
   CHECK(dcm.notes.released == std::vector<std::uint64_t>{7});
   dcm.now() += kSecond;
-  dcm.push.ask_for_overdue(dcm.now());
+  dcm.push.end_waiting(dcm.now());
   CHECK(dcm.notes.released == std::vector<std::uint64_t>{7, 5});
   CHECK(dcm.counter("never_assigned") == 2);
 }
@@ -323,6 +354,59 @@ TEST_CASE("pushed fragments leave an eighth of the memory to requested ones") {
   CHECK_FALSE(dcm.comes(5, 1, kQuarter / 2 + 1));
   CHECK(dcm.counter("no_memory") == 1);
   CHECK(dcm.comes(5, 1, kQuarter / 2));
+}
+
+TEST_CASE("in order, the oldest slice is given up when newer ones are too many, and nothing is requested") {
+  Pushed dcm(true);
+  for (const std::uint64_t id : {1U, 3U, 5U}) dcm.assign(id);
+  REQUIRE(dcm.comes(1, 0));
+  for (const std::uint32_t readout : {0U, 1U}) REQUIRE(dcm.comes(3, readout));
+  CHECK(dcm.pass().empty());  // 3 is complete, and waits for 1
+  REQUIRE(dcm.comes(5, 0));   // the third active slice
+  CHECK(dcm.pass() == std::vector<std::uint64_t>{1, 3});
+  CHECK(dcm.missing(MissingReason::overflow) == 1);
+  CHECK(dcm.counter("pushed_out") == 1);
+  CHECK(dcm.counter("given_up") == 1);
+  dcm.comes(1, 1);
+  CHECK(dcm.builder.assembler.counters().late == 1);
+  dcm.now() += kSecond;
+  CHECK(dcm.pass() == std::vector<std::uint64_t>{5});
+  CHECK(dcm.missing(MissingReason::deadline) == 1);
+  CHECK(dcm.collector().to_send().size() <= 2);  // cancels
+  CHECK(dcm.counter("asked_for") == 0);
+  CHECK(dcm.push.keeps_order());
+}
+
+TEST_CASE("in order, a slice without a fragment does not hold up a complete newer one") {
+  Pushed dcm(true);
+  dcm.assign(1);
+  dcm.assign(3);
+  for (const std::uint32_t readout : {0U, 1U}) REQUIRE(dcm.comes(3, readout));
+  CHECK(dcm.pass() == std::vector<std::uint64_t>{1, 3});
+  CHECK(dcm.missing(MissingReason::overflow) == 2);
+}
+
+TEST_CASE("in order, an assignment after newer slices have gone to the filter is of an empty slice") {
+  Pushed dcm(true);
+  dcm.assign(3);
+  for (const std::uint32_t readout : {0U, 1U}) REQUIRE(dcm.comes(3, readout));
+  CHECK(dcm.pass() == std::vector<std::uint64_t>{3});
+  CHECK_FALSE(dcm.comes(1));  // opens nothing
+  dcm.assign(1);
+  CHECK(dcm.pass() == std::vector<std::uint64_t>{1});
+  CHECK(dcm.missing(MissingReason::overflow) == 2);
+  CHECK_FALSE(dcm.push.keeps_order());
+}
+
+TEST_CASE("in order, a pushed fragment without memory is missing at once") {
+  Pushed dcm(true);
+  constexpr std::uint32_t kHalf = Building::kMemory / 2;
+  dcm.assign(1);
+  REQUIRE(dcm.comes(1, 0, kHalf));
+  CHECK_FALSE(dcm.comes(1, 1, kHalf + 1));
+  CHECK(dcm.counter("no_memory") == 0);
+  CHECK(dcm.missing(MissingReason::no_buffer) == 1);
+  CHECK(dcm.pass() == std::vector<std::uint64_t>{1});
 }
 
 }  // namespace weir::dcm

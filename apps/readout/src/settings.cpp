@@ -170,6 +170,19 @@ shaping::Overrun overrun(const v1::ReadoutSettings& readout) {
   }
 }
 
+// Masked sources keep their places in the groups.
+std::vector<std::uint32_t> cut_off_groups(const node::Setup& setup) {
+  const std::uint32_t together = setup.farm.readout().cut_off_sources();
+  if (together == 1) return {};
+  std::vector<std::uint32_t> groups;
+  std::uint32_t place = 0;
+  for (const SourceId source : setup.identity.sources) {
+    while (setup.self.sources[place] != source) ++place;
+    groups.push_back(place / together);
+  }
+  return groups;
+}
+
 shaping::BarrelSettings barrel_settings(const node::Setup& setup) {
   const v1::ReadoutSettings& readout = setup.farm.readout();
   const config::PushTiming timing = config::push_timing(setup.farm, *setup.whole_farm);
@@ -183,6 +196,7 @@ shaping::BarrelSettings barrel_settings(const node::Setup& setup) {
   settings.overrun_bytes = static_cast<std::uint32_t>(readout.overrun_bytes());
   settings.cut_off_bytes = static_cast<std::uint32_t>(readout.cut_off_bytes());
   settings.cut_off_slices = readout.cut_off_slices();
+  settings.cut_off_groups = cut_off_groups(setup);
   settings.ahead_bytes = readout.push_ahead_bytes();
   // A piece may be half as long again (shaping::Barrel), and has to fit a frame.
   settings.piece_bytes = static_cast<std::uint32_t>(

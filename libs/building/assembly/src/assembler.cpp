@@ -158,6 +158,7 @@ void Assembler::requested(BuiltSlice& slice, TimeNs now_ns) {
 }
 
 void Assembler::expect(BuiltSlice& slice, TimeNs deadline_ns) {
+  if (settings_.order == ReleaseOrder::pushed_by_id) unreleased_.insert(slice.id());
   slice.deadline_ns = slice.deadline_most_ns = deadline_ns;
   earliest_deadline_ns_ = std::min(earliest_deadline_ns_, deadline_ns);
 }
@@ -188,6 +189,7 @@ void Assembler::lose(BuiltSlice& slice, SourceIndex source, MissingReason reason
 
 void Assembler::give_up(BuiltSlice& slice, MissingReason reason, TimeNs now_ns) {
   if (slice.state() != BuildState::collecting) return;
+  expired_.push_back(&slice);
   for (SourceIndex i = 0; i < slice.progress.size() && slice.outstanding > 0; ++i)
     lose(slice, i, reason, now_ns);
 }
@@ -204,7 +206,7 @@ void Assembler::withdraw(BuiltSlice& slice) {
   }
   slice.outstanding = 0;
   slices_.change(slice, BuildState::decided);
-  if (settings_.order == ReleaseOrder::by_id) unreleased_.erase(slice.id());
+  if (settings_.order != ReleaseOrder::as_completed) unreleased_.erase(slice.id());
 }
 
 void Assembler::readouts_lost(std::span<const std::uint32_t> readouts, MissingReason reason, TimeNs now_ns) {
@@ -235,7 +237,6 @@ void Assembler::expire(TimeNs now_ns) {
       earliest_deadline_ns_ = std::min(earliest_deadline_ns_, slice.deadline_ns);
       return;
     }
-    expired_.push_back(&slice);
     // The readouts receive cancels for its requests, including those ahead.
     for (SourceIndex i = 0; i < slice.progress.size() && slice.ahead > 0; ++i) {
       if (slice.progress[i].is_ahead()) cancel_ahead(slice, i);
@@ -292,7 +293,7 @@ std::vector<BuiltSlice*> Assembler::take_crowded_out() {
 
 void Assembler::take_completed(std::vector<BuiltSlice*>& out) {
   if (slices_.in(BuildState::complete).empty()) return;
-  if (settings_.order == ReleaseOrder::by_id) return hand_out_by_id(out);
+  if (settings_.order != ReleaseOrder::as_completed) return hand_out_by_id(out);
   while (BuiltSlice* slice = slices_.first_in(BuildState::complete)) hand_out(*slice, out);
 }
 
@@ -327,7 +328,7 @@ std::size_t Assembler::leaving() const {
   const auto& complete = slices_.in(BuildState::complete);
   const std::size_t left =
       slices_.open_count() - collecting() - slices_.in(BuildState::waiting_for_memory).size();
-  if (settings_.order == ReleaseOrder::as_completed) return left;
+  if (settings_.order != ReleaseOrder::by_id) return left;
   // With release by id the others wait for a slice that may itself wait for memory.
   const bool next = std::any_of(complete.begin(), complete.end(),
                                 [this](const BuiltSlice& slice) { return !waits_for_smaller(slice); });
@@ -350,7 +351,7 @@ void Assembler::release(BuiltSlice& slice) {
   for (RangeWanted& wanted : ranges_wanted_) {
     if (wanted.slice == &slice) wanted.slice = nullptr;
   }
-  if (settings_.order == ReleaseOrder::by_id) unreleased_.erase(slice.id());
+  if (settings_.order != ReleaseOrder::as_completed) unreleased_.erase(slice.id());
   // Follows downward slowly: one large slice is not remembered forever. A part of a slice says nothing here.
   const std::size_t bytes = slice.memory.placed() + slice.refused_bytes;
   slice_bytes_expected_ = std::max(slice_bytes_expected_, bytes);

@@ -4,9 +4,9 @@
 
 namespace weir::assembly {
 
-void PushWindow::opened(SliceId slice, TimeNs ask_ns) {
+void PushWindow::opened(SliceId slice, TimeNs ask_ns, bool active) {
   if (!open_.try_emplace(slice, ask_ns).second) return;
-  active_.insert(slice);
+  (active ? active_ : unseen_).insert(slice);
   waiting_.emplace(ask_ns, slice);
 }
 
@@ -18,12 +18,28 @@ void PushWindow::left(SliceId slice) {
   waiting_.erase({found->second, slice});
   due_.erase(slice);
   active_.erase(slice);
+  unseen_.erase(slice);
   open_.erase(found);
 }
 
 void PushWindow::arrived(std::uint32_t readout, SliceId slice) {
   std::optional<SliceId>& newest = newest_of_[readout];
   newest = std::max(slice, newest.value_or(slice));
+  if (!unseen_.empty() && unseen_.erase(slice) > 0) active_.insert(slice);
+}
+
+std::optional<SliceId> PushWindow::oldest_active() const {
+  return active_.empty() ? std::nullopt : std::optional(*active_.begin());
+}
+
+std::optional<SliceId> PushWindow::push_out_unseen() {
+  const auto oldest = oldest_active();
+  if (!oldest || unseen_.empty() || *unseen_.begin() > *oldest) return std::nullopt;
+  ++steps_;
+  const SliceId unseen = *unseen_.begin();
+  unseen_.erase(unseen_.begin());
+  newest_left_ = std::max(unseen, newest_left_.value_or(unseen));
+  return unseen;
 }
 
 std::optional<PushWindow::Due> PushWindow::next_due(TimeNs now_ns) {
@@ -38,6 +54,7 @@ std::optional<PushWindow::Due> PushWindow::next_due(TimeNs now_ns) {
     return due;
   }
   if (active() <= active_max_) return std::nullopt;
+  if (const auto unseen = push_out_unseen()) return Due{*unseen, false};
   ++steps_;
   const SliceId oldest = *active_.begin();
   active_.erase(active_.begin());

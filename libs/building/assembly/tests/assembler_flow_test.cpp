@@ -73,6 +73,27 @@ TEST_CASE("in id order complete slices may overtake one that waits for their mem
   CHECK(f.completed_ids() == Ids{1, 3});
 }
 
+TEST_CASE("pushed slices in id order wait for each other, and for no requested slice") {
+  AssemblySettings settings;
+  settings.order = ReleaseOrder::pushed_by_id;
+  Fixture f(settings);
+  f.open_all(1);  // requested, and never completed
+  BuiltSlice& c = f.open_all(3);
+  BuiltSlice& d = f.open_all(4);
+  BuiltSlice& b = f.open_all(2);  // requested
+  f.assembler.expect(c, 1000);
+  f.assembler.expect(d, 2000);
+  complete_at_once(f, d);
+  complete_at_once(f, b);
+  CHECK(f.completed_ids() == Ids{2});
+  f.assembler.let_overtake();
+  CHECK(f.completed_ids().empty());
+  f.assembler.give_up(c, MissingReason::overflow, 5);
+  CHECK(f.completed_ids() == Ids{3, 4});
+  CHECK(f.missing(MissingReason::overflow) == 3);
+  CHECK(f.assembler.take_expired() == std::vector<BuiltSlice*>{&c});  // its requests are to be cancelled
+}
+
 TEST_CASE("in id order a later step leaves as it is completed") {
   AssemblySettings settings;
   settings.order = ReleaseOrder::by_id;

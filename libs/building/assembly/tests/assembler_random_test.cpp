@@ -332,9 +332,11 @@ class RandomFarm {
   void expire() {
     f_.assembler.expire(now_);
     for (const BuiltSlice* slice : f_.assembler.take_expired()) {
+      if (given_up_.contains(slice)) continue;  // may be in its next step
       CHECK(slice->outstanding == 0);
       CHECK(now_ >= slice->deadline_ns);
     }
+    given_up_.clear();
     for (const auto& [id, slice] : open_) {
       if (slice->state() == BuildState::collecting && slice->deadline_ns != 0)
         CHECK(now_ < slice->deadline_ns);
@@ -403,7 +405,10 @@ class RandomFarm {
     if (BuiltSlice* slice = any_open()) release(slice);
   }
   void give_up_one() {
-    if (BuiltSlice* slice = any_open()) f_.assembler.give_up(*slice, MissingReason::overflow, now_);
+    BuiltSlice* const slice = any_open();
+    if (slice == nullptr) return;
+    f_.assembler.give_up(*slice, MissingReason::overflow, now_);
+    given_up_.insert(slice);
   }
   void release(BuiltSlice* slice) {
     std::erase(filtering_, slice);
@@ -419,6 +424,7 @@ class RandomFarm {
   std::map<std::uint64_t, BuiltSlice*> open_;
   std::map<std::uint64_t, std::uint16_t> attempts_;
   std::set<std::uint64_t> not_handed_out_;
+  std::set<const BuiltSlice*> given_up_;  // since the last expire()
   std::vector<BuiltSlice*> filtering_;
   std::map<const BuiltSlice*, std::vector<weir_filter_fragment>> seen_;  // tables, as the filter got them
   std::uint64_t next_id_ = 0;

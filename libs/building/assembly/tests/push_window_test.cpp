@@ -91,3 +91,39 @@ TEST_CASE("of the due slices the lowest id is first, whatever the order of their
   CHECK(window.next_due(30)->slice == SliceId(3));
   CHECK(window.active() == 0);
 }
+
+TEST_CASE(
+    "a slice without a fragment is not active, and leaves before the first newer one that is pushed out") {
+  PushWindow window(1, 2);
+  window.opened(SliceId(1), 1000, false);
+  window.opened(SliceId(2), 1000, false);
+  window.opened(SliceId(3), 1000, false);
+  CHECK_FALSE(window.oldest_active());
+  CHECK_FALSE(window.push_out_unseen());
+  window.arrived(0, SliceId(2));
+  window.arrived(1, SliceId(2));
+  CHECK(window.active() == 1);
+  CHECK(window.oldest_active() == SliceId(2));
+  CHECK_FALSE(window.next_due(0));
+  window.opened(SliceId(4), 1000);
+  const auto first = window.next_due(0);
+  REQUIRE(first);
+  CHECK(first->slice == SliceId(1));
+  CHECK_FALSE(first->all);
+  CHECK_FALSE(window.may_open(SliceId(1)));
+  CHECK(window.next_due(0)->slice == SliceId(2));
+  CHECK_FALSE(window.next_due(0));  // 3 is older than the oldest active slice, which is not pushed out
+  CHECK(window.push_out_unseen() == SliceId(3));
+  CHECK_FALSE(window.push_out_unseen());
+  CHECK(window.next_due(1000)->slice == SliceId(1));  // open until it has left
+}
+
+TEST_CASE("a slice that has left is neither active nor unseen") {
+  PushWindow window(1, 1);
+  window.opened(SliceId(1), 1000, false);
+  window.opened(SliceId(2), 1000);
+  window.left(SliceId(1));
+  CHECK_FALSE(window.push_out_unseen());
+  window.arrived(0, SliceId(1));
+  CHECK(window.oldest_active() == SliceId(2));
+}

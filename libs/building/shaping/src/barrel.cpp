@@ -9,11 +9,17 @@ namespace {
 
 constexpr std::size_t kStaleMax = 1024;  // entries of settled slices before they are swept out
 
+std::uint32_t cut_off_groups(const BarrelSettings& settings) {
+  const std::vector<std::uint32_t>& groups = settings.cut_off_groups;
+  WEIR_ASSERT(groups.empty() || (groups.size() == settings.sources && std::ranges::is_sorted(groups)));
+  return groups.empty() ? settings.sources : groups.back() + 1;
+}
+
 }  // namespace
 
 Barrel::Barrel(const BarrelSettings& settings)
     : settings_(settings),
-      cut_off_(settings.cut_off_bytes, settings.cut_off_slices, settings.sources),
+      cut_off_(settings.cut_off_bytes, settings.cut_off_slices, cut_off_groups(settings)),
       to_(settings.dcms) {
   WEIR_ASSERT(!settings_.barrel || settings_.slot_ns > 0);
   WEIR_ASSERT(settings_.piece_bytes > 0 && settings_.slices_max > 0);
@@ -65,13 +71,25 @@ void Barrel::add(SliceId slice, std::uint32_t dcm, TimeNs ready_ns, std::span<co
   if (!current_) wake_ns_ = std::min(wake_ns_, parcel.due_ns);
 }
 
+void Barrel::cut_off(const Parcel& parcel) {
+  const auto group_of = [this](std::uint32_t source) {
+    return settings_.cut_off_groups.empty() ? source : settings_.cut_off_groups[source];
+  };
+  std::uint32_t next = 0;
+  for (std::uint32_t first = 0; first < parcel.sizes.size(); first = next) {
+    std::uint64_t bytes = 0;
+    for (next = first; next < parcel.sizes.size() && group_of(next) == group_of(first); ++next)
+      bytes += parcel.sizes[next];
+    const auto middle = cut_off_.saw(group_of(first), parcel.slice, bytes);
+    for (std::uint32_t source = first; middle && source < next; ++source) suppress(*middle, source);
+  }
+}
+
 void Barrel::decide(Parcel& parcel) {
+  if (settings_.cut_off_bytes > 0) cut_off(parcel);
   const bool limited = settings_.overrun == Overrun::truncate || settings_.overrun == Overrun::drop;
   for (std::uint32_t source = 0; source < parcel.sizes.size(); ++source) {
     std::uint32_t& size = parcel.sizes[source];
-    if (settings_.cut_off_bytes > 0) {
-      if (const auto middle = cut_off_.saw(source, parcel.slice, size)) suppress(*middle, source);
-    }
     if (!limited || settings_.overrun_bytes == 0 || size <= settings_.overrun_bytes) continue;
     const bool drops = settings_.overrun == Overrun::drop;
     const std::uint32_t cut = drops ? size : size - settings_.overrun_bytes;

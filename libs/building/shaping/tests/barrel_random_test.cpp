@@ -37,6 +37,9 @@ BarrelSettings random_settings(std::mt19937_64& random) {
   settings.overrun_bytes = random() % 2 == 0 ? 800 : 0;
   settings.cut_off_bytes = random() % 2 == 0 ? 500 : 0;
   settings.cut_off_slices = 1 + static_cast<std::uint32_t>(random() % 4);
+  std::uint32_t group = 0;
+  for (std::uint32_t source = 0; settings.overrun_bytes > 0 && source < settings.sources; ++source)
+    settings.cut_off_groups.push_back(group += static_cast<std::uint32_t>(random() % 2));
   settings.ahead_bytes = 600;
   settings.piece_bytes = 100;
   settings.slices_max = 8 + random() % 64;

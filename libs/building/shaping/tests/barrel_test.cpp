@@ -176,6 +176,32 @@ TEST_CASE("in the middle of a burst a fragment is suppressed, and reported as su
   CHECK(model.barrel.counters().suppressed.bytes == 4 * 200);
 }
 
+TEST_CASE("sources with bursts together are cut off by the sum of their fragments, and no other source") {
+  BarrelSettings own = settings(5);
+  own.cut_off_bytes = 300;
+  own.cut_off_slices = 1;
+  own.cut_off_groups = {0, 0, 2, 2, 2};  // of six sources the third is masked
+  own.delay_slots = 1;
+  Readout model(own);
+  for (std::uint64_t slice = 0; slice < 6; ++slice) {
+    // The first group has 301 bytes in slices 1 to 4, the second one 300.
+    const std::uint32_t more = slice >= 1 && slice < 5 ? 1 : 0;
+    model.add(slice, {more, 300, 100, 100, 100});
+    model.run(static_cast<TimeNs>(slice) * kSlot);
+  }
+  model.run(20 * kSlot);
+  for (std::uint64_t slice = 0; slice < 6; ++slice) {
+    CAPTURE(slice);
+    const bool middle = slice == 2 || slice == 3;
+    for (std::uint32_t source = 0; source < 5; ++source) {
+      const bool suppressed = model.barrel.verdict(SliceId(slice), source) == PushVerdict::suppressed;
+      CHECK(suppressed == (middle && source < 2));
+    }
+  }
+  CHECK(model.barrel.counters().suppressed.fragments == 4);
+  CHECK(model.barrel.counters().suppressed.bytes == 2 * 301);
+}
+
 TEST_CASE("a slice for a DCM without a connection is left to be requested, and delays no other") {
   Readout model(settings());
   model.links[0].up = false;

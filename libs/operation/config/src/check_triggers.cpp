@@ -105,9 +105,37 @@ void check_overrun(Validation& found) {
   }
 }
 
+namespace {
+
+void check_cut_off_sources(Validation& found, const FarmPlan& plan) {
+  const v1::ReadoutSettings& readout = found.farm().readout();
+  if (readout.cut_off_sources() == 1) return;
+  if (readout.cut_off_bytes() == 0) {
+    found.warn("readout.cut_off_sources", "has no effect without readout.cut_off_bytes");
+    return;
+  }
+  for (const NodePlan* node : plan.of_role(Role::readout)) {
+    if (node->sources.size() % readout.cut_off_sources() == 0) continue;
+    found.inconsistent("readout.cut_off_sources",
+                       std::to_string(readout.cut_off_sources()) + " does not divide the " +
+                           std::to_string(node->sources.size()) + " sources of " + node->name);
+    return;
+  }
+}
+
+}  // namespace
+
 // Checks that delays and waiting times fit the number of DCMs.
 void check_push(Validation& found, const FarmPlan& plan) {
-  if (!is_push(found)) return;
+  if (!is_push(found)) {
+    if (found.farm().dcm().incomplete() == v1::DcmSettings::INCOMPLETE_ORDER) {
+      found.inconsistent("dcm.incomplete",
+                         "'order' needs run.mode 'push': requested fragments have no order that tells which "
+                         "are late");
+    }
+    return;
+  }
+  check_cut_off_sources(found, plan);
   if (found.farm().readout().shaper() != v1::ReadoutSettings::SHAPER_BARREL) return;
   const std::size_t readouts = plan.of_role(Role::readout).size();
   const std::size_t dcms = std::max<std::size_t>(1, plan.of_role(Role::dcm).size());

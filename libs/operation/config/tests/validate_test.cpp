@@ -391,6 +391,20 @@ TEST_CASE("push running needs to know its slots, its limit, and delays for a cut
   CHECK(errors("readout: {on_overrun: drop, slot_ms: 1}\n").empty());  // pull mode
 }
 
+TEST_CASE("slices in order need push running, and sources with bursts together whole groups") {
+  const std::string push = "run: {mode: push}\ntrigger: {mode: clock}\n";
+  CHECK(errors(push + "dcm: {incomplete: order}\n").empty());
+  CHECK(errors("dcm: {incomplete: order}\n") ==
+        "farm.yaml:1: dcm.incomplete: 'order' needs run.mode 'push': requested fragments have no order that "
+        "tells which are late");
+  const std::string cut_off = push + "readout: {cut_off_bytes: 5, cut_off_sources: 3, sources_per_readout: ";
+  CHECK(errors(cut_off + "6}\n").empty());
+  CHECK(errors(cut_off + "7}\n") ==
+        "farm.yaml:3: readout.cut_off_sources: 3 does not divide the 7 sources of readout-0");
+  CHECK(warnings(push + "readout: {cut_off_sources: 3, sources_per_readout: 3}\n") ==
+        "farm.yaml:3: readout.cut_off_sources: has no effect without readout.cut_off_bytes");
+}
+
 TEST_CASE("more delays than DCMs, and more slices in transit than allowed, are warnings") {
   const std::string farm =
       "run: {mode: push}\ntrigger: {mode: clock}\nreadout:\n  count: 16\n  barrel_group: ";

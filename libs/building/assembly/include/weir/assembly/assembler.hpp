@@ -24,7 +24,9 @@ namespace weir::assembly {
 // completed).
 enum class ReleaseOrder : std::uint8_t {
   as_completed,
-  by_id,  // a slice waits for all open ones with smaller ids (ANTARES: van Rantwijk 2002, section 5.3.3)
+  by_id,         // a slice waits for all open ones with smaller ids
+  pushed_by_id,  // likewise, among pushed ones (ANTARES: van Rantwijk 2002, section 5.3.3); others as
+                 // completed
 };
 
 struct AssemblySettings {
@@ -184,7 +186,8 @@ class Assembler {
   // received nor missing, but cancelled. The slice becomes `decided` without take_completed(). Requires: the
   // filter's state is lost.
   void withdraw(BuiltSlice& slice);
-  // Returns slices that stopped waiting for fragments since the last call.
+  // Returns slices that stopped waiting for fragments since the last call. Call it before their next step, so
+  // that their requests can be cancelled.
   [[nodiscard]] std::vector<BuiltSlice*> take_expired();
 
   // Appends complete slices in release order, as `queued`.
@@ -294,7 +297,7 @@ class Assembler {
   std::vector<Rows> spare_rows_;
   BufferPool& pool_;
   SliceTable& slices_;
-  std::set<SliceId> unreleased_;          // ReleaseOrder::by_id: neither handed out nor overtaken
+  std::set<SliceId> unreleased_;          // ordered by id: neither handed out nor overtaken
   std::vector<BuiltSlice*> places_;       // by readout: the slice of its last fragment, or the next one
   std::vector<SourceIndex> by_readout_;   // all sources, grouped by readout
   std::vector<std::uint32_t> first_of_;   // by readout, and one more: begin of its sources in by_readout_

@@ -46,6 +46,8 @@ struct BarrelSettings {
   std::uint32_t overrun_bytes = 0;  // truncate, drop; 0: no limit
   std::uint32_t cut_off_bytes = 0;  // BurstCutOff; 0: none
   std::uint32_t cut_off_slices = 4;
+  // By source: the group that it has bursts with, ascending from 0; empty: each source has its own bursts.
+  std::vector<std::uint32_t> cut_off_groups = {};
   std::uint64_t ahead_bytes = 262'144;       // a connection with this much unsent gets no more
   std::uint32_t piece_bytes = 65'536;        // of a fragment at a time
   std::size_t slices_max = 65'536;           // known at a time; beyond, a slice is not pushed
@@ -133,6 +135,7 @@ class Barrel {
   };
 
   void decide(Parcel& parcel);
+  void cut_off(const Parcel& parcel);
   void suppress(SliceId slice, std::uint32_t source);
   [[nodiscard]] std::optional<PushPiece> next_at_once(std::span<const PushLink> links);
   [[nodiscard]] std::optional<PushPiece> next_in_turn(TimeNs now_ns, std::span<const PushLink> links);

@@ -434,6 +434,8 @@ inline constexpr Entry kTable[] = {
     count("push.pushed_out", "weir_push_pushed_out_total", kPushDcm, "Slices evicted by newer ones."),
     count("push.asked_for", "weir_push_asked_for_total", kPushDcm,
           "Slices with fragments that had to be requested."),
+    count("push.given_up", "weir_push_given_up_total", kPushDcm,
+          "Of the evicted slices, those with fragments that were given up (dcm.incomplete: order)."),
     count("push.no_memory", "weir_push_no_memory_total", kPushDcm,
           "Pushed fragments dropped for lack of memory, to be requested."),
     rare("burst.alerts", "weir_burst_alerts_total", kBurstSupervisor, "Alerts taken."),
