@@ -3,6 +3,7 @@
 #include <weir/config/alarms.hpp>
 #include <weir/config/folder_name.hpp>
 #include <weir/config/hooks.hpp>
+#include <weir/config/quality.hpp>
 #include <weir/config/rules.hpp>
 #include <weir/config/source_groups.hpp>
 
@@ -93,6 +94,8 @@ void check_plan(Validation& found, const FarmPlan& plan, const ReplayReader& rep
   if (const auto rules = read_rules(found.farm(), plan, found.locations()); !rules) found.add(rules.error());
   if (const auto alarms = read_alarms(found.farm(), found.locations()); !alarms) found.add(alarms.error());
   if (const auto hooks = read_hooks(found.farm(), found.locations()); !hooks) found.add(hooks.error());
+  if (const auto quality = read_quality(found.farm(), found.locations()); !quality)
+    found.add(quality.error());
 }
 
 }  // namespace

@@ -55,9 +55,10 @@ enum class RequestKind : std::uint8_t {
   annotate,
   alarm,
   preflight,
-  sequence
+  sequence,
+  try_settings
 };
-constexpr std::size_t kRequests = 15;
+constexpr std::size_t kRequests = 16;
 [[nodiscard]] std::string_view name(RequestKind request);  // "status", …, "log-level"
 [[nodiscard]] std::optional<RequestKind> request_of(std::string_view name);
 
