@@ -56,7 +56,8 @@ void OwnNumbers::arrived(SourceId source, SliceId number, const Stamp& stamp, Ut
   UtcNs time = utc;
   if (settings_.times && stamp.has_time) {
     const auto offset = settings_.offsets.find(source.value);
-    time = stamp.time + (offset == settings_.offsets.end() ? 0 : offset->second.time);
+    const DurationNs added = offset == settings_.offsets.end() ? 0 : offset->second.time;
+    if (__builtin_add_overflow(stamp.time, added, &time)) time = utc;  // a front-end may send any time
   }
   seen_.note(place_of(source), number, time, now);
 }

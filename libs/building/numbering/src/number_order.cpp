@@ -14,7 +14,6 @@ void NumberOrder::begin(SliceId next, TimeNs now) {
   confirmed_upto_ = next;
   held_.clear();
   gaps_.clear();
-  gap_at_ = 0;
   checked_ = 0;
   counts_ = {};
   std::fill(readers_.begin(), readers_.end(), Reader{SliceId(), now});
@@ -24,10 +23,9 @@ void NumberOrder::seen(std::size_t readout, SliceId number, UtcNs time, TimeNs n
   WEIR_ASSERT(readout < readers_.size() && number <= kNumberMax);
   readers_[readout] = {number, now};
   if (number < next_) {
-    const bool passed_over = std::any_of(gaps_.begin(), gaps_.end(), [number](const Gap& gap) {
-      return gap.from <= number && number < gap.until;
-    });
-    counts_.late += passed_over ? 1U : 0U;
+    // The second and later reports of each number, mostly, behind all gaps.
+    const auto gap = std::ranges::upper_bound(gaps_, number, {}, &Gap::until);
+    counts_.late += gap != gaps_.end() && gap->from <= number ? 1U : 0U;
     return;
   }
   // A number that most have already passed is confirmed.
@@ -81,12 +79,8 @@ void NumberOrder::confirm(TimeNs now) {
 void NumberOrder::close_gap(SliceId number) {
   ++counts_.closed;
   counts_.left_out += number.value - next_.value;
-  const Gap gap{next_, number};
-  if (gaps_.size() < kGapsMax) {
-    gaps_.push_back(gap);
-  } else {
-    gaps_[gap_at_++ % kGapsMax] = gap;
-  }
+  gaps_.push_back({next_, number});
+  if (gaps_.size() > kGapsMax) gaps_.pop_front();
 }
 
 // Numbers of a front-end that is far ahead: they would otherwise be taken for the farm's when it gets there.

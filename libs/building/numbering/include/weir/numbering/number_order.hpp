@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <vector>
@@ -79,8 +80,7 @@ class NumberOrder {
   SliceId next_;
   SliceId confirmed_upto_;
   std::map<SliceId, Held> held_;
-  std::vector<Gap> gaps_;  // ring of the latest
-  std::size_t gap_at_ = 0;
+  std::deque<Gap> gaps_;  // the latest, ascending
   TimeNs checked_ = 0;
   OrderCounts counts_;
 };
