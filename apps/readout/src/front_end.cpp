@@ -147,7 +147,8 @@ source::Delivery FrontEnd::on_fragment(SourceId source, SliceId slice, source::S
   }
   const source::Delivery delivery = buffer_->deliver(source, slice, std::move(fragment), *sink_);
   if (numbers_ != nullptr && delivery == source::Delivery::taken)
-    numbers_->arrived(source, slice, stamp, polled_utc_ns_, polled_ns_);
+    numbers_->arrived(source, slice, stamp, polled_utc_ns_, polled_ns_,
+                      steps_ == nullptr || !steps_->has_named(source));
   return delivery;
 }
 

@@ -12,7 +12,10 @@
 namespace weir::readout {
 
 OwnNumbers::OwnNumbers(const OwnNumbersSettings& settings, std::vector<SourceId> sources)
-    : settings_(settings), sources_(std::move(sources)), told_(sources_.size()), seen_(sources_.size()) {
+    : settings_(settings),
+      sources_(std::move(sources)),
+      told_(sources_.size()),
+      seen_(sources_.size(), settings.times) {
   for (const SourceId source : sources_) {
     const auto offset = settings_.offsets.find(source.value);
     tracks_.emplace_back(numbering::CounterSettings{
@@ -52,14 +55,15 @@ std::optional<SliceId> OwnNumbers::place(SourceId source, std::uint64_t counter)
   return tracks_[place_of(source)].place(counter, latest_);
 }
 
-void OwnNumbers::arrived(SourceId source, SliceId number, const Stamp& stamp, UtcNs utc, TimeNs now) {
+void OwnNumbers::arrived(SourceId source, SliceId number, const Stamp& stamp, UtcNs utc, TimeNs now,
+                         bool trusted) {
   UtcNs time = utc;
-  if (settings_.times && stamp.has_time) {
+  if (settings_.times.tolerance_ns > 0 && stamp.has_time) {
     const auto offset = settings_.offsets.find(source.value);
     const DurationNs added = offset == settings_.offsets.end() ? 0 : offset->second.time;
     if (__builtin_add_overflow(stamp.time, added, &time)) time = utc;  // a front-end may send any time
   }
-  seen_.note(place_of(source), number, time, now);
+  seen_.note(place_of(source), number, time, now, trusted);
 }
 
 void OwnNumbers::announced(SliceId upto) {

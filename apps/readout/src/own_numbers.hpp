@@ -17,9 +17,9 @@
 namespace weir::readout {
 
 struct OwnNumbersSettings {
-  std::uint32_t bits;  // width of the counters
-  SliceId first;       // the run's first number
-  bool times;          // front-ends send times, which are those of the slices
+  std::uint32_t bits;             // width of the counters
+  SliceId first;                  // the run's first number
+  numbering::TimeSettings times;  // where front-ends send times, which are those of the slices
   struct Offset {
     std::int64_t counter = 0;  // added to its counter
     DurationNs time = 0;       // added to its time
@@ -41,8 +41,8 @@ class OwnNumbers {
   [[nodiscard]] std::optional<SliceId> take(SourceId source, std::uint64_t counter);
   // Returns the number that the counter stands for now.
   [[nodiscard]] std::optional<SliceId> place(SourceId source, std::uint64_t counter) const;
-  // The fragment is in the buffer. `utc`: the time of its arrival.
-  void arrived(SourceId source, SliceId number, const Stamp& stamp, UtcNs utc, TimeNs now);
+  // The fragment is in the buffer. `utc`: the time of its arrival. `trusted`: its source is not out of step.
+  void arrived(SourceId source, SliceId number, const Stamp& stamp, UtcNs utc, TimeNs now, bool trusted);
   void announced(SliceId upto);
   // Sends the new numbers, in messages of bounded length. Requires: the supervisor is connected.
   void tell(node::SupervisorClient& supervisor, TimeNs now);

@@ -38,10 +38,11 @@ std::optional<OwnNumbersSettings> own_numbers(const v1::Farm& farm) {
   const v1::BuildSettings& build = farm.build();
   if (build.by() != v1::BuildSettings::BY_NUMBER) return std::nullopt;
   constexpr std::uint32_t kNeverWraps = 64;
-  OwnNumbersSettings numbers{build.counter_bits() == 0 ? kNeverWraps : build.counter_bits(),
-                             SliceId(farm.trigger().first_slice()),
-                             build.time_tolerance_us() > 0,
-                             {}};
+  OwnNumbersSettings numbers{
+      build.counter_bits() == 0 ? kNeverWraps : build.counter_bits(),
+      SliceId(farm.trigger().first_slice()),
+      {config::from_us(build.time_tolerance_us()), 2 * config::from_ms(build.skew_ms())},
+      {}};
   for (const v1::BuildOffsetSettings& offset : build.offsets()) {
     for (const std::uint32_t source : offset.sources())
       numbers.offsets[source] = {static_cast<std::int64_t>(offset.counter()),

@@ -58,8 +58,7 @@ void StepCheck::begin_run() {
 SliceId StepCheck::check(SourceId source, SliceId slice, const Stamp& stamp,
                          source::SourceFragment& fragment) {
   const steps::Placed placed = watch_.take(source, slice, stamp);
-  const bool ignored = planted(Planted::mark_named) &&
-                       std::ranges::find(named_, source, &steps::Slipped::source) == named_.end();
+  const bool ignored = planted(Planted::mark_named) && !has_named(source);
   if (!placed.fits && !ignored) fragment.status = FragmentStatus::out_of_step;
   if (treatments_.empty()) return placed.slice;
   const auto found = treatments_.find(source);
@@ -122,6 +121,10 @@ void StepCheck::take_verdict(const v1::StepVerdict& verdict) {
   }
   for (const auto& [source, treatment] : before) watch_.realign(source, 0);
   for (const auto& [source, treatment] : treatments_) watch_.realign(source, treatment.shift);
+}
+
+bool StepCheck::has_named(SourceId source) const {
+  return std::ranges::find(named_, source, &steps::Slipped::source) != named_.end();
 }
 
 std::string StepCheck::text() const { return steps::sentences(named_, kNamed); }

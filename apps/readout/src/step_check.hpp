@@ -47,6 +47,8 @@ class StepCheck {
   void forget() { resend_ = true; }
   void take_verdict(const v1::StepVerdict& verdict);
 
+  // Returns whether the supervisor has named this source.
+  [[nodiscard]] bool has_named(SourceId source) const;
   // Returns the named sources of this readout; empty: none.
   [[nodiscard]] std::string text() const;
   void add_to(v1::Report& report) const;

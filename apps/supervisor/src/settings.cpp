@@ -163,6 +163,7 @@ SupervisorNodeSettings node_settings(const node::Setup& setup) {
                          : std::nullopt,
       .numbers_skew_ns =
           config::is_by_number(farm) ? std::optional(config::from_ms(farm.build().skew_ms())) : std::nullopt,
+      .numbers_tolerance_ns = config::from_us(farm.build().time_tolerance_us()),
       .type = TriggerType(farm.trigger().type()),
       .absent = setup.absent,
       .readouts = setup.plan.of_role(Role::readout).size(),

@@ -28,6 +28,7 @@ struct SupervisorNodeSettings {
   std::optional<ports::Endpoint> trigger_listen;  // in a farm whose triggers come over the network
   std::optional<ports::Endpoint> text_listen;     // likewise, as lines of text
   std::optional<DurationNs> numbers_skew_ns;      // where front-ends number the slices
+  DurationNs numbers_tolerance_ns;                // of their times; 0: these are not compared
   TriggerType type;                               // of such slices
   std::vector<std::string> absent;                // nodes for which the run does not wait
   std::size_t readouts;                           // places in the farm

@@ -46,7 +46,8 @@ SupervisorNode::SupervisorNode(const node::Setup& setup, SupervisorEnvironment e
           [this](const auto& trigger) { return offer(trigger); },
           [this](const auto& answer) { note_answer(answer); }),
       numbers_(settings_.numbers_skew_ns ? std::optional<numbering::NumberOrder>(
-                                               std::in_place, settings_.readouts, *settings_.numbers_skew_ns)
+                                               std::in_place, settings_.readouts, *settings_.numbers_skew_ns,
+                                               settings_.numbers_tolerance_ns)
                                          : std::nullopt),
       account_(account_settings(setup), environment_, peer_counters_, machine_, roster_, throttle_times_,
                bursts_, settings_.text_listen ? &text_responder_.counters() : nullptr,

@@ -7,7 +7,8 @@
 
 namespace weir::numbering {
 
-NumberOrder::NumberOrder(std::size_t readouts, DurationNs skew_ns) : skew_ns_(skew_ns), readers_(readouts) {}
+NumberOrder::NumberOrder(std::size_t readouts, DurationNs skew_ns, DurationNs tolerance_ns)
+    : skew_ns_(skew_ns), tolerance_ns_(tolerance_ns), readers_(readouts) {}
 
 void NumberOrder::begin(SliceId next, TimeNs now) {
   next_ = next;
@@ -29,7 +30,12 @@ void NumberOrder::seen(std::size_t readout, SliceId number, UtcNs time, TimeNs n
     return;
   }
   // A number that most have already passed is confirmed.
-  held_.try_emplace(number, Held{time, now, number < confirmed_upto_ ? now : 0});
+  Held& held =
+      held_.try_emplace(number, Held{time, now, number < confirmed_upto_ ? now : 0, {}, {}}).first->second;
+  if (tolerance_ns_ > 0 && std::find(held.voters.begin(), held.voters.end(), readout) == held.voters.end()) {
+    held.voters.push_back(readout);
+    held.vote.add(time, tolerance_ns_);
+  }
   if (held_.size() <= kHeldMax) return;
   held_.erase(std::prev(held_.end()));
   ++counts_.unconfirmed;
@@ -47,11 +53,21 @@ std::optional<NumberOrder::Due> NumberOrder::next(TimeNs now) {
     confirm(now);
     if (held.confirmed == 0 || now - held.confirmed < skew_ns_) return std::nullopt;
     close_gap(number);
+  } else if (!has_a_time(held, now)) {
+    return std::nullopt;
   }
-  const UtcNs time = held.time;
+  const UtcNs time = tolerance_ns_ > 0 ? held.vote.time() : held.time;
   held_.erase(first);
   next_ = SliceId(number.value + 1);
   return Due{number, time};
+}
+
+bool NumberOrder::has_a_time(const Held& held, TimeNs now) const {
+  if (tolerance_ns_ <= 0 || now - held.since >= skew_ns_) return true;
+  const DurationNs lately = std::max(kDeliveredLately, 10 * skew_ns_);
+  const auto deliver = std::count_if(readers_.begin(), readers_.end(),
+                                     [&](const Reader& reader) { return now - reader.heard <= lately; });
+  return held.vote.is_decided(static_cast<std::size_t>(deliver));
 }
 
 SliceId NumberOrder::reached_by_most(TimeNs now) {

@@ -12,15 +12,52 @@ void SeenNumbers::begin() {
   top_.reset();
   known_.clear();
   waiting_.clear();
+  voting_.clear();
   fresh_.clear();
   behind_ = false;
   forgotten_ = 0;
 }
 
-void SeenNumbers::note(std::size_t source, SliceId number, UtcNs time, TimeNs now) {
+void SeenNumbers::note(std::size_t source, SliceId number, UtcNs time, TimeNs now, bool trusted) {
   WEIR_ASSERT(source < sources_.size());
-  sources_[source] = {number, now, true};
+  sources_[source] = {number, now, true, trusted};
   if (announced_ && number <= *announced_) return;
+  if (times_.tolerance_ns > 0) {
+    vote(number, time, now, trusted);
+  } else {
+    accept(number, time, now);
+  }
+}
+
+void SeenNumbers::vote(SliceId number, UtcNs time, TimeNs now, bool trusted) {
+  if (known_.contains(number) || waiting_.contains(number)) return;
+  const auto at = voting_.try_emplace(number, Ballot{now, time, {}}).first;
+  if (trusted) at->second.vote.add(time, times_.tolerance_ns);
+  if (voting_.size() <= kWaitingMax) return;
+  voting_.erase(std::prev(voting_.end()));
+  ++forgotten_;
+}
+
+void SeenNumbers::count_votes(TimeNs now) {
+  const std::size_t all = voters(now);
+  for (auto at = voting_.begin(); at != voting_.end();) {
+    const Ballot& ballot = at->second;
+    if (!ballot.vote.is_decided(all) && now - ballot.since < times_.wait_ns) {
+      ++at;
+      continue;
+    }
+    accept(at->first, ballot.vote.votes() > 0 ? ballot.vote.time() : ballot.first, now);
+    at = voting_.erase(at);
+  }
+}
+
+std::size_t SeenNumbers::voters(TimeNs now) const {
+  return static_cast<std::size_t>(std::count_if(sources_.begin(), sources_.end(), [&](const Source& source) {
+    return source.delivers && source.trusted && now - source.heard <= kDeliveredLately;
+  }));
+}
+
+void SeenNumbers::accept(SliceId number, UtcNs time, TimeNs now) {
   const bool follows = top_ && number.value <= top_->value + 1;
   if (!follows && !is_reached_by_most(number, now)) {
     waiting_.try_emplace(number, time);
@@ -52,10 +89,12 @@ void SeenNumbers::announced(SliceId upto) {
   announced_ = upto;
   top_ = std::max(top_.value_or(upto), upto);
   waiting_.erase(waiting_.begin(), waiting_.upper_bound(upto));
+  voting_.erase(voting_.begin(), voting_.upper_bound(upto));
   known_.erase(known_.begin(), known_.upper_bound(upto));
 }
 
 void SeenNumbers::take(std::size_t most, TimeNs now, std::vector<SeenNumber>& out) {
+  if (!voting_.empty()) count_votes(now);
   if (behind_) repeat();
   // The lowest first: it may be all that keeps the others waiting.
   while (!waiting_.empty()) {

@@ -127,3 +127,29 @@ TEST_CASE("the store of waiting numbers is bounded, and keeps the lowest") {
   for (std::uint64_t number = 1; number < 10; ++number) farm.see(1, number);
   CHECK(farm.due().size() == NumberOrder::kHeldMax);  // the nine pushed others out
 }
+
+TEST_CASE("where times are compared, a number is due once most readouts agree on its time") {
+  NumberOrder order(3, kSkew, 10);
+  order.begin(SliceId(0), kSecond);
+  order.seen(2, SliceId(0), 500, kSecond);  // out of step
+  CHECK_FALSE(order.next(kSecond));
+  order.seen(0, SliceId(0), 100, kSecond);
+  CHECK_FALSE(order.next(kSecond));
+  order.seen(0, SliceId(0), 100, kSecond);  // repeated
+  CHECK_FALSE(order.next(kSecond));
+  order.seen(1, SliceId(0), 104, kSecond);
+  const auto due = order.next(kSecond);
+  REQUIRE(due);
+  CHECK(due->time == 100);
+}
+
+TEST_CASE("without a majority for one time a number is due after the skew, with the first time") {
+  NumberOrder order(3, kSkew, 10);
+  order.begin(SliceId(0), kSecond);
+  order.seen(2, SliceId(0), 500, kSecond);
+  order.seen(0, SliceId(0), 100, kSecond + 1);
+  CHECK_FALSE(order.next(kSecond + kSkew - 1));
+  const auto due = order.next(kSecond + kSkew);
+  REQUIRE(due);
+  CHECK(due->time == 500);
+}

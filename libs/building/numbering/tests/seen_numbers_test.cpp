@@ -107,3 +107,44 @@ TEST_CASE("the store of numbers that are not believed is bounded") {
   CHECK(seen.waiting() == SeenNumbers::kWaitingMax);
   CHECK(seen.forgotten() == 5);
 }
+
+TEST_CASE("where times are compared, the time that most sources give counts, whichever comes first") {
+  SeenNumbers seen(3, {10, 1000});
+  seen.begin();
+  for (std::size_t source = 0; source < 3; ++source) seen.note(source, SliceId(0), 100, 1);
+  seen.note(2, SliceId(1), 100, 2);  // out of step: the time of number 0
+  std::vector<SeenNumber> out;
+  seen.take(10, 3, out);
+  CHECK(out == std::vector<SeenNumber>{{SliceId(0), 100}});
+  seen.note(0, SliceId(1), 203, 4);
+  seen.take(10, 5, out);
+  CHECK(out.empty());  // two times with a vote each
+  seen.note(1, SliceId(1), 200, 6);
+  seen.take(10, 7, out);
+  CHECK(out == std::vector<SeenNumber>{{SliceId(1), 203}});
+}
+
+TEST_CASE("a number that most sources do not send is reported after a wait") {
+  SeenNumbers seen(3, {10, 1000});
+  seen.begin();
+  for (std::size_t source = 0; source < 3; ++source) seen.note(source, SliceId(0), 100, 1);
+  CHECK(taken(seen, 2) == Numbers{0});
+  seen.note(1, SliceId(1), 200, 3);
+  CHECK(taken(seen, 1002).empty());
+  CHECK(taken(seen, 1003) == Numbers{1});
+}
+
+TEST_CASE("the time of a source that is known to be out of step counts only without others") {
+  SeenNumbers seen(2, {10, 1000});
+  seen.begin();
+  seen.note(0, SliceId(0), 100, 1, false);
+  std::vector<SeenNumber> out;
+  seen.take(10, 2, out);
+  CHECK(out.empty());
+  seen.note(1, SliceId(0), 200, 3);
+  seen.take(10, 4, out);
+  CHECK(out == std::vector<SeenNumber>{{SliceId(0), 200}});
+  seen.note(0, SliceId(1), 300, 5, false);
+  seen.take(10, 1005, out);
+  CHECK(out == std::vector<SeenNumber>{{SliceId(1), 300}});
+}

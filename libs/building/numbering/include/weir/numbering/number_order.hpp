@@ -2,6 +2,7 @@
 
 #include <weir/base/ids.hpp>
 #include <weir/base/time.hpp>
+#include <weir/numbering/time_vote.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -25,7 +26,8 @@ struct OrderCounts {
 };
 
 // Makes triggers, in ascending order, of the numbers that readouts have seen. The number after the previous
-// one is due at once. Another one waits until more than half of the readouts that delivered lately have
+// one is due at once; where times are compared, as soon as most readouts agree on its time, or after
+// `skew_ns`. Another one waits until more than half of the readouts that delivered lately have
 // reached it, and for `skew_ns` from then on; then the gap before it is closed. At most kHeldMax numbers
 // wait; beyond, the highest is given up. Not thread-safe.
 class NumberOrder {
@@ -41,7 +43,8 @@ class NumberOrder {
     UtcNs time = 0;
   };
 
-  NumberOrder(std::size_t readouts, DurationNs skew_ns);
+  // `tolerance_ns`: of times that are compared; 0: the first readout's time counts.
+  NumberOrder(std::size_t readouts, DurationNs skew_ns, DurationNs tolerance_ns = 0);
 
   // Begins a run, or resumes it: `next` is the first number that was neither offered nor passed over. Every
   // readout counts as one that delivers until it has been silent.
@@ -59,6 +62,8 @@ class NumberOrder {
     UtcNs time = 0;
     TimeNs since = 0;
     TimeNs confirmed = 0;  // when most readouts had reached it; 0: not yet
+    TimeVote vote;
+    std::vector<std::size_t> voters;
   };
   struct Reader {
     SliceId at;
@@ -71,10 +76,12 @@ class NumberOrder {
   // Returns the highest number that more than half of the readouts that deliver have reached.
   [[nodiscard]] SliceId reached_by_most(TimeNs now);
   void confirm(TimeNs now);
+  [[nodiscard]] bool has_a_time(const Held& held, TimeNs now) const;
   void close_gap(SliceId number);
   void give_up_unconfirmed(TimeNs now);
 
   DurationNs skew_ns_;
+  DurationNs tolerance_ns_;
   std::vector<Reader> readers_;
   std::vector<SliceId> at_;  // of those that deliver
   SliceId next_;

@@ -2,6 +2,7 @@
 
 #include <weir/base/ids.hpp>
 #include <weir/base/time.hpp>
+#include <weir/numbering/time_vote.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -17,6 +18,13 @@ struct SeenNumber {
   bool operator==(const SeenNumber&) const = default;
 };
 
+// How the time of a number is found where times are compared. A front-end out of step may be the first to
+// send a number, and its time would be wrong for all others: the time that most sources give counts.
+struct TimeSettings {
+  DurationNs tolerance_ns = 0;  // 0: the first fragment's time counts
+  DurationNs wait_ns = 0;       // for most sources that deliver
+};
+
 // The numbers of a readout's fragments that the supervisor has to hear of, each once. A number up to one
 // above the highest so far is reported at once. A higher one waits until more than half of the sources that
 // delivered lately have reached it, so that one counter that jumps does not move the farm. Not thread-safe.
@@ -28,11 +36,13 @@ class SeenNumbers {
   static constexpr std::size_t kKnownMax = 65536;
   static constexpr std::size_t kWaitingMax = 8192;  // beyond, the highest is forgotten
 
-  explicit SeenNumbers(std::size_t sources) : sources_(sources) {}
+  explicit SeenNumbers(std::size_t sources, const TimeSettings& times = {})
+      : times_(times), sources_(sources) {}
 
   void begin();
-  // A fragment of the source, by its place, has arrived.
-  void note(std::size_t source, SliceId number, UtcNs time, TimeNs now);
+  // A fragment of the source, by its place, has arrived. `trusted`: the source is in step, as far as is
+  // known; the time of another one counts only if there is none else.
+  void note(std::size_t source, SliceId number, UtcNs time, TimeNs now, bool trusted = true);
   // The supervisor has announced numbers up to this one, or has vetoed them.
   void announced(SliceId upto);
   // Moves the numbers to be reported to `out`, at most `most`.
@@ -48,15 +58,27 @@ class SeenNumbers {
     SliceId at;
     TimeNs heard = 0;
     bool delivers = false;
+    bool trusted = true;
+  };
+  struct Ballot {
+    TimeNs since = 0;
+    UtcNs first = 0;
+    TimeVote vote;
   };
   [[nodiscard]] bool is_reached_by_most(SliceId number, TimeNs now) const;
+  [[nodiscard]] std::size_t voters(TimeNs now) const;
+  void vote(SliceId number, UtcNs time, TimeNs now, bool trusted);
+  void count_votes(TimeNs now);
+  void accept(SliceId number, UtcNs time, TimeNs now);
   void believe(SliceId number, UtcNs time);
 
+  TimeSettings times_;
   std::vector<Source> sources_;
   std::optional<SliceId> announced_;
   std::optional<SliceId> top_;        // the highest that was believed
   std::map<SliceId, UtcNs> known_;    // believed, not announced: their times
   std::map<SliceId, UtcNs> waiting_;  // not believed yet
+  std::map<SliceId, Ballot> voting_;  // without a time yet
   std::vector<SeenNumber> fresh_;     // to be reported
   bool behind_ = false;               // `fresh_` lacks some of them
   std::uint64_t forgotten_ = 0;
