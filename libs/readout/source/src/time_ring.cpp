@@ -17,10 +17,11 @@ void TimeRing::begin_run(std::optional<UtcNs> from) {
   WEIR_ASSERT(pieces_.empty() && windows_.empty());
   counters_ = {};
   passed_ = kNever;
-  gone_until_ = planted(Planted::join_whole) ? kNever : from.value_or(kNever);
+  gone_until_ = kNever;
+  joined_ = planted(Planted::join_whole) ? kNever : from.value_or(kNever);
   gap_until_ = kNever;
   next_begin_ = kNever;
-  longest_ = 1;
+  longest_ = longest_seen_ = 1;
 }
 
 void TimeRing::end_run() {
@@ -55,6 +56,7 @@ void TimeRing::add(Piece piece, UtcNs utc, std::vector<MadeWindow>& made) {
   ++counters_.held;
   counters_.bytes_held += charge_of(piece);
   longest_ = std::max(longest_, piece.end() - piece.time);
+  longest_seen_ = std::max(longest_seen_, longest_);
   const UtcNs time = piece.time;
   pieces_.emplace(time, Kept{std::move(piece), false});
   if (time < next_begin_) free_old();  // for no window to come
@@ -129,8 +131,10 @@ TimeRing::Windows::iterator TimeRing::make(Windows::iterator at, bool forced, st
     list_.push_back(&piece->second.piece);
     whole = whole && piece->second.piece.status != FragmentStatus::missing;
   }
-  const bool cut = window.begin() < gone_until_;
-  const bool gap = window.begin() < gap_until_ && !planted(Planted::hide_gap);
+  // Pieces that were lost may have been as long as others, and reach into the window.
+  const DurationNs reach = longest_seen_ - 1;
+  const bool cut = window.begin() < std::max(gone_until_, joined_ + reach);
+  const bool gap = window.begin() < gap_until_ + reach && !planted(Planted::hide_gap);
   ++counters_.windows;
   counters_.forced += forced ? 1 : 0;
   counters_.cut += cut ? 1 : 0;

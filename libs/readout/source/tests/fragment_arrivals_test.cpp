@@ -269,3 +269,14 @@ TEST_CASE("the expected size follows the sizes that came, and a sparse source re
   CHECK(sum / 3000 < 1500);
   CHECK(balanced(bench.buffer->counters()));
 }
+
+TEST_CASE("a fragment of a number that was vetoed is not triggered, however late it comes") {
+  Bench bench;
+  CHECK(bench.deliver(1, 7) == Delivery::taken);
+  const std::vector<SliceId> vetoed{SliceId(7)};
+  bench.buffer->clear(vetoed, bench.sink);
+  CHECK(bench.deliver(2, 7) == Delivery::late);
+  CHECK(bench.drops(DropReason::not_triggered) == 1);
+  CHECK(bench.drops(DropReason::late) == 0);
+  CHECK(balanced(bench.buffer->counters()));
+}

@@ -421,3 +421,20 @@ TEST_CASE("whatever the order, a window that is ok has exactly its pieces") {
   CHECK(sum.cut < sum.windows / 2);
   CHECK(sum.placed > 5000);
 }
+
+TEST_CASE("a window soon after a join or a gap is truncated where a lost piece could reach into it") {
+  const bool joins = GENERATE(true, false);
+  std::vector<MadeWindow> made;
+  TimeRing ring(SourceId(7), {});
+  ring.begin_run(joins ? std::optional<UtcNs>(1000) : std::nullopt);
+  if (!joins) ring.pass(1000, true, kNow, made);
+  for (std::uint64_t i = 0; i < 3; ++i)
+    ring.open(slice_at(i, 1000 + static_cast<UtcNs>(i) * 100, 100, 0), made);
+  ring.add(piece_at(1010, 1, 150), kNow, made);
+  ring.add(piece_at(1160, 2, 150), kNow, made);
+  ring.pass(1400, false, kNow, made);
+  REQUIRE(made.size() == 3);
+  CHECK(made[0].fragment.status == FragmentStatus::truncated);
+  CHECK(made[1].fragment.status == FragmentStatus::truncated);  // a piece from 999 on would end at 1149
+  CHECK(made[2].fragment.status == FragmentStatus::ok);
+}

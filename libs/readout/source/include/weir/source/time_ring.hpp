@@ -65,7 +65,9 @@ struct MadeWindow {
 // passed its end. Bounded in bytes. When it is full, the oldest pieces are freed; windows that begin before
 // their end are made at once (forced, truncated). A window that begins before data which were freed has the
 // status truncated, and is missing (too_old) if it has no pieces left; likewise (gap) if it begins before the
-// end of a gap. Pieces come in any order, and repetitions are not recognised. Not thread-safe; uses no clock.
+// end of a gap. A window that begins after a gap, or after the begin of a readout that joins the run, by less
+// than the length of the longest piece is truncated, too: a lost piece may reach into it. Pieces come in any
+// order, and repetitions are not recognised. Not thread-safe; uses no clock.
 class TimeRing {
  public:
   static constexpr std::uint64_t kPieceOverhead = 128;
@@ -124,9 +126,11 @@ class TimeRing {
   boost::unordered_flat_map<std::uint64_t, UtcNs> begin_of_;  // open slices
   UtcNs passed_ = kNever;
   UtcNs gone_until_ = kNever;       // data before this may have been freed
-  UtcNs gap_until_ = kNever;        // data before this may not have come
+  UtcNs joined_ = kNever;           // pieces that begin before this may not have come
+  UtcNs gap_until_ = kNever;        // likewise
   UtcNs next_begin_ = kNever;       // of the windows to come, if they ascend
   DurationNs longest_ = 1;          // of the pieces, since the ring was empty
+  DurationNs longest_seen_ = 1;     // of the pieces of the run
   std::vector<Kept*> found_;        // of the window at hand
   std::vector<const Piece*> list_;  //
   PieceCounters counters_;
