@@ -53,6 +53,8 @@ function showState(state) {
   showFlow(state);
   showSources(state);
   showDisks(state);
+  setText($('sequence'), state.sequence ? 'Scan ' + state.sequence : '');
+  $('sequence').hidden = !state.sequence;
   showAlarms(state);
   showMembers(state.members);
   showLedger(state);

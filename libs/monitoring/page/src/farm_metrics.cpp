@@ -1,7 +1,12 @@
 #include "farm_metrics.hpp"
 
+#include <weir/base/role.hpp>
+#include <weir/base/time.hpp>
+#include <weir/reports/numbers.hpp>
+
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -45,6 +50,29 @@ void add_disks(const Farm& farm, std::string& text) {
   }
 }
 
+// nullopt: no run is on, or its supervisor has not reported.
+std::optional<double> livetime(const Farm& farm) {
+  const DurationNs passed = farm.now_utc_ns - farm.run_begin_utc_ns;
+  if (farm.run_begin_utc_ns == 0 || passed <= 0) return std::nullopt;
+  for (const MemberView& member : farm.members) {
+    if (member.role != name(Role::supervisor) || !member.report) continue;
+    const auto lost_ms = static_cast<double>(reports::counter_of(*member.report, "lost_livetime_ms"));
+    return std::clamp(1 - lost_ms * kMillisecond / static_cast<double>(passed), 0.0, 1.0);
+  }
+  return std::nullopt;
+}
+
+void add_last_run(const RunEntry& last, std::string& text) {
+  head("weir_farm_last_run_good", "1: the last run that ended has neither faults nor an unbalanced ledger.",
+       text);
+  text += "weir_farm_last_run_good{run=\"" + std::to_string(last.number) + "\"} " +
+          (last.balanced && !last.faults && last.failure.empty() ? "1" : "0") + "\n";
+  head("weir_farm_last_run_outcome", "1: the last run ended in this way.", text);
+  for (const char* outcome : {"good", "faults", "failed", "unbalanced", "no_account", "never_began"})
+    text += std::string("weir_farm_last_run_outcome{outcome=\"") + outcome + "\"} " +
+            (last.outcome == outcome ? "1" : "0") + "\n";
+}
+
 }  // namespace
 
 std::string farm_metrics(const Farm& farm) {
@@ -56,6 +84,10 @@ std::string farm_metrics(const Farm& farm) {
             (farm.state == state ? "1" : "0") + "\n";
   head("weir_farm_run", "Number of the current run, or else of the last one.", text);
   text += "weir_farm_run " + std::to_string(farm.run) + "\n";
+  if (const auto share = livetime(farm)) {
+    head("weir_farm_livetime_ratio", "Share of the current run in which triggers were taken.", text);
+    text += "weir_farm_livetime_ratio " + std::to_string(*share) + "\n";
+  }
   head("weir_farm_processes_absent", "Processes of the farm that are not connected.", text);
   const auto absent = std::ranges::count_if(
       farm.members, [](const MemberView& one) { return one.state == "dead" || one.state == "gone"; });
@@ -74,13 +106,7 @@ std::string farm_metrics(const Farm& farm) {
     text += "weir_farm_alarm{severity=\"" + std::string(control::name(one.gravity)) + "\",alarm=\"" +
             escaped(one.name) + "\"} " + (one.acked_by.empty() ? "1" : "0") + "\n";
   add_disks(farm, text);
-  if (!farm.runs.empty()) {
-    head("weir_farm_last_run_good", "1: the last run that ended has neither faults nor an unbalanced ledger.",
-         text);
-    const RunEntry& last = farm.runs.back();
-    text += "weir_farm_last_run_good{run=\"" + std::to_string(last.number) + "\"} " +
-            (last.balanced && !last.faults && last.failure.empty() ? "1" : "0") + "\n";
-  }
+  if (!farm.runs.empty()) add_last_run(farm.runs.back(), text);
   return text;
 }
 

@@ -395,6 +395,7 @@ std::string Model::state_json(bool can_command) const {
   out["disks"] = disks_json(farm_);
   if (const control::DiskUse* disk = control::shortest(farm_.disks))
     out["disk"] = text(control::space_text(*disk));
+  out["sequence"] = text(farm_.sequence);
   out["alarms"] = alarms_json(farm_);
   json::array channels;
   for (const ChannelState& one : farm_.alarm_channels)

@@ -6,6 +6,7 @@
 #include <weir/base/text.hpp>
 #include <weir/clock/clock.hpp>
 #include <weir/http/host_rule.hpp>
+#include <weir/metrics/openmetrics.hpp>
 #include <weir/page/page.hpp>
 
 #include <charconv>
@@ -114,7 +115,7 @@ class Page::Impl {
     server_.route("POST", "/api/operator", [this](const http::HttpRequest& request) {
       return refusal(request).value_or(json_response(answer_json({true, "this is the operator's token"})));
     });
-    server_.route("GET", kMetrics, [this](const http::HttpRequest&) { return own_metrics(); });
+    server_.route("GET", kMetrics, [this](const http::HttpRequest& request) { return own_metrics(request); });
     server_.stream(kEvents, [this](const http::HttpRequest&) { return http::event_text("state", state()); });
     server_.start();
   }
@@ -188,7 +189,7 @@ class Page::Impl {
   http::HttpResponse burst(const http::HttpRequest& request);
   http::HttpResponse alarm(const http::HttpRequest& request);
   http::HttpResponse carry_out(const ParsedCommand& parsed);
-  http::HttpResponse own_metrics() const;
+  http::HttpResponse own_metrics(const http::HttpRequest& request) const;
 
   CommandHandler commands_;
   mutable std::mutex mutex_;
@@ -288,7 +289,7 @@ http::HttpResponse Page::Impl::carry_out(const ParsedCommand& parsed) {
   return json_response(answer_json(answer), answer.taken ? 202 : 409);
 }
 
-http::HttpResponse Page::Impl::own_metrics() const {
+http::HttpResponse Page::Impl::own_metrics(const http::HttpRequest& request) const {
   const PageCounters page = counters();
   const http::ServerCounters server = server_.counters();
   std::string text;
@@ -323,6 +324,9 @@ http::HttpResponse Page::Impl::own_metrics() const {
     const std::lock_guard lock(mutex_);
     text += farm_metrics(model_.farm());
   }
+  const auto accept = request.headers.find("accept");
+  if (accept != request.headers.end() && metrics::accepts_openmetrics(accept->second))
+    return {200, metrics::kOpenMetricsContentType, metrics::to_openmetrics(text), {}};
   return {200, "text/plain; version=0.0.4; charset=utf-8", std::move(text), {}};
 }
 

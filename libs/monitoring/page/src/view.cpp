@@ -1,6 +1,7 @@
 #include <weir/control/states.hpp>
 #include <weir/farm_view/disks.hpp>
 #include <weir/farm_view/display_state.hpp>
+#include <weir/farm_view/sequence.hpp>
 #include <weir/page/view.hpp>
 
 #include <algorithm>
@@ -96,6 +97,7 @@ Farm farm_of(const v1::FarmView& view, const v1::RunSummary* last) {
   for (const auto& node : view.nodes()) farm.members.push_back(page_member(view, node));
   farm.disks = farm_view::disks_of(view);
   add_alarms(view, farm);
+  if (view.has_sequence()) farm.sequence = farm_view::sequence_text(view.sequence(), view.utc_ns());
   const bool ended = view.over() || view.run_begin_utc_ns() == 0;
   if (last != nullptr && ended && last->run() == view.run()) show_account(*last, farm);
   if (last != nullptr) farm.ledger = ledger_lines(*last);

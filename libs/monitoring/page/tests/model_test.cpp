@@ -387,20 +387,38 @@ TEST_CASE(
   v1::FarmView::Finding& finding = *view.add_health();
   finding.set_gravity("error");
   finding.set_word("blocked");
+  view.set_utc_ns(110 * kSecond);
+  view.set_run_begin_utc_ns(10 * kSecond);
+  v1::FarmView::Node& supervisor = *view.add_nodes();
+  supervisor.set_role("supervisor");
+  supervisor.mutable_report()->set_name("supervisor");
+  (*supervisor.mutable_report()->mutable_counters())["lost_livetime_ms"] = 25'000;
+  v1::FarmView::Run& last = *view.add_runs();
+  last.set_run(6);
+  last.set_outcome("faults");
+  v1::Sequence& scan = *view.mutable_sequence();
+  scan.set_name("scan.yaml");
+  scan.set_runs(10);
+  scan.set_utc_ns(view.utc_ns());
   Model model({10, 10});
   model.update(page::farm_of(view, nullptr));
   const json::object state = state_of(model);
   CHECK(state.at("alarms").at(0).at("acked_by") == json::value("Ada"));
   CHECK(state.at("alarms").at(0).at("shelved_by") == json::value("Bob"));
   CHECK(state.at("alarm_channels").at(0).at("error") == json::value("refused"));
+  CHECK(state.at("sequence") == json::value("scan.yaml: 0 of 10 runs"));
   const std::string metrics = farm_metrics(model.farm());
   for (const char* line :
        {"weir_farm_state{state=\"running\"} 1\n", "weir_farm_state{state=\"idle\"} 0\n", "weir_farm_run 7\n",
         "weir_farm_finding{severity=\"error\",finding=\"blocked\"} 1\n",
         "weir_farm_alarm{severity=\"warning\",alarm=\"disk \\\"fills\\\"\"} 0\n",
         "weir_farm_disk_free_ratio{host=\"daq-3\",folder=\"/data\"} 0.250000\n",
-        "weir_farm_disk_left_seconds{host=\"daq-3\",folder=\"/data\"} 60\n"}) {
+        "weir_farm_disk_left_seconds{host=\"daq-3\",folder=\"/data\"} 60\n",
+        "weir_farm_livetime_ratio 0.750000\n", "weir_farm_last_run_outcome{outcome=\"faults\"} 1\n",
+        "weir_farm_last_run_outcome{outcome=\"good\"} 0\n"}) {
     CAPTURE(line);
     CHECK(metrics.find(line) != std::string::npos);
   }
+  view.set_run_begin_utc_ns(0);
+  CHECK(farm_metrics(page::farm_of(view, nullptr)).find("livetime") == std::string::npos);
 }

@@ -1,6 +1,7 @@
 #include <weir/base/role.hpp>
 #include <weir/clock/clock.hpp>
 #include <weir/http/server.hpp>
+#include <weir/metrics/openmetrics.hpp>
 #include <weir/telemetry/metrics_server.hpp>
 #include <weir/v1/control.pb.h>
 
@@ -12,7 +13,10 @@ namespace weir::telemetry {
 class MetricsServer::Impl {
  public:
   Impl(const ports::Endpoint& listen, std::string farm) : farm_(std::move(farm)), server_(listen) {
-    server_.route("GET", "/metrics", [this](const http::HttpRequest&) {
+    server_.route("GET", "/metrics", [this](const http::HttpRequest& request) {
+      const auto accept = request.headers.find("accept");
+      if (accept != request.headers.end() && metrics::accepts_openmetrics(accept->second))
+        return http::HttpResponse{200, metrics::kOpenMetricsContentType, metrics::to_openmetrics(text()), {}};
       return http::HttpResponse{200, kPrometheusContentType, text(), {}};
     });
     server_.route("GET", "/", [](const http::HttpRequest&) {

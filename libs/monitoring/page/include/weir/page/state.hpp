@@ -92,6 +92,7 @@ struct Farm {
   std::vector<control::Alarm> alarms;             // active ones
   std::vector<control::AlarmShelf> shelves;       //
   std::vector<ChannelState> alarm_channels;       //
+  std::string sequence;                           // progress of the last one; empty: none
   std::vector<LedgerLine> ledger;                 // of the last run that ended; may be empty
   std::uint64_t histograms = 0;                   // grows whenever Page::show_histograms() has new contents
   std::vector<RunEntry> runs;                     // the latest last
