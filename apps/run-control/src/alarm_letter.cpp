@@ -3,6 +3,7 @@
 #include <weir/base/assert.hpp>
 #include <weir/base/owned_descriptor.hpp>
 #include <weir/base/text.hpp>
+#include <weir/config/mail_file.hpp>
 #include <weir/run_record/json.hpp>
 
 #include <boost/json.hpp>
@@ -69,7 +70,7 @@ std::vector<std::string> curl(const AlarmLetter& letter, const char* protocols) 
 // `between`: words.
 std::string encoded(const std::string& text, std::string_view between) {
   constexpr std::string_view kHex = "0123456789ABCDEF";
-  constexpr std::size_t kWordMax = 60;
+  constexpr std::size_t kWordMax = 75 - std::string_view("=?UTF-8?Q?").size() - std::string_view("?=").size();
   if (std::string_view(text).find_first_not_of(
           " !\"#$%&'()*+,-./"
           "0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_`abcdefghijklmnopqrstuvwxyz{|}~") ==
@@ -82,13 +83,13 @@ std::string encoded(const std::string& text, std::string_view between) {
   };
   for (std::size_t i = 0; i < text.size();) {
     const std::size_t length = std::max<std::size_t>(1, utf8_length(std::string_view(text).substr(i)));
+    if (word.size() + 3 * length > kWordMax) flush();
     for (std::size_t j = i; j < i + length; ++j) {
       const auto byte = static_cast<unsigned char>(text[j]);
       const bool plain = std::isalnum(byte) != 0 && byte < 0x80;
       word += plain ? std::string(1, text[j]) : std::string{'=', kHex[byte >> 4U], kHex[byte & 0xFU]};
     }
     i += length;
-    if (word.size() > kWordMax) flush();
   }
   if (!word.empty()) flush();
   return out;
@@ -107,49 +108,11 @@ std::string mail_date(UtcNs utc_ns) {
                      parts.tm_min, parts.tm_sec);
 }
 
-struct MailFile {
-  std::string server;
-  std::string from;
-  std::vector<std::string> to;
-  std::string user;
-  std::string password;
-};
-
-Expected<MailFile, std::string> read_mail(const std::string& text) {
-  MailFile mail;
-  std::istringstream lines(text);
-  int number = 0;
-  for (std::string line; std::getline(lines, line);) {
-    ++number;
-    const std::size_t begin = line.find_first_not_of(" \t\r");
-    if (begin == std::string::npos || line[begin] == '#') continue;
-    const std::size_t key_end = line.find_first_of(" \t=", begin);
-    const std::size_t value =
-        key_end == std::string::npos ? key_end : line.find_first_not_of(" \t=", key_end);
-    const std::string key = line.substr(begin, key_end - begin);
-    std::string text_of = value == std::string::npos ? std::string() : line.substr(value);
-    while (!text_of.empty() && (text_of.back() == '\r' || text_of.back() == ' ')) text_of.pop_back();
-    if (text_of.empty() || clean_text(text_of, kLineMax) != text_of)
-      return refuse(
-          fmt::format("line {}: a key and its value, as in `server smtp://mail.example.org:587`", number));
-    if (key == "server") {
-      mail.server = text_of;
-    } else if (key == "from") {
-      mail.from = text_of;
-    } else if (key == "user") {
-      mail.user = text_of;
-    } else if (key == "password") {
-      mail.password = text_of;
-    } else if (key == "to") {
-      std::istringstream words(text_of);
-      for (std::string word; words >> word;) mail.to.push_back(word);
-    } else {
-      return refuse(fmt::format("line {}: the keys are server, from, to, user, password", number));
-    }
-  }
-  if (mail.server.empty() || mail.from.empty() || mail.to.empty())
-    return refuse("server, from and to are needed");
-  return mail;
+// Reads a line without the blanks at its end; files may come from other systems.
+bool next_line(std::istringstream& lines, std::string& line) {
+  if (!std::getline(lines, line)) return false;
+  line.erase(line.find_last_not_of(" \t\r") + 1);
+  return true;
 }
 
 json::object fields(const AlarmLetter& letter) {
@@ -214,7 +177,7 @@ AlarmChild command_child(const AlarmLetter& letter) {
 }
 
 Expected<AlarmChild, std::string> mail_child(const AlarmLetter& letter, const std::string& file) {
-  const auto mail = read_mail(file);
+  const auto mail = config::read_mail_file(file);
   if (!mail) return refuse(letter.way.what + ": " + mail.error());
   std::string config = "url = " + curl_text(mail->server) + "\nmail-from = " + curl_text(mail->from) +
                        "\nupload-file = \"/dev/fd/3\"\ncrlf\n";
@@ -240,13 +203,15 @@ Expected<AlarmChild, std::string> webhook_child(const AlarmLetter& letter, const
   std::istringstream lines(file);
   std::string config;
   std::string line;
-  if (!std::getline(lines, line) || !(line.starts_with("https://") || line.starts_with("http://")))
+  if (!next_line(lines, line) || !(line.starts_with("https://") || line.starts_with("http://")))
     return refuse(letter.way.what + ": its first line is the address, https://…");
   config = "url = " + curl_text(clean_text(line, kLineMax)) +
            "\ndata-binary = \"@/dev/fd/3\"\noutput = \"/dev/null\"\n";
-  while (std::getline(lines, line)) {
-    if (line.find(':') != std::string::npos)
-      config += "header = " + curl_text(clean_text(line, kLineMax)) + "\n";
+  while (next_line(lines, line)) {
+    if (line.empty() || line.front() == '#') continue;
+    if (line.find(':') == std::string::npos)
+      return refuse(letter.way.what + ": after the address each line is a header, as in `Authorization: …`");
+    config += "header = " + curl_text(clean_text(line, kLineMax)) + "\n";
   }
   std::string content = "application/json";
   std::string text;
@@ -279,6 +244,8 @@ Expected<std::string, std::string> read_secret(const std::string& file) {
   const ssize_t got = ::read(in.get(), text.data(), text.size());
   if (got < 0) return refuse(file + ": " + std::strerror(errno));
   WEIR_ASSERT(static_cast<std::size_t>(got) <= text.size());
+  if (static_cast<std::size_t>(got) == kSecretBytesMax)
+    return refuse(file + ": is longer than an address or a password");
   text.resize(static_cast<std::size_t>(got));
   return text;
 }

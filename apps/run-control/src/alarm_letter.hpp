@@ -30,8 +30,7 @@ struct AlarmChild {
 
 // Requires: the way is a command. Errors: none.
 [[nodiscard]] AlarmChild command_child(const AlarmLetter& letter);
-// `file`: contents of the channel's file: lines `server`, `from`, `to`, `user`, `password`. Errors: a
-// sentence.
+// `file`: contents of the channel's file (config::MailFile). Errors: a sentence.
 [[nodiscard]] Expected<AlarmChild, std::string> mail_child(const AlarmLetter& letter,
                                                            const std::string& file);
 // `file`: the address, and a header in each further line. Errors: a sentence.

@@ -2,21 +2,25 @@
 
 #include <weir/base/assert.hpp>
 #include <weir/base/text.hpp>
+#include <weir/config/durations.hpp>
 #include <weir/reports/metric_value.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <optional>
 #include <utility>
 
 namespace weir::run_control {
 namespace {
 
-constexpr DurationNs kOverdue = 30 * kSecond;   // beyond the time limit of a message
-constexpr DurationNs kRateTime = 10 * kSecond;  // between two values of a counter
+constexpr DurationNs kOverdue = 30 * kSecond;    // beyond the time limit of a message
+constexpr DurationNs kRateTime = 10 * kSecond;   // between two values of a counter
+constexpr DurationNs kReportOld = 30 * kSecond;  // the process reports no more
 constexpr std::size_t kNameMax = 100;
+constexpr double kShelfMaxS = 1e8;  // beyond what the book accepts
 
 bool is_of_name(char one) {
   return std::isalnum(static_cast<unsigned char>(one)) != 0 || one == '-' || one == '_';
@@ -102,7 +106,16 @@ void AlarmWatch::look(const Parts& parts, const std::vector<control::Finding>& f
   book_.look(causes, {parts.now_ns, utc});
 }
 
+void AlarmWatch::note_reports(const Parts& parts) {
+  heard_.resize(parts.members.size());
+  for (std::size_t i = 0; i < heard_.size(); ++i) {
+    const TimeNs report = parts.members[i].report.now_ns();
+    if (heard_[i].report != report) heard_[i] = {report, parts.now_ns};
+  }
+}
+
 void AlarmWatch::add_conditions(const Parts& parts, std::vector<control::AlarmCause>& causes) {
+  note_reports(parts);
   for (std::size_t i = 0; i < conditions_.size(); ++i) {
     const config::AlarmCondition& condition = conditions_[i];
     std::vector<std::string> subjects;
@@ -122,13 +135,16 @@ void AlarmWatch::add_conditions(const Parts& parts, std::vector<control::AlarmCa
 std::string AlarmWatch::breach(const config::AlarmCondition& condition, std::size_t index, const Parts& parts,
                                std::vector<std::string>& subjects) {
   constexpr std::size_t kShownMax = 4;
+  const DurationNs interval = config::from_ms(parts.setup.configured().supervisor().status_interval_ms());
+  const DurationNs old = std::max(kReportOld, 3 * interval);
   std::string text;
   std::size_t more = 0;
   for (std::size_t i = 0; i < parts.members.size(); ++i) {
     const control::Member& member = parts.machine.members()[i];
     const v1::Report& report = parts.members[i].report;
-    const auto value =
-        member.live && !member.removed ? reports::metric_value(report, condition.metric) : std::nullopt;
+    // After a run its last report stays, and would hold the alarm.
+    const bool is_heard = member.live && !member.removed && parts.now_ns - heard_[i].at < old;
+    const auto value = is_heard ? reports::metric_value(report, condition.metric) : std::nullopt;
     if (!value) continue;
     double now = value->value;
     if (value->grows) {
@@ -206,12 +222,12 @@ std::string AlarmWatch::carry_out(const v1::AlarmWish& wish, const std::string& 
                                   const control::AlarmTime& at) {
   const std::string person = clean_text(wish.person().empty() ? by : wish.person(), kNameMax);
   const std::string name = clean_text(wish.alarm(), kNameMax);
+  const double for_s = std::isfinite(wish.for_s()) ? std::clamp(wish.for_s(), 0.0, kShelfMaxS) : 0;
   Expected<void, std::string> done =
       Unexpected<std::string>("an alarm request is ack, shelve, unshelve or test");
   if (wish.what() == "ack") done = book_.acknowledge(name, person, at);
   if (wish.what() == "shelve")
-    done =
-        book_.shelve(name, static_cast<DurationNs>(std::clamp(wish.for_s(), 0.0, 1e8) * kSecond), person, at);
+    done = book_.shelve(name, static_cast<DurationNs>(for_s * kSecond), person, at);
   if (wish.what() == "unshelve") done = book_.unshelve(name, person, at);
   if (wish.what() == "test") done = book_.test(person, at);
   note_events();
@@ -223,6 +239,13 @@ std::vector<control::Finding> AlarmWatch::findings() const {
   for (control::AlarmCause& one : book_.dead_channels())
     found.push_back({one.gravity, std::move(one.name), std::move(one.reason)});
   return found;
+}
+
+std::vector<control::PreflightFacts::Channel> AlarmWatch::channels() const {
+  std::vector<control::PreflightFacts::Channel> channels;
+  for (const control::AlarmOutlet& outlet : book_.channels())
+    channels.push_back({outlet.channel().name, outlet.error(), outlet.sent() > 0});
+  return channels;
 }
 
 void AlarmWatch::add_to(v1::ControlMemory& memory) const {

@@ -6,6 +6,7 @@
 #include "parts.hpp"
 #include <weir/config/alarms.hpp>
 #include <weir/control/alarms.hpp>
+#include <weir/control/preflight.hpp>
 #include <weir/v1/bus.pb.h>
 
 #include <cstdint>
@@ -35,6 +36,9 @@ class AlarmWatch {
   // Channels that do not deliver, as findings.
   [[nodiscard]] std::vector<control::Finding> findings() const;
 
+  // Whether each channel delivers.
+  [[nodiscard]] std::vector<control::PreflightFacts::Channel> channels() const;
+
   void add_to(v1::ControlMemory& memory) const;
   void add_to(v1::FarmView& view) const;
 
@@ -44,6 +48,8 @@ class AlarmWatch {
     TimeNs until = 0;
   };
   void add_conditions(const Parts& parts, std::vector<control::AlarmCause>& causes);
+  // Notes which processes still report.
+  void note_reports(const Parts& parts);
   [[nodiscard]] std::string breach(const config::AlarmCondition& condition, std::size_t index,
                                    const Parts& parts, std::vector<std::string>& subjects);
   void note_events();
@@ -62,6 +68,11 @@ class AlarmWatch {
     double value = 0;
     std::optional<double> rate;  // nullopt: not known yet
   };
+  struct Heard {
+    TimeNs report = 0;  // time in it
+    TimeNs at = 0;
+  };
+  std::vector<Heard> heard_;                                     // the last report of each member
   std::map<std::pair<std::size_t, std::size_t>, Count> counts_;  // by condition and member
 };
 

@@ -63,6 +63,9 @@ std::string Commands::carry_out(const v1::Request& given) {
 
 std::string Commands::transition(control::Command command, const v1::Request& request) {
   const auto waits = parts_.hooks == nullptr ? std::nullopt : parts_.hooks->waits();
+  if (given_up_ && control::point_before(command))
+    return fmt::format("{} is not possible now: another command is being given up; try again",
+                       control::name(command));
   if (waits && control::point_before(command)) {
     return fmt::format("{} is not possible now: {} waits for its hooks; `reset` gives it up",
                        control::name(command), control::name(*waits));

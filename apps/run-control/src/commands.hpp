@@ -22,6 +22,8 @@ class Commands final : public RuleActions {
   [[nodiscard]] std::string transition(control::Command command, const v1::Request& request) override;
   [[nodiscard]] std::string readmit(std::size_t member) override;
   [[nodiscard]] std::string restart(std::size_t member, const std::string& why) override;
+  // Returns the parts of a run that would start now, or which of them differ between processes.
+  [[nodiscard]] Expected<v1::RunIdentity, std::string> identity() const;
   [[nodiscard]] RunNumber run() const override { return parts_.machine.run(); }
 
   // The end of a transition's hooks.
@@ -39,7 +41,6 @@ class Commands final : public RuleActions {
   [[nodiscard]] std::string set(const v1::Request& request);
   [[nodiscard]] std::string unset(const v1::Request& request);
   [[nodiscard]] std::string configure(const v1::Request& request);
-  [[nodiscard]] Expected<v1::RunIdentity, std::string> identity() const;
   // Returns which folders miss their disk, unless the request accepts that.
   [[nodiscard]] std::string missing_disk(const v1::Request& request) const;
   [[nodiscard]] std::string start(const v1::Request& request);

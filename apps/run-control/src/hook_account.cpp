@@ -45,7 +45,7 @@ json::object account_before(const Parts& parts, const v1::Request& request) {
 json::object account_after(const Parts& parts, std::optional<RunNumber> ended) {
   const RunNumber run = ended.value_or(parts.machine.run());
   json::object account = account_of(parts, run);
-  account.emplace("fields", object_of(parts.book.fields()));
+  account.emplace("fields", object_of(parts.book.described(run)));
   const run_record::RecordPaths paths = run_record::record_paths(parts.folder, run);
   account.emplace("records", json::object{{"begin", paths.begin},
                                           {"farm", paths.farm},

@@ -55,6 +55,7 @@ void Members::joined(std::size_t member, const bus::Sender& from, const v1::Join
   by_client_[from.id] = member;
   WEIR_ASSERT(by_client_.size() <= processes_.size());  // one client a process
   process.client = from.id;
+  process.clock = {};
   const bool is_other = process.pid != join.pid() || process.pid_space != join.pid_space();
   process.after = clean_text(join.after(), kAfterBytesMax);
   if (is_other && !process.ended_by.empty()) process.after = std::exchange(process.ended_by, {});
@@ -76,6 +77,11 @@ void Members::is_made_of(std::size_t member, const v1::RunIdentity& identity) {
   v1::RunIdentity now = identity;
   node::take_files(processes_[member].identity, now);
   processes_[member].identity = std::move(now);
+}
+
+void Members::has_clock(std::size_t member, UtcNs sent, UtcNs received, TimeNs now) {
+  WEIR_ASSERT(member < processes_.size());
+  if (sent > 0) processes_[member].clock.take(sent, received, now);
 }
 
 void Members::writes_to(std::size_t member, const v1::MemberState& state) {

@@ -4,6 +4,7 @@
 #include <weir/bus/hub.hpp>
 #include <weir/control/disk_memory.hpp>
 #include <weir/control/disk_space.hpp>
+#include <weir/control/preflight.hpp>
 #include <weir/v1/bus.pb.h>
 
 #include <cstddef>
@@ -36,6 +37,7 @@ struct Process {
   RunNumber out_run;
   std::vector<control::FolderPlace> places;  // of its folders for data, those that it knows
   Spaces spaces;
+  control::ClockOffset clock;  // of its host
 };
 
 // Returns the time at which the process with this number began, in clock ticks since the boot: numbers are
@@ -59,6 +61,8 @@ class Members {
   void was_ended(std::size_t member, const std::string& why) { processes_[member].ended_by = why; }
   // Records the parts that the process would load, or has loaded. Omitted lists of files stay unchanged.
   void is_made_of(std::size_t member, const v1::RunIdentity& identity);
+  // Records the clock of the process when it sent a heartbeat; 0: unknown.
+  void has_clock(std::size_t member, UtcNs sent, UtcNs received, TimeNs now);
   // Records where its folders are.
   void writes_to(std::size_t member, const v1::MemberState& state);
   // A run begins: reports so far belong to the previous one.

@@ -1,5 +1,7 @@
 #include "process_messages.hpp"
 
+#include <weir/clock/clock.hpp>
+
 #include <fmt/format.h>
 
 #include <map>
@@ -111,6 +113,7 @@ void ProcessMessages::heartbeat(std::size_t member, const v1::Heartbeat& heartbe
   if (parts_.machine.members()[member].incarnation.value != heartbeat.incarnation()) return;
   parts_.members.is_made_of(member, heartbeat.state().identity());
   parts_.members.writes_to(member, heartbeat.state());
+  parts_.members.has_clock(member, heartbeat.utc_ns(), utc_now_ns(), parts_.now_ns);
   parts_.machine.heard(member, state_of(heartbeat.state()), parts_.now_ns, parts_.actions);
 }
 

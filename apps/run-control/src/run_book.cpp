@@ -83,6 +83,7 @@ std::string RunBook::begin(RunNumber run, const config::PlannedFarm& of_run, v1:
   begin_utc_ = utc_now_ns();
   identity_ = std::move(identity);
   fields_ = std::move(fields);
+  described_before_ = std::exchange(described_, {run, fields_});
   faults_.clear();
   operations_.clear();
   if (keeper_ == Keeper::self) open_ = run;
@@ -120,8 +121,17 @@ bool RunBook::has_fault(const std::string& begin) const {
 }
 
 std::string RunBook::annotate(const run_record::Annotation& annotation,
-                              const std::vector<std::string>& types) const {
-  return run_record::add_annotation(out_, annotation, types);
+                              const std::vector<std::string>& types) {
+  std::string why = run_record::add_annotation(out_, annotation, types);
+  for (Described* one : {&described_, &described_before_}) {
+    if (why.empty() && one->run.value == annotation.run) run_record::annotate(annotation.fields, one->fields);
+  }
+  return why;
+}
+
+const run_record::RunFields& RunBook::described(RunNumber run) const {
+  if (described_.run == run) return described_.fields;
+  return described_before_.run == run ? described_before_.fields : fields_;
 }
 
 void RunBook::recall(const v1::RunIdentity& identity, std::vector<std::string> faults,

@@ -94,9 +94,11 @@ class RunBook {
   void recall(const v1::RunIdentity& identity, std::vector<std::string> faults, run_record::RunFields fields);
   // The operator's fields of the present or last run.
   [[nodiscard]] const run_record::RunFields& fields() const { return fields_; }
+  // The fields of a run with its annotations; without those that were made before this process started.
+  [[nodiscard]] const run_record::RunFields& described(RunNumber run) const;
   // Adds an annotation of a run. Returns an error; empty: the annotation is in its file.
   [[nodiscard]] std::string annotate(const run_record::Annotation& annotation,
-                                     const std::vector<std::string>& types) const;
+                                     const std::vector<std::string>& types);
   [[nodiscard]] UtcNs begin_utc() const { return begin_utc_; }      // of the present or last run; 0: none
   [[nodiscard]] bool is_over() const { return last_.has_value(); }  // a run was, in this process' time
   // The last account; null: none since this process started.
@@ -124,6 +126,12 @@ class RunBook {
   v1::RunIdentity identity_;
   std::vector<std::string> faults_;
   run_record::RunFields fields_;
+  struct Described {
+    RunNumber run;
+    run_record::RunFields fields;
+  };
+  Described described_;
+  Described described_before_;  // the next run may begin before the end of this one is handled
   UtcNs begin_utc_ = 0;
   std::optional<RunNumber> open_;
   std::optional<TimeNs> account_until_ns_;

@@ -9,8 +9,10 @@
 #include "memory.hpp"
 #include "memory_contents.hpp"
 #include "parts.hpp"
+#include "preflight.hpp"
 #include "process_messages.hpp"
 #include "rule_watch.hpp"
+#include "sequence_watch.hpp"
 #include "settings.hpp"
 #include "taps.hpp"
 #include "view.hpp"
@@ -125,6 +127,7 @@ class RunControl::Core final : private bus::HubHandler {
   RuleWatch rules_;
   HealthWatch health_;
   AlarmWatch alarms_;
+  SequenceWatch sequence_;
   node::FolderWatch folders_;  // of run control
   node::SpaceProbe probe_;     // likewise
   FarmDisks disks_;
@@ -397,8 +400,9 @@ std::vector<control::Finding> RunControl::Core::findings() const {
   if (!no_port_.empty()) findings.insert(findings.begin(), {control::Gravity::error, "no port", no_port_});
   const auto below = std::find_if(findings.begin(), findings.end(),
                                   [](const auto& one) { return one.gravity < control::Gravity::warning; });
-  const auto of_hooks = hooks_.findings();
-  findings.insert(below, of_hooks.begin(), of_hooks.end());
+  auto more = hooks_.findings();
+  if (auto silent = sequence_.finding(parts_.now_ns)) more.push_back(std::move(*silent));
+  findings.insert(below, more.begin(), more.end());
   return findings;
 }
 
@@ -525,6 +529,12 @@ v1::Reply RunControl::Core::request(const v1::Request& request, security::BusRol
     *reply.mutable_view() = view();
   } else if (request.command() == name(control::RequestKind::tap)) {
     reply.set_error(taps_.take(request.tap(), *reply.mutable_tap()));
+  } else if (request.command() == name(control::RequestKind::preflight)) {
+    control::PreflightFacts facts = preflight_facts(parts_, commands_.identity());
+    facts.findings = findings();
+    facts.disks = disks_.uses();
+    facts.channels = alarms_.channels();
+    add_checks(facts, reply);
   } else if (role == security::BusRole::operator_) {
     reply.set_error(carry_out(request));
   } else {
@@ -537,6 +547,8 @@ v1::Reply RunControl::Core::request(const v1::Request& request, security::BusRol
 std::string RunControl::Core::carry_out(const v1::Request& request) {
   if (request.command() == name(control::RequestKind::alarm))
     return alarms_.carry_out(request.alarm(), request.by(), {parts_.now_ns, utc_now_ns()});
+  if (request.command() == name(control::RequestKind::sequence))
+    return sequence_.take(request.sequence(), request.by(), parts_.now_ns, utc_now_ns());
   std::string error = commands_.carry_out(request);
   if (error.empty() && control::command_of(request.command())) rules_.commanded();
   return error;
@@ -553,6 +565,7 @@ v1::FarmView RunControl::Core::view() const {
   if (const auto command = hooks_.waits()) view.set_under_way(std::string(name(*command)));
   add_health(with_channels(findings(), alarms_.findings()), view);
   alarms_.add_to(view);
+  sequence_.add_to(view, parts_.now_ns);
   add_disks(disks_.uses(), view);
   for (const std::string& one : setup_.configured_sets()) view.add_sets(one);
   const bool is_on =

@@ -277,6 +277,26 @@ TEST_CASE("a command has the message in its environment and on its input, and it
   CHECK(desk.send(desk.letter(kCommand, "sleep 60")) == "no answer within 2 s");
 }
 
+TEST_CASE("each word of a subject that is not ASCII has at most 75 characters") {
+  LetterDesk desk;
+  AlarmLetter letter = desk.letter(kMail, "");
+  for (std::size_t shift = 0; shift < 12; ++shift) {
+    letter.message.lines[0].reason = std::string(shift, 'x');
+    for (int i = 0; i < 40; ++i) letter.message.lines[0].reason += "😀";
+    const auto child = mail_child(letter, "server smtp://a\nfrom b\nto c\n");
+    REQUIRE(child);
+    std::istringstream lines(child->body);
+    std::size_t words = 0;
+    for (std::string line; std::getline(lines, line);) {
+      const std::size_t begin = line.find("=?UTF-8?Q?");
+      if (begin == std::string::npos) continue;
+      ++words;
+      CHECK(line.size() - begin <= 75);
+    }
+    CHECK(words > 5);
+  }
+}
+
 TEST_CASE("files with secrets are read by their owner only, and have to be right") {
   LetterDesk desk;
   const std::string file = desk.folder.path() / "hook";
@@ -290,10 +310,24 @@ TEST_CASE("files with secrets are read by their owner only, and have to be right
   const AlarmLetter hook = desk.letter(kHook, file);
   CHECK_FALSE(webhook_child(hook, "example.org\n"));
   CHECK_FALSE(webhook_child(hook, ""));
+  CHECK_THAT(webhook_child(hook, "https://a/b\nno header\n").error(),
+             ContainsSubstring("each line is a header"));
+  const auto from_windows = webhook_child(hook, "https://a/b\r\n\r\nX-Token: 1\r\n");
+  REQUIRE(from_windows);
+  CHECK_THAT(from_windows->input,
+             ContainsSubstring("url = \"https://a/b\"\n") && ContainsSubstring("header = \"X-Token: 1\"\n"));
+  std::filesystem::permissions(file, std::filesystem::perms(0600));
+  std::ofstream(file) << std::string(10'000, 'x');
+  CHECK_THAT(read_secret(file).error(), ContainsSubstring("is longer than"));
   const AlarmLetter mail = desk.letter(kMail, file);
   CHECK_THAT(mail_child(mail, "server smtp://a\nfrom b\n").error(), ContainsSubstring("server, from and to"));
   CHECK_THAT(mail_child(mail, "server\n").error(), ContainsSubstring("line 1: a key and its value"));
   CHECK_THAT(mail_child(mail, "sender x\n").error(), ContainsSubstring("the keys are server, from, to"));
+  const auto many = mail_child(mail, "server smtp://a\nfrom b\nto c@d, e@f;g@h\nuser x\npassword = =s3 =\n");
+  REQUIRE(many);
+  CHECK_THAT(many->input,
+             ContainsSubstring("mail-rcpt = \"c@d\"\nmail-rcpt = \"e@f\"\nmail-rcpt = \"g@h\"\n") &&
+                 ContainsSubstring("user = \"x:=s3 =\"\n"));
   // Secrets are in no argument.
   const auto child = mail_child(mail, "server=smtps://a\nfrom = b@c\nto d@e\nuser me\npassword s3\"cret\n");
   REQUIRE(child);

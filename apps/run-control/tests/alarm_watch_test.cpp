@@ -131,4 +131,6 @@ TEST_CASE("a metric beyond its limit and a state that lasts are alarms of their 
         "crowded (weir_slices_in_flight: writer-0 150) forgotten (the farm is idle) idle disk "
         "(weir_writer_records_total: writer-0 1/s) ");
   CHECK(desk.view().alarms(0).gravity() == "error");
+  desk.pass(65, {});  // the run is over: no process reports
+  CHECK(names() == "forgotten (the farm is idle) ");
 }

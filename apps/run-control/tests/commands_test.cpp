@@ -1,8 +1,11 @@
 #include "../src/commands.hpp"
 
+#include "../src/hook_account.hpp"
 #include "small_farm.hpp"
 #include "weir_catch.hpp"
 #include <weir/run_record/annotations.hpp>
+
+#include <boost/json.hpp>
 
 #include <chrono>
 #include <fstream>
@@ -232,8 +235,15 @@ TEST_CASE("an annotation is written beside the records of its run") {
   std::string line;
   REQUIRE(std::getline(file, line));
   CHECK(run_record::read_annotation(line)->fields == run_record::RunFields{{"quality", "bad"}});
+  CHECK(desk.farm.book.fields() == run_record::RunFields{{"type", "laser"}});  // of the begin record
   annotate.set_run(4);
   CHECK_THAT(desk.ask(annotate), ContainsSubstring("run 4 has no record"));
+  // The hooks of a run's end have its fields, even if the next run has begun.
+  CHECK(desk.farm.book.begin(RunNumber(4), desk.farm.setup.of_run(RunNumber(4)), {}, {{"type", "dark"}})
+            .empty());
+  const auto account = account_after(desk.farm.parts, RunNumber(3));
+  CHECK(account.at("fields") == boost::json::value{{"quality", "bad"}, {"type", "laser"}});
+  CHECK(account_after(desk.farm.parts, RunNumber(4)).at("fields") == boost::json::value{{"type", "dark"}});
 }
 
 namespace {
@@ -297,6 +307,8 @@ TEST_CASE("another command gives up a transition that waits for its hooks") {
   CHECK(desk.ask(request("configure")).empty());
   CHECK(desk.ask(request("reset")).empty());
   CHECK_FALSE(hooks.waits());
+  // Its client has to get the answer before another one can ask.
+  CHECK_THAT(desk.ask(request("configure")), ContainsSubstring("being given up"));
   CHECK(answer_of_hooks(desk)->error ==
         "configure was given up: reset was commanded while its hooks were asked");
 }

@@ -46,6 +46,7 @@ void AlarmOutlet::tell(const Alarm& alarm, TimeNs now) {
   if (is_new || again) entry.line.since_utc = alarm.since_utc;
   entry.news = true;
   entry.reminder = false;
+  entry.shelved = false;
   refresh(alarm);
   if (!news_since_) news_since_ = now;
   drop_some();
@@ -68,6 +69,15 @@ void AlarmOutlet::end(const std::string& alarm, const AlarmTime& at) {
   entry.reminder = false;
   if (!news_since_) news_since_ = at.now;
   drop_some();
+}
+
+void AlarmOutlet::shelve(const std::string& alarm) {
+  const auto found = entries_.find(alarm);
+  if (found == entries_.end() || found->second.over()) return;
+  found->second.shelved = true;
+  found->second.news = false;
+  if (!found->second.told && !found->second.sending) entries_.erase(found);
+  if (std::ranges::none_of(entries_, [](const auto& one) { return one.second.news; })) news_since_.reset();
 }
 
 // Old ones that ended are lost first: an active alarm is always told.
@@ -118,7 +128,8 @@ void AlarmOutlet::remind(const std::string& alarm, DurationNs every, TimeNs now)
 }
 
 bool AlarmOutlet::has_active() const {
-  return std::ranges::any_of(entries_, [](const auto& one) { return !one.second.over(); });
+  return std::ranges::any_of(entries_,
+                             [](const auto& one) { return !one.second.over() && !one.second.shelved; });
 }
 
 std::size_t AlarmOutlet::waiting() const {
@@ -133,10 +144,18 @@ bool AlarmOutlet::has_news() const {
       entries_, [&](const auto& one) { return one.second.news && (!active || !one.second.over()); });
 }
 
+// Messages about warnings do not hold back one about an error.
+bool AlarmOutlet::has_new_error() const {
+  return std::ranges::any_of(entries_, [](const auto& one) {
+    const Entry& entry = one.second;
+    return entry.news && !entry.reminder && !entry.over() && entry.line.gravity == Gravity::error;
+  });
+}
+
 bool AlarmOutlet::take_token(TimeNs now) {
   tokens_ = std::min(tokens_max_, tokens_ + per_ns_ * static_cast<double>(now - tokens_at_));
   tokens_at_ = now;
-  if (tokens_ < 1) return false;
+  if (tokens_ < (has_new_error() ? 1 - tokens_max_ : 1)) return false;
   tokens_ -= 1;
   return true;
 }
@@ -169,7 +188,7 @@ AlarmMessage AlarmOutlet::compose() {
   message.lost = lost_;
   for (auto& [name, entry] : entries_) {
     if (!entry.news) {
-      message.others += entry.over() ? 0 : 1;
+      message.others += entry.over() || entry.shelved ? 0 : 1;
       continue;
     }
     if (!entry.over()) message.gravity = std::max(message.gravity, entry.line.gravity);
@@ -223,8 +242,12 @@ void AlarmOutlet::settle(bool good, TimeNs now) {
       entry.told_at = now;
       entry.line.times = 1;
     }
-    entry.news = entry.news || (was_sent && !good);
-    const bool is_told = was_sent && good && entry.sending_over && entry.over();
+    entry.news = entry.news || (was_sent && !good && !entry.shelved);
+    if (entry.shelved && !entry.told) {
+      one = entries_.erase(one);
+      continue;
+    }
+    const bool is_told = was_sent && good && entry.sending_over && entry.over() && !entry.news;
     one = is_told ? entries_.erase(one) : std::next(one);
   }
 }

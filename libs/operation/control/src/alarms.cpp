@@ -204,6 +204,7 @@ Expected<void, std::string> AlarmBook::shelve(const std::string& name, DurationN
   std::erase_if(shelves_, [&](const AlarmShelf& shelf) { return shelf.name == name; });
   if (shelves_.size() >= kShelvesMax) return refuse("too many alarms are shelved: unshelve one");
   shelves_.push_back({name, by, at.utc + time});
+  for (AlarmOutlet& outlet : outlets_) outlet.shelve(name);
   Alarm shown;
   shown.name = name;
   shown.reason = "for " + duration_text(time);
@@ -299,12 +300,14 @@ void AlarmBook::recall(const Remembered& before, const AlarmTime& at) {
     track.raised = true;
     track.alarm = one.alarm;
     track.alarm.reason_now = one.alarm.reason;
+    const bool shelved = is_shelved(one.alarm.name);
     for (AlarmOutlet& outlet : outlets_) {
       if (std::ranges::find(one.told, outlet.channel().name) != one.told.end()) {
         outlet.recall(track.alarm, at.now);
-      } else if (!is_shelved(one.alarm.name)) {
+      } else if (!shelved) {
         outlet.tell(track.alarm, at.now);
       }
+      if (shelved) outlet.shelve(one.alarm.name);
     }
   }
 }

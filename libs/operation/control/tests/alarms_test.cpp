@@ -178,6 +178,56 @@ TEST_CASE("a shelved alarm sends nothing until its time is over, and is told the
   CHECK_FALSE(desk.book.shelve("one more", kOneHour, "Ada", desk.at()));
 }
 
+TEST_CASE("a shelved alarm does not hold back the all clear of others") {
+  Desk desk;
+  desk.pass(10 * kSecond, {cause("dead time"), cause("blocked")});
+  CHECK(desk.take_text() == "alarm blocked dead time");
+  REQUIRE(desk.book.shelve("dead time", 10 * kOneHour, "Ada", desk.at()));
+  desk.pass(kOneHour / 2, {cause("dead time")});
+  CHECK(desk.take_text() == "all clear blocked(over)");
+  // The next process resumes.
+  Desk later;
+  later.now = desk.now;
+  later.book.recall(desk.book.remembered(), later.at());
+  later.pass(kOneHour / 2, {cause("dead time")});
+  CHECK(later.take_text().empty());
+  later.pass(kOneHour / 2);
+  CHECK(later.take_text() == "all clear dead time(over)");
+}
+
+TEST_CASE("an alarm that is shelved before its message was sent is not told") {
+  Desk desk;
+  desk.dead.insert(0);
+  desk.pass(10 * kSecond, {cause("dead time")});
+  CHECK(desk.failed.size() == 1);
+  REQUIRE(desk.book.shelve("dead time", kOneHour, "Ada", desk.at()));
+  desk.dead.clear();
+  desk.pass(kOneHour / 2, {cause("dead time")});
+  desk.pass(600 * kSecond);
+  CHECK(desk.take_text().empty());
+}
+
+TEST_CASE("an alarm that returns and ends again while its end is being sent is told again") {
+  Desk desk;
+  desk.pass(10 * kSecond, {cause("blocked")});
+  (void)desk.take();
+  std::vector<AlarmMessage> sent;
+  while (sent.empty()) {
+    desk.now += kSecond;
+    desk.book.look({}, desk.at());
+    sent = desk.book.take_due(desk.at());
+  }
+  CHECK(sent[0].kind == MessageKind::all_clear);
+  for (int i = 0; i < 60; ++i) {
+    desk.now += kSecond;
+    desk.book.look(i < 10 ? std::vector{cause("blocked")} : std::vector<AlarmCause>(), desk.at());
+    CHECK(desk.book.take_due(desk.at()).empty());  // the channel is busy
+  }
+  desk.book.delivered(0, "", desk.at());
+  desk.pass(10 * kSecond);
+  CHECK(desk.take_text() == "all clear blocked(over)");
+}
+
 TEST_CASE("rules change severity and times of a finding, or turn its alarm off") {
   AlarmSettings with = settings();
   with.rules = {{"full", Gravity::warning, false, {0, 0}},
@@ -216,6 +266,17 @@ TEST_CASE("10 000 findings in an hour are a bounded number of messages, with cou
   CHECK(told >= 100);
   CHECK(most > 5);
   CHECK(sent.back().kind == MessageKind::all_clear);
+}
+
+TEST_CASE("an error is sent at once although warnings have used all messages, and errors are bounded too") {
+  Desk desk;
+  for (int i = 0; i < 10; ++i) desk.pass(20 * kSecond, {cause("warning " + std::to_string(i))});
+  CHECK(desk.take().size() == 3);
+  desk.pass(10 * kSecond, {cause("blocked", Gravity::error)});
+  CHECK_THAT(desk.take_text(), ContainsSubstring("alarm blocked"));
+  for (int i = 0; i < 100; ++i)
+    desk.pass(36 * kSecond, {cause("error " + std::to_string(i), Gravity::error)});
+  CHECK(desk.take().size() <= 12 + 3);
 }
 
 TEST_CASE("an all-clear is one, however many alarms ended, and none while one is active") {

@@ -1,6 +1,7 @@
 #include "bus_link.hpp"
 
 #include <weir/base/assert.hpp>
+#include <weir/clock/clock.hpp>
 #include <weir/node/process.hpp>
 #include <weir/telemetry/log.hpp>
 #include <weir/transport/free_ports.hpp>
@@ -37,6 +38,7 @@ void BusLink::say(const v1::MemberState& state, TimeNs now_ns) {
   if (!joined_) return join(state);
   v1::BusMessage message;
   message.mutable_heartbeat()->set_incarnation(facts_.incarnation.value);
+  message.mutable_heartbeat()->set_utc_ns(utc_now_ns());
   *message.mutable_heartbeat()->mutable_state() = state;
   client_.send(message);
   if (over_) {
@@ -63,6 +65,7 @@ void BusLink::join(const v1::MemberState& state) {
   join.set_farm(facts_.farm);
   join.set_name(facts_.name);
   join.set_incarnation(facts_.incarnation.value);
+  join.set_software(WEIR_SOFTWARE);
   join.set_host(host_name());
   join.set_pid(static_cast<std::uint32_t>(::getpid()));
   join.set_pid_space(pid_space());

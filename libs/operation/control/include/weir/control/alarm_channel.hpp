@@ -87,6 +87,9 @@ class AlarmOutlet {
   // The alarm is news: raised, worse, with other subjects, or no longer shelved.
   void tell(const Alarm& alarm, TimeNs now);
   void end(const std::string& alarm, const AlarmTime& at);
+  // Stops messages about the alarm until tell(), except for the end of one that was told. The all clear of
+  // others does not wait for it.
+  void shelve(const std::string& alarm);
   void test(const std::string& by) { test_by_ = by; }
   // Restores that this alarm was told.
   void recall(const Alarm& alarm, TimeNs now);
@@ -119,6 +122,7 @@ class AlarmOutlet {
     bool news = false;
     bool reminder = false;  // the only news
     bool told = false;
+    bool shelved = false;
     bool sending = false;       // in the message under way,
     bool sending_over = false;  // as ended
     TimeNs told_at = 0;
@@ -127,6 +131,7 @@ class AlarmOutlet {
   [[nodiscard]] bool takes(const Alarm& alarm) const;
   [[nodiscard]] bool has_active() const;
   [[nodiscard]] bool has_news() const;
+  [[nodiscard]] bool has_new_error() const;
   [[nodiscard]] bool take_token(TimeNs now);
   [[nodiscard]] AlarmMessage compose();
   void settle(bool good, TimeNs now);
@@ -136,7 +141,7 @@ class AlarmOutlet {
   std::size_t index_;
   double per_ns_;  // tokens
   double tokens_max_;
-  double tokens_;
+  double tokens_;  // below 0: errors have used those of later messages
   TimeNs tokens_at_ = 0;
   std::map<std::string, Entry> entries_;
   std::optional<TimeNs> news_since_;
