@@ -143,9 +143,9 @@ set(CPACK_DEBIAN_WEIR_PACKAGE_SECTION net)
 set(CPACK_DEBIAN_WEIR_PACKAGE_PRIORITY optional)
 set(CPACK_DEBIAN_WEIR_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_WEIR_PACKAGE_DEPENDS "adduser")
-set(CPACK_DEBIAN_WEIR_PACKAGE_RECOMMENDS "iproute2")
+set(CPACK_DEBIAN_WEIR_PACKAGE_RECOMMENDS "iproute2, curl")
 set(CPACK_DEBIAN_WEIR_PACKAGE_SUGGESTS "weir-dev (= ${package_version}), python3,
-  python3-numpy, python3-crc32c, python3-protobuf, python3-zmq, python3-tqdm, python3-h5py")
+  python3-numpy, python3-crc32c, python3-protobuf, python3-zmq, python3-yaml, python3-tqdm, python3-h5py")
 set(CPACK_DEBIAN_WEIR_DEBUGINFO_PACKAGE ON)  # strips the executables, too
 set(CPACK_DEBIAN_WEIR_PACKAGE_CONTROL_EXTRA
     "${debian}/postinst;${debian}/prerm;${debian}/postrm;${debian}/conffiles")
