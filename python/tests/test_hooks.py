@@ -10,6 +10,7 @@ import sys
 import tempfile
 import threading
 import unittest
+import urllib.parse
 
 from support import GOLDEN, ROOT, main
 
@@ -29,6 +30,35 @@ class Elog(http.server.BaseHTTPRequestHandler):
         self.send_response(Elog.status)
         self.send_header("Location", Elog.location)
         self.end_headers()
+
+    def log_message(self, *_):
+        pass
+
+
+class Grafana(http.server.BaseHTTPRequestHandler):
+    annotations, tokens = {}, set()
+
+    def answer(self, body):
+        Grafana.tokens.add(self.headers["Authorization"])
+        self.send_response(200 if self.headers["Authorization"] == "Bearer s3cret" else 401)
+        self.end_headers()
+        self.wfile.write(json.dumps(body).encode())
+
+    def body(self):
+        return json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+
+    def do_GET(self):
+        wanted = set(urllib.parse.parse_qs(urllib.parse.urlsplit(self.path).query)["tags"])
+        found = [{"id": at, **one} for at, one in Grafana.annotations.items() if wanted <= set(one["tags"])]
+        self.answer(found)
+
+    def do_POST(self):
+        Grafana.annotations[len(Grafana.annotations) + 1] = self.body()
+        self.answer({"message": "Annotation added"})
+
+    def do_PATCH(self):
+        Grafana.annotations[int(self.path.rsplit("/", 1)[1])].update(self.body())
+        self.answer({"message": "Annotation patched"})
 
     def log_message(self, *_):
         pass
@@ -59,11 +89,16 @@ class HooksTest(unittest.TestCase):
     @contextlib.contextmanager
     def elog(self, status=302):
         Elog.entries, Elog.status = [], status
-        server = http.server.HTTPServer(("127.0.0.1", 0), Elog)
+        with self.served(Elog) as address:
+            yield address + "demo/"
+
+    @contextlib.contextmanager
+    def served(self, kind):
+        server = http.server.HTTPServer(("127.0.0.1", 0), kind)
         thread = threading.Thread(target=server.serve_forever, args=(0.01,))
         thread.start()
         try:
-            yield f"http://127.0.0.1:{server.server_port}/demo/"
+            yield f"http://127.0.0.1:{server.server_port}/"
         finally:
             server.shutdown()
             thread.join()
@@ -91,6 +126,30 @@ class HooksTest(unittest.TestCase):
         self.assertIn("did not take the entry: status 200", done.stderr)
         done = self.hook("elog.py", address, account=self.account())
         self.assertEqual(done.returncode, 1)
+        self.assertIn("does not answer", done.stderr)
+
+    def test_grafana_gets_a_region_for_each_run(self):
+        with open(self.path("token"), "w", encoding="utf-8") as file:
+            file.write("s3cret\n")
+        ended = {**self.account("failed", fields={"shifter": "Ann"}, failure="no disk"), "time": 9000}
+        begun = {**{key: value for key, value in ended.items() if key != "end"}, "time": 2000}
+        other = {**begun, "run": 6, "time": 1000}
+        with self.served(Grafana) as address:
+            for account in (other, begun, ended):
+                done = self.hook("grafana.py", address, "--token-file", self.path("token"), account=account)
+                self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(done.stdout, "Annotation patched\n")
+            region = Grafana.annotations[2]
+            self.assertEqual((region["time"], region["timeEnd"]), (2000, 9000))
+            self.assertEqual(region["tags"], ["weir", "demo", "run 7", "failed"])
+            self.assertIn("Run 7: failed\nshifter: Ann\ntriggered: 100\n", region["text"])
+            self.assertNotIn("timeEnd", Grafana.annotations[1])
+            with open(self.path("token"), "w", encoding="utf-8") as file:
+                file.write("wrong\n")
+            done = self.hook("grafana.py", address, "--token-file", self.path("token"), account=begun)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("refuses the annotation: status 401", done.stderr)
+        done = self.hook("grafana.py", address, "--token-file", self.path("token"), account=begun)
         self.assertIn("does not answer", done.stderr)
 
     def copied(self, *arguments, account):

@@ -5,12 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import signal
 import sys
 import warnings
 from collections.abc import Sequence
 from typing import Any
 
 from . import formats
+from ._packages import need
 from ._tables import DECISION
 from .errors import WeirError
 from .run import Run, Slices
@@ -129,33 +131,54 @@ def _compare(options: argparse.Namespace) -> int:
     return 0
 
 
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(int(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
+
+
 def _scan(options: argparse.Namespace) -> int:
     from .farm import Farm
-    from .scan import Done, Results, carry_out, read_plan
+    from .scan import Done, Results, carry_out, progress_of, read_plan, remaining_s
 
     plan = read_plan(options.file)
     path = options.results or options.file + ".results.jsonl"
     results = Results(path)
-    good = sum(results.is_good(point) for point in plan.points)
-    print(f"{len(plan.points)} runs, {good} taken; results in {path}", flush=True)
+    todo = [point for point in plan.points if not results.is_good(point)]
+    print(f"{len(plan.points)} runs, {len(plan.points) - len(todo)} taken; results in {path}", flush=True)
+    if options.plan:
+        for point in todo:
+            print(f"  {point.name}")
+        seconds = remaining_s(results.done.values(), len(todo), plan.duration_s)
+        print("their time is not known yet" if seconds is None else f"about {_clock(seconds)} in all")
+        return 0
+    if options.connect is None:
+        raise ValueError("where is run control? Give --connect HOST:PORT, or use `weir scan`, which finds it")
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
 
     def report(done: Done, left: int, seconds: float | None) -> None:
         stored, triggered = done.result.get("stored"), done.result.get("triggered")
         said = f"FAILED: {done.failure}" if done.failure else f"{stored} of {triggered} stored"
-        minutes, rest = divmod(int(seconds or 0), 60)
-        time = f", {minutes // 60}:{minutes % 60:02}:{rest:02}" if left and seconds is not None else ""
+        time = f", {_clock(seconds)}" if left and seconds is not None else ""
         print(f"{done.point.name}  run {done.run}: {said}; {left} left{time}", flush=True)
 
     with Farm(connect=options.connect, keys=options.keys, timeout_s=options.timeout) as farm:
-        done = carry_out(farm, plan, results, report)
+        try:
+            done = carry_out(farm, plan, results, report, progress_of(farm))
+        except KeyboardInterrupt:
+            print("weir scan: interrupted; the same command continues", file=sys.stderr)
+            return 130
     failed = [one for one in done if one.failure]
     if failed:
-        print(f"weir-daq: {len(failed)} of {len(done)} runs failed; the same command repeats them", file=sys.stderr)
+        print(f"weir scan: {len(failed)} of {len(done)} runs failed; the same command repeats them", file=sys.stderr)
     return 1 if failed else 0
 
 
 def _check(options: argparse.Namespace) -> int:
-    formats.load(options.to)
+    if options.to != "scan":
+        formats.load(options.to)
+        return 0
+    for module in ("zmq", "google.protobuf", "yaml"):
+        need(module, "a scan")
     return 0
 
 
@@ -220,12 +243,13 @@ def _parser() -> argparse.ArgumentParser:
     compare.add_argument("folder", metavar="FOLDER", help="replay folder of the same data")
     compare.add_argument("--run", type=int, metavar="N", help="number of the run, if the folder has several")
 
-    check = add("check", _check, "Exit with 0 if the packages of a format are installed")
-    check.add_argument("to", choices=tuple(formats.FORMATS))
+    check = add("check", _check, "Exit with 0 if the packages of a format, or of `scan`, are installed")
+    check.add_argument("to", choices=(*formats.FORMATS, "scan"))
 
     taken = add("scan", _scan, "Take runs over values of farm-file keys")
     taken.add_argument("file", metavar="FILE", help="values and length of the runs (YAML, or JSON)")
-    taken.add_argument("--connect", required=True, metavar="HOST:PORT", help="run control")
+    taken.add_argument("--connect", metavar="HOST:PORT", help="run control")
+    taken.add_argument("--plan", action="store_true", help="print the runs that are left and their time, and take none")
     taken.add_argument("--keys", metavar="FILE", help="operator.curve, where the bus has keys")
     taken.add_argument("--results", metavar="FILE", help="a line of JSON a run; without: FILE.results.jsonl")
     taken.add_argument("--timeout", type=float, default=5.0, metavar="S", help="seconds to wait for an answer (5)")

@@ -15,7 +15,10 @@ from ._packages import need
 SCHEMA = {
     "BusMessage": "request 8 Request, reply 9 Reply",
     "Request": "id 1 uint64, command 2 string, run 3 uint32, sets 4 string*, nodes 5 string*, reason 6 string,"
-    " level 7 string, tap 8 TapWish, signal 9 string, fields 31 Request.FieldsEntry*",
+    " level 7 string, tap 8 TapWish, signal 9 string, by 10 string, fields 31 Request.FieldsEntry*,"
+    " sequence 50 Sequence",
+    "Sequence": "id 1 string, name 2 string, runs 3 uint32, good 4 uint32, failed 5 uint32, point 6 string,"
+    " waits_for 7 string, left_s 8 double, over 9 bool",
     "Request.FieldsEntry": "key 1 string, value 2 string",  # a map
     "Reply": "id 1 uint64, good 2 bool, error 3 string, view 4 FarmView, tap 5 TapPlace,"
     " pending_ms 31 uint64",

@@ -34,3 +34,7 @@ class TapError(WeirError, RuntimeError):
 
 class ControlError(WeirError, RuntimeError):
     """Run control does not answer a command, or refuses it."""
+
+
+class NoAnswerError(ControlError):
+    """Run control does not answer: it is not running, is being restarted, or has other keys."""

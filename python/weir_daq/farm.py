@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
+import getpass
 import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Union
 
 from . import bus, scan
 from ._packages import need
-from .errors import ControlError
+from .errors import ControlError, NoAnswerError
 
 Value = Union[str, int, float, bool]
 
 _ADDRESS = re.compile(rb"--connect (\S+) status\n")
 _POLL_S = 0.05
+_POLL_MAX_S = 1.0  # of a run that lasts
+_AWAY_S = 120.0  # of a run control that is being restarted
 _STARTED_S = 60.0
 _IDLE, _STANDBY, _READY, _RUNNING, _PAUSED, _ERROR = "idle", "standby", "ready", "running", "paused", "error"
 
@@ -87,6 +91,15 @@ def _sets(settings: Mapping[str, Value]) -> list[str]:
 
 def _entries(fields: Mapping[str, str]) -> list[dict[str, str]]:
     return [{"key": key, "value": value} for key, value in fields.items()]
+
+
+def _client_name() -> str:
+    """For logs and records: "mark on daq-1, weir_daq, pid 4711"."""
+    try:
+        user = getpass.getuser()
+    except (KeyError, OSError):  # without a name
+        user = f"user {os.getuid()}"
+    return f"{user} on {socket.gethostname()}, weir_daq, pid {os.getpid()}"
 
 
 class Farm:
@@ -219,19 +232,35 @@ class Farm:
         self._lead("stop", reason=reason)
         return self._account_of(run)
 
-    def wait(self, timeout_s: float | None = None) -> RunResult:
-        """Waits for the end of the run that is on, and returns its account. Raises ControlError at the timeout."""
+    def wait(self, timeout_s: float | None = None, each: Callable[[FarmStatus], None] | None = None) -> RunResult:
+        """Waits for the end of the run that is on, and returns its account. Raises ControlError at the timeout.
+
+        each: is called with each status. A run control that is being restarted meanwhile is waited for.
+        """
         run = self.status().run
-        until = None if timeout_s is None else time.monotonic() + timeout_s
+        begun = heard = time.monotonic()
+        until = None if timeout_s is None else begun + timeout_s
         while True:
-            status = self.status()
+            try:
+                status = self.status()
+                heard = time.monotonic()
+            except NoAnswerError:
+                if time.monotonic() - heard > _AWAY_S:
+                    raise
+                continue
+            if each is not None:
+                each(status)
             if status.state == _ERROR:
                 raise ControlError(f"run {run} failed: {status.reason}")
             if status.state not in (_RUNNING, _PAUSED) and not status.under_way:
                 return self._account_of(run)
             if until is not None and time.monotonic() >= until:
                 raise ControlError(f"run {run} has not ended within {timeout_s:g} s: stop() ends it")
-            self._pause()
+            self._pause(min(_POLL_MAX_S, max(_POLL_S, (time.monotonic() - begun) / 20)))
+
+    def tell_sequence(self, **progress: Any) -> None:
+        """Shows the progress of a sequence of runs (bus.SCHEMA) in `weir ctl status` and on the page."""
+        self._request("sequence", sequence=bus.message("Sequence", **progress))
 
     def scan(
         self,
@@ -247,8 +276,10 @@ class Farm:
         slices, duration_s: the length of each run, one of them at least. progress: a bar on stderr; None: if that is
         a terminal. After an error or an interrupt the run that is on is stopped.
         """
+        if "." not in key:
+            raise ValueError(f"'{key}' is not a key of the farm file, as dcm.credits is")
         points = [scan.Point({key: value}, number) for number, value in enumerate(values)]
-        wanted = scan.Plan(points, slices, duration_s)
+        wanted = scan.Plan(points, slices, duration_s, on_failure="stop", name=key)
         shown = sys.stderr.isatty() if progress is None else progress
         bar = need("tqdm", "a progress bar").tqdm(total=len(points), desc=key, unit="run") if shown else None
 
@@ -258,7 +289,7 @@ class Farm:
                 bar.update()
 
         try:
-            done = scan.carry_out(self, wanted, scan.Results(), report, on_failure="raise")
+            done = scan.carry_out(self, wanted, scan.Results(), report, scan.progress_of(self))
         finally:
             if bar is not None:
                 bar.close()
@@ -268,7 +299,7 @@ class Farm:
 
     def _request(self, command: str, **values: Any) -> Any:
         self._requests += 1
-        self._control.send(bus.request(id=self._requests, command=command, **values))
+        self._control.send(bus.request(id=self._requests, command=command, by=_client_name(), **values))
         until = time.monotonic() + self._timeout_s
         while (left := until - time.monotonic()) > 0:
             if not self._control.poll(int(1000 * left) + 1):
@@ -282,7 +313,7 @@ class Farm:
             if not reply.good:
                 raise ControlError(f"run control refuses `{command}`: {reply.error or 'without a reason'}")
             return reply
-        raise ControlError(
+        raise NoAnswerError(
             f"run control at {self.connect} does not answer within {self._timeout_s:g} s: is it running, and do both "
             "have the same keys?"
         )
@@ -309,8 +340,8 @@ class Farm:
             self._pause()
         raise ControlError(f"run {run} ended without an account: see its log")
 
-    def _pause(self) -> None:
-        self._control.poll(int(1000 * _POLL_S))
+    def _pause(self, seconds: float = _POLL_S) -> None:
+        self._control.poll(int(1000 * seconds))
 
     # ---- a farm of its own
 

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <optional>
 #include <sys/stat.h>
 #include <thread>
@@ -149,6 +150,44 @@ TEST_CASE("weir ctl finds the one farm of a user on this machine, and the one th
   farm.kill_run_control();  // the note of the killed instance is ignored
   CHECK(run_command(folder, "weir", {"ctl", "status"}).status == 2);
   CHECK(std::filesystem::is_empty(folder.path() / "weir"));
+}
+
+TEST_CASE("alarms are printed for Prometheus and Alertmanager, whatever their names") {
+  const TemporaryFolder folder;
+  const std::string mail = folder / "mail";
+  std::ofstream(mail)
+      << "server smtp://mail.example.org:587\nfrom a@b\nto c@d e@f\nuser weir\npassword s3cret\n";
+  const std::string farm = folder / "farm.yaml";
+  std::ofstream(farm) << "farm: lab\ncontrol:\n  listen: 127.0.0.1:7700\n  alarms:\n    channels:\n"
+                      << "      - {name: shift, mail: " << mail << "}\n"
+                      << "      - {name: siren, do: 'true', from: error}\n"
+                      << "      - {name: chat, webhook: /etc/weir/chat, format: slack}\n    rules:\n"
+                      << "      - {name: 'disk \"fills\": (9)', raise_after_s: 0.5}\n"
+                      << "      - {name: it's, metric: weir_slices_in_flight, above: 900}\n";
+  const CommandEnd rules = run_command(folder, "weir", {"alarm", "rules", farm});
+  CHECK(rules.status == 0);
+  CHECK_THAT(rules.out, Catch::ContainsSubstring(R"x(finding!~"disk \"fills\": \\(9\\)|it''s"} > 0')x") &&
+                            Catch::ContainsSubstring(R"x(finding="disk \"fills\": (9)"} > 0')x") &&
+                            Catch::ContainsSubstring(
+                                "for: 500ms\n        labels: {severity: '{{ $labels.severity }}'}") &&
+                            Catch::ContainsSubstring("expr: 'weir_slices_in_flight > 900'"));
+  const CommandEnd manager = run_command(folder, "weir", {"alarm", "alertmanager", farm});
+  CHECK(manager.status == 0);
+  CHECK_THAT(manager.out,
+             Catch::ContainsSubstring(
+                 "to: 'c@d, e@f'\n        from: 'a@b'\n        smarthost: 'mail.example.org:587'") &&
+                 Catch::ContainsSubstring(
+                     "receiver: 'siren'\n      continue: true\n      matchers: ['severity=\"error\"']") &&
+                 Catch::ContainsSubstring("api_url_file: '/etc/weir/chat'"));
+  CHECK(manager.out.find("s3cret") == std::string::npos);
+}
+
+TEST_CASE("a wrong option of weir ctl is named before a farm is looked for") {
+  const TemporaryFolder folder;
+  const CommandEnd end =
+      run_command(folder, "weir", {"ctl", "start", "--field", "target", "--connect", "127.0.0.1:1"});
+  CHECK(end.status == 2);
+  CHECK_THAT(end.err, Catch::ContainsSubstring("'target' is not a field"));
 }
 
 TEST_CASE("weir ctl kill signals the processes that are named, and their pids are in the status") {

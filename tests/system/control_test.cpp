@@ -1,6 +1,7 @@
 // Farms whose processes keep running under run control.
 #include "controlled_farm.hpp"
 #include "farm_run.hpp"
+#include "skip.hpp"
 #include "weir_catch.hpp"
 
 #include <boost/json/parse.hpp>
@@ -160,6 +161,47 @@ TEST_CASE(
   CHECK(account.at("end").at("outcome").as_string() == "good");
   CHECK(account.at("records").at("end").as_string().ends_with("-end.json"));
   CHECK(account.at("hook").as_string() == "book");
+}
+
+TEST_CASE(
+    "a scan continues after a run that fails, resumes, and shows its progress; preflight finds the rest") {
+  if (std::system("python3 -c 'import numpy, zmq, google.protobuf, yaml' 2> /dev/null || /usr/bin/python3 -c "
+                  "'import numpy, zmq, google.protobuf, yaml' 2> /dev/null") != 0) {
+    skip_test("no python3 with pyzmq, protobuf and PyYAML here");
+    return;
+  }
+  const TemporaryFolder folder;
+  const ControlledFarm farm(folder, kBusyFarm, kNodes);
+  const std::string file = folder / "scan.yaml";
+  const std::string good = folder / "good";
+  std::ofstream(file) << "values: {dcm.credits: [4, 0, 8], hv: [1200]}\nslices: 50\nprepare: test "
+                         "\"$WEIR_VALUE_DCM_CREDITS\" != 8 || "
+                         "test -e " +
+                             good + " || { echo tripped; exit 1; }\n";
+  const auto scan = [&] { return run_command(folder, "weir", {"scan", file, "--farm", farm.farm_file()}); };
+  const CommandEnd first = scan();
+  INFO(first.out << first.err);
+  CHECK(first.status == 1);
+  CHECK_THAT(first.out, Catch::ContainsSubstring("dcm.credits=4 hv=1200  run 1: 50 of 50 stored; 2 left") &&
+                            Catch::ContainsSubstring("dcm.credits=0 hv=1200  run 0: FAILED: ") &&
+                            Catch::ContainsSubstring("FAILED: prepare: tripped; 0 left"));
+  CHECK_THAT(farm.ctl({"status"}).out, Catch::ContainsSubstring("scan.yaml: 3 of 3 runs, 2 failed; over"));
+  std::ofstream(good) << "x";
+  const CommandEnd second = scan();
+  CHECK(second.status == 1);
+  CHECK_THAT(second.out,
+             Catch::ContainsSubstring("3 runs, 1 taken") &&
+                 Catch::ContainsSubstring("dcm.credits=8 hv=1200  run 2: 50 of 50 stored; 0 left"));
+  const CommandEnd runs =
+      run_command(folder, "weir", {"runs", "--in", farm.farm_file(), "--text", "scan.yaml"});
+  CHECK_THAT(runs.out, Catch::ContainsSubstring("hv=1200"));
+  const CommandEnd fit = farm.ctl({"preflight"});
+  INFO(fit.out);
+  CHECK(fit.status == 0);
+  CHECK_THAT(fit.out, Catch::ContainsSubstring("good     processes  all 6 connected") &&
+                          Catch::ContainsSubstring("good     checksums  ") &&
+                          Catch::ContainsSubstring("good     clocks     of 1 host within ") &&
+                          Catch::ContainsSubstring("everywhere"));
 }
 
 TEST_CASE("run control logs in the format of the farm file, as the processes do") {

@@ -1,9 +1,8 @@
+#include "alarm_exports.hpp"
 #include "commands.hpp"
 #include "control_connection.hpp"
 #include <weir/base/figures.hpp>
 #include <weir/clock/clock.hpp>
-#include <weir/config/alarms.hpp>
-#include <weir/config/farm_file.hpp>
 #include <weir/control/states.hpp>
 #include <weir/v1/bus.pb.h>
 
@@ -97,79 +96,6 @@ int carry_out(const AlarmOptions& options) {
   return options.wish.what() == "test" ? follow_test(ctl, before) : 0;
 }
 
-// A duration of Prometheus: whole seconds.
-std::string duration_of(DurationNs time) { return std::to_string(time / kSecond) + "s"; }
-
-void print_rule(const std::string& alert, const std::string& expression, DurationNs wait,
-                const char* severity, const std::string& summary) {
-  fmt::print(
-      "      - alert: {}\n        expr: {}\n        for: {}\n        labels: {{severity: {}}}\n"
-      "        annotations: {{summary: \"{}\"}}\n",
-      alert, expression, duration_of(wait), severity, summary);
-}
-
-// The name of an alert has only letters, digits and underscores.
-std::string alert_name(const std::string& name) {
-  std::string out = "Weir";
-  bool capital = true;
-  for (const char one : name) {
-    const bool plain = std::isalnum(static_cast<unsigned char>(one)) != 0;
-    if (plain) out += capital ? static_cast<char>(std::toupper(static_cast<unsigned char>(one))) : one;
-    capital = !plain;
-  }
-  return out;
-}
-
-int print_rules(const std::string& farm_file) {
-  const auto file = config::load_farm(farm_file);
-  if (!file) {
-    fmt::print(stderr, "{}\n", config::to_text(file.error()));
-    return kUsage;
-  }
-  const auto alarms = config::read_alarms(file->farm);
-  if (!alarms) {
-    fmt::print(stderr, "{}\n", config::to_text(alarms.error()));
-    return kUsage;
-  }
-  const control::AlarmSettings& settings = alarms->settings;
-  fmt::print(
-      "# Alert rules of the farm {} for Prometheus, made by `weir alarm rules`. They need the page's "
-      "/metrics "
-      "(job weir-page),\n# and those of the processes (job weir) for rules with metrics.\ngroups:\n  - name: "
-      "weir\n"
-      "    rules:\n",
-      file->farm.farm());
-  print_rule("WeirRunControlDown", "up{job=\"weir-page\"} == 0 or absent(up{job=\"weir-page\"})",
-             60 * kSecond, "error",
-             "run control does not answer: nothing else of this farm can raise an alarm");
-  std::string excluded;
-  for (const control::AlarmRule& rule : settings.rules) excluded += (excluded.empty() ? "" : "|") + rule.name;
-  const std::string others = excluded.empty() ? "" : ",finding!~\"" + excluded + "\"";
-  for (const char* severity : {"warning", "error"}) {
-    print_rule(severity == std::string("error") ? "WeirError" : "WeirWarning",
-               fmt::format("weir_farm_finding{{severity=\"{}\"{}}} > 0", severity, others),
-               settings.timing.raise_after, severity, "{{ $labels.finding }}");
-  }
-  for (const control::AlarmRule& rule : settings.rules) {
-    if (rule.off) continue;
-    const char* severity = rule.gravity == control::Gravity::error ? "error" : "warning";
-    const auto condition = std::ranges::find(alarms->conditions, rule.name, &config::AlarmCondition::name);
-    std::string expression = fmt::format("weir_farm_finding{{finding=\"{}\"}} > 0", rule.name);
-    if (condition != alarms->conditions.end() && condition->state) {
-      expression = fmt::format("weir_farm_state{{state=\"{}\"}} == 1", control::name(*condition->state));
-    } else if (condition != alarms->conditions.end()) {
-      const std::string metric =
-          condition->metric.ends_with("_total") ? "rate(" + condition->metric + "[1m])" : condition->metric;
-      expression.clear();
-      if (condition->above) expression = fmt::format("{} > {}", metric, *condition->above);
-      if (condition->below)
-        expression += fmt::format("{}{} < {}", expression.empty() ? "" : " or ", metric, *condition->below);
-    }
-    print_rule(alert_name(rule.name), expression, rule.timing.raise_after, severity, rule.name);
-  }
-  return 0;
-}
-
 int run_alarm(const AlarmOptions& options) {
   try {
     return carry_out(options);
@@ -232,7 +158,11 @@ void add_alarm(CLI::App& app, int& status) {
   CLI::App* rules =
       alarm->add_subcommand("rules", "Print the farm file's alarms as alert rules of Prometheus");
   rules->add_option("FARM", options->farm_file, "farm file (YAML)")->required();
-  rules->callback([options, &status] { status = print_rules(options->farm_file); });
+  rules->callback([options, &status] { status = print_alert_rules(options->farm_file); });
+  CLI::App* manager = alarm->add_subcommand(
+      "alertmanager", "Print the farm file's channels as a configuration of Alertmanager");
+  manager->add_option("FARM", options->farm_file, "farm file (YAML)")->required();
+  manager->callback([options, &status] { status = print_alertmanager(options->farm_file); });
 }
 
 }  // namespace weir::commands

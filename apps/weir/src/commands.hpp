@@ -27,6 +27,7 @@ void add_lab(CLI::App& app, int& status);
 void add_plan(CLI::App& app, int& status);
 void add_probe(CLI::App& app, int& status);
 void add_soak(CLI::App& app, int& status);
+void add_scan(CLI::App& app, int& status);
 void add_source(CLI::App& app, int& status);
 void add_manual(CLI::App& app, int& status);
 void add_new_farm(CLI::App& app, int& status);

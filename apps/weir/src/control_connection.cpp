@@ -75,6 +75,7 @@ ControlConnection control_connection(const ConnectionOptions& options) {
     auto client = launch::bus_client(at, folder, role);
     if (!client) throw std::invalid_argument(client.error());
     made.client = std::move(*client);
+    made.keys = folder;
   } catch (const std::runtime_error& error) {
     throw std::invalid_argument(error.what());
   }

@@ -21,6 +21,7 @@ struct ConnectionOptions {
 struct ControlConnection {
   bus::ClientSettings client;
   std::string farm;  // its name, where there is a farm file
+  std::string keys;  // folder of the bus' keys; empty: none
 };
 
 // Requests to run control, one at a time.

@@ -8,8 +8,10 @@
 #include <weir/base/time.hpp>
 #include <weir/bus/client.hpp>
 #include <weir/clock/clock.hpp>
+#include <weir/control/health.hpp>
 #include <weir/control/states.hpp>
 #include <weir/farm_view/disks.hpp>
+#include <weir/farm_view/sequence.hpp>
 #include <weir/reports/numbers.hpp>
 #include <weir/reports/source_counts.hpp>
 #include <weir/run_record/json.hpp>
@@ -129,6 +131,11 @@ void print_fields(const v1::FarmView& view) {
   fmt::print("  run {}:{}\n", view.run(), text);
 }
 
+void print_sequence(const v1::FarmView& view) {
+  if (view.has_sequence())
+    fmt::print("  scan     {}\n", farm_view::sequence_text(view.sequence(), view.utc_ns()));
+}
+
 void print_view(const v1::FarmView& view) {
   fmt::print("{}  {}{}{}  run {}\n", view.farm(), view.state(),
              view.under_way().empty() ? "" : ", " + view.under_way() + " is under way",
@@ -139,6 +146,7 @@ void print_view(const v1::FarmView& view) {
   }
   print_run(view);
   print_fields(view);
+  print_sequence(view);
   for (const control::DiskUse& one : farm_view::disks_of(view))
     fmt::print("  disk     {}\n", control::space_text(one));
   for (const auto& one : view.overrides())
@@ -268,9 +276,27 @@ int follow_off(ControlClient& ctl, const CtlOptions& options, UtcNs since, v1::F
   return kRefused;
 }
 
+// Returns the exit status.
+int print_checks(const v1::Reply& reply, bool json) {
+  if (json) print_json(reply);
+  bool is_fit = true;
+  for (const v1::PreflightCheck& one : reply.checks()) {
+    is_fit = is_fit && one.gravity() != name(control::Gravity::error);
+    if (!json) fmt::print("{:<7}  {:<9}  {}\n", one.gravity(), one.name(), one.text());
+  }
+  return is_fit ? 0 : kRefused;
+}
+
 int carry_out(const CtlOptions& options) {
+  const run_record::RunFields fields = options.fields.given();  // first: a wrong one needs no farm
   ControlClient ctl(options.connection, options.timeout_s);
   v1::FarmView view = ctl.status();
+  if (options.request.command() == name(control::RequestKind::preflight)) {
+    const v1::Reply reply = ctl.ask(options.request);
+    if (reply.good()) return print_checks(reply, options.json);
+    fmt::print(stderr, "weir ctl: {}\n", reply.error());
+    return kRefused;
+  }
   if (options.request.command() == name(control::RequestKind::status)) {
     options.json ? print_json(view) : print_view(view);
     return 0;
@@ -283,7 +309,6 @@ int carry_out(const CtlOptions& options) {
   v1::Request request = options.request;
   for (const std::string& one : options.nodes) request.add_nodes(one);
   for (const std::string& one : options.sets) request.add_sets(one);
-  const run_record::RunFields fields = options.fields.given();
   request.mutable_fields()->insert(fields.begin(), fields.end());
   const v1::Reply reply = ctl.ask(request);
   if (!reply.good()) {
@@ -353,6 +378,8 @@ void add_ctl(CLI::App& app, int& status) {
     return command;
   };
   add("status", "Show the state of the farm and its processes");
+  add("preflight",
+      "Check whether the farm is fit for a run: processes, disks, clocks, checksums, keys, alarms");
   add(kSourcesCommand, "Show the fragments of each source, those with the highest losses first");
   add("init", "Load the farm file in every process");
   add("configure", "Apply the settings of the farm file, and those given here, to every process")

@@ -22,7 +22,7 @@ constexpr weir::commands::AddCommand kCommands[] = {
     weir::commands::add_wire,  weir::commands::add_completion, weir::commands::add_manual,
     weir::commands::add_plan,  weir::commands::add_source,     weir::commands::add_probe,
     weir::commands::add_soak,  weir::commands::add_size,       weir::commands::add_runs,
-    weir::commands::add_alarm,
+    weir::commands::add_alarm, weir::commands::add_scan,
 };
 
 constexpr const char* kDescription =

@@ -54,7 +54,7 @@ bool has_packages(const std::string& interpreter, const std::string& needs, bool
       ::posix_spawnp(&child, interpreter.c_str(), &actions, nullptr, pointers(words).data(), environ);
   ::posix_spawn_file_actions_destroy(&actions);
   if (error != 0) {
-    if (!quiet) std::fprintf(stderr, "weir file: no Python at '%s': install python3\n", interpreter.c_str());
+    if (!quiet) std::fprintf(stderr, "weir: no Python at '%s': install python3\n", interpreter.c_str());
     return false;
   }
   int status = 0;
@@ -76,9 +76,9 @@ int run_python(const std::string& verb, const std::string& needs, const std::vec
     words.insert(words.end(), arguments.begin(), arguments.end());
     ::execvp(interpreter.c_str(), pointers(words).data());
   }
-  std::fprintf(
-      stderr, "weir file %s: runs in Python, with the package above; WEIR_PYTHON names another interpreter\n",
-      verb.c_str());
+  std::fprintf(stderr,
+               "weir: `%s` runs in Python, with the package above; WEIR_PYTHON names another interpreter\n",
+               verb.c_str());
   return kFailed;
 }
 

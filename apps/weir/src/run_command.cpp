@@ -1,10 +1,13 @@
 #include "commands.hpp"
 #include "farm_project.hpp"
+#include "field_options.hpp"
 #include <weir/run/farm_command.hpp>
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include <memory>
+#include <stdexcept>
 #include <string>
 
 namespace weir::commands {
@@ -25,6 +28,7 @@ constexpr const char* kRunFooter =
 
 void add_run(CLI::App& app, int& status) {
   auto options = std::make_shared<run::RunOptions>();
+  auto fields = std::make_shared<RunFieldOptions>();
   CLI::App* command = app.add_subcommand("run", "Run a whole farm on this machine");
   command->footer(kRunFooter);
   command
@@ -59,8 +63,16 @@ void add_run(CLI::App& app, int& status) {
   command
       ->add_option("--page", options->page, "address of the farm's page during the run; port 0: any free one")
       ->type_name("HOST:PORT");
+  add_field_options(*command, *fields);
   command->add_flag("--quiet", options->quiet, "print only problems");
-  command->callback([options, &status] {
+  command->callback([options, fields, &status] {
+    try {
+      options->fields = fields->given();
+    } catch (const std::invalid_argument& error) {
+      fmt::print(stderr, "weir run: {}\n", error.what());
+      status = kUsage;
+      return;
+    }
     for (std::string* path :
          {&options->out, &options->summary_file, &options->trace_network, &options->lab_file})
       keep_path(options->farm.farm_file, *path);

@@ -86,7 +86,7 @@ FarmRun::FarmRun(const config::PlannedFarm& planned, FarmRunSettings settings, F
       control_({control_settings(settings), memory_file(planned), planned.farm.control().keys(),
                 settings.control_host, settings.listen_may_move},
                [this] { loop_.wake(); }),
-      leader_(RunNumber(planned.farm.run().number())),
+      leader_(RunNumber(planned.farm.run().number()), settings.fields),
       news_(settings.settling_ns),
       stop_bound_(stop_bound(planned)) {}
 

@@ -81,13 +81,14 @@ std::string intentions(const LoadedFarm& loaded) {
 struct RunBegin {
   UtcNs utc = 0;
   v1::RunIdentity identity;
+  run_record::RunFields fields;
 };
 
 // Writes the begin-of-run records. Returns an error text, or an empty string.
 std::string write_begin(const run_record::RecordPaths& paths, const LoadedFarm& loaded,
                         const RunBegin& begun) {
   if (run_record::write_begin_records(paths, "Every key of this run. It runs again with: weir run FILE",
-                                      loaded, begun.utc, begun.identity))
+                                      loaded, begun.utc, begun.identity, begun.fields))
     return {};
   return fmt::format("run.out: cannot write into '{}': {}", loaded.farm.run().out(), std::strerror(errno));
 }
@@ -349,6 +350,7 @@ int run_loaded(LoadedFarm& loaded, const RunOptions& options, std::FILE* out, st
     if (!options.quiet) screen.say(line);
   };
   RunBegin begin;
+  begin.fields = run_record::cleaned(options.fields);
   const auto paths = prepare_folder(loaded, begin, screen);
   if (!paths) return fail(err, paths.error());
   say(intentions(loaded));
@@ -367,6 +369,7 @@ int run_loaded(LoadedFarm& loaded, const RunOptions& options, std::FILE* out, st
                            loaded.farm.control().listen()};
   settings.listen_may_move = given_address(loaded, "control.listen", settings.listen).empty();
   settings.settling_ns = settling_of(options);
+  settings.fields = begin.fields;
   FarmRunView view{[&](const farm_view::LiveFrame& frame) { screen.show(frame); }, say};
   view.made_of = [&](const v1::RunIdentity& identity) {
     // The record has the identity that the processes loaded, not the one found here before the run.
@@ -431,6 +434,12 @@ int run_farm(const RunOptions& options, std::FILE* out, std::FILE* err, run_reco
   if (!loaded->warnings.empty()) fmt::print(err, "{}\n", config::to_text(loaded->warnings));
   if (const config::Problems problems = burst_disk_problems(*loaded); !problems.empty()) {
     fmt::print(err, "{}\n", config::to_text(problems));
+    return kExitUsage;
+  }
+  const auto& types = loaded->farm.control().run_types();
+  if (const std::string why = run_record::check_fields(options.fields, {types.begin(), types.end()});
+      !why.empty()) {
+    fmt::print(err, "weir run: {}\n", why);
     return kExitUsage;
   }
   for (const auto& [key, instead] : kKeysOfRunControl) {

@@ -56,7 +56,10 @@ std::optional<v1::Request> RunLeader::next(TimeNs now) {
     asked_ = Ask::command;
     WEIR_ASSERT(static_cast<std::size_t>(step_) < std::size(kCommands));
     request.set_command(std::string(name(kCommands[static_cast<std::size_t>(step_)])));
-    if (step_ == Step::start) request.set_run(run_.value);
+    if (step_ == Step::start) {
+      request.set_run(run_.value);
+      request.mutable_fields()->insert(fields_.begin(), fields_.end());
+    }
   } else {
     if (now < next_watch_ns_) return std::nullopt;
     asked_ = Ask::watch;

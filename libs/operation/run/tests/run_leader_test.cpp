@@ -58,7 +58,7 @@ void lead_into_run(RunLeader& leader, TimeNs now) {
 }
 
 TEST_CASE("a farm is led by init, configure and start, each after the previous one") {
-  RunLeader leader(RunNumber(12));
+  RunLeader leader(RunNumber(12), {{"type", "laser"}});
   const v1::Request init = asked(leader, kNow);
   CHECK(init.command() == "init");
   CHECK_FALSE(leader.next(kNow + kSecond).has_value());  // one request at a time
@@ -73,6 +73,7 @@ TEST_CASE("a farm is led by init, configure and start, each after the previous o
   CHECK_FALSE(leader.started());
   const v1::Request start = asked(leader, later);
   CHECK(leader.started());  // the run may begin from now on
+  CHECK(start.fields().at("type") == "laser");
   CHECK(start.command() == "start");
   CHECK(start.run() == 12);
   leader.take(reply_to(start), later);

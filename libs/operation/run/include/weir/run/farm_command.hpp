@@ -1,5 +1,7 @@
 #pragma once
 
+#include <weir/run_record/run_fields.hpp>
+
 #include <cstdint>
 #include <cstdio>
 #include <optional>
@@ -23,8 +25,9 @@ struct RunOptions {
   std::optional<double> duration_s;
   std::string out;
   std::string log_level;
-  std::string summary_file;  // in addition to the end-of-run record; may be empty
-  std::string page;          // host:port of the farm's page; empty: no page
+  std::string summary_file;      // in addition to the end-of-run record; may be empty
+  run_record::RunFields fields;  // of the run, by its operator
+  std::string page;              // host:port of the farm's page; empty: no page
   std::string removed;  // folder that the caller removes: no records and commands are listed; may be empty
   bool quiet = false;   // no live view, no summary: problems only
   double settle_s = 1;  // Summary::after_1s and the ports' drops after 1 s leave this out

@@ -35,6 +35,7 @@ struct FarmRunSettings {
   // network, which is not run control's.
   std::string control_host = {};
   int control_network = -1;                       // ChildSettings::network of run control
+  run_record::RunFields fields = {};              // of the run
   DurationNs settling_ns = run_record::kStartUp;  // not part of FarmRunResult::steady
 };
 

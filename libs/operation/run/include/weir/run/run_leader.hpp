@@ -2,11 +2,13 @@
 
 #include <weir/base/ids.hpp>
 #include <weir/base/time.hpp>
+#include <weir/run_record/run_fields.hpp>
 
 #include <cstdint>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 
 namespace weir::v1 {
 class FarmView;
@@ -21,7 +23,8 @@ namespace weir::run {
 // and time come in, requests go out, one at a time.
 class RunLeader {
  public:
-  explicit RunLeader(RunNumber run) : run_(run) {}
+  explicit RunLeader(RunNumber run, run_record::RunFields fields = {})
+      : run_(run), fields_(std::move(fields)) {}
 
   // Returns the request to send now, or nothing.
   [[nodiscard]] std::optional<v1::Request> next(TimeNs now);
@@ -60,6 +63,7 @@ class RunLeader {
   void watch(const v1::FarmView& view);
 
   RunNumber run_;
+  run_record::RunFields fields_;
   Step step_ = Step::init;
   bool commanded_ = false;  // the step's command is accepted; waiting for its effect
   Ask asked_ = Ask::none;   // the request without a reply so far
