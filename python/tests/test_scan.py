@@ -238,6 +238,20 @@ class ScanTest(unittest.TestCase):
         taken = [scan.Done(point, 1, "", {}, 2.0), scan.Done(point, 2, "", {}, 4.0)]
         self.assertEqual(scan.remaining_s(taken, 5), 15.0)
 
+    def test_a_resumed_scan_is_the_same_one_and_two_do_not_share_a_file(self):
+        path, farm = self.path("results.jsonl"), MadeUpFarm()
+        for _ in range(2):
+            scan.progress_of(farm, path)(scan.Progress("scan", 1, 0, 0))
+        self.assertEqual(len({identity for _, identity, _ in farm.log}), 1)
+        first = scan.Results(path)
+        first.lock()
+        with self.assertRaisesRegex(ControlError, "another scan writes"):
+            scan.Results(path).lock()
+        first._lock.close()
+        second = scan.Results(path)
+        second.lock()
+        second._lock.close()
+
     def test_results_are_lines_of_json(self):
         path = self.path("results.jsonl")
         scan.carry_out(MadeUpFarm(), scan.plan({"a.key": ["x"]}, slices=1), scan.Results(path))

@@ -153,6 +153,7 @@ def _scan(options: argparse.Namespace) -> int:
         return 0
     if options.connect is None:
         raise ValueError("where is run control? Give --connect HOST:PORT, or use `weir scan`, which finds it")
+    results.lock()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
     def report(done: Done, left: int, seconds: float | None) -> None:
@@ -163,7 +164,7 @@ def _scan(options: argparse.Namespace) -> int:
 
     with Farm(connect=options.connect, keys=options.keys, timeout_s=options.timeout) as farm:
         try:
-            done = carry_out(farm, plan, results, report, progress_of(farm))
+            done = carry_out(farm, plan, results, report, progress_of(farm, path))
         except KeyboardInterrupt:
             print("weir scan: interrupted; the same command continues", file=sys.stderr)
             return 130

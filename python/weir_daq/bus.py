@@ -78,7 +78,7 @@ def _classes() -> dict[str, Any]:
     return {name: make(pool.FindMessageTypeByName("weir.v1." + name)) for name in SCHEMA}
 
 
-def message(name: str, **values: Any) -> Any:
+def message(name: str, /, **values: Any) -> Any:
     """Returns a new message of SCHEMA with these values."""
     return _classes()[name](**values)
 

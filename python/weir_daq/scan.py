@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
+import hashlib
 import itertools
 import json
 import os
 import re
 import secrets
 import signal
+import socket
 import subprocess
 import time
 from collections.abc import Callable, Iterable, Mapping
@@ -210,6 +213,16 @@ class Results:
                     continue
                 self.done[point.name] = done
 
+    def lock(self) -> None:
+        """Keeps the file until the end of this process. Raises ControlError if another scan has it."""
+        if self._path is None:
+            return
+        self._lock = open(self._path, "ab")  # noqa: SIM115
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ControlError(f"another scan writes {os.fspath(self._path)}: give --results another file") from None
+
     def _write(self, point: Point, **line: Any) -> None:
         if self._path is None:
             return
@@ -260,12 +273,16 @@ def carry_out(
     return _Engine(farm, wanted, results, tell).carry_out(report)
 
 
-def progress_of(farm: Farm) -> Callable[[Progress], None]:
+def progress_of(farm: Farm, results: str | os.PathLike[str] | None = None) -> Callable[[Progress], None]:
     """Returns a `tell` that shows the progress in `weir ctl status` and on the page.
 
-    Raises ControlError at the first message if another scan is in progress.
+    results: their file, by which a resumed scan is the same one. Raises ControlError at the first message if another
+    scan is in progress.
     """
     identity = secrets.token_hex(8)
+    if results is not None:
+        place = f"{socket.gethostname()} {os.path.realpath(results)}"
+        identity = hashlib.sha256(place.encode()).hexdigest()[:16]
     told = False
 
     def tell(progress: Progress) -> None:

@@ -39,7 +39,13 @@ void extend_python_path(const std::string& folder) {
 // The words that run `python -m weir_daq`, without the working folder in sys.path.
 std::vector<std::string> weir_daq(const std::string& interpreter) {
   return {interpreter, "-c",
-          python_host::program_text("from weir_daq.__main__ import start; sys.exit(start())")};
+          python_host::program_text(
+              "try:\n    from weir_daq.__main__ import start\n"
+              "except ModuleNotFoundError as error:\n"
+              "    sys.exit(f'{sys.executable} lacks {error.name}: {sys.executable} -m pip install "
+              "{error.name}; '\n"
+              "             'weir_daq is in the wheel of this release (docs/installing.md)')\n"
+              "sys.exit(start())")};
 }
 
 // True if the interpreter has the packages. `quiet` keeps its sentence from stderr.
