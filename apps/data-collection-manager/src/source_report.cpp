@@ -1,11 +1,26 @@
 #include "source_report.hpp"
 
+#include <weir/reports/fairness.hpp>
+#include <weir/reports/numbers.hpp>
 #include <weir/reports/source_counts.hpp>
 
 #include <utility>
 #include <vector>
 
 namespace weir::dcm {
+
+void add_flows(v1::Report& report, const assembly::Assembler& assembler, std::uint32_t readouts) {
+  std::vector<std::uint64_t> bytes;
+  for (std::uint32_t readout = 0; readout < readouts; ++readout) {
+    const auto sources = assembler.sources_of(readout);
+    if (sources.empty()) continue;
+    std::uint64_t& sum = bytes.emplace_back();
+    for (const assembly::SourceIndex source : sources) sum += assembler.tallies().arrived(source).bytes;
+  }
+  reports::Gauges gauges(report);
+  gauges["dcm.flows"] = static_cast<double>(bytes.size());
+  gauges["dcm.flow_fairness"] = reports::fairness_of(bytes);
+}
 
 void add_sources(v1::Report& report, const assembly::Assembler& assembler, TimeNs now_ns, UtcNs utc_ns) {
   const assembly::SourceTallies& tallies = assembler.tallies();

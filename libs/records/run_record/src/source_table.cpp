@@ -1,4 +1,5 @@
 #include <weir/base/figures.hpp>
+#include <weir/reports/fairness.hpp>
 #include <weir/reports/source_counts.hpp>
 #include <weir/run_record/source_table.hpp>
 
@@ -7,6 +8,8 @@
 
 #include <algorithm>
 #include <map>
+#include <span>
+#include <vector>
 
 namespace weir::run_record {
 namespace {
@@ -29,22 +32,28 @@ std::string reasons_text(const reports::SourceRow& row) {
   return text;
 }
 
-}  // namespace
-
-double fairness_of(std::span<const std::uint64_t> bytes) {
-  double sum = 0;
-  double squares = 0;
-  for (const std::uint64_t one : bytes) {
-    sum += static_cast<double>(one);
-    squares += static_cast<double>(one) * static_cast<double>(one);
-  }
-  return squares > 0 ? sum * sum / (static_cast<double>(bytes.size()) * squares) : 0;
+std::uint64_t lost_on_the_way(const reports::SourceRow& row) {
+  std::uint64_t lost = 0;
+  for (const auto& [reason, count] : row.missing) lost += reports::is_loss(reason) ? count : 0;
+  return lost;
 }
 
-std::vector<std::uint64_t> bytes_of_sources(const v1::SourceCounts& counts) {
+}  // namespace
+
+double byte_fairness(const v1::SourceCounts& counts) {
   std::vector<std::uint64_t> bytes;
   for (const reports::SourceRow& row : reports::source_rows(counts)) bytes.push_back(row.bytes);
-  return bytes;
+  return reports::fairness_of(bytes);
+}
+
+double delivery_fairness(const v1::SourceCounts& counts) {
+  std::vector<double> shares;
+  for (const reports::SourceRow& row : reports::source_rows(counts)) {
+    const auto received = static_cast<double>(row.received);
+    const auto wanted = received + static_cast<double>(lost_on_the_way(row));
+    if (wanted > 0) shares.push_back(received / wanted);
+  }
+  return reports::fairness_of(std::span<const double>(shares));
 }
 
 json::object sources_json(const v1::SourceCounts& counts) {
@@ -63,7 +72,8 @@ json::object sources_json(const v1::SourceCounts& counts) {
   return {{"losing", counts.losing()},
           {"left_out", counts.left_out()},
           {"partial", counts.partial()},
-          {"fairness", fairness_of(bytes_of_sources(counts))},
+          {"fairness", byte_fairness(counts)},
+          {"delivery_fairness", delivery_fairness(counts)},
           {"incomplete", json::array(counts.incomplete().begin(), counts.incomplete().end())},
           {"rows", std::move(rows)}};
 }

@@ -1,5 +1,6 @@
 #include "summary_steps.hpp"
 #include <weir/base/time.hpp>
+#include <weir/reports/fairness.hpp>
 #include <weir/reports/fragment_totals.hpp>
 #include <weir/reports/numbers.hpp>
 #include <weir/run_record/source_table.hpp>
@@ -231,6 +232,7 @@ Summary summarize(const v1::RunSummary& account) {
   for (const std::string& outcome : fragment_outcomes()) summary.fragments[outcome] = 0;
   std::set<PartKey> known_parts;
   std::vector<std::uint64_t> dcm_bytes;
+  reports::FlowFairness flows;
   for (const v1::Report& report : account.nodes()) {
     add_fragments(report, summary);
     add_files(report, false, summary.files);
@@ -247,6 +249,7 @@ Summary summarize(const v1::RunSummary& account) {
     }
     if (report.role() != v1::ROLE_DCM) continue;
     dcm_bytes.push_back(reports::counter_of(report, "fragments.bytes"));
+    flows.add(report);
     summary.bytes_in += reports::counter_of(report, "fragments.bytes");
     summary.output_events += reports::counter_of(report, "dcm.output_events");
     add_filter(report, summary);
@@ -258,8 +261,10 @@ Summary summarize(const v1::RunSummary& account) {
   for (const v1::Report& report : account.nodes()) {
     if (report.role() == v1::ROLE_SUPERVISOR) take_totals(report, summary);
   }
-  summary.source_fairness = fairness_of(bytes_of_sources(summary.sources));
-  summary.dcm_fairness = fairness_of(dcm_bytes);
+  summary.source_fairness = byte_fairness(summary.sources);
+  summary.delivery_fairness = delivery_fairness(summary.sources);
+  summary.dcm_fairness = reports::fairness_of(dcm_bytes);
+  summary.flow_fairness = flows.index();
   add_groups(account, summary);
   summary.latency_us = percentiles_of(latency);
   summary.build_latency_us = percentiles_of(build_latency);

@@ -337,6 +337,7 @@ std::string to_json(const Summary& summary) {
   object.emplace("fragments", fragments_of(summary));
   object.emplace("sources", sources_json(summary.sources));
   object.emplace("dcm_fairness", summary.dcm_fairness);
+  object.emplace("flow_fairness", summary.flow_fairness);
   object.emplace("ledger_balanced", summary.ledger_balanced);
   object.emplace("ledger", ledger_of(summary));
   object.emplace("faults", json::array(summary.faults.begin(), summary.faults.end()));

@@ -129,6 +129,9 @@ void add_fragments(const Summary& summary, Page& page) {
   constexpr double kUnequal = 0.95;
   if (summary.source_fairness > 0 && summary.source_fairness < kUnequal)
     page.line("", "unequal bytes of sources: fairness {:.2f} (1: equal)", summary.source_fairness);
+  if (summary.delivery_fairness > 0 && summary.delivery_fairness < kUnequal)
+    page.line("", "losses differ by source: fairness of deliveries {:.2f} (1: equal)",
+              summary.delivery_fairness);
 }
 
 void add_theory(const Summary& summary, Page& page) {

@@ -31,17 +31,30 @@ TEST_CASE("the table of sources has the missing fragments by reason, and the tim
   CHECK_THAT(text, ContainsSubstring("dcm-1 ended before its final report"));
   const boost::json::object object = run_record::sources_json(counts);
   CHECK(object.at("left_out").to_number<int>() == 3);
-  CHECK(object.at("fairness").to_number<double>() == Approx(0.5));  // one of two sources has all bytes
+  CHECK(object.at("fairness").to_number<double>() == Approx(0.5));         // one of two sources has all bytes
+  CHECK(object.at("delivery_fairness").to_number<double>() == Approx(1));  // of those that were requested
   CHECK(object.at("rows").at(0).at("missing").at("deadline").to_number<int>() == 4000);
 }
 
-TEST_CASE("fairness is 1 for equal bytes, the share of those that have any, and 0 without bytes") {
-  using run_record::fairness_of;
-  CHECK(fairness_of(std::vector<std::uint64_t>{7, 7, 7, 7}) == Approx(1));
-  CHECK(fairness_of(std::vector<std::uint64_t>{9, 0, 0, 0}) == Approx(0.25));
-  CHECK(fairness_of(std::vector<std::uint64_t>{5, 5, 0, 0}) == Approx(0.5));
-  // Four sources with 48 and two with 96 (mixed traffic, figure 11).
-  CHECK(fairness_of(std::vector<std::uint64_t>{48, 48, 48, 48, 96, 96}) == Approx(8.0 / 9));
-  CHECK(fairness_of(std::vector<std::uint64_t>{0, 0}) == 0);
-  CHECK(fairness_of({}) == 0);
+TEST_CASE("what sources deliver is fair without losses, whatever their sizes, and unfair if one loses") {
+  const auto row = [](std::uint32_t source, std::uint64_t received, std::uint64_t bytes) {
+    reports::SourceRow one;
+    one.source = SourceId(source);
+    one.received = received;
+    one.bytes = bytes;
+    return one;
+  };
+  std::vector<reports::SourceRow> rows{row(1, 100, 100), row(2, 100, 900)};
+  const auto counts = [&rows] {
+    v1::SourceCounts made;
+    reports::put_sources(rows, rows.size(), made);
+    return made;
+  };
+  CHECK(run_record::byte_fairness(counts()) == Approx(1000.0 * 1000 / (2 * (100.0 * 100 + 900.0 * 900))));
+  CHECK(run_record::delivery_fairness(counts()) == Approx(1));
+  rows[0].missing = {{"removed", 900}, {"not_produced", 900}};  // never existed
+  CHECK(run_record::delivery_fairness(counts()) == Approx(1));
+  rows[0].missing = {{"deadline", 300}};  // a quarter arrives
+  CHECK(run_record::delivery_fairness(counts()) == Approx(1.25 * 1.25 / (2 * (0.0625 + 1))));
+  CHECK(run_record::delivery_fairness({}) == 0);
 }

@@ -199,6 +199,11 @@ inline constexpr Entry kTable[] = {
     level("buffer_bytes_used", "weir_buffer_used_bytes", "readout, DCM, writer",
           "Memory of fragments, slices, or data not yet on disk."),
     level("dcm.workers", "weir_dcm_workers", kDcm, "Filter workers that can take slices, spares included."),
+    level("dcm.flows", "weir_dcm_flows", kDcm,
+          "Readouts with sources, from each of which it gets a flow of data."),
+    level("dcm.flow_fairness", "weir_dcm_flow_fairness", kDcm,
+          "Jain's fairness index of the bytes of these flows: 1 if all are equal; unequal by design where "
+          "readouts have sources of different number or size."),
     level("buffer_bytes_peak", "weir_buffer_used_bytes_max", kReadout,
           "Largest use of its buffer, since its process started."),
     level("slices_held_peak", "weir_slices_held_max", kReadout, "Largest number of slices held, likewise."),

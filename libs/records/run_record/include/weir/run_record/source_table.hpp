@@ -4,21 +4,18 @@
 
 #include <boost/json/object.hpp>
 
-#include <cstdint>
-#include <span>
 #include <string>
-#include <vector>
 
 namespace weir::run_record {
 
-// Returns Jain's fairness index of the bytes of sources or DCMs: (sum of x)^2 / (n x sum of x^2), 1 if all
-// are equal, 1/n if one has all. 0 if none has any.
-[[nodiscard]] double fairness_of(std::span<const std::uint64_t> bytes);
-// Returns the received bytes of each source of a report.
-[[nodiscard]] std::vector<std::uint64_t> bytes_of_sources(const v1::SourceCounts& counts);
+// Returns the fairness index of the received bytes of each source of a report.
+[[nodiscard]] double byte_fairness(const v1::SourceCounts& counts);
+// Returns the index of the received share of each source's received and lost fragments. Sizes do not matter:
+// 1 without losses.
+[[nodiscard]] double delivery_fairness(const v1::SourceCounts& counts);
 
 // Returns the counts of the sources, of a supervisor's report, as in a run's summary: `losing`, `left_out`,
-// `partial`, `incomplete`, `fairness`, and `rows`, the worst first.
+// `partial`, `incomplete`, `fairness`, `delivery_fairness`, and `rows`, the worst first.
 [[nodiscard]] boost::json::object sources_json(const v1::SourceCounts& counts);
 // The same for people: a heading and a line for each row.
 [[nodiscard]] std::string sources_text(const v1::SourceCounts& counts);

@@ -168,8 +168,10 @@ struct Summary {
   // bounds.
   std::uint64_t dcms_lost = 0;
   v1::SourceCounts sources;    // of the supervisor's report
-  double source_fairness = 0;  // fairness_of() the bytes of each source
-  double dcm_fairness = 0;     // and those of each DCM
+  double source_fairness = 0;  // reports::fairness_of() the bytes of each source,
+  double dcm_fairness = 0;     // those of each DCM,
+  double flow_fairness = 0;    // and those from each readout to each DCM
+  double delivery_fairness = 0;
 
   double slices_per_s = 0;
   double fragments_per_s = 0;
