@@ -283,6 +283,8 @@ BenchCommand<bench::ExperimentOptions> add_experiments(CLI::App& bench, int& sta
                         "largest load without losses (G_mlf), by bisection, instead of the figure's loads");
   command.add("--rounds", options.rounds, "runs of the whole figure; the page states whether they agree")
       ->check(CLI::Range(1, 100));
+  command.app->add_flag("--spinners", options.spinners,
+                        "beside each run, a process on every core that only computes");
   command
       .add("--judge", options.judge, "print the page of earlier lines, with today's criteria; runs nothing")
       ->type_name("FILE");

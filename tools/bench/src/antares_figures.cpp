@@ -9,9 +9,8 @@ namespace {
 constexpr const char* kSpeed =
     "At a tenth of the speed delays are ten times the paper's, but TCP's timeouts are not: 200 ms here are "
     "20 ms of "
-    "the paper's time. The paper calls its TCP not quantitatively reliable (4.3.5), and names neither "
-    "variant nor "
-    "window. Ours is Cubic.";
+    "the paper's time. The paper calls its TCP not quantitatively reliable (4.3.5); it is ns-2's FullTcp "
+    "(4.3.2), and the text leaves out its congestion control and window. Ours is Cubic.";
 // Criteria: rows without a loss within 1.3 of table 4.2, others within 3.
 constexpr double kCloseRow = 1.3;
 constexpr double kLossyRow = 3;

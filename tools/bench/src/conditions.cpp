@@ -4,6 +4,7 @@
 #include <weir/base/time.hpp>
 #include <weir/bench/conditions.hpp>
 #include <weir/clock/clock.hpp>
+#include <weir/lab/load.hpp>
 #include <weir/node/paths.hpp>
 #include <weir/transport/loop.hpp>
 
@@ -16,6 +17,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 namespace weir::bench {
 namespace {
@@ -77,7 +79,7 @@ std::string today() {
 
 }  // namespace
 
-bool RunConditions::is_busy() const { return others > kBusyShare; }
+bool RunConditions::is_busy() const { return (withheld < 0 ? others : withheld) > kBusyShare; }
 
 std::string commit_around(const std::string& folder) {
   for (fs::path at(folder); !at.empty(); at = at.parent_path()) {
@@ -122,12 +124,27 @@ double sample_busy_share() {
   return all > before ? hundredths((busy - busy_before) / (all - before)) : 0;
 }
 
+void sample_others(RunConditions& conditions) {
+  conditions.others = std::max(conditions.others, sample_busy_share());
+  const auto cores = std::max(1U, std::thread::hardware_concurrency());
+  auto spinners = lab::Load::start(cores);
+  if (!spinners) return;
+  const TimeNs since_ns = awake_now_ns();
+  transport::Loop loop{transport::SocketPolicy{}};
+  while (awake_now_ns() < since_ns + kSample)
+    loop.run_once([](TimeNs) {}, since_ns + kSample - awake_now_ns());
+  const double all_s = cores * static_cast<double>(awake_now_ns() - since_ns) / static_cast<double>(kSecond);
+  conditions.withheld =
+      std::max(conditions.withheld, hundredths(std::max(0.0, 1 - spinners->stop() / all_s)));
+}
+
 void add_to(Line& line, const RunConditions& conditions) {
   line["machine"] = conditions.machine;
   line["commit"] = conditions.commit;
   line["date"] = conditions.date;
   line["load"] = conditions.load;
-  line["other_share"] = conditions.others;
+  line[kOtherShare] = conditions.others;
+  line[kWithheldShare] = conditions.withheld;
 }
 
 RunConditions conditions_of(const Lines& lines) {
@@ -139,21 +156,28 @@ RunConditions conditions_of(const Lines& lines) {
       conditions.date = text_of(line, "date");
       if (line.contains("load")) conditions.load = number_of(line, "load");
     }
-    if (line.contains("other_share"))
-      conditions.others = std::max(conditions.others, number_of(line, "other_share"));
+    if (line.contains(kOtherShare))
+      conditions.others = std::max(conditions.others, number_of(line, kOtherShare));
+    if (line.contains(kWithheldShare))
+      conditions.withheld = std::max(conditions.withheld, number_of(line, kWithheldShare));
   }
   return conditions;
 }
 
 std::string text_of(const RunConditions& conditions) {
   const auto known = [](const std::string& text) { return text.empty() ? "not recorded" : text; };
-  return fmt::format(
+  const auto share = [](double of) {
+    return of < 0 ? std::string("not recorded") : fmt::format("at most {:.0f} %", kPercent * of);
+  };
+  std::string text = fmt::format(
       "Machine: {}; commit: {}; date: {}; load before the first run: {}; cores in use by other "
-      "programs before a run: {}.",
+      "programs before a run: {}",
       known(conditions.machine), known(conditions.commit), known(conditions.date),
       conditions.load < 0 ? "not recorded" : fmt::format("{:.2f}", conditions.load),
-      conditions.others < 0 ? std::string("not recorded")
-                            : fmt::format("at most {:.0f} %", kPercent * conditions.others));
+      share(conditions.others));
+  if (conditions.withheld >= 0)
+    text += "; cores that they kept from a program of this figure's priority: " + share(conditions.withheld);
+  return text + ".";
 }
 
 }  // namespace weir::bench

@@ -19,6 +19,7 @@
 #include <map>
 #include <numeric>
 #include <optional>
+#include <thread>
 
 namespace weir::bench {
 namespace {
@@ -281,10 +282,10 @@ class ExperimentRun {
   [[nodiscard]] Expected<Lines, std::string> measure(const ExperimentPoint& point, std::size_t number) {
     const ScratchFolder folder;
     if (conditions_.machine.empty()) conditions_ = conditions_now();
-    const double others = sample_busy_share();
+    sample_others(conditions_);
     auto result = measure_point(point, times_, options_, folder.path().string(), err_);
     if (!result) return Unexpected<std::string>(result.error());
-    conditions_.others = std::max({conditions_.others, others, sample_busy_share()});
+    sample_others(conditions_);
     result->run = ++runs_[number].first;
     json::array& runs = runs_[number].second;
     json::object& figures = runs.emplace_back(json::object()).get_object();
@@ -359,6 +360,9 @@ int run_experiment(const std::vector<Experiment>& experiments, const ExperimentO
   const std::string left_out = leave_out(points);
   if (!left_out.empty()) fmt::print(err, "weir bench {}: {}\n", options.bench, left_out);
   if (points.empty()) return 2;
+  if (options.spinners) {
+    for (ExperimentPoint& point : points) point.setting.spinners = std::thread::hardware_concurrency();
+  }
   const auto runs = points.size() * options.rounds * (options.loss_free ? LossFreeSearch::kSteps : 1);
   const double seconds = times.settle_s + times.measure_s + kStartAndEndS;
   fmt::print(err, "{}: {}{} runs at scale {:g}, about {:.0f} min\n", experiment.title,

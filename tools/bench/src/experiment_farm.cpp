@@ -19,8 +19,9 @@ constexpr double kHitsPerSlice = 706;  // of a module outside of bursts
 constexpr double kBurstSlicesMax = 300;
 // The thesis' rate of a ring leaves out preamble and gap (section 6.3.2.1).
 constexpr double kWirePerFrame = 1538.0 / 1518;
-constexpr std::uint32_t kCutOffBytes = 20'000;  // between a module's fragment outside of bursts and inside
-constexpr std::uint32_t kTracedSlices = 200;    // of each DCM
+constexpr std::uint32_t kCutOffBytes =
+    60'000;                                   // between an LCM's three fragments outside of bursts and inside
+constexpr std::uint32_t kTracedSlices = 200;  // of each DCM
 constexpr double kIdleHz = 10;
 constexpr std::uint32_t kIdleBytes = 64;
 constexpr std::uint32_t kPushedSlices = 512;    // that a push farm holds
@@ -279,7 +280,8 @@ std::string farm_text(const ExperimentPoint& point, const ExperimentTimes& times
     trigger = fmt::format("{{mode: clock, slice_ms: {:.6g}, first_slice: 1}}", kMsPerS / rate_hz);
     push = fmt::format(", buffer_slices: {}, shaper: {}, barrel_group: {}", 2 * kPushedSlices,
                        point.cure.group > 0 ? "barrel" : "direct", std::max(1U, point.cure.group));
-    if (point.cure.cut_off) push += fmt::format(", cut_off_bytes: {}, cut_off_slices: 4", kCutOffBytes);
+    if (point.cure.cut_off)
+      push += fmt::format(", cut_off_bytes: {}, cut_off_slices: 4, cut_off_sources: 3", kCutOffBytes);
   }
   return fmt::format(
       "farm: experiment\n"
@@ -319,6 +321,7 @@ std::string lab_text(const ExperimentPoint& point) {
   if (!setting.flows.empty()) text += "foreign:\n";
   for (const auto& [from, to] : setting.flows) text += fmt::format("  - {{from: r{}, to: d{}}}\n", from, to);
   if (point.tcp != Tcp::new_tcp) text += kOldTcp;
+  if (setting.spinners > 0) text += fmt::format("cpu_load: {}\n", setting.spinners);
   return text;
 }
 

@@ -193,7 +193,8 @@ Experiment loss_free_of(Experiment experiment) {
 }
 
 std::string output_name(const Experiment& experiment, const ExperimentOptions& options) {
-  return options.bench + "-" + experiment.id + (options.loss_free ? "-loss-free" : "");
+  return options.bench + "-" + experiment.id + (options.loss_free ? "-loss-free" : "") +
+         (options.spinners ? "-spinners" : "");
 }
 
 std::vector<Tcp> tcps_of(const Experiment& experiment, const ExperimentOptions& options) {
@@ -231,6 +232,7 @@ Line line_of(const Experiment& experiment, const ExperimentResult& result, const
             {"measure_s", times.measure_s},
             {"loss_free", options.loss_free},
             {"readouts", point.setting.readouts},
+            {"spinners", point.setting.spinners},
             {"bit_errors", point.cure.bit_errors},
             {"delay_ms", four_digits(point.setting.delay_ms)},
             {"back_pressure", point.cure.back_pressure.empty() ? "none" : point.cure.back_pressure},
@@ -255,8 +257,7 @@ Expected<std::vector<ExperimentResult>, std::string> results_of(const Experiment
       return Unexpected<std::string>(
           fmt::format("line {} is none of figure {}: take the file of that figure", number, experiment.id));
     const Line& line = value.get_object();
-    const auto points =
-        expand(experiment, {Tcp::old_tcp, Tcp::new_tcp, Tcp::thesis}, number_of(line, "scale"));
+    auto points = expand(experiment, {Tcp::old_tcp, Tcp::new_tcp, Tcp::thesis}, number_of(line, "scale"));
     const auto point = std::ranges::find_if(points, [&](const ExperimentPoint& one) {
       return one.cure.label == text_of(line, "cure") && name_of(one.tcp) == text_of(line, "tcp") &&
              one.x == number_of(line, "x_paper");
@@ -264,6 +265,8 @@ Expected<std::vector<ExperimentResult>, std::string> results_of(const Experiment
     if (point == points.end())
       return Unexpected<std::string>(
           fmt::format("line {}: figure {} has no such point today", number, experiment.id));
+    if (line.contains("spinners"))
+      point->setting.spinners = static_cast<std::uint32_t>(number_of(line, "spinners"));
     const json::value* const runs = line.if_contains("runs");
     if (runs == nullptr || !runs->is_array()) {
       results.push_back({*point, 1, line});
@@ -330,6 +333,15 @@ std::string paper_of(const std::string& bench) {
   return bench == "rcnp" ? "the RCNP emulation" : "the thesis";
 }
 
+std::string spinners_text(const std::vector<ExperimentResult>& results) {
+  const std::uint32_t spinners = results.empty() ? 0 : results.front().point.setting.spinners;
+  return spinners == 0 ? std::string()
+                       : fmt::format(
+                             " Beside each run {} processes of its priority only compute, one on each "
+                             "core; they are not counted as other programs.",
+                             spinners);
+}
+
 // "table-4.2-sizes" is a part of table 4.2.
 std::string page_title(const Experiment& experiment, const ExperimentOptions& options) {
   std::string id = experiment.id;
@@ -363,7 +375,7 @@ std::string experiment_page(const Experiment& experiment, const std::vector<Expe
                                fmt::format("{}. {} Settling {:g} s, measuring {:g} s. Theory is the thesis' "
                                            "formula (A.12).\n\n{}",
                                            experiment.title, scale_text(experiment, scale), times.settle_s,
-                                           times.measure_s, text_of(conditions))) +
+                                           times.measure_s, text_of(conditions) + spinners_text(results))) +
                      table_of(lines, columns_of(experiment, several));
   if (!left_out.empty()) text += "\nLeft out: " + left_out + ".\n";
   if (experiment.setting.push) text += push_text(experiment.vary != Vary::nothing, lines);

@@ -1,6 +1,7 @@
 // Measures a figure's points, and writes their lines and page.
 #include "output.hpp"
 #include "units.hpp"
+#include <weir/bench/conditions.hpp>
 #include <weir/bench/figure.hpp>
 #include <weir/lab/network.hpp>
 #include <weir/run_record/json.hpp>
@@ -157,6 +158,10 @@ Line medians_of(const Lines& rounds) {
     } else if (value.is_number() && (value.is_double() || std::ranges::any_of(rounds, differs))) {
       std::vector<double> values;
       for (const Line& round : rounds) values.push_back(round.at(key).to_number<double>());
+      if (key == kOtherShare || key == kWithheldShare) {  // a busy round counts
+        value = std::ranges::max(values);
+        continue;
+      }
       value = rounds.size() % 2 == 1 ? median(std::move(values)) : four_digits(median(std::move(values)));
     }
   }

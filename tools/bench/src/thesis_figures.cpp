@@ -96,7 +96,8 @@ Experiment core_figure() {
   return figure;
 }
 
-// The text leaves open which TCP the figure has.
+// The figure has the setup of 4.2, with Cubic; section 3.5.2 switches congestion control off where it
+// is not to be the limit.
 std::vector<Expectation> quota_statements(Tcp tcp) {
   std::vector<Expectation> statements{
       {.x_to = 99,
@@ -151,9 +152,11 @@ Experiment quota_figure() {
   }
   figure.differs = std::string(
                        "The round trip here is mostly the wait for a CPU, so the plateau begins earlier on a "
-                       "quiet machine and later on a busy one. The text leaves open whether this figure was "
-                       "measured with congestion control, so it is shown with the thesis' static window (100 "
-                       "segments) and with Cubic. With Cubic, a window that was halved by the first losses "
+                       "quiet machine and later on a busy one. Section 4.5.1 has the setup of 4.2, where TCP "
+                       "is Cubic; the thesis "
+                       "switches congestion control off where it is not to be the limit (section 3.5.2). So "
+                       "the figure is shown with its static window (100 segments) and with Cubic. With "
+                       "Cubic, a window that was halved by the first losses "
                        "may fit the port, and then no region of losses appears.") +
                    kModernTcp;
   return figure;

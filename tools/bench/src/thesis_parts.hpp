@@ -15,7 +15,8 @@ inline constexpr std::uint32_t kWholeResponse = 100;
 inline constexpr const char* kModernTcp =
     " Today's TCP repairs most losses without a timeout (SACK, RACK, tail-loss probes). The thesis switches "
     "SACK "
-    "off (section 3.5.2); it does not name the hosts' kernel, and RACK and tail-loss probes are newer than "
+    "off for most of its tests (section 3.5.2); it does not name the hosts' kernel, and RACK and tail-loss "
+    "probes are newer than "
     "the "
     "Scientific Linux 6 that it mentions.";
 

@@ -95,7 +95,7 @@ Experiment large_burst_figure() {
        .quantity = Quantity::drops,
        .most = 0,
        .at = "5.4.2.3",
-       .paper = "starting with 9000 packets, nearly the number that carries the event, nothing is lost"},
+       .paper = "starting with 9000 packets, nearly the number that carries the event, jitter is absent"},
       {.x_from = 9500,
        .quantity = Quantity::over_serialisation,
        .most = 1.05,
@@ -186,10 +186,9 @@ Experiment ring_rate_figure() {
   with_static_window(figure);
   figure.differs =
       "The hosts' cards of 8.7 Gb/s and 64 kB were put in so that the optimum with two spines is where the "
-      "paper has "
-      "it: the paper's hosts take less than their port's 10 Gb/s (PCIe gen1, small buffers on the card), but "
-      "it does "
-      "not say how much through one port. So the place of that optimum is not a result. One DCM with two "
+      "paper has it. There PCIe gen1 gives the two ports of a host 12.19 Gb/s together (6.3.2.1), and small "
+      "buffers on the cards overflow; the text does not say how much passes one port. So the place of that "
+      "optimum is not a result. One DCM with two "
       "slices "
       "at a "
       "time and eight times the ring's rate stands for the eight DCMs of a host. The formula of section "

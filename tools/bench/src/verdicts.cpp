@@ -200,7 +200,8 @@ std::string statements_text(const Experiment& experiment, const std::vector<Expe
   std::uint32_t runs = 0;
   for (const ExperimentResult& result : results) runs = std::max(runs, result.run);
   std::string text = "## Statements of the paper\n\n";
-  if (conditions.is_busy()) text += "Other programs used the cores before a run, so nothing is judged.\n\n";
+  if (conditions.is_busy())
+    text += "Other programs held cores before or after a run, so nothing is judged.\n\n";
   text += agreement_text(verdicts, runs, conditions.is_busy()) +
           "\n| verdict | rows | the paper | criterion | here |\n| --- | --- | --- | --- | --- |\n";
   for (const ExpectationVerdict& verdict : verdicts) {

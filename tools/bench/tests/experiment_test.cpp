@@ -171,7 +171,7 @@ TEST_CASE("LCMs with bursts have 25,000 bytes a slice outside of them, at any sc
   const std::string farm = farm_text(points.back(), {2, 6}, 10);
   CHECK_THAT(farm, ContainsSubstring("floors_per_string: 60, modules_per_floor: 3, background_hz: 7060,") &&
                        ContainsSubstring("burst_s_max: 30, burst_factor: 6") &&
-                       ContainsSubstring("cut_off_bytes: 20000, cut_off_slices: 4"));
+                       ContainsSubstring("cut_off_bytes: 60000, cut_off_slices: 4, cut_off_sources: 3"));
   CHECK_THAT(farm_text(points.front(), {2, 6}, 10), ContainsSubstring("size_bytes: 30000"));
 }
 
@@ -336,6 +336,34 @@ TEST_CASE("a statement of the paper holds if all matching runs meet it, and is n
   busy.others = 0.5;
   CHECK_THAT(experiment_page(figure, results, options, busy),
              ContainsSubstring("| no verdict: the machine was busy | " + row));
+  busy.withheld = 0.2;
+  CHECK_THAT(experiment_page(figure, results, options, busy),
+             ContainsSubstring("| no verdict: the machine was busy | " + row));
+  // Other programs use the cores, and give way.
+  busy.withheld = 0.05;
+  const std::string page = experiment_page(figure, results, options, busy);
+  CHECK_THAT(page, ContainsSubstring("| not met | " + row));
+  CHECK_THAT(page, ContainsSubstring("at most 50 %; cores that they kept from a program of this figure's "
+                                     "priority: at most 5 %."));
+}
+
+TEST_CASE("spinners are in the lab of a run, and on its page") {
+  const Experiment& figure = thesis("5.10");
+  ExperimentPoint point = expand(figure, {Tcp::thesis}, 0.1).front();
+  CHECK_THAT(lab_text(point), !ContainsSubstring("cpu_load"));
+  point.setting.spinners = 3;
+  CHECK_THAT(lab_text(point), ContainsSubstring("cpu_load: 3\n"));
+  ExperimentOptions options;
+  options.bench = "thesis";
+  options.spinners = true;
+  CHECK(output_name(figure, options) == "thesis-5.10-spinners");
+  const ExperimentResult result = result_of(point, 0.8, 0);
+  CHECK_THAT(experiment_page(figure, {result}, options, {}),
+             ContainsSubstring("Beside each run 3 processes"));
+  Line line = line_of(figure, result, options);
+  const auto again = results_of(figure, boost::json::serialize(line) + "\n");
+  REQUIRE(again.has_value());
+  CHECK(again->front().point.setting.spinners == 3);
 }
 
 TEST_CASE("two runs of a figure agree or differ, and a difference is not met") {

@@ -83,13 +83,15 @@ TEST_CASE("figures are medians over the rounds, each on its own; other values ar
                       {"bytes", 36'000},
                       {"name", "x"},
                       {"_most", value},
+                      {"withheld_share", value / 10},
                       {"rounds", 1}});
   const Line line = medians_of(rounds);
   CHECK(number_of(line, "part.up") == 2);
   CHECK(number_of(line, "part.down") == 8);
   CHECK(line.at("bytes").is_int64());
   CHECK(number_of(line, "rounds") == 3);
-  CHECK(number_of(line, "_most") == 2);  // of the last round
+  CHECK(number_of(line, "_most") == 2);             // of the last round
+  CHECK(number_of(line, "withheld_share") == 0.3);  // a busy round counts
   rounds.pop_back();
   CHECK(number_of(medians_of(rounds), "part.up") == 2);  // between 3 and 1
 }

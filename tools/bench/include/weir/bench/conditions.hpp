@@ -7,8 +7,12 @@
 // The machine of a figure, its load, and the version of Weir.
 namespace weir::bench {
 
-// Share of the cores that other programs may use while something is judged.
+// Share of the cores that other programs may withhold while something is judged.
 inline constexpr double kBusyShare = 0.1;
+
+// Keys of lines.
+inline constexpr const char* kOtherShare = "other_share";
+inline constexpr const char* kWithheldShare = "withheld_share";
 
 struct RunConditions {
   std::string machine = {};  // processor, cores, kernel
@@ -17,6 +21,9 @@ struct RunConditions {
   double load = -1;          // average over the minute before the first run; below 0: not recorded
   // Share of the cores that other programs used right before a run, the largest; below 0: not recorded.
   double others = -1;
+  // Share of the cores that a spinner on each, with this program's priority, did not get at these times, the
+  // largest; below 0: not recorded.
+  double withheld = -1;
 
   // Returns whether other programs took so much of the cores that a criterion says nothing.
   [[nodiscard]] bool is_busy() const;
@@ -28,10 +35,12 @@ struct RunConditions {
 [[nodiscard]] std::string where_now();
 // Returns the share of the cores that is in use, over a third of a second. Call it while the caller idles.
 [[nodiscard]] double sample_busy_share();
+// Samples both shares, and keeps the larger ones. Takes two thirds of a second, in which the cores are full.
+void sample_others(RunConditions& conditions);
 // Returns the abbreviated commit of the git tree around a folder; empty: none, or not readable.
 [[nodiscard]] std::string commit_around(const std::string& folder);
 
-// Adds the conditions to a line: "machine", "commit", "date", "load", "other_share".
+// Adds the conditions to a line: "machine", "commit", "date", "load", "other_share", "withheld_share".
 void add_to(Line& line, const RunConditions& conditions);
 // Returns the conditions of lines: those of the first one, with the largest share of other programs.
 [[nodiscard]] RunConditions conditions_of(const Lines& lines);

@@ -75,12 +75,13 @@ struct ExperimentSetting {
   double nic_mbit = 0;           // at which the host of a DCM takes frames from its port; 0: as they come
   // Of every layout.
   double port_kb = 600;
-  double core_kb = 10'000;  // of the ports between switches
-  double delay_ms = 0;      // of the link of each host with a readout, in each direction
-  double rate_hz = 50;      // of triggers; 0: as fast as slices are built
-  bool push = false;        // readouts send by themselves, a time slice for each trigger of a clock
-  double load = 0;          // above 0: triggers at this share of theory
-  bool one_card = false;    // the DCMs' hosts share an interface card of their switch
+  double core_kb = 10'000;     // of the ports between switches
+  double delay_ms = 0;         // of the link of each host with a readout, in each direction
+  double rate_hz = 50;         // of triggers; 0: as fast as slices are built
+  bool push = false;           // readouts send by themselves, a time slice for each trigger of a clock
+  double load = 0;             // above 0: triggers at this share of theory
+  bool one_card = false;       // the DCMs' hosts share an interface card of their switch
+  std::uint32_t spinners = 0;  // processes beside the farm that only compute
   // Continuous TCP flows beside the farm, from the host of a readout to the host of a DCM, by number.
   std::vector<std::pair<std::uint32_t, std::uint32_t>> flows = {};
 };
@@ -239,6 +240,7 @@ struct ExperimentOptions {
   std::string tcp = "both";  // "old", "new", "thesis"; "both": the figure's
   bool loss_free = false;    // find the largest loss-free goodput (G_mlf) by bisection of the load
   std::uint32_t rounds = 2;  // runs of the whole figure
+  bool spinners = false;     // one on every core beside each run
   std::string judge = {};    // file of earlier lines: a page of them, with today's criteria, and no run
   double scale = 0;          // 0: the figure's own
   double settle_s = 0;       // 0: the figure's own

@@ -26,8 +26,8 @@ using Lines = std::vector<Line>;
 [[nodiscard]] bool is_set(const Line& line, std::string_view key);  // true
 
 [[nodiscard]] double median(std::vector<double> values);
-// Returns the median of each number by itself. Other values, and keys that begin with '_', are those of the
-// last round. Requires: a round.
+// Returns the median of each number by itself, and the largest of the shares of other programs. Other values,
+// and keys that begin with '_', are those of the last round. Requires: a round.
 [[nodiscard]] Line medians_of(const Lines& rounds);
 
 // A column of a table.
