@@ -2,10 +2,10 @@
 # neighbour only where the table below says why. docs/architecture.md explains the layers.
 
 set(WEIR_LAYER_0 base plugin_abi filter_abi source_abi)
-set(WEIR_LAYER_1 wire metrics histograms packets filter_job slice_rows fabric line_figures)
+set(WEIR_LAYER_1 wire metrics histograms packets filter_job slice_rows fabric line_figures switching)
 set(WEIR_LAYER_2 source steps emulation shaping assembly assignment numbering burst control ports tap worker_pool host_watch packet_model)
-set(WEIR_LAYER_3 clock json proto slice_codec security bus sessions reports transport http ingest last_words plugin_loader filter_host orphans child_process python_host source_host storage file_reader config telemetry simnet)
-set(WEIR_LAYER_4 capture filter_try page lab node plugin_trial farm_view launch run_record run_database readout_node dcm_node supervisor_node writer_node)
+set(WEIR_LAYER_3 clock json proto slice_codec security bus sessions reports transport http ingest last_words plugin_loader filter_host orphans child_process python_host source_host storage file_reader config telemetry packet_switch simnet)
+set(WEIR_LAYER_4 capture filter_try page lab node plugin_trial farm_view launch run_record run_database readout_node dcm_node supervisor_node writer_node switch_node)
 set(WEIR_LAYER_5 run run_control bench emit probe tap_client)
 set(WEIR_LAYER_MAX 5)
 set(WEIR_LAYER_TOP 6)  # executables and plugins: nothing depends on them
@@ -19,7 +19,7 @@ set(WEIR_SIDEWAYS
     "emulation>source"  # emulated sources are sources
     "packet_model>shaping"  # runs the shapers and the barrel on modelled networks
     "bus>proto" "bus>security"  # carries the generated types, under the farm's keys
-    "transport>clock" "http>clock" "telemetry>clock" "filter_host>clock"  # read in one place
+    "transport>clock" "http>clock" "packet_switch>clock" "telemetry>clock" "filter_host>clock"  # read in one place
     "filter_host>proto"  # what a DCM and its filter workers tell each other
     "child_process>orphans"  # what a child leaves running
     "filter_host>orphans"  # adopts what filters in workers leave running

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <weir/switching/settings.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+
+namespace weir::switching {
+
+// The static table from destinations to ports and rings.
+class FlowTable {
+ public:
+  static constexpr std::size_t kNoRing = SIZE_MAX;
+
+  struct Target {
+    std::size_t via = 0;
+    std::size_t ring = kNoRing;
+  };
+
+  // Requires: problem_of(settings) is empty.
+  explicit FlowTable(const Settings& settings);
+
+  // Returns the ring of address and port, else the ring of the address, else its route. ARP frames take the
+  // way of the address that they ask for, outside its ring.
+  [[nodiscard]] std::optional<Target> find(const Destination& to) const;
+
+ private:
+  std::unordered_map<std::uint64_t, Target> targets_;
+  bool by_port_ = false;  // a ring is of one port
+};
+
+}  // namespace weir::switching

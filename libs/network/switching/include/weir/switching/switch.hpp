@@ -1,0 +1,109 @@
+#pragma once
+
+#include <weir/base/bytes.hpp>
+#include <weir/base/time.hpp>
+#include <weir/switching/counters.hpp>
+#include <weir/switching/flow_table.hpp>
+#include <weir/switching/frame_pool.hpp>
+#include <weir/switching/leaky_bucket.hpp>
+#include <weir/switching/pause.hpp>
+#include <weir/switching/settings.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace weir::switching {
+
+// A switch for data acquisition after Jereczek's thesis (2017, section 5.4.1): a ring for each DCM between
+// the receive and the transmit queues, served in turn, each at its own rate. A full transmit queue makes the
+// rings wait. Frames enter and leave through calls, so any interface can be at its ports. Pure. Every frame
+// that was received has been sent, dropped for a reason, was link control, or is held.
+class Switch {
+ public:
+  // Requires: problem_of(settings) is empty.
+  explicit Switch(const Settings& settings);
+
+  // Takes a frame that arrived at a port. Requires: `now_ns` never decreases, in all calls together.
+  void receive(std::size_t port, TimeNs now_ns, ConstBytes frame);
+  // Counts a frame that arrived and that the interface cannot hand over.
+  void refuse(std::size_t port, DropReason reason, std::size_t frame_bytes);
+  // Returns whether the port's receive queue has room. Others should wait in the interface.
+  [[nodiscard]] bool takes(std::size_t port) const;
+  // Moves frames to the transmit queues, as turns, rates and room allow.
+  void run(TimeNs now_ns);
+  // Returns when run() has more to do although no frame came and none left.
+  [[nodiscard]] std::optional<TimeNs> due_ns() const { return due_ns_; }
+
+  // Fills `frames` with the first ones of a port's transmit queue, and returns their number; none during a
+  // pause. They stay valid until the next call that is not const.
+  [[nodiscard]] std::size_t transmit(std::size_t port, TimeNs now_ns, std::span<ConstBytes> frames);
+  // The interface took the first `count` frames of transmit().
+  void sent(std::size_t port, std::size_t count);
+  // The interface lost the first frame of transmit().
+  void refused(std::size_t port);
+
+  [[nodiscard]] const Settings& settings() const { return settings_; }
+  [[nodiscard]] PortCounters port(std::size_t port, TimeNs now_ns) const;
+  // Returns the counters of a ring; of Queueing::rings only.
+  [[nodiscard]] RingCounters ring(std::size_t ring) const;
+  // Returns the frames that are in the switch now.
+  [[nodiscard]] std::uint64_t held() const;
+  // Returns the number of frames for which all queues together have room.
+  [[nodiscard]] std::uint64_t memory_frames() const { return memory_frames_; }
+
+ private:
+  using Index = std::uint32_t;
+
+  struct Queue {
+    FrameChain chain;
+    std::uint32_t frames_max = 0;
+    std::uint64_t bytes_max = 0;  // 0: none
+    LeakyBucket bucket;
+    RingCounters counters;
+    bool in_turn = false;
+  };
+  struct Port {
+    FrameChain receive;
+    FrameChain transmit;
+    std::deque<Index> turn;  // queues with frames for this port
+    PortCounters counters;
+    std::uint64_t stored_bytes = 0;  // that came by this port
+    TimeNs paused_from_ns = 0;
+    TimeNs paused_until_ns = 0;
+    bool holds = false;        // it has sent a pause
+    TimeNs hold_again_ns = 0;  // when to send it again
+  };
+
+  void make_queues();
+  void drop(std::size_t input, DropReason reason) {
+    ++ports_[input].counters.dropped[static_cast<std::size_t>(reason)];
+  }
+  void take_control(Port& port, const PortSettings& settings, TimeNs now_ns, ConstBytes frame);
+  [[nodiscard]] Index queue_of(std::size_t input, const FlowTable::Target& target) const;
+  [[nodiscard]] bool has_room(const Queue& queue, std::size_t bytes) const;
+  void store(std::size_t input, const FlowTable::Target& target, ConstBytes frame);
+  void enter(Index queue, FrameId id);
+  void release(FrameId id);
+  void take_held();
+  [[nodiscard]] bool send_head(Index queue, TimeNs now_ns);
+  void serve(std::size_t output, TimeNs now_ns);
+  void serve_fifo(TimeNs now_ns);
+  void request_pauses(TimeNs now_ns);
+  void send_control(Port& port, std::size_t index, PauseQuanta quanta);
+  void wake_at(TimeNs at_ns);
+
+  Settings settings_;
+  FlowTable table_;
+  FramePool pool_;
+  std::vector<Port> ports_;
+  std::vector<Queue> queues_;
+  std::uint64_t memory_frames_ = 0;
+  std::size_t first_input_ = 0;  // whose held frames come first
+  std::optional<TimeNs> due_ns_;
+};
+
+}  // namespace weir::switching

@@ -1,0 +1,271 @@
+#include "tcp_frames.hpp"
+#include "weir_catch.hpp"
+#include <weir/switching/switch.hpp>
+
+#include <array>
+#include <map>
+
+namespace weir::switching {
+namespace {
+
+constexpr std::uint64_t kGigabit = 1'000'000'000;
+
+// A readout at port 0 (and more at 3), DCMs at ports 1 and 2: two of them at port 1.
+Settings small_switch() {
+  Settings settings;
+  settings.frame_bytes_max = 1514;
+  settings.other_frames = 256;
+  for (const char* name : {"in", "a", "b", "in2"})
+    settings.ports.push_back(
+        {.name = name, .transmit_frames = 32, .receive_frames = 256, .bits_per_s = kGigabit});
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    settings.rings.push_back(
+        {.name = "dcm", .address = kFirstAddress + i, .via = i < 2 ? std::size_t{1} : 2, .frames_max = 100});
+  }
+  settings.routes = {{kFirstAddress + 10, 0}, {kFirstAddress + 11, 3}};
+  return settings;
+}
+
+std::uint64_t dropped(const Switch& machine, std::size_t port, DropReason reason) {
+  return machine.port(port, 0).dropped[static_cast<std::size_t>(reason)];
+}
+
+// Takes up to so many frames out of a port, and returns their addresses, in order.
+std::vector<Address> take(Switch& machine, std::size_t port, std::size_t most, TimeNs now = 0) {
+  std::vector<Address> taken;
+  while (taken.size() < most) {
+    machine.run(now);
+    std::array<ConstBytes, 1> first;
+    if (machine.transmit(port, now, first) == 0) break;
+    taken.push_back(destination_of(first[0])->address);
+    machine.sent(port, 1);
+  }
+  return taken;
+}
+
+TEST_CASE("a frame leaves by the port of its address, unchanged") {
+  Switch machine(small_switch());
+  const auto frame = frame_to(kFirstAddress + 2, 80, 777, 42);
+  machine.receive(0, 0, frame);
+  machine.run(0);
+  std::array<ConstBytes, 4> out;
+  CHECK(machine.transmit(1, 0, out) == 0);
+  REQUIRE(machine.transmit(2, 0, out) == 1);
+  CHECK(std::equal(out[0].begin(), out[0].end(), frame.begin(), frame.end()));
+  CHECK(machine.held() == 1);
+  machine.sent(2, 1);
+  CHECK(machine.held() == 0);
+  CHECK(machine.port(2, 0).sent_bytes == 777);
+}
+
+TEST_CASE("rings of one port are served in turn, however full they are") {
+  Switch machine(small_switch());
+  for (int i = 0; i < 90; ++i) machine.receive(0, 0, frame_to(kFirstAddress));
+  for (int i = 0; i < 10; ++i) machine.receive(0, 0, frame_to(kFirstAddress + 1));
+  std::map<Address, int> among;
+  for (const Address address : take(machine, 1, 52)) ++among[address];
+  CHECK(among[kFirstAddress] == 42);  // 32 were in the transmit queue before the others came to it
+  CHECK(among[kFirstAddress + 1] == 10);
+}
+
+TEST_CASE("a full transmit queue holds its rings up, and no other port's") {
+  Switch machine(small_switch());
+  for (int i = 0; i < 60; ++i) {
+    machine.receive(0, 0, frame_to(kFirstAddress));
+    machine.receive(0, 0, frame_to(kFirstAddress + 2));
+  }
+  CHECK(take(machine, 2, 1000).size() == 60);
+  CHECK(machine.ring(0).waiting == 60 - 32);
+  CHECK(machine.ring(2).waiting == 0);
+  CHECK(take(machine, 1, 1000).size() == 60);
+}
+
+TEST_CASE("a slow DCM holds all others up in one queue, and none in rings") {
+  for (const Queueing queueing :
+       {Queueing::rings, Queueing::output, Queueing::virtual_output, Queueing::fifo}) {
+    Settings settings = small_switch();
+    settings.queueing = queueing;
+    Switch machine(settings);
+    for (int i = 0; i < 60; ++i) {
+      machine.receive(0, 0, frame_to(kFirstAddress));
+      machine.receive(0, 0, frame_to(kFirstAddress + 2));
+    }
+    INFO(name_of(queueing));
+    // The port of the first takes nothing.
+    CHECK(take(machine, 2, 1000).size() == (queueing == Queueing::fifo ? 32 : 60));
+    CHECK(machine.memory_frames() == 300 + 4 * 256);
+  }
+}
+
+TEST_CASE("a ring's rate leaves the rest of its port to the others") {
+  Settings settings = small_switch();
+  settings.rings[0].bits_per_s = kGigabit / 10;
+  settings.rings[0].burst_bytes = 1538;
+  Switch machine(settings);
+  for (int i = 0; i < 50; ++i) {
+    machine.receive(0, 0, frame_to(kFirstAddress));
+    machine.receive(0, 0, frame_to(kFirstAddress + 1));
+  }
+  CHECK(take(machine, 1, 1000, 0).size() == 51);
+  REQUIRE(machine.due_ns().has_value());
+  CHECK(*machine.due_ns() == 1538 * 80);  // 0.1 Gb/s: 80 ns a byte
+  CHECK(take(machine, 1, 1000, 1538 * 80 - 1).empty());
+  CHECK(take(machine, 1, 1000, 1538 * 80).size() == 1);
+}
+
+TEST_CASE("every refused frame has its reason") {
+  Switch machine(small_switch());
+  machine.receive(0, 0, std::vector<std::byte>(5));
+  machine.receive(0, 0, frame_to(kFirstAddress, 80, 1515));
+  machine.receive(0, 0, frame_to(kFirstAddress + 99));
+  machine.receive(0, 0, frame_to(kFirstAddress + 10));
+  auto other = frame_to(kFirstAddress);
+  other[12] = std::byte{0x86};
+  machine.receive(0, 0, other);
+  CHECK(dropped(machine, 0, DropReason::malformed) == 1);
+  CHECK(dropped(machine, 0, DropReason::too_long) == 1);
+  CHECK(dropped(machine, 0, DropReason::no_route) == 1);
+  CHECK(dropped(machine, 0, DropReason::same_port) == 1);
+  CHECK(dropped(machine, 0, DropReason::other_protocol) == 1);
+  CHECK(machine.port(0, 0).received == 5);
+  CHECK(machine.held() == 0);
+}
+
+TEST_CASE("a full ring drops, and its counters and those of its port say so") {
+  Switch machine(small_switch());
+  for (int i = 0; i < 103; ++i) machine.receive(0, 0, frame_to(kFirstAddress));
+  CHECK(dropped(machine, 0, DropReason::queue_full) == 3);
+  CHECK(machine.ring(0).dropped == 3);
+  CHECK(machine.ring(0).waiting_most == 100);
+  CHECK(machine.port(1, 0).dropped_ahead == 3);
+  CHECK(machine.ring(1).dropped == 0);
+}
+
+TEST_CASE("a ring may be limited in bytes") {
+  Settings settings = small_switch();
+  settings.rings[0].bytes_max = 5000;
+  Switch machine(settings);
+  for (int i = 0; i < 10; ++i) machine.receive(0, 0, frame_to(kFirstAddress));
+  CHECK(machine.ring(0).waiting == 3);
+  machine.receive(0, 0, frame_to(kFirstAddress, 80, 458));
+  CHECK(machine.ring(0).waiting == 4);
+}
+
+TEST_CASE("a ring of one TCP port is apart from that of the address") {
+  Settings settings = small_switch();
+  settings.rings[1] = {.name = "dcm", .address = kFirstAddress, .port = 4711, .via = 1, .frames_max = 100};
+  Switch machine(settings);
+  machine.receive(0, 0, frame_to(kFirstAddress, 4711));
+  machine.receive(0, 0, frame_to(kFirstAddress, 4712));
+  machine.receive(0, 0, frame_to(kFirstAddress, 4712));
+  CHECK(machine.ring(0).waiting == 2);
+  CHECK(machine.ring(1).waiting == 1);
+}
+
+TEST_CASE("with `hold` frames wait in the receive queue, in order, and the port takes no more") {
+  Settings settings = small_switch();
+  settings.when_full = WhenFull::hold;
+  settings.ports[0].receive_frames = 10;
+  Switch machine(settings);
+  for (int i = 0; i < 105; ++i)
+    machine.receive(0, 0, frame_to(kFirstAddress, 80, 100, static_cast<std::uint32_t>(i)));
+  CHECK(machine.takes(0));
+  machine.receive(0, 0, frame_to(kFirstAddress + 2));  // behind the others
+  CHECK(take(machine, 2, 10).empty());
+  for (int i = 0; i < 4; ++i) machine.receive(0, 0, frame_to(kFirstAddress));
+  CHECK_FALSE(machine.takes(0));
+  machine.receive(0, 0, frame_to(kFirstAddress));
+  CHECK(dropped(machine, 0, DropReason::receive_full) == 1);
+  CHECK(take(machine, 1, 1000).size() == 109);
+  CHECK(take(machine, 2, 10).size() == 1);
+  CHECK(machine.takes(0));
+}
+
+TEST_CASE("a paused port sends nothing until the pause ends, or is ended") {
+  Settings settings = small_switch();
+  settings.ports[1].obeys_pauses = true;
+  Switch machine(settings);
+  machine.receive(0, 0, frame_to(kFirstAddress));
+  machine.receive(1, 0, pause_frame(1000));  // 512 us
+  CHECK(take(machine, 1, 10, 511'000).empty());
+  CHECK(machine.due_ns() == 512 * kMicrosecond);
+  CHECK(take(machine, 1, 10, 512'000).size() == 1);
+  machine.receive(1, 600'000, pause_frame(kLongestPause));
+  machine.receive(0, 600'000, frame_to(kFirstAddress));
+  CHECK(take(machine, 1, 10, 700'000).empty());
+  machine.receive(1, 700'000, pause_frame(0));
+  CHECK(take(machine, 1, 10, 700'000).size() == 1);
+  CHECK(machine.port(1, kSecond).paused_ns == 612 * kMicrosecond);
+  CHECK(machine.port(1, kSecond).link_control == 3);
+}
+
+TEST_CASE("pauses are ignored unless the port obeys them, and never forwarded") {
+  Switch machine(small_switch());
+  machine.receive(0, 0, frame_to(kFirstAddress));
+  machine.receive(1, 0, pause_frame(kLongestPause));
+  CHECK(take(machine, 1, 10).size() == 1);
+  CHECK(machine.held() == 0);
+}
+
+TEST_CASE("a sender with too many stored bytes is told to pause, again in time, and to resume") {
+  Settings settings = small_switch();
+  settings.ports[0].pause_bytes = 10'000;
+  Switch machine(settings);
+  for (int i = 0; i < 7; ++i) machine.receive(0, 0, frame_to(kFirstAddress));
+  const auto pause = [&](TimeNs now) -> std::optional<PauseQuanta> {
+    machine.run(now);
+    std::array<ConstBytes, 1> first;
+    if (machine.transmit(0, now, first) == 0) return std::nullopt;
+    const auto quanta = pause_in(first[0]);
+    machine.sent(0, 1);
+    return quanta;
+  };
+  CHECK(pause(0) == kLongestPause);
+  CHECK_FALSE(pause(1).has_value());
+  CHECK(machine.due_ns() == 33'553'920 / 2);
+  CHECK(pause(17 * kMillisecond) == kLongestPause);
+  CHECK(take(machine, 1, 4, 18 * kMillisecond).size() == 4);
+  CHECK(pause(18 * kMillisecond) == PauseQuanta{0});
+  CHECK_FALSE(pause(40 * kMillisecond).has_value());
+  CHECK(machine.port(0, 0).pauses_sent == 3);
+  CHECK(machine.port(0, 0).sent == 0);
+}
+
+TEST_CASE("a long ring marks frames of senders that use marks") {
+  Settings settings = small_switch();
+  settings.mark_frames = 5;
+  Switch machine(settings);
+  for (int i = 0; i < 10; ++i) machine.receive(0, 0, frame_to(kFirstAddress, 80, 100, 0, 2));
+  for (int i = 0; i < 10; ++i) machine.receive(0, 0, frame_to(kFirstAddress + 1, 80, 100, 0, 0));
+  CHECK(machine.ring(0).marked == 4);
+  CHECK(machine.ring(1).marked == 0);
+}
+
+TEST_CASE("a frame that the interface lost is a drop of its way in") {
+  Switch machine(small_switch());
+  machine.receive(3, 0, frame_to(kFirstAddress));
+  machine.run(0);
+  machine.refused(1);
+  CHECK(dropped(machine, 3, DropReason::refused) == 1);
+  CHECK(machine.held() == 0);
+  CHECK(machine.port(1, 0).sent == 0);
+}
+
+TEST_CASE("settings that contradict each other are refused with the place") {
+  Settings settings = small_switch();
+  CHECK_FALSE(problem_of(settings).has_value());
+  settings.routes.push_back({kFirstAddress, 0});
+  CHECK(problem_of(settings) == "route to 10.0.0.1: the address has a ring or another route");
+  settings = small_switch();
+  settings.rings[2].via = 9;
+  CHECK(problem_of(settings) == "ring dcm: no port 9");
+  settings = small_switch();
+  settings.rings[1].address = settings.rings[0].address;
+  CHECK(problem_of(settings) == "ring dcm: 10.0.0.1 has another ring already");
+  settings = small_switch();
+  settings.ports[0] = {.name = "in", .transmit_frames = 32, .obeys_pauses = true};
+  CHECK(problem_of(settings) == "port in: pauses need the link's rate");
+}
+
+}  // namespace
+}  // namespace weir::switching
