@@ -10,7 +10,9 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <optional>
 #include <stdexcept>
 #include <sys/epoll.h>
 #include <sys/socket.h>
@@ -30,6 +32,16 @@ constexpr std::uint32_t kEvents = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
 bool connected_to_itself(int socket) {
   const auto local = local_endpoint(socket);
   return local && local == remote_endpoint(socket);
+}
+
+// Returns false if the address is not one of this host.
+bool bind_source(int socket, const std::optional<SourceAddress>& source, const TcpEndpoint& to) {
+  if (!source || !to.address().is_v4() || !source->is_for(to.address().to_v4().to_uint())) return true;
+  // The port is chosen once the peer is known, so that connections to several peers may share one.
+  const int on = 1;
+  (void)::setsockopt(socket, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on);
+  const TcpEndpoint from(boost::asio::ip::address_v4(source->address), 0);
+  return ::bind(socket, from.data(), static_cast<socklen_t>(from.size())) == 0;
 }
 
 // Returns 0 if the connection was made.
@@ -83,6 +95,7 @@ void Connection::try_next() {
         ::socket(to.protocol().family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP));
     if (!socket_.is_open()) continue;
     core_->set_options(socket_.get());
+    if (!bind_source(socket_.get(), core_->policy.source, to)) continue;
     const int connected = ::connect(socket_.get(), to.data(), static_cast<socklen_t>(to.size()));
     if (connected != 0 && errno != EINPROGRESS) continue;
     ++counters_.wait_calls;

@@ -89,6 +89,45 @@ TEST_CASE("bytes appended before the connection is established are sent afterwar
   CHECK(client.stream->peer().substr(client.stream->peer().find(':')) == ":" + std::to_string(at.port));
 }
 
+TEST_CASE("connections to one network come from the address that is set, others from any") {
+  const auto peer_with = [](const char* source) {
+    SocketPolicy policy;
+    policy.source = parse_source(source);
+    Loop loop{policy};
+    Server server;
+    Party client;
+    client.stream = loop.connect(server.open(loop), client);
+    REQUIRE(run_until({&loop}, [&] { return client.connected && !server.parties.empty(); }));
+    const std::string peer = server.first().stream->peer();
+    return peer.substr(0, peer.find(':'));
+  };
+  CHECK(peer_with("127.77.0.1/8") == "127.77.0.1");
+  CHECK(peer_with("127.77.0.1/16") == "127.0.0.1");
+}
+
+TEST_CASE("a source that this host does not have makes no connection") {
+  SocketPolicy policy;
+  policy.source = parse_source("192.0.2.1/1");  // TEST-NET-1
+  policy.source->mask = 0;
+  Loop loop{policy};
+  Server server;
+  Party client;
+  client.stream = loop.connect(server.open(loop), client);
+  REQUIRE(run_until({&loop}, [&] { return client.closed > 0; }));
+  CHECK(client.reason == ports::CloseReason::refused);
+}
+
+TEST_CASE("a source is an IPv4 address with the length of its network") {
+  CHECK(parse_source("10.77.128.1/16")->address == 0x0a4d8001);
+  CHECK(parse_source("10.77.128.1/16")->mask == 0xffff0000);
+  CHECK(parse_source("10.77.128.1/32")->mask == 0xffffffff);
+  for (const char* text :
+       {"", "10.0.0.1", "10.0.0.1/", "10.0.0.1/0", "10.0.0.1/33", "10.0.0/8", "x/8", "10.0.0.1/8x"}) {
+    INFO(text);
+    CHECK_FALSE(parse_source(text).has_value());
+  }
+}
+
 TEST_CASE("a connection to a port without a listener is refused") {
   Loop loop{SocketPolicy{}};
   Party client;

@@ -70,7 +70,7 @@ void set_up_logging(const Setup& setup, const CommandLine& line) {
 int run(const Setup& setup, Role role, const MakeNode& make) {
   int signalled = 0;
   StandstillReport pauses;
-  transport::Loop loop(socket_policy(setup.farm));
+  transport::Loop loop(socket_policy(setup));
   const std::unique_ptr<Node> node = make(setup, loop);
   loop.on_signals({SIGINT, SIGTERM}, [&](int signal) {
     signalled = signal;
@@ -192,6 +192,9 @@ int run_node_main(int argc, char** argv, Role role, const char* description, con
   app.add_option("--supervisor", line.supervisor,
                  "address of the supervisor (HOST:PORT), instead of supervisor.listen");
   app.add_option("--listen", line.listen, "address of this node (HOST:PORT), instead of the farm file's");
+  app.add_option("--source", line.source,
+                 "address of this node's connections to the network of its first BITS")
+      ->type_name("ADDRESS/BITS");
   app.add_option("--log-level", line.log_level,
                  "log level, instead of log.level: trace, debug, info, warning or error")
       ->check(CLI::IsMember({"trace", "debug", "info", "warning", "error"}));

@@ -142,8 +142,18 @@ transport::SocketPolicy socket_policy(const v1::Farm& farm) {
   const auto& network = farm.network();
   const std::string problem = transport::congestion_control_problem(network.congestion_control());
   if (!problem.empty()) spdlog::warn("network.congestion_control: {}", problem);
-  return {network.congestion_control(), network.no_delay(), static_cast<int>(network.send_buffer_bytes()),
-          static_cast<int>(network.receive_buffer_bytes()), tls_keys(farm)};
+  return {network.congestion_control(),
+          network.no_delay(),
+          static_cast<int>(network.send_buffer_bytes()),
+          static_cast<int>(network.receive_buffer_bytes()),
+          tls_keys(farm),
+          std::nullopt};
+}
+
+transport::SocketPolicy socket_policy(const Setup& setup) {
+  transport::SocketPolicy policy = socket_policy(setup.farm);
+  policy.source = setup.source;
+  return policy;
 }
 
 Setup make_setup(const v1::Farm& farm, const config::FarmPlan& plan, const std::string& name,
@@ -202,6 +212,10 @@ Setup own_setup(const CommandLine& line, const v1::Farm& farm, const config::Loc
   if (line.supervisor.empty()) setup.supervisor = supervisor_for(setup, supervisor);
   if (!line.listen.empty()) {
     (role == Role::supervisor ? setup.supervisor : setup.listen) = parse_endpoint(line.listen);
+  }
+  if (!line.source.empty()) {
+    setup.source = transport::parse_source(line.source);
+    if (!setup.source) throw std::runtime_error("--source: '" + line.source + "' is not like 10.77.128.1/16");
   }
   if (setup.identity.role != role) {
     throw std::runtime_error("node '" + line.name + "' is a " + std::string(name(setup.identity.role)) +

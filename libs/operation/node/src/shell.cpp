@@ -35,7 +35,7 @@ Shell::Shell(const CommandLine& line, Role role, const MakeNode& make, bool has_
              const ports::Endpoint& control, MetricsExport* metrics)
     : line_(line),
       role_(role),
-      loop_(socket_policy(setup.farm)),
+      loop_(socket_policy(setup)),
       bus_(control, bus_keys(setup.farm),
            {setup.farm.farm(), setup.self.name, endpoint_of(metrics), setup.identity.incarnation, line.after},
            [this] { loop_.wake(); }),

@@ -4,6 +4,7 @@
 #include <weir/ports/clock.hpp>
 #include <weir/ports/network.hpp>
 #include <weir/ports/readiness.hpp>
+#include <weir/transport/source_address.hpp>
 
 #include <array>
 #include <cstddef>
@@ -11,6 +12,7 @@
 #include <functional>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,6 +33,7 @@ struct SocketPolicy {
   // Empty: plain TCP. Otherwise every connection is TLS 1.3: this side connects with the first key, and
   // accepts any of them.
   std::vector<TlsKey> tls_keys = {};
+  std::optional<SourceAddress> source = {};  // of connections that this side makes
 };
 
 struct LoopCounters {

@@ -27,6 +27,7 @@ struct CommandLine {
   std::string supervisor;         // host:port; empty: supervisor.listen of the farm file
   std::string listen;             // host:port; empty: as in the plan
   std::string log_level;          // empty: the farm file's
+  std::string source;             // ADDRESS/BITS of its connections in that network; empty: any
   std::string control;            // host:port of run control; empty: control.listen of the farm file
   bool alone = false;             // one run without run control, whatever the farm file says
   bool one_run = false;           // under run control; the process ends with its run
@@ -42,6 +43,7 @@ struct Setup {
   config::NodePlan self;
   ports::Endpoint supervisor;  // the supervisor's address
   ports::Endpoint listen;      // this node's address, port 0: any
+  std::optional<transport::SourceAddress> source;
   sessions::PeerInfo identity;
   sessions::PeerLimits limits;
   RunNumber run;
@@ -91,6 +93,8 @@ struct Setup {
 // Returns the policy, with the keys for TLS if the farm uses it; logs an unknown congestion control. Throws
 // like make_authenticator().
 [[nodiscard]] transport::SocketPolicy socket_policy(const v1::Farm& farm);
+// Returns the same with the source of the node's connections.
+[[nodiscard]] transport::SocketPolicy socket_policy(const Setup& setup);
 // Returns a new incarnation each time.
 [[nodiscard]] Incarnation make_incarnation();
 // Returns an id of this boot and process namespace: for two processes with the same id, a pid means the same.
