@@ -45,13 +45,14 @@ std::string switch_links(const LabPlan& plan, const std::vector<std::string>& pa
   lines.add("link set lo up");
   if (plan.has_fabric()) return lines.take();
   for (const std::string& name : plan.switches) {
+    if (plan.software) break;
     lines.add("link add name {} mtu {} type bridge mcast_snooping 0 stp_state 0", name, plan.mtu);
     lines.add("link set dev {} up", name);
   }
   for (std::size_t i = 0; i < plan.hosts.size(); ++i) {
     const LabHost& host = plan.hosts[i];
     WEIR_ASSERT(host.attached < plan.switches.size());
-    const std::string master = "master " + plan.switches[host.attached];
+    const std::string master = plan.software ? std::string() : "master " + plan.switches[host.attached];
     if (host.delay_ns > 0) {
       add_relayed(host.name, plan.mtu, master, lines);
       continue;
@@ -68,6 +69,11 @@ std::string switch_links(const LabPlan& plan, const std::vector<std::string>& pa
     }
     lines.add("link add name {} mtu {} type veth peer name {} mtu {}", link.from_device, plan.mtu,
               link.to_device, plan.mtu);
+    if (plan.software) {
+      lines.add("link set dev {} up", link.from_device);
+      lines.add("link set dev {} up", link.to_device);
+      continue;
+    }
     lines.add("link set dev {} master {} up", link.from_device, plan.switches[link.from]);
     lines.add("link set dev {} master {} up", link.to_device, plan.switches[link.to]);
   }
@@ -80,7 +86,7 @@ std::string switch_links(const LabPlan& plan, const std::vector<std::string>& pa
 
 // Static forwarding entries for every host at every switch: no learning and no flooding.
 std::string forwarding(const LabPlan& plan) {
-  if (plan.has_fabric()) return {};
+  if (plan.has_fabric() || plan.software) return {};
   Lines lines;
   const auto quiet = [&](const std::string& device) {
     lines.add("link set dev {} learning off flood off mcast_flood off bcast_flood off", device);
@@ -164,8 +170,14 @@ void add_rings(const LabPlan& plan, const Port& port, Lines& lines) {
     add_class("1:1", id, std::min(part, ring_rate), ring_rate);
     lines.add("qdisc add dev {} parent 1:{:x} pfifo limit {}", port.device, id, plan.ring_packets);
     lines.add("filter add dev {} parent 1: protocol ip prio 1 u32 match ip dst {}/32 flowid 1:{:x}",
-              port.device, plan.hosts[port.rings[i]].address, id);
+              port.device, port.rings[i], id);
   }
+}
+
+// The socket of a software switch limits the frames that wait at its port, so the kernel's queue must not.
+std::uint64_t queue_bytes(const LabPlan& plan, const Port& port) {
+  constexpr std::uint64_t kSpare = std::uint64_t{1} << 18U;
+  return plan.software && port.space == kSwitches ? 2 * port.buffer_bytes + kSpare : port.buffer_bytes;
 }
 
 std::string port_limits(const LabPlan& plan, Space space) {
@@ -178,14 +190,14 @@ std::string port_limits(const LabPlan& plan, Space space) {
       continue;
     }
     lines.add("qdisc add dev {} root handle 1: tbf rate {}bit burst {} limit {} overhead {} mpu {}",
-              port.device, port.rate_bits_per_s, plan.burst_bytes, port.buffer_bytes, kOverheadBytes,
+              port.device, port.rate_bits_per_s, plan.burst_bytes, queue_bytes(plan, port), kOverheadBytes,
               kShortestBytes);
   }
   return lines.take();
 }
 
 std::string steering(const LabPlan& plan) {
-  if (plan.has_fabric()) return {};
+  if (plan.has_fabric() || plan.software) return {};
   Lines lines;
   std::string device;
   for (const Steer& steer : plan.steers) {
@@ -228,6 +240,8 @@ std::string host_side(const LabPlan& plan, std::size_t i) {
   if (host.own_port && !plan.has_fabric() && host.offloads != Offloads::all)
     lines.add("link set data gso_max_segs 1");
   lines.add("addr add {}/{} dev data", host.address, kPrefixBits);
+  for (const std::string& address : host.dcm_addresses)
+    lines.add("addr add {}/{} dev data", address, kPrefixBits);
   lines.add("link set data up");
   if (plan.locks_windows()) {
     lines.add("route replace 10.77.0.0/{} dev data scope link src {} cwnd lock {} initcwnd {}", kPrefixBits,
@@ -237,6 +251,8 @@ std::string host_side(const LabPlan& plan, std::size_t i) {
     if (other == i) continue;
     lines.add("neigh add {} lladdr {} dev data nud permanent", plan.hosts[other].address,
               plan.hosts[other].mac);
+    for (const std::string& address : plan.hosts[other].dcm_addresses)
+      lines.add("neigh add {} lladdr {} dev data nud permanent", address, plan.hosts[other].mac);
   }
   return lines.take();
 }
@@ -246,8 +262,9 @@ std::string host_side(const LabPlan& plan, std::size_t i) {
 std::string change_line(const LabPlan& plan, const PortChange& change) {
   Lines lines;
   lines.add("qdisc change dev {} root handle 1: tbf rate {}bit burst {} limit {} overhead {} mpu {}",
-            plan.ports[change.port].device, change.rate_bits_per_s, plan.burst_bytes, change.buffer_bytes,
-            kOverheadBytes, kShortestBytes);
+            plan.ports[change.port].device, change.rate_bits_per_s, plan.burst_bytes,
+            plan.software ? queue_bytes(plan, plan.ports[change.port]) : change.buffer_bytes, kOverheadBytes,
+            kShortestBytes);
   return lines.take();
 }
 

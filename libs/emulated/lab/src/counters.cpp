@@ -84,6 +84,17 @@ void read_statistics(const char* bytes, std::size_t size, PortCount& count) {
 
 }  // namespace
 
+void add_counts(std::vector<PortCount>& counts, const std::vector<PortCount>& more) {
+  for (std::size_t i = 0; i < std::min(counts.size(), more.size()); ++i) {
+    counts[i].bytes += more[i].bytes;
+    counts[i].packets += more[i].packets;
+    counts[i].drops += more[i].drops;
+    counts[i].backlog_bytes += more[i].backlog_bytes;
+    counts[i].pauses += more[i].pauses;
+    counts[i].paused_ns += more[i].paused_ns;
+  }
+}
+
 std::uint64_t machine_drops() {
   std::ifstream file("/proc/net/softnet_stat");
   std::uint64_t drops = 0;

@@ -24,6 +24,9 @@ using config::Problems;
 constexpr std::size_t kHostNameMax = 12;  // a device's name has 15 at most
 constexpr std::size_t kHostsPerThird = 250;
 constexpr std::size_t kHostsMax = 1000;
+constexpr int kDataNetwork = 77;
+constexpr std::size_t kFirstDcmAddress = 127 * kHostsPerThird;  // 10.77.128.1
+constexpr std::size_t kDcmAddressesMax = 126 * kHostsPerThird;
 constexpr double kCpuShareMin = 0.01;  // a cgroup's smallest quota: 1 ms of 100
 constexpr double kMsPerS = 1000;
 constexpr double kBitErrorsMin = 1e-11;  // one of eight million full frames
@@ -44,6 +47,20 @@ FlowControl back_pressure_of(v1::Lab::BackPressure word) {
       break;
   }
   return FlowControl::none;
+}
+
+switching::Queueing queueing_of(v1::Lab::PortQueue word) {
+  switch (word) {
+    case v1::Lab::PORT_QUEUE_PER_DCM:
+      return switching::Queueing::rings;
+    case v1::Lab::PORT_QUEUE_PER_INPUT:
+      return switching::Queueing::virtual_output;
+    case v1::Lab::PORT_QUEUE_ONE:
+      return switching::Queueing::fifo;
+    case v1::Lab::PORT_QUEUE_SHARED:
+      break;
+  }
+  return switching::Queueing::output;
 }
 
 Offloads offloads_of(v1::Offloads word) {
@@ -74,6 +91,7 @@ class Planner {
       if (problems_.empty()) changes();
       outages();
       if (problems_.empty()) back_pressure();
+      if (problems_.empty()) software();
     }
     if (!problems_.empty()) return Unexpected<Problems>(std::move(problems_));
     return std::move(plan_);
@@ -89,6 +107,8 @@ class Planner {
   void settings() {
     plan_.name = lab_.lab();
     plan_.back_pressure = back_pressure_of(lab_.back_pressure());
+    if (lab_.switches() == v1::Lab::SWITCHES_SOFTWARE) plan_.software = queueing_of(lab_.port_queue());
+    plan_.mark_packets = lab_.mark_packets();
     plan_.mtu = lab_.mtu();
     plan_.burst_bytes = config::parse_buffer(lab_.burst()).value_or(0);
     if (plan_.burst_bytes < lab_.mtu() + kOverheadBytes) report("burst", "is shorter than a frame");
@@ -145,7 +165,7 @@ class Planner {
       if (host.name.size() > kHostNameMax) {
         report(key, fmt::format("'{}' is longer than {} characters", host.name, kHostNameMax));
       }
-      host.address = nth_address(77, i);
+      host.address = nth_address(kDataNetwork, i);
       host.control_address = nth_address(78, i);
       host.mac = fmt::format("02:77:00:00:{:02x}:{:02x}", (i + 1) / 256, (i + 1) % 256);
       const bool own_cards = own != nullptr && own->offloads() != v1::OFFLOADS_AS_LAB;
@@ -246,7 +266,7 @@ class Planner {
     }
     for (const Role role : {Role::supervisor, Role::writer}) {
       for (const config::NodePlan* node : unplaced(role)) {
-        plan_.places[node->name] = {kControl, control_address(), {}};
+        plan_.places[node->name] = {kControl, control_address(), {}, {}};
       }
     }
   }
@@ -287,7 +307,14 @@ class Planner {
     LabHost& host = plan_.hosts[i];
     host.nodes.push_back(node.name);
     host.has_dcm = host.has_dcm || node.role == Role::dcm;
-    plan_.places[node.name] = {kFirstHost + i, host.address, host.congestion_control};
+    plan_.places[node.name] = {kFirstHost + i, host.address, {}, host.congestion_control};
+    if (node.role == Role::dcm && lab_.addresses() == v1::Lab::ADDRESSES_PER_DCM) {
+      if (dcms_ == kDcmAddressesMax)
+        return report("addresses", fmt::format("are per-dcm: {} DCMs at most", kDcmAddressesMax));
+      host.dcm_addresses.push_back(nth_address(kDataNetwork, kFirstDcmAddress + dcms_++));
+      plan_.places[node.name].address = host.dcm_addresses.back();
+      plan_.places[node.name].source = fmt::format("{}/{}", host.dcm_addresses.back(), kPrefixBits);
+    }
   }
 
   // ---- the rest
@@ -394,7 +421,8 @@ class Planner {
     if (!plan_.has_fabric()) return;
     if (plan_.line)
       report("back_pressure", "is not for the topology wan: the line cannot hold a sender back");
-    if (plan_.ring_packets > 0) report("back_pressure", "is not for port_queue: per-dcm: rings drop frames");
+    if (plan_.ring_packets > 0 && !plan_.software)
+      report("back_pressure", "is not for port_queue: per-dcm: rings drop frames");
     if (!plan_.changes.empty()) report("changes", "are not for back_pressure: its ports keep their rates");
     for (const LabHost& host : plan_.hosts) {
       if (host.slow_nic)
@@ -410,6 +438,27 @@ class Planner {
     }
     if (!problems_.empty()) return;
     if (auto problem = FabricPlan(plan_).problem(plan_)) report("back_pressure", std::move(*problem));
+  }
+
+  void software() {
+    if (!plan_.software) {
+      if (lab_.port_queue() == v1::Lab::PORT_QUEUE_PER_INPUT || lab_.port_queue() == v1::Lab::PORT_QUEUE_ONE)
+        report("port_queue", "needs switches: software");
+      if (plan_.mark_packets > 0) report("mark_packets", "needs switches: software");
+      return;
+    }
+    if (plan_.has_fabric()) report("switches", "are software, and back_pressure has switches of its own");
+    if (plan_.line) report("switches", "cannot be software in the topology wan");
+    const bool delays = std::any_of(plan_.hosts.begin(), plan_.hosts.end(),
+                                    [](const LabHost& host) { return host.delay_ns > 0; }) ||
+                        std::any_of(plan_.links.begin(), plan_.links.end(),
+                                    [](const Link& link) { return link.delay_ns > 0; });
+    if (delays) report("switches", "cannot be software on links with a delay");
+    for (const LabHost& host : plan_.hosts) {
+      if (host.offloads == Offloads::all)
+        report("offloads",
+               fmt::format("of {} are all: software switches need frames of the wire", host.name));
+    }
   }
 
   // Values that a change does not give keep their previous setting.
@@ -430,6 +479,7 @@ class Planner {
   const config::FarmPlan* farm_;
   std::vector<const v1::HostSettings*> listed_;  // by host index
   LabPlan plan_;
+  std::size_t dcms_ = 0;  // with an address of their own
   Problems problems_;
 };
 

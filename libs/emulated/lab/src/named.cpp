@@ -64,7 +64,7 @@ Expected<void, NetworkError> give_names(const LabPlan& plan, const LabNetwork& n
 }
 
 void remove_relayed_links(const LabPlan& plan) {
-  if (plan.has_fabric()) {  // the relay ends with the first device
+  if (plan.has_fabric() || plan.software) {  // the relay ends with the first device
     const OwnedDescriptor host(::open(named_paths(plan)[kFirstHost].c_str(), O_RDONLY | O_CLOEXEC));
     if (host.is_open()) (void)run_tool(Tool::ip, "link del data\n", host.get());
     return;

@@ -64,7 +64,7 @@ void set_offloads(const LabPlan& plan, const std::vector<OwnedDescriptor>& space
   in_space(spaces[kSwitches].get(), [&] {
     if (plan.has_fabric()) return;
     for (const LabHost& host : plan.hosts) {
-      if (host.delay_ns == 0) set_offloads(host.name, host.offloads);
+      if (host.delay_ns == 0) set_offloads(host.name, plan.software ? Offloads::none : host.offloads);
     }
     for (const Link& link : plan.links) {
       if (link.delay_ns > 0) continue;
@@ -77,6 +77,8 @@ void set_offloads(const LabPlan& plan, const std::vector<OwnedDescriptor>& space
     in_space(spaces[kFirstHost + i].get(), [&] {
       if (host.delay_ns > 0 || plan.has_fabric()) {
         set_relayed_offloads("data", host.offloads);
+      } else if (plan.software) {
+        set_offloads("data", Offloads::none);  // nobody behind a packet socket completes checksums
       } else {
         set_offloads("data", host.offloads);
       }
@@ -135,7 +137,7 @@ std::string LabNetwork::refusal() {
 Expected<LabNetwork, NetworkError> LabNetwork::make(const LabPlan& plan) {
   using Failed = Unexpected<NetworkError>;
   if (auto missing = missing_tools()) return Failed({std::move(*missing), true});
-  if (plan.needs_relay() && ::access(kTun, R_OK | W_OK) != 0)
+  if (plan.needs_relay() && !plan.software && ::access(kTun, R_OK | W_OK) != 0)
     return Failed({fmt::format("{} needs {}: {} (as root: modprobe tun; in a container, pass the device)",
                                plan.has_fabric() ? "back_pressure" : "a long line or a link with a delay",
                                kTun, std::strerror(errno)),

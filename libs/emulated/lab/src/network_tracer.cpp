@@ -102,9 +102,9 @@ std::uint64_t payload_at(const OwnedDescriptor& socket) {
 class NetworkTracer::Sampler {
  public:
   Sampler(const LabPlan& plan, const LabNetwork& network, PortCounters counters,
-          std::function<std::vector<PortCount>()> fabric)
+          std::function<std::vector<PortCount>()> more)
       : counters_(std::move(counters)),
-        fabric_(std::move(fabric)),
+        more_(std::move(more)),
         stop_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     std::vector<std::string> names;
     for (std::size_t i = 0; i < plan.hosts.size(); ++i) {
@@ -144,7 +144,8 @@ class NetworkTracer::Sampler {
     TimeNs next = monotonic_now_ns();
     pollfd stop{stop_.get(), POLLIN, 0};
     for (;;) {
-      const std::vector<PortCount> ports = fabric_ ? fabric_() : counters_.read();
+      std::vector<PortCount> ports = counters_.read();
+      if (more_) add_counts(ports, more_());
       for (std::size_t i = 0; i < taps_.size(); ++i) requests_[i] += payload_at(taps_[i]);
       const TimeNs now = monotonic_now_ns();
       trace_.take(now - began_ns_, ports, requests_);
@@ -158,7 +159,7 @@ class NetworkTracer::Sampler {
   }
 
   PortCounters counters_;
-  std::function<std::vector<PortCount>()> fabric_;
+  std::function<std::vector<PortCount>()> more_;
   OwnedDescriptor stop_;
   std::vector<OwnedDescriptor> taps_;  // by requester
   std::vector<std::uint64_t> requests_;

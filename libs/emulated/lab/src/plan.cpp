@@ -27,6 +27,12 @@ void LabPlan::set_congestion_control(const std::string& name_of_it) {
   for (auto& [node, place] : places) place.congestion_control = name_of_it;
 }
 
+std::vector<std::string> LabPlan::ring_addresses(std::size_t host) const {
+  const LabHost& here = hosts[host];
+  if (!here.has_dcm) return {};
+  return here.dcm_addresses.empty() ? std::vector<std::string>{here.address} : here.dcm_addresses;
+}
+
 std::vector<Port> LabPlan::counted_ports() const {
   std::vector<Port> counted = ports;
   if (!line) return counted;

@@ -133,6 +133,7 @@ Relay& Relay::operator=(Relay&& other) noexcept = default;
 Expected<Relay, std::string> Relay::open(const LabPlan& plan, const LabNetwork& network) {
   try {
     return Relay(std::make_unique<Loop>(plan.has_fabric() ? relay_switches(plan, network)
+                                        : plan.software   ? relay_software(plan, network)
                                                           : relay_links(plan, network)));
   } catch (const std::exception& error) {
     return Unexpected<std::string>(error.what());

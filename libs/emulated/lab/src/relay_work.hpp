@@ -54,6 +54,8 @@ class RelayWork {
 
 // Links with a delay, and the long line. Throws std::runtime_error.
 [[nodiscard]] std::unique_ptr<RelayWork> relay_links(const LabPlan& plan, const LabNetwork& network);
+// The software switches of a lab. Throws std::runtime_error.
+[[nodiscard]] std::unique_ptr<RelayWork> relay_software(const LabPlan& plan, const LabNetwork& network);
 // All switches of a lab with back-pressure. Throws std::runtime_error.
 [[nodiscard]] std::unique_ptr<RelayWork> relay_switches(const LabPlan& plan, const LabNetwork& network);
 

@@ -112,16 +112,18 @@ class Builder {
     steer(leaves);
   }
 
-  // Gives each host with DCMs a ring at every switch port on the way to it.
+  // Gives each address of DCMs a ring at every switch port on the way to it.
   void add_rings(const v1::Lab& lab) {
-    if (lab.port_queue() != v1::Lab::PORT_QUEUE_PER_DCM) return;
+    if (lab.port_queue() != v1::Lab::PORT_QUEUE_PER_DCM && !plan_.software) return;
     plan_.ring_packets = lab.ring_packets();
     plan_.ring_bits_per_s = rate_of(lab.ring_rate());
+    if (plan_.software) return;  // which has them inside
     for (Port& port : plan_.ports) {
       if (port.space != kSwitches) continue;
       for (const Forward& forward : plan_.forwards) {
-        if (forward.device == port.device && plan_.hosts[forward.host].has_dcm)
-          port.rings.push_back(forward.host);
+        if (forward.device != port.device) continue;
+        const auto addresses = plan_.ring_addresses(forward.host);
+        port.rings.insert(port.rings.end(), addresses.begin(), addresses.end());
       }
     }
   }

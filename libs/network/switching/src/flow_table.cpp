@@ -7,9 +7,9 @@ std::uint64_t key(Address address, std::uint16_t port) { return (std::uint64_t{a
 
 }  // namespace
 
-FlowTable::FlowTable(const Settings& settings) {
+FlowTable::FlowTable(const SwitchSettings& settings) {
   for (std::size_t ring = 0; ring < settings.rings.size(); ++ring) {
-    const RingSettings& own = settings.rings[ring];
+    const FlowRing& own = settings.rings[ring];
     targets_[key(own.address, own.port)] = {own.via, ring};
     if (own.port == 0) continue;
     by_port_ = true;
@@ -19,7 +19,7 @@ FlowTable::FlowTable(const Settings& settings) {
     targets_.insert_or_assign(key(route.address, 0), Target{route.via, kNoRing});
 }
 
-std::optional<FlowTable::Target> FlowTable::find(const Destination& to) const {
+std::optional<FlowTable::Target> FlowTable::find(const FrameDestination& to) const {
   auto found = targets_.end();
   if (by_port_ && to.is_data && to.port != 0) found = targets_.find(key(to.address, to.port));
   if (found == targets_.end()) found = targets_.find(key(to.address, 0));

@@ -36,21 +36,21 @@ constexpr std::byte kMarked{0x03};
 constexpr std::size_t kWireExtra = 24;  // preamble 8, checksum 4, gap 12
 constexpr std::size_t kWireLeast = 84;
 
-Expected<Destination, HeaderError> read_arp(ConstBytes arp) {
+Expected<FrameDestination, HeaderError> read_arp(ConstBytes arp) {
   if (arp.size() < kArpBytes) return Refused(HeaderError::malformed);
   const std::uint64_t fixed = (std::uint64_t{load_32(arp, 0)} << 16U) | load_16(arp, 4);
   if (fixed != kArpFixed) return Refused(HeaderError::other_protocol);
-  return Destination{load_32(arp, kArpTargetAt), 0, false};
+  return FrameDestination{load_32(arp, kArpTargetAt), 0, false};
 }
 
-Expected<Destination, HeaderError> read_ipv4(ConstBytes packet) {
+Expected<FrameDestination, HeaderError> read_ipv4(ConstBytes packet) {
   if (packet.size() < kIpBytesMin) return Refused(HeaderError::malformed);
   const unsigned first = std::to_integer<unsigned>(packet[0]);
   const std::size_t header = std::size_t{4} * (first & 0xfU);
   const std::size_t length = load_16(packet, kLengthAt);
   if (first >> 4U != 4 || header < kIpBytesMin || length < header || length > packet.size())
     return Refused(HeaderError::malformed);
-  Destination to{load_32(packet, kAddressAt), 0, true};
+  FrameDestination to{load_32(packet, kAddressAt), 0, true};
   const bool has_ports = packet[kProtocolAt] == kTcp || packet[kProtocolAt] == kUdp;
   // Later fragments of a packet have no ports.
   const bool first_part = (load_16(packet, kFragmentAt) & kFragmentOffset) == 0;
@@ -60,7 +60,7 @@ Expected<Destination, HeaderError> read_ipv4(ConstBytes packet) {
 
 }  // namespace
 
-Expected<Destination, HeaderError> destination_of(ConstBytes frame) {
+Expected<FrameDestination, HeaderError> destination_of(ConstBytes frame) {
   if (frame.size() < kEthernetHeaderBytes) return Refused(HeaderError::malformed);
   const std::uint16_t type = load_16(frame, kTypeAt);
   const ConstBytes payload = frame.subspan(kEthernetHeaderBytes);

@@ -14,10 +14,10 @@ std::string text_of(Address address) {
                      address & 0xffU);
 }
 
-std::optional<std::string> problem_of_rings(const Settings& settings) {
+std::optional<std::string> problem_of_rings(const SwitchSettings& settings) {
   std::set<std::pair<Address, std::uint16_t>> flows;
   std::map<Address, std::size_t> ways;
-  for (const RingSettings& ring : settings.rings) {
+  for (const FlowRing& ring : settings.rings) {
     if (ring.via >= settings.ports.size()) return fmt::format("ring {}: no port {}", ring.name, ring.via);
     if (ring.frames_max == 0) return fmt::format("ring {}: holds no frame", ring.name);
     if (ring.bytes_max != 0 && ring.bytes_max < settings.frame_bytes_max)
@@ -52,7 +52,7 @@ const char* name_of(Queueing queueing) {
   return "";
 }
 
-std::optional<std::string> problem_of(const Settings& settings) {
+std::optional<std::string> problem_of(const SwitchSettings& settings) {
   if (settings.ports.empty()) return "a switch needs a port";
   if (settings.other_frames == 0) return "frames without a ring need room for one frame at least";
   for (const PortSettings& port : settings.ports) {

@@ -6,31 +6,31 @@
 
 namespace weir::switching {
 
-const char* name_of(DropReason reason) {
+const char* name_of(FrameDrop reason) {
   switch (reason) {
-    case DropReason::malformed:
+    case FrameDrop::malformed:
       return "malformed";
-    case DropReason::other_protocol:
+    case FrameDrop::other_protocol:
       return "other_protocol";
-    case DropReason::no_checksum:
+    case FrameDrop::no_checksum:
       return "no_checksum";
-    case DropReason::too_long:
+    case FrameDrop::too_long:
       return "too_long";
-    case DropReason::no_route:
+    case FrameDrop::no_route:
       return "no_route";
-    case DropReason::same_port:
+    case FrameDrop::same_port:
       return "same_port";
-    case DropReason::queue_full:
+    case FrameDrop::queue_full:
       return "queue_full";
-    case DropReason::receive_full:
+    case FrameDrop::receive_full:
       return "receive_full";
-    case DropReason::refused:
+    case FrameDrop::refused:
       return "refused";
   }
   return "";
 }
 
-Switch::Switch(const Settings& settings)
+Switch::Switch(const SwitchSettings& settings)
     : settings_(settings),
       table_(settings),
       pool_(std::max<std::size_t>(settings.frame_bytes_max, kPauseFrameBytes)),
@@ -42,7 +42,7 @@ Switch::Switch(const Settings& settings)
 // Each kind of queues divides the same memory: that of the rings and of the other frames.
 void Switch::make_queues() {
   const std::size_t ports = ports_.size();
-  for (const RingSettings& ring : settings_.rings) {
+  for (const FlowRing& ring : settings_.rings) {
     memory_frames_ += ring.frames_max;
     if (settings_.queueing != Queueing::rings) continue;
     Queue& queue = queues_.emplace_back();
@@ -81,23 +81,23 @@ Switch::Index Switch::queue_of(std::size_t input, const FlowTable::Target& targe
 
 void Switch::receive(std::size_t port, TimeNs now_ns, ConstBytes frame) {
   WEIR_ASSERT(port < ports_.size());
-  PortCounters& counters = ports_[port].counters;
+  SwitchPortCounters& counters = ports_[port].counters;
   ++counters.received;
   counters.received_bytes += frame.size();
   if (is_link_control(frame)) return take_control(ports_[port], settings_.ports[port], now_ns, frame);
-  if (frame.size() > settings_.frame_bytes_max) return drop(port, DropReason::too_long);
+  if (frame.size() > settings_.frame_bytes_max) return drop(port, FrameDrop::too_long);
   const auto to = destination_of(frame);
   if (!to) {
     return drop(port,
-                to.error() == HeaderError::malformed ? DropReason::malformed : DropReason::other_protocol);
+                to.error() == HeaderError::malformed ? FrameDrop::malformed : FrameDrop::other_protocol);
   }
   const auto target = table_.find(*to);
-  if (!target) return drop(port, DropReason::no_route);
-  if (target->via == port) return drop(port, DropReason::same_port);
+  if (!target) return drop(port, FrameDrop::no_route);
+  if (target->via == port) return drop(port, FrameDrop::same_port);
   store(port, *target, frame);
 }
 
-void Switch::refuse(std::size_t port, DropReason reason, std::size_t frame_bytes) {
+void Switch::refuse(std::size_t port, FrameDrop reason, std::size_t frame_bytes) {
   ++ports_[port].counters.received;
   ports_[port].counters.received_bytes += frame_bytes;
   drop(port, reason);
@@ -131,7 +131,7 @@ void Switch::store(std::size_t input, const FlowTable::Target& target, ConstByte
   if (hold ? port.receive.frames >= settings_.ports[input].receive_frames : !room) {
     ++ports_[target.via].counters.dropped_ahead;
     if (!hold) ++queue.counters.dropped;
-    return drop(input, hold ? DropReason::receive_full : DropReason::queue_full);
+    return drop(input, hold ? FrameDrop::receive_full : FrameDrop::queue_full);
   }
   const FrameId id = pool_.add(frame);
   FramePool::Frame& stored = pool_[id];
@@ -139,7 +139,7 @@ void Switch::store(std::size_t input, const FlowTable::Target& target, ConstByte
   stored.output = static_cast<Index>(target.via);
   stored.queue = index;
   port.stored_bytes += frame.size();
-  PortCounters& ahead = ports_[target.via].counters;
+  SwitchPortCounters& ahead = ports_[target.via].counters;
   ++ahead.waiting;
   ahead.waiting_bytes += frame.size();
   if (hold) return port.receive.push(pool_, id);
@@ -282,7 +282,7 @@ void Switch::release(FrameId id) {
     Port& input = ports_[frame.input];
     WEIR_ASSERT(input.stored_bytes >= frame.bytes);
     input.stored_bytes -= frame.bytes;
-    PortCounters& output = ports_[frame.output].counters;
+    SwitchPortCounters& output = ports_[frame.output].counters;
     WEIR_ASSERT(output.waiting > 0 && output.waiting_bytes >= frame.bytes);
     --output.waiting;
     output.waiting_bytes -= frame.bytes;
@@ -309,7 +309,7 @@ void Switch::refused(std::size_t index) {
   Port& port = ports_[index];
   const FrameId id = port.transmit.pop(pool_);
   if (!pool_[id].control) {
-    drop(pool_[id].input, DropReason::refused);
+    drop(pool_[id].input, FrameDrop::refused);
     ++port.counters.dropped_ahead;
   }
   release(id);
@@ -317,9 +317,9 @@ void Switch::refused(std::size_t index) {
 
 // ---- counters
 
-PortCounters Switch::port(std::size_t index, TimeNs now_ns) const {
+SwitchPortCounters Switch::port(std::size_t index, TimeNs now_ns) const {
   const Port& port = ports_[index];
-  PortCounters counters = port.counters;
+  SwitchPortCounters counters = port.counters;
   counters.paused_ns += std::min(now_ns, port.paused_until_ns) - port.paused_from_ns;
   return counters;
 }

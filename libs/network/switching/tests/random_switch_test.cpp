@@ -13,9 +13,9 @@ constexpr std::size_t kPorts = 5;
 constexpr std::size_t kRings = 6;
 constexpr std::uint32_t kRingFrames = 20;
 
-Settings random_settings(std::mt19937& random) {
+SwitchSettings random_settings(std::mt19937& random) {
   const auto draw = [&](unsigned below) { return static_cast<std::uint32_t>(random() % below); };
-  Settings settings;
+  SwitchSettings settings;
   settings.queueing = static_cast<Queueing>(draw(4));
   settings.when_full = static_cast<WhenFull>(draw(2));
   settings.frame_bytes_max = 1514;
@@ -119,7 +119,7 @@ class Traffic {
     std::uint64_t in = 0;
     std::uint64_t out = 0;
     for (std::size_t port = 0; port < kPorts; ++port) {
-      const PortCounters counters = machine_.port(port, now_);
+      const SwitchPortCounters counters = machine_.port(port, now_);
       in += counters.received;
       out += counters.sent + counters.link_control;
       for (const std::uint64_t dropped : counters.dropped) out += dropped;

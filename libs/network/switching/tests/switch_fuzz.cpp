@@ -15,8 +15,8 @@ constexpr Address kFirst = 0x0a000001;
 constexpr std::size_t kPorts = 4;
 constexpr std::size_t kHeader = 3;
 
-Settings settings_of(std::uint8_t choice) {
-  Settings settings;
+SwitchSettings settings_of(std::uint8_t choice) {
+  SwitchSettings settings;
   settings.queueing = static_cast<Queueing>(choice & 3U);
   settings.when_full = (choice & 4U) != 0 ? WhenFull::hold : WhenFull::drop;
   settings.frame_bytes_max = 1514;
@@ -42,7 +42,7 @@ void check(const Switch& machine, TimeNs now) {
   std::uint64_t in = 0;
   std::uint64_t out = machine.held();
   for (std::size_t port = 0; port < kPorts; ++port) {
-    const PortCounters counters = machine.port(port, now);
+    const SwitchPortCounters counters = machine.port(port, now);
     in += counters.received;
     out += counters.sent + counters.link_control;
     for (const std::uint64_t dropped : counters.dropped) out += dropped;

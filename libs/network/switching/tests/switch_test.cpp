@@ -2,6 +2,7 @@
 #include "weir_catch.hpp"
 #include <weir/switching/switch.hpp>
 
+#include <algorithm>
 #include <array>
 #include <map>
 
@@ -11,8 +12,8 @@ namespace {
 constexpr std::uint64_t kGigabit = 1'000'000'000;
 
 // A readout at port 0 (and more at 3), DCMs at ports 1 and 2: two of them at port 1.
-Settings small_switch() {
-  Settings settings;
+SwitchSettings small_switch() {
+  SwitchSettings settings;
   settings.frame_bytes_max = 1514;
   settings.other_frames = 256;
   for (const char* name : {"in", "a", "b", "in2"})
@@ -26,7 +27,7 @@ Settings small_switch() {
   return settings;
 }
 
-std::uint64_t dropped(const Switch& machine, std::size_t port, DropReason reason) {
+std::uint64_t dropped(const Switch& machine, std::size_t port, FrameDrop reason) {
   return machine.port(port, 0).dropped[static_cast<std::size_t>(reason)];
 }
 
@@ -83,7 +84,7 @@ TEST_CASE("a full transmit queue holds its rings up, and no other port's") {
 TEST_CASE("a slow DCM holds all others up in one queue, and none in rings") {
   for (const Queueing queueing :
        {Queueing::rings, Queueing::output, Queueing::virtual_output, Queueing::fifo}) {
-    Settings settings = small_switch();
+    SwitchSettings settings = small_switch();
     settings.queueing = queueing;
     Switch machine(settings);
     for (int i = 0; i < 60; ++i) {
@@ -98,7 +99,7 @@ TEST_CASE("a slow DCM holds all others up in one queue, and none in rings") {
 }
 
 TEST_CASE("a ring's rate leaves the rest of its port to the others") {
-  Settings settings = small_switch();
+  SwitchSettings settings = small_switch();
   settings.rings[0].bits_per_s = kGigabit / 10;
   settings.rings[0].burst_bytes = 1538;
   Switch machine(settings);
@@ -122,11 +123,11 @@ TEST_CASE("every refused frame has its reason") {
   auto other = frame_to(kFirstAddress);
   other[12] = std::byte{0x86};
   machine.receive(0, 0, other);
-  CHECK(dropped(machine, 0, DropReason::malformed) == 1);
-  CHECK(dropped(machine, 0, DropReason::too_long) == 1);
-  CHECK(dropped(machine, 0, DropReason::no_route) == 1);
-  CHECK(dropped(machine, 0, DropReason::same_port) == 1);
-  CHECK(dropped(machine, 0, DropReason::other_protocol) == 1);
+  CHECK(dropped(machine, 0, FrameDrop::malformed) == 1);
+  CHECK(dropped(machine, 0, FrameDrop::too_long) == 1);
+  CHECK(dropped(machine, 0, FrameDrop::no_route) == 1);
+  CHECK(dropped(machine, 0, FrameDrop::same_port) == 1);
+  CHECK(dropped(machine, 0, FrameDrop::other_protocol) == 1);
   CHECK(machine.port(0, 0).received == 5);
   CHECK(machine.held() == 0);
 }
@@ -134,7 +135,7 @@ TEST_CASE("every refused frame has its reason") {
 TEST_CASE("a full ring drops, and its counters and those of its port say so") {
   Switch machine(small_switch());
   for (int i = 0; i < 103; ++i) machine.receive(0, 0, frame_to(kFirstAddress));
-  CHECK(dropped(machine, 0, DropReason::queue_full) == 3);
+  CHECK(dropped(machine, 0, FrameDrop::queue_full) == 3);
   CHECK(machine.ring(0).dropped == 3);
   CHECK(machine.ring(0).waiting_most == 100);
   CHECK(machine.port(1, 0).dropped_ahead == 3);
@@ -142,7 +143,7 @@ TEST_CASE("a full ring drops, and its counters and those of its port say so") {
 }
 
 TEST_CASE("a ring may be limited in bytes") {
-  Settings settings = small_switch();
+  SwitchSettings settings = small_switch();
   settings.rings[0].bytes_max = 5000;
   Switch machine(settings);
   for (int i = 0; i < 10; ++i) machine.receive(0, 0, frame_to(kFirstAddress));
@@ -152,7 +153,7 @@ TEST_CASE("a ring may be limited in bytes") {
 }
 
 TEST_CASE("a ring of one TCP port is apart from that of the address") {
-  Settings settings = small_switch();
+  SwitchSettings settings = small_switch();
   settings.rings[1] = {.name = "dcm", .address = kFirstAddress, .port = 4711, .via = 1, .frames_max = 100};
   Switch machine(settings);
   machine.receive(0, 0, frame_to(kFirstAddress, 4711));
@@ -163,7 +164,7 @@ TEST_CASE("a ring of one TCP port is apart from that of the address") {
 }
 
 TEST_CASE("with `hold` frames wait in the receive queue, in order, and the port takes no more") {
-  Settings settings = small_switch();
+  SwitchSettings settings = small_switch();
   settings.when_full = WhenFull::hold;
   settings.ports[0].receive_frames = 10;
   Switch machine(settings);
@@ -175,14 +176,14 @@ TEST_CASE("with `hold` frames wait in the receive queue, in order, and the port 
   for (int i = 0; i < 4; ++i) machine.receive(0, 0, frame_to(kFirstAddress));
   CHECK_FALSE(machine.takes(0));
   machine.receive(0, 0, frame_to(kFirstAddress));
-  CHECK(dropped(machine, 0, DropReason::receive_full) == 1);
+  CHECK(dropped(machine, 0, FrameDrop::receive_full) == 1);
   CHECK(take(machine, 1, 1000).size() == 109);
   CHECK(take(machine, 2, 10).size() == 1);
   CHECK(machine.takes(0));
 }
 
 TEST_CASE("a paused port sends nothing until the pause ends, or is ended") {
-  Settings settings = small_switch();
+  SwitchSettings settings = small_switch();
   settings.ports[1].obeys_pauses = true;
   Switch machine(settings);
   machine.receive(0, 0, frame_to(kFirstAddress));
@@ -208,7 +209,7 @@ TEST_CASE("pauses are ignored unless the port obeys them, and never forwarded") 
 }
 
 TEST_CASE("a sender with too many stored bytes is told to pause, again in time, and to resume") {
-  Settings settings = small_switch();
+  SwitchSettings settings = small_switch();
   settings.ports[0].pause_bytes = 10'000;
   Switch machine(settings);
   for (int i = 0; i < 7; ++i) machine.receive(0, 0, frame_to(kFirstAddress));
@@ -232,7 +233,7 @@ TEST_CASE("a sender with too many stored bytes is told to pause, again in time, 
 }
 
 TEST_CASE("a long ring marks frames of senders that use marks") {
-  Settings settings = small_switch();
+  SwitchSettings settings = small_switch();
   settings.mark_frames = 5;
   Switch machine(settings);
   for (int i = 0; i < 10; ++i) machine.receive(0, 0, frame_to(kFirstAddress, 80, 100, 0, 2));
@@ -246,13 +247,13 @@ TEST_CASE("a frame that the interface lost is a drop of its way in") {
   machine.receive(3, 0, frame_to(kFirstAddress));
   machine.run(0);
   machine.refused(1);
-  CHECK(dropped(machine, 3, DropReason::refused) == 1);
+  CHECK(dropped(machine, 3, FrameDrop::refused) == 1);
   CHECK(machine.held() == 0);
   CHECK(machine.port(1, 0).sent == 0);
 }
 
 TEST_CASE("settings that contradict each other are refused with the place") {
-  Settings settings = small_switch();
+  SwitchSettings settings = small_switch();
   CHECK_FALSE(problem_of(settings).has_value());
   settings.routes.push_back({kFirstAddress, 0});
   CHECK(problem_of(settings) == "route to 10.0.0.1: the address has a ring or another route");

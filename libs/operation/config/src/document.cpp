@@ -4,6 +4,7 @@
 #include <weir/config/document.hpp>
 #include <weir/v1/farm.pb.h>
 #include <weir/v1/lab.pb.h>
+#include <weir/v1/switch.pb.h>
 
 #include <google/protobuf/descriptor.h>
 
@@ -27,7 +28,8 @@ An entry of `nodes`, or its profile, may override keys marked †; a readout's e
 Sizes are bytes, or have a unit: `64k` and `64kB` are 64 000 bytes, `64KiB` is 65 536; likewise `M`, `G`, `T`. Times are
 numbers with their unit in the key's name.
 
-This page is rendered from `proto/weir/v1/farm.proto`, its last part from `lab.proto`; a test keeps them equal.
+This page is rendered from `proto/weir/v1/farm.proto`, its last parts from `lab.proto` and `switch.proto`; a test keeps
+them equal.
 )";
 
 constexpr const char* kLabIntroduction = R"(
@@ -38,6 +40,12 @@ the prefix `lab.`, as in `--set lab.port_rate=200mbit`.
 
 Rates and buffers are those of `tc`: `1gbit` and `200mbit` are bits per second in steps of 1000; `100k` and `4m` are
 bytes in steps of 1024. `unlimited` is no rate.
+)";
+
+constexpr const char* kSwitchIntroduction = R"(
+## The switch file
+
+A switch in software for `weir-switch` ([switching.md](switching.md)). Rates and sizes are written as in a lab file.
 )";
 
 std::string type_name(const FieldDescriptor& field) {
@@ -178,6 +186,8 @@ std::string document() {
   add_file(page, *v1::Farm::descriptor(), "## ");
   page += kLabIntroduction;
   add_file(page, *v1::Lab::descriptor(), "### lab: ");
+  page += kSwitchIntroduction;
+  add_file(page, *v1::Switch::descriptor(), "### switch: ");
   return page;
 }
 

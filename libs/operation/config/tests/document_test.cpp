@@ -5,6 +5,7 @@
 #include <weir/config/farm_file.hpp>
 #include <weir/v1/farm.pb.h>
 #include <weir/v1/lab.pb.h>
+#include <weir/v1/switch.pb.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -31,11 +32,12 @@ void for_each_key(const Descriptor& type, const std::string& path, const Visit& 
   }
 }
 
-// Visits the messages of the farm file and of the lab file.
+// Visits the messages of the farm file, the lab file and the switch file.
 template <class Visit>
 void for_each_key(const Visit& visit) {
   for_each_key(*v1::Farm::descriptor(), {}, visit);
   for_each_key(*v1::Lab::descriptor(), "lab", visit);
+  for_each_key(*v1::Switch::descriptor(), "switch", visit);
 }
 
 }  // namespace

@@ -40,6 +40,13 @@ void add_links(const lab::LabPlan& lab, double from_s, double to_s, run_record::
   });
 }
 
+// The memory of software switches for the frames to a host's DCMs.
+double rings_of(const lab::LabPlan& lab, std::size_t host) {
+  if (!lab.software) return 0;
+  const double frame = lab.mtu + lab::kEthernetHeaderBytes;
+  return frame * lab.ring_packets * static_cast<double>(lab.ring_addresses(host).size());
+}
+
 // A card below the rate of the host's port takes the port's place.
 void take_nic(const lab::Port& card, double bits_per_s, run_record::FarmHost& here) {
   if (here.port_bits_per_s > 0 && here.port_bits_per_s <= bits_per_s) return;
@@ -65,7 +72,7 @@ run_record::FarmNetwork network_of(const lab::LabPlan& lab, const config::FarmPl
       const lab::Port& port = lab.ports[p];
       if (port.to_host && port.device == host.name) {
         here.port_bits_per_s = lab.mean_rate(p, from_s, to_s);
-        here.buffer_bytes = static_cast<double>(port.buffer_bytes);
+        here.buffer_bytes = static_cast<double>(port.buffer_bytes) + rings_of(lab, i);
       } else if (port.space == lab::kFirstHost + i) {
         const double rate = lab.mean_rate(p, from_s, to_s);
         if (port.device == lab::kNicDevice) {  // after the port to the host

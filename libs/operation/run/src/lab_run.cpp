@@ -76,7 +76,9 @@ Expected<LabRun, LabError> LabRun::make(const config::LabFile& file, const lab::
 std::string LabRun::introduction() const {
   const std::string disturbed = disturbance_.introduction();
   const std::string pressure =
-      plan_.has_fabric() ? fmt::format("; back-pressure: {}", lab::name_of(plan_.back_pressure)) : "";
+      plan_.has_fabric() ? fmt::format("; back-pressure: {}", lab::name_of(plan_.back_pressure))
+      : plan_.software   ? fmt::format("; software switches: {}", switching::name_of(*plan_.software))
+                         : "";
   return fmt::format("in lab {}: {}, {}{}{}{}{}", plan_.name, plan_.topology,
                      counted(plan_.hosts.size(), "host"), pressure, disturbed.empty() ? "" : "; ", disturbed,
                      network_.in_order() ? ""
@@ -92,6 +94,7 @@ std::map<std::string, launch::NodePlace> LabRun::places() const {
     place.address = there.address;
     // A lab's hosts cannot be reached from outside.
     place.arguments = {"--set", "security.mode=open"};
+    if (!there.source.empty()) place.arguments.insert(place.arguments.end(), {"--source", there.source});
     if (!there.congestion_control.empty()) {
       place.arguments.insert(place.arguments.end(),
                              {"--set", "network.congestion_control=" + there.congestion_control});
@@ -102,7 +105,7 @@ std::map<std::string, launch::NodePlace> LabRun::places() const {
 
 const std::vector<lab::PortCount>& LabRun::read() {
   counts_ = counters_.read();
-  if (plan_.has_fabric()) counts_ = relay_->port_counter()();
+  if (plan_.has_fabric() || plan_.software) lab::add_counts(counts_, relay_->port_counter()());
   if (plan_.line) {
     for (const lab::PortCount& count : relay_->line_counts()) counts_.push_back(count);
   }
@@ -127,8 +130,9 @@ void LabRun::pass(TimeNs now_ns) {
 }
 
 Expected<void, LabError> LabRun::trace() {
-  auto tracer = plan_.has_fabric() ? lab::NetworkTracer::open(plan_, network_, relay_->port_counter())
-                                   : lab::NetworkTracer::open(plan_, network_);
+  auto tracer = plan_.has_fabric() || plan_.software
+                    ? lab::NetworkTracer::open(plan_, network_, relay_->port_counter())
+                    : lab::NetworkTracer::open(plan_, network_);
   if (!tracer) return Unexpected<LabError>({fmt::format("lab {}: {}", plan_.name, tracer.error()), false});
   tracer_ = std::move(*tracer);
   return {};

@@ -195,11 +195,15 @@ json::value after_1s_of(const Summary& summary) {
 
 json::value relay_of(const std::optional<reports::RelayReport>& relay) {
   if (!relay) return nullptr;
+  json::object drops;
+  for (const auto& [reason, count] : relay->drops) drops[reason] = count;
   return json::object{{"links", relay->links},
                       {"switches", relay->switches},
                       {"delay_us", relay->delay_ns / kMicrosecond},
                       {"frames", relay->frames},
                       {"dropped", relay->dropped},
+                      {"drops", std::move(drops)},
+                      {"marked", relay->marked},
                       {"late_p50_us", relay->late_p50_us},
                       {"late_p99_us", relay->late_p99_us},
                       {"late_max_us", relay->late_max_us},

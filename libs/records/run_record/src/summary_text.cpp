@@ -297,7 +297,17 @@ void add_disturbance(const Summary& summary, Page& page) {
   }
 }
 
+void add_software_switches(const reports::RelayReport& relay, Page& page) {
+  std::string drops;
+  for (const auto& [reason, count] : relay.drops)
+    drops += fmt::format("{}{} {}", drops.empty() ? ": " : ", ", reason, count);
+  page.line("switches", "{} in software for {}, {} passed, {} dropped{}{}", relay.switches,
+            counted(relay.links, "host"), counted(relay.frames, "frame"), relay.dropped, drops,
+            relay.marked > 0 ? fmt::format("; {} marked", relay.marked) : "");
+}
+
 void add_relay(const reports::RelayReport& relay, Page& page) {
+  if (relay.is_software) return add_software_switches(relay, page);
   if (relay.switches > 0) {
     page.line("relay", "{} {} in user space for {}, {} passed, p99 jitter {} us", relay.switches,
               relay.switches == 1 ? "switch" : "switches", counted(relay.links, "host"),

@@ -25,6 +25,9 @@ struct PortCount {
   [[nodiscard]] std::uint64_t wire_bytes() const { return bytes + kOverheadBytes * packets; }
 };
 
+// Adds to each port's counts those of another place.
+void add_counts(std::vector<PortCount>& counts, const std::vector<PortCount>& more);
+
 // Returns how many frames this machine's CPUs have dropped so far, in any network. Frames of a lab that
 // overloads the machine are among them, and no port counts those.
 [[nodiscard]] std::uint64_t machine_drops();
@@ -41,7 +44,7 @@ class PortCounters {
   [[nodiscard]] static Expected<PortCounters, std::string> open(const LabPlan& plan,
                                                                 const LabNetwork& network);
   // Returns the counts by port, as in LabPlan::ports. A port that cannot be read keeps its last count. Those
-  // of a fabric are 0: Relay::port_counter() has them.
+  // of a fabric are 0, and a software switch's queues are missing: Relay::port_counter() has them.
   [[nodiscard]] const std::vector<PortCount>& read();
   // Returns the frames to each host that were dropped on purpose, as of the last read().
   [[nodiscard]] const std::vector<std::uint64_t>& lost() const { return lost_; }

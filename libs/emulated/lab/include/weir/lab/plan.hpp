@@ -3,6 +3,7 @@
 #include <weir/base/expected.hpp>
 #include <weir/config/lab_file.hpp>
 #include <weir/config/plan.hpp>
+#include <weir/switching/settings.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -45,8 +46,8 @@ struct Port {
   std::uint64_t rate_bits_per_s = 0;
   std::uint64_t buffer_bytes = 0;
   bool to_host = false;  // from a switch to a host
-  // Hosts with DCMs that receive through it, each with a ring of its own. Empty: one queue for all frames.
-  std::vector<std::size_t> rings;
+  // Addresses of DCMs behind it, each with a ring of its own. Empty: one queue for all frames.
+  std::vector<std::string> rings;
 };
 
 // Pauses of a host's nodes: `for_ns` long, every `every_ns`, the first after `every_ns`. 0: never.
@@ -57,10 +58,11 @@ struct Pause {
 
 struct LabHost {
   std::string name;
-  std::string address;          // in the data network, device `data`
-  std::string control_address;  // device `control`
-  std::string mac;              // of `data`
-  std::size_t attached = 0;     // the switch, by number
+  std::string address;                     // in the data network, device `data`
+  std::string control_address;             // device `control`
+  std::string mac;                         // of `data`
+  std::vector<std::string> dcm_addresses;  // more of `data`, one for each of its DCMs
+  std::size_t attached = 0;                // the switch, by number
   std::size_t card = 0;   // interface card of that switch, shared by hosts with the same one; 0: its own
   bool own_port = false;  // sends at a limited rate, through a Port of its own
   bool slow_nic = false;  // receives at a limited rate, through a Port of its own, device `nic`
@@ -143,6 +145,7 @@ struct PortChange {
 struct LabPlace {
   Space space = kControl;
   std::string address;             // its address for listening
+  std::string source;              // of its connections in the data network, as 10.77.128.1/16; empty: any
   std::string congestion_control;  // empty: the farm's
 };
 
@@ -150,6 +153,9 @@ struct LabPlan {
   std::string name;
   std::string topology;  // "star"
   FlowControl back_pressure = FlowControl::none;
+  // The queues of all switches, if they are those of weir-switch instead of bridges.
+  std::optional<switching::Queueing> software;
+  std::uint32_t mark_packets = 0;  // in a queue of these, above which frames are marked; 0: never
   std::uint32_t mtu = 1500;
   std::uint64_t burst_bytes = 0;
   std::uint32_t window_segments = 0;
@@ -181,7 +187,11 @@ struct LabPlan {
   // Returns whether all switches are a machine in user space (SwitchFabric) instead of the kernel's bridges.
   [[nodiscard]] bool has_fabric() const { return back_pressure != FlowControl::none; }
   // Returns whether a relay carries frames between TAP devices.
-  [[nodiscard]] bool needs_relay() const { return has_fabric() || !relayed_links().empty(); }
+  [[nodiscard]] bool needs_relay() const {
+    return has_fabric() || software.has_value() || !relayed_links().empty();
+  }
+  // Returns the addresses of the host to which the data of its DCMs are sent.
+  [[nodiscard]] std::vector<std::string> ring_addresses(std::size_t host) const;
   [[nodiscard]] std::size_t spaces() const { return kFirstHost + hosts.size(); }
   // Returns "switches", "control" or the host's name.
   [[nodiscard]] std::string space_name(Space space) const;

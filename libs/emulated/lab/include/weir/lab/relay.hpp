@@ -17,10 +17,11 @@
 
 namespace weir::lab {
 
-// All links of a lab with a delay, and the long line of topology wan, in user space; with back-pressure all
-// switches instead. One thread, at real-time priority where the system grants it, moves frames from one TAP
-// device to another after their time (LinkDelays, SwitchFabric). A frame takes two system calls, so that a
-// core carries some hundred thousand frames a second.
+// All links of a lab with a delay, and the long line of topology wan, in user space; with back-pressure, or
+// with software switches, all switches instead. One thread, at real-time priority where the system grants it,
+// moves frames from one TAP device to another after their time (LinkDelays, SwitchFabric), or between the
+// switches' interfaces (PacketSwitch). A frame between TAP devices takes two system calls, so that a core
+// carries some hundred thousand of them a second.
 class Relay {
  public:
   // Requires: `plan` needs a relay, and `network` was made from it.
@@ -37,8 +38,9 @@ class Relay {
   // Returns the long line's counts towards the second switch, and back. Requires: the plan has one.
   // Thread-safe.
   [[nodiscard]] std::array<PortCount, 2> line_counts() const;
-  // Returns a function for the counts of LabPlan::ports, valid as long as this object or one that it was
-  // moved to. Requires: the plan has a fabric. Thread-safe.
+  // Returns a function for the counts of LabPlan::ports beside the kernel's: all of a fabric's, and the
+  // frames that wait in or were dropped by a software switch. Valid as long as this object or one that it was
+  // moved to. Thread-safe.
   [[nodiscard]] std::function<std::vector<PortCount>()> port_counter() const;
   // Returns the counts since start(). Thread-safe.
   [[nodiscard]] reports::RelayReport report() const;

@@ -4,6 +4,7 @@
 #include <weir/metrics/histogram.hpp>
 
 #include <cstdint>
+#include <map>
 #include <string>
 
 // Rows of a run's summary about the lab in which it took place.
@@ -35,6 +36,9 @@ struct RelayReport {
   std::uint64_t late_p50_us = 0;  // how much later than due a frame left
   std::uint64_t late_p99_us = 0;  // the jitter
   std::uint64_t late_max_us = 0;
+  bool is_software = false;                    // software switches, which have no lateness
+  std::uint64_t marked = 0;                    // frames with a mark of theirs
+  std::map<std::string, std::uint64_t> drops;  // of theirs, by reason
 
   // Above this share of the delay, the jitter makes delays unlike those of the lab file.
   static constexpr double kJitterMost = 0.1;

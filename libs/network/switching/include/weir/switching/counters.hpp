@@ -6,7 +6,7 @@
 
 namespace weir::switching {
 
-enum class DropReason : std::uint8_t {
+enum class FrameDrop : std::uint8_t {
   malformed,       // no valid headers
   other_protocol,  // neither IPv4 nor ARP, or with a tag
   no_checksum,     // its sender left the checksum to a card that does not exist
@@ -17,21 +17,21 @@ enum class DropReason : std::uint8_t {
   receive_full,    // no room in the receive queue of its port
   refused          // the interface did not take it
 };
-constexpr std::size_t kDropReasons = 9;
-[[nodiscard]] const char* name_of(DropReason reason);
+constexpr std::size_t kFrameDrops = 9;
+[[nodiscard]] const char* name_of(FrameDrop reason);
 
 // Frames and bytes since the switch began, without preamble, checksum and gap.
-struct PortCounters {
+struct SwitchPortCounters {
   std::uint64_t received = 0;  // frames, link control too
   std::uint64_t received_bytes = 0;
   std::uint64_t sent = 0;
   std::uint64_t sent_bytes = 0;
-  std::array<std::uint64_t, kDropReasons> dropped{};  // by the port where they came in
-  std::uint64_t dropped_ahead = 0;                    // of frames that would have left by this port
-  std::uint64_t link_control = 0;                     // frames to the switch itself, such as pauses
-  std::uint64_t pauses_sent = 0;                      // and ends of pauses
-  std::int64_t paused_ns = 0;                         // in which the link's other end wanted no frames
-  std::uint64_t waiting = 0;                          // frames now in the switch that will leave by this port
+  std::array<std::uint64_t, kFrameDrops> dropped{};  // by the port where they came in
+  std::uint64_t dropped_ahead = 0;                   // of frames that would have left by this port
+  std::uint64_t link_control = 0;                    // frames to the switch itself, such as pauses
+  std::uint64_t pauses_sent = 0;                     // and ends of pauses
+  std::int64_t paused_ns = 0;                        // in which the link's other end wanted no frames
+  std::uint64_t waiting = 0;                         // frames now in the switch that will leave by this port
   std::uint64_t waiting_bytes = 0;
 };
 

@@ -20,11 +20,11 @@ class FlowTable {
   };
 
   // Requires: problem_of(settings) is empty.
-  explicit FlowTable(const Settings& settings);
+  explicit FlowTable(const SwitchSettings& settings);
 
   // Returns the ring of address and port, else the ring of the address, else its route. ARP frames take the
   // way of the address that they ask for, outside its ring.
-  [[nodiscard]] std::optional<Target> find(const Destination& to) const;
+  [[nodiscard]] std::optional<Target> find(const FrameDestination& to) const;
 
  private:
   std::unordered_map<std::uint64_t, Target> targets_;

@@ -18,14 +18,14 @@ enum class HeaderError : std::uint8_t {
   other_protocol  // neither IPv4 nor ARP, or with a tag
 };
 
-struct Destination {
+struct FrameDestination {
   Address address = 0;
   std::uint16_t port = 0;  // of TCP or UDP; 0: unknown
   bool is_data = false;    // IPv4; otherwise an ARP frame, whose target is `address`
 };
 
 // Reads the destination of a frame.
-[[nodiscard]] Expected<Destination, HeaderError> destination_of(ConstBytes frame);
+[[nodiscard]] Expected<FrameDestination, HeaderError> destination_of(ConstBytes frame);
 
 // Marks the frame as "congestion experienced" and corrects its checksum (RFC 3168, RFC 1624). Returns false
 // if its sender does not use marks. Requires: destination_of() returned data.

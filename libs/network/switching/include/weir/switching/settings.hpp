@@ -37,7 +37,7 @@ struct PortSettings {
 };
 
 // A queue of the frames to one DCM, and its rate.
-struct RingSettings {
+struct FlowRing {
   std::string name;
   Address address = 0;
   std::uint16_t port = 0;  // of TCP or UDP; 0: all
@@ -54,18 +54,18 @@ struct Route {
   std::size_t via = 0;
 };
 
-struct Settings {
+struct SwitchSettings {
   Queueing queueing{};
   WhenFull when_full{};
   std::uint32_t frame_bytes_max = 0;
   std::uint32_t other_frames = 0;  // of each port, for frames without a ring
   std::uint32_t mark_frames = 0;   // above so many waiting frames a queue marks further ones; 0: never
   std::vector<PortSettings> ports;
-  std::vector<RingSettings> rings;
+  std::vector<FlowRing> rings;
   std::vector<Route> routes;  // of addresses without a ring
 };
 
 // Returns why a switch cannot have these settings, or nothing.
-[[nodiscard]] std::optional<std::string> problem_of(const Settings& settings);
+[[nodiscard]] std::optional<std::string> problem_of(const SwitchSettings& settings);
 
 }  // namespace weir::switching

@@ -25,12 +25,12 @@ namespace weir::switching {
 class Switch {
  public:
   // Requires: problem_of(settings) is empty.
-  explicit Switch(const Settings& settings);
+  explicit Switch(const SwitchSettings& settings);
 
   // Takes a frame that arrived at a port. Requires: `now_ns` never decreases, in all calls together.
   void receive(std::size_t port, TimeNs now_ns, ConstBytes frame);
   // Counts a frame that arrived and that the interface cannot hand over.
-  void refuse(std::size_t port, DropReason reason, std::size_t frame_bytes);
+  void refuse(std::size_t port, FrameDrop reason, std::size_t frame_bytes);
   // Returns whether the port's receive queue has room. Others should wait in the interface.
   [[nodiscard]] bool takes(std::size_t port) const;
   // Moves frames to the transmit queues, as turns, rates and room allow.
@@ -46,8 +46,8 @@ class Switch {
   // The interface lost the first frame of transmit().
   void refused(std::size_t port);
 
-  [[nodiscard]] const Settings& settings() const { return settings_; }
-  [[nodiscard]] PortCounters port(std::size_t port, TimeNs now_ns) const;
+  [[nodiscard]] const SwitchSettings& settings() const { return settings_; }
+  [[nodiscard]] SwitchPortCounters port(std::size_t port, TimeNs now_ns) const;
   // Returns the counters of a ring; of Queueing::rings only.
   [[nodiscard]] RingCounters ring(std::size_t ring) const;
   // Returns the frames that are in the switch now.
@@ -70,7 +70,7 @@ class Switch {
     FrameChain receive;
     FrameChain transmit;
     std::deque<Index> turn;  // queues with frames for this port
-    PortCounters counters;
+    SwitchPortCounters counters;
     std::uint64_t stored_bytes = 0;  // that came by this port
     TimeNs paused_from_ns = 0;
     TimeNs paused_until_ns = 0;
@@ -79,7 +79,7 @@ class Switch {
   };
 
   void make_queues();
-  void drop(std::size_t input, DropReason reason) {
+  void drop(std::size_t input, FrameDrop reason) {
     ++ports_[input].counters.dropped[static_cast<std::size_t>(reason)];
   }
   void take_control(Port& port, const PortSettings& settings, TimeNs now_ns, ConstBytes frame);
@@ -96,7 +96,7 @@ class Switch {
   void send_control(Port& port, std::size_t index, PauseQuanta quanta);
   void wake_at(TimeNs at_ns);
 
-  Settings settings_;
+  SwitchSettings settings_;
   FlowTable table_;
   FramePool pool_;
   std::vector<Port> ports_;

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 // Skips a test that needs root for its virtual network.
-namespace weir::system_test {
+namespace weir::test {
 
 inline bool may_make_namespaces() {
   const pid_t pid = ::fork();
@@ -17,10 +17,10 @@ inline bool may_make_namespaces() {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-}  // namespace weir::system_test
+}  // namespace weir::test
 
 #define NEEDS_ROOT()                               \
-  if (!weir::system_test::may_make_namespaces()) { \
+  if (!weir::test::may_make_namespaces()) {        \
     weir::skip_test("virtual networks need root"); \
     return;                                        \
   }                                                \

@@ -1,0 +1,111 @@
+#include <weir/base/assert.hpp>
+#include <weir/lab/software_plan.hpp>
+
+#include <algorithm>
+#include <arpa/inet.h>
+#include <map>
+
+namespace weir::lab {
+namespace {
+
+constexpr std::uint32_t kTransmitFrames = 64;  // of a port without a limit
+constexpr std::uint32_t kTransmitLeast = 4;
+constexpr std::uint32_t kOtherFrames = 256;  // of each port: requests, acknowledgements
+constexpr std::uint32_t kBatchFrames = 32;   // in the machine on their way to the interface
+
+switching::Address number_of(const std::string& address) {
+  in_addr bytes{};
+  const bool valid = ::inet_pton(AF_INET, address.c_str(), &bytes) == 1;
+  WEIR_ASSERT(valid);
+  return ntohl(bytes.s_addr);
+}
+
+class Builder {
+ public:
+  explicit Builder(const LabPlan& plan) : plan_(plan), switches_(plan.switches.size()) {
+    for (std::size_t i = 0; i < plan.ports.size(); ++i) {
+      if (plan.ports[i].space == kSwitches) limits_[plan.ports[i].device] = i;
+    }
+  }
+
+  std::vector<SoftwareSwitch> build() {
+    for (SoftwareSwitch& one : switches_) {
+      one.settings.machine.queueing = *plan_.software;
+      one.settings.machine.frame_bytes_max = plan_.mtu + kEthernetHeaderBytes;
+      one.settings.machine.other_frames = kOtherFrames;
+      one.settings.machine.mark_frames = plan_.mark_packets;
+    }
+    for (const LabHost& host : plan_.hosts) add_port(host.attached, host.name);
+    for (const Link& link : plan_.links) {
+      add_port(link.from, link.from_device);
+      add_port(link.to, link.to_device);
+    }
+    for (const Forward& forward : plan_.forwards) add_destination(forward);
+    return std::move(switches_);
+  }
+
+ private:
+  struct Place {
+    std::size_t at = 0;
+    std::size_t port = 0;
+  };
+
+  void add_port(std::size_t at, const std::string& device) {
+    SoftwareSwitch& one = switches_[at];
+    const auto limit = limits_.find(device);
+    packet_switch::PortInterface interface;
+    interface.device = device;
+    interface.frame_bytes_max = plan_.mtu + kEthernetHeaderBytes;
+    interface.transmit_frames = kTransmitFrames;
+    switching::PortSettings port;
+    port.name = device;
+    port.transmit_frames = kBatchFrames;
+    if (limit != limits_.end()) {
+      const Port& own = plan_.ports[limit->second];
+      const auto frames = static_cast<std::uint32_t>(own.buffer_bytes / interface.frame_bytes_max);
+      interface.transmit_frames = std::max(kTransmitLeast, frames);
+      port.bits_per_s = own.rate_bits_per_s;
+    }
+    places_[device] = {at, one.ports.size()};
+    one.ports.push_back(limit != limits_.end() ? limit->second : SIZE_MAX);
+    one.settings.interfaces.push_back(interface);
+    one.settings.machine.ports.push_back(port);
+  }
+
+  void add_destination(const Forward& forward) {
+    const Place place = places_.at(forward.device);
+    switching::SwitchSettings& machine = switches_[place.at].settings.machine;
+    const auto rings = plan_.ring_addresses(forward.host);
+    for (const std::string& address : rings) {
+      machine.rings.push_back({.name = address,
+                               .address = number_of(address),
+                               .via = place.port,
+                               .frames_max = plan_.ring_packets,
+                               .bits_per_s = plan_.ring_bits_per_s,
+                               .burst_bytes = plan_.burst_bytes});
+    }
+    const std::string& own = plan_.hosts[forward.host].address;
+    if (std::find(rings.begin(), rings.end(), own) == rings.end())
+      machine.routes.push_back({number_of(own), place.port});
+  }
+
+  const LabPlan& plan_;
+  std::vector<SoftwareSwitch> switches_;
+  std::map<std::string, std::size_t> limits_;
+  std::map<std::string, Place> places_;
+};
+
+}  // namespace
+
+std::vector<SoftwareSwitch> software_switches(const LabPlan& plan) {
+  WEIR_ASSERT(plan.software.has_value());
+  auto switches = Builder(plan).build();
+  for (SoftwareSwitch& one : switches) {
+    const auto problem = switching::problem_of(one.settings.machine);
+    WEIR_ASSERT(one.ports.empty() || !problem);
+  }
+  std::erase_if(switches, [](const SoftwareSwitch& one) { return one.ports.empty(); });
+  return switches;
+}
+
+}  // namespace weir::lab

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <weir/base/owned_descriptor.hpp>
+#include <weir/base/time.hpp>
+#include <weir/packet_switch/packet_port.hpp>
+#include <weir/switching/switch.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace weir::packet_switch {
+
+struct PacketSwitchSettings {
+  switching::SwitchSettings machine;
+  std::vector<PortInterface> interfaces;  // of each of the machine's ports
+};
+
+// The counters of a switch. Frames that the kernel dropped are among those received and dropped by a port.
+struct SwitchCounts {
+  std::vector<switching::SwitchPortCounters> ports;
+  std::vector<switching::RingCounters> rings;  // with Queueing::rings
+  std::uint64_t held = 0;
+
+  [[nodiscard]] std::uint64_t received() const;
+  [[nodiscard]] std::uint64_t sent() const;
+  [[nodiscard]] std::uint64_t dropped() const;
+  [[nodiscard]] std::uint64_t dropped(switching::FrameDrop reason) const;
+  [[nodiscard]] std::uint64_t marked() const;
+};
+
+// A switch between interfaces of this host: moves frames between PacketPorts and a switching::Switch. One
+// thread.
+class PacketSwitch {
+ public:
+  // Opens all interfaces, in the calling thread's network namespace. Throws std::runtime_error.
+  // Requires: problem_of(settings.machine) is empty.
+  explicit PacketSwitch(const PacketSwitchSettings& settings);
+
+  // Returns a descriptor that is readable while run() has work.
+  [[nodiscard]] int file() const { return events_.get(); }
+  // Moves the frames that have arrived or are due. Returns false once an interface no longer exists.
+  [[nodiscard]] bool run();
+  [[nodiscard]] SwitchCounts counts();
+
+ private:
+  struct Port {
+    std::unique_ptr<PacketPort> interface;
+    bool readable = false;  // frames may be left in the kernel
+    bool full = false;      // waits until the interface takes more
+    std::uint32_t watched = 0;
+    std::uint64_t kernel_drops = 0;
+  };
+  void wait_for_events();
+  bool receive(std::size_t port);
+  bool transmit(std::size_t port, TimeNs now_ns);
+  void watch(std::size_t port);
+  void set_timer(std::optional<TimeNs> at_ns);
+
+  switching::Switch machine_;
+  std::vector<Port> ports_;
+  OwnedDescriptor events_;
+  OwnedDescriptor timer_;
+  TimeNs timer_ns_ = 0;
+  bool gone_ = false;
+};
+
+}  // namespace weir::packet_switch

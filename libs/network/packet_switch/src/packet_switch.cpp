@@ -1,0 +1,183 @@
+#include <weir/base/assert.hpp>
+#include <weir/clock/clock.hpp>
+#include <weir/packet_switch/packet_switch.hpp>
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+#include <sys/epoll.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
+#include <utility>
+
+namespace weir::packet_switch {
+namespace {
+
+constexpr int kEvents = 64;
+constexpr int kFramesPerTurn = 64;  // of a port
+constexpr int kTurns = 32;          // then the caller has its turn
+constexpr std::uint64_t kTimer = UINT64_MAX;
+
+using switching::FrameDrop;
+
+}  // namespace
+
+std::uint64_t SwitchCounts::received() const {
+  std::uint64_t sum = 0;
+  for (const auto& port : ports) sum += port.received;
+  return sum;
+}
+
+std::uint64_t SwitchCounts::sent() const {
+  std::uint64_t sum = 0;
+  for (const auto& port : ports) sum += port.sent;
+  return sum;
+}
+
+std::uint64_t SwitchCounts::dropped(FrameDrop reason) const {
+  std::uint64_t sum = 0;
+  for (const auto& port : ports) sum += port.dropped[static_cast<std::size_t>(reason)];
+  return sum;
+}
+
+std::uint64_t SwitchCounts::dropped() const {
+  std::uint64_t sum = 0;
+  for (std::size_t reason = 0; reason < switching::kFrameDrops; ++reason)
+    sum += dropped(static_cast<FrameDrop>(reason));
+  return sum;
+}
+
+std::uint64_t SwitchCounts::marked() const {
+  std::uint64_t sum = 0;
+  for (const auto& ring : rings) sum += ring.marked;
+  return sum;
+}
+
+PacketSwitch::PacketSwitch(const PacketSwitchSettings& settings)
+    : machine_(settings.machine),
+      events_(::epoll_create1(EPOLL_CLOEXEC)),
+      timer_(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK)) {
+  WEIR_ASSERT(settings.interfaces.size() == settings.machine.ports.size());
+  const auto add = [&](int file, std::uint64_t name) {
+    epoll_event event{};
+    event.events = EPOLLIN;
+    event.data.u64 = name;
+    if (::epoll_ctl(events_.get(), EPOLL_CTL_ADD, file, &event) != 0)
+      throw std::runtime_error(fmt::format("the switch's event queue: {}", std::strerror(errno)));
+  };
+  add(timer_.get(), kTimer);
+  for (const PortInterface& interface : settings.interfaces) {
+    Port port;
+    port.interface = std::make_unique<PacketPort>(interface);
+    port.watched = EPOLLIN;
+    add(port.interface->file(), ports_.size());
+    ports_.push_back(std::move(port));
+  }
+}
+
+void PacketSwitch::wait_for_events() {
+  std::array<epoll_event, kEvents> events{};
+  const int count = ::epoll_wait(events_.get(), events.data(), kEvents, 0);
+  for (int i = 0; i < count; ++i) {
+    const epoll_event& event = events[static_cast<std::size_t>(i)];
+    if (event.data.u64 == kTimer) {
+      timer_ns_ = 0;
+      std::uint64_t expired = 0;
+      (void)::read(timer_.get(), &expired, sizeof expired);
+      continue;
+    }
+    Port& port = ports_[event.data.u64];
+    if ((event.events & EPOLLIN) != 0) port.readable = true;
+    if ((event.events & EPOLLOUT) != 0) port.full = false;
+    // A link that is down, too: then the interface refuses frames, and may take some later.
+    if ((event.events & EPOLLERR) != 0 && !port.interface->exists()) gone_ = true;
+  }
+}
+
+bool PacketSwitch::run() {
+  wait_for_events();
+  bool moved = true;
+  for (int turn = 0; moved && turn < kTurns; ++turn) {
+    moved = false;
+    for (std::size_t port = 0; port < ports_.size(); ++port) moved |= receive(port);
+    const TimeNs now_ns = monotonic_now_ns();
+    machine_.run(now_ns);
+    for (std::size_t port = 0; port < ports_.size(); ++port) moved |= transmit(port, now_ns);
+  }
+  for (std::size_t port = 0; port < ports_.size(); ++port) watch(port);
+  set_timer(moved ? std::optional(monotonic_now_ns()) : machine_.due_ns());
+  return !gone_;
+}
+
+bool PacketSwitch::receive(std::size_t index) {
+  Port& port = ports_[index];
+  if (!port.readable) return false;
+  const TimeNs now_ns = monotonic_now_ns();
+  for (int i = 0; i < kFramesPerTurn; ++i) {
+    if (!machine_.takes(index)) return i > 0;
+    const auto frame = port.interface->receive();
+    if (!frame) {
+      port.readable = false;
+      return i > 0;
+    }
+    if (frame->unfit) {
+      machine_.refuse(index, *frame->unfit, frame->bytes.size());
+    } else {
+      machine_.receive(index, now_ns, frame->bytes);
+    }
+  }
+  return true;
+}
+
+bool PacketSwitch::transmit(std::size_t index, TimeNs now_ns) {
+  Port& port = ports_[index];
+  if (port.full) return false;
+  std::array<ConstBytes, kFramesPerTurn> frames;
+  const std::size_t count = machine_.transmit(index, now_ns, frames);
+  if (count == 0) return false;
+  const PacketPort::Sent sent = port.interface->send(std::span(frames).first(count));
+  machine_.sent(index, sent.frames);
+  if (sent.why == PacketPort::Sending::refused) machine_.refused(index);
+  port.full = sent.why == PacketPort::Sending::full;
+  return sent.frames > 0 || sent.why == PacketPort::Sending::refused;
+}
+
+void PacketSwitch::watch(std::size_t index) {
+  Port& port = ports_[index];
+  const std::uint32_t wanted = (machine_.takes(index) ? EPOLLIN : 0U) | (port.full ? EPOLLOUT : 0U);
+  if (std::exchange(port.watched, wanted) == wanted) return;
+  epoll_event event{};
+  event.events = wanted;
+  event.data.u64 = index;
+  (void)::epoll_ctl(events_.get(), EPOLL_CTL_MOD, port.interface->file(), &event);
+}
+
+void PacketSwitch::set_timer(std::optional<TimeNs> at_ns) {
+  const TimeNs due_ns = at_ns.value_or(0);  // 0: never
+  if (std::exchange(timer_ns_, due_ns) == due_ns) return;
+  const itimerspec at{{0, 0}, {due_ns / kSecond, due_ns % kSecond}};
+  ::timerfd_settime(timer_.get(), TFD_TIMER_ABSTIME, &at, nullptr);
+}
+
+SwitchCounts PacketSwitch::counts() {
+  SwitchCounts counts;
+  const TimeNs now_ns = monotonic_now_ns();
+  for (std::size_t i = 0; i < ports_.size(); ++i) {
+    Port& port = ports_[i];
+    port.kernel_drops += port.interface->take_dropped();
+    switching::SwitchPortCounters& own = counts.ports.emplace_back(machine_.port(i, now_ns));
+    own.received += port.kernel_drops;
+    own.dropped[static_cast<std::size_t>(FrameDrop::receive_full)] += port.kernel_drops;
+  }
+  if (machine_.settings().queueing == switching::Queueing::rings) {
+    for (std::size_t i = 0; i < machine_.settings().rings.size(); ++i)
+      counts.rings.push_back(machine_.ring(i));
+  }
+  counts.held = machine_.held();
+  return counts;
+}
+
+}  // namespace weir::packet_switch

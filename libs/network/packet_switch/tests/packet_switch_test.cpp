@@ -1,0 +1,180 @@
+#include "needs_root.hpp"
+#include "own_space.hpp"
+#include "tcp_frames.hpp"
+#include "weir_catch.hpp"
+#include <weir/clock/clock.hpp>
+#include <weir/packet_switch/packet_switch.hpp>
+
+#include <algorithm>
+#include <array>
+#include <poll.h>
+#include <set>
+
+namespace weir::packet_switch {
+namespace {
+
+using switching::frame_to;
+using switching::FrameDrop;
+using switching::kFirstAddress;
+using test::add_cable;
+using test::in_own_space;
+
+constexpr DurationNs kPatience = 20 * kSecond;
+
+// A switch with two ports, h0 and h1, and a socket at the other end of each cable.
+struct Network {
+  explicit Network(std::uint32_t ring_frames, std::uint32_t receive_frames = 1024,
+                   std::uint32_t transmit_frames = 64) {
+    add_cable("h0", "data0");
+    add_cable("h1", "data1");
+    PacketSwitchSettings settings;
+    settings.interfaces = {{"h0", 1514, receive_frames, transmit_frames},
+                           {"h1", 1514, receive_frames, transmit_frames}};
+    settings.machine.frame_bytes_max = 1514;
+    settings.machine.other_frames = 256;
+    settings.machine.ports = {{.name = "h0", .transmit_frames = 64}, {.name = "h1", .transmit_frames = 64}};
+    settings.machine.rings = {{.name = "dcm", .address = kFirstAddress, .via = 1, .frames_max = ring_frames}};
+    settings.machine.routes = {{kFirstAddress + 1, 0}};
+    machine = std::make_unique<PacketSwitch>(settings);
+    sender = std::make_unique<PacketPort>(PortInterface{"data0", 1514, 1024, 4096});
+    receiver = std::make_unique<PacketPort>(PortInterface{"data1", 1514, 8192, 64});
+  }
+
+  void send(const std::vector<std::byte>& frame, std::size_t count) const {
+    const std::vector<ConstBytes> frames(count, ConstBytes(frame));
+    REQUIRE(sender->send(frames).frames == count);
+  }
+  // Runs the switch until so many frames have arrived; returns their number.
+  std::size_t receive(std::size_t wanted) {
+    std::size_t received = 0;
+    const TimeNs end = monotonic_now_ns() + kPatience;
+    while (received < wanted && monotonic_now_ns() < end) {
+      pollfd file{machine->file(), POLLIN, 0};
+      (void)::poll(&file, 1, 1);
+      REQUIRE(machine->run());
+      while (const auto frame = receiver->receive()) {
+        CHECK_FALSE(frame->unfit.has_value());
+        last.assign(frame->bytes.begin(), frame->bytes.end());
+        ++received;
+      }
+    }
+    return received;
+  }
+  void run_until(const std::function<bool(const SwitchCounts&)>& done) {
+    const TimeNs end = monotonic_now_ns() + kPatience;
+    while (monotonic_now_ns() < end && !done(machine->counts())) REQUIRE(machine->run());
+    REQUIRE(done(machine->counts()));
+  }
+
+  std::unique_ptr<PacketSwitch> machine;
+  std::unique_ptr<PacketPort> sender;
+  std::unique_ptr<PacketPort> receiver;
+  std::vector<std::byte> last;
+};
+
+std::uint64_t accounted(const SwitchCounts& counts) {
+  std::uint64_t control = 0;
+  for (const auto& port : counts.ports) control += port.link_control;
+  return counts.sent() + counts.dropped() + control + counts.held;
+}
+
+TEST_CASE("frames pass from interface to interface, unchanged, and are counted") {
+  NEEDS_ROOT();
+  in_own_space([] {
+    Network network(4096);
+    const auto frame = frame_to(kFirstAddress, 80, 1514, 42);
+    network.send(frame, 500);
+    CHECK(network.receive(500) == 500);
+    CHECK(network.last == frame);
+    const SwitchCounts counts = network.machine->counts();
+    CHECK(counts.ports[1].sent == 500);
+    CHECK(counts.rings[0].frames == 500);
+    CHECK(counts.dropped() == 0);
+    CHECK(counts.received() == accounted(counts));
+  });
+}
+
+TEST_CASE("frames that the kernel had no room for are drops of the switch") {
+  NEEDS_ROOT();
+  in_own_space([] {
+    Network network(4096, 32);
+    network.send(frame_to(kFirstAddress), 200);
+    // The switch has not run: its ring of 32 frames is full.
+    network.run_until([](const SwitchCounts& counts) { return counts.sent() == 32; });
+    const SwitchCounts counts = network.machine->counts();
+    CHECK(counts.dropped(FrameDrop::receive_full) == 168);
+    CHECK(counts.received() == 200);
+    CHECK(counts.received() == accounted(counts));
+  });
+}
+
+TEST_CASE("a slow interface makes frames wait in their ring, and a full ring drops by name") {
+  NEEDS_ROOT();
+  in_own_space([] {
+    Network network(50, 1024, 8);
+    REQUIRE(std::system("tc qdisc add dev h1 root tbf rate 2mbit burst 1600 limit 1000000") == 0);
+    network.send(frame_to(kFirstAddress), 200);
+    network.run_until([](const SwitchCounts& counts) { return counts.received() == 200; });
+    SwitchCounts counts = network.machine->counts();
+    CHECK(counts.dropped(FrameDrop::queue_full) > 50);
+    CHECK(counts.dropped() == counts.dropped(FrameDrop::queue_full));
+    CHECK(counts.held > 40);
+    CHECK(counts.rings[0].waiting_most == 50);
+    REQUIRE(std::system("tc qdisc del dev h1 root") == 0);
+    network.run_until([](const SwitchCounts& now) { return now.held == 0; });
+    counts = network.machine->counts();
+    CHECK(counts.received() == accounted(counts));
+  });
+}
+
+TEST_CASE("a link that is down refuses frames by name, and takes them again when it is up") {
+  NEEDS_ROOT();
+  in_own_space([] {
+    Network network(4096);
+    REQUIRE(std::system("ip link set h1 down") == 0);
+    network.send(frame_to(kFirstAddress), 10);
+    network.run_until([](const SwitchCounts& counts) { return counts.dropped(FrameDrop::refused) == 10; });
+    REQUIRE(std::system("ip link set h1 up") == 0);
+    network.send(frame_to(kFirstAddress), 10);
+    CHECK(network.receive(10) == 10);
+  });
+}
+
+TEST_CASE("tagged and foreign frames are dropped by name") {
+  NEEDS_ROOT();
+  in_own_space([] {
+    Network network(100);
+    auto tagged = frame_to(kFirstAddress);
+    tagged[12] = std::byte{0x81};
+    tagged[13] = std::byte{0x00};
+    network.send(tagged, 3);
+    network.send(frame_to(kFirstAddress + 77), 2);
+    network.run_until([](const SwitchCounts& counts) { return counts.received() == 5; });
+    const SwitchCounts counts = network.machine->counts();
+    CHECK(counts.dropped(FrameDrop::other_protocol) == 3);
+    CHECK(counts.dropped(FrameDrop::no_route) == 2);
+  });
+}
+
+TEST_CASE("removing an interface ends its switch") {
+  NEEDS_ROOT();
+  in_own_space([] {
+    Network network(100);
+    REQUIRE(network.machine->run());
+    REQUIRE(std::system("ip link del h1") == 0);
+    const TimeNs end = monotonic_now_ns() + kPatience;
+    bool runs = true;
+    while (runs && monotonic_now_ns() < end) runs = network.machine->run();
+    CHECK_FALSE(runs);
+  });
+}
+
+TEST_CASE("an unknown interface is named") {
+  NEEDS_ROOT();
+  in_own_space([] {
+    CHECK_THROWS_WITH(PacketPort(PortInterface{"nowhere"}), Catch::Matchers::ContainsSubstring("'nowhere'"));
+  });
+}
+
+}  // namespace
+}  // namespace weir::packet_switch
