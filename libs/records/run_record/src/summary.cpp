@@ -242,6 +242,7 @@ Summary summarize(const v1::RunSummary& account) {
       summary.loops.push_back({report.name(), report.role(), reports::loop_use(report, summary.duration_s)});
     summary.retransmits += reports::counter_of(report, "net.retransmits");
     summary.bytes_stored += reports::counter_of(report, "writer.bytes_stored");
+    add_front_ends(report, summary);
     if (report.role() == v1::ROLE_READOUT) {
       add_source(report, summary);
       add_windows(report, summary);

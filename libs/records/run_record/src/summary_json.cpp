@@ -378,6 +378,8 @@ std::string to_json(const Summary& summary) {
   object.emplace("source", object_of(summary.source));
   object.emplace("injected", object_of(summary.injected));
   object.emplace("pieces", object_of(summary.pieces));
+  object.emplace("numbers", object_of(summary.numbers));
+  object.emplace("steps_compared", object_of(summary.steps_compared));
   object.emplace("clocks", clocks_of(summary));
   object.emplace("filter_plugin", summary.filter_plugin);
   object.emplace("filter", object_of(summary.filter));

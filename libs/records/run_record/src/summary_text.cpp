@@ -421,6 +421,8 @@ std::string to_text(const Summary& summary) {
   add_plugin("Source ", summary.source_plugin, summary.source, summary, page);
   add_plugin("Faults on purpose, of fragments", "", summary.injected, summary, page);
   add_plugin("Pieces of windows", "", summary.pieces, summary, page);
+  add_plugin("Numbers of front-ends", "", summary.numbers, summary, page);
+  add_plugin("Fragments compared by counter or time", "", summary.steps_compared, summary, page);
   add_clocks(summary, page);
   add_plugin("Filter ", summary.filter_plugin, summary.filter, summary, page);
   add_steps(summary, page);

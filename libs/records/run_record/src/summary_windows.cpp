@@ -7,11 +7,11 @@
 namespace weir::run_record {
 namespace {
 
-struct PieceCount {
+struct NamedCount {
   const char* name;  // the key in the summary
   metrics::CounterKey key;
 };
-constexpr PieceCount kPieceCounts[] = {{"received", "pieces.received"},
+constexpr NamedCount kNamedCounts[] = {{"received", "pieces.received"},
                                        {"placed", "pieces.placed"},
                                        {"unplaced", "pieces.unplaced"},
                                        {"held", "pieces.held"},
@@ -19,13 +19,33 @@ constexpr PieceCount kPieceCounts[] = {{"received", "pieces.received"},
                                        {"windows", "readout.windows"},
                                        {"windows_forced", "readout.windows_forced"},
                                        {"windows_cut", "readout.windows_cut"}};
+constexpr NamedCount kNumberCounts[] = {
+    {"gaps", "numbers.gaps"},          {"nobodys", "numbers.nobodys"},
+    {"late", "numbers.late"},          {"unconfirmed", "numbers.unconfirmed"},
+    {"left_out", "numbers.left_out"},  {"repeated", "numbers.repeated"},
+    {"back", "numbers.back"},          {"unanchored", "numbers.unanchored"},
+    {"forgotten", "numbers.forgotten"}};
+constexpr NamedCount kStepCounts[] = {{"out_of_step", "readout.out_of_step"},
+                                      {"realigned", "readout.realigned"},
+                                      {"not_compared", "readout.not_compared"}};
 
 }  // namespace
+
+void add_front_ends(const v1::Report& report, Summary& summary) {
+  for (const NamedCount& one : kNumberCounts) {
+    if (const std::uint64_t count = reports::counter_of(report, one.key); count > 0)
+      summary.numbers[one.name] += count;
+  }
+  for (const NamedCount& one : kStepCounts) {
+    if (const std::uint64_t count = reports::counter_of(report, one.key); count > 0)
+      summary.steps_compared[one.name] += count;
+  }
+}
 
 void add_windows(const v1::Report& readout, Summary& summary) {
   const auto note = readout.notes().find("delays");
   if (note == readout.notes().end()) return;
-  for (const PieceCount& one : kPieceCounts)
+  for (const NamedCount& one : kNamedCounts)
     summary.pieces[one.name] += reports::counter_of(readout, one.key);
   for (const auto& [reason, count] : reports::by_reason(readout, "pieces.dropped."))
     summary.pieces["dropped_" + reason] += count;

@@ -58,7 +58,9 @@ void add_keys(const json::value& value, const std::string& path, Names& keys) {
                                 "filter",
                                 "filter_workers",
                                 "prefetch",
-                                "pieces"};
+                                "pieces",
+                                "numbers",
+                                "steps_compared"};
   if (const json::array* array = value.if_array()) {
     for (const json::value& entry : *array) add_keys(entry, path + "[]", keys);
   } else if (const json::object* object = value.if_object(); object != nullptr && !by_name.contains(path)) {

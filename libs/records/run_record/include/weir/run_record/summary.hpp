@@ -198,6 +198,8 @@ struct Summary {
   Counts source;              // the plugin's counters
   Counts injected;            // fragments with an injected fault, by fault
   Counts pieces;              // with build.by: time: data with a time, and windows; empty: none
+  Counts numbers;             // with build.by: number; empty: none
+  Counts steps_compared;      // where front-ends' counters or times are compared; empty: none
   // The delay of a source's pieces in UTC, with its clock's error in it.
   struct Clock {
     std::uint32_t source = 0;
