@@ -32,8 +32,10 @@ int find_planted(const Options& options) {
   for (std::size_t i = 1; i < kPlanted; ++i) {
     const auto bug = static_cast<Planted>(i);
     set_planted(bug);
+    ScenarioLimits limits = options.limits;
+    if (bug >= Planted::mark_named) limits.front_ends_permille = 1000;
     std::uint64_t seed = options.first;
-    while (seed <= options.last && !fails(make_scenario(seed, options.limits))) ++seed;
+    while (seed <= options.last && !fails(make_scenario(seed, limits))) ++seed;
     const bool found = seed <= options.last;
     all = all && found;
     if (found) {

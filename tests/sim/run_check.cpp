@@ -27,9 +27,11 @@ std::string text_of(const SliceSum& sum) {
 
 }  // namespace
 
-RunCheck::RunCheck(const Scenario& scenario, const v1::RunSummary& account, const std::string& folder,
-                   std::vector<std::uint32_t> dcm_deaths)
-    : scenario_(scenario), account_(account), folder_(folder), dcm_deaths_(std::move(dcm_deaths)) {}
+RunCheck::RunCheck(const Scenario& scenario, SimFrontEnds* front_ends, const v1::RunSummary& account,
+                   const std::string& folder, std::vector<std::uint32_t> dcm_deaths)
+    : scenario_(scenario), account_(account), folder_(folder), dcm_deaths_(std::move(dcm_deaths)) {
+  if (front_ends != nullptr) front_ends_.emplace(scenario, *front_ends, account);
+}
 
 void RunCheck::fail(const std::string& problem) {
   if (problem_.empty()) problem_ = problem;
@@ -131,6 +133,8 @@ void RunCheck::run() {
   check_histograms();
   check_filter_alerts();
   check_saved_alerts();
+  if (!front_ends_) return;
+  if (const std::string problem = front_ends_->account(); !problem.empty()) fail(problem);
 }
 
 // Each names a slice for which the filter gives an alert, and its window around that slice's time.
@@ -192,7 +196,9 @@ void RunCheck::check_account() {
   }
   for (const v1::Report& report : account_.nodes()) {
     const auto left = report.counters().find("fragments.dropped.run_ended");
-    if (report.final() && left != report.counters().end() && left->second > 0)
+    // Front-ends that count events continue behind the last slice.
+    const bool continues = scenario_.front_ends.kind == FrontEnds::number;
+    if (report.final() && left != report.counters().end() && left->second > 0 && !continues)
       fail(report.name() + " held " + std::to_string(left->second) + " fragment(s) that nobody cleared");
   }
   check_fetches();
@@ -421,6 +427,10 @@ void RunCheck::check_bytes(const storage::SliceRecordView& slice, const storage:
     fail("slice " + std::to_string(slice.head().slice.value) + " source " +
          std::to_string(record.source.value) + ": not requested, though the slice is poison");
   if (!record.kept || record.status == FragmentStatus::corrupt) return;
+  if (front_ends_) {
+    if (const std::string problem = front_ends_->fragment(slice, fragment); !problem.empty()) fail(problem);
+    return;
+  }
   const auto good = verifier_.verify(slice.head().run, record.source, slice.head().slice, fragment.bytes);
   if (!good)
     fail("slice " + std::to_string(slice.head().slice.value) + " source " +
@@ -452,7 +462,8 @@ void RunCheck::check_slice(const storage::SliceRecordView& slice) {
   for (std::size_t i = 0; i < slice.fragment_count(); ++i) {
     const storage::FragmentView fragment = slice.fragment(i);
     const storage::FragmentRecord& record = fragment.record;
-    flawed = flawed || record.status == FragmentStatus::truncated || record.status == FragmentStatus::corrupt;
+    flawed = flawed || record.status == FragmentStatus::truncated ||
+             record.status == FragmentStatus::corrupt || record.status == FragmentStatus::out_of_step;
     here =
         here || (record.status != FragmentStatus::missing && record.status != FragmentStatus::not_requested);
     absent = absent || record.reason == MissingReason::removed;
@@ -465,6 +476,7 @@ void RunCheck::check_slice(const storage::SliceRecordView& slice) {
       const bool lost = record.reason == MissingReason::not_produced && a_readout_was_cut_off();
       const bool full = record.reason == MissingReason::dropped ||
                         record.reason == MissingReason::no_buffer || record.reason == MissingReason::removed;
+      if (front_ends_ && front_ends_->explains(record)) continue;
       unexplained_ += lost || full ? 0 : 1;
       if (!lost && !full && why_.empty())
         why_ = "slice " + std::to_string(id) + ": " + std::string(name(record.reason));
@@ -480,6 +492,9 @@ void RunCheck::check_slice(const storage::SliceRecordView& slice) {
       continue;
     }
     check_bytes(slice, fragment);
+  }
+  if (front_ends_) {
+    if (const std::string problem = front_ends_->slice(slice); !problem.empty()) fail(problem);
   }
   flawed = flawed || (absent && !here);
   incomplete_ += flawed ? 1 : 0;

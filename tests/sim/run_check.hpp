@@ -1,5 +1,6 @@
 #pragma once
 
+#include "front_end_check.hpp"
 #include "scenario.hpp"
 #include <weir/emulation/dummy_content.hpp>
 #include <weir/storage/run_file_reader.hpp>
@@ -16,9 +17,9 @@ namespace weir::sim {
 // files, and against the filter's expected decisions.
 class RunCheck {
  public:
-  // `dcm_deaths`: of each DCM, those by its own filter included.
-  RunCheck(const Scenario& scenario, const v1::RunSummary& account, const std::string& folder,
-           std::vector<std::uint32_t> dcm_deaths);
+  // `front_ends`: null if there are none. `dcm_deaths`: of each DCM, those by its own filter included.
+  RunCheck(const Scenario& scenario, SimFrontEnds* front_ends, const v1::RunSummary& account,
+           const std::string& folder, std::vector<std::uint32_t> dcm_deaths);
   void run();
   [[nodiscard]] const std::string& problem() const { return problem_; }
   [[nodiscard]] std::uint64_t triggered() const { return triggered_; }
@@ -74,6 +75,7 @@ class RunCheck {
   std::uint64_t innocent_poison_ = 0;  // stored unfiltered, and no filter dies of them
   std::optional<UtcNs> clock_begin_;   // time of slice 0, from the stored slices
   emulation::DummyVerifier verifier_;
+  std::optional<FrontEndCheck> front_ends_;
 };
 
 }  // namespace weir::sim

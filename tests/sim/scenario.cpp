@@ -182,6 +182,108 @@ ManySources draw_many_sources(Scenario& scenario) {
   return many;
 }
 
+// Uses a separate generator, as filter_yaml(). Sources are numbered from 1.
+void draw_front_ends(Scenario& scenario, std::uint32_t permille) {
+  constexpr std::uint64_t kTag = 0x66656e64;
+  constexpr std::uint32_t kWidths[] = {8, 16, 48, 64};
+  Random own(scenario.seed ^ kTag);
+  if (!own.chance(permille)) return;
+  FrontEndPlan& plan = scenario.front_ends;
+  plan.kind = static_cast<FrontEnds>(own.between(1, 4));
+  plan.seed = own.next();
+  const auto sources = static_cast<std::int64_t>(scenario.readouts) * scenario.sources;
+  const auto any_source = [&] { return static_cast<std::uint32_t>(own.between(1, sources)); };
+  const auto any_event = [&] {
+    return static_cast<std::uint64_t>(own.between(8, static_cast<std::int64_t>(scenario.slices) - 5));
+  };
+  plan.period_ns = std::max<DurationNs>(kMillisecond / 2,
+                                        scenario.faults_end_ns / static_cast<DurationNs>(scenario.slices));
+  plan.delay_max_ns = own.skewed(10 * kMicrosecond, 5 * kMillisecond);
+  plan.counter_bits = kWidths[own.below(std::size(kWidths))];
+  plan.lost_permille = own.chance(400) ? static_cast<std::uint32_t>(own.between(1, 50)) : 0;
+  plan.late_permille = own.chance(300) ? static_cast<std::uint32_t>(own.between(1, 50)) : 0;
+  plan.late_ns = own.skewed(kMillisecond, 2 * kSecond);
+  if (own.chance(300)) plan.shifted_source = any_source();
+  plan.counter_offset = own.between(-20, 20);
+  plan.clock_offset_ns = own.between(-30'000, 30'000) * kMicrosecond;
+  plan.long_pieces = own.chance(300);
+  if (plan.kind == FrontEnds::time) return;
+  plan.skew_ns = own.between(2, 100) * kMillisecond;
+  if (plan.kind == FrontEnds::number && own.chance(200)) {
+    plan.late_source = any_source();
+    plan.joins_at = any_event();
+  }
+  plan.counters = plan.kind != FrontEnds::number && own.chance(700);
+  if (!plan.counters || own.chance(500)) plan.tolerance_ns = plan.period_ns / 5;
+  if (!own.chance(700) && plan.kind != FrontEnds::dummies) return;
+  using Kind = emulation::SlipKind;
+  constexpr Kind kKinds[] = {Kind::miss, Kind::twice, Kind::restart, Kind::jump, Kind::lag};
+  plan.slipped = any_source();
+  plan.slips_at = any_event();
+  plan.slip = kKinds[own.below(plan.kind == FrontEnds::trigger ? 5 : 4)];
+  plan.jump = plan.kind == FrontEnds::dummies ? emulation::Slip::kJump
+                                              : 1ULL << own.below(std::min(plan.counter_bits, 40U));
+  plan.policy = static_cast<SlipPolicy>(own.below(3));
+  const bool deliver = plan.kind != FrontEnds::dummies;
+  // Realigning by a counter that is wrong moves data that were right.
+  const bool may_move = deliver && (plan.slip == Kind::lag || plan.kind == FrontEnds::number);
+  if (plan.policy == SlipPolicy::realign && (!may_move || scenario.push)) plan.policy = SlipPolicy::mark;
+}
+
+std::string front_end_offsets(const FrontEndPlan& plan) {
+  if (plan.shifted_source == 0 || plan.kind == FrontEnds::dummies) return "";
+  const std::string counter = plan.kind == FrontEnds::time ? "" : ", counter: " + number(plan.counter_offset);
+  return ", offsets: [{sources: [" + number(plan.shifted_source) +
+         "], time_us: " + number(plan.clock_offset_ns / kMicrosecond) + counter + "}]";
+}
+
+// The sections `build`, `trigger` and `source` of a farm with such front-ends.
+std::string front_ends_yaml(Scenario& scenario, const std::string& groups) {
+  constexpr std::uint64_t kTag = 0x66656e79;
+  constexpr const char* kPolicies[] = {"mark", "mask", "realign"};
+  constexpr const char* kSlips[] = {"none", "miss", "twice", "restart", "jump", "lag"};
+  const FrontEndPlan& plan = scenario.front_ends;
+  Random own(scenario.seed ^ kTag);
+  const auto us = [](DurationNs ns) { return number(ns / kMicrosecond); };
+  scenario.clock_slice_ns = 0;
+  const std::string offsets = front_end_offsets(plan);
+  const std::string rate = "trigger: {mode: rate, rate_hz: " + number(kSecond / plan.period_ns) + "}\n";
+  const std::string policy =
+      std::string(", on_out_of_step: ") + kPolicies[static_cast<std::size_t>(plan.policy)];
+  const std::string times =
+      plan.tolerance_ns > 0 ? ", time_tolerance_us: " + us(plan.tolerance_ns) : std::string();
+  const std::string source = "source: {kind: plugin, plugin: front-ends, wait_ms: ";
+  const std::string wait = number(own.between(200, 1500)) + groups + "}\n";
+  switch (plan.kind) {
+    case FrontEnds::dummies:
+      return rate + "build: {by: trigger, counter_bits: " + number(plan.counters ? plan.counter_bits : 0) +
+             times + policy + "}\n" + "source: {kind: dummy, size_bytes: 300" + groups +
+             ", faults: [{sources: [" + number(plan.slipped) +
+             "], slip: " + kSlips[static_cast<std::size_t>(plan.slip)] +
+             ", slip_at: " + number(static_cast<std::int64_t>(plan.slips_at)) + "}]}\n";
+    case FrontEnds::trigger:
+      return rate + "build: {by: trigger, counter_bits: " + number(plan.counters ? plan.counter_bits : 0) +
+             times + policy + offsets + "}\n" + source + wait;
+    case FrontEnds::number:
+      return "build: {by: number, counter_bits: " + number(plan.counter_bits) + times + policy + offsets +
+             ", skew_ms: " + number(plan.skew_ns / kMillisecond) + "}\n" + source + wait;
+    default:
+      break;
+  }
+  const bool events = own.chance(300);
+  const std::int64_t width_us = plan.period_ns / kMicrosecond * own.between(1, 8);
+  scenario.clock_slice_ns =
+      events ? 0 : std::max<DurationNs>(1, 4 * plan.period_ns / kMillisecond) * kMillisecond;
+  const std::string ring = ", ring_bytes: " + number(own.skewed(65'536, 4'000'000));
+  if (events)
+    return rate + "build: {by: time, before_us: " + number(width_us / 2) + ", after_us: " + number(width_us) +
+           ring + offsets + "}\n" + source + wait;
+  const std::int64_t slice_us = scenario.clock_slice_ns / kMicrosecond;
+  return "trigger: {mode: clock, slice_ms: " + number(slice_us / 1000) +
+         "}\nbuild: {by: time, overlap_us: " + number(own.chance(300) ? 0 : own.between(1, slice_us)) + ring +
+         offsets + "}\n" + source + wait;
+}
+
 std::string source_yaml(Random& random) {
   constexpr const char* kDistributions[] = {"fixed", "uniform", "exponential"};
   const std::string mean = number(random.skewed(16, 1500));
@@ -323,20 +425,23 @@ void write_farm(Scenario& scenario, const ManySources& many, Random& random) {
   yaml += "network: {reconnect_ms: " + number(random.skewed(5, 300)) +
           ", hello_timeout_ms: " + number(random.skewed(200, 3000)) + "}\n";
   const std::string own_triggers = trigger_yaml(scenario, random);
-  yaml += "trigger: " +
-          (ids_from_outside(scenario)      ? kTriggersFromOutside
-           : takes_text_triggers(scenario) ? kTextTriggers
-                                           : own_triggers) +
-          "\n";
+  const bool front_ends = scenario.front_ends.kind != FrontEnds::none;
+  const std::string triggers = "trigger: " +
+                               (front_ends                      ? ""
+                                : ids_from_outside(scenario)    ? kTriggersFromOutside
+                                : takes_text_triggers(scenario) ? kTextTriggers
+                                                                : own_triggers) +
+                               "\n";
   std::string source = source_yaml(random);
   if (scenario.many_sources) source = many.source;
   source.insert(source.size() - 1, harmless_faults(scenario));
-  if (prefetches(scenario)) source.insert(source.size() - 1, kGroupOfAll);
-  yaml += "source: " + source + "\n";
+  const std::string groups = prefetches(scenario) ? kGroupOfAll : "";
+  source.insert(source.size() - 1, groups);
+  yaml += front_ends ? front_ends_yaml(scenario, groups) : triggers + "source: " + source + "\n";
   yaml +=
       "readout: {count: " + number(scenario.readouts) + ", sources_per_readout: " + number(scenario.sources) +
       ", buffer_bytes: " + number(std::max<std::int64_t>(1 << random.between(18, 22), 2 * many.slice_bytes)) +
-      "}\n";
+      (front_ends && scenario.push ? ", shaper: direct}\n" : "}\n");
   const std::int64_t lease_ms = scenario.patient ? 20'000 : random.skewed(100, 5000);
   yaml += "supervisor: {listen: '127.0.0.1:7000', lease_ms: " + number(lease_ms) +
           ", status_interval_ms: 250, in_flight_max: " + number(random.skewed(4, 500)) +
@@ -345,7 +450,10 @@ void write_farm(Scenario& scenario, const ManySources& many, Random& random) {
   draw_fetch(scenario);
   const std::uint64_t killers = scenario.killers;
   yaml += "dcm: " + dcm_yaml(scenario, many, random) + "\n";
-  const std::string filter = alerting(remembering(filter_yaml(scenario, random), scenario), scenario);
+  std::string usual = filter_yaml(scenario, random);
+  // Data out of step are not what `verify` expects.
+  if (front_ends && usual.find("verify") != usual.npos) usual = "{plugin: accept-all}";
+  const std::string filter = alerting(remembering(usual, scenario), scenario);
   yaml += "filter: " + isolated(with_prefetch(filter, scenario), scenario, lease_ms) + "\n";
   if (!scenario.groups.empty()) {  // whose filters are others
     scenario.killers = killers;
@@ -552,7 +660,8 @@ void set_weight(std::string_view text, ScenarioLimits& limits) {
     return;
   }
   throw std::runtime_error("--rates '" + std::string(text) +
-                           "': want normal, hard or KIND=WEIGHT (0 to 1000), KIND one of " + kinds);
+                           "': want normal, hard, front-ends or KIND=WEIGHT (0 to 1000), KIND one of " +
+                           kinds);
 }
 
 // Any two nodes, or a DCM and all readouts; in both directions or one. Nodes that exchange no messages are
@@ -708,10 +817,16 @@ void set_rates(std::string_view text, ScenarioLimits& limits) {
   while (!text.empty()) {
     const std::string_view one = text.substr(0, text.find(','));
     text.remove_prefix(std::min(text.size(), one.size() + 1));
+    if (one == "front-ends") {
+      limits.front_ends_permille = 1000;
+      continue;
+    }
     if (one == "normal" || one == "hard") {
       const bool dies = limits.supervisor_dies;
+      const std::uint32_t front_ends = limits.front_ends_permille;
       limits = {};
       limits.supervisor_dies = dies;
+      limits.front_ends_permille = front_ends;
       if (one == "normal") continue;
       limits.faults_max = 30;
       limits.supervisor_permille = 400;
@@ -746,7 +861,9 @@ Scenario make_scenario(std::uint64_t seed, const ScenarioLimits& limits) {
   scenario.patient = random.chance(400);
   scenario.push = random.chance(150);
   Random shape = random.fork(1);
-  write_farm(scenario, draw_many_sources(scenario), shape);
+  draw_front_ends(scenario, limits.front_ends_permille);
+  const bool front_ends = scenario.front_ends.kind != FrontEnds::none;
+  write_farm(scenario, front_ends ? ManySources() : draw_many_sources(scenario), shape);
   const bool burst_saver = has_burst_saver(scenario);
   if (burst_saver) add_burst_saver(scenario);
 
@@ -779,6 +896,11 @@ Scenario make_scenario(std::uint64_t seed, const ScenarioLimits& limits) {
   disturb_fetches(scenario);
   flip_fetches(scenario);
   add_flips(scenario);
+  // A readout that joins a run has to know the time.
+  if (scenario.front_ends.kind == FrontEnds::time)
+    std::erase_if(scenario.faults, [](const Fault& fault) {
+      return fault.kind == FaultKind::jump_utc && fault.who.starts_with("readout");
+    });
   std::sort(scenario.faults.begin(), scenario.faults.end(),
             [](const Fault& left, const Fault& right) { return left.at_ns < right.at_ns; });
   for (const Fault& fault : scenario.faults)

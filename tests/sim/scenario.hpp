@@ -1,5 +1,6 @@
 #pragma once
 
+#include "front_end_plan.hpp"
 #include <weir/base/time.hpp>
 #include <weir/simnet/disk.hpp>
 #include <weir/simnet/world.hpp>
@@ -83,6 +84,7 @@ struct Scenario {
   DurationNs clock_slice_ns = 0;   // with clock triggers: ids are a function of the time
   std::uint64_t alerts_every = 0;  // the filter gives a burst alert for every n-th slice; 0: never
   DurationNs filter_alerts_apart = 0;
+  FrontEndPlan front_ends;
   bool journal_checked = false;                // after every pass, against the supervisor's state
   std::uint32_t ring_disk_fails_permille = 0;  // operations of a burst ring's disk
   DurationNs ring_disk_ns_max = 5 * kMillisecond;
@@ -92,7 +94,9 @@ struct ScenarioLimits {
   std::uint32_t faults_max = 12;
   bool supervisor_dies = true;
   std::uint32_t supervisor_permille = 200;  // share of the faults of a single process
-  std::uint32_t together_permille = 0;      // faults that come within 100 ms of the one before
+  // Farms with front-ends that count events, have clocks, or slip. Drawn by generators of their own.
+  std::uint32_t front_ends_permille = 0;
+  std::uint32_t together_permille = 0;  // faults that come within 100 ms of the one before
   // Farms in which two nodes, or a DCM and all readouts, exchange no messages for a while. Drawn last, so
   // that the rest of the scenario is unchanged.
   std::uint32_t partition_permille = 300;
@@ -101,7 +105,7 @@ struct ScenarioLimits {
 };
 // Disk faults, power loss and deaths of the supervisor, frequent and concurrent.
 [[nodiscard]] ScenarioLimits hard_limits();
-// "normal", "hard", and KIND=WEIGHT, one after another, with commas. Throws std::runtime_error.
+// "normal", "hard", "front-ends", and KIND=WEIGHT, one after another, with commas. Throws std::runtime_error.
 void set_rates(std::string_view text, ScenarioLimits& limits);
 [[nodiscard]] Scenario make_scenario(std::uint64_t seed, const ScenarioLimits& limits = {});
 

@@ -1,6 +1,7 @@
 #include "sim_farm.hpp"
 
 #include "run_check.hpp"
+#include "sim_front_ends.hpp"
 #include "text_trigger_client.hpp"
 #include "trigger_client.hpp"
 #include "watcher.hpp"
@@ -45,6 +46,8 @@ SimFarm::SimFarm(const Scenario& scenario)
       folder_(test::TemporaryFolder::in_memory()),
       farm_(read_farm(scenario)),
       world_(scenario.seed, scenario.world) {
+  if (scenario.front_ends.kind != FrontEnds::none)
+    front_ends_ = std::make_unique<SimFrontEnds>(world_, scenario.front_ends);
   for (const config::NodePlan& node : farm_.plan.nodes) {
     processes_.push_back(std::make_unique<SimProcess>(world_, farm_, scenario_, node.name, folder_.path()));
   }
@@ -207,7 +210,7 @@ void SimFarm::check_end(Outcome& outcome) {
   for (const auto& process : processes_) {
     if (process->name().starts_with("dcm-")) dcm_deaths.push_back(process->deaths());
   }
-  RunCheck check(scenario_, account, folder_.path(), std::move(dcm_deaths));
+  RunCheck check(scenario_, front_ends_.get(), account, folder_.path(), std::move(dcm_deaths));
   check.run();
   outcome.triggered = check.triggered();
   outcome.stored = check.stored();

@@ -14,6 +14,7 @@
 
 namespace weir::sim {
 
+class SimFrontEnds;
 class TextTriggerClient;
 class TriggerClient;
 class Watcher;
@@ -65,6 +66,7 @@ class SimFarm {
   test::TemporaryFolder folder_;  // real, for the writers' files
   FarmFile farm_;
   simnet::World world_;
+  std::unique_ptr<SimFrontEnds> front_ends_;            // null: none
   std::vector<std::unique_ptr<SimProcess>> processes_;  // the supervisor first
   std::unique_ptr<Watcher> watcher_;
   std::unique_ptr<TextTriggerClient> text_triggers_;

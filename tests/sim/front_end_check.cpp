@@ -1,0 +1,260 @@
+#include "front_end_check.hpp"
+
+#include <weir/pieces.hpp>
+
+#include <algorithm>
+#include <cstdlib>
+#include <numeric>
+#include <set>
+
+namespace weir::sim {
+namespace {
+
+using Slip = emulation::SlipKind;
+
+constexpr std::uint64_t kMany = 30;                    // misfits by which a source is named
+constexpr std::uint32_t kJudges = 3;                   // sources, to find the one that differs
+constexpr DurationNs kClocksApart = 2 * kMillisecond;  // of hosts
+
+std::string place(const storage::SliceRecordView& slice, const storage::FragmentView& fragment) {
+  return "slice " + std::to_string(slice.head().slice.value) + " source " +
+         std::to_string(fragment.record.source.value) + ": ";
+}
+
+}  // namespace
+
+std::string FrontEndCheck::describe() const {
+  constexpr const char* kKinds[] = {"none", "dummies", "trigger", "number", "time"};
+  constexpr const char* kPolicies[] = {"mark", "mask", "realign"};
+  std::string text = std::string("(") + kKinds[static_cast<std::size_t>(plan_.kind)];
+  if (plan_.slipped != 0) {
+    text += ", source " + std::to_string(plan_.slipped) + " slips: " + std::string(name(plan_.slip)) +
+            " at " + std::to_string(plan_.slips_at) + ", " +
+            kPolicies[static_cast<std::size_t>(plan_.policy)];
+  }
+  text += ", " + std::to_string(plan_.counter_bits) + " bits";
+  if (plan_.late_source != 0)
+    text += ", source " + std::to_string(plan_.late_source) + " joins at " + std::to_string(plan_.joins_at);
+  return text + ") ";
+}
+
+std::string FrontEndCheck::fragment(const storage::SliceRecordView& slice,
+                                    const storage::FragmentView& fragment) {
+  if (fragment.record.status == FragmentStatus::missing ||
+      fragment.record.status == FragmentStatus::not_requested)
+    return {};
+  return plan_.kind == FrontEnds::time ? window_fragment(slice, fragment) : event_fragment(slice, fragment);
+}
+
+bool FrontEndCheck::is_content(std::uint32_t source, std::uint64_t event, ConstBytes bytes) {
+  if (plan_.kind == FrontEnds::dummies)
+    return verifier_.verify(RunNumber(1), SourceId(source), SliceId(event), bytes).has_value();
+  return std::ranges::equal(front_ends_.content(source, event), bytes);
+}
+
+std::optional<std::uint64_t> FrontEndCheck::event_of(std::uint32_t source, std::uint64_t slice,
+                                                     ConstBytes bytes) {
+  if (is_content(source, slice, bytes)) return slice;
+  // One that joins late with a narrow counter may be taken for another number while the farm is behind.
+  const bool narrow = source == plan_.late_source && plan_.counter_bits <= 16;
+  // With two sources the wrong one may be realigned.
+  const bool realigned = plan_.kind == FrontEnds::number && plan_.policy == SlipPolicy::realign &&
+                         plan_.slipped != 0 && !knows_the_right_one();
+  const std::uint64_t last = std::min<std::uint64_t>(slice + plan_.slips_at + plan_.jump, 1'000'000);
+  for (std::uint64_t event = 0; realigned && event <= last; ++event) {
+    if (is_content(source, event, bytes)) return event;
+  }
+  if (source != plan_.slipped && !narrow) return std::nullopt;
+  if (plan_.kind != FrontEnds::number) {
+    if (slice > 0 && is_content(source, slice - 1, bytes)) return slice - 1;
+    return std::nullopt;
+  }
+  for (std::uint64_t event = narrow ? plan_.joins_at : plan_.slips_at; event < plan_.slips_at + 1'000'000;
+       ++event) {
+    const auto number = plan_.number(source, event);
+    if (number && plan_.counter_of(source, *number) == plan_.counter_of(source, slice) &&
+        is_content(source, event, bytes))
+      return event;
+    if (plan_.counter_bits > 16 && event > slice + plan_.slips_at + plan_.jump) break;
+  }
+  return std::nullopt;
+}
+
+bool FrontEndCheck::knows_the_right_one() const {
+  if (scenario_.readouts * scenario_.sources < kJudges) return false;
+  const bool disturbed = std::ranges::any_of(scenario_.faults, [](const Fault& fault) {
+    const auto concerns = [](const std::string& who) {
+      return who.starts_with("readout") || who == "supervisor";
+    };
+    return concerns(fault.who) || concerns(fault.other);
+  });
+  return !disturbed &&
+         scenario_.world.tail_max + scenario_.world.delay_max + plan_.delay_max_ns < plan_.skew_ns &&
+         plan_.lost_permille == 0 && plan_.late_permille == 0 && plan_.late_source == 0;
+}
+
+std::string FrontEndCheck::slice(const storage::SliceRecordView& slice) {
+  if (plan_.kind != FrontEnds::number || plan_.tolerance_ns == 0) return {};
+  std::set<std::uint64_t> events;
+  bool marked = false;
+  for (std::size_t i = 0; i < slice.fragment_count(); ++i) {
+    const storage::FragmentView fragment = slice.fragment(i);
+    const FragmentStatus status = fragment.record.status;
+    if (status == FragmentStatus::missing || status == FragmentStatus::not_requested ||
+        status == FragmentStatus::corrupt || !fragment.record.kept)
+      continue;
+    marked = marked || status == FragmentStatus::out_of_step;
+    if (const auto event = event_of(fragment.record.source.value, slice.head().slice.value, fragment.bytes))
+      events.insert(*event);
+  }
+  if (events.size() < 2 || marked) return {};
+  return "slice " + std::to_string(slice.head().slice.value) + ": " + describe() +
+         "has data of several events, and no mark";
+}
+
+bool FrontEndCheck::is_seen() const {
+  if (plan_.slipped == 0 && plan_.late_source == 0) return false;
+  return (plan_.counters && plan_.kind != FrontEnds::number) ||
+         (plan_.tolerance_ns > 0 && (plan_.slip == Slip::lag || plan_.kind == FrontEnds::number));
+}
+
+std::string FrontEndCheck::event_fragment(const storage::SliceRecordView& slice,
+                                          const storage::FragmentView& fragment) {
+  const std::uint64_t id = slice.head().slice.value;
+  const std::uint32_t source = fragment.record.source.value;
+  const auto event = event_of(source, id, fragment.bytes);
+  if (!event) return place(slice, fragment) + describe() + "its bytes are those of another event";
+  const bool marked = fragment.record.status == FragmentStatus::out_of_step;
+  const bool mixed = *event != id;
+  bool wrong = mixed;
+  if (plan_.kind != FrontEnds::number && plan_.slip != Slip::lag) wrong = plan_.slips(source, id);
+  if (!is_seen()) wrong = false;
+  if (plan_.kind == FrontEnds::number && !knows_the_right_one()) return {};
+  if (marked == wrong) return {};
+  // The first counters of a readout that starts again are taken for right.
+  const bool by_counter = plan_.kind != FrontEnds::number && plan_.slip != Slip::lag;
+  if (source == plan_.slipped && (by_counter || plan_.tolerance_ns == 0) && a_readout_died()) return {};
+  return place(slice, fragment) + describe() +
+         (marked ? "is marked out of step, and is not" : "is out of step, and not marked");
+}
+
+std::string FrontEndCheck::window_fragment(const storage::SliceRecordView& slice,
+                                           const storage::FragmentView& fragment) {
+  const std::uint32_t source = fragment.record.source.value;
+  const auto pieces = FragmentPieces::read(fragment.bytes);
+  if (!pieces) return place(slice, fragment) + describe() + "its bytes are no pieces";
+  if (pieces->time_ns() != slice.head().trigger_time)
+    return place(slice, fragment) + describe() + "has another time than its slice";
+  const UtcNs begin = pieces->time_ns() - pieces->before_ns();
+  const UtcNs end = pieces->time_ns() + pieces->duration_ns() + pieces->after_ns();
+  const std::vector<TimeNs>& begins = front_ends_.begins(source);
+  const UtcNs zero = SimFrontEnds::utc(0);
+  // The pieces that begin less than their greatest length before the window.
+  const DurationNs back = begin - zero - 4 * plan_.period_ns;
+  std::uint64_t event = back <= 0 ? 0 : static_cast<std::uint64_t>(back / plan_.period_ns);
+  std::multiset<std::pair<UtcNs, std::uint64_t>> expected;
+  std::set<std::pair<UtcNs, std::uint64_t>> optional;
+  for (;; ++event) {
+    const TimeNs moment = front_ends_.moment(source, event);
+    const UtcNs time = SimFrontEnds::utc(moment);
+    if (time >= end) break;
+    if (time + std::max<DurationNs>(1, plan_.length(source, event)) <= begin) continue;
+    const TimeNs arrives = moment + plan_.delay(source, event);
+    if (begins.empty() || arrives <= begins.front() || plan_.is_late(source, event)) {
+      optional.emplace(time, event);
+    } else {
+      expected.emplace(time, event);
+    }
+  }
+  bool whole = true;
+  std::size_t found = 0;
+  for (const FragmentPiece& piece : *pieces) {
+    const UtcNs time = pieces->time_ns() + piece.offset_ns;
+    const auto here = std::find_if(expected.begin(), expected.end(), [&](const auto& one) {
+      return one.first == time && is_content(source, one.second, piece.bytes);
+    });
+    const bool late = std::any_of(optional.begin(), optional.end(), [&](const auto& one) {
+      return one.first == time && is_content(source, one.second, piece.bytes);
+    });
+    if (here == expected.end() && !late)
+      return place(slice, fragment) + describe() + "has a piece that is not of its window";
+    found += here == expected.end() ? 0 : 1;
+  }
+  whole = found == expected.size();
+  if (whole || fragment.record.status != FragmentStatus::ok) return {};
+  // A readout that joins compares windows with its own clock, and cannot know of pieces longer than others.
+  const DurationNs near = kClocksApart + (plan_.long_pieces ? 4 * plan_.period_ns : 0);
+  const bool close = std::ranges::any_of(begins, [&](TimeNs one) {
+    const DurationNs after = begin - SimFrontEnds::utc(one);
+    return after >= -kClocksApart && after <= near;
+  });
+  if (close) return {};
+  return place(slice, fragment) + describe() + "lacks " + std::to_string(expected.size() - found) + " of " +
+         std::to_string(expected.size()) + " pieces of a window at " + std::to_string(begin - zero) + " to " +
+         std::to_string(end - zero) + ", and is not marked; its readout began at" +
+         std::accumulate(begins.begin(), begins.end(), std::string(),
+                         [](const std::string& all, TimeNs one) { return all + " " + std::to_string(one); });
+}
+
+bool FrontEndCheck::explains(const storage::FragmentRecord& missing) const {
+  if (missing.reason == MissingReason::masked) return plan_.policy == SlipPolicy::mask && plan_.slipped != 0;
+  const bool jumped = std::ranges::any_of(scenario_.faults, [](const Fault& fault) {
+    return fault.kind == FaultKind::jump_utc && fault.who == "supervisor";
+  });
+  return !plan_.is_calm() || (plan_.kind == FrontEnds::time && jumped);
+}
+
+bool FrontEndCheck::a_readout_died() const {
+  return std::any_of(scenario_.faults.begin(), scenario_.faults.end(), [](const Fault& fault) {
+    return (fault.kind == FaultKind::kill || fault.kind == FaultKind::lose_machine) &&
+           fault.who.starts_with("readout");
+  });
+}
+
+std::string FrontEndCheck::account() const {
+  if (std::string problem = slip_named(); !problem.empty()) return problem;
+  return pieces_balance();
+}
+
+std::string FrontEndCheck::slip_named() const {
+  std::uint64_t misfits = 0;
+  for (const v1::Report& report : account_.nodes()) {
+    const auto found = report.counters().find("readout.out_of_step");
+    if (found != report.counters().end()) misfits += found->second;
+  }
+  const std::string name = "source " + std::to_string(plan_.slipped) + " out of step ";
+  bool named = false;
+  for (const std::string& fault : account_.faults_text()) {
+    if (fault.find("out of step") == fault.npos) continue;
+    const bool narrow =
+        plan_.counter_bits <= 16 && fault.starts_with("source " + std::to_string(plan_.late_source) + " ");
+    const bool unsure = plan_.kind == FrontEnds::number && !knows_the_right_one();
+    const bool right = (plan_.slipped != 0 && (fault.starts_with(name) || unsure)) || narrow;
+    if (!right) return "a wrong fault: " + fault;
+    named = true;
+  }
+  const bool judged = plan_.kind != FrontEnds::number || knows_the_right_one();
+  if (misfits >= kMany && !named && judged && !a_readout_died())
+    return std::to_string(misfits) + " fragment(s) do not fit, and no fault names source " +
+           std::to_string(plan_.slipped);
+  return {};
+}
+
+std::string FrontEndCheck::pieces_balance() const {
+  for (const v1::Report& report : account_.nodes()) {
+    const auto count = [&](const std::string& key) {
+      const auto found = report.counters().find("pieces." + key);
+      return found == report.counters().end() ? 0 : found->second;
+    };
+    std::uint64_t gone = count("placed") + count("unplaced") + count("held");
+    for (const auto& [key, value] : report.counters()) {
+      if (key.starts_with("pieces.dropped.")) gone += value;
+    }
+    if (count("received") != gone)
+      return report.name() + ": " + std::to_string(count("received")) + " pieces received, " +
+             std::to_string(gone) + " accounted for";
+  }
+  return {};
+}
+
+}  // namespace weir::sim

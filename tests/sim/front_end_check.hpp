@@ -1,0 +1,55 @@
+#pragma once
+
+#include "scenario.hpp"
+#include "sim_front_ends.hpp"
+#include <weir/storage/run_file_reader.hpp>
+#include <weir/v1/control.pb.h>
+
+#include <optional>
+#include <string>
+
+namespace weir::sim {
+
+// Compares the stored fragments of a simulated farm with what its front-ends sent: bytes, places and marks.
+class FrontEndCheck {
+ public:
+  FrontEndCheck(const Scenario& scenario, SimFrontEnds& front_ends, const v1::RunSummary& account)
+      : scenario_(scenario), plan_(scenario.front_ends), front_ends_(front_ends), account_(account) {}
+
+  // Returns the problem of a fragment that is not missing; empty: none.
+  [[nodiscard]] std::string fragment(const storage::SliceRecordView& slice,
+                                     const storage::FragmentView& fragment);
+  // Returns the problem of a slice as a whole; empty: none.
+  [[nodiscard]] std::string slice(const storage::SliceRecordView& slice);
+  // Returns whether the front-ends are a reason for this missing fragment.
+  [[nodiscard]] bool explains(const storage::FragmentRecord& missing) const;
+  // Returns the problem of the account of the run; empty: none.
+  [[nodiscard]] std::string account() const;
+
+ private:
+  [[nodiscard]] std::string event_fragment(const storage::SliceRecordView& slice,
+                                           const storage::FragmentView& fragment);
+  [[nodiscard]] std::string window_fragment(const storage::SliceRecordView& slice,
+                                            const storage::FragmentView& fragment);
+  // Returns the event of which these are the data.
+  [[nodiscard]] std::optional<std::uint64_t> event_of(std::uint32_t source, std::uint64_t slice,
+                                                      ConstBytes bytes);
+  [[nodiscard]] bool is_content(std::uint32_t source, std::uint64_t event, ConstBytes bytes);
+  [[nodiscard]] bool a_readout_died() const;
+  // Returns the front-ends and their slip, for a failure.
+  [[nodiscard]] std::string describe() const;
+  // By number: whether most sources are in time for each slice, so that the one that differs is known.
+  [[nodiscard]] bool knows_the_right_one() const;
+  // Returns whether a misfit of the source that slips is seen.
+  [[nodiscard]] bool is_seen() const;
+  [[nodiscard]] std::string slip_named() const;
+  [[nodiscard]] std::string pieces_balance() const;
+
+  const Scenario& scenario_;
+  const FrontEndPlan& plan_;
+  SimFrontEnds& front_ends_;
+  const v1::RunSummary& account_;
+  emulation::DummyVerifier verifier_;
+};
+
+}  // namespace weir::sim
