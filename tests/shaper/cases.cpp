@@ -50,12 +50,23 @@ PullNetwork busy_13() {
   return network;
 }
 
-PullNetwork wan(const char* name, double loss) {
+PullNetwork mixed_13() {
+  PullNetwork network = busy_13();
+  network.name = "mixed-13";
+  for (ReadoutSpec& readout : network.readouts) {
+    readout.cpu = {};
+    readout.spread = Spread::exponential;
+  }
+  network.dcms[0].cpu = {};
+  return network;
+}
+
+PullNetwork wan(const char* name, DurationNs round_trip_ns, double loss) {
   PullNetwork network = plain(name, 8, 1e9, 500e3, 65536);
   network.line = {link(200e6, 1e6)};
   network.line[0].loss = loss;
   for (ReadoutSpec& readout : network.readouts) {
-    readout.round_trip_ns = 40 * kMillisecond;
+    readout.round_trip_ns = round_trip_ns;
     readout.over_line = true;
   }
   network.length_ns = 12 * kSecond;
@@ -83,6 +94,36 @@ PullNetwork all_to_all() {
   network.dcms[0].credits = 8;
   network.dcms.assign(12, network.dcms[0]);
   for (std::uint32_t d = 0; d < 12; ++d) network.dcms[d].port = d / 2;
+  return network;
+}
+
+// Figure 4.13 of Jereczek's thesis (2017) as `weir bench thesis` scales it: a response is four segments, so the
+// loss of one has no three duplicates and costs a timeout.
+PullNetwork old_tcp(const char* name, double load) {
+  PullNetwork network = plain(name, 6, 30e6, 13e3, 5700);
+  for (ReadoutSpec& readout : network.readouts) readout.uplink_bits_per_s = 30e6;
+  network.tcp.selective = false;
+  network.hosts_together = true;
+  network.ports[0].burst_bytes = 4096;
+  network.ports.assign(6, network.ports[0]);
+  network.dcms[0].credits = 1;
+  network.dcms.assign(12, network.dcms[0]);
+  for (std::uint32_t d = 0; d < 12; ++d) network.dcms[d].port = d / 2;
+  const double slices_per_s = best_bytes_per_s(network, 0) / (6 * 5700 * 12);
+  if (load < 1) {
+    for (DcmSpec& dcm : network.dcms) dcm.slices_per_s = load * slices_per_s;
+  }
+  network.length_ns = 16 * kSecond;
+  return network;
+}
+
+// The bottleneck is between two racks.
+PullNetwork core() {
+  PullNetwork network = plain("core", 6, 200e6, 100e3, 65536);
+  network.core = {link(200e6, 100e3)};
+  network.ports.assign(3, network.ports[0]);
+  network.dcms.assign(3, network.dcms[0]);
+  for (std::uint32_t d = 0; d < 3; ++d) network.dcms[d].port = d;
   return network;
 }
 
@@ -139,13 +180,23 @@ std::vector<PullNetwork> cases() {
   return {plain("lan-8to1", 8, 200e6, 256e3, 65536),
           plain("lan-24to1", 24, 200e6, 256e3, 65536),
           plain("lan-1g", 8, 1e9, 100e3, 65536),
+          plain("lan-10g", 8, 10e9, 1e6, 65536),
+          plain("buffer-30k", 8, 200e6, 30e3, 65536),
+          plain("buffer-1m", 8, 200e6, 1e6, 65536),
+          mixed_13(),
           busy_13(),
           busy_1g(),
-          wan("wan-40ms", 0),
-          wan("wan-40ms-loss", 1e-4),
+          wan("wan-20ms", 20 * kMillisecond, 0),
+          wan("wan-40ms", 40 * kMillisecond, 0),
+          wan("wan-40ms-loss", 40 * kMillisecond, 1e-4),
+          wan("wan-100ms", 100 * kMillisecond, 0),
           one_slow(),
           one_pauses(),
           all_to_all(),
+          old_tcp("old-tcp-15", 0.15),
+          old_tcp("old-tcp-50", 0.5),
+          old_tcp("old-tcp-102", 1.02),
+          core(),
           near_and_far(),
           port_changes(),
           foreign_udp(),

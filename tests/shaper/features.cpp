@@ -130,7 +130,7 @@ constexpr Feature kFeatures[] = {
     {"half-readouts", fewer_readouts},
     {"burst",
      [](PullNetwork& n) { return for_links(n, [](LinkSpec& link) { return put(link.burst_bytes, 0.0); }); }},
-    {"slow-start", [](PullNetwork& n) { return std::exchange(n.slow_start_after_idle, false); }},
+    {"slow-start", [](PullNetwork& n) { return std::exchange(n.tcp.slow_start_after_idle, false); }},
 };
 
 }  // namespace

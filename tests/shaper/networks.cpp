@@ -181,7 +181,7 @@ PullNetwork make_network(std::uint64_t seed) {
   draw_dcms(random, network, rate);
   draw_uplinks(random, network, rate);
   draw_hosts(random, network);
-  network.slow_start_after_idle = !one_in(random, 5);
+  network.tcp.slow_start_after_idle = !one_in(random, 5);
   if (one_in(random, 15)) network.reordered = random.log_uniform(1e-5, 1e-3);
   draw_length(network);
   draw_events(random, network, rate);

@@ -85,7 +85,7 @@ void PullModel::add_connections() {
            .port = dcm.port,
            .back_link = network_.hosts_together ? dcm.port : UINT32_MAX,
            .sender = TcpSender(index, local ? 2 * kLocalWay : network_.readouts[readout].round_trip_ns,
-                               network_.slow_start_after_idle, *this)});
+                               network_.tcp, *this)});
     }
   }
   for (std::uint32_t i = 0; i < network_.foreign.size(); ++i) {
@@ -103,7 +103,7 @@ void PullModel::add_greedy(std::uint32_t index) {
                           .greedy = true,
                           .way_ns = kForeignWay,
                           .port = foreign.port,
-                          .sender = TcpSender(connection, 2 * kForeignWay, true, *this)});
+                          .sender = TcpSender(connection, 2 * kForeignWay, {}, *this)});
   queue_.push(foreign.from_ns, {.kind = PullEventKind::foreign_starts, .index = connection, .first = 1});
   if (foreign.until_ns > 0)
     queue_.push(foreign.until_ns, {.kind = PullEventKind::foreign_starts, .index = connection});

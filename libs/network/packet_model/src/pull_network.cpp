@@ -186,7 +186,8 @@ std::string describe(const PullNetwork& network) {
              static_cast<double>(network.length_ns) / kSecond);
   if (network.hosts_together) text += ", readouts and DCMs on the same hosts";
   if (network.strangers) text += ", DCMs of different farms";
-  if (!network.slow_start_after_idle) text += ", no slow start after idle";
+  if (!network.tcp.slow_start_after_idle) text += ", no slow start after idle";
+  if (!network.tcp.selective) text += ", TCP without SACK, RACK and probes";
   if (network.reordered > 0) text += format(", overtaken %.1e", network.reordered);
   text += "\n";
   text += describe_readouts(network);

@@ -34,7 +34,7 @@ void TcpSender::restart_after_idle(TimeNs now_ns) {
   const DurationNs idle = now_ns - last_sent_ns_;
   if (last_sent_ns_ == 0) return;
   cubic_.idle_for(idle);
-  if (!restart_) return;
+  if (!settings_.slow_start_after_idle) return;
   const DurationNs timeout = smoothed_ns_ + std::max(kTimeoutMin, 4 * deviation_ns_);
   threshold_ = idle > timeout ? std::max(threshold_, 0.75 * window_) : threshold_;
   for (DurationNs left = idle; left > timeout && window_ > kInitialWindow; left -= timeout)
@@ -120,7 +120,9 @@ void TcpSender::acknowledged(const Acknowledgement& ack, TimeNs now_ns) {
       ++newly;
     }
   }
-  if (ack.beyond != kNoSegment && ack.beyond >= first_ && !at(ack.beyond).there) {
+  if (!settings_.selective) {
+    newly += count_duplicates(first_ - first_before, ack.next == first_);
+  } else if (ack.beyond != kNoSegment && ack.beyond >= first_ && !at(ack.beyond).there) {
     delivered(ack.beyond, now_ns);
     at(ack.beyond).there = true;
     ++there_;
@@ -134,7 +136,7 @@ void TcpSender::acknowledged(const Acknowledgement& ack, TimeNs now_ns) {
     if (state_ == State::recovery) window_ = threshold_;
     state_ = State::open;
   }
-  find_lost(now_ns);
+  settings_.selective ? find_lost(now_ns) : find_lost_by_duplicates(first_ > first_before);
   if (state_ == State::open && lost_ > 0) enter_recovery();
   if (state_ == State::recovery) {
     recover(newly);
@@ -183,6 +185,25 @@ void TcpSender::end_probe(const Acknowledgement& ack, bool told_nothing) {
     return;
   }
   probe_until_ = kNoSegment;
+}
+
+// A duplicate stands for some segment beyond the gap, and progress for all that it covers but one. Returns how
+// many segments are newly known to have left the network, beside those covered.
+std::uint32_t TcpSender::count_duplicates(std::uint32_t progress, bool repeats) {
+  const std::uint32_t before = there_;
+  if (progress > 0) there_ -= std::min(there_, progress - 1);
+  if (progress == 0 && repeats) ++there_;
+  const std::uint32_t gaps = std::max(lost_, 1U);
+  there_ = std::min(there_, out() > gaps ? out() - gaps : 0);
+  return there_ > before ? 1 : 0;
+}
+
+// Three duplicates show the loss of the first segment, and in a recovery each progress shows the next loss.
+void TcpSender::find_lost_by_duplicates(bool progress) {
+  if (out() == 0) return;
+  const bool third = state_ == State::open && there_ >= kDuplicates;
+  const bool partial = state_ == State::recovery && progress;
+  if (third || partial) mark_lost(first_);
 }
 
 // RACK (RFC 8985): a segment is lost if it was sent before one that has arrived and the reordering window has
@@ -284,7 +305,7 @@ void TcpSender::arm(TimeNs now_ns) {
   DurationNs timeout = smoothed_ns_ + std::max(kTimeoutMin, 4 * deviation_ns_);
   timeout = std::min(timeout << std::min(backed_off_, 9), kTimeoutMax);
   timeout_at_ns_ = now_ns + timeout;
-  probe_next_ = state_ == State::open && there_ == 0 && probe_until_ == kNoSegment;
+  probe_next_ = settings_.selective && state_ == State::open && there_ == 0 && probe_until_ == kNoSegment;
   if (!probe_next_) return;
   const DurationNs probe = 2 * smoothed_ns_ + (out() == 1 ? kTimeoutMin : kProbeMin);
   timeout_at_ns_ = std::min(timeout_at_ns_, now_ns + probe);
@@ -329,6 +350,7 @@ void TcpSender::time_out(TimeNs now_ns) {
   state_ = State::timed_out;
   until_ = next_;
   probe_until_ = kNoSegment;
+  if (!settings_.selective) there_ = 0;
   for (std::uint32_t i = first_; i < next_; ++i) {
     if (!at(i).there) mark_lost(i);
   }

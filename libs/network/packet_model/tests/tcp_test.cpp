@@ -15,7 +15,7 @@ constexpr DurationNs kWay = kMillisecond;
 // A sender and a receiver with a fixed delay between them; the test chooses the losses.
 class Pair final : public Wire {
  public:
-  explicit Pair(bool restart = true) : sender(0, 2 * kWay, restart, *this) {}
+  explicit Pair(const TcpSettings& settings = {}) : sender(0, 2 * kWay, settings, *this) {}
 
   std::function<bool(std::uint32_t segment, int time)> loses = [](auto, auto) { return false; };
   std::function<DurationNs(std::uint32_t segment, int time)> late = [](auto, auto) { return 0; };
@@ -164,9 +164,32 @@ TEST_CASE("with many losses everything still arrives") {
   CHECK(pair.receiver.in_order() == 500'000);
 }
 
+TEST_CASE("without selective acknowledgements three duplicates are needed, and fewer cost a timeout") {
+  const std::uint32_t lost = GENERATE(40U, 96U, 97U);  // of 100; all in flight together
+  CAPTURE(lost);
+  Pair pair({.selective = false});
+  pair.loses = [lost](std::uint32_t segment, int time) { return segment == lost && time == 1; };
+  pair.sender.write(100 * kSegmentBytes, pair.now_ns);
+  pair.run();
+  CHECK(pair.receiver.in_order() == 100 * kSegmentBytes);
+  CHECK(pair.sent[lost] == 2);
+  CHECK(pair.sender.timeouts() == (lost == 97 ? 1 : 0));
+  CHECK((pair.now_ns > 200 * kMillisecond) == (lost == 97));
+}
+
+TEST_CASE("without selective acknowledgements everything still arrives") {
+  const std::uint32_t modulus = GENERATE(2U, 3U, 7U, 50U);
+  CAPTURE(modulus);
+  Pair pair({.selective = false});
+  pair.loses = [modulus](std::uint32_t segment, int time) { return segment % modulus == 0 && time <= 2; };
+  pair.sender.write(500'000, pair.now_ns);
+  pair.run();
+  CHECK(pair.receiver.in_order() == 500'000);
+}
+
 TEST_CASE("an idle connection starts slowly again, where that is on") {
   const bool restart = GENERATE(true, false);
-  Pair pair(restart);
+  Pair pair({.slow_start_after_idle = restart});
   pair.sender.write(500 * kSegmentBytes, pair.now_ns);
   pair.run();
   const double before = pair.sender.window();

@@ -24,6 +24,11 @@ struct Cpu {
   double request_us = 1;  // each request costs
 };
 
+struct TcpSettings {
+  bool slow_start_after_idle = true;
+  bool selective = true;  // SACK, RACK and tail loss probes
+};
+
 struct RateFrom {
   TimeNs from_ns = 0;
   double bits_per_s = 0;
@@ -78,7 +83,7 @@ struct PullNetwork {
   std::vector<OtherTraffic> foreign;
   bool hosts_together = false;
   bool strangers = false;  // DCMs of different farms: they receive no information about each other
-  bool slow_start_after_idle = true;
+  TcpSettings tcp;        // of the readouts' hosts
   double reordered = 0;  // share of packets overtaken after the port
 };
 

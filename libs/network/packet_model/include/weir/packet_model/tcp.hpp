@@ -46,13 +46,14 @@ class Cubic {
 };
 
 // The sending side of a connection with Linux's defaults: CUBIC with HyStart, SACK, RACK, tail loss probes,
-// proportional rate reduction, a timeout of at least 200 ms; without pacing and segmentation offload.
+// proportional rate reduction, a timeout of at least 200 ms; without pacing and segmentation offload. Without
+// selective acknowledgements three duplicates show a loss (NewReno, RFC 6582).
 class TcpSender {
  public:
   // `round_trip_ns`: duration of the connection's first exchange.
-  TcpSender(std::uint32_t connection, DurationNs round_trip_ns, bool slow_start_after_idle, Wire& wire)
+  TcpSender(std::uint32_t connection, DurationNs round_trip_ns, const TcpSettings& settings, Wire& wire)
       : connection_(connection),
-        restart_(slow_start_after_idle),
+        settings_(settings),
         wire_(&wire),
         segments_(kRing),
         smoothed_ns_(round_trip_ns),
@@ -96,7 +97,9 @@ class TcpSender {
   void measure(DurationNs round_trip_ns, TimeNs now_ns);
   void look_for_slow_start_end(DurationNs round_trip_ns, TimeNs now_ns);
   void end_probe(const Acknowledgement& ack, bool told_nothing);
+  std::uint32_t count_duplicates(std::uint32_t progress, bool repeats);
   void find_lost(TimeNs now_ns);
+  void find_lost_by_duplicates(bool progress);
   void mark_lost(std::uint32_t number);
   void enter_recovery();
   void reduce();
@@ -108,13 +111,13 @@ class TcpSender {
   void arm(TimeNs now_ns);
 
   std::uint32_t connection_;
-  bool restart_;
+  TcpSettings settings_;
   Wire* wire_;
   std::vector<Segment> segments_;  // a ring
   std::uint32_t first_ = 0;
   std::uint32_t next_ = 0;
   std::uint64_t unsent_ = 0;
-  std::uint32_t there_ = 0;  // beyond a gap
+  std::uint32_t there_ = 0;  // beyond a gap; duplicates, if acknowledgements are not selective
   std::uint32_t lost_ = 0;
   std::uint32_t again_ = 0;
   std::uint32_t lost_from_ = 0;  // no segment below is lost and not sent again
