@@ -38,6 +38,35 @@ TEST_CASE("adaptive delivers all-to-all traffic as well as the best hand-tuned w
   CHECK(run.drops == 0);
 }
 
+TEST_CASE("adaptive loses little under a TCP without selective acknowledgements, and hardly a slice stalls") {
+  for (const char* name : {"old-tcp-15", "old-tcp-50", "old-tcp-102"}) {
+    CAPTURE(name);
+    const RunResult run = PullModel(case_named(name), {"adaptive", 0}).run();
+    const RunResult by_hand = PullModel(case_named(name), {"byte-credits", 6'000}).run();
+    CHECK(run.goodput > 0.98 * by_hand.goodput);
+    CHECK(run.p99 < 1.2 * by_hand.p99);  // a stall takes 25 serialisations
+    CHECK(run.late_drops <= 20);
+  }
+}
+
+TEST_CASE("adaptive starts from what is known of the port, and holds if that is wrong by a factor of four") {
+  const double known = GENERATE(0.25, 1.0, 4.0);
+  CAPTURE(known);
+  PullRunSpec settings;
+  settings.port_known = known;
+  for (const char* name : {"lan-8to1", "lan-1g", "lan-10g"}) {
+    CAPTURE(name);
+    const RunResult run = PullModel(case_named(name), {"adaptive", 0}, settings).run();
+    CHECK(run.goodput > 0.99);
+    CHECK(run.drops <= 20);
+    CHECK(run.late_drops == 0);
+  }
+  const RunResult unknown = PullModel(case_named("old-tcp-15"), {"adaptive", 0}).run();
+  const RunResult told = PullModel(case_named("old-tcp-15"), {"adaptive", 0}, settings).run();
+  CHECK(told.goodput > 0.98);
+  if (known <= 1) CHECK(told.drops < unknown.drops);
+}
+
 TEST_CASE("adaptive keeps half of its port against a greedy foreign flow, and yields the other half") {
   const RunResult run = PullModel(case_named("foreign-tcp"), {"adaptive", 0}).run();
   CHECK(run.goodput > 0.7);  // the flow is there for half of the time

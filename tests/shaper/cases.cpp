@@ -97,8 +97,8 @@ PullNetwork all_to_all() {
   return network;
 }
 
-// Figure 4.13 of Jereczek's thesis (2017) as `weir bench thesis` scales it: a response is four segments, so the
-// loss of one has no three duplicates and costs a timeout.
+// Figure 4.13 of Jereczek's thesis (2017) as `weir bench thesis` scales it: a response is four segments, so
+// the loss of one has no three duplicates and costs a timeout.
 PullNetwork old_tcp(const char* name, double load) {
   PullNetwork network = plain(name, 6, 30e6, 13e3, 5700);
   for (ReadoutSpec& readout : network.readouts) readout.uplink_bits_per_s = 30e6;

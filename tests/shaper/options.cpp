@@ -63,6 +63,8 @@ int parse_options(int argc, char** argv, Options& options) {
   app.add_flag("--describe", options.describe, "print the network, and run nothing");
   app.add_flag("--trace", options.run.trace, "print what the shapers do, a hundred times a run");
   app.add_flag("!--no-host-times", options.run.host_times, "do not give shapers the hosts' processing times");
+  app.add_option("--port-known", options.run.port_known,
+                 "give shapers the port's rate and buffer, times this factor");
   app.add_option("--jobs", options.jobs, "processes side by side")->check(CLI::Range(1U, 64U));
   app.add_option("--seconds", options.seconds_max, "begin no seed after so long");
   app.add_option("--worst", options.worst, "so many of the worst seeds are printed");

@@ -5,6 +5,7 @@
 #include <weir/config/filter_settings.hpp>
 #include <weir/config/forward_groups.hpp>
 #include <weir/config/push_timing.hpp>
+#include <weir/config/rate.hpp>
 #include <weir/config/silence.hpp>
 #include <weir/config/source_groups.hpp>
 #include <weir/node/identity.hpp>
@@ -35,8 +36,13 @@ const char* shaper_name(const v1::Farm& farm) {
   return "none";
 }
 
-shaping::ShaperSettings shaper_settings(const v1::DcmSettings& dcm, std::size_t readouts, std::size_t dcms) {
+shaping::ShaperSettings shaper_settings(const v1::Farm& farm, std::size_t readouts, std::size_t dcms) {
+  const v1::DcmSettings& dcm = farm.dcm();
+  const v1::NetworkSettings& network = farm.network();
   shaping::ShaperSettings settings;
+  settings.port_buffer_bytes = config::parse_buffer(network.port_buffer()).value_or(0);
+  const double bits_per_us = static_cast<double>(config::parse_rate(network.port_rate()).value_or(0)) / 1e6;
+  settings.port_round_trip_bytes = static_cast<std::uint64_t>(bits_per_us / 8 * network.round_trip_us());
   settings.readouts = static_cast<std::uint32_t>(readouts);
   settings.only_dcm = dcms == 1;
   settings.window_bytes = dcm.window_bytes();
@@ -351,7 +357,7 @@ DcmNodeSettings node_settings(const node::Setup& setup) {
 std::unique_ptr<shaping::Shaper> make_shaper(const node::Setup& setup) {
   auto shaper = shaping::make_shaper(
       shaper_name(setup.farm),
-      shaper_settings(setup.farm.dcm(), readouts_of(setup), setup.plan.of_role(Role::dcm).size()));
+      shaper_settings(setup.farm, readouts_of(setup), setup.plan.of_role(Role::dcm).size()));
   WEIR_ASSERT(shaper.has_value());
   return std::move(*shaper);
 }
@@ -363,7 +369,7 @@ std::unique_ptr<shaping::Shaper> make_fetch_shaper(const node::Setup& setup) {
   const bool adapts = setup.farm.dcm().shaper() == v1::DcmSettings::SHAPER_ADAPTIVE;
   auto shaper = shaping::make_shaper(
       adapts ? "none" : shaper_name(setup.farm),
-      shaper_settings(setup.farm.dcm(), static_cast<std::size_t>(std::max<std::ptrdiff_t>(1, keepers)),
+      shaper_settings(setup.farm, static_cast<std::size_t>(std::max<std::ptrdiff_t>(1, keepers)),
                       dcms.size()));
   WEIR_ASSERT(shaper.has_value());
   return std::move(*shaper);

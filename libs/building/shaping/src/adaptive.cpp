@@ -15,6 +15,9 @@ constexpr double kEnoughInSlice = 12;
 constexpr double kEnoughMin = 14 * kSegment;
 constexpr double kEnoughMax = 32 * kSegment;
 constexpr double kFloor = 6 * kSegment;
+// The first window is at most this part of a known buffer, which may really be a quarter of that.
+constexpr double kFirstInBuffer = 4;
+constexpr double kEnoughInBuffer = 2;          // DCMs and bursts share the buffer
 constexpr double kFloorShared = 4 * kSegment;  // of each DCM, if several share a port
 constexpr double kWindowMax = 64.0 * (1U << 20U);
 
@@ -38,8 +41,6 @@ constexpr double kDown = 0.985;
 constexpr double kStandingBytes = 2 * kSegment;  // of a queue that never empties: large enough
 constexpr double kStandingMax = 12 * kSegment;   // beyond, a larger window cannot help
 
-constexpr double kFade = 0.9998;  // decay of the stored full rate, per epoch
-
 // With fewer pieces in the window, the link idles at the end of each. With more, each costs a frame header
 // and CPU time.
 constexpr double kPieces = 4;
@@ -62,27 +63,37 @@ constexpr DurationNs kLineMin = 2 * kMillisecond;
 constexpr double kFarExtra = 44 * kSegment;  // beyond the line's contents, to detect growth
 constexpr double kFarGain = 1.25;            // of the line's contents, while no queue exists
 constexpr std::uint32_t kFarResponses = 4;
-constexpr DurationNs kBusyMost = 8 * kMillisecond;  // a host that takes longer was paused rather than busy
-constexpr double kHostShare = 64;                   // responses over which host times are averaged
-constexpr double kLentMax = 1;  // share of the window lent to others while readouts are silent
+constexpr DurationNs kBusyMost = 8 * kMillisecond;   // a host that takes longer was paused rather than busy
+constexpr double kHostShare = 64;                    // responses over which host times are averaged
 constexpr DurationNs kForgive = 300 * kMillisecond;  // stalls within this time are one event
 constexpr double kBackOff = 0.7;
+constexpr double kBackOffStalled = 0.5;  // such a loss costs 200 ms, hundreds of times a slice's own time
 constexpr DurationNs kTimeout = 150 * kMillisecond;  // without a byte, then retransmitted: TCP's timeout
 constexpr double kForget = 0.01;                     // growth of the ceiling per second
 constexpr double kForgetBusy = 0.3;  // if hosts need more: a few losses cost less than idle time
 
-constexpr std::uint32_t kContendedResponses = 16;
 constexpr DurationNs kAfterCut = 100 * kMillisecond;  // later losses occurred in spite of the smaller window
 constexpr double kPush = 1.5;
 constexpr DurationNs kProbeMax = 100 * kMillisecond;
 
+double first_window(const ShaperSettings& settings) {
+  const auto buffer = static_cast<double>(settings.port_buffer_bytes);
+  if (buffer == 0) return kFirstWindow;
+  const double wanted = std::max(kFirstWindow, static_cast<double>(settings.port_round_trip_bytes));
+  return std::max(kFloor, std::min(wanted, buffer / kFirstInBuffer));
+}
+
 }  // namespace
 
 Adaptive::Adaptive(const ShaperSettings& settings)
-    : ByteWindow(static_cast<std::uint64_t>(kFirstWindow), settings.range_bytes, settings.readouts),
+    : ByteWindow(static_cast<std::uint64_t>(first_window(settings)), settings.range_bytes, settings.readouts),
       only_dcm_(settings.only_dcm),
-      target_(kFirstWindow),
-      enough_(kEnoughMin),
+      enough_max_(
+          settings.port_buffer_bytes == 0
+              ? kEnoughMax
+              : std::min(kEnoughMax, static_cast<double>(settings.port_buffer_bytes) / kEnoughInBuffer)),
+      target_(first_window(settings)),
+      enough_(std::min(kEnoughMin, enough_max_)),
       ceiling_(kWindowMax),
       ways_(settings.readouts) {}
 
@@ -109,18 +120,17 @@ void Adaptive::move_to(double window) {
 bool Adaptive::contended() const { return only_dcm_ && foreign_.there(); }
 
 void Adaptive::retransmitted(std::uint32_t readout, std::uint64_t segments, TimeNs now_ns) {
-  const bool timeout = ways_.take_gap(readout, now_ns) > kTimeout + shortest_.ns();
-  if (timeout) {
+  const bool stalled = ways_.take_gap(readout, now_ns) > kTimeout + shortest_.ns();
+  if (stalled) {
     losses_.tolerate_no_more();
     trial_.stop();
   }
   const DurationNs within_ns = std::max(kLookEvery, 2 * shortest_.ns());
   const double came = rate_ * static_cast<double>(within_ns) / kSegment;
   const bool many = losses_.note(static_cast<double>(segments), came, within_ns, now_ns);
-  const bool stalls = timeout && losses_.stalled_again(now_ns);
-  if (!many && !stalls) return;
-  if (!timeout) begin_trial(now_ns);
-  lost(now_ns);
+  if (!many && !stalled) return;
+  if (!stalled) begin_trial(now_ns);
+  lost(stalled ? kBackOffStalled : kBackOff, now_ns);
 }
 
 // On a long line TCP itself needs many round trips to recover from a loss, so the rate says nothing about the
@@ -143,13 +153,14 @@ void Adaptive::try_smaller(TimeNs now_ns) {
 }
 
 // Next to a foreign flow that fills the buffer, losses occur with any window.
-void Adaptive::lost(TimeNs now_ns) {
+void Adaptive::lost(double left, TimeNs now_ns) {
   if (only_dcm_ && now_ns - backed_off_ns_ > kAfterCut) foreign_.lost(now_ns);
-  if (!contended()) back_off(now_ns);
+  if (!contended()) back_off(left, now_ns);
 }
 
 void Adaptive::set_slice_bytes(std::uint64_t bytes) {
-  const double enough = std::clamp(static_cast<double>(bytes) / kEnoughInSlice, kEnoughMin, kEnoughMax);
+  const double enough =
+      std::min(std::max(static_cast<double>(bytes) / kEnoughInSlice, kEnoughMin), enough_max_);
   if (enough == enough_) return;
   enough_ = enough;
   move_to(target_);
@@ -186,7 +197,7 @@ Credit Adaptive::try_take(const Demand& demand, TimeNs now_ns) {
     if (credit == Credit::granted) take(demand, now_ns);
     return credit;
   }
-  const std::uint64_t elsewhere = ways_.elsewhere(static_cast<std::uint64_t>(target_ * kLentMax));
+  const std::uint64_t elsewhere = ways_.elsewhere(static_cast<std::uint64_t>(target_));
   const std::uint64_t here = taken - std::min(taken, elsewhere);
   if (taken > 0 && here + charge > window()) return Credit::full;
   const std::uint64_t own = accounts_.of(demand.readout);
@@ -262,15 +273,14 @@ void Adaptive::end_of_pass(bool wanting, TimeNs now_ns) {
   if (far()) line_.note(pass_bytes_, pass_ns_, now_ns);
   if (was_wanting_ && phase_ == Phase::start_up) grow_line();
   was_wanting_ = wanting;
-  // After a long gap between passes the DCM cannot tell which readouts were silent.
-  const bool looked_away = now_ns - std::exchange(pass_ns_, now_ns) > kLookEvery;
+  pass_ns_ = now_ns;
   // Does not wait for the epoch's end, because a silent readout may hold the whole window.
   if (now_ns - looked_ns_ >= kLookEvery / 4) {
     const double seconds = static_cast<double>(now_ns - std::exchange(looked_ns_, now_ns)) / kSecond;
     const bool busy = best_of_late() * kHostTimes * host_ns_ > ceiling_;
     const double forget = busy ? kForgetBusy : kForget;
     ceiling_ = std::min(kWindowMax, ceiling_ * (1 + forget * std::min(seconds, 1.0)));
-    if (!looked_away) ways_.look(now_ns);
+    ways_.look(now_ns);
   }
   pass_bytes_ = 0;
   if (phase_ == Phase::drain) {
@@ -287,7 +297,7 @@ void Adaptive::end_of_pass(bool wanting, TimeNs now_ns) {
   const DurationNs least =
       starting ? std::max(kStartEpoch, shortest_.ns()) : std::max(kEpoch, 2 * shortest_.ns());
   if (epoch_.limited_ns < least) return;
-  const std::uint32_t enough = starting ? kStartResponses : contended() ? kContendedResponses : kResponses;
+  const std::uint32_t enough = starting ? kStartResponses : kResponses;
   // A window over a long line, or with busy hosts, has few answers.
   const bool line = far() || (starting && on_line(epoch_.rate()));
   const bool few = epoch_.limited_ns >= (line ? least : 4 * least) && epoch_.responses >= kFarResponses;
@@ -363,7 +373,7 @@ bool Adaptive::on_line(double rate) const {
 
 void Adaptive::note_rate(double rate) {
   rates_.note(rate);
-  full_rate_ = std::max(full_rate_ * kFade, rates_.full());
+  full_rate_ = rates_.full();
 }
 
 // Returns the bytes in the port's queue that correspond to a waiting time.
@@ -381,10 +391,7 @@ void Adaptive::steady(double rate, DurationNs fast, TimeNs now_ns) {
   // Bytes that are spare while hosts are quick keep the port full while they are slow.
   const double spare = kSpareTimes * rate * host_ns_;
   const double queue = standing(rate, fast) - spare;
-  if (queue > kStandingMax) {
-    full_rate_ = rates_.full();  // in any case, the port is full at this rate
-    return move_to(target_ * kDown * kDown);
-  }
+  if (queue > kStandingMax) return move_to(target_ * kDown * kDown);
   if (queue < kStandingBytes)
     return standing(rate, usual_ns_) - spare > kStandingMax ? follow_hosts() : grow();
   if (rate < kFull * full_rate_) return move_to(target_ * kUp);
@@ -439,19 +446,9 @@ void Adaptive::follow(ForeignTraffic::Advice advice, TimeNs now_ns) {
       return move_to(foreign_.before_push());
     case ForeignTraffic::Advice::gone:
       return move_to(std::min(target_, foreign_.before_all()));
-    case ForeignTraffic::Advice::slower:
-      return become_slower(now_ns);
     default:
       return;
   }
-}
-
-void Adaptive::become_slower(TimeNs now_ns) {
-  foreign_.forget();
-  full_rate_ = 0;
-  rates_.forget();
-  shortest_.forget();
-  drains_.plan_now(now_ns);  // the shortest response time changes as well
 }
 
 // With an otherwise empty window, a request waits only for foreign traffic.
@@ -471,13 +468,13 @@ double Adaptive::waited_behind(const MeasuredAnswer& response, DurationNs time_n
   return std::max(0.0, waited_ns * full_rate_);
 }
 
-void Adaptive::back_off(TimeNs now_ns) {
+void Adaptive::back_off(double left, TimeNs now_ns) {
   if (now_ns - backed_off_ns_ < kForgive) return;
   backed_off_ns_ = now_ns;
   phase_ = Phase::steady;
   foreign_.cancel_probe();
   // Data on the line are not in a queue.
-  ceiling_ = target_ * kBackOff;
+  ceiling_ = target_ * left;
   if (far())
     ceiling_ = std::max(ceiling_, std::max(std::min(target_, line_holds()), line_bytes()) + kFarExtra / 4);
   up_ = 0;

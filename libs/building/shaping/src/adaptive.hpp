@@ -58,14 +58,13 @@ class Adaptive final : public ByteWindow {
   [[nodiscard]] double line_bytes() const;
   [[nodiscard]] bool contended() const;
   void follow(ForeignTraffic::Advice advice, TimeNs now_ns);
-  void become_slower(TimeNs now_ns);
   void begin_probe(TimeNs now_ns);
   [[nodiscard]] double waited_behind(const MeasuredAnswer& response, DurationNs time_ns) const;
   void note_rate(double rate);
   void begin_trial(TimeNs now_ns);
   void try_smaller(TimeNs now_ns);
-  void lost(TimeNs now_ns);
-  void back_off(TimeNs now_ns);
+  void lost(double left, TimeNs now_ns);  // `left`: remaining share of the window
+  void back_off(double left, TimeNs now_ns);
   void begin_drain(TimeNs now_ns);
   void enter_drain();
   void end_drain(TimeNs now_ns);
@@ -74,6 +73,7 @@ class Adaptive final : public ByteWindow {
 
   const bool only_dcm_;  // of the farm: other data in the buffer are foreign
   Phase phase_ = Phase::start_up;
+  const double enough_max_;
   double target_;   // window, bytes
   double enough_;   // lower limit without losses
   double ceiling_;  // a window with losses, reduced

@@ -16,8 +16,6 @@ class Drains {
   // Plans the first drain, from the end of the first epoch on; later calls change nothing. `far`: all
   // readouts are distant.
   void plan(TimeNs now_ns, DurationNs base_ns, bool far);
-  // Makes the next drain due at once.
-  void plan_now(TimeNs now_ns) { next_ns_ = now_ns; }
   [[nodiscard]] bool due(TimeNs now_ns) const { return now_ns >= next_ns_; }
 
   // `base_ns`: the shortest response time so far.

@@ -46,7 +46,8 @@ ForeignTraffic::Advice ForeignTraffic::epoch(double rate, double window, TimeNs 
     return Advice::probe;
   }
   if (there_) return push(rate, window, now_ns);
-  return for_long ? Advice::slower : Advice::none;
+  if (for_long) forget();  // the port has become slower
+  return Advice::none;
 }
 
 void ForeignTraffic::begin_probe(TimeNs now_ns) {

@@ -19,7 +19,6 @@ class ForeignTraffic {
     push,    // enlarge the window
     unpush,  // the last push gained nothing: restore the previous window
     gone,    // foreign traffic is gone: restore the window before the first push
-    slower,  // the port's rate has changed
   };
 
   // Notes a rate of the port without foreign traffic, bytes per ns; the highest is kept.

@@ -8,7 +8,6 @@ namespace {
 constexpr double kMin = 4;
 constexpr double kShare = 0.005;
 constexpr double kShareTolerated = 0.05;
-constexpr DurationNs kStallsApart = kSecond;
 constexpr DurationNs kToleratedMax = 64 * kSecond;
 
 }  // namespace
@@ -21,12 +20,6 @@ bool Losses::note(double segments, double came, DurationNs within_ns, TimeNs now
   segments_ += segments;
   const double share = now_ns < tolerated_until_ns_ ? kShareTolerated : kShare;
   return segments_ >= std::max(kMin, share * came);
-}
-
-bool Losses::stalled_again(TimeNs now_ns) {
-  const bool again = stalled_ns_ && now_ns - *stalled_ns_ <= kStallsApart;
-  stalled_ns_ = now_ns;
-  return again;
 }
 
 void Losses::tolerate(TimeNs now_ns) {

@@ -2,8 +2,6 @@
 
 #include <weir/base/time.hpp>
 
-#include <optional>
-
 namespace weir::shaping {
 
 // Decides whether more segments were lost recently than a smaller window would cost. An overflowing port
@@ -19,16 +17,12 @@ class Losses {
   void tolerate(TimeNs now_ns);
   // A connection stalled until TCP's timeout: such losses are never tolerated.
   void tolerate_no_more() { tolerated_until_ns_ = 0; }
-  // Takes such a stall. Returns true if another one was at most a second ago: even few segments are too many
-  // then, because each costs 200 ms.
-  [[nodiscard]] bool stalled_again(TimeNs now_ns);
 
  private:
   double segments_ = 0;
   TimeNs since_ns_ = 0;
   DurationNs tolerated_ns_ = 2 * kSecond;  // last duration; the first one is twice this
   TimeNs tolerated_until_ns_ = 0;
-  std::optional<TimeNs> stalled_ns_;
 };
 
 }  // namespace weir::shaping

@@ -43,10 +43,4 @@ void ShortestTimes::end_drain() {
   slope_ = *std::min_element(slopes_.begin(), end);
 }
 
-void ShortestTimes::forget() {
-  drains_seen_ = 0;
-  slopes_seen_ = 0;
-  late_ = {};
-}
-
 }  // namespace weir::shaping

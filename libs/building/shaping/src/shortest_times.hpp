@@ -21,8 +21,6 @@ class ShortestTimes {
   // time is not the pace of an uplink.
   void note_of_pair(DurationNs time_ns, std::uint64_t owed);
   void end_drain();
-  // Forgets all measurements, because the network has changed.
-  void forget();
 
   [[nodiscard]] DurationNs ns() const { return ns_; }  // 0: unknown
   [[nodiscard]] std::uint64_t owed() const { return owed_; }

@@ -40,11 +40,4 @@ TEST_CASE("losses that cost less than a smaller window are tolerated for a while
   CHECK(losses.note(10, kCame, kWithin, now_ns + kSecond));
 }
 
-TEST_CASE("two stalls until TCP's timeout within a second are too many, one or two far apart are not") {
-  Losses losses;
-  CHECK_FALSE(losses.stalled_again(kNow));
-  CHECK(losses.stalled_again(kNow + kSecond));
-  CHECK_FALSE(losses.stalled_again(kNow + 2 * kSecond + 1));
-}
-
 }  // namespace weir::shaping

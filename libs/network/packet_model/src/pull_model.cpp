@@ -13,6 +13,7 @@ constexpr DurationNs kTick = 5 * kMillisecond;  // a node's loop turns
 constexpr DurationNs kShareEvery =
     200 * kMillisecond;  // interval at which the supervisor announces the DCMs that share a port
 constexpr DurationNs kStartMin = 50 * kMillisecond;
+constexpr double kIdleRoundTrip = 100e3;  // ns; the farm file's default
 constexpr int kTraceLines = 100;
 constexpr std::size_t kAnswersInPass = 64;
 constexpr DurationNs kLocalWay = 10 * kMicrosecond;
@@ -27,10 +28,14 @@ constexpr double kByteNs = 0.2;
 constexpr double kQuestionNs = 500;
 
 std::unique_ptr<shaping::Shaper> make_shaper(const PullNetwork& network, std::uint32_t dcm,
-                                             const ShaperSpec& spec) {
+                                             const ShaperSpec& spec, double port_known) {
   shaping::ShaperSettings settings;
   settings.readouts = network.dcms[dcm].readouts;
   settings.only_dcm = network.dcms.size() == 1 || network.strangers;
+  const LinkSpec& port = network.ports[network.dcms[dcm].port];
+  settings.port_buffer_bytes = static_cast<std::uint64_t>(port_known * port.buffer_bytes);
+  settings.port_round_trip_bytes =
+      static_cast<std::uint64_t>(port_known * rate_at(port, 0) / 8e9 * kIdleRoundTrip);
   if (spec.window_bytes > 0) settings.window_bytes = spec.window_bytes;
   auto made = shaping::make_shaper(spec.name, settings);
   if (!made) throw std::runtime_error("'" + spec.name + "' is not a shaper");
@@ -58,7 +63,7 @@ PullModel::PullModel(const PullNetwork& network, const ShaperSpec& shaper, const
   for (const LinkSpec& line : network_.line) line_.emplace_back(line);
   for (std::uint32_t d = 0; d < network_.dcms.size(); ++d) {
     dcms_.push_back({HostProcess(network_.dcms[d].cpu, network_.seed * 104729 + d),
-                     FragmentRequester(network_, d, make_shaper(network_, d, shaper_)),
+                     FragmentRequester(network_, d, make_shaper(network_, d, shaper_, settings_.port_known)),
                      0,
                      false,
                      0,
@@ -123,7 +128,7 @@ void PullModel::begin() {
     if (foreign.udp_bits_per_s > 0)
       queue_.push(foreign.from_ns, {.kind = PullEventKind::foreign_packet, .index = i});
   }
-  if (dcms_.size() > 1 && !network_.strangers) queue_.push(kShareEvery, {.kind = PullEventKind::share});
+  if (dcms_.size() > 1 && !network_.strangers) queue_.push(0, {.kind = PullEventKind::share});
   if (settings_.trace) queue_.push(network_.length_ns / kTraceLines, {.kind = PullEventKind::trace});
 }
 

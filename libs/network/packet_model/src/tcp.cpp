@@ -187,8 +187,8 @@ void TcpSender::end_probe(const Acknowledgement& ack, bool told_nothing) {
   probe_until_ = kNoSegment;
 }
 
-// A duplicate stands for some segment beyond the gap, and progress for all that it covers but one. Returns how
-// many segments are newly known to have left the network, beside those covered.
+// A duplicate stands for some segment beyond the gap, and progress for all that it covers but one. Returns
+// how many segments are newly known to have left the network, beside those covered.
 std::uint32_t TcpSender::count_duplicates(std::uint32_t progress, bool repeats) {
   const std::uint32_t before = there_;
   if (progress > 0) there_ -= std::min(there_, progress - 1);

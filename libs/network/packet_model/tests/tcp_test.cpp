@@ -15,7 +15,7 @@ constexpr DurationNs kWay = kMillisecond;
 // A sender and a receiver with a fixed delay between them; the test chooses the losses.
 class Pair final : public Wire {
  public:
-  explicit Pair(const TcpSettings& settings = {}) : sender(0, 2 * kWay, settings, *this) {}
+  explicit Pair(const TcpSpec& settings = {}) : sender(0, 2 * kWay, settings, *this) {}
 
   std::function<bool(std::uint32_t segment, int time)> loses = [](auto, auto) { return false; };
   std::function<DurationNs(std::uint32_t segment, int time)> late = [](auto, auto) { return 0; };

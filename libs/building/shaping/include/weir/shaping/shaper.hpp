@@ -104,6 +104,10 @@ struct ShaperSettings {
   std::uint64_t bytes_per_s = 0;       // `paced`; at least 1
   std::uint64_t burst_bytes = 16'384;  // `paced`
   bool pace_pairs = false;             // `paced`: a rate per readout instead of one for all
+  // `adaptive`: the buffer of the DCM's switch port, and the bytes that the port sends in an idle round trip;
+  // 0: unknown
+  std::uint64_t port_buffer_bytes = 0;
+  std::uint64_t port_round_trip_bytes = 0;
 };
 
 enum class ShapingError : std::uint8_t { unknown_name };

@@ -52,6 +52,7 @@ struct ShaperSpec {
 struct PullRunSpec {
   bool host_times = true;  // shapers receive the hosts' processing times
   bool trace = false;      // print the shapers' decisions
+  double port_known = 0;   // shapers receive the port's rate and buffer times this; 0: neither
 };
 
 // Results of a run. Rates and latencies cover its last seven eighths.

@@ -24,7 +24,7 @@ struct Cpu {
   double request_us = 1;  // each request costs
 };
 
-struct TcpSettings {
+struct TcpSpec {
   bool slow_start_after_idle = true;
   bool selective = true;  // SACK, RACK and tail loss probes
 };
@@ -83,8 +83,8 @@ struct PullNetwork {
   std::vector<OtherTraffic> foreign;
   bool hosts_together = false;
   bool strangers = false;  // DCMs of different farms: they receive no information about each other
-  TcpSettings tcp;        // of the readouts' hosts
-  double reordered = 0;  // share of packets overtaken after the port
+  TcpSpec tcp;             // of the readouts' hosts
+  double reordered = 0;    // share of packets overtaken after the port
 };
 
 [[nodiscard]] std::string describe(const PullNetwork& network);

@@ -51,7 +51,7 @@ class Cubic {
 class TcpSender {
  public:
   // `round_trip_ns`: duration of the connection's first exchange.
-  TcpSender(std::uint32_t connection, DurationNs round_trip_ns, const TcpSettings& settings, Wire& wire)
+  TcpSender(std::uint32_t connection, DurationNs round_trip_ns, const TcpSpec& settings, Wire& wire)
       : connection_(connection),
         settings_(settings),
         wire_(&wire),
@@ -111,7 +111,7 @@ class TcpSender {
   void arm(TimeNs now_ns);
 
   std::uint32_t connection_;
-  TcpSettings settings_;
+  TcpSpec settings_;
   Wire* wire_;
   std::vector<Segment> segments_;  // a ring
   std::uint32_t first_ = 0;
