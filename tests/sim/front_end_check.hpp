@@ -36,6 +36,7 @@ class FrontEndCheck {
                                                       ConstBytes bytes);
   [[nodiscard]] bool is_content(std::uint32_t source, std::uint64_t event, ConstBytes bytes);
   [[nodiscard]] bool a_readout_died() const;
+  [[nodiscard]] bool no_readout_was_left() const;
   // Returns the front-ends and their slip, for a failure.
   [[nodiscard]] std::string describe() const;
   // By number: whether most sources are in time for each slice, so that the one that differs is known.
