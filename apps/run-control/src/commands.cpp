@@ -55,10 +55,11 @@ std::string Commands::carry_out(const v1::Request& given) {
   if (other == RequestKind::burst) return burst(request);
   if (other == RequestKind::kill) return send_signals(request, parts_);
   if (other == RequestKind::annotate) return annotate(request);
+  if (other == RequestKind::restart) return restart(request);
+  if (other == RequestKind::try_settings) return try_settings(request);
   return "'" + request.command() +
          "' is not a command: use init, configure, start, pause, continue, stop, reset, off, status, "
-         "add, remove, "
-         "set, unset, log-level, tap, kill, burst, annotate";
+         "add, remove, restart, set, unset, log-level, tap, kill, burst, annotate";
 }
 
 std::string Commands::transition(control::Command command, const v1::Request& request) {
@@ -213,6 +214,28 @@ std::string Commands::set(const v1::Request& request) {
 std::string Commands::unset(const v1::Request& request) {
   if (request.sets_size() == 0 && !request.all()) return "unset takes keys, or --all";
   return parts_.setup.unset({request.sets().begin(), request.sets().end()}, request.all());
+}
+
+// Keeps the changes that `configure` would make with these keys; nothing is set.
+std::string Commands::try_settings(const v1::Request& request) {
+  auto configuration = parts_.setup.prepare({request.sets().begin(), request.sets().end()});
+  if (!configuration) return configuration.error();
+  tried_ = parts_.setup.difference(*configuration);
+  return {};
+}
+
+std::string Commands::restart(const v1::Request& request) {
+  const auto members = named(request);
+  if (!members) return members.error();
+  if (members->empty()) return "restart takes the names of processes";
+  for (const std::size_t member : *members) {
+    std::string why =
+        restart(member, "restarted by " + (request.by().empty() ? "an operator" : request.by()));
+    if (!why.empty()) return why;
+    parts_.book.note_operation(parts_.machine.members()[member].plan.name + " restarted" +
+                               (request.by().empty() ? "" : " by " + request.by()));
+  }
+  return {};
 }
 
 Expected<std::vector<std::size_t>, std::string> Commands::named(const v1::Request& request) const {

@@ -26,6 +26,9 @@ class Commands final : public RuleActions {
   [[nodiscard]] Expected<v1::RunIdentity, std::string> identity() const;
   [[nodiscard]] RunNumber run() const override { return parts_.machine.run(); }
 
+  // Of the last try_settings: what `configure` would change, a key a line; empty: nothing.
+  [[nodiscard]] const std::string& tried() const { return tried_; }
+
   // The end of a transition's hooks.
   struct Answered {
     std::string error;  // a refusal by a hook, or a later one; empty: the transition is in progress
@@ -40,6 +43,8 @@ class Commands final : public RuleActions {
   [[nodiscard]] bool asks_hooks(control::Command command, const v1::Request& request);
   [[nodiscard]] std::string set(const v1::Request& request);
   [[nodiscard]] std::string unset(const v1::Request& request);
+  [[nodiscard]] std::string try_settings(const v1::Request& request);
+  [[nodiscard]] std::string restart(const v1::Request& request);
   [[nodiscard]] std::string configure(const v1::Request& request);
   // Returns which folders miss their disk, unless the request accepts that.
   [[nodiscard]] std::string missing_disk(const v1::Request& request) const;
@@ -58,6 +63,7 @@ class Commands final : public RuleActions {
   Parts& parts_;
   v1::Request asked_;                 // the request whose hooks are asked
   std::optional<Answered> given_up_;  // by another command
+  std::string tried_;
 };
 
 }  // namespace weir::run_control

@@ -4,6 +4,7 @@
 #include <weir/node/recordings.hpp>
 
 #include <fmt/format.h>
+#include <google/protobuf/util/message_differencer.h>
 
 #include <algorithm>
 #include <stdexcept>
@@ -139,6 +140,18 @@ Expected<FarmSetup::Configuration, std::string> FarmSetup::prepare(const Sets& m
   if (!configured_.plan.nodes.empty() && !has_same_processes(now->plan, configured_.plan))
     return Unexpected<std::string>(kOtherProcesses);
   return Configuration{std::move(*now), std::move(*overrides)};
+}
+
+std::string FarmSetup::difference(const Configuration& next) const {
+  google::protobuf::util::MessageDifferencer differencer;
+  differencer.set_message_field_comparison(google::protobuf::util::MessageDifferencer::EQUIVALENT);
+  std::string text;
+  differencer.ReportDifferencesToString(&text);
+  (void)differencer.Compare(configured_.farm, next.farm);
+  constexpr std::string_view kModified = "modified: ";
+  for (std::size_t at = text.find(kModified); at != std::string::npos; at = text.find(kModified, at))
+    text.erase(at, kModified.size());
+  return text;
 }
 
 void FarmSetup::configure(Configuration configuration) {

@@ -57,6 +57,8 @@ class FarmSetup {
   [[nodiscard]] std::string unset(const Sets& keys, bool all);
   // Returns the farm file as it is now, with all that is set and these keys besides.
   [[nodiscard]] Expected<Configuration, std::string> prepare(const Sets& more) const;
+  // Returns its changes to configured(), a key a line: "dcm.credits: 8 -> 4".
+  [[nodiscard]] std::string difference(const Configuration& next) const;
   // The processes are given this one.
   void configure(Configuration configuration);
   // Forgets the operators' keys: the farm goes off.

@@ -48,6 +48,10 @@ class HealthWatch {
 
   // Each turn: whether the run gets on, of the reports.
   void look(const control::FarmMachine& machine, const Members& members, TimeNs now);
+  // Share of the last seconds in which triggers were accepted; nullopt: unknown.
+  [[nodiscard]] std::optional<double> live_share() const {
+    return draining_ ? std::nullopt : flow_.live_share();
+  }
   // Flow of the present run; nullopt: no triggers are expected now.
   [[nodiscard]] std::optional<control::RulesView::Flow> flow() const;
   [[nodiscard]] std::vector<control::Finding> findings(const control::FarmMachine& machine,

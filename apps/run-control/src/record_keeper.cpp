@@ -1,7 +1,6 @@
 #include "record_keeper.hpp"
 
 #include <weir/base/assert.hpp>
-#include <weir/node/space_probe.hpp>
 
 #include <fmt/format.h>
 
@@ -9,15 +8,6 @@
 #include <utility>
 
 namespace weir::run_control {
-namespace {
-
-// Returns the bytes that this process may still write; nullopt: unknown.
-std::optional<std::uint64_t> room_in(const std::string& folder) {
-  const auto space = node::disk_space(folder);
-  return space ? std::optional(space->free_bytes) : std::nullopt;
-}
-
-}  // namespace
 
 std::string RecordKeeper::write(const std::string& name, Write write) {
   std::erase_if(kept_, [&](const Record& one) { return one.name == name; });
@@ -33,7 +23,7 @@ std::string RecordKeeper::write(const std::string& name, Write write) {
   return why;
 }
 
-std::vector<control::Event> RecordKeeper::look(TimeNs now) {
+std::vector<control::Event> RecordKeeper::look(TimeNs now, std::optional<std::uint64_t> room) {
   std::vector<control::Event> events;
   if (now < next_look_ns_) return events;
   next_look_ns_ = now + kInterval;
@@ -48,7 +38,6 @@ std::vector<control::Event> RecordKeeper::look(TimeNs now) {
     events.push_back({control::Level::info, kept_.front().name + " is written after all"});
     kept_.pop_front();
   }
-  const auto room = room_in(folder_);
   const bool little = room && *room < kRoomMin;
   if (little && !free_bytes_)
     events.push_back({control::Level::warning,

@@ -30,8 +30,8 @@ class RecordKeeper {
 
   // Writes the record, or keeps it; it replaces a kept one of the same name. Returns as Write.
   std::string write(const std::string& name, Write write);
-  // Retries the kept records, and measures the room. Returns the events to log.
-  [[nodiscard]] std::vector<control::Event> look(TimeNs now);
+  // Retries the kept records, and judges the room, in bytes; nullopt: unknown. Returns the events to log.
+  [[nodiscard]] std::vector<control::Event> look(TimeNs now, std::optional<std::uint64_t> room);
   [[nodiscard]] control::HealthView::Records state() const;
 
  private:

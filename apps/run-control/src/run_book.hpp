@@ -72,7 +72,9 @@ class RunBook {
                                                  const std::vector<v1::Report>& reports,
                                                  const std::string& farm);
   // Each turn: records that the disk did not take. Returns the events to log.
-  [[nodiscard]] std::vector<control::Event> look(TimeNs now) { return records_.look(now); }
+  [[nodiscard]] std::vector<control::Event> look(TimeNs now, std::optional<std::uint64_t> room) {
+    return records_.look(now, room);
+  }
   [[nodiscard]] control::HealthView::Records records() const { return records_.state(); }
 
   // Notes a change of the farm for the record of the run that is on. Beyond kOperationsKept the oldest

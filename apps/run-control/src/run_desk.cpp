@@ -7,7 +7,10 @@
 #include <weir/run_database/run_comparison.hpp>
 #include <weir/run_database/run_document.hpp>
 #include <weir/run_database/run_table.hpp>
+#include <weir/run_database/run_trend.hpp>
 #include <weir/run_record/json.hpp>
+
+#include <boost/json.hpp>
 
 #include <algorithm>
 #include <charconv>
@@ -20,6 +23,7 @@ namespace {
 
 constexpr std::size_t kShown = 200;
 constexpr std::size_t kShownMax = 2000;
+constexpr std::size_t kTrendMax = 500;  // an end record of each is read
 constexpr std::size_t kQuotedMax = 64;
 
 std::string value_of(const RunDesk::Query& query, const char* key) {
@@ -91,6 +95,32 @@ RunDesk::Answer RunDesk::show(const Query& query) {
   if (!other) return Unexpected<std::string>(other.error());
   return run_record::one_line(
       run_database::to_json(run_database::compare(database_.folder(), *other, *shown)));
+}
+
+RunDesk::Answer RunDesk::trend(const Query& query) {
+  namespace json = boost::json;
+  if (std::string why = database_.update(); !why.empty()) return Unexpected<std::string>(std::move(why));
+  const std::string key = value_of(query, "key");
+  if (key.empty()) {
+    const auto keys = run_database::trend_keys(database_);
+    if (!keys) return Unexpected<std::string>(keys.error());
+    return run_record::one_line(json::object{{"keys", json::array(keys->begin(), keys->end())}});
+  }
+  std::size_t count = kShown;
+  if (const std::string last = value_of(query, "last"); !last.empty()) {
+    const auto number = number_of<std::size_t>(last);
+    if (!number || *number == 0) return wrong(last, "a number of runs");
+    count = std::min(*number, kTrendMax);
+  }
+  const auto points = run_database::trend(database_, key, count);
+  if (!points) return Unexpected<std::string>(points.error());
+  json::array list;
+  for (const run_database::TrendPoint& one : *points)
+    list.push_back({{"run", one.run},
+                    {"begin", static_cast<double>(one.begin_utc_ns / kMillisecond)},
+                    {"value", one.value}});
+  return run_record::one_line(
+      json::object{{"key", clean_text(key, kQuotedMax)}, {"points", std::move(list)}});
 }
 
 }  // namespace weir::run_control

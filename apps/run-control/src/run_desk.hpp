@@ -22,6 +22,10 @@ class RunDesk {
   // Keys: number; with: compares with that run.
   [[nodiscard]] Answer show(const Query& query);
 
+  // Key: key, a number of the end records: its values over the newest `last` (200) runs; without `key`, the
+  // names of all such numbers.
+  [[nodiscard]] Answer trend(const Query& query);
+
  private:
   [[nodiscard]] Expected<run_database::RunRow, std::string> row(const Query& query, const char* key) const;
 

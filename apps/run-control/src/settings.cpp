@@ -1,8 +1,10 @@
 #include "settings.hpp"
 
+#include "alarm_letter.hpp"
 #include "network_socket.hpp"
 #include <weir/config/durations.hpp>
 #include <weir/config/hooks.hpp>
+#include <weir/config/quality.hpp>
 #include <weir/config/rules.hpp>
 #include <weir/config/stop_limit.hpp>
 #include <weir/node/paths.hpp>
@@ -81,6 +83,21 @@ std::vector<control::Hook> hooks_of(const FarmSetup& setup) {
   return std::move(*hooks);
 }
 
+std::vector<control::QualityCheck> quality_of(const FarmSetup& setup) {
+  auto quality = config::read_quality(setup.file());
+  if (!quality) throw std::runtime_error(config::to_text(quality.error()));
+  return std::move(*quality);
+}
+
+std::vector<page::Person> people_of(const std::string& file) {
+  if (file.empty()) return {};
+  const auto text = read_secret(file);
+  if (!text) throw std::runtime_error("control.people: " + text.error());
+  auto people = page::read_people(*text);
+  if (!people) throw std::runtime_error(fmt::format("control.people: {}: {}", file, people.error()));
+  return std::move(*people);
+}
+
 HealthWatch::Groups groups_of(const FarmSetup& setup) {
   HealthWatch::Groups groups;
   const v1::DcmSettings& dcm = setup.file().dcm();
@@ -115,6 +132,7 @@ OwnSettings own_settings(const FarmSetup& setup, bool one_run) {
           .log_files_kept = file.log().files_kept(),
           .page = control.page(),
           .page_names = {control.page_names().begin(), control.page_names().end()},
+          .people = people_of(one_run ? "" : control.people()),
           .members = members_of(setup.plan(), control, one_run),
           .deadlines = deadlines_of(setup),
           .heartbeat_ns = config::from_ms(control.heartbeat_ms()),
@@ -125,6 +143,7 @@ OwnSettings own_settings(const FarmSetup& setup, bool one_run) {
           .rules = rules_of(setup),
           .hooks = one_run ? std::vector<control::Hook>() : hooks_of(setup),
           .disk_limits = {control.disk_free_min(), seconds(control.disk_hours_min() * kSecondsPerHour)},
+          .quality = quality_of(setup),
           .alarms = alarms_of(setup, one_run)};
 }
 

@@ -6,6 +6,8 @@
 #include <weir/config/alarms.hpp>
 #include <weir/control/farm_machine.hpp>
 #include <weir/control/hooks.hpp>
+#include <weir/control/quality.hpp>
+#include <weir/page/people.hpp>
 #include <weir/run_control/run_control.hpp>
 
 #include <cstddef>
@@ -25,6 +27,7 @@ struct OwnSettings {
   std::uint32_t log_files_kept;
   std::string page;  // host:port; empty: none
   std::vector<std::string> page_names;
+  std::vector<page::Person> people;          // of the page
   std::vector<control::MemberPlan> members;  // the plan's processes, except masked ones
   control::Deadlines deadlines;
   DurationNs heartbeat_ns;
@@ -35,6 +38,7 @@ struct OwnSettings {
   std::vector<control::Rule> rules;
   std::vector<control::Hook> hooks;  // none in a farm of one run
   control::DiskLimits disk_limits;
+  std::vector<control::QualityCheck> quality;
   config::Alarms alarms;  // without channels in `weir run`
 };
 // With `one_run` no process is transient: all are waited for. Each process of the plan adds 100 ms to

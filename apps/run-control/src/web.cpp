@@ -24,7 +24,7 @@
 namespace weir::run_control {
 namespace {
 
-constexpr std::size_t kTokenBytesMin = 16;  // for a token written by a person
+using page::kTokenBytesMin;  // for a token written by a person
 constexpr std::string_view kField = "field.";
 
 // Adds the run number and the operator's fields. Returns an error for people; empty: none.
@@ -39,6 +39,11 @@ std::string add_run(const page::RequestedCommand& command, v1::Request& wish) {
     wish.set_run(run);
   }
   return {};
+}
+
+// For logs and records: "Ada, the page, from 10.0.0.7".
+std::string asker_of(const page::RequestedCommand& command) {
+  return (command.person.empty() ? "" : command.person + ", ") + "the page, from " + command.peer;
 }
 
 }  // namespace
@@ -67,11 +72,13 @@ std::string page_token(const std::string& file) {
   return token;
 }
 
-Web::Web(const ports::Endpoint& listen, std::string token, std::vector<std::string> names, std::string out)
+Web::Web(const ports::Endpoint& listen, std::string token, std::vector<page::Person> people,
+         std::vector<std::string> names, std::string out, const HistoryKeeper& history)
     : desk_(out) {
   page::PageSettings settings;
   settings.listen = listen;
   settings.token = std::move(token);
+  settings.people = std::move(people);
   settings.names = std::move(names);
   std::array<char, HOST_NAME_MAX + 1> host{};
   if (::gethostname(host.data(), HOST_NAME_MAX) == 0) settings.names.emplace_back(host.data());
@@ -81,6 +88,8 @@ Web::Web(const ports::Endpoint& listen, std::string token, std::vector<std::stri
   };
   settings.find_runs = [this](const RunDesk::Query& query) { return desk_.find(query); };
   settings.show_run = [this](const RunDesk::Query& query) { return desk_.show(query); };
+  settings.documents["/api/series"] = [&history](const RunDesk::Query& query) { return history.find(query); };
+  settings.documents["/api/trend"] = [this](const RunDesk::Query& query) { return desk_.trend(query); };
   page_.emplace(settings, [this](const page::RequestedCommand& command) { return ask(command); });
 }
 
@@ -88,6 +97,7 @@ page::CommandAnswer Web::alert(const page::RequestedCommand& command) {
   v1::Request wish;
   wish.set_command(std::string(control::name(control::RequestKind::burst)));
   wish.set_reason("from " + command.peer);
+  wish.set_by(asker_of(command));
   for (const auto& [key, value] : command.parameters) {
     if (key == "before_s") wish.set_before_s(std::stod(value));
     if (key == "after_s") wish.set_after_s(std::stod(value));
@@ -100,7 +110,7 @@ page::CommandAnswer Web::alert(const page::RequestedCommand& command) {
 page::CommandAnswer Web::annotate(const page::RequestedCommand& command) {
   v1::Request wish;
   wish.set_command(std::string(control::name(control::RequestKind::annotate)));
-  wish.set_by("the page, from " + command.peer);
+  wish.set_by(asker_of(command));
   if (const std::string wrong = add_run(command, wish); !wrong.empty()) return {false, wrong};
   const std::string error = commands_.ask(std::move(wish));
   return {error.empty(), error.empty() ? "the annotation is in the records" : error};
@@ -109,23 +119,43 @@ page::CommandAnswer Web::annotate(const page::RequestedCommand& command) {
 page::CommandAnswer Web::alarm(const page::RequestedCommand& command) {
   v1::Request wish;
   wish.set_command(std::string(control::name(control::RequestKind::alarm)));
-  wish.set_by("the page, from " + command.peer);
+  wish.set_by(asker_of(command));
   wish.mutable_alarm()->set_what(command.alarm);
+  wish.mutable_alarm()->set_person(command.person);
   for (const auto& [key, value] : command.parameters) {
     if (key == "alarm") wish.mutable_alarm()->set_alarm(value);
-    if (key == "person") wish.mutable_alarm()->set_person(value);
+    if (key == "person" && command.person.empty()) wish.mutable_alarm()->set_person(value);
     if (key == "for_s") wish.mutable_alarm()->set_for_s(std::stod(value));
   }
   const std::string error = commands_.ask(std::move(wish));
   return {error.empty(), error.empty() ? command.alarm + " is done" : error};
 }
 
+page::CommandAnswer Web::act(const page::RequestedCommand& command) {
+  v1::Request wish;
+  wish.set_command(command.action);
+  wish.set_by(asker_of(command));
+  for (const std::string& one : command.nodes) wish.add_nodes(one);
+  for (const std::string& one : command.sets) wish.add_sets(one);
+  wish.set_all(command.all);
+  wish.set_last(command.last);
+  if (const auto level = command.parameters.find("level"); level != command.parameters.end())
+    wish.set_level(level->second);
+  const std::string error = commands_.ask(std::move(wish));
+  if (!error.empty()) return {false, error};
+  if (command.action == control::name(control::RequestKind::try_settings))
+    return {true, tried_.empty() ? "nothing would change" : tried_};
+  return {true, command.action + " is accepted"};
+}
+
 page::CommandAnswer Web::ask(const page::RequestedCommand& command) {
+  if (!command.action.empty()) return act(command);
   if (!command.alarm.empty()) return alarm(command);
   if (command.burst) return alert(command);
   if (command.annotation) return annotate(command);
   v1::Request wish;
   wish.set_command(std::string(control::name(command.kind)));
+  wish.set_by(asker_of(command));
   if (const std::string wrong = add_run(command, wish); !wrong.empty()) return {false, wrong};
   for (const auto& [key, value] : command.parameters) {
     if (key == "slices" && !value.empty()) wish.add_sets("run.slices=" + value);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "command_queue.hpp"
+#include "history_keeper.hpp"
 #include "run_desk.hpp"
 #include <weir/page/page.hpp>
 #include <weir/reports/filter_histograms.hpp>
@@ -18,11 +19,14 @@ namespace weir::run_control {
 class Web {
  public:
   // `names`: page::PageSettings::names, besides this machine's. Throws std::runtime_error.
-  // `out`: the folder of the runs' records.
-  Web(const ports::Endpoint& listen, std::string token, std::vector<std::string> names, std::string out);
+  // `out`: the folder of the runs' records. `history` outlives it.
+  Web(const ports::Endpoint& listen, std::string token, std::vector<page::Person> people,
+      std::vector<std::string> names, std::string out, const HistoryKeeper& history);
 
   // Each turn: `carry_out` answers a wish with an error, empty when it is taken.
   void answer(const std::function<std::string(const v1::Request&)>& carry_out);
+  // Within `carry_out`: the result of a try of settings.
+  void set_tried(const std::string& text) { tried_ = text; }
   void show(const v1::FarmView& view, const v1::RunSummary* last);
   // Takes a run's histograms: as its supervisor reports them, or from its account.
   void take_histograms(std::uint32_t run, const reports::FilterHistogramList& list) {
@@ -33,6 +37,7 @@ class Web {
 
  private:
   page::CommandAnswer ask(const page::RequestedCommand& command);
+  page::CommandAnswer act(const page::RequestedCommand& command);
   page::CommandAnswer alarm(const page::RequestedCommand& command);
   page::CommandAnswer alert(const page::RequestedCommand& command);
   page::CommandAnswer annotate(const page::RequestedCommand& command);
@@ -43,6 +48,7 @@ class Web {
   std::uint32_t account_taken_ = 0;     // run
   TimeNs sources_shown_ns_ = 0;         // time of the report with them
   CommandQueue commands_{std::chrono::seconds(5)};
+  std::string tried_;  // written before the answer that the page's thread waits for
   RunDesk desk_;
   std::optional<page::Page> page_;  // its thread ends first
 };

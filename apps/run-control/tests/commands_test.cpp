@@ -312,3 +312,32 @@ TEST_CASE("another command gives up a transition that waits for its hooks") {
   CHECK(answer_of_hooks(desk)->error ==
         "configure was given up: reset was commanded while its hooks were asked");
 }
+
+TEST_CASE("a try of settings shows what configure would change, and sets nothing") {
+  Desk desk;
+  v1::Request wish = request("try-settings");
+  wish.add_sets("dcm.credits=3");
+  CHECK(desk.ask(wish).empty());
+  CHECK_THAT(desk.commands.tried(), ContainsSubstring("dcm.credits: ") && ContainsSubstring("-> 3"));
+  CHECK(desk.farm.setup.configured().dcm().credits() != 3);
+  CHECK(desk.farm.setup.shown(false).empty());
+  CHECK(desk.ask(request("try-settings")).empty());
+  CHECK(desk.commands.tried().empty());
+  wish.set_sets(0, "dcm.credit=3");
+  CHECK_THAT(desk.ask(wish), ContainsSubstring("dcm.credits"));
+  wish.set_sets(0, "control.listen=127.0.0.1:1");
+  CHECK_THAT(desk.ask(wish), ContainsSubstring("cannot be set while the farm is up"));
+}
+
+TEST_CASE("an operator restarts processes by name, but not the supervisor") {
+  Desk desk;
+  v1::Request wish = request("restart", {"dcm-0"});
+  wish.set_by("Ada");
+  desk.farm.sent.clear();
+  CHECK(desk.ask(wish).empty());
+  REQUIRE(desk.farm.sent.size() == 1);
+  CHECK(desk.farm.sent[0].first == "of dcm-0");
+  CHECK(desk.farm.sent[0].second.order().reason() == "restarted by Ada");
+  CHECK_THAT(desk.ask(request("restart", {"supervisor"})), ContainsSubstring("its run would wait for it"));
+  CHECK_THAT(desk.ask(request("restart")), ContainsSubstring("names of processes"));
+}

@@ -46,10 +46,10 @@ TEST_CASE("a record that the disk does not take is kept, and written as soon as 
   CHECK(keeper.write("record 2", write) == "no room");
   CHECK(keeper.state().unwritten == std::vector<std::string>{"record 1", "record 2"});
   CHECK(keeper.state().why == "no room");
-  CHECK(keeper.look(kSecond).empty());
+  CHECK(keeper.look(kSecond, {}).empty());
   has_room = true;
-  CHECK(keeper.look(kSecond + 1).empty());  // not in each turn
-  const auto events = keeper.look(2 * kSecond);
+  CHECK(keeper.look(kSecond + 1, {}).empty());  // not in each turn
+  const auto events = keeper.look(2 * kSecond, {});
   REQUIRE(events.size() == 2);
   CHECK(events[0].text == "record 1 is written after all");
   CHECK(written == 2);
@@ -62,7 +62,7 @@ TEST_CASE("of too many records that cannot be written the oldest is lost, with a
   for (std::size_t i = 0; i <= RecordKeeper::kKeptMax; ++i)
     (void)keeper.write("record " + std::to_string(i), [] { return std::string("no room"); });
   CHECK(keeper.state().unwritten.size() == RecordKeeper::kKeptMax);
-  const auto events = keeper.look(kSecond);
+  const auto events = keeper.look(kSecond, {});
   REQUIRE(events.size() == 1);
   CHECK(events[0].level == control::Level::error);
   CHECK_THAT(events[0].text, ContainsSubstring("record 0 is lost"));
@@ -86,7 +86,7 @@ TEST_CASE("an end record that cannot be written exists, with the line of its run
     CHECK(farm.book.records().unwritten[0] == "the end record of run " + std::to_string(run));
     CHECK(farm.book.last_run(RunNumber(run))->balanced);  // the account is at hand
     fs::remove(obstacle);
-    CHECK(farm.book.look(run * 10 * kSecond).size() >= 1);
+    CHECK(farm.book.look(run * 10 * kSecond, {}).size() >= 1);
     CHECK(farm.book.records().unwritten.empty());
     CHECK(farm.book.runs().front().failure().empty());
     CHECK_THAT(text_of(runs), ContainsSubstring("\"run\":" + std::to_string(run)));
@@ -101,6 +101,17 @@ TEST_CASE("a begin record that cannot be written follows as well") {
   CHECK_THAT(farm.book.begin(RunNumber(3), farm.setup.of_run(RunNumber(3)), {}),
              ContainsSubstring("cannot write into"));
   fs::remove(begin);
-  CHECK(farm.book.look(10 * kSecond).size() == 1);
+  CHECK(farm.book.look(10 * kSecond, {}).size() == 1);
   CHECK(fs::is_regular_file(begin));
+}
+
+TEST_CASE("little room for records is reported once, and again after it was well") {
+  RecordKeeper keeper("/data");
+  CHECK(keeper.look(kSecond, {}).empty());  // unknown
+  REQUIRE(keeper.look(2 * kSecond, 500'000).size() == 1);
+  CHECK(keeper.state().free_bytes == 500'000);
+  CHECK(keeper.look(3 * kSecond, 400'000).empty());
+  CHECK(keeper.look(4 * kSecond, 5'000'000).empty());
+  CHECK_FALSE(keeper.state().free_bytes);
+  CHECK(keeper.look(5 * kSecond, 500'000).size() == 1);
 }

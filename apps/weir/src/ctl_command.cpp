@@ -11,6 +11,7 @@
 #include <weir/control/health.hpp>
 #include <weir/control/states.hpp>
 #include <weir/farm_view/disks.hpp>
+#include <weir/farm_view/display_state.hpp>
 #include <weir/farm_view/sequence.hpp>
 #include <weir/reports/numbers.hpp>
 #include <weir/reports/source_counts.hpp>
@@ -49,6 +50,7 @@ struct CtlOptions {
   double timeout_s = 5;  // for an answer
   bool json = false;
   bool no_wait = false;
+  bool problems = false;  // of status: nothing else
   v1::Request request;
   std::vector<std::string> nodes;
   std::vector<std::string> sets;
@@ -163,6 +165,32 @@ void print_view(const v1::FarmView& view) {
     fmt::print("  {}  {:<7}  {}\n", time_text(view.events(i).utc_ns()), view.events(i).level(),
                view.events(i).text());
   }
+}
+
+// Findings that need a person, and processes that are not well, by host.
+void print_problems(const v1::FarmView& view) {
+  bool any = false;
+  for (const auto& one : view.health()) {
+    if (one.gravity() != name(control::Gravity::warning) && one.gravity() != name(control::Gravity::error))
+      continue;
+    any = true;
+    fmt::print("{}: {}{}{}\n", one.gravity(), one.word(), one.reason().empty() ? "" : ": ", one.reason());
+  }
+  std::map<std::string, std::vector<std::string>> hosts;
+  std::map<std::string, std::size_t> processes;
+  for (const auto& node : view.nodes()) {
+    ++processes[node.host()];
+    const farm_view::DisplayState shown = farm_view::display_state(view, node);
+    if (!node.live() || node.inactive() || node.excluded() || !shown.reason.empty())
+      hosts[node.host()].push_back(fmt::format("{:<12} {}", node.name(), state_of(node)));
+  }
+  for (const auto& [host, lines] : hosts) {
+    any = true;
+    fmt::print("{}: {} of {} processes\n", host.empty() ? "unknown host" : host, lines.size(),
+               processes[host]);
+    for (const std::string& line : lines) fmt::print("  {}\n", line);
+  }
+  if (!any) fmt::print("no problems\n");
 }
 
 void print_json(const google::protobuf::Message& message) {
@@ -298,7 +326,13 @@ int carry_out(const CtlOptions& options) {
     return kRefused;
   }
   if (options.request.command() == name(control::RequestKind::status)) {
-    options.json ? print_json(view) : print_view(view);
+    if (options.json) {
+      print_json(view);
+    } else if (options.problems) {
+      print_problems(view);
+    } else {
+      print_view(view);
+    }
     return 0;
   }
   if (options.request.command() == kSourcesCommand) {
@@ -377,7 +411,9 @@ void add_ctl(CLI::App& app, int& status) {
     });
     return command;
   };
-  add("status", "Show the state of the farm and its processes");
+  add("status", "Show the state of the farm and its processes")
+      ->add_flag("--problems", options->problems,
+                 "print findings of severity warning and error, and the processes concerned by host");
   add("preflight",
       "Check whether the farm is fit for a run: processes, disks, clocks, checksums, keys, alarms");
   add(kSourcesCommand, "Show the fragments of each source, those with the highest losses first");

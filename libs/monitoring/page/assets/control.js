@@ -10,7 +10,10 @@ const REALLY_MS = 4000;
 const GOALS = { init: 'standby', configure: 'ready', start: 'running', pause: 'paused', continue: 'running', stop: 'ready', reset: 'idle' };
 const KEY = 'weir-token';
 
+const ROLES = ['observer', 'shift', 'expert'];
+
 let token = '';
+let who = { role: '', name: '' };
 let allowed = [];
 let underWay = null; // the command whose end the answer waits for, and the states that came since
 let asked = null;
@@ -66,6 +69,8 @@ async function send(command) {
 }
 
 export const hasToken = () => Boolean(token);
+// Returns whether the token has this role, or a higher one.
+export const mayActAs = (role) => Boolean(token) && ROLES.indexOf(who.role) >= ROLES.indexOf(role);
 
 // Sends a request of the operator; returns run control's answer.
 export async function post(path, body) {
@@ -95,14 +100,16 @@ function setToken(text) {
 
 function show() {
   for (const [command, button] of buttons) {
-    button.disabled = !token || !allowed.includes(command);
+    button.disabled = !mayActAs('shift') || !allowed.includes(command);
     button.classList.toggle('next', allowed.includes(command));
     setText(button, asked === command ? 'really ' + command + '?' : command);
   }
   $('token-form').classList.toggle('known', Boolean(token));
   $('token-form').querySelector('button').textContent = token ? 'Forget' : 'Use';
   $('token').hidden = Boolean(token);
-  document.querySelector('label[for=token]').textContent = token ? 'You are the operator.' : 'Operator’s token';
+  document.querySelector('label[for=token]').textContent = token ? `You are ${who.name || 'the operator'}${who.name ? ', ' + who.role : ''}.` : 'Operator’s token';
+  $('expert-tools').hidden = !mayActAs('shift');
+  $('off').hidden = !mayActAs('expert');
 }
 
 // Run control checks the token before the page shows the operator's controls.
@@ -111,7 +118,10 @@ async function tryToken(text) {
   try {
     const answer = await fetch('/api/operator', { method: 'POST', headers: { Authorization: 'Bearer ' + text } });
     const said = await answer.json();
-    if (said.taken) setToken(text);
+    if (said.taken) {
+      setToken(text);
+      who = { role: said.role ?? 'expert', name: said.name ?? '' };
+    }
     else if (answer.status === 401) setToken('');
     if (said.taken) say('');
     else say(answer.status === 401 ? 'this is not the operator’s token' : said.message, true);
@@ -147,6 +157,24 @@ function followCommand(state) {
 }
 
 export const operatorToken = () => token;
+
+// ---- the farm's end, and a burst alert
+
+let reallyOff = 0;
+$('off').addEventListener('click', async () => {
+  if (Date.now() - reallyOff > REALLY_MS) {
+    reallyOff = Date.now();
+    setText($('off'), 'really end every process?');
+    setTimeout(() => setText($('off'), 'off'), REALLY_MS);
+    return;
+  }
+  const said = await post('/api/act', { action: 'off' });
+  say(said.message, !said.taken);
+});
+$('burst').addEventListener('click', async () => {
+  const said = await post('/api/burst', { reason: $('burst-reason').value.trim() });
+  say(said.message, !said.taken);
+});
 
 export function showControl(state) {
   allowed = state.commands;

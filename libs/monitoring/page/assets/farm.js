@@ -1,4 +1,5 @@
 // The farm as its data flow: readouts, DCMs, writers; the supervisor above.
+import { mayActAs, post } from './control.js';
 import { badge, byteRate, duration, el, grouped, memberKind, micros, plural, rate, bytes, setBreakable, setText, shape } from './text.js';
 
 const ROLES = ['supervisor', 'readout', 'dcm', 'writer'];
@@ -137,8 +138,9 @@ export function showFlow(state) {
   if (shown) showDetails();
 }
 
-function open(name) {
+export function open(name) {
   shown = name;
+  setText(document.getElementById('details-answer'), '');
   showDetails();
   document.getElementById('details').showModal();
 }
@@ -162,10 +164,28 @@ function showDetails() {
     ['CPU', member.cpu_s === undefined || member.cpu_s === null ? '–' : duration(member.cpu_s) + (member.cpu_percent === undefined ? '' : ' · ' + member.cpu_percent.toFixed(0) + ' % of a core')],
     ['Memory, largest', bytes(member.rss_bytes)],
   ] : [['State', 'not in the farm any more']];
+  document.getElementById('details-actions').hidden = !member || !mayActAs('shift');
+  for (const action of ['remove', 'log-level']) document.getElementById('details-' + action).disabled = !mayActAs('expert');
   document.getElementById('details-list').replaceChildren(
     ...rows.flatMap(([key, value]) => [el('dt', {}, key), el('dd', {}, value)]));
 }
 
 document.getElementById('details').addEventListener('close', () => {
   shown = null;
+});
+
+// Actions on this process. The last one of its kind is removed only when asked twice.
+let askedLast = '';
+async function act(action, more = {}) {
+  const said = await post('/api/act', { action, nodes: [shown], ...more });
+  askedLast = !said.taken && action === 'remove' && said.message.includes('--last') ? shown : '';
+  const hint = askedLast ? 'Refused: ' + said.message.replace(/; to remove.*/, '') + '. Press Remove again to remove it all the same.' : (said.taken ? '' : 'Refused: ') + said.message;
+  setText(document.getElementById('details-answer'), hint);
+}
+document.getElementById('details-add').addEventListener('click', () => act('add'));
+document.getElementById('details-restart').addEventListener('click', () => act('restart'));
+document.getElementById('details-remove').addEventListener('click', () => act('remove', askedLast === shown ? { last: true } : {}));
+document.getElementById('details-log-level').addEventListener('change', (event) => {
+  if (event.target.value) act('log-level', { level: event.target.value });
+  event.target.value = '';
 });

@@ -7,8 +7,12 @@ import { showAlarms } from './alarms.js';
 import { freeText, freeWarns, showDisks } from './disks.js';
 import { showControl } from './control.js';
 import { showHistograms } from './histograms.js';
+import { loadHistory } from './history.js';
+import { qualityFails, qualityText, qualityWarns, showQuality } from './quality.js';
 import { loadRuns } from './runs.js';
 import { showFields } from './fields.js';
+import { showProblems } from './problems.js';
+import { showSettings } from './settings.js';
 import { showFlow } from './farm.js';
 import { showSources } from './sources.js';
 import { unheard } from './health.js';
@@ -27,6 +31,9 @@ const FIGURES = [
   ['Building, p99', (state) => micros(state.point?.p99_us)],
   ['Discarded', (state) => grouped(state.counts.discarded), (state) => state.counts.discarded > 0],
   ['Fragments missing', (state) => (state.counts.dcms_lost > 0 ? '≥ ' : '') + grouped(state.counts.fragments_missing), (state) => state.counts.fragments_missing > 0],
+  ['Live', (state) => (state.live_share === null || state.live_share === undefined ? '–' : (100 * state.live_share).toFixed(1) + '\u202f%'),
+    (state) => state.live_share !== null && state.live_share < 0.5],
+  ['Quality', qualityText, qualityWarns, qualityFails],
   ['Disk free', freeText, freeWarns],
 ];
 const figures = FIGURES.map(([title]) => {
@@ -44,12 +51,14 @@ function showState(state) {
   const run = state.run ? 'run ' + state.run + type + (on ? ' · ' + duration((state.now - state.run_begin) / 1000) : ' ended') : '';
   const plain = state.over || state.health[0].word === state.state; // the badge says it already
   setText($('run'), [plain ? '' : state.state, run].filter(Boolean).join(' · '));
-  FIGURES.forEach(([, text, warns], i) => {
+  FIGURES.forEach(([, text, warns, fails], i) => {
     setText(figures[i], text(state));
     figures[i].classList.toggle('warns', Boolean(warns?.(state)));
+    figures[i].classList.toggle('fails', Boolean(fails?.(state)));
   });
   showControl(state);
-  showOverrides(state.overrides);
+  showSettings(state);
+  showProblems(state);
   showFlow(state);
   showSources(state);
   showDisks(state);
@@ -59,6 +68,7 @@ function showState(state) {
   showMembers(state.members);
   showLedger(state);
   showHistograms(state);
+  showQuality(state);
   setProcesses(state.members.map((member) => member.name));
   addPoint(state.point);
   showLink();
@@ -88,18 +98,6 @@ function showHealth(health) {
     const mark = el('span', { className: 'badge small' });
     badge(mark, kindOfGravity(one.gravity), one.word);
     return el('li', {}, mark, ' ' + one.reason);
-  }));
-}
-
-// Keys that differ from the farm file because someone set them.
-function showOverrides(overrides) {
-  $('overrides').hidden = overrides.length === 0;
-  const key = JSON.stringify(overrides);
-  if ($('overrides').dataset.key === key) return;
-  $('overrides').dataset.key = key;
-  $('overrides').replaceChildren(...overrides.map((one) => {
-    const when = one.unset ? ', until the next configure' : one.in_force ? '' : ', from the next configure';
-    return el('li', {}, el('code', {}, one.key + '=' + one.value), ' by ' + one.origin + when);
   }));
 }
 
@@ -151,6 +149,7 @@ function listen() {
 }
 
 setInterval(showLink, 1000);
+loadHistory().catch(() => {});
 try {
   await reload();
   showState(await get('/api/state'));

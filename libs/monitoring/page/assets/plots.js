@@ -1,5 +1,5 @@
-// Plots of the last minutes, drawn as SVG by hand.
-import { byteRate, clock, el, micros, rate, setText } from './text.js';
+// Plots over time, drawn as SVG by hand; those of the last minutes are shown here, longer ones in history.js.
+import { byteRate, clock, el, micros, moment, rate, setText } from './text.js';
 
 const NS = 'http://www.w3.org/2000/svg';
 const HEIGHT = 170;
@@ -19,6 +19,7 @@ function niceStep(range, count) {
   return [1, 2, 5, 10].map((factor) => factor * power).find((step) => step >= raw);
 }
 
+const day = (t) => moment(t).slice(5, 10);
 const tickText = (text) => text.replace('/s', '').replace(/\.0+(?!\d)/, '').replace(/(\.\d*?)0+(?!\d)/, '$1');
 
 function linearScale(top) {
@@ -37,9 +38,10 @@ function logScale(low, top) {
   return { ticks, at: (value) => (Math.log10(Math.max(1, value)) - from) / (to - from) };
 }
 
-class Plot {
-  constructor({ title, series, format, logarithmic = false }) {
-    Object.assign(this, { title, series, format, logarithmic, points: [], pointer: null });
+// `marks`: run marks by time and text, instead of the points' runs; `label`: the text of a tick on the x axis.
+export class Plot {
+  constructor({ title, series, format, logarithmic = false, label = null }) {
+    Object.assign(this, { title, series, format, logarithmic, label, points: [], marks: null, pointer: null });
     this.values = series.map((one) => el('span', { className: 'value' }));
     const legend = el('ul', { className: 'legend' }, ...series.map((one, i) => {
       const mark = svg('svg', { viewBox: '0 0 24 8', class: 'mark', 'aria-hidden': 'true' });
@@ -60,8 +62,8 @@ class Plot {
     this.draw();
   }
 
-  show(points) {
-    this.points = points;
+  show(points, marks = null, span = null) {
+    Object.assign(this, { points, marks, span });
     this.draw();
   }
 
@@ -69,8 +71,8 @@ class Plot {
     const width = this.picture.clientWidth;
     if (!width || this.points.length === 0) return;
     const inner = { width: width - MARGIN.left - MARGIN.right, height: HEIGHT - MARGIN.top - MARGIN.bottom };
-    const end = this.points.at(-1).t;
-    const begin = Math.min(this.points[0].t, end - 60000);
+    const end = this.span?.[1] ?? this.points.at(-1).t;
+    const begin = this.span?.[0] ?? Math.min(this.points[0].t, end - 60000);
     const x = (t) => MARGIN.left + ((t - begin) / (end - begin)) * inner.width;
     const values = this.points.flatMap((point) => this.series.map((one) => point[one.key])).filter((v) => v !== undefined);
     const top = values.reduce((a, b) => Math.max(a, b), 0);
@@ -94,7 +96,7 @@ class Plot {
   }
 
   say(point) {
-    setText(this.time, this.pointer === null ? '' : clock(point.t));
+    setText(this.time, this.pointer === null ? '' : this.label ? this.label(point.t) : clock(point.t));
     this.series.forEach((one, i) => setText(this.values[i], this.format(point[one.key])));
     this.picture.setAttribute('aria-label',
       this.title + ': ' + this.series.map((one) => one.label + ' ' + this.format(point[one.key])).join(', '));
@@ -109,13 +111,13 @@ class Plot {
 
   times(begin, end, x) {
     const width = x(end) - x(begin);
-    const steps = [10, 30, 60, 120, 300, 600, 1800, 3600].map((s) => s * 1000);
-    const step = steps.find((one) => (one / (end - begin)) * width > 80) ?? 3600000;
+    const steps = this.label ? [1, 2, 5, 10, 20, 50, 100] : [10, 30, 60, 120, 300, 600, 1800, 3600, 10800, 21600, 86400].map((s) => s * 1000);
+    const step = steps.find((one) => (one / (end - begin)) * width > 80) ?? steps.at(-1);
     const labels = [];
     for (let t = Math.ceil(begin / step) * step; t <= end; t += step) {
       const at = x(t);
       if (at < MARGIN.left + 20 || at > x(end) - 20) continue;
-      labels.push(svg('text', { x: at, y: HEIGHT - 5, class: 'tick x' }, clock(t)));
+      labels.push(svg('text', { x: at, y: HEIGHT - 5, class: 'tick x' }, this.label ? this.label(t) : step >= 86400000 ? day(t) : clock(t)));
     }
     return labels;
   }
@@ -124,12 +126,12 @@ class Plot {
   runs(x) {
     const marks = [];
     let left = MARGIN.left;
-    for (let i = 1; i < this.points.length; ++i) {
-      if (this.points[i].run === this.points[i - 1].run) continue;
-      const at = x(this.points[i].t);
+    const begins = this.marks ?? this.points.slice(1).filter((point, i) => point.run !== this.points[i].run);
+    for (const { t, run } of begins) {
+      const at = x(t);
       marks.push(svg('path', { d: `M${at} ${MARGIN.top}V${HEIGHT - MARGIN.bottom}`, class: 'run-mark' }));
       // The label is left of its line, but never over the axis' labels or the previous label.
-      const text = 'run ' + this.points[i].run + ' ▸';
+      const text = 'run ' + run + ' ▸';
       const wide = text.length * TICK_CHARACTER;
       if (at - 4 - wide < left) continue;
       marks.push(svg('text', { x: at - 4, y: MARGIN.top + 10, class: 'tick y run-name' }, text));
@@ -142,10 +144,8 @@ class Plot {
     let d = '';
     let pen = 'M';
     for (const point of this.points) {
-      if (point[key] === undefined) {
-        pen = 'M';
-        continue;
-      }
+      if (point[key] === undefined || point.gap) pen = 'M';
+      if (point[key] === undefined) continue;
       d += pen + x(point.t).toFixed(1) + ' ' + y(point[key]).toFixed(1);
       pen = 'L';
     }

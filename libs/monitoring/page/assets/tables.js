@@ -1,5 +1,6 @@
 // Processes, ledger and log.
 import { badge, byteRate, clock, el, grouped, memberKind, micros, plural, rate, setText } from './text.js';
+import { open } from './farm.js';
 
 const $ = (id) => document.getElementById(id);
 
@@ -41,9 +42,13 @@ function rowOf(member) {
     const cells = COLUMNS.map((column, i) =>
       el(i === 0 ? 'th' : 'td', { className: column.number ? 'number' : '', ...(i === 0 ? { scope: 'row' } : {}) }));
     cells[1].append(el('span', { className: 'badge small' }));
+    const name = el('button', { type: 'button', className: 'plain' }, member.name);
+    name.addEventListener('click', () => open(member.name));
+    cells[0].append(name);
     rows.set(member.name, (row = { cells, element: el('tr', {}, ...cells) }));
   }
   COLUMNS.forEach((column, i) => {
+    if (column.key === 'name') return;
     if (column.key === 'state') return badge(row.cells[i].firstChild, memberKind(member), member.state || 'unknown');
     const value = member[column.key];
     setText(row.cells[i], column.show ? column.show(value) : value || '');

@@ -4,6 +4,10 @@
 
 #include <boost/json.hpp>
 
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+
 namespace weir::page {
 namespace {
 
@@ -118,6 +122,74 @@ ParsedCommand parse_alarm(const std::string& body, const std::string& peer) {
       parsed.command.alarm != "unshelve" && parsed.command.alarm != "test")
     return {{}, "\"what\" is one of ack, shelve, unshelve, test"};
   return parsed;
+}
+
+namespace {
+
+constexpr std::string_view kActions[] = {"add", "remove", "restart",      "log-level",
+                                         "set", "unset",  "try-settings", "off"};
+constexpr std::size_t kListMax = 1024;
+
+// Returns false if the value is not a list of texts.
+bool read_list(const json::value& value, std::vector<std::string>& list) {
+  const json::array* array = value.if_array();
+  if (array == nullptr || array->size() > kListMax) return false;
+  for (const json::value& one : *array) {
+    if (!one.is_string()) return false;
+    list.push_back(as_text(one));
+  }
+  return true;
+}
+
+}  // namespace
+
+ParsedCommand parse_action(const std::string& body, const std::string& peer) {
+  boost::system::error_code bad;
+  const json::value value = json::parse(body, bad);
+  const json::object* object = bad ? nullptr : value.if_object();
+  const json::value* action = object == nullptr ? nullptr : object->if_contains("action");
+  if (action == nullptr || !action->is_string())
+    return {{}, "the body is not an action: send {\"action\": \"restart\", \"nodes\": [\"dcm-1\"]}"};
+  ParsedCommand parsed;
+  parsed.command.peer = peer;
+  parsed.command.action = as_text(*action);
+  if (std::ranges::find(kActions, parsed.command.action) == std::end(kActions))
+    return {{}, "\"action\" is one of add, remove, restart, log-level, set, unset, try-settings, off"};
+  for (const auto& member : *object) {
+    const std::string key(member.key());
+    bool good = key == "action";
+    if (key == "nodes") good = read_list(member.value(), parsed.command.nodes);
+    if (key == "sets") good = read_list(member.value(), parsed.command.sets);
+    if (key == "all" || key == "last") good = member.value().is_bool();
+    if (key == "all" && good) parsed.command.all = member.value().get_bool();
+    if (key == "last" && good) parsed.command.last = member.value().get_bool();
+    if (key == "level") good = member.value().is_string();
+    if (key == "level" && good) parsed.command.parameters[key] = as_text(member.value());
+    if (!good)
+      return {{},
+              "\"" + clean_text(key, 100) +
+                  "\" is unknown or of the wrong kind: nodes and sets are lists of texts, all and last "
+                  "true or false, level a text"};
+  }
+  return parsed;
+}
+
+PersonRole role_for(const RequestedCommand& command) {
+  if (!command.action.empty()) {
+    const bool harmless =
+        command.action == "add" || command.action == "restart" || command.action == "try-settings";
+    return harmless ? PersonRole::shift : PersonRole::expert;
+  }
+  const bool sets = command.parameters.contains("set") && !command.parameters.at("set").empty();
+  return command.kind == control::Command::configure && sets ? PersonRole::expert : PersonRole::shift;
+}
+
+std::string person_json(const Person* person) {
+  if (person == nullptr) return answer_json({false, "this token is unknown"});
+  return json::serialize(json::object{{"taken", true},
+                                      {"message", "this is the operator's token"},
+                                      {"role", name(person->role)},
+                                      {"name", clean_text(person->name, kAnswerBytesMax)}});
 }
 
 std::string answer_json(const CommandAnswer& answer) {

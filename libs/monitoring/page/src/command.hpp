@@ -1,5 +1,6 @@
 #pragma once
 
+#include <weir/page/people.hpp>
 #include <weir/page/state.hpp>
 
 #include <string>
@@ -20,6 +21,12 @@ struct ParsedCommand {
 [[nodiscard]] ParsedCommand parse_annotation(const std::string& body, const std::string& peer);
 // Parses {"what": "ack", "alarm": "blocked", "person": "Ada", "for_s": 3600}.
 [[nodiscard]] ParsedCommand parse_alarm(const std::string& body, const std::string& peer);
+// Parses {"action": "remove", "nodes": ["dcm-1"], "last": true}; further keys are sets, all and level.
+[[nodiscard]] ParsedCommand parse_action(const std::string& body, const std::string& peer);
+// Returns the least role that may give this command.
+[[nodiscard]] PersonRole role_for(const RequestedCommand& command);
+// Returns the owner of a token: {"taken": true, "role": …, "name": …}; null: unknown.
+[[nodiscard]] std::string person_json(const Person* person);
 // Returns {"taken": …, "message": …}.
 [[nodiscard]] std::string answer_json(const CommandAnswer& answer);
 

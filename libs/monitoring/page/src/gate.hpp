@@ -1,16 +1,18 @@
 #pragma once
 
 #include <weir/base/time.hpp>
+#include <weir/page/people.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace weir::page {
 
-// Admits requests with the operator's token, even while others guess from the same address, because not every
+// Admits requests with an operator's token, even while others guess from the same address, because not every
 // request of a browser is its operator's. Wrong tokens are counted by address; beyond a number per minute,
 // all wrong ones get 429 for the rest of the minute. The token's length keeps it from being guessed. Not
 // thread-safe; the time is an argument.
@@ -23,12 +25,14 @@ class Gate {
     rate_limited
   };
 
-  Gate(std::string token, unsigned refused_per_minute_max)
-      : token_(std::move(token)), refused_max_(refused_per_minute_max) {}
+  // `token`: of an expert without a name; empty: none.
+  Gate(std::string token, unsigned refused_per_minute_max, std::vector<Person> people = {});
 
   // `authorization`: the header's text, "Bearer TOKEN".
   [[nodiscard]] Answer ask(std::string_view authorization, const std::string& peer, TimeNs now_ns);
-  [[nodiscard]] bool has_token() const { return !token_.empty(); }
+  [[nodiscard]] bool has_token() const { return !people_.empty(); }
+  // Returns the owner of the token; null: unknown.
+  [[nodiscard]] const Person* person_of(std::string_view authorization) const;
 
  private:
   struct Refused {
@@ -37,7 +41,7 @@ class Gate {
   };
   [[nodiscard]] Refused& of_peer(const std::string& peer, TimeNs now_ns);
 
-  std::string token_;
+  std::vector<Person> people_;
   unsigned refused_max_;
   std::map<std::string, Refused> refused_;
 };

@@ -255,6 +255,17 @@ json::array alarms_json(const Farm& farm) {
   return alarms;
 }
 
+json::array checks_json(const Farm& farm) {
+  json::array checks;
+  for (const CheckState& one : farm.checks)
+    checks.push_back({{"name", text(one.name)},
+                      {"histogram", text(one.histogram)},
+                      {"verdict", text(one.verdict)},
+                      {"severity", json::string(control::name(one.gravity))},
+                      {"reason", text(one.reason)}});
+  return checks;
+}
+
 json::object log_object(const LogRing::Entry& entry) {
   return {{"number", entry.number},
           {"t", milliseconds(entry.line.utc_ns)},
@@ -401,6 +412,9 @@ std::string Model::state_json(bool can_command) const {
   for (const ChannelState& one : farm_.alarm_channels)
     channels.push_back({{"name", text(one.name)}, {"error", text(one.error)}});
   out["alarm_channels"] = std::move(channels);
+  out["checks"] = checks_json(farm_);
+  out["checks_run"] = farm_.checks_run;
+  out["live_share"] = farm_.live_share ? json::value(*farm_.live_share) : json::value(nullptr);
   json::array ledger;
   for (const LedgerLine& line : farm_.ledger) {
     ledger.push_back({{"name", text(line.name)},

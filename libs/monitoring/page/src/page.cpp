@@ -73,7 +73,7 @@ class Page::Impl {
       : commands_(std::move(commands)),
         logs_(settings.log_lines_max, settings.log_line_bytes_max),
         model_({settings.history_max, settings.runs_max}),
-        gate_(settings.token, settings.refused_per_minute_max),
+        gate_(settings.token, settings.refused_per_minute_max, settings.people),
         rule_(names_of(settings)),
         server_(settings.listen, settings.limits) {
     server_.admit([this](const http::HttpRequest& request) { return admit(request); });
@@ -98,6 +98,11 @@ class Page::Impl {
                   [this, recorded = settings.recorded_histograms](const http::HttpRequest& request) {
                     return histograms(parameter(request, "run"), recorded);
                   });
+    for (const auto& [path, find] : settings.documents) {
+      server_.route("GET", path, [find = find](const http::HttpRequest& request) {
+        return answered(find(request.query));
+      });
+    }
     server_.route("GET", "/api/sources", [this](const http::HttpRequest&) {
       const std::lock_guard lock(mutex_);
       return json_response(sources_);
@@ -109,11 +114,16 @@ class Page::Impl {
     server_.route("POST", "/api/burst", [this](const http::HttpRequest& request) { return burst(request); });
     server_.route("POST", "/api/annotate", [this](const http::HttpRequest& request) {
       auto refused = refusal(request);
-      return refused ? std::move(*refused) : carry_out(parse_annotation(request.body, request.peer));
+      return refused ? std::move(*refused) : carry_out(parse_annotation(request.body, request.peer), request);
+    });
+    server_.route("POST", "/api/act", [this](const http::HttpRequest& request) {
+      auto refused = refusal(request);
+      return refused ? std::move(*refused) : carry_out(parse_action(request.body, request.peer), request);
     });
     server_.route("POST", "/api/alarm", [this](const http::HttpRequest& request) { return alarm(request); });
     server_.route("POST", "/api/operator", [this](const http::HttpRequest& request) {
-      return refusal(request).value_or(json_response(answer_json({true, "this is the operator's token"})));
+      return refusal(request).value_or(
+          json_response(person_json(gate_.person_of(header(request, "authorization")))));
     });
     server_.route("GET", kMetrics, [this](const http::HttpRequest& request) { return own_metrics(request); });
     server_.stream(kEvents, [this](const http::HttpRequest&) { return http::event_text("state", state()); });
@@ -188,7 +198,7 @@ class Page::Impl {
   http::HttpResponse command(const http::HttpRequest& request);
   http::HttpResponse burst(const http::HttpRequest& request);
   http::HttpResponse alarm(const http::HttpRequest& request);
-  http::HttpResponse carry_out(const ParsedCommand& parsed);
+  http::HttpResponse carry_out(ParsedCommand parsed, const http::HttpRequest& request);
   http::HttpResponse own_metrics(const http::HttpRequest& request) const;
 
   CommandHandler commands_;
@@ -266,24 +276,36 @@ std::optional<http::HttpResponse> Page::Impl::refusal(const http::HttpRequest& r
 
 http::HttpResponse Page::Impl::command(const http::HttpRequest& request) {
   if (auto refused = refusal(request)) return std::move(*refused);
-  return carry_out(parse_command(request.body, request.peer));
+  return carry_out(parse_command(request.body, request.peer), request);
 }
 
 http::HttpResponse Page::Impl::burst(const http::HttpRequest& request) {
   if (auto refused = refusal(request)) return std::move(*refused);
-  return carry_out(parse_alert(request.body, request.peer));
+  return carry_out(parse_alert(request.body, request.peer), request);
 }
 
 http::HttpResponse Page::Impl::alarm(const http::HttpRequest& request) {
   if (auto refused = refusal(request)) return std::move(*refused);
-  return carry_out(parse_alarm(request.body, request.peer));
+  return carry_out(parse_alarm(request.body, request.peer), request);
 }
 
-http::HttpResponse Page::Impl::carry_out(const ParsedCommand& parsed) {
+http::HttpResponse Page::Impl::carry_out(ParsedCommand parsed, const http::HttpRequest& request) {
   if (!parsed.error.empty()) {
     count(&PageCounters::commands_malformed);
     return json_response(answer_json({false, parsed.error}), 400);
   }
+  const Person* person = gate_.person_of(header(request, "authorization"));
+  const PersonRole wanted = role_for(parsed.command);
+  if (person == nullptr || person->role < wanted) {
+    constexpr unsigned kForbidden = 403;
+    count(&PageCounters::commands_unauthorised);
+    return json_response(
+        answer_json({false, "your token is that of an " +
+                                std::string(person == nullptr ? "unknown" : name(person->role)) +
+                                ": this needs the role " + std::string(name(wanted))}),
+        kForbidden);
+  }
+  parsed.command.person = person->name;
   const CommandAnswer answer = commands_(parsed.command);
   count(answer.taken ? &PageCounters::commands_taken : &PageCounters::commands_refused);
   return json_response(answer_json(answer), answer.taken ? 202 : 409);

@@ -64,6 +64,15 @@ void add_alarms(const v1::FarmView& view, Farm& farm) {
     farm.alarm_channels.push_back({one.name(), one.error()});
 }
 
+void add_checks(const v1::FarmView& view, Farm& farm) {
+  farm.checks_run = view.checks_run();
+  for (const v1::FarmView::Check& one : view.checks())
+    farm.checks.push_back({one.name(), one.histogram(), one.verdict(),
+                           control::gravity_of(one.gravity()).value_or(control::Gravity::warning),
+                           one.reason()});
+  if (view.has_live_share()) farm.live_share = view.live_share();
+}
+
 // The last reports before a run's end lack its last slices, which the account contains.
 void show_account(const v1::RunSummary& account, Farm& farm) {
   for (const v1::Report& report : account.nodes()) {
@@ -98,6 +107,7 @@ Farm farm_of(const v1::FarmView& view, const v1::RunSummary* last) {
   farm.disks = farm_view::disks_of(view);
   add_alarms(view, farm);
   if (view.has_sequence()) farm.sequence = farm_view::sequence_text(view.sequence(), view.utc_ns());
+  add_checks(view, farm);
   const bool ended = view.over() || view.run_begin_utc_ns() == 0;
   if (last != nullptr && ended && last->run() == view.run()) show_account(*last, farm);
   if (last != nullptr) farm.ledger = ledger_lines(*last);

@@ -76,3 +76,37 @@ TEST_CASE("a person's wish about an alarm has a verb, and nothing unknown") {
                             R"({"what": "ack", "for_s": "x"})", R"({"what": "ack", "who": "Ada"})"})
     CHECK_FALSE(page::parse_alarm(wrong, "here").error.empty());
 }
+
+TEST_CASE("an action names processes, keys and confirmations") {
+  const ParsedCommand remove =
+      parse_action(R"({"action": "remove", "nodes": ["dcm-1", "dcm-2"], "last": true})", "peer");
+  CHECK(remove.error.empty());
+  CHECK(remove.command.action == "remove");
+  CHECK(remove.command.nodes == std::vector<std::string>{"dcm-1", "dcm-2"});
+  CHECK(remove.command.last);
+  const ParsedCommand level =
+      parse_action(R"({"action": "log-level", "nodes": ["dcm-1"], "level": "debug"})", "");
+  CHECK(level.command.parameters.at("level") == "debug");
+  for (const char* wrong : {"", "[]", "{}", R"({"action": "kill"})", R"({"action": 1})",
+                            R"({"action": "add", "nodes": "dcm-1"})", R"({"action": "add", "nodes": [1]})",
+                            R"({"action": "add", "signal": "KILL"})", R"({"action": "unset", "all": 1})"}) {
+    INFO(wrong);
+    CHECK_FALSE(parse_action(wrong, "").error.empty());
+  }
+}
+
+TEST_CASE("a shift leads runs, and an expert changes settings and the farm") {
+  const auto role = [](const char* body) { return role_for(parse_action(body, "").command); };
+  CHECK(role(R"({"action": "add", "nodes": ["a"]})") == PersonRole::shift);
+  CHECK(role(R"({"action": "restart", "nodes": ["a"]})") == PersonRole::shift);
+  CHECK(role(R"({"action": "try-settings", "sets": ["a=b"]})") == PersonRole::shift);
+  for (const char* body : {R"({"action": "remove"})", R"({"action": "set"})", R"({"action": "unset"})",
+                           R"({"action": "off"})", R"({"action": "log-level"})"})
+    CHECK(role(body) == PersonRole::expert);
+  CHECK(role_for(parse_command(R"({"command": "start"})", "").command) == PersonRole::shift);
+  CHECK(role_for(parse_command(R"({"command": "configure"})", "").command) == PersonRole::shift);
+  CHECK(role_for(parse_command(R"({"command": "configure", "parameters": {"set": "dcm.credits=1"}})", "")
+                     .command) == PersonRole::expert);
+  CHECK(role_for(parse_alert("", "").command) == PersonRole::shift);
+  CHECK(role_for(parse_alarm(R"({"what": "ack"})", "").command) == PersonRole::shift);
+}

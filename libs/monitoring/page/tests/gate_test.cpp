@@ -45,3 +45,31 @@ TEST_CASE("a crowd of addresses takes bounded memory and cannot shut others out 
         Answer::rate_limited);  // the place that all later addresses share
   CHECK(gate.ask("Bearer secret", "11.0.0.2", kSecond) == Answer::open);
 }
+
+TEST_CASE("each person has a token and a role, and page-token is an expert without a name") {
+  const auto people =
+      read_people("# role name token\n\nobserver TV 0123456789abcdef\nshift Ada fedcba9876543210\n");
+  REQUIRE(people);
+  Gate gate("0000111122223333", 10, *people);
+  REQUIRE(gate.person_of("Bearer fedcba9876543210") != nullptr);
+  CHECK(gate.person_of("Bearer fedcba9876543210")->name == "Ada");
+  CHECK(gate.person_of("Bearer fedcba9876543210")->role == PersonRole::shift);
+  CHECK(gate.person_of("Bearer 0123456789abcdef")->role == PersonRole::observer);
+  CHECK(gate.person_of("Bearer 0000111122223333")->role == PersonRole::expert);
+  CHECK(gate.person_of("Bearer 0000111122223333")->name.empty());
+  CHECK(gate.person_of("Bearer 0123456789abcdee") == nullptr);
+  CHECK(gate.ask("Bearer 0123456789abcdef", "a", 0) == Answer::open);
+  CHECK(gate.ask("Bearer x", "a", 0) == Answer::unauthorised);
+}
+
+TEST_CASE("a file of people that is wrong is refused by line, without its tokens") {
+  const auto why = [](const std::string& text) { return read_people(text).error(); };
+  CHECK(why("boss Ada 0123456789abcdef") == "line 1: the first word is one of observer, shift, expert");
+  CHECK(why("\nshift Ada") == "line 2: a line has three words: role, name and token");
+  CHECK(why("shift Ada B 0123456789abcdef") == "line 1: a line has three words: role, name and token");
+  const std::string guessed = why("shift Ada 0123456789");
+  CHECK(guessed.find("can be guessed") != std::string::npos);
+  CHECK(guessed.find("0123456789") == std::string::npos);
+  CHECK(why("shift Ada 0123456789abcdef\nexpert Bob 0123456789abcdef") ==
+        "line 2: this name or token is there already");
+}

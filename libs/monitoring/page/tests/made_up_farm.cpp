@@ -115,6 +115,9 @@ CommandAnswer MadeUpFarm::command(const RequestedCommand& command) {
     }
     return {true, command.alarm + " is done"};
   }
+  if (command.action == "try-settings")
+    return {command.sets.size() == 1, command.sets.size() == 1 ? "dcm.credits: 8 -> 4" : "unknown key"};
+  if (!command.action.empty()) return {true, command.action + " is accepted"};
   const std::string wanted(control::name(command.kind));
   const auto to = control::after(farm_.state, command.kind);
   if (!to) {

@@ -1,15 +1,50 @@
 // Serves the page of a simulated farm: weir-page-demo [PORT [READOUTS [DCMS]]]. Ends with SIGTERM or Ctrl-C.
 #include "made_up_farm.hpp"
+#include <weir/clock/clock.hpp>
 #include <weir/page/page.hpp>
 
+#include <cmath>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <mutex>
+#include <string>
 #include <vector>
 
 using namespace weir;
 using namespace weir::page;
+
+namespace {
+
+// A day's curve with a gap.
+Expected<std::string, std::string> series(const RunQuery& query) {
+  if (!query.contains("name"))
+    return std::string(
+        R"({"names": ["farm/live_share", "supervisor/weir_slices_triggered_total", "dcm/weir_slices_in_flight"]})");
+  const double seconds = std::atof(query.at("seconds").c_str());
+  const double step_ms = seconds * 1e3 / 400;
+  const auto now = static_cast<double>(utc_now_ns() / kMillisecond);
+  std::string points;
+  for (int i = 0; i < 400; ++i) {
+    if (i > 200 && i < 230) continue;
+    points += (points.empty() ? "[" : ",[") +
+              std::to_string(static_cast<std::int64_t>(now - (400 - i) * step_ms)) + "," +
+              std::to_string(500 + 400 * std::sin(i / 40.0)) + "]";
+  }
+  return "{\"step_ms\": " + std::to_string(step_ms) + ", \"points\": [" + points + "]}";
+}
+
+Expected<std::string, std::string> trend(const RunQuery& query) {
+  if (!query.contains("key")) return std::string(R"({"keys": ["latency_us.p99", "triggered"]})");
+  std::string points;
+  for (int run = 1; run <= 120; ++run)
+    points += (run == 1 ? "{" : ",{") + std::string("\"run\":") + std::to_string(run) +
+              ",\"value\":" + std::to_string(2000 + 40 * (run % 17)) + "}";
+  return "{\"points\": [" + points + "]}";
+}
+
+}  // namespace
 
 int main(int argc, char** argv) {
   const auto number = [&](int at, int otherwise) { return argc > at ? std::atoi(argv[at]) : otherwise; };
@@ -25,6 +60,8 @@ int main(int argc, char** argv) {
   settings.listen.port = static_cast<std::uint16_t>(number(1, 8080));
   settings.token = "made-up";
   settings.recorded_histograms = [](std::uint32_t run) { return test::MadeUpFarm::histograms(run, 120); };
+  settings.documents["/api/series"] = [](const RunQuery& query) { return series(query); };
+  settings.documents["/api/trend"] = [](const RunQuery& query) { return trend(query); };
   Page page(settings, [&](const RequestedCommand& command) {
     const std::lock_guard lock(mutex);
     return farm.command(command);
@@ -36,6 +73,12 @@ int main(int argc, char** argv) {
     page.show_sources(test::MadeUpFarm::sources(farm.seconds()));
     Farm shown = farm.farm();
     shown.histograms = farm.seconds();
+    shown.live_share = 0.987;
+    shown.checks_run = shown.run;
+    shown.checks = {{"size", "slice bytes", "good", control::Gravity::warning, ""},
+                    {"shape", "charge", "not judged", control::Gravity::warning, "fewer than 1e+04 entries"},
+                    {"dead-channels", "hits per module", "failed", control::Gravity::error,
+                     "3 empty bins, at most 1 expected"}};
     page.update(shown);
     for (const LogLine& line : farm.logged()) page.log(line);
   };

@@ -28,6 +28,13 @@ struct Served {
     settings.token = token;
     settings.refused_per_minute_max = 5;
     settings.names = {"page.example.org"};
+    if (!token.empty())
+      settings.people = {{"Ada", PersonRole::shift, "token of Ada"},
+                         {"TV", PersonRole::observer, "token of TV"}};
+    settings.documents["/api/series"] = [](const RunQuery& query) -> Expected<std::string, std::string> {
+      if (query.contains("bad")) return Unexpected<std::string>("a sentence");
+      return std::string("{\"names\": []}");
+    };
     return settings;
   }
   void step() {
@@ -58,7 +65,8 @@ TEST_CASE("the page and all that it names are served") {
   CHECK_THAT(page.body, ContainsSubstring("<!doctype html>"));
   for (const char* file :
        {"/page.css", "/icon.svg", "/main.js", "/farm.js", "/plots.js", "/tables.js", "/control.js",
-        "/fields.js", "/histograms.js", "/runs.js", "/sources.js", "/health.js", "/text.js"}) {
+        "/fields.js", "/histograms.js", "/history.js", "/problems.js", "/quality.js", "/settings.js",
+        "/runs.js", "/sources.js", "/health.js", "/text.js"}) {
     INFO(file);
     CHECK(served.get(file).status == 200);
   }
@@ -205,4 +213,28 @@ TEST_CASE("without an operator's token the page is read only") {
   const Served served("");
   CHECK(served.command(R"({"command": "stop"})", "").status == 403);
   CHECK(json::parse(served.get("/api/state").body).at("can_command") == false);
+}
+
+TEST_CASE("a token's role decides on its commands, and its name goes with them") {
+  Served served;
+  const auto act = [&](const std::string& body, const std::string& token) {
+    return http::post(served.url("/api/act"), body, token).value();
+  };
+  const std::string remove = R"({"action": "remove", "nodes": ["dcm-1"]})";
+  CHECK(act(remove, "token of TV").status == 403);
+  CHECK_THAT(act(remove, "token of Ada").body, ContainsSubstring("this needs the role expert"));
+  CHECK(act(remove, "sesame").status == 202);
+  CHECK(act(R"({"action": "restart", "nodes": ["dcm-1"]})", "token of Ada").status == 202);
+  CHECK(act("{}", "sesame").status == 400);
+  CHECK(served.command(R"({"command": "init"})", "token of TV").status == 403);
+  const auto who = http::post(served.url("/api/operator"), "", "token of Ada").value();
+  CHECK_THAT(who.body, ContainsSubstring("\"role\":\"shift\"") && ContainsSubstring("\"name\":\"Ada\""));
+}
+
+TEST_CASE("further documents are served with their query, and their errors as sentences") {
+  const Served served;
+  CHECK(served.get("/api/series").body == "{\"names\": []}");
+  const auto bad = served.get("/api/series?bad=1");
+  CHECK(bad.status == 400);
+  CHECK_THAT(bad.body, ContainsSubstring("a sentence"));
 }

@@ -209,25 +209,19 @@ void away_in_run(const HealthView& view, Findings& out) {
 void back_in_run(const HealthView& view, Findings& out) {
   std::vector<std::string> dead;
   std::vector<std::string> away;
-  DurationNs least_dead = kLossTold;
-  DurationNs least_away = kLossTold;
   for (const Process* one : pick(view, [](const Process& one) { return one.live && !is_in_loop(one); })) {
     if (one->deaths > 0 && one->since_death_ns < kLossTold) {
       dead.push_back(one->name + " (" + counted(one->deaths, "time") +
                      (one->last_end.empty() ? "" : ": " + one->last_end) + ")");
-      least_dead = std::min(least_dead, one->since_death_ns);
     } else if (one->losses > one->deaths && one->since_loss_ns < kLossTold) {
       away.push_back(one->name + " (" + counted(one->losses - one->deaths, "time") + ")");
-      least_away = std::min(least_away, one->since_loss_ns);
     }
   }
   if (!dead.empty())
-    out.push_back({Gravity::warning, "processes die",
-                   list(dead) + " lost and back in this run, last " + whole_seconds(least_dead) + " ago"});
+    out.push_back({Gravity::warning, "processes die", list(dead) + " lost and back in this run"});
   if (!away.empty())
     out.push_back({Gravity::warning, "processes were away",
-                   list(away) + " silent for a while in this run, and back (stopped, or cut off); last " +
-                       whole_seconds(least_away) + " ago"});
+                   list(away) + " silent for a while in this run, and back (stopped, or cut off)"});
 }
 
 void absent(const HealthView& view, Findings& out) {

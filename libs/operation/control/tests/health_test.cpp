@@ -90,9 +90,7 @@ std::vector<Case> emergencies() {
          of(view, "dcm-2").last_end = "signal 9 (Killed)";
        },
        Gravity::warning, "processes die",
-       "dcm-0 (2 times), dcm-2 (1 time: signal 9 (Killed)) lost and back in this run, last 4 "
-       "s "
-       "ago"},
+       "dcm-0 (2 times), dcm-2 (1 time: signal 9 (Killed)) lost and back in this run"},
       {"writers are slow", running(),
        [](HealthView& view) {
          hold(view, "dcm-0", Hold::blocked, "WRITER_TOO_SLOW", "dcm-0");

@@ -2,6 +2,7 @@
 
 #include <weir/base/expected.hpp>
 #include <weir/http/server.hpp>
+#include <weir/page/people.hpp>
 #include <weir/page/state.hpp>
 
 #include <functional>
@@ -16,7 +17,8 @@ using RunQuery = std::map<std::string, std::string>;  // of a request
 
 struct PageSettings {
   ports::Endpoint listen{"127.0.0.1", 0};
-  std::string token;  // the operator's; empty: the page accepts no commands
+  std::string token;           // the operator's; empty: the page accepts no commands
+  std::vector<Person> people;  // further tokens, with names and roles
   // Host names under which it may be addressed besides loopback names, `listen` and the address that a
   // connection reached (http::HostRule): a proxy's name, for example.
   std::vector<std::string> names;
@@ -33,6 +35,8 @@ struct PageSettings {
   // error is a sentence. Called on the page's thread. Without them /api/runs has the runs of update().
   std::function<Expected<std::string, std::string>(const RunQuery& query)> find_runs;
   std::function<Expected<std::string, std::string>(const RunQuery& query)> show_run;
+  // Further JSON documents, by path: "/api/series". Called on the page's thread; the error is a sentence.
+  std::map<std::string, std::function<Expected<std::string, std::string>(const RunQuery& query)>> documents;
   http::Limits limits;
 };
 

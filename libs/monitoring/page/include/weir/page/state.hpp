@@ -76,6 +76,15 @@ struct ChannelState {
   std::string error;  // of its last message; empty: it was delivered
 };
 
+// A check of the filter's histograms.
+struct CheckState {
+  std::string name;
+  std::string histogram;
+  std::string verdict;                                   // "good", "not judged", "failed"
+  control::Gravity gravity = control::Gravity::warning;  // of a failure
+  std::string reason;
+};
+
 struct Farm {
   std::string name;
   control::State state = control::State::idle;
@@ -93,6 +102,9 @@ struct Farm {
   std::vector<control::AlarmShelf> shelves;       //
   std::vector<ChannelState> alarm_channels;       //
   std::string sequence;                           // progress of the last one; empty: none
+  std::vector<CheckState> checks;                 // of the run `checks_run`
+  std::uint32_t checks_run = 0;                   // 0: none yet
+  std::optional<double> live_share;               // of the last seconds
   std::vector<LedgerLine> ledger;                 // of the last run that ended; may be empty
   std::uint64_t histograms = 0;                   // grows whenever Page::show_histograms() has new contents
   std::vector<RunEntry> runs;                     // the latest last
@@ -122,6 +134,13 @@ struct RequestedCommand {
   bool annotation = false;  // POST /api/annotate
   // Of POST /api/alarm: ack, shelve, unshelve, test; with parameters alarm, person, for_s. Empty: another.
   std::string alarm = {};
+  // Of POST /api/act: add, remove, restart, log-level, set, unset, try-settings, off. Empty: another.
+  std::string action = {};
+  std::vector<std::string> nodes = {};  // of an action: processes
+  std::vector<std::string> sets = {};   // likewise: key=value; unset: keys
+  bool all = false;                     // unset: every key
+  bool last = false;                    // remove: also the last process of its kind
+  std::string person = {};              // whose token it came with; empty: without a name
 };
 
 struct CommandAnswer {

@@ -1,0 +1,81 @@
+#include <weir/run_database/run_trend.hpp>
+#include <weir/run_record/records.hpp>
+
+#include <boost/json.hpp>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <optional>
+#include <string_view>
+
+namespace weir::run_database {
+namespace {
+
+namespace json = boost::json;
+
+constexpr std::size_t kNewest = 20;  // runs among which one has an end record
+
+json::value end_record(const std::string& folder, std::uint32_t run) {
+  std::ifstream file(run_record::record_paths(folder, RunNumber(run)).end, std::ios::binary);
+  boost::system::error_code bad;
+  json::value value = json::parse(std::string(std::istreambuf_iterator<char>(file), {}), bad);
+  return bad ? json::value() : value;
+}
+
+// "latency_us.p99" in nested objects; a key may itself have dots, as "discarded.drain_timeout".
+std::optional<double> number_at(const json::value& value, std::string_view key) {
+  if (key.empty()) return value.is_number() ? std::optional(value.to_number<double>()) : std::nullopt;
+  const json::object* object = value.if_object();
+  if (object == nullptr) return std::nullopt;
+  for (std::size_t dot = key.size(); dot != std::string_view::npos && dot > 0;
+       dot = key.rfind('.', dot - 1)) {
+    const json::value* inner = object->if_contains(key.substr(0, dot));
+    if (inner == nullptr) continue;
+    if (const auto found = number_at(*inner, dot == key.size() ? std::string_view() : key.substr(dot + 1)))
+      return found;
+  }
+  return std::nullopt;
+}
+
+void add_keys(const json::value& value, const std::string& path, std::vector<std::string>& keys) {
+  if (value.is_number()) keys.push_back(path);
+  const json::object* object = value.if_object();
+  if (object == nullptr) return;
+  for (const auto& one : *object)
+    add_keys(one.value(), path.empty() ? std::string(one.key()) : path + "." + std::string(one.key()), keys);
+}
+
+}  // namespace
+
+Expected<std::vector<TrendPoint>, std::string> trend(const RunDatabase& runs, const std::string& key,
+                                                     std::size_t count) {
+  RunQuery query;
+  query.limit = count;
+  const auto list = runs.find(query);
+  if (!list) return Unexpected<std::string>(list.error());
+  std::vector<TrendPoint> points;
+  for (const RunRow& row : list->runs) {
+    if (const auto value = number_at(end_record(runs.folder(), row.run), key))
+      points.push_back({row.run, row.begin_utc_ns, *value});
+  }
+  std::ranges::reverse(points);
+  return points;
+}
+
+Expected<std::vector<std::string>, std::string> trend_keys(const RunDatabase& runs) {
+  RunQuery query;
+  query.limit = kNewest;
+  const auto list = runs.find(query);
+  if (!list) return Unexpected<std::string>(list.error());
+  std::vector<std::string> keys;
+  for (const RunRow& row : list->runs) {
+    add_keys(end_record(runs.folder(), row.run), "", keys);
+    if (!keys.empty()) break;
+  }
+  std::erase_if(keys, [](const std::string& key) { return key == "run"; });
+  std::ranges::sort(keys);
+  return keys;
+}
+
+}  // namespace weir::run_database
