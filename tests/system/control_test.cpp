@@ -167,7 +167,7 @@ TEST_CASE(
     "a scan continues after a run that fails, resumes, and shows its progress; preflight finds the rest") {
   if (std::system("python3 -c 'import numpy, zmq, google.protobuf, yaml' 2> /dev/null || /usr/bin/python3 -c "
                   "'import numpy, zmq, google.protobuf, yaml' 2> /dev/null") != 0) {
-    skip_test("no python3 with pyzmq, protobuf and PyYAML here");
+    weir::skip_test("no python3 with pyzmq, protobuf and PyYAML here");
     return;
   }
   const TemporaryFolder folder;

@@ -1,5 +1,6 @@
 #include "exposition.hpp"
 
+#include <weir/base/assert.hpp>
 #include <weir/telemetry/prometheus.hpp>
 
 #include <fmt/format.h>
@@ -75,6 +76,7 @@ constexpr double kPercent = 100;
 
 std::string prometheus_text(const std::string& name, const switching::SwitchSettings& settings,
                             const SwitchCounts& counts) {
+  WEIR_ASSERT(counts.ports.size() == settings.ports.size());
   Text text(name);
   const auto port = [&](std::size_t i) {
     return fmt::format("port=\"{}\"", telemetry::escape_label(settings.ports[i].name));
@@ -106,6 +108,7 @@ std::string prometheus_text(const std::string& name, const switching::SwitchSett
 
 std::string summary_text(const std::string& name, const switching::SwitchSettings& settings,
                          const SwitchCounts& counts, double seconds) {
+  WEIR_ASSERT(counts.ports.size() == settings.ports.size());
   std::string text = fmt::format("Switch {}: {}, {} ports, {:.1f} s\n", name,
                                  switching::name_of(settings.queueing), counts.ports.size(), seconds);
   const auto line = [&](std::string_view key, std::string value) {

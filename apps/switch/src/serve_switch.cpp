@@ -3,6 +3,7 @@
 #include "drop_rights.hpp"
 #include "exposition.hpp"
 #include "settings.hpp"
+#include <weir/base/assert.hpp>
 #include <weir/base/owned_descriptor.hpp>
 #include <weir/clock/clock.hpp>
 #include <weir/http/server.hpp>
@@ -58,7 +59,9 @@ OwnedDescriptor end_signals() {
 class Service {
  public:
   Service(const std::string& name, const packet_switch::PacketSwitchSettings& settings)
-      : name_(name), settings_(settings), switch_(settings), began_ns_(monotonic_now_ns()) {}
+      : name_(name), settings_(settings), switch_(settings), began_ns_(monotonic_now_ns()) {
+    WEIR_ASSERT(settings.interfaces.size() == settings.machine.ports.size());
+  }
 
   // Returns false if an interface no longer exists.
   bool run(const OwnedDescriptor& signals, Shown& shown) {
@@ -86,6 +89,7 @@ class Service {
     const auto counts = switch_.counts();
     shown.set(prometheus_text(name_, settings_.machine, counts));
     const std::uint64_t lost = lost_frames(counts);
+    WEIR_ASSERT(lost >= logged_);
     if (lost == logged_ || now_ns < next_log_ns_) return;
     next_log_ns_ = now_ns + kLogEvery;
     spdlog::warn("frames dropped count={} queue_full={} receive_full={} refused={}", lost - logged_,

@@ -78,7 +78,7 @@ std::string text_of(const std::string& selector) {
 
 // Presses Tab until the element has the focus. Returns false if it never gets it.
 bool tab_to(Browser& browser, const std::string& selector) {
-  constexpr int kStopsMax = 60;
+  constexpr int kStopsMax = 150;  // once around the page, and more
   for (int i = 0; i < kStopsMax; ++i) {
     browser.press("Tab");
     if (browser.value("String(document.activeElement.matches('" + selector + "'))") == "true") return true;
