@@ -382,6 +382,14 @@ std::string strict_yaml(const Scenario& scenario) {
   return !scenario.patient && own.chance(500) ? ", window_strict: true" : "";
 }
 
+// In some farms few slices may be active, so that slices are pushed out.
+std::string order_yaml(const Scenario& scenario) {
+  constexpr std::uint64_t kTag = 0x6f726472;
+  Random own(scenario.seed ^ kTag);
+  if (!own.chance(400)) return {};
+  return ", incomplete: order, push_active_slices: " + number(own.skewed(1, 20));
+}
+
 std::string dcm_yaml(Scenario& scenario, const ManySources& many, Random& random) {
   constexpr const char* kShapers[] = {"none", "byte-credits", "fragment-credits", "diatcp", "adaptive"};
   constexpr const char* kOrders[] = {"completed", "id"};
@@ -411,7 +419,7 @@ std::string dcm_yaml(Scenario& scenario, const ManySources& many, Random& random
   const std::int64_t grace_ms = scenario.patient ? 600'000 : random.skewed(0, 2000);
   scenario.grace_ns = grace_ms * kMillisecond;
   yaml += ", grace_ms: " + number(grace_ms);
-  if (scenario.push) yaml += ", push_wait_ms: " + number(random.skewed(10, 500));
+  if (scenario.push) yaml += ", push_wait_ms: " + number(random.skewed(10, 500)) + order_yaml(scenario);
   return yaml + "}";
 }
 

@@ -163,7 +163,8 @@ void PushAdmission::give_up_unseen(TimeNs now_ns) {
 }
 
 void PushAdmission::complete(const BuiltSlice& slice) {
-  window_.left(slice.id());
+  // Later steps, and steps that are repeated after a worker's death, have no order.
+  if (!window_.left(slice.id())) return;
   in_order_ = in_order_ && (!newest_filtered_ || slice.id() > *newest_filtered_);
   newest_filtered_ = std::max(slice.id(), newest_filtered_.value_or(slice.id()));
 }

@@ -10,16 +10,17 @@ void PushWindow::opened(SliceId slice, TimeNs ask_ns, bool active) {
   waiting_.emplace(ask_ns, slice);
 }
 
-void PushWindow::left(SliceId slice) {
+bool PushWindow::left(SliceId slice) {
   newest_left_ = std::max(slice, newest_left_.value_or(slice));
   const auto found = open_.find(slice);
-  if (found == open_.end()) return;
+  if (found == open_.end()) return false;
   ++steps_;
   waiting_.erase({found->second, slice});
   due_.erase(slice);
   active_.erase(slice);
   unseen_.erase(slice);
   open_.erase(found);
+  return true;
 }
 
 void PushWindow::arrived(std::uint32_t readout, SliceId slice) {

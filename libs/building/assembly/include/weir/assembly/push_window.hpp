@@ -31,8 +31,8 @@ class PushWindow {
   // Begins to wait for the slice. At `ask_ns` all missing fragments become due. `active`: a fragment has
   // begun to arrive, or the slice counts without one.
   void opened(SliceId slice, TimeNs ask_ns, bool active = true);
-  // The slice is complete, or over.
-  void left(SliceId slice);
+  // The slice is complete, or over. Returns false if it had left before.
+  bool left(SliceId slice);
   // A pushed fragment of this readout has begun to arrive. A connection keeps the order, and a readout sends
   // slices in order: missing fragments of older slices will not arrive.
   void arrived(std::uint32_t readout, SliceId slice);
