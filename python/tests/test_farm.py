@@ -138,7 +138,7 @@ class FarmTest(unittest.TestCase):
         with weir.Farm(self.file, weir=WEIR, timeout_s=30) as farm:
             real = farm.wait
 
-            def interrupted(timeout_s=None):
+            def interrupted(timeout_s=None, each=None):
                 raise KeyboardInterrupt
 
             farm.wait = interrupted

@@ -50,6 +50,8 @@ class Deliveries final : public source_host::Arrivals {
     for (const auto& [reason, count] : missing_) all += count;
     return all;
   }
+  // The source is ready: the first fragment is due.
+  void begin() { last_ns_ = monotonic_now_ns(); }
   [[nodiscard]] TimeNs last_ns() const { return last_ns_; }
   [[nodiscard]] std::uint64_t faults() const { return faults_; }
   void report(std::uint64_t expected, DurationNs took_ns) const {
@@ -87,7 +89,7 @@ class Deliveries final : public source_host::Arrivals {
   std::size_t largest_ = 0;
   std::map<MissingReason, std::uint64_t> missing_;
   std::uint64_t faults_ = 0;
-  TimeNs last_ns_ = monotonic_now_ns();
+  TimeNs last_ns_ = 0;
 };
 
 void make_all(source_host::SourceInstance& instance, const std::vector<SourceId>& sources,
@@ -152,7 +154,8 @@ int try_source(const SourceTrial& trial, std::ostream& out, std::ostream& err) {
     err << "weir source try: " << begun.error().text << "\n";
     return kUsage;
   }
-  const TimeNs began_ns = monotonic_now_ns();
+  deliveries.begin();
+  const TimeNs began_ns = deliveries.last_ns();
   if ((*instance)->makes()) {
     make_all(**instance, sources, trial.slices, deliveries);
   } else {
