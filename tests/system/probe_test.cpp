@@ -151,6 +151,34 @@ TEST_CASE("random ports of a lab are measured within 5 per cent of their rate an
   CHECK_THAT(server.finish(), Catch::ContainsSubstring("refused 0"));
 }
 
+TEST_CASE("pausing the port of a software switch shows its queue, and a bridge does not obey") {
+  NEEDS_ROOT();
+  const std::string name = "pause" + std::to_string(::getpid());
+  const auto probe = [&](const std::string& switches) {
+    const TemporaryFolder folder;
+    const std::string lab =
+        folder.write("lab.yaml", "lab: " + name + "\nhost_count: 2\nport_rate: 50mbit\nport_buffer: 30k\n");
+    const TakenDown taken_down{folder, lab};
+    const auto up = run_command(folder, "weir", {"lab", "up", lab, "--set", "lab.switches=" + switches});
+    INFO(up.err);
+    REQUIRE(up.status == 0);
+    const auto on_host = [&](int host) {
+      return "ip netns exec weir." + name + ".h" + std::to_string(host) + " " + kWeir + " probe ";
+    };
+    ProbeServer server(folder, on_host(0) + "--listen 10.77.1.1:0 --open");
+    Process client({"/bin/sh", "-c", "exec " + on_host(1) + server.at() + " --line --echoes 20 --pause-port"},
+                   folder / "client.out", folder / "client.err");
+    CHECK(client.wait(Seconds(60)) == 0);
+    return client.out() + client.err();
+  };
+  const std::string obeyed = probe("software");
+  INFO(obeyed);
+  CHECK_THAT(obeyed, Catch::ContainsSubstring("it counts frames\n"));
+  // 256 frames of a port without rings, and 32 on their way to the interface; some of them are TCP's.
+  CHECK(near(value_of(obeyed, "port_buffer"), 288 * 1514, 0.02));
+  CHECK_THAT(probe("bridges"), Catch::ContainsSubstring("does not obey pause frames"));
+}
+
 TEST_CASE("a server survives strangers, answers no datagram of theirs, and serves clients with its key") {
   const TemporaryFolder folder;
   REQUIRE(run_command(folder, "weir", {"keys", "new", folder / "keys"}).status == 0);

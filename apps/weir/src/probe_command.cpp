@@ -54,6 +54,8 @@ void add_probe(CLI::App& app, int& status) {
   command->add_flag("--open", options->listen.open,
                     "serve without a key at an address that other machines reach");
   command->add_flag("--line", probe.line_only, "measure round trip, rate and buffer only");
+  command->add_flag("--pause-port", probe.pause_port,
+                    "measure the buffer by pausing the switch's port, too (IEEE 802.3x; needs root)");
   command->add_option("--echoes", probe.echoes, "datagrams for the round trip")
       ->check(CLI::Range(10, 100000))
       ->capture_default_str();

@@ -50,6 +50,8 @@ class ProbeClient {
 
   [[nodiscard]] const Acceptance& welcome() const { return welcome_; }
   [[nodiscard]] const Address& server() const { return server_; }
+  // Returns this host's address on the way to the server.
+  [[nodiscard]] Address local() const { return address_of(datagrams_.get()); }
   // Returns the largest payload of a datagram that needs no fragments, by both hosts.
   [[nodiscard]] std::uint16_t full_payload() const;
   [[nodiscard]] double ip_header() const;

@@ -1,6 +1,7 @@
 #include "measurement.hpp"
 
 #include "handshake.hpp"
+#include "port_pause.hpp"
 #include <weir/base/assert.hpp>
 #include <weir/clock/clock.hpp>
 
@@ -21,6 +22,10 @@ constexpr std::uint32_t kEchoesAfterFlood = 20;
 constexpr std::uint32_t kFloodLengthsUs[] = {200'000, 600'000, 3'000'000};
 constexpr std::uint32_t kStreamCount = kStreamCountMax;
 constexpr std::uint16_t kSmallPayload = 365;  // ANTARES 2002, table B.1
+constexpr std::size_t kPausedTries = 5;       // as there
+constexpr std::uint32_t kPausedLengthsUs[] = {40'000, 200'000, 1'000'000};
+constexpr DurationNs kPauseMarginNs = 60 * kMillisecond;  // for the request, and for a server that is late
+constexpr int kPauseBeginMs = 2;
 constexpr std::uint16_t kSpacedPayloads[] = {64, 512};
 constexpr double kSpacedLoads[] = {0.5, 0.9};
 constexpr std::uint32_t kSpacedCountMax = 2000;
@@ -67,6 +72,7 @@ class Measuring {
     measure_round_trip();
     if (!result_.round_trip_us.empty()) {
       measure_flood();
+      if (options_.pause_port) measure_paused();
       if (!options_.line_only) measure_spaced();
     }
     clients_.clear();
@@ -143,6 +149,50 @@ class Measuring {
     stream.payload_bytes = result_.small_payload_bytes = kSmallPayload;
     result_.small_flood =
         flood_until_full(stream, line_figures::frame_sizes(kSmallPayload, first().ip_header()));
+  }
+
+  // Fills the paused port for longer and longer until it drops frames, then again.
+  void measure_paused() {
+    try {
+      const PortLink link(first().local());
+      for (const std::uint16_t payload : {result_.payload_bytes, kSmallPayload}) {
+        PausedTries& tries = result_.paused.emplace_back();
+        tries.payload_bytes = payload;
+        tries.frame = line_figures::frame_sizes(payload, first().ip_header());
+        const std::uint32_t* length_us = std::begin(kPausedLengthsUs);
+        while (tries.tries.size() < kPausedTries) {
+          const line_figures::PausedFigures figures = fill_paused(link, tries, *length_us);
+          const bool full = figures.outcome != line_figures::PauseOutcome::not_filled;
+          if (!full && std::next(length_us) != std::end(kPausedLengthsUs)) {
+            ++length_us;
+            continue;
+          }
+          tries.tries.push_back(figures);
+          if (!full || figures.outcome == line_figures::PauseOutcome::not_obeyed) break;
+        }
+        if (tries.tries.back().outcome == line_figures::PauseOutcome::not_obeyed) break;
+      }
+    } catch (const PeerError&) {
+      throw;
+    } catch (const std::runtime_error& error) {
+      result_.pause_refusal = error.what();
+    }
+  }
+
+  line_figures::PausedFigures fill_paused(const PortLink& link, const PausedTries& tries,
+                                          std::uint32_t length_us) {
+    StreamRequest stream;
+    stream.payload_bytes = tries.payload_bytes;
+    stream.count_max = kStreamCount;
+    stream.length_us = length_us;
+    PortPause pause(link, length_us * kMicrosecond + kPauseMarginNs);
+    ::poll(nullptr, 0, kPauseBeginMs);  // frames that are under way arrive
+    std::vector<FloodPart> parts = receive_streams(clients_, stream);
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      parts[i].least_transit_ns = idle_transit_ns_[i];
+      result_.dropped_here += parts[i].dropped_here;
+    }
+    return line_figures::paused_figures(parts, pause.wait(), tries.frame);
   }
 
   void measure_spaced() {
@@ -231,6 +281,11 @@ Measurement measure(const ProbeOptions& options) {
   }
 }
 
+std::optional<double> paused_buffer(const Measurement& measurement) {
+  if (measurement.paused.empty()) return std::nullopt;
+  return line_figures::largest_buffer(measurement.paused.front().tries);
+}
+
 line_figures::LineFigures line_of(const Measurement& measurement) {
   line_figures::LineFigures line;
   if (measurement.flood) {
@@ -243,6 +298,10 @@ line_figures::LineFigures line_of(const Measurement& measurement) {
   if (measurement.own_queue && !line.buffer_bytes) {
     line.buffer_bytes = measurement.own_queue->buffer_bytes;
     line.buffer_of_sender = true;
+  }
+  if (const auto paused = paused_buffer(measurement)) {
+    line.buffer_bytes = paused;
+    line.buffer_of_sender = false;
   }
   line.round_trip_us = line_figures::statistics_of(measurement.round_trip_us).p50;
   if (measurement.round_trip_us.empty()) line.round_trip_us = measurement.handshake_us;

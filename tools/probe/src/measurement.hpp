@@ -3,6 +3,7 @@
 #include "client.hpp"
 #include <weir/line_figures/flood.hpp>
 #include <weir/line_figures/network_section.hpp>
+#include <weir/line_figures/paused.hpp>
 #include <weir/line_figures/samples.hpp>
 #include <weir/probe/probe.hpp>
 
@@ -24,6 +25,13 @@ struct SpacedStream {
   line_figures::DatagramCounts counts;
 };
 
+// The tries to fill the port's buffer while the port was paused.
+struct PausedTries {
+  std::uint16_t payload_bytes = 0;
+  line_figures::FrameSizes frame;
+  std::vector<line_figures::PausedFigures> tries;
+};
+
 struct MessagePoint {
   std::uint32_t bytes = 0;
   MessageTimes times;
@@ -43,6 +51,8 @@ struct Measurement {
   std::uint16_t small_payload_bytes = 0;
   std::optional<line_figures::FloodFigures> small_flood;  // of short frames
   std::uint64_t dropped_here = 0;                         // in all floods
+  std::vector<PausedTries> paused;                        // of full and of short frames
+  std::string pause_refusal;                              // why this host sends no pause frames
   std::vector<SpacedStream> spaced;
   std::vector<NamedSeries> series;
   IdleRestart idle_restart = IdleRestart::unknown;
@@ -54,6 +64,8 @@ struct Measurement {
 // std::invalid_argument.
 [[nodiscard]] Measurement measure(const ProbeOptions& options);
 
+// Returns the buffer of full frames that pausing the port shows.
+[[nodiscard]] std::optional<double> paused_buffer(const Measurement& measurement);
 // Returns the measured properties for a farm file.
 [[nodiscard]] line_figures::LineFigures line_of(const Measurement& measurement);
 

@@ -13,6 +13,7 @@ namespace {
 
 using line_figures::FloodFigures;
 using line_figures::FloodLimit;
+using line_figures::PauseOutcome;
 using line_figures::SampleStatistics;
 using line_figures::statistics_of;
 
@@ -47,6 +48,7 @@ class Report {
     round_trip();
     if (m_.flood) flood(*m_.flood);
     buffer();
+    paused();
     spaced();
     series();
     messages();
@@ -105,15 +107,61 @@ class Report {
       return;
     }
     const double small = *m_.small_flood->buffer_bytes;
+    add("               {} or {:.0f} frames of {:.0f} bytes: it counts {}\n", bytes_text(small),
+        small / small_frame, small_frame, unit_text({buffer_bytes, m_.frame.buffered}, {small, small_frame}));
+  }
+
+  // A buffer that was filled with frames of one length.
+  struct FilledBuffer {
+    double bytes = 0;
+    double frame_bytes = 0;
+  };
+  // Returns the unit of which two lengths of frames fill about the same number.
+  static const char* unit_text(const FilledBuffer& full, const FilledBuffer& small) {
     constexpr double kNear = 0.25;
     const auto near = [](double a, double b) { return std::abs(a - b) <= kNear * std::max(a, b); };
-    const bool bytes = near(small, buffer_bytes);
-    const bool frames = near(small / small_frame, buffer_bytes / m_.frame.buffered);
-    add("               {} or {:.0f} frames of {:.0f} bytes: it counts {}\n", bytes_text(small),
-        small / small_frame, small_frame,
-        bytes && !frames   ? "bytes"
-        : frames && !bytes ? "frames"
-                           : "neither bytes nor frames clearly");
+    const bool bytes = near(small.bytes, full.bytes);
+    const bool frames = near(small.bytes / small.frame_bytes, full.bytes / full.frame_bytes);
+    if (bytes != frames) return bytes ? "bytes" : "frames";
+    return "neither bytes nor frames clearly";
+  }
+
+  void paused() {
+    if (!m_.pause_refusal.empty()) return add("  by pausing   not possible: {}\n", m_.pause_refusal);
+    if (m_.paused.empty()) return;
+    for (const PausedTries& one : m_.paused) {
+      add("  {:12} {}\n", &one == &m_.paused.front() ? "by pausing" : "", paused_text(one));
+    }
+    if (m_.paused.size() < 2) return;
+    const auto full = line_figures::largest_buffer(m_.paused.front().tries);
+    const auto small = line_figures::largest_buffer(m_.paused.back().tries);
+    if (full && small)
+      add("               it counts {}\n",
+          unit_text({*full, m_.paused.front().frame.buffered}, {*small, m_.paused.back().frame.buffered}));
+  }
+
+  static std::string paused_text(const PausedTries& one) {
+    const double frame = one.frame.buffered;
+    if (const auto buffer = line_figures::largest_buffer(one.tries)) {
+      std::string counts;
+      for (const auto& attempt : one.tries)
+        counts += attempt.outcome == PauseOutcome::measured ? fmt::format(" {}", attempt.held) : " -";
+      return fmt::format("{} or {:.0f} frames of {:.0f} bytes survived, of{}", bytes_text(*buffer),
+                         *buffer / frame, frame, counts);
+    }
+    const line_figures::PausedFigures& last = one.tries.back();
+    switch (last.outcome) {
+      case PauseOutcome::not_obeyed:
+        return "the port does not obey pause frames";
+      case PauseOutcome::interrupted:
+        return fmt::format("{} frames passed meanwhile: this host repeats its pauses too late", last.passed);
+      case PauseOutcome::outlasted:
+        return "the server sent for longer than the pause: it is too busy";
+      case PauseOutcome::not_filled:
+      case PauseOutcome::measured:
+        break;
+    }
+    return fmt::format("not filled by {} frames of {:.0f} bytes: nothing was lost", last.held, frame);
   }
 
   void spaced() {
@@ -209,16 +257,22 @@ std::string samples_of(const Measurement& measurement) {
     fmt::format_to(std::back_inserter(text), fmt::runtime(format), values...);
   };
   const line_figures::LineFigures line = line_of(measurement);
+  const auto bytes = [](const std::optional<double>& value) {
+    return value ? fmt::format("{:.0f}", *value) : std::string("null");
+  };
+  const FloodFigures flood = measurement.flood.value_or(FloodFigures());
   add("{{\"kind\":\"line\",\"server\":\"{}\",\"rate_bits_per_s\":{:.0f},\"rate_is_lower_bound\":{},"
-      "\"buffer_bytes\":{},\"buffer_first_loss_bytes\":{},\"buffer_of_sender\":{},\"round_trip_us\":{:.1f}}}"
-      "\n",
-      measurement.server, line.rate_bits_per_s, line.rate_is_lower_bound,
-      line.buffer_bytes ? fmt::format("{:.0f}", *line.buffer_bytes) : "null",
-      measurement.flood && measurement.flood->first_loss_bytes
-          ? fmt::format("{:.0f}", *measurement.flood->first_loss_bytes)
-          : "null",
+      "\"buffer_bytes\":{},\"buffer_flooded_bytes\":{},\"buffer_first_loss_bytes\":{},"
+      "\"buffer_paused_bytes\":{},\"buffer_of_sender\":{},\"round_trip_us\":{:.1f}}}\n",
+      measurement.server, line.rate_bits_per_s, line.rate_is_lower_bound, bytes(line.buffer_bytes),
+      bytes(flood.buffer_bytes), bytes(flood.first_loss_bytes), bytes(paused_buffer(measurement)),
       line.buffer_of_sender, line.round_trip_us);
   for (const double us : measurement.round_trip_us) add("{{\"kind\":\"round_trip\",\"us\":{:.1f}}}\n", us);
+  for (const PausedTries& one : measurement.paused) {
+    for (const auto& attempt : one.tries)
+      add("{{\"kind\":\"paused\",\"bytes\":{},\"sent\":{},\"passed\":{},\"held\":{},\"lost\":{}}}\n",
+          one.payload_bytes, attempt.sent, attempt.passed, attempt.held, attempt.lost);
+  }
   for (const SpacedStream& one : measurement.spaced)
     add("{{\"kind\":\"spaced\",\"bytes\":{},\"spacing_us\":{:.3f},\"load\":{:.3f},\"sent\":{},\"lost\":{},"
         "\"dropped_here\":{},\"reordered\":{}}}\n",

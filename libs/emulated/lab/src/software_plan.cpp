@@ -65,6 +65,7 @@ class Builder {
       const auto frames = static_cast<std::uint32_t>(own.buffer_bytes / interface.frame_bytes_max);
       interface.transmit_frames = std::max(kTransmitLeast, frames);
       port.bits_per_s = own.rate_bits_per_s;
+      port.obeys_pauses = true;
     }
     places_[device] = {at, one.ports.size()};
     one.ports.push_back(limit != limits_.end() ? limit->second : SIZE_MAX);

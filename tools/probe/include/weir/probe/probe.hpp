@@ -23,6 +23,7 @@ struct ProbeOptions {
   std::uint32_t pause_ms = 1000;             // between a response and the next request
   std::uint32_t buffer_bytes = 0;            // socket buffers of both ends; 0: the kernel's
   std::string congestion_control = "cubic";  // of the server for requests; empty: the kernel's
+  bool pause_port = false;                   // pauses the switch's port to measure its buffer
   bool line_only = false;                    // round trip, rate and buffer alone
   std::string out;                           // file for all samples; empty: none
 };
