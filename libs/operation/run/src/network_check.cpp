@@ -1,4 +1,5 @@
 #include <weir/base/figures.hpp>
+#include <weir/config/push_timing.hpp>
 #include <weir/config/rate.hpp>
 #include <weir/run/network_check.hpp>
 #include <weir/wire/frame.hpp>
@@ -15,6 +16,8 @@ constexpr double kBytesPerKb = 1000;
 // A window from a third to four fifths of a port's buffer is good (docs/benchmarks). The middle of the upper
 // half keeps away from both ends.
 constexpr double kPartOfMost = 2.0 / 3;
+constexpr double kUsPerMs = 1000;
+constexpr double kWaitsMargin = 2;  // of the time that a slice needs at least
 
 std::string kb(double bytes) {
   return bytes < 10 * kBytesPerKb ? fmt::format("{:.1f}kB", bytes / kBytesPerKb)
@@ -27,6 +30,7 @@ class NetworkCheck {
                const run_record::FarmNetwork& network, const ExpectedTraffic& traffic)
       : dcm_(planned.farm.dcm()),
         network_settings_(planned.farm.network()),
+        push_timing_(config::push_timing(planned.farm, planned.farm)),
         by_clock_(planned.farm.trigger().mode() == v1::TriggerSettings::MODE_CLOCK),
         locations_(locations),
         network_(network),
@@ -34,6 +38,7 @@ class NetworkCheck {
 
   config::Problems run() {
     check_rate();
+    check_push_wait();
     if (const auto safe = safe_window_of(network_, round_trip_ns())) {
       safe_ = *safe;
       members_ = std::max(1U, network_.port()->dcms);
@@ -64,6 +69,26 @@ class NetworkCheck {
                     "triggers will be vetoed; at most {:.4g} a second",
                     traffic_.slices_per_s, bytes_text(traffic_.slice.bytes), bytes_text(wanted),
                     std::ceil(kPercent * wanted / can), bytes_text(can), most));
+  }
+
+  // Pushed slices in order get their missing fragments no second time, so the wait has to be longer than the
+  // last readouts take to send theirs through the port.
+  void check_push_wait() {
+    if (dcm_.incomplete() != v1::DcmSettings::INCOMPLETE_ORDER) return;  // of push running only
+    const config::PushTiming& timing = push_timing_;
+    const double readouts = std::max(1U, network_.readouts);
+    const double part = timing.barrel ? std::min(1.0, timing.group / readouts) : 1;
+    const double needs_ms =
+        part * run_record::theory_of(network_, traffic_.slice).serialisation_us / kUsPerMs;
+    const double slot_ms = static_cast<double>(timing.slot_ns) / static_cast<double>(kMillisecond);
+    if (needs_ms <= dcm_.push_wait_ms() + slot_ms) return;
+    warn(
+        "dcm.push_wait_ms",
+        fmt::format("with dcm.incomplete 'order' fragments are given up {:.4g} ms after the last readout may "
+                    "begin to send, and {} take {:.4g} ms through the port: slices will be incomplete; set "
+                    "{:.0f} at least",
+                    dcm_.push_wait_ms() + slot_ms, timing.barrel ? "those of a slot" : "those of a slice",
+                    needs_ms, std::ceil(kWaitsMargin * needs_ms)));
   }
 
   // Describes the limit: "the port's capacity, 12kB under way + 100k of buffer".
@@ -210,6 +235,7 @@ class NetworkCheck {
 
   const v1::DcmSettings& dcm_;
   const v1::NetworkSettings& network_settings_;
+  config::PushTiming push_timing_;
   bool by_clock_;
   const config::Locations& locations_;
   const run_record::FarmNetwork& network_;

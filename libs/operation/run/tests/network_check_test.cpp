@@ -127,6 +127,27 @@ TEST_CASE("a pace above the port's rate is warned of") {
             .empty());
 }
 
+TEST_CASE("a wait that is too short for pushed slices in order is warned of") {
+  const auto with = [](const std::string& readout, int slice_ms, const std::string& dcm) {
+    return warnings("network: {port_rate: 200mbit}\nrun: {mode: push}\ntrigger: {mode: clock, slice_ms: " +
+                    std::to_string(slice_ms) + "}\nreadout: {count: 8, " + readout + "}\ndcm: {" + dcm +
+                    "}\n");
+  };
+  // A slice takes 22 ms through the port.
+  CHECK(with("shaper: direct", 50, "incomplete: order, push_wait_ms: 1").empty());
+  CHECK_THAT(with("shaper: direct", 10, "incomplete: order, push_wait_ms: 10"),
+             Catch::ContainsSubstring("farm.yaml:5: dcm.push_wait_ms: with dcm.incomplete 'order' fragments "
+                                      "are given up 20 ms after the last readout may begin to send, and "
+                                      "those of a slice take 2"));
+  CHECK_THAT(with("shaper: direct", 10, "push_wait_ms: 10"), !Catch::ContainsSubstring("push_wait_ms"));
+  // Two readouts of eight send in a slot: a quarter of it.
+  CHECK_THAT(
+      with("barrel_group: 2", 2, "incomplete: order, push_wait_ms: 2"),
+      Catch::ContainsSubstring("given up 4 ms") && Catch::ContainsSubstring("those of a slot take 5."));
+  CHECK_THAT(with("barrel_group: 2", 2, "incomplete: order, push_wait_ms: 10"),
+             !Catch::ContainsSubstring("push_wait_ms"));
+}
+
 TEST_CASE("triggers that make more than the network can carry are warned of") {
   const std::string farm = std::string(kPort) +
                            "trigger: {mode: rate, rate_hz: 229}\ndcm: {shaper: byte-credits, window_bytes: "
