@@ -39,7 +39,7 @@ A virtual network for `weir lab` and `weir run FARM --lab FILE` ([lab.md](lab.md
 the prefix `lab.`, as in `--set lab.port_rate=200mbit`.
 
 Rates and buffers are those of `tc`: `1gbit` and `200mbit` are bits per second in steps of 1000; `100k` and `4m` are
-bytes in steps of 1024. `unlimited` is no rate.
+bytes in steps of 1024. `unlimited` sets no limit on the rate.
 )";
 
 constexpr const char* kSwitchIntroduction = R"(
