@@ -138,11 +138,12 @@ class PushedDelaysTest(unittest.TestCase):
 
 class AntaresModelTest(unittest.TestCase):
     def test_the_thesis_figures_come_from_reno_s_rows(self):
-        line = {"bench": "antares-model", "sender": "Reno", "row": "tcp-direct-sector", "label": "direct, sector", "lcms": 5,
-                "delivered": 2, "mean_ms": 5, "p99_ms": 6, "max_ms": 7, "delays": [[0, 5], [1, 7]]}
+        line = {"bench": "antares-model", "sender": "Reno", "row": "tcp-direct-sector", "label": "direct, sector",
+                "lcms": 5, "delivered": 2, "mean_ms": 5, "p99_ms": 6, "max_ms": 7, "delays": [[0, 5], [1, 7]]}
         bio = {**line, "row": "tcp-bio", "label": "bio", "delays": [], "in_burst": [[0, 3], [1, 1]]}
         figures = plots.figures_of("antares-model", [line, {**line, "sender": "NewReno"}, bio])
-        self.assertEqual([figure.name for figure in figures], ["antares-model-4.1", "antares-model-4.3", "antares-model-4.4"])
+        names = ["antares-model-4.1", "antares-model-4.3", "antares-model-4.4"]
+        self.assertEqual([figure.name for figure in figures], names)
         self.assertEqual(figures[0].curves[0][:3], ("Reno", [0, 1], [0.005, 0.007]))
         self.assertEqual(figures[1].groups, ["direct, sector", "bio"])
         self.assertEqual(figures[2].curves[0][:3], ("counted", [0, 1], [75, 25]))

@@ -32,7 +32,7 @@ class Lane(SourceServices):
 
     def send(self, source, slice_id, status, data, stamp=None):
         if stamp is not None:
-            self.stamps.append((source, slice_id) + struct.unpack("<I4xQqq", stamp))
+            self.stamps.append((source, slice_id, *struct.unpack("<I4xQqq", stamp)))
         self.sent.append((source, slice_id, status, bytes(as_bytes(data))))
         return True
 

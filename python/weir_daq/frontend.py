@@ -106,8 +106,8 @@ class Sender:
     def mark(self, slice_id: int, *, time_ns: int | None = None) -> None:
         """Says that the source has finished this slice and all earlier ones: one without data is settled at once.
 
-        `time_ns` (`build.by: time`): no more data that begin before this time will be sent. There the slice ids are numbers
-        of this sender's data and marks, which ascend by one.
+        `time_ns` (`build.by: time`): no more data that begin before this time will be sent. There the slice ids are
+        numbers of this sender's data and marks, which ascend by one.
         """
         stamp = b"" if time_ns is None else _STAMP.pack(_HAS_TIME, 0, time_ns, 0)
         self._send(_MARK, slice_id, 0, 0, self._checksum, memoryview(b""), stamp)

@@ -177,7 +177,8 @@ def read_plan(path: str | os.PathLike[str]) -> Plan:
     try:
         _check(given)
         values = {str(key): _values(str(key), one) for key, one in given["values"].items()}
-        others = {key: given[key] for key in ("slices", "duration_s", "stored", "retries", "on_failure") if key in given}
+        plain = ("slices", "duration_s", "stored", "retries", "on_failure")
+        others = {key: given[key] for key in plain if key in given}
         for key in ("prepare", "wait_for"):
             if key in given:
                 others[key] = _command(key, given[key])
@@ -318,7 +319,8 @@ class _Engine:
     def carry_out(self, report: Callable[[Done, int, float | None], None]) -> list[Done]:
         self._note()
         try:
-            for self._number, point in enumerate(self._todo):
+            for number, point in enumerate(self._todo):
+                self._number = number
                 for attempt in range(self._plan.retries + 1):
                     self._begun = time.monotonic()
                     self._note(point)
@@ -353,7 +355,8 @@ class _Engine:
             left = max(0.0, left - (time.monotonic() - self._begun))
         good = sum(not one.failure for one in taken)
         name = "" if point is None else point.name
-        self._tell(Progress(self._plan.name, len(self._plan.points), good, failed, name, waits_for, None if over else left, over))
+        points = len(self._plan.points)
+        self._tell(Progress(self._plan.name, points, good, failed, name, waits_for, None if over else left, over))
 
     def _take(self, point: Point) -> Done:
         run = self._results.begun.get(point.name, 0)

@@ -69,8 +69,7 @@ def paragraphs(path):
 
 
 def files():
-    for page in sorted(ROOT.glob("*.md")):
-        yield page
+    yield from sorted(ROOT.glob("*.md"))
     for folder in FOLDERS:
         for path in sorted((ROOT / folder).rglob("*")):
             if path.suffix in SOURCES | {".md"} and not LEFT_OUT & set(path.relative_to(ROOT).parts):

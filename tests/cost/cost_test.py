@@ -5,7 +5,7 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
-import cost  # noqa: E402
+import cost
 
 COMMITTED = {"dcm": {"per": "fragment", "instructions": 1000, "system_calls": 0.2, "allocations": 0.1, "copied_bytes": 100}}
 

@@ -4,7 +4,7 @@ from weir_daq.filters import accept, need_all
 
 
 class Filter:
-    first_sources = [1]
+    first_sources = (1,)
 
     def process_many(self, slices):
         return [self.decide(one) for one in slices]

@@ -171,10 +171,10 @@ struct weir_source_host {
   /* Reports a fault of a front-end that operators have to know, in one sentence: it is logged and listed in
    * the run's summary, and the run ends with status 3. */
   void (*fault)(const weir_source_host* host, const char* text);
-  /* For a farm with build.by: time; elsewhere it has no effect. Reports progress: `source` will deliver nothing
-   * more that begins before `time_ns` of its own clock. Windows that end by then are made. `missing_reason`
-   * WEIR_SOURCE_GAP: data since its last progress may be lost, and the windows that need them are truncated;
-   * WEIR_SOURCE_NOT_PRODUCED: none are. A time before the last one is ignored. */
+  /* For a farm with build.by: time; elsewhere it has no effect. Reports progress: `source` will deliver
+   * nothing more that begins before `time_ns` of its own clock. Windows that end by then are made.
+   * `missing_reason` WEIR_SOURCE_GAP: data since its last progress may be lost, and the windows that need
+   * them are truncated; WEIR_SOURCE_NOT_PRODUCED: none are. A time before the last one is ignored. */
   void (*time_passed)(const weir_source_host* host, uint32_t source, int64_t time_ns, uint8_t missing_reason);
 };
 

@@ -38,7 +38,7 @@ struct AlarmRule {
 
 struct AlarmSettings {
   AlarmTiming timing;
-  DurationNs repeat_ns;  // between reminders of unacknowledged alarms; 0: none
+  DurationNs repeat_ns;    // between reminders of unacknowledged alarms; 0: none
   std::uint32_t per_hour;  // messages of a channel
   std::vector<AlarmRule> rules;
   std::vector<AlarmChannel> channels;
