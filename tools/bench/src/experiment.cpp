@@ -211,10 +211,12 @@ Expected<ExperimentResult, std::string> measure_point(const ExperimentPoint& poi
 std::string sentence(const Line& line) {
   const auto figure = [&](const char* key) { return number_of(line, key); };
   const std::string at = text_of(line, "drops_at");
+  const double offered_hz = figure("offered_hz");
   return fmt::format(
-      "{} at {:g}: {:.1f} of {:.1f} slices/s, {:.1f} % of theory, latency mean {:.1f} ms sigma {:.1f} p99 "
-      "{:.1f}, {:.0f} drops{}{}",
-      text_of(line, "_label"), figure("x_paper"), figure("sustained_hz"), figure("offered_hz"),
+      "{} at {:g}: {:.1f} {}, {:.1f} % of theory, latency mean {:.1f} ms sigma {:.1f} p99 {:.1f}, "
+      "{:.0f} drops{}{}",
+      text_of(line, "_label"), figure("x_paper"), figure("sustained_hz"),
+      offered_hz > 0 ? fmt::format("of {:.1f} slices/s", offered_hz) : "slices/s at full speed",
       kPercent * figure("share_of_theory"), figure("mean_ms"), figure("sigma_ms"), figure("p99_ms"),
       figure("drops"), at.empty() ? "" : ", most at " + at,
       figure("delay_ms") > 0 ? fmt::format(", jitter {:.2f} ms", figure("jitter_p99_ms")) : "");
