@@ -217,6 +217,9 @@ EmitPlan make_plan(const EmitOptions& options) {
   player.packet_bytes = options.packet_bytes;
   player.drop_every = options.drop_every;
   player.stamps = options.stamps || !options.slip.empty() || loaded.farm.has_build();
+  player.progress = loaded.farm.build().by() == v1::BuildSettings::BY_TIME;
+  if (player.progress && player.rate_hz <= 0)
+    throw std::runtime_error("--rate 0: front-ends with clocks (build.by: time) need a rate");
   if (player.stamps && player.packet_bytes <= packets::kStampedHeaderBytes)
     throw std::runtime_error("--packet-bytes: a header with counter and time has " +
                              std::to_string(packets::kStampedHeaderBytes) + " bytes");

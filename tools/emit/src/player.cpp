@@ -50,6 +50,22 @@ TimeNs Player::next_due() const {
   return start_ + static_cast<TimeNs>((slice + part) * 1e9 / settings_.rate_hz);
 }
 
+SliceId Player::number() const {
+  const std::uint64_t slice = played_ - 1;
+  return SliceId(settings_.first.value + (settings_.progress ? 2 * slice : slice));
+}
+
+packets::Packet Player::mark() const {
+  packets::Packet packet;
+  packet.type = packets::PacketType::mark;
+  packet.slice = number();
+  if (!settings_.progress) return packet;
+  packet.slice = packet.slice.next();
+  packet.stamp.has_time = true;
+  packet.stamp.time = trigger_of(SliceId(settings_.first.value + played_)).time;
+  return packet;
+}
+
 void Player::begin_slice() {
   const source::Trigger trigger = trigger_of(SliceId(settings_.first.value + played_));
   packets_ = cursor_ = 0;
@@ -57,7 +73,7 @@ void Player::begin_slice() {
   for (std::size_t i = 0; i < sources_.size(); ++i) {
     fragments_[i] = sources_[i].source->produce(trigger);
     if (settings_.stamps) stamps_[i] = sources_[i].source->stamp(trigger);
-    packets_ += packets_of(fragments_[i], payload_max());
+    packets_ += packets_of(fragments_[i], payload_max()) + (settings_.progress ? 1 : 0);
   }
   ++played_;
   ++counters_.slices;
@@ -69,9 +85,11 @@ bool Player::next(TimeNs now, OutgoingPacket& out) {
   WEIR_ASSERT(column_ < fragments_.size() && offset_ <= fragments_[column_].bytes.size());
   const source::SourceFragment& fragment = fragments_[column_];
   packets::Packet packet;
-  packet.slice = SliceId(settings_.first.value + played_ - 1);
+  packet.slice = number();
   bool last = true;
-  if (fragment.status == FragmentStatus::missing) {
+  if (marks_) {
+    packet = mark();
+  } else if (fragment.status == FragmentStatus::missing) {
     packet.type = packets::PacketType::mark;
     ++counters_.absent;
   } else {
@@ -88,9 +106,11 @@ bool Player::next(TimeNs now, OutgoingPacket& out) {
   encode(packet, column_, out);
   out.owner = fragment.owner;
   ++cursor_;
-  out.ended = cursor_ == packets_ ? std::optional(packet.slice) : std::nullopt;
+  out.ended =
+      cursor_ == packets_ ? std::optional(SliceId(settings_.first.value + played_ - 1)) : std::nullopt;
   offset_ = last ? 0 : static_cast<std::uint32_t>(offset_ + packet.payload.size());
-  if (last) ++column_;
+  marks_ = last && settings_.progress && !marks_;
+  if (last && !marks_) ++column_;
   WEIR_ASSERT((cursor_ == packets_) == (column_ == fragments_.size()));
   return true;
 }
@@ -113,10 +133,7 @@ void Player::encode(packets::Packet packet, std::uint32_t column, OutgoingPacket
 std::vector<OutgoingPacket> Player::last_marks() {
   std::vector<OutgoingPacket> marks(sources_.size());
   for (std::uint32_t column = 0; column < sources_.size(); ++column) {
-    packets::Packet packet;
-    packet.type = packets::PacketType::mark;
-    packet.slice = SliceId(settings_.first.value + played_ - 1);
-    encode(packet, column, marks[column]);
+    encode(mark(), column, marks[column]);
   }
   return marks;
 }

@@ -22,6 +22,9 @@ struct PlayerSettings {
   std::size_t packet_bytes = 1472;  // header and payload
   std::uint64_t drop_every = 0;     // 0: never
   bool stamps = false;              // counters and times are sent
+  // For build.by: time. After each slice's data, which are one piece, a source sends the time of the next one
+  // as its progress; pieces and marks are numbered together. Requires: stamps, and a rate above 0.
+  bool progress = false;
 };
 
 // One packet to be sent.
@@ -73,6 +76,9 @@ class Player {
 
  private:
   void begin_slice();
+  // Returns the number of the current piece; its mark has the next one.
+  [[nodiscard]] SliceId number() const;
+  [[nodiscard]] packets::Packet mark() const;
   [[nodiscard]] std::size_t payload_max() const;
   void encode(packets::Packet packet, std::uint32_t column, OutgoingPacket& out);
 
@@ -86,6 +92,7 @@ class Player {
   std::uint64_t cursor_ = 0;                       // of these, sent
   std::uint32_t column_ = 0;
   std::uint32_t offset_ = 0;
+  bool marks_ = false;  // the source's data are sent; its progress is next
   TimeNs start_ = 0;
   UtcNs start_utc_ = 0;
   PlayerCounters counters_;

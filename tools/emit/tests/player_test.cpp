@@ -150,6 +150,47 @@ TEST_CASE("a player sends each front-end's counter and time in all packets of a 
   CHECK(sent == 2 * 2 * 4);
 }
 
+TEST_CASE(
+    "a front-end with a clock sends each piece with its time, and then its progress up to the next one") {
+  PlayerSettings settings;
+  settings.rate_hz = 1000;
+  settings.slices = 4;
+  settings.stamps = settings.progress = true;
+  settings.first = SliceId(10);
+  Player player = make_player(settings);
+  struct Found final : Heard {
+    void whole(SourceId source, SliceId number, packets::FragmentMemory memory, bool) override {
+      pieces[source.value].emplace_back(number.value, memory.stamp.time);
+      CHECK(memory.stamp.has_time);
+    }
+    void lost(SourceId, SliceId) override { FAIL(); }
+    void passed(SourceId, SliceId, bool gap) override { CHECK_FALSE(gap); }
+    void time_passed(SourceId source, UtcNs time, bool gap) override {
+      progress[source.value].push_back(time);
+      CHECK_FALSE(gap);
+    }
+    std::map<std::uint32_t, std::vector<std::pair<std::uint64_t, UtcNs>>> pieces;
+    std::map<std::uint32_t, std::vector<UtcNs>> progress;
+  } found;
+  const std::vector<SourceId> ids{SourceId(7), SourceId(8)};
+  packets::Reassembler reassembler(RunNumber(5), ids, {});
+  OutgoingPacket packet;
+  std::uint64_t slices = 0;
+  while (player.next(kStart + kSecond, packet)) {
+    reassembler.take(datagram(packet), {}, kStart, found);
+    slices += packet.ended ? 1 : 0;
+  }
+  CHECK(slices == 4);
+  for (const std::uint32_t source : {7U, 8U}) {
+    REQUIRE(found.pieces[source].size() == 4);
+    for (std::uint64_t i = 0; i < 4; ++i) {
+      const auto time = static_cast<UtcNs>(i) * kMillisecond;
+      CHECK(found.pieces[source][i] == std::pair<std::uint64_t, UtcNs>(10 + 2 * i, time));
+      CHECK(found.progress[source].at(i) == time + kMillisecond);
+    }
+  }
+}
+
 TEST_CASE("packets that are withheld are missed by their sequence, and the last marks tell") {
   PlayerSettings settings;
   settings.rate_hz = 0;

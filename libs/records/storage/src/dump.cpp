@@ -14,6 +14,7 @@
 namespace weir::storage {
 namespace {
 
+constexpr std::size_t kPiecesShown = 8;
 constexpr std::size_t kBytesShown = 64;  // of each part, unless all bytes are requested
 
 std::size_t bytes_max(const FileCommand& command) {
@@ -73,7 +74,11 @@ void dump_fragment(const FragmentView& fragment, const FileCommand& command, std
     out << fmt::format(", crc32c {:08x}", record.source_crc32c);
     if (record.kept) out << (fragment_is_sound(fragment) ? " good" : " MISMATCH");
   }
-  out << '\n' << hex_dump(fragment.bytes, bytes_max(command), "    ");
+  out << '\n';
+  // Of a farm with build.by: time; `--source` and `--all` show all pieces.
+  const std::size_t pieces_max = bytes_max(command) == SIZE_MAX ? SIZE_MAX : kPiecesShown;
+  const std::string pieces = pieces_text(fragment.bytes, pieces_max, "    ");
+  out << (pieces.empty() ? hex_dump(fragment.bytes, bytes_max(command), "    ") : pieces);
 }
 
 // Returns false if the slice does not have the requested part.

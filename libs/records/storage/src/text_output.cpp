@@ -1,6 +1,8 @@
 #include "text_output.hpp"
 
+#include <weir/base/fragment_status.hpp>
 #include <weir/base/text.hpp>
+#include <weir/pieces.hpp>
 #include <weir/storage/slice_record.hpp>
 
 #include <fmt/format.h>
@@ -95,6 +97,32 @@ std::string hex_dump(ConstBytes bytes, std::size_t bytes_max, std::string_view i
   }
   if (shown < bytes.size()) out += fmt::format("{}... {} B more\n", indent, bytes.size() - shown);
   return out;
+}
+
+std::string pieces_text(ConstBytes bytes, std::size_t pieces_max, std::string_view indent) {
+  constexpr std::size_t kBytesShown = 16;
+  const auto pieces = FragmentPieces::read(bytes);
+  if (!pieces) return {};
+  std::string text =
+      fmt::format("{}window {}, {}, {} before and {} after, pieces: {}\n", indent,
+                  human_utc(pieces->time_ns()), human_duration(pieces->duration_ns()),
+                  human_duration(pieces->before_ns()), human_duration(pieces->after_ns()), pieces->size());
+  std::size_t shown = 0;
+  for (const FragmentPiece& piece : *pieces) {
+    if (shown++ == pieces_max) {
+      text += fmt::format("{}...\n", indent);
+      break;
+    }
+    const auto status = static_cast<FragmentStatus>(piece.status);
+    text += fmt::format(
+        "{}at {:+} ns, {} ns, {} B, {}{}: ", indent, piece.offset_ns, piece.duration_ns, piece.bytes.size(),
+        status <= FragmentStatus::out_of_step ? name(status) : std::string_view("unknown status"),
+        piece.border ? ", border" : "");
+    for (const std::byte byte : piece.bytes.first(std::min(kBytesShown, piece.bytes.size())))
+      text += fmt::format("{:02x}", std::to_integer<unsigned>(byte));
+    text += piece.bytes.size() > kBytesShown ? "...\n" : "\n";
+  }
+  return text;
 }
 
 }  // namespace weir::storage

@@ -17,5 +17,8 @@ namespace weir::storage {
 [[nodiscard]] std::string slice_flags_text(std::uint16_t flags);  // "incomplete,unfiltered", "-"
 [[nodiscard]] std::string json_string(std::string_view text);     // quoted; any bytes give valid JSON
 [[nodiscard]] std::string hex_dump(ConstBytes bytes, std::size_t bytes_max, std::string_view indent);
+// Returns a line for the window, and one for each of its first pieces; empty if the bytes are not the table
+// of pieces that farms with build.by: time make.
+[[nodiscard]] std::string pieces_text(ConstBytes bytes, std::size_t pieces_max, std::string_view indent);
 
 }  // namespace weir::storage

@@ -1,7 +1,9 @@
 #include "../src/recovery_owner.hpp"
+#include "../src/text_output.hpp"
 #include "store_fixture.hpp"
 #include "temporary_folder.hpp"
 #include "weir_catch.hpp"
+#include <weir/base/bytes.hpp>
 #include <weir/storage/file_command.hpp>
 
 #include <filesystem>
@@ -89,6 +91,33 @@ TEST_CASE("ls has a line for each slice, in order, and dead copies only when ask
   CHECK(lines() == 2);
   command.json = false;
   CHECK_THAT(run(command).out, ContainsSubstring("trigger time (UTC)") && ContainsSubstring("dead"));
+}
+
+TEST_CASE("the pieces of a window of time are shown one a line, and other bytes are not taken for pieces") {
+  Buffer bytes(40 + 2 * 24 + 20);
+  store_le<std::uint32_t>(bytes.data(), 0x31435057);
+  store_le<std::uint32_t>(bytes.data() + 4, 2);
+  store_le<std::uint64_t>(bytes.data() + 8, 1'700'000'000 * kSecond);
+  store_le<std::uint64_t>(bytes.data() + 16, 10 * kMillisecond);
+  store_le<std::uint64_t>(bytes.data() + 24, kMillisecond);
+  std::byte* first = bytes.data() + 40;
+  store_le<std::uint64_t>(first, static_cast<std::uint64_t>(-7));
+  store_le<std::uint32_t>(first + 16, 18);
+  first[20] = std::byte{1};
+  store_le<std::uint64_t>(first + 24, 500);
+  store_le<std::uint64_t>(first + 32, 40);
+  store_le<std::uint32_t>(first + 40, 2);
+  first[45] = std::byte{99};
+  bytes[bytes.size() - 2] = std::byte{0xab};
+  CHECK(pieces_text(bytes, 8, "  ") ==
+        "  window 2023-11-14T22:13:20.000000000Z, 10 ms, 1 ms before and 0 ns after, pieces: 2\n"
+        "  at -7 ns, 0 ns, 18 B, ok, border: 00000000000000000000000000000000...\n"
+        "  at +500 ns, 40 ns, 2 B, unknown status: ab00\n");
+  CHECK(pieces_text(bytes, 1, "") ==
+        "window 2023-11-14T22:13:20.000000000Z, 10 ms, 1 ms before and 0 ns after, pieces: 2\n"
+        "at -7 ns, 0 ns, 18 B, ok, border: 00000000000000000000000000000000...\n...\n");
+  bytes.pop_back();
+  CHECK(pieces_text(bytes, 8, "").empty());
 }
 
 TEST_CASE("dump shows a slice, or gives the bytes of one source") {
