@@ -12,7 +12,10 @@ namespace {
 
 using Slip = emulation::SlipKind;
 
-constexpr std::uint64_t kMany = 30;                    // misfits by which a source is named
+constexpr std::uint64_t kMany = 30;        // misfits by which a source is named
+constexpr std::uint64_t kFar = 40;         // slices that are no loss or change of order
+constexpr std::uint64_t kSeenWithin = 30;  // slices
+constexpr DurationNs kHostsApart = 150 * kMillisecond;
 constexpr std::uint32_t kJudges = 3;                   // sources, to find the one that differs
 constexpr DurationNs kClocksApart = 2 * kMillisecond;  // of hosts
 
@@ -233,12 +236,40 @@ std::string FrontEndCheck::account() const {
   return pieces_balance();
 }
 
-std::string FrontEndCheck::slip_named() const {
-  std::uint64_t misfits = 0;
+std::uint64_t FrontEndCheck::misfits() const {
+  std::uint64_t sum = 0;
   for (const v1::Report& report : account_.nodes()) {
     const auto found = report.counters().find("readout.out_of_step");
-    if (found != report.counters().end()) misfits += found->second;
+    if (found != report.counters().end()) sum += found->second;
   }
+  return sum;
+}
+
+bool FrontEndCheck::has_named() const {
+  const std::string name = "source " + std::to_string(plan_.slipped) + " out of step ";
+  return std::ranges::any_of(account_.faults_text(),
+                             [&](const std::string& fault) { return fault.starts_with(name); });
+}
+
+bool FrontEndCheck::jumps_far() const {
+  if (plan_.kind != FrontEnds::number || plan_.counter_bits <= 16) return false;
+  const std::uint64_t off = plan_.slip == Slip::restart ? plan_.slips_at : plan_.jump;
+  const std::uint64_t left = scenario_.slices - plan_.slips_at;
+  if ((plan_.slip != Slip::restart && plan_.slip != Slip::jump) || off <= kFar || left < kSeenWithin)
+    return false;
+  // Ahead of slices that begin later than all differences of clocks, and before the farm gets there.
+  const DurationNs needs = plan_.tolerance_ns > 0 ? 0 : plan_.skew_ns + kHostsApart;
+  const auto lasts = static_cast<DurationNs>(std::min(off, left) - kSeenWithin / 2) * plan_.period_ns;
+  return plan_.slip == Slip::restart ? lasts > kSecond : lasts > needs;
+}
+
+bool FrontEndCheck::has_to_name() const {
+  if (!has_slip() || a_readout_died()) return false;
+  if (plan_.kind == FrontEnds::number && !knows_the_right_one()) return false;
+  return misfits() >= kMany || jumps_far();
+}
+
+std::string FrontEndCheck::slip_named() const {
   const std::string name = "source " + std::to_string(plan_.slipped) + " out of step ";
   bool named = false;
   for (const std::string& fault : account_.faults_text()) {
@@ -247,14 +278,13 @@ std::string FrontEndCheck::slip_named() const {
         plan_.counter_bits <= 16 && fault.starts_with("source " + std::to_string(plan_.late_source) + " ");
     const bool unsure = plan_.kind == FrontEnds::number && !knows_the_right_one();
     const bool right = (plan_.slipped != 0 && (fault.starts_with(name) || unsure)) || narrow;
-    if (!right) return "a wrong fault: " + fault;
+    if (!right) return describe() + "a wrong fault: " + fault;
     named = true;
   }
-  const bool judged = plan_.kind != FrontEnds::number || knows_the_right_one();
-  if (misfits >= kMany && !named && judged && !a_readout_died())
-    return std::to_string(misfits) + " fragment(s) do not fit, and no fault names source " +
-           std::to_string(plan_.slipped);
-  return {};
+  const bool unexplained = !has_slip() && misfits() >= kMany && plan_.kind != FrontEnds::number;
+  if (named || (!has_to_name() && !unexplained)) return {};
+  return describe() + "no fault names source " + std::to_string(plan_.slipped) + "; " +
+         std::to_string(misfits()) + " fragment(s) do not fit";
 }
 
 std::string FrontEndCheck::pieces_balance() const {

@@ -25,6 +25,10 @@ class FrontEndCheck {
   [[nodiscard]] bool explains(const storage::FragmentRecord& missing) const;
   // Returns the problem of the account of the run; empty: none.
   [[nodiscard]] std::string account() const;
+  // Returns whether one of the sources slips in this run, whether Weir has to find that, and whether it has.
+  [[nodiscard]] bool has_slip() const { return plan_.slipped != 0; }
+  [[nodiscard]] bool has_to_name() const;
+  [[nodiscard]] bool has_named() const;
 
  private:
   [[nodiscard]] std::string event_fragment(const storage::SliceRecordView& slice,
@@ -44,6 +48,9 @@ class FrontEndCheck {
   // Returns whether a misfit of the source that slips is seen.
   [[nodiscard]] bool is_seen() const;
   [[nodiscard]] std::string slip_named() const;
+  [[nodiscard]] std::uint64_t misfits() const;
+  // By number: whether its counter is so far from the right one that this shows without times.
+  [[nodiscard]] bool jumps_far() const;
   [[nodiscard]] std::string pieces_balance() const;
 
   const Scenario& scenario_;

@@ -31,6 +31,8 @@ class RunCheck {
   [[nodiscard]] std::uint64_t filter_alerts() const { return filter_alerts_; }
   // Returns how many workers were replaced, in all DCMs.
   [[nodiscard]] std::uint64_t worker_restarts() const;
+  // Returns null if the farm's sources make their fragments.
+  [[nodiscard]] const FrontEndCheck* front_ends() const { return front_ends_ ? &*front_ends_ : nullptr; }
 
  private:
   void check_account();

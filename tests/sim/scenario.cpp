@@ -227,7 +227,9 @@ void draw_front_ends(Scenario& scenario, std::uint32_t permille) {
   const bool deliver = plan.kind != FrontEnds::dummies;
   // Realigning by a counter that is wrong moves data that were right.
   const bool may_move = deliver && (plan.slip == Kind::lag || plan.kind == FrontEnds::number);
-  if (plan.policy == SlipPolicy::realign && (!may_move || scenario.push)) plan.policy = SlipPolicy::mark;
+  const bool by_times = plan.kind != FrontEnds::number || plan.tolerance_ns > 0;
+  if (plan.policy == SlipPolicy::realign && (!may_move || !by_times || scenario.push))
+    plan.policy = SlipPolicy::mark;
 }
 
 std::string front_end_offsets(const FrontEndPlan& plan) {

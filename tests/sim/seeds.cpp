@@ -40,6 +40,9 @@ struct Shared {
   std::atomic<std::uint64_t> slices{0};
   std::atomic<std::uint64_t> steps{0};
   std::atomic<std::uint64_t> simulated_ms{0};
+  std::atomic<std::uint64_t> slips{0};
+  std::atomic<std::uint64_t> slips_shown{0};
+  std::atomic<std::uint64_t> slips_named{0};
   std::atomic<std::uint64_t> at[kJobsMax];  // the seed that each works on
   std::uint64_t earlier_done = 0;           // done by the runs that this one continues
   std::uint64_t earlier_failed = 0;
@@ -116,6 +119,9 @@ void run_one(std::uint64_t seed, const Options& options, Shared& shared) {
   shared.deaths += outcome.deaths;
   shared.slices += outcome.triggered;
   shared.steps += outcome.steps;
+  shared.slips += outcome.slips ? 1 : 0;
+  shared.slips_shown += outcome.slip_shows ? 1 : 0;
+  shared.slips_named += outcome.slip_named ? 1 : 0;
   shared.simulated_ms += static_cast<std::uint64_t>(outcome.ended_ns / kMillisecond);
   if (!outcome.problem.empty()) {
     ++shared.failed;
@@ -179,6 +185,11 @@ void print_sum(const Options& options, const Shared& shared, double seconds) {
       static_cast<double>(shared.simulated_ms.load()) / 1000,
       static_cast<unsigned long long>(shared.steps.load()), seconds,
       static_cast<double>(done) / std::max(seconds, 1e-3));
+  if (shared.slips > 0)
+    std::printf("%llu front-ends got out of step: %llu had to be named, %llu were\n",
+                static_cast<unsigned long long>(shared.slips.load()),
+                static_cast<unsigned long long>(shared.slips_shown.load()),
+                static_cast<unsigned long long>(shared.slips_named.load()));
   if (shared.earlier_done > 0)
     std::printf("including earlier runs: %llu seeds, %llu failed\n",
                 static_cast<unsigned long long>(shared.earlier_done + done),

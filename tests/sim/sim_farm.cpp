@@ -220,6 +220,11 @@ void SimFarm::check_end(Outcome& outcome) {
   outcome.alerts = static_cast<std::uint64_t>(account.bursts_size());
   outcome.filter_alerts = check.filter_alerts();
   outcome.worker_restarts = check.worker_restarts();
+  if (const FrontEndCheck* front_ends = check.front_ends()) {
+    outcome.slips = front_ends->has_slip();
+    outcome.slip_shows = front_ends->has_to_name();
+    outcome.slip_named = front_ends->has_named();
+  }
   if (!check.problem().empty()) fail(check.problem());
 }
 

@@ -35,6 +35,10 @@ struct Outcome {
   std::uint64_t filter_alerts = 0;  // of these
   std::uint64_t deaths = 0;
   std::uint64_t worker_restarts = 0;
+  // Where a front-end gets out of step:
+  bool slips = false;
+  bool slip_shows = false;  // Weir has to name it
+  bool slip_named = false;
   std::string ledger;
 };
 

@@ -134,7 +134,7 @@ source::Delivery FrontEnd::on_fragment(SourceId source, SliceId slice, source::S
                                        const Stamp& stamp) {
   if (windows_) return windows_->add(source, slice, std::move(fragment), stamp, clock_->utc_ns());
   if (numbers_ != nullptr) {
-    const auto number = numbers_->take(source, slice.value);
+    const auto number = numbers_->take(source, slice.value, stamp, polled_utc_ns_, polled_ns_);
     if (!number) {
       if (const std::string fault = numbers_->take_fault(); !fault.empty()) on_fault(fault);
       return source::Delivery::late;

@@ -14,6 +14,7 @@ namespace weir::readout {
 OwnNumbers::OwnNumbers(const OwnNumbersSettings& settings, std::vector<SourceId> sources)
     : settings_(settings),
       sources_(std::move(sources)),
+      jumps_(sources_.size(), numbering::JumpWatch(settings.apart_ns)),
       told_(sources_.size()),
       seen_(sources_.size(), settings.times) {
   for (const SourceId source : sources_) {
@@ -25,11 +26,17 @@ OwnNumbers::OwnNumbers(const OwnNumbersSettings& settings, std::vector<SourceId>
 
 void OwnNumbers::begin_run(SliceId first_slice) {
   for (numbering::CounterTrack& track : tracks_) track.begin();
+  for (numbering::JumpWatch& jump : jumps_) jump.begin();
+  news_ = false;
   std::fill(told_.begin(), told_.end(), false);
   seen_.begin();
   latest_.reset();
   fault_.clear();
-  if (first_slice > settings_.first) announced(SliceId(first_slice.value - 1));
+  if (first_slice > settings_.first) announced(SliceId(first_slice.value - 1), std::nullopt);
+}
+
+void OwnNumbers::recall(const steps::Slipped& known) {
+  if (!known.by_time) jumps_[place_of(known.source)].recall({known.slip, known.since});
 }
 
 std::size_t OwnNumbers::place_of(SourceId source) const {
@@ -38,10 +45,28 @@ std::size_t OwnNumbers::place_of(SourceId source) const {
   return static_cast<std::size_t>(at - sources_.begin());
 }
 
-std::optional<SliceId> OwnNumbers::take(SourceId source, std::uint64_t counter) {
+std::optional<UtcNs> OwnNumbers::own_time(SourceId source, const Stamp& stamp) const {
+  if (!stamp.has_time) return std::nullopt;
+  const auto offset = settings_.offsets.find(source.value);
+  const DurationNs added = offset == settings_.offsets.end() ? 0 : offset->second.time;
+  UtcNs time = 0;
+  if (__builtin_add_overflow(stamp.time, added, &time)) return std::nullopt;  // it may send any time
+  return time;
+}
+
+std::optional<SliceId> OwnNumbers::take(SourceId source, std::uint64_t counter, const Stamp& stamp, UtcNs utc,
+                                        TimeNs now) {
   const std::size_t place = place_of(source);
   const auto number = tracks_[place].take(counter, latest_);
-  if (number || told_[place]) return number;
+  if (number) {
+    const bool by_own = settings_.times.tolerance_ns > 0;
+    numbering::JumpWatch& jump = jumps_[place];
+    const bool first = !jump.has_delivered();
+    const bool changed = jump.see(*number, by_own ? own_time(source, stamp) : utc, now);
+    news_ = news_ || first || changed;
+    return number;
+  }
+  if (told_[place]) return number;
   told_[place] = true;
   fault_ = fmt::format(
       "source {}: counter {} of {} bits cannot be placed beside slice {}: its fragments are dropped; let all "
@@ -57,17 +82,13 @@ std::optional<SliceId> OwnNumbers::place(SourceId source, std::uint64_t counter)
 
 void OwnNumbers::arrived(SourceId source, SliceId number, const Stamp& stamp, UtcNs utc, TimeNs now,
                          bool trusted) {
-  UtcNs time = utc;
-  if (settings_.times.tolerance_ns > 0 && stamp.has_time) {
-    const auto offset = settings_.offsets.find(source.value);
-    const DurationNs added = offset == settings_.offsets.end() ? 0 : offset->second.time;
-    if (__builtin_add_overflow(stamp.time, added, &time)) time = utc;  // a front-end may send any time
-  }
-  seen_.note(place_of(source), number, time, now, trusted);
+  const auto own = settings_.times.tolerance_ns > 0 ? own_time(source, stamp) : std::nullopt;
+  seen_.note(place_of(source), number, own.value_or(utc), now, trusted);
 }
 
-void OwnNumbers::announced(SliceId upto) {
+void OwnNumbers::announced(SliceId upto, std::optional<UtcNs> time) {
   latest_ = std::max(latest_.value_or(upto), upto);
+  for (numbering::JumpWatch& jump : jumps_) news_ = jump.announced(upto, time) || news_;
   seen_.announced(upto);
 }
 
@@ -83,6 +104,24 @@ void OwnNumbers::tell(node::SupervisorClient& supervisor, TimeNs now) {
     }
     supervisor.send(message);
   }
+}
+
+std::vector<SourceId> OwnNumbers::delivering() const {
+  std::vector<SourceId> all;
+  for (std::size_t i = 0; i < sources_.size(); ++i) {
+    if (jumps_[i].has_delivered()) all.push_back(sources_[i]);
+  }
+  return all;
+}
+
+std::vector<steps::Slipped> OwnNumbers::jumped() const {
+  std::vector<steps::Slipped> all;
+  for (std::size_t i = 0; i < sources_.size(); ++i) {
+    const numbering::Jump& jump = jumps_[i].state();
+    if (jump.slip != 0 && jumps_[i].has_delivered())
+      all.push_back({sources_[i], jump.slip, jump.since, false});
+  }
+  return all;
 }
 
 void OwnNumbers::add_to(v1::Report& report) const {

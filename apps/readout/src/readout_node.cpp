@@ -124,7 +124,7 @@ void ReadoutNode::make_announced() {
     triggers_.assign(backlog_.begin(), backlog_.end());
     const std::size_t taken = buffer_.announce(triggers_, *this);
     if (taken > 0) last_words::note_slice(triggers_[taken - 1].slice);
-    if (taken > 0 && numbers_) numbers_->announced(triggers_[taken - 1].slice);
+    if (taken > 0 && numbers_) numbers_->announced(triggers_[taken - 1].slice, triggers_[taken - 1].time);
     backlog_.erase(backlog_.begin(), backlog_.begin() + static_cast<std::ptrdiff_t>(taken));
     if (taken < triggers_.size()) break;
   }
@@ -153,6 +153,7 @@ void ReadoutNode::tell_throttle() {
 
 void ReadoutNode::tell_steps() {
   if (!steps_ || !run_begun_ || !supervisor_.ready()) return;
+  if (numbers_ && numbers_->take_news()) steps_->set_jumped(numbers_->delivering(), numbers_->jumped());
   if (const auto message = steps_->take_message(now_ns_)) supervisor_.send(*message);
 }
 
@@ -175,7 +176,10 @@ void ReadoutNode::on_begin_run(const v1::BeginRun& begin) {
   // Slices from before this process took part: their data are nowhere.
   if (begin.first_slice() > 0) buffer_.advance_watermark(SliceId(begin.first_slice() - 1), *this);
   for (const std::uint64_t slice : begin.before()) buffer_.miss(SliceId(slice), *this);
+  received_.reset();
+  if (begin.first_slice() > 0) received_ = SliceId(begin.first_slice() - 1);
   if (numbers_) numbers_->begin_run(SliceId(begin.first_slice()));
+  recall_jumps();
   if (front_end_) {
     const bool joins = begin.before_size() > 0 || begin.first_slice() > settings_.first_slice.value;
     failure_ = front_end_->begin_run(RunNumber(begin.run()), SliceId(begin.first_slice()), joins);
@@ -183,6 +187,11 @@ void ReadoutNode::on_begin_run(const v1::BeginRun& begin) {
   supervisor_.send_begun(failure_);
   if (!failure_.empty()) return;
   spdlog::info("run began first_slice={} missed={}", begin.first_slice(), begin.before_size());
+}
+
+void ReadoutNode::recall_jumps() {
+  if (!numbers_ || !steps_) return;
+  for (const steps::Slipped& one : steps_->named()) numbers_->recall(one);
 }
 
 Expected<void, wire::WireError> ReadoutNode::on_supervisor_message(const v1::Control& message) {
@@ -200,6 +209,7 @@ Expected<void, wire::WireError> ReadoutNode::on_supervisor_message(const v1::Con
     case v1::Control::kStepVerdict:
       if (!steps_) break;
       steps_->take_verdict(message.step_verdict());
+      recall_jumps();
       return {};
     case v1::Control::kDestinations:
       return take_destinations(message.destinations());
@@ -211,12 +221,22 @@ Expected<void, wire::WireError> ReadoutNode::on_supervisor_message(const v1::Con
 
 void ReadoutNode::clear() {
   if (front_end_) front_end_->cleared(cleared_.slices);
+  if (numbers_) skip_vetoed();
   buffer_.clear(cleared_.slices, *this);
-  // Vetoed numbers are cleared without an announcement.
-  if (numbers_ && !cleared_.slices.empty())
-    numbers_->announced(*std::max_element(cleared_.slices.begin(), cleared_.slices.end()));
   if (!push_) return;
   for (const SliceId slice : cleared_.slices) push_->settled(slice);
+}
+
+// Numbers are announced in ascending order: one that is cleared above all announced ones was vetoed.
+void ReadoutNode::skip_vetoed() {
+  std::vector<SliceId>& cleared = cleared_.slices;
+  const auto vetoed = std::stable_partition(
+      cleared.begin(), cleared.end(), [this](SliceId slice) { return received_ && slice <= *received_; });
+  if (vetoed == cleared.end()) return;
+  std::sort(vetoed, cleared.end());
+  buffer_.skip({vetoed, cleared.end()}, *this);
+  numbers_->announced(cleared.back(), std::nullopt);
+  cleared.erase(vetoed, cleared.end());
 }
 
 // The supervisor's last clears may not have been sent, or were lost with the connection.
@@ -250,6 +270,7 @@ Expected<void, wire::WireError> ReadoutNode::take_announcements(const v1::Announ
   for (const source::Trigger& trigger : fresh_) {
     turn_on_.expect(trigger.slice, truth_.record(settings_.member.identity.run, trigger));
     backlog_.push_back(trigger);
+    received_ = std::max(received_.value_or(trigger.slice), trigger.slice);
   }
   if (steps_) steps_->announced(fresh_, buffer_);
   if (front_end_ && run_begun_ && !ended_) front_end_->announced(fresh_);

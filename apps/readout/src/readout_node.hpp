@@ -52,6 +52,8 @@ class ReadoutNode final : public node::Node,
   Expected<void, wire::WireError> take_destinations(const v1::Destinations& message);
   Expected<void, wire::WireError> take_announcements(const v1::Announce& announce);
   void clear();
+  void skip_vetoed();
+  void recall_jumps();
   void clear_all_but(const v1::OpenSlices& open);
   [[nodiscard]] bool is_announced(SliceId slice) const;
   void on_end_run() override;
@@ -124,6 +126,7 @@ class ReadoutNode final : public node::Node,
   std::deque<source::Trigger>
       backlog_;  // announced, not yet taken by the buffer; bounded by slices in flight
   std::vector<source::Trigger> triggers_;
+  std::optional<SliceId> received_;  // the highest one that was announced; before the run's first: none
   // Of the message at hand:
   std::vector<slice_rows::Announcement> announced_;
   std::vector<source::Trigger> fresh_;  // of `announced_`

@@ -31,6 +31,8 @@ source::BufferLimits limits(const v1::Farm& farm) {
   limits.wait_ns = config::from_ms(farm.source().wait_ms());
   limits.expected_bytes = static_cast<std::uint32_t>(farm.source().size_bytes());
   limits.ids_ascend = config::ids_ascend(farm);
+  // The supervisor passes over numbers that no front-end has sent in time; data that come for them are lost.
+  limits.gaps_have_no_trigger = !config::is_by_number(farm);
   return limits;
 }
 
@@ -38,10 +40,13 @@ std::optional<OwnNumbersSettings> own_numbers(const v1::Farm& farm) {
   const v1::BuildSettings& build = farm.build();
   if (build.by() != v1::BuildSettings::BY_NUMBER) return std::nullopt;
   constexpr std::uint32_t kNeverWraps = 64;
+  constexpr DurationNs kHostsApart = 100 * kMillisecond;  // their clocks, where front-ends send no times
   OwnNumbersSettings numbers{
       build.counter_bits() == 0 ? kNeverWraps : build.counter_bits(),
       SliceId(farm.trigger().first_slice()),
       {config::from_us(build.time_tolerance_us()), 2 * config::from_ms(build.skew_ms())},
+      build.time_tolerance_us() > 0 ? config::from_us(build.time_tolerance_us())
+                                    : config::from_ms(build.skew_ms()) + kHostsApart,
       {}};
   for (const v1::BuildOffsetSettings& offset : build.offsets()) {
     for (const std::uint32_t source : offset.sources())
@@ -213,7 +218,7 @@ std::optional<steps::WatchSettings> watch_settings(const node::Setup& setup) {
   const bool by_number = build.by() == v1::BuildSettings::BY_NUMBER;
   if (!by_number) settings.counter_bits = build.counter_bits();
   settings.time_tolerance_ns = config::from_us(build.time_tolerance_us());
-  if (settings.counter_bits == 0 && settings.time_tolerance_ns == 0) return std::nullopt;
+  if (!by_number && settings.counter_bits == 0 && settings.time_tolerance_ns == 0) return std::nullopt;
   for (const v1::BuildOffsetSettings& from : build.offsets()) {
     steps::WatchSettings::Offset offset;
     offset.time_ns = config::from_us(from.time_us());

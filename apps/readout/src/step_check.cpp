@@ -5,6 +5,7 @@
 #include <weir/reports/source_counts.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace weir::readout {
@@ -48,6 +49,8 @@ std::unique_ptr<source::FragmentSource> StepCheck::wrap(std::unique_ptr<source::
 
 void StepCheck::begin_run() {
   watch_.begin_run();
+  delivering_.clear();
+  jumped_.clear();
   told_.clear();
   realigned_ = 0;
   for (const steps::Slipped& one : named_) watch_.recall(one);
@@ -81,14 +84,34 @@ void StepCheck::announced(std::span<const source::Trigger> triggers, source::Fra
   }
 }
 
+void StepCheck::set_jumped(std::vector<SourceId> delivering, std::vector<steps::Slipped> jumped) {
+  delivering_ = std::move(delivering);
+  jumped_ = std::move(jumped);
+  changed_ = true;
+}
+
+std::vector<SourceId> StepCheck::compared() const {
+  std::vector<SourceId> all;
+  std::ranges::set_union(watch_.compared(), delivering_, std::back_inserter(all));
+  return all;
+}
+
+// A slip that its times show is exact.
+std::vector<steps::Slipped> StepCheck::slipped() const {
+  std::vector<steps::Slipped> all;
+  std::ranges::set_union(watch_.slipped(), jumped_, std::back_inserter(all), {}, &steps::Slipped::source,
+                         &steps::Slipped::source);
+  return all;
+}
+
 std::optional<v1::Control> StepCheck::take_message(TimeNs now_ns) {
   changed_ = watch_.take_news() || changed_;
   if (!changed_ && !resend_) return std::nullopt;
-  std::vector<steps::Slipped> slipped = watch_.slipped();
+  std::vector<steps::Slipped> slipped = this->slipped();
   if (!resend_ && slipped == told_ && now_ns - told_ns_ < kListEvery) return std::nullopt;
   v1::Control message;
   v1::OutOfStep& list = *message.mutable_out_of_step();
-  for (const SourceId source : watch_.compared()) {
+  for (const SourceId source : compared()) {
     if (!std::ranges::binary_search(slipped, source, {}, &steps::Slipped::source))
       list.add_sources()->set_source(source.value);
   }

@@ -41,11 +41,15 @@ class StepCheck {
   // before the buffer's announce().
   void announced(std::span<const source::Trigger> triggers, source::FragmentBuffer& buffer);
 
+  // Sets the sources with numbers that are compared with the farm's, and their jumps. Both ascend.
+  void set_jumped(std::vector<SourceId> delivering, std::vector<steps::Slipped> jumped);
   // Returns the message that the supervisor lacks, if any.
   [[nodiscard]] std::optional<v1::Control> take_message(TimeNs now_ns);
   // A new connection: the supervisor knows nothing.
   void forget() { resend_ = true; }
   void take_verdict(const v1::StepVerdict& verdict);
+  // Returns the sources of this readout that the supervisor has named.
+  [[nodiscard]] std::span<const steps::Slipped> named() const { return named_; }
 
   // Returns whether the supervisor has named this source.
   [[nodiscard]] bool has_named(SourceId source) const;
@@ -54,6 +58,8 @@ class StepCheck {
   void add_to(v1::Report& report) const;
 
  private:
+  [[nodiscard]] std::vector<SourceId> compared() const;
+  [[nodiscard]] std::vector<steps::Slipped> slipped() const;
   class Checked;
   struct Treatment {
     bool masked = false;
@@ -62,6 +68,8 @@ class StepCheck {
 
   std::vector<SourceId> sources_;
   steps::StepWatch watch_;
+  std::vector<SourceId> delivering_;    // by number
+  std::vector<steps::Slipped> jumped_;  // likewise
   std::vector<steps::Slipped> told_;
   bool resend_ = false;
   bool changed_ = false;

@@ -157,6 +157,18 @@ TEST_CASE("a slip is reported on changes and to a new connection, with the sourc
   CHECK(bench.message(kSecond).sources(1).slip() == -1);
 }
 
+TEST_CASE("a jump of a source's numbers is reported beside the sources in step") {
+  Bench bench;
+  bench.check->set_jumped({SourceId(3), SourceId(4)}, {{SourceId(4), -1024, SliceId(7), false}});
+  const v1::OutOfStep list = bench.message();
+  REQUIRE(list.sources_size() == 2);
+  CHECK(list.sources(0).source() == 3);
+  CHECK(list.sources(1).slip() == -1024);
+  CHECK(list.sources(1).since_slice() == 7);
+  bench.check->set_jumped({SourceId(3), SourceId(4)}, {});
+  CHECK(bench.message(kSecond).sources(1).slip() == 0);
+}
+
 TEST_CASE("the verdict names the sources of this readout, and masks them") {
   Bench bench;
   bench.slip(10, 30);

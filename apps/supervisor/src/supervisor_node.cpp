@@ -196,6 +196,7 @@ void SupervisorNode::tell_nodes() {
     dispatch_.tell_destinations();
     dispatch_.tell_absences();
   }
+  clear_vetoed_numbers();
   dispatch_.carry_out(actions_, course_, journal_.entries().serial(), now_ns_);
   bursts_.noted_all();
   bursts_.send();

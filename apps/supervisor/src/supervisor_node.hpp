@@ -132,8 +132,7 @@ class SupervisorNode final : public node::Node, private sessions::PeerHandler {
   SlipBoard steps_;
   TextResponder text_responder_;
   std::optional<numbering::NumberOrder> numbers_;  // where front-ends number the slices
-  // Vetoed since the last slice, with the time: announcements have not passed them over yet.
-  std::deque<std::pair<SliceId, TimeNs>> vetoed_numbers_;
+  std::deque<SliceId> vetoed_numbers_;             // readouts have not been told
   RunAccount account_;
   RunWatchers watchers_;
   TriggerAnswers answers_;

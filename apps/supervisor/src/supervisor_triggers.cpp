@@ -13,6 +13,11 @@
 #include <utility>
 
 namespace weir::supervisor {
+namespace {
+
+constexpr std::size_t kVetoedMax = 1U << 20U;  // numbers that wait for the journal
+
+}  // namespace
 
 slice_rows::OfferResult SupervisorNode::offer(const assignment::TriggerOffer& trigger) {
   const bool waits = wait_for_nodes_until_ns_ != 0;
@@ -62,31 +67,25 @@ void SupervisorNode::offer_numbers() {
     trigger.slice = due->number;
     trigger.info.time = due->time;
     trigger.info.type = settings_.type;
-    if (machine_.offer(trigger, now(), actions_).taken) {
-      vetoed_numbers_.clear();
-    } else {
-      vetoed_numbers_.emplace_back(due->number, now_ns_);
-    }
+    if (!machine_.offer(trigger, now(), actions_).taken) vetoed_numbers_.push_back(due->number);
   }
-  clear_vetoed_numbers();
+  // Readouts that are not told drop their fragments as late.
+  while (vetoed_numbers_.size() > kVetoedMax) vetoed_numbers_.pop_front();
 }
 
-// In a pause, for example. Other front-ends get their time first, because later fragments are dropped as
-// late.
+// Before the slices above them are announced. The journal has the slices below: readouts need not report
+// those again.
 void SupervisorNode::clear_vetoed_numbers() {
-  constexpr DurationNs kLeast = 50 * kMillisecond;
-  constexpr std::size_t kWaitingMax = slice_codec::kRowsMax;
-  const TimeNs before = now_ns_ - std::max(*settings_.numbers_skew_ns, kLeast);
-  v1::Control message;
-  v1::ClearSlices& clear = *message.mutable_clear();
-  while (!vetoed_numbers_.empty() &&
-         (vetoed_numbers_.front().second <= before || vetoed_numbers_.size() > kWaitingMax)) {
-    clear.add_slice(vetoed_numbers_.front().first.value);
-    vetoed_numbers_.pop_front();
-  }
-  if (clear.slice().empty()) return;
-  for (const RosterMember& member : roster_.members()) {
-    if (member.role == Role::readout && member.peer != nullptr) member.peer->send(message);
+  while (!vetoed_numbers_.empty()) {
+    v1::Control message;
+    v1::ClearSlices& clear = *message.mutable_clear();
+    while (clear.slice_size() < slice_codec::kRowsMax && !vetoed_numbers_.empty()) {
+      clear.add_slice(vetoed_numbers_.front().value);
+      vetoed_numbers_.pop_front();
+    }
+    for (const RosterMember& member : roster_.members()) {
+      if (member.role == Role::readout && member.peer != nullptr) member.peer->send(message);
+    }
   }
 }
 

@@ -39,13 +39,20 @@ void check_numbers(Validation& found) {
                        "'number' needs front-ends that count: a source.kind 'udp' or 'plugin'; the "
                        "other kinds make fragments of slices that exist already");
   }
+  if (build.on_out_of_step() == Build::ON_OUT_OF_STEP_REALIGN && build.time_tolerance_us() <= 0)
+    found.inconsistent("build.on_out_of_step",
+                       "'realign' in build.by 'number' needs the front-ends' times: set "
+                       "build.time_tolerance_us");
   const double wait_ms = farm.source().wait_ms();
   if (wait_ms > 0 && build.skew_ms() > wait_ms) {
     found.warn("build.skew_ms", "is longer than source.wait_ms: fragments that come within it are missing");
   }
 }
 
-bool compares(const Build& build) { return build.counter_bits() > 0 || build.time_tolerance_us() > 0; }
+// By number, numbers are always compared with the farm's.
+bool compares(const Build& build) {
+  return build.by() == Build::BY_NUMBER || build.counter_bits() > 0 || build.time_tolerance_us() > 0;
+}
 
 bool delivers_by_itself(const v1::SourceSettings& source) {
   return source.kind() == v1::SourceSettings::KIND_PLUGIN || source.kind() == v1::SourceSettings::KIND_UDP;

@@ -266,6 +266,11 @@ TEST_CASE("counters and times can be compared where front-ends have them") {
              Catch::Matchers::ContainsSubstring("nothing is compared"));
   CHECK_THAT(errors("build: {counter_bits: 8, on_out_of_step: realign}\n"),
              Catch::Matchers::ContainsSubstring("'realign' is for front-ends that deliver by themselves"));
+  CHECK_THAT(
+      errors("source: {kind: udp}\nbuild: {by: number, on_out_of_step: realign}\n"),
+      Catch::Matchers::ContainsSubstring("'realign' in build.by 'number' needs the front-ends' times"));
+  CHECK(warnings("source: {kind: udp}\nbuild: {by: number, on_out_of_step: mask}\n").find("compared") ==
+        std::string::npos);
   CHECK_THAT(warnings("trigger: {mode: rate, rate_hz: 1000}\nbuild: {time_tolerance_us: 500}\n"),
              Catch::Matchers::ContainsSubstring("below half of the time between triggers"));
   CHECK(warnings("trigger: {mode: rate, rate_hz: 1000}\nbuild: {time_tolerance_us: 499}\n").empty());

@@ -37,10 +37,8 @@ Delivery FragmentBuffer::deliver(SourceId source, SliceId slice, SourceFragment 
   }
   const bool passed = passed_[column].reason_of(slice) != MissingReason::none;
   if (passed || (at == SliceIndex::kNone && is_over(slice))) {
-    // A vetoed number of front-ends that count by themselves was cleared without an announcement.
-    const auto noted = at == SliceIndex::kNone ? notes_.find(slice) : std::nullopt;
-    const bool vetoed = noted && *noted == MissingReason::not_produced;
-    return drop(column, fragment, vetoed ? DropReason::not_triggered : DropReason::late, Delivery::late);
+    const bool skipped = at == SliceIndex::kNone && skipped_.contains(slice);
+    return drop(column, fragment, skipped ? DropReason::not_triggered : DropReason::late, Delivery::late);
   }
   return keep_early(slice, column, std::move(fragment));
 }

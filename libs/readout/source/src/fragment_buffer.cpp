@@ -33,6 +33,7 @@ FragmentBuffer::FragmentBuffer(std::vector<std::unique_ptr<FragmentSource>> sour
       notes_(limits.notes_max),
       settled_(limits.notes_max),
       pushed_out_(limits.notes_max),
+      skipped_(limits.notes_max),
       passed_(sources_.size()) {
   if (limits.bytes_max == 0 || limits.slices_max == 0 || limits.announced_max == 0 ||
       limits.parked_max == 0 || limits.early_slices_max == 0) {
@@ -58,6 +59,7 @@ void FragmentBuffer::begin_run(RunNumber run) {
   watermark_.reset();
   missed_.clear();
   settled_.clear();
+  skipped_.clear();
   first_.reset();
   slice_bytes_estimate_ = 0;
   std::fill(expected_.begin(), expected_.end(), ExpectedSize{limits_.expected_bytes, false});
@@ -112,7 +114,10 @@ std::size_t FragmentBuffer::announce(std::span<const Trigger> triggers, AnswerSi
     ++taken;
     ++counters_.announced;
     if (!first_) first_ = slice;
-    if (limits_.ids_ascend) highest = slice;
+    if (limits_.ids_ascend) {
+      if (limits_.gaps_have_no_trigger) skip_before(slice, highest ? highest : watermark_);
+      highest = slice;
+    }
     if (notes_.find(slice)) {
       ++counters_.never_made;
       continue;
@@ -136,6 +141,19 @@ std::size_t FragmentBuffer::announce(std::span<const Trigger> triggers, AnswerSi
 
 void FragmentBuffer::advance_watermark(SliceId watermark, AnswerSink& sink) {
   if (!is_past(watermark)) move_watermark(watermark, sink);
+}
+
+void FragmentBuffer::skip_before(SliceId slice, std::optional<SliceId> previous) {
+  const SliceId first = previous ? previous->next() : SliceId();
+  if (first < slice) skipped_.add(first, SliceId(slice.value - 1));
+}
+
+void FragmentBuffer::skip(std::span<const SliceId> slices, AnswerSink& sink) {
+  for (const SliceId slice : slices) {
+    skipped_.add(slice, slice);
+    if (const auto early = early_slices_.take(slice)) release_early(*early, DropReason::not_triggered);
+    answer_early(slice, MissingReason::not_produced, sink);
+  }
 }
 
 void FragmentBuffer::miss(SliceId slice, AnswerSink& sink) {
@@ -341,7 +359,7 @@ MissingReason FragmentBuffer::reason_of_absent(SliceId slice) const {
   if (const auto noted = notes_.find(slice)) return *noted;
   if (is_missed(slice)) return MissingReason::restarted;
   if (const auto settled = settled_.find(slice)) return *settled;
-  if (!is_past(slice)) return MissingReason::none;
+  if (!is_past(slice)) return skipped_.contains(slice) ? MissingReason::not_produced : MissingReason::none;
   return !first_ || slice < *first_ ? MissingReason::restarted : MissingReason::not_produced;
 }
 

@@ -270,13 +270,42 @@ TEST_CASE("the expected size follows the sizes that came, and a sparse source re
   CHECK(balanced(bench.buffer->counters()));
 }
 
-TEST_CASE("a fragment of a number that was vetoed is not triggered, however late it comes") {
+TEST_CASE("a fragment of a slice that announcements have skipped is not triggered, however late it comes") {
   Bench bench;
+  bench.announce(3);
+  bench.announce(9);
+  CHECK(bench.deliver(1, 2) == Delivery::late);
+  CHECK(bench.deliver(1, 4) == Delivery::late);
+  CHECK(bench.deliver(2, 8) == Delivery::late);
+  CHECK(bench.drops(DropReason::not_triggered) == 3);
+  const std::vector<SliceId> settled{SliceId(3)};
+  bench.buffer->clear(settled, bench.sink);
+  CHECK(bench.deliver(1, 3) == Delivery::late);
+  CHECK(bench.drops(DropReason::late) == 1);
+  CHECK(balanced(bench.buffer->counters()));
+}
+
+TEST_CASE("by number, late fragments of vetoed numbers are not triggered, and of skipped ones are lost") {
+  BufferLimits limits;
+  limits.gaps_have_no_trigger = false;
+  limits.notes_max = 2;
+  Bench bench(limits);
   CHECK(bench.deliver(1, 7) == Delivery::taken);
-  const std::vector<SliceId> vetoed{SliceId(7)};
-  bench.buffer->clear(vetoed, bench.sink);
-  CHECK(bench.deliver(2, 7) == Delivery::late);
+  const std::vector<SliceId> vetoed{SliceId(5), SliceId(7), SliceId(8)};
+  bench.buffer->skip(vetoed, bench.sink);
   CHECK(bench.drops(DropReason::not_triggered) == 1);
-  CHECK(bench.drops(DropReason::late) == 0);
+  CHECK(bench.deliver(2, 7) == Delivery::late);
+  bench.announce(10);
+  CHECK(bench.deliver(2, 5) == Delivery::late);
+  CHECK(bench.deliver(2, 8) == Delivery::late);
+  CHECK(bench.drops(DropReason::not_triggered) == 4);
+  CHECK(bench.deliver(2, 6) == Delivery::late);
+  CHECK(bench.deliver(2, 9) == Delivery::late);
+  CHECK(bench.drops(DropReason::late) == 2);
+  // Two ranges are remembered.
+  const std::vector<SliceId> more{SliceId(12)};
+  bench.buffer->skip(more, bench.sink);
+  CHECK(bench.deliver(1, 5) == Delivery::late);
+  CHECK(bench.drops(DropReason::late) == 3);
   CHECK(balanced(bench.buffer->counters()));
 }

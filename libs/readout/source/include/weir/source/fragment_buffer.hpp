@@ -35,6 +35,9 @@ struct BufferLimits {
   // True: ids ascend in announcements (gaps allowed), so each announcement is also the watermark. False: any
   // order; then only advance_watermark() shows that a slice will not be announced any more.
   bool ids_ascend = true;
+  // Where ids ascend: an id that announcements skip had no trigger, or a vetoed one. False: only skip() says
+  // so.
+  bool gaps_have_no_trigger = true;
   // Limit of fragments that arrive before their slice's announcement. Beyond, the slices kept longest are
   // dropped, early_full.
   std::uint64_t early_bytes_max = 64ULL << 20U;
@@ -62,7 +65,7 @@ enum class DropReason : std::uint8_t {
   late,           // its slice is settled, given up or passed
   duplicate,      // a repetition
   early_full,     // arrived before its slice's announcement, and was evicted
-  not_triggered,  // announcements skipped its slice
+  not_triggered,  // its slice has no trigger, or a vetoed one
 };
 constexpr std::size_t kDropReasons = 7;
 [[nodiscard]] constexpr std::string_view name(DropReason reason) {
@@ -155,6 +158,11 @@ class FragmentBuffer {
   // No slice up to and including this one will be announced any more. Before the first announcement it refers
   // to slices from before this process' start: they are missing as restarted.
   void advance_watermark(SliceId watermark, AnswerSink& sink);
+
+  // These slices will not be announced, because their triggers were vetoed: their fragments are dropped,
+  // not_triggered, those that arrive later included. The latest notes_max ranges are remembered. Requires:
+  // ids ascend, and none of them was announced.
+  void skip(std::span<const SliceId> slices, AnswerSink& sink);
 
   // This slice was announced before this process took part: it is missing, restarted, until it is cleared.
   // Requires: not announced to this process.
@@ -273,6 +281,7 @@ class FragmentBuffer {
   void park(ParkedRequests::List& list, const RequestedFragment& request, AnswerSink& sink);
   void answer_early(SliceId slice, MissingReason reason, AnswerSink& sink);
   void move_watermark(SliceId slice, AnswerSink& sink);
+  void skip_before(SliceId slice, std::optional<SliceId> previous);
   void note(SliceId slice, MissingReason reason);
   void clear_one(SliceId slice, AnswerSink& sink);
   void release_held(Entry& entry, std::uint32_t entry_index);
@@ -303,7 +312,8 @@ class FragmentBuffer {
   // front-end may still send it.
   SliceNotes settled_;
   EarlySlices early_slices_;
-  SliceNotes pushed_out_;             // slices that lost fragments from early_slices_
+  SliceNotes pushed_out_;  // slices that lost fragments from early_slices_
+  SkippedSlices skipped_;
   std::vector<PassedSlices> passed_;  // by column
   std::deque<Awaited> awaited_;       // in order of time
   TimeNs now_ = 0;

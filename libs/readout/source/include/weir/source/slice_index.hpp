@@ -94,4 +94,39 @@ class SliceNotes {
   std::deque<SliceId> order_;
 };
 
+// Slices that will never be announced, as ranges. Bounded: beyond, the lowest range is forgotten. Ranges
+// ascend; a part that does not is ignored.
+class SkippedSlices {
+ public:
+  explicit SkippedSlices(std::size_t capacity) : capacity_(capacity) {}
+
+  // Requires: first <= last.
+  void add(SliceId first, SliceId last) {
+    if (!ranges_.empty()) {
+      Range& top = ranges_.back();
+      if (last <= top.last) return;
+      if (first.value <= top.last.value + 1) {
+        top.last = last;
+        return;
+      }
+    }
+    ranges_.push_back({first, last});
+    if (ranges_.size() > capacity_) ranges_.pop_front();
+  }
+  [[nodiscard]] bool contains(SliceId slice) const {
+    if (ranges_.empty() || slice > ranges_.back().last) return false;
+    const auto at = std::ranges::lower_bound(ranges_, slice, {}, &Range::last);
+    return at->first <= slice;
+  }
+  void clear() { ranges_.clear(); }
+
+ private:
+  struct Range {
+    SliceId first;
+    SliceId last;
+  };
+  std::size_t capacity_;
+  std::deque<Range> ranges_;  // ascending
+};
+
 }  // namespace weir::source
