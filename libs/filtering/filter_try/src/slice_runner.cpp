@@ -44,7 +44,8 @@ bool is_incomplete(const std::vector<weir_filter_fragment>& table) {
   for (const weir_filter_fragment& row : table) {
     const bool missing = row.status == WEIR_FRAGMENT_MISSING;
     const bool removed = missing && row.missing_reason == static_cast<std::uint8_t>(MissingReason::removed);
-    if ((missing && !removed) || row.status == WEIR_FRAGMENT_TRUNCATED || row.status == WEIR_FRAGMENT_CORRUPT)
+    if ((missing && !removed) || row.status == WEIR_FRAGMENT_TRUNCATED ||
+        row.status == WEIR_FRAGMENT_CORRUPT || row.status == WEIR_FRAGMENT_OUT_OF_STEP)
       return true;
     absent = absent || removed;
     here = here || (!missing && is_requested(row));

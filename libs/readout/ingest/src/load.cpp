@@ -19,6 +19,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kIndexName = "index.json";
 constexpr const char* kRunFileSuffix = ".weir";
+constexpr const char* kUnclosedSuffix = ".part";
 
 Unexpected<IngestFailure> failed(IngestError error, const fs::path& path, const std::string& what) {
   return Unexpected<IngestFailure>({error, path.string() + ": " + what});
@@ -79,6 +80,14 @@ void sort_files(std::vector<RecordedFile>& files) {
 }
 
 // Returns the run files at a path, or an empty list for a folder with an index.
+// A writer that was killed leaves its file with this suffix, with slices that no other file has. It is empty
+// if nothing was written.
+bool is_unclosed(const fs::path& path) {
+  std::error_code error;
+  return path.extension() == kUnclosedSuffix && path.stem().extension() == kRunFileSuffix &&
+         !fs::exists(path.parent_path() / path.stem(), error) && fs::file_size(path, error) > 0 && !error;
+}
+
 Expected<std::vector<std::string>, IngestFailure> run_files_at(const std::string& path) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
@@ -90,7 +99,8 @@ Expected<std::vector<std::string>, IngestFailure> run_files_at(const std::string
   std::vector<std::string> files;
   if (fs::exists(fs::path(path) / kIndexName, error)) return files;
   for (fs::directory_iterator entry(path, error), end; !error && entry != end; entry.increment(error)) {
-    if (entry->path().extension() == kRunFileSuffix) files.push_back(entry->path().string());
+    if (entry->path().extension() == kRunFileSuffix || is_unclosed(entry->path()))
+      files.push_back(entry->path().string());
   }
   if (error) return failed(IngestError::io, path, error.message());
   if (files.empty()) {

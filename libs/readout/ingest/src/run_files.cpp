@@ -22,8 +22,9 @@ RecordedFragment recorded(const storage::FragmentView& view) {
   RecordedFragment fragment;
   fragment.source = record.source;
   const bool usable =
-      record.kept && (record.status == FragmentStatus::ok || record.status == FragmentStatus::truncated ||
-                      record.status == FragmentStatus::suppressed);
+      record.kept &&
+      (record.status == FragmentStatus::ok || record.status == FragmentStatus::truncated ||
+       record.status == FragmentStatus::suppressed || record.status == FragmentStatus::out_of_step);
   if (!usable) {
     fragment.status = FragmentStatus::missing;
     fragment.reason = record.reason == MissingReason::none ? MissingReason::not_produced : record.reason;

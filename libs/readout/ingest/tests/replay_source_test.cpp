@@ -204,6 +204,27 @@ TEST_CASE("Weir's own run files are replayed by slice id over all files of the r
   CHECK(load_recorded_run(folder / "a.weir"));
 }
 
+TEST_CASE("a recording has the slices of files that were not closed, and data out of step with their mark",
+          "[replay]") {
+  const TemporaryFolder folder;
+  RunFile first(RunNumber(4));
+  first.add(10, {{1, "ONE"}});
+  RunFile second(RunNumber(4));
+  second.add(20, {{1, "off", FragmentStatus::out_of_step}});
+  folder.write("a.weir", first.content());
+  folder.write("a.weir.part", second.content());  // the closed file counts
+  folder.write("b.weir.part", second.content());
+  folder.write("c.weir.part", "");
+  folder.write("d.part", "no run file");
+  const auto run = load_recorded_run(folder.path());
+  REQUIRE(run);
+  REQUIRE((*run)->slices.size() == 2);
+  ReplaySource one(SourceId(1), *run, ReplayOrder::looped, true);
+  CHECK(text_of(at(one, 0)) == "ONE");
+  CHECK(text_of(at(one, 1)) == "off");
+  CHECK(at(one, 1).status == FragmentStatus::out_of_step);
+}
+
 TEST_CASE("a stored slice that has a source twice is refused", "[replay]") {
   const TemporaryFolder folder;
   RunFile file(RunNumber(4));
