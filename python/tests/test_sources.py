@@ -327,6 +327,9 @@ class TryTest(unittest.TestCase):
         self.write("end.py", "class End(weir_daq.Source):\n  def fragment(self, i): raise SystemExit(7)\n")
         out = self.weir("source", "try", "./end.py", "--slices", "3", status=1)
         self.assertIn("fault: source host of readout-0 ended: exit status 7, 3 fragments missing", out)
+        self.write("mute.py", "class Mute(weir_daq.Source):\n  def run(self): pass\n")
+        out = self.weir("source", "try", "./mute.py", "--slices", "3", "--wait-ms", "20", status=1)
+        self.assertIn("nothing was delivered in 20 ms", out)
         self.assertIn("unknown parameter 'x'", self.weir("source", "try", "./bad.py", "--set", "x=1", status=2))
         self.assertIn("no such file", self.weir("source", "try", "./none.py", status=2))
 

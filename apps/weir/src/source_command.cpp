@@ -55,9 +55,8 @@ void add_try(CLI::App& source, int& status) {
       ->type_name("PROGRAM");
   command->add_flag("--list", settings->list, "print a line for each fragment");
   command->footer(
-      "\nExit status: 0 fine; 1 a fragment that the source failed to make, or a fault; 2 the plugin cannot "
-      "be "
-      "used.");
+      "\nExit status: 0 fine; 1 a fragment that the source failed to make, no fragment at all, or a fault; 2 "
+      "the plugin cannot be used.");
   command->callback([settings, words, &status] {
     for (const std::string& word : *words) {
       const std::size_t mark = word.find('=');

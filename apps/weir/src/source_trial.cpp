@@ -168,8 +168,12 @@ int try_source(const SourceTrial& trial, std::ostream& out, std::ostream& err) {
   }
   const auto counters = (*instance)->counters();
   const auto failed = [&](const char* name) { return counters.contains(name) && counters.at(name) > 0; };
-  const bool fine = deliveries.faults() == 0 && !failed("exception") && !failed("too_long") &&
-                    !failed("make_failed") && !failed("refused");
+  if (deliveries.answers() == 0)
+    err << fmt::format(
+        "weir source try: nothing was delivered in {} ms: {}\n", trial.wait_ms,
+        "let the source deliver fragments, or report them as missing; wait longer with --wait-ms");
+  const bool fine = deliveries.answers() > 0 && deliveries.faults() == 0 && !failed("exception") &&
+                    !failed("too_long") && !failed("make_failed") && !failed("refused");
   (*instance)->detach();
   return fine ? 0 : 1;
 }
