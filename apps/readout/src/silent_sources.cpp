@@ -19,8 +19,7 @@ std::vector<std::string> SilentSources::update(const source::FragmentBuffer& buf
     if (!silent && silent_[place]) news.push_back(fmt::format("source delivers again source={}", id));
     silent_[place] = silent;
     if (!silent || ++count > kNamed) continue;
-    fmt::format_to(std::back_inserter(text_), "{}source {} for {} s ({} slices)", text_.empty() ? "" : ", ",
-                   id, silent_ns / kSecond, drops.unanswered);
+    fmt::format_to(std::back_inserter(text_), "{}source {}", text_.empty() ? "" : ", ", id);
   }
   if (count > kNamed) fmt::format_to(std::back_inserter(text_), " and {} more", count - kNamed);
   return news;

@@ -18,7 +18,7 @@ class SilentSources {
 
   // Returns log lines: sources that have stopped since the last call, and those that deliver again.
   [[nodiscard]] std::vector<std::string> update(const source::FragmentBuffer& buffer, TimeNs now_ns);
-  // Returns "source 3 for 12 s (240 slices), source 4 for ..."; empty: none is silent.
+  // Returns "source 3, source 4", without growing numbers; empty: none is silent.
   [[nodiscard]] const std::string& text() const { return text_; }
 
  private:

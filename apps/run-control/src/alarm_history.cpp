@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 #include <system_error>
 
 namespace weir::run_control {
@@ -21,11 +22,16 @@ std::string AlarmHistory::add(const control::AlarmEvent& event) {
   const auto add_text = [&](const char* key, const std::string& text) {
     if (!text.empty()) line[key] = clean_text(text, kTextMax);
   };
-  add_text("alarm", event.name);
-  if (!event.name.empty()) line["severity"] = control::name(event.gravity);
+  const bool of_message = !event.channel.empty();
+  add_text(of_message ? "subject" : "alarm", event.name);
+  if (!event.name.empty() && !of_message) line["severity"] = control::name(event.gravity);
   add_text("reason", event.reason);
   add_text("by", event.by);
   add_text("channel", event.channel);
+  boost::json::array text;
+  std::istringstream lines(event.text);
+  for (std::string one; std::getline(lines, one);) text.emplace_back(clean_text(one, kTextMax));
+  if (!text.empty()) line["text"] = std::move(text);
   std::error_code none;
   if (std::filesystem::file_size(path_, none) >= kBytesMax && !none)
     std::filesystem::rename(path_, path_ + ".1", none);

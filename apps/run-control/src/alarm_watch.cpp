@@ -178,8 +178,10 @@ void AlarmWatch::turn(const Parts& parts, UtcNs utc) {
   const control::AlarmTime at{parts.now_ns, utc};
   const auto settle = [&](std::size_t channel, const std::string& error) {
     WEIR_ASSERT(sent_.contains(channel) && book_.channels()[channel].is_busy());
+    const Sent message = std::move(sent_.at(channel));
     sent_.erase(channel);
     book_.delivered(channel, error, at);
+    note_events(&message);
   };
   for (const AlarmOutcome& outcome : sender_.take()) {
     const auto found =
@@ -195,17 +197,22 @@ void AlarmWatch::turn(const Parts& parts, UtcNs utc) {
     WEIR_ASSERT(message.channel < ways_.size() && !sent_.contains(message.channel));
     const config::AlarmWay& way = ways_[message.channel];
     const DurationNs limit = static_cast<DurationNs>(way.seconds_max) * kSecond + kOverdue;
-    sent_[message.channel] = {++serial_, parts.now_ns + limit};
     const control::AlarmScene scene{parts.setup.configured().farm(), parts.machine.run().value,
                                     std::string(control::name(parts.machine.state()))};
+    sent_[message.channel] = {++serial_, parts.now_ns + limit, control::subject_of(message, scene),
+                              control::body_of(message, scene)};
     sender_.send({serial_, way, std::move(message), scene, utc});
   }
   note_events();
 }
 
-void AlarmWatch::note_events() {
+void AlarmWatch::note_events(const Sent* message) {
   using What = control::AlarmEvent::What;
-  for (const control::AlarmEvent& event : book_.take_events()) {
+  for (control::AlarmEvent& event : book_.take_events()) {
+    if (message != nullptr && !event.channel.empty()) {
+      event.name = message->subject;
+      if (event.what == What::sent) event.text = message->text;
+    }
     const std::string by = event.by.empty() ? "" : " by " + event.by;
     if (event.what == What::failed) {
       log_.note(control::Level::warning,

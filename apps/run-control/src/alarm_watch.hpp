@@ -46,13 +46,16 @@ class AlarmWatch {
   struct Sent {
     std::uint64_t serial = 0;
     TimeNs until = 0;
+    std::string subject;
+    std::string text;
   };
   void add_conditions(const Parts& parts, std::vector<control::AlarmCause>& causes);
   // Notes which processes still report.
   void note_reports(const Parts& parts);
   [[nodiscard]] std::string breach(const config::AlarmCondition& condition, std::size_t index,
                                    const Parts& parts, std::vector<std::string>& subjects);
-  void note_events();
+  // `message`: the one that has ended; null: none.
+  void note_events(const Sent* message = nullptr);
 
   std::vector<config::AlarmWay> ways_;
   std::vector<config::AlarmCondition> conditions_;

@@ -8,8 +8,10 @@
 #include <weir/clock/clock.hpp>
 #include <weir/node/identity.hpp>
 #include <weir/run_record/annotations.hpp>
+#include <weir/run_record/json.hpp>
 #include <weir/telemetry/log.hpp>
 
+#include <boost/json.hpp>
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -57,6 +59,7 @@ std::string Commands::carry_out(const v1::Request& given) {
   if (other == RequestKind::annotate) return annotate(request);
   if (other == RequestKind::restart) return restart(request);
   if (other == RequestKind::try_settings) return try_settings(request);
+  if (other == RequestKind::form) return form();
   return "'" + request.command() +
          "' is not a command: use init, configure, start, pause, continue, stop, reset, off, status, "
          "add, remove, restart, set, unset, log-level, tap, kill, burst, annotate";
@@ -208,12 +211,23 @@ std::string Commands::start(const v1::Request& request) {
 
 std::string Commands::set(const v1::Request& request) {
   if (request.sets_size() == 0) return "set takes key=value";
-  return parts_.setup.set({request.sets().begin(), request.sets().end()});
+  std::string error = parts_.setup.set({request.sets().begin(), request.sets().end()});
+  if (error.empty()) note_keys("set", request);
+  return error;
 }
 
 std::string Commands::unset(const v1::Request& request) {
   if (request.sets_size() == 0 && !request.all()) return "unset takes keys, or --all";
-  return parts_.setup.unset({request.sets().begin(), request.sets().end()}, request.all());
+  std::string error = parts_.setup.unset({request.sets().begin(), request.sets().end()}, request.all());
+  if (error.empty()) note_keys("unset", request);
+  return error;
+}
+
+void Commands::note_keys(const char* what, const v1::Request& request) const {
+  std::string keys;
+  for (const std::string& one : request.sets()) keys += (keys.empty() ? "" : ", ") + one;
+  parts_.log.note(control::Level::info, fmt::format("{} {}{}", keys.empty() ? "every key" : keys, what,
+                                                    request.by().empty() ? "" : " by " + request.by()));
 }
 
 // Keeps the changes that `configure` would make with these keys; nothing is set.
@@ -221,6 +235,25 @@ std::string Commands::try_settings(const v1::Request& request) {
   auto configuration = parts_.setup.prepare({request.sets().begin(), request.sets().end()});
   if (!configuration) return configuration.error();
   tried_ = parts_.setup.difference(*configuration);
+  return {};
+}
+
+std::string Commands::form() {
+  const auto keys = parts_.setup.form();
+  if (!keys) return keys.error();
+  boost::json::array list;
+  for (const FarmSetup::FormKey& one : *keys) {
+    boost::json::object key{{"key", one.key},
+                            {"type", one.type},
+                            {"meaning", one.meaning},
+                            {"default", one.default_value},
+                            {"value", clean_text(one.value, kTextMax)},
+                            {"in_force", clean_text(one.in_force, kTextMax)},
+                            {"origin", clean_text(one.where, kTextMax)}};
+    if (!one.words.empty()) key["words"] = boost::json::array(one.words.begin(), one.words.end());
+    list.push_back(std::move(key));
+  }
+  tried_ = run_record::one_line(list);
   return {};
 }
 

@@ -26,7 +26,8 @@ class Commands final : public RuleActions {
   [[nodiscard]] Expected<v1::RunIdentity, std::string> identity() const;
   [[nodiscard]] RunNumber run() const override { return parts_.machine.run(); }
 
-  // Of the last try_settings: what `configure` would change, a key a line; empty: nothing.
+  // Of the last try_settings: the changes that `configure` would make, a key a line; empty: none. Of the last
+  // form: its keys, in JSON.
   [[nodiscard]] const std::string& tried() const { return tried_; }
 
   // The end of a transition's hooks.
@@ -44,6 +45,8 @@ class Commands final : public RuleActions {
   [[nodiscard]] std::string set(const v1::Request& request);
   [[nodiscard]] std::string unset(const v1::Request& request);
   [[nodiscard]] std::string try_settings(const v1::Request& request);
+  [[nodiscard]] std::string form();
+  void note_keys(const char* what, const v1::Request& request) const;
   [[nodiscard]] std::string restart(const v1::Request& request);
   [[nodiscard]] std::string configure(const v1::Request& request);
   // Returns which folders miss their disk, unless the request accepts that.

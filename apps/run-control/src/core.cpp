@@ -86,8 +86,13 @@ RunControl::Core::~Core() {
 void RunControl::Core::open_page(const RunControlSettings& settings) {
   const std::string& page = settings.page.empty() && !settings.one_run ? own_.page : settings.page;
   if (page.empty()) return;
-  web_.emplace(node::parse_endpoint(page), page_token(made_out(settings, own_) + "/page-token"), own_.people,
-               own_.page_names, made_out(settings, own_), history_);
+  page::PageSettings shown;
+  shown.listen = node::parse_endpoint(page);
+  shown.token = page_token(made_out(settings, own_) + "/page-token");
+  shown.people = own_.people;
+  shown.names = own_.page_names;
+  shown.tls = own_.page_tls;
+  web_.emplace(std::move(shown), made_out(settings, own_), history_);
 }
 
 // False: this process takes over the farm of one that died. `weir up` starts a new session, unless a run is

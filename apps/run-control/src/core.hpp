@@ -18,6 +18,7 @@
 #include "taps.hpp"
 #include "watchers.hpp"
 #include "web.hpp"
+#include <weir/control/finding_times.hpp>
 #include <weir/node/folder_watch.hpp>
 #include <weir/node/log_file.hpp>
 #include <weir/node/space_probe.hpp>
@@ -26,6 +27,7 @@
 
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -51,6 +53,7 @@ class RunControl::Core final : private bus::HubHandler {
   [[nodiscard]] v1::BusMessage watched(std::uint64_t id) const;
   [[nodiscard]] bool sends_long(const bus::Sender& from) const override;
   void on_published(std::string_view tag, ConstBytes payload) override;
+  void refuse_publication(std::string_view tag, std::size_t bytes);
   void tell_ports();
   [[nodiscard]] bool begins_anew() const;
   void recall(const v1::ControlMemory& before);
@@ -116,8 +119,11 @@ class RunControl::Core final : private bus::HubHandler {
   std::function<void()> going_off_;
   TimeNs next_show_ns_ = 0;
   TimeNs next_port_look_ns_ = 0;
-  std::string no_port_;        // why no process can connect; empty if they can
-  bool no_port_told_ = false;  // in the log
+  control::FindingTimes finding_times_;
+  std::uint64_t refused_publications_ = 0;  // too long to be parsed
+  std::set<std::string> refused_tags_;      // likewise, of known processes: report.NAME, log.NAME
+  std::string no_port_;                     // why no process can connect; empty if they can
+  bool no_port_told_ = false;               // in the log
   struct Shown {
     bool over = false;
     bool all_gone = false;

@@ -106,7 +106,12 @@ void RunControl::Core::look_at_space() {
 
 // The farm that ends on purpose raises no alarm.
 void RunControl::Core::look_at_alarms() {
-  if (alarms_.is_due(parts_.now_ns)) alarms_.look(parts_, findings(), utc_now_ns());
+  if (alarms_.is_due(parts_.now_ns)) {
+    auto present = findings();
+    alarms_.look(parts_, present, utc_now_ns());
+    for (control::Finding& one : alarms_.findings()) present.push_back(std::move(one));
+    finding_times_.look(present, utc_now_ns());
+  }
   alarms_.turn(parts_, utc_now_ns());
 }
 
@@ -118,6 +123,9 @@ std::vector<control::Finding> RunControl::Core::findings() const {
   auto further = hooks_.findings();
   if (auto silent = sequence_.finding(parts_.now_ns)) further.push_back(std::move(*silent));
   for (control::Finding& one : quality_.findings()) further.push_back(std::move(one));
+  if (web_) {
+    if (auto certificate = web_->finding(utc_now_ns())) further.push_back(std::move(*certificate));
+  }
   findings.insert(below, further.begin(), further.end());
   // A grave check is not below warnings.
   std::ranges::stable_sort(findings, std::ranges::greater(), &control::Finding::gravity);

@@ -4,9 +4,20 @@
 #include <weir/clock/clock.hpp>
 #include <weir/node/identity.hpp>
 
+#include <fmt/format.h>
+
 #include <utility>
 
 namespace weir::run_control {
+namespace {
+
+// Of publications, before they are parsed: memory of a parsed message is a multiple. A supervisor's report
+// has the filters' histograms, at most 262,144 cells of 8 bytes, and the worst sources.
+constexpr std::size_t kReportBytesMax = 1U << 20;
+constexpr std::size_t kSupervisorReportBytesMax = 8U << 20;
+constexpr std::size_t kLogBytesMax = 64U << 10;
+
+}  // namespace
 
 void RunControl::Core::on_message(const bus::Sender& from, const v1::BusMessage& message) {
   parts_.now_ns = awake_now_ns();
@@ -38,24 +49,40 @@ void RunControl::Core::on_published(std::string_view tag, ConstBytes payload) {
   const std::size_t dot = tag.find('.');
   const auto member = machine_.find(tag.substr(dot + 1));
   if (!member) return;
+  const bool of_supervisor = machine_.members()[*member].plan.role == Role::supervisor;
+  const bool is_report = tag.starts_with("report.");
+  const std::size_t bytes_max = !is_report      ? kLogBytesMax
+                                : of_supervisor ? kSupervisorReportBytesMax
+                                                : kReportBytesMax;
+  if (payload.size() > bytes_max) return refuse_publication(tag, payload.size());
   const auto parse = [payload](auto& message) {
     return message.ParseFromArray(payload.data(), static_cast<int>(payload.size()));
   };
-  if (tag.starts_with("report.")) {
+  if (is_report) {
     v1::Report report;
     if (!parse(report)) return;
-    if (machine_.members()[*member].plan.role == Role::supervisor) {
+    if (of_supervisor) {
       const RunNumber run = machine_.remembered().run;
       quality_.take(run, report.filter_histograms());
       if (web_) web_->take_histograms(run.value, report.filter_histograms());
     }
     report.clear_filter_histograms();
     members_.reported(*member, std::move(report));
-    if (machine_.members()[*member].plan.role == Role::supervisor) watchers_.supervisor_reported();
+    if (of_supervisor) watchers_.supervisor_reported();
   } else if (tag.starts_with("log.") && web_) {
     v1::FarmView::Line line;
     if (parse(line)) web_->log(machine_.members()[*member].plan.name, line);
   }
+}
+
+// One line for each process is enough.
+void RunControl::Core::refuse_publication(std::string_view tag, std::size_t bytes) {
+  ++refused_publications_;
+  if (!refused_tags_.insert(std::string(tag)).second) return;
+  log_.note(control::Level::warning,
+            fmt::format("{} of {} bytes is too long, and is not read: its process has another version, or is "
+                        "damaged",
+                        tag, bytes));
 }
 
 void RunControl::Core::watch(const bus::Sender& from, const v1::Request& request) {
@@ -136,7 +163,7 @@ v1::FarmView RunControl::Core::view() const {
   view.set_utc_ns(utc_now_ns());
   add_machine(machine_, view);
   if (const auto command = hooks_.waits()) view.set_under_way(std::string(name(*command)));
-  add_health(with_channels(findings(), alarms_.findings()), view);
+  add_health(with_channels(findings(), alarms_.findings()), finding_times_, view);
   alarms_.add_to(view);
   sequence_.add_to(view, parts_.now_ns);
   quality_.add_to(view);
@@ -154,6 +181,7 @@ v1::FarmView RunControl::Core::view() const {
   for (const auto& line : log_.lines()) *view.add_events() = line;
   for (const auto& run : book_.runs()) *view.add_runs() = run;
   add_counters(hub_.counters(), log_.refusals(), view);
+  view.mutable_counters()->insert({"bus.too_long_published", refused_publications_});
   add_counters(hooks_.counts(), view);
   return view;
 }

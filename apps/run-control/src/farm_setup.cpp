@@ -7,6 +7,7 @@
 #include <google/protobuf/util/message_differencer.h>
 
 #include <algorithm>
+#include <map>
 #include <stdexcept>
 #include <utility>
 
@@ -71,18 +72,31 @@ void FarmSetup::use_if_needed(const std::string& fallback, Expected<Configuratio
   if (!file_problem_.empty()) first = Configuration{{std::move(begun->farm), std::move(*plan)}, {}};
 }
 
-Expected<config::PlannedFarm, std::string> FarmSetup::read(const Overrides& overrides) const {
-  const auto failed = [](const config::Problems& problems) {
-    return Unexpected<std::string>(config::to_text(problems));
-  };
+std::string FarmSetup::place_of(const std::string& key) const {
+  const auto file = config::load_farm(path_);
+  const auto is_key = [&](const std::string& one) { return key_of(one) == key; };
+  if (std::ranges::any_of(command_line_, is_key)) return std::string(config::kSetOption);
+  return file ? file->locations.of(key) : path_;
+}
+
+Expected<config::FarmFile, std::string> FarmSetup::load(const Overrides& overrides) const {
   auto file = config::load_farm(path_);
-  if (!file) return failed(file.error());
+  if (!file) return Unexpected<std::string>(config::to_text(file.error()));
   Sets assignments = command_line_;
   for (const Override& one : overrides) assignments.push_back(one.assignment);
   for (const std::string& one : assignments) {
     if (const auto problems = config::apply_override(file->farm, one, &file->locations); !problems.empty())
-      return failed(problems);
+      return Unexpected<std::string>(config::to_text(problems));
   }
+  return std::move(*file);
+}
+
+Expected<config::PlannedFarm, std::string> FarmSetup::read(const Overrides& overrides) const {
+  const auto failed = [](const config::Problems& problems) {
+    return Unexpected<std::string>(config::to_text(problems));
+  };
+  auto file = load(overrides);
+  if (!file) return Unexpected<std::string>(file.error());
   config::Problems problems = config::validate(file->farm, file->locations, node::read_recording);
   std::erase_if(problems, [](const config::Problem& one) { return one.severity != config::Severity::error; });
   if (!problems.empty()) return failed(problems);
@@ -140,6 +154,26 @@ Expected<FarmSetup::Configuration, std::string> FarmSetup::prepare(const Sets& m
   if (!configured_.plan.nodes.empty() && !has_same_processes(now->plan, configured_.plan))
     return Unexpected<std::string>(kOtherProcesses);
   return Configuration{std::move(*now), std::move(*overrides)};
+}
+
+Expected<std::vector<FarmSetup::FormKey>, std::string> FarmSetup::form() const {
+  const auto file = load(wanted_);
+  if (!file) return Unexpected<std::string>(file.error());
+  std::map<std::string, std::string> in_force;
+  for (config::FormKey& one : config::form_of(configured_.farm, {})) in_force[one.key] = std::move(one.value);
+  std::vector<FormKey> keys;
+  for (config::FormKey& one : config::form_of(file->farm, file->locations)) {
+    FormKey& key = keys.emplace_back(FormKey{std::move(one), {}});
+    const auto set = std::ranges::find_if(
+        wanted_, [&](const Override& wanted) { return key_of(wanted.assignment) == key.key; });
+    if (set != wanted_.end()) {
+      key.where = set->origin;
+    } else if (key.where == config::kSetOption) {
+      key.where = kByCommandLine;
+    }
+    if (const auto now = in_force.find(key.key); now != in_force.end()) key.in_force = now->second;
+  }
+  return keys;
 }
 
 std::string FarmSetup::difference(const Configuration& next) const {

@@ -3,6 +3,7 @@
 #include <weir/base/expected.hpp>
 #include <weir/base/ids.hpp>
 #include <weir/config/farm_file.hpp>
+#include <weir/config/form.hpp>
 #include <weir/config/planned_farm.hpp>
 #include <weir/v1/bus.pb.h>
 
@@ -48,6 +49,8 @@ class FarmSetup {
   // line.
   FarmSetup(std::string path, Sets command_line, const std::string& fallback = {});
 
+  // Returns "farm.yaml:14": where the farm file has this key now, or the file.
+  [[nodiscard]] std::string place_of(const std::string& key) const;
   // Returns why the fallback is in use; empty if it is not.
   [[nodiscard]] const std::string& file_problem() const { return file_problem_; }
 
@@ -59,6 +62,12 @@ class FarmSetup {
   [[nodiscard]] Expected<Configuration, std::string> prepare(const Sets& more) const;
   // Returns its changes to configured(), a key a line: "dcm.credits: 8 -> 4".
   [[nodiscard]] std::string difference(const Configuration& next) const;
+  // A key of the next `configure`, for a form.
+  struct FormKey : config::FormKey {  // `where` as FarmView.Override.origin, or the place in the farm file
+    std::string in_force;             // the value that the processes have
+  };
+  // Returns the keys of the farm file as it is now, with all that is set.
+  [[nodiscard]] Expected<std::vector<FormKey>, std::string> form() const;
   // The processes are given this one.
   void configure(Configuration configuration);
   // Forgets the operators' keys: the farm goes off.
@@ -89,6 +98,7 @@ class FarmSetup {
   [[nodiscard]] std::vector<v1::FarmView::Override> shown(bool run_is_on) const;
 
  private:
+  [[nodiscard]] Expected<config::FarmFile, std::string> load(const Overrides& overrides) const;
   [[nodiscard]] Expected<config::PlannedFarm, std::string> read(const Overrides& overrides) const;
   [[nodiscard]] Expected<Overrides, std::string> with(const Sets& more, std::string_view origin) const;
   [[nodiscard]] std::string take(Overrides wanted);

@@ -1,5 +1,4 @@
 #include "core.hpp"
-#include <weir/ports/endpoint_text.hpp>
 
 #include <memory>
 #include <utility>
@@ -16,10 +15,6 @@ v1::Reply RunControl::request(const v1::Request& request) {
 v1::FarmView RunControl::view() { return core_->view(); }
 bool RunControl::finished() const { return core_->finished(); }
 const bus::Hub& RunControl::hub() const { return core_->hub(); }
-std::string RunControl::page() const {
-  if (core_->web() == nullptr) return {};
-  const ports::Endpoint& at = core_->web()->endpoint();
-  return "http://" + ports::to_text(at) + "/";
-}
+std::string RunControl::page() const { return core_->web() == nullptr ? std::string() : core_->web()->url(); }
 
 }  // namespace weir::run_control

@@ -7,7 +7,6 @@
 #include <weir/run_database/run_comparison.hpp>
 #include <weir/run_database/run_document.hpp>
 #include <weir/run_database/run_table.hpp>
-#include <weir/run_database/run_trend.hpp>
 #include <weir/run_record/json.hpp>
 
 #include <boost/json.hpp>
@@ -23,7 +22,7 @@ namespace {
 
 constexpr std::size_t kShown = 200;
 constexpr std::size_t kShownMax = 2000;
-constexpr std::size_t kTrendMax = 500;  // an end record of each is read
+constexpr std::size_t kTrendMax = 500;
 constexpr std::size_t kQuotedMax = 64;
 
 std::string value_of(const RunDesk::Query& query, const char* key) {
@@ -112,15 +111,15 @@ RunDesk::Answer RunDesk::trend(const Query& query) {
     if (!number || *number == 0) return wrong(last, "a number of runs");
     count = std::min(*number, kTrendMax);
   }
-  const auto points = run_database::trend(database_, key, count);
-  if (!points) return Unexpected<std::string>(points.error());
+  const auto found = trend_.find(database_, key, count);
+  if (!found) return Unexpected<std::string>(found.error());
   json::array list;
-  for (const run_database::TrendPoint& one : *points)
+  for (const run_database::TrendPoint& one : found->points)
     list.push_back({{"run", one.run},
                     {"begin", static_cast<double>(one.begin_utc_ns / kMillisecond)},
                     {"value", one.value}});
   return run_record::one_line(
-      json::object{{"key", clean_text(key, kQuotedMax)}, {"points", std::move(list)}});
+      json::object{{"key", clean_text(key, kQuotedMax)}, {"points", std::move(list)}, {"more", found->more}});
 }
 
 }  // namespace weir::run_control

@@ -2,6 +2,7 @@
 
 #include <weir/base/expected.hpp>
 #include <weir/run_database/run_database.hpp>
+#include <weir/run_database/run_trend.hpp>
 
 #include <map>
 #include <string>
@@ -22,14 +23,15 @@ class RunDesk {
   // Keys: number; with: compares with that run.
   [[nodiscard]] Answer show(const Query& query);
 
-  // Key: key, a number of the end records: its values over the newest `last` (200) runs; without `key`, the
-  // names of all such numbers.
+  // Key: key, a number of the end records: its values over the newest `last` (200) runs, with `more` if not
+  // all records are read yet; without `key`, the names of all such numbers.
   [[nodiscard]] Answer trend(const Query& query);
 
  private:
   [[nodiscard]] Expected<run_database::RunRow, std::string> row(const Query& query, const char* key) const;
 
   run_database::RunDatabase database_;
+  run_database::RunTrend trend_;
 };
 
 }  // namespace weir::run_control

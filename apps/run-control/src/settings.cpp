@@ -89,13 +89,29 @@ std::vector<control::QualityCheck> quality_of(const FarmSetup& setup) {
   return std::move(*quality);
 }
 
-std::vector<page::Person> people_of(const std::string& file) {
+[[noreturn]] void refuse_key(const FarmSetup& setup, const std::string& key, const std::string& why) {
+  throw std::runtime_error(fmt::format("{}: {}: {}", setup.place_of(key), key, why));
+}
+
+std::vector<page::Person> people_of(const FarmSetup& setup) {
+  constexpr const char* kKey = "control.people";
+  const std::string& file = setup.file().control().people();
   if (file.empty()) return {};
   const auto text = read_secret(file);
-  if (!text) throw std::runtime_error("control.people: " + text.error());
+  if (!text) refuse_key(setup, kKey, text.error());
   auto people = page::read_people(*text);
-  if (!people) throw std::runtime_error(fmt::format("control.people: {}: {}", file, people.error()));
+  if (!people) refuse_key(setup, kKey, file + ": " + people.error());
   return std::move(*people);
+}
+
+http::TlsFiles tls_of(const FarmSetup& setup) {
+  const v1::ControlSettings& control = setup.file().control();
+  const http::TlsFiles files{control.page_certificate(), control.page_key()};
+  if (files.certificate.empty() || control.page().empty()) return {};
+  if (const auto end = http::check_tls(files); !end) {
+    refuse_key(setup, end.error().of_key ? "control.page_key" : "control.page_certificate", end.error().what);
+  }
+  return files;
 }
 
 HealthWatch::Groups groups_of(const FarmSetup& setup) {
@@ -132,7 +148,8 @@ OwnSettings own_settings(const FarmSetup& setup, bool one_run) {
           .log_files_kept = file.log().files_kept(),
           .page = control.page(),
           .page_names = {control.page_names().begin(), control.page_names().end()},
-          .people = people_of(one_run ? "" : control.people()),
+          .page_tls = one_run ? http::TlsFiles{} : tls_of(setup),
+          .people = one_run ? std::vector<page::Person>{} : people_of(setup),
           .members = members_of(setup.plan(), control, one_run),
           .deadlines = deadlines_of(setup),
           .heartbeat_ns = config::from_ms(control.heartbeat_ms()),

@@ -7,6 +7,7 @@
 #include <weir/control/farm_machine.hpp>
 #include <weir/control/hooks.hpp>
 #include <weir/control/quality.hpp>
+#include <weir/http/tls_files.hpp>
 #include <weir/page/people.hpp>
 #include <weir/run_control/run_control.hpp>
 
@@ -27,6 +28,7 @@ struct OwnSettings {
   std::uint32_t log_files_kept;
   std::string page;  // host:port; empty: none
   std::vector<std::string> page_names;
+  http::TlsFiles page_tls;
   std::vector<page::Person> people;          // of the page
   std::vector<control::MemberPlan> members;  // the plan's processes, except masked ones
   control::Deadlines deadlines;

@@ -47,12 +47,14 @@ std::vector<control::Finding> with_channels(std::vector<control::Finding> findin
   return findings;
 }
 
-void add_health(const std::vector<control::Finding>& findings, v1::FarmView& view) {
+void add_health(const std::vector<control::Finding>& findings, const control::FindingTimes& times,
+                v1::FarmView& view) {
   for (const control::Finding& finding : findings) {
     v1::FarmView::Finding& told = *view.add_health();
     told.set_gravity(std::string(control::name(finding.gravity)));
     told.set_word(finding.word);
     told.set_reason(finding.reason);
+    told.set_since_utc_ns(times.since(finding, view.utc_ns()));
   }
 }
 

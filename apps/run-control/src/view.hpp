@@ -4,6 +4,7 @@
 #include "members.hpp"
 #include <weir/bus/hub.hpp>
 #include <weir/control/farm_machine.hpp>
+#include <weir/control/finding_times.hpp>
 #include <weir/control/health.hpp>
 #include <weir/run_record/run_fields.hpp>
 #include <weir/v1/bus.pb.h>
@@ -21,7 +22,9 @@ void add_machine(const control::FarmMachine& machine, v1::FarmView& view);
 // Inserts findings about channels before those that are less grave.
 [[nodiscard]] std::vector<control::Finding> with_channels(std::vector<control::Finding> findings,
                                                           const std::vector<control::Finding>& channels);
-void add_health(const std::vector<control::Finding>& findings, v1::FarmView& view);
+// Requires: the view has its time.
+void add_health(const std::vector<control::Finding>& findings, const control::FindingTimes& times,
+                v1::FarmView& view);
 // Adds the operator's fields of the run, and what run control requires of them.
 void add_fields(const run_record::RunFields& fields, const v1::ControlSettings& settings, v1::FarmView& view);
 void add_counters(const HookDesk::Counts& counts, v1::FarmView& view);

@@ -1,5 +1,6 @@
 #include "web.hpp"
 
+#include <weir/base/figures.hpp>
 #include <weir/page/view.hpp>
 #include <weir/run_record/json.hpp>
 #include <weir/run_record/records.hpp>
@@ -26,6 +27,7 @@ namespace {
 
 using page::kTokenBytesMin;  // for a token written by a person
 constexpr std::string_view kField = "field.";
+constexpr DurationNs kCertificateSoon = 14 * 24 * 3600 * kSecond;
 
 // Adds the run number and the operator's fields. Returns an error for people; empty: none.
 std::string add_run(const page::RequestedCommand& command, v1::Request& wish) {
@@ -72,14 +74,7 @@ std::string page_token(const std::string& file) {
   return token;
 }
 
-Web::Web(const ports::Endpoint& listen, std::string token, std::vector<page::Person> people,
-         std::vector<std::string> names, std::string out, const HistoryKeeper& history)
-    : desk_(out) {
-  page::PageSettings settings;
-  settings.listen = listen;
-  settings.token = std::move(token);
-  settings.people = std::move(people);
-  settings.names = std::move(names);
+Web::Web(page::PageSettings settings, std::string out, const HistoryKeeper& history) : desk_(out) {
   std::array<char, HOST_NAME_MAX + 1> host{};
   if (::gethostname(host.data(), HOST_NAME_MAX) == 0) settings.names.emplace_back(host.data());
   settings.recorded_histograms = [folder = std::move(out)](std::uint32_t run) {
@@ -91,6 +86,22 @@ Web::Web(const ports::Endpoint& listen, std::string token, std::vector<page::Per
   settings.documents["/api/series"] = [&history](const RunDesk::Query& query) { return history.find(query); };
   settings.documents["/api/trend"] = [this](const RunDesk::Query& query) { return desk_.trend(query); };
   page_.emplace(settings, [this](const page::RequestedCommand& command) { return ask(command); });
+}
+
+std::optional<control::Finding> Web::finding(UtcNs utc) const {
+  const http::TlsState tls = page_->tls();
+  if (tls.ends_utc_ns == 0) return std::nullopt;
+  constexpr const char* kWord = "page certificate";
+  if (!tls.problem.empty())
+    return control::Finding{control::Gravity::warning, kWord,
+                            tls.problem + ": the earlier certificate stays in use"};
+  const DurationNs left = tls.ends_utc_ns - utc;
+  if (left > kCertificateSoon) return std::nullopt;
+  return control::Finding{
+      control::Gravity::warning, kWord,
+      (left <= 0 ? "has ended on " : "ends on ") + utc_text(tls.ends_utc_ns) +
+          ": renew control.page_certificate and control.page_key, which are read again by "
+          "themselves"};
 }
 
 page::CommandAnswer Web::alert(const page::RequestedCommand& command) {
@@ -143,6 +154,7 @@ page::CommandAnswer Web::act(const page::RequestedCommand& command) {
     wish.set_level(level->second);
   const std::string error = commands_.ask(std::move(wish));
   if (!error.empty()) return {false, error};
+  if (command.action == control::name(control::RequestKind::form)) return {true, {}, tried_};
   if (command.action == control::name(control::RequestKind::try_settings))
     return {true, tried_.empty() ? "nothing would change" : tried_};
   return {true, command.action + " is accepted"};

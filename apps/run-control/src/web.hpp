@@ -18,10 +18,9 @@ namespace weir::run_control {
 // The farm's page: shows views, and hands the operator's wishes from its thread to run control's.
 class Web {
  public:
-  // `names`: page::PageSettings::names, besides this machine's. Throws std::runtime_error.
-  // `out`: the folder of the runs' records. `history` outlives it.
-  Web(const ports::Endpoint& listen, std::string token, std::vector<page::Person> people,
-      std::vector<std::string> names, std::string out, const HistoryKeeper& history);
+  // `settings`: address, tokens, names besides this machine's, and files for HTTPS. `out`: the folder of the
+  // runs' records. `history` outlives it. Throws std::runtime_error.
+  Web(page::PageSettings settings, std::string out, const HistoryKeeper& history);
 
   // Each turn: `carry_out` answers a wish with an error, empty when it is taken.
   void answer(const std::function<std::string(const v1::Request&)>& carry_out);
@@ -33,7 +32,10 @@ class Web {
     histograms_.take(run, list);
   }
   void log(const std::string& process, const v1::FarmView::Line& line);
-  [[nodiscard]] const ports::Endpoint& endpoint() const { return page_->endpoint(); }
+  // "https://127.0.0.1:8080/"
+  [[nodiscard]] std::string url() const { return page_->url(); }
+  // Reports a certificate that ends soon, and renewed files that cannot be used.
+  [[nodiscard]] std::optional<control::Finding> finding(UtcNs utc) const;
 
  private:
   page::CommandAnswer ask(const page::RequestedCommand& command);

@@ -4,8 +4,10 @@
 #include "weir_catch.hpp"
 #include <weir/reports/numbers.hpp>
 
+#include <chrono>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 using namespace weir;
 using namespace weir::run_control;
@@ -92,6 +94,28 @@ TEST_CASE("alarms are shown, acknowledged and shelved by a person, kept over a r
              ContainsSubstring("\"what\": \"raised\", \"alarm\": \"blocked\", \"severity\": \"error\"") &&
                  ContainsSubstring("\"what\": \"acknowledged\"") && ContainsSubstring("\"by\": \"Ada\"") &&
                  ContainsSubstring("\"what\": \"ended\""));
+}
+
+TEST_CASE("the history has the text of each message that was sent, and the subject of one that failed") {
+  AlarmDesk desk("channels: [{name: good, do: 'cat > /dev/null'}, {name: broken, do: 'exit 3'}]");
+  const auto history = [&] {
+    std::ostringstream text;
+    text << std::ifstream(desk.history()).rdbuf();
+    return text.str();
+  };
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  const auto is_whole = [](const std::string& text) {
+    return text.find("\"sent\"") != std::string::npos && text.find("\"failed\"") != std::string::npos;
+  };
+  while (!is_whole(history()) && std::chrono::steady_clock::now() < deadline) {
+    desk.pass(1, {kBlocked});
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  CHECK_THAT(history(),
+             ContainsSubstring("\"subject\": \"[small] error: blocked: writer-0: the disk is full\", "
+                               "\"channel\": \"good\", \"text\": [\"farm small: idle\", \"error: "
+                               "blocked: writer-0: the disk is full\", \"  since "));
+  CHECK_THAT(history(), ContainsSubstring("\"what\": \"failed\", \"subject\": \"[small] error: blocked"));
 }
 
 TEST_CASE("a metric beyond its limit and a state that lasts are alarms of their own") {

@@ -313,6 +313,17 @@ TEST_CASE("another command gives up a transition that waits for its hooks") {
         "configure was given up: reset was commanded while its hooks were asked");
 }
 
+TEST_CASE("the form of the next configure has its keys as JSON") {
+  Desk desk;
+  CHECK(desk.ask(request("form")).empty());
+  const boost::json::value form = boost::json::parse(desk.commands.tried());
+  REQUIRE(form.as_array().size() > 100);
+  for (const boost::json::value& one : form.as_array()) {
+    CHECK(!one.at("key").as_string().empty());
+    CHECK(!one.at("meaning").as_string().empty());
+  }
+}
+
 TEST_CASE("a try of settings shows what configure would change, and sets nothing") {
   Desk desk;
   v1::Request wish = request("try-settings");

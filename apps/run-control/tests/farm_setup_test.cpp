@@ -3,6 +3,7 @@
 #include "weir_catch.hpp"
 #include <weir/base/scratch_folder.hpp>
 
+#include <algorithm>
 #include <fstream>
 #include <stdexcept>
 #include <string>
@@ -62,6 +63,29 @@ TEST_CASE("set keys reach the processes by configure, and not before") {
   CHECK(setup.of_run(RunNumber(1)).farm.run().slices() == 7);
   CHECK(setup.file().dcm().credits() == 3);
   CHECK(setup.configured_sets() == FarmSetup::Sets{"dcm.credits=5", "run.slices=7"});
+}
+
+TEST_CASE("a form has each key of the next configure, with its origin and the value in force") {
+  const File file("farm: f\ndcm: {range_bytes: 64KiB}\n");
+  FarmSetup setup(file.path, {"run.slices=7"});
+  REQUIRE(setup.set({"dcm.credits=5"}).empty());
+  const auto form = setup.form();
+  REQUIRE(form);
+  const auto line = [&](const std::string& key) {
+    const auto one = std::ranges::find(*form, key, [](const auto& it) { return it.key; });
+    REQUIRE(one != form->end());
+    return one->value + " in force " + one->in_force + " by " + one->where;
+  };
+  CHECK(line("dcm.credits") ==
+        "5 in force " + std::to_string(setup.configured().dcm().credits()) + " by set");
+  CHECK(line("run.slices") == "7 in force 7 by command line");
+  CHECK(line("dcm.range_bytes") == "64KiB in force 64KiB by " + file.path + ":2");
+  CHECK(line("run.drain_timeout_s").ends_with(" by "));
+  // An edit of the file is seen, as by the next configure.
+  file.write("farm: f\ndcm: {range_bytes: 32KiB}\n");
+  CHECK(setup.form()->size() == form->size());
+  file.write("farm: [\n");
+  CHECK_THAT(setup.form().error(), ContainsSubstring(file.path));
 }
 
 TEST_CASE("a prepared configure that is not carried out changes nothing") {

@@ -173,3 +173,52 @@ TEST_CASE(
   control = made();
   CHECK(shown().acked_by() == "Ada");
 }
+
+TEST_CASE(
+    "a report that is too long to be one is counted and not read, and a long one of the supervisor is") {
+  const ScratchFolder folder;
+  const std::string file = folder.path() / "farm.yaml";
+  std::ofstream(file) << "farm: small\nrun: {out: '" << folder.path().string() << "'}\n";
+  RunControlSettings settings;
+  settings.farm_file = file;
+  settings.listen = "127.0.0.1:0";
+  RunControl control(std::move(settings));
+  bus::ClientSettings at;
+  at.host = "127.0.0.1";
+  at.port = control.hub().port();
+  bus::Client client(at, {});
+  client.publish_to(control.hub().publish_port());
+  v1::Report report;
+  report.set_now_ns(1);
+  for (int i = 0; i < 40'000; ++i)
+    (*report.mutable_counters())["a counter of a long name, number " + std::to_string(i)] = 1'000'000;
+  const std::string bytes = report.SerializeAsString();
+  REQUIRE((bytes.size() > 1U << 20 && bytes.size() < 8U << 20));
+  const auto publish = [&](const std::string& tag) {
+    (void)client.publish(tag, {reinterpret_cast<const std::byte*>(bytes.data()), bytes.size()});
+  };
+  const auto of_supervisor = [&] {
+    const v1::FarmView view = control.view();
+    for (const auto& node : view.nodes()) {
+      if (node.name() == "supervisor") return node.report().counters_size();
+    }
+    return 0;
+  };
+  const auto refused = [&] { return control.view().counters().at("bus.too_long_published"); };
+  // The first ones may be lost while the subscription is being made.
+  for (int i = 0; i < 1000 && (refused() < 2 || of_supervisor() == 0); ++i) {
+    if (i % 20 == 0) {
+      publish("report.readout-0");
+      publish("report.supervisor");
+    }
+    control.turn(10 * kMillisecond);
+  }
+  CHECK(refused() >= 2);
+  CHECK(of_supervisor() == 40'000);
+  int told = 0;
+  const v1::FarmView view = control.view();
+  for (const auto& line : view.events()) told += line.text().find("report.readout-0 of ") == 0 ? 1 : 0;
+  CHECK(told == 1);
+  for (const auto& node : view.nodes())
+    CHECK((node.name() == "supervisor" || node.report().counters_size() == 0));
+}

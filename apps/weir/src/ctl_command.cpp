@@ -144,7 +144,8 @@ void print_view(const v1::FarmView& view) {
              view.reason().empty() ? "" : ": " + view.reason(), view.run());
   for (const auto& one : view.health()) {
     if (one.gravity() != "good" && !one.reason().empty())
-      fmt::print("  {}: {}: {}\n", one.gravity(), one.word(), one.reason());
+      fmt::print("  {}: {}: {}{}\n", one.gravity(), one.word(), one.reason(),
+                 farm_view::age_text(one, view.utc_ns()));
   }
   print_run(view);
   print_fields(view);
@@ -174,7 +175,8 @@ void print_problems(const v1::FarmView& view) {
     if (one.gravity() != name(control::Gravity::warning) && one.gravity() != name(control::Gravity::error))
       continue;
     any = true;
-    fmt::print("{}: {}{}{}\n", one.gravity(), one.word(), one.reason().empty() ? "" : ": ", one.reason());
+    fmt::print("{}: {}{}{}{}\n", one.gravity(), one.word(), one.reason().empty() ? "" : ": ", one.reason(),
+               farm_view::age_text(one, view.utc_ns()));
   }
   std::map<std::string, std::vector<std::string>> hosts;
   std::map<std::string, std::size_t> processes;

@@ -1,4 +1,6 @@
 #include <weir/base/held_up.hpp>
+#include <weir/control/disk_space.hpp>
+#include <weir/control/health.hpp>
 #include <weir/control/states.hpp>
 #include <weir/farm_view/display_state.hpp>
 
@@ -33,6 +35,12 @@ DisplayState display_state(const v1::FarmView& view, const v1::FarmView::Node& n
     member.reason = held.told;
   }
   return member;
+}
+
+std::string age_text(const v1::FarmView::Finding& finding, UtcNs now) {
+  const auto gravity = control::gravity_of(finding.gravity());
+  if (finding.since_utc_ns() == 0 || !gravity || *gravity < control::Gravity::warning) return {};
+  return " [" + control::duration_text(std::max<DurationNs>(0, now - finding.since_utc_ns())) + "]";
 }
 
 }  // namespace weir::farm_view

@@ -250,7 +250,8 @@ TopFrame TopRates::of_view(const v1::FarmView& view) {
   frame.title = fmt::format("farm {}: {}, run {}", clean(view.farm()), clean(view.state()), view.run());
   for (const v1::FarmView::Finding& one : view.health()) {
     if (one.reason().empty()) continue;
-    frame.reasons.push_back(clean(one.gravity()) + ": " + clean(one.word()) + ": " + clean(one.reason()));
+    frame.reasons.push_back(clean(one.gravity()) + ": " + clean(one.word()) + ": " + clean(one.reason()) +
+                            age_text(one, view.utc_ns()));
   }
   const std::vector<control::DiskUse> disks = disks_of(view);
   if (const control::DiskUse* disk = control::shortest(disks)) frame.disk = control::space_text(*disk);

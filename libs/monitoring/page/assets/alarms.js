@@ -1,6 +1,6 @@
 // Active alarms: acknowledged and shelved by the operator; sound and notification of new ones.
 import { badge, clock, el, kindOfGravity, setText } from './text.js';
-import { operatorToken } from './control.js';
+import { operatorToken, ownName } from './control.js';
 
 const $ = (id) => document.getElementById(id);
 const AGAIN_MS = 30000;
@@ -60,9 +60,9 @@ function report(farm, fresh) {
 }
 
 async function send(what, alarm) {
-  const person = $('alarm-person').value.trim();
+  const person = ownName() || $('alarm-person').value.trim();
   if (!person) {
-    say('Give your name first: it goes into the history.');
+    say('Fill in "Your name" first: the history notes who acknowledged or shelved an alarm.');
     return $('alarm-person').focus();
   }
   try {
@@ -106,6 +106,7 @@ export function showAlarms(state) {
   if (begun && fresh.length) report(state.farm, fresh);
   else if (open.some((one) => one.severity === 'error') && Date.now() - rangAt > AGAIN_MS) ring();
   begun = true;
+  $('alarm-person').parentElement.hidden = Boolean(ownName());
   $('alarm-test').hidden = !operatorToken() || channels.length === 0;
   setText($('alarm-note'), alarms.length ? '' : 'No alarm is active.');
   const down = channels.filter((one) => one.error).map((one) => `${one.name}: ${one.error}`);

@@ -69,6 +69,8 @@ async function send(command) {
 }
 
 export const hasToken = () => Boolean(token);
+// Returns the name that belongs to the token; empty: none.
+export const ownName = () => (token ? who.name : '');
 // Returns whether the token has this role, or a higher one.
 export const mayActAs = (role) => Boolean(token) && ROLES.indexOf(who.role) >= ROLES.indexOf(role);
 

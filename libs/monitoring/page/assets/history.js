@@ -72,7 +72,9 @@ function pointsOf({ points, step_ms }) {
 
 async function load(one) {
   if (acrossRuns()) {
-    const { points } = await get('/api/trend?' + new URLSearchParams({ key: one.name, last: '200' }));
+    let said;
+    do said = await get('/api/trend?' + new URLSearchParams({ key: one.name, last: '200' })); while (said.more);
+    const { points } = said;
     const list = points.map((point) => ({ t: point.run, v: point.value }));
     const span = list.length ? [list[0].t - 0.5, list.at(-1).t + 0.5] : null;
     return one.plot.show(list, [], span);

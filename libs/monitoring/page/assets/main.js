@@ -89,16 +89,27 @@ function showHealth(health) {
   $('top').dataset.gravity = worst.gravity;
   setText($('why'), worst.reason);
   $('why').hidden = !worst.reason;
+  $('why-since').hidden = !worst.reason || !lasts(worst);
+  setText($('why-since'), lasts(worst));
   const said = others.filter((one) => one.reason);
   $('findings').hidden = said.length === 0;
+  showTimes(said);
   const key = JSON.stringify(said);
   if ($('findings').dataset.key === key) return;
   $('findings').dataset.key = key;
   $('findings').replaceChildren(...said.map((one) => {
     const mark = el('span', { className: 'badge small' });
     badge(mark, kindOfGravity(one.gravity), one.word);
-    return el('li', {}, mark, ' ' + one.reason);
+    return el('li', {}, mark, ' ' + one.reason + ' ', el('small', { className: 'since' }, lasts(one)));
   }));
+}
+
+// Apart from the text of a finding, which stays the same: a screen reader does not repeat it each second.
+const lasts = (finding) => (['warning', 'error'].includes(finding.gravity) && finding.since && last ? 'for ' + duration((last.now - finding.since) / 1000) : '');
+
+function showTimes(said) {
+  const times = $('findings').querySelectorAll('.since');
+  if (times.length === said.length) said.forEach((one, i) => setText(times[i], lasts(one)));
 }
 
 function showLink() {

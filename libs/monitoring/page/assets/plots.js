@@ -41,7 +41,7 @@ function logScale(low, top) {
 // `marks`: run marks by time and text, instead of the points' runs; `label`: the text of a tick on the x axis.
 export class Plot {
   constructor({ title, series, format, logarithmic = false, label = null }) {
-    Object.assign(this, { title, series, format, logarithmic, label, points: [], marks: null, pointer: null });
+    Object.assign(this, { title, series, format, logarithmic, label, points: [], marks: null, pointer: null, width: 0 });
     this.values = series.map((one) => el('span', { className: 'value' }));
     const legend = el('ul', { className: 'legend' }, ...series.map((one, i) => {
       const mark = svg('svg', { viewBox: '0 0 24 8', class: 'mark', 'aria-hidden': 'true' });
@@ -54,7 +54,11 @@ export class Plot {
       el('figcaption', {}, el('h2', {}, title), this.time, legend), this.picture);
     this.picture.addEventListener('pointermove', (event) => this.point(event.offsetX));
     this.picture.addEventListener('pointerleave', () => this.point(null));
-    new ResizeObserver(() => this.draw()).observe(this.element);
+    // Its width is read where no layout is pending: in the middle of an update it would force one of the whole page.
+    new ResizeObserver(() => {
+      this.width = this.picture.clientWidth;
+      this.draw();
+    }).observe(this.element);
   }
 
   point(x) {
@@ -68,7 +72,7 @@ export class Plot {
   }
 
   draw() {
-    const width = this.picture.clientWidth;
+    const width = this.width;
     if (!width || this.points.length === 0) return;
     const inner = { width: width - MARGIN.left - MARGIN.right, height: HEIGHT - MARGIN.top - MARGIN.bottom };
     const end = this.span?.[1] ?? this.points.at(-1).t;

@@ -20,6 +20,7 @@ const COLUMNS = [
   { title: 'Reason', key: 'reason' },
 ];
 const ROWS_MAX = 400;
+const inOrder = new Intl.Collator('en', { numeric: true }).compare;
 const rows = new Map();
 let sort = { key: null, down: false };
 let members = [];
@@ -30,22 +31,23 @@ const heads = COLUMNS.map((column) => {
     sort = { key: column.key, down: sort.key === column.key ? !sort.down : Boolean(column.number) };
     showMembers(members);
   });
-  return el('th', { scope: 'col', className: column.number ? 'number' : '' }, button);
+  return el('th', { scope: 'col', role: 'columnheader', className: column.number ? 'number' : '' }, button);
 });
-const body = el('tbody');
-$('members').append(el('thead', {}, el('tr', {}, ...heads)), body);
+// Explicit roles, because the rows are laid out one by one (page.css), and lose those of a table.
+const body = el('tbody', { role: 'rowgroup' });
+$('members').append(el('thead', { role: 'rowgroup' }, el('tr', { role: 'row' }, ...heads)), body);
 $('members-filter').addEventListener('input', () => showMembers(members));
 
 function rowOf(member) {
   let row = rows.get(member.name);
   if (!row) {
     const cells = COLUMNS.map((column, i) =>
-      el(i === 0 ? 'th' : 'td', { className: column.number ? 'number' : '', ...(i === 0 ? { scope: 'row' } : {}) }));
+      el(i === 0 ? 'th' : 'td', { className: column.number ? 'number' : '', ...(i === 0 ? { scope: 'row', role: 'rowheader' } : { role: 'cell' }) }));
     cells[1].append(el('span', { className: 'badge small' }));
     const name = el('button', { type: 'button', className: 'plain' }, member.name);
     name.addEventListener('click', () => open(member.name));
     cells[0].append(name);
-    rows.set(member.name, (row = { cells, element: el('tr', {}, ...cells) }));
+    rows.set(member.name, (row = { cells, element: el('tr', { role: 'row' }, ...cells) }));
   }
   COLUMNS.forEach((column, i) => {
     if (column.key === 'name') return;
@@ -60,7 +62,7 @@ function compare(a, b) {
   const [x, y] = [a[sort.key] ?? '', b[sort.key] ?? ''];
   if (typeof x === 'number' && typeof y === 'number') return x - y;
   if (typeof x === 'number' || typeof y === 'number') return typeof x === 'number' ? 1 : -1;
-  return String(x).localeCompare(String(y), 'en', { numeric: true });
+  return inOrder(String(x), String(y));
 }
 
 export function showMembers(all) {
@@ -77,7 +79,8 @@ export function showMembers(all) {
   const left = list.length - elements.length;
   setText($('members-note'), list.length < members.length || left > 0
     ? `${grouped(elements.length)} of ${plural(members.length, 'process')}${members.length === 1 ? '' : 'es'}`.replace('processs', 'process') : '');
-  for (const name of rows.keys()) if (!members.some((member) => member.name === name)) rows.delete(name);
+  const there = new Set(members.map((member) => member.name));
+  for (const name of rows.keys()) if (!there.has(name)) rows.delete(name);
 }
 
 // ---- ledger
@@ -93,7 +96,11 @@ const COUNTS = [
 const counted = (text) => (/^\d+$/.test(text) ? grouped(Number(text)) : text);
 const listed = (reasons) => Object.entries(reasons ?? {}).map(([reason, count]) => reason + ' ' + grouped(count)).join(', ');
 
+let ledger = '';
 export function showLedger(state) {
+  const now = JSON.stringify([state.over, state.state, state.run, state.last_run, state.runs > 0, state.counts, state.vetoed, state.discarded, state.groups, state.steps, state.bursts, state.ledger]);
+  if (now === ledger) return;
+  ledger = now;
   const why = { vetoed: listed(state.vetoed), discarded: listed(state.discarded),
     dcms_lost: state.counts.dcms_lost > 0 ? 'before their final report: the fragments are at least so many' : '' };
   const running = !state.over && ['running', 'paused'].includes(state.state);

@@ -1,5 +1,6 @@
 #include "command.hpp"
 
+#include <weir/base/assert.hpp>
 #include <weir/base/text.hpp>
 
 #include <boost/json.hpp>
@@ -126,8 +127,8 @@ ParsedCommand parse_alarm(const std::string& body, const std::string& peer) {
 
 namespace {
 
-constexpr std::string_view kActions[] = {"add", "remove", "restart",      "log-level",
-                                         "set", "unset",  "try-settings", "off"};
+constexpr std::string_view kActions[] = {"add",   "remove",       "restart", "log-level", "set",
+                                         "unset", "try-settings", "form",    "off"};
 constexpr std::size_t kListMax = 1024;
 
 // Returns false if the value is not a list of texts.
@@ -154,7 +155,7 @@ ParsedCommand parse_action(const std::string& body, const std::string& peer) {
   parsed.command.peer = peer;
   parsed.command.action = as_text(*action);
   if (std::ranges::find(kActions, parsed.command.action) == std::end(kActions))
-    return {{}, "\"action\" is one of add, remove, restart, log-level, set, unset, try-settings, off"};
+    return {{}, "\"action\" is one of add, remove, restart, log-level, set, unset, try-settings, form, off"};
   for (const auto& member : *object) {
     const std::string key(member.key());
     bool good = key == "action";
@@ -176,8 +177,8 @@ ParsedCommand parse_action(const std::string& body, const std::string& peer) {
 
 PersonRole role_for(const RequestedCommand& command) {
   if (!command.action.empty()) {
-    const bool harmless =
-        command.action == "add" || command.action == "restart" || command.action == "try-settings";
+    const bool harmless = command.action == "add" || command.action == "restart" ||
+                          command.action == "try-settings" || command.action == "form";
     return harmless ? PersonRole::shift : PersonRole::expert;
   }
   const bool sets = command.parameters.contains("set") && !command.parameters.at("set").empty();
@@ -193,8 +194,12 @@ std::string person_json(const Person* person) {
 }
 
 std::string answer_json(const CommandAnswer& answer) {
-  return json::serialize(
+  std::string text = json::serialize(
       json::object{{"taken", answer.taken}, {"message", clean_text(answer.message, kAnswerBytesMax)}});
+  if (answer.document.empty()) return text;
+  WEIR_ASSERT(text.ends_with('}'));
+  text.pop_back();
+  return text + ",\"document\":" + answer.document + "}";
 }
 
 }  // namespace weir::page

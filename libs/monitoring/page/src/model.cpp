@@ -365,7 +365,9 @@ std::string Model::state_json(bool can_command) const {
   for (const control::Finding& one : farm_.health) {
     health.push_back({{"gravity", json::string(control::name(one.gravity))},
                       {"word", text(one.word)},
-                      {"reason", text(one.reason)}});
+                      {"reason", text(one.reason)},
+                      {"since", one.lasts_ns ? json::value((farm_.now_utc_ns - *one.lasts_ns) / kMillisecond)
+                                             : json::value()}});
   }
   out["health"] = std::move(health);
   out["under_way"] = farm_.under_way ? json::value(json::string(control::name(*farm_.under_way))) : nullptr;

@@ -8,6 +8,7 @@
 #include <weir/http/host_rule.hpp>
 #include <weir/metrics/openmetrics.hpp>
 #include <weir/page/page.hpp>
+#include <weir/ports/endpoint_text.hpp>
 
 #include <charconv>
 #include <mutex>
@@ -75,7 +76,7 @@ class Page::Impl {
         model_({settings.history_max, settings.runs_max}),
         gate_(settings.token, settings.refused_per_minute_max, settings.people),
         rule_(names_of(settings)),
-        server_(settings.listen, settings.limits) {
+        server_(settings.listen, settings.limits, settings.tls) {
     server_.admit([this](const http::HttpRequest& request) { return admit(request); });
     for (const Asset& asset : assets()) {
       server_.route("GET", asset.name == "page.html" ? "/" : "/" + std::string(asset.name),
@@ -341,6 +342,11 @@ http::HttpResponse Page::Impl::own_metrics(const http::HttpRequest& request) con
       "Browsers disconnected from the state stream because they were too slow.",
       server.event_clients_dropped);
   add("weir_page_requests_total", "counter", "Requests that were answered.", server.requests);
+  add("weir_page_handshakes_failed_total", "counter", "TLS handshakes that failed, or did not end in time.",
+      server.handshakes_failed);
+  if (const http::TlsState tls = server_.tls(); tls.ends_utc_ns > 0)
+    add("weir_page_certificate_end_seconds", "gauge", "End of the page's certificate, in Unix time.",
+        static_cast<std::uint64_t>(tls.ends_utc_ns / kSecond));
   add("weir_page_malformed_total", "counter", "Requests that were not valid HTTP.", server.malformed);
   {
     const std::lock_guard lock(mutex_);
@@ -356,6 +362,10 @@ Page::Page(const PageSettings& settings, CommandHandler commands)
     : impl_(std::make_unique<Impl>(settings, std::move(commands))) {}
 Page::~Page() = default;
 const ports::Endpoint& Page::endpoint() const { return impl_->server().endpoint(); }
+std::string Page::url() const {
+  return (tls().ends_utc_ns == 0 ? "http://" : "https://") + ports::to_text(endpoint()) + "/";
+}
+http::TlsState Page::tls() const { return impl_->server().tls(); }
 void Page::update(const Farm& farm) { impl_->update(farm); }
 void Page::show_histograms(std::string document) { impl_->show_histograms(std::move(document)); }
 void Page::show_sources(std::string document) { impl_->show_sources(std::move(document)); }

@@ -45,6 +45,7 @@ std::vector<control::Finding> health_of(const v1::FarmView& view) {
   for (const v1::FarmView::Finding& one : view.health()) {
     const auto gravity = control::gravity_of(one.gravity()).value_or(control::Gravity::error);
     health.push_back({gravity, one.word(), one.reason()});
+    if (one.since_utc_ns() != 0) health.back().lasts_ns = view.utc_ns() - one.since_utc_ns();
   }
   return health;
 }

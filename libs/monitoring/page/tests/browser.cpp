@@ -129,6 +129,17 @@ void Browser::dark(bool is_dark) {
          boost::json::array{{{"name", "prefers-color-scheme"}, {"value", is_dark ? "dark" : "light"}}}}});
 }
 
+void Browser::less_motion() {
+  call("Emulation.setEmulatedMedia",
+       {{"features", boost::json::array{{{"name", "prefers-reduced-motion"}, {"value", "reduce"}}}}});
+}
+
+void Browser::vision(const std::string& deficiency) {
+  call("Emulation.setEmulatedVisionDeficiency", {{"type", deficiency}});
+}
+
+std::string Browser::picture() { return text(call("Page.captureScreenshot").at("data")); }
+
 void Browser::go(const std::string& url) { call("Page.navigate", {{"url", url}}); }
 
 std::string Browser::value(const std::string& expression) {
@@ -139,10 +150,15 @@ std::string Browser::value(const std::string& expression) {
 }
 
 bool Browser::eventually(const std::string& expression) {
-  return value("(async () => { for (let i = 0; i < 160; ++i) { try { if (" + expression +
-               ") return 'yes'; } catch (error) {} await new Promise((go) => setTimeout(go, 50)); } return "
-               "'no'; "
-               "})()") == "yes";
+  const std::string wait =
+      "(async () => { for (let i = 0; i < 160; ++i) { try { if (" + expression +
+      ") return 'yes'; } catch (error) {} await new Promise((go) => setTimeout(go, 50)); } "
+      "return 'no'; })()";
+  try {
+    return value(wait) == "yes";
+  } catch (const std::runtime_error&) {  // a navigation was under way, and has ended the wait
+    return value(wait) == "yes";
+  }
 }
 
 void Browser::press(const std::string& key) {

@@ -22,6 +22,11 @@ class Browser {
 
   void size(int width, int height, bool phone);
   void dark(bool is_dark);  // the system's preferred colours
+  void less_motion();       // the system's setting
+  // "achromatopsia", "deuteranopia", "protanopia", "tritanopia".
+  void vision(const std::string& deficiency);
+  // Returns the picture on the screen as a PNG in base64.
+  std::string picture();
   void go(const std::string& url);
   // Returns the expression's value as text; waits for promises.
   std::string value(const std::string& expression);

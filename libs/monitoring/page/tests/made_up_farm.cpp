@@ -116,7 +116,20 @@ CommandAnswer MadeUpFarm::command(const RequestedCommand& command) {
     return {true, command.alarm + " is done"};
   }
   if (command.action == "try-settings")
-    return {command.sets.size() == 1, command.sets.size() == 1 ? "dcm.credits: 8 -> 4" : "unknown key"};
+    return {command.sets.size() == 1, command.sets.size() == 1
+                                          ? "dcm.credits: 8 -> 4"
+                                          : "dcm.credit: unknown; did you mean dcm.credits?"};
+  if (command.action == "form") {
+    return {
+        true,
+        {},
+        R"([{"key": "dcm.credits", "type": "integer, 1…4096", "meaning": "Slices at a time.", "default": "16",
+                 "value": "8", "in_force": "8", "origin": "farm.yaml:7"},
+                {"key": "trigger.mode", "type": "word", "meaning": "Mode of triggers.", "default": "rate",
+                 "value": "rate", "in_force": "rate", "origin": "", "words": ["rate", "poisson", "network"]},
+                {"key": "filter.parameters.keep", "type": "text", "meaning": "Parameters of the filter.",
+                 "default": "", "value": "3", "in_force": "2", "origin": "set"}])"};
+  }
   if (!command.action.empty()) return {true, command.action + " is accepted"};
   const std::string wanted(control::name(command.kind));
   const auto to = control::after(farm_.state, command.kind);

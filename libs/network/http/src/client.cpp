@@ -2,33 +2,43 @@
 #include <weir/http/client.hpp>
 
 #include <netdb.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
 
 #include <algorithm>
 #include <charconv>
+#include <csignal>
 #include <cstring>
+#include <ctime>
 #include <fcntl.h>
 #include <memory>
 #include <optional>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <utility>
 
 namespace weir::http {
 namespace {
 
 constexpr std::size_t kReceiveBytes = 64 * 1024;
-constexpr unsigned kDefaultPort = 80;
 
 struct Url {
+  bool is_tls = false;
   std::string host;
-  std::string port = std::to_string(kDefaultPort);
+  std::string port = "80";
   std::string target = "/";
 };
 
 std::optional<Url> parse_url(std::string_view text) {
   constexpr std::string_view kScheme = "http://";
-  if (text.starts_with(kScheme)) text.remove_prefix(kScheme.size());
+  constexpr std::string_view kTlsScheme = "https://";
   Url url;
+  url.is_tls = text.starts_with(kTlsScheme);
+  if (url.is_tls) url.port = "443";
+  if (text.starts_with(kScheme)) text.remove_prefix(kScheme.size());
+  if (url.is_tls) text.remove_prefix(kTlsScheme.size());
   const std::size_t slash = text.find('/');
   if (slash != text.npos) url.target = std::string(text.substr(slash));
   std::string_view place = text.substr(0, slash);
@@ -112,28 +122,150 @@ std::unique_ptr<Socket> connect_to(const Url& url, const Deadline& deadline, Cli
   return nullptr;
 }
 
-bool send_all(const Socket& socket, std::string_view bytes, const Deadline& deadline) {
+enum class Moved : std::uint8_t { some, end, timeout, failed };
+
+// Bytes over a socket. `count` is set with Moved::some.
+class Link {
+ public:
+  explicit Link(const Socket& socket) : socket_(socket) {}
+  virtual ~Link() = default;
+  Link(const Link&) = delete;
+  Link& operator=(const Link&) = delete;
+  virtual Moved send(std::string_view bytes, std::size_t& count, const Deadline& deadline) {
+    return move(POLLOUT, count, deadline,
+                [&] { return ::send(socket_.fd(), bytes.data(), bytes.size(), MSG_NOSIGNAL); });
+  }
+  virtual Moved receive(char* to, std::size_t size, std::size_t& count, const Deadline& deadline) {
+    return move(POLLIN, count, deadline, [&] { return ::recv(socket_.fd(), to, size, 0); });
+  }
+
+ protected:
+  const Socket& socket_;
+
+ private:
+  template <class Call>
+  Moved move(short event, std::size_t& count, const Deadline& deadline, const Call& call) const {
+    while (true) {
+      if (!socket_.wait(event, deadline)) return Moved::timeout;
+      const ssize_t moved = call();
+      if (moved == 0) return Moved::end;
+      if (moved < 0 && (errno == EAGAIN || errno == EINTR)) continue;
+      if (moved < 0) return Moved::failed;
+      count = static_cast<std::size_t>(moved);
+      return Moved::some;
+    }
+  }
+};
+
+// Keeps OpenSSL's writes to an ended connection from ending the process.
+class NoPipeSignal {
+ public:
+  NoPipeSignal() {
+    ::sigemptyset(&pipe_);
+    ::sigaddset(&pipe_, SIGPIPE);
+    ::pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  ~NoPipeSignal() {
+    constexpr timespec kNow{};
+    if (::sigismember(&before_, SIGPIPE) == 0) ::sigtimedwait(&pipe_, nullptr, &kNow);
+    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  NoPipeSignal(const NoPipeSignal&) = delete;
+  NoPipeSignal& operator=(const NoPipeSignal&) = delete;
+
+ private:
+  sigset_t pipe_{};
+  sigset_t before_{};
+};
+
+class TlsLink final : public Link {
+ public:
+  TlsLink(const Socket& socket, const std::string& host, const std::string& authority)
+      : Link(socket), context_(::SSL_CTX_new(::TLS_client_method()), ::SSL_CTX_free) {
+    SSL_CTX* context = context_.get();
+    ::SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+    ::SSL_CTX_set_verify(context, SSL_VERIFY_PEER, nullptr);
+    const int trusted = authority.empty()
+                            ? ::SSL_CTX_set_default_verify_paths(context)
+                            : ::SSL_CTX_load_verify_locations(context, authority.c_str(), nullptr);
+    session_.reset(::SSL_new(context));
+    SSL* session = session_.get();
+    X509_VERIFY_PARAM* name = ::SSL_get0_param(session);
+    const bool is_address = ::X509_VERIFY_PARAM_set1_ip_asc(name, host.c_str()) == 1;
+    if (!is_address) {
+      ::X509_VERIFY_PARAM_set1_host(name, host.c_str(), 0);
+      SSL_set_tlsext_host_name(session, host.c_str());
+    }
+    ready_ = trusted == 1 && ::SSL_set_fd(session, socket.fd()) == 1;
+  }
+
+  Expected<void, ClientError> begin(const Deadline& deadline) {
+    if (!ready_) return Unexpected(ClientError::not_trusted);
+    std::size_t none = 0;
+    switch (repeat(none, deadline, [this] { return ::SSL_connect(session_.get()); })) {
+      case Moved::some:
+        return {};
+      case Moved::timeout:
+        return Unexpected(ClientError::timeout);
+      default:
+        return Unexpected(ClientError::not_trusted);
+    }
+  }
+  Moved send(std::string_view bytes, std::size_t& count, const Deadline& deadline) override {
+    return repeat(count, deadline, [&] {
+      return ::SSL_write(session_.get(), bytes.data(),
+                         static_cast<int>(std::min(bytes.size(), kReceiveBytes)));
+    });
+  }
+  Moved receive(char* to, std::size_t size, std::size_t& count, const Deadline& deadline) override {
+    return repeat(count, deadline, [&] { return ::SSL_read(session_.get(), to, static_cast<int>(size)); });
+  }
+
+ private:
+  template <class Call>
+  Moved repeat(std::size_t& count, const Deadline& deadline, const Call& call) {
+    while (true) {
+      ::ERR_clear_error();
+      const int moved = call();
+      if (moved > 0) {
+        count = static_cast<std::size_t>(moved);
+        return Moved::some;
+      }
+      const int why = ::SSL_get_error(session_.get(), moved);
+      if (why == SSL_ERROR_ZERO_RETURN) return Moved::end;
+      if (why != SSL_ERROR_WANT_READ && why != SSL_ERROR_WANT_WRITE) return Moved::failed;
+      if (!socket_.wait(why == SSL_ERROR_WANT_READ ? POLLIN : POLLOUT, deadline)) return Moved::timeout;
+    }
+  }
+
+  const NoPipeSignal no_signal_;
+  std::unique_ptr<SSL_CTX, decltype(&::SSL_CTX_free)> context_{nullptr, ::SSL_CTX_free};
+  std::unique_ptr<SSL, decltype(&::SSL_free)> session_{nullptr, ::SSL_free};
+  bool ready_ = false;
+};
+
+bool send_all(Link& link, std::string_view bytes, const Deadline& deadline) {
   while (!bytes.empty()) {
-    if (!socket.wait(POLLOUT, deadline)) return false;
-    const ssize_t sent = ::send(socket.fd(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
-    if (sent < 0 && (errno == EAGAIN || errno == EINTR)) continue;
-    if (sent < 0) return true;  // the response, if there is one, has the reason
-    bytes.remove_prefix(static_cast<std::size_t>(sent));
+    std::size_t count = 0;
+    const Moved moved = link.send(bytes, count, deadline);
+    if (moved == Moved::timeout) return false;
+    if (moved != Moved::some) return true;  // the response, if there is one, has the reason
+    bytes.remove_prefix(count);
   }
   return true;
 }
 
-Expected<std::string, ClientError> receive_all(const Socket& socket, std::size_t bytes_max,
-                                               const Deadline& deadline) {
+Expected<std::string, ClientError> receive_all(Link& link, std::size_t bytes_max, const Deadline& deadline) {
   std::string text;
   while (true) {
-    if (!socket.wait(POLLIN, deadline)) return Unexpected(ClientError::timeout);
     const std::size_t had = text.size();
     text.resize(had + kReceiveBytes);
-    const ssize_t got = ::recv(socket.fd(), text.data() + had, kReceiveBytes, 0);
-    text.resize(had + (got > 0 ? static_cast<std::size_t>(got) : 0));
-    if (got == 0) return text;
-    if (got < 0 && errno != EAGAIN && errno != EINTR) return Unexpected(ClientError::malformed);
+    std::size_t count = 0;
+    const Moved moved = link.receive(text.data() + had, kReceiveBytes, count, deadline);
+    text.resize(had + count);
+    if (moved == Moved::end) return text;
+    if (moved == Moved::timeout) return Unexpected(ClientError::timeout);
+    if (moved == Moved::failed) return Unexpected(ClientError::malformed);
     if (text.size() > bytes_max) return Unexpected(ClientError::too_large);
   }
 }
@@ -175,8 +307,16 @@ Expected<ClientResponse, ClientError> ask(const Url& url, const std::string& req
   ClientError error{};
   const auto socket = connect_to(url, deadline, error);
   if (!socket) return Unexpected(error);
-  if (!send_all(*socket, request, deadline)) return Unexpected(ClientError::timeout);
-  const auto text = receive_all(*socket, limits.bytes_max, deadline);
+  std::unique_ptr<Link> link;
+  if (url.is_tls) {
+    auto tls = std::make_unique<TlsLink>(*socket, url.host, limits.authority);
+    if (const auto begun = tls->begin(deadline); !begun) return Unexpected(begun.error());
+    link = std::move(tls);
+  } else {
+    link = std::make_unique<Link>(*socket);
+  }
+  if (!send_all(*link, request, deadline)) return Unexpected(ClientError::timeout);
+  const auto text = receive_all(*link, limits.bytes_max, deadline);
   if (!text) return Unexpected(text.error());
   return parse_response(*text);
 }
@@ -199,6 +339,8 @@ std::string_view name(ClientError error) {
       return "not_connected";
     case ClientError::timeout:
       return "timeout";
+    case ClientError::not_trusted:
+      return "not_trusted";
     case ClientError::malformed:
       return "malformed";
     case ClientError::too_large:

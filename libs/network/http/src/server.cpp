@@ -26,7 +26,10 @@ std::string text_of(const asio::ip::address& address) {
 
 }  // namespace
 
-Server::Impl::Impl(const ports::Endpoint& listen, const Limits& limits) : limits_(limits), endpoint_(listen) {
+Server::Impl::Impl(const ports::Endpoint& listen, const Limits& limits, const TlsFiles& tls)
+    : limits_(limits), endpoint_(listen) {
+  if (!tls.certificate.empty()) identity_.emplace(tls);
+  (void)tls_context();
   const std::string where = ports::to_text(listen);
   error_code error;
   tcp::resolver resolver(context_);
@@ -102,13 +105,22 @@ void Server::Impl::enter(tcp::socket socket) {
   const std::string from = text_of(peer.address());
   const Crowd::Id id = crowd_.enter(from);
   WEIR_ASSERT(crowd_.size() == sessions_.size() + 1);
-  auto session = std::make_shared<Session>(*this, std::move(socket), id, from, text_of(local.address()));
+  auto session =
+      std::make_shared<Session>(*this, std::move(socket), tls_context(), id, from, text_of(local.address()));
   sessions_.emplace(id, session);
   count([taken](ServerCounters& counters) {
     ++counters.connections;
     counters.accepted += taken ? 1 : 0;
   });
-  taken ? session->begin() : session->refuse();
+  session->begin(taken);
+}
+
+TlsIdentity::Context Server::Impl::tls_context() {
+  if (!identity_) return nullptr;
+  auto context = identity_->current();
+  const std::lock_guard lock(counting_);
+  tls_ = {identity_->ends_utc_ns(), identity_->problem()};
+  return context;
 }
 
 void Server::Impl::live() {
@@ -147,8 +159,13 @@ ServerCounters Server::Impl::counters() const {
   return counters_;
 }
 
-Server::Server(const ports::Endpoint& listen, const Limits& limits)
-    : impl_(std::make_unique<Impl>(listen, limits)) {}
+TlsState Server::Impl::tls() const {
+  const std::lock_guard lock(counting_);
+  return tls_;
+}
+
+Server::Server(const ports::Endpoint& listen, const Limits& limits, const TlsFiles& tls)
+    : impl_(std::make_unique<Impl>(listen, limits, tls)) {}
 Server::~Server() = default;
 void Server::route(std::string method, std::string path, Handler handler) {
   WEIR_ASSERT(!impl_->thread_.joinable());
@@ -165,5 +182,6 @@ void Server::publish(const std::string& path, std::string_view name, std::string
 }
 void Server::admit(Admission admission) { impl_->admit(std::move(admission)); }
 ServerCounters Server::counters() const { return impl_->counters(); }
+TlsState Server::tls() const { return impl_->tls(); }
 
 }  // namespace weir::http

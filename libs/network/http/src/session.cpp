@@ -19,7 +19,25 @@ HttpResponse plain(unsigned status, std::string text) {
 
 }  // namespace
 
-void Server::Impl::Session::refuse() {
+void Server::Impl::Session::begin(bool taken) {
+  if (!stream_.is_tls()) return first_step(taken);
+  expires_after(nanoseconds(server_.limits_.request_timeout_ns));
+  stream_.async_handshake(
+      [self = shared_from_this(), taken](error_code error) { self->on_handshake(error, taken); });
+}
+
+void Server::Impl::Session::on_handshake(error_code error, bool taken) {
+  if (!error) return first_step(taken);
+  server_.count([](ServerCounters& counters) { ++counters.handshakes_failed; });
+  const bool plain_http = error.category() == asio::error::get_ssl_category() &&
+                          ERR_GET_REASON(static_cast<unsigned long>(error.value())) == SSL_R_HTTP_REQUEST;
+  if (!plain_http) return close();
+  stream_.end_tls();
+  answer(plain(400, "this page is served over HTTPS: begin its address with https://"), 11, false, false);
+}
+
+void Server::Impl::Session::first_step(bool taken) {
+  if (taken) return await_request();
   answer(plain(503, "too many connections; try again later"), 11, false, false);
 }
 
@@ -29,7 +47,7 @@ void Server::Impl::Session::await_request() {
   parser_->body_limit(server_.limits_.body_bytes_max);
   if (buffer_.size() > 0) return read_request();
   if (asked_) server_.crowd_.turn_to(id_, Doing::idle);
-  stream_.expires_after(nanoseconds(server_.limits_.idle_timeout_ns));
+  expires_after(nanoseconds(server_.limits_.idle_timeout_ns));
   stream_.async_read_some(buffer_.prepare(kReadBytes),
                           [self = shared_from_this()](error_code error, std::size_t size) {
                             if (error) return self->close();
@@ -40,7 +58,7 @@ void Server::Impl::Session::await_request() {
 
 void Server::Impl::Session::read_request() {
   if (asked_) server_.crowd_.turn_to(id_, Doing::busy);
-  stream_.expires_after(nanoseconds(server_.limits_.request_timeout_ns));
+  expires_after(nanoseconds(server_.limits_.request_timeout_ns));
   bhttp::async_read(stream_, buffer_, *parser_,
                     [self = shared_from_this()](error_code error, std::size_t) { self->on_request(error); });
 }
@@ -141,7 +159,7 @@ void Server::Impl::Session::answer(HttpResponse response, unsigned version, bool
   response_.keep_alive(keep_alive);
   response_.content_length(response.body.size());
   if (!head) response_.body() = std::move(response.body);
-  stream_.expires_after(nanoseconds(server_.limits_.send_timeout_ns));
+  expires_after(nanoseconds(server_.limits_.send_timeout_ns));
   bhttp::async_write(stream_, response_, [self = shared_from_this()](error_code error, std::size_t) {
     if (error == beast::error::timeout)
       self->server_.count([](ServerCounters& counters) { ++counters.timeouts; });
@@ -155,19 +173,26 @@ void Server::Impl::Session::answer(HttpResponse response, unsigned version, bool
 // Closing with unread bytes would make the kernel reset the connection, and the client would lose the
 // response.
 void Server::Impl::Session::linger() {
+  if (!stream_.is_tls()) return end_sending();
+  expires_after(kLinger);
+  stream_.async_shutdown([self = shared_from_this()](error_code) { self->end_sending(); });
+}
+
+void Server::Impl::Session::end_sending() {
   error_code ignored;
-  stream_.socket().shutdown(tcp::socket::shutdown_send, ignored);
-  stream_.expires_after(kLinger);
+  stream_.tcp().socket().shutdown(tcp::socket::shutdown_send, ignored);
+  expires_after(kLinger);
   drain();
 }
 
+// Of a connection in TLS: records that are not decrypted any more.
 void Server::Impl::Session::drain() {
-  stream_.async_read_some(asio::buffer(scrap_),
-                          [self = shared_from_this()](error_code error, std::size_t size) {
-                            self->drained_ += size;
-                            if (error || self->drained_ > kLingerBytesMax) return self->close();
-                            self->drain();
-                          });
+  stream_.tcp().async_read_some(asio::buffer(scrap_),
+                                [self = shared_from_this()](error_code error, std::size_t size) {
+                                  self->drained_ += size;
+                                  if (error || self->drained_ > kLingerBytesMax) return self->close();
+                                  self->drain();
+                                });
 }
 
 void Server::Impl::Session::begin_stream(const std::string& path, const Greeting& greeting,
@@ -192,7 +217,7 @@ void Server::Impl::Session::begin_stream(const std::string& path, const Greeting
   server_.listeners_.emplace(this, path);
   listening_ = true;
   server_.count([](ServerCounters& counters) { ++counters.event_clients, ++counters.requests; });
-  stream_.expires_never();
+  stream_.tcp().expires_never();
   watch_listener();
   auto head = std::make_shared<std::string>(
       "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nCache-Control: no-store\r\n"
@@ -226,7 +251,7 @@ void Server::Impl::Session::send_queued() {
   pieces_sent_ = std::min(queue_.size(), kPiecesPerWrite);
   std::vector<asio::const_buffer> buffers;
   for (std::size_t i = 0; i < pieces_sent_; ++i) buffers.push_back(asio::buffer(*queue_[i]));
-  stream_.expires_after(nanoseconds(server_.limits_.send_timeout_ns));
+  expires_after(nanoseconds(server_.limits_.send_timeout_ns));
   asio::async_write(stream_, buffers, [self = shared_from_this()](error_code error, std::size_t) {
     self->writing_ = false;
     if (error == beast::error::timeout)
@@ -258,7 +283,7 @@ void Server::Impl::Session::close() {
       --counters.connections;
     });
   }
-  stream_.close();
+  stream_.tcp().close();
 }
 
 }  // namespace weir::http

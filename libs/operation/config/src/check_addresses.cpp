@@ -48,6 +48,19 @@ bool overlap(const std::string& one, const std::string& other) {
 }
 
 // Run control's bus has the port of control.listen and the two after it.
+// HTTPS takes a certificate and its key.
+void check_page_certificate(Validation& found) {
+  const v1::ControlSettings& control = found.farm().control();
+  if (control.page_certificate().empty() != control.page_key().empty()) {
+    const bool lacks_key = control.page_key().empty();
+    found.error(ProblemKind::missing_key, lacks_key ? "control.page_key" : "control.page_certificate",
+                std::string("needed by ") + (lacks_key ? "control.page_certificate" : "control.page_key") +
+                    ": HTTPS takes both");
+  } else if (!control.page_certificate().empty() && control.page().empty()) {
+    found.warn("control.page_certificate", "has no effect without control.page");
+  }
+}
+
 void check_page_port(Validation& found) {
   constexpr std::uint64_t kBusPorts = 3;
   const v1::ControlSettings& control = found.farm().control();
@@ -132,6 +145,7 @@ void check_ports(Validation& found, const FarmPlan& plan) {
                                              " or below, because each process uses the next port");
   }
   check_page_port(found);
+  check_page_certificate(found);
   for (const NodeFarms::Kind& readouts : found.node_farms().kinds(plan, Role::readout))
     found.look_at(readouts.shared, [&] { check_datagram_ports(found, readouts); });
 }

@@ -3,8 +3,6 @@
 #include <weir/config/explain.hpp>
 #include <weir/config/node_farm.hpp>
 
-#include <map>
-
 namespace weir::config {
 namespace {
 
@@ -50,15 +48,7 @@ class Explainer {
   }
 
   void add_map(const Message& message, const FieldDescriptor& field, const std::string& key) {
-    const auto& access = *message.GetReflection();
-    const FieldDescriptor& name = *field.message_type()->map_key();
-    const FieldDescriptor& value = *field.message_type()->map_value();
-    std::map<std::string, std::string> entries;
-    for (int i = 0; i < access.FieldSize(message, &field); ++i) {
-      const Message& entry = access.GetRepeatedMessage(message, &field, i);
-      entries[print_value(name, load_value(entry, name))] = print_value(value, load_value(entry, value));
-    }
-    for (const auto& [entry, text] : entries) {
+    for (const auto& [entry, text] : print_map(message, field)) {
       // Each entry of a map may come from the node's own settings or from the shared ones.
       const std::string all = join(key, entry);
       const std::string own = locations_.exactly(join(node_.key_of(key), entry));
@@ -67,13 +57,9 @@ class Explainer {
   }
 
   static std::string list_text(const Message& message, const FieldDescriptor& field) {
+    if (field.cpp_type() != FieldDescriptor::CPPTYPE_MESSAGE) return print_list(message, field);
     const int size = message.GetReflection()->FieldSize(message, &field);
-    if (field.cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE)
-      return size == 0 ? "[]" : std::to_string(size) + (size == 1 ? " entry" : " entries");
-    std::string text;
-    for (int i = 0; i < size; ++i)
-      text += (text.empty() ? "" : ", ") + print_value(field, load_value(message, field, i));
-    return "[" + text + "]";
+    return size == 0 ? "[]" : std::to_string(size) + (size == 1 ? " entry" : " entries");
   }
 
   const NodeFarm& node_;

@@ -264,6 +264,26 @@ std::string print_limit(const FieldDescriptor& field, double limit) {
   return is_size(field) ? print_size(static_cast<std::uint64_t>(limit)) : print_number(limit);
 }
 
+std::string print_list(const Message& message, const FieldDescriptor& field) {
+  std::string text;
+  for (int i = 0; i < message.GetReflection()->FieldSize(message, &field); ++i)
+    text += (text.empty() ? "" : ", ") + print_value(field, load_value(message, field, i));
+  return "[" + text + "]";
+}
+
+std::map<std::string, std::string> print_map(const Message& message, const FieldDescriptor& field) {
+  WEIR_ASSERT(field.is_map());
+  const auto& access = *message.GetReflection();
+  const FieldDescriptor& name = *field.message_type()->map_key();
+  const FieldDescriptor& value = *field.message_type()->map_value();
+  std::map<std::string, std::string> entries;
+  for (int i = 0; i < access.FieldSize(message, &field); ++i) {
+    const Message& entry = access.GetRepeatedMessage(message, &field, i);
+    entries[print_value(name, load_value(entry, name))] = print_value(value, load_value(entry, value));
+  }
+  return entries;
+}
+
 std::string print_size(std::uint64_t bytes) {
   constexpr std::array<std::string_view, 5> kSuffixes = {"", "KiB", "MiB", "GiB", "TiB"};
   std::size_t power = 0;

@@ -7,6 +7,7 @@
 #include <google/protobuf/message.h>
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -38,6 +39,13 @@ void store_value(google::protobuf::Message& message, const google::protobuf::Fie
 // Formats a value as parse_value() reads it; texts without quotes.
 [[nodiscard]] std::string print_value(const google::protobuf::FieldDescriptor& field,
                                       const FieldValue& value);
+
+// Returns "[1, 2]" for a list of values.
+[[nodiscard]] std::string print_list(const google::protobuf::Message& message,
+                                     const google::protobuf::FieldDescriptor& field);
+// Returns the entries of a map, by name.
+[[nodiscard]] std::map<std::string, std::string> print_map(const google::protobuf::Message& message,
+                                                           const google::protobuf::FieldDescriptor& field);
 
 // Returns "64MiB" if that is exact, else plain digits.
 [[nodiscard]] std::string print_size(std::uint64_t bytes);

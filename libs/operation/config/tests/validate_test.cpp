@@ -201,6 +201,17 @@ TEST_CASE("the page needs a port of its own beside the three of run control's bu
   }
 }
 
+TEST_CASE("the page's HTTPS takes a certificate and its key") {
+  CHECK_THAT(errors("control:\n  page: '127.0.0.1:0'\n  page_certificate: a.pem\n"),
+             Catch::ContainsSubstring("control.page_key: needed by control.page_certificate"));
+  CHECK_THAT(errors("control:\n  page: '127.0.0.1:0'\n  page_key: a.key\n"),
+             Catch::ContainsSubstring("control.page_certificate: needed by control.page_key"));
+  const std::string both = "control: {page_certificate: a.pem, page_key: a.key";
+  CHECK(errors(both + "}\n") == "");
+  CHECK_THAT(warnings(both + "}\n"), Catch::ContainsSubstring("has no effect without control.page"));
+  CHECK(warnings(both + ", page: '127.0.0.1:0'}\n") == "");
+}
+
 TEST_CASE("triggers as lines of text need mode network, and their own key beyond loopback") {
   CHECK(errors("trigger: {mode: network, listen_text: '127.0.0.1:5571'}\n") == "");
   CHECK(errors("trigger:\n  listen_text: '127.0.0.1:5571'\n") ==

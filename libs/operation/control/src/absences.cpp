@@ -46,14 +46,35 @@ bool is_away(const HealthView& view, const Process& one) {
   return !view.under_way && !one.over && !in_run(one);
 }
 
-// ", stopped by a signal; run control ends it in 7 s, and its successor resumes the run"
+// ", stopped by a signal; run control ends it, and its successor resumes the run"
 std::string how_frozen(const Freeze& freeze) {
   if (freeze.kind == Freeze::Kind::none) return {};
   std::string text = ", " + text_of(freeze.kind);
   if (!freeze.end_in_ns) return text;
-  text += *freeze.end_in_ns > 0 ? "; run control ends it in " + whole_seconds(*freeze.end_in_ns)
-                                : std::string("; run control has ended it");
+  text += *freeze.end_in_ns > 0 ? "; run control ends it" : "; run control has ended it";
   return text + ", and its successor resumes the run";
+}
+
+// Returns how long the process has been absent; nullopt: unknown, or it is present.
+std::optional<DurationNs> absence(const Process& one) {
+  if (one.removed) return one.removed_since_ns;
+  return !one.live && one.known ? std::optional(one.silent_ns) : std::nullopt;
+}
+
+// Returns the time since the last one left.
+std::optional<DurationNs> shortest(const Picked& picked) {
+  std::optional<DurationNs> least;
+  for (const Process* one : picked) {
+    if (const auto time = absence(*one)) least = std::min(least.value_or(*time), *time);
+  }
+  return least;
+}
+
+// Returns the time since the first one left.
+std::optional<DurationNs> longest(const Picked& picked) {
+  std::optional<DurationNs> most;
+  for (const Process* one : picked) most = std::max(most, absence(*one));
+  return most;
 }
 
 std::string how_away(const Picked& away) {
@@ -61,8 +82,7 @@ std::string how_away(const Picked& away) {
   for (const Process* one : away) {
     std::string text = one->name;
     if (!one->live) {
-      text += one->known ? " (not heard for " + whole_seconds(one->silent_ns) + how_frozen(one->freeze) + ")"
-                         : " (never heard)";
+      text += one->known ? " (not heard" + how_frozen(one->freeze) + ")" : " (never heard)";
     } else if (one->state == State::error) {
       text += " (in error: " + one->reason + ")";
     } else if (one->inactive) {
@@ -75,14 +95,13 @@ std::string how_away(const Picked& away) {
   return list(texts);
 }
 
-// "writer-0 (removed 40 s ago by mark on daq-1): weir ctl add writer-0"
+// "writer-0 (removed by mark on daq-1): weir ctl add writer-0"
 std::string how_removed(const Picked& removed) {
   std::vector<std::string> texts;
   std::string command = "weir ctl add";
   for (const Process* one : removed) {
-    texts.push_back(one->name + " (removed" +
-                    (one->removed_since_ns ? " " + whole_seconds(*one->removed_since_ns) + " ago" : "") +
-                    " by " + (one->removed_by.empty() ? "an operator" : one->removed_by) + ")");
+    texts.push_back(one->name + " (removed by " +
+                    (one->removed_by.empty() ? "an operator" : one->removed_by) + ")");
     command += " " + one->name;
   }
   return list(texts) + ": " + command;
@@ -93,9 +112,8 @@ bool is_in_loop(const Process& one) { return one.deaths >= kDeathsOfLoop && one.
 void dying(const HealthView& view, Findings& out) {
   for (const Process* one : pick(view, is_in_loop)) {
     out.push_back({Gravity::error, one->name + " dies again and again",
-                   counted(one->deaths, "time") + " in this run, the last time " +
-                       whole_seconds(one->since_death_ns) + " ago" +
-                       (one->last_end.empty() ? "" : ", by " + one->last_end) + ": " +
+                   counted(one->deaths, "time") + " in this run" +
+                       (one->last_end.empty() ? "" : ", the last time by " + one->last_end) + ": " +
                        std::string(role_words(one->role).advice)});
   }
 }
@@ -104,14 +122,10 @@ bool nobody_heard(const HealthView& view, Findings& out) {
   const Picked all = pick(view, [](const Process&) { return true; });
   const Picked gone = pick(view, [&](const Process& one) { return is_gone(view, one); });
   if (all.empty() || gone.size() != all.size()) return false;
-  std::optional<DurationNs> least;
-  for (const Process* one : gone) {
-    if (one->known) least = std::min(least.value_or(one->silent_ns), one->silent_ns);
-  }
   out.push_back({Gravity::error, "nobody heard",
                  "none of the " + std::to_string(all.size()) + (all.size() == 1 ? " process" : " processes") +
-                     " is heard" + (least ? ", the last one " + whole_seconds(*least) + " ago" : "") +
-                     ": they have ended, or continue unseen because the bus cannot reach them"});
+                     " is heard: they have ended, or continue unseen because the bus cannot reach them",
+                 shortest(gone)});
   return true;
 }
 
@@ -124,13 +138,10 @@ void hosts_away(const HealthView& view, Findings& out) {
   for (const auto& [host, processes] : hosts) {
     const auto gone = [&](const Process* one) { return is_gone(view, *one); };
     if (processes.size() < 2 || !std::all_of(processes.begin(), processes.end(), gone)) continue;
-    WEIR_ASSERT(!processes.empty());
-    DurationNs least = processes.front()->silent_ns;
-    for (const Process* one : processes) least = std::min(least, one->silent_ns);
     out.push_back({Gravity::error, "host " + host + " lost",
-                   "none of its " + std::to_string(processes.size()) + " processes is heard, the last one " +
-                       whole_seconds(least) + " ago: check the machine and its network (" + list(processes) +
-                       ")"});
+                   "none of its " + std::to_string(processes.size()) +
+                       " processes is heard: check the machine and its network (" + list(processes) + ")",
+                   shortest(processes)});
   }
 }
 
@@ -178,7 +189,10 @@ void kind_away(const HealthView& view, const Kind& kind, Findings& out) {
     if (!kind.group.empty()) text = "no slice of the group is built: " + waiting_for(view, kind);
     if (!away.empty()) text += how_away(away) + (kind.removed.empty() ? "" : ", ");
     if (!kind.removed.empty()) text += how_removed(kind.removed);
-    out.push_back({Gravity::error, "no " + std::string(what.one) + of_group, std::move(text)});
+    Picked absent = away;
+    absent.insert(absent.end(), kind.removed.begin(), kind.removed.end());
+    out.push_back(
+        {Gravity::error, "no " + std::string(what.one) + of_group, std::move(text), shortest(absent)});
     return;
   }
   if (away.empty()) return;
@@ -188,7 +202,7 @@ void kind_away(const HealthView& view, const Kind& kind, Findings& out) {
                  (away.size() == 1 ? std::string(what.one)
                                    : std::to_string(away.size()) + " " + std::string(what.many)) +
                      of_group + " lost",
-                 how_away(away) + ": " + std::string(what.without_some)});
+                 how_away(away) + ": " + std::string(what.without_some), longest(away)});
 }
 
 }  // namespace
@@ -233,7 +247,8 @@ void absent(const HealthView& view, Findings& out) {
   if (!errors.empty()) out.push_back({Gravity::error, "process in error", list(errors)});
   const Picked gone = pick(view, [&](const Process& one) { return is_gone(view, one) && one.known; });
   if (!gone.empty())
-    out.push_back({Gravity::warning, gone.size() == 1 ? "process gone" : "processes gone", how_away(gone)});
+    out.push_back({Gravity::warning, gone.size() == 1 ? "process gone" : "processes gone", how_away(gone),
+                   longest(gone)});
   const Picked never = pick(view, [&](const Process& one) { return is_gone(view, one) && !one.known; });
   if (!never.empty()) {
     out.push_back({view.state == State::idle ? Gravity::waiting : Gravity::warning, "incomplete",
@@ -243,7 +258,7 @@ void absent(const HealthView& view, Findings& out) {
   for (const Kind& kind : kinds_of(view)) {
     if (!kind.all.empty() || kind.removed.empty()) continue;
     out.push_back({Gravity::warning, "no " + std::string(role_words(kind.role).one),
-                   "the next run would be without: " + how_removed(kind.removed)});
+                   "the next run would be without: " + how_removed(kind.removed), shortest(kind.removed)});
   }
 }
 

@@ -9,7 +9,9 @@ namespace weir::control {
 namespace {
 
 constexpr DurationNs kHour = 3600 * kSecond;
-constexpr std::uint32_t kBurstShare = 4;  // of the messages of an hour that may follow each other
+// Of the messages of an hour: may follow each other; and may be sent in advance about an error.
+constexpr std::uint32_t kBurstShare = 2;
+constexpr std::uint32_t kAdvanceShare = 4;
 
 // The worst first, ended ones last.
 bool comes_first(const AlarmMessage::Line& left, const AlarmMessage::Line& right) {
@@ -25,6 +27,7 @@ AlarmOutlet::AlarmOutlet(AlarmChannel channel, std::size_t index, std::uint32_t 
       index_(index),
       per_ns_(static_cast<double>(per_hour) / static_cast<double>(kHour)),
       tokens_max_(std::max<double>(1, per_hour / kBurstShare)),
+      advance_max_(per_hour / kAdvanceShare),
       tokens_(tokens_max_) {
   WEIR_ASSERT(per_hour > 0);
 }
@@ -155,7 +158,7 @@ bool AlarmOutlet::has_new_error() const {
 bool AlarmOutlet::take_token(TimeNs now) {
   tokens_ = std::min(tokens_max_, tokens_ + per_ns_ * static_cast<double>(now - tokens_at_));
   tokens_at_ = now;
-  if (tokens_ < (has_new_error() ? 1 - tokens_max_ : 1)) return false;
+  if (tokens_ < (has_new_error() ? 1 - advance_max_ : 1)) return false;
   tokens_ -= 1;
   return true;
 }

@@ -181,7 +181,9 @@ void AlarmBook::delivered(std::size_t channel, const std::string& error, const A
 
 Expected<void, std::string> AlarmBook::acknowledge(const std::string& wanted, const std::string& by,
                                                    const AlarmTime& at) {
-  if (by.empty()) return refuse("who acknowledges? Give a name");
+  if (by.empty())
+    return refuse(
+        "an acknowledgement needs a person's name: `weir alarm ack --by NAME`, or \"Your name\" on the page");
   bool found = false;
   for (auto& [name, track] : tracks_) {
     if (!track.raised || (!wanted.empty() && name != wanted)) continue;
@@ -198,8 +200,10 @@ Expected<void, std::string> AlarmBook::acknowledge(const std::string& wanted, co
 
 Expected<void, std::string> AlarmBook::shelve(const std::string& name, DurationNs time, const std::string& by,
                                               const AlarmTime& at) {
-  if (by.empty()) return refuse("who shelves it? Give a name");
-  if (name.empty()) return refuse("which alarm? Give its name, as `weir alarm list` shows it");
+  if (by.empty())
+    return refuse(
+        "a shelf needs a person's name: `weir alarm shelve --by NAME`, or \"Your name\" on the page");
+  if (name.empty()) return refuse("a shelf needs the name of an alarm, as `weir alarm list` shows it");
   if (time <= 0 || time > kShelfMax) return refuse("an alarm is shelved for at most 30 days");
   std::erase_if(shelves_, [&](const AlarmShelf& shelf) { return shelf.name == name; });
   if (shelves_.size() >= kShelvesMax) return refuse("too many alarms are shelved: unshelve one");

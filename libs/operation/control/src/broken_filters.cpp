@@ -40,10 +40,12 @@ bool filters_hang(const HealthView& view, Findings& out) {
   std::vector<std::string> held;
   std::string first;
   bool in_workers = false;
+  DurationNs longest = 0;
   for (const HealthView::Process& one : view.processes) {
     if (one.removed || !one.live || one.filter_held_ns < kHeld) continue;
     const std::string slice = one.filter_held.empty() ? "a slice" : "slice " + one.filter_held;
-    held.push_back(one.name + "'s filter has held " + slice + " for " + whole_seconds(one.filter_held_ns));
+    held.push_back(one.name + "'s filter holds " + slice);
+    longest = std::max(longest, one.filter_held_ns);
     if (first.empty()) first = one.name;
     in_workers = in_workers || one.has_workers;
   }
@@ -51,7 +53,8 @@ bool filters_hang(const HealthView& view, Findings& out) {
   out.push_back({Gravity::error, "filter hangs",
                  list(held) + (in_workers ? ": filter.timeout_ms ends such slices"
                                           : ": weir ctl kill " + first +
-                                                ", and for the next run filter.isolation: worker")});
+                                                ", and for the next run filter.isolation: worker"),
+                 longest});
   return true;
 }
 

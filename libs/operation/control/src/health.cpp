@@ -110,8 +110,9 @@ void unsettled(const HealthView& view, Findings& out) {
     }
   }
   out.push_back({view.unsettled_ns < kStalled ? Gravity::warning : Gravity::error, "stalled",
-                 "no slice has been settled for " + whole_seconds(view.unsettled_ns) + ", and " +
-                     counted(view.in_flight, "slice") + (view.in_flight == 1 ? " waits" : " wait")});
+                 "no slice is settled, and " + counted(view.in_flight, "slice") +
+                     (view.in_flight == 1 ? " waits" : " wait"),
+                 view.unsettled_ns});
 }
 
 std::string per_second(double rate) {
@@ -126,9 +127,9 @@ void triggers(const HealthView& view, Findings& out) {
   if (flow.silent_ns) {
     out.push_back(
         {Gravity::warning, "no triggers",
-         (flow.had_triggers ? "the last trigger arrived " + whole_seconds(*flow.silent_ns) + " ago"
-                            : "none in the first " + whole_seconds(*flow.silent_ns) + " of the run") +
-             ": check the trigger's source, or pause the run"});
+         std::string(flow.had_triggers ? "no trigger arrives any more" : "none since the run began") +
+             ": check the trigger's source, or pause the run",
+         flow.silent_ns});
   } else if (flow.rate) {
     out.push_back({Gravity::warning, "low rate",
                    "triggers come at " + per_second(*flow.rate) + ", " +
@@ -147,10 +148,12 @@ void silent(const HealthView& view, Findings& out) {
   const Picked quiet =
       pick(view, [&](const Process& one) { return one.live && one.known && one.silent_ns >= limit; });
   if (quiet.empty()) return;
-  std::vector<std::string> texts;
-  for (const Process* one : quiet)
-    texts.push_back(one->name + " (for " + whole_seconds(one->silent_ns) + ")");
-  out.push_back({Gravity::warning, "silent", list(texts) + " is silent: stopped, overloaded, or cut off"});
+  DurationNs longest = 0;
+  for (const Process* one : quiet) longest = std::max(longest, one->silent_ns);
+  out.push_back(
+      {Gravity::warning, "silent",
+       list(quiet) + (quiet.size() == 1 ? " is" : " are") + " silent: stopped, overloaded, or cut off",
+       longest});
 }
 
 void silent_sources(const HealthView& view, Findings& out) {
@@ -264,12 +267,11 @@ std::string how_last_ended(const HealthView& view) {
 void restarted(const HealthView& view, Findings& out) {
   if (!view.recalled || view.up_ns >= kRestartTold) return;
   const Picked awaited = pick(view, [&](const Process& one) { return is_awaited(view, one); });
-  const std::string since = "run control restarted " + whole_seconds(view.up_ns) + " ago";
   if (awaited.empty()) {
-    out.push_back({Gravity::waiting, "run control restarted", since + " and has taken over the farm"});
+    out.push_back({Gravity::waiting, "run control restarted", "it has taken over the farm", view.up_ns});
   } else {
     out.push_back(
-        {Gravity::warning, "run control restarted", since + " and waits for reports of " + list(awaited)});
+        {Gravity::warning, "run control restarted", "it waits for reports of " + list(awaited), view.up_ns});
   }
 }
 

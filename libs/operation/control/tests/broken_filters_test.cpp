@@ -117,7 +117,7 @@ TEST_CASE("a filter that hangs is named with its slice, and with what ends it") 
   lose(view, "dcm-2");
   auto health = health_of(view);
   CHECK(health[0] == Finding{Gravity::error, "filter hangs",
-                             "dcm-0's filter has held slice 150 for 42 s: weir ctl kill dcm-0, and for the "
+                             "dcm-0's filter holds slice 150: weir ctl kill dcm-0, and for the "
                              "next run filter.isolation: worker"});
   CHECK(health[1].word == "DCM lost");
   CHECK_THAT(all_of(health), !ContainsSubstring("FILTER_TOO_SLOW"));

@@ -37,8 +37,9 @@ std::optional<ControlPlace> control_place(const std::string& output, const std::
   const std::string port = word_after(output, "run-control ", " \n");
   const std::size_t page = output.find("page ");
   if (port.empty() || page == output.npos || output.find('\n', page) == output.npos) return std::nullopt;
-  return ControlPlace{listen.substr(0, listen.rfind(':')) + ":" + port,
-                      word_after(output, "page http://", "/\n")};
+  std::string url = word_after(output, "page ", "\n");
+  if (url == "none") url.clear();
+  return ControlPlace{listen.substr(0, listen.rfind(':')) + ":" + port, word_after(url, "://", "/"), url};
 }
 
 bool control_says_off(const std::string& output) { return output.find("\noff\n") != output.npos; }

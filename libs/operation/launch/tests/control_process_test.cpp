@@ -14,6 +14,11 @@ TEST_CASE("run control's address is known once it has reported all of it") {
   REQUIRE(place.has_value());
   CHECK(place->at == "10.0.0.1:4711");
   CHECK(place->page == "127.0.0.1:8081");
+  const auto encrypted =
+      control_place("run-control 1 publish 1 subscribe 2\npage https://[::1]:8081/\n", "[::1]:0");
+  REQUIRE(encrypted);
+  CHECK(encrypted->page == "[::1]:8081");
+  CHECK(encrypted->page_url == "https://[::1]:8081/");
   const auto without = control_place("run-control 4711 publish 1 subscribe 2\npage none\n", "[::1]:0");
   REQUIRE(without.has_value());
   CHECK(without->at == "[::1]:4711");

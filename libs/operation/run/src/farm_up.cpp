@@ -140,7 +140,7 @@ std::string FarmUp::start_run_control() {
   wanted.listen = place->at;
   wanted.page = place->page;
   control.settings.arguments = launch::control_child(wanted).arguments;
-  introduce("http://" + place->page + "/");
+  introduce(place->page_url);
   return {};
 }
 

@@ -4,10 +4,12 @@
 #include <boost/json.hpp>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <optional>
 #include <string_view>
+#include <system_error>
 
 namespace weir::run_database {
 namespace {
@@ -16,11 +18,24 @@ namespace json = boost::json;
 
 constexpr std::size_t kNewest = 20;  // runs among which one has an end record
 
-json::value end_record(const std::string& folder, std::uint32_t run) {
-  std::ifstream file(run_record::record_paths(folder, RunNumber(run)).end, std::ios::binary);
+struct EndRecord {
+  std::uint64_t bytes = 0;
+  json::value value;  // null: too long, or damaged
+};
+
+// Returns nothing if the run has no end record yet.
+std::optional<EndRecord> end_record(const std::string& folder, std::uint32_t run) {
+  const std::string path = run_record::record_paths(folder, RunNumber(run)).end;
+  std::error_code none;
+  EndRecord record;
+  record.bytes = std::filesystem::file_size(path, none);
+  if (none) return std::nullopt;
+  if (record.bytes > RunTrend::kRecordBytesMax) return EndRecord{};
+  std::ifstream file(path, std::ios::binary);
   boost::system::error_code bad;
-  json::value value = json::parse(std::string(std::istreambuf_iterator<char>(file), {}), bad);
-  return bad ? json::value() : value;
+  record.value = json::parse(std::string(std::istreambuf_iterator<char>(file), {}), bad);
+  if (bad) record.value = nullptr;
+  return record;
 }
 
 // "latency_us.p99" in nested objects; a key may itself have dots, as "discarded.drain_timeout".
@@ -48,19 +63,36 @@ void add_keys(const json::value& value, const std::string& path, std::vector<std
 
 }  // namespace
 
-Expected<std::vector<TrendPoint>, std::string> trend(const RunDatabase& runs, const std::string& key,
-                                                     std::size_t count) {
+Expected<RunTrend::Answer, std::string> RunTrend::find(const RunDatabase& runs, const std::string& key,
+                                                       std::size_t count) {
   RunQuery query;
-  query.limit = count;
+  query.limit = std::min(count, kRunsMax);
   const auto list = runs.find(query);
   if (!list) return Unexpected<std::string>(list.error());
-  std::vector<TrendPoint> points;
+  if (known_.size() >= kKeysMax && !known_.contains(key)) known_.clear();
+  Values& values = known_[key];
+  Answer answer;
+  std::size_t reads = 0;
+  std::uint64_t bytes = 0;
   for (const RunRow& row : list->runs) {
-    if (const auto value = number_at(end_record(runs.folder(), row.run), key))
-      points.push_back({row.run, row.begin_utc_ns, *value});
+    auto known = values.find(row.run);
+    if (known != values.end()) {
+      // Read before.
+    } else if (reads >= kReadsMax || bytes >= kReadBytesMax) {
+      answer.more = true;
+      continue;
+    } else {
+      const auto record = end_record(runs.folder(), row.run);
+      if (!record) continue;
+      ++reads;
+      bytes += record->bytes;
+      known = values.emplace(row.run, number_at(record->value, key)).first;
+    }
+    if (known->second) answer.points.push_back({row.run, row.begin_utc_ns, *known->second});
   }
-  std::ranges::reverse(points);
-  return points;
+  while (values.size() > 2 * kRunsMax) values.erase(values.begin());
+  std::ranges::reverse(answer.points);
+  return answer;
 }
 
 Expected<std::vector<std::string>, std::string> trend_keys(const RunDatabase& runs) {
@@ -70,7 +102,7 @@ Expected<std::vector<std::string>, std::string> trend_keys(const RunDatabase& ru
   if (!list) return Unexpected<std::string>(list.error());
   std::vector<std::string> keys;
   for (const RunRow& row : list->runs) {
-    add_keys(end_record(runs.folder(), row.run), "", keys);
+    if (const auto record = end_record(runs.folder(), row.run)) add_keys(record->value, "", keys);
     if (!keys.empty()) break;
   }
   std::erase_if(keys, [](const std::string& key) { return key == "run"; });

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <weir/base/time.hpp>
 #include <weir/v1/bus.pb.h>
 
 #include <string>
@@ -16,5 +17,8 @@ struct DisplayState {
 };
 // Returns the state of a node of run control's view. Pure.
 [[nodiscard]] DisplayState display_state(const v1::FarmView& view, const v1::FarmView::Node& node);
+
+// Returns " [12 s]", the time since a finding's begin; empty if it is unknown or needs no attention. Pure.
+[[nodiscard]] std::string age_text(const v1::FarmView::Finding& finding, UtcNs now);
 
 }  // namespace weir::farm_view

@@ -38,6 +38,7 @@ struct PageSettings {
   // Further JSON documents, by path: "/api/series". Called on the page's thread; the error is a sentence.
   std::map<std::string, std::function<Expected<std::string, std::string>(const RunQuery& query)>> documents;
   http::Limits limits;
+  http::TlsFiles tls;  // for HTTPS
 };
 
 struct PageCounters {
@@ -66,6 +67,8 @@ class Page {
   Page& operator=(const Page&) = delete;
 
   [[nodiscard]] const ports::Endpoint& endpoint() const;
+  [[nodiscard]] std::string url() const;  // "https://127.0.0.1:8080/"
+  [[nodiscard]] http::TlsState tls() const;
   // Takes the state of each second; rates are computed from one to the next. Thread-safe.
   void update(const Farm& farm);
   // Takes the current histograms as JSON (reports::RunHistograms::document()). Thread-safe.

@@ -134,7 +134,7 @@ struct RequestedCommand {
   bool annotation = false;  // POST /api/annotate
   // Of POST /api/alarm: ack, shelve, unshelve, test; with parameters alarm, person, for_s. Empty: another.
   std::string alarm = {};
-  // Of POST /api/act: add, remove, restart, log-level, set, unset, try-settings, off. Empty: another.
+  // Of POST /api/act: add, remove, restart, log-level, set, unset, try-settings, form, off. Empty: another.
   std::string action = {};
   std::vector<std::string> nodes = {};  // of an action: processes
   std::vector<std::string> sets = {};   // likewise: key=value; unset: keys
@@ -146,6 +146,7 @@ struct RequestedCommand {
 struct CommandAnswer {
   bool taken = true;  // false: refused, with reason and remedy in `message`
   std::string message;
+  std::string document = {};  // JSON, for the answer's `document`; empty: none
 };
 
 }  // namespace weir::page

@@ -11,10 +11,11 @@
 namespace weir::http {
 
 enum class ClientError : std::uint8_t {
-  bad_url,        // not http://HOST[:PORT][/PATH]
+  bad_url,        // not http[s]://HOST[:PORT][/PATH]
   no_such_host,   // the name cannot be resolved
   not_connected,  // refused or unreachable
   timeout,        // no answer in time
+  not_trusted,    // its certificate is of no known authority, of another name, or expired; or it has none
   malformed,      // not HTTP, or ended early
   too_large       // more than `bytes_max`
 };
@@ -28,10 +29,11 @@ struct ClientResponse {
 struct ClientLimits {
   DurationNs timeout_ns = 5 * kSecond;  // from the call to the last byte; resolving a name may take longer
   std::size_t bytes_max = 64U << 20;
+  std::string authority = {};  // file with certificates to trust, for https; empty: those of the system
 };
 
 // Sends one request over one connection, in HTTP/1.0 so that the response comes in one piece, and waits for
-// it. `url`: http://HOST[:PORT][/PATH[?QUERY]], also without http://; [::1] for IPv6 addresses.
+// it. `url`: http[s]://HOST[:PORT][/PATH[?QUERY]], also without http://; [::1] for IPv6 addresses.
 [[nodiscard]] Expected<ClientResponse, ClientError> get(const std::string& url,
                                                         const ClientLimits& limits = {});
 // Like get(), with a JSON body. `token`, if not empty, is sent as `Authorization: Bearer`.

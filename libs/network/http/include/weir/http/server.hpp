@@ -2,6 +2,7 @@
 
 #include <weir/base/time.hpp>
 #include <weir/http/message.hpp>
+#include <weir/http/tls_files.hpp>
 #include <weir/ports/network.hpp>
 
 #include <cstddef>
@@ -41,8 +42,9 @@ struct ServerCounters {
   std::uint64_t not_admitted = 0;
   std::uint64_t requests = 0;  // answered, with any status
   std::uint64_t malformed = 0;
-  std::uint64_t too_large = 0;  // headers or body
-  std::uint64_t timeouts = 0;   // of requests and of responses; idle connections do not count
+  std::uint64_t too_large = 0;          // headers or body
+  std::uint64_t handshakes_failed = 0;  // of TLS, or not ended in time
+  std::uint64_t timeouts = 0;           // of requests and of responses; idle connections do not count
   std::uint64_t not_found = 0;
   std::uint64_t handler_failures = 0;  // a handler threw: 500
   std::uint64_t event_clients = 0;
@@ -63,12 +65,19 @@ using Admission = std::function<std::optional<HttpResponse>(const HttpRequest&)>
 // `data` may have some.
 [[nodiscard]] std::string event_text(std::string_view name, std::string_view data);
 
-// A small HTTP/1.1 server with keep-alive, in its own thread. Without encryption: for a trusted network, or
-// behind a proxy that does TLS. GET serves HEAD as well.
+// The certificate in use.
+struct TlsState {
+  UtcNs ends_utc_ns = 0;  // 0: plain HTTP
+  std::string problem;    // with newer files, which are not in use; empty: none
+};
+
+// A small HTTP/1.1 server with keep-alive, in its own thread; with `tls` it serves HTTPS only. GET serves
+// HEAD as well.
 class Server {
  public:
-  // Listens. Throws std::runtime_error with address and reason if it cannot. `listen.port` 0: any free one.
-  explicit Server(const ports::Endpoint& listen, const Limits& limits = {});
+  // Listens. Throws std::runtime_error with address or file and reason if it cannot. `listen.port` 0: any
+  // free one.
+  explicit Server(const ports::Endpoint& listen, const Limits& limits = {}, const TlsFiles& tls = {});
   // Ends the thread and closes open connections.
   ~Server();
   Server(const Server&) = delete;
@@ -92,6 +101,8 @@ class Server {
   void publish(const std::string& path, std::string_view name, std::string_view data);
   // Thread-safe.
   [[nodiscard]] ServerCounters counters() const;
+  // As of the last connection. Thread-safe.
+  [[nodiscard]] TlsState tls() const;
 
  private:
   class Impl;

@@ -141,6 +141,7 @@ class AlarmOutlet {
   std::size_t index_;
   double per_ns_;  // tokens
   double tokens_max_;
+  double advance_max_;
   double tokens_;  // below 0: errors have used those of later messages
   TimeNs tokens_at_ = 0;
   std::map<std::string, Entry> entries_;

@@ -68,10 +68,11 @@ struct AlarmEvent {
   UtcNs utc_ns = 0;
   What what = What::raised;
   Gravity gravity = Gravity::warning;
-  std::string name;     // of the alarm; of a message: its subject
-  std::string reason;   // of a failure: the error
-  std::string by;       // a person
-  std::string channel;  // of a message
+  std::string name;       // of the alarm; of a message: its subject
+  std::string reason;     // of a failure: the error
+  std::string by;         // a person
+  std::string channel;    // of a message
+  std::string text = {};  // of a message that was sent: its lines
 };
 [[nodiscard]] std::string_view name(AlarmEvent::What what);
 

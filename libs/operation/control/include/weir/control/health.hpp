@@ -32,9 +32,15 @@ enum class Gravity : std::uint8_t {
 [[nodiscard]] std::string_view name(Gravity gravity);  // "good", …
 struct Finding {
   Gravity gravity = Gravity::good;
-  std::string word;    // "blocked", "no DCM", "running": for a badge
-  std::string reason;  // cause and remedy, without a full stop; may be empty
-  bool operator==(const Finding&) const = default;
+  std::string word;  // "blocked", "no DCM", "running": for a badge
+  // Cause and remedy, without a full stop; may be empty. Stays the same while the finding lasts: it contains
+  // no growing time, so that repeats can be recognised.
+  std::string reason;
+  std::optional<DurationNs> lasts_ns = std::nullopt;  // since its cause began; nullopt: unknown
+  // Compares all but the time.
+  bool operator==(const Finding& other) const {
+    return gravity == other.gravity && word == other.word && reason == other.reason;
+  }
 };
 
 // Recent losses, by their name in the account: "discarded.lease_expired", "missing.deadline",
@@ -93,7 +99,7 @@ struct HealthView {
     DurationNs filter_held_ns = 0;
     std::string filter_held;     // its number
     bool has_workers = false;    // filters are in workers
-    std::string silent_sources;  // of a readout: "source 3 for 12 s (240 slices)"; empty: none
+    std::string silent_sources;  // of a readout: "source 3, source 4"; empty: none
     std::string out_of_step;     // of a readout: "source 3 out of step by -1 since slice 4711"; empty: none
   };
   std::vector<Process> processes;  // those of the plan

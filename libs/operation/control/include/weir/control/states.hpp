@@ -56,9 +56,10 @@ enum class RequestKind : std::uint8_t {
   alarm,
   preflight,
   sequence,
-  try_settings
+  try_settings,
+  form
 };
-constexpr std::size_t kRequests = 16;
+constexpr std::size_t kRequests = 17;
 [[nodiscard]] std::string_view name(RequestKind request);  // "status", …, "log-level"
 [[nodiscard]] std::optional<RequestKind> request_of(std::string_view name);
 

@@ -32,6 +32,7 @@ struct ControlChildSettings {
 struct ControlPlace {
   std::string at;    // host:port
   std::string page;  // host:port of its page; empty: no page
+  std::string page_url;
 };
 // Reads the addresses from its output so far. Returns nothing while the output is incomplete. `listen`: as in
 // its settings.
