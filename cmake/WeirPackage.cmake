@@ -144,8 +144,8 @@ set(CPACK_DEBIAN_WEIR_PACKAGE_PRIORITY optional)
 set(CPACK_DEBIAN_WEIR_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_WEIR_PACKAGE_DEPENDS "adduser")
 set(CPACK_DEBIAN_WEIR_PACKAGE_RECOMMENDS "iproute2, curl")
-set(CPACK_DEBIAN_WEIR_PACKAGE_SUGGESTS "weir-dev (= ${package_version}), python3,
-  python3-numpy, python3-crc32c, python3-protobuf, python3-zmq, python3-yaml, python3-tqdm, python3-h5py")
+string(CONCAT CPACK_DEBIAN_WEIR_PACKAGE_SUGGESTS "weir-dev (= ${package_version}), python3, "
+  "python3-numpy, python3-crc32c, python3-protobuf, python3-zmq, python3-yaml, python3-tqdm, python3-h5py")
 set(CPACK_DEBIAN_WEIR_DEBUGINFO_PACKAGE ON)  # strips the executables, too
 set(CPACK_DEBIAN_WEIR_PACKAGE_CONTROL_EXTRA
     "${debian}/postinst;${debian}/prerm;${debian}/postrm;${debian}/conffiles")
@@ -165,6 +165,9 @@ set(CPACK_DEBIAN_DEV_PACKAGE_PRIORITY optional)
 set(CPACK_DEBIAN_DEV_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_DEV_PACKAGE_RECOMMENDS "cmake (>= 3.25), g++ | c++-compiler")
 set(CPACK_DEBIAN_DEV_PACKAGE_SUGGESTS weir)
+# For programs that are packaged themselves: the package that has the library.
+file(WRITE "${PROJECT_BINARY_DIR}/packed/dev/shlibs" "libweir-file-reader 1 weir-dev (>= ${PROJECT_VERSION})\n")
+set(CPACK_DEBIAN_DEV_PACKAGE_CONTROL_EXTRA "${debian}/triggers;${PROJECT_BINARY_DIR}/packed/dev/shlibs")
 set(CPACK_DEBIAN_DEV_DESCRIPTION "Weir collects what many detector readouts hold, over an ordinary TCP/IP
 network, into whole slices, and runs trigger algorithms on them.
 .
