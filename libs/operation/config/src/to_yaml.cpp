@@ -69,6 +69,14 @@ bool is_given(const Message& message, const FieldDescriptor& field) {
   return field.is_repeated() ? access.FieldSize(message, &field) > 0 : access.HasField(message, &field);
 }
 
+// True for a number without a default that is not given, as `mean_min` of a check: its zero would be a limit.
+bool is_absent(const Message& message, const FieldDescriptor& field) {
+  const bool is_number = field.cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE ||
+                         field.cpp_type() == FieldDescriptor::CPPTYPE_UINT32 ||
+                         field.cpp_type() == FieldDescriptor::CPPTYPE_UINT64;
+  return is_number && !field.is_repeated() && !field.has_default_value() && !is_given(message, field);
+}
+
 void write_keys(YAML::Emitter& out, const Message& message, Extent extent) {
   const auto& type = *message.GetDescriptor();
   for (int i = 0; i < type.field_count(); ++i) {
@@ -80,7 +88,7 @@ void write_keys(YAML::Emitter& out, const Message& message, Extent extent) {
       write_keys(out, section(), Extent::given);
       continue;
     }
-    if (extent == Extent::given && !is_given(message, field)) continue;
+    if ((extent == Extent::given && !is_given(message, field)) || is_absent(message, field)) continue;
     out << YAML::Key << field.name() << YAML::Value;
     if (field.is_map()) {
       write_map(out, message, field);

@@ -1,6 +1,7 @@
 #include "every_key.hpp"
 #include "weir_catch.hpp"
 #include <weir/config/farm_file.hpp>
+#include <weir/config/plan.hpp>
 
 #include <google/protobuf/util/message_differencer.h>
 
@@ -33,6 +34,25 @@ TEST_CASE("a farm in which every key of the schema is set reads back the same") 
   const v1::Farm farm = config::farm_of_every_key();
   REQUIRE(farm.readout().profiles(0).own().source().plugin() != "");
   check_round_trip(farm);
+}
+
+TEST_CASE("limits that are not given stay so in the written farm, and do not become zero") {
+  const auto file = config::read_farm(
+      "control:\n"
+      "  quality: [{name: size, histogram: bytes, mean_max: 5}]\n"
+      "  alarms: {rules: [{name: crowded, metric: weir_slices_in_flight, above: 9}]}\n",
+      "farm.yaml");
+  REQUIRE(file.has_value());
+  const auto again = config::read_farm(config::to_yaml(file->farm), "written.yaml");
+  REQUIRE(again.has_value());
+  const auto errors = config::validate(again->farm, again->locations, {});
+  INFO(config::to_text(errors));
+  CHECK(errors.empty());
+  const auto& check = again->farm.control().quality(0);
+  CHECK((check.has_mean_max() && !check.has_mean_min() && !check.has_ratio_max() &&
+         !check.has_empty_bins_max()));
+  const auto& rule = again->farm.control().alarms().rules(0);
+  CHECK((rule.has_above() && !rule.has_below() && !rule.has_raise_after_s() && !rule.has_clear_after_s()));
 }
 
 TEST_CASE("a farm with every kind of value reads back the same") {
