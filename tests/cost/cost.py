@@ -9,6 +9,7 @@ library, natively. The point `simulated` is the nodes of simulated farms, whose 
     cost.py BUILD                     compares with figures.json; status 1: something costs more
     cost.py BUILD --update            writes figures.json, of this compiler and C library
     cost.py BUILD --point 64B-4x4     only this one, compared with nothing
+    cost.py BUILD --ways              each build.by, compared with nothing
 """
 
 import argparse
@@ -73,6 +74,27 @@ burst: {{buffer_bytes: {ring}}}
 writer: {{count: {writers}, buffer_bytes: 134217728, sync_interval_ms: 20}}
 """
 
+# name: (build.by of the front-ends, sections of the farm). Each runs for as long at two rates: the difference cancels a
+# role's work for each second.
+WAYS = {
+    "trigger": ("trigger", "trigger: {{mode: rate, rate_hz: {rate}}}\nbuild: {{by: trigger}}\n"),
+    "number": ("number", "build: {{by: number}}\n"),
+    "time": ("time", "trigger: {{mode: clock, slice_ms: {ms}}}\nbuild: {{by: time}}\n"),
+    "time, each piece in two slices": (
+        "time", "trigger: {{mode: clock, slice_ms: {ms}}}\nbuild: {{by: time, overlap_us: {overlap_us}}}\n"),
+}
+WAY_RATES = (100, 500)
+WAY_SECONDS = 4
+WAY_SIZE = 64
+WAY_FARM = """farm: cost
+run: {{restart: never}}
+supervisor: {{status_interval_ms: 60000}}
+{build}source: {{kind: plugin, plugin: '{plugin}', wait_ms: 60000, parameters: {{by: {by}, rate_hz: {rate}, size_bytes: {size}}}}}
+readout: {{count: {readouts}, sources_per_readout: 4}}
+dcm: {{count: 1, shaper: none, deadline_ms: 60000}}
+filter: {{plugin: accept-all}}
+"""
+
 ACCEPTING = "{plugin: accept-all}"
 REJECTING = "{plugin: prescale, parameters: {n: 1000000000}}"
 RING_BYTES = 16 << 20  # full in the short run already
@@ -105,12 +127,23 @@ def wrap(build, folder, prefix_of):
     return os.path.join(folder, "weir")
 
 
-def run(weir, folder, point, slices, out):
+def farm_of(point):
     size, sources, _, kind = POINTS[point]
+    return FARM.format(size=size, most=max(4096, size), sources=sources, readouts=READOUTS, writers=int(kind != ""),
+                       filter=REJECTING if kind == "ring" else ACCEPTING, ring=RING_BYTES if kind == "ring" else 0)
+
+
+def farm_of_way(build, way, rate):
+    by, sections = WAYS[way]
+    return WAY_FARM.format(build=sections.format(rate=rate, ms=1000 / rate, overlap_us=round(0.5e6 / rate)),
+                           plugin=os.path.join(build, "tests", "cost-ways.so"), by=by, rate=rate, size=WAY_SIZE,
+                           readouts=READOUTS)
+
+
+def run(weir, folder, text, slices, out):
     farm = os.path.join(folder, "farm.yaml")
     with open(farm, "w", encoding="utf-8") as file:
-        file.write(FARM.format(size=size, most=max(4096, size), sources=sources, readouts=READOUTS, writers=int(kind != ""),
-                               filter=REJECTING if kind == "ring" else ACCEPTING, ring=RING_BYTES if kind == "ring" else 0))
+        file.write(text)
     shutil.rmtree(out, ignore_errors=True)
     os.makedirs(out)
     done = subprocess.run([weir, "run", farm, "--quiet", "--out", os.path.join(folder, "run"), "--set", "run.slices=%d" % slices],
@@ -118,7 +151,7 @@ def run(weir, folder, point, slices, out):
                           timeout=300, check=False)
     shutil.rmtree(os.path.join(folder, "run"), ignore_errors=True)
     if done.returncode != 0:
-        raise Failed("the farm of %s ended with status %d:\n%s" % (point, done.returncode, done.stdout))
+        raise Failed("a farm ended with status %d:\n%s\n%s" % (done.returncode, text, done.stdout))
 
 
 def calls_in(path):
@@ -192,6 +225,15 @@ def measure(build, point):
     if point == SIMULATED:
         return measure_simulated(build)
     _, sources, lengths, kind = POINTS[point]
+    return measure_farms(build, [(farm_of(point), slices) for slices in lengths], sources, kind)
+
+
+def measure_way(build, way):
+    return measure_farms(build, [(farm_of_way(build, way, rate), WAY_SECONDS * rate) for rate in WAY_RATES], 4, "way")
+
+
+def measure_farms(build, farms, sources, kind):
+    """As measure(), from the difference of two farms: (farm file, slices) of each."""
     preload = os.path.join(build, "tests", "libcost_counter.so")
     ways = (
         (counted_by_valgrind, lambda role: "valgrind --tool=callgrind --trace-syscalls=yes "
@@ -204,16 +246,16 @@ def measure(build, point):
         with tempfile.TemporaryDirectory() as folder:
             weir = wrap(build, os.path.join(folder, "bin"), prefix_of)
             counts = []
-            for slices in lengths:
+            for text, slices in farms:
                 out = os.path.join(folder, "out")
-                run(weir, folder, point, slices, out)
+                run(weir, folder, text, slices, out)
                 counts.append(read(out, kind))
         short, long = counts
         for role in long:
             if role == "writer" and kind != "stored":
                 continue
             per = "fragment" if role in ("readout", "dcm") else "slice"
-            units = (lengths[1] - lengths[0]) * (READOUTS * sources if per == "fragment" else 1)
+            units = (farms[1][1] - farms[0][1]) * (READOUTS * sources if per == "fragment" else 1)
             of = figures.setdefault(role, {"per": per})
             for what in long[role]:
                 of[what] = round((long[role][what] - short[role][what]) / units, 3)
@@ -281,16 +323,30 @@ def compare(point, measured, committed):
     return lines, dearer
 
 
+def print_ways(build):
+    print("| `build.by` | readouts: instructions, system calls, allocations, bytes copied a fragment | DCM | supervisor, a slice |")
+    print("| --- | --- | --- | --- |")
+    for way in WAYS:
+        figures = measure_way(build, way)
+        cells = ["%(instructions).0f, %(system_calls).3f, %(allocations).3f, %(copied_bytes).0f" % figures[role]
+                 for role in ("readout", "dcm", "supervisor")]
+        print("| %s | %s |" % (way, " | ".join(cells)), flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build")
     parser.add_argument("--update", action="store_true")
     parser.add_argument("--point", choices=KINDS)
+    parser.add_argument("--ways", action="store_true")
     options = parser.parse_args()
     build = os.path.abspath(options.build)
     if shutil.which("valgrind") is None:
         print("SKIPPED: valgrind is not installed (Debian's package of that name)")
         return SKIPPED
+    if options.ways:
+        print_ways(build)
+        return 0
     with open(FIGURES, encoding="utf-8") as file:
         committed = json.load(file)
     here = toolchain(build)
