@@ -45,7 +45,8 @@ TEST_CASE("adaptive loses little under a TCP without selective acknowledgements,
     const RunResult by_hand = PullModel(case_named(name), {"byte-credits", 6'000}).run();
     CHECK(run.goodput > 0.98 * by_hand.goodput);
     CHECK(run.p99 < 1.2 * by_hand.p99);  // a stall takes 25 serialisations
-    CHECK(run.late_drops <= 20);
+    CHECK(run.late_drops <= 10);
+    CHECK(run.timeouts <= 24);  // two for each DCM
   }
 }
 
@@ -61,10 +62,9 @@ TEST_CASE("adaptive starts from what is known of the port, and holds if that is 
     CHECK(run.drops <= 20);
     CHECK(run.late_drops == 0);
   }
-  const RunResult unknown = PullModel(case_named("old-tcp-15"), {"adaptive", 0}).run();
   const RunResult told = PullModel(case_named("old-tcp-15"), {"adaptive", 0}, settings).run();
   CHECK(told.goodput > 0.98);
-  if (known <= 1) CHECK(told.drops < unknown.drops);
+  CHECK(told.drops <= 24);  // two for each DCM
 }
 
 TEST_CASE("adaptive keeps half of its port against a greedy foreign flow, and yields the other half") {

@@ -122,6 +122,7 @@ void ReadoutLinks::on_ready(sessions::Peer& peer) {
   readouts_[peer.tag].told_bytes = 0;
   readouts_[peer.tag].retransmitted = 0;
   readouts_[peer.tag].timing_ns = now_ns_;
+  collector_.shaper().connected(static_cast<std::uint32_t>(peer.tag), peer.stream().selective_acks());
   collector_.readout_up(static_cast<std::uint32_t>(peer.tag));
 }
 

@@ -19,6 +19,8 @@ constexpr double kFloor = 6 * kSegment;
 constexpr double kFirstInBuffer = 4;
 constexpr double kEnoughInBuffer = 2;          // DCMs and bursts share the buffer
 constexpr double kFloorShared = 4 * kSegment;  // of each DCM, if several share a port
+// Without selective acknowledgements, of all DCMs behind a port: a segment that the port drops costs 200 ms.
+constexpr double kEnoughOldTcp = 8 * kSegment;
 constexpr double kWindowMax = 64.0 * (1U << 20U);
 
 constexpr DurationNs kStartEpoch = 2 * kMillisecond;
@@ -222,6 +224,16 @@ void Adaptive::arrived(std::uint32_t readout, std::uint64_t bytes, TimeNs now_ns
 void Adaptive::answered(std::uint32_t readout, std::uint32_t fragments, std::uint64_t bytes, TimeNs now_ns) {
   ByteWindow::answered(readout, fragments, bytes, now_ns);
   ways_.owes(readout, accounts_.of(readout), now_ns);
+}
+
+// The first bursts of several DCMs would overflow their port: the window begins small, in the steady phase.
+void Adaptive::connected(std::uint32_t, bool selective_acks) {
+  if (selective_acks || only_dcm_) return;
+  enough_max_ = std::min(enough_max_, kEnoughOldTcp);
+  enough_ = std::min(enough_, enough_max_);
+  if (phase_ != Phase::start_up) return;
+  phase_ = Phase::steady;
+  move_to(std::min(target_, enough_ / share_.members));
 }
 
 void Adaptive::readout_lost(std::uint32_t readout) {

@@ -27,6 +27,7 @@ class Adaptive final : public ByteWindow {
   void take(const Demand& demand, TimeNs now_ns) override;
   void arrived(std::uint32_t readout, std::uint64_t bytes, TimeNs now_ns) override;
   void answered(std::uint32_t readout, std::uint32_t fragments, std::uint64_t bytes, TimeNs now_ns) override;
+  void connected(std::uint32_t readout, bool selective_acks) override;
   void readout_lost(std::uint32_t readout) override;
   std::uint64_t piece_bytes() const override;
   bool learns() const override { return true; }
@@ -73,7 +74,7 @@ class Adaptive final : public ByteWindow {
 
   const bool only_dcm_;  // of the farm: other data in the buffer are foreign
   Phase phase_ = Phase::start_up;
-  const double enough_max_;
+  double enough_max_;
   double target_;   // window, bytes
   double enough_;   // lower limit without losses
   double ceiling_;  // a window with losses, reduced

@@ -39,6 +39,8 @@ std::unique_ptr<shaping::Shaper> make_shaper(const PullNetwork& network, std::ui
   if (spec.window_bytes > 0) settings.window_bytes = spec.window_bytes;
   auto made = shaping::make_shaper(spec.name, settings);
   if (!made) throw std::runtime_error("'" + spec.name + "' is not a shaper");
+  for (std::uint32_t readout = 0; readout < settings.readouts; ++readout)
+    (*made)->connected(readout, network.tcp.selective);
   return std::move(*made);
 }
 

@@ -328,6 +328,13 @@ std::uint64_t Connection::retransmits_now() const {
   return info.tcpi_total_retrans;
 }
 
+bool Connection::selective_acks() const {
+  tcp_info info{};
+  socklen_t size = sizeof info;
+  if (::getsockopt(socket_.get(), IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return true;
+  return (info.tcpi_options & TCPI_OPT_SACK) != 0;
+}
+
 ports::StreamCounters Connection::counters() const {
   ports::StreamCounters now = counters_;
   if (open_) now.retransmits = retransmits_now();

@@ -34,6 +34,7 @@ class Connection final : public std::enable_shared_from_this<Connection>, privat
   [[nodiscard]] ports::StreamCounters counters() const;
   [[nodiscard]] std::uint64_t bytes_received() const { return counters_.bytes_received; }
   [[nodiscard]] std::uint64_t retransmitted() const;
+  [[nodiscard]] bool selective_acks() const;
   void note_arrivals();
   [[nodiscard]] UtcNs arrived_utc_ns() const { return arrived_utc_ns_; }
   [[nodiscard]] const std::string& peer() const { return peer_; }

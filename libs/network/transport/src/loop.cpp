@@ -52,6 +52,7 @@ class TcpStream final : public ports::Stream {
   void note_arrivals() override { connection_->note_arrivals(); }
   UtcNs arrived_utc_ns() const override { return connection_->arrived_utc_ns(); }
   std::uint64_t retransmitted() const override { return connection_->retransmitted(); }
+  bool selective_acks() const override { return connection_->selective_acks(); }
   ports::StreamCounters counters() const override { return connection_->counters(); }
   std::uint64_t bytes_received() const override { return connection_->bytes_received(); }
   std::string peer() const override { return connection_->peer(); }

@@ -62,6 +62,8 @@ class Shaper {
   // arrive, because they were smaller than expected.
   virtual void answered(std::uint32_t readout, std::uint32_t fragments, std::uint64_t bytes,
                         TimeNs now_ns) = 0;
+  // A connection begins. `selective_acks`: its TCP repairs single losses before its timeout; true if unknown.
+  virtual void connected(std::uint32_t readout, bool selective_acks) { (void)readout, (void)selective_acks; }
   // The connection is lost: outstanding requests to it will not be answered.
   virtual void readout_lost(std::uint32_t readout) = 0;
 

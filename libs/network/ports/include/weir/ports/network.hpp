@@ -85,6 +85,9 @@ class Stream {
   [[nodiscard]] virtual UtcNs arrived_utc_ns() const { return 0; }
   // Returns the segments that this host has retransmitted since the connection began. A system call.
   [[nodiscard]] virtual std::uint64_t retransmitted() const { return 0; }
+  // Returns whether TCP acknowledges selectively here and at the peer; true if unknown. Without, few losses
+  // are repaired before TCP's timeout. Requires: connected. A system call.
+  [[nodiscard]] virtual bool selective_acks() const { return true; }
   [[nodiscard]] virtual StreamCounters counters() const = 0;  // a system call
   [[nodiscard]] virtual std::uint64_t bytes_received() const { return counters().bytes_received; }
   [[nodiscard]] virtual std::string peer() const = 0;  // "host:port", for messages to people
