@@ -94,6 +94,10 @@ void take_lab(const run_record::Summary& summary, Line& figures) {
   figures["inexact_delay"] = false;
   if (summary.lab && summary.lab->relay) {
     other_drops += summary.lab->relay->dropped;
+    // These are among the ports' drops.
+    for (const auto& [reason, frames] : summary.lab->relay->drops) {
+      if (reason == "queue_full" || reason == "refused") other_drops -= frames;
+    }
     figures["jitter_p99_ms"] = static_cast<double>(summary.lab->relay->late_p99_us) / kUsPerMs;
     figures["inexact_delay"] = summary.lab->relay->is_inexact();
   }

@@ -90,7 +90,7 @@ void scale_by(double scale, const Scaling& scaling, ExperimentSetting& setting, 
     if (scaled) ((*values *= scale), ...);
   };
   by(scaling.rates, &setting.port_mbit, &setting.host_mbit, &setting.uplink_mbit, &setting.nic_mbit,
-     &cure.ring_mbit);
+     &setting.slow_mbit, &cure.ring_mbit);
   if (scaling.rates) setting.delay_ms /= scale;
   by(scaling.buffers, &setting.port_kb, &setting.core_kb, &cure.quota, &cure.window_kb);
   if (scaling.rings > 0) {
@@ -149,16 +149,19 @@ std::string leaf_spine_text(const ExperimentSetting& setting) {
   return text;
 }
 
-// Only links of readouts have a delay.
-std::string delayed_hosts(const ExperimentSetting& setting) {
-  if (setting.delay_ms == 0) return {};
+// Hosts that differ: links of readouts have a delay, and the last DCM may have a slow port.
+std::string unlike_hosts(const ExperimentSetting& setting) {
+  if (setting.delay_ms == 0 && setting.slow_mbit == 0) return {};
   std::string text = "hosts:\n";
   for (std::uint32_t i = 0; i < whole(setting.readouts); ++i) {
     fmt::format_to(std::back_inserter(text), "  - {{name: r{}, nodes: [readout-{}]{}}}\n", i, i,
                    delay_text(setting));
   }
-  for (std::uint32_t i = 0; i < setting.dcms; ++i)
-    fmt::format_to(std::back_inserter(text), "  - {{name: d{}, nodes: [dcm-{}]}}\n", i, i);
+  for (std::uint32_t i = 0; i < setting.dcms; ++i) {
+    const bool slow = setting.slow_mbit > 0 && i + 1 == setting.dcms;
+    fmt::format_to(std::back_inserter(text), "  - {{name: d{}, nodes: [dcm-{}]{}}}\n", i, i,
+                   slow ? ", port_rate: " + rate_text(setting.slow_mbit) : "");
+  }
   return text;
 }
 
@@ -170,7 +173,7 @@ std::string topology_text(const ExperimentSetting& setting, const Cure& cure) {
   }
   if (setting.layout == NetworkLayout::one_switch)
     return fmt::format("topology: star\nplacement: separate\nhost_rate: {}\n", rate_text(setting.host_mbit)) +
-           delayed_hosts(setting);
+           unlike_hosts(setting);
   if (setting.layout == NetworkLayout::leaf_spine) return leaf_spine_text(setting);
   const bool racked = setting.layout != NetworkLayout::behind_uplink;
   const std::uint32_t racks =
@@ -314,8 +317,11 @@ std::string lab_text(const ExperimentPoint& point) {
   if (cure.bit_errors > 0) text += fmt::format("bit_errors: {:g}\n", cure.bit_errors);
   if (cure.segments > 0) text += fmt::format("window_segments: {}\n", cure.segments);
   if (cure.segments > 0 && cure.kept) text += "static_window: true\n";
+  if (!cure.software.empty())
+    text += fmt::format("switches: software\naddresses: per-dcm\nport_queue: {}\n", cure.software);
   if (cure.ring_packets > 0) {
-    text += fmt::format("port_queue: per-dcm\nring_packets: {}\n", whole(cure.ring_packets));
+    if (cure.software.empty()) text += "port_queue: per-dcm\n";
+    text += fmt::format("ring_packets: {}\n", whole(cure.ring_packets));
     if (cure.ring_mbit > 0) text += fmt::format("ring_rate: {}\n", rate_text(cure.ring_mbit));
   }
   if (!setting.flows.empty()) text += "foreign:\n";

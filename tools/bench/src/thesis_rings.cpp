@@ -1,6 +1,7 @@
 // Figures of Jereczek's thesis (2017), chapters 5 and 6: queues for each DCM in a software switch, as data.
 #include "thesis_parts.hpp"
 
+#include <limits>
 #include <string>
 
 namespace weir::bench {
@@ -21,6 +22,92 @@ ExperimentSetting leaves_and_spines() {
   setting.nic_mbit = 8700;
   setting.rate_hz = 0;
   return setting;
+}
+
+// Queues of a software switch with the same memory, and a bridge with the buffer of the setting.
+std::vector<Cure> queueings(double ring_packets) {
+  const auto cure = [&](const char* label, const char* queue) {
+    return Cure{.label = label, .segments = kWholeResponse, .ring_packets = ring_packets, .software = queue};
+  };
+  return {cure("rings", "per-dcm"),
+          cure("output queues", "shared"),
+          cure("virtual output queues", "per-input"),
+          cure("one queue", "one"),
+          {.label = "bridge", .segments = kWholeResponse}};
+}
+
+constexpr double kNone = std::numeric_limits<double>::infinity();
+
+Expectation queueing(const char* cure, Quantity quantity, double least, double most, const char* at,
+                     const char* paper) {
+  return {.cure = cure, .quantity = quantity, .least = least, .most = most, .at = at, .paper = paper};
+}
+
+Experiment queueing_figure() {
+  Experiment figure;
+  figure.id = "5.5";
+  figure.title = "Queues of a software switch: all to all without a shaper, 128 KiB a readout";
+  figure.setting = all_to_all();
+  figure.setting.dcms = 4;
+  figure.setting.fragment_bytes = 128 * 1024;
+  figure.setting.port_kb = 100;
+  figure.scaling.buffers = figure.scaling.readouts = false;
+  figure.scale = 0.004;
+  figure.times = {3, 8};
+  figure.cures = queueings(1024);
+  figure.expectations = {
+      queueing("rings", Quantity::share, 0.97, kNone, "5.4.2, Figure 5.5a",
+               "rings reach 98.5 % of theory, without a shaper"),
+      queueing("rings", Quantity::drops, -kNone, 0, "5.4.2",
+               "packets are never dropped, as there is always enough buffers"),
+      queueing("output queues", Quantity::share, 0.94, kNone, "5.4.2, Figure 5.5a",
+               "output queues saturate at 96.1 %"),
+      queueing("virtual output queues", Quantity::share, 0.9, kNone, "5.4.2, Figure 5.5a",
+               "virtual output queues reach 92.8 % in the best case"),
+      {.at = "5.4.2, Figure 5.5a",
+       .paper = "the goodput of each strategy by the number of cores",
+       .cannot = "the switch is one thread, and this machine has no core of its own for it"}};
+  with_static_window(figure);
+  figure.differs =
+      "Six hosts with four DCMs each instead of twelve with twelve, 1,024 packets of memory for each DCM in "
+      "all rows, and a switch that shares the cores with the farm. The paper's output queues are in network "
+      "cards, with less memory than its rings; ours have the same. The bridge has 100 kB at each port.";
+  return figure;
+}
+
+Experiment slow_dcm_figure() {
+  Experiment figure;
+  figure.id = "5.5-slow";
+  figure.title =
+      "Queues of a software switch with a slow DCM: 24 readouts of 8 KiB, four DCMs, the last at a tenth";
+  figure.setting.layout = NetworkLayout::one_switch;
+  figure.setting.readouts = 24;
+  figure.setting.sources = 1;
+  figure.setting.fragment_bytes = 8 * 1024;
+  figure.setting.dcms = 4;
+  figure.setting.units = 2;
+  figure.setting.port_mbit = figure.setting.host_mbit = 10'000;
+  figure.setting.slow_mbit = 1000;
+  figure.setting.port_kb = 32;
+  figure.setting.rate_hz = 0;
+  figure.scaling.buffers = figure.scaling.readouts = false;
+  figure.scale = 0.005;
+  figure.times = {3, 8};
+  figure.cures = queueings(512);
+  figure.expectations = {
+      queueing("rings", Quantity::share, 0.97, kNone, "5.4.1.3",
+               "fairness across all DCMs can be guaranteed: the slow one costs the others nothing"),
+      queueing("rings", Quantity::drops, -kNone, 0, "5.4.1.3",
+               "lossless operation should be possible even under heavy incast congestion"),
+      queueing("one queue", Quantity::share, -kNone, 0.6, "5.4.1",
+               "a full transmit queue makes the queues before it wait, so one queue slows all"),
+      queueing("bridge", Quantity::drops, 1, kNone, "5.4.1",
+               "a switch drops packets when its queues fill up")};
+  with_static_window(figure);
+  figure.differs =
+      "The thesis argues this without a figure. Rates are ours: three ports of 50 Mb/s and one of 5; theory "
+      "is their sum. The bridge has 32 kB at each port, the other rows 512 packets for each DCM.";
+  return figure;
 }
 
 Experiment ring_figure() {
@@ -199,6 +286,8 @@ Experiment ring_rate_figure() {
 
 }  // namespace
 
-std::vector<Experiment> thesis_rings() { return {ring_figure(), large_burst_figure(), ring_rate_figure()}; }
+std::vector<Experiment> thesis_rings() {
+  return {queueing_figure(), slow_dcm_figure(), ring_figure(), large_burst_figure(), ring_rate_figure()};
+}
 
 }  // namespace weir::bench

@@ -96,6 +96,18 @@ TEST_CASE("the papers' TCP has neither SACK nor RACK nor tail-loss probes") {
       ContainsSubstring("sysctls: {ipv4.tcp_sack: 0, ipv4.tcp_recovery: 0, ipv4.tcp_early_retrans: 0}\n"));
 }
 
+TEST_CASE("queues of software switches have an address for each DCM, and a slow DCM its own port") {
+  const auto points = expand(thesis("5.5-slow"), {Tcp::old_tcp}, 0.005);
+  REQUIRE(points.size() == 5);
+  const std::string rings = lab_text(points[0]);
+  CHECK_THAT(rings, ContainsSubstring(
+                        "switches: software\naddresses: per-dcm\nport_queue: per-dcm\nring_packets: 512\n"));
+  CHECK_THAT(rings, ContainsSubstring("- {name: d3, nodes: [dcm-3], port_rate: 5000000bit}"));
+  CHECK_THAT(rings, ContainsSubstring("- {name: d2, nodes: [dcm-2]}"));
+  CHECK_THAT(lab_text(points[3]), ContainsSubstring("port_queue: one\n"));
+  CHECK_THAT(lab_text(points[4]), !ContainsSubstring("port_queue"));  // the kernel's bridge
+}
+
 TEST_CASE("the thesis' TCP keeps a static window through losses, and plain TCP stays Cubic") {
   const auto quotas = expand(thesis("4.5"), {Tcp::thesis}, 0.1);
   CHECK_THAT(lab_text(quotas.front()), ContainsSubstring("window_segments: 100\nstatic_window: true\n") &&

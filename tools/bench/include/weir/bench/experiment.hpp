@@ -80,6 +80,7 @@ struct ExperimentSetting {
   double rate_hz = 50;         // of triggers; 0: as fast as slices are built
   bool push = false;           // readouts send by themselves, a time slice for each trigger of a clock
   double load = 0;             // above 0: triggers at this share of theory
+  double slow_mbit = 0;        // the port of the last DCM, with one_switch; 0: as the others
   bool one_card = false;       // the DCMs' hosts share an interface card of their switch
   std::uint32_t spinners = 0;  // processes beside the farm that only compute
   // Continuous TCP flows beside the farm, from the host of a readout to the host of a DCM, by number.
@@ -99,20 +100,22 @@ struct Scaling {
 struct Cure {
   std::string label;
   std::string shaper = "none";
-  std::uint32_t units = 0;         // slices that a DCM builds at a time; 0: the setting's
-  bool flows = true;               // with the setting's flows; else slices as fast as they are built
-  double quota = 0;                // of fragment-credits, strict
-  double window_kb = 0;            // of byte-credits and diatcp
-  bool cubic = false;              // plain TCP, also where the others have a static window
-  std::uint32_t segments = 0;      // static congestion window
-  bool kept = false;               // through losses, too (lab.static_window)
-  std::uint32_t group = 0;         // of pushing readouts: at most so many send to one DCM at a time; 0: all
-  bool bursts = false;             // the sources are LCMs with bioluminescence
-  bool cut_off = false;            // of the bursts only the first and last slices are sent
-  double bit_errors = 0;           // rate on the links of all hosts
-  double pace = 0;                 // of `paced`, as a share of what a port can carry
-  double ring_packets = 0;         // above 0: a ring for each DCM at the ports
-  double ring_mbit = 0;            // its rate; 0: the port's
+  std::uint32_t units = 0;     // slices that a DCM builds at a time; 0: the setting's
+  bool flows = true;           // with the setting's flows; else slices as fast as they are built
+  double quota = 0;            // of fragment-credits, strict
+  double window_kb = 0;        // of byte-credits and diatcp
+  bool cubic = false;          // plain TCP, also where the others have a static window
+  std::uint32_t segments = 0;  // static congestion window
+  bool kept = false;           // through losses, too (lab.static_window)
+  std::uint32_t group = 0;     // of pushing readouts: at most so many send to one DCM at a time; 0: all
+  bool bursts = false;         // the sources are LCMs with bioluminescence
+  bool cut_off = false;        // of the bursts only the first and last slices are sent
+  double bit_errors = 0;       // rate on the links of all hosts
+  double pace = 0;             // of `paced`, as a share of what a port can carry
+  double ring_packets = 0;     // above 0: a ring for each DCM at the ports
+  double ring_mbit = 0;        // its rate; 0: the port's
+  // Queues of software switches, as lab.port_queue; their memory is that of the rings. Empty: bridges.
+  std::string software = {};
   std::string back_pressure = {};  // "pause" or "credits": of the switches
   std::uint32_t spines = 0;        // 0: the setting's
   double port_kb = 0;              // likewise
