@@ -43,7 +43,12 @@ TEST_CASE("a farm behind software switches gives each DCM of a host a ring, and 
   const FarmEnd end = run_farm(folder, config_file("all-to-all-6x2.yaml"), more);
   CHECK_BALANCED(end, 0);
   CHECK(end.summary.count("lab.relay.switches") == 1);
-  CHECK(end.summary.count("lab.relay.dropped") == 0);
+  // A busy machine may hold the switch up, so that frames find its receive queues full.
+  const auto& drops = end.summary.json().at("lab").at("relay").at("drops").as_object();
+  for (const auto& [reason, frames] : drops) {
+    CAPTURE(std::string(reason));
+    if (reason != "receive_full") CHECK(frames.to_number<std::uint64_t>() == 0);
+  }
   CHECK(end.summary.count("lab.relay.frames") > 120 * 5 * 8192 / 1448);
   CHECK_THAT(end.out, ContainsSubstring("1 in software for 6 hosts"));
 }
