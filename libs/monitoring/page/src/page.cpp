@@ -301,7 +301,7 @@ http::HttpResponse Page::Impl::carry_out(ParsedCommand parsed, const http::HttpR
     constexpr unsigned kForbidden = 403;
     count(&PageCounters::commands_unauthorised);
     return json_response(
-        answer_json({false, "your token is that of an " +
+        answer_json({false, "your token has the role " +
                                 std::string(person == nullptr ? "unknown" : name(person->role)) +
                                 ": this needs the role " + std::string(name(wanted))}),
         kForbidden);
