@@ -1,13 +1,16 @@
 // The table of pairs: short farms in which each possible pair of a filter's language and isolation, its
-// steps, the way its slices are built, deaths, alerts and modes of a run occurs. Their decisions, histograms
-// and alerts equal those of `weir filter try` on a recording of the same data. WEIR_PAIRS=N,M: these rows
-// alone; WEIR_PAIRS=list shows them.
+// steps, `build.by`, the way its slices are built, deaths, alerts and modes of a run occurs. Their decisions,
+// histograms and alerts equal those of `weir filter try` on a recording of the same data. By time no two runs
+// have the same data: there the run keeps the slices that its filter refuses, and is the recording.
+// WEIR_PAIRS=N,M: these rows alone; WEIR_PAIRS=list shows them.
 #include "farm_run.hpp"
 #include "kept_farm.hpp"
 #include "pair_table.hpp"
 #include "python_here.hpp"
 #include "stored_run.hpp"
 #include "weir_catch.hpp"
+#include <weir/base/bytes.hpp>
+#include <weir/pieces.hpp>
 
 #include <boost/json.hpp>
 
@@ -36,7 +39,7 @@ constexpr std::uint64_t kDiesEvery = 50;
 constexpr std::uint64_t kAlerts[] = {211, 450};
 constexpr Seconds kPatience{150};
 
-enum : std::size_t { kFilter, kSteps, kBuilding, kDeath, kAlert, kMode };
+enum : std::size_t { kFilter, kSteps, kBuilding, kDeath, kAlert, kMode, kBy };
 
 const std::vector<Column>& columns() {
   static const std::vector<Column> all{
@@ -46,6 +49,7 @@ const std::vector<Column>& columns() {
       {"death", {"none", "worker", "dcm", "supervisor", "writer"}},
       {"alerts", {"none", "one", "two"}},
       {"mode", {"pull", "push", "two runs"}},
+      {"build.by", {"trigger", "number", "time"}},
   };
   return all;
 }
@@ -108,23 +112,39 @@ std::string filter_of(const Row& row, const std::vector<std::string>& parameters
   return text + "}}";
 }
 
-const std::string kData =
+const std::string kTriggers = "trigger: {mode: rate, rate_hz: 400}\n";
+const std::string kDummies =
+    "source:\n  distribution: uniform\n  size_bytes_min: 0\n  size_bytes_max: 3000\n";
+const std::string kFarm =
     "farm: pairs\n"
-    "trigger: {mode: rate, rate_hz: 400}\n"
-    "supervisor: {status_interval_ms: 100, lease_ms: 200000, attempts_max: 6}\n"
-    "source:\n"
-    "  distribution: uniform\n"
-    "  size_bytes_min: 0\n"
-    "  size_bytes_max: 3000\n"
+    "supervisor: {status_interval_ms: 100, lease_ms: 200000, attempts_max: 6}\n";
+const std::string kGroups =
     "  groups:\n"
     "    - {name: first, ranges: ['1-2']}\n"
     "    - {name: second, ranges: ['3-5']}\n"
-    "    - {name: third, ranges: ['6-8']}\n"
-    "readout: {count: 2, sources_per_readout: 4}\n";
+    "    - {name: third, ranges: ['6-8']}\n";
+
+bool is_by_time(const Row& row) { return word(row, kBy) == "time"; }
+
+std::string data_of(const Row& row) {
+  const std::string_view by = word(row, kBy);
+  const std::string readouts = "readout: {count: 2, sources_per_readout: 4";
+  if (by == "trigger") return kFarm + kTriggers + kDummies + kGroups + readouts + "}\n";
+  const std::string plugin =
+      WEIR_SYSTEM_PLUGIN_DIR + std::string(by == "number" ? "/counts.so" : "/clocks.so");
+  const std::string source = "source:\n  kind: plugin\n  plugin: '" + plugin + "'\n  wait_ms: 40000\n";
+  // No trigger has a rate by number, from which slots could be made.
+  const bool direct = by == "number" && word(row, kMode) == "push";
+  return kFarm +
+         (by == "number" ? "build: {by: number}\n"
+                         : "trigger: {mode: clock, slice_ms: 2.5}\nbuild: {by: time, overlap_us: 300}\n") +
+         source + kGroups + readouts + (direct ? ", shaper: direct}\n" : "}\n");
+}
 
 std::string farm_of(const TemporaryFolder& folder, const Row& row) {
-  std::string text = kData;
+  std::string text = data_of(row);
   std::vector<std::string> parameters = deciding(row);
+  if (is_by_time(row)) parameters.push_back("keep=true");
   if (word(row, kDeath) == "worker") {
     fs::create_directories(folder / "deaths");
     parameters.push_back("dies_in=" + (folder / "deaths"));
@@ -178,7 +198,8 @@ const std::string& recordings() {
   static const TemporaryFolder folder;
   static const std::string out = [] {
     const std::string file =
-        folder.write("recording.yaml", kData +
+        folder.write("recording.yaml", kFarm + kTriggers + kDummies + kGroups +
+                                           "readout: {count: 2, sources_per_readout: 4}\n"
                                            "dcm: {deadline_ms: 40000, grace_ms: 40000}\nfilter: "
                                            "{plugin: accept-all}\nrun: {slices: " +
                                            std::to_string(kSlices) + "}\n");
@@ -195,12 +216,17 @@ const std::string& recordings() {
 }
 
 Tried try_filter(const TemporaryFolder& folder, const Row& row, int run) {
-  std::vector<std::string> words{
-      "filter", "try",    plugin_of(row), recordings() + "/run-" + std::to_string(run),
-      "--list", "--json", "--farm",       folder / "pairs.yaml"};
+  std::vector<std::string> words{"filter", "try", plugin_of(row)};
+  if (is_by_time(row)) {
+    words.insert(words.end(), {folder / "out", "--run", std::to_string(run)});
+  } else {
+    words.push_back(recordings() + "/run-" + std::to_string(run));
+  }
+  words.insert(words.end(), {"--list", "--json", "--farm", folder / "pairs.yaml"});
   for (const std::string& parameter : deciding(row)) words.insert(words.end(), {"--set", parameter});
   // The farm's file has parameters of deaths and alerts, which are not for here.
-  for (const char* none : {"dies_in=", "alerts_at="}) words.insert(words.end(), {"--set", none});
+  for (const char* none : {"dies_in=", "alerts_at=", "keep=false"})
+    words.insert(words.end(), {"--set", none});
   const CommandEnd end = run_command(folder, "weir", words);
   INFO(end.err);
   REQUIRE(end.status == 0);
@@ -219,6 +245,36 @@ Tried try_filter(const TemporaryFolder& folder, const Row& row, int run) {
 }
 
 // --- the checks ---
+
+// Returns the first fragment with pieces that are not of its window; empty: none.
+std::string wrong_window(const StoredRun& run) {
+  constexpr std::int64_t kSignalNs = 700'000;
+  std::string wrong;
+  run.for_each_slice([&](const storage::SliceRecordView& slice) {
+    for (std::size_t i = 0; i < slice.fragment_count() && wrong.empty(); ++i) {
+      const storage::FragmentView fragment = slice.fragment(i);
+      if (fragment.record.status == FragmentStatus::not_requested) continue;  // kept by an earlier step
+      const auto pieces = FragmentPieces::read(fragment.bytes);
+      bool good = fragment.record.status == FragmentStatus::ok && pieces && !pieces->empty() &&
+                  pieces->time_ns() == slice.head().trigger_time;
+      for (auto at = good ? pieces->begin() : FragmentPieces::Iterator(); good && at != pieces->end(); ++at) {
+        const FragmentPiece piece = *at;
+        const auto signal = static_cast<std::int64_t>(load_le<std::uint64_t>(piece.bytes.data()));
+        good = piece.offset_ns >= -pieces->before_ns() &&
+               piece.offset_ns < pieces->duration_ns() + pieces->after_ns() &&
+               (signal == 0 || pieces->time_ns() + piece.offset_ns == signal * kSignalNs);
+      }
+      if (!good)
+        wrong = "slice " + std::to_string(slice.head().slice.value) + " source " +
+                std::to_string(fragment.record.source.value);
+    }
+  });
+  return wrong;
+}
+
+std::string wrong_data(const Row& row, const StoredRun& run) {
+  return is_by_time(row) ? wrong_window(run) : check_dummy_data(run).wrong;
+}
 
 void check_alerts(const Row& row, const std::string& out, int run, const Summary& summary) {
   const json::value* bursts = summary.json().as_object().if_contains("bursts");
@@ -243,7 +299,7 @@ void check_alerts(const Row& row, const std::string& out, int run, const Summary
     CHECK(saved.problems() == "");
     const std::set<std::uint64_t> ids = saved.ids();
     CHECK(ids.size() == count("saved"));
-    CHECK(check_dummy_data(saved).wrong == "");
+    CHECK(wrong_data(row, saved) == "");
     CHECK(count("asked") > 0);
     if (word(row, kDeath) != "dcm") {  // it takes its ring along
       CHECK(ids.contains(asked_by));
@@ -284,8 +340,8 @@ void check_run(const TemporaryFolder& folder, const Row& row, const std::string&
   CHECK(tried.accepted.size() > kSlices / 4);
   CHECK(tried.rejected.size() > kSlices / 4);
   std::set<std::uint64_t> stored;
+  std::set<std::uint64_t> refused;  // and kept
   std::string unfiltered;
-  std::map<std::string, std::uint64_t> results;
   const StoredRun files(out);
   for (const storage::RunFileReader& file : files.files()) {
     if (file.header().run.value != static_cast<std::uint32_t>(run)) continue;
@@ -293,6 +349,8 @@ void check_run(const TemporaryFolder& folder, const Row& row, const std::string&
       if (!entry.dead) stored.insert(entry.slice.value);
   }
   files.for_each_slice([&](const storage::SliceRecordView& slice) {
+    const bool own = slice.head().run.value == static_cast<std::uint32_t>(run);
+    if (is_by_time(row) && own && slice.filter_result().size() == 1) refused.insert(slice.head().slice.value);
     if (slice.head().decision != storage::DecisionKind::filter)
       unfiltered += std::to_string(slice.head().slice.value) + ": " +
                     std::string(reinterpret_cast<const char*>(slice.filter_result().data()),
@@ -300,10 +358,15 @@ void check_run(const TemporaryFolder& folder, const Row& row, const std::string&
                     "\n";
   });
   CHECK(unfiltered == "");
-  CHECK(stored == tried.accepted);
-  CHECK(summary.count("stored") == tried.accepted.size());
-  CHECK(summary.count("rejected") == tried.rejected.size());
-  CHECK(check_dummy_data(files).wrong == "");
+  CHECK(summary.count("stored") == stored.size());
+  if (is_by_time(row)) {
+    CHECK(stored.size() == kSlices);
+    CHECK(refused == tried.rejected);
+  } else {
+    CHECK(stored == tried.accepted);
+    CHECK(summary.count("rejected") == tried.rejected.size());
+  }
+  CHECK(wrong_data(row, files) == "");
   check_histogram(row, out, run, tried);
   check_alerts(row, out, run, summary);
 }
@@ -323,7 +386,9 @@ void run_once(const TemporaryFolder& folder, const Row& row) {
 
 void run_twice(const TemporaryFolder& folder, const Row& row) {
   const std::string out = folder / "out";
-  KeptFarm farm(folder, {"trigger.rate_hz=400"}, farm_of(folder, row));
+  const std::string_view by = word(row, kBy);
+  const std::string mode = by == "trigger" ? "rate" : by == "number" ? "max" : "clock";
+  KeptFarm farm(folder, {"trigger.mode=" + mode, "trigger.rate_hz=400"}, farm_of(folder, row));
   for (const char* command : {"init", "configure"}) farm.must({command});
   for (int run = 1; run <= 2; ++run) {
     farm.must({"start"});

@@ -2,6 +2,7 @@
 // and throws if a step shows fragments that its steps have not named, or has forgotten the step before.
 // Parameters:
 //   steps       1: the whole slice at once (default); 3: a group of sources a step
+//   keep        true: accepts slices that it would reject, with a result of one byte (default: false)
 //   to          a group of DCMs: forwards each slice there, with its id (default: decides)
 //   dies_in     a folder: each dies_every-th slice kills its process once, and leaves a file there (default:
 //   none) dies_every  default 50 alerts_at   ids of slices around which it gives a burst alert
@@ -35,6 +36,7 @@ class Pairs : public weir::Filter {
   explicit Pairs(weir::FilterSetup& setup)
       : Filter(setup),
         to_(setup.parameter("to", std::string())),
+        keep_(setup.parameter("keep", false)),
         steps_(setup.parameter("steps", std::uint32_t{1}, std::uint32_t{1}, std::uint32_t{3})),
         dies_in_(setup.parameter("dies_in", std::string())),
         dies_every_(setup.parameter("dies_every", std::uint64_t{50})),
@@ -65,7 +67,8 @@ class Pairs : public weir::Filter {
     if (step + 1 == steps_) return decide(slice, value);
     if (value % 7 == 0) {
       hashes_.fill(kBins - 1);
-      return reject();
+      if (keep_) alert_at(slice);
+      return refuse();
     }
     slice.remember<std::uint64_t>(value);
     if (step == 0) prefetch(groups_[2]);
@@ -87,10 +90,21 @@ class Pairs : public weir::Filter {
     die_once(slice.id());
     weir::ByteWriter bytes;
     if (!to_.empty()) return forward(to_, bytes.put(slice.id()).bytes());
-    if (alerts_at_.contains(slice.id())) alert(50, 50, "slice " + std::to_string(slice.id()));
+    alert_at(slice);
     hashes_.fill(static_cast<double>(value % (kBins - 1)));
-    if (value % 3 == 0) return reject();
+    if (value % 3 == 0) return refuse();
     set_result(bytes.put(value).bytes());
+    return accept();
+  }
+
+  void alert_at(const weir::Slice& slice) {
+    if (alerts_at_.contains(slice.id())) alert(50, 50, "slice " + std::to_string(slice.id()));
+  }
+
+  weir::Decision refuse() {
+    if (!keep_) return reject();
+    weir::ByteWriter bytes;
+    set_result(bytes.put(std::uint8_t{0}).bytes());
     return accept();
   }
 
@@ -117,6 +131,7 @@ class Pairs : public weir::Filter {
   }
 
   std::string to_;
+  bool keep_;
   std::uint32_t steps_;
   std::string dies_in_;
   std::uint64_t dies_every_;

@@ -21,6 +21,7 @@ class Filter:
 
     def __init__(self, setup):
         self.to = setup.parameter("to", "")
+        self.keep = setup.parameter("keep", False)
         self.steps = setup.parameter("steps", 1, 1, 3)
         self.dies_in = setup.parameter("dies_in", "")
         self.dies_every = setup.parameter("dies_every", 50, 1)
@@ -54,17 +55,25 @@ class Filter:
         if not last:
             if value % 7 == 0:
                 self.hashes.fill(31, slice=slice)
-                return reject()
+                if self.keep:
+                    self._alert_at(slice)
+                return self._refuse()
             slice.remember(value)
             ahead = [self.groups[2]] if step == 0 else []
             return need(self.groups[step + 1], prefetch=ahead)
         self._die_once(slice)
         if self.to:
             return forward(self.to, slice.id.to_bytes(8, "little"))
+        self._alert_at(slice)
+        self.hashes.fill(value % 31, slice=slice)
+        return accept(result=value.to_bytes(8, "little")) if value % 3 else self._refuse()
+
+    def _alert_at(self, slice):
         if slice.id in self.alerts_at:
             slice.alert(f"slice {slice.id}", before_s=0.05, after_s=0.05)
-        self.hashes.fill(value % 31, slice=slice)
-        return accept(result=value.to_bytes(8, "little")) if value % 3 else reject()
+
+    def _refuse(self):
+        return accept(result=bytes(1)) if self.keep else reject()
 
     def _check_what_is_shown(self, slice, last):
         if slice.forwarded and int.from_bytes(slice.forwarded, "little") != slice.id:
