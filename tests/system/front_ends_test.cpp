@@ -4,9 +4,12 @@
 #include "udp_socket.hpp"
 #include "weir_catch.hpp"
 #include "wire_client.hpp"
+#include <weir/emulation/dummy_content.hpp>
+#include <weir/pieces.hpp>
 
 #include <algorithm>
 #include <csignal>
+#include <map>
 #include <memory>
 #include <random>
 
@@ -299,4 +302,115 @@ TEST_CASE("an unknown source plugin ends the run with the nearest name") {
       sets({"source.kind=plugin", "source.plugin=upd", "trigger.listen=127.0.0.1:0", "run.restart=never"}));
   CHECK(absent.status == 1);
   CHECK_THAT(absent.logs + absent.err, Catch::ContainsSubstring("Is 'udp' meant?"));
+}
+
+TEST_CASE("front-ends with clocks: every window has all pieces of its time, whole, and no others") {
+  constexpr std::int64_t kPeriod = 1'000'000;  // ns, between two pieces
+  const TemporaryFolder folder;
+  const std::uint16_t port = free_port_pair();
+  const std::string file =
+      folder.write("clocks.yaml",
+                   "farm: clocks\ntrigger: {mode: clock, slice_ms: 10}\nbuild: {by: time, overlap_us: 2000}\n"
+                   "source: {kind: udp, size_bytes: 300, wait_ms: 5000, parameters: {port: " +
+                       std::to_string(port) +
+                       "}}\n"
+                       "readout: {count: 2, sources_per_readout: 2}\ndcm: {count: 2, deadline_ms: 20000}\n"
+                       "supervisor: {lease_ms: 60000}\nwriter: {count: 1}\nrun: {slices: 80}\n");
+  FarmRun farm(folder, file, {});
+  for (const char* node : {"supervisor", "readout-0", "readout-1"})
+    REQUIRE(farm.wait_for_log(node, "run began"));
+  const CommandEnd emitted =
+      run_command(folder, "weir", {"emit", file, "--rate", "1000", "--slices", "1500"});
+  INFO(emitted.err);
+  CHECK(emitted.status == 0);
+  const FarmEnd end = farm.finish();
+  CHECK_BALANCED(end, 0);
+  CHECK(end.summary.count("stored") == 80);
+  std::map<std::uint32_t, std::int64_t> begins;  // by source: time of its first piece
+  const StoredRun stored(folder / "out");
+  const auto for_each_window = [&](const auto& visit) {
+    stored.for_each_slice([&](const storage::SliceRecordView& slice) {
+      for (std::size_t i = 0; i < slice.fragment_count(); ++i) {
+        const auto pieces = FragmentPieces::read(slice.fragment(i).bytes);
+        if (pieces) visit(slice.fragment(i).record, *pieces);
+      }
+    });
+  };
+  for_each_window([&](const storage::FragmentRecord& record, const FragmentPieces& pieces) {
+    if (pieces.empty()) return;
+    const std::int64_t first = pieces.time_ns() + (*pieces.begin()).offset_ns;
+    const auto known = begins.try_emplace(record.source.value, first).first;
+    known->second = std::min(known->second, first);
+  });
+  CHECK(begins.size() == 4);
+  emulation::DummyVerifier verifier;
+  std::size_t windows = 0;
+  std::string wrong;
+  for_each_window([&](const storage::FragmentRecord& record, const FragmentPieces& pieces) {
+    const std::int64_t begin = begins[record.source.value];
+    if (pieces.time_ns() - pieces.before_ns() <= begin) return;
+    ++windows;
+    // 14 ms of time: 14 pieces, at any phase.
+    bool good = record.status == FragmentStatus::ok && pieces.size() == 14;
+    for (const FragmentPiece& piece : pieces) {
+      const std::int64_t after = pieces.time_ns() + piece.offset_ns - begin;
+      good = good && after % kPeriod == 0 &&
+             verifier.verify(RunNumber(1), record.source,
+                             SliceId(static_cast<std::uint64_t>(after / kPeriod)), piece.bytes);
+    }
+    if (!good && wrong.empty())
+      wrong = "source " + std::to_string(record.source.value) + " at " + std::to_string(pieces.time_ns());
+  });
+  CHECK(wrong == "");
+  CHECK(windows > 4 * 40);
+}
+
+TEST_CASE("data that lag by one slice: their front-end is named, and realigned by its time") {
+  FrontEndFarm farm({"--slices", "1200"}, {"build.time_tolerance_us=200", "build.on_out_of_step=realign"});
+  const CommandEnd emitted = farm.emit({"--rate", "1000", "--slip", "3:lag@300"});
+  CHECK(emitted.status == 0);
+  const FarmEnd end = farm.run->finish();
+  CHECK_BALANCED(end, 3);
+  CHECK(faults_with(end, "source 3 out of step by -1 since slice 300") == 1);
+  CHECK(end.summary.count("steps_compared.realigned") > 500);
+  emulation::DummyVerifier verifier;
+  std::uint64_t marked = 0;
+  std::uint64_t realigned = 0;
+  std::uint64_t wrong = 0;
+  StoredRun(farm.folder / "out").for_each_slice([&](const storage::SliceRecordView& slice) {
+    for (std::size_t i = 0; i < slice.fragment_count(); ++i) {
+      const storage::FragmentView fragment = slice.fragment(i);
+      const FragmentStatus status = fragment.record.status;
+      if (status == FragmentStatus::missing) continue;
+      const bool own =
+          verifier.verify(slice.head().run, fragment.record.source, slice.head().slice, fragment.bytes)
+              .has_value();
+      marked += status == FragmentStatus::out_of_step ? 1 : 0;
+      realigned += own && fragment.record.source.value == 3 && slice.head().slice.value > 500 ? 1 : 0;
+      wrong += own == (status == FragmentStatus::out_of_step) ? 1 : 0;
+    }
+  });
+  CHECK(wrong == 0);  // what is not marked has the data of its slice
+  CHECK(marked > 0);
+  CHECK(marked < 200);
+  CHECK(realigned > 500);
+}
+
+TEST_CASE("a counter that jumps by a bit is named and masked, and all other data are right") {
+  const TemporaryFolder folder;
+  const std::string file = folder.write(
+      "counts.yaml",
+      "farm: counts\nbuild: {by: number, on_out_of_step: mask}\nsource: {kind: plugin, plugin: '" +
+          std::string(WEIR_SYSTEM_PLUGIN_DIR) +
+          "/counts.so', wait_ms: 400, parameters: {rate_hz: 500, jump_of: 3, jump_at: 150}}\n"
+          "readout: {count: 2, sources_per_readout: 2}\ndcm: {count: 1, deadline_ms: 20000}\n"
+          "supervisor: {lease_ms: 60000}\nwriter: {count: 1}\nrun: {slices: 600}\n");
+  const FarmEnd end = run_farm(folder, file, {});
+  CHECK_BALANCED(end, 3);
+  CHECK(faults_with(end, "source 3 out of step by -1048576 since slice 150") == 1);
+  CHECK(end.summary.count("stored") == 600);
+  CHECK(end.summary.count("stored_incomplete") == 450);
+  const DummyCheck stored = check_dummy_data(StoredRun(folder / "out"));
+  CHECK(stored.wrong == "");
+  CHECK(stored.missing == 450);
 }

@@ -220,6 +220,9 @@ EmitPlan make_plan(const EmitOptions& options) {
   player.progress = loaded.farm.build().by() == v1::BuildSettings::BY_TIME;
   if (player.progress && player.rate_hz <= 0)
     throw std::runtime_error("--rate 0: front-ends with clocks (build.by: time) need a rate");
+  // A piece of dummy data is of a moment, others last until the next one.
+  if (player.progress)
+    player.slice_ns = options.from == "dummy" ? 0 : static_cast<DurationNs>(1e9 / player.rate_hz);
   if (player.stamps && player.packet_bytes <= packets::kStampedHeaderBytes)
     throw std::runtime_error("--packet-bytes: a header with counter and time has " +
                              std::to_string(packets::kStampedHeaderBytes) + " bytes");
