@@ -151,8 +151,8 @@ class FrameSource {
     }
   }
   static Expected<std::string, std::string> ask(const std::string& url) {
-    constexpr http::ClientLimits kLimits{2 * kSecond, 64U << 20};
-    const auto got = http::get(url, kLimits);
+    const http::ClientLimits limits{2 * kSecond, 64U << 20};
+    const auto got = http::get(url, limits);
     if (!got) return Unexpected(url + ": " + std::string(http::name(got.error())));
     constexpr unsigned kOk = 200;
     constexpr std::size_t kSaidMax = 300;
