@@ -77,8 +77,9 @@ void PushAdmission::open(BuiltSlice& slice, bool bound, TimeNs now_ns) {
   set_due(slice, now_ns);
   const TimeNs ask_ns = slice.due_ns + timing_.slot_ns + wait_ns_;
   builder_.assembler.expect(slice, gives_up_ ? ask_ns : ask_ns + deadline_ns_);
+  // Its assignment came after a newer slice had gone to the filter: it goes at once, outside of the order.
   const bool is_late = gives_up_ && !window_.may_open(slice.id());
-  window_.opened(slice.id(), ask_ns, !bound || !gives_up_);
+  if (!is_late) window_.opened(slice.id(), ask_ns, !bound || !gives_up_);
   builder_.collector.expect_pushed(slice, now_ns);
   if (is_late) give_up_rest(slice, now_ns);
 }
@@ -163,7 +164,7 @@ void PushAdmission::give_up_unseen(TimeNs now_ns) {
 }
 
 void PushAdmission::complete(const BuiltSlice& slice) {
-  // Later steps, and steps that are repeated after a worker's death, have no order.
+  // Late slices, later steps, and steps that are repeated after a worker's death have no order.
   if (!window_.left(slice.id())) return;
   in_order_ = in_order_ && (!newest_filtered_ || slice.id() > *newest_filtered_);
   newest_filtered_ = std::max(slice.id(), newest_filtered_.value_or(slice.id()));

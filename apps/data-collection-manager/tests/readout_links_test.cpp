@@ -386,7 +386,7 @@ TEST_CASE("in order, a slice without a fragment does not hold up a complete newe
   CHECK(dcm.missing(MissingReason::overflow) == 2);
 }
 
-TEST_CASE("in order, an assignment after newer slices have gone to the filter is of an empty slice") {
+TEST_CASE("in order, an assignment after newer slices have gone is of an empty slice outside of the order") {
   Pushed dcm(true);
   dcm.assign(3);
   for (const std::uint32_t readout : {0U, 1U}) REQUIRE(dcm.comes(3, readout));
@@ -395,6 +395,16 @@ TEST_CASE("in order, an assignment after newer slices have gone to the filter is
   dcm.assign(1);
   CHECK(dcm.pass() == std::vector<std::uint64_t>{1});
   CHECK(dcm.missing(MissingReason::overflow) == 2);
+  CHECK(dcm.push.keeps_order());
+}
+
+TEST_CASE("in order, a slice that was open when a newer one went to the filter breaks the order") {
+  Pushed dcm(true);
+  BuiltSlice& older = dcm.assign(1);
+  BuiltSlice& newer = dcm.assign(3);
+  dcm.push.complete(newer);
+  CHECK(dcm.push.keeps_order());
+  dcm.push.complete(older);
   CHECK_FALSE(dcm.push.keeps_order());
 }
 
