@@ -391,6 +391,7 @@ int run_loaded(LoadedFarm& loaded, const RunOptions& options, std::FILE* out, st
       screen.show(frame);
     };
   }
+  if (options.signalled && options.signalled()) return fail(err, "stopped before the run began");
   FarmRun run(loaded, std::move(settings), std::move(view));
   const FarmRunResult result = run.run();
   run_record::Summary summary = summary_of(result, loaded);

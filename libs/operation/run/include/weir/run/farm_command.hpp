@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -33,6 +34,8 @@ struct RunOptions {
   double settle_s = 1;  // Summary::after_1s and the ports' drops after 1 s leave this out
   std::string trace_network;  // file for the ports and requests of the lab over time; empty: none
   std::string lab_file;       // the farm runs in a virtual network; empty: on this machine as it is
+  // Returns true if the caller received a signal to end: then no process is started. May be empty.
+  std::function<bool()> signalled = {};
 };
 
 // Runs the whole farm on this machine (`weir run`). Returns the exit status (exit_status.hpp). `told`, if
