@@ -33,7 +33,8 @@ int find_planted(const Options& options) {
     const auto bug = static_cast<Planted>(i);
     set_planted(bug);
     ScenarioLimits limits = options.limits;
-    if (bug >= Planted::mark_named) limits.front_ends_permille = 1000;
+    if (bug >= Planted::mark_named && bug <= Planted::lose_border) limits.front_ends_permille = 1000;
+    if (bug >= Planted::move_again) limits.planes_permille = 1000;
     std::uint64_t seed = options.first;
     while (seed <= options.last && !fails(make_scenario(seed, limits))) ++seed;
     const bool found = seed <= options.last;

@@ -142,6 +142,32 @@ std::string with_prefetch(const std::string& filter, const Scenario& scenario) {
   return filter.substr(0, filter.size() - 1) + ", steps: [{prefetch: [ahead]}]}";
 }
 
+// Uses a separate generator, as filter_yaml(). In half of these farms only one plane is cut, and nothing else
+// happens.
+void draw_planes(Scenario& scenario, std::uint32_t permille) {
+  constexpr std::uint64_t kTag = 0x706c6e73;
+  Random own(scenario.seed ^ kTag);
+  if (!own.chance(permille)) return;
+  scenario.planes = own.chance(700) ? 2 : 3;
+  scenario.only_planes = own.chance(500);
+}
+
+// Addresses of a readout: 127.1.0.1 and so on, for no other process listens there.
+std::string planes_yaml(Scenario& scenario) {
+  constexpr std::uint64_t kTag = 0x706c6b79;
+  if (scenario.planes == 0) return {};
+  Random own(scenario.seed ^ kTag);
+  const std::int64_t heartbeat_ms = own.skewed(20, 100);
+  const std::int64_t misses = own.between(3, 5);
+  scenario.plane_bound_ms = heartbeat_ms * misses;
+  std::string yaml = ", planes: [";
+  for (std::uint32_t plane = 1; plane <= scenario.planes; ++plane)
+    yaml += std::string(plane == 1 ? "" : ", ") + "{name: plane-" + number(plane) + ", network: 127." +
+            number(plane) + ".0.0/16}";
+  return yaml + "], heartbeat_ms: " + number(heartbeat_ms) + ", heartbeat_misses: " + number(misses) +
+         ", plane_hold_ms: " + number(own.between(std::max<std::int64_t>(scenario.plane_bound_ms, 100), 1000));
+}
+
 // Sizes of which a DCM's memory holds fewer fragments than their bytes say.
 struct ManySources {
   std::string source;
@@ -329,7 +355,7 @@ bool ids_from_outside(Scenario& scenario) {
 void draw_groups(Scenario& scenario) {
   constexpr std::uint64_t kTag = 0x73706c69;
   Random own(scenario.seed ^ kTag);
-  if (!own.chance(250) || scenario.push || scenario.dcms < 2) return;
+  if (!own.chance(250) || scenario.push || scenario.dcms < 2 || scenario.only_planes) return;
   if (scenario.dcms == 3 && own.chance(400)) {
     scenario.groups = own.chance(500) ? std::vector<std::uint32_t>{1, 2} : std::vector<std::uint32_t>{2, 1};
   } else {
@@ -337,7 +363,7 @@ void draw_groups(Scenario& scenario) {
   }
   scenario.killers = own.chance(150) ? static_cast<std::uint64_t>(own.between(10, 150)) : 0;
   scenario.killer_group = own.below(scenario.groups.size());
-  scenario.remote = own.chance(500);
+  scenario.remote = own.chance(500) && scenario.planes == 0;
   if (scenario.remote) scenario.remote_lease_ms = own.skewed(100, 8000);
 }
 
@@ -417,8 +443,14 @@ std::string dcm_yaml(Scenario& scenario, const ManySources& many, Random& random
   yaml += ", buffer_bytes: " + number(std::max(buffer_bytes, many.dcm_bytes));
   // A farm file with less than the credits is refused.
   yaml += ", slices_max: " + number(std::max(credits, random.skewed(8, 200)));
-  yaml += ", deadline_ms: " + number(scenario.patient ? 600'000 : random.skewed(20, 3000));
-  const std::int64_t grace_ms = scenario.patient ? 600'000 : random.skewed(0, 2000);
+  // A deadline has to leave time for a move to another plane.
+  constexpr std::int64_t kLongMs = 20'000;
+  const std::int64_t least_ms = scenario.only_planes ? kLongMs : 2 * scenario.plane_bound_ms;
+  yaml += ", deadline_ms: " +
+          number(scenario.patient ? 600'000 : std::max<std::int64_t>(random.skewed(20, 3000), least_ms));
+  constexpr std::int64_t kGraceMs = 4000;
+  const std::int64_t usual_ms = scenario.patient ? 600'000 : random.skewed(0, 2000);
+  const std::int64_t grace_ms = scenario.only_planes ? kGraceMs : usual_ms;
   scenario.grace_ns = grace_ms * kMillisecond;
   yaml += ", grace_ms: " + number(grace_ms);
   if (scenario.push) yaml += ", push_wait_ms: " + number(random.skewed(10, 500)) + order_yaml(scenario);
@@ -433,7 +465,7 @@ void write_farm(Scenario& scenario, const ManySources& many, Random& random) {
   yaml += "run: {out: /sim, slices: " + number(static_cast<std::int64_t>(scenario.slices)) +
           ", drain_timeout_s: " + drain_timeout_s + ", mode: " + (scenario.push ? "push" : "pull") + "}\n";
   yaml += "network: {reconnect_ms: " + number(random.skewed(5, 300)) +
-          ", hello_timeout_ms: " + number(random.skewed(200, 3000)) + "}\n";
+          ", hello_timeout_ms: " + number(random.skewed(200, 3000)) + planes_yaml(scenario) + "}\n";
   const std::string own_triggers = trigger_yaml(scenario, random);
   const bool front_ends = scenario.front_ends.kind != FrontEnds::none;
   const std::string triggers = "trigger: " +
@@ -448,10 +480,10 @@ void write_farm(Scenario& scenario, const ManySources& many, Random& random) {
   const std::string groups = prefetches(scenario) ? kGroupOfAll : "";
   source.insert(source.size() - 1, groups);
   yaml += front_ends ? front_ends_yaml(scenario, groups) : triggers + "source: " + source + "\n";
-  yaml +=
-      "readout: {count: " + number(scenario.readouts) + ", sources_per_readout: " + number(scenario.sources) +
-      ", buffer_bytes: " + number(std::max<std::int64_t>(1 << random.between(18, 22), 2 * many.slice_bytes)) +
-      (front_ends && scenario.push ? ", shaper: direct}\n" : "}\n");
+  yaml += "readout: {count: " + number(scenario.readouts) + (scenario.planes > 0 ? ", host: 127.1.0.1" : "") +
+          ", sources_per_readout: " + number(scenario.sources) + ", buffer_bytes: " +
+          number(std::max<std::int64_t>(1 << random.between(18, 22), 2 * many.slice_bytes)) +
+          (front_ends && scenario.push ? ", shaper: direct}\n" : "}\n");
   const std::int64_t lease_ms = scenario.patient ? 20'000 : random.skewed(100, 5000);
   yaml += "supervisor: {listen: '127.0.0.1:7000', lease_ms: " + number(lease_ms) +
           ", status_interval_ms: 250, in_flight_max: " + number(random.skewed(4, 500)) +
@@ -565,6 +597,7 @@ class FaultDraw {
       case FaultKind::partition:  // see add_partitions()
       case FaultKind::burst:      // see add_bursts()
       case FaultKind::flip:       // see add_flips()
+      case FaultKind::cut:        // see add_cuts()
         break;
     }
     return fault;
@@ -669,9 +702,9 @@ void set_weight(std::string_view text, ScenarioLimits& limits) {
     limits.weights[i] = weight;
     return;
   }
-  throw std::runtime_error("--rates '" + std::string(text) +
-                           "': want normal, hard, front-ends or KIND=WEIGHT (0 to 1000), KIND one of " +
-                           kinds);
+  throw std::runtime_error(
+      "--rates '" + std::string(text) +
+      "': want normal, hard, front-ends, planes or KIND=WEIGHT (0 to 1000), KIND one of " + kinds);
 }
 
 // Any two nodes, or a DCM and all readouts; in both directions or one. Nodes that exchange no messages are
@@ -778,6 +811,35 @@ void add_flips(Scenario& scenario) {
   }
 }
 
+// Of one plane or of any; a whole plane, or of one process in it; now and then many in succession.
+void add_cuts(Scenario& scenario) {
+  constexpr std::uint64_t kTag = 0x63757473;
+  if (scenario.planes == 0) return;
+  Random own(scenario.seed ^ kTag);
+  if (scenario.only_planes) scenario.faults.clear();
+  const std::uint64_t first = own.below(scenario.planes);
+  const bool flaps = own.chance(400);
+  const std::int64_t most = flaps ? kSecond / 2 : 4 * kSecond;
+  for (std::int64_t cuts = flaps ? own.between(4, 12) : own.between(1, 4); cuts > 0; --cuts) {
+    Fault fault;
+    fault.kind = FaultKind::cut;
+    fault.at_ns = own.between(kFirstFault, scenario.faults_end_ns);
+    fault.lasts_ns = own.skewed(10 * kMillisecond, most);
+    fault.amount = static_cast<std::int64_t>(scenario.only_planes ? first : own.below(scenario.planes));
+    if (own.chance(500)) {
+      for (std::uint32_t readout = 0; readout < scenario.readouts; ++readout) {
+        fault.who = "readout-" + std::to_string(readout);
+        scenario.faults.push_back(fault);
+      }
+    } else {
+      const bool readout = own.chance(500);
+      fault.who = readout ? "readout-" + std::to_string(own.below(scenario.readouts))
+                          : "dcm-" + std::to_string(own.below(scenario.dcms));
+      scenario.faults.push_back(fault);
+    }
+  }
+}
+
 // The line of a remote group is cut: none of its DCMs reaches a node outside, or no readout.
 void cut_line(Scenario& scenario) {
   constexpr std::uint64_t kTag = 0x6c696e65;
@@ -813,7 +875,7 @@ void cut_line(Scenario& scenario) {
 const char* name(FaultKind kind) {
   constexpr const char* kNames[kScenarioKinds] = {
       "break",      "silence",  "stall", "kill",  "lose-machine", "refuse", "slow-disk", "full-disk",
-      "disk-error", "jump-utc", "drain", "pause", "partition",    "burst",  "flip"};
+      "disk-error", "jump-utc", "drain", "pause", "partition",    "burst",  "flip",      "cut"};
   return kNames[static_cast<std::size_t>(kind)];
 }
 
@@ -831,12 +893,18 @@ void set_rates(std::string_view text, ScenarioLimits& limits) {
       limits.front_ends_permille = 1000;
       continue;
     }
+    if (one == "planes") {
+      limits.planes_permille = 1000;
+      continue;
+    }
     if (one == "normal" || one == "hard") {
       const bool dies = limits.supervisor_dies;
       const std::uint32_t front_ends = limits.front_ends_permille;
+      const std::uint32_t planes = limits.planes_permille;
       limits = {};
       limits.supervisor_dies = dies;
       limits.front_ends_permille = front_ends;
+      limits.planes_permille = planes;
       if (one == "normal") continue;
       limits.faults_max = 30;
       limits.supervisor_permille = 400;
@@ -872,8 +940,10 @@ Scenario make_scenario(std::uint64_t seed, const ScenarioLimits& limits) {
   scenario.push = random.chance(150);
   Random shape = random.fork(1);
   draw_front_ends(scenario, limits.front_ends_permille);
+  draw_planes(scenario, limits.planes_permille);
   const bool front_ends = scenario.front_ends.kind != FrontEnds::none;
-  write_farm(scenario, front_ends ? ManySources() : draw_many_sources(scenario), shape);
+  const bool few = front_ends || scenario.only_planes;
+  write_farm(scenario, few ? ManySources() : draw_many_sources(scenario), shape);
   const bool burst_saver = has_burst_saver(scenario);
   if (burst_saver) add_burst_saver(scenario);
 
@@ -906,6 +976,7 @@ Scenario make_scenario(std::uint64_t seed, const ScenarioLimits& limits) {
   disturb_fetches(scenario);
   flip_fetches(scenario);
   add_flips(scenario);
+  add_cuts(scenario);
   // A readout that joins a run has to know the time.
   if (scenario.front_ends.kind == FrontEnds::time)
     std::erase_if(scenario.faults, [](const Fault& fault) {

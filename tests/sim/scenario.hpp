@@ -29,10 +29,11 @@ enum class FaultKind : std::uint8_t {
   pause,         // run control pauses the run
   partition,     // nothing passes between `who` and `other`, either way
   burst,         // an alert, from `amount` ms before to `lasts_ns` after
-  flip           // a bit is flipped in `amount` of 1,000 chunks from `who` to `other`
+  flip,          // a bit is flipped in `amount` of 1,000 chunks from `who` to `other`
+  cut            // nothing passes between `who` and others in plane `amount`
 };
 constexpr std::size_t kFaultKinds = 10;     // faults of a farm
-constexpr std::size_t kScenarioKinds = 15;  // and what is done to it
+constexpr std::size_t kScenarioKinds = 16;  // and what is done to it
 [[nodiscard]] const char* name(FaultKind kind);
 
 struct Fault {
@@ -85,7 +86,10 @@ struct Scenario {
   std::uint64_t alerts_every = 0;  // the filter gives a burst alert for every n-th slice; 0: never
   DurationNs filter_alerts_apart = 0;
   FrontEndPlan front_ends;
-  bool journal_checked = false;                // after every pass, against the supervisor's state
+  std::uint32_t planes = 0;         // from readouts to DCMs; 0: one network
+  bool only_planes = false;         // the farm's only faults are cuts of one plane: nothing may be missing
+  std::int64_t plane_bound_ms = 0;  // heartbeat_ms x heartbeat_misses
+  bool journal_checked = false;     // after every pass, against the supervisor's state
   std::uint32_t ring_disk_fails_permille = 0;  // operations of a burst ring's disk
   DurationNs ring_disk_ns_max = 5 * kMillisecond;
 };
@@ -96,6 +100,7 @@ struct ScenarioLimits {
   std::uint32_t supervisor_permille = 200;  // share of the faults of a single process
   // Farms with front-ends that count events, have clocks, or slip. Drawn by generators of their own.
   std::uint32_t front_ends_permille = 0;
+  std::uint32_t planes_permille = 0;    // farms with planes, likewise
   std::uint32_t together_permille = 0;  // faults that come within 100 ms of the one before
   // Farms in which two nodes, or a DCM and all readouts, exchange no messages for a while. Drawn last, so
   // that the rest of the scenario is unchanged.
@@ -105,7 +110,8 @@ struct ScenarioLimits {
 };
 // Disk faults, power loss and deaths of the supervisor, frequent and concurrent.
 [[nodiscard]] ScenarioLimits hard_limits();
-// "normal", "hard", "front-ends", and KIND=WEIGHT, one after another, with commas. Throws std::runtime_error.
+// "normal", "hard", "front-ends", "planes", and KIND=WEIGHT, one after another, with commas. Throws
+// std::runtime_error.
 void set_rates(std::string_view text, ScenarioLimits& limits);
 [[nodiscard]] Scenario make_scenario(std::uint64_t seed, const ScenarioLimits& limits = {});
 

@@ -101,6 +101,8 @@ void SimFarm::inflict(const Fault& fault) {
     case FaultKind::flip:
       return world_.flip_bits(who.host(), process(fault.other).host(), until_ns,
                               static_cast<std::uint32_t>(fault.amount));
+    case FaultKind::cut:
+      return world_.cut(who.host(), "127." + std::to_string(fault.amount + 1) + ".0.1", until_ns);
     case FaultKind::stall:
       return who.host().stall(until_ns);
     case FaultKind::kill:

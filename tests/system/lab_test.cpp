@@ -249,6 +249,25 @@ TEST_CASE("between leaves and spines the data of each DCM take one spine") {
   }
 }
 
+TEST_CASE("DCMs of a plane that is cut receive through the other one, and no fragment is missing") {
+  NEEDS_ROOT();
+  const TemporaryFolder folder;
+  const FarmEnd end = run_farm(
+      folder, config_file("planes.yaml"),
+      {"--lab", config_file("lab/planes.yaml"), "--set", "lab.cuts=[{plane: 1, at_s: 0.5, for_s: 60}]",
+       "--duration", "2.5", "--set", "dcm.deadline_ms=5000"});
+  CHECK_BALANCED(end, 0);
+  CHECK(end.summary.json().at("fragments").at("missing").as_object().empty());
+  std::set<std::string> moved;
+  for (const auto& move : end.summary.json().at("plane_moves").as_array()) {
+    CHECK(move.at("from").as_string() == "a");
+    CHECK(move.at("to").as_string() == "b");
+    moved.emplace(move.at("dcm").as_string());
+  }
+  CHECK(moved == std::set<std::string>{"dcm-0", "dcm-2"});
+  CHECK(number(port_of(end, "leaf1b>spine1b"), "bytes") > 0);
+}
+
 TEST_CASE("between racks data pass the uplinks, which limit them") {
   NEEDS_ROOT();
   const TemporaryFolder folder;

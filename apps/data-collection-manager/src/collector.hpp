@@ -96,7 +96,8 @@ class Collector {
   // being asked for. Of slices that are open, too.
   void set_absences(slice_rows::AbsenceTable absences, TimeNs now_ns);
 
-  void readout_up(std::uint32_t readout);
+  // `moved`: in another plane than before.
+  void readout_up(std::uint32_t readout, bool moved = false);
   void readout_down(std::uint32_t readout);
   [[nodiscard]] bool is_up(std::uint32_t readout) const { return schedule_.is_up(readout); }
 

@@ -13,10 +13,10 @@ using assembly::FragmentProgress;
 using assembly::Gathering;
 using assembly::SourceIndex;
 
-void Collector::readout_up(std::uint32_t readout) {
+void Collector::readout_up(std::uint32_t readout, bool moved) {
   schedule_.connected(readout);
   lost_.connected(readout);
-  if (planted(Planted::forget_request)) return;
+  if (planted(Planted::forget_request) || (moved && planted(Planted::forget_moved))) return;
   // Repeats the requests of the lost connection. Each slice goes to the front of the readout's list, so the
   // newest is added first.
   slices_.for_each_open_newest_first([&](BuiltSlice& slice) {

@@ -65,6 +65,7 @@ DcmNode::DcmNode(const node::Setup& setup, DcmEnvironment environment)
                                                     peer_counters_, builder_, course_)
                    : nullptr) {
   shipments_.keep_for(burst_.get());
+  if (settings_.planes) readouts_.use_planes(*settings_.planes);
   poll_filter();
   if (fetcher_) admission_.fetch_kept();
   if (!server_) return;
@@ -291,7 +292,11 @@ void DcmNode::take_directory(const v1::Directory& directory) {
     if (burst_ && node.role() == v1::ROLE_WRITER && node.index() < writers.writers())
       burst_->set_writer(index, at);
     if (node.role() == v1::ROLE_DCM && fetcher_) fetcher_->set_keeper(index, at, true);
-    if (node.role() == v1::ROLE_READOUT && node.index() < readouts_.size()) readouts_.set_readout(index, at);
+    if (node.role() != v1::ROLE_READOUT || node.index() >= readouts_.size()) continue;
+    std::vector<ports::Endpoint> ways{at};
+    for (const v1::Address& plane : node.planes())
+      ways.push_back({plane.host(), static_cast<std::uint16_t>(plane.port())});
+    readouts_.set_readout(index, std::move(ways));
   }
 }
 
@@ -353,6 +358,8 @@ std::string DcmNode::broken_invariant() {
   if (std::string broken = builder_.slices.broken_invariant(); !broken.empty()) return broken;
   const shaping::Shaper& shaper = builder_.collector.shaper();
   if (shaper.strict() && shaper.outstanding() > shaper.window()) return "requests exceed a strict quota";
+  if (readouts_.planes() != nullptr && readouts_.planes()->choice().has_broken_hold())
+    return "moved to another plane within the hold time of the last move";
   if (pushing_ && !pushing_->keeps_order()) return "a pushed slice went to the filter after a newer one";
   if (!builder_.assembler.is_empty()) return {};
   if (builder_.pool.bytes_used() > 0) return "memory is in use and no slice is open";

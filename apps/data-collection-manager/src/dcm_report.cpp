@@ -98,6 +98,7 @@ v1::Report DcmNode::make_report(bool final) {
   histograms_.add_to(report, final);
   samples_.add_to(report);
   if (pushing_) pushing_->add_to(report);
+  if (readouts_.planes() != nullptr) readouts_.planes()->add_to(report);
   add_flows(report, builder_.assembler, static_cast<std::uint32_t>(readouts_.size()));
   add_sources(report, builder_.assembler, now_ns_, environment_.clock.utc_ns());
   reports::Gauges gauges(report);

@@ -31,10 +31,37 @@ ReadoutLinks::ReadoutLinks(const LinkSettings& settings, std::size_t readouts,
   for (std::size_t i = 0; i < readouts; ++i) readouts_.emplace_back(settings.silence_ns);
 }
 
-void ReadoutLinks::set_readout(NodeIndex index, const ports::Endpoint& at) {
-  if (index.value >= readouts_.size()) return;
-  link_to(readouts_[index.value].link, Role::readout, index, at,
+void ReadoutLinks::use_planes(const PlaneLinkSettings& settings) {
+  planes_ = std::make_unique<PlaneLinks>(settings, counters_);
+}
+
+void ReadoutLinks::set_readout(NodeIndex index, std::vector<ports::Endpoint> ways) {
+  if (index.value >= readouts_.size() || ways.empty()) return;
+  if (planes_) planes_->set_readout(index, ways);
+  readouts_[index.value].ways = std::move(ways);
+  connect(index.value);
+}
+
+void ReadoutLinks::connect(std::uint32_t readout) {
+  const std::vector<ports::Endpoint>& ways = readouts_[readout].ways;
+  if (ways.empty()) return;
+  const std::size_t plane = planes_ ? planes_->choice().plane() : 0;
+  link_to(readouts_[readout].link, Role::readout, NodeIndex(static_cast<std::uint16_t>(readout)),
+          ways[std::min(plane, ways.size() - 1)],
           {settings_.self, *this, settings_.limits, counters_, settings_.reconnect_ns});
+}
+
+// Connects to all readouts in the new plane. Open fragments are requested again, so the steps under way begin
+// their time anew. Pushed slices keep theirs, because their order may depend on it.
+void ReadoutLinks::change_plane() {
+  for (std::uint32_t i = 0; i < readouts_.size(); ++i) {
+    Readout& readout = readouts_[i];
+    if (readout.gap_since_ns == 0) readout.gap_since_ns = readout.data_ns;
+    changes_plane_ = true;
+    connect(i);
+    changes_plane_ = false;
+  }
+  if (pushing_ == nullptr) assembler_.put_off_deadlines(now_ns_);
 }
 
 void ReadoutLinks::look() {
@@ -43,14 +70,17 @@ void ReadoutLinks::look() {
     const bool ready = readout.link && readout.link->ready();
     const std::uint64_t bytes = ready ? readout.link->peer().stream().bytes_received() : 0;
     if (readout.probe.look(ready, bytes, now_ns_)) readout.link->peer().ask_if_alive();
+    if (planes_ && ready && std::exchange(readout.bytes, bytes) != bytes) planes_->data_arrived(i);
     log_if_due(readout.loss, course_.is_ending(), false, now_ns_);
     collector_.set_lost(i, readout.probe.is_lost());
     collector_.set_heard(i, readout.probe.heard_ns());
   }
+  if (planes_ && planes_->look(now_ns_, clock_.utc_ns())) change_plane();
 }
 
 void ReadoutLinks::add_lost_to(v1::Reach& reach) const {
   for (std::uint32_t i = 0; i < readouts_.size(); ++i) {
+    if (planes_ && planes_->choice().is_deciding(i, now_ns_)) continue;
     if (readouts_[i].probe.is_lost() && collector_.serves(i)) reach.add_readouts(i);
   }
 }
@@ -64,6 +94,7 @@ void ReadoutLinks::drop_silent(DurationNs patience_ns) {
 
 void ReadoutLinks::tick(ports::Network& network, TimeNs now_ns) {
   now_ns_ = now_ns;
+  if (planes_) planes_->tick(network, now_ns_);
   if (now_ns_ - ticked_ns_ < kTickEvery) return;
   ticked_ns_ = now_ns_;
   for (Readout& readout : readouts_) {
@@ -104,9 +135,15 @@ void ReadoutLinks::tell_partial_frames() {
 void ReadoutLinks::arrived(std::uint32_t readout, assembly::BuiltSlice* slice, std::uint64_t payload_bytes,
                            std::uint64_t other_bytes) {
   const std::uint64_t bytes = payload_bytes + other_bytes;
+  if (planes_) note_data(readouts_[readout]);
   if (slice != nullptr) arrived_bytes_ += payload_bytes;
   if (trace_.on() && slice != nullptr && bytes > 0) trace_.arrived(*slice, readout, bytes, clock_.now_ns());
   collector_.arrived(readout, slice, bytes, now_ns_);
+}
+
+void ReadoutLinks::note_data(Readout& readout) {
+  if (readout.gap_since_ns > 0) planes_->resumed(now_ns_ - std::exchange(readout.gap_since_ns, 0));
+  readout.data_ns = now_ns_;
 }
 
 std::string ReadoutLinks::check_hello(const sessions::PeerInfo& info) {
@@ -120,17 +157,19 @@ void ReadoutLinks::on_ready(sessions::Peer& peer) {
   readouts_[peer.tag].probe.begin_anew();
   readouts_[peer.tag].in_frame = readouts_[peer.tag].in_block = false;
   readouts_[peer.tag].told_bytes = 0;
-  readouts_[peer.tag].retransmitted = 0;
+  readouts_[peer.tag].retransmitted = readouts_[peer.tag].bytes = 0;
   readouts_[peer.tag].timing_ns = now_ns_;
   collector_.shaper().connected(static_cast<std::uint32_t>(peer.tag), peer.stream().selective_acks());
-  collector_.readout_up(static_cast<std::uint32_t>(peer.tag));
+  const bool moved = planes_ && !planes_->choice().is_home();
+  collector_.readout_up(static_cast<std::uint32_t>(peer.tag), moved);
 }
 
 void ReadoutLinks::on_gone(sessions::Peer& peer, std::string_view why) {
   if (!peer.was_ready() && peer.was_refused()) refusals_.note(peer, why, now_ns_);
   if (!collector_.is_up(static_cast<std::uint32_t>(peer.tag))) return;
-  readouts_[peer.tag].loss.lost(fmt::format("readout lost name={} reason=\"{}\"", peer.info().name, why),
-                                now_ns_);
+  if (!changes_plane_)
+    readouts_[peer.tag].loss.lost(fmt::format("readout lost name={} reason=\"{}\"", peer.info().name, why),
+                                  now_ns_);
   collector_.readout_down(static_cast<std::uint32_t>(peer.tag));
   if (pushing_ != nullptr) pushing_->readout_lost(static_cast<std::uint32_t>(peer.tag));
 }

@@ -235,6 +235,26 @@ LinkSettings link_settings(const node::Setup& setup) {
           .silence_ns = config::silence_ns(setup.farm)};
 }
 
+std::optional<PlaneLinkSettings> plane_settings(const node::Setup& setup) {
+  const v1::NetworkSettings& network = setup.farm.network();
+  const auto planes = static_cast<std::uint32_t>(network.planes_size());
+  if (planes < 2) return std::nullopt;
+  const std::uint32_t dcm = setup.self.index.value;
+  PlaneLinkSettings settings{.link = link_settings(setup),
+                             .choice = {.planes = planes,
+                                        .home = dcm % planes,
+                                        .turn = dcm + 1 + dcm / planes % (planes - 1),
+                                        .readouts = readouts_of(setup),
+                                        .period_ns = config::from_ms(network.heartbeat_ms()),
+                                        .misses = network.heartbeat_misses(),
+                                        .hold_ns = config::from_ms(network.plane_hold_ms())},
+                             .names = {},
+                             .patience_ns = config::from_ms(setup.farm.dcm().deadline_ms()) +
+                                            config::from_ms(setup.farm.dcm().grace_ms())};
+  for (const v1::PlaneSettings& plane : network.planes()) settings.names.push_back(plane.name());
+  return settings;
+}
+
 PushAdmissionSettings push_admission_settings(const node::Setup& setup) {
   const v1::DcmSettings& dcm = setup.farm.dcm();
   return {.self = setup.self.index,
@@ -337,6 +357,7 @@ DcmNodeSettings node_settings(const node::Setup& setup) {
       .burst = std::nullopt,
       .burst_has_disk = farm.burst().disk_bytes() > 0,
       .readout_link = link_settings(setup),
+      .planes = plane_settings(setup),
       .readouts = readouts_of(setup),
       .server = std::nullopt,
       .fetcher = std::nullopt,

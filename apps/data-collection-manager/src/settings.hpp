@@ -4,6 +4,7 @@
 #include "collector.hpp"
 #include "filter_stage.hpp"
 #include "node_link.hpp"
+#include "plane_links.hpp"
 #include "push_admission.hpp"
 #include "shipment_stage.hpp"
 #include "slice_admission.hpp"
@@ -43,6 +44,7 @@ struct DcmNodeSettings {
   std::optional<BurstSaverSettings> burst;
   bool burst_has_disk;
   LinkSettings readout_link;
+  std::optional<PlaneLinkSettings> planes;  // nothing: one network
   std::size_t readouts;
   std::optional<SliceServerSettings> server;    // nothing: no group fetches slices from this DCM
   std::optional<SliceFetcherSettings> fetcher;  // nothing: this DCM's group fetches none
@@ -57,6 +59,7 @@ struct DcmNodeSettings {
 // Of the parts. The steps of a DCM in a remote group have at least half of the lease.
 [[nodiscard]] assembly::AssemblySettings assembly_settings(const node::Setup& setup);
 [[nodiscard]] LinkSettings link_settings(const node::Setup& setup);
+[[nodiscard]] std::optional<PlaneLinkSettings> plane_settings(const node::Setup& setup);
 [[nodiscard]] PushAdmissionSettings push_admission_settings(const node::Setup& setup);
 [[nodiscard]] SliceSamplesSettings samples_settings(const node::Setup& setup);
 [[nodiscard]] FilterSettings filter_settings(const node::Setup& setup);

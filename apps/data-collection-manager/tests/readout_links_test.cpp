@@ -102,7 +102,7 @@ struct Linked : Building {
     collector().readout_down(0);
     collector().readout_down(1);
     links.emplace(link_settings(setup), kReadouts, counters, clock, builder, nullptr, course);
-    links->set_readout(NodeIndex(0), readout.at);
+    links->set_readout(NodeIndex(0), {readout.at});
     course.begin();
     pass();
     REQUIRE(readout.connections == 1);
@@ -271,8 +271,8 @@ TEST_CASE("a readout with a broken connection is lost until it reconnects") {
 TEST_CASE("a peer that is not a readout is refused") {
   Linked dcm;
   FarSide writer(dcm.network, process(Role::writer, 1), dcm.clock.now);
-  dcm.links->set_readout(NodeIndex(1), writer.at);
-  dcm.links->set_readout(NodeIndex(7), writer.at);  // the farm has no readout of this index
+  dcm.links->set_readout(NodeIndex(1), {writer.at});
+  dcm.links->set_readout(NodeIndex(7), {writer.at});  // the farm has no readout of this index
   dcm.pass();
   writer.tick();
   CHECK_FALSE(dcm.collector().is_up(1));

@@ -42,7 +42,6 @@ ReadoutNode::ReadoutNode(const node::Setup& setup, ReadoutEnvironment environmen
       push_(settings_.push ? std::make_unique<PushSender>(*settings_.push) : nullptr),
       truth_(settings_.truth),
       timings_(environment_.clock),
-      listener_(identity_, *this, settings_.member.limits, peer_counters_, now_ns_),
       supervisor_(identity_, settings_.member.limits, peer_counters_, settings_.member.supervisor,
                   settings_.member.reconnect_ns, settings_.member.status_interval_ns, *this,
                   settings_.member.reports) {
@@ -50,15 +49,26 @@ ReadoutNode::ReadoutNode(const node::Setup& setup, ReadoutEnvironment environmen
   if (settings_.numbers && front_end_)
     numbers_.emplace(*settings_.numbers, std::vector(buffer_.sources().begin(), buffer_.sources().end()));
   if (front_end_) front_end_->attach(buffer_, *this, losses_, numbers_ ? &*numbers_ : nullptr);
-  auto at = listener_.open(environment_.network, settings_.member.listen);
-  if (!at) node::throw_listen_failure(at.error());
-  identity_.listen = *at;
-  spdlog::info("listening at={} sources={}", ports::to_text(*at), identity_.sources.size());
+  listen();
+}
+
+void ReadoutNode::listen() {
+  sessions::PeerHandler& handler = *this;
+  const auto open = [&](const ports::Endpoint& place) {
+    auto& listener = listeners_.emplace_back(std::make_unique<sessions::SessionListener>(
+        identity_, handler, settings_.member.limits, peer_counters_, now_ns_));
+    auto at = listener->open(environment_.network, place);
+    if (!at) node::throw_listen_failure(at.error());
+    spdlog::info("listening at={} sources={}", ports::to_text(*at), identity_.sources.size());
+    return *at;
+  };
+  identity_.listen = open(settings_.member.listen);
+  for (const ports::Endpoint& plane : settings_.member.planes) identity_.planes.push_back(open(plane));
 }
 
 void ReadoutNode::pass(TimeNs now_ns) {
   now_ns_ = now_ns;
-  listener_.tick();
+  for (const auto& listener : listeners_) listener->tick();
   supervisor_.tick(environment_.network, now_ns);
   if (run_begun_ && !ended_) buffer_.tick(now_ns, *this);
   make_announced();
@@ -389,9 +399,10 @@ std::string ReadoutNode::check_hello(const sessions::PeerInfo& info) {
            "': start all processes with the same farm file";
   }
   const auto here = std::count_if(connections_.begin(), connections_.end(), [&](const sessions::Peer* peer) {
-    return peer != nullptr && peer->info().index == info.index;
+    return peer != nullptr && peer->info().index == info.index && peer->info().heartbeats == info.heartbeats;
   });
-  if (here < kConnectionsOfDcmMax) return {};
+  const auto ways = static_cast<std::ptrdiff_t>(info.heartbeats ? listeners_.size() : 1);
+  if (here < kConnectionsOfDcmMax * ways) return {};
   return "'" + info.name + "' has " + std::to_string(here) + " connections already";
 }
 
@@ -402,13 +413,26 @@ void ReadoutNode::on_ready(sessions::Peer& peer) {
   WEIR_ASSERT(connections_[peer.tag] == nullptr && !waiting_.contains(peer.tag));
   connections_[peer.tag] = &peer;
   served_.resize(connections_.size());
-  if (peer.info().role == Role::dcm) {
+  if (peer.info().role == Role::dcm && !peer.info().heartbeats) {
+    end_former_connections(peer);
     const std::size_t index = peer.info().index.value;
     if (dcms_.size() <= index) dcms_.resize(index + 1);
     dcms_[index] = &peer;
   }
   if (peer.info().wants_timing) peer.stream().note_arrivals();
-  spdlog::info("connected name={} peer={}", peer.info().name, peer.stream().peer());
+  spdlog::info("connected name={} peer={}{}", peer.info().name, peer.stream().peer(),
+               peer.info().heartbeats ? " for=heartbeats" : "");
+}
+
+// A DCM that has moved to another plane reads nothing more in the former one, which may be dead: TCP would
+// keep that connection, and this process the unsent fragments, for a quarter of an hour.
+void ReadoutNode::end_former_connections(const sessions::Peer& peer) {
+  if (listeners_.size() == 1) return;
+  const std::vector<sessions::Peer*> open = connections_;
+  for (sessions::Peer* former : open) {
+    if (former == nullptr || former == &peer || former->info().heartbeats) continue;
+    if (former->info().index == peer.info().index) former->drop("the DCM has a new connection");
+  }
 }
 
 void ReadoutNode::on_gone(sessions::Peer& peer, std::string_view why) {

@@ -90,6 +90,8 @@ class ReadoutNode final : public node::Node,
   std::size_t serve(sessions::Peer& peer, const wire::RequestView& view, const wire::RequestEntry& entry);
   void cancel(const sessions::Peer& peer, const std::vector<wire::CopyId>& entries);
   void serve_waiting(sessions::Peer& peer, Waiting& waiting);
+  void listen();
+  void end_former_connections(const sessions::Peer& peer);
   void hold_back_slow_peers();
   void expect_to_push(UtcNs supervisor_utc);
   void push();
@@ -120,8 +122,8 @@ class ReadoutNode final : public node::Node,
   bool behind_ = false;                       // requests are waiting only for their turn
   std::vector<sessions::Peer*> connections_;  // by tag; null if closed
   Answers answers_{connections_, timings_};
-  std::vector<sessions::Peer*> dcms_;  // by index; null if not connected
-  sessions::SessionListener listener_;
+  std::vector<sessions::Peer*> dcms_;                                  // by index; null if not connected
+  std::vector<std::unique_ptr<sessions::SessionListener>> listeners_;  // one, or one for each plane
   node::SupervisorClient supervisor_;
   std::deque<source::Trigger>
       backlog_;  // announced, not yet taken by the buffer; bounded by slices in flight

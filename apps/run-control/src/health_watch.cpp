@@ -3,6 +3,7 @@
 #include <weir/base/held_up.hpp>
 #include <weir/reports/filter_failures.hpp>
 #include <weir/reports/numbers.hpp>
+#include <weir/reports/plane_moves.hpp>
 #include <weir/reports/source_counts.hpp>
 #include <weir/slice_rows/reasons.hpp>
 
@@ -102,6 +103,7 @@ control::HealthView::Process process_of(const control::Member& member, const Pro
     take_filter(process.report, one);
     one.silent_sources = reports::silent_sources(process.report);
     one.out_of_step = reports::out_of_step(process.report);
+    one.other_plane = reports::other_plane(process.report);
     one.ring_missed = reports::total_of(process.report, "burst.disk_missed.");
   }
   return one;

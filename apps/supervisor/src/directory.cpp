@@ -19,6 +19,11 @@ v1::Control directory(const Roster& roster, bool remote) {
                                                                   : member.peer->info().listen;
     node.set_host(at.host);
     node.set_port(at.port);
+    for (const ports::Endpoint& plane : member.peer->info().planes) {
+      v1::Address& address = *node.add_planes();
+      address.set_host(plane.host);
+      address.set_port(plane.port);
+    }
   }
   return message;
 }

@@ -248,7 +248,9 @@ void End::send(Chunk::Kind kind, std::vector<std::byte> bytes) {
 void End::pump() {
   while (!pipe.empty()) {
     const auto other = far.lock();
-    const TimeNs silent_ns = other ? world.silent_until(&host, &other->host) : 0;
+    const TimeNs silent_ns = other ? std::max(world.silent_until(&host, &other->host),
+                                              world.cut_until(&host, &other->host, address))
+                                   : 0;
     const TimeNs when_ns = std::max(pipe.front().arrive_ns, silent_ns);
     if (when_ns > world.now_ns()) {
       world.timeline_.at(when_ns, [self = shared_from_this()] { self->pump(); });

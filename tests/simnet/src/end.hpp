@@ -76,6 +76,7 @@ struct End : std::enable_shared_from_this<End> {
   Host& host;
   std::uint64_t number;
   std::string peer_name;
+  std::string address;  // of the listening side
   std::weak_ptr<End> far;
   ports::StreamHandler* handler = nullptr;
   State state = State::connecting;

@@ -63,6 +63,19 @@ void World::partition(Host& left, Host& right, TimeNs until_ns) {
   partitions_.push_back({&left, &right, until_ns});
 }
 
+void World::cut(Host& host, const std::string& address, TimeNs until_ns) {
+  cuts_.push_back({&host, address, until_ns});
+}
+
+TimeNs World::cut_until(const Host* one, const Host* other, const std::string& address) const {
+  TimeNs until_ns = 0;
+  for (const Cut& cut : cuts_) {
+    if ((cut.host == one || cut.host == other) && cut.address == address)
+      until_ns = std::max(until_ns, cut.until_ns);
+  }
+  return until_ns;
+}
+
 void World::flip_bits(Host& from, Host& to, TimeNs until_ns, std::uint32_t chunks_permille) {
   flips_.push_back({&from, &to, until_ns, chunks_permille});
 }
@@ -121,7 +134,9 @@ std::shared_ptr<Listening> World::find_listener(std::uint16_t port) const {
 void World::arrive_connect(const std::shared_ptr<End>& near, std::uint16_t port) {
   if (near->state == End::State::ended) return;
   const auto listening = find_listener(port);
-  const TimeNs parted_ns = listening ? parted_until(&near->host, listening->host) : 0;
+  const TimeNs parted_ns = listening ? std::max(parted_until(&near->host, listening->host),
+                                                cut_until(&near->host, listening->host, listening->at.host))
+                                     : 0;
   if (parted_ns > now_ns()) {
     timeline_.at(parted_ns, [this, near, port] { arrive_connect(near, port); });
     return;
@@ -137,6 +152,7 @@ void World::arrive_connect(const std::shared_ptr<End>& near, std::uint16_t port)
   auto far = std::make_shared<End>(*this, *listening->host, near->number,
                                    near->host.name_ + ":" + std::to_string(near->number));
   far->state = End::State::open;
+  far->address = near->address = listening->at.host;
   far->far = near;
   near->far = far;
   far->last_arrival_ns = answer_ns;

@@ -50,16 +50,18 @@ std::string switch_links(const LabPlan& plan, const std::vector<std::string>& pa
     lines.add("link set dev {} up", name);
   }
   for (std::size_t i = 0; i < plan.hosts.size(); ++i) {
-    const LabHost& host = plan.hosts[i];
-    WEIR_ASSERT(host.attached < plan.switches.size());
-    const std::string master = plan.software ? std::string() : "master " + plan.switches[host.attached];
-    if (host.delay_ns > 0) {
-      add_relayed(host.name, plan.mtu, master, lines);
-      continue;
+    for (std::size_t plane = 0; plane < plan.planes; ++plane) {
+      const LabLeg leg = plan.hosts[i].leg(plane);
+      WEIR_ASSERT(leg.attached < plan.switches.size());
+      const std::string master = plan.software ? std::string() : "master " + plan.switches[leg.attached];
+      if (plan.hosts[i].delay_ns > 0) {
+        add_relayed(leg.device, plan.mtu, master, lines);
+        continue;
+      }
+      lines.add("link add name {} mtu {} type veth peer name {} mtu {} address {} netns {}", leg.device,
+                plan.mtu, leg.nic, plan.mtu, leg.mac, paths[kFirstHost + i]);
+      lines.add("link set dev {} {} up", leg.device, master);
     }
-    lines.add("link add name {} mtu {} type veth peer name data mtu {} address {} netns {}", host.name,
-              plan.mtu, plan.mtu, host.mac, paths[kFirstHost + i]);
-    lines.add("link set dev {} {} up", host.name, master);
   }
   for (const Link& link : plan.links) {
     if (link.delay_ns > 0) {
@@ -91,7 +93,9 @@ std::string forwarding(const LabPlan& plan) {
   const auto quiet = [&](const std::string& device) {
     lines.add("link set dev {} learning off flood off mcast_flood off bcast_flood off", device);
   };
-  for (const LabHost& host : plan.hosts) quiet(host.name);
+  for (const LabHost& host : plan.hosts) {
+    for (std::size_t plane = 0; plane < plan.planes; ++plane) quiet(host.leg(plane).device);
+  }
   for (const Link& link : plan.links) {
     quiet(link.from_device);
     quiet(link.to_device);
@@ -102,7 +106,8 @@ std::string forwarding(const LabPlan& plan) {
   }
   for (const Forward& forward : plan.forwards) {
     WEIR_ASSERT(forward.host < plan.hosts.size());
-    lines.add("fdb replace {} dev {} master static", plan.hosts[forward.host].mac, forward.device);
+    lines.add("fdb replace {} dev {} master static", plan.hosts[forward.host].leg(forward.plane).mac,
+              forward.device);
   }
   return lines.take();
 }
@@ -201,11 +206,11 @@ std::string steering(const LabPlan& plan) {
   Lines lines;
   std::string device;
   for (const Steer& steer : plan.steers) {
-    const std::string& from = plan.hosts[steer.from].name;
+    const std::string from = plan.hosts[steer.from].leg(steer.plane).device;
     if (std::exchange(device, from) != from) lines.add("qdisc add dev {} clsact", from);
     lines.add(
         "filter add dev {} ingress protocol ip u32 match ip dst {}/32 action mirred egress redirect dev {}",
-        from, plan.hosts[steer.to].address, steer.device);
+        from, plan.hosts[steer.to].leg(steer.plane).address, steer.device);
   }
   return lines.take();
 }
@@ -224,6 +229,30 @@ std::string control_links(const LabPlan& plan, const std::vector<std::string>& p
   return lines.take();
 }
 
+// The interface of a host in one plane, and its neighbours there.
+void add_leg(const LabPlan& plan, std::size_t i, std::size_t plane, Lines& lines) {
+  const LabHost& host = plan.hosts[i];
+  const LabLeg leg = host.leg(plane);
+  // A port counts one of TCP's packets as one frame, so TCP must not build larger packets.
+  if (host.own_port && !plan.has_fabric() && host.offloads != Offloads::all)
+    lines.add("link set {} gso_max_segs 1", leg.nic);
+  lines.add("addr add {}/{} dev {}", leg.address, kPrefixBits, leg.nic);
+  for (const std::string& address : leg.dcm_addresses)
+    lines.add("addr add {}/{} dev {}", address, kPrefixBits, leg.nic);
+  lines.add("link set {} up", leg.nic);
+  if (plan.locks_windows()) {
+    lines.add("route replace {} dev {} scope link src {} cwnd lock {} initcwnd {}", data_network(plane),
+              leg.nic, leg.address, plan.window_segments, plan.window_segments);
+  }
+  for (std::size_t other = 0; other < plan.hosts.size(); ++other) {
+    if (other == i) continue;
+    const LabLeg there = plan.hosts[other].leg(plane);
+    lines.add("neigh add {} lladdr {} dev {} nud permanent", there.address, there.mac, leg.nic);
+    for (const std::string& address : there.dcm_addresses)
+      lines.add("neigh add {} lladdr {} dev {} nud permanent", address, there.mac, leg.nic);
+  }
+}
+
 std::string host_side(const LabPlan& plan, std::size_t i) {
   const LabHost& host = plan.hosts[i];
   Lines lines;
@@ -236,24 +265,7 @@ std::string host_side(const LabPlan& plan, std::size_t i) {
     lines.add("link add name {} mtu {} type ifb", kNicDevice, plan.mtu);
     lines.add("link set dev {} up", kNicDevice);
   }
-  // A port counts one of TCP's packets as one frame, so TCP must not build larger packets.
-  if (host.own_port && !plan.has_fabric() && host.offloads != Offloads::all)
-    lines.add("link set data gso_max_segs 1");
-  lines.add("addr add {}/{} dev data", host.address, kPrefixBits);
-  for (const std::string& address : host.dcm_addresses)
-    lines.add("addr add {}/{} dev data", address, kPrefixBits);
-  lines.add("link set data up");
-  if (plan.locks_windows()) {
-    lines.add("route replace 10.77.0.0/{} dev data scope link src {} cwnd lock {} initcwnd {}", kPrefixBits,
-              host.address, plan.window_segments, plan.window_segments);
-  }
-  for (std::size_t other = 0; other < plan.hosts.size(); ++other) {
-    if (other == i) continue;
-    lines.add("neigh add {} lladdr {} dev data nud permanent", plan.hosts[other].address,
-              plan.hosts[other].mac);
-    for (const std::string& address : plan.hosts[other].dcm_addresses)
-      lines.add("neigh add {} lladdr {} dev data nud permanent", address, plan.hosts[other].mac);
-  }
+  for (std::size_t plane = 0; plane < plan.planes; ++plane) add_leg(plan, i, plane, lines);
   return lines.take();
 }
 
@@ -275,6 +287,12 @@ std::string far_control_lines(const LabPlan& plan, bool down) {
   for (const LabHost& host : plan.hosts) {
     if (host.attached == 1) lines.add("link set dev {} state {}", host.name, down ? kDisabled : kForwarding);
   }
+  return lines.take();
+}
+
+std::string cut_lines(const PlaneCut& cut, bool down) {
+  Lines lines;
+  for (const std::string& device : cut.devices) lines.add("link set dev {} {}", device, down ? "down" : "up");
   return lines.take();
 }
 

@@ -96,12 +96,44 @@ std::optional<bool> Disturbance::line_change(const LabPlan& plan) {
   if (down == line_down_) return std::nullopt;
   line_down_ = down;
   if (down) {
-    outages_.push_back({seconds(elapsed), 0, {}});
+    outages_.push_back({seconds(elapsed), 0, {}, {}});
   } else {
     WEIR_ASSERT(!outages_.empty());
     outages_.back().for_s = seconds(elapsed) - outages_.back().at_s;
   }
   return down;
+}
+
+// A device that two cuts take down is up again only after both.
+void Disturbance::cut(const LabPlan& plan, const LabNetwork& network) {
+  if (!began_ns_) return;
+  const DurationNs elapsed = monotonic_now_ns() - *began_ns_;
+  std::vector<Down> over;
+  std::erase_if(down_, [&](const Down& one) {
+    const PlaneCut& cut = plan.cuts[one.cut];
+    const bool is_over = elapsed >= cut.at_ns + cut.for_ns;
+    if (is_over) over.push_back(one);
+    return is_over;
+  });
+  const auto is_down = [&](const std::string& device) {
+    return std::any_of(down_.begin(), down_.end(), [&](const Down& one) {
+      const auto& devices = plan.cuts[one.cut].devices;
+      return std::find(devices.begin(), devices.end(), device) != devices.end();
+    });
+  };
+  for (const Down& one : over) {
+    PlaneCut ends = plan.cuts[one.cut];
+    std::erase_if(ends.devices, is_down);
+    reports::AppliedOutage& applied = cuts_[one.applied];
+    applied.for_s = seconds(elapsed) - applied.at_s;
+    if (const auto done = network.set_cut(ends, false); !done) applied.failure = done.error();
+  }
+  while (next_cut_ < plan.cuts.size() && elapsed >= plan.cuts[next_cut_].at_ns) {
+    const PlaneCut& begins = plan.cuts[next_cut_];
+    down_.push_back({next_cut_++, cuts_.size()});
+    cuts_.push_back({seconds(elapsed), 0, {}, begins.what});
+    if (const auto done = network.set_cut(begins, true); !done) cuts_.back().failure = done.error();
+  }
 }
 
 void Disturbance::ends() {

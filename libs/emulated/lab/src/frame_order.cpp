@@ -49,7 +49,11 @@ bool keep_frame_order(const LabPlan& plan, const std::vector<OwnedDescriptor>& s
   Steering steering;
   bool kept = true;
   for (std::size_t i = 0; kept && i < plan.hosts.size(); ++i) {
-    in_space(spaces[kFirstHost + i].get(), [&] { kept = see_own_sys() && steering.one_cpu("data"); });
+    in_space(spaces[kFirstHost + i].get(), [&] {
+      kept = see_own_sys();
+      for (std::size_t plane = 0; kept && plane < plan.planes; ++plane)
+        kept = steering.one_cpu(plan.hosts[i].leg(plane).nic);
+    });
   }
   return kept;
 }

@@ -21,10 +21,10 @@ constexpr std::uint32_t kStaticWindowMax = 9999;  // of weir-static-window
 using config::ProblemKind;
 using config::Problems;
 
+constexpr std::size_t kDeviceNameMax = 15;
 constexpr std::size_t kHostNameMax = 12;  // a device's name has 15 at most
 constexpr std::size_t kHostsPerThird = 250;
 constexpr std::size_t kHostsMax = 1000;
-constexpr int kDataNetwork = 77;
 constexpr std::size_t kFirstDcmAddress = 127 * kHostsPerThird;  // 10.77.128.1
 constexpr std::size_t kDcmAddressesMax = 126 * kHostsPerThird;
 constexpr double kCpuShareMin = 0.01;  // a cgroup's smallest quota: 1 ms of 100
@@ -90,6 +90,8 @@ class Planner {
       foreign();
       if (problems_.empty()) changes();
       outages();
+      planes();
+      if (problems_.empty()) cuts();
       if (problems_.empty()) back_pressure();
       if (problems_.empty()) software();
     }
@@ -108,6 +110,7 @@ class Planner {
     plan_.name = lab_.lab();
     plan_.back_pressure = back_pressure_of(lab_.back_pressure());
     if (lab_.switches() == v1::Lab::SWITCHES_SOFTWARE) plan_.software = queueing_of(lab_.port_queue());
+    plan_.planes = lab_.planes();
     plan_.mark_packets = lab_.mark_packets();
     plan_.mtu = lab_.mtu();
     plan_.burst_bytes = config::parse_buffer(lab_.burst()).value_or(0);
@@ -165,9 +168,19 @@ class Planner {
       if (host.name.size() > kHostNameMax) {
         report(key, fmt::format("'{}' is longer than {} characters", host.name, kHostNameMax));
       }
-      host.address = nth_address(kDataNetwork, i);
+      host.address = nth_address(second_byte(0), i);
       host.control_address = nth_address(78, i);
       host.mac = fmt::format("02:77:00:00:{:02x}:{:02x}", (i + 1) / 256, (i + 1) % 256);
+      for (std::size_t plane = 1; plane < plan_.planes; ++plane) {
+        const std::string end = "-" + plane_letter(plane);
+        host.more_legs.push_back(
+            {host.name + end,
+             "data" + end,
+             nth_address(second_byte(plane), i),
+             fmt::format("02:{:02d}:00:00:{:02x}:{:02x}", second_byte(plane), (i + 1) / 256, (i + 1) % 256),
+             {},
+             0});
+      }
       const bool own_cards = own != nullptr && own->offloads() != v1::OFFLOADS_AS_LAB;
       host.offloads = offloads_of(own_cards ? own->offloads() : lab_.offloads());
       const bool own_control = own != nullptr && !own->congestion_control().empty();
@@ -266,7 +279,7 @@ class Planner {
     }
     for (const Role role : {Role::supervisor, Role::writer}) {
       for (const config::NodePlan* node : unplaced(role)) {
-        plan_.places[node->name] = {kControl, control_address(), {}, {}};
+        plan_.places[node->name] = {kControl, control_address(), {}, {}, {}};
       }
     }
   }
@@ -307,13 +320,21 @@ class Planner {
     LabHost& host = plan_.hosts[i];
     host.nodes.push_back(node.name);
     host.has_dcm = host.has_dcm || node.role == Role::dcm;
-    plan_.places[node.name] = {kFirstHost + i, host.address, {}, host.congestion_control};
+    LabPlace& place = plan_.places[node.name];
+    place = {kFirstHost + i, host.address, {}, {}, host.congestion_control};
+    if (node.role == Role::readout) {
+      for (const LabLeg& leg : host.more_legs) place.planes.push_back(leg.address);
+    }
     if (node.role == Role::dcm && lab_.addresses() == v1::Lab::ADDRESSES_PER_DCM) {
       if (dcms_ == kDcmAddressesMax)
         return report("addresses", fmt::format("are per-dcm: {} DCMs at most", kDcmAddressesMax));
-      host.dcm_addresses.push_back(nth_address(kDataNetwork, kFirstDcmAddress + dcms_++));
-      plan_.places[node.name].address = host.dcm_addresses.back();
-      plan_.places[node.name].source = fmt::format("{}/{}", host.dcm_addresses.back(), kPrefixBits);
+      const std::size_t number = kFirstDcmAddress + dcms_++;
+      host.dcm_addresses.push_back(nth_address(second_byte(0), number));
+      for (std::size_t plane = 1; plane < plan_.planes; ++plane)
+        host.more_legs[plane - 1].dcm_addresses.push_back(nth_address(second_byte(plane), number));
+      place.address = host.dcm_addresses.back();
+      for (std::size_t plane = 0; plane < plan_.planes; ++plane)
+        place.sources.push_back(fmt::format("{}/{}", nth_address(second_byte(plane), number), kPrefixBits));
     }
   }
 
@@ -325,6 +346,9 @@ class Planner {
     taken.insert({"switches", "control", "lo", "data", kNicDevice});
     for (const Link& link : plan_.links) taken.insert({link.from_device, link.to_device});
     if (plan_.line) taken.insert({plan_.line->from.device, plan_.line->to.device});
+    for (const LabHost& host : plan_.hosts) {
+      for (const LabLeg& leg : host.more_legs) taken.insert(leg.device);
+    }
     for (const LabHost& host : plan_.hosts) {
       if (taken.contains(host.name))
         report("hosts", fmt::format("'{}' cannot be a host's name: the lab uses it", host.name));
@@ -410,6 +434,77 @@ class Planner {
       plan_.outages.push_back({ns(outage.at_s()), ns(outage.for_s())});
     std::sort(plan_.outages.begin(), plan_.outages.end(),
               [](const Outage& a, const Outage& b) { return a.at_ns < b.at_ns; });
+  }
+
+  // Refuses planes where a part of the network exists only once.
+  void planes() {
+    if (plan_.planes == 1) return;
+    if (plan_.line) report("planes", "are not for the topology wan: it has a single line");
+    if (plan_.has_fabric()) report("planes", "are not for back_pressure: its switches are one machine");
+    for (const LabHost& host : plan_.hosts) {
+      if (host.delay_ns > 0)
+        report("planes", fmt::format("are not for links with a delay, as of {}", host.name));
+      if (host.loses_frames())
+        report("planes", fmt::format("are not for hosts that lose frames, as {}: use cuts", host.name));
+      if (host.slow_nic) report("planes", fmt::format("are not for hosts with a nic_rate, as {}", host.name));
+    }
+    for (const Link& link : plan_.links) {
+      if (std::max(link.from_device.size(), link.to_device.size()) > kDeviceNameMax)
+        return report("planes",
+                      fmt::format("have too long names of devices, as {}: use up to 9 switches of a kind",
+                                  link.from_device));
+    }
+  }
+
+  // Returns the devices that a cut takes down, and its name; nothing after a problem.
+  std::optional<PlaneCut> cut_of(const v1::CutSettings& settings, const std::string& key) {
+    const std::size_t plane = settings.plane() - 1;
+    if (plane >= plan_.planes) {
+      report(key + "plane", fmt::format("is {}, and the lab has {}", settings.plane(), plan_.planes));
+      return std::nullopt;
+    }
+    PlaneCut cut{ns(settings.at_s()), ns(settings.for_s()), {}, {}};
+    const std::string in_plane = plan_.planes > 1 ? fmt::format(" in plane {}", settings.plane()) : "";
+    const std::size_t count = plan_.switches.size() / plan_.planes;
+    const auto is_here = [&](std::size_t at) { return at / count == plane; };
+    if (!settings.host().empty() && !settings.link().empty()) {
+      report(key + "host", "and link are two cuts");
+    } else if (!settings.host().empty()) {
+      for (const LabHost& host : plan_.hosts) {
+        if (host.name == settings.host()) cut.devices = {host.leg(plane).device};
+      }
+      cut.what = settings.host() + in_plane;
+      if (cut.devices.empty()) report(key + "host", fmt::format("unknown host '{}'", settings.host()));
+    } else if (!settings.link().empty()) {
+      for (const Link& link : plan_.links) {
+        const std::string& from = plan_.switches[link.from % count];
+        const std::string& to = plan_.switches[link.to % count];
+        const bool named = settings.link() == from + ">" + to || settings.link() == to + ">" + from;
+        if (named && is_here(link.from)) cut.devices = {link.from_device, link.to_device};
+      }
+      cut.what = settings.link() + in_plane;
+      if (cut.devices.empty()) report(key + "link", fmt::format("unknown link '{}'", settings.link()));
+    } else if (plan_.software) {
+      for (const LabHost& host : plan_.hosts) cut.devices.push_back(host.leg(plane).device);
+      cut.what = fmt::format("plane {}", settings.plane());
+    } else {
+      for (std::size_t at = 0; at < plan_.switches.size(); ++at) {
+        if (is_here(at)) cut.devices.push_back(plan_.switches[at]);
+      }
+      cut.what = fmt::format("plane {}", settings.plane());
+    }
+    if (cut.devices.empty()) return std::nullopt;
+    return cut;
+  }
+
+  void cuts() {
+    if (lab_.cuts_size() > 0 && (plan_.line || plan_.has_fabric()))
+      report("cuts", "are not for the topology wan, and not for back_pressure");
+    for (int i = 0; i < lab_.cuts_size(); ++i) {
+      if (auto cut = cut_of(lab_.cuts(i), fmt::format("cuts[{}].", i))) plan_.cuts.push_back(std::move(*cut));
+    }
+    std::stable_sort(plan_.cuts.begin(), plan_.cuts.end(),
+                     [](const PlaneCut& a, const PlaneCut& b) { return a.at_ns < b.at_ns; });
   }
 
   // Switches in user space have ports and buffers of their own, which hold any sender back.

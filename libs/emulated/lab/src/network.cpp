@@ -64,7 +64,8 @@ void set_offloads(const LabPlan& plan, const std::vector<OwnedDescriptor>& space
   in_space(spaces[kSwitches].get(), [&] {
     if (plan.has_fabric()) return;
     for (const LabHost& host : plan.hosts) {
-      if (host.delay_ns == 0) set_offloads(host.name, plan.software ? Offloads::none : host.offloads);
+      for (std::size_t plane = 0; host.delay_ns == 0 && plane < plan.planes; ++plane)
+        set_offloads(host.leg(plane).device, plan.software ? Offloads::none : host.offloads);
     }
     for (const Link& link : plan.links) {
       if (link.delay_ns > 0) continue;
@@ -77,11 +78,11 @@ void set_offloads(const LabPlan& plan, const std::vector<OwnedDescriptor>& space
     in_space(spaces[kFirstHost + i].get(), [&] {
       if (host.delay_ns > 0 || plan.has_fabric()) {
         set_relayed_offloads("data", host.offloads);
-      } else if (plan.software) {
-        set_offloads("data", Offloads::none);  // nobody behind a packet socket completes checksums
-      } else {
-        set_offloads("data", host.offloads);
+        return;
       }
+      // Nothing behind a packet socket completes checksums.
+      for (std::size_t plane = 0; plane < plan.planes; ++plane)
+        set_offloads(host.leg(plane).nic, plan.software ? Offloads::none : host.offloads);
     });
   }
 }
@@ -111,6 +112,10 @@ Expected<void, std::string> LabNetwork::change(const LabPlan& plan, const PortCh
 
 Expected<void, std::string> LabNetwork::set_line_down(const LabPlan& plan, bool down) const {
   return run_tool(Tool::bridge, far_control_lines(plan, down), space(kControl));
+}
+
+Expected<void, std::string> LabNetwork::set_cut(const PlaneCut& cut, bool down) const {
+  return run_tool(Tool::ip, cut_lines(cut, down), space(kSwitches));
 }
 
 Expected<void, std::string> LabNetwork::connect_once(const LabPlan& plan) const {

@@ -1,5 +1,8 @@
+#include "topology.hpp"
 #include <weir/base/time.hpp>
 #include <weir/lab/plan.hpp>
+
+#include <fmt/format.h>
 
 #include <algorithm>
 
@@ -27,10 +30,10 @@ void LabPlan::set_congestion_control(const std::string& name_of_it) {
   for (auto& [node, place] : places) place.congestion_control = name_of_it;
 }
 
-std::vector<std::string> LabPlan::ring_addresses(std::size_t host) const {
-  const LabHost& here = hosts[host];
-  if (!here.has_dcm) return {};
-  return here.dcm_addresses.empty() ? std::vector<std::string>{here.address} : here.dcm_addresses;
+std::vector<std::string> LabPlan::ring_addresses(std::size_t host, std::size_t plane) const {
+  if (!hosts[host].has_dcm) return {};
+  const LabLeg leg = hosts[host].leg(plane);
+  return leg.dcm_addresses.empty() ? std::vector<std::string>{leg.address} : leg.dcm_addresses;
 }
 
 std::vector<Port> LabPlan::counted_ports() const {
@@ -83,6 +86,10 @@ bool LabPlan::line_is_down(std::int64_t at_ns) const {
   return std::any_of(outages.begin(), outages.end(), [at_ns](const Outage& outage) {
     return at_ns >= outage.at_ns && at_ns < outage.at_ns + outage.for_ns;
   });
+}
+
+std::string data_network(std::size_t plane) {
+  return fmt::format("10.{}.0.0/{}", second_byte(plane), kPrefixBits);
 }
 
 std::string control_address() { return "10.78.255.254"; }

@@ -35,7 +35,10 @@ class Builder {
       one.settings.machine.other_frames = kOtherFrames;
       one.settings.machine.mark_frames = plan_.mark_packets;
     }
-    for (const LabHost& host : plan_.hosts) add_port(host.attached, host.name);
+    for (const LabHost& host : plan_.hosts) {
+      for (std::size_t plane = 0; plane < plan_.planes; ++plane)
+        add_port(host.leg(plane).attached, host.leg(plane).device);
+    }
     for (const Link& link : plan_.links) {
       add_port(link.from, link.from_device);
       add_port(link.to, link.to_device);
@@ -76,7 +79,7 @@ class Builder {
   void add_destination(const Forward& forward) {
     const Place place = places_.at(forward.device);
     switching::SwitchSettings& machine = switches_[place.at].settings.machine;
-    const auto rings = plan_.ring_addresses(forward.host);
+    const auto rings = plan_.ring_addresses(forward.host, forward.plane);
     for (const std::string& address : rings) {
       machine.rings.push_back({.name = address,
                                .address = number_of(address),
@@ -85,7 +88,7 @@ class Builder {
                                .bits_per_s = plan_.ring_bits_per_s,
                                .burst_bytes = plan_.burst_bytes});
     }
-    const std::string& own = plan_.hosts[forward.host].address;
+    const std::string own = plan_.hosts[forward.host].leg(forward.plane).address;
     if (std::find(rings.begin(), rings.end(), own) == rings.end())
       machine.routes.push_back({number_of(own), place.port});
   }

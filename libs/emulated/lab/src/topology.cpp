@@ -32,7 +32,7 @@ const std::string& or_else(const std::string& text, const std::string& otherwise
 
 class Builder {
  public:
-  explicit Builder(LabPlan& plan) : plan_(plan) {}
+  Builder(LabPlan& plan, std::size_t plane) : plan_(plan), plane_(plane) {}
 
   void add_port(std::string name, Space space, std::string device, const std::string& rate,
                 const std::string& buffer, bool to_host) {
@@ -56,7 +56,9 @@ class Builder {
     return plan_.switches[at] + "." + plan_.switches[towards];
   }
 
-  void forward(std::size_t host, std::string device) { plan_.forwards.push_back({host, std::move(device)}); }
+  void forward(std::size_t host, std::string device) {
+    plan_.forwards.push_back({host, std::move(device), plane_});
+  }
 
   void add_hosts(const v1::Lab& lab, const std::vector<const v1::HostSettings*>& listed) {
     static const v1::HostSettings kNothing;
@@ -64,15 +66,16 @@ class Builder {
       const v1::HostSettings& own = listed[i] != nullptr ? *listed[i] : kNothing;
       LabHost& host = plan_.hosts[i];
       const std::string& edge = plan_.switches[host.attached];
-      add_port(edge + ">" + host.name, kSwitches, host.name, or_else(own.port_rate(), lab.port_rate()),
-               or_else(own.port_buffer(), lab.port_buffer()), true);
+      add_port(edge + ">" + host.name, kSwitches, host.leg(plane_).device,
+               or_else(own.port_rate(), lab.port_rate()), or_else(own.port_buffer(), lab.port_buffer()),
+               true);
       const std::string& rate = or_else(own.host_rate(), lab.host_rate());
       host.own_port = rate_of(rate) != 0;
-      add_port(host.name + ">" + edge, kFirstHost + i, "data", rate, lab.host_buffer(), false);
+      add_port(host.name + ">" + edge, kFirstHost + i, host.leg(plane_).nic, rate, lab.host_buffer(), false);
       const std::string& card = or_else(own.nic_rate(), lab.nic_rate());
       host.slow_nic = rate_of(card) != 0;
       add_port("nic>" + host.name, kFirstHost + i, kNicDevice, card, lab.nic_buffer(), false);
-      forward(i, host.name);
+      forward(i, host.leg(plane_).device);
     }
   }
 
@@ -122,7 +125,7 @@ class Builder {
       if (port.space != kSwitches) continue;
       for (const Forward& forward : plan_.forwards) {
         if (forward.device != port.device) continue;
-        const auto addresses = plan_.ring_addresses(forward.host);
+        const auto addresses = plan_.ring_addresses(forward.host, plane_);
         port.rings.insert(port.rings.end(), addresses.begin(), addresses.end());
       }
     }
@@ -157,16 +160,57 @@ class Builder {
       for (std::size_t to = 0; to < plan_.hosts.size(); ++to) {
         const LabHost& other = plan_.hosts[to];
         if (other.has_dcm || other.attached == dcm.attached || other.spine == dcm.spine) continue;
-        plan_.steers.push_back({from, to, device(dcm.attached, leaves + dcm.spine)});
+        plan_.steers.push_back({from, to, device(dcm.attached, leaves + dcm.spine), plane_});
       }
     }
   }
 
   LabPlan& plan_;
+  std::size_t plane_;
 };
 
-void add_switches(LabPlan& plan, std::string_view name, std::size_t count) {
-  for (std::size_t i = 1; i <= count; ++i) plan.switches.push_back(fmt::format("{}{}", name, i));
+void add_switches(LabPlan& plan, std::string_view name, std::size_t count, const std::string& letter) {
+  for (std::size_t i = 1; i <= count; ++i) plan.switches.push_back(fmt::format("{}{}{}", name, i, letter));
+}
+
+// Adds one plane to a plan without switches.
+void add_plane(const v1::Lab& lab, const std::vector<const v1::HostSettings*>& listed, std::size_t plane,
+               LabPlan& plan) {
+  Builder builder(plan, plane);
+  const std::string letter = plane_letter(plane);
+  switch (lab.topology()) {
+    case v1::Lab::TOPOLOGY_STAR:
+      plan.topology = "star";
+      plan.switches = {"switch" + letter};
+      builder.add_hosts(lab, listed);
+      break;
+    case v1::Lab::TOPOLOGY_RACKS:
+      plan.topology = "racks";
+      add_switches(plan, "rack", lab.racks().count(), letter);
+      plan.switches.push_back("core" + letter);
+      builder.add_hosts(lab, listed);
+      builder.add_racks(lab);
+      break;
+    case v1::Lab::TOPOLOGY_LEAF_SPINE:
+      plan.topology = "leaf-spine";
+      add_switches(plan, "leaf", lab.leaf_spine().leaves(), letter);
+      add_switches(plan, "spine", lab.leaf_spine().spines(), letter);
+      builder.add_hosts(lab, listed);
+      builder.add_leaf_spine(lab);
+      break;
+    case v1::Lab::TOPOLOGY_WAN:
+      plan.topology = "wan";
+      add_switches(plan, "site", 2, letter);
+      builder.add_hosts(lab, listed);
+      builder.add_line(lab);
+      break;
+  }
+  builder.add_rings(lab);
+}
+
+template <class Part>
+void append(std::vector<Part>& to, const std::vector<Part>& more) {
+  to.insert(to.end(), more.begin(), more.end());
 }
 
 }  // namespace
@@ -185,36 +229,28 @@ Edges edges_of(const v1::Lab& lab) {
   return {};
 }
 
+std::string plane_letter(std::size_t plane) {
+  return plane == 0 ? std::string() : std::string(1, static_cast<char>('a' + plane));
+}
+
 void add_topology(const v1::Lab& lab, const std::vector<const v1::HostSettings*>& listed, LabPlan& plan) {
-  Builder builder(plan);
-  switch (lab.topology()) {
-    case v1::Lab::TOPOLOGY_STAR:
-      plan.topology = "star";
-      plan.switches = {"switch"};
-      builder.add_hosts(lab, listed);
-      break;
-    case v1::Lab::TOPOLOGY_RACKS:
-      plan.topology = "racks";
-      add_switches(plan, "rack", lab.racks().count());
-      plan.switches.emplace_back("core");
-      builder.add_hosts(lab, listed);
-      builder.add_racks(lab);
-      break;
-    case v1::Lab::TOPOLOGY_LEAF_SPINE:
-      plan.topology = "leaf-spine";
-      add_switches(plan, "leaf", lab.leaf_spine().leaves());
-      add_switches(plan, "spine", lab.leaf_spine().spines());
-      builder.add_hosts(lab, listed);
-      builder.add_leaf_spine(lab);
-      break;
-    case v1::Lab::TOPOLOGY_WAN:
-      plan.topology = "wan";
-      add_switches(plan, "site", 2);
-      builder.add_hosts(lab, listed);
-      builder.add_line(lab);
-      break;
+  const LabPlan before = plan;
+  add_plane(lab, listed, 0, plan);
+  for (std::size_t plane = 1; plane < plan.planes; ++plane) {
+    LabPlan one = before;
+    add_plane(lab, listed, plane, one);
+    const std::size_t first = plan.switches.size();
+    append(plan.switches, one.switches);
+    for (Link& link : one.links) {
+      link.from += first;
+      link.to += first;
+    }
+    append(plan.links, one.links);
+    append(plan.ports, one.ports);
+    append(plan.forwards, one.forwards);
+    append(plan.steers, one.steers);
+    for (LabHost& host : plan.hosts) host.more_legs[plane - 1].attached = host.attached + first;
   }
-  builder.add_rings(lab);
 }
 
 }  // namespace weir::lab

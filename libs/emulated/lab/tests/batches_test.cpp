@@ -136,6 +136,22 @@ TEST_CASE("switches and hosts have static tables: nothing is resolved or flooded
       Catch::ContainsSubstring("neigh add 10.77.1.2 lladdr 02:77:00:00:00:02 dev data nud permanent\n"));
 }
 
+TEST_CASE("a host has an interface in each plane, and static tables there") {
+  const LabPlan plan = plan_of("host_count: 2\nplanes: 2\n");
+  CHECK_THAT(
+      lines(plan, kSwitches, Tool::ip),
+      Catch::ContainsSubstring("link add name h0-b mtu 1500 type veth peer name data-b mtu 1500 address "
+                               "02:79:00:00:00:01 netns /ns/2\nlink set dev h0-b master switchb up\n"));
+  CHECK_THAT(lines(plan, kSwitches, Tool::bridge),
+             Catch::ContainsSubstring("fdb replace 02:79:00:00:00:02 dev h1-b master static\n"));
+  const std::string host = lines(plan, kFirstHost, Tool::ip);
+  CHECK_THAT(host, Catch::ContainsSubstring("addr add 10.79.1.1/16 dev data-b\n"));
+  CHECK_THAT(host, Catch::ContainsSubstring(
+                       "neigh add 10.79.1.2 lladdr 02:79:00:00:00:02 dev data-b nud permanent\n"));
+  CHECK(cut_lines({0, 0, "", {"switchb", "h0"}}, true) ==
+        "link set dev switchb down\nlink set dev h0 down\n");
+}
+
 TEST_CASE("a static congestion window is in the hosts' route") {
   const LabPlan plan = plan_of("host_count: 2\nwindow_segments: 4\n");
   CHECK_THAT(lines(plan, kFirstHost, Tool::ip),

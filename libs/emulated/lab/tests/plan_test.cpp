@@ -226,6 +226,54 @@ TEST_CASE("foreign traffic needs existing hosts") {
         "lab.yaml:2: lab.foreign[0].stop_s: is not after start_s");
 }
 
+TEST_CASE("each plane has switches, ports and an address of each host of its own") {
+  const LabPlan plan = plan_of("host_count: 4\nplanes: 3\ntopology: leaf-spine\n");
+  const auto is_switch = [&](const std::string& name) {
+    return std::find(plan.switches.begin(), plan.switches.end(), name) != plan.switches.end();
+  };
+  CHECK(plan.switches.size() == 12);
+  CHECK((is_switch("leaf1") && is_switch("leaf2b") && is_switch("spine2c")));
+  CHECK(plan.links.size() == 12);
+  for (const Link& link : plan.links) CHECK(link.from / 4 == link.to / 4);
+  CHECK(find_port(plan, "leaf2c>h3")->device == "h3-c");
+  CHECK(find_port(plan, "leaf1b>spine2b")->device == "leaf1b.spine2b");
+  CHECK(plan.forwards.size() == plan.switches.size() * plan.hosts.size());
+  const LabLeg leg = plan.hosts[3].leg(1);
+  CHECK(leg.address == "10.79.1.4");
+  CHECK(leg.nic == "data-b");
+  CHECK(plan.switches[leg.attached] == "leaf2b");
+  CHECK(plan.hosts[3].leg(0).address == "10.77.1.4");
+}
+
+TEST_CASE("nodes in a lab with planes have an address in each") {
+  const LabPlan plan = plan_of("planes: 2\naddresses: per-dcm\n", "readout: {count: 1}\ndcm: {count: 2}\n");
+  CHECK(plan.places.at("readout-0").planes == std::vector<std::string>{"10.79.1.1"});
+  CHECK(plan.places.at("readout-0").sources.empty());
+  CHECK(plan.places.at("dcm-1").planes.empty());
+  CHECK(plan.places.at("dcm-1").sources == std::vector<std::string>{"10.77.128.2/16", "10.79.128.2/16"});
+}
+
+TEST_CASE("a cut takes down a plane, a host's link in it, or a link between switches") {
+  const std::string lab = "host_count: 4\nplanes: 2\ntopology: leaf-spine\ncuts: ";
+  const auto devices = [&](const std::string& cut) {
+    return plan_of(lab + "[" + cut + "]\n").cuts.at(0).devices;
+  };
+  using Names = std::vector<std::string>;
+  CHECK(devices("{plane: 2}") == Names{"leaf1b", "leaf2b", "spine1b", "spine2b"});
+  CHECK(devices("{plane: 2, host: h1}") == Names{"h1-b"});
+  CHECK(devices("{link: spine2>leaf1}") == Names{"leaf1.spine2", "spine2.leaf1"});
+  CHECK(devices("{plane: 2, link: leaf1>spine2}") == Names{"leaf1b.spine2b", "spine2b.leaf1b"});
+  const LabPlan two = plan_of(lab + "[{at_s: 5}, {plane: 2, at_s: 1, for_s: 2, host: h0}]\n");
+  CHECK(two.cuts.front().what == "h0 in plane 2");
+  CHECK(two.cuts.front().for_ns == 2'000'000'000);
+  CHECK(problems_of(lab + "[{plane: 3}]\n") == "lab.yaml:4: lab.cuts[0].plane: is 3, and the lab has 2");
+  CHECK(problems_of(lab + "[{host: h9}]\n") == "lab.yaml:4: lab.cuts[0].host: unknown host 'h9'");
+  CHECK(problems_of(lab + "[{link: leaf1>leaf2}]\n") ==
+        "lab.yaml:4: lab.cuts[0].link: unknown link 'leaf1>leaf2'");
+  CHECK(problems_of("hosts: [{name: h0, delay_ms: 1}, {name: h1}]\nplanes: 2\n") ==
+        "lab.yaml:2: lab.planes: are not for links with a delay, as of h0");
+}
+
 TEST_CASE("a static window is remembered by the kernel, which forgets other connections") {
   const auto saves = [](const LabPlan& plan) { return plan.sysctls.front().second; };
   CHECK(saves(plan_of("host_count: 2\n")) == "1");

@@ -22,8 +22,8 @@ std::string all_lines(const LabPlan& plan) {
 TEST_CASE("each DCM has an address of its own, from which it connects") {
   const LabPlan plan = plan_of("placement: together\nhost_count: 3\naddresses: per-dcm\n", kFarm);
   CHECK(plan.hosts[1].dcm_addresses == std::vector<std::string>{"10.77.128.3", "10.77.128.4"});
-  CHECK(plan.places.at("dcm-3").source == "10.77.128.4/16");
-  CHECK(plan.places.at("readout-1").source.empty());
+  CHECK(plan.places.at("dcm-3").sources == std::vector<std::string>{"10.77.128.4/16"});
+  CHECK(plan.places.at("readout-1").sources.empty());
   const std::string lines = all_lines(plan);
   CHECK_THAT(lines, ContainsSubstring("addr add 10.77.128.4/16 dev data"));
   CHECK_THAT(lines, ContainsSubstring("neigh add 10.77.128.4 lladdr 02:77:00:00:00:02"));

@@ -154,6 +154,12 @@ void Peer::send_hello() {
   hello.set_credits(self_.credits);
   hello.set_wants_timing(self_.wants_timing);
   hello.set_burst(self_.burst);
+  hello.set_heartbeats(self_.heartbeats);
+  for (const ports::Endpoint& at : self_.planes) {
+    v1::Address& address = *hello.add_planes();
+    address.set_host(at.host);
+    address.set_port(at.port);
+  }
   hello.set_last_pass(self_.last_pass);
   if (limits_.authenticator) {
     const ports::Nonce nonce = limits_.authenticator->make_nonce();

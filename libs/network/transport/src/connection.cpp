@@ -7,6 +7,7 @@
 
 #include <boost/asio/ip/address.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -35,8 +36,12 @@ bool connected_to_itself(int socket) {
 }
 
 // Returns false if the address is not one of this host.
-bool bind_source(int socket, const std::optional<SourceAddress>& source, const TcpEndpoint& to) {
-  if (!source || !to.address().is_v4() || !source->is_for(to.address().to_v4().to_uint())) return true;
+bool bind_source(int socket, const std::vector<SourceAddress>& sources, const TcpEndpoint& to) {
+  if (!to.address().is_v4()) return true;
+  const auto source = std::find_if(sources.begin(), sources.end(), [&](const SourceAddress& one) {
+    return one.is_for(to.address().to_v4().to_uint());
+  });
+  if (source == sources.end()) return true;
   // The port is chosen once the peer is known, so that connections to several peers may share one.
   const int on = 1;
   (void)::setsockopt(socket, IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT, &on, sizeof on);
@@ -95,7 +100,7 @@ void Connection::try_next() {
         ::socket(to.protocol().family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP));
     if (!socket_.is_open()) continue;
     core_->set_options(socket_.get());
-    if (!bind_source(socket_.get(), core_->policy.source, to)) continue;
+    if (!bind_source(socket_.get(), core_->policy.sources, to)) continue;
     const int connected = ::connect(socket_.get(), to.data(), static_cast<socklen_t>(to.size()));
     if (connected != 0 && errno != EINPROGRESS) continue;
     ++counters_.wait_calls;

@@ -92,7 +92,7 @@ TEST_CASE("bytes appended before the connection is established are sent afterwar
 TEST_CASE("connections to one network come from the address that is set, others from any") {
   const auto peer_with = [](const char* source) {
     SocketPolicy policy;
-    policy.source = parse_source(source);
+    policy.sources = {parse_source(source).value()};
     Loop loop{policy};
     Server server;
     Party client;
@@ -107,8 +107,8 @@ TEST_CASE("connections to one network come from the address that is set, others 
 
 TEST_CASE("a source that this host does not have makes no connection") {
   SocketPolicy policy;
-  policy.source = parse_source("192.0.2.1/1");  // TEST-NET-1
-  policy.source->mask = 0;
+  policy.sources = {parse_source("192.0.2.1/1").value()};  // TEST-NET-1
+  policy.sources.front().mask = 0;
   Loop loop{policy};
   Server server;
   Party client;

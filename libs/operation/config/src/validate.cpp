@@ -90,6 +90,7 @@ void check_plan(Validation& found, const FarmPlan& plan, const ReplayReader& rep
   check_sync_times(found, plan);
   check_exposure(found, plan);
   check_ports(found, plan);
+  check_planes(found, plan);
   check_source_groups(found, plan);
   if (const auto rules = read_rules(found.farm(), plan, found.locations()); !rules) found.add(rules.error());
   if (const auto alarms = read_alarms(found.farm(), found.locations()); !alarms) found.add(alarms.error());

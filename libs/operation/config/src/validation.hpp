@@ -89,4 +89,7 @@ void check_sync_times(Validation& found, const FarmPlan& plan);
 void check_exposure(Validation& found, const FarmPlan& plan);
 void check_ports(Validation& found, const FarmPlan& plan);
 
+// Parallel networks (check_planes.cpp).
+void check_planes(Validation& found, const FarmPlan& plan);
+
 }  // namespace weir::config

@@ -351,6 +351,38 @@ TEST_CASE("a writer syncs within the time in which it has to acknowledge") {
   CHECK(warnings("writer: {sync_interval_ms: 1000}\nrun: {drain_timeout_s: 0}\n") == "");
 }
 
+TEST_CASE("planes are networks of the same size, with an address of each readout, and time for a move") {
+  const auto farm = [](const std::string& planes, const std::string& more = "") {
+    return "readout: {host: 127.1.0.1}\nnetwork:\n  planes: " + planes + "\n" + more;
+  };
+  const std::string two = "[{name: a, network: 127.1.0.0/16}, {name: b, network: 127.2.0.0/16}]";
+  CHECK(errors(farm(two)).empty());
+  CHECK(errors(farm("[{name: a, network: 127.1.0.0/16}]")) ==
+        "farm.yaml:3: network.planes: needs 2 to 8 entries, or none for a single network, and has 1");
+  CHECK(errors(farm("[{name: a, network: 127.1.0.0/16}, {name: a, network: 127.1.0.0/16}]")) ==
+        "farm.yaml:3: network.planes[1].name: another plane is called 'a' already\n"
+        "farm.yaml:3: network.planes[1].network: is the network of another plane, too");
+  CHECK(errors(farm("[{name: a, network: 127.1.0.0/16}, {name: b, network: 127.2.0.1/16}]")) ==
+        "farm.yaml:3: network.planes[1].network: '127.2.0.1/16' is not an IPv4 network of 8 to 30 bits, as "
+        "10.1.0.0/16");
+  CHECK(errors(farm("[{name: a, network: 127.1.0.0/16}, {name: b, network: 127.2.0.0/24}]")) ==
+        "farm.yaml:3: network.planes[1].network: has 24 bits, and the first plane has 16: hosts have the "
+        "same address "
+        "but for these bits in each plane");
+  CHECK(errors("network:\n  planes: " + two + "\n") ==
+        "farm.yaml: readout.host: readout-0 listens at '127.0.0.1', which is not in 127.1.0.0/16, the "
+        "network of the "
+        "first plane");
+  CHECK(errors(farm(two, "  heartbeat_ms: 200\n")) ==
+        "farm.yaml:4: network.heartbeat_ms: network.heartbeat_ms x network.heartbeat_misses is 600, above "
+        "half of "
+        "dcm.deadline_ms, 1000: slices would be incomplete before their DCM has moved");
+  CHECK(
+      errors(farm(two, "  plane_hold_ms: 400\n")) ==
+      "farm.yaml:4: network.plane_hold_ms: 400 is too short: network.heartbeat_ms x network.heartbeat_misses "
+      "is 450 ms, in which no plane can be judged");
+}
+
 TEST_CASE("an empty text for a required key is an error") {
   CHECK(errors("run:\n  out: ''\n") == "farm.yaml:2: run.out: needs a directory");
   CHECK(errors("filter:\n  plugin: ''\n") ==

@@ -174,6 +174,16 @@ void out_of_step(const HealthView& view, Findings& out) {
                  list(texts) + ": its data are in the wrong slices, and are marked there"});
 }
 
+// DCMs of one plane go to the same or to several others.
+void other_planes(const HealthView& view, Findings& out) {
+  std::vector<std::string> texts;
+  for (const Process* one : pick(view, [](const Process& it) { return it.live && !it.other_plane.empty(); }))
+    texts.push_back(one->name + " through " + one->other_plane);
+  if (texts.empty()) return;
+  out.push_back(
+      {Gravity::warning, "plane", list(texts) + ": check the links and switches of the plane that was left"});
+}
+
 void lost_lately(const HealthView& view, Findings& out) {
   for (const auto& [prefix, noun] :
        {std::pair<std::string_view, std::string_view>{"discarded.", "slice"}, {"missing.", "fragment"}}) {
@@ -322,6 +332,7 @@ std::vector<Finding> health_of(const HealthView& view) {
     triggers(view, out);
     silent_sources(view, out);
     out_of_step(view, out);
+    other_planes(view, out);
     lost_lately(view, out);
     silent(view, out);
     back_in_run(view, out);

@@ -413,6 +413,16 @@ TEST_CASE("a source that has stopped is an error before the fragments that it co
   CHECK(health[1].word == "fragments missing");
 }
 
+TEST_CASE("DCMs that have left their plane are a warning") {
+  HealthView view = running();
+  of(view, "dcm-0").other_plane = "b instead of a";
+  const std::vector<Finding> health = health_of(view);
+  REQUIRE(health.size() == 1);
+  CHECK(health[0] == Finding{Gravity::warning, "plane",
+                             "dcm-0 through b instead of a: check the links and switches of the plane that "
+                             "was left"});
+}
+
 TEST_CASE("a source out of step is an error") {
   HealthView view = running();
   of(view, "readout-1").out_of_step = "source 3 out of step by -1 since slice 4711";

@@ -76,6 +76,8 @@ std::string FarmNodes::start(Node& node) {
     if (!there.address.empty() && !node.plan->listen.empty()) {
       child.arguments.insert(child.arguments.end(), {"--listen", there.address + ":0"});
     }
+    for (const std::string& plane : there.planes)
+      child.arguments.insert(child.arguments.end(), {"--plane", plane + ":0"});
   }
   if (node.starts > 0 && !node.end.well())
     child.arguments.insert(child.arguments.end(), {"--after", describe(node.end)});

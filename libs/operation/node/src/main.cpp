@@ -192,7 +192,9 @@ int run_node_main(int argc, char** argv, Role role, const char* description, con
   app.add_option("--supervisor", line.supervisor,
                  "address of the supervisor (HOST:PORT), instead of supervisor.listen");
   app.add_option("--listen", line.listen, "address of this node (HOST:PORT), instead of the farm file's");
-  app.add_option("--source", line.source,
+  app.add_option("--plane", line.planes,
+                 "address of this readout (HOST:PORT) in the next of network.planes after the first");
+  app.add_option("--source", line.sources,
                  "address of this node's connections to the network of its first BITS")
       ->type_name("ADDRESS/BITS");
   app.add_option("--log-level", line.log_level,

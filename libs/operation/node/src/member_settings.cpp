@@ -7,6 +7,7 @@ MemberSettings member_settings(const Setup& setup) {
   return {.identity = setup.identity,
           .limits = setup.limits,
           .listen = setup.listen,
+          .planes = setup.planes,
           .supervisor = setup.supervisor,
           .reconnect_ns = config::from_ms(setup.farm.network().reconnect_ms()),
           .status_interval_ns = config::from_ms(setup.farm.supervisor().status_interval_ms()),

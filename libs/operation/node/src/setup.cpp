@@ -3,6 +3,7 @@
 #include <weir/config/durations.hpp>
 #include <weir/config/farm_file.hpp>
 #include <weir/config/node_farm.hpp>
+#include <weir/config/planes.hpp>
 #include <weir/node/identity.hpp>
 #include <weir/node/paths.hpp>
 #include <weir/node/recordings.hpp>
@@ -87,6 +88,9 @@ std::string exposed_at(const Setup& setup) {
   const bool supervises = setup.identity.role == Role::supervisor;
   const std::string listen = ports::to_text(supervises ? setup.supervisor : setup.listen);
   if (!config::is_loopback(listen)) return listen;
+  for (const ports::Endpoint& plane : setup.planes) {
+    if (const std::string there = ports::to_text(plane); !config::is_loopback(there)) return there;
+  }
   const auto& trigger = setup.farm.trigger();
   const bool takes_triggers = supervises && trigger.mode() == v1::TriggerSettings::MODE_NETWORK;
   return takes_triggers && !config::is_loopback(trigger.listen()) ? trigger.listen() : std::string();
@@ -147,14 +151,27 @@ transport::SocketPolicy socket_policy(const v1::Farm& farm) {
           static_cast<int>(network.send_buffer_bytes()),
           static_cast<int>(network.receive_buffer_bytes()),
           tls_keys(farm),
-          std::nullopt};
+          {}};
 }
 
 transport::SocketPolicy socket_policy(const Setup& setup) {
   transport::SocketPolicy policy = socket_policy(setup.farm);
-  policy.source = setup.source;
+  policy.sources = setup.sources;
   return policy;
 }
+
+namespace {
+
+// A readout listens in every plane.
+void listen_at(const ports::Endpoint& at, Setup& setup) {
+  setup.listen = at;
+  setup.planes.clear();
+  if (setup.self.role != Role::readout) return;
+  std::vector<std::string> hosts = config::addresses_in_planes(setup.farm, at.host);
+  for (std::size_t i = 1; i < hosts.size(); ++i) setup.planes.push_back({std::move(hosts[i]), at.port});
+}
+
+}  // namespace
 
 Setup make_setup(const v1::Farm& farm, const config::FarmPlan& plan, const std::string& name,
                  const ports::Endpoint& supervisor) {
@@ -171,13 +188,15 @@ Setup make_setup(const v1::Farm& farm, const config::FarmPlan& plan, const std::
   setup.farm = config::NodeFarms(farm).of(setup.self).farm;
   setup.whole_farm = std::make_shared<const v1::Farm>(farm);
   setup.supervisor = supervisor;
-  if (!setup.self.listen.empty()) setup.listen = parse_endpoint(setup.self.listen);
+  if (!setup.self.listen.empty()) listen_at(parse_endpoint(setup.self.listen), setup);
   setup.run = RunNumber(farm.run().number());
   WEIR_ASSERT(farm.network().frame_bytes_max() <= UINT32_MAX);
   setup.limits.frame_bytes_max = static_cast<std::uint32_t>(farm.network().frame_bytes_max());
   // Room for all nodes, for some of them twice until a lost connection is noticed, and for a few that only
   // watch.
   setup.limits.connections_max = 2 * plan.nodes.size() + 64;
+  // In each plane heartbeats have connections of their own.
+  if (!farm.network().planes().empty()) setup.limits.connections_max += 2 * plan.nodes.size();
   setup.limits.authenticator = make_authenticator(farm);
   setup.limits.hello_timeout_ns = config::from_ms(farm.network().hello_timeout_ms());
   sessions::PeerInfo& identity = setup.identity;
@@ -202,6 +221,23 @@ ports::Endpoint supervisor_for(const Setup& setup, const std::string& listen) {
 
 namespace {
 
+void take_planes(const std::vector<std::string>& addresses, Setup& setup) {
+  const auto planes = static_cast<std::size_t>(setup.farm.network().planes_size());
+  if (setup.self.role != Role::readout) {
+    if (!addresses.empty())
+      throw std::runtime_error("--plane: is for readouts, and '" + setup.self.name + "' is none");
+    return;
+  }
+  if (!addresses.empty()) setup.planes.clear();
+  for (const std::string& address : addresses) setup.planes.push_back(parse_endpoint(address));
+  if (setup.planes.size() + 1 == std::max<std::size_t>(1, planes)) return;
+  throw std::runtime_error(
+      "--plane: '" + setup.self.name + "' has " + std::to_string(setup.planes.size() + 1) +
+      " addresses, at " + ports::to_text(setup.listen) + " and in further planes, and the farm " +
+      std::to_string(planes) +
+      " network.planes: listen in the first of them, or give --plane for each of the others");
+}
+
 // Returns the setup of the node that the command line names.
 Setup own_setup(const CommandLine& line, const v1::Farm& farm, const config::Locations& locations,
                 Role role) {
@@ -210,12 +246,13 @@ Setup own_setup(const CommandLine& line, const v1::Farm& farm, const config::Loc
   const std::string supervisor = line.supervisor.empty() ? farm.supervisor().listen() : line.supervisor;
   Setup setup = make_setup(farm, *plan, line.name, parse_endpoint(supervisor));
   if (line.supervisor.empty()) setup.supervisor = supervisor_for(setup, supervisor);
-  if (!line.listen.empty()) {
-    (role == Role::supervisor ? setup.supervisor : setup.listen) = parse_endpoint(line.listen);
-  }
-  if (!line.source.empty()) {
-    setup.source = transport::parse_source(line.source);
-    if (!setup.source) throw std::runtime_error("--source: '" + line.source + "' is not like 10.77.128.1/16");
+  if (!line.listen.empty() && role == Role::supervisor) setup.supervisor = parse_endpoint(line.listen);
+  if (!line.listen.empty() && role != Role::supervisor) listen_at(parse_endpoint(line.listen), setup);
+  take_planes(line.planes, setup);
+  for (const std::string& text : line.sources) {
+    const auto source = transport::parse_source(text);
+    if (!source) throw std::runtime_error("--source: '" + text + "' is not like 10.77.128.1/16");
+    setup.sources.push_back(*source);
   }
   if (setup.identity.role != role) {
     throw std::runtime_error("node '" + line.name + "' is a " + std::string(name(setup.identity.role)) +

@@ -182,6 +182,25 @@ std::string dcm_groups_text(const LoadedFarm& loaded) {
   return text;
 }
 
+// Returns the planes with their DCMs; empty in a farm with one network.
+std::string planes_text(const LoadedFarm& loaded) {
+  const auto& planes = loaded.farm.network().planes();
+  if (planes.empty()) return {};
+  std::string text = "\nplanes\n";
+  const auto count = static_cast<std::size_t>(planes.size());
+  const std::size_t dcms = loaded.plan.of_role(Role::dcm).size();
+  for (std::size_t i = 0; i < count; ++i) {
+    const v1::PlaneSettings& plane = planes[static_cast<int>(i)];
+    text += fmt::format("  {:<16} {}, {}\n", plane.name(), plane.network(),
+                        counted(dcms / count + (i < dcms % count ? 1 : 0), "DCM"));
+  }
+  const v1::NetworkSettings& network = loaded.farm.network();
+  text += fmt::format("  a DCM leaves a dead plane after {} to {} ms\n",
+                      network.heartbeat_ms() * network.heartbeat_misses(),
+                      network.heartbeat_ms() * (network.heartbeat_misses() + 1));
+  return text;
+}
+
 // Returns 0 for a trigger that runs as fast as possible.
 double slices_per_s(const v1::TriggerSettings& trigger) {
   if (trigger.mode() == v1::TriggerSettings::MODE_CLOCK) return kMsPerS / trigger.slice_ms();
@@ -466,7 +485,8 @@ int check_farm(const FarmOptions& options, const std::string& lab_file, const st
   const config::Problems disks = burst_disk_problems(*loaded);
   problems.insert(problems.end(), disks.begin(), disks.end());
   if (!problems.empty()) fmt::print(err, "{}\n", config::to_text(problems));
-  std::string text = fmt::format("farm {}\n\n", farm.farm()) + plan_table(*loaded) + dcm_groups_text(*loaded);
+  std::string text = fmt::format("farm {}\n\n", farm.farm()) + plan_table(*loaded) +
+                     dcm_groups_text(*loaded) + planes_text(*loaded);
   text +=
       "\nexpected\n" + expectations(*loaded, size, rate) + network_text(*loaded, *network, slice) + time.text;
   text += "\nmemory bounds\n" + memory_text(*loaded, size.sizes) + burst_disk_line(*loaded) +

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,7 @@ namespace {
 
 // Adds the limited links between switches, with the part of each host's data that passes them.
 void add_links(const lab::LabPlan& lab, double from_s, double to_s, run_record::FarmNetwork& network) {
+  if (lab.planes > 1) return;                // only the hosts' ports are counted
   std::map<std::string, std::size_t> index;  // of FarmNetwork::links, by device
   const auto add = [&](const lab::Port& port, double bits_per_s) {
     index[port.device] = network.links.size();
@@ -47,6 +49,24 @@ double rings_of(const lab::LabPlan& lab, std::size_t host) {
   return frame * lab.ring_packets * static_cast<double>(lab.ring_addresses(host).size());
 }
 
+// The planes of the DCMs of this host, or of all; the first one if there are none.
+std::set<std::size_t> planes_of(const lab::LabPlan& lab, const config::FarmPlan& plan,
+                                const lab::LabHost* host) {
+  std::set<std::size_t> planes;
+  for (const config::NodePlan* dcm : plan.of_role(Role::dcm)) {
+    const bool here =
+        host == nullptr || std::find(host->nodes.begin(), host->nodes.end(), dcm->name) != host->nodes.end();
+    if (here) planes.insert(dcm->index.value % lab.planes);
+  }
+  if (planes.empty()) planes.insert(0);
+  return planes;
+}
+
+template <class Test>
+bool is_of(const std::set<std::size_t>& planes, Test&& test) {
+  return std::any_of(planes.begin(), planes.end(), test);
+}
+
 // A card below the rate of the host's port takes the port's place.
 void take_nic(const lab::Port& card, double bits_per_s, run_record::FarmHost& here) {
   if (here.port_bits_per_s > 0 && here.port_bits_per_s <= bits_per_s) return;
@@ -65,20 +85,23 @@ run_record::FarmNetwork network_of(const lab::LabPlan& lab, const config::FarmPl
   }
   const auto shares = run_record::data_shares(plan);
   network.readouts = static_cast<std::uint32_t>(shares.size());
+  const std::set<std::size_t> all_planes = planes_of(lab, plan, nullptr);
   for (std::size_t i = 0; i < lab.hosts.size(); ++i) {
     const lab::LabHost& host = lab.hosts[i];
+    const std::set<std::size_t> own_planes = planes_of(lab, plan, &host);
     run_record::FarmHost& here = network.hosts.emplace_back();
     for (std::size_t p = 0; p < lab.ports.size(); ++p) {
       const lab::Port& port = lab.ports[p];
-      if (port.to_host && port.device == host.name) {
-        here.port_bits_per_s = lab.mean_rate(p, from_s, to_s);
-        here.buffer_bytes = static_cast<double>(port.buffer_bytes) + rings_of(lab, i);
+      const double rate = lab.mean_rate(p, from_s, to_s);
+      if (port.to_host &&
+          is_of(own_planes, [&](std::size_t plane) { return port.device == host.leg(plane).device; })) {
+        here.port_bits_per_s += rate;
+        here.buffer_bytes += static_cast<double>(port.buffer_bytes) + rings_of(lab, i);
       } else if (port.space == lab::kFirstHost + i) {
-        const double rate = lab.mean_rate(p, from_s, to_s);
         if (port.device == lab::kNicDevice) {  // after the port to the host
           take_nic(port, rate, here);
-        } else {
-          here.link_bits_per_s = rate;
+        } else if (is_of(all_planes, [&](std::size_t plane) { return port.device == host.leg(plane).nic; })) {
+          here.link_bits_per_s += rate;
         }
       }
     }

@@ -79,7 +79,8 @@ std::string LabRun::introduction() const {
       plan_.has_fabric() ? fmt::format("; back-pressure: {}", lab::name_of(plan_.back_pressure))
       : plan_.software   ? fmt::format("; software switches: {}", switching::name_of(*plan_.software))
                          : "";
-  return fmt::format("in lab {}: {}, {}{}{}{}{}", plan_.name, plan_.topology,
+  const std::string planes = plan_.planes > 1 ? fmt::format(" in {} planes", plan_.planes) : "";
+  return fmt::format("in lab {}: {}{}, {}{}{}{}{}", plan_.name, plan_.topology, planes,
                      counted(plan_.hosts.size(), "host"), pressure, disturbed.empty() ? "" : "; ", disturbed,
                      network_.in_order() ? ""
                                          : "; frames may overtake each other here, which TCP takes for loss: "
@@ -94,7 +95,9 @@ std::map<std::string, launch::NodePlace> LabRun::places() const {
     place.address = there.address;
     // A lab's hosts cannot be reached from outside.
     place.arguments = {"--set", "security.mode=open"};
-    if (!there.source.empty()) place.arguments.insert(place.arguments.end(), {"--source", there.source});
+    place.planes = there.planes;
+    for (const std::string& source : there.sources)
+      place.arguments.insert(place.arguments.end(), {"--source", source});
     if (!there.congestion_control.empty()) {
       place.arguments.insert(place.arguments.end(),
                              {"--set", "network.congestion_control=" + there.congestion_control});
@@ -120,6 +123,7 @@ void LabRun::set_line_down(bool down) {
 void LabRun::pass(TimeNs now_ns) {
   now_ns_ = now_ns;
   if (const auto down = disturbance_.line_change(plan_)) set_line_down(*down);
+  disturbance_.cut(plan_, network_);
   const auto changes = disturbance_.pass(plan_, network_);
   // Frames sent at the old rate are counted before the new rate applies.
   if (!changes.empty()) record_.take(now_ns, read());
@@ -185,6 +189,7 @@ void LabRun::account(run_record::Summary& summary) {
   summary.disturbed = disturbance_.hosts(plan_, counters_.lost());
   summary.changes = disturbance_.changes();
   summary.outages = disturbance_.outages();
+  summary.cuts = disturbance_.cuts();
 }
 
 }  // namespace weir::run

@@ -289,6 +289,12 @@ Expected<std::optional<LabRun>, LabError> make_lab(const LoadedFarm& loaded, con
   if (!file) return Unexpected<LabError>({file.error(), true});
   const auto plan = lab::plan_lab(*file, &loaded.plan);
   if (!plan) return Unexpected<LabError>({config::to_text(plan.error()), true});
+  const auto planes = static_cast<std::size_t>(std::max(1, loaded.farm.network().planes_size()));
+  if (planes != plan->planes)
+    return Unexpected<LabError>(
+        {fmt::format("lab.planes: is {}, and the farm has {}: list as many network.planes as the lab has",
+                     plan->planes, planes == 1 ? "no network.planes" : counted(planes, "plane")),
+         true});
   auto lab = LabRun::make(*file, *plan, loaded.farm.network().congestion_control());
   if (!lab) return Unexpected<LabError>(lab.error());
   lab->set_settling(settling_of(options));

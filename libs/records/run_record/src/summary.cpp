@@ -3,11 +3,13 @@
 #include <weir/reports/fairness.hpp>
 #include <weir/reports/fragment_totals.hpp>
 #include <weir/reports/numbers.hpp>
+#include <weir/reports/plane_moves.hpp>
 #include <weir/run_record/source_table.hpp>
 #include <weir/run_record/summary.hpp>
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <set>
 #include <sstream>
 #include <tuple>
@@ -202,6 +204,17 @@ std::uint64_t port_drops_after_1s(const Summary& summary) {
   return total;
 }
 
+namespace {
+
+void add_plane_moves(const v1::Report& dcm, Summary& summary) {
+  for (const reports::PlaneMove& move : reports::plane_moves(dcm))
+    summary.plane_moves.push_back(
+        {dcm.name(), static_cast<double>(move.utc_ns - summary.begin_utc_ns) / static_cast<double>(kSecond),
+         move.from, move.to, move.lacking, static_cast<double>(move.gap_ns) / static_cast<double>(kSecond)});
+}
+
+}  // namespace
+
 Summary summarize(const v1::RunSummary& account) {
   Summary summary;
   summary.run = account.run();
@@ -255,6 +268,7 @@ Summary summarize(const v1::RunSummary& account) {
     summary.output_events += reports::counter_of(report, "dcm.output_events");
     add_filter(report, summary);
     add_steps(report, summary);
+    add_plane_moves(report, summary);
     latency.merge(reports::histogram_of(report, "latency_us"));
     build_latency.merge(reports::histogram_of(report, "build_latency_us"));
     decision_latency.merge(reports::histogram_of(report, "decision_latency_us"));
@@ -272,6 +286,7 @@ Summary summarize(const v1::RunSummary& account) {
   summary.decision_latency_us = percentiles_of(decision_latency);
   summary.decision_times = decision_times_of(decision_latency);
   finish_steps(summary);
+  std::ranges::stable_sort(summary.plane_moves, std::less<>(), &PlaneChange::at_s);
   finish_clocks(summary);
   summary.slices_per_s = per_second(summary.triggered, summary.duration_s);
   summary.fragments_per_s = per_second(summary.fragments["received"], summary.duration_s);

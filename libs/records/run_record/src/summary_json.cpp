@@ -299,6 +299,25 @@ json::array outages_of(const Summary& summary) {
   return array;
 }
 
+json::array cuts_of(const Summary& summary) {
+  json::array array;
+  for (const reports::AppliedOutage& cut : summary.cuts)
+    array.push_back({{"what", cut.what}, {"at_s", cut.at_s}, {"for_s", cut.for_s}, {"failure", cut.failure}});
+  return array;
+}
+
+json::array plane_moves_of(const Summary& summary) {
+  json::array array;
+  for (const PlaneChange& move : summary.plane_moves)
+    array.push_back({{"dcm", move.dcm},
+                     {"at_s", move.at_s},
+                     {"from", move.from},
+                     {"to", move.to},
+                     {"readouts", move.lacking},
+                     {"gap_s", move.gap_s}});
+  return array;
+}
+
 json::array groups_of(const Summary& summary) {
   json::array array;
   for (const GroupSummary& group : summary.groups) {
@@ -400,6 +419,8 @@ std::string to_json(const Summary& summary) {
   object.emplace("disturbed", disturbed_of(summary));
   object.emplace("changes", changes_of(summary));
   object.emplace("outages", outages_of(summary));
+  object.emplace("cuts", cuts_of(summary));
+  object.emplace("plane_moves", plane_moves_of(summary));
   return pretty(object);
 }
 

@@ -295,6 +295,27 @@ void add_disturbance(const Summary& summary, Page& page) {
     page.line("line", "down from {:.2f} s for {:.2f} s{}{}", outage.at_s, outage.for_s,
               outage.failure.empty() ? "" : ", failed: ", outage.failure);
   }
+  for (const reports::AppliedOutage& cut : summary.cuts) {
+    page.line("cut", "{} from {:.2f} s for {:.2f} s{}{}", cut.what, cut.at_s, cut.for_s,
+              cut.failure.empty() ? "" : ", failed: ", cut.failure);
+  }
+}
+
+// The latest ones of a run with many.
+void add_plane_moves(const Summary& summary, Page& page) {
+  constexpr std::size_t kShown = 12;
+  const auto& moves = summary.plane_moves;
+  if (moves.empty()) return;
+  page.heading("Moves between planes");
+  const std::size_t first = moves.size() - std::min(moves.size(), kShown);
+  if (first > 0) page.line("", "{} before these", first);
+  for (std::size_t i = first; i < moves.size(); ++i) {
+    page.line(moves[i].dcm, "{} to {} at {:.2f} s{}{}", moves[i].from, moves[i].to, moves[i].at_s,
+              moves[i].lacking > 0
+                  ? fmt::format(", {} without heartbeat", counted(moves[i].lacking, "readout"))
+                  : ", its own plane again",
+              moves[i].gap_s > 0 ? fmt::format("; no data for {:.2f} s", moves[i].gap_s) : "");
+  }
 }
 
 void add_software_switches(const reports::RelayReport& relay, Page& page) {
@@ -428,6 +449,7 @@ std::string to_text(const Summary& summary) {
   add_steps(summary, page);
   add_plugin("Filter workers", "", summary.filter_workers, summary, page);
   add_truth(summary, page);
+  add_plane_moves(summary, page);
   add_lab(summary, page);
   std::string text = page.take();
   if (!summary.ledger_text.empty()) text += "\nLedger\n" + indented(summary.ledger_text);

@@ -100,6 +100,8 @@ TEST_CASE("docs/summary.md has every key of the summary, and no other") {
   summary.disturbed.emplace_back();
   summary.changes.emplace_back();
   summary.outages.emplace_back();
+  summary.cuts.emplace_back();
+  summary.plane_moves.emplace_back();
   summary.truth.emplace().bins.emplace_back();
   summary.sources.add_source(1);
   Names keys;

@@ -69,6 +69,9 @@ class World {
   // Delays everything between the two hosts until this time: bytes and new connections arrive then, unless
   // the connecting side has given up.
   void partition(Host& left, Host& right, TimeNs until_ns);
+  // Delays all that goes between `host` and any address `address` of others (ports::Endpoint::host), in both
+  // directions, until this time: a plane that is dead for this host.
+  void cut(Host& host, const std::string& address, TimeNs until_ns);
   // Flips one bit in some of the chunks from `from` to `to` until this time: in a frame's payload, its type
   // or, if it carries data, its length. All of these are checked by the receiver; in the other fields of a
   // head that has no checksum, a flip is another valid frame.
@@ -91,7 +94,14 @@ class World {
     TimeNs until_ns;
     std::uint32_t chunks_permille;
   };
+  struct Cut {
+    const Host* host;
+    std::string address;
+    TimeNs until_ns;
+  };
   [[nodiscard]] TimeNs silent_until(const Host* from, const Host* to) const;
+  // Of a connection to this address.
+  [[nodiscard]] TimeNs cut_until(const Host* one, const Host* other, const std::string& address) const;
   void damage(End& sender, std::vector<std::byte>& bytes);
   [[nodiscard]] TimeNs parted_until(const Host* one, const Host* other) const;
   [[nodiscard]] DurationNs draw_delay();
@@ -105,6 +115,7 @@ class World {
   std::vector<std::unique_ptr<Host>> hosts_;
   std::vector<Silence> silences_;
   std::vector<Silence> partitions_;
+  std::vector<Cut> cuts_;
   std::vector<Flips> flips_;
   std::uint16_t next_port_ = 20'000;
   std::uint64_t next_connection_ = 0;

@@ -28,4 +28,7 @@ struct Batch {
 // from it or connect them again. Pure.
 [[nodiscard]] std::string far_control_lines(const LabPlan& plan, bool down);
 
+// Returns the lines for `ip`, at the switches, that cut a part of a plane off or connect it again. Pure.
+[[nodiscard]] std::string cut_lines(const PlaneCut& cut, bool down);
+
 }  // namespace weir::lab

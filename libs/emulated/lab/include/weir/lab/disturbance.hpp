@@ -36,6 +36,9 @@ class Disturbance {
   [[nodiscard]] std::optional<bool> line_change(const LabPlan& plan);
   void line_failed(const std::string& why) { outages_.back().failure = why; }
   [[nodiscard]] const std::vector<reports::AppliedOutage>& outages() const { return outages_; }
+  // To be called often: makes the cuts that are due, and ends those that are over.
+  void cut(const LabPlan& plan, const LabNetwork& network);
+  [[nodiscard]] const std::vector<reports::AppliedOutage>& cuts() const { return cuts_; }
   // The run drains: no more pauses.
   void ends();
   // Ends the spinners, and returns the CPU time that they used.
@@ -58,6 +61,13 @@ class Disturbance {
   bool over_ = false;
   std::size_t next_ = 0;  // of the plan's changes
   std::vector<reports::AppliedChange> applied_;
+  struct Down {
+    std::size_t cut = 0;      // of the plan's
+    std::size_t applied = 0;  // of cuts_
+  };
+  std::size_t next_cut_ = 0;
+  std::vector<Down> down_;
+  std::vector<reports::AppliedOutage> cuts_;
   bool line_down_ = false;
   std::vector<reports::AppliedOutage> outages_;
 };

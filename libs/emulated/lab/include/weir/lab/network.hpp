@@ -46,6 +46,8 @@ class LabNetwork {
   [[nodiscard]] Expected<void, std::string> change(const LabPlan& plan, const PortChange& change) const;
   // Cuts the far hosts off from the control network, or connects them again. Takes some ms.
   [[nodiscard]] Expected<void, std::string> set_line_down(const LabPlan& plan, bool down) const;
+  // Cuts a part of a plane off, or connects it again. Takes some ms.
+  [[nodiscard]] Expected<void, std::string> set_cut(const PlaneCut& cut, bool down) const;
   // Connects each host to each other once, which static congestion windows need before they apply. Requires:
   // the relay runs, if the plan needs one.
   [[nodiscard]] Expected<void, std::string> connect_once(const LabPlan& plan) const;

@@ -56,6 +56,16 @@ struct Pause {
   std::int64_t for_ns = 0;
 };
 
+// A host's interface in one plane.
+struct LabLeg {
+  std::string device;   // at its switch
+  std::string nic;      // in the host
+  std::string address;  // in the plane's data network
+  std::string mac;
+  std::vector<std::string> dcm_addresses;
+  std::size_t attached = 0;
+};
+
 struct LabHost {
   std::string name;
   std::string address;                     // in the data network, device `data`
@@ -76,8 +86,14 @@ struct LabHost {
   double loss = 0;       // share of the frames to it
   // Share of the bits to it that are damaged; a frame with one is lost.
   double bit_errors = 0;
-  std::int64_t delay_ns = 0;  // of its link, in each direction
+  std::int64_t delay_ns = 0;      // of its link, in each direction
+  std::vector<LabLeg> more_legs;  // in the planes after the first
 
+  // Returns its interface in this plane, from 0.
+  [[nodiscard]] LabLeg leg(std::size_t plane) const {
+    if (plane > 0) return more_legs[plane - 1];
+    return {name, "data", address, mac, dcm_addresses, attached};
+  }
   // Returns whether frames to it are lost on purpose.
   [[nodiscard]] bool loses_frames() const { return loss > 0 || bit_errors > 0; }
 };
@@ -96,6 +112,7 @@ struct Link {
 struct Forward {
   std::size_t host = 0;
   std::string device;
+  std::size_t plane = 0;
 };
 
 // Frames from one host to another leave their leaf by this device, in spite of its Forward.
@@ -103,6 +120,7 @@ struct Steer {
   std::size_t from = 0;
   std::size_t to = 0;
   std::string device;
+  std::size_t plane = 0;
 };
 
 struct RelayedEnd {
@@ -125,6 +143,14 @@ struct Outage {
   std::int64_t for_ns = 0;
 };
 
+// A time of the run in which a part of a plane carries no frame.
+struct PlaneCut {
+  std::int64_t at_ns = 0;
+  std::int64_t for_ns = 0;
+  std::string what;                  // "plane 2", "h3 in plane 2", "leaf1>spine1 in plane 2"
+  std::vector<std::string> devices;  // of switches, which are down meanwhile
+};
+
 struct Foreign {
   std::size_t from = 0;
   std::size_t to = 0;
@@ -144,9 +170,10 @@ struct PortChange {
 // The place of a node of the farm.
 struct LabPlace {
   Space space = kControl;
-  std::string address;             // its address for listening
-  std::string source;              // of its connections in the data network, as 10.77.128.1/16; empty: any
-  std::string congestion_control;  // empty: the farm's
+  std::string address;               // its address for listening
+  std::vector<std::string> planes;   // a readout's, likewise in the planes after the first
+  std::vector<std::string> sources;  // of its connections in each data network, as 10.77.128.1/16; empty: any
+  std::string congestion_control;    // empty: the farm's
 };
 
 struct LabPlan {
@@ -161,6 +188,7 @@ struct LabPlan {
   std::uint32_t window_segments = 0;
   bool static_window = false;  // kept through losses, by a congestion control instead of the route
   std::vector<std::pair<std::string, std::string>> sysctls;  // of every host: "ipv4/tcp_timestamps", "0"
+  std::size_t planes = 1;
   std::vector<std::string> switches;
   std::vector<LabHost> hosts;
   std::vector<Link> links;
@@ -174,6 +202,7 @@ struct LabPlan {
   std::uint32_t cpu_load = 0;              // processes that only compute
   std::vector<PortChange> changes;         // sorted by time
   std::vector<Outage> outages;             // likewise, of the line
+  std::vector<PlaneCut> cuts;              // likewise
   std::map<std::string, LabPlace> places;  // of every node that is not masked; empty without a farm
 
   // Returns whether routes lock the window. Then a loss still reduces it.
@@ -191,7 +220,7 @@ struct LabPlan {
     return has_fabric() || software.has_value() || !relayed_links().empty();
   }
   // Returns the addresses of the host to which the data of its DCMs are sent.
-  [[nodiscard]] std::vector<std::string> ring_addresses(std::size_t host) const;
+  [[nodiscard]] std::vector<std::string> ring_addresses(std::size_t host, std::size_t plane = 0) const;
   [[nodiscard]] std::size_t spaces() const { return kFirstHost + hosts.size(); }
   // Returns "switches", "control" or the host's name.
   [[nodiscard]] std::string space_name(Space space) const;
@@ -204,7 +233,9 @@ struct LabPlan {
 
 // The supervisor's address, at which `weir run` reaches it.
 [[nodiscard]] std::string control_address();
-// Prefix length of both networks: "10.77.0.0/16", "10.78.0.0/16".
+// Returns the data network of a plane, from 0: "10.77.0.0/16".
+[[nodiscard]] std::string data_network(std::size_t plane);
+// Prefix length of all networks: "10.77.0.0/16", "10.78.0.0/16".
 constexpr int kPrefixBits = 16;
 
 // Plans the lab. `farm`: null for a lab without a farm. Errors name the key of the lab file.

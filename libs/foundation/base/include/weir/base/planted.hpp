@@ -54,8 +54,10 @@ enum class Planted : std::uint8_t {
   join_whole,            // a readout that joins a run takes its first windows for whole
   hide_gap,              // a window in a gap of its source counts as whole
   lose_border,           // pieces near a border are freed with the first of their windows
+  move_again,            // a DCM changes its plane before its hold time is over
+  forget_moved,          // after a change of plane, requests to a readout are not repeated
 };
-constexpr std::size_t kPlanted = 45;
+constexpr std::size_t kPlanted = 47;
 
 [[nodiscard]] constexpr std::string_view name(Planted bug) {
   constexpr std::string_view kNames[kPlanted] = {"none",
@@ -102,7 +104,9 @@ constexpr std::size_t kPlanted = 45;
                                                  "tell-once",
                                                  "join-whole",
                                                  "hide-gap",
-                                                 "lose-border"};
+                                                 "lose-border",
+                                                 "move-again",
+                                                 "forget-moved"};
   return kNames[static_cast<std::size_t>(bug)];
 }
 

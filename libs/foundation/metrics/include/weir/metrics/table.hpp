@@ -199,6 +199,8 @@ inline constexpr Entry kTable[] = {
     level("buffer_bytes_used", "weir_buffer_used_bytes", "readout, DCM, writer",
           "Memory of fragments, slices, or data not yet on disk."),
     level("dcm.workers", "weir_dcm_workers", kDcm, "Filter workers that can take slices, spares included."),
+    rare_level("dcm.plane", "weir_dcm_plane", kDcm,
+               "Plane through which it receives: its place in `network.planes`, from 1. Only with planes."),
     level("dcm.flows", "weir_dcm_flows", kDcm,
           "Readouts with sources, from each of which it gets a flow of data."),
     level("dcm.flow_fairness", "weir_dcm_flow_fairness", kDcm,
@@ -326,6 +328,7 @@ inline constexpr Entry kTable[] = {
     // DCMs
     count("dcm.assigned", "weir_dcm_assigned_total", kDcm, "Slices accepted from the supervisor."),
     count("dcm.accepted", "weir_dcm_accepted_total", kDcm, "Slices that the filter accepted."),
+    rare("dcm.plane_moves", "weir_dcm_plane_moves_total", kDcm, "Moves to another plane, and back."),
     slices("rejected", "weir_dcm_slices_rejected_total", kDcm, "Rejected slices, confirmed."),
     slices("stored", "weir_dcm_slices_stored_total", kDcm, "Slices that a writer acknowledged."),
     slices("discarded", "weir_dcm_slices_discarded_total", kDcm, "Slices given up, confirmed."),

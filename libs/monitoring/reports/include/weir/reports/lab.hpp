@@ -79,11 +79,12 @@ struct AppliedChange {
   std::string failure;  // why it failed; empty: it did not
 };
 
-// A time in which the long line was down.
+// A time in which the long line, or a part of a plane, was down.
 struct AppliedOutage {
   double at_s = 0;
   double for_s = 0;
-  std::string failure;  // why it failed; empty: it did not
+  std::string failure;    // why it failed; empty: it did not
+  std::string what = {};  // "plane 2", "leaf1>spine1 of plane 2"; empty: the long line
 };
 
 }  // namespace weir::reports

@@ -30,12 +30,14 @@ struct PeerInfo {
   RunNumber run;  // 0: any run
   Incarnation incarnation;
   std::string farm;
-  ports::Endpoint listen;         // readout, writer
-  std::vector<SourceId> sources;  // readout: of this process; not part of the hello
-  std::uint32_t credits = 0;      // DCM
-  bool wants_timing = false;      // DCM: requests timing from a readout
-  bool burst = false;             // DCM, to a writer: the connection carries records of alerts
-  std::uint64_t last_pass = 0;    // to a supervisor: the last pass whose messages this process has received
+  ports::Endpoint listen;                    // readout, writer
+  std::vector<ports::Endpoint> planes = {};  // readout: its addresses in the planes after the first
+  std::vector<SourceId> sources;             // readout: of this process; not part of the hello
+  std::uint32_t credits = 0;                 // DCM
+  bool wants_timing = false;                 // DCM: requests timing from a readout
+  bool burst = false;                        // DCM, to a writer: the connection carries records of alerts
+  bool heartbeats = false;      // DCM, to a readout: the connection carries heartbeats of a plane, only
+  std::uint64_t last_pass = 0;  // to a supervisor: the last pass whose messages this process has received
 };
 
 // Limits of a connection, and its authentication.

@@ -33,7 +33,7 @@ struct SocketPolicy {
   // Empty: plain TCP. Otherwise every connection is TLS 1.3: this side connects with the first key, and
   // accepts any of them.
   std::vector<TlsKey> tls_keys = {};
-  std::optional<SourceAddress> source = {};  // of connections that this side makes
+  std::vector<SourceAddress> sources = {};  // of connections that this side makes
 };
 
 struct LoopCounters {

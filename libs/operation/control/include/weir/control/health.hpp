@@ -100,6 +100,7 @@ struct HealthView {
     std::string filter_held;     // its number
     bool has_workers = false;    // filters are in workers
     std::string silent_sources;  // of a readout: "source 3, source 4"; empty: none
+    std::string other_plane;     // of a DCM: "b instead of a"; empty: it receives through its own plane
     std::string out_of_step;     // of a readout: "source 3 out of step by -1 since slice 4711"; empty: none
   };
   std::vector<Process> processes;  // those of the plan

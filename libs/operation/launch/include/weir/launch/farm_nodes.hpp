@@ -16,9 +16,10 @@ namespace weir::launch {
 
 // The place of a node's process, if it is not simply this machine.
 struct NodePlace {
-  int network = -1;                    // ChildSettings::network
-  std::string address;                 // address on which it listens, at any port; empty: the plan's
-  std::vector<std::string> arguments;  // in addition to its own
+  int network = -1;                      // ChildSettings::network
+  std::string address;                   // address on which it listens, at any port; empty: the plan's
+  std::vector<std::string> planes = {};  // a readout's addresses in the planes after the first
+  std::vector<std::string> arguments;    // in addition to its own
 };
 
 struct FarmNodesSettings {

@@ -9,6 +9,7 @@ struct MemberSettings {
   sessions::PeerInfo identity;  // with the address in the farm file; port 0: any
   sessions::PeerLimits limits;
   ports::Endpoint listen;
+  std::vector<ports::Endpoint> planes;  // readout: likewise in the planes after the first
   ports::Endpoint supervisor;
   DurationNs reconnect_ns;
   DurationNs status_interval_ns;

@@ -27,11 +27,13 @@ struct CommandLine {
   std::string supervisor;         // host:port; empty: supervisor.listen of the farm file
   std::string listen;             // host:port; empty: as in the plan
   std::string log_level;          // empty: the farm file's
-  std::string source;             // ADDRESS/BITS of its connections in that network; empty: any
-  std::string control;            // host:port of run control; empty: control.listen of the farm file
-  bool alone = false;             // one run without run control, whatever the farm file says
-  bool one_run = false;           // under run control; the process ends with its run
-  std::string after;              // how the process that this one replaces has ended; empty: none, unknown
+  // host:port of a readout in each plane after the first; empty: as in the first, in the planes' networks.
+  std::vector<std::string> planes;
+  std::vector<std::string> sources;  // ADDRESS/BITS of its connections in these networks; in others: any
+  std::string control;               // host:port of run control; empty: control.listen of the farm file
+  bool alone = false;                // one run without run control, whatever the farm file says
+  bool one_run = false;              // under run control; the process ends with its run
+  std::string after;                 // how the process that this one replaces has ended; empty: none, unknown
 };
 
 // The settings from which a node is built. Plain data; outlives the node.
@@ -43,7 +45,9 @@ struct Setup {
   config::NodePlan self;
   ports::Endpoint supervisor;  // the supervisor's address
   ports::Endpoint listen;      // this node's address, port 0: any
-  std::optional<transport::SourceAddress> source;
+  // A readout's addresses in the planes after the first. Empty in a farm without planes.
+  std::vector<ports::Endpoint> planes;
+  std::vector<transport::SourceAddress> sources;  // of its connections, by network
   sessions::PeerInfo identity;
   sessions::PeerLimits limits;
   RunNumber run;

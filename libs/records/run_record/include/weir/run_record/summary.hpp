@@ -62,6 +62,16 @@ struct DecisionTimes {
   std::vector<Above> above;  // ascending, from the shortest time to the longest
 };
 
+// A DCM's move from one plane to another.
+struct PlaneChange {
+  std::string dcm;
+  double at_s = 0;  // after the run's begin
+  std::string from;
+  std::string to;
+  std::uint64_t lacking = 0;  // readouts without a heartbeat in `from`; 0: the DCM returned
+  double gap_s = 0;           // the longest time without data of a readout, around the move; 0: unknown
+};
+
 // The lab in which a farm ran.
 struct LabSummary {
   std::string name;
@@ -234,6 +244,7 @@ struct Summary {
     std::uint64_t not_kept = 0;
   };
   std::vector<Operation> operations;
+  std::vector<PlaneChange> plane_moves;  // by time
   std::vector<File> files;
   std::vector<Burst> bursts;      // alerts, with what became of their slices
   std::vector<File> burst_files;  // of the alerts
@@ -248,6 +259,7 @@ struct Summary {
   std::vector<reports::DisturbedHost> disturbed;
   std::vector<reports::AppliedChange> changes;
   std::vector<reports::AppliedOutage> outages;  // of the long line
+  std::vector<reports::AppliedOutage> cuts;     // of parts of planes
 };
 
 // Returns the keys of Summary::fragments.
