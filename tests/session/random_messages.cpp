@@ -379,6 +379,7 @@ v1::Control control(Random& random, const Surroundings& around, MessageKind sayi
     default:
       message.mutable_begin_run()->set_run(around.run);
       message.mutable_begin_run()->set_first_slice(slice(random, around));
+      message.mutable_begin_run()->set_on(random.one_in(2));
       break;
   }
   return message;

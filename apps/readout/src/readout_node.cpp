@@ -190,10 +190,8 @@ void ReadoutNode::on_begin_run(const v1::BeginRun& begin) {
   if (begin.first_slice() > 0) received_ = SliceId(begin.first_slice() - 1);
   if (numbers_) numbers_->begin_run(SliceId(begin.first_slice()));
   recall_jumps();
-  if (front_end_) {
-    const bool joins = begin.before_size() > 0 || begin.first_slice() > settings_.first_slice.value;
-    failure_ = front_end_->begin_run(RunNumber(begin.run()), SliceId(begin.first_slice()), joins);
-  }
+  if (front_end_)
+    failure_ = front_end_->begin_run(RunNumber(begin.run()), SliceId(begin.first_slice()), begin.on());
   supervisor_.send_begun(failure_);
   if (!failure_.empty()) return;
   spdlog::info("run began first_slice={} missed={}", begin.first_slice(), begin.before_size());

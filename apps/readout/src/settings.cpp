@@ -343,7 +343,6 @@ ReadoutNodeSettings node_settings(const node::Setup& setup) {
           .planned_sources = setup.self.sources.size(),
           .loss_share_max = farm.source().loss_share_max(),
           .fault_seed = farm.source().seed(),
-          .first_slice = SliceId(farm.trigger().first_slice()),
           .buffer = limits(farm),
           .front_end = front_end_settings(setup),
           .numbers = own_numbers(farm),

@@ -24,7 +24,6 @@ struct ReadoutNodeSettings {
   std::size_t planned_sources;    // of this readout, masked ones too
   double loss_share_max;          // of a source's fragments
   std::uint64_t fault_seed;
-  SliceId first_slice;  // of the run
   source::BufferLimits buffer;
   std::optional<FrontEndSettings> front_end;  // nothing: the sources are built in
   std::optional<OwnNumbersSettings> numbers;  // where front-ends number the slices

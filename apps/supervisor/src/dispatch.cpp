@@ -274,7 +274,7 @@ void Dispatch::welcome(RosterMember& member, UtcNs begun_utc_ns) const {
 }
 
 void Dispatch::greet(const RosterMember& member, UtcNs begun_utc_ns) const {
-  send_begin(member, begun_utc_ns);
+  send_begin(member, begun_utc_ns, true);
   if (member.role != Role::writer) send_destinations(*member.peer);
   if (member.role == Role::dcm) send_absences(*member.peer);
 }
@@ -285,11 +285,12 @@ void Dispatch::bring_up_to_date(RosterMember& member) const {
 }
 
 // A process that did not receive the message over an earlier connection has missed nothing.
-void Dispatch::send_begin(const RosterMember& member, UtcNs begun_utc_ns) const {
+void Dispatch::send_begin(const RosterMember& member, UtcNs begun_utc_ns, bool on) const {
   v1::Control message;
   v1::BeginRun& begin = *message.mutable_begin_run();
   begin.set_run(settings_.run.value);
   begin.set_utc_ns(begun_utc_ns);
+  begin.set_on(on);
   if (settings_.ids_ascend) {
     begin.set_first_slice(member.first_slice);
   } else if (member.role == Role::readout && member.first_order.value > 0) {

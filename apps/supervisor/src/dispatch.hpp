@@ -57,7 +57,8 @@ class Dispatch {
   }
   // Sends a connected member the complete state. Requires: no action for it is pending.
   void welcome(RosterMember& member, UtcNs begun_utc_ns) const;
-  void send_begin(const RosterMember& member, UtcNs begun_utc_ns) const;
+  // `on`: the run is on, so that a process which has not begun it joins late.
+  void send_begin(const RosterMember& member, UtcNs begun_utc_ns, bool on) const;
   static void send_end(sessions::Peer& peer);
   void directory_to_all();
 

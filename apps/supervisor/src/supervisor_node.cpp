@@ -299,7 +299,7 @@ void SupervisorNode::join(RosterMember& member) {
       break;
   }
   if (!met) take_last_pass(member, info.last_pass);
-  if (course_.is_beginning()) dispatch_.send_begin(member, course_.begun_utc_ns());
+  if (course_.is_beginning()) dispatch_.send_begin(member, course_.begun_utc_ns(), false);
   if (course_.is(RunStage::gathering) || course_.is(RunStage::done)) return;
   // It was draining when its connection broke.
   if (same_process && machine_.part(node) == slice_rows::Part::out) machine_.remove(node, now_ns_);
@@ -386,7 +386,7 @@ void SupervisorNode::ask_to_begin() {
   if (numbers_) numbers_->begin(SliceId(settings_.first_slice), now_ns_);
   dispatch_.directory_to_all();
   for (const RosterMember& member : roster_.members()) {
-    if (member.peer != nullptr) dispatch_.send_begin(member, course_.begun_utc_ns());
+    if (member.peer != nullptr) dispatch_.send_begin(member, course_.begun_utc_ns(), false);
   }
 }
 

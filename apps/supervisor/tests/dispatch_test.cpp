@@ -225,6 +225,7 @@ TEST_CASE("a node that joins a run receives its begin, and a reconnected readout
   CHECK(readout.heard[0].begin_run().run() == 7);
   CHECK(readout.heard[0].begin_run().utc_ns() == 9);
   CHECK(readout.heard[0].begin_run().first_slice() == 77);
+  CHECK(readout.heard[0].begin_run().on());
   CHECK(readout.heard[1].has_open_slices());
   CHECK(dcm.heard.size() == 1);
 }
@@ -250,6 +251,7 @@ TEST_CASE("a readout that joins late receives the earlier open slices as missed,
   REQUIRE(readout.heard.size() == 2);
   const v1::BeginRun& begin = readout.heard[0].begin_run();
   CHECK(begin.first_slice() == 0);
+  CHECK(begin.on());
   REQUIRE(begin.before_size() == 2);
   CHECK(begin.before(0) == 5000);
   CHECK(begin.before(1) == 7);
