@@ -430,7 +430,7 @@ v1::Hello hello(Random& random, const Surroundings& around) {
   hello.set_listen_port(small(random, 70'000));
   hello.set_credits(small(random, 100));
   hello.set_heartbeats(random.one_in(8));
-  for (std::uint32_t planes = random.one_in(8) ? small(random, 12) : 0; planes > 0; --planes) {
+  for (std::uint64_t planes = random.one_in(8) ? random.below(12) : 0; planes > 0; --planes) {
     v1::Address& plane = *hello.add_planes();
     plane.set_host("memory");
     plane.set_port(small(random, 70'000));
