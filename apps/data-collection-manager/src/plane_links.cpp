@@ -44,11 +44,11 @@ void PlaneLinks::tick(ports::Network& network, TimeNs now_ns) {
 }
 
 std::optional<PlaneChoice::Move> PlaneLinks::look(TimeNs now_ns, UtcNs utc_ns) {
+  if (now_ns < beat_ns_) return std::nullopt;  // a pass costs nothing per readout
   const PlaneSettings& settings = settings_.choice;
   for (std::uint32_t plane = 0; plane < settings.planes; ++plane) {
     for (std::size_t readout = 0; readout < settings.readouts; ++readout) listen_to(plane, readout, now_ns);
   }
-  if (now_ns < beat_ns_) return std::nullopt;
   beat_ns_ = now_ns + settings.period_ns;
   const auto move = choice_.beat(now_ns);
   if (move) note(*move, utc_ns);
