@@ -12,8 +12,7 @@ namespace weir::dcm {
 struct PlaneSettings {
   std::uint32_t planes = 0;
   std::uint32_t home = 0;  // the plane of this DCM (Jereczek 2017, algorithm 6.1)
-  std::uint32_t turn =
-      0;  // where the search for another one begins: DCMs of one plane spread over the others
+  std::uint32_t turn = 0;  // of the search for another one: DCMs of one plane spread over the others
   std::size_t readouts = 0;
   DurationNs period_ns = 0;  // between two beats
   std::uint32_t misses = 0;
