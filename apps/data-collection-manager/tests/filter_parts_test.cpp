@@ -1,4 +1,5 @@
-// Parts of the filter's stage: long steps and failures.
+// Parts of the filter's stage: long steps, failures, and alerts without a supervisor.
+#include "../src/alert_wishes.hpp"
 #include "../src/filter_errors.hpp"
 #include "../src/long_steps.hpp"
 #include "building.hpp"
@@ -71,4 +72,24 @@ TEST_CASE("errors and poison are counted apart, and each cause has a line in a w
   CHECK(report.counters().at("dcm.poisoned") == 2);
   CHECK(reports::filter_notes(report).last_error == "bad value 3");
   CHECK(reports::filter_notes(report).held_slice == "17");
+}
+
+TEST_CASE("alerts that are requested without a supervisor are kept, and overlapping ones become one") {
+  AlertWishes wishes;
+  wishes.add({100, 200, "first"});
+  wishes.add({150, 260, "second"});
+  wishes.add({50, 99, "earlier"});
+  auto taken = wishes.take();
+  REQUIRE(taken.size() == 2);
+  CHECK(taken[0].from == 100);
+  CHECK(taken[0].until == 260);
+  CHECK(taken[0].reason == "first");
+  CHECK(taken[1].from == 50);
+  CHECK(wishes.take().empty());
+  constexpr UtcNs kMany = 1000;
+  for (UtcNs i = 0; i < kMany; ++i) wishes.add({i * 10, i * 10 + 1, ""});
+  taken = wishes.take();
+  REQUIRE(taken.size() == AlertWishes::kMax);
+  CHECK(taken.front().until == 1);
+  CHECK(taken.back().until == (kMany - 1) * 10 + 1);
 }
