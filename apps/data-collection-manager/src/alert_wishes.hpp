@@ -17,8 +17,8 @@ struct AlertWish {
   std::string reason;
 };
 
-// Alerts that the filter requests while there is no supervisor. None is lost: windows that overlap become
-// one, as in the supervisor, and beyond kMax the last one is extended. Pure.
+// Alerts that the filter requests during an outage of the supervisor. None is lost: windows that overlap
+// become one, as in the supervisor, and beyond kMax the last one is extended. Pure.
 class AlertWishes {
  public:
   static constexpr std::size_t kMax = 64;
