@@ -224,7 +224,11 @@ TEST_CASE(
     CHECK(burst.at("lost").to_number<std::uint64_t>() == 0);
     const StoredRun saved(folder_of(farm, i + 1));
     check_data(saved);
-    CHECK(saved.ids().size() == burst.at("saved").to_number<std::uint64_t>());
+    // A slice that was in flight and is assigned again may be in the rings of both of its DCMs.
+    constexpr std::uint64_t kInFlight = 16;
+    const auto records = burst.at("saved").to_number<std::uint64_t>();
+    CHECK(saved.ids().size() <= records);
+    CHECK(saved.ids().size() + kInFlight >= records);
   }
 }
 
