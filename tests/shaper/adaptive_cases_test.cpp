@@ -50,7 +50,7 @@ TEST_CASE("adaptive loses little under a TCP without selective acknowledgements,
   }
 }
 
-TEST_CASE("adaptive starts from what is known of the port, and holds if that is wrong by a factor of four") {
+TEST_CASE("adaptive starts from a known port, and holds if its figures are wrong by a factor of four") {
   const double known = GENERATE(0.25, 1.0, 4.0);
   CAPTURE(known);
   PullRunSpec settings;

@@ -365,7 +365,7 @@ TEST_CASE("a filter of two steps stores the same slices in its DCM, in workers, 
     // Others have ids that depend on time.
     if (scenario.ids != sim::IdOrder::of_the_farm || scenario.clock_slice_ns > 0) continue;
     if (!scenario.remembers || !scenario.patient || scenario.writers == 0) continue;
-    // In order, a fragment that is late is missing, and what is late depends on time as well.
+    // Late fragments are missing in order, and lateness depends on time.
     if (scenario.farm.find("incomplete: order") != std::string::npos) continue;
     ++farms;
     CAPTURE(seed);

@@ -17,21 +17,17 @@ struct AlertWish {
   std::string reason;
 };
 
-// Alerts that the filter requests during an outage of the supervisor. None is lost: windows that overlap
-// become one, as in the supervisor, and beyond kMax the last one is extended. Pure.
+// Alerts that the filter requests during an outage of the supervisor. None is lost: beyond kMax the last one
+// is extended to contain the further ones. Pure.
 class AlertWishes {
  public:
   static constexpr std::size_t kMax = 64;
 
   void add(AlertWish wish) {
-    const auto overlaps = [&](const AlertWish& one) {
-      return one.from <= wish.until && wish.from <= one.until;
-    };
-    auto found = std::find_if(wishes_.begin(), wishes_.end(), overlaps);
-    if (found == wishes_.end() && wishes_.size() < kMax) return wishes_.push_back(std::move(wish));
-    if (found == wishes_.end()) --found;
-    found->from = std::min(found->from, wish.from);
-    found->until = std::max(found->until, wish.until);
+    if (wishes_.size() < kMax) return wishes_.push_back(std::move(wish));
+    AlertWish& last = wishes_.back();
+    last.from = std::min(last.from, wish.from);
+    last.until = std::max(last.until, wish.until);
   }
   [[nodiscard]] std::vector<AlertWish> take() { return std::exchange(wishes_, {}); }
 

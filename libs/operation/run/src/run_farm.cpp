@@ -160,7 +160,7 @@ run_record::Summary summary_of(const FarmRunResult& result, const LoadedFarm& lo
   return summary;
 }
 
-// Returns the run's line in runs.jsonl, for the page and for people who look for failed runs.
+// Returns the run's line in runs.jsonl, for the page and for searches of failed runs.
 v1::FarmView::Run history_line(const FarmRunResult& result, const run_record::Summary& summary,
                                const LoadedFarm& loaded, const RunBegin& begun) {
   const std::uint32_t number = loaded.farm.run().number();

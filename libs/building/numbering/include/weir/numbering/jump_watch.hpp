@@ -10,9 +10,8 @@ namespace weir::numbering {
 
 // How far the numbers of a source are from those of the farm.
 struct Jump {
-  std::int64_t slip =
-      0;          // the number that its fragments belong to, less the one that they come with; 0: none
-  SliceId since;  // the first number that they belong to
+  std::int64_t slip = 0;  // the number that fragments belong to, less the one that they come with; 0: none
+  SliceId since;          // the first number that they belong to
   bool operator==(const Jump&) const = default;
 };
 

@@ -83,7 +83,7 @@ inline constexpr std::string_view kNumbersReadout = "readout, in a farm by numbe
 inline constexpr std::string_view kNumbersSupervisor = "supervisor, in a farm by number";
 inline constexpr std::string_view kWindows = "readout, by time";
 inline constexpr std::string_view kStepReadout =
-    "readout, with build.counter_bits or build.time_tolerance_us";
+    "readout, with build.by: number, build.counter_bits or build.time_tolerance_us";
 inline constexpr std::string_view kFaulty = "readout, with faults on purpose";
 inline constexpr std::string_view kTracksReadout = "readout, the first of kind `hits`";
 inline constexpr std::string_view kDcm = "DCM";
