@@ -29,6 +29,7 @@ class RunCheck {
   [[nodiscard]] std::uint64_t missing() const { return missing_; }
   [[nodiscard]] std::uint64_t corrupt() const { return corrupt_; }
   [[nodiscard]] std::uint64_t filter_alerts() const { return filter_alerts_; }
+  [[nodiscard]] std::uint64_t refused_alerts() const { return counter("burst.alerts_refused"); }
   // Returns how many workers were replaced, in all DCMs.
   [[nodiscard]] std::uint64_t worker_restarts() const;
   // Returns null if the farm's sources make their fragments.

@@ -221,6 +221,7 @@ void SimFarm::check_end(Outcome& outcome) {
   outcome.corrupt = check.corrupt();
   outcome.alerts = static_cast<std::uint64_t>(account.bursts_size());
   outcome.filter_alerts = check.filter_alerts();
+  outcome.refused_alerts = check.refused_alerts();
   outcome.worker_restarts = check.worker_restarts();
   if (const FrontEndCheck* front_ends = check.front_ends()) {
     outcome.slips = front_ends->has_slip();

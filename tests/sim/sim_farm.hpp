@@ -33,6 +33,7 @@ struct Outcome {
   std::uint64_t corrupt = 0;     // likewise
   std::uint64_t alerts = 0;
   std::uint64_t filter_alerts = 0;  // of these
+  std::uint64_t refused_alerts = 0;
   std::uint64_t deaths = 0;
   std::uint64_t worker_restarts = 0;
   // Where a front-end gets out of step:

@@ -209,6 +209,33 @@ TEST_CASE("whenever the supervisor restarts, alerts keep their numbers, and none
   }
 }
 
+// A decision that the supervisor has not received is made again with its alert, which it receives first.
+TEST_CASE("whenever a DCM loses its supervisor, each alert of a filter is taken or refused") {
+  Scenario scenario = make_scenario(856);
+  REQUIRE(scenario.filter_alerts_apart == 0);
+  const std::string every = "alerts_every: ";
+  const std::size_t at = scenario.farm.find(every) + every.size();
+  scenario.farm.replace(at, scenario.farm.find_first_of(",}", at) - at, "1");
+  scenario.alerts_every = 1;
+  scenario.faults.clear();
+  const DurationNs lasts_ns = run_scenario(scenario, false).ended_ns;
+  constexpr int kRuns = 60;
+  bool again = false;
+  for (int i = 0; i < kRuns; ++i) {
+    const TimeNs at_ns = lasts_ns * i / kRuns;
+    CAPTURE(at_ns);
+    sim::Fault fault{sim::FaultKind::kill, at_ns, 5 * kMillisecond, "supervisor", "", 0};
+    if (i % 2 == 0) fault = {sim::FaultKind::break_connections, at_ns, 0, "dcm-0", "supervisor", 0};
+    scenario.faults = {fault};
+    const sim::Outcome outcome = run_scenario(scenario, false);
+    CHECK(outcome.problem == "");
+    const std::uint64_t alerts = outcome.filter_alerts + outcome.refused_alerts;
+    CHECK(alerts >= outcome.triggered);
+    again = again || alerts > outcome.triggered;
+  }
+  CHECK(again);
+}
+
 // The DCM with the fetched slice loses its machine in the middle of a fragment (77001763), or one of its
 // fragments has a wrong checksum (3800000156).
 TEST_CASE("lost machines and damaged bytes between DCMs leave no slice open") {

@@ -205,7 +205,6 @@ Expected<void, wire::WireError> DcmNode::take_verdict(const v1::ReachVerdict& ve
 void DcmNode::on_supervisor_ready() {
   reach_.met(now_ns_);
   histograms_.report_all();
-  filter_.tell_alert_wishes();
   if (burst_) burst_->forget_told();
 }
 

@@ -239,24 +239,12 @@ void FilterStage::request_alert(const BuiltSlice& slice, const filter_job::Alert
     before_ms = settings_.alert_before_ms;
     after_ms = settings_.alert_after_ms;
   }
-  AlertWish wish{slice.view.trigger_time_utc_ns - before_ms * kMillisecond,
-                 slice.view.trigger_time_utc_ns + after_ms * kMillisecond, alert.reason};
-  if (!tell(wish)) alert_wishes_.add(std::move(wish));
-}
-
-bool FilterStage::tell(const AlertWish& wish) {
   v1::Control message;
-  v1::BurstAccount& account = *message.mutable_burst_account();
-  account.mutable_alert()->set_from_ns(wish.from);
-  account.mutable_alert()->set_until_ns(wish.until);
-  account.set_reason(wish.reason);
-  return router_.tell_supervisor(message);
-}
-
-void FilterStage::tell_alert_wishes() {
-  for (AlertWish& wish : alert_wishes_.take()) {
-    if (!tell(wish)) alert_wishes_.add(std::move(wish));
-  }
+  v1::BurstAccount& wish = *message.mutable_burst_account();
+  wish.mutable_alert()->set_from_ns(slice.view.trigger_time_utc_ns - before_ms * kMillisecond);
+  wish.mutable_alert()->set_until_ns(slice.view.trigger_time_utc_ns + after_ms * kMillisecond);
+  wish.set_reason(alert.reason);
+  router_.tell_supervisor(message);
 }
 
 void FilterStage::need_more(BuiltSlice& slice, filter_job::FilterResult& result) {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include "alert_wishes.hpp"
 #include "builder.hpp"
 #include "decisions.hpp"
 #include "filter_errors.hpp"
@@ -76,8 +75,6 @@ class FilterStage {
   // its notes.
   void answered(std::uint64_t serial) { isolation_.answered(serial); }
   void forget_told();
-  // The supervisor is connected: it receives the alerts that were requested without it.
-  void tell_alert_wishes();
 
   void give_back(filter_job::FilterResult& result);
   [[nodiscard]] std::size_t in_flight() const { return units().in_flight(); }
@@ -108,7 +105,6 @@ class FilterStage {
   void poison(assembly::BuiltSlice& slice, filter_job::FilterResult& result);
   void report_kills();
   void request_alert(const assembly::BuiltSlice& slice, const filter_job::AlertRequest& alert);
-  [[nodiscard]] bool tell(const AlertWish& wish);
   void add_workers_to(v1::Report& report) const;
   void failed(assembly::BuiltSlice& slice, filter_job::FilterResult& result);
   void tell_filtering();
@@ -127,7 +123,6 @@ class FilterStage {
   std::vector<filter_host::SliceKills> kills_;
   v1::Control killed_;  // the message, of this pass
   Isolation isolation_;
-  AlertWishes alert_wishes_;
   StepBoard steps_board_;
   LongSteps long_steps_;
   FilterErrors errors_;

@@ -1,5 +1,4 @@
-// Parts of the filter's stage: long steps, failures, and alerts without a supervisor.
-#include "../src/alert_wishes.hpp"
+// Parts of the filter's stage: long steps and failures.
 #include "../src/filter_errors.hpp"
 #include "../src/long_steps.hpp"
 #include "building.hpp"
@@ -72,23 +71,4 @@ TEST_CASE("errors and poison are counted apart, and each cause has a line in a w
   CHECK(report.counters().at("dcm.poisoned") == 2);
   CHECK(reports::filter_notes(report).last_error == "bad value 3");
   CHECK(reports::filter_notes(report).held_slice == "17");
-}
-
-TEST_CASE("alerts that are requested without a supervisor are kept, each by itself while there is room") {
-  AlertWishes wishes;
-  wishes.add({100, 200, "first"});
-  wishes.add({150, 260, "second"});
-  auto taken = wishes.take();
-  REQUIRE(taken.size() == 2);
-  CHECK(taken[0].until == 200);
-  CHECK(taken[1].from == 150);
-  CHECK(taken[1].reason == "second");
-  CHECK(wishes.take().empty());
-  constexpr UtcNs kMany = 1000;
-  for (UtcNs i = kMany; i > 0; --i) wishes.add({i * 10, i * 10 + 1, ""});
-  taken = wishes.take();
-  REQUIRE(taken.size() == AlertWishes::kMax);
-  CHECK(taken.front().from == kMany * 10);
-  CHECK(taken.back().from == 10);
-  CHECK(taken.back().until == (kMany - AlertWishes::kMax + 1) * 10 + 1);
 }

@@ -406,7 +406,7 @@ void add_bursts(const Summary& summary, Page& page) {
     add(burst.disk_failed, "disk_failed");
     add(burst.refused, "refused");
     add(burst.lost, "lost");
-    add(burst.not_kept, "discarded before");
+    add(burst.not_kept, "kept by no known DCM");
     page.line(fmt::format("burst {}", burst.number), "{:.4g} s: {} asked, {} saved{}{}",
               static_cast<double>(burst.until_ns - burst.from_ns) / 1e9, grouped(burst.asked),
               grouped(burst.saved), fates, burst.reason.empty() ? "" : "  (" + burst.reason + ")");
