@@ -37,8 +37,16 @@ class _Slice(Protocol):
 
 
 def decode_hits(data: Bytes) -> Array:
-    """Returns a fragment's hits as an array of HIT; waveforms are left out. Raises FormatError at a cut hit."""
+    """Returns a fragment's hits as an array of HIT; waveforms are left out. Raises FormatError at a cut hit.
+
+    Of a window of time (`build.by: time`) it returns the hits in the time slice itself, so that each hit is in one slice,
+    or all hits around an event. Their times count from the window's begin.
+    """
+    from .pieces import is_pieces
+
     view = memoryview(data)
+    if is_pieces(view):
+        return _decode_window(view)
     if len(view) % HIT.itemsize == 0:
         plain: Array = np.frombuffer(view, HIT)
         if not (plain["channel"] & _WAVEFORM).any():
@@ -61,6 +69,26 @@ def _decode_mixed_hits(view: memoryview) -> Array:
         found += bytes((view[at] & ~_WAVEFORM,)) + view[at + 1 : at + HIT.itemsize]
         at += length
     return np.frombuffer(bytes(found), HIT)
+
+
+def _decode_window(view: memoryview) -> Array:
+    from .pieces import decode_pieces
+
+    pieces = decode_pieces(view)
+    ends = np.cumsum(pieces.table["length"], dtype=np.int64)
+    parts = [decode_hits(pieces.payload[end - length : end]) for end, length in zip(ends, pieces.table["length"])]
+    hits = np.concatenate(parts) if parts else np.empty(0, HIT)
+    shifts = np.repeat(pieces.table["offset_ns"] + pieces.before_ns, [len(part) for part in parts])
+    times = hits["time_ns"].astype(np.int64) + shifts
+    is_slice = pieces.duration_ns > 0
+    begin = pieces.before_ns if is_slice else 0
+    end = pieces.before_ns + (pieces.duration_ns if is_slice else pieces.after_ns)
+    inside = (times >= begin) & (times < end)
+    hits, times = hits[inside], times[inside]
+    if len(times) and times.max() > np.iinfo(np.uint32).max:
+        raise FormatError("hits are more than 4.2 s after the begin of their window: read its pieces")
+    hits["time_ns"] = times
+    return hits
 
 
 def _flat(one: _Slice) -> tuple[Array, Array]:
