@@ -3,7 +3,6 @@
 #include <boost/json/object.hpp>
 
 #include <string>
-#include <sys/types.h>
 #include <vector>
 
 namespace weir::page::test {
@@ -11,8 +10,8 @@ namespace weir::page::test {
 // Returns the path of Chromium; empty: not found.
 [[nodiscard]] std::string chromium();
 
-// A headless Chromium with one page, controlled through its debugging pipe (Chrome DevTools Protocol), and
-// ended with the object. Throws std::runtime_error if a command fails.
+// A page in a headless Chromium with storage of its own, controlled through the debugging pipe (Chrome
+// DevTools Protocol), and closed with the object. Throws std::runtime_error if a command fails.
 class Browser {
  public:
   Browser();
@@ -40,15 +39,9 @@ class Browser {
 
  private:
   boost::json::object call(const std::string& method, boost::json::object parameters = {});
-  boost::json::object read();
 
-  std::string profile_;
-  pid_t pid_ = -1;
-  int to_ = -1;
-  int from_ = -1;
-  int next_ = 1;
+  std::string context_;
   std::string session_;
-  std::string received_;
   std::vector<std::string> errors_;
 };
 
