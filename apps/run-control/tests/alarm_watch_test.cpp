@@ -2,6 +2,7 @@
 
 #include "small_farm.hpp"
 #include "weir_catch.hpp"
+#include <weir/base/scratch_folder.hpp>
 #include <weir/reports/numbers.hpp>
 
 #include <chrono>
@@ -116,6 +117,36 @@ TEST_CASE("the history has the text of each message that was sent, and the subje
                                "\"channel\": \"good\", \"text\": [\"farm small: idle\", \"error: "
                                "blocked: writer-0: the disk is full\", \"  since "));
   CHECK_THAT(history(), ContainsSubstring("\"what\": \"failed\", \"subject\": \"[small] error: blocked"));
+}
+
+TEST_CASE(
+    "a dead channel is a finding and an alarm of the others, and gets the missed alarms when it returns") {
+  const ScratchFolder folder;
+  const std::string back = folder.path() / "back";
+  const auto file = [&](const char* name) {
+    std::ostringstream text;
+    text << std::ifstream(folder.path() / name).rdbuf();
+    return text.str();
+  };
+  AlarmDesk desk("channels: [{name: siren, do: 'test -e " + back + " && cat >> " +
+                 (folder.path() / "siren").string() + "'}, {name: chat, do: 'cat >> " +
+                 (folder.path() / "chat").string() + "'}]");
+  const auto becomes = [&](const auto& condition) {
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (!condition() && std::chrono::steady_clock::now() < deadline) {
+      desk.pass(1, {kBlocked});
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    return condition();
+  };
+  REQUIRE(becomes([&] { return !desk.watch.findings().empty(); }));
+  CHECK(desk.watch.findings()[0].word == "alarm channel down");
+  CHECK_THAT(desk.watch.findings()[0].reason, ContainsSubstring("siren does not deliver"));
+  CHECK_THAT(file("chat"), ContainsSubstring("blocked: writer-0: the disk is full"));
+  CHECK(becomes([&] { return file("chat").find("alarm channel down") != std::string::npos; }));
+  std::ofstream(back) << "x";
+  CHECK(becomes([&] { return desk.watch.findings().empty(); }));
+  CHECK_THAT(file("siren"), ContainsSubstring("blocked: writer-0: the disk is full"));
 }
 
 TEST_CASE("a metric beyond its limit and a state that lasts are alarms of their own") {
