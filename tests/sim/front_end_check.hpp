@@ -41,6 +41,8 @@ class FrontEndCheck {
   [[nodiscard]] bool is_content(std::uint32_t source, std::uint64_t event, ConstBytes bytes);
   [[nodiscard]] bool a_readout_died() const;
   [[nodiscard]] bool no_readout_was_left() const;
+  // Returns whether run control removed the source's readout from the run for a while.
+  [[nodiscard]] bool was_removed(SourceId source) const;
   // Returns the front-ends and their slip, for a failure.
   [[nodiscard]] std::string describe() const;
   // By number: whether most sources are in time for each slice, so that the one that differs is known.

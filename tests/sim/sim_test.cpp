@@ -39,13 +39,23 @@ TEST_CASE("the same seed gives the same run, another seed another") {
 // Seeds of: readouts without the run's begin (30, 1683); pushed slices with a lost assignment (444) or
 // missing requests (301390); an unclaimed account (11314); a DCM that missed a writer's last message
 // (401563). With external ids: an unanswered request of an overtaken attempt (241); memory for the oldest
-// slice, given to several with descending ids (464).
+// slice, given to several with descending ids (464). In order: an assignment after newer slices (5261).
 TEST_CASE("seeds that once found a bug find none") {
   for (const std::uint64_t seed :
-       {30U, 241U, 444U, 464U, 1683U, 11314U, 301390U, 401563U, 970001258U, 970002461U, 990004519U}) {
+       {30U, 241U, 444U, 464U, 1683U, 5261U, 11314U, 301390U, 401563U, 970001258U, 970002461U, 990004519U}) {
     CAPTURE(seed);
     CHECK(run_scenario(make_scenario(seed), false).problem == "");
   }
+}
+
+// An assignment in order after newer slices (1210, 1212); front-ends that count while their readout is
+// removed from the run (1710).
+TEST_CASE("seeds with front-ends that once failed do not") {
+  sim::ScenarioLimits limits;
+  sim::set_rates("front-ends", limits);
+  const std::uint64_t seed = GENERATE(1210U, 1212U, 1710U);
+  CAPTURE(seed);
+  CHECK(run_scenario(make_scenario(seed, limits), false).problem == "");
 }
 
 // With the default rates. A writer that was absent at the end had dead copies (90001764, 90008456, 90008773,
