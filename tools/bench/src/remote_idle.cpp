@@ -109,12 +109,11 @@ std::string idle_page(const Lines& lines, const IdleOptions& options, const std:
          "pause, eight "
          "round "
          "trips of slow start, and 40 ms when it does not.\n\n"
-         "Difference: the line here has less than the paper's 1 Gb/s, and today's kernels halve the window "
-         "once "
-         "per "
-         "timeout "
-         "(220 ms) of a pause instead of resetting it, so the pauses are 3 s instead of 80 ms. With the "
-         "default "
+         "Difference: the line here has less than the paper's, which carried up to 800 Mb/s. Today's kernels "
+         "halve "
+         "the window once per timeout (220 ms) of a pause, so the pauses are 3 s instead of 80 ms; the paper "
+         "does "
+         "not say how its kernel reduced the window in 80 ms. With the default "
          "`network.silence_ms` a DCM probes a silent readout nine times a second, so the line never idles.\n";
 }
 

@@ -91,7 +91,7 @@ Experiment core_figure() {
       {.at = "Figure 4.4", .paper = "the queue sizes of the router", .open = "the text gives none"}};
   figure.differs = std::string(
                        "The buffers' sizes are ours; 16 readouts and a slower core port have the paper's "
-                       "over-subscription.") +
+                       "over-subscription. They use 83 % of the DCM's link, the paper's 40 readouts 20 %.") +
                    kModernTcp;
   return figure;
 }

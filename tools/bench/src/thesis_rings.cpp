@@ -96,13 +96,14 @@ Experiment slow_dcm_figure() {
   figure.cures = queueings(512);
   figure.expectations = {
       queueing("rings", Quantity::share, 0.97, kNone, "5.4.1.3",
-               "fairness across all DCMs can be guaranteed: the slow one costs the others nothing"),
+               "fairness across all DCMs can be guaranteed (here: the slow one costs the others nothing)"),
       queueing("rings", Quantity::drops, -kNone, 0, "5.4.1.3",
                "lossless operation should be possible even under heavy incast congestion"),
       queueing("one queue", Quantity::share, -kNone, 0.6, "5.4.1",
-               "a full transmit queue makes the queues before it wait, so one queue slows all"),
+               "queues before a full transmit queue have to buffer the excess packets (that a single queue "
+               "then slows all DCMs is our conclusion)"),
       queueing("bridge", Quantity::drops, 1, kNone, "5.4.1",
-               "a switch drops packets when its queues fill up")};
+               "typical switches drop packets when the transmit queues fill up")};
   with_static_window(figure);
   figure.differs =
       "The thesis argues this without a figure. Rates are ours: three ports of 50 Mb/s and one of 5; theory "
@@ -182,7 +183,9 @@ Experiment large_burst_figure() {
        .quantity = Quantity::drops,
        .most = 0,
        .at = "5.4.2.3",
-       .paper = "starting with 9000 packets, nearly the number that carries the event, jitter is absent"},
+       .paper =
+           "starting with 9000 packets, nearly the number that carries the event, jitter is absent (here "
+           "from 9310 on, by the arithmetic below)"},
       {.x_from = 9500,
        .quantity = Quantity::over_serialisation,
        .most = 1.05,
@@ -269,7 +272,7 @@ Experiment ring_rate_figure() {
       {.at = "6.3.2.1",
        .paper = "two planes: 4 packets in 33 us, 1.47 Gb/s, 11.8 Gb/s to a host; all percentiles "
                 "below 6 ms",
-       .cannot = "a host of the lab has one link, to one leaf"});
+       .cannot = "the figure has one plane; a lab with several has no rate of the hosts' cards"});
   with_static_window(figure);
   figure.differs =
       "The hosts' cards of 8.7 Gb/s and 64 kB were put in so that the optimum with two spines is where the "
