@@ -51,13 +51,18 @@ const std::vector<Column>& columns() {
       {"building", {"readouts", "forwarded", "fetched", "remote", "remote and fetched"}},
       {"death", {"none", "worker", "dcm", "supervisor", "writer"}},
       {"alerts", {"none", "one", "two"}},
-      {"mode", {"pull", "push", "two runs"}},
+      {"mode", {"pull", "push", "push in order", "two runs"}},
       {"build.by", {"trigger", "number", "time"}},
   };
   return all;
 }
 
 std::string_view word(const Row& row, std::size_t column) { return columns()[column].values[row[column]]; }
+
+std::size_t index_of(std::size_t column, std::string_view value) {
+  const std::vector<std::string_view>& values = columns()[column].values;
+  return static_cast<std::size_t>(std::find(values.begin(), values.end(), value) - values.begin());
+}
 
 // The pairs that cannot be, and why.
 std::string_view impossible(const Pair& pair) {
@@ -66,7 +71,8 @@ std::string_view impossible(const Pair& pair) {
            (pair.second.column == column && columns()[column].values[pair.second.index] == value);
   };
   if (is(kFilter, "c++") && is(kDeath, "worker")) return "a filter in the DCM's process has no worker";
-  if (is(kMode, "push") && pair.first.column == kBuilding && !is(kBuilding, "readouts"))
+  const bool pushes = is(kMode, "push") || is(kMode, "push in order");
+  if (pushes && pair.first.column == kBuilding && !is(kBuilding, "readouts"))
     return "dcm.groups: needs run.mode 'pull'";
   return {};
 }
@@ -95,6 +101,13 @@ std::string plugin_of(const Row& row) {
 
 int steps_of(const Row& row) { return word(row, kSteps) == "1" ? 1 : 3; }
 bool has_groups(const Row& row) { return word(row, kBuilding) != "readouts"; }
+bool is_in_order(const Row& row) { return word(row, kMode) == "push in order"; }
+// Whether one instance of the filter gets all slices of a DCM, and no slice that another DCM has lost.
+bool sees_order(const Row& row) {
+  return is_in_order(row) && word(row, kFilter) == "c++" &&
+         (word(row, kDeath) == "none" || word(row, kDeath) == "writer");
+}
+bool is_pushed(const Row& row) { return word(row, kMode) == "push" || is_in_order(row); }
 // The ids of slices for which the filter gives an alert. By time, what passes without a supervisor is in no
 // slice.
 std::set<std::uint64_t> alerts_of(const Row& row) {
@@ -121,7 +134,7 @@ std::string filter_of(const Row& row, const std::vector<std::string>& parameters
   return text + "}}";
 }
 
-const std::string kTriggers = "trigger: {mode: rate, rate_hz: 400}\n";
+const std::string kTriggers = "trigger: {mode: rate, rate_hz: 500}\n";
 const std::string kDummies =
     "source:\n  distribution: uniform\n  size_bytes_min: 0\n  size_bytes_max: 3000\n";
 const std::string kFarm =
@@ -143,7 +156,7 @@ std::string data_of(const Row& row) {
       WEIR_SYSTEM_PLUGIN_DIR + std::string(by == "number" ? "/counts.so" : "/clocks.so");
   const std::string source = "source:\n  kind: plugin\n  plugin: '" + plugin + "'\n  wait_ms: 40000\n";
   // No trigger has a rate by number, from which slots could be made.
-  const bool direct = by == "number" && word(row, kMode) == "push";
+  const bool direct = by == "number" && is_pushed(row);
   return kFarm +
          (by == "number" ? "build: {by: number}\n"
                          : "trigger: {mode: clock, slice_ms: 2.5}\nbuild: {by: time, overlap_us: 300}\n") +
@@ -154,6 +167,7 @@ std::string farm_of(const TemporaryFolder& folder, const Row& row) {
   std::string text = data_of(row);
   std::vector<std::string> parameters = deciding(row);
   if (is_by_time(row)) parameters.push_back("keep=true");
+  if (sees_order(row)) parameters.push_back("ascending=true");
   if (word(row, kDeath) == "worker") {
     fs::create_directories(folder / "deaths");
     parameters.push_back("dies_in=" + (folder / "deaths"));
@@ -165,6 +179,8 @@ std::string farm_of(const TemporaryFolder& folder, const Row& row) {
   }
   text += "filter: " + filter_of(row, parameters) + "\n";
   std::string dcm = "dcm:\n  deadline_ms: 40000\n  grace_ms: 40000\n";
+  // In order, late fragments are missing. Here none is late, because lateness depends on time.
+  if (is_in_order(row)) dcm += "  incomplete: order\n  push_wait_ms: 40000\n  push_active_slices: 1000\n";
   if (!has_groups(row)) {
     dcm += "  count: 2\n";
   } else {
@@ -181,7 +197,7 @@ std::string farm_of(const TemporaryFolder& folder, const Row& row) {
   if (word(row, kSteps) == "3 with prefetch")
     text.insert(text.rfind("}\n"), ", steps: [{prefetch: [second]}, {prefetch: [third]}]");
   text += dcm;
-  text += word(row, kMode) == "push" ? "run: {mode: push, slices: " : "run: {slices: ";
+  text += is_pushed(row) ? "run: {mode: push, slices: " : "run: {slices: ";
   return folder.write("pairs.yaml", text + std::to_string(kSlices) + "}\n");
 }
 
@@ -235,6 +251,7 @@ Tried try_filter(const TemporaryFolder& folder, const Row& row, int run) {
   // The farm's file has parameters of deaths and alerts, which are not for here.
   for (const char* none : {"dies_in=", "alerts_at=", "keep=false"})
     words.insert(words.end(), {"--set", none});
+  if (sees_order(row)) words.insert(words.end(), {"--set", "ascending=false"});
   const CommandEnd end = run_command(folder, "weir", words);
   INFO(end.err);
   REQUIRE(end.status == 0);
@@ -399,7 +416,7 @@ void run_twice(const TemporaryFolder& folder, const Row& row) {
   const std::string out = folder / "out";
   const std::string_view by = word(row, kBy);
   const std::string mode = by == "trigger" ? "rate" : by == "number" ? "max" : "clock";
-  KeptFarm farm(folder, {"trigger.mode=" + mode, "trigger.rate_hz=400"}, farm_of(folder, row));
+  KeptFarm farm(folder, {"trigger.mode=" + mode, "trigger.rate_hz=500"}, farm_of(folder, row));
   for (const char* command : {"init", "configure"}) farm.must({command});
   for (int run = 1; run <= 2; ++run) {
     farm.must({"start"});
@@ -469,15 +486,30 @@ TEST_CASE("each possible pair of values is in the table, and no impossible one")
 
 TEST_CASE("pairs that cannot be are refused by weir check, with the reason") {
   const TemporaryFolder folder;
-  for (const std::string_view building : {"forwarded", "fetched", "remote"}) {
+  for (const std::string_view mode : {"push", "push in order"}) {
+    for (const std::string_view building : {"forwarded", "fetched", "remote"}) {
+      Row row(columns().size(), 0);
+      row[kBuilding] = index_of(kBuilding, building);
+      row[kMode] = index_of(kMode, mode);
+      const CommandEnd end = run_command(folder, "weir", {"check", farm_of(folder, row)});
+      CHECK(end.status == 2);
+      CHECK_THAT(end.err,
+                 Catch::ContainsSubstring("dcm.groups") && Catch::ContainsSubstring("needs run.mode 'pull'"));
+    }
+  }
+}
+
+TEST_CASE("an order of requested fragments is refused by weir check, and one by number or by time is not") {
+  const TemporaryFolder folder;
+  for (std::size_t by = 0; by < columns()[kBy].values.size(); ++by) {
     Row row(columns().size(), 0);
-    for (std::size_t i = 0; i < columns()[kBuilding].values.size(); ++i)
-      if (columns()[kBuilding].values[i] == building) row[kBuilding] = i;
-    row[kMode] = 1;
-    const CommandEnd end = run_command(folder, "weir", {"check", farm_of(folder, row)});
+    row[kBy] = by;
+    row[kMode] = index_of(kMode, "push in order");
+    const std::string file = farm_of(folder, row);
+    CHECK(run_command(folder, "weir", {"check", file}).status == 0);
+    const CommandEnd end = run_command(folder, "weir", {"check", file, "--set", "run.mode=pull"});
     CHECK(end.status == 2);
-    CHECK_THAT(end.err,
-               Catch::ContainsSubstring("dcm.groups") && Catch::ContainsSubstring("needs run.mode 'pull'"));
+    CHECK_THAT(end.err, Catch::ContainsSubstring("dcm.incomplete: 'order' needs run.mode 'push'"));
   }
 }
 

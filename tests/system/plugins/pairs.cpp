@@ -3,6 +3,7 @@
 // Parameters:
 //   steps       1: the whole slice at once (default); 3: a group of sources a step
 //   keep        true: accepts slices that it would reject, with a result of one byte (default: false)
+//   ascending   true: throws if a slice begins after a newer one (default: false)
 //   to          a group of DCMs: forwards each slice there, with its id (default: decides)
 //   dies_in     a folder: each dies_every-th slice kills its process once, and leaves a file there (default:
 //   none) dies_every  default 50 alerts_at   ids of slices around which it gives a burst alert
@@ -12,6 +13,7 @@
 #include <csignal>
 #include <cstdint>
 #include <fcntl.h>
+#include <optional>
 #include <set>
 #include <span>
 #include <stdexcept>
@@ -37,6 +39,7 @@ class Pairs : public weir::Filter {
       : Filter(setup),
         to_(setup.parameter("to", std::string())),
         keep_(setup.parameter("keep", false)),
+        ascending_(setup.parameter("ascending", false)),
         steps_(setup.parameter("steps", std::uint32_t{1}, std::uint32_t{1}, std::uint32_t{3})),
         dies_in_(setup.parameter("dies_in", std::string())),
         dies_every_(setup.parameter("dies_every", std::uint64_t{50})),
@@ -53,6 +56,7 @@ class Pairs : public weir::Filter {
   weir::Decision process(const weir::Slice& slice) override {
     const std::uint32_t step = slice.step();
     check_what_is_shown(slice);
+    if (step == 0) check_order(slice.id());
     std::uint64_t value = slice.id();
     if (step == 0) {
       for (const weir::Fragment fragment : slice) value = add(value, fragment);
@@ -121,6 +125,13 @@ class Pairs : public weir::Filter {
                                  std::to_string(fragment.source()) + " wrongly");
   }
 
+  void check_order(std::uint64_t id) {
+    if (ascending_ && newest_ && id <= *newest_)
+      throw std::runtime_error("slice " + std::to_string(id) + " begins after slice " +
+                               std::to_string(*newest_));
+    newest_ = id;
+  }
+
   void die_once(std::uint64_t id) const {
     if (dies_in_.empty() || id % dies_every_ != 7) return;
     const int mark =
@@ -132,6 +143,8 @@ class Pairs : public weir::Filter {
 
   std::string to_;
   bool keep_;
+  bool ascending_;
+  std::optional<std::uint64_t> newest_;
   std::uint32_t steps_;
   std::string dies_in_;
   std::uint64_t dies_every_;
