@@ -117,6 +117,17 @@ PullNetwork old_tcp(const char* name, double load) {
   return network;
 }
 
+// The same TCP where hosts, not the line, need a window.
+PullNetwork old_tcp_fast() {
+  PullNetwork network = plain("old-tcp-1g", 6, 1e9, 100e3, 65536);
+  for (ReadoutSpec& readout : network.readouts) readout.uplink_bits_per_s = 1e9;
+  network.tcp.selective = false;
+  network.ports.assign(6, network.ports[0]);
+  network.dcms.assign(12, network.dcms[0]);
+  for (std::uint32_t d = 0; d < 12; ++d) network.dcms[d].port = d / 2;
+  return network;
+}
+
 // The bottleneck is between two racks.
 PullNetwork core() {
   PullNetwork network = plain("core", 6, 200e6, 100e3, 65536);
@@ -196,6 +207,7 @@ std::vector<PullNetwork> cases() {
           old_tcp("old-tcp-15", 0.15),
           old_tcp("old-tcp-50", 0.5),
           old_tcp("old-tcp-102", 1.02),
+          old_tcp_fast(),
           core(),
           near_and_far(),
           port_changes(),

@@ -20,7 +20,7 @@ constexpr double kFirstInBuffer = 4;
 constexpr double kEnoughInBuffer = 2;          // DCMs and bursts share the buffer
 constexpr double kFloorShared = 4 * kSegment;  // of each DCM, if several share a port
 // Without selective acknowledgements, of all DCMs behind a port: a segment that the port drops costs 200 ms.
-constexpr double kEnoughOldTcp = 8 * kSegment;
+constexpr double kEnoughOldTcp = 10 * kSegment;
 constexpr double kWindowMax = 64.0 * (1U << 20U);
 
 constexpr DurationNs kStartEpoch = 2 * kMillisecond;
@@ -228,8 +228,9 @@ void Adaptive::answered(std::uint32_t readout, std::uint32_t fragments, std::uin
 
 // The first bursts of several DCMs would overflow their port: the window begins small, in the steady phase.
 void Adaptive::connected(std::uint32_t, bool selective_acks) {
-  if (selective_acks || only_dcm_) return;
-  enough_max_ = std::min(enough_max_, kEnoughOldTcp);
+  if (selective_acks || only_dcm_ || old_tcp_) return;
+  old_tcp_ = true;
+  enough_max_ = std::min(enough_max_ * kEnoughInBuffer, kEnoughOldTcp);
   enough_ = std::min(enough_, enough_max_);
   if (phase_ != Phase::start_up) return;
   phase_ = Phase::steady;
@@ -430,13 +431,18 @@ void Adaptive::grow() {
   up_ = up_ == 0 ? kUp - 1 : std::min(kUpMost, up_ * kUpMore);
   const double wanted = wanted_by_hosts();
   const double step = std::max(target_ * (1 + up_), std::min(kUpWanted * target_, wanted));
-  move_to(std::max(target_, std::min(step, kUpHosts * wanted)));
+  const double most = old_tcp_ ? std::max(wanted, kUpHosts * needed_by_hosts()) : kUpHosts * wanted;
+  move_to(std::max(target_, std::min(step, most)));
 }
 
 // While hosts hold back answers, and slow uplinks send them, other requests must be in flight.
-double Adaptive::wanted_by_hosts() const {
+double Adaptive::needed_by_hosts() const {
   const double time_ns = static_cast<double>(shortest_.ns()) + uplink_ns_ + kHostTimes * host_ns_;
-  return std::max(enough_, best_of_late() * time_ns);
+  return best_of_late() * time_ns;
+}
+
+double Adaptive::wanted_by_hosts() const {
+  return std::max(old_tcp_ ? enough_ / share_.members : enough_, needed_by_hosts());
 }
 
 // Follows queues that come and go: of hosts that send in bursts, or of many readouts that send at once.

@@ -52,7 +52,8 @@ class Adaptive final : public ByteWindow {
   [[nodiscard]] DurationNs own_ns(const MeasuredAnswer& response) const;
   [[nodiscard]] double standing(double rate, DurationNs waited_ns) const;
   void grow();
-  [[nodiscard]] double wanted_by_hosts() const;
+  [[nodiscard]] double needed_by_hosts() const;
+  [[nodiscard]] double wanted_by_hosts() const;  // at least a window without losses
   void follow_hosts();
   [[nodiscard]] double best_of_late() const;
   void fill_line(double queue);
@@ -72,7 +73,8 @@ class Adaptive final : public ByteWindow {
   void move_to(double window);
   [[nodiscard]] DurationNs base() const;  // of the port: the minimum over all that share it
 
-  const bool only_dcm_;  // of the farm: other data in the buffer are foreign
+  const bool only_dcm_;   // of the farm: other data in the buffer are foreign
+  bool old_tcp_ = false;  // without selective acknowledgements, and the port may have other DCMs
   Phase phase_ = Phase::start_up;
   double enough_max_;
   double target_;   // window, bytes
