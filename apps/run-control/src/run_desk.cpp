@@ -88,7 +88,9 @@ RunDesk::Answer RunDesk::show(const Query& query) {
   if (value_of(query, "with").empty()) {
     const auto said = database_.annotations(shown->run);
     if (!said) return Unexpected<std::string>(said.error());
-    return run_record::one_line(run_database::document_of(database_.folder(), *shown, *said));
+    const auto good = database_.good_before(*shown);
+    if (!good) return Unexpected<std::string>(good.error());
+    return run_record::one_line(run_database::document_of(database_.folder(), *shown, *said, *good));
   }
   const auto other = row(query, "with");
   if (!other) return Unexpected<std::string>(other.error());

@@ -11,12 +11,15 @@
 #include <weir/run_database/run_table.hpp>
 #include <weir/run_record/annotations.hpp>
 #include <weir/run_record/json.hpp>
+#include <weir/run_record/run_history.hpp>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <iterator>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -32,6 +35,8 @@ using run_database::RunRow;
 constexpr int kNoRun = 1;
 constexpr std::size_t kShown = 50;
 constexpr double kChangeMin = 0.01;  // of the numbers that `diff` prints
+constexpr const char* kFailedOutcomes[] = {run_record::outcome::kFailed, run_record::outcome::kUnbalanced,
+                                           run_record::outcome::kNeverBegan, run_record::outcome::kNoAccount};
 
 struct RunsOptions {
   std::string in;
@@ -39,12 +44,13 @@ struct RunsOptions {
   std::string until;
   std::string outcomes;
   run_database::RunQuery query{.limit = kShown};
+  bool failed = false;
   bool csv = false;
   bool json = false;
   bool rebuild = false;
   bool all = false;
   std::uint32_t run = 0;
-  std::uint32_t other = 0;
+  std::optional<std::uint32_t> other;
   RunFieldOptions fields;
 };
 
@@ -111,6 +117,8 @@ int list_runs(RunsOptions& options, const RunDatabase& database) {
   if (!options.until.empty()) query.until = moment_of(options.until, "--until");
   std::istringstream outcomes(options.outcomes);
   for (std::string one; std::getline(outcomes, one, ',');) query.outcomes.push_back(one);
+  if (options.failed)
+    query.outcomes.insert(query.outcomes.end(), std::begin(kFailedOutcomes), std::end(kFailedOutcomes));
   const run_database::RunList list = required(database.find(query));
   if (options.json) {
     fmt::print("{}", run_record::pretty(run_database::to_json(list)));
@@ -130,14 +138,20 @@ int list_runs(RunsOptions& options, const RunDatabase& database) {
 int show_run(const RunsOptions& options, const RunDatabase& database) {
   const RunRow row = required_run(database, options.run);
   const auto document =
-      run_database::document_of(database.folder(), row, required(database.annotations(options.run)));
+      run_database::document_of(database.folder(), row, required(database.annotations(options.run)),
+                                required(database.good_before(row)));
   fmt::print("{}", options.json ? run_record::pretty(document) : run_database::to_text(document));
   return 0;
 }
 
 int compare_runs(const RunsOptions& options, const RunDatabase& database) {
-  const RunRow left = required_run(database, options.run);
-  const RunRow right = required_run(database, options.other);
+  const RunRow first = required_run(database, options.run);
+  const auto good = options.other ? std::nullopt : required(database.good_before(first));
+  if (!options.other && !good)
+    throw std::runtime_error(fmt::format("'{}' has no good run before run {}: name the two runs to compare",
+                                         database.folder(), first.run));
+  const RunRow left = good ? required_run(database, *good) : first;
+  const RunRow right = options.other ? required_run(database, *options.other) : first;
   const auto comparison = run_database::compare(database.folder(), left, right);
   if (options.json) {
     fmt::print("{}", run_record::pretty(run_database::to_json(comparison)));
@@ -183,6 +197,8 @@ void add_query(CLI::App& runs, RunsOptions& options) {
   runs.add_option("--outcome", options.outcomes,
                   "good, faults, failed, unbalanced, never_began, no_account, open; several with commas")
       ->type_name("OUTCOME");
+  runs.add_flag("--failed", options.failed,
+                "runs that failed in any way: failed, unbalanced, never_began, no_account");
   runs.add_option("--type", options.query.type, "type of the run");
   runs.add_option("--shifter", options.query.shifter, "name of the person on shift")->type_name("NAME");
   runs.add_option("--quality", options.query.quality, "good, questionable or bad");
@@ -198,7 +214,7 @@ void add_runs(CLI::App& app, int& status) {
   auto options = std::make_shared<RunsOptions>();
   CLI::App* runs = app.add_subcommand("runs", "List, show, compare and annotate the runs of a folder");
   runs->require_subcommand(0, 1);
-  runs->add_option("--in", options->in,
+  runs->add_option("--in,--farm", options->in,
                    "folder of the records, or farm file (default: run, or the one folder in it)")
       ->type_name("PATH");
   runs->add_flag("--json", options->json, "print JSON, for scripts");
@@ -217,7 +233,9 @@ void add_runs(CLI::App& app, int& status) {
     status = with_errors([&] { return with_database(*options, show_run); });
   });
   CLI::App* diff = add("diff", "Compare settings, plugins and numbers of two runs");
-  diff->add_option("other", options->other, "number of the other run")->required()->type_name("M");
+  diff->add_option("other", options->other,
+                   "number of the later run; without it, N is compared with the last good run before")
+      ->type_name("M");
   diff->add_flag("--all", options->all, "include numbers that differ by less than 1 %");
   diff->callback(
       [options, &status] { status = with_errors([&] { return with_database(*options, compare_runs); }); });

@@ -8,6 +8,7 @@ const $ = (id) => document.getElementById(id);
 const COLUMNS = ['Run', 'Begin (UTC)', 'Running', 'Triggered', 'Stored', 'Rejected', 'Discarded', 'Ledger', 'Quality', 'Type', 'Shifter', 'Comment', 'Ended'];
 const NUMBERS = [2, 6]; // columns
 const STEP = 200;
+const CHANGE_MIN = 0.01; // smaller changes of numbers are left out
 const FILTERS = ['text', 'since', 'outcome', 'quality'];
 const QUALITY_KIND = { good: 'running', questionable: 'warning', bad: 'error' };
 
@@ -15,6 +16,8 @@ let limit = STEP;
 let asked = 0; // the last request: answers to earlier ones are dropped
 let waiting = null;
 let shown = null; // the run whose details are open
+let good = null; // the last good run before it
+let compared = null; // { other, run, differences }
 
 function outcomeOf(run) {
   if (run.outcome === 'open') return ['standby', 'no end yet'];
@@ -112,29 +115,47 @@ function linesOf(run) {
 
 async function showRun(number) {
   shown = number;
+  compared = null;
   const answer = await fetch('/api/run?number=' + number);
   const run = await answer.json();
   if (shown !== number) return;
   setText($('run-details-title'), 'Run ' + number);
   const lines = answer.ok ? linesOf(run) : [['No record', run.message]];
   $('run-details-list').replaceChildren(...lines.flatMap(([name, value]) => [el('dt', {}, name), el('dd', {}, value)]));
-  $('run-differences').replaceChildren();
+  showDifferences();
   setText($('run-answer'), '');
   $('annotate-form').hidden = !hasToken();
+  $('compare-good').hidden = !run.good_before;
+  good = run.good_before ?? null;
+  if (good) setText($('compare-good'), `Compare with run ${good}, the last good one`);
   if (!$('run-details').open) $('run-details').showModal();
+  // The first question about a run that failed.
+  if (good && !['good', 'open'].includes(run.outcome)) await compare(good);
 }
 
 async function compare(other) {
-  const answer = await fetch(`/api/run?number=${shown}&with=${other}`);
+  const run = shown;
+  const answer = await fetch(`/api/run?number=${run}&with=${other}`);
   const said = await answer.json();
-  if (!answer.ok) {
-    setText($('run-answer'), said.message);
-    return;
-  }
-  setText($('run-answer'), said.differences.length ? '' : 'no difference');
-  const head = el('tr', {}, ...['', 'Key', 'Run ' + other, 'Run ' + shown].map((title) => el('th', { scope: 'col' }, title)));
-  $('run-differences').replaceChildren(el('thead', {}, head), el('tbody', {}, ...said.differences.map((one) =>
-    el('tr', {}, el('td', {}, one.part), el('th', { scope: 'row' }, one.key), el('td', {}, one.left), el('td', {}, one.right)))));
+  if (shown !== run) return;
+  compared = answer.ok ? { other, run, differences: said.differences } : null;
+  setText($('run-answer'), !answer.ok ? said.message
+    : said.differences.length ? `${plural(said.differences.length, 'difference')} from run ${other}` : `no difference from run ${other}`);
+  showDifferences();
+}
+
+const isSmall = (one) => one.change !== undefined && Math.abs(one.change) < CHANGE_MIN;
+const changeOf = (one) => (one.change === undefined ? '' : `${one.change > 0 ? '+' : ''}${Number((100 * one.change).toPrecision(3))}\u202f%`);
+
+function showDifferences() {
+  const all = compared?.differences ?? [];
+  const wanted = all.filter((one) => $('compare-small').checked || !isSmall(one));
+  $('compare-small').parentElement.hidden = !all.some(isSmall);
+  if (!wanted.length) return $('run-differences').replaceChildren();
+  const head = el('tr', {}, ...['', 'Key', 'Run ' + compared.other, 'Run ' + compared.run, 'Change'].map((title) => el('th', { scope: 'col' }, title)));
+  $('run-differences').replaceChildren(el('thead', {}, head), el('tbody', {}, ...wanted.map((one) =>
+    el('tr', {}, el('td', {}, one.part), el('th', { scope: 'row' }, one.key), el('td', {}, one.left), el('td', {}, one.right),
+      el('td', { className: 'number' }, changeOf(one))))));
 }
 
 $('compare-form').addEventListener('submit', (event) => {
@@ -142,6 +163,8 @@ $('compare-form').addEventListener('submit', (event) => {
   const other = $('compare-run').value.trim();
   if (other) compare(other).catch(() => {});
 });
+$('compare-good').addEventListener('click', () => compare(good).catch(() => {}));
+$('compare-small').addEventListener('change', showDifferences);
 
 $('annotate-form').addEventListener('submit', async (event) => {
   event.preventDefault();

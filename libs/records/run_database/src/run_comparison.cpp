@@ -3,6 +3,7 @@
 #include <weir/base/figures.hpp>
 #include <weir/run_database/run_comparison.hpp>
 #include <weir/run_record/records.hpp>
+#include <weir/run_record/run_history.hpp>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
@@ -90,6 +91,13 @@ bool read_numbers(const std::string& text, Flat& flat) {
 
 std::string shown(const std::string& text) { return text.empty() ? "-" : text; }
 
+// Returns the outcome of a run that was not good, with its cause.
+std::string trouble_text(const RunRow& row) {
+  if (row.outcome == run_record::outcome::kGood) return {};
+  const std::string& why = row.failure.empty() ? row.fault : row.failure;
+  return fmt::format("run {}: {}{}\n", row.run, row.outcome, why.empty() ? "" : ", " + why);
+}
+
 }  // namespace
 
 std::string_view name(ComparedPart part) {
@@ -137,14 +145,17 @@ std::string to_text(const Comparison& comparison, const RunRow& left, const RunR
                     counted(small, "number") + " differ" + (small == 1 ? "s" : ""), change_min * kPercent);
   for (const std::string& path : comparison.missing) text += fmt::format("no record {}\n", path);
   if (text.empty()) text = "no difference\n";
-  return fmt::format("run {} -> run {}\n", left.run, right.run) + text;
+  return fmt::format("run {} -> run {}\n", left.run, right.run) + trouble_text(left) + trouble_text(right) +
+         text;
 }
 
 json::object to_json(const Comparison& comparison) {
   json::array differences;
   for (const Difference& one : comparison.differences) {
-    differences.push_back(
-        {{"part", json::string(name(one.part))}, {"key", one.key}, {"left", one.left}, {"right", one.right}});
+    json::object shown{
+        {"part", json::string(name(one.part))}, {"key", one.key}, {"left", one.left}, {"right", one.right}};
+    if (one.change) shown.emplace("change", *one.change);
+    differences.push_back(std::move(shown));
   }
   return {{"differences", std::move(differences)},
           {"missing", json::array(comparison.missing.begin(), comparison.missing.end())}};

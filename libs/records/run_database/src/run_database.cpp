@@ -267,6 +267,7 @@ class RunDatabase::Impl {
   std::string update(bool anew);
   [[nodiscard]] RunList find(const RunQuery& query);
   [[nodiscard]] std::optional<RunRow> run(std::uint32_t number);
+  [[nodiscard]] std::optional<std::uint32_t> good_before(const RunRow& row);
   [[nodiscard]] std::vector<run_record::Annotation> annotations(std::uint32_t number);
   [[nodiscard]] const std::string& folder() const { return folder_; }
   [[nodiscard]] std::size_t unreadable() const { return unreadable_; }
@@ -568,6 +569,20 @@ std::optional<RunRow> RunDatabase::Impl::run(std::uint32_t number) {
   return row_of(one);
 }
 
+std::optional<std::uint32_t> RunDatabase::Impl::good_before(const RunRow& row) {
+  WEIR_ASSERT(sql_.has_value());
+  Statement last(
+      *sql_,
+      "SELECT run FROM runs WHERE run<? AND outcome=? AND quality<>? ORDER BY type=? DESC, run DESC "
+      "LIMIT 1");
+  last.bind(1, row.run)
+      .bind(2, std::string_view(run_record::outcome::kGood))
+      .bind(3, std::string_view("bad"));
+  last.bind(4, std::string_view(value_of(row.fields, run_record::field::kType)));
+  if (!last.step()) return std::nullopt;
+  return static_cast<std::uint32_t>(last.number(0));
+}
+
 std::vector<run_record::Annotation> RunDatabase::Impl::annotations(std::uint32_t number) {
   WEIR_ASSERT(sql_.has_value());
   std::vector<run_record::Annotation> list;
@@ -595,6 +610,14 @@ Expected<std::optional<RunRow>, std::string> RunDatabase::run(std::uint32_t numb
     return impl_->run(number);
   } catch (const SqlError& error) {
     return failed<std::optional<RunRow>>(error);
+  }
+}
+
+Expected<std::optional<std::uint32_t>, std::string> RunDatabase::good_before(const RunRow& row) const {
+  try {
+    return impl_->good_before(row);
+  } catch (const SqlError& error) {
+    return failed<std::optional<std::uint32_t>>(error);
   }
 }
 

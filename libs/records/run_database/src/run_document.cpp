@@ -91,9 +91,11 @@ std::string list_text(const json::object& end, const char* key, const char* head
 }  // namespace
 
 json::object document_of(const std::string& folder, const RunRow& row,
-                         const std::vector<run_record::Annotation>& annotations) {
+                         const std::vector<run_record::Annotation>& annotations,
+                         std::optional<std::uint32_t> good_before) {
   const auto paths = run_record::record_paths(folder, RunNumber(row.run));
   json::object document = to_json(row);
+  document.emplace("good_before", good_before ? json::value(*good_before) : json::value(nullptr));
   json::array said;
   for (const run_record::Annotation& one : annotations) {
     json::object fields;
@@ -150,6 +152,9 @@ std::string to_text(const json::object& document) {
   }
   for (const json::value& one : document.at("records").as_array())
     add("record", std::string(one.as_string()));
+  if (const std::string good = text_of(document, "good_before"); !good.empty())
+    add("compare", fmt::format("weir runs diff {} {}: with the last good run before", good,
+                               text_of(document, "number")));
   return text;
 }
 

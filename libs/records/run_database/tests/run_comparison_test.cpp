@@ -5,6 +5,7 @@
 
 #include <boost/json.hpp>
 
+#include <algorithm>
 #include <string>
 
 namespace weir::run_database {
@@ -55,7 +56,18 @@ TEST_CASE("two runs differ in fields, settings, plugins and numbers") {
                        ContainsSubstring("1 number differs by less than 1 %: --all shows them\n"));
   CHECK_THAT(text, !ContainsSubstring("run.number") && !ContainsSubstring("farm_file"));
   CHECK_THAT(to_text(comparison, runs.row(1), runs.row(2), 0), ContainsSubstring("1000 -> 1005  (+0.5 %)"));
-  CHECK(to_json(comparison).at("differences").as_array().size() == comparison.differences.size());
+  const auto all = to_json(comparison).at("differences").as_array();
+  CHECK(all.size() == comparison.differences.size());
+  CHECK(std::ranges::count_if(all, [](const auto& one) { return one.as_object().contains("change"); }) == 2);
+}
+
+TEST_CASE("a run that was not good begins the comparison with its outcome and cause") {
+  const TwoRuns runs;
+  RunRow right = runs.row(2);
+  right.outcome = "failed";
+  right.failure = "the disk was full";
+  CHECK_THAT(to_text({}, runs.row(1), right, 0),
+             Catch::Matchers::Equals("run 1 -> run 2\nrun 2: failed, the disk was full\nno difference\n"));
 }
 
 TEST_CASE("a run does not differ from itself") {
@@ -79,7 +91,9 @@ TEST_CASE("one run is shown with its annotations, faults, files and records") {
   TwoRuns runs;
   runs.records.annotate(1, {{"quality", "bad"}});
   REQUIRE(runs.database.update().empty());
-  const auto document = document_of(runs.records.path(), runs.row(1), runs.database.annotations(1).value());
+  const auto document =
+      document_of(runs.records.path(), runs.row(1), runs.database.annotations(1).value(), 7);
+  CHECK(document.at("good_before") == 7);
   CHECK(document.at("end_record").at("triggered") == 1000);
   CHECK(document.at("records").as_array().size() == 3);
   const std::string text = to_text(document);
@@ -92,7 +106,8 @@ TEST_CASE("one run is shown with its annotations, faults, files and records") {
                        ContainsSubstring("WRONG      triggers: 3 / 4") &&
                        ContainsSubstring("files      2 files, 1.50 MB, 1 not closed (.part)\n") &&
                        ContainsSubstring("made of    filter.crc32c 00000001\n") &&
-                       ContainsSubstring("run-000001-begin.yaml\n"));
+                       ContainsSubstring("run-000001-begin.yaml\n") &&
+                       ContainsSubstring("compare    weir runs diff 7 1: with the last good run before\n"));
 }
 
 TEST_CASE("a run without an end record has what its begin record says") {
@@ -100,7 +115,7 @@ TEST_CASE("a run without an end record has what its begin record says") {
   records.begin(4, {{"type", "laser"}});
   RunDatabase database(records.path());
   REQUIRE(database.update().empty());
-  const auto document = document_of(records.path(), database.run(4).value().value(), {});
+  const auto document = document_of(records.path(), database.run(4).value().value(), {}, {});
   CHECK(document.at("end_record").is_null());
   CHECK_THAT(to_text(document),
              ContainsSubstring("run 4  small  open\n") && ContainsSubstring("end        -\n"));

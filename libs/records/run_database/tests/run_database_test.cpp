@@ -85,6 +85,25 @@ TEST_CASE("queries select by time, outcome, fields and words") {
   CHECK(last.all == 6);
 }
 
+TEST_CASE("a run is compared with the last good run before it, of its type if there is one") {
+  const RecordsFolder records;
+  const char* const types[] = {"laser", "physics", "physics", "laser", "physics", "cosmics"};
+  for (std::uint32_t run = 1; run <= 6; ++run) {
+    records.begin(run, {{"type", types[run - 1]}});
+    records.end(run, run == 5 ? "failed" : "good");
+  }
+  records.annotate(3, {{"quality", "bad"}});
+  RunDatabase database(records.path());
+  REQUIRE(database.update().empty());
+  const auto before = [&](std::uint32_t run) {
+    return database.good_before(database.run(run).value().value()).value();
+  };
+  CHECK(before(5) == 2);
+  CHECK(before(4) == 1);
+  CHECK(before(6) == 4);
+  CHECK_FALSE(before(1));
+}
+
 TEST_CASE("new records are taken in, from another process' database file too") {
   const RecordsFolder records;
   records.begin(1);

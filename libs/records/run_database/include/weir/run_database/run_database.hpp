@@ -71,6 +71,9 @@ class RunDatabase {
   [[nodiscard]] Expected<RunList, std::string> find(const RunQuery& query) const;
   // Returns nothing if the folder has no such run.
   [[nodiscard]] Expected<std::optional<RunRow>, std::string> run(std::uint32_t number) const;
+  // Returns the last run before this one to compare it with: good, not of quality `bad`, and of the same type
+  // if there is one.
+  [[nodiscard]] Expected<std::optional<std::uint32_t>, std::string> good_before(const RunRow& row) const;
   // Oldest first.
   [[nodiscard]] Expected<std::vector<run_record::Annotation>, std::string> annotations(
       std::uint32_t number) const;
