@@ -3,9 +3,19 @@
 #include <weir/base/assert.hpp>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <stdexcept>
+#include <sys/eventfd.h>
 #include <utility>
 
 namespace weir::run_control {
+
+CommandQueue::CommandQueue(std::chrono::milliseconds patience)
+    : patience_(patience), asked_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+  if (!asked_.is_open())
+    throw std::runtime_error(std::string("no descriptor for the page's commands: ") + std::strerror(errno));
+}
 
 std::string CommandQueue::ask(v1::Request request) {
   const auto waiting = std::make_shared<Waiting>();
@@ -16,6 +26,7 @@ std::string CommandQueue::ask(v1::Request request) {
     if (waiting_.size() >= kWaitingMax) return "too many commands are waiting: try again";
     waiting_.push_back(waiting);
   }
+  (void)::eventfd_write(asked_.get(), 1);
   if (answer.wait_for(patience_) == std::future_status::ready) return answer.get();
   if (give_up(waiting)) return "run control does not answer: check its log";
   if (answer.wait_for(patience_) == std::future_status::ready) return answer.get();
@@ -38,6 +49,8 @@ std::shared_ptr<CommandQueue::Waiting> CommandQueue::next() {
 
 // One by one: those behind a slow one may be given up meanwhile. No more than wait at a time: it ends.
 void CommandQueue::answer(const std::function<std::string(const v1::Request&)>& carry_out) {
+  eventfd_t none = 0;
+  (void)::eventfd_read(asked_.get(), &none);
   for (std::size_t i = 0; i < kWaitingMax; ++i) {
     const std::shared_ptr<Waiting> waiting = next();
     if (!waiting) return;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <weir/base/owned_descriptor.hpp>
 #include <weir/v1/bus.pb.h>
 
 #include <chrono>
@@ -17,7 +18,8 @@ namespace weir::run_control {
 // carried out, so the operator may repeat it.
 class CommandQueue {
  public:
-  explicit CommandQueue(std::chrono::milliseconds patience) : patience_(patience) {}
+  // Throws std::runtime_error if the system gives no descriptor.
+  explicit CommandQueue(std::chrono::milliseconds patience);
 
   // Page's thread: waits for the answer, an error message; empty: accepted. Refused beyond kWaitingMax
   // waiting requests, and after `patience` without an answer. A request that is then being carried out is
@@ -25,6 +27,8 @@ class CommandQueue {
   [[nodiscard]] std::string ask(v1::Request request);
   // Run control's thread, each turn: answers waiting requests with `carry_out`.
   void answer(const std::function<std::string(const v1::Request&)>& carry_out);
+  // Readable from a request until the next answer().
+  [[nodiscard]] int descriptor() const { return asked_.get(); }
 
   static constexpr std::size_t kWaitingMax = 16;
 
@@ -37,6 +41,7 @@ class CommandQueue {
   [[nodiscard]] bool give_up(const std::shared_ptr<Waiting>& waiting);  // false: it is being carried out
 
   std::chrono::milliseconds patience_;
+  OwnedDescriptor asked_;  // an eventfd
   std::mutex mutex_;
   std::deque<std::shared_ptr<Waiting>> waiting_;
 };

@@ -93,6 +93,7 @@ void RunControl::Core::open_page(const RunControlSettings& settings) {
   shown.names = own_.page_names;
   shown.tls = own_.page_tls;
   web_.emplace(std::move(shown), made_out(settings, own_), history_);
+  hub_.wait_for(web_->descriptor());
 }
 
 // False: this process takes over the farm of one that died. `weir up` starts a new session, unless a run is
@@ -182,6 +183,7 @@ void RunControl::Core::turn(DurationNs wait) {
     web_->answer([this](const v1::Request& wish) {
       std::string error = carry_out(wish);
       web_->set_tried(commands_.tried());
+      next_show_ns_ = 0;  // the page shows the effect at once
       return error;
     });
   }

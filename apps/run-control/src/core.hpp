@@ -128,9 +128,12 @@ class RunControl::Core final : private bus::HubHandler {
     bool over = false;
     bool all_gone = false;
     std::uint32_t account = 0;
+    control::State state = control::State::idle;
+    std::optional<control::Command> under_way;
     bool operator==(const Shown&) const = default;
   };
   Shown shown_;
+  std::string grouped_;  // digest of the farm whose groups of sources the page has
   RunNumber logged_run_;
 };
 

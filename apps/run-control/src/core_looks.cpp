@@ -46,15 +46,21 @@ void RunControl::Core::look_for_ports() {
   no_port_ = why;
 }
 
-// Also immediately when the farm is off: the process may end before the next second, and the page keeps its
-// last state.
+// Also immediately at a transition, and when the farm is off: the process may end before the next second, and
+// the page keeps its last state.
 void RunControl::Core::show_page() {
   if (!web_) return;
   const v1::RunSummary* account = book_.account();
-  const Shown now{machine_.is_over(), machine_.all_gone(), account == nullptr ? 0 : account->run()};
+  const Shown now{machine_.is_over(), machine_.all_gone(), account == nullptr ? 0 : account->run(),
+                  machine_.state(), hooks_.waits() ? hooks_.waits() : machine_.under_way()};
   if (parts_.now_ns < next_show_ns_ && now == shown_) return;
   shown_ = now;
   next_show_ns_ = parts_.now_ns + kShowInterval;
+  if (grouped_ != setup_.digest()) {
+    grouped_ = setup_.digest();
+    auto groups = config::source_groups(setup_.configured(), setup_.plan());
+    web_->set_groups(groups ? std::move(*groups) : std::vector<config::SourceGroupPlan>());
+  }
   web_->show(view(), account);
 }
 

@@ -211,7 +211,9 @@ void Web::show_sources(const v1::FarmView& view, const v1::RunSummary* last) {
     report = &last->nodes(0);
   if (report == nullptr || report->now_ns() == sources_shown_ns_) return;
   sources_shown_ns_ = report->now_ns();
-  page_->show_sources(run_record::one_line(run_record::sources_json(report->sources())) + "\n");
+  boost::json::object document = run_record::sources_json(report->sources());
+  document.emplace("groups", run_record::losing_groups(report->sources(), groups_));
+  page_->show_sources(run_record::one_line(document) + "\n");
 }
 
 void Web::log(const std::string& process, const v1::FarmView::Line& line) {

@@ -3,6 +3,7 @@
 #include "command_queue.hpp"
 #include "history_keeper.hpp"
 #include "run_desk.hpp"
+#include <weir/config/source_groups.hpp>
 #include <weir/page/page.hpp>
 #include <weir/reports/filter_histograms.hpp>
 #include <weir/v1/bus.pb.h>
@@ -11,6 +12,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace weir::run_control {
@@ -22,11 +24,15 @@ class Web {
   // runs' records. `history` outlives it. Throws std::runtime_error.
   Web(page::PageSettings settings, std::string out, const HistoryKeeper& history);
 
+  // Readable while a wish waits.
+  [[nodiscard]] int descriptor() const { return commands_.descriptor(); }
   // Each turn: `carry_out` answers a wish with an error, empty when it is taken.
   void answer(const std::function<std::string(const v1::Request&)>& carry_out);
   // Within `carry_out`: the result of a try of settings.
   void set_tried(const std::string& text) { tried_ = text; }
   void show(const v1::FarmView& view, const v1::RunSummary* last);
+  // Sets the farm's groups of sources.
+  void set_groups(std::vector<config::SourceGroupPlan> groups) { groups_ = std::move(groups); }
   // Takes a run's histograms: as its supervisor reports them, or from its account.
   void take_histograms(std::uint32_t run, const reports::FilterHistogramList& list) {
     histograms_.take(run, list);
@@ -49,6 +55,7 @@ class Web {
   std::uint64_t histograms_shown_ = 0;  // version
   std::uint32_t account_taken_ = 0;     // run
   TimeNs sources_shown_ns_ = 0;         // time of the report with them
+  std::vector<config::SourceGroupPlan> groups_;
   CommandQueue commands_{std::chrono::seconds(5)};
   std::string tried_;  // written before the answer that the page's thread waits for
   RunDesk desk_;

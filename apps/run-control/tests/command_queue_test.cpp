@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <future>
+#include <poll.h>
 #include <string>
 #include <vector>
 
@@ -45,6 +46,20 @@ TEST_CASE("a wish that is being carried out when patience ends is waited for") {
     });
   }
   CHECK(asked.get() == "the farm is idle");
+}
+
+TEST_CASE("a request makes the descriptor readable until it is answered") {
+  CommandQueue wishes(std::chrono::milliseconds(20'000));
+  const auto is_readable = [&](int patience_ms) {
+    pollfd one{wishes.descriptor(), POLLIN, 0};
+    return ::poll(&one, 1, patience_ms) == 1;
+  };
+  CHECK_FALSE(is_readable(0));
+  auto asked = std::async(std::launch::async, [&] { return wishes.ask(wish_of("start")); });
+  CHECK(is_readable(20'000));
+  wishes.answer([](const v1::Request&) { return std::string("the farm is idle"); });
+  CHECK(asked.get() == "the farm is idle");
+  CHECK_FALSE(is_readable(0));
 }
 
 TEST_CASE("a request is answered with its result") {

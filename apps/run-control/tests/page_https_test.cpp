@@ -60,13 +60,18 @@ struct HttpsFarm {
   CertificateFiles files;
 };
 
-http::ClientResponse answer_of(RunControl& control, const std::string& path, const std::string& body,
-                               const std::string& token, const http::ClientLimits& limits) {
-  auto asked = std::async(std::launch::async,
-                          [&] { return http::post(control.page() + path.substr(1), body, token, limits); });
+// Asks in a thread, while run control takes its turns.
+template <class Ask>
+http::ClientResponse answer_to(RunControl& control, const Ask& ask) {
+  auto asked = std::async(std::launch::async, ask);
   while (asked.wait_for(std::chrono::milliseconds(0)) != std::future_status::ready)
     control.turn(5 * kMillisecond);
   return asked.get().value();
+}
+
+http::ClientResponse answer_of(RunControl& control, const std::string& path, const std::string& body,
+                               const std::string& token, const http::ClientLimits& limits) {
+  return answer_to(control, [&] { return http::post(control.page() + path.substr(1), body, token, limits); });
 }
 
 }  // namespace
@@ -91,6 +96,9 @@ TEST_CASE("the page over HTTPS takes commands by role, and notes the name") {
   const auto shift =
       answer_of(*control, "/api/command", R"({"command": "init"})", "0123456789abcdef-ada", farm.trusting());
   CHECK(shift.status == 202);
+  const auto state =
+      answer_to(*control, [&] { return http::get(control->page() + "api/state", farm.trusting()); });
+  CHECK_THAT(state.body, ContainsSubstring("\"under_way\":\"init\""));  // at once, not with the next second
   std::string events;
   const v1::FarmView view = control->view();
   for (const auto& line : view.events()) events += line.text() + "\n";

@@ -58,16 +58,25 @@ function makeTile(name) {
   return tile;
 }
 
-function parts(member) {
-  let part = byName.get(member.name);
-  if (!part) byName.set(member.name, (part = { ...makeBox(member.name), tile: makeTile(member.name), kind: '' }));
-  const kind = memberKind(member);
-  const words = member.name + ': ' + (member.state || 'unknown') + (member.reason ? ', ' + member.reason : '');
+function partOf(name) {
+  let part = byName.get(name);
+  if (!part) byName.set(name, (part = { ...makeBox(name), tile: makeTile(name), kind: '' }));
+  return part;
+}
+
+function boxOf({ member, kind }) {
+  const part = partOf(member.name);
   part.box.dataset.kind = kind;
   badge(part.state, kind, member.state || 'unknown');
   setText(part.figure, figureOf(member));
   setBreakable(part.reason, member.reason);
   part.reason.title = member.reason;
+  return part.box;
+}
+
+function tileOf({ member, kind }) {
+  const part = partOf(member.name);
+  const words = member.name + ': ' + (member.state || 'unknown') + (member.reason ? ', ' + member.reason : '');
   if (part.words !== words) {
     part.words = words;
     part.tile.title = words;
@@ -78,7 +87,7 @@ function parts(member) {
     part.tile.dataset.kind = kind;
     part.tile.replaceChildren(shape(kind));
   }
-  return part;
+  return part.tile;
 }
 
 function place(list, wanted) {
@@ -93,12 +102,12 @@ function place(list, wanted) {
 function showGroup(group, role, members) {
   const kinds = new Map();
   for (const member of members) kinds.set(member.state, (kinds.get(member.state) ?? 0) + 1);
-  const all = members.map((member) => ({ member, ...parts(member) }));
+  const all = members.map((member) => ({ member, kind: memberKind(member) }));
   const many = members.length > BOXES_MAX;
   const troubled = all.filter((one) => ['error', 'warning', 'unknown'].includes(one.kind));
   const whole = many ? troubled.slice(0, TROUBLED_MAX) : all;
-  place(group.boxes, whole.map((one) => one.box));
-  place(group.tiles, many ? all.map((one) => one.tile) : []);
+  place(group.boxes, whole.map(boxOf));
+  place(group.tiles, many ? all.map(tileOf) : []);
   group.tiles.hidden = !many;
   group.column.classList.toggle('many', many);
   group.column.classList.toggle('crowd', members.length >= CROWD);
@@ -142,7 +151,8 @@ export function open(name) {
   shown = name;
   setText(document.getElementById('details-answer'), '');
   showDetails();
-  document.getElementById('details').showModal();
+  // Not modal: that would style every element of the page anew, and hide the farm.
+  document.getElementById('details').show();
 }
 
 function showDetails() {
@@ -172,6 +182,9 @@ function showDetails() {
 
 document.getElementById('details').addEventListener('close', () => {
   shown = null;
+});
+document.addEventListener('keydown', (event) => {
+  if (event.key === 'Escape' && shown && !document.querySelector('dialog:modal')) document.getElementById('details').close();
 });
 
 // Actions on this process. The last one of its kind is removed only when asked twice.

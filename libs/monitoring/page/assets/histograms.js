@@ -1,5 +1,6 @@
 // Histograms and counters of the filter. Contents come from /api/histograms, whenever the state has a new version.
 import { el, grouped, setText } from './text.js';
+import { whenSeen } from './sight.js';
 
 const NS = 'http://www.w3.org/2000/svg';
 const HEIGHT = 190;
@@ -16,6 +17,7 @@ let reference = null; // of another run
 let version = -1;
 let fetched = 0;
 let listed = '';
+let counted = ''; // the counters that are shown
 
 function svg(tag, attributes, text) {
   const element = document.createElementNS(NS, tag);
@@ -276,13 +278,24 @@ function showTruth(bins) {
   $('truth-bins').replaceChildren(...bins.map(row));
 }
 
-export async function showHistograms(state) {
-  showCounters(state.filter_counters);
-  showTruth(state.truth);
+const fetchSome = whenSeen($('histograms'), (wanted) => {
+  if (wanted !== version && Date.now() - fetched >= FETCH_MS) fetchHistograms(wanted);
+});
+
+export function showHistograms(state) {
+  const key = JSON.stringify([state.filter_counters, state.truth]);
+  if (key !== counted) {
+    counted = key;
+    showCounters(state.filter_counters);
+    showTruth(state.truth);
+  }
   // At the farm's end the server lasts for half a second.
-  if (state.histograms === version || (!state.over && Date.now() - fetched < FETCH_MS)) return;
+  if (!state.over) fetchSome(state.histograms);
+  else if (state.histograms !== version) fetchHistograms(state.histograms);
+}
+
+async function fetchHistograms(wanted) {
   fetched = Date.now();
-  const wanted = state.histograms;
   try {
     shown = await fetchDocument();
     version = wanted;

@@ -1,5 +1,6 @@
 // Plots over time, drawn as SVG by hand; those of the last minutes are shown here, longer ones in history.js.
 import { byteRate, clock, el, micros, moment, rate, setText } from './text.js';
+import { whenSeen } from './sight.js';
 
 const NS = 'http://www.w3.org/2000/svg';
 const HEIGHT = 170;
@@ -177,10 +178,13 @@ document.getElementById('plots').append(...plots.map((plot) => plot.element));
 
 const POINTS_MAX = 600;
 let points = [];
+const drawPlots = whenSeen(document.getElementById('plots'), () => {
+  for (const plot of plots) plot.show(points);
+});
 
 export function setHistory(history) {
   points = history.slice(-POINTS_MAX);
-  for (const plot of plots) plot.show(points);
+  drawPlots();
 }
 
 export function addPoint(point) {

@@ -1,5 +1,6 @@
 // Fragments of each source, those with the highest losses first, from /api/sources.
 import { bytes, clock, el, grouped, plural, setText } from './text.js';
+import { whenSeen } from './sight.js';
 
 const FETCH_MS = 2000;
 const ROWS_MAX = 100;
@@ -27,9 +28,17 @@ $('sources-filter').addEventListener('input', () => show());
 let shown = { rows: [] };
 let fetched = 0;
 
+const fetchSome = whenSeen($('sources'), () => {
+  if (!document.hidden && Date.now() - fetched >= FETCH_MS) fetchSources();
+});
+
 export function showSources(state) {
   // At the farm's end the server lasts for half a second.
-  if (!state.over && (document.hidden || Date.now() - fetched < FETCH_MS)) return;
+  if (state.over) fetchSources();
+  else fetchSome();
+}
+
+function fetchSources() {
   fetched = Date.now();
   fetch('/api/sources').then((answer) => (answer.ok ? answer.json() : shown)).then((answer) => {
     shown = answer;
@@ -45,7 +54,17 @@ function rowOf(i) {
   return body.children[i];
 }
 
+function showGroups(groups) {
+  const key = JSON.stringify(groups);
+  if ($('source-groups').dataset.key === key) return;
+  $('source-groups').dataset.key = key;
+  $('source-groups').hidden = groups.length === 0;
+  $('source-groups').replaceChildren(...groups.map((group) => el('li', {}, el('strong', {}, group.name),
+    ` ${grouped(group.losing)} of ${plural(group.sources, 'source')} with missing fragments, ${grouped(group.missing)} in all`)));
+}
+
 function show() {
+  showGroups(shown.groups ?? []);
   const wanted = $('sources-filter').value.trim().toLowerCase();
   const rows = shown.rows.filter((row) =>
     COLUMNS.filter((column) => !column.number).some((column) => column.show(row).toLowerCase().includes(wanted)));

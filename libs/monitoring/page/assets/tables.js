@@ -1,6 +1,7 @@
 // Processes, ledger and log.
 import { badge, byteRate, clock, el, grouped, memberKind, micros, plural, rate, setText } from './text.js';
 import { open } from './farm.js';
+import { whenSeen } from './sight.js';
 
 const $ = (id) => document.getElementById(id);
 
@@ -29,14 +30,14 @@ const heads = COLUMNS.map((column) => {
   const button = el('button', { type: 'button' }, column.title);
   button.addEventListener('click', () => {
     sort = { key: column.key, down: sort.key === column.key ? !sort.down : Boolean(column.number) };
-    showMembers(members);
+    listMembers(members);
   });
   return el('th', { scope: 'col', role: 'columnheader', className: column.number ? 'number' : '' }, button);
 });
 // Explicit roles, because the rows are laid out one by one (page.css), and lose those of a table.
 const body = el('tbody', { role: 'rowgroup' });
 $('members').append(el('thead', { role: 'rowgroup' }, el('tr', { role: 'row' }, ...heads)), body);
-$('members-filter').addEventListener('input', () => showMembers(members));
+$('members-filter').addEventListener('input', () => listMembers(members));
 
 function rowOf(member) {
   let row = rows.get(member.name);
@@ -47,13 +48,14 @@ function rowOf(member) {
     const name = el('button', { type: 'button', className: 'plain' }, member.name);
     name.addEventListener('click', () => open(member.name));
     cells[0].append(name);
-    rows.set(member.name, (row = { cells, element: el('tr', { role: 'row' }, ...cells) }));
+    rows.set(member.name, (row = { cells, texts: [], element: el('tr', { role: 'row' }, ...cells) }));
   }
   COLUMNS.forEach((column, i) => {
     if (column.key === 'name') return;
     if (column.key === 'state') return badge(row.cells[i].firstChild, memberKind(member), member.state || 'unknown');
     const value = member[column.key];
-    setText(row.cells[i], column.show ? column.show(value) : value || '');
+    const text = column.show ? column.show(value) : value || '';
+    if (row.texts[i] !== text) row.cells[i].textContent = row.texts[i] = text;
   });
   return row.element;
 }
@@ -65,7 +67,9 @@ function compare(a, b) {
   return inOrder(String(x), String(y));
 }
 
-export function showMembers(all) {
+export const showMembers = whenSeen($('processes'), listMembers);
+
+function listMembers(all) {
   members = all;
   const wanted = $('members-filter').value.trim().toLowerCase();
   let list = members.filter((member) =>

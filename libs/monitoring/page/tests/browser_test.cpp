@@ -34,7 +34,19 @@ struct Served {
     settings.recorded_histograms = [](std::uint32_t run) {
       return run == 2 ? std::string() : test::MadeUpFarm::histograms(run, 50);
     };
+    settings.show_run = [](const RunQuery& query) { return failed_run(query); };
     return settings;
+  }
+  // Any run failed, and run 1 before it was good.
+  static Expected<std::string, std::string> failed_run(const RunQuery& query) {
+    if (!query.contains("with"))
+      return std::string(
+          R"({"number": 4, "outcome": "failed", "failure": "the disk was full", "balanced": true,
+        "good_before": 1, "fields": {}})");
+    return std::string(R"({"missing": [], "differences": [
+      {"part": "settings", "key": "dcm.credits", "left": "8", "right": "4"},
+      {"part": "numbers", "key": "latency_us.p99", "left": "2100", "right": "8400", "change": 3},
+      {"part": "numbers", "key": "triggered", "left": "1000", "right": "1001", "change": 0.001}]})");
   }
   void step() {
     const std::lock_guard lock(mutex);
@@ -245,6 +257,25 @@ TEST_CASE("the next run's settings are a form: edits are checked at once, and se
   CHECK(browser.errors().empty());
 }
 
+TEST_CASE(
+    "a click on a run that failed compares it with the last good one, without small changes of numbers") {
+  if (no_browser()) return;
+  Served served(2, 2);
+  Browser browser;
+  browser.go(served.url());
+  REQUIRE(browser.eventually(count("#run-table tbody button") + " > 0"));
+  browser.value("document.querySelector('#run-table tbody button').click()");
+  REQUIRE(browser.eventually(count("#run-differences tbody tr") + " === 2"));
+  CHECK(browser.value(text_of("#run-details-list")).find("Failurethe disk was full") != std::string::npos);
+  CHECK(browser.value(text_of("#run-answer")) == "3 differences from run 1");
+  CHECK(browser.value(text_of("#run-differences tbody tr:last-child")) ==
+        "numberslatency_us.p9921008400+300\u202f%");
+  CHECK(browser.value(text_of("#compare-good")) == "Compare with run 1, the last good one");
+  browser.value("document.querySelector('#compare-small').click()");
+  CHECK(browser.value(count("#run-differences tbody tr")) == "3");
+  CHECK(browser.errors().empty());
+}
+
 TEST_CASE("a wrong token is refused, forgotten, and nothing happens to the farm") {
   if (no_browser()) return;
   Served served(2, 2);
@@ -418,6 +449,8 @@ TEST_CASE("the worst sources are listed with their readouts, counts and reasons,
   CHECK(browser.value(text_of("#source-table tbody tr:last-child")).find("never") != std::string::npos);
   const std::string note = browser.value(text_of("#sources-note"));
   CHECK(note.find("1 source with missing fragments.") != std::string::npos);
+  CHECK(browser.value(text_of("#source-groups")) ==
+        "line-<i>2 1 of 30 sources with missing fragments, 4\u202f002 in all");
   CHECK(note.find("7 more not shown") != std::string::npos);
   CHECK(note.find("dcm-1 ended") != std::string::npos);
   CHECK(browser.value("String(document.documentElement.scrollWidth <= 420)") == "true");
@@ -491,6 +524,28 @@ TEST_CASE("arrows walk a group of processes, Enter shows one, Escape returns to 
   browser.press("Escape");
   CHECK(browser.eventually(count("#details[open]") + " === 0"));
   CHECK(browser.value("document.activeElement.querySelector('.name').textContent") == "readout-2");
+}
+
+TEST_CASE("a table out of sight is not updated, and has the latest figures when it comes into sight") {
+  if (no_browser()) return;
+  Served served(60, 30);
+  Browser browser;
+  browser.size(1280, 900, false);
+  browser.go(served.url());
+  REQUIRE(browser.eventually(count("#members tbody tr") + " === 93"));
+  // Time stands still, so that the next update out of sight is not due.
+  browser.value(
+      "(async () => { await new Promise((go) => requestAnimationFrame(() => requestAnimationFrame(go))); "
+      "const now = Date.now(); Date.now = () => now; window.changes = 0; "
+      "new MutationObserver((all) => { changes += all.length; }).observe(document.querySelector('#members'), "
+      "{subtree: true, childList: true, characterData: true}); })()");
+  const std::string before = browser.value(text_of("#run"));
+  served.step();
+  REQUIRE(browser.eventually(text_of("#run") + " !== '" + before + "'"));
+  CHECK(browser.value("String(changes)") == "0");
+  browser.value("document.querySelector('#processes').scrollIntoView({behavior: 'instant'})");
+  CHECK(browser.eventually("changes > 93"));
+  CHECK(browser.errors().empty());
 }
 
 TEST_CASE(

@@ -256,7 +256,8 @@ void MadeUpFarm::count(std::size_t index) {
 
 std::string MadeUpFarm::sources(unsigned seconds) {
   const std::string received = std::to_string(120 * seconds);
-  return R"({"losing":1,"left_out":7,"partial":false,"incomplete":["dcm-1"],"rows":[)"
+  return R"({"losing":1,"left_out":7,"partial":false,"incomplete":["dcm-1"],"groups":[)"
+         R"({"name":"line-<i>2","sources":30,"losing":1,"missing":4002}],"rows":[)"
          R"({"source":17,"readout":"readout-3","received":)" +
          received + R"(,"bytes":64000,"produced":)" + received +
          R"(,"last_seen_utc_ms":3661000,"missing":{"deadline":4000,"gap":2},"dropped":{"late":3}},)"

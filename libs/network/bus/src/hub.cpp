@@ -178,6 +178,7 @@ struct Hub::Core {
   std::uint16_t port = 0;
   std::uint16_t publish_port = 0;
   std::uint16_t subscribe_port = 0;
+  int further = -1;  // a descriptor that ends waiting; negative: none
   HubCounters counters;
 };
 
@@ -192,11 +193,12 @@ std::uint16_t Hub::subscribe_port() const { return core_->subscribe_port; }
 void Hub::poll(DurationNs wait, HubHandler& handler) {
   WEIR_ASSERT(wait >= 0);  // ZeroMQ waits forever otherwise
   Core& core = *core_;
-  std::array<zmq::pollitem_t, 3> items{{{core.commands.handle(), 0, ZMQ_POLLIN, 0},
+  std::array<zmq::pollitem_t, 4> items{{{core.commands.handle(), 0, ZMQ_POLLIN, 0},
                                         {core.publishers.handle(), 0, ZMQ_POLLIN, 0},
-                                        {core.subscribers.handle(), 0, ZMQ_POLLIN, 0}}};
+                                        {core.subscribers.handle(), 0, ZMQ_POLLIN, 0},
+                                        {nullptr, core.further, ZMQ_POLLIN, 0}}};
   try {
-    zmq::poll(items.data(), items.size(), milliseconds(wait));
+    zmq::poll(items.data(), core.further < 0 ? items.size() - 1 : items.size(), milliseconds(wait));
   } catch (const zmq::error_t& error) {
     if (error.num() != EINTR) throw;
   }
@@ -205,6 +207,11 @@ void Hub::poll(DurationNs wait, HubHandler& handler) {
   if (has(2)) core.forward_subscriptions();
   if (has(0)) core.take_commands(handler);
   if (has(1)) core.forward_published(handler);
+}
+
+void Hub::wait_for(int descriptor) {
+  WEIR_ASSERT(descriptor >= 0);
+  core_->further = descriptor;
 }
 
 void Hub::send(const std::string& client, const v1::BusMessage& message) {

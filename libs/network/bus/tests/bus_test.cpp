@@ -1,5 +1,6 @@
 #include "bus_fixture.hpp"
 #include "weir_catch.hpp"
+#include <weir/base/owned_descriptor.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -7,6 +8,7 @@
 #include <functional>
 #include <netinet/in.h>
 #include <optional>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <thread>
 #include <unistd.h>
@@ -81,6 +83,16 @@ TEST_CASE("a message reaches the hub, and the answer reaches its sender") {
   const auto second = other.wait(5 * kSecond);
   REQUIRE(second.size() == 1);
   CHECK(second[0].heartbeat().incarnation() == 102);
+}
+
+TEST_CASE("a hub stops waiting for messages while a further descriptor is readable") {
+  Middle middle;
+  const OwnedDescriptor descriptor(::eventfd(1, EFD_CLOEXEC | EFD_NONBLOCK));
+  middle.hub.wait_for(descriptor.get());
+  middle.hub.poll(600 * kSecond, middle);  // returns at once, or the test's time is over
+  Client client(to(middle.hub), {});
+  client.send(heartbeat(1));
+  CHECK(middle.until([&] { return middle.heard.size() == 1; }));
 }
 
 TEST_CASE("clients reconnect to a restarted hub, and send the messages of the meantime") {

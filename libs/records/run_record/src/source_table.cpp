@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <span>
 #include <vector>
@@ -76,6 +77,38 @@ json::object sources_json(const v1::SourceCounts& counts) {
           {"delivery_fairness", delivery_fairness(counts)},
           {"incomplete", json::array(counts.incomplete().begin(), counts.incomplete().end())},
           {"rows", std::move(rows)}};
+}
+
+json::array losing_groups(const v1::SourceCounts& counts,
+                          const std::vector<config::SourceGroupPlan>& groups) {
+  std::map<std::uint32_t, std::uint64_t> missing;  // by losing source
+  for (const reports::SourceRow& row : reports::source_rows(counts)) {
+    if (row.missing_in_all() > 0) missing[row.source.value] = row.missing_in_all();
+  }
+  struct Losses {
+    const config::SourceGroupPlan* group;
+    std::size_t losing;
+    std::uint64_t missing;
+  };
+  std::vector<Losses> found;
+  for (const config::SourceGroupPlan& group : groups) {
+    Losses losses{&group, 0, 0};
+    for (const SourceId source : group.sources) {
+      const auto at = missing.find(source.value);
+      if (at == missing.end()) continue;
+      ++losses.losing;
+      losses.missing += at->second;
+    }
+    if (losses.losing > 0) found.push_back(losses);
+  }
+  std::ranges::stable_sort(found, std::ranges::greater(), &Losses::losing);
+  json::array list;
+  for (const Losses& one : found)
+    list.push_back({{"name", one.group->name},
+                    {"sources", one.group->sources.size()},
+                    {"losing", one.losing},
+                    {"missing", one.missing}});
+  return list;
 }
 
 std::string sources_text(const v1::SourceCounts& counts) {

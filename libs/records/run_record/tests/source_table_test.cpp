@@ -36,6 +36,25 @@ TEST_CASE("the table of sources has the missing fragments by reason, and the tim
   CHECK(object.at("rows").at(0).at("missing").at("deadline").to_number<int>() == 4000);
 }
 
+TEST_CASE("groups with sources that lose fragments are listed, those with most of them first") {
+  const auto row = [](std::uint32_t source, std::uint64_t missing) {
+    reports::SourceRow one;
+    one.source = SourceId(source);
+    one.received = 100;
+    if (missing > 0) one.missing = {{"deadline", missing}};
+    return one;
+  };
+  v1::SourceCounts counts;
+  reports::put_sources(std::vector{row(1, 5), row(2, 0), row(3, 7), row(4, 1), row(5, 0)}, 5, counts);
+  const std::vector<config::SourceGroupPlan> groups = {{"line-1", {SourceId(1), SourceId(2)}},
+                                                       {"line-2", {SourceId(3), SourceId(4)}},
+                                                       {"line-3", {SourceId(5)}}};
+  CHECK(boost::json::serialize(run_record::losing_groups(counts, groups)) ==
+        R"([{"name":"line-2","sources":2,"losing":2,"missing":8},)"
+        R"({"name":"line-1","sources":2,"losing":1,"missing":5}])");
+  CHECK(run_record::losing_groups(counts, {}).empty());
+}
+
 TEST_CASE("what sources deliver is fair without losses, whatever their sizes, and unfair if one loses") {
   const auto row = [](std::uint32_t source, std::uint64_t received, std::uint64_t bytes) {
     reports::SourceRow one;

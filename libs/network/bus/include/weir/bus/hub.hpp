@@ -102,6 +102,9 @@ class Hub {
 
   // Waits at most this long for messages, and handles those that have arrived (up to a thousand).
   void poll(DurationNs wait, HubHandler& handler);
+  // From now on poll() also stops waiting while this descriptor is readable. It stays open while the hub is
+  // used.
+  void wait_for(int descriptor);
   void send(const std::string& client, const v1::BusMessage& message);
   void publish(std::string_view tag, ConstBytes payload);
   // Passes published messages with this tag prefix to the handler.
