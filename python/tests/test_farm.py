@@ -109,6 +109,8 @@ class FarmTest(unittest.TestCase):
             weir.Farm(os.path.join(self.folder, "nowhere.yaml"), weir=WEIR)
         with self.assertRaisesRegex(weir.ControlError, "install Weir"):
             weir.Farm(self.file, weir="no-such-command")
+        with self.assertRaisesRegex(ValueError, "is an address of a page: give HOST:PORT of control.listen"):
+            weir.Farm(connect="https://127.0.0.1:8443/")
 
     def test_a_refused_configure_is_an_error_with_its_reason(self):
         with weir.Farm(self.file, weir=WEIR, timeout_s=30) as farm:
@@ -146,6 +148,85 @@ class FarmTest(unittest.TestCase):
                 farm.scan("filter.parameters.n", [1], slices=10_000_000, progress=False)
             farm.wait = real
             self.assertEqual(farm.status().state, "ready")
+
+
+PROTECTED = """
+control:
+  listen: "10.91.0.1:7700"
+  keys: %(folder)s/keys
+  page: "10.91.0.1:8443"
+  page_certificate: %(folder)s/page.pem
+  page_key: %(folder)s/page.key
+"""
+JOIN = """
+import sys, weir_daq
+with weir_daq.Farm(connect=sys.argv[1], keys=sys.argv[2], timeout_s=20) as farm:
+    farm.start(slices=50)
+    print(farm.wait(60).stored)
+"""
+
+
+class AnotherHostTest(unittest.TestCase):
+    """A farm with HTTPS and keys on one host, and clients on another: two network namespaces with a line."""
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp()
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        self.name = f"weir-test-{os.getpid()}"
+        if not shutil.which("ip") or not shutil.which("openssl"):
+            self.skipTest("needs ip and openssl")
+        for host in ("farm", "desk"):
+            if subprocess.run(["ip", "netns", "add", f"{self.name}-{host}"], capture_output=True).returncode != 0:
+                self.skipTest("network namespaces need root")
+            self.addCleanup(subprocess.run, ["ip", "netns", "del", f"{self.name}-{host}"])
+        self.ip("farm", "link", "add", "line", "type", "veth", "peer", "name", "line", "netns", f"{self.name}-desk")
+        for host, address in (("farm", "10.91.0.1/24"), ("desk", "10.91.0.2/24")):
+            self.ip(host, "address", "add", address, "dev", "line")
+            self.ip(host, "link", "set", "lo", "up")
+            self.ip(host, "link", "set", "line", "up")
+
+    def ip(self, host, *words):
+        subprocess.run(["ip", "-n", f"{self.name}-{host}", *words], check=True)
+
+    def on(self, host, *command):
+        return ["ip", "netns", "exec", f"{self.name}-{host}", *command]
+
+    def at_desk(self, *command):
+        environment = {**os.environ, "PYTHONPATH": os.path.join(ROOT, "python"),
+                       "SSL_CERT_FILE": os.path.join(self.folder, "page.pem")}
+        return subprocess.run(self.on("desk", *command), capture_output=True, text=True, timeout=60, env=environment)
+
+    def test_a_farm_with_https_is_led_from_another_host_over_its_bus(self):
+        keys, file = os.path.join(self.folder, "keys"), os.path.join(self.folder, "farm.yaml")
+        subprocess.run([WEIR, "keys", "new", keys], check=True, capture_output=True)
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                        "-subj", "/CN=daq", "-addext", "subjectAltName=IP:10.91.0.1", "-keyout", "page.key", "-out",
+                        "page.pem"], check=True, capture_output=True, cwd=self.folder)
+        with open(file, "w", encoding="utf-8") as text:
+            text.write(FARM % os.path.join(self.folder, "out") + PROTECTED % {"folder": self.folder})
+        with open(os.path.join(self.folder, "up.log"), "w", encoding="utf-8") as log:
+            up = subprocess.Popen(self.on("farm", WEIR, "up", file), stdout=log, stderr=log)
+        self.addCleanup(up.wait)
+        self.addCleanup(up.terminate)
+        until = time.monotonic() + 60
+        while (known := self.at_desk(WEIR, "ctl", "--farm", file, "status")).returncode != 0:
+            self.assertLess(time.monotonic(), until, known.stderr)
+        led = self.at_desk(sys.executable, "-B", "-c", JOIN, "10.91.0.1:7700", keys)
+        self.assertEqual((led.stdout, led.returncode), ("25\n", 0), led.stderr)
+        # Likely mistakes: the page's address, and its port.
+        page = self.at_desk(WEIR, "ctl", "--connect", "https://10.91.0.1:8443", "--keys", keys, "status")
+        self.assertEqual(page.returncode, 2)
+        self.assertIn("is an address of a page: give HOST:PORT of run control's bus", page.stderr)
+        port = self.at_desk(WEIR, "ctl", "--connect", "10.91.0.1:8443", "--keys", keys, "--timeout", "0.5", "status")
+        self.assertEqual(port.returncode, 3)
+        self.assertIn("the port of control.listen and not the page's", port.stderr)
+        host = self.at_desk(WEIR, "ctl", "--connect", "0.0.0.0:7700", "--keys", keys, "--timeout", "0.5", "status")
+        self.assertIn("from another host, give --connect HOST:7700", host.stderr)
+        shown = self.at_desk(WEIR, "top", "--once", "https://10.91.0.1:8443")
+        self.assertIn("supervisor", shown.stdout, shown.stderr)
+        off = self.at_desk(WEIR, "ctl", "--connect", "10.91.0.1:7700", "--keys", keys, "off")
+        self.assertEqual(off.returncode, 0, off.stderr)
+        self.assertEqual(up.wait(60), 0)
 
 
 if __name__ == "__main__":

@@ -153,6 +153,14 @@ class BusTest(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, "secret"):
                 bus.read_keys(file.name)
 
+    def test_a_folder_of_keys_has_those_of_the_role(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for role in ("operator", "observer"):
+                with open(os.path.join(folder, role + ".curve"), "w", encoding="utf-8") as file:
+                    file.write(f"weir-curve-keys 1\nrole {role}\nserver s\npublic p\nsecret of-{role}\n")
+            self.assertEqual(bus.read_keys(folder, "observer")["secret"], b"of-observer")
+            self.assertEqual(bus.read_keys(folder, "operator")["secret"], b"of-operator")
+
 
 class ExampleTest(unittest.TestCase):
     def test_the_example_draws_a_run_file(self):

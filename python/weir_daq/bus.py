@@ -111,8 +111,10 @@ def parse_sample(payload: bytes) -> tuple[tuple[int, ...], memoryview]:
     return tuple(numbers), memoryview(payload)[length:]
 
 
-def read_keys(path: str | os.PathLike[str]) -> dict[str, bytes]:
-    """Returns server, public and secret key of a *.curve file that `weir keys new` made. Raises ValueError."""
+def read_keys(path: str | os.PathLike[str], role: str = "operator") -> dict[str, bytes]:
+    """Returns server, public and secret key of a *.curve file, or of the role's in a folder. Raises ValueError."""
+    if os.path.isdir(path):
+        path = os.path.join(path, role + ".curve")
     keys = {}
     with open(path, encoding="utf-8") as file:
         lines = [line.split() for line in file if line.strip() and not line.startswith("#")]
@@ -143,6 +145,8 @@ def connect(context: Any, kind: int, host: str, port: int, keys: dict[str, bytes
 
 def host_and_port(at: str) -> tuple[str, int]:
     """Splits HOST:PORT. Raises ValueError."""
+    if at.startswith(("http://", "https://")):
+        raise ValueError(f"'{at}' is an address of a page: give HOST:PORT of control.listen in the farm file")
     host, _, port = at.rpartition(":")
     if not host or not port.isdigit():
         raise ValueError(f"'{at}' is not HOST:PORT")

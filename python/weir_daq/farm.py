@@ -108,8 +108,8 @@ class Farm:
     Farm("farm.yaml") starts it on this machine (`weir up`) and ends it at close() or at the end of `with`.
     Farm(connect="host:port") joins one that is on, and leaves it as it is.
 
-    keys: an operator.curve of `weir keys new`, where the bus has keys. settings: keys of the farm file, as of --set.
-    weir: the command. For one thread. Errors: ControlError with run control's sentence.
+    keys: folder of `weir keys new`, or its operator.curve, where the bus has keys. settings: keys of the farm file, as
+    of --set. weir: the command. For one thread. Errors: ControlError with run control's sentence.
     """
 
     def __init__(
@@ -127,7 +127,7 @@ class Farm:
         self._zmq = need("zmq", "run control")
         bus.message("Request")
         self._timeout_s = timeout_s
-        self._keys = bus.read_keys(keys) if keys else None
+        self._keys = bus.read_keys(keys, "operator") if keys else None
         self._requests = 0
         self._output: Any = None
         self._process: subprocess.Popen[bytes] | None = None
@@ -314,8 +314,8 @@ class Farm:
                 raise ControlError(f"run control refuses `{command}`: {reply.error or 'without a reason'}")
             return reply
         raise NoAnswerError(
-            f"run control at {self.connect} does not answer within {self._timeout_s:g} s: is it running, and do both "
-            "have the same keys?"
+            f"run control at {self.connect} does not answer within {self._timeout_s:g} s: check that it is running, "
+            "that this is the port of control.listen and not the page's, and that both have the same keys"
         )
 
     def _lead(self, command: str, **values: Any) -> None:

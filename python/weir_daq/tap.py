@@ -55,9 +55,9 @@ class Tap:
     """Slices of the active runs, as they pass.
 
     connect: HOST:PORT of run control. streams: raw, accepted, default, debug. every: one in so many slices of a
-    stream, at each DCM. sources: whose bytes are wanted; none: all. keys: an observer.curve of `weir keys new`.
-    For one thread, which has to call take() more often than a third of the farm's tap.lease_s, or the tap ends
-    until the next call.
+    stream, at each DCM. sources: whose bytes are wanted; none: all. keys: folder of `weir keys new`, or its
+    observer.curve. For one thread, which has to call take() more often than a third of the farm's tap.lease_s, or the
+    tap ends until the next call.
 
     received, lost (here, because this program was slow), dropped (by the DCMs, beyond tap.rate_bytes_max), seen
     (slices that the samples represent) and malformed are the account.
@@ -84,7 +84,7 @@ class Tap:
         self._sources = list(sources)
         self._queue_max = queue_max
         self._host, port = bus.host_and_port(connect)
-        self._keys = bus.read_keys(keys) if keys else None
+        self._keys = bus.read_keys(keys, "observer") if keys else None
         self._id = secrets.token_hex(8)
         self._requests = 0
         self._lease_s = timeout_s
@@ -97,8 +97,8 @@ class Tap:
         try:
             if not self._control.poll(int(timeout_s * 1000)):
                 raise TapError(
-                    f"run control at {connect} does not answer within {timeout_s:g} s: is it running, and do both "
-                    "have the same keys?"
+                    f"run control at {connect} does not answer within {timeout_s:g} s: check that it is running, "
+                    "that this is the port of control.listen and not the page's, and that both have the same keys"
                 )
             self._take_reply()
         except TapError:

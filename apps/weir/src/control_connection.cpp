@@ -76,6 +76,7 @@ ControlConnection control_connection(const ConnectionOptions& options) {
     if (!client) throw std::invalid_argument(client.error());
     made.client = std::move(*client);
     made.keys = folder;
+    made.any_host = at.starts_with("0.0.0.0:") || at.starts_with("[::]:");
   } catch (const std::runtime_error& error) {
     throw std::invalid_argument(error.what());
   }
@@ -83,7 +84,10 @@ ControlConnection control_connection(const ConnectionOptions& options) {
 }
 
 ControlClient::ControlClient(const ConnectionOptions& options, double timeout_s)
-    : timeout_s_(timeout_s), at_(control_connection(options).client), client_(at_, {}) {}
+    : ControlClient(control_connection(options), timeout_s) {}
+
+ControlClient::ControlClient(const ControlConnection& connection, double timeout_s)
+    : timeout_s_(timeout_s), at_(connection.client), any_host_(connection.any_host), client_(at_, {}) {}
 
 v1::Reply ControlClient::ask(v1::Request request) {
   request.set_id(++last_id_);
@@ -105,9 +109,10 @@ v1::Reply ControlClient::ask(v1::Request request) {
   }
   client_.drop_unsent();
   throw std::runtime_error(
-      fmt::format("run control at {}:{} does not answer within {} s: check that it is running, and that both "
-                  "have the same keys",
-                  at_.host, at_.port, timeout_s_));
+      fmt::format("run control at {}:{} does not answer within {} s: check that it is running, that this is "
+                  "the port of control.listen and not the page's, and that both have the same keys{}",
+                  at_.host, at_.port, timeout_s_,
+                  any_host_ ? fmt::format("; from another host, give --connect HOST:{}", at_.port) : ""));
 }
 
 void ControlClient::pause() { (void)client_.wait(kAnswerWait); }

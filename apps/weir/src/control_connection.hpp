@@ -20,8 +20,9 @@ struct ConnectionOptions {
 
 struct ControlConnection {
   bus::ClientSettings client;
-  std::string farm;  // its name, where there is a farm file
-  std::string keys;  // folder of the bus' keys; empty: none
+  std::string farm;       // its name, where there is a farm file
+  std::string keys;       // folder of the bus' keys; empty: none
+  bool any_host = false;  // the address names no host: taken for this one
 };
 
 // Requests to run control, one at a time.
@@ -39,8 +40,11 @@ class ControlClient {
   [[nodiscard]] std::uint16_t port() const { return at_.port; }
 
  private:
+  ControlClient(const ControlConnection& connection, double timeout_s);
+
   double timeout_s_;
   bus::ClientSettings at_;
+  bool any_host_;
   bus::Client client_;
   std::uint64_t last_id_ = 0;
 };

@@ -47,8 +47,8 @@ struct TapClient::Core {
     while (!place.subscribe_port() && monotonic_now_ns() < until) hear(client.wait(kLook));
     if (!place.subscribe_port()) {
       throw std::runtime_error(
-          fmt::format("run control at {}:{} does not answer within {} s: check that it is running, and that "
-                      "both have the same keys",
+          fmt::format("run control at {}:{} does not answer within {} s: check that it is running, that this "
+                      "is the port of control.listen and not the page's, and that both have the same keys",
                       settings.control.host, settings.control.port, settings.answer_ns / kSecond));
     }
   }

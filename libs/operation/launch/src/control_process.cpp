@@ -46,6 +46,10 @@ bool control_says_off(const std::string& output) { return output.find("\noff\n")
 
 Expected<bus::ClientSettings, std::string> bus_client(const std::string& at, const std::string& keys_folder,
                                                       security::BusRole role) {
+  if (at.find("://") != at.npos)
+    return Unexpected<std::string>("'" + at +
+                                   "' is an address of a page: give HOST:PORT of run control's bus, "
+                                   "control.listen in the farm file");
   const ports::Endpoint endpoint = node::parse_endpoint(at);
   bus::ClientSettings settings;
   settings.host = endpoint.host == "0.0.0.0" ? "127.0.0.1" : endpoint.host;

@@ -50,5 +50,13 @@ TEST_CASE("keys that cannot be read are named, and a farm without keys needs non
   CHECK(closed.error().find("/there/is/no/such/folder") != std::string::npos);
 }
 
+TEST_CASE("the address of a page is refused as that of run control, with the key that has the right one") {
+  const auto page = bus_client("https://daq.example.org:8443/", "", security::BusRole::operator_);
+  REQUIRE_FALSE(page.has_value());
+  CHECK(page.error() ==
+        "'https://daq.example.org:8443/' is an address of a page: give HOST:PORT of run control's bus, "
+        "control.listen in the farm file");
+}
+
 }  // namespace
 }  // namespace weir::launch

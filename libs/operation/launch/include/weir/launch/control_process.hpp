@@ -41,7 +41,7 @@ struct ControlPlace {
 [[nodiscard]] bool control_says_off(const std::string& output);
 
 // Returns the settings of a client for run control at host:port, with the role's key from `keys_folder`;
-// empty: without keys. Errors: the key cannot be read.
+// empty: without keys. Errors: the key cannot be read, or `at` is the address of a page.
 [[nodiscard]] Expected<bus::ClientSettings, std::string> bus_client(const std::string& at,
                                                                     const std::string& keys_folder,
                                                                     security::BusRole role);
