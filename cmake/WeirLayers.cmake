@@ -5,7 +5,7 @@ set(WEIR_LAYER_0 base plugin_abi filter_abi source_abi)
 set(WEIR_LAYER_1 wire metrics histograms packets filter_job slice_rows fabric line_figures switching)
 set(WEIR_LAYER_2 source steps emulation shaping assembly assignment numbering burst control ports tap history worker_pool host_watch packet_model)
 set(WEIR_LAYER_3 clock json proto slice_codec security bus sessions reports transport http ingest last_words plugin_loader filter_host orphans child_process python_host source_host storage file_reader config telemetry packet_switch simnet)
-set(WEIR_LAYER_4 capture filter_try page lab node plugin_trial farm_view launch run_record run_database readout_node dcm_node supervisor_node writer_node switch_node)
+set(WEIR_LAYER_4 capture filter_try page lab node plugin_trial farm_view launch run_record run_database hooks readout_node dcm_node supervisor_node writer_node switch_node)
 set(WEIR_LAYER_5 run run_control bench emit probe tap_client)
 set(WEIR_LAYER_MAX 5)
 set(WEIR_LAYER_TOP 6)  # executables and plugins: nothing depends on them
@@ -47,6 +47,7 @@ set(WEIR_SIDEWAYS
     # A run's record has how each process ended.
     "run_record>node" "run_record>launch"
     "run_database>run_record"  # what it follows
+    "hooks>run_record"  # a hook gets the records of its run
     # Benchmarks start farms as `weir run` does.
     "bench>run"
 )

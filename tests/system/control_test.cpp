@@ -53,11 +53,12 @@ TEST_CASE("runs follow each other without a restart, and leave nothing behind") 
     farm.must({"start"});
     farm.stop_good();
   };
-  for (int i = 0; i < 5; ++i) cycle();  // first cycles, so that everything allocated once exists
+  constexpr int kFirst = 3;  // so that everything allocated once exists
+  for (int i = 0; i < kFirst; ++i) cycle();
   std::map<std::string, Holdings> before;
   for (const std::string& name : kNodes) before[name] = holdings_of(changing.node(name).pid());
   const Holdings control = holdings_of(changing.run_control().pid());
-  const int cycles = times("WEIR_CONTROL_CYCLES", 20);
+  const int cycles = times("WEIR_CONTROL_CYCLES", 10);
   for (int i = 0; i < cycles; ++i) cycle();
   for (const std::string& name : kNodes) {
     const Holdings after = holdings_of(changing.node(name).pid());
@@ -75,7 +76,7 @@ TEST_CASE("runs follow each other without a restart, and leave nothing behind") 
   for (std::string line; std::getline(history, line); ++runs) {
     CHECK(boost::json::parse(line).at("balanced").as_bool());
   }
-  CHECK(runs == cycles + 5);
+  CHECK(runs == cycles + kFirst);
 }
 
 TEST_CASE("after the last run number no run begins, and the operator gets the remedy") {
@@ -113,9 +114,11 @@ TEST_CASE("what operators say about runs is in their records, which are listed, 
   farm.must(
       {"start", "--type", "physics", "--shifter", "Ann", "--comment", "first light", "--field", "hv=1200"});
   CHECK_THAT(runs({"--outcome", "open"}).out, Catch::ContainsSubstring("first light; hv=1200"));
+  CHECK_THAT(runs({"--failed"}).out, Catch::ContainsSubstring("0 of 1 run\n"));
   farm.stop_good();
   farm.must({"start", "--type", "laser", "--shifter", "Bob"});
   farm.stop_good();
+  CHECK_THAT(runs({"diff", "2"}).out, Catch::ContainsSubstring("run 1 -> run 2\n"));
   farm.must({"annotate", "1", "--quality", "bad", "--comment", "HV trip"});
   CHECK(runs({"annotate", "2", "--quality", "good"}).status == 0);
   const CommandEnd found = runs({"--quality", "bad", "--text", "trip", "--since", "1h", "--csv"});
@@ -124,6 +127,7 @@ TEST_CASE("what operators say about runs is in their records, which are listed, 
   CHECK_THAT(runs({"show", "1"}).out, Catch::ContainsSubstring("comment=HV trip  quality=bad\n") &&
                                           Catch::ContainsSubstring("run-000001-end.json"));
   CHECK_THAT(runs({"diff", "1", "2"}).out, Catch::ContainsSubstring("physics -> laser\n"));
+  CHECK_THAT(runs({"diff", "2"}).err, Catch::ContainsSubstring("has no good run before run 2"));
   CHECK_THAT(runs({"show", "9"}).err, Catch::ContainsSubstring("has no run 9"));
   CHECK_THAT(farm.ctl({"annotate", "9", "--quality", "bad"}).err,
              Catch::ContainsSubstring("run 9 has no record"));
@@ -161,6 +165,40 @@ TEST_CASE(
   CHECK(account.at("end").at("outcome").as_string() == "good");
   CHECK(account.at("records").at("end").as_string().ends_with("-end.json"));
   CHECK(account.at("hook").as_string() == "book");
+}
+
+TEST_CASE("a hook refuses a weir run with its reason, and another gets the end of a run after its records") {
+  const TemporaryFolder folder;
+  const std::string flag = folder / "go";
+  const std::string end = folder / "end.json";
+  const std::string file = folder.write(
+      "farm.yaml",
+      kBusyFarm + std::string("control: {hooks: [{name: voltage, at: [before-start], run: 'test -e ") + flag +
+          " || { echo module 3 is off; exit 1; }'}, " + "{name: slow, at: [after-start], run: sleep 1}, " +
+          "{name: book, at: [after-stop], run: 'cat >" + end +
+          "; test -s $WEIR_FOLDER/run-000002-end.json'}, " +
+          "{name: broken, at: [after-stop], run: 'echo no logbook; exit 4'}]}\n");
+  const auto run = [&] {
+    return run_command(
+        folder, "weir",
+        {"run", file, "--slices", "50", "--out", folder / "out", "--quiet", "--type", "laser"});
+  };
+  const CommandEnd refused = run();
+  CHECK(refused.status == 1);
+  CHECK_THAT(refused.err,
+             Catch::ContainsSubstring("weir run: start refused by hook voltage: module 3 is off\n"));
+  CHECK_FALSE(std::ifstream(end).good());
+  std::ofstream(flag) << "x";
+  const CommandEnd done = run();
+  CHECK(done.status == 0);
+  CHECK(done.err == "weir run: hook broken failed after-stop: exit status 4: no logbook\n");
+  const boost::json::value account = boost::json::parse(read_file(end));
+  CHECK(account.at("run").to_number<int>() == 2);
+  CHECK(account.at("end").at("outcome").as_string() == "good");
+  CHECK(account.at("fields").at("type").as_string() == "laser");
+  CHECK(account.at("settings").at("run.slices").as_string() == "50");
+  CHECK(read_file(folder / "out/hooks/slow.log").find("after-start, run 2: exit status 0") !=
+        std::string::npos);
 }
 
 TEST_CASE(

@@ -1,7 +1,7 @@
 #include "hook_desk.hpp"
 
 #include <weir/base/assert.hpp>
-#include <weir/run_record/json.hpp>
+#include <weir/hooks/hook_job.hpp>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
@@ -13,12 +13,6 @@ namespace weir::run_control {
 namespace {
 
 namespace json = boost::json;
-
-std::string text_of(const json::object& account, const char* key) {
-  const json::value* found = account.if_contains(key);
-  if (found == nullptr || found->is_null()) return {};
-  return found->is_string() ? std::string(found->get_string()) : run_record::one_line(*found);
-}
 
 }  // namespace
 
@@ -43,7 +37,7 @@ bool HookDesk::ask(control::Command command, const json::object& account) {
   for (std::size_t i = 0; i < hooks_.size(); ++i) {
     if (!hooks_[i].is_at(*point)) continue;
     asked.push_back(i);
-    longest_ns_ = std::max(longest_ns_, hooks_[i].limit_ns + HookRunner::kGrace);
+    longest_ns_ = std::max(longest_ns_, hooks_[i].limit_ns + hooks::HookRunner::kGrace);
   }
   gate_.open(command, asked);
   for (const std::size_t hook : asked) {
@@ -83,21 +77,7 @@ void HookDesk::inform(control::HookPoint point, const json::object& account) {
 bool HookDesk::start(std::size_t hook, control::HookPoint point, json::object account) {
   WEIR_ASSERT(hook < hooks_.size() && runner_.has_value());
   const control::Hook& what = hooks_[hook];
-  const std::string run = text_of(account, "run");
-  account.emplace("point", json::string(control::name(point)));
-  account.emplace("hook", what.name);
-  HookJob job;
-  job.id = ++last_id_;
-  job.name = what.name;
-  // An operator does not wait for the hook's earlier tasks.
-  job.lane = (control::may_refuse(point) ? "ask " : "tell ") + what.name;
-  job.occasion = std::string(control::name(point)) + (run.empty() || run == "0" ? "" : ", run " + run);
-  job.command = what.run;
-  job.environment = {"WEIR_POINT=" + std::string(control::name(point)),
-                     "WEIR_FARM=" + text_of(account, "farm"), "WEIR_RUN=" + run,
-                     "WEIR_FOLDER=" + text_of(account, "folder")};
-  job.input = run_record::one_line(account) + "\n";
-  job.limit_ns = what.limit_ns;
+  hooks::HookJob job = hooks::job_of(what, point, ++last_id_, std::move(account));
   const std::uint64_t id = job.id;
   const std::string occasion = job.occasion;
   if (runner_->add(std::move(job))) {
@@ -113,7 +93,7 @@ bool HookDesk::start(std::size_t hook, control::HookPoint point, json::object ac
 
 void HookDesk::look() {
   if (!runner_) return;
-  for (const HookResult& result : runner_->take()) {
+  for (const hooks::HookResult& result : runner_->take()) {
     const auto found = jobs_.find(result.id);
     if (found == jobs_.end()) continue;  // given up
     const Job job = found->second;
@@ -123,7 +103,7 @@ void HookDesk::look() {
   }
 }
 
-void HookDesk::note_end(const Job& job, const HookResult& result) {
+void HookDesk::note_end(const Job& job, const hooks::HookResult& result) {
   WEIR_ASSERT(job.hook < hooks_.size());
   const control::Hook& what = hooks_[job.hook];
   const bool bad = control::may_refuse(job.point) ? result.end.failed() : !result.end.good();

@@ -1,9 +1,9 @@
 #pragma once
 
 #include "event_log.hpp"
-#include "hook_runner.hpp"
 #include <weir/control/health.hpp>
 #include <weir/control/hooks.hpp>
+#include <weir/hooks/hook_runner.hpp>
 
 #include <boost/json/object.hpp>
 
@@ -54,7 +54,7 @@ class HookDesk {
     std::string occasion;
   };
   [[nodiscard]] bool start(std::size_t hook, control::HookPoint point, boost::json::object account);
-  void note_end(const Job& job, const HookResult& result);
+  void note_end(const Job& job, const hooks::HookResult& result);
 
   std::vector<control::Hook> hooks_;
   EventLog& log_;
@@ -66,7 +66,7 @@ class HookDesk {
   std::optional<control::Finding> refused_;
   std::map<std::string, std::string> failed_;  // by hook: how
   Counts counts_;
-  std::optional<HookRunner> runner_;
+  std::optional<hooks::HookRunner> runner_;
 };
 
 }  // namespace weir::run_control

@@ -158,7 +158,7 @@ OwnSettings own_settings(const FarmSetup& setup, bool one_run) {
           .tap_lease_ns = config::from_ms(std::llround(file.tap().lease_s() * kSecond / kMillisecond)),
           .groups = groups_of(setup),
           .rules = rules_of(setup),
-          .hooks = one_run ? std::vector<control::Hook>() : hooks_of(setup),
+          .hooks = hooks_of(setup),
           .disk_limits = {control.disk_free_min(), seconds(control.disk_hours_min() * kSecondsPerHour)},
           .quality = quality_of(setup),
           .alarms = alarms_of(setup, one_run)};

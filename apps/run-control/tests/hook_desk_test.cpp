@@ -165,13 +165,13 @@ TEST_CASE("output is bounded, and the rest is counted") {
   REQUIRE(desk.desk.ask(control::Command::start, kHookAccount));
   CHECK(desk.verdict()->refusal.empty());
   const std::string said = desk.output("loud");
-  CHECK(said.size() < HookRunner::kOutputMax + 200);
+  CHECK(said.size() < hooks::HookRunner::kOutputMax + 200);
   CHECK_THAT(said.substr(said.size() - 60), ContainsSubstring("bytes left out)\n"));
 }
 
 TEST_CASE("too many waiting tasks are dropped with a finding") {
   AskedHooks desk({hook_at("slow", HookPoint::after_pause, "sleep 0.001")});
-  for (std::size_t i = 0; i < HookRunner::kWaitingMax + 50; ++i)
+  for (std::size_t i = 0; i < hooks::HookRunner::kWaitingMax + 50; ++i)
     desk.desk.inform(HookPoint::after_pause, kHookAccount);
   CHECK(desk.desk.counts().dropped > 0);
   REQUIRE(desk.desk.findings().size() == 1);

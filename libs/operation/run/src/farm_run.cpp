@@ -2,6 +2,7 @@
 #include <weir/base/transitions.hpp>
 #include <weir/config/durations.hpp>
 #include <weir/config/stop_limit.hpp>
+#include <weir/hooks/hook_runner.hpp>
 #include <weir/node/address_in_use.hpp>
 #include <weir/node/setup.hpp>
 #include <weir/run/farm_run.hpp>
@@ -69,6 +70,12 @@ DurationNs stop_bound(const config::PlannedFarm& planned) {
   return config::stop_limit(planned.farm) + 2 * order + kBoundSlack;
 }
 
+// From run control's SIGTERM to its SIGKILL: it waits for its hooks.
+DurationNs control_patience(const config::PlannedFarm& planned) {
+  const bool has_hooks = planned.farm.control().hooks_size() > 0;
+  return Ending::kTermPatience + (has_hooks ? hooks::HookRunner::kLastWait + hooks::HookRunner::kGrace : 0);
+}
+
 std::string memory_file(const config::PlannedFarm& planned) {
   const v1::RunSettings& run = planned.farm.run();
   return fmt::format("{}/run-{:06}-control.state", run.out(), run.number());
@@ -88,7 +95,8 @@ FarmRun::FarmRun(const config::PlannedFarm& planned, FarmRunSettings settings, F
                [this] { loop_.wake(); }),
       leader_(RunNumber(planned.farm.run().number()), settings.fields),
       news_(settings.settling_ns),
-      stop_bound_(stop_bound(planned)) {}
+      stop_bound_(stop_bound(planned)),
+      control_patience_(control_patience(planned)) {}
 
 FarmRunResult FarmRun::run() {
   loop_.on_signals({SIGINT, SIGTERM, SIGHUP, SIGCHLD}, [this](int signal) {
@@ -220,7 +228,7 @@ void FarmRun::control_ended(const launch::ProcessEnd& end) {
 void FarmRun::end_control() {
   control_.let_go();
   control_.send_signal(SIGTERM);
-  const TimeNs until = loop_.now_ns() + Ending::kTermPatience;
+  const TimeNs until = loop_.now_ns() + control_patience_;
   while (control_.running()) {
     if (loop_.now_ns() >= until) control_.send_signal(SIGKILL);
     loop_.run_once(

@@ -1,9 +1,12 @@
 #include "burst_disks.hpp"
 #include "disks.hpp"
 #include "farm.hpp"
+#include "stop_hooks.hpp"
 #include <weir/base/assert.hpp>
 #include <weir/base/figures.hpp>
 #include <weir/clock/clock.hpp>
+#include <weir/config/hooks.hpp>
+#include <weir/control/states.hpp>
 #include <weir/farm_view/live_screen.hpp>
 #include <weir/node/identity.hpp>
 #include <weir/node/paths.hpp>
@@ -415,6 +418,17 @@ int run_loaded(LoadedFarm& loaded, const RunOptions& options, std::FILE* out, st
   const bool recorded = write_summary(summary, paths->end, err) && write_histograms(result, *paths, err);
   const bool listed = add_to_history(line, loaded, err);
   const bool written = write_summary(summary, options.summary_file, err) && recorded && listed;
+  // A run that never began has not stopped.
+  if (const auto all = config::read_hooks(loaded.farm);
+      all && line.outcome() != run_record::outcome::kNeverBegan)
+    inform_stop_hooks(*all,
+                      {loaded.farm.farm(),
+                       std::string(control::name(control::State::idle)),
+                       RunNumber(loaded.farm.run().number()),
+                       begin.fields,
+                       {},
+                       loaded.farm.run().out()},
+                      with_overrides(options).sets, line, options.quiet ? nullptr : out, err);
   if (!trace_failure.empty()) return fail(err, trace_failure);
   if (summary.exit_status == kExitFailed) return fail(err, summary.failure + "\n  logs: " + paths->log);
   if (summary.exit_status == kExitSurvived) tell_survived(end_of(result), summary, options.quiet, err);

@@ -3,6 +3,7 @@
 #include <weir/run/run_leader.hpp>
 #include <weir/v1/bus.pb.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace weir::run {
@@ -13,6 +14,7 @@ using control::State;
 
 constexpr DurationNs kWatch = 3 * kSecond;  // run control sends changes for 10 s after a request
 constexpr DurationNs kStopAgain = kSecond;
+constexpr DurationNs kHooksMax = 600 * kSecond;  // more than run control allows
 
 // The commands of the steps, and the state that each one reaches.
 constexpr Command kCommands[] = {Command::init, Command::configure, Command::start};
@@ -56,6 +58,7 @@ std::optional<v1::Request> RunLeader::next(TimeNs now) {
     asked_ = Ask::command;
     WEIR_ASSERT(static_cast<std::size_t>(step_) < std::size(kCommands));
     request.set_command(std::string(name(kCommands[static_cast<std::size_t>(step_)])));
+    request.set_by("weir run");
     if (step_ == Step::start) {
       request.set_run(run_.value);
       request.mutable_fields()->insert(fields_.begin(), fields_.end());
@@ -69,6 +72,7 @@ std::optional<v1::Request> RunLeader::next(TimeNs now) {
   }
   WEIR_ASSERT(asked_ != Ask::none);
   asked_ns_ = now;
+  hooks_ns_ = 0;
   last_id_ = request.id();
   return request;
 }
@@ -85,6 +89,10 @@ void RunLeader::take(const v1::Reply& reply, TimeNs now) {
     return;
   }
   if (!answers) return;
+  if (reply.pending_ms() > 0) {
+    hooks_ns_ = std::min(static_cast<DurationNs>(reply.pending_ms()) * kMillisecond, kHooksMax);
+    return;
+  }
   // Views from now on are newer than the command.
   if (std::exchange(asked_, Ask::none) == Ask::stop) {
     if (reply.good()) can_stop_ = false;

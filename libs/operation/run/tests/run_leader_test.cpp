@@ -57,6 +57,27 @@ void lead_into_run(RunLeader& leader, TimeNs now) {
   REQUIRE(leader.failure().empty());
 }
 
+TEST_CASE("a reply that waits for hooks has their time, and a refusal by one is the failure") {
+  RunLeader leader(RunNumber(12));
+  lead(leader, "init", "standby", kNow);
+  const v1::Request configure = asked(leader, kNow);
+  v1::Reply pending = reply_to(configure);
+  pending.set_good(false);
+  pending.set_pending_ms(30'000);
+  leader.take(pending, kNow);
+  CHECK_FALSE(leader.next(kNow + 39 * kSecond).has_value());
+  CHECK(leader.failure().empty());
+  leader.take(reply_to(configure, "configure refused by hook voltage: module 3 is off"), kNow + 39 * kSecond);
+  CHECK(leader.failure() == "configure refused by hook voltage: module 3 is off");
+  RunLeader unanswered(RunNumber(13));
+  const v1::Request init = asked(unanswered, kNow);
+  pending = reply_to(init);
+  pending.set_pending_ms(30'000);
+  unanswered.take(pending, kNow);
+  CHECK_FALSE(unanswered.next(kNow + 40 * kSecond).has_value());
+  CHECK(unanswered.failure() == "run control does not answer");
+}
+
 TEST_CASE("a farm is led by init, configure and start, each after the previous one") {
   RunLeader leader(RunNumber(12), {{"type", "laser"}});
   const v1::Request init = asked(leader, kNow);

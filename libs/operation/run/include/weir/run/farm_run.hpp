@@ -132,6 +132,7 @@ class FarmRun {
   std::string stop_asked_;          // signal that stopped a run which may have begun,
   TimeNs stop_asked_ns_ = 0;        // and when; 0: none
   DurationNs stop_bound_;           // from the order to stop to the run's end
+  DurationNs control_patience_;     // with run control that ends
   TimeNs stop_until_ns_ = 0;        // 0: not ordered to stop
   TimeNs role_empty_ns_ = 0;        // since when a role has no process; 0: all have some
 };

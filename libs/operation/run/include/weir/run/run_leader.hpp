@@ -33,7 +33,7 @@ class RunLeader {
   void stop(const std::string& reason);
   // Returns whether run control has owed an answer so long that it must be restarted.
   [[nodiscard]] bool is_silent(TimeNs now) const {
-    return asked_ != Ask::none && now - asked_ns_ >= kPatience;
+    return asked_ != Ask::none && now - asked_ns_ >= kPatience + hooks_ns_;
   }
   // Run control was restarted: earlier requests will not be answered.
   void control_again();
@@ -70,6 +70,7 @@ class RunLeader {
   std::uint64_t last_id_ = 0;
   std::uint64_t watch_id_ = 0;  // of the last `watch`; updates carry it too
   TimeNs asked_ns_ = 0;
+  DurationNs hooks_ns_ = 0;  // that the request's hooks may take before the reply
   TimeNs next_watch_ns_ = 0;
   TimeNs next_stop_ns_ = 0;
   TimeNs looked_ns_ = 0;

@@ -5,6 +5,7 @@
 #include <weir/control/hooks.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +16,7 @@
 #include <thread>
 #include <vector>
 
-namespace weir::run_control {
+namespace weir::hooks {
 
 // A hook's command to be executed once.
 struct HookJob {
@@ -60,6 +61,8 @@ class HookRunner {
   void cancel(std::uint64_t id);
   // Returns the results since the last call.
   [[nodiscard]] std::vector<HookResult> take();
+  // The same, after a wait for the first one: `patience` at most.
+  [[nodiscard]] std::vector<HookResult> wait(std::chrono::milliseconds patience);
 
  private:
   struct Child {
@@ -85,6 +88,7 @@ class HookRunner {
   std::string folder_;
   std::mutex mutex_;
   std::condition_variable changed_;
+  std::condition_variable ended_;  // a result is there
   std::deque<HookJob> waiting_;
   std::vector<std::uint64_t> cancelled_;
   std::vector<HookResult> results_;
@@ -94,4 +98,4 @@ class HookRunner {
   std::thread thread_;
 };
 
-}  // namespace weir::run_control
+}  // namespace weir::hooks

@@ -1,10 +1,9 @@
-#include "hook_runner.hpp"
-
 #include <weir/base/assert.hpp>
 #include <weir/base/figures.hpp>
 #include <weir/base/text.hpp>
 #include <weir/child_process/child_parts.hpp>
 #include <weir/clock/clock.hpp>
+#include <weir/hooks/hook_runner.hpp>
 #include <weir/orphans/orphans.hpp>
 
 #include <fmt/format.h>
@@ -23,7 +22,7 @@
 #include <unistd.h>
 #include <utility>
 
-namespace weir::run_control {
+namespace weir::hooks {
 namespace {
 
 namespace fs = std::filesystem;
@@ -77,6 +76,12 @@ std::vector<HookResult> HookRunner::take() {
   return std::exchange(results_, {});
 }
 
+std::vector<HookResult> HookRunner::wait(std::chrono::milliseconds patience) {
+  std::unique_lock lock(mutex_);
+  (void)ended_.wait_for(lock, patience, [this] { return !results_.empty(); });
+  return std::exchange(results_, {});
+}
+
 void HookRunner::run() {
   TimeNs until_ns = 0;  // after the end of this object
   std::unique_lock lock(mutex_);
@@ -123,6 +128,7 @@ void HookRunner::start_some() {
 }
 
 void HookRunner::start(HookJob job) {
+  WEIR_ASSERT(running_.size() < kAtOnceMax);
   Child child;
   child.begun_ns = monotonic_now_ns();
   child.mark = fmt::format("WEIR_HOOK_PROCESS={}-{}", ::getpid(), ++started_);
@@ -193,8 +199,11 @@ bool HookRunner::has_ended(Child& child, TimeNs now) {
 }
 
 void HookRunner::give_result(const HookJob& job, HookEnd end, DurationNs took_ns) {
-  const std::lock_guard lock(mutex_);
-  results_.push_back({job.id, std::move(end), took_ns});
+  {
+    const std::lock_guard lock(mutex_);
+    results_.push_back({job.id, std::move(end), took_ns});
+  }
+  ended_.notify_all();
 }
 
 void HookRunner::keep_output(const Child& child, const HookEnd& end, DurationNs took_ns) const {
@@ -217,4 +226,4 @@ void HookRunner::keep_output(const Child& child, const HookEnd& end, DurationNs 
   if (file.fail()) spdlog::warn("hook output not kept path={}", path);
 }
 
-}  // namespace weir::run_control
+}  // namespace weir::hooks
