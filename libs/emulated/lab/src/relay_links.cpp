@@ -4,6 +4,7 @@
 #include <weir/clock/clock.hpp>
 #include <weir/lab/delay_line.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <map>
@@ -24,7 +25,11 @@ class LinkRelay : public RelayWork {
  public:
   // `ends`: two for each link, in the order of LinkDelays' directions.
   LinkRelay(std::vector<RelayedLink> links, bool has_line, std::vector<RelayEnd> ends)
-      : links_(std::move(links)), has_line_(has_line), ends_(std::move(ends)), delays_(links_) {}
+      : links_(std::move(links)),
+        has_line_(has_line),
+        ends_(std::move(ends)),
+        delays_(links_),
+        waking_(shortest_delay()) {}
 
   [[nodiscard]] std::vector<int> devices() const override {
     std::vector<int> files;
@@ -42,15 +47,20 @@ class LinkRelay : public RelayWork {
         ++from.refused;
         continue;
       }
-      delays_.offer(end, monotonic_now_ns(), ConstBytes(frame_.data(), static_cast<std::size_t>(size)));
+      // Frames are read late, too, by about half of a timer's time.
+      offered_ns_ = std::max(offered_ns_, monotonic_now_ns() - waking_.ns() / 2);
+      delays_.offer(end, offered_ns_, ConstBytes(frame_.data(), static_cast<std::size_t>(size)));
     }
     return send_due(events);
   }
 
   bool send_due(RelayEvents& /*events*/) override {
+    if (const auto first = due_ns()) {
+      if (const DurationNs late_ns = monotonic_now_ns() - *first; late_ns >= 0) waking_.add(late_ns);
+    }
     for (;;) {
       const TimeNs now = monotonic_now_ns();
-      const auto due = delays_.due(now);
+      const auto due = delays_.due(now + waking_.ns());
       if (!due) return true;
       RelayEnd& from = ends_[due->direction];
       const RelayEnd& to = ends_[due->direction ^ 1U];
@@ -65,7 +75,11 @@ class LinkRelay : public RelayWork {
     }
   }
 
-  [[nodiscard]] std::optional<TimeNs> due_ns() const override { return delays_.due_ns(); }
+  // When to wake up for the next frame.
+  [[nodiscard]] std::optional<TimeNs> due_ns() const override {
+    const auto due = delays_.due_ns();
+    return due ? std::optional(*due - waking_.ns()) : std::nullopt;
+  }
 
   void set_down(bool down) override { down_.store(down, std::memory_order_relaxed); }
 
@@ -77,16 +91,21 @@ class LinkRelay : public RelayWork {
   [[nodiscard]] reports::RelayReport report() const override {
     reports::RelayReport report;
     report.links = links_.size();
-    for (const RelayedLink& link : links_) {
-      if (report.delay_ns == 0 || (link.delay_ns > 0 && link.delay_ns < report.delay_ns))
-        report.delay_ns = link.delay_ns;
-    }
+    report.delay_ns = shortest_delay();
     for (std::size_t i = has_line_ ? 2 : 0; i < ends_.size(); ++i) report.dropped += count(i).drops;
     report.set_lateness(delays_.lateness_us());
     return report;
   }
 
  private:
+  // Returns 0 if no link has a delay.
+  [[nodiscard]] DurationNs shortest_delay() const {
+    DurationNs shortest = 0;
+    for (const RelayedLink& link : links_) {
+      if (shortest == 0 || (link.delay_ns > 0 && link.delay_ns < shortest)) shortest = link.delay_ns;
+    }
+    return shortest;
+  }
   [[nodiscard]] PortCount count(std::size_t end) const {
     PortCount count = ends_[end].count;
     count.drops = delays_.drops(end) + ends_[end].refused + ends_[end].tap.dropped();
@@ -97,6 +116,8 @@ class LinkRelay : public RelayWork {
   bool has_line_;
   std::vector<RelayEnd> ends_;
   LinkDelays delays_;
+  WakingTime waking_;
+  TimeNs offered_ns_ = 0;
   std::atomic<bool> down_{false};
   std::array<std::byte, kFrameBytesMax> frame_{};
 };

@@ -138,6 +138,30 @@ TEST_CASE("links keep their frames' order, lose none, and never release one earl
   }
 }
 
+TEST_CASE("the usual time of waking is a mean that single long waits hardly change") {
+  WakingTime waking(2 * kMillisecond);
+  CHECK(waking.ns() == 0);
+  for (int i = 0; i < 200; ++i) waking.add((i % 2 == 0 ? 20 : 40) * kMicrosecond);
+  CHECK(waking.ns() > 27 * kMicrosecond);
+  CHECK(waking.ns() < 33 * kMicrosecond);
+  waking.add(kSecond);
+  CHECK(waking.ns() < 40 * kMicrosecond);
+  for (int i = 0; i < 200; ++i) waking.add(kSecond);
+  CHECK(waking.ns() <= WakingTime::kMost);
+}
+
+TEST_CASE("at most a quarter of the shortest delay is taken off, and nothing where links have none") {
+  WakingTime brief(40 * kMicrosecond);
+  WakingTime none(0);
+  for (int i = 0; i < 200; ++i) {
+    brief.add(50 * kMicrosecond);
+    none.add(50 * kMicrosecond);
+  }
+  CHECK(brief.ns() <= 10 * kMicrosecond);
+  CHECK(brief.ns() > 9 * kMicrosecond);
+  CHECK(none.ns() == 0);
+}
+
 TEST_CASE("many links share the memory of one") {
   LinkDelays delays(std::vector<RelayedLink>(100, line(0, 0, kSecond)));
   std::size_t taken = 0;

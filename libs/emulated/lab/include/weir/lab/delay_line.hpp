@@ -5,6 +5,7 @@
 #include <weir/lab/plan.hpp>
 #include <weir/metrics/histogram.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -53,6 +54,26 @@ class DelayLine {
   TimeNs free_ns_ = 0;  // when the line is free again
   std::uint64_t drops_ = 0;
   std::vector<std::vector<std::byte>> spare_;
+};
+
+// The usual time from a timer's end to the thread that waits for it, as a moving mean. A relay begins to wait
+// for less by this time. Pure.
+class WakingTime {
+ public:
+  static constexpr DurationNs kMost = 100 * kMicrosecond;
+
+  // `shortest_ns`: the shortest delay, of which at most a quarter is taken off.
+  explicit WakingTime(DurationNs shortest_ns) : most_(std::min(kMost, shortest_ns / 4)) {}
+
+  // Adds the time by which the thread came after the moment that it waited for.
+  void add(DurationNs late_ns) { mean_ += (std::clamp<DurationNs>(late_ns, 0, most_) - mean_) / kEvents; }
+  [[nodiscard]] DurationNs ns() const { return mean_; }
+
+ private:
+  static constexpr DurationNs kEvents = 16;
+
+  DurationNs most_;
+  DurationNs mean_ = 0;
 };
 
 // Both directions of all relayed links: frames leave when they are due, whatever their link, and the time
