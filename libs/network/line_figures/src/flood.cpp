@@ -80,17 +80,33 @@ double rate_of_all(std::span<const Frame> frames, double bits) {
   return ns > 0 ? passed / ns * kNsPerSecond : 0;
 }
 
-// Returns the waits of frames that arrived after a frame of the same sender was lost on the line: such a
-// frame got the last free place.
-std::vector<double> waits_after_loss(const FloodPart& part) {
-  std::vector<double> waits;
-  std::uint32_t expected = 0;
+// Waits of the frames of a sender directly before and after one that was lost on the line. Either got the
+// last free place: the one before a loss where places become free several at a time, the one after it where
+// other senders take them as well.
+struct WaitsAtLoss {
+  std::vector<double> before;
+  std::vector<double> after;
+};
+
+void add_waits_at_loss(const FloodPart& part, WaitsAtLoss& waits) {
+  const auto wait_ns = [&](const Arrival& arrival) {
+    return as_ns(arrival.arrived_ns - arrival.sent_ns - part.least_transit_ns);
+  };
+  const Arrival* newest = nullptr;
   for (const Arrival& arrival : part.arrivals) {
-    if (arrival.sequence > expected && !arrival.after_drop)
-      waits.push_back(as_ns(arrival.arrived_ns - arrival.sent_ns - part.least_transit_ns));
-    expected = std::max(expected, arrival.sequence + 1);
+    const std::uint32_t expected = newest == nullptr ? 0 : newest->sequence + 1;
+    if (arrival.sequence < expected) continue;
+    if (arrival.sequence > expected && !arrival.after_drop) {
+      waits.after.push_back(wait_ns(arrival));
+      if (newest != nullptr) waits.before.push_back(wait_ns(*newest));
+    }
+    newest = &arrival;
   }
-  return waits;
+}
+
+double median_of(std::vector<double>& values) {
+  std::sort(values.begin(), values.end());
+  return quantile(values, kHalf);
 }
 
 // Returns when the first lost frame would have arrived on an idle line; nullopt: no frame was lost.
@@ -147,14 +163,13 @@ FloodFigures flood_figures(std::span<const FloodPart> parts, const FrameSizes& s
   const double frame_bits = sizes.on_wire * kBitsPerByte;
   figures.offered_bits_per_s = offered_bits(parts, frame_bits);
   UtcNs origin = 0;
-  std::vector<double> full;
+  WaitsAtLoss at_loss;
   bool held_up = !parts.empty();
   std::uint64_t dropped_by_senders = 0;
   for (const FloodPart& part : parts) {
     if (origin == 0 && !part.arrivals.empty()) origin = part.arrivals.front().arrived_ns;
     figures.lost += count_datagrams(part.arrivals, part.sent, part.dropped_here).lost;
-    const std::vector<double> waits = waits_after_loss(part);
-    full.insert(full.end(), waits.begin(), waits.end());
+    add_waits_at_loss(part, at_loss);
     held_up = held_up && part.held_up;
     dropped_by_senders += part.dropped_by_sender;
   }
@@ -181,12 +196,12 @@ FloodFigures flood_figures(std::span<const FloodPart> parts, const FrameSizes& s
   } else if (queued) {
     figures.limit = FloodLimit::port;
   }
-  figures.full_queues = full.size();
+  figures.full_queues = at_loss.after.size();
   const double bytes_per_ns =
       figures.rate_bits_per_s / kBitsPerByte / kNsPerSecond * sizes.buffered / sizes.on_wire;
-  if (full.size() >= kFullQueuesMin) {
-    std::sort(full.begin(), full.end());
-    figures.buffer_bytes = std::max(0.0, quantile(full, kHalf)) * bytes_per_ns;
+  if (at_loss.before.size() >= kFullQueuesMin) {
+    const double full_ns = std::max(median_of(at_loss.before), median_of(at_loss.after));
+    figures.buffer_bytes = std::max(0.0, full_ns) * bytes_per_ns;
   }
   figures.first_loss_bytes = bytes_at_first_loss(parts, origin, sizes, figures.rate_bits_per_s);
   return figures;

@@ -14,6 +14,7 @@ struct ModelledFlood {
   double port_bits_per_s = 200e6;
   double buffer_bytes = 100'000;
   double bucket_bytes = 16 * 1024;
+  std::size_t interface_frames = 0;  // behind the buffer; places become free when half of them have left
   std::vector<double> senders_bits_per_s = {600e6};
   std::vector<DurationNs> clocks_ahead_ns = {0, 0, 0};
   DurationNs line_ns = 50'000;
@@ -63,16 +64,28 @@ struct ModelledFlood {
     double full_at_ns = -1e18;  // the bucket is full from then on
     std::vector<double> leaves;
     std::size_t gone = 0;
+    std::size_t in_interface = 0;
+    bool stopped = false;
+    const auto refill = [&] {
+      if (2 * in_interface <= interface_frames) stopped = false;
+      while (!stopped && in_interface < interface_frames && gone + in_interface < leaves.size()) {
+        stopped = ++in_interface == interface_frames;
+      }
+    };
     for (const Sent& sent : all) {
       const auto now = static_cast<double>(sent.at_ns);
-      while (gone < leaves.size() && leaves[gone] <= now) ++gone;
-      const double queued = static_cast<double>(leaves.size() - gone) * sizes.buffered;
+      for (; gone < leaves.size() && leaves[gone] <= now; refill()) {
+        ++gone;
+        if (in_interface > 0) --in_interface;
+      }
+      const double queued = static_cast<double>(leaves.size() - gone - in_interface) * sizes.buffered;
       if (queued + sizes.buffered > buffer_bytes) continue;
       full_at_ns = std::max(full_at_ns, now) + frame_ns;
       leaves.push_back(std::max(now, full_at_ns - bucket_ns));
       Arrival arrival = sent.arrival;
       arrival.arrived_ns = static_cast<UtcNs>(leaves.back()) + line_ns;
       parts[sent.sender].arrivals.push_back(arrival);
+      refill();
     }
   }
 };
@@ -139,6 +152,17 @@ TEST_CASE("two senders that are no faster than the port fill its buffer together
   CHECK(figures.rate_bits_per_s == Approx(200e6).epsilon(0.01));
   REQUIRE(figures.buffer_bytes);
   CHECK(*figures.buffer_bytes == Approx(100'000).margin(3 * 1514));
+}
+
+TEST_CASE("places of an interface that become free in halves count in full") {
+  for (const std::size_t frames : {16U, 32U, 128U}) {
+    ModelledFlood flood;
+    flood.interface_frames = frames;
+    flood.senders_bits_per_s = {4e9};  // so that few frames leave while the free places fill
+    const FloodFigures figures = flood_figures(flood.run(), frame_sizes(1472, 20));
+    REQUIRE(figures.buffer_bytes);
+    CHECK(*figures.buffer_bytes == Approx(100'000 + static_cast<double>(frames) * 1514).margin(4 * 1514));
+  }
 }
 
 TEST_CASE("random ports and loads are measured within 5 and 10 per cent") {
