@@ -160,7 +160,8 @@ def _scan(options: argparse.Namespace) -> int:
         stored, triggered = done.result.get("stored"), done.result.get("triggered")
         said = f"FAILED: {done.failure}" if done.failure else f"{stored} of {triggered} stored"
         time = f", {_clock(seconds)}" if left and seconds is not None else ""
-        print(f"{done.point.name}  run {done.run}: {said}; {left} left{time}", flush=True)
+        run = f"run {done.run}" if done.run else "no run"
+        print(f"{done.point.name}  {run}: {said}; {left} left{time}", flush=True)
 
     with Farm(connect=options.connect, keys=options.keys, timeout_s=options.timeout) as farm:
         try:

@@ -221,7 +221,7 @@ TEST_CASE(
   INFO(first.out << first.err);
   CHECK(first.status == 1);
   CHECK_THAT(first.out, Catch::ContainsSubstring("dcm.credits=4 hv=1200  run 1: 50 of 50 stored; 2 left") &&
-                            Catch::ContainsSubstring("dcm.credits=0 hv=1200  run 0: FAILED: ") &&
+                            Catch::ContainsSubstring("dcm.credits=0 hv=1200  no run: FAILED: ") &&
                             Catch::ContainsSubstring("FAILED: prepare: tripped; 0 left"));
   CHECK_THAT(farm.ctl({"status"}).out, Catch::ContainsSubstring("scan.yaml: 3 of 3 runs, 2 failed; over"));
   std::ofstream(good) << "x";

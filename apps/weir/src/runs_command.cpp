@@ -132,6 +132,11 @@ int list_runs(RunsOptions& options, const RunDatabase& database) {
   if (left > 0) fmt::print("{} not shown: --last 0 shows all\n", counted(left, "earlier run"));
   fmt::print("{}", run_database::to_text(list));
   if (list.matching < list.all) fmt::print("{} of {}\n", grouped(list.matching), counted(list.all, "run"));
+  if (!options.failed) return 0;
+  query.outcomes = {run_record::outcome::kFaults};
+  query.limit = 1;
+  if (const std::uint64_t others = required(database.find(query)).matching; others > 0)
+    fmt::print("{} with faults that were survived: --outcome faults\n", counted(others, "other run"));
   return 0;
 }
 
