@@ -26,15 +26,17 @@ void PendingRequests::answer(const Answer& answer) {
   std::uint32_t fragments = answer.fragments;
   std::uint64_t bytes = wire::kHeaderBytes + std::uint64_t{answer.length};
   while (fragments > 0 && !waiting_.empty()) {
-    const auto searched = std::min<std::ptrdiff_t>(std::ssize(waiting_), kSearched);
-    const auto end = waiting_.begin() + searched;
-    const bool oldest = is_meant(waiting_.front());  // nearly always
-    const auto found = oldest ? waiting_.begin() : std::find_if(waiting_.begin(), end, is_meant);
-    if (found == end) {
-      // Too many unanswered requests, some of departed slices: drop the oldest, so that they do not hide the
-      // others.
-      if (searched == kSearched) waiting_.pop_front();
-      return;
+    auto found = waiting_.begin();
+    if (!is_meant(*found)) {  // hardly ever
+      const auto searched = std::min<std::ptrdiff_t>(std::ssize(waiting_), kSearched);
+      const auto end = found + searched;
+      found = std::find_if(found, end, is_meant);
+      if (found == end) {
+        // Too many unanswered requests, some of departed slices: drop the oldest, so that they do not hide the
+        // others.
+        if (searched == kSearched) waiting_.pop_front();
+        return;
+      }
     }
     const std::uint32_t taken = std::min(found->fragments, fragments);
     const std::uint64_t share = bytes * taken / fragments;
@@ -44,7 +46,7 @@ void PendingRequests::answer(const Answer& answer) {
     fragments -= taken;
     if (found->fragments > 0) continue;
     answered_ = *found;
-    if (oldest) {
+    if (found == waiting_.begin()) {
       waiting_.pop_front();
     } else {
       waiting_.erase(found);

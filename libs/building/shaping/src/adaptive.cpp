@@ -97,9 +97,10 @@ Adaptive::Adaptive(const ShaperSettings& settings)
       target_(first_window(settings)),
       enough_(std::min(kEnoughMin, enough_max_)),
       ceiling_(kWindowMax),
-      ways_(settings.readouts) {}
+      ways_(settings.readouts),
+      piece_bytes_(wanted_piece()) {}
 
-std::uint64_t Adaptive::piece_bytes() const {
+std::uint64_t Adaptive::wanted_piece() const {
   if (range_bytes() > 0) return range_bytes();
   // If several DCMs share a port, each has a part of the window, and small pieces keep the uplinks evenly
   // filled.
@@ -117,6 +118,7 @@ void Adaptive::move_to(double window) {
   const double least = std::max(floor, std::min(enough_ / share_.members, ceiling_));
   target_ = std::clamp(window, least, std::max(least, ceiling_));
   if (phase_ != Phase::drain) set_window(static_cast<std::uint64_t>(target_));
+  piece_bytes_ = wanted_piece();
 }
 
 bool Adaptive::contended() const { return only_dcm_ && foreign_.there(); }
@@ -284,7 +286,10 @@ void Adaptive::end_of_pass(bool wanting, TimeNs now_ns) {
     epoch_.bytes += pass_bytes_;
   }
   if (far()) line_.note(pass_bytes_, pass_ns_, now_ns);
-  if (was_wanting_ && phase_ == Phase::start_up) grow_line();
+  if (phase_ == Phase::start_up) {
+    if (was_wanting_) grow_line();
+    piece_bytes_ = wanted_piece();
+  }
   was_wanting_ = wanting;
   pass_ns_ = now_ns;
   // Does not wait for the epoch's end, because a silent readout may hold the whole window.

@@ -29,7 +29,7 @@ class Adaptive final : public ByteWindow {
   void answered(std::uint32_t readout, std::uint32_t fragments, std::uint64_t bytes, TimeNs now_ns) override;
   void connected(std::uint32_t readout, bool selective_acks) override;
   void readout_lost(std::uint32_t readout) override;
-  std::uint64_t piece_bytes() const override;
+  std::uint64_t piece_bytes() const override { return piece_bytes_; }
   bool learns() const override { return true; }
   void response(const MeasuredAnswer& response, TimeNs now_ns) override;
   void end_of_pass(bool wanting, TimeNs now_ns) override;
@@ -42,6 +42,7 @@ class Adaptive final : public ByteWindow {
   enum class Phase : std::uint8_t { start_up, steady, drain };
 
   [[nodiscard]] bool far() const;  // all readouts are distant
+  [[nodiscard]] std::uint64_t wanted_piece() const;
   void finish_epoch(TimeNs now_ns);
   void start_up(double rate, DurationNs fast);
   [[nodiscard]] bool on_line(double rate) const;
@@ -108,6 +109,7 @@ class Adaptive final : public ByteWindow {
   double up_ = 0;  // last step of growth, relative to the window; 0: none yet
 
   Ways ways_;
+  std::uint64_t piece_bytes_;  // counted for each window, as it is asked for with each request
   TimeNs backed_off_ns_ = -kSecond;
   TimeNs looked_ns_ = 0;
 };
