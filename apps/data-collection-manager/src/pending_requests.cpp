@@ -32,8 +32,8 @@ void PendingRequests::answer(const Answer& answer) {
       const auto end = found + searched;
       found = std::find_if(found, end, is_meant);
       if (found == end) {
-        // Too many unanswered requests, some of departed slices: drop the oldest, so that they do not hide the
-        // others.
+        // Too many unanswered requests, some of departed slices: drop the oldest, so that they do not hide
+        // the others.
         if (searched == kSearched) waiting_.pop_front();
         return;
       }
