@@ -26,6 +26,7 @@ struct LinkEnd {
   const sessions::PeerLimits& limits;
   sessions::PeerCounters& counters;
   DurationNs retry_ns;
+  DurationNs patience_ns = 0;  // as Connector::set_patience()
 };
 
 // Connects to the node at this address, or redirects the link if it exists. The link's tag is the index.
@@ -36,6 +37,7 @@ inline void link_to(std::unique_ptr<sessions::Connector>& link, Role role, NodeI
                                                end.retry_ns);
   link->tag = index.value;
   link->expect(role, index);
+  link->set_patience(end.patience_ns);
 }
 
 // Returns an empty string, or why a peer with another role is refused.

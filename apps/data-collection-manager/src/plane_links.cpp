@@ -29,7 +29,8 @@ void PlaneLinks::set_readout(NodeIndex index, const std::vector<ports::Endpoint>
   for (std::size_t plane = 0; plane < ways.size() && plane < settings_.choice.planes; ++plane) {
     Link& link = at(plane, index.value);
     link_to(link.connector, Role::readout, index, ways[plane],
-            {settings_.link.self, *this, settings_.link.limits, counters_, settings_.link.reconnect_ns});
+            {settings_.link.self, *this, settings_.link.limits, counters_, settings_.link.reconnect_ns,
+             settings_.choice.period_ns});
     link.connector->tag = static_cast<std::uint64_t>(&link - links_.data());
   }
 }

@@ -43,6 +43,7 @@ class PlaneLinks final : public sessions::PeerHandler {
   [[nodiscard]] std::optional<PlaneChoice::Move> look(TimeNs now_ns, UtcNs utc_ns);
 
   [[nodiscard]] const PlaneChoice& choice() const { return choice_; }
+  [[nodiscard]] DurationNs period_ns() const { return settings_.choice.period_ns; }
   void add_to(v1::Report& report) const;
 
  private:

@@ -48,7 +48,8 @@ void ReadoutLinks::connect(std::uint32_t readout) {
   const std::size_t plane = planes_ ? planes_->choice().plane() : 0;
   link_to(readouts_[readout].link, Role::readout, NodeIndex(static_cast<std::uint16_t>(readout)),
           ways[std::min(plane, ways.size() - 1)],
-          {settings_.self, *this, settings_.limits, counters_, settings_.reconnect_ns});
+          {settings_.self, *this, settings_.limits, counters_, settings_.reconnect_ns,
+           planes_ ? planes_->period_ns() : 0});
 }
 
 // Connects to all readouts in the new plane. Open fragments are requested again, so the steps under way begin

@@ -136,6 +136,7 @@ void Peer::connect(ports::Network& network, const ports::Endpoint& to) {
 void Peer::adopt(std::unique_ptr<ports::Stream> accepted) { stream_ = std::move(accepted); }
 
 void Peer::on_connected() {
+  answered_ = true;
   if (connecting_) send_hello();
 }
 

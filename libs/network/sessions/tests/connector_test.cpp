@@ -15,6 +15,58 @@ TEST_CASE("a connection that is never established is given up after the timeout,
   CHECK(farm.connector.ready());
 }
 
+TEST_CASE("an attempt without an answer is repeated sooner than TCP does, three times, then left to TCP") {
+  Farm farm;
+  farm.connector.set_patience(150 * kMillisecond);
+  farm.network.hold_connections = true;
+  const auto pass = [&](DurationNs for_ns) {
+    for (const TimeNs end = farm.now + for_ns; farm.now < end;) farm.pass(10 * kMillisecond);
+  };
+  pass(140 * kMillisecond);
+  CHECK(farm.network.connects == 1);
+  pass(40 * kMillisecond);
+  CHECK(farm.network.connects == 2);
+  pass(kSecond);  // 300 and 600 ms
+  CHECK(farm.network.connects == 4);
+  pass(kSecond);
+  CHECK(farm.network.connects == 4);
+  CHECK(farm.connector_counters.silent == 0);
+  farm.network.hold_connections = false;
+  farm.pass();
+  farm.pass();
+  CHECK(farm.connector.ready());
+  CHECK(farm.at_listener.ready == 1);  // not for the attempts that were given up
+  // An answer makes it as patient as at first.
+  farm.network.break_all();
+  farm.network.hold_connections = true;
+  pass(200 * kMillisecond);
+  CHECK(farm.network.connects == 5);
+  pass(150 * kMillisecond);
+  CHECK(farm.network.connects == 6);
+}
+
+TEST_CASE("a host that answers without a hello is not tried again before its time") {
+  struct Mute final : ports::Acceptor, ports::StreamHandler {
+    ports::StreamHandler* on_accept(std::unique_ptr<ports::Stream> accepted) override {
+      streams.push_back(std::move(accepted));
+      return this;
+    }
+    ports::ReceiveSpace receive_space() override { return {Bytes(space), Bytes{}}; }
+    bool on_received(std::size_t) override { return true; }
+    void on_closed(ports::CloseReason) override {}
+    std::vector<std::unique_ptr<ports::Stream>> streams;
+    std::vector<std::byte> space = std::vector<std::byte>(4096);
+  };
+  Farm farm;
+  Mute mute;
+  const auto listener = farm.network.listen({"memory", 0}, mute);
+  REQUIRE(listener.has_value());
+  farm.connector.set_patience(150 * kMillisecond);
+  farm.connector.redirect((*listener)->endpoint());
+  for (int i = 0; i < 100; ++i) farm.pass(10 * kMillisecond);
+  CHECK(mute.streams.size() == 1);
+}
+
 TEST_CASE("a connector reconnects after a loss, once per retry time, and reports since when it is down") {
   Farm farm;
   farm.network.refuse_connections = true;

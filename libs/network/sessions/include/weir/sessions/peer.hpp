@@ -127,6 +127,8 @@ class Peer final : public ports::StreamHandler, private wire::FrameSink {
   [[nodiscard]] const PeerInfo& info() const { return info_; }
   [[nodiscard]] bool ready() const { return state_ == State::ready; }
   [[nodiscard]] bool gone() const { return state_ == State::gone; }
+  // True once the far host has answered a connection of this side.
+  [[nodiscard]] bool is_answered() const { return answered_; }
   [[nodiscard]] bool was_ready() const { return was_ready_; }  // now, or before it ended
   [[nodiscard]] bool was_refused() const { return refused_; }  // by either side
   [[nodiscard]] std::size_t unsent_bytes() const { return stream_ ? stream_->unsent_bytes() : 0; }
@@ -188,6 +190,7 @@ class Peer final : public ports::StreamHandler, private wire::FrameSink {
   NodeIndex expected_index_;
   bool was_ready_ = false;
   bool connecting_ = false;  // this side connected
+  bool answered_ = false;
   bool refused_ = false;
   bool unsendable_ = false;  // a message exceeded the maximum length
   std::string refused_by_peer_;
