@@ -65,7 +65,9 @@ DcmNode::DcmNode(const node::Setup& setup, DcmEnvironment environment)
                                                     peer_counters_, builder_, course_)
                    : nullptr) {
   shipments_.keep_for(burst_.get());
-  if (settings_.planes) readouts_.use_planes(*settings_.planes);
+  if (settings_.planes)
+    readouts_.use_planes(*settings_.planes,
+                         environment_.watch_carriers ? environment_.watch_carriers() : nullptr);
   poll_filter();
   if (fetcher_) admission_.fetch_kept();
   if (!server_) return;

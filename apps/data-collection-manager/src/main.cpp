@@ -1,6 +1,8 @@
 #include <weir/base/plugin_file.hpp>
+#include <weir/config/planes.hpp>
 #include <weir/dcm/node.hpp>
 #include <weir/filter_host/spawned_workers.hpp>
+#include <weir/node/carriers.hpp>
 #include <weir/node/main.hpp>
 #include <weir/node/paths.hpp>
 #include <weir/node/process.hpp>
@@ -60,13 +62,20 @@ int main(int argc, char** argv) {
           return std::make_unique<weir::storage::ScratchFile>(burst.folder(), burst.disk_bytes(),
                                                               [&loop] { loop.wake(); });
         };
+        const auto watch_carriers = [&network = setup.farm.network()] {
+          std::vector<weir::config::Ipv4Network> planes;
+          for (const weir::v1::PlaneSettings& plane : network.planes())
+            planes.push_back(weir::config::parse_network(plane.network()).value());  // validated
+          return weir::node::watch_carriers(planes);
+        };
         return weir::dcm::make_node(setup, {loop,
                                             loop,
                                             [&loop] { loop.wake(); },
                                             weir::node::totals_from_now(loop),
                                             {weir::node::plugin_folder()},
                                             make_workers,
-                                            make_burst_disk});
+                                            make_burst_disk,
+                                            watch_carriers});
       },
       try_filter);
 }

@@ -19,6 +19,21 @@ std::optional<PlaneChoice::Move> PlaneChoice::beat(TimeNs now_ns) {
   } else if (!home_good_ns_) {
     home_good_ns_ = now_ns;
   }
+  return move_if_due(now_ns);
+}
+
+std::optional<PlaneChoice::Move> PlaneChoice::carriers_lost(const std::vector<std::size_t>& planes,
+                                                            TimeNs now_ns) {
+  for (const std::size_t plane : planes) {
+    WEIR_ASSERT(plane < settings_.planes);
+    for (std::size_t readout = 0; readout < settings_.readouts; ++readout)
+      at(static_cast<std::uint32_t>(plane), readout) = {false, settings_.misses, settings_.misses};
+    if (plane == settings_.home) home_good_ns_.reset();
+  }
+  return move_if_due(now_ns);
+}
+
+std::optional<PlaneChoice::Move> PlaneChoice::move_if_due(TimeNs now_ns) {
   const auto move = choose(now_ns);
   if (!move) return std::nullopt;
   WEIR_ASSERT(move->to < settings_.planes && move->to != plane_);

@@ -21,10 +21,12 @@ struct PlaneSettings {
 
 // Chooses the plane through which a DCM receives (Jereczek 2017, algorithm 6.2, for this DCM alone).
 //
-// Inputs: which readouts were heard through which plane, and a beat in each period, when all of them are
-// probed. A readout misses a beat in a plane if nothing of it came through this plane since the last beat and
-// something came through another one. So a plane that is slow, a readout that is stopped, and a DCM that did
-// not run miss nothing. A plane lacks a readout that has missed `misses` beats in succession.
+// Inputs: which readouts were heard through which plane, lost carriers, and a beat in each period, when all
+// readouts are probed. A readout misses a beat in a plane if nothing of it came through this plane since the
+// last beat and something came through another one. So a plane that is slow, a readout that is stopped, and a
+// DCM that did not run miss nothing. A plane lacks a readout that has missed `misses` beats in succession.
+//
+// A plane to which this host has no carrier left lacks all readouts at once. Its return alone says nothing.
 //
 // A DCM leaves its plane if another one lacks fewer readouts. It returns to its home when the home has heard
 // every readout that the present plane hears, for hold_ns. Two moves are hold_ns apart. Pure.
@@ -42,6 +44,8 @@ class PlaneChoice {
   };
   // To be called once per period. Returns the move that is due.
   [[nodiscard]] std::optional<Move> beat(TimeNs now_ns);
+  // The links of this host to these planes have lost their carriers. Returns the move that is due.
+  [[nodiscard]] std::optional<Move> carriers_lost(const std::vector<std::size_t>& planes, TimeNs now_ns);
 
   [[nodiscard]] std::uint32_t plane() const { return plane_; }
   [[nodiscard]] bool is_home() const { return plane_ == settings_.home; }
@@ -73,6 +77,7 @@ class PlaneChoice {
     return hearings_[plane * settings_.readouts + readout];
   }
   void count(std::size_t readout);
+  std::optional<Move> move_if_due(TimeNs now_ns);
   [[nodiscard]] std::size_t lacking(std::uint32_t plane) const;
   [[nodiscard]] bool home_is_as_good() const;
   [[nodiscard]] bool misses_nothing(std::uint32_t plane) const;

@@ -15,8 +15,10 @@ constexpr DurationNs kConnectEvery = 5 * kMillisecond;
 
 }  // namespace
 
-PlaneLinks::PlaneLinks(const PlaneLinkSettings& settings, sessions::PeerCounters& counters)
+PlaneLinks::PlaneLinks(const PlaneLinkSettings& settings, std::unique_ptr<ports::Carriers> carriers,
+                       sessions::PeerCounters& counters)
     : settings_(settings),
+      carriers_(std::move(carriers)),
       counters_(counters),
       choice_(settings.choice),
       links_(settings.choice.planes * settings.choice.readouts) {
@@ -45,6 +47,10 @@ void PlaneLinks::tick(ports::Network& network, TimeNs now_ns) {
 }
 
 std::optional<PlaneChoice::Move> PlaneLinks::look(TimeNs now_ns, UtcNs utc_ns) {
+  if (const auto move = look_at_carriers(now_ns)) {
+    note(*move, utc_ns);
+    return move;
+  }
   if (now_ns < beat_ns_) return std::nullopt;  // a pass costs nothing per readout
   const PlaneSettings& settings = settings_.choice;
   for (std::uint32_t plane = 0; plane < settings.planes; ++plane) {
@@ -57,6 +63,14 @@ std::optional<PlaneChoice::Move> PlaneLinks::look(TimeNs now_ns, UtcNs utc_ns) {
     for (std::size_t readout = 0; readout < settings.readouts; ++readout) probe(plane, readout, now_ns);
   }
   return move;
+}
+
+std::optional<PlaneChoice::Move> PlaneLinks::look_at_carriers(TimeNs now_ns) {
+  if (!carriers_) return std::nullopt;
+  const std::vector<std::size_t> lost = carriers_->lost();
+  if (lost.empty()) return std::nullopt;
+  for (const std::size_t plane : lost) spdlog::warn("carrier lost plane={}", settings_.names[plane]);
+  return choice_.carriers_lost(lost, now_ns);
 }
 
 void PlaneLinks::listen_to(std::uint32_t plane, std::size_t readout, TimeNs now_ns) {

@@ -3,6 +3,7 @@
 #include "node_link.hpp"
 #include "plane_choice.hpp"
 #include <weir/node/refusal_log.hpp>
+#include <weir/ports/carriers.hpp>
 #include <weir/reports/plane_moves.hpp>
 #include <weir/sessions/connector.hpp>
 #include <weir/sessions/peer.hpp>
@@ -29,7 +30,9 @@ struct PlaneLinkSettings {
 // may wait as long as the plane was down before it tries again.
 class PlaneLinks final : public sessions::PeerHandler {
  public:
-  PlaneLinks(const PlaneLinkSettings& settings, sessions::PeerCounters& counters);
+  // `carriers`: of this host's links to the planes; may be null.
+  PlaneLinks(const PlaneLinkSettings& settings, std::unique_ptr<ports::Carriers> carriers,
+             sessions::PeerCounters& counters);
 
   // Sets the addresses of a readout, one for each plane.
   void set_readout(NodeIndex index, const std::vector<ports::Endpoint>& ways);
@@ -57,6 +60,7 @@ class PlaneLinks final : public sessions::PeerHandler {
   }
   void listen_to(std::uint32_t plane, std::size_t readout, TimeNs now_ns);
   void probe(std::uint32_t plane, std::size_t readout, TimeNs now_ns);
+  [[nodiscard]] std::optional<PlaneChoice::Move> look_at_carriers(TimeNs now_ns);
   void note(const PlaneChoice::Move& move, UtcNs utc_ns);
 
   std::string check_hello(const sessions::PeerInfo& info) override;
@@ -64,6 +68,7 @@ class PlaneLinks final : public sessions::PeerHandler {
   void on_gone(sessions::Peer& peer, std::string_view why) override;
 
   PlaneLinkSettings settings_;
+  std::unique_ptr<ports::Carriers> carriers_;
   sessions::PeerCounters& counters_;
   PlaneChoice choice_;
   std::vector<Link> links_;  // by plane, then by readout

@@ -31,8 +31,8 @@ ReadoutLinks::ReadoutLinks(const LinkSettings& settings, std::size_t readouts,
   for (std::size_t i = 0; i < readouts; ++i) readouts_.emplace_back(settings.silence_ns);
 }
 
-void ReadoutLinks::use_planes(const PlaneLinkSettings& settings) {
-  planes_ = std::make_unique<PlaneLinks>(settings, counters_);
+void ReadoutLinks::use_planes(const PlaneLinkSettings& settings, std::unique_ptr<ports::Carriers> carriers) {
+  planes_ = std::make_unique<PlaneLinks>(settings, std::move(carriers), counters_);
 }
 
 void ReadoutLinks::set_readout(NodeIndex index, std::vector<ports::Endpoint> ways) {

@@ -27,8 +27,9 @@ class ReadoutLinks final : public sessions::PeerHandler {
   ReadoutLinks(const LinkSettings& settings, std::size_t readouts, sessions::PeerCounters& counters,
                const ports::Clock& clock, Builder& builder, PushAdmission* pushing, const RunPhases& course);
 
-  // Receives through one of several planes from now on. Call before set_readout().
-  void use_planes(const PlaneLinkSettings& settings);
+  // Receives through one of several planes from now on. Call before set_readout(). `carriers`: of this host's
+  // links to them; may be null.
+  void use_planes(const PlaneLinkSettings& settings, std::unique_ptr<ports::Carriers> carriers);
   [[nodiscard]] const PlaneLinks* planes() const { return planes_.get(); }  // null without planes
   // Sets the addresses of the readout with this index, one for each plane; ignored if the farm does not have
   // it.

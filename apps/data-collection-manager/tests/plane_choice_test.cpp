@@ -14,6 +14,7 @@ namespace {
 constexpr DurationNs kPeriod = 100 * kMillisecond;
 constexpr std::uint32_t kMisses = 3;
 constexpr DurationNs kHold = 2 * kSecond;
+constexpr auto kHoldBeats = static_cast<std::size_t>(kHold / kPeriod);
 
 PlaneSettings settings_of(std::uint32_t planes, std::size_t readouts, std::uint32_t home = 0) {
   return {.planes = planes,
@@ -156,6 +157,49 @@ TEST_CASE("a move that may reach a lost readout comes before the farm's judgemen
   CHECK(!net.choice.is_deciding(0, net.now));  // it may not move yet
 }
 
+TEST_CASE("a lost carrier is left at once, and returned to when heartbeats have come for the hold time") {
+  Network net(2, 3);
+  (void)net.beats(5);
+  const auto move = net.choice.carriers_lost({0}, net.now);
+  REQUIRE(move.has_value());
+  CHECK(move->to == 1);
+  CHECK(move->lacking == 3);
+  CHECK(net.choice.is_deciding(0, net.now));  // it connects
+  net.set_cut(0, true);
+  CHECK(net.beats(2 * kHoldBeats).empty());  // a carrier that returns is not reported
+  net.set_cut(0, false);
+  CHECK(net.beats(kHoldBeats - 1).empty());
+  const auto back = net.beats(kMisses);
+  REQUIRE(back.size() == 1);
+  CHECK(back.front().to == 0);
+}
+
+TEST_CASE("carriers that are lost together, of another plane, or within the hold time move no DCM") {
+  Network net(2, 3);
+  (void)net.beats(5);
+  CHECK(!net.choice.carriers_lost({1}, net.now));
+  (void)net.beats(5);
+  CHECK(!net.choice.carriers_lost({0, 1}, net.now));
+  (void)net.beats(5);
+  REQUIRE(net.choice.carriers_lost({0}, net.now).has_value());
+  CHECK(!net.choice.carriers_lost({1}, net.now + kPeriod));
+  CHECK(net.choice.plane() == 1);
+  CHECK(!net.choice.has_broken_hold());
+}
+
+TEST_CASE("a carrier that is lost in the hold time is left after it, if heartbeats have not come since") {
+  Network net(3, 2);
+  (void)net.beats(5);
+  REQUIRE(net.choice.carriers_lost({0}, net.now).has_value());
+  net.set_cut(0, true);
+  net.set_cut(1, true);
+  CHECK(!net.choice.carriers_lost({1}, net.now));
+  CHECK(net.beats(kHoldBeats - 1).empty());
+  const auto moves = net.beats(1);
+  REQUIRE(moves.size() == 1);
+  CHECK(moves.front().to == 2);
+}
+
 TEST_CASE("readouts that are cut off in different planes are left to the farm") {
   Network net(2, 2);
   (void)net.beats(5);
@@ -186,7 +230,16 @@ TEST_CASE("random cuts, stops and flapping break no promise") {
         }
         steady_since = net.now;
       }
-      const auto move = net.beat();
+      // Now and then the cut of a whole plane is that of the link here, and the beat comes after it.
+      std::optional<PlaneChoice::Move> move;
+      const std::size_t lost = below(net.settings.planes);
+      if (below(20) == 0 && std::ranges::all_of(net.cut[lost], [](bool is_cut) { return is_cut; }))
+        move = net.choice.carriers_lost({lost}, net.now + 1);
+      if (move) {
+        ++net.now;
+      } else {
+        move = net.beat();
+      }
       if (move) {
         INFO("seed " << seed << " beat " << i);
         CHECK((!last || net.now - *last >= kHold));

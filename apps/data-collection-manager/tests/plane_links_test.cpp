@@ -74,6 +74,11 @@ class Address final : public sessions::PeerHandler {
   sessions::SessionListener listener_;
 };
 
+struct Links final : ports::Carriers {
+  std::vector<std::size_t> lost() override { return std::exchange(planes, {}); }
+  std::vector<std::size_t> planes;
+};
+
 struct Planes : Building {
   Planes() {
     node::Setup setup;
@@ -87,7 +92,9 @@ struct Planes : Building {
     collector().readout_down(0);
     collector().readout_down(1);
     links.emplace(link_settings(setup), kReadouts, counters, clock, builder, nullptr, course);
-    links->use_planes(plane_settings(setup).value());
+    auto own = std::make_unique<Links>();
+    carriers = own.get();
+    links->use_planes(plane_settings(setup).value(), std::move(own));
     links->set_readout(NodeIndex(0), {a.at, b.at});
     course.begin();
     pass(100 * kMillisecond);
@@ -123,6 +130,7 @@ struct Planes : Building {
   Address b{network, now()};
   sessions::PeerCounters counters;
   RunPhases course;
+  Links* carriers = nullptr;
   std::optional<ReadoutLinks> links;
 };
 
@@ -161,6 +169,28 @@ TEST_CASE("a dead plane is left: requests are repeated in the other one, and aga
   CHECK(moves[0].lacking == 1);
   CHECK(moves[1].lacking == 0);
   CHECK(dcm.report().counters().at("dcm.plane_moves") == 2);
+}
+
+TEST_CASE("a link without carrier is left in the next look, and its requests are repeated") {
+  Planes dcm;
+  (void)dcm.ask(1);
+  dcm.a.set_mute(true);
+  dcm.carriers->planes = {0};
+  dcm.pass(6 * kStep);
+  CHECK(dcm.links->planes()->choice().plane() == 1);
+  CHECK(dcm.b.data() != nullptr);
+  CHECK(dcm.b.requests >= 1);
+}
+
+TEST_CASE("a connection to the new plane without an answer is repeated within a heartbeat") {
+  Planes dcm;
+  dcm.carriers->planes = {0};
+  dcm.network.hold_connections = true;
+  dcm.pass(5 * kStep);
+  CHECK(dcm.links->planes()->choice().plane() == 1);
+  const std::size_t before = dcm.network.connects;
+  dcm.pass(kHeartbeats / 3 + 2 * kStep);
+  CHECK(dcm.network.connects == before + 1);
 }
 
 TEST_CASE("a readout that stops in both planes is reported, and the DCM stays") {

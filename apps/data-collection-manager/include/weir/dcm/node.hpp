@@ -2,6 +2,7 @@
 
 #include <weir/node/node.hpp>
 #include <weir/node/setup.hpp>
+#include <weir/ports/carriers.hpp>
 #include <weir/ports/clock.hpp>
 #include <weir/ports/network.hpp>
 #include <weir/ports/scratch_disk.hpp>
@@ -29,6 +30,8 @@ struct DcmEnvironment {
   std::function<std::unique_ptr<filter_host::WorkerHost>(int slice_memory)> make_workers = {};
   // For burst.disk_bytes: makes the disk of the burst ring. May be empty otherwise.
   std::function<std::unique_ptr<ports::ScratchDisk>()> make_burst_disk = {};
+  // With network.planes: watches this host's links to them, in their order. May be empty.
+  std::function<std::unique_ptr<ports::Carriers>()> watch_carriers = {};
 };
 
 // Makes a data collection manager: requests under a shaper, assembles, filters, ships accepted and confirmed
