@@ -25,7 +25,9 @@ OwnNumbers::OwnNumbers(const OwnNumbersSettings& settings, std::vector<SourceId>
 }
 
 void OwnNumbers::begin_run(SliceId first_slice) {
-  for (numbering::CounterTrack& track : tracks_) track.begin();
+  // While the farm's only readout was away the farm stood still.
+  const auto from = settings_.alone ? std::optional(first_slice) : std::nullopt;
+  for (numbering::CounterTrack& track : tracks_) track.begin(from);
   for (numbering::JumpWatch& jump : jumps_) jump.begin();
   news_ = false;
   std::fill(told_.begin(), told_.end(), false);

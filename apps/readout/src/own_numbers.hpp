@@ -29,6 +29,7 @@ struct OwnNumbersSettings {
     DurationNs time = 0;       // added to its time
   };
   std::map<std::uint32_t, Offset> offsets;  // by source
+  bool alone = false;                       // the farm has no other readout
 };
 
 // The numbers that front-ends count themselves (build.by: number): places each fragment's counter, and tells

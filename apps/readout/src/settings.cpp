@@ -36,7 +36,8 @@ source::BufferLimits limits(const v1::Farm& farm) {
   return limits;
 }
 
-std::optional<OwnNumbersSettings> own_numbers(const v1::Farm& farm) {
+std::optional<OwnNumbersSettings> own_numbers(const node::Setup& setup) {
+  const v1::Farm& farm = setup.farm;
   const v1::BuildSettings& build = farm.build();
   if (build.by() != v1::BuildSettings::BY_NUMBER) return std::nullopt;
   constexpr std::uint32_t kNeverWraps = 64;
@@ -48,6 +49,7 @@ std::optional<OwnNumbersSettings> own_numbers(const v1::Farm& farm) {
       build.time_tolerance_us() > 0 ? config::from_us(build.time_tolerance_us())
                                     : config::from_ms(build.skew_ms()) + kHostsApart,
       {}};
+  numbers.alone = setup.plan.of_role(Role::readout).size() == 1;
   for (const v1::BuildOffsetSettings& offset : build.offsets()) {
     for (const std::uint32_t source : offset.sources())
       numbers.offsets[source] = {static_cast<std::int64_t>(offset.counter()),
@@ -345,7 +347,7 @@ ReadoutNodeSettings node_settings(const node::Setup& setup) {
           .fault_seed = farm.source().seed(),
           .buffer = limits(farm),
           .front_end = front_end_settings(setup),
-          .numbers = own_numbers(farm),
+          .numbers = own_numbers(setup),
           .sources = sources_settings(setup),
           .steps = watch_settings(setup),
           .push = push_settings(setup),

@@ -8,11 +8,14 @@
 namespace weir::numbering {
 
 CounterTrack::CounterTrack(const CounterSettings& settings)
-    : settings_(settings), mask_(settings.bits >= 64 ? UINT64_MAX : (1ULL << settings.bits) - 1) {
+    : settings_(settings),
+      mask_(settings.bits >= 64 ? UINT64_MAX : (1ULL << settings.bits) - 1),
+      begin_(settings.first.value) {
   WEIR_ASSERT(settings.bits >= kCounterBitsMin && settings.bits <= 64);
 }
 
-void CounterTrack::begin() {
+void CounterTrack::begin(std::optional<SliceId> from) {
+  begin_ = std::max(settings_.first, from.value_or(settings_.first)).value;
   last_.reset();
   counts_ = {};
 }
@@ -21,7 +24,7 @@ std::optional<SliceId> CounterTrack::place(std::uint64_t counter, std::optional<
   const std::uint64_t low = (counter + static_cast<std::uint64_t>(settings_.offset)) & mask_;
   if (mask_ == UINT64_MAX) return low > kNumberMax.value ? std::nullopt : std::optional(SliceId(low));
   const std::uint64_t half = mask_ / 2 + 1;
-  std::uint64_t expected = settings_.first.value;
+  std::uint64_t expected = begin_;
   if (last_) expected = last_->value + 1;
   if (latest && latest->value > expected) {
     // Without a number of its own within the last half range the count of wraps is a guess.
@@ -48,7 +51,7 @@ std::optional<SliceId> CounterTrack::take(std::uint64_t counter, std::optional<S
   } else if (last_ && *number < *last_) {
     ++counts_.back;
   } else {
-    const std::uint64_t expected = last_ ? last_->value + 1 : settings_.first.value;
+    const std::uint64_t expected = last_ ? last_->value + 1 : begin_;
     counts_.left_out += number->value - std::min(number->value, expected);
   }
   last_ = number;

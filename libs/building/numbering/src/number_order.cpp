@@ -12,6 +12,7 @@ NumberOrder::NumberOrder(std::size_t readouts, DurationNs skew_ns, DurationNs to
 
 void NumberOrder::begin(SliceId next, TimeNs now) {
   next_ = next;
+  near_ = next;
   confirmed_upto_ = next;
   held_.clear();
   gaps_.clear();
@@ -30,8 +31,12 @@ void NumberOrder::seen(std::size_t readout, SliceId number, UtcNs time, TimeNs n
     return;
   }
   // A number that most have already passed is confirmed.
-  Held& held =
-      held_.try_emplace(number, Held{time, now, number < confirmed_upto_ ? now : 0, {}, {}}).first->second;
+  Held& held = held_.try_emplace(number, Held{time, now, number < confirmed_upto_ ? now : 0, false, {}, {}})
+                   .first->second;
+  if (number.value <= near_.value + kFarAhead) {
+    held.near = true;
+    near_ = std::max(near_, SliceId(number.value + 1));
+  }
   if (tolerance_ns_ > 0 && std::find(held.voters.begin(), held.voters.end(), readout) == held.voters.end()) {
     held.voters.push_back(readout);
     held.vote.add(time, tolerance_ns_);
@@ -53,12 +58,14 @@ std::optional<NumberOrder::Due> NumberOrder::next(TimeNs now) {
     confirm(now);
     if (held.confirmed == 0 || now - held.confirmed < skew_ns_) return std::nullopt;
     close_gap(number);
-  } else if (!has_a_time(held, now)) {
-    return std::nullopt;
+  } else {
+    if (!held.near) confirm(now);
+    if ((!held.near && held.confirmed == 0) || !has_a_time(held, now)) return std::nullopt;
   }
   const UtcNs time = tolerance_ns_ > 0 ? held.vote.time() : held.time;
   held_.erase(first);
   next_ = SliceId(number.value + 1);
+  near_ = std::max(near_, next_);
   return Due{number, time};
 }
 

@@ -1,5 +1,6 @@
 #include <weir/base/assert.hpp>
 #include <weir/base/planted.hpp>
+#include <weir/numbering/number_order.hpp>
 #include <weir/numbering/seen_numbers.hpp>
 
 #include <algorithm>
@@ -10,6 +11,7 @@ void SeenNumbers::begin() {
   std::fill(sources_.begin(), sources_.end(), Source());
   announced_.reset();
   top_.reset();
+  near_.reset();
   known_.clear();
   waiting_.clear();
   voting_.clear();
@@ -60,7 +62,11 @@ std::size_t SeenNumbers::voters(TimeNs now) const {
 void SeenNumbers::accept(SliceId number, UtcNs time, TimeNs now) {
   const bool follows = top_ && number.value <= top_->value + 1;
   if (!follows && !is_reached_by_most(number, now)) {
-    waiting_.try_emplace(number, time);
+    Waiting& waits = waiting_.try_emplace(number, Waiting{time, false}).first->second;
+    if (top_ && number.value <= near_.value_or(*top_).value + kFarAhead) {
+      waits.near = true;
+      near_ = std::max(near_.value_or(number), number);
+    }
     if (waiting_.size() <= kWaitingMax) return;
     waiting_.erase(std::prev(waiting_.end()));
     ++forgotten_;
@@ -71,6 +77,7 @@ void SeenNumbers::accept(SliceId number, UtcNs time, TimeNs now) {
 
 void SeenNumbers::believe(SliceId number, UtcNs time) {
   top_ = std::max(top_.value_or(number), number);
+  near_ = std::max(near_.value_or(*top_), *top_);
   if (!known_.try_emplace(number, time).second) return;
   if (known_.size() > kKnownMax) {
     known_.erase(known_.begin());
@@ -88,6 +95,7 @@ void SeenNumbers::announced(SliceId upto) {
   if (announced_ && upto <= *announced_) return;
   announced_ = upto;
   top_ = std::max(top_.value_or(upto), upto);
+  near_ = std::max(near_.value_or(*top_), *top_);
   waiting_.erase(waiting_.begin(), waiting_.upper_bound(upto));
   voting_.erase(voting_.begin(), voting_.upper_bound(upto));
   known_.erase(known_.begin(), known_.upper_bound(upto));
@@ -96,13 +104,13 @@ void SeenNumbers::announced(SliceId upto) {
 void SeenNumbers::take(std::size_t most, TimeNs now, std::vector<SeenNumber>& out) {
   if (!voting_.empty()) count_votes(now);
   if (behind_) repeat();
-  // The lowest first: it may be all that keeps the others waiting.
+  // One that was far ahead is not believed because its turn has come: its source would draw the others along.
   while (!waiting_.empty()) {
-    const auto [number, time] = *waiting_.begin();
-    const bool follows = top_ && number.value <= top_->value + 1;
+    const auto [number, waits] = *waiting_.begin();
+    const bool follows = top_ && number.value <= top_->value + (waits.near ? 1 : 0);
     if (!follows && !is_reached_by_most(number, now)) break;
     waiting_.erase(waiting_.begin());
-    believe(number, time);
+    believe(number, waits.time);
   }
   const auto end = fresh_.begin() + static_cast<std::ptrdiff_t>(std::min(most, fresh_.size()));
   out.assign(fresh_.begin(), end);

@@ -47,6 +47,16 @@ TEST_CASE("a source that joins after half a range is refused") {
   CHECK(wide.take(1000100, SliceId(1000099)) == SliceId(1000100));
 }
 
+TEST_CASE("a source of the farm's only readout goes on from the number that its readout takes part from") {
+  CounterTrack track({8, 0, SliceId(0)});
+  CHECK(track.take(182, SliceId(182)) == std::nullopt);
+  track.begin(SliceId(183));
+  CHECK(track.take(222, SliceId(182)) == SliceId(222));
+  CHECK(track.take(2, SliceId(222)) == SliceId(258));
+  track.begin();
+  CHECK(track.take(5, std::nullopt) == SliceId(5));
+}
+
 TEST_CASE("numbers above the highest one that may be named are refused") {
   CounterTrack track({64, 0, SliceId(0)});
   CHECK_FALSE(track.take(UINT64_MAX, std::nullopt).has_value());

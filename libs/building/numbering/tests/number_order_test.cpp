@@ -86,6 +86,19 @@ TEST_CASE("one counter that jumps does not move the farm") {
   CHECK(farm.order.waiting() < 12000);
 }
 
+TEST_CASE("a readout that is ahead of all others does not draw the farm along when it gets there") {
+  Order farm(3);
+  for (std::uint64_t number = 0; number < 400; ++number) {
+    CAPTURE(number);
+    farm.now += kMillisecond;
+    farm.see(0, number);
+    farm.see(2, number + (number >= 100 ? 128 : 0));
+    farm.see(1, number);
+    REQUIRE(farm.due() == Numbers{number});
+  }
+  CHECK(farm.order.counts() == numbering::OrderCounts());
+}
+
 TEST_CASE("numbers of a farm with one readout are believed after the skew") {
   Order farm(1);
   farm.see(0, 100);

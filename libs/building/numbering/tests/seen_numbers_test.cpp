@@ -87,6 +87,20 @@ TEST_CASE("a source that jumps ahead of the others is not believed until most ha
   }
 }
 
+TEST_CASE("a source that is ahead of all others does not draw them along when they get there") {
+  SeenNumbers seen(3);
+  seen.begin();
+  for (std::uint64_t number = 0; number < 400; ++number) {
+    CAPTURE(number);
+    const auto now = static_cast<TimeNs>(number);
+    for (const std::size_t source : {0U, 1U, 2U}) {
+      const bool ahead = source == 2 && number >= 100;
+      seen.note(source, SliceId(number + (ahead ? 128 : 0)), 0, now);
+    }
+    REQUIRE(taken(seen, now) == Numbers{number});
+  }
+}
+
 TEST_CASE("without a supervisor the store of numbers is bounded, and keeps the highest") {
   SeenNumbers seen(1);
   seen.begin();

@@ -31,8 +31,9 @@ class CounterTrack {
  public:
   explicit CounterTrack(const CounterSettings& settings);
 
-  // Begins a run.
-  void begin();
+  // Begins a run, or takes part in it from this number on. Requires: `from` only where no other readout has
+  // numbers of the run, because the farm stood still meanwhile.
+  void begin(std::optional<SliceId> from = std::nullopt);
   // Returns the number of a fragment with this counter; none: it cannot be placed. `latest`: the highest
   // number announced to the farm, if there is one.
   [[nodiscard]] std::optional<SliceId> take(std::uint64_t counter, std::optional<SliceId> latest);
@@ -44,6 +45,7 @@ class CounterTrack {
  private:
   CounterSettings settings_;
   std::uint64_t mask_;
+  std::uint64_t begin_;  // the first number that is expected
   std::optional<SliceId> last_;
   CounterCounts counts_;
 };

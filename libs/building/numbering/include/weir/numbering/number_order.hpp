@@ -14,6 +14,7 @@
 namespace weir::numbering {
 
 constexpr std::uint32_t kCounterBitsMin = 8;
+constexpr std::uint64_t kFarAhead = 32;  // numbers by which a front-end may be ahead of the others
 constexpr SliceId kNumberMax{(1ULL << 62U) - (1ULL << 32U) - 1};  // as for triggers from outside
 
 // Counts since begin().
@@ -27,9 +28,10 @@ struct OrderCounts {
 
 // Makes triggers, in ascending order, of the numbers that readouts have seen. The number after the previous
 // one is due at once; where times are compared, as soon as most readouts agree on its time, or after
-// `skew_ns`. Another one waits until more than half of the readouts that delivered lately have
-// reached it, and for `skew_ns` from then on; then the gap before it is closed. At most kHeldMax numbers
-// wait; beyond, the highest is given up. Not thread-safe.
+// `skew_ns`. One that was reported far ahead has to be reached by most readouts: a readout that is ahead of
+// all others does not draw the farm along. A number behind a gap waits until more than half of the readouts
+// that delivered lately have reached it, and for `skew_ns` from then on; then the gap before it is closed. At
+// most kHeldMax numbers wait; beyond, the highest is given up. Not thread-safe.
 class NumberOrder {
  public:
   static constexpr std::size_t kHeldMax = 65536;
@@ -62,6 +64,7 @@ class NumberOrder {
     UtcNs time = 0;
     TimeNs since = 0;
     TimeNs confirmed = 0;  // when most readouts had reached it; 0: not yet
+    bool near = false;     // when a readout reported it, it was not far ahead of the others
     TimeVote vote;
     std::vector<std::size_t> voters;
   };
@@ -85,6 +88,7 @@ class NumberOrder {
   std::vector<Reader> readers_;
   std::vector<SliceId> at_;  // of those that deliver
   SliceId next_;
+  SliceId near_;  // behind the highest number that was not far ahead
   SliceId confirmed_upto_;
   std::map<SliceId, Held> held_;
   std::deque<Gap> gaps_;  // the latest, ascending

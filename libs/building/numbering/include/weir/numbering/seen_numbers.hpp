@@ -60,6 +60,10 @@ class SeenNumbers {
     bool delivers = false;
     bool trusted = true;
   };
+  struct Waiting {
+    UtcNs time = 0;
+    bool near = false;  // when a source sent it, it was not far ahead of the others
+  };
   struct Ballot {
     TimeNs since = 0;
     UtcNs first = 0;
@@ -75,12 +79,13 @@ class SeenNumbers {
   TimeSettings times_;
   std::vector<Source> sources_;
   std::optional<SliceId> announced_;
-  std::optional<SliceId> top_;        // the highest that was believed
-  std::map<SliceId, UtcNs> known_;    // believed, not announced: their times
-  std::map<SliceId, UtcNs> waiting_;  // not believed yet
-  std::map<SliceId, Ballot> voting_;  // without a time yet
-  std::vector<SeenNumber> fresh_;     // to be reported
-  bool behind_ = false;               // `fresh_` lacks some of them
+  std::optional<SliceId> top_;          // the highest that was believed
+  std::optional<SliceId> near_;         // the highest that was not far ahead
+  std::map<SliceId, UtcNs> known_;      // believed, not announced: their times
+  std::map<SliceId, Waiting> waiting_;  // not believed yet
+  std::map<SliceId, Ballot> voting_;    // without a time yet
+  std::vector<SeenNumber> fresh_;       // to be reported
+  bool behind_ = false;                 // `fresh_` lacks some of them
   std::uint64_t forgotten_ = 0;
 };
 
