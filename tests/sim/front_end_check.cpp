@@ -67,6 +67,12 @@ std::optional<std::uint64_t> FrontEndCheck::event_of(std::uint32_t source, std::
   for (std::uint64_t event = 0; realigned && event <= last; ++event) {
     if (is_content(source, event, bytes)) return event;
   }
+  // Data that are late by most of a narrow counter's range stand for a later number.
+  const std::uint64_t range = plan_.counter_bits <= 16 ? 1ULL << plan_.counter_bits : UINT64_MAX;
+  for (std::uint64_t event = slice; plan_.kind == FrontEnds::number && event >= range;) {
+    event -= range;
+    if (plan_.is_late(source, event) && is_content(source, event, bytes)) return event;
+  }
   // Without a readout the farm stands still, and its front-ends count on: their counters wrap unseen, all
   // alike.
   const bool wrapped = plan_.kind == FrontEnds::number && plan_.counter_bits <= 16 && no_readout_was_left();
@@ -187,7 +193,10 @@ std::string FrontEndCheck::window_fragment(const storage::SliceRecordView& slice
     found += here == expected.end() ? 0 : 1;
   }
   whole = found == expected.size();
-  if (whole || fragment.record.status != FragmentStatus::ok) return {};
+  const bool ok = fragment.record.status == FragmentStatus::ok;
+  if (fragment.record.status == FragmentStatus::truncated && keeps_all_from(source, begin))
+    return place(slice, fragment) + describe() + "is truncated, and nothing of it was lost";
+  if (whole || !ok) return {};
   // A readout that joins compares windows with its own clock, and cannot know of pieces longer than others.
   const DurationNs near = kClocksApart + (plan_.long_pieces ? 4 * plan_.period_ns : 0);
   const bool close = std::ranges::any_of(begins, [&](TimeNs one) {
@@ -200,6 +209,16 @@ std::string FrontEndCheck::window_fragment(const storage::SliceRecordView& slice
          std::to_string(end - zero) + ", and is not marked; its readout began at" +
          std::accumulate(begins.begin(), begins.end(), std::string(),
                          [](const std::string& all, TimeNs one) { return all + " " + std::to_string(one); });
+}
+
+bool FrontEndCheck::keeps_all_from(std::uint32_t source, UtcNs begin) {
+  // Windows of events may need data that a full ring has freed.
+  const bool whole_plan =
+      scenario_.clock_slice_ns > 0 && plan_.lost_permille == 0 && plan_.late_permille == 0;
+  if (!whole_plan || a_readout_died() || scenario_.world.flips) return false;
+  if (in_all("pieces.dropped.ring_full") + in_all("readout.windows_forced") > 0) return false;
+  const std::vector<TimeNs>& begins = front_ends_.begins(source);
+  return begins.size() == 1 && begin > SimFrontEnds::utc(begins.front()) + kClocksApart + 4 * plan_.period_ns;
 }
 
 bool FrontEndCheck::explains(const storage::FragmentRecord& missing) const {
@@ -244,16 +263,36 @@ bool FrontEndCheck::a_readout_died() const {
 
 std::string FrontEndCheck::account() const {
   if (std::string problem = slip_named(); !problem.empty()) return problem;
+  if (std::string problem = numbers_given(); !problem.empty()) return problem;
   return pieces_balance();
 }
 
-std::uint64_t FrontEndCheck::misfits() const {
+std::uint64_t FrontEndCheck::in_all(const std::string& counter) const {
   std::uint64_t sum = 0;
   for (const v1::Report& report : account_.nodes()) {
-    const auto found = report.counters().find("readout.out_of_step");
+    const auto found = report.counters().find(counter);
     if (found != report.counters().end()) sum += found->second;
   }
   return sum;
+}
+
+std::uint64_t FrontEndCheck::misfits() const { return in_all("readout.out_of_step"); }
+
+std::string FrontEndCheck::numbers_given() const {
+  if (!plan_.tidy) return {};
+  // A restarted supervisor counts numbers as passed over that were vetoed before.
+  std::uint64_t vetoed = 0;
+  for (const auto& [name, count] : account_.counters()) vetoed += name.starts_with("vetoed.") ? count : 0;
+  if (const std::uint64_t nobodys = in_all("numbers.nobodys"); nobodys > vetoed)
+    return describe() + std::to_string(nobodys) + " number(s) were passed over, and each front-end sent them";
+  if (plan_.late_source == 0) return {};
+  const std::string refused = "source " + std::to_string(plan_.late_source) + ": counter ";
+  const bool named = std::ranges::any_of(account_.faults_text(), [&](const std::string& fault) {
+    return fault.find(refused) != fault.npos && fault.find("cannot be placed") != fault.npos;
+  });
+  if (named) return {};
+  return describe() + "source " + std::to_string(plan_.late_source) +
+         " was placed, though its counter stands for several numbers";
 }
 
 bool FrontEndCheck::has_named() const {

@@ -51,6 +51,13 @@ class FrontEndCheck {
   [[nodiscard]] bool is_seen() const;
   [[nodiscard]] std::string slip_named() const;
   [[nodiscard]] std::uint64_t misfits() const;
+  // Returns the sum of a counter over all nodes.
+  [[nodiscard]] std::uint64_t in_all(const std::string& counter) const;
+  // By number: where all front-ends send everything in time, each number becomes a slice or is vetoed, and a
+  // counter that joins too late is refused. Returns the problem; empty: none.
+  [[nodiscard]] std::string numbers_given() const;
+  // By time: returns whether no window that begins here or later has a reason to be truncated.
+  [[nodiscard]] bool keeps_all_from(std::uint32_t source, UtcNs begin);
   // By number: whether its counter is so far from the right one that this shows without times.
   [[nodiscard]] bool jumps_far() const;
   [[nodiscard]] std::string pieces_balance() const;

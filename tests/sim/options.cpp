@@ -41,8 +41,9 @@ int parse_options(int argc, char** argv, Options& options) {
   app.add_option(
       "--rates", options.rates,
       "kind of faults: normal, hard (disks that fail, power loss and deaths of the supervisor, "
-      "often and at once), KIND=WEIGHT (how often a kind is drawn, against the others: 1); several "
-      "with commas. A seed is another scenario with other rates");
+      "often and at once), KIND=WEIGHT (how often a kind is drawn, against the others: 1); kind of farms: "
+      "front-ends, by-trigger, by-number, by-time, planes; several with commas. A seed is another scenario "
+      "with other rates");
   app.add_option("--progress", options.progress,
                  "FILE for the progress of --seeds: a further call with it resumes there");
   app.add_flag("--quiet", options.quiet, "print failures and the sum only");
@@ -50,8 +51,10 @@ int parse_options(int argc, char** argv, Options& options) {
   app.add_flag("--no-faults", options.no_faults, "none of the seed's faults");
   app.add_flag("--check-journal", options.check_journal,
                "after every pass of the supervisor: its journal gives all of its state back");
-  app.add_option("--planted", options.planted,
-                 "a planted bug, or all of them in turn (builds with WEIR_PLANTED_BUGS)");
+  app.add_option(
+      "--planted", options.planted,
+      "a planted bug, or in turn all of them, or those of front-ends and planes (ways) (builds with "
+      "WEIR_PLANTED_BUGS)");
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -18,6 +18,27 @@ void set_planted([[maybe_unused]] Planted bug) {
 #endif
 }
 
+// Returns the kind of farms that have such a bug, as a rate.
+std::string_view farms_with(Planted bug) {
+  switch (bug) {
+    case Planted::mark_named:
+    case Planted::close_gaps:
+      return "front-ends";
+    case Planted::place_anyhow:
+    case Planted::tell_once:
+      return "by-number";
+    case Planted::join_whole:
+    case Planted::hide_gap:
+    case Planted::lose_border:
+      return "by-time";
+    case Planted::move_again:
+    case Planted::forget_moved:
+      return "planes";
+    default:
+      return "normal";
+  }
+}
+
 }  // namespace
 
 void plant(const std::string& bug) {
@@ -29,22 +50,21 @@ void plant(const std::string& bug) {
 
 int find_planted(const Options& options) {
   bool all = true;
-  for (std::size_t i = 1; i < kPlanted; ++i) {
+  const Planted first = options.planted == "ways" ? Planted::mark_named : Planted::drop_acknowledgement;
+  for (auto i = static_cast<std::size_t>(first); i < kPlanted; ++i) {
     const auto bug = static_cast<Planted>(i);
+    if (bug == Planted::build_cut_off) continue;  // unit tests of the reach board find it
+    const std::string_view farms = farms_with(bug);
     set_planted(bug);
     ScenarioLimits limits = options.limits;
-    if (bug >= Planted::mark_named && bug <= Planted::lose_border) limits.front_ends_permille = 1000;
-    if (bug >= Planted::move_again) limits.planes_permille = 1000;
+    if (farms != "normal") set_rates(farms, limits);
     std::uint64_t seed = options.first;
     while (seed <= options.last && !fails(make_scenario(seed, limits))) ++seed;
     const bool found = seed <= options.last;
     all = all && found;
-    if (found) {
-      std::printf("| `%s` | %llu |\n", std::string(name(bug)).c_str(),
-                  static_cast<unsigned long long>(seed - options.first + 1));
-    } else {
-      std::printf("| `%s` | not found |\n", std::string(name(bug)).c_str());
-    }
+    const std::string seeds = found ? std::to_string(seed - options.first + 1) : "not found";
+    std::printf("| `%s` | %s | %s |\n", std::string(name(bug)).c_str(), std::string(farms).c_str(),
+                seeds.c_str());
     std::fflush(stdout);
   }
   return all ? 0 : 1;

@@ -202,8 +202,17 @@ void RunCheck::check_account() {
       fail(report.name() + " held " + std::to_string(left->second) + " fragment(s) that nobody cleared");
   }
   check_fetches();
+  check_moves();
   if (counter("stored") + counter("rejected") + discarded != triggered_)
     fail("stored + rejected + discarded is not triggered");
+}
+
+// While one plane is cut, all slices go on in another. A lease and a deadline are 20 s or more.
+void RunCheck::check_moves() {
+  const bool filters_end = scenario_.killers > 0 || scenario_.workers;
+  if (!scenario_.only_planes || filters_end) return;
+  if (const std::uint64_t expired = counter("supervisor.leases_expired"); expired > 0)
+    fail(std::to_string(expired) + " lease(s) ended, though a plane reached every readout");
 }
 
 // Every slice is settled before its DCM's run ends, unless run control removes the DCM. Checksums of

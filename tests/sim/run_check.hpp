@@ -38,6 +38,7 @@ class RunCheck {
  private:
   void check_account();
   void check_fetches();
+  void check_moves();
   void check_histograms();
   void check_filter_alerts();
   void check_saved_alerts();

@@ -100,8 +100,9 @@ struct ScenarioLimits {
   std::uint32_t supervisor_permille = 200;  // share of the faults of a single process
   // Farms with front-ends that count events, have clocks, or slip. Drawn by generators of their own.
   std::uint32_t front_ends_permille = 0;
-  std::uint32_t planes_permille = 0;    // farms with planes, likewise
-  std::uint32_t together_permille = 0;  // faults that come within 100 ms of the one before
+  FrontEnds front_ends_kind = FrontEnds::none;  // of all these farms; none: any
+  std::uint32_t planes_permille = 0;            // farms with planes, likewise
+  std::uint32_t together_permille = 0;          // faults that come within 100 ms of the one before
   // Farms in which two nodes, or a DCM and all readouts, exchange no messages for a while. Drawn last, so
   // that the rest of the scenario is unchanged.
   std::uint32_t partition_permille = 300;
@@ -110,8 +111,8 @@ struct ScenarioLimits {
 };
 // Disk faults, power loss and deaths of the supervisor, frequent and concurrent.
 [[nodiscard]] ScenarioLimits hard_limits();
-// "normal", "hard", "front-ends", "planes", and KIND=WEIGHT, one after another, with commas. Throws
-// std::runtime_error.
+// "normal", "hard", "front-ends", "by-trigger", "by-number", "by-time", "planes", and KIND=WEIGHT, one after
+// another, with commas. Throws std::runtime_error.
 void set_rates(std::string_view text, ScenarioLimits& limits);
 [[nodiscard]] Scenario make_scenario(std::uint64_t seed, const ScenarioLimits& limits = {});
 

@@ -38,6 +38,7 @@ struct Shared {
   std::atomic<std::uint64_t> faults{0};
   std::atomic<std::uint64_t> deaths{0};
   std::atomic<std::uint64_t> slices{0};
+  std::atomic<std::uint64_t> fragments{0};  // of these
   std::atomic<std::uint64_t> steps{0};
   std::atomic<std::uint64_t> simulated_ms{0};
   std::atomic<std::uint64_t> slips{0};
@@ -118,6 +119,7 @@ void run_one(std::uint64_t seed, const Options& options, Shared& shared) {
   shared.faults += scenario.faults.size();
   shared.deaths += outcome.deaths;
   shared.slices += outcome.triggered;
+  shared.fragments += outcome.triggered * scenario.readouts * scenario.sources;
   shared.steps += outcome.steps;
   shared.slips += outcome.slips ? 1 : 0;
   shared.slips_shown += outcome.slip_shows ? 1 : 0;
@@ -175,13 +177,14 @@ pid_t start_worker(const Options& options, Shared& shared, std::uint32_t job, Cl
 void print_sum(const Options& options, const Shared& shared, double seconds) {
   const auto done = shared.done.load();
   std::printf(
-      "%llu seeds from %llu: %llu failed; %llu faults, %llu deaths, %llu slices, %.0f simulated s, %llu "
-      "steps; %.1f s, %.1f seeds/s\n",
+      "%llu seeds from %llu: %llu failed; %llu faults, %llu deaths, %llu slices of %llu fragments, %.0f "
+      "simulated s, %llu steps; %.1f s, %.1f seeds/s\n",
       static_cast<unsigned long long>(done), static_cast<unsigned long long>(options.first),
       static_cast<unsigned long long>(shared.failed.load()),
       static_cast<unsigned long long>(shared.faults.load()),
       static_cast<unsigned long long>(shared.deaths.load()),
       static_cast<unsigned long long>(shared.slices.load()),
+      static_cast<unsigned long long>(shared.fragments.load()),
       static_cast<double>(shared.simulated_ms.load()) / 1000,
       static_cast<unsigned long long>(shared.steps.load()), seconds,
       static_cast<double>(done) / std::max(seconds, 1e-3));

@@ -451,6 +451,21 @@ TEST_CASE("no slice of an alert is stated as lost while its ring lives") {
   }
 }
 
+// With 8 bits: a counter that jumped by half of its range drew the farm along (2271); the only readout died
+// behind slice 128, and its sources could not be placed any more (2154).
+TEST_CASE("a narrow counter draws no other along, and a farm's only readout goes on after its death") {
+  sim::ScenarioLimits limits;
+  sim::set_rates("hard,front-ends", limits);
+  for (const std::uint64_t seed : {2154U, 2271U}) {
+    CAPTURE(seed);
+    const Scenario scenario = make_scenario(seed, limits);
+    CHECK(scenario.front_ends.kind == sim::FrontEnds::number);
+    const sim::Outcome outcome = run_scenario(scenario, false);
+    CHECK(outcome.problem == "");
+    CHECK(outcome.triggered == scenario.slices);
+  }
+}
+
 TEST_CASE("rates change how often a kind of fault is drawn, and nothing without them") {
   sim::ScenarioLimits limits;
   sim::set_rates("", limits);

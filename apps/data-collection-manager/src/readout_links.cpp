@@ -161,8 +161,10 @@ void ReadoutLinks::on_ready(sessions::Peer& peer) {
   readouts_[peer.tag].retransmitted = readouts_[peer.tag].bytes = 0;
   readouts_[peer.tag].timing_ns = now_ns_;
   collector_.shaper().connected(static_cast<std::uint32_t>(peer.tag), peer.stream().selective_acks());
-  const bool moved = planes_ && !planes_->choice().is_home();
-  collector_.readout_up(static_cast<std::uint32_t>(peer.tag), moved);
+  const std::optional<std::uint32_t> plane =
+      planes_ ? std::optional(planes_->choice().plane()) : std::nullopt;
+  const auto former = std::exchange(readouts_[peer.tag].plane, plane);
+  collector_.readout_up(static_cast<std::uint32_t>(peer.tag), former && former != plane);
 }
 
 void ReadoutLinks::on_gone(sessions::Peer& peer, std::string_view why) {

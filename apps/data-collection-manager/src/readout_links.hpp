@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -73,8 +74,9 @@ class ReadoutLinks final : public sessions::PeerHandler {
     std::uint64_t retransmitted = 0;  // on this connection, as last reported by its readout
     std::uint64_t bytes = 0;          // received over this connection, as of the last look
     std::vector<std::byte> frames;
-    TimeNs data_ns = 0;       // arrival of its last data, in a farm with planes; 0: none
-    TimeNs gap_since_ns = 0;  // ... before a move after which none have arrived; 0: no such move
+    TimeNs data_ns = 0;                  // arrival of its last data, in a farm with planes; 0: none
+    TimeNs gap_since_ns = 0;             // ... before a move after which none have arrived; 0: no such move
+    std::optional<std::uint32_t> plane;  // of its last connection
     LivenessProbe probe;
     LossLog loss;
   };
