@@ -39,6 +39,19 @@ class ExperimentTest(unittest.TestCase):
         self.assertEqual([figure.name for figure in plots.figures_of("thesis-4.8", lines)], ["thesis-4.8-distribution"])
 
 
+    def test_a_failover_is_drawn_over_time_with_its_cut(self):
+        line = {"bench": "experiment", "paper": "thesis", "figure": "6.10", "title": "A cut", "scale": 0.005,
+                "x_label": "", "cure": "rings", "tcp": "new", "histogram_ms": [[20, 3]],
+                "all_mbit": [[0.25, 50.0], [0.5, 40.0]], "affected_mbit": [[0.25, 12.0], [0.5, 2.0]],
+                "others_mbit": [[0.25, 38.0], [0.5, 38.0]], "resent": [[0.25, 0], [0.5, 3]],
+                "cut_at_s": 12, "cut_until_s": 24}
+        rate, resent = plots.figures_of("thesis-6.10", [line])
+        self.assertEqual([curve[0] for curve in rate.curves], ["all DCMs", "affected DCMs", "the others"])
+        self.assertEqual(rate.curves[1][1:3], ([0.25, 0.5], [12.0, 2.0]))
+        self.assertEqual(rate.marks, [(12, "cut"), (24, "return")])
+        self.assertEqual(resent.curves[0][1:3], ([0.25, 0.5], [0, 3]))
+
+
 class FilterNodeTest(unittest.TestCase):
     def test_the_slices_taken_and_both_parts_of_the_cpu_time_are_drawn_over_the_input_rate(self):
         def line(node, khz, thrown_away, emulated=True):

@@ -384,6 +384,8 @@ def experiment_figures(name, lines):
     figures = []
     if lines[0]["paper"] == "mixed" and not lines[0]["x_label"]:
         return [_sources_figure(name, title, about, lines)]  # latencies are those of a farm that idles
+    if lines[0].get("all_mbit"):
+        return _failover_figures(name, title, about, lines[0])
     if lines[0]["x_label"]:
         axis = lines[0]["x_label"] + " (the paper's)"
         goodput = Figure(name + "-goodput", title, about, axis, "goodput, % of theory")
@@ -486,6 +488,19 @@ def _traced_figures(name, title, about, curves):
             for port, queue in line.get("queues", {}).items():
                 _curve(queues, "%s: %s" % (label, port), queue, steps=True)
     return figures + ([queues] if queues.curves else [])
+
+
+def _failover_figures(name, title, about, line):
+    """The DCMs' rate, and segments sent again, over time around a cut."""
+    rate = Figure(name + "-rate", title, about, "time, s", "payload received, Mb/s")
+    for label, key in (("all DCMs", "all_mbit"), ("affected DCMs", "affected_mbit"), ("the others", "others_mbit")):
+        _curve(rate, label, line[key], steps=True)
+    resent = Figure(name + "-resent", title, about, "time, s", "segments sent again in %g s" % line["resent"][0][0])
+    _curve(resent, "all readouts", line["resent"], steps=True)
+    for figure in (rate, resent):
+        figure.y_limits = (0, None)
+        figure.marks = [(line["cut_at_s"], "cut"), (line["cut_until_s"], "return")]
+    return [rate, resent]
 
 
 def _delay_figures(name, title, about, lines):

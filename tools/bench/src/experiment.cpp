@@ -1,6 +1,7 @@
 // Runs of an experiment, one after the other, each in a virtual network of its own.
 #include "antares_bursts.hpp"
 #include "arrival_delays.hpp"
+#include "failover_run.hpp"
 #include "lab_farm.hpp"
 #include "output.hpp"
 #include "units.hpp"
@@ -20,6 +21,7 @@
 #include <numeric>
 #include <optional>
 #include <thread>
+#include <unistd.h>
 
 namespace weir::bench {
 namespace {
@@ -164,21 +166,25 @@ Expected<Line, std::string> measure(const ExperimentPoint& point, const Experime
   run->settle_s = times.settle_s;
   if (needs_trace(point.show)) run->trace_network = folder + "/trace.jsonl";
   const MachineLoad load;
-  const auto summary = summary_of_lab_run(*run);
+  FailoverTrace trace;
+  const auto summary = point.show == Show::failover
+                           ? watch_lab_run(*run, point.farm, times.settle_s + times.measure_s, trace)
+                           : summary_of_lab_run(*run);
   if (!summary) return Unexpected<std::string>(summary.error());
   if (!summary->after_1s) return Unexpected<std::string>("no process reported after the settling time");
   Line figures = figures_of(*summary, rate_hz, point.setting.push);
   figures["cpu_s_per_s"] = load.cpu_s_per_s();
   add_derived(point, figures);
+  if (point.show == Show::failover) take_failover(trace, point, times, *summary, figures);
   if (point.setting.push) {
     const std::vector<std::string> arrivals = arrivals_of(point, run->out);
     take_fragments(point, rate_hz, arrivals, figures);
     if (point.show == Show::delays) figures["delays"] = points_of(delays_of(arrivals, kDelaysMax));
   }
   if (run->trace_network.empty()) return figures;
-  const auto trace = lab::NetworkTrace::from_lines(read(run->trace_network));
-  if (!trace) return Unexpected<std::string>(trace.error());
-  take_trace(point.show, view_of(*trace, "d0", times.settle_s, slice_bytes), figures);
+  const auto network = lab::NetworkTrace::from_lines(read(run->trace_network));
+  if (!network) return Unexpected<std::string>(network.error());
+  take_trace(point.show, view_of(*network, "d0", times.settle_s, slice_bytes), figures);
   return figures;
 }
 
@@ -363,6 +369,7 @@ int run_experiment(const std::vector<Experiment>& experiments, const ExperimentO
   const double scale = scale_of(experiment, options);
   const ExperimentTimes times = times_of(experiment, options);
   auto points = expand(experiment, tcps_of(experiment, options), scale);
+  for (ExperimentPoint& point : points) point.farm += fmt::format("-{}", ::getpid());  // beside other benches
   const std::string left_out = leave_out(points);
   if (!left_out.empty()) fmt::print(err, "weir bench {}: {}\n", options.bench, left_out);
   if (points.empty()) return 2;

@@ -1,6 +1,7 @@
 // The farm and the lab of an experiment's run. Pure.
 #include "units.hpp"
 #include <weir/bench/experiment.hpp>
+#include <weir/bench/failover.hpp>
 #include <weir/shaping/theory.hpp>
 
 #include <fmt/format.h>
@@ -13,8 +14,8 @@
 namespace weir::bench {
 namespace {
 
-constexpr double kBitPerMbit = 1e6;
 constexpr double kEndS = 0.5;          // of the run after the measurement: the last reports
+constexpr double kWatchedEndS = 3;     // the same where reports are taken during the run
 constexpr double kHitsPerSlice = 706;  // of a module outside of bursts
 constexpr double kBurstSlicesMax = 300;
 // The thesis' rate of a ring leaves out preamble and gap (section 6.3.2.1).
@@ -149,20 +150,52 @@ std::string leaf_spine_text(const ExperimentSetting& setting) {
   return text;
 }
 
-// Hosts that differ: links of readouts have a delay, and the last DCM may have a slow port.
+// Returns a host's entry for each DCM, or for several that share it.
+std::string dcm_hosts(const ExperimentSetting& setting, std::uint32_t hosts, const std::string& more) {
+  std::string text;
+  for (std::uint32_t host = 0; host < hosts; ++host) {
+    std::string nodes;
+    for (std::uint32_t i = 0; i < setting.dcms; ++i) {
+      if (i * hosts / setting.dcms == host) nodes += fmt::format("{}dcm-{}", nodes.empty() ? "" : ", ", i);
+    }
+    const bool slow = setting.slow_mbit > 0 && host + 1 == hosts;
+    text += fmt::format("  - {{name: d{}, nodes: [{}]{}{}}}\n", host, nodes, more,
+                        slow ? ", port_rate: " + rate_text(setting.slow_mbit) : "");
+  }
+  return text;
+}
+
+// Readouts at all leaves, and the DCMs on two hosts at the last one. Such a host uses one spine in each
+// plane.
+std::string planes_text(const ExperimentSetting& setting) {
+  const std::uint32_t readouts = whole(setting.readouts);
+  const std::uint32_t leaves = (readouts + setting.readouts_per_rack - 1) / setting.readouts_per_rack;
+  std::string text = fmt::format(
+      "topology: leaf-spine\nplanes: {}\naddresses: per-dcm\nleaf_spine: {{leaves: {}, spines: {}, "
+      "link_rate: "
+      "{}, link_buffer: {}}}\nhosts:\n",
+      kPlanes, leaves, setting.spines, rate_text(setting.uplink_mbit), buffer_text(setting.core_kb));
+  for (std::uint32_t i = 0; i < readouts; ++i) {
+    fmt::format_to(std::back_inserter(text),
+                   "  - {{name: r{}, nodes: [readout-{}], attached: {}, host_rate: {}}}\n", i, i,
+                   1 + i / setting.readouts_per_rack, rate_text(setting.host_mbit));
+  }
+  text += dcm_hosts(setting, kDcmHosts, fmt::format(", attached: {}", leaves));
+  const std::string link =
+      setting.cut_spine > 0 ? fmt::format(", link: leaf{}>spine{}", leaves, setting.cut_spine) : "";
+  return text + fmt::format("cuts:\n  - {{plane: 1{}, at_s: {:g}, for_s: {:g}}}\n", link, setting.cut_at_s,
+                            setting.cut_for_s);
+}
+
+// Hosts that differ: links of readouts have a delay, the last DCM may have a slow port, or DCMs share hosts.
 std::string unlike_hosts(const ExperimentSetting& setting) {
-  if (setting.delay_ms == 0 && setting.slow_mbit == 0) return {};
+  if (setting.delay_ms == 0 && setting.slow_mbit == 0 && setting.hosts == 0) return {};
   std::string text = "hosts:\n";
   for (std::uint32_t i = 0; i < whole(setting.readouts); ++i) {
     fmt::format_to(std::back_inserter(text), "  - {{name: r{}, nodes: [readout-{}]{}}}\n", i, i,
                    delay_text(setting));
   }
-  for (std::uint32_t i = 0; i < setting.dcms; ++i) {
-    const bool slow = setting.slow_mbit > 0 && i + 1 == setting.dcms;
-    fmt::format_to(std::back_inserter(text), "  - {{name: d{}, nodes: [dcm-{}]{}}}\n", i, i,
-                   slow ? ", port_rate: " + rate_text(setting.slow_mbit) : "");
-  }
-  return text;
+  return text + dcm_hosts(setting, setting.hosts > 0 ? setting.hosts : setting.dcms, {});
 }
 
 std::string topology_text(const ExperimentSetting& setting, const Cure& cure) {
@@ -175,6 +208,7 @@ std::string topology_text(const ExperimentSetting& setting, const Cure& cure) {
     return fmt::format("topology: star\nplacement: separate\nhost_rate: {}\n", rate_text(setting.host_mbit)) +
            unlike_hosts(setting);
   if (setting.layout == NetworkLayout::leaf_spine) return leaf_spine_text(setting);
+  if (setting.layout == NetworkLayout::planes) return planes_text(setting);
   const bool racked = setting.layout != NetworkLayout::behind_uplink;
   const std::uint32_t racks =
       racked ? (readouts + setting.readouts_per_rack - 1) / setting.readouts_per_rack : 1;
@@ -262,6 +296,18 @@ std::string source_text(const ExperimentPoint& point, const ExperimentSetting& s
                      setting.fragment_bytes, setting.fragment_bytes);
 }
 
+// The planes' networks are the lab's.
+std::string network_text(const ExperimentSetting& setting) {
+  if (setting.layout != NetworkLayout::planes) return "network: {congestion_control: cubic}\n";
+  return fmt::format(
+      "network:\n"
+      "  congestion_control: cubic\n"
+      "  planes: [{{name: a, network: 127.1.0.0/16}}, {{name: b, network: 127.2.0.0/16}}]\n"
+      "  plane_hold_ms: {:.0f}\n"
+      "control: {{listen: '127.0.0.1:0'}}\n",
+      setting.hold_s * kMsPerS);
+}
+
 std::string farm_text(const ExperimentPoint& point, const ExperimentTimes& times, double rate_hz) {
   ExperimentSetting setting = point.setting;
   if (!setting.flows.empty()) {  // the farm idles beside them
@@ -287,18 +333,21 @@ std::string farm_text(const ExperimentPoint& point, const ExperimentTimes& times
       push += fmt::format(", cut_off_bytes: {}, cut_off_slices: 4, cut_off_sources: 3", kCutOffBytes);
   }
   return fmt::format(
-      "farm: experiment\n"
+      "farm: {}\n"
       "run: {{mode: {}, duration_s: {}, restart: never}}\n"
-      "network: {{congestion_control: cubic}}\n"
+      "{}"
       "trigger: {}\n"
       "supervisor: {{in_flight_max: {}, pending_max: {}, status_interval_ms: 100, lease_ms: {}}}\n"
       "{}"
-      "readout: {{count: {}{}, buffer_bytes: {}{}}}\n"
+      "readout: {{count: {}{}{}, buffer_bytes: {}{}}}\n"
       "dcm: {{count: {}, credits: {}, slices_max: {}, buffer_bytes: {}, deadline_ms: {}, {}{}}}\n"
       "filter: {{plugin: prescale, parameters: {{n: 4294967295}}}}\n"  // all are rejected
       "writer: {{count: 0}}\n",
-      setting.push ? "push" : "pull", times.settle_s + times.measure_s + kEndS, trigger, in_flight,
-      std::max(4U, building), 3 * kDeadlineMs, source_text(point, setting, rate_hz), readouts,
+      point.farm, setting.push ? "push" : "pull",
+      times.settle_s + times.measure_s + (point.show == Show::failover ? kWatchedEndS : kEndS),
+      network_text(setting), trigger, in_flight, std::max(4U, building), 3 * kDeadlineMs,
+      source_text(point, setting, rate_hz), readouts,
+      setting.layout == NetworkLayout::planes ? ", host: 127.1.0.1" : "",
       point.cure.bursts ? "" : fmt::format(", sources_per_readout: {}", setting.sources),
       std::max(kBufferBytesMin, 8 * in_flight * readout_bytes), push, dcms, setting.units, 4 * setting.units,
       dcm_bytes, kDeadlineMs, shaper_text(point.cure, setting),

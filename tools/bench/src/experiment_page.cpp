@@ -2,6 +2,7 @@
 #include "units.hpp"
 #include "verdicts.hpp"
 #include <weir/bench/experiment.hpp>
+#include <weir/bench/failover.hpp>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
@@ -376,7 +377,8 @@ std::string experiment_page(const Experiment& experiment, const std::vector<Expe
                                            "formula (A.12).\n\n{}",
                                            experiment.title, scale_text(experiment, scale), times.settle_s,
                                            times.measure_s, text_of(conditions) + spinners_text(results))) +
-                     table_of(lines, columns_of(experiment, several));
+                     (experiment.show == Show::failover ? failover_table(lines)
+                                                        : table_of(lines, columns_of(experiment, several)));
   if (!left_out.empty()) text += "\nLeft out: " + left_out + ".\n";
   if (experiment.setting.push) text += push_text(experiment.vary != Vary::nothing, lines);
   if (needs_trace(experiment.show)) text += "\n" + trace_table(experiment.show, lines);
@@ -385,8 +387,9 @@ std::string experiment_page(const Experiment& experiment, const std::vector<Expe
   if (std::ranges::any_of(experiment.cures, [](const Cure& cure) { return cure.bit_errors > 0; }))
     text += "\n" + bit_error_table(lines);
   text += delay_text(experiment.setting.delay_ms, results);
-  text += fmt::format("\nA slice alone takes {:.1f} ms through its port.\n\n",
-                      lines.empty() ? 0 : number_of(lines.front(), "serialisation_ms"));
+  if (experiment.show != Show::failover)
+    text += fmt::format("\nA slice alone takes {:.1f} ms through its port.\n\n",
+                        lines.empty() ? 0 : number_of(lines.front(), "serialisation_ms"));
   text +=
       options.loss_free ? loss_free_text(results) : statements_text(experiment, results, scale, conditions);
   return text + fmt::format("\nDifferences: {}\n", experiment.differs);

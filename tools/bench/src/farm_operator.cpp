@@ -4,8 +4,10 @@
 #include <weir/base/role.hpp>
 #include <weir/clock/clock.hpp>
 #include <weir/control/states.hpp>
+#include <weir/launch/farms_here.hpp>
 #include <weir/reports/numbers.hpp>
 
+#include <chrono>
 #include <stdexcept>
 #include <utility>
 
@@ -16,6 +18,7 @@ using control::State;
 
 constexpr DurationNs kOperatorLook = 40 * kMillisecond;
 constexpr double kReplyPatienceS = 60;  // for a reply or a transition
+constexpr std::chrono::milliseconds kFarmLook{50};
 
 bus::ClientSettings settings_of(const std::string& control) {
   const std::size_t colon = control.rfind(':');
@@ -26,6 +29,18 @@ bus::ClientSettings settings_of(const std::string& control) {
 }
 
 }  // namespace
+
+std::string control_of(const std::string& farm,
+                       std::future<Expected<run_record::Summary, std::string>>& run) {
+  for (;;) {
+    for (const launch::FarmHere& here : launch::farms_here()) {
+      if (here.farm == farm) return here.control;
+    }
+    if (run.wait_for(kFarmLook) != std::future_status::ready) continue;
+    const auto ended = run.get();
+    throw std::runtime_error(ended ? "the farm ended at once" : ended.error());
+  }
+}
 
 FarmOperator::FarmOperator(const std::string& control, std::function<void()> each_turn)
     : each_turn_(std::move(each_turn)), client_(settings_of(control), std::function<void()>{}) {}

@@ -1,17 +1,25 @@
 #pragma once
 
+#include <weir/base/expected.hpp>
 #include <weir/base/time.hpp>
 #include <weir/bench/changing_farm.hpp>
 #include <weir/bus/client.hpp>
+#include <weir/run_record/summary.hpp>
 #include <weir/v1/bus.pb.h>
 
 #include <functional>
+#include <future>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace weir::bench {
+
+// Returns the address of run control of a farm that `run` starts on this machine.
+// Errors: std::runtime_error with the farm's message if it ends before.
+[[nodiscard]] std::string control_of(const std::string& farm,
+                                     std::future<Expected<run_record::Summary, std::string>>& run);
 
 // Operates a farm over its run control, and notes the stored slices over time.
 // Errors: std::runtime_error with a message if the farm does not follow a command.

@@ -3,12 +3,10 @@
 
 #include "farm_operator.hpp"
 #include "lab_farm.hpp"
-#include <weir/launch/farms_here.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <future>
 #include <iterator>
 #include <stdexcept>
@@ -20,20 +18,6 @@ namespace {
 constexpr std::uint32_t kReadouts = 4;
 constexpr double kHomeMbit = 1000;  // ports of the hosts at home, and the line
 constexpr double kRemoteEndS = 2;   // of the run after the last phase
-constexpr std::chrono::milliseconds kFarmLook{50};
-
-// Errors: std::runtime_error with the farm's message if it ends before.
-std::string control_of(const std::string& farm,
-                       std::future<Expected<run_record::Summary, std::string>>& run) {
-  for (;;) {
-    for (const launch::FarmHere& here : launch::farms_here()) {
-      if (here.farm == farm) return here.control;
-    }
-    if (run.wait_for(kFarmLook) != std::future_status::ready) continue;
-    const auto ended = run.get();
-    throw std::runtime_error(ended ? "the farm ended at once" : ended.error());
-  }
-}
 
 }  // namespace
 

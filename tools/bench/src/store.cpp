@@ -49,9 +49,8 @@ std::string file_system_of(const std::string& folder) {
 double thread_cpu_s() {
   rusage use{};
   ::getrusage(RUSAGE_THREAD, &use);
-  constexpr double kUsPerS = 1e6;
   return static_cast<double>(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
-         static_cast<double>(use.ru_utime.tv_usec + use.ru_stime.tv_usec) / kUsPerS;
+         static_cast<double>(use.ru_utime.tv_usec + use.ru_stime.tv_usec) / kUsPerMs / kMsPerS;
 }
 
 std::string failed(const char* what) { return fmt::format("{}: {}", what, std::strerror(errno)); }

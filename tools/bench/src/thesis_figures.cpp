@@ -229,7 +229,7 @@ Experiment diatcp_figure() {
 std::vector<Experiment> make_experiments() {
   std::vector<Experiment> all = {readouts_figure(), core_figure(), quota_figure(), static_figure(),
                                  diatcp_figure()};
-  for (auto part : {thesis_links, thesis_rings, thesis_traces}) {
+  for (auto part : {thesis_links, thesis_rings, thesis_planes, thesis_comparisons, thesis_traces}) {
     for (Experiment& figure : part()) all.push_back(std::move(figure));
   }
   return all;

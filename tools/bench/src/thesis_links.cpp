@@ -19,8 +19,6 @@ ExperimentSetting all_to_all() {
   return setting;
 }
 
-namespace {
-
 ExperimentSetting behind_uplink() {
   ExperimentSetting setting;
   setting.layout = NetworkLayout::behind_uplink;
@@ -33,6 +31,8 @@ ExperimentSetting behind_uplink() {
   setting.rate_hz = 0;
   return setting;
 }
+
+namespace {
 
 Experiment all_to_all_figure() {
   Experiment figure;

@@ -3,12 +3,15 @@
 #include <weir/bench/experiment.hpp>
 
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 // Parts of the table of the thesis' figures.
 namespace weir::bench {
 
 inline constexpr double kSegmentKb = 1.448;
+// Of a criterion without this bound.
+inline constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 // A window that lets a readout send its whole response at once: the thesis switches congestion control off
 // where it tests pause frames and rings.
 inline constexpr std::uint32_t kWholeResponse = 100;
@@ -40,6 +43,10 @@ inline void with_static_window(Experiment& figure) {
 
 // Hosts with a readout and DCMs each (figure 4.12).
 [[nodiscard]] ExperimentSetting all_to_all();
+// Readouts at one switch, DCMs at another, an uplink in between (figure 4.14).
+[[nodiscard]] ExperimentSetting behind_uplink();
+// Figure 6.7a with one plane: six readouts and six hosts with eight DCMs each, at two leaves.
+[[nodiscard]] ExperimentSetting leaves_and_spines();
 
 // Returns the figures that show a network over time: 4.2, 4.6, 4.7 and 4.10.
 [[nodiscard]] std::vector<Experiment> thesis_traces();
@@ -47,5 +54,9 @@ inline void with_static_window(Experiment& figure) {
 [[nodiscard]] std::vector<Experiment> thesis_links();
 // Returns those of software switches: 5.8, 5.10 and 6.8.
 [[nodiscard]] std::vector<Experiment> thesis_rings();
+// Returns those of parallel planes: 6.9 and 6.10.
+[[nodiscard]] std::vector<Experiment> thesis_planes();
+// Returns those that compare rings with other cures: 5.13, 7.4 and 7.8.
+[[nodiscard]] std::vector<Experiment> thesis_comparisons();
 
 }  // namespace weir::bench

@@ -5,9 +5,7 @@
 #include <string>
 
 namespace weir::bench {
-namespace {
 
-// Figure 6.7a with one plane: six readouts and six hosts with eight DCMs each, at two leaves.
 ExperimentSetting leaves_and_spines() {
   ExperimentSetting setting;
   setting.layout = NetworkLayout::leaf_spine;
@@ -23,6 +21,8 @@ ExperimentSetting leaves_and_spines() {
   setting.rate_hz = 0;
   return setting;
 }
+
+namespace {
 
 // Queues of a software switch with the same memory, and a bridge with the buffer of the setting.
 std::vector<Cure> queueings(double ring_packets) {

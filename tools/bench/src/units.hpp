@@ -14,6 +14,7 @@ inline constexpr double kUsPerMs = 1000;
 inline constexpr double kMsPerS = 1000;
 inline constexpr double kBytesPerKb = 1000;
 inline constexpr double kMbitPerGbit = 1000;
+inline constexpr double kBitPerMbit = 1e6;
 // Buffers of a farm's processes that hold no benchmark up.
 inline constexpr std::uint64_t kBufferBytesMin = 64U << 20;
 

@@ -63,6 +63,22 @@ QuantityText words_of(Quantity quantity) {
       return {"requests in the first quarter of a collection", "early_requests", kPercent, 0, " %"};
     case Quantity::queue_kb:
       return {"longest queue", "longest_queue_kb", 1, 1, " kB"};
+    case Quantity::before_cut:
+      return {"goodput before the cut, of theory", "before_cut", kPercent, 1, " %"};
+    case Quantity::unaffected:
+      return {"lowest half second of the unaffected DCMs, of before", "unaffected", kPercent, 1, " %"};
+    case Quantity::in_cut:
+      return {"goodput 1.5 s after the cut until its end, of before", "in_cut", kPercent, 1, " %"};
+    case Quantity::after_cut:
+      return {"goodput after the DCMs' return, of before", "after_cut", kPercent, 1, " %"};
+    case Quantity::gap_s:
+      return {"longest time without data of a readout", "gap_s", 1, 2, " s"};
+    case Quantity::wrong_moves:
+      return {"DCMs that moved without need, or did not move and return", "wrong_moves", 1, 0, ""};
+    case Quantity::resent_before:
+      return {"segments sent again before the cut", "resent_before", 1, 0, ""};
+    case Quantity::lost:
+      return {"missing fragments and discarded slices", "lost", 1, 0, ""};
   }
   return {};
 }

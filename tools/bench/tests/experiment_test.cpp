@@ -175,6 +175,37 @@ TEST_CASE("each leaf has its part of readouts and DCMs; rings and cards have the
   CHECK_THAT(lab_text(points.front()), ContainsSubstring("spines: 1,"));
 }
 
+TEST_CASE("DCMs share hosts, and rings have their rate, where the thesis compares them") {
+  const auto hosts = expand(thesis("7.8"), {Tcp::thesis}, 0.003);
+  REQUIRE(hosts.size() == 8);
+  CHECK_THAT(lab_text(hosts.back()), ContainsSubstring("- {name: d5, nodes: [dcm-15, dcm-16, dcm-17]}") &&
+                                         ContainsSubstring("- {name: r5, nodes: [readout-5]}") &&
+                                         ContainsSubstring("port_queue: per-dcm\nring_packets: 1024\n"));
+  CHECK_THAT(lab_text(hosts.front()), !ContainsSubstring("static_window"));  // Cubic
+  const auto uplink = expand(thesis("7.4"), {Tcp::thesis}, 0.02);
+  CHECK_THAT(lab_text(uplink.back()), ContainsSubstring("ring_packets: 4096\nring_rate: 27600000bit\n"));
+  const auto limited = expand(thesis("6.9"), {Tcp::thesis}, 0.005);
+  REQUIRE(limited.size() == 3);
+  CHECK_THAT(lab_text(limited[1]), ContainsSubstring("ring_rate: 36879"));
+  CHECK_THAT(lab_text(limited[0]), !ContainsSubstring("ring_rate"));
+}
+
+TEST_CASE("a software switch is judged by its latency beside pause frames, at each load") {
+  const Experiment& figure = thesis("5.13");
+  const auto judged = [&](double rings_ms) {
+    std::vector<ExperimentResult> results;
+    for (ExperimentPoint& point : expand(figure, {Tcp::thesis}, figure.scale)) {
+      const bool rings = point.cure.label == "rings";
+      ExperimentResult& result = results.emplace_back(result_of(std::move(point), rings ? 0.98 : 0.7, 0));
+      result.figures["slow_share"] = 0;
+      result.figures["mean_ms"] = rings ? rings_ms * (result.point.x > 0.95 ? 2 : 1) : 20;
+    }
+    return std::ranges::all_of(verdicts_of(figure, results, figure.scale), &ExpectationVerdict::met);
+  };
+  CHECK(judged(5));
+  CHECK_FALSE(judged(10));  // at 99 % as slow as pause frames
+}
+
 TEST_CASE("LCMs with bursts have 25,000 bytes a slice outside of them, at any scale") {
   const auto& all = antares_experiments();
   const auto figure = std::ranges::find(all, "4.3", &Experiment::id);

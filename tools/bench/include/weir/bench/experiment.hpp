@@ -34,7 +34,8 @@ enum class NetworkLayout : std::uint8_t {
   all_to_all,  // each host has a readout and DCMs (figure 4.12)
   behind_uplink,  // readouts at one switch, DCMs at another, an uplink between them (figure 4.14)
   cascade,        // readouts fill switches one by one, linked to the switch of the DCMs (mixed traffic)
-  leaf_spine      // each leaf has its part of the readouts and of the DCMs (figure 6.7a)
+  leaf_spine,     // each leaf has its part of the readouts and of the DCMs (figure 6.7a)
+  planes          // two planes of leaves and spines; all DCMs are on two hosts at the last leaf
 };
 
 enum class Vary : std::uint8_t {
@@ -52,7 +53,8 @@ enum class Vary : std::uint8_t {
 
 // Contents of lines and plots besides the table: of a network trace (use, collection, queues), the delay of
 // each fragment, or the mean and longest delays as bars. `bursts`: the source's bursts, without a farm.
-enum class Show : std::uint8_t { none, use, collection, queues, delays, bars, bursts };
+// `failover`: the rate over time around a cut.
+enum class Show : std::uint8_t { none, use, collection, queues, delays, bars, bursts, failover };
 [[nodiscard]] constexpr bool needs_trace(Show show) {
   return show == Show::use || show == Show::collection || show == Show::queues;
 }
@@ -73,6 +75,11 @@ struct ExperimentSetting {
   std::uint32_t spines = 1;
   std::uint32_t stands_for = 1;  // DCMs of the paper for each one here
   double nic_mbit = 0;           // at which the host of a DCM takes frames from its port; 0: as they come
+  // With planes: what fails in the first one. 0: all of it; else the link from this spine to the DCMs' leaf.
+  std::uint32_t cut_spine = 0;
+  double cut_at_s = 0;  // after the run's begin
+  double cut_for_s = 0;
+  double hold_s = 0;  // between two moves of a DCM
   // Of every layout.
   double port_kb = 600;
   double core_kb = 10'000;     // of the ports between switches
@@ -81,6 +88,7 @@ struct ExperimentSetting {
   bool push = false;           // readouts send by themselves, a time slice for each trigger of a clock
   double load = 0;             // above 0: triggers at this share of theory
   double slow_mbit = 0;        // the port of the last DCM, with one_switch; 0: as the others
+  std::uint32_t hosts = 0;     // that share the DCMs, with one_switch; 0: a host for each
   bool one_card = false;       // the DCMs' hosts share an interface card of their switch
   std::uint32_t spinners = 0;  // processes beside the farm that only compute
   // Continuous TCP flows beside the farm, from the host of a readout to the host of a DCM, by number.
@@ -142,7 +150,16 @@ enum class Quantity : std::uint8_t {
   source_most,     // and of the one that sent most
   idle_gaps,       // of 175 ms or more at the DCM's port
   early_requests,  // share of the request bytes in the first quarter of a slice's collection
-  queue_kb         // the longest queue of any port
+  queue_kb,        // the longest queue of any port
+  // Around a cut (failover.hpp).
+  before_cut,     // goodput, of theory
+  unaffected,     // lowest rate of the DCMs that the cut does not affect, of that before
+  in_cut,         // goodput once the affected DCMs have moved, of that before
+  after_cut,      // once they have returned, likewise
+  gap_s,          // the longest time without data of a readout
+  wrong_moves,    // DCMs that moved without need, or did not move and return
+  resent_before,  // segments that TCP sent again before the cut
+  lost            // fragments that are missing, and slices that were discarded
 };
 
 // A statement of the paper, with a criterion for all matching points; or without one, where `cannot` or
@@ -192,6 +209,7 @@ struct ExperimentPoint {
   double x = 0;               // the paper's
   ExperimentSetting setting;  // scaled, with x applied
   Show show = Show::none;
+  std::string farm = "experiment";  // its name
 };
 [[nodiscard]] std::vector<ExperimentPoint> expand(const Experiment& experiment, const std::vector<Tcp>& tcps,
                                                   double scale);

@@ -1,0 +1,160 @@
+// Figures of Jereczek's thesis (2017), chapter 6: parallel planes, as data.
+#include "thesis_parts.hpp"
+
+#include <string>
+#include <vector>
+
+namespace weir::bench {
+namespace {
+
+constexpr double kRingMbit = 1472;              // 4 packets of 1518 bytes in 33 us (figure 6.8g)
+constexpr double kWirePerRing = 1538.0 / 1518;  // the thesis leaves out preamble and gap
+constexpr double kBoundS = 0.45;                // heartbeats: 3 misses, one each 150 ms
+constexpr double kMarginS = 1;
+
+Expectation about_cut(Quantity quantity, double least, double most, const char* at, const char* paper) {
+  Expectation one{.tcp = Tcp::new_tcp, .quantity = quantity, .least = least, .most = most};
+  one.at = at;
+  one.paper = paper;
+  return one;
+}
+
+Expectation about_congestion(const char* cure, Quantity quantity, double least, double most, const char* at,
+                             const char* paper) {
+  Expectation one = about_cut(quantity, least, most, at, paper);
+  one.cure = cure;
+  return one;
+}
+
+constexpr const char* kNoCards =
+    "hosts of a lab with planes have no slow cards, and without them nothing overflows (lab.nic_rate)";
+
+// The thesis' one plane with one spine; its other two rows need two planes with slow cards.
+Experiment congestion_figure() {
+  Experiment figure;
+  figure.id = "6.9";
+  figure.title = "Rings, rings with a rate, and Cubic in a plane with one spine, hosts with slow cards";
+  figure.setting = leaves_and_spines();
+  figure.scaling.buffers = figure.scaling.readouts = false;
+  figure.scale = 0.005;
+  figure.times = {4, 10};
+  constexpr double kOptimumMbit = 910;  // 3 packets in 40 us, for each of eight DCMs
+  const Cure rings = {.label = "rings", .segments = 2 * kWholeResponse, .ring_packets = 2048};
+  Cure limited = rings;
+  limited.label = "rings with a rate";
+  limited.ring_mbit = kOptimumMbit * figure.setting.stands_for * kWirePerRing;
+  figure.cures = {rings, limited, plain_tcp()};
+  Expectation rings_less =
+      about_congestion("rings", Quantity::share, -kUnbounded, 0.75, "6.3.2.2, Figure 6.9",
+                       "without a rate the goodput is significantly lower: 46.7 % beside 95.7");
+  rings_less.over = limited.label;
+  Expectation cubic_less =
+      about_congestion("TCP Cubic", Quantity::share, -kUnbounded, 0.8, "6.3.2.2, Figure 6.9",
+                       "the same occurs with Cubic without rings: 57.3 %");
+  cubic_less.over = limited.label;
+  figure.expectations = {
+      about_congestion("rings with a rate", Quantity::share, 0.91, kUnbounded, "6.3.2.2, Figure 6.9",
+                       "rings with a rate reach the theoretical goodput: 95.7 %"),
+      about_congestion("rings with a rate", Quantity::drops, -kUnbounded, 0, "6.3.2.2",
+                       "without any signs of TCP timeouts in the latency distribution"),
+      rings_less,
+      about_congestion("rings", Quantity::drops, 1, kUnbounded, "6.3.2.2",
+                       "without rate limitation, timeouts occur"),
+      cubic_less,
+      {.at = "6.3.2.2, Figure 6.9",
+       .paper = "two planes with one spine each: 22.3, 51.7 and 29.4 %",
+       .cannot = kNoCards},
+      {.at = "6.3.2.2, Figure 6.9",
+       .paper =
+           "two planes with two spines each: 22.7, 45.8 and 24.8 %, and a latency below that of one plane",
+       .cannot = kNoCards}};
+  with_static_window(figure);
+  figure.differs =
+      "One DCM with two slices at a time stands for the eight of a host, with eight times the ring's rate. "
+      "The cards "
+      "of 8.7 Gb/s and 64 kB are those of figure 6.8, put in by hand: in the thesis PCIe gen1 limits both "
+      "ports of a "
+      "host together, to 12.19 Gb/s. A slice takes 0.17 s and more, so timeouts cannot be seen in its "
+      "latency; "
+      "drops are counted instead.";
+  return figure;
+}
+
+// Figure 6.7a with one active node of the HLT: eight DCMs.
+Experiment failover_figure() {
+  Experiment figure;
+  figure.id = "6.10";
+  figure.title = "A link between leaf and spine is cut and returns: 6 readouts, 8 DCMs, two planes";
+  ExperimentSetting& setting = figure.setting;
+  setting.layout = NetworkLayout::planes;
+  setting.readouts = 6;
+  setting.readouts_per_rack = 3;
+  setting.sources = 1;
+  setting.fragment_bytes = 4096;
+  setting.dcms = 8;
+  setting.units = 2;
+  setting.spines = 2;
+  setting.port_mbit = setting.host_mbit = setting.uplink_mbit = 10'000;
+  setting.rate_hz = 0;
+  setting.cut_spine = 1;
+  setting.cut_at_s = 12;
+  setting.cut_for_s = 12;
+  setting.hold_s = 2;
+  figure.scaling.buffers = figure.scaling.readouts = false;
+  figure.scale = 0.005;
+  figure.times = {3, 33};
+  figure.tcps = {Tcp::new_tcp};
+  figure.show = Show::failover;
+  figure.cures = {{.label = "rings", .ring_packets = 1024, .ring_mbit = kRingMbit * kWirePerRing}};
+  figure.expectations = {
+      about_cut(Quantity::before_cut, 0.9, kUnbounded, "6.3.2.3",
+                "at first the node performs near its theoretical performance"),
+      about_cut(Quantity::resent_before, -kUnbounded, 0, "6.3.2.3, Figure 6.10", "without any packet drops"),
+      about_cut(Quantity::unaffected, 0.9, kUnbounded, "6.3.2.3",
+                "it is enough to redistribute the flows impacted by the failed link, so the performance "
+                "degradation "
+                "will be significantly lower (there all flows were disabled)"),
+      about_cut(Quantity::wrong_moves, -kUnbounded, 0, "6.3.2.3",
+                "it is enough to redistribute the flows impacted by the failed link"),
+      about_cut(
+          Quantity::in_cut, 0.95, kUnbounded, "6.3.2.3",
+          "all flows can be moved to other paths and operate at the same goodput again (there only when the "
+          "link had returned)"),
+      about_cut(Quantity::after_cut, 0.95, kUnbounded, "6.3.2.3",
+                "after around 250 s the node operates at its full theoretical bandwidth again"),
+      about_cut(Quantity::gap_s, -kUnbounded, kBoundS + kMarginS, "ours",
+                "no readout is silent for longer than the heartbeats' bound of 0.45 s and a second"),
+      about_cut(Quantity::lost, -kUnbounded, 0, "ours", "nothing but time is lost")};
+  figure.differs =
+      "The thesis' controller disabled all flows, and had installed them anew when the link returned, so its "
+      "figure "
+      "\"cannot prove the effectiveness of the failover mechanism\" (6.3.2.3); the link failed at 120 s for "
+      "120 s, here "
+      "at 12 s for 12 s. A host of the lab uses one spine in each plane, so two hosts of four DCMs stand for "
+      "the one "
+      "of eight, each with two ports of 10 Gb/s, scaled. Flows move to the other plane only, because a DCM "
+      "chooses "
+      "planes and no spines. Fragments of 4 KiB instead of 128 make slices of 28 ms, and a DCM returns when "
+      "its "
+      "plane has answered for 2 s (10 by default).";
+  return figure;
+}
+
+// Our own: all switches of a plane die, and the carriers stay up.
+Experiment plane_figure() {
+  Experiment figure = failover_figure();
+  figure.id = "6.10-plane";
+  figure.title = "A whole plane is cut and returns: 6 readouts, 8 DCMs, two planes";
+  figure.setting.cut_spine = 0;
+  figure.differs =
+      "The thesis cuts one link. Here all switches of a plane stop, and the carriers of the hosts' links "
+      "stay up, as with a crashed switch in software. " +
+      figure.differs;
+  return figure;
+}
+
+}  // namespace
+
+std::vector<Experiment> thesis_planes() { return {congestion_figure(), failover_figure(), plane_figure()}; }
+
+}  // namespace weir::bench
