@@ -20,7 +20,7 @@ constexpr double kFirstInBuffer = 4;
 constexpr double kEnoughInBuffer = 2;          // DCMs and bursts share the buffer
 constexpr double kFloorShared = 4 * kSegment;  // of each DCM, if several share a port
 // Without selective acknowledgements, of all DCMs behind a port: a segment that the port drops costs 200 ms.
-constexpr double kEnoughOldTcp = 10 * kSegment;
+constexpr double kEnoughOldTcp = 9 * kSegment;
 constexpr double kWindowMax = 64.0 * (1U << 20U);
 
 constexpr DurationNs kStartEpoch = 2 * kMillisecond;
