@@ -19,11 +19,12 @@ namespace {
 
 using Networks = std::vector<config::Ipv4Network>;
 
-// Returns for each network whether an interface with an address in it is up and has a carrier.
-std::vector<bool> carriers_of(const Networks& networks) {
+// Returns for each network whether an interface with an address in it is up and has a carrier; `before` if
+// the system does not say.
+std::vector<bool> carriers_of(const Networks& networks, std::vector<bool> before) {
   std::vector<bool> up(networks.size());
   ifaddrs* list = nullptr;
-  if (::getifaddrs(&list) != 0) return up;
+  if (::getifaddrs(&list) != 0) return before;
   for (const ifaddrs* one = list; one != nullptr; one = one->ifa_next) {
     if (one->ifa_addr == nullptr || one->ifa_addr->sa_family != AF_INET) continue;
     sockaddr_in address{};
@@ -41,12 +42,14 @@ std::vector<bool> carriers_of(const Networks& networks) {
 class LinkCarriers final : public ports::Carriers {
  public:
   LinkCarriers(const Networks& networks, OwnedDescriptor socket)
-      : networks_(networks), socket_(std::move(socket)), up_(carriers_of(networks_)) {}
+      : networks_(networks),
+        socket_(std::move(socket)),
+        up_(carriers_of(networks_, std::vector<bool>(networks_.size()))) {}
 
   std::vector<std::size_t> lost() override {
     std::vector<std::size_t> lost;
     if (!has_news()) return lost;
-    const std::vector<bool> now = carriers_of(networks_);
+    const std::vector<bool> now = carriers_of(networks_, up_);
     for (std::size_t i = 0; i < networks_.size(); ++i) {
       if (up_[i] && !now[i]) lost.push_back(i);
     }
