@@ -48,19 +48,14 @@ TEST_CASE("seeds that once found a bug find none") {
   }
 }
 
-// An assignment in order after newer slices (1210, 1212), one of which waits for its own (290); front-ends
-// that count while their readout is removed from the run (1710).
+// An assignment in order after newer slices (1210, 1212); front-ends that count while their readout is
+// removed from the run (1710).
 TEST_CASE("seeds with front-ends that once failed do not") {
-  struct Seed {
-    const char* rates;
-    std::uint64_t seed;
-  };
-  const Seed one = GENERATE(Seed{"front-ends", 1210}, Seed{"front-ends", 1212}, Seed{"front-ends", 1710},
-                            Seed{"by-number", 290});
   sim::ScenarioLimits limits;
-  sim::set_rates(one.rates, limits);
-  CAPTURE(one.seed);
-  CHECK(run_scenario(make_scenario(one.seed, limits), false).problem == "");
+  sim::set_rates("front-ends", limits);
+  const std::uint64_t seed = GENERATE(1210U, 1212U, 1710U);
+  CAPTURE(seed);
+  CHECK(run_scenario(make_scenario(seed, limits), false).problem == "");
 }
 
 // With the default rates. A writer that was absent at the end had dead copies (90001764, 90008456, 90008773,

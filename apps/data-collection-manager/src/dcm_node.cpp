@@ -129,7 +129,6 @@ void DcmNode::filter_completed() {
     // Stays in the window: its assignment may never come.
     if (slice->awaits_assignment) {
       builder_.slices.change(*slice, BuildState::unassigned);
-      pushing_->passed(*slice);
     } else {
       to_filter(*slice);
     }

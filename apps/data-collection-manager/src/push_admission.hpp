@@ -56,10 +56,6 @@ class PushAdmission {
   // Once a pass: slices that have waited too long.
   void end_waiting(TimeNs now_ns);
 
-  // It is complete, in its turn, and waits for its assignment: older ones that come now are late.
-  void passed(const assembly::BuiltSlice& slice) {
-    if (gives_up_) window_.passed(slice.id());
-  }
   // complete(): a pushed slice goes to the filter. leaves(): it is about to be released.
   void complete(const assembly::BuiltSlice& slice);
   void leaves(const assembly::BuiltSlice& slice);

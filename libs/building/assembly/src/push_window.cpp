@@ -11,7 +11,7 @@ void PushWindow::opened(SliceId slice, TimeNs ask_ns, bool active) {
 }
 
 bool PushWindow::left(SliceId slice) {
-  passed(slice);
+  newest_left_ = std::max(slice, newest_left_.value_or(slice));
   const auto found = open_.find(slice);
   if (found == open_.end()) return false;
   ++steps_;
@@ -39,7 +39,7 @@ std::optional<SliceId> PushWindow::push_out_unseen() {
   ++steps_;
   const SliceId unseen = *unseen_.begin();
   unseen_.erase(unseen_.begin());
-  passed(unseen);
+  newest_left_ = std::max(unseen, newest_left_.value_or(unseen));
   return unseen;
 }
 
@@ -59,7 +59,7 @@ std::optional<PushWindow::Due> PushWindow::next_due(TimeNs now_ns) {
   ++steps_;
   const SliceId oldest = *active_.begin();
   active_.erase(active_.begin());
-  passed(oldest);
+  newest_left_ = std::max(oldest, newest_left_.value_or(oldest));
   return Due{oldest, false};
 }
 

@@ -37,10 +37,6 @@ TEST_CASE("a fragment of a slice that has left, or of an older one, opens nothin
   CHECK_FALSE(window.may_open(SliceId(7)));
   CHECK_FALSE(window.may_open(SliceId(6)));
   CHECK(window.may_open(SliceId(8)));
-  window.opened(SliceId(9), 2000);
-  window.passed(SliceId(9));
-  CHECK_FALSE(window.may_open(SliceId(8)));
-  CHECK(window.left(SliceId(9)));
 }
 
 TEST_CASE("a readout has skipped slices older than the newest on its present connection") {

@@ -5,7 +5,6 @@
 
 #include <boost/unordered/unordered_flat_map.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -39,10 +38,7 @@ class PushWindow {
   void arrived(std::uint32_t readout, SliceId slice);
   void readout_lost(std::uint32_t readout) { newest_of_[readout].reset(); }
 
-  // The slice stays in the window, and no older one may open any more.
-  void passed(SliceId slice) { newest_left_ = std::max(slice, newest_left_.value_or(slice)); }
-
-  // A fragment of a slice that is not known here opens it, unless the slice, or a newer one, has left or passed.
+  // A fragment of a slice that is not known here opens it, unless the slice, or a newer one, has left.
   [[nodiscard]] bool may_open(SliceId slice) const { return !newest_left_ || slice > *newest_left_; }
   [[nodiscard]] bool passed_by(std::uint32_t readout, SliceId slice) const {
     return newest_of_[readout] && *newest_of_[readout] > slice;
