@@ -1,11 +1,12 @@
 #include "begin_text.hpp"
+#include "field_text.hpp"
+#include "followed_file.hpp"
+#include "run_queries.hpp"
 #include "sql.hpp"
 #include <weir/base/assert.hpp>
-#include <weir/base/crc32c.hpp>
 #include <weir/clock/clock.hpp>
 #include <weir/run_database/moment.hpp>
 #include <weir/run_database/run_database.hpp>
-#include <weir/run_record/json.hpp>
 #include <weir/run_record/records.hpp>
 #include <weir/run_record/run_history.hpp>
 #include <weir/v1/bus.pb.h>
@@ -18,23 +19,12 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
-#include <functional>
 #include <set>
-#include <span>
 #include <string_view>
 #include <sys/stat.h>
 #include <utility>
 
 namespace weir::run_database {
-
-// The part of a file that only grows that was taken in.
-struct Followed {
-  std::int64_t inode = 0;
-  std::int64_t bytes = 0;
-  std::int64_t tail = 0;  // checksum of the last bytes
-  bool operator==(const Followed&) const = default;
-};
 
 namespace {
 
@@ -53,165 +43,15 @@ CREATE TABLE runs(run INTEGER PRIMARY KEY, farm TEXT DEFAULT '', begin_ns INTEGE
 CREATE TABLE annotations(id INTEGER PRIMARY KEY, run INTEGER, utc_ns INTEGER, author TEXT, fields TEXT);
 CREATE INDEX annotations_of_run ON annotations(run);
 )";
-constexpr std::string_view kColumns =
-    "run, farm, begin_ns, end_ns, running_ns, triggered, stored, rejected, discarded, discarded_at_stop, "
-    "balanced, "
-    "outcome, reason, failure, fault, fault_count, fields";
-
-std::string text_of(const run_record::RunFields& fields) {
-  json::object object;
-  for (const auto& [name, value] : fields) object.emplace(name, value);
-  return run_record::one_line(object);
-}
-
-run_record::RunFields fields_of(const std::string& text) {
-  run_record::RunFields fields;
-  boost::system::error_code bad;
-  const json::value value = json::parse(text, bad);
-  if (bad || !value.is_object()) return fields;
-  for (const auto& member : value.get_object()) {
-    if (member.value().is_string()) fields[member.key()] = std::string(member.value().get_string());
-  }
-  return fields;
-}
-
-std::string value_of(const run_record::RunFields& fields, const char* name) {
-  const auto found = fields.find(name);
-  return found == fields.end() ? std::string() : found->second;
-}
-
-RunRow row_of(const Statement& statement) {
-  const auto count = [&](int column) { return static_cast<std::uint64_t>(statement.number(column)); };
-  RunRow row;
-  row.run = static_cast<std::uint32_t>(statement.number(0));
-  row.farm = statement.text(1);
-  row.begin_utc_ns = statement.number(2);
-  row.end_utc_ns = statement.number(3);
-  row.running_ns = statement.number(4);
-  row.triggered = count(5);
-  row.stored = count(6);
-  row.rejected = count(7);
-  row.discarded = count(8);
-  row.discarded_at_stop = count(9);
-  row.balanced = statement.number(10) != 0;
-  row.outcome = statement.text(11);
-  row.reason = statement.text(12);
-  row.failure = statement.text(13);
-  row.fault = statement.text(14);
-  row.fault_count = static_cast<std::uint32_t>(statement.number(15));
-  row.fields = fields_of(statement.text(16));
-  return row;
-}
-
 std::int64_t schema_of(const Sql& sql) {
   Statement version(sql, "PRAGMA user_version");
   return version.step() ? version.number(0) : 0;
-}
-
-// Returns the checksum of the last bytes before `end`.
-std::int64_t tail_of(const std::string& path, std::int64_t end) {
-  if (end == 0) return 0;
-  constexpr std::int64_t kTail = 256;
-  const std::int64_t begin = std::max<std::int64_t>(0, end - kTail);
-  std::string bytes(static_cast<std::size_t>(end - begin), '\0');
-  std::ifstream file(path, std::ios::binary);
-  file.seekg(begin);
-  if (!file.read(bytes.data(), end - begin)) return -1;
-  return crc32c(std::as_bytes(std::span(bytes)));
-}
-
-// Returns the file as it is; `taken`: how much of it was taken in. Without a new byte its tail is the same.
-Followed followed_now(const std::string& path, const Followed& taken) {
-  struct stat now {};
-  if (::stat(path.c_str(), &now) != 0) return {};
-  return {static_cast<std::int64_t>(now.st_ino), static_cast<std::int64_t>(now.st_size), taken.tail};
-}
-
-// True if `taken` is not the beginning of the file any more.
-bool is_replaced(const std::string& path, const Followed& taken, const Followed& now) {
-  if (taken.bytes == 0) return false;
-  return now.inode != taken.inode || now.bytes < taken.bytes || tail_of(path, taken.bytes) != taken.tail;
 }
 
 std::int64_t changed_ns(const std::string& folder) {
   struct stat now {};
   if (::stat(folder.c_str(), &now) != 0) return 0;
   return static_cast<std::int64_t>(now.st_mtim.tv_sec) * kSecond + now.st_mtim.tv_nsec;
-}
-
-// Calls `take` for each whole line after the first `from` bytes. Returns the bytes taken in all.
-std::int64_t each_line(const std::string& path, std::int64_t from,
-                       const std::function<void(const std::string&)>& take) {
-  std::ifstream file(path, std::ios::binary);
-  WEIR_ASSERT(from >= 0);
-  file.seekg(from);
-  for (std::string line; std::getline(file, line) && !file.eof();) {
-    from += static_cast<std::int64_t>(line.size()) + 1;
-    if (!line.empty()) take(line);
-  }
-  return from;
-}
-
-// Words of a query, as patterns of LIKE.
-std::vector<std::string> patterns_of(const std::string& text) {
-  std::vector<std::string> patterns;
-  std::string word;
-  const auto end_word = [&] {
-    if (!word.empty()) patterns.push_back("%" + std::exchange(word, {}) + "%");
-  };
-  for (const char c : text) {
-    if (c == ' ') {
-      end_word();
-      continue;
-    }
-    if (c == '%' || c == '_' || c == '\\') word += '\\';
-    word += c;
-  }
-  end_word();
-  return patterns;
-}
-
-// The condition of a query, and its values in order.
-struct Condition {
-  std::string text = " WHERE 1";
-  std::vector<std::string> texts;
-  std::vector<std::int64_t> numbers;  // before the texts
-};
-
-Condition condition_of(const RunQuery& query) {
-  Condition condition;
-  if (query.since) {
-    condition.text += " AND begin_ns >= ?";
-    condition.numbers.push_back(*query.since);
-  }
-  if (query.until) {
-    condition.text += " AND begin_ns < ?";
-    condition.numbers.push_back(*query.until);
-  }
-  std::string outcomes;
-  for (const std::string& outcome : query.outcomes) {
-    outcomes += outcomes.empty() ? "?" : ", ?";
-    condition.texts.push_back(outcome);
-  }
-  if (!outcomes.empty()) condition.text += " AND outcome IN (" + outcomes + ")";
-  for (const auto& [column, value] :
-       {std::pair("type", &query.type), {"shifter", &query.shifter}, {"quality", &query.quality}}) {
-    if (value->empty()) continue;
-    condition.text += fmt::format(" AND {} = ? COLLATE NOCASE", column);
-    condition.texts.push_back(*value);
-  }
-  for (std::string& pattern : patterns_of(query.text)) {
-    condition.text +=
-        " AND farm || ' ' || reason || ' ' || failure || ' ' || fault || ' ' || fields LIKE ? ESCAPE '\\'";
-    condition.texts.push_back(std::move(pattern));
-  }
-  return condition;
-}
-
-void bind(const Condition& condition, Statement& statement) {
-  int parameter = 0;
-  for (const std::int64_t number : condition.numbers) statement.bind(++parameter, number);
-  for (const std::string& text : condition.texts) statement.bind(++parameter, std::string_view(text));
 }
 
 // Returns the entry of a run that has no line in the history, from its end record.
@@ -253,9 +93,14 @@ v1::FarmView::Run entry_of_end(const json::object& end) {
   return entry;
 }
 
-template <class Value>
-Expected<Value, std::string> failed(const SqlError& error) {
-  return Unexpected<std::string>(std::string("the database of runs: ") + error.what());
+// Returns what `read` returns, or a sentence.
+template <class Read>
+auto reading(Read read) -> Expected<decltype(read()), std::string> {
+  try {
+    return read();
+  } catch (const SqlError& error) {
+    return Unexpected<std::string>(std::string("the database of runs: ") + error.what());
+  }
 }
 
 }  // namespace
@@ -265,10 +110,11 @@ class RunDatabase::Impl {
   explicit Impl(std::string folder) : folder_(std::move(folder)) {}
 
   std::string update(bool anew);
-  [[nodiscard]] RunList find(const RunQuery& query);
-  [[nodiscard]] std::optional<RunRow> run(std::uint32_t number);
-  [[nodiscard]] std::optional<std::uint32_t> good_before(const RunRow& row);
-  [[nodiscard]] std::vector<run_record::Annotation> annotations(std::uint32_t number);
+  // Requires: update().
+  [[nodiscard]] const Sql& tables() const {
+    WEIR_ASSERT(sql_.has_value());
+    return *sql_;
+  }
   [[nodiscard]] const std::string& folder() const { return folder_; }
   [[nodiscard]] std::size_t unreadable() const { return unreadable_; }
 
@@ -527,6 +373,7 @@ void RunDatabase::Impl::take_begin(std::uint32_t run) {
 
 // Computes the fields of the touched runs: those of the start, with the annotations applied in their order.
 void RunDatabase::Impl::refresh_fields() {
+  WEIR_ASSERT(!touched_.contains(0));
   Statement said(*sql_, "SELECT fields FROM annotations WHERE run=? ORDER BY id");
   Statement begun(*sql_, "SELECT begin_fields FROM runs WHERE run=?");
   Statement set(*sql_, "UPDATE runs SET fields=?, type=?, shifter=?, quality=? WHERE run=?");
@@ -545,89 +392,26 @@ void RunDatabase::Impl::refresh_fields() {
   }
 }
 
-RunList RunDatabase::Impl::find(const RunQuery& query) {
-  WEIR_ASSERT(sql_.has_value());
-  const Condition condition = condition_of(query);
-  RunList list;
-  Statement all(*sql_, "SELECT count(*) FROM runs");
-  if (all.step()) list.all = static_cast<std::uint64_t>(all.number(0));
-  Statement matching(*sql_, "SELECT count(*) FROM runs" + condition.text);
-  bind(condition, matching);
-  if (matching.step()) list.matching = static_cast<std::uint64_t>(matching.number(0));
-  Statement rows(*sql_,
-                 fmt::format("SELECT {} FROM runs{} ORDER BY run DESC LIMIT {}", kColumns, condition.text,
-                             query.limit == 0 ? -1 : static_cast<std::int64_t>(query.limit)));
-  bind(condition, rows);
-  while (rows.step()) list.runs.push_back(row_of(rows));
-  return list;
-}
-
-std::optional<RunRow> RunDatabase::Impl::run(std::uint32_t number) {
-  WEIR_ASSERT(sql_.has_value());
-  Statement one(*sql_, fmt::format("SELECT {} FROM runs WHERE run=?", kColumns));
-  if (!one.bind(1, number).step()) return std::nullopt;
-  return row_of(one);
-}
-
-std::optional<std::uint32_t> RunDatabase::Impl::good_before(const RunRow& row) {
-  WEIR_ASSERT(sql_.has_value());
-  Statement last(
-      *sql_,
-      "SELECT run FROM runs WHERE run<? AND outcome=? AND quality<>? ORDER BY type=? DESC, run DESC "
-      "LIMIT 1");
-  last.bind(1, row.run)
-      .bind(2, std::string_view(run_record::outcome::kGood))
-      .bind(3, std::string_view("bad"));
-  last.bind(4, std::string_view(value_of(row.fields, run_record::field::kType)));
-  if (!last.step()) return std::nullopt;
-  return static_cast<std::uint32_t>(last.number(0));
-}
-
-std::vector<run_record::Annotation> RunDatabase::Impl::annotations(std::uint32_t number) {
-  WEIR_ASSERT(sql_.has_value());
-  std::vector<run_record::Annotation> list;
-  Statement all(*sql_, "SELECT utc_ns, author, fields FROM annotations WHERE run=? ORDER BY id");
-  all.bind(1, number);
-  while (all.step()) list.push_back({number, all.number(0), all.text(1), fields_of(all.text(2))});
-  return list;
-}
-
 RunDatabase::RunDatabase(std::string folder) : impl_(std::make_unique<Impl>(std::move(folder))) {}
 RunDatabase::~RunDatabase() = default;
 
 std::string RunDatabase::update(bool anew) { return impl_->update(anew); }
 
 Expected<RunList, std::string> RunDatabase::find(const RunQuery& query) const {
-  try {
-    return impl_->find(query);
-  } catch (const SqlError& error) {
-    return failed<RunList>(error);
-  }
+  return reading([&] { return run_database::find(impl_->tables(), query); });
 }
 
 Expected<std::optional<RunRow>, std::string> RunDatabase::run(std::uint32_t number) const {
-  try {
-    return impl_->run(number);
-  } catch (const SqlError& error) {
-    return failed<std::optional<RunRow>>(error);
-  }
+  return reading([&] { return run_database::find(impl_->tables(), number); });
 }
 
 Expected<std::optional<std::uint32_t>, std::string> RunDatabase::good_before(const RunRow& row) const {
-  try {
-    return impl_->good_before(row);
-  } catch (const SqlError& error) {
-    return failed<std::optional<std::uint32_t>>(error);
-  }
+  return reading([&] { return run_database::good_before(impl_->tables(), row); });
 }
 
 Expected<std::vector<run_record::Annotation>, std::string> RunDatabase::annotations(
     std::uint32_t number) const {
-  try {
-    return impl_->annotations(number);
-  } catch (const SqlError& error) {
-    return failed<std::vector<run_record::Annotation>>(error);
-  }
+  return reading([&] { return run_database::annotations(impl_->tables(), number); });
 }
 
 const std::string& RunDatabase::folder() const { return impl_->folder(); }
