@@ -48,13 +48,15 @@ TEST_CASE("seeds that once found a bug find none") {
   }
 }
 
-// An assignment in order after newer slices (1210, 1212); front-ends that count while their readout is
-// removed from the run (1710).
+// An assignment in order after newer slices (1210, 1212), one of which waits for its own (290); front-ends
+// that count while their readout is removed from the run (1710).
 TEST_CASE("seeds with front-ends that once failed do not") {
-  sim::ScenarioLimits limits;
-  sim::set_rates("front-ends", limits);
-  const std::uint64_t seed = GENERATE(1210U, 1212U, 1710U);
+  using Seed = std::pair<const char*, std::uint64_t>;
+  const auto [rates, seed] = GENERATE(Seed{"front-ends", 1210}, Seed{"front-ends", 1212},
+                                      Seed{"front-ends", 1710}, Seed{"by-number", 290});
   CAPTURE(seed);
+  sim::ScenarioLimits limits;
+  sim::set_rates(rates, limits);
   CHECK(run_scenario(make_scenario(seed, limits), false).problem == "");
 }
 

@@ -455,22 +455,11 @@ bool is_chosen(std::size_t row) {
   return false;
 }
 
-// A known fault: the first slices after the death may be given up, as if newer ones had pushed them out.
-bool may_give_up(const Row& row) {
-  return word(row, kMode) == "push in order" && word(row, kBy) == "number" && word(row, kDeath) == "dcm";
-}
-
 void run_rows(std::size_t part, std::size_t parts) {
   for (std::size_t i = part; i < table().rows().size(); i += parts) {
     const Row& row = table().rows()[i];
     if (!is_chosen(i)) continue;
     if (word(row, kFilter).starts_with("python") && !has_python()) continue;
-    if (may_give_up(row) && std::getenv("WEIR_PAIRS") == nullptr) {
-      WARN(
-          "not run: in order, by number, with a killed DCM: now and then its slices wait until the drain "
-          "timeout");
-      continue;
-    }
     INFO("row " << i << ": " << describe_row(row));
     const TemporaryFolder folder;
     if (word(row, kMode) == "two runs") {

@@ -105,8 +105,9 @@ BuiltSlice* PushAdmission::bind(BuiltSlice& assigned, TimeNs now_ns) {
   set_due(*slice, now_ns);
   builder_.collector.assignment_came(*slice, now_ns);
   if (slice->state() != BuildState::unassigned) return slice;
-  builder_.slices.change(*slice, BuildState::queued);
-  router_.to_filter(*slice);
+  // Assigned after a newer slice had gone to the filter: outside of the order.
+  if (newest_filtered_ && *newest_filtered_ > slice->id()) window_.left(slice->id());
+  builder_.assembler.complete_again(*slice);
   return slice;
 }
 

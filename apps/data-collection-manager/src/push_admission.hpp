@@ -49,7 +49,7 @@ class PushAdmission {
   // A slice that was assigned before any fragment of it came, and was just opened.
   void open_assigned(assembly::BuiltSlice& slice, TimeNs now_ns) { open(slice, true, now_ns); }
   // Returns the slice that a fragment has opened and that this assignment belongs to, or null. The assignment
-  // moves to it, and `assigned` is spare. If it was already complete it has gone to the filter.
+  // moves to it, and `assigned` is spare. If it was already complete it goes to the filter in this pass.
   [[nodiscard]] assembly::BuiltSlice* bind(assembly::BuiltSlice& assigned, TimeNs now_ns);
   // A later attempt of it has come: the first one's assignment was lost, and will not.
   void drop_unbound(SliceId slice);

@@ -210,6 +210,8 @@ shaping::BarrelSettings barrel_settings(const node::Setup& setup) {
   settings.piece_bytes = static_cast<std::uint32_t>(
       std::min<std::uint64_t>(settings.piece_bytes, setup.farm.network().frame_bytes_max() / 3 * 2));
   settings.slices_max = std::max<std::size_t>(1, 2 * std::size_t{readout.buffer_slices()});
+  // In order nothing is requested.
+  settings.holds = setup.farm.dcm().incomplete() == v1::DcmSettings::INCOMPLETE_ORDER;
   return settings;
 }
 

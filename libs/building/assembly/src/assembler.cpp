@@ -308,6 +308,11 @@ void Assembler::hand_out_by_id(std::vector<BuiltSlice*>& out) {
   }
 }
 
+void Assembler::complete_again(BuiltSlice& slice) {
+  slices_.change(slice, BuildState::complete);
+  if (settings_.order == ReleaseOrder::pushed_by_id) unreleased_.insert(slice.id());
+}
+
 void Assembler::let_overtake() {
   if (settings_.order != ReleaseOrder::by_id) return;
   for (const BuiltSlice& slice : slices_.in(BuildState::complete)) unreleased_.erase(slice.id());

@@ -2,6 +2,7 @@
 #include <weir/shaping/barrel.hpp>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace weir::shaping {
@@ -136,7 +137,10 @@ std::optional<PushPiece> Barrel::next_at_once(std::span<const PushLink> links) {
     auto& queue = to_[dcm];
     while (!queue.empty()) {
       Parcel* parcel = find(queue.front(), State::waiting);
-      if (parcel != nullptr && !links[dcm].up) leave(*parcel, NotPushed::not_connected);
+      if (parcel != nullptr && !links[dcm].up) {
+        if (waits_for_link(*parcel)) break;
+        leave(*parcel, NotPushed::not_connected);
+      }
       if (parcel == nullptr || parcel->state == State::over) {
         queue.pop_front();
         continue;
@@ -149,7 +153,27 @@ std::optional<PushPiece> Barrel::next_at_once(std::span<const PushLink> links) {
   return std::nullopt;
 }
 
+// Held slices are the oldest that are due.
+void Barrel::take_up_held(std::span<const PushLink> links) {
+  for (std::uint32_t dcm = 0; dcm < settings_.dcms; ++dcm) {
+    if (to_[dcm].empty() || !links[dcm].up) continue;
+    std::deque<SliceId> merged;
+    const auto due_ns = [this](SliceId slice) {
+      const auto found = parcels_.find(slice);
+      return found != parcels_.end() ? found->second.due_ns : 0;
+    };
+    for (const SliceId slice : to_[dcm]) {
+      if (Parcel* parcel = find(slice, State::held)) parcel->state = State::waiting;
+    }
+    std::merge(to_[dcm].begin(), to_[dcm].end(), waiting_.begin(), waiting_.end(), std::back_inserter(merged),
+               [&](SliceId a, SliceId b) { return due_ns(a) < due_ns(b); });
+    waiting_ = std::move(merged);
+    to_[dcm].clear();
+  }
+}
+
 std::optional<PushPiece> Barrel::next_in_turn(TimeNs now_ns, std::span<const PushLink> links) {
+  if (settings_.holds) take_up_held(links);
   for (;;) {
     if (!current_ && !begin(now_ns, links)) return std::nullopt;
     Parcel* parcel = find(*current_, State::sending);
@@ -159,7 +183,12 @@ std::optional<PushPiece> Barrel::next_in_turn(TimeNs now_ns, std::span<const Pus
     }
     const PushLink& link = links[parcel->dcm];
     if (!link.up) {
-      leave(*parcel, NotPushed::not_connected);
+      if (waits_for_link(*parcel)) {
+        parcel->state = State::held;
+        to_[parcel->dcm].push_back(parcel->slice);
+      } else {
+        leave(*parcel, NotPushed::not_connected);
+      }
       end_current();
       continue;
     }

@@ -44,6 +44,7 @@ BarrelSettings random_settings(std::mt19937_64& random) {
   settings.piece_bytes = 100;
   settings.slices_max = 8 + random() % 64;
   settings.stall_ns = 5'000;
+  settings.holds = random() % 2 == 0;
   return settings;
 }
 

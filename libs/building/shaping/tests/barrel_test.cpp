@@ -213,6 +213,44 @@ TEST_CASE("a slice for a DCM without a connection is left to be requested, and d
   CHECK(model.begun[1] == kSlot);
 }
 
+TEST_CASE(
+    "a slice that waits for a connection delays no other, and goes before newer ones once it is there") {
+  BarrelSettings own = settings();
+  own.holds = true;
+  own.barrel = GENERATE(true, false);
+  Readout model(own);
+  model.links[0].up = false;
+  for (std::uint64_t slice = 0; slice < 14; ++slice) model.add(slice, {500});
+  model.barrel.forget(SliceId(4));
+  model.run(9 * kSlot);
+  CHECK_FALSE(model.begun.contains(0));
+  CHECK(model.sent[1] == 500);
+  CHECK(model.barrel.counters().waiting.fragments >= 2);
+  model.links[0].up = true;
+  model.run(14 * kSlot);
+  std::vector<std::uint64_t> to_first;
+  for (const std::uint64_t slice : model.order) {
+    if (slice % 4 == 0) to_first.push_back(slice);
+  }
+  CHECK(to_first == std::vector<std::uint64_t>{0, 8, 12});
+  CHECK(model.not_pushed(NotPushed::not_connected) == 0);
+  CHECK(model.not_pushed(NotPushed::cleared) == 500);
+  CHECK(model.barrel.counters().waiting.fragments == 0);
+}
+
+TEST_CASE("a slice that was begun before its connection was lost does not wait for another one") {
+  BarrelSettings own = settings();
+  own.holds = true;
+  own.barrel = GENERATE(true, false);
+  Readout model(own);
+  model.add(0, {9000});
+  model.run(2 * kMillisecond);
+  CHECK(model.sent[0] > 0);
+  model.links[0] = {};
+  model.run(kSlot);
+  CHECK(model.not_pushed(NotPushed::not_connected) == 9000 - model.sent[0]);
+}
+
 TEST_CASE("a blocked connection is skipped, and gets its rest when it accepts data again") {
   Readout model(settings());
   model.add(0, {9000});

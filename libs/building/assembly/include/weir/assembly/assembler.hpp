@@ -192,6 +192,9 @@ class Assembler {
 
   // Appends complete slices in release order, as `queued`.
   void take_completed(std::vector<BuiltSlice*>& out);
+  // A slice that take_completed() returned, and that has waited as `unassigned` since, is returned once more,
+  // after smaller ids that were opened meanwhile.
+  void complete_again(BuiltSlice& slice);
   // Hands out complete slices that wait for a smaller id, because that one waits for their memory.
   void let_overtake();
   // Marks a slice for take_crowded_out(): other slices need its memory, or hold the memory that it needs.

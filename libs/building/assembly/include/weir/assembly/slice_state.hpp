@@ -57,7 +57,7 @@ inline constexpr Transitions kSliceTransitions({
     {BuildState::queued, BuildState::suspect},
     {BuildState::queued, BuildState::decided},  // accepted without the filter
     {BuildState::queued, BuildState::released},
-    {BuildState::unassigned, BuildState::queued},
+    {BuildState::unassigned, BuildState::complete},
     {BuildState::unassigned, BuildState::released},
     {BuildState::suspect, BuildState::queued},
     {BuildState::suspect, BuildState::released},

@@ -52,6 +52,7 @@ struct BarrelSettings {
   std::uint32_t piece_bytes = 65'536;        // of a fragment at a time
   std::size_t slices_max = 65'536;           // known at a time; beyond, a slice is not pushed
   DurationNs stall_ns = 100 * kMillisecond;  // a connection that stalls for longer is skipped
+  bool holds = false;  // a slice for a DCM without a connection waits for one, before newer slices
 };
 
 // Returns how many slots readout `index` waits: i div k, so that at most k readouts send to one DCM at a
@@ -121,7 +122,7 @@ class Barrel {
   [[nodiscard]] const BarrelSettings& settings() const { return settings_; }
 
  private:
-  enum class State : std::uint8_t { waiting, sending, rest, over };
+  enum class State : std::uint8_t { waiting, held, sending, rest, over };
   struct Parcel {
     SliceId slice;
     std::uint32_t dcm = 0;
@@ -145,6 +146,10 @@ class Barrel {
   [[nodiscard]] bool takes_nothing(TimeNs now_ns, const PushLink& link);
   [[nodiscard]] std::optional<PushPiece> take(Parcel& parcel);
   void skip_gone(Parcel& parcel) const;
+  [[nodiscard]] bool waits_for_link(const Parcel& parcel) const {
+    return settings_.holds && parcel.source == 0 && parcel.offset == 0;
+  }
+  void take_up_held(std::span<const PushLink> links);
   void put_back();
   void end_current();
   void not_pushed(Parcel& parcel, std::uint32_t source, NotPushed reason);
@@ -158,10 +163,11 @@ class Barrel {
   BarrelSettings settings_;
   BurstCutOff cut_off_;
   std::unordered_map<SliceId, Parcel> parcels_;
-  std::deque<SliceId> over_;             // oldest first
-  std::deque<SliceId> waiting_;          // `barrel`: by due time
-  std::vector<std::deque<SliceId>> to_;  // `direct`: by DCM
-  std::deque<SliceId> rests_;            // oldest first
+  std::deque<SliceId> over_;     // oldest first
+  std::deque<SliceId> waiting_;  // `barrel`: by due time
+  // By DCM. `direct`: all that are to be sent; `barrel`: those that are due and wait for a connection.
+  std::vector<std::deque<SliceId>> to_;
+  std::deque<SliceId> rests_;  // oldest first
   std::optional<SliceId> current_;
   bool current_is_rest_ = false;
   std::uint32_t slot_dcm_ = 0;  // the DCM of the slot that lasts until slot_end_ns_
