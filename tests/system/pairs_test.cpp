@@ -1,8 +1,8 @@
 // The table of pairs: short farms in which each possible pair of a filter's language and isolation, its
-// steps, `build.by`, the way its slices are built, deaths, alerts and modes of a run occurs. Their decisions,
-// histograms and alerts equal those of `weir filter try` on a recording of the same data. By time no two runs
-// have the same data: there the run keeps the slices that its filter refuses, and is the recording.
-// WEIR_PAIRS=N,M: these rows alone; WEIR_PAIRS=list shows them.
+// steps, `build.by`, the way its slices are built, deaths, alerts, modes of a run, networks, kinds of
+// requests and files occurs. Their decisions, histograms and alerts equal those of `weir filter try` on a
+// recording of the same data. By time no two runs have the same data: there the run keeps the slices that its
+// filter refuses, and is the recording. WEIR_PAIRS=N,M: these rows alone; WEIR_PAIRS=list shows them.
 #include "farm_run.hpp"
 #include "kept_farm.hpp"
 #include "pair_table.hpp"
@@ -11,6 +11,7 @@
 #include "weir_catch.hpp"
 #include <weir/base/bytes.hpp>
 #include <weir/pieces.hpp>
+#include <weir/security/farm_authenticator.hpp>
 
 #include <boost/json.hpp>
 #include <fmt/format.h>
@@ -42,7 +43,7 @@ constexpr std::uint64_t kAlerts[] = {211, 450};
 constexpr std::uint64_t kEarlyAlert = 20;  // before the victim dies
 constexpr Seconds kPatience{150};
 
-enum : std::size_t { kFilter, kSteps, kBuilding, kDeath, kAlert, kMode, kBy };
+enum : std::size_t { kFilter, kSteps, kBuilding, kDeath, kAlert, kMode, kBy, kNetwork, kRequests, kFiles };
 
 const std::vector<Column>& columns() {
   static const std::vector<Column> all{
@@ -53,6 +54,9 @@ const std::vector<Column>& columns() {
       {"alerts", {"none", "one", "two"}},
       {"mode", {"pull", "push", "push in order", "two runs"}},
       {"build.by", {"trigger", "number", "time"}},
+      {"network", {"one", "planes", "keys", "tls"}},
+      {"requests", {"as completed", "by id", "in ranges"}},
+      {"files", {"one writer", "two writers, short files"}},
   };
   return all;
 }
@@ -74,6 +78,8 @@ std::string_view impossible(const Pair& pair) {
   const bool pushes = is(kMode, "push") || is(kMode, "push in order");
   if (pushes && pair.first.column == kBuilding && !is(kBuilding, "readouts"))
     return "dcm.groups: needs run.mode 'pull'";
+  if (is(kNetwork, "planes") && (is(kBuilding, "remote") || is(kBuilding, "remote and fetched")))
+    return "network.planes: remote groups";
   return {};
 }
 
@@ -150,7 +156,8 @@ bool is_by_time(const Row& row) { return word(row, kBy) == "time"; }
 
 std::string data_of(const Row& row) {
   const std::string_view by = word(row, kBy);
-  const std::string readouts = "readout: {count: 2, sources_per_readout: 4";
+  const std::string readouts = std::string("readout: {count: 2, sources_per_readout: 4") +
+                               (word(row, kNetwork) == "planes" ? ", host: 127.1.0.1" : "");
   if (by == "trigger") return kFarm + kTriggers + kDummies + kGroups + readouts + "}\n";
   const std::string plugin =
       WEIR_SYSTEM_PLUGIN_DIR + std::string(by == "number" ? "/counts.so" : "/clocks.so");
@@ -161,6 +168,21 @@ std::string data_of(const Row& row) {
          (by == "number" ? "build: {by: number}\n"
                          : "trigger: {mode: clock, slice_ms: 2.5}\nbuild: {by: time, overlap_us: 300}\n") +
          source + kGroups + readouts + (direct ? ", shaper: direct}\n" : "}\n");
+}
+
+std::string network_of(const TemporaryFolder& folder, const Row& row) {
+  const std::string_view network = word(row, kNetwork);
+  if (network == "one") return {};
+  if (network == "planes") {
+    return "network:\n  planes:\n    - {name: a, network: 127.1.0.0/16}\n"
+           "    - {name: b, network: 127.2.0.0/16}\n";
+  }
+  const std::string key = folder / "farm.key";
+  if (!fs::exists(key)) {
+    const security::FarmKeys keys{{security::make_farm_key("now")}};
+    REQUIRE(security::write_new_file(key, security::to_text(keys), true) == "");
+  }
+  return "security: {key_file: '" + key + (network == "tls" ? "', tls: true}\n" : "'}\n");
 }
 
 std::string farm_of(const TemporaryFolder& folder, const Row& row) {
@@ -177,8 +199,12 @@ std::string farm_of(const TemporaryFolder& folder, const Row& row) {
     parameters.push_back("alerts_at=" + ids);
     text += "burst: {buffer_bytes: 64MiB, filter_alert_s: 0.2}\n";
   }
+  text += network_of(folder, row);
+  if (word(row, kFiles) != "one writer") text += "writer: {count: 2, file_bytes_max: 200000}\n";
   text += "filter: " + filter_of(row, parameters) + "\n";
   std::string dcm = "dcm:\n  deadline_ms: 40000\n  grace_ms: 40000\n";
+  if (word(row, kRequests) == "by id") dcm += "  order: id\n";
+  if (word(row, kRequests) == "in ranges") dcm += "  range_bytes: 700\n";
   // In order, late fragments are missing. Here none is late, because lateness depends on time.
   if (is_in_order(row)) dcm += "  incomplete: order\n  push_wait_ms: 40000\n  push_active_slices: 1000\n";
   if (!has_groups(row)) {
@@ -497,6 +523,16 @@ TEST_CASE("pairs that cannot be are refused by weir check, with the reason") {
                  Catch::ContainsSubstring("dcm.groups") && Catch::ContainsSubstring("needs run.mode 'pull'"));
     }
   }
+}
+
+TEST_CASE("remote groups in planes are refused by weir check") {
+  const TemporaryFolder folder;
+  Row row(columns().size(), 0);
+  row[kBuilding] = index_of(kBuilding, "remote");
+  row[kNetwork] = index_of(kNetwork, "planes");
+  const CommandEnd end = run_command(folder, "weir", {"check", farm_of(folder, row)});
+  CHECK(end.status == 2);
+  CHECK_THAT(end.err, Catch::ContainsSubstring("dcm.groups[1].remote"));
 }
 
 TEST_CASE("an order of requested fragments is refused by weir check, and one by number or by time is not") {
