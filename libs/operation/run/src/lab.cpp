@@ -16,9 +16,34 @@
 namespace weir::run {
 namespace {
 
-Expected<lab::LabPlan, std::string> plan_of(const LabOptions& options) {
+// Problems of a lab without a run.
+config::Problems problems_without_a_run(const config::LabFile& file) {
+  config::Problems problems;
+  const auto report = [&](const char* key, const char* what) {
+    problems.push_back({config::ProblemKind::inconsistent, config::Severity::error, file.locations.of(key),
+                        std::string("lab.") + key, what});
+  };
+  if (file.lab.static_window())
+    report("static_window",
+           "ends with the process that loaded it, and none stays here: use weir run FARM --lab FILE; or set "
+           "it to "
+           "false, keep `weir-static-window SEGMENTS` running, and give your programs the congestion control "
+           "that "
+           "it prints");
+  if (file.lab.port_queue() == v1::Lab::PORT_QUEUE_PER_DCM)
+    report(
+        "port_queue",
+        "is per-dcm, and without a farm no host has DCMs: use weir run FARM --lab FILE, or set it to shared");
+  return problems;
+}
+
+constexpr bool kStays = true;
+
+Expected<lab::LabPlan, std::string> plan_of(const LabOptions& options, bool stays = false) {
   const auto file = load_lab(options.lab_file, options.sets);
   if (!file) return Unexpected<std::string>(file.error());
+  if (const config::Problems problems = problems_without_a_run(*file); stays && !problems.empty())
+    return Unexpected<std::string>(config::to_text(problems));
   auto plan = lab::plan_lab(*file, nullptr);
   if (!plan) return Unexpected<std::string>(config::to_text(plan.error()));
   return std::move(*plan);
@@ -61,14 +86,8 @@ void print_hosts(const lab::LabPlan& plan, std::FILE* out) {
 }  // namespace
 
 int lab_up(const LabOptions& options, std::FILE* out, std::FILE* err) {
-  const auto plan = plan_of(options);
+  const auto plan = plan_of(options, kStays);
   if (!plan) return refuse(err, plan.error(), kExitUsage);
-  if (plan->static_window)
-    return refuse(err,
-                  "lab.static_window ends with the process that loaded it, and none stays here: use weir run "
-                  "FARM --lab FILE; or set it to false, keep `weir-static-window SEGMENTS` running, and give "
-                  "your programs the congestion control that it prints",
-                  kExitUsage);
   if (!lab::names_present(plan->name).empty()) {
     return refuse(
         err, fmt::format("lab {} is up already: `weir lab down {}` ends it", plan->name, options.lab_file),
