@@ -1,16 +1,14 @@
+#include "lab_work.hpp"
 #include "topology.hpp"
 #include <weir/base/assert.hpp>
 #include <weir/base/time.hpp>
 #include <weir/config/rate.hpp>
-#include <weir/lab/fabric_plan.hpp>
 #include <weir/lab/plan.hpp>
 
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <cctype>
-#include <cmath>
-#include <optional>
 #include <set>
 
 namespace weir::lab {
@@ -21,7 +19,6 @@ constexpr std::uint32_t kStaticWindowMax = 9999;  // of weir-static-window
 using config::ProblemKind;
 using config::Problems;
 
-constexpr std::size_t kDeviceNameMax = 15;
 constexpr std::size_t kHostNameMax = 12;  // a device's name has 15 at most
 constexpr std::size_t kHostsPerThird = 250;
 constexpr std::size_t kHostsMax = 1000;
@@ -30,8 +27,6 @@ constexpr std::size_t kDcmAddressesMax = 126 * kHostsPerThird;
 constexpr double kCpuShareMin = 0.01;  // a cgroup's smallest quota: 1 ms of 100
 constexpr double kMsPerS = 1000;
 constexpr double kBitErrorsMin = 1e-11;  // one of eight million full frames
-
-std::int64_t ns(double seconds) { return std::llround(seconds * static_cast<double>(kSecond)); }
 
 std::string nth_address(int second, std::size_t i) {
   return fmt::format("10.{}.{}.{}", second, 1 + i / kHostsPerThird, 1 + i % kHostsPerThird);
@@ -79,31 +74,29 @@ Offloads offloads_of(v1::Offloads word) {
 class Planner {
  public:
   Planner(const config::LabFile& file, const config::FarmPlan* farm)
-      : lab_(file.lab), locations_(file.locations), farm_(farm) {}
+      : work_{file.lab, file.locations}, lab_(file.lab), farm_(farm), plan_(work_.plan) {}
 
   Expected<LabPlan, Problems> plan() {
     settings();
     if (name_hosts() && attach()) {
       place();
-      if (problems_.empty()) add_topology(lab_, listed_, plan_);
+      if (work_.is_sound()) add_topology(lab_, listed_, plan_);
       check_names();
-      foreign();
-      if (problems_.empty()) changes();
-      outages();
-      planes();
-      if (problems_.empty()) cuts();
-      if (problems_.empty()) back_pressure();
-      if (problems_.empty()) software();
+      add_foreign_traffic(work_);
+      if (work_.is_sound()) add_changes(work_);
+      add_outages(work_);
+      check_planes(work_);
+      if (work_.is_sound()) add_cuts(work_);
+      if (work_.is_sound()) check_back_pressure(work_);
+      if (work_.is_sound()) check_software_switches(work_);
     }
-    if (!problems_.empty()) return Unexpected<Problems>(std::move(problems_));
-    return std::move(plan_);
+    if (!work_.is_sound()) return Unexpected<Problems>(std::move(work_.problems));
+    return std::move(work_.plan);
   }
 
  private:
   void report(const std::string& key, std::string what, ProblemKind kind = ProblemKind::inconsistent) {
-    if (problems_.size() < config::kProblemsMax) {
-      problems_.push_back({kind, config::Severity::error, locations_.of(key), "lab." + key, std::move(what)});
-    }
+    work_.report(key, std::move(what), kind);
   }
 
   void settings() {
@@ -156,7 +149,7 @@ class Planner {
     } else if (count > kHostsMax) {
       report("host_count", fmt::format("{} hosts are above {}", count, kHostsMax));
     }
-    if (!problems_.empty()) return false;
+    if (!work_.is_sound()) return false;
     std::set<std::string> names;
     for (std::size_t i = 0; i < count; ++i) {
       const v1::HostSettings* own = i < listed ? &lab_.hosts(static_cast<int>(i)) : nullptr;
@@ -190,11 +183,11 @@ class Planner {
       host.bit_errors = own != nullptr && own->bit_errors() > 0 ? own->bit_errors() : lab_.bit_errors();
       if (own != nullptr) check_bit_errors(own->bit_errors(), fmt::format("hosts[{}].bit_errors", i));
       host.delay_ns =
-          ns((own != nullptr && own->delay_ms() > 0 ? own->delay_ms() : lab_.delay_ms()) / kMsPerS);
+          lab_ns((own != nullptr && own->delay_ms() > 0 ? own->delay_ms() : lab_.delay_ms()) / kMsPerS);
       if (own != nullptr) slow_down(*own, fmt::format("hosts[{}].", i), host);
       plan_.hosts.push_back(std::move(host));
     }
-    return problems_.empty();
+    return work_.is_sound();
   }
 
   void check_bit_errors(double rate, const std::string& key) {
@@ -206,7 +199,7 @@ class Planner {
     host.cpu_share = own.cpu_share();
     if (host.cpu_share > 0 && host.cpu_share < kCpuShareMin)
       report(key + "cpu_share", fmt::format("is below {}: the nodes would make no progress", kCpuShareMin));
-    host.pause = {ns(own.pause().every_ms() / kMsPerS), ns(own.pause().for_ms() / kMsPerS)};
+    host.pause = {lab_ns(own.pause().every_ms() / kMsPerS), lab_ns(own.pause().for_ms() / kMsPerS)};
     if ((host.pause.every_ns > 0) != (host.pause.for_ns > 0)) {
       report(key + "pause", "needs every_ms and for_ms");
     } else if (host.pause.every_ns > 0 && host.pause.for_ns >= host.pause.every_ns) {
@@ -239,7 +232,7 @@ class Planner {
         plan_.hosts[i].attached = i * edges.count / hosts;
       }
     }
-    return problems_.empty();
+    return work_.is_sound();
   }
 
   // ---- nodes
@@ -338,8 +331,6 @@ class Planner {
     }
   }
 
-  // ---- the rest
-
   // A host's name is a device name at its switch as well.
   void check_names() {
     std::set<std::string> taken(plan_.switches.begin(), plan_.switches.end());
@@ -355,230 +346,20 @@ class Planner {
     }
   }
 
-  void foreign() {
-    const auto host = [&](const std::string& key, const std::string& name) {
-      const auto found = std::find_if(plan_.hosts.begin(), plan_.hosts.end(),
-                                      [&](const LabHost& one) { return one.name == name; });
-      if (found == plan_.hosts.end()) report(key, fmt::format("unknown host '{}'", name));
-      return static_cast<std::size_t>(found - plan_.hosts.begin());
-    };
-    for (int i = 0; i < lab_.foreign_size(); ++i) {
-      const v1::ForeignSettings& settings = lab_.foreign(i);
-      const std::string key = fmt::format("foreign[{}].", i);
-      Foreign traffic{host(key + "from", settings.from()), host(key + "to", settings.to()),
-                      config::parse_rate(settings.rate()).value_or(0), ns(settings.start_s()),
-                      ns(settings.stop_s())};
-      if (settings.from() == settings.to()) report(key + "to", "is the host that sends");
-      if (traffic.stop_ns != 0 && traffic.stop_ns <= traffic.start_ns)
-        report(key + "stop_s", "is not after start_s");
-      plan_.foreign.push_back(traffic);
-    }
-  }
-
-  // Returns the index of the port that a change refers to, or nothing after reporting a problem.
-  std::optional<std::size_t> port_of(const v1::ChangeSettings& change, const std::string& key) {
-    if (change.host().empty() == change.link().empty()) {
-      report(key + "host", change.host().empty() ? "is missing: set host or link" : "and link are two ports");
-      return std::nullopt;
-    }
-    const bool by_host = change.link().empty();
-    for (std::size_t i = 0; i < plan_.ports.size(); ++i) {
-      const Port& port = plan_.ports[i];
-      if (by_host ? port.to_host && port.device == change.host() : port.name == change.link()) return i;
-    }
-    const bool host = std::any_of(plan_.hosts.begin(), plan_.hosts.end(),
-                                  [&](const LabHost& one) { return one.name == change.host(); });
-    const auto counted = plan_.counted_ports();
-    const bool line = std::any_of(counted.begin(), counted.end(),
-                                  [&](const Port& one) { return one.name == change.link(); });
-    if (by_host) {
-      report(key + "host", host ? "has an unlimited port: set its port_rate from the start"
-                                : fmt::format("unknown host '{}'", change.host()));
-    } else {
-      report(key + "link",
-             line ? "is the long line, which keeps its rate"
-                  : fmt::format("unknown or unlimited port '{}'; the summary of a run names the limited ones",
-                                change.link()));
-    }
-    return std::nullopt;
-  }
-
-  void changes() {
-    for (int i = 0; i < lab_.changes_size(); ++i) {
-      const v1::ChangeSettings& settings = lab_.changes(i);
-      const std::string key = fmt::format("changes[{}].", i);
-      const auto port = port_of(settings, key);
-      if (!port) continue;
-      PortChange change{ns(settings.at_s()), *port, config::parse_rate(settings.port_rate()).value_or(0),
-                        config::parse_buffer(settings.port_buffer()).value_or(0)};
-      if (settings.port_rate().empty() && settings.port_buffer().empty()) {
-        report(key + "port_rate", "is needed, or port_buffer: otherwise nothing changes");
-      } else if (!settings.port_rate().empty() && change.rate_bits_per_s == 0) {
-        report(key + "port_rate", "is unlimited: a port that changes stays limited");
-      } else if (!settings.port_buffer().empty() && change.buffer_bytes < lab_.mtu() + kOverheadBytes) {
-        report(key + "port_buffer", "is shorter than a frame");
-      }
-      if (!plan_.ports[*port].rings.empty())
-        report("port_queue", fmt::format("is per-dcm, and changes[{}] is of such a port: not supported", i));
-      plan_.changes.push_back(change);
-    }
-    std::stable_sort(plan_.changes.begin(), plan_.changes.end(),
-                     [](const PortChange& a, const PortChange& b) { return a.at_ns < b.at_ns; });
-    fill_changes();
-  }
-
-  void outages() {
-    if (lab_.wan().outages_size() > 0 && lab_.topology() != v1::Lab::TOPOLOGY_WAN)
-      report("wan.outages", "needs the topology wan: no other has a long line");
-    for (const v1::OutageSettings& outage : lab_.wan().outages())
-      plan_.outages.push_back({ns(outage.at_s()), ns(outage.for_s())});
-    std::sort(plan_.outages.begin(), plan_.outages.end(),
-              [](const Outage& a, const Outage& b) { return a.at_ns < b.at_ns; });
-  }
-
-  // Refuses planes where a part of the network exists only once.
-  void planes() {
-    if (plan_.planes == 1) return;
-    if (plan_.line) report("planes", "are not for the topology wan: it has a single line");
-    if (plan_.has_fabric()) report("planes", "are not for back_pressure: its switches are one machine");
-    for (const LabHost& host : plan_.hosts) {
-      if (host.delay_ns > 0)
-        report("planes", fmt::format("are not for links with a delay, as of {}", host.name));
-      if (host.loses_frames())
-        report("planes", fmt::format("are not for hosts that lose frames, as {}: use cuts", host.name));
-      if (host.slow_nic) report("planes", fmt::format("are not for hosts with a nic_rate, as {}", host.name));
-    }
-    for (const Link& link : plan_.links) {
-      if (std::max(link.from_device.size(), link.to_device.size()) > kDeviceNameMax)
-        return report("planes",
-                      fmt::format("have too long names of devices, as {}: use up to 9 switches of a kind",
-                                  link.from_device));
-    }
-  }
-
-  // Returns the devices that a cut takes down, and its name; nothing after a problem.
-  std::optional<PlaneCut> cut_of(const v1::CutSettings& settings, const std::string& key) {
-    const std::size_t plane = settings.plane() - 1;
-    if (plane >= plan_.planes) {
-      report(key + "plane", fmt::format("is {}, and the lab has {}", settings.plane(), plan_.planes));
-      return std::nullopt;
-    }
-    PlaneCut cut{ns(settings.at_s()), ns(settings.for_s()), {}, {}};
-    const std::string in_plane = plan_.planes > 1 ? fmt::format(" in plane {}", settings.plane()) : "";
-    const std::size_t count = plan_.switches.size() / plan_.planes;
-    const auto is_here = [&](std::size_t at) { return at / count == plane; };
-    if (!settings.host().empty() && !settings.link().empty()) {
-      report(key + "host", "and link are two cuts");
-    } else if (!settings.host().empty()) {
-      for (const LabHost& host : plan_.hosts) {
-        if (host.name == settings.host()) cut.devices = {host.leg(plane).device};
-      }
-      cut.what = settings.host() + in_plane;
-      if (cut.devices.empty()) report(key + "host", fmt::format("unknown host '{}'", settings.host()));
-    } else if (!settings.link().empty()) {
-      for (const Link& link : plan_.links) {
-        const std::string& from = plan_.switches[link.from % count];
-        const std::string& to = plan_.switches[link.to % count];
-        const bool named = settings.link() == from + ">" + to || settings.link() == to + ">" + from;
-        if (named && is_here(link.from)) cut.devices = {link.from_device, link.to_device};
-      }
-      cut.what = settings.link() + in_plane;
-      if (cut.devices.empty()) report(key + "link", fmt::format("unknown link '{}'", settings.link()));
-    } else if (plan_.software) {
-      for (const LabHost& host : plan_.hosts) cut.devices.push_back(host.leg(plane).device);
-      cut.what = fmt::format("plane {}", settings.plane());
-    } else {
-      for (std::size_t at = 0; at < plan_.switches.size(); ++at) {
-        if (is_here(at)) cut.devices.push_back(plan_.switches[at]);
-      }
-      cut.what = fmt::format("plane {}", settings.plane());
-    }
-    if (cut.devices.empty()) return std::nullopt;
-    return cut;
-  }
-
-  void cuts() {
-    if (lab_.cuts_size() > 0 && (plan_.line || plan_.has_fabric()))
-      report("cuts", "are not for the topology wan, and not for back_pressure");
-    for (int i = 0; i < lab_.cuts_size(); ++i) {
-      if (auto cut = cut_of(lab_.cuts(i), fmt::format("cuts[{}].", i))) plan_.cuts.push_back(std::move(*cut));
-    }
-    std::stable_sort(plan_.cuts.begin(), plan_.cuts.end(),
-                     [](const PlaneCut& a, const PlaneCut& b) { return a.at_ns < b.at_ns; });
-  }
-
-  // Switches in user space have ports and buffers of their own, which hold any sender back.
-  void back_pressure() {
-    for (std::size_t i = 0; i < plan_.hosts.size(); ++i) {
-      if (plan_.hosts[i].card != 0 && plan_.back_pressure != FlowControl::credits)
-        report(fmt::format("hosts[{}].card", i), "needs back_pressure: credits");
-    }
-    if (!plan_.has_fabric()) return;
-    if (plan_.line)
-      report("back_pressure", "is not for the topology wan: the line cannot hold a sender back");
-    if (plan_.ring_packets > 0 && !plan_.software)
-      report("back_pressure", "is not for port_queue: per-dcm: rings drop frames");
-    if (!plan_.changes.empty()) report("changes", "are not for back_pressure: its ports keep their rates");
-    for (const LabHost& host : plan_.hosts) {
-      if (host.slow_nic)
-        report("nic_rate", fmt::format("of {} is not for back_pressure: its card drops frames", host.name));
-      if (host.offloads == Offloads::all)
-        report("offloads", fmt::format("of {} are all: back_pressure needs frames of the wire", host.name));
-    }
-    const std::size_t ends = 2 * (plan_.hosts.size() + plan_.links.size());
-    if (problems_.empty() && plan_.ports.size() != ends) {
-      report("back_pressure",
-             "needs a rate at each end of a link: set host_rate, port_rate and the rates of "
-             "links between switches");
-    }
-    if (!problems_.empty()) return;
-    if (auto problem = FabricPlan(plan_).problem(plan_)) report("back_pressure", std::move(*problem));
-  }
-
-  void software() {
-    if (!plan_.software) {
-      if (lab_.port_queue() == v1::Lab::PORT_QUEUE_PER_INPUT || lab_.port_queue() == v1::Lab::PORT_QUEUE_ONE)
-        report("port_queue", "needs switches: software");
-      if (plan_.mark_packets > 0) report("mark_packets", "needs switches: software");
-      return;
-    }
-    if (plan_.has_fabric()) report("switches", "are software, and back_pressure has switches of its own");
-    if (plan_.line) report("switches", "cannot be software in the topology wan");
-    const bool delays = std::any_of(plan_.hosts.begin(), plan_.hosts.end(),
-                                    [](const LabHost& host) { return host.delay_ns > 0; }) ||
-                        std::any_of(plan_.links.begin(), plan_.links.end(),
-                                    [](const Link& link) { return link.delay_ns > 0; });
-    if (delays) report("switches", "cannot be software on links with a delay");
-    for (const LabHost& host : plan_.hosts) {
-      if (host.offloads == Offloads::all)
-        report("offloads",
-               fmt::format("of {} are all: software switches need frames of the wire", host.name));
-    }
-  }
-
-  // Values that a change does not give keep their previous setting.
-  void fill_changes() {
-    std::vector<Port> now = plan_.ports;
-    for (PortChange& change : plan_.changes) {
-      WEIR_ASSERT(change.port < now.size());
-      Port& port = now[change.port];
-      if (change.rate_bits_per_s == 0) change.rate_bits_per_s = port.rate_bits_per_s;
-      if (change.buffer_bytes == 0) change.buffer_bytes = port.buffer_bytes;
-      port.rate_bits_per_s = change.rate_bits_per_s;
-      port.buffer_bytes = change.buffer_bytes;
-    }
-  }
-
+  LabWork work_;
   const v1::Lab& lab_;
-  const config::Locations& locations_;
   const config::FarmPlan* farm_;
+  LabPlan& plan_;
   std::vector<const v1::HostSettings*> listed_;  // by host index
-  LabPlan plan_;
-  std::size_t dcms_ = 0;  // with an address of their own
-  Problems problems_;
+  std::size_t dcms_ = 0;                         // with an address of their own
 };
 
 }  // namespace
+
+void LabWork::report(const std::string& key, std::string what, ProblemKind kind) {
+  if (problems.size() < config::kProblemsMax)
+    problems.push_back({kind, config::Severity::error, locations.of(key), "lab." + key, std::move(what)});
+}
 
 Expected<LabPlan, Problems> plan_lab(const config::LabFile& file, const config::FarmPlan* farm) {
   return Planner(file, farm).plan();

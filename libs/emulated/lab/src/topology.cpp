@@ -30,9 +30,9 @@ const std::string& or_else(const std::string& text, const std::string& otherwise
   return text.empty() ? otherwise : text;
 }
 
-class Builder {
+class PlaneBuilder {
  public:
-  Builder(LabPlan& plan, std::size_t plane) : plan_(plan), plane_(plane) {}
+  PlaneBuilder(LabPlan& plan, std::size_t plane) : plan_(plan), plane_(plane) {}
 
   void add_port(std::string name, Space space, std::string device, const std::string& rate,
                 const std::string& buffer, bool to_host) {
@@ -176,7 +176,7 @@ void add_switches(LabPlan& plan, std::string_view name, std::size_t count, const
 // Adds one plane to a plan without switches.
 void add_plane(const v1::Lab& lab, const std::vector<const v1::HostSettings*>& listed, std::size_t plane,
                LabPlan& plan) {
-  Builder builder(plan, plane);
+  PlaneBuilder builder(plan, plane);
   const std::string letter = plane_letter(plane);
   switch (lab.topology()) {
     case v1::Lab::TOPOLOGY_STAR:
