@@ -20,24 +20,19 @@ constexpr double kOrderedFromS = 0.1;
 constexpr double kMoreThanNone = std::numeric_limits<double>::min();
 
 constexpr const char* kAbout =
-    "At its own size and speed, in `libs/network/packet_model`: LCMs of 50 Mb/s, five at a switch, 1 Gb/s "
-    "over 300 us to "
-    "the central switch, 500 Mb/s to each PC, 50 us on the other links, 100 packets in each queue, a time "
-    "slice each 10 "
-    "ms. A delay begins at the fragment's slot and ends with its last byte at the PC. The thesis' rows send "
-    "each fragment "
-    "at its slot, as its handle-timeslice() does.\n\n"
-    "**Assumed**, because the thesis names ns-2's FullTcp (4.3.2), but neither its congestion control nor "
-    "its window (4.3.5 calls its TCP \"not quantitatively reliable\"): the defaults of about 2002, once as "
-    "Reno, once as NewReno; a window of "
-    "20 segments, "
-    "2 at the start and after an idle timeout, a clock of 100 ms, so timeouts of 300 ms and 6 s before the "
-    "first measured "
-    "round trip; no Nagle. The sector has 2 PCs (5 / 3). A UDP fragment is lost with any of its packets of "
-    "1460 bytes. "
-    "**Chosen by the loss-free rows**: no Nagle, and the initial window, which in ns-2 was 1 or 2 (with 1 "
-    "the rows of 30 "
-    "and 60 kB take 7.1 and 18 ms instead of the thesis' 6 and 15). Nothing is fitted to a row with losses.";
+    "At its own size and speed, in `libs/network/packet_model`: LCMs of 50 Mb/s, five at a "
+    "switch, 1 Gb/s over 300 us to the central switch, 500 Mb/s to each PC, 50 us on the other "
+    "links, 100 packets in each queue, a time slice each 10 ms. A delay begins at the fragment's "
+    "slot and ends with its last byte at the PC (4.3.4; section 4.4.1 speaks of delays \"over "
+    "all slices\"). The thesis' rows send each fragment at its slot, as its handle-timeslice() "
+    "does.\n\n**Assumed**, because the thesis names ns-2's FullTcp (4.3.2), but neither its "
+    "congestion control nor its window (4.3.5 calls its TCP \"not quantitatively reliable\"): "
+    "the defaults of about 2002, once as Reno, once as NewReno; a window of 20 segments, 2 at "
+    "the start and after an idle timeout, a clock of 100 ms, so timeouts of 300 ms and 6 s "
+    "before the first measured round trip; no Nagle. The sector has 2 PCs (5 / 3). A UDP "
+    "fragment is lost with any of its packets of 1460 bytes. **Chosen by the loss-free rows**: "
+    "no Nagle, and the initial window, which in ns-2 was 1 or 2 (with 1 the rows of 30 and 60 kB "
+    "take 7.1 and 18 ms instead of the thesis' 6 and 15). Nothing is fitted to a row with losses.";
 
 const Line* line_at(const Lines& lines, const std::string& row, ModelSender sender) {
   const auto found = std::ranges::find_if(lines, [&](const Line& line) {
@@ -126,14 +121,14 @@ std::vector<ModelCriterion> udp_criteria(const ModelRow& row) {
 
 // Statements of the text and of the figures, each about one row.
 std::vector<ModelCriterion> text_criteria() {
-  return {retransmitted("tcp-k15", "4.4.1: k = 15 works fine, no retransmission", 0, 0),
+  return {retransmitted("tcp-k15", "4.4.1: k = 15 works, 0.0 % retransmitted", 0, 0),
           retransmitted("tcp-k20", "4.4.1: k = 20 has some retransmissions", kMoreThanNone,
                         std::numeric_limits<double>::infinity()),
-          retransmitted("tcp-60k", "4.4.1: with 60 kB there is still no packet loss", 0, 0),
-          retransmitted("tcp-65k", "4.4.1: with 65 kB packet loss is massive", kBreakPercent,
+          retransmitted("tcp-60k", "4.4.1: 60 kB lose no packet", 0, 0),
+          retransmitted("tcp-65k", "4.4.1: 65 kB lose packets in masses", kBreakPercent,
                         std::numeric_limits<double>::infinity()),
-          {"tcp-direct-10-strings", "Figure 4.2: some fragments are delayed by more than 40 s", "max_ms",
-           1 / kMsPerS, " s", 40}};
+          {"tcp-direct-10-strings", "4.4.1, figure 4.2: fragments with more than 40 s", "max_ms", 1 / kMsPerS,
+           " s", 40}};
 }
 
 std::string delays_cell(const Line* line) {

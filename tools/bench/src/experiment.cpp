@@ -294,10 +294,15 @@ class ExperimentRun {
   [[nodiscard]] Expected<Lines, std::string> measure(const ExperimentPoint& point, std::size_t number) {
     const ScratchFolder folder;
     if (conditions_.machine.empty()) conditions_ = conditions_now();
-    sample_others(conditions_);
+    RunConditions around;
+    sample_others(around);
     auto result = measure_point(point, times_, options_, folder.path().string(), err_);
     if (!result) return Unexpected<std::string>(result.error());
-    sample_others(conditions_);
+    sample_others(around);
+    conditions_.others = std::max(conditions_.others, around.others);
+    conditions_.withheld = std::max(conditions_.withheld, around.withheld);
+    result->figures[kOtherShare] = around.others;
+    result->figures[kWithheldShare] = around.withheld;
     result->run = ++runs_[number].first;
     json::array& runs = runs_[number].second;
     json::object& figures = runs.emplace_back(json::object()).get_object();

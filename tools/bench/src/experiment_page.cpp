@@ -79,9 +79,8 @@ std::string fragment_table(bool varies, const Lines& lines) {
 }
 
 std::string push_text(bool varies, const Lines& lines) {
-  return "\nLatencies in the table are those of slices: from the last readout's slot to the last fragment. "
-         "The "
-         "paper's delays are of fragments:\n\n" +
+  return "\nLatencies in the table are those of slices: from the last readout's slot to the last "
+         "fragment. The thesis' delays are taken to be of fragments (4.3.4):\n\n" +
          fragment_table(varies, lines) +
          "\nA fragment's delay here begins with the first byte of its slice at the DCM, plus its readout's "
          "slots; "
@@ -128,9 +127,8 @@ std::string delay_text(double paper_ms, const std::vector<ExperimentResult>& res
         label_of(point), point.x, its_ms);
   }
   return fmt::format(
-      "\nThe readouts' links have a delay of {:g} ms in each direction ({:g} ms in the paper), with a p99 "
-      "jitter "
-      "of {:.2f} ms at most.\n{}{}",
+      "\nThe readouts' links have a delay of {:g} ms in each direction ({:g} ms in the paper's "
+      "unit), with a p99 jitter of {:.2f} ms at most.\n{}{}",
       results.front().point.setting.delay_ms, paper_ms, jitter_ms, marks.empty() ? "" : "\n", marks);
 }
 
@@ -317,13 +315,16 @@ std::string loss_free_text(const std::vector<ExperimentResult>& results) {
       "Retransmissions alone are not a loss: TCP also retransmits late segments.\n";
   for (const auto& [point, run, figures] : results) {
     if (is_loss_free(figures)) continue;
-    text += fmt::format(
-        "\n- No load without losses: {} at {:g}; its row is the least load, {:.1f} % of theory{}.\n",
-        label_of(point), point.x, kPercent * point.setting.load,
-        number_of(figures, "drops") > 0
-            ? std::string()
-            : fmt::format(", with {:.0f} frames dropped where no port counts them",
-                          number_of(figures, "other_drops")));
+    const double sustained_hz = number_of(figures, "sustained_hz");
+    const double load = sustained_hz > 0 ? number_of(figures, "share_of_theory") *
+                                               number_of(figures, "offered_hz") / sustained_hz
+                                         : 0;
+    text += fmt::format("\n- No load without losses: {}; its row is the least load, {:.1f} % of theory{}.\n",
+                        label_of(point), kPercent * load,
+                        number_of(figures, "drops") > 0
+                            ? std::string()
+                            : fmt::format(", with {:.0f} frames dropped where no port counts them",
+                                          number_of(figures, "other_drops")));
   }
   return text;
 }
@@ -372,13 +373,15 @@ std::string experiment_page(const Experiment& experiment, const std::vector<Expe
     lines.push_back(line_of(experiment, result, options));
     several = several || result.run > 1;
   }
-  std::string text = page_head(page_title(experiment, options), options.output,
-                               fmt::format("{}. {} Settling {:g} s, measuring {:g} s. Theory is the thesis' "
-                                           "formula (A.12).\n\n{}",
-                                           experiment.title, scale_text(experiment, scale), times.settle_s,
-                                           times.measure_s, text_of(conditions) + spinners_text(results))) +
-                     (experiment.show == Show::failover ? failover_table(lines)
-                                                        : table_of(lines, columns_of(experiment, several)));
+  std::string text =
+      page_head(
+          page_title(experiment, options), options.output,
+          fmt::format(
+              "{}. {} Settling {:g} s, measuring {:g} s. Theory is formula A.12 of Jereczek's thesis.\n\n{}",
+              experiment.title, scale_text(experiment, scale), times.settle_s, times.measure_s,
+              text_of(conditions) + spinners_text(results))) +
+      (experiment.show == Show::failover ? failover_table(lines)
+                                         : table_of(lines, columns_of(experiment, several)));
   if (!left_out.empty()) text += "\nLeft out: " + left_out + ".\n";
   if (experiment.setting.push) text += push_text(experiment.vary != Vary::nothing, lines);
   if (needs_trace(experiment.show)) text += "\n" + trace_table(experiment.show, lines);

@@ -159,10 +159,9 @@ std::string input_verdicts(const Lines& lines) {
                         2 * kFilterNodeKhz));
     if (khz > 0)
       full = fmt::format(
-          "\nThe full detector of 300 LCMs, if the work grows with the number of LCMs and the input: {:.0f} "
-          "nodes "
-          "like 2 x 2 (2 x 70 kHz / {:g} kHz x 300/5); the paper, which rounds up to whole nodes for 5 LCMs, "
-          "120.\n",
+          "\nThe full detector of 300 LCMs, if the work grows with the number of LCMs and the input: "
+          "{:.0f} nodes like 2 x 2 (2 x 70 kHz / {:g} kHz x 300/5); the paper, 120: it multiplies the "
+          "two nodes.\n",
           std::ceil(2 * kFilterNodeKhz / khz * kFullLcms / kModules), khz);
   }
   return verdict_table_head() + rows + full;
@@ -192,21 +191,17 @@ std::string filter_node_page(const Lines& lines, const FilterNodeOptions& option
                               paper_column("largest input, kHz: paper", "paper_max_khz"),
                               paper_column("here", "_max_khz")}) +
          "\n" + input_verdicts(lines) +
-         "\nThe paper (table 5.2, 5.5.3): two nodes with one or two CPUs of 2002 and one or two filter "
-         "processes each, "
-         "beside a dispatcher process; slices of 10 ms of 5 LCMs, 60 kB at 70 kHz. Its run of 1 x 1 failed "
-         "at 70 kHz: "
-         "20.2 and 7.5 ms, 51 and 36 % are re-calculated there and \"cannot be compared with other test "
-         "results\". Its 51, "
-         "94 and 47 % are of dfilter in total (16.9, 19.0 and 19.1 ms), its milliseconds here of the filter "
-         "algorithm.\n\n"
-         "Difference: transport takes a thread of the DCM a small part of the dispatcher's time, because a "
-         "slice is "
-         "received into the memory that the filter reads, so a second CPU gains little until a second filter "
-         "uses it. "
-         "Here one of the two nodes with every second slice, bound to CPUs of this machine; the filter "
-         "`busy` takes the "
-         "thesis' CPU time of 287 ns per byte, and the last row has a filter of today.\n";
+         "\nThe paper (table 5.2, 5.5.3): two nodes with one or two Pentium III of 933 MHz (5.5.1) "
+         "and one or two filter processes each, beside a dispatcher process; slices of 10 ms of 5 "
+         "LCMs, 60 kB at 70 kHz. Its run of 1 x 1 failed at 70 kHz: 20.2 and 7.5 ms, 51 and 36 % are "
+         "re-calculated there, and not to be compared with the others, as the thesis says. Its 51, 94 "
+         "and 47 % are of dfilter in total (16.9, 19.0 and 19.1 ms), its milliseconds here of the "
+         "filter algorithm.\n\nDifference: transport takes a thread of the DCM a small part of the "
+         "dispatcher's time, because a slice is received into the memory that the filter reads, so a "
+         "second CPU gains little until a second filter uses it. Here one of the two nodes with every "
+         "second slice, bound to CPUs of this machine; the filter `busy` takes the CPU time of the "
+         "thesis' table 5.1, 17.2 ms for 60 kB (287 ns per byte), and the last row has a filter of "
+         "today.\n";
 }
 
 }  // namespace weir::bench

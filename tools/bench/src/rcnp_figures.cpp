@@ -119,8 +119,9 @@ std::vector<RcnpFigure> make_figures() {
        "CPU time to gather 6 blocks of 1 kB in systems of 6 and 19 sources (V.B)",
        "",
        {system_of(6), system_of(19)},
-       "the time depends on the number of sources in the system with socket based interfaces (select), and "
-       "not with the zero copy library; the curves have no numbers in the text",
+       "the time depends on the number of sources in the system with socket based interfaces "
+       "(partly because of select), and not with the zero copy library; how many blocks were "
+       "gathered, and the curves' numbers, are not in the text: 6 blocks are ours",
        "A readout answers several slices in a block, and has a third of the slices if it is one of 19"},
       {"steps",
        "CPU time of a sequence of steps: 4 of 11 sources of 1 kB, a copy and 100 us each (VI.A)",
@@ -156,9 +157,11 @@ std::vector<RcnpFigure> make_figures() {
        "Ten steps, estimated as the sum of ten draws of the one-step distribution",
        "",
        {at_half_load(stepping(1, 11), "1 step"), at_half_load(stepping(10, 11), "10 steps")},
-       "the estimate agrees rather well for this simple sequence, and diverges for more complex ones; CPU "
-       "times are 800 us times the steps",
-       "Half load is another rate for one step than for ten, so queues differ"},
+       "the estimate agrees rather well for this simple sequence, and diverges for more complex "
+       "ones; that it is a sum of draws is our reading of a \"Monte-Carlo simulation\"; CPU times "
+       "are 800 us times the steps",
+       "Open: half load is another rate for one step than for ten, and the queues of the ten steps "
+       "of a slice may depend on each other; neither was shown"},
       {"10a",
        "Decision latency with unlike destinations: 5 of one processor and 6 of three, at half load",
        "",
@@ -167,13 +170,13 @@ std::vector<RcnpFigure> make_figures() {
        "mean 75 ms with credits alone, with a peak at 200 ms of the full workstations; 14 ms with a schedule "
        "table "
        "that lists the servers twice as often",
-       "The paper gives neither the number of credits nor that of processors, nor the time beside the 10 ms "
-       "of "
-       "processing. 11.4 ms, and three processors of a server, were chosen for its 2 kHz, and 17 credits for "
-       "its peak: a full workstation takes 17 x 11.4 ms = 194 ms. So the peak is not a result, and the mean "
-       "of "
-       "75 ms hardly one. Processors are threads that sleep; with constant times a workstation is full or "
-       "idle, so its latency has no spread"},
+       "The paper gives neither the number of credits nor the time beside the 10 ms of processing. "
+       "Its servers have 4 or 12 processors (section II), which do the work of 3.5 and about 8 if "
+       "the algorithm takes 30 ms or more (VI.E). 11.4 ms, and three processors of a server, were "
+       "chosen for its 2 kHz, and 17 credits for its peak: a full workstation takes 17 x 11.4 ms = "
+       "194 ms. So the peak is not a result, and the mean of 75 ms hardly one. Processors are "
+       "threads that sleep; with constant times a workstation is full or idle, so its latency has "
+       "no spread"},
       {"15",
        "Decision latency of the selection without building, with building in a second group, and in the same "
        "farm",

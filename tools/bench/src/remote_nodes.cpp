@@ -30,9 +30,10 @@ const RemoteNodes& remote_nodes() {
       .delay_ms = 10,
       .processing_ms = 10,
       .paper =
-          "about 6 Hz of the node with 1 Gb/s, 1 to 2 Hz of each node with 100 Mb/s; the rate follows the "
-          "nodes that are present, the whole event was expected to take about 95 ms; a transfer of 1 MB took "
-          "115 ms instead of 42.5",
+          "about 6 Hz of the node with 1 Gb/s, which is removed at about 120 s, and 1 to 2 Hz of each "
+          "node with 100 Mb/s, of which one is removed at about 220 s; they return at 300 and 350 s, "
+          "in an order that the text leaves open. The whole event was expected to take about 95 ms; a "
+          "transfer of 1 MB took 115 ms instead of 42.5",
       .differs =
           "A node requests its next event when it has decided one, while the accepted event is on its way to "
           "the writer, and its TCP window is not limited by a small receive buffer, so the rates are higher; "

@@ -57,11 +57,11 @@ Experiment switch_figure() {
   const About all_rings{"rings", 0, kUnbounded};
   figure.expectations = {
       that({"rings", 0.99, 0.99}, Quantity::share, 0.96, kUnbounded, "5.6.1, Figure 5.13a",
-           "OVS with rings achieves nearly 100 % of the load"),
+           "OVS with rings sustains nearly 100 %"),
       that({"pause frames", 0.99, 0.99}, Quantity::share, 0.64, 0.85, "5.6.1",
            "the switches with pause frames reach only 64 and 85 %"),
       that({"", 0, kUnbounded}, Quantity::slow, -kUnbounded, 0, "5.6.1",
-           "timeouts are avoided in each configuration"),
+           "none of the configurations has timeouts"),
       that_over(
           that(all_rings, Quantity::mean_ms, -kUnbounded, 0.95, "Figure 5.13",
                "4.9, 6.6 and 11.8 ms with rings at 70, 90 and 99 % are below the 14.5, 16.5 and 16.6 of one "
@@ -104,22 +104,21 @@ Experiment uplink_figure() {
                   rings("rings, 1.38 Gb/s", 4096, 1380)};
   figure.expectations = {
       that({"", 0.7, 0.7}, Quantity::sustained, 0.97, kUnbounded, "7.3.2, Figure 7.4a",
-           "all approaches sustain the requested load"),
+           "all four sustain the load"),
       that({"", kFull, kFull}, Quantity::share, 0.97, kUnbounded, "7.3.2, Figure 7.4a", "up to full load"),
       that({"rings, 344 Mb/s", 0, kUnbounded}, Quantity::drops, -kUnbounded, 0, "7.3.2",
-           "with 344 Mb/s for each of the 30 rings no retransmissions are observed, which confirms lossless "
-           "operation"),
+           "30 rings with 344 Mb/s each cause no retransmissions (here: drops)"),
       that_over(that({"pause frames", 0.7, 0.7}, Quantity::mean_ms, 1.2, kUnbounded, "7.3.2, Figure 7.4b",
-                     "latency and jitter are significantly increased for pause frames"),
+                     "pause frames have a significantly higher latency and jitter"),
                 "traffic shaping"),
       that_over(that({"rings, 1.38 Gb/s", 0.7, 0.7}, Quantity::mean_ms, -kUnbounded, 1, "7.3.2",
-                     "with 1.38 Gb/s the lowest latency is achieved at a load of 70 %"),
+                     "rings of 1.38 Gb/s have the lowest latency at a load of 70 %"),
                 "traffic shaping"),
       that_over(that({"rings, 1.38 Gb/s", 0.7, 0.7}, Quantity::mean_ms, -kUnbounded, 1, "7.3.2",
                      "and it is lower than with a static window"),
                 "static TCP"),
       that_over(that({"rings, 344 Mb/s", kFull, kFull}, Quantity::mean_ms, 1, kUnbounded, "7.3.2",
-                     "at full load the latency of rings is higher than in case of traffic shaping"),
+                     "at full load rings have a higher latency than traffic shaping"),
                 "traffic shaping")};
   with_static_window(figure);
   figure.differs =
@@ -157,7 +156,7 @@ Experiment hosts_figure() {
   const auto full = [](const char* cure) { return About{cure, kFull, kFull}; };
   figure.expectations = {
       that(full("rings"), Quantity::share, 0.94, kUnbounded, "7.3.3, Figure 7.8",
-           "with rings the goodput saturates at 94 % of the theoretical maximum"),
+           "rings saturate at 94 % of theory"),
       that(full("pause frames"), Quantity::share, -kUnbounded, 0.85, "7.3.3",
            "the second best, pause frames in both directions, reaches only 79 %"),
       that(full("static TCP"), Quantity::share, 0.3, 0.6, "7.3.3",

@@ -32,28 +32,27 @@ Experiment readouts_figure() {
   figure.vary = Vary::readouts;
   figure.x = {10, 30, 40, 60, 80, 120, 200};
   figure.cures = {plain_tcp()};
-  figure.expectations = {
-      {.x_to = 40,
-       .quantity = Quantity::sustained,
-       .least = 0.95,
-       .at = "4.2",
-       .paper = "goodput increases first linearly with the size of the event, at a constant rate"},
-      {.x_from = 40,
-       .x_to = 40,
-       .quantity = Quantity::over_serialisation,
-       .most = 1.25,
-       .at = "4.2",
-       .paper = "the latency is close to the serialisation delay"},
-      {.x_from = 60,
-       .quantity = Quantity::sustained,
-       .most = 0.5,
-       .at = "4.2",
-       .paper = "for more than 50 ROSes goodput suddenly collapses"},
-      {.x_from = 60,
-       .quantity = Quantity::slow,
-       .least = 0.1,
-       .at = "4.2",
-       .paper = "an increasingly large amount of events has more than 200 ms, caused by TCP timeouts"}};
+  figure.expectations = {{.x_to = 40,
+                          .quantity = Quantity::sustained,
+                          .least = 0.95,
+                          .at = "4.2",
+                          .paper = "at a constant rate the goodput grows in proportion to the event's size"},
+                         {.x_from = 40,
+                          .x_to = 40,
+                          .quantity = Quantity::over_serialisation,
+                          .most = 1.25,
+                          .at = "4.2",
+                          .paper = "the latency is close to the serialisation delay"},
+                         {.x_from = 60,
+                          .quantity = Quantity::sustained,
+                          .most = 0.5,
+                          .at = "4.2",
+                          .paper = "above 50 ROSes the goodput collapses"},
+                         {.x_from = 60,
+                          .quantity = Quantity::slow,
+                          .least = 0.1,
+                          .at = "4.2",
+                          .paper = "more and more events then take over 200 ms, by TCP timeouts"}};
   figure.differs = std::string("Six readouts here stand for 60 of the paper.") + kModernTcp;
   return figure;
 }
@@ -72,17 +71,17 @@ Experiment core_figure() {
        .quantity = Quantity::drops,
        .least = 1,
        .at = "4.2",
-       .paper = "when the buffer in the core is not sufficient, packets are lost again"},
+       .paper = "with too small a queue in the core router packets are lost"},
       {.x_to = 300,
        .quantity = Quantity::over_serialisation,
        .least = 2,
        .at = "4.2",
-       .paper = "large mean latency and jitter are observed (the mean is judged)"},
+       .paper = "mean latency and jitter are then large (the mean is judged)"},
       {.x_from = 3000,
        .quantity = Quantity::sustained,
        .least = 0.95,
        .at = "4.2",
-       .paper = "when the queue size is large enough, the load is sustained"},
+       .paper = "with a large enough queue the requested load is reached"},
       {.x_from = 3000,
        .quantity = Quantity::over_serialisation,
        .most = 1.25,
@@ -104,17 +103,17 @@ std::vector<Expectation> quota_statements(Tcp tcp) {
        .quantity = Quantity::share,
        .most = 0.95,
        .at = "4.5.1",
-       .paper = "below 100 credits the network is not fully utilised"},
+       .paper = "with fewer than 100 credits the network is not full"},
       {.x_to = 99,
        .quantity = Quantity::over_serialisation,
        .least = 1.05,
        .at = "4.5.1",
-       .paper = "mean latency is increased"},
+       .paper = "the mean latency is higher there"},
       {.x_to = 99,
        .quantity = Quantity::drops,
        .most = 0,
        .at = "4.5.1",
-       .paper = "but no signs of TCP retransmissions appear"},
+       .paper = "without signs of retransmissions"},
       {.x_from = 100,
        .x_to = 550,
        .quantity = Quantity::over_serialisation,
@@ -127,12 +126,12 @@ std::vector<Expectation> quota_statements(Tcp tcp) {
        .quantity = Quantity::drops,
        .least = 1,
        .at = "4.5.1",
-       .paper = "above 550 credits the switch starts to drop packets"},
+       .paper = "above 550 credits the switch drops packets"},
       {.x_from = 960,
        .quantity = Quantity::slow,
        .least = 1,
        .at = "4.5.1, Figure 4.5c",
-       .paper = "for 960 credits every event suffers from at least one timeout: none has less than 200 ms"}};
+       .paper = "with 960 credits each event has a timeout or more: none takes less than 200 ms"}};
   for (Expectation& statement : statements) statement.tcp = tcp;
   return statements;
 }
@@ -170,21 +169,19 @@ Experiment static_figure() {
   figure.setting = one_dcm(147, 1100, 50);
   figure.cures = {plain_tcp(), static_window(2), shaping(396)};
   for (const char* cure : {"static TCP", "traffic shaping"}) {
-    figure.expectations.push_back(
-        {.cure = cure,
-         .quantity = Quantity::slow,
-         .most = 0,
-         .at = "4.5.2.1",
-         .paper = "there are no TCP timeouts in both cases (window of 2, 396 credits)"});
+    figure.expectations.push_back({.cure = cure,
+                                   .quantity = Quantity::slow,
+                                   .most = 0,
+                                   .at = "4.5.2.1",
+                                   .paper = "neither a window of 2 nor 396 credits has TCP timeouts"});
   }
-  figure.expectations.push_back(
-      {.cure = "static TCP",
-       .quantity = Quantity::mean_ms,
-       .over = "traffic shaping",
-       .least = 1,
-       .most = 1.15,
-       .at = "4.5.2.1",
-       .paper = "the mean latency is slightly higher for the static configuration"});
+  figure.expectations.push_back({.cure = "static TCP",
+                                 .quantity = Quantity::mean_ms,
+                                 .over = "traffic shaping",
+                                 .least = 1,
+                                 .most = 1.15,
+                                 .at = "4.5.2.1",
+                                 .paper = "the mean latency is slightly higher with the static window"});
   figure.differs =
       std::string(
           "Plain TCP is our addition. The caption says 83 % of theory, the text 82 %; 15 readouts stand for "
@@ -208,7 +205,7 @@ Experiment diatcp_figure() {
                                    .quantity = Quantity::slow,
                                    .most = 0,
                                    .at = "4.5.2.2",
-                                   .paper = "TCP timeouts are gone in case of all three solutions"});
+                                   .paper = "none of the three has TCP timeouts"});
   }
   for (const char* cure : {"static TCP", "DIATCP"}) {
     figure.expectations.push_back({.cure = cure,

@@ -20,11 +20,10 @@ Experiment idle_figure() {
   Experiment figure =
       one_dcm("4.2", "Use of a DCM's link: 200 readouts of 12 x 1 kB", 200, 1000, 50, Show::use);
   figure.cures = {plain_tcp()};
-  figure.expectations = {
-      {.quantity = Quantity::idle_gaps,
-       .least = 2,
-       .at = "4.2",
-       .paper = "there are multiple long periods in which the link remains idle for at least 200 ms"}};
+  figure.expectations = {{.quantity = Quantity::idle_gaps,
+                          .least = 2,
+                          .at = "4.2",
+                          .paper = "the link is idle for 200 ms or more, many times"}};
   figure.differs =
       std::string(
           "A timeout of 200 ms begins with the last segment that was sent, up to 20 ms before the link falls "
@@ -57,12 +56,12 @@ Experiment requests_figure() {
        .quantity = Quantity::early_requests,
        .least = 0.95,
        .at = "4.5.2.1",
-       .paper = "with static TCP the DCM sends requests for all event fragments at once"},
+       .paper = "with a static window the DCM requests all fragments at once"},
       {.cure = "traffic shaping",
        .quantity = Quantity::early_requests,
        .most = 0.6,
        .at = "4.5.2.1",
-       .paper = "with traffic shaping the requests are distributed in time"},
+       .paper = "with shaping the requests are spread over time, as credits allow"},
       {.cure = "static TCP",
        .at = "4.5.2.1",
        .paper =
@@ -85,12 +84,12 @@ Experiment queues_figure() {
   figure.expectations = {
       {.cure = "static TCP",
        .at = "4.5.2.1",
-       .paper =
-           "the size of a virtual output queue is stable, with a lower maximum in case of the static window",
+       .paper = "a virtual output queue has a stable size, with a lower maximum if the window is static",
        .cannot = "a port of the lab has one queue for all inputs, not one for each blade, and it holds all "
                  "outstanding data: 30 segments of 1.5 kB or 40 fragments of 1.1 kB"}};
   figure.differs =
-      "A queue here is that of the port to the DCM; the paper's are three blades of a core router.";
+      "A queue here is that of the port to the DCM; the paper's are virtual queues of three blades "
+      "of a core router.";
   return figure;
 }
 
@@ -109,8 +108,8 @@ Experiment diatcp_requests_figure() {
        .paper = "latencies of DIATCP (18.94 ms) and traffic shaping (18.48 ms) are comparable"},
       {.cure = "static TCP",
        .at = "4.5.2.2, Figure 4.10",
-       .paper = "static TCP performs measurably worse: 22.19 ms",
-       .cannot = "the paper ascribes it to its server-based router, which the lab does not have"},
+       .paper = "the last response comes later with static TCP, after 22.19 ms",
+       .cannot = "the paper believes its server-based router to be the reason, which the lab does not have"},
       {.cure = "DIATCP",
        .at = "4.5.2.2, Figure 4.10b",
        .paper = "higher traffic towards the ROS, of frequent window updates",

@@ -4,10 +4,13 @@
 #include "units.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <optional>
+#include <set>
 
 namespace weir::bench {
 namespace {
@@ -175,6 +178,15 @@ std::string agreement_text(const std::vector<ExpectationVerdict>& verdicts, std:
                      busy ? "" : ": each statement has the same verdict in all of them");
 }
 
+// Runs of the whole figure with a point around which other programs held cores.
+std::set<std::uint32_t> busy_runs_of(const std::vector<ExperimentResult>& results) {
+  std::set<std::uint32_t> runs;
+  for (const ExperimentResult& result : results) {
+    if (conditions_of({result.figures}).is_busy()) runs.insert(result.run);
+  }
+  return runs;
+}
+
 }  // namespace
 
 double value_of(Quantity quantity, const Line& figures) { return number_of(figures, words_of(quantity).key); }
@@ -211,22 +223,34 @@ std::vector<ExpectationVerdict> verdicts_of(const Experiment& experiment,
 
 std::string statements_text(const Experiment& experiment, const std::vector<ExperimentResult>& results,
                             double scale, const RunConditions& conditions) {
-  const auto verdicts = verdicts_of(experiment, results, scale);
-  if (verdicts.empty()) return {};
   std::uint32_t runs = 0;
   for (const ExperimentResult& result : results) runs = std::max(runs, result.run);
+  const std::set<std::uint32_t> busy_runs = busy_runs_of(results);
+  const bool busy = conditions.is_busy() && (busy_runs.empty() || busy_runs.size() == runs);
+  std::vector<ExperimentResult> judged_results;
+  std::ranges::copy_if(results, std::back_inserter(judged_results), [&](const ExperimentResult& result) {
+    return busy || !busy_runs.contains(result.run);
+  });
+  const auto verdicts = verdicts_of(experiment, judged_results, scale);
+  if (verdicts.empty()) return {};
   std::string text = "## Statements of the paper\n\n";
-  if (conditions.is_busy())
+  if (busy) {
     text += "Other programs held cores before or after a run, so nothing is judged.\n\n";
-  text += agreement_text(verdicts, runs, conditions.is_busy()) +
+  } else if (!busy_runs.empty()) {
+    text += fmt::format(
+        "Not judged: run {}, because other programs held cores before or after a point of it.\n\n",
+        fmt::join(busy_runs, ", "));
+    runs -= static_cast<std::uint32_t>(busy_runs.size());
+  }
+  text += agreement_text(verdicts, runs, busy) +
           "\n| verdict | rows | the paper | criterion | here |\n| --- | --- | --- | --- | --- |\n";
   for (const ExpectationVerdict& verdict : verdicts) {
     const Expectation& expectation = *verdict.expectation;
     const bool judged = has_criterion(expectation);
-    text += fmt::format(
-        "| {} | {}{}{} TCP | {}: {} | {} | {} |\n", verdict_word(verdict, conditions.is_busy()),
-        expectation.cure, expectation.cure.empty() ? "" : ", ", name_of(expectation.tcp), expectation.at,
-        expectation.paper, judged ? criterion_text(verdict) : "-", judged ? measured_text(verdict) : "-");
+    text += fmt::format("| {} | {}{}{} TCP | {}: {} | {} | {} |\n", verdict_word(verdict, busy),
+                        expectation.cure, expectation.cure.empty() ? "" : ", ", name_of(expectation.tcp),
+                        expectation.at, expectation.paper, judged ? criterion_text(verdict) : "-",
+                        judged ? measured_text(verdict) : "-");
   }
   return text;
 }
