@@ -82,7 +82,13 @@ class Report {
     const FloodFigures* found = m_.flood ? &*m_.flood : nullptr;
     if (found != nullptr && !found->buffer_bytes && m_.own_queue) found = &*m_.own_queue;
     if (found == nullptr) return;
-    if (!found->buffer_bytes) {
+    if (!found->buffer_bytes && found->full_most_bytes > 0) {
+      add("  buffer       not measurable now, because frames also waited elsewhere: {} to {} in {} full "
+          "queues. Repeat "
+          "it when both hosts and the switch are quiet, or use --pause-port\n",
+          bytes_text(found->full_least_bytes), bytes_text(found->full_most_bytes),
+          grouped(found->full_queues));
+    } else if (!found->buffer_bytes) {
       add("  buffer       not filled: {} frames lost. More servers, or faster ones, may fill it\n",
           found->lost);
     } else {
@@ -99,14 +105,28 @@ class Report {
           grouped(m_.dropped_here));
   }
 
+  static constexpr double kNear = 0.25;  // of two floods
+
   void small_frames(double buffer_bytes) {
     const double small_frame = m_.frame.buffered - m_.payload_bytes + m_.small_payload_bytes;
+    if (!m_.small_flood->buffer_bytes && m_.small_flood->full_most_bytes > 0) {
+      add("               not measurable with frames of {:.0f} bytes: {} to {} in full queues\n", small_frame,
+          bytes_text(m_.small_flood->full_least_bytes), bytes_text(m_.small_flood->full_most_bytes));
+      return;
+    }
     if (!m_.small_flood->buffer_bytes) {
       add("               frames of {:.0f} bytes, {} offered, did not fill it\n", small_frame,
           rate(m_.small_flood->offered_bits_per_s));
       return;
     }
     const double small = *m_.small_flood->buffer_bytes;
+    if (small > (1 + kNear) * buffer_bytes) {
+      add("               not measurable with frames of {:.0f} bytes: {} are more than the buffer, so they "
+          "also waited "
+          "elsewhere\n",
+          small_frame, bytes_text(small));
+      return;
+    }
     add("               {} or {:.0f} frames of {:.0f} bytes: it counts {}\n", bytes_text(small),
         small / small_frame, small_frame, unit_text({buffer_bytes, m_.frame.buffered}, {small, small_frame}));
   }
@@ -118,7 +138,6 @@ class Report {
   };
   // Returns the unit of which two lengths of frames fill about the same number.
   static const char* unit_text(const FilledBuffer& full, const FilledBuffer& small) {
-    constexpr double kNear = 0.25;
     const auto near = [](double a, double b) { return std::abs(a - b) <= kNear * std::max(a, b); };
     const bool bytes = near(small.bytes, full.bytes);
     const bool frames = near(small.bytes / small.frame_bytes, full.bytes / full.frame_bytes);
@@ -263,10 +282,13 @@ std::string samples_of(const Measurement& measurement) {
   const FloodFigures flood = measurement.flood.value_or(FloodFigures());
   add("{{\"kind\":\"line\",\"server\":\"{}\",\"rate_bits_per_s\":{:.0f},\"rate_is_lower_bound\":{},"
       "\"buffer_bytes\":{},\"buffer_flooded_bytes\":{},\"buffer_first_loss_bytes\":{},"
-      "\"buffer_paused_bytes\":{},\"buffer_of_sender\":{},\"round_trip_us\":{:.1f}}}\n",
+      "\"buffer_paused_bytes\":{},\"buffer_of_sender\":{},\"buffer_full_queues\":{},\"buffer_least_bytes\":{:"
+      ".0f},"
+      "\"buffer_most_bytes\":{:.0f},\"flood_lost\":{},\"round_trip_us\":{:.1f}}}\n",
       measurement.server, line.rate_bits_per_s, line.rate_is_lower_bound, bytes(line.buffer_bytes),
       bytes(flood.buffer_bytes), bytes(flood.first_loss_bytes), bytes(paused_buffer(measurement)),
-      line.buffer_of_sender, line.round_trip_us);
+      line.buffer_of_sender, flood.full_queues, flood.full_least_bytes, flood.full_most_bytes, flood.lost,
+      line.round_trip_us);
   for (const double us : measurement.round_trip_us) add("{{\"kind\":\"round_trip\",\"us\":{:.1f}}}\n", us);
   for (const PausedTries& one : measurement.paused) {
     for (const auto& attempt : one.tries)

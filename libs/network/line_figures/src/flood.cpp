@@ -22,7 +22,10 @@ constexpr double kBusyPart = 0.25;
 constexpr double kFaster = 1.05;
 constexpr std::size_t kWindowFrames = 40;
 constexpr std::size_t kWindowsMin = 5;
+constexpr double kShortest = 0.1;
 constexpr double kLongest = 0.9;
+// Waits for the last place of a queue are alike, unless something else holds frames up.
+constexpr double kSteady = 1.25;
 constexpr double kHalf = 0.5;
 
 // An arrival with its wait, of any sender. Times are by the receiver's clock.
@@ -104,9 +107,11 @@ void add_waits_at_loss(const FloodPart& part, WaitsAtLoss& waits) {
   }
 }
 
-double median_of(std::vector<double>& values) {
-  std::sort(values.begin(), values.end());
-  return quantile(values, kHalf);
+// Returns the waits with the larger median, sorted. Requires: as many of both.
+const std::vector<double>& of_full_queue(WaitsAtLoss& waits) {
+  std::sort(waits.before.begin(), waits.before.end());
+  std::sort(waits.after.begin(), waits.after.end());
+  return quantile(waits.before, kHalf) >= quantile(waits.after, kHalf) ? waits.before : waits.after;
 }
 
 // Returns when the first lost frame would have arrived on an idle line; nullopt: no frame was lost.
@@ -200,8 +205,12 @@ FloodFigures flood_figures(std::span<const FloodPart> parts, const FrameSizes& s
   const double bytes_per_ns =
       figures.rate_bits_per_s / kBitsPerByte / kNsPerSecond * sizes.buffered / sizes.on_wire;
   if (at_loss.before.size() >= kFullQueuesMin) {
-    const double full_ns = std::max(median_of(at_loss.before), median_of(at_loss.after));
-    figures.buffer_bytes = std::max(0.0, full_ns) * bytes_per_ns;
+    const std::vector<double>& full = of_full_queue(at_loss);
+    figures.full_least_bytes = std::max(0.0, quantile(full, kShortest)) * bytes_per_ns;
+    figures.full_most_bytes = std::max(0.0, quantile(full, kLongest)) * bytes_per_ns;
+    // Whatever else holds a frame up makes its wait longer.
+    if (figures.full_most_bytes <= kSteady * figures.full_least_bytes)
+      figures.buffer_bytes = figures.full_least_bytes;
   }
   figures.first_loss_bytes = bytes_at_first_loss(parts, origin, sizes, figures.rate_bits_per_s);
   return figures;

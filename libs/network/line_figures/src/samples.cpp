@@ -53,23 +53,39 @@ std::vector<Bin> histogram_of(std::span<const double> samples, std::size_t bins)
   return histogram;
 }
 
+namespace {
+
+// Sums over sizes, each with the weight 1 / cost^2, so that short messages count as much as long ones.
+struct WeightedSums {
+  double weight = 0;
+  double bytes = 0;
+  double cost = 0;
+  double bytes_bytes = 0;
+  double bytes_cost = 0;
+};
+
+}  // namespace
+
 std::optional<MessageCost> fit_cost(std::span<const std::pair<double, double>> points) {
-  double x = 0;
-  double y = 0;
-  const auto count = static_cast<double>(points.size());
+  WeightedSums sums;
+  bool several = false;
   for (const auto& [bytes, cost] : points) {
-    x += bytes / count;
-    y += cost / count;
+    several = several || bytes != points.front().first;
+    if (cost <= 0) continue;
+    const double weight = 1 / (cost * cost);
+    sums.weight += weight;
+    sums.bytes += weight * bytes;
+    sums.cost += weight * cost;
+    sums.bytes_bytes += weight * bytes * bytes;
+    sums.bytes_cost += weight * bytes * cost;
   }
-  double xx = 0;
-  double xy = 0;
-  for (const auto& [bytes, cost] : points) {
-    xx += (bytes - x) * (bytes - x);
-    xy += (bytes - x) * (cost - y);
-  }
-  if (xx <= 0) return std::nullopt;
-  const double slope = xy / xx;
-  return MessageCost{y - slope * x, slope};
+  const double determinant = sums.weight * sums.bytes_bytes - sums.bytes * sums.bytes;
+  if (!several || determinant <= 0) return std::nullopt;
+  const double per_byte = (sums.weight * sums.bytes_cost - sums.bytes * sums.cost) / determinant;
+  if (per_byte < 0) return MessageCost{sums.cost / sums.weight, 0};
+  const double per_message = (sums.cost - per_byte * sums.bytes) / sums.weight;
+  if (per_message < 0) return MessageCost{0, sums.bytes_cost / sums.bytes_bytes};
+  return MessageCost{per_message, per_byte};
 }
 
 }  // namespace weir::line_figures

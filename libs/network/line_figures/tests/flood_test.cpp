@@ -165,6 +165,29 @@ TEST_CASE("places of an interface that become free in halves count in full") {
   }
 }
 
+// Holds frames up in front of the port for a while, in this share of the time.
+FloodFigures held_up(double share) {
+  ModelledFlood flood;
+  std::vector<FloodPart> parts = flood.run();
+  constexpr DurationNs kPeriod = 10 * kMillisecond;
+  for (Arrival& arrival : parts.front().arrivals) {
+    const auto of_period = static_cast<double>(arrival.arrived_ns % kPeriod) / static_cast<double>(kPeriod);
+    if (of_period < share) arrival.sent_ns -= 3 * kMillisecond;
+  }
+  return flood_figures(parts, frame_sizes(1472, 20));
+}
+
+TEST_CASE("a buffer is not stated while other things hold frames up as well") {
+  const FloodFigures seldom = held_up(0.08);
+  REQUIRE(seldom.buffer_bytes);
+  CHECK(*seldom.buffer_bytes == Approx(100'000).margin(3 * 1514));
+  const FloodFigures often = held_up(0.4);
+  CHECK_FALSE(often.buffer_bytes);
+  CHECK(often.full_least_bytes == Approx(100'000).margin(3 * 1514));
+  CHECK(often.full_most_bytes > 1.25 * 100'000);
+  CHECK(often.full_queues > kFullQueuesMin);
+}
+
 TEST_CASE("random ports and loads are measured within 5 and 10 per cent") {
   std::mt19937_64 random(4711);
   const auto between = [&random](double from, double to) {

@@ -40,6 +40,27 @@ TEST_CASE("the cost of a message is a constant and a part that grows with its by
   CHECK(cost->per_message == Approx(3));
   CHECK(cost->per_byte == Approx(0.001));
   CHECK_FALSE(fit_cost(std::vector<std::pair<double, double>>{{64, 1}, {64, 2}}));
+  CHECK_FALSE(fit_cost(std::vector<std::pair<double, double>>{{64, 1}, {1024, 0}}));
+}
+
+TEST_CASE("no part of a message's cost is negative") {
+  // Long messages leave the caches: a straight line through all sizes would begin below 0.
+  const std::vector<std::pair<double, double>> steeper{{64, 0.3}, {1024, 0.5}, {16384, 5}, {262144, 160}};
+  const auto convex = fit_cost(steeper);
+  REQUIRE(convex);
+  CHECK(convex->per_message > 0.1);
+  CHECK(convex->per_message < 0.5);
+  CHECK(convex->per_byte > 0);
+  const auto begins_at_0 =
+      fit_cost(std::vector<std::pair<double, double>>{{100, 0.1}, {1000, 2}, {10000, 30}});
+  REQUIRE(begins_at_0);
+  CHECK(begins_at_0->per_message == 0);
+  CHECK(begins_at_0->per_byte > 0);
+  const auto falls = fit_cost(std::vector<std::pair<double, double>>{{64, 3}, {1024, 2}});
+  REQUIRE(falls);
+  CHECK(falls->per_byte == 0);
+  CHECK(falls->per_message > 2);
+  CHECK(falls->per_message < 3);
 }
 
 }  // namespace

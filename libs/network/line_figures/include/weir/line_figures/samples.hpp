@@ -39,8 +39,8 @@ struct MessageCost {
   double per_message = 0;
   double per_byte = 0;
 };
-// Fits cost = per_message + per_byte x bytes by least squares to pairs of bytes and cost; nullopt: fewer than
-// two sizes.
+// Fits cost = per_message + per_byte x bytes to pairs of bytes and cost, by least squares of the relative
+// deviations; neither part is below 0. nullopt: fewer than two sizes with a cost.
 [[nodiscard]] std::optional<MessageCost> fit_cost(std::span<const std::pair<double, double>> points);
 
 }  // namespace weir::line_figures
