@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""Frames per second that a forwarder between two veth pairs carries with at most 0.1 % loss.
+
+    sudo apps/switch/tests/frame_rate.py build/release
+    sudo apps/switch/tests/frame_rate.py build/release --testpmd /usr/bin/dpdk-testpmd --plugins /usr/lib/x86_64-linux-gnu/dpdk/pmds-23.0
+
+The generator (AF_PACKET, transmit ring) is on core 0, the forwarder on core 1. The search halves the interval of rates.
+testpmd forwards between the same interfaces (net_af_packet, no huge pages). Prints a row of a table for each length.
+"""
+import argparse
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+ADDRESS = "10.0.0.2"
+LOSS_MAX = 0.001
+STEPS = 7
+LENGTHS = (60, 1514)  # without the checksum: 64 bytes, and a packet of 1,500
+SWITCH = "ports: [{{interface: h0, receive_packets: {slots}}}, {{interface: h1, transmit_packets: {slots}}}]\n" \
+         "rings: [{{name: dcm, address: {address}, via: h1, packets: 4096}}]\n"
+
+
+def make_cables():
+    for host, end in (("h0", "d0"), ("h1", "d1")):
+        subprocess.run(["ip", "link", "add", host, "type", "veth", "peer", "name", end], check=True)
+        for device in (host, end):
+            pathlib.Path(f"/proc/sys/net/ipv6/conf/{device}/disable_ipv6").write_text("1")
+            subprocess.run(["ip", "link", "set", device, "arp", "off", "up"], check=True)
+    subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+
+
+def count(device):
+    """Returns the frames that an interface has received."""
+    for line in pathlib.Path("/proc/net/dev").read_text().splitlines():
+        name, _, counts = line.partition(":")
+        if name.strip() == device:
+            return int(counts.split()[1])
+    raise KeyError(device)
+
+
+def cpu_s(pid):
+    ticks = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(ticks[11]) + int(ticks[12])) / os.sysconf("SC_CLK_TCK")
+
+
+class Forwarder:
+    def __init__(self, command, ready, core=1):
+        self.log = tempfile.TemporaryFile("w+")
+        self.process = subprocess.Popen(["taskset", "-c", str(core), *command], stdin=subprocess.PIPE, stdout=self.log,
+                                        stderr=subprocess.STDOUT)
+        for _ in range(100):
+            time.sleep(0.1)
+            self.log.seek(0)
+            said = self.log.read()
+            if ready in said:
+                return
+            if self.process.poll() is not None:
+                break
+        sys.exit(f"{command[0]} did not start:\n{said}")
+
+    def stop(self):
+        self.process.send_signal(signal.SIGINT)
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+
+
+def trial(generator, forwarder, length, rate, seconds):
+    before, reached, cpu = count("d1"), count("h0"), cpu_s(forwarder.process.pid)
+    out = subprocess.run(["taskset", "-c", "0", generator, "d0", ADDRESS, str(length), str(rate), str(seconds)],
+                         check=True, capture_output=True, text=True).stdout.split()
+    passed = float(out[1])
+    time.sleep(0.3)
+    sent, arrived = count("h0") - reached, count("d1") - before  # a frame that did not reach the forwarder is none
+    return sent / passed, arrived / passed, 1 - arrived / max(1, sent), (cpu_s(forwarder.process.pid) - cpu) / passed
+
+
+def search(generator, forwarder, length, seconds):
+    """Returns (offered, carried, loss, CPU) of the highest rate within the loss, and whether the generator is the limit."""
+    best = trial(generator, forwarder, length, 1e9, seconds)
+    if best[2] <= LOSS_MAX:
+        return best, True
+    low, high, best = 0.0, best[0], None
+    for _ in range(STEPS):
+        rate = (low + high) / 2
+        result = trial(generator, forwarder, length, rate, seconds)
+        if result[2] <= LOSS_MAX:
+            low, best = rate, result
+        else:
+            high = rate
+    return best, False
+
+
+def forwarders(options, folder):
+    table = folder / "switch.yaml"
+    table.write_text(SWITCH.format(address=ADDRESS, slots=4096))
+    build = pathlib.Path(options.build)
+    yield "weir-switch", [str(build / "bin/weir-switch"), str(table)], "switching queues="
+    if options.testpmd:
+        plugins = []
+        for name in ("mempool_ring", "bus_vdev", "net_af_packet"):
+            plugins += ["-d", str(next(pathlib.Path(options.plugins).glob(f"librte_{name}.so*")))]
+        devices = [f"--vdev=net_af_packet{i},iface=h{i},blocksz=65536,framesz=2048,framecnt=4096" for i in (0, 1)]
+        yield "testpmd", [options.testpmd, "-l", "0,1", "--no-huge", "--no-pci", "-m", "256", *plugins, *devices, "--",
+                          "--total-num-mbufs=32768", "--forward-mode=io", "--auto-start", "--stats-period", "100",
+                          "--no-mlockall"], "packet forwarding"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build", help="build folder, with bin/weir-switch")
+    parser.add_argument("--testpmd", help="dpdk-testpmd, to compare with")
+    parser.add_argument("--plugins", default="/usr/lib/x86_64-linux-gnu/dpdk/pmds-23.0", help="folder of DPDK's plugins")
+    parser.add_argument("--seconds", type=float, default=2, help="of each trial")
+    options = parser.parse_args()
+    if os.environ.get("WEIR_FRAME_RATE_SPACE") != "1":
+        os.execvpe("unshare", ["unshare", "-n", sys.executable, *sys.argv], {**os.environ, "WEIR_FRAME_RATE_SPACE": "1"})
+    make_cables()
+    generator = str(pathlib.Path(options.build) / "tests/weir-frame-generator")
+    load = os.getloadavg()[0]
+    print(f"load before: {load:.1f}\n\n| forwarder | frame, bytes | frames per second at 0.1 % loss | loss, % | CPU, s/s |\n"
+          "| --- | --- | --- | --- | --- |")
+    with tempfile.TemporaryDirectory() as folder:
+        for name, command, ready in forwarders(options, pathlib.Path(folder)):
+            for length in LENGTHS:
+                forwarder = Forwarder(command, ready)
+                best, limited = search(generator, forwarder, length, options.seconds)
+                forwarder.stop()
+                text = "none" if best is None else f"{best[1]:,.0f}{' or more (the generator is the limit)' if limited else ''}"
+                print(f"| {name} | {length} | {text} | {100 * best[2] if best else 0:.3f} | {best[3] if best else 0:.2f} |",
+                      flush=True)
+
+
+if __name__ == "__main__":
+    main()
