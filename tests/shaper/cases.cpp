@@ -117,6 +117,18 @@ PullNetwork old_tcp(const char* name, double load) {
   return network;
 }
 
+// The same on hosts with fewer cores than processes: some wake-ups are late by a millisecond.
+PullNetwork old_tcp_busy(const char* name, double load) {
+  PullNetwork network = old_tcp(name, load);
+  Cpu cpu;
+  cpu.wake_us = 60;
+  cpu.late_share = 0.1;
+  cpu.late_ms = 1;
+  for (ReadoutSpec& readout : network.readouts) readout.cpu = cpu;
+  for (DcmSpec& dcm : network.dcms) dcm.cpu = cpu;
+  return network;
+}
+
 // The same TCP where hosts, not the line, need a window.
 PullNetwork old_tcp_fast() {
   PullNetwork network = plain("old-tcp-1g", 6, 1e9, 100e3, 65536);
@@ -207,6 +219,8 @@ std::vector<PullNetwork> cases() {
           old_tcp("old-tcp-15", 0.15),
           old_tcp("old-tcp-50", 0.5),
           old_tcp("old-tcp-102", 1.02),
+          old_tcp_busy("old-tcp-15-busy", 0.15),
+          old_tcp_busy("old-tcp-102-busy", 1.02),
           old_tcp_fast(),
           core(),
           near_and_far(),

@@ -66,6 +66,8 @@ int parse_options(int argc, char** argv, Options& options) {
   app.add_option("--port-known", options.run.port_known,
                  "give shapers the port's rate and buffer, times this factor");
   app.add_option("--jobs", options.jobs, "processes side by side")->check(CLI::Range(1U, 64U));
+  app.add_option("--runs", options.runs, "runs of each network, with other random numbers; their mean counts")
+      ->check(CLI::Range(1U, 100U));
   app.add_option("--seconds", options.seconds_max, "begin no seed after so long");
   app.add_option("--worst", options.worst, "so many of the worst seeds are printed");
   app.add_option("--goodput-min", options.limits.goodput,

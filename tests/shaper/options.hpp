@@ -12,6 +12,7 @@ struct Options {
   std::uint64_t first = 0;
   std::uint64_t last = 0;  // 0: no seeds
   std::uint32_t jobs = 1;
+  std::uint32_t runs = 1;  // of each network and shaper
   double seconds_max = 0;
   std::uint32_t worst = 10;  // printed
   std::vector<ShaperSpec> shapers;

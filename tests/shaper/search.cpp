@@ -62,15 +62,16 @@ void work(const Options& options, Shared& shared, Found* found, Clock::time_poin
     if (options.seconds_max > 0 && seconds_since(begun) > options.seconds_max) return;
     const std::uint64_t seed = shared.next++;
     if (seed > options.last) return;
-    test::limit_cpu(kSeedSecondsMax);
+    test::limit_cpu(kSeedSecondsMax * options.runs);
     Found& place = found[seed - options.first];
     place.state = Found::State::running;
-    place.judgement = judge(run_all(network_of(seed, options), options.shapers, options.run));
+    place.judgement = judge(run_all(network_of(seed, options), options.shapers, options.run, options.runs));
     shared.packets += place.judgement.packets;
     place.state = Found::State::done;
     if (options.quiet) continue;
-    std::printf("seed %llu goodput %.3f p99 %.3f\n", static_cast<unsigned long long>(seed),
-                place.judgement.goodput, place.judgement.p99);
+    std::printf("seed %llu goodput %.3f p99 %.3f drops %llu\n", static_cast<unsigned long long>(seed),
+                place.judgement.goodput, place.judgement.p99,
+                static_cast<unsigned long long>(place.judgement.drops));
     std::fflush(stdout);
   }
 }

@@ -8,7 +8,7 @@ namespace weir::packet_model {
 
 void print_runs(const PullNetwork& network, const Options& options) {
   for (const ShaperSpec& shaper : options.shapers) {
-    const RunResult run = PullModel(network, shaper, options.run).run();
+    const RunResult run = run_all(network, {shaper}, options.run, options.runs)[0];
     std::printf("%-15s %-18s %6.1f %6.1f %8.2f %8.2f %7llu %7llu %7llu %7llu %5llu\n", network.name.c_str(),
                 shaper.text().c_str(), 100 * run.goodput, 100 * run.start_goodput, run.p50, run.p99,
                 static_cast<unsigned long long>(run.slices), static_cast<unsigned long long>(run.drops),
