@@ -53,6 +53,17 @@ TEST_CASE(
   CHECK(fast.drops == 0);
 }
 
+// A window that grew for late wake-ups lost 82 and 137 segments in four runs, each for 200 ms.
+TEST_CASE("under such a TCP adaptive loses next to nothing on busy hosts either") {
+  for (const char* name : {"old-tcp-15-busy", "old-tcp-102-busy"}) {
+    CAPTURE(name);
+    const RunResult run = run_all(case_named(name), {{"adaptive", 0}}, {}, 2)[0];
+    CHECK(run.goodput > 0.75);
+    CHECK(run.p99 < 4);
+    CHECK(run.drops <= 2);
+  }
+}
+
 TEST_CASE("adaptive starts from a known port, and holds if its figures are wrong by a factor of four") {
   const double known = GENERATE(0.25, 1.0, 4.0);
   CAPTURE(known);
@@ -130,7 +141,7 @@ TEST_CASE("adaptive fills ports far from the usual rate and distance") {
         Case{2319, "12 slow uplinks, sizes that vary, and pauses of their hosts"},
         Case{3391, "two readouts 216 ms away, one with most of the bytes", 0.65},
         Case{3473, "two busy readouts with small fragments, and a buffer of 39 kB"},
-        Case{4094, "six readouts at 7.2 Gb/s that take long for each request"}}) {
+        Case{4094, "six readouts at 7.2 Gb/s that take long for each request", 0.75}}) {
     CAPTURE(found.seed, found.what);
     const auto runs =
         run_all(make_network(found.seed),

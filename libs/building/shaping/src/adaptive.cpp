@@ -1,88 +1,23 @@
 #include "adaptive.hpp"
 
+#include "tuning.hpp"
+
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 namespace weir::shaping {
+
+using namespace tuning;
+
 namespace {
-
-constexpr double kSegment = 1448;
-constexpr double kFirstWindow = 14 * kSegment;
-// Without losses the window does not fall below this fraction of a slice, within the bounds below. The window
-// is the extra time a slice takes; a larger one reduces the influence of host pauses and of piece headers.
-constexpr double kEnoughInSlice = 12;
-constexpr double kEnoughMin = 14 * kSegment;
-constexpr double kEnoughMax = 32 * kSegment;
-constexpr double kFloor = 6 * kSegment;
-// The first window is at most this part of a known buffer, which may really be a quarter of that.
-constexpr double kFirstInBuffer = 4;
-constexpr double kEnoughInBuffer = 2;          // DCMs and bursts share the buffer
-constexpr double kFloorShared = 4 * kSegment;  // of each DCM, if several share a port
-// Without selective acknowledgements, of all DCMs behind a port: a segment that the port drops costs 200 ms.
-constexpr double kEnoughOldTcp = 9 * kSegment;
-constexpr double kWindowMax = 64.0 * (1U << 20U);
-
-constexpr DurationNs kStartEpoch = 2 * kMillisecond;
-constexpr DurationNs kEpoch = 10 * kMillisecond;
-constexpr std::uint32_t kStartResponses = 8;
-constexpr std::uint32_t kResponses = 48;
-constexpr double kUsual = 0.5;
-constexpr double kFast = 0.05;  // quantile of response times that shows a queue which does not empty
-
-constexpr double kFull = 0.998;  // of the full rate; below, the link is not full
-constexpr double kUp = 1.03;
-constexpr double kUpMore = 1.35;  // growth of the step from one to the next
-constexpr double kUpMost = 0.25;
-constexpr double kUpWanted = 1.5;  // single step, up to the hosts' needs
-constexpr double kUpBursts = 1.1;
-constexpr double kSpareTimes = 2;
-constexpr double kHostTimes = 5;  // of the hosts' mean time, which varies about as much
-constexpr double kUpHosts = 2;    // limit beyond the hosts' needs, with or without a queue
-constexpr double kDown = 0.985;
-constexpr double kStandingBytes = 2 * kSegment;  // of a queue that never empties: large enough
-constexpr double kStandingMax = 12 * kSegment;   // beyond, a larger window cannot help
-
-// With fewer pieces in the window, the link idles at the end of each. With more, each costs a frame header
-// and CPU time.
-constexpr double kPieces = 4;
-constexpr double kPiecesMin = 2.5;
-constexpr double kPieceEnough = 12 * kSegment;
-constexpr double kPieceMin = 2 * kSegment;
-// The readout's timing record behind each answer has to fit into the last segment, instead of needing one of
-// its own.
-constexpr double kTimingBytes = 32;
-constexpr double kPieceMax = 24 * kSegment;
-// If lines or hosts need a large window, each request takes longer as well.
-constexpr double kPiecesOfLarge = 16;
-constexpr double kPiecesOfEach = 4;  // per readout
-
-constexpr DurationNs kRefillMin = 500 * kMicrosecond;  // for growing from half of the window to all of it
-// TCP's first flight per readout (RFC 6928).
-constexpr double kFarFirst = 10 * kSegment;
-constexpr double kLinePieces = 2;
-constexpr DurationNs kLineMin = 2 * kMillisecond;
-constexpr double kFarExtra = 44 * kSegment;  // beyond the line's contents, to detect growth
-constexpr double kFarGain = 1.25;            // of the line's contents, while no queue exists
-constexpr std::uint32_t kFarResponses = 4;
-constexpr DurationNs kBusyMost = 8 * kMillisecond;   // a host that takes longer was paused rather than busy
-constexpr double kHostShare = 64;                    // responses over which host times are averaged
-constexpr DurationNs kForgive = 300 * kMillisecond;  // stalls within this time are one event
-constexpr double kBackOff = 0.7;
-constexpr double kBackOffStalled = 0.5;  // such a loss costs 200 ms, hundreds of times a slice's own time
-constexpr DurationNs kTimeout = 150 * kMillisecond;  // without a byte, then retransmitted: TCP's timeout
-constexpr double kForget = 0.01;                     // growth of the ceiling per second
-constexpr double kForgetBusy = 0.3;  // if hosts need more: a few losses cost less than idle time
-
-constexpr DurationNs kAfterCut = 100 * kMillisecond;  // later losses occurred in spite of the smaller window
-constexpr double kPush = 1.5;
-constexpr DurationNs kProbeMax = 100 * kMillisecond;
 
 double first_window(const ShaperSettings& settings) {
   const auto buffer = static_cast<double>(settings.port_buffer_bytes);
-  if (buffer == 0) return kFirstWindow;
-  const double wanted = std::max(kFirstWindow, static_cast<double>(settings.port_round_trip_bytes));
-  return std::max(kFloor, std::min(wanted, buffer / kFirstInBuffer));
+  if (buffer == 0) return kFirst;
+  const double wanted = std::max(kFirst, static_cast<double>(settings.port_round_trip_bytes));
+  return std::max(kFloor, std::min(wanted, buffer / 4));
 }
 
 }  // namespace
@@ -90,32 +25,29 @@ double first_window(const ShaperSettings& settings) {
 Adaptive::Adaptive(const ShaperSettings& settings)
     : ByteWindow(static_cast<std::uint64_t>(first_window(settings)), settings.range_bytes, settings.readouts),
       only_dcm_(settings.only_dcm),
-      enough_max_(
-          settings.port_buffer_bytes == 0
-              ? kEnoughMax
-              : std::min(kEnoughMax, static_cast<double>(settings.port_buffer_bytes) / kEnoughInBuffer)),
+      enough_max_(settings.port_buffer_bytes == 0
+                      ? kBurst
+                      : std::min(kBurst, static_cast<double>(settings.port_buffer_bytes) / 2)),
       target_(first_window(settings)),
-      enough_(std::min(kEnoughMin, enough_max_)),
-      ceiling_(kWindowMax),
+      enough_(std::min(kFirst, enough_max_)),
+      ceiling_(std::numeric_limits<double>::infinity()),
       ways_(settings.readouts),
       piece_bytes_(wanted_piece()) {}
 
 std::uint64_t Adaptive::wanted_piece() const {
   if (range_bytes() > 0) return range_bytes();
-  // If several DCMs share a port, each has a part of the window, and small pieces keep the uplinks evenly
-  // filled.
-  const double few = share_.members == 1 ? std::min(target_ / kPiecesMin, kPieceEnough) : 0;
-  const double most =
-      std::max(kPieceMax, target_ / std::max(kPiecesOfLarge, kPiecesOfEach * ways_.readouts()));
-  double piece = std::max({kPieceMin, std::min(target_ / kPieces, most), few});
+  // If several DCMs share a port, small pieces keep the uplinks evenly filled. If lines or hosts need a large
+  // window, each request takes longer as well.
+  const double pieces = share_.members == 1 ? kPieces : 2 * kPieces;
+  const double most = std::max(kFirst, target_ / (kFew * std::max(kFew, ways_.readouts())));
+  double piece = std::max(kQueue, std::min(target_ / pieces, most));
   // On a long line each readout's TCP starts with a small window, so all readouts are asked at once.
-  if (phase_ == Phase::start_up && far()) piece = std::clamp(target_ / ways_.readouts(), kPieceMin, piece);
-  return static_cast<std::uint64_t>(std::floor(piece / kSegment) * kSegment - kTimingBytes);
+  if (phase_ == Phase::start_up && far()) piece = std::clamp(target_ / ways_.readouts(), kQueue, piece);
+  return static_cast<std::uint64_t>(std::floor(piece / kSegment) * kSegment - kTiming);
 }
 
 void Adaptive::move_to(double window) {
-  const double floor = share_.members > 1 ? kFloorShared : kFloor;
-  const double least = std::max(floor, std::min(enough_ / share_.members, ceiling_));
+  const double least = std::max(kFloor, std::min(enough_ / share_.members, ceiling_));
   target_ = std::clamp(window, least, std::max(least, ceiling_));
   if (phase_ != Phase::drain) set_window(static_cast<std::uint64_t>(target_));
   piece_bytes_ = wanted_piece();
@@ -132,39 +64,33 @@ void Adaptive::retransmitted(std::uint32_t readout, std::uint64_t segments, Time
   const DurationNs within_ns = std::max(kLookEvery, 2 * shortest_.ns());
   const double came = rate_ * static_cast<double>(within_ns) / kSegment;
   const bool many = losses_.note(static_cast<double>(segments), came, within_ns, now_ns);
-  if (!many && !stalled) return;
+  // Next to a foreign flow that fills the buffer, losses occur with any window.
+  if (contended() || !(many || stalled)) return;
   if (!stalled) begin_trial(now_ns);
-  lost(stalled ? kBackOffStalled : kBackOff, now_ns);
+  // A stall costs 200 ms, hundreds of times a slice's own time.
+  back_off(stalled ? 0.5 : kBackOff, now_ns);
 }
 
 // On a long line TCP itself needs many round trips to recover from a loss, so the rate says nothing about the
 // window.
 void Adaptive::begin_trial(TimeNs now_ns) {
-  if (trial_.running() || far() || contended() || rates_.seen() < 2 || now_ns - backed_off_ns_ < kForgive)
-    return;
+  if (trial_.running() || far() || rates_.seen() < 2 || now_ns - backed_off_ns_ < 2 * kTimeout) return;
   trial_.begin(target_, rates_.best_of(2), now_ns + std::max(kEpoch, 2 * shortest_.ns()));
 }
 
 // Measures whether the window reduced by a loss lowers the rate. If it does, the window is restored and such
 // losses are tolerated.
 void Adaptive::try_smaller(TimeNs now_ns) {
-  if (!trial_.note(epoch_.bytes, epoch_.limited_ns, 4 * shortest_.ns(), now_ns)) return;
+  if (!trial_.note(epoch_.bytes, epoch_.limited_ns, kFew * shortest_.ns(), now_ns)) return;
   backed_off_ns_ = -kSecond;
   if (!trial_.worth()) return;
   losses_.tolerate(now_ns);
-  ceiling_ = kWindowMax;
+  ceiling_ = std::numeric_limits<double>::infinity();
   move_to(std::max(target_, trial_.window()));
 }
 
-// Next to a foreign flow that fills the buffer, losses occur with any window.
-void Adaptive::lost(double left, TimeNs now_ns) {
-  if (only_dcm_ && now_ns - backed_off_ns_ > kAfterCut) foreign_.lost(now_ns);
-  if (!contended()) back_off(left, now_ns);
-}
-
 void Adaptive::set_slice_bytes(std::uint64_t bytes) {
-  const double enough =
-      std::min(std::max(static_cast<double>(bytes) / kEnoughInSlice, kEnoughMin), enough_max_);
+  const double enough = std::min(std::max(static_cast<double>(bytes) / kInSlice, kFirst), enough_max_);
   if (enough == enough_) return;
   enough_ = enough;
   move_to(target_);
@@ -186,11 +112,9 @@ DurationNs Adaptive::base() const {
   return std::min(shortest_.ns(), share_.base_ns);
 }
 
-// Of two readouts each has half anyway, which would leave the rest of a fragment for later. If DCMs compete,
-// or TCP recovers slowly, one readout must not hold up the whole window.
+// One slow readout must not hold up the whole window.
 std::uint64_t Adaptive::share_of_one() const {
-  const bool more = accounts_.readouts() == 2 || (only_dcm_ && !far());
-  return more && accounts_.readouts() > 1 ? window() - window() / 4 : ByteWindow::share_of_one();
+  return accounts_.readouts() > 1 ? window() - window() / 4 : window();
 }
 
 Credit Adaptive::try_take(const Demand& demand, TimeNs now_ns) {
@@ -232,7 +156,7 @@ void Adaptive::answered(std::uint32_t readout, std::uint32_t fragments, std::uin
 void Adaptive::connected(std::uint32_t, bool selective_acks) {
   if (selective_acks || only_dcm_ || old_tcp_) return;
   old_tcp_ = true;
-  enough_max_ = std::min(enough_max_ * kEnoughInBuffer, kEnoughOldTcp);
+  enough_max_ = std::min(2 * enough_max_, kOldTcpPort);
   enough_ = std::min(enough_, enough_max_);
   if (phase_ != Phase::start_up) return;
   phase_ = Phase::steady;
@@ -257,10 +181,11 @@ void Adaptive::response(const MeasuredAnswer& response, TimeNs now_ns) {
   const std::size_t at = epoch_.responses % epoch_.times_us10.size();
   epoch_.times_us10[at] = static_cast<std::uint32_t>(std::min<DurationNs>(waited_ns / 100, UINT32_MAX));
   ++epoch_.responses;
-  if (phase_ == Phase::start_up && far()) move_to(std::max(target_, kFarFirst * ways_.readouts()));
-  const DurationNs host_ns = std::min(response.host_ns, kBusyMost);
-  host_ns_ += (static_cast<double>(host_ns) - host_ns_) / kHostShare;
-  uplink_ns_ += (shortest_.longer_ns(response.bytes) - uplink_ns_) / kHostShare;
+  // TCP's own start limits the first flights of a line, so the window need not.
+  if (phase_ == Phase::start_up && far()) move_to(std::max(target_, 2 * kFirst * ways_.readouts()));
+  const DurationNs host_ns = std::min(response.host_ns, kEpoch);  // a longer one is a pause
+  host_ns_ += (static_cast<double>(host_ns) - host_ns_) / kResponses;
+  uplink_ns_ += (shortest_.longer_ns(response.bytes) - uplink_ns_) / kResponses;
   ways_.responded(response.readout, response.time_ns, time_ns);
 }
 
@@ -295,15 +220,15 @@ void Adaptive::end_of_pass(bool wanting, TimeNs now_ns) {
   // Does not wait for the epoch's end, because a silent readout may hold the whole window.
   if (now_ns - looked_ns_ >= kLookEvery / 4) {
     const double seconds = static_cast<double>(now_ns - std::exchange(looked_ns_, now_ns)) / kSecond;
-    const bool busy = best_of_late() * kHostTimes * host_ns_ > ceiling_;
+    const bool busy = rates_.best() * kHostTimes * host_ns_ > ceiling_;
     const double forget = busy ? kForgetBusy : kForget;
-    ceiling_ = std::min(kWindowMax, ceiling_ * (1 + forget * std::min(seconds, 1.0)));
+    ceiling_ *= 1 + forget * std::min(seconds, 1.0);
     ways_.look(now_ns);
   }
   pass_bytes_ = 0;
   if (phase_ == Phase::drain) {
     // The time of a distant readout's pair is mostly that of its line.
-    const bool wants_pairs = !shortest_.saw_pairs() && ways_.on_line(drains_.pair_readout()) == 0;
+    const bool wants_pairs = !shortest_.saw_pair() && ways_.on_line(drains_.pair_readout()) == 0;
     if (drains_.over(now_ns, wants_pairs)) end_drain(now_ns);
     return;
   }
@@ -312,13 +237,12 @@ void Adaptive::end_of_pass(bool wanting, TimeNs now_ns) {
     move_to(target_);
   }
   const bool starting = phase_ == Phase::start_up;
-  const DurationNs least =
-      starting ? std::max(kStartEpoch, shortest_.ns()) : std::max(kEpoch, 2 * shortest_.ns());
+  const DurationNs least = starting ? std::max(kFar, shortest_.ns()) : std::max(kEpoch, 2 * shortest_.ns());
   if (epoch_.limited_ns < least) return;
   const std::uint32_t enough = starting ? kStartResponses : kResponses;
   // A window over a long line, or with busy hosts, has few answers.
   const bool line = far() || (starting && on_line(epoch_.rate()));
-  const bool few = epoch_.limited_ns >= (line ? least : 4 * least) && epoch_.responses >= kFarResponses;
+  const bool few = epoch_.limited_ns >= (line ? least : kFew * least) && epoch_.responses >= kFew;
   if (epoch_.responses < enough && !few) return;
   finish_epoch(now_ns);
 }
@@ -330,7 +254,7 @@ double Adaptive::line_holds() const {
 // Like TCP's slow start: doubles the window per round trip, until the line is full.
 void Adaptive::grow_line() {
   if (!start_.line_grows() || !far()) return;
-  const double most = kFarGain * line_holds() + kFarExtra;
+  const double most = kFactor * line_holds() + kBurst;
   if (target_ < most) move_to(std::min(most, target_ + static_cast<double>(pass_bytes_)));
 }
 
@@ -338,7 +262,7 @@ void Adaptive::grow_line() {
 bool Adaptive::far() const {
   const double under_way = full_rate_ * static_cast<double>(shortest_.ns());
   return is_far(shortest_.ns(), full_rate_) ||
-         (shortest_.ns() > kLineMin && under_way > kFirstWindow / 2 && on_line(full_rate_));
+         (shortest_.ns() > kFar && under_way > kFirst / 2 && on_line(full_rate_));
 }
 
 void Adaptive::finish_epoch(TimeNs now_ns) {
@@ -346,36 +270,34 @@ void Adaptive::finish_epoch(TimeNs now_ns) {
   line_.fade();
   const DurationNs fast = epoch_.quantile(kFast);
   ways_.measure(shortest_.ns(), full_rate_, now_ns);
-  usual_ns_ = epoch_.quantile(kUsual);
+  usual_ns_ = epoch_.quantile(0.5);
   try_smaller(now_ns);
   epoch_.begin();
-  if (now_ns - backed_off_ns_ < kForgive) return;
+  if (now_ns - backed_off_ns_ < 2 * kTimeout) return;
   note_rate(rate);
   if (phase_ == Phase::start_up) {
     start_up(rate, fast);
   } else {
     steady(rate, fast, now_ns);
   }
-  drains_.plan(now_ns, shortest_.ns(), far());
-  if (phase_ != Phase::steady) return;
-  // One of several DCMs at a port cannot empty it.
-  if (drains_.due(now_ns) && share_.members == 1) begin_drain(now_ns);
+  drains_.plan(now_ns);
+  // One of several DCMs at a port cannot empty it, and a long line is idle for longer than its time is worth.
+  if (phase_ == Phase::steady && drains_.due(now_ns) && share_.members == 1 && !far()) begin_drain(now_ns);
 }
 
 void Adaptive::start_up(double rate, DurationNs fast) {
   const bool line = far() || on_line(rate);
   const double line_bytes = rate * static_cast<double>(shortest_.ns());
-  const StartUp::Step step =
-      start_.epoch({rate, line, far(), line_bytes, standing(rate, fast) > kStandingBytes});
+  const StartUp::Step step = start_.epoch({rate, line, line_bytes, standing(rate, fast) > kQueue});
   if (step.over) {
     phase_ = Phase::steady;
-    if (step.move != StartUp::Move::shrink && !line) up_ = kUpMost;  // no sign against growth so far
+    if (step.move != StartUp::Move::shrink && !line) up_ = kFactor - 1;  // no sign against growth so far
   }
   switch (step.move) {
     case StartUp::Move::grow:
-      return move_to(target_ * StartUp::kFactor);
+      return move_to(target_ * kFactor);
     case StartUp::Move::shrink:
-      return move_to(target_ / StartUp::kFactor);
+      return move_to(target_ / kFactor);
     case StartUp::Move::follow:
       return move_to(std::max(target_, step.least));
     case StartUp::Move::stay:
@@ -386,7 +308,7 @@ void Adaptive::start_up(double rate, DurationNs fast) {
 // True if more is in flight than the length of the shortest response explains.
 bool Adaptive::on_line(double rate) const {
   return shortest_.ns() > 0 &&
-         rate * static_cast<double>(shortest_.ns()) > kLinePieces * static_cast<double>(shortest_.owed());
+         rate * static_cast<double>(shortest_.ns()) > 2 * static_cast<double>(shortest_.owed());
 }
 
 void Adaptive::note_rate(double rate) {
@@ -401,60 +323,53 @@ double Adaptive::standing(double rate, DurationNs waited_ns) const {
 
 void Adaptive::steady(double rate, DurationNs fast, TimeNs now_ns) {
   if (share_.members == 1) {
-    if (rates_.seen() >= RecentRates::kEpochs / 4) foreign_.alone(full_rate_);
+    if (rates_.seen() >= kEpochs / 4) foreign_.alone(full_rate_);
     const ForeignTraffic::Advice advice = foreign_.epoch(rate, target_, now_ns);
     if (advice != ForeignTraffic::Advice::none) return follow(advice, now_ns);
   }
   if (far()) return fill_line(standing(rate, fast));
   // Bytes that are spare while hosts are quick keep the port full while they are slow.
-  const double spare = kSpareTimes * rate * host_ns_;
+  const double spare = kHostTimes / 2 * rate * host_ns_;
   const double queue = standing(rate, fast) - spare;
-  if (queue > kStandingMax) return move_to(target_ * kDown * kDown);
-  if (queue < kStandingBytes)
-    return standing(rate, usual_ns_) - spare > kStandingMax ? follow_hosts() : grow();
-  if (rate < kFull * full_rate_) return move_to(target_ * kUp);
+  if (queue > kFirst) return move_to(target_ * kDown * kDown);
+  if (queue < kQueue) return standing(rate, usual_ns_) - spare > kFirst ? follow_hosts() : grow();
+  if (rate < kDown * full_rate_) return move_to(target_ * kUp);
   up_ = 0;
   move_to(target_ * kDown);
 }
 
 // Sets the window to the contents of the line and the hosts at the best recent rate, and a little more.
 void Adaptive::fill_line(double queue) {
-  const double wanted = (queue > kFarExtra / 2 ? 1 : kFarGain) * line_bytes() + kFarExtra;
+  const double wanted = (queue > kBurst / 2 ? 1 : kFactor) * line_bytes() + kBurst;
   // The window shrinks only if a queue exists, because TCP's recovery from a loss and a pausing host lower
   // the rate as well.
-  if (wanted > target_ || queue > kFarExtra) move_to(wanted);
+  if (wanted > target_ || queue > kBurst) move_to(wanted);
 }
 
 double Adaptive::line_bytes() const {
-  return best_of_late() * (static_cast<double>(shortest_.ns()) + host_ns_);
+  return rates_.best() * (static_cast<double>(shortest_.ns()) + host_ns_);
 }
-
-double Adaptive::best_of_late() const { return rates_.best_of(kFarRates); }
 
 // Grows in steps that become longer while no queue in the network appears.
 void Adaptive::grow() {
-  up_ = up_ == 0 ? kUp - 1 : std::min(kUpMost, up_ * kUpMore);
+  up_ = up_ == 0 ? kUp - 1 : std::min(kFactor - 1, 2 * up_);
   const double wanted = wanted_by_hosts();
-  const double step = std::max(target_ * (1 + up_), std::min(kUpWanted * target_, wanted));
-  const double most = old_tcp_ ? std::max(wanted, kUpHosts * needed_by_hosts()) : kUpHosts * wanted;
+  const double step = std::max(target_ * (1 + up_), std::min(kFactor * target_, wanted));
+  const double most = old_tcp_ ? wanted : 2 * wanted;
   move_to(std::max(target_, std::min(step, most)));
 }
 
 // While hosts hold back answers, and slow uplinks send them, other requests must be in flight.
-double Adaptive::needed_by_hosts() const {
-  const double time_ns = static_cast<double>(shortest_.ns()) + uplink_ns_ + kHostTimes * host_ns_;
-  return best_of_late() * time_ns;
-}
-
 double Adaptive::wanted_by_hosts() const {
-  return std::max(old_tcp_ ? enough_ / share_.members : enough_, needed_by_hosts());
+  const double time_ns = static_cast<double>(shortest_.ns()) + uplink_ns_ + kHostTimes * host_ns_;
+  return std::max(old_tcp_ ? enough_ / share_.members : enough_, rates_.best() * time_ns);
 }
 
 // Follows queues that come and go: of hosts that send in bursts, or of many readouts that send at once.
 void Adaptive::follow_hosts() {
   up_ = 0;
   const double wanted = wanted_by_hosts();
-  if (target_ < wanted) return move_to(std::min(wanted, target_ * kUpBursts));
+  if (target_ < wanted) return move_to(std::min(wanted, target_ * kFactor));
   move_to(std::max(wanted, target_ * kDown));
 }
 
@@ -463,12 +378,10 @@ void Adaptive::follow(ForeignTraffic::Advice advice, TimeNs now_ns) {
     case ForeignTraffic::Advice::probe:
       return begin_probe(now_ns);
     case ForeignTraffic::Advice::push:
-      ceiling_ = std::max(ceiling_, target_ * kPush);
-      return move_to(target_ * kPush);
+      ceiling_ = std::max(ceiling_, 2 * target_);
+      return move_to(2 * target_);
     case ForeignTraffic::Advice::unpush:
       return move_to(foreign_.before_push());
-    case ForeignTraffic::Advice::gone:
-      return move_to(std::min(target_, foreign_.before_all()));
     default:
       return;
   }
@@ -478,9 +391,9 @@ void Adaptive::follow(ForeignTraffic::Advice advice, TimeNs now_ns) {
 void Adaptive::begin_probe(TimeNs now_ns) {
   const double own_ns = rate_ > 0 ? 2 * target_ / rate_ : 0;
   const DurationNs base_ns = shortest_.ns();
-  const DurationNs length_ns = std::min(kProbeMax, static_cast<DurationNs>(own_ns) + 8 * base_ns);
+  const DurationNs length_ns = std::min(kTimeout, static_cast<DurationNs>(own_ns) + kFew * base_ns);
   enter_drain();
-  drains_.begin_probe(now_ns, base_ns, far(), length_ns);
+  drains_.begin_probe(now_ns, length_ns);
   foreign_.begin_probe(now_ns);
 }
 
@@ -492,21 +405,21 @@ double Adaptive::waited_behind(const MeasuredAnswer& response, DurationNs time_n
 }
 
 void Adaptive::back_off(double left, TimeNs now_ns) {
-  if (now_ns - backed_off_ns_ < kForgive) return;
+  if (now_ns - backed_off_ns_ < 2 * kTimeout) return;
   backed_off_ns_ = now_ns;
   phase_ = Phase::steady;
   foreign_.cancel_probe();
   // Data on the line are not in a queue.
   ceiling_ = target_ * left;
   if (far())
-    ceiling_ = std::max(ceiling_, std::max(std::min(target_, line_holds()), line_bytes()) + kFarExtra / 4);
+    ceiling_ = std::max(ceiling_, std::max(std::min(target_, line_holds()), line_bytes()) + kBurst / 4);
   up_ = 0;
   move_to(std::min(target_, ceiling_));
 }
 
 void Adaptive::begin_drain(TimeNs now_ns) {
   enter_drain();
-  drains_.begin(now_ns, shortest_.ns(), far());
+  drains_.begin(now_ns, shortest_.ns());
 }
 
 // Allows one piece at a time, or half of the window on a long line, where a single piece would cost too much.
@@ -523,10 +436,9 @@ void Adaptive::end_drain(TimeNs now_ns) {
   drains_.end(now_ns);
   epoch_.begin();
   was_wanting_ = false;
-  if (far()) return move_to(target_);
   // Refills in two steps, because requests that are sent while nothing is in flight arrive together.
   set_window(static_cast<std::uint64_t>(target_ / 2));
-  refill_ns_ = now_ns + std::max(kRefillMin, shortest_.ns());
+  refill_ns_ = now_ns + std::max(kDrain, shortest_.ns());
 }
 
 }  // namespace weir::shaping

@@ -53,10 +53,8 @@ class Adaptive final : public ByteWindow {
   [[nodiscard]] DurationNs own_ns(const MeasuredAnswer& response) const;
   [[nodiscard]] double standing(double rate, DurationNs waited_ns) const;
   void grow();
-  [[nodiscard]] double needed_by_hosts() const;
   [[nodiscard]] double wanted_by_hosts() const;  // at least a window without losses
   void follow_hosts();
-  [[nodiscard]] double best_of_late() const;
   void fill_line(double queue);
   [[nodiscard]] double line_bytes() const;
   [[nodiscard]] bool contended() const;
@@ -66,8 +64,7 @@ class Adaptive final : public ByteWindow {
   void note_rate(double rate);
   void begin_trial(TimeNs now_ns);
   void try_smaller(TimeNs now_ns);
-  void lost(double left, TimeNs now_ns);  // `left`: remaining share of the window
-  void back_off(double left, TimeNs now_ns);
+  void back_off(double left, TimeNs now_ns);  // `left`: remaining share of the window
   void begin_drain(TimeNs now_ns);
   void enter_drain();
   void end_drain(TimeNs now_ns);
@@ -98,7 +95,6 @@ class Adaptive final : public ByteWindow {
 
   StartUp start_;
   RecentRates rates_;
-  static constexpr std::size_t kFarRates = 10;
   LineRate line_;
   double uplink_ns_ = 0;  // an uplink's time for an answer, recent mean
   double host_ns_ = 0;    // the hosts' time for an answer, recent mean

@@ -3,29 +3,18 @@
 #include <algorithm>
 
 namespace weir::shaping {
-namespace {
-
-constexpr DurationNs kEveryMax = 4 * kSecond;
-constexpr DurationNs kLengthLeast = kMillisecond;
-constexpr DurationNs kPause = 100;  // of a drain's own duration, at least
-constexpr DurationNs kPairMax = 12 * kMillisecond;
-
-}  // namespace
-
-void Drains::plan(TimeNs now_ns, DurationNs base_ns, bool far) {
-  if (next_ns_ == 0) next_ns_ = now_ns + std::max(every_ns_, far ? kPause * base_ns : 0);
+void Drains::plan(TimeNs now_ns) {
+  if (next_ns_ == 0) next_ns_ = now_ns + every_ns_;
 }
 
-void Drains::begin(TimeNs now_ns, DurationNs base_ns, bool far) {
+void Drains::begin(TimeNs now_ns, DurationNs base_ns) {
   pairs_next_ = !pairs_next_;
-  pairs_ = pairs_next_ && !far;
+  pairs_ = pairs_next_;
   pair_left_ = 0;
-  length_ns_ = far ? base_ns + base_ns / 2 : std::max(kLengthLeast, 4 * base_ns);
-  until_ns_ = now_ns + length_ns_;
+  until_ns_ = now_ns + std::max(tuning::kDrain, tuning::kFew * base_ns);
 }
 
-void Drains::begin_probe(TimeNs now_ns, DurationNs base_ns, bool far, DurationNs length_ns) {
-  begin(now_ns, base_ns, far);
+void Drains::begin_probe(TimeNs now_ns, DurationNs length_ns) {
   pairs_ = false;
   until_ns_ = now_ns + length_ns;
 }
@@ -43,12 +32,12 @@ Credit Drains::ask(std::uint32_t readout, std::uint64_t taken) {
 }
 
 bool Drains::over(TimeNs now_ns, bool wants_pairs) const {
-  return now_ns >= until_ns_ + (pairs_ && wants_pairs ? kPairMax : 0);
+  return now_ns >= until_ns_ + (pairs_ && wants_pairs ? tuning::kEpoch : 0);
 }
 
 void Drains::end(TimeNs now_ns) {
-  every_ns_ = std::min(2 * every_ns_, kEveryMax);
-  next_ns_ = now_ns + std::max(every_ns_, kPause * length_ns_);
+  every_ns_ = std::min(2 * every_ns_, tuning::kDrainMost);
+  next_ns_ = now_ns + every_ns_;
 }
 
 }  // namespace weir::shaping

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tuning.hpp"
 #include <weir/base/time.hpp>
 #include <weir/shaping/shaper.hpp>
 
@@ -13,15 +14,14 @@ namespace weir::shaping {
 // uplink, which shows its rate. Pure.
 class Drains {
  public:
-  // Plans the first drain, from the end of the first epoch on; later calls change nothing. `far`: all
-  // readouts are distant.
-  void plan(TimeNs now_ns, DurationNs base_ns, bool far);
+  // Plans the first drain, from the end of the first epoch on; later calls change nothing.
+  void plan(TimeNs now_ns);
   [[nodiscard]] bool due(TimeNs now_ns) const { return now_ns >= next_ns_; }
 
   // `base_ns`: the shortest response time so far.
-  void begin(TimeNs now_ns, DurationNs base_ns, bool far);
+  void begin(TimeNs now_ns, DurationNs base_ns);
   // Begins a drain of this length for foreign traffic, without pairs.
-  void begin_probe(TimeNs now_ns, DurationNs base_ns, bool far, DurationNs length_ns);
+  void begin_probe(TimeNs now_ns, DurationNs length_ns);
   // In a drain with pairs: returns whether this readout may be asked with this many bytes outstanding.
   [[nodiscard]] Credit ask(std::uint32_t readout, std::uint64_t taken);
   [[nodiscard]] bool pairs() const { return pairs_; }
@@ -31,11 +31,8 @@ class Drains {
   void end(TimeNs now_ns);
 
  private:
-  static constexpr DurationNs kEvery = 100 * kMillisecond;  // the first interval; each one is twice the last
-
   TimeNs next_ns_ = 0;  // 0: not planned
-  DurationNs every_ns_ = kEvery;
-  DurationNs length_ns_ = 0;
+  DurationNs every_ns_ = tuning::kDrainFirst;
   TimeNs until_ns_ = 0;
   bool pairs_next_ = false;
   bool pairs_ = false;

@@ -1,50 +1,34 @@
 #include "foreign_traffic.hpp"
 
+#include "tuning.hpp"
+
 #include <algorithm>
 #include <limits>
 #include <utility>
 
 namespace weir::shaping {
-namespace {
 
-constexpr double kLow = 0.46;     // of the port's own rate: less than a fair half
-constexpr double kGone = 0.85;    // of the port's own rate: above, others no longer fill the buffer
-constexpr int kLowEpochs = 2;     // consecutive ones
-constexpr double kFilled = 17e3;  // bytes of others in the port's buffer
-constexpr DurationNs kLostLate = kSecond;
-constexpr DurationNs kAskLate = 250 * kMillisecond;
-constexpr DurationNs kProbeEvery = kSecond;
-constexpr DurationNs kProbeSeldom = 4 * kSecond;  // while this DCM has its half
-constexpr double kPushGain = 1.05;
-constexpr int kPushesInVain = 5;  // consecutive ones
-constexpr DurationNs kPushAgain = 2 * kSecond;
-
-}  // namespace
+using namespace tuning;
 
 void ForeignTraffic::alone(double rate) { alone_rate_ = std::max(alone_rate_, rate); }
 
 ForeignTraffic::Advice ForeignTraffic::epoch(double rate, double window, TimeNs now_ns) {
   if (alone_rate_ == 0) return Advice::none;
-  if (rate >= kLow * alone_rate_) {
+  if (2 * rate >= alone_rate_) {
     low_epochs_ = 0;
     before_push_rate_ = 0;
     if (!there_) return Advice::none;
-    if (rate >= kGone * alone_rate_) {
+    if (kClear * rate >= alone_rate_) {
       there_ = false;
-      return Advice::gone;
+      return Advice::none;
     }
-    return now_ns - probe_ns_ >= kProbeSeldom ? Advice::probe : Advice::hold;
+    return now_ns - probe_ns_ >= kDrainMost ? Advice::probe : Advice::hold;
   }
   if (low_epochs_++ == 0) low_since_ns_ = now_ns;
-  if (low_epochs_ < kLowEpochs) return there_ ? Advice::hold : Advice::none;
-  const bool for_long = now_ns - low_since_ns_ >= kLostLate;
-  // Data were lost in spite of the smaller window, or the rate has been low for some time.
-  const bool ask = now_ns - lost_ns_ <= kLostLate || now_ns - low_since_ns_ >= kAskLate;
-  if (!there_ && !ask) return Advice::none;
-  if (now_ns - probe_ns_ >= kProbeEvery) {
-    if (!there_) first_window_ = window;
-    return Advice::probe;
-  }
+  if (low_epochs_ < 2) return there_ ? Advice::hold : Advice::none;
+  const bool for_long = now_ns - low_since_ns_ >= 2 * kTimeout;
+  if (!there_ && !for_long) return Advice::none;
+  if (now_ns - probe_ns_ >= kSecond) return Advice::probe;
   if (there_) return push(rate, window, now_ns);
   if (for_long) forget();  // the port has become slower
   return Advice::none;
@@ -64,7 +48,7 @@ void ForeignTraffic::note_answer(double waited_bytes) {
 void ForeignTraffic::end_probe(TimeNs now_ns) {
   if (!std::exchange(probing_, false)) return;
   probe_ns_ = now_ns;
-  there_ = least_waited_ > kFilled;
+  there_ = least_waited_ > kFirst;
   if (there_) low_epochs_ = 0;
   before_push_rate_ = 0;
 }
@@ -73,10 +57,10 @@ void ForeignTraffic::end_probe(TimeNs now_ns) {
 ForeignTraffic::Advice ForeignTraffic::push(double rate, double window, TimeNs now_ns) {
   low_epochs_ = 0;
   const double before = std::exchange(before_push_rate_, 0);
-  if (before > 0 && rate < before * kPushGain) {
-    if (++pushes_in_vain_ >= kPushesInVain) {
+  if (before > 0 && rate < before * kUp) {
+    if (++pushes_in_vain_ >= kSure) {
       pushes_in_vain_ = 0;
-      no_push_until_ns_ = now_ns + kPushAgain;
+      no_push_until_ns_ = now_ns + kDrainMost;
     }
     return Advice::unpush;
   }

@@ -18,15 +18,12 @@ class ForeignTraffic {
     probe,   // request next to nothing for a moment, and report the answers
     push,    // enlarge the window
     unpush,  // the last push gained nothing: restore the previous window
-    gone,    // foreign traffic is gone: restore the window before the first push
   };
 
   // Notes a rate of the port without foreign traffic, bytes per ns; the highest is kept.
   void alone(double rate);
   // Takes the rate at the end of an epoch, and the window.
   [[nodiscard]] Advice epoch(double rate, double window, TimeNs now_ns);
-  // Data were lost although the window had been reduced.
-  void lost(TimeNs now_ns) { lost_ns_ = now_ns; }
 
   // Begins a probe: requests from now on wait only for foreign traffic.
   void begin_probe(TimeNs now_ns);
@@ -43,7 +40,6 @@ class ForeignTraffic {
   // Returns whether the last probe found foreign traffic.
   [[nodiscard]] bool there() const { return there_; }
   [[nodiscard]] double before_push() const { return before_push_window_; }
-  [[nodiscard]] double before_all() const { return first_window_; }
 
  private:
   [[nodiscard]] Advice push(double rate, double window, TimeNs now_ns);
@@ -51,7 +47,6 @@ class ForeignTraffic {
   double alone_rate_ = 0;
   int low_epochs_ = 0;
   TimeNs low_since_ns_ = 0;
-  TimeNs lost_ns_ = -kSecond;
   bool there_ = false;
   bool probing_ = false;
   TimeNs probe_begun_ns_ = 0;
@@ -59,7 +54,6 @@ class ForeignTraffic {
   TimeNs probe_ns_ = -kSecond;
   double before_push_rate_ = 0;  // 0: no push is being tried
   double before_push_window_ = 0;
-  double first_window_ = 0;
   int pushes_in_vain_ = 0;
   TimeNs no_push_until_ns_ = 0;
 };

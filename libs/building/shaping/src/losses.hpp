@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tuning.hpp"
 #include <weir/base/time.hpp>
 
 namespace weir::shaping {
@@ -21,7 +22,7 @@ class Losses {
  private:
   double segments_ = 0;
   TimeNs since_ns_ = 0;
-  DurationNs tolerated_ns_ = 2 * kSecond;  // last duration; the first one is twice this
+  DurationNs tolerated_ns_ = tuning::kDrainMost / 2;  // last duration
   TimeNs tolerated_until_ns_ = 0;
 };
 

@@ -1,5 +1,7 @@
 #pragma once
 
+#include "tuning.hpp"
+
 #include <array>
 #include <cstddef>
 
@@ -8,7 +10,7 @@ namespace weir::shaping {
 // The rates of recent epochs, in bytes per ns. Pure.
 class RecentRates {
  public:
-  void note(double rate) { rates_[seen_++ % kEpochs] = rate; }
+  void note(double rate) { rates_[seen_++ % tuning::kEpochs] = rate; }
   void forget() { seen_ = 0; }
   [[nodiscard]] std::size_t seen() const { return seen_; }
   // Returns the rate of a full port: a high quantile instead of the maximum, because after an idle moment a
@@ -16,11 +18,10 @@ class RecentRates {
   [[nodiscard]] double full() const;
   // Returns the highest of the last `epochs`.
   [[nodiscard]] double best_of(std::size_t epochs) const;
-
-  static constexpr std::size_t kEpochs = 32;
+  [[nodiscard]] double best() const { return best_of(tuning::kEpochs); }
 
  private:
-  std::array<double, kEpochs> rates_{};
+  std::array<double, tuning::kEpochs> rates_{};
   std::size_t seen_ = 0;
 };
 

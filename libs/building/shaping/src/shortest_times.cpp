@@ -4,12 +4,6 @@
 #include <utility>
 
 namespace weir::shaping {
-namespace {
-
-constexpr std::uint64_t kLeastMore = 4000;  // bytes; for fewer, the hosts' times dominate
-
-}  // namespace
-
 void ShortestTimes::note(DurationNs time_ns, std::uint64_t owed) {
   if (time_ns < late_.time_ns) late_ = {time_ns, owed};
   if (ns_ != 0 && time_ns >= ns_) return;
@@ -22,24 +16,24 @@ void ShortestTimes::note(DurationNs time_ns, std::uint64_t owed) {
 void ShortestTimes::note_of_pair(DurationNs time_ns, std::uint64_t owed) {
   note(time_ns, owed);
   const std::uint64_t more = owed - std::min(owed, owed_);
-  if (more < kLeastMore || 2 * more <= owed_) return;
+  // For fewer bytes the hosts' times dominate.
+  if (static_cast<double>(more) < tuning::kQueue || 2 * more <= owed_) return;
   late_slope_ = std::min(late_slope_, static_cast<double>(time_ns - ns_) / static_cast<double>(more));
-  ++late_pairs_;
 }
 
 void ShortestTimes::end_drain() {
   if (late_.owed > 0) {
-    drains_[drains_seen_++ % kDrains] = std::exchange(late_, {});
-    const auto end = drains_.begin() + static_cast<std::ptrdiff_t>(std::min(drains_seen_, kDrains));
+    drains_[drains_seen_++ % tuning::kDrains] = std::exchange(late_, {});
+    const auto end = drains_.begin() + static_cast<std::ptrdiff_t>(std::min(drains_seen_, tuning::kDrains));
     const auto least = std::min_element(
         drains_.begin(), end, [](const Shortest& a, const Shortest& b) { return a.time_ns < b.time_ns; });
     ns_ = least->time_ns;
     owed_ = least->owed;
   }
+  if (!saw_pair()) return;
   const double slope = std::exchange(late_slope_, kNone);
-  if (std::exchange(late_pairs_, 0) < kPairs) return;
-  slopes_[slopes_seen_++ % kSlopes] = slope;
-  const auto end = slopes_.begin() + static_cast<std::ptrdiff_t>(std::min(slopes_seen_, kSlopes));
+  slopes_[slopes_seen_++ % tuning::kDrains] = slope;
+  const auto end = slopes_.begin() + static_cast<std::ptrdiff_t>(std::min(slopes_seen_, tuning::kDrains));
   slope_ = *std::min_element(slopes_.begin(), end);
 }
 

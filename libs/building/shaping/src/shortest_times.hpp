@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tuning.hpp"
 #include <weir/base/time.hpp>
 
 #include <array>
@@ -24,9 +25,8 @@ class ShortestTimes {
 
   [[nodiscard]] DurationNs ns() const { return ns_; }  // 0: unknown
   [[nodiscard]] std::uint64_t owed() const { return owed_; }
-  // Returns whether enough pairs were seen since the last drain: a single one may be from a readout that
-  // pauses.
-  [[nodiscard]] bool saw_pairs() const { return late_pairs_ >= kPairs; }
+  // Returns whether a pair was seen since the last drain.
+  [[nodiscard]] bool saw_pair() const { return late_slope_ < kNone; }
   // Returns the additional time of bytes owed beyond those of the shortest response.
   [[nodiscard]] double longer_ns(std::uint64_t owed) const {
     return owed > owed_ ? slope_ * static_cast<double>(owed - owed_) : 0;
@@ -37,9 +37,6 @@ class ShortestTimes {
     DurationNs time_ns = std::numeric_limits<DurationNs>::max();
     std::uint64_t owed = 0;
   };
-  static constexpr std::size_t kDrains = 8;
-  static constexpr std::size_t kSlopes = 4;
-  static constexpr int kPairs = 2;
   static constexpr double kNone = std::numeric_limits<double>::infinity();
 
   DurationNs ns_ = 0;
@@ -47,10 +44,9 @@ class ShortestTimes {
   double slope_ = 0;  // ns per byte
   Shortest late_;     // since the last drain
   double late_slope_ = kNone;
-  int late_pairs_ = 0;
-  std::array<Shortest, kDrains> drains_{};
+  std::array<Shortest, tuning::kDrains> drains_{};
   std::size_t drains_seen_ = 0;
-  std::array<double, kSlopes> slopes_{};
+  std::array<double, tuning::kDrains> slopes_{};
   std::size_t slopes_seen_ = 0;
 };
 

@@ -11,14 +11,12 @@ class StartUp {
   struct Seen {
     double rate = 0;        // of the epoch, bytes per ns
     bool on_line = false;   // more bytes in flight than the answers' own length
-    bool far = false;       // ... and the line is long
     double line_bytes = 0;  // rate x shortest response
     bool queues = false;    // a queue exists
   };
-  static constexpr double kFactor = 1.25;
   enum class Move : std::uint8_t {
     stay,
-    grow,    // multiply the window by kFactor
+    grow,    // a long step
     shrink,  // the last step was too large
     follow   // at least `least`
   };

@@ -1,29 +1,18 @@
 #include "ways.hpp"
 
+#include "tuning.hpp"
 #include <weir/base/assert.hpp>
+#include <weir/shaping/shaper.hpp>
 
 #include <algorithm>
 #include <utility>
 
 namespace weir::shaping {
-namespace {
 
-// Longer than the response time of any host on a LAN.
-constexpr DurationNs kFar = 2 * kMillisecond;
-constexpr double kFarBytes = 64e3;  // bytes in flight on the line
-constexpr DurationNs kFarSure = 10 * kMillisecond;
-constexpr double kLineGain = 1.35;  // growth allowed for the window lent to a line
-constexpr double kLineFade = 0.9;   // decay of its rate per round trip
-constexpr DurationNs kSilentMin = 20 * kMillisecond;
-constexpr DurationNs kSilent = 8;  // in usual response times, without a byte
-constexpr DurationNs kUnknownUsual = 50 * kMillisecond;
-constexpr DurationNs kGapKept = 250 * kMillisecond;  // losses are reported some time after they occur
-constexpr DurationNs kUsualShare = 8;                // responses over which the usual time is averaged
-
-}  // namespace
+using namespace tuning;
 
 bool is_far(DurationNs time_ns, double rate) {
-  return time_ns > kFarSure || (time_ns > kFar && static_cast<double>(time_ns) * rate > kFarBytes);
+  return time_ns > kEpoch || (time_ns > kFar && static_cast<double>(time_ns) * rate > kBurst);
 }
 
 void Ways::recount(Way& way) {
@@ -37,13 +26,13 @@ void Ways::owes(std::uint32_t readout, std::uint64_t bytes, TimeNs now_ns) {
   Way& way = ways_[readout];
   if (way.owed == 0 && bytes > 0) way.heard_ns = now_ns;
   way.owed = bytes;
-  recount(way);
+  if (way.counted > 0 || way.silent || way.on_line > 0) recount(way);  // hardly ever
 }
 
 void Ways::arrived(std::uint32_t readout, std::uint64_t bytes, TimeNs now_ns) {
   Way& way = ways_[readout];
   const DurationNs gap = way.owed > 0 ? now_ns - way.heard_ns : 0;
-  if (gap >= way.gap_ns || now_ns - way.gap_until_ns > kGapKept) {
+  if (gap >= way.gap_ns || now_ns - way.gap_until_ns > 2 * kTimeout) {
     way.gap_ns = gap;
     way.gap_until_ns = now_ns;
   }
@@ -56,13 +45,14 @@ DurationNs Ways::take_gap(std::uint32_t readout, TimeNs now_ns) {
   Way& way = ways_[readout];
   const DurationNs now = way.owed > 0 ? now_ns - way.heard_ns : 0;
   const DurationNs before = std::exchange(way.gap_ns, 0);
-  return now_ns - way.gap_until_ns > kGapKept ? now : std::max(now, before);
+  return now_ns - way.gap_until_ns > 2 * kTimeout ? now : std::max(now, before);
 }
 
 void Ways::responded(std::uint32_t readout, DurationNs time_ns, DurationNs network_ns) {
   Way& way = ways_[readout];
   way.base_ns = way.base_ns == 0 ? network_ns : std::min(way.base_ns, network_ns);
-  way.usual_ns = way.usual_ns == 0 ? time_ns : way.usual_ns + (time_ns - way.usual_ns) / kUsualShare;
+  way.usual_ns =
+      way.usual_ns == 0 ? time_ns : way.usual_ns + (time_ns - way.usual_ns) / DurationNs{kStartResponses};
 }
 
 void Ways::lost(std::uint32_t readout) {
@@ -83,9 +73,8 @@ void Ways::measure(DurationNs base_ns, double rate, TimeNs now_ns) {
     const bool far = is_far(longer, rate);
     if (!far) way.on_line = 0;
     if (far && over_ns >= way.base_ns) {
-      way.rate =
-          std::max(static_cast<double>(way.bytes) / static_cast<double>(over_ns), way.rate * kLineFade);
-      way.on_line = static_cast<std::uint64_t>(kLineGain * way.rate * static_cast<double>(longer));
+      way.rate = std::max(static_cast<double>(way.bytes) / static_cast<double>(over_ns), way.rate * kFade);
+      way.on_line = static_cast<std::uint64_t>(kFactor * way.rate * static_cast<double>(longer));
     }
     if (!far || over_ns >= way.base_ns) {
       way.bytes = 0;
@@ -98,8 +87,8 @@ void Ways::measure(DurationNs base_ns, double rate, TimeNs now_ns) {
 
 void Ways::look(TimeNs now_ns) {
   for (Way& way : ways_) {
-    const DurationNs usual = way.usual_ns > 0 ? way.usual_ns : kUnknownUsual;
-    const bool silent = way.owed > 0 && now_ns - way.heard_ns > std::max(kSilentMin, kSilent * usual);
+    const DurationNs usual_ns = std::max(kLookEvery, DurationNs{kStartResponses} * way.usual_ns);
+    const bool silent = way.owed > 0 && now_ns - way.heard_ns > usual_ns;
     if (silent == std::exchange(way.silent, silent)) continue;
     recount(way);
   }

@@ -42,7 +42,6 @@ struct Port {
     CHECK_FALSE(foreign.probes(now_ns));
   }
   void meet_foreign() {
-    foreign.lost(now_ns);
     REQUIRE(until_advice(0.2) == Advice::probe);
     probe(200e3);
   }
@@ -60,7 +59,6 @@ TEST_CASE("a full port, and one of unknown rate, have no foreign traffic") {
   CHECK(port.epochs(100, 0.9) == Advice::none);
   CHECK(port.epochs(100, 0.5) == Advice::none);  // a fair half
   ForeignTraffic nothing_known;
-  nothing_known.lost(kSecond);
   CHECK(nothing_known.epoch(0.001, kWindow, kSecond) == Advice::none);
 }
 
@@ -68,7 +66,7 @@ TEST_CASE("if little data arrives without a loss, a probe shows whether the port
   Port port;
   const TimeNs begun_ns = port.now_ns;
   CHECK(port.until_advice(0.3) == Advice::probe);
-  CHECK(port.now_ns - begun_ns <= 300 * kMillisecond);
+  CHECK(port.now_ns - begun_ns <= 400 * kMillisecond);
   port.probe(3000);
   CHECK(port.epochs(300, 0.3) == Advice::none);  // the lower rate is the port's own
 }
@@ -80,29 +78,14 @@ TEST_CASE("a flow that fills the buffer is met even if no more is lost") {
   CHECK(port.until_advice(0.2) == Advice::push);
 }
 
-TEST_CASE("after losses a probe tells whether other traffic fills the buffer") {
-  Port port;
-  port.foreign.lost(port.now_ns);
-  CHECK(port.epoch(0.2) == Advice::none);
-  CHECK(port.epoch(0.2) == Advice::probe);
-  port.probe(3000);
-  CHECK_FALSE(port.foreign.there());
-  CHECK(port.epochs(90, 0.2) == Advice::none);
-
-  Port other;
-  other.meet_foreign();
-  CHECK(other.foreign.there());
-  CHECK(other.until_advice(0.2) == Advice::push);
-}
-
 TEST_CASE("foreign traffic is pushed while that gains rate, up to half of the port") {
   Port port;
   port.push_foreign();
   REQUIRE(port.until_advice(0.3) == Advice::push);
   port.window *= 1.5;
   CHECK(port.epoch(0.5) == Advice::hold);
-  // Without success: the previous window, which is kept after five attempts.
-  for (int i = 0; i < 5; ++i) {
+  // Without success: the previous window, which is kept after three attempts.
+  for (int i = 0; i < 3; ++i) {
     REQUIRE(port.until_advice(0.3) == Advice::push);
     REQUIRE(port.until_advice(0.3) == Advice::unpush);
     CHECK(port.foreign.before_push() == port.window);
@@ -114,15 +97,15 @@ TEST_CASE("foreign traffic is pushed while that gains rate, up to half of the po
     advice = port.until_advice(0.3);
   }
   CHECK(advice == Advice::push);
-  CHECK(port.now_ns - since_ns >= 2 * kSecond);
+  CHECK(port.now_ns - since_ns >= 4 * kSecond);
 }
 
-TEST_CASE("foreign traffic that ends leaves the window as it was before") {
+TEST_CASE("foreign traffic that ends leaves the window to the port") {
   Port port;
   port.push_foreign();
   CHECK(port.epoch(0.55) == Advice::hold);
-  CHECK(port.epoch(0.9) == Advice::gone);
-  CHECK(port.foreign.before_all() == kWindow);
+  CHECK(port.epoch(0.9) == Advice::none);
+  CHECK_FALSE(port.foreign.there());
   CHECK(port.epochs(100, 0.9) == Advice::none);
 }
 

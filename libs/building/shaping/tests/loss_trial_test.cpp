@@ -50,15 +50,6 @@ TEST_CASE("answers to requests of the larger window are not part of the trial") 
   CHECK_FALSE(trial.worth());
 }
 
-TEST_CASE("a trial that is not decided in good time is given up") {
-  LossTrial trial;
-  trial.begin(kTrialWindow, kRate, kFrom);
-  CHECK_FALSE(trial.note(0, kTrialEpoch, 0, kFrom + kTrialEpoch));
-  // The window was not the limit for long, so the rate has changed for other reasons.
-  CHECK_FALSE(trial.note(0, kSecond, 0, kFrom + 10 * kSecond));
-  CHECK_FALSE(trial.running());
-}
-
 TEST_CASE("a trial that is stopped decides nothing") {
   LossTrial trial;
   trial.begin(kTrialWindow, kRate, kFrom);

@@ -7,8 +7,8 @@ namespace {
 
 using Move = StartUp::Move;
 
-StartUp::Seen at_port(double rate, bool queues) { return {rate, false, false, 0, queues}; }
-StartUp::Seen on_line(double rate, bool far = false) { return {rate, true, far, 1000 * rate, false}; }
+StartUp::Seen at_port(double rate, bool queues) { return {rate, false, 0, queues}; }
+StartUp::Seen on_line(double rate) { return {rate, true, 1000 * rate, false}; }
 
 }  // namespace
 
@@ -47,14 +47,13 @@ TEST_CASE("on a line the window follows the received bytes while the rate grows"
   CHECK(start.line_grows());
   const StartUp::Step step = start.epoch(on_line(0.1));
   CHECK(step.move == Move::follow);
-  CHECK(step.least == 1.75 * 100);
-  CHECK(StartUp().epoch(on_line(0.1, true)).least == 2 * 100);  // a long line
-  CHECK(start.epoch(on_line(0.119)).move == Move::stay);        // 19 %
+  CHECK(step.least == 2 * 100);
+  CHECK(start.epoch(on_line(0.114)).move == Move::stay);  // 14 %
   CHECK_FALSE(start.line_grows());
-  CHECK(start.epoch(on_line(0.15)).move == Move::follow);
+  CHECK(start.epoch(on_line(0.16)).move == Move::follow);
   CHECK(start.line_grows());
-  for (int i = 0; i < 2; ++i) CHECK_FALSE(start.epoch(on_line(0.15)).over);
-  CHECK(start.epoch(on_line(0.15)).over);
+  for (int i = 0; i < 2; ++i) CHECK_FALSE(start.epoch(on_line(0.16)).over);
+  CHECK(start.epoch(on_line(0.16)).over);
 }
 
 }  // namespace weir::shaping
