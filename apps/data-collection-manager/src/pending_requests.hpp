@@ -5,8 +5,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <optional>
+#include <vector>
 
 namespace weir::dcm {
 
@@ -43,7 +43,10 @@ class PendingRequests {
   [[nodiscard]] bool empty() const { return waiting_.empty(); }
 
  private:
-  std::deque<Question> waiting_;  // oldest first
+  void pop_oldest();
+
+  std::vector<Question> waiting_;  // from oldest_ on; empty if all are answered
+  std::size_t oldest_ = 0;
   std::optional<Question> answered_;
 };
 
