@@ -28,8 +28,7 @@ constexpr std::uint32_t kIdleBytes = 64;
 constexpr std::uint32_t kPushedSlices = 512;    // that a push farm holds
 constexpr std::uint32_t kDeadlineMs = 20'000;   // above several timeouts of TCP
 constexpr std::uint32_t kThesisSegments = 100;  // more than any readout's response
-constexpr const char* kOldTcp =
-    "sysctls: {ipv4.tcp_sack: 0, ipv4.tcp_recovery: 0, ipv4.tcp_early_retrans: 0}\n";
+constexpr const char* kOldTcp = "ipv4.tcp_sack: 0, ipv4.tcp_recovery: 0, ipv4.tcp_early_retrans: 0";
 
 std::uint32_t whole(double value) { return static_cast<std::uint32_t>(std::max(1.0, std::round(value))); }
 
@@ -165,6 +164,19 @@ std::string dcm_hosts(const ExperimentSetting& setting, std::uint32_t hosts, con
   return text;
 }
 
+std::string cuts_text(const ExperimentSetting& setting, std::uint32_t leaves) {
+  std::string text;
+  for (std::uint32_t cut = 0; cut < setting.cuts; ++cut) {
+    const double at_s = setting.cut_at_s + cut * setting.cut_every_s;
+    for (std::uint32_t leaf = setting.cut_whole_spine ? 1 : leaves; leaf <= leaves; ++leaf) {
+      const std::string link =
+          setting.cut_spine > 0 ? fmt::format(", link: leaf{}>spine{}", leaf, setting.cut_spine) : "";
+      text += fmt::format("  - {{plane: 1{}, at_s: {:g}, for_s: {:g}}}\n", link, at_s, setting.cut_for_s);
+    }
+  }
+  return text;
+}
+
 // Readouts at all leaves, and the DCMs on two hosts at the last one. Such a host uses one spine in each
 // plane.
 std::string planes_text(const ExperimentSetting& setting) {
@@ -181,10 +193,7 @@ std::string planes_text(const ExperimentSetting& setting) {
                    1 + i / setting.readouts_per_rack, rate_text(setting.host_mbit));
   }
   text += dcm_hosts(setting, kDcmHosts, fmt::format(", attached: {}", leaves));
-  const std::string link =
-      setting.cut_spine > 0 ? fmt::format(", link: leaf{}>spine{}", leaves, setting.cut_spine) : "";
-  return text + fmt::format("cuts:\n  - {{plane: 1{}, at_s: {:g}, for_s: {:g}}}\n", link, setting.cut_at_s,
-                            setting.cut_for_s);
+  return text + "cuts:\n" + cuts_text(setting, leaves);
 }
 
 // Hosts that differ: links of readouts have a delay, the last DCM may have a slow port, or DCMs share hosts.
@@ -375,7 +384,12 @@ std::string lab_text(const ExperimentPoint& point) {
   }
   if (!setting.flows.empty()) text += "foreign:\n";
   for (const auto& [from, to] : setting.flows) text += fmt::format("  - {{from: r{}, to: d{}}}\n", from, to);
-  if (point.tcp != Tcp::new_tcp) text += kOldTcp;
+  std::string sysctls = point.tcp == Tcp::new_tcp ? "" : kOldTcp;
+  if (setting.rto_ms > 0) {
+    fmt::format_to(std::back_inserter(sysctls), "{}ipv4.tcp_rto_min_us: {:.0f}", sysctls.empty() ? "" : ", ",
+                   setting.rto_ms * kUsPerMs);
+  }
+  if (!sysctls.empty()) text += fmt::format("sysctls: {{{}}}\n", sysctls);
   if (setting.spinners > 0) text += fmt::format("cpu_load: {}\n", setting.spinners);
   return text;
 }

@@ -86,6 +86,21 @@ void take_moves(const std::vector<run_record::PlaneChange>& moves, double cut_s,
   figures["last_move_s"] = latest_s;
 }
 
+// Unset if no DCM has moved twice.
+json::value shortest_apart(const std::vector<run_record::PlaneChange>& moves) {
+  std::map<std::string, double> last_s;
+  json::value shortest;
+  for (const run_record::PlaneChange& move : moves) {
+    const auto before = last_s.find(move.dcm);
+    if (before != last_s.end()) {
+      const double apart_s = move.at_s - before->second;
+      shortest = shortest.is_null() ? apart_s : std::min(shortest.get_double(), apart_s);
+    }
+    last_s[move.dcm] = move.at_s;
+  }
+  return shortest;
+}
+
 void append_count(std::map<std::string, std::vector<StoredUntil>>& series, const std::string& name,
                   double at_s, std::uint64_t count) {
   std::vector<StoredUntil>& counts = series[name];
@@ -158,6 +173,7 @@ Line failover_of(const FailoverTrace& trace, const ExperimentPoint& point, const
       {"cut_at_s", cut_s},
       {"cut_until_s", back_s}};
   take_moves(moves, cut_s, figures);
+  figures["apart_s"] = shortest_apart(moves);
   const auto mbit = [&](const Names& names) {
     return curve_of(end_s, [&](double from_s, double until_s) {
       return kBitsPerByte * rate_of(trace, names, from_s, until_s) / kBitPerMbit;
@@ -182,12 +198,15 @@ void take_failover(const FailoverTrace& trace, const ExperimentPoint& point, con
   figures["share_of_theory"] = figures["before_cut"];
   figures["lost"] = run_record::total_of(summary.fragments_missing) +
                     run_record::total_of(summary.discarded) + (summary.ledger_balanced ? 0 : 1);
+  figures["status"] = summary.exit_status;
 }
 
 std::string failover_table(const Lines& lines) {
-  const auto gap = [](const Line& line) {
-    const double gap_s = number_of(line, "gap_s");
-    return gap_s > 0 ? fmt::format("{:.2f}", gap_s) : std::string("-");
+  const auto seconds = [](std::string head, std::string key) {
+    return Column{std::move(head), [key = std::move(key)](const Line& line) {
+                    const double value_s = number_of(line, key);
+                    return value_s > 0 ? fmt::format("{:.2f}", value_s) : std::string("-");
+                  }};
   };
   const std::string table =
       table_of(lines, {number_column("run", "_run", 0),
@@ -198,10 +217,15 @@ std::string failover_table(const Lines& lines) {
                        number_column("their lowest half second, % of before", "affected_least", 1, kPercent),
                        number_column("that of the others", "unaffected", 1, kPercent),
                        number_column("last move after the cut, s", "last_move_s", 2),
-                       {"longest gap, s", gap},
+                       seconds("longest gap, s", "gap_s"),
+                       seconds("shortest time between two moves of a DCM, s", "apart_s"),
                        number_column("wrong moves", "wrong_moves", 0),
                        number_column("segments sent again before", "resent_before", 0),
-                       number_column("fragments and slices lost", "lost", 0)});
+                       number_column("fragments and slices lost", "lost", 0),
+                       {"exit status", [](const Line& line) {
+                          return line.contains("status") ? fmt::format("{:.0f}", number_of(line, "status"))
+                                                         : std::string("-");
+                        }}});
   return table +
          "\nTheory is that of the rates of the DCMs' rings. A gap is the longest time without data of a "
          "readout at a "

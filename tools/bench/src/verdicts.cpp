@@ -82,6 +82,8 @@ QuantityText words_of(Quantity quantity) {
       return {"segments sent again before the cut", "resent_before", 1, 0, ""};
     case Quantity::lost:
       return {"missing fragments and discarded slices", "lost", 1, 0, ""};
+    case Quantity::apart_s:
+      return {"shortest time between two moves of a DCM", "apart_s", 1, 2, " s"};
   }
   return {};
 }

@@ -94,6 +94,11 @@ TEST_CASE("the papers' TCP has neither SACK nor RACK nor tail-loss probes") {
   CHECK_THAT(
       lab_text(points.front()),
       ContainsSubstring("sysctls: {ipv4.tcp_sack: 0, ipv4.tcp_recovery: 0, ipv4.tcp_early_retrans: 0}\n"));
+  const Experiment& slow_links = thesis("5.5");
+  CHECK_THAT(lab_text(expand(slow_links, {Tcp::thesis}, slow_links.scale).front()),
+             ContainsSubstring("ipv4.tcp_early_retrans: 0, ipv4.tcp_rto_min_us: 2000000}\n"));
+  CHECK_THAT(lab_text(expand(slow_links, {Tcp::new_tcp}, slow_links.scale).front()),
+             ContainsSubstring("sysctls: {ipv4.tcp_rto_min_us: 2000000}\n"));
 }
 
 TEST_CASE("queues of software switches have an address for each DCM, and a slow DCM its own port") {

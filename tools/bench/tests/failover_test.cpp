@@ -80,8 +80,35 @@ TEST_CASE("a cut link affects the DCMs of its plane and spine, a cut plane all o
   CHECK_THAT(lab_text(point_of(figure("6.10-plane"))), ContainsSubstring("{plane: 1, at_s: 12, for_s: 12}"));
 }
 
+TEST_CASE("a killed spine loses all of its links, and a flapping plane is cut again and again") {
+  CHECK(affected_dcms(figure("6.10-spine").setting) == std::vector<std::string>{"dcm-0", "dcm-2"});
+  CHECK_THAT(lab_text(point_of(figure("6.10-spine"))),
+             ContainsSubstring("  - {plane: 1, link: leaf1>spine1, at_s: 5, for_s: 5}\n"
+                               "  - {plane: 1, link: leaf2>spine1, at_s: 5, for_s: 5}\n"));
+  const std::string lab = lab_text(point_of(figure("6.10-flapping")));
+  CHECK_THAT(lab, ContainsSubstring("  - {plane: 1, at_s: 5, for_s: 0.5}\n  - {plane: 1, at_s: 5.7, for_s: "
+                                    "0.5}\n") &&
+                      ContainsSubstring("  - {plane: 1, at_s: 11.3, for_s: 0.5}\n"));
+}
+
+TEST_CASE("two moves of a DCM within its hold time fail the figure of a flapping plane") {
+  const Experiment& experiment = figure("6.10-flapping");
+  const ExperimentPoint point = point_of(experiment);
+  const auto judged = [&](double second_s) {
+    std::vector<run_record::PlaneChange> moves;
+    for (const std::string& dcm : affected_dcms(point.setting)) moves.push_back({dcm, 5.5, "a", "b", 3, 0.5});
+    for (const std::string& dcm : affected_dcms(point.setting))
+      moves.push_back({dcm, second_s, "b", "a", 0, 0.01});
+    return verdicts(experiment, figures_of(point, {}, moves));
+  };
+  CHECK(is_met(judged(13.8), Quantity::apart_s));
+  CHECK_FALSE(is_met(judged(7.4), Quantity::apart_s));
+  CHECK(is_met(judged(7.4), Quantity::wrong_moves));
+  CHECK_FALSE(is_met(verdicts(experiment, figures_of(point, {}, {})), Quantity::apart_s));
+}
+
 TEST_CASE("a short outage of the affected DCMs meets every statement") {
-  for (const char* id : {"6.10", "6.10-plane"}) {
+  for (const char* id : {"6.10", "6.10-plane", "6.10-spine"}) {
     const Experiment& experiment = figure(id);
     const ExperimentPoint point = point_of(experiment);
     Line figures = figures_of(point, trace_of(point, 0.6), moves_of(affected_dcms(point.setting)));

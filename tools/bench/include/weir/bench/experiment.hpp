@@ -77,13 +77,17 @@ struct ExperimentSetting {
   double nic_mbit = 0;           // at which the host of a DCM takes frames from its port; 0: as they come
   // With planes: what fails in the first one. 0: all of it; else the link from this spine to the DCMs' leaf.
   std::uint32_t cut_spine = 0;
-  double cut_at_s = 0;  // after the run's begin
+  bool cut_whole_spine = false;  // all of its links
+  double cut_at_s = 0;           // after the run's begin
   double cut_for_s = 0;
-  double hold_s = 0;  // between two moves of a DCM
+  std::uint32_t cuts = 1;
+  double cut_every_s = 0;  // from the begin of a cut to that of the next
+  double hold_s = 0;       // between two moves of a DCM
   // Of every layout.
   double port_kb = 600;
   double core_kb = 10'000;     // of the ports between switches
   double delay_ms = 0;         // of the link of each host with a readout, in each direction
+  double rto_ms = 0;           // TCP's shortest retransmission timeout; 0: the kernel's, 200 ms
   double rate_hz = 50;         // of triggers; 0: as fast as slices are built
   bool push = false;           // readouts send by themselves, a time slice for each trigger of a clock
   double load = 0;             // above 0: triggers at this share of theory
@@ -159,7 +163,8 @@ enum class Quantity : std::uint8_t {
   gap_s,          // the longest time without data of a readout
   wrong_moves,    // DCMs that moved without need, or did not move and return
   resent_before,  // segments that TCP sent again before the cut
-  lost            // fragments that are missing, and slices that were discarded
+  lost,           // fragments that are missing, and slices that were discarded
+  apart_s         // the shortest time between two moves of a DCM
 };
 
 // A statement of the paper, with a criterion for all matching points; or without one, where `cannot` or
