@@ -24,8 +24,10 @@ constexpr std::size_t kWindowFrames = 40;
 constexpr std::size_t kWindowsMin = 5;
 constexpr double kShortest = 0.1;
 constexpr double kLongest = 0.9;
-// Waits for the last place of a queue are alike, unless something else holds frames up.
+// Waits for the last place of a queue are alike. A host or relay without a core makes many of them longer, a
+// switch without one makes some shorter, because its output is not full then.
 constexpr double kSteady = 1.25;
+constexpr double kStated = 0.25;
 constexpr double kHalf = 0.5;
 
 // An arrival with its wait, of any sender. Times are by the receiver's clock.
@@ -208,9 +210,8 @@ FloodFigures flood_figures(std::span<const FloodPart> parts, const FrameSizes& s
     const std::vector<double>& full = of_full_queue(at_loss);
     figures.full_least_bytes = std::max(0.0, quantile(full, kShortest)) * bytes_per_ns;
     figures.full_most_bytes = std::max(0.0, quantile(full, kLongest)) * bytes_per_ns;
-    // Whatever else holds a frame up makes its wait longer.
     if (figures.full_most_bytes <= kSteady * figures.full_least_bytes)
-      figures.buffer_bytes = figures.full_least_bytes;
+      figures.buffer_bytes = std::max(0.0, quantile(full, kStated)) * bytes_per_ns;
   }
   figures.first_loss_bytes = bytes_at_first_loss(parts, origin, sizes, figures.rate_bits_per_s);
   return figures;

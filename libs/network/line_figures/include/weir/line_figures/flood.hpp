@@ -42,10 +42,10 @@ struct FloodFigures {
   double offered_bits_per_s = 0;  // on the wire, as sent
   double longest_wait_ns = 0;     // p90 of the time that frames waited
   std::uint64_t lost = 0;         // frames
-  // Bytes of frames that were in the queue when a frame got its last place: the p10 of all frames that
-  // arrived before a lost one, or of all that arrived after one (the kind with the larger median), because
-  // nothing makes a wait shorter. nullopt: too few of these frames, or their waits are so unlike
-  // that frames waited elsewhere as well.
+  // Bytes of frames that were in the queue when a frame got its last place: the p25 of all frames that
+  // arrived before a lost one, or of all that arrived after one (the kind with the larger median), because a
+  // host, relay or switch without a core makes many waits longer and few shorter. nullopt: too few of these
+  // frames, or p10 and p90 so unlike that frames waited elsewhere as well.
   std::optional<double> buffer_bytes;
   std::size_t full_queues = 0;  // number of frames after a lost one
   double full_least_bytes = 0;  // p10 and p90 of the bytes by which `buffer_bytes` is judged; 0: too few
