@@ -379,6 +379,7 @@ std::string lab_text(const ExperimentPoint& point) {
     text += fmt::format("switches: software\naddresses: per-dcm\nport_queue: {}\n", cure.software);
   if (cure.ring_packets > 0) {
     if (cure.software.empty()) text += "port_queue: per-dcm\n";
+    if (cure.own_rings) text += "addresses: per-dcm\n";
     text += fmt::format("ring_packets: {}\n", whole(cure.ring_packets));
     if (cure.ring_mbit > 0) text += fmt::format("ring_rate: {}\n", rate_text(cure.ring_mbit));
   }

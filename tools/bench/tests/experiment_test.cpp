@@ -423,6 +423,16 @@ TEST_CASE("a busy run of a figure is named, and the others are judged") {
                          ContainsSubstring("at most 20 % from 1 | 15 %; 50 % |"));
 }
 
+TEST_CASE("the DCMs of figure 5.8 have a ring each, with three of the paper's twelve shares of a port") {
+  const auto points = expand(thesis("5.8"), {Tcp::thesis}, 0.004);
+  REQUIRE(points.size() == 4);
+  CHECK(points.front().setting.dcms == 4);
+  CHECK_THAT(lab_text(points.front()), ContainsSubstring("port_rate: 40000000bit\n") &&
+                                           ContainsSubstring("port_queue: per-dcm\naddresses: per-dcm\n") &&
+                                           ContainsSubstring("ring_rate: 9324000bit\n"));
+  CHECK_THAT(lab_text(expand(thesis("5.10"), {Tcp::thesis}, 0.1).front()), !ContainsSubstring("addresses:"));
+}
+
 TEST_CASE("spinners are in the lab of a run, and on its page") {
   const Experiment& figure = thesis("5.10");
   ExperimentPoint point = expand(figure, {Tcp::thesis}, 0.1).front();

@@ -126,6 +126,7 @@ struct Cure {
   double pace = 0;             // of `paced`, as a share of what a port can carry
   double ring_packets = 0;     // above 0: a ring for each DCM at the ports
   double ring_mbit = 0;        // its rate; 0: the port's
+  bool own_rings = false;      // DCMs of a host have a ring each instead of one together
   // Queues of software switches, as lab.port_queue; their memory is that of the rings. Empty: bridges.
   std::string software = {};
   std::string back_pressure = {};  // "pause" or "credits": of the switches
