@@ -210,18 +210,27 @@ bool Switch::send_head(Index index, TimeNs now_ns) {
   return true;
 }
 
-// A frame of each queue in turn.
+// The queues in turn, each with frames up to the length of the longest one: so acknowledgements and requests,
+// which share a queue, keep up with the data of several rings.
 void Switch::serve(std::size_t output, TimeNs now_ns) {
   Port& port = ports_[output];
+  const std::uint64_t most = wire_bytes(settings_.frame_bytes_max);
   std::size_t early = 0;  // queues, one after the other, that must wait for their rate
   while (port.transmit.frames < settings_.ports[output].transmit_frames && early < port.turn.size()) {
     const Index index = port.turn.front();
+    Queue& queue = queues_[index];
+    const std::uint64_t bytes = wire_bytes(pool_[queue.chain.first].bytes);
+    const bool has_turn = queue.turn_bytes + bytes <= most;
+    const bool sent = has_turn && send_head(index, now_ns);
+    early = has_turn && !sent ? early + 1 : 0;
+    if (sent) queue.turn_bytes += bytes;
+    if (sent && queue.chain.frames > 0) continue;
+    queue.turn_bytes = 0;
     port.turn.pop_front();
-    early = send_head(index, now_ns) ? 0 : early + 1;
-    if (queues_[index].chain.frames > 0) {
+    if (queue.chain.frames > 0) {
       port.turn.push_back(index);
     } else {
-      queues_[index].in_turn = false;
+      queue.in_turn = false;
     }
   }
 }

@@ -69,6 +69,22 @@ TEST_CASE("rings of one port are served in turn, however full they are") {
   CHECK(among[kFirstAddress + 1] == 10);
 }
 
+TEST_CASE("acknowledgements keep up with the data of several full rings of their port") {
+  SwitchSettings settings = small_switch();
+  settings.rings[2].via = 1;
+  settings.routes.push_back({kFirstAddress + 20, 1});
+  Switch machine(settings);
+  for (int i = 0; i < 60; ++i) {
+    for (std::uint32_t ring = 0; ring < 3; ++ring)
+      machine.receive(0, 0, frame_to(kFirstAddress + ring, 80, 1514));
+  }
+  for (int i = 0; i < 100; ++i) machine.receive(0, 0, frame_to(kFirstAddress + 20, 80, 66));
+  std::map<Address, int> among;
+  for (const Address address : take(machine, 1, 180)) ++among[address];
+  CHECK(among[kFirstAddress + 20] == 100);
+  CHECK(among[kFirstAddress] + among[kFirstAddress + 1] + among[kFirstAddress + 2] == 80);
+}
+
 TEST_CASE("a full transmit queue holds its rings up, and no other port's") {
   Switch machine(small_switch());
   for (int i = 0; i < 60; ++i) {

@@ -65,6 +65,7 @@ class Switch {
     LeakyBucket bucket;
     RingCounters counters;
     bool in_turn = false;
+    std::uint64_t turn_bytes = 0;  // that left in the present turn
   };
   struct Port {
     FrameChain receive;
