@@ -39,7 +39,7 @@ bool PushAdmission::takes(std::uint32_t readout, const wire::FrameHeader& header
   if (header.attempt.value != 0) return true;
   BuiltSlice* slice = builder_.slices.find(header.slice, header.attempt);
   if (slice == nullptr && !builder_.slices.is_open(header.slice) && !builder_.assembler.full() && may_open &&
-      unbound_ < unbound_max_ && window_.may_open(header.slice) && comes_here(header.slice, header.attempt)) {
+      unbound_ < unbound_max_ && window_.may_open(header.slice)) {
     slice = &open_early(header.slice, now_ns);
   }
   if (slice == nullptr || !slice->pushed) return true;

@@ -43,7 +43,7 @@ class PushAdmission {
   }
 
   // Whether a fragment that may have come on its own is to be received. It opens its slice where that is not
-  // known here and `may_open`.
+  // known here and `may_open`. A readout has the destinations before the slice; here they may come later.
   [[nodiscard]] bool takes(std::uint32_t readout, const wire::FrameHeader& header, bool may_open,
                            TimeNs now_ns);
   // A slice that was assigned before any fragment of it came, and was just opened.

@@ -32,6 +32,24 @@ std::optional<std::uint32_t> PushSender::place_of(SourceId source) const {
   return static_cast<std::uint32_t>(at - sources_.begin());
 }
 
+// A DCM that is in no newer epoch has left. One that left and joined before another slice is in all that are
+// there: a number is missing then.
+Expected<void, slice_codec::BadRow> PushSender::take_destinations(const v1::Destinations& message) {
+  std::uint32_t last = destinations_.number();
+  if (auto taken = slice_codec::decode(message, destinations_); !taken) return taken;
+  for (const slice_rows::DestinationEpoch& epoch : destinations_.epochs()) {
+    if (epoch.number <= last) continue;
+    const bool lacks_one = epoch.number > last + 1;
+    last = epoch.number;
+    for (std::uint32_t dcm = 0; dcm < links_.size(); ++dcm) {
+      const NodeIndex index(static_cast<std::uint16_t>(dcm));
+      const bool is_there = std::find(epoch.dcms.begin(), epoch.dcms.end(), index) != epoch.dcms.end();
+      if (lacks_one || !is_there) barrel_.dcm_left(dcm, epoch.from);
+    }
+  }
+  return {};
+}
+
 // An announcement takes time, so each difference is too large by that; the least of many is almost right.
 void PushSender::compare_clocks(UtcNs theirs, UtcNs own, TimeNs now_ns) {
   const DurationNs ahead = own - theirs;

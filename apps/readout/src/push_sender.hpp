@@ -31,9 +31,7 @@ class PushSender {
 
   explicit PushSender(const PushSettings& settings);
 
-  [[nodiscard]] Expected<void, slice_codec::BadRow> take_destinations(const v1::Destinations& message) {
-    return slice_codec::decode(message, destinations_);
-  }
+  [[nodiscard]] Expected<void, slice_codec::BadRow> take_destinations(const v1::Destinations& message);
   // The supervisor's clock when it sent an announcement, and this readout's now.
   void compare_clocks(UtcNs theirs, UtcNs own, TimeNs now_ns);
 

@@ -21,8 +21,10 @@ constexpr std::uint32_t kCut = 600;
 
 // A readout of two sources, and two DCMs: slice s goes to DCM s mod 2.
 struct Pushing {
-  explicit Pushing(v1::ReadoutSettings::OnOverrun overrun = v1::ReadoutSettings::ON_OVERRUN_TRUNCATE) {
+  explicit Pushing(v1::ReadoutSettings::OnOverrun overrun = v1::ReadoutSettings::ON_OVERRUN_TRUNCATE,
+                   v1::DcmSettings::Incomplete incomplete = v1::DcmSettings::INCOMPLETE_FILTER) {
     node::Setup setup;
+    setup.farm.mutable_dcm()->set_incomplete(incomplete);
     setup.farm.mutable_run()->set_mode(v1::RunSettings::MODE_PUSH);
     setup.farm.mutable_run()->set_checksums(true);
     v1::ReadoutSettings& readout = *setup.farm.mutable_readout();
@@ -128,6 +130,47 @@ TEST_CASE("a slice without destination is counted, and not sent") {
   readout.make(3);
   CHECK(readout.sent().empty());
   CHECK(readout.counter("push.slices_no_destination") == 1);
+}
+
+TEST_CASE("in order, slices wait for a DCM's connection, unless it leaves") {
+  Pushing readout(v1::ReadoutSettings::ON_OVERRUN_TRUNCATE, v1::DcmSettings::INCOMPLETE_ORDER);
+  readout.sender->links()[0].up = false;
+  readout.make(0);
+  readout.make(2);
+  CHECK(readout.sent().empty());
+  v1::Destinations table;
+  const auto add = [&](std::uint32_t number, std::uint64_t from, std::vector<std::uint32_t> dcms) {
+    v1::Destinations::Epoch& epoch = *table.add_epochs();
+    epoch.set_number(number);
+    epoch.set_from_slice(from);
+    for (const std::uint32_t dcm : dcms) epoch.add_dcm(dcm);
+  };
+  add(1, 0, {0, 1});
+  SECTION("it stays") {
+    REQUIRE(readout.sender->take_destinations(table).has_value());
+    readout.sender->links()[0].up = true;
+    CHECK(readout.sent().size() == 4);
+  }
+  SECTION("another one leaves") {
+    add(2, 3, {0});
+    REQUIRE(readout.sender->take_destinations(table).has_value());
+    readout.sender->links()[0].up = true;
+    CHECK(readout.sent().size() == 4);
+  }
+  SECTION("it leaves, and joins again") {
+    SECTION("after another slice") {
+      add(2, 3, {1});
+      add(3, 4, {0, 1});
+    }
+    SECTION("before another slice") { add(3, 3, {0, 1}); }
+    REQUIRE(readout.sender->take_destinations(table).has_value());
+    readout.make(4);
+    readout.sender->links()[0].up = true;
+    const auto pieces = readout.sent();
+    REQUIRE(pieces.size() == 2);
+    CHECK(pieces[0].slice == SliceId(4));
+    CHECK(readout.counter("push.not_pushed.not_connected") == 4);
+  }
 }
 
 TEST_CASE("requested, unwanted and settled slices are not pushed") {

@@ -351,6 +351,16 @@ void Barrel::over(Parcel& parcel) {
   over_.push_back(parcel.slice);
 }
 
+void Barrel::dcm_left(std::uint32_t dcm, SliceId below) {
+  WEIR_ASSERT(dcm < settings_.dcms);
+  if (!settings_.holds) return;
+  for (const SliceId slice : to_[dcm]) {
+    Parcel* const parcel = find(slice, settings_.barrel ? State::held : State::waiting);
+    if (parcel != nullptr && slice < below && waits_for_link(*parcel))
+      leave(*parcel, NotPushed::not_connected);
+  }
+}
+
 void Barrel::asked_for(SliceId slice, std::uint32_t source) {
   const auto found = parcels_.find(slice);
   if (found != parcels_.end()) not_pushed(found->second, source, NotPushed::asked_for);

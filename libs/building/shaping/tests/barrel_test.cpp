@@ -238,6 +238,23 @@ TEST_CASE(
   CHECK(model.barrel.counters().waiting.fragments == 0);
 }
 
+TEST_CASE("slices that wait for a connection to a DCM that leaves are left to others, and newer ones wait") {
+  BarrelSettings own = settings();
+  own.holds = true;
+  own.barrel = GENERATE(true, false);
+  Readout model(own);
+  model.links[0].up = false;
+  for (std::uint64_t slice = 0; slice < 9; ++slice) model.add(slice, {500});
+  model.run(9 * kSlot);
+  model.barrel.dcm_left(0, SliceId(8));
+  CHECK(model.not_pushed(NotPushed::not_connected) == 1000);
+  model.links[0].up = true;
+  model.run(10 * kSlot);
+  CHECK_FALSE(model.begun.contains(0));
+  CHECK_FALSE(model.begun.contains(4));
+  CHECK(model.sent[8] == 500);
+}
+
 TEST_CASE("a slice that was begun before its connection was lost does not wait for another one") {
   BarrelSettings own = settings();
   own.holds = true;

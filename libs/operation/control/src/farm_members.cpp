@@ -37,9 +37,11 @@ bool FarmMachine::arrived(const Member& member) const {
       if (told.run == run_ && told.ended) return true;  // removed from the run
       const bool in_run = told.run == run_ && told.in_run();
       if (member.plan.role != Role::supervisor) return in_run;
-      if (under_way_ == Command::pause) return in_run && told.state == State::paused;
-      if (under_way_ == Command::continue_run) return in_run && told.state == State::running;
-      return in_run && told.begun;
+      // One that was started again does not know yet whether its run is paused.
+      if (!in_run || !told.begun) return false;
+      if (under_way_ == Command::pause) return told.state == State::paused;
+      if (under_way_ == Command::continue_run) return told.state == State::running;
+      return true;
     }
     default:
       return true;

@@ -385,6 +385,9 @@ TEST_CASE("pause and continue wait for a supervisor that is being started again"
   REQUIRE(farm.command(Command::continue_run));
   farm.settle();
   CHECK(farm.machine.state() == State::running);
+  for (int i = 0; i < 10; ++i) farm.pass();
+  CHECK(farm.machine.state() == State::running);
+  CHECK(farm.state_of(kSupervisor) == State::running);
   CHECK(farm.illegal == 0);
 }
 

@@ -28,6 +28,10 @@ struct ModelProcess {
   MemberState state;
   std::string refuses;  // answers every order with this
   bool ignores_pause = false;
+  // A supervisor's journal, which its process may have to read before it knows whether its run is paused.
+  RunNumber journal_run;
+  bool journal_paused = false;
+  int reads_journal = 0;  // for so many passes
 };
 
 class Farm {
@@ -41,6 +45,7 @@ class Farm {
     one.deaf = false;
     one.incarnation = Incarnation(++incarnations_);
     one.state = MemberState{};
+    one.reads_journal = 0;
     machine.joined(i, one.incarnation, one.state, now, out);
   }
   void start_all() {
@@ -53,6 +58,11 @@ class Farm {
   // Advances 100 ms: heartbeats, orders carried out, a tick.
   void pass() {
     now += 100 * kMillisecond;
+    for (ModelProcess& one : processes) {
+      if (one.reads_journal == 0 || --one.reads_journal > 0) continue;
+      one.state.begun = true;
+      if (one.journal_paused) one.state.state = State::paused;
+    }
     for (std::size_t i = 0; i < processes.size(); ++i) {
       if (processes[i].alive) machine.heard(i, processes[i].state, now, out);
     }
@@ -125,7 +135,14 @@ class Farm {
       case Command::start:
         one.state.run = order.run;
         one.state.ended = false;
-        one.state.begun = true;
+        one.reads_journal = one.journal_run == order.run ? 3 : 0;
+        one.state.begun = one.reads_journal == 0;
+        if (one.state.begun) one.journal_paused = false;
+        if (order.member == 0) one.journal_run = order.run;
+        break;
+      case Command::pause:
+      case Command::continue_run:
+        one.journal_paused = one.state.state == State::paused;
         break;
       case Command::stop:
         one.state.state = State::running;

@@ -268,12 +268,12 @@ void FarmRun::ended(launch::FarmNodes::Node& node) {
   result_.faults.push_back(what);
 }
 
-EndFacts FarmRun::facts_of(const launch::FarmNodes::Node& node) const {
+EndFacts FarmRun::facts_of(const launch::FarmNodes::Node& node) {
   EndFacts facts;
   facts.supervisor = node.plan->role == Role::supervisor;
   facts.well = node.end.well();
   facts.run_over = stage_ == Stage::over;
-  facts.taken_out = leader_.taken_out(node.plan->name);
+  facts.taken_out = leader_.was_taken_out(node.plan->name);
   facts.led = leader_.lost().empty();
   facts.looked = now_ns_ - node.at_ns >= kToldPatience &&
                  (!facts.led || !leader_.led() || leader_.looked_ns() >= node.at_ns);

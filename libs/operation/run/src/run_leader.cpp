@@ -133,6 +133,7 @@ void RunLeader::watch(const v1::FarmView& view) {
   for (const auto& node : view.nodes()) {
     if (node.excluded()) taken_out_.insert(node.name());
   }
+  leaving_.insert(taken_out_.begin(), taken_out_.end());
   const bool in_run = view.state() == name(State::running) || view.state() == name(State::paused);
   can_stop_ = in_run && view.under_way().empty();
   if (view.state() == name(State::error)) lost_ = "the farm is in error: " + view.reason();

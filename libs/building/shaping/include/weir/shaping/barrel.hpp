@@ -111,6 +111,9 @@ class Barrel {
   // Returns when to call next() if no connection has progressed.
   [[nodiscard]] TimeNs wake_at_ns() const { return wake_ns_; }
 
+  // Its slices below this one are given to other DCMs, which request them: those that wait for a connection
+  // to it are not pushed.
+  void dcm_left(std::uint32_t dcm, SliceId below);
   // The DCM has requested it: the rest of it is not pushed.
   void asked_for(SliceId slice, std::uint32_t source);
   // The slice is settled and no longer needed.
