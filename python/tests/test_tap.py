@@ -1,8 +1,9 @@
+import os
 import struct
 import threading
 import unittest
 
-from support import main, require
+from support import ROOT, main, make_record, require
 
 require("numpy", "crc32c", "zmq", "google.protobuf")
 
@@ -74,6 +75,16 @@ class TapTest(unittest.TestCase):
             self.assertEqual([one.id for one in taken], [weir.parse_slice(record).id] * 4)
             self.assertEqual((taken[0].stream, taken[0].dcm_name), ("raw", "dcm-0"))
             self.assertEqual((tap.received, tap.lost, tap.malformed, tap.seen), (4, 4, 1, 12))
+
+    def test_windows_of_time_come_with_their_pieces(self):
+        with open(os.path.join(ROOT, "libs/readout/source/tests/golden/window.bin"), "rb") as file:
+            record = make_record(3, [(5, file.read())])
+        farm = self.farm([sample(1, 1, record)])
+        with weir.Tap("127.0.0.1:%d" % farm.port, "raw") as tap:
+            pieces = weir.decode_pieces(tap.take(5.0).fragment(5).data)
+        self.assertEqual((pieces.time_ns, pieces.before_ns), (1000, 10))
+        self.assertEqual(pieces.table["offset_ns"].tolist(), [-5, 50, 95])
+        self.assertEqual((pieces.table["flags"] & weir.pieces.BORDER).tolist(), [1, 0, 1])
 
     def test_the_client_says_that_it_is_there_and_that_it_goes(self):
         farm = self.farm()

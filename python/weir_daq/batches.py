@@ -7,7 +7,9 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 
-from .hits import Array
+from .errors import ConvertError
+from .hits import HIT, WAVEFORM, Array, decode_hits
+from .pieces import decode_pieces, is_pieces
 from .record import Slice
 
 # A row per slice. `data`, `first_fragment`, `first_event`, `event_data` and `extra` are positions in the columns of
@@ -122,6 +124,33 @@ def batch_of(slices: Iterable[Slice]) -> Batch:
         _joined([np.frombuffer(data, np.uint8) for one in taken for _, data in one.events]),
         _joined([np.frombuffer(part, np.uint8) for pair in zip(payloads, results) for part in pair]),
     )
+
+
+def with_hits(batch: Batch) -> Batch:
+    """Returns the batch with the hits of each window of time (`build.by: time`) instead of its pieces (decode_hits()).
+
+    Errors: ConvertError for hits with waveforms, FormatError for damaged windows.
+    """
+    lines, rows = batch.fragments, batch.slices
+    begins = np.repeat(rows["data"], rows["fragments"]) + lines["offset"]
+    data = memoryview(batch.data.tobytes())
+    parts = [data[begin : begin + length] for begin, length in zip(begins.tolist(), lines["stored"].tolist())]
+    windows = [n for n, part in enumerate(parts) if is_pieces(part)]
+    if not windows:
+        return batch
+    for n in windows:
+        payload = np.frombuffer(decode_pieces(parts[n]).payload, np.uint8)
+        if len(payload) % HIT.itemsize or (payload.view(HIT)["channel"] & WAVEFORM).any():
+            raise ConvertError("the pieces of a window are not hits of 6 bytes each: convert without --hits")
+        parts[n] = memoryview(decode_hits(parts[n]).tobytes())
+    lines, rows = lines.copy(), rows.copy()
+    lines["stored"] = [len(part) for part in parts]
+    lines["offset"] = starts_within(lines["stored"], rows["fragments"])
+    rows["data_bytes"] = 0
+    np.add.at(rows["data_bytes"], np.repeat(np.arange(len(rows)), rows["fragments"]), lines["stored"].astype(np.uint64))
+    rows["data"] = starts(rows["data_bytes"])
+    joined = np.frombuffer(b"".join(parts), np.uint8)
+    return Batch(rows, lines, joined, batch.events, batch.event_data, batch.extra)
 
 
 def fill_positions(rows: Array, event_bytes: Array) -> None:

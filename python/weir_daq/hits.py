@@ -16,7 +16,7 @@ Bytes = Union[bytes, bytearray, memoryview]
 
 # A hit without waveform, as ANTARES and KM3NeT send it.
 HIT = np.dtype([("channel", "u1"), ("time_ns", "<u4"), ("tot_ns", "u1")])
-_WAVEFORM = 0x80
+WAVEFORM = 0x80  # flag of a channel: a waveform follows
 _WAVEFORM_BYTES = 256
 
 
@@ -39,8 +39,8 @@ class _Slice(Protocol):
 def decode_hits(data: Bytes) -> Array:
     """Returns a fragment's hits as an array of HIT; waveforms are left out. Raises FormatError at a cut hit.
 
-    Of a window of time (`build.by: time`) it returns the hits in the time slice itself, so that each hit is in one slice,
-    or all hits around an event. Their times count from the window's begin.
+    Of a window of time (`build.by: time`) it returns the hits in the time slice itself, so that each hit is in one
+    slice, or all hits around an event. Their times count from the window's begin.
     """
     from .pieces import is_pieces
 
@@ -49,7 +49,7 @@ def decode_hits(data: Bytes) -> Array:
         return _decode_window(view)
     if len(view) % HIT.itemsize == 0:
         plain: Array = np.frombuffer(view, HIT)
-        if not (plain["channel"] & _WAVEFORM).any():
+        if not (plain["channel"] & WAVEFORM).any():
             return plain
     return _decode_mixed_hits(view)
 
@@ -59,14 +59,14 @@ def _decode_mixed_hits(view: memoryview) -> Array:
     at = 0
     while at < len(view):
         length = HIT.itemsize
-        if view[at] & _WAVEFORM:
+        if view[at] & WAVEFORM:
             samples = view[at + length] if at + length < len(view) else 0
             if not 1 <= samples <= 2:
                 raise FormatError(f"the hit at byte {at} has a waveform of {samples} channels")
             length += 1 + samples * _WAVEFORM_BYTES
         if at + length > len(view):
             raise FormatError(f"the hit at byte {at} is cut off")
-        found += bytes((view[at] & ~_WAVEFORM,)) + view[at + 1 : at + HIT.itemsize]
+        found += bytes((view[at] & ~WAVEFORM,)) + view[at + 1 : at + HIT.itemsize]
         at += length
     return np.frombuffer(bytes(found), HIT)
 
@@ -97,7 +97,7 @@ def _flat(one: _Slice) -> tuple[Array, Array]:
     payload = one.payload
     if not (stored % HIT.itemsize).any():
         hits = payload.view(HIT)
-        if not (hits["channel"] & _WAVEFORM).any():
+        if not (hits["channel"] & WAVEFORM).any():
             return hits, stored // HIT.itemsize
     parts = [decode_hits(fragment.data) for fragment in one.fragments]
     counts = np.array([len(part) for part in parts], np.uint32)

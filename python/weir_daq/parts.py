@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from . import formats
-from .batches import Batch, batch_of
+from .batches import Batch, batch_of, with_hits
 from .errors import ConvertError
 from .formats import Extent, Options, RunInfo
 from .publish import sync
@@ -88,7 +88,7 @@ def _write_part(advance: Advance, work: Work, slices: Slices, path: str) -> Part
     extents, damaged = [], []
     for taken in _batches(slices, work.batch_bytes):
         damaged += [(one.id, source) for one in taken for source in _damaged_sources(one)]
-        batch = batch_of(taken)
+        batch = _batch(taken, work.options)
         writer.write(batch)
         extents.append(Extent.of(batch))
         advance(sum(len(one.record) for one in taken))
@@ -113,6 +113,11 @@ def _batches(slices: Slices, nbytes: int) -> Iterator[list[Slice]]:
         yield taken
 
 
+def _batch(taken: list[Slice], options: Options) -> Batch:
+    batch = batch_of(taken)
+    return with_hits(batch) if options.hits else batch
+
+
 def _damaged_sources(one: Slice) -> list[int]:
     both = KEPT | CHECKSUMMED
     lines = one.table[(one.table["flags"] & both) == both]
@@ -126,7 +131,7 @@ def _damaged_sources(one: Slice) -> list[int]:
 
 def _compare(advance: Advance, work: Work, path: str, slices: Slices, read: Iterator[Batch]) -> None:
     for taken in _batches(slices, work.batch_bytes):
-        wrong = batch_of(taken).difference(next(read))
+        wrong = _batch(taken, work.options).difference(next(read))
         if wrong:
             raise ConvertError(
                 f"{os.path.basename(path)}: slices {taken[0].id} to {taken[-1].id}: column '{wrong}' reads back "

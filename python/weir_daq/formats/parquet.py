@@ -11,11 +11,9 @@ import pyarrow.parquet as pq
 
 from ..batches import Batch
 from ..errors import ConvertError
-from ..hits import HIT, Array
+from ..hits import HIT, WAVEFORM, Array
 from . import Extent, Options, RunInfo
 from .nested import FRAGMENT_COLUMNS, SLICE_COLUMNS, batch_from, join_extra, split_extra
-
-_WAVEFORM = 0x80
 
 
 def _offsets(lengths: Array) -> Any:
@@ -39,7 +37,7 @@ def _hits(stored: Array, data: Array) -> Any:
     if (stored % HIT.itemsize).any():
         raise ConvertError("fragments are not hits of 6 bytes each: convert without --hits")
     hits = data.view(HIT)
-    if (hits["channel"] & _WAVEFORM).any():
+    if (hits["channel"] & WAVEFORM).any():
         raise ConvertError("hits with waveforms do not fit into columns: convert without --hits")
     struct = pa.StructArray.from_arrays([_column(hits[name]) for name in HIT.names or ()], list(HIT.names or ()))
     return pa.ListArray.from_arrays(_offsets(stored // HIT.itemsize), struct)

@@ -5,9 +5,13 @@
 #include <weir/file_reader.hpp>
 #include <weir/histograms/contents.hpp>
 #include <weir/histograms/document.hpp>
+#include <weir/pieces.hpp>
 
 #include <algorithm>
+#include <array>
 #include <fstream>
+#include <iterator>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -92,6 +96,37 @@ TEST_CASE("fragments have their bytes and sound checksums, and a slice outlives 
   CHECK(slice.find(2)->source == 2);
   CHECK(!slice.find(17));
   CHECK(slice.duration_ns() == 10 * kMillisecond);
+}
+
+TEST_CASE("a window of time has its pieces, and says which of them a neighbour has, too") {
+  std::ifstream golden(WEIR_GOLDEN_WINDOW, std::ios::binary);
+  const std::string text(std::istreambuf_iterator<char>(golden), {});
+  const auto window = std::as_bytes(std::span(text));
+  const std::array table = {storage::test::whole_fragment(SourceId(1), window)};
+  storage::SliceRecord slice_record;
+  slice_record.head = storage::test::head_of({.slice = 4});
+  slice_record.fragments = table;
+  Buffer bytes;
+  encode_slice_meta(slice_record, bytes);
+  bytes.insert(bytes.end(), window.begin(), window.end());
+  const test::TemporaryFolder folder;
+  Fixture fixture;
+  fixture.start();
+  REQUIRE(fixture.store.store(bytes, {}, 0, fixture.now) == storage::StoreResult::accepted);
+  fixture.close();
+  write_file(folder, "run-000007-writer-0-0000.weir", fixture.disk.files().begin()->second.bytes);
+  const files::Slice slice = files::Run(folder.path())[0];
+  const auto pieces = FragmentPieces::read(slice.fragment(0).bytes);
+  REQUIRE(pieces);
+  CHECK(pieces->before_ns() == 10);
+  std::vector<std::int64_t> offsets;
+  std::vector<bool> borders;
+  for (const FragmentPiece& piece : *pieces) {
+    offsets.push_back(piece.offset_ns);
+    borders.push_back(piece.border);
+  }
+  CHECK(offsets == std::vector<std::int64_t>{-5, 50, 95});
+  CHECK(borders == std::vector<bool>{true, false, true});
 }
 
 TEST_CASE("every kind of record is read as the storage library reads it") {
