@@ -18,14 +18,15 @@ using namespace weir::system_test;
 
 constexpr std::size_t kSources = 4;
 constexpr std::int64_t kSignalUs = 700;
+constexpr std::int64_t kOffsetUs = 40'000;  // of the clocks of sources 3 and 4
 
 std::string farm_file(const TemporaryFolder& folder, const std::string& trigger, const std::string& build) {
   const std::string path = folder / "farm.yaml";
   std::ofstream(path)
       << "farm: clocks\ntrigger: " << trigger << "\nbuild: {by: time, " << build
       << "}\nsource: {kind: plugin, plugin: '" << WEIR_SYSTEM_PLUGIN_DIR
-      << "/clocks.so', parameters: {signal_us: " << kSignalUs
-      << ", offset_us: 40000, offset_of: 3}}\n"
+      << "/clocks.so', parameters: {signal_us: " << kSignalUs << ", offset_us: " << kOffsetUs
+      << ", offset_of: 3}}\n"
          "readout: {count: 2, sources_per_readout: 2}\n"
          "dcm: {count: 2, deadline_ms: 10000}\nsupervisor: {lease_ms: 60000}\nwriter: {count: 1}\n";
   return path;
@@ -98,6 +99,22 @@ TEST_CASE("time slices with overlap have each common signal of four front-ends i
                         end.summary.count("pieces.held") + end.summary.count("pieces.dropped_run_ended"));
   for (const auto& clock : end.summary.json().at("clocks").as_array())
     CHECK(std::abs(clock.at("correction_us").to_number<double>()) < 20'000);
+}
+
+TEST_CASE("the offset of a clock is found within 1 % of the window") {
+  const TemporaryFolder folder;
+  const FarmEnd end = run_farm(folder, farm_file(folder, "{mode: clock, slice_ms: 50}", "overlap_us: 500"),
+                               {"--slices", "20"});
+  CHECK_BALANCED(end, 0);
+  std::size_t found = 0;
+  for (const auto& clock : end.summary.json().at("clocks").as_array()) {
+    const double correction = clock.at("correction_us").to_number<double>();
+    const double wanted = clock.at("source").to_number<int>() >= 3 ? -static_cast<double>(kOffsetUs) : 0;
+    CAPTURE(correction, wanted);
+    CHECK(std::abs(correction - wanted) < 500);
+    ++found;
+  }
+  CHECK(found == kSources);
 }
 
 TEST_CASE("events have the data around their triggers, and a clock that is wrong is named") {
