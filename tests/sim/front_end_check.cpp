@@ -16,6 +16,8 @@ constexpr std::uint64_t kMany = 30;        // misfits by which a source is named
 constexpr std::uint64_t kFar = 40;         // slices that are no loss or change of order
 constexpr std::uint64_t kSeenWithin = 30;  // slices
 constexpr DurationNs kHostsApart = 150 * kMillisecond;
+constexpr DurationNs kNamedWithin = kSecond;
+constexpr std::uint64_t kNamedWithinSlices = 100;
 constexpr std::uint32_t kJudges = 3;                   // sources, to find the one that differs
 constexpr DurationNs kClocksApart = 2 * kMillisecond;  // of hosts
 
@@ -92,20 +94,26 @@ std::optional<std::uint64_t> FrontEndCheck::event_of(std::uint32_t source, std::
   return std::nullopt;
 }
 
-bool FrontEndCheck::knows_the_right_one() const {
-  if (scenario_.readouts * scenario_.sources < kJudges) return false;
-  const bool disturbed = std::ranges::any_of(scenario_.faults, [](const Fault& fault) {
+bool FrontEndCheck::is_disturbed() const {
+  return std::ranges::any_of(scenario_.faults, [](const Fault& fault) {
     const auto concerns = [](const std::string& who) {
       return who.starts_with("readout") || who == "supervisor";
     };
     return concerns(fault.who) || concerns(fault.other);
   });
-  return !disturbed &&
+}
+
+bool FrontEndCheck::knows_the_right_one() const {
+  if (scenario_.readouts * scenario_.sources < kJudges) return false;
+  return !is_disturbed() &&
          scenario_.world.tail_max + scenario_.world.delay_max + plan_.delay_max_ns < plan_.skew_ns &&
          plan_.lost_permille == 0 && plan_.late_permille == 0 && plan_.late_source == 0;
 }
 
 std::string FrontEndCheck::slice(const storage::SliceRecordView& slice) {
+  behind_ = std::max(behind_, slice.head().slice.value + 1);
+  if (plan_.kind == FrontEnds::dummies)
+    front_ends_.remember_trigger(slice.head().slice.value, slice.head().trigger_time);
   if (plan_.kind != FrontEnds::number || plan_.tolerance_ns == 0) return {};
   std::set<std::uint64_t> events;
   bool marked = false;
@@ -280,11 +288,12 @@ std::uint64_t FrontEndCheck::misfits() const { return in_all("readout.out_of_ste
 
 std::string FrontEndCheck::numbers_given() const {
   if (!plan_.tidy) return {};
-  // A restarted supervisor counts numbers as passed over that were vetoed before.
-  std::uint64_t vetoed = 0;
-  for (const auto& [name, count] : account_.counters()) vetoed += name.starts_with("vetoed.") ? count : 0;
-  if (const std::uint64_t nobodys = in_all("numbers.nobodys"); nobodys > vetoed)
+  if (const std::uint64_t nobodys = in_all("numbers.nobodys"); nobodys > 0)
     return describe() + std::to_string(nobodys) + " number(s) were passed over, and each front-end sent them";
+  const auto offered = account_.counters().find("offered");
+  if (const std::uint64_t all = offered == account_.counters().end() ? 0 : offered->second; behind_ > all)
+    return describe() + "slice " + std::to_string(behind_ - 1) + " is stored, and " + std::to_string(all) +
+           " numbers were offered";
   if (plan_.late_source == 0) return {};
   const std::string refused = "source " + std::to_string(plan_.late_source) + ": counter ";
   const bool named = std::ranges::any_of(account_.faults_text(), [&](const std::string& fault) {
@@ -316,7 +325,23 @@ bool FrontEndCheck::jumps_far() const {
 bool FrontEndCheck::has_to_name() const {
   if (!has_slip() || a_readout_died()) return false;
   if (plan_.kind == FrontEnds::number && !knows_the_right_one()) return false;
+  // Slices that are announced late come all at once, and their fragments in any order.
+  if (plan_.kind == FrontEnds::trigger && is_disturbed()) return false;
   return misfits() >= kMany || jumps_far();
+}
+
+std::optional<SlipDelay> FrontEndCheck::slip_delay() const {
+  const bool pauses = std::ranges::any_of(scenario_.faults,
+                                          [](const Fault& fault) { return fault.kind == FaultKind::pause; });
+  if (!has_to_name() || front_ends_.named_at() == 0 || is_disturbed() || pauses) return std::nullopt;
+  const TimeNs named = front_ends_.named_at();
+  if (plan_.kind == FrontEnds::number) {
+    const DurationNs after = named - front_ends_.moment(plan_.slipped, plan_.slips_at);
+    return SlipDelay{after, static_cast<std::uint64_t>(after / plan_.period_ns)};
+  }
+  const UtcNs begun = front_ends_.trigger_time(plan_.slips_at);
+  if (begun == 0) return std::nullopt;  // a slice that was not stored
+  return SlipDelay{SimFrontEnds::utc(named) - begun, front_ends_.triggers_between(plan_.slips_at, named)};
 }
 
 std::string FrontEndCheck::slip_named() const {
@@ -331,6 +356,10 @@ std::string FrontEndCheck::slip_named() const {
     if (!right) return describe() + "a wrong fault: " + fault;
     named = true;
   }
+  if (const auto delay = slip_delay();
+      delay && delay->time_ns > kNamedWithin && delay->slices > kNamedWithinSlices)
+    return describe() + "is named after " + std::to_string(delay->time_ns / kMillisecond) + " ms and " +
+           std::to_string(delay->slices) + " slices";
   const bool unexplained = !has_slip() && misfits() >= kMany && plan_.kind != FrontEnds::number;
   if (named || (!has_to_name() && !unexplained)) return {};
   return describe() + "no fault names source " + std::to_string(plan_.slipped) + "; " +

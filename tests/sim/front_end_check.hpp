@@ -10,6 +10,12 @@
 
 namespace weir::sim {
 
+// How long after its first wrong event a source was named.
+struct SlipDelay {
+  DurationNs time_ns = 0;
+  std::uint64_t slices = 0;
+};
+
 // Compares the stored fragments of a simulated farm with what its front-ends sent: bytes, places and marks.
 class FrontEndCheck {
  public:
@@ -29,6 +35,9 @@ class FrontEndCheck {
   [[nodiscard]] bool has_slip() const { return plan_.slipped != 0; }
   [[nodiscard]] bool has_to_name() const;
   [[nodiscard]] bool has_named() const;
+  // Returns nothing where that need not be, or where faults of readouts or the supervisor, or a pause, delay
+  // it.
+  [[nodiscard]] std::optional<SlipDelay> slip_delay() const;
 
  private:
   [[nodiscard]] std::string event_fragment(const storage::SliceRecordView& slice,
@@ -41,6 +50,8 @@ class FrontEndCheck {
   [[nodiscard]] bool is_content(std::uint32_t source, std::uint64_t event, ConstBytes bytes);
   [[nodiscard]] bool a_readout_died() const;
   [[nodiscard]] bool no_readout_was_left() const;
+  // Returns whether a fault hit a readout or the supervisor.
+  [[nodiscard]] bool is_disturbed() const;
   // Returns whether run control removed the source's readout from the run for a while.
   [[nodiscard]] bool was_removed(SourceId source) const;
   // Returns the front-ends and their slip, for a failure.
@@ -67,6 +78,7 @@ class FrontEndCheck {
   SimFrontEnds& front_ends_;
   const v1::RunSummary& account_;
   emulation::DummyVerifier verifier_;
+  std::uint64_t behind_ = 0;  // the highest stored slice
 };
 
 }  // namespace weir::sim

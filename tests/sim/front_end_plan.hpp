@@ -47,8 +47,8 @@ struct FrontEndPlan {
   std::int64_t counter_offset = 0;
   DurationNs clock_offset_ns = 0;
   bool long_pieces = false;
-  // By number: each event is sent in time and in order by all, or by all but one that joins too late. No
-  // fault hits a readout.
+  // By number: each event is sent in time by all, or by all but one that joins too late. No fault hits a
+  // readout. Without a late one, data may arrive in another order.
   bool tidy = false;
 
   // Without losses, late data, slips and late joins every fragment has to arrive.

@@ -22,8 +22,8 @@ void set_planted([[maybe_unused]] Planted bug) {
 std::string_view farms_with(Planted bug) {
   switch (bug) {
     case Planted::mark_named:
-    case Planted::close_gaps:
       return "front-ends";
+    case Planted::close_gaps:
     case Planted::place_anyhow:
     case Planted::tell_once:
       return "by-number";

@@ -236,6 +236,11 @@ void draw_tidy(Scenario& scenario) {
   }
   plan.delay_max_ns = std::min(plan.delay_max_ns, plan.period_ns / 2);
   if (plan.tolerance_ns > 0) plan.tolerance_ns = plan.period_ns / 5;
+  if (plan.late_source != 0 || !own.chance(500)) return;
+  constexpr DurationNs kDelayMax = 100 * kMillisecond;
+  plan.counter_bits = std::max(plan.counter_bits, 16U);
+  plan.delay_max_ns = std::min(own.between(1, 4) * plan.period_ns, kDelayMax);
+  plan.skew_ns = plan.delay_max_ns + own.between(20, 100) * kMillisecond;
 }
 
 // Uses a separate generator, as filter_yaml(). Sources are numbered from 1.
@@ -510,10 +515,10 @@ void write_farm(Scenario& scenario, const ManySources& many, Random& random) {
   const std::string groups = prefetches(scenario) ? kGroupOfAll : "";
   source.insert(source.size() - 1, groups);
   yaml += front_ends ? front_ends_yaml(scenario, groups) : triggers + "source: " + source + "\n";
-  // A full farm vetoes numbers, and a restarted supervisor counts those as passed over.
+  // The farm passes no number over where a narrow counter joins.
   constexpr std::int64_t kRoom = 4 << 20;
   constexpr std::int64_t kManySlices = 5000;
-  const bool tidy = scenario.front_ends.tidy;
+  const bool tidy = scenario.front_ends.tidy && scenario.front_ends.late_source != 0;
   yaml +=
       "readout: {count: " + number(scenario.readouts) + (scenario.planes > 0 ? ", host: 127.1.0.1" : "") +
       ", sources_per_readout: " + number(scenario.sources) + ", buffer_bytes: " +

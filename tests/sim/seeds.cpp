@@ -44,6 +44,9 @@ struct Shared {
   std::atomic<std::uint64_t> slips{0};
   std::atomic<std::uint64_t> slips_shown{0};
   std::atomic<std::uint64_t> slips_named{0};
+  std::atomic<std::uint64_t> slips_timed{0};
+  std::atomic<std::uint64_t> slip_ms_max{0};  // until it was named
+  std::atomic<std::uint64_t> slip_slices_max{0};
   std::atomic<std::uint64_t> at[kJobsMax];  // the seed that each works on
   std::uint64_t earlier_done = 0;           // done by the runs that this one continues
   std::uint64_t earlier_failed = 0;
@@ -111,6 +114,12 @@ void print_failure(const Scenario& scenario, const Outcome& outcome) {
   std::fflush(stdout);
 }
 
+void raise(std::atomic<std::uint64_t>& most, std::uint64_t value) {
+  std::uint64_t before = most;
+  while (before < value && !most.compare_exchange_weak(before, value)) {
+  }
+}
+
 void run_one(std::uint64_t seed, const Options& options, Shared& shared) {
   const Scenario scenario = scenario_of(seed, options);
   if (options.trace) std::printf("%s", scenario.farm.c_str());
@@ -124,6 +133,11 @@ void run_one(std::uint64_t seed, const Options& options, Shared& shared) {
   shared.slips += outcome.slips ? 1 : 0;
   shared.slips_shown += outcome.slip_shows ? 1 : 0;
   shared.slips_named += outcome.slip_named ? 1 : 0;
+  if (outcome.slip_delay) {
+    ++shared.slips_timed;
+    raise(shared.slip_ms_max, static_cast<std::uint64_t>(outcome.slip_delay->time_ns / kMillisecond));
+    raise(shared.slip_slices_max, outcome.slip_delay->slices);
+  }
   shared.simulated_ms += static_cast<std::uint64_t>(outcome.ended_ns / kMillisecond);
   if (!outcome.problem.empty()) {
     ++shared.failed;
@@ -189,10 +203,16 @@ void print_sum(const Options& options, const Shared& shared, double seconds) {
       static_cast<unsigned long long>(shared.steps.load()), seconds,
       static_cast<double>(done) / std::max(seconds, 1e-3));
   if (shared.slips > 0)
-    std::printf("%llu front-ends got out of step: %llu had to be named, %llu were\n",
-                static_cast<unsigned long long>(shared.slips.load()),
-                static_cast<unsigned long long>(shared.slips_shown.load()),
-                static_cast<unsigned long long>(shared.slips_named.load()));
+    std::printf(
+        "%llu front-ends got out of step: %llu had to be named, %llu were; %llu without faults at readouts "
+        "and "
+        "supervisor within %llu ms, %llu slices\n",
+        static_cast<unsigned long long>(shared.slips.load()),
+        static_cast<unsigned long long>(shared.slips_shown.load()),
+        static_cast<unsigned long long>(shared.slips_named.load()),
+        static_cast<unsigned long long>(shared.slips_timed.load()),
+        static_cast<unsigned long long>(shared.slip_ms_max.load()),
+        static_cast<unsigned long long>(shared.slip_slices_max.load()));
   if (shared.earlier_done > 0)
     std::printf("including earlier runs: %llu seeds, %llu failed\n",
                 static_cast<unsigned long long>(shared.earlier_done + done),

@@ -99,6 +99,10 @@ void SimFarm::fail(const std::string& problem) {
   if (problem_.empty()) problem_ = problem;
 }
 
+void SimFarm::note_log(std::string_view line) {
+  if (front_ends_ && world_.running() == processes_.front()->name()) front_ends_->note_log(line);
+}
+
 void SimFarm::schedule_faults() {
   for (const Fault& fault : scenario_.faults) {
     world_.timeline().at(fault.at_ns, [this, fault] { inflict(fault); });
@@ -247,6 +251,7 @@ void SimFarm::check_end(Outcome& outcome) {
     outcome.slips = front_ends->has_slip();
     outcome.slip_shows = front_ends->has_to_name();
     outcome.slip_named = front_ends->has_named();
+    outcome.slip_delay = front_ends->slip_delay();
   }
   if (!check.problem().empty()) fail(check.problem());
 }

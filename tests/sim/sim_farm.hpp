@@ -1,5 +1,6 @@
 #pragma once
 
+#include "front_end_check.hpp"
 #include "scenario.hpp"
 #include "sim_process.hpp"
 #include "temporary_folder.hpp"
@@ -10,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace weir::sim {
@@ -40,6 +42,7 @@ struct Outcome {
   bool slips = false;
   bool slip_shows = false;  // Weir has to name it
   bool slip_named = false;
+  std::optional<SlipDelay> slip_delay;
   std::string ledger;
 };
 
@@ -55,6 +58,9 @@ class SimFarm {
   [[nodiscard]] simnet::World& world() { return world_; }
   // Writes a readable trace of all events. Requires: called before run().
   void set_trace(simnet::Trace::Sink sink) { world_.trace().set_sink(std::move(sink)); }
+  [[nodiscard]] bool reads_logs() const { return front_ends_ != nullptr; }
+  // The running process logs this line.
+  void note_log(std::string_view line);
   [[nodiscard]] Outcome run();
 
  private:

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <deque>
+#include <string>
 #include <utility>
 
 namespace weir::sim {
@@ -178,6 +179,17 @@ UtcNs SimFrontEnds::utc(TimeNs moment) { return kBeginUtc + moment; }
 UtcNs SimFrontEnds::trigger_time(std::uint64_t slice) const {
   const auto found = trigger_times_.find(slice);
   return found == trigger_times_.end() ? 0 : found->second;
+}
+
+std::uint64_t SimFrontEnds::triggers_between(std::uint64_t slice, TimeNs until) const {
+  return static_cast<std::uint64_t>(
+      std::count_if(trigger_times_.lower_bound(slice), trigger_times_.end(),
+                    [until](const auto& one) { return one.second <= utc(until); }));
+}
+
+void SimFrontEnds::note_log(std::string_view line) {
+  const std::string name = "source " + std::to_string(plan_.slipped) + " out of step";
+  if (plan_.slipped != 0 && named_at_ == 0 && line.find(name) != line.npos) named_at_ = now();
 }
 
 ConstBytes SimFrontEnds::content(std::uint32_t source, std::uint64_t event) const {

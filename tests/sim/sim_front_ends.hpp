@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <string_view>
 #include <vector>
 
 namespace weir::sim {
@@ -33,6 +34,12 @@ class SimFrontEnds {
   [[nodiscard]] static UtcNs utc(TimeNs moment);
   void remember_trigger(std::uint64_t slice, UtcNs time) { trigger_times_.try_emplace(slice, time); }
   [[nodiscard]] UtcNs trigger_time(std::uint64_t slice) const;
+  // Returns the number of remembered triggers from this slice on, and until this moment.
+  [[nodiscard]] std::uint64_t triggers_between(std::uint64_t slice, TimeNs until) const;
+  // The supervisor's log has this line now.
+  void note_log(std::string_view line);
+  // Returns the moment at which the supervisor named the source that slips; 0: it did not.
+  [[nodiscard]] TimeNs named_at() const { return named_at_; }
   // Returns the bytes of an event.
   [[nodiscard]] ConstBytes content(std::uint32_t source, std::uint64_t event) const;
   // Returns the moments at which the readout of this source began to receive, in ascending order.
@@ -45,6 +52,7 @@ class SimFrontEnds {
   bool begun_ = false;
   std::map<std::uint32_t, std::vector<TimeNs>> begins_;
   std::map<std::uint64_t, UtcNs> trigger_times_;
+  TimeNs named_at_ = 0;
   emulation::DummyContent content_;
 };
 

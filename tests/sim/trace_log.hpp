@@ -10,7 +10,7 @@ class logger;
 
 namespace weir::sim {
 
-// The nodes' logs, with simulated time: printed when a trace is wanted, and nowhere otherwise.
+// The nodes' logs: the farm gets the warnings, and a trace has everything, with simulated time.
 class TraceLog {
  public:
   TraceLog(SimFarm& farm, bool print);

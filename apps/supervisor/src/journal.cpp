@@ -8,6 +8,7 @@
 #include <weir/slice_codec/tables.hpp>
 
 #include <algorithm>
+#include <array>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -18,15 +19,26 @@ namespace {
 using assignment::OpenSlice;
 using assignment::SupervisorLedger;
 
-std::vector<std::uint64_t> counts_of(const SupervisorLedger& ledger) {
+using Numbers = std::optional<numbering::OrderState>;
+
+std::array<std::uint64_t, 5> values_of(const numbering::OrderState& numbers) {
+  const numbering::OrderCounts& counts = numbers.counts;
+  return {numbers.next.value, counts.closed, counts.left_out, counts.late, counts.unconfirmed};
+}
+
+std::vector<std::uint64_t> counts_of(const SupervisorLedger& ledger, const Numbers& numbers) {
   std::vector<std::uint64_t> counts(ledger.vetoed.begin(), ledger.vetoed.end());
   for (const auto count : kJournalCounts) counts.push_back(ledger.*count);
+  if (!numbers) return counts;
+  for (const std::uint64_t value : values_of(*numbers)) counts.push_back(value);
   return counts;
 }
 
-void put_counts(const SupervisorLedger& ledger, v1::JournalCounts& out) {
+void put_counts(const SupervisorLedger& ledger, const Numbers& numbers, v1::JournalCounts& out) {
   for (const auto count : kJournalCounts) out.add_count(ledger.*count);
   for (const std::uint64_t vetoed : ledger.vetoed) out.add_vetoed(vetoed);
+  if (!numbers) return;
+  for (const std::uint64_t value : values_of(*numbers)) out.add_numbers(value);
 }
 
 void put_open(const OpenSlice& slice, v1::JournalState::Open& out) {
@@ -167,7 +179,7 @@ void put(const JournalledRun& run, const RunAlerts* alerts, v1::JournalState& st
   state.set_serial(run.serial);
   put_given(run.state.given, state);
   const SupervisorLedger& ledger = run.state.ledger;
-  put_counts(ledger, *state.mutable_counts());
+  put_counts(ledger, run.numbers, *state.mutable_counts());
   put_sum(ledger.triggered, *state.mutable_triggered());
   put_sum(ledger.stored_incomplete, *state.mutable_stored_incomplete());
   put_sum(ledger.rejected, *state.mutable_rejected());
@@ -210,11 +222,12 @@ void Journal::write_state(const JournalledRun& run, const RunAlerts* alerts) {
   lost_ = waits_ = false;
   bytes_ = 0;
   state_bytes_ = frame_.size();
-  counted_ = counts_of(run.state.ledger);
+  counted_ = counts_of(run.state.ledger, run.numbers);
 }
 
-void Journal::write_pass(const assignment::Actions& actions, const SupervisorLedger& ledger) {
-  std::vector<std::uint64_t> counts = counts_of(ledger);
+void Journal::write_pass(const assignment::Actions& actions, const SupervisorLedger& ledger,
+                         const Numbers& numbers) {
+  std::vector<std::uint64_t> counts = counts_of(ledger, numbers);
   if (actions.empty() && counts == counted_) return;
   counted_ = std::move(counts);
   ++serial_;
@@ -285,7 +298,7 @@ void Journal::write_pass(const assignment::Actions& actions, const SupervisorLed
   for (auto* column : {pass.mutable_suspect(), pass.mutable_confirmed_incomplete(), pass.mutable_incomplete(),
                        pass.mutable_reopened_suspect()})
     slice_codec::leave_out_zeros(*column);
-  put_counts(ledger, *pass.mutable_counts());
+  put_counts(ledger, numbers, *pass.mutable_counts());
   append(pass_entry_);
 }
 

@@ -5,6 +5,7 @@
 #include <weir/assignment/run_state.hpp>
 #include <weir/assignment/throttle_times.hpp>
 #include <weir/base/ids.hpp>
+#include <weir/numbering/number_order.hpp>
 #include <weir/sessions/peer.hpp>
 #include <weir/supervisor/journal_store.hpp>
 #include <weir/v1/journal.pb.h>
@@ -48,6 +49,7 @@ struct JournalledRun {
   std::string impossible =
       {};                     // the first entry that no supervisor writes, by number and column; empty: none
   DurationNs running_ns = 0;  // with `stop`: how long triggers were on
+  std::optional<numbering::OrderState> numbers = {};  // where front-ends number the slices
 };
 
 // Parses the entries of a journal up to the first incomplete one. Returns nullopt if it contains no run.
@@ -92,7 +94,9 @@ class Journal {
   void write_state(const JournalledRun& run, const RunAlerts* alerts = nullptr);
   // Numbers the pass and writes it, before it is sent to any node. A pass that changes no
   // count and has no actions gets no number.
-  void write_pass(const assignment::Actions& actions, const assignment::SupervisorLedger& ledger);
+  // `numbers`: where front-ends number the slices.
+  void write_pass(const assignment::Actions& actions, const assignment::SupervisorLedger& ledger,
+                  const std::optional<numbering::OrderState>& numbers = std::nullopt);
   void write_join(Role role, NodeIndex index, const Joined& joined);
   void write_report(const v1::Report& report);
   void write_stop(const std::string& reason, DurationNs running_ns);
@@ -142,7 +146,7 @@ class Journal {
   std::uint64_t bytes_ = 0;        // of entries since the state
   std::uint64_t state_bytes_ = 0;  // of the state
   std::uint64_t serial_ = 0;
-  std::vector<std::uint64_t> counted_;  // of the ledger, when last written
+  std::vector<std::uint64_t> counted_;  // of the ledger and the numbers, when last written
   std::string failure_;
   std::vector<std::byte> frame_;
   v1::JournalEntry pass_entry_;

@@ -18,13 +18,18 @@ using assignment::OpenSlice;
 using assignment::SupervisorLedger;
 using slice_rows::Outcome;
 
-void take_counts(const v1::JournalCounts& counts, SupervisorLedger& ledger) {
+void take_counts(const v1::JournalCounts& counts, JournalledRun& run) {
+  SupervisorLedger& ledger = run.state.ledger;
   for (std::size_t i = 0; i < kJournalCounts.size() && i < static_cast<std::size_t>(counts.count_size());
        ++i) {
     ledger.*kJournalCounts[i] = counts.count(static_cast<int>(i));
   }
   for (std::size_t i = 0; i < ledger.vetoed.size() && i < static_cast<std::size_t>(counts.vetoed_size()); ++i)
     ledger.vetoed[i] = counts.vetoed(static_cast<int>(i));
+  const auto& numbers = counts.numbers();
+  if (numbers.size() < 5) return;
+  const SliceId next(std::min(numbers[0], numbering::kNumberMax.value + 1));
+  run.numbers = {next, {numbers[1], numbers[2], numbers[3], numbers[4]}};
 }
 
 void take_bytes(const std::string& from, std::vector<std::byte>& to) {
@@ -129,7 +134,7 @@ class Reader {
     run_.state.begun_utc = state.triggers_utc_ns();
     run_.state.next_slice = SliceId(state.next_slice());
     SupervisorLedger& ledger = run_.state.ledger;
-    take_counts(state.counts(), ledger);
+    take_counts(state.counts(), run_);
     ledger.triggered = sum_of(state.triggered());
     ledger.stored_incomplete = sum_of(state.stored_incomplete());
     ledger.rejected = sum_of(state.rejected());
@@ -271,7 +276,7 @@ class Reader {
       open.slice.copy_incomplete = at_or_zero(pass.confirmed_incomplete(), i);
     }
     for (int i = 0; i < pass.settled_size(); ++i) settle(pass, i);
-    if (pass.has_counts()) take_counts(pass.counts(), run_.state.ledger);
+    if (pass.has_counts()) take_counts(pass.counts(), run_);
   }
 
   void take_triggers(const v1::JournalPass& pass) {

@@ -20,7 +20,8 @@ RunJournal::RunJournal(JournalSettings settings, const SupervisorEnvironment& en
                        assignment::SupervisorMachine& machine, const Roster& roster,
                        const HistogramBoard& histograms, const BurstAlerts& bursts,
                        const assignment::ThrottleTimes& throttle_times,
-                       const assignment::AnsweredTriggers& answered)
+                       const assignment::AnsweredTriggers& answered,
+                       const std::optional<numbering::NumberOrder>* numbers)
     : settings_(std::move(settings)),
       environment_(environment),
       machine_(machine),
@@ -29,6 +30,7 @@ RunJournal::RunJournal(JournalSettings settings, const SupervisorEnvironment& en
       bursts_(bursts),
       throttle_times_(throttle_times),
       answered_(answered),
+      numbers_(numbers),
       journal_(environment.journal) {}
 
 std::optional<JournalledRun> RunJournal::read() const {
@@ -119,6 +121,7 @@ JournalledRun RunJournal::state(const RunStages& course, TimeNs now_ns) const {
   run.lost_times = throttle_times_.lost();
   run.serial = journal_.serial();
   run.answered = answered_;
+  run.numbers = numbers();
   return run;
 }
 

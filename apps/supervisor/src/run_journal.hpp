@@ -30,7 +30,8 @@ class RunJournal {
   RunJournal(JournalSettings settings, const SupervisorEnvironment& environment,
              assignment::SupervisorMachine& machine, const Roster& roster, const HistogramBoard& histograms,
              const BurstAlerts& bursts, const assignment::ThrottleTimes& throttle_times,
-             const assignment::AnsweredTriggers& answered);
+             const assignment::AnsweredTriggers& answered,
+             const std::optional<numbering::NumberOrder>* numbers = nullptr);
 
   // Returns the state left by an earlier process of this run. Errors: std::runtime_error with a message if it
   // belongs to another run, or has nodes that the farm file does not have.
@@ -44,6 +45,10 @@ class RunJournal {
   // Records a member's process, or that it was ordered to end.
   void write_join(const RosterMember& member) {
     journal_.write_join(member.role, member.index, joined(member));
+  }
+  // Records a pass, before its messages leave.
+  void write_pass(const assignment::Actions& actions) {
+    journal_.write_pass(actions, machine_.ledger(), numbers());
   }
   // Records the machine's new faults. Call once per pass, before its messages leave.
   void note_machine_faults(TimeNs now_ns);
@@ -71,6 +76,9 @@ class RunJournal {
   [[nodiscard]] UtcNs utc_of(const assignment::Fault& fault, TimeNs now_ns);
   [[nodiscard]] JournalledRun state(const RunStages& course, TimeNs now_ns) const;
   void require_nodes(const JournalledRun& run) const;
+  [[nodiscard]] std::optional<numbering::OrderState> numbers() const {
+    return numbers_ != nullptr && *numbers_ ? std::optional((*numbers_)->state()) : std::nullopt;
+  }
   [[nodiscard]] bool is_without() const { return journal_.lost() || journal_.waits(); }
 
   JournalSettings settings_;
@@ -81,6 +89,7 @@ class RunJournal {
   const BurstAlerts& bursts_;
   const assignment::ThrottleTimes& throttle_times_;
   const assignment::AnsweredTriggers& answered_;
+  const std::optional<numbering::NumberOrder>* numbers_;  // null or none: front-ends do not number slices
   Journal journal_;
   FaultTexts faults_;
   std::map<NodeIndex, UtcNs> outages_utc_;  // start of each readout's outage that lasts

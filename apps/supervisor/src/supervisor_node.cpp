@@ -37,7 +37,7 @@ SupervisorNode::SupervisorNode(const node::Setup& setup, SupervisorEnvironment e
       machine_(machine_settings(setup), make_triggers(setup), make_policies(setup)),
       course_(now_ns_, settings_.gather_ns),
       journal_(journal_settings(setup), environment_, machine_, roster_, histograms_, bursts_,
-               throttle_times_, answered_),
+               throttle_times_, answered_, &numbers_),
       dispatch_(dispatch_settings(setup), environment_.clock, roster_, machine_),
       bursts_(burst_alert_settings(setup), roster_, journal_.entries()),
       steps_(step_settings(setup)),
@@ -175,7 +175,7 @@ void SupervisorNode::wait_for_reports() {
 void SupervisorNode::carry_out() {
   if (stale_) return actions_.clear();
   journal_.note_machine_faults(now_ns_);
-  journal_.entries().write_pass(actions_, machine_.ledger());
+  journal_.write_pass(actions_);
   bursts_.note(actions_);
   note_leaving();
   if (!journal_.waits()) tell_nodes();

@@ -42,7 +42,11 @@ void SupervisorNode::resume_run() {
     course_.resume(now_ns_, run.begun_utc, already);
   }
   dispatch_.begin(run.state.next_slice.value, SliceOrder(run.state.ledger.triggered.count));
-  if (numbers_) numbers_->begin(run.state.next_slice, now_ns_);
+  if (numbers_) {
+    numbering::OrderState order = run.numbers.value_or(numbering::OrderState());
+    order.next = std::max(order.next, run.state.next_slice);
+    numbers_->resume(order, now_ns_);
+  }
   resumed_pass_ = run.serial;
   wait_for_nodes_until_ns_ = now_ns_ + settings_.nodes_return_ns;
   assignment::RunState state = run.state;

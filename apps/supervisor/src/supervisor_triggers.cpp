@@ -54,9 +54,15 @@ Expected<void, wire::WireError> SupervisorNode::take_seen(const RosterMember& re
   }
   // A readout that was removed from the run has no say.
   if (machine_.part({Role::readout, readout.index}) != slice_rows::Part::in) return {};
-  for (int i = 0; i < seen.slice_size(); ++i)
-    numbers_->seen(readout.index.value, SliceId(seen.slice(i)), slice_codec::at_or_zero(seen.time_ns(), i),
-                   now_ns_);
+  v1::Control vetoed;
+  for (int i = 0; i < seen.slice_size(); ++i) {
+    const SliceId number(seen.slice(i));
+    numbers_->seen(readout.index.value, number, slice_codec::at_or_zero(seen.time_ns(), i), now_ns_);
+    // The readout was not connected when the number was vetoed, or another supervisor process did it.
+    if (numbers_->was_offered(number) && !machine_.has_given(number))
+      vetoed.mutable_clear()->add_slice(number.value);
+  }
+  if (vetoed.has_clear() && !journal_.waits()) readout.peer->send(vetoed);
   return {};
 }
 

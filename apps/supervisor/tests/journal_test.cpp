@@ -532,6 +532,23 @@ TEST_CASE("the journal has the answers to numbered triggers, from passes and in 
   CHECK(actions.empty());
 }
 
+TEST_CASE("the journal has the front-ends' numbers, from passes and in a state") {
+  MemoryStore store;
+  Journal journal(&store);
+  SupervisorLedger ledger;
+  JournalledRun run;
+  journal.write_state(run);
+  CHECK_FALSE(read_journal(store.bytes)->numbers);
+  const std::optional numbers = numbering::OrderState{SliceId(70), {1, 2, 3, 4}};
+  journal.write_pass({}, ledger, numbers);
+  journal.write_pass({}, ledger, numbers);
+  CHECK(journal.serial() == 1);
+  auto read = read_journal(store.bytes);
+  CHECK(read->numbers == numbers);
+  journal.write_state(*read);
+  CHECK(read_journal(store.bytes)->numbers == numbers);
+}
+
 TEST_CASE("the journal has every alert, every account of it, and the slices of alerts to come") {
   std::uint64_t open = 0;
   std::uint64_t ended = 0;

@@ -10,14 +10,12 @@ namespace weir::numbering {
 NumberOrder::NumberOrder(std::size_t readouts, DurationNs skew_ns, DurationNs tolerance_ns)
     : skew_ns_(skew_ns), tolerance_ns_(tolerance_ns), readers_(readouts) {}
 
-void NumberOrder::begin(SliceId next, TimeNs now) {
-  next_ = next;
-  near_ = next;
-  confirmed_upto_ = next;
+void NumberOrder::resume(const OrderState& state, TimeNs now) {
+  next_ = near_ = confirmed_upto_ = state.next;
   held_.clear();
   gaps_.clear();
   checked_ = 0;
-  counts_ = {};
+  counts_ = state.counts;
   std::fill(readers_.begin(), readers_.end(), Reader{SliceId(), now});
 }
 
@@ -26,8 +24,7 @@ void NumberOrder::seen(std::size_t readout, SliceId number, UtcNs time, TimeNs n
   readers_[readout] = {number, now};
   if (number < next_) {
     // The second and later reports of each number, mostly, behind all gaps.
-    const auto gap = std::ranges::upper_bound(gaps_, number, {}, &Gap::until);
-    counts_.late += gap != gaps_.end() && gap->from <= number ? 1U : 0U;
+    counts_.late += is_in_gap(number) ? 1U : 0U;
     return;
   }
   // A number that most have already passed is confirmed.
@@ -53,10 +50,11 @@ std::optional<NumberOrder::Due> NumberOrder::next(TimeNs now) {
   const auto first = held_.begin();
   const SliceId number = first->first;
   Held& held = first->second;
-  if (number != next_ && !planted(Planted::close_gaps)) {
+  if (number != next_) {
     // Others of the majority may still send numbers of the gap.
     confirm(now);
-    if (held.confirmed == 0 || now - held.confirmed < skew_ns_) return std::nullopt;
+    const bool waits = held.confirmed == 0 || now - held.confirmed < skew_ns_;
+    if (waits && !planted(Planted::close_gaps)) return std::nullopt;
     close_gap(number);
   } else {
     if (!held.near) confirm(now);
@@ -104,6 +102,11 @@ void NumberOrder::close_gap(SliceId number) {
   counts_.left_out += number.value - next_.value;
   gaps_.push_back({next_, number});
   if (gaps_.size() > kGapsMax) gaps_.pop_front();
+}
+
+bool NumberOrder::is_in_gap(SliceId number) const {
+  const auto gap = std::ranges::upper_bound(gaps_, number, {}, &Gap::until);
+  return gap != gaps_.end() && gap->from <= number;
 }
 
 // Numbers of a front-end that is far ahead: they would otherwise be taken for the farm's when it gets there.

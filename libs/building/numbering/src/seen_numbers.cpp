@@ -32,7 +32,9 @@ void SeenNumbers::note(std::size_t source, SliceId number, UtcNs time, TimeNs no
 }
 
 void SeenNumbers::vote(SliceId number, UtcNs time, TimeNs now, bool trusted) {
-  if (known_.contains(number) || waiting_.contains(number)) return;
+  if (known_.contains(number)) return;
+  const auto waits = waiting_.find(number);
+  if (waits != waiting_.end() && waits->second.decided) return;
   const auto at = voting_.try_emplace(number, Ballot{now, time, {}}).first;
   if (trusted) at->second.vote.add(time, times_.tolerance_ns);
   if (voting_.size() <= kWaitingMax) return;
@@ -44,11 +46,12 @@ void SeenNumbers::count_votes(TimeNs now) {
   const std::size_t all = voters(now);
   for (auto at = voting_.begin(); at != voting_.end();) {
     const Ballot& ballot = at->second;
-    if (!ballot.vote.is_decided(all) && now - ballot.since < times_.wait_ns) {
+    const bool decided = ballot.vote.is_decided(all);
+    if (!decided && now - ballot.since < times_.wait_ns) {
       ++at;
       continue;
     }
-    accept(at->first, ballot.vote.votes() > 0 ? ballot.vote.time() : ballot.first, now);
+    accept(at->first, ballot.vote.votes() > 0 ? ballot.vote.time() : ballot.first, now, decided);
     at = voting_.erase(at);
   }
 }
@@ -59,10 +62,11 @@ std::size_t SeenNumbers::voters(TimeNs now) const {
   }));
 }
 
-void SeenNumbers::accept(SliceId number, UtcNs time, TimeNs now) {
+void SeenNumbers::accept(SliceId number, UtcNs time, TimeNs now, bool decided) {
   const bool follows = top_ && number.value <= top_->value + 1;
   if (!follows && !is_reached_by_most(number, now)) {
-    Waiting& waits = waiting_.try_emplace(number, Waiting{time, false}).first->second;
+    Waiting& waits = waiting_.try_emplace(number, Waiting{time, false, decided}).first->second;
+    if (decided && !waits.decided) waits = {time, waits.near, true};
     if (top_ && number.value <= near_.value_or(*top_).value + kFarAhead) {
       waits.near = true;
       near_ = std::max(near_.value_or(number), number);
@@ -104,11 +108,14 @@ void SeenNumbers::announced(SliceId upto) {
 void SeenNumbers::take(std::size_t most, TimeNs now, std::vector<SeenNumber>& out) {
   if (!voting_.empty()) count_votes(now);
   if (behind_) repeat();
+  forget_top();
   // One that was far ahead is not believed because its turn has come: its source would draw the others along.
   while (!waiting_.empty()) {
     const auto [number, waits] = *waiting_.begin();
     const bool follows = top_ && number.value <= top_->value + (waits.near ? 1 : 0);
     if (!follows && !is_reached_by_most(number, now)) break;
+    // The others vote on the time that a source far ahead gave to the number.
+    if (voting_.contains(number)) break;
     waiting_.erase(waiting_.begin());
     believe(number, waits.time);
   }
@@ -122,6 +129,15 @@ void SeenNumbers::repeat() {
   fresh_.clear();
   if (planted(Planted::tell_once)) return;
   for (const auto& [number, time] : known_) fresh_.push_back({number, time});
+}
+
+// Flipped bits in two counters at once look as if most had got there: no counter stays there.
+void SeenNumbers::forget_top() {
+  SliceId highest = announced_.value_or(SliceId());
+  for (const Source& source : sources_) highest = std::max(highest, source.at);
+  if (!top_ || *top_ <= highest) return;
+  top_ = highest;
+  near_ = highest;
 }
 
 bool SeenNumbers::is_reached_by_most(SliceId number, TimeNs now) const {

@@ -39,6 +39,28 @@ TEST_CASE(
   CHECK(track.last() == SliceId(200));
 }
 
+TEST_CASE("a flipped bit moves only its own fragment, and two counters in sequence move the source") {
+  CounterTrack track({16, 0, SliceId(0)});
+  for (std::uint64_t number = 0; number < 40'000; ++number)
+    REQUIRE(track.take(number & 0xffff, SliceId(number)) == SliceId(number));
+  // The next one is lost. From a flipped bit 15 on, the farm would be half a range ahead.
+  CHECK(track.take(40'001 ^ 0x8000, SliceId(40'001)) == SliceId(40'001 - 0x8000));
+  CHECK(track.take(40'004, SliceId(40'004)) == SliceId(40'004));
+  CHECK(track.take(40'005 + 16'384, SliceId(40'005)) == SliceId(40'005 + 16'384));
+  CHECK(track.take((40'006 - 16'384) & 0xffff, SliceId(40'006)) == SliceId(40'006 - 16'384));
+  CHECK(track.take(40'007, SliceId(40'007)) == SliceId(40'007));
+  for (std::uint64_t number = 0; number < 40'000; ++number)
+    REQUIRE(track.take((60'000 + number) & 0xffff, SliceId(40'007)) == SliceId(60'000 + number));
+}
+
+TEST_CASE("sparse counters are placed within a third of the range") {
+  CounterTrack track({16, 0, SliceId(0)});
+  for (std::uint64_t number = 0; number < 1'000'000; number += 10'000)
+    REQUIRE(track.take(number & 0xffff,
+                       number < 20'000 ? std::nullopt : std::optional(SliceId(number - 20'000))) ==
+            SliceId(number));
+}
+
 TEST_CASE("a source that joins after half a range is refused") {
   CounterTrack late({8, 0, SliceId(100)});
   CHECK(late.place(127, SliceId(100 + 127)) == SliceId(127));

@@ -130,6 +130,26 @@ TEST_CASE("a resumed run goes on with the next number") {
   CHECK(farm.order.counts().late == 0);
 }
 
+TEST_CASE("another process continues with the counts, and passes no number over that was offered") {
+  Order first(1);
+  for (const std::uint64_t number : {0U, 1U, 4U}) first.see(0, number);
+  first.now += kSkew;
+  CHECK(first.due() == Numbers{0, 1});
+  first.now += kSkew;
+  CHECK(first.due() == Numbers{4});
+  first.see(0, 3);
+  CHECK(first.order.was_offered(SliceId(4)));
+  CHECK_FALSE(first.order.was_offered(SliceId(3)));
+  CHECK_FALSE(first.order.was_offered(SliceId(5)));
+  const numbering::OrderState state = first.order.state();
+  CHECK(state == numbering::OrderState{SliceId(5), {1, 2, 1, 0}});
+  Order next(1);
+  next.order.resume(state, next.now);
+  for (const std::uint64_t number : {3U, 4U, 5U}) next.see(0, number);
+  CHECK(next.due() == Numbers{5});
+  CHECK(next.order.counts() == state.counts);
+}
+
 TEST_CASE("the store of waiting numbers is bounded, and keeps the lowest") {
   Order farm(2);
   farm.see(1, 0);

@@ -162,3 +162,30 @@ TEST_CASE("the time of a source that is known to be out of step counts only with
   seen.take(10, 1005, out);
   CHECK(out == std::vector<SeenNumber>{{SliceId(1), 300}});
 }
+
+TEST_CASE("a number's time is that of most sources, also if one far ahead has waited with it for long") {
+  SeenNumbers seen(3, {10, 100});
+  seen.begin();
+  std::vector<SeenNumber> all;
+  std::vector<SeenNumber> out;
+  const auto take = [&](TimeNs now) {
+    seen.take(1000, now, out);
+    all.insert(all.end(), out.begin(), out.end());
+  };
+  for (std::uint64_t event = 0; event < 200; ++event) {
+    const auto now = static_cast<TimeNs>(50 * event);
+    const auto time = static_cast<UtcNs>(1000 * event);
+    seen.note(0, SliceId(event < 10 ? event : event + 128), time, now, event < 20);
+    take(now + 1);
+    for (const std::size_t source : {1U, 2U}) {
+      seen.note(source, SliceId(event), time, now + 10 * static_cast<TimeNs>(source));
+      take(now + 10 * static_cast<TimeNs>(source) + 1);
+    }
+  }
+  take(20'000);
+  REQUIRE(all.size() == 200);
+  for (const SeenNumber& one : all) {
+    CAPTURE(one.number.value);
+    CHECK(one.time == static_cast<UtcNs>(1000 * one.number.value));
+  }
+}

@@ -189,6 +189,8 @@ class SupervisorMachine {
   [[nodiscard]] bool is_past_duration(TimeNs now) const { return clock_.triggered_long_enough(now); }
   // Id of the next trigger without one, above all given ids.
   [[nodiscard]] SliceId next_slice() const { return ids_.next(); }
+  // Returns whether this id is or was a slice's.
+  [[nodiscard]] bool has_given(SliceId slice) const { return ids_.given().contains(slice); }
   // True if no id is left; triggers have then ended.
   [[nodiscard]] bool ids_used_up() const { return ids_.used_up(); }
   // True if every slice of a recording that is replayed once has been triggered.

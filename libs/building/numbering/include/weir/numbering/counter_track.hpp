@@ -24,11 +24,15 @@ struct CounterCounts {
 
 // Extends the counter of one source, which wraps, to the numbers of slices. A counter stands for the number
 // nearest to the next one that is expected: the one after the source's previous number, or the farm's latest
-// where that is higher. So a source may be behind or ahead of the farm by less than half of the counter's
-// range. A source that begins when the farm has passed that half cannot be placed: its counter
-// may have wrapped any number of times. Not thread-safe.
+// where that is higher. A single counter that is far off, such as one with a flipped bit, changes nothing for
+// those after it: another one just above it, or two higher ones, do. So a source may be behind or ahead of
+// the farm by less than half of the counter's range. A source that begins when the farm has passed that half
+// cannot be placed: its counter may have wrapped any number of times. Not thread-safe.
 class CounterTrack {
  public:
+  static constexpr std::uint64_t kNear = 32;  // numbers that are not far; a quarter of a range below 16 bits
+  static constexpr std::uint32_t kAscending = 3;
+
   explicit CounterTrack(const CounterSettings& settings);
 
   // Begins a run, or takes part in it from this number on. Requires: `from` only where no other readout has
@@ -43,9 +47,14 @@ class CounterTrack {
   [[nodiscard]] std::optional<SliceId> last() const { return last_; }
 
  private:
+  void follow(std::uint64_t number, std::optional<SliceId> latest);
+
   CounterSettings settings_;
   std::uint64_t mask_;
-  std::uint64_t begin_;  // the first number that is expected
+  std::uint64_t near_;
+  std::uint64_t expected_;              // of this source
+  std::optional<std::uint64_t> stray_;  // the previous number, if it was far off
+  std::uint32_t strays_ = 0;            // such numbers in ascending order
   std::optional<SliceId> last_;
   CounterCounts counts_;
 };

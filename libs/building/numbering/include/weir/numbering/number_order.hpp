@@ -26,6 +26,13 @@ struct OrderCounts {
   bool operator==(const OrderCounts&) const = default;
 };
 
+// The state of a NumberOrder that outlives its process.
+struct OrderState {
+  SliceId next;  // the first number that was neither offered nor passed over
+  OrderCounts counts;
+  bool operator==(const OrderState&) const = default;
+};
+
 // Makes triggers, in ascending order, of the numbers that readouts have seen. The number after the previous
 // one is due at once; where times are compared, as soon as most readouts agree on its time, or after
 // `skew_ns`. One that was reported far ahead has to be reached by most readouts: a readout that is ahead of
@@ -48,15 +55,20 @@ class NumberOrder {
   // `tolerance_ns`: of times that are compared; 0: the first readout's time counts.
   NumberOrder(std::size_t readouts, DurationNs skew_ns, DurationNs tolerance_ns = 0);
 
-  // Begins a run, or resumes it: `next` is the first number that was neither offered nor passed over. Every
-  // readout counts as one that delivers until it has been silent.
-  void begin(SliceId next, TimeNs now);
+  // Begins a run with this number. Every readout counts as one that delivers until it has been silent.
+  void begin(SliceId first, TimeNs now) { resume({first, {}}, now); }
+  // Continues a run of an earlier process. Late numbers of its gaps are not counted.
+  void resume(const OrderState& state, TimeNs now);
   // A readout has fragments of this number. `time`: of the trigger, as its front-end says.
   void seen(std::size_t readout, SliceId number, UtcNs time, TimeNs now);
   // Returns the next number that is due.
   [[nodiscard]] std::optional<Due> next(TimeNs now);
 
+  // Returns whether the number was offered earlier, as far as is known: it is not in a gap.
+  [[nodiscard]] bool was_offered(SliceId number) const { return number < next_ && !is_in_gap(number); }
+
   [[nodiscard]] const OrderCounts& counts() const { return counts_; }
+  [[nodiscard]] OrderState state() const { return {next_, counts_}; }
   [[nodiscard]] std::size_t waiting() const { return held_.size(); }
 
  private:
@@ -81,6 +93,7 @@ class NumberOrder {
   void confirm(TimeNs now);
   [[nodiscard]] bool has_a_time(const Held& held, TimeNs now) const;
   void close_gap(SliceId number);
+  [[nodiscard]] bool is_in_gap(SliceId number) const;
   void give_up_unconfirmed(TimeNs now);
 
   DurationNs skew_ns_;

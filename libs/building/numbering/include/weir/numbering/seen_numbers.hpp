@@ -62,7 +62,8 @@ class SeenNumbers {
   };
   struct Waiting {
     UtcNs time = 0;
-    bool near = false;  // when a source sent it, it was not far ahead of the others
+    bool near = false;    // when a source sent it, it was not far ahead of the others
+    bool decided = true;  // the time is that of most sources
   };
   struct Ballot {
     TimeNs since = 0;
@@ -71,9 +72,11 @@ class SeenNumbers {
   };
   [[nodiscard]] bool is_reached_by_most(SliceId number, TimeNs now) const;
   [[nodiscard]] std::size_t voters(TimeNs now) const;
+  void forget_top();
   void vote(SliceId number, UtcNs time, TimeNs now, bool trusted);
   void count_votes(TimeNs now);
-  void accept(SliceId number, UtcNs time, TimeNs now);
+  // `decided`: the time is that of most sources.
+  void accept(SliceId number, UtcNs time, TimeNs now, bool decided = true);
   void believe(SliceId number, UtcNs time);
 
   TimeSettings times_;
