@@ -132,8 +132,8 @@ bool is_by_time(const Row& row) { return word(row, kBy) == "time"; }
 bool pauses(const Row& row) { return word(row, kOperator) == "pauses"; }
 // Whether the run keeps all slices, since which ones it has is not known before.
 bool keeps_all(const Row& row) { return is_by_time(row) || (word(row, kBy) == "number" && pauses(row)); }
-// The ids of slices for which the filter gives an alert. What passes without a supervisor, or in a pause, is
-// in no slice by time, and by number.
+// The ids of slices for which the filter gives an alert. By time and by number, a pause, or a time without a
+// supervisor, has no slices.
 std::set<std::uint64_t> alerts_of(const Row& row) {
   std::set<std::uint64_t> ids(std::begin(kAlerts), std::begin(kAlerts) + row[kAlert]);
   const bool misses =
