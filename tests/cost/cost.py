@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """What a fragment and a slice cost, counted: instructions, system calls, allocations, copied bytes, of each role.
 
-Each point but `simulated` is a whole farm, run twice with more slices the second time; what both have alike (start, farm
+Each point but `simulated…` is a whole farm, run twice with more slices the second time; what both have alike (start, farm
 file, end) goes out by the difference. Instructions and system calls are valgrind's (callgrind), with every process under
 it, so that they are as fast to each other as they are without; allocations and copied bytes are counted by a preloaded
-library, natively. The point `simulated` is the nodes of simulated farms, whose passes are the same on every machine.
+library, natively. The points `simulated…` are the nodes of simulated farms, whose passes are the same on every machine.
 
     cost.py BUILD                     compares with figures.json; status 1: something costs more
     cost.py BUILD --update            writes figures.json, of this compiler and C library
@@ -38,8 +38,14 @@ POINTS = {
 }
 READOUTS = 4
 SIMULATED = "simulated"
-SIMULATED_SEEDS = "1..10"
-KINDS = {**{point: shape[3] for point, shape in POINTS.items()}, SIMULATED: SIMULATED}
+# name: (seeds, rates). The farms of the others have front-ends that deliver by themselves, and one build.by.
+SIMULATIONS = {
+    SIMULATED: ("1..10", "normal"),
+    "simulated-trigger": ("1..6", "by-trigger"),
+    "simulated-number": ("1..6", "by-number"),
+    "simulated-time": ("1..6", "by-time"),
+}
+KINDS = {**{point: shape[3] for point, shape in POINTS.items()}, **{point: SIMULATED for point in SIMULATIONS}}
 
 # A figure that exceeds the committed one by this share is a failure; one that is lower by as much must be committed to
 # figures.json. Instructions differ by up to 1.7 % between machines. Figures that depend on the timing of passes have wider
@@ -222,8 +228,8 @@ def counted_by_preload(out, _):
 
 def measure(build, point):
     """{role: {"per": "fragment" or "slice", what: how many}}"""
-    if point == SIMULATED:
-        return measure_simulated(build)
+    if point in SIMULATIONS:
+        return measure_simulated(build, *SIMULATIONS[point])
     _, sources, lengths, kind = POINTS[point]
     return measure_farms(build, [(farm_of(point), slices) for slices in lengths], sources, kind)
 
@@ -262,19 +268,25 @@ def measure_farms(build, farms, sources, kind):
     return figures
 
 
-def measure_simulated(build):
+def measure_simulated(build, seeds, rates):
     """As measure(), for the nodes of simulated farms without faults."""
     program = os.path.join(build, "tests", "weir-sim")
     with tempfile.TemporaryDirectory() as folder:
-        done = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=%s/%%p" % folder, program, "--seeds",
-                               SIMULATED_SEEDS, "--no-faults", "--jobs", "1", "--quiet"], stdout=subprocess.PIPE,
+        done = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=%s/%%p" % folder, program, "--seeds", seeds,
+                               "--rates", rates, "--no-faults", "--jobs", "1", "--quiet"], stdout=subprocess.PIPE,
                               stderr=subprocess.DEVNULL, text=True, timeout=300, check=False)
-        slices = re.search(r" (\d+) slices", done.stdout)
-        if done.returncode != 0 or slices is None:
+        units = re.search(r" (\d+) slices of (\d+) fragments", done.stdout)
+        if done.returncode != 0 or units is None:
             raise Failed("the simulated farms ended with status %d:\n%s" % (done.returncode, done.stdout))
         profiles = [os.path.join(folder, name) for name in os.listdir(folder)]
-        return {role: {"per": "slice", "instructions": round(
-            sum(entered(profile, "weir::%s::" % role) for profile in profiles) / int(slices.group(1)), 3)} for role in ROLES}
+        slices, fragments = (int(number) for number in units.groups())
+        figures = {}
+        for role in ROLES:
+            of_fragment = rates != "normal" and role in ("readout", "dcm")
+            instructions = sum(entered(profile, "weir::%s::" % role) for profile in profiles)
+            figures[role] = {"per": "fragment" if of_fragment else "slice",
+                             "instructions": round(instructions / (fragments if of_fragment else slices), 3)}
+        return figures
 
 
 def toolchain(build):
@@ -310,7 +322,7 @@ def compare(point, measured, committed):
                 continue
             verdict = ""
             allowed = max(TOLERANCE[what], STORED_TOLERANCE if KINDS[point] == "stored" else 0)
-            if role == "supervisor" and point != SIMULATED:
+            if role == "supervisor" and KINDS[point] != SIMULATED:
                 allowed = max(allowed, SUPERVISOR_TOLERANCE)
             if (point, role, what) in PACED:
                 allowed = PACED_TOLERANCE

@@ -39,7 +39,8 @@ class CompareTest(unittest.TestCase):
     def test_a_supervisors_figures_have_the_room_that_its_passes_need(self):
         supervisor = {"supervisor": COMMITTED["dcm"]}
         for point, instructions, dearer in (("64B-4x4", 1039, 0), ("64B-4x4", 1041, 1),
-                                            ("simulated", 1029, 0), ("simulated", 1031, 1)):
+                                            ("simulated", 1029, 0), ("simulated", 1031, 1),
+                                            ("simulated-number", 1029, 0), ("simulated-time", 1031, 1)):
             measured = {"supervisor": dict(COMMITTED["dcm"], instructions=instructions)}
             self.assertEqual(cost.compare(point, measured, supervisor)[1], dearer)
 
