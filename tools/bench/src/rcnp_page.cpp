@@ -214,6 +214,8 @@ Findings building_findings(const std::vector<RcnpResult>& results) {
   findings.verdicts.push_back(
       cannot("VI.G, Figure 15a: a peak around 20 ms, 6.6 for the steps, 4.3 for 44 kB at 80 Mb/s and 10",
              "no link of 155 Mb/s is between these processes"));
+  findings.verdicts.push_back({false, "VI.G, Figure 15a: another peak around 200 ms", "-", "-",
+                               "open in the paper: it has no clear explanation"});
   findings.verdicts.push_back({false, "Figure 14: the reject rates of the steps", "-", "-",
                                "open in the paper: the text gives none; half of the slices here"});
   return findings;

@@ -228,7 +228,8 @@ std::string remote_page(const Lines& lines, const RemoteOptions& options, const 
   text += remote_verdicts(medians);
   text +=
       "\nThe paper (II.B, III.B, Fig. 8): three remote nodes behind a line of 20 ms; about 6 Hz of "
-      "the node with Gigabit Ethernet, 1 to 2 events/s of each node with 100 Mb/s, with events of "
+      "the node with Gigabit Ethernet, 1 to 2 events/s of the nodes with 100 Mb/s (each or together: the "
+      "text leaves it open), with events of "
       "1 MB and dummy data. Its transfer takes 42.5 ms with the test program and 115 ms in the "
       "application, because its socket buffer could not be set; the whole event was expected to "
       "take about 95 ms, so 10.5 Hz. The rate of 4 events per second is derived from the 115 ms. "

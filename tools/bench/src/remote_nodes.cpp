@@ -30,8 +30,9 @@ const RemoteNodes& remote_nodes() {
       .delay_ms = 10,
       .processing_ms = 10,
       .paper =
-          "about 6 Hz of the node with 1 Gb/s, which is removed at about 120 s, and 1 to 2 Hz of each "
-          "node with 100 Mb/s, of which one is removed at about 220 s; they return at 300 and 350 s, "
+          "about 6 Hz of the node with 1 Gb/s, which is removed at about 120 s, and 1 to 2 Hz of the "
+          "nodes with 100 Mb/s (each or together: the text leaves it open), of which one is removed at about "
+          "220 s; they return at 300 and 350 s, "
           "in an order that the text leaves open. The whole event was expected to take about 95 ms; a "
           "transfer of 1 MB took 115 ms instead of 42.5",
       .differs =
