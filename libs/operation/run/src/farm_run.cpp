@@ -268,7 +268,7 @@ void FarmRun::ended(launch::FarmNodes::Node& node) {
   result_.faults.push_back(what);
 }
 
-EndFacts FarmRun::facts_of(const launch::FarmNodes::Node& node) {
+EndFacts FarmRun::facts_of(const launch::FarmNodes::Node& node) const {
   EndFacts facts;
   facts.supervisor = node.plan->role == Role::supervisor;
   facts.well = node.end.well();
@@ -308,6 +308,7 @@ void FarmRun::judge_end(launch::FarmNodes::Node& node) {
   if (verdict == EndVerdict::run_fails) return give_up(what);
   if (verdict == EndVerdict::stays_away) return view_.say(what + (facts.run_over ? "" : ": stays away"));
   if (nodes_.start_again(node, now_ns_)) {
+    leader_.starts_again(node.plan->name);
     if (!again)
       view_.say(fmt::format("{}: restarting ({} of {})", what, node.restarts.count(), restarts_max_));
   } else if (facts.supervisor) {
@@ -321,8 +322,10 @@ void FarmRun::start_due() {
   if (stage_ == Stage::ending) return;
   for (launch::FarmNodes::Node& node : nodes_.all()) {
     if (node.life == launch::FarmNodes::Life::ended) judge_end(node);
-    if (node.life == launch::FarmNodes::Life::removed && !leader_.taken_out(node.plan->name))
+    if (node.life == launch::FarmNodes::Life::removed && !leader_.taken_out(node.plan->name)) {
+      leader_.starts_again(node.plan->name);
       launch::FarmNodes::add_again(node, now_ns_);
+    }
   }
   if (stage_ == Stage::settled || stage_ == Stage::ending) return;
   const auto control = control_.start_due(now_ns_);

@@ -223,6 +223,7 @@ TEST_CASE("removed processes are known from a request made after a process' end"
   leader.take(view_for(look, "running"), ended + kSecond);  // added again, as reported without a request
   CHECK_FALSE(leader.taken_out("dcm-0"));
   CHECK(leader.was_taken_out("dcm-0"));
+  leader.starts_again("dcm-0");
   CHECK_FALSE(leader.was_taken_out("dcm-0"));
   CHECK_FALSE(leader.was_taken_out("dcm-1"));
 }

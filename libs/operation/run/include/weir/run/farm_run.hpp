@@ -96,7 +96,7 @@ class FarmRun {
   // processes
   void ended(launch::FarmNodes::Node& node);
   void judge_end(launch::FarmNodes::Node& node);
-  [[nodiscard]] EndFacts facts_of(const launch::FarmNodes::Node& node);
+  [[nodiscard]] EndFacts facts_of(const launch::FarmNodes::Node& node) const;
   void start_due();
   void tell_triggers();
   // the run's end

@@ -51,11 +51,9 @@ class RunLeader {
   [[nodiscard]] TimeNs looked_ns() const { return looked_ns_; }
   // Returns whether an operator removed this process from the farm.
   [[nodiscard]] bool taken_out(const std::string& process) const { return taken_out_.contains(process); }
-  // Returns whether an operator removed it since the last call with this process, even if it was added again
-  // before it had ended.
-  [[nodiscard]] bool was_taken_out(const std::string& process) {
-    return leaving_.erase(process) > 0 || taken_out(process);
-  }
+  // Returns whether an operator removed it since it last started, even if it was added again before it ended.
+  [[nodiscard]] bool was_taken_out(const std::string& process) const { return leaving_.contains(process); }
+  void starts_again(const std::string& process) { leaving_.erase(process); }
   // Returns why the farm cannot get into its run; empty while it can.
   [[nodiscard]] const std::string& failure() const { return failure_; }
 
@@ -80,7 +78,7 @@ class RunLeader {
   TimeNs next_stop_ns_ = 0;
   TimeNs looked_ns_ = 0;
   std::set<std::string> taken_out_;
-  std::set<std::string> leaving_;  // taken out, and not ended since
+  std::set<std::string> leaving_;  // taken out, and not started since
   std::optional<std::string> stop_reason_;
   bool can_stop_ = false;  // the farm was in its run, without a transition in progress
   std::string failure_;
