@@ -19,7 +19,9 @@ ports::StreamCounters no_totals() { return {}; }
 }  // namespace
 
 MemoryFarm::MemoryFarm(const std::string& settings, std::uint64_t slices) {
-  auto file = config::read_farm("farm: session\nrun: {out: out}\n" + settings, "test");
+  const bool has_run = settings.find("run: {") != std::string::npos;
+  auto file = config::read_farm(
+      std::string("farm: session\n") + (has_run ? std::string() : "run: {out: out}\n") + settings, "test");
   if (!file) throw std::runtime_error(config::to_text(file.error()));
   auto plan = config::expand(file->farm, file->locations);
   if (!plan) throw std::runtime_error(config::to_text(plan.error()));

@@ -20,15 +20,16 @@ namespace weir::session_test {
 
 class ManualClock final : public ports::Clock {
  public:
-  TimeNs now_ns() const override { return now; }
-  UtcNs utc_ns() const override { return 1'700'000'000 * kSecond + now; }
+  TimeNs now_ns() const override { return now + late; }
+  UtcNs utc_ns() const override { return 1'700'000'000 * kSecond + now + late; }
   TimeNs now = kSecond;
+  DurationNs late = 0;  // from the beginning of a pass to its readings
 };
 
 class MemoryFarm {
  public:
-  // `settings`: lines of a farm file. Nodes are started by name. `slices`: length of the run; 0: until it is
-  // stopped.
+  // `settings`: lines of a farm file; with `run:` also run.out. Nodes are started by name. `slices`: length
+  // of the run; 0: until it is stopped.
   explicit MemoryFarm(const std::string& settings, std::uint64_t slices = 0);
 
   void start(const std::string& name);
@@ -42,6 +43,8 @@ class MemoryFarm {
   // It does not pass any more, and keeps its connections.
   void halt(const std::string& name) { halted_.insert(name); }
   void go_on(const std::string& name) { halted_.erase(name); }
+  // In the turns from now on a pass has taken so long when it reads the clock: the machine is busy.
+  void slow_down(DurationNs late) { clock_.late = late; }
   // Runs so many turns of a millisecond: advances time, runs a pass of every node and delivers all messages.
   void turn(int times = 1);
   [[nodiscard]] node::Node& node(const std::string& name) { return *nodes_.at(name)->node; }

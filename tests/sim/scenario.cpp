@@ -476,8 +476,10 @@ std::string dcm_yaml(Scenario& scenario, const ManySources& many, Random& random
   yaml += ", fragment_bytes_max: " + number(std::max<std::int64_t>(8000, many.fragment_max));
   const std::int64_t buffer_bytes = 1 << random.between(19, 21);
   yaml += ", buffer_bytes: " + number(std::max(buffer_bytes, many.dcm_bytes));
-  // A farm file with less than the credits is refused.
-  yaml += ", slices_max: " + number(std::max(credits, random.skewed(8, 200)));
+  // A farm file with less than the credits, or in order less than twice as many, is refused.
+  const std::string in_order = scenario.push ? order_yaml(scenario) : "";
+  yaml +=
+      ", slices_max: " + number(std::max(in_order.empty() ? credits : 2 * credits, random.skewed(8, 200)));
   // A deadline has to leave time for a move to another plane.
   constexpr std::int64_t kLongMs = 20'000;
   const std::int64_t least_ms = scenario.only_planes ? kLongMs : 2 * scenario.plane_bound_ms;
@@ -488,7 +490,7 @@ std::string dcm_yaml(Scenario& scenario, const ManySources& many, Random& random
   const std::int64_t grace_ms = scenario.only_planes ? kGraceMs : usual_ms;
   scenario.grace_ns = grace_ms * kMillisecond;
   yaml += ", grace_ms: " + number(grace_ms);
-  if (scenario.push) yaml += ", push_wait_ms: " + number(random.skewed(10, 500)) + order_yaml(scenario);
+  if (scenario.push) yaml += ", push_wait_ms: " + number(random.skewed(10, 500)) + in_order;
   return yaml + "}";
 }
 

@@ -1,6 +1,7 @@
 #include "push_admission.hpp"
 
 #include <weir/base/assert.hpp>
+#include <weir/ports/utc_at.hpp>
 #include <weir/reports/numbers.hpp>
 
 #include <algorithm>
@@ -88,7 +89,8 @@ void PushAdmission::open(BuiltSlice& slice, bool bound, TimeNs now_ns) {
 void PushAdmission::set_due(BuiltSlice& slice, TimeNs now_ns) const {
   const bool unbound = slice.awaits_assignment;
   const DurationNs slice_ns = unbound ? slice_ns_ : slice.assignment.duration;
-  const TimeNs since = unbound ? now_ns : timing_.moment(slice.assignment.time, now_ns, clock_.utc_ns());
+  const TimeNs since =
+      unbound ? now_ns : timing_.moment(slice.assignment.time, now_ns, ports::utc_at(clock_, now_ns));
   slice.due_ns = since + timing_.latest_ns(readouts_, slice_ns);
 }
 

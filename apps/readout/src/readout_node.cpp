@@ -8,6 +8,7 @@
 #include <weir/node/refused.hpp>
 #include <weir/node/report.hpp>
 #include <weir/ports/endpoint_text.hpp>
+#include <weir/ports/utc_at.hpp>
 #include <weir/reports/source_counts.hpp>
 #include <weir/wire/batch.hpp>
 
@@ -113,8 +114,8 @@ void ReadoutNode::push() {
 
 // Registers for the buffer's notification of each fragment: immediate, or once it was made or has arrived.
 void ReadoutNode::expect_to_push(UtcNs supervisor_utc) {
-  const UtcNs utc = environment_.clock.utc_ns();
   const TimeNs now = environment_.clock.now_ns();
+  const UtcNs utc = ports::utc_at(environment_.clock, now);
   if (supervisor_utc != 0) push_->compare_clocks(supervisor_utc, utc, now);
   for (const source::Trigger& trigger : fresh_) {
     push_->expect(trigger.slice, push_->timing().moment(trigger.time, now, utc) + trigger.duration);

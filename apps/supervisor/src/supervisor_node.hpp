@@ -17,6 +17,7 @@
 #include <weir/assignment/throttle_times.hpp>
 #include <weir/node/refusal_log.hpp>
 #include <weir/numbering/number_order.hpp>
+#include <weir/ports/utc_at.hpp>
 #include <weir/sessions/listener.hpp>
 #include <weir/sessions/peer.hpp>
 #include <weir/supervisor/node.hpp>
@@ -110,7 +111,7 @@ class SupervisorNode final : public node::Node, private sessions::PeerHandler {
   void tell_nodes();
   void send_status();
   void hold_back_slow_clients();
-  [[nodiscard]] assignment::Now now() const { return {now_ns_, environment_.clock.utc_ns()}; }
+  [[nodiscard]] assignment::Now now() const { return {now_ns_, ports::utc_at(environment_.clock, now_ns_)}; }
 
   const SupervisorNodeSettings settings_;
   SupervisorEnvironment environment_;

@@ -62,6 +62,9 @@ void Barrel::add(SliceId slice, std::uint32_t dcm, TimeNs ready_ns, std::span<co
     return;
   }
   parcel.due_ns = ready_ns + settings_.delay_slots * settings_.slot_ns;
+  // Slices go in order, although the clocks from which their times come may jump.
+  if (slice >= newest_) newest_due_ns_ = parcel.due_ns = std::max(parcel.due_ns, newest_due_ns_);
+  newest_ = std::max(newest_, slice);
   auto at = waiting_.end();
   const auto is_later = [&](SliceId other) {
     const Parcel* ahead = find(other, State::waiting);
@@ -156,7 +159,7 @@ std::optional<PushPiece> Barrel::next_at_once(std::span<const PushLink> links) {
 // Held slices are the oldest that are due.
 void Barrel::take_up_held(std::span<const PushLink> links) {
   for (std::uint32_t dcm = 0; dcm < settings_.dcms; ++dcm) {
-    if (to_[dcm].empty() || !links[dcm].up) continue;
+    if (to_[dcm].empty() || !links[dcm].up || links[dcm].unsent_bytes >= settings_.ahead_bytes) continue;
     std::deque<SliceId> merged;
     const auto due_ns = [this](SliceId slice) {
       const auto found = parcels_.find(slice);
@@ -182,13 +185,12 @@ std::optional<PushPiece> Barrel::next_in_turn(TimeNs now_ns, std::span<const Pus
       continue;
     }
     const PushLink& link = links[parcel->dcm];
+    if (waits_for_link(*parcel) && (!link.up || !to_[parcel->dcm].empty())) {
+      put_back();
+      continue;
+    }
     if (!link.up) {
-      if (waits_for_link(*parcel)) {
-        parcel->state = State::held;
-        to_[parcel->dcm].push_back(parcel->slice);
-      } else {
-        leave(*parcel, NotPushed::not_connected);
-      }
+      leave(*parcel, NotPushed::not_connected);
       end_current();
       continue;
     }
@@ -200,7 +202,7 @@ std::optional<PushPiece> Barrel::next_in_turn(TimeNs now_ns, std::span<const Pus
       end_current();
       continue;
     }
-    if (yields(now_ns, link)) {
+    if (yields(*parcel, now_ns, link)) {
       put_back();
       continue;
     }
@@ -213,11 +215,12 @@ std::optional<PushPiece> Barrel::next_in_turn(TimeNs now_ns, std::span<const Pus
 }
 
 // Returns whether the current slice, which is not finished, is put back for later.
-bool Barrel::yields(TimeNs now_ns, const PushLink& link) {
+bool Barrel::yields(const Parcel& parcel, TimeNs now_ns, const PushLink& link) {
   drop_stale(waiting_, State::waiting);
   const bool another_is_due = !waiting_.empty() && find(waiting_.front(), State::waiting)->due_ns <= now_ns;
   if (current_is_rest_ && another_is_due) return true;
-  if (settings_.overrun == Overrun::requeue && !current_is_rest_ && now_ns >= slot_end_ns_) {
+  const bool overruns = !current_is_rest_ && now_ns >= slot_end_ns_ && !waits_for_link(parcel);
+  if (settings_.overrun == Overrun::requeue && overruns) {
     ++counters_.requeued;
     return true;
   }
@@ -278,8 +281,11 @@ bool Barrel::begin_rest(TimeNs now_ns, std::span<const PushLink> links) {
 
 void Barrel::put_back() {
   Parcel& parcel = *find(*current_, State::sending);
-  parcel.state = State::rest;
-  if (current_is_rest_) {
+  const bool held = waits_for_link(parcel);
+  parcel.state = held ? State::held : State::rest;
+  if (held) {
+    to_[parcel.dcm].push_back(parcel.slice);
+  } else if (current_is_rest_) {
     rests_.push_front(parcel.slice);
   } else {
     rests_.push_back(parcel.slice);
@@ -307,6 +313,7 @@ std::optional<PushPiece> Barrel::take(Parcel& parcel) {
   const std::uint32_t length =
       rest <= settings_.piece_bytes + settings_.piece_bytes / 2 ? rest : settings_.piece_bytes;
   const PushPiece piece{parcel.slice, parcel.dcm, parcel.source, parcel.offset, length};
+  parcel.begun = true;
   counters_.sent.bytes += length;
   WEIR_ASSERT(length <= counters_.waiting.bytes);
   counters_.waiting.bytes -= length;

@@ -1,8 +1,10 @@
 #include "weir_catch.hpp"
 #include <weir/shaping/barrel.hpp>
 
+#include <algorithm>
 #include <map>
 #include <random>
+#include <set>
 
 using namespace weir;
 using namespace weir::shaping;
@@ -50,7 +52,7 @@ BarrelSettings random_settings(std::mt19937_64& random) {
 
 }  // namespace
 
-TEST_CASE("every byte is sent, cut, suppressed, left or waits, whatever connections and DCMs do") {
+TEST_CASE("every byte is sent, cut, suppressed, left or waits, and slices in order begin so") {
   const std::uint64_t seed = GENERATE(range(std::uint64_t{1}, std::uint64_t{61}));
   CAPTURE(seed);
   std::mt19937_64 random(seed);
@@ -59,18 +61,22 @@ TEST_CASE("every byte is sent, cut, suppressed, left or waits, whatever connecti
   std::vector<PushLink> links(settings.dcms, {true, 0});
   // Bytes received of each fragment: pieces must follow each other, and end once.
   std::map<std::pair<std::uint64_t, std::uint32_t>, std::uint64_t> have;
+  std::set<std::uint64_t> begun;
   std::uint64_t sent = 0;
   std::uint64_t slice = 0;
   TimeNs now = 0;
   bool burst = false;
+  TimeNs jump = 0;  // of the clock that gives the slices' times
+  std::map<std::uint32_t, std::uint64_t> newest_to;
   for (int step = 0; step < 4000; ++step) {
     now += static_cast<TimeNs>(random() % 300);
     if (random() % 4 == 0) {
       if (random() % 10 == 0) burst = !burst;
+      if (random() % 10 == 0) jump = static_cast<TimeNs>(random() % 5'000);
       std::vector<std::uint32_t> sizes(settings.sources);
       for (std::uint32_t& size : sizes) size = static_cast<std::uint32_t>(random() % (burst ? 2000 : 300));
       const auto dcm = static_cast<std::uint32_t>(slice % settings.dcms);
-      barrel.add(SliceId(slice++), dcm, now, sizes);
+      barrel.add(SliceId(slice++), dcm, random() % 8 == 0 ? now - 10'000 : now + jump, sizes);
     }
     for (PushLink& link : links) {
       link.unsent_bytes -= std::min<std::uint64_t>(link.unsent_bytes, random() % 200);
@@ -86,6 +92,10 @@ TEST_CASE("every byte is sent, cut, suppressed, left or waits, whatever connecti
       std::uint64_t& before = have[{piece->slice.value, piece->source}];
       REQUIRE(before == piece->offset);
       before += piece->length;
+      std::uint64_t& newest = newest_to[piece->dcm];
+      const bool begins = begun.insert(piece->slice.value).second;
+      if (settings.holds && begins) REQUIRE(piece->slice.value >= newest);
+      newest = std::max(newest, piece->slice.value);
       sent += piece->length;
       links[piece->dcm].unsent_bytes += piece->length;
     }

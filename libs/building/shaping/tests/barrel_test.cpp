@@ -283,6 +283,44 @@ TEST_CASE("a blocked connection is skipped, and gets its rest when it accepts da
   CHECK(model.sent[0] == 9000);
 }
 
+TEST_CASE("slices go in order though the clock that gave their times has jumped") {
+  const std::uint32_t slots_late = GENERATE(1U, 4U, 40U);
+  Readout model(settings());
+  const std::vector<std::uint32_t> sizes{500};
+  model.barrel.add(SliceId(0), 0, slots_late * kSlot, sizes);
+  for (std::uint64_t slice = 1; slice < 9; ++slice) model.add(slice, sizes);
+  model.run(50 * kSlot);
+  CHECK(model.order == std::vector<std::uint64_t>{0, 1, 2, 3, 4, 5, 6, 7, 8});
+  CHECK(model.begun[0] == slots_late * kSlot);
+}
+
+TEST_CASE("a slice that waits for a connection that stalls goes before newer ones, and delays no other DCM") {
+  BarrelSettings own = settings();
+  own.holds = true;
+  own.overrun = GENERATE(Overrun::fall_behind, Overrun::requeue);
+  Readout model(own);
+  model.add(0, {3900});
+  model.run(kMillisecond / 2);
+  REQUIRE(model.sent[0] > 0);
+  for (std::uint64_t slice = 1; slice < 13; ++slice) model.add(slice, {1500});
+  model.bytes_per_ms = 0;
+  model.links[0].unsent_bytes = own.ahead_bytes;
+  for (TimeNs until = kSlot; until <= 40 * kSlot; until += kSlot / 10) {
+    for (std::uint32_t dcm = 1; dcm < 4; ++dcm) model.links[dcm].unsent_bytes = 0;
+    model.run(until);
+  }
+  CHECK_FALSE(model.begun.contains(4));
+  CHECK(model.sent[11] == 1500);
+  model.bytes_per_ms = 1000;
+  model.run(60 * kSlot);
+  std::vector<std::uint64_t> to_first;
+  for (const std::uint64_t slice : model.order) {
+    if (slice % 4 == 0 && (to_first.empty() || to_first.back() != slice)) to_first.push_back(slice);
+  }
+  CHECK(to_first == std::vector<std::uint64_t>{0, 4, 8, 12});
+  CHECK(model.barrel.counters().waiting.fragments == 0);
+}
+
 TEST_CASE("fragments that a DCM requests itself, and settled slices, are not pushed") {
   Readout model(settings(2));
   model.add(0, {500, 600});

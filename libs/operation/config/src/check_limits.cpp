@@ -90,6 +90,13 @@ void check_dcm_limits(Validation& found) {
   if (dcm.credits() > dcm.slices_max()) {
     found.inconsistent("dcm.slices_max", std::to_string(dcm.slices_max()) + " is below dcm.credits, " +
                                              std::to_string(dcm.credits()));
+  } else if (dcm.incomplete() == v1::DcmSettings::INCOMPLETE_ORDER &&
+             std::uint64_t{2} * dcm.credits() > dcm.slices_max()) {
+    found.inconsistent("dcm.slices_max",
+                       std::to_string(dcm.slices_max()) + " is below twice dcm.credits, " +
+                           std::to_string(dcm.credits()) +
+                           ": with dcm.incomplete 'order' a slice that arrives while decided "
+                           "ones await their confirmation would lose its fragments");
   }
   if (dcm.credits() < dcm.processing_units()) {
     found.warn("dcm.credits", std::to_string(dcm.credits()) + " is below dcm.processing_units, " +

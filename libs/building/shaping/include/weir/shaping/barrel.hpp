@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -52,7 +53,9 @@ struct BarrelSettings {
   std::uint32_t piece_bytes = 65'536;        // of a fragment at a time
   std::size_t slices_max = 65'536;           // known at a time; beyond, a slice is not pushed
   DurationNs stall_ns = 100 * kMillisecond;  // a connection that stalls for longer is skipped
-  bool holds = false;  // a slice for a DCM without a connection waits for one, before newer slices
+  // A slice that has not begun waits for a connection to its DCM, or for one that stalls, before newer
+  // slices.
+  bool holds = false;
 };
 
 // Returns how many slots readout `index` waits: i div k, so that at most k readouts send to one DCM at a
@@ -130,6 +133,7 @@ class Barrel {
     SliceId slice;
     std::uint32_t dcm = 0;
     State state = State::waiting;
+    bool begun = false;
     TimeNs due_ns = 0;
     std::uint32_t source = 0;  // sent next, from `offset` on
     std::uint32_t offset = 0;
@@ -145,13 +149,11 @@ class Barrel {
   [[nodiscard]] std::optional<PushPiece> next_in_turn(TimeNs now_ns, std::span<const PushLink> links);
   [[nodiscard]] bool begin(TimeNs now_ns, std::span<const PushLink> links);
   [[nodiscard]] bool begin_rest(TimeNs now_ns, std::span<const PushLink> links);
-  [[nodiscard]] bool yields(TimeNs now_ns, const PushLink& link);
+  [[nodiscard]] bool yields(const Parcel& parcel, TimeNs now_ns, const PushLink& link);
   [[nodiscard]] bool takes_nothing(TimeNs now_ns, const PushLink& link);
   [[nodiscard]] std::optional<PushPiece> take(Parcel& parcel);
   void skip_gone(Parcel& parcel) const;
-  [[nodiscard]] bool waits_for_link(const Parcel& parcel) const {
-    return settings_.holds && parcel.source == 0 && parcel.offset == 0;
-  }
+  [[nodiscard]] bool waits_for_link(const Parcel& parcel) const { return settings_.holds && !parcel.begun; }
   void take_up_held(std::span<const PushLink> links);
   void put_back();
   void end_current();
@@ -168,13 +170,15 @@ class Barrel {
   std::unordered_map<SliceId, Parcel> parcels_;
   std::deque<SliceId> over_;     // oldest first
   std::deque<SliceId> waiting_;  // `barrel`: by due time
-  // By DCM. `direct`: all that are to be sent; `barrel`: those that are due and wait for a connection.
+  // By DCM. `direct`: all that are to be sent; `barrel`: those that are due and wait for their connection.
   std::vector<std::deque<SliceId>> to_;
   std::deque<SliceId> rests_;  // oldest first
   std::optional<SliceId> current_;
   bool current_is_rest_ = false;
   std::uint32_t slot_dcm_ = 0;  // the DCM of the slot that lasts until slot_end_ns_
   TimeNs slot_end_ns_ = 0;
+  SliceId newest_;  // of those added under `barrel`
+  TimeNs newest_due_ns_ = std::numeric_limits<TimeNs>::min();
   TimeNs moved_ns_ = 0;  // when the current connection last progressed, or got data
   std::uint64_t unsent_ = 0;
   bool gave_ = false;  // data since the connection was last checked
