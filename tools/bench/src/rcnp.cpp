@@ -149,11 +149,11 @@ Expected<RcnpResult, std::string> measure(const RcnpPoint& point, double seconds
   return result;
 }
 
-// Reads the results in lines of an earlier run.
-Expected<std::vector<RcnpResult>, std::string> results_of(const RcnpFigure& figure,
-                                                          const std::string& lines) {
+// Reads the results in lines of an earlier run, and appends these to `lines`.
+Expected<std::vector<RcnpResult>, std::string> results_of(const RcnpFigure& figure, const std::string& file,
+                                                          Lines& lines) {
   std::vector<RcnpResult> results;
-  std::istringstream text(lines);
+  std::istringstream text(file);
   for (std::string written; std::getline(text, written);) {
     std::error_code error;
     const boost::json::value value = boost::json::parse(written, error);
@@ -162,7 +162,7 @@ Expected<std::vector<RcnpResult>, std::string> results_of(const RcnpFigure& figu
         text_of(value.get_object(), "label") != figure.points[number].label)
       return Unexpected<std::string>(
           fmt::format("line {} is none of figure {}", results.size() + 1, figure.id));
-    const Line& line = value.get_object();
+    const Line& line = lines.emplace_back(value.get_object());
     RcnpResult& result = results.emplace_back();
     result.point = figure.points[number];
     result.run = static_cast<std::uint32_t>((results.size() - 1) / figure.points.size()) + 1;
@@ -184,14 +184,15 @@ Expected<std::vector<RcnpResult>, std::string> results_of(const RcnpFigure& figu
 }
 
 int judge_again(const RcnpFigure& figure, const RcnpOptions& options, std::FILE* out, std::FILE* err) {
-  const auto results = results_of(figure, read(options.judge));
+  Lines lines;
+  const auto results = results_of(figure, read(options.judge), lines);
   if (!results) {
     fmt::print(err, "weir bench rcnp: '{}': {}\n", options.judge, results.error());
     return 2;
   }
   RcnpOptions its = options;
   its.output.command = {};
-  fmt::print(out, "{}", rcnp_page(figure, *results, its, text_of(RunConditions{})));
+  fmt::print(out, "{}", rcnp_page(figure, *results, its, text_of(conditions_of(lines))));
   return 0;
 }
 

@@ -26,10 +26,8 @@ config::Problems problems_without_a_run(const config::LabFile& file) {
   if (file.lab.static_window())
     report("static_window",
            "ends with the process that loaded it, and none stays here: use weir run FARM --lab FILE; or set "
-           "it to "
-           "false, keep `weir-static-window SEGMENTS` running, and give your programs the congestion control "
-           "that "
-           "it prints");
+           "it to false, keep `weir-static-window SEGMENTS` running, and give your programs the congestion "
+           "control that it prints");
   if (file.lab.port_queue() == v1::Lab::PORT_QUEUE_PER_DCM)
     report(
         "port_queue",
