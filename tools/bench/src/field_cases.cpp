@@ -45,6 +45,12 @@ constexpr const char* kPausing =
 constexpr const char* kForeign =
     "port_rate: 200mbit\nport_buffer: 100k\nhost_count: 10\n"
     "foreign: [{from: h9, to: h8, rate: 60mbit}]\n";
+// Cards that send and receive up to 64 kB at once, so that the port is the limit before the host. The burst
+// grows with the rate, and is part of the buffer of 100 kB per Gb/s.
+constexpr const char* kOffloads1g =
+    "port_rate: 1gbit\nport_buffer: 84k\nburst: 16k\nmtu: 9000\noffloads: all\n";
+constexpr const char* kOffloads2g =
+    "port_rate: 2gbit\nport_buffer: 168k\nburst: 32k\nmtu: 9000\noffloads: all\n";
 constexpr const char* kCore =
     "topology: racks\nport_rate: 200mbit\nport_buffer: 100k\nhost_count: 9\n"
     "racks: {count: 2, uplink_rate: 200mbit, uplink_buffer: 100k}\n"
@@ -62,6 +68,9 @@ const std::array kCases{
     FieldCase{"lan-24", "24 readouts to one DCM", 24, 1, k64, kStar},
     FieldCase{"gigabit-8", "8 readouts to one DCM at 1 Gb/s", 8, 1, k64,
               "port_rate: 1gbit\nport_buffer: 100k\n"},
+    FieldCase{"offloads-1g", "8 readouts to one DCM at 1 Gb/s, jumbo frames and segmentation offload", 8, 1,
+              k64, kOffloads1g},
+    FieldCase{"offloads-2g", "the same at 2 Gb/s", 8, 1, k64, kOffloads2g},
     FieldCase{"start-mixed", "24 readouts, mixed sizes: drops of the first second", 24, 1, kMixed, kStar},
     FieldCase{"buffer-30k", "ports with 30 kB", 8, 1, k64, "port_rate: 200mbit\nport_buffer: 30k\n"},
     FieldCase{"buffer-1m", "ports with 1 MB", 8, 1, k64, "port_rate: 200mbit\nport_buffer: 1m\n"},

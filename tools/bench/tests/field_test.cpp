@@ -37,7 +37,7 @@ TEST_CASE("the farm and the lab of every case are good, quiet and busy") {
     }
   }
   CHECK(names.size() == field_cases().size());
-  CHECK(names.size() == 19);
+  CHECK(names.size() == 21);
 }
 
 TEST_CASE("cases, loads and shapers are chosen by name") {
