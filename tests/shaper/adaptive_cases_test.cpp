@@ -64,6 +64,14 @@ TEST_CASE("under such a TCP adaptive loses next to nothing on busy hosts either"
   }
 }
 
+// With growth to five times the hosts' mean time 578 segments were lost in four runs, with a p99 of 9.4.
+TEST_CASE("under such a TCP hosts that are later still do not make adaptive grow into losses") {
+  const RunResult run = run_all(case_named("old-tcp-102-busier"), {{"adaptive", 0}}, {}, 2)[0];
+  CHECK(run.goodput > 0.64);  // byte-credits of 6 kB: 0.60
+  CHECK(run.p99 < 4.5);
+  CHECK(run.drops <= 20);
+}
+
 TEST_CASE("adaptive starts from a known port, and holds if its figures are wrong by a factor of four") {
   const double known = GENERATE(0.25, 1.0, 4.0);
   CAPTURE(known);

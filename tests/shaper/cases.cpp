@@ -117,12 +117,12 @@ PullNetwork old_tcp(const char* name, double load) {
   return network;
 }
 
-// The same on hosts with fewer cores than processes: some wake-ups are late by a millisecond.
-PullNetwork old_tcp_busy(const char* name, double load) {
+// The same on hosts with fewer cores than processes: this share of the wake-ups is late by a millisecond.
+PullNetwork old_tcp_busy(const char* name, double load, double late_share) {
   PullNetwork network = old_tcp(name, load);
   Cpu cpu;
   cpu.wake_us = 60;
-  cpu.late_share = 0.1;
+  cpu.late_share = late_share;
   cpu.late_ms = 1;
   for (ReadoutSpec& readout : network.readouts) readout.cpu = cpu;
   for (DcmSpec& dcm : network.dcms) dcm.cpu = cpu;
@@ -219,8 +219,9 @@ std::vector<PullNetwork> cases() {
           old_tcp("old-tcp-15", 0.15),
           old_tcp("old-tcp-50", 0.5),
           old_tcp("old-tcp-102", 1.02),
-          old_tcp_busy("old-tcp-15-busy", 0.15),
-          old_tcp_busy("old-tcp-102-busy", 1.02),
+          old_tcp_busy("old-tcp-15-busy", 0.15, 0.1),
+          old_tcp_busy("old-tcp-102-busy", 1.02, 0.1),
+          old_tcp_busy("old-tcp-102-busier", 1.02, 0.4),
           old_tcp_fast(),
           core(),
           near_and_far(),

@@ -361,8 +361,11 @@ void Adaptive::grow() {
 
 // While hosts hold back answers, and slow uplinks send them, other requests must be in flight.
 double Adaptive::wanted_by_hosts() const {
+  const double least = old_tcp_ ? enough_ / share_.members : enough_;
+  // A lost segment costs 200 ms, so rare delays of hosts do not count if most of the window is in queues.
+  if (old_tcp_ && line_bytes() < least - least / 4) return least;
   const double time_ns = static_cast<double>(shortest_.ns()) + uplink_ns_ + kHostTimes * host_ns_;
-  return std::max(old_tcp_ ? enough_ / share_.members : enough_, rates_.best() * time_ns);
+  return std::max(least, rates_.best() * time_ns);
 }
 
 // Follows queues that come and go: of hosts that send in bursts, or of many readouts that send at once.
