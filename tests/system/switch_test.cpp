@@ -1,4 +1,5 @@
 // The switch in software: in a farm's lab, and as a program between interfaces of this host.
+#include "controlled_farm.hpp"
 #include "farm_run.hpp"
 #include "needs_root.hpp"
 #include "own_space.hpp"
@@ -10,7 +11,10 @@
 
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
+#include <memory>
+#include <optional>
 #include <sched.h>
 #include <set>
 #include <string>
@@ -29,15 +33,107 @@ constexpr const char* kSwitchFile =
 
 std::string status_of(pid_t pid) { return read_file("/proc/" + std::to_string(pid) + "/status"); }
 
+// A farm with a switch between the cables h0-data0 and h1-data1, which gets its table from run control.
+class SwitchedFarm {
+ public:
+  SwitchedFarm(const TemporaryFolder& folder, const std::string& rate)
+      : folder_(folder), keys_(new_keys("keys")), file_(folder / "daq.yaml") {
+    write_table(rate);
+    test::add_cable("h0", "data0");
+    test::add_cable("h1", "data1");
+    REQUIRE(std::system("ip link set lo up") == 0);
+    sender_.emplace(packet_switch::PortInterface{"data0", 1514, 64, 4096});
+    receiver_.emplace(packet_switch::PortInterface{"data1", 1514, 4096, 64});
+    farm_.emplace(folder, "readout: {count: 1}\ndcm: {count: 1}\nwriter: {count: 0}\n",
+                  std::vector<std::string>{"supervisor", "readout-0", "dcm-0"},
+                  ", keys: " + keys_ + ", switches: [" + file_ + "]");
+  }
+
+  // `more`: further keys of the file.
+  void write_table(const std::string& rate, const std::string& more = {}) const {
+    std::ofstream(file_) << "name: daq\nports: [{interface: h0}, {interface: h1}]\n" + more +
+                                "rings:\n  - {name: dcm-0, address: 10.0.0.1, via: h1, burst: 2k, rate: " +
+                                rate + "}\n";
+  }
+  [[nodiscard]] std::unique_ptr<Process> make_switch(const std::string& keys) {
+    const std::string log = folder_ / "switch-" + std::to_string(++starts_);
+    const std::string at = "127.0.0.1:" + std::to_string(farm_->port());
+    return std::make_unique<Process>(std::vector<std::string>{WEIR_BIN_DIR "/weir-switch", "--control", at,
+                                                              "--keys", keys, "--name", "daq"},
+                                     log + ".out", log + ".err");
+  }
+  void start_switch() {
+    process_ = make_switch(keys_);
+    REQUIRE(wait_until([&] { return logged("switching queues="); }, Seconds(30)));
+  }
+  void kill_switch() {
+    process_->send_signal(SIGKILL);
+    (void)process_->wait(Seconds(10));
+  }
+  [[nodiscard]] std::string new_keys(const std::string& name) const {
+    REQUIRE(run_command(folder_, "weir", {"keys", "new", folder_ / name}).status == 0);
+    return folder_ / name;
+  }
+  [[nodiscard]] ControlledFarm& farm() { return *farm_; }
+  [[nodiscard]] Process& process() { return *process_; }
+  [[nodiscard]] bool logged(const std::string& text) const {
+    return process_->err().find(text) != std::string::npos;
+  }
+  // Waits for a text in the answer of `weir ctl status`.
+  [[nodiscard]] bool shows(const std::string& text) const {
+    return wait_until([&] { return farm_->ctl({"status"}).out.find(text) != std::string::npos; },
+                      Seconds(20));
+  }
+  void send(std::size_t count) {
+    const auto frame = switching::frame_to(switching::kFirstAddress);
+    REQUIRE(sender_->send(std::vector<ConstBytes>(count, ConstBytes(frame))).frames == count);
+  }
+  // Waits until so many frames have arrived, since the start of the test.
+  [[nodiscard]] bool receives(std::size_t count) {
+    return wait_until(
+        [&] {
+          while (receiver_->receive()) ++received_;
+          return received_ >= count;
+        },
+        Seconds(20));
+  }
+
+ private:
+  const TemporaryFolder& folder_;
+  std::string keys_;
+  std::string file_;
+  std::optional<packet_switch::PacketPort> sender_;
+  std::optional<packet_switch::PacketPort> receiver_;
+  std::optional<ControlledFarm> farm_;
+  std::unique_ptr<Process> process_;
+  std::size_t received_ = 0;
+  int starts_ = 0;
+};
+
+// Every thread has lost its rights.
+void check_rights(pid_t pid) {
+  const std::filesystem::path tasks = "/proc/" + std::to_string(pid) + "/task";
+  std::size_t threads = 0;
+  for (const auto& task : std::filesystem::directory_iterator(tasks)) {
+    const std::string status = read_file((task.path() / "status").string());
+    CHECK_THAT(status, ContainsSubstring("CapPrm:\t0000000000000000") &&
+                           ContainsSubstring("NoNewPrivs:\t1") && !ContainsSubstring("Uid:\t0"));
+    ++threads;
+  }
+  CHECK(threads > 1);
+}
+
 }  // namespace
 
-TEST_CASE("a farm behind software switches gives each DCM of a host a ring, and loses no frame") {
+TEST_CASE(
+    "a farm behind software switches and slow cards that pause has a ring for each DCM, and loses no frame") {
   NEEDS_ROOT();
   const TemporaryFolder folder;
   const std::vector<std::string> arguments{"--lab", config_file("lab/mesh-6.yaml"), "--slices", "120"};
   std::vector<std::string> more = arguments;
   for (const char* set : {"lab.switches=software", "lab.port_queue=per-dcm", "lab.addresses=per-dcm",
-                          "dcm.shaper=none", "lab.port_rate=100mbit", "source.size_bytes=8192"}) {
+                          "dcm.shaper=none", "lab.port_rate=100mbit", "source.size_bytes=8192",
+                          "lab.port_buffer=16k", "lab.nic_rate=50mbit", "lab.nic_pauses=true"}) {
     more.insert(more.end(), {"--set", set});
   }
   const FarmEnd end = run_farm(folder, config_file("all-to-all-6x2.yaml"), more);
@@ -51,6 +147,10 @@ TEST_CASE("a farm behind software switches gives each DCM of a host a ring, and 
   }
   CHECK(end.summary.count("lab.relay.frames") > 120 * 5 * 8192 / 1448);
   CHECK_THAT(end.out, ContainsSubstring("1 in software for 6 hosts"));
+  std::uint64_t pauses = 0;
+  for (const auto& port : end.summary.json().at("ports").as_array())
+    pauses += port.at("pauses").to_number<std::uint64_t>();
+  CHECK(pauses > 0);
 }
 
 TEST_CASE("weir-switch gives up its rights, limits a ring, and accounts for every frame") {
@@ -92,6 +192,62 @@ TEST_CASE("weir-switch gives up its rights, limits a ring, and accounts for ever
   });
 }
 
+TEST_CASE("run control gives weir-switch its table, and another rate while frames wait") {
+  NEEDS_ROOT();
+  const TemporaryFolder folder;
+  test::in_own_space([&] {
+    SwitchedFarm farm(folder, "10kbit");
+    farm.start_switch();
+    check_rights(farm.process().pid());
+    farm.send(20);
+    // A frame takes 1.2 s at 10 kb/s.
+    REQUIRE(farm.shows("frames wait in dcm-0"));
+    farm.farm().must({"init"});
+
+    // Mistakes leave the table and its frames as they are.
+    farm.write_table("fast");
+    CHECK_THAT(farm.farm().ctl({"configure"}).err, ContainsSubstring("daq.yaml:4: rings[0].rate: 'fast'"));
+    farm.write_table("unlimited", "mtu: 9000\n");
+    farm.farm().must({"configure"});
+    CHECK(farm.shows("does not use its table: "));
+    CHECK(farm.logged("daq.yaml:3: mtu: only rings and addresses can change"));
+    CHECK_FALSE(farm.logged("table changed"));
+
+    farm.write_table("unlimited");
+    farm.farm().must({"configure"});
+    CHECK(farm.receives(20));
+    CHECK(farm.logged("table changed"));
+    farm.process().send_signal(SIGTERM);
+    CHECK(farm.process().wait(Seconds(30)) == 0);
+    CHECK_THAT(farm.process().out(), ContainsSubstring("20 received, 20 sent, 0 dropped"));
+  });
+}
+
+TEST_CASE("weir-switch forwards without run control, and gets its table again after a death of either") {
+  NEEDS_ROOT();
+  const TemporaryFolder folder;
+  test::in_own_space([&] {
+    SwitchedFarm farm(folder, "unlimited");
+    const auto stranger = farm.make_switch(farm.new_keys("other-keys"));
+    farm.start_switch();
+    farm.farm().kill_run_control();
+    farm.send(5);
+    CHECK(farm.receives(5));
+    farm.write_table("1gbit");
+    farm.farm().start_run_control();
+    CHECK(wait_until([&] { return farm.logged("table changed"); }, Seconds(20)));
+    farm.send(5);
+    CHECK(farm.receives(10));
+    farm.kill_switch();
+    CHECK(farm.shows("switch daq is silent"));
+    farm.start_switch();
+    farm.send(5);
+    CHECK(farm.receives(15));
+    CHECK(farm.shows("switch   daq on "));
+    CHECK_THAT(stranger->err(), ContainsSubstring("waiting for a table") && !ContainsSubstring("switching"));
+  });
+}
+
 TEST_CASE("weir-switch names mistakes of its file and a nonexistent interface") {
   const TemporaryFolder folder;
   const std::string file = (folder.path() / "switch.yaml").string();
@@ -102,6 +258,10 @@ TEST_CASE("weir-switch names mistakes of its file and a nonexistent interface") 
       run_command(folder, "weir-switch", {file, "--set", "rings=[{name: a, address: 1, via: h9}]"});
   CHECK(end.status == 2);
   CHECK_THAT(end.err, ContainsSubstring("rings[0].via: `ports` has no interface 'h9'"));
+  CHECK_THAT(run_command(folder, "weir-switch", {file, "--control", "127.0.0.1:1"}).err,
+             ContainsSubstring("give a switch file, or run control's address"));
+  CHECK_THAT(run_command(folder, "weir-switch", {"--control", "127.0.0.1:1", "--set", "mtu=9000"}).err,
+             ContainsSubstring("--check and --set are for a switch file"));
   const CommandEnd missing = run_command(folder, "weir-switch", {file});
   CHECK(missing.status == 2);
   CHECK_THAT(missing.err, ContainsSubstring("interface 'h0'"));

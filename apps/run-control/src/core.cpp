@@ -55,6 +55,7 @@ RunControl::Core::Core(RunControlSettings settings)
       health_(begins_anew() ? HealthWatch::Begin::anew : HealthWatch::Begin::recalled, own_.heartbeat_ns,
               flow_limits(rules_.rules()), parts_.now_ns),
       alarms_(own_.alarms, settings.one_run ? "" : made_out(settings, own_) + "/alarms.jsonl", log_),
+      switches_(setup_, own_.deadlines.silence_ns, parts_.now_ns),
       quality_(own_.quality, made_out(settings, own_)),
       disks_(own_.disk_limits),
       frozen_(own_.deadlines.return_ns),

@@ -15,6 +15,7 @@
 #include "rule_watch.hpp"
 #include "sequence_watch.hpp"
 #include "settings.hpp"
+#include "switch_desk.hpp"
 #include "taps.hpp"
 #include "watchers.hpp"
 #include "web.hpp"
@@ -107,6 +108,7 @@ class RunControl::Core final : private bus::HubHandler {
   HealthWatch health_;
   AlarmWatch alarms_;
   SequenceWatch sequence_;
+  SwitchDesk switches_;
   QualityWatch quality_;
   HistorySampler sampler_;
   node::FolderWatch folders_;  // of run control

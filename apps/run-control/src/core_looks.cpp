@@ -129,6 +129,7 @@ std::vector<control::Finding> RunControl::Core::findings() const {
   auto further = hooks_.findings();
   if (auto silent = sequence_.finding(parts_.now_ns)) further.push_back(std::move(*silent));
   for (control::Finding& one : quality_.findings()) further.push_back(std::move(one));
+  for (control::Finding& one : switches_.findings(parts_.now_ns)) further.push_back(std::move(one));
   if (web_) {
     if (auto certificate = web_->finding(utc_now_ns())) further.push_back(std::move(*certificate));
   }
@@ -149,6 +150,7 @@ void RunControl::Core::look_at_history() {
     const auto [at, is_new] = values.try_emplace("farm/disk_free_share", share);
     if (!is_new) at->second = std::min(at->second, share);
   }
+  switches_.add_to(values, parts_.now_ns);
   history_.take(parts_.now_ns, utc_now_ns(), values);
 }
 

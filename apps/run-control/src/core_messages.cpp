@@ -29,11 +29,15 @@ void RunControl::Core::on_message(const bus::Sender& from, const v1::BusMessage&
     *answer.mutable_reply() = request(message.request(), from.role);
     if (!waited && hooks_.waits()) answer_later(from, message.request(), *answer.mutable_reply());
     hub_.send(from.id, answer);
-  } else if (from.role == security::BusRole::node || from.role == security::BusRole::operator_) {
+  } else if (from.role != security::BusRole::node && from.role != security::BusRole::operator_) {
+    reception_.refuse(from, "this key does not belong to a process of the farm");
+  } else if (message.has_switch_report()) {
+    v1::BusMessage answer;
+    *answer.mutable_switch_table() = switches_.take(message.switch_report(), parts_.now_ns);
+    hub_.send(from.id, answer);
+  } else {
     reception_.take(from, message);
     if (message.has_run_over() && members_.of(from.id)) watchers_.take(message);
-  } else {
-    reception_.refuse(from, "this key does not belong to a process of the farm");
   }
   // The next message of this turn may ask for the state, and has to get the events that led to it.
   note_events();
@@ -166,6 +170,7 @@ v1::FarmView RunControl::Core::view() const {
   add_health(with_channels(findings(), alarms_.findings()), finding_times_, view);
   alarms_.add_to(view);
   sequence_.add_to(view, parts_.now_ns);
+  switches_.add_to(view, parts_.now_ns);
   quality_.add_to(view);
   if (const auto share = health_.live_share()) view.set_live_share(*share);
   add_disks(disks_.uses(), view);

@@ -69,7 +69,10 @@ void FarmSetup::use_if_needed(const std::string& fallback, Expected<Configuratio
   } else if (!has_same_processes(first->plan, *plan)) {
     file_problem_ = kOtherProcesses;
   }
-  if (!file_problem_.empty()) first = Configuration{{std::move(begun->farm), std::move(*plan)}, {}};
+  if (file_problem_.empty()) return;
+  auto switches = config::load_switches(begun->farm);
+  if (!switches) switches.emplace();  // they keep their tables
+  first = Configuration{{std::move(begun->farm), std::move(*plan)}, {}, std::move(*switches)};
 }
 
 std::string FarmSetup::place_of(const std::string& key) const {
@@ -153,7 +156,9 @@ Expected<FarmSetup::Configuration, std::string> FarmSetup::prepare(const Sets& m
   if (!now) return Unexpected<std::string>(now.error());
   if (!configured_.plan.nodes.empty() && !has_same_processes(now->plan, configured_.plan))
     return Unexpected<std::string>(kOtherProcesses);
-  return Configuration{std::move(*now), std::move(*overrides)};
+  auto switches = config::load_switches(now->farm);
+  if (!switches) return Unexpected<std::string>(config::to_text(switches.error()));
+  return Configuration{std::move(*now), std::move(*overrides), std::move(*switches)};
 }
 
 Expected<std::vector<FarmSetup::FormKey>, std::string> FarmSetup::form() const {
@@ -215,7 +220,7 @@ bool FarmSetup::recall(const Remembered& before, std::string& problem) {
     wanted_.clear();
   }
   if (auto now = read(before.configured); now && node::farm_digest(now->farm) == before.digest) {
-    configured_ = {std::move(*now), before.configured};
+    configured_ = {std::move(*now), before.configured, std::move(configured_.switches)};
     digest_ = before.digest;
     return true;
   }
@@ -224,7 +229,8 @@ bool FarmSetup::recall(const Remembered& before, std::string& problem) {
   if (kept && node::farm_digest(kept->farm) == before.digest) {
     auto kept_plan = config::expand(kept->farm, kept->locations, node::read_recording);
     if (kept_plan && has_same_processes(*kept_plan, plan)) {
-      configured_ = {{std::move(kept->farm), std::move(*kept_plan)}, before.configured};
+      configured_ = {
+          {std::move(kept->farm), std::move(*kept_plan)}, before.configured, std::move(configured_.switches)};
       digest_ = before.digest;
       return true;
     }

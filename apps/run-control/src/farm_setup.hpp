@@ -5,6 +5,7 @@
 #include <weir/config/farm_file.hpp>
 #include <weir/config/form.hpp>
 #include <weir/config/planned_farm.hpp>
+#include <weir/config/switch_file.hpp>
 #include <weir/v1/bus.pb.h>
 
 #include <string>
@@ -34,6 +35,7 @@ class FarmSetup {
   // The settings for a `configure`.
   struct Configuration : config::PlannedFarm {
     Overrides overrides;
+    std::vector<config::FarmSwitch> switches;
   };
   // The state that outlives the process.
   struct Remembered {
@@ -85,6 +87,8 @@ class FarmSetup {
   // The configuration of the processes.
   [[nodiscard]] const v1::Farm& configured() const { return configured_.farm; }
   [[nodiscard]] const config::FarmPlan& plan() const { return configured_.plan; }
+  // The files of the farm's switches, as read at the start or the last `configure`.
+  [[nodiscard]] const std::vector<config::FarmSwitch>& switches() const { return configured_.switches; }
   // Processes of the same kind stand in for each other: "writer", "DCM", "DCM of group 'far'".
   [[nodiscard]] std::string kind_of(const std::string& process, Role role) const;
   [[nodiscard]] const std::string& digest() const { return digest_; }  // of configured()

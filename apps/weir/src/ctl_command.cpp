@@ -13,6 +13,7 @@
 #include <weir/farm_view/disks.hpp>
 #include <weir/farm_view/display_state.hpp>
 #include <weir/farm_view/sequence.hpp>
+#include <weir/farm_view/switches.hpp>
 #include <weir/reports/numbers.hpp>
 #include <weir/reports/source_counts.hpp>
 #include <weir/run_record/json.hpp>
@@ -152,6 +153,7 @@ void print_view(const v1::FarmView& view) {
   print_sequence(view);
   for (const control::DiskUse& one : farm_view::disks_of(view))
     fmt::print("  disk     {}\n", control::space_text(one));
+  for (const auto& one : view.switches()) fmt::print("  switch   {}\n", farm_view::switch_text(one));
   for (const auto& one : view.overrides())
     fmt::print("  set      {}={}  by {}{}\n", one.key(), one.value(), one.origin(), state_of(one));
   std::size_t width = 4;

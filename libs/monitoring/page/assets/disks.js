@@ -1,5 +1,6 @@
 // The disks with folders of the farm: free space, and the time until they are full.
-import { byteRate, bytes, el, setText } from './text.js';
+import { RowTable } from './rows.js';
+import { byteRate, bytes } from './text.js';
 
 const $ = (id) => document.getElementById(id);
 const PERCENT = 100;
@@ -13,31 +14,19 @@ function time(seconds) {
   return (seconds >= big ? Math.floor(seconds / big) + ' ' + name + ' ' : '') + less + ' ' + rest;
 }
 
-const COLUMNS = [
+const table = new RowTable('disk-table', [
   ['Host', (disk) => disk.host],
   ['Folder', (disk) => disk.folder],
   ['Used by', (disk) => disk.processes.join(', ')],
   ['Free', (disk) => bytes(disk.free_bytes) + ' (' + Math.floor(PERCENT * free(disk)) + ' %)', true],
   ['Fills at', (disk) => byteRate(disk.fill_per_s), true],
   ['Full in', (disk) => time(disk.left_s), true],
-];
-const body = el('tbody');
-$('disk-table').append(
-  el('thead', {}, el('tr', {}, ...COLUMNS.map(([title, , number]) =>
-    el('th', { scope: 'col', className: number ? 'number' : '' }, title)))), body);
+]);
 
 export function showDisks(state) {
   const disks = state.disks ?? [];
   $('disks').hidden = disks.length === 0;
-  disks.forEach((disk, i) => {
-    if (!body.children[i]) {
-      body.append(el('tr', {}, ...COLUMNS.map(([, , number], at) =>
-        el(at === 0 ? 'th' : 'td', { className: number ? 'number' : '', ...(at === 0 ? { scope: 'row' } : {}) }))));
-    }
-    COLUMNS.forEach(([, show], at) => setText(body.children[i].children[at], show(disk)));
-    body.children[i].classList.toggle('warns', disk.short);
-  });
-  while (body.children.length > disks.length) body.lastChild.remove();
+  table.show(disks, (disk) => disk.short);
 }
 
 // The disk that is full first, for the figures.

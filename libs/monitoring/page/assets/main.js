@@ -15,6 +15,7 @@ import { showProblems } from './problems.js';
 import { showSettings } from './settings.js';
 import { showFlow } from './farm.js';
 import { showSources } from './sources.js';
+import { showSwitches } from './switches.js';
 import { unheard } from './health.js';
 
 const $ = (id) => document.getElementById(id);
@@ -62,6 +63,7 @@ function showState(state) {
   showFlow(state);
   showSources(state);
   showDisks(state);
+  showSwitches(state);
   setText($('sequence'), state.sequence ? 'Scan ' + state.sequence : '');
   $('sequence').hidden = !state.sequence;
   showAlarms(state);

@@ -406,6 +406,17 @@ std::string Model::state_json(bool can_command) const {
   }
   out["members"] = std::move(members);
   out["disks"] = disks_json(farm_);
+  json::array rings;
+  for (const SwitchRing& one : farm_.switch_rings) {
+    rings.push_back({{"switch", text(one.of)},
+                     {"ring", text(one.ring)},
+                     {"waiting", one.waiting},
+                     {"waiting_most", one.waiting_most},
+                     {"room", one.room},
+                     {"frames", one.frames},
+                     {"dropped", one.dropped}});
+  }
+  out["switch_rings"] = std::move(rings);
   if (const control::DiskUse* disk = control::shortest(farm_.disks))
     out["disk"] = text(control::space_text(*disk));
   out["sequence"] = text(farm_.sequence);

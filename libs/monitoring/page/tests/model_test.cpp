@@ -291,6 +291,29 @@ TEST_CASE("a member that left is forgotten") {
   CHECK(member(model, "slices_per_s") == "none");
 }
 
+TEST_CASE("the state has the rings of the farm's switches, as they reported them") {
+  v1::FarmView view;
+  v1::SwitchReport& report = *view.add_switches()->mutable_report();
+  report.set_name("daq");
+  for (const char* name : {"dcm-0", "dcm-1"}) {
+    v1::SwitchReport::Ring& ring = *report.add_rings();
+    ring.set_name(name);
+    ring.set_waiting(7);
+    ring.set_room(4096);
+    ring.set_dropped(1);
+  }
+  view.add_switches()->mutable_report()->set_name("silent");
+  Model model({10, 10});
+  model.update(page::farm_of(view, nullptr));
+  const json::object state = state_of(model);
+  REQUIRE(state.at("switch_rings").as_array().size() == 2);
+  CHECK(state.at("switch_rings").at(1).at("switch") == json::value("daq"));
+  CHECK(state.at("switch_rings").at(1).at("ring") == json::value("dcm-1"));
+  CHECK(state.at("switch_rings").at(1).at("waiting") == json::value(7));
+  CHECK(state.at("switch_rings").at(1).at("room") == json::value(4096));
+  CHECK(state.at("switch_rings").at(1).at("dropped") == json::value(1));
+}
+
 TEST_CASE(
     "the state has the farm's disks, and `weir top` shows the one that is full first, of state and view") {
   v1::FarmView view;

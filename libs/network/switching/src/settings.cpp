@@ -66,4 +66,16 @@ std::optional<std::string> problem_of(const SwitchSettings& settings) {
   return problem_of_rings(settings);
 }
 
+std::optional<std::string> problem_of_change(const SwitchSettings& from, const SwitchSettings& to) {
+  if (auto problem = problem_of(to)) return problem;
+  const bool same = from.queueing == to.queueing && from.when_full == to.when_full &&
+                    from.frame_bytes_max == to.frame_bytes_max && from.other_frames == to.other_frames &&
+                    from.mark_frames == to.mark_frames && from.ports == to.ports;
+  if (!same) return "only rings and addresses can change while the switch runs: restart it";
+  if (from.queueing != Queueing::rings)
+    return fmt::format("queues \"{}\" cannot change while the switch runs: restart it",
+                       name_of(from.queueing));
+  return std::nullopt;
+}
+
 }  // namespace weir::switching

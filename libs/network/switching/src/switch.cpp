@@ -45,11 +45,11 @@ void Switch::make_queues() {
   for (const FlowRing& ring : settings_.rings) {
     memory_frames_ += ring.frames_max;
     if (settings_.queueing != Queueing::rings) continue;
-    Queue& queue = queues_.emplace_back();
-    queue.frames_max = ring.frames_max;
-    queue.bytes_max = ring.bytes_max;
-    queue.bucket = LeakyBucket(ring.bits_per_s, ring.burst_bytes);
+    ring_queues_.push_back(static_cast<Index>(queues_.size()));
+    limit(queues_.emplace_back(), ring);
+    queues_.back().bucket = LeakyBucket(ring.bits_per_s, ring.burst_bytes);
   }
+  first_other_ = static_cast<Index>(queues_.size());
   memory_frames_ += ports * std::uint64_t{settings_.other_frames};
   const std::size_t more = settings_.queueing == Queueing::fifo             ? 1
                            : settings_.queueing == Queueing::virtual_output ? ports * ports
@@ -62,11 +62,62 @@ void Switch::make_queues() {
   }
 }
 
+void Switch::limit(Queue& queue, const FlowRing& ring) {
+  queue.frames_max = ring.frames_max;
+  queue.bytes_max = ring.bytes_max;
+}
+
+// A frame that is held in front of a queue keeps its queue.
+Switch::Index Switch::unused_queue() {
+  const bool holds = std::ranges::any_of(ports_, [](const Port& port) { return port.receive.frames > 0; });
+  for (std::size_t i = 0; i < queues_.size() && !holds; ++i) {
+    const auto index = static_cast<Index>(i);
+    const bool is_other = index >= first_other_ && index < first_other_ + ports_.size();
+    if (is_other || queues_[i].in_turn || std::ranges::find(ring_queues_, index) != ring_queues_.end())
+      continue;
+    queues_[i] = {};
+    return index;
+  }
+  queues_.emplace_back();
+  return static_cast<Index>(queues_.size() - 1);
+}
+
+void Switch::change(const SwitchSettings& settings) {
+  WEIR_ASSERT(!problem_of_change(settings_, settings));
+  const SwitchSettings before = std::exchange(settings_, settings);
+  const std::vector<Index> former = std::exchange(ring_queues_, {});
+  std::vector<std::size_t> added;
+  memory_frames_ = ports_.size() * std::uint64_t{settings_.other_frames};
+  for (const FlowRing& ring : settings_.rings) {
+    memory_frames_ += ring.frames_max;
+    const auto old = std::ranges::find_if(before.rings, [&](const FlowRing& one) {
+      return one.address == ring.address && one.port == ring.port && one.via == ring.via;
+    });
+    if (old == before.rings.end()) {
+      added.push_back(ring_queues_.size());
+      ring_queues_.push_back(kNoQueue);
+      continue;
+    }
+    ring_queues_.push_back(former[static_cast<std::size_t>(old - before.rings.begin())]);
+    Queue& queue = queues_[ring_queues_.back()];
+    limit(queue, ring);
+    if (old->bits_per_s != ring.bits_per_s || old->burst_bytes != ring.burst_bytes)
+      queue.bucket = LeakyBucket(ring.bits_per_s, ring.burst_bytes);
+  }
+  for (const std::size_t ring : added) {
+    const FlowRing& own = settings_.rings[ring];
+    ring_queues_[ring] = unused_queue();
+    limit(queues_[ring_queues_[ring]], own);
+    queues_[ring_queues_[ring]].bucket = LeakyBucket(own.bits_per_s, own.burst_bytes);
+  }
+  table_ = FlowTable(settings_);
+}
+
 Switch::Index Switch::queue_of(std::size_t input, const FlowTable::Target& target) const {
   switch (settings_.queueing) {
     case Queueing::rings:
-      return static_cast<Index>(target.ring != FlowTable::kNoRing ? target.ring
-                                                                  : settings_.rings.size() + target.via);
+      return target.ring != FlowTable::kNoRing ? ring_queues_[target.ring]
+                                               : static_cast<Index>(first_other_ + target.via);
     case Queueing::output:
       return static_cast<Index>(target.via);
     case Queueing::virtual_output:
@@ -341,8 +392,9 @@ std::uint64_t Switch::held() const {
 
 RingCounters Switch::ring(std::size_t ring) const {
   WEIR_ASSERT(settings_.queueing == Queueing::rings && ring < settings_.rings.size());
-  RingCounters counters = queues_[ring].counters;
-  counters.waiting = queues_[ring].chain.frames;
+  const Queue& queue = queues_[ring_queues_[ring]];
+  RingCounters counters = queue.counters;
+  counters.waiting = queue.chain.frames;
   return counters;
 }
 

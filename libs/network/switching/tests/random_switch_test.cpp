@@ -55,6 +55,7 @@ class Traffic {
       leave();
     }
     if (draw(2) == 0) machine_.run(now_);
+    if (draw(50) == 0) change();
     check();
   }
   // Ends all pauses and empties the switch.
@@ -89,6 +90,17 @@ class Traffic {
                        frame_to(to, static_cast<std::uint16_t>(port), 60 + draw(1500), number,
                                 static_cast<std::uint8_t>(draw(4))));
     }
+  }
+
+  // Other rates and longer rings.
+  void change() {
+    SwitchSettings settings = machine_.settings();
+    if (settings.queueing != Queueing::rings) return;
+    for (FlowRing& ring : settings.rings) {
+      ring.bits_per_s = draw(2) * 500'000'000;
+      ring.frames_max += draw(3);
+    }
+    machine_.change(settings);
   }
 
   void leave() { send(draw(kPorts), 1 + draw(4)); }

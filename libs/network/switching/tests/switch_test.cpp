@@ -268,6 +268,67 @@ TEST_CASE("a frame that the interface lost is a drop of its way in") {
   CHECK(machine.port(1, 0).sent == 0);
 }
 
+TEST_CASE("a running switch takes another rate, and keeps the frames and counters of its rings") {
+  SwitchSettings settings = small_switch();
+  settings.rings[0].bits_per_s = kGigabit / 1000;
+  settings.rings[0].burst_bytes = 1538;
+  Switch machine(settings);
+  for (int i = 0; i < 50; ++i) machine.receive(0, 0, frame_to(kFirstAddress));
+  CHECK(take(machine, 1, 1000).size() == 1);
+  settings.rings[0].bits_per_s = 0;
+  settings.rings[0].frames_max = 60;
+  machine.change(settings);
+  CHECK(machine.ring(0).waiting == 49);
+  CHECK(machine.ring(0).waiting_most == 50);
+  for (int i = 0; i < 20; ++i) machine.receive(0, 0, frame_to(kFirstAddress));
+  CHECK(dropped(machine, 0, FrameDrop::queue_full) == 9);
+  CHECK(take(machine, 1, 1000).size() == 60);
+  CHECK(machine.ring(0).frames == 61);
+}
+
+TEST_CASE("frames of a removed ring leave by their port, and its memory serves the next ring") {
+  SwitchSettings settings = small_switch();
+  Switch machine(settings);
+  for (int i = 0; i < 50; ++i) machine.receive(0, 0, frame_to(kFirstAddress));
+  settings.rings.erase(settings.rings.begin());
+  settings.rings.push_back({.name = "new", .address = kFirstAddress + 5, .via = 2, .frames_max = 7});
+  machine.change(settings);
+  CHECK(machine.memory_frames() == 207 + 4 * 256);
+  machine.receive(0, 0, frame_to(kFirstAddress));
+  CHECK(dropped(machine, 0, FrameDrop::no_route) == 1);
+  for (int i = 0; i < 8; ++i) machine.receive(0, 0, frame_to(kFirstAddress + 5));
+  CHECK(dropped(machine, 0, FrameDrop::queue_full) == 1);
+  CHECK(take(machine, 2, 1000) == std::vector<Address>(7, kFirstAddress + 5));
+  CHECK(take(machine, 1, 1000).size() == 50);
+  CHECK(machine.held() == 0);
+  // The DCM moves behind another port, and back.
+  for (const std::size_t via : {1, 2, 1}) {
+    settings.rings.back().via = via;
+    machine.change(settings);
+    CHECK(machine.ring(2).frames == 0);
+    machine.receive(0, 0, frame_to(kFirstAddress + 5));
+    CHECK(take(machine, via, 1000) == std::vector<Address>{kFirstAddress + 5});
+    CHECK(machine.ring(2).frames == 1);
+  }
+}
+
+TEST_CASE("ports, lengths and kinds of queues cannot change while a switch runs") {
+  const SwitchSettings from = small_switch();
+  SwitchSettings to = from;
+  to.routes.clear();
+  CHECK_FALSE(problem_of_change(from, to).has_value());
+  to.ports[1].transmit_frames = 31;
+  CHECK(problem_of_change(from, to) ==
+        "only rings and addresses can change while the switch runs: restart it");
+  to = from;
+  to.rings[1].address = kFirstAddress;
+  CHECK_THAT(*problem_of_change(from, to), Catch::ContainsSubstring("has another ring already"));
+  SwitchSettings one = from;
+  one.queueing = Queueing::fifo;
+  CHECK(problem_of_change(one, one) ==
+        "queues \"one queue\" cannot change while the switch runs: restart it");
+}
+
 TEST_CASE("settings that contradict each other are refused with the place") {
   SwitchSettings settings = small_switch();
   CHECK_FALSE(problem_of(settings).has_value());

@@ -2,6 +2,7 @@
 
 #include <weir/config/lab_file.hpp>
 #include <weir/config/suggest.hpp>
+#include <weir/config/switch_file.hpp>
 #include <weir/node/recordings.hpp>
 #include <weir/node/setup.hpp>
 
@@ -57,6 +58,8 @@ Expected<LoadedFarm, config::Problems> load(const FarmOptions& options) {
   if (!plan) return Unexpected<config::Problems>(plan.error());
   if (const config::Problems unknown = unknown_members(*file, *plan); !unknown.empty())
     return Unexpected<config::Problems>(unknown);
+  if (const auto switches = config::load_switches(file->farm); !switches)
+    return Unexpected<config::Problems>(switches.error());
   const auto unreadable = [&](const char* key, auto read) -> std::optional<config::Problem> {
     try {
       (void)read(file->farm);

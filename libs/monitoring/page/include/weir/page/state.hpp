@@ -85,6 +85,17 @@ struct CheckState {
   std::string reason;
 };
 
+// A ring of a switch in software, with its frames since the switch began.
+struct SwitchRing {
+  std::string of;  // the switch
+  std::string ring;
+  std::uint64_t waiting = 0;  // now
+  std::uint64_t waiting_most = 0;
+  std::uint64_t room = 0;
+  std::uint64_t frames = 0;  // that left
+  std::uint64_t dropped = 0;
+};
+
 struct Farm {
   std::string name;
   control::State state = control::State::idle;
@@ -98,6 +109,7 @@ struct Farm {
   std::vector<Override> overrides;                //
   std::vector<MemberView> members;                // in the plan's order
   std::vector<control::DiskUse> disks;            // with folders of the farm
+  std::vector<SwitchRing> switch_rings;           // of control.switches
   std::vector<control::Alarm> alarms;             // active ones
   std::vector<control::AlarmShelf> shelves;       //
   std::vector<ChannelState> alarm_channels;       //

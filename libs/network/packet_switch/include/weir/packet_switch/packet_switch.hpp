@@ -44,6 +44,9 @@ class PacketSwitch {
   // Moves the frames that have arrived or are due. Returns false once an interface no longer exists.
   [[nodiscard]] bool run();
   [[nodiscard]] SwitchCounts counts();
+  // Takes other rings and routes, as Switch::change().
+  void change(const switching::SwitchSettings& settings) { machine_.change(settings); }
+  [[nodiscard]] const switching::SwitchSettings& settings() const { return machine_.settings(); }
 
  private:
   struct Port {

@@ -34,6 +34,8 @@ struct PortSettings {
   bool obeys_pauses = false;
   // Above so many stored bytes that came by this port, its sender is told to pause. 0: never.
   std::uint64_t pause_bytes = 0;
+
+  bool operator==(const PortSettings&) const = default;
 };
 
 // A queue of the frames to one DCM, and its rate.
@@ -67,5 +69,8 @@ struct SwitchSettings {
 
 // Returns why a switch cannot have these settings, or nothing.
 [[nodiscard]] std::optional<std::string> problem_of(const SwitchSettings& settings);
+// Returns why a running switch cannot change to these settings, or nothing: only rings and routes may differ.
+[[nodiscard]] std::optional<std::string> problem_of_change(const SwitchSettings& from,
+                                                           const SwitchSettings& to);
 
 }  // namespace weir::switching

@@ -46,6 +46,11 @@ class Switch {
   // The interface lost the first frame of transmit().
   void refused(std::size_t port);
 
+  // Takes other rings and routes. A ring to the same address and port by the same way keeps its frames and
+  // counters. Frames of a ring that no longer exists leave at its former rate, beside those of its successor.
+  // Requires: problem_of_change(settings(), settings) is empty.
+  void change(const SwitchSettings& settings);
+
   [[nodiscard]] const SwitchSettings& settings() const { return settings_; }
   [[nodiscard]] SwitchPortCounters port(std::size_t port, TimeNs now_ns) const;
   // Returns the counters of a ring; of Queueing::rings only.
@@ -57,6 +62,7 @@ class Switch {
 
  private:
   using Index = std::uint32_t;
+  static constexpr Index kNoQueue = UINT32_MAX;
 
   struct Queue {
     FrameChain chain;
@@ -80,6 +86,9 @@ class Switch {
   };
 
   void make_queues();
+  static void limit(Queue& queue, const FlowRing& ring);
+  // Returns a queue that no ring has; its frames have left.
+  [[nodiscard]] Index unused_queue();
   void drop(std::size_t input, FrameDrop reason) {
     ++ports_[input].counters.dropped[static_cast<std::size_t>(reason)];
   }
@@ -102,6 +111,8 @@ class Switch {
   FramePool pool_;
   std::vector<Port> ports_;
   std::vector<Queue> queues_;
+  std::vector<Index> ring_queues_;  // by ring
+  Index first_other_ = 0;           // with rings: the queue of other frames for the first port
   std::uint64_t memory_frames_ = 0;
   std::size_t first_input_ = 0;  // whose held frames come first
   std::optional<TimeNs> due_ns_;
