@@ -90,7 +90,7 @@ void scale_by(double scale, const Scaling& scaling, ExperimentSetting& setting, 
     if (scaled) ((*values *= scale), ...);
   };
   by(scaling.rates, &setting.port_mbit, &setting.host_mbit, &setting.uplink_mbit, &setting.nic_mbit,
-     &setting.slow_mbit, &cure.ring_mbit);
+     &setting.slow_mbit, &cure.ring_mbit, &cure.nic_mbit);
   if (scaling.rates) setting.delay_ms /= scale;
   by(scaling.buffers, &setting.port_kb, &setting.core_kb, &cure.quota, &cure.window_kb);
   if (scaling.rings > 0) {
@@ -197,14 +197,15 @@ std::string planes_text(const ExperimentSetting& setting) {
 }
 
 // Hosts that differ: links of readouts have a delay, the last DCM may have a slow port, or DCMs share hosts.
-std::string unlike_hosts(const ExperimentSetting& setting) {
+std::string unlike_hosts(const ExperimentSetting& setting, const Cure& cure) {
   if (setting.delay_ms == 0 && setting.slow_mbit == 0 && setting.hosts == 0) return {};
   std::string text = "hosts:\n";
   for (std::uint32_t i = 0; i < whole(setting.readouts); ++i) {
     fmt::format_to(std::back_inserter(text), "  - {{name: r{}, nodes: [readout-{}]{}}}\n", i, i,
                    delay_text(setting));
   }
-  return text + dcm_hosts(setting, setting.hosts > 0 ? setting.hosts : setting.dcms, {});
+  const std::string card = cure.nic_mbit > 0 ? ", nic_rate: " + rate_text(cure.nic_mbit) : std::string();
+  return text + dcm_hosts(setting, setting.hosts > 0 ? setting.hosts : setting.dcms, card);
 }
 
 std::string topology_text(const ExperimentSetting& setting, const Cure& cure) {
@@ -215,7 +216,7 @@ std::string topology_text(const ExperimentSetting& setting, const Cure& cure) {
   }
   if (setting.layout == NetworkLayout::one_switch)
     return fmt::format("topology: star\nplacement: separate\nhost_rate: {}\n", rate_text(setting.host_mbit)) +
-           unlike_hosts(setting);
+           unlike_hosts(setting, cure);
   if (setting.layout == NetworkLayout::leaf_spine) return leaf_spine_text(setting);
   if (setting.layout == NetworkLayout::planes) return planes_text(setting);
   const bool racked = setting.layout != NetworkLayout::behind_uplink;
@@ -375,6 +376,8 @@ std::string lab_text(const ExperimentPoint& point) {
   if (cure.bit_errors > 0) text += fmt::format("bit_errors: {:g}\n", cure.bit_errors);
   if (cure.segments > 0) text += fmt::format("window_segments: {}\n", cure.segments);
   if (cure.segments > 0 && cure.kept) text += "static_window: true\n";
+  if (cure.nic_mbit > 0) text += fmt::format("nic_buffer: {}\n", buffer_text(cure.nic_kb));
+  if (cure.nic_pauses) text += "nic_pauses: true\n";
   if (!cure.software.empty())
     text += fmt::format("switches: software\naddresses: per-dcm\nport_queue: {}\n", cure.software);
   if (cure.ring_packets > 0) {

@@ -182,10 +182,14 @@ TEST_CASE("each leaf has its part of readouts and DCMs; rings and cards have the
 
 TEST_CASE("DCMs share hosts, and rings have their rate, where the thesis compares them") {
   const auto hosts = expand(thesis("7.8"), {Tcp::thesis}, 0.003);
-  REQUIRE(hosts.size() == 8);
-  CHECK_THAT(lab_text(hosts.back()), ContainsSubstring("- {name: d5, nodes: [dcm-15, dcm-16, dcm-17]}") &&
-                                         ContainsSubstring("- {name: r5, nodes: [readout-5]}") &&
-                                         ContainsSubstring("port_queue: per-dcm\nring_packets: 1024\n"));
+  REQUIRE(hosts.size() == 12);
+  CHECK_THAT(lab_text(hosts[7]), ContainsSubstring("- {name: d5, nodes: [dcm-15, dcm-16, dcm-17]}") &&
+                                     ContainsSubstring("- {name: r5, nodes: [readout-5]}") &&
+                                     ContainsSubstring("port_queue: per-dcm\nring_packets: 1024\n"));
+  CHECK_THAT(lab_text(hosts.back()),
+             ContainsSubstring("- {name: d5, nodes: [dcm-15, dcm-16, dcm-17], nic_rate: 28200000bit}") &&
+                 ContainsSubstring("- {name: r5, nodes: [readout-5]}") &&
+                 ContainsSubstring("nic_buffer: 64000\nnic_pauses: true\nswitches: software\n"));
   CHECK_THAT(lab_text(hosts.front()), !ContainsSubstring("static_window"));  // Cubic
   const auto uplink = expand(thesis("7.4"), {Tcp::thesis}, 0.02);
   CHECK_THAT(lab_text(uplink.back()), ContainsSubstring("ring_packets: 4096\nring_rate: 27600000bit\n"));

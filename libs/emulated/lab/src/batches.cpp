@@ -40,6 +40,13 @@ void add_relayed(const std::string& device, std::uint32_t mtu, const std::string
   lines.add("link set dev {} mtu {} txqueuelen {} {} up", device, mtu, kLineQueueFrames, more);
 }
 
+// A cable between two software switches.
+void add_cable(const std::string& a, const std::string& b, std::uint32_t mtu, Lines& lines) {
+  lines.add("link add name {} mtu {} type veth peer name {} mtu {}", a, mtu, b, mtu);
+  lines.add("link set dev {} up", a);
+  lines.add("link set dev {} up", b);
+}
+
 std::string switch_links(const LabPlan& plan, const std::vector<std::string>& paths) {
   Lines lines;
   lines.add("link set lo up");
@@ -58,9 +65,12 @@ std::string switch_links(const LabPlan& plan, const std::vector<std::string>& pa
         add_relayed(leg.device, plan.mtu, master, lines);
         continue;
       }
-      lines.add("link add name {} mtu {} type veth peer name {} mtu {} address {} netns {}", leg.device,
-                plan.mtu, leg.nic, plan.mtu, leg.mac, paths[kFirstHost + i]);
-      lines.add("link set dev {} {} up", leg.device, master);
+      const bool card = plan.hosts[i].nic_pauses;
+      const std::string end = card ? plan.hosts[i].card_exit() : leg.device;
+      lines.add("link add name {} mtu {} type veth peer name {} mtu {} address {} netns {}", end, plan.mtu,
+                leg.nic, plan.mtu, leg.mac, paths[kFirstHost + i]);
+      lines.add("link set dev {} {} up", end, master);
+      if (card) add_cable(leg.device, plan.hosts[i].card_link(), plan.mtu, lines);
     }
   }
   for (const Link& link : plan.links) {
@@ -69,13 +79,12 @@ std::string switch_links(const LabPlan& plan, const std::vector<std::string>& pa
       add_relayed(link.to_device, plan.mtu, "master " + plan.switches[link.to], lines);
       continue;
     }
-    lines.add("link add name {} mtu {} type veth peer name {} mtu {}", link.from_device, plan.mtu,
-              link.to_device, plan.mtu);
     if (plan.software) {
-      lines.add("link set dev {} up", link.from_device);
-      lines.add("link set dev {} up", link.to_device);
+      add_cable(link.from_device, link.to_device, plan.mtu, lines);
       continue;
     }
+    lines.add("link add name {} mtu {} type veth peer name {} mtu {}", link.from_device, plan.mtu,
+              link.to_device, plan.mtu);
     lines.add("link set dev {} master {} up", link.from_device, plan.switches[link.from]);
     lines.add("link set dev {} master {} up", link.to_device, plan.switches[link.to]);
   }
@@ -142,11 +151,12 @@ void add_bit_errors(const LabHost& host, Lines& lines) {
 // Filters of the frames that a host receives, in the order of the way: the link, then the card.
 std::string receiving(const LabHost& host) {
   Lines lines;
-  if (!host.loses_frames() && !host.slow_nic) return {};
+  const bool queues = host.slow_nic && !host.nic_pauses;
+  if (!host.loses_frames() && !queues) return {};
   lines.add("qdisc add dev data clsact");
   if (host.loss > 0) add_loss(host, lines);
   if (host.bit_errors > 0) add_bit_errors(host, lines);
-  if (host.slow_nic) {
+  if (queues) {
     lines.add("filter add dev data ingress prio 3 u32 match u32 0 0 action mirred egress redirect dev {}",
               kNicDevice);
   }
@@ -261,7 +271,7 @@ std::string host_side(const LabPlan& plan, std::size_t i) {
   lines.add("link set control up");
   const bool relayed = plan.has_fabric() || host.delay_ns > 0;
   if (relayed) add_relayed("data", plan.mtu, "address " + host.mac, lines);
-  if (host.slow_nic) {
+  if (host.slow_nic && !host.nic_pauses) {
     lines.add("link add name {} mtu {} type ifb", kNicDevice, plan.mtu);
     lines.add("link set dev {} up", kNicDevice);
   }

@@ -69,7 +69,31 @@ void check_back_pressure(LabWork& work) {
     work.report("back_pressure", std::move(*problem));
 }
 
+// A paused port still sends the frames of its queue in the kernel.
+void check_pausing_cards(LabWork& work) {
+  const auto refuse = [&](std::string what) { work.report("nic_pauses", std::move(what)); };
+  if (!work.plan.software) return refuse("needs switches: software");
+  bool any = false;
+  for (const LabHost& host : work.plan.hosts) {
+    if (!host.nic_pauses) continue;
+    any = true;
+    const auto port_of = [&](const std::string& device) {
+      return std::ranges::find_if(work.plan.ports, [&](const Port& port) {
+        return port.space == kSwitches && port.device == device;
+      });
+    };
+    const auto port = port_of(host.name);
+    if (port == work.plan.ports.end())
+      return refuse(fmt::format("needs a port_rate of {}: an unlimited port cannot pause", host.name));
+    if (port_of(host.card_exit())->buffer_bytes < 4 * port->buffer_bytes)
+      return refuse(fmt::format(
+          "needs a nic_buffer of four times the port_buffer of {}, which arrives during a pause", host.name));
+  }
+  if (!any) refuse("needs hosts with a nic_rate");
+}
+
 void check_software_switches(LabWork& work) {
+  if (work.lab.nic_pauses()) check_pausing_cards(work);
   if (!work.plan.software) {
     if (work.lab.port_queue() == v1::Lab::PORT_QUEUE_PER_INPUT ||
         work.lab.port_queue() == v1::Lab::PORT_QUEUE_ONE)

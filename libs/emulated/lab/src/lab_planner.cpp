@@ -338,6 +338,7 @@ class Planner {
     for (const Link& link : plan_.links) taken.insert({link.from_device, link.to_device});
     if (plan_.line) taken.insert({plan_.line->from.device, plan_.line->to.device});
     for (const LabHost& host : plan_.hosts) {
+      taken.insert({host.card_link(), host.card_exit()});
       for (const LabLeg& leg : host.more_legs) taken.insert(leg.device);
     }
     for (const LabHost& host : plan_.hosts) {

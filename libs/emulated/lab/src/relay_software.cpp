@@ -37,6 +37,8 @@ class SoftwareRelay : public RelayWork {
         if (place == SIZE_MAX) continue;
         counts[place].drops += own.ports[port].dropped_ahead;
         counts[place].backlog_bytes += own.ports[port].waiting_bytes;
+        counts[place].pauses += own.ports[port].pauses;
+        counts[place].paused_ns += own.ports[port].paused_ns;
       }
     }
     return counts;
@@ -46,11 +48,13 @@ class SoftwareRelay : public RelayWork {
   [[nodiscard]] reports::RelayReport report() const override {
     reports::RelayReport report;
     report.links = hosts_;
-    report.switches = switches_.size();
     report.is_software = true;
-    for (const auto& one : switches_) {
-      const packet_switch::SwitchCounts counts = one->counts();
-      report.frames += counts.received();
+    for (std::size_t i = 0; i < switches_.size(); ++i) {
+      const packet_switch::SwitchCounts counts = switches_[i]->counts();
+      if (!plans_[i].is_card) {
+        ++report.switches;
+        report.frames += counts.received();
+      }
       report.dropped += counts.dropped();
       report.marked += counts.marked();
       for (std::size_t reason = 0; reason < switching::kFrameDrops; ++reason) {

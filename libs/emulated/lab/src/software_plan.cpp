@@ -44,6 +44,9 @@ class Builder {
       add_port(link.to, link.to_device);
     }
     for (const Forward& forward : plan_.forwards) add_destination(forward);
+    for (const LabHost& host : plan_.hosts) {
+      if (host.nic_pauses) add_card(host);
+    }
     return std::move(switches_);
   }
 
@@ -91,6 +94,30 @@ class Builder {
     const std::string own = plan_.hosts[forward.host].leg(forward.plane).address;
     if (std::find(rings.begin(), rings.end(), own) == rings.end())
       machine.routes.push_back({number_of(own), place.port});
+  }
+
+  // A host's card: a queue of its buffer towards the host, and pauses at its link while half of it is full.
+  void add_card(const LabHost& host) {
+    const std::size_t at = switches_.size();
+    SoftwareSwitch& card = switches_.emplace_back();
+    card.is_card = true;
+    card.settings.machine.queueing = switching::Queueing::output;
+    card.settings.machine.frame_bytes_max = plan_.mtu + kEthernetHeaderBytes;
+    add_port(at, host.card_link());
+    add_port(at, host.card_exit());
+    const Port& exit = plan_.ports[limits_.at(host.card_exit())];
+    card.settings.machine.other_frames =
+        static_cast<std::uint32_t>(exit.buffer_bytes / card.settings.machine.frame_bytes_max);
+    card.settings.interfaces.back().transmit_frames = kTransmitLeast;  // its queue is in the machine
+    switching::PortSettings& link = card.settings.machine.ports.front();
+    link.bits_per_s = plan_.ports[limits_.at(host.name)].rate_bits_per_s;
+    link.pause_bytes = exit.buffer_bytes / 2;
+    for (const LabHost& other : plan_.hosts) {
+      const std::size_t via = &other == &host ? 1 : 0;
+      card.settings.machine.routes.push_back({number_of(other.address), via});
+      for (const std::string& address : other.dcm_addresses)
+        card.settings.machine.routes.push_back({number_of(address), via});
+    }
   }
 
   const LabPlan& plan_;

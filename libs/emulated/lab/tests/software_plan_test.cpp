@@ -83,6 +83,48 @@ TEST_CASE("each switch of leaves and spines has all addresses, over the spine of
   CHECK(ways.size() == 4);
 }
 
+TEST_CASE("a slow card that pauses is a machine between its link and its host") {
+  const LabPlan plan = plan_of(
+      "hosts: [{name: a}, {name: b, nic_rate: 40mbit}]\nswitches: software\nport_rate: 50mbit\n"
+      "port_buffer: 12k\nnic_buffer: 48k\nnic_pauses: true\n");
+  const Port* exit = find_port(plan, "nic>b");
+  REQUIRE(exit != nullptr);
+  CHECK(exit->space == kSwitches);
+  CHECK(exit->device == "b.to");
+  const std::string lines = all_lines(plan);
+  CHECK_THAT(lines, ContainsSubstring("link add name b.to mtu 1500 type veth peer name data") &&
+                        ContainsSubstring("link add name b mtu 1500 type veth peer name b.in mtu 1500") &&
+                        ContainsSubstring("qdisc add dev b.to root handle 1: tbf rate 40000000bit") &&
+                        !ContainsSubstring("ifb"));
+  const auto switches = software_switches(plan);
+  REQUIRE(switches.size() == 2);
+  CHECK_FALSE(switches[0].is_card);
+  CHECK(switches[0].settings.interfaces[1].device == "b");
+  CHECK(switches[0].settings.machine.ports[1].obeys_pauses);
+  CHECK(switches[1].is_card);
+  const auto& card = switches[1].settings;
+  CHECK_FALSE(switching::problem_of(card.machine).has_value());
+  CHECK(card.interfaces[0].device == "b.in");
+  CHECK(card.interfaces[1].device == "b.to");
+  CHECK(card.machine.other_frames == 48 * 1024 / 1514);
+  CHECK(card.machine.ports[0].pause_bytes == 24 * 1024);
+  CHECK(card.machine.ports[0].bits_per_s == 50'000'000);
+  REQUIRE(card.machine.routes.size() == 2);
+  CHECK(card.machine.routes[0].via == 0);
+  CHECK(card.machine.routes[1].via == 1);
+}
+
+TEST_CASE("a card cannot pause a port without a rate, or with a longer queue than it has room") {
+  const std::string lab = "hosts: [{name: a}, {name: b, nic_rate: 40mbit}]\nnic_pauses: true\n";
+  CHECK_THAT(problems_of(lab), ContainsSubstring("nic_pauses: needs switches: software"));
+  CHECK_THAT(problems_of(lab + "switches: software\nport_rate: unlimited\n"),
+             ContainsSubstring("needs a port_rate of b"));
+  CHECK_THAT(problems_of(lab + "switches: software\nport_buffer: 17k\nnic_buffer: 64k\n"),
+             ContainsSubstring("needs a nic_buffer of four times the port_buffer of b"));
+  CHECK_THAT(problems_of("host_count: 2\nnic_pauses: true\nswitches: software\n"),
+             ContainsSubstring("needs hosts with a nic_rate"));
+}
+
 TEST_CASE("what software switches do not have is refused by name") {
   const std::string lab = "host_count: 9\nswitches: software\n";
   CHECK_THAT(problems_of(lab + "delay_ms: 1\n", kFarm),

@@ -158,6 +158,7 @@ void Switch::take_control(Port& port, const PortSettings& settings, TimeNs now_n
   ++port.counters.link_control;
   const auto quanta = pause_in(frame);
   if (!quanta || !settings.obeys_pauses) return;
+  if (*quanta > 0 && port.paused_until_ns <= now_ns) ++port.counters.pauses;
   port.counters.paused_ns += std::min(now_ns, port.paused_until_ns) - port.paused_from_ns;
   port.paused_from_ns = now_ns;
   port.paused_until_ns = now_ns + pause_ns(*quanta, settings.bits_per_s);

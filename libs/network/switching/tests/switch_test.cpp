@@ -268,6 +268,44 @@ TEST_CASE("a frame that the interface lost is a drop of its way in") {
   CHECK(machine.port(1, 0).sent == 0);
 }
 
+TEST_CASE("a card's machine pauses the switch in front of it, and neither drops a frame") {
+  SwitchSettings of_switch = small_switch();
+  of_switch.ports[1].obeys_pauses = true;
+  of_switch.ports[1].bits_per_s = kGigabit;
+  of_switch.rings[0].frames_max = 1000;
+  Switch machine(of_switch);
+  SwitchSettings of_card;
+  of_card.queueing = Queueing::output;
+  of_card.frame_bytes_max = 1514;
+  of_card.other_frames = 40;
+  of_card.ports = {{.name = "link", .transmit_frames = 32, .bits_per_s = kGigabit, .pause_bytes = 30'000},
+                   {.name = "host", .transmit_frames = 1}};
+  of_card.routes = {{kFirstAddress, 1}};
+  Switch card(of_card);
+  const auto move = [](Switch& from, std::size_t out, Switch& to, std::size_t in, TimeNs now,
+                       std::size_t most) {
+    std::vector<ConstBytes> frames(most);
+    const std::size_t count = from.transmit(out, now, frames);
+    for (std::size_t i = 0; i < count; ++i) to.receive(in, now, frames[i]);
+    from.sent(out, count);
+    return count;
+  };
+  // 900 frames come at once; the card's host takes one where the link carries two.
+  for (int i = 0; i < 900; ++i) machine.receive(0, 0, frame_to(kFirstAddress, 0, 1514));
+  std::size_t taken = 0;
+  for (TimeNs now = 0; now < kSecond && taken < 900; now += 24'000) {
+    machine.run(now);
+    (void)move(machine, 1, card, 0, now, 2);
+    card.run(now);
+    (void)move(card, 0, machine, 1, now, 1);
+    taken += take(card, 1, 1, now).size();
+  }
+  CHECK(taken == 900);
+  CHECK(machine.port(1, kSecond).pauses > 5);
+  CHECK(machine.port(1, kSecond).dropped_ahead == 0);
+  CHECK(card.port(1, kSecond).dropped_ahead == 0);
+}
+
 TEST_CASE("a running switch takes another rate, and keeps the frames and counters of its rings") {
   SwitchSettings settings = small_switch();
   settings.rings[0].bits_per_s = kGigabit / 1000;

@@ -97,6 +97,8 @@ run_record::FarmNetwork network_of(const lab::LabPlan& lab, const config::FarmPl
           is_of(own_planes, [&](std::size_t plane) { return port.device == host.leg(plane).device; })) {
         here.port_bits_per_s += rate;
         here.buffer_bytes += static_cast<double>(port.buffer_bytes) + rings_of(lab, i);
+      } else if (port.space == lab::kSwitches && port.device == host.card_exit()) {
+        take_nic(port, rate, here);
       } else if (port.space == lab::kFirstHost + i) {
         if (port.device == lab::kNicDevice) {  // after the port to the host
           take_nic(port, rate, here);

@@ -132,6 +132,11 @@ struct Cure {
   std::string back_pressure = {};  // "pause" or "credits": of the switches
   std::uint32_t spines = 0;        // 0: the setting's
   double port_kb = 0;              // likewise
+  // Rate at which the DCMs' hosts take frames, with software switches; 0: as they come. Their cards have
+  // nic_kb, and drop further frames or send pauses.
+  double nic_mbit = 0;
+  double nic_kb = 64;
+  bool nic_pauses = false;
 };
 
 // Measured quantities of a point.

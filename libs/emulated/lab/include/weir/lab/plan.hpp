@@ -76,6 +76,8 @@ struct LabHost {
   std::size_t card = 0;   // interface card of that switch, shared by hosts with the same one; 0: its own
   bool own_port = false;  // sends at a limited rate, through a Port of its own
   bool slow_nic = false;  // receives at a limited rate, through a Port of its own, device `nic`
+  // That card sends pause frames: it is a machine in user space beside the software switches.
+  bool nic_pauses = false;
   Offloads offloads = Offloads::checksum;
   std::string congestion_control;  // empty: the farm's
   std::vector<std::string> nodes;  // the farm's, by name
@@ -94,6 +96,9 @@ struct LabHost {
     if (plane > 0) return more_legs[plane - 1];
     return {name, "data", address, mac, dcm_addresses, attached};
   }
+  // The devices of a card that sends pauses, in the space of the switches: at its link, and towards the host.
+  [[nodiscard]] std::string card_link() const { return name + ".in"; }
+  [[nodiscard]] std::string card_exit() const { return name + ".to"; }
   // Returns whether frames to it are lost on purpose.
   [[nodiscard]] bool loses_frames() const { return loss > 0 || bit_errors > 0; }
 };

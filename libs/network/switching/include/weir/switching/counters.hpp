@@ -30,6 +30,7 @@ struct SwitchPortCounters {
   std::uint64_t dropped_ahead = 0;                   // of frames that would have left by this port
   std::uint64_t link_control = 0;                    // frames to the switch itself, such as pauses
   std::uint64_t pauses_sent = 0;                     // and ends of pauses
+  std::uint64_t pauses = 0;                          // that the link's other end began
   std::int64_t paused_ns = 0;                        // in which the link's other end wanted no frames
   std::uint64_t waiting = 0;                         // frames now in the switch that will leave by this port
   std::uint64_t waiting_bytes = 0;
