@@ -43,12 +43,14 @@ Experiment table(const char* id, const char* title, double lcms, std::uint32_t p
   return figure;
 }
 
-Expectation row(const std::string& cure, Quantity quantity, double paper_ms, double within,
+Expectation row(const std::string& cure, Quantity quantity, double paper_value, double within,
                 const char* paper) {
   return {.cure = cure,
           .quantity = quantity,
-          .least = paper_ms / within,
-          .most = paper_ms * within,
+          .least = paper_value / within,
+          .most = paper_value * within,
+          .paper_value = paper_value,
+          .within = within,
           .at = "Table 4.2",
           .paper = paper};
 }
@@ -183,12 +185,13 @@ Experiment delays(const char* id, const char* title, double lcms, std::uint32_t 
 Experiment sector_delays() {
   Experiment figure = delays("4.1", "Delays of fragments on the sector line, direct: 5 LCMs, 2 PCs", 5, 2);
   add_cables(figure);
+  // The same delay: the mean, 99 % and the longest are close to the paper's, and so to each other.
   figure.expectations = {
-      {.quantity = Quantity::fragment_max_ms,
-       .least = 6 / kCloseRow,
-       .most = 6 * kCloseRow,
-       .at = "4.4.1, Table 4.2",
-       .paper = "all slices have about the same delay, that of their transmission: 0.006 s at most"}};
+      row("direct", Quantity::fragment_mean_ms, 5, kCloseRow,
+          "all slices have about the same delay, that of their transmission: 0.005 s on average"),
+      row("direct", Quantity::fragment_p99_ms, 5, kCloseRow, "0.005 s at 99 %"),
+      row("direct", Quantity::fragment_max_ms, 6, kCloseRow, "0.006 s at most")};
+  for (Expectation& statement : figure.expectations) statement.at = "4.4.1, Table 4.2";
   return figure;
 }
 

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cstdlib>
 #include <ctime>
@@ -80,6 +81,16 @@ std::string today() {
 }  // namespace
 
 bool RunConditions::is_busy() const { return (withheld < 0 ? others : withheld) > kBusyShare; }
+
+unsigned RunConditions::cores() const {
+  const std::size_t end = machine.find(" core");
+  if (end == machine.npos || end == 0) return 0;
+  const std::size_t before = machine.find_last_not_of("0123456789", end - 1);
+  const std::size_t begin = before == machine.npos ? 0 : before + 1;
+  unsigned cores = 0;
+  std::from_chars(machine.data() + begin, machine.data() + end, cores);
+  return cores;
+}
 
 std::string commit_around(const std::string& folder) {
   for (fs::path at(folder); !at.empty(); at = at.parent_path()) {

@@ -28,7 +28,7 @@ namespace {
 
 namespace json = boost::json;
 
-constexpr double kStartAndEndS = 5;  // of a run's processes, roughly
+constexpr double kStartAndEndS = 4;  // of a run's processes, with samples of the load, roughly
 constexpr double kSecondsPerMinute = 60;
 constexpr std::uint64_t kSlowUs = 200'000;  // TCP's shortest retransmission timeout
 
@@ -65,6 +65,7 @@ void take_latency(const metrics::ValueHistogram& latency, Line& figures) {
 // Of the ports: drops, pauses and the use of the readouts' own ones, which are named "r0>switch".
 void take_ports(const run_record::Summary& summary, Line& figures) {
   std::uint64_t drops = 0;
+  std::uint64_t settling_drops = 0;
   std::uint64_t pauses = 0;
   const reports::PortReport none{};
   const reports::PortReport* drops_at = &none;
@@ -72,6 +73,7 @@ void take_ports(const run_record::Summary& summary, Line& figures) {
   std::vector<double> uses;
   for (const reports::PortReport& port : summary.ports) {
     drops += port.drops_after_1s;
+    settling_drops += port.drops - port.drops_after_1s;
     pauses += port.pauses;
     if (port.drops_after_1s > drops_at->drops_after_1s) drops_at = &port;
     if (port.paused_s > held->paused_s) held = &port;
@@ -79,6 +81,7 @@ void take_ports(const run_record::Summary& summary, Line& figures) {
       uses.push_back(port.use);
   }
   figures["drops"] = drops;
+  figures["settling_drops"] = settling_drops;
   figures["drops_at"] = drops_at->name;
   figures["source_least"] = uses.empty() ? 0 : std::ranges::min(uses);
   figures["source_most"] = uses.empty() ? 0 : std::ranges::max(uses);

@@ -9,7 +9,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <initializer_list>
 #include <iterator>
+#include <set>
 #include <sstream>
 #include <system_error>
 
@@ -44,6 +46,47 @@ Column paper_x() {
 
 const Column kLabel = text_column("cure, TCP", "_label");
 
+// The columns that name a row: its run only if there are several.
+std::vector<Column> row_columns(const Lines& lines, std::initializer_list<Column> more = {}) {
+  std::vector<Column> columns{kLabel};
+  if (std::ranges::any_of(lines, [](const Line& line) { return number_of(line, "_run") > 1; })) {
+    columns.push_back({"run", [](const Line& line) {
+                         return fmt::format("{:.0f}{}", number_of(line, "_run"),
+                                            is_set(line, "_not_judged") ? ", not judged" : "");
+                       }});
+  }
+  columns.insert(columns.end(), more);
+  return columns;
+}
+
+bool differs(const Lines& lines, const char* key) {
+  return std::ranges::any_of(
+      lines, [&](const Line& line) { return number_of(line, key) != number_of(lines.front(), key); });
+}
+
+Column size_column(std::string head, std::string key) {
+  return {std::move(head),
+          [key = std::move(key)](const Line& line) { return fmt::format("{:.4g}", number_of(line, key)); }};
+}
+
+bool has_core(NetworkLayout layout) {
+  return layout != NetworkLayout::one_switch && layout != NetworkLayout::all_to_all;
+}
+
+// Rings and the queues of software switches have a memory of their own.
+std::string buffers_text(const Experiment& experiment, const Lines& lines) {
+  if (lines.empty() || differs(lines, "_port_kb")) return {};
+  const auto rings = std::ranges::count_if(
+      experiment.cures, [](const Cure& cure) { return cure.ring_packets > 0 || !cure.software.empty(); });
+  if (experiment.vary == Vary::ring || experiment.vary == Vary::ring_rate) return {};
+  if (rings == std::ranges::ssize(experiment.cures)) return {};
+  const bool core = has_core(experiment.setting.layout) && !differs(lines, "_core_kb");
+  return fmt::format(
+      " The buffer of a port is {:g} kB{}{}.", number_of(lines.front(), "_port_kb"),
+      core ? fmt::format(", between switches {:g} kB", number_of(lines.front(), "_core_kb")) : "",
+      rings > 0 ? "; rings and software switches have their own memory" : "");
+}
+
 // A number, or "-" where the line has none.
 Column known_column(std::string head, std::string key, int digits, double factor = 1) {
   return {std::move(head), [key = std::move(key), digits, factor](const Line& line) {
@@ -56,19 +99,21 @@ Column known_column(std::string head, std::string key, int digits, double factor
 
 std::string trace_table(Show show, const Lines& lines) {
   if (show == Show::use)
-    return table_of(lines, {kLabel, number_column("idle for 175 ms or more, times", "idle_gaps", 0)});
+    return table_of(lines,
+                    row_columns(lines, {number_column("idle for 175 ms or more, times", "idle_gaps", 0)}));
   return table_of(
       lines,
-      {kLabel,
-       number_column("first request to last response, ms: median of the collections without an idle ms",
-                     "collection_ms", 1),
-       number_column("requests in its first quarter, %", "early_requests", 0, kPercent),
-       number_column("longest queue, kB", "longest_queue_kb", 1), text_column("at", "_queue_at")});
+      row_columns(
+          lines,
+          {number_column("first request to last response, ms: median of the collections without an idle ms",
+                         "collection_ms", 1),
+           number_column("requests in its first quarter, %", "early_requests", 0, kPercent),
+           number_column("longest queue, kB", "longest_queue_kb", 1), text_column("at", "_queue_at")}));
 }
 
 // Of pushed slices, as the paper's delays are.
 std::string fragment_table(bool varies, const Lines& lines) {
-  std::vector<Column> columns{kLabel};
+  std::vector<Column> columns = row_columns(lines);
   if (varies) columns.push_back(paper_x());
   columns.insert(
       columns.end(),
@@ -84,13 +129,20 @@ std::string push_text(bool varies, const Lines& lines) {
          fragment_table(varies, lines) +
          "\nA fragment's delay here begins with the first byte of its slice at the DCM, plus its readout's "
          "slots; "
-         "the paper's begins with its sending.\n";
+         "the paper's begins with its sending. The fragments are those of the first 200 slices of each DCM, "
+         "settling included, so their number is not that of the measured time.\n";
 }
 
 std::string source_table(const Lines& lines) {
-  return table_of(
-      lines, {kLabel, number_column("link of the source that sends least, %", "source_least", 1, kPercent),
-              number_column("most, %", "source_most", 1, kPercent)});
+  return "\nBeside the streams the farm idles, with 10 slices a second of 64 bytes from each source. Their "
+         "latency is the time for which they wait behind frames of the streams: where nothing is dropped, it "
+         "tells of no timeout. With credits or pause frames each stream keeps a static window of 200 "
+         "segments "
+         "under way. Three streams of a source (figure 10) are 900 kB in front of a slice's fragment, 0.6 s "
+         "at 38 % of a link of 31 Mb/s.\n\n" +
+         table_of(lines, row_columns(lines, {number_column("link of the source that sends least, %",
+                                                           "source_least", 1, kPercent),
+                                             number_column("most, %", "source_most", 1, kPercent)}));
 }
 
 // Rows of runs with back-pressure.
@@ -99,18 +151,19 @@ std::string pause_table(const Lines& lines) {
   std::ranges::copy_if(lines, std::back_inserter(held),
                        [](const Line& line) { return text_of(line, "back_pressure") != "none"; });
   if (held.empty()) return {};
-  return "\n" + table_of(held, {kLabel, paper_x(), number_column("pauses of the run", "pauses", 0),
-                                text_column("port held back longest", "held_at"),
-                                number_column("of the run, %", "held_share", 1, kPercent)});
+  return "\n" +
+         table_of(held, row_columns(held, {paper_x(), number_column("pauses of the run", "pauses", 0),
+                                           text_column("port held back longest", "held_at"),
+                                           number_column("of the run, %", "held_share", 1, kPercent)}));
 }
 
 std::string bit_error_table(const Lines& lines) {
   const auto rate = [](const Line& line) { return fmt::format("{:g}", number_of(line, "bit_errors")); };
-  return table_of(lines, {kLabel,
-                          {"bit error rate", rate},
-                          number_column("frames lost to it, settling included", "bit_error_losses", 0),
-                          number_column("retransmitted segments, %", "retransmitted", 3, kPercent),
-                          number_column("longest latency, ms", "max_ms", 1)});
+  return table_of(
+      lines, row_columns(lines, {{"bit error rate", rate},
+                                 number_column("frames lost to it, settling included", "bit_error_losses", 0),
+                                 number_column("retransmitted segments, %", "retransmitted", 3, kPercent),
+                                 number_column("longest latency, ms", "max_ms", 1)}));
 }
 
 // `paper_ms`: the delay in the paper.
@@ -236,7 +289,9 @@ Line line_of(const Experiment& experiment, const ExperimentResult& result, const
             {"delay_ms", four_digits(point.setting.delay_ms)},
             {"back_pressure", point.cure.back_pressure.empty() ? "none" : point.cure.back_pressure},
             {"_label", label_of(point)},
-            {"_run", result.run}};
+            {"_run", result.run},
+            {"_port_kb", point.setting.port_kb},
+            {"_core_kb", point.setting.core_kb}};
   for (const auto& [key, value] : result.figures)
     line[key] = value.is_double() ? json::value(four_digits(value.get_double())) : value;
   if (point.show == Show::bars) line["bars"] = true;
@@ -284,9 +339,8 @@ Expected<std::vector<ExperimentResult>, std::string> results_of(const Experiment
 
 namespace {
 
-std::vector<Column> columns_of(const Experiment& experiment, bool several) {
-  std::vector<Column> columns{kLabel};
-  if (several) columns.push_back(number_column("run", "_run", 0));
+std::vector<Column> columns_of(const Experiment& experiment, const Lines& lines) {
+  std::vector<Column> columns = row_columns(lines);
   if (experiment.vary != Vary::nothing) {
     columns.push_back({fmt::format("{}: in the paper's unit", name_of(experiment.vary)), paper_x().cell});
     columns.push_back({"here", [](const Line& line) { return fmt::format("{:.4g}", number_of(line, "x")); }});
@@ -304,8 +358,12 @@ std::vector<Column> columns_of(const Experiment& experiment, bool several) {
                                  number_column("p50", "p50_ms", 1),
                                  number_column("p99", "p99_ms", 1),
                                  known_column("200 ms or more, %", "slow_share", 1, kPercent),
+                                 known_column("drops while settling", "settling_drops", 0),
                                  number_column("drops", "drops", 0),
                                  text_column("most at", "drops_at")});
+  if (differs(lines, "serialisation_ms"))
+    columns.push_back(number_column("a slice alone, ms", "serialisation_ms", 1));
+  if (differs(lines, "_port_kb")) columns.push_back(size_column("buffer of a port, kB", "_port_kb"));
   return columns;
 }
 
@@ -367,32 +425,34 @@ std::string experiment_page(const Experiment& experiment, const std::vector<Expe
                             const std::string& left_out) {
   const ExperimentTimes times = times_of(experiment, options);
   const double scale = scale_of(experiment, options);
+  const std::set<std::uint32_t> busy_runs = busy_runs_of(results, conditions);
   Lines lines;
-  bool several = false;
   for (const ExperimentResult& result : results) {
     lines.push_back(line_of(experiment, result, options));
-    several = several || result.run > 1;
+    lines.back()["_not_judged"] = busy_runs.size() < results.back().run && busy_runs.contains(result.run);
+    // Latencies of slices beside streams do not tell of timeouts.
+    if (!result.point.setting.flows.empty()) lines.back()["slow_share"] = nullptr;
   }
   std::string text =
-      page_head(
-          page_title(experiment, options), options.output,
-          fmt::format(
-              "{}. {} Settling {:g} s, measuring {:g} s. Theory is formula A.12 of Jereczek's thesis.\n\n{}",
-              experiment.title, scale_text(experiment, scale), times.settle_s, times.measure_s,
-              text_of(conditions) + spinners_text(results))) +
+      page_head(page_title(experiment, options), options.output,
+                fmt::format("{}. {}{} Settling {:g} s, measuring {:g} s. Theory is formula A.12 of "
+                            "Jereczek's thesis.\n\n{}",
+                            experiment.title, scale_text(experiment, scale), buffers_text(experiment, lines),
+                            times.settle_s, times.measure_s, text_of(conditions) + spinners_text(results))) +
       (experiment.show == Show::failover ? failover_table(lines)
-                                         : table_of(lines, columns_of(experiment, several)));
+                                         : table_of(lines, columns_of(experiment, lines)));
   if (!left_out.empty()) text += "\nLeft out: " + left_out + ".\n";
   if (experiment.setting.push) text += push_text(experiment.vary != Vary::nothing, lines);
   if (needs_trace(experiment.show)) text += "\n" + trace_table(experiment.show, lines);
-  if (!experiment.setting.flows.empty()) text += "\n" + source_table(lines);
+  if (!experiment.setting.flows.empty()) text += source_table(lines);
   text += pause_table(lines);
   if (std::ranges::any_of(experiment.cures, [](const Cure& cure) { return cure.bit_errors > 0; }))
     text += "\n" + bit_error_table(lines);
   text += delay_text(experiment.setting.delay_ms, results);
-  if (experiment.show != Show::failover)
-    text += fmt::format("\nA slice alone takes {:.1f} ms through its port.\n\n",
-                        lines.empty() ? 0 : number_of(lines.front(), "serialisation_ms"));
+  text += "\n";
+  if (experiment.show != Show::failover && !differs(lines, "serialisation_ms") && !lines.empty())
+    text += fmt::format("A slice alone takes {:.1f} ms through its port.\n\n",
+                        number_of(lines.front(), "serialisation_ms"));
   text +=
       options.loss_free ? loss_free_text(results) : statements_text(experiment, results, scale, conditions);
   return text + fmt::format("\nDifferences: {}\n", experiment.differs);

@@ -144,9 +144,10 @@ std::string input_verdicts(const Lines& lines) {
     const bool busy = number_of(line, "other_share") > kBusyShare || khz <= 0;
     const bool met = khz >= paper_khz / kCloseInput && khz <= paper_khz * kCloseInput;
     const auto verdict = [&](bool is_met, const std::string& paper, const std::string& criterion) {
-      rows += verdict_row(busy     ? "no verdict: the machine was busy"
-                          : is_met ? "met"
-                                   : "not met",
+      rows += verdict_row(!line.contains(kOtherShare) ? "no verdict: the load was not recorded"
+                          : busy                      ? "no verdict: the machine was busy"
+                          : is_met                    ? "met"
+                                                      : "not met",
                           paper, criterion, khz > 0 ? fmt::format("{:g} kHz", khz) : "-");
     };
     verdict(met, fmt::format("Table 5.2, {}: {:g} kHz without overflow", node, paper_khz),

@@ -149,6 +149,20 @@ Expected<RcnpResult, std::string> measure(const RcnpPoint& point, double seconds
   return result;
 }
 
+// Adds the values of each run of the point, because a line has their medians.
+void add_runs(const std::vector<RcnpResult>& results, Line& line) {
+  boost::json::array runs;
+  for (const RcnpResult& one : results) {
+    if (one.point.label != results.back().point.label) continue;
+    runs.push_back(boost::json::object{{"rate_hz", four_digits(one.rate_hz)},
+                                       {"decision_mean_ms", four_digits(one.mean_ms)},
+                                       {"decision_p99_ms", four_digits(one.p99_ms)},
+                                       {"selection_mean_ms", four_digits(one.selection_ms)},
+                                       {"other_cores", four_digits(one.other_cores)}});
+  }
+  line["runs"] = std::move(runs);
+}
+
 // Reads the results in lines of an earlier run, and appends these to `lines`.
 Expected<std::vector<RcnpResult>, std::string> results_of(const RcnpFigure& figure, const std::string& file,
                                                           Lines& lines) {
@@ -221,6 +235,7 @@ int run_rcnp(const RcnpOptions& options, std::FILE* out, std::FILE* err) {
       results.push_back(std::move(*result));
       Line line = line_of(*its, results.back());
       add_to(line, conditions);
+      add_runs(results, line);
       return Lines{std::move(line)};
     };
     group.push_back({point.label, measure_point});

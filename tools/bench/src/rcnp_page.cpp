@@ -204,7 +204,7 @@ Findings building_findings(const std::vector<RcnpResult>& results) {
   if (results.size() == 3) {
     grows(0,
           "VI.G, Figure 15b: event building in the other farm raises the average T_dec (EB in EFT over "
-          "no EB)");
+          "no EB); there by its traffic, here by the CPU that both groups share");
     grows(1, "VI.G: a single farm raises it further (EB in SEL over EB in EFT)");
   }
   const RcnpResult& single = results.back();

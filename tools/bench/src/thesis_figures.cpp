@@ -24,6 +24,30 @@ ExperimentSetting congested_core() {
   return setting;
 }
 
+std::vector<Expectation> readouts_statements() {
+  return {{.x_to = 40,
+           .quantity = Quantity::sustained,
+           .least = 0.95,
+           .at = "4.2",
+           .paper = "at a constant rate the goodput grows in proportion to the event's size"},
+          {.x_from = 40,
+           .x_to = 40,
+           .quantity = Quantity::over_serialisation,
+           .most = 1.25,
+           .at = "4.2",
+           .paper = "the latency is close to the serialisation delay"},
+          {.x_from = 60,
+           .quantity = Quantity::sustained,
+           .most = 0.5,
+           .at = "4.2",
+           .paper = "above 50 ROSes the goodput collapses"},
+          {.x_from = 60,
+           .quantity = Quantity::slow,
+           .least = 0.1,
+           .at = "4.2",
+           .paper = "more and more events then take over 200 ms, by TCP timeouts"}};
+}
+
 Experiment readouts_figure() {
   Experiment figure;
   figure.id = "4.3";
@@ -31,29 +55,25 @@ Experiment readouts_figure() {
   figure.setting = one_dcm(200, 1000, 50);
   figure.vary = Vary::readouts;
   figure.x = {10, 30, 40, 60, 80, 120, 200};
-  figure.cures = {plain_tcp()};
-  figure.expectations = {{.x_to = 40,
-                          .quantity = Quantity::sustained,
-                          .least = 0.95,
-                          .at = "4.2",
-                          .paper = "at a constant rate the goodput grows in proportion to the event's size"},
-                         {.x_from = 40,
-                          .x_to = 40,
-                          .quantity = Quantity::over_serialisation,
-                          .most = 1.25,
-                          .at = "4.2",
-                          .paper = "the latency is close to the serialisation delay"},
-                         {.x_from = 60,
-                          .quantity = Quantity::sustained,
-                          .most = 0.5,
-                          .at = "4.2",
-                          .paper = "above 50 ROSes the goodput collapses"},
-                         {.x_from = 60,
-                          .quantity = Quantity::slow,
-                          .least = 0.1,
-                          .at = "4.2",
-                          .paper = "more and more events then take over 200 ms, by TCP timeouts"}};
-  figure.differs = std::string("Six readouts here stand for 60 of the paper.") + kModernTcp;
+  Cure whole_response = static_window(kWholeResponse);
+  whole_response.kept = true;
+  figure.cures = {plain_tcp(), whole_response};
+  for (const Cure& cure : figure.cures) {
+    for (Expectation& statement : readouts_statements()) {
+      statement.cure = cure.label;
+      figure.expectations.push_back(std::move(statement));
+    }
+  }
+  figure.differs =
+      std::string(
+          "Six readouts here stand for 60 of the paper, and the port's 60 kB for the 600 kB that "
+          "the paper estimates from this figure. Section 4.2 has Cubic. Today's Cubic halves its "
+          "windows at the losses while the run settles, until the responses fit the port, and "
+          "hardly opens them again (probably because its clock stops while a connection idles), so "
+          "80 and 120 readouts lose nothing later. The static window is the thesis' (section 3.5.2: "
+          "where congestion control is not to be the limit); with it a readout sends each response "
+          "at once.") +
+      kModernTcp;
   return figure;
 }
 

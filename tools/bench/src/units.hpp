@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cmath>
+#include <concepts>
 #include <cstdint>
 #include <string>
 
@@ -32,8 +33,10 @@ inline constexpr std::uint64_t kBufferBytesMin = 64U << 20;
                                              const std::string& criterion, const std::string& measured) {
   return fmt::format("| {} | {} | {} | {} |\n", verdict, paper, criterion, measured);
 }
-[[nodiscard]] inline std::string verdict_row(bool met, const std::string& paper, const std::string& criterion,
-                                             const std::string& measured) {
+// A literal is a verdict in words, and no bool.
+template <std::same_as<bool> Bool>
+[[nodiscard]] std::string verdict_row(Bool met, const std::string& paper, const std::string& criterion,
+                                      const std::string& measured) {
   return verdict_row(std::string(met ? "met" : "not met"), paper, criterion, measured);
 }
 

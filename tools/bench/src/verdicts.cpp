@@ -132,6 +132,13 @@ std::string range_text(double from, double to) {
   return std::isinf(to) ? fmt::format(" from {:g}", from) : fmt::format(" from {:g} to {:g}", from, to);
 }
 
+// "10 x 6 ms / 1.3"
+std::string origin_text(const Expectation& expectation, double factor, double bound) {
+  if (expectation.within <= 0) return fmt::format("{:g} x {:.4g} ms", factor, bound);
+  return fmt::format("{:g} x {:g} ms {} {:g}", factor, expectation.paper_value,
+                     bound < expectation.paper_value ? "/" : "x", expectation.within);
+}
+
 std::string criterion_text(const ExpectationVerdict& verdict) {
   const Expectation& expectation = *verdict.expectation;
   const QuantityText words = words_of(expectation.quantity);
@@ -141,7 +148,7 @@ std::string criterion_text(const ExpectationVerdict& verdict) {
     if (!std::isfinite(bound)) return;
     bounds +=
         fmt::format("{} {} {}", bounds.empty() ? "" : ",", which, value_text(expectation, factor * bound));
-    if (factor != 1) bounds += fmt::format(" ({:g} x {:.4g} ms)", factor, bound);
+    if (factor != 1) bounds += " (" + origin_text(expectation, factor, bound) + ")";
   };
   add("at least", expectation.least);
   add("at most", expectation.most);
@@ -160,12 +167,13 @@ std::string measured_text(const ExpectationVerdict& verdict) {
   return text.empty() ? "-" : text;
 }
 
-std::string verdict_word(const ExpectationVerdict& verdict, bool busy) {
+// `unjudged`: why nothing is judged; empty: it is.
+std::string verdict_word(const ExpectationVerdict& verdict, const std::string& unjudged) {
   const Expectation& expectation = *verdict.expectation;
   if (!expectation.cannot.empty()) return "cannot appear here, because " + expectation.cannot;
   if (!expectation.open.empty()) return "open in the paper: " + expectation.open;
   if (!verdict.measured()) return "not measured";
-  if (busy) return "no verdict: the machine was busy";
+  if (!unjudged.empty()) return "no verdict: " + unjudged;
   if (verdict.differs()) return "not met: the runs differ";
   return verdict.met() ? "met" : "not met";
 }
@@ -180,16 +188,32 @@ std::string agreement_text(const std::vector<ExpectationVerdict>& verdicts, std:
                      busy ? "" : ": each statement has the same verdict in all of them");
 }
 
-// Runs of the whole figure with a point around which other programs held cores.
-std::set<std::uint32_t> busy_runs_of(const std::vector<ExperimentResult>& results) {
-  std::set<std::uint32_t> runs;
-  for (const ExperimentResult& result : results) {
-    if (conditions_of({result.figures}).is_busy()) runs.insert(result.run);
-  }
-  return runs;
+bool is_saturated(const ExperimentResult& result, unsigned cores) {
+  const RunConditions around = conditions_of({result.figures});
+  const bool others_gave_way =
+      around.others > kBusyShare && around.withheld >= 0 && around.withheld <= kBusyShare;
+  return result.point.setting.spinners == 0 && cores > 0 && !others_gave_way &&
+         number_of(result.figures, "cpu_s_per_s") >= kSaturatedShare * cores;
+}
+
+// Returns why nothing is judged; empty: some runs are.
+std::string unjudged_of(const RunConditions& conditions, std::size_t busy_runs, std::uint32_t runs) {
+  if (!conditions.is_known()) return "the load was not recorded";
+  const bool busy = busy_runs == 0 ? conditions.is_busy() : busy_runs == runs;
+  return busy ? "the machine was busy" : "";
 }
 
 }  // namespace
+
+std::set<std::uint32_t> busy_runs_of(const std::vector<ExperimentResult>& results,
+                                     const RunConditions& conditions) {
+  std::set<std::uint32_t> runs;
+  for (const ExperimentResult& result : results) {
+    if (conditions_of({result.figures}).is_busy() || is_saturated(result, conditions.cores()))
+      runs.insert(result.run);
+  }
+  return runs;
+}
 
 double value_of(Quantity quantity, const Line& figures) { return number_of(figures, words_of(quantity).key); }
 
@@ -227,29 +251,34 @@ std::string statements_text(const Experiment& experiment, const std::vector<Expe
                             double scale, const RunConditions& conditions) {
   std::uint32_t runs = 0;
   for (const ExperimentResult& result : results) runs = std::max(runs, result.run);
-  const std::set<std::uint32_t> busy_runs = busy_runs_of(results);
-  const bool busy = conditions.is_busy() && (busy_runs.empty() || busy_runs.size() == runs);
+  const std::set<std::uint32_t> busy_runs = busy_runs_of(results, conditions);
+  const std::string unjudged = unjudged_of(conditions, busy_runs.size(), runs);
   std::vector<ExperimentResult> judged_results;
   std::ranges::copy_if(results, std::back_inserter(judged_results), [&](const ExperimentResult& result) {
-    return busy || !busy_runs.contains(result.run);
+    return !unjudged.empty() || !busy_runs.contains(result.run);
   });
   const auto verdicts = verdicts_of(experiment, judged_results, scale);
   if (verdicts.empty()) return {};
   std::string text = "## Statements of the paper\n\n";
-  if (busy) {
-    text += "Other programs held cores before or after a run, so nothing is judged.\n\n";
+  if (!conditions.is_known()) {
+    text += "The load of the machine was not recorded, so nothing is judged.\n\n";
+  } else if (!unjudged.empty()) {
+    text +=
+        "Other programs held cores before or after a run, or all cores were in use during it, so nothing is "
+        "judged.\n\n";
   } else if (!busy_runs.empty()) {
     text += fmt::format(
-        "Not judged: run {}, because other programs held cores before or after a point of it.\n\n",
+        "Not judged: run {}, because other programs held cores before or after a point of it, or all cores "
+        "were in use during one.\n\n",
         fmt::join(busy_runs, ", "));
     runs -= static_cast<std::uint32_t>(busy_runs.size());
   }
-  text += agreement_text(verdicts, runs, busy) +
+  text += agreement_text(verdicts, runs, !unjudged.empty()) +
           "\n| verdict | rows | the paper | criterion | here |\n| --- | --- | --- | --- | --- |\n";
   for (const ExpectationVerdict& verdict : verdicts) {
     const Expectation& expectation = *verdict.expectation;
     const bool judged = has_criterion(expectation);
-    text += fmt::format("| {} | {}{}{} TCP | {}: {} | {} | {} |\n", verdict_word(verdict, busy),
+    text += fmt::format("| {} | {}{}{} TCP | {}: {} | {} | {} |\n", verdict_word(verdict, unjudged),
                         expectation.cure, expectation.cure.empty() ? "" : ", ", name_of(expectation.tcp),
                         expectation.at, expectation.paper, judged ? criterion_text(verdict) : "-",
                         judged ? measured_text(verdict) : "-");

@@ -26,6 +26,8 @@ const Experiment& thesis(const char* id) {
   return *found;
 }
 
+const RunConditions kQuiet{.machine = "a processor, 2 cores, Linux", .others = 0, .withheld = 0};
+
 ExperimentResult result_of(ExperimentPoint point, double share, double drops) {
   return {std::move(point), 1, {{"share_of_theory", share}, {"drops", drops}}};
 }
@@ -384,7 +386,7 @@ TEST_CASE("a statement of the paper holds if all matching runs meet it, and is n
       "TCP Cubic, old TCP | 4.5.3: switches with TCP Cubic reach less than 20 % of theory | "
       "goodput, "
       "of theory at most 20 % from 1 | 50 % |";
-  CHECK_THAT(experiment_page(figure, results, options, {}), ContainsSubstring("| not met | " + row));
+  CHECK_THAT(experiment_page(figure, results, options, kQuiet), ContainsSubstring("| not met | " + row));
   RunConditions busy;
   busy.others = 0.5;
   CHECK_THAT(experiment_page(figure, results, options, busy),
@@ -425,6 +427,62 @@ TEST_CASE("a busy run of a figure is named, and the others are judged") {
   results.front().figures[kWithheldShare] = 0.2;
   CHECK_THAT(page(), ContainsSubstring("nothing is judged") &&
                          ContainsSubstring("at most 20 % from 1 | 15 %; 50 % |"));
+}
+
+TEST_CASE("nothing is judged without a recorded load, or if all cores were in use") {
+  const Experiment& figure = thesis("4.13");
+  std::vector<ExperimentResult> results;
+  for (const ExperimentPoint& point : expand(figure, {Tcp::old_tcp}, 0.01)) {
+    results.push_back(result_of(point, 0.1, 0));
+    results.back().figures["cpu_s_per_s"] = 1.8;
+  }
+  ExperimentOptions options;
+  options.bench = "thesis";
+  const auto page = [&](const RunConditions& conditions) {
+    return experiment_page(figure, results, options, conditions);
+  };
+  CHECK_THAT(page({}), ContainsSubstring("| no verdict: the load was not recorded | TCP Cubic") &&
+                           !ContainsSubstring("met |"));
+  CHECK_THAT(page(kQuiet), ContainsSubstring("| met | TCP Cubic"));
+  results.back().figures["cpu_s_per_s"] = 1.95;
+  CHECK_THAT(page(kQuiet), ContainsSubstring("| no verdict: the machine was busy | TCP Cubic") &&
+                               !ContainsSubstring("met |"));
+  // Other programs, which gave way.
+  results.back().figures[kOtherShare] = 0.9;
+  results.back().figures[kWithheldShare] = 0.0;
+  CHECK_THAT(page(kQuiet), ContainsSubstring("| met | TCP Cubic"));
+  results.back().figures[kWithheldShare] = 0.2;
+  CHECK_THAT(page(kQuiet), ContainsSubstring("| no verdict: the machine was busy | TCP Cubic"));
+  results.back().figures[kOtherShare] = 0.0;
+  results.back().figures[kWithheldShare] = 0.0;
+  for (ExperimentResult& result : results) result.point.setting.spinners = 2;
+  CHECK_THAT(page(kQuiet), ContainsSubstring("| met | TCP Cubic"));
+  CHECK(RunConditions{.machine = "16 cores, Linux 6.1"}.cores() == 16);
+  CHECK(RunConditions{.machine = "Linux"}.cores() == 0);
+}
+
+TEST_CASE("a row of a page names its run, the ports' buffers and the drops while the run settled") {
+  const auto& all = mixed_experiments();
+  const auto figure = std::ranges::find(all, "10", &Experiment::id);
+  REQUIRE(figure != all.end());
+  std::vector<ExperimentResult> results;
+  for (const ExperimentPoint& point : expand(*figure, {Tcp::new_tcp}, 0.2)) {
+    for (std::uint32_t run = 1; run <= 2; ++run) {
+      results.push_back({point, run, {{"serialisation_ms", point.cure.flows ? 0.2 : 18.0}}});
+      results.back().figures["settling_drops"] = 31;
+      results.back().figures[kWithheldShare] = run == 2 ? 0.5 : 0.0;
+    }
+  }
+  ExperimentOptions options;
+  options.bench = "mixed";
+  const std::string page = experiment_page(*figure, results, options, kQuiet);
+  CHECK_THAT(page, ContainsSubstring(" The buffer of a port is 100 kB, between switches 400 kB. ") &&
+                       ContainsSubstring("| cure, TCP | run | link of the source that sends least") &&
+                       ContainsSubstring("| cure, TCP | run | in the paper's unit | pauses of the run") &&
+                       ContainsSubstring("| TCP flows, new TCP | 2, not judged | "));
+  CHECK_THAT(page, ContainsSubstring("drops while settling | drops | most at | a slice alone, ms |") &&
+                       ContainsSubstring("| 31 | 0 |  | 18.0 |") &&
+                       !ContainsSubstring("A slice alone takes"));
 }
 
 TEST_CASE("the DCMs of figure 5.8 have a ring each, with three of the paper's twelve shares of a port") {
@@ -471,7 +529,7 @@ TEST_CASE("two runs of a figure agree or differ, and a difference is not met") {
   CHECK_FALSE(verdict.met());
   ExperimentOptions options;
   options.bench = "thesis";
-  CHECK_THAT(experiment_page(figure, results, options, {}),
+  CHECK_THAT(experiment_page(figure, results, options, kQuiet),
              ContainsSubstring("The shape differed between the 2 runs: in 1 of") &&
                  ContainsSubstring("| not met: the runs differ | TCP Cubic, old TCP") &&
                  ContainsSubstring("| 10 %; 40 % |"));
@@ -490,8 +548,8 @@ TEST_CASE("times of a slower figure are compared with the paper's, longer by the
   CHECK_FALSE(verdicts_of(*figure, {direct}, 0.1).front().met());
   ExperimentOptions options;
   options.bench = "antares";
-  CHECK_THAT(experiment_page(*figure, {direct}, options, {}),
-             ContainsSubstring("# Table 4.2 of the ANTARES thesis\n") && ContainsSubstring("(10 x 744 ms)") &&
+  CHECK_THAT(experiment_page(*figure, {direct}, options, kQuiet),
+             ContainsSubstring("# Table 4.2 of the ANTARES thesis\n") && ContainsSubstring("(10 x 248 ms x 3)") &&
                  ContainsSubstring("cannot appear here, because a run of 16 s is 1.6 s of the paper's time"));
 }
 

@@ -186,7 +186,8 @@ TEST_CASE("the page of a failover has its own table and statements") {
   figures["lost"] = 0;
   ExperimentOptions options;
   options.bench = "thesis";
-  const std::string page = experiment_page(experiment, {{point, 1, std::move(figures)}}, options, {});
+  const std::string page =
+      experiment_page(experiment, {{point, 1, std::move(figures)}}, options, {.others = 0});
   CHECK_THAT(page, ContainsSubstring("their lowest half second, % of before") &&
                        ContainsSubstring("| met | new TCP | ours: nothing but time is lost |") &&
                        !ContainsSubstring("A slice alone"));

@@ -9,6 +9,8 @@ namespace weir::bench {
 
 // Share of the cores that other programs may withhold while something is judged.
 inline constexpr double kBusyShare = 0.1;
+// From this use of the cores on, by all programs together, the cores may limit a measurement.
+inline constexpr double kSaturatedShare = 0.95;
 
 // Keys of lines.
 inline constexpr const char* kOtherShare = "other_share";
@@ -27,6 +29,10 @@ struct RunConditions {
 
   // Returns whether other programs took so much of the cores that a criterion says nothing.
   [[nodiscard]] bool is_busy() const;
+  // Returns whether one of the two shares was recorded. Without it nothing can be judged.
+  [[nodiscard]] bool is_known() const { return others >= 0 || withheld >= 0; }
+  // Returns the number of cores in the machine's name; 0: not recorded.
+  [[nodiscard]] unsigned cores() const;
 };
 
 // Returns the conditions now, with the machine's name and the commit; samples nothing.

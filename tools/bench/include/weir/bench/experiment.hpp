@@ -186,6 +186,10 @@ struct Expectation {
   // In the paper's unit and speed: where slices come slower by the scale, times are longer by its inverse.
   double least = -std::numeric_limits<double>::infinity();
   double most = std::numeric_limits<double>::infinity();
+  // Of bounds that are a value of the paper divided and multiplied by a factor: both, for the page. 0:
+  // others.
+  double paper_value = 0;
+  double within = 0;
   std::string at = {};      // section, figure or table
   std::string paper = {};   // a clause, with its number and unit
   std::string cannot = {};  // a clause: why the statement cannot appear here

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <weir/bench/conditions.hpp>
 #include <weir/bench/figure.hpp>
 
 #include <cstdint>
@@ -33,8 +34,11 @@ struct IdleOptions {
 // `times_ms`: slice, from request to last byte; the first ones are left out.
 [[nodiscard]] Line line_of(const IdleCase& one, const IdleOptions& options,
                            const std::vector<std::pair<double, double>>& times_ms, bool balanced);
+// Returns the time that a response takes at least: a round trip, and its frames on the wire at the line's
+// rate.
+[[nodiscard]] double floor_ms(const IdleOptions& options);
 [[nodiscard]] std::string idle_page(const Lines& lines, const IdleOptions& options,
-                                    const std::string& machine);
+                                    const RunConditions& conditions);
 
 // 0: every run ended with a ledger that balances. Needs root.
 [[nodiscard]] int run_remote_idle(const IdleOptions& options, std::FILE* out, std::FILE* err);
