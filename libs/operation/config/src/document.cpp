@@ -38,6 +38,8 @@ the prefix `lab.`, as in `--set lab.port_rate=200mbit`.
 
 Rates and buffers are those of `tc`: `1gbit` and `200mbit` are bits per second in steps of 1000; `100k` and `4m` are
 bytes in steps of 1024. `unlimited` sets no limit on the rate.
+With `switches: software` a port holds more than its `port_buffer`: frames also wait in the switch before it, 288 of them
+in a lab without a farm ([lab.md](lab.md#software-switches)).
 )";
 
 constexpr const char* kSwitchIntroduction = R"(

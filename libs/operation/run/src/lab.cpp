@@ -1,6 +1,8 @@
+#include "relay_counts.hpp"
 #include <weir/base/assert.hpp>
 #include <weir/config/rate.hpp>
 #include <weir/lab/named.hpp>
+#include <weir/lab/software_plan.hpp>
 #include <weir/run/exit_status.hpp>
 #include <weir/run/lab_command.hpp>
 #include <weir/run/lab_run.hpp>
@@ -58,6 +60,8 @@ int refuse(std::FILE* err, const lab::NetworkError& error) {
 
 // Starts the process that relays the links of a lab that stays up. It ends when their devices are removed.
 Expected<void, std::string> leave_relay(const lab::LabPlan& plan, const lab::LabNetwork& network) {
+  auto listener = listen_for_counts(plan.name);
+  if (!listener) return Unexpected<std::string>(listener.error());
   auto relay = lab::Relay::open(plan, network);
   if (!relay) return Unexpected<std::string>(relay.error());
   const pid_t pid = ::fork();
@@ -67,6 +71,7 @@ Expected<void, std::string> leave_relay(const lab::LabPlan& plan, const lab::Lab
   ::setsid();
   const int nothing = ::open("/dev/null", O_RDWR);
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) ::dup2(nothing, stream);
+  serve_counts(listener->get(), plan, *relay);
   relay->run();
   ::_exit(0);
 }
@@ -79,6 +84,19 @@ void print_hosts(const lab::LabPlan& plan, std::FILE* out) {
     fmt::print(out, "  {:<{}}  {:<13}  control {:<13}  at {}\n", host.name, width, host.address,
                host.control_address, plan.switches[host.attached]);
   }
+}
+
+// `port_buffer` is not all that a frame may wait in.
+void print_switch_memory(const lab::LabPlan& plan, std::FILE* out) {
+  if (!plan.software) return;
+  const auto switches = lab::software_switches(plan);
+  if (switches.empty()) return;
+  const switching::SwitchSettings& machine = switches.front().settings.machine;
+  fmt::print(
+      out,
+      "its switches hold frames in front of the ports' buffers: {} for each port, and up to {} on their "
+      "way to it\n",
+      machine.other_frames, machine.ports.front().transmit_frames);
 }
 
 }  // namespace
@@ -107,6 +125,7 @@ int lab_up(const LabOptions& options, std::FILE* out, std::FILE* err) {
   }
   fmt::print(out, "lab {} is up: {}, {} hosts\n", plan->name, plan->topology, plan->hosts.size());
   print_hosts(*plan, out);
+  print_switch_memory(*plan, out);
   fmt::print(out, "run something on a host:  ip netns exec weir.{}.{} COMMAND\nend it:  weir lab down {}\n",
              plan->name, plan->hosts.front().name, options.lab_file);
   return 0;
@@ -135,18 +154,24 @@ int lab_status(const LabOptions& options, std::FILE* out, std::FILE* err) {
   if (!counters) return refuse(err, counters.error(), kExitFailed);
   fmt::print(out, "lab {} is up: {}, {} hosts\n", plan->name, plan->topology, plan->hosts.size());
   print_hosts(*plan, out);
-  if (plan->has_fabric()) {
-    fmt::print(out, "its switches are a process in user space, which holds the counts of their ports\n");
-    return 0;
+  const std::vector<lab::Port> ports = plan->counted_ports();
+  std::vector<lab::PortCount> counts = counters->read();
+  counts.resize(ports.size());
+  if (plan->has_fabric() || plan->software || plan->line) {
+    if (const auto more = ask_for_counts(*plan)) {
+      lab::add_counts(counts, *more);
+    } else {
+      fmt::print(out, "  the process that carries its frames does not answer: {} in no row\n",
+                 plan->software ? "frames that its switches dropped are" : "its frames are");
+    }
   }
-  const std::vector<lab::PortCount>& counts = counters->read();
   for (std::size_t i = 0; i < counts.size(); ++i) {
-    WEIR_ASSERT(i < plan->ports.size());
-    const lab::Port& port = plan->ports[i];
+    const lab::Port& port = ports[i];
     fmt::print(out, "  {:<24}  {:>9}  buffer {:>6}  {} bytes in {} frames sent, {} dropped\n", port.name,
                config::print_rate(port.rate_bits_per_s), config::print_buffer(port.buffer_bytes),
                counts[i].wire_bytes(), counts[i].packets, counts[i].drops);
   }
+  print_switch_memory(*plan, out);
   return 0;
 }
 
