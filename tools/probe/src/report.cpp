@@ -19,6 +19,7 @@ using line_figures::statistics_of;
 
 constexpr std::size_t kBins = 10;
 constexpr std::size_t kBarMax = 40;
+constexpr double kUsPerMs = 1000;
 
 std::string us_text(double us) {
   return microseconds_text(static_cast<std::uint64_t>(std::llround(std::max(0.0, us))));
@@ -206,10 +207,21 @@ class Report {
     std::size_t most = 1;
     const auto bins = line_figures::histogram_of(paused.series.latency_us, kBins);
     for (const auto& bin : bins) most = std::max(most, bin.count);
+    const int digits = bins.empty() ? 0 : digits_of(bins.front().to - bins.front().from);
     for (const auto& bin : bins)
-      add("  {:>9} to {:>9} {:6} {}\n", us_text(bin.from), us_text(bin.to), bin.count,
+      add("  {:>9} to {:>9} {:6} {}\n", fmt::format("{:.{}f} ms", bin.from / kUsPerMs, digits),
+          fmt::format("{:.{}f} ms", bin.to / kUsPerMs, digits), bin.count,
           std::string(bin.count * kBarMax / most, '#'));
     idle_restart();
+  }
+
+  // Returns the digits of milliseconds that tell both ends of a bin apart.
+  static int digits_of(double width_us) {
+    constexpr int kDigitsMax = 4;
+    int digits = 0;
+    for (double width = width_us / kUsPerMs; width > 0 && width < 1 && digits < kDigitsMax; width *= 10)
+      ++digits;
+    return digits;
   }
 
   void one_series(const NamedSeries& one) {
@@ -254,9 +266,14 @@ class Report {
     const auto sent = line_figures::fit_cost(send);
     const auto received = line_figures::fit_cost(receive);
     constexpr double kNsPerUs = 1000;
-    if (sent && received)
-      add("  fitted {:6.2f} us {:6.2f} us, and {:.2f} ns and {:.2f} ns a byte\n", sent->per_message,
-          received->per_message, kNsPerUs * sent->per_byte, kNsPerUs * received->per_byte);
+    if (!sent || !received) return;
+    add("  fitted {:6.2f} us {:6.2f} us, and {:.2f} ns and {:.2f} ns a byte; at most {:.0f} and {:.0f} % "
+        "off\n",
+        sent->per_message, received->per_message, kNsPerUs * sent->per_byte, kNsPerUs * received->per_byte,
+        kPercent * line_figures::deviation_of(*sent, send),
+        kPercent * line_figures::deviation_of(*received, receive));
+    if (line_figures::deviation_of(*received, receive) > kNear)
+      add("  the time of receiving is not linear in the bytes: use the table, not the fit\n");
   }
 
   const Measurement& m_;

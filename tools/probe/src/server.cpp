@@ -62,10 +62,7 @@ class Server {
     parts_ = {&client_, key_.get(), datagrams_.get(), &stop_};
   }
 
-  ~Server() {
-    stop_ = true;
-    for (Serving& serving : servings_) end(serving);
-  }
+  ~Server() { end_sessions(); }
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
@@ -84,11 +81,20 @@ class Server {
         return serving.ended.load();
       });
     }
-    fmt::print(out_, "weir probe: served {} clients, refused {}, and {} datagrams\n", served_.load(),
-               refused_.load(), strangers_ + reader_.malformed());
+    end_sessions();
+    fmt::print(
+        out_,
+        "weir probe: served {} connections, put off {} while another was measuring, refused {}, and {} "
+        "datagrams\n",
+        served_.load(), put_off_.load(), refused_.load(), strangers_ + reader_.malformed());
   }
 
  private:
+  void end_sessions() {
+    stop_ = true;
+    for (Serving& serving : servings_) end(serving);
+  }
+
   static void end(Serving& serving) {
     ::shutdown(serving.handle.get(), SHUT_RDWR);
     if (serving.thread.joinable()) serving.thread.join();
@@ -112,7 +118,7 @@ class Server {
   void serve(Serving& serving, OwnedDescriptor socket, const Address& from) {
     try {
       const SessionEnd end = serve_session(std::move(socket), from, parts_);
-      ++(end.measured ? served_ : refused_);
+      ++(end.measured ? served_ : end.put_off ? put_off_ : refused_);
     } catch (const std::exception&) {
       ++refused_;
     }
@@ -148,6 +154,7 @@ class Server {
   SessionParts parts_;
   std::list<Serving> servings_;
   std::atomic<std::uint64_t> served_{0};
+  std::atomic<std::uint64_t> put_off_{0};
   std::atomic<std::uint64_t> refused_{0};
   std::uint64_t strangers_ = 0;
   std::vector<std::byte> answer_;

@@ -193,18 +193,21 @@ SessionEnd serve_session(OwnedDescriptor descriptor, const Address& client, cons
       if (client != nullptr) client->end();
     }
   } ending;
+  bool put_off = false;
   try {
     greet_client(socket, parts.key);
     const Token token = make_token();
-    if (const auto present = parts.client->begin(client, token))
+    if (const auto present = parts.client->begin(client, token)) {
+      put_off = true;
       refuse(socket, "busy: " + *present + " is measuring");
+    }
     ending.client = parts.client;
     socket.send(
         Acceptance{token, mtu_of(socket, client.is_v6()), read_idle_restart(), may_change_idle_restart()});
     Session(socket, token, parts).run();
-    return {"the server ends", true};
+    return {.why = "the server ends", .measured = true};
   } catch (const PeerError& error) {
-    return {error.what(), ending.client != nullptr};
+    return {error.what(), ending.client != nullptr, put_off};
   }
 }
 

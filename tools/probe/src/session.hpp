@@ -51,6 +51,7 @@ struct SessionParts {
 struct SessionEnd {
   std::string why;
   bool measured = false;
+  bool put_off = false;  // because another session had not ended
 };
 [[nodiscard]] SessionEnd serve_session(OwnedDescriptor socket, const Address& client,
                                        const SessionParts& parts);

@@ -31,6 +31,16 @@ std::string buffer_text(double bytes) {
   return fmt::format("{:.0f}", std::max(1.0, bytes));
 }
 
+namespace {
+
+// The report's kB are of 1000 bytes, a farm file's k are of 1024.
+std::string kilo_comment(double bytes) {
+  const std::string text = buffer_text(bytes);
+  return text.ends_with('k') ? fmt::format("   # {:.0f} bytes: a k is 1024", bytes) : "";
+}
+
+}  // namespace
+
 std::string network_yaml(const LineFigures& figures) {
   std::string text = "network:\n";
   const bool comment_rate = figures.rate_is_lower_bound;
@@ -40,7 +50,8 @@ std::string network_yaml(const LineFigures& figures) {
   if (figures.buffer_bytes)
     text += fmt::format("  {}port_buffer: {}{}\n", figures.buffer_of_sender ? "# " : "",
                         buffer_text(*figures.buffer_bytes),
-                        figures.buffer_of_sender ? "   the sender's own output queue, not a switch's" : "");
+                        figures.buffer_of_sender ? "   the sender's own output queue, not a switch's"
+                                                 : kilo_comment(*figures.buffer_bytes));
   if (figures.round_trip_us > 0)
     text += fmt::format("  round_trip_us: {:.0f}\n", std::max(1.0, std::round(figures.round_trip_us)));
   return text;

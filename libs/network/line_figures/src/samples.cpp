@@ -88,4 +88,12 @@ std::optional<MessageCost> fit_cost(std::span<const std::pair<double, double>> p
   return MessageCost{per_message, per_byte};
 }
 
+double deviation_of(const MessageCost& fit, std::span<const std::pair<double, double>> points) {
+  double most = 0;
+  for (const auto& [bytes, cost] : points) {
+    if (cost > 0) most = std::max(most, std::abs(fit.per_message + fit.per_byte * bytes - cost) / cost);
+  }
+  return most;
+}
+
 }  // namespace weir::line_figures

@@ -6,7 +6,8 @@ namespace {
 
 TEST_CASE("a measured line is a network section with the farm file's units") {
   CHECK(network_yaml({199.84e6, false, 99'924.0, false, 112.4}) ==
-        "network:\n  port_rate: 199.8mbit\n  port_buffer: 98k\n  round_trip_us: 112\n");
+        "network:\n  port_rate: 199.8mbit\n  port_buffer: 98k   # 99924 bytes: a k is 1024\n  round_trip_us: "
+        "112\n");
 }
 
 TEST_CASE("bounds, and queues of the sender itself, are comments") {

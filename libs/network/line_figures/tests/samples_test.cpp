@@ -39,6 +39,9 @@ TEST_CASE("the cost of a message is a constant and a part that grows with its by
   REQUIRE(cost);
   CHECK(cost->per_message == Approx(3));
   CHECK(cost->per_byte == Approx(0.001));
+  CHECK(deviation_of(*cost, points) == Approx(0).margin(1e-9));
+  CHECK(deviation_of({3, 0.001}, std::vector<std::pair<double, double>>{{1000, 8}, {64, 3.064}, {64, 0}}) ==
+        Approx(0.5));
   CHECK_FALSE(fit_cost(std::vector<std::pair<double, double>>{{64, 1}, {64, 2}}));
   CHECK_FALSE(fit_cost(std::vector<std::pair<double, double>>{{64, 1}, {1024, 0}}));
 }

@@ -42,5 +42,8 @@ struct MessageCost {
 // Fits cost = per_message + per_byte x bytes to pairs of bytes and cost, by least squares of the relative
 // deviations; neither part is below 0. nullopt: fewer than two sizes with a cost.
 [[nodiscard]] std::optional<MessageCost> fit_cost(std::span<const std::pair<double, double>> points);
+// Returns the largest deviation of the fit from a point, relative to the point's cost. Points without a cost
+// do not count.
+[[nodiscard]] double deviation_of(const MessageCost& fit, std::span<const std::pair<double, double>> points);
 
 }  // namespace weir::line_figures
