@@ -13,6 +13,9 @@ using namespace tuning;
 
 namespace {
 
+// Returns a window, or a rate, that is smaller by half a step.
+double half_step_down(double value) { return 2 * value / (1 + kUp); }
+
 double first_window(const ShaperSettings& settings) {
   const auto buffer = static_cast<double>(settings.port_buffer_bytes);
   if (buffer == 0) return kFirst;
@@ -184,8 +187,8 @@ void Adaptive::response(const MeasuredAnswer& response, TimeNs now_ns) {
   // TCP's own start limits the first flights of a line, so the window need not.
   if (phase_ == Phase::start_up && far()) move_to(std::max(target_, 2 * kFirst * ways_.readouts()));
   const DurationNs host_ns = std::min(response.host_ns, kEpoch);  // a longer one is a pause
-  host_ns_ += (static_cast<double>(host_ns) - host_ns_) / kResponses;
-  uplink_ns_ += (shortest_.longer_ns(response.bytes) - uplink_ns_) / kResponses;
+  host_ns_ += (static_cast<double>(host_ns) - host_ns_) / kMany;
+  uplink_ns_ += (shortest_.longer_ns(response.bytes) - uplink_ns_) / kMany;
   ways_.responded(response.readout, response.time_ns, time_ns);
 }
 
@@ -221,7 +224,7 @@ void Adaptive::end_of_pass(bool wanting, TimeNs now_ns) {
   if (now_ns - looked_ns_ >= kLookEvery / 4) {
     const double seconds = static_cast<double>(now_ns - std::exchange(looked_ns_, now_ns)) / kSecond;
     const bool busy = rates_.best() * kHostTimes * host_ns_ > ceiling_;
-    const double forget = busy ? kForgetBusy : kForget;
+    const double forget = busy ? 1 - kBackOff : kForget;
     ceiling_ *= 1 + forget * std::min(seconds, 1.0);
     ways_.look(now_ns);
   }
@@ -239,7 +242,7 @@ void Adaptive::end_of_pass(bool wanting, TimeNs now_ns) {
   const bool starting = phase_ == Phase::start_up;
   const DurationNs least = starting ? std::max(kFar, shortest_.ns()) : std::max(kEpoch, 2 * shortest_.ns());
   if (epoch_.limited_ns < least) return;
-  const std::uint32_t enough = starting ? kStartResponses : kResponses;
+  const std::uint32_t enough = starting ? kSome : kMany;
   // A window over a long line, or with busy hosts, has few answers.
   const bool line = far() || (starting && on_line(epoch_.rate()));
   const bool few = epoch_.limited_ns >= (line ? least : kFew * least) && epoch_.responses >= kFew;
@@ -268,7 +271,7 @@ bool Adaptive::far() const {
 void Adaptive::finish_epoch(TimeNs now_ns) {
   const double rate = rate_ = epoch_.rate();
   line_.fade();
-  const DurationNs fast = epoch_.quantile(kFast);
+  const DurationNs fast = epoch_.quantile(kRare);
   ways_.measure(shortest_.ns(), full_rate_, now_ns);
   usual_ns_ = epoch_.quantile(0.5);
   try_smaller(now_ns);
@@ -323,7 +326,7 @@ double Adaptive::standing(double rate, DurationNs waited_ns) const {
 
 void Adaptive::steady(double rate, DurationNs fast, TimeNs now_ns) {
   if (share_.members == 1) {
-    if (rates_.seen() >= kEpochs / 4) foreign_.alone(full_rate_);
+    if (rates_.seen() >= kMany / 4) foreign_.alone(full_rate_);
     const ForeignTraffic::Advice advice = foreign_.epoch(rate, target_, now_ns);
     if (advice != ForeignTraffic::Advice::none) return follow(advice, now_ns);
   }
@@ -331,11 +334,11 @@ void Adaptive::steady(double rate, DurationNs fast, TimeNs now_ns) {
   // Bytes that are spare while hosts are quick keep the port full while they are slow.
   const double spare = kHostTimes / 2 * rate * host_ns_;
   const double queue = standing(rate, fast) - spare;
-  if (queue > kFirst) return move_to(target_ * kDown * kDown);
   if (queue < kQueue) return standing(rate, usual_ns_) - spare > kFirst ? follow_hosts() : grow();
-  if (rate < kDown * full_rate_) return move_to(target_ * kUp);
+  if (queue > kFirst) return move_to(half_step_down(half_step_down(target_)));
+  if (rate < half_step_down(full_rate_)) return move_to(target_ * kUp);
   up_ = 0;
-  move_to(target_ * kDown);
+  move_to(half_step_down(target_));
 }
 
 // Sets the window to the contents of the line and the hosts at the best recent rate, and a little more.
@@ -373,7 +376,7 @@ void Adaptive::follow_hosts() {
   up_ = 0;
   const double wanted = wanted_by_hosts();
   if (target_ < wanted) return move_to(std::min(wanted, target_ * kFactor));
-  move_to(std::max(wanted, target_ * kDown));
+  move_to(std::max(wanted, half_step_down(target_)));
 }
 
 void Adaptive::follow(ForeignTraffic::Advice advice, TimeNs now_ns) {
@@ -441,7 +444,7 @@ void Adaptive::end_drain(TimeNs now_ns) {
   was_wanting_ = false;
   // Refills in two steps, because requests that are sent while nothing is in flight arrive together.
   set_window(static_cast<std::uint64_t>(target_ / 2));
-  refill_ns_ = now_ns + std::max(kDrain, shortest_.ns());
+  refill_ns_ = now_ns + std::max(kFar / 2, shortest_.ns());
 }
 
 }  // namespace weir::shaping

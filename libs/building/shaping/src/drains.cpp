@@ -11,7 +11,7 @@ void Drains::begin(TimeNs now_ns, DurationNs base_ns) {
   pairs_next_ = !pairs_next_;
   pairs_ = pairs_next_;
   pair_left_ = 0;
-  until_ns_ = now_ns + std::max(tuning::kDrain, tuning::kFew * base_ns);
+  until_ns_ = now_ns + std::max(tuning::kFar / 2, tuning::kFew * base_ns);
 }
 
 void Drains::begin_probe(TimeNs now_ns, DurationNs length_ns) {
@@ -36,7 +36,7 @@ bool Drains::over(TimeNs now_ns, bool wants_pairs) const {
 }
 
 void Drains::end(TimeNs now_ns) {
-  every_ns_ = std::min(2 * every_ns_, tuning::kDrainMost);
+  every_ns_ = std::min(2 * every_ns_, tuning::kFew * kSecond);
   next_ns_ = now_ns + every_ns_;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "tuning.hpp"
 #include <weir/base/time.hpp>
 
 #include <array>
@@ -12,7 +13,8 @@ struct Epoch {
   DurationNs limited_ns = 0;
   std::uint64_t bytes = 0;
   std::uint32_t responses = 0;
-  std::array<std::uint32_t, 512> times_us10{};  // waiting times of the latest responses behind others, 0.1 us
+  // Waiting times of the latest responses behind others, 0.1 us.
+  std::array<std::uint32_t, 16 * tuning::kMany> times_us10{};
 
   void begin();
   [[nodiscard]] double rate() const;                // bytes per ns

@@ -22,7 +22,7 @@ ForeignTraffic::Advice ForeignTraffic::epoch(double rate, double window, TimeNs 
       there_ = false;
       return Advice::none;
     }
-    return now_ns - probe_ns_ >= kDrainMost ? Advice::probe : Advice::hold;
+    return now_ns - probe_ns_ >= kFew * kSecond ? Advice::probe : Advice::hold;
   }
   if (low_epochs_++ == 0) low_since_ns_ = now_ns;
   if (low_epochs_ < 2) return there_ ? Advice::hold : Advice::none;
@@ -58,9 +58,9 @@ ForeignTraffic::Advice ForeignTraffic::push(double rate, double window, TimeNs n
   low_epochs_ = 0;
   const double before = std::exchange(before_push_rate_, 0);
   if (before > 0 && rate < before * kUp) {
-    if (++pushes_in_vain_ >= kSure) {
+    if (++pushes_in_vain_ >= kFew) {
       pushes_in_vain_ = 0;
-      no_push_until_ns_ = now_ns + kDrainMost;
+      no_push_until_ns_ = now_ns + kFew * kSecond;
     }
     return Advice::unpush;
   }

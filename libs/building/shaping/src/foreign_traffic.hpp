@@ -54,7 +54,7 @@ class ForeignTraffic {
   TimeNs probe_ns_ = -kSecond;
   double before_push_rate_ = 0;  // 0: no push is being tried
   double before_push_window_ = 0;
-  int pushes_in_vain_ = 0;
+  std::uint32_t pushes_in_vain_ = 0;
   TimeNs no_push_until_ns_ = 0;
 };
 

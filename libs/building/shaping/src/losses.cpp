@@ -11,7 +11,7 @@ bool Losses::note(double segments, double came, DurationNs within_ns, TimeNs now
     segments_ = 0;
   }
   segments_ += segments;
-  const double many = now_ns < tolerated_until_ns_ ? tuning::kTolerated * came : 0;
+  const double many = now_ns < tolerated_until_ns_ ? tuning::kRare * came : 0;
   return segments_ >= std::max(double{tuning::kFew}, many);
 }
 

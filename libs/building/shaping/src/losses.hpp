@@ -22,7 +22,7 @@ class Losses {
  private:
   double segments_ = 0;
   TimeNs since_ns_ = 0;
-  DurationNs tolerated_ns_ = tuning::kDrainMost / 2;  // last duration
+  DurationNs tolerated_ns_ = tuning::kFew * kSecond / 2;  // last duration
   TimeNs tolerated_until_ns_ = 0;
 };
 

@@ -10,7 +10,7 @@ namespace weir::shaping {
 // The rates of recent epochs, in bytes per ns. Pure.
 class RecentRates {
  public:
-  void note(double rate) { rates_[seen_++ % tuning::kEpochs] = rate; }
+  void note(double rate) { rates_[seen_++ % tuning::kMany] = rate; }
   void forget() { seen_ = 0; }
   [[nodiscard]] std::size_t seen() const { return seen_; }
   // Returns the rate of a full port: a high quantile instead of the maximum, because after an idle moment a
@@ -18,10 +18,10 @@ class RecentRates {
   [[nodiscard]] double full() const;
   // Returns the highest of the last `epochs`.
   [[nodiscard]] double best_of(std::size_t epochs) const;
-  [[nodiscard]] double best() const { return best_of(tuning::kEpochs); }
+  [[nodiscard]] double best() const { return best_of(tuning::kMany); }
 
  private:
-  std::array<double, tuning::kEpochs> rates_{};
+  std::array<double, tuning::kMany> rates_{};
   std::size_t seen_ = 0;
 };
 

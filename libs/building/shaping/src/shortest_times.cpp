@@ -23,8 +23,9 @@ void ShortestTimes::note_of_pair(DurationNs time_ns, std::uint64_t owed) {
 
 void ShortestTimes::end_drain() {
   if (late_.owed > 0) {
-    drains_[drains_seen_++ % tuning::kDrains] = std::exchange(late_, {});
-    const auto end = drains_.begin() + static_cast<std::ptrdiff_t>(std::min(drains_seen_, tuning::kDrains));
+    drains_[drains_seen_++ % tuning::kSome] = std::exchange(late_, {});
+    const auto end =
+        drains_.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(drains_seen_, tuning::kSome));
     const auto least = std::min_element(
         drains_.begin(), end, [](const Shortest& a, const Shortest& b) { return a.time_ns < b.time_ns; });
     ns_ = least->time_ns;
@@ -32,8 +33,9 @@ void ShortestTimes::end_drain() {
   }
   if (!saw_pair()) return;
   const double slope = std::exchange(late_slope_, kNone);
-  slopes_[slopes_seen_++ % tuning::kDrains] = slope;
-  const auto end = slopes_.begin() + static_cast<std::ptrdiff_t>(std::min(slopes_seen_, tuning::kDrains));
+  slopes_[slopes_seen_++ % tuning::kSome] = slope;
+  const auto end =
+      slopes_.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(slopes_seen_, tuning::kSome));
   slope_ = *std::min_element(slopes_.begin(), end);
 }
 

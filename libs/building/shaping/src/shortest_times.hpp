@@ -44,9 +44,9 @@ class ShortestTimes {
   double slope_ = 0;  // ns per byte
   Shortest late_;     // since the last drain
   double late_slope_ = kNone;
-  std::array<Shortest, tuning::kDrains> drains_{};
+  std::array<Shortest, tuning::kSome> drains_{};
   std::size_t drains_seen_ = 0;
-  std::array<double, tuning::kDrains> slopes_{};
+  std::array<double, tuning::kSome> slopes_{};
   std::size_t slopes_seen_ = 0;
 };
 

@@ -15,14 +15,14 @@ StartUp::Step StartUp::epoch(const Seen& seen) {
     return {Move::grow};
   }
   if (seen.queues) return {Move::shrink, true};
-  const bool over = ++vain_ >= tuning::kSure;
+  const bool over = ++vain_ >= tuning::kFew;
   return {over ? Move::stay : Move::grow, over};
 }
 
 // The data of this round trip were requested with the previous window.
 StartUp::Step StartUp::on_line(const Seen& seen, double best) {
   line_grows_ = seen.rate > best * tuning::kClear;
-  if (!line_grows_) return {Move::stay, ++vain_ >= tuning::kSure};
+  if (!line_grows_) return {Move::stay, ++vain_ >= tuning::kFew};
   vain_ = 0;
   return {Move::follow, false, 2 * seen.line_bytes};
 }

@@ -34,7 +34,7 @@ class StartUp {
   [[nodiscard]] Step on_line(const Seen& seen, double best);
 
   double best_rate_ = 0;
-  int vain_ = 0;  // consecutive epochs without a higher rate
+  std::uint32_t vain_ = 0;  // consecutive epochs without a higher rate
   bool line_grows_ = true;
 };
 

@@ -51,8 +51,7 @@ DurationNs Ways::take_gap(std::uint32_t readout, TimeNs now_ns) {
 void Ways::responded(std::uint32_t readout, DurationNs time_ns, DurationNs network_ns) {
   Way& way = ways_[readout];
   way.base_ns = way.base_ns == 0 ? network_ns : std::min(way.base_ns, network_ns);
-  way.usual_ns =
-      way.usual_ns == 0 ? time_ns : way.usual_ns + (time_ns - way.usual_ns) / DurationNs{kStartResponses};
+  way.usual_ns = way.usual_ns == 0 ? time_ns : way.usual_ns + (time_ns - way.usual_ns) / DurationNs{kSome};
 }
 
 void Ways::lost(std::uint32_t readout) {
@@ -87,7 +86,7 @@ void Ways::measure(DurationNs base_ns, double rate, TimeNs now_ns) {
 
 void Ways::look(TimeNs now_ns) {
   for (Way& way : ways_) {
-    const DurationNs usual_ns = std::max(kLookEvery, DurationNs{kStartResponses} * way.usual_ns);
+    const DurationNs usual_ns = std::max(kLookEvery, DurationNs{kSome} * way.usual_ns);
     const bool silent = way.owed > 0 && now_ns - way.heard_ns > usual_ns;
     if (silent == std::exchange(way.silent, silent)) continue;
     recount(way);

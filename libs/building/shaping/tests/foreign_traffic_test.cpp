@@ -84,8 +84,8 @@ TEST_CASE("foreign traffic is pushed while that gains rate, up to half of the po
   REQUIRE(port.until_advice(0.3) == Advice::push);
   port.window *= 1.5;
   CHECK(port.epoch(0.5) == Advice::hold);
-  // Without success: the previous window, which is kept after three attempts.
-  for (int i = 0; i < 3; ++i) {
+  // Without success: the previous window, which is kept after four attempts.
+  for (int i = 0; i < 4; ++i) {
     REQUIRE(port.until_advice(0.3) == Advice::push);
     REQUIRE(port.until_advice(0.3) == Advice::unpush);
     CHECK(port.foreign.before_push() == port.window);

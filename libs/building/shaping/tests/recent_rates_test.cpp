@@ -19,12 +19,12 @@ TEST_CASE("the full rate is a high one of late, not the highest") {
 TEST_CASE("the best rate is of so many epochs, the latest ones") {
   RecentRates rates;
   CHECK(rates.best_of(4) == 0);
-  for (std::size_t i = 0; i < 2 * tuning::kEpochs; ++i) rates.note(static_cast<double>(i));
+  for (std::size_t i = 0; i < 2 * tuning::kMany; ++i) rates.note(static_cast<double>(i));
   rates.note(3);
   rates.note(2);
   CHECK(rates.best_of(1) == 2);
   CHECK(rates.best_of(2) == 3);
-  CHECK(rates.best_of(3) == 2 * tuning::kEpochs - 1);
+  CHECK(rates.best_of(3) == 2 * tuning::kMany - 1);
 }
 
 TEST_CASE("forgotten rates no longer count") {

@@ -31,12 +31,12 @@ TEST_CASE("a queue while the rate still grows much is one of uplinks") {
   CHECK(start.epoch(at_port(0.13, true)).move == Move::shrink);  // 12 %
 }
 
-TEST_CASE("without a queue the third epoch in a row that brings no more is the last") {
+TEST_CASE("without a queue the fourth epoch in a row that brings no more is the last") {
   StartUp start;
   (void)start.epoch(at_port(0.1, false));
-  for (int i = 0; i < 2; ++i) CHECK(start.epoch(at_port(0.1, false)).move == Move::grow);
+  for (int i = 0; i < 3; ++i) CHECK(start.epoch(at_port(0.1, false)).move == Move::grow);
   CHECK(start.epoch(at_port(0.11, false)).move == Move::grow);  // counts from zero
-  for (int i = 0; i < 2; ++i) CHECK_FALSE(start.epoch(at_port(0.11, false)).over);
+  for (int i = 0; i < 3; ++i) CHECK_FALSE(start.epoch(at_port(0.11, false)).over);
   const StartUp::Step last = start.epoch(at_port(0.11, false));
   CHECK(last.move == Move::stay);
   CHECK(last.over);
@@ -52,7 +52,7 @@ TEST_CASE("on a line the window follows the received bytes while the rate grows"
   CHECK_FALSE(start.line_grows());
   CHECK(start.epoch(on_line(0.16)).move == Move::follow);
   CHECK(start.line_grows());
-  for (int i = 0; i < 2; ++i) CHECK_FALSE(start.epoch(on_line(0.16)).over);
+  for (int i = 0; i < 3; ++i) CHECK_FALSE(start.epoch(on_line(0.16)).over);
   CHECK(start.epoch(on_line(0.16)).over);
 }
 
