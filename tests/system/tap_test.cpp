@@ -4,13 +4,17 @@
 #include "process.hpp"
 #include "stored_run.hpp"
 #include "weir_catch.hpp"
+#include <weir/base/bytes.hpp>
+#include <weir/pieces.hpp>
 
 #include <boost/json.hpp>
 
 #include <algorithm>
 #include <csignal>
 #include <filesystem>
+#include <map>
 #include <memory>
+#include <set>
 #include <sstream>
 #include <vector>
 
@@ -139,6 +143,57 @@ TEST_CASE("a tap that is stopped loses its own samples, and neither the run nor 
   CHECK(summary.balanced());
   CHECK(summary.count("triggered") > 5000);
   CHECK(summary.count("stored") == summary.count("triggered"));
+}
+
+TEST_CASE("a tap of windows that overlap has the data of a border in both slices, with their mark") {
+  const TemporaryFolder folder;
+  const ControlledFarm farm(folder,
+                            "farm: clocks\ntrigger: {mode: clock, slice_ms: 10}\n"
+                            "build: {by: time, overlap_us: 2000}\n"
+                            "source: {kind: plugin, plugin: '" WEIR_SYSTEM_PLUGIN_DIR
+                            "/clocks.so', parameters: {signal_us: 700}}\n"
+                            "supervisor: {lease_ms: 60000}\nreadout: {count: 2, sources_per_readout: 2}\n"
+                            "dcm: {count: 2, deadline_ms: 20000}\nwriter: {count: 1}\n",
+                            kNodes);
+  farm.begin_run();
+  std::filesystem::create_directory(folder / "raw");
+  const auto tap = farm.tap("raw", {"--count", "60", "--out", folder / "raw/tapped.weir"});
+  INFO(tap->err());
+  CHECK(tap->wait(kPatience) == 0);
+  farm.stop_good();
+
+  const StoredRun tapped(folder / "raw");
+  CHECK(tapped.problems() == "");
+  std::map<std::uint64_t, std::set<std::uint64_t>> signals;     // of source 1, by slice
+  std::map<std::uint64_t, std::set<std::uint64_t>> at_the_end;  // of these, in the border with the next one
+  std::size_t wrong_marks = 0;
+  tapped.for_each_slice([&](const weir::storage::SliceRecordView& slice) {
+    const auto pieces = weir::FragmentPieces::read(slice.fragment(0).bytes);
+    REQUIRE(pieces);
+    CHECK(pieces->before_ns() == 2'000'000);
+    std::set<std::uint64_t>& here = signals[slice.head().slice.value];
+    for (const weir::FragmentPiece& piece : *pieces) {
+      const auto signal = weir::load_le<std::uint64_t>(piece.bytes.data());
+      if (signal == 0) continue;  // noise
+      here.insert(signal);
+      const std::int64_t from_end = pieces->duration_ns() - piece.offset_ns;
+      if (from_end <= 2'000'000) at_the_end[slice.head().slice.value].insert(signal);
+      const bool near = from_end <= 2'000'000 || piece.offset_ns < 2'000'000;
+      wrong_marks += piece.border == near ? 0 : 1;
+    }
+  });
+  CHECK(wrong_marks == 0);
+  std::size_t in_both = 0;
+  for (const auto& [slice, ends] : at_the_end) {
+    const auto next = signals.find(slice + 1);
+    if (next == signals.end()) continue;
+    for (const std::uint64_t signal : ends) {
+      CAPTURE(slice, signal);
+      CHECK(next->second.contains(signal));
+      ++in_both;
+    }
+  }
+  CHECK(in_both >= 50);
 }
 
 TEST_CASE("a tap of an unknown stream is refused with the names of the known ones") {
