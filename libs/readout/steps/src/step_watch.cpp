@@ -76,19 +76,40 @@ Placed StepWatch::take(SourceId id, SliceId label, const Stamp& stamp) {
   const bool times = stamp.has_time && settings_.time_tolerance_ns > 0;
   if (source == nullptr || (!counts && !times)) return {label, true};
   if (!source->compared) source->compared = news_ = true;
-  Placed placed{shifted(label, source->shift), true};
-  if (counts) placed.fits = counter_fits(*source, placed.slice, stamp.counter);
+  const std::int64_t shift = source->shift != 0 && !stays(*source, label, stamp) ? source->shift : 0;
+  Placed placed{shifted(label, shift), true};
+  if (counts) placed.fits = counter_fits(*source, label, shift, stamp.counter);
   if (times) {
     const UtcNs time = sum(stamp.time, source->offset.time_ns);
     const auto trigger = times_.find(placed.slice.value);
     if (trigger == times_.end()) {
-      keep_early(placed.slice, {static_cast<std::uint32_t>(source - sources_.data()), placed.fits, time});
-    } else if (!time_fits(*source, placed.slice, time, trigger->second)) {
+      keep_early(placed.slice,
+                 {static_cast<std::uint32_t>(source - sources_.data()), placed.fits, time, shift});
+      if (is_far(placed.slice)) look_far(*source, label, time);
+    } else if (!time_fits(*source, label, shift, time, trigger->second)) {
       placed.fits = false;
     }
   }
   if (!placed.fits) ++misfit_count_;
   return placed;
+}
+
+// Both slices may fit where triggers are closer than the tolerance: then the slip counts.
+bool StepWatch::stays(const Source& source, SliceId label, const Stamp& stamp) const {
+  return may_be_of(source, label, stamp).value_or(false) &&
+         !may_be_of(source, shifted(label, source.shift), stamp).value_or(false);
+}
+
+std::optional<bool> StepWatch::may_be_of(const Source& source, SliceId slice, const Stamp& stamp) const {
+  std::optional<bool> fits;
+  if (stamp.has_counter && settings_.counter_bits > 0 && source.base)
+    fits = wrapped(stamp.counter - slice.value - *source.base) == 0;
+  if (!stamp.has_time || settings_.time_tolerance_ns <= 0) return fits;
+  const auto trigger = times_.find(slice.value);
+  if (trigger == times_.end()) return fits;
+  const bool in_time =
+      distance(sum(stamp.time, source.offset.time_ns), trigger->second) <= settings_.time_tolerance_ns;
+  return fits.value_or(true) && in_time;
 }
 
 // Returns the difference of two counters as the nearest number that it can be.
@@ -97,12 +118,12 @@ std::int64_t StepWatch::wrapped(std::uint64_t difference) const {
   return static_cast<std::int64_t>(difference << unused) >> unused;
 }
 
-bool StepWatch::counter_fits(Source& source, SliceId slice, std::uint64_t counter) {
-  if (!source.base)
-    source.base = counter - slice.value - static_cast<std::uint64_t>(source.recalled - source.shift);
+bool StepWatch::counter_fits(Source& source, SliceId label, std::int64_t shift, std::uint64_t counter) {
+  const SliceId slice = shifted(label, shift);
+  if (!source.base) source.base = counter - slice.value - static_cast<std::uint64_t>(source.recalled - shift);
   const std::int64_t slip = wrapped(counter - slice.value - *source.base);
   if (slip == 0) source.anchored = std::min(source.anchored + 1, kAnchor);
-  const bool changed = source.counter.see(shifted(slice, -source.shift), {slip + source.shift, true});
+  const bool changed = source.counter.see(label, {slip + shift, true});
   if (changed && source.anchored < kAnchor) {
     // The first fragments were wrong, not these.
     source.base = counter - slice.value;
@@ -114,26 +135,54 @@ bool StepWatch::counter_fits(Source& source, SliceId slice, std::uint64_t counte
   return slip == 0;
 }
 
-bool StepWatch::time_fits(Source& source, SliceId slice, UtcNs time, UtcNs trigger_time) {
-  const SliceId label = shifted(slice, -source.shift);
+bool StepWatch::time_fits(Source& source, SliceId label, std::int64_t shift, UtcNs time, UtcNs trigger_time) {
   if (distance(time, trigger_time) <= settings_.time_tolerance_ns) {
-    see_time(source, label, {source.shift, true});
+    see_time(source, label, {shift, true});
     return true;
   }
   // Its own trigger may not be announced yet.
   if (time > sum(triggers_.back().time, settings_.time_tolerance_ns)) {
-    if (source.unmatched.empty()) ++with_unmatched_;
-    source.unmatched.push_back({label, time});
-    if (source.unmatched.size() <= kUnmatchedMax) return false;
-    const Ahead oldest = source.unmatched.front();
-    source.unmatched.pop_front();
-    see_time(source, oldest.slice, {0, false});
-    return false;
+    wait_for_trigger(source, {label, time, false});
+  } else {
+    see_own(source, {label, time, false});
   }
-  const auto own = slice_at(time);
-  see_time(source, label,
-           own ? Deviation{static_cast<std::int64_t>(own->value - label.value), true} : Deviation{0, false});
   return false;
+}
+
+bool StepWatch::is_far(SliceId slice) const {
+  if (triggers_.empty()) return false;
+  const std::uint64_t latest = triggers_.back().slice.value;
+  return std::max(slice.value, latest) - std::min(slice.value, latest) > kFar;
+}
+
+void StepWatch::look_far(Source& source, SliceId label, UtcNs time) {
+  const Ahead one{label, time, true};
+  if (time > sum(triggers_.back().time, settings_.time_tolerance_ns)) {
+    wait_for_trigger(source, one);
+  } else {
+    see_own(source, one);
+  }
+}
+
+void StepWatch::wait_for_trigger(Source& source, const Ahead& one) {
+  if (source.unmatched.empty()) ++with_unmatched_;
+  source.unmatched.push_back(one);
+  if (source.unmatched.size() <= kUnmatchedMax) return;
+  const Ahead oldest = source.unmatched.front();
+  source.unmatched.pop_front();
+  if (!oldest.far) see_time(source, oldest.slice, {0, false});
+}
+
+// Sees a fragment that does not fit its slice as one of the slice at its time. The begin of a slip by number
+// is the latter: the numbers of its fragments are not those of slices.
+void StepWatch::see_own(Source& source, const Ahead& one) {
+  const auto own = slice_at(one.time);
+  if (!own) {
+    if (!one.far) see_time(source, one.slice, {0, false});
+    return;
+  }
+  const auto slip = static_cast<std::int64_t>(own->value - one.slice.value);
+  see_time(source, one.far ? *own : one.slice, {slip, true});
 }
 
 void StepWatch::see_time(Source& source, SliceId slice, const Deviation& deviation) {
@@ -189,7 +238,7 @@ void StepWatch::remember(SliceId slice, UtcNs time) {
   early_count_ -= list.size();
   for (const Early& one : list) {
     Source& source = sources_[one.column];
-    if (time_fits(source, slice, one.time, time) || !one.fits) continue;
+    if (time_fits(source, shifted(slice, -one.shift), one.shift, one.time, time) || !one.fits) continue;
     ++misfit_count_;
     misfits_.push_back(source.id);
   }
@@ -202,10 +251,7 @@ void StepWatch::match_ahead(Source& source, UtcNs upto) {
     const Ahead one = source.unmatched.front();
     source.unmatched.pop_front();
     if (source.unmatched.empty()) --with_unmatched_;
-    const auto own = slice_at(one.time);
-    see_time(
-        source, one.slice,
-        own ? Deviation{static_cast<std::int64_t>(own->value - one.slice.value), true} : Deviation{0, false});
+    see_own(source, one);
   }
 }
 

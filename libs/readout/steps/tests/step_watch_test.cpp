@@ -165,6 +165,53 @@ TEST_CASE("realigned fragments go to their own slices, and a further slip is see
   CHECK(bench.watch.slipped().empty());
 }
 
+TEST_CASE("realigned, late data from before the slip stay in their slices") {
+  for (const bool by_counter : {false, true}) {
+    Bench bench(by_counter ? compare(16) : compare(0, 100));
+    const auto stamp = [&](std::uint64_t own) {
+      return by_counter ? counted(own) : timed(static_cast<UtcNs>(own) * kApart);
+    };
+    for (std::uint64_t slice = 10; slice < 60; ++slice) (void)bench.announce(slice);
+    for (std::uint64_t slice = 10; slice < 30; ++slice)
+      if (slice != 17) (void)bench.take(slice, stamp(slice < 20 ? slice : slice - 1));
+    REQUIRE(bench.watch.slipped() == List{{SourceId(3), -1, SliceId(20), !by_counter}});
+    bench.watch.realign(SourceId(3), -1);
+    CHECK(bench.take(30, stamp(29)) == "29 fits");
+    CHECK(bench.take(17, stamp(17)) == "17 fits");
+    CHECK(bench.take(31, stamp(30)) == "30 fits");
+    CHECK(bench.watch.slipped() == List{{SourceId(3), -1, SliceId(20), !by_counter}});
+  }
+}
+
+TEST_CASE("by number, the time of data far from the farm's numbers shows where they belong") {
+  const std::uint64_t label = GENERATE(std::uint64_t{5'000'000}, std::uint64_t{0});
+  const bool announced_first = GENERATE(false, true);
+  Bench bench(compare(0, 100));
+  for (std::uint64_t event = 1000; event < 1020; ++event) {
+    const std::uint64_t number = event < 1010 ? event : label + event - 1010;
+    if (announced_first) (void)bench.announce(event);
+    (void)bench.take(number, timed(static_cast<UtcNs>(event) * kApart));
+    if (!announced_first) CHECK(bench.announce(event).empty());
+    if (event < 1014) CHECK(bench.watch.slipped().empty());
+  }
+  const auto slip = static_cast<std::int64_t>(1010 - label);
+  CHECK(bench.watch.slipped() == List{{SourceId(3), slip, SliceId(1010), true}});
+  bench.watch.realign(SourceId(3), slip);
+  CHECK(bench.take(label + 10, timed(1020 * kApart)) == "1020 fits");
+  CHECK(bench.announce(1020).empty());
+}
+
+TEST_CASE("data far ahead of the announcements are in step if their slices come") {
+  Bench bench(compare(0, 100));
+  for (std::uint64_t event = 0; event < 2000; ++event) {
+    (void)bench.take(event, timed(static_cast<UtcNs>(event) * kApart));
+    // Some slices are vetoed.
+    if (event >= 300 && event % 3 != 0) CHECK(bench.announce(event - 300).empty());
+  }
+  CHECK(bench.watch.slipped().empty());
+  CHECK(bench.watch.misfits() == 0);
+}
+
 TEST_CASE("a slip that is known from before a restart stays, and its end is seen") {
   Bench bench(compare(16));
   const Slipped known{SourceId(3), -2, SliceId(40), false};

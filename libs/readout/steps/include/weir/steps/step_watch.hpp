@@ -59,6 +59,7 @@ class StepWatch {
   static constexpr std::size_t kTriggersMax = 16384;  // triggers whose times are remembered
   static constexpr std::size_t kEarlyMax = 65536;     // fragments that wait for their announcement
   static constexpr std::size_t kUnmatchedMax = 64;    // of a source, ahead of all announced times
+  static constexpr std::uint64_t kFar = 32;           // from the latest announced slice
 
   // Requires: `sources` ascend.
   StepWatch(const WatchSettings& settings, std::span<const SourceId> sources);
@@ -76,7 +77,8 @@ class StepWatch {
   // The source has slipped, as was found before this object began; its first counter is taken so. Ignored for
   // a source that is compared already.
   void recall(const Slipped& known);
-  // The source's fragments belong to the slice `slip` above the one that they come with; 0: to it.
+  // The source's fragments belong to the slice `slip` above the one that they come with; 0: to it. Late ones
+  // from before the slip stay: their counter and time fit the latter only.
   void realign(SourceId source, std::int64_t slip);
 
   // Returns the sources that are compared, and those of them that have slipped. Ascending.
@@ -93,6 +95,7 @@ class StepWatch {
   struct Ahead {
     SliceId slice;
     UtcNs time = 0;
+    bool far = false;  // its slice is not announced: it need not fit any
   };
   struct Source {
     SourceId id;
@@ -110,12 +113,22 @@ class StepWatch {
     std::uint32_t column = 0;
     bool fits = true;  // by its counter
     UtcNs time = 0;
+    std::int64_t shift = 0;  // by which it was moved
   };
 
   [[nodiscard]] Source* find(SourceId source);
   [[nodiscard]] std::int64_t wrapped(std::uint64_t difference) const;
-  [[nodiscard]] bool counter_fits(Source& source, SliceId slice, std::uint64_t counter);
-  [[nodiscard]] bool time_fits(Source& source, SliceId slice, UtcNs time, UtcNs trigger_time);
+  // Requires: the source is realigned. Returns whether a fragment belongs to the slice that it comes with.
+  [[nodiscard]] bool stays(const Source& source, SliceId label, const Stamp& stamp) const;
+  // Returns nothing if that is not known.
+  [[nodiscard]] std::optional<bool> may_be_of(const Source& source, SliceId slice, const Stamp& stamp) const;
+  [[nodiscard]] bool counter_fits(Source& source, SliceId label, std::int64_t shift, std::uint64_t counter);
+  [[nodiscard]] bool time_fits(Source& source, SliceId label, std::int64_t shift, UtcNs time,
+                               UtcNs trigger_time);
+  [[nodiscard]] bool is_far(SliceId slice) const;
+  void look_far(Source& source, SliceId label, UtcNs time);
+  void wait_for_trigger(Source& source, const Ahead& one);
+  void see_own(Source& source, const Ahead& one);
   void keep_early(SliceId slice, const Early& one);
   void remember(SliceId slice, UtcNs time);
   void match_ahead(Source& source, UtcNs upto);
