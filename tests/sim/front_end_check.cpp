@@ -62,13 +62,7 @@ std::optional<std::uint64_t> FrontEndCheck::event_of(std::uint32_t source, std::
   if (is_content(source, slice, bytes)) return slice;
   // One that joins late with a narrow counter may be taken for another number while the farm is behind.
   const bool narrow = source == plan_.late_source && plan_.counter_bits <= 16;
-  // With two sources the wrong one may be realigned.
-  const bool realigned = plan_.kind == FrontEnds::number && plan_.policy == SlipPolicy::realign &&
-                         plan_.slipped != 0 && !knows_the_right_one();
-  const std::uint64_t last = std::min<std::uint64_t>(slice + plan_.slips_at + plan_.jump, 1'000'000);
-  for (std::uint64_t event = 0; realigned && event <= last; ++event) {
-    if (is_content(source, event, bytes)) return event;
-  }
+  const std::uint64_t last = front_ends_.happened();
   // Data that are late by most of a narrow counter's range stand for a later number.
   const std::uint64_t range = plan_.counter_bits <= 16 ? 1ULL << plan_.counter_bits : UINT64_MAX;
   for (std::uint64_t event = slice; plan_.kind == FrontEnds::number && event >= range;) {
@@ -78,18 +72,24 @@ std::optional<std::uint64_t> FrontEndCheck::event_of(std::uint32_t source, std::
   // Without a readout the farm stands still, and its front-ends count on: their counters wrap unseen, all
   // alike.
   const bool wrapped = plan_.kind == FrontEnds::number && plan_.counter_bits <= 16 && no_readout_was_left();
-  if (source != plan_.slipped && !narrow && !wrapped) return std::nullopt;
+  const bool strange = source == plan_.slipped || narrow || wrapped;
   if (plan_.kind != FrontEnds::number) {
-    if (slice > 0 && is_content(source, slice - 1, bytes)) return slice - 1;
+    if (strange && slice > 0 && is_content(source, slice - 1, bytes)) return slice - 1;
     return std::nullopt;
   }
   const std::uint64_t from = wrapped ? 0 : narrow ? plan_.joins_at : plan_.slips_at;
-  for (std::uint64_t event = from; event < plan_.slips_at + 1'000'000; ++event) {
+  for (std::uint64_t event = from; strange && event <= last; ++event) {
     const auto number = plan_.number(source, event);
     if (number && plan_.counter_of(source, *number) == plan_.counter_of(source, slice) &&
         is_content(source, event, bytes))
       return event;
     if (plan_.counter_bits > 16 && event > slice + plan_.slips_at + plan_.jump) break;
+  }
+  // With two sources the wrong one may be realigned. Events of one source may have equal bytes: the nearest.
+  const bool realigned = plan_.policy == SlipPolicy::realign && plan_.slipped != 0 && !knows_the_right_one();
+  for (std::uint64_t away = 1; realigned && away <= std::max(slice, last); ++away) {
+    if (away <= slice && is_content(source, slice - away, bytes)) return slice - away;
+    if (is_content(source, slice + away, bytes)) return slice + away;
   }
   return std::nullopt;
 }
@@ -148,6 +148,8 @@ std::string FrontEndCheck::event_fragment(const storage::SliceRecordView& slice,
   const bool mixed = *event != id;
   bool wrong = mixed;
   if (plan_.kind != FrontEnds::number && plan_.slip != Slip::lag) wrong = plan_.slips(source, id);
+  if (plan_.kind == FrontEnds::trigger && plan_.slip == Slip::lag)
+    wrong = mixed && shows_by_time(source, *event, id);
   if (!is_seen()) wrong = false;
   if (plan_.kind == FrontEnds::number && !knows_the_right_one()) return {};
   if (marked == wrong) return {};
@@ -156,6 +158,13 @@ std::string FrontEndCheck::event_fragment(const storage::SliceRecordView& slice,
   if (source == plan_.slipped && (by_counter || plan_.tolerance_ns == 0) && a_readout_died()) return {};
   return place(slice, fragment) + describe() +
          (marked ? "is marked out of step, and is not" : "is out of step, and not marked");
+}
+
+// Two triggers that are closer than the tolerance have the same time.
+bool FrontEndCheck::shows_by_time(std::uint32_t source, std::uint64_t event, std::uint64_t slice) const {
+  const UtcNs own = front_ends_.trigger_time(event);
+  const DurationNs off = own + plan_.noise(source, event) - front_ends_.trigger_time(slice);
+  return own != 0 && std::abs(off) > plan_.tolerance_ns / kMicrosecond * kMicrosecond;
 }
 
 std::string FrontEndCheck::window_fragment(const storage::SliceRecordView& slice,
@@ -295,6 +304,10 @@ std::string FrontEndCheck::numbers_given() const {
     return describe() + "slice " + std::to_string(behind_ - 1) + " is stored, and " + std::to_string(all) +
            " numbers were offered";
   if (plan_.late_source == 0) return {};
+  // A farm that waits for times is behind its front-ends, and may place the counter.
+  const DurationNs behind = plan_.tolerance_ns > 0 ? 3 * plan_.skew_ns : 0;
+  const std::uint64_t half = 1ULL << (plan_.counter_bits - 1);
+  if (plan_.joins_at <= half + static_cast<std::uint64_t>(behind / plan_.period_ns)) return {};
   const std::string refused = "source " + std::to_string(plan_.late_source) + ": counter ";
   const bool named = std::ranges::any_of(account_.faults_text(), [&](const std::string& fault) {
     return fault.find(refused) != fault.npos && fault.find("cannot be placed") != fault.npos;
@@ -337,7 +350,7 @@ std::optional<SlipDelay> FrontEndCheck::slip_delay() const {
   const TimeNs named = front_ends_.named_at();
   if (plan_.kind == FrontEnds::number) {
     const DurationNs after = named - front_ends_.moment(plan_.slipped, plan_.slips_at);
-    return SlipDelay{after, static_cast<std::uint64_t>(after / plan_.period_ns)};
+    return SlipDelay{after, front_ends_.triggers_between(plan_.slips_at, named)};
   }
   const UtcNs begun = front_ends_.trigger_time(plan_.slips_at);
   if (begun == 0) return std::nullopt;  // a slice that was not stored

@@ -58,6 +58,8 @@ class FrontEndCheck {
   [[nodiscard]] std::string describe() const;
   // By number: whether most sources are in time for each slice, so that the one that differs is known.
   [[nodiscard]] bool knows_the_right_one() const;
+  // By trigger: returns whether the time of an event is another than that of the slice's trigger.
+  [[nodiscard]] bool shows_by_time(std::uint32_t source, std::uint64_t event, std::uint64_t slice) const;
   // Returns whether a misfit of the source that slips is seen.
   [[nodiscard]] bool is_seen() const;
   [[nodiscard]] std::string slip_named() const;

@@ -100,6 +100,10 @@ struct FrontEndPlan {
         source == shifted_source ? number - static_cast<std::uint64_t>(counter_offset) : number;
     return counter_bits >= 64 ? shifted : shifted & ((1ULL << counter_bits) - 1);
   }
+  // Returns how much later than an event its source's time is, where times are compared.
+  [[nodiscard]] DurationNs noise(std::uint32_t source, std::uint64_t event) const {
+    return static_cast<DurationNs>(draw(7, source, event) % static_cast<std::uint64_t>(tolerance_ns / 4 + 1));
+  }
   // By time: length of a piece; 0: a moment.
   [[nodiscard]] DurationNs length(std::uint32_t source, std::uint64_t event) const {
     if (!long_pieces || draw(5, source, event) % 4 != 0) return 0;

@@ -30,12 +30,15 @@ DurationNs patience_with(const Scenario& scenario) {
   return kPatience + 2 * requests_ns;  // after deaths much is requested again
 }
 
-// True if every one of several readouts died. Their narrow counters may have wrapped any number of times, and
-// no other readout has a number for them: the run stands still (docs/building.md).
+// True if every one of several readouts died, and the supervisor was away, too. Their narrow counters may
+// have wrapped any number of times, and no other readout has a number for them: the run may stand still
+// (docs/building.md).
 bool no_counter_can_be_placed(const Scenario& scenario) {
   constexpr std::uint32_t kNarrow = 8;
   const FrontEndPlan& plan = scenario.front_ends;
   if (plan.kind != FrontEnds::number || plan.counter_bits > kNarrow || scenario.readouts < 2) return false;
+  if (std::ranges::none_of(scenario.faults, [](const Fault& fault) { return fault.who == "supervisor"; }))
+    return false;
   for (std::uint32_t i = 0; i < scenario.readouts; ++i) {
     const std::string readout = "readout-" + std::to_string(i);
     const bool died = std::ranges::any_of(scenario.faults, [&](const Fault& fault) {

@@ -32,12 +32,15 @@ class FrontEndSource : public AsyncSource {
       channel.passed = began_ - plan().kProgressLag;
     }
   }
+  // Front-ends receive their triggers by lines of their own: data of slices that are announced late, and all
+  // at once, come in the order of the triggers.
   void announced(const weir_source_trigger& trigger) override {
-    if (plan().kind != FrontEnds::trigger) return;
     farm_.remember_trigger(trigger.slice, trigger.time_utc_ns);
+    if (plan().kind != FrontEnds::trigger) return;
+    const TimeNs happened = std::min(farm_.now(), SimFrontEnds::moment_of(trigger.time_utc_ns));
     for (Channel& channel : channels_) {
       if (plan().is_lost(channel.source, trigger.slice)) continue;
-      channel.waiting.push_back({trigger.slice, farm_.now() + plan().delay(channel.source, trigger.slice)});
+      channel.waiting.push_back({trigger.slice, happened + plan().delay(channel.source, trigger.slice)});
     }
   }
   void poll(std::int64_t) override {
@@ -104,7 +107,7 @@ class FrontEndSource : public AsyncSource {
     SourceBytes data(farm_.content(source, event));
     if (plan().tolerance_ns > 0)
       data.stamp.time_ns =
-          stamp(source, SimFrontEnds::utc(farm_.moment(source, event)) + noise(source, event));
+          stamp(source, SimFrontEnds::utc(farm_.moment(source, event)) + plan().noise(source, event));
     (void)deliver(source, plan().counter_of(source, *number), data);
   }
   void deliver_triggered(std::uint32_t source, std::uint64_t slice) {
@@ -113,7 +116,7 @@ class FrontEndSource : public AsyncSource {
     SourceBytes data(farm_.content(source, event));
     data.stamp.counter = plan().counter_of(source, plan().number(source, event).value_or(event));
     if (const UtcNs time = farm_.trigger_time(event); time != 0)
-      data.stamp.time_ns = stamp(source, time + noise(source, event));
+      data.stamp.time_ns = stamp(source, time + plan().noise(source, event));
     (void)deliver(source, slice, data);
   }
   void deliver_piece(std::uint32_t source, std::uint64_t event) {
@@ -136,10 +139,6 @@ class FrontEndSource : public AsyncSource {
     channel.passed = upto;
     (void)time_passed(channel.source, stamp(channel.source, SimFrontEnds::utc(upto)),
                       gap ? std::uint8_t{WEIR_SOURCE_GAP} : std::uint8_t{WEIR_SOURCE_NOT_PRODUCED});
-  }
-  [[nodiscard]] DurationNs noise(std::uint32_t source, std::uint64_t event) const {
-    const DurationNs width = plan().tolerance_ns / 4 + 1;
-    return static_cast<DurationNs>(plan().draw(7, source, event) % static_cast<std::uint64_t>(width));
   }
 
   SimFrontEnds& farm_;
@@ -175,6 +174,13 @@ void SimFrontEnds::begin(std::uint32_t source) {
 }
 
 UtcNs SimFrontEnds::utc(TimeNs moment) { return kBeginUtc + moment; }
+
+TimeNs SimFrontEnds::moment_of(UtcNs utc) { return utc - kBeginUtc; }
+
+std::uint64_t SimFrontEnds::happened() const {
+  const DurationNs since = now() - moment(0, 0);
+  return since <= 0 ? 0 : static_cast<std::uint64_t>(since / plan_.period_ns) + 1;
+}
 
 UtcNs SimFrontEnds::trigger_time(std::uint64_t slice) const {
   const auto found = trigger_times_.find(slice);

@@ -31,7 +31,10 @@ class SimFrontEnds {
   [[nodiscard]] TimeNs moment(std::uint32_t source, std::uint64_t event) const {
     return zero_ + plan_.moment(plan_.kind == FrontEnds::number ? 0 : source, event);
   }
+  // Returns the number of events by number until now, about.
+  [[nodiscard]] std::uint64_t happened() const;
   [[nodiscard]] static UtcNs utc(TimeNs moment);
+  [[nodiscard]] static TimeNs moment_of(UtcNs utc);
   void remember_trigger(std::uint64_t slice, UtcNs time) { trigger_times_.try_emplace(slice, time); }
   [[nodiscard]] UtcNs trigger_time(std::uint64_t slice) const;
   // Returns the number of remembered triggers from this slice on, and until this moment.

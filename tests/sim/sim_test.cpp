@@ -49,11 +49,13 @@ TEST_CASE("seeds that once found a bug find none") {
 }
 
 // An assignment in order after newer slices (1210, 1212), one of which waits for its own (290); front-ends
-// that count while their readout is removed from the run (1710).
+// that count while their readout is removed from the run (1710); vetoes while the only readout was dead
+// (30523); numbers that were reported before the run began (30421).
 TEST_CASE("seeds with front-ends that once failed do not") {
   using Seed = std::pair<const char*, std::uint64_t>;
-  const auto [rates, seed] = GENERATE(Seed{"front-ends", 1210}, Seed{"front-ends", 1212},
-                                      Seed{"front-ends", 1710}, Seed{"by-number", 290});
+  const auto [rates, seed] =
+      GENERATE(Seed{"front-ends", 1210}, Seed{"front-ends", 1212}, Seed{"front-ends", 1710},
+               Seed{"by-number", 290}, Seed{"by-number", 30421}, Seed{"by-number", 30523});
   CAPTURE(seed);
   sim::ScenarioLimits limits;
   sim::set_rates(rates, limits);
@@ -64,6 +66,20 @@ TEST_CASE("seeds with front-ends that once failed do not") {
 // 90028825); copies that a full disk took when the run was over (90002651, 90025492); a DCM whose last
 // messages counted twice after the supervisor's restart (90021028); copies on a lost writer that the
 // supervisor's restart gave up (90010480, 90011127); unused grants that were never returned (90010127).
+// A source that was ahead gave its time to all others (675); late data from before a slip were realigned
+// (20317); a jump was seen long after its first fragments (424).
+TEST_CASE("seeds with slips that once failed do not") {
+  using Seed = std::pair<const char*, std::uint64_t>;
+  const auto [rates, seed] = GENERATE(Seed{"by-number", 424}, Seed{"by-number", 675},
+                                      Seed{"by-trigger", 20317}, Seed{"by-trigger", 1637});
+  CAPTURE(seed);
+  sim::ScenarioLimits limits;
+  sim::set_rates(rates, limits);
+  Scenario scenario = make_scenario(seed, limits);
+  if (seed < 20'000) scenario.faults.clear();
+  CHECK(run_scenario(scenario, false).problem == "");
+}
+
 TEST_CASE("seeds in which copies, accounts or grants were left over leave none") {
   for (const std::uint64_t seed : {90001764U, 90002651U, 90008456U, 90008773U, 90010127U, 90010480U,
                                    90011127U, 90021028U, 90025492U, 90028825U}) {
@@ -462,6 +478,28 @@ TEST_CASE("a narrow counter draws no other along, and a farm's only readout goes
     CAPTURE(seed);
     const Scenario scenario = make_scenario(seed, limits);
     CHECK(scenario.front_ends.kind == sim::FrontEnds::number);
+    const sim::Outcome outcome = run_scenario(scenario, false);
+    CHECK(outcome.problem == "");
+    CHECK(outcome.triggered == scenario.slices);
+  }
+}
+
+TEST_CASE("a farm by number whose readouts all restart beyond half of a counter's range goes on") {
+  sim::ScenarioLimits limits;
+  sim::set_rates("by-number", limits);
+  for (const std::uint64_t seed : {302U, 469U, 505U}) {
+    sim::Scenario scenario = make_scenario(seed, limits);
+    const sim::FrontEndPlan& plan = scenario.front_ends;
+    REQUIRE(plan.counter_bits == 8);
+    REQUIRE(scenario.readouts >= 2);
+    CAPTURE(seed);
+    const TimeNs at = 700 * kMillisecond + 140 * plan.period_ns;
+    scenario.faults.clear();
+    for (std::uint32_t i = 0; i < scenario.readouts; ++i) {
+      const auto lasts = static_cast<DurationNs>(1 + 40 * i) * kMillisecond;
+      scenario.faults.push_back({sim::FaultKind::kill, at, lasts, "readout-" + std::to_string(i), "", 0});
+    }
+    scenario.faults_end_ns = at + kSecond;
     const sim::Outcome outcome = run_scenario(scenario, false);
     CHECK(outcome.problem == "");
     CHECK(outcome.triggered == scenario.slices);

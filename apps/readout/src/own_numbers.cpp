@@ -25,16 +25,19 @@ OwnNumbers::OwnNumbers(const OwnNumbersSettings& settings, std::vector<SourceId>
 }
 
 void OwnNumbers::begin_run(SliceId first_slice) {
-  // While the farm's only readout was away the farm stood still.
-  const auto from = settings_.alone ? std::optional(first_slice) : std::nullopt;
-  for (numbering::CounterTrack& track : tracks_) track.begin(from);
-  for (numbering::JumpWatch& jump : jumps_) jump.begin();
+  for (numbering::CounterTrack& track : tracks_) track.begin();
+  const auto joins = first_slice > settings_.first ? std::optional(first_slice) : std::nullopt;
+  for (numbering::JumpWatch& jump : jumps_) jump.begin(joins);
   news_ = false;
   std::fill(told_.begin(), told_.end(), false);
   seen_.begin();
   latest_.reset();
   fault_.clear();
   if (first_slice > settings_.first) announced(SliceId(first_slice.value - 1), std::nullopt);
+}
+
+void OwnNumbers::stood_still(SliceId at) {
+  for (numbering::CounterTrack& track : tracks_) track.anchor(at);
 }
 
 void OwnNumbers::recall(const steps::Slipped& known) {
@@ -90,8 +93,10 @@ void OwnNumbers::arrived(SourceId source, SliceId number, const Stamp& stamp, Ut
 
 void OwnNumbers::announced(SliceId upto, std::optional<UtcNs> time) {
   latest_ = std::max(latest_.value_or(upto), upto);
-  for (numbering::JumpWatch& jump : jumps_) news_ = jump.announced(upto, time) || news_;
-  seen_.announced(upto);
+  // A veto has no time, but this readout may have reported the number, or one below it.
+  const std::optional<UtcNs> begun = time ? time : seen_.time_upto(upto);
+  for (numbering::JumpWatch& jump : jumps_) news_ = jump.announced(upto, begun) || news_;
+  seen_.announced(upto, time);
 }
 
 void OwnNumbers::tell(node::SupervisorClient& supervisor, TimeNs now) {

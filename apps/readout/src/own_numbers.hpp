@@ -29,7 +29,6 @@ struct OwnNumbersSettings {
     DurationNs time = 0;       // added to its time
   };
   std::map<std::uint32_t, Offset> offsets;  // by source
-  bool alone = false;                       // the farm has no other readout
 };
 
 // The numbers that front-ends count themselves (build.by: number): places each fragment's counter, and tells
@@ -41,6 +40,8 @@ class OwnNumbers {
 
   // `first_slice`: the readout takes part from this number on.
   void begin_run(SliceId first_slice);
+  // All readouts take part from this number on: the farm stood still there.
+  void stood_still(SliceId at);
   // The source's counter had jumped before this process began.
   void recall(const steps::Slipped& known);
   // Returns the number of a fragment with this counter; none: it cannot be placed, and is dropped. `utc`: the

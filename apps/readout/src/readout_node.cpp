@@ -177,7 +177,10 @@ void ReadoutNode::on_supervisor_ready() {
 }
 
 void ReadoutNode::on_begin_run(const v1::BeginRun& begin) {
-  if (run_begun_) return supervisor_.send_begun(failure_);
+  if (run_begun_) {
+    if (numbers_ && !begin.on()) numbers_->stood_still(SliceId(begin.first_slice()));
+    return supervisor_.send_begun(failure_);
+  }
   run_begun_ = true;
   buffer_.begin_run(RunNumber(begin.run()));
   if (steps_) steps_->begin_run();
@@ -190,6 +193,7 @@ void ReadoutNode::on_begin_run(const v1::BeginRun& begin) {
   received_.reset();
   if (begin.first_slice() > 0) received_ = SliceId(begin.first_slice() - 1);
   if (numbers_) numbers_->begin_run(SliceId(begin.first_slice()));
+  if (numbers_ && !begin.on()) numbers_->stood_still(SliceId(begin.first_slice()));
   recall_jumps();
   if (front_end_)
     failure_ = front_end_->begin_run(RunNumber(begin.run()), SliceId(begin.first_slice()), begin.on());

@@ -49,7 +49,6 @@ std::optional<OwnNumbersSettings> own_numbers(const node::Setup& setup) {
       build.time_tolerance_us() > 0 ? config::from_us(build.time_tolerance_us())
                                     : config::from_ms(build.skew_ms()) + kHostsApart,
       {}};
-  numbers.alone = setup.plan.of_role(Role::readout).size() == 1;
   for (const v1::BuildOffsetSettings& offset : build.offsets()) {
     for (const std::uint32_t source : offset.sources())
       numbers.offsets[source] = {static_cast<std::int64_t>(offset.counter()),

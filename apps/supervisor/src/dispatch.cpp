@@ -274,7 +274,7 @@ void Dispatch::welcome(RosterMember& member, UtcNs begun_utc_ns) const {
 }
 
 void Dispatch::greet(const RosterMember& member, UtcNs begun_utc_ns) const {
-  send_begin(member, begun_utc_ns, true);
+  send_begin(member, begun_utc_ns, !member.stood_still);
   if (member.role != Role::writer) send_destinations(*member.peer);
   if (member.role == Role::dcm) send_absences(*member.peer);
 }

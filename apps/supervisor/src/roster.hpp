@@ -51,10 +51,12 @@ struct RosterMember {
   bool absent = false;       // not waited for before it joins
   TimeNs heard_ns = 0;       // when it last sent a message
   Welcome welcome = Welcome::none;
-  bool begun = false;            // this process has answered BeginRun
-  bool on_hold = false;          // a DCM that came during the run: it takes no slices before it has begun
-  std::string refusal;           // why its last process could not begin the run
-  std::vector<Incarnation> met;  // its latest processes that this one of the supervisor has met
+  bool brings_no_number = false;  // a readout that came during the run, and has reported no number
+  bool stood_still = false;       // likewise, and all readouts were such
+  bool begun = false;             // this process has answered BeginRun
+  bool on_hold = false;           // a DCM that came during the run: it takes no slices before it has begun
+  std::string refusal;            // why its last process could not begin the run
+  std::vector<Incarnation> met;   // its latest processes that this one of the supervisor has met
 
   // Returns whether this process of the node was met before. The first connection of a process may be served
   // after that of its successor.

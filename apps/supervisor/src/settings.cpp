@@ -245,6 +245,7 @@ StepSettings step_settings(const node::Setup& setup) {
   StepSettings settings{build.on_out_of_step(), {}};
   // Readouts that compare nothing have no sources to report.
   const bool by_number = config::is_by_number(setup.farm);
+  if (by_number) settings.first_number = SliceId(setup.farm.trigger().first_slice());
   if (!by_number && build.counter_bits() == 0 && build.time_tolerance_us() == 0) return settings;
   for (const config::NodePlan* readout : setup.plan.of_role(Role::readout)) {
     for (const SourceId source : readout->sources) settings.readout_of.emplace(source.value, readout->index);

@@ -49,15 +49,25 @@ void SlipBoard::judge() {
     row.set_realigned(settings_.policy == Settings::ON_OUT_OF_STEP_REALIGN && !judgement_.triggers &&
                       one.slip != 0);
     if (told_.size() >= kSentencesMax) continue;
-    if (std::string text = sentence(one); told_.insert(text).second) news_.push_back(std::move(text));
+    if (std::string text = sentence_of(one); told_.insert(text).second) news_.push_back(std::move(text));
   }
+}
+
+std::string SlipBoard::sentence_of(const steps::Slipped& one) const {
+  constexpr std::uint64_t kFirstOnes = 32;  // of which some may be lost
+  const std::string text = steps::sentence(one);
+  if (!settings_.first_number || one.slip <= 0) return text;
+  const std::uint64_t number = one.since.value - static_cast<std::uint64_t>(one.slip);
+  const bool again = static_cast<std::uint64_t>(one.slip) > kFirstOnes &&
+                     number - settings_.first_number->value < kFirstOnes;
+  return text + (again ? ": its counter began again" : "");
 }
 
 std::vector<std::string> SlipBoard::take_news() { return std::exchange(news_, {}); }
 
 std::string SlipBoard::why_stop() const {
   if (settings_.policy != v1::BuildSettings::ON_OUT_OF_STEP_STOP || judgement_.named.empty()) return {};
-  return steps::sentence(judgement_.named.front()) + " (build.on_out_of_step: stop)";
+  return sentence_of(judgement_.named.front()) + " (build.on_out_of_step: stop)";
 }
 
 }  // namespace weir::supervisor

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -20,6 +21,7 @@ namespace weir::supervisor {
 struct StepSettings {
   v1::BuildSettings::OnOutOfStep policy;
   std::unordered_map<std::uint32_t, NodeIndex> readout_of;  // by source, without masked ones
+  std::optional<SliceId> first_number = {};                 // where front-ends number the slices
 };
 
 // Judges which sources of the farm are out of step, from what its readouts report. Inputs: their messages.
@@ -43,6 +45,7 @@ class SlipBoard {
 
  private:
   void judge();
+  [[nodiscard]] std::string sentence_of(const steps::Slipped& one) const;
 
   StepSettings settings_;
   std::unordered_map<std::uint32_t, steps::Slipped> found_;  // by source; in step: slip 0, not by time

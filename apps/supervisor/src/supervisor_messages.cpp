@@ -72,7 +72,9 @@ Expected<void, wire::WireError> SupervisorNode::take(RosterMember& member, const
                         message.throttle().level());
       return {};
     case v1::Control::kSeen:
-      return member.role == Role::readout && numbers_ ? take_seen(member, message.seen()) : not_expected();
+      if (member.role != Role::readout || !numbers_) return not_expected();
+      member.brings_no_number = false;
+      return take_seen(member, message.seen());
     case v1::Control::kOutOfStep:
       return member.role == Role::readout ? take_steps(member, message.out_of_step()) : not_expected();
     default:
@@ -249,6 +251,7 @@ void SupervisorNode::change_farm(const v1::Command& command) {
           : machine_.add(slice_rows::NodeRef{member->role, member->index}, now_ns_, actions_);
     dispatch_.directory_changed();
   }
+  look_whether_it_stands();
 }
 
 void SupervisorNode::on_signal(std::string_view signal_name) {

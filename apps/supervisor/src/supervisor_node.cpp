@@ -268,10 +268,14 @@ void SupervisorNode::join(RosterMember& member) {
     roster_.bury(member);
     const bool first = course_.is(RunStage::gathering);
     member.first_slice = first ? settings_.first_slice : dispatch_.next_slice();
+    // Vetoed numbers are not announced.
+    if (numbers_ && !first) member.first_slice = std::max(member.first_slice, numbers_->state().next.value);
     member.first_order = dispatch_.announced();
     member.incarnation = info.incarnation;
     member.told_to_end = false;
     member.begun = false;
+    member.brings_no_number = course_.is_on();
+    member.stood_still = false;
     journal_.write_join(member);
   }
   member.was_there = true;
@@ -304,9 +308,27 @@ void SupervisorNode::join(RosterMember& member) {
   // It was draining when its connection broke.
   if (same_process && machine_.part(node) == slice_rows::Part::out) machine_.remove(node, now_ns_);
   dispatch_.came(member, same_process ? Welcome::open_slices : Welcome::begin);
+  if (member.role == Role::readout) look_whether_it_stands();
   if (!course_.is_ending()) return;  // in the pass, once the journal contains its messages
   dispatch_.welcome(member, course_.begun_utc_ns());
   Dispatch::send_end(peer);
+}
+
+// By number: if all readouts are new processes no counter can be placed, and the farm would stand still
+// forever. But then no source has a number of the run, and all may go on from the same one.
+void SupervisorNode::look_whether_it_stands() {
+  if (!numbers_ || !course_.is(RunStage::running)) return;
+  const auto takes_part = [this](const RosterMember& member) {
+    return member.role == Role::readout &&
+           machine_.part({Role::readout, member.index}) == slice_rows::Part::in;
+  };
+  for (const RosterMember& member : roster_.members()) {
+    if (takes_part(member) && (member.peer == nullptr || !member.brings_no_number)) return;
+  }
+  for (RosterMember& member : roster_.members()) {
+    if (!takes_part(member) || std::exchange(member.stood_still, true)) continue;
+    if (member.welcome != Welcome::begin) dispatch_.send_begin(member, course_.begun_utc_ns(), false);
+  }
 }
 
 void SupervisorNode::admit_dcm(const RosterMember& dcm) {

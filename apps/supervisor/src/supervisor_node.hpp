@@ -80,6 +80,7 @@ class SupervisorNode final : public node::Node, private sessions::PeerHandler {
   [[nodiscard]] std::string listen_for_triggers();
 
   void join(RosterMember& member);
+  void look_whether_it_stands();
   void admit_dcm(const RosterMember& dcm);
   void take_begun(RosterMember& member, const v1::Begun& begun);
   void leave(RosterMember& member);

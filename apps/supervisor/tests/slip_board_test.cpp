@@ -41,6 +41,14 @@ std::string shown(const SlipBoard& board) {
 
 }  // namespace
 
+TEST_CASE("by number, a counter that began again is named so") {
+  SlipBoard steps({Settings::ON_OUT_OF_STEP_MARK, {{3, NodeIndex(1)}, {4, NodeIndex(1)}}, SliceId(1)});
+  REQUIRE(steps.take(NodeIndex(1), list({{3, 4710}, {4, 0}})));
+  CHECK(steps.take_news() == Lines{"source 3 out of step by 4710 since slice 4711: its counter began again"});
+  REQUIRE(steps.take(NodeIndex(1), list({{3, 4000}, {4, 0}})));
+  CHECK(steps.take_news() == Lines{"source 3 out of step by 4000 since slice 4711"});
+}
+
 TEST_CASE("a slipped source is named once, and not any more when it is in step again") {
   SlipBoard steps = board();
   REQUIRE(steps.take(NodeIndex(0), list({{1, 0}, {2, 0}})));

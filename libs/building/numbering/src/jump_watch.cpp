@@ -1,3 +1,4 @@
+#include <weir/base/assert.hpp>
 #include <weir/numbering/jump_watch.hpp>
 
 #include <algorithm>
@@ -12,21 +13,26 @@ bool follows(SliceId number, SliceId last) {
 
 }  // namespace
 
-void JumpWatch::begin() {
+void JumpWatch::begin(std::optional<SliceId> joins) {
   state_ = {};
   last_.reset();
+  if (joins && joins->value > 0) last_ = SliceId(joins->value - 1);
+  joins_ = last_.has_value();
+  delivered_ = false;
   candidate_.reset();
   farm_ = SliceId();
 }
 
 void JumpWatch::recall(const Jump& known) {
-  if (!last_) state_ = known;
+  if (!delivered_) state_ = known;
 }
 
 bool JumpWatch::see(SliceId number, std::optional<UtcNs> time, TimeNs now) {
   const SliceId own(number.value + static_cast<std::uint64_t>(state_.slip));
+  delivered_ = true;
   if (!last_ || follows(own, *last_)) {
     last_ = std::max(last_.value_or(own), own);
+    joins_ = false;
     candidate_.reset();
     return false;
   }
@@ -36,7 +42,9 @@ bool JumpWatch::see(SliceId number, std::optional<UtcNs> time, TimeNs now) {
   }
   candidate_->last = std::max(candidate_->last, own);
   ++candidate_->count;
-  if (!is_behind() || candidate_->count < kBehind || now - candidate_->since < kBehindFor) return false;
+  if (!is_behind() || candidate_->count < kBehind) return false;
+  // The data of a source that joins may be late from the first fragment on.
+  if (now - candidate_->since < (joins_ ? 2 : 1) * kBehindFor) return false;
   // One that sends earlier fragments again catches up.
   const std::uint64_t advance = candidate_->last.value - candidate_->first.value;
   if (farm_.value - candidate_->farm.value < advance / 4 * 3) return false;
@@ -50,6 +58,7 @@ bool JumpWatch::announced(SliceId slice, std::optional<UtcNs> time) {
   if (slice >= candidate_->first) {
     // Fragments were lost, or a short jump looks like that.
     last_ = candidate_->last;
+    joins_ = false;
     candidate_.reset();
     return false;
   }
@@ -61,8 +70,12 @@ bool JumpWatch::announced(SliceId slice, std::optional<UtcNs> time) {
   return true;
 }
 
-// The first fragment after the jump belongs to the number after the last one before it.
+// The first fragment after the jump belongs to the number after the last one before it, or, of a source that
+// joins, after the farm's.
 void JumpWatch::confirm() {
+  WEIR_ASSERT(last_ && candidate_);
+  if (joins_) last_ = std::max(*last_, candidate_->farm);
+  joins_ = false;
   const std::uint64_t first = last_->value + 1;
   const std::uint64_t slip = first - candidate_->first.value;
   state_.slip += static_cast<std::int64_t>(slip);

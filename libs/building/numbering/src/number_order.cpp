@@ -4,17 +4,30 @@
 
 #include <algorithm>
 #include <functional>
+#include <utility>
 
 namespace weir::numbering {
 
 NumberOrder::NumberOrder(std::size_t readouts, DurationNs skew_ns, DurationNs tolerance_ns)
     : skew_ns_(skew_ns), tolerance_ns_(tolerance_ns), readers_(readouts) {}
 
+void NumberOrder::begin(SliceId first, TimeNs now) {
+  std::map<SliceId, Held> held = std::exchange(held_, {});
+  resume({first, {}}, now);
+  held_ = std::move(held);
+  held_.erase(held_.begin(), held_.lower_bound(first));
+  for (auto& [number, one] : held_) {
+    one.near = number.value <= near_.value + kFarAhead;
+    if (one.near) near_ = SliceId(number.value + 1);
+  }
+}
+
 void NumberOrder::resume(const OrderState& state, TimeNs now) {
   next_ = near_ = confirmed_upto_ = state.next;
   held_.clear();
   gaps_.clear();
   checked_ = 0;
+  time_.reset();
   counts_ = state.counts;
   std::fill(readers_.begin(), readers_.end(), Reader{SliceId(), now});
 }
@@ -60,19 +73,25 @@ std::optional<NumberOrder::Due> NumberOrder::next(TimeNs now) {
     if (!held.near) confirm(now);
     if ((!held.near && held.confirmed == 0) || !has_a_time(held, now)) return std::nullopt;
   }
-  const UtcNs time = tolerance_ns_ > 0 ? held.vote.time() : held.time;
+  const UtcNs time = tolerance_ns_ > 0 ? held.vote.time(time_, tolerance_ns_) : held.time;
+  if (tolerance_ns_ > 0) time_ = time;
   held_.erase(first);
   next_ = SliceId(number.value + 1);
   near_ = std::max(near_, next_);
   return Due{number, time};
 }
 
-bool NumberOrder::has_a_time(const Held& held, TimeNs now) const {
-  if (tolerance_ns_ <= 0 || now - held.since >= skew_ns_) return true;
+bool NumberOrder::has_a_time(const Held& held, TimeNs now) {
+  if (tolerance_ns_ <= 0) return true;
   const DurationNs lately = std::max(kDeliveredLately, 10 * skew_ns_);
   const auto deliver = std::count_if(readers_.begin(), readers_.end(),
                                      [&](const Reader& reader) { return now - reader.heard <= lately; });
-  return held.vote.is_decided(static_cast<std::size_t>(deliver));
+  if (held.vote.is_decided(static_cast<std::size_t>(deliver))) return true;
+  if (now - held.since < skew_ns_) return false;
+  if (TimeVote::is_after(held.vote.time(time_, tolerance_ns_), time_, tolerance_ns_)) return true;
+  // A readout that is ahead has reported it with the time of an earlier number: the others have yet to.
+  confirm(now);
+  return held.confirmed != 0 && now - held.confirmed >= skew_ns_;
 }
 
 SliceId NumberOrder::reached_by_most(TimeNs now) {

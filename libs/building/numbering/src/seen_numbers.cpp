@@ -4,6 +4,7 @@
 #include <weir/numbering/seen_numbers.hpp>
 
 #include <algorithm>
+#include <functional>
 
 namespace weir::numbering {
 
@@ -11,6 +12,7 @@ void SeenNumbers::begin() {
   std::fill(sources_.begin(), sources_.end(), Source());
   announced_.reset();
   top_.reset();
+  top_time_.reset();
   near_.reset();
   known_.clear();
   waiting_.clear();
@@ -35,25 +37,59 @@ void SeenNumbers::vote(SliceId number, UtcNs time, TimeNs now, bool trusted) {
   if (known_.contains(number)) return;
   const auto waits = waiting_.find(number);
   if (waits != waiting_.end() && waits->second.decided) return;
-  const auto at = voting_.try_emplace(number, Ballot{now, time, {}}).first;
+  const auto at = voting_.try_emplace(number, Ballot{now, 0, time, {}}).first;
   if (trusted) at->second.vote.add(time, times_.tolerance_ns);
   if (voting_.size() <= kWaitingMax) return;
   voting_.erase(std::prev(voting_.end()));
   ++forgotten_;
 }
 
+// Numbers far above those that most sources have reached cannot be decided yet.
 void SeenNumbers::count_votes(TimeNs now) {
   const std::size_t all = voters(now);
-  for (auto at = voting_.begin(); at != voting_.end();) {
-    const Ballot& ballot = at->second;
+  const SliceId reached = reached_by_most(now);
+  const std::uint64_t limit = std::max(reached, top_.value_or(reached)).value + kFarAhead;
+  bool lower_waits = false;
+  for (auto at = voting_.begin(); at != voting_.end() && at->first.value <= limit;) {
+    Ballot& ballot = at->second;
+    if (ballot.reached == 0 && at->first <= reached) ballot.reached = now;
     const bool decided = ballot.vote.is_decided(all);
-    if (!decided && now - ballot.since < times_.wait_ns) {
+    // Without a majority the time of the previous number counts: that one goes first.
+    if (!decided && (lower_waits || !is_due(at->first, ballot, now))) {
+      lower_waits = true;
       ++at;
       continue;
     }
-    accept(at->first, ballot.vote.votes() > 0 ? ballot.vote.time() : ballot.first, now, decided);
+    accept(at->first, time_of(at->first, ballot), now, decided);
     at = voting_.erase(at);
   }
+}
+
+bool SeenNumbers::is_due(SliceId number, const Ballot& ballot, TimeNs now) const {
+  if (now - ballot.since < times_.wait_ns) return false;
+  if (ballot.reached != 0 && now - ballot.reached >= times_.wait_ns) return true;
+  // A source that is ahead has sent it with the time of an earlier number: the others have yet to.
+  return TimeVote::is_after(time_of(number, ballot), time_before(number), times_.tolerance_ns);
+}
+
+UtcNs SeenNumbers::time_of(SliceId number, const Ballot& ballot) const {
+  if (ballot.vote.votes() == 0) return ballot.first;
+  return ballot.vote.time(time_before(number), times_.tolerance_ns);
+}
+
+std::optional<UtcNs> SeenNumbers::time_before(SliceId number) const {
+  return top_ && number > *top_ ? top_time_ : std::nullopt;
+}
+
+SliceId SeenNumbers::reached_by_most(TimeNs now) const {
+  std::vector<SliceId> all;
+  for (const Source& source : sources_) {
+    if (source.delivers && now - source.heard <= kDeliveredLately) all.push_back(source.at);
+  }
+  if (all.empty()) return kNumberMax;
+  const auto most = all.begin() + static_cast<std::ptrdiff_t>(all.size() / 2);
+  std::nth_element(all.begin(), most, all.end(), std::greater<>());
+  return *most;
 }
 
 std::size_t SeenNumbers::voters(TimeNs now) const {
@@ -80,7 +116,10 @@ void SeenNumbers::accept(SliceId number, UtcNs time, TimeNs now, bool decided) {
 }
 
 void SeenNumbers::believe(SliceId number, UtcNs time) {
-  top_ = std::max(top_.value_or(number), number);
+  if (!top_ || number >= *top_) {
+    top_ = number;
+    top_time_ = time;
+  }
   near_ = std::max(near_.value_or(*top_), *top_);
   if (!known_.try_emplace(number, time).second) return;
   if (known_.size() > kKnownMax) {
@@ -95,14 +134,22 @@ void SeenNumbers::believe(SliceId number, UtcNs time) {
   if (!behind_) fresh_.push_back({number, time});
 }
 
-void SeenNumbers::announced(SliceId upto) {
+void SeenNumbers::announced(SliceId upto, std::optional<UtcNs> time) {
   if (announced_ && upto <= *announced_) return;
   announced_ = upto;
-  top_ = std::max(top_.value_or(upto), upto);
+  if (!top_ || upto > *top_) {
+    top_ = upto;
+    top_time_ = time;
+  }
   near_ = std::max(near_.value_or(*top_), *top_);
   waiting_.erase(waiting_.begin(), waiting_.upper_bound(upto));
   voting_.erase(voting_.begin(), voting_.upper_bound(upto));
   known_.erase(known_.begin(), known_.upper_bound(upto));
+}
+
+std::optional<UtcNs> SeenNumbers::time_upto(SliceId number) const {
+  const auto above = known_.upper_bound(number);
+  return above == known_.begin() ? std::nullopt : std::optional(std::prev(above)->second);
 }
 
 void SeenNumbers::take(std::size_t most, TimeNs now, std::vector<SeenNumber>& out) {
@@ -137,6 +184,7 @@ void SeenNumbers::forget_top() {
   for (const Source& source : sources_) highest = std::max(highest, source.at);
   if (!top_ || *top_ <= highest) return;
   top_ = highest;
+  top_time_.reset();
   near_ = highest;
 }
 

@@ -104,3 +104,25 @@ TEST_CASE("a farm that stands still, and then catches up after a loss, raises no
     bench.changed(bench.watch.announced(SliceId(100 + i), times[i]));
   CHECK(bench.changes == 0);
 }
+
+TEST_CASE("a counter that begins again with its readout is named by the farm's numbers") {
+  Bench bench(5 * kMillisecond, 2);
+  bench.watch.begin(SliceId(5000));
+  bench.at = 5000;
+  bench.times.resize(5000);
+  for (std::uint64_t i = 0; i < 300; ++i) bench.event(i);
+  CHECK(bench.changes == 1);
+  CHECK(bench.watch.state() == numbering::Jump{5000, SliceId(5000)});
+}
+
+TEST_CASE("a source that joins a run with late data, or behind it, is in step") {
+  const std::uint64_t late = GENERATE(0, 5, 60);
+  const std::uint64_t ahead = GENERATE(0, 400);
+  Bench bench(10 * kMillisecond, 3);
+  bench.watch.begin(SliceId(1000));
+  bench.at = 1000 + ahead;
+  bench.times.resize(bench.at);
+  for (int i = 0; i < 600; ++i) bench.event(bench.at - late);
+  CHECK(bench.changes == 0);
+  CHECK(bench.watch.has_delivered());
+}

@@ -186,3 +186,39 @@ TEST_CASE("without a majority for one time a number is due after the skew, with 
   REQUIRE(due);
   CHECK(due->time == 500);
 }
+
+TEST_CASE("numbers that are reported before the run begins are not lost") {
+  NumberOrder order(2, kSkew);
+  for (const std::uint64_t number : {99U, 100U, 101U}) order.seen(0, SliceId(number), 7, kSecond);
+  order.begin(SliceId(100), kSecond + 1);
+  REQUIRE(order.next(kSecond + 1)->number == SliceId(100));
+  CHECK(order.next(kSecond + 1)->number == SliceId(101));
+  CHECK_FALSE(order.next(kSecond + 1));
+  CHECK(order.counts() == numbering::OrderCounts());
+}
+
+TEST_CASE("a readout that is ahead of the others for longer than the skew gives its time to no number") {
+  constexpr DurationNs kPeriod = 3 * kMillisecond;
+  const std::uint64_t ahead = GENERATE(1, 8, 20, 32);
+  const bool loses = GENERATE(false, true);  // another readout has no fragment of each fourth number
+  NumberOrder order(3, kSkew, 1000);
+  order.begin(SliceId(0), 0);
+  std::uint64_t made = 0;
+  const auto take = [&](TimeNs now) {
+    while (const auto due = order.next(now)) {
+      CAPTURE(due->number.value, ahead, loses);
+      CHECK(due->time == static_cast<UtcNs>(due->number.value) * kPeriod);
+      ++made;
+    }
+  };
+  for (std::uint64_t event = 0; event < 300; ++event) {
+    const auto time = static_cast<TimeNs>(event) * kPeriod;
+    order.seen(2, SliceId(event < 50 ? event : event + ahead), time, time);
+    take(time);
+    order.seen(0, SliceId(event), time, time + kMillisecond);
+    take(time + kMillisecond);
+    if (!loses || event % 4 != 3) order.seen(1, SliceId(event), time, time + 2 * kMillisecond);
+    take(time + 2 * kMillisecond);
+  }
+  CHECK(made >= 300 - kSkew / kPeriod - 2);
+}

@@ -189,3 +189,40 @@ TEST_CASE("a number's time is that of most sources, also if one far ahead has wa
     CHECK(one.time == static_cast<UtcNs>(1000 * one.number.value));
   }
 }
+
+TEST_CASE("one of two sources that jumps ahead gives its time to no number") {
+  const std::uint64_t ahead = GENERATE(1, 20, 32, 1000);
+  SeenNumbers seen(2, {10, 100});
+  seen.begin();
+  std::vector<SeenNumber> all;
+  std::vector<SeenNumber> out;
+  const auto take = [&](TimeNs now) {
+    seen.take(1000, now, out);
+    all.insert(all.end(), out.begin(), out.end());
+  };
+  for (std::uint64_t event = 0; event < 200; ++event) {
+    const auto now = static_cast<TimeNs>(50 * event);
+    const auto time = static_cast<UtcNs>(1000 * event);
+    seen.note(1, SliceId(event < 10 ? event : event + ahead), time, now);
+    take(now + 1);
+    seen.note(0, SliceId(event), time, now + 10);
+    take(now + 11);
+  }
+  REQUIRE(all.size() >= 195);
+  for (const SeenNumber& one : all) {
+    CAPTURE(one.number.value, ahead);
+    CHECK(one.time == static_cast<UtcNs>(1000 * one.number.value));
+  }
+}
+
+TEST_CASE("a source that sends few fragments does not hold the numbers of another one back") {
+  SeenNumbers seen(2, {10, 100});
+  seen.begin();
+  seen.note(1, SliceId(0), 0, 0);
+  std::size_t reported = 0;
+  for (std::uint64_t event = 0; event < 50; ++event) {
+    seen.note(0, SliceId(event), static_cast<UtcNs>(1000 * event), static_cast<TimeNs>(50 * event));
+    reported += taken(seen, static_cast<TimeNs>(50 * event)).size();
+  }
+  CHECK(reported >= 47);
+}

@@ -19,7 +19,8 @@ struct Jump {
 // times and the announced slices alone. A loss of as many fragments looks alike at first, but the farm
 // reaches the next number when it arrives. A source is ahead if a slice below its number is announced
 // although that began later. It is behind if its numbers stay below those that it has sent, while the farm's
-// ascend as fast. One thread; uses no clock.
+// ascend as fast; in a run that it joins, below those of the farm, for twice as long. One thread; uses no
+// clock.
 class JumpWatch {
  public:
   static constexpr std::uint64_t kFar = 32;
@@ -30,7 +31,8 @@ class JumpWatch {
   // `apart_ns`: how much later than its fragment a slice may begin: differences of clocks and transport.
   explicit JumpWatch(DurationNs apart_ns) : apart_ns_(apart_ns) {}
 
-  void begin();
+  // Begins a run, or joins one that is on, from this number on.
+  void begin(std::optional<SliceId> joins = std::nullopt);
   // Begins with this state, which an earlier process has found. Ignored after the first fragment.
   void recall(const Jump& known);
   // Returns whether state() has changed. `time`: of the fragment, by the clock of the slices' times; without
@@ -41,7 +43,7 @@ class JumpWatch {
   bool announced(SliceId slice, std::optional<UtcNs> time);
 
   [[nodiscard]] const Jump& state() const { return state_; }
-  [[nodiscard]] bool has_delivered() const { return last_.has_value(); }
+  [[nodiscard]] bool has_delivered() const { return delivered_; }
 
  private:
   // Numbers that do not follow the previous ones. All are without the slip that is known.
@@ -58,7 +60,10 @@ class JumpWatch {
 
   DurationNs apart_ns_;
   Jump state_;
-  std::optional<SliceId> last_;  // the highest one in sequence, without the slip
+  // The highest one in sequence, without the slip; of a source that joins at first the farm's.
+  std::optional<SliceId> last_;
+  bool delivered_ = false;
+  bool joins_ = false;  // no number was in sequence yet
   std::optional<Candidate> candidate_;
   SliceId farm_;
 };

@@ -56,7 +56,9 @@ class NumberOrder {
   NumberOrder(std::size_t readouts, DurationNs skew_ns, DurationNs tolerance_ns = 0);
 
   // Begins a run with this number. Every readout counts as one that delivers until it has been silent.
-  void begin(SliceId first, TimeNs now) { resume({first, {}}, now); }
+  // Numbers that were reported earlier stay: their readout has begun the run with an earlier process of the
+  // supervisor.
+  void begin(SliceId first, TimeNs now);
   // Continues a run of an earlier process. Late numbers of its gaps are not counted.
   void resume(const OrderState& state, TimeNs now);
   // A readout has fragments of this number. `time`: of the trigger, as its front-end says.
@@ -91,7 +93,7 @@ class NumberOrder {
   // Returns the highest number that more than half of the readouts that deliver have reached.
   [[nodiscard]] SliceId reached_by_most(TimeNs now);
   void confirm(TimeNs now);
-  [[nodiscard]] bool has_a_time(const Held& held, TimeNs now) const;
+  [[nodiscard]] bool has_a_time(const Held& held, TimeNs now);
   void close_gap(SliceId number);
   [[nodiscard]] bool is_in_gap(SliceId number) const;
   void give_up_unconfirmed(TimeNs now);
@@ -103,6 +105,7 @@ class NumberOrder {
   SliceId next_;
   SliceId near_;  // behind the highest number that was not far ahead
   SliceId confirmed_upto_;
+  std::optional<UtcNs> time_;  // of the previous number, where times are compared
   std::map<SliceId, Held> held_;
   std::deque<Gap> gaps_;  // the latest, ascending
   TimeNs checked_ = 0;

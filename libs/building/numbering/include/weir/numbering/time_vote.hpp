@@ -1,9 +1,12 @@
 #pragma once
 
+#include <weir/base/assert.hpp>
 #include <weir/base/time.hpp>
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -33,8 +36,24 @@ class TimeVote {
     return std::count_if(times_.begin(), times_.end(), [&](const auto& one) { return one.second == most; }) ==
            1;
   }
-  // Returns the time with most votes; of equal ones the first. Requires: votes() > 0.
-  [[nodiscard]] UtcNs time() const { return leader()->first; }
+  // Returns the time with most votes. Of equal ones the earliest that is more than the tolerance after the
+  // previous number's: a sender that is ahead, or repeats a number, gives a time of an earlier number.
+  // Without one, the first. Requires: votes() > 0.
+  [[nodiscard]] UtcNs time(std::optional<UtcNs> previous, DurationNs tolerance_ns) const {
+    WEIR_ASSERT(votes_ > 0);
+    std::optional<UtcNs> best;
+    for (const auto& [time, count] : times_) {
+      const bool fits = previous && count == leader()->second && is_after(time, previous, tolerance_ns);
+      if (fits && (!best || time < *best)) best = time;
+    }
+    return best.value_or(leader()->first);
+  }
+  // Returns whether a time can be that of a later number than the one with the time `previous`.
+  [[nodiscard]] static bool is_after(UtcNs time, std::optional<UtcNs> previous, DurationNs tolerance_ns) {
+    return !previous ||
+           (time > *previous && static_cast<std::uint64_t>(time) - static_cast<std::uint64_t>(*previous) >
+                                    static_cast<std::uint64_t>(tolerance_ns));
+  }
 
  private:
   using Times = std::vector<std::pair<UtcNs, std::size_t>>;
