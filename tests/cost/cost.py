@@ -291,7 +291,7 @@ def measure_simulated(build, seeds, rates):
 
 
 def measure_side_by_side(build, points):
-    """As measure(), of points whose figures do not depend on other load."""
+    """{point: measure(point)}, several at a time: other load does not change the counts of a simulation."""
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         return dict(zip(points, pool.map(lambda point: measure(build, point), points)))
 

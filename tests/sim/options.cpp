@@ -42,7 +42,8 @@ int parse_options(int argc, char** argv, Options& options) {
       "--rates", options.rates,
       "kind of faults: normal, hard (disks that fail, power loss and deaths of the supervisor, "
       "often and at once), KIND=WEIGHT (how often a kind is drawn, against the others: 1); kind of farms: "
-      "front-ends, by-trigger, by-number, by-time, planes; several with commas. A seed is another scenario "
+      "front-ends, by-trigger, by-number, by-time, planes, busy; several with commas. A seed is another "
+      "scenario "
       "with other rates");
   app.add_option("--progress", options.progress,
                  "FILE for the progress of --seeds: a further call with it resumes there");

@@ -428,6 +428,9 @@ void RunCheck::check_files() {
   const bool all_arrive = scenario_.patient || scenario_.only_planes;
   if (all_arrive && !scenario_.push && !a_readout_died() && unexplained_ > 0)
     fail(std::to_string(unexplained_) + " fragment(s) missing, and no readout died; " + why_);
+  const std::uint64_t pushed_out = counter("farm.fragments.missing.overflow");
+  if (scenario_.busy && scenario_.push && scenario_.faults.empty() && pushed_out > 0)
+    fail(std::to_string(pushed_out) + " fragment(s) in order not awaited, and there was no fault");
 }
 
 void RunCheck::check_bytes(const storage::SliceRecordView& slice, const storage::FragmentView& fragment) {

@@ -153,6 +153,14 @@ void draw_planes(Scenario& scenario, std::uint32_t permille) {
 }
 
 // Addresses of a readout: 127.1.0.1 and so on, for no other process listens there.
+void draw_busy(Scenario& scenario) {
+  constexpr std::uint64_t kTag = 0x6275'7379;
+  Random own(scenario.seed ^ kTag);
+  scenario.busy = true;
+  scenario.push = own.chance(500);
+  scenario.world.slow_permille = static_cast<std::uint32_t>(own.skewed(5, 100));
+}
+
 std::string planes_yaml(Scenario& scenario) {
   constexpr std::uint64_t kTag = 0x706c6b79;
   if (scenario.planes == 0) return {};
@@ -449,8 +457,10 @@ std::string strict_yaml(const Scenario& scenario) {
 std::string order_yaml(const Scenario& scenario) {
   constexpr std::uint64_t kTag = 0x6f726472;
   Random own(scenario.seed ^ kTag);
-  if (!own.chance(400)) return {};
-  return ", incomplete: order, push_active_slices: " + number(own.skewed(1, 20));
+  if (!own.chance(400) && !scenario.busy) return {};
+  constexpr std::int64_t kAll = 1000;
+  const std::int64_t active = own.skewed(1, 20);
+  return ", incomplete: order, push_active_slices: " + number(scenario.busy ? kAll : active);
 }
 
 std::string dcm_yaml(Scenario& scenario, const ManySources& many, Random& random) {
@@ -490,7 +500,9 @@ std::string dcm_yaml(Scenario& scenario, const ManySources& many, Random& random
   const std::int64_t grace_ms = scenario.only_planes ? kGraceMs : usual_ms;
   scenario.grace_ns = grace_ms * kMillisecond;
   yaml += ", grace_ms: " + number(grace_ms);
-  if (scenario.push) yaml += ", push_wait_ms: " + number(random.skewed(10, 500)) + in_order;
+  constexpr std::int64_t kLongWaitMs = 60'000;
+  const std::int64_t wait_ms = scenario.push ? random.skewed(10, 500) : 0;
+  if (scenario.push) yaml += ", push_wait_ms: " + number(scenario.busy ? kLongWaitMs : wait_ms) + in_order;
   return yaml + "}";
 }
 
@@ -745,11 +757,11 @@ void set_weight(std::string_view text, ScenarioLimits& limits) {
     limits.weights[i] = weight;
     return;
   }
-  throw std::runtime_error(
-      "--rates '" + std::string(text) +
-      "': want normal, hard, front-ends, by-trigger, by-number, by-time, planes or KIND=WEIGHT (0 to 1000), "
-      "KIND one of " +
-      kinds);
+  throw std::runtime_error("--rates '" + std::string(text) +
+                           "': want normal, hard, front-ends, by-trigger, by-number, by-time, planes, busy "
+                           "or KIND=WEIGHT (0 to 1000), "
+                           "KIND one of " +
+                           kinds);
 }
 
 // Any two nodes, or a DCM and all readouts; in both directions or one. Nodes that exchange no messages are
@@ -971,12 +983,18 @@ void set_rates(std::string_view text, ScenarioLimits& limits) {
       limits.planes_permille = 1000;
       continue;
     }
+    if (one == "busy") {
+      limits.busy = true;
+      continue;
+    }
     if (one == "normal" || one == "hard") {
       const bool dies = limits.supervisor_dies;
       const std::uint32_t permille = limits.front_ends_permille;
       const FrontEnds kind = limits.front_ends_kind;
       const std::uint32_t planes = limits.planes_permille;
+      const bool busy = limits.busy;
       limits = {};
+      limits.busy = busy;
       limits.supervisor_dies = dies;
       limits.front_ends_permille = permille;
       limits.front_ends_kind = kind;
@@ -1014,6 +1032,7 @@ Scenario make_scenario(std::uint64_t seed, const ScenarioLimits& limits) {
   scenario.faults_end_ns = random.between(200 * kMillisecond, 3 * kSecond);
   scenario.patient = random.chance(400);
   scenario.push = random.chance(150);
+  if (limits.busy) draw_busy(scenario);
   Random shape = random.fork(1);
   draw_front_ends(scenario, limits);
   draw_tidy(scenario);

@@ -87,6 +87,7 @@ struct Scenario {
   DurationNs filter_alerts_apart = 0;
   FrontEndPlan front_ends;
   std::uint32_t planes = 0;         // from readouts to DCMs; 0: one network
+  bool busy = false;                // single passes take long; fragments in order wait for their slices
   bool only_planes = false;         // the farm's only faults are cuts of one plane: nothing may be missing
   std::int64_t plane_bound_ms = 0;  // heartbeat_ms x heartbeat_misses
   bool journal_checked = false;     // after every pass, against the supervisor's state
@@ -102,6 +103,7 @@ struct ScenarioLimits {
   std::uint32_t front_ends_permille = 0;
   FrontEnds front_ends_kind = FrontEnds::none;  // of all these farms; none: any
   std::uint32_t planes_permille = 0;            // farms with planes, likewise
+  bool busy = false;                            // every farm has busy machines, and half of them push
   std::uint32_t together_permille = 0;          // faults that come within 100 ms of the one before
   // Farms in which two nodes, or a DCM and all readouts, exchange no messages for a while. Drawn last, so
   // that the rest of the scenario is unchanged.
@@ -111,8 +113,8 @@ struct ScenarioLimits {
 };
 // Disk faults, power loss and deaths of the supervisor, frequent and concurrent.
 [[nodiscard]] ScenarioLimits hard_limits();
-// "normal", "hard", "front-ends", "by-trigger", "by-number", "by-time", "planes", and KIND=WEIGHT, one after
-// another, with commas. Throws std::runtime_error.
+// "normal", "hard", "front-ends", "by-trigger", "by-number", "by-time", "planes", "busy", and KIND=WEIGHT,
+// one after another, with commas. Throws std::runtime_error.
 void set_rates(std::string_view text, ScenarioLimits& limits);
 [[nodiscard]] Scenario make_scenario(std::uint64_t seed, const ScenarioLimits& limits = {});
 

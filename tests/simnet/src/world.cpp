@@ -227,11 +227,17 @@ void Host::run() {
   if (now < stalled_until_ns_) return schedule(stalled_until_ns_);
   (void)awake_.at(now);
   const WorldSettings& settings = world_.settings_;
-  busy_until_ns_ = now + random_.skewed(settings.pass_min, settings.pass_max);
+  DurationNs takes_ns = random_.skewed(settings.pass_min, settings.pass_max);
+  if (settings.slow_permille > 0 && random_.chance(settings.slow_permille))
+    takes_ns = random_.between(settings.pass_max, settings.slow_max);
+  busy_until_ns_ = now + takes_ns;
   world_.running_ = name_.c_str();
   accept_waiting();
   receive_all();
-  pass_(now_ns());
+  const TimeNs begun = now_ns();
+  in_pass_ns_ = settings.slow_permille > 0 ? takes_ns : 0;
+  pass_(begun);
+  in_pass_ns_ = 0;
   world_.running_ = "";
   if (!up_) return;
   flush_all();
@@ -319,7 +325,7 @@ std::unique_ptr<ports::Stream> Host::connect(const ports::Endpoint& to, ports::S
   return std::make_unique<SimStream>(std::move(end));
 }
 
-TimeNs Host::now_ns() const { return world_.now_ns() + mono_offset_ns_ - awake_.left_out_ns(); }
-UtcNs Host::utc_ns() const { return kBeginUtc + world_.now_ns() + utc_offset_ns_; }
+TimeNs Host::now_ns() const { return world_.now_ns() + mono_offset_ns_ - awake_.left_out_ns() + in_pass_ns_; }
+UtcNs Host::utc_ns() const { return kBeginUtc + world_.now_ns() + utc_offset_ns_ + in_pass_ns_; }
 
 }  // namespace weir::simnet

@@ -32,6 +32,9 @@ struct WorldSettings {
   std::uint32_t cut_permille = 100;        // of the sends and receives are cut short
   DurationNs pass_min = 5 * kMicrosecond;  // duration of one pass of a process
   DurationNs pass_max = 200 * kMicrosecond;
+  // Of the passes take up to slow_max, as on a busy machine; then clocks advance within passes. 0: none.
+  std::uint32_t slow_permille = 0;
+  DurationNs slow_max = 30 * kMillisecond;
   DurationNs idle_wait = 5 * kMillisecond;  // between passes without events
   bool flips = false;                       // flip_bits() is called: connections keep track of their frames
 };
@@ -181,6 +184,7 @@ class Host final : public ports::Network, public ports::Clock {
   TimeNs stalled_until_ns_ = 0;
   TimeNs refuses_until_ns_ = 0;
   TimeNs busy_until_ns_ = 0;
+  DurationNs in_pass_ns_ = 0;  // from the present pass' beginning to its readings of the clocks
   TimeNs scheduled_ns_ = 0;
   bool scheduled_ = false;
   std::uint64_t generation_ = 0;
