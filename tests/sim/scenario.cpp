@@ -158,6 +158,7 @@ void draw_busy(Scenario& scenario) {
   Random own(scenario.seed ^ kTag);
   scenario.busy = true;
   scenario.push = own.chance(500);
+  scenario.patient = scenario.patient || scenario.push;
   scenario.world.slow_permille = static_cast<std::uint32_t>(own.skewed(5, 100));
 }
 
@@ -500,7 +501,7 @@ std::string dcm_yaml(Scenario& scenario, const ManySources& many, Random& random
   const std::int64_t grace_ms = scenario.only_planes ? kGraceMs : usual_ms;
   scenario.grace_ns = grace_ms * kMillisecond;
   yaml += ", grace_ms: " + number(grace_ms);
-  constexpr std::int64_t kLongWaitMs = 60'000;
+  constexpr std::int64_t kLongWaitMs = 10'000;  // half a lease
   const std::int64_t wait_ms = scenario.push ? random.skewed(10, 500) : 0;
   if (scenario.push) yaml += ", push_wait_ms: " + number(scenario.busy ? kLongWaitMs : wait_ms) + in_order;
   return yaml + "}";

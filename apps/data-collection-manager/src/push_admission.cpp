@@ -122,7 +122,6 @@ void PushAdmission::drop_unbound(SliceId slice) {
 
 void PushAdmission::end_waiting(TimeNs now_ns) {
   while (const auto due = window_.next_due(now_ns)) end_waiting_for(*due, now_ns);
-  if (gives_up_) give_up_unseen(now_ns);
 }
 
 void PushAdmission::end_waiting_for(const assembly::PushWindow::Due& due, TimeNs now_ns) {
@@ -155,15 +154,6 @@ void PushAdmission::give_up_rest(BuiltSlice& slice, TimeNs now_ns) {
   if (slice.state() != BuildState::collecting) return;
   ++given_up_;
   builder_.assembler.give_up(slice, MissingReason::overflow, now_ns);
-}
-
-// A slice of which nothing has come is not active: the oldest active one, once it is complete, does not wait
-// for it.
-void PushAdmission::give_up_unseen(TimeNs now_ns) {
-  const auto oldest = window_.oldest_active();
-  const BuiltSlice* slice = oldest ? builder_.slices.find(*oldest, Attempt(0)) : nullptr;
-  if (slice == nullptr || slice->state() != BuildState::complete) return;
-  while (const auto unseen = window_.push_out_unseen()) end_waiting_for({*unseen, false}, now_ns);
 }
 
 void PushAdmission::complete(const BuiltSlice& slice) {

@@ -73,7 +73,6 @@ class PushAdmission {
   void end_waiting_for(const assembly::PushWindow::Due& due, TimeNs now_ns);
   void ask_for_rest(assembly::BuiltSlice& slice, bool all);
   void give_up_rest(assembly::BuiltSlice& slice, TimeNs now_ns);
-  void give_up_unseen(TimeNs now_ns);
 
   NodeIndex self_;
   std::uint32_t readouts_;

@@ -380,13 +380,28 @@ TEST_CASE("in order, the oldest slice is given up when newer ones are too many, 
   CHECK(dcm.push.keeps_order());
 }
 
-TEST_CASE("in order, a slice without a fragment does not hold up a complete newer one") {
+TEST_CASE("in order, a slice without a fragment is awaited, and goes first when newer ones are too many") {
   Pushed dcm(true);
-  dcm.assign(1);
-  dcm.assign(3);
-  for (const std::uint32_t readout : {0U, 1U}) REQUIRE(dcm.comes(3, readout));
-  CHECK(dcm.pass() == std::vector<std::uint64_t>{1, 3});
-  CHECK(dcm.missing(MissingReason::overflow) == 2);
+  for (const std::uint64_t id : {1U, 3U, 5U, 7U}) dcm.assign(id);
+  for (const std::uint64_t id : {3U, 5U}) {
+    for (const std::uint32_t readout : {0U, 1U}) REQUIRE(dcm.comes(id, readout));
+  }
+  CHECK(dcm.pass().empty());
+  SECTION("its fragments come") {
+    for (const std::uint32_t readout : {0U, 1U}) REQUIRE(dcm.comes(1, readout));
+    CHECK(dcm.pass() == std::vector<std::uint64_t>{1, 3, 5});
+    CHECK(dcm.missing(MissingReason::overflow) == 0);
+  }
+  SECTION("a third newer one comes") {
+    REQUIRE(dcm.comes(7));
+    CHECK(dcm.pass() == std::vector<std::uint64_t>{1, 3, 5});
+    CHECK(dcm.missing(MissingReason::overflow) == 2);
+  }
+  SECTION("its time is over") {
+    dcm.now() += kSecond;
+    CHECK(dcm.pass() == std::vector<std::uint64_t>{1, 3, 5, 7});
+    CHECK(dcm.missing(MissingReason::deadline) == 4);
+  }
 }
 
 TEST_CASE("in order, an assignment after newer slices have gone is of an empty slice outside of the order") {

@@ -29,13 +29,8 @@ void PushWindow::arrived(std::uint32_t readout, SliceId slice) {
   if (!unseen_.empty() && unseen_.erase(slice) > 0) active_.insert(slice);
 }
 
-std::optional<SliceId> PushWindow::oldest_active() const {
-  return active_.empty() ? std::nullopt : std::optional(*active_.begin());
-}
-
 std::optional<SliceId> PushWindow::push_out_unseen() {
-  const auto oldest = oldest_active();
-  if (!oldest || unseen_.empty() || *unseen_.begin() > *oldest) return std::nullopt;
+  if (active_.empty() || unseen_.empty() || *unseen_.begin() > *active_.begin()) return std::nullopt;
   ++steps_;
   const SliceId unseen = *unseen_.begin();
   unseen_.erase(unseen_.begin());

@@ -95,15 +95,10 @@ TEST_CASE("of the due slices the lowest id is first, whatever the order of their
 TEST_CASE(
     "a slice without a fragment is not active, and leaves before the first newer one that is pushed out") {
   PushWindow window(1, 2);
-  window.opened(SliceId(1), 1000, false);
-  window.opened(SliceId(2), 1000, false);
-  window.opened(SliceId(3), 1000, false);
-  CHECK_FALSE(window.oldest_active());
-  CHECK_FALSE(window.push_out_unseen());
+  for (const std::uint64_t id : {1U, 2U, 3U}) window.opened(SliceId(id), 1000, false);
   window.arrived(0, SliceId(2));
   window.arrived(1, SliceId(2));
   CHECK(window.active() == 1);
-  CHECK(window.oldest_active() == SliceId(2));
   CHECK_FALSE(window.next_due(0));
   window.opened(SliceId(4), 1000);
   const auto first = window.next_due(0);
@@ -112,18 +107,21 @@ TEST_CASE(
   CHECK_FALSE(first->all);
   CHECK_FALSE(window.may_open(SliceId(1)));
   CHECK(window.next_due(0)->slice == SliceId(2));
-  CHECK_FALSE(window.next_due(0));  // 3 is older than the oldest active slice, which is not pushed out
-  CHECK(window.push_out_unseen() == SliceId(3));
-  CHECK_FALSE(window.push_out_unseen());
+  CHECK_FALSE(window.next_due(0));  // 3 is newer than what was pushed out
+  window.opened(SliceId(5), 1000);
+  CHECK(window.next_due(0)->slice == SliceId(3));
+  CHECK(window.next_due(0)->slice == SliceId(4));
   CHECK(window.next_due(1000)->slice == SliceId(1));  // open until it has left
 }
 
-TEST_CASE("a slice that has left is neither active nor unseen") {
+TEST_CASE("a slice that has left is neither active nor pushed out") {
   PushWindow window(1, 1);
   window.opened(SliceId(1), 1000, false);
   window.opened(SliceId(2), 1000);
   window.left(SliceId(1));
-  CHECK_FALSE(window.push_out_unseen());
   window.arrived(0, SliceId(1));
-  CHECK(window.oldest_active() == SliceId(2));
+  CHECK(window.active() == 1);
+  window.opened(SliceId(3), 1000);
+  CHECK(window.next_due(0)->slice == SliceId(2));
+  CHECK_FALSE(window.next_due(0));
 }

@@ -95,6 +95,13 @@ void check_front_end(Validation& found) {
                                      std::to_string(found.farm().dcm().deadline_ms()) +
                                      " ms: a shorter wait shows which fragments are missing");
   }
+  const v1::DcmSettings& dcm = found.farm().dcm();
+  const bool too_long = source.wait_ms() == 0 || source.wait_ms() >= dcm.push_wait_ms();
+  if (dcm.incomplete() == v1::DcmSettings::INCOMPLETE_ORDER && too_long) {
+    found.warn("source.wait_ms", "should be below dcm.push_wait_ms, " + std::to_string(dcm.push_wait_ms()) +
+                                     " ms: with dcm.incomplete 'order' a fragment that is lost costs its "
+                                     "slice all data of its readout");
+  }
 }
 
 void check_sources(Validation& found, const FarmPlan& plan) {

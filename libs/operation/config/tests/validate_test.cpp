@@ -449,6 +449,10 @@ TEST_CASE("slices in order need push running, and sources with bursts together w
   CHECK(errors(push + "dcm: {incomplete: order, credits: 8, slices_max: 15}\n") ==
         "farm.yaml:3: dcm.slices_max: 15 is below twice dcm.credits, 8: with dcm.incomplete 'order' a slice "
         "that arrives while decided ones await their confirmation would lose its fragments");
+  CHECK_THAT(warnings(push + "dcm: {incomplete: order}\nsource: {kind: udp, wait_ms: 500}\n"),
+             Catch::ContainsSubstring("source.wait_ms: should be below dcm.push_wait_ms, 500 ms"));
+  CHECK_THAT(warnings(push + "dcm: {incomplete: order}\nsource: {kind: udp, wait_ms: 400}\n"),
+             !Catch::ContainsSubstring("source.wait_ms"));
   const std::string cut_off = push + "readout: {cut_off_bytes: 5, cut_off_sources: 3, sources_per_readout: ";
   CHECK(errors(cut_off + "6}\n").empty());
   CHECK(errors(cut_off + "7}\n") ==

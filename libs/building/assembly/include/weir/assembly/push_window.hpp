@@ -47,16 +47,15 @@ class PushWindow {
   // active_max are active, the oldest and any that is older and not active. Each slice is returned at most
   // once as pushed out, and once as `all`. Visits no others.
   [[nodiscard]] std::optional<Due> next_due(TimeNs now_ns);
-  // Returns the oldest active slice, nullopt if none is active.
-  [[nodiscard]] std::optional<SliceId> oldest_active() const;
-  // Pushes out the oldest slice that is not active, if it is older than the oldest active one. Returns it.
-  [[nodiscard]] std::optional<SliceId> push_out_unseen();
   [[nodiscard]] std::size_t active() const { return active_.size(); }
 
   // Number of slices visited: the cost so far.
   [[nodiscard]] std::uint64_t steps() const { return steps_; }
 
  private:
+  // Pushes out the oldest slice that is not active, if it is older than the oldest active one. Returns it.
+  [[nodiscard]] std::optional<SliceId> push_out_unseen();
+
   std::uint32_t active_max_;
   boost::unordered_flat_map<SliceId, TimeNs, std::hash<SliceId>> open_;  // time at which it is due
   std::set<SliceId> active_;                                             // of the open ones, not pushed out
